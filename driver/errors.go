@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// HeldError says that another process drives a run.
+// HeldError reports that another process drives a run.
 type HeldError struct {
 	Run string
 	Holder
@@ -21,26 +21,26 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("run %s is driven by process %d on %s since %s", e.Run, e.PID, e.Host, e.Since.Local().Format(time.DateTime))
 }
 
-// SilentError says that the process that drives a run does not react. What was sent to it
-// was taken back.
+// SilentError reports that the process that drives a run does not react. What was sent to
+// it was withdrawn.
 type SilentError struct {
 	HeldError
-	Stopped bool // the process was stopped, as by Ctrl-Z
+	Stopped bool // the process was suspended, as by Ctrl-Z
 }
 
 func (e *SilentError) Error() string {
 	if e.Stopped {
-		return e.HeldError.Error() + ", which is stopped"
+		return e.HeldError.Error() + ", which is suspended"
 	}
-	return e.HeldError.Error() + ", which does not answer"
+	return e.HeldError.Error() + ", which does not respond"
 }
 
 // Hint says what to do about it.
 func (e *SilentError) Hint() string {
-	return fmt.Sprintf("`kill -CONT %d` lets it go on; or end it with `kill -9 %d`, then repeat the command", e.PID, e.PID)
+	return fmt.Sprintf("resume it with `kill -CONT %d`, or end it with `kill -9 %d` and repeat the command", e.PID, e.PID)
 }
 
-// UnknownRunError says that no run has an id, or that several begin with it.
+// UnknownRunError reports that no run has an id, or that several begin with it.
 type UnknownRunError struct {
 	ID         string
 	Candidates []string // several runs begin with ID; none: no run does
@@ -48,17 +48,17 @@ type UnknownRunError struct {
 
 func (e *UnknownRunError) Error() string {
 	if len(e.Candidates) == 0 {
-		return fmt.Sprintf("no run %s is recorded", e.ID)
+		return fmt.Sprintf("unknown run %s", e.ID)
 	}
 	return fmt.Sprintf("several runs begin with %s: %s", e.ID, strings.Join(e.Candidates, ", "))
 }
 
-// ExistsError says that a run's id is taken.
+// ExistsError reports that a run's id is taken.
 type ExistsError struct{ Run string }
 
-func (e *ExistsError) Error() string { return fmt.Sprintf("run %s exists already", e.Run) }
+func (e *ExistsError) Error() string { return fmt.Sprintf("run %s already exists", e.Run) }
 
-// KeyError says that a start key was used for another request.
+// KeyError reports that a start key was used for another request.
 type KeyError struct {
 	Key string
 	Run string // that was started with the key
@@ -68,15 +68,15 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("the key %q started run %s with another workflow, inputs or limits; use a new key", e.Key, e.Run)
 }
 
-// LeftRunningError says that programs of a run could not be ended, which a process
-// left running that died while it drove the run. The run is unchanged.
+// LeftRunningError reports that programs of a run could not be ended, which were left
+// running when the process that drove the run died. The run is unchanged.
 type LeftRunningError struct {
 	Run   string
 	Cause error
 }
 
 func (e *LeftRunningError) Error() string {
-	return fmt.Sprintf("run %s is unchanged: the process that drove it died, and its programs still run: %v", e.Run, e.Cause)
+	return fmt.Sprintf("run %s is unchanged: the process that drove it died, and its programs are still running: %v", e.Run, e.Cause)
 }
 
 // Hint says what to do about it.
@@ -84,9 +84,9 @@ func (e *LeftRunningError) Hint() string { return "end them, then repeat the com
 
 func (e *LeftRunningError) Unwrap() error { return e.Cause }
 
-// RefusedError says why an answer, a cancellation, a raised limit, a fork or a
-// deletion was not taken: it was not recorded. What had happened before it, such as
-// a deadline that was over, may have been.
+// RefusedError reports why an answer, a cancellation, a raised limit, a fork or a deletion
+// was rejected: it was not recorded. What had happened before it, such as a deadline that
+// passed, may have been.
 type RefusedError struct {
 	Run    string
 	Reason string
@@ -94,8 +94,8 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("run %s: %s", e.Run, e.Reason) }
 
-// InterruptedError says that a run was stopped from outside before its end. Drive
-// goes on with it.
+// InterruptedError reports that a run was stopped from outside before its end. Drive
+// continues it.
 type InterruptedError struct {
 	Run   string
 	Cause error
@@ -107,13 +107,13 @@ func (e *InterruptedError) Error() string {
 
 func (e *InterruptedError) Unwrap() error { return e.Cause }
 
-// BrokenError says that the engine cannot go on with a run: a defect of the
-// program. The events are as they were.
+// BrokenError reports that the engine cannot continue a run, which is a defect of the
+// program. The events are unchanged.
 type BrokenError struct {
 	Run   string
 	Seq   int          // of the event at which it happened, from 1
-	Event engine.Event // nil if it is not known
-	Cause any          // what the engine said or panicked with
+	Event engine.Event // nil if unknown
+	Cause any          // the engine's error or panic value
 	Stack []byte       // of the panic; nil if it did not panic
 }
 
@@ -123,16 +123,16 @@ func (e *BrokenError) Error() string {
 		what = "fails at"
 	}
 	kind := strings.TrimPrefix(fmt.Sprintf("%T", e.Event), "*engine.")
-	return fmt.Sprintf("run %s is broken: the engine %s event %d (%s): %v; this is a defect of hocket, and what is recorded of the run is intact",
+	return fmt.Sprintf("run %s is broken: the engine %s event %d (%s): %v; this is a bug in hocket, and the recorded events of the run are intact",
 		e.Run, what, e.Seq, kind, e.Cause)
 }
 
-// DamagedLogError says that a file with what attempts printed is damaged.
+// DamagedLogError reports that a file with the output of attempts is damaged.
 type DamagedLogError struct {
 	File string
 	At   int64 // the first byte that cannot be read
 }
 
 func (e *DamagedLogError) Error() string {
-	return fmt.Sprintf("log %s is damaged at byte %d: some of what steps printed cannot be read; their results can", e.File, e.At)
+	return fmt.Sprintf("log %s is damaged at byte %d: some output of steps cannot be read; their results can", e.File, e.At)
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// Resolver finds what does the work of an agent. An [agent.Set] is one.
+// Resolver finds the executor of an agent. An [agent.Set] is one.
 type Resolver interface {
 	Resolve(name string) (*agent.Definition, agent.Executor, error)
 }
 
-// Executors are Agents that find an executor by the agent's name. dir is the
-// project's root.
+// Executors is an Agents that finds an executor by the agent's name. dir is the project's
+// root.
 func Executors(r Resolver, dir string) Agents { return executors{r, dir} }
 
 type executors struct {
@@ -32,7 +32,7 @@ func (x executors) Run(ctx context.Context, run string, task *engine.StartTask, 
 	return Execute(ctx, exec, def, x.dir, run, task, at)
 }
 
-// agentTask is a command of the engine in the words of executors.
+// agentTask converts a command of the engine to a task for executors.
 func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at Attempt) *agent.Task {
 	t := &agent.Task{
 		Run: run, Address: cmd.Address, Attempt: cmd.Attempt, Key: cmd.Key(run), Workflow: cmd.Workflow, Node: cmd.Node,
@@ -65,7 +65,7 @@ func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at
 	return t
 }
 
-// Execute has an executor make an attempt, and puts its end into the engine's words.
+// Execute makes an attempt with an executor, and converts its result for the engine.
 func Execute(ctx context.Context, exec agent.Executor, def *agent.Definition, dir, run string, task *engine.StartTask, at Attempt) Outcome {
 	res, err := exec.Run(ctx, agentTask(run, dir, def, task, at), at.Log)
 	out := Outcome{Output: res.Output, Usage: res.Usage}
@@ -82,8 +82,8 @@ var faultKinds = map[agent.Kind]engine.FaultKind{
 	agent.Quota:     engine.FaultQuota,
 }
 
-// faultOf is the fault of an attempt. What an attempt says after it was told to
-// end is no failure of its own.
+// faultOf returns the fault of an attempt. What an attempt reports after it was told to
+// stop is not a failure of its own.
 func faultOf(ctx context.Context, err error) *engine.Fault {
 	if cause := context.Cause(ctx); cause != nil {
 		return &engine.Fault{Kind: engine.FaultCancelled, Message: cause.Error()}

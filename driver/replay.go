@@ -11,14 +11,13 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// LongOutput is the number of bytes from which the output of a step is not kept in
-// memory.
+// LongOutput is the number of bytes from which the output of a step is not kept in memory.
 const LongOutput = 8 << 10
 
-// Load gives the output of the task whose end is an event of a run.
+// Load returns the output of the task whose end is an event of a run.
 type Load func(seq int) (string, error)
 
-// NewRun makes the state of a run that has not started and that loads long outputs when
+// NewRun returns the state of a run that has not started and that loads long outputs when
 // it needs them.
 func NewRun(b *workflow.Bundle, load Load) (*engine.Run, error) {
 	r, err := engine.New(b)
@@ -28,7 +27,7 @@ func NewRun(b *workflow.Bundle, load Load) (*engine.Run, error) {
 	return r, err
 }
 
-// Whole is an event of a run with its output, if that was left out.
+// Whole returns an event of a run with its output, if that was omitted.
 func Whole(ctx context.Context, d Driver, run string, e engine.Envelope) (engine.Envelope, error) {
 	ev, ok := e.Event.(*engine.TaskEnded)
 	if !ok || ev.Stored == 0 {
@@ -42,9 +41,9 @@ func Whole(ctx context.Context, d Driver, run string, e engine.Envelope) (engine
 	return e, err
 }
 
-// Replay steps a run through its events, without driving it. see, which may be nil,
-// sees the run after each of them, and the commands that it led to. When an event
-// cannot be read or stepped, the run as it was before comes with the error.
+// Replay steps a run through its events, without driving it. see, which may be nil, is
+// called with the run after each of them, and the resulting commands. If an event cannot be
+// read or stepped, the run as it was before is returned with the error.
 func Replay(run string, b *workflow.Bundle, load Load, events iter.Seq2[engine.Envelope, error], see func(r *engine.Run, e engine.Envelope, cmds []engine.Command)) (*engine.Run, error) {
 	r, err := NewRun(b, load)
 	if err != nil {
@@ -65,9 +64,9 @@ func Replay(run string, b *workflow.Bundle, load Load, events iter.Seq2[engine.E
 	return r, nil
 }
 
-// Step steps an event that is recorded. What is recorded must never be refused, so
-// an error is a defect, like a panic: a *[BrokenError]. It is an *[engine.LoadError]
-// where a long output cannot be read.
+// Step steps a recorded event. The engine must never reject a recorded event, so an error
+// is a defect, like a panic: a *[BrokenError]. It is an *[engine.LoadError] if a long
+// output cannot be read.
 func Step(r *engine.Run, run string, e engine.Envelope) (cmds []engine.Command, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -12,21 +12,21 @@ import (
 type Work struct {
 	// Agents make the attempts of tasks.
 	Agents Agents
-	// Script answers tasks and people before Agents and Asker are asked. It
-	// counts, so it must be a new one for every Drive.
+	// Script answers tasks and people before Agents and Asker are asked. It keeps count, so
+	// every Drive needs a new one.
 	Script agent.Script
-	// ScriptAll: the script answers every task; only then may it answer
-	// questions that are required.
+	// ScriptAll means that the script answers every task; only then may it answer required
+	// questions.
 	ScriptAll bool
-	// Asker asks people who are here. Nil: nobody is.
+	// Asker asks people who are here. Nil means that nobody is.
 	Asker Asker
-	// Elsewhere: questions of attempts may be answered from elsewhere if nobody is
-	// here. Else an attempt learns at once that nobody is.
+	// Elsewhere means that questions of attempts may be answered from elsewhere if nobody
+	// is here. Otherwise an attempt learns at once that nobody is.
 	Elsewhere bool
-	// Observer sees what happens. Nil: nobody looks.
+	// Observer sees what happens. It may be nil.
 	Observer Observer
-	// Patience is how long a run that waits for people, a quota or a budget is
-	// kept waiting for a timer before Drive returns. Zero: one minute.
+	// Patience is how long a run that waits for people, a quota or a budget stays in Drive
+	// before it returns. Zero means one minute.
 	Patience time.Duration
 }
 
@@ -39,43 +39,43 @@ type Agents interface {
 
 // Attempt is what an attempt can use while it runs.
 type Attempt struct {
-	Log agent.Log // takes what it prints
+	Log agent.Log // receives what it prints
 	Ask agent.Ask // puts a question to a person
 	// Keep replaces the prompt, or appends to another of the attempt's streams.
 	Keep func(s Stream, text []byte)
-	// Note keeps the session and the model of the attempt. An empty string leaves
-	// what was noted before.
+	// Note stores the session and the model of the attempt. An empty string leaves the
+	// previous value.
 	Note func(session, model string)
 	// Artifacts is a directory for the files that it leaves; it does not exist yet.
 	Artifacts string
 }
 
-// Outcome is what an attempt came to.
+// Outcome is the outcome of an attempt.
 type Outcome struct {
 	Output string
-	Fault  *engine.Fault // nil: it did its work
+	Fault  *engine.Fault // nil: it succeeded
 	Usage  engine.Usage
 }
 
-// Asker puts questions to people who are here. Its methods are called by the
-// driver and return at once.
+// Asker puts questions to people who are here. Its methods are called by the driver and
+// return at once.
 type Asker interface {
-	// Ask shows a question until it is answered, left or withdrawn. It returns
-	// false if nobody here can answer. answer, called from another goroutine,
-	// records an answer: its value, who gave it, how, and a comment. Its error, made
-	// for people, says why it is not taken; the question stays then. leave says that
-	// nobody here will answer: the run does not wait here for it any more.
+	// Ask shows a question until it is answered, left or withdrawn. It returns false if
+	// nobody here can answer. answer, called from another goroutine, records an answer: its
+	// value, who gave it, how, and a comment. Its error, made for people, says why the
+	// answer is not accepted; then the question stays. leave means that nobody here will
+	// answer, and that the run no longer waits here for it.
 	Ask(q *engine.Question, answer func(engine.Answered) error, leave func()) bool
-	// Withdraw takes a question back: it was answered, here or elsewhere, or it is
-	// moot.
+	// Withdraw withdraws a question: it was answered, here or elsewhere, or is no longer
+	// relevant.
 	Withdraw(id string)
 }
 
-// Observer sees what happens, in order, on a goroutine of its own: however slow
-// it is, the run does not wait for it.
+// Observer sees what happens, in order, on a goroutine of its own: however slow it is, the
+// run does not wait for it.
 type Observer interface {
 	Fact(f engine.Fact)
-	// Log is what an attempt prints. Where an attempt prints faster than the
-	// observer looks, pieces are left out; [Driver.Read] drops nothing.
+	// Log receives what an attempt prints. If an attempt prints faster than the observer
+	// reads, pieces are dropped; [Driver.Read] drops nothing.
 	Log(address string, attempt int, piece []byte)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Note keeps the session and the model of an attempt. An empty string leaves what
-// was noted before.
+// Note stores the session and the model of an attempt. An empty string leaves the previous
+// value.
 func (s *Store) Note(a driver.AttemptID, session, model string) error {
 	return s.transact(func(tx *sql.Tx) error {
 		_, err := tx.Exec(`INSERT INTO attempts (run, address, attempt, session, model) SELECT number, ?2, ?3, ?4, ?5 FROM runs WHERE id = ?1
@@ -25,15 +25,15 @@ func (s *Store) Note(a driver.AttemptID, session, model string) error {
 	})
 }
 
-// noteUsage keeps what an attempt used, for those who ask about this attempt
-// alone. An attempt that used nothing needs no row.
+// noteUsage stores the usage of an attempt, for queries about a single attempt. An attempt
+// without usage needs no row.
 func (w *Writer) noteUsage(tx *sql.Tx, ev *engine.TaskEnded) error {
 	_, err := tx.Exec(`INSERT INTO attempts (run, address, attempt, usage) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET usage = excluded.usage`, w.number, ev.Address, ev.Attempt, workflow.FormatJSON(ev.Usage))
 	return err
 }
 
-// Attempt reads what was noted of an attempt.
+// Attempt reads what was noted about an attempt.
 func (s *Store) Attempt(ctx context.Context, a driver.AttemptID) (session, model string, used engine.Usage, err error) {
 	usage := "{}"
 	err = s.read.QueryRowContext(ctx, `SELECT a.session, a.model, a.usage FROM attempts a JOIN runs r ON r.number = a.run
@@ -44,7 +44,7 @@ func (s *Store) Attempt(ctx context.Context, a driver.AttemptID) (session, model
 	if err := json.Unmarshal([]byte(usage), &used); err != nil {
 		return "", "", used, s.damaged("", fmt.Errorf("usage of %s@%d: %w", a.Address, a.Attempt, err))
 	}
-	if session == "" { // version 3 kept it in a file
+	if session == "" { // version 3 stored it in a file
 		text, err := os.ReadFile(s.beside(a, ".session"))
 		if err == nil {
 			session = strings.TrimSpace(string(text))
@@ -53,8 +53,8 @@ func (s *Store) Attempt(ctx context.Context, a driver.AttemptID) (session, model
 	return session, model, used, nil
 }
 
-// Ended says whether the end of an attempt is recorded after an event, or that of
-// a later attempt at the same step, and how far it has looked.
+// Ended reports whether the end of an attempt, or of a later attempt at the same step, is
+// recorded after an event, and up to which event it has checked.
 func (s *Store) Ended(ctx context.Context, a driver.AttemptID, after int) (ended bool, last int, err error) {
 	err = s.read.QueryRowContext(ctx, `SELECT coalesce(max(seq), ?2), coalesce(max(data ->> 'type' = 'TaskEnded' AND data ->> 'address' = ?3 AND data ->> 'attempt' >= ?4), 0)
 		FROM events WHERE run = (SELECT number FROM runs WHERE id = ?1) AND seq > ?2`, a.Run, after, a.Address, a.Attempt).Scan(&last, &ended)

@@ -15,10 +15,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Long strings of an event are taken out of its JSON: an empty string stands in
-// their place, the row's column blobs says where (place), and the table blobs
-// holds the text by its hash. So the JSON needs no mark that a value of the
-// user could look like.
+// Long strings of an event are removed from its JSON: an empty string replaces them, the
+// row's column blobs says where (place), and the table blobs holds the text by its hash. So
+// the JSON needs no marker that a value of the user could look like.
 
 // MaxInline is the longest string, in bytes of JSON, that stays in an event.
 const MaxInline = 64 << 10
@@ -27,25 +26,25 @@ const MaxInline = 64 << 10
 type row struct {
 	data  string
 	blobs []blob
-	kept  string // the places of blobs that are recorded already
+	kept  string // the places of blobs that are already recorded
 }
 
 type rows []row
 
-// blob is a string that was taken out.
+// blob is a string that was removed.
 type blob struct {
-	at   int // where its place is in the row's data, at the opening quote
+	at   int // position of its opening quote in the row's data
 	hash []byte
 	text string
 }
 
-// place is how a row remembers a blob.
+// place is how a row refers to a blob.
 type place struct {
 	At   int    `json:"at"`
 	Hash string `json:"hash"`
 }
 
-// encode makes rows of events.
+// encode turns events into rows.
 func encode(events []engine.Envelope) (rows, error) {
 	out := make(rows, len(events))
 	for i, e := range events {
@@ -80,7 +79,7 @@ func (rs rows) recordBlobs(tx *sql.Tx) error {
 	return nil
 }
 
-// places is the value of the column blobs; "": it is NULL.
+// places returns the value of the column blobs; "" stands for NULL.
 func (r row) places() string {
 	if r.blobs == nil {
 		return r.kept
@@ -92,7 +91,7 @@ func (r row) places() string {
 	return workflow.FormatJSON(ps)
 }
 
-// checksum is that of an event as it is stored.
+// checksum returns the checksum of an event as it is stored.
 func checksum(run int64, seq int, data, places string) uint32 {
 	var key [16]byte
 	binary.LittleEndian.PutUint64(key[:], uint64(run))
@@ -101,7 +100,7 @@ func checksum(run int64, seq int, data, places string) uint32 {
 	return crc32.Update(sum, castagnoli, []byte(places))
 }
 
-// takeOut takes the long strings out of a JSON text. Keys stay.
+// takeOut removes the long strings from a JSON text. Keys stay.
 func takeOut(data string) (row, error) {
 	if len(data) <= MaxInline {
 		return row{data: data}, nil
@@ -133,7 +132,7 @@ func takeOut(data string) (row, error) {
 	return r, nil
 }
 
-// stringEnd is the end of the JSON string that begins at from.
+// stringEnd returns the end of the JSON string that begins at from.
 func stringEnd(data string, from int) int {
 	for i := from + 1; i < len(data); i++ {
 		switch data[i] {
@@ -146,7 +145,7 @@ func stringEnd(data string, from int) int {
 	return len(data)
 }
 
-// putBack is the JSON text of a row with its long strings in place.
+// putBack returns the JSON text of a row with its long strings restored.
 func (s *Store) putBack(ctx context.Context, data, places string) (string, error) {
 	var ps []place
 	if err := json.Unmarshal([]byte(places), &ps); err != nil {
@@ -160,7 +159,7 @@ func (s *Store) putBack(ctx context.Context, data, places string) (string, error
 			return "", err
 		}
 		if p.At < from || p.At+2 > len(data) || data[p.At:p.At+2] != `""` {
-			return "", fmt.Errorf("no string was taken out at byte %d", p.At)
+			return "", fmt.Errorf("no string was removed at byte %d", p.At)
 		}
 		full.WriteString(data[from:p.At])
 		full.WriteString(workflow.FormatJSON(text))
@@ -180,7 +179,7 @@ func (s *Store) blob(ctx context.Context, hash string) (string, error) {
 		return "", fmt.Errorf("value %s: %w", hash, err)
 	}
 	if sum := sha256.Sum256([]byte(text)); string(sum[:]) != string(key) {
-		return "", fmt.Errorf("value %s does not have its hash", hash)
+		return "", fmt.Errorf("value %s does not match its hash", hash)
 	}
 	return text, nil
 }

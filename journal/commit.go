@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/internal/database"
 )
 
-// commits puts changes that come together into one transaction: making it durable is
-// most of what a change costs.
+// commits combines concurrent changes into one transaction: durability is most of the cost
+// of a change.
 type commits struct {
 	mu      sync.Mutex
 	waiting []*pending
@@ -20,13 +20,12 @@ type commits struct {
 // pending is a change that somebody waits for.
 type pending struct {
 	change func(tx *sql.Tx) error
-	alone  func() error // makes the change with one statement; nil: it takes several
+	alone  func() error // makes the change with one statement; nil: it needs several
 	done   chan error
 }
 
-// transact makes a change durable: all of it, or with an error nothing. If changes
-// that share a transaction fail, each is made again by itself: a change must give the
-// same when it is called twice.
+// transact makes a change durable: all of it, or nothing if there is an error. If changes
+// that share a transaction fail, each is repeated alone, so a change must be repeatable.
 func (s *Store) transact(change func(tx *sql.Tx) error) error {
 	return s.commit(&pending{change: change})
 }
@@ -42,8 +41,8 @@ func (s *Store) commit(p *pending) error {
 	s.commits.busy = true
 	s.commits.mu.Unlock()
 	if first && s.commitWaiting() {
-		// Those that came meanwhile are left to another goroutine, so that nobody waits
-		// for the changes of others for long.
+		// Changes that arrived meanwhile are left to another goroutine, so that nobody
+		// waits long for the changes of others.
 		go func() {
 			for s.commitWaiting() {
 			}
@@ -52,7 +51,7 @@ func (s *Store) commit(p *pending) error {
 	return explain(s.file, <-p.done)
 }
 
-// commitWaiting commits all changes that wait, and says whether more came meanwhile.
+// commitWaiting commits all waiting changes, and reports whether more arrived meanwhile.
 func (s *Store) commitWaiting() (more bool) {
 	s.commits.mu.Lock()
 	all := s.commits.waiting
@@ -88,15 +87,15 @@ func (s *Store) commitAll(all []*pending) {
 	}
 }
 
-// statements are those that were used before, prepared.
+// statements are the prepared statements that were used before.
 type statements struct {
 	mu     sync.Mutex
 	stmts  map[string]*sql.Stmt
 	wanted []string
 }
 
-// exec runs a statement within a transaction, or on its own if there is none. Within
-// one it prepares nothing: that would need a second connection, and there is none.
+// exec runs a statement within a transaction, or alone if there is none. Within a
+// transaction it prepares nothing: that would need a second connection, and there is none.
 func (ss *statements) exec(db *sql.DB, tx *sql.Tx, text string, args ...any) (sql.Result, error) {
 	ss.mu.Lock()
 	stmt := ss.stmts[text]
@@ -116,7 +115,8 @@ func (ss *statements) exec(db *sql.DB, tx *sql.Tx, text string, args ...any) (sq
 	return db.Exec(text, args...)
 }
 
-// prepare prepares what was used since the last time. Only who commits calls it.
+// prepare prepares what was used since the last time. Only the committing goroutine calls
+// it.
 func (ss *statements) prepare(db *sql.DB) {
 	ss.mu.Lock()
 	wanted := ss.wanted
@@ -126,7 +126,7 @@ func (ss *statements) prepare(db *sql.DB) {
 	for _, text := range slices.Compact(wanted) {
 		stmt, err := db.Prepare(text)
 		if err != nil {
-			continue // whoever uses it gets the error
+			continue // the next use returns the error
 		}
 		ss.mu.Lock()
 		if ss.stmts == nil {

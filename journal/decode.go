@@ -8,16 +8,16 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// decoder decodes events. Nearly all events of a long run say that a task ended,
-// in the same few fields; those are read without encoding/json, which takes ten
-// times as long. Everything else is left to the engine.
+// decoder decodes events. Nearly all events of a long run say that a task ended, in the
+// same few fields; these are decoded without encoding/json, which takes ten times as long.
+// Everything else is left to the engine.
 type decoder struct {
-	room   []engine.TaskEnded // made for many events at once
+	room   []engine.TaskEnded // allocated for many events at once
 	prefix string             // date, hour and minute of the time read last
 	minute time.Time          // when that minute began
 }
 
-// taskEnded is how such an event begins.
+// taskEnded is the beginning of such an event.
 const taskEnded = `{"type":"TaskEnded","time":`
 
 func (d *decoder) decode(line string) (engine.Envelope, error) {
@@ -31,8 +31,8 @@ func (d *decoder) decode(line string) (engine.Envelope, error) {
 //
 //	{"type":"TaskEnded","time":"…","clock":1,"address":"…","attempt":1,"output":"…"}
 //
-// as the engine writes it, and as it did without a clock. Strings with escapes,
-// faults and usage are not of this form.
+// as the engine writes it now, and as it did before it had a clock. Events with escapes,
+// faults or usage do not have this form.
 func (d *decoder) taskEnded(line string) (e engine.Envelope, ok bool) {
 	rest, ok := strings.CutPrefix(line, taskEnded)
 	if !ok {
@@ -68,7 +68,7 @@ func (d *decoder) taskEnded(line string) (e engine.Envelope, ok bool) {
 	return e, true
 }
 
-// number reads a key and its number; where the key is missing, rest is all of it.
+// number reads a key and its number; if the key is missing, rest is everything.
 func number(text, key string) (value int64, rest string, ok bool) {
 	after, found := strings.CutPrefix(text, key)
 	digits := strings.IndexAny(after, ",}")
@@ -82,8 +82,8 @@ func number(text, key string) (value int64, rest string, ok bool) {
 	return value, after[digits:], true
 }
 
-// time reads a time in UTC. The times of a run are close together, so most differ
-// from the one before in their seconds only.
+// time reads a time in UTC. The times of a run are close together, so most differ from the
+// previous one only in their seconds.
 func (d *decoder) time(stamp string) (time.Time, bool) {
 	const minute, second = len("2006-01-02T15:04:"), len("2006-01-02T15:04:05")
 	if !strings.HasSuffix(stamp, "Z") || len(stamp) <= second {
@@ -111,7 +111,7 @@ func (d *decoder) time(stamp string) (time.Time, bool) {
 	return d.minute.Add(nanos), true
 }
 
-// field reads a key and its string; where the key is missing, rest is all of it.
+// field reads a key and its string; if the key is missing, rest is everything.
 func field(text, key string) (value, rest string, ok bool) {
 	after, found := strings.CutPrefix(text, key)
 	if !found {

@@ -13,10 +13,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Delete removes runs with their events and files, in one transaction, and returns
-// those that it removed. The error has a *driver.HeldError for each that a process
-// drives, and a *driver.UnknownRunError for each that is not there; the others are
-// removed. What other runs use too, such as the same definition, stays.
+// Delete removes runs with their events and files, in one transaction, and returns those
+// that it removed. The error has a *driver.HeldError for each that a process drives, and a
+// *driver.UnknownRunError for each that does not exist; the others are removed. What other
+// runs use too, such as the same definition, stays.
 func (s *Store) Delete(ctx context.Context, runs ...string) (deleted []string, err error) {
 	own, err := s.name()
 	if err != nil {
@@ -59,18 +59,19 @@ func (s *Store) Delete(ctx context.Context, runs ...string) (deleted []string, e
 		s.forget(run)
 	}
 	if len(deleted) > 0 {
-		// Others wait while pages are moved, so only some are. The runs are gone even if it fails.
+		// Others wait while pages are moved, so only some are moved. The runs are deleted
+		// even if it fails.
 		_, _ = s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", maxFreed))
 	}
 	return deleted, errors.Join(errs...)
 }
 
-// maxFreed is how many pages are given back to the system after runs were deleted. The
-// others are used again.
+// maxFreed is how many pages are returned to the system after runs were deleted. The others
+// are reused.
 const maxFreed = 4096
 
-// deleteRuns deletes the rows of runs, which are a JSON list of their numbers, and
-// then what no other run refers to.
+// deleteRuns deletes the rows of runs, given as a JSON list of their numbers, and then what
+// no other run refers to.
 func deleteRuns(tx *sql.Tx, numbers string) error {
 	const among = " IN (SELECT value FROM json_each(?))"
 	for _, text := range []string{
@@ -100,9 +101,9 @@ func deleteRuns(tx *sql.Tx, numbers string) error {
 	return nil
 }
 
-// Compact gives the space of all that was deleted back to the system, also what a process
-// left that died while it deleted a run. Nobody can write meanwhile. A journal that an
-// older version made is rewritten once.
+// Compact returns the space of everything deleted to the system, including what was left by
+// a process that died while it deleted a run. Nobody can write meanwhile. A journal of an
+// older version is rewritten once.
 func (s *Store) Compact(ctx context.Context) error {
 	var mode int
 	err := s.transact(func(tx *sql.Tx) error {
@@ -126,8 +127,8 @@ func (s *Store) Compact(ctx context.Context) error {
 	return nil
 }
 
-// removeStrays removes the files of runs that are not in the journal. No run can be
-// created within the transaction.
+// removeStrays removes the files of runs that are not in the journal. No run can be created
+// within the transaction.
 func (s *Store) removeStrays(tx *sql.Tx) error {
 	logs := filepath.Join(s.dir, "logs")
 	entries, err := os.ReadDir(logs)
@@ -160,7 +161,7 @@ func (s *Store) removeStrays(tx *sql.Tx) error {
 	return nil
 }
 
-// Recorded is how much the events of a run take, with their long strings.
+// Recorded returns the size of the events of a run, including their long strings.
 func (s *Store) Recorded(ctx context.Context, r Run) (size int64, err error) {
 	err = s.read.QueryRowContext(ctx, `SELECT coalesce((SELECT sum(octet_length(data)) FROM events WHERE run = ?1), 0) +
 		coalesce((SELECT sum(octet_length(data)) FROM blobs WHERE hash IN (SELECT unhex(p.value ->> 'hash')
@@ -168,7 +169,7 @@ func (s *Store) Recorded(ctx context.Context, r Run) (size int64, err error) {
 	return size, explain(s.file, err)
 }
 
-// Bytes is how much a run takes, with its files.
+// Bytes returns the size of a run, including its files.
 func (s *Store) Bytes(ctx context.Context, r Run) (int64, error) {
 	size, err := s.Recorded(ctx, r)
 	if err != nil {

@@ -1,23 +1,21 @@
-// Package journal keeps runs durably in one SQLite database: their events, the
-// definitions they are pinned to, large values, an inbox through which another
-// process answers, cancels or raises, and what lists of runs need ([Summary]). It
-// imports the model, the engine's events and the types of the seam; driver/local
-// imports it.
+// Package journal stores runs durably in one SQLite database: their events, the definitions
+// they are pinned to, large values, an inbox through which another process answers, cancels
+// or raises, and what lists of runs need ([Summary]). It imports the model, the engine's
+// events and the types of package driver; driver/local imports it.
 //
-// # What holds
+// # Guarantees
 //
 //  1. When [Writer.Append] returns, the events survive a power failure
 //     (synchronous=FULL). A batch is one transaction: all of it or nothing.
-//  2. A run has one [Writer] at a time. Its row names the Store, which holds a lock of
-//     the operating system that ends with the process, however that ends. Should two
-//     processes write all the same, the key (run, seq) refuses the second:
-//     [ConflictError].
+//  2. A run has one [Writer] at a time. Its row names the Store, which holds an operating
+//     system lock that ends with the process, however that ends. If two processes write
+//     nevertheless, the key (run, seq) rejects the second: [ConflictError].
 //  3. Strings over 64 KiB in events are stored once, by hash, and come back in
 //     their place; [Store.Brief] leaves them out. A log that begins with such a result
 //     refers to it.
-//  4. What was recorded stays readable: a disk that is full, a directory that
-//     cannot be written, even a damaged file are typed errors ([Error]) that
-//     name the file and what to do, and [OpenReadOnly] reads what is there.
+//  4. What was recorded stays readable: a full disk, a read-only directory, even a damaged
+//     file are typed errors ([Error]) that name the file and what to do, and [OpenReadOnly]
+//     reads what it can.
 //
 // # Files
 //
@@ -29,7 +27,7 @@
 //	                         if that is much
 //	logs/RUN/NODE.1.files    the files that it left
 //
-// The directory is made with mode 0700, the files with 0600.
+// The directory has mode 0700, the files 0600.
 //
 // No other code may open journal.db in a process that has a Store: closing any
 // descriptor of the file would drop SQLite's locks on it (POSIX says so).

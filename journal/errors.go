@@ -12,7 +12,7 @@ import (
 // Problem is what is wrong with a journal.
 type Problem = database.Problem
 
-// Error says to a person what is wrong with a journal.
+// Error explains to a person what is wrong with a journal.
 type Error = database.Error
 
 // The problems that a person can do something about.
@@ -27,19 +27,19 @@ const (
 	Broken      = database.Broken
 )
 
-// IsProblem says whether err is an [Error] with one of the problems.
+// IsProblem reports whether err is an [Error] with one of the problems.
 func IsProblem(err error, problems ...Problem) bool {
 	var e *Error
 	return errors.As(err, &e) && slices.Contains(problems, e.Problem)
 }
 
-// damaged is the error of a record that cannot be read.
+// damaged returns the error for a record that cannot be read.
 func (s *Store) damaged(detail string, err error) error {
 	return &Error{Kind: kind, File: s.file, Problem: Corrupt, Detail: detail, Err: err}
 }
 
-// explain gives an error of the database or the system our type, where it is one
-// that a person can act on.
+// explain converts an error of the database or the system to our type, if a person can act
+// on it.
 func explain(file string, err error) error {
 	var typed interface{ explained() }
 	var held *driver.HeldError
@@ -52,16 +52,16 @@ func explain(file string, err error) error {
 	return kind.Explain(file, err)
 }
 
-// ConflictError says that another process has written to a run that this one
-// drives. The lease makes it impossible on one machine; on a network disk
-// without locks it is the last line.
+// ConflictError reports that another process has written to a run that this one drives. The
+// lease makes this impossible on one machine; on a network disk without locks it is the
+// last line of defense.
 type ConflictError struct {
 	Run string
 	Seq int
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("journal: event %d of run %s exists already: another process drives this run", e.Seq, e.Run)
+	return fmt.Sprintf("journal: event %d of run %s already exists: another process drives this run", e.Seq, e.Run)
 }
 
 func (*ConflictError) explained() {}

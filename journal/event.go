@@ -12,17 +12,16 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// chunk is how many events are read at once: joined by SQLite into one text,
-// because a call per row costs three times as much as the row.
+// chunk is how many events are read at once: SQLite joins them into one text, because a
+// call per row costs three times as much as the row.
 const chunk = 512
 
-// ahead is how many chunks may wait for the caller. A run that begins with many
-// steps at once is busy with its first event for as long as many others take to
-// read.
+// ahead is how many chunks may wait for the caller. Processing the first event of a run
+// that begins with many steps takes as long as reading many others.
 const ahead = 64
 
-// Events reads the events of a run after a sequence number, in order. After an error
-// nothing follows; what came before it was recorded.
+// Events reads the events of a run after a sequence number, in order. Nothing follows an
+// error; what came before it was recorded.
 func (s *Store) Events(ctx context.Context, run string, after int) iter.Seq2[engine.Envelope, error] {
 	return func(yield func(engine.Envelope, error) bool) {
 		for e, err := range s.Brief(ctx, run, after) {
@@ -41,9 +40,9 @@ func (s *Store) Events(ctx context.Context, run string, after int) iter.Seq2[eng
 	}
 }
 
-// Brief is Events without the long outputs of tasks, which [Store.Output] gives: where
-// one is missing, Stored is set. The next events are read and decoded while the caller
-// works on those before.
+// Brief is Events without the long outputs of tasks, which [Store.Output] returns: if one
+// is omitted, Stored is set. The next events are read and decoded while the caller works on
+// the previous ones.
 func (s *Store) Brief(ctx context.Context, run string, after int) iter.Seq2[engine.Envelope, error] {
 	return func(yield func(engine.Envelope, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -52,7 +51,7 @@ func (s *Store) Brief(ctx context.Context, run string, after int) iter.Seq2[engi
 			defer close(decoded)
 			s.decode(ctx, run, after, decoded)
 		}()
-		defer func() { // the reader must be gone before the caller closes the store
+		defer func() { // the reader must be done before the caller closes the store
 			cancel()
 			for range decoded {
 			}
@@ -89,7 +88,7 @@ func (s *Store) decode(ctx context.Context, run string, after int, out chan<- pa
 			return false
 		}
 	}
-	var p part // small at first: those who follow a run read a few events at a time
+	var p part // small at first: followers read a few events at a time
 	seq, dec := after, decoder{}
 	for line, err := range s.lines(ctx, run, after) {
 		seq++
@@ -118,7 +117,7 @@ func (s *Store) decode(ctx context.Context, run string, after int, out chan<- pa
 }
 
 // lines reads the events of a run as they are stored: one JSON text each. If one has
-// places, the output of a task is missing.
+// places, the output of a task is omitted.
 func (s *Store) lines(ctx context.Context, run string, after int) iter.Seq2[storedLine, error] {
 	return func(yield func(storedLine, error) bool) {
 		number, err := s.number(ctx, run)
@@ -139,11 +138,11 @@ func (s *Store) lines(ctx context.Context, run string, after int) iter.Seq2[stor
 	}
 }
 
-// stopped is the number of events that chunk gives when its caller has enough.
+// stopped is the number of events that chunk returns when its caller has enough.
 const stopped = -1
 
-// chunk yields the events from first on, as many as are read at once, and says how
-// many.
+// chunk yields the events from first on, as many as are read at once, and returns their
+// number.
 func (s *Store) chunk(ctx context.Context, number int64, first int, yield func(storedLine, error) bool) (int, error) {
 	var joined, sums string
 	var n, last, blobs int
@@ -171,8 +170,8 @@ func (s *Store) chunk(ctx context.Context, number int64, first int, yield func(s
 	return n, nil
 }
 
-// linesOneByOne reads events that have long strings, or that a damaged file
-// lets through only up to some point.
+// linesOneByOne reads events that have long strings, or that a damaged file yields only up
+// to some point.
 func (s *Store) linesOneByOne(ctx context.Context, number int64, first int, yield func(storedLine, error) bool) (int, error) {
 	stored, unread := s.storedLines(ctx, number, first)
 	for n, line := range stored {
@@ -195,12 +194,11 @@ func (s *Store) linesOneByOne(ctx context.Context, number int64, first int, yiel
 	return len(stored), unread
 }
 
-// storedLine is an event as it is stored, without its long strings. An older version
-// kept no sum.
+// storedLine is an event as it is stored, without its long strings. An older version stored
+// no sum.
 type storedLine struct{ data, places, sum string }
 
-// output is the hash of what was taken out, if that is the output of a task and nothing
-// else.
+// output returns the hash of what was removed, if that is exactly the output of a task.
 func (l storedLine) output() (hash string, ok bool) {
 	var ps []place
 	if !strings.HasPrefix(l.data, taskEnded) || json.Unmarshal([]byte(l.places), &ps) != nil || len(ps) != 1 {
@@ -210,7 +208,7 @@ func (l storedLine) output() (hash string, ok bool) {
 	return ps[0].Hash, found && strings.HasSuffix(l.data[:len(l.data)-len(rest)-2], `,"output":`)
 }
 
-// Output is the output of the task whose end is an event of a run.
+// Output returns the output of the task whose end is an event of a run.
 func (s *Store) Output(ctx context.Context, run string, seq int) (string, error) {
 	line, err := s.line(s.read.QueryRowContext(ctx, oneLine, run, seq), run, seq)
 	if err != nil {
@@ -225,7 +223,7 @@ func (s *Store) Output(ctx context.Context, run string, seq int) (string, error)
 
 const oneLine = `SELECT r.number, e.data, coalesce(e.blobs, ''), coalesce(e.sum, '') FROM events e JOIN runs r ON r.number = e.run WHERE r.id = ? AND e.seq = ?`
 
-// line is an event as it is stored, from the row that oneLine gives.
+// line returns an event as it is stored, from the row that oneLine selects.
 func (s *Store) line(from *sql.Row, run string, seq int) (line storedLine, err error) {
 	var number int64
 	if err = from.Scan(&number, &line.data, &line.places, &line.sum); err == nil {
@@ -259,17 +257,16 @@ func (s *Store) taskOutput(ctx context.Context, line storedLine) (string, error)
 	return ended.Output, nil
 }
 
-// verify says whether an event is as it was recorded.
+// verify checks that an event is as it was recorded.
 func (s *Store) verify(run int64, seq int, line storedLine) error {
 	if line.sum == "" || line.sum == strconv.FormatUint(uint64(checksum(run, seq, line.data, line.places)), 10) {
 		return nil
 	}
-	return s.damaged(fmt.Sprintf("event %d does not have its checksum", seq), nil)
+	return s.damaged(fmt.Sprintf("event %d does not match its checksum", seq), nil)
 }
 
-// storedLines reads a chunk of events. It lets go of its connection before anything
-// else is read: readers that each held one and waited for a second would wait for each
-// other.
+// storedLines reads a chunk of events. It releases its connection before anything else is
+// read: readers that each held one and waited for a second would deadlock.
 func (s *Store) storedLines(ctx context.Context, number int64, first int) ([]storedLine, error) {
 	rows, err := s.read.QueryContext(ctx, "SELECT seq, data, coalesce(blobs, ''), coalesce(sum, '') FROM events WHERE run = ? AND seq >= ? AND seq < ? ORDER BY seq", number, first, first+chunk)
 	if err != nil {

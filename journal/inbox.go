@@ -10,18 +10,18 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// Message is what another process wants of the one that drives a run: an event
-// that it may take or refuse.
+// Message is a request to the process that drives a run: an event that it may accept or
+// reject.
 type Message struct {
 	ID    int64
 	Event engine.Event
 	Sent  time.Time
 }
 
-// Verdict is what became of a message.
+// Verdict is the outcome of a message.
 type Verdict struct {
 	ID      int64
-	Refused string // why; "" it was taken
+	Refused string // why it was rejected; "": it was accepted
 }
 
 const (
@@ -44,15 +44,14 @@ func (v Verdict) record(tx *sql.Tx) error {
 	return &WithdrawnError{v.ID}
 }
 
-// WithdrawnError says that a message is not in the inbox any more: its sender
-// took it back.
+// WithdrawnError reports that a message is no longer in the inbox: its sender withdrew it.
 type WithdrawnError struct{ ID int64 }
 
 func (e *WithdrawnError) Error() string { return fmt.Sprintf("message %d was withdrawn", e.ID) }
 
 func (*WithdrawnError) explained() {}
 
-// Send puts a message into the inbox of a run, sent at a time, and gives its id.
+// Send puts a message into the inbox of a run, sent at a time, and returns its id.
 func (s *Store) Send(ctx context.Context, run string, ev engine.Event, at time.Time) (int64, error) {
 	number, err := s.number(ctx, run)
 	if err != nil {
@@ -73,7 +72,7 @@ func (s *Store) Send(ctx context.Context, run string, ev engine.Event, at time.T
 	return id, err
 }
 
-// Inbox are the messages to a run that have no verdict yet, oldest first.
+// Inbox returns the messages to a run that have no verdict yet, oldest first.
 func (w *Writer) Inbox(ctx context.Context) ([]Message, error) {
 	s := w.store
 	if err := s.there(); err != nil {
@@ -102,7 +101,7 @@ func (w *Writer) Inbox(ctx context.Context) ([]Message, error) {
 	return ms, explain(s.file, rows.Err())
 }
 
-// Verdict says what became of a message; !ok: nobody has looked at it yet.
+// Verdict returns the outcome of a message; !ok if it has not been read yet.
 func (s *Store) Verdict(ctx context.Context, id int64) (v Verdict, ok bool, err error) {
 	var word sql.NullString
 	v.ID = id
@@ -113,7 +112,7 @@ func (s *Store) Verdict(ctx context.Context, id int64) (v Verdict, ok bool, err 
 	return v, word.Valid, explain(s.file, err)
 }
 
-// Withdraw takes a message back, if nobody has looked at it yet.
+// Withdraw withdraws a message, if it has not been read yet.
 func (s *Store) Withdraw(id int64) (withdrawn bool, err error) {
 	err = s.transact(func(tx *sql.Tx) error {
 		res, err := tx.Exec("DELETE FROM inbox WHERE id = ? AND verdict IS NULL", id)

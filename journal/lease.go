@@ -17,23 +17,23 @@ import (
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
-// One store at a time drives a run, in all processes. The row of the run names it, and
-// a store lives as long as it holds the lock on the file of its name. The kernel lets
-// go of the lock when the process ends, even by SIGKILL, so a run can be taken up at
-// once. What the file says is for people only.
+// One store at a time drives a run, across all processes. The row of the run names it, and
+// a store lives as long as it holds the lock on the file of its name. The kernel releases
+// the lock when the process ends, even by SIGKILL, so a run can be resumed at once. The
+// content of the file is only for people.
 //
-// One lock is enough for all runs of a process: to make a file for each, to lock it
-// and to remove it costs as much as to record a short run.
+// One lock is enough for all runs of a process: creating, locking and removing a file for
+// each costs as much as recording a short run.
 
-// lease is the name of a store, for others to see whether it lives.
+// lease is the name of a store, with which others check whether it lives.
 type lease struct {
 	name string
 	*filelock.Lock
 }
 
-// patience is how long a writer waits for a run, and a store for its lock. Who answers
-// a question drives the run for a moment, and looking at a lock means to hold it: that
-// is no reason to refuse.
+// patience is how long a writer waits for a run, and a store for its lock. Answering a
+// question drives the run for a moment, and checking a lock means holding it: that is no
+// reason to fail.
 const patience = 200 * time.Millisecond
 
 // leases is the directory of the locks.
@@ -43,7 +43,7 @@ func (s *Store) leasePath(name string) string { return filepath.Join(s.leases(),
 
 const leaseEnding = ".lock"
 
-// name is that of this store. It has none before it drives a run.
+// name returns the name of this store. It has none before it drives a run.
 func (s *Store) name() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *Store) newLease() (*lease, error) {
 	return l, nil
 }
 
-// sign writes who holds the lease, for the message that others get.
+// sign writes who holds the lease, for the error message that others get.
 func (l *lease) sign() error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -87,8 +87,8 @@ func (l *lease) sign() error {
 	return err
 }
 
-// sweep removes the files of processes that were killed, if no run needs them any
-// more. What cannot be removed does no harm.
+// sweep removes the files of killed processes, if no run needs them any more. Files that
+// cannot be removed do no harm.
 func (s *Store) sweep() {
 	needed, err := texts(context.Background(), s.write, "SELECT DISTINCT driver FROM runs WHERE driver IS NOT NULL")
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Store) sweep() {
 	}
 }
 
-// Leases are the names of stores. Mostly they live; one whose process was killed
+// Leases returns the names of stores. Most of them live; one whose process was killed
 // leaves its file.
 func (s *Store) Leases() map[string]bool {
 	files, _ := os.ReadDir(s.leases()) // no directory: no lease
@@ -116,8 +116,8 @@ func (s *Store) Leases() map[string]bool {
 	return names
 }
 
-// Lives says whether the process of a store that drives runs lives. One that cannot be
-// looked at may.
+// Lives reports whether the process of a store that drives runs lives. If that cannot be
+// determined, it may.
 func (s *Store) Lives(name string) bool {
 	if name == "" {
 		return false
@@ -126,7 +126,7 @@ func (s *Store) Lives(name string) bool {
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
-	defer f.Close() // unlocks it, if nobody had it
+	defer f.Close() // unlocks it, if it was free
 	return filelock.Look(f) != nil
 }
 
@@ -146,7 +146,7 @@ func (s *Store) signature(name string) driver.Holder {
 	return h
 }
 
-// Driver says which process drives a run, if one does.
+// Driver returns which process drives a run, if any.
 func (s *Store) Driver(ctx context.Context, run string) (driver.Holder, bool, error) {
 	var name sql.NullString
 	err := s.read.QueryRowContext(ctx, "SELECT driver FROM runs WHERE id = ?", run).Scan(&name)
@@ -159,7 +159,7 @@ func (s *Store) Driver(ctx context.Context, run string) (driver.Holder, bool, er
 	return s.signature(name.String), true, nil
 }
 
-// HolderOf is the process that drove a run when the list was made, if it lives.
+// HolderOf returns the process that drove a run when the list was made, if it lives.
 func (s *Store) HolderOf(r Run) (driver.Holder, bool) {
 	if !s.Lives(r.lease) {
 		return driver.Holder{}, false
@@ -167,7 +167,7 @@ func (s *Store) HolderOf(r Run) (driver.Holder, bool) {
 	return s.signature(r.lease), true
 }
 
-// Driven are the runs that a process drives.
+// Driven returns the runs that a process drives.
 func (s *Store) Driven(ctx context.Context) (map[string]bool, error) {
 	rows, err := s.read.QueryContext(ctx, "SELECT id, driver FROM runs WHERE driver IS NOT NULL")
 	if err != nil {
@@ -188,9 +188,9 @@ func (s *Store) Driven(ctx context.Context) (map[string]bool, error) {
 	return driven, explain(s.file, rows.Err())
 }
 
-// free finds a run that nobody drives. The error is a *driver.HeldError when somebody
-// does. before is who did when their process died; zero: nobody. own is the name of this
-// store: a run that it could not give up is free.
+// free finds a run that nobody drives. The error is a *driver.HeldError if somebody does.
+// before is who drove it when their process died; zero if nobody. own is the name of this
+// store: a run that it failed to release is free.
 func (s *Store) free(tx *sql.Tx, run, own string) (number int64, before driver.Holder, err error) {
 	var name sql.NullString
 	err = tx.QueryRow("SELECT number, driver FROM runs WHERE id = ?", run).Scan(&number, &name)
@@ -221,8 +221,8 @@ func (w *Writer) take(tx *sql.Tx, name string) (err error) {
 	return tx.QueryRow("SELECT coalesce(max(seq), 0) + 1 FROM events WHERE run = ?", w.number).Scan(&w.next)
 }
 
-// release gives the run up, unless the last batch did. Should that fail, this store may
-// still take the run again; others may when it is closed.
+// release releases the run, unless the last batch did. If that fails, this store may still
+// take the run again; others may when it is closed.
 func (w *Writer) release() error {
 	defer w.store.writing.CompareAndDelete(w.run, w) // not before: the run would be free for a moment
 	name := w.lease
@@ -236,7 +236,7 @@ func (w *Writer) release() error {
 	})
 }
 
-// patiently tries again while somebody drives a run, for a moment.
+// patiently retries for a moment while somebody drives a run.
 func patiently(ctx context.Context, try func() error) error {
 	deadline := time.Now().Add(patience)
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {

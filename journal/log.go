@@ -14,20 +14,20 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 )
 
-// logLimits say how much of what an attempt prints is kept, and where.
+// logLimits say how much of an attempt's output is stored, and where.
 type logLimits struct {
 	shared int64 // this much is in the file that all attempts of a run share
-	head   int64 // what is printed first stays
-	tail   int64 // so does what is printed last, at least
+	head   int64 // the beginning that is kept
+	tail   int64 // the minimum end that is kept
 }
 
 var defaultLimits = logLimits{shared: MaxInline, head: 10 << 20, tail: 90 << 20}
 
-// part is how large a file of the tail becomes before the next one begins.
+// part is the size of a file of the tail before the next one begins.
 func (l logLimits) part() int64 { return max(1, l.tail/9) }
 
-// Logs keep what the attempts of one run print and leave: most of it in one file,
-// see records.go. They are safe for concurrent use.
+// Logs stores the output and files of the attempts of one run: most of it in one file, see
+// records.go. It is safe for concurrent use.
 type Logs struct {
 	store *Store
 	run   string
@@ -36,13 +36,13 @@ type Logs struct {
 	file   *os.File
 	record []byte
 	begun  map[driver.AttemptID]bool // the attempts that this process has written about
-	found  *index                    // what was there when the file was opened, or an attempt was repeated
+	found  *index                    // what existed when the file was opened, or an attempt was repeated
 	closed bool
 }
 
-// Log keeps what one attempt prints and leaves. A silent attempt leaves nothing. An
-// attempt that is repeated, after a crash or a quota, continues its log. It is safe
-// for concurrent use.
+// Log stores the output and files of one attempt. A silent attempt leaves nothing. An
+// attempt that is repeated, after a crash or a quota, continues its log. It is safe for
+// concurrent use.
 type Log struct {
 	logs *Logs
 	id   driver.AttemptID
@@ -51,9 +51,9 @@ type Log struct {
 	ends  map[driver.Stream]int64 // nil until the first byte
 	parts []int64                 // where the files of the output begin
 	file  *os.File                // the last of them; nil: none is open
-	same  int64                   // the output began with so many bytes of the result
+	same  int64                   // how many bytes of the result the output began with
 	done  bool
-	err   error // the first failure to keep the output; nothing of it is kept after that
+	err   error // the first failure to store the output; nothing is stored after it
 }
 
 // Log opens the log of an attempt.
@@ -61,7 +61,7 @@ func (w *Writer) Log(address string, attempt int) *Log {
 	return &Log{logs: w.logs, id: driver.AttemptID{Run: w.run, Address: address, Attempt: attempt}}
 }
 
-// Artifacts is the directory with the files that an attempt left, if it left any.
+// Artifacts returns the directory with the files that an attempt left, if any.
 func (s *Store) Artifacts(a driver.AttemptID) string { return s.beside(a, ".files") }
 
 func (s *Store) beside(a driver.AttemptID, ending string) string {
@@ -70,13 +70,13 @@ func (s *Store) beside(a driver.AttemptID, ending string) string {
 
 func (s *Store) runFiles(run string) string { return filepath.Join(s.dir, "logs", fileNameOf(run)) }
 
-// partPath is the file of an attempt's output from an offset on.
+// partPath returns the file of an attempt's output from an offset on.
 func (s *Store) partPath(a driver.AttemptID, at int64) string {
 	return s.beside(a, ".log."+strconv.FormatInt(at, 10))
 }
 
-// Write appends to what the attempt printed. What a full disk refuses is dropped,
-// because a log must not stop a run. Close reports the failure.
+// Write appends to the output of the attempt. If the disk is full, it is dropped, because a
+// log must not stop a run. Close reports the failure.
 func (l *Log) Write(piece []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +109,7 @@ func (l *Log) Keep(stream driver.Stream, text []byte) error {
 	return explain(l.logs.store.runFiles(l.id.Run), err)
 }
 
-// begin finds out how far the attempt had come when it was made before.
+// begin finds out how far an earlier execution of the attempt had come.
 func (l *Log) begin() error {
 	if l.ends != nil {
 		return nil
@@ -130,8 +130,8 @@ func (l *Log) begin() error {
 	return nil
 }
 
-// print writes a piece of the output: its beginning into the shared file, the rest
-// into files of its own, of which the oldest are removed.
+// print writes a piece of the output: its beginning to the shared file, the rest to files
+// of its own, of which the oldest are removed.
 func (l *Log) print(piece []byte) error {
 	limits := l.logs.store.limits
 	for len(piece) > 0 {
@@ -159,8 +159,8 @@ func (l *Log) print(piece []byte) error {
 	return nil
 }
 
-// part returns how much more goes into the file that is open. It opens the next one
-// where that is full.
+// part returns how much more fits in the open file. It opens the next one when that is
+// full.
 func (l *Log) part(at int64) (room int64, err error) {
 	limits, s := l.logs.store.limits, l.logs.store
 	if l.file != nil {
@@ -191,14 +191,14 @@ func (l *Log) part(at int64) (room int64, err error) {
 			i++
 			continue
 		}
-		os.Remove(s.partPath(l.id, l.parts[i])) // what cannot be removed does no harm
+		os.Remove(s.partPath(l.id, l.parts[i])) // a file that cannot be removed does no harm
 		l.parts = slices.Delete(l.parts, i, i+1)
 	}
 	return l.part(at)
 }
 
-// Close ends the log of an attempt that gave a result, and says what could not be
-// kept.
+// Close ends the log of an attempt that returned a result, and reports what could not be
+// stored.
 func (l *Log) Close(result string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -215,7 +215,7 @@ func (l *Log) Close(result string) error {
 	return explain(l.logs.store.runFiles(l.id.Run), l.err)
 }
 
-// repeats says whether the output began with the result, and had little else.
+// repeats reports whether the output began with the result, and had little else.
 func (l *Log) repeats(result string) bool {
 	if len(l.parts) == 0 || len(result) <= MaxInline || l.ends[driver.Output] > int64(len(result))+l.logs.store.limits.shared {
 		return false
@@ -231,8 +231,8 @@ func (l *Log) repeats(result string) bool {
 	return rest == ""
 }
 
-// Recorded says that the result of the attempt is in the journal. Output that
-// repeats a long one is read from there, and its files are removed.
+// Recorded is called when the result of the attempt is in the journal. Output that repeats
+// a long result is read from there, and its files are removed.
 func (l *Log) Recorded(result string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -259,7 +259,7 @@ func (l *Log) Recorded(result string) error {
 	return err
 }
 
-// open opens the shared file for an attempt, and returns what was there before.
+// open opens the shared file for an attempt, and returns what existed before.
 func (ls *Logs) open(id driver.AttemptID) (*index, error) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -273,8 +273,8 @@ func (ls *Logs) open(id driver.AttemptID) (*index, error) {
 	return ls.found, err
 }
 
-// ready opens the file at the first call. It continues one that ends with a whole
-// record, and begins another after one that does not: a crash, or damage.
+// ready opens the file at the first call. It continues a file that ends with a complete
+// record, and otherwise, after a crash or damage, begins another.
 func (ls *Logs) ready() error {
 	if ls.closed {
 		return os.ErrClosed
@@ -301,8 +301,8 @@ func (ls *Logs) ready() error {
 	return err
 }
 
-// append writes one record, with one call: another process sees all of it or, for a
-// moment, a part that it knows to be one.
+// append writes one record with one call: another process sees all of it or, for a moment,
+// a part that it recognizes as such.
 func (ls *Logs) append(h header, text []byte) error {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -311,7 +311,7 @@ func (ls *Logs) append(h header, text []byte) error {
 	}
 	ls.record = h.appendTo(ls.record[:0], text)
 	n, err := ls.file.Write(ls.record)
-	if err != nil && n > 0 { // a full disk: what follows must not come after half a record
+	if err != nil && n > 0 { // a full disk: nothing may follow half a record
 		err = errors.Join(err, ls.file.Close())
 		ls.file = nil
 	}

@@ -163,8 +163,8 @@ func TestBytesOfARun(t *testing.T) {
 
 func TestErrorsOfAJournal(t *testing.T) {
 	for want, err := range map[string]error{
-		"journal: event 3 of run r exists already: another process drives this run": &ConflictError{Run: "r", Seq: 3},
-		`the key "k" has started run r already`:                                     &UsedKeyError{Key: "k", Run: "r"},
+		"journal: event 3 of run r already exists: another process drives this run": &ConflictError{Run: "r", Seq: 3},
+		`the key "k" has already started run r`:                                     &UsedKeyError{Key: "k", Run: "r"},
 		"message 7 was withdrawn":                                                   &WithdrawnError{ID: 7},
 	} {
 		if err.Error() != want || explain("file", err) != err {

@@ -9,10 +9,10 @@ import (
 
 const maxName = 100
 
-// fileNameOf turns a run's id or a node's address into a name that every file
-// system takes: it keeps letters, digits and -_.[], and writes the rest as %XX.
-// Where two names could fall together (a file system that ignores case, a name
-// that is too long) a hash of the whole keeps them apart.
+// fileNameOf turns a run's id or a node's address into a name that is valid on every file
+// system: it keeps letters, digits and -_.[], and writes the rest as %XX. If two names
+// could collide (on a file system that ignores case, or because a name is too long), a hash
+// of the whole name distinguishes them.
 func fileNameOf(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
@@ -34,7 +34,7 @@ func fileNameOf(name string) string {
 	return safe
 }
 
-// reserved are the names that Windows keeps for devices, with any extension.
+// reserved are the names that Windows reserves for devices, with any extension.
 func reserved(name string) bool {
 	stem, _, _ := strings.Cut(name, ".")
 	switch stem {

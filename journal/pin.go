@@ -14,8 +14,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// encodePin is a pin as it is stored: once, by the hash of its JSON, for all runs
-// that use the same.
+// encodePin returns a pin as it is stored: once, by the hash of its JSON, for all runs that
+// use the same.
 func encodePin(p *driver.Pin) (hash string, data []byte, err error) {
 	if p == nil || p.Bundle == nil || p.Bundle.Root == nil {
 		return "", nil, errors.New("journal: a pin needs a workflow")
@@ -30,7 +30,7 @@ func encodePin(p *driver.Pin) (hash string, data []byte, err error) {
 	return hashOf(data), data, nil
 }
 
-// storedPin is a pin that is written and read in less time.
+// storedPin is a pin in a form that is fast to write and read.
 type storedPin struct {
 	Bundle workflow.StoredBundle `json:"bundle"`
 	*driver.Pin
@@ -38,7 +38,7 @@ type storedPin struct {
 
 func decodePin(data []byte) (*driver.Pin, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber() // values keep their numbers as they are written
+	dec.UseNumber() // numbers keep their notation
 	stored := storedPin{Pin: &driver.Pin{}}
 	err := dec.Decode(&stored)
 	if err == nil && stored.Bundle.Root == nil {
@@ -55,14 +55,14 @@ func hashOf(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// lastPin is the definition that was read last. To decode it takes longer than to
-// replay a run, and the host reads it before the driver does.
+// lastPin is the definition that was read last. Decoding it takes longer than replaying a
+// run, and the host reads it before the driver does.
 type lastPin struct {
 	hash string
 	pin  *driver.Pin
 }
 
-// Pin reads what a run was started with. Callers share it, and do not change it.
+// Pin reads what a run was started with. Callers share it, and must not change it.
 func (s *Store) Pin(ctx context.Context, run string) (*driver.Pin, error) {
 	var hash string
 	err := s.read.QueryRowContext(ctx, "SELECT pin FROM runs WHERE id = ?", run).Scan(&hash)
@@ -92,7 +92,7 @@ func (s *Store) readPin(ctx context.Context, run, hash string) (*driver.Pin, err
 		return nil, explain(s.file, err)
 	}
 	if hash != hashOf(data) {
-		return nil, s.damaged(fmt.Sprintf("the definition of run %s does not have its hash", run), nil)
+		return nil, s.damaged(fmt.Sprintf("the definition of run %s does not match its hash", run), nil)
 	}
 	p, err := decodePin(data)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/hocket-dev/hocket/internal/database"
 )
 
-// OpenReadOnly opens a journal to look at it, and does all it can to succeed: it
-// opens it like [Open] where that works, and else reads the file as it is. It
-// never makes a journal.
+// OpenReadOnly opens a journal for reading, and does all it can to succeed: it opens it
+// like [Open] if that works, and otherwise reads the file as it is. It never creates a
+// journal.
 func OpenReadOnly(dir string) (*Store, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -38,7 +38,7 @@ func OpenReadOnly(dir string) (*Store, error) {
 	return nil, reason
 }
 
-// asReadOnly is the error of everything that would write.
+// asReadOnly is the error of every method that would write.
 func asReadOnly(file string, cause error) error {
 	if IsProblem(cause, Full) {
 		return cause
@@ -46,8 +46,7 @@ func asReadOnly(file string, cause error) error {
 	return &Error{Kind: kind, File: file, Problem: ReadOnly, Err: cause}
 }
 
-// openShared reads beside a process that has the journal open: its -shm file is
-// there.
+// openShared reads alongside a process that has the journal open: its -shm file exists.
 func openShared(file string) (*Store, error) {
 	if _, err := os.Stat(file + "-shm"); err != nil {
 		return nil, err
@@ -55,8 +54,8 @@ func openShared(file string) (*Store, error) {
 	return openWith(file, "mode", "ro", "_query_only", "1")
 }
 
-// openStill reads a file that nobody changes and that holds everything: the last
-// process to close a journal moves its -wal file into it.
+// openStill reads a file that nobody changes and that holds everything: the last process to
+// close a journal merges its -wal file into it.
 func openStill(file string) (*Store, error) {
 	if wal, err := os.Stat(file + "-wal"); err == nil && wal.Size() > 0 {
 		return nil, errors.New("the -wal file holds newer events")
@@ -64,8 +63,8 @@ func openStill(file string) (*Store, error) {
 	return openWith(file, "mode", "ro", "immutable", "1", "_query_only", "1")
 }
 
-// openWith refuses a schema that is not the newest: it cannot be migrated in
-// place, so a copy has to do.
+// openWith rejects a schema that is not the newest: it cannot be migrated in place, so a
+// copy is needed.
 func openWith(file string, options ...string) (*Store, error) {
 	db, err := database.OpenReader(database.Source(file, options...))
 	if err != nil {
@@ -81,8 +80,8 @@ func openWith(file string, options ...string) (*Store, error) {
 	return &Store{read: db}, nil
 }
 
-// openCopy reads a private copy of the database and its -wal file, which SQLite
-// may recover and migrate as it needs.
+// openCopy reads a private copy of the database and its -wal file, which SQLite may recover
+// and migrate.
 func openCopy(file string) (s *Store, err error) {
 	dir, err := os.MkdirTemp("", "hocket-journal-")
 	if err != nil {
@@ -122,7 +121,7 @@ func copyFile(to, from string) error {
 	return errors.Join(err, out.Close())
 }
 
-// Exists says whether a directory has a journal.
+// Exists reports whether a directory has a journal.
 func Exists(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, fileName))
 	return !errors.Is(err, fs.ErrNotExist)

@@ -20,14 +20,14 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 )
 
-// The streams of all attempts of a run share the file logs/RUN/streams.1. It is a
-// list of records, each with a header, the address of its step and a text, and it
-// only grows. A process that finds half a record at its end, or a damaged one,
-// leaves the file alone and begins streams.2.
+// The streams of all attempts of a run share the file logs/RUN/streams.1. It is a list of
+// records, each with a header, the address of its step and a text, and it only grows. A
+// process that finds an incomplete or damaged record leaves the file alone and begins
+// streams.2.
 //
-// A record says at which offset of its stream the text is. One at offset 0 begins the
-// stream anew: a prompt is replaced like that. What a record does not hold itself is
-// in a file of the attempt (inPart) or is the value of an event (inValue).
+// A record has the offset of its text in the stream. One at offset 0 restarts the stream,
+// which is how a prompt is replaced. Text that is not in the record itself is in a file of
+// the attempt (inPart) or is the value of an event (inValue).
 
 // header is that of a record.
 type header struct {
@@ -43,14 +43,14 @@ const (
 	inTranscript = 't'
 	inPart       = 'f' // the output continues in a file of its own
 	inValue      = 'v' // the output is a value in the journal, by its hash and size, and then the text
-	inOld        = 0   // no record: a file of an older version holds the stream
+	inOld        = 0   // not a record: a file of an older version holds the stream
 )
 
 var streams = []driver.Stream{driver.Output, driver.Prompt, driver.Transcript}
 
 var kindOf = map[driver.Stream]byte{driver.Output: inOutput, driver.Prompt: inPrompt, driver.Transcript: inTranscript}
 
-// streamOf is the stream of a kind of record; "": there is no such kind.
+// streamOf returns the stream of a kind of record; "" if the kind is unknown.
 func streamOf(kind byte) driver.Stream {
 	switch kind {
 	case inOutput, inPart, inValue:
@@ -72,9 +72,9 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // appendTo appends the record to b: mark, kind, folded length of the address, attempt,
-// offset, length of the address, length of the text, checksum of the text,
-// checksum of the header and the address. The length is there twice, because nothing else
-// tells a damaged one from the half of a record.
+// offset, length of the address, length of the text, checksum of the text, checksum of the
+// header and the address. The length is stored twice, because nothing else distinguishes a
+// damaged record from an incomplete one.
 func (h header) appendTo(b []byte, text []byte) []byte {
 	b = append(b, recordMark, h.kind)
 	b = binary.LittleEndian.AppendUint16(b, fold(int64(len(h.id.Address))))
@@ -98,14 +98,14 @@ type piece struct {
 	kind   byte
 	number int   // of the shared file
 	at     int64 // in the stream
-	size   int64 // of the text; unknown of a file
+	size   int64 // of the text; unknown for a file
 	pos    int64 // of the text in the shared file
-	skip   int64 // bytes of the text in the shared file that are not of the stream
+	skip   int64 // bytes of the text in the shared file that do not belong to the stream
 	sum    uint32
 	hash   string // of a value
 }
 
-// index is where the streams of a run are, as far as the shared files were read.
+// index says where the streams of a run are, as far as the shared files were read.
 type index struct {
 	store *Store
 	run   string
@@ -114,8 +114,8 @@ type index struct {
 	streams map[streamKey][]piece
 	number  int   // of the shared file that was read last
 	scanned int64 // how much of it
-	whole   bool  // it ended with a whole record
-	damage  error // of a record; what follows in its file cannot be read
+	whole   bool  // it ended with a complete record
+	damage  error // of a record; what follows it in its file cannot be read
 	old     bool  // there are files of an older version
 }
 
@@ -133,7 +133,7 @@ func (x *index) path(number int) string {
 	return filepath.Join(x.store.runFiles(x.run), fmt.Sprintf("streams.%d", number))
 }
 
-// free is the number of the file that can be appended to.
+// free returns the number of the file that can be appended to.
 func (x *index) free() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -143,7 +143,7 @@ func (x *index) free() int {
 	return x.number + 1
 }
 
-// scan reads what the shared files have gained since the last time.
+// scan reads what was added to the shared files since the last time.
 func (x *index) scan() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -160,7 +160,7 @@ func (x *index) scan() error {
 	}
 }
 
-// lookForOld finds out, at the first scan, whether an older version kept streams here.
+// lookForOld checks, at the first scan, whether an older version stored streams here.
 func (x *index) lookForOld() {
 	if x.scanned > 0 || x.old {
 		return
@@ -197,8 +197,8 @@ func (x *index) scanFile() error {
 	return nil
 }
 
-// readRecord notes the record at the end of what was scanned, and returns where the
-// next one is; !ok: there is half a record, or a damaged one.
+// readRecord indexes the record at the end of what was scanned, and returns where the next
+// one is; !ok if the record is incomplete or damaged.
 func (x *index) readRecord(w *window) (next int64, ok bool, err error) {
 	head, err := w.at(x.scanned, headerSize)
 	if err != nil || head == nil {
@@ -243,19 +243,19 @@ func (x *index) readRecord(w *window) (next int64, ok bool, err error) {
 	return next, true, nil
 }
 
-// noteDamage notes that the record at the end of what was scanned is damaged.
+// noteDamage records that the record at the end of what was scanned is damaged.
 func (x *index) noteDamage() {
 	x.damage = &driver.DamagedLogError{File: x.path(x.number), At: x.scanned}
 }
 
-// damaged is the damage that was noted.
+// damaged returns the damage that was noted.
 func (x *index) damaged() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.damage
 }
 
-// window reads a file in order.
+// window reads a file sequentially.
 type window struct {
 	file *os.File
 	size int64
@@ -263,7 +263,7 @@ type window struct {
 	text []byte
 }
 
-// at returns n bytes; nil: the file is shorter.
+// at returns n bytes; nil if the file is shorter.
 func (w *window) at(offset int64, n int) ([]byte, error) {
 	if offset+int64(n) > w.size {
 		return nil, nil
@@ -278,11 +278,11 @@ func (w *window) at(offset int64, n int) ([]byte, error) {
 	return w.text[offset-w.from:][:n], nil
 }
 
-// endings are how the names of the files of an attempt's streams ended, when every
-// stream had one.
+// endings are the suffixes of the files of an attempt's streams, from when every stream had
+// one.
 var endings = map[driver.Stream]string{driver.Output: ".log", driver.Prompt: ".prompt", driver.Transcript: ".transcript"}
 
-// pieces are those of a stream, in order.
+// pieces returns those of a stream, in order.
 func (x *index) pieces(id driver.AttemptID, stream driver.Stream) []piece {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -295,7 +295,7 @@ func (x *index) pieces(id driver.AttemptID, stream driver.Stream) []piece {
 	return found
 }
 
-// end is the offset behind the last byte of a stream.
+// end returns the offset after the last byte of a stream.
 func (x *index) end(id driver.AttemptID, stream driver.Stream) int64 {
 	pieces := x.pieces(id, stream)
 	if len(pieces) == 0 {
@@ -310,9 +310,8 @@ func (x *index) end(id driver.AttemptID, stream driver.Stream) int64 {
 	return last.at + last.size
 }
 
-// read yields what a stream holds from an offset on, in order, each with the offset
-// at which it is: what was left out, or is damaged, is missing between them. Damage is
-// the last that it yields.
+// read yields what a stream holds from an offset on, in order, each piece with its offset:
+// omitted or damaged parts are missing between them. An error about damage comes last.
 func (x *index) read(ctx context.Context, id driver.AttemptID, stream driver.Stream, offset int64) iter.Seq2[driver.Piece, error] {
 	return func(yield func(driver.Piece, error) bool) {
 		pieces := x.pieces(id, stream)
@@ -324,7 +323,7 @@ func (x *index) read(ctx context.Context, id driver.AttemptID, stream driver.Str
 				continue
 			}
 			if p.kind == inPart && gone(x.store.partPath(id, p.at)) && x.scan() == nil {
-				// It was left out, or the output is a value by now.
+				// It was omitted, or the output is a value by now.
 				if now := x.pieces(id, stream); now[0] != pieces[0] {
 					pieces, i = now, -1
 				}
@@ -395,7 +394,7 @@ func (x *index) text(p piece, from int64) ([]byte, error) {
 	return text[p.skip+from:], nil
 }
 
-// fileTexts yields a file from an offset on. One that is gone was left out.
+// fileTexts yields a file from an offset on. A missing file was omitted.
 func fileTexts(path string, from int64) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := os.Open(path)
@@ -422,10 +421,10 @@ func fileTexts(path string, from int64) iter.Seq2[[]byte, error] {
 	}
 }
 
-// maxIndexes is how many runs a store keeps the index of.
+// maxIndexes is how many indexes of runs a store keeps.
 const maxIndexes = 32
 
-// indexOf is the index of a run, as of now.
+// indexOf returns the current index of a run.
 func (s *Store) indexOf(run string) (*index, error) {
 	s.mu.Lock()
 	x := s.indexes[run]
@@ -447,7 +446,7 @@ func (s *Store) forget(run string) {
 	delete(s.indexes, run)
 }
 
-// Stream yields what an attempt left in a stream from an offset on, up to now.
+// Stream yields what an attempt wrote to a stream, from an offset on, up to now.
 func (s *Store) Stream(ctx context.Context, a driver.AttemptID, stream driver.Stream, offset int64) iter.Seq2[driver.Piece, error] {
 	return func(yield func(driver.Piece, error) bool) {
 		x, err := s.indexOf(a.Run)
@@ -463,7 +462,7 @@ func (s *Store) Stream(ctx context.Context, a driver.AttemptID, stream driver.St
 	}
 }
 
-// Sizes are those of the streams that an attempt left, what was left out included.
+// Sizes returns the sizes of the streams of an attempt, including omitted parts.
 func (s *Store) Sizes(a driver.AttemptID) (map[driver.Stream]int64, error) {
 	x, err := s.indexOf(a.Run)
 	sizes := map[driver.Stream]int64{}

@@ -18,14 +18,14 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Run is one line of the list of runs. Its status, due time, usage and number of
-// open questions are a cache of what follows from the events, see [Summary]. Who
-// drives it now, [Store.HolderOf] says.
+// Run is one entry of the list of runs. Its status, due time, usage and number of open
+// questions are a cache of what follows from the events, see [Summary]. [Store.HolderOf]
+// returns who drives it now.
 type Run struct {
 	driver.Info
-	Begun bool // a process has taken it up
-	// Stale says that the cache misses events: the last driver was killed, or the
-	// journal is of an older version.
+	Begun bool // a process has begun it
+	// Stale means that the cache misses events: the last driver was killed, or the journal
+	// is of an older version.
 	Stale bool
 
 	number int64
@@ -43,20 +43,20 @@ type NewRun struct {
 	Owner        driver.Owner
 	Key, Request string // see driver.Spec
 	Created      time.Time
-	Events       []engine.Envelope // the first ones, Started at least; outputs that are left out are those of Origin
-	Summary      *Summary          // after them; nil: the run goes on
+	Events       []engine.Envelope // the first ones, at least Started; omitted outputs are those of Origin
+	Summary      *Summary          // after them; nil: the run continues
 }
 
-// UsedKeyError says that a run was started with the same key for the same request.
+// UsedKeyError reports that a run was started with the same key for the same request.
 type UsedKeyError struct{ Key, Run string }
 
 func (e *UsedKeyError) Error() string {
-	return fmt.Sprintf("the key %q has started run %s already", e.Key, e.Run)
+	return fmt.Sprintf("the key %q has already started run %s", e.Key, e.Run)
 }
 
-// Create records a new run with its first events, in one transaction, and gives
-// the right to go on with it. The error is a *[UsedKeyError] or a
-// *[driver.KeyError] if the key was used before.
+// Create records a new run with its first events, in one transaction, and returns its
+// writer. The error is a *[UsedKeyError] or a *[driver.KeyError] if the key was used
+// before.
 func (s *Store) Create(n NewRun) (*Writer, error) {
 	if s.write == nil {
 		return nil, s.reason
@@ -92,8 +92,8 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 	return w, nil
 }
 
-// checkKey refuses a key that was used. The transaction has the only right to
-// write, so no other process can use the key in between.
+// checkKey rejects a key that was used. The transaction holds the write lock, so no other
+// process can use the key in between.
 func (n *NewRun) checkKey(tx *sql.Tx) error {
 	if n.Key == "" {
 		return nil
@@ -158,7 +158,7 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]Run, error) {
 	return s.runs(ctx, where+" ORDER BY number DESC LIMIT ?", append(args, cmp.Or(f.Limit, -1))...)
 }
 
-// Run is the run with an id. The error is a *driver.UnknownRunError.
+// Run returns the run with an id. The error is a *driver.UnknownRunError.
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	if err := s.there(); err != nil {
 		return Run{}, err
@@ -173,8 +173,8 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	return found[0], nil
 }
 
-// Find finds a run by its id or by the beginning of it, if only one run begins
-// so. The error is a *driver.UnknownRunError.
+// Find returns a run by its id or by a unique prefix. The error is a
+// *driver.UnknownRunError.
 func (s *Store) Find(ctx context.Context, id string) (Run, error) {
 	if err := s.there(); err != nil {
 		return Run{}, err
@@ -219,13 +219,14 @@ func queryRuns(ctx context.Context, q querier, where string, args ...any) ([]Run
 	return runs, rows.Err()
 }
 
-// cells are the texts of a list that were read before: many runs have the same.
+// cells caches texts of a list: many runs have the same.
 type cells struct {
 	owners map[string]driver.Owner
 	usages map[string]engine.RunUsage
 }
 
-// scanRun reads a line. One that is damaged hides no other: it says so itself.
+// scanRun reads an entry. A damaged entry does not hide others: it reports the damage
+// itself.
 func (c *cells) scanRun(rows *sql.Rows) (r Run, err error) {
 	var created, changed, due, noted, begun, last whole
 	var owner, usage string
@@ -256,10 +257,10 @@ func (c *cells) scanRun(rows *sql.Rows) (r Run, err error) {
 	return r, nil
 }
 
-// statuses are those that a run can have.
+// statuses are the possible statuses of a run.
 var statuses = []engine.Status{engine.Running, engine.Waiting, engine.Success, engine.Partial, engine.Failed, engine.TimedOut, engine.Cancelled}
 
-// whole is a whole number, 0 for NULL, in a file that may be damaged.
+// whole is an integer, 0 for NULL, in a file that may be damaged.
 type whole struct {
 	n   int64
 	bad bool
@@ -285,7 +286,7 @@ func once[T any](known map[string]T, text string, to *T) error {
 	return err
 }
 
-// number is the key of a run in the tables.
+// number returns the key of a run in the tables.
 func (s *Store) number(ctx context.Context, run string) (int64, error) {
 	var n int64
 	err := s.read.QueryRowContext(ctx, "SELECT number FROM runs WHERE id = ?", run).Scan(&n)

@@ -2,7 +2,7 @@ package journal
 
 import "github.com/hocket-dev/hocket/internal/database"
 
-// kind is what a journal is as a database.
+// kind describes a journal as a database.
 var kind = &database.Kind{
 	Name:  "journal",
 	Magic: 0x48434b54, // "HCKT"

@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// Snapshot is the state of a run as its driver kept it last; nil: it kept none. It
-// is a cache. Whoever cannot use it replays the events.
+// Snapshot returns the state of a run as its driver last stored it; nil if there is none.
+// It is a cache: if it cannot be used, replay the events.
 func (s *Store) Snapshot(ctx context.Context, run string) ([]byte, error) {
 	var data []byte
 	err := s.read.QueryRowContext(ctx, "SELECT s.data FROM snapshots s JOIN runs r ON r.number = s.run WHERE r.id = ?", run).Scan(&data)
@@ -17,7 +17,7 @@ func (s *Store) Snapshot(ctx context.Context, run string) ([]byte, error) {
 	return data, explain(s.file, err)
 }
 
-// Keep keeps the state of the run in place of the one before.
+// Keep stores the state of the run, replacing the previous one.
 func (w *Writer) Keep(snapshot []byte) error {
 	return w.store.transact(func(tx *sql.Tx) error {
 		_, err := tx.Exec("INSERT INTO snapshots (run, data) VALUES (?, ?) ON CONFLICT DO UPDATE SET data = excluded.data", w.number, snapshot)

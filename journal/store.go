@@ -17,14 +17,14 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Options say how a journal is opened. The zero value is the default.
+// Options configure how a journal is opened. The zero value is the default.
 type Options struct {
-	// Relaxed leaves the last moments to a power failure (synchronous=NORMAL):
-	// a crash of the process still loses nothing.
+	// Relaxed means that a power failure may lose the last moments (synchronous=NORMAL). A
+	// crash of the process still loses nothing.
 	Relaxed bool
 
 	limits logLimits // zero: the usual ones
-	vfs    string    // SQLite's way to the files; "": the system's own
+	vfs    string    // SQLite's VFS; "": the default
 }
 
 // Store is an open journal. It is safe for concurrent use.
@@ -32,15 +32,15 @@ type Store struct {
 	dir     string
 	file    string
 	limits  logLimits
-	write   *sql.DB // one connection; nil when the journal is only read
+	write   *sql.DB // one connection; nil if the journal is read-only
 	read    *sql.DB
-	opened  os.FileInfo // of the file; nil when the journal is only read
-	reason  error       // why the journal is only read
+	opened  os.FileInfo // of the file; nil if the journal is read-only
+	reason  error       // why the journal is read-only
 	scratch string      // a copy to remove at the end, see readonly.go
 	commits commits
 	lastPin atomic.Pointer[lastPin]
 	since   time.Time    // when it was opened
-	looked  atomic.Int64 // how long after that it was there
+	looked  atomic.Int64 // age at which the file was last known to exist
 
 	statements statements
 
@@ -48,13 +48,13 @@ type Store struct {
 
 	mu      sync.Mutex
 	lease   *lease            // nil until the store drives a run
-	indexes map[string]*index // of the logs of runs that were looked at
+	indexes map[string]*index // of the logs of runs that were read
 }
 
 const fileName = "journal.db"
 
-// Open opens the journal in a directory, and makes both where they do not exist.
-// An older journal is brought up to date.
+// Open opens the journal in a directory, and creates both if they do not exist. An older
+// journal is migrated.
 func Open(dir string, o Options) (*Store, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -74,16 +74,16 @@ func (s *Store) connect(o Options) (err error) {
 	if s.opened, err = os.Stat(s.file); err != nil {
 		return explain(s.file, err)
 	}
-	// SQLite opens a file that it may not write for reading, and says so only
-	// when something is to be written.
+	// SQLite opens a file without write permission for reading, and reports it only at the
+	// first write.
 	return s.transact(func(tx *sql.Tx) error {
 		_, err := tx.Exec("DELETE FROM runs WHERE false")
 		return err
 	})
 }
 
-// there returns an error if the file is not there any more. SQLite would go on writing
-// to it all the same, and what is recorded would be gone when the process ends.
+// there returns an error if the file no longer exists. SQLite would continue to write to
+// it, and everything would be lost when the process ends.
 func (s *Store) there() error {
 	if s.opened == nil {
 		return nil
@@ -94,18 +94,18 @@ func (s *Store) there() error {
 	return &database.Error{Kind: kind, File: s.file, Problem: database.Gone}
 }
 
-// isTime says whether to look, after events of steps, if the file is still there: not
-// after each, because to look takes a part of what a short step takes.
+// isTime reports whether to check, after events of steps, that the file still exists: not
+// after each, because the check is not free compared to a short step.
 func (s *Store) isTime() bool {
 	const every = 10 * time.Millisecond
 	now, last := time.Since(s.since), s.looked.Load()
 	return now-time.Duration(last) >= every && s.looked.CompareAndSwap(last, int64(now))
 }
 
-// Dir is the directory of the journal.
+// Dir returns the directory of the journal.
 func (s *Store) Dir() string { return s.dir }
 
-// Writable says whether events can be recorded. The error says why not.
+// Writable returns an error if events cannot be recorded, which says why.
 func (s *Store) Writable() error { return s.reason }
 
 // Close closes the journal. Writers must have been closed before.
@@ -122,7 +122,7 @@ func (s *Store) Close() error {
 	return explain(s.file, err)
 }
 
-// Check reads the whole database and says whether it is sound.
+// Check reads the whole database and reports damage.
 func (s *Store) Check(ctx context.Context) error {
 	var verdict string
 	if err := s.read.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
@@ -134,8 +134,8 @@ func (s *Store) Check(ctx context.Context) error {
 	return s.checkRecords(ctx)
 }
 
-// checkRecords reads what has a hash or a checksum: long strings, definitions and
-// events.
+// checkRecords reads everything that has a hash or a checksum: long strings, definitions
+// and events.
 func (s *Store) checkRecords(ctx context.Context) error {
 	hashes, err := texts(ctx, s.read, "SELECT hex(hash) FROM blobs")
 	if err != nil {

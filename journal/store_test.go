@@ -138,7 +138,7 @@ func TestListOfRuns(t *testing.T) {
 	finds := []struct{ prefix, want string }{
 		{"demo-a1", "demo-a1"}, {"o", "other-b"}, {"demo-a", "demo-a"},
 		{"demo", "several runs begin with demo: demo-a, demo-a2, demo-a1"},
-		{"x", "no run x is recorded"}, {"", "no run  is recorded"}, {"%", "no run % is recorded"},
+		{"x", "unknown run x"}, {"", "unknown run "}, {"%", "unknown run %"},
 	}
 	for _, f := range finds {
 		r, err := s.Find(ctx, f.prefix)

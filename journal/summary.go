@@ -12,14 +12,13 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Summary is what follows from the events of a run, kept beside them so that lists
-// need no replay. The driver of a run keeps it true. A driver that was killed may
-// leave it behind the events: then [Run.Stale] says so, and [Store.Refresh] takes a
-// new one.
+// Summary is derived from the events of a run, and stored next to them so that lists need
+// no replay. The driver of a run keeps it up to date. If a driver was killed, it may be
+// behind the events: then [Run.Stale] is set, and [Store.Refresh] replaces it.
 type Summary struct {
 	Status    engine.Status
 	At        time.Time // of the last event
-	Due       time.Time // when the run wants to be driven again; zero: not by itself
+	Due       time.Time // when the run must be driven again; zero: not by itself
 	Usage     engine.RunUsage
 	Questions []driver.Question // that are open
 }
@@ -27,8 +26,9 @@ type Summary struct {
 // nextVersion is the version of the next change of the list of runs.
 const nextVersion = "(SELECT 1 + max(coalesce((SELECT max(version) FROM runs), 0), coalesce((SELECT max(version) FROM deleted), 0)))"
 
-// record keeps a summary of a run after an event. asks: there may be questions of
-// the one before. last is the lease of the store that gives the run up; "": none does.
+// record stores a summary of a run after an event. asks means that there may be questions
+// of the previous one. last is the lease of the store that releases the run; "" if none
+// does.
 func (m *Summary) record(s *Store, tx *sql.Tx, number int64, seq int, asks bool, last string) error {
 	var due any
 	if !m.Due.IsZero() {
@@ -50,8 +50,8 @@ func (m *Summary) record(s *Store, tx *sql.Tx, number int64, seq int, asks bool,
 	return err
 }
 
-// Refresh replaces the summary of a run that has fallen behind by that of its
-// events up to seq. If another process has been faster, it does nothing.
+// Refresh replaces the outdated summary of a run by that of its events up to seq. If
+// another process was faster, it does nothing.
 func (s *Store) Refresh(r Run, seq int, m Summary) error {
 	return s.transact(func(tx *sql.Tx) error {
 		var noted int
@@ -62,8 +62,8 @@ func (s *Store) Refresh(r Run, seq int, m Summary) error {
 	})
 }
 
-// Open are the questions that are open: of one run, or of all if run is "". The
-// oldest run comes first.
+// Open returns the open questions of one run, or of all if run is "". The oldest run comes
+// first.
 func (s *Store) Open(ctx context.Context, run string) ([]driver.Question, error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT r.id, a.id, a.data FROM asked a JOIN runs r ON r.number = a.run
 		WHERE r.id = ?1 OR ?1 = '' ORDER BY a.run, a.id`, run)

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Pulse notices changes of a journal, whichever process makes them. Looking costs
-// a few microseconds. It is not safe for concurrent use.
+// Pulse notices changes of a journal by any process. A check costs a few microseconds. It
+// is not safe for concurrent use.
 type Pulse struct {
 	store *Store
 	conn  *sql.Conn
 	stmt  *sql.Stmt
 }
 
-// Pulse keeps a connection open to look for changes. Close it before the Store.
+// Pulse opens a connection to check for changes. Close it before the Store.
 func (s *Store) Pulse(ctx context.Context) (*Pulse, error) {
 	conn, err := s.read.Conn(ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *Store) Pulse(ctx context.Context) (*Pulse, error) {
 	return &Pulse{s, conn, stmt}, nil
 }
 
-// Beat is a state of a journal. When it differs from the one before, something was
+// Beat is a state of a journal. If it differs from the previous one, something was
 // recorded, or a process has begun or ceased to drive a run.
 type Beat struct {
 	Data   int64     // changes with every commit
@@ -50,10 +50,10 @@ func (p *Pulse) Beat(ctx context.Context) (b Beat, err error) {
 // Close closes the connection.
 func (p *Pulse) Close() error { return errors.Join(p.stmt.Close(), p.conn.Close()) }
 
-// Changes are the runs that have changed since a version of the list of runs, and
-// the ids of those that were deleted since. Before the first version is -1.
+// Changes returns the runs that have changed since a version of the list of runs, and the
+// ids of those that were deleted since. Before the first version is -1.
 func (s *Store) Changes(ctx context.Context, since int64) (changed []Run, deleted []string, version int64, err error) {
-	tx, err := s.read.BeginTx(ctx, nil) // both lists are of one moment
+	tx, err := s.read.BeginTx(ctx, nil) // both lists are of the same moment
 	if err != nil {
 		return nil, nil, since, explain(s.file, err)
 	}
@@ -68,7 +68,7 @@ func (s *Store) Changes(ctx context.Context, since int64) (changed []Run, delete
 	return changed, deleted, version, explain(s.file, err)
 }
 
-// Mail are the runs that have messages in their inbox.
+// Mail returns the runs that have messages in their inbox.
 func (s *Store) Mail(ctx context.Context) ([]string, error) {
 	runs, err := texts(ctx, s.read, "SELECT DISTINCT r.id FROM inbox i JOIN runs r ON r.number = i.run WHERE i.verdict IS NULL")
 	return runs, explain(s.file, err)

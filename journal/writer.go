@@ -13,15 +13,15 @@ import (
 	"github.com/hocket-dev/hocket/internal/database"
 )
 
-// Writer is the right to record events of one run. Only one exists at a time,
-// in all processes. It is not safe for concurrent use.
+// Writer is the right to record events of one run. Only one exists at a time, across all
+// processes. It is not safe for concurrent use.
 type Writer struct {
 	store  *Store
 	run    string
 	number int64
 	next   int    // seq of the next event
-	asks   bool   // questions may be noted as open
-	lease  string // of the store; "": the run was given up
+	asks   bool   // questions may be stored as open
+	lease  string // of the store; "": the run was released
 	before driver.Holder
 	args   []any
 	logs   *Logs
@@ -30,33 +30,32 @@ type Writer struct {
 // Batch is what one Append records.
 type Batch struct {
 	Events []engine.Envelope
-	// Summary, if not nil, is what the list of runs says after the events. It takes
-	// a Problem back.
+	// Summary, if not nil, is the entry in the list of runs after the events. It clears a
+	// Problem.
 	Summary *Summary
-	// Begun: a process has taken the run up.
+	// Begun means that a process has begun the run.
 	Begun bool
-	// Problem, if not empty, says why the engine cannot go on.
+	// Problem, if not empty, says why the engine cannot continue.
 	Problem string
-	// Last gives the run up, with the Summary: nothing more is to be recorded.
+	// Last releases the run, with the Summary: nothing more will be recorded.
 	Last bool
-	// Verdicts settle messages of the inbox, those that led to the events among
-	// them.
+	// Verdicts settle messages of the inbox, including those that led to the events.
 	Verdicts []Verdict
 }
 
-// plain says whether there is nothing but events.
+// plain reports whether there is nothing but events.
 func (b *Batch) plain() bool {
 	return b.Summary == nil && !b.Begun && b.Problem == "" && len(b.Verdicts) == 0 && !slices.ContainsFunc(b.Events, costs)
 }
 
-// costs says whether an event is kept beside the others too, see noteUsage.
+// costs reports whether an event's usage is stored separately too, see noteUsage.
 func costs(e engine.Envelope) bool {
 	ended, ok := e.Event.(*engine.TaskEnded)
 	return ok && ended.Usage != engine.Usage{}
 }
 
-// Writer takes a run up. The error is a *driver.HeldError when another process has it,
-// a *driver.UnknownRunError when it does not exist.
+// Writer takes a run in order to drive it. The error is a *driver.HeldError if another
+// process has it, and a *driver.UnknownRunError if it does not exist.
 func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 	if s.write == nil {
 		return nil, s.reason
@@ -76,21 +75,20 @@ func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
 	return w, nil
 }
 
-// Run is the id of the run.
+// Run returns the id of the run.
 func (w *Writer) Run() string { return w.run }
 
-// Recorded is how many events the run has.
+// Recorded returns the number of events of the run.
 func (w *Writer) Recorded() int { return w.next - 1 }
 
-// Before is the process that died while it drove the run; zero: none did.
+// Before returns the process that died while it drove the run; zero if none did.
 func (w *Writer) Before() driver.Holder { return w.before }
 
-// Close gives the run up.
+// Close releases the run.
 func (w *Writer) Close() error { return errors.Join(w.logs.close(), w.release()) }
 
-// Append records a batch: all of it, or with an error nothing. When it returns,
-// the batch is durable. The error is a *ConflictError when somebody else has
-// written to the run.
+// Append records a batch: all of it, or nothing if there is an error. When it returns, the
+// batch is durable. The error is a *ConflictError if somebody else has written to the run.
 func (w *Writer) Append(b Batch) error {
 	if err := w.commit(b); err != nil || b.plain() && !w.store.isTime() {
 		return err
@@ -157,7 +155,7 @@ func (w *Writer) record(tx *sql.Tx, rows rows, b Batch) error {
 	return nil
 }
 
-// mark notes in the list of runs what a batch says about the whole run.
+// mark updates the list of runs with what a batch says about the whole run.
 func (w *Writer) mark(tx *sql.Tx, b Batch) error {
 	for _, e := range b.Events {
 		if costs(e) {
@@ -198,7 +196,7 @@ func (s *Store) explainAppend(w *Writer, err error) error {
 	return explain(s.file, err)
 }
 
-// insert writes rows with one statement, within tx or, if that is nil, on its own.
+// insert writes rows with one statement, within tx or, if that is nil, alone.
 func (w *Writer) insert(tx *sql.Tx, rows rows) error {
 	w.args = w.args[:0]
 	for i, r := range rows {
@@ -212,8 +210,8 @@ func (w *Writer) insert(tx *sql.Tx, rows rows) error {
 	return nil
 }
 
-// maxInsert is the most rows that one statement inserts. Fewer calls into SQLite
-// make a batch of no-op tasks about twice as fast.
+// maxInsert is the maximum number of rows that one statement inserts. Fewer calls into
+// SQLite make a batch of no-op tasks about twice as fast.
 const maxInsert = 128
 
 func insertText(n int) string {

@@ -64,7 +64,7 @@ func TestToolRunsCommands(t *testing.T) {
 		`{"command": ["none-such-program"]}`:    `"none-such-program" not found`,
 		`{"command": "ls", "dir": ".."}`:        "is outside the project",
 		`{"command": " "}`:                      "the command is empty",
-		`{"command": {"a": 1}}`:                 "invalid arguments for the tool the tool",
+		`{"command": {"a": 1}}`:                 "invalid arguments for the tool",
 		`{"command": "ls", "env": {"LD": "x"}}`: `unknown field "env"`,
 	} {
 		if got, err := call(args); err == nil || !strings.Contains(err.Error(), want) {

@@ -22,7 +22,7 @@ func openAt(t *scene, w World, now func() time.Time, agent Agent) *process {
 	return &process{w.Driver(t, now), driver.Work{Agents: agents(agent)}}
 }
 
-// agents are all one agent.
+// agents uses one agent for everything.
 type agents Agent
 
 func (a agents) Run(ctx context.Context, _ string, task *engine.StartTask, _ driver.Attempt) driver.Outcome {
@@ -42,7 +42,7 @@ func (s Start) spec() driver.Spec {
 	return driver.Spec{Run: s.Run, Pin: &driver.Pin{Bundle: s.Bundle}, Inputs: s.Inputs, Limits: s.Limits, Tasks: s.Tasks}
 }
 
-// Start starts a run that this process means to drive, and drives it.
+// Start starts a claimed run and drives it.
 func (p *process) Start(ctx context.Context, s Start) (engine.Result, error) {
 	spec := s.spec()
 	spec.Owner.Claimed = true
@@ -72,7 +72,7 @@ func (p *process) Raise(ctx context.Context, run string, limits workflow.Limits)
 	return err
 }
 
-// Events are what is recorded of a run.
+// Events returns the recorded events of a run.
 func (p *process) Events(ctx context.Context, run string) (events []engine.Envelope, err error) {
 	for e, err := range p.raw.Events(ctx, run, 0, false) {
 		if err == nil {

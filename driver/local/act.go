@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// Act records an event of somebody who does not drive the run: by itself, or
-// through the inbox of the process that does.
+// Act records an event of a process that does not drive the run: directly, or through the
+// inbox of the process that does.
 func (d *Driver) Act(ctx context.Context, run string, ev engine.Event) (driver.Receipt, error) {
 	s, err := d.changing(run)
 	if err != nil {
@@ -42,8 +42,8 @@ func (d *Driver) Act(ctx context.Context, run string, ev engine.Event) (driver.R
 	}
 }
 
-// roundTrip is an event as it will come back from the journal, whatever Go
-// values the caller put into it.
+// roundTrip returns an event as it will come back from the journal, whatever Go values the
+// caller put into it.
 func roundTrip(e engine.Envelope) (engine.Envelope, error) {
 	data, err := engine.Encode(e)
 	if err != nil {
@@ -99,15 +99,15 @@ func (i *idler) add(ev engine.Event) error {
 	return err
 }
 
-// record records an event with what has to come before and after it. late says
-// that deadlines are over, which comes first: that may leave no place for the
-// event, and then only they are recorded.
+// record records an event with what must come before and after it. late says which
+// deadlines have passed, which comes first: then the event may no longer be possible, and
+// only the deadlines are recorded.
 func (i *idler) record(ev engine.Event, late bool) error {
 	_, cancel := ev.(*engine.CancelAsked)
 	recovered := &engine.Recovered{Unsettled: true}
 	if !cancel && interrupted(i.run) {
-		// The time since then must not count as its own, and what its attempts asked
-		// is for others.
+		// The time since then must not count as its own, and the questions of its attempts
+		// are for others.
 		if err := i.add(recovered); err != nil {
 			return err
 		}
@@ -127,10 +127,10 @@ func (i *idler) record(ev engine.Event, late bool) error {
 	if err := i.add(ev); err != nil || !cancel || i.run.Status().Done() {
 		return err
 	}
-	return i.add(recovered) // what was under way is gone
+	return i.add(recovered) // what was in progress is gone
 }
 
-// interrupted says whether a run that nobody drives has something under way.
+// interrupted reports whether a run that nobody drives has something in progress.
 func interrupted(r *engine.Run) bool {
 	attempt := func(c engine.Command) bool {
 		_, ok := c.(*engine.StartTask)
@@ -139,7 +139,7 @@ func interrupted(r *engine.Run) bool {
 	return r.Status() == engine.Running || slices.ContainsFunc(r.Pending(), attempt)
 }
 
-// overdue is a timer whose deadline was over before a time; "": there is none.
+// overdue returns a timer whose deadline passed before a time; "" if there is none.
 func overdue(r *engine.Run, now time.Time) string {
 	id, at := "", now
 	for _, c := range r.Pending() {
@@ -152,9 +152,8 @@ func overdue(r *engine.Run, now time.Time) string {
 
 const verdictWait = 30 * time.Second
 
-// send puts an event into the inbox of the process that drives the run, and
-// waits for its verdict. !settled: that process has gone; the message was taken
-// back.
+// send puts an event into the inbox of the process that drives the run, and waits for its
+// verdict. If !settled, that process has ended and the message was withdrawn.
 func (d *Driver) send(ctx context.Context, store *journal.Store, held *driver.HeldError, ev engine.Event) (settled bool, err error) {
 	changes := d.pulse.listen(change, "")
 	defer changes.close()
@@ -192,7 +191,7 @@ func (d *Driver) send(ctx context.Context, store *journal.Store, held *driver.He
 			if withdrawn {
 				return false, context.Cause(ctx)
 			}
-			continue // the verdict came in this moment
+			continue // the verdict arrived just now
 		}
 		changes.wait(ctx)
 	}

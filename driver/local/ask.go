@@ -14,17 +14,17 @@ import (
 
 var errStopped = errors.New("the run has stopped")
 
-// answer is what somebody here says to a question.
+// answer is what somebody here answers to a question.
 type answer struct {
 	engine.Answered
 	scripted *engine.Question // the question, if the script answers it
-	left     bool             // nothing is said, and nothing will be
-	taken    chan error       // gets one value; nil: it was taken
+	left     bool             // nobody here will answer
+	taken    chan error       // receives one value; nil: it was accepted
 }
 
 func newAnswer(a engine.Answered) *answer { return &answer{Answered: a, taken: make(chan error, 1)} }
 
-// judge says why the answer is not taken, or nil. Only the first word counts.
+// judge returns why the answer is not accepted, or nil. Only the first call counts.
 func (a *answer) judge(err error) {
 	select {
 	case a.taken <- err:
@@ -35,15 +35,15 @@ func (a *answer) judge(err error) {
 // shown is a question that somebody here may answer.
 type shown struct {
 	digest string
-	person bool // else the script
+	person bool // otherwise the script
 }
 
-// ask has a question answered by the script, else by people who are here. What
-// nobody here answers waits for the inbox.
+// ask lets the script answer a question, or else people who are here. If nobody here
+// answers, it waits for the inbox.
 func (l *loop) ask(q engine.Question) {
 	l.unsaid = true
 	if l.asked[q.ID].digest == q.Digest {
-		return // an attempt has taken up what another one asked
+		return // a new attempt took over the question of an earlier one
 	}
 	l.withdraw(q.ID)
 	if value, delay, ok := l.script.person(&q); ok {
@@ -67,7 +67,7 @@ func (l *loop) askPerson(q *engine.Question) {
 		a.left = true
 		mail.post(letter{answer: a})
 	}
-	l.asked[q.ID] = shown{q.Digest, true} // before it is asked: the answer may come at once
+	l.asked[q.ID] = shown{q.Digest, true} // before it is asked: the answer may come immediately
 	here := l.o.Asker.Ask(q, func(said engine.Answered) error {
 		said.ID, said.Digest = q.ID, q.Digest
 		a := newAnswer(said)
@@ -84,10 +84,10 @@ func (l *loop) askPerson(q *engine.Question) {
 	}
 }
 
-// scriptName is who answered, when a script did.
+// scriptName is recorded as the author of a scripted answer.
 const scriptName = "replies"
 
-// answerLater posts an answer after a delay, unless the loop ends before.
+// answerLater posts an answer after a delay, unless the loop ends first.
 func (l *loop) answerLater(a *answer, delay time.Duration) {
 	mail := l.mail
 	if delay <= 0 {
@@ -106,8 +106,8 @@ func (l *loop) answerLater(a *answer, delay time.Duration) {
 	}()
 }
 
-// answered records an answer that was given here, if it fits. A scripted one that
-// does not is left to people.
+// answered records an answer that was given here, if it is valid. An invalid scripted one
+// is left to people.
 func (l *loop) answered(a *answer) error {
 	if a.left {
 		return l.left(a.ID)
@@ -126,8 +126,8 @@ func (l *loop) answered(a *answer) error {
 	return err
 }
 
-// left is called when nobody here will answer a question. Unless somebody
-// elsewhere may, an attempt does not wait for that.
+// left is called when nobody here will answer a question. Unless somebody elsewhere may, an
+// attempt does not wait.
 func (l *loop) left(id string) error {
 	l.withdraw(id)
 	if q := l.queries[id]; q != nil && !l.o.Elsewhere {
@@ -136,13 +136,13 @@ func (l *loop) left(id string) error {
 	return nil
 }
 
-// validAnswer is an answer as it will come back from the journal.
+// validAnswer returns an answer as it will come back from the journal.
 func validAnswer(a engine.Answered) *engine.Answered {
 	a.Value, a.By, a.Via, a.Comment = valid(a.Value), valid(a.By), valid(a.Via), valid(a.Comment)
 	return &a
 }
 
-// forgetAnswered takes back what is not open any more.
+// forgetAnswered withdraws questions that are no longer open.
 func (l *loop) forgetAnswered() {
 	l.unsaid = true
 	open := map[string]string{}
@@ -156,7 +156,7 @@ func (l *loop) forgetAnswered() {
 	}
 }
 
-// withdraw takes a question back from those who are here.
+// withdraw withdraws a question from those who are here.
 func (l *loop) withdraw(id string) {
 	s, open := l.asked[id]
 	delete(l.asked, id)
@@ -165,14 +165,14 @@ func (l *loop) withdraw(id string) {
 	}
 }
 
-// query is what an attempt asks while it runs, and waits for.
+// query is a question that an attempt asks while it runs, and waits for.
 type query struct {
 	key   attemptKey
 	asked agent.Question
 	log   *attemptLog
-	over  <-chan struct{} // closed when the attempt does not wait any more
-	id    string          // of the question; "": it is not recorded yet. Owned by the loop
-	reply chan queryReply // gets one value
+	over  <-chan struct{} // closed when the attempt no longer waits
+	id    string          // of the question; "": not recorded yet. Owned by the loop
+	reply chan queryReply // receives one value
 }
 
 type queryReply struct {
@@ -191,16 +191,15 @@ func (q *query) tell(value string, err error) {
 	case err == nil:
 		q.log.say("[answered " + q.id + "] " + value)
 	case errors.Is(err, agent.ErrNobody):
-		q.log.say(strings.TrimSuffix("[nobody is here to answer "+q.id, " ") + "]")
+		q.log.say(strings.TrimSuffix("[nobody is available to answer "+q.id, " ") + "]")
 	default:
 		q.log.say("[withdrawn " + q.id + "]")
 	}
 }
 
-// asking gives an attempt the way to ask. What it asks, and what it is told, is in
-// its log.
+// asking lets an attempt ask questions. Its questions and their answers are in its log.
 func (l *loop) asking(key attemptKey, log *attemptLog) agent.Ask {
-	mail := l.mail // the rest is the loop's own
+	mail := l.mail // the rest belongs to the loop
 	return func(ctx context.Context, asked agent.Question) (string, error) {
 		q := &query{key: key, asked: asked, log: log, over: ctx.Done(), reply: make(chan queryReply, 1)}
 		if !mail.post(letter{query: q}) {
@@ -210,14 +209,14 @@ func (l *loop) asking(key attemptKey, log *attemptLog) agent.Ask {
 		case r := <-q.reply:
 			return r.value, r.err
 		case <-ctx.Done():
-			mail.post(letter{query: q}) // so that it is taken back
+			mail.post(letter{query: q}) // so that it is withdrawn
 			return "", context.Cause(ctx)
 		}
 	}
 }
 
-// queried records a question of an attempt, or that the attempt does not wait for
-// the answer any more.
+// queried records a question of an attempt, or that the attempt no longer waits for the
+// answer.
 func (l *loop) queried(q *query) error {
 	select {
 	case <-q.over:
@@ -256,7 +255,7 @@ func (l *loop) known(q *engine.Question) {
 	l.query.log.say(text + "\n[answers] " + strings.Join(l.query.asked.Options, ", "))
 }
 
-// replied tells an attempt the answer.
+// replied passes the answer to an attempt.
 func (l *loop) replied(c *engine.Reply) {
 	q := l.queries[c.ID]
 	if q == nil && l.query != nil { // it was answered before it was asked
@@ -269,7 +268,7 @@ func (l *loop) replied(c *engine.Reply) {
 	}
 }
 
-// dropQuery ends a question that nobody answers here.
+// dropQuery ends a question that nobody here answers.
 func (l *loop) dropQuery(q *query) error {
 	select {
 	case <-q.over:
@@ -288,8 +287,8 @@ func (l *loop) dropQuery(q *query) error {
 	return l.record(journal.Batch{Events: []engine.Envelope{e}})
 }
 
-// script keeps the duties that an [agent.Script] asks of a driver. Without a
-// script it does nothing.
+// script fulfills the duties that an [agent.Script] asks of a driver. Without a script it
+// does nothing.
 type script struct {
 	agent.Script
 	all bool // required questions too
@@ -302,8 +301,8 @@ func (s *script) task(t *engine.StartTask) (agent.Executor, bool) {
 	return s.Script.Task(t.Address, t.Node, t.Attempt, t.Asks)
 }
 
-// person is the scripted answer to a question of a human node. Other questions are
-// in no script.
+// person returns the scripted answer to a question of a human node. Scripts have no other
+// questions.
 func (s *script) person(q *engine.Question) (string, time.Duration, bool) {
 	if s.Script == nil || q.Kind != engine.GateQuestion || q.Required && !s.all {
 		return "", 0, false
@@ -325,8 +324,7 @@ func (s *script) happened(ev engine.Event) {
 	}
 }
 
-// ended counts the end of a question of the run itself; those of attempts are in
-// no script.
+// ended counts the end of a question of the run itself; scripts have none of attempts.
 func (s *script) ended(id string) {
 	if s.Script != nil && !strings.Contains(id, "@") {
 		s.Script.Ended(id)

@@ -11,13 +11,13 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// attempts are those under way. They are owned by the loop; each runs in a
-// goroutine of its own and ends with one letter.
+// attempts are those in progress. They are owned by the loop; each runs in a goroutine of
+// its own and ends with one letter.
 type attempts struct {
 	base   context.Context
 	cancel context.CancelCauseFunc
 	open   map[attemptKey]openAttempt // their results are not stored yet
-	flying int                        // their results have not come yet
+	flying int                        // their results have not arrived yet
 }
 
 type openAttempt struct {
@@ -30,7 +30,7 @@ type attemptKey struct {
 	attempt int
 }
 
-// The reasons for which an attempt is told to end.
+// The reasons for which an attempt is told to stop.
 var (
 	errCancelled   = errors.New("cancelled")
 	errInterrupted = errors.New("interrupted")
@@ -44,8 +44,8 @@ func newAttempts() *attempts {
 // worker makes one attempt.
 type worker func(ctx context.Context, at driver.Attempt) driver.Outcome
 
-// start has an attempt made. A panic of an agent, or its runtime.Goexit, is a
-// failed attempt. The result carries the time at which the attempt ended.
+// start makes an attempt. A panic of an agent, or its runtime.Goexit, is a failed attempt.
+// The result carries the time at which the attempt ended.
 func (as *attempts) start(key attemptKey, work worker, log *attemptLog, at driver.Attempt, clock runClock, mail *mailbox) {
 	ctx, cancel := context.WithCancelCause(as.base)
 	as.open[key] = openAttempt{cancel, log}
@@ -70,7 +70,7 @@ func failed(format string, args ...any) driver.Outcome {
 	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: fmt.Sprintf(format, args...)}}
 }
 
-// stop tells an attempt to end. It may have ended already.
+// stop tells an attempt to stop. It may have ended already.
 func (as *attempts) stop(key attemptKey) {
 	if a, ok := as.open[key]; ok {
 		a.cancel(errCancelled)
@@ -82,13 +82,13 @@ func (as *attempts) ended(ev *engine.TaskEnded) {
 	key := attemptKey{ev.Address, ev.Attempt}
 	if a, ok := as.open[key]; ok {
 		a.cancel(nil)                      // frees what the context holds
-		_ = a.log.file.Recorded(ev.Output) // else it is stored twice, which does no harm
+		_ = a.log.file.Recorded(ev.Output) // otherwise it is stored twice, which does no harm
 		delete(as.open, key)
 	}
 }
 
-// attemptLog keeps what an attempt prints and leaves, and shows what it prints.
-// That something could not be kept is no reason to fail a step: the log says so.
+// attemptLog stores what an attempt prints and leaves, and shows what it prints. A failure
+// to store something does not fail a step: the log reports it.
 type attemptLog struct {
 	store    *journal.Store
 	id       driver.AttemptID
@@ -104,27 +104,27 @@ func (l *attemptLog) write(piece []byte) {
 	l.audience.log(l.id.Address, l.id.Attempt, piece)
 }
 
-// close tells the observer when the log could not be kept.
+// close tells the observer if the log could not be stored.
 func (l *attemptLog) close(output string) {
 	if err := l.file.Close(output); err != nil {
-		l.audience.log(l.id.Address, l.id.Attempt, fmt.Appendf(nil, "[this log is not complete: %v]\n", err))
+		l.audience.log(l.id.Address, l.id.Attempt, fmt.Appendf(nil, "[this log is incomplete: %v]\n", err))
 	}
 }
 
-// keep keeps a stream of the attempt.
+// keep stores a stream of the attempt.
 func (l *attemptLog) keep(s driver.Stream, text []byte) {
 	if s == driver.Output {
 		l.write(text)
 		return
 	}
 	if err := l.file.Keep(s, text); err != nil {
-		l.write(fmt.Appendf(nil, "[the %s could not be kept: %v]\n", s, err))
+		l.write(fmt.Appendf(nil, "[could not store the %s: %v]\n", s, err))
 	}
 }
 
-// note keeps the session and the model of the attempt.
+// note stores the session and the model of the attempt.
 func (l *attemptLog) note(session, model string) {
 	if err := l.store.Note(l.id, session, model); err != nil {
-		l.write(fmt.Appendf(nil, "[the session could not be kept: %v]\n", err))
+		l.write(fmt.Appendf(nil, "[could not store the session: %v]\n", err))
 	}
 }

@@ -12,7 +12,7 @@ import (
 // deletions is how many runs are deleted at once.
 const deletions = 200
 
-// Collect deletes the runs that were over first.
+// Collect deletes the runs that ended first.
 func (d *Driver) Collect(ctx context.Context, r driver.Retention, dry bool) ([]driver.Collected, error) {
 	s, err := d.reading()
 	if err != nil || s == nil {
@@ -46,7 +46,7 @@ func (d *Driver) Collect(ctx context.Context, r driver.Retention, dry bool) ([]d
 	return removed, err
 }
 
-// passedOver says whether runs were not deleted only because somebody looks at them, or
+// passedOver reports whether runs were not deleted only because somebody is using them, or
 // has deleted them first.
 func passedOver(err error) bool {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
@@ -55,7 +55,7 @@ func passedOver(err error) bool {
 	return errors.As(err, new(*driver.HeldError)) || errors.As(err, new(*driver.UnknownRunError))
 }
 
-// Compact gives the space of what was deleted back to the system.
+// Compact returns the space of deleted runs to the system.
 func (d *Driver) Compact(ctx context.Context) error {
 	s, err := d.reading()
 	if err != nil || s == nil {
@@ -67,13 +67,13 @@ func (d *Driver) Compact(ctx context.Context) error {
 	return s.Compact(ctx)
 }
 
-// surplus are the runs that r does not keep, those that ended first first.
+// surplus returns the runs that r does not keep, beginning with those that ended first.
 func (d *Driver) surplus(ctx context.Context, s *journal.Store, r driver.Retention) ([]driver.Collected, error) {
 	runs, err := s.List(ctx, driver.Filter{})
 	if err != nil {
 		return nil, err
 	}
-	runs = slices.DeleteFunc(runs, func(r journal.Run) bool { return r.Status == driver.Damaged }) // nobody knows how old it is
+	runs = slices.DeleteFunc(runs, func(r journal.Run) bool { return r.Status == driver.Damaged }) // its age is unknown
 	slices.SortStableFunc(runs, func(a, b journal.Run) int { return b.Changed.Compare(a.Changed) })
 	last := slices.IndexFunc(runs, func(r journal.Run) bool { return r.Status.Done() })
 	sizes, total := make([]int64, len(runs)), int64(0)

@@ -217,7 +217,7 @@ func TestManyResumeAtOnce(t *testing.T) {
 		switch line := c.line(); {
 		case strings.HasPrefix(line, "success "):
 			finished++
-		case strings.Contains(line, "is driven by process"), strings.Contains(line, "is driven by another process"), strings.Contains(line, "exists already"):
+		case strings.Contains(line, "is driven by process"), strings.Contains(line, "is driven by another process"), strings.Contains(line, "already exists"):
 		default:
 			t.Errorf("a process says %q", line)
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// Start records a run. One that is not claimed is unattended: whoever takes it up
-// records that it did. A claimed one this driver holds from the start and begins
-// itself, so that needs no event of its own.
+// Start records a run. If it is not claimed, it is unattended: the process that drives it
+// records that. This driver holds a claimed run from the start and begins it itself, which
+// needs no event.
 func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, error) {
 	s, err := d.writing()
 	if err != nil {
@@ -45,7 +45,7 @@ func (d *Driver) create(store *journal.Store, spec driver.Spec) (w *journal.Writ
 
 // createAs records a run under an id, or under a new one if that is "".
 func (d *Driver) createAs(store *journal.Store, id string, pin *driver.Pin, made func(id string) (journal.NewRun, error)) (*journal.Writer, error) {
-	const tries = 5 // ids made by chance that happen to be taken
+	const tries = 5 // random ids that happen to be taken
 	for try := 1; ; try++ {
 		as := id
 		if as == "" {
@@ -65,8 +65,8 @@ func (d *Driver) createAs(store *journal.Store, id string, pin *driver.Pin, made
 	}
 }
 
-// Drive takes a run up where it was left and drives it. A run that is over is left
-// as it is.
+// Drive resumes a run where it was left and drives it. A run that is over is left
+// unchanged.
 func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.Result, error) {
 	made := d.isNew(run)
 	s, err := d.changing(run)
@@ -92,16 +92,16 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 	return l.drive(ctx, func() error { return l.recover(ctx) })
 }
 
-// recorded is what the driver knows of a run that it is about to drive.
+// recorded is what the driver knows about a run that it is about to drive.
 type recorded struct {
 	pin    *driver.Pin
 	writer *journal.Writer
 	first  engine.Envelope // of a run that this driver has recorded and not begun
-	status engine.Status   // in the list of runs; "": it has to be noted anew
+	status engine.Status   // in the list of runs; "": it must be written again
 	begun  bool            // in the list of runs
 }
 
-// takeUp finds what a run was started with, unless another process drives it.
+// takeUp reads what a run was started with, unless another process drives it.
 func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (*recorded, error) {
 	r, err := s.Run(ctx, run)
 	if err != nil {
@@ -121,8 +121,8 @@ func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (*rec
 	return &recorded{pin: pin, writer: writer, status: r.Status, begun: r.Begun}, nil
 }
 
-// begin carries out what the first event asks for. The run's own clock begins now: a
-// run may have been recorded long before.
+// begin carries out what the first event asks for. The run's own clock starts now: the run
+// may have been recorded long before.
 func (l *loop) begin(first engine.Envelope) error {
 	l.clock = newRunClock(l.d.o.Clock, 0)
 	cmds, err := l.step(1, first)
@@ -132,8 +132,8 @@ func (l *loop) begin(first engine.Envelope) error {
 	return l.carryOut(cmds)
 }
 
-// restore begins with the last snapshot of the run, if there is one that fits. A
-// script has to see everything that happened, so with one there is a replay.
+// restore begins with the last snapshot of the run, if there is a valid one. A script must
+// see everything that happened, so with a script the run is replayed.
 func (l *loop) restore(ctx context.Context) {
 	if l.o.Script != nil {
 		return
@@ -148,15 +148,14 @@ func (l *loop) restore(ctx context.Context) {
 	}
 }
 
-// The state is kept when so many events have passed since the last time: fewer
-// where the run waits and nobody is in a hurry.
+// A snapshot is stored after this many events: fewer when the run waits and there is time.
 const (
 	keepWaiting = 1000
 	keepRunning = 20_000
 )
 
-// keep keeps the state of a long run, so that it is taken up faster. It is a cache,
-// so a failure is of no account.
+// keep stores a snapshot of a long run, so that it resumes faster. It is a cache, so errors
+// are ignored.
 func (l *loop) keep() {
 	after := keepRunning
 	if l.run.Status() == engine.Waiting {
@@ -168,8 +167,8 @@ func (l *loop) keep() {
 	}
 }
 
-// recover replays the run, says so in the journal, and carries out what is
-// asked for and not answered.
+// recover replays the run, records the recovery, and carries out the commands that have no
+// result yet.
 func (l *loop) recover(ctx context.Context) error {
 	first := l.writer.Recorded() == 1 // nobody has seen how it began
 	l.restore(ctx)
@@ -207,8 +206,8 @@ func (l *loop) recover(ctx context.Context) error {
 	return l.readInbox()
 }
 
-// tookUp records and steps an event of the recovery. Its commands are not
-// carried out: Pending has them.
+// tookUp records and steps an event of the recovery. Its commands are not carried out:
+// Pending returns them.
 func (l *loop) tookUp(e engine.Envelope) error {
 	if err := l.append(journal.Batch{Events: []engine.Envelope{e}}); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// Driver keeps the runs of a project in a journal and drives them in this process.
-// It is safe for concurrent use.
+// Driver stores the runs of a project in a journal and drives them in this process. It is
+// safe for concurrent use.
 type Driver struct {
 	dir   string
 	o     Options
@@ -25,8 +25,8 @@ type Driver struct {
 
 var _ driver.Driver = (*Driver)(nil)
 
-// Open opens the runs in a state directory. It makes nothing: the journal is made
-// when the first run starts.
+// Open opens the runs in a state directory. It creates nothing: the journal is created when
+// the first run starts.
 func Open(dir string, o Options) (*Driver, error) {
 	d := &Driver{dir: dir, o: o.withDefaults(), newID: NewID, fresh: map[string]*recorded{}}
 	d.pulse = newPulse(d.o.Poll, d.look)
@@ -51,10 +51,10 @@ func (d *Driver) Close() error {
 
 var (
 	errClosed   = errors.New("driver: closed")
-	errReadOnly = errors.New("driver: opened to read only")
+	errReadOnly = errors.New("driver: opened read-only")
 )
 
-// reading is the journal, to look at it; nil: there is none.
+// reading returns the journal for reading; nil if there is none.
 func (d *Driver) reading() (*journal.Store, error) {
 	return d.open(func() (*journal.Store, error) {
 		if !journal.Exists(d.dir) {
@@ -64,7 +64,7 @@ func (d *Driver) reading() (*journal.Store, error) {
 	})
 }
 
-// writing is the journal, which is made where there is none.
+// writing returns the journal, creating it if necessary.
 func (d *Driver) writing() (*journal.Store, error) {
 	if d.o.ReadOnly {
 		return nil, errReadOnly
@@ -92,7 +92,7 @@ func (d *Driver) open(open func() (*journal.Store, error)) (*journal.Store, erro
 	return s, err
 }
 
-// known is the journal that has a run.
+// known returns the journal that has a run.
 func (d *Driver) known(run string) (*journal.Store, error) {
 	s, err := d.reading()
 	if err == nil && s == nil {
@@ -101,8 +101,8 @@ func (d *Driver) known(run string) (*journal.Store, error) {
 	return s, err
 }
 
-// changing is the journal that has a run, to change the run. Where this driver has
-// claimed the run and not begun it, it lets go of it: whoever changes the run needs it.
+// changing returns the journal in order to change a run. If this driver has claimed the run
+// and not begun it, it releases the run for that.
 func (d *Driver) changing(run string) (*journal.Store, error) {
 	if _, err := d.known(run); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (d *Driver) changing(run string) (*journal.Store, error) {
 	return d.writing()
 }
 
-// Find finds the id of a run by a unique prefix.
+// Find returns the id of a run with a unique prefix.
 func (d *Driver) Find(ctx context.Context, prefix string) (string, error) {
 	s, err := d.known(prefix)
 	if err != nil {
@@ -125,7 +125,7 @@ func (d *Driver) Find(ctx context.Context, prefix string) (string, error) {
 	return r.ID, err
 }
 
-// Info is how far a run has come.
+// Info returns the current state of a run.
 func (d *Driver) Info(ctx context.Context, run string) (driver.Info, error) {
 	s, err := d.known(run)
 	if err != nil {
@@ -155,7 +155,7 @@ func (d *Driver) Runs(ctx context.Context, f driver.Filter) ([]driver.Info, erro
 	return list, nil
 }
 
-// Pin is what a run was started with.
+// Pin returns what a run was started with.
 func (d *Driver) Pin(ctx context.Context, run string) (*driver.Pin, error) {
 	s, err := d.known(run)
 	if err != nil {
@@ -164,8 +164,7 @@ func (d *Driver) Pin(ctx context.Context, run string) (*driver.Pin, error) {
 	return s.Pin(ctx, run)
 }
 
-// Check reads the whole journal, and returns how many runs it has; -1: there is no
-// journal.
+// Check reads the whole journal, and returns the number of runs; -1 if there is no journal.
 func (d *Driver) Check(ctx context.Context) (int, error) {
 	s, err := d.reading()
 	if err != nil || s == nil {
@@ -189,7 +188,7 @@ func (d *Driver) Delete(ctx context.Context, run string) error {
 	return err
 }
 
-// keep holds on to a run that was recorded, until it is driven.
+// keep holds a recorded run until it is driven.
 func (d *Driver) keep(run string, made *recorded) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -200,8 +199,7 @@ func (d *Driver) keep(run string, made *recorded) error {
 	return nil
 }
 
-// isNew gives, once, a run that this driver has claimed and not begun; nil: it has
-// not.
+// isNew returns, once, a run that this driver has claimed and not begun; nil if it has not.
 func (d *Driver) isNew(run string) *recorded {
 	d.mu.Lock()
 	defer d.mu.Unlock()

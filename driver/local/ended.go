@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// endedEvent is the event of an outcome, with everything in it as it will come
-// back from the journal: a replay must see what the run saw.
+// endedEvent returns the event for an outcome, with everything in it as it will come back
+// from the journal: a replay must see what the run saw.
 func endedEvent(address string, attempt int, out driver.Outcome) *engine.TaskEnded {
 	ev := &engine.TaskEnded{Address: address, Attempt: attempt, Output: valid(out.Output), Usage: out.Usage}
 	if c := ev.Usage.CostUSD; math.IsNaN(c) || math.IsInf(c, 0) {
@@ -24,10 +24,10 @@ func endedEvent(address string, attempt int, out driver.Outcome) *engine.TaskEnd
 	return ev
 }
 
-// valid replaces what is not UTF-8, as JSON does.
+// valid replaces invalid UTF-8, as JSON does.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// moment is a time as the journal keeps it.
+// moment returns a time with the precision of the journal.
 func moment(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}

@@ -57,7 +57,7 @@ func (d *Driver) fork(store *journal.Store, pin *driver.Pin, old []engine.Envelo
 			events, err := engine.Fork(pin.Bundle, old, loader(store, spec.From), address, id, workflow.Limits{}, now)
 			if err == nil {
 				old = events
-			} else if isUnread(err) { // else it comes again with another
+			} else if isUnread(err) { // otherwise it would be created again under another id
 				return journal.NewRun{}, refused(spec.From, err)
 			}
 		}
@@ -83,8 +83,8 @@ func (d *Driver) fork(store *journal.Store, pin *driver.Pin, old []engine.Envelo
 	})
 }
 
-// refused is the error of a fork that the run does not allow. That an output cannot be
-// read is none of it: it may be possible later.
+// refused returns the error of a fork that the run does not allow. An output that cannot be
+// read is a different error, because it may be temporary.
 func refused(run string, err error) error {
 	if isUnread(err) {
 		return fmt.Errorf("run %s: %w", run, err)
@@ -94,10 +94,10 @@ func refused(run string, err error) error {
 
 func isUnread(err error) bool { return errors.As(err, new(*engine.LoadError)) }
 
-// forker is who answers in place of a person when a run is forked.
+// forker is recorded as the author of answers when a run is forked.
 const forker = "hocket: the run was forked here"
 
-// instead are the events that follow the fork: the output, if it is given.
+// instead returns the events that follow the fork: the output, if it is given.
 func instead(r *engine.Run, b *workflow.Bundle, spec driver.ForkSpec, now time.Time) ([]engine.Envelope, error) {
 	var events []engine.Envelope
 	answer := func(value string) engine.Event {
@@ -118,7 +118,7 @@ func instead(r *engine.Run, b *workflow.Bundle, spec driver.ForkSpec, now time.T
 		err = add(&engine.TaskEnded{Address: c.Address, Attempt: c.Attempt, Output: valid(*spec.Output)})
 	case *engine.Ask:
 		if c.Required {
-			return nil, fmt.Errorf("a required gate is answered by a person; fork without an output, and answer %q", spec.Address)
+			return nil, fmt.Errorf("a required question must be answered by a person; fork without an output, and answer %q", spec.Address)
 		}
 		err = add(answer(valid(*spec.Output)))
 	default:
@@ -127,8 +127,8 @@ func instead(r *engine.Run, b *workflow.Bundle, spec driver.ForkSpec, now time.T
 	return events, err
 }
 
-// pendingAt is the task or the question that is under way at an address, nil if
-// none is.
+// pendingAt returns the task or the question in progress at an address; nil if there is
+// none.
 func pendingAt(r *engine.Run, address string) engine.Command {
 	for _, c := range r.Pending() {
 		switch cmd := c.(type) {

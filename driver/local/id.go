@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// NewID makes the id of a run: its workflow's name and eight characters by
-// chance, e.g. full-review-3k7q2m9a.
+// NewID returns an id for a run: its workflow's name and eight random characters, e.g.
+// full-review-3k7q2m9a.
 func NewID(workflow string) string {
-	const letters = "0123456789abcdefghjkmnpqrstvwxyz" // 32, none easily taken for another
+	const letters = "0123456789abcdefghjkmnpqrstvwxyz" // 32 characters that are hard to confuse
 	var chance [8]byte
 	rand.Read(chance[:]) // never fails
 	for i, b := range chance {
@@ -17,7 +17,7 @@ func NewID(workflow string) string {
 	return slug(workflow) + "-" + string(chance[:])
 }
 
-// slug keeps what is easy to type and to quote.
+// slug keeps characters that are easy to type and to quote.
 func slug(name string) string {
 	const most = 40
 	s := strings.Map(func(r rune) rune {

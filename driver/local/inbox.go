@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// readInbox takes or refuses what other processes have sent. What attempts asked
-// before is known by then.
+// readInbox accepts or rejects messages of other processes. The earlier questions of
+// attempts are known by then.
 func (l *loop) readInbox() error {
 	messages, err := l.writer.Inbox(context.Background())
 	if err != nil || len(messages) == 0 {
@@ -27,8 +27,8 @@ func (l *loop) readInbox() error {
 	return nil
 }
 
-// readMessage takes or refuses one message. An answer counts by the moment at
-// which it was sent: deadlines that were over then are over, and no others.
+// readMessage accepts or rejects one message. An answer counts from the moment at which it
+// was sent: only deadlines that had passed by then apply.
 func (l *loop) readMessage(m journal.Message) error {
 	e := l.now(m.Event)
 	if a, ok := m.Event.(*engine.Answered); ok {
@@ -54,7 +54,7 @@ func (l *loop) readMessage(m journal.Message) error {
 	return err
 }
 
-// fireDeadlines fires the deadlines that were over before a moment.
+// fireDeadlines fires the deadlines that passed before a moment.
 func (l *loop) fireDeadlines(before time.Time) error {
 	for !l.over {
 		id, ok := l.timers.wall.due(before.UnixNano() - 1)

@@ -17,7 +17,7 @@ func load(ctx context.Context, store *journal.Store, run string) (*engine.Run, e
 	return driver.Replay(run, pin.Bundle, loader(store, run), store.Brief(ctx, run, 0), nil)
 }
 
-// loader loads the outputs of a run, also when whoever drove it has been told to stop.
+// loader loads the outputs of a run, even after its driver was told to stop.
 func loader(s *journal.Store, run string) driver.Load {
 	return func(seq int) (string, error) { return s.Output(context.Background(), run, seq) }
 }

@@ -322,7 +322,7 @@ func TestStubbornAgent(t *testing.T) {
 			<-release
 			return driver.Outcome{}
 		})})
-		if err == nil || !strings.Contains(err.Error(), "1 attempts did not end within 10s") {
+		if err == nil || !strings.Contains(err.Error(), "1 attempts did not stop within 10s") {
 			t.Errorf("%v", err)
 		}
 		close(release)

@@ -7,18 +7,18 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// looker is what the goroutine of a pulse knows.
+// looker is the state of a pulse's goroutine.
 type looker struct {
 	journal func() (*journal.Store, error)
 	clock   Clock
-	drift   time.Duration // of the wall clock against the monotonic one
+	drift   time.Duration // of the wall clock relative to the monotonic one
 
 	store *journal.Store
 	pulse *journal.Pulse
 	last  journal.Beat
 
-	leases []string // the processes that lived
-	next   int      // the one to look at next
+	leases []string // the processes that were alive
+	next   int      // the one to check next
 }
 
 func (d *Driver) look() looker {
@@ -37,11 +37,11 @@ func (l *looker) close() {
 	}
 }
 
-// look tells the listeners what has changed. Where it cannot look, it wakes them
-// all: what they do next gives them the error.
+// look tells the listeners what has changed. If it fails, it wakes them all: their next
+// call returns the error.
 func (l *looker) look(p *pulse) {
 	ctx := context.Background()
-	// A clock that is set rings no alarm, and a computer that slept has missed some.
+	// Setting the clock triggers no alarm, and a computer that slept has missed some.
 	if drift := l.drifted(); (drift - l.drift).Abs() > time.Second/10 {
 		l.drift = drift
 		p.tell(mail, nil)
@@ -62,7 +62,7 @@ func (l *looker) look(p *pulse) {
 	moved := !now.Leases.Equal(l.last.Leases)
 	recorded := now.Data != l.last.Data
 	l.last = now
-	if moved { // also where nobody hears it yet: who listens later must know who drives
+	if moved { // even if nobody listens yet: a later listener must know who drives
 		l.list()
 	}
 	if p.heard(change) {
@@ -80,8 +80,8 @@ func (l *looker) look(p *pulse) {
 	}
 }
 
-// open connects to the journal, if there is one. It fails when the driver was
-// closed: a connection that is in use outlives that.
+// open connects to the journal, if there is one. It fails if the driver was closed: a
+// connection in use outlives that.
 func (l *looker) open(ctx context.Context) error {
 	s, err := l.journal()
 	if err != nil || s == nil || l.pulse != nil {
@@ -118,11 +118,10 @@ func (l *looker) list() {
 	}
 }
 
-// tries is how many processes are looked at at a time. One that is killed changes no
-// file.
+// tries is how many processes are checked at a time. A killed process changes no file.
 const tries = 16
 
-// killed says whether a process is gone that lived.
+// killed reports whether a process that was alive is gone.
 func (l *looker) killed() bool {
 	for range min(tries, len(l.leases)) {
 		l.next = (l.next + 1) % len(l.leases)

@@ -14,8 +14,8 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// loop drives one run. All its fields are owned by the goroutine of drive;
-// others talk to it through mail.
+// loop drives one run. All its fields are owned by the goroutine of drive; others
+// communicate with it through mail.
 type loop struct {
 	d      *Driver
 	o      driver.Work
@@ -32,19 +32,19 @@ type loop struct {
 	script   *script
 	asked    map[string]shown  // questions that somebody here may answer, by id
 	queries  map[string]*query // what attempts ask and wait for, by id
-	query    *query            // that is being recorded
+	query    *query            // being recorded
 	audience *audience
 	alarm    alarm
 
 	clock  runClock
 	last   time.Time     // of the newest event
-	status engine.Status // as the list of runs has it
-	begun  bool          // the list of runs says that the run was taken up
-	noted  int           // the last event that the list of runs knows of
-	unsaid bool          // the list of runs does not have the questions that are open now
+	status engine.Status // as in the list of runs
+	begun  bool          // the list of runs says that the run has begun
+	noted  int           // the last event that the list of runs includes
+	unsaid bool          // the list of runs does not have the currently open questions
 	over   bool          // Finish came
-	kept   int           // the last event that the snapshot knows of
-	note   string        // what may be left of lost attempts, for their logs
+	kept   int           // the last event that the snapshot includes
+	note   string        // which processes may be left of lost attempts, for their logs
 }
 
 func newLoop(d *Driver, store *journal.Store, made *recorded, o driver.Work) (*loop, error) {
@@ -60,9 +60,9 @@ func newLoop(d *Driver, store *journal.Store, made *recorded, o driver.Work) (*l
 	}, nil
 }
 
-// drive does what comes first, and then goes on until the run is over, waits for
-// what nobody here can give, or ctx is done. It leaves nothing running and gives
-// the run up.
+// drive starts with the given work, and then continues until the run is over, waits for
+// what nobody here can provide, or ctx is done. It leaves nothing running and releases the
+// run.
 func (l *loop) drive(ctx context.Context, first func() error) (engine.Result, error) {
 	err := l.guard(first)
 	if err == nil {
@@ -113,7 +113,7 @@ func (l *loop) turn(ctx context.Context) error {
 			err = l.readMail()
 		case <-l.alarm.at(&l.timers, l.clock):
 			err = l.fireTimers()
-		case <-changes.wake: // there is mail, or the clock was set, which rings no alarm
+		case <-changes.wake: // there is mail, or the clock was set, which triggers no alarm
 			err = l.fireTimers()
 		}
 		if err != nil {
@@ -123,8 +123,8 @@ func (l *loop) turn(ctx context.Context) error {
 	return l.noteStatus()
 }
 
-// idle says whether nothing happens here any more: no attempt runs, nobody here
-// is asked, and no timer is near.
+// idle reports whether nothing happens here any more: no attempt runs, nobody here is
+// asked, and no timer is near.
 func (l *loop) idle() bool {
 	if len(l.attempts.open) > 0 || len(l.asked) > 0 || l.run.Status() != engine.Waiting {
 		return false
@@ -133,8 +133,8 @@ func (l *loop) idle() bool {
 	return !set || left > l.o.Patience
 }
 
-// noteStatus keeps the list of runs true. While a run goes on its status stays
-// the same, so this is no commit per step.
+// noteStatus keeps the list of runs up to date. The status changes rarely, so this is not
+// one commit per step.
 func (l *loop) noteStatus() error {
 	status := l.run.Status()
 	if status == l.status && !l.unsaid {
@@ -144,8 +144,8 @@ func (l *loop) noteStatus() error {
 	return l.append(journal.Batch{Summary: summary(l.run), Last: status.Done() && l.attempts.flying == 0})
 }
 
-// append records a batch, and lets those know who follow the run in this process.
-// The first one also says that the run was taken up.
+// append records a batch, and notifies followers in this process. The first one also
+// records that the run has begun.
 func (l *loop) append(b journal.Batch) error {
 	b.Begun = !l.begun
 	err := l.writer.Append(b)
@@ -154,10 +154,11 @@ func (l *loop) append(b journal.Batch) error {
 	return err
 }
 
-// now is an event that happens now.
+// now returns an event that happens now.
 func (l *loop) now(ev engine.Event) engine.Envelope { return l.after(l.clock.stamp(ev)) }
 
-// after is an event with a time that does not go back: within a run none does.
+// after returns an event with a time that does not go backwards: within a run it never
+// does.
 func (l *loop) after(e engine.Envelope) engine.Envelope {
 	if e.Time.Before(l.last) {
 		e.Time = l.last
@@ -165,9 +166,8 @@ func (l *loop) after(e engine.Envelope) engine.Envelope {
 	return e
 }
 
-// readMail stores all results that have come in one transaction, then steps
-// them. Answers of people follow one by one: what one changes decides whether
-// the next fits.
+// readMail stores all results that have arrived in one transaction, then steps them.
+// Answers of people follow one by one: each may decide whether the next one is valid.
 func (l *loop) readMail() error {
 	l.collect()
 	if err := l.record(journal.Batch{Events: l.batch}); err != nil {
@@ -202,11 +202,11 @@ func (l *loop) collect() {
 	}
 }
 
-// fireTimers fires what is due. Each timer is an event of its own: the first may
+// fireTimers fires the timers that are due. Each is an event of its own: the first may
 // cancel the second.
 func (l *loop) fireTimers() error {
 	l.alarm.stop()                        // it has rung
-	if err := l.readInbox(); err != nil { // an answer may have come in time
+	if err := l.readInbox(); err != nil { // an answer may have arrived in time
 		return err
 	}
 	for !l.over {
@@ -230,8 +230,7 @@ func (l *loop) fired(id string) error {
 	return l.record(journal.Batch{Events: []engine.Envelope{e}})
 }
 
-// record does the driver's duty: it stores events, steps them and carries out
-// the commands.
+// record stores events, steps them and carries out the commands.
 func (l *loop) record(b journal.Batch) error {
 	if len(b.Events) == 0 && len(b.Verdicts) == 0 {
 		return nil
@@ -276,7 +275,7 @@ func (l *loop) step(seq int, e engine.Envelope) ([]engine.Command, error) {
 	return cmds, nil
 }
 
-// carryOut does what the engine asks for.
+// carryOut carries out the engine's commands.
 func (l *loop) carryOut(cmds []engine.Command) error {
 	for _, c := range cmds {
 		if err := l.obey(c); err != nil {
@@ -333,7 +332,7 @@ func (l *loop) startTask(c *engine.StartTask) error {
 	return nil
 }
 
-// worker is who makes an attempt: the script, else the agents.
+// worker returns who makes an attempt: the script, otherwise the agents.
 func (l *loop) worker(task *engine.StartTask) worker {
 	run := l.writer.Run()
 	if exec, ok := l.script.task(task); ok {
@@ -345,8 +344,8 @@ func (l *loop) worker(task *engine.StartTask) worker {
 	return func(ctx context.Context, at driver.Attempt) driver.Outcome { return l.o.Agents.Run(ctx, run, task, at) }
 }
 
-// interrupted records what had ended before the interruption, and no more: what
-// an attempt says when it is torn off is not a result.
+// interrupted records only what had ended before the interruption: what an attempt returns
+// when it is aborted is not a result.
 func (l *loop) interrupted(cause error) error {
 	l.collect()
 	l.refuseAnswers()
@@ -357,7 +356,7 @@ func (l *loop) interrupted(cause error) error {
 		}
 	}
 	for i, e := range l.batch {
-		if _, err := l.step(seq+1+i, e); err != nil { // nothing is begun any more
+		if _, err := l.step(seq+1+i, e); err != nil { // nothing new begins
 			return err
 		}
 	}
@@ -371,8 +370,8 @@ func (l *loop) interrupted(cause error) error {
 // grace is how long attempts may take to end when the loop does.
 const grace = 10 * time.Second
 
-// settle ends what is still under way and waits for it. Nothing of it is
-// recorded. A run that the engine cannot go on with is marked.
+// settle ends what is still in progress and waits for it. Nothing of it is recorded. If the
+// engine cannot continue the run, the run is marked.
 func (l *loop) settle(err error) error {
 	l.attempts.cancel(errInterrupted)
 	l.refuseAnswers()
@@ -383,7 +382,7 @@ func (l *loop) settle(err error) error {
 			l.collect()
 			l.refuseAnswers()
 		case <-deadline:
-			err = errors.Join(err, fmt.Errorf("driver: %d attempts did not end within %s after they were told to", l.attempts.flying, grace))
+			err = errors.Join(err, fmt.Errorf("driver: %d attempts did not stop within %s", l.attempts.flying, grace))
 			l.attempts.flying = 0
 		}
 	}
@@ -395,18 +394,18 @@ func (l *loop) settle(err error) error {
 	}
 	var unread *engine.LoadError
 	if errors.As(err, &unread) {
-		return err // the last event was stepped halfway
+		return err // the last event was only partly stepped
 	}
 	if l.noted != l.writer.Recorded() { // so that lists need no replay
 		l.status = ""
-		if unsaid := l.guard(l.noteStatus); err == nil { // else it is likely to say the same
+		if unsaid := l.guard(l.noteStatus); err == nil { // otherwise it is likely to say the same
 			err = unsaid
 		}
 	}
 	return err
 }
 
-// refuseAnswers lets nobody wait for a verdict on an answer that comes too late.
+// refuseAnswers rejects answers that arrive too late, so that nobody waits for a verdict.
 func (l *loop) refuseAnswers() {
 	for _, m := range l.letters {
 		if m.answer != nil {

@@ -6,16 +6,16 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// letter is what another goroutine has to say to the loop: the result of an
-// attempt, what an attempt asks, or a person's answer.
+// letter is a message of another goroutine to the loop: the result of an attempt, a
+// question of an attempt, or a person's answer.
 type letter struct {
 	ended  engine.Envelope // of a TaskEnded, if it has an event
 	query  *query
 	answer *answer
 }
 
-// mailbox takes letters from many goroutines without ever making them wait. The
-// loop takes all that are there at once.
+// mailbox accepts letters from many goroutines without blocking them. The loop takes all of
+// them at once.
 type mailbox struct {
 	mu      sync.Mutex
 	letters []letter
@@ -27,7 +27,7 @@ func newMailbox() *mailbox {
 	return &mailbox{wake: make(chan struct{}, 1)}
 }
 
-// post adds a letter; false: nobody reads any more.
+// post adds a letter; false if the mailbox is closed.
 func (m *mailbox) post(l letter) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -42,7 +42,7 @@ func (m *mailbox) post(l letter) bool {
 	return true
 }
 
-// take gives all letters, and takes back the room of those before.
+// take returns all letters, and reuses the memory of the previous ones.
 func (m *mailbox) take(room []letter) []letter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,7 +51,7 @@ func (m *mailbox) take(room []letter) []letter {
 	return taken
 }
 
-// close takes no more letters and gives those that nobody has read.
+// close accepts no more letters and returns the unread ones.
 func (m *mailbox) close() []letter {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,16 +8,16 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// maxPieces is how many pieces of logs wait for a slow observer before some are
-// left out. Facts are never left out.
+// maxPieces is how many pieces of logs wait for a slow observer before some are dropped.
+// Facts are never dropped.
 const maxPieces = 1000
 
-// breath is what the audience takes after it has seen something. To wake it for every
+// breath is how long the audience pauses after it has seen something. Waking it for every
 // fact costs as much as a short step.
 const breath = time.Millisecond
 
-// audience passes on to the observer what happens, on a goroutine of its own. A
-// nil audience has no observer.
+// audience passes what happens to the observer, on a goroutine of its own. A nil audience
+// has no observer.
 type audience struct {
 	observer driver.Observer
 	done     chan struct{}

@@ -4,15 +4,14 @@ import (
 	"time"
 )
 
-// Options say how a driver is opened. The zero value is the default.
+// Options configure how a driver is opened. The zero value is the default.
 type Options struct {
-	// ReadOnly refuses everything that would record something.
+	// ReadOnly rejects everything that would record something.
 	ReadOnly bool
-	// Poll is how often the driver looks for changes that other processes make,
-	// while somebody watches; while runs only wait for mail, five times as long.
-	// Zero: 20 ms.
+	// Poll is how often the driver checks for changes by other processes while somebody
+	// watches; while runs only wait for mail, it is five times as long. Zero means 20 ms.
 	Poll time.Duration
-	// Clock is the time. Nil: the system's.
+	// Clock is the source of time; nil means the system's.
 	Clock Clock
 }
 
@@ -31,12 +30,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Clock is a source of time. The driver has no other, so that a run goes by one clock.
+// Clock is a source of time. The driver uses no other, so that a run follows one clock.
 type Clock interface {
-	// Now is what the wall clock shows, which somebody may set.
+	// Now returns the wall clock, which somebody may set.
 	Now() time.Time
-	// Elapsed is the time since some moment in the past, which nobody can set.
+	// Elapsed returns the time since some moment in the past, which nobody can set.
 	Elapsed() time.Duration
-	// Timer sends once after d, unless stop is called before.
+	// Timer sends once after d, unless stop is called first.
 	Timer(d time.Duration) (fires <-chan time.Time, stop func())
 }

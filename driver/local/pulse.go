@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// pulse notices changes of the journal for everybody in this process who waits for
-// one: watchers, followers, and driven runs, for their inbox. One goroutine looks
-// for all of them, and only while somebody waits.
+// pulse notices changes of the journal for everybody in this process who waits for one:
+// watchers, followers, and driven runs, for their inbox. One goroutine polls for all of
+// them, and only while somebody waits.
 type pulse struct {
 	look  func() looker
 	every time.Duration
@@ -20,7 +20,7 @@ type pulse struct {
 	mu        sync.Mutex
 	listeners map[hearing]map[*listener]bool
 	number    int           // of listeners
-	anew      bool          // somebody listens to mail who did not at the last look
+	anew      bool          // somebody listens for mail who did not at the last look
 	stop      chan struct{} // closed to end the goroutine; nil: none runs
 	ended     chan struct{}
 }
@@ -37,8 +37,8 @@ type listener struct {
 type hearing string
 
 const (
-	change hearing = "change" // something was recorded, or a run was taken up or put down
-	mail   hearing = "mail"   // there is something in the inbox of a run, or the clock was set
+	change hearing = "change" // something was recorded, or a process began or ceased to drive a run
+	mail   hearing = "mail"   // a run has a message in its inbox, or the clock was set
 	tick   hearing = "tick"   // some time has passed
 )
 
@@ -46,8 +46,8 @@ func newPulse(every time.Duration, look func() looker) *pulse {
 	return &pulse{look: look, every: every, hurry: make(chan struct{}, 1), listeners: map[hearing]map[*listener]bool{change: {}, mail: {}, tick: {}}}
 }
 
-// listen begins to wait. What happened before is not reported, so the first token
-// is there at once; mail that is there comes with the next look.
+// listen begins to wait. Earlier changes are not reported, so the first token is available
+// at once; existing mail comes with the next look.
 func (p *pulse) listen(to hearing, run string) *listener {
 	l := &listener{of: p, wake: make(chan struct{}, 1), to: to, run: run}
 	if to != mail {
@@ -72,7 +72,7 @@ func (p *pulse) add(l *listener) {
 	}
 }
 
-// wait waits for the next token; false: ctx is done.
+// wait waits for the next token; false if ctx is done.
 func (l *listener) wait(ctx context.Context) bool {
 	select {
 	case <-l.wake:
@@ -82,8 +82,8 @@ func (l *listener) wait(ctx context.Context) bool {
 	}
 }
 
-// close ends the waiting. The last one to go ends the goroutine, so that nobody
-// uses the journal any more.
+// close stops waiting. The last listener ends the goroutine, so that nobody uses the
+// journal any more.
 func (l *listener) close() {
 	p := l.of
 	p.mu.Lock()
@@ -100,8 +100,8 @@ func (l *listener) close() {
 	}
 }
 
-// changed says that this process has changed something: those who wait for it need
-// not wait for the next look.
+// changed reports that this process has changed something, so that listeners need not wait
+// for the next look.
 func (p *pulse) changed(to hearing) {
 	if !p.heard(to) {
 		return
@@ -112,8 +112,8 @@ func (p *pulse) changed(to hearing) {
 	}
 }
 
-// rest is the least time between two looks. However much is recorded, nobody is
-// woken more often.
+// rest is the minimum time between two looks. However much is recorded, nobody is woken
+// more often.
 const rest = 5 * time.Millisecond
 
 func (p *pulse) beat(l looker, stop, ended chan struct{}) {
@@ -139,8 +139,7 @@ func (p *pulse) beat(l looker, stop, ended chan struct{}) {
 	}
 }
 
-// pace is the time between two looks. Mail can wait a little longer than those who
-// watch.
+// pace is the time between two looks. Mail can wait a little longer than watchers.
 func (p *pulse) pace() time.Duration {
 	if p.heard(change) || p.heard(tick) {
 		return p.every
@@ -148,7 +147,7 @@ func (p *pulse) pace() time.Duration {
 	return 5 * p.every
 }
 
-// tell wakes those who listen to something: all, or those whose run is meant.
+// tell wakes those who listen for something: all, or those of the given run.
 func (p *pulse) tell(to hearing, meant map[string]bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,7 +161,7 @@ func (p *pulse) tell(to hearing, meant map[string]bool) {
 	}
 }
 
-// newMail says, once, whether somebody listens to mail who did not before.
+// newMail reports, once, whether somebody listens for mail who did not before.
 func (p *pulse) newMail() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -171,7 +170,7 @@ func (p *pulse) newMail() bool {
 	return anew
 }
 
-// heard says whether somebody listens to something.
+// heard reports whether somebody listens for something.
 func (p *pulse) heard(to hearing) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

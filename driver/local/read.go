@@ -26,7 +26,7 @@ func (d *Driver) Events(ctx context.Context, run string, after int, follow bool)
 		for !follow || changes.wait(ctx) {
 			over := !follow
 			if follow {
-				if over, err = ended(ctx, s, run); err != nil { // looked at before the events: they come first
+				if over, err = ended(ctx, s, run); err != nil { // checked before the events, which come first
 					yield(engine.Envelope{}, err)
 					return
 				}
@@ -44,7 +44,7 @@ func (d *Driver) Events(ctx context.Context, run string, after int, follow bool)
 	}
 }
 
-// Output is the output of the task whose end is an event of a run.
+// Output returns the output of the task whose end is an event of a run.
 func (d *Driver) Output(ctx context.Context, run string, seq int) (string, error) {
 	s, err := d.known(run)
 	if err != nil {
@@ -59,7 +59,7 @@ func ended(ctx context.Context, s *journal.Store, run string) (bool, error) {
 	return err == nil && info(ctx, s, r).Status.Done(), err
 }
 
-// Read yields what an attempt left in a stream.
+// Read yields what an attempt wrote to a stream.
 func (d *Driver) Read(ctx context.Context, a driver.AttemptID, stream driver.Stream, offset int64, follow bool) iter.Seq2[driver.Piece, error] {
 	return func(yield func(driver.Piece, error) bool) {
 		s, err := d.known(a.Run)
@@ -71,7 +71,7 @@ func (d *Driver) Read(ctx context.Context, a driver.AttemptID, stream driver.Str
 			return
 		}
 		var ticks *listener
-		if follow { // what is printed is in files, of which the journal knows nothing
+		if follow { // output is in files, which the journal does not track
 			ticks = d.pulse.listen(tick, "")
 			defer ticks.close()
 		}
@@ -97,8 +97,8 @@ func (d *Driver) Read(ctx context.Context, a driver.AttemptID, stream driver.Str
 	}
 }
 
-// attemptEnded says whether an attempt prints nothing more: its end is recorded, or
-// nobody drives its run or is about to. Events up to seen need not be looked at again.
+// attemptEnded reports whether an attempt prints nothing more: its end is recorded, or
+// nobody drives its run or is about to. Events up to seen need not be read again.
 func attemptEnded(ctx context.Context, s *journal.Store, a driver.AttemptID, seen int) (bool, int, error) {
 	r, err := s.Run(ctx, a.Run)
 	if err != nil {
@@ -111,7 +111,7 @@ func attemptEnded(ctx context.Context, s *journal.Store, a driver.AttemptID, see
 	return s.Ended(ctx, a, seen)
 }
 
-// Kept is what is kept about an attempt.
+// Kept returns what is stored about an attempt.
 func (d *Driver) Kept(ctx context.Context, a driver.AttemptID) (driver.Kept, error) {
 	s, err := d.known(a.Run)
 	if err != nil {
@@ -150,7 +150,7 @@ func (d *Driver) Questions(ctx context.Context, run string) ([]driver.Question, 
 		return nil, err
 	}
 	for _, r := range runs {
-		info(ctx, s, r) // brings the questions up to date that a killed driver left
+		info(ctx, s, r) // updates the questions that a killed driver left
 	}
 	return s.Open(ctx, run)
 }

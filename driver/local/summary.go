@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// summary is what the list of runs says about a run.
+// summary returns the entry of a run in the list of runs.
 func summary(r *engine.Run) *journal.Summary {
 	m := &journal.Summary{Status: r.Status(), At: r.Time(), Usage: r.Usage()}
 	if m.Status == engine.Waiting {
@@ -20,8 +20,8 @@ func summary(r *engine.Run) *journal.Summary {
 	return m
 }
 
-// info is a run as the seam has it. What the list of runs says of a run that its
-// driver left behind is brought up to date first.
+// info converts a run for package driver. If a killed driver left its entry in the list of
+// runs outdated, the entry is updated first.
 func info(ctx context.Context, s *journal.Store, r journal.Run) driver.Info {
 	if !r.Status.Done() {
 		r.Holder, r.Driven = s.HolderOf(r)
@@ -33,8 +33,8 @@ func info(ctx context.Context, s *journal.Store, r journal.Run) driver.Info {
 	return r.Info
 }
 
-// refresh replays a run to bring its line in the list of runs up to date. A run
-// that cannot be replayed keeps the line that it has.
+// refresh replays a run to update its entry in the list of runs. A run that cannot be
+// replayed keeps its entry.
 func refresh(ctx context.Context, s *journal.Store, r *journal.Run) {
 	pin, err := s.Pin(ctx, r.ID)
 	if err != nil {

@@ -2,8 +2,8 @@ package local
 
 import "time"
 
-// This file alone reads the clock of the system. A test replaces it to build a command
-// whose wall clock can be set.
+// Only this file reads the system clock. A test replaces it to build a command whose wall
+// clock can be set.
 
 type systemClock struct{}
 

@@ -25,7 +25,7 @@ func (ts *timers) cancel(id string) {
 	ts.wall.cancel(id)
 }
 
-// left is the time until the next timer is due; !ok: there is none.
+// left returns the time until the next timer is due; !ok if there is none.
 func (ts *timers) left(c runClock) (left time.Duration, ok bool) {
 	due, ok := ts.clock.next()
 	left = time.Duration(due) - c.elapsed()
@@ -37,7 +37,7 @@ func (ts *timers) left(c runClock) (left time.Duration, ok bool) {
 	return left, ok
 }
 
-// due takes out a timer whose time has come.
+// due removes and returns a timer that is due.
 func (ts *timers) due(c runClock) (id string, ok bool) {
 	if id, ok = ts.wall.due(c.clock.Now().UnixNano()); !ok {
 		id, ok = ts.clock.due(int64(c.elapsed()))
@@ -45,7 +45,7 @@ func (ts *timers) due(c runClock) (id string, ok bool) {
 	return id, ok
 }
 
-// schedule holds timers on one clock, the earliest first.
+// schedule holds timers on one clock, earliest first.
 type schedule struct {
 	order []*timer
 	byID  map[string]*timer
@@ -79,7 +79,7 @@ func (s *schedule) cancel(id string) {
 	}
 }
 
-// next is when the earliest timer is due.
+// next returns when the earliest timer is due.
 func (s *schedule) next() (due int64, ok bool) {
 	if len(s.order) == 0 {
 		return 0, false
@@ -87,7 +87,7 @@ func (s *schedule) next() (due int64, ok bool) {
 	return s.order[0].due, true
 }
 
-// due takes out the earliest timer if its time has come.
+// due removes and returns the earliest timer if it is due.
 func (s *schedule) due(now int64) (id string, ok bool) {
 	if due, set := s.next(); !set || due > now {
 		return "", false
@@ -121,10 +121,10 @@ func (s *schedule) Pop() any {
 	return t
 }
 
-// alarm is the channel of the earliest timer. It is made anew only when that
-// changes: while a run goes on, its earliest timer is mostly the same.
+// alarm is the channel of the earliest timer. It is recreated only when that changes, which
+// is rare while a run is in progress.
 type alarm struct {
-	clock, wall int64 // the earliest timers for which it was made
+	clock, wall int64 // the earliest timers for which it was created
 	fires       <-chan time.Time
 	end         func()
 }
@@ -145,7 +145,7 @@ func (a *alarm) at(ts *timers, c runClock) <-chan time.Time {
 	return a.fires
 }
 
-// stop ends the alarm, so that the next one is made anew.
+// stop stops the alarm, so that the next one is created anew.
 func (a *alarm) stop() {
 	if a.end != nil {
 		a.end()

@@ -80,7 +80,7 @@ func (w *watch) seen(i driver.Info) driver.Change {
 	return driver.Change{Run: i.ID, Kind: kind, Info: i}
 }
 
-// moved finds the runs whose process was killed, which the list of runs does not say.
+// moved finds the runs whose process was killed, which the list of runs does not show.
 func (w *watch) moved(ctx context.Context, s *journal.Store) (changes []driver.Change, err error) {
 	driven, err := s.Driven(ctx)
 	if err != nil {

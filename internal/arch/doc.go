@@ -1,5 +1,5 @@
-// Package arch holds no code, only the tests that keep the architecture true:
-// who may import whom, which folder owns which heavy dependency, and which
-// folders are free of clock, chance and the machine. The tables are read from
-// ARCHITECTURE.md, so what people read is what is checked.
+// Package arch holds no code, only tests of the architecture: who may import whom, which
+// folder owns which heavy dependency, and which folders use no clock, randomness or
+// environment. The tables are read from ARCHITECTURE.md, so the documentation is what is
+// checked.
 package arch

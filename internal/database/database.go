@@ -1,12 +1,12 @@
-// Package database opens the SQLite files in which Hocket keeps things. It imports
-// nothing of ours; journal and memory import it, each with a [Kind] of its own.
+// Package database opens Hocket's SQLite files. It imports no other package of Hocket;
+// journal and memory import it, each with a [Kind] of its own.
 //
-// # What holds
+// # Guarantees
 //
-//  1. A file and its directory are made private to the user.
-//  2. Several processes may open one file at once, make it, and bring it up to date.
-//  3. A file of another program, or of a newer version, is refused and not changed.
-//  4. What a person can do something about is an [Error], which says what.
+//  1. A file and its directory are private to the user.
+//  2. Several processes may open, create and migrate one file at once.
+//  3. A file of another program, or of a newer version, is rejected and not changed.
+//  4. A problem that a person can solve is an [Error], which says how.
 package database
 
 import (
@@ -26,21 +26,21 @@ import (
 type Kind struct {
 	Name  string // for people
 	Magic int    // marks its files as ours, in their header
-	// Steps lead from an empty database to the newest schema. Step i leads from
-	// version i to i+1; the version is the database's user_version. A step that was
-	// released is never changed: a new one is added.
+	// Steps lead from an empty database to the newest schema. Step i leads from version i
+	// to i+1; the version is the database's user_version. A released step is never changed:
+	// add a new one.
 	Steps  []string
-	Advice map[Problem]string // what it has to add to the usual advice
+	Advice map[Problem]string // additions to the usual advice
 }
 
-// Options say how a database is opened. The zero value is the default.
+// Options configure how a database is opened. The zero value is the default.
 type Options struct {
-	// Relaxed leaves the last moments to a power failure (synchronous=NORMAL): a
+	// Relaxed means that a power failure may lose the last moments (synchronous=NORMAL). A
 	// crash of the process still loses nothing.
 	Relaxed bool
-	// Secure overwrites what is deleted, so that the file does not hold it any more.
+	// Secure overwrites deleted data, so that the file no longer contains it.
 	Secure bool
-	VFS    string // SQLite's way to the files; "": the system's own
+	VFS    string // SQLite's VFS; "": the default
 }
 
 const (
@@ -49,8 +49,8 @@ const (
 	maxReaders  = 4
 )
 
-// Open opens a file, which is made where it does not exist and brought up to date
-// where it is older: one connection that writes, and some that only read.
+// Open opens a file, which is created if it does not exist and migrated if it is older: one
+// connection that writes, and some that only read.
 func (k *Kind) Open(file string, o Options) (write, read *sql.DB, err error) {
 	defer func() {
 		if err != nil {
@@ -84,7 +84,7 @@ func (k *Kind) Open(file string, o Options) (write, read *sql.DB, err error) {
 	return write, read, k.migrate(context.Background(), write, file)
 }
 
-// OpenReader opens a source for those who only read.
+// OpenReader opens a source for reading only.
 func OpenReader(source string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", source)
 	if err == nil {
@@ -94,7 +94,7 @@ func OpenReader(source string) (*sql.DB, error) {
 	return db, err
 }
 
-// Close closes what of a database is open.
+// Close closes the open connections of a database.
 func Close(all ...*sql.DB) error {
 	var errs []error
 	for _, db := range all {
@@ -105,7 +105,7 @@ func Close(all ...*sql.DB) error {
 	return errors.Join(errs...)
 }
 
-// create makes the directory and an empty file, before SQLite would make it with the
+// create creates the directory and an empty file, before SQLite would create it with the
 // mode of the umask. Its -wal and -shm get the same mode.
 func create(file string) error {
 	dir := filepath.Dir(file)
@@ -125,7 +125,7 @@ func create(file string) error {
 	return syncDir(dir)
 }
 
-// syncDir makes a new name in a directory durable, where the system can.
+// syncDir makes a new name in a directory durable, if the system can.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -141,8 +141,8 @@ func syncDir(dir string) error {
 	return err
 }
 
-// greet makes the first connection. While another process turns a new database to
-// WAL, SQLite refuses at once instead of waiting.
+// greet makes the first connection. While another process switches a new database to WAL,
+// SQLite fails at once instead of waiting.
 func greet(db *sql.DB) error {
 	deadline := time.Now().Add(busyTimeout)
 	for {
@@ -154,8 +154,8 @@ func greet(db *sql.DB) error {
 	}
 }
 
-// Source is the name of a database for SQLite: its file, and pairs of options. One
-// with an empty value is none.
+// Source returns the name of a database for SQLite: its file, and pairs of options. An
+// option with an empty value is omitted.
 func Source(file string, options ...string) string {
 	path := filepath.ToSlash(file)
 	if !strings.HasPrefix(path, "/") {
@@ -176,7 +176,7 @@ func Transact(ctx context.Context, db *sql.DB, change func(tx *sql.Tx) error) er
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // says only that it is over already
+	defer func() { _ = tx.Rollback() }() // only reports that it has already ended
 	if err := change(tx); err != nil {
 		return err
 	}

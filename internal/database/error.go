@@ -13,7 +13,7 @@ import (
 // Problem is what is wrong with a database.
 type Problem string
 
-// The problems that a person can do something about.
+// The problems that a person can solve.
 const (
 	Full        Problem = "the disk is full"
 	ReadOnly    Problem = "it cannot be written"
@@ -68,8 +68,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Explain makes an error of SQLite or the system an [Error], where it is one that a
-// person can act on.
+// Explain converts an error of SQLite or the system to an [Error], if a person can act on
+// it.
 func (k *Kind) Explain(file string, err error) error {
 	var done *Error
 	if err == nil || errors.As(err, &done) {
@@ -81,7 +81,7 @@ func (k *Kind) Explain(file string, err error) error {
 	return fmt.Errorf("%s %s: %w", k.Name, file, err)
 }
 
-// codes are SQLite's result codes that mean one of our problems.
+// codes maps SQLite's result codes to our problems.
 var codes = map[int]Problem{
 	sqlite3.SQLITE_FULL:     Full,
 	sqlite3.SQLITE_READONLY: ReadOnly,
@@ -94,11 +94,11 @@ var codes = map[int]Problem{
 	sqlite3.SQLITE_LOCKED:   Busy,
 	sqlite3.SQLITE_PROTOCOL: Busy,
 	sqlite3.SQLITE_IOERR:    Broken,
-	// SQLite finds no room for the file that its processes share.
+	// SQLite has no space for the file that its processes share.
 	sqlite3.SQLITE_IOERR_SHMSIZE: Full,
 }
 
-// systemErrors are the system's errors that mean one of our problems.
+// systemErrors maps errors of the system to our problems.
 var systemErrors = []struct {
 	err     error
 	problem Problem
@@ -113,7 +113,7 @@ var systemErrors = []struct {
 func problemOf(err error) (Problem, bool) {
 	var lite *sqlite.Error
 	if errors.As(err, &lite) {
-		for _, code := range []int{lite.Code(), lite.Code() & 0xff} { // the exact one, and what it is one of
+		for _, code := range []int{lite.Code(), lite.Code() & 0xff} { // the exact one, and its class
 			if problem, ok := codes[code]; ok {
 				return problem, true
 			}
@@ -127,7 +127,7 @@ func problemOf(err error) (Problem, bool) {
 	return "", false
 }
 
-// IsTaken says whether err means that a key is taken.
+// IsTaken reports whether err means that a key is taken.
 func IsTaken(err error) bool {
 	var lite *sqlite.Error
 	return errors.As(err, &lite) && lite.Code()&0xff == sqlite3.SQLITE_CONSTRAINT

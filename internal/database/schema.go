@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// migrate brings a database to the newest schema. Several processes may do it at
-// once: each step is a transaction that looks at the version again.
+// migrate brings a database to the newest schema. Several processes may do it at once: each
+// step is a transaction that checks the version again.
 func (k *Kind) migrate(ctx context.Context, db *sql.DB, file string) error {
 	for {
 		newest, err := k.Newest(ctx, db, file)
@@ -34,8 +34,8 @@ func (k *Kind) step(ctx context.Context, tx *sql.Tx, file string) error {
 	return nil
 }
 
-// Newest says whether a database has the newest schema, and refuses what is not ours
-// to read.
+// Newest reports whether a database has the newest schema, and rejects databases that are
+// not ours.
 func (k *Kind) Newest(ctx context.Context, db *sql.DB, file string) (bool, error) {
 	version, err := k.version(ctx, db, file)
 	return version == len(k.Steps), err

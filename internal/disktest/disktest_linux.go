@@ -1,4 +1,4 @@
-// Package disktest is for the tests of code that must not lose what it writes.
+// Package disktest helps to test code that must not lose what it writes.
 package disktest
 
 import (
@@ -15,8 +15,8 @@ import (
 const variable = "HOCKET_TEST_UNSYNCED"
 
 // Unsynced runs part of a test in a process in which no file can be synced to the disk:
-// fsync fails. What makes a file durable before it takes the place of another one reports
-// that, and leaves the other one as it is. The test runs once more in that process, so
+// fsync fails. Code that must make a file durable before it replaces another one must
+// report that, and leave the other one unchanged. The test runs again in that process, so
 // nothing that it does before may matter.
 func Unsynced(t *testing.T, do func()) {
 	t.Helper()
@@ -38,7 +38,7 @@ func Unsynced(t *testing.T, do func()) {
 	}
 }
 
-// failSync makes the kernel refuse fsync for all of this process, until it ends.
+// failSync makes the kernel reject fsync for this whole process, until it ends.
 func failSync(t *testing.T) {
 	t.Helper()
 	filter := []unix.SockFilter{

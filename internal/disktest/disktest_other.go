@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Package disktest is for the tests of code that must not lose what it writes.
+// Package disktest helps to test code that must not lose what it writes.
 package disktest
 
 import "testing"

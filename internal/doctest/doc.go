@@ -1,8 +1,8 @@
-// Package doctest holds no code, only the test that keeps the documentation
-// true: it reads and checks every workflow in it, carries out every command, and
-// compares what comes out with what the page says. It also runs the examples.
+// Package doctest holds no code, only the test of the documentation: it reads and checks
+// every workflow in it, runs every command, and compares the output with the page. It also
+// runs the examples.
 //
-// What the test does with a fenced block is said by the words behind the fence:
+// The words after the fence say what the test does with a fenced block:
 //
 //	yaml               a workflow; it must be free of errors
 //	yaml steps         the steps of one
@@ -19,8 +19,7 @@
 //	go                 Go source, or statements of it
 //	text, or nothing   text
 //
-// A block that begins with a comment like "# review.yml", in XML one like
-// "<!-- review.xml -->", is also written to that file, so that the commands of the
-// same page find it. In expected output … stands for any text, and a line that is …
-// for any lines.
+// A block that begins with a comment like "# review.yml", in XML one like "<!-- review.xml
+// -->", is also written to that file, so that the commands of the same page find it. In
+// expected output, … matches any text, and a line that consists of … matches any lines.
 package doctest

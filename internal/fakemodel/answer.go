@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// answer is a step made ready for one request.
+// answer is a step prepared for one request.
 type answer struct {
 	Step
-	id    string // of this turn; ids of calls begin with it
+	id    string // of this turn; a prefix of call ids
 	text  string
 	calls []call
 	usage Usage
 }
 
-// model is the one that says it answers.
+// model returns the model that claims to answer.
 func (a *answer) model(req *Request) string { return cmp.Or(a.Model, req.Model) }
 
 type call struct {
@@ -27,7 +27,7 @@ type call struct {
 	name  string
 	space string
 	args  map[string]any
-	plain bool // it is given text, and no arguments
+	plain bool // it takes text instead of arguments
 	text  string
 }
 
@@ -39,8 +39,8 @@ func (c call) arguments() string {
 	return string(data)
 }
 
-// prepare finds the tools that a step means. A client that offers none, as when it
-// asks for a title, is answered in words.
+// prepare finds the tools that a step means. A client that offers none, for example when it
+// asks for a title, gets text.
 func prepare(s Step, req *Request, id string) (answer, error) {
 	a := answer{Step: s, id: id, text: s.Text, usage: Usage{In: 1000, Out: 50}}
 	if s.Usage != nil {
@@ -71,8 +71,7 @@ func prepare(s Step, req *Request, id string) (answer, error) {
 	return a, nil
 }
 
-// repeat numbers what it repeats: some programs cut a model off that says the same over
-// and over.
+// repeat numbers what it repeats: some programs stop a model that repeats itself.
 func repeat(text string, times int) string {
 	var out strings.Builder
 	for i := range times {
@@ -81,8 +80,8 @@ func repeat(text string, times int) string {
 	return out.String()
 }
 
-// structured puts an answer by schema into words, or into a call of the tool that
-// the program has for such answers.
+// structured returns an answer by schema as text, or as a call of the tool that the program
+// has for such answers.
 func (s Step) structured(req *Request) (text string, calls []Step) {
 	if args, isObject := s.JSON.(map[string]any); isObject {
 		for _, name := range []string{"StructuredOutput", "structured_output"} {
@@ -113,7 +112,7 @@ func makeCall(s Step, req *Request, id string) (call, error) {
 			return call{id: id, name: tool.Name, space: tool.Space, args: args, plain: tool.Plain, text: s.Cmd}, nil
 		}
 	}
-	if !loose { // a model may well call what is not there
+	if !loose { // a model may call a tool that does not exist
 		return call{id: id, name: name, args: s.Args}, nil
 	}
 	var names []string
@@ -131,7 +130,7 @@ func isShell(name string) bool {
 	return false
 }
 
-// shellArguments fills in what the tool requires besides the command.
+// shellArguments fills in what the tool requires in addition to the command.
 func shellArguments(tool Tool, s Step) map[string]any {
 	args := map[string]any{}
 	properties, _ := tool.Schema["properties"].(map[string]any)
@@ -169,7 +168,7 @@ func filler(property map[string]any) any {
 	return "as the script says"
 }
 
-// pieces are the text as it is streamed.
+// pieces returns the text as it is streamed.
 func (a answer) pieces() []string {
 	if a.text == "" {
 		return nil

@@ -53,7 +53,7 @@ func (chat) read(_ *http.Request, req *Request) error {
 
 func (chat) failure(s Step) any { return openAIFailure(s) }
 
-// openAIFailure is how both of OpenAI's APIs refuse.
+// openAIFailure is the error format of both of OpenAI's APIs.
 func openAIFailure(s Step) any {
 	kind, code := "server_error", any(nil)
 	switch s.Status {

@@ -92,7 +92,7 @@ func (gemini) failure(s Step) any {
 		status = "INTERNAL"
 	}
 	details := []any{}
-	if s.Status == http.StatusTooManyRequests && s.RetryAfter >= 60 { // no passing rush, but a quota
+	if s.Status == http.StatusTooManyRequests && s.RetryAfter >= 60 { // a quota, not a temporary overload
 		details = append(details, object{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": []any{object{
 			"quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
 			"quotaId":     "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "quotaValue": "20",

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// other answers what clients ask besides: lists of models, counts of tokens.
+// other answers further requests: lists of models, token counts.
 func other(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	switch {
@@ -19,7 +19,7 @@ func other(w http.ResponseWriter, r *http.Request) {
 		_, name, _ := strings.Cut(path, "/models/")
 		respond(w, http.StatusOK, geminiModel(name))
 	case strings.HasSuffix(path, "/models"):
-		// Codex looks for its own list under models; it takes an empty one as none.
+		// Codex looks for its own list under models; it treats an empty one as none.
 		respond(w, http.StatusOK, object{"object": "list", "data": []any{model("fake-model")}, "has_more": false, "models": []any{}})
 	case strings.Contains(path, "/models/"):
 		_, name, _ := strings.Cut(path, "/models/")
@@ -29,7 +29,7 @@ func other(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// model is how Anthropic and OpenAI describe one, together.
+// model combines the descriptions of a model by Anthropic and OpenAI.
 func model(name string) object {
 	return object{"id": name, "type": "model", "object": "model", "display_name": name,
 		"created": 1, "created_at": "2026-01-01T00:00:00Z", "owned_by": "fake"}

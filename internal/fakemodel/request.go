@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Request is what a client asked, whatever API it spoke.
+// Request is what a client requested, in any API.
 type Request struct {
 	API    string // anthropic, responses, chat, gemini; "" for other addresses
 	Path   string // with its query
 	Header http.Header
 	Body   []byte
-	Key    string // with which the client proved who it is
+	Key    string // the client's credentials
 
 	Model  string
 	Stream bool
 	System string
 	Tools  []Tool
-	Turns  int    // that the model had in all
-	Prompt string // the user's text that holds the script, else the last one
+	Turns  int    // number of turns of the model
+	Prompt string // the user's text that holds the script, otherwise the last one
 
 	since int // turns since the prompt
 	run   bool
@@ -31,13 +31,13 @@ type Tool struct {
 	Name   string
 	Space  string // around the name, in Responses
 	Schema map[string]any
-	Plain  bool // takes text and no arguments, in Responses
+	Plain  bool // takes text instead of arguments, in Responses
 }
 
-// Decode reads the body.
+// Decode parses the body.
 func (r *Request) Decode(into any) error { return json.Unmarshal(r.Body, into) }
 
-// user notes what the user said. Results of tools are not that.
+// user notes a message of the user. Tool results do not count.
 func (r *Request) user(text string) {
 	r.run = false
 	if strings.Contains(text, mark) || !strings.Contains(r.Prompt, mark) {
@@ -45,12 +45,11 @@ func (r *Request) user(text string) {
 	}
 }
 
-// result notes that a tool answered.
+// result notes the result of a tool.
 func (r *Request) result() { r.run = false }
 
-// model notes a part of a turn of the model. Parts without anything of others
-// between them are one turn, and so are calls that came together: some clients put
-// each result right behind its call.
+// model notes a part of a turn of the model. Adjacent parts are one turn, and so are calls
+// that came together: some clients put each result directly after its call.
 func (r *Request) model(callID string) {
 	turn, _, ours := strings.Cut(callID, "-")
 	if ours && r.seen[turn] {
@@ -89,7 +88,7 @@ func (p *parts) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]part)(p))
 }
 
-// text is all text of it.
+// text returns all its text.
 func (p parts) text() string {
 	var all []string
 	for _, part := range p {

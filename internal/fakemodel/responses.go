@@ -115,7 +115,7 @@ func responsesBody(req *Request, a answer, status string, output []any) object {
 	return body
 }
 
-// responsesItems are the parts of an answer, whole.
+// responsesItems returns the complete parts of an answer.
 func responsesItems(a answer) []object {
 	var out []object
 	if a.Think != "" {

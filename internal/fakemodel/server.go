@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// BadKey is the one key that the server refuses.
+// BadKey is the one key that the server rejects.
 const BadKey = "refused-key"
 
 // Server is a model's API on loopback. It is safe for concurrent use.
 type Server struct {
-	URL string // without a slash at its end
+	URL string // without a trailing slash
 
 	mu       sync.Mutex
 	requests []*Request
@@ -33,21 +33,21 @@ func Start(t testing.TB) *Server {
 	web := httptest.NewServer(s)
 	s.URL = web.URL
 	t.Cleanup(func() {
-		web.CloseClientConnections() // those that hang would be waited for
+		web.CloseClientConnections() // do not wait for those that hang
 		web.Close()
 	})
 	return s
 }
 
-// Reply says what is answered to requests without a script. The server calls it
-// for one request at a time.
+// Reply sets the answer to requests without a script. The server calls it for one request
+// at a time.
 func (s *Server) Reply(reply func(*Request) Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reply = reply
 }
 
-// Requests are those to the model so far, in the order in which they came.
+// Requests returns the requests to the model so far, in order.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *Server) Requests() []*Request {
 	return out
 }
 
-// All are all requests so far, also those for lists of models.
+// All returns all requests so far, including those for lists of models.
 func (s *Server) All() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,9 +71,9 @@ func (s *Server) All() []*Request {
 type wire interface {
 	// read fills in what the body says.
 	read(r *http.Request, req *Request) error
-	// failure is the body of a refusal.
+	// failure returns the body of an error.
 	failure(s Step) any
-	// plain is a whole answer, stream the same in pieces.
+	// plain sends a complete answer, stream the same in pieces.
 	plain(req *Request, a answer) any
 	stream(req *Request, a answer, out *stream)
 }
@@ -176,8 +176,8 @@ func send(w http.ResponseWriter, r *http.Request, wire wire, req *Request, a ans
 	}
 }
 
-// plain answers at once; what comes in the middle of an answer comes in the middle
-// of its bytes.
+// plain answers at once; what comes in the middle of an answer comes in the middle of its
+// bytes.
 func plain(w http.ResponseWriter, r *http.Request, wire wire, req *Request, a answer) {
 	wait(r, time.Duration(a.Delay)*time.Millisecond)
 	if a.Status >= 400 {
@@ -205,18 +205,18 @@ func respond(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(encode(body))
 }
 
-// encode is like json.Marshal, but leaves <, > and & as they are: models do.
+// encode is like json.Marshal, but does not escape <, > and &: models do not.
 func encode(v any) []byte {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(fmt.Sprintf("fakemodel: %v", err)) // plain data, always can
+		panic(fmt.Sprintf("fakemodel: %v", err)) // plain data can always be encoded
 	}
 	return bytes.TrimRight(out.Bytes(), "\n")
 }
 
-// wait gives up, and the connection with it, when the client does.
+// wait gives up, and closes the connection, when the client does.
 func wait(r *http.Request, d time.Duration) {
 	if d <= 0 {
 		return

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// stream sends an answer as server-sent events, or as the items of a JSON list. It
-// leaves by a panic that net/http knows when the client has gone or the script
-// breaks the connection.
+// stream sends an answer as server-sent events, or as the items of a JSON list. It ends
+// with a panic that net/http handles when the client has gone or the script breaks the
+// connection.
 type stream struct {
 	w     http.ResponseWriter
 	r     *http.Request
@@ -15,7 +15,7 @@ type stream struct {
 	items int
 }
 
-// event sends one event; "" has no name.
+// event sends one event; "" means no name.
 func (s *stream) event(name string, data any) {
 	if s.items == 0 {
 		s.open()
@@ -66,8 +66,8 @@ func (s *stream) close() {
 	}
 }
 
-// text sends the pieces of the text, and then does what the script wants done in
-// the middle of an answer. It is false where a failure, which fail sends, ends it.
+// text sends the pieces of the text, and then does what the script wants in the middle of
+// an answer. It returns false if a failure, which fail sends, ends it.
 func (s *stream) text(a answer, piece func(text string), fail func()) bool {
 	for _, text := range a.pieces() {
 		wait(s.r, time.Duration(a.Delay)*time.Millisecond)

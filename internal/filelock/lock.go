@@ -1,6 +1,6 @@
-// Package filelock keeps processes from doing the same thing at once, with locks
-// of the operating system on files. The kernel lets go of a lock when its holder
-// ends, even by SIGKILL. A leaf: it imports nothing of ours.
+// Package filelock keeps processes from doing the same thing at once, with operating system
+// locks on files. The kernel releases a lock when its holder ends, even by SIGKILL. The
+// package is a leaf: it imports no other package of Hocket.
 package filelock
 
 import (
@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// ErrLocked says that another process, or another part of this one, holds the
-// lock.
+// ErrLocked means that another process, or another part of this one, holds the lock.
 var ErrLocked = errors.New("locked")
 
 // Lock is a lock that is held.
 type Lock struct {
-	File *os.File // what it says is for people only
+	File *os.File // its content is only for people
 	path string
 }
 
-// Take locks the file at a path, which it makes where there is none; the error is
-// ErrLocked where it is held. A holder removes its file before it lets go, so the
-// lock counts only if the path still leads to the locked file:
+// Take locks the file at a path, which it creates if necessary; the error is ErrLocked if
+// the lock is held. A holder removes its file before it releases the lock, so the lock
+// counts only if the path still refers to the locked file:
 //
 //  1. A holds the lock on file 1, B opens file 1 and waits.
 //  2. A removes file 1 and unlocks. C makes file 2 and locks it.
@@ -49,7 +48,7 @@ func Take(path string) (*Lock, error) {
 	}
 }
 
-// Wait takes a lock that others hold for moments only. It gives up after a time.
+// Wait takes a lock that others hold only for moments. It gives up after a time.
 func Wait(path string, patience time.Duration) (*Lock, error) {
 	deadline := time.Now().Add(patience)
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
@@ -64,7 +63,7 @@ func Wait(path string, patience time.Duration) (*Lock, error) {
 	}
 }
 
-// Release lets go of the lock. Removing the file may fail where open files cannot
+// Release releases the lock. Removing the file may fail on systems where open files cannot
 // be removed; an empty lock file does no harm.
 func (l *Lock) Release() error {
 	os.Remove(l.path)

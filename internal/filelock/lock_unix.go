@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Try locks a file for this descriptor, or gives ErrLocked. Closing the
-// descriptor unlocks it. Child processes do not inherit it (close-on-exec).
+// Try locks a file for this descriptor, or returns ErrLocked. Closing the descriptor
+// unlocks it. Child processes do not inherit it (close-on-exec).
 func Try(f *os.File) error { return flock(f, unix.LOCK_EX) }
 
-// Look gives ErrLocked if somebody holds the lock on a file. Several may look at once.
+// Look returns ErrLocked if somebody holds the lock on a file. Several may look at once.
 func Look(f *os.File) error { return flock(f, unix.LOCK_SH) }
 
 func flock(f *os.File, how int) error {

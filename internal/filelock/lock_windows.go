@@ -7,15 +7,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockOffset is far behind what the file holds: a locked range cannot be read
-// by others, and they may want to read who holds the lock.
+// lockOffset is far beyond the end of the file: others cannot read a locked range, and they
+// may want to read who holds the lock.
 const lockOffset = 1 << 30
 
-// Try locks a file for this handle, or gives ErrLocked. Closing the handle
-// unlocks it.
+// Try locks a file for this handle, or returns ErrLocked. Closing the handle unlocks it.
 func Try(f *os.File) error { return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
 
-// Look gives ErrLocked if somebody holds the lock on a file. Several may look at once.
+// Look returns ErrLocked if somebody holds the lock on a file. Several may look at once.
 func Look(f *os.File) error { return lock(f, 0) }
 
 func lock(f *os.File, how uint32) error {

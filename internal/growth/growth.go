@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	times = 8 // as long is the long input
-	most  = 3 // as much work may one long input be as so many short ones: it is about 1, or 8 where the work is quadratic
+	times = 8 // how many times longer the long input is
+	most  = 3 // how many times the work may grow beyond that: about 1, or 8 if the work is quadratic
 )
 
-// Linear fails a test if an input that is eight times as long takes much more than
-// eight times the work, in memory or in time on the processor. How fast the machine
-// is, and what else it does, plays no part.
+// Linear fails a test if an input that is eight times as long takes much more than eight
+// times the work, in memory or in processor time. The speed and load of the machine do not
+// matter.
 func Linear[T any](t *testing.T, n int, input func(n int) T, work func(T)) {
 	t.Helper()
 	short, long := input(n), input(times*n)
-	work(short) // what is done only once
+	work(short) // one-time work
 	var bytes, busy float64
-	for range 3 { // a disturbed measurement does not repeat itself
+	for range 3 { // repeat, because a measurement may be disturbed
 		few := measure(func() {
 			for range times {
 				work(short)
@@ -37,7 +37,7 @@ func Linear[T any](t *testing.T, n int, input func(n int) T, work func(T)) {
 
 type cost struct {
 	bytes uint64
-	busy  time.Duration // of the processor, for this goroutine; 0: nothing measures it here
+	busy  time.Duration // processor time of this goroutine; 0: not measured on this system
 }
 
 func measure(work func()) cost {

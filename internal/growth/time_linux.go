@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// threadTime is how long this thread has been on the processor.
+// threadTime returns the processor time of this thread.
 func threadTime() time.Duration {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_THREAD, &used) != nil {

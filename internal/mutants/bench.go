@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// bench is where mutants are built and tested, one at a time.
+// bench builds and tests mutants, one at a time.
 type bench struct {
 	root string // of the module
 	dir  string
@@ -35,8 +35,8 @@ func newBench() (*bench, error) {
 		return nil, err
 	}
 	b := &bench{root: root, dir: dir, env: os.Environ(), patience: time.Minute}
-	// Broken code may write anywhere: it gets a home of its own. What the go command keeps
-	// stays where it is, for the tests that build programs.
+	// Broken code may write anywhere, so it gets a home directory of its own. The caches of
+	// the go command stay where they are, for tests that build programs.
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
 		value, err := exec.Command("go", "env", name).Output()
 		if err != nil {
@@ -52,7 +52,8 @@ func (b *bench) scratch() string { return filepath.Join(b.dir, "tmp") }
 func (b *bench) binary() string  { return filepath.Join(b.dir, "test") }
 func (b *bench) close()          { _ = os.RemoveAll(b.dir) }
 
-// tests are those of a package, by their names. The quick ones run first: they kill most.
+// tests are the names of a package's tests. The quick ones run first, because they kill
+// most mutants.
 type tests struct {
 	dir         string // of the package, below the module's root
 	quick, slow []string
@@ -68,7 +69,7 @@ const quick = 50 * time.Millisecond
 
 var passed = regexp.MustCompile(`(?m)^--- PASS: (\S+) \(([\d.]+)s\)$`)
 
-// measure runs the tests of a package as it is. They have to pass.
+// measure runs the tests of the unchanged package. They must pass.
 func (b *bench) measure(ctx context.Context, dir string) (tests, error) {
 	t := tests{dir: dir}
 	if err := b.build(ctx, dir, nil); err != nil {
@@ -92,10 +93,10 @@ func (b *bench) measure(ctx context.Context, dir string) (tests, error) {
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
-// timeout is what kills a mutant with which the tests do not end.
+// timeout is the reported killer of a mutant with which the tests do not end.
 const timeout = "a timeout"
 
-// try says which test fails with another source of a file; "": none does.
+// try returns which test fails with a changed file; "" if none does.
 func (b *bench) try(ctx context.Context, suites []tests, name string, source []byte) (killer string, err error) {
 	for _, t := range suites {
 		if err := b.build(ctx, t.dir, map[string][]byte{name: source}); err != nil {
@@ -113,7 +114,7 @@ func (b *bench) try(ctx context.Context, suites []tests, name string, source []b
 	return "", nil
 }
 
-// run runs some of the tests that were built, and says which one fails.
+// run runs some of the tests that were built, and returns the one that fails.
 func (b *bench) run(ctx context.Context, t tests, some []string) (killer string, err error) {
 	printed, err := b.test(ctx, t.dir, b.patience+3*t.took, "-test.failfast", "-test.run", "^("+strings.Join(some, "|")+")$")
 	var exit *exec.ExitError
@@ -131,7 +132,7 @@ func (b *bench) run(ctx context.Context, t tests, some []string) (killer string,
 	return "", err
 }
 
-// build builds the tests of a package, with other sources of some files.
+// build builds the tests of a package, with some files replaced.
 func (b *bench) build(ctx context.Context, dir string, changed map[string][]byte) error {
 	overlay := map[string]map[string]string{"Replace": {}}
 	for name, source := range changed {
@@ -155,16 +156,16 @@ func (b *bench) build(ctx context.Context, dir string, changed map[string][]byte
 	return nil
 }
 
-// limits keep a mutant that never stops from taking all of the memory and the disk: 8 GB of
-// addresses, and files of 1 GB.
+// limits keep a mutant that never stops from using all memory and disk space: 8 GB of
+// address space, and files of 1 GB.
 const limits = `ulimit -v 8388608; ulimit -f 2097152; exec "$0" "$@"`
 
-// test runs the tests that were built, and what they start, until they end or the time is
-// over.
+// test runs the tests that were built until they end or the time is up.
 func (b *bench) test(ctx context.Context, dir string, patience time.Duration, args ...string) (printed string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	// Tests of permissions start processes of other users: it is for all, as /tmp is.
+	// Tests of permissions start processes of other users, so it is accessible to all, like
+	// /tmp.
 	if err := errors.Join(os.Chmod(b.dir, 0o755), os.MkdirAll(b.scratch(), 0o700), os.Chmod(b.scratch(), 0o777|os.ModeSticky)); err != nil {
 		return "", err
 	}

@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// pkg is a package whose source is changed.
+// pkg is a package to mutate.
 type pkg struct {
 	dir     string               // below the module's root
 	wanted  []string             // the files to change
@@ -31,8 +31,8 @@ type pkg struct {
 	from    types.Importer
 }
 
-// load reads the package of a target. A file that is a target itself is no part of its
-// folder.
+// load reads the package of a target. A file that is a target itself is not part of its
+// folder's target.
 func load(t target) (*pkg, error) {
 	p := &pkg{dir: t.name, files: map[string]*ast.File{}, sources: map[string][]byte{}, set: token.NewFileSet()}
 	if strings.HasSuffix(t.name, ".go") {
@@ -64,8 +64,8 @@ func load(t target) (*pkg, error) {
 	return p, err
 }
 
-// list gives the files of a package, and for each of its dependencies the file that the
-// compiler reads its types from.
+// list returns the files of a package, and for each of its dependencies the file from which
+// the compiler reads its types.
 func list(dir string) (files []string, exports map[string]string, err error) {
 	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,DepOnly,GoFiles", "./"+dir).Output()
 	if err != nil {
@@ -108,8 +108,8 @@ func (p *pkg) check(files map[string]*ast.File, info *types.Info) (*types.Packag
 	return config.Check(p.dir, p.set, list, info)
 }
 
-// compiles says whether the package still compiles with another source of a file. Most
-// changes that do not leave a variable unused.
+// compiles reports whether the package still compiles with a changed file. Most changes
+// that do not leave a variable unused do.
 func (p *pkg) compiles(name string, source []byte) bool {
 	changed, err := parser.ParseFile(p.set, name, source, parser.SkipObjectResolution)
 	if err != nil {

@@ -85,7 +85,7 @@ func run(ctx context.Context, n int, seed uint64, verbose bool, names []string) 
 	return report(scores)
 }
 
-// choose is all targets, or those that are named.
+// choose returns all targets, or those that are named.
 func choose(names []string) ([]target, error) {
 	if len(names) == 0 {
 		return targets, nil
@@ -101,7 +101,7 @@ func choose(names []string) ([]target, error) {
 	return chosen, nil
 }
 
-// share is how many of n mutants one of several targets gets.
+// share returns how many of n mutants one of several targets gets.
 func share(n, targets int) int {
 	if n == 0 {
 		return 0
@@ -109,7 +109,7 @@ func share(n, targets int) int {
 	return (n + targets - 1) / targets
 }
 
-// score is what became of the mutants of a target.
+// score counts the outcomes of a target's mutants.
 type score struct {
 	target
 	killed, survived int

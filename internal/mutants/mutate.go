@@ -11,19 +11,18 @@ import (
 	"strings"
 )
 
-// mutant is one change of the source: the text between two offsets of a file becomes
-// another one.
+// mutant is one change of the source: the text between two offsets of a file is replaced.
 type mutant struct {
 	file       string // below the module's root
-	in         string // the function, or "" outside of one
+	in         string // the function, or "" outside any
 	start, end int
 	old, new   string
 	line       int
-	nth        int // of the equal ones in a function, from 1
+	nth        int // number among equal ones in a function, from 1
 }
 
-// String is how survivors.txt names the mutant. It has no line number, so that it stays the
-// same when the code around it changes.
+// String returns the name of the mutant in survivors.txt. It has no line number, so that it
+// stays the same when the code around it changes.
 func (m mutant) String() string {
 	again := ""
 	if m.nth > 1 {
@@ -38,7 +37,7 @@ func (m mutant) apply(source []byte) []byte {
 	return slices.Concat(source[:m.start], []byte(m.new), source[m.end:])
 }
 
-// mutants are all that the package offers, in the order of its source.
+// mutants returns all mutants of the package, in source order.
 func (p *pkg) mutants() []mutant {
 	var all []mutant
 	for _, name := range p.wanted {
@@ -55,7 +54,7 @@ type finder struct {
 	file  string
 	in    string
 	found []mutant
-	// unseen are numbers that nobody looks at.
+	// unseen are functions whose numeric arguments do not affect the result.
 	unseen map[*ast.BasicLit]bool
 }
 
@@ -86,7 +85,7 @@ func functionName(fn *ast.FuncDecl) string {
 	return t.(*ast.Ident).Name + "." + fn.Name.Name
 }
 
-// results are those of the innermost of the functions around a node.
+// results returns those of the innermost function around a node.
 func (f *finder) results(around []ast.Node) *types.Tuple {
 	for _, n := range slices.Backward(around) {
 		switch n := n.(type) {
@@ -99,7 +98,7 @@ func (f *finder) results(around []ast.Node) *types.Tuple {
 	return nil
 }
 
-// swapped are the operators that take the place of others.
+// swapped maps operators to their replacements.
 var swapped = map[token.Token]token.Token{
 	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
 	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND,
@@ -159,12 +158,12 @@ func (f *finder) node(n ast.Node, around []ast.Node) {
 	}
 }
 
-// condition makes something that is decided never hold. The condition stays in the source
-// for the variables that are used nowhere else.
+// condition makes a condition always false. It stays in the source for variables that are
+// used nowhere else.
 func (f *finder) condition(c ast.Expr) { f.replace(c, "false && "+f.operand(c)) }
 
-// decides says whether an expression is all that a statement decides by. To turn it around
-// says no more than to have it always or never hold.
+// decides reports whether an expression alone decides a statement. Negating it tests no
+// more than making it always true or false.
 func decides(e ast.Expr, parent ast.Node) bool {
 	switch p := parent.(type) {
 	case *ast.IfStmt:
@@ -177,13 +176,13 @@ func decides(e ast.Expr, parent ast.Node) bool {
 	return false
 }
 
-// isText says whether an operation joins texts.
+// isText reports whether an operation joins strings.
 func (f *finder) isText(n *ast.BinaryExpr) bool {
 	b, ok := f.info.TypeOf(n).Underlying().(*types.Basic)
 	return ok && b.Info()&types.IsString != 0
 }
 
-// isCapacity says whether a number is the third argument of make: nothing depends on it.
+// isCapacity reports whether a number is the third argument of make: nothing depends on it.
 func isCapacity(n ast.Expr, parent ast.Node) bool {
 	call, ok := parent.(*ast.CallExpr)
 	if !ok || len(call.Args) != 3 || call.Args[2] != n {
@@ -193,13 +192,13 @@ func isCapacity(n ast.Expr, parent ast.Node) bool {
 	return ok && name.Name == "make"
 }
 
-// besideError says whether a value is returned with an error: nobody looks at it then.
+// besideError reports whether a value is returned with an error: then it is not used.
 func (f *finder) besideError(n *ast.ReturnStmt, results *types.Tuple) bool {
 	last := len(n.Results) - 1
 	return last > 0 && last < results.Len() && types.Identical(results.At(last).Type(), types.Universe.Lookup("error").Type()) && f.text(n.Results[last]) != "nil"
 }
 
-// number is the literal that an expression is, with or without a sign.
+// number returns the literal of an expression, with or without a sign.
 func number(e ast.Expr) *ast.BasicLit {
 	if sign, ok := e.(*ast.UnaryExpr); ok {
 		e = sign.X
@@ -208,7 +207,7 @@ func number(e ast.Expr) *ast.BasicLit {
 	return n
 }
 
-// elements leaves out each element of a table.
+// elements removes each element of a table.
 func (f *finder) elements(n *ast.CompositeLit) {
 	switch f.info.TypeOf(n).Underlying().(type) {
 	case *types.Slice, *types.Array, *types.Map:
@@ -224,7 +223,7 @@ func (f *finder) elements(n *ast.CompositeLit) {
 	}
 }
 
-// returned gives something else back.
+// returned returns different values.
 func (f *finder) returned(n *ast.ReturnStmt, results *types.Tuple) {
 	if len(n.Results) != results.Len() { // it has named results, or returns those of a call
 		return
@@ -247,7 +246,7 @@ func (f *finder) returned(n *ast.ReturnStmt, results *types.Tuple) {
 	}
 }
 
-// zero is the zero value of a type as source; "" for a type parameter.
+// zero returns the zero value of a type as source; "" for a type parameter.
 func (f *finder) zero(t types.Type) string {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
@@ -289,7 +288,7 @@ func (f *finder) add(from, to token.Pos, old, text string) {
 
 func (f *finder) text(n ast.Node) string { return f.between(n.Pos(), n.End()) }
 
-// operand is an expression as one of the operands of an operator.
+// operand formats an expression as an operand.
 func (f *finder) operand(e ast.Expr) string {
 	if _, ok := e.(*ast.BinaryExpr); ok {
 		return "(" + f.text(e) + ")"

@@ -9,7 +9,7 @@ import (
 
 const survivorsFile = "internal/mutants/survivors.txt"
 
-// survivors are the mutants that make no difference, by their names.
+// survivors are the mutants that make no difference, by name.
 type survivors map[string]bool
 
 // readSurvivors reads the list: paragraphs of mutants, each under a comment with the reason.
@@ -37,7 +37,7 @@ func readSurvivors(file string) (survivors, error) {
 	return listed, nil
 }
 
-// stale are the listed mutants of a target that are not among those it has.
+// stale returns the listed mutants of a target that do not exist.
 func (s survivors) stale(t target, all []mutant) []string {
 	have := map[string]bool{}
 	for _, m := range all {

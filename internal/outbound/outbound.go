@@ -1,7 +1,7 @@
-// Package outbound connects to other machines for work that was not written by hand:
-// a page in a browser, a request that a model thought of. Such work may name any
-// address, and a name may lead anywhere, so what counts is the address that is
-// really connected to: one that is not public is refused, unless it is allowed.
+// Package outbound connects to other machines on behalf of work that was not written by
+// hand: a page in a browser, a request of a model. Such work may name any address, and a
+// name may resolve to anything, so the address of the actual connection is checked: one
+// that is not public is refused, unless it is allowed.
 package outbound
 
 import (
@@ -17,13 +17,13 @@ import (
 	"syscall"
 )
 
-// Policy says which addresses may be reached. The zero value: public ones only.
+// Policy says which addresses may be reached. The zero value allows only public ones.
 type Policy struct {
 	Private bool     // every address
 	Allowed []string // hosts ("intranet.example", "10.0.0.7") or hosts with a port ("localhost:8080") that may be anywhere
 }
 
-// UnmarshalJSON reads a policy as settings have it: true, or a list of hosts.
+// UnmarshalJSON reads a policy from settings: true, or a list of hosts.
 func (p *Policy) UnmarshalJSON(data []byte) error {
 	if bytes.HasPrefix(data, []byte("[")) {
 		return json.Unmarshal(data, &p.Allowed)
@@ -31,15 +31,15 @@ func (p *Policy) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &p.Private)
 }
 
-// Or is a policy that allows what either of two does.
+// Or returns a policy that allows what either of two allows.
 func (p Policy) Or(more Policy) Policy {
 	return Policy{Private: p.Private || more.Private, Allowed: slices.Concat(p.Allowed, more.Allowed)}
 }
 
-// RefusedError says that an address is not public.
+// RefusedError reports that an address is not public.
 type RefusedError struct {
-	Host    string // as it was asked for
-	Address string // what it leads to
+	Host    string // as requested
+	Address string // what it resolves to
 }
 
 func (r *RefusedError) Error() string {
@@ -49,10 +49,10 @@ func (r *RefusedError) Error() string {
 	return fmt.Sprintf("%s leads to %s, which is not a public address", r.Host, r.Address)
 }
 
-// Is says that it is [ErrRefused].
+// Is reports whether the target is [ErrRefused].
 func (r *RefusedError) Is(target error) bool { return target == ErrRefused }
 
-// Dial connects to "host:port". The error is a [RefusedError] where the policy forbids it.
+// Dial connects to "host:port". The error is a [RefusedError] if the policy forbids it.
 func (p Policy) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -60,8 +60,8 @@ func (p Policy) Dial(ctx context.Context, network, address string) (net.Conn, er
 	}
 	dialer := net.Dialer{}
 	if !p.anywhere(host, port) {
-		// The address is looked at when the connection is made, after the name was
-		// resolved: a name that is resolved twice may lead to two places.
+		// The address is checked when the connection is made, after the name was resolved:
+		// a name that is resolved twice may have two results.
 		dialer.Control = func(_, to string, _ syscall.RawConn) error {
 			if at, err := netip.ParseAddrPort(to); err != nil || !Outside(at.Addr()) {
 				return &RefusedError{Host: host, Address: at.Addr().String()}
@@ -77,8 +77,8 @@ func (p Policy) Dial(ctx context.Context, network, address string) (net.Conn, er
 	return conn, err
 }
 
-// Permit says whether a host may be reached by a proxy, which resolves its name itself: it
-// looks at the addresses that the name has here.
+// Permit checks whether a host may be reached through a proxy, which resolves its name
+// itself: it checks the addresses that the name has here.
 func (p Policy) Permit(ctx context.Context, host, port string) error {
 	if p.anywhere(host, port) {
 		return nil
@@ -92,18 +92,19 @@ func (p Policy) Permit(ctx context.Context, host, port string) error {
 	return err
 }
 
-// anywhere says whether a host may be at any address.
+// anywhere reports whether a host may be at any address.
 func (p Policy) anywhere(host, port string) bool {
 	return p.Private || slices.ContainsFunc(p.Allowed, func(allowed string) bool {
 		return strings.EqualFold(allowed, host) || strings.EqualFold(allowed, net.JoinHostPort(host, port))
 	})
 }
 
-// Outside says whether an address is public, and none of this machine or its networks.
+// Outside reports whether an address is public, and does not belong to this machine or its
+// networks.
 func Outside(a netip.Addr) bool { return Public(a) && !near(a, networks()) }
 
-// Public says whether an address belongs to the internet at large: not to this
-// machine, its networks, or the services that a cloud offers its machines.
+// Public reports whether an address belongs to the internet at large: not to this machine,
+// its networks, or the services that a cloud offers its machines.
 func Public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if inner, ok := translated(a); ok {
@@ -118,10 +119,10 @@ func Public(a netip.Addr) bool {
 	return !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// near says whether an address is one of this machine, or of a network that it is in.
-// Such an address may look public: most of IPv6 are, and guarded by a firewall that a
-// connection from here does not pass. Networks that are too large to be a local one do
-// not count.
+// near reports whether an address belongs to this machine, or to a network that it is in.
+// Such an address may look public: most IPv6 addresses do, and are protected by a firewall
+// that a connection from here bypasses. Networks that are too large to be local do not
+// count.
 func near(a netip.Addr, networks []netip.Prefix) bool {
 	const local4, local6 = 24, 64
 	a = a.Unmap().WithZone("")
@@ -130,9 +131,9 @@ func near(a netip.Addr, networks []netip.Prefix) bool {
 	})
 }
 
-// networks are those of this machine, each with its address in it.
+// networks returns those of this machine, each with its address in it.
 func networks() []netip.Prefix {
-	addresses, _ := net.InterfaceAddrs() // what could be found out
+	addresses, _ := net.InterfaceAddrs() // as far as they are known
 	var all []netip.Prefix
 	for _, a := range addresses {
 		if n, ok := a.(*net.IPNet); ok {
@@ -145,14 +146,14 @@ func networks() []netip.Prefix {
 	return all
 }
 
-// global6 holds all addresses of IPv6 that are given out.
+// global6 contains all allocated IPv6 addresses.
 var global6 = netip.MustParsePrefix("2000::/3")
 
-// special are networks that look public and are not, from the registries of IANA;
-// and the one public address under which a cloud talks to its own machines.
+// special are networks that look public and are not, from the registries of IANA; and the
+// one public address that a cloud uses for its own machines.
 var special = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
-	netip.MustParsePrefix("100.64.0.0/10"), // behind the NAT of a provider
+	netip.MustParsePrefix("100.64.0.0/10"), // behind a provider's NAT
 	netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"),
 	netip.MustParsePrefix("192.88.99.0/24"),
@@ -166,8 +167,8 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("3fff::/20"),
 }
 
-// translated is the address of IPv4 that one of IPv6 stands for: a translator on
-// the way would connect to that.
+// translated returns the IPv4 address that an IPv6 address stands for: a translator on the
+// way would connect to it.
 func translated(a netip.Addr) (netip.Addr, bool) {
 	bytes := a.As16()
 	switch {

@@ -17,16 +17,17 @@ import (
 	"time"
 )
 
-// Proxy is the only way by which a program reaches a network. Whatever asks for a
-// connection, the name is resolved and the rules are applied here, where the connection is
-// made. It speaks SOCKS 5 (RFC 1928) without a log-in, which hands names on unresolved,
-// and HTTP (RFC 9110): CONNECT, and requests with a whole address.
+// Proxy is the only way for a program to reach a network. For every connection, the name is
+// resolved and the rules are applied here, where the connection is made.
+//
+// It supports SOCKS 5 (RFC 1928) without authentication, which passes names unresolved, and
+// HTTP (RFC 9110): CONNECT, and requests with an absolute URL.
 type Proxy struct {
 	options  ProxyOptions
 	listener net.Listener
 	server   *http.Server
 	forward  *httputil.ReverseProxy
-	queue    chan net.Conn // that speak HTTP
+	queue    chan net.Conn // those that use HTTP
 	slots    chan struct{} // one for every connection
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -36,29 +37,29 @@ type Proxy struct {
 	served sync.WaitGroup
 }
 
-// ProxyOptions are how a proxy works.
+// ProxyOptions configure a proxy.
 type ProxyOptions struct {
-	// Dial makes every connection but those of Forward. An error that is [ErrRefused]
-	// says that the rules forbid it.
+	// Dial makes every connection but those of Forward. An error that is [ErrRefused] means
+	// that the rules forbid it.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Forward makes requests that come as such. nil: by connections of Dial.
+	// Forward makes plain HTTP requests; nil means through connections of Dial.
 	Forward http.RoundTripper
-	// Token is what a program has to know to be served. "": nothing. Then it speaks
-	// SOCKS too.
+	// Token is the token that a program must send. If it is "", none is needed and SOCKS is
+	// supported too.
 	Token string
 }
 
-// ErrRefused is what every error is that says that an address must not be reached.
+// ErrRefused is matched by every error that reports a forbidden address.
 var ErrRefused = errors.New("outbound: refused")
 
-// handshakeTime bounds how long a program may take to say where to connect.
+// handshakeTime limits how long a program may take to say where to connect.
 const handshakeTime = 30 * time.Second
 
-// mostConnections is how many a proxy has at once, so that no program can use up what a
-// process may have open. Others wait.
+// mostConnections is how many connections a proxy has at once, so that no program can
+// exhaust the process's file descriptors. Others wait.
 const mostConnections = 256
 
-// StartProxy starts a proxy on this machine. It has to be closed.
+// StartProxy starts a proxy on this machine. The caller must close it.
 func StartProxy(o ProxyOptions) (*Proxy, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -77,15 +78,15 @@ func StartProxy(o ProxyOptions) (*Proxy, error) {
 	return p, nil
 }
 
-// Address is where programs find the proxy.
+// Address returns the address of the proxy.
 func (p *Proxy) Address() netip.AddrPort {
 	return p.listener.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// Token is what a program has to know to be served.
+// Token returns the token that a program must send.
 func (p *Proxy) Token() string { return p.options.Token }
 
-// Close ends all connections and waits for that.
+// Close closes all connections and waits for that.
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.ended = true
@@ -96,7 +97,7 @@ func (p *Proxy) Close() {
 	p.served.Wait()
 }
 
-// begin says whether work may still begin, which Close then waits for.
+// begin reports whether work may still begin, which Close then waits for.
 func (p *Proxy) begin() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +122,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// hear finds out what a program speaks.
+// hear detects which protocol a program uses.
 func (p *Proxy) hear(conn net.Conn) {
 	h := &heard{Conn: conn, r: bufio.NewReader(conn)}
 	stop := context.AfterFunc(p.ctx, func() { _ = conn.Close() })
@@ -156,7 +157,7 @@ func (h *heard) Close() error {
 	return h.Conn.Close()
 }
 
-// CloseWrite says to the other side that nothing more comes.
+// CloseWrite tells the other side that nothing more follows.
 func (h *heard) CloseWrite() error {
 	if half, ok := h.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -164,7 +165,7 @@ func (h *heard) CloseWrite() error {
 	return nil
 }
 
-// spoken are the connections that speak HTTP.
+// spoken are the connections that use HTTP.
 type spoken struct{ *Proxy }
 
 func (s spoken) Accept() (net.Conn, error) {
@@ -198,7 +199,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// known says whether a program has the token.
+// known reports whether a program has the token.
 func (p *Proxy) known(r *http.Request) bool {
 	if p.options.Token == "" {
 		return true
@@ -236,7 +237,8 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// splice copies both ways until both are done, or the proxy is, with which a ends.
+// splice copies in both directions until both are done, or until the proxy ends, which
+// closes a.
 func (p *Proxy) splice(a, b net.Conn) {
 	stop := context.AfterFunc(p.ctx, func() { _ = b.Close() })
 	defer stop()

@@ -12,7 +12,7 @@ import (
 
 const socksVersion = 5
 
-// socks serves a program that speaks SOCKS 5.
+// socks serves a program that uses SOCKS 5.
 func (p *Proxy) socks(conn net.Conn) {
 	host, port, err := readTarget(conn)
 	if err != nil {
@@ -32,9 +32,9 @@ func (p *Proxy) socks(conn net.Conn) {
 
 var errNotSOCKS = errors.New("outbound: not a request of SOCKS 5")
 
-// readTarget greets the program and reads where it wants to go.
+// readTarget greets the program and reads where it wants to connect.
 func readTarget(conn io.ReadWriter) (host string, port uint16, err error) {
-	var head [2]byte // version, number of ways to log in
+	var head [2]byte // version, number of authentication methods
 	if _, err := io.ReadFull(conn, head[:]); err != nil || head[0] != socksVersion {
 		return "", 0, errNotSOCKS
 	}
@@ -78,12 +78,12 @@ func readHost(r io.Reader, kind byte) (string, error) {
 	return address.String(), nil
 }
 
-// socksReply says how connecting went.
+// socksReply reports the result of connecting.
 func socksReply(err error) []byte {
 	code := byte(0)
 	switch {
 	case errors.Is(err, ErrRefused):
-		code = 2 // not allowed by the rules
+		code = 2 // forbidden by the rules
 	case err != nil:
 		code = 4 // host unreachable
 	}

@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// Conversation is a command that runs and is talked with. What it prints has to be
-// read, or it stands still.
+// Conversation is a running command that is talked to. Its output must be read, or it
+// blocks.
 type Conversation struct {
 	Stdin  io.WriteCloser
-	Stdout io.Reader // ends with the command, also where an orphan keeps its pipe open
+	Stdout io.Reader // ends with the command, even if an orphan keeps its pipe open
 
 	stop context.CancelFunc
 	done chan struct{}
 	err  error
 }
 
-// Start starts the command for a conversation. It ends when ctx is done, by Stop, or
-// by itself. Whoever starts one calls Stop or Wait.
+// Start starts the command for a conversation. It ends when ctx is done, by Stop, or by
+// itself. The caller must call Stop or Wait.
 func (c *Command) Start(ctx context.Context, stderr Sink) (*Conversation, error) {
 	p, err := c.connect(true)
 	if err != nil {
@@ -49,14 +49,14 @@ func (c *Command) Start(ctx context.Context, stderr Sink) (*Conversation, error)
 	}
 }
 
-// Wait waits for the end of the command and all that it started, and says how it
-// ended, as Run does.
+// Wait waits for the end of the command and everything that it started, and returns how it
+// ended, like Run.
 func (c *Conversation) Wait() error {
 	<-c.done
 	return c.err
 }
 
-// Done is closed when the command and all that it started have ended.
+// Done is closed when the command and everything that it started have ended.
 func (c *Conversation) Done() <-chan struct{} { return c.done }
 
 // Stop ends the command, if it has not ended by itself, and waits for that.
@@ -65,9 +65,9 @@ func (c *Conversation) Stop() error {
 	return c.Wait()
 }
 
-// conversation is standard output for a reader of the caller's. The pipe stays open
-// until that reader came to its end, nobody wants the conversation any more, or the
-// time for draining is over.
+// conversation is standard output for a reader of the caller. The pipe stays open until
+// that reader has reached its end, the conversation is stopped, or the time for draining is
+// over.
 func (p *pipes) conversation(ctx context.Context) io.Reader {
 	p.readers.Add(1)
 	ended := sync.OnceFunc(p.readers.Done)

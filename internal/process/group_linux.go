@@ -10,13 +10,12 @@ import (
 	"time"
 )
 
-// dieWithParent has the system kill the command when Hocket dies, however it
-// dies.
+// dieWithParent makes the system kill the command when Hocket dies, however it dies.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// runs says whether a process of a group still runs. One that has ended stays in
-// its group until its parent has waited for it, and an orphan's new parent, the
-// first process of a container, may never do that.
+// runs reports whether a process of a group still runs. A process that has ended stays in
+// its group until its parent has waited for it, and an orphan's new parent, the first
+// process of a container, may never do that.
 func runs(group int) bool {
 	for _, pid := range processes(0) {
 		fields := statOf(pid)
@@ -27,23 +26,23 @@ func runs(group int) bool {
 	return false
 }
 
-// killMarked kills the processes that have the key of an attempt in their
-// environment: those that left the command's group and kept what they were given.
-// It looks at the processes that were started after one, or at all for zero.
+// killMarked kills the processes that have the key of an attempt in their environment:
+// those that left the command's group and kept their environment. It checks the processes
+// that were started after one, or all for zero.
 func killMarked(key string, after int) {
 	if key == "" {
 		return
 	}
 	mark := markOf(key + "\x00")
-	// A process may start another while we look, and takes a moment to die, so
-	// look until none is found.
+	// A process may start another meanwhile, and takes a moment to die, so repeat until
+	// none is found.
 	gone(func() bool { return len(signalMarked(mark, after, syscall.SIGKILL)) > 0 }, killTime)
 }
 
-// EndLeft ends the processes whose key begins with a prefix, which the process that
-// started them did not do: it has died. They are asked to end, and killed after a grace
-// period; zero: 5 s. The error is a *[LeftError] if some are still there. The processes
-// above this one are spared: somebody may type into a shell that an attempt left behind.
+// EndLeft ends the processes whose key begins with a prefix, which were left by a process
+// that died. They get SIGTERM, and SIGKILL after a grace period; zero means 5 s. The error
+// is a *[LeftError] if some still exist. The ancestors of this process are spared: somebody
+// may use a shell that an attempt left behind.
 func EndLeft(prefix string, grace time.Duration) error {
 	mark := markOf(prefix)
 	if len(signalMarked(mark, 0, syscall.SIGTERM)) == 0 {
@@ -61,19 +60,19 @@ func EndLeft(prefix string, grace time.Duration) error {
 	return nil
 }
 
-// markOf is how a key begins in the environment of a process.
+// markOf returns the beginning of a key in the environment of a process.
 func markOf(key string) []byte { return []byte("\x00" + KeyVariable + "=" + key) }
 
-// signalMarked sends a signal to the processes with the mark, and returns them. Zero
-// sends nothing.
+// signalMarked sends a signal to the processes with the mark, and returns them. Zero sends
+// nothing.
 func signalMarked(mark []byte, after int, signal syscall.Signal) (found []int) {
 	above := ancestors()
 	for _, pid := range processes(after) {
 		if !hasMark(pid, mark) || slices.Contains(above, pid) {
 			continue
 		}
-		// Take hold of the process and look again: then the one that gets the signal
-		// is the one that was looked at.
+		// Get a handle of the process and check again, so that the signal goes to the
+		// process that was checked.
 		p, err := os.FindProcess(pid)
 		if err != nil {
 			continue
@@ -87,16 +86,16 @@ func signalMarked(mark []byte, after int, signal syscall.Signal) (found []int) {
 	return found
 }
 
-// hasMark looks into the environment of a process. That of another user cannot be
-// read, and is not ours.
+// hasMark checks the environment of a process. That of another user cannot be read, and is
+// not ours.
 func hasMark(pid int, mark []byte) bool {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	return err == nil && bytes.Contains(append([]byte{0}, env...), mark)
 }
 
-// descendants are the processes that one has started, and those that they have: also
-// such as have left its group and lost the key. They are held, so that no other process
-// can take their place.
+// descendants returns the processes that one has started, and those that they have,
+// including those that have left its group and lost the key. They are held, so that no
+// other process can take their id.
 func descendants(pid int) []*os.Process {
 	children := map[int][]int{}
 	for _, id := range processes(0) {
@@ -116,7 +115,7 @@ func descendants(pid int) []*os.Process {
 	return found
 }
 
-// ancestors are the processes above this one.
+// ancestors returns the ancestors of this process.
 func ancestors() (list []int) {
 	for pid := os.Getppid(); pid > 1; pid = parentOf(pid) {
 		list = append(list, pid)
@@ -124,39 +123,39 @@ func ancestors() (list []int) {
 	return list
 }
 
-// Stopped says whether a process was stopped by a signal, and does nothing until it is
-// told to go on.
+// Stopped reports whether a process was stopped by a signal, and does nothing until it is
+// continued.
 func Stopped(pid int) bool {
 	fields := statOf(pid)
 	return len(fields) > 0 && string(fields[0]) == "T"
 }
 
-// statOf is what the system says of a process after its name: its state, its parent, its
-// group, …; nil: it has ended.
+// statOf returns what the system reports about a process after its name: its state, its
+// parent, its group, …; nil if it has ended.
 func statOf(pid int) [][]byte {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return nil
 	}
-	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name may hold anything
+	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name may contain anything
 }
 
-// parentOf is the process that started one; zero: it has ended.
+// parentOf returns the parent of a process; zero if it has ended.
 func parentOf(pid int) int {
 	fields := statOf(pid)
 	if len(fields) < 2 {
 		return 0
 	}
-	parent, _ := strconv.Atoi(string(fields[1])) // a number, or the system is another one
+	parent, _ := strconv.Atoi(string(fields[1])) // always a number on Linux
 	return parent
 }
 
-// maxGuess is up to how many process ids are tried one by one, which is cheaper
-// than a list of all processes.
+// maxGuess is up to how many process ids are tried one by one, which is cheaper than a list
+// of all processes.
 const maxGuess = 256
 
-// processes are the ids of all processes but this one, or at least of those that
-// were started after one. Some may be gone, or never have been.
+// processes returns the ids of all processes but this one, or at least of those that were
+// started after one. Some may no longer exist, or never have.
 func processes(after int) []int {
 	var pids []int
 	if last := newest(); after > 0 && after <= last && last-after <= maxGuess {
@@ -170,7 +169,7 @@ func processes(after int) []int {
 		return nil
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // what could be read
+	names, _ := dir.Readdirnames(-1) // as far as it could be read
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() {
 			pids = append(pids, pid)
@@ -179,7 +178,7 @@ func processes(after int) []int {
 	return pids
 }
 
-// newest is the process id that was given out last; zero: unknown.
+// newest returns the most recent process id; zero if unknown.
 func newest() int {
 	load, _ := os.ReadFile("/proc/loadavg") // three averages, counts, and the id
 	fields := bytes.Fields(load)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Only Linux can tie a child to the life of its parent, and tell the state and
-// the environment of a process.
+// Only Linux can tie a child to the life of its parent, and show the state and the
+// environment of a process.
 
 func dieWithParent(*syscall.SysProcAttr) {}
 

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// group is the process group of a command. Its id is that of the command, and
-// stays its own as long as one process is in the group.
+// group is the process group of a command. Its id is that of the command, and stays
+// reserved as long as one process is in the group.
 type group struct{ id int }
 
 // A session of its own has a group of its own too, with the same id.
@@ -21,10 +21,10 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 	return &group{id: cmd.Process.Pid}, nil
 }
 
-// alive says whether a process of the group is left.
+// alive reports whether a process of the group is left.
 func (g *group) alive() bool { return syscall.Kill(-g.id, 0) == nil && runs(g.id) }
 
-// ask and kill fail only if nothing is left, which is what they are for.
+// ask and kill fail only if no process is left, which is their goal.
 func (g *group) ask()  { _ = syscall.Kill(-g.id, syscall.SIGTERM) }
 func (g *group) kill() { _ = syscall.Kill(-g.id, syscall.SIGKILL) }
 

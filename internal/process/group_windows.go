@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is a job object. Windows puts into it what a process of the job starts,
-// and ends all of them when the last handle is closed: also when Hocket dies.
+// group is a job object. Windows adds whatever a process of the job starts, and ends all of
+// them when the last handle is closed, even if Hocket dies.
 type group struct {
 	job   windows.Handle
 	ended atomic.Bool
 }
 
-// Windows knows no sessions that could be asked for.
+// Windows has no sessions in this sense.
 func startGroup(cmd *exec.Cmd) (*group, error) {
 	job, err := newJob()
 	if err != nil {
@@ -53,8 +53,8 @@ func newJob() (windows.Handle, error) {
 	return job, nil
 }
 
-// add puts a process into the job. What the process has started before that, in
-// its first moments, is not in it.
+// add puts a process into the job. What the process has started before that, in its first
+// moments, is not in it.
 func (g *group) add(pid uint32) error {
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, pid)
 	if err != nil {
@@ -64,8 +64,8 @@ func (g *group) add(pid uint32) error {
 	return windows.AssignProcessToJobObject(g.job, process)
 }
 
-// alive is true until the job was ended: Windows has nothing to ask a group of
-// processes without a window to end, so there is nothing to wait for either.
+// alive returns true until the job was ended: Windows cannot ask processes without a window
+// to exit, so there is nothing to wait for either.
 func (g *group) alive() bool { return !g.ended.Load() }
 
 func (g *group) ask() { g.kill() }
@@ -77,14 +77,14 @@ func (g *group) kill() {
 
 func (g *group) release() { _ = windows.CloseHandle(g.job) }
 
-// killMarked has nothing to do: no process can leave a job.
+// killMarked does nothing: no process can leave a job.
 func killMarked(string, int) {}
 
-// EndLeft has nothing to do: the job ends with the process that made it.
+// EndLeft does nothing: the job ends with the process that created it.
 func EndLeft(string, time.Duration) error { return nil }
 
-// Stopped is false: no signal stops a process.
+// Stopped returns false: Windows has no signals that stop a process.
 func Stopped(int) bool { return false }
 
-// descendants are all in the job.
+// descendants returns nothing: all are in the job.
 func descendants(int) []*os.Process { return nil }

@@ -4,5 +4,5 @@ package process
 
 import "os"
 
-// Only Linux has pipes of other sizes.
+// Only Linux can resize pipes.
 func widen(*os.File) {}

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// pipes connect a command with us. They are real pipes, and read by goroutines of
-// our own, so that a process that keeps one open cannot hold us.
+// pipes connect a command with us. They are real pipes, read by our own goroutines, so that
+// a process that keeps one open cannot block us.
 type pipes struct {
 	ours, theirs []*os.File
 	stdin        *os.File
 	stdout       *os.File
 	stderr       *os.File
 	readers      sync.WaitGroup
-	refused      chan error // what a sink gave; the first counts
+	refused      chan error // the first error of a sink
 }
 
-// connect makes the pipes and gives the command its ends.
+// connect creates the pipes and gives the command its ends.
 func (c *Command) connect(withInput bool) (_ *pipes, err error) {
 	p := &pipes{refused: make(chan error, 1)}
 	defer func() {
@@ -43,7 +43,7 @@ func (c *Command) connect(withInput bool) (_ *pipes, err error) {
 	return p, nil
 }
 
-// output makes a pipe from the command to us.
+// output creates a pipe from the command to us.
 func (p *pipes) output() (r, w *os.File, err error) {
 	if r, w, err = os.Pipe(); err == nil {
 		p.ours, p.theirs = append(p.ours, r), append(p.theirs, w)
@@ -51,7 +51,7 @@ func (p *pipes) output() (r, w *os.File, err error) {
 	return r, w, err
 }
 
-// read hands what the command prints to a sink until one of them is done.
+// read passes what the command prints to a sink until one of them is done.
 func (p *pipes) read(from *os.File, sink Sink) {
 	p.readers.Go(func() {
 		if _, err := io.Copy(writer(sink), onlyReader{from}); err != nil {
@@ -63,8 +63,7 @@ func (p *pipes) read(from *os.File, sink Sink) {
 	})
 }
 
-// drain waits for what the command has printed. What an orphan has yet to print
-// is cut off.
+// drain waits for what the command has printed. Later output of an orphan is cut off.
 func (p *pipes) drain() {
 	done := make(chan struct{})
 	go func() {
@@ -77,7 +76,7 @@ func (p *pipes) drain() {
 	}
 }
 
-// close closes our ends, which also ends a read or write that is under way.
+// close closes our ends, which also ends a pending read or write.
 func (p *pipes) close() { closeAll(p.ours) }
 
 // closeTheirs closes the command's ends on our side: it has its own copies.
@@ -98,8 +97,8 @@ func (w writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// onlyReader is a pipe whose end is its end, however it comes: closed by the command,
-// or by us while a process that lives on keeps it open.
+// onlyReader is a pipe that reports any kind of end as its end: closed by the command, or
+// by us while a surviving process keeps it open.
 type onlyReader struct{ from *os.File }
 
 func (r onlyReader) Read(b []byte) (int, error) {

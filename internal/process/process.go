@@ -1,16 +1,15 @@
-// Package process runs a command so that all it starts ends with it.
+// Package process runs a command so that everything that it starts ends with it.
 //
-// A command has a process group of its own; it and all of its group end together:
-// at the end of the command itself, when its context is done, and when whoever
-// reads its output has had enough. They are asked to end first (SIGTERM), and killed
-// after a grace period. On Linux a process that leaves the group is found by the key
-// in its environment and killed at once, and a command is killed when this process
-// dies. Nobody waits for a process that lives on and keeps a pipe open: after two
-// seconds its output is cut off.
+// A command has a process group of its own; it and all of its group end together: at the
+// end of the command itself, when its context is done, and when a reader of its output
+// returns an error. They get SIGTERM first, and SIGKILL after a grace period. On Linux a
+// process that leaves the group is found by the key in its environment and killed at once,
+// and a command is killed when this process dies. If a process survives and keeps a pipe
+// open, its output is cut off after two seconds.
 //
-// [Command.Run] gives a command its input and waits for its end. [Command.Start] is
-// for one that is talked with. [KillAll] ends all commands before this process exits,
-// and [EndLeft] ends what is left of those of a process that has died.
+// [Command.Run] gives a command its input and waits for its end. [Command.Start] is for a
+// conversation with a command. [KillAll] ends all commands before this process exits, and
+// [EndLeft] ends what is left of those of a process that has died.
 package process
 
 import (
@@ -29,7 +28,7 @@ import (
 
 const (
 	drainTime = 2 * time.Second        // for the output of an orphan that keeps a pipe open
-	firstPoll = time.Millisecond       // between the first looks at a group that is to end
+	firstPoll = time.Millisecond       // between the first checks of a group that is to end
 	lastPoll  = 50 * time.Millisecond  // between later ones
 	killTime  = 200 * time.Millisecond // for the system to carry out a kill
 
@@ -40,25 +39,25 @@ const (
 // that keeps its environment.
 const KeyVariable = "HOCKET_KEY"
 
-// Command is one command. It is used once. It has a session of its own, so that it
-// cannot reach the terminal of the user, ask there or type into it. If it is cut off, all
-// of its descendants end on Linux, also such as have lost the key.
+// Command is one command. It is used once. It has a session of its own, so that it cannot
+// access the user's terminal. If it is aborted, all of its descendants end on Linux, even
+// those that have lost the key.
 type Command struct {
-	Cmd   *exec.Cmd     // path, arguments, directory, environment and extra files; nothing else of it is set
-	Key   string        // marks what the command starts; "": nothing does
+	Cmd   *exec.Cmd     // path, arguments, directory, environment and extra files; nothing else is set
+	Key   string        // marks what the command starts; "": no mark
 	Grace time.Duration // from SIGTERM to SIGKILL; zero: 5 s
 }
 
-// Sink takes a piece of what a command prints, as it comes. An error ends the
-// command: Run and Wait give it back.
+// Sink receives a piece of what a command prints. An error ends the command: Run and Wait
+// return it.
 type Sink func(piece []byte) error
 
-// ErrCutOff says that a command was ended from here, because its context is done.
+// ErrCutOff means that a command was ended by us, because its context is done.
 var ErrCutOff = errors.New("process: cut off")
 
-// Run gives the command its input and waits until all that it started has ended. It
-// gives nil if the command exited with status 0 by itself, an [exec.ExitError] if with
-// another, what a sink gave, ErrCutOff, or why it could not be started. A command
+// Run gives the command its input and waits until everything that it started has ended. It
+// returns nil if the command exited with status 0 by itself, an [exec.ExitError] for
+// another status, the error of a sink, ErrCutOff, or why it could not be started. A command
 // without input reads from the null device.
 func (c *Command) Run(ctx context.Context, stdin string, stdout, stderr Sink) error {
 	p, err := c.connect(stdin != "")
@@ -77,11 +76,11 @@ func (c *Command) Run(ctx context.Context, stdin string, stdout, stderr Sink) er
 	})
 }
 
-// run starts the command on its pipes and stays until its end.
+// run starts the command on its pipes and waits for its end.
 func (c *Command) run(ctx context.Context, p *pipes, started func()) error {
-	// The system ties "kill the child when its parent dies" to the thread that
-	// started the child. This goroutine keeps its thread until the child is gone,
-	// so that the thread cannot end before.
+	// The system ties "kill the child when its parent dies" to the thread that started the
+	// child. This goroutine keeps its thread until the child is gone, so that the thread
+	// cannot end earlier.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer p.close()
@@ -104,18 +103,18 @@ func (c *Command) run(ctx context.Context, p *pipes, started func()) error {
 	err = c.await(ctx, g, p)
 	p.drain()
 	select {
-	case refused := <-p.refused: // perhaps only now: the command may end before its output is read
+	case refused := <-p.refused: // only now: the command may end before its output is read
 		return refused
 	default:
 		return err
 	}
 }
 
-// live has the commands of this process that run now, with their groups.
+// live has the running commands of this process, with their groups.
 var live sync.Map
 
-// KillAll kills every command that runs, and what it started, without asking it to end
-// first. It is for a process that is about to exit and cannot wait.
+// KillAll kills every running command, and what it started, without SIGTERM. It is for a
+// process that is about to exit and cannot wait.
 func KillAll() {
 	kin := descendants(os.Getpid())
 	live.Range(func(c, g any) bool {
@@ -126,9 +125,8 @@ func KillAll() {
 	killEach(kin)
 }
 
-// await waits for the command and then ends what is left of its group. The
-// command is not waited for by cmd.Wait alone: that would go on as long as an
-// orphan holds a pipe.
+// await waits for the command and then ends what is left of its group. cmd.Wait alone would
+// wait as long as an orphan holds a pipe.
 func (c *Command) await(ctx context.Context, g *group, p *pipes) error {
 	exited, started := make(chan error, 1), time.Now()
 	go func() { exited <- c.Cmd.Wait() }()
@@ -147,7 +145,7 @@ func (c *Command) await(ctx context.Context, g *group, p *pipes) error {
 	killEach(kin)
 	select {
 	case <-exited:
-	case <-time.After(killTime): // it hangs in the system, and dies when that lets go
+	case <-time.After(killTime): // it hangs in the kernel, and dies when that returns
 	}
 	return cut
 }
@@ -159,9 +157,9 @@ func killEach(list []*os.Process) {
 	}
 }
 
-// oldest is the process after which to look for what left the group; zero: look
-// at all. Process ids go up, and start anew after the last one, but not while a
-// short command runs. For a long one the whole look costs nothing beside it.
+// oldest returns the process after which to look for processes that left the group; zero
+// means all. Process ids increase and wrap around, but not while a short command runs. For
+// a long one the cost of a full scan does not matter.
 func (c *Command) oldest(started time.Time) int {
 	if time.Since(started) > time.Second {
 		return 0
@@ -169,7 +167,7 @@ func (c *Command) oldest(started time.Time) int {
 	return c.Cmd.Process.Pid
 }
 
-// end asks the group to end, waits for the grace period, and kills what is left.
+// end sends SIGTERM to the group, waits for the grace period, and kills what is left.
 func (c *Command) end(g *group) {
 	if !g.alive() {
 		return
@@ -177,11 +175,11 @@ func (c *Command) end(g *group) {
 	g.ask()
 	gone(g.alive, cmp.Or(c.Grace, defaultGrace))
 	g.kill()
-	_ = c.Cmd.Process.Kill() // should it have left its own group
+	_ = c.Cmd.Process.Kill() // in case it has left its own group
 	gone(g.alive, killTime)
 }
 
-// gone waits until nothing is left, at most for a while.
+// gone waits until nothing is left, for a limited time.
 func gone(left func() bool, patience time.Duration) {
 	deadline := time.Now().Add(patience)
 	for pause := firstPoll; left() && time.Now().Before(deadline); pause = min(2*pause, lastPoll) {
@@ -189,10 +187,10 @@ func gone(left func() bool, patience time.Duration) {
 	}
 }
 
-// ErrUnseen says that this system does not tell which processes have a key.
+// ErrUnseen means that this system does not show which processes have a key.
 var ErrUnseen = errors.New("process: this system does not show the environment of processes")
 
-// LeftError says that processes could not be ended.
+// LeftError reports that processes could not be ended.
 type LeftError struct{ PIDs []int }
 
 func (e *LeftError) Error() string {

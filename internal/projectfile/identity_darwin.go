@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// Identity is the same for a directory wherever it is moved on its volume, and another
-// for every other one; "": it is not known.
+// Identity returns a value that stays the same when a directory is moved on its volume, and
+// differs for every other directory; "" if it is unknown.
 func Identity(dir string) string {
 	var s syscall.Stat_t
 	if syscall.Stat(dir, &s) != nil {

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Identity is the same for a directory wherever it is moved on its file system, and
-// another for every other one; "": this file system cannot tell. The number of a
-// directory that was removed is used again, so the time at which it was made counts too.
+// Identity returns a value that stays the same when a directory is moved on its file
+// system, and differs for every other directory; "" if this file system has none. The inode
+// of a removed directory is reused, so the creation time counts too.
 func Identity(dir string) string {
 	var s unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, dir, 0, unix.STATX_INO|unix.STATX_BTIME, &s)

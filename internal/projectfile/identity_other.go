@@ -2,5 +2,6 @@
 
 package projectfile
 
-// Identity is "": this system cannot tell a directory that was moved from another one.
+// Identity returns "": this system cannot distinguish a directory that was moved from
+// another one.
 func Identity(string) string { return "" }

@@ -1,6 +1,6 @@
-// Package projectfile reads the files of a project, which may be a stranger's: a link in
-// it may lead to any file of the user, and a name may stand for something that never
-// ends. It imports nothing of ours; whoever reads definitions imports it.
+// Package projectfile reads the files of a project, which may be untrusted: a link in it
+// may point to any file of the user, and a name may stand for something that never ends. It
+// imports no other package of Hocket; readers of definitions import it.
 package projectfile
 
 import (
@@ -13,25 +13,26 @@ import (
 	"syscall"
 )
 
-// largest is how much one file may hold. No definition comes near.
+// largest is the maximum size of a file. No definition comes near it.
 const largest = 16 << 20
 
-// OutsideError says that a file is a link, or below one, that leads out of the project.
+// OutsideError reports that a file is a link, or below one, that leads outside the project.
 type OutsideError struct{ File string }
 
 func (e *OutsideError) Error() string { return e.File + " is a symbolic link that leaves the project" }
 
-// ErrNotFile says that a name stands for something that is not a file, or for one that is
-// far too large.
+// ErrNotFile means that a name stands for something that is not a regular file, or for one
+// that is far too large.
 var ErrNotFile = errors.New("not a regular file of at most 16 MB")
 
-// Read gives what a file holds that is in one of the directories, wherever links lead.
+// Read returns the content of a file that is in one of the directories, after links are
+// followed.
 func Read(file string, in ...string) ([]byte, error) {
 	path, err := Resolve(file, in...)
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(path) // first: to open some devices does something
+	info, err := os.Stat(path) // first, because opening some devices has effects
 	if err != nil {
 		return nil, err
 	}
@@ -39,12 +40,12 @@ func Read(file string, in ...string) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > largest {
 		return nil, refused
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now, which waits for who writes it
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now, on which opening blocks
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() { // another one took its place
+	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() { // it was replaced
 		return nil, refused
 	}
 	text, err := io.ReadAll(io.LimitReader(f, largest+1))
@@ -54,9 +55,9 @@ func Read(file string, in ...string) ([]byte, error) {
 	return text, err
 }
 
-// ReadNamed gives what a file holds that a person named. It may be in a repository of a
-// stranger, and does not lead out of it; one in no repository does not lead out of its
-// folder.
+// ReadNamed returns the content of a file that a person named. If it is in a repository,
+// which may be untrusted, links must not lead outside the repository; otherwise they must
+// not lead outside its folder.
 func ReadNamed(file string) ([]byte, error) {
 	dir, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
@@ -72,7 +73,7 @@ func ReadNamed(file string) ([]byte, error) {
 	}
 }
 
-// List gives the entries of such a directory, in order; none, if it does not exist.
+// List returns the sorted entries of such a directory; none if it does not exist.
 func List(dir string, in ...string) ([]fs.DirEntry, error) {
 	path, err := Resolve(dir, in...)
 	if err != nil {
@@ -84,8 +85,8 @@ func List(dir string, in ...string) ([]fs.DirEntry, error) {
 	return os.ReadDir(path)
 }
 
-// Resolve is where a file really is. The error is an [*OutsideError] if that is in none
-// of the directories.
+// Resolve returns where a file really is. The error is an [*OutsideError] if that is in
+// none of the directories.
 func Resolve(file string, in ...string) (string, error) {
 	path, err := filepath.EvalSymlinks(file)
 	if err != nil {

@@ -18,8 +18,8 @@ type file struct {
 	mode fs.FileMode
 }
 
-// tarball and zipped pack files in their order. Nothing in them depends on the machine
-// or the hour: the time is that of the commit, and nobody owns the files.
+// tarball and zipped pack files in order. Nothing in them depends on the machine or the
+// time: the time is that of the commit, and the files have no owner.
 func tarball(files []file, at time.Time) ([]byte, error) {
 	var to bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&to, gzip.BestCompression)

@@ -35,7 +35,7 @@ func (s source) build(p platform, to string) error {
 	return err
 }
 
-// platform builds the archive of a platform, and the list of modules beside it.
+// platform builds the archive of a platform, and the list of modules next to it.
 func (r *release) platform(p platform) error {
 	dir, err := os.MkdirTemp("", "hocket-release-")
 	if err != nil {
@@ -87,8 +87,8 @@ func (r *release) platform(p platform) error {
 	return r.write(r.stem(p)+".sbom.json", list, 0o644)
 }
 
-// prepare builds the program for this machine, which knows its version, and has it print
-// its completions and manual pages.
+// prepare builds the program for this machine, and lets it print its version, completions
+// and manual pages.
 func (r *release) prepare() error {
 	dir, err := os.MkdirTemp("", "hocket-release-")
 	if err != nil {
@@ -132,7 +132,8 @@ func (r *release) prepare() error {
 	return nil
 }
 
-// checksums writes the sums of all files of the release, as sha256sum -c reads them.
+// checksums writes the checksums of all files of the release, in the format of sha256sum
+// -c.
 func (r *release) checksums() error {
 	entries, err := os.ReadDir(r.out)
 	if err != nil {

@@ -5,9 +5,9 @@
 //
 //	make release
 //
-// Everything comes from a clone of the commit that is checked out: its tag is the version,
-// its time is the time of every file. Two builds of one commit with the same Go are identical
-// byte for byte.
+// Everything is built from a clone of the commit that is checked out: its tag is the
+// version, and its time is the time of every file. Two builds of one commit with the same
+// Go are identical byte for byte.
 package main
 
 import (
@@ -60,7 +60,7 @@ func run(repository, out, only string) (err error) {
 	return r.checksums()
 }
 
-// choose is all platforms, or those that are named.
+// choose returns all platforms, or those that are named.
 func choose(only string) ([]platform, error) {
 	if only == "" {
 		return platforms, nil
@@ -84,7 +84,7 @@ type release struct {
 	archives []archive
 }
 
-// archive is one that is built.
+// archive is an archive that was built.
 type archive struct {
 	platform
 	Name     string // of the file in out
@@ -93,7 +93,7 @@ type archive struct {
 	licences []byte
 }
 
-// stem is the name of a platform's archive without its extension.
+// stem returns the name of a platform's archive without its extension.
 func (r *release) stem(p platform) string {
 	return strings.Join([]string{program, r.source.number(), p.OS, p.Arch}, "_")
 }
@@ -106,5 +106,5 @@ func (r *release) write(name string, data []byte, mode os.FileMode) error {
 	if err := os.WriteFile(path, data, mode); err != nil {
 		return err
 	}
-	return os.Chmod(path, mode) // whatever the umask is
+	return os.Chmod(path, mode) // independent of the umask
 }

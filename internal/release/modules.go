@@ -31,8 +31,8 @@ func modulesOf(binary string) ([]*debug.Module, error) {
 // A licence is in one of these files at the root of a module.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|unlicense)([.-].*)?$`)
 
-// licences is the text of the licences of Go and of all modules. A module without one may
-// not be passed on, so it is an error.
+// licences returns the licence texts of Go and of all modules. A module without a licence
+// may not be distributed, so it is an error.
 func (s source) licences(modules []*debug.Module) ([]byte, error) {
 	dirs, err := s.moduleDirs()
 	if err != nil {
@@ -73,7 +73,7 @@ func (s source) licences(modules []*debug.Module) ([]byte, error) {
 	for _, m := range modules {
 		dir := dirs[m.Path+"@"+m.Version]
 		if dir == "" {
-			return nil, fmt.Errorf("go list knows no directory of %s %s; run go mod download", m.Path, m.Version)
+			return nil, fmt.Errorf("go list has no directory for %s %s; run go mod download", m.Path, m.Version)
 		}
 		if err := add(m.Path+" "+m.Version, dir); err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func (s source) licences(modules []*debug.Module) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// moduleDirs are the directories of all modules, by path@version.
+// moduleDirs returns the directories of all modules, by path@version.
 func (s source) moduleDirs() (map[string]string, error) {
 	text, err := s.command(nil, "go", "list", "-m", "-f", `{{with or .Replace .}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}`, "all")
 	if err != nil {
@@ -125,7 +125,8 @@ func sbom(s source, p platform, modules []*debug.Module, binarySum string) ([]by
 		c := made("library", m.Path, m.Version, "")
 		all, on = append(all, c), append(on, c.Ref)
 	}
-	// The serial number is made from what is listed, so that it is the same for the same build.
+	// The serial number is derived from the content, so that it is the same for the same
+	// build.
 	id := sha256.Sum256([]byte(self.Ref + binarySum))
 	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // a UUID of version 8
 	serial := fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", id[0:4], id[4:6], id[6:8], id[8:10], id[10:16])

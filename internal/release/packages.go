@@ -15,7 +15,7 @@ import (
 //go:embed files
 var templates embed.FS
 
-// packages writes what people install Hocket with, besides the archives.
+// packages writes what people install Hocket with, in addition to the archives.
 func (r *release) packages() error {
 	for _, p := range []struct {
 		name string
@@ -45,7 +45,7 @@ func (r *release) filled(name string) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// systems are the archives as Homebrew names their systems and processors.
+// systems returns the archives by Homebrew's names for their systems and processors.
 func (r *release) systems() map[string][]brewed {
 	systems, cpus := map[string]string{"linux": "linux", "darwin": "macos"}, map[string]string{"amd64": "intel", "arm64": "arm"}
 	all := map[string][]brewed{}

@@ -20,16 +20,16 @@ const (
 // source is the commit that is built.
 type source struct {
 	Dir     string
-	Version string // as Go names it: v1.2.3 for a tag, else one with the time and the commit
+	Version string // in Go's format: v1.2.3 for a tag, otherwise with the time and the commit
 	Commit  string
 	Time    time.Time
 }
 
-// number is the version without its v, as archives and packages are named.
+// number returns the version without its v, as in the names of archives and packages.
 func (s source) number() string { return strings.TrimPrefix(s.Version, "v") }
 
-// clone makes a clone of a repository in a directory that it creates, so that only what
-// is committed is built, and Go finds the commit: it finds none in a work tree of git.
+// clone clones a repository into a new directory, so that only committed files are built,
+// and Go finds the commit, which it does not in a linked work tree.
 func clone(repository string) (s source, err error) {
 	dir, err := os.MkdirTemp("", "hocket-release-")
 	if err != nil {
@@ -74,7 +74,7 @@ func (s source) command(env []string, name string, args ...string) ([]byte, erro
 	return text, nil
 }
 
-// explained adds what a program said on standard error.
+// explained adds what a program printed to standard error.
 func explained(err error) error {
 	if exit, ok := err.(*exec.ExitError); ok && len(exit.Stderr) > 0 {
 		return fmt.Errorf("%w\n%s", err, exit.Stderr)

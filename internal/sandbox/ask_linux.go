@@ -16,11 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// question is a system call of a program that waits for an answer, as the kernel tells it.
+// question is a system call of a program that waits for an answer, as the kernel reports
+// it.
 //
-// The program can change its memory and its files while we look. So everything is
-// taken from there once, and what was taken is used: the system call is made by us, not
-// by the program with our leave.
+// The program can change its memory and its files meanwhile. So everything is read from
+// there once, and only that copy is used: we make the system call ourselves instead of
+// letting the program make it.
 type question struct {
 	id    uint64
 	task  uint32
@@ -33,7 +34,7 @@ type question struct {
 	}
 }
 
-// answer is what the system call gives, without being made.
+// answer sets the result of the system call, without executing it.
 type answer struct {
 	id    uint64
 	value int64
@@ -41,10 +42,11 @@ type answer struct {
 	flags uint32
 }
 
-// isValid asks whether a question still waits, in the number that all kernels know.
+// isValid checks whether a question still waits, with the request number that all kernels
+// know.
 const isValid = 0x80082102
 
-// most is how many questions are looked at at once. Others wait.
+// most is how many questions are handled at once. Others wait.
 const most = 64
 
 // clerk answers the questions of one program.
@@ -56,12 +58,12 @@ type clerk struct {
 	areas   areas
 }
 
-// errItself says that the program may make its system call itself.
+// errItself means that the program may make its system call itself.
 var errItself = errors.New("sandbox: it may do so itself")
 
 // work answers until the program has ended or ctx is done.
 func (c *clerk) work(ctx context.Context, fd int) {
-	_ = unix.SetNonblock(fd, true) // then the file can be waited for, and closed meanwhile
+	_ = unix.SetNonblock(fd, true) // then the file can be polled, and closed meanwhile
 	c.file = os.NewFile(uintptr(fd), "questions")
 	defer c.file.Close()
 	stop := context.AfterFunc(ctx, func() { _ = c.file.Close() })
@@ -79,7 +81,7 @@ func (c *clerk) work(ctx context.Context, fd int) {
 			return
 		}
 		if q == nil {
-			continue // whoever asked is gone
+			continue // the process that asked is gone
 		}
 		slots <- struct{}{}
 		answers.Go(func() {
@@ -90,7 +92,7 @@ func (c *clerk) work(ctx context.Context, fd int) {
 			} else {
 				a.err = -int32(number(err))
 			}
-			_ = c.control(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&a)) // nobody may wait for it any more
+			_ = c.control(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&a)) // it may no longer be waiting
 		})
 	}
 }
@@ -113,7 +115,7 @@ func (c *clerk) next() (q *question, ended bool) {
 	return q, ended || err != nil
 }
 
-// decide does what a program asks for, if it may, and gives the error of that.
+// decide does what a program asks for, if allowed, and returns the error.
 func (c *clerk) decide(ctx context.Context, q *question) error {
 	if how, ok := marks[q.call.number]; ok {
 		return c.mark(q, how)
@@ -124,7 +126,7 @@ func (c *clerk) decide(ctx context.Context, q *question) error {
 	return unix.ENOSYS
 }
 
-// number is an error as a program is told it.
+// number returns an error as the program sees it.
 func number(err error) syscall.Errno {
 	var errno syscall.Errno
 	if err != nil && !errors.As(err, &errno) {
@@ -133,8 +135,8 @@ func number(err error) syscall.Errno {
 	return errno
 }
 
-// waits says whether the question still waits. If not, the number of its process may by
-// now be that of another, and what was taken from there is not the program's.
+// waits reports whether the question still waits. If not, its process id may by now belong
+// to another process, and what was read is not the program's.
 func (c *clerk) waits(q *question) error {
 	if c.control(isValid, unsafe.Pointer(&q.id)) != nil {
 		return unix.EINTR
@@ -146,10 +148,10 @@ func (c *clerk) control(request uintptr, with unsafe.Pointer) (err error) {
 	return errors.Join(c.conn.Control(func(fd uintptr) { err = control(fd, request, with) }), err)
 }
 
-// number is an argument that is one of 32 bits.
+// number returns a 32-bit argument.
 func (q *question) number(arg int) int { return int(int32(q.call.arguments[arg])) }
 
-// read takes from the memory of the program what an argument points to.
+// read reads from the memory of the program what an argument points to.
 func (q *question) read(arg, size int) ([]byte, error) {
 	data, err := q.readAt(uintptr(q.call.arguments[arg]), size)
 	if err != nil || len(data) < size {
@@ -158,7 +160,7 @@ func (q *question) read(arg, size int) ([]byte, error) {
 	return data, nil
 }
 
-// readAt takes as much as there is.
+// readAt reads as much as possible.
 func (q *question) readAt(at uintptr, size int) ([]byte, error) {
 	data := make([]byte, size)
 	ours := []unix.Iovec{{Base: unsafe.SliceData(data)}}
@@ -167,8 +169,8 @@ func (q *question) readAt(at uintptr, size int) ([]byte, error) {
 	return data[:max(n, 0)], err
 }
 
-// text takes the text that an argument points to, which is some path. It is read in parts
-// that end with a page of memory: the next one may not be there.
+// text reads the string that an argument points to, which is a path. It is read in parts
+// that end at a page boundary: the next page may not be mapped.
 func (q *question) text(arg int) (string, error) {
 	const page = 4096
 	var text strings.Builder
@@ -187,7 +189,7 @@ func (q *question) text(arg int) (string, error) {
 	return "", unix.ENAMETOOLONG
 }
 
-// open opens the file that the program knows by a number, only to name it.
+// open opens the program's file with a descriptor as O_PATH.
 func (q *question) open(number int) (int, error) {
 	if number < 0 {
 		return -1, unix.EBADF
@@ -199,7 +201,7 @@ func (q *question) open(number int) (int, error) {
 	return fd, err
 }
 
-// take is a file that the program knows by a number, in full.
+// take returns the program's file with a descriptor, with full access.
 func (q *question) take(number int) (int, error) {
 	leader, err := leaderOf(int(q.task))
 	if err != nil {
@@ -213,7 +215,7 @@ func (q *question) take(number int) (int, error) {
 	return unix.PidfdGetfd(process, number, 0)
 }
 
-// leaderOf is the process that a thread belongs to.
+// leaderOf returns the process that a thread belongs to.
 func leaderOf(thread int) (int, error) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(thread) + "/status")
 	if err != nil {
@@ -224,7 +226,7 @@ func leaderOf(thread int) (int, error) {
 	return strconv.Atoi(string(bytes.TrimSpace(line)))
 }
 
-// control makes a request to an open file.
+// control makes an ioctl request to an open file.
 func control(fd, request uintptr, with unsafe.Pointer) error {
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, request, uintptr(with)); errno != 0 {
 		return errno
@@ -232,7 +234,7 @@ func control(fd, request uintptr, with unsafe.Pointer) error {
 	return nil
 }
 
-// seccomp asks what filters can do.
+// seccomp queries what filters support.
 func seccomp(operation uintptr, with *uint32) error {
 	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, operation, 0, uintptr(unsafe.Pointer(with))); errno != 0 {
 		return errno

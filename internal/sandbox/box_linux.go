@@ -20,46 +20,46 @@ import (
 // Box is a confined program. It is used once.
 type Box struct {
 	talk   *os.File   // our end of the socket
-	theirs []*os.File // what the process is given
+	theirs []*os.File // passed to the process
 	done   chan struct{}
 	cancel context.CancelFunc
 	asked  sync.WaitGroup // the clerk
 	failed *StartError    // of listen; after done
 }
 
-// Supported says what this system can enforce.
+// Supported returns what this system can enforce.
 func Supported() Support {
 	can, err := abilities()
 	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
 	return support(can, err, seccomp(unix.SECCOMP_GET_ACTION_AVAIL, &action))
 }
 
-// support is what can be enforced with some abilities, given why there is no Landlock and
-// why there are no filters.
+// support returns what can be enforced with the given abilities, and why there is no
+// Landlock and why there are no filters.
 func support(can ability, landlock, filters error) Support {
 	switch {
 	case errors.Is(landlock, unix.EOPNOTSUPP):
-		return Support{None: "Landlock is switched off in this kernel; it is switched on by lsm=landlock,… on its command line"}
+		return Support{None: "Landlock is disabled in this kernel; enable it with lsm=landlock,… on its command line"}
 	case landlock != nil:
-		return Support{None: "this kernel has no Landlock, or forbids it to programs in this container; it is there from Linux 5.13 on"}
+		return Support{None: "this kernel has no Landlock, or does not allow it in this container; it needs Linux 5.13 or newer"}
 	case filters != nil:
 		return Support{None: "this kernel does not let programs filter their system calls (seccomp)"}
 	}
 	var s Support
 	if can.landlock < versionScopes {
-		s.Gaps = append(s.Gaps, "it may send signals to your other programs, and so end them, which is refused from Linux 6.12 on")
+		s.Gaps = append(s.Gaps, "it may send signals to your other programs and so kill them; Linux 6.12 and newer prevent this")
 	}
 	if can.look && !can.take {
-		s.Gaps = append(s.Gaps, "one that may reach some hosts may by a trick reach others, because pidfd_getfd is forbidden here, as in most containers")
+		s.Gaps = append(s.Gaps, "a program that may reach some hosts may be able to reach others, because pidfd_getfd is not allowed here, as in most containers")
 	}
 	return s
 }
 
-// ability is what can be done here to hold a program.
+// ability is what is available here to confine a program.
 type ability struct {
 	landlock int  // version
-	look     bool // into the memory of a program
-	take     bool // and take its sockets
+	look     bool // access to the memory of a program
+	take     bool // and to its sockets
 }
 
 func abilities() (ability, error) {
@@ -68,8 +68,8 @@ func abilities() (ability, error) {
 	return ability{landlock: v, look: look, take: look && take}, err
 }
 
-// reach says what a process may take of those that it has started, here. A container may
-// forbid it by its own filter, and a system by a setting.
+// reach checks what a process may access of its children here. A container may forbid it
+// with its own filter, and a system with a setting.
 var reach = sync.OnceValues(func() (look, take bool) {
 	q := question{task: uint32(os.Getpid())}
 	_, err := q.readAt(uintptr(unsafe.Pointer(&q)), 1)
@@ -82,12 +82,12 @@ var reach = sync.OnceValues(func() (look, take bool) {
 	return look, err == nil || errors.Is(err, unix.EBADF)
 })
 
-// looked says whether the setting of Yama lets a process look into those that it has started.
-// "" is a system without it.
+// looked reports whether the Yama setting lets a process access its children. "" is a
+// system without Yama.
 func looked(scope string, root bool) bool { return scope < "2" || scope < "3" && root }
 
-// Confine makes a command start confined. Its path, arguments and environment are set,
-// and its extra files are not. The box has to be closed once the command has ended.
+// Confine makes a command start confined. Its path, arguments and environment are set, and
+// its extra files are not. Close the box once the command has ended.
 func Confine(cmd *exec.Cmd, p *Policy) (*Box, error) {
 	can, err := abilities()
 	if err != nil {
@@ -140,7 +140,7 @@ func confine(cmd *exec.Cmd, p *Policy, can ability) (_ *Box, err error) {
 	return b, nil
 }
 
-// rules are those for the files of a policy.
+// rules returns the rules for the files of a policy.
 func (p *Policy) rules(program string, can ability) (_ *rules, err error) {
 	r, err := newRules(can.landlock)
 	if err != nil {
@@ -167,7 +167,7 @@ func (p *Policy) rules(program string, can ability) (_ *rules, err error) {
 	}
 	var at *PlaceError
 	for _, place := range installed(program, p) {
-		if err := r.place(place, toRead); err != nil && !errors.As(err, &at) { // most of them are not there
+		if err := r.place(place, toRead); err != nil && !errors.As(err, &at) { // most of them do not exist
 			return nil, err
 		}
 	}
@@ -191,7 +191,7 @@ func (p *Policy) rules(program string, can ability) (_ *rules, err error) {
 	return r, nil
 }
 
-// memory is a file that is nowhere.
+// memory returns an anonymous file in memory.
 func memory(content string) (*os.File, error) {
 	fd, err := unix.MemfdCreate("sandbox", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -205,10 +205,10 @@ func memory(content string) (*os.File, error) {
 	return f, nil
 }
 
-// farewell is how long a process that has ended may take to be heard.
+// farewell is how long to wait for the last message of a process that has ended.
 const farewell = time.Second
 
-// Failed says why the command did not become the program, once it has ended: a
+// Failed returns why the command did not become the program, once it has ended: a
 // [*StartError], or nil if it did.
 func (b *Box) Failed() error {
 	b.closeTheirs()
@@ -235,8 +235,8 @@ func (b *Box) closeTheirs() {
 	}
 }
 
-// listen hears what the process that confines itself has to say: the file at which
-// is asked, or what went wrong.
+// listen receives the message of the process that confines itself: the file on which
+// questions arrive, or what went wrong.
 func (b *Box) listen(ctx context.Context, c *clerk) {
 	defer close(b.done)
 	conn, err := b.talk.SyscallConn()
@@ -262,7 +262,7 @@ func (b *Box) listen(ctx context.Context, c *clerk) {
 	}
 }
 
-// handed is the file that came with a message; -1: none.
+// handed returns the file that came with a message; -1 if none.
 func handed(rights []byte) int {
 	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil || len(messages) == 0 {

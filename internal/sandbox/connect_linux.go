@@ -13,7 +13,7 @@ import (
 
 type connectFunc = func(context.Context, netip.AddrPort) bool
 
-// connects makes the connection that a program wants, if it may.
+// connects makes the connection that a program wants, if allowed.
 func (c *clerk) connects(ctx context.Context, q *question) error {
 	const largest = 128
 	data, err := q.read(1, int(min(q.call.arguments[2], largest)))
@@ -45,7 +45,7 @@ func (c *clerk) connects(ctx context.Context, q *question) error {
 	return unix.Connect(socket, where)
 }
 
-// parseAddress reads a socket address as a system call is given it.
+// parseAddress parses a socket address in the format of a system call.
 func parseAddress(data []byte) (netip.AddrPort, unix.Sockaddr, syscall.Errno) {
 	const size4, size6 = unix.SizeofSockaddrInet4, unix.SizeofSockaddrInet6
 	family := uint16(0)

@@ -8,30 +8,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What becomes of a system call.
+// What happens to a system call.
 const (
 	allow   = unix.SECCOMP_RET_ALLOW
 	kill    = unix.SECCOMP_RET_KILL_PROCESS
 	ask     = unix.SECCOMP_RET_USER_NOTIF
-	denied  = unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES) // a person reads "Permission denied"
+	denied  = unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES) // a person sees "Permission denied"
 	refused = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	without = unix.SECCOMP_RET_ERRNO | uint32(unix.EOPNOTSUPP) // as on a file system that has no such thing
-	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)     // programs know another way
+	without = unix.SECCOMP_RET_ERRNO | uint32(unix.EOPNOTSUPP) // as on a file system without support
+	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)     // programs fall back to another way
 )
 
-// newest is the highest system call that somebody has looked at. What is newer does not
-// exist for a confined program. On x86-64 that is also all of the x32 ABI.
+// newest is the highest system call that was reviewed. Newer ones do not exist for a
+// confined program. On x86-64 this also excludes the whole x32 ABI.
 const newest = unix.SYS_RSEQ_SLICE_YIELD
 
-// rule is what becomes of a system call. The first that applies counts.
+// rule says what happens to a system call. The first match counts.
 type rule struct {
 	call uint32
 	then uint32
 	when []test
 }
 
-// test looks at the lower half of an argument. All that are tested are numbers of 32 bits,
-// of which the kernel ignores the rest.
+// test checks the lower half of an argument. All tested arguments are 32-bit numbers, for
+// which the kernel ignores the rest.
 type test struct {
 	arg  int
 	mask uint32
@@ -44,57 +44,59 @@ func isNot(arg int, want uint32) test        { return test{arg: arg, mask: ^uint
 func masked(arg int, mask, want uint32) test { return test{arg: arg, mask: mask, want: want} }
 func has(arg int, bits uint32) test          { return test{arg: arg, mask: bits, not: true} }
 
-// mode says which of the rules that differ hold.
+// mode selects between rules.
 type mode struct {
-	network  bool // TCP, and every connect is asked about
+	network  bool // TCP, with a question for every connect
 	silent   bool // nobody can be asked
-	truncate bool // Landlock does not know how to keep a program from emptying files
+	truncate bool // Landlock cannot keep a program from truncating files
 }
 
-// ways are system calls by which a program could do what no rule for files is asked about.
+// ways are system calls with which a program could bypass the rules for files.
 var ways = []uint32{
-	// Into other namespaces, where it would have all privileges, and other trees of files.
+	// Other namespaces, where it would have all privileges, and other file trees.
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_CHROOT, unix.SYS_PIVOT_ROOT, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
 	unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_BY_HANDLE_AT,
 	// Around this filter.
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
-	// To other programs: memory and queues that have no path, and keys.
+	// Other programs: memory and queues without a path, and keys.
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
-	// To the names of files that others use.
+	// File names that others use.
 	unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK,
-	// Into the kernel.
+	// The kernel.
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
 	unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,
 	unix.SYS_SYSLOG, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP, unix.SYS_NFSSERVCTL, unix.SYS_LOOKUP_DCOOKIE,
 }
 
-// more are system calls that add to what is known about a file. Programs do without.
+// more are system calls that set further metadata of a file. Programs do without.
 var more = []uint32{
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
 }
 
-// newer are system calls that do the same in a way that could not be looked at. Programs
-// know the older ones.
+// newer are system calls that do the same in a way that cannot be inspected. Programs know
+// the older ones.
 var newer = []uint32{unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR}
 
-// requests are those to an open file (ioctl) that a program may make. Each file system and
-// each device has its own, and some change what may only be read: btrfs makes and deletes
-// whole trees. So these are the ones that somebody has looked at.
+// requests are the ioctl requests that a program may make. Each file system and each device
+// has its own, and some change files that are read-only for the program: btrfs creates and
+// deletes whole subvolumes. So only reviewed requests are allowed.
 var requests = []uint32{
-	// Any file: whether a program that is started gets it, whether to wait for it, how much is in it.
+	// Any file: close-on-exec, blocking mode, available bytes.
 	0x5451 /* FIOCLEX */, 0x5450 /* FIONCLEX */, 0x5421 /* FIONBIO */, 0x5452 /* FIOASYNC */, unix.TIOCINQ, 0x5460 /* FIOQSIZE */, unix.TIOCOUTQ, unix.SIOCATMARK,
-	// Files: what is known about them, and copies of what is open for reading into what is open for writing.
+	// Files: metadata, and copies from what is open for reading to what is open for
+	// writing.
 	2 /* FIGETBSZ */, unix.FS_IOC_GETFLAGS, 0x801c581f /* FS_IOC_FSGETXATTR */, 0xc020660b /* FS_IOC_FIEMAP */, unix.FICLONE, unix.FICLONERANGE,
-	// Terminals, but not to type into them.
+	// Terminals, but no simulated input.
 	unix.TCGETS, unix.TCGETS2, unix.TCSETS, unix.TCSETSW, unix.TCSETSF, unix.TCSETS2, unix.TCSETSW2, unix.TCSETSF2, unix.TCSBRK, unix.TCFLSH, unix.TCXONC,
 	unix.TIOCGWINSZ, unix.TIOCSWINSZ, unix.TIOCGPGRP, unix.TIOCSPGRP, unix.TIOCGSID, unix.TIOCSCTTY, unix.TIOCNOTTY, unix.TIOCGPTN, unix.TIOCSPTLCK, unix.TIOCGPTPEER,
-	// The questions of programs that the program itself confines.
+	// Questions of programs that the program itself confines.
 	unix.SECCOMP_IOCTL_NOTIF_RECV, unix.SECCOMP_IOCTL_NOTIF_SEND, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, isValid, unix.SECCOMP_IOCTL_NOTIF_ADDFD,
 }
 
-// schedules are system calls that say when and where a process runs. Zero is the program.
+// schedules are system calls that determine when and where a process runs. Zero is the
+// calling program.
 var schedules = []uint32{unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETAFFINITY}
 
 const (
@@ -103,7 +105,7 @@ const (
 	kindOf     = 0xf // of a socket, without its flags
 )
 
-// rulesOf are the rules of a mode.
+// rulesOf returns the rules of a mode.
 func rulesOf(m mode) []rule {
 	list := sockets(m.network)
 	for _, calls := range []struct {
@@ -131,14 +133,14 @@ func rulesOf(m mode) []rule {
 	list = append(list,
 		rule{unix.SYS_CLONE, refused, []test{has(0, namespaces)}},
 		rule{unix.SYS_CLONE3, unknown, nil}, // its flags are in memory; the C library falls back to clone
-		// Limits and priorities of other processes can end them, or nearly so.
+		// Limits and priorities of other processes could be used to stop them.
 		rule{unix.SYS_PRLIMIT64, refused, []test{isNot(0, 0)}},
 		rule{unix.SYS_SETPRIORITY, refused, []test{isNot(1, 0)}},
 		rule{unix.SYS_SETPRIORITY, refused, []test{is(0, unix.PRIO_USER)}},
 		rule{unix.SYS_IOPRIO_SET, refused, []test{isNot(1, 0)}},
 		rule{unix.SYS_IOPRIO_SET, refused, []test{is(0, ioprioUser)}})
 	if m.truncate {
-		// To open a file for reading can empty it.
+		// Opening a file for reading can truncate it.
 		emptied := []test{masked(2, unix.O_ACCMODE|unix.O_TRUNC, unix.O_TRUNC)}
 		list = append(list,
 			rule{unix.SYS_TRUNCATE, denied, nil},
@@ -149,9 +151,9 @@ func rulesOf(m mode) []rule {
 	return list
 }
 
-// sockets are the rules for those.
+// sockets returns the rules for sockets.
 func sockets(network bool) []rule {
-	pair := func(kind uint32) rule { // of datagrams one could be sent to any socket that has a path
+	pair := func(kind uint32) rule { // datagrams could be sent to any socket that has a path
 		return rule{unix.SYS_SOCKETPAIR, allow, []test{is(0, unix.AF_UNIX), masked(1, kindOf, kind)}}
 	}
 	list := []rule{
@@ -169,7 +171,7 @@ func sockets(network bool) []rule {
 	fast := func(call uint32, arg int) rule { // connects without connect
 		return rule{call, refused, []test{has(arg, unix.MSG_FASTOPEN)}}
 	}
-	routed := func(level, option uint32) rule { // goes by way of another host
+	routed := func(level, option uint32) rule { // routes through another host
 		return rule{unix.SYS_SETSOCKOPT, refused, []test{is(1, level), is(2, option)}}
 	}
 	return append(list,
@@ -179,17 +181,17 @@ func sockets(network bool) []rule {
 		routed(unix.IPPROTO_IPV6, unix.IPV6_2292RTHDR), routed(unix.IPPROTO_IPV6, unix.IPV6_2292PKTOPTIONS))
 }
 
-// Where the kernel shows a system call to a filter.
+// Where the kernel puts a system call for a filter.
 const (
 	atCall         = 0
 	atArchitecture = 4
 	atArguments    = 16
 )
 
-// program is the filter of a mode.
+// program returns the filter of a mode.
 func program(m mode) string { return compile(rulesOf(m)) }
 
-// compile writes rules for the machine in the kernel that runs them.
+// compile compiles rules for the virtual machine in the kernel.
 func compile(rules []rule) string {
 	var p []unix.SockFilter
 	load := func(at uint32) { p = append(p, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}) }
@@ -199,7 +201,7 @@ func compile(rules []rule) string {
 	}
 	load(atArchitecture)
 	jump(unix.BPF_JEQ, architecture, 1, 0)
-	give(kill) // its numbers mean something else
+	give(kill) // its numbers have another meaning
 	load(atCall)
 	jump(unix.BPF_JGT, newest, 0, 1)
 	give(unknown)
@@ -219,7 +221,7 @@ func compile(rules []rule) string {
 		}
 		give(r.then)
 		if len(r.when) > 0 {
-			load(atCall) // a test has looked at something else
+			load(atCall) // a test has loaded something else
 		}
 	}
 	give(allow)

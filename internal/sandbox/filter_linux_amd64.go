@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const architecture = unix.AUDIT_ARCH_X86_64
 
-// System calls that only this architecture has: others have newer ones in their place.
+// System calls that only this architecture has: others have newer ones instead.
 var (
 	oldWays = []uint32{
 		unix.SYS_INOTIFY_INIT, unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, unix.SYS_USELIB, unix.SYS_USTAT, unix.SYS_SYSFS, unix.SYS__SYSCTL,

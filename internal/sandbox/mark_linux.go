@@ -14,20 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mark is a system call that changes what is known about a file: its permission bits, its
-// owner, its times. Landlock has no rules for them, so they are made here, for files that
-// the program may write.
+// mark is a system call that changes the metadata of a file: its permission bits, its
+// owner, its times. Landlock has no rules for them, so they are executed here, for files
+// that the program may write.
 type mark struct {
-	dir    int  // argument: the directory that a path is seen from, or the file itself; none: where the program is
-	path   int  // argument; none: the file is known by its number
+	dir    int  // argument: the directory of a relative path, or the file itself; none: the working directory
+	path   int  // argument; none: the file is given by descriptor
 	flags  int  // argument; none: no flags
-	itself bool // a link is meant itself
+	itself bool // a link itself is meant
 	change func(q *question, file string) error
 }
 
 const none = -1
 
-// marks are these system calls by their numbers.
+// marks has these system calls by number.
 var marks = func() map[int32]mark {
 	all := map[int32]mark{
 		unix.SYS_FCHMOD:    {0, none, none, false, chmod(1)},
@@ -67,8 +67,8 @@ func utime(arg int) func(*question, string) error {
 	}
 }
 
-// mark does what a program asks for to the file that it means, if it may write that. How
-// it was found does not count: what is looked at is where the file that was found is.
+// mark executes a system call on the file that the program means, if it may write that
+// file. How the file was found does not matter: its actual location is checked.
 func (c *clerk) mark(q *question, how mark) error {
 	fd, err := q.meant(how)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *clerk) mark(q *question, how mark) error {
 	return how.change(q, byNumber(fd))
 }
 
-// meant opens the file that a system call is about, only to name it.
+// meant opens the file of a system call as O_PATH.
 func (q *question) meant(how mark) (int, error) {
 	if how.path == none || q.call.arguments[how.path] == 0 {
 		return q.open(q.number(how.dir))
@@ -113,9 +113,8 @@ func (q *question) meant(how mark) (int, error) {
 // mostLinks is how many links the kernel follows on the way to a file.
 const mostLinks = 40
 
-// walk opens, only to name it, the file that a path leads to from a directory, which it
-// closes. It goes step by step, because /proc/self means another process here than in the
-// program.
+// walk opens, as O_PATH, the file that a path leads to from a directory, which it closes.
+// It goes step by step, because /proc/self means another process here than in the program.
 func (q *question) walk(at int, path string, follow bool) (int, error) {
 	links := 0
 	for path != "" {
@@ -140,22 +139,22 @@ func (q *question) walk(at int, path string, follow bool) (int, error) {
 			_ = unix.Close(at)
 			return -1, err
 		}
-		if target != "" { // it is seen from where the link is
+		if target != "" { // relative to the directory of the link
 			if path = target; more {
 				path += "/" + rest
 			}
 			continue
 		}
 		_ = unix.Close(at)
-		if at, path = next, rest; more && rest == "" { // a slash at the end
+		if at, path = next, rest; more && rest == "" { // a trailing slash
 			path = "."
 		}
 	}
 	return at, nil
 }
 
-// step opens what an open directory holds under a name, or gives where a link leads that
-// is to be followed.
+// step opens an entry of an open directory, or returns the target of a link that must be
+// followed.
 func (q *question) step(dir int, name string, follow bool) (fd int, target string, err error) {
 	if fd, err = open(dir, name, unix.O_NOFOLLOW); err != nil || !follow {
 		return fd, "", err
@@ -177,7 +176,7 @@ func (q *question) step(dir int, name string, follow bool) (fd int, target strin
 		if err = unix.Fstat(dir, &of); err != nil {
 			return -1, "", err
 		}
-		const top = 1 // the number of /proc itself; what links below it lead to has no path
+		const top = 1 // the inode of /proc itself; targets of links below it have no path
 		if of.Ino != top {
 			fd, err = open(dir, name, 0)
 			return fd, "", err
@@ -201,7 +200,7 @@ func (q *question) step(dir int, name string, follow bool) (fd int, target strin
 	return -1, string(text[:max(n, 0)]), err
 }
 
-// seenFrom opens the directory that a path begins at.
+// seenFrom opens the directory at which a path begins.
 func (q *question) seenFrom(arg int, path string) (int, error) {
 	if path[0] == '/' {
 		return open(unix.AT_FDCWD, "/", unix.O_DIRECTORY)
@@ -212,13 +211,14 @@ func (q *question) seenFrom(arg int, path string) (int, error) {
 	return open(unix.AT_FDCWD, "/proc/"+strconv.Itoa(int(q.task))+"/cwd", unix.O_DIRECTORY)
 }
 
-// byNumber is a path to an open file, wherever that is.
+// byNumber returns a path to an open file, wherever it is.
 func byNumber(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// areas are the paths of what a program may write. It can move nothing into them or out.
+// areas are the paths that a program may write. It cannot move anything into or out of
+// them.
 type areas []string
 
-// hold says whether an open file is in one of them, or nowhere at all.
+// hold reports whether an open file is in one of them, or has no path at all.
 func (a areas) hold(fd int) bool {
 	var is unix.Stat_t
 	if err := unix.Fstat(fd, &is); err != nil {

@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// Supported says what this system can enforce.
+// Supported returns what this system can enforce.
 func Supported() Support {
 	return Support{None: "Hocket can confine programs on Linux on x86-64 and ARM64 only, and this is " + runtime.GOOS + " on " + runtime.GOARCH}
 }
@@ -21,7 +21,7 @@ func Confine(*exec.Cmd, *Policy) (*Box, error) {
 	return nil, errors.New("sandbox: " + Supported().None)
 }
 
-// Failed says why the command did not become the program, once it has ended.
+// Failed returns why the command did not become the program, once it has ended.
 func (*Box) Failed() error { return nil }
 
 // Close ends what the box does for its program.

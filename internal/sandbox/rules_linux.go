@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rights over files, as Landlock knows them.
+// Access rights to files in Landlock.
 const (
 	toRead  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	toWrite = toRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REFER |
@@ -20,12 +20,12 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO |
 		unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	toUse = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV // a device
-	// ofFiles are the rights that something that is no directory can have.
+	// ofFiles are the rights that apply to anything but directories.
 	ofFiles = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
-// Versions of Landlock that brought something that is used here.
+// Versions of Landlock that added something that is used here.
 const (
 	versionRefer    = 2
 	versionTruncate = 3
@@ -34,7 +34,7 @@ const (
 	versionScopes   = 6
 )
 
-// handled are the rights that a version of Landlock refuses unless a rule grants them.
+// handled returns the rights that a version of Landlock denies unless a rule grants them.
 func handled(version int) unix.LandlockRulesetAttr {
 	a := unix.LandlockRulesetAttr{Handled_access_fs: unix.LANDLOCK_ACCESS_FS_REFER - 1}
 	for _, since := range []struct {
@@ -49,7 +49,7 @@ func handled(version int) unix.LandlockRulesetAttr {
 			a.Handled_access_fs |= since.right
 		}
 	}
-	if version >= versionTCP { // and mostly no rule grants them: connections are made here
+	if version >= versionTCP { // and usually no rule grants them: connections are made by us
 		a.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
 	if version >= versionScopes {
@@ -58,11 +58,11 @@ func handled(version int) unix.LandlockRulesetAttr {
 	return a
 }
 
-// rules is a set of rules of Landlock: what is not granted in it is refused.
+// rules is a set of Landlock rules: what it does not grant is denied.
 type rules struct {
 	file    *os.File
 	handled uint64
-	areas   areas // what is granted to be written
+	areas   areas // what may be written
 }
 
 func newRules(version int) (*rules, error) {
@@ -74,7 +74,7 @@ func newRules(version int) (*rules, error) {
 	return &rules{file: os.NewFile(fd, "rules"), handled: attr.Handled_access_fs}, nil
 }
 
-// version is that of the system's Landlock; zero, and why, where there is none.
+// version returns the version of the system's Landlock; zero, and why, if there is none.
 func version() (int, error) {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -83,7 +83,7 @@ func version() (int, error) {
 	return int(v), nil
 }
 
-// grant gives rights over an open file, and all that is in it.
+// grant grants rights to an open file, and everything in it.
 func (r *rules) grant(fd int, rights uint64) error {
 	var is unix.Stat_t
 	if err := unix.Fstat(fd, &is); err != nil {
@@ -100,7 +100,7 @@ func (r *rules) grant(fd int, rights uint64) error {
 	return nil
 }
 
-// port lets the program itself connect to a port, of any host.
+// port lets the program itself connect to a port, on any host.
 func (r *rules) port(number uint16) error {
 	const rulePort = 2
 	attr := struct{ access, port uint64 }{unix.LANDLOCK_ACCESS_NET_CONNECT_TCP, uint64(number)}
@@ -111,8 +111,8 @@ func (r *rules) port(number uint16) error {
 	return nil
 }
 
-// system gives rights over a file of the system or the person, found as everybody finds it.
-// One that is not there, or not for this user, needs no rule.
+// system grants rights to a file of the system or the person, following links. A file that
+// does not exist, or is not accessible to this user, needs no rule.
 func (r *rules) system(file string, rights uint64) error {
 	if fd, err := open(unix.AT_FDCWD, file, 0); err == nil {
 		defer unix.Close(fd)
@@ -121,7 +121,7 @@ func (r *rules) system(file string, rights uint64) error {
 	return nil
 }
 
-// place gives rights over a place.
+// place grants rights to a place.
 func (r *rules) place(p Place, rights uint64) error {
 	fd, err := p.open()
 	if err != nil {
@@ -138,8 +138,8 @@ func (r *rules) place(p Place, rights uint64) error {
 	return r.grant(fd, rights)
 }
 
-// open opens a place only to name it. No link below the base is followed: whoever can
-// write there could make it lead anywhere.
+// open opens a place as O_PATH. It follows no link below the base: whoever can write there
+// could make it lead anywhere.
 func (p Place) open() (int, error) {
 	fd, err := open(unix.AT_FDCWD, p.Base, unix.O_DIRECTORY)
 	if err != nil {
@@ -160,7 +160,7 @@ func (p Place) open() (int, error) {
 	return fd, nil
 }
 
-// step opens what an open directory holds under a name.
+// step opens an entry of an open directory.
 func (p Place) step(dir int, name, sofar string) (int, error) {
 	isDir := strings.HasSuffix(p.Path, "/")
 	fd, err := open(dir, name, unix.O_NOFOLLOW)
@@ -192,7 +192,7 @@ func (p Place) step(dir int, name, sofar string) (int, error) {
 	return -1, err
 }
 
-// open opens a file only to name it.
+// open opens a file as O_PATH.
 func open(dir int, name string, flags int) (fd int, err error) {
 	for {
 		fd, err = unix.Openat(dir, name, unix.O_PATH|unix.O_CLOEXEC|flags, 0)

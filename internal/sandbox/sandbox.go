@@ -1,41 +1,42 @@
-// Package sandbox starts a program that can do only what a [Policy] says, and has the
-// system see to it. What the program starts can do no more than it can.
+// Package sandbox starts a program that can do only what a [Policy] allows, enforced by the
+// operating system. Programs that it starts are restricted in the same way.
 //
 // # What a confined program can do
 //
 //   - It reads and executes what programs need to run at all: the directories of the
 //     system, some devices, the directories on the PATH, and itself.
 //   - It reads and writes the places of its policy.
-//   - It connects to the addresses that its policy allows, by TCP, and to nobody else:
-//     no other kind of network, no socket of another program on this machine. Pairs of
-//     sockets and pipes among its own processes work.
-//   - It sees other processes, as everybody does, but not their memory, environment or
-//     files, and cannot trace or end them.
-//   - It has no privileges besides those over files, and none that a program could give it.
+//   - It connects only to the addresses that its policy allows, by TCP: no other kind of
+//     network, no socket of another program on this machine. Socket pairs and pipes among
+//     its own processes work.
+//   - It sees other processes, like any user, but not their memory, environment or files,
+//     and cannot trace or kill them.
+//   - It has no privileges except those over files, and cannot gain any from setuid
+//     programs.
 //
-// It can find out of every file whether it exists, its size and its times, and where a
-// link leads.
+// It can find out whether any file exists, its size and its times, and where a link points.
 //
-// # How
+// # How it works
 //
-// Linux has no way to start a program confined, only ways to confine oneself. So what
-// is started first is this program once more (/proc/self/exe), which knows by its name
-// that it is to confine itself (see package inside): it gives up its privileges, puts itself
-// under a set of rules for files (Landlock) and a filter for system calls (seccomp), and
-// becomes the program. If one of these steps fails it ends: the program never runs
-// with more than it should have. [Box.Failed] says so.
+// Linux has no way to start a program confined; a process can only confine itself. So this
+// program is started again (/proc/self/exe), under a name that tells it to confine itself
+// (see package inside): it drops its privileges, applies rules for files (Landlock) and a
+// filter for system calls (seccomp), and becomes the program. If one of these steps fails,
+// it exits, so the program never runs with more rights than it should have. [Box.Failed]
+// reports the error.
 //
-// The rules for files are made before, from files that were opened without following
-// links, so that nothing can be put in their place meanwhile. The environment of the
-// program is handed over in a file: had the process of ours that variables, those of a
-// tool's author could lead its dynamic linker astray before anything is confined.
+// The rules for files are created in advance, from files that were opened without following
+// links, so that nothing can be swapped meanwhile. The environment of the program is passed
+// in a file: if our process had these variables itself, a tool's author could use them to
+// subvert its dynamic linker before anything is confined.
 //
 // A filter sees numbers, not addresses or paths, and Landlock has no rules for the
-// permission bits, owners and times of files. So these system calls are held, and told to this
-// process (see clerk), which looks at what is meant, makes the system call itself, on the
-// same socket or file, and answers: what it has looked at cannot be another address or
-// another file a moment later. Where a container forbids to take the socket, the program
-// connects itself after that look, which is not as good; [Supported] says so.
+// permission bits, owners and times of files. So these system calls are suspended and
+// reported to this process (see clerk), which checks their arguments, makes the system call
+// itself, on the same socket or file, and returns the result: what it has checked cannot
+// become another address or another file a moment later. If a container forbids access to
+// the socket, the program connects itself after the check, which is weaker; [Supported]
+// reports this.
 package sandbox
 
 import (
@@ -45,41 +46,40 @@ import (
 	"net/netip"
 )
 
-// Policy is what a program may do besides what every program may. The zero value is
-// nothing.
+// Policy is what a program may do in addition to what every program may. The zero value
+// allows nothing.
 type Policy struct {
-	Read  []Place // it may read and execute; those that are not there are passed over
-	Write []Place // it may change; they have to be there, or to end in a slash
-	// Programs are directories of programs, such as those on the PATH. They, and what
-	// stands beside a directory of that name for the sake of programs (lib, libexec, …), may
-	// be read.
+	Read  []Place // it may read and execute; missing ones are ignored
+	Write []Place // it may change; they must exist, or end in a slash
+	// Programs are directories of programs, such as those on the PATH. They, and related
+	// directories next to them (lib, libexec, …), may be read.
 	Programs []string
-	// Home is a directory that is never opened as a whole for the sake of programs.
+	// Home is a directory that is never made readable as a whole because of Programs.
 	Home string
-	// Connect says whether an address may be connected to. nil: none, and there are
-	// no sockets at all. It is called from several goroutines, and its context is
-	// done when nobody waits for the answer.
+	// Connect decides whether an address may be connected to. nil means none, and no
+	// sockets at all. It is called from several goroutines, and its context is done when
+	// nobody waits for the answer.
 	Connect func(ctx context.Context, to netip.AddrPort) bool
-	// Ports are those of addresses that it may connect to. Where connections cannot be
-	// made for a program (see [Support]) it makes them itself, and only to these.
+	// Ports are those of addresses that it may connect to. If connections cannot be made
+	// for a program (see [Support]), it makes them itself, and only to these.
 	Ports []uint16
 }
 
-// Place is a file, or a directory with all that is in it.
+// Place is a file, or a directory with everything in it.
 type Place struct {
-	Base string // a directory, which may be found through links
-	Path string // below it, with slashes, without any link. One that ends in a slash is a directory, and made if it is not there
-	Name string // what people call it; "": the path
+	Base string // a directory, which may be reached through links
+	Path string // below it, with slashes, without any link. With a trailing slash it is a directory, created if it does not exist
+	Name string // its name for people; "": the path
 }
 
 func (p Place) String() string { return cmp.Or(p.Name, p.Path) }
 
-// PlaceError says why a place cannot be opened for a program. It wraps the error of the
-// system, where there is one.
+// PlaceError reports why a place cannot be opened for a program. It wraps the error of the
+// system, if there is one.
 type PlaceError struct {
 	Place  Place
 	Link   string // the part of its path that is a link; "": none is
-	Target string // where that leads
+	Target string // where it points
 	Err    error
 }
 
@@ -92,8 +92,9 @@ func (e *PlaceError) Error() string {
 
 func (e *PlaceError) Unwrap() error { return e.Err }
 
-// StartError says that a program was not started. Stage is "" if the program itself
-// could not be executed, else it could not be confined, and Stage says at which step.
+// StartError reports that a program was not started. Stage is "" if the program itself
+// could not be executed; otherwise it could not be confined, and Stage is the step that
+// failed.
 type StartError struct {
 	Stage string
 	Err   error
@@ -111,5 +112,5 @@ func (e *StartError) Unwrap() error { return e.Err }
 // Support is what a system can enforce.
 type Support struct {
 	None string   // why it can enforce nothing; "": it can
-	Gaps []string // what a confined program can do on this system all the same
+	Gaps []string // what a confined program can still do on this system
 }

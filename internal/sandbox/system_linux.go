@@ -11,16 +11,17 @@ import (
 	"sync"
 )
 
-// What programs need to run at all, on the systems that there are. Of /proc the kernel
-// itself shows nothing of other processes but what everybody may see.
+// What programs need to run at all, on common systems. In /proc the kernel itself shows
+// only public information about other processes.
 var (
 	systemPlaces = strings.Fields(`/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /nix /gnu/store /snap /proc
 		/sys/devices/system /sys/fs/cgroup /sys/kernel/mm /var/lib/ca-certificates /run/current-system`)
 	devices = strings.Fields("/dev/null /dev/zero /dev/full /dev/random /dev/urandom")
 )
 
-// settings are what of /etc may be read. For most users the system sees to that. Root
-// could read all, so for root it is what others may read too: no keys, no passwords.
+// settings returns what may be read in /etc. For most users the system's permissions
+// suffice. Root could read everything, so for root it is limited to what others may read
+// too: no keys, no passwords.
 var settings = sync.OnceValue(func() []string {
 	if os.Geteuid() != 0 {
 		return []string{"/etc"}
@@ -29,7 +30,7 @@ var settings = sync.OnceValue(func() []string {
 	return shown
 })
 
-// public are the parts of a directory that everybody may read, and whether that is all
+// public returns the parts of a directory that everybody may read, and whether that is all
 // of it.
 func public(dir string) (shown []string, all bool) {
 	entries, err := os.ReadDir(dir)
@@ -43,7 +44,7 @@ func public(dir string) (shown []string, all bool) {
 		switch {
 		case err != nil:
 			all = false
-		case info.Mode()&fs.ModeSymlink != 0: // what it leads to has its own rules
+		case info.Mode()&fs.ModeSymlink != 0: // its target has its own rules
 		case info.IsDir() && info.Mode().Perm()&0o005 == 0o005:
 			part, whole := public(file)
 			if shown = append(shown, part...); !whole {
@@ -61,15 +62,15 @@ func public(dir string) (shown []string, all bool) {
 	return shown, false
 }
 
-// beside is what a program may need that stands beside the directory it is in.
+// beside lists directories next to a program's directory that it may need.
 var beside = map[string][]string{
 	"bin":   {"lib", "lib32", "lib64", "libexec", "include", "opt", "Cellar", "ssl", "pyvenv.cfg"},
 	"shims": {"bin", "lib", "libexec", "versions", "installs", "plugins", "version", "pyenv.d", "rbenv.d"},
 }
 
-// installed are the places that belong to programs outside of the system's directories:
-// pyenv, nvm and pipx install into the home directory. That directory itself is not
-// among them, nor one that it is in.
+// installed returns the places that belong to programs outside the system's directories:
+// pyenv, nvm and pipx install into the home directory. That directory itself, and its
+// parents, are not included.
 func installed(program string, p *Policy) []Place {
 	if p.Home == "" {
 		return nil // then it could be any of them
@@ -108,7 +109,7 @@ func installed(program string, p *Policy) []Place {
 	return places
 }
 
-// resolved is a path without links; "": it is not there.
+// resolved returns a path without links; "" if it does not exist.
 func resolved(file string) string {
 	if file == "" {
 		return ""
@@ -120,7 +121,7 @@ func resolved(file string) string {
 	return file
 }
 
-// contains says whether a directory holds another, or is it.
+// contains reports whether a directory contains another, or is the same.
 func contains(dir, other string) bool {
 	below, err := filepath.Rel(dir, other)
 	return other != "" && err == nil && below != ".." && !strings.HasPrefix(below, "../")

@@ -8,8 +8,8 @@
 // around it, closes what is open, keeps as text what is no element, and says what
 // it repaired.
 //
-// Document types and entities of a document's own are refused: nothing is ever
-// expanded or fetched. Size and nesting are bounded.
+// Document types and custom entities are rejected: nothing is ever expanded or fetched.
+// Size and nesting are limited.
 //
-// It knows nothing of workflows but what a diagnostic is.
+// Of package workflow it uses only diagnostics.
 package xmltext

@@ -1,10 +1,10 @@
 //go:build amd64 || arm64
 
-// Package inside is a process of this program that confines itself and becomes another
-// program: what package sandbox starts. It is entered by importing the package, before
-// almost everything else is initialised, so that it costs little. For that it needs
-// nothing but packages that are initialised early: not even the one that has names for
-// all system calls.
+// Package inside is the process that package sandbox starts: this program again, which
+// confines itself and becomes another program. It is entered by importing the package,
+// before almost everything else is initialised, so that it costs little. For that it uses
+// only packages that are initialised early: not even the one that has names for all system
+// calls.
 package inside
 
 import (
@@ -17,21 +17,21 @@ import (
 	"unsafe"
 )
 
-// Name is what this program is called when it is started to confine itself. Its arguments are
-// whether it has to be asked about connections (Asks), the path of the program, and the name
-// and the arguments of that.
+// Name is the name of this program when it is started to confine itself. Its arguments are
+// whether connections must be checked (Asks), the path of the program, and its name and
+// arguments.
 const Name = "hocket-confines-itself"
 
-// Asks says that there have to be answers to the program's questions.
+// Asks means that the program's questions must be answered.
 const Asks = "asks"
 
 // exitNotStarted is the status of a process that did not become its program.
 const exitNotStarted = 125
 
-// What the process is given besides its standard streams, in the order of their numbers.
+// What the process gets besides its standard streams, in the order of descriptors.
 const (
-	rulesFD  = 3 + iota // its rules of Landlock
-	talkFD              // a socket, to tell what went wrong or hand over who asks
+	rulesFD  = 3 + iota // its Landlock rules
+	talkFD              // a socket, to report errors or pass the file on which questions arrive
 	valuesFD            // the environment of the program
 	filterFD            // the filter of its system calls
 	silentFD            // and that for when nobody can be asked
@@ -49,14 +49,14 @@ const (
 	setFilter       = 1
 	newListener     = 8
 	waitKillable    = 32
-	capabilities    = 0x20080522 // the version of what capget gives
+	capabilities    = 0x20080522 // the version of the capget structure
 	sizeOfOneFilter = 8
 )
 
-// Every program that links this package can be started to confine itself: that needs no
-// agreement with its main, and tests are such programs too. At this time there is one
-// goroutine, and it is on the first thread of the process. That is the one that
-// the system kills with Hocket, and the one whose restrictions the program will have.
+// Every program that links this package can be started to confine itself: this needs no
+// support in its main, and works in tests too. At this point there is one goroutine, on the
+// first thread of the process. The system kills this thread with Hocket, and the program
+// inherits its restrictions.
 //
 //nolint:gochecknoinits // see above
 func init() {
@@ -64,14 +64,15 @@ func init() {
 		return
 	}
 	var is syscall.Stat_t
-	if err := syscall.Fstat(talkFD, &is); err == nil && is.Mode&syscall.S_IFMT == syscall.S_IFSOCK { // else nobody of ours has started it
+	if err := syscall.Fstat(talkFD, &is); err == nil && is.Mode&syscall.S_IFMT == syscall.S_IFSOCK { // otherwise it was not started by us
 		stage, err := enter(os.Args[1] == Asks, os.Args[2], os.Args[3:])
 		_, _ = syscall.Write(talkFD, failure(stage, err))
 	}
 	os.Exit(exitNotStarted)
 }
 
-// enter confines this process and makes it the program. It comes back only if that failed.
+// enter confines this process and turns it into the program. It returns only if that
+// failed.
 func enter(asks bool, path string, argv []string) (stage string, err error) {
 	runtime.LockOSThread()
 	env, err := read(valuesFD)
@@ -82,7 +83,7 @@ func enter(asks bool, path string, argv []string) (stage string, err error) {
 		stage string
 		do    func() error
 	}{
-		// What Hocket was started with and did not know of is none of the program's.
+		// The program must not inherit other descriptors that Hocket was started with.
 		{"close files", func() error { return call(sysCloseRange, rulesFD, uintptr(^uint32(0)), closeOnExec) }},
 		{"renounce privileges", func() error { return call(syscall.SYS_PRCTL, setNoNewPrivs, 1, 0) }},
 		{"drop privileges", dropPrivileges},
@@ -103,7 +104,7 @@ func call(number, a, b, c uintptr) error {
 	return nil
 }
 
-// read is all of a file in memory.
+// read reads a complete file in memory.
 func read(fd int) ([]byte, error) {
 	var is syscall.Stat_t
 	if err := syscall.Fstat(fd, &is); err != nil {
@@ -123,7 +124,7 @@ func read(fd int) ([]byte, error) {
 	return data, nil
 }
 
-// EncodeValues is an environment for a file in memory.
+// EncodeValues encodes an environment for a file in memory.
 func EncodeValues(env []string) string { return strings.Join(env, "\x00") }
 
 func decodeValues(data string) []string {
@@ -133,8 +134,8 @@ func decodeValues(data string) []string {
 	return strings.Split(data, "\x00")
 }
 
-// kept are the privileges that root keeps: those over files, for which there are rules,
-// and those over its own processes. They are CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER,
+// kept are the privileges that root keeps: those over files, for which there are rules, and
+// those over its own processes. They are CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER,
 // CAP_FSETID, CAP_KILL, CAP_SETGID and CAP_SETUID.
 const kept = 1<<0 | 1<<1 | 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<7
 
@@ -151,10 +152,10 @@ func dropPrivileges() error {
 	return call(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&head)), uintptr(unsafe.Pointer(&sets)), 0)
 }
 
-// filterCalls sets the filter, and hands over the file at which is asked. There can be one such
-// file only: what somebody else set up for this process before may have it.
+// filterCalls installs the filter, and passes on the file on which questions arrive. Only
+// one such file can exist: another supervisor of this process may already have it.
 func filterCalls(asks bool) error {
-	// While an answer is on its way a signal must not have the program ask again.
+	// While an answer is on its way, a signal must not make the program ask again.
 	fd, err := filter(filterFD, newListener|waitKillable)
 	if errors.Is(err, syscall.EINVAL) { // before Linux 5.19
 		fd, err = filter(filterFD, newListener)
@@ -169,7 +170,7 @@ func filterCalls(asks bool) error {
 	return syscall.Sendmsg(talkFD, []byte{0}, syscall.UnixRights(fd), nil, 0)
 }
 
-// filter sets the filter in a file.
+// filter installs the filter in a file.
 func filter(from int, flags uintptr) (int, error) {
 	code, err := read(from)
 	if err != nil || len(code) == 0 {
@@ -186,7 +187,7 @@ func filter(from int, flags uintptr) (int, error) {
 	return int(fd), nil
 }
 
-// failure is what a process tells that did not become its program.
+// failure is the message of a process that did not become its program.
 func failure(stage string, err error) []byte {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
@@ -195,8 +196,8 @@ func failure(stage string, err error) []byte {
 	return []byte(strconv.Itoa(int(errno)) + " " + stage)
 }
 
-// ParseFailure reads what a process told: why, and at which step it did not become the
-// program, which is "" for the last.
+// ParseFailure parses such a message: the reason, and the step at which it failed, which is
+// "" for the last.
 func ParseFailure(said string) (stage string, err error) {
 	number, stage, _ := strings.Cut(said, " ")
 	errno, err := strconv.Atoi(number)
