@@ -7,9 +7,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// In a note people write `input: {{code}}, {{language}}`, which is no YAML. Such
-// values are put into quotes before YAML is read, and the tree is told where
-// they really stand: nothing behind this file knows about it.
+// In a note people write `input: {{code}}, {{language}}`, which is not YAML. Such values
+// are quoted before YAML is parsed, and the tree gets their original positions: no other
+// file needs to know about it.
 
 // parseBraces is parse for a text in which values may begin with {{.
 func (d *Document) parseBraces() {
@@ -43,13 +43,13 @@ type braces struct {
 	places []bracePlace
 
 	depth int // of flow collections that are open
-	block int // column that the lines of a block scalar are beyond; -1: none is open
+	block int // column that the lines of an open block scalar exceed; -1: none is open
 }
 
-// bracePlace is a value in the text as it is quoted.
+// bracePlace is the position of a value in the quoted text.
 type bracePlace struct{ line, column, added int }
 
-// quote says whether there was anything to quote.
+// quote reports whether there was anything to quote.
 func (b *braces) quote() bool {
 	if !bytes.Contains(b.text, []byte("{{")) {
 		b.out = b.text
@@ -97,7 +97,7 @@ func (b *braces) read(l []byte) {
 	}
 }
 
-// valueStart is the column of the key of a line, or of its dash, and that of its
+// valueStart returns the column of the key of a line, or of its dash, and that of its
 // value.
 func valueStart(l []byte, at int) (column, value int) {
 	column = at
@@ -161,7 +161,7 @@ func (b *braces) quoted(value []byte) {
 	b.out = append(b.out, '\'')
 }
 
-// restore gives nodes the places that they have in the text without the quotes.
+// restore gives nodes the positions that they have in the text without the quotes.
 func (b *braces) restore(n *node) {
 	added := 0
 	for _, p := range b.places[b.first(n.Line):] {
@@ -180,7 +180,7 @@ func (b *braces) restore(n *node) {
 	}
 }
 
-// first is the index of the first place in a line or below it.
+// first returns the index of the first place in a line or below it.
 func (b *braces) first(line int) int {
 	low, high := 0, len(b.places)
 	for low < high {

@@ -2,11 +2,10 @@ package strictyaml
 
 import "slices"
 
-// Code is a stable name of a kind of mistake, with its meaning in one line.
+// Code is a stable name of a kind of error, with its meaning in one line.
 type Code struct{ Name, Meaning string }
 
-// Distinct puts lists of codes together; of one that stands in several the first
-// counts.
+// Distinct merges lists of codes; of duplicates the first one counts.
 func Distinct(lists ...[]Code) []Code {
 	var all []Code
 	for _, c := range slices.Concat(lists...) {

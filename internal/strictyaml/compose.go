@@ -10,13 +10,13 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Compose is the document of a file that is not YAML. Its reader makes the values
-// and says where each stands, and what reads YAML reads them: the same words mean
-// the same in every notation, and the same is wrong with them.
+// Compose returns the document of a file that is not YAML. Its reader creates the values
+// with their positions, and they are read like YAML: the same words mean the same in every
+// notation, and the same mistakes are reported.
 func Compose(file string) *Document { return &Document{file: file} }
 
-// composed remembers the place of a node that was made. A line below zero is the
-// index of its place.
+// composed stores the position of a node that was created. A negative line is the index of
+// its position.
 func (d *Document) composed(y *node, src workflow.Source) Node {
 	d.sources = append(d.sources, src)
 	y.Line = -len(d.sources)
@@ -27,16 +27,16 @@ func isComposed(y *node) bool { return y.Line < 0 }
 
 func (d *Document) composedSource(y *node) workflow.Source { return d.sources[-y.Line-1] }
 
-// untyped is the tag of text in a notation that has no quotes: it is a number or
-// a boolean where one is asked for.
+// untyped is the tag of text in a notation that has no quotes: it is a number or a boolean
+// where one is expected.
 const untyped = "!!untyped"
 
-// Text makes a scalar that is text, a number or a boolean, as it is asked for.
+// Text returns a scalar that is text, a number or a boolean, depending on what is expected.
 func (d *Document) Text(text string, src workflow.Source) Node {
 	return d.composed(&node{Kind: yaml.ScalarNode, Tag: untyped, Value: text}, src)
 }
 
-// List makes a list.
+// List returns a list.
 func (d *Document) List(nodes []Node, pos workflow.Pos) Node {
 	y := &node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: make([]*node, len(nodes))}
 	for i, n := range nodes {
@@ -52,7 +52,7 @@ type Pair struct {
 	Value Node
 }
 
-// Map makes a map.
+// Map returns a map.
 func (d *Document) Map(pairs []Pair, pos workflow.Pos) Node {
 	y := &node{Kind: yaml.MappingNode, Tag: "!!map", Content: make([]*node, 0, 2*len(pairs))}
 	for _, p := range pairs {
@@ -62,7 +62,7 @@ func (d *Document) Map(pairs []Pair, pos workflow.Pos) Node {
 	return d.composed(y, workflow.Source{Pos: pos})
 }
 
-// Of makes a value of the model, all of it at one place.
+// Of returns a value of the model, all of it at one position.
 func (d *Document) Of(value any, src workflow.Source) Node {
 	switch v := value.(type) {
 	case []any:
@@ -90,7 +90,7 @@ func (d *Document) Of(value any, src workflow.Source) Node {
 	return d.composed(y, src)
 }
 
-// is says whether a scalar is of a type, or can be.
+// is reports whether a scalar has a type, or can have it.
 func (n Node) is(tag string) bool {
 	if n.y.Tag != untyped {
 		return n.y.Tag == tag

@@ -1,8 +1,7 @@
-// Package strictyaml binds YAML to Go values strictly: what is unknown,
-// misspelt, doubled or of the wrong type is an error of the author, and all of
-// them are reported, each at its place and with what to do about it.
+// Package strictyaml decodes YAML strictly: unknown, misspelt or duplicate keys and wrong
+// types are errors, and all of them are reported, each at its position and with a remedy.
 //
-// A reader walks the document and asks for what it knows:
+// A reader walks the document and asks for the keys that it knows:
 //
 //	doc := strictyaml.Read(file, text)
 //	m := doc.Root().Map()
@@ -11,11 +10,11 @@
 //	m.Done() // every other key is unknown
 //	return doc.Diagnostics()
 //
-// Nothing here fails half-way: a value that is wrong is reported and comes back
-// as its zero value, so the reader goes on and finds the next mistake.
+// Reading never stops early: an invalid value is reported and returned as its zero value,
+// so the reader continues and finds the next error.
 //
-// Layout lays a file out anew and keeps its comments; Quote writes a scalar.
+// Layout reformats a file and keeps its comments; Quote writes a scalar.
 //
-// Beside the model it depends on nothing of ours. Readers of workflows, agent
-// definitions, project settings and scripted replies are built on it.
+// It depends only on the model. Readers of workflows, agent definitions, project settings
+// and scripted replies are built on it.
 package strictyaml

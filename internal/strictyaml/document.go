@@ -11,15 +11,15 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Bounds of a document. They are far above what people write, and low enough
-// that no file can exhaust time, memory or the stack.
+// Limits of a document. They are far above what people write, and low enough that no file
+// can exhaust time, memory or the stack.
 const (
 	maxBytes   = 16 << 20
 	maxDepth   = 200
 	maxAliased = 100_000 // nodes that aliases add
 )
 
-// Document is one YAML file, read. It is not safe for concurrent use.
+// Document is a parsed YAML file. It is not safe for concurrent use.
 type Document struct {
 	file  string
 	text  []byte // without byte order mark
@@ -30,13 +30,13 @@ type Document struct {
 	piece Piece
 	own   Pool // if the piece has none
 
-	broken int // how often it was not well-formed
+	broken int // number of syntax errors
 
 	sources []workflow.Source // places of nodes that were composed
 }
 
-// Read parses a file. A file that cannot be parsed has no root, and diagnostics
-// that say why.
+// Read parses a file. A file that cannot be parsed has no root, and diagnostics that say
+// why.
 func Read(file string, text []byte) *Document {
 	return ReadAt(file, bytes.TrimPrefix(text, []byte("\uFEFF")), 1, 1)
 }
@@ -47,15 +47,15 @@ func ReadAt(file string, text []byte, line, column int) *Document {
 	return ReadPiece(file, text, Piece{Line: line, Column: column})
 }
 
-// Piece says where a text stands in a file, and how it is to be read.
+// Piece is the position of a text in a file, and how to read it.
 type Piece struct {
 	Line, Column int // where it begins
 	Indent       int // characters to the left of its other lines
-	// Braces says that a value may begin with {{ without quotes, and is text.
+	// Braces means that a value may begin with {{ without quotes, and is text.
 	Braces bool
-	// Unit is that of a duration without one; zero: that is a mistake.
+	// Unit is the unit of a duration without one; zero makes that an error.
 	Unit time.Duration
-	// Pool is shared by the pieces of one file; nil: none is.
+	// Pool is shared by the pieces of one file; it may be nil.
 	Pool *Pool
 }
 
@@ -74,7 +74,7 @@ func ReadPiece(file string, text []byte, piece Piece) *Document {
 	return d
 }
 
-// parse fills root, unless the document is not what we can take.
+// parse sets root, unless the document is invalid.
 func (d *Document) parse() {
 	if d.piece.Braces {
 		d.parseBraces()
@@ -113,13 +113,13 @@ func (d *Document) secondDocument(second *yaml.Node, err error) workflow.Diagnos
 	}
 	at := d.mark(second.Line, second.Column, 3)
 	if content := second.Content[0]; content.Kind == yaml.ScalarNode && content.Value == "" {
-		return workflow.Errorf(at, codeDocuments, "remove this line: nothing closes a YAML file", "a second document begins here, and is empty")
+		return workflow.Errorf(at, codeDocuments, "remove this line: YAML files need no end marker", "a second, empty document begins here")
 	}
-	return workflow.Errorf(at, codeDocuments, "keep one document in a file, and remove the line ---", "a second document begins here")
+	return workflow.Errorf(at, codeDocuments, "keep one document per file, and remove the line ---", "a second document begins here")
 }
 
-// decode reads the next document. The library panics on some malformed
-// comments; for us that is a syntax error like any other.
+// decode reads the next document. The library panics on some malformed comments; we treat
+// that as a syntax error.
 func decode(dec *yaml.Decoder) (n *yaml.Node, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -131,21 +131,21 @@ func decode(dec *yaml.Decoder) (n *yaml.Node, err error) {
 	return n, err
 }
 
-// Root is the document's value; it does not exist if the file is empty or
-// cannot be parsed.
+// Root returns the document's value; it does not exist if the file is empty or cannot be
+// parsed.
 func (d *Document) Root() Node { return Node{doc: d, y: resolved(d.root)} }
 
-// Readable says whether the file is well-formed, whatever it holds.
+// Readable reports whether the file is well-formed.
 func (d *Document) Readable() bool { return d.broken == 0 && (d.root != nil || !d.found.Errors()) }
 
-// Diagnostics are all that was found so far, in the order of the file.
+// Diagnostics returns everything found so far, in the order of the file.
 func (d *Document) Diagnostics() workflow.Diagnostics { return d.found.Sort() }
 
-// Failed says whether an error was found so far.
+// Failed reports whether an error was found so far.
 func (d *Document) Failed() bool { return d.found.Errors() }
 
-// Start is the position of the first character of the file, for what is
-// missing from it altogether.
+// Start returns the position of the first character of the file, for what is missing from
+// it altogether.
 func (d *Document) Start() workflow.Pos { return d.mark(1, 1, 1) }
 
 func newDocument(p *Pool) *Document {
@@ -155,10 +155,10 @@ func newDocument(p *Pool) *Document {
 	return p.documents.next()
 }
 
-// knownKeys is an empty list for the keys that a map is asked for. A large file
-// has many maps, so their lists are used again.
+// knownKeys returns an empty list for the keys that a map is asked for. A large file has
+// many maps, so their lists are reused.
 func (d *Document) knownKeys() []string {
-	if d == nil { // a map that is not there
+	if d == nil { // a missing map
 		return make([]string, 0, 32)
 	}
 	p := d.pool()
@@ -178,20 +178,20 @@ func (d *Document) pool() *Pool {
 	return &d.own
 }
 
-// Report adds a mistake that the reader found.
+// Report adds an error that the reader found.
 func (d *Document) Report(diag workflow.Diagnostic) { d.report(diag) }
 
 func (d *Document) report(diag workflow.Diagnostic) { d.found = append(d.found, diag) }
 
-// bounded checks depth, cycles and what aliases expand to.
+// bounded checks depth, cycles and the expansion of aliases.
 func (d *Document) bounded(root *node) bool {
 	w := &weigher{doc: d, sizes: map[*node]int{}}
 	w.size(root, 1)
 	return !w.failed
 }
 
-// weigher counts the nodes of a document with its aliases expanded, without
-// expanding them: what stands behind an anchor is counted once and remembered.
+// weigher counts the nodes of a document with its aliases expanded, without expanding them:
+// an anchored node is counted once and remembered.
 type weigher struct {
 	doc     *Document
 	sizes   map[*node]int // of anchored nodes; 0 while they are being counted
@@ -224,7 +224,7 @@ func (w *weigher) size(n *node, depth int) int {
 func (w *weigher) alias(n *node, depth int) int {
 	size := w.sizes[n.Alias]
 	if size == 0 {
-		return w.fail(n, codeAlias, "an anchor must not hold an alias to itself", "*%s contains itself", n.Value)
+		return w.fail(n, codeAlias, "an anchor must not contain an alias to itself", "*%s contains itself", n.Value)
 	}
 	if w.aliased += size; w.aliased > maxAliased {
 		return w.fail(n, codeAlias, "write the parts out, or use fewer aliases", "the aliases expand to more than %d values", maxAliased)
@@ -241,9 +241,9 @@ func (w *weigher) fail(n *node, code, detail, summary string, args ...any) int {
 	return 1
 }
 
-// height is how many levels stand below a node, aliases included. What an
-// anchor holds was counted and is free of cycles, and the sum of all aliases is
-// bounded, so the walk is too.
+// height returns the number of levels below a node, including aliases. Anchored nodes were
+// counted and are free of cycles, and the sum of all aliases is limited, so the walk is
+// too.
 func height(n *node) int {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

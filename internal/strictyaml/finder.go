@@ -2,10 +2,10 @@ package strictyaml
 
 import "strings"
 
-// These find in a line the characters that a syntax error is most likely about.
-// A width of zero: not there.
+// These find the characters in a line that a syntax error is most likely about. A width of
+// zero means that there are none.
 
-// wholeLine is the line without its indentation, comment marks and all.
+// wholeLine returns the line without its indentation, including comments.
 func wholeLine(line string) (from, width int) {
 	content := strings.TrimLeft(line, " \t")
 	return len(line) - len(content), len(strings.TrimRight(content, " \t"))
@@ -37,8 +37,8 @@ func lastColon(line string) (from, width int) {
 	return at(strings.LastIndex(line, ":"), 1)
 }
 
-// strayCharacter is the first character behind the indentation, a dash, a colon
-// or a bracket that no plain text may begin with.
+// strayCharacter returns the first character after the indentation, a dash, a colon or a
+// bracket that no plain text may begin with.
 func strayCharacter(line string) (from, width int) {
 	fresh := true
 	for i, r := range line {
@@ -55,14 +55,14 @@ func strayCharacter(line string) (from, width int) {
 	return 0, 0
 }
 
-// tabIndent is a tab before the first character of a line.
+// tabIndent returns a tab before the first character of a line.
 func tabIndent(line string) (from, width int) {
 	content := strings.TrimLeft(line, " \t")
 	return at(strings.IndexByte(line[:len(line)-len(content)], '\t'), 1)
 }
 
-// bareQuestionMark is a ? in brackets and outside of quotes, which YAML takes
-// for the mark of a key.
+// bareQuestionMark returns a ? inside brackets and outside quotes, which YAML reads as a
+// key indicator.
 func bareQuestionMark(line string) (from, width int) {
 	var quote rune
 	inBrackets := false
@@ -86,7 +86,7 @@ func bareQuestionMark(line string) (from, width int) {
 func listAtEnd(line string) (from, width int) { return lastAtEnd(line, '[') }
 func mapAtEnd(line string) (from, width int)  { return lastAtEnd(line, '{') }
 
-// lastAtEnd is the bracket with which a line ends.
+// lastAtEnd returns the bracket at the end of a line.
 func lastAtEnd(line string, bracket byte) (from, width int) {
 	content := strings.TrimRight(line, " \t")
 	if content == "" || content[len(content)-1] != bracket {

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// fixed adds to a syntax error that a value in quotes does away with, if there is
-// one in the line: the line to write, and the change.
+// fixed adds a fix to a syntax error if quoting a value in its line solves it: the line to
+// write, and the change.
 func (d *Document) fixed(found workflow.Diagnostic, number int) workflow.Diagnostic {
 	l := d.lines[number-1]
 	content := d.text[l.from:l.to]
@@ -36,12 +36,11 @@ func (d *Document) fixed(found workflow.Diagnostic, number int) workflow.Diagnos
 	return found
 }
 
-// maxFixed bounds how often a file is read again with a value in quotes.
+// maxFixed limits how often a file is parsed again with a value in quotes.
 const maxFixed = 20
 
-// fix makes a change of one line, so that what stands elsewhere can be read: one
-// mistake hides no others. A value that it puts in quotes is the last of its line,
-// so nothing else moves.
+// fix changes one line, so that the rest can be parsed: one error does not hide others. A
+// value that it quotes is the last of its line, so nothing else moves.
 func (d *Document) fix(c workflow.Change) bool {
 	if c.Text == "" || d.broken > maxFixed {
 		return false
@@ -57,7 +56,7 @@ func (d *Document) fix(c workflow.Change) bool {
 	return true
 }
 
-// readsUpTo says whether the file is right up to a line, were that another one.
+// readsUpTo reports whether the file is valid up to a line if that line is replaced.
 func (d *Document) readsUpTo(number int, line string) bool {
 	text := append(bytes.Clone(d.text[:d.lines[number-1].from]), line...)
 	dec := yaml.NewDecoder(bytes.NewReader(append(text, '\n')))
@@ -65,7 +64,7 @@ func (d *Document) readsUpTo(number int, line string) bool {
 	return err == nil
 }
 
-// instead is what to write for a value of the wrong type, if that is certain.
+// instead returns what to write for a value of the wrong type, if that is certain.
 func (n Node) instead(wanted string) (was, text string) {
 	if isComposed(n.y) {
 		return "", ""

@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// foreign are words that people bring along from other tools, or from another
-// notation, with the keys that mean the same.
+// foreign maps words from other tools, or from another notation, to the keys that mean the
+// same.
 var foreign = map[string]string{
 	"title": "name", "allowCustomInput": "custom", "onTimeout": "on_timeout", "onError": "on_error", "input": "inputs",
 	"depends": "needs", "depends_on": "needs", "dependsOn": "needs", "if": "when", "condition": "when",
@@ -17,30 +17,30 @@ var foreign = map[string]string{
 	"executor": "agent", "instructions": "prompt", "system": "prompt", "system_prompt": "prompt", "systemPrompt": "prompt", "task": "prompt",
 }
 
-// advised are words of other tools for which there is more to write than another key,
-// with the key beside which they are meant.
+// advised are words from other tools that need more than another key, with the key next to
+// which they are meant.
 var advised = map[string]struct{ beside, detail string }{
 	"command":  {"config", command},
 	"cmd":      {"config", command},
 	"run":      {"config", command},
 	"bash":     {"config", command},
 	"exec":     {"config", command},
-	"args":     {"config", "write them behind the program: `config: {command: [PROGRAM, ARGUMENT]}`"},
+	"args":     {"config", "write them after the program: `config: {command: [PROGRAM, ARGUMENT]}`"},
 	"script":   {"config", command},
 	"shell":    {"config", command},
 	"model":    {"config", "write `config: {model: …}`, or name an agent that has the model"},
-	"with":     {"config", "write `config: {…}` for what the agent is set to"},
+	"with":     {"config", "write `config: {…}` for the agent's settings"},
 	"env":      {"config", "write `config: {env: {…}}`"},
-	"uses":     {"agent", "write `agent: NAME` for who does it"},
+	"uses":     {"agent", "write `agent: NAME` for the agent"},
 	"name":     {"title", "write `title: …` for what people read, or `id: …` for what other steps refer to"},
 	"outputs":  {"output", "write `output: NAME` for the result, or `output: {var: NAME, mode: json, schema: {…}}` for one with fields"},
 	"options":  {"human", "write `human: {question: …, options: […]}`"},
-	"parallel": {"parallel_group", "give the steps that run side by side the same `parallel_group: NAME`; `execution: parallel` at the top is for all steps"},
+	"parallel": {"parallel_group", "give the steps that run in parallel the same `parallel_group: NAME`; `execution: parallel` at the top applies to all steps"},
 }
 
 const command = "write `config: {command: …}`, beside `agent: shell`"
 
-// translated is an unknown key with the one that means the same.
+// translated returns a suggestion for an unknown key that has an equivalent.
 func (m *Map) translated(d workflow.Diagnostic, written string) workflow.Diagnostic {
 	if ours := foreign[written]; slices.Contains(m.known, ours) {
 		d = d.Instead(written, ours)
@@ -48,7 +48,7 @@ func (m *Map) translated(d workflow.Diagnostic, written string) workflow.Diagnos
 		return d
 	}
 	more := advised[written]
-	if more.beside == "config" && slices.Contains(m.known, "settings") { // as agent files call it
+	if more.beside == "config" && slices.Contains(m.known, "settings") { // the name in agent files
 		more.beside, more.detail = "settings", strings.Replace(more.detail, "config:", "settings:", 1)
 	}
 	if slices.Contains(m.known, more.beside) {

@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// gapOptions say what a gap stands before.
+// gapOptions describe what follows a gap.
 type gapOptions struct {
 	opening bool // the first line of a block: no blank line above it
-	apart   bool // an entry that a blank line sets apart
+	apart   bool // an entry that a blank line separates
 }
 
 // comment is one comment of a gap.
 type comment struct {
 	text   string
 	column int  // from 0
-	behind bool // it stands behind the last leaf, in its line
-	spaces int  // in front of it, if it is behind
-	blank  bool // above it is a blank line
+	behind bool // it follows the last leaf, in the same line
+	spaces int  // space before it, if it follows a leaf
+	blank  bool // there is a blank line above it
 }
 
-// gap writes the comments and blank lines up to a place, at which a line of the
-// block begins. It says whether there were any comments.
+// gap writes the comments and blank lines before a line of the block. It reports whether
+// there were any comments.
 func (l *layout) gap(to int, next indent, o gapOptions) bool {
 	comments, blank := l.readGap(to)
-	attached := len(comments) // from here the comments belong to what follows
+	attached := len(comments) // from here on the comments belong to what follows
 	for attached > 0 && !comments[attached-1].behind && comments[attached-1].column <= next.old {
 		attached--
 	}
@@ -54,16 +54,15 @@ func (l *layout) gap(to int, next indent, o gapOptions) bool {
 	return len(comments) > 0
 }
 
-// blankLine writes a blank line, unless it would become part of the scalar
-// above it.
+// blankLine writes a blank line, unless it would become part of the scalar above it.
 func (l *layout) blankLine() {
 	if !l.exact {
 		l.out.WriteByte('\n')
 	}
 }
 
-// commentColumn finds the block that a comment belongs to by its column: one of
-// those around the leaf above it.
+// commentColumn finds the block that a comment belongs to by its column: one of those
+// around the leaf above it.
 func (l *layout) commentColumn(c comment, next indent) int {
 	column := next.new
 	for _, b := range l.around {
@@ -74,14 +73,14 @@ func (l *layout) commentColumn(c comment, next indent) int {
 	return column
 }
 
-// blankBefore says whether a blank line stands directly above a place.
+// blankBefore reports whether there is a blank line directly above a position.
 func (l *layout) blankBefore(at int) bool {
 	above := bytes.TrimRight(l.doc.text[:at], " ")
 	return bytes.HasSuffix(bytes.ReplaceAll(above, []byte{'\r'}, nil), []byte("\n\n"))
 }
 
-// readGap takes the text between two leaves apart. Beside comments it may hold
-// dashes and colons only.
+// readGap splits the text between two leaves. Besides comments it may contain only dashes
+// and colons.
 func (l *layout) readGap(to int) (comments []comment, blank bool) {
 	if to < l.at {
 		l.failed = true
@@ -108,5 +107,5 @@ func (l *layout) readGap(to int) (comments []comment, blank bool) {
 	return comments, blank
 }
 
-// inLine says whether something has been written in the current line.
+// inLine reports whether something has been written in the current line.
 func (l *layout) inLine() bool { return l.at > 0 && l.doc.text[l.at-1] != '\n' }

@@ -8,14 +8,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Layout lays a file out anew and keeps its words, its order and its comments:
-// two spaces a level, lists indented below their key, one space behind colons
-// and dashes, quotes only where they are needed, at most one blank line, and one
-// between the entries of the lists under the keys named as spaced. Doing it
-// again changes nothing.
+// Layout reformats a file and keeps its words, its order and its comments: two spaces per
+// level, lists indented below their key, one space after colons and dashes, quotes only
+// where needed, at most one blank line, and one between the entries of the lists under the
+// keys named as spaced. It is idempotent.
 //
-// Files that do not parse, and constructs that people hardly write (tags, keys
-// marked with ?), are left as they are.
+// Files that do not parse, and rare constructs (tags, keys marked with ?), are left
+// unchanged.
 func Layout(text []byte, spaced ...string) []byte {
 	once := layOut(text, spaced)
 	for range 3 {
@@ -28,8 +27,7 @@ func Layout(text []byte, spaced ...string) []byte {
 	return text
 }
 
-// layOut makes one pass. Its result holds the same nodes and comments, or it is
-// the text itself.
+// layOut makes one pass. Its result has the same nodes and comments, or is the text itself.
 func layOut(text []byte, spaced []string) []byte {
 	doc := Read("", text)
 	if doc.root == nil || doc.root.Kind == yaml.ScalarNode || doc.root.Style&yaml.FlowStyle != 0 {
@@ -53,7 +51,7 @@ func countComments(doc *Document, spaced []string) int {
 	return l.comments
 }
 
-// sameNodes compares what two documents hold, anchors and aliases included.
+// sameNodes compares the content of two documents, including anchors and aliases.
 func sameNodes(a, b *node) bool {
 	if a.Kind != b.Kind || a.Value != b.Value || a.Tag != b.Tag || a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
 		return false
@@ -66,23 +64,23 @@ func sameNodes(a, b *node) bool {
 	return true
 }
 
-// layout writes a document leaf by leaf: scalars, aliases and flow collections
-// are copied, and what stands between two leaves (comments, blank lines, dashes
-// and colons) is written anew.
+// layout writes a document leaf by leaf: scalars, aliases and flow collections are copied,
+// and what is between two leaves (comments, blank lines, dashes and colons) is written
+// again.
 type layout struct {
 	doc    *Document
 	spaced []string
 	out    bytes.Buffer
 
-	at       int      // up to here the text has been written
-	blocks   []indent // the blocks around the place that is written
+	at       int      // the text has been written up to here
+	blocks   []indent // the blocks around the current position
 	around   []indent // those around the last leaf
 	exact    bool     // the last leaf ends in line breaks that belong to it
 	comments int
 	failed   bool
 }
 
-// indent is the column of a block, counted from 0, before and after.
+// indent is the column of a block, from 0, before and after.
 type indent struct{ old, new int }
 
 func (l *layout) file() {
@@ -92,7 +90,7 @@ func (l *layout) file() {
 	l.finish()
 }
 
-// start writes what stands above the first key.
+// start writes what is above the first key.
 func (l *layout) start() {
 	text := l.doc.text
 	if bytes.HasPrefix(text, []byte("---")) {
@@ -119,7 +117,7 @@ func (l *layout) finish() {
 	l.out = *bytes.NewBuffer(append(bytes.Clone(text), '\n'))
 }
 
-// startOf is the byte at which a node begins, with its anchor.
+// startOf returns the byte at which a node begins, with its anchor.
 func (l *layout) startOf(n *node) int {
 	if isBlock(n) && n.Anchor == "" && n.Style&yaml.TaggedStyle == 0 {
 		return l.startOf(n.Content[0])
@@ -127,7 +125,7 @@ func (l *layout) startOf(n *node) int {
 	return l.doc.offset(n.Line, n.Column)
 }
 
-// isBlock says whether a node is a collection over lines, not in brackets.
+// isBlock reports whether a node is a block collection, not in brackets.
 func isBlock(n *node) bool {
 	return (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0
 }
@@ -146,7 +144,7 @@ func (l *layout) collection(n *node, column int, inline, spaced bool) {
 	l.blocks = l.blocks[:len(l.blocks)-1]
 }
 
-// oldColumn is the column of the keys or dashes of a block, from 0.
+// oldColumn returns the column of the keys or dashes of a block, from 0.
 func (l *layout) oldColumn(n *node) int {
 	if n.Kind == yaml.MappingNode {
 		return n.Content[0].Column - 1
@@ -159,7 +157,7 @@ func (l *layout) oldColumn(n *node) int {
 	return spaces(l.doc.text[from:at])
 }
 
-// oneLiners says whether every entry of a list is one line.
+// oneLiners reports whether every entry of a list is one line.
 func oneLiners(n *node) bool {
 	for _, item := range n.Content {
 		switch {
@@ -199,7 +197,7 @@ func (l *layout) value(n *node, column int, spaced bool) {
 		return
 	}
 	if from, to := l.extent(n); from == to {
-		return // nothing stands there
+		return // it is empty
 	}
 	if l.gap(l.startOf(n), indent{column + 2, column + 2}, gapOptions{opening: true}) {
 		l.newline(column + 2)
@@ -209,7 +207,7 @@ func (l *layout) value(n *node, column int, spaced bool) {
 	l.leaf(n, column)
 }
 
-// anchor writes the anchor of a block behind its key or dash.
+// anchor writes the anchor of a block after its key or dash.
 func (l *layout) anchor(n *node) {
 	if n.Anchor == "" {
 		return
@@ -251,7 +249,7 @@ func (l *layout) newline(column int) {
 	l.out.WriteString(strings.Repeat(" ", column))
 }
 
-// extent is where a leaf stands in the text.
+// extent returns the range of a leaf in the text.
 func (l *layout) extent(n *node) (from, to int) {
 	from = l.doc.offset(n.Line, n.Column)
 	switch n.Kind {
@@ -268,13 +266,13 @@ func (l *layout) extent(n *node) (from, to int) {
 	return from, max(from, to)
 }
 
-// keepsBreaks says whether the empty lines behind a block scalar belong to it.
+// keepsBreaks reports whether the empty lines after a block scalar belong to it.
 func (l *layout) keepsBreaks(s raw) bool {
 	header := l.doc.text[s.from:l.doc.lines[s.line-1].to]
 	return bytes.IndexByte(header[:min(len(header), 3)], '+') >= 0
 }
 
-// lastBreak is the end of the last blank line behind a place.
+// lastBreak returns the end of the last blank line after a position.
 func (l *layout) lastBreak(at int) int {
 	for _, b := range l.doc.text[at:] {
 		if !strings.ContainsRune(" \r\n", rune(b)) {
@@ -288,8 +286,7 @@ func (l *layout) lastBreak(at int) int {
 	return bytes.LastIndexByte(l.doc.text[:at], '\n')
 }
 
-// leaf copies a scalar, an alias or a flow collection that stands in a block of
-// the given column.
+// leaf copies a scalar, an alias or a flow collection in a block of the given column.
 func (l *layout) leaf(n *node, column int) {
 	from, to := l.extent(n)
 	written := strings.ReplaceAll(string(l.doc.text[from:to]), "\r\n", "\n")
@@ -307,7 +304,7 @@ func (l *layout) leaf(n *node, column int) {
 	l.at, l.around = to, slices.Clone(l.blocks)
 }
 
-// unquoted takes quotes off that are not needed.
+// unquoted removes unnecessary quotes.
 func unquoted(n *node, written string) string {
 	quoted := n.Style == yaml.DoubleQuotedStyle || n.Style == yaml.SingleQuotedStyle
 	if quoted && n.Anchor == "" && written[0] != '!' && IsPlain(n.Value, false) {
@@ -316,7 +313,7 @@ func unquoted(n *node, written string) string {
 	return written
 }
 
-// folded writes text over several lines, whose indentation means nothing.
+// folded writes text over several lines, whose indentation does not matter.
 func (l *layout) folded(written string, column int) {
 	for i, line := range strings.Split(written, "\n") {
 		if i == 0 {
@@ -332,8 +329,7 @@ func (l *layout) folded(written string, column int) {
 	}
 }
 
-// shifted writes a flow collection over several lines, moved as its first line
-// is.
+// shifted writes a flow collection over several lines, moved like its first line.
 func (l *layout) shifted(written string, from, column int) {
 	begin := bytes.LastIndexByte(l.doc.text[:from], '\n') + 1
 	old := spaces(l.doc.text[begin:from])

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Map is a map whose keys a reader asks for one by one. What was not asked for
-// when Done is called is unknown.
+// Map is a map whose keys a reader asks for one by one. Keys that were not asked for when
+// Done is called are unknown.
 type Map struct {
 	node    Node
 	entries []entry
@@ -25,7 +25,7 @@ type Entry struct {
 	Value Node
 }
 
-// entry is an Entry before anybody asks for it.
+// entry is an Entry before it is asked for.
 type entry struct {
 	name       string
 	key, value *node
@@ -36,8 +36,8 @@ type entry struct {
 func (m *Map) value(e *entry) Node { return Node{doc: e.doc, y: e.value, key: e.key} }
 func (m *Map) key(e *entry) Node   { return Node{doc: e.doc, y: e.key} }
 
-// Map is the value, which must be a map. Nothing, written as null, is an empty
-// map. The result is never nil.
+// Map returns the value, which must be a map. Null is an empty map. The result is never
+// nil.
 func (n Node) Map() *Map {
 	m := n.doc.newMap()
 	m.node = n
@@ -59,8 +59,8 @@ func (d *Document) newMap() *Map {
 	return d.pool().maps.next()
 }
 
-// collect takes the map's own keys, and then what is merged into it, which
-// never replaces a key of its own.
+// collect adds the map's own keys, and then merged ones, which never replace a key of its
+// own.
 func (m *Map) collect() {
 	var merges []Node
 	for i := 0; i+1 < len(m.node.y.Content); i += 2 {
@@ -78,8 +78,8 @@ func (m *Map) collect() {
 	}
 }
 
-// add takes an entry unless its name is there already. Names are compared in a
-// small map and hashed in a large one.
+// add adds an entry unless its name exists. Names are compared in a small map and hashed in
+// a large one.
 func (m *Map) add(e entry) bool {
 	if m.index == nil && len(m.entries) > 16 {
 		m.index = make(map[string]bool, 2*len(m.entries))
@@ -99,7 +99,7 @@ func (m *Map) add(e entry) bool {
 	return true
 }
 
-// find is the entry under a name, or nil.
+// find returns the entry under a name, or nil.
 func (m *Map) find(name string) *entry {
 	for i := range m.entries {
 		if e := &m.entries[i]; e.name == name {
@@ -135,8 +135,8 @@ func (m *Map) merge(from Node) {
 	}
 }
 
-// Join takes the entries of another map, of another piece of the file perhaps.
-// A key that both have is a mistake.
+// Join adds the entries of another map, possibly from another piece of the file. A key that
+// both have is an error.
 func (m *Map) Join(other *Map) {
 	for _, e := range other.entries {
 		if !m.add(e) {
@@ -145,10 +145,10 @@ func (m *Map) Join(other *Map) {
 	}
 }
 
-// Node is the map itself.
+// Node returns the map itself.
 func (m *Map) Node() Node { return m.node }
 
-// Entries are all keys with their values, in order. All of them count as known.
+// Entries returns all keys with their values, in order. All of them count as known.
 func (m *Map) Entries() []Entry { return slices.AppendSeq(make([]Entry, 0, m.Len()), m.All()) }
 
 // All visits the Entries without a list of them.
@@ -166,11 +166,11 @@ func (m *Map) All() iter.Seq[Entry] {
 	}
 }
 
-// Len is how many keys there are.
+// Len returns the number of keys.
 func (m *Map) Len() int { return len(m.entries) }
 
-// Get is the value under a key, which is a known key from then on. It does not
-// exist if the key is missing.
+// Get returns the value under a key, which is then known. It does not exist if the key is
+// missing.
 func (m *Map) Get(key string) Node {
 	if m.known == nil {
 		m.known = m.node.doc.knownKeys()
@@ -179,7 +179,7 @@ func (m *Map) Get(key string) Node {
 	return m.take(key)
 }
 
-// Peek is the value under a key, for a second look: it makes no key known.
+// Peek returns the value under a key without making the key known.
 func (m *Map) Peek(key string) Node {
 	if e := m.find(key); e != nil {
 		return m.value(e)
@@ -195,8 +195,8 @@ func (m *Map) take(key string) Node {
 	return Node{}
 }
 
-// String, Name, Bool, Duration, Float, Value, Map and List are what the Node
-// under the key gives; nothing if the key is missing.
+// String, Name, Bool, Duration, Float, Value, Map and List return what the Node under the
+// key returns; nothing if the key is missing.
 func (m *Map) String(key string) string          { return m.Get(key).Text() }
 func (m *Map) Name(key string) string            { return m.Get(key).Name() }
 func (m *Map) Bool(key string) bool              { return m.Get(key).Bool() }
@@ -206,13 +206,13 @@ func (m *Map) Value(key string) any              { return m.Get(key).Value() }
 func (m *Map) Map(key string) *Map               { return m.Get(key).Map() }
 func (m *Map) List(key string) []Node            { return m.Get(key).List() }
 
-// Int is a whole number, at least the given one; zero if the key is missing.
+// Int returns an integer, at least the given one; zero if the key is missing.
 func (m *Map) Int(key string, least int) int { return int(m.Get(key).Int(int64(least))) }
 
-// Word is one of the words; "" if the key is missing.
+// Word returns one of the words; "" if the key is missing.
 func (m *Map) Word(key string, words ...string) string { return m.Get(key).Word(words...) }
 
-// Strings is text or a list of texts.
+// Strings returns a string or a list of strings.
 func (m *Map) Strings(key string) []string {
 	var texts []string
 	for _, n := range m.Get(key).OneOrMany() {
@@ -221,16 +221,16 @@ func (m *Map) Strings(key string) []string {
 	return texts
 }
 
-// Refuse reports a key that people may expect and that does not exist, with
-// words of its own.
+// Refuse reports a key that people may expect and that does not exist, with a message of
+// its own.
 func (m *Map) Refuse(key, code, detail, summary string) {
 	if n := m.take(key); n.Exists() {
 		n.Key().Errorf(code, detail, "%s", summary)
 	}
 }
 
-// Done reports every key that was not asked for, and gives how many they are.
-// It is the last call.
+// Done reports every key that was not asked for, and returns their number. It is the last
+// call.
 func (m *Map) Done() (unknown int) {
 	for i := range m.entries {
 		if !m.entries[i].used {
@@ -250,7 +250,7 @@ func (m *Map) Done() (unknown int) {
 	return unknown
 }
 
-// distinct is a list without what it has twice, such as a key that was looked up twice.
+// distinct returns a list without duplicates, such as a key that was looked up twice.
 func distinct(list []string) (once []string) {
 	for _, word := range list {
 		if !slices.Contains(once, word) {
@@ -260,8 +260,8 @@ func distinct(list []string) (once []string) {
 	return once
 }
 
-// unknown reports a key. One that another key of the map was meant by cannot be
-// meant again.
+// unknown reports a key. A key that was already suggested for another one is not suggested
+// again.
 func (m *Map) unknown(e *entry, alien bool) {
 	key := m.key(e)
 	d := workflow.Errorf(key.Pos(), codeUnknownKey, "the keys here are "+strings.Join(distinct(m.known), ", "), "unknown key %q", e.name)

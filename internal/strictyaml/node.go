@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Node is a value of a document. The zero Node does not exist; asking it for
-// something gives nothing and reports nothing.
+// Node is a value of a document. The zero Node does not exist; its methods return zero
+// values and report nothing.
 type Node struct {
 	doc  *Document
 	y    *node
@@ -19,11 +19,11 @@ type Node struct {
 	item bool  // an entry of the list under key
 }
 
-// Exists says whether there is such a value; null is one.
+// Exists reports whether there is such a value; null is one.
 func (n Node) Exists() bool { return n.y != nil }
 
-// IsNull, IsScalar, IsText, IsList and IsMap say what the value is. A scalar is
-// text, a number, a boolean or null.
+// IsNull, IsScalar, IsText, IsList and IsMap report what the value is. A scalar is text, a
+// number, a boolean or null.
 func (n Node) IsNull() bool {
 	return n.IsScalar() && n.y.Tag == "!!null" && n.y.Style&yaml.TaggedStyle == 0
 }
@@ -33,8 +33,8 @@ func (n Node) IsList() bool   { return n.y != nil && n.y.Kind == yaml.SequenceNo
 func (n Node) IsMap() bool    { return n.y != nil && n.y.Kind == yaml.MappingNode }
 func (n Node) IsText() bool   { return n.IsScalar() && scalarKind(n.y.Tag) == "text" }
 
-// Pos is the tightest position that names the value, or its key or its dash if
-// the value is empty.
+// Pos returns the tightest position that names the value, or its key or its dash if the
+// value is empty.
 func (n Node) Pos() workflow.Pos {
 	switch {
 	case n.y == nil:
@@ -49,7 +49,7 @@ func (n Node) Pos() workflow.Pos {
 	return n.doc.pos(n.y)
 }
 
-// Source is the text of a scalar with its place. It is empty for other values.
+// Source returns the text of a scalar with its position. It is empty for other values.
 func (n Node) Source() workflow.Source {
 	if !n.IsScalar() {
 		return workflow.Source{}
@@ -60,8 +60,8 @@ func (n Node) Source() workflow.Source {
 	return n.doc.source(n.y)
 }
 
-// Written is a scalar as the author wrote it, without its quotes: 1, yes, null
-// and text alike. It is empty for other values.
+// Written returns a scalar as the author wrote it, without its quotes: 1, yes, null and
+// text alike. It is empty for other values.
 func (n Node) Written() string {
 	if !n.IsScalar() {
 		return ""
@@ -69,7 +69,7 @@ func (n Node) Written() string {
 	return n.y.Value
 }
 
-// Errorf reports a mistake at this value.
+// Errorf reports an error at this value.
 func (n Node) Errorf(code, detail, summary string, args ...any) {
 	n.doc.report(workflow.Errorf(n.Pos(), code, detail, summary, args...))
 }
@@ -77,12 +77,12 @@ func (n Node) Errorf(code, detail, summary string, args ...any) {
 // Report reports what was found about the value.
 func (n Node) Report(d workflow.Diagnostic) { n.doc.report(d) }
 
-// Warningf reports what does not keep the file from being used.
+// Warningf reports a problem that does not prevent the file from being used.
 func (n Node) Warningf(code, detail, summary string, args ...any) {
 	n.doc.report(workflow.Warningf(n.Pos(), code, detail, summary, args...))
 }
 
-// Key is the key under which the value stands. At the root it does not exist.
+// Key returns the key of the value. At the root it does not exist.
 func (n Node) Key() Node {
 	if n.key == nil {
 		return Node{}
@@ -90,7 +90,7 @@ func (n Node) Key() Node {
 	return Node{doc: n.doc, y: n.key}
 }
 
-// Before says whether the value is written above or to the left of another.
+// Before reports whether the value is written above or to the left of another.
 func (n Node) Before(other Node) bool {
 	a, b := n.Pos(), other.Pos()
 	return a.Line < b.Line || a.Line == b.Line && a.Column < b.Column
@@ -107,10 +107,10 @@ func (n Node) Label() string {
 	return fmt.Sprintf("%q", n.key.Value)
 }
 
-// WrongType reports that something else was wanted, such as "a duration".
+// WrongType reports that something else was expected, such as "a duration".
 func (n Node) WrongType(wanted string) {
 	if n.IsNull() || n.IsText() && n.y.Value == "" {
-		n.Errorf(codeEmpty, "give it a value, or leave the key out", "%s is empty, it must be %s", n.Label(), wanted)
+		n.Errorf(codeEmpty, "set a value, or remove the key", "%s is empty, it must be %s", n.Label(), wanted)
 		return
 	}
 	d := workflow.Errorf(n.Pos(), codeType, "", "%s must be %s, not %s", n.Label(), wanted, n.kind())
@@ -123,13 +123,13 @@ func (n Node) WrongType(wanted string) {
 	n.doc.report(d)
 }
 
-// IsBraces recognises {{name}} without quotes, which YAML reads as a map whose
-// key is a map.
+// IsBraces recognises {{name}} without quotes, which YAML reads as a map whose key is a
+// map.
 func (n Node) IsBraces() bool {
 	return n.IsMap() && n.y.Style&yaml.FlowStyle != 0 && len(n.y.Content) > 0 && n.y.Content[0].Kind == yaml.MappingNode
 }
 
-// scalarKind is what a scalar of a tag is, or "".
+// scalarKind describes a scalar of a tag, or returns "".
 func scalarKind(tag string) string {
 	switch tag {
 	case "!!str", "!!timestamp", "!!merge", untyped:
@@ -157,7 +157,7 @@ func (n Node) kind() string {
 	return "a value tagged " + n.y.Tag
 }
 
-// Text is the value, which must be text.
+// Text returns the value, which must be text.
 func (n Node) Text() string {
 	if n.y == nil || !n.plainTag() {
 		return ""
@@ -169,8 +169,8 @@ func (n Node) Text() string {
 	return n.y.Value
 }
 
-// Name is the value, which may be any scalar but null and is taken as it is
-// written: a label, an id, an answer.
+// Name returns the value, which may be any scalar but null and is taken as written: a
+// label, an id, an answer.
 func (n Node) Name() string {
 	if n.y == nil || !n.plainTag() {
 		return ""
@@ -182,7 +182,7 @@ func (n Node) Name() string {
 	return n.y.Value
 }
 
-// Bool is the value, which must be true or false.
+// Bool returns the value, which must be true or false.
 func (n Node) Bool() bool {
 	if n.y == nil || !n.plainTag() {
 		return false
@@ -194,7 +194,7 @@ func (n Node) Bool() bool {
 	return strings.EqualFold(n.y.Value, "true")
 }
 
-// Duration is the value, which must be a duration such as 90s, 10m or 1h30m.
+// Duration returns the value, which must be a duration such as 90s, 10m or 1h30m.
 func (n Node) Duration() time.Duration {
 	if n.y == nil {
 		return 0
@@ -214,7 +214,7 @@ func (n Node) Duration() time.Duration {
 	return d
 }
 
-// Word is the value, which must be one of the words given.
+// Word returns the value, which must be one of the given words.
 func (n Node) Word(words ...string) string {
 	text := n.Text()
 	if text == "" && !n.IsText() {
@@ -236,8 +236,7 @@ func alternatives(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// List is the entries of the value, which must be a list. Nothing, written as
-// null, is an empty list.
+// List returns the entries of the value, which must be a list. Null is an empty list.
 func (n Node) List() []Node {
 	if n.y == nil || n.IsNull() {
 		return nil
@@ -249,7 +248,7 @@ func (n Node) List() []Node {
 	return n.entries()
 }
 
-// OneOrMany is the entries of a list, or the value itself if it is no list.
+// OneOrMany returns the entries of a list, or the value itself if it is not a list.
 func (n Node) OneOrMany() []Node {
 	if n.IsList() {
 		return n.entries()
@@ -268,7 +267,7 @@ func (n Node) entries() []Node {
 	return nodes
 }
 
-// plainTag refuses explicit tags but !!str.
+// plainTag rejects explicit tags other than !!str.
 func (n Node) plainTag() bool {
 	if n.y.Style&yaml.TaggedStyle == 0 || n.y.Tag == "!!str" && n.IsScalar() {
 		return true

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// number turns a YAML number into the same number of JSON. A number that JSON
-// writes the same way keeps its text. It is "" for numbers that JSON lacks, and
-// for those that YAML 1.1 and 1.2 read differently: 010 is 8 or 10, 1_000 is a
-// number or text.
+// number converts a YAML number to the same number in JSON. A number that JSON writes the
+// same way keeps its text. It returns "" for numbers that JSON lacks, and for those that
+// YAML 1.1 and 1.2 read differently: 010 is 8 or 10, 1_000 is a number or text.
 func number(written string) json.Number {
 	if isNumber(written) {
 		return json.Number(written)
@@ -36,7 +35,7 @@ func number(written string) json.Number {
 	return ""
 }
 
-// isNumber says whether text is a number as JSON writes it.
+// isNumber reports whether text is a number as JSON writes it.
 func isNumber(text string) bool {
 	text = strings.TrimPrefix(text, "-")
 	whole, text := leadingDigits(text)

@@ -1,17 +1,17 @@
 package strictyaml
 
-// Pool is memory that the documents of one file use one after the other. The
-// zero Pool is ready to use.
+// Pool is memory that the documents of one file use one after the other. The zero Pool is
+// ready to use.
 type Pool struct {
-	keys      [][]string // lists of known keys that are in use no more
+	keys      [][]string // lists of known keys that are free
 	documents slab[Document]
 	nodes     slab[node]
 	maps      slab[Map]
 	lines     []line
 }
 
-// Reuse says that nobody looks any more at the documents that were read with the
-// pool. What was taken out of them stays as it is.
+// Reuse declares that the documents that were read with the pool are no longer used. Values
+// that were taken out of them stay valid.
 func (p *Pool) Reuse() {
 	p.documents.reuse(func(d *Document) { *d = Document{} })
 	p.nodes.reuse(func(n *node) { *n = node{Content: n.Content[:0]} })
@@ -26,7 +26,7 @@ type slab[T any] struct {
 	taken  int // of that piece
 }
 
-// next is a value that nobody uses.
+// next returns an unused value.
 func (s *slab[T]) next() *T {
 	if s.piece < len(s.pieces) && s.taken == len(s.pieces[s.piece]) {
 		s.piece, s.taken = s.piece+1, 0
@@ -38,7 +38,7 @@ func (s *slab[T]) next() *T {
 	return &s.pieces[s.piece][s.taken-1]
 }
 
-// reuse takes all values back, each of which is cleared.
+// reuse frees all values and clears them.
 func (s *slab[T]) reuse(wipe func(*T)) {
 	for i := range min(s.piece+1, len(s.pieces)) {
 		piece := s.pieces[i]

@@ -11,9 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// The library gives the line and column at which a node begins, both counted
-// from 1, the column in characters. Everything else about places is found here,
-// in the text.
+// The library returns the line and column at which a node begins, both counted from 1, the
+// column in characters. Everything else about positions is computed here from the text.
 
 // line is where a line begins and ends in the text, without its line break.
 type line struct {
@@ -22,8 +21,8 @@ type line struct {
 	plain    bool // of ASCII without control characters but tabs
 }
 
-// place remembers a character of a line that is not ASCII, so that many lookups
-// in one long line do not each count from its start.
+// place remembers a character of a line that is not ASCII, so that many lookups in one long
+// line do not each count from its start.
 type place struct{ line, column, offset int }
 
 // splitLines splits a text that belongs to the document.
@@ -55,7 +54,7 @@ func splitLines(text []byte, lines []line) []line {
 	}
 }
 
-// characters says what a line consists of.
+// characters reports what a line consists of.
 func characters(text []byte) (ascii, plain bool) {
 	plain = true
 	for _, b := range text {
@@ -76,7 +75,7 @@ func isASCII(text []byte) bool {
 	return true
 }
 
-// offset is the byte at a line and column.
+// offset returns the byte at a line and column.
 func (d *Document) offset(lineNumber, column int) int {
 	if lineNumber < 1 || lineNumber > len(d.lines) {
 		return len(d.text)
@@ -101,14 +100,14 @@ func (d *Document) offset(lineNumber, column int) int {
 	return at.offset
 }
 
-// mark is a range of some characters in one line.
+// mark is a range of characters in one line.
 func (d *Document) mark(lineNumber, column, width int) workflow.Pos {
 	column += d.left(lineNumber)
 	lineNumber += d.piece.Line - 1
 	return workflow.Pos{File: d.file, Line: lineNumber, Column: column, EndLine: lineNumber, EndColumn: column + width}
 }
 
-// left is how many characters of the file stand to the left of a line.
+// left returns how many characters of the file are to the left of a line.
 func (d *Document) left(lineNumber int) int {
 	if lineNumber == 1 {
 		return d.piece.Column - 1
@@ -116,7 +115,7 @@ func (d *Document) left(lineNumber int) int {
 	return d.piece.Indent
 }
 
-// span is the position of text that begins at a known place.
+// span returns the position of text that begins at a known place.
 func (d *Document) span(lineNumber, column int, text []byte) workflow.Pos {
 	p := d.mark(lineNumber, column, 0)
 	if breaks := bytes.Count(text, []byte{'\n'}); breaks > 0 {
@@ -128,8 +127,8 @@ func (d *Document) span(lineNumber, column int, text []byte) workflow.Pos {
 	return p
 }
 
-// dash is the one that begins an empty entry of a list, or where the entry is
-// missing if it has none.
+// dash returns the dash of an empty entry of a list, or where the entry is missing if it
+// has none.
 func (d *Document) dash(n *node) workflow.Pos {
 	from := min(d.offset(n.Line, n.Column)+1, len(d.text))
 	at := bytes.LastIndexByte(d.text[:from], '-')
@@ -141,7 +140,7 @@ func (d *Document) dash(n *node) workflow.Pos {
 	return d.mark(number, 1+utf8.RuneCount(before), 1)
 }
 
-// pos is the tightest range that names a node: a scalar from end to end, a flow
+// pos returns the tightest range that names a node: a scalar from end to end, a flow
 // collection from bracket to bracket, a block by its first key or dash.
 func (d *Document) pos(n *node) workflow.Pos {
 	switch {
@@ -159,8 +158,8 @@ func (d *Document) pos(n *node) workflow.Pos {
 	return d.span(n.Line, n.Column, d.text[from:d.flowEnd(n, from)])
 }
 
-// flowEnd is the byte behind the bracket that closes a flow collection. A pair
-// like `a: b` in a list has no brackets of its own.
+// flowEnd returns the byte after the bracket that closes a flow collection. A pair like `a:
+// b` in a list has no brackets of its own.
 func (d *Document) flowEnd(n *node, from int) int {
 	s := d.skipProperties(raw{from: from, line: n.Line})
 	open := s.from < len(d.text) && (d.text[s.from] == '[' || d.text[s.from] == '{')
@@ -185,7 +184,7 @@ func (d *Document) flowEnd(n *node, from int) int {
 	return len(d.text)
 }
 
-// leafEnd is the byte behind an entry of a flow collection.
+// leafEnd returns the byte after an entry of a flow collection.
 func (d *Document) leafEnd(n *node) int {
 	from := d.offset(n.Line, n.Column)
 	switch n.Kind {
@@ -198,11 +197,11 @@ func (d *Document) leafEnd(n *node) int {
 	}
 }
 
-// raw is a scalar as it stands in the file, from its first character or quote
-// or block indicator to its last.
+// raw returns a scalar as it is in the file, from its first character or quote or block
+// indicator to its last.
 type raw struct{ from, to, line, column int }
 
-// scalar finds a scalar behind its anchor and tag.
+// scalar finds a scalar after its anchor and tag.
 func (d *Document) scalar(n *node) raw {
 	s := raw{line: n.Line, column: n.Column}
 	if s.line > len(d.lines) { // an empty value behind the last line
@@ -227,7 +226,7 @@ func (d *Document) scalar(n *node) raw {
 	return s
 }
 
-// skipProperties moves behind `&anchor`, `!tag` and the space after them.
+// skipProperties skips `&anchor`, `!tag` and the space after them.
 func (d *Document) skipProperties(s raw) raw {
 	for s.from < len(d.text) && (d.text[s.from] == '&' || d.text[s.from] == '!') {
 		for s.from < len(d.text) && !strings.ContainsRune(" \t\r\n", rune(d.text[s.from])) {
@@ -244,7 +243,7 @@ func (d *Document) skipProperties(s raw) raw {
 	return s
 }
 
-// quotedEnd is the length of a quoted scalar with its quotes.
+// quotedEnd returns the length of a quoted scalar with its quotes.
 func quotedEnd(text []byte, quote byte) int {
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -259,8 +258,8 @@ func quotedEnd(text []byte, quote byte) int {
 	return len(text)
 }
 
-// plainEnd is the length of a plain scalar. Over several lines its value has
-// spaces where the text has line breaks and indentation.
+// plainEnd returns the length of a plain scalar. Over several lines its value has spaces
+// where the text has line breaks and indentation.
 func plainEnd(text []byte, value string) int {
 	if bytes.HasPrefix(text, []byte(value)) {
 		return len(value)
@@ -278,8 +277,7 @@ func plainEnd(text []byte, value string) int {
 	return at
 }
 
-// blockEnd is the byte behind the last line of a block scalar that is not
-// blank.
+// blockEnd returns the byte after the last line of a block scalar that is not blank.
 func (d *Document) blockEnd(n *node, s raw) int {
 	end, indent := d.lines[s.line-1].to, d.blockIndent(s)
 	if strings.Trim(n.Value, "\n") == "" {
@@ -298,8 +296,8 @@ func (d *Document) blockEnd(n *node, s raw) int {
 	return end
 }
 
-// blockIndent is how far the lines of a block scalar are indented: given in its
-// header relative to the line it stands in, else that of its first line.
+// blockIndent returns how far the lines of a block scalar are indented: given in its header
+// relative to its line, otherwise that of its first line.
 func (d *Document) blockIndent(s raw) int {
 	header := d.text[s.from:d.lines[s.line-1].to]
 	for _, b := range header[:min(len(header), 3)] {
@@ -315,8 +313,8 @@ func (d *Document) blockIndent(s raw) int {
 	return 1
 }
 
-// givenIndent adds the header's indent to that of the block around it. That is
-// the column of the key in the header's line, behind any dashes.
+// givenIndent adds the header's indent to that of the block around it, which is the column
+// of the key in the header's line, after any dashes.
 func (d *Document) givenIndent(s raw, more int) int {
 	content := d.text[d.lines[s.line-1].from:s.from]
 	indent := spaces(content)

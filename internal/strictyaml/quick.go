@@ -6,12 +6,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// quick reads the plain part of YAML that nearly all files consist of, several
-// times as fast as the library: block maps and lists, scalars and flow
-// collections that stand in one line, and literal blocks. At the first thing
-// that it is not sure of it gives up, and the library reads the file. Where it
-// does not give up, it makes the tree that the library would make, without
-// comments; a fuzz target compares the two.
+// quick parses the plain subset of YAML that nearly all files consist of, several times as
+// fast as the library: block maps and lists, scalars and flow collections on one line, and
+// literal blocks. At the first construct that it does not support it gives up, and the
+// library parses the file. If it does not give up, it builds the same tree as the library,
+// without comments; a fuzz target compares the two.
 type quick struct {
 	text  string
 	lines []line
@@ -26,7 +25,7 @@ type quick struct {
 // giveUp is the panic with which quick ends early. It never leaves the package.
 type giveUp struct{}
 
-// readQuickly is the root of a document, or nil if the library has to read it. Its
+// readQuickly returns the root of a document, or nil if the library must parse it. Its
 // nodes are taken from the pool, if there is one.
 func readQuickly(text []byte, lines []line, pool *Pool) *node {
 	q := quick{text: string(text), lines: lines, pool: pool}
@@ -62,8 +61,8 @@ func (q *quick) refuse(unsure bool) {
 	}
 }
 
-// content moves to the next line that is neither blank nor a comment, and gives
-// its indentation.
+// content moves to the next line that is neither blank nor a comment, and returns its
+// indentation.
 func (q *quick) content() (indent int, ok bool) {
 	for ; q.at < len(q.lines); q.at++ {
 		l := q.line()
@@ -94,9 +93,9 @@ func (q *quick) node(kind yaml.Kind, column int) *node {
 	return n
 }
 
-// mapping reads a block map whose keys stand in the given column. Its first key
-// stands in the current line, perhaps behind a dash; it is given with the column
-// behind it if it has been read.
+// mapping reads a block map whose keys are in the given column. Its first key is in the
+// current line, possibly after a dash; it is passed with the column after it if it has been
+// read.
 func (q *quick) mapping(column int, key *node, end int) *node {
 	q.enter()
 	m := q.node(yaml.MappingNode, column)
@@ -112,7 +111,7 @@ func (q *quick) mapping(column int, key *node, end int) *node {
 			}
 			q.refuse(indent > column)
 			if strings.HasPrefix(q.line()[indent:], "- ") {
-				break // the list around the map, or a mistake that the caller finds
+				break // the list around the map, or an error that the caller finds
 			}
 		}
 		if key == nil {
@@ -131,8 +130,8 @@ func (q *quick) enter() {
 	q.refuse(q.depth > 100)
 }
 
-// key reads a simple key with its colon, and gives the column behind it; nil if
-// none stands there.
+// key reads a simple key with its colon, and returns the column after it; nil if there is
+// none.
 func (q *quick) key(column int) (*node, int) {
 	rest := q.line()[column:]
 	if rest[0] == '"' || rest[0] == '\'' {
@@ -154,8 +153,7 @@ func (q *quick) key(column int) (*node, int) {
 	return q.plain(rest[:end], column), column + end + 1
 }
 
-// longestKey is a length that the library takes in any case; it allows 1024
-// characters.
+// longestKey is a length that the library always accepts; it allows 1024 characters.
 const longestKey = 1000
 
 func endsKey(rest string) bool { return rest == ":" || strings.HasPrefix(rest, ": ") }
@@ -164,7 +162,7 @@ func isKeyByte(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '-' || b == '.' || b == '$' || b == '/'
 }
 
-// plain makes a node of plain text.
+// plain returns a node of plain text.
 func (q *quick) plain(text string, column int) *node {
 	n := q.node(yaml.ScalarNode, column)
 	n.Value = text
@@ -174,8 +172,8 @@ func (q *quick) plain(text string, column int) *node {
 	return n
 }
 
-// mayBeOther says whether plain text may be a number, a date, or one of null,
-// true and false.
+// mayBeOther reports whether plain text may be a number, a date, or one of null, true and
+// false.
 func mayBeOther(text string) bool {
 	switch text[0] {
 	case 'n', 'N':
@@ -188,7 +186,7 @@ func mayBeOther(text string) bool {
 	return strings.IndexByte("+-0123456789.~", text[0]) >= 0
 }
 
-// quoted reads a quoted scalar without escapes, and gives the column behind it.
+// quoted reads a quoted scalar without escapes, and returns the column after it.
 func (q *quick) quoted(column int) (*node, int) {
 	l := q.line()
 	quote := l[column]
@@ -209,8 +207,8 @@ func (q *quick) quoted(column int) (*node, int) {
 	return n, behind
 }
 
-// value reads what stands behind a colon or a dash, in a block whose keys or
-// dashes stand in the given column. It leaves the lines of the value.
+// value reads what follows a colon or a dash, in a block whose keys or dashes are in the
+// given column. It moves past the lines of the value.
 func (q *quick) value(from, column int, inMap bool) *node {
 	l := q.line()
 	start := from + len(l[from:]) - len(strings.TrimLeft(l[from:], " "))
@@ -239,8 +237,7 @@ func (q *quick) value(from, column int, inMap bool) *node {
 	return n
 }
 
-// inBraces reads a value that begins with {{, which is text up to the end of the
-// line.
+// inBraces reads a value that begins with {{, which is text up to the end of the line.
 func (q *quick) inBraces(start, column int) *node {
 	text := strings.TrimRight(q.line()[start:], " ")
 	q.refuse(!strings.HasPrefix(text, "{{"))
@@ -250,7 +247,7 @@ func (q *quick) inBraces(start, column int) *node {
 	return n
 }
 
-// plainText is the plain scalar with which a line begins, or "".
+// plainText returns the plain scalar at the beginning of a line, or "".
 func plainText(rest string) string {
 	if comment := strings.Index(rest, " #"); comment >= 0 {
 		rest = rest[:comment]
@@ -263,8 +260,8 @@ func plainText(rest string) string {
 	return rest
 }
 
-// lineEnd leaves the line of a scalar. Nothing but a comment may follow it, and
-// no line that would continue it.
+// lineEnd leaves the line of a scalar. Only a comment may follow it, and no line that would
+// continue it.
 func (q *quick) lineEnd(from, column int) {
 	rest := q.line()[from:]
 	trimmed := strings.TrimLeft(rest, " ")
@@ -293,14 +290,14 @@ func (q *quick) below(from, column int, inMap bool) *node {
 	return q.mapping(indent, nil, 0)
 }
 
-// empty is the value that is missing behind a colon or a dash.
+// empty returns the missing value after a colon or a dash.
 func (q *quick) empty(line, column int) *node {
 	n := q.node(yaml.ScalarNode, column)
 	n.Tag, n.Line = "!!null", line+1
 	return n
 }
 
-// sequence reads a block list whose dashes stand in the given column.
+// sequence reads a block list whose dashes are in the given column.
 func (q *quick) sequence(column int) *node {
 	q.enter()
 	s := q.node(yaml.SequenceNode, column)
@@ -355,8 +352,8 @@ func (q *quick) literal(start, column int) *node {
 	return n
 }
 
-// literalEnd moves behind the lines of a literal block, and gives how far they
-// are indented. Lines of spaces alone are left to the library.
+// literalEnd moves past the lines of a literal block, and returns how far they are
+// indented. Lines of only spaces are left to the library.
 func (q *quick) literalEnd(column int) (indent int) {
 	for ; q.at < len(q.lines); q.at++ {
 		l := q.line()

@@ -14,7 +14,7 @@ func (q *quick) flow(start, column int) *node {
 	return n
 }
 
-// collection reads [a, b] or {a: b}, and gives the column behind it.
+// collection reads [a, b] or {a: b}, and returns the column after it.
 func (q *quick) collection(start int) (*node, int) {
 	q.enter()
 	defer func() { q.depth-- }()
@@ -43,7 +43,7 @@ func (q *quick) collection(start int) (*node, int) {
 	}
 }
 
-// flowEntry reads an item, or a key with its value, and the space behind it.
+// flowEntry reads an item, or a key with its value, and the space after it.
 func (q *quick) flowEntry(n *node, at int) int {
 	if n.Kind == yaml.MappingNode {
 		key, end := q.flowScalar(at)

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Quote writes text in one line so that it is read back as the same text: as
-// it is where that is possible, else in quotes.
+// Quote writes text on one line so that it is read back as the same text: unquoted if
+// possible, otherwise in quotes.
 func Quote(s string, inFlow bool) string {
 	switch {
 	case IsPlain(s, inFlow):
@@ -19,8 +19,8 @@ func Quote(s string, inFlow bool) string {
 	return doubleQuoted(s)
 }
 
-// IsPlain says whether text needs no quotes: in any version of YAML it is read
-// as text, and as this text.
+// IsPlain reports whether text needs no quotes: every version of YAML reads it as this
+// text.
 func IsPlain(s string, inFlow bool) bool {
 	if s == "" || strings.TrimSpace(s) != s || !IsPrintable(s) || strings.ContainsAny(s, "\n\t") {
 		return false
@@ -31,14 +31,14 @@ func IsPlain(s string, inFlow bool) bool {
 	if strings.Contains(s, ": ") || strings.Contains(s, " #") || strings.HasSuffix(s, ":") {
 		return false
 	}
-	if inFlow && strings.ContainsAny(s, ",[]{}:#?\"'") { // the library takes a ? for the beginning of a key
+	if inFlow && strings.ContainsAny(s, ",[]{}:#?\"'") { // the library reads a ? as the beginning of a key
 		return false
 	}
 	return !otherType(s)
 }
 
-// otherType says whether some version of YAML takes plain text for null, a
-// boolean, a number or a date.
+// otherType reports whether some version of YAML reads plain text as null, a boolean, a
+// number or a date.
 func otherType(s string) bool {
 	switch strings.ToLower(s) {
 	case "~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", ".inf", ".nan":
@@ -51,8 +51,8 @@ func otherType(s string) bool {
 	return strings.Trim(s, "0123456789+-._:eExXoObBaAcCdDfFiInNtTzZ ") == ""
 }
 
-// IsPrintable says whether text may stand in a file as it is. What is left out
-// are control characters, and separators that YAML 1.1 takes for line breaks.
+// IsPrintable reports whether a file may contain text unescaped: it has no control
+// characters, and no separators that YAML 1.1 reads as line breaks.
 func IsPrintable(s string) bool {
 	for _, r := range s {
 		if r < ' ' && r != '\n' && r != '\t' || needsEscape(r) {
@@ -70,8 +70,8 @@ func needsEscape(r rune) bool {
 	return r >= 0x80 && r < 0xa0
 }
 
-// QuoteHard writes text other than a word in quotes and escapes everything but letters, digits
-// and a few marks, for a place where other marks may mean something.
+// QuoteHard quotes text other than a word and escapes everything but letters, digits and a
+// few characters, for places where other characters may have a meaning.
 func QuoteHard(s string) string {
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" && IsPlain(s, true) {
 		return s

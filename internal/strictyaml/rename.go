@@ -1,7 +1,7 @@
 package strictyaml
 
-// Rename lets a key count as another, for readers of files in which either may
-// be written. Whoever wrote both has said one thing twice.
+// Rename makes a key count as another, for readers of files in which either may be used.
+// Using both is an error.
 func (m *Map) Rename(from, to string) {
 	e := m.find(from)
 	if e == nil {
@@ -9,14 +9,13 @@ func (m *Map) Rename(from, to string) {
 	}
 	if m.find(to) != nil {
 		e.used = true
-		m.key(e).Errorf(codeDuplicateKey, "remove one of them", "%q and %q say the same", from, to)
+		m.key(e).Errorf(codeDuplicateKey, "remove one of them", "%q and %q mean the same", from, to)
 		return
 	}
 	e.name = to
 }
 
-// Cut takes a key out of the map: it is known, and whoever asks for it after that
-// does not find it.
+// Cut removes a key from the map: it is known, but later lookups do not find it.
 func (m *Map) Cut(key string) Node {
 	n := m.Get(key)
 	if e := m.find(key); e != nil {
@@ -25,7 +24,7 @@ func (m *Map) Cut(key string) Node {
 	return n
 }
 
-// Names are the keys as they are written, in order.
+// Names returns the keys as written, in order.
 func (m *Map) Names() []string {
 	names := make([]string, len(m.entries))
 	for i := range m.entries {

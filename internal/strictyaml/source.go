@@ -10,10 +10,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// source is a scalar's text with its place, so that workflow.Source.At finds
-// each character of plain, quoted and block scalars. Where the file folds lines
-// the text keeps them apart: for positions that is exact, and a reference reads
-// the same with a line break as with a space.
+// source returns a scalar's text with its position, so that workflow.Source.At finds each
+// character of plain, quoted and block scalars. Folded lines are kept apart: that makes
+// positions exact, and a reference reads the same with a line break as with a space.
 func (d *Document) source(n *node) workflow.Source {
 	s := d.scalar(n)
 	switch {
@@ -33,9 +32,9 @@ func (d *Document) source(n *node) workflow.Source {
 	return src
 }
 
-// unfold takes the indentation off text that stands over several lines. Lines
-// that are indented differently, or hold escapes, cannot be mapped one to one;
-// then the value itself has to do.
+// unfold removes the indentation from text over several lines. Lines that are indented
+// differently, or contain escapes, cannot be mapped one to one; then the value itself is
+// used.
 func unfold(written []byte, value string) (text string, indent int) {
 	lines := strings.Split(strings.ReplaceAll(string(written), "\r", ""), "\n")
 	if bytes.ContainsAny(written, `\'`) {
@@ -57,8 +56,8 @@ func unfold(written []byte, value string) (text string, indent int) {
 	return strings.Join(lines, "\n"), indent
 }
 
-// blockSource maps the lines of a block scalar: they begin below the header, in
-// the column of the block's indentation.
+// blockSource maps the lines of a block scalar: they begin below the header, in the column
+// of the block's indentation.
 func (d *Document) blockSource(n *node, s raw) workflow.Source {
 	indent := d.blockIndent(s)
 	left := d.piece.Indent
@@ -81,8 +80,7 @@ func (d *Document) blockSource(n *node, s raw) workflow.Source {
 	return src
 }
 
-// blockLines is the text of the lines from and up to the given numbers, without
-// their indentation.
+// blockLines returns the text of a range of lines, without their indentation.
 func (d *Document) blockLines(from, to, indent int) string {
 	var b strings.Builder
 	for _, l := range d.lines[from:to] {

@@ -13,10 +13,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-var errUnreadable = errors.New("yaml: the structure of the file cannot be read")
+var errUnreadable = errors.New("yaml: cannot parse the structure of the file")
 
-// checkCharacters reports the first character that YAML does not allow, or that
-// YAML 1.1 and 1.2 understand differently (line separators of other scripts).
+// checkCharacters reports the first character that YAML does not allow, or that YAML 1.1
+// and 1.2 interpret differently (line separators of other scripts).
 func (d *Document) checkCharacters() bool {
 	for i, l := range d.lines {
 		content := d.text[l.from:l.to]
@@ -51,19 +51,18 @@ func badCharacter(r rune, size int) (detail, summary string) {
 	return "", ""
 }
 
-// remedy says what a message of the library means, and what to do. The match
-// that comes first wins.
+// remedy explains a message of the library, and says what to do. The first match wins.
 type remedy struct {
 	message string // contained in the library's message
 	summary string
 	detail  string
 	where   func(line string) (from, width int) // bytes; nil: the whole line
-	opening bool                                // the mistake stands where the library saw it begin
+	opening bool                                // the error is where the library saw the construct begin
 	quotes  bool                                // it may be a value that needs quotes
 }
 
-// closer are remedies for lines in which their character is found. They win over
-// those that know the message alone.
+// closer are remedies for lines in which their character is found. They take precedence
+// over those that know only the message.
 var closer = []remedy{
 	{message: "cannot start any token", summary: "a tab cannot indent", detail: "use spaces instead of the tab", where: tabIndent},
 	{message: "did not find expected ',' or", summary: "inside { } and [ ] text with ? needs quotes", detail: `put the whole text in quotes, such as "ok?"`, where: bareQuestionMark},
@@ -78,7 +77,7 @@ var remedies = []remedy{
 	{message: "cannot start any token", summary: "no value can begin with this character", detail: "put the text in quotes, and indent with spaces", where: strayCharacter, quotes: true},
 	{message: "tab character", summary: "a tab cannot indent", detail: "use spaces instead of the tab", where: firstTab},
 	{message: "mapping values are not allowed", summary: `": " has no place here`, detail: `put the text in quotes if it holds ": "; otherwise check the indentation`, where: lastColon, quotes: true},
-	{message: "block sequence entries are not allowed", summary: "a list cannot begin here", detail: "begin the list in the next line, indented", where: lastDash},
+	{message: "block sequence entries are not allowed", summary: "a list cannot begin here", detail: "begin the list on the next line, indented", where: lastDash},
 	{message: "could not find expected ':'", summary: "this is not a key with a value", detail: "write `key: value`; text over several lines begins with `key: |`"},
 	{message: "did not find expected key", summary: "this does not fit the lines above", detail: "give it the indentation of its neighbours; put text with quotes in it in quotes", quotes: true},
 	{message: "did not find expected '-' indicator", summary: "this does not fit the list above", detail: "begin it with `- `, or give it the indentation of a key above"},
@@ -95,17 +94,17 @@ var remedies = []remedy{
 	{message: "expected '!'", summary: "a tag that cannot be read", detail: "put text that begins with ! in quotes", where: firstBang, quotes: true},
 	{message: "directive", summary: "a line that begins with %", detail: "put text that begins with % in quotes"},
 	{message: "node content", summary: "a value is missing here", detail: "put text with special characters in quotes", quotes: true},
-	{message: "block scalar", summary: "text behind | or >", detail: "begin the text in the next line"},
-	{message: "comment or line break", summary: "text behind | or >", detail: "begin the text in the next line"},
+	{message: "block scalar", summary: "unexpected text after | or >", detail: "begin the text on the next line"},
+	{message: "comment or line break", summary: "unexpected text after | or >", detail: "begin the text on the next line"},
 	{message: "document start", summary: "this does not belong to the lines above", detail: "check the indentation"},
 	{message: "", summary: "this is not well-formed YAML", detail: "check the indentation and the quotes"},
 }
 
 var reportedLine = regexp.MustCompile(`line (\d+): `)
 
-// syntaxError turns an error of the library into a diagnostic. The line that
-// the library names is often where the construct began, and sometimes one too
-// early; the shortest part of the file that fails in the same way is better.
+// syntaxError turns an error of the library into a diagnostic. The line that the library
+// names is often where the construct began, and sometimes one too early; the shortest part
+// of the file that fails in the same way is more accurate.
 func (d *Document) syntaxError(err error) workflow.Diagnostic {
 	message := err.Error()
 	r := remedyFor(message)
@@ -150,8 +149,8 @@ func remedyFor(message string) remedy {
 
 func withoutLine(message string) string { return reportedLine.ReplaceAllString(message, "") }
 
-// failingLine is the first line with which the file, cut behind it, fails with
-// the same message: no cut above it does, every cut below it does.
+// failingLine returns the first line with which the file, cut after it, fails with the same
+// message: no shorter part does, every longer part does.
 func (d *Document) failingLine(message string, from int) int {
 	from = min(max(from, 1), len(d.lines))
 	step := 1
@@ -183,8 +182,8 @@ func (d *Document) failsUpTo(number int, message string) bool {
 	}
 }
 
-// contentLine is the nearest line that is not blank: this one, or one above, or
-// one below.
+// contentLine returns the nearest line that is not blank: this one, or one above, or one
+// below.
 func (d *Document) contentLine(number int) int {
 	number = min(max(number, 1), len(d.lines))
 	for n := number; n >= 1; n-- {

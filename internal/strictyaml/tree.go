@@ -2,8 +2,8 @@ package strictyaml
 
 import "go.yaml.in/yaml/v3"
 
-// node is a value of a document as the library has it, without the comments
-// that nobody here asks for: a large file has a hundred thousand of them.
+// node is a value of a document as the library has it, without unused comments: a large
+// file has a hundred thousand nodes.
 type node struct {
 	Kind         yaml.Kind
 	Style        yaml.Style
@@ -15,8 +15,8 @@ type node struct {
 	Line, Column int
 }
 
-// convert makes nodes of what the library has read. Known are those with an
-// anchor, also while they are made: an alias may stand inside of what it means.
+// convert turns what the library has read into nodes. known are those with an anchor, even
+// while they are converted: an alias may be inside what it refers to.
 func convert(y *yaml.Node, known map[*yaml.Node]*node) *node {
 	n := &node{Kind: y.Kind, Style: y.Style, Tag: y.Tag, Value: y.Value, Anchor: y.Anchor, Line: y.Line, Column: y.Column}
 	if y.Anchor != "" {

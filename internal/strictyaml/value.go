@@ -9,9 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Value is any value in the terms of the model: nil, bool, json.Number, string,
-// []any and map[string]any. A number that JSON writes the same way keeps its
-// text.
+// Value returns any value in terms of the model: nil, bool, json.Number, string, []any and
+// map[string]any. A number that JSON writes the same way keeps its text.
 func (n Node) Value() any {
 	if n.y == nil || !n.plainTag() {
 		return nil
@@ -52,16 +51,16 @@ func (n Node) scalar() any {
 	return n.y.Value
 }
 
-// number is "" if the value is none, which is reported.
+// number returns "" if the value is not a number, which is reported.
 func (n Node) number() json.Number {
 	num := number(n.y.Value)
 	if num == "" {
-		n.Errorf(codeNumber, "put it in quotes if it is text; otherwise write plain digits", "%s is not one clear number", n.y.Value)
+		n.Errorf(codeNumber, "put it in quotes if it is text; otherwise write plain digits", "%s is an ambiguous number", n.y.Value)
 	}
 	return num
 }
 
-// Int is the value, which must be a whole number and at least the given one.
+// Int returns the value, which must be an integer and at least the given one.
 func (n Node) Int(least int64) int64 {
 	num, ok := n.wantNumber("a whole number")
 	if !ok {
@@ -79,7 +78,7 @@ func (n Node) Int(least int64) int64 {
 	return i
 }
 
-// Float is the value, which must be a number that is not negative.
+// Float returns the value, which must be a nonnegative number.
 func (n Node) Float() float64 {
 	num, ok := n.wantNumber("a number")
 	if !ok {
@@ -93,13 +92,13 @@ func (n Node) Float() float64 {
 	return f
 }
 
-// Minutes is the value, which must be a number of minutes.
+// Minutes returns the value, which must be a number of minutes.
 func (n Node) Minutes() time.Duration { return n.inUnits(time.Minute) }
 
-// Days is the value, which must be a number of days that is more than 0.
+// Days returns the value, which must be a positive number of days.
 func (n Node) Days() time.Duration {
 	if zero, err := strconv.ParseFloat(n.Written(), 64); err == nil && zero == 0 {
-		n.Errorf(codeNumber, "write more than 0, or leave it out", "%s cannot be %s", n.Label(), n.y.Value)
+		n.Errorf(codeNumber, "set a number above 0, or remove it", "%s cannot be %s", n.Label(), n.y.Value)
 		return 0
 	}
 	return n.inUnits(24 * time.Hour)

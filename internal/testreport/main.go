@@ -39,8 +39,8 @@ type event struct {
 // name identifies a test, or a package by an empty test.
 type name struct{ pkg, test string }
 
-// report copies the results from one stream to the other, and returns whether every
-// test passed.
+// report copies the results from one stream to the other, and returns whether every test
+// passed.
 func report(from io.Reader, to io.Writer) (passed bool, err error) {
 	passed = true
 	said := map[name][]string{} // what a test printed, until its result is known
@@ -97,7 +97,7 @@ func report(from io.Reader, to io.Writer) (passed bool, err error) {
 	return passed, nil
 }
 
-// result is the line "ok  package  1.2s" of what a package printed.
+// result returns the line "ok package 1.2s" of what a package printed.
 func result(said []string) string {
 	for _, line := range slices.Backward(said) {
 		if strings.HasPrefix(line, "ok ") {
@@ -107,14 +107,14 @@ func result(said []string) string {
 	return ""
 }
 
-// A test says why it is skipped as "    file_test.go:12: why".
+// A test reports why it is skipped as " file_test.go:12: why".
 var why = regexp.MustCompile(`^\s+\w+\.go:\d+: (.*)`)
 
-// A test of many programs says so where one of them does not have what is tested. There
-// is nothing to prove then.
+// A test of many programs reports when one of them does not have what is tested. Then there
+// is nothing to prove.
 const inapplicable = "not offered: "
 
-// A reason that names a make target is known by it.
+// A reason that names a make target is identified by it.
 var target = regexp.MustCompile(`\bmake [a-z-]+`)
 
 func reason(said []string) string {
@@ -127,7 +127,7 @@ func reason(said []string) string {
 	return "no reason given"
 }
 
-// summary is one line: first what a make target would prove, then the rest.
+// summary returns one line: first what a make target would prove, then the rest.
 func summary(skipped map[string]int) string {
 	if len(skipped) == 0 {
 		return "Every test ran.\n"

@@ -1,5 +1,5 @@
-// Package wholefile replaces files in one step. It imports nothing of ours; whoever
-// rewrites small files that others read imports it.
+// Package wholefile replaces files atomically. It imports no other package of Hocket;
+// packages that rewrite small shared files import it.
 package wholefile
 
 import (
@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Write makes data all that a file holds. Who reads it meanwhile, and whoever looks
-// after a crash, finds what it held before or all of data, never a part.
+// Write replaces the content of a file. Concurrent readers, and readers after a crash, see
+// the old content or all of data, never a part.
 func Write(file string, data []byte, mode fs.FileMode) error {
 	temp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
 	if err != nil {
@@ -22,7 +22,7 @@ func Write(file string, data []byte, mode fs.FileMode) error {
 		err = os.Rename(temp.Name(), file)
 	}
 	if err != nil {
-		_ = os.Remove(temp.Name()) // what failed before matters more
+		_ = os.Remove(temp.Name()) // the first error matters more
 	}
 	return err
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// attribute reads one attribute. It says whether the text ends within it.
+// attribute reads one attribute. It reports whether the text ends within it.
 func (s *scanner) attribute(spaced bool) (cut bool) {
 	at := s.pos
 	name := s.name()
@@ -87,9 +87,9 @@ func (s *scanner) quoted(a attribute) (cut bool) {
 	return false
 }
 
-// unclosed takes a value that holds a <, or never ends. If its line ends, or a tag
-// does, before the <, the quote was forgotten; else the < was meant as it is, also
-// while the end of the value is still to come.
+// unclosed handles a value that contains a <, or never ends. If its line ends, or a tag
+// does, before the <, the quote was forgotten; otherwise the < was meant literally, even if
+// the end of the value has not arrived yet.
 func (s *scanner) unclosed(a attribute, value string, bracket int, endless bool) (cut bool) {
 	from := s.pos
 	stop := strings.IndexAny(value, "\n>")
@@ -110,9 +110,9 @@ func (s *scanner) unclosed(a attribute, value string, bracket int, endless bool)
 	return s.pos >= len(s.text)
 }
 
-// swallowed is how much of a value is meant if its closing quote was forgotten and
-// it ends at the opening quote of the next attribute: name="a id="1". It is -1 if
-// the value is as it should be.
+// swallowed returns how much of a value is meant if its closing quote was forgotten and it
+// ends at the opening quote of the next attribute: name="a id="1". It returns -1 if the
+// value is correct.
 func (s *scanner) swallowed(value string, behind int) int {
 	before, ok := strings.CutSuffix(strings.TrimRight(value, Layout), "=")
 	if !ok || behind >= len(s.text) || isSpace(s.text[behind]) || s.text[behind] == '/' || s.text[behind] == '>' {
@@ -125,7 +125,7 @@ func (s *scanner) swallowed(value string, behind int) int {
 	return len(strings.TrimRight(before[:name], Layout))
 }
 
-// neverClosed takes a value whose closing quote is missing.
+// neverClosed handles a value whose closing quote is missing.
 func (s *scanner) neverClosed(a attribute, from int, value string, certain bool) {
 	end := from + len(value)
 	m := mistake{
@@ -174,7 +174,7 @@ func (s *scanner) unquoted(a attribute) {
 // add enters an attribute of the tag that is being read.
 func (s *scanner) add(a attribute) { s.attrs = append(s.attrs, a) }
 
-// dropTwice reports attributes of a tag that stand twice, and keeps the first.
+// dropTwice reports duplicate attributes of a tag, and keeps the first.
 func (s *scanner) dropTwice(t token, first int) {
 	list := s.attrs[first:]
 	if len(list) < 2 || !hasTwice(list) {
@@ -210,7 +210,7 @@ func hasTwice(list []attribute) bool {
 	return false
 }
 
-// twice is certain to be fixed only where both say the same.
+// the fix is certain only if both say the same
 func (s *scanner) twice(t token, first, second attribute) mistake {
 	m := mistake{
 		at: Span{int(second.at), int(second.at) + len(second.name)}, code: codeAttribute,
@@ -226,7 +226,7 @@ func (s *scanner) twice(t token, first, second attribute) mistake {
 	return m
 }
 
-// checkReferences reports every & that begins no reference.
+// checkReferences reports every & that does not begin a reference.
 func (s *scanner) checkReferences(span Span) {
 	raw := s.text[span.From:span.To]
 	for at := strings.IndexByte(raw, '&'); at >= 0; {
@@ -245,7 +245,7 @@ func (s *scanner) checkReferences(span Span) {
 
 func (s *scanner) badReference(at int, raw string) {
 	m := mistake{
-		at: Span{at, at + 1}, code: codeEntity, summary: "a bare & begins no reference",
+		at: Span{at, at + 1}, code: codeEntity, summary: "a bare & does not begin a reference",
 		detail: "write &amp; for the character itself",
 	}
 	name := raw[1 : 1+nameEnd(raw[1:])]
@@ -253,7 +253,7 @@ func (s *scanner) badReference(at int, raw string) {
 	case strings.HasPrefix(raw, "&#") && strings.IndexByte(raw[:min(len(raw), 16)], ';') > 0:
 		size := strings.IndexByte(raw, ';') + 1
 		m.at.To = at + size
-		m.summary, m.detail = raw[:size]+" is not a character that XML allows", "leave it out"
+		m.summary, m.detail = raw[:size]+" is not a character that XML allows", "remove it"
 		s.problems(m)
 		return
 	case name != "" && len(name) < 40 && strings.HasPrefix(raw[1+len(name):], ";"):

@@ -1,6 +1,6 @@
 package xmltext
 
-// Code is a stable name of a kind of mistake, with its meaning in one line.
+// Code is a stable name of a kind of error, with its meaning in one line.
 type Code struct{ Name, Meaning string }
 
 // The codes of this package.

@@ -7,15 +7,15 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Bounds of a document. They are far above what people write, and low enough
-// that no file can exhaust time, memory or the stack.
+// Limits of a document. They are far above what people write, and low enough that no file
+// can exhaust time, memory or the stack.
 const (
 	maxBytes    = 64 << 20
 	maxDepth    = 200
-	maxReported = 100 // mistakes; a file with more is something else
+	maxReported = 100 // errors; a file with more is probably not XML
 )
 
-// Document is one XML text, read. It is not safe for concurrent use.
+// Document is a parsed XML text. It is not safe for concurrent use.
 type Document struct {
 	file     string
 	text     string // without byte order mark
@@ -32,7 +32,7 @@ type Document struct {
 // -1 is none; offsets count bytes of the text.
 type element struct {
 	name              string
-	from, to          int32 // from its start tag to behind its end tag
+	from, to          int32 // from its start tag to the end of its end tag
 	inner, innerEnd   int32 // between its tags
 	attrs, attrsEnd   int32
 	parent            int32
@@ -40,7 +40,7 @@ type element struct {
 	text, textEnd     int32 // pieces, from the first to the last
 }
 
-// attribute is one attribute; its value is as it is written.
+// attribute is one attribute; its value is as written.
 type attribute struct {
 	name     string
 	at       int32 // of the name
@@ -54,22 +54,22 @@ type piece struct {
 	cdata    bool
 }
 
-// Diagnostics are all that was found so far, in the order of the text.
+// Diagnostics returns everything found so far, in the order of the text.
 func (d *Document) Diagnostics() workflow.Diagnostics { return d.found.Sort() }
 
-// Broken says whether the text is not well-formed.
+// Broken reports whether the text is not well-formed.
 func (d *Document) Broken() bool { return d.broken }
 
-// Report adds a mistake that a reader of the document found.
+// Report adds an error that a reader of the document found.
 func (d *Document) Report(found workflow.Diagnostic) { d.found = append(d.found, found) }
 
-// Failed says whether an error was found so far.
+// Failed reports whether an error was found so far.
 func (d *Document) Failed() bool { return d.found.Errors() }
 
-// Text is what was read. Offsets of elements count its bytes.
+// Text returns what was read. Offsets of elements count its bytes.
 func (d *Document) Text() string { return d.text }
 
-// Root is the root element; it does not exist in an empty or broken document.
+// Root returns the root element; it does not exist in an empty or broken document.
 func (d *Document) Root() Element {
 	if len(d.elements) == 0 {
 		return Element{}
@@ -95,22 +95,22 @@ func (d *Document) element(at int32) Element {
 
 func (e Element) data() *element { return &e.doc.elements[e.at] }
 
-// Exists says whether there is such an element.
+// Exists reports whether there is such an element.
 func (e Element) Exists() bool { return e.doc != nil }
 
-// Name is the name as it is written, with its prefix.
+// Name returns the name as written, with its prefix.
 func (e Element) Name() string { return e.data().name }
 
-// Parent is the element around it.
+// Parent returns the element around it.
 func (e Element) Parent() Element { return e.doc.element(e.data().parent) }
 
-// First is the first child.
+// First returns the first child.
 func (e Element) First() Element { return e.doc.element(e.data().first) }
 
-// Next is the next sibling.
+// Next returns the next sibling.
 func (e Element) Next() Element { return e.doc.element(e.data().next) }
 
-// Children are the elements in the element, in order.
+// Children returns the elements in the element, in order.
 func (e Element) Children() iter.Seq[Element] {
 	return func(yield func(Element) bool) {
 		for c := e.First(); c.Exists() && yield(c); c = c.Next() {
@@ -118,26 +118,26 @@ func (e Element) Children() iter.Seq[Element] {
 	}
 }
 
-// Span is the element with its tags.
+// Span returns the range of the element with its tags.
 func (e Element) Span() Span {
 	data := e.data()
 	return Span{int(data.from), int(data.to)}
 }
 
-// Inner is what stands between its tags.
+// Inner returns the range between its tags.
 func (e Element) Inner() Span {
 	data := e.data()
 	return Span{int(data.inner), int(data.innerEnd)}
 }
 
-// NameSpan is its name in the start tag.
+// NameSpan returns the range of its name in the start tag.
 func (e Element) NameSpan() Span {
 	data := e.data()
 	from := int(data.from) + 1
 	return Span{from, from + len(data.name)}
 }
 
-// Rename is the edits of the file that give the element another name.
+// Rename returns the edits of the file that give the element another name.
 func (e Element) Rename(name string) []workflow.Edit {
 	edits := []workflow.Edit{e.doc.Edit(e.NameSpan(), name)}
 	end := Span{From: e.Inner().To + len("</")}
@@ -148,7 +148,7 @@ func (e Element) Rename(name string) []workflow.Edit {
 	return edits
 }
 
-// Pos is the place of its name.
+// Pos returns the position of its name.
 func (e Element) Pos() workflow.Pos { return e.doc.Pos(e.NameSpan()) }
 
 // Attr is an attribute of an element. The zero Attr does not exist.
@@ -157,7 +157,7 @@ type Attr struct {
 	at  int32
 }
 
-// Attrs are the attributes of the element, in order.
+// Attrs returns the attributes of the element, in order.
 func (e Element) Attrs() iter.Seq[Attr] {
 	return func(yield func(Attr) bool) {
 		data := e.data()
@@ -166,7 +166,7 @@ func (e Element) Attrs() iter.Seq[Attr] {
 	}
 }
 
-// Attr is the attribute of that name.
+// Attr returns the attribute of that name.
 func (e Element) Attr(name string) Attr {
 	data := e.data()
 	for i := data.attrs; i < data.attrsEnd; i++ {
@@ -177,32 +177,32 @@ func (e Element) Attr(name string) Attr {
 	return Attr{}
 }
 
-// Exists says whether there is such an attribute.
+// Exists reports whether there is such an attribute.
 func (a Attr) Exists() bool { return a.doc != nil }
 
-// Name is the name as it is written, with its prefix.
+// Name returns the name as written, with its prefix.
 func (a Attr) Name() string { return a.doc.attrs[a.at].name }
 
-// Raw is the value as it is written, between its quotes.
+// Raw returns the value as written, between its quotes.
 func (a Attr) Raw() Span {
 	data := &a.doc.attrs[a.at]
 	return Span{int(data.from), int(data.to)}
 }
 
-// Pos is the place of the value; NamePos is that of the name.
+// Pos returns the position of the value; NamePos that of the name.
 func (a Attr) Pos() workflow.Pos { return a.doc.Pos(a.Raw()) }
 
-// NameSpan is its name.
+// NameSpan returns the range of its name.
 func (a Attr) NameSpan() Span {
 	data := &a.doc.attrs[a.at]
 	return Span{int(data.at), int(data.at) + len(data.name)}
 }
 
-// NamePos is the place of the name.
+// NamePos returns the position of the name.
 func (a Attr) NamePos() workflow.Pos { return a.doc.Pos(a.NameSpan()) }
 
-// Value is the value with its references decoded. Line breaks and tabs in it
-// are spaces, as in all XML, unless they are written as references.
+// Value returns the value with its references decoded. Line breaks and tabs in it become
+// spaces, as in all XML, unless they are written as references.
 func (a Attr) Value() string {
 	data := &a.doc.attrs[a.at]
 	raw := a.doc.text[data.from:data.to]
@@ -217,10 +217,10 @@ func (a Attr) Value() string {
 
 var flatten = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ")
 
-// Source is the value with its place.
+// Source returns the value with its position.
 func (a Attr) Source() workflow.Source { return workflow.Source{Text: a.Value(), Pos: a.Pos()} }
 
-// Edit is the edit of the file that replaces a range of the text.
+// Edit returns the edit of the file that replaces a range of the text.
 func (d *Document) Edit(s Span, text string) workflow.Edit {
 	return workflow.Edit{From: s.From + d.mark, To: s.To + d.mark, Text: text}
 }

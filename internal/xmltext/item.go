@@ -2,7 +2,7 @@ package xmltext
 
 import "strings"
 
-// ItemKind is what an item of a content is.
+// ItemKind is the kind of an item of a content.
 type ItemKind uint8
 
 // The kinds of items.
@@ -13,20 +13,20 @@ const (
 	InstructionItem                 //
 )
 
-// Item is a piece of what stands in an element.
+// Item is a piece of the content of an element.
 type Item struct {
 	Kind    ItemKind
 	Span    Span
 	Element Element // of an ElementItem
 }
 
-// Items are what stands in an element, all of it, in order.
+// Items returns the complete content of an element, in order.
 func (e Element) Items() []Item {
 	inner := e.Inner()
 	return e.doc.items(inner.From, inner.To, e.First())
 }
 
-// Items are what stands in the file: the root, and what is around it.
+// Items returns the content of the file: the root, and what is around it.
 func (d *Document) Items() []Item { return d.items(0, len(d.text), d.Root()) }
 
 func (d *Document) items(from, to int, child Element) []Item {
@@ -39,7 +39,7 @@ func (d *Document) items(from, to int, child Element) []Item {
 	return d.gap(items, from, to)
 }
 
-// gap adds what stands between elements.
+// gap adds what is between elements.
 func (d *Document) gap(items []Item, from, to int) []Item {
 	if from >= to {
 		return items
@@ -62,9 +62,9 @@ func (d *Document) gap(items []Item, from, to int) []Item {
 	}
 }
 
-// Plain is the text of an element that is text and nothing else, as it is written
-// but without layout; ok is false if the element holds anything else, or if all of
-// its white space counts.
+// Plain returns the text of an element that contains only text, as written but without
+// layout; ok is false if the element contains anything else, or if all of its white space
+// counts.
 func (e Element) Plain() (raw string, ok bool) {
 	data := e.data()
 	if data.text < 0 || data.text != data.textEnd || data.first >= 0 || e.preserves() {

@@ -8,9 +8,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// places finds lines and columns. It remembers the last place that was asked for:
-// a reader asks in about the order of the text, and a file may be one long line,
-// so counting from the beginning of the line each time would be quadratic.
+// places computes lines and columns. It remembers the last position: a reader asks in about
+// the order of the text, and a file may be one long line, so counting from the beginning of
+// the line each time would be quadratic.
 type places struct {
 	lines  []int32 // offset of every line but the first; filled when asked for
 	filled bool
@@ -19,7 +19,7 @@ type places struct {
 	column int // from 0
 }
 
-// Pos is where a range of the text stands.
+// Pos returns the position of a range of the text.
 func (d *Document) Pos(s Span) workflow.Pos {
 	p := workflow.Pos{File: d.file}
 	p.Line, p.Column = d.place(s.From)
@@ -71,7 +71,7 @@ func (p *places) fill(text string) {
 	}
 }
 
-// Line is the line of an offset, counted from 1.
+// Line returns the line of an offset, counted from 1.
 func (d *Document) Line(offset int) int {
 	line, _ := d.place(offset)
 	return line

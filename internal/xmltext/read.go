@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Read reads a file strictly. All that is not well-formed is reported. The rules, which
-// may be empty, help to name the wrong one of two tags that do not fit.
+// Read reads a file strictly. Everything that is not well-formed is reported. The rules,
+// which may be empty, help to name the wrong one of two tags that do not match.
 func Read(file string, text []byte, rules Rules) *Document {
 	d := newDocument(file, string(text))
 	if len(d.text) > maxBytes {
@@ -53,7 +53,7 @@ func (d *Document) diagnose(m mistake) workflow.Diagnostic {
 	return found
 }
 
-// checkCharacters reports what no XML file can hold.
+// checkCharacters reports characters that XML does not allow.
 func (d *Document) checkCharacters() bool {
 	for i := 0; i < len(d.text); {
 		c := d.text[i]
@@ -87,16 +87,16 @@ func (d *Document) badCharacter(at, size int, name string) {
 	}.fixedBy(Span{at, at + size}, ""))
 }
 
-// builder makes the tree of the tokens.
+// builder builds the tree from the tokens.
 type builder struct {
 	*scanner
 	open   []int32 // elements that are not closed
-	closed bool    // the root is
-	cut    bool    // the text ends within a tag or a section, which has been said
+	closed bool    // the root is closed
+	cut    bool    // the text ends within a tag or a section, which has been reported
 	rules  Rules
 }
 
-// reserve makes room for what the text looks like, so that a large file is not
+// reserve allocates memory for what the text seems to contain, so that a large file is not
 // copied while it is read.
 func (b *builder) reserve() {
 	tags := min(strings.Count(b.text, "<")-strings.Count(b.text, "</"), len(b.text)/len("<a/>"))
@@ -158,7 +158,7 @@ func (b *builder) start(t token, attrs int) {
 	}
 }
 
-// enter adds an element to the one that is open.
+// enter adds an element to the open one.
 func (b *builder) enter(t token, attrs int) int32 {
 	at := int32(len(b.elements))
 	e := element{
@@ -180,8 +180,8 @@ func (b *builder) enter(t token, attrs int) int32 {
 	return at
 }
 
-// leave closes the element that is open: its content ends at an offset, and it
-// itself at another.
+// leave closes the open element: its content ends at one offset, and the element itself at
+// another.
 func (b *builder) leave(innerEnd, to int) {
 	last := len(b.open) - 1
 	e := &b.elements[b.open[last]]
@@ -190,8 +190,7 @@ func (b *builder) leave(innerEnd, to int) {
 	b.closed = last == 0
 }
 
-// addText gives text to the element that is open. White space between elements is
-// nobody's.
+// addText adds text to the open element. White space between elements is dropped.
 func (b *builder) addText(t token) {
 	p := piece{from: int32(t.from), to: int32(t.to), next: -1}
 	if t.kind == cdataSection {
@@ -250,8 +249,8 @@ func (b *builder) end(t token) {
 	}
 }
 
-// wrongEnd closes what the end tag most likely means: everything up to the element
-// of its name, or, if none is open, the one that is.
+// wrongEnd closes what the end tag most likely means: everything up to the element of its
+// name, or, if none is open, the open element.
 func (b *builder) wrongEnd(t token) {
 	inner := b.elements[b.open[len(b.open)-1]]
 	opened := fmt.Sprintf("<%s> was opened in line %d", inner.name, b.Line(int(inner.from)))
@@ -285,8 +284,8 @@ func (b *builder) wrongEnd(t token) {
 	b.leave(t.from, t.to)
 }
 
-// beside is the first element in another one that must be beside it: there the end tag of
-// the other is missing.
+// beside returns the first element inside another one that must be next to it: there the
+// end tag of the other is missing.
 func (b *builder) beside(e Element) Element {
 	if b.rules.Inside == nil || !e.Parent().Exists() {
 		return Element{}
@@ -299,7 +298,8 @@ func (b *builder) beside(e Element) Element {
 	return Element{}
 }
 
-// lineBreak is the break and the indent in front of an offset, if nothing else is.
+// lineBreak returns the line break and indentation before an offset, if there is nothing
+// else.
 func (b *builder) lineBreak(at int) string {
 	if i := len(strings.TrimRight(b.text[:at], " \t")); i > 0 && b.text[i-1] == '\n' {
 		return b.text[i-1 : at]
@@ -307,7 +307,7 @@ func (b *builder) lineBreak(at int) string {
 	return ""
 }
 
-// otherEnd is the mistake in an end tag of another name, or in the start tag if only
+// otherEnd returns the error for an end tag with another name, or for the start tag if only
 // the name in the end tag is known.
 func (b *builder) otherEnd(t token, inner element, opened string) mistake {
 	if known := b.rules.Known; known != nil && known(t.name) && !known(inner.name) {
@@ -324,7 +324,7 @@ func (b *builder) otherEnd(t token, inner element, opened string) mistake {
 	}.fixedBy(Span{t.from, t.to}, "</"+inner.name+">")
 }
 
-// depthOf is where the innermost open element of a name stands, or -1.
+// depthOf returns the depth of the innermost open element of a name, or -1.
 func (b *builder) depthOf(name string) int {
 	for i, at := range slices.Backward(b.open) {
 		if b.elements[at].name == name {
@@ -334,7 +334,7 @@ func (b *builder) depthOf(name string) int {
 	return -1
 }
 
-// closeAll closes what is open where the text ends.
+// closeAll closes the open elements at the end of the text.
 func (b *builder) closeAll(at int) {
 	if len(b.open) == 0 {
 		return

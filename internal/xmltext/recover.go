@@ -8,22 +8,21 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Rules say what the elements of a document are. So Recover can tell them from text
-// that looks like a tag, and Read where an end tag is missing.
+// Rules describe the elements of a document, so that Recover can distinguish them from text
+// that looks like a tag, and Read can tell where an end tag is missing.
 type Rules struct {
-	// Known says whether an element may have that name at all.
+	// Known reports whether an element may have that name at all.
 	Known func(name string) bool
-	// Root says whether the document may begin with an element of that name.
+	// Root reports whether the document may begin with an element of that name.
 	Root func(name string) bool
-	// Inside says whether an element of that name may stand in another.
+	// Inside reports whether an element of that name may be inside another.
 	Inside func(parent Element, name string) bool
 }
 
-// Recover reads the answer of a model: a document with text and fences around it,
-// with mistakes, or cut off anywhere. What it repaired are warnings. The document
-// is never broken; it has no root if the answer has none so far.
-//
-// What it has found of a text, it also finds of the text with more behind it.
+// Recover reads the answer of a model: a document surrounded by text and fences, with
+// mistakes, or cut off anywhere. Repairs are reported as warnings. The document is never
+// broken; it has no root if the answer has none so far. What it finds in a text it also
+// finds in any continuation of that text.
 func Recover(file string, text []byte, rules Rules) *Document {
 	d := newDocument(file, whole(string(text[:min(len(text), maxBytes)])))
 	r := &recoverer{builder: builder{scanner: &scanner{Document: d}, rules: rules}}
@@ -32,8 +31,7 @@ func Recover(file string, text []byte, rules Rules) *Document {
 	return d
 }
 
-// whole leaves out a character that is cut off at the end, and marks bytes that
-// are none.
+// whole removes an incomplete character at the end, and replaces invalid bytes.
 func whole(text string) string {
 	for i := 1; i <= min(utf8.UTFMax-1, len(text)); i++ {
 		if tail := text[len(text)-i:]; utf8.RuneStart(tail[0]) {
@@ -49,11 +47,11 @@ func whole(text string) string {
 // recoverer is a builder that repairs.
 type recoverer struct {
 	builder
-	pending []mistake // outside of the document, or in the tag with which it begins
+	pending []mistake // outside the document, or in the tag with which it begins
 	before  int       // how much was found before the token
 }
 
-// repaired notes a repair. What stands outside of the document is not looked at.
+// repaired records a repair. What is outside the document is ignored.
 func (r *recoverer) repaired(m mistake) {
 	if len(r.open) == 0 {
 		r.pending = append(r.pending, m)
@@ -66,8 +64,8 @@ func (r *recoverer) repaired(m mistake) {
 	}
 }
 
-// known says whether a name is that of an element here: one that may stand in
-// what is open, or that is open itself.
+// known reports whether a name is that of an element here: one that may be inside the open
+// one, or that is open itself.
 func (r *recoverer) known(name string) bool {
 	if len(r.open) == 0 {
 		return r.rules.Root(name)
@@ -78,7 +76,7 @@ func (r *recoverer) known(name string) bool {
 	return r.depthOf(name) >= 0 || r.home(name) >= 0
 }
 
-// home is where the innermost open element stands that may hold a name, or -1.
+// home returns the depth of the innermost open element that may contain a name, or -1.
 func (r *recoverer) home(name string) int {
 	for i, at := range slices.Backward(r.open) {
 		if r.rules.Inside(r.element(at), name) {
@@ -88,8 +86,8 @@ func (r *recoverer) home(name string) int {
 	return -1
 }
 
-// restarts says whether a start tag begins the document anew: the first mention
-// of its root was in the text around it.
+// restarts reports whether a start tag begins the document again: the first mention of its
+// root was in the surrounding text.
 func (r *recoverer) restarts(name string) bool {
 	return len(r.open) == 1 && r.elements[0].first < 0 && r.rules.Root(name) && !r.rules.Inside(r.element(0), name)
 }
@@ -121,7 +119,7 @@ func (r *recoverer) build() {
 	}
 }
 
-// start enters an element where it may stand, and closes what is open in there.
+// start enters an element where it is allowed, and closes the open elements inside that.
 func (r *recoverer) start(t token, attrs int) {
 	switch {
 	case len(r.open) == 0:
@@ -140,7 +138,7 @@ func (r *recoverer) start(t token, attrs int) {
 	}
 }
 
-// closeTo closes everything in the element at a depth.
+// closeTo closes everything inside the element at a depth.
 func (r *recoverer) closeTo(depth, at int) {
 	for len(r.open) > depth+1 {
 		name := r.elements[r.open[len(r.open)-1]].name
@@ -150,7 +148,7 @@ func (r *recoverer) closeTo(depth, at int) {
 	}
 }
 
-// end closes the innermost element of that name. A stray end tag is left out.
+// end closes the innermost element of that name. A stray end tag is ignored.
 func (r *recoverer) end(t token) {
 	depth := r.depthOf(t.name)
 	if depth < 0 {
@@ -162,15 +160,14 @@ func (r *recoverer) end(t token) {
 	r.goOn()
 }
 
-// goOn looks for another root if the one that was closed is empty: it was no more
-// than a mention.
+// goOn looks for another root if the closed one is empty: it was only a mention.
 func (r *recoverer) goOn() {
 	if r.closed && r.elements[0].first < 0 {
 		r.forget()
 	}
 }
 
-// forget begins anew. What is wrong with the tag that begins it stays.
+// forget starts again. Errors in the tag that begins it stay.
 func (r *recoverer) forget() {
 	r.elements, r.open, r.closed, r.found = r.elements[:0], r.open[:0], false, r.found[r.before:]
 	r.before = 0 // <a<a/> begins twice in one token

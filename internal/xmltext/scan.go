@@ -30,8 +30,8 @@ type token struct {
 	cut      bool // the text ends within it
 }
 
-// scanner is the tokenizer. It never stops at a mistake: it reports it and takes
-// the text in the way that is most likely meant.
+// scanner is the tokenizer. It never stops at an error: it reports it and reads the text in
+// the way that is most likely meant.
 type scanner struct {
 	*Document
 	pos      int
@@ -67,7 +67,7 @@ func (s *scanner) next() token {
 	return s.characters()
 }
 
-// characters reads up to the next markup. A < that begins none is text.
+// characters reads up to the next markup. A < that does not begin markup is text.
 func (s *scanner) characters() token {
 	from := s.pos
 	for at := from; ; at++ {
@@ -92,8 +92,8 @@ func (s *scanner) characters() token {
 	return token{kind: charData, from: from, to: s.pos}
 }
 
-// beginsMarkup says whether the < at an offset begins a tag, a comment, a section
-// or an instruction.
+// beginsMarkup reports whether the < at an offset begins a tag, a comment, a section or an
+// instruction.
 func (s *scanner) beginsMarkup(at int) bool {
 	rest := s.text[at+1:]
 	switch {
@@ -124,7 +124,7 @@ func isDoctype(rest string) bool {
 	return len(rest) >= len("!DOCTYPE") && strings.EqualFold(rest[:len("!DOCTYPE")], "!DOCTYPE")
 }
 
-// isBeginning says whether a text that is cut off may become a declaration.
+// isBeginning reports whether a truncated text may become a declaration.
 func isBeginning(rest string) bool {
 	return slices.ContainsFunc([]string{"!--", "![CDATA[", "!DOCTYPE"}, func(whole string) bool { return strings.HasPrefix(whole, rest) })
 }
@@ -132,7 +132,7 @@ func isBeginning(rest string) bool {
 func (s *scanner) strayBracket(at int) {
 	s.problems(mistake{
 		at: Span{at, at + 1}, code: codeSyntax,
-		summary: "a < begins no tag here", detail: "write &lt; for the character itself",
+		summary: "this < does not begin a tag", detail: "write &lt; for the character itself",
 	}.fixedBy(Span{at, at + 1}, "&lt;"))
 }
 
@@ -184,7 +184,7 @@ func (s *scanner) section(kind tokenKind, open, closing, what string) token {
 	return t
 }
 
-// doctype skips a document type with what it declares.
+// doctype skips a document type with its declarations.
 func (s *scanner) doctype() token {
 	t := token{kind: instruction, from: s.pos}
 	depth := 0
@@ -202,7 +202,7 @@ func (s *scanner) doctype() token {
 	t.to = s.pos
 	s.problems(mistake{
 		at: Span{t.from, t.from + len("<!DOCTYPE")}, code: codeDoctype,
-		summary: "a document type is not allowed", detail: "remove it: entities of a document's own are never expanded",
+		summary: "a document type is not allowed", detail: "remove it: custom entities are never expanded",
 	}.fixedBy(Span{t.from, t.to}, ""))
 	return t
 }
@@ -223,14 +223,14 @@ func (s *scanner) end() token {
 		s.skipToTagEnd()
 		s.problems(mistake{
 			at: Span{t.from, s.pos}, code: codeSyntax,
-			summary: "an end tag has a name and nothing else", detail: "write </" + t.name + ">",
+			summary: "an end tag may contain only a name", detail: "write </" + t.name + ">",
 		}.fixedBy(Span{t.from, s.pos}, "</"+t.name+">"))
 	}
 	t.to = s.pos
 	return t
 }
 
-// skipToTagEnd goes behind the next >, or in front of the next <.
+// skipToTagEnd moves past the next >, or before the next <.
 func (s *scanner) skipToTagEnd() {
 	i := strings.IndexAny(s.text[s.pos:], "<>")
 	switch {
@@ -283,7 +283,7 @@ func (s *scanner) ended(t token) token {
 	return t
 }
 
-// space skips white space and says whether there was any.
+// space skips white space and reports whether there was any.
 func (s *scanner) space() bool {
 	from := s.pos
 	for s.pos < len(s.text) && isSpace(s.text[s.pos]) {
@@ -302,7 +302,7 @@ func (s *scanner) name() string {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// nameEnd is the length of the name at the beginning of a text.
+// nameEnd returns the length of the name at the beginning of a text.
 func nameEnd(text string) int {
 	for i := 0; i < len(text); {
 		c := text[i]
@@ -349,7 +349,7 @@ var (
 	nameMore = &unicode.RangeTable{R16: []unicode.Range16{{0xB7, 0xB7, 1}, {0x300, 0x36F, 1}, {0x203F, 0x2040, 1}}}
 )
 
-// IsName says whether a text can be the name of an element, without prefix.
+// IsName reports whether a text can be the name of an element, without prefix.
 func IsName(text string) bool {
 	return text != "" && nameEnd(text) == len(text) && !strings.Contains(text, ":") && utf8.ValidString(text)
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Layout is white space as XML knows it. A space that is none of these, such as
-// one that does not break, is text.
+// Layout is white space as XML defines it. Any other space, such as a non-breaking one, is
+// text.
 const Layout = " \t\r\n"
 
 // Preserve is the attribute that keeps the white space of an element's text.
 const Preserve = "xml:space"
 
-// HasText says whether the element has text of its own that is not layout.
+// HasText reports whether the element has text of its own that is not layout.
 func (e Element) HasText() bool {
 	for at := e.data().text; at >= 0; at = e.doc.pieces[at].next {
 		p := e.doc.pieces[at]
@@ -26,7 +26,7 @@ func (e Element) HasText() bool {
 	return false
 }
 
-// TextSpan is the first text of the element that is not layout.
+// TextSpan returns the range of the first text of the element that is not layout.
 func (e Element) TextSpan() Span {
 	for at := e.data().text; at >= 0; at = e.doc.pieces[at].next {
 		p := e.doc.pieces[at]
@@ -37,21 +37,21 @@ func (e Element) TextSpan() Span {
 	return e.Inner()
 }
 
-// Text is the text of the element without its layout: white space around it, and
-// the indentation that its lines share. A CDATA section, a character written as a
-// reference and everything under xml:space="preserve" are taken as they are.
+// Text returns the text of the element without its layout: white space around it, and the
+// indentation that its lines share. A CDATA section, a character written as a reference and
+// everything under xml:space="preserve" are kept unchanged.
 func (e Element) Text() string {
 	text, _, _ := e.content()
 	return text
 }
 
-// Source is Text with the place where it begins and ends.
+// Source returns Text with its start and end position.
 func (e Element) Source() workflow.Source {
 	text, at, indent := e.content()
 	return workflow.Source{Text: text, Pos: e.doc.Pos(at), Indent: indent}
 }
 
-// content is the text, where it stands, and the column of its lines.
+// content returns the text, its position, and the column of its lines.
 func (e Element) content() (text string, at Span, indent int) {
 	first := e.data().text
 	if first < 0 {
@@ -91,7 +91,7 @@ func (e Element) preserves() bool {
 	return a.Exists() && a.Value() == "preserve"
 }
 
-// laidOut is text without its layout.
+// laidOut returns text without its layout.
 func (e Element) laidOut(raw string, at Span) (string, Span, int) {
 	at, column := e.doc.trim(at), 0
 	raw = strings.Trim(raw, Layout)
@@ -102,7 +102,7 @@ func (e Element) laidOut(raw string, at Span) (string, Span, int) {
 	return decode(raw), at, column
 }
 
-// trim leaves out the white space at both ends.
+// trim removes the white space at both ends.
 func (d *Document) trim(s Span) Span {
 	for s.From < s.To && isSpace(d.text[s.From]) {
 		s.From++
@@ -113,17 +113,16 @@ func (d *Document) trim(s Span) Span {
 	return s
 }
 
-// indentOf is the white space in front of an offset if nothing else stands there
-// in its line; ok is false if something does.
+// indentOf returns the white space before an offset if there is nothing else before it in
+// its line; ok is false if there is.
 func (d *Document) indentOf(offset int) (indent string, ok bool) {
 	line := strings.LastIndexByte(d.text[:offset], '\n') + 1
 	indent = d.text[line:offset]
 	return indent, strings.Trim(indent, " \t") == "" && line > 0
 }
 
-// dedent takes the indentation off lines that all lines but the first share, and
-// the first too if it begins its line in the file. The column is where the lines
-// begin.
+// dedent removes the indentation that all lines but the first share, also from the first if
+// it begins its line in the file. The column is where the lines begin.
 func dedent(raw string, first string, own bool) (text string, column int) {
 	lines := strings.Split(raw, "\n")
 	shared, known := first, own
@@ -160,8 +159,8 @@ func common(a, b string) string {
 	return a[:n]
 }
 
-// exact is text with a CDATA section, or whose white space counts. White space
-// beside a CDATA section is layout.
+// exact returns text with a CDATA section, or whose white space counts. White space next to
+// a CDATA section is layout.
 func (e Element) exact() (string, Span) {
 	keep := e.preserves()
 	var b strings.Builder
@@ -188,7 +187,7 @@ func (e Element) exact() (string, Span) {
 	return b.String(), span
 }
 
-// edges takes the layout off the first and the last piece.
+// edges removes the layout from the first and the last piece.
 func (e Element) edges(raw string, at int32, keep bool) string {
 	data := e.data()
 	if keep {
@@ -203,7 +202,7 @@ func (e Element) edges(raw string, at int32, keep bool) string {
 	return raw
 }
 
-// normal makes every line break one line feed, as all readers of XML do.
+// normal normalizes every line break to a line feed, as XML requires.
 func normal(raw string) string {
 	if strings.IndexByte(raw, '\r') < 0 {
 		return raw
@@ -213,8 +212,7 @@ func normal(raw string) string {
 
 var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// decode replaces references. What is none stays as it is; the tokenizer has
-// reported it.
+// decode replaces references. Invalid ones stay unchanged; the tokenizer has reported them.
 func decode(raw string) string {
 	at := strings.IndexByte(raw, '&')
 	if at < 0 {
@@ -236,8 +234,8 @@ func decode(raw string) string {
 	return b.String()
 }
 
-// reference is the character that a reference at the beginning of raw stands for,
-// and how long the reference is; 0 if it is none.
+// reference returns the character that a reference at the beginning of raw stands for, and
+// the length of the reference; 0 if it is not one.
 func reference(raw string) (char string, size int) {
 	end := strings.IndexByte(raw[:min(len(raw), 16)], ';')
 	if end < 2 {
@@ -278,12 +276,12 @@ func predefined(name string) string {
 	return ""
 }
 
-// isChar says whether XML 1.0 can hold a character.
+// isChar reports whether XML 1.0 allows a character.
 func isChar(r rune) bool {
 	return r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xD7FF || r >= 0xE000 && r <= 0xFFFD || r >= 0x10000 && r <= utf8.MaxRune
 }
 
-// CanHold says whether a text can stand in XML, escaped or not.
+// CanHold reports whether XML can contain a text, escaped or not.
 func CanHold(text string) bool {
 	for i := 0; i < len(text); {
 		r, size := rune(text[i]), 1

@@ -2,7 +2,7 @@ package xmltext
 
 import "strings"
 
-// checkInstruction looks at <?…?>. Only the XML declaration says something.
+// checkInstruction checks <?…?>. Only the XML declaration matters.
 func (b *builder) checkInstruction(t token) {
 	if t.cut || !strings.HasPrefix(b.text[t.from:], "<?") {
 		return
@@ -35,7 +35,7 @@ func (b *builder) checkDeclaration(content string, at Span) {
 	}
 }
 
-// pseudo is the value of name="value" in an instruction, or "".
+// pseudo returns the value of name="value" in an instruction, or "".
 func pseudo(content, name string) string {
 	_, rest, ok := strings.Cut(content, name)
 	rest = strings.TrimLeft(rest, Layout)
@@ -50,7 +50,7 @@ func pseudo(content, name string) string {
 	return value
 }
 
-// checkPrefixes reports prefixes of a tag that nothing declares.
+// checkPrefixes reports prefixes of a tag that are not declared.
 func (b *builder) checkPrefixes(at int32, t token) {
 	e := b.elements[at]
 	b.checkPrefix(at, e.name, Span{t.from + 1, t.from + 1 + len(e.name)})
@@ -73,7 +73,7 @@ func (b *builder) checkPrefix(at int32, name string, span Span) {
 	}
 }
 
-// declared says whether an element or one around it has an attribute.
+// declared reports whether an element or one around it has an attribute.
 func (b *builder) declared(at int32, name string) bool {
 	for ; at >= 0; at = b.elements[at].parent {
 		if b.element(at).Attr(name).Exists() {
