@@ -74,7 +74,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// An agent with a prompt need not say what does its work.
+// An agent with a prompt need not name an executor.
 func TestEmployed(t *testing.T) {
 	here, gone := talker(), gone("install it")
 	silent := func() *agent.Definition { return writes("silent", "", "") }

@@ -40,7 +40,7 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-// An agent that does not say what does its work is not given to what it says too
+// An agent that does not name an executor is not given to what it says too
 // little for.
 func TestEmployedByOneThatHasAllItNeeds(t *testing.T) {
 	for model, want := range map[string]string{"": "claude", "large": ""} {

@@ -86,7 +86,7 @@ func TestForStepLeavesOwnSettings(t *testing.T) {
 	}
 }
 
-// A step that does exactly what its settings say takes no notice of a wish, and refuses a
+// A step that does exactly what its settings say ignores a preference, and rejects a
 // restriction.
 func TestExactStep(t *testing.T) {
 	schema := agent.NewSchema(map[string]any{"type": "object", "properties": map[string]any{"command": map[string]any{}}})

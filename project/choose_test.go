@@ -62,7 +62,7 @@ func TestThePlanSaysWhyAnAgentWasChosen(t *testing.T) {
 	}
 }
 
-// An agent that does not say what does its work is noted once, and not where
+// An agent that does not name an executor is noted once, and not where
 // replies stand in for it.
 func TestChosenExecutors(t *testing.T) {
 	dir := write(t, map[string]string{

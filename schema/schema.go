@@ -1,7 +1,7 @@
 // Package schema holds the published JSON Schemas of the files that people
 // write: workflows, agents, tools, CLIs, project settings and replies. Editors use them, and
 // the command line prints them. Its tests keep them equal to what the readers
-// accept. It imports nothing of ours.
+// accept. It imports no other package of Hocket.
 package schema
 
 import (

@@ -1,5 +1,6 @@
 // Package workflow is the model: plain data that every notation becomes, every
-// check reads and every driver runs. It is a leaf: it imports nothing of ours.
+// check reads and every driver runs. It is a leaf: it imports no other
+// package of Hocket.
 //
 // A [Workflow] holds one acyclic [Graph] of nodes and edges. Iteration exists
 // only as a [Loop] or an [Each], whose body is a graph again, so every question

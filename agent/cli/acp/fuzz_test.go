@@ -43,7 +43,7 @@ func FuzzMessages(f *testing.F) {
 				Params json.RawMessage `json:"params"`
 			}
 			if json.Unmarshal([]byte(line), &m) != nil {
-				t.Fatalf("%q is no message", line)
+				t.Fatalf("%q is not a message", line)
 			}
 			answer, _ := c.handle(ctx, m.Method, m.Params)
 			if p, isPermission := answer.(permissionResponse); isPermission && p.Outcome.Outcome == "selected" && p.Outcome.OptionID != "" && !rejects(m.Params, p.Outcome.OptionID) {
