@@ -96,7 +96,7 @@ func (r *Run) isOfOther(ev Event, stopped bool) bool {
 		told := in != nil && (in.phase == stopping || in.expired)
 		return (stopped || ev.Fault != nil && ev.Fault.Kind == FaultCancelled) && !told
 	case *TimerFired:
-		return ev.ID == runtimeTimer
+		return ev.ID == runtimeTimer && r.version < 3
 	case *CancelAsked, *Forked:
 		return true
 	case *Started, *Asked, *Answered, *Withdrawn, *LimitRaised, *Recovered:

@@ -53,16 +53,15 @@ func (f *frame) limitingAround() *frame {
 func (f *frame) full() bool { return f.limits.Parallel > 0 && f.running >= f.limits.Parallel }
 
 // mayStart says whether a task that has not started may do so. Where a workflow
-// has used up its steps, it ends. In a rehearsal the task waits for the limits of the
-// fork, which are those of the run and of the workflows around the instance that is held
-// back.
+// has used up its steps, it ends; if it is exempt, the task waits for the limits of the
+// fork.
 func (r *Run) mayStart(in *inst) bool {
 	for f := in.scope().frame.limiting; f != nil && !in.counted; f = f.limitingAround() {
 		most := f.limits.Steps
 		switch {
 		case most == 0 || f.steps < most:
 		case r.rehearsal != "" && (in.granted || r.version < 2): // the other run had more steps
-		case r.rehearsal != "" && (r.version < 3 || strings.HasPrefix(r.rehearsal, f.prefix)):
+		case r.exempt(f):
 			r.pause(in)
 			return false
 		default:
@@ -75,6 +74,13 @@ func (r *Run) mayStart(in *inst) bool {
 		}
 	}
 	return true
+}
+
+// exempt says whether a workflow does not end by its limits: in a rehearsal those around
+// the instance that is held back have the limits of the fork. Others end as they did in
+// the other run; before version 3 they did not.
+func (r *Run) exempt(f *frame) bool {
+	return r.rehearsal != "" && (r.version < 3 || strings.HasPrefix(r.rehearsal, f.prefix))
 }
 
 // pause keeps a task from starting until resumeHeld.
@@ -373,7 +379,7 @@ func (r *Run) watchRuntime() {
 	r.clock.frames = slices.DeleteFunc(r.clock.frames, func(f *frame) bool { return f.scope.closed() })
 	due := notYet
 	for _, f := range r.clock.frames {
-		if most := f.limits.Runtime; most > 0 && r.busy() {
+		if most := f.limits.Runtime; most > 0 && r.busy() && (r.version < 3 || !r.exempt(f)) {
 			if left := f.since + most - r.clock.active; due == notYet || r.elapsed+left < due {
 				due = r.elapsed + left
 			}
@@ -392,7 +398,7 @@ func (r *Run) watchRuntime() {
 // runtimeOver ends every workflow that has run too long, the outermost first.
 func (r *Run) runtimeOver() {
 	for _, f := range r.clock.frames {
-		if most := f.limits.Runtime; most > 0 && r.clock.active >= f.since+most {
+		if most := f.limits.Runtime; most > 0 && r.clock.active >= f.since+most && !r.exempt(f) {
 			r.end(f.scope, TimedOut, fmt.Sprintf("workflow %q ran longer than %s", f.p.w.Name, most))
 		}
 	}

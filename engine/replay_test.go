@@ -22,7 +22,7 @@ import (
 // Texts of questions that the engine asks by itself are for people and not
 // compared, and a pause for a budget was no question then.
 func TestVersion1(t *testing.T) {
-	files, err := filepath.Glob("testdata/v1/*.txtar")
+	files, err := filepath.Glob("../testdata/journals/traces-engine-1/*.txtar")
 	if err != nil || len(files) < 30 {
 		t.Fatalf("%d recorded runs: %v", len(files), err)
 	}

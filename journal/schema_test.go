@@ -31,7 +31,7 @@ func foreign(t *testing.T, script string) (dir string) {
 
 func firstVersion(t *testing.T) string {
 	t.Helper()
-	script, err := os.ReadFile("testdata/v1.sql")
+	script, err := os.ReadFile("../testdata/journals/journal-1.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func firstVersion(t *testing.T) string {
 
 func secondVersion(t *testing.T) string {
 	t.Helper()
-	script, err := os.ReadFile("testdata/v2.sql")
+	script, err := os.ReadFile("../testdata/journals/journal-2.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func secondVersion(t *testing.T) string {
 // TestThirdVersion reads a journal that the program wrote before lists had more
 // than a status. What it does not say is missing, and its runs are stale.
 func TestThirdVersion(t *testing.T) {
-	script, err := os.ReadFile("testdata/v3.sql")
+	script, err := os.ReadFile("../testdata/journals/journal-3.sql")
 	if err != nil {
 		t.Fatal(err)
 	}

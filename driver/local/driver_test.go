@@ -80,7 +80,7 @@ func TestStartDriveDelete(t *testing.T) {
 // TestJournalOfVersion3 opens a journal that was written before lists had more than
 // a status: what they miss is found by replaying, once.
 func TestJournalOfVersion3(t *testing.T) {
-	script, err := os.ReadFile("../../journal/testdata/v3.sql")
+	script, err := os.ReadFile("../../testdata/journals/journal-3.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
