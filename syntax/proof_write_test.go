@@ -2,7 +2,9 @@ package syntax_test
 
 import (
 	"flag"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/syntax/internal/modelgen"
+	"github.com/hocket-dev/hocket/syntax/internal/tooltest"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -19,11 +22,8 @@ var models = flag.Int("models", 100, "how many workflows the real tools are aske
 // drawn are the notations that real tools read, with these tools.
 var drawn = []struct {
 	notation string
-	tools    []tool
-}{
-	{"mermaid", []tool{mermaid("10"), mermaid("11"), mermaid("12")}},
-	{"plantuml", []tool{plantuml("1.2024.7"), plantuml("1.2026.8")}},
-}
+	tools    []tooltest.Tool
+}{{"mermaid", tooltest.Mermaid}, {"plantuml", tooltest.PlantUML}}
 
 // Every random workflow is written in a way that the real tools accept, and means
 // the same when it is read again.
@@ -31,42 +31,71 @@ func TestProofRandomWorkflows(t *testing.T) {
 	for _, d := range drawn {
 		n, _ := syntax.Named(d.notation)
 		file := "f" + n.Endings[0]
-		texts := make([][]byte, *models)
+		texts := make([]string, *models)
 		for i := range texts {
 			w := modelgen.Workflow().Example(i)
-			texts[i] = write(t, w, n.Name)
-			again, found := syntax.Parse(file, texts[i])
+			texts[i] = string(write(t, w, n.Name))
+			again, found := syntax.Parse(file, []byte(texts[i]))
 			if found.Errors() || workflow.Digest(again) != workflow.Digest(w) {
 				t.Errorf("%s: model %d means something else: %v", n.Name, i, found)
 			}
 		}
-		for _, judge := range d.tools {
-			accepted(t, judge, n, texts)
-		}
+		t.Run(n.Name, func(t *testing.T) { accepted(t, d.tools, n.Endings[0], texts) })
 	}
 }
 
-// accepted has a real tool read texts that Hocket wrote, or some of them if they
+// The real tools accept what `hocket convert` and `hocket graph` write of the examples.
+func TestProofExamples(t *testing.T) {
+	var examples []string
+	for _, pattern := range []string{"*.yml", "*.md", "*.puml", "notations/*"} {
+		names, err := fs.Glob(os.DirFS("../examples"), pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("no examples at %s (%v)", pattern, err)
+		}
+		examples = append(examples, slices.DeleteFunc(names, func(name string) bool { return name == "README.md" })...)
+	}
+	for _, c := range []struct {
+		command, notation, ending string
+		tools                     []tooltest.Tool
+	}{
+		{"convert --to", "mermaid", ".md", tooltest.Mermaid},
+		{"graph --as", "mermaid", ".mmd", tooltest.Mermaid},
+		{"convert --to", "plantuml", ".puml", tooltest.PlantUML},
+		{"graph --as", "plantuml", ".puml", tooltest.PlantUML},
+	} {
+		t.Run(c.command+" "+c.notation, func(t *testing.T) {
+			var texts []string
+			for _, example := range examples {
+				code, out := hocket("../examples", append(strings.Fields(c.command), c.notation, example)...)
+				if code != 0 {
+					t.Errorf("%s: exit code %d", example, code)
+				}
+				texts = append(texts, string(out))
+			}
+			accepted(t, c.tools, c.ending, texts)
+		})
+	}
+}
+
+// accepted has real tools read texts that Hocket wrote, or some of them if they
 // are many.
-func accepted(t *testing.T, judge tool, n syntax.Notation, texts [][]byte) {
+func accepted(t *testing.T, tools []tooltest.Tool, ending string, texts []string) {
 	t.Helper()
 	if step := (len(texts) + *models - 1) / *models; step > 1 {
-		var some [][]byte
+		var some []string
 		for i := 0; i < len(texts); i += step {
 			some = append(some, texts[i])
 		}
 		texts = some
 	}
-	judge.ending = n.Endings[0]
-	taken := 0
-	for i, r := range judge.read(t, texts) {
-		if !judge.takes(r) || len(r) != 1 {
-			t.Errorf("%s refuses what was written: %s\n%s", judge.version, r[0].Error, texts[i])
-			continue
+	for _, tool := range tools {
+		for i, r := range tool.ReadFiles(t, ending, texts...) {
+			if len(r) != 1 || !r[0].Accepted() {
+				t.Errorf("%s refuses what was written: %v\n%s", tool.Version, r, texts[i])
+			}
 		}
-		taken++
+		t.Logf("%s has read %d", tool.Version, len(texts))
 	}
-	t.Logf("%s takes %d of %d", judge.version, taken, len(texts))
 }
 
 func write(t *testing.T, w *workflow.Workflow, notation string) []byte {
@@ -78,13 +107,13 @@ func write(t *testing.T, w *workflow.Workflow, notation string) []byte {
 	return text
 }
 
-// What other people drew, where it is a workflow, becomes every other notation
+// What we and other people drew, where it is a workflow, becomes every other notation
 // and comes back, and the real tools accept what it became.
-func TestProofForeignWorkflows(t *testing.T) {
+func TestProofDrawnWorkflows(t *testing.T) {
 	workflows, valid := 0, 0
 	reasons := map[string]int{}
-	written := map[string][][]byte{}
-	for _, f := range foreign(t) {
+	written := map[string][]string{}
+	for _, f := range drawings(t) {
 		if found, _ := syntax.Diagram(f.file, f.text); found.Errors() {
 			continue
 		}
@@ -104,7 +133,7 @@ func TestProofForeignWorkflows(t *testing.T) {
 				t.Errorf("%s: %v", f.name, err)
 				continue
 			}
-			written[name] = append(written[name], text)
+			written[name] = append(written[name], string(text))
 			again, found := syntax.Parse("again"+n.Endings[0], text)
 			if found.Errors() || workflow.Digest(again) != workflow.Digest(w) {
 				t.Errorf("%s as %s: %v\n%s\n%s", f.name, name, found, cmp.Diff(workflow.Print(w), workflow.Print(again)), text)
@@ -117,9 +146,7 @@ func TestProofForeignWorkflows(t *testing.T) {
 	}
 	for _, d := range drawn {
 		n, _ := syntax.Named(d.notation)
-		for _, judge := range d.tools {
-			accepted(t, judge, n, written[n.Name])
-		}
+		t.Run(n.Name, func(t *testing.T) { accepted(t, d.tools, n.Endings[0], written[n.Name]) })
 	}
 }
 

@@ -5,18 +5,30 @@ import (
 	"html"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/syntax/internal/tooltest"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-func TestAgreesWithMermaid(t *testing.T) {
+// Mermaid reads the project's own charts as Hocket does.
+func TestReadsOurChartsAsMermaidDoes(t *testing.T) {
+	tooltest.Agree(t, ourCharts, tooltest.Mermaid, *update, theirs, func(text string) (string, bool) {
+		c, found := parse(text)
+		return ours(c), !found.Errors()
+	})
+}
+
+func TestReadsTheChartsOfOthersAsMermaidDoes(t *testing.T) {
 	for _, set := range []string{"vectors/mermaid.jsonl", "corpus/mermaid.golden.jsonl", "corpus/md.golden.jsonl"} {
 		t.Run(set, func(t *testing.T) {
 			for _, v := range known(t, set) {
-				if d := disagreement(v); d != "" {
+				if d := disagreement(v.Src, v.ok(newest), &v.Reading); d != "" {
 					t.Errorf("%s: %s\n%s", v.Name, d, v.Src)
 				}
 			}
@@ -25,64 +37,84 @@ func TestAgreesWithMermaid(t *testing.T) {
 }
 
 // disagreement is how a chart is read otherwise than Mermaid reads it, or "".
-func disagreement(v verdict) string {
-	c, found := parse(v.Src)
-	if found.Errors() == v.ok(newest) {
-		return fmt.Sprintf("Mermaid accepts it: %v %s\n%v", v.ok(newest), v.Error, found)
+func disagreement(text string, accepted bool, r *tooltest.Reading) string {
+	c, found := parse(text)
+	if found.Errors() == accepted {
+		return fmt.Sprintf("Mermaid accepts it: %v %s\n%v", accepted, r.Error, found)
 	}
-	if !v.ok(newest) {
+	if !accepted {
 		return ""
 	}
-	return difference(c, &v)
+	return cmp.Diff(theirs(r), ours(c))
 }
 
 func parse(text string) (*Chart, workflow.Diagnostics) {
 	return Parse(source.New("f.mmd", []byte(text)))
 }
 
-func difference(c *Chart, v *verdict) string {
-	if c.Direction != v.Direction {
-		return fmt.Sprintf("direction %s, not %s", c.Direction, v.Direction)
+// theirs prints what Mermaid reads.
+func theirs(r *tooltest.Reading) string {
+	var p printer
+	p.line("direction", r.Direction)
+	for _, v := range r.Vertices {
+		p.node(v.ID, v.Shape, v.Text)
 	}
-	if len(c.Nodes) != len(v.Vertices) || len(c.Edges) != len(v.Edges) || len(c.Subgraphs) != len(v.Subgraphs) {
-		return fmt.Sprintf("%d nodes, %d edges, %d subgraphs, not %d, %d, %d",
-			len(c.Nodes), len(c.Edges), len(c.Subgraphs), len(v.Vertices), len(v.Edges), len(v.Subgraphs))
+	for _, e := range r.Edges {
+		if !e.UserID {
+			e.ID = ""
+		}
+		looks := fmt.Sprintf("%s %s %d", e.Type, e.Stroke, e.Length)
+		if e.Type == "INVALID" {
+			looks = differentEnds
+		}
+		p.edge(e.ID, e.From, e.To, looks, e.Text)
 	}
-	for i, n := range c.Nodes {
-		if w := v.Vertices[i]; n.ID != w.ID || string(n.Shape) != w.Shape || shown(n.Text) != shown(w.Text) {
-			return fmt.Sprintf("node %+v, not %+v", n, w)
-		}
+	for _, g := range slices.SortedFunc(slices.Values(r.Subgraphs), func(a, b tooltest.Subgraph) int { return strings.Compare(a.ID, b.ID) }) {
+		// Mermaid counts a second semicolon as a node.
+		p.subgraph(g.ID, g.Dir, g.Title, slices.DeleteFunc(slices.Clone(g.Nodes), func(id string) bool { return id == ";" }))
 	}
-	for i, e := range c.Edges {
-		w := v.Edges[i]
-		id := ""
-		if w.UserID {
-			id = w.ID
-		}
-		if e.From != w.From || e.To != w.To || shown(e.Text) != shown(w.Text) || e.ID != id {
-			return fmt.Sprintf("edge %+v, not %+v", e, w)
-		}
-		if w.Type != "INVALID" && looks(e) != fmt.Sprint(w.Type, w.Stroke, w.Length) {
-			return fmt.Sprintf("edge %s, not %+v", looks(e), w)
-		}
-	}
-	return nesting(c, v)
+	return p.String()
 }
 
-func nesting(c *Chart, v *verdict) string {
-	for _, w := range v.Subgraphs {
-		i := slices.IndexFunc(c.Subgraphs, func(g Subgraph) bool { return g.ID == w.ID })
-		if i < 0 {
-			return "no subgraph " + w.ID
-		}
-		// Mermaid counts a second semicolon as a node.
-		nodes := slices.DeleteFunc(slices.Clone(w.Nodes), func(id string) bool { return id == ";" })
-		if g := c.Subgraphs[i]; shown(g.Title) != shown(w.Title) || g.Direction != w.Dir || !slices.Equal(g.Nodes, nodes) {
-			return fmt.Sprintf("subgraph %+v, not %+v", g, w)
-		}
+// ours prints what Hocket reads, in the same way.
+func ours(c *Chart) string {
+	var p printer
+	p.line("direction", c.Direction)
+	for _, n := range c.Nodes {
+		p.node(n.ID, string(n.Shape), n.Text)
 	}
-	return ""
+	for _, e := range c.Edges {
+		p.edge(e.ID, e.From, e.To, looks(e), e.Text)
+	}
+	for _, g := range slices.SortedFunc(slices.Values(c.Subgraphs), func(a, b Subgraph) int { return strings.Compare(a.ID, b.ID) }) {
+		p.subgraph(g.ID, g.Direction, g.Title, g.Nodes)
+	}
+	return p.String()
 }
+
+type printer struct{ strings.Builder }
+
+// line prints the words that are not empty.
+func (p *printer) line(words ...string) {
+	p.WriteString(strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ") + "\n")
+}
+
+func (p *printer) node(id, shape, text string) {
+	p.line("node", id, shape, strconv.Quote(shown(text)))
+}
+
+func (p *printer) edge(id, from, to, looks, text string) {
+	if id != "" {
+		id += "@"
+	}
+	p.line("edge", id, from, to, looks, strconv.Quote(shown(text)))
+}
+
+func (p *printer) subgraph(id, direction, title string, nodes []string) {
+	p.line("subgraph", id, direction, strconv.Quote(shown(title)), strings.Join(nodes, " "))
+}
+
+const differentEnds = "two different ends"
 
 // looks is the arrow of an edge in the words of Mermaid.
 func looks(e Edge) string {
@@ -90,7 +122,10 @@ func looks(e Edge) string {
 	if e.Tail != NoHead {
 		head = "double_" + head
 	}
-	return fmt.Sprint(head, [...]string{"normal", "thick", "dotted", "invisible"}[e.Stroke], e.Length)
+	if e.Tail != NoHead && e.Tail != e.Head {
+		return differentEnds
+	}
+	return fmt.Sprintf("%s %s %d", head, [...]string{"normal", "thick", "dotted", "invisible"}[e.Stroke], e.Length)
 }
 
 // shown is what a browser would show of a text, roughly: without tags.
@@ -114,11 +149,7 @@ func shown(s string) string {
 // Between the statements of a chart there are only blanks, semicolons, comments
 // and directives.
 func TestStatementsCoverTheText(t *testing.T) {
-	sets := []verdict{{Name: "own", Src: string(generated(60)), Ok: []byte("true")}}
-	for _, set := range []string{"vectors/mermaid.jsonl", "corpus/mermaid.golden.jsonl"} {
-		sets = append(sets, known(t, set)...)
-	}
-	for _, v := range sets {
+	for _, v := range append(everything(t), verdict{Name: "generated", Src: string(generated(60)), Ok: true}) {
 		if !v.ok(newest) {
 			continue
 		}
@@ -138,25 +169,6 @@ func TestStatementsCoverTheText(t *testing.T) {
 	}
 }
 
-// What Mermaid 12 reads but an older version does not has a warning.
-func TestOlderVersionsAreNamed(t *testing.T) {
-	told, all := 0, 0
-	for _, v := range known(t, "vectors/mermaid.jsonl") {
-		if !v.ok(newest) || v.ok("11.12.2") && v.ok("10.9.1") {
-			continue
-		}
-		all++
-		if _, found := parse(v.Src); slices.ContainsFunc(found, func(d workflow.Diagnostic) bool { return d.Code == codeVersion }) {
-			told++
-		} else {
-			t.Logf("%s: no version is named\n%s", v.Name, v.Src)
-		}
-	}
-	if told*10 < all*9 {
-		t.Errorf("%d of %d differences between versions are named", told, all)
-	}
-}
-
 // Charts with random changes are accepted and refused as Mermaid does.
 func TestAgreesOnChangedCharts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -168,13 +180,12 @@ func TestAgreesOnChangedCharts(t *testing.T) {
 	for i := range sources {
 		sources[i] = changed(rng, pool[rng.IntN(len(pool))])
 	}
-	for i, v := range ask(t, "12", sources) {
-		if v.Type != "" && !strings.HasPrefix(v.Type, "flowchart") {
+	for i, r := range tooltest.Mermaid[0].Read(t, sources...) {
+		if r.OK && !r.Accepted() {
 			continue
 		}
-		v.Src = sources[i]
-		if d := disagreement(v); d != "" {
-			t.Errorf("%s\n%s", d, v.Src)
+		if d := disagreement(sources[i], r.OK, &r); d != "" {
+			t.Errorf("%s\n%s", d, sources[i])
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/hocket-dev/hocket/syntax/internal/tooltest"
 )
 
 func TestUnescape(t *testing.T) {
@@ -68,28 +70,28 @@ func TestMermaidReadsWhatIsEscaped(t *testing.T) {
 	if c, found := parse(b.String()); found.Errors() || len(c.Nodes) != len(nasty)+1 {
 		t.Fatal(found)
 	}
-	for _, version := range []string{"10", "11", "12"} {
-		v := ask(t, version, []string{b.String()})[0]
-		if !v.ok(newest) || len(v.Edges) != len(nasty) {
-			t.Errorf("Mermaid %s does not read it: %s", version, v.Error)
+	for _, tool := range tooltest.Mermaid {
+		r := tool.Read(t, b.String())[0]
+		if !r.OK || len(r.Edges) != len(nasty) {
+			t.Errorf("Mermaid %s does not read it: %s", tool.Version, r.Error)
 			continue
 		}
 		for i, text := range nasty {
-			for _, got := range []string{v.Edges[i].Text, vertex(v, fmt.Sprint("style_", i))} {
+			for _, got := range []string{r.Edges[i].Text, vertex(r, fmt.Sprint("style_", i))} {
 				if strings.Contains(text, "\x00") {
 					continue // no HTML has it
 				}
 				// Mermaid has made HTML of it, once.
 				if plain := Unescape(strings.ReplaceAll(got, "<br>", "<br/>")); plain != text && html.UnescapeString(plain) != text {
-					t.Errorf("Mermaid %s reads %q as %q", version, text, got)
+					t.Errorf("Mermaid %s reads %q as %q", tool.Version, text, got)
 				}
 			}
 		}
 	}
 }
 
-func vertex(v verdict, id string) string {
-	for _, w := range v.Vertices {
+func vertex(r tooltest.Reading, id string) string {
+	for _, w := range r.Vertices {
 		if w.ID == id {
 			return w.Text
 		}
@@ -113,10 +115,10 @@ func TestSafeID(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "    %s[\"%s\"]\n    %s --> %s\n    subgraph s%d [\"x\"]\n        %s\n    end\n", id, id, id, safe[(i+1)%len(safe)], i, id)
 	}
-	for _, version := range []string{"10", "11", "12"} {
-		v := ask(t, version, []string{b.String()})[0]
-		if !v.ok(newest) || len(v.Vertices) != len(safe) || len(v.Edges) != len(safe) {
-			t.Errorf("Mermaid %s does not read them: %s", version, v.Error)
+	for _, tool := range tooltest.Mermaid {
+		r := tool.Read(t, b.String())[0]
+		if !r.OK || len(r.Vertices) != len(safe) || len(r.Edges) != len(safe) {
+			t.Errorf("Mermaid %s does not read them: %s", tool.Version, r.Error)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/syntax/internal/tooltest"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -122,15 +123,15 @@ func TestMermaidAgreesWithTheFixes(t *testing.T) {
 	for _, m := range mistakes {
 		sources = append(sources, m.src, m.fixed)
 	}
-	verdicts := ask(t, "12", sources)
+	readings := tooltest.Mermaid[0].Read(t, sources...)
 	for i, m := range mistakes {
 		_, found := parse(m.src)
 		_, left := parse(m.fixed)
-		if v := verdicts[2*i]; v.ok(newest) == found.Errors() && (v.Type == "" || strings.HasPrefix(v.Type, "flowchart")) {
-			t.Errorf("%s: %v, but Mermaid says %q", m.name, found, verdicts[2*i].Error)
+		if r := readings[2*i]; r.OK == found.Errors() && r.OK == r.Accepted() {
+			t.Errorf("%s: %v, but Mermaid says %q", m.name, found, r.Error)
 		}
-		if !left.Errors() != verdicts[2*i+1].ok(newest) && strings.HasPrefix(verdicts[2*i+1].Type, "flowchart") {
-			t.Errorf("%s, fixed: %v, but Mermaid says %q", m.name, left, verdicts[2*i+1].Error)
+		if r := readings[2*i+1]; r.OK == left.Errors() && r.OK == r.Accepted() {
+			t.Errorf("%s, fixed: %v, but Mermaid says %q", m.name, left, r.Error)
 		}
 	}
 }
@@ -152,11 +153,11 @@ func TestRepairsChartsOfOtherPeople(t *testing.T) {
 		}
 	}
 	good := 0
-	for i, v := range ask(t, "12", sources) {
-		if v.ok(newest) {
+	for i, r := range tooltest.Mermaid[0].Read(t, sources...) {
+		if r.OK {
 			good++
 		} else {
-			t.Logf("%s: %s\n%s", refused[i].Name, v.Error, sources[i])
+			t.Logf("%s: %s\n%s", refused[i].Name, r.Error, sources[i])
 		}
 	}
 	t.Logf("%d of %d charts are repaired", good, len(refused))

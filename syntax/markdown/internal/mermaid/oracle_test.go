@@ -2,63 +2,53 @@ package mermaid
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hocket-dev/hocket/syntax/internal/tooltest"
 )
 
 // shared is where vectors and charts of other people stand, beside the project.
 // Tests that need them are skipped without.
 const shared = "../../../../../shared"
 
-// verdict is what Mermaid makes of a chart.
+// verdict is what Mermaid makes of a chart of other people.
 type verdict struct {
 	Name, File, Src string
-	Line            int             // of the fence, in Markdown
-	Ok              json.RawMessage // true, or true for some versions
-	Type, Error     string
-	Direction       string
-	Vertices        []struct{ ID, Text, Shape string }
-	Edges           []struct {
-		ID, From, To, Text, Type, Stroke string
-		UserID                           bool
-		Length                           int
-	}
-	Subgraphs []struct {
-		ID, Title, Dir string
-		Nodes          []string
-	}
+	Line            int // of the fence, in Markdown
+	Ok              any `json:"ok"` // true, or true for some versions
+	tooltest.Reading
 }
 
 // ok says whether a version of Mermaid accepts the chart.
 func (v *verdict) ok(version string) bool {
-	var all bool
-	if json.Unmarshal(v.Ok, &all) == nil {
-		return all
+	if each, versions := v.Ok.(map[string]any); versions {
+		return each[version] == true
 	}
-	var each map[string]bool
-	_ = json.Unmarshal(v.Ok, &each)
-	return each[version]
+	return v.Ok == true
 }
 
 const newest = "12.3.0"
 
-func decodeVerdicts(t *testing.T, r io.Reader) (all []verdict) {
+// ourCharts are the charts of the project, with the verdicts that are recorded.
+const ourCharts = "../../../testdata/diagrams/mermaid/*.txtar"
+
+// everything is our own charts, and those of other people where they are here.
+func everything(t *testing.T) (all []verdict) {
 	t.Helper()
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 1<<26)
-	for lines.Scan() {
-		var v verdict
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			t.Fatal(err)
+	for _, d := range tooltest.Diagrams(t, ourCharts) {
+		accepted := map[string]any{}
+		for _, tool := range tooltest.Mermaid {
+			accepted[tool.Version] = d.Accepts(tool)
 		}
-		all = append(all, v)
+		all = append(all, verdict{Name: d.Name, Src: d.Text, Ok: accepted})
+	}
+	if _, err := os.Stat(shared); err == nil {
+		all = slices.Concat(all, known(t, "vectors/mermaid.jsonl"), known(t, "corpus/mermaid.golden.jsonl"))
 	}
 	return all
 }
@@ -71,7 +61,13 @@ func known(t *testing.T, name string) (all []verdict) {
 		t.Skip("no charts of other people here")
 	}
 	defer f.Close()
-	for _, v := range decodeVerdicts(t, f) {
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<26)
+	for lines.Scan() {
+		var v verdict
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatal(err)
+		}
 		if v.Type != "" && !strings.HasPrefix(v.Type, "flowchart") && v.Type != "---" {
 			continue
 		}
@@ -106,42 +102,4 @@ func fenced(text string, line int) string {
 		block = append(block, strings.TrimPrefix(l, indent))
 	}
 	return strings.Join(block, "\n")
-}
-
-// ask asks the real Mermaid about charts. Without it the test is skipped.
-func ask(t *testing.T, version string, sources []string) []verdict {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("Mermaid is slow to start")
-	}
-	dir := os.Getenv("HOCKET_ORACLES")
-	if dir == "" {
-		home, _ := os.UserHomeDir()
-		dir = filepath.Join(home, ".cache", "hocket-oracles")
-	}
-	program := filepath.Join(dir, "mermaid-check")
-	if _, err := os.Stat(program); err != nil {
-		t.Skip("no Mermaid here")
-	}
-	var list bytes.Buffer
-	tmp := t.TempDir()
-	for i, s := range sources {
-		name := filepath.Join(tmp, fmt.Sprintf("%d.mmd", i))
-		if err := os.WriteFile(name, []byte(s), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintln(&list, name)
-	}
-	names := filepath.Join(tmp, "list")
-	if err := os.WriteFile(names, list.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(program, "--json", "@"+names)
-	cmd.Env = append(os.Environ(), "MERMAID_VERSION="+version)
-	out, err := cmd.Output() // it fails if one chart is refused
-	all := decodeVerdicts(t, bytes.NewReader(out))
-	if len(all) != len(sources) {
-		t.Fatalf("%d verdicts of %d: %v", len(all), len(sources), err)
-	}
-	return all
 }

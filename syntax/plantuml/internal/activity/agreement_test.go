@@ -3,6 +3,7 @@ package activity
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,33 +11,35 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/syntax/internal/tooltest"
 )
+
+var update = flag.Bool("update", false, "record what PlantUML reads in our diagrams")
 
 // shared is the folder with files of other people, which are not a part of the
 // project. Without it these tests have nothing to read.
 const shared = "../../../../../shared"
 
-// A verdict is what the real PlantUML said about a file.
+// A verdict is what the real PlantUML said about a diagram of other people.
 type verdict struct {
 	Name, File string
 	Src        string
-	OK         any
-	Type       string
-	Line       int
-	Body       map[string]any
-	Swimlanes  []map[string]any
-	Title      string
-	Unclosed   []string
+	OK         any `json:"ok"` // true, or true for some versions
+	tooltest.Reading
 }
 
 func (v *verdict) accepted() bool {
 	ok := v.OK == true
 	if by, versions := v.OK.(map[string]any); versions {
-		ok = by["1.2026.8"] == true
+		ok = by[newest.Version] == true
 	}
 	return ok && v.Type == "ActivityDiagram3"
 }
+
+var newest = tooltest.PlantUML[0]
 
 func verdicts(t *testing.T, path string) []verdict {
 	t.Helper()
@@ -56,6 +59,38 @@ func verdicts(t *testing.T, path string) []verdict {
 		all = append(all, v)
 	}
 	return all
+}
+
+// ourDiagrams are the diagrams of the project, with the verdicts that are recorded.
+const ourDiagrams = "../../../testdata/diagrams/plantuml/*.txtar"
+
+// everything is the texts of our own diagrams, and of those of other people where they are
+// here, by name.
+func everything(t *testing.T) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	for _, d := range tooltest.Diagrams(t, ourDiagrams) {
+		all[d.Name] = []byte(d.Text)
+	}
+	if _, err := os.Stat(shared); err != nil {
+		return all
+	}
+	for _, v := range verdicts(t, "vectors/puml.jsonl") {
+		all[v.Name] = []byte(v.Src)
+	}
+	for _, v := range verdicts(t, "corpus/puml.golden.jsonl") {
+		all[v.File] = corpusFile(t, &v)
+	}
+	return all
+}
+
+func corpusFile(t *testing.T, v *verdict) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(shared, "corpus", v.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // drawn reads a diagram as PlantUML does, without repairing it.
@@ -90,37 +125,16 @@ func TestReadsTheCorpusAsPlantUMLDoes(t *testing.T) {
 	all := verdicts(t, "corpus/puml.golden.jsonl")
 	compare(t, all, func(v *verdict) []byte {
 		v.Name = filepath.Base(v.File)
-		text, err := os.ReadFile(filepath.Join(shared, "corpus", v.File))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
+		return corpusFile(t, v)
 	})
 }
 
 func compare(t *testing.T, all []verdict, text func(*verdict) []byte) {
 	t.Helper()
-	verdictsAgree, trees, treesAgree := 0, 0, 0
 	for i := range all {
 		v := &all[i]
 		src := text(v)
-		r := drawn(src)
-		accepted := !r.stopped && !r.foreign
-		problem := ""
-		switch {
-		case accepted != v.accepted():
-			problem = fmt.Sprintf("accepted is %v, not %v; %s", accepted, v.accepted(), r.src.Pos(r.stop))
-		case !accepted, r.diagram.Preprocessed: // then the tree is not what PlantUML reads, and there is an error
-			verdictsAgree++
-		default:
-			verdictsAgree++
-			trees++
-			if want, got := realTree(v), ourTree(r.diagram, v.File != ""); want != got {
-				problem = "tree\n" + want + "\n" + got
-			} else {
-				treesAgree++
-			}
-		}
+		problem := disagreement(src, v.accepted(), &v.Reading, v.File != "")
 		switch reason, listed := differ[v.Name]; {
 		case problem != "" && !listed:
 			t.Errorf("%s: %s\n%s", v.Name, problem, clip(src))
@@ -128,7 +142,27 @@ func compare(t *testing.T, all []verdict, text func(*verdict) []byte) {
 			t.Errorf("%s is listed as different (%s), but is not", v.Name, reason)
 		}
 	}
-	t.Logf("verdict: %d of %d, tree: %d of %d", verdictsAgree, len(all), treesAgree, trees)
+}
+
+// disagreement is how a diagram is read otherwise than PlantUML reads it, or "".
+func disagreement(text []byte, accepted bool, read *tooltest.Reading, all bool) string {
+	r := drawn(text)
+	if ours := !r.stopped && !r.foreign; ours != accepted {
+		return fmt.Sprintf("accepted is %v, not %v; %s", ours, accepted, r.src.Pos(r.stop))
+	}
+	if !accepted || r.diagram.Preprocessed { // then the tree is not what PlantUML reads, and there is an error
+		return ""
+	}
+	return cmp.Diff(realTree(read, all), ourTree(r.diagram, all))
+}
+
+// PlantUML reads the project's own diagrams as Hocket does.
+func TestReadsOurDiagramsAsPlantUMLDoes(t *testing.T) {
+	structure := func(r *tooltest.Reading) string { return realTree(r, true) }
+	tooltest.Agree(t, ourDiagrams, tooltest.PlantUML, *update, structure, func(text string) (string, bool) {
+		r := drawn([]byte(text))
+		return ourTree(r.diagram, true), !r.stopped && !r.foreign && !blocks(text)[0].wrapped
+	})
 }
 
 func clip(b []byte) []byte {
@@ -138,17 +172,17 @@ func clip(b []byte) []byte {
 	return b
 }
 
-// realTree prints the parts of a verdict that the two are compared by.
-func realTree(v *verdict) string {
+// realTree prints what PlantUML reads: the body, or all. Of the probes only the bodies are
+// known.
+func realTree(r *tooltest.Reading, all bool) string {
 	var b strings.Builder
-	for _, l := range v.Swimlanes {
-		fmt.Fprintf(&b, "lane %q %q\n", l["name"], l["label"])
+	if all {
+		for _, l := range r.Swimlanes {
+			fmt.Fprintf(&b, "lane %q %q\n", l["name"], l["label"])
+		}
+		fmt.Fprintf(&b, "title %q\n", r.Title)
 	}
-	fmt.Fprintf(&b, "title %q\n", v.Title)
-	if v.File == "" { // of the probes only the bodies are known
-		b.Reset()
-	}
-	realBody(&b, v.Body["body"], 0)
+	realBody(&b, r.Body["body"], 0)
 	return b.String()
 }
 
@@ -162,6 +196,9 @@ func realBody(b *strings.Builder, body any, depth int) {
 
 func realElement(b *strings.Builder, m map[string]any, depth int) {
 	kind, _ := m["k"].(string)
+	if kind == "spot" {
+		delete(m, "killed") // not known of the diagrams of others
+	}
 	fields(b, depth, kind, m, "text", "name", "lane", "arrow", "killed", "start", "test", "yes", "not", "title", "style", "label",
 		"backward", "backIn", "backOut", "endArrow")
 	if out, ok := m["out"].(string); ok {
@@ -225,12 +262,11 @@ func realNotes(b *strings.Builder, notes any, depth int) {
 // ourTree prints a diagram in the same way.
 func ourTree(d *Diagram, all bool) string {
 	var b strings.Builder
-	for _, l := range d.Lanes {
-		fmt.Fprintf(&b, "lane %q %q\n", l.Name, l.Label)
-	}
-	fmt.Fprintf(&b, "title %q\n", d.Title)
-	if !all {
-		b.Reset()
+	if all {
+		for _, l := range d.Lanes {
+			fmt.Fprintf(&b, "lane %q %q\n", l.Name, l.Label)
+		}
+		fmt.Fprintf(&b, "title %q\n", d.Title)
 	}
 	ourBody(&b, d.Body, 0, deaths{})
 	return b.String()

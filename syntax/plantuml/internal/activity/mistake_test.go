@@ -1,15 +1,12 @@
 package activity
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/syntax/internal/tooltest"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -178,81 +175,34 @@ func fix(text []byte, rounds int) []byte {
 	return text
 }
 
-// TestMistakesAreFixedForPlantUML asks the real PlantUML, if it is installed.
 func TestMistakesAreFixedForPlantUML(t *testing.T) {
-	names := map[string]string{}
-	dir := t.TempDir()
-	var list []string
-	for i, m := range mistakes {
-		path := filepath.Join(dir, fmt.Sprintf("%d.puml", i))
-		names[path] = m.name
-		list = append(list, path)
-		if err := os.WriteFile(path, fix([]byte(marked(m.text)), 5), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	var fixed []string
+	for _, m := range mistakes {
+		fixed = append(fixed, string(fix([]byte(marked(m.text)), 5)))
 	}
-	for _, version := range []string{"1.2026.8", "1.2024.7"} {
-		for _, v := range plantuml(t, version, list) {
-			if v.OK != true || v.Type != "ActivityDiagram3" {
-				t.Errorf("%s: PlantUML %s refuses what the fixes give", names[v.File], version)
+	for _, tool := range tooltest.PlantUML {
+		for i, r := range tool.Read(t, fixed...) {
+			if !r.Accepted() {
+				t.Errorf("%s: PlantUML %s refuses what the fixes give", mistakes[i].name, tool.Version)
 			}
 		}
 	}
-}
-
-// plantuml asks the real PlantUML about files. Without it the test is skipped.
-func plantuml(t *testing.T, version string, files []string) []verdict {
-	t.Helper()
-	dir := os.Getenv("HOCKET_ORACLES")
-	if home, err := os.UserHomeDir(); dir == "" && err == nil {
-		dir = filepath.Join(home, ".cache", "hocket-oracles")
-	}
-	check := filepath.Join(dir, "puml-check")
-	if _, err := os.Stat(check); err != nil {
-		t.Skip("PlantUML is not installed")
-	}
-	list := filepath.Join(t.TempDir(), "list")
-	if err := os.WriteFile(list, []byte(strings.Join(files, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(check, "--dump", "@"+list)
-	cmd.Env = append(os.Environ(), "PUML_VERSION="+version)
-	out, _ := cmd.Output() // it fails if one file is refused
-	var all []verdict
-	for text := range strings.SplitSeq(strings.TrimSpace(string(out)), "\n") {
-		var v verdict
-		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			t.Fatalf("%v: %s", err, text)
-		}
-		all = append(all, v)
-	}
-	if len(all) != len(files) {
-		t.Fatalf("PlantUML has read %d of %d files", len(all), len(files))
-	}
-	return all
 }
 
 // A diagram without findings is read as PlantUML reads it: the reader repairs
 // nothing without saying so.
 func TestNothingIsRepairedSilently(t *testing.T) {
-	for _, set := range []string{"vectors/puml.jsonl", "corpus/puml.golden.jsonl"} {
-		for _, v := range verdicts(t, set) {
-			text := []byte(v.Src)
-			if v.File != "" {
-				v.Name = v.File
-				text, _ = os.ReadFile(filepath.Join(shared, "corpus", v.File))
-			}
-			d, ds := Parse(source.New("", text))
-			if len(ds) > 0 {
-				continue
-			}
-			r := drawn(text)
-			if r.stopped || r.foreign {
-				t.Errorf("%s: PlantUML refuses it, and nothing was found", v.Name)
-			}
-			if got, want := ourTree(d, true), ourTree(r.diagram, true); got != want {
-				t.Errorf("%s is read as\n%s\nnot as PlantUML does\n%s", v.Name, got, want)
-			}
+	for name, text := range everything(t) {
+		d, ds := Parse(source.New("", text))
+		if len(ds) > 0 {
+			continue
+		}
+		r := drawn(text)
+		if r.stopped || r.foreign {
+			t.Errorf("%s: PlantUML refuses it, and nothing was found", name)
+		}
+		if got, want := ourTree(d, true), ourTree(r.diagram, true); got != want {
+			t.Errorf("%s is read as\n%s\nnot as PlantUML does\n%s", name, got, want)
 		}
 	}
 }

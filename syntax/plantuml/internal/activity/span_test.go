@@ -2,8 +2,6 @@ package activity
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -146,15 +144,11 @@ func TestSpansOfJoinedLines(t *testing.T) {
 	}
 }
 
-func TestSpansOfTheCorpus(t *testing.T) {
-	for _, v := range verdicts(t, "corpus/puml.golden.jsonl") {
-		text, err := os.ReadFile(filepath.Join(shared, "corpus", v.File))
-		if err != nil {
-			t.Fatal(err)
-		}
+func TestSpansOfDiagrams(t *testing.T) {
+	for name, text := range everything(t) {
 		d, _ := Parse(source.New("", text))
 		if err := checkSpans(d, len(text)); err != nil {
-			t.Errorf("%s: %v", v.File, err)
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -2,12 +2,11 @@ package activity
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/hocket-dev/hocket/syntax/internal/source"
+	"github.com/hocket-dev/hocket/syntax/internal/tooltest"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -45,20 +44,15 @@ func TestOlderVersionsAreNamed(t *testing.T) {
 
 // The two versions of PlantUML differ where they are said to.
 func TestOlderVersionsDiffer(t *testing.T) {
-	dir := t.TempDir()
-	var files []string
-	for i, text := range slices.Concat(newForms, oldForms) {
-		path := filepath.Join(dir, fmt.Sprintf("%d.puml", i))
-		if err := os.WriteFile(path, []byte(marked(text)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, path)
+	var texts []string
+	for _, text := range slices.Concat(newForms, oldForms) {
+		texts = append(texts, marked(text))
 	}
-	before, now := plantuml(t, older, files), plantuml(t, "1.2026.8", files)
-	for i := range files {
+	now, before := tooltest.PlantUML[0].Read(t, texts...), tooltest.PlantUML[1].Read(t, texts...)
+	for i, text := range texts {
 		was, is := fmt.Sprint(before[i].Body), fmt.Sprint(now[i].Body)
-		if same := before[i].accepted() && was == is; same != (i >= len(newForms)) || !now[i].accepted() {
-			t.Errorf("%s\nis read as %s, and was as %s", slices.Concat(newForms, oldForms)[i], is, was)
+		if same := before[i].Accepted() && was == is; same != (i >= len(newForms)) || !now[i].Accepted() {
+			t.Errorf("%s\nis read as %s, and was as %s", text, is, was)
 		}
 	}
 }
@@ -81,20 +75,16 @@ func TestErrorsAreWhatPlantUMLRefuses(t *testing.T) {
 		{"if (a) then (b) :c;\nendif", codeJoined, workflow.Error},
 		{":a;\n:b;\n/' c\n:d;", codeComment, workflow.Error},
 	}
-	var files []string
-	dir := t.TempDir()
-	for i, tt := range tests {
+	var texts []string
+	for _, tt := range tests {
 		_, found := Parse(source.New("", []byte(marked(tt.text))))
 		if len(found) == 0 || found[len(found)-1].Severity != tt.want || found[len(found)-1].Code != tt.code || found.Errors() != (tt.want == workflow.Error) {
 			t.Errorf("%s\ngives %v", tt.text, found)
 		}
-		files = append(files, filepath.Join(dir, fmt.Sprintf("%d.puml", i)))
-		if err := os.WriteFile(files[i], []byte(marked(tt.text)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		texts = append(texts, marked(tt.text))
 	}
-	for i, v := range plantuml(t, "1.2026.8", files) {
-		if refused := !v.accepted() || len(v.Unclosed) > 0 || tests[i].code == codeComment; refused != (tests[i].want == workflow.Error) {
+	for i, r := range newest.Read(t, texts...) {
+		if refused := !r.Accepted() || len(r.Unclosed) > 0 || tests[i].code == codeComment; refused != (tests[i].want == workflow.Error) {
 			t.Errorf("%s\nis refused: %v", tests[i].text, refused)
 		}
 	}
