@@ -16,11 +16,7 @@ func taskFacts(b workflow.Bundle, agents *agent.Set, replies *scripted.Replies) 
 	facts := map[string]engine.TaskFacts{}
 	agents = agents.Snapshot()
 	for _, w := range check.Workflows(b) {
-		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
-			task := g.TaskOf(n)
-			if task == nil {
-				return
-			}
+		w.Body.WalkTasks(func(n *workflow.Node, task *workflow.Task) {
 			f := agentFacts(agents, task, w.RoleOf(task.Agent))
 			switch {
 			case replies == nil || !replies.Covers(n):

@@ -177,11 +177,12 @@ func ReadReplies(file string, text []byte) (*Replies, workflow.Diagnostics) {
 func CheckReplies(r *Replies, b *workflow.Bundle, file string) workflow.Diagnostics {
 	var names []string
 	for _, w := range check.Workflows(*b) {
-		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
-			if g.TaskOf(n) != nil || n.Kind() == "human" {
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			if n.Kind() == "human" {
 				names = append(names, n.ID)
 			}
 		})
+		w.Body.WalkTasks(func(n *workflow.Node, _ *workflow.Task) { names = append(names, n.ID) })
 	}
 	found := r.Problems(b)
 	for _, key := range r.Strangers(b) {

@@ -366,9 +366,8 @@ func missingAgents(run string, b *workflow.Bundle, agents *agent.Set, replies *R
 	missing := &MissingAgentError{Run: run}
 	agents = agents.Snapshot()
 	for _, w := range check.Workflows(*b) {
-		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
-			task := g.TaskOf(n)
-			if task == nil || replies != nil && replies.Covers(n) {
+		w.Body.WalkTasks(func(n *workflow.Node, task *workflow.Task) {
+			if replies != nil && replies.Covers(n) {
 				return
 			}
 			var failed *agent.ResolveError

@@ -25,11 +25,10 @@ var agentUnknown = rule{
 
 // task is what an agent may have to work on at a node.
 func (n *node) task() *workflow.Task {
-	if n.work == nil {
-		found := n.scope.graph.TaskOf(n.Node) // looks at all edges
-		n.work = &found
+	if n.scope.tasks == nil {
+		n.scope.tasks = n.scope.graph.Tasks()
 	}
-	return *n.work
+	return n.scope.tasks[n.order]
 }
 
 // agentOf is the task of a node and its agent; no task if the node is none or

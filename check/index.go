@@ -23,6 +23,8 @@ type scope struct {
 	// What order.go finds out once all edges are linked; nil: not asked for yet.
 	order []*node
 	next  [][]*node
+
+	tasks []*workflow.Task // of the nodes; nil: not asked for yet
 }
 
 // node is a node with the edges that meet there.
@@ -37,7 +39,6 @@ type node struct {
 	// included. Back edges are not.
 	in []*edge
 	// What rules have asked for; nil: nothing yet.
-	work    **workflow.Task
 	agent   *Agent // of a task
 	decided *decided
 }

@@ -27,9 +27,8 @@ func (l *Loaded) choose() {
 	l.settled = true
 	agents := l.project.Agents.Snapshot()
 	for _, w := range check.Workflows(l.Bundle) {
-		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
-			task := g.TaskOf(n)
-			if task == nil || task.Agent != "" {
+		w.Body.WalkTasks(func(n *workflow.Node, task *workflow.Task) {
+			if task.Agent != "" {
 				return
 			}
 			if c, ok := agents.Choose(n.ID+" "+n.Title+" "+task.Prompt.Text, task.Settings); ok {
@@ -53,9 +52,8 @@ func (l *Loaded) chosenAgents(replied func(*workflow.Node) bool) workflow.Diagno
 	var seen []string
 	agents := l.project.Agents.Snapshot()
 	for _, w := range check.Workflows(l.Bundle) {
-		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
-			task := g.TaskOf(n)
-			if task == nil || replied != nil && replied(n) {
+		w.Body.WalkTasks(func(n *workflow.Node, task *workflow.Task) {
+			if replied != nil && replied(n) {
 				return
 			}
 			d, _, err := agents.ResolveLane(task.Agent, w.RoleOf(task.Agent))

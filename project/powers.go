@@ -127,11 +127,7 @@ func (l *Loaded) tasks(do func(*workflow.Workflow, *workflow.Node, *workflow.Tas
 	}
 	agents := l.project.Agents.Snapshot()
 	for _, w := range check.Workflows(l.Bundle) {
-		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
-			task := g.TaskOf(n)
-			if task == nil {
-				return
-			}
+		w.Body.WalkTasks(func(n *workflow.Node, task *workflow.Task) {
 			// If only the executor is missing, there is still a definition.
 			if d, _, _ := agents.ResolveLane(task.Agent, w.RoleOf(task.Agent)); d != nil {
 				do(w, n, task, d)

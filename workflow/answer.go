@@ -86,28 +86,42 @@ func refersTo(n *Node, text string) bool {
 	return regexp.MustCompile(`\$\{([^}]*[^\w.-])?(` + result + `)[^\w-]`).MatchString(text)
 }
 
-// TaskOf is what an agent may have to work on at a node of g: a task, or the question of
-// a choice, unless only a person leads to it, to whom it then belongs and who can only
-// answer with its labels. Nil: nothing.
-func (g *Graph) TaskOf(n *Node) *Task {
-	t := n.Task()
-	if _, isTask := n.Step.(*Task); isTask || t == nil {
-		return t
+// Tasks are what agents may have to work on at the nodes of g, in their order: a task, or
+// the question of a choice, unless only people lead to it, to whom it then belongs and who
+// can only answer with its labels. Nil: nothing.
+func (g *Graph) Tasks() []*Task {
+	tasks, nodes := make([]*Task, len(g.Nodes)), make(map[string]*Node, len(g.Nodes))
+	for i := range slices.Backward(g.Nodes) { // of those with the same id the first counts
+		tasks[i], nodes[g.Nodes[i].ID] = g.Nodes[i].Task(), &g.Nodes[i]
 	}
-	led := false
+	byPeople := map[*Node]bool{} // whether only people lead to a choice
 	for i := range g.Edges {
-		if e := &g.Edges[i]; e.To == n.ID {
-			from := g.Node(e.From)
-			if from == nil || g.AskedBehind(from) != n || from.Step.(*Human).Custom || e.On != OnSuccess {
-				return t
-			}
-			led = true
+		e := &g.Edges[i]
+		to := nodes[e.To]
+		if to == nil {
+			continue
+		}
+		if c, ok := to.Step.(*Choice); !ok || c.Ask == nil {
+			continue
+		}
+		only, led := byPeople[to]
+		byPeople[to] = (only || !led) && e.On == OnSuccess && g.answers(nodes[e.From], to)
+	}
+	for i := range g.Nodes {
+		if byPeople[&g.Nodes[i]] && !g.isLeftTo(g.Nodes[i].ID) {
+			tasks[i] = nil
 		}
 	}
-	if !led || g.isLeftTo(n.ID) {
-		return t
+	return tasks
+}
+
+// answers says whether a person at a node can only answer the question of a choice.
+func (g *Graph) answers(n, choice *Node) bool {
+	if n == nil {
+		return false
 	}
-	return nil
+	h, ok := n.Step.(*Human)
+	return ok && !h.Custom && g.AskedBehind(n) == choice
 }
 
 // isLeftTo says whether an edge leads to a node from inside of a loop of g.
@@ -121,6 +135,20 @@ func (g *Graph) isLeftTo(id string) bool {
 		}
 	}
 	return false
+}
+
+// WalkTasks calls visit for every task of g and of the graphs inside of it, as Walk does for
+// every node.
+func (g *Graph) WalkTasks(visit func(n *Node, t *Task)) {
+	for i, t := range g.Tasks() {
+		n := &g.Nodes[i]
+		if t != nil {
+			visit(n, t)
+		}
+		if body := n.Body(); body != nil {
+			body.WalkTasks(visit)
+		}
+	}
 }
 
 // Chosen is the value of the option that somebody names by its value or label.

@@ -1,8 +1,11 @@
 package workflow
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/hocket-dev/hocket/internal/growth"
 )
 
 // Behind a person, and nobody else, a question is theirs.
@@ -49,7 +52,7 @@ func TestQuestionBehindAPerson(t *testing.T) {
 			}
 			offered = append(offered, text)
 		}
-		if agent := g.TaskOf(&g.Nodes[1]) != nil; strings.Join(offered, " ") != c.offered || agent != c.agent {
+		if agent := g.Tasks()[1] != nil; strings.Join(offered, " ") != c.offered || agent != c.agent {
 			t.Errorf("%s: they are offered %v, and an agent may be asked: %t", c.name, offered, agent)
 		}
 	}
@@ -66,7 +69,7 @@ func TestOthersAnswerNothing(t *testing.T) {
 		if behind := g.AskedBehind(&g.Nodes[0]); behind != nil {
 			t.Errorf("%T has the question %v", step, behind)
 		}
-		if got := g.TaskOf(&g.Nodes[0]); (got == task) != (step == Step(task)) {
+		if got := g.Tasks()[0]; (got == task) != (step == Step(task)) {
 			t.Errorf("%T is %v for an agent", step, got)
 		}
 	}
@@ -110,7 +113,7 @@ func TestQuestionOfAPerson(t *testing.T) {
 			},
 			Edges: []Edge{{From: "h", To: "c"}, {From: "c", To: End, On: OnLabel, Label: "yes"}},
 		}
-		offered, agent := g.Offered(&g.Nodes[0]), g.TaskOf(&g.Nodes[1]) != nil
+		offered, agent := g.Offered(&g.Nodes[0]), g.Tasks()[1] != nil
 		if offered[0].Value != c.offered || agent != c.agent {
 			t.Errorf("%+v, %q: they are offered %v, and an agent may be asked: %t", c.human, c.asks, offered, agent)
 		}
@@ -163,4 +166,17 @@ func TestChosen(t *testing.T) {
 			t.Errorf("%q of %v: %q, %v", c.said, c.options, got, ok)
 		}
 	}
+}
+
+// Each elseif of a diagram is a question behind another.
+func TestTasksOfManyQuestions(t *testing.T) {
+	input := func(n int) *Graph {
+		g := &Graph{}
+		for i := range n {
+			g.Nodes = append(g.Nodes, Node{ID: fmt.Sprint("c", i), Step: &Choice{Ask: &Task{}}})
+			g.Edges = append(g.Edges, Edge{From: fmt.Sprint("c", i), To: fmt.Sprint("c", i+1), On: OnElse})
+		}
+		return g
+	}
+	growth.Linear(t, 1000, input, func(g *Graph) { g.WalkTasks(func(*Node, *Task) {}) })
 }

@@ -12,13 +12,14 @@ import (
 // nodes, a reply is valid if it is valid for one of them.
 func (r *Replies) Problems(b *workflow.Bundle) workflow.Diagnostics {
 	tasks, gates := map[string]bool{}, map[string][]gate{}
-	walk(b, func(g *workflow.Graph, n *workflow.Node) {
-		if h, ok := n.Step.(*workflow.Human); ok {
-			gates[n.ID] = append(gates[n.ID], gate{g.Offered(n), h.Custom})
-		} else if g.TaskOf(n) != nil {
-			tasks[n.ID] = true
-		}
-	})
+	for _, body := range bodies(b) {
+		body.Walk(func(g *workflow.Graph, n *workflow.Node) {
+			if h, ok := n.Step.(*workflow.Human); ok {
+				gates[n.ID] = append(gates[n.ID], gate{g.Offered(n), h.Custom})
+			}
+		})
+		body.WalkTasks(func(n *workflow.Node, _ *workflow.Task) { tasks[n.ID] = true })
+	}
 	var found workflow.Diagnostics
 	for _, key := range r.Keys() {
 		node := nodeOf(key)

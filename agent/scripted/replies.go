@@ -114,11 +114,14 @@ func (r *Replies) CoversPerson(node string) bool {
 // those it calls: most likely a typo.
 func (r *Replies) Strangers(b *workflow.Bundle) []string {
 	known := map[string]bool{others: true}
-	walk(b, func(g *workflow.Graph, n *workflow.Node) {
-		if g.TaskOf(n) != nil || n.Kind() == "human" {
-			known[n.ID] = true
-		}
-	})
+	for _, body := range bodies(b) {
+		body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			if n.Kind() == "human" {
+				known[n.ID] = true
+			}
+		})
+		body.WalkTasks(func(n *workflow.Node, _ *workflow.Task) { known[n.ID] = true })
+	}
 	return slices.DeleteFunc(r.Keys(), func(key string) bool { return known[nodeOf(key)] })
 }
 
@@ -127,9 +130,9 @@ func (r *Replies) Strangers(b *workflow.Bundle) []string {
 // from the replies.
 func (r *Replies) CoversAll(b *workflow.Bundle) bool {
 	covered := true
-	walk(b, func(g *workflow.Graph, n *workflow.Node) {
-		covered = covered && (g.TaskOf(n) == nil || r.CoversEvery(n))
-	})
+	for _, body := range bodies(b) {
+		body.WalkTasks(func(n *workflow.Node, _ *workflow.Task) { covered = covered && r.CoversEvery(n) })
+	}
 	return covered
 }
 
@@ -196,10 +199,11 @@ func nodeOf(address string) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// walk visits the nodes of a workflow and of those it calls, in order.
-func walk(b *workflow.Bundle, visit func(*workflow.Graph, *workflow.Node)) {
-	b.Root.Body.Walk(visit)
+// bodies are the graphs of a workflow and of those it calls.
+func bodies(b *workflow.Bundle) []*workflow.Graph {
+	all := []*workflow.Graph{&b.Root.Body}
 	for _, name := range slices.Sorted(maps.Keys(b.Called)) {
-		b.Called[name].Body.Walk(visit)
+		all = append(all, &b.Called[name].Body)
 	}
+	return all
 }

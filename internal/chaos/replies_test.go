@@ -53,10 +53,10 @@ func addReplies(random *rand.Rand, list replies, b *workflow.Bundle, w *workflow
 				}
 			}
 		}
-		if g.TaskOf(n) != nil {
-			for left := random.IntN(5); left >= 0; left-- {
-				list[prefix+n.ID] = append(list[prefix+n.ID], randomReply(random, left == 0))
-			}
+	})
+	w.Body.WalkTasks(func(n *workflow.Node, _ *workflow.Task) {
+		for left := random.IntN(5); left >= 0; left-- {
+			list[prefix+n.ID] = append(list[prefix+n.ID], randomReply(random, left == 0))
 		}
 	})
 }
