@@ -83,6 +83,7 @@ func UnknownCost(map[string]any) workflow.Budget { return workflow.Budget{} }
 // Problem is what an agent has against its settings.
 type Problem struct {
 	Setting string // the setting that is wrong; "" the settings as a whole
+	Path    string // to the part of it that is wrong, as in workflow.Task.SettingsSrc
 	Unknown bool   // there is no setting of that name
 	Missing bool   // one is not set
 	Note    bool   // it has no effect, and nobody relies on it

@@ -59,7 +59,7 @@ func settingPos(n *node, t *workflow.Task, problem Problem) workflow.Pos {
 	if problem.Unknown && key.Line != 0 {
 		return key
 	}
-	return placeOr(t.SettingsSrc[problem.Setting].Pos, placeOr(key, agentPos(n)))
+	return placeOr(t.SettingsSrc[problem.Path].Pos, placeOr(t.SettingsSrc[problem.Setting].Pos, placeOr(key, agentPos(n))))
 }
 
 // merged are the settings of a definition with those of a task on top.

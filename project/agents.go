@@ -136,7 +136,7 @@ func (d directory) validate(def *agent.Definition, settings map[string]any) []ch
 		}
 		problem := check.Problem{Summary: p.Summary, Detail: p.Detail, Note: p.Note, Missing: len(p.Missing) > 0, Unknown: p.Unknown && len(p.Path) == 1}
 		if len(p.Path) > 0 {
-			problem.Setting = p.Path[0]
+			problem.Setting, problem.Path = p.Path[0], strings.Join(p.Path, ".")
 		}
 		list = append(list, problem)
 	}

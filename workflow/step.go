@@ -19,7 +19,8 @@ type Task struct {
 
 	// Pos is where the agent is named; zero: where the node is. SettingsPos is
 	// where each setting is named, SettingsSrc what the author wrote there; of
-	// one that is no text, only its position.
+	// one that is no text, only its position. A part of a setting has the path to
+	// it as its name: "command.2", "env.HOME".
 	Pos         Pos               `json:",omitzero"`
 	SettingsPos map[string]Pos    `json:",omitzero"`
 	SettingsSrc map[string]Source `json:",omitzero"`

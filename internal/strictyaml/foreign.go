@@ -38,6 +38,12 @@ var advised = map[string]struct{ beside, detail string }{
 	"parallel": {"parallel_group", "give the steps that run in parallel the same `parallel_group: NAME`; `execution: parallel` at the top applies to all steps"},
 }
 
+// settings are those of the executors that people write beside `agent`.
+var settings = []string{
+	"action", "path", "content", "glob", "url", "method", "query", "headers", "body", "server", "tool", "arguments",
+	"temperature", "max_tokens", "max_turns", "session",
+}
+
 const command = "write `config: {command: …}`, beside `agent: shell`"
 
 // translated returns a suggestion for an unknown key that has an equivalent.
@@ -48,6 +54,9 @@ func (m *Map) translated(d workflow.Diagnostic, written string) workflow.Diagnos
 		return d
 	}
 	more := advised[written]
+	if slices.Contains(settings, written) {
+		more.beside, more.detail = "config", "write `config: {"+written+": …}`"
+	}
 	if more.beside == "config" && slices.Contains(m.known, "settings") { // the name in agent files
 		more.beside, more.detail = "settings", strings.Replace(more.detail, "config:", "settings:", 1)
 	}

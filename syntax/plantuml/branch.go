@@ -112,7 +112,7 @@ func (r *reader) ask(c *workflow.Choice, test activity.Text, at *activity.Base, 
 	}
 	c.Ask.Prompt = r.textTemplate(test, test.String(), r.pos(test.Span))
 	if !named {
-		c.Ask.Agent = strings.TrimSpace(at.Lane)
+		c.Ask.Agent, c.Ask.Pos = strings.TrimSpace(at.Lane), r.laneAt[at.Lane]
 	}
 }
 

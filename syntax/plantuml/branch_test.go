@@ -3,6 +3,7 @@ package plantuml
 import (
 	"testing"
 
+	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
@@ -17,4 +18,18 @@ func TestWrongConditionsAreConditions(t *testing.T) {
 			t.Errorf("%q is a condition: %t", text, got)
 		}
 	}
+}
+
+// What is wrong with an agent is reported at the lane that names it.
+func TestLaneNamesTheAgent(t *testing.T) {
+	w, found := Parse("f.puml", []byte("@startuml\n|writer|\n|editor|\nstart\n:Read;\nif (Good?) then (yes)\n:Print;\nendif\n|writer|\n:Write;\nstop\n@enduml\n"))
+	if found.Errors() {
+		t.Fatal(found)
+	}
+	lines := map[string]int{"read": 3, "choice": 3, "print": 3, "write": 2}
+	w.Body.WalkTasks(func(n *workflow.Node, task *workflow.Task) {
+		if task.Pos.Line != lines[n.ID] {
+			t.Errorf("%s is named at %v", n.ID, task.Pos)
+		}
+	})
 }

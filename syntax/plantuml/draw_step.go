@@ -62,7 +62,9 @@ func (r *reader) node(text activity.Text, shown string, at *activity.Base, s *sa
 	pos := r.pos(span)
 	if s == nil {
 		n := workflow.Node{Title: shown, Pos: pos}
-		n.Step = &workflow.Task{Agent: r.laneAgent(at, pos), Prompt: r.textTemplate(text, shown, pos)}
+		task := &workflow.Task{Prompt: r.textTemplate(text, shown, pos)}
+		task.Agent, task.Pos = r.laneAgent(at, pos)
+		n.Step = task
 		n.ID = r.name(idOf(shown))
 		return n
 	}
@@ -76,7 +78,7 @@ func (r *reader) node(text activity.Text, shown string, at *activity.Base, s *sa
 	switch step := n.Step.(type) {
 	case *workflow.Task:
 		if !s.agent {
-			step.Agent = r.laneAgent(at, pos)
+			step.Agent, step.Pos = r.laneAgent(at, pos)
 		}
 		if !s.prompt {
 			step.Prompt = r.textTemplate(text, shown, pos)
@@ -143,9 +145,9 @@ type lane struct {
 	inherited     bool
 }
 
-// laneAgent is the agent of a step's lane. A lane that was set inside of a block
-// that has ended is easily overlooked.
-func (r *reader) laneAgent(at *activity.Base, pos workflow.Pos) string {
+// laneAgent is the agent of a step's lane, and where the lane names it. A lane that was
+// set inside of a block that has ended is easily overlooked.
+func (r *reader) laneAgent(at *activity.Base, pos workflow.Pos) (string, workflow.Pos) {
 	name := strings.TrimSpace(at.Lane)
 	if name != "" && r.lane.inherited {
 		r.lane.inherited = false
@@ -161,5 +163,5 @@ func (r *reader) laneAgent(at *activity.Base, pos workflow.Pos) string {
 		}
 		r.report(d)
 	}
-	return name
+	return name, r.laneAt[at.Lane]
 }

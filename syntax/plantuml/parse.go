@@ -60,6 +60,8 @@ type reader struct {
 	names map[*workflow.Choice]drawnName // tests that are names, which may be questions
 	drawn map[*workflow.Choice]bool      // those that are questions
 
+	laneAt map[string]workflow.Pos // where each lane is first written
+
 	drawer
 }
 
@@ -190,7 +192,9 @@ func (r *reader) heading(file string) {
 // lanes makes agents of the lanes, unless a note lists them.
 func (r *reader) lanes() {
 	known := map[string]activity.Lane{}
+	r.laneAt = map[string]workflow.Pos{}
 	for _, l := range r.diagram.Lanes {
+		r.laneAt[l.Name] = r.pos(l.Span)
 		name := strings.TrimSpace(l.Name)
 		bare := strings.ToLower(name)
 		if other, ok := known[bare]; ok {

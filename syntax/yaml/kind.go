@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
@@ -128,14 +129,28 @@ func readSetting(e strictyaml.Entry, n int, t *workflow.Task) {
 	}
 	key := e.Key.Pos()
 	t.Settings[e.Name], t.SettingsPos[e.Name] = e.Value.Value(), key
-	switch {
-	case e.Value.IsText() && e.Value.Written() != "":
-		t.SettingsSrc[e.Name] = e.Value.Source()
-	case e.Value.IsScalar():
-		t.SettingsSrc[e.Name] = workflow.Source{Pos: e.Value.Pos()}
-	default:
+	readSource(e.Name, e.Value, t)
+	if !e.Value.IsScalar() {
 		t.SettingsSrc[e.Name] = workflow.Source{Pos: key}
 	}
+}
+
+// readSource notes where a setting or a part of one is written.
+func readSource(path string, v strictyaml.Node, t *workflow.Task) {
+	switch {
+	case v.IsText() && v.Written() != "":
+		t.SettingsSrc[path] = v.Source()
+		return
+	case v.IsList():
+		for i, item := range v.List() {
+			readSource(path+"."+strconv.Itoa(i), item, t)
+		}
+	case v.IsMap():
+		for e := range v.Map().All() {
+			readSource(path+"."+e.Name, e.Value, t)
+		}
+	}
+	t.SettingsSrc[path] = workflow.Source{Pos: v.Pos()}
 }
 
 func (r *reader) call(n strictyaml.Node, m *strictyaml.Map, s *step) {

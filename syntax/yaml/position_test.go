@@ -23,6 +23,9 @@ func TestProblemsPointToTheReference(t *testing.T) {
 		"until":      "  - loop:\n      until: nobody\n      steps:\n        - agent: a\n",
 		"for_each":   "  - agent: a\n    for_each: ${nobody}\n",
 		"choice":     "  - choice: {on: nobody}\n    route: {a: end}\n    else: end\n",
+		"setting":    "  - agent: a\n    config: {x: \"a ${nobody}\"}\n",
+		"in a list":  "  - agent: a\n    config:\n      x: [a, \"b ${nobody}\"]\n",
+		"in a map":   "  - agent: a\n    config:\n      x:\n        y: [{z: \"${nobody}\"}]\n",
 		"human":      "  - human: {question: \"Is {{nobody}} there?\"}\n",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -208,11 +209,27 @@ func (s *siteList) settings(t *workflow.Task, at point, pos *workflow.Pos) {
 		t.Settings, _ = copyTree(t.Settings).(map[string]any)
 	}
 	for _, k := range slices.Sorted(maps.Keys(t.Settings)) {
-		src, own := t.SettingsSrc[k], pos
-		if src.Pos != (workflow.Pos{}) {
-			own = &src.Pos
+		s.setting(t, k, t.Settings[k], site{at: at, pos: pos, slot: slot{object: t.Settings, key: k}})
+	}
+}
+
+// setting adds the strings of a setting, or of a part of one, at the place where each is
+// written, if that is known.
+func (s *siteList) setting(t *workflow.Task, path string, v any, here site) {
+	if src, ok := t.SettingsSrc[path]; ok && src.Pos != (workflow.Pos{}) {
+		here.src, here.pos = &src, &src.Pos
+	}
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			s.setting(t, path+"."+strconv.Itoa(i), v[i], site{at: here.at, pos: here.pos, slot: slot{value: &v[i]}})
 		}
-		s.tree(t.Settings[k], site{at: at, src: &src, pos: own, slot: slot{object: t.Settings, key: k}})
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			s.setting(t, path+"."+k, v[k], site{at: here.at, pos: here.pos, slot: slot{object: v, key: k}})
+		}
+	default:
+		s.tree(v, here)
 	}
 }
 
