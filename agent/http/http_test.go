@@ -211,8 +211,8 @@ func TestQuota(t *testing.T) {
 		{"429", "soon", agent.Failed, false, 0, `; Retry-After "soon" is invalid, so this counts as an ordinary failure`},
 		{"429", "-5", agent.Failed, false, 0, `; Retry-After "-5" is invalid, so this counts as an ordinary failure`},
 		{"429", "Sat, 01 Jan 2118 00:00:00 GMT", agent.Failed, true, 0, "; retry after 2118-01-01 00:00:00 UTC, but a request waits at most 24 h"},
-		{"503", "99999999", agent.Failed, true, 0, " UTC, and a request waits at most 24 h"},
-		{"429", "99999999999999", agent.Failed, true, 0, " UTC, and a request waits at most 24 h"},
+		{"503", "99999999", agent.Failed, true, 0, " UTC, but a request waits at most 24 h"},
+		{"429", "99999999999999", agent.Failed, true, 0, " UTC, but a request waits at most 24 h"},
 		{"503", "", agent.Failed, false, 0, "what went wrong"},
 		{"500", "30", agent.Failed, false, 0, "what went wrong"},
 	} {
