@@ -159,6 +159,32 @@ func TestChangedRecords(t *testing.T) {
 	}
 }
 
+// Check also finds what harms no record: here, a list of free pages that does not exist.
+func TestCheckReadsTheWholeFile(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	createRun(t, s, "demo-1").Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Check(ctx); !errors.Is(err, context.Canceled) || IsProblem(err, Corrupt) {
+		t.Errorf("a check that is stopped gives %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(filepath.Join(dir, fileName), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.WriteAt([]byte{0, 0, 0, 7}, 36) // how many pages are free
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := openStore(t, dir).Check(t.Context()); !IsProblem(err, Corrupt) || !strings.Contains(err.Error(), "Freelist") {
+		t.Errorf("Check gives %v", err)
+	}
+}
+
 // A page of the file is full of zeros; wherever it is, Check says so.
 func TestZeroedPages(t *testing.T) {
 	dir := t.TempDir()

@@ -366,6 +366,11 @@ func TestLongResultIsStoredOnce(t *testing.T) {
 		"printed":     {numbered(0, 100_000), numbered(0, 100_000), true},
 		"with a line": {numbered(0, 99_999) + "\n[done]\n", numbered(0, 99_999), true},
 		"other":       {"no: " + numbered(0, 100_000), numbered(0, 100_000), false},
+		"cut off":     {numbered(0, 99_999), numbered(0, 100_000), false},
+		"other end":   {numbered(0, 99_999) + "no", numbered(0, 99_999) + "ja", false},
+		"little else": {numbered(0, 100_000) + strings.Repeat("x", MaxInline), numbered(0, 100_000), true},
+		"much else":   {numbered(0, 100_000) + strings.Repeat("x", MaxInline+1), numbered(0, 100_000), false},
+		"short":       {strings.Repeat("x", MaxInline) + "[done]", strings.Repeat("x", MaxInline), false},
 	} {
 		log := w.Log(name, 1)
 		log.Write([]byte(c.printed))
@@ -376,7 +381,7 @@ func TestLongResultIsStoredOnce(t *testing.T) {
 		if err := log.Recorded(c.result); err != nil {
 			t.Fatal(err)
 		}
-		for _, from := range []int64{0, 700_001} {
+		for _, from := range []int64{0, MaxInline + 1, int64(len(c.printed)) - 5} {
 			if got := streamText(t, s, attempt(name), driver.Output, from); got != c.printed[from:] {
 				t.Errorf("%s: from %d %d bytes, want %d", name, from, len(got), len(c.printed[from:]))
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -49,6 +50,28 @@ func TestReadingMakesNothing(t *testing.T) {
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 0 {
 		t.Errorf("left %v", files)
+	}
+}
+
+// A journal that cannot be written can be read, and says why nothing is recorded.
+func TestJournalThatIsOnlyRead(t *testing.T) {
+	s := openStore(t)
+	start(t, s, chain(gate("ok", "yes")), work{Agents: echo})
+	if err := errors.Join(s.Close(), os.Mkdir(filepath.Join(s.Dir(), "journal.db-shm"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	d, ctx := openDriver(t, s.Dir()), t.Context()
+	if runs, err := d.Runs(ctx, driver.Filter{}); err != nil || len(runs) != 1 {
+		t.Fatalf("%+v, %v", runs, err)
+	}
+	_, begin := d.Start(ctx, spec(chain(gate("ok", "yes"))))
+	_, drive := d.Drive(ctx, "demo-1", driver.Work{})
+	_, act := d.Act(ctx, "demo-1", &engine.CancelAsked{})
+	_, fork := d.Fork(ctx, driver.ForkSpec{From: "demo-1", Address: "ok"})
+	for i, err := range []error{begin, drive, act, fork, d.Delete(ctx, "demo-1"), d.Compact(ctx)} {
+		if !journal.IsProblem(err, journal.ReadOnly) {
+			t.Errorf("%d: %v", i, err)
+		}
 	}
 }
 
