@@ -83,6 +83,9 @@ func expectDead(t *testing.T, ids []int) {
 	}
 }
 
+// slow is longer than anything takes that does not wait in vain, on any machine.
+const slow = 2 * time.Minute
+
 func TestCancelLeavesNoProcessBehind(t *testing.T) {
 	task := attempt(t, `{}`)
 	task.Settings["command"] = family
@@ -94,7 +97,7 @@ func TestCancelLeavesNoProcessBehind(t *testing.T) {
 	if err := <-done; err == nil || err.Error() != "agent: cancelled: by hand" {
 		t.Errorf("got %v", err)
 	}
-	if took := time.Since(start); took > 10*time.Second {
+	if took := time.Since(start); took > slow {
 		t.Errorf("the end took %s", took)
 	}
 	expectDead(t, ids)
@@ -127,7 +130,7 @@ func TestWhatACommandStartsEndsWithIt(t *testing.T) {
 func TestTermIsAskedFirst(t *testing.T) {
 	task := attempt(t, `{"command": "trap 'echo bye > ended; exit 0' TERM; echo $$ >> pids; while :; do sleep 0.02; done"}`)
 	ctx, cancel := context.WithCancel(t.Context())
-	done := underway(ctx, task, time.Minute)
+	done := underway(ctx, task, time.Hour)
 	pids(t, task, 1)
 	start := time.Now()
 	cancel()
@@ -137,7 +140,7 @@ func TestTermIsAskedFirst(t *testing.T) {
 	if got, _ := os.ReadFile(filepath.Join(task.Dir, "ended")); string(got) != "bye\n" {
 		t.Error("the command had no time to end by itself")
 	}
-	if took := time.Since(start); took > 30*time.Second {
+	if took := time.Since(start); took > slow {
 		t.Errorf("waited for the whole grace period: %s", took)
 	}
 }
@@ -157,7 +160,7 @@ func TestAnOrphanedPipeDoesNotHang(t *testing.T) {
 	if err != nil || out != "ready" {
 		t.Errorf("got %q, %v", out, err)
 	}
-	if took := time.Since(start); took > 15*time.Second {
+	if took := time.Since(start); took > slow {
 		t.Errorf("took %s", took)
 	}
 	ids := pids(t, task, 1)
@@ -186,7 +189,7 @@ func TestADaemonEndsWithItsCommand(t *testing.T) {
 			if (err != nil) != (name == "failure") {
 				t.Errorf("got %v", err)
 			}
-			if took := time.Since(start); took > 20*time.Second {
+			if took := time.Since(start); took > slow {
 				t.Errorf("the step waited for its daemon: %s", took)
 			}
 			n := 1
