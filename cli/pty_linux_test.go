@@ -104,10 +104,6 @@ func (c *console) see() string {
 	return c.screen.String()
 }
 
-// patience is how long a test waits before it fails. It says nothing about how fast the
-// program is: no machine that runs the tests is that slow.
-const patience = 2 * time.Minute
-
 // until waits until a text stands on the screen.
 func (c *console) until(text string) string {
 	c.t.Helper()
@@ -133,6 +129,17 @@ func (c *console) wait(what string, so func() bool) {
 			c.t.Fatalf("never saw %s; the screen shows:\n%s", what, c.see())
 		}
 	}
+}
+
+// listens waits until a question takes an answer: in plain lines, below a prompt. What is
+// typed before is not an answer.
+func (c *console) listens(mode string) {
+	c.t.Helper()
+	if mode == "" || mode == "--plain=false" {
+		c.until("ctrl-c to stop the run")
+		return
+	}
+	c.wait("a prompt", func() bool { return strings.HasSuffix(strings.TrimRight(c.screen.String(), " \n"), "\n>") })
 }
 
 // resize gives the terminal another size.

@@ -56,7 +56,7 @@ func TestAgentsAskInATerminal(t *testing.T) {
 		if mode.flag == "--plain" && !strings.Contains(seen, "(no longer open)") {
 			t.Errorf("%s: the screen:\n%s", mode.flag, seen)
 		}
-		time.Sleep(500 * time.Millisecond) // a person reads before answering
+		c.listens(mode.flag)
 		c.press("deny\n")
 		if code := c.exit(); code != 0 || !strings.Contains(c.see(), "\ndone\n") {
 			t.Errorf("%s: exit code %d, the screen:\n%s", mode.flag, code, c.see())
@@ -74,7 +74,7 @@ func TestAgentsAskSomebodyWhoLeaves(t *testing.T) {
 	c := startConsole(t, dir, 30, 80, "task", twoCalls, "--agent", "fixer")
 	for _, name := range []string{"? task@1", "? task@2"} {
 		c.until(name)
-		time.Sleep(500 * time.Millisecond) // it listens by then
+		c.listens("")
 		c.press("\x04")
 	}
 	if code := c.exit(); code != 0 || !strings.Contains(c.see(), "\ndone\n") {
@@ -103,7 +103,6 @@ func TestPermissionsShowAllOfACommand(t *testing.T) {
 		c := startConsole(t, dir, mode.rows, mode.cols, "task", prompt, "--agent", "fixer", mode.flag)
 		if mode.more != "" {
 			c.until(mode.more)
-			time.Sleep(500 * time.Millisecond) // a person reads before answering
 			if mode.key == " " {
 				c.press("1")
 				c.until("read it to the end first")
@@ -118,7 +117,9 @@ func TestPermissionsShowAllOfACommand(t *testing.T) {
 		if !strings.Contains(all, "harmless<260 spaces>; touch") || !strings.Contains(all, "hidden # and this is the end") {
 			t.Errorf("%s, %d columns: the screen:\n%s", mode.flag, mode.cols, seen)
 		}
-		time.Sleep(500 * time.Millisecond)
+		if mode.cols == 80 || mode.flag == "--plain" {
+			c.listens(mode.flag)
+		}
 		c.press("deny\n")
 		if code := c.exit(); code != 0 {
 			t.Errorf("%s, %d columns: exit code %d, the screen:\n%s", mode.flag, mode.cols, code, c.see())

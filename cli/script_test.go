@@ -188,13 +188,17 @@ func setID(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], text)
 }
 
+// patience is how long a test waits before it fails. It says nothing about how fast the
+// program is: no machine that runs the tests is that slow.
+const patience = 2 * time.Minute
+
 // until repeats a command until it succeeds and its output has a text: until
 // 'status": "success"' hocket show X --json.
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until TEXT COMMAND…")
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		err := ts.Exec(args[1], args[2:]...)
 		if strings.Contains(ts.ReadFile("stdout"), args[0]) || strings.Contains(ts.ReadFile("stderr"), args[0]) {
@@ -209,7 +213,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 
 // send sends a signal to the process whose id comes to stand in a file.
 func send(ts *testscript.TestScript, file string, sig syscall.Signal) {
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		text, err := os.ReadFile(ts.MkAbs(file))
 		pid, convErr := strconv.Atoi(strings.TrimSpace(string(text)))

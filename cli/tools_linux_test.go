@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A tool that needs approval is asked for in the terminal.
@@ -29,7 +28,7 @@ func TestToolAsksInTheTerminal(t *testing.T) {
 		if seen := c.until("Answer with a number or a name."); !strings.Contains(seen, "Call deploy with these inputs?\n\n│ {\"to\":\"staging\"}\n") {
 			t.Errorf("the screen:\n%s", seen)
 		}
-		time.Sleep(400 * time.Millisecond) // a person reads before answering
+		c.listens("--plain")
 		c.press(answer)
 		code := c.exit()
 		_, err := os.Stat(filepath.Join(dir, "out", "deployed"))

@@ -58,13 +58,11 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 	if ctx.Err() != nil {
 		return "", withdrawn(ctx)
 	}
-	t.forget()
-	asked := time.Now()
-	if err := t.show(ctx, q, asked); err != nil {
+	if err := t.show(ctx, q, time.Now().Add(haste)); err != nil {
 		return "", err
 	}
 	for {
-		said, err := t.line(ctx, "> ", asked)
+		said, err := t.line(ctx, "> ")
 		if err != nil {
 			return "", err
 		}
@@ -76,8 +74,9 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 	}
 }
 
-// show writes a question, page by page if it is long.
-func (t *Terminal) show(ctx context.Context, q Question, asked time.Time) error {
+// show writes a question, page by page if it is long. Nothing that is typed before the
+// first prompt can be an answer: the person was typing when the question appeared.
+func (t *Terminal) show(ctx context.Context, q Question, prompt time.Time) error {
 	var style view.Style
 	rows := math.MaxInt
 	if t.Page != nil {
@@ -89,42 +88,44 @@ func (t *Terminal) show(ctx context.Context, q Question, asked time.Time) error 
 		if _, err := io.WriteString(t.out, strings.Join(lines[from:to], "\n")+"\n"); err != nil {
 			return fmt.Errorf("ask: %w", err)
 		}
+		if from == 0 {
+			t.forget(ctx, prompt)
+		}
 		if to == len(lines) {
 			return nil
 		}
-		if _, err := t.line(ctx, fmt.Sprintf("press enter for more; line %d of %d ", to, len(lines)), asked); err != nil {
+		if _, err := t.line(ctx, fmt.Sprintf("press enter for more; line %d of %d ", to, len(lines))); err != nil {
 			return err
 		}
 		from = to
 	}
 }
 
-// line reads a line, and ignores lines that came too soon to be an answer.
-func (t *Terminal) line(ctx context.Context, prompt string, asked time.Time) (string, error) {
-	for {
-		if _, err := io.WriteString(t.out, prompt); err != nil {
-			return "", fmt.Errorf("ask: %w", err)
-		}
-		said, err := t.read(ctx)
-		if ctx.Err() != nil {
-			fmt.Fprintln(t.out, "(no longer open)") // on the line of the prompt
-			return "", withdrawn(ctx)
-		}
-		if err != nil || t.Forget == nil || time.Since(asked) >= haste {
-			return said, err
-		}
+// line reads a line.
+func (t *Terminal) line(ctx context.Context, prompt string) (string, error) {
+	if _, err := io.WriteString(t.out, prompt); err != nil {
+		return "", fmt.Errorf("ask: %w", err)
 	}
+	said, err := t.read(ctx)
+	if ctx.Err() != nil {
+		fmt.Fprintln(t.out, "(no longer open)") // on the line of the prompt
+		return "", withdrawn(ctx)
+	}
+	return said, err
 }
 
-// haste is how long after a question no line can be an answer to it: the person was
-// typing before it appeared.
+// haste is how long a question is shown before its prompt.
 const haste = 300 * time.Millisecond
 
-// forget discards all that was typed so far: in the terminal, and in lines that were read
-// for an earlier question.
-func (t *Terminal) forget() {
+// forget waits until a time, and discards all that was typed so far: in the terminal, and
+// in lines that were read for an earlier question.
+func (t *Terminal) forget(ctx context.Context, until time.Time) {
 	if t.Forget == nil || t.closed {
 		return
+	}
+	select {
+	case <-time.After(time.Until(until)):
+	case <-ctx.Done():
 	}
 	t.Forget()
 	if !t.reading {

@@ -329,11 +329,11 @@ func (p *Prompt) footer(style Style, shown, all int) string {
 	if p.hint != "" {
 		return "  " + style.Paint(Yellow, p.cut(p.hint, style, 2))
 	}
-	if !p.seen {
-		return "  " + style.Paint(Yellow, p.cut(fmt.Sprintf("press space for more; line %d of %d", shown, all), style, 2))
-	}
 	if p.Deaf {
 		return ""
+	}
+	if !p.seen {
+		return "  " + style.Paint(Yellow, p.cut(fmt.Sprintf("press space for more; line %d of %d", shown, all), style, 2))
 	}
 	how := howToChoose
 	if len(p.Options) == 0 || p.field || p.Amount {
