@@ -218,7 +218,7 @@ func (p Permissions) command(text string) (Permission, Rule) {
 	for len(words) > 1 && strings.Contains(words[0], "=") {
 		words = words[1:]
 	}
-	if plain, why := p.decide(MayRun, strings.Join(words, " ")); narrower(plain, permission) && len(why.Pattern) > len(by.Pattern) {
+	if plain, why := p.decide(MayRun, strings.Join(words, " ")); narrower(plain, permission) && len(why.Pattern) >= len(by.Pattern) {
 		return plain, why
 	}
 	return permission, by
@@ -286,7 +286,7 @@ func (t *Task) Permitted() (Permissions, error) {
 	if len(problems) == 0 {
 		return permissions, nil
 	}
-	return permissions, Permanentf("permissions: %s", join(problems))
+	return Permissions{}, Permanentf("permissions: %s", join(problems))
 }
 
 // Permit returns nil if an action is allowed, by permission or by a person who was asked.

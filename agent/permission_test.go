@@ -68,7 +68,9 @@ func TestPermissions(t *testing.T) {
 		{`{"write": {"*.md": "allow"}}`, MayWrite, "x.md/run.sh", AskFirst},
 		{`{"read": {"*.md": "allow", "*": "deny"}}`, MayRead, "x.md.sh", Deny},
 		{`{"read": {"a*b*c": "allow", "*": "deny"}}`, MayRead, "a-b-b-c", Allow},
+		{`{"read": {"a*b*c": "allow", "*": "deny"}}`, MayRead, "abc", Allow},
 		{`{"read": {"a*b*c": "allow", "*": "deny"}}`, MayRead, "a-c", Deny},
+		{`{}`, MayRead, ".git/config", Allow},
 		{`{"read": {"a*b*c": "allow", "*": "deny"}}`, MayRead, "a-bc-d", Deny},
 		{`{"read": {"a*ab*b": "allow", "*": "deny"}}`, MayRead, "ab", Deny},
 		{`{"read": {"a.go": "allow", "*": "deny"}}`, MayRead, "a.go", Allow},
@@ -146,12 +148,39 @@ func TestCommandsOfManyParts(t *testing.T) {
 		{most, "A=1", Allow},
 		{most, `ls; 'rm' x`, Deny},
 		{some, "A=1 git status", AskFirst},
+		{`{"shell": {"'rm*": "allow", "rm *": "deny"}}`, "'rm x", Deny}, // of equals, the narrowest
 		{`{"shell": {"*": "deny", "say \"*\"": "allow"}}`, `say "a b"`, Allow},
 	} {
 		p, _ := permissions(t, c.written)
 		if got := p.ForCommand(c.script); got != c.want {
 			t.Errorf("%s: %q: %s, want %s", c.written, c.script, got, c.want)
 		}
+	}
+}
+
+// What a definition writes is told as it is written, beside the keys of others.
+func TestNamed(t *testing.T) {
+	v, err := workflow.ParseJSON([]byte(`{"mode": "full", "shell": {"ls *": "allow", "*": "deny"}, "write": "ask", "tools": 1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, problems := ReadPermissions(v.(map[string]any), "tools")
+	if len(problems) > 0 || len(p.Named(MayRead)) > 0 || !slices.Equal(p.Named(MayRun), []Rule{{"*", Deny}, {"ls *", Allow}}) || !slices.Equal(p.Named(MayWrite), []Rule{{"*", AskFirst}}) {
+		t.Errorf("%v, %v", p.named, problems)
+	}
+	if _, problems := ReadPermissions(v.(map[string]any), "tasks"); len(problems) != 1 || problems[0].String() != `unknown permission "tools"; there are: mode, network, read, shell, tasks, write` {
+		t.Errorf("%v", problems)
+	}
+	for _, c := range []struct {
+		rules []Rule
+		want  Permission
+	}{{nil, ""}, {[]Rule{{"*", Deny}}, Deny}, {[]Rule{{"ls", Deny}}, ""}, {[]Rule{{"*", Allow}, {"ls", Deny}}, ""}} {
+		if got := Whole(c.rules); got != c.want {
+			t.Errorf("%v: %q", c.rules, got)
+		}
+	}
+	if Stricter(Allow, Deny) != Deny || Stricter(Deny, AskFirst) != Deny || Stricter(AskFirst, Allow) != AskFirst || Stricter(Allow, Allow) != Allow {
+		t.Error("the wider of two permissions is stricter")
 	}
 }
 
@@ -164,6 +193,9 @@ func TestNever(t *testing.T) {
 			t.Errorf("%s: never %v", written, !want)
 		}
 	}
+	if !(Permissions{}).Never(MayRun) {
+		t.Error("no permissions permit something")
+	}
 	p, _ := permissions(t, `{"mode": "read-only"}`)
 	if p.Never(MayReach) {
 		t.Error("who only reads may look at the network")
@@ -171,9 +203,11 @@ func TestNever(t *testing.T) {
 }
 
 func TestBadPermissions(t *testing.T) {
+	at := map[string]string{`{"shel": "allow"}`: "shel", `{"allow": ["x"]}`: "allow", `{"mode": ""}`: "mode", `{"shell": true}`: "shell", `{"shell": {"ls": null}}`: "shell ls"}
 	for written, want := range map[string]string{
 		`{"shel": "allow"}`:                    `unknown permission "shel"; did you mean "shell"?`,
 		`{"allow": ["x"]}`:                     "`allow` is supported for CLI agents only; use read, write, shell or network, which all agents support",
+		`{"deny": ["x"]}`:                      "`deny` is supported for CLI agents only; use read, write, shell or network, which all agents support",
 		`{"bash": "allow"}`:                    `unknown permission "bash"; there are: mode, network, read, shell, write`,
 		`{"shell": "yes"}`:                     `shell cannot be "yes"; write one of allow, ask, deny`,
 		`{"shell": true}`:                      `shell cannot be true; write one of allow, ask, deny`,
@@ -190,6 +224,9 @@ func TestBadPermissions(t *testing.T) {
 		}
 		if strings.Join(got, "|") != want {
 			t.Errorf("%s\ngot  %s\nwant %s", written, strings.Join(got, "|"), want)
+		}
+		if path, ok := at[written]; ok && strings.Join(problems[0].Path, " ") != path {
+			t.Errorf("%s: the problem is at %q", written, problems[0].Path)
 		}
 		v, _ := workflow.ParseJSON([]byte(written))
 		task := &Task{Agent: &Definition{Permissions: v.(map[string]any)}}
@@ -227,6 +264,26 @@ func TestPermit(t *testing.T) {
 	}
 	if err := task.Permit(t.Context(), Deny, MayRun, "ls"); err == nil || !strings.Contains(err.Error(), "do not allow this (shell)") {
 		t.Errorf("got %v", err)
+	}
+	asked, answer, failure = nil, "allow", nil
+	for _, power := range Powers {
+		if err := task.Permit(t.Context(), AskFirst, power, "x"); err != nil {
+			t.Error(err)
+		}
+	}
+	task.Agent = nil
+	if err := task.Permit(t.Context(), AskFirst, MayRun, "x"); err != nil {
+		t.Error(err)
+	}
+	var questions []string
+	for _, q := range asked {
+		questions = append(questions, q.Text)
+	}
+	if want := []string{"May the agent helper read this?", "May the agent helper change this?", "May the agent helper run this command?", "May the agent helper make this request?", "May the agent  run this command?"}; !slices.Equal(questions, want) {
+		t.Errorf("asked %q", questions)
+	}
+	if p, err := task.Permitted(); err != nil || p.For(MayRead, "x") != Allow || p.For(MayRun, "x") != AskFirst {
+		t.Errorf("without an agent: %v, %v", p, err)
 	}
 	if err := (&Task{}).Permit(t.Context(), AskFirst, MayRun, "ls"); err == nil || !strings.Contains(err.Error(), "nobody is available") {
 		t.Errorf("nobody could be asked: %v", err)
