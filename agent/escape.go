@@ -377,6 +377,9 @@ func fold(r rune) rune {
 		}
 		return r
 	}
+	if letter, ok := twinOf(r); ok { // before the next: some are marks
+		return letter
+	}
 	if unseen(r) {
 		return skipped
 	}
@@ -386,12 +389,20 @@ func fold(r rune) rune {
 	if base < utf8.RuneSelf {
 		return fold(base)
 	}
-	for letter, others := range twins {
-		if strings.ContainsRune(others, base) || strings.ContainsRune(others, r) {
-			return letter
-		}
+	if letter, ok := twinOf(base); ok {
+		return letter
 	}
 	return base
+}
+
+// twinOf returns the letter or sign of a tag that a character looks like.
+func twinOf(r rune) (letter rune, ok bool) {
+	for letter, others := range twins {
+		if strings.ContainsRune(others, r) {
+			return letter, true
+		}
+	}
+	return 0, false
 }
 
 // unseen reports whether a character has no width or is blank.
