@@ -84,5 +84,5 @@ func editDistance(a, b string, limit int) int {
 		}
 		before, last, row = last, row, before
 	}
-	return last[len(y)]
+	return min(last[len(y)], limit+1)
 }
