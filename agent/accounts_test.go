@@ -204,3 +204,46 @@ func TestAccountsWithoutAFile(t *testing.T) {
 		t.Errorf("a quota that was reset long ago: %v", err)
 	}
 }
+
+// Where nothing can be kept or locked, or there is no limit, attempts are made all the same.
+func TestAccountsWithoutALimit(t *testing.T) {
+	blocked := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, a := range map[string]*Accounts{
+		"no limit": NewAccounts(0, map[string]int{"x": 0}, ""), "limits of others": NewAccounts(0, map[string]int{"y": 1}, ""), "no folder": NewAccounts(3, map[string]int{"x": 3}, filepath.Join(blocked, "accounts.json")),
+	} {
+		for range 3 {
+			if _, err := a.Enter(t.Context(), "x"); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	a := NewAccounts(0, nil, "")
+	seat, err := a.Enter(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seat.Leave(&Error{Kind: Quota, Until: time.Now().Add(time.Hour)})
+	if _, err := a.Enter(t.Context(), "x"); err == nil {
+		t.Error("without a file a quota is forgotten")
+	}
+}
+
+// What is kept is what is still to come, and the latest that anybody knows.
+func TestAccountsKeepTheLatest(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "accounts.json")
+	a := NewAccounts(0, nil, file)
+	now := time.Now()
+	a.park("past", now.Add(-time.Hour))
+	a.park("x", now.Add(2*time.Hour))
+	a.park("x", now.Add(time.Hour)) // known better
+	data, err := os.ReadFile(file)
+	if err != nil || strings.Contains(string(data), "past") {
+		t.Errorf("%s, %v", data, err)
+	}
+	if until := NewAccounts(0, nil, file).parkedUntil("x"); !until.Equal(now.Add(2 * time.Hour)) {
+		t.Errorf("until %v", until)
+	}
+}

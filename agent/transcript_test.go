@@ -168,3 +168,23 @@ func FuzzParseEntry(f *testing.F) {
 		}
 	})
 }
+
+func TestEntriesThatAreNone(t *testing.T) {
+	for line, want := range map[string]string{`{`: "agent: invalid entry of a transcript: unexpected EOF", `{"type":"dance"}`: `agent: unknown type "dance" of an entry of a transcript`} {
+		if e, err := ParseEntry([]byte(line)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, %v", line, e, err)
+		}
+	}
+	if got := transcribe(ToolCall{Tool: "x", Arguments: func() {}}); len(got) != 1 || !strings.HasPrefix(got[0], `{"type":"tool_call","tool":"x","arguments":"0x`) {
+		t.Errorf("arguments that are not JSON: %q", got)
+	}
+	mask := func(text string) string { return strings.ReplaceAll(text, "123456", "***") }
+	for _, c := range []struct{ value, want any }{
+		{json.Number("123456"), "***"}, {json.Number("12345"), json.Number("12345")}, {true, true}, {nil, nil}, {"x123456", "x***"}, {[]any{"123456", 1}, []any{"***", 1}}, {map[string]any{"123456": "123456"}, map[string]any{"***": "***"}},
+	} {
+		if diff := cmp.Diff(c.want, maskValue(c.value, mask)); diff != "" {
+			t.Errorf("%v: %s", c.value, diff)
+		}
+	}
+	(&Task{}).Record(Truncated{}) // nobody keeps it
+}

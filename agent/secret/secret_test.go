@@ -364,6 +364,50 @@ func TestSecretsBecomeKnownMeanwhile(t *testing.T) {
 	}
 }
 
+// A secret that is hidden already stays hidden when another becomes known, while it could
+// still be the beginning of a longer one.
+func TestSecretsBecomeKnownBehindOne(t *testing.T) {
+	m := &secret.Masker{}
+	m.Add("outer-", "outer-and-more")
+	var b strings.Builder
+	write, flush := m.Stream(func(p []byte) { b.Write(p) })
+	write([]byte("<outer-an"))
+	m.Add("token-2")
+	write([]byte("d-mor token-2>"))
+	flush()
+	if got := b.String(); got != "<***and-mor ***>" {
+		t.Errorf("shown: %q", got)
+	}
+}
+
+// Without a function for variables they are those of the process. Files that nobody trusts
+// are none of its business.
+func TestOnlyWhatIsTrusted(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"good", "bad", "alsobad"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("value-of-"+name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("HOCKET_TEST_SECRET", "value-of-variable")
+	all := secret.New(secret.Options{Dir: dir, Hidden: []secret.Place{{File: "alsobad"}},
+		Places: map[string]secret.Place{"variable": {Env: "HOCKET_TEST_SECRET"}, "good": {File: "good"}, "bad": {File: "bad"}}})
+	const text = "value-of-variable value-of-good value-of-bad value-of-alsobad"
+	some := all.Only(func(file string) bool { return file == "good" })
+	if got := some.Masker().Mask(text); got != "*** *** value-of-bad value-of-alsobad" {
+		t.Errorf("some are hidden: %s", got)
+	}
+	if got := all.Masker().Mask(text); got != "*** *** *** ***" {
+		t.Errorf("all are hidden: %s", got)
+	}
+	if _, err := some.Get("bad"); err == nil || !strings.Contains(err.Error(), "is not configured") {
+		t.Error(err)
+	}
+	if got, err := some.Get("good"); got != "value-of-good" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestMaskerIsSafeForConcurrentUse(t *testing.T) {
 	m := &secret.Masker{}
 	var mu sync.Mutex
