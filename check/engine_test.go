@@ -48,7 +48,7 @@ func (s *spoiler) bundle(t *testing.T, roots []string) (workflow.Bundle, string)
 		if _, err := os.Stat(from); err != nil {
 			t.Fatal(err)
 		}
-		b, _ = load(t, from, make(wants))
+		b, _ = load(t, from, ".yml", make(wants))
 	}
 	for range s.IntN(4) {
 		graphs := graphsOf(&b.Root.Body)

@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/syntax/yaml"
@@ -83,15 +86,58 @@ func TestFixtures(t *testing.T) {
 	for _, root := range fixtures(t) {
 		t.Run(strings.TrimPrefix(root, "testdata/"), func(t *testing.T) {
 			expected := make(wants)
-			b, found := load(t, root, expected)
-			found = append(found, check.Run(check.Input{Bundle: b, Agents: cast{}, Replied: scripted, Limits: check.WithDefaults(b.Root.Limits), Names: calledNames(b)})...)
-			compare(t, expected, found.Sort())
+			compare(t, expected, checked(t, root, ".yml", expected))
 		})
 	}
 }
 
+// checked is all that is found in a fixture, whose files have an ending.
+func checked(t *testing.T, root, ending string, expected wants) workflow.Diagnostics {
+	t.Helper()
+	b, found := load(t, root, ending, expected)
+	found = append(found, check.Run(check.Input{Bundle: b, Agents: cast{}, Replied: scripted, Limits: check.WithDefaults(b.Root.Limits), Names: calledNames(b)})...)
+	return found.Sort()
+}
+
+var update = flag.Bool("update", false, "rewrite testdata/messages.txt")
+
+// All that is said about the fixtures, with what to do and from where to where. In files of
+// other notations some of it is said in other words.
+func TestMessages(t *testing.T) {
+	var b strings.Builder
+	for _, root := range fixtures(t) {
+		var plain []string
+		for _, ending := range []string{".yml", ".md", ".puml"} {
+			for i, d := range checked(t, root, ending, make(wants)) {
+				file := strings.TrimPrefix(strings.TrimSuffix(d.File, ending), "testdata/")
+				d.File = ""
+				line := fmt.Sprintf("%s-%d:%d %s", file, d.EndLine, d.EndColumn, d)
+				if ending == ".yml" {
+					plain = append(plain, line)
+				} else if line == plain[i] {
+					continue
+				}
+				fmt.Fprintf(&b, "%s %s\n", ending, line)
+			}
+		}
+	}
+	const file = "testdata/messages.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); d != "" {
+		t.Errorf("said otherwise; if that is meant, run the test with -update (-want +got):\n%s", d)
+	}
+}
+
 // load reads a fixture with what it calls from its own directory.
-func load(t *testing.T, root string, expected wants) (workflow.Bundle, workflow.Diagnostics) {
+func load(t *testing.T, root, ending string, expected wants) (workflow.Bundle, workflow.Diagnostics) {
 	t.Helper()
 	var found workflow.Diagnostics
 	read := func(file string) *workflow.Workflow {
@@ -100,7 +146,7 @@ func load(t *testing.T, root string, expected wants) (workflow.Bundle, workflow.
 			return nil
 		}
 		readWants(t, file, expected)
-		w, ds := yaml.Parse(file, text)
+		w, ds := yaml.Parse(strings.TrimSuffix(file, ".yml")+ending, text)
 		found = append(found, ds...)
 		return w
 	}

@@ -114,7 +114,7 @@ func TestEveryRuleHasAFixture(t *testing.T) {
 	covered := make(map[string]bool)
 	for _, root := range fixtures(t) {
 		expected := make(wants)
-		load(t, root, expected)
+		load(t, root, ".yml", expected)
 		for _, list := range expected {
 			for _, w := range list {
 				covered[w.code] = true
