@@ -140,6 +140,18 @@ func TestUsualVariablesAreSecret(t *testing.T) {
 	}
 }
 
+// Secrets are known before the first text is shown, also where that comes in pieces.
+func TestTheFirstStreamKnowsAll(t *testing.T) {
+	s := secret.New(secret.Options{Getenv: environment("TOKEN", "tok-123456"), Places: map[string]secret.Place{"token": {Env: "TOKEN"}}})
+	var b strings.Builder
+	write, flush := s.Masker().Stream(func(p []byte) { b.Write(p) })
+	write([]byte("<tok-123456>"))
+	flush()
+	if got := b.String(); got != "<***>" {
+		t.Errorf("shown: %q", got)
+	}
+}
+
 func TestValuesWithoutANameAreSecret(t *testing.T) {
 	s := secret.New(secret.Options{Getenv: environment("OWL_KEY", "sk-owl-abcdef", "UNNAMED", "plain-text"), Hidden: []secret.Place{{Env: "OWL_KEY"}, {Env: "MISSING"}, {File: "none"}}})
 	if got := s.Masker().Mask("key sk-owl-abcdef, plain-text"); got != "key ***, plain-text" {
