@@ -184,6 +184,16 @@ func TestBuildingChangesNoJob(t *testing.T) {
 	}
 }
 
+// What depends on no step of its list has an edge that comes from nowhere, for a check to
+// report.
+func TestDependsOnNothing(t *testing.T) {
+	w := workflow.Steps("w", workflow.Agent("a", "x").ID("one"), workflow.Agent("a", "y").ID("two").Depends("one", "none"))
+	edges := []workflow.Edge{{From: "one", To: "two", Pos: w.Body.Nodes[0].Pos}, {From: "none", To: "two", Pos: w.Body.Nodes[1].Pos}}
+	if !slices.Equal(w.Body.Edges, edges) {
+		t.Errorf("%+v", w.Body.Edges)
+	}
+}
+
 // A step that is nil is reported at its place, as other mistakes are.
 func TestNilStep(t *testing.T) {
 	w := workflow.Sequence("w", workflow.Agent("a", "x"), nil, workflow.Repeat(2, nil), workflow.ForEach("inputs.items", nil))
