@@ -392,8 +392,8 @@ func TestSecretsBecomeKnownBehindOne(t *testing.T) {
 	}
 }
 
-// Without a function for variables they are those of the process. Files that nobody trusts
-// are none of its business.
+// Without a function for variables they are those of the process. A store must not see files
+// that nobody trusts.
 func TestOnlyWhatIsTrusted(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"good", "bad", "alsobad"} {
