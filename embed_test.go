@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The program in docs/howto/embed.md builds, runs, and stays short.
+// The program in docs/howto/embed.md builds, runs and stays short.
 func TestEmbeddingProgram(t *testing.T) {
 	page, err := os.ReadFile("docs/howto/embed.md")
 	if err != nil {

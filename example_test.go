@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// folder makes a project with one file.
+// folder creates a project with one file.
 func folder(name, text string) string {
 	dir, err := os.MkdirTemp("", "hocket-example")
 	if err != nil {
@@ -25,7 +25,7 @@ func folder(name, text string) string {
 	return dir
 }
 
-// A workflow from a file, with an agent written in Go.
+// Run a workflow from a file, with an agent written in Go.
 func Example() {
 	dir := folder("greet.yml", "name: greet\nsteps:\n  - {id: hello, agent: shout, prompt: 'hello ${who}'}\n")
 	defer os.RemoveAll(dir)
@@ -65,7 +65,7 @@ func Example() {
 	// success HELLO WORLD <nil>
 }
 
-// A question is answered by whoever watches the project.
+// Answer a question from outside the run, found through the project.
 func ExampleRun_Answer() {
 	dir := folder("gate.yml", "name: gate\nsteps:\n  - {id: ship, human: {question: 'Ship it?', options: ['yes', 'no']}}\n")
 	defer os.RemoveAll(dir)
@@ -84,7 +84,7 @@ func ExampleRun_Answer() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	res, err := run.Wait(ctx) // nobody here answers, so the run waits
+	res, err := run.Wait(ctx) // not answered here, so the run waits
 	fmt.Println(res.Status, err)
 
 	open, err := run.Questions(ctx)
@@ -103,7 +103,7 @@ func ExampleRun_Answer() {
 	// success yes <nil>
 }
 
-// A workflow that a program builds runs like one from a file.
+// A workflow built by a program runs like one from a file.
 func ExampleProject_LoadModel() {
 	dir := folder("unused", "")
 	defer os.RemoveAll(dir)

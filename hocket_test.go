@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// open makes a project of files and opens it.
+// open creates a project from files and opens it.
 func open(t *testing.T, files map[string]string, o hocket.Options) *hocket.Project {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,11 +66,11 @@ func wait(t *testing.T, r *hocket.Run) engine.Result {
 	return res
 }
 
-// agents are executors by name.
+// agents maps names to executors.
 type agents = map[string]agent.Executor
 
-// An agent's retry and timeout, and the role of a lane, mean the same here as on
-// the command line.
+// An agent's retry and timeout, and the role of a lane, mean the same here as on the
+// command line.
 func TestDefinitionsCount(t *testing.T) {
 	var calls atomic.Int32
 	own := agents{
@@ -104,7 +104,7 @@ func TestDefinitionsCount(t *testing.T) {
 	}
 }
 
-// A file of the project cannot take the name of an agent that the program brings.
+// A project file cannot take the name of an agent that the embedding program provides.
 func TestOwnAgentsCannotBeShadowed(t *testing.T) {
 	own := agents{"mine": agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
 		return agent.Result{Output: "mine"}, nil
@@ -128,8 +128,8 @@ func TestOwnAgentsCannotBeShadowed(t *testing.T) {
 	}
 }
 
-// The settings of an agent that the program brings are checked like those of a
-// built-in one.
+// The settings of an agent that the embedding program provides are checked like those of
+// a built-in one.
 func TestOwnAgentsSettingsAreChecked(t *testing.T) {
 	schema := agent.NewSchema(map[string]any{"type": "object", "additionalProperties": false, "properties": map[string]any{"times": map[string]any{"type": "integer"}}})
 	own := agents{"repeat": agent.New(agent.Traits{Settings: schema}, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) { return agent.Result{}, nil })}
@@ -143,8 +143,8 @@ func TestOwnAgentsSettingsAreChecked(t *testing.T) {
 	}
 }
 
-// A run whose agent is not there waits: it does not fail, it can be looked at, and
-// it goes on where the agent is.
+// A run whose agent is missing waits instead of failing. It can be inspected, and
+// continues where the agent exists.
 func TestMissingAgentWaits(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "w.yml"), "name: w\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes']}}\n  - {id: a, agent: mine, prompt: x}\n")
@@ -202,7 +202,7 @@ func TestStartKey(t *testing.T) {
 	}
 }
 
-// Events come from any id on, also those of a run that another process drives.
+// Events can be read from any id on, also those of a run that another process drives.
 func TestEventsOfAnotherProcess(t *testing.T) {
 	if os.Getenv("HOCKET_TEST_DRIVE") != "" {
 		driveForTest(t)
@@ -261,7 +261,7 @@ func TestEventsOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// A step that an answer led to, while nobody drove the run, starts once.
+// A step that an answer leads to, recorded while the run is not driven, starts once.
 func TestStepsStartOnce(t *testing.T) {
 	p := open(t, map[string]string{"w.yml": gated + "  - {id: a, agent: shell, config: {command: [echo, hi]}}\n"}, hocket.Options{})
 	ctx := context.Background()
@@ -288,7 +288,7 @@ func TestStepsStartOnce(t *testing.T) {
 	}
 }
 
-// driveForTest is the other process.
+// driveForTest is the second process.
 func driveForTest(t *testing.T) {
 	p := openDir(t, os.Getenv("HOCKET_TEST_DRIVE"), hocket.Options{})
 	run, err := p.Run(context.Background(), os.Getenv("HOCKET_TEST_RUN"))
@@ -313,7 +313,7 @@ func TestParseEventID(t *testing.T) {
 	}
 }
 
-// Secrets are refused where they would be kept.
+// Secrets are refused where they would be stored.
 func TestSecretsAreRefused(t *testing.T) {
 	t.Setenv("HOCKET_TEST_TOKEN", "very-secret-value")
 	p := open(t, map[string]string{
@@ -333,8 +333,8 @@ func TestSecretsAreRefused(t *testing.T) {
 	}
 }
 
-// A start key holds for the run as it was recorded, whatever has become of the files,
-// and a run that nobody began is begun by the next request.
+// A start key refers to the run as it was recorded, even if the files have changed since.
+// The next request with the key starts a run that was recorded but not started.
 func TestStartKeyKeepsTheRun(t *testing.T) {
 	dir := t.TempDir()
 	called := filepath.Join(dir, "called.yml")
@@ -346,7 +346,7 @@ func TestStartKeyKeepsTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recorded, err := p.Record(ctx, w, nil, hocket.WithKey("k")) // and then its process is gone
+	recorded, err := p.Record(ctx, w, nil, hocket.WithKey("k")) // and then its process exits
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +365,7 @@ func TestStartKeyKeepsTheRun(t *testing.T) {
 	}
 }
 
-// The limits of a workflow that a program made are checked like those of a file.
+// The limits of a workflow built by a program are checked like those in a file.
 func TestModelsAreCheckedLikeFiles(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789")
 	p := open(t, map[string]string{".hocket/agents/dear.yml": "agent: llm\nmodel: anthropic/claude-sonnet-4-5\nbudget: {max_cost_usd: 5}\n"}, hocket.Options{})
@@ -380,7 +380,7 @@ func TestModelsAreCheckedLikeFiles(t *testing.T) {
 	}
 }
 
-// An error says what is wrong in words of the API, and where.
+// An error names what is wrong in terms of the API, and where.
 func TestErrorsOfInputs(t *testing.T) {
 	p := open(t, map[string]string{"w.yml": "name: w\ninputs: {who: string, n: integer}\nsteps:\n  - {id: a, agent: shell, config: {command: [echo]}}\n"}, hocket.Options{})
 	w, err := p.Load("w.yml")
@@ -405,7 +405,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// Long outputs are complete wherever they are asked for.
+// Long outputs are complete wherever they are read.
 func TestLongOutputs(t *testing.T) {
 	long := strings.Repeat("long ", 20<<10)
 	own := agents{"long": agent.Func(func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
@@ -452,7 +452,7 @@ func TestLongOutputs(t *testing.T) {
 	}
 }
 
-// Many readers of a run with long outputs do not wait for each other.
+// Concurrent readers of a run with long outputs do not block each other.
 func TestReadersOfLongOutputs(t *testing.T) {
 	long := strings.Repeat("long ", 20<<10)
 	own := agents{"long": agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
@@ -491,13 +491,13 @@ func TestReadersOfUnknownSteps(t *testing.T) {
 		{"quiet", 1, ""},
 		{"stop", 1, ""},
 		{"later", 1, ""},
-		{"later#2", 1, ""}, // it might come
+		{"later#2", 1, ""}, // it may still come
 		{"quiet", 2, `step "quiet" of run ID has no attempt 2; ` + "run `hocket show ID` to list the steps"},
 		{"quiet", 0, `step "quiet" of run ID has no attempt 0; ` + "run `hocket show ID` to list the steps"},
 		{"quite", 1, `run ID has no step "quite"; did you mean "quiet"?`},
 		{"nothing-like-it", 1, `run ID has no step "nothing-like-it"; ` + "run `hocket show ID` to list the steps"},
 	} {
-		again, err := p.Run(ctx, run.ID()) // a handle that knows nothing yet
+		again, err := p.Run(ctx, run.ID()) // a handle without state
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -518,7 +518,7 @@ func TestReadersOfUnknownSteps(t *testing.T) {
 	}
 }
 
-// A run that can still go on is not deleted.
+// A run that can still continue is not deleted.
 func TestDelete(t *testing.T) {
 	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes']}}\n"}, hocket.Options{})
 	run := start(t, p, "w.yml", nil)
@@ -540,7 +540,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// writer works from prompts, and keeps them by step.
+// writer is an executor that works from prompts and records them by step.
 type writer struct{ prompts *sync.Map }
 
 func (w writer) Traits() agent.Traits { return agent.Traits{Prompted: true} }
@@ -553,8 +553,8 @@ func (w writer) Run(_ context.Context, task *agent.Task, _ agent.Log) (agent.Res
 	return agent.Result{Output: "by " + task.Address}, nil
 }
 
-// An agent whose prompt refers to nothing before it is given what its edges bring, and a
-// question is asked about what reached it.
+// An agent whose prompt has no references to earlier steps receives the values of its
+// incoming edges, and a question shows the value that reached it.
 func TestEdgesBringValues(t *testing.T) {
 	var prompts sync.Map
 	p := open(t, map[string]string{

@@ -23,8 +23,8 @@ import (
 
 const gated = "name: gated\nsteps:\n  - {id: ask, human: {question: 'Go?', options: ['yes']}}\n"
 
-// What changed in the files is seen after Reload, also by those who had the project
-// before. What was loaded before stays as it was.
+// Reload picks up changes to the files, also for existing holders of the project.
+// Workflows loaded before stay as they were.
 func TestReload(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "w.yml"), "name: w\nsteps:\n  - {id: a, agent: late}\n")
@@ -56,7 +56,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// Everything that a server does at once may happen at once; the race detector tells.
+// Everything that a server does concurrently is safe. Run it with the race detector.
 func TestOpenProjectIsShared(t *testing.T) {
 	p := open(t, map[string]string{
 		"w.yml":                          "name: w\nsteps:\n  - {id: a, agent: shell, config: {command: [echo, hi]}}\n",
@@ -103,7 +103,7 @@ func TestOpenProjectIsShared(t *testing.T) {
 	all.Wait()
 }
 
-// recorder is a driver that keeps what runs were started with.
+// recorder is a driver that records what runs were started with.
 type recorder struct {
 	driver.Driver
 	specs []driver.Spec
@@ -114,7 +114,7 @@ func (r *recorder) Start(ctx context.Context, s driver.Spec) (driver.Created, er
 	return r.Driver.Start(ctx, s)
 }
 
-// A run is pinned to the files that its workflow was read from, and to no others.
+// A run is pinned to exactly the files that its workflow was read from.
 func TestPinHoldsWhatWasLoaded(t *testing.T) {
 	r := &recorder{}
 	p := open(t, map[string]string{
@@ -143,7 +143,7 @@ func TestPinHoldsWhatWasLoaded(t *testing.T) {
 	}
 }
 
-// Whoever acts is recorded, and how, whatever they do.
+// Every action records who did it and how.
 func TestAs(t *testing.T) {
 	ctx := context.Background()
 	p := open(t, map[string]string{"w.yml": gated}, hocket.Options{By: "host", Via: "test"})
@@ -203,8 +203,8 @@ func TestAs(t *testing.T) {
 	}
 }
 
-// Whoever waits for a run that its process has only recorded waits until it was taken
-// up and is over, or that process is gone.
+// Waiting for a run that its process has only recorded lasts until the run has been taken
+// and has ended, or that process has exited.
 func TestWaitForRecordedRun(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "w.yml"), "name: w\nsteps:\n  - {id: a, agent: shell, config: {command: [echo, hi]}}\n")
@@ -238,7 +238,7 @@ func TestWaitForRecordedRun(t *testing.T) {
 	elsewhere := openDir(t, dir, hocket.Options{})
 	theirs, ours := record(elsewhere)
 	came := waiting(ours)
-	if err := ours.Resume(ctx); err != nil { // the run is left to them
+	if err := ours.Resume(ctx); err != nil { // leaves the run to the other process
 		t.Fatal(err)
 	}
 	also := waiting(ours)
@@ -262,7 +262,7 @@ func TestWaitForRecordedRun(t *testing.T) {
 	}
 }
 
-// A run that is taken up while its last drive is just ending is taken up.
+// A run can be resumed while its last drive is just ending.
 func TestResumeWhileTheLastDriveEnds(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	var calls atomic.Int32
@@ -296,7 +296,7 @@ func TestResumeWhileTheLastDriveEnds(t *testing.T) {
 	}
 }
 
-// Close waits for a run that is driven in the foreground, and no other is begun.
+// Close waits for a run that is driven in the foreground, and no other run starts.
 func TestCloseWaitsForDrive(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	own := agents{"slow": agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
@@ -323,7 +323,7 @@ func TestCloseWaitsForDrive(t *testing.T) {
 	}()
 	<-began
 	go func() { closed <- p.Close() }()
-	for err = nil; !errors.Is(err, hocket.ErrClosed); { // until Close has begun
+	for err = nil; !errors.Is(err, hocket.ErrClosed); { // until Close has started
 		_, err = p.Runs(context.Background(), hocket.Filter{})
 	}
 	if err := run.Resume(context.Background()); !errors.Is(err, hocket.ErrClosed) {
@@ -348,8 +348,8 @@ func TestLoadOfNothing(t *testing.T) {
 	}
 }
 
-// A limit that makes no sense is refused before anything is recorded, and so is a raise
-// that raises nothing.
+// An invalid limit is refused before anything is recorded, and so is a raise that does
+// not raise the limit.
 func TestLimitsAreChecked(t *testing.T) {
 	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, human: Go on}\n"}, hocket.Options{})
 	w, err := p.Load("w.yml")
@@ -373,7 +373,7 @@ func TestLimitsAreChecked(t *testing.T) {
 	}
 }
 
-// However often a run is resumed while it is driven, one drive waits for its turn.
+// However often a run is resumed while it is driven, only one more drive is queued.
 func TestResumeQueuesOnce(t *testing.T) {
 	p := open(t, map[string]string{"w.yml": "name: w\nsteps:\n  - {id: a, agent: shell, config: {command: [sleep, \"1\"]}}\n"}, hocket.Options{})
 	run := start(t, p, "w.yml", nil)

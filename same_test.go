@@ -19,9 +19,9 @@ import (
 
 var update = flag.Bool("update", false, "write what the tasks of scenarios receive into their files")
 
-// The scenarios of the conformance suite run through the Go API as they run through
-// the command line: the same steps, the same results. The file "received" in a
-// scenario is what its tasks were given of what their edges brought.
+// The scenarios of the conformance suite have the same steps and results through the Go
+// API as through the command line. The file "received" in a scenario lists what its tasks
+// received through their edges.
 func TestScenariosThroughTheAPI(t *testing.T) {
 	files, err := filepath.Glob("cli/testdata/same/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -57,8 +57,8 @@ type scenario struct {
 	inputs  []string
 }
 
-// scenarioProject is what the scenarios need to have nothing wrong with them: an
-// agent for every task.
+// scenarioProject holds the files that the scenarios need to pass the checks: an agent
+// for every task.
 var scenarioProject = map[string]string{
 	".hocket/config.yml": "agent: anyone\nworkflows: {budgets: {max_steps: 10000}}\n",
 	".hocket/agents/anyone.yml": "agent: shell\nsettings: {command: [cat]}\n" +
@@ -93,7 +93,7 @@ func (s *scenario) run() {
 	}
 }
 
-// keep writes a file of the scenario anew.
+// keep rewrites a file of the scenario.
 func (s *scenario) keep(name, text string) {
 	s.files[name] = []byte(text)
 	s.archive.Files = slices.DeleteFunc(s.archive.Files, func(f txtar.File) bool { return f.Name == name })
@@ -131,8 +131,8 @@ func (s *scenario) trace(p *hocket.Project, name string) (trace, received string
 	return traceOf(res), s.received(ctx, run)
 }
 
-// received is what the edges of a run brought into its tasks, which no result shows:
-// what the engine asked for when it happened.
+// received returns what the edges of a run passed to its tasks. No result shows it, so it
+// is read from the engine's requests.
 func (s *scenario) received(ctx context.Context, run *hocket.Run) string {
 	bundle, err := run.Bundle(ctx)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *scenario) received(ctx context.Context, run *hocket.Run) string {
 			}
 		}
 	}
-	slices.Sort(lines) // what runs side by side starts in any order
+	slices.Sort(lines) // parallel steps start in any order
 	return strings.Join(lines, "")
 }
 
@@ -175,8 +175,8 @@ func printReceived(list []engine.Received) string {
 	return b.String()
 }
 
-// sameAgain expects that a result survives JSON, and that the history of the run
-// leads to it.
+// sameAgain expects that a result survives a round trip through JSON, and that replaying
+// the run's events leads to it.
 func (s *scenario) sameAgain(ctx context.Context, run *hocket.Run, res engine.Result) {
 	data, err := json.Marshal(res)
 	if err != nil {

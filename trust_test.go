@@ -15,8 +15,8 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// What needs trust is refused with the list of it, decided by the program that
-// embeds Hocket, or approved by its digest.
+// Whatever needs trust is refused with a list of it, decided by the embedding program, or
+// approved by digest.
 func TestTrust(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	files := map[string]string{
@@ -42,7 +42,7 @@ func TestTrust(t *testing.T) {
 		}
 		return r.Wait(ctx)
 	}
-	// A step whose settings say exactly what to do uses none of that.
+	// A step whose settings fully specify what to do uses none of that.
 	if res := wait(t, start(t, open(t, files, hocket.Options{}), "exact.yml", nil)); res.Output != "hi" {
 		t.Errorf("exact: %+v", res)
 	}
@@ -67,7 +67,7 @@ func TestTrust(t *testing.T) {
 }
 
 // The steps of a workflow that the user runs need no trust, but until the project is
-// trusted they see no variable that may be a key, and the user is told.
+// trusted they see no variable that may hold a key, and the user is notified.
 func TestStepsNeedNoTrust(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("HOCKET_TEST_TOKEN", "tok-0123456789")
@@ -85,7 +85,7 @@ func TestStepsNeedNoTrust(t *testing.T) {
 	if notes := strings.Join(first.Notes, "\n"); !strings.Contains(notes, told) {
 		t.Errorf("told %q", notes)
 	}
-	for i, want := range []bool{true, false} { // what else a step may use is told once
+	for i, want := range []bool{true, false} { // the notice appears once
 		r := start(t, p, "x.yml", nil)
 		wait(t, r)
 		if notes := strings.Join(r.Notes, "\n"); strings.Contains(notes, "do not see these environment variables") != want {
@@ -105,8 +105,8 @@ func TestStepsNeedNoTrust(t *testing.T) {
 	}
 }
 
-// A run goes on if the project can do no more than when the run was recorded. If it
-// can, somebody decides again, and until then the run is unchanged.
+// A run continues if the project can do no more than when the run was recorded. If it can
+// do more, it needs a new decision, and until then the run is unchanged.
 func TestTrustIsPinned(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := t.TempDir()
@@ -145,7 +145,7 @@ func TestTrustIsPinned(t *testing.T) {
 	}
 }
 
-// A task is held to what was approved, whatever values its settings come to have.
+// A task is limited to what was approved, whatever values its settings get.
 func TestHeldToApproval(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("HOCKET_TEST_TOKEN", "tok-0123456789")
@@ -176,7 +176,7 @@ func TestHeldToApproval(t *testing.T) {
 	}
 }
 
-// What an agent changes while a run goes on does not start.
+// Files that an agent changes during a run are not started.
 func TestChangedWhileRunning(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	p := open(t, map[string]string{

@@ -24,7 +24,7 @@ func buildProgram(b *testing.B) (program string) {
 	return program
 }
 
-// runProgram runs it, and returns how long it took by the processor.
+// runProgram runs the program and returns the CPU time it used.
 func runProgram(b *testing.B, program string, args ...string) (cpu time.Duration) {
 	b.Helper()
 	cmd := exec.Command(program, args...)
@@ -34,8 +34,8 @@ func runProgram(b *testing.B, program string, args ...string) (cpu time.Duration
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// BenchmarkCommand measures whole processes of the real program: the time of
-// the wall is ns/op, that of the processor cpu-ms/op.
+// BenchmarkCommand measures whole processes of the real program: wall time as ns/op and
+// CPU time as cpu-ms/op.
 func BenchmarkCommand(b *testing.B) {
 	dir, program := b.TempDir(), buildProgram(b)
 	flow := "name: noop\nsteps:\n" +
@@ -64,9 +64,9 @@ func BenchmarkCommand(b *testing.B) {
 	}
 }
 
-// BenchmarkChain runs a chain of 1,000 steps through the command line, whole process,
-// and compares it with a bare program that does one durable insert per step. They take
-// turns, so that a busy disk slows both.
+// BenchmarkChain runs a chain of 1,000 steps in a process of the real program, and
+// compares it with a bare program that does one durable insert per step. They alternate,
+// so that a busy disk slows both.
 func BenchmarkChain(b *testing.B) {
 	const steps = 1000
 	dir, program := b.TempDir(), buildProgram(b)
@@ -85,7 +85,8 @@ func BenchmarkChain(b *testing.B) {
 	b.ReportMetric(ours.Seconds()/bares.Seconds(), "x-bare")
 }
 
-// chainIn writes a workflow of so many steps, and returns the arguments that run it.
+// chainIn writes a workflow with the given number of steps, and returns the arguments
+// that run it.
 func chainIn(b *testing.B, dir string, steps int) []string {
 	b.Helper()
 	flow := fmt.Sprintf("name: chain\nlimits: {max_steps: %d}\nsteps:\n", steps)
@@ -100,9 +101,9 @@ func chainIn(b *testing.B, dir string, steps int) []string {
 	return []string{"-C", dir, "run", "chain.yml", "--replies", filepath.Join(dir, "replies.yml"), "--quiet", "--state", filepath.Join(dir, "state")}
 }
 
-// BenchmarkTakeUp kills the program in the middle of a chain of 1,000 steps, resumes
-// the run, and measures the time from the start of the second process to the end of the
-// first new step, as the journal has it.
+// BenchmarkTakeUp kills the program in the middle of a chain of 1,000 steps, resumes the
+// run, and measures the time from the start of the second process to the end of the first
+// new step according to the journal.
 func BenchmarkTakeUp(b *testing.B) {
 	dir, program := b.TempDir(), buildProgram(b)
 	args := chainIn(b, dir, 1000)
@@ -125,11 +126,11 @@ func BenchmarkTakeUp(b *testing.B) {
 			b.Fatal(err)
 		}
 		id := ""
-		for id == "" { // or the benchmark ends by its timeout
+		for id == "" { // bounded by the benchmark's timeout
 			time.Sleep(time.Millisecond)
 			id = ask("SELECT id FROM runs WHERE number > ? AND (SELECT max(seq) FROM events WHERE run = number) >= 500", max(last, "0"))
 		}
-		_ = cmd.Process.Kill() // it may be done
+		_ = cmd.Process.Kill() // it may have exited already
 		_ = cmd.Wait()
 		began := time.Now()
 		runProgram(b, program, "-C", dir, "resume", id, "--quiet", "--state", filepath.Join(dir, "state"))
@@ -146,7 +147,7 @@ func BenchmarkTakeUp(b *testing.B) {
 	b.ReportMetric(waits[len(waits)-1], "ms-at-worst")
 }
 
-// bareInserts does one durable insert per step, and nothing else.
+// bareInserts does one durable insert per step and nothing else.
 func bareInserts(b *testing.B, steps int) time.Duration {
 	b.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "bare.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")

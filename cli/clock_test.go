@@ -13,13 +13,14 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// The wall clock is set while the real command drives a run, and between two commands.
+// The wall clock is changed while the real command drives a run, and between two
+// commands.
 func TestWallClockIsSet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a command of its own")
 	}
 	program := buildWithClock(t)
-	// hocket gives the exit code and what was printed.
+	// hocket returns the exit code and the output.
 	hocket := func(t *testing.T, dir string, args ...string) (int, string) {
 		t.Helper()
 		cmd := exec.Command(program, append([]string{"-C", dir, "--state", filepath.Join(dir, "state")}, args...)...)
@@ -38,8 +39,8 @@ func TestWallClockIsSet(t *testing.T) {
 		}
 	}
 
-	// A timeout and the delay of a retry come when they are due, or this never ends; and
-	// no limit is reached early.
+	// Timeouts and retry delays end when they are due, or this would never finish; and no
+	// limit is reached early.
 	for _, by := range []string{"-2h", "2h"} {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +57,7 @@ output: ${steps.slow.status} ${steps.flaky.attempts} ${steps.steady.output}
 			if code, out := hocket(t, dir, "run", "w.yml", "-q"); code != 0 || !strings.HasSuffix(out, "timeout 2 fine\n") {
 				t.Errorf("exit code %d\n%s", code, out)
 			}
-			// Nor did it take less than nothing.
+			// Durations are never negative.
 			_, out := hocket(t, dir, "runs", "--json")
 			list, err := workflow.ParseJSON([]byte(out))
 			if err != nil {
@@ -68,7 +69,7 @@ output: ${steps.slow.status} ${steps.flaky.attempts} ${steps.steady.output}
 		})
 	}
 
-	// The deadline of a person is one of the wall clock.
+	// A person's deadline follows the wall clock.
 	t.Run("deadline", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()

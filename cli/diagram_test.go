@@ -11,9 +11,8 @@ import (
 	"testing"
 )
 
-// The real Mermaid and the real PlantUML, in the versions that people use, take
-// the diagrams of the scenarios: those that people wrote, and those that every
-// notation becomes.
+// The real Mermaid and PlantUML, in the versions in common use, accept the diagrams of
+// the scenarios: both the handwritten ones and those converted from the other notations.
 func TestRealToolsTakeTheDiagrams(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long to start the real tools")
@@ -40,8 +39,7 @@ func TestRealToolsTakeTheDiagrams(t *testing.T) {
 	}
 }
 
-// diagrams are the files of all scenarios in one notation, without those whose
-// text another has too.
+// diagrams returns the files of all scenarios in one notation, without duplicates.
 func diagrams(t *testing.T, own, notation string) []string {
 	var files []string
 	seen := map[string]bool{}
@@ -70,7 +68,7 @@ func diagrams(t *testing.T, own, notation string) []string {
 	return files
 }
 
-// ask has a tool read files: all at once, since it takes long to start.
+// ask runs a tool on all files at once, since it is slow to start.
 func ask(t *testing.T, tool, version, kind string, files []string) {
 	list := filepath.Join(t.TempDir(), "list")
 	if err := os.WriteFile(list, []byte(strings.Join(files, "\n")), 0o600); err != nil {

@@ -17,7 +17,7 @@ func hocketHere(args ...string) (out, errs string, code int) {
 	return o.String(), e.String(), code
 }
 
-// Help teaches: every verb says what it does and shows it.
+// The help of every verb says what it does and shows an example.
 func TestEveryVerbTeachesByExample(t *testing.T) {
 	overview, _, code := hocketHere("help")
 	if code != 0 {
@@ -49,7 +49,7 @@ func TestEveryVerbTeachesByExample(t *testing.T) {
 	}
 }
 
-// A page for man fits 80 columns, of which it indents 7.
+// Man pages fit 80 columns, including an indent of 7.
 func TestManPages(t *testing.T) {
 	dir := t.TempDir()
 	if _, errs, code := hocketHere("man", dir); code != 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-dev/hocket/cli"
 )
 
-// What a request takes from the environment is a secret, whatever the variable is
-// called: a server that says it again does not bring it to light.
+// A value that a request takes from the environment is a secret, whatever the variable is
+// called. It stays hidden even if the server echoes it.
 func TestHeadersFromTheEnvironmentAreHidden(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "welcome "+r.Header.Get("X-Login"))

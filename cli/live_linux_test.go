@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// flowDir makes a directory with files.
+// flowDir creates a directory with files.
 func flowDir(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -85,7 +85,7 @@ steps:
   - {id: ask, human: {question: 'Go?', options: ['yes', 'no']}}
 `
 
-// A key that was pressed before a question came up is not an answer to it.
+// A key pressed before a question appeared is not an answer to it.
 func TestKeysBeforeAQuestionAreForgotten(t *testing.T) {
 	for _, c := range []struct {
 		mode    string
@@ -112,7 +112,7 @@ func TestKeysBeforeAQuestionAreForgotten(t *testing.T) {
 	}
 }
 
-// What steps print can do nothing to the terminal of whoever looks at it later.
+// Output of steps cannot affect the terminal in which it is shown later.
 func TestLookingIsSafe(t *testing.T) {
 	flow := "name: evil\nsteps:\n  - {id: say, agent: shell, config: {command: 'printf \"\\033[2Jshown\\302\\2332J\"'}}\n"
 	dir := flowDir(t, map[string]string{"evil.yml": flow})
@@ -130,7 +130,7 @@ func TestLookingIsSafe(t *testing.T) {
 	}
 }
 
-// Ctrl-D leaves a question to somebody else.
+// Ctrl-D leaves a question open for another person.
 func TestCtrlDLeavesAQuestionOpen(t *testing.T) {
 	for _, mode := range []string{"--plain=false", "--plain"} {
 		c := startConsole(t, flowDir(t, map[string]string{"gate.yml": slowGate}), 24, 80, "run", "gate.yml", mode)
@@ -165,7 +165,8 @@ func TestCtrlCStopsAndSaysHowToResume(t *testing.T) {
 	}
 }
 
-// A budget that is used up is asked about, and a number is the new limit, not an option.
+// An exhausted budget is a question, and a number typed there is the new limit, not the
+// number of an option.
 func TestBudgetsAreAskedFor(t *testing.T) {
 	files := map[string]string{
 		"cost.yml":    "name: cost\nsteps:\n  - {id: work, agent: shell, config: {command: ['true']}}\n",
@@ -181,7 +182,8 @@ func TestBudgetsAreAskedFor(t *testing.T) {
 	}
 }
 
-// What several last steps gave is a list for people, and an object for programs.
+// The outputs of several last steps are printed as a list for people, and as an object
+// for programs.
 func TestManyOutputsAreAList(t *testing.T) {
 	flow := `name: scans
 execution: parallel
@@ -195,7 +197,7 @@ steps:
 	}
 }
 
-// Whatever size the terminal is given, one frame is on it, and what was there before.
+// After any resize, the terminal shows one frame and the text that was there before.
 func TestLiveTreeFollowsTheTerminalsSize(t *testing.T) {
 	flow := "name: wide\nexecution: parallel\nlimits: {max_parallel: 12}\nsteps:\n"
 	for i := range 12 {

@@ -24,11 +24,11 @@ import (
 	"github.com/hocket-dev/hocket/internal/fakemodel"
 )
 
-// asAgent makes the test's own program a CLI agent that calls a tool of its server.
+// asAgent makes the test binary act as a CLI agent that calls a tool of its server.
 const asAgent = "HOCKET_TEST_AS_AGENT"
 
-// callServer says what the server gives that the CLI agent was told of, and what it was
-// told.
+// callServer calls the server that the CLI agent was configured with, and prints the
+// answer and the agent's own configuration.
 func callServer() {
 	var told struct {
 		URL     string
@@ -53,7 +53,7 @@ type numbers struct {
 	B int `json:"b"`
 }
 
-// browsing is what a command writes, with somebody who opens the first address in it.
+// browsing collects what a command writes, and opens the first address in it.
 type browsing struct {
 	t    *testing.T
 	text bytes.Buffer
@@ -75,7 +75,7 @@ func (b *browsing) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// From a login to a step with each kind of agent: none of them ever prints the token.
+// From a login to a step with each kind of agent, the token is never printed.
 func TestLoginAndRun(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	var calls atomic.Int32
@@ -119,7 +119,7 @@ func TestLoginAndRun(t *testing.T) {
 		if code != want {
 			t.Errorf("hocket %q: exit code %d\n%s%s", args, code, out.String(), errs.text.String())
 		}
-		if args[0] != "mcp" { // the address to open is not secret
+		if args[0] != "mcp" { // the address to open is not a secret
 			_, _ = io.WriteString(&printed, errs.text.String())
 		}
 		printed.Write(out.Bytes())
@@ -171,7 +171,7 @@ func TestLoginAndRun(t *testing.T) {
 	}
 }
 
-// inFiles is all that stands in the files of a directory.
+// inFiles returns the content of all files in a directory.
 func inFiles(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// console is a pseudo terminal with a program in it, and a screen that shows
-// what a person would see.
+// console is a pseudoterminal with a program in it, and a screen that shows what a person
+// would see.
 type console struct {
 	t    testing.TB
 	cmd  *exec.Cmd
@@ -30,7 +30,7 @@ type console struct {
 	raw    bytes.Buffer
 }
 
-// startConsole starts the real command in a terminal of its own.
+// startConsole starts the real command in its own terminal.
 func startConsole(t testing.TB, dir string, rows, cols int, args ...string) *console {
 	t.Helper()
 	pty, tty := openPTY(t, rows, cols)
@@ -97,7 +97,7 @@ func (c *console) read() {
 	}
 }
 
-// see is what stands on the screen.
+// see returns the text on the screen.
 func (c *console) see() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +115,7 @@ func (c *console) until(text string) string {
 	return seen
 }
 
-// wait waits until what the console shows is so.
+// wait waits until so returns true.
 func (c *console) wait(what string, so func() bool) {
 	c.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -158,7 +158,7 @@ func (c *console) press(keys string) {
 	}
 }
 
-// exit waits for the end of the program and gives its exit code.
+// exit waits for the program to exit and returns its exit code.
 func (c *console) exit() int {
 	c.t.Helper()
 	select {
@@ -170,23 +170,23 @@ func (c *console) exit() int {
 	}
 }
 
-// screen is as much of a terminal as the tests need: it fails on sequences that
-// it does not know, so that none is used by accident.
+// screen implements as much of a terminal as the tests need. It fails on unknown escape
+// sequences, so that none is used by accident.
 type screen struct {
 	rows, cols int
-	lines      [][]rune     // all that was ever shown, the last rows are visible
-	broken     map[int]bool // lines that go on in the next one
-	row, col   int          // of the cursor, row counts from the first line
+	lines      [][]rune     // everything ever shown; the last rows are visible
+	broken     map[int]bool // lines that continue in the next one
+	row, col   int          // cursor position; row counts from the first line
 	strange    []string
-	wiped      bool   // rows were erased, and nothing written to them, since the last resize
-	rest       string // an unfinished sequence
+	wiped      bool   // rows were erased since the last resize, and not written again
+	rest       string // an incomplete sequence
 }
 
 func newScreen(rows, cols int) *screen { return &screen{rows: rows, cols: cols, lines: [][]rune{nil}} }
 
 func (s *screen) String() string { return s.text(s.lines) }
 
-// visible is what stands on the screen, without what has left it at the top.
+// visible returns the text on the screen, without lines scrolled off the top.
 func (s *screen) visible() string { return s.text(s.lines[max(len(s.lines)-s.rows, 0):]) }
 
 func (s *screen) text(lines [][]rune) string {
@@ -215,7 +215,7 @@ func (s *screen) write(text string) {
 			continue
 		}
 		r := []rune(text)[0]
-		if r == '\uFFFD' && len(text) < 4 { // a character that was cut by the read
+		if r == '\uFFFD' && len(text) < 4 { // a character split between reads
 			s.rest = text
 			return
 		}
@@ -224,8 +224,8 @@ func (s *screen) write(text string) {
 	}
 }
 
-// resize does what most terminals do: lines that are too long are broken, and what was
-// broken is joined again.
+// resize does what most terminals do: it wraps lines that are too long, and joins wrapped
+// lines again.
 func (s *screen) resize(rows, cols int) {
 	s.rows, s.cols, s.wiped = rows, cols, false
 	var lines [][]rune

@@ -10,10 +10,10 @@ import (
 	"github.com/hocket-dev/hocket/internal/fakemodel"
 )
 
-// twoCalls is a task in which the model wants to run two commands at once.
+// twoCalls is a task whose model wants to run two commands at once.
 const twoCalls = `Do both. FAKE{"steps":[{"tool":"$shell","cmd":"touch one","calls":[{"tool":"$shell","cmd":"touch two"}]},{"text":"done"}]}`
 
-// birdsDir is a project whose agent asks before it runs a command.
+// birdsDir creates a project whose agent asks before it runs a command.
 func birdsDir(t *testing.T) string {
 	t.Helper()
 	t.Setenv("OWL_KEY", "sk-owl-0123456789")
@@ -35,12 +35,12 @@ func birdsDir(t *testing.T) string {
 	return dir
 }
 
-// Two questions of one attempt stand one after the other in the terminal. When the
-// first is answered elsewhere, the second comes up, and takes its own answer.
+// Two questions of one attempt appear one after the other in the terminal. When the first
+// is answered elsewhere, the second appears and takes its own answer.
 func TestAgentsAskInATerminal(t *testing.T) {
 	for _, mode := range []struct {
 		flag          string
-		first, second string // how the questions stand there
+		first, second string // how the questions are shown
 	}{
 		{"--plain=false", "? task@1  (1 more question after this one)", "? task@2"},
 		{"--plain", "task@1: May the agent fixer run this command?", "task@2: May the agent fixer run this command?"},
@@ -68,7 +68,8 @@ func TestAgentsAskInATerminal(t *testing.T) {
 	}
 }
 
-// What a person leaves is not run, and the agent goes on without.
+// A command whose question is left unanswered does not run, and the agent continues
+// without it.
 func TestAgentsAskSomebodyWhoLeaves(t *testing.T) {
 	dir := birdsDir(t)
 	c := startConsole(t, dir, 30, 80, "task", twoCalls, "--agent", "fixer")
@@ -85,7 +86,7 @@ func TestAgentsAskSomebodyWhoLeaves(t *testing.T) {
 	}
 }
 
-// A command that may be run is shown to its end, in whatever terminal.
+// A command is shown completely before it can be approved, in a terminal of any size.
 func TestPermissionsShowAllOfACommand(t *testing.T) {
 	dir := birdsDir(t)
 	hidden := "git status --short && echo all of this is fine and harmless" + strings.Repeat(" ", 260) + "; touch hidden # and this is the end"
@@ -93,7 +94,7 @@ func TestPermissionsShowAllOfACommand(t *testing.T) {
 	for _, mode := range []struct {
 		flag       string
 		rows, cols int
-		more, key  string // what stands there before everything has been shown, and what goes on
+		more, key  string // the prompt before everything has been shown, and the key that continues
 	}{
 		{"--plain=false", 24, 80, "", ""},
 		{"--plain", 24, 80, "", ""},

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// In a terminal the JSON of a run, which is written step by step, is indented as one
-// object.
+// In a terminal, the JSON of a run is indented as one object, although it is written step
+// by step.
 func TestRunAsJSONInATerminal(t *testing.T) {
 	dir := t.TempDir()
 	text := "name: w\nsteps:\n  - {id: a, agent: shell, config: {command: [echo, one]}}\n  - {id: b, agent: shell, config: {command: [echo, two]}}\n"

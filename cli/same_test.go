@@ -19,14 +19,13 @@ import (
 
 var update = flag.Bool("update", false, "write what tests print into their files")
 
-// The files in testdata/same hold one workflow in every notation, written as a
-// person writes it, the replies of its agents and people, and the trace of a run:
-// the steps in the order in which they started, and how it ended. All notations
-// mean the same and run the same, nothing is wrong with any, and each becomes
-// every other without loss.
+// Each file in testdata/same holds one workflow in every notation, handwritten, the
+// replies of its agents and people, and the trace of a run: the steps in the order in
+// which they started, and how the run ended. All notations mean the same, run the same,
+// and pass the checks, and each converts to every other without loss.
 //
-// The lines above the first file are what the scenario shows; one that begins
-// with "flags:" has flags for the run.
+// The lines above the first file describe the scenario; a line that begins with "flags:"
+// sets flags for the run.
 func TestSameInEveryNotation(t *testing.T) {
 	for _, file := range scenarios(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
@@ -45,8 +44,8 @@ func scenarios(t *testing.T) []string {
 	return files
 }
 
-// project is what the scenarios need to have nothing wrong with them: an agent
-// for every task.
+// project holds the files that the scenarios need to pass the checks: an agent for every
+// task.
 var project = map[string]string{
 	".hocket/config.yml": "agent: anyone\nworkflows: {budgets: {max_steps: 10000}}\n",
 	".hocket/agents/anyone.yml": "agent: shell\nsettings: {command: [cat]}\n" +
@@ -94,7 +93,7 @@ func (s *scenario) write(name string, text []byte) {
 	}
 }
 
-// written are the files in which a scenario's workflow stands.
+// written lists the files that may hold a scenario's workflow.
 var written = []string{"flow.yml", "flow.md", "flow.xml", "flow.puml"}
 
 func (s *scenario) run() {
@@ -131,14 +130,14 @@ func (s *scenario) digests(names ...string) []string {
 	return list
 }
 
-// difference shows both workflows in YAML.
+// difference returns both workflows in YAML.
 func (s *scenario) difference(name string) string {
 	_, mine, _ := s.hocket("convert", name, "--to", "yaml")
 	_, theirs, _ := s.hocket("convert", "flow.yml", "--to", "yaml")
 	return mine + "\n--- flow.yml is\n" + theirs
 }
 
-// check expects that there is nothing wrong with a file. Who is asked is a note.
+// check expects no errors or warnings in a file. Notes about who is asked are allowed.
 func (s *scenario) check(name string) {
 	code, out, errs := s.hocket("check", "--json", name)
 	var found []struct{ Code, Summary string }
@@ -151,7 +150,7 @@ func (s *scenario) check(name string) {
 	}
 }
 
-// trace runs the workflow and compares what happened.
+// trace runs the workflow and compares its trace.
 func (s *scenario) trace(name string) {
 	args := append([]string{"run", name, "--json", "--replies", "replies.yml"}, s.flags...)
 	code, out, errs := s.hocket(args...)
@@ -196,7 +195,7 @@ func compact(v any) string {
 	return string(text)
 }
 
-// compare checks a trace against the one in the file; -update writes it there.
+// compare compares a trace with the one in the file; -update rewrites the file.
 func (s *scenario) compare(name, got string) {
 	i := slices.IndexFunc(s.archive.Files, func(f txtar.File) bool { return f.Name == "trace" })
 	if i < 0 {
@@ -214,8 +213,8 @@ func (s *scenario) compare(name, got string) {
 	}
 }
 
-// convert writes the workflow in all notations and reads it again. What is
-// written is laid out already.
+// convert converts the workflow to all notations and reads the results. What convert
+// writes is already formatted.
 func (s *scenario) convert(name, digest string) {
 	var files []string
 	for _, notation := range syntax.Notations() {
@@ -238,7 +237,7 @@ func (s *scenario) convert(name, digest string) {
 	}
 }
 
-// converted is the file into which a file is converted.
+// converted returns the name of the file that a file is converted to.
 func converted(name, notation string) string {
 	n, _ := syntax.Named(notation)
 	return "from-" + strings.TrimPrefix(filepath.Ext(name), ".") + n.Endings[0]

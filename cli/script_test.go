@@ -28,7 +28,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/jsonpath"
 )
 
-// The scripts in testdata/script run the real command in processes of their own.
+// The scripts in testdata/script run the real command in separate processes.
 func TestMain(m *testing.M) {
 	if os.Getenv(asHocket) == "" && filepath.Base(os.Args[0]) != "hocket" {
 		os.Setenv(underAgent, trust.Supervisor(os.Environ()))
@@ -45,10 +45,10 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// underAgent names the agent that runs the tests, if one does.
+// underAgent names the agent that runs the tests, if any.
 const underAgent = "HOCKET_TEST_UNDER_AGENT"
 
-// asHocket makes the test's own program the command.
+// asHocket makes the test binary act as the command.
 const asHocket = "HOCKET_TEST_AS_COMMAND"
 
 func hocket() {
@@ -69,7 +69,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".config"))
 			env.Setenv(underAgent, os.Getenv(underAgent))
 			env.Setenv("USER", "tester")
-			env.Setenv("MODEL", model.URL)                                 // answers as the prompt says
+			env.Setenv("MODEL", model.URL)                                 // answers as the prompt demands
 			env.Setenv("ALONE", filepath.SplitList(env.Getenv("PATH"))[0]) // a PATH with this program only
 			return nil
 		},
@@ -88,8 +88,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// damage makes the first event of a run unreadable, or a cell of its line in the list, or
-// all long outputs: damage RUN, damage RUN CELL, damage outputs.
+// damage makes the first event of a run unreadable, or one cell of its row in the list of
+// runs, or all long outputs: damage RUN, damage RUN CELL, damage outputs.
 func damage(ts *testscript.TestScript, _ bool, args []string) {
 	files, err := filepath.Glob(filepath.Join(ts.Getenv("XDG_STATE_HOME"), "hocket", "*", "journal.db"))
 	ts.Check(err)
@@ -126,8 +126,8 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// jsonIs checks a value in a JSON file or the last output: json stdout
-// $.status success. The value is text as it is, or compact JSON.
+// jsonIs checks a value in a JSON file or in the last output: json stdout $.status
+// success. The expected value is plain text or compact JSON.
 func jsonIs(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: json FILE PATH VALUE")
@@ -158,7 +158,7 @@ func jsonText(v any) string {
 	return workflow.FormatJSON(v)
 }
 
-// keysAre checks the names in an object, sorted: keys stdout $ 'a b c'.
+// keysAre checks the sorted keys of an object: keys stdout $ 'a b c'.
 func keysAre(ts *testscript.TestScript, neg bool, args []string) {
 	found := selectJSON(ts, ts.ReadFile(args[0]), args[1])
 	if len(found) != 1 {
@@ -174,8 +174,8 @@ func keysAre(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// setID keeps a value of the last output, or its only word, in a variable:
-// setid RUN stdout $.run_id.
+// setID stores a value from the last output, or its only word, in a variable: setid RUN
+// stdout $.run_id.
 func setID(ts *testscript.TestScript, neg bool, args []string) {
 	text := strings.TrimSpace(ts.ReadFile(args[1]))
 	if len(args) == 3 {
@@ -211,7 +211,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// send sends a signal to the process whose id comes to stand in a file.
+// send waits for a file with a process id and sends the process a signal.
 func send(ts *testscript.TestScript, file string, sig syscall.Signal) {
 	deadline := time.Now().Add(patience)
 	for {
@@ -228,25 +228,24 @@ func send(ts *testscript.TestScript, file string, sig syscall.Signal) {
 	}
 }
 
-// lives says whether the process runs whose id is in a file: lives FILE. One that has
-// ended may stay in the list of processes until somebody asks how it ended.
+// lives checks that the process whose id is in a file is running: lives FILE. A process
+// that has exited may stay in the process table until its parent waits for it.
 func lives(ts *testscript.TestScript, neg bool, args []string) {
 	pid := strings.TrimSpace(ts.ReadFile(args[0]))
-	state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output() // fails where there is none
+	state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output() // fails if there is no such process
 	if runs := len(state) > 0 && state[0] != 'Z'; runs == neg {
 		ts.Fatalf("process %s: %q", pid, state)
 	}
 }
 
-// trusted has the user trust the project, with the workflows that are named.
+// trusted makes the user trust the project with the given workflows.
 func trusted(ts *testscript.TestScript, _ bool, files []string) {
 	ts.Check(ts.Exec("hocket", append([]string{"trust", "--print"}, files...)...))
 	digest := strings.TrimSpace(ts.ReadFile("stdout"))
 	ts.Check(ts.Exec("hocket", append([]string{"trust", "--trust", digest}, files...)...))
 }
 
-// trustDir has the user of this process trust a project, with the workflows that are
-// named.
+// trustDir makes the user of this process trust a project with the given workflows.
 func trustDir(t *testing.T, dir string, files ...string) {
 	t.Helper()
 	trust := func(args ...string) string {

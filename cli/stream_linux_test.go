@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// BenchmarkFirstByte measures how long what a step prints takes to the terminal: the
-// step prints the time, and the screen is looked at until it is there.
+// BenchmarkFirstByte measures how long a step's output takes to reach the terminal: the
+// step prints the time, and the benchmark polls the screen until it appears.
 func BenchmarkFirstByte(b *testing.B) {
 	dir := b.TempDir()
 	flow := "name: clock\nsteps:\n  - {agent: shell, config: {command: [sh, -c, 'sleep 0.2; date +%s%N; sleep 0.3']}}\n"

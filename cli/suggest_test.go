@@ -21,11 +21,11 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// suggested are the situations in which the command says what to type next: the files of
-// a project, and commands of which the output of the last is looked at.
+// suggested lists situations in which the command suggests what to type next: the files
+// of a project, and commands of which the output of the last is examined.
 var suggested = []struct {
 	name  string
-	least int // suggestions
+	least int // minimum number of suggestions
 	text  string
 }{
 	{"a step fails", 3, `
@@ -211,7 +211,7 @@ hocket tools new search --kind http
 `},
 }
 
-// TestSuggestionsWork types what the command suggests.
+// TestSuggestionsWork runs the commands that the command suggests.
 func TestSuggestionsWork(t *testing.T) {
 	bin := t.TempDir()
 	self, err := os.Executable()
@@ -231,13 +231,13 @@ func TestSuggestionsWork(t *testing.T) {
 				t.Errorf("%d suggestions, want %d:\n%s", len(found), s.least, said)
 			}
 			for i := range found {
-				said, home, run := situation(t, bin, s.text) // each as if it were the first
+				said, home, run := situation(t, bin, s.text) // each starts from the same situation
 				line := suggestions(said)[i]
 				for word, value := range map[string]string{"LIMIT": "5", "TEXT": "text"} {
 					line = strings.ReplaceAll(line, " "+word, " "+value)
 				}
 				out, code := run(line)
-				// Nobody is here to be asked for trust.
+				// The test has no terminal, so it cannot be asked for trust.
 				if code == 2 && !strings.Contains(out, "cannot ask for approval: not a terminal") {
 					t.Errorf("%s\n%s(in %s, after)\n%s", line, out, home, said)
 				}
@@ -252,7 +252,7 @@ func TestSuggestionsWork(t *testing.T) {
 	}
 }
 
-// suggestions are the commands in a text: those on lines of their own and in quotes.
+// suggestions returns the commands in a text: those in quotes and on lines of their own.
 func suggestions(text string) []string {
 	var found []string
 	for _, m := range regexp.MustCompile("(?m)(?:^  |`|: )(hocket -?[^`\n]+?)(?:`|   #.*|$)").FindAllStringSubmatch(text, -1) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A tool that needs approval is asked for in the terminal.
+// A tool that needs approval asks for it in the terminal.
 func TestToolAsksInTheTerminal(t *testing.T) {
 	for answer, want := range map[string]struct {
 		code   int

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// screen is what a person sees.
+// screen collects what a person sees.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -31,7 +31,7 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// What happens while a person is asked stands above the prompt, not behind it.
+// Events during a question are printed above the prompt, not after it.
 func TestPromptStaysBelow(t *testing.T) {
 	shown := &screen{}
 	in, typed := io.Pipe()
@@ -57,7 +57,7 @@ func TestPromptStaysBelow(t *testing.T) {
 	if got := <-answered; got != "yes" {
 		t.Errorf("answered %q", got)
 	}
-	want := "> \ra step has ended\n> answered\n" // the person has typed the newline
+	want := "> \ra step has ended\n> answered\n" // the newline comes from the person
 	if got := shown.String(); !strings.HasSuffix(got, want) {
 		t.Errorf("%q does not end in %q", got, want)
 	}

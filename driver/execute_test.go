@@ -88,7 +88,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestEnginePanicIsABrokenRun(t *testing.T) {
-	_, err := Step(nil, "demo-1", engine.Envelope{Seq: 7, Event: &engine.Recovered{}}) // a run that is not there
+	_, err := Step(nil, "demo-1", engine.Envelope{Seq: 7, Event: &engine.Recovered{}}) // a run that does not exist
 	var broken *BrokenError
 	if !errors.As(err, &broken) || broken.Stack == nil || broken.Seq != 7 {
 		t.Errorf("a panic of the engine gives %v", err)

@@ -91,7 +91,7 @@ func TestDamagedValueIsFound(t *testing.T) {
 	}
 }
 
-// What takeOut takes out, putBack puts back, whatever the text is.
+// putBack restores whatever takeOut removed, for any text.
 func TestTakeOutAndPutBack(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// Some tests need a second process: the test binary runs itself with the role
-// in its environment.
+// Some tests need a second process: the test binary runs itself with the role in an
+// environment variable.
 const roleVariable = "JOURNAL_TEST_ROLE"
 
 var roles = map[string]func(args []string) error{
@@ -85,11 +85,11 @@ func (c *child) expect(t *testing.T, want string) {
 
 func (c *child) kill(t *testing.T) {
 	t.Helper()
-	c.cmd.Process.Kill() // it may be gone already
+	c.cmd.Process.Kill() // it may have exited already
 	c.cmd.Wait()
 }
 
-// holdRole takes a run up and waits.
+// holdRole takes a run and waits.
 func holdRole(args []string) error {
 	s, err := Open(args[0], Options{})
 	if err != nil {
@@ -99,13 +99,13 @@ func holdRole(args []string) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close() // a file that nothing refers to would be closed by the collector
+	defer w.Close() // otherwise the garbage collector would close the file
 	fmt.Println("held")
 	io.Copy(io.Discard, os.Stdin)
 	return nil
 }
 
-// createRole makes runs as fast as it can, beside other processes.
+// createRole creates runs as fast as it can, concurrently with other processes.
 func createRole(args []string) error {
 	s, err := Open(args[0], Options{})
 	if err != nil {

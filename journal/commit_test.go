@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// Changes that share a transaction do not share a failure.
+// Changes that share a transaction fail independently.
 func TestChangesTogether(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	const runs = 20
@@ -23,7 +23,7 @@ func TestChangesTogether(t *testing.T) {
 	}
 	held, begun := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
-	all.Go(func() { // the others come together while this one is made
+	all.Go(func() { // the others queue up while this one is applied
 		_ = s.transact(func(*sql.Tx) error { close(begun); <-held; return nil })
 	})
 	<-begun

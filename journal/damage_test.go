@@ -39,7 +39,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	wantEvents(t, s, "demo-1", want)
 
-	// With space again, the same writer goes on without a gap.
+	// Once there is space again, the same writer continues without a gap.
 	limit("100000")
 	ev := ended(len(want), "more")
 	appendEvents(t, w, ev)
@@ -126,8 +126,8 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// Every byte of the records counts: with any of them changed, Check says so, and no
-// event that differs is read.
+// Every byte of a record counts: if any changes, Check reports it, and no altered event
+// is returned.
 func TestChangedRecords(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")
@@ -238,7 +238,7 @@ func TestRunWithoutEvents(t *testing.T) {
 	}
 }
 
-// A line of the list of runs that cannot be read hides no other.
+// An unreadable row in the list of runs does not hide the other rows.
 func TestDamagedLine(t *testing.T) {
 	for cell, want := range map[string]engine.Status{
 		"owner": driver.Damaged, "created": driver.Damaged, "changed": driver.Damaged, "begun": driver.Damaged, "status": driver.Damaged,

@@ -11,8 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// However an event looks, the short way reads the same as the engine does, or
-// leaves it to the engine.
+// For every event, the fast decoder either agrees with the engine's or falls back to it.
 func TestDecodeAgreesWithTheEngine(t *testing.T) {
 	text := rapid.OneOf(rapid.StringMatching(`[a-z0-9#/\[\]-]{0,12}`), rapid.String())
 	quick := 0

@@ -26,13 +26,13 @@ func started(run string) engine.Envelope {
 	return engine.Envelope{Time: start, Event: &engine.Started{Run: run, Version: engine.Version}}
 }
 
-// ended is the i-th event after Started.
+// ended returns the i-th event after Started.
 func ended(i int, output string) engine.Envelope {
 	passed := time.Duration(i) * time.Second
 	return engine.Envelope{Time: start.Add(passed), Clock: passed, Event: &engine.TaskEnded{Address: fmt.Sprintf("work[%d]", i), Attempt: 1, Output: output}}
 }
 
-// endedWith is the end of an attempt that used something.
+// endedWith returns the end of an attempt with the given usage.
 func endedWith(address string, used engine.Usage) engine.Envelope {
 	return engine.Envelope{Time: start, Event: &engine.TaskEnded{Address: address, Attempt: 1, Usage: used}}
 }

@@ -42,7 +42,7 @@ func TestStartKey(t *testing.T) {
 	}
 }
 
-// keyRole starts runs with keys that other processes use too.
+// keyRole starts runs with keys that other processes use as well.
 func keyRole(args []string) error {
 	s, err := Open(args[0], Options{})
 	if err != nil {

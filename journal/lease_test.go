@@ -46,7 +46,7 @@ func TestOneDriverAtATime(t *testing.T) {
 	}
 }
 
-// Taking, looking and giving up at the same time never lets two in.
+// Taking, inspecting and releasing a lease concurrently never admits two holders.
 func TestLeaseRace(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -92,7 +92,7 @@ func TestLeaseRace(t *testing.T) {
 	}
 }
 
-// The kernel lets go of the lease of a process that was killed.
+// The kernel releases the lease of a killed process.
 func TestLeaseOfAKilledProcess(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -119,7 +119,7 @@ func TestLeaseOfAKilledProcess(t *testing.T) {
 	w.Close()
 }
 
-// The last batch of a run gives it up, in the same transaction.
+// The last batch of a run releases its lease, in the same transaction.
 func TestLastBatchGivesUp(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")
@@ -133,7 +133,7 @@ func TestLastBatchGivesUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil { // it has nothing to give up any more
+	if err := w.Close(); err != nil { // the lease is already released
 		t.Error(err)
 	}
 	if _, driven, err := s.Driver(t.Context(), "demo-1"); !driven || err != nil {
@@ -142,7 +142,7 @@ func TestLastBatchGivesUp(t *testing.T) {
 	next.Close()
 }
 
-// A run that could not be given up can be taken again here.
+// A run whose release failed can be taken again by the same process.
 func TestReleaseThatFails(t *testing.T) {
 	dir := t.TempDir()
 	s, other := openStore(t, dir), openStore(t, dir)
@@ -170,8 +170,8 @@ func TestReleaseThatFails(t *testing.T) {
 	}
 }
 
-// Many may look at the lock of a process at once, and one that cannot be looked at is
-// taken to live.
+// Any number of readers may inspect a process's lock at once. A lock that cannot be
+// inspected counts as held.
 func TestLookingAtLeases(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -208,7 +208,8 @@ func TestLookingAtLeases(t *testing.T) {
 	}
 }
 
-// The file of a process that was killed stays while a run needs it, and goes then.
+// The lease file of a killed process is kept while a run needs it, and removed
+// afterwards.
 func TestLeasesOfKilledProcesses(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)

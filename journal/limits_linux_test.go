@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// systemRoles are the roles that only this system can play.
+// systemRoles are the child process roles that are specific to this system.
 var systemRoles = map[string]func(args []string) error{"small": smallRole, "nobody": nobodyRole}
 
 // smallRole appends until the system refuses to let a file grow, then reads.
@@ -50,7 +50,7 @@ func smallRole(args []string) error {
 	return errors.Join(w.Close(), s.Close())
 }
 
-// A write that the system refuses half way leaves what was recorded.
+// A write that fails halfway leaves the recorded events intact.
 func TestFileThatMayNotGrow(t *testing.T) {
 	dir := t.TempDir()
 	c := startChild(t, "small", dir)
@@ -65,7 +65,7 @@ func TestFileThatMayNotGrow(t *testing.T) {
 	}
 }
 
-// nobodyRole reads a journal that it may not write.
+// nobodyRole reads a journal that it has no permission to write.
 func nobodyRole(args []string) error {
 	if os.Geteuid() == 0 {
 		if err := syscall.Setuid(65534); err != nil {
@@ -140,10 +140,10 @@ func TestReadOnlyDirectory(t *testing.T) {
 	}
 }
 
-// openTempDir is a directory that other users can reach.
+// openTempDir returns a directory that other users can reach.
 func openTempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "journal-") //nolint:usetesting // nobody else can reach t.TempDir
+	dir, err := os.MkdirTemp("", "journal-") //nolint:usetesting // other users cannot reach t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,12 +192,12 @@ func copyTo(t *testing.T, to, from string) {
 	}
 }
 
-// After half a record the next one is written to another file.
+// After a partial record, the next record goes to another file.
 func TestHalfARecordIsLeftAlone(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "run-1")
 	w.Log("before", 1).Write([]byte("x"))
-	from, to, err := os.Pipe() // a file that takes only a part
+	from, to, err := os.Pipe() // a file that accepts only part of a write
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,5 +2,5 @@
 
 package journal
 
-// systemRoles are the roles that only this system can play.
+// systemRoles are the child process roles that are specific to this system.
 var systemRoles map[string]func(args []string) error

@@ -16,7 +16,8 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// smallLimits keep the first 40 bytes and the last 90 or more of an output.
+// smallLimits opens a store that keeps the first 40 bytes and at least the last 90 of an
+// output.
 func smallLimits(t *testing.T, dir string) *Store {
 	t.Helper()
 	s, err := Open(dir, Options{limits: logLimits{shared: 20, head: 40, tail: 90}})
@@ -27,12 +28,12 @@ func smallLimits(t *testing.T, dir string) *Store {
 	return s
 }
 
-// attempt names the first attempt at a step of run-1.
+// attempt returns the id of the first attempt at a step of run-1.
 func attempt(address string) driver.AttemptID {
 	return driver.AttemptID{Run: "run-1", Address: address, Attempt: 1}
 }
 
-// streamText is what a stream holds, with a mark for what was left out.
+// streamText returns the text of a stream, with a mark where text was left out.
 func streamText(t *testing.T, s *Store, a driver.AttemptID, stream driver.Stream, from int64) string {
 	t.Helper()
 	text := ""
@@ -49,7 +50,7 @@ func streamText(t *testing.T, s *Store, a driver.AttemptID, stream driver.Stream
 	return text
 }
 
-// numbered are lines of ten bytes.
+// numbered returns numbered lines of ten bytes each.
 func numbered(from, to int) string {
 	var text []byte
 	for i := from; i < to; i++ {
@@ -148,7 +149,7 @@ func TestStreamsOfAnAttempt(t *testing.T) {
 func TestLogContinuesAfterACrash(t *testing.T) {
 	s := smallLimits(t, t.TempDir())
 	createRun(t, s, "run-1").Close()
-	const lines = 7 // each time: the output is in the shared file first, and in others later
+	const lines = 7 // output goes to the shared file first, and to its own files later
 	for n := range 3 {
 		w, err := s.Writer(t.Context(), "run-1")
 		if err != nil {
@@ -158,14 +159,14 @@ func TestLogContinuesAfterACrash(t *testing.T) {
 		for i := range lines {
 			log.Write([]byte(numbered(n*lines+i, n*lines+i+1)))
 		}
-		w.Close() // the log is not closed: that is a crash
+		w.Close() // the log is not closed, as in a crash
 	}
 	if got, want := streamText(t, s, attempt("work"), driver.Output, 0), numbered(0, 4)+"[70]"+numbered(11, 21); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
-// An attempt that met a quota is made again under its number, by the same process.
+// After an attempt hits a quota, the same process repeats it under the same number.
 func TestLogContinuesAfterAQuota(t *testing.T) {
 	s := smallLimits(t, t.TempDir())
 	w := createRun(t, s, "run-1")
@@ -186,7 +187,7 @@ func TestLogContinuesAfterAQuota(t *testing.T) {
 	}
 }
 
-// A process that is killed may leave half a record, and a power failure anything.
+// A killed process may leave half a record, and a power failure may leave anything.
 func TestLogAfterDamage(t *testing.T) {
 	for name, damage := range map[string]func(f []byte) []byte{
 		"half a text":   func(f []byte) []byte { return f[:len(f)-3] },
@@ -257,7 +258,7 @@ func TestFlippedByteInALog(t *testing.T) {
 	}
 }
 
-// Only the text that is damaged cannot be read.
+// Damage makes only the damaged text unreadable.
 func TestDamagedTextInALog(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	log := createRun(t, s, "run-1").Log("work", 1)
@@ -282,7 +283,7 @@ func TestDamagedTextInALog(t *testing.T) {
 	}
 }
 
-// Until the record is whole that says where a long output is, it is in its own files.
+// A long output stays in its own files until the record that locates it is complete.
 func TestHalfARecordOfALongResult(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "run-1")
@@ -317,7 +318,7 @@ func TestHalfARecordOfALongResult(t *testing.T) {
 	}
 }
 
-// An older version kept every stream in a file of its own.
+// An older version kept each stream in its own file.
 func TestLogsOfAnOlderVersion(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	createRun(t, s, "run-1").Close()
@@ -355,7 +356,7 @@ func TestLogsOfAnOlderVersion(t *testing.T) {
 	}
 }
 
-// A long result that was printed too is stored once.
+// A long result that was also printed is stored once.
 func TestLongResultIsStoredOnce(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "run-1")
@@ -426,7 +427,7 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// Two names never share a file, not even where case does not count.
+// Two names never share a file, even on file systems that ignore case.
 func TestFileNamesDiffer(t *testing.T) {
 	safe := regexp.MustCompile(`^[A-Za-z0-9\[\]_%~-][A-Za-z0-9\[\]_.%~-]*$`)
 	seen := map[string]string{}

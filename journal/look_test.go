@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/database"
 )
 
-// What others ask a journal while runs are driven.
+// Other processes can query a journal while runs are being driven.
 func TestLookAtRuns(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -109,7 +109,7 @@ func TestSnapshotIsReplaced(t *testing.T) {
 	}
 }
 
-// What a run takes is its events, its long strings and its files.
+// The size of a run covers its events, its long strings and its files.
 func TestBytesOfARun(t *testing.T) {
 	ctx := context.Background()
 	s := openStore(t, t.TempDir())
@@ -151,7 +151,7 @@ func TestBytesOfARun(t *testing.T) {
 		t.Errorf("a short output made %d of %d bytes", medium, small)
 	}
 	const long = 1 << 20
-	other := make([]byte, long) // so that nothing compresses it
+	other := make([]byte, long) // incompressible
 	for i := range other {
 		other[i] = "0123456789abcdef"[(i*i/7+i/3)%16]
 	}
@@ -173,7 +173,7 @@ func TestErrorsOfAJournal(t *testing.T) {
 	}
 }
 
-// A file that was deleted or replaced takes no more events, and answers no questions.
+// A journal whose file was deleted or replaced accepts no events and answers no queries.
 func TestJournalThatIsGone(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -203,7 +203,7 @@ func TestJournalThatIsGone(t *testing.T) {
 	}
 }
 
-// An event that cannot be written is an error, and leaves nothing.
+// An event that cannot be written is an error and leaves no trace.
 func TestEventThatCannotBeWritten(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")
@@ -213,7 +213,7 @@ func TestEventThatCannotBeWritten(t *testing.T) {
 	wantEvents(t, s, "demo-1", []engine.Envelope{started("demo-1")})
 }
 
-// Each of the changes that wait is made and answered, however many there are.
+// Every queued change is applied and acknowledged, however many there are.
 func TestChangesThatWaitTogether(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	for n := range 4 {

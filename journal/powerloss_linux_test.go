@@ -18,12 +18,11 @@ import (
 
 // TestPowerLoss drops what was written after the last fsync.
 //
-// A recorder between SQLite and the disk knows every write and every sync, and
-// when an Append returned. A power failure may come after any of these
-// operations. What was synced before it is on the disk; of what was written
-// since, each sector may be or not, whatever the order. Whatever is left, every
-// event whose Append had returned must be there, and of the batch under way all
-// or nothing.
+// A recorder between SQLite and the disk logs every write and sync, and when each Append
+// returned. Power may fail after any of these operations. Data synced before that is on
+// the disk; each sector written since may or may not be, in any order. Whatever survives,
+// every event whose Append had returned must be there, and the batch in progress must be
+// there completely or not at all.
 func TestPowerLoss(t *testing.T) {
 	every := 1
 	if testing.Short() {
@@ -38,8 +37,8 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// TestPowerLossIsNoticed shows that the test above can fail: without an fsync
-// per commit events are lost.
+// TestPowerLossIsNoticed shows that the test above can fail: without an fsync per commit,
+// events are lost.
 func TestPowerLossIsNoticed(t *testing.T) {
 	h := writeHistory(t, Options{Relaxed: true})
 	if lost := h.failAt(t, 20); lost == 0 {
@@ -47,13 +46,13 @@ func TestPowerLossIsNoticed(t *testing.T) {
 	}
 }
 
-// history is what happened to the disk while batches were appended.
+// history is the sequence of disk operations while batches were appended.
 type history struct {
 	ops   []op
 	marks []mark
 }
 
-// mark says that so many events were acknowledged after so many operations.
+// mark records that a number of events were acknowledged after a number of operations.
 type mark struct{ ops, events int }
 
 // writeHistory appends small and large batches, with checkpoints in between.
@@ -88,7 +87,7 @@ func writeHistory(t *testing.T, o Options) history {
 	return h
 }
 
-// checkpoints counts how often the database itself was synced after the first
+// checkpoints returns how often the database file itself was synced after the first
 // acknowledgement.
 func (h history) checkpoints() int {
 	n := 0
@@ -100,22 +99,21 @@ func (h history) checkpoints() int {
 	return n
 }
 
-// failAt lets the power fail after every so many operations, and says at how many
-// of those points acknowledged events are lost. Anything else that is wrong fails
-// the test.
+// failAt simulates a power failure after every so many operations, and returns at how
+// many of those points acknowledged events are lost. Any other damage fails the test.
 func (h history) failAt(t *testing.T, every int) (lost int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 7))
 	d := disk{}
 	dir := t.TempDir()
-	next := 0 // the first mark that has not been passed
+	next := 0 // the next mark to pass
 	for i, o := range h.ops {
 		d.do(o)
 		for next < len(h.marks) && h.marks[next].ops <= i+1 {
 			next++
 		}
 		if next == 0 || i%every != 0 {
-			continue // nothing was acknowledged yet, or not this time
+			continue // nothing acknowledged yet, or this point is skipped
 		}
 		acknowledged, underWay := h.marks[next-1].events, h.marks[min(next, len(h.marks)-1)].events
 		switch n := d.fail(rng).events(t, dir); {
@@ -128,7 +126,7 @@ func (h history) failAt(t *testing.T, every int) (lost int) {
 	return lost
 }
 
-// disk is what a disk holds for certain, and what it may hold, by file.
+// disk maps file names to what the disk holds for certain and what it may hold.
 type disk map[string]*content
 
 type content struct {
@@ -150,20 +148,20 @@ func (d disk) do(o op) {
 			c.synced = apply(c.synced, p, func() bool { return true })
 		}
 		c.pending = nil
-	case opDelete: // only before the first event is acknowledged
+	case opDelete: // happens only before the first event is acknowledged
 		delete(d, o.file)
 	}
 }
 
-// files is what is left after a power failure.
+// files are the files that survive a power failure.
 type files map[string][]byte
 
-// fail lets the power fail: of what is pending, every operation and every sector
-// of a write is left to chance.
+// fail simulates a power failure: each pending operation, and each sector of a pending
+// write, survives at random.
 func (d disk) fail(rng *rand.Rand) files {
 	left := files{}
 	for _, name := range slices.Sorted(maps.Keys(d)) {
-		luck := rng.Float64() // nothing, half or nearly all of it
+		luck := rng.Float64() // chance of survival: none, half, or nearly all
 		data := slices.Clone(d[name].synced)
 		for _, p := range d[name].pending {
 			data = apply(data, p, func() bool { return rng.Float64() < luck })
@@ -173,7 +171,7 @@ func (d disk) fail(rng *rand.Rand) files {
 	return left
 }
 
-// apply does to a file's content what reached the disk of an operation.
+// apply applies to a file's content the part of an operation that reached the disk.
 func apply(data []byte, o op, reached func() bool) []byte {
 	const sector = 512
 	if o.kind == opTruncate {
@@ -196,7 +194,7 @@ func apply(data []byte, o op, reached func() bool) []byte {
 	return data
 }
 
-// events counts the events in what is left, and checks that they are whole.
+// events counts the surviving events and checks that they are complete.
 func (f files) events(t *testing.T, dir string) int {
 	t.Helper()
 	file := filepath.Join(dir, fileName)

@@ -10,11 +10,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// The recorder is a file system for SQLite that does what the system's own does
-// and writes down every write, truncation, sync and removal, in order. It is what lets a
-// test know what was on the disk when the power failed.
+// The recorder is a file system for SQLite that delegates to the system's own and logs
+// every write, truncation, sync and removal, in order. It lets a test reconstruct what
+// was on the disk when the power failed.
 
-// op is one thing that SQLite did to a file.
+// op is one operation by SQLite on a file.
 type op struct {
 	file string // its name without the directory
 	kind opKind
@@ -31,7 +31,7 @@ const (
 	opDelete
 )
 
-// recorderName is what the recorder is registered under.
+// recorderName is the name that the recorder is registered under.
 const recorderName = "recorder"
 
 var recorder struct {
@@ -40,8 +40,8 @@ var recorder struct {
 
 	mu      sync.Mutex
 	ops     []op
-	names   map[uintptr]string                       // of open files
-	methods map[uintptr]*sqlite3.Tsqlite3_io_methods // the methods that a file really has
+	names   map[uintptr]string                       // by open file
+	methods map[uintptr]*sqlite3.Tsqlite3_io_methods // the real methods of each file
 }
 
 // record starts a new recording.
@@ -52,7 +52,7 @@ func record() {
 	recorder.ops = nil
 }
 
-// recorded is what has happened so far.
+// recorded returns the operations so far.
 func recorded() []op {
 	recorder.mu.Lock()
 	defer recorder.mu.Unlock()
@@ -129,7 +129,7 @@ func recordSync(tls *libc.TLS, file uintptr, flags int32) int32 {
 	return rc
 }
 
-// note writes an operation down and gives the methods that carry it out.
+// note logs an operation and returns the methods that carry it out.
 func note(file uintptr, o op) *sqlite3.Tsqlite3_io_methods {
 	recorder.mu.Lock()
 	defer recorder.mu.Unlock()
@@ -140,10 +140,10 @@ func note(file uintptr, o op) *sqlite3.Tsqlite3_io_methods {
 
 func vfs(p uintptr) *sqlite3.Tsqlite3_vfs { return (*sqlite3.Tsqlite3_vfs)(pointer(p)) }
 
-// pointer is an address in memory that Go's collector does not manage.
+// pointer converts an address in memory that Go's collector does not manage.
 func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
 
-// funcPointer is a Go function in the form in which the translated C code calls
+// funcPointer converts a Go function to the form in which the translated C code calls
 // functions.
 func funcPointer(f any) uintptr {
 	type iface [2]uintptr

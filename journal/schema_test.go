@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/database"
 )
 
-// foreign makes a database with SQL, as another program or version would.
+// foreign creates a database from SQL, as another program or version would.
 func foreign(t *testing.T, script string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -47,8 +47,8 @@ func secondVersion(t *testing.T) string {
 	return firstVersion(t) + string(script)
 }
 
-// TestThirdVersion reads a journal that the program wrote before lists had more
-// than a status. What it does not say is missing, and its runs are stale.
+// TestThirdVersion reads a journal written when the list of runs only had a status.
+// Values that it lacks are missing, and its runs are stale.
 func TestThirdVersion(t *testing.T) {
 	script, err := os.ReadFile("../testdata/journals/journal-3.sql")
 	if err != nil {
@@ -80,14 +80,14 @@ func TestOlderJournalIsMigrated(t *testing.T) {
 	t.Run("2", func(t *testing.T) { testMigrated(t, foreign(t, secondVersion(t)), "older-1", 1) })
 }
 
-// testMigrated reads and goes on with a journal whose run came from another, and
-// has had messages.
+// testMigrated reads and continues a journal whose run has the given origin and number of
+// messages.
 func testMigrated(t *testing.T, dir, origin string, messages int) {
-	for range 2 { // the second time there is nothing to do
+	for range 2 { // the second time there is nothing to migrate
 		s := openStore(t, dir)
 		want := []engine.Envelope{started("old-1"), ended(1, strings.Repeat("y", 80_000)), ended(2, "x")}
 		want[0].Event.(*engine.Started).Version = 1
-		want[1].Clock, want[2].Clock = 0, 0 // there was none
+		want[1].Clock, want[2].Clock = 0, 0 // that version recorded no clock
 		wantEvents(t, s, "old-1", want)
 		r, err := s.Find(context.Background(), "old-1")
 		if err != nil || r.Status != engine.Waiting || r.Workflow != "old" || !r.Created.Equal(start) || r.Origin != origin {
@@ -137,7 +137,7 @@ func TestJournalsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Every process may be the one that makes or migrates the journal.
+// Any process may be the one that creates or migrates the journal.
 func TestManyOpenAtOnce(t *testing.T) {
 	for _, dir := range []string{t.TempDir(), foreign(t, firstVersion(t)), foreign(t, secondVersion(t))} {
 		errs := make(chan error)

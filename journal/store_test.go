@@ -38,7 +38,7 @@ func TestEventsComeBackInOrder(t *testing.T) {
 	}
 	wantEvents(t, s, "demo-1", want)
 
-	// The same in a new process, as it were.
+	// The same holds after reopening, as in a new process.
 	w.Close()
 	again := openStore(t, dir)
 	wantEvents(t, again, "demo-1", want)
@@ -194,7 +194,7 @@ func TestStatusAndProblem(t *testing.T) {
 func TestConflict(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")
-	rival := *w // as if the lock had not held, on a disk without locks
+	rival := *w // as if the lock had failed, on a disk without locks
 	appendEvents(t, &rival, ended(1, "rival"))
 	for _, batch := range [][]engine.Envelope{{ended(1, "mine")}, {ended(1, "mine"), ended(2, "mine")}} {
 		var conflict *ConflictError

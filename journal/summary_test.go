@@ -160,8 +160,8 @@ func TestAttemptsAreNoted(t *testing.T) {
 	check("s-0", "", engine.Usage{})
 }
 
-// The space of what is deleted is given back, also in a journal that was made before
-// that was possible.
+// Space freed by deletion is reclaimed, also in a journal created before that was
+// supported.
 func TestCompact(t *testing.T) {
 	for name, old := range map[string]bool{"new": false, "old": true} {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// Deleting a run deletes what nobody else has, and nothing more.
+// Deleting a run deletes only what no other run shares.
 func TestDelete(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	ctx := context.Background()
@@ -239,7 +239,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// A process that dies while it deletes a run leaves its files.
+// A process that dies while deleting a run leaves the run's files behind.
 func TestCompactRemovesFilesWithoutARun(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	if err := s.Compact(t.Context()); err != nil {

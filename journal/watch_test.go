@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// changes are the ids of the runs that changed and that were deleted, and the
-// version after it.
+// changes returns the ids of the runs that changed and those deleted, and the version
+// afterwards.
 func changes(t *testing.T, s *Store, since int64) (string, int64) {
 	t.Helper()
 	changed, deleted, version, err := s.Changes(context.Background(), since)
@@ -74,7 +74,7 @@ func TestChanges(t *testing.T) {
 	after("nothing", "", false)
 }
 
-// BenchmarkBeat is what one look at the journal costs.
+// BenchmarkBeat measures one poll of the journal.
 func BenchmarkBeat(b *testing.B) {
 	s := openStore(b, b.TempDir())
 	createRun(b, s, "a-1")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// hundredThousand are memories of words as frequent as in a language: the n-th is
-// in about every n-th memory.
+// hundredThousand fills a store with memories whose words are as frequent as in a natural
+// language: the n-th word is in about every n-th memory.
 func hundredThousand(b *testing.B) (*Store, func(n int) string) {
 	b.Helper()
 	const vocabulary, memories, batch = 20000, 100000, 10000

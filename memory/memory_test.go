@@ -84,8 +84,8 @@ func TestSearchFindsTheBestFirst(t *testing.T) {
 	}
 }
 
-// Other languages than English are searched as well: without spaces, with vowel points
-// or not, with articles and endings.
+// Search works in languages other than English: without spaces, with or without vowel
+// points, with articles and endings.
 func TestSearchInOtherLanguages(t *testing.T) {
 	s := open(t, t.TempDir())
 	memories := map[string]string{
@@ -119,7 +119,7 @@ func TestOfEqualOnesTheNewestIsFirst(t *testing.T) {
 	}
 }
 
-// Who has more of the words, more often and in fewer others, is better.
+// Memories with more of the words, more often, and with rarer words rank higher.
 func TestRanking(t *testing.T) {
 	s := open(t, t.TempDir())
 	for _, text := range []string{"apple banana", "apple", "apple apple apple", "apple " + strings.Repeat("filler stuffing ", 20)} {
@@ -130,7 +130,7 @@ func TestRanking(t *testing.T) {
 	}
 }
 
-// A word that very many have is still found, and the newest first.
+// A word that occurs in very many memories is still found, newest memory first.
 func TestFrequentWords(t *testing.T) {
 	s := open(t, t.TempDir())
 	err := s.transact(context.Background(), func(tx *sql.Tx) error {
@@ -154,7 +154,7 @@ func TestFrequentWords(t *testing.T) {
 	}
 }
 
-// A query is text, whatever a search engine would make of it.
+// A query is plain text without search syntax.
 func TestAQueryHasNoSyntax(t *testing.T) {
 	s := open(t, t.TempDir())
 	add(t, s, "alpha beta")
@@ -215,7 +215,7 @@ func TestForgottenIsGone(t *testing.T) {
 	}
 }
 
-// Nothing of what was forgotten is left in the files, neither the text nor its words.
+// Forgotten memories leave nothing in the files, neither the text nor its words.
 func TestForgottenLeavesTheFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -260,8 +260,8 @@ func inFiles(t *testing.T, dir, word string) bool {
 	return false
 }
 
-// Memories of a version that made other words of a text are found all the same, and
-// forgotten as well.
+// Memories indexed by a version that split text differently can still be found and
+// forgotten.
 func TestAnOlderIndexIsMadeAnew(t *testing.T) {
 	dir := t.TempDir()
 	old := &database.Kind{Name: kind.Name, Magic: kind.Magic, Steps: migrations[:1]}
@@ -281,7 +281,7 @@ func TestAnOlderIndexIsMadeAnew(t *testing.T) {
 	if err := database.Close(read, write); err != nil {
 		t.Fatal(err)
 	}
-	var group sync.WaitGroup // that find it at once
+	var group sync.WaitGroup // that notice the old index at the same time
 	for range 4 {
 		group.Go(func() {
 			s, err := Open(dir)
@@ -342,7 +342,7 @@ func TestFilesArePrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if runtime.GOOS == "windows" {
-		return // its files have no modes
+		return // Windows files have no modes
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) < 2 {
@@ -407,7 +407,7 @@ func TestFilesOfOthersAreRefused(t *testing.T) {
 	}
 }
 
-// change does something to the database that the program does not do.
+// change modifies the database in a way the program never does.
 func change(t *testing.T, dir, statement string) {
 	t.Helper()
 	s, err := Open(dir)

@@ -23,7 +23,7 @@ var strict = agent.New(agent.Traits{
 	},
 }, nil)
 
-// What an agent may do, and where its tools are, is known before anything runs.
+// What an agent may do, and where its tools are, is checked before anything runs.
 func TestDefinitionsFitTheProject(t *testing.T) {
 	dir := write(t, map[string]string{
 		".hocket/config.yml":      "mcp: {tickets: {command: [x]}}\n",
@@ -56,7 +56,7 @@ func TestDefinitionsFitTheProject(t *testing.T) {
 	}
 }
 
-// Settings are checked alike where the program of an agent is missing.
+// Settings are checked in the same way if the agent's program is missing.
 func TestSettingsWithoutTheProgram(t *testing.T) {
 	settings := agent.NewSchema(map[string]any{"type": "object", "properties": map[string]any{"max_turns": map[string]any{"type": "integer"}}, "additionalProperties": false})
 	dir := write(t, map[string]string{
@@ -88,7 +88,7 @@ func TestSettingsWithoutTheProgram(t *testing.T) {
 	}
 }
 
-// What an agent lacks on this machine is looked up once for a check, not once for each step.
+// What an agent lacks on this machine is looked up once per check, not once per step.
 func TestAgentsAreLookedUpOnce(t *testing.T) {
 	lookups := func(steps int) int {
 		count := 0

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// talker works from a prompt.
+// talker is an executor that works from a prompt.
 var talker = agent.New(agent.Traits{Prompted: true, Supports: agent.Keys("prompt")}, nil)
 
 const unnamed = "name: flow\nsteps:\n  - {id: look, prompt: Look for security holes.}\n  - {id: say, prompt: Say hello.}\n"
@@ -62,8 +62,8 @@ func TestThePlanSaysWhyAnAgentWasChosen(t *testing.T) {
 	}
 }
 
-// An agent that does not name an executor is noted once, and not where
-// replies stand in for it.
+// An agent that does not name an executor is noted once, and not at all if replies stand
+// in for it.
 func TestChosenExecutors(t *testing.T) {
 	dir := write(t, map[string]string{
 		".hocket/agents/poet.yml": "prompt: You write haikus.\n",

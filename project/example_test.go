@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/project"
 )
 
-// A project reads its files and finds what is wrong with them. To run a workflow, use
+// A project reads its files and reports the errors in them. To run a workflow, use
 // package hocket.
 func Example() {
 	dir, err := os.MkdirTemp("", "project")

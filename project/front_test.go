@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// Whatever stands in a prompt's file and in the values of a step, the prompt is the
-// end of the file, and what it becomes can be read.
+// For any prompt file and step values, the prompt is the end of the file and the result
+// can be parsed.
 func FuzzPrompts(f *testing.F) {
 	f.Add("---\ninputs: {a: 1, b: {default: x}}\noutput: {mode: json}\n---\nSay {{a}} and {{b.c ?? a}}.\n", "${vars.x}")
 	f.Add("---\nvariables: [a]\n---\r\n{{a}} $${a} ${a}", "literal $${b} {{c}}")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A project that a stranger has put above a directory is none.
+// A project above the directory that belongs to another user is ignored.
 func TestProjectOfAStranger(t *testing.T) {
 	dir := write(t, map[string]string{".hocket/config.yml": "{}", "mine/.hocket/config.yml": "{}", "work/a.txt": ""})
 	const stranger = 54321
@@ -19,7 +19,7 @@ func TestProjectOfAStranger(t *testing.T) {
 	if got := open(t, work).Root; got != work {
 		t.Errorf("root %s", got)
 	}
-	if got := open(t, dir).Root; got != dir { // it is worked in, so it is meant
+	if got := open(t, dir).Root; got != dir { // opened explicitly, so it is used
 		t.Errorf("root %s", got)
 	}
 	if err := os.Chown(work, stranger, stranger); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// write makes a directory of files.
+// write creates a directory with the given files.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,7 +34,7 @@ func write(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// reservedName is that of an executor that no file of a project can take.
+// reservedName is the name of an executor that project files cannot redefine.
 const reservedName = "translate"
 
 // open opens a project that has an executor called shell, and some that work from a
@@ -62,7 +62,7 @@ func load(t *testing.T, p *project.Project, name string) *project.Loaded {
 	return l
 }
 
-// command is an executor that takes a command and is never asked to run it.
+// command is an executor that takes a command and never runs.
 var command = agent.New(agent.Traits{Settings: agent.NewSchema(map[string]any{
 	"type": "object", "additionalProperties": false, "required": []any{"command"},
 	"properties": map[string]any{"command": map[string]any{}, "args": map[string]any{}, "script": map[string]any{}},
@@ -243,7 +243,7 @@ func TestWorkflowsByName(t *testing.T) {
 	dir := write(t, map[string]string{
 		".hocket/workflows/one.yml":  oneStep,
 		".glee/workflows/two.yaml":   "steps: [{workflow: one}]\n",
-		".glee/workflows/one.yml":    oneStep, // the same content is the same workflow
+		".glee/workflows/one.yml":    oneStep, // same content, same workflow
 		".glee/workflows/.hidden":    "",
 		".glee/workflows/sub/x.yml":  oneStep,
 		".glee/workflows/notes.text": "",
@@ -321,8 +321,8 @@ func TestLoadOfNothing(t *testing.T) {
 	}
 }
 
-// What lies beside a workflow elsewhere is its own: the project, and the workflows that
-// are loaded after it, know nothing of it.
+// Files next to a workflow elsewhere belong only to that workflow: they affect neither
+// the project nor workflows loaded later.
 func TestLoadChangesNothing(t *testing.T) {
 	dir := write(t, map[string]string{
 		".hocket/workflows/clean.yml":      oneStep,
@@ -415,8 +415,8 @@ steps:
 	}
 }
 
-// A file in another project brings that project's agents with it; those of the
-// project at hand win.
+// A file in another project brings that project's agents with it; on a name clash the
+// current project's agents win.
 func TestAgentsBesideTheFile(t *testing.T) {
 	p := open(t, write(t, map[string]string{
 		".hocket/agents/a.yml":          "name: a\nagent: shell\ndescription: ours",
@@ -436,8 +436,7 @@ func TestAgentsBesideTheFile(t *testing.T) {
 	}
 }
 
-// What may have been meant is a workflow: neither a file of replies nor the
-// workflow that calls.
+// Suggestions are workflows, but neither a replies file nor the calling workflow.
 func TestSuggestionsAreWorkflows(t *testing.T) {
 	dir := write(t, map[string]string{
 		"order.yml":         "steps:\n  - workflow: orders.yml\n  - workflow: kitchn.yml\n",
@@ -455,7 +454,7 @@ func TestSuggestionsAreWorkflows(t *testing.T) {
 	}
 }
 
-// A mistake that a reader found hides what follows from it, and nothing else.
+// An error found by a reader hides only its own consequences.
 func TestReadersHideOnlyConsequences(t *testing.T) {
 	for text, want := range map[string][]string{
 		"steps: [{agent: shell, confg: {command: ls}}]\n":                                       {"yaml-unknown-key"},
@@ -472,8 +471,8 @@ func TestReadersHideOnlyConsequences(t *testing.T) {
 	}
 }
 
-// A prompt may stand in a file of the project. Its references mean what they
-// would mean in the workflow.
+// A prompt may be in a file of the project. Its references mean what they would mean in
+// the workflow.
 func TestPromptFiles(t *testing.T) {
 	flow := func(path string) string {
 		return "```mermaid\nflowchart TD\n    first --> second\n```\n\n### first\n\n---\nagent: shell\noutput: {key: text}\nconfig: {command: [ls]}\n---\n\n### second\n\n---\nagent: shell\nconfig: {command: [ls]}\nprompt: \"{file:" + path + "}\"\n---\n"

@@ -20,12 +20,12 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// The pages in docs/rules are tested: the wrong example of a page gives its
-// code, the fixed one does not, and has no other error either.
+// The pages in docs/rules are tested: the wrong example on a page reports the page's
+// code, and the fixed example reports no error.
 //
-// All code blocks under one heading make one project. The first is the workflow
-// that is checked; another one begins with a comment that names its file. A sh
-// block is a command line whose --input flags are given, or makes a link.
+// All code blocks under one heading make up one project. The first is the workflow to
+// check; each other block begins with a comment that names its file. A sh block is a
+// command line whose --input flags are used, or it creates a link.
 
 const pages = "../docs/rules"
 
@@ -46,7 +46,7 @@ func readPage(t *testing.T, file string) page {
 	}
 	p := page{code: strings.TrimSuffix(filepath.Base(file), ".md"), text: string(text)}
 	before, after := "\n## Wrong\n", "\n## Fixed\n"
-	if strings.HasPrefix(p.text, "# "+p.code+"\n\nA note: ") { // which is about no mistake
+	if strings.HasPrefix(p.text, "# "+p.code+"\n\nA note: ") { // which is not an error
 		before, after = "\n## Example\n", "\n## Instead\n"
 	}
 	_, rest, _ := strings.Cut(p.text, before)
@@ -55,8 +55,8 @@ func readPage(t *testing.T, file string) page {
 	return p
 }
 
-// fences are the blocks of a text. A block of Markdown has longer marks than those
-// in it.
+// fences returns the code blocks in a text. A block of Markdown has a longer fence than
+// the blocks in it.
 func fences(text string) []fence {
 	var list []fence
 	marks := ""

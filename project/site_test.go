@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/project"
 )
 
-// Projects that change places take what is kept about them along.
+// When project directories are swapped, their stored state moves with them.
 func TestStateFollowsTheDirectory(t *testing.T) {
 	base, home := t.TempDir(), t.TempDir()
 	if projectfile.Identity(base) == "" {
@@ -54,7 +54,7 @@ func TestStateFollowsTheDirectory(t *testing.T) {
 		t.Errorf("a run that began in a goes on in %s, want %s", p.Now(path("a")), p.Root)
 	}
 
-	// A directory that takes the place of one that is gone is the same project.
+	// A directory that replaces a removed one is the same project.
 	must(os.RemoveAll(path("b")))
 	must(os.Mkdir(path("b"), 0o755))
 	if got := open("b").State; got != a {
@@ -62,7 +62,7 @@ func TestStateFollowsTheDirectory(t *testing.T) {
 	}
 }
 
-// A link leads to the project that its target is in.
+// A link resolves to the project that contains its target.
 func TestLinkToAProject(t *testing.T) {
 	base := t.TempDir()
 	sub := filepath.Join(base, "project", "sub")
@@ -88,7 +88,7 @@ func TestLinkToAProject(t *testing.T) {
 	}
 }
 
-// What an older version kept under the path as it was spelled is found.
+// State that an older version stored under the path as typed is still found.
 func TestStateOfASpelledPath(t *testing.T) {
 	base, home := t.TempDir(), t.TempDir()
 	must := func(err error) {

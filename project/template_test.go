@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// The references of a prompt mean what they mean at the task that names it.
+// References in a prompt resolve as they would in the task that names the prompt.
 func TestPromptsByName(t *testing.T) {
 	dir := write(t, map[string]string{
 		".hocket/prompts/house/sum.md": "Sum up {{draft}} for ${reader}.\n",
@@ -53,7 +53,7 @@ func TestMissingPrompts(t *testing.T) {
 	}
 }
 
-// A prompt is a text of the project, as editors of all systems write it.
+// A prompt is a text file inside the project, in whatever form editors write it.
 func TestFilesOfPrompts(t *testing.T) {
 	dir := write(t, map[string]string{
 		".hocket/prompts/windows.md": "\ufeff---\r\ninputs: {reader: everybody}\r\n---\r\nFor {{reader}}.\r\n",
@@ -91,7 +91,7 @@ func TestFilesOfPrompts(t *testing.T) {
 	}
 }
 
-// The keys in front of a prompt count where the step says nothing itself.
+// Keys in a prompt's front matter apply where the step does not set them itself.
 func TestKeysOfPrompts(t *testing.T) {
 	dir := write(t, map[string]string{
 		".hocket/prompts/sum.md":    "---\ndescription: Sums up\ninputs: {text: , reader: everybody, tone: {description: how, default: 3}}\noutput: {mode: json, schema: {type: object}}\nagent: writer\nmodel: large\n---\n\nSum up {{text}} for {{reader}},\r\n  {{tone}} times; ${text.title}, {{text ?? reader}}.\n\n",
@@ -118,7 +118,7 @@ func TestKeysOfPrompts(t *testing.T) {
 	}
 }
 
-// A file that a step names itself is read as a prompt of the project is.
+// A file that a step names directly is read like a prompt of the project.
 func TestKeysOfPromptFiles(t *testing.T) {
 	const prompt = "---\ninputs: {text: , reader: everybody}\noutput: {mode: json}\nmodel: large\n---\nSum up {{text}} for {{reader}}.\n"
 	const steps = "steps:\n  - {id: draft, agent: shell, config: {command: [ls]}, output: draft}\n  - {id: sum, agent: claude, config: {prompt_file: sum.md}"
@@ -150,7 +150,7 @@ func TestKeysOfPromptFiles(t *testing.T) {
 	}
 }
 
-// What a prompt uses and nothing gives is a mistake of the step.
+// A variable that a prompt uses and the step does not set is an error in the step.
 func TestVariablesOfPrompts(t *testing.T) {
 	const listed = "---\ninputs: [text, reader]\n---\nSum up {{text}}\nfor {{reader}}.\n"
 	const step = "  - {id: sum, agent: shell, template: sum, config: {command: [cat]}"

@@ -20,7 +20,7 @@ import (
 
 const writerVariable = "SESSION_TEST_WRITER"
 
-// TestMain also is the second process of a test: one that adds to a session.
+// TestMain is also the second process of a test, which adds to a session.
 func TestMain(m *testing.M) {
 	name := os.Getenv(writerVariable)
 	if name == "" {
@@ -98,8 +98,9 @@ func TestConversationComesBack(t *testing.T) {
 	}
 }
 
-// What was used is counted whoever worked; an executor's own memory of a conversation
-// is of use to that executor, and only until another one has gone on with it.
+// Usage is counted for every executor. An executor's own memory of a conversation is
+// valid only for that executor, and only until another one has continued the
+// conversation.
 func TestSeveralExecutorsInOneConversation(t *testing.T) {
 	s := session.Open(t.TempDir())
 	id := create(t, s).ID
@@ -111,7 +112,7 @@ func TestSeveralExecutorsInOneConversation(t *testing.T) {
 		used     agent.Usage
 		gave     *agent.Conversation
 		spent    agent.Usage
-		claude   string // what claude may take up afterwards
+		claude   string // what claude may resume afterwards
 	}{
 		{"claude", agent.Usage{CostUSD: 1, TokensIn: 10}, own("c-1", 1), agent.Usage{CostUSD: 1, TokensIn: 10}, "c-1"},
 		{"llm", agent.Usage{CostUSD: 2, TokensOut: 5}, nil, agent.Usage{CostUSD: 3, TokensIn: 10, TokensOut: 5}, ""},
@@ -132,7 +133,7 @@ func TestSeveralExecutorsInOneConversation(t *testing.T) {
 	}
 }
 
-// A file of a version that says more is left as it is.
+// A file written by a newer version is left unchanged.
 func TestANewerFileIsLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	s := session.Open(dir)
@@ -186,7 +187,7 @@ func TestFilesArePrivateAndNoneIsLeft(t *testing.T) {
 		t.Fatalf("there are %v, %v", entries, err)
 	}
 	if runtime.GOOS == "windows" {
-		return // its files have no modes
+		return // Windows files have no modes
 	}
 	for path, want := range map[string]os.FileMode{"sessions": 0o700, "sessions/" + made.ID + ".json": 0o600} {
 		info, err := os.Stat(filepath.Join(dir, path))
@@ -325,7 +326,7 @@ func TestDeletedIsGone(t *testing.T) {
 	}
 }
 
-// A crash while writing leaves a file that the next writer uses again.
+// A file left by a crash while writing is reused by the next writer.
 func TestWhatACrashLeftDoesNoHarm(t *testing.T) {
 	dir := t.TempDir()
 	s := session.Open(dir)

@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-dev/hocket/trust"
 )
 
-// As a program of its own the test tells who supervises it, or starts another program
-// with nothing around it.
+// As a subprocess, the test binary prints which agent supervises it, or starts another
+// program with a clean environment.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "start" {
 		cmd := exec.Command(os.Args[2], os.Args[3:]...)
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Real processes, each started as a step or an agent would start it.
+// Uses real processes, each started as a step or an agent would start it.
 func TestSupervisor(t *testing.T) {
 	if by := trust.Supervisor(nil); by != "" {
 		t.Skipf("the test itself is run by %s", by)
@@ -55,7 +55,7 @@ func TestSupervisor(t *testing.T) {
 		why       string
 		argv, env []string
 		want      string
-		linux     bool // only there programs above can be looked at
+		linux     bool // only Linux can inspect parent processes
 	}{
 		{"a person", []string{me, "who"}, nil, "", false},
 		{"a script of a person", []string{filepath.Join(bin, "clean")}, nil, "", false},

@@ -18,7 +18,7 @@ var (
 	now    = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 )
 
-// The digest is of what the powers are, not of where they are written.
+// The digest depends on what the powers are, not on where they are written.
 func TestDigest(t *testing.T) {
 	one := trust.Powers{server, key}
 	moved := server
@@ -33,7 +33,7 @@ func TestDigest(t *testing.T) {
 			t.Errorf("%v has the same digest", other)
 		}
 	}
-	// What stands in one part of a power cannot pass for another part.
+	// The content of one part of a power cannot be mistaken for another part.
 	a, b := trust.Power{Kind: "x", What: "1\n1 y", Material: ""}, trust.Power{Kind: "x", What: "1", Material: "y"}
 	if (trust.Powers{a}).Digest() == (trust.Powers{b}).Digest() {
 		t.Error("two powers have one digest")
@@ -97,7 +97,7 @@ func TestDecide(t *testing.T) {
 			t.Errorf("%s: %+v", c.why, d)
 		}
 	}
-	// What is approved later is added.
+	// A later approval adds to earlier ones.
 	if _, err := s.Approve("/clone", trust.Powers{hooks}, "me", now); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,8 @@ func TestDecide(t *testing.T) {
 	if at, err := s.Revoked("/clone"); !at.Equal(now) || err != nil {
 		t.Error(at, err)
 	}
-	// Approved again, and with less, it is trusted; what was before stays revoked.
+	// Approved again with fewer powers, the project is trusted; the earlier approval
+	// stays revoked.
 	for range 2 {
 		if _, err := s.Replace("/clone", trust.Powers{key}, "me", now); err != nil {
 			t.Fatal(err)
@@ -124,8 +125,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// A run without powers starts, but is not trusted. So does one that only has settings
-// for CLI agents, and it says what it goes on without.
+// A run without powers starts, but is not trusted. A run that only has settings for CLI
+// agents starts too, and reports what it does without.
 func TestGoesOn(t *testing.T) {
 	s := trust.Open(t.TempDir())
 	if d := decide(t, s, "/clone", nil, ""); d.Trusted || d.Untrusted("/clone", nil) != nil || d.Left() != "" {
@@ -139,7 +140,7 @@ func TestGoesOn(t *testing.T) {
 	}
 }
 
-// Approvals are private, and one that was tampered with does not count.
+// Approval files are private, and one that was tampered with does not count.
 func TestFiles(t *testing.T) {
 	home := t.TempDir()
 	s := trust.Open(home)
@@ -179,8 +180,8 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// A linked worktree with the same digest is trusted with its repository. A clone whose
-// .git only says that it is one is not.
+// A linked worktree with the same digest is trusted if its repository is. A clone whose
+// .git file merely claims to be a worktree is not.
 func TestWorktrees(t *testing.T) {
 	base := t.TempDir()
 	s := trust.Open(filepath.Join(base, "state"))
@@ -207,7 +208,7 @@ func TestWorktrees(t *testing.T) {
 			t.Errorf("%s with %d powers: %+v", c.root, len(c.powers), d)
 		}
 	}
-	// Approved in the worktree, it holds for the repository.
+	// An approval in the worktree holds for the repository.
 	if _, err := s.Revoke(filepath.Join(repo, "app"), now); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func gate() ask.Question {
 	}}
 }
 
-// rendered is a question as it stands in a terminal of any width.
+// rendered returns a question as displayed in a terminal of unlimited width.
 func rendered(q ask.Question) string { return strings.Join(ask.Render(q, view.Style{}), "\n") }
 
 func TestRender(t *testing.T) {
@@ -54,7 +54,7 @@ Answer with a number or a name.`
 	}
 }
 
-// A question that is longer than the screen is answered when all of it has been shown.
+// A question longer than the screen can be answered only after all of it was shown.
 func TestLongQuestionsComeInPages(t *testing.T) {
 	q := gate()
 	q.Detail = strings.Repeat("line\n", 20) + "the end"
@@ -141,7 +141,7 @@ func TestWithdrawnWhileThePersonTypes(t *testing.T) {
 	if got, err := term.Ask(t.Context(), gate()); err != nil || got != "reject" {
 		t.Errorf("the next question: got %q, %v", got, err)
 	}
-	// One that is withdrawn before its turn is not shown.
+	// A question that is withdrawn before its turn is not shown.
 	if _, err := term.Ask(ctx, gate()); !errors.Is(err, withdrawn) {
 		t.Errorf("got %v", err)
 	}
@@ -193,7 +193,7 @@ func TestBrokenTerminal(t *testing.T) {
 	}
 }
 
-// Whatever is typed, an answer is an option unless other text is allowed.
+// Whatever is typed, the answer is one of the options, unless other text is allowed.
 func FuzzInterpret(f *testing.F) {
 	f.Add("1", "approve", "Ship it", false)
 	f.Add(" 2 ", "2", "", true)

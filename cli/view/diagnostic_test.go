@@ -75,7 +75,7 @@ func TestLongSourceLinesAreCutAroundTheMistake(t *testing.T) {
 	long := "x: " + strings.Repeat("abcdefghij ", 30) + "HERE " + strings.Repeat("klmnopqrst ", 30)
 	col := strings.Index(long, "HERE") + 1
 	ds := workflow.Diagnostics{workflow.Errorf(workflow.Pos{File: "f", Line: 1, Column: col, EndLine: 1, EndColumn: col + 4}, "HK1", "", "s")}
-	for width, most := range map[int]int{60: 60, 0: 120} { // 0: no terminal
+	for width, most := range map[int]int{60: 60, 0: 120} { // 0: not a terminal
 		got := view.Diagnostics(ds, func(string) []byte { return []byte(long) }, view.Style{Width: width})
 		lines := strings.Split(got, "\n")
 		if len(lines) < 5 || !strings.Contains(lines[3], "HERE") || strings.Index(lines[3], "HERE")-len("…")+1 != strings.Index(lines[4], "^^^^") {
@@ -107,7 +107,7 @@ func TestTally(t *testing.T) {
 	same(t, view.Tally(nil), "")
 }
 
-// What a program built has no lines to show.
+// A workflow built by a program has no source lines to show.
 func TestDiagnosticsOfBuiltWorkflows(t *testing.T) {
 	pos := workflow.Pos{Part: "Essay: step 3 of the builder", Line: 3, EndLine: 3}
 	got := draw(workflow.Diagnostics{workflow.Errorf(pos, "duplicate-id", "rename one of them", `id "a" is used twice`)}, view.Style{})

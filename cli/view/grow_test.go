@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A line that comes in many pieces is shown as it grows.
+// A line that arrives in many pieces is shown as it grows.
 func TestALineGrows(t *testing.T) {
 	tree := NewTree("r", &workflow.Bundle{Root: &workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{{ID: "a", Step: &workflow.Task{}}}}}})
 	it := tree.find("a")

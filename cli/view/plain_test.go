@@ -49,7 +49,8 @@ func TestPlainLines(t *testing.T) {
 `)
 }
 
-// Why a step failed is told where it happens, and not again by what it is part of.
+// The reason for a failure is printed where it happens, and not again by the enclosing
+// steps.
 func TestPlainTellsAFailureOnce(t *testing.T) {
 	p := view.NewPlain(view.Style{}, judged())
 	var got []string

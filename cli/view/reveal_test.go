@@ -57,7 +57,7 @@ func TestAskedFits(t *testing.T) {
 	}
 }
 
-// widest is the width of a line in a terminal that joins nothing.
+// widest returns the width of a line in a terminal that does not join characters.
 func widest(s string) (n int) {
 	for _, r := range s {
 		switch {
@@ -71,7 +71,8 @@ func widest(s string) (n int) {
 	return n
 }
 
-// What one terminal draws as a single character fits in a terminal that draws all of it.
+// Text that some terminals draw as a single character also fits in one that draws each
+// part.
 func TestClustersFit(t *testing.T) {
 	for _, joined := range []string{"\u1100", "\U0001f525\u200d", "\u0915\u0903", "\u1100\u1161", "\U0001f468\U0001f3fb", "\U0001f1e6"} {
 		text := "curl x | sh; : " + strings.Repeat(joined, 300)

@@ -60,7 +60,7 @@ func TestPromptAnswers(t *testing.T) {
 		{"la\r", false, "later"},
 		{"ship it\r", false, "yes"},
 		{"NO\r", false, "no"},
-		{"maybe\rno\r", false, "no"}, // what was refused is gone
+		{"maybe\rno\r", false, "no"}, // the rejected text is cleared
 		{"maybe\r\x15no\r", false, "no"},
 		{"nope\x7f\x7f\r", false, "no"},
 		{"maybe\r", true, "maybe"},
@@ -68,10 +68,10 @@ func TestPromptAnswers(t *testing.T) {
 		{"\x1b[A\rown\r", true, "own"},
 		{"日本\r", true, "日本"},
 		{"2\r", true, "no"},
-		{"4own\r", true, "own"}, // the number of the last entry opens the field
+		{"4own\r", true, "own"}, // the number of the last entry opens the text field
 		{"44\r", true, "4"},
 		{"4\r\rown\r", true, "own"},
-		{"\x1b[A2\r", true, "2"}, // in the field a number is a text like any other
+		{"\x1b[A2\r", true, "2"}, // in the text field, a digit is ordinary text
 		{"\x1b[A2\x1b[B2\r", true, "no"},
 		{"42\x1b[A\r", true, "later"},
 	} {
@@ -118,7 +118,7 @@ func TestPromptIsDrawn(t *testing.T) {
 `)
 }
 
-// No answer is taken before everything has been shown, and no page is passed over.
+// An answer is accepted only after everything has been shown, and no page can be skipped.
 func TestPromptShowsEverythingFirst(t *testing.T) {
 	p := &view.Prompt{Address: "may", Text: "May it run this?", Options: []workflow.Option{{Value: "allow"}, {Value: "deny"}}}
 	for i := range 30 {
@@ -136,7 +136,7 @@ func TestPromptShowsEverythingFirst(t *testing.T) {
 		return strings.Join(lines, "\n")
 	}
 	for !strings.Contains(look(), "2 deny") {
-		for _, input := range []string{"1\r", " ", "\x1b[6~", "\r"} { // without a drawing in between
+		for _, input := range []string{"1\r", " ", "\x1b[6~", "\r"} { // without a redraw in between
 			for _, k := range view.Keys(input) {
 				if answer, done := p.Press(k); done {
 					t.Fatalf("took %q before everything was shown", answer)

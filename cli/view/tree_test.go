@@ -19,7 +19,7 @@ func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * flo
 
 func task(id string) workflow.Node { return workflow.Node{ID: id, Step: &workflow.Task{Agent: id}} }
 
-// release is a workflow with one of everything that nests.
+// release returns a workflow with one of each kind of step that nests.
 func release() *workflow.Bundle {
 	child := &workflow.Workflow{Name: "publish", Body: workflow.Graph{Nodes: []workflow.Node{task("build"), task("upload")}}}
 	root := &workflow.Workflow{Name: "release", Body: workflow.Graph{Nodes: []workflow.Node{
@@ -118,7 +118,7 @@ func TestTreeOfARunUnderWay(t *testing.T) {
 `)
 }
 
-// judged is a workflow with a choice that asks an agent.
+// judged returns a workflow with a choice that asks an agent.
 func judged() *workflow.Bundle {
 	ask := &workflow.Task{Agent: "critic", Prompt: workflow.Template{Text: "Good?"}}
 	return &workflow.Bundle{Root: &workflow.Workflow{Name: "page", Body: workflow.Graph{Nodes: []workflow.Node{
@@ -126,7 +126,7 @@ func judged() *workflow.Bundle {
 	}}}}
 }
 
-// A choice that asks works, and costs a step.
+// A choice that asks an agent is shown as working, and counts as a step.
 func TestTreeShowsWhatAChoiceAsks(t *testing.T) {
 	tree := view.NewTree("page-3k7q2m9a", judged())
 	tell(t, tree, `
@@ -201,8 +201,8 @@ func TestTreeShowsRunningAndFailedOfManyItems(t *testing.T) {
 `)
 }
 
-// Of many items that run at once some are shown, and how many more there are. Those
-// that failed are not hidden by those that run.
+// If many items run at once, some are shown with the number of the others. Running items
+// never hide failed ones.
 func TestTreeCountsWhatItDoesNotShow(t *testing.T) {
 	tree := view.NewTree("scan-aaaaaaaa", release())
 	tree.Apply(engine.Fact{Time: noon, Kind: engine.StepStarted, Address: "scan", Items: 80})
@@ -244,7 +244,7 @@ func TestTreeCountsWhatItDoesNotShow(t *testing.T) {
 `)
 }
 
-// Why something failed can be read in a narrow terminal too.
+// The reason for a failure is readable in a narrow terminal too.
 func TestTreeShowsFailuresInANarrowTerminal(t *testing.T) {
 	tree := view.NewTree("publish-the-package-aaaaaaaa", release())
 	tell(t, tree, `
@@ -269,7 +269,7 @@ func TestTreeShowsFailuresInANarrowTerminal(t *testing.T) {
 `)
 }
 
-// The output of one that works alone has all of the screen.
+// The output of a step that runs alone may fill the screen.
 func TestTreeShowsTheOutputOfTheOnlyOneThatWorks(t *testing.T) {
 	tree := view.NewTree("release-3k7q2m9a", release())
 	tell(t, tree, `
@@ -321,7 +321,7 @@ func TestFramesNeverPassTheTerminal(t *testing.T) {
 	}
 }
 
-// nested is an item with several steps, a loop in an item, and calls in both.
+// nested returns an item with several steps, a loop in an item, and calls in both.
 func nested() *workflow.Bundle {
 	child := &workflow.Workflow{Name: "child", Body: workflow.Graph{Nodes: []workflow.Node{task("work")}}}
 	body := workflow.Graph{Nodes: []workflow.Node{
@@ -368,7 +368,7 @@ func TestTreeOfNestedScopes(t *testing.T) {
 	}
 }
 
-// Facts that do not fit the workflow, or come in any order, never break a tree.
+// Facts that do not fit the workflow, or arrive in any order, never break a tree.
 func FuzzTree(f *testing.F) {
 	f.Add("0 step_started files#2[1]\n1 ok sub#2[1]#3/work\n1 iterated outer")
 	f.Add("0 asked sub[0]/work/more\n1 skipped files[9]\n0 retrying #[")
@@ -411,7 +411,7 @@ func TestPlainTerminalsGetASCII(t *testing.T) {
 	}
 }
 
-// What one step cost is not known, so what all of them cost is not known either.
+// If the cost of one step is unknown, so is the total.
 func TestTreeTellsUnknownCosts(t *testing.T) {
 	tree := view.NewTree("r", release())
 	for _, f := range []engine.Fact{

@@ -27,7 +27,8 @@ func sequence(t *scene, w World) {
 		`c success "three two one zero"`)
 }
 
-// order: when an attempt begins, what led to it is recorded already, with the same values.
+// order: when an attempt starts, the events that led to it are already recorded, with the
+// same values.
 func order(t *scene, w World) {
 	b := bundle(chain(task("a", "one ${inputs.x}"), task("b", "two ${nodes.a.output}")))
 	other := open(t, w, echo)
@@ -126,7 +127,7 @@ func failures(t *scene, w World) {
 	}
 }
 
-// panics: what a defect of an agent leaves is an attempt that failed, and is retried.
+// panics: a panic in an agent is a failed attempt, and is retried.
 func panics(t *scene, w World) {
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		switch task.Attempt {
@@ -180,7 +181,7 @@ func quota(t *scene, w World) {
 	want(t, start(t, d, starting(bundle(chain(task("a", ""))))), `success "attempt 1"`, `a success "attempt 1"`)
 }
 
-// untilDone works until it is told to end.
+// untilDone works until its context is done.
 func untilDone(ctx context.Context, _ *engine.StartTask) Outcome {
 	<-ctx.Done()
 	return Outcome{Fault: &engine.Fault{Kind: engine.FaultCancelled, Message: context.Cause(ctx).Error()}}
@@ -241,8 +242,8 @@ func cancelWhileIdle(t *scene, w World) {
 	want(t, resume(t, d, b), `cancelled null (cancelled: enough)`, `a success "x"`, `ok cancelled null`, `b skipped null`)
 }
 
-// interrupt: what was torn off is not recorded and is made again under its key. When
-// Drive returns, nothing of it runs any more.
+// interrupt: an interrupted attempt is not recorded and runs again under its key. When
+// Drive returns, nothing of it is running.
 func interrupt(t *scene, w World) {
 	var seen calls
 	began := make(chan struct{}, 2)
@@ -254,7 +255,7 @@ func interrupt(t *scene, w World) {
 			left.Store(true)
 			defer left.Store(false)
 			out := untilDone(ctx, task)
-			time.Sleep(20 * time.Millisecond) // it takes a moment to end
+			time.Sleep(20 * time.Millisecond) // it takes a moment to stop
 			return out
 		}
 		return Outcome{Output: task.Node}
@@ -283,7 +284,7 @@ func interrupt(t *scene, w World) {
 	}
 }
 
-// over: a run that is over stays as it is.
+// over: a finished run does not change.
 func over(t *scene, w World) {
 	var seen calls
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {

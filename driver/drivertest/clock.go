@@ -18,8 +18,8 @@ func (w *wall) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Loa
 
 func (w *wall) set(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
 
-// clockSet: whatever happens to wall clocks, and whichever machine goes on, the times of
-// a run do not go back, and a duration is a duration. [agree] looks at the times.
+// clockSet: whatever happens to wall clocks, and whichever machine continues, the times
+// of a run never go back, and durations are unaffected. [agree] checks the times.
 func clockSet(t *scene, w World) {
 	var clock wall
 	work := func(ctx context.Context, task *engine.StartTask) Outcome {
@@ -27,7 +27,7 @@ func clockSet(t *scene, w World) {
 		select {
 		case <-ctx.Done():
 			t.Errorf("attempt %d is told to end before its time is over: %v", task.Attempt, context.Cause(ctx))
-		case <-time.After(50 * time.Millisecond): // in which a timer that goes wrong fires
+		case <-time.After(50 * time.Millisecond): // long enough for a faulty timer to fire
 		}
 		if task.Attempt < 3 {
 			return Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: "not yet"}}
@@ -52,7 +52,7 @@ func clockSet(t *scene, w World) {
 	}
 }
 
-// asksUntil is a workflow that waits an hour for an answer.
+// asksUntil returns a workflow that waits an hour for an answer.
 func asksUntil() *workflow.Bundle {
 	ok := gate("ok", "yes")
 	ok.Timeout = time.Hour
@@ -62,12 +62,12 @@ func asksUntil() *workflow.Bundle {
 	})
 }
 
-// deadline: an answer counts by the moment at which it was given, however late the run
-// goes on; one that was given after the deadline is refused, also if nobody drives.
+// deadline: an answer counts from the moment it was given, however late the run
+// continues. An answer after the deadline is refused, even if the run is not driven.
 func deadline(t *scene, w World) {
 	for _, c := range []struct {
 		run   string
-		given time.Duration // after the question
+		given time.Duration // since the question
 		then  string
 	}{{"in-time", 59 * time.Minute, "went"}, {"late", 61 * time.Minute, "too late"}} {
 		var clock wall
@@ -89,8 +89,8 @@ func deadline(t *scene, w World) {
 	}
 }
 
-// patience: a run that only waits for a time is given back if that is far, and else
-// goes on when the wall clock shows it, also if somebody sets the clock.
+// patience: Drive returns if a run only waits for a distant time. Otherwise it continues
+// when the wall clock reaches that time, even if the clock is changed.
 func patience(t *scene, w World) {
 	var clock wall
 	d := openAt(t, w, clock.now, echo)

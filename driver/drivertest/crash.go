@@ -16,8 +16,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Busy is a workflow with everything in it that a crash can hit: branches that
-// run at the same time, a loop, a for_each, a called workflow and a join.
+// Busy returns a workflow with everything that a crash can hit: parallel branches, a
+// loop, a for_each, a called workflow and a join.
 func Busy() *workflow.Bundle {
 	loop := workflow.Node{ID: "loop", Step: &workflow.Loop{Max: 5, Body: workflow.Graph{
 		Nodes: []workflow.Node{task("round", "round ${iteration}")},
@@ -42,7 +42,7 @@ func Busy() *workflow.Bundle {
 	return &workflow.Bundle{Root: root, Called: map[string]*workflow.Workflow{"child": child}}
 }
 
-// BusyInputs are the inputs of [Busy], with a number of items to scan.
+// BusyInputs returns the inputs of [Busy], with a number of items to scan.
 func BusyInputs(items int) map[string]any {
 	list := make([]any, items)
 	for i := range list {
@@ -51,9 +51,9 @@ func BusyInputs(items int) map[string]any {
 	return map[string]any{"items": list}
 }
 
-// crash kills the driver at every attempt, before and after its work, and goes
-// on with a new one: the result is that of an undisturbed run, and no attempt
-// whose result was recorded is made again.
+// crash kills the driver at every attempt, before and after its work, and continues with
+// a new one. The result is that of an undisturbed run, and no attempt whose result was
+// recorded runs again.
 func crash(t *scene, w World) {
 	b := Busy()
 	undisturbed := ""
@@ -77,15 +77,15 @@ func crash(t *scene, w World) {
 	}
 }
 
-// sorted is an outline whose steps are in the order of their addresses: which
-// branch is faster is up to chance.
+// sorted returns an outline whose steps are in the order of their addresses, since the
+// order of parallel branches is random.
 func sorted(res engine.Result) string {
 	slices.SortFunc(res.Steps, func(a, b engine.StepResult) int { return strings.Compare(a.Address, b.Address) })
 	return outline(res)
 }
 
-// crashAt runs the workflow and kills its driver at the n-th attempt; zero:
-// never.
+// crashAt runs the workflow and kills its driver at the n-th attempt, or never if n is
+// zero.
 func crashAt(t *scene, w World, b *workflow.Bundle, run string, n int, after bool) (res engine.Result, killed bool) {
 	t.Helper()
 	var seen calls
@@ -93,7 +93,7 @@ func crashAt(t *scene, w World, b *workflow.Bundle, run string, n int, after boo
 	var d *process
 	d = open(t, w, func(ctx context.Context, task *engine.StartTask) Outcome {
 		if dead.Load() {
-			<-ctx.Done() // a process that is gone does nothing
+			<-ctx.Done() // a killed process does nothing
 			return Outcome{}
 		}
 		k := seen.note(task)
@@ -140,7 +140,7 @@ func crashAt(t *scene, w World, b *workflow.Bundle, run string, n int, after boo
 	return res, true
 }
 
-// lost: a task that must happen once only is not made again without asking.
+// lost: a once-only task is not repeated without asking.
 func lost(t *scene, w World) {
 	n := task("deploy", "")
 	n.Once = true
@@ -165,7 +165,7 @@ func lost(t *scene, w World) {
 	}
 }
 
-// unsettled: nobody knows what a lost attempt has cost, unless it was free.
+// unsettled: the cost of a lost attempt is unknown, unless it was free.
 func unsettled(t *scene, w World) {
 	for run, may := range map[string]workflow.Budget{"free": workflow.Free, "costly": {CostUSD: workflow.AtMost(0.5), Tokens: workflow.AtMost(100)}} {
 		s := starting(bundle(chain(task("a", "x"))))
@@ -195,7 +195,7 @@ func unsettled(t *scene, w World) {
 }
 
 // leftRunning: programs that the attempts of a dead process left running are gone when
-// these attempts are made again.
+// these attempts run again.
 func leftRunning(t *scene, w World) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells which programs an attempt has left running")
@@ -224,8 +224,8 @@ func leftRunning(t *scene, w World) {
 	want(t, resume(t, next, b), `success "x"`, `a success "x"`)
 }
 
-// answerBeforeOnce: a task that must happen once only was to start when an
-// answer was recorded and nobody drove. It was not lost: it had not begun.
+// answerBeforeOnce: a once-only task was due to start when an answer was recorded and the
+// run was not driven. It was not lost, because it had not started.
 func answerBeforeOnce(t *scene, w World) {
 	n := task("deploy", "deployed")
 	n.Once = true
@@ -247,7 +247,7 @@ func answerBeforeOnce(t *scene, w World) {
 	}
 }
 
-// twoDrivers: one drives, the other says so.
+// twoDrivers: one drives the run, and the other reports that it is taken.
 func twoDrivers(t *scene, w World) {
 	began, release := make(chan struct{}), make(chan struct{})
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {

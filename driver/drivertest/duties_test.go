@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Every duty that package engine lists has a scenario, and the guide for authors of
-// drivers says which.
+// Every duty listed in package engine has a scenario, and the guide for driver authors
+// names it.
 func TestEveryDutyHasAScenario(t *testing.T) {
 	guide := readFile(t, "../../docs/howto/add-a-driver.md")
 	number := 0

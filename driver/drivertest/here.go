@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// person is somebody who is where the run is driven.
+// person is a person who is present where the run is driven.
 type person struct {
 	ask func(q *engine.Question, answer func(engine.Answered) error, leave func()) bool
 
@@ -29,7 +29,7 @@ func (p *person) Withdraw(id string) {
 	p.withdrawn = append(p.withdrawn, id)
 }
 
-// tookBack fails the scenario unless the questions were taken back, each once.
+// tookBack fails the scenario unless each of the questions was withdrawn once.
 func (p *person) tookBack(t *scene, ids ...string) {
 	t.Helper()
 	p.mu.Lock()
@@ -39,8 +39,8 @@ func (p *person) tookBack(t *scene, ids ...string) {
 	}
 }
 
-// here: who is here is asked, told why an answer is not taken, and not asked any more
-// when the question has its answer.
+// here: a person who is present is asked, is told why an answer was rejected, and is no
+// longer asked once the question is answered.
 func here(t *scene, w World) {
 	said := make(chan []error, 1)
 	p := &person{ask: func(_ *engine.Question, answer func(engine.Answered) error, _ func()) bool {
@@ -64,7 +64,8 @@ func here(t *scene, w World) {
 	p.tookBack(t, "ok")
 }
 
-// answeredElsewhere: the first answer counts, and who is here is not asked any more.
+// answeredElsewhere: the first answer counts, and the person who is present is no longer
+// asked.
 func answeredElsewhere(t *scene, w World) {
 	asked := make(chan struct{})
 	p := &person{ask: func(*engine.Question, func(engine.Answered) error, func()) bool {
@@ -86,8 +87,8 @@ func answeredElsewhere(t *scene, w World) {
 	p.tookBack(t, "ok")
 }
 
-// nobodyHere: a run does not wait here for people who are not here, or leave. An attempt
-// that asks them is told so, unless somebody elsewhere may answer.
+// nobodyHere: a run does not wait for people who are absent or leave. An attempt that
+// asks them gets an error, unless the question may be answered elsewhere.
 func nobodyHere(t *scene, w World) {
 	absent := &person{ask: func(*engine.Question, func(engine.Answered) error, func()) bool { return false }}
 	leaves := &person{ask: func(_ *engine.Question, _ func(engine.Answered) error, leave func()) bool {
@@ -108,8 +109,8 @@ func nobodyHere(t *scene, w World) {
 	}
 }
 
-// withdrawn: a question that an attempt does not wait for any more is not open, for the
-// people here and for those elsewhere.
+// withdrawn: a question that its attempt no longer waits for is closed, both for the
+// people present and for those elsewhere.
 func withdrawn(t *scene, w World) {
 	shown, taken := make(chan struct{}), make(chan struct{})
 	p := &person{ask: func(*engine.Question, func(engine.Answered) error, func()) bool {
@@ -150,8 +151,8 @@ func withdrawn(t *scene, w World) {
 	}
 }
 
-// defect: a panic in the driver, as of whoever is asked, ends the driving and not the
-// process. The run goes on from what is recorded.
+// defect: a panic in the driver, for example in the asker, ends Drive but not the
+// process. The run continues from what is recorded.
 func defect(t *scene, w World) {
 	d := open(t, w, echo)
 	d.work.Asker = &person{ask: func(*engine.Question, func(engine.Answered) error, func()) bool { panic("no terminal") }}

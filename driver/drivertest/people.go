@@ -17,7 +17,7 @@ func answerWhileIdle(t *scene, w World) {
 	}
 	d := open(t, w, count)
 	b := bundle(chain(task("a", "x"), gate("ok", "yes", "no"), task("b", "answer ${nodes.ok.output}")))
-	for _, res := range []engine.Result{start(t, d, starting(b)), resume(t, d, b)} { // waiting is durable
+	for _, res := range []engine.Result{start(t, d, starting(b)), resume(t, d, b)} { // still waiting after Resume
 		want(t, res, `waiting null`, `a success "x"`, `ok waiting null`)
 	}
 	for _, wrong := range [][2]string{{"ok", "perhaps"}, {"nowhere", "yes"}, {"a", "yes"}} {
@@ -39,8 +39,8 @@ func answerWhileIdle(t *scene, w World) {
 	}
 }
 
-// answerWhileDriven: a process that drives the run takes the answer and goes on
-// by itself.
+// answerWhileDriven: a process that drives the run picks up the answer and continues by
+// itself.
 func answerWhileDriven(t *scene, w World) {
 	release := make(chan struct{})
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {

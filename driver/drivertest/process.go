@@ -17,7 +17,7 @@ type process struct {
 
 func open(t *scene, w World, agent Agent) *process { return openAt(t, w, time.Now, agent) }
 
-// openAt opens a process on a machine with a wall clock of its own.
+// openAt opens a process on a machine with its own wall clock.
 func openAt(t *scene, w World, now func() time.Time, agent Agent) *process {
 	return &process{w.Driver(t, now), driver.Work{Agents: agents(agent)}}
 }
@@ -29,7 +29,7 @@ func (a agents) Run(ctx context.Context, _ string, task *engine.StartTask, _ dri
 	return a(ctx, task)
 }
 
-// Start is a run to start.
+// Start describes a run to start.
 type Start struct {
 	Run    string
 	Bundle *workflow.Bundle

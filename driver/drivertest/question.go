@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// asked lists the open questions of a run as "id kind", and of all runs.
+// asked lists the open questions of a run as "id kind", and those of all runs.
 func asked(t *scene, d driver.Driver, run string) (list []string, open []driver.Question) {
 	t.Helper()
 	open, err := d.Questions(t.Context(), run)
@@ -35,8 +35,8 @@ func wantAsked(t *scene, d driver.Driver, run string, want ...string) {
 	}
 }
 
-// kinds: whatever a run waits for a person for is a question, listed and answered
-// in the same way, over all runs of the project.
+// kinds: everything that a run waits for a person to decide is a question, listed and
+// answered in the same way across all runs of the project.
 func kinds(t *scene, w World) {
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
 		return Outcome{Output: task.Node, Usage: engine.Usage{CostUSD: 1}}
@@ -97,7 +97,8 @@ func (a asking) Run(ctx context.Context, _ string, task *engine.StartTask, at dr
 	return Outcome{Output: fmt.Sprint(task.Node, " ", value)}
 }
 
-// permission: what an attempt asks is answered from another process while it waits.
+// permission: an attempt's question is answered from another process while the attempt
+// waits.
 func permission(t *scene, w World) {
 	d := open(t, w, nil)
 	d.work = driver.Work{Agents: asking{"May I?"}, Elsewhere: true}
@@ -123,8 +124,8 @@ func permission(t *scene, w World) {
 	wantAsked(t, other.raw, runID)
 }
 
-// orphan: a question outlives the process whose attempt asked it. An answer that is
-// given meanwhile is used once, by the next attempt if it asks the same.
+// orphan: a question outlives the process whose attempt asked it. An answer given in the
+// meantime is used once, by the next attempt if it asks the same.
 func orphan(t *scene, w World) {
 	for i, c := range []struct {
 		asks, then string
@@ -176,7 +177,7 @@ func orphan(t *scene, w World) {
 	}
 }
 
-// answerWhenAsked answers a question when it is open.
+// answerWhenAsked answers a question once it is open.
 func answerWhenAsked(t *scene, d *process, run, id, value string) {
 	eventually(t, "the question "+id, func() bool {
 		list, _ := asked(t, d.raw, run)
@@ -187,9 +188,9 @@ func answerWhenAsked(t *scene, d *process, run, id, value string) {
 	}
 }
 
-// facts are what an observer has seen.
+// facts records what an observer has seen.
 type facts struct {
-	until   chan struct{} // it looks no further before this is closed; nil: it looks on
+	until   chan struct{} // blocks the observer until closed; nil does not block
 	all     string
 	printed int
 }
@@ -203,8 +204,7 @@ func (f *facts) Fact(fact engine.Fact) {
 
 func (f *facts) Log(_ string, _ int, piece []byte) { f.printed += len(piece) }
 
-// lostQuestion: what became of an attempt that must happen once only is a question
-// too.
+// lostQuestion: what happened to a lost once-only attempt is a question too.
 func lostQuestion(t *scene, w World) {
 	n := task("deploy", "")
 	n.Once = true

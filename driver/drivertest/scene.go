@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// scene is the test of one scenario. The scenario runs on a goroutine of its own and has
-// a context with a deadline, so a driver that never does what the scenario waits for
-// fails it, and hangs nothing.
+// scene is the test of one scenario. The scenario runs on its own goroutine with a
+// deadline, so a driver that never does what the scenario waits for fails the test
+// instead of hanging it.
 type scene struct {
 	testing.TB
 	ctx context.Context
 
 	mu      sync.Mutex
-	over    bool   // what is left of the scenario has nothing more to say
-	skipped string // why it was not played
+	over    bool   // later reports of the scenario are dropped
+	skipped string // why it was skipped
 }
 
-// Play plays the scenario. A driver has the time until the limit, and half of that again
-// to return after its context is done.
+// Play plays the scenario. A driver has until the limit, and half of that again to return
+// after its context is done.
 func (s Scenario) Play(t testing.TB, newWorld func(t testing.TB) World, limit time.Duration) {
 	t.Helper()
 	late := fmt.Errorf("what the scenario waits for did not happen within %s", limit)
@@ -52,7 +52,7 @@ func (s Scenario) Play(t testing.TB, newWorld func(t testing.TB) World, limit ti
 	}
 }
 
-// stackOf is the stack of the goroutine that is in a function.
+// stackOf returns the stack of the goroutine that runs a function.
 func stackOf(f func(*scene, World)) string {
 	name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name() + "("
 	stacks := make([]byte, 1<<20)
@@ -70,7 +70,7 @@ func (s *scene) end() {
 	s.over = true
 }
 
-// Context is done when the scenario has ended or is late.
+// Context returns a context that is done when the scenario has ended or is late.
 func (s *scene) Context() context.Context { return s.ctx }
 
 func (s *scene) Error(args ...any) {
@@ -106,7 +106,7 @@ func (s *scene) Skip(args ...any) {
 	runtime.Goexit()
 }
 
-// await gives what comes through a channel.
+// await returns the next value from a channel.
 func await[V any](t *scene, what string, from <-chan V) V {
 	t.Helper()
 	select {

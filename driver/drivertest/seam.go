@@ -16,8 +16,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// startKey: a request that is made again, after a lost reply or by two clients at
-// once, starts one run.
+// startKey: a request that is repeated, after a lost reply or by two clients at once,
+// starts one run.
 func startKey(t *scene, w World) {
 	d := open(t, w, echo).raw
 	spec := Start{Bundle: bundle(chain(task("a", "x"))), Limits: limits}.spec()
@@ -45,7 +45,7 @@ func startKey(t *scene, w World) {
 	wantRuns(t, d, 2)
 }
 
-// startKeyRace: of many processes that start with one key at once, one starts.
+// startKeyRace: of many processes that start with one key at once, only one starts a run.
 func startKeyRace(t *scene, w World) {
 	const starters = 6
 	spec := Start{Bundle: bundle(chain(task("a", "x"))), Limits: limits}.spec()
@@ -84,7 +84,8 @@ func wantRuns(t *scene, d driver.Driver, n int) {
 	}
 }
 
-// claim: while the process lives that means to drive a run, no other takes it up.
+// claim: while the process that has claimed a run is alive, no other process takes the
+// run.
 func claim(t *scene, w World) {
 	d, next := open(t, w, echo), open(t, w, echo)
 	spec := starting(bundle(chain(task("a", "x")))).spec()
@@ -104,8 +105,8 @@ func claim(t *scene, w World) {
 	want(t, resume(t, next, spec.Pin.Bundle), `success "x"`, `a success "x"`)
 }
 
-// claimEnds: a process that was interrupted, and lives on, has no more right to its
-// runs than others, however early that was.
+// claimEnds: a process that was interrupted and lives on has no more right to its runs
+// than others, however early that was.
 func claimEnds(t *scene, w World) {
 	for _, early := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -136,8 +137,8 @@ func claimEnds(t *scene, w World) {
 	}
 }
 
-// pending: a run that was recorded waits for a process to take it up, unless one has
-// claimed it and lives. Whoever follows its output waits too.
+// pending: a recorded run waits for a process to take it, unless a live process has
+// claimed it. Followers of its output wait too.
 func pending(t *scene, w World) {
 	d, other := open(t, w, echo), open(t, w, echo)
 	made := func(id string, claimed bool) {
@@ -213,8 +214,8 @@ func pending(t *scene, w World) {
 	until("abandoned", func(c driver.Change) bool { return c.Run == "left" && !c.Info.Driven && !c.Info.Pending })
 }
 
-// begun: a run that was recorded, and that no process had begun, loses nothing: a
-// task that must happen once only has not happened.
+// begun: a run that was recorded but never started loses nothing: its once-only task has
+// not run.
 func begun(t *scene, w World) {
 	n := task("deploy", "x")
 	n.Once = true
@@ -258,8 +259,8 @@ func find(t *scene, w World) {
 	}
 }
 
-// deleted: a run that is over goes, with all that was kept; one that is driven
-// does not.
+// deleted: a finished run is deleted with everything stored for it; a run that is driven
+// is not.
 func deleted(t *scene, w World) {
 	began, release := make(chan struct{}), make(chan struct{})
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
@@ -295,7 +296,7 @@ func deleted(t *scene, w World) {
 	}
 }
 
-// collected: the runs that were over first are removed, and no others.
+// collected: the runs that ended first are removed, and no others.
 func collected(t *scene, w World) {
 	d := open(t, w, echo)
 	run := func(id string, nodes ...workflow.Node) {
@@ -354,7 +355,7 @@ func collected(t *scene, w World) {
 	}
 }
 
-// forked: a fork repeats what came before a step, and makes the step again.
+// forked: a fork repeats what came before a step, and runs the step again.
 func forked(t *scene, w World) {
 	var seen calls
 	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
@@ -394,8 +395,8 @@ func forked(t *scene, w World) {
 	}
 }
 
-// follow: whoever follows a run sees every event once, in order, from any process,
-// and is done when the run is.
+// follow: a follower sees every event once, in order, from any process, and is done when
+// the run is.
 func follow(t *scene, w World) {
 	other := open(t, w, echo)
 	release := make(chan struct{})
@@ -438,7 +439,7 @@ func follow(t *scene, w World) {
 	}
 }
 
-// output: what attempts print is kept whole, and read from any byte on.
+// output: what attempts print is kept completely, and can be read from any offset.
 func output(t *scene, w World) {
 	var printed strings.Builder
 	for i := range 20_000 {
@@ -490,7 +491,7 @@ func output(t *scene, w World) {
 	}
 }
 
-// attempts are agents that use what attempts can use.
+// attempts is a set of agents that use the driver.Attempt they are given.
 type attempts func(run string, task *engine.StartTask, at driver.Attempt) Outcome
 
 func (f attempts) Run(_ context.Context, run string, task *engine.StartTask, at driver.Attempt) Outcome {
@@ -509,8 +510,8 @@ func read(t *scene, d driver.Driver, a driver.AttemptID, s driver.Stream, offset
 	return b.String()
 }
 
-// longOutput: a long output is not lost where results and events leave it out, and
-// reaches the next step whole, also in another process.
+// longOutput: a long output that results and events leave out is not lost, and reaches
+// the next step completely, also in another process.
 func longOutput(t *scene, w World) {
 	long := strings.Repeat("long ", 1<<20/5)
 	work := func(_ context.Context, task *engine.StartTask) Outcome {
@@ -548,8 +549,8 @@ func longOutput(t *scene, w World) {
 	}
 }
 
-// unreadable: a run whose next step needs an output that cannot be read is not broken, and
-// the step has not failed. It goes on when the output can be read again.
+// unreadable: if the next step needs an output that cannot be read, the run is not broken
+// and the step has not failed. The run continues when the output is readable again.
 func unreadable(t *scene, w World) {
 	long := strings.Repeat("long ", 1<<20/5)
 	b := bundle(chain(task("a", "x"), gate("ok", "yes"), task("b", "of ${nodes.a.output}")))

@@ -1,11 +1,11 @@
-// Package drivertest is the suite that every driver passes: the same workflows,
-// the same crashes, the same answers, whatever the driver keeps its runs in. It
-// knows the seam, and no driver.
+// Package drivertest is the conformance suite for drivers: the same workflows, crashes
+// and answers, wherever the driver stores its runs. It depends only on the driver
+// interface.
 //
-// A driver's own test calls [Run] with a [World]. Each scenario says which of the
-// driver's duties it proves, by their numbers in package engine. Wherever a scenario has a
-// result, it checks that the recorded events, replayed, give the same. A driver that does
-// not do what a scenario waits for fails it within minutes.
+// A driver's own test calls [Run] with a [World]. Each scenario lists the duties that it
+// proves, by their numbers in package engine. Every scenario with a result also checks
+// that replaying the recorded events leads to the same result. A driver that does not do
+// what a scenario waits for fails it within minutes.
 package drivertest
 
 import (
@@ -19,30 +19,30 @@ import (
 
 // World is one durable place for runs. It outlives its drivers.
 type World interface {
-	// Driver opens the place as a new process would, on a machine whose wall clock shows
-	// now.
+	// Driver opens the place as a new process would, on a machine whose wall clock
+	// returns now.
 	Driver(t testing.TB, now func() time.Time) Process
-	// Spoil makes the output of the task unreadable whose end is an event of a run, which
-	// nobody drives. restore makes it readable again.
+	// Spoil makes the output of a task unreadable. seq is the event that ended the task,
+	// in a run that is not being driven. restore makes the output readable again.
 	Spoil(t testing.TB, run string, seq int) (restore func())
 }
 
-// Process is a driver in a process of its own, as it were.
+// Process is a driver that stands for a separate process.
 type Process interface {
 	driver.Driver
-	// Kill makes this driver die: from now on it records nothing and begins
-	// nothing, and others may take its runs up. Drive returns some error soon.
+	// Kill makes this driver die: from now on it records and starts nothing, and others
+	// may take its runs. Drive soon returns an error.
 	Kill()
 }
 
-// Agent makes an attempt at a task. It is called from many goroutines.
+// Agent runs an attempt at a task. It is called from many goroutines.
 type Agent func(ctx context.Context, task *engine.StartTask) Outcome
 
-// Outcome is what an attempt came to.
+// Outcome is the outcome of an attempt.
 type Outcome = driver.Outcome
 
-// Limit is the time that a scenario has. Only a driver that never does what the scenario
-// waits for needs so long.
+// Limit is the time limit of a scenario. Only a driver that never does what the scenario
+// waits for takes that long.
 const Limit = 3 * time.Minute
 
 // Run runs the whole suite.
@@ -62,7 +62,7 @@ type Scenario struct {
 	run    func(t *scene, w World)
 }
 
-// Scenarios are the suite.
+// Scenarios lists the scenarios of the suite.
 var Scenarios = []Scenario{
 	{"sequence", []int{1, 2, 3}, sequence},
 	{"order", []int{1, 2}, order},

@@ -15,10 +15,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// runID is the run of every scenario; each has a world of its own.
+// runID is the run of every scenario; each scenario has its own world.
 const runID = "run-1"
 
-// limits are those of every scenario, which reaches none of them unless it sets its own.
+// limits are the default limits. No scenario reaches them unless it sets its own.
 var limits = workflow.Limits{Steps: 1000, Parallel: 10, Depth: 5, Runtime: time.Hour}
 
 func task(id, prompt string) workflow.Node {
@@ -33,7 +33,7 @@ func gate(id string, options ...string) workflow.Node {
 	return workflow.Node{ID: id, Step: h}
 }
 
-// chain joins nodes by plain edges.
+// chain connects nodes with plain edges.
 func chain(nodes ...workflow.Node) workflow.Graph {
 	g := workflow.Graph{Nodes: nodes}
 	for i := range nodes[1:] {
@@ -105,7 +105,7 @@ func resume(t *scene, d *process, b *workflow.Bundle) engine.Result {
 	return res
 }
 
-// agree checks that the events lead to the result.
+// agree checks that replaying the events leads to the result.
 func agree(t *scene, d *process, b *workflow.Bundle, got engine.Result) {
 	t.Helper()
 	r, err := engine.New(b)
@@ -113,7 +113,7 @@ func agree(t *scene, d *process, b *workflow.Bundle, got engine.Result) {
 		t.Fatal(err)
 	}
 	for i, ev := range events(t, d) {
-		_, answer := ev.Event.(*engine.Answered) // has the time at which it was given
+		_, answer := ev.Event.(*engine.Answered) // has the time at which the answer was given
 		if ev.Time.Before(r.Time()) && !answer {
 			t.Errorf("recorded event %d (%T) happened %s before what came before it", i+1, ev.Event, r.Time().Sub(ev.Time))
 		}
@@ -153,7 +153,7 @@ func count[E engine.Event](t *scene, d *process) int {
 	return n
 }
 
-// outline is a result in short, without times: status, output, and the steps.
+// outline returns a short form of a result without times: status, output and steps.
 func outline(res engine.Result) string {
 	var b strings.Builder
 	b.WriteString(string(res.Status) + " " + workflow.FormatJSON(res.Output))
@@ -176,7 +176,7 @@ func want(t *scene, res engine.Result, lines ...string) {
 	}
 }
 
-// async is a call of Start or Resume under way.
+// async is a call of Start or Resume in progress.
 type async struct {
 	done chan struct{}
 	res  engine.Result

@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// watched: whoever watches sees runs come, move and go, whichever process they are
-// in, also before there is anything to see.
+// watched: a watcher sees runs appear, change and disappear, in any process, also if the
+// watch began before the first run.
 func watched(t *scene, w World) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -52,7 +52,7 @@ func watched(t *scene, w World) {
 	await(t, "the end of watching", done)
 }
 
-// waitFor waits until a change is one that is meant.
+// waitFor returns a function that waits until a change matches.
 func waitFor(t *scene, changes <-chan driver.Change) func(what string, is func(driver.Change) bool) {
 	return func(what string, is func(driver.Change) bool) {
 		t.Helper()

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// replies are a script that answers from maps and writes down what it is told.
+// replies is a script that answers from maps and records its calls.
 type replies struct {
 	tasks, people map[string]string
 	told          []string
@@ -33,9 +33,8 @@ func (r *replies) Person(address, node string) (string, time.Duration, bool) {
 
 func (r *replies) Ended(address string) { r.told = append(r.told, "ended "+address) }
 
-// scripted: a script answers before agents and people do, and sees everything that
-// happened, also in another process. Required questions are for people, unless it
-// answers everything.
+// scripted: a script answers before agents and people do, and sees every fact, also in
+// another process. Required questions go to people, unless the script answers everything.
 func scripted(t *scene, w World) {
 	nodes := chain(task("a", "real a"), task("b", "real b"), gate("ok", "yes", "no"), gate("sure", "yes"))
 	nodes.Nodes[3].Step.(*workflow.Human).Required = true
@@ -63,7 +62,8 @@ func scripted(t *scene, w World) {
 	}
 }
 
-// offersNothing: a scripted answer that the question does not offer leaves it to people.
+// offersNothing: if a scripted answer is not one of the options, the question goes to
+// people.
 func offersNothing(t *scene, w World) {
 	d := open(t, w, echo)
 	script := func() *replies { return &replies{people: map[string]string{"ok": "perhaps"}} }
@@ -79,8 +79,8 @@ func offersNothing(t *scene, w World) {
 	want(t, resume(t, d, b), `success "yes"`, `ok success "yes"`)
 }
 
-// observed: an observer sees every fact in order, and all of them before Drive returns;
-// however slow it is, the run does not wait for it.
+// observed: an observer sees every fact in order, and all of them before Drive returns.
+// The run does not wait for a slow observer.
 func observed(t *scene, w World) {
 	seen := &facts{until: make(chan struct{})}
 	d := open(t, w, nil)

@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// noop does nothing, as fast as can be.
+// noop is an agent that does nothing, as fast as possible.
 type noop struct{}
 
 func (noop) Run(context.Context, string, *engine.StartTask, driver.Attempt) driver.Outcome {
@@ -68,7 +68,7 @@ func benchDriverIn(b *testing.B, dir string) *local.Driver {
 	return d
 }
 
-// begin starts a run that this process drives, and drives it.
+// begin starts a run and drives it in this process.
 func begin(d *local.Driver, spec driver.Spec) (engine.Result, error) {
 	spec.Owner.Claimed = true
 	made, err := d.Start(context.Background(), spec)
@@ -78,7 +78,7 @@ func begin(d *local.Driver, spec driver.Spec) (engine.Result, error) {
 	return d.Drive(context.Background(), made.Run, driver.Work{Agents: noop{}})
 }
 
-// drive runs a workflow once and gives the time it took.
+// drive runs a workflow once and returns the time it took.
 func drive(b *testing.B, d *local.Driver, bundle *workflow.Bundle, inputs map[string]any, parallel int) time.Duration {
 	b.Helper()
 	began := time.Now()
@@ -90,8 +90,8 @@ func drive(b *testing.B, d *local.Driver, bundle *workflow.Bundle, inputs map[st
 	return took
 }
 
-// bare does one durable insert per step, and nothing else: the least that any
-// durable engine has to do.
+// bare does one durable insert per step and nothing else, which is the minimum for any
+// durable engine.
 func bare(b *testing.B, steps int) time.Duration {
 	b.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "bare.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
@@ -121,9 +121,9 @@ func bare(b *testing.B, steps int) time.Duration {
 	return time.Since(began)
 }
 
-// BenchmarkSequential compares a chain of no-op tasks, one commit each, with a
-// bare program that does one durable insert per step. They take turns, so that a
-// busy disk slows both.
+// BenchmarkSequential compares a chain of no-op tasks, one commit each, with a bare
+// program that does one durable insert per step. They alternate, so that a busy disk
+// slows both.
 func BenchmarkSequential(b *testing.B) {
 	const steps = 1000
 	d, bundle := benchDriver(b), chainOf(steps)
@@ -139,7 +139,7 @@ func BenchmarkSequential(b *testing.B) {
 	b.ReportMetric(bares.Seconds()/ours.Seconds(), "of-bare-rate")
 }
 
-// BenchmarkParallel runs 10,000 no-op tasks, 100 at a time, and compares with a
+// BenchmarkParallel runs 10,000 no-op tasks, 100 at a time, and compares them with a
 // chain in the same run.
 func BenchmarkParallel(b *testing.B) {
 	const tasks = 10_000
@@ -154,10 +154,10 @@ func BenchmarkParallel(b *testing.B) {
 	b.ReportMetric(rate(tasks, wide)/rate(1000, narrow), "x-sequential")
 }
 
-// BenchmarkRecovery takes up a run of 100,000 events that waits for a person, and
-// puts it down again: open the run, and restore its snapshot or read, decode and
-// replay its events. It does so with Go's default for collecting garbage and with
-// that of cmd/hocket, and reports the medians.
+// BenchmarkRecovery resumes a run of 100,000 events that waits for a person, and stops it
+// again: it opens the run, and either restores its snapshot or reads, decodes and replays
+// its events. It does so with Go's default garbage collector settings and with those of
+// cmd/hocket, and reports the medians.
 func BenchmarkRecovery(b *testing.B) {
 	const events = 100_000
 	dir, bundle := b.TempDir(), fanOf()
@@ -188,7 +188,7 @@ func BenchmarkRecovery(b *testing.B) {
 			for b.Loop() {
 				restored = append(restored, resume())
 				changeSnapshots(b, dir, "DELETE FROM snapshots")
-				replayed = append(replayed, resume()) // it keeps a new one
+				replayed = append(replayed, resume()) // which saves a new snapshot
 			}
 			slices.Sort(restored)
 			slices.Sort(replayed)
@@ -198,7 +198,7 @@ func BenchmarkRecovery(b *testing.B) {
 	}
 }
 
-// changeSnapshots changes the table of snapshots behind the back of the journal.
+// changeSnapshots modifies the table of snapshots directly, bypassing the journal.
 func changeSnapshots(tb testing.TB, dir, statement string) {
 	tb.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, "journal.db"))
@@ -214,7 +214,7 @@ func changeSnapshots(tb testing.TB, dir, statement string) {
 // BenchmarkMemory watches the heap while 10,000 tasks run.
 func BenchmarkMemory(b *testing.B) {
 	d, fan := benchDriver(b), fanOf()
-	debug.FreeOSMemory() // what benchmarks before have left
+	debug.FreeOSMemory() // drop what earlier benchmarks left
 	var peak uint64
 	for b.Loop() {
 		stop, done := make(chan struct{}), make(chan struct{})
@@ -238,9 +238,8 @@ func BenchmarkMemory(b *testing.B) {
 	b.ReportMetric(float64(peak)/(1<<20), "peak-MB")
 }
 
-// BenchmarkRuns drives 1,000 runs of three no-op steps in one process, 50 at a time,
-// and compares with a bare program that makes as many durable inserts, as many at a
-// time as a commit takes.
+// BenchmarkRuns drives 1,000 runs of three no-op steps in one process, 50 at a time, and
+// reports the steps per second.
 func BenchmarkRuns(b *testing.B) {
 	const runs, steps, parallel = 1000, 3, 50
 	d, bundle := benchDriver(b), chainOf(steps)

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// An event that the engine refuses, as a defect would leave it: the run is
-// marked, and nothing is lost.
+// If the engine refuses an event, as after a defect, the run is marked as broken and no
+// events are lost.
 func TestBrokenRun(t *testing.T) {
 	s := openStore(t)
 	b := chain(gate("ok", "yes"))
@@ -58,7 +58,7 @@ func TestBrokenRun(t *testing.T) {
 	}
 }
 
-// A program that can go on with a run takes the mark back.
+// A program that can continue a broken run clears the mark.
 func TestMendedRun(t *testing.T) {
 	s := openStore(t)
 	start(t, s, chain(gate("ok", "yes")), work{Agents: echo})
@@ -89,7 +89,7 @@ func TestUnknownRun(t *testing.T) {
 	}
 }
 
-// A run that lost its events is an error for all who need them.
+// A run that lost its events is an error for every operation that needs them.
 func TestRunWithoutEvents(t *testing.T) {
 	s := openStore(t)
 	start(t, s, chain(gate("ok", "yes")), work{Agents: echo})

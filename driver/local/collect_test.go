@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// What ended first is removed first, never what has just ended, and nothing is said to be
-// removed that somebody holds.
+// Runs are removed in the order in which they ended, never one that has just ended, and a
+// run that another process holds is not reported as removed.
 func TestCollectByEnd(t *testing.T) {
 	s := openStore(t)
 	begin := time.Now().UTC()
@@ -54,8 +54,8 @@ func TestCollectByEnd(t *testing.T) {
 	}
 }
 
-// Deleting a run does not rewrite the whole journal that an older version made: others
-// would have to wait for that.
+// Deleting a run does not rewrite a whole journal from an older version, because other
+// processes would have to wait for that.
 func TestOnlyCompactRewritesAJournal(t *testing.T) {
 	s := openStore(t)
 	spec := driver.Spec{Run: "demo-1", Pin: &driver.Pin{Bundle: chain(task("a", ""))}}
@@ -67,7 +67,7 @@ func TestOnlyCompactRewritesAJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	db.SetMaxIdleConns(0) // a connection that is open does not see the mode change
+	db.SetMaxIdleConns(0) // an open connection does not see the mode change
 	if _, err := db.Exec("PRAGMA auto_vacuum = NONE; VACUUM"); err != nil {
 		t.Fatal(err)
 	}

@@ -24,13 +24,13 @@ func (w world) Driver(t testing.TB, now func() time.Time) drivertest.Process {
 	return process{d}
 }
 
-// Spoil spoils all long outputs.
+// Spoil makes all long outputs unreadable.
 func (w world) Spoil(t testing.TB, _ string, _ int) (restore func()) {
 	changeSnapshots(t, w.dir, "UPDATE blobs SET data = '!' || data")
 	return func() { changeSnapshots(t, w.dir, "UPDATE blobs SET data = substr(data, 2)") }
 }
 
-// machine is a clock whose wall clock somebody may set.
+// machine is a clock whose wall clock may be changed.
 type machine struct{ now func() time.Time }
 
 func (m machine) Now() time.Time { return m.now() }
@@ -42,9 +42,9 @@ func (machine) Timer(d time.Duration) (<-chan time.Time, func()) {
 	return timer.C, func() { timer.Stop() }
 }
 
-// process is a driver with a journal of its own, as a process would have.
+// process is a driver with its own journal, as a separate process would have.
 type process struct{ *local.Driver }
 
-// Kill closes the journal under the driver: it can record nothing more, which is
-// all that others see of a process that is gone.
+// Kill closes the journal under the driver, which can then record nothing more. To other
+// processes, that looks the same as a process that has died.
 func (p process) Kill() { p.Close() }

@@ -18,10 +18,10 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// TestKilledAtAnyMoment kills a process that drives a workflow of parallel,
-// looping, nested and repeated steps with SIGKILL, at random moments, and takes
-// the run up in a new process. Whatever the moment: the run comes to the result
-// of an undisturbed one, and a step whose result was recorded is not made again.
+// TestKilledAtAnyMoment kills a process that drives a workflow of parallel, looping,
+// nested and repeated steps with SIGKILL, at random moments, and resumes the run in a new
+// process. Whatever the moment, the run has the same result as an undisturbed one, and a
+// step whose result was recorded does not run again.
 func TestKilledAtAnyMoment(t *testing.T) {
 	kills := 200
 	if testing.Short() {
@@ -32,16 +32,16 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		t.Fatalf("undisturbed: %s", undisturbed)
 	}
 	rng := rand.New(rand.NewPCG(20260102, 3))
-	moments := map[string]int{} // what the kills met, to show that they met everything
+	moments := map[string]int{} // what the kills hit, to show that they hit every phase
 	for done := 0; done < kills; {
 		dir := t.TempDir()
-		made := map[string]int{} // attempts begun by the time they were recorded, by key
+		made := map[string]int{} // attempts started by the time they were recorded, by key
 		for again := true; again && done < kills; again = rng.IntN(3) == 0 {
 			killAfter(t, dir, time.Duration(rng.Int64N(int64(took))), rng.IntN(10) > 0)
 			done++
 			moment := noteRecorded(t, dir, made)
 			moments[moment]++
-			if moment == "over" { // how fast the machine is changes all the time
+			if moment == "over" { // the speed of the machine varies
 				took -= took / 5
 			} else {
 				took += took / 20
@@ -80,8 +80,7 @@ func workToEnd(t *testing.T, dir string) (result string, took time.Duration) {
 	return result, took
 }
 
-// killAfter kills a process some time after it has begun, or after it has opened
-// the journal.
+// killAfter kills a process some time after it started, or after it opened the journal.
 func killAfter(t *testing.T, dir string, d time.Duration, opened bool) {
 	t.Helper()
 	c := startChild(t, "work", dir)
@@ -92,7 +91,7 @@ func killAfter(t *testing.T, dir string, d time.Duration, opened bool) {
 	c.kill()
 }
 
-// noteRecorded notes how often each recorded attempt was begun, and says how far
+// noteRecorded records how often each recorded attempt was started, and returns how far
 // the run has come.
 func noteRecorded(t *testing.T, dir string, made map[string]int) string {
 	t.Helper()
@@ -128,9 +127,8 @@ func noteRecorded(t *testing.T, dir string, made map[string]int) string {
 	return "under way"
 }
 
-// replayBusy steps an engine through the recorded events. It calls recorded with
-// the key of every result, and gives the keys of the attempts that the events
-// ask for.
+// replayBusy steps an engine through the recorded events. It calls recorded with the key
+// of every result, and returns the keys of the attempts that the events ask for.
 func replayBusy(t *testing.T, store *journal.Store, recorded func(key string)) (r *engine.Run, issued map[string]bool) {
 	t.Helper()
 	r, err := engine.New(drivertest.Busy())
@@ -158,8 +156,7 @@ func replayBusy(t *testing.T, store *journal.Store, recorded func(key string)) (
 	return r, issued
 }
 
-// begun counts the attempts that were begun, by key, from the files that they
-// wrote.
+// begun counts the started attempts by key, from the files that they wrote.
 func begun(t *testing.T, dir string) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
@@ -181,8 +178,8 @@ func begun(t *testing.T, dir string) map[string]int {
 	return counts
 }
 
-// TestTwoProcesses has two processes take one run up at once: one drives, the
-// other says which one does.
+// TestTwoProcesses has two processes resume one run at once: one drives it, and the other
+// reports which one does.
 func TestTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	first := startChild(t, "hold", dir)
@@ -202,7 +199,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestManyResumeAtOnce has many processes take up a run that was killed.
+// TestManyResumeAtOnce has many processes resume a run whose driver was killed.
 func TestManyResumeAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	_, took := workToEnd(t, t.TempDir())
@@ -227,9 +224,8 @@ func TestManyResumeAtOnce(t *testing.T) {
 	}
 }
 
-// TestKilledWhileAnAttemptAsks kills a process whose attempt asks. What it asked
-// stays; one is answered before the run is taken up, the other afterwards, by who
-// sees it then.
+// TestKilledWhileAnAttemptAsks kills a process whose attempt is asking. Its questions
+// stay open; one is answered before the run resumes, the other afterwards.
 func TestKilledWhileAnAttemptAsks(t *testing.T) {
 	d := &driven{t: t, store: openStore(t), done: make(chan engine.Result, 1)}
 	c := startChild(t, "ask", d.store.Dir())

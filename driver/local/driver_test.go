@@ -29,7 +29,7 @@ func openDriver(t testing.TB, dir string) *local.Driver {
 	return d
 }
 
-// Looking at a project in which nothing ever ran leaves no trace.
+// Reading a project without runs creates no files.
 func TestReadingMakesNothing(t *testing.T) {
 	dir := t.TempDir()
 	d := openDriver(t, dir)
@@ -100,8 +100,8 @@ func TestStartDriveDelete(t *testing.T) {
 	}
 }
 
-// TestJournalOfVersion3 opens a journal that was written before lists had more than
-// a status: what they miss is found by replaying, once.
+// TestJournalOfVersion3 opens a journal written when the list of runs only had a status.
+// Missing values are computed once, by replaying the runs.
 func TestJournalOfVersion3(t *testing.T) {
 	script, err := os.ReadFile("../../testdata/journals/journal-3.sql")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// What is stepped is what will be replayed, whatever agents give back.
+// The live engine processes the same events as a later replay, whatever agents return.
 func TestEventsSurviveTheJournal(t *testing.T) {
 	local := time.FixedZone("somewhere", 3600)
 	for _, out := range []driver.Outcome{

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// shouter is an agent that says everything louder.
+// shouter is an agent that adds an exclamation mark.
 type shouter struct{}
 
 func (shouter) Run(_ context.Context, _ string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
@@ -41,7 +41,7 @@ func Example() {
 		Pin:    &driver.Pin{Bundle: &workflow.Bundle{Root: w}},
 		Inputs: map[string]any{"name": "world"},
 		Limits: workflow.Limits{Steps: 10, Parallel: 1},
-		Key:    "request 7", // asking twice starts one run
+		Key:    "request 7", // a second request with this key starts no second run
 	})
 	if err != nil {
 		log.Fatal(err)

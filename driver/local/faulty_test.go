@@ -23,15 +23,15 @@ import (
 type fault struct {
 	duty     int
 	neglects string
-	scenario string // that finds it
-	finds    string // what the scenario says; "": it waits in vain
+	scenario string // the one that detects it
+	finds    string // the scenario's message; "" if it times out
 	change   func(f *faulty)
 }
 
-// faulty is a driver of which some methods are replaced.
+// faulty is a driver with some methods replaced.
 type faulty struct {
 	drivertest.Process
-	clock  local.Clock // with which the driver was opened
+	clock  local.Clock // the clock the driver was opened with
 	start  func(driver.Spec) driver.Spec
 	agents func(next driver.Agents) attemptFunc
 	work   func(w driver.Work) driver.Work
@@ -44,7 +44,7 @@ type faulty struct {
 	watch  func(ctx context.Context)
 }
 
-// attemptFunc makes attempts.
+// attemptFunc runs attempts.
 type attemptFunc func(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome
 
 func (f attemptFunc) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
@@ -124,7 +124,7 @@ func (f *faulty) Watch(ctx context.Context) iter.Seq2[driver.Change, error] {
 	return f.Process.Watch(ctx)
 }
 
-// faultyWorld has drivers with a fault.
+// faultyWorld opens drivers with a fault.
 type faultyWorld struct {
 	world
 	change func(f *faulty)
@@ -142,7 +142,7 @@ func (w faultyWorld) Driver(t testing.TB, now func() time.Time) drivertest.Proce
 	return f
 }
 
-// brokenClock is a clock of which one thing is replaced.
+// brokenClock is a clock with one function replaced.
 type brokenClock struct {
 	local.Clock
 	elapsed func() time.Duration
@@ -163,7 +163,7 @@ func (c brokenClock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	return c.Clock.Timer(d)
 }
 
-// asks replaces what attempts ask with.
+// asks replaces the function with which attempts ask.
 func asks(ask func(next agent.Ask) agent.Ask) func(driver.Agents) attemptFunc {
 	return func(next driver.Agents) attemptFunc {
 		return func(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
@@ -173,7 +173,7 @@ func asks(ask func(next agent.Ask) agent.Ask) func(driver.Agents) attemptFunc {
 	}
 }
 
-// forgetful never takes a question back.
+// forgetful never withdraws a question.
 type forgetful struct{ driver.Asker }
 
 func (forgetful) Withdraw(string) {}
@@ -450,7 +450,7 @@ func keys(events iter.Seq2[engine.Envelope, error]) iter.Seq[engine.Envelope] {
 	}
 }
 
-// verdict takes down what a scenario says.
+// verdict records the messages of a scenario.
 type verdict struct {
 	testing.TB
 	mu   sync.Mutex
@@ -463,7 +463,8 @@ func (v *verdict) Errorf(format string, args ...any) {
 	fmt.Fprintf(&v.says, format+"\n", args...)
 }
 
-// A driver that neglects a duty fails a scenario of that duty, and hangs nothing.
+// A driver that neglects a duty fails a scenario for that duty, and the scenario does not
+// hang.
 func TestFaultyDrivers(t *testing.T) {
 	tested := map[int]bool{}
 	for _, f := range faults {
@@ -485,7 +486,7 @@ func TestFaultyDrivers(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				t.Cleanup(func() { _ = os.RemoveAll(dir) }) // what hangs may still write
+				t.Cleanup(func() { _ = os.RemoveAll(dir) }) // a hanging driver may still write
 				return faultyWorld{world{dir}, f.change}
 			}, limit)
 			if says := v.says.String(); says == "" || !strings.Contains(says, f.finds) {

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// made writes down which nodes are worked on.
+// made records which nodes were worked on.
 type made struct{ nodes []string }
 
 func (m *made) Run(_ context.Context, _ string, task *engine.StartTask, _ driver.Attempt) driver.Outcome {
@@ -28,7 +28,7 @@ func TestFork(t *testing.T) {
 		name string
 		spec driver.ForkSpec
 		made string // nodes that the new run works on
-		want string // its output; "" it waits
+		want string // its output; "" if it waits
 	}{
 		{"retry the middle", driver.ForkSpec{Address: "b"}, "b c", "c b a yes"},
 		{"another output", driver.ForkSpec{Address: "b", Output: ptr("B")}, "c", "c B"},
@@ -98,8 +98,8 @@ func TestForkThatIsRefused(t *testing.T) {
 	}
 }
 
-// Another once-only task that was under way when the run was forked may have
-// happened: a person is asked.
+// Another once-only task that was running when the run was forked may have happened, so a
+// person is asked.
 func TestForkAsksAboutOtherTasks(t *testing.T) {
 	s := openStore(t)
 	deploy := task("deploy", "")
@@ -130,7 +130,7 @@ func TestForkAsksAboutOtherTasks(t *testing.T) {
 	}
 }
 
-// A run that one process records and another drives begins as if it were one.
+// A run recorded by one process and driven by another starts as if one process did both.
 func TestRecordedByOneDrivenByAnother(t *testing.T) {
 	s := openStore(t)
 	once := task("deploy", "deployed")

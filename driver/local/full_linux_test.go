@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// A disk that is full while an attempt talks costs its log and its prompt, not its
-// result.
+// If the disk fills up while an attempt writes output, its log and prompt are lost, but
+// not its result.
 func TestDiskFullWhileLogging(t *testing.T) {
 	s := openStore(t)
 	path := filepath.Join(s.Dir(), "logs", "demo-1", "streams.1")

@@ -28,8 +28,7 @@ func (w work) driver() driver.Work {
 	return driver.Work{Agents: w.Agents, Script: w.Script, ScriptAll: w.ScriptAll, Asker: w.Asker, Elsewhere: w.Elsewhere, Observer: w.Observer}
 }
 
-// with opens a driver over the directory of a journal for a moment, as another
-// process would.
+// with briefly opens a driver on the directory of a journal, as another process would.
 func with(s *journal.Store, w work, do func(d *local.Driver) error) error {
 	d, err := local.Open(s.Dir(), local.Options{Poll: w.Poll, Clock: w.Clock})
 	if err != nil {
@@ -38,7 +37,7 @@ func with(s *journal.Store, w work, do func(d *local.Driver) error) error {
 	return errors.Join(do(d), d.Close())
 }
 
-// startRun starts a run and drives it, in one process.
+// startRun starts a run and drives it in one process.
 func startRun(ctx context.Context, s *journal.Store, spec driver.Spec, w work) (res engine.Result, err error) {
 	spec.Owner.Claimed = true
 	err = with(s, w, func(d *local.Driver) error {
@@ -84,7 +83,7 @@ func forkRun(ctx context.Context, s *journal.Store, spec driver.ForkSpec) (run s
 	return run, err
 }
 
-// loadRun replays a run as anybody can.
+// loadRun replays a run without driving it.
 func loadRun(ctx context.Context, s *journal.Store, run string) (r *engine.Run, events []engine.Envelope, err error) {
 	err = with(s, work{}, func(d *local.Driver) error {
 		pin, err := d.Pin(ctx, run)

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// An id that happens to be taken is no reason to refuse a fork.
+// A fork whose first id is taken gets another one.
 func TestForkFindsAnotherID(t *testing.T) {
 	d, err := Open(t.TempDir(), Options{})
 	if err != nil {

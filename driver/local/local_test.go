@@ -28,7 +28,7 @@ func (f agentFunc) Run(ctx context.Context, _ string, task *engine.StartTask, at
 	return f(ctx, task, at.Log)
 }
 
-// echo gives the prompt back.
+// echo returns the prompt.
 var echo = agentFunc(func(_ context.Context, task *engine.StartTask, _ agent.Log) driver.Outcome {
 	return driver.Outcome{Output: task.Prompt}
 })
@@ -91,7 +91,7 @@ func resume(t *testing.T, s *journal.Store, o work) engine.Result {
 	return res
 }
 
-// listed is the status in the list of runs.
+// listed returns the status in the list of runs.
 func listed(t *testing.T, s *journal.Store) engine.Status {
 	t.Helper()
 	r, err := s.Find(context.Background(), "demo-1")
@@ -126,7 +126,7 @@ func TestListOfRunsFollows(t *testing.T) {
 	}
 }
 
-// A driver that was killed before it could say that the run is over.
+// The driver was killed before it could record that the run is over.
 func TestStaleListIsCorrected(t *testing.T) {
 	s := openStore(t)
 	start(t, s, chain(task("a", "x")), work{Agents: echo})
@@ -184,7 +184,7 @@ func TestLogsAndFacts(t *testing.T) {
 	}
 }
 
-// recorder writes down what it sees.
+// recorder records the facts it sees.
 type recorder struct {
 	mu   sync.Mutex
 	seen []string
@@ -218,7 +218,7 @@ func TestPanicIsInTheLog(t *testing.T) {
 	}
 }
 
-// A quota that is reset soon is waited for; one that is far away is not.
+// A quota that resets soon is waited for; one that resets later is not.
 func TestPatience(t *testing.T) {
 	for _, c := range []struct {
 		quota time.Duration
@@ -244,8 +244,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// Retries wait as long as they should, and the time of a run that nobody drives
-// does not count.
+// Retries wait as long as they should, and time during which the run is not driven does
+// not count.
 func TestTimeInARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openStore(t)
@@ -281,7 +281,7 @@ func TestTimeInARun(t *testing.T) {
 	})
 }
 
-// An answer to a run that was interrupted days ago does not make it time out.
+// Answering a run that was interrupted days ago does not make it time out.
 func TestAnswerAfterInterruption(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openStore(t)
@@ -311,7 +311,7 @@ func TestAnswerAfterInterruption(t *testing.T) {
 	})
 }
 
-// An agent that does not end when it is told to does not hang the driver.
+// An agent that ignores cancellation does not hang the driver.
 func TestStubbornAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openStore(t)
@@ -329,8 +329,8 @@ func TestStubbornAgent(t *testing.T) {
 	})
 }
 
-// What is recorded while nobody drives the run, and what is sent to the process that
-// does, happens by the clock of the driver too.
+// Answers recorded while the run is not driven, and messages to the process that drives
+// it, use the driver's clock too.
 func TestActsHaveTheTimeOfTheClock(t *testing.T) {
 	now := time.Date(2036, 1, 1, 12, 0, 0, 0, time.UTC)
 	clock := work{Clock: &setClock{now: now}, Agents: echo, Poll: time.Millisecond}
@@ -373,8 +373,8 @@ func TestActsHaveTheTimeOfTheClock(t *testing.T) {
 	}
 }
 
-// Whatever the wall clock shows, a duration is a duration: a timeout and a retry
-// come when they are due, and nothing ends early.
+// Durations do not depend on the wall clock: timeouts and retries come when they are due,
+// and nothing ends early.
 func TestWallClockIsSet(t *testing.T) {
 	for name, by := range map[string]time.Duration{"back": -time.Hour, "forward": time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -411,8 +411,8 @@ func TestWallClockIsSet(t *testing.T) {
 	}
 }
 
-// A run that this process has claimed begins when it is driven, whatever was done to the
-// wall clock since it was recorded.
+// A run that this process has claimed starts when it is driven, even if the wall clock
+// was changed after it was recorded.
 func TestWallClockIsSetBeforeTheStart(t *testing.T) {
 	c := &setClock{now: time.Now()}
 	slow := task("a", "fine")
@@ -437,8 +437,7 @@ func TestWallClockIsSetBeforeTheStart(t *testing.T) {
 	}
 }
 
-// setClock is a clock whose wall clock shows what it is set to. Its own time goes
-// on as time does.
+// setClock is a clock whose wall clock can be set. Its monotonic time runs normally.
 type setClock struct {
 	mu  sync.Mutex
 	now time.Time

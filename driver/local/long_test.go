@@ -19,7 +19,7 @@ import (
 
 const longOutput = 512 << 10
 
-// heap is the most that was in use at the moments when somebody looked.
+// heap tracks the largest heap size at the sampled moments.
 type heap struct {
 	mu    sync.Mutex
 	start uint64
@@ -37,7 +37,7 @@ func (h *heap) look() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	runtime.GC()
-	runtime.GC() // what pools held
+	runtime.GC() // free what pools hold
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	h.most = max(h.most, m.HeapAlloc)
@@ -52,8 +52,8 @@ func (h *heap) bounded(t *testing.T, when string) {
 	}
 }
 
-// rounds is a loop in which long outputs are handed on in every way: as what reached a
-// step, by reference, through a choice, a call, a for_each and a combine.
+// rounds returns a loop that passes long outputs on in every way: as the incoming value
+// of a step, by reference, and through a choice, a call, a for_each and a combine.
 func rounds(n int) *workflow.Bundle {
 	text := func(s string) workflow.Template { return workflow.Template{Text: s} }
 	given := []workflow.Binding{{Name: "given", Value: "${nodes.make.output}"}}
@@ -82,7 +82,8 @@ func rounds(n int) *workflow.Bundle {
 	return b
 }
 
-// giving gives long outputs, and takes a look at the heap at every attempt.
+// giving returns an agent that returns long outputs and samples the heap at every
+// attempt.
 func giving(h *heap, at func(address string)) agentFunc {
 	return func(ctx context.Context, task *engine.StartTask, _ agent.Log) driver.Outcome {
 		h.look()
@@ -99,15 +100,15 @@ func giving(h *heap, at func(address string)) agentFunc {
 	}
 }
 
-// outputOf is the output of a step, different for each.
+// outputOf returns the output of a step, different for each.
 func outputOf(address string) string {
 	return address + strings.Repeat(".", longOutput-len(address))
 }
 
-// However many long outputs a run has had, few of them are in memory at once: while it is
-// driven, when it is taken up, and when it is shown.
+// However many long outputs a run has had, only a few are in memory at once: while it is
+// driven, when it resumes, and when it is shown.
 func TestMemoryIsBoundedByWhatIsAlive(t *testing.T) {
-	const n = 10 // rounds, of 8 long outputs each
+	const n = 10 // each has 8 long outputs
 	s, h := openStore(t), newHeap()
 	start := spec(rounds(n))
 	start.Limits, start.Inputs = workflow.Limits{Parallel: 2}, map[string]any{"items": []any{"a", "b"}}
@@ -156,7 +157,7 @@ func TestMemoryIsBoundedByWhatIsAlive(t *testing.T) {
 	h.bounded(t, "when it was shown")
 }
 
-// checkLong checks the long outputs of the steps, one after the other.
+// checkLong checks the long outputs of the steps one by one.
 func checkLong(t *testing.T, h *heap, res engine.Result, rounds int) {
 	t.Helper()
 	long := 0
@@ -193,8 +194,8 @@ func checkLong(t *testing.T, h *heap, res engine.Result, rounds int) {
 	h.bounded(t, "with all results")
 }
 
-// A long output that cannot be read stops a run where it is needed, with an error that says
-// where it is. The run goes on when it can be read again.
+// An unreadable long output stops a run where it is needed, with an error that names its
+// location. The run continues when the output is readable again.
 func TestUnreadableOutput(t *testing.T) {
 	for _, prompt := range []string{"of ${nodes.a.output}", "of what came"} {
 		t.Run(prompt, func(t *testing.T) {
@@ -242,7 +243,7 @@ func TestUnreadableOutput(t *testing.T) {
 	}
 }
 
-// A fork whose next step needs an output that cannot be read is not refused for good.
+// A fork whose next step needs an unreadable output can be retried later.
 func TestForkOfUnreadableOutput(t *testing.T) {
 	s := openStore(t)
 	agents := agentFunc(func(_ context.Context, task *engine.StartTask, _ agent.Log) driver.Outcome {
@@ -261,8 +262,8 @@ func TestForkOfUnreadableOutput(t *testing.T) {
 	}
 }
 
-// A fork refers to the long outputs of the run that it repeats: it reads none of them, and
-// keeps them when that run is deleted.
+// A fork refers to the long outputs of the run that it repeats: it reads none of them,
+// and keeps them when that run is deleted.
 func TestForkReadsNoLongOutputs(t *testing.T) {
 	s := openStore(t)
 	agents := giving(newHeap(), func(string) {})

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 )
 
-// Two processes that collect at once, or one that looks at a run, stop neither.
+// Collection does not fail if a run is held, or was already removed by another process.
 func TestPassedOver(t *testing.T) {
 	held, gone := &driver.HeldError{Run: "a"}, errors.Join(&driver.UnknownRunError{ID: "b"})
 	for _, c := range []struct {

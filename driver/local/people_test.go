@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// readStream is what the first attempt at a left in a stream.
+// readStream returns what the first attempt at a wrote to a stream.
 func readStream(t *testing.T, s *journal.Store, stream driver.Stream) string {
 	t.Helper()
 	text := ""
@@ -26,10 +26,10 @@ func readStream(t *testing.T, s *journal.Store, stream driver.Stream) string {
 	return text
 }
 
-// person is an Asker who is here and says nothing.
+// person is an Asker who is present and never answers.
 type person struct {
 	withdrawn []string
-	done      chan struct{} // closed when the person was asked
+	done      chan struct{} // closed when the person has been asked
 }
 
 func (p *person) Ask(*engine.Question, func(engine.Answered) error, func()) bool {
@@ -39,7 +39,7 @@ func (p *person) Ask(*engine.Question, func(engine.Answered) error, func()) bool
 
 func (p *person) Withdraw(address string) { p.withdrawn = append(p.withdrawn, address) }
 
-// A person who is here and says nothing is waited for until the deadline.
+// The driver waits for a present but silent person until the deadline.
 func TestPersonSaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openStore(t)
@@ -55,7 +55,7 @@ func TestPersonSaysNothing(t *testing.T) {
 	})
 }
 
-// A message whose sender has died is taken by the next driver.
+// A message whose sender has died is handled by the next driver.
 func TestMessageWaitsForADriver(t *testing.T) {
 	s := openStore(t)
 	start(t, s, chain(gate("ok", "yes")), work{Agents: echo})

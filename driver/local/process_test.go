@@ -21,8 +21,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Some tests need a second process: the test binary runs itself with the role
-// in its environment.
+// Some tests need a second process: the test binary runs itself with the role in an
+// environment variable.
 const roleVariable = "DRIVER_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// roles are given the state directory.
+// roles receive the state directory.
 var roles = map[string]func(dir string) error{"work": workRole, "hold": holdRole, "ask": askRole, "start": startRole}
 
 const busyRun = "busy-1"
@@ -53,8 +53,8 @@ func askRole(dir string) error {
 	return err
 }
 
-// workRole starts the busy workflow, or takes it up, and prints "open" when the
-// journal is open, and then its outcome. Its agents append to files.
+// workRole starts or resumes the busy workflow, prints "open" when the journal is open,
+// and then prints the outcome. Its agents append to files.
 func workRole(dir string) error {
 	return driveBusy(dir, appender{filepath.Join(dir, "effects")})
 }
@@ -85,8 +85,7 @@ func driveBusy(dir string, agents driver.Agents) error {
 	return nil
 }
 
-// appender writes a line to a file of the step when an attempt begins, and one
-// when it ends.
+// appender writes a line to the step's file when an attempt starts, and one when it ends.
 type appender struct{ dir string }
 
 func (a appender) Run(_ context.Context, run string, task *engine.StartTask, _ driver.Attempt) driver.Outcome {
@@ -152,14 +151,14 @@ func startChild(t testing.TB, role, dir string) *child {
 	return c
 }
 
-// line is the next line that the child prints, "" when it has ended.
+// line returns the next line that the child prints, or "" after it has exited.
 func (c *child) line() string {
 	c.lines.Scan()
 	return c.lines.Text()
 }
 
-// kill kills the child with SIGKILL, wherever it is.
+// kill kills the child with SIGKILL, whatever it is doing.
 func (c *child) kill() {
-	c.cmd.Process.Kill() // it may be gone already
+	c.cmd.Process.Kill() // it may have exited already
 	c.cmd.Wait()
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// asking is an agent that asks a person, and gives what it was told.
+// asking is an agent that asks a person and returns the answers.
 type asking struct{ questions []agent.Question }
 
 func (a asking) Run(ctx context.Context, _ string, _ *engine.StartTask, at driver.Attempt) driver.Outcome {
@@ -40,12 +40,12 @@ func (a asking) Run(ctx context.Context, _ string, _ *engine.StartTask, at drive
 	return driver.Outcome{Output: text}
 }
 
-// clerk answers every question that it is shown with the same words, first with
-// one that is not offered.
+// clerk answers every question with the same words, after a first answer that is not
+// offered.
 type clerk struct {
 	mu      sync.Mutex
-	say     string // "": the person leaves
-	silent  bool   // nothing is said at all
+	say     string // "" if the person leaves
+	silent  bool   // never answers
 	shown   []string
 	refused []error
 	gone    []string
@@ -102,7 +102,7 @@ type driven struct {
 	done  chan engine.Result
 }
 
-// askFrom starts a run whose attempts are answered from elsewhere.
+// askFrom starts a run whose questions are answered from elsewhere.
 func askFrom(t *testing.T, agents driver.Agents, b *workflow.Bundle) *driven {
 	d := &driven{t, openStore(t), make(chan engine.Result, 1)}
 	go func() {
@@ -155,8 +155,8 @@ func (d *driven) refuses(name, value, want string) {
 	}
 }
 
-// What an attempt asks is answered by anybody who can reach the run, each question
-// by its own name.
+// Questions of an attempt can be answered by anyone who can reach the run, each by its
+// name.
 func TestAttemptIsAnsweredFromElsewhere(t *testing.T) {
 	other := agent.Question{Text: "May it read this?", Detail: "notes.txt", Options: []string{"allow", "deny", "always"}}
 	d := askFrom(t, asking{[]agent.Question{mayI, other}}, chain(task("a", "x")))
@@ -175,7 +175,7 @@ func TestAttemptIsAnsweredFromElsewhere(t *testing.T) {
 	d.answer("a@2", "deny")
 	d.refuses("a@2", "allow", `question a@2 is over: it was answered with "deny" by ann`)
 	d.until("a@1")
-	d.answer("a", "allow") // there is only one now
+	d.answer("a", "allow") // only one is left, so it needs no name
 	want := "allow;deny;"
 	if run == "a@2" {
 		want = "deny;allow;"
@@ -186,8 +186,8 @@ func TestAttemptIsAnsweredFromElsewhere(t *testing.T) {
 	d.until()
 }
 
-// A question that an agent takes back, or that is left behind by its attempt, is
-// over; the next one has another number.
+// A question that an agent withdraws, or that outlives its attempt, is closed; the next
+// one has another number.
 func TestQuestionsThatAreWithdrawn(t *testing.T) {
 	withdraw := make(chan struct{})
 	attempts := 0
@@ -222,8 +222,8 @@ func TestQuestionsThatAreWithdrawn(t *testing.T) {
 	d.refuses("a@3", "allow", "the run is over")
 }
 
-// A question of an attempt stays when the run is interrupted. Its answer is used
-// by the next attempt that asks the same, and only once.
+// A question of an attempt stays open when the run is interrupted. Its answer is used
+// once, by the next attempt that asks the same.
 func TestInterruptedWhileAnAttemptAsks(t *testing.T) {
 	d := &driven{t: t, store: openStore(t)}
 	ctx, stop := context.WithCancel(t.Context())
@@ -255,7 +255,7 @@ func TestInterruptedWhileAnAttemptAsks(t *testing.T) {
 	}
 }
 
-// The time that an attempt waits for a person is not the attempt's own.
+// Time spent waiting for a person does not count toward the attempt's timeout.
 func TestTimeoutWaitsForThePerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &clerk{silent: true}
@@ -281,8 +281,8 @@ func TestTimeoutWaitsForThePerson(t *testing.T) {
 	})
 }
 
-// A deadline is a deadline, also if nobody drives the run; and an answer that came
-// before it counts, also if it is read after it.
+// A deadline applies even if the run is not driven, and an answer given before it counts
+// even if it is read later.
 func TestLateAnswers(t *testing.T) {
 	b := func() *workflow.Bundle {
 		gate := gate("ok", "yes")

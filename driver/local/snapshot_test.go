@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A long run that waits is taken up from its snapshot; without one, or with one that
-// is damaged, from its events. It comes to the same.
+// A long waiting run resumes from its snapshot, or from its events if the snapshot is
+// missing or damaged, with the same result.
 func TestTakenUpFromASnapshot(t *testing.T) {
 	bundle := fanOf()
 	body := &bundle.Root.Body

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// A list of runs brings a run up to date that a killed driver left behind, but reads no
-// long outputs for it.
+// Listing updates a run that a killed driver left behind, without reading its long
+// outputs.
 func TestListReadsNoLongOutputs(t *testing.T) {
 	s := openStore(t)
 	now := time.Now().UTC()

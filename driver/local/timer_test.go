@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The heap gives what a list that is searched through would give.
+// The heap returns the same timers as a linear search.
 func TestTimers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var ts schedule

@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// patient is somebody who is here and never answers.
+// patient is a person who is present and never answers.
 type patient struct{ asked *sync.WaitGroup }
 
 func (p patient) Ask(*engine.Question, func(engine.Answered) error, func()) bool {
@@ -28,14 +28,14 @@ func (p patient) Ask(*engine.Question, func(engine.Answered) error, func()) bool
 
 func (patient) Withdraw(string) {}
 
-// used is the time that the processor has spent on this process.
+// used returns the CPU time that this process has used.
 func used() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// load reports how much of a core the process uses while nothing happens.
+// load reports how much of a core the process uses while idle.
 func load(b *testing.B) {
 	b.Helper()
 	time.Sleep(time.Second)
@@ -69,7 +69,7 @@ func BenchmarkWaiting(b *testing.B) {
 	}
 }
 
-// BenchmarkFollowing has followers wait for events of runs that wait.
+// BenchmarkFollowing has followers wait for events of waiting runs.
 func BenchmarkFollowing(b *testing.B) {
 	const followers = 1000
 	d := benchDriver(b)
@@ -94,7 +94,7 @@ func BenchmarkFollowing(b *testing.B) {
 	done.Wait()
 }
 
-// A process that drives a run and was stopped does not keep others waiting.
+// A stopped process that drives a run does not block others.
 func TestStoppedDriver(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells the state of a process")

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// watching is a watch under way.
+// watching is a watch in progress.
 type watching struct {
 	t       testing.TB
 	changes <-chan driver.Change
@@ -41,7 +41,7 @@ func watch(t testing.TB, d driver.Driver) *watching {
 	return &watching{t, changes}
 }
 
-// until waits for a change.
+// until waits for a matching change.
 func (w *watching) until(what string, is func(driver.Change) bool) driver.Change {
 	w.t.Helper()
 	var seen []string
@@ -58,8 +58,8 @@ func (w *watching) until(what string, is func(driver.Change) bool) driver.Change
 	}
 }
 
-// TestWatchSeesOtherProcesses watches a directory in which there is nothing yet,
-// while another process starts a run in it and is killed.
+// TestWatchSeesOtherProcesses watches an empty directory while another process starts a
+// run in it and is killed.
 func TestWatchSeesOtherProcesses(t *testing.T) {
 	dir := t.TempDir()
 	d := openDriver(t, dir)
@@ -80,7 +80,7 @@ func TestWatchSeesOtherProcesses(t *testing.T) {
 	w.until("deleted", func(c driver.Change) bool { return c.Run == busyRun && c.Kind == driver.Deleted })
 }
 
-// startRole starts runs, one for every line of its input, and prints when it did.
+// startRole starts a run for every line of its input, and prints when it did.
 func startRole(dir string) error {
 	d, err := local.Open(dir, local.Options{})
 	if err != nil {
@@ -101,9 +101,9 @@ func startRole(dir string) error {
 	}
 }
 
-// BenchmarkWatch measures how long it takes until a run that another process
-// starts is seen: from before it is recorded, and from when Start has returned. Beside
-// it stands how late the machine woke somebody who only slept.
+// BenchmarkWatch measures how long it takes to see a run that another process starts:
+// from before it is recorded, and from when Start has returned. For comparison, it also
+// reports how late the machine woke a sleeping goroutine.
 func BenchmarkWatch(b *testing.B) {
 	dir := b.TempDir()
 	d, err := local.Open(dir, local.Options{})
@@ -145,7 +145,7 @@ func BenchmarkWatch(b *testing.B) {
 	b.ReportMetric(ms(<-late), "machine-late-ms")
 }
 
-// lateness is, when ctx is done, the most by which a sleep of 20 ms was too long.
+// lateness returns, when ctx is done, the most by which a sleep of 20 ms was too long.
 func lateness(ctx context.Context) <-chan time.Duration {
 	most := make(chan time.Duration, 1)
 	go func() {
