@@ -108,12 +108,20 @@ func (r *Run) isOfOther(ev Event, stopped bool) bool {
 // found room when the instance that is held back here had ended. If the event does
 // not fit all the same, the run is as it was.
 func (r *Run) admitRehearsed(e Envelope) (*inst, error) {
-	ended, ok := e.Event.(*TaskEnded)
-	if !ok || r.finish != nil || r.attempts[ended.Address] != nil {
+	address := ""
+	switch ev := e.Event.(type) {
+	case *TaskEnded:
+		address = ev.Address
+	case *TimerFired: // of an attempt that was told to stop before it ended
+		attempt, _ := strings.CutPrefix(ev.ID, timeoutTimer+" ")
+		address = attempt[:max(0, strings.LastIndexByte(attempt, '@'))]
+	case *Started, *Asked, *Answered, *Withdrawn, *CancelAsked, *LimitRaised, *Recovered, *Forked:
+	}
+	if address == "" || r.finish != nil || r.attempts[address] != nil {
 		return r.admit(e)
 	}
 	before := r.Snapshot()
-	r.makeRoom(ended.Address)
+	r.makeRoom(address)
 	about, err := r.admit(e)
 	if err != nil {
 		as := r.Fresh()

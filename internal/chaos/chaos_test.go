@@ -58,6 +58,15 @@ func newProject(t *testing.T, files map[string]string) project {
 	return p
 }
 
+// remove removes the files of the project before the test ends.
+func (p project) remove() {
+	for _, dir := range []string{p.dir, p.state} {
+		if err := os.RemoveAll(dir); err != nil {
+			p.t.Error(err)
+		}
+	}
+}
+
 // command is a call of the program. It ends with the test.
 func (p project) command(ctx context.Context, args ...string) *exec.Cmd {
 	program := *binary

@@ -35,6 +35,7 @@ func TestRandom(t *testing.T) {
 		r.write()
 		r.play()
 		r.judge()
+		r.project.remove() // a thousand of them would fill a small disk
 	}
 	t.Logf("%d runs met %v", *workflows, met)
 	for _, what := range []string{
