@@ -79,7 +79,7 @@ func TestAccountsParkWhatIsUsedUp(t *testing.T) {
 	}
 }
 
-// Processes share slots too: an account is the same whoever uses it.
+// Processes share slots too: an account is the same for all of them.
 func TestAccountsCountAllProcesses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "accounts.json")
 	var processes [4]*Accounts
@@ -115,8 +115,8 @@ func TestAccountsCountAllProcesses(t *testing.T) {
 	}
 }
 
-// Who waits for a slot that another process holds gives up with its context, and waits
-// for nobody of another account that has the same name.
+// Waiting for a slot that another process holds ends with the context, and does not wait
+// for a different account with the same name.
 func TestAccountsOfOneName(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "accounts.json")
 	one, other := NewAccounts(0, map[string]int{"work": 1}, file), NewAccounts(0, map[string]int{"work": 1}, file)
@@ -151,7 +151,7 @@ func TestAccountsOfOneName(t *testing.T) {
 	}
 }
 
-// Who waits for a person keeps nobody from the account, and has its seat again after.
+// A task that waits for a person gives up its slot, and gets it back afterwards.
 func TestASeatIsFreeWhilePeopleThink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := NewAccounts(1, map[string]int{"x": 1}, "")
@@ -160,7 +160,7 @@ func TestASeatIsFreeWhilePeopleThink(t *testing.T) {
 			t.Fatal(err)
 		}
 		var group sync.WaitGroup
-		for i := range 2 { // calls of one answer that both ask
+		for i := range 2 { // both calls of one answer ask
 			group.Go(func() { seat.Rest(t.Context(), func() { time.Sleep(time.Duration(i+1) * time.Hour) }) })
 		}
 		synctest.Wait()
@@ -180,7 +180,7 @@ func TestASeatIsFreeWhilePeopleThink(t *testing.T) {
 		other.Leave(nil)
 		<-done
 		seat.Leave(nil)
-		seat.Rest(t.Context(), func() {}) // does no harm
+		seat.Rest(t.Context(), func() {}) // has no effect
 	})
 }
 
@@ -205,7 +205,7 @@ func TestAccountsWithoutAFile(t *testing.T) {
 	}
 }
 
-// Where nothing can be kept or locked, or there is no limit, attempts are made all the same.
+// If state cannot be stored or locked, or there is no limit, attempts still run.
 func TestAccountsWithoutALimit(t *testing.T) {
 	blocked := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
@@ -231,14 +231,14 @@ func TestAccountsWithoutALimit(t *testing.T) {
 	}
 }
 
-// What is kept is what is still to come, and the latest that anybody knows.
+// Only times in the future are kept, and the latest known one.
 func TestAccountsKeepTheLatest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "accounts.json")
 	a := NewAccounts(0, nil, file)
 	now := time.Now()
 	a.park("past", now.Add(-time.Hour))
 	a.park("x", now.Add(2*time.Hour))
-	a.park("x", now.Add(time.Hour)) // known better
+	a.park("x", now.Add(time.Hour)) // a newer time
 	data, err := os.ReadFile(file)
 	if err != nil || strings.Contains(string(data), "past") {
 		t.Errorf("%s, %v", data, err)

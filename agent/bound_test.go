@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// thrifty is a talker that enforces limits on money and not on tokens.
+// thrifty is a talker that enforces limits on money but not on tokens.
 var thrifty = talker(func(t *agent.Traits) {
 	t.Unbounded = func(task *agent.Task, most workflow.Budget) string {
 		if most.Tokens != (workflow.Bound{}) || task.Settings[agent.SessionSetting] != nil {
@@ -47,13 +47,14 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// The smaller of two budgets holds, of each kind; the definition itself stays as it is.
+// The smaller of two budgets applies, for each kind; the definition itself is not
+// changed.
 func TestWithin(t *testing.T) {
 	for _, c := range []struct{ own, most, want workflow.Budget }{
 		{workflow.Budget{}, workflow.Budget{}, workflow.Budget{}},
 		{workflow.Budget{}, workflow.Budget{CostUSD: workflow.AtMost(1), Tokens: workflow.AtMost(9)}, workflow.Budget{CostUSD: workflow.AtMost(1), Tokens: workflow.AtMost(9)}},
 		{workflow.Budget{CostUSD: workflow.AtMost(0.5), Tokens: workflow.AtMost(20)}, workflow.Budget{CostUSD: workflow.AtMost(1), Tokens: workflow.AtMost(9)}, workflow.Budget{CostUSD: workflow.AtMost(0.5), Tokens: workflow.AtMost(9)}},
-		{workflow.Budget{}, workflow.Free, workflow.Budget{}}, // what should use nothing has nothing to keep to
+		{workflow.Budget{}, workflow.Free, workflow.Budget{}}, // a free task has no budget to enforce
 		{workflow.Budget{CostUSD: workflow.AtMost(0.5)}, workflow.Budget{}, workflow.Budget{CostUSD: workflow.AtMost(0.5)}},
 	} {
 		d := &agent.Definition{Name: "x", Budget: c.own}

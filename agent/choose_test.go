@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// talker makes an executor that works from a prompt.
+// talker returns an executor that works from a prompt.
 func talker(changes ...func(*agent.Traits)) agent.Executor {
 	traits := agent.Traits{Prompted: true, Supports: func(*agent.Definition, string) bool { return true }}
 	for _, change := range changes {
@@ -16,7 +16,7 @@ func talker(changes ...func(*agent.Traits)) agent.Executor {
 	return agent.New(traits, nil)
 }
 
-// gone makes a talker that is not installed.
+// gone returns a talker that is not installed.
 func gone(missing string) agent.Executor {
 	return talker(func(t *agent.Traits) { t.Missing = func() string { return missing } })
 }
@@ -81,7 +81,7 @@ func TestEmployed(t *testing.T) {
 	for name, c := range map[string]struct {
 		executors map[string]agent.Executor
 		fallback  string
-		want      string // executor, or the error
+		want      string // the executor, or the error
 	}{
 		"the only one":             {map[string]agent.Executor{"claude": here, "codex": gone, "shell": plain}, "", "claude"},
 		"the default's":            {map[string]agent.Executor{"claude": here, "codex": here}, "codex", "codex"},
@@ -102,7 +102,7 @@ func TestEmployed(t *testing.T) {
 		if text != c.want || d.Agent != "" {
 			t.Errorf("%s: %q (the file's definition says %q)", name, text, d.Agent)
 		}
-		// On a machine with others nothing changes.
+		// On a machine with other executors nothing changes.
 		elsewhere, err := agent.DecodeSet(set.Encode(), map[string]agent.Executor{"gemini": here})
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func TestEmployed(t *testing.T) {
 	}
 }
 
-// What is not installed is said before anything runs.
+// A missing executor is reported before anything runs.
 func TestAbsentExecutor(t *testing.T) {
 	set := agent.NewSet(map[string]agent.Executor{"codex": gone("codex is not on the path: npm install -g @openai/codex")},
 		[]*agent.Definition{writes("scanner", "codex", "")}, "")
@@ -124,7 +124,7 @@ func TestAbsentExecutor(t *testing.T) {
 	}
 }
 
-// Descriptions fit in languages without spaces between words too.
+// Descriptions are matched in languages without spaces between words too.
 func TestChooseInOtherLanguages(t *testing.T) {
 	set := agent.NewSet(map[string]agent.Executor{"claude": talker(), "codex": talker()}, []*agent.Definition{
 		writes("scanner", "claude", "扫描代码中的安全漏洞"), writes("author", "claude", "ユーザーのためのAPI文書を書く"), writes("tester", "codex", "เขียนและรันการทดสอบ"),

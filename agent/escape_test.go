@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// The ways to write a character that is not itself, each with how much of the text it is.
+// Tests the ways to escape a character, each with the length of the escape.
 func TestWrittenCharacters(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -54,7 +54,7 @@ func TestListItems(t *testing.T) {
 	}
 }
 
-// What does not fit is dropped or cut, and no more than that.
+// Text that does not fit is dropped or truncated, and no more than necessary.
 func TestRoom(t *testing.T) {
 	parts := []string{"aaaa", "bbbb", "cccc"} // of 6 bytes each
 	for _, c := range []struct {
@@ -81,7 +81,7 @@ func TestRoom(t *testing.T) {
 		{20, 20, []string{"0123456789"}, "0123456789", 0},
 		{20, 22, []string{"01", "0123456789"}, "01|01" + cutMark, 2},
 		{20, 22, []string{"0123456789", "01"}, "01" + cutMark + "|01", 2},
-		{20, 23, []string{"0éé56789abc"}, "0é" + cutMark, 4}, // no half characters
+		{20, 23, []string{"0éé56789abc"}, "0é" + cutMark, 4}, // does not split characters
 		{20, 99, []string{"0123456789", "012345678"}, cutMark + "|" + cutMark, 7},
 		{20, 99, []string{"012345"}, "012345", 0}, // the mark would be as long
 		{20, 99, nil, "", 0},

@@ -8,8 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// A function is an executor. It is used by the name under which it is in the set, in
-// steps and in agent definitions.
+// A function is an executor. Steps and agent definitions use it by its name in the set.
 func Example() {
 	upper := agent.Func(func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
 		return agent.Result{Output: strings.ToUpper(task.Prompt)}, nil
@@ -26,7 +25,7 @@ func Example() {
 	// Output: HELLO <nil>
 }
 
-// Traits say what an executor can do, so that mistakes are found before anything runs.
+// Traits describe what an executor can do, so that errors are found before anything runs.
 func ExampleNew() {
 	schema := agent.NewSchema(map[string]any{
 		"type": "object", "additionalProperties": false,

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// exact is a specialist that needs no prompt where its settings name a command.
+// exact is a specialist that needs no prompt if its settings name a command.
 var exact = talker(func(t *agent.Traits) {
 	t.Specialist = true
 	t.Exact = func(task *agent.Task) bool { return task.Settings["command"] != nil }
@@ -19,7 +19,7 @@ var endless = talker(func(t *agent.Traits) {
 	t.Supports = func(_ *agent.Definition, key string) bool { return key != "max_turns" }
 })
 
-// What is written and does nothing is said, whatever does the work.
+// A key that has no effect is reported, whatever the executor.
 func TestIgnored(t *testing.T) {
 	executors := map[string]agent.Executor{"claude": talker(), "codex": endless, "shell": exact, "mcp": plain}
 	const all = "prompt: p\nmodel: m\ntools: [t]\nmcp: [s]\npermissions: {mode: edit}\nmax_turns: 3\nbudget: {max_tokens: 9}\ntimeout: 5s\nretry: 2\nmax_output_kb: 9\n"

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// What a task must say besides its prompt is a mistake where it does not, and no
-// reason to choose an agent.
+// A task that lacks a required setting is an error, but that does not affect the choice
+// of an agent.
 func TestIncomplete(t *testing.T) {
 	with, without := writes("with", "llm", ""), writes("without", "llm", "")
 	with.Model = "large"
@@ -40,8 +40,8 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-// An agent that does not name an executor is not given to what it says too
-// little for.
+// An agent that does not name an executor is not assigned one that needs more settings
+// than the agent has.
 func TestEmployedByOneThatHasAllItNeeds(t *testing.T) {
 	for model, want := range map[string]string{"": "claude", "large": ""} {
 		d := writes("poet", "", "")
@@ -53,7 +53,7 @@ func TestEmployedByOneThatHasAllItNeeds(t *testing.T) {
 	}
 }
 
-// Where no agent is named, those are listed that could do it.
+// If no agent is named, the error lists those that could do the task.
 func TestCandidatesForNobody(t *testing.T) {
 	for _, c := range []struct {
 		executors map[string]agent.Executor

@@ -102,9 +102,9 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// The modes, as the documentation describes them.
+// Tests the modes as the documentation describes them.
 func TestModes(t *testing.T) {
-	for mode, want := range map[string][]Permission{ // read, write, run, look at a page, send something
+	for mode, want := range map[string][]Permission{ // read, write, run, open a page, send data
 		`{}`:                    {Allow, AskFirst, AskFirst, Allow, AskFirst},
 		`{"mode": "read-only"}`: {Allow, Deny, Deny, Allow, Deny},
 		`{"mode": "edit"}`:      {Allow, Allow, AskFirst, Allow, AskFirst},
@@ -148,7 +148,7 @@ func TestCommandsOfManyParts(t *testing.T) {
 		{most, "A=1", Allow},
 		{most, `ls; 'rm' x`, Deny},
 		{some, "A=1 git status", AskFirst},
-		{`{"shell": {"'rm*": "allow", "rm *": "deny"}}`, "'rm x", Deny}, // of equals, the narrowest
+		{`{"shell": {"'rm*": "allow", "rm *": "deny"}}`, "'rm x", Deny}, // the narrowest of equal patterns
 		{`{"shell": {"*": "deny", "say \"*\"": "allow"}}`, `say "a b"`, Allow},
 	} {
 		p, _ := permissions(t, c.written)
@@ -158,7 +158,8 @@ func TestCommandsOfManyParts(t *testing.T) {
 	}
 }
 
-// What a definition writes is told as it is written, beside the keys of others.
+// Permissions in a definition are reported as written, apart from the keys of other
+// programs.
 func TestNamed(t *testing.T) {
 	v, err := workflow.ParseJSON([]byte(`{"mode": "full", "shell": {"ls *": "allow", "*": "deny"}, "write": "ask", "tools": 1}`))
 	if err != nil {
@@ -312,7 +313,7 @@ func FuzzPermissions(f *testing.F) {
 	})
 }
 
-// One address has one form, however it is written.
+// Every spelling of an address has the same normal form.
 func TestAddress(t *testing.T) {
 	for want, forms := range map[string][]string{
 		"https://example.com/":             {"https://example.com", "HTTPS://Example.COM/", "https://me:word@example.com./", "https://example.com:443/#part", "https://example.com/a/../", "https://example.com/."},
@@ -337,7 +338,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// A star in the host of a pattern is no way to another host.
+// A star in the host of a pattern does not match another host.
 func TestReach(t *testing.T) {
 	for _, c := range []struct {
 		pattern, address string

@@ -65,7 +65,7 @@ func TestReadDefinitionShort(t *testing.T) {
 	}
 }
 
-// What bounds nothing stays unknown, and what a task is given may have a default.
+// An unset limit stays unknown, and an input of a task may have a default.
 func TestReadDefinitionParts(t *testing.T) {
 	for text, want := range map[string]workflow.Budget{
 		"budget: {max_tokens: 5}":      {Tokens: workflow.AtMost(5)},
@@ -123,7 +123,7 @@ func TestReadDefinitionMistakes(t *testing.T) {
 	}
 }
 
-// One whose name is none is still told apart from others.
+// A definition with an invalid name can still be told apart from others.
 func TestReadDefinitionAlwaysHasAName(t *testing.T) {
 	for _, text := range []string{"name: [x]", "name: ''", "name:", "name: '  '", "- a"} {
 		if d, _ := agent.ReadDefinition("poet.yml", []byte(text)); d == nil || d.Name != "poet" {

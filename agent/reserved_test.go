@@ -9,7 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// usurpers are definitions that take the name "upper" in every way, and one that uses it.
+// usurpers returns definitions that claim the name "upper" in every way, and one that
+// uses it.
 func usurpers(t *testing.T) []*agent.Definition {
 	t.Helper()
 	var all []*agent.Definition
@@ -68,7 +69,7 @@ func TestReservedFileName(t *testing.T) {
 	}
 }
 
-// Where a run is resumed without an executor that it was started with, no agent of the
+// If a run is resumed without an executor that it was started with, no agent of the
 // project takes its place.
 func TestReservedNamesAreStored(t *testing.T) {
 	started := agent.NewSet(map[string]agent.Executor{"upper": plain, "shell": plain}, usurpers(t), "", "upper")

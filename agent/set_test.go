@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// plain is an executor that has nothing special about it.
+// plain is an executor without any traits.
 var plain = agent.New(agent.Traits{}, nil)
 
 func definition(id, name, role, does string, capabilities ...string) *agent.Definition {
@@ -38,7 +38,7 @@ func TestResolve(t *testing.T) {
 		{"reviewer", "go-linter shell"},
 		{"shell", "shell shell"},
 		{"SHELL", "shell shell"},
-		{"http", "http http"}, // the built-in agent, before the capability
+		{"http", "http http"}, // the built-in agent takes precedence over the capability
 		{"lint", "go-linter shell"},
 		{"copy", "tester http"},
 		{"Linter", "agent: unknown agent \"Linter\"; did you mean \"go-linter\"?"},

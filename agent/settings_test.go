@@ -53,7 +53,7 @@ func TestValidateSettings(t *testing.T) {
 		{`{"mode": "fast", "left": "a", "dir": "../x"}`, `setting "dir" is outside the project; write a path inside the project, such as src/main.go`},
 		{`{"mode": "fast", "left": "a", "dir": "/etc"}`, `setting "dir" is outside the project; write a path inside the project, such as src/main.go`},
 		{`{"mode": "fast", "left": "a", "dir": "..x/y"}`, ""},
-		// A reference may become anything.
+		// A reference may have any value.
 		{`{"mode": "${inputs.mode}", "left": "${vars.x}!"}`, ""},
 		{`{"mode": "fast", "right": [1, "${item}"]}`, ""},
 		{`{"mode": "fast", "left": "a", "deep": "${vars.x}"}`, ""},
@@ -70,7 +70,7 @@ func TestValidateSettings(t *testing.T) {
 	}
 }
 
-// What every kind of mistake is called, and what to do about it.
+// Every kind of error has a clear message that says what to do.
 func TestPhrases(t *testing.T) {
 	type object = map[string]any
 	s := agent.NewSchema(object{

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A step takes permissions away from its agent, and never adds any.
+// A step can remove permissions from its agent, but never add any.
 func TestForStep(t *testing.T) {
 	schema := agent.NewSchema(map[string]any{"type": "object", "additionalProperties": false, "properties": map[string]any{"max_turns": map[string]any{}, "temperature": map[string]any{}}})
 	traits := agent.Traits{Prompted: true, Settings: schema}
@@ -74,8 +74,8 @@ func TestForStep(t *testing.T) {
 	}
 }
 
-// An executor has its own meaning for a setting of its own, and one that does exactly what
-// its settings say takes nothing away.
+// A setting that the executor defines itself keeps its own meaning, and an executor that
+// does exactly what its settings say restricts nothing.
 func TestForStepLeavesOwnSettings(t *testing.T) {
 	schema := agent.NewSchema(map[string]any{"type": "object", "properties": map[string]any{"tools": map[string]any{}}})
 	for _, traits := range []agent.Traits{{Prompted: true}, {Settings: schema}, {Prompted: true, Settings: schema}} {

@@ -149,7 +149,7 @@ func TestPathsAreInTheProject(t *testing.T) {
 	(&Task{}).Record(AssistantText{Text: "nobody keeps it"})
 }
 
-// FuzzParseEntry reads any line: it is refused, or can be written and read again.
+// FuzzParseEntry parses any line: it is refused, or can be written and parsed again.
 func FuzzParseEntry(f *testing.F) {
 	f.Add([]byte(`{"type":"tool_call","id":"c","tool":"t","arguments":{"a":[1,null,"\ud800"]},"cut":3}`))
 	f.Add([]byte(`{"type":"text","text":"x"}`))
@@ -186,5 +186,5 @@ func TestEntriesThatAreNone(t *testing.T) {
 			t.Errorf("%v: %s", c.value, diff)
 		}
 	}
-	(&Task{}).Record(Truncated{}) // nobody keeps it
+	(&Task{}).Record(Truncated{}) // without a recorder
 }

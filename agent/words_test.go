@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What counts as a word, and which words are the same.
+// Checks what counts as a word, and which words are the same.
 func TestWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"Review THE code, then review it.": "review",
@@ -19,7 +19,7 @@ func TestWords(t *testing.T) {
 		"write writes":                                 "writ",
 		"used uses use":                                "",
 		"tests tester":                                 "test",
-		"bees":                                         "bees", // what is left would be no word
+		"bees":                                         "bees", // the rest would not be a word
 		"API2 x-ray":                                   "api2 ray",
 		"buildings":                                    "build",
 		"文書を書く":                                        "文書 書を を書 書く",

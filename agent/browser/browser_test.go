@@ -23,7 +23,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// site is a small web, some of whose pages mean no good.
+// site is a small website, some of whose pages are hostile.
 type site struct {
 	*httptest.Server
 	host string
@@ -111,18 +111,19 @@ func (s *site) task(t *testing.T, settings string) *agent.Task {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	artifacts := filepath.Join(dir, ".hocket", "artifacts") // made by whoever leaves a file there
+	artifacts := filepath.Join(dir, ".hocket", "artifacts") // created by whichever step leaves a file there
 	return &agent.Task{Key: "run/" + t.Name() + rand.Text(), Agent: &agent.Definition{Name: "browser", Builtin: true}, Settings: v.(map[string]any), Dir: dir, Artifacts: artifacts}
 }
 
-// run runs settings in a browser for which this site is public and all else private.
+// run runs settings in a browser that treats this site as public and all others as
+// private.
 func (s *site) run(t *testing.T, settings string) (string, string, error) {
 	t.Helper()
 	return s.attempt(t.Context(), s.task(t, settings))
 }
 
-// shared is a browser in which many settings are tried, one after the other: to start
-// one takes longer than most steps.
+// shared returns a browser in which many settings are tried one after the other, since
+// starting a browser takes longer than most steps.
 func (s *site) shared(t *testing.T) func(settings string) (output, log string, err error) {
 	t.Helper()
 	var mu sync.Mutex
@@ -222,7 +223,7 @@ func TestScreenshot(t *testing.T) {
 	}
 }
 
-// height is that of a PNG picture.
+// height returns the height of a PNG image.
 func height(png []byte) int {
 	if len(png) < 24 {
 		return 0
@@ -266,8 +267,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestHostilePages clicks on what leads nowhere good, and looks that the page is still
-// one of the web afterwards.
+// TestHostilePages clicks on hostile links, and checks that the page is still on the web
+// afterwards.
 func TestHostilePages(t *testing.T) {
 	s := newSite(t)
 	run := s.shared(t)
@@ -346,7 +347,7 @@ func TestCancelLeavesNothingBehind(t *testing.T) {
 		t.Error("processes are left behind")
 	}
 	for range 1000 {
-		if runtime.NumGoroutine() <= before+2 { // those of the site
+		if runtime.NumGoroutine() <= before+2 { // two belong to the site
 			return
 		}
 		time.Sleep(time.Millisecond)
@@ -355,7 +356,7 @@ func TestCancelLeavesNothingBehind(t *testing.T) {
 	t.Errorf("goroutines are left behind: %s", buf[:runtime.Stack(buf, true)])
 }
 
-// processes are those that have the key of an attempt in their environment.
+// processes returns those that have the key of an attempt in their environment.
 func processes(t *testing.T, key string) []int {
 	t.Helper()
 	var found []int
@@ -384,7 +385,7 @@ func TestTheBrowserIsKilled(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	for _, pid := range processes(t, task.Key) {
-		// The browser itself has no type; those that it started have.
+		// The browser's main process has no type; the processes that it started have one.
 		if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); strings.Contains(string(line), "hocket-browser") && !strings.Contains(string(line), "--type=") {
 			if p, err := os.FindProcess(pid); err == nil {
 				_ = p.Kill()
@@ -396,7 +397,7 @@ func TestTheBrowserIsKilled(t *testing.T) {
 	}
 }
 
-// A browser has a socket in its directory, whose path may not be long.
+// A browser has a socket in its directory, and the path of a socket must be short.
 func TestALongTemporaryDirectory(t *testing.T) {
 	s := newSite(t)
 	task := s.task(t, `{"url": "HOST/two", "extract": "h1"}`)

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/outbound"
 )
 
-// Shared gives one browser for many tasks, and closes it with the test.
+// Shared returns one browser for many tasks, and closes it with the test.
 func Shared(t *testing.T, b *Browser, log agent.Log) (func(*agent.Task) (string, error), error) {
 	s, err := b.start(t.Context(), &agent.Task{Key: t.Name() + rand.Text()}, outbound.Policy{}, nil, log)
 	if err != nil {

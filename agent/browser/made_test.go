@@ -15,8 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/outbound"
 )
 
-// TestMadePages looks at pages that are made of parts, and at documents that are no
-// pages.
+// TestMadePages opens pages built by scripts, and documents that are not pages.
 func TestMadePages(t *testing.T) {
 	s := newSite(t)
 	mux := http.NewServeMux()
@@ -88,8 +87,8 @@ customElements.define('my-leaf', class extends HTMLElement { connectedCallback()
 	}
 }
 
-// TestNothingPrivateIsReached has pages that try every way to another server. Nobody
-// connects to it.
+// TestNothingPrivateIsReached has pages that try every way to reach another server. No
+// connection is made to it.
 func TestNothingPrivateIsReached(t *testing.T) {
 	s := newSite(t)
 	var reached atomic.Int32

@@ -86,7 +86,7 @@ func TestToolsKeepToPermissions(t *testing.T) {
 	if _, err := call("open", `{"url": "HOST/links"}`); err != nil || len(asked) != 1 || asked[0] != s.URL+"/links" {
 		t.Errorf("got %v, asked %q", err, asked)
 	}
-	// What was approved may be written otherwise than a browser does.
+	// The approved address may be spelled differently from the browser's.
 	if _, err := call("open", `{"url": "HOST/two/../links#top"}`); err != nil || len(asked) != 2 {
 		t.Errorf("got %v, asked %q", err, asked)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// BenchmarkStep is a step of a CLI that says a thousand things; bare is the same program
-// run by hand. The difference is what Hocket adds.
+// BenchmarkStep runs a step of a CLI that prints a thousand messages; bare runs the same
+// program directly. The difference is the overhead of Hocket.
 func BenchmarkStep(b *testing.B) {
 	dir := b.TempDir()
 	var said strings.Builder
@@ -52,8 +52,8 @@ func BenchmarkStep(b *testing.B) {
 	})
 }
 
-// cpu is the time that this process has worked, without the programs that it started:
-// what a step costs however busy the machine is.
+// cpu returns the CPU time of this process, without the programs that it started. It does
+// not depend on how busy the machine is.
 func cpu() time.Duration {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Which CLIs can be held to a budget is known before they run.
+// Which CLIs can enforce a budget is known before they run.
 func TestUnbounded(t *testing.T) {
 	usd, tokens := workflow.Budget{CostUSD: workflow.AtMost(0.5)}, workflow.Budget{Tokens: workflow.AtMost(500)}
 	for _, c := range []struct {
@@ -20,7 +20,7 @@ func TestUnbounded(t *testing.T) {
 		{"claude", "edit", tokens, "claude does not support a limit on tokens"},
 		{"codex", "edit", usd, "codex does not support a limit on its cost"},
 		{"gemini", "edit", usd, "gemini does not support a limit on its cost"},
-		{"gemini", "no such mode", usd, ""}, // the attempt says so
+		{"gemini", "no such mode", usd, ""}, // the attempt itself fails
 	} {
 		task := &agent.Task{Agent: &agent.Definition{Permissions: map[string]any{"mode": c.mode}}}
 		if got := New(Options{Builtin: c.cli}).unbounded(task, c.most); got != c.want {

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// What the streams of the CLIs say about tools and files. The real CLIs are held to the
-// same in agent/cli/real.
+// Checks what the output of the CLIs reports about tools and files. The real CLIs are
+// held to the same in agent/cli/real.
 func TestTranscripts(t *testing.T) {
 	for _, c := range []struct {
 		cli, stream, model string

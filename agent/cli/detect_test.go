@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Programs that are asked at once are not asked again.
+// Versions that are looked up concurrently are all kept.
 func TestVersionsAreKept(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "versions.json")
@@ -18,7 +18,7 @@ func TestVersionsAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var met sync.WaitGroup // all ask before any is answered
+	var met sync.WaitGroup // all start before any has a result
 	met.Add(len(names))
 	var done sync.WaitGroup
 	for _, name := range names {
@@ -42,7 +42,7 @@ func TestVersionsAreKept(t *testing.T) {
 	}
 }
 
-// What claude says while it tries again is told in words.
+// The retry messages of claude are reported in words.
 func TestTriesAgain(t *testing.T) {
 	var log strings.Builder
 	_, _ = readAll(BuiltinManifest("claude"), []byte(`{"type":"system","subtype":"api_retry","attempt":1,"max_retries":3,"retry_delay_ms":504,"error_status":529,"error":"overloaded"}

@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// described is a manifest of a CLI that says what it was given.
+// described is the manifest of a CLI that prints what it was given.
 const described = `program: tool
 install: ask its author
 login: log in with tool login
@@ -63,7 +63,7 @@ type place struct {
 	dir string
 }
 
-// install writes the program, a script, and gives its executor.
+// install writes the program, a script, and returns its executor.
 func install(t *testing.T, manifest, script string) *place {
 	t.Helper()
 	dir := t.TempDir()
@@ -78,13 +78,14 @@ func install(t *testing.T, manifest, script string) *place {
 }
 
 func (p *place) task() *agent.Task {
-	// The key is of this test alone: what carries it is killed, on all of the machine.
+	// The key is unique to this test, because every process with that key on the machine
+	// is killed.
 	return &agent.Task{Key: p.dir + "@1", Dir: p.dir, Prompt: "Do it.\nNow.", Agent: &agent.Definition{Name: "tool"}, Settings: map[string]any{}}
 }
 
 func quiet([]byte) {}
 
-// An echo of what it is given: arguments, files, variables and input.
+// echo prints what it is given: arguments, files, variables and input.
 const echo = `
 say() { printf '{"type":"say","session":"s-7","text":"%s"}\n' "$1"; }
 say "args: $(echo "$*" | sed 's/[0-9a-f]\{8\}-[0-9a-f-]*/UUID/; s#/[^ ]*private/run-[0-9a-f]*#TMP#g')"
@@ -175,7 +176,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// What the program prints to standard error is in the log, and an error holds what to do.
+// The standard error of the program is in the log, and an error says what to do.
 func TestStandardErrorIsLogged(t *testing.T) {
 	long := strings.Repeat("why ", 400) + "so"
 	p := install(t, described, `printf 'a warning\nand more' >&2; echo '{"type":"failed","why":"`+long+`","status":401}'; exit 1`)
@@ -254,8 +255,9 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// A server works where its CLI does. It does not start where its arguments and variables
-// name other files than those that were approved, which are seen from the project.
+// A server runs in the directory of its CLI. It does not start if its arguments and
+// variables would name different files there than the approved ones in the project's
+// directory.
 func TestServerInAFolder(t *testing.T) {
 	for name, server := range map[string]agent.Server{
 		"argument": {Name: "s", Command: []string{"node", "./hook.js"}},
@@ -288,7 +290,7 @@ func TestServerInAFolder(t *testing.T) {
 	}
 }
 
-// What was used is unknown where nothing was told, and nothing where nothing began.
+// Usage is unknown if the CLI did not report it, and zero if no work began.
 func TestUsage(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
@@ -314,8 +316,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A CLI without a place for a system prompt gets it before the prompt; one that prints
-// plain text needs no rules.
+// A CLI without an option for a system prompt gets it before the prompt. A CLI that
+// prints plain text needs no rules.
 func TestPlainText(t *testing.T) {
 	p := install(t, "program: tool\nargs: [\"{prompt}\"]\nreply: {format: text}", `echo "[$1]"`)
 	task := p.task()
@@ -336,7 +338,7 @@ func TestOneDocument(t *testing.T) {
 	}
 }
 
-// The driver gets a CLI that is ready to start.
+// Converse receives a CLI that is ready to start.
 func TestAsking(t *testing.T) {
 	p := install(t, described+"acp: {args: [talk, \"{model}\"], env: {TALK: yes}}\n", echo)
 	var got *Start
@@ -353,7 +355,7 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// The tools of a task reach the CLI over a server that only it can use.
+// The tools of a task reach the CLI through a server that only it can use.
 func TestToolsOfTheTask(t *testing.T) {
 	p := install(t, described, echo)
 	task := p.task()
@@ -410,13 +412,13 @@ func TestApprovalWhereNobodyCanBeAsked(t *testing.T) {
 	}
 }
 
-// What a tool does ends before the attempt does, also where the CLI did not wait for it.
+// A tool call ends before the attempt does, even if the CLI did not wait for it.
 func TestCallsEndWithTheAttempt(t *testing.T) {
 	begun, ended := make(chan struct{}), atomic.Bool{}
 	task := &agent.Task{Agent: &agent.Definition{}, Tools: []agent.Tool{{Name: "slow", Call: func(ctx context.Context, _ map[string]any, _ *agent.Task, _ agent.Log) (string, error) {
 		close(begun)
 		<-ctx.Done()
-		time.Sleep(50 * time.Millisecond) // it puts away what it used
+		time.Sleep(50 * time.Millisecond) // it cleans up
 		ended.Store(true)
 		return "", ctx.Err()
 	}}}}
@@ -443,8 +445,8 @@ func TestCallsEndWithTheAttempt(t *testing.T) {
 	<-gone
 }
 
-// Without a directory of the user's own, nothing stands under a name that another user
-// may have taken.
+// If the user has no private directory, no file gets a name that another user may have
+// taken.
 func TestNoPrivateDirectory(t *testing.T) {
 	shared := t.TempDir()
 	for name, value := range map[string]string{"HOME": "", "XDG_CACHE_HOME": "", "TMPDIR": shared} {
@@ -466,7 +468,7 @@ func TestNoPrivateDirectory(t *testing.T) {
 	}
 }
 
-// A program that a project's manifest names is not started to look at its version.
+// A program named by a project's manifest is not started to find its version.
 func TestVersionOfAProjectsProgram(t *testing.T) {
 	p := install(t, described, echo)
 	if version, err := p.Version(t.Context()); version != "" || err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// TestFileOfUsage has a CLI that tells in a file what it used.
+// TestFileOfUsage tests a CLI that reports its usage in a file.
 func TestFileOfUsage(t *testing.T) {
 	const manifest = `program: tool
 args: ["{tmp}/used.json"]
@@ -46,8 +46,8 @@ reply:
 	}
 }
 
-// TestServerWithoutArguments has a list of none written down: goose takes no server
-// without one.
+// TestServerWithoutArguments checks that an empty list of arguments is written: goose
+// accepts no server without one.
 func TestServerWithoutArguments(t *testing.T) {
 	manifest := strings.Replace(described, `{command: "{argv}", env: "{env}"}`, `{command: "{command}", args: "{args}", env: "{env}"}`, 1)
 	p := install(t, manifest, `while [ $# -gt 0 ]; do [ "$1" = --mcp ] && cp "$2" "$HOME/mcp.json"; shift; done; echo '{"type":"done","result":"ok"}'`)

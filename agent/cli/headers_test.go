@@ -2,7 +2,7 @@ package cli
 
 import "net/http"
 
-// withHeaders is a client that sends headers with each request.
+// withHeaders returns a client that sends headers with each request.
 func withHeaders(headers map[string]string) *http.Client {
 	return &http.Client{Transport: adding(headers)}
 }

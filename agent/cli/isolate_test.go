@@ -23,8 +23,8 @@ const show = `[ "$1" = --version ] && { echo 1.10.3; exit; }
 echo "args $* env $NO_SETTINGS key $TOOL_KEY other $OTHER_API_KEY db $DB plain $PLAIN home $TOOL_HOME own $OWN_A go $GOFLAGS $GOBIN"
 `
 
-// In a project that nobody has trusted a CLI is told to leave the project's settings out,
-// and sees no variable that is not usual or that is named as secret, but its own.
+// In an untrusted project a CLI is started with flags that exclude the project's
+// settings, and sees only common variables whose names do not look secret, and its own.
 func TestIsolated(t *testing.T) {
 	p := install(t, simple, show)
 	p.o.Secret = []string{"GOBIN", "OWN_A"}
@@ -41,8 +41,8 @@ func TestIsolated(t *testing.T) {
 	}
 }
 
-// One that cannot be told is started only where the project has no settings for it: in
-// its working directory, or above it in the project.
+// A CLI without such flags is started only if the project has no settings for it, either
+// in the working directory or above it in the project.
 func TestNotIsolated(t *testing.T) {
 	p := install(t, strings.NewReplacer(", {if: isolated, args: --no-settings}", "", `env: {NO_SETTINGS: "{isolated}"}`, "").Replace(simple), show)
 	task := p.task()
@@ -75,7 +75,8 @@ func TestNotIsolated(t *testing.T) {
 	}
 }
 
-// Every built-in manifest says what it reads of a project and which keys are its own.
+// Every built-in manifest lists which settings it reads from a project and which keys are
+// its own.
 func TestManifestsSayWhatIsTheirs(t *testing.T) {
 	for _, name := range Builtin() {
 		if m := BuiltinManifest(name); len(m.ProjectFiles) == 0 || len(m.Keys) == 0 {

@@ -11,8 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// Neither a run that succeeds nor one that is cancelled leaves a goroutine, also where
-// tools are served.
+// Neither a successful nor a cancelled run leaves a goroutine, even if it served tools.
 func TestNothingIsLeft(t *testing.T) {
 	good, stuck := install(t, described, echo), install(t, described, `echo '{"type":"say","text":"x"}'; sleep 60`)
 	tools := []agent.Tool{{Name: "add", Call: func(context.Context, map[string]any, *agent.Task, agent.Log) (string, error) { return "", nil }}}

@@ -17,7 +17,7 @@ func written(t *testing.T, text string) map[string]any {
 	return v.(map[string]any)
 }
 
-// What the built-in CLIs are told, and what they cannot be.
+// Checks which permissions the built-in CLIs are given, and which they do not support.
 func TestPermit(t *testing.T) {
 	const someTests = `"shell": {"go test *": "allow", "go test -exec*": "deny"}`
 	for _, c := range []struct{ cli, written, want string }{
@@ -84,7 +84,7 @@ func TestPermit(t *testing.T) {
 	}
 }
 
-// Words that are members of a map reach the CLI in every form, and denials last.
+// Options that are members of a map reach the CLI in every form, with denials last.
 func TestPermitByMembers(t *testing.T) {
 	m := mustRead(t, `program: tool
 permissions:
@@ -112,7 +112,7 @@ reply: {format: text}
 	}
 }
 
-// Of every built-in CLI: nothing that a definition names goes unsaid.
+// For every built-in CLI, each permission in a definition is passed on or reported.
 func TestPermitSaysEverything(t *testing.T) {
 	for _, name := range Builtin() {
 		m := BuiltinManifest(name)

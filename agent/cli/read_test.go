@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// small is a manifest with everything that one needs.
+// small is a manifest with only the required keys.
 const small = `program: tool
 args: [run, "{prompt}"]
 reply:
@@ -187,7 +187,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// A manifest is read or refused, and what is read can be filled in.
+// A manifest is accepted or refused, and an accepted one can be filled in.
 func FuzzReadManifest(f *testing.F) {
 	for _, name := range Builtin() {
 		text, _ := manifests.ReadFile("manifests/" + name + ".yml")
@@ -218,7 +218,7 @@ func FuzzReadManifest(f *testing.F) {
 	})
 }
 
-// Whatever a CLI prints, it is read without harm, and the same in any pieces.
+// Any output of a CLI is read safely, and the same however it is split.
 func FuzzReading(f *testing.F) {
 	f.Add("claude", []byte(`{"type":"result","is_error":false,"result":"x","total_cost_usd":-1e400,"modelUsage":{"m":{"inputTokens":1e99}}}`), 3)
 	f.Add("codex", []byte(`{"type":"turn.completed","usage":{"input_tokens":1}}`+"\n"+`{"type":"turn.failed"}`), 1)

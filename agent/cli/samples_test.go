@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// noon is the time of the tests.
+// noon is the current time in the tests.
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
 func newReading(m *Manifest, log agent.Log) *reading {
@@ -20,7 +20,7 @@ func newReading(m *Manifest, log agent.Log) *reading {
 	}}
 }
 
-// readAll reads what a CLI printed, in pieces of a given size.
+// readAll reads a CLI's output in pieces of a given size.
 func readAll(m *Manifest, text []byte, size int, log agent.Log) (*reading, error) {
 	r := newReading(m, log)
 	for len(text) > 0 {
@@ -33,14 +33,14 @@ func readAll(m *Manifest, text []byte, size int, log agent.Log) (*reading, error
 	return r, r.end()
 }
 
-// summary is a reading in a line.
+// summary returns a reading in one line.
 func (r *reading) summary() string {
 	used := r.spent.usage(r.prices, r.before)
 	return fmt.Sprintf("success=%v failure=%q status=%d session=%t usage=%d+%d $%.6f unknown=%v reason=%q output=%q",
 		r.success, r.failure, r.status, r.session != "", used.TokensIn, used.TokensOut, used.CostUSD, used.CostUnknown, agent.OneLine(r.reason, 60), agent.OneLine(r.output(true), 60))
 }
 
-// What the real CLIs printed, where those files are.
+// Checks the recorded output of the real CLIs, where those files exist.
 func TestRealSamples(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "shared", "cli-samples")
 	if _, err := os.Stat(dir); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// What a CLI cannot be told is known before it runs, also in a conversation.
+// Settings that a CLI does not support are known before it runs, also in a conversation.
 func TestSupports(t *testing.T) {
 	asks := map[string]any{"mode": "ask"}
 	for _, c := range []struct {
@@ -19,7 +19,7 @@ func TestSupports(t *testing.T) {
 		{"claude", "max_turns", asks, false},
 		{"claude", "model", asks, true},
 		{"gemini", "model", asks, true},
-		{"opencode", "max_turns", asks, true}, // stands in a file that it reads in both cases
+		{"opencode", "max_turns", asks, true}, // is in a file that it reads in both cases
 		{"codex", "max_turns", nil, false},
 		{"copilot", "max_turns", nil, false},
 		{"codex", "model", nil, true},

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// project is a directory with some files, and a secret beside it.
+// project creates a directory with some files, and a secret next to it.
 func project(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "project")
@@ -196,7 +196,8 @@ func TestWriteKeepsTheMode(t *testing.T) {
 	}
 }
 
-// A reader sees the old or the new content of a file that is written all the time.
+// While a file is rewritten continuously, a reader sees either the old or the new
+// content.
 func TestWriteIsAtomic(t *testing.T) {
 	dir := project(t)
 	texts := []string{strings.Repeat("a", 200_000), strings.Repeat("b", 100_000)}
@@ -228,8 +229,8 @@ func TestWriteIsAtomic(t *testing.T) {
 	}
 }
 
-// An attempt that is repeated after a crash has the same key, and so finds what it
-// left the first time.
+// An attempt that is repeated after a crash has the same key, and so finds the files that
+// it left the first time.
 func TestWriteClearsWhatACrashLeft(t *testing.T) {
 	dir := t.TempDir()
 	sum := sha256.Sum256([]byte("run/write@1\x00" + filepath.Join("a", "b")))
@@ -266,7 +267,7 @@ func TestNoProject(t *testing.T) {
 	}
 }
 
-// Whatever the path and the glob are, nothing outside the project is found.
+// For any path and glob, nothing outside the project is found.
 func FuzzList(f *testing.F) {
 	f.Add(".", "**/*.go")
 	f.Add("sub/..", "**/**/[a-z]*/")

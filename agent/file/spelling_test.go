@@ -43,7 +43,7 @@ func TestSpelling(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The same file by another name: the likest one is meant.
+	// The same file has a second name, so the most similar name is used.
 	if err := os.Link(filepath.Join(dir, "secrets", "x"), filepath.Join(dir, "secrets", "a")); err != nil {
 		t.Skip(err)
 	}
@@ -63,8 +63,8 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
-// What may not be read is not read under another spelling either. Where the system
-// takes no other spelling there is no such file.
+// A file that may not be read cannot be read under another spelling either. On systems
+// that accept no other spelling, there is no such file.
 func TestDeniedInAnyCase(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "secrets"), 0o755); err != nil {

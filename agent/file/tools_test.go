@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// tools gives a caller of the tools of an agent with permissions.
+// tools returns a function that calls the tools of an agent with permissions.
 func tools(t *testing.T, task *agent.Task, permissions string) func(name, args string) (string, error) {
 	t.Helper()
 	task.Agent = &agent.Definition{Name: "file", Permissions: object(t, permissions)}
@@ -55,7 +55,7 @@ func TestToolsRead(t *testing.T) {
 		{"list_files", `{"glob": "**/*.go"}`, "a.go\nsub/c.go\nsub/deep/d.go\n"},
 		{"list_files", `{"path": "sub", "glob": "*.py"}`, "(no files)"},
 		{"search_files", `{"pattern": "^(?i:PACKAGE)"}`, "a.go:1:package a\n"},
-		{"search_files", `{"pattern": "B"}`, "(no matches in 10 files)"}, // in is a link to b.txt
+		{"search_files", `{"pattern": "B"}`, "(no matches in 10 files)"}, // "in" is a link to b.txt
 		{"search_files", `{"pattern": "t[hw]", "glob": "li*"}`, "lines:2:two\nlines:3:three\n"},
 		{"search_files", `{"pattern": "nothing like it"}`, "(no matches in 10 files)"},
 	} {
@@ -161,7 +161,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// A link of a project that somebody else made must not lead around what is forbidden.
+// A link in a project cannot be used to reach forbidden files.
 func TestToolsSeeThroughLinks(t *testing.T) {
 	dir := project(t)
 	put(t, filepath.Join(dir, ".git", "config"), "[core]\n")
@@ -191,8 +191,8 @@ func TestToolsSeeThroughLinks(t *testing.T) {
 	}
 }
 
-// A search goes over many files. Nobody is asked about each: those that need asking are
-// passed over, whoever would allow it.
+// A search covers many files, so it does not ask about each. It skips files that need
+// asking, even if a person would allow them.
 func TestSearchPassesOverWhatNeedsAsking(t *testing.T) {
 	dir := project(t)
 	put(t, filepath.Join(dir, "private", "key"), "findable\n")

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// server says what it was asked, and has some places of its own.
+// server returns a server that echoes requests, and has some special paths.
 func server(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := nethttp.NewServeMux()
@@ -58,7 +58,7 @@ func server(t *testing.T) *httptest.Server {
 	return s
 }
 
-// attempt is a task; HOST in its settings is the server.
+// attempt returns a task; HOST in its settings is the server.
 func attempt(t *testing.T, s *httptest.Server, settings string) *agent.Task {
 	t.Helper()
 	v, err := workflow.ParseJSON([]byte(strings.ReplaceAll(settings, "HOST", s.URL)))
@@ -102,7 +102,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// A server of a private network is reached where the workflow itself names it, and nowhere else.
+// A server in a private network can be reached only if the workflow itself names it.
 func TestPrivateNetworks(t *testing.T) {
 	s := server(t)
 	host := strings.TrimPrefix(s.URL, "http://")
@@ -198,7 +198,7 @@ func TestQuota(t *testing.T) {
 		status, after string
 		kind          agent.Kind
 		permanent     bool
-		wait          time.Duration // zero: unknown
+		wait          time.Duration // zero if unknown
 		why           string        // the end of the message
 	}{
 		{"429", "30", agent.Quota, false, 30 * time.Second, "what went wrong"},
@@ -228,7 +228,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// TestWrongRequests holds the statuses that are not retried against the rule.
+// TestWrongRequests checks which statuses are not retried.
 func TestWrongRequests(t *testing.T) {
 	s := server(t)
 	again := map[int]bool{408: true, 425: true, 429: true, 500: true, 502: true, 503: true, 504: true}
@@ -261,7 +261,7 @@ func TestCancelInTheMiddleOfTheBody(t *testing.T) {
 	task := attempt(t, server(t), `{"url": "HOST/endless"}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := http.New(http.Options{}).Run(ctx, task, func(piece []byte) {
-		if strings.Contains(string(piece), "200 OK") { // the headers are here, the body is under way
+		if strings.Contains(string(piece), "200 OK") { // the headers have arrived, the body is still coming
 			time.AfterFunc(20*time.Millisecond, cancel)
 		}
 	})
@@ -287,7 +287,7 @@ func TestSchemaIsDescribed(t *testing.T) {
 	}
 }
 
-// deaf answers every request itself, so that a fuzzed url reaches nobody.
+// deaf answers every request itself, so that a fuzzed URL reaches no server.
 type deaf struct{}
 
 func (deaf) RoundTrip(*nethttp.Request) (*nethttp.Response, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// tool gives the tool of an agent with permissions.
+// tool returns the tool of an agent with permissions.
 func tool(t *testing.T, task *agent.Task, o http.Options, permissions string) func(args string) (string, error) {
 	t.Helper()
 	object := func(text string) map[string]any {

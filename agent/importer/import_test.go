@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-// importAll imports the agents of claude and codex, and shows what became of them.
+// importAll imports the agents of claude and codex, and returns the results as text.
 func importAll(t *testing.T, dir string, o importer.Options, pairs ...string) string {
 	t.Helper()
 	o.Dir, o.Now, o.Executors = dir, noon, []string{"claude", "codex", "shell"}
@@ -95,8 +95,8 @@ func TestImportAgain(t *testing.T) {
 	}
 }
 
-// A definition of an earlier release that read less of the source is brought up to
-// date, though the source is as it was.
+// A definition from an earlier release, which read less of the source, is updated even if
+// the source has not changed.
 func TestImportAgainAfterUpdate(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "a.yml")
@@ -116,7 +116,7 @@ func TestImportAgainAfterUpdate(t *testing.T) {
 	expect(t, "then", "unchanged a a.yml\n", importAll(t, dir, importer.Options{}, source...))
 }
 
-// An agent from outside takes no name that means something already.
+// An imported agent never takes a name that is already in use.
 func TestImportedNames(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "mine.yml"), "name: Ours\nrole: boss\nagent: shell\nsettings: {command: [ls]}\n")
@@ -149,7 +149,7 @@ made twin-codex twin-codex.yml
 `, got)
 }
 
-// Several agents of one file are told apart when they are imported again.
+// Several agents in one file are told apart when they are imported again.
 func TestImportAgainFromOneFile(t *testing.T) {
 	dir := t.TempDir()
 	config := func(a, b string) []string {
@@ -175,7 +175,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// A definition that cannot be read may be the one that an earlier import made.
+// An unreadable definition may be the one that an earlier import wrote.
 func TestUnreadableDefinition(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "explore.yml"), []byte("name: [\n"), 0o600); err != nil {

@@ -28,7 +28,7 @@ func files(pairs ...string) fs.FS {
 }
 
 // target has an executor for every program but cursor, one setting, and every server but
-// one. In the mode ask turns cannot be bounded.
+// one. In the mode ask, turns cannot be limited.
 var target = importer.Target{
 	Knows:  func(name string) bool { return name != "cursor" },
 	Takes:  func(_, setting string, _ any) bool { return setting == "effort" },
@@ -41,7 +41,7 @@ var target = importer.Target{
 	},
 }
 
-// show is what was found, as people would write it.
+// show returns the agents found, as a person would write them.
 func show(list []importer.Found) string {
 	var b strings.Builder
 	for _, f := range list {
@@ -58,8 +58,8 @@ func show(list []importer.Found) string {
 	return b.String()
 }
 
-// What is no file is refused, and nothing waits for it; a link is as good as what it
-// leads to, in the project.
+// Anything but a regular file is refused without blocking. A link within the project
+// counts as its target.
 func TestWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
 	agents := filepath.Join(dir, ".claude", "agents")
@@ -74,7 +74,7 @@ func TestWhatIsNoFile(t *testing.T) {
 			t.Skip("this system has no links")
 		}
 	}
-	pipe := exec.Command("mkfifo", filepath.Join(agents, "pipe.md")).Run() // where there is such a thing
+	pipe := exec.Command("mkfifo", filepath.Join(agents, "pipe.md")).Run() // if the system has it
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestWhatIsNoFile(t *testing.T) {
 	}
 }
 
-// What an agent asks for and nobody here would keep to is left out, and said.
+// Restrictions that no executor here can enforce are left out and reported.
 func TestWhatNobodyWouldKeepTo(t *testing.T) {
 	found, err := importer.Find("claude", importer.Place{FS: files(".claude/agents/a.md", "---\nname: a\npermissionMode: default\nmaxTurns: 9\n---\nYou.\n")}, target)
 	if err != nil || len(found) != 1 || found[0].Agent.MaxTurns != 0 {
@@ -345,7 +345,7 @@ lost server s: the agent may use only some of its tools, and a definition always
 	}
 }
 
-// Whatever stands in a file, what is written is a definition that says the same.
+// For any file, the written definition has the same meaning.
 func FuzzFind(f *testing.F) {
 	f.Add("claude", "---\nname: a: b\ndescription: \"x\\ny\"\ntools: a, b(c, d)\n---\n\n  indented\n\ttab\n \n")
 	f.Add("codex", "name = \"x\"\ndeveloper_instructions = '''\n a\r\n'''\nx = inf\n")

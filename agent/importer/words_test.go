@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// places are where the agent of a test is, and what stands around its keys.
+// places says where the agent of a test is defined, and the text around its keys.
 var places = map[string]struct{ file, before, after string }{
 	"claude":   {".claude/agents/a.md", "---\nname: a\n", "\n---\nYou.\n"},
 	"codex":    {".codex/agents/a.toml", "name = 'a'\ndeveloper_instructions = 'You.'\n", ""},
@@ -24,7 +24,7 @@ var places = map[string]struct{ file, before, after string }{
 	"qwen":     {".qwen/agents/a.md", "---\nname: a\n", "\n---\nYou.\n"},
 }
 
-// imported is an agent with some keys, for the real executors.
+// imported returns an agent with some keys, imported for the real executors.
 func imported(t *testing.T, from, keys string, more ...string) importer.Found {
 	t.Helper()
 	target := importer.Target{
@@ -48,7 +48,7 @@ func imported(t *testing.T, from, keys string, more ...string) importer.Found {
 	return found[0]
 }
 
-// may says what an imported agent may do unasked, of the power of a tool.
+// may reports whether an imported agent has a power without asking.
 func may(f importer.Found, power agent.Power) bool {
 	if p, named := f.Agent.Permissions[string(power)]; named {
 		return p != "deny" && p != "ask"
@@ -56,7 +56,8 @@ func may(f importer.Found, power agent.Power) bool {
 	return power != agent.MayWrite || f.Agent.Permissions["mode"] != "read-only"
 }
 
-// only and denying are how each program lists the tools of an agent; "" it does not.
+// only and denying are how each program lists the tools of an agent; "" if it has no such
+// list.
 var (
 	only = map[string]string{
 		"claude": "tools: [WORD]", "copilot": "tools: [WORD]", "gemini": "tools: [WORD]", "qwen": "tools: [WORD]",
@@ -67,8 +68,8 @@ var (
 	}
 )
 
-// Every tool of every program, in a list of what an agent may use and in one of what it
-// may not.
+// Tests every tool of every program, both in a list of allowed tools and in one of denied
+// tools.
 func TestToolWords(t *testing.T) {
 	for _, from := range importer.Formats() {
 		for power, words := range importer.Tools(from) {
@@ -81,7 +82,7 @@ func TestToolWords(t *testing.T) {
 								t.Errorf("%s: may %s: %q %v", keys, other, f.Refuse, f.Agent.Permissions)
 							}
 						}
-						if read := power == agent.MayRead; may(f, agent.MayRead) != read && from != "opencode" { // which has it word by word
+						if read := power == agent.MayRead; may(f, agent.MayRead) != read && from != "opencode" { // which is copied word for word
 							t.Errorf("%s: read should be %v: %v", keys, read, f.Agent.Permissions)
 						}
 					}
@@ -98,8 +99,8 @@ func TestToolWords(t *testing.T) {
 	}
 }
 
-// permissionRows are the other words for what an agent may do: what a definition says in
-// their place, or why the agent is refused.
+// permissionRows are other permission keys, and what a definition says in their place or
+// why the agent is refused.
 var permissionRows = []struct{ from, keys, want string }{
 	{"claude", "permissionMode: plan", `{"mode":"read-only"}`},
 	{"claude", "permissionMode: dontAsk", `{"mode":"read-only"}`},

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// messages is an answer of Anthropic with one block.
+// messages returns an Anthropic answer with one block.
 func messages(stop, start string, deltas ...string) string {
 	event := func(name, data string) string {
 		return "event: " + name + "\ndata: {\"type\":\"" + name + "\"," + data + "}\n\n"
@@ -20,8 +20,8 @@ func messages(stop, start string, deltas ...string) string {
 	return s + event("content_block_stop", `"index":0`) + event("message_delta", `"delta":{"stop_reason":"`+stop+`"},"usage":{"output_tokens":3}`) + event("message_stop", `"x":0`)
 }
 
-// What an answer holds goes back in the next request, except what the API would not
-// take: a text of nothing but spaces, and thoughts that nothing follows.
+// The content of an answer is sent back in the next request, except what the API would
+// reject: blank text, and thinking that nothing follows.
 func TestWhatAnthropicTakesBack(t *testing.T) {
 	ok := messages("end_turn", `{"type":"text","text":""}`, `{"type":"text_delta","text":"ok"}`)
 	for name, c := range map[string]struct{ first, has, hasNot string }{
@@ -45,7 +45,7 @@ func TestWhatAnthropicTakesBack(t *testing.T) {
 	}
 }
 
-// A call that gives nothing is told in words: an empty text is refused by some APIs.
+// An empty result is described in words, because some APIs refuse an empty text.
 func TestEmptyResults(t *testing.T) {
 	tk := task("hello")
 	tk.Tools = []agent.Tool{{Name: "add", Input: map[string]any{"type": "object"}, Call: func(context.Context, map[string]any, *agent.Task, agent.Log) (string, error) { return "", nil }}}
@@ -58,7 +58,7 @@ func TestEmptyResults(t *testing.T) {
 	}
 }
 
-// What a model of OpenAI says on the way to its answer is no part of the answer.
+// Commentary that an OpenAI model writes before its answer is not part of the answer.
 func TestCommentary(t *testing.T) {
 	message := func(phase, text string) string {
 		return `data: {"type":"response.output_text.delta","delta":"` + text + `"}` + "\n\n" +
@@ -80,7 +80,7 @@ func TestCommentary(t *testing.T) {
 	}
 }
 
-// Why Gemini stops decides whether another try may help.
+// The reason why Gemini stopped decides whether a retry may help.
 func TestHowGeminiStops(t *testing.T) {
 	chunk := func(reason string) string {
 		return `data: {"candidates":[{"content":{"parts":[{"text":""}]},"finishReason":"` + reason + `"}],"usageMetadata":{"promptTokenCount":7}}` + "\n\n"

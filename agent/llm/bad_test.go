@@ -46,7 +46,7 @@ func TestUnknownModel(t *testing.T) {
 	})
 }
 
-// A server that has the model, and no such address, speaks another API.
+// A server that has the model, but not the requested path, uses another API.
 func TestAnotherAPI(t *testing.T) {
 	fake := fakemodel.Start(t)
 	fake.Reply(func(*fakemodel.Request) fakemodel.Step {
@@ -77,7 +77,7 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-// A limit without a time is tried again, and is a quota without a time at the end.
+// A rate limit without a time is retried, and finally reported as a quota without a time.
 func TestRateLimitWithoutTime(t *testing.T) {
 	fake := fakemodel.Start(t)
 	fake.Reply(func(*fakemodel.Request) fakemodel.Step { return fakemodel.Step{Status: 429} })
@@ -86,7 +86,7 @@ func TestRateLimitWithoutTime(t *testing.T) {
 	wantError(t, err, agent.Quota, false, "tried 4 times")
 }
 
-// In the middle of a conversation a short limit is waited for, and a long one not.
+// During a conversation a short rate limit is waited for, but not a long one.
 func TestRateLimitBetweenTurns(t *testing.T) {
 	fake := fakemodel.Start(t)
 	wait, limited := 20, false
@@ -198,8 +198,8 @@ func TestErrorInTheMiddle(t *testing.T) {
 	})
 }
 
-// A stream that ends without its last event is broken off too, although the
-// connection was closed in order.
+// A stream without its last event counts as broken off, even if the connection was closed
+// properly.
 func TestStreamWithoutEnd(t *testing.T) {
 	streams := map[API]string{
 		Anthropic: "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":7}}}\n\n" +
@@ -216,7 +216,7 @@ func TestStreamWithoutEnd(t *testing.T) {
 	})
 }
 
-// serve answers everything with one stream.
+// serve answers every request with one stream.
 func serve(t *testing.T, stream string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -235,7 +235,7 @@ func TestGarbageInTheStream(t *testing.T) {
 	})
 }
 
-// Behind a wrong address, or a proxy, there may be anything.
+// At a wrong address, or behind a proxy, there may be any kind of server.
 func TestNoAPIThere(t *testing.T) {
 	for kind, body := range map[string]string{"text/html; charset=utf-8": "<html><p>Please &lt;log&gt; in</p></html>", "application/json": `{"hello": "Please <log> in"}`} {
 		each(t, func(t *testing.T, api API) {
@@ -389,7 +389,7 @@ func TestOutputOverTheLimit(t *testing.T) {
 	})
 }
 
-// What a model writes as arguments need not be JSON.
+// A model may write arguments that are not JSON.
 func TestInvalidArguments(t *testing.T) {
 	var turn atomic.Int32
 	var second atomic.Pointer[string]
@@ -421,7 +421,7 @@ func TestInvalidArguments(t *testing.T) {
 	}
 }
 
-// A call that Gemini itself could not read is told to the model.
+// A call that Gemini itself could not parse is reported to the model.
 func TestGarbledCall(t *testing.T) {
 	turn := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -444,7 +444,7 @@ func TestGarbledCall(t *testing.T) {
 	}
 }
 
-// A redirect would carry the key to another server.
+// A redirect would send the key to another server.
 func TestNoRedirects(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
 		var stolen atomic.Bool
@@ -511,7 +511,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// How long to wait may stand in the message only, or be too short for what is used up.
+// The wait may be given only in the message, or be too short for the exhausted quota.
 func TestWaits(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	day := `{"error":{"code":429,"message":"You exceeded your current quota.","status":"RESOURCE_EXHAUSTED","details":[
@@ -527,7 +527,7 @@ func TestWaits(t *testing.T) {
 		{`{"error":{"message":"Please try again in 250ms.","code":"rate_limit_exceeded"}}`, limited, 250 * time.Millisecond},
 		{`{"error":{"message":"Please try again in a moment","code":"rate_limit_exceeded"}}`, limited, 0},
 		{`{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"12.5s"}]}}`, limited, 12500 * time.Millisecond},
-		{fmt.Sprintf(day, "20"), limited, 4*time.Hour + 55*time.Minute + 55*time.Second}, // midnight at Google
+		{fmt.Sprintf(day, "20"), limited, 4*time.Hour + 55*time.Minute + 55*time.Second}, // midnight in Google's time zone
 		{fmt.Sprintf(day, "0"), unpaid, 4*time.Hour + 55*time.Minute + 55*time.Second},
 		{`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, unpaid, 0},
 	} {
@@ -547,7 +547,7 @@ func TestQuotaOverADay(t *testing.T) {
 	}
 }
 
-// Checking such numbers against a schema would take for ever.
+// Checking such numbers against a schema would take forever.
 func TestMonstrousNumbers(t *testing.T) {
 	box, err := newToolbox([]agent.Tool{adder()})
 	if err != nil {

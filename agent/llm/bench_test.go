@@ -24,8 +24,8 @@ import (
 
 const asServer = "HOCKET_LLM_BENCH_SERVER"
 
-// The model of the benchmark is a process of its own, so that what is measured is
-// the agents alone.
+// The model of the benchmark runs in its own process, so that only the agents are
+// measured.
 func TestMain(m *testing.M) {
 	if os.Getenv(asServer) == "" {
 		os.Exit(m.Run())
@@ -65,8 +65,8 @@ func startServer(b *testing.B) string {
 	return url
 }
 
-// BenchmarkAgents has 200 agents at work, each of whom gets 1,000 tokens at 50 a
-// second. To reach: 300 MB, one core, no goroutine left.
+// BenchmarkAgents runs 200 agents, each of which receives 1,000 tokens at 50 per second.
+// The targets are 300 MB, one core, and no goroutine left.
 func BenchmarkAgents(b *testing.B) {
 	const agents, tokens = 200, 1000
 	for _, api := range apis {
@@ -95,15 +95,15 @@ func BenchmarkAgents(b *testing.B) {
 			b.ReportMetric(float64(<-peak)/1e6, "peak-heap-MB")
 			b.ReportMetric(float64(peakRSS())/1e6, "peak-RSS-MB")
 			b.ReportMetric(used.Seconds()/wall.Seconds(), "cores")
-			b.ReportMetric(used.Seconds()/float64(b.N), "cpu-s/op") // of 20 s, where nothing else is at work
+			b.ReportMetric(used.Seconds()/float64(b.N), "cpu-s/op") // of 20 s on an idle machine
 			e.Close()
 			b.ReportMetric(float64(left(before)), "goroutines-left")
 		})
 	}
 }
 
-// left is how many goroutines there are more than before, once those that end have
-// had the time to.
+// left returns how many more goroutines there are than before, after giving finished ones
+// time to exit.
 func left(before int) int {
 	for range 100 {
 		if runtime.NumGoroutine() <= before {
@@ -128,12 +128,12 @@ func peakRSS() int64 {
 		return 0
 	}
 	if runtime.GOOS == "darwin" {
-		return u.Maxrss // in bytes, elsewhere in KiB
+		return u.Maxrss // in bytes; elsewhere in KiB
 	}
 	return u.Maxrss << 10
 }
 
-// watchHeap gives the most memory that the heap took, when it is stopped.
+// watchHeap sends the peak size of the heap when it is stopped.
 func watchHeap(stop <-chan struct{}) <-chan uint64 {
 	peak := make(chan uint64, 1)
 	go func() {
@@ -153,8 +153,8 @@ func watchHeap(stop <-chan struct{}) <-chan uint64 {
 	return peak
 }
 
-// BenchmarkFirstPiece is how long the first piece of an answer takes from the
-// server to the log. To reach: 50 ms.
+// BenchmarkFirstPiece measures how long the first piece of an answer takes from the
+// server to the log. The target is 50 ms.
 func BenchmarkFirstPiece(b *testing.B) {
 	var sent atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// streaming answers every request with a stream that a function writes; flush sends
-// what was written so far.
+// streaming starts a server that answers every request with a stream written by a
+// function; flush sends what was written so far.
 func streaming(t *testing.T, write func(w io.Writer, flush func(), done <-chan struct{})) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -22,7 +22,7 @@ func streaming(t *testing.T, write func(w io.Writer, flush func(), done <-chan s
 	return server.URL
 }
 
-// A server that gives a sign of life now and then, and never an answer, holds nobody.
+// A server that only sends keep-alives and never an answer does not block forever.
 func TestAnAnswerThatNeverEnds(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
 		url := streaming(t, func(w io.Writer, flush func(), done <-chan struct{}) {
@@ -43,7 +43,7 @@ func TestAnAnswerThatNeverEnds(t *testing.T) {
 	})
 }
 
-// More calls than anybody means are not made: what they give would fill the memory.
+// An excessive number of calls is not made, because the results would fill the memory.
 func TestCallsWithoutEnd(t *testing.T) {
 	url := streaming(t, func(w io.Writer, _ func(), _ <-chan struct{}) {
 		for i := range 20000 {

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// What the reader of events finds does not depend on how the bytes come.
+// The events that the reader finds do not depend on how the bytes are split.
 func FuzzEvents(f *testing.F) {
 	for _, seed := range []string{
 		"data: {\"a\":1}\n\ndata: b\n\n", "data: one\r\ndata: two\r\n\r\n", "data:x\r\rdata:y\n\r", ": comment\nevent: e\nid: 1\n\n",
@@ -53,8 +53,8 @@ func collect(t *testing.T, stream []byte, single bool) []string {
 	return got
 }
 
-// Whatever a model writes as arguments is an object that fits the schema, or an
-// error that can be told.
+// Arguments from a model are either an object that fits the schema or an error that the
+// model can be sent.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{`{"a":1,"b":2}`, `{"a":"x"}`, `{`, ``, ` `, `[]`, `null`, `"{}"`, `{"a":1,"b":2} {}`, "{\"a\":1e999,\"b\":2}", "\xff", strings.Repeat("[", 10000), `{"a":0,"b":1,"a":-5}`, `{"a":1e999999,"b":2}`, `{"a":1,"b":2,"c":[1e-999999]}`} {
 		f.Add(seed)
@@ -116,8 +116,8 @@ func FuzzGemini(f *testing.F) {
 	})
 }
 
-// Whatever a compatible server streams goes back to it as JSON, every call under an id
-// of its own.
+// Whatever a compatible server streams is sent back as valid JSON, with a unique id for
+// every call.
 func FuzzChat(f *testing.F) {
 	f.Add([]byte(`{"choices":[{"index":0,"delta":{"content":"a","reasoning_content":"t","reasoning_details":[{"a":1}],"tool_calls":[{"index":0,"id":"x","extra_content":{"s":1},"function":{"name":"f","arguments":"{}"}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`),
 		[]byte(`{"choices":[{"delta":{"content":[{"type":"text","text":"b"}],"tool_calls":[{"function":{"name":"f","arguments":{"a":1}}},{"id":"x","function":{}}]}}]}`))

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/file"
 )
 
-// That no model is named, or at no provider, is known before anything runs.
+// A missing model, or a model without a provider, is reported before anything runs.
 func TestIncomplete(t *testing.T) {
 	e := New(Options{Providers: map[string]Provider{"here": {API: Compatible}, "there": {API: Compatible}}})
 	t.Cleanup(e.Close)

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// What an attempt cost is known to be nothing only where nothing can have been
-// generated, whether the price of the model is known or not.
+// The cost of an attempt is known to be zero only if nothing can have been generated,
+// whether the price of the model is known or not.
 func TestWhatCostsNothing(t *testing.T) {
 	drop := func(w http.ResponseWriter, begin string) {
 		conn, _, err := http.NewResponseController(w).Hijack()
@@ -75,7 +75,7 @@ func TestWhatCostsNothing(t *testing.T) {
 	}
 }
 
-// What never reached an API cost nothing.
+// A request that never reached an API cost nothing.
 func TestUnreachedCostsNothing(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// apis are all providers, so that each case is one for every API.
+// apis lists all APIs, so that each case runs for every one.
 var apis = []API{Anthropic, OpenAI, Compatible, Gemini}
 
 func each(t *testing.T, test func(t *testing.T, api API)) {
@@ -30,7 +30,7 @@ func each(t *testing.T, test func(t *testing.T, api API)) {
 	}
 }
 
-// provider is one at a server.
+// at returns a provider at a server.
 func at(api API, url, key string) Provider {
 	if api == OpenAI || api == Compatible {
 		url += "/v1"
@@ -38,7 +38,7 @@ func at(api API, url, key string) Provider {
 	return Provider{API: api, BaseURL: url, Key: func() (string, error) { return key, nil }, KeyName: "THE_KEY"}
 }
 
-// executor speaks to a server and does not wait between tries.
+// executor returns an executor that uses a server and does not wait between tries.
 func executor(t testing.TB, api API, url, key string) *Executor {
 	e := New(Options{
 		Providers:    map[string]Provider{"fake": at(api, url, key)},
@@ -73,7 +73,7 @@ func wantError(t *testing.T, err error, kind agent.Kind, permanent bool, words .
 	}
 }
 
-// adder is a tool that adds two numbers.
+// adder returns a tool that adds two numbers.
 func adder() agent.Tool {
 	return agent.Tool{
 		Name: "add", Description: "Adds two numbers.",
@@ -156,8 +156,8 @@ func TestToolCalls(t *testing.T) {
 	})
 }
 
-// The transcript has what the model says and does, and the model is the one that the
-// provider says has answered.
+// The transcript records what the model says and does, and the model is the one that the
+// provider reports.
 func TestTranscript(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
 		fake := fakemodel.Start(t)
@@ -174,7 +174,7 @@ func TestTranscript(t *testing.T) {
 			t.Fatal(err)
 		}
 		ids := []string{}
-		for i, e := range got { // whatever the API makes of them
+		for i, e := range got { // which differs by API
 			switch e := e.(type) {
 			case agent.ToolCall:
 				ids = append(ids, e.ID)
@@ -206,7 +206,7 @@ func TestTranscript(t *testing.T) {
 	})
 }
 
-// Calls of one answer run side by side: each waits for the other.
+// Calls of one answer run in parallel: each waits for the other.
 func TestCallsRunInParallel(t *testing.T) {
 	fake := fakemodel.Start(t)
 	e := executor(t, Anthropic, fake.URL, "k")
@@ -332,7 +332,7 @@ func TestSchemaNeverSatisfied(t *testing.T) {
 	})
 }
 
-// A server that does not support the schema is asked without it.
+// If a server does not support the schema, the request is repeated without it.
 func TestSchemaRefused(t *testing.T) {
 	fake := fakemodel.Start(t)
 	fake.Reply(func(r *fakemodel.Request) fakemodel.Step {
@@ -413,7 +413,7 @@ func TestUnknownPrice(t *testing.T) {
 	}
 }
 
-// What a model costs at a provider counts more than what it costs elsewhere.
+// A provider's price for a model takes precedence over the general price.
 func TestPriceAtAProvider(t *testing.T) {
 	fake := fakemodel.Start(t)
 	e := New(Options{
@@ -426,7 +426,7 @@ func TestPriceAtAProvider(t *testing.T) {
 	}
 }
 
-// The first piece is in the log while the answer still comes.
+// The first piece is in the log while the answer is still arriving.
 func TestStreaming(t *testing.T) {
 	each(t, func(t *testing.T, api API) {
 		fake := fakemodel.Start(t)
@@ -538,7 +538,7 @@ func TestThinkingTokens(t *testing.T) {
 	wantError(t, err, agent.Failed, true, "raise max_tokens")
 }
 
-// What a model of OpenAI thought is asked for, and sent back, where it thinks.
+// The reasoning of an OpenAI model is requested and sent back, if the model supports it.
 func TestThoughtsTravel(t *testing.T) {
 	fake := fakemodel.Start(t)
 	e := executor(t, OpenAI, fake.URL, "k")

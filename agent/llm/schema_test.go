@@ -19,8 +19,8 @@ func schemaOf(t *testing.T, text string) map[string]any {
 	return v.(map[string]any)
 }
 
-// An API that allows only the properties that a schema names cannot be told to keep to
-// one that allows others: the model could give nothing in their place.
+// An API that only allows properties named in the schema cannot enforce a schema that
+// allows others, because the model could not return them.
 func TestOpenObjectsAreNotClosed(t *testing.T) {
 	for name, schema := range map[string]string{
 		"anything":               `{"type":"object"}`,
@@ -40,7 +40,7 @@ func TestOpenObjectsAreNotClosed(t *testing.T) {
 				fake := fakemodel.Start(t)
 				tk := task(fakemodel.Prompt(fakemodel.Step{Text: `{"a": 1, "b": "x"}`}))
 				tk.Output = workflow.Output{Mode: workflow.JSON, Schema: schemaOf(t, schema)}
-				_, _ = executor(t, api, fake.URL, "k").Run(t.Context(), tk, func([]byte) {}) // whether the answer fits is not the question
+				_, _ = executor(t, api, fake.URL, "k").Run(t.Context(), tk, func([]byte) {}) // whether the answer fits is not tested here
 				body := string(fake.Requests()[0].Body)
 				if strings.Contains(body, `"additionalProperties":false`) || strings.Contains(body, `"strict":true`) {
 					t.Errorf("%s is held to %s", api, body)
@@ -50,7 +50,7 @@ func TestOpenObjectsAreNotClosed(t *testing.T) {
 	}
 }
 
-// One that names all that an answer may hold is told to every API that can keep to it.
+// A schema that names every property is sent to each API that can enforce it.
 func TestClosedObjectsAreKeptTo(t *testing.T) {
 	for name, schema := range map[string]string{
 		"as written":  `{"type":"object","required":["a"],"properties":{"a":{"type":"string"}},"additionalProperties":false}`,
@@ -73,7 +73,7 @@ func TestClosedObjectsAreKeptTo(t *testing.T) {
 	}
 }
 
-// A constant is an enumeration of one where an API has no word for it.
+// A constant becomes an enumeration of one value for an API without constants.
 func TestConstants(t *testing.T) {
 	got := onlyWith(geminiKeywords, schemaOf(t, `{"type":"object","properties":{"kind":{"const":"x"}}}`))
 	if text := workflow.FormatJSON(got); !strings.Contains(text, `{"enum":["x"]}`) {
@@ -81,8 +81,8 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// The APIs want an object as arguments, and no choice of several at the top. What
-// servers of MCP say is less strict; the whole of it is checked here.
+// The APIs require an object as arguments, without alternatives at the top level. The
+// schemas of MCP servers are less strict; they are checked completely on our side.
 func TestSchemasOfTools(t *testing.T) {
 	input := schemaOf(t, `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"array"},"b":{"type":["array","null"],"description":"list"},"c":{"type":"string"}},
 		"oneOf":[{"required":["a"]},{"required":["c"]}],"not":{"required":["a","c"]}}`)

@@ -15,8 +15,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// turns answers the requests to a server one after the other, each with a stream, and
-// keeps what was asked.
+// turns starts a server that answers requests one after the other, each with a stream,
+// and records their bodies.
 func turns(t *testing.T, streams ...string) (url string, bodies func() []string) {
 	var mu sync.Mutex
 	var asked []string
@@ -36,7 +36,7 @@ func turns(t *testing.T, streams ...string) (url string, bodies func() []string)
 	}
 }
 
-// Chunks of Chat Completions.
+// chunk returns a chunk of the Chat Completions API.
 func chunk(delta, finish string) string {
 	return `data: {"choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + finish + "}]}\n\n"
 }
@@ -50,7 +50,7 @@ const (
 	chatCalls = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}` + "\n\ndata: [DONE]\n\n"
 )
 
-// Servers that call themselves compatible are so in different ways.
+// Servers that claim to be compatible differ in many ways.
 func TestTextOfServers(t *testing.T) {
 	for name, stream := range map[string]string{
 		"null before it":         chunk(`{"role":"assistant","content":null}`, "null") + said(`"hi"`) + chatStop,
@@ -99,8 +99,8 @@ func TestCallsOfServers(t *testing.T) {
 	}
 }
 
-// wantResults looks for what calls gave, each under an id that is its own and that
-// the call before it has too.
+// wantResults checks the results of calls, each under a unique id that the call before it
+// has too.
 func wantResults(t *testing.T, body string, results ...string) {
 	t.Helper()
 	var sent struct {
@@ -134,8 +134,8 @@ func wantResults(t *testing.T, body string, results ...string) {
 	}
 }
 
-// What a model thought before it called a tool goes back with the call: some servers
-// refuse the conversation without it.
+// A model's reasoning before a tool call is sent back with the call: some servers refuse
+// the conversation without it.
 func TestThoughtsGoBack(t *testing.T) {
 	call := `{"index":0,"id":"x","extra_content":{"google":{"thought_signature":"s1"}},"function":{"name":"add","arguments":"{\"a\":1,\"b\":2}"}}`
 	for name, c := range map[string]struct{ first, second, want string }{
@@ -158,7 +158,7 @@ func TestThoughtsGoBack(t *testing.T) {
 	}
 }
 
-// An error may come after the server has said that all is well.
+// An error may follow a successful status.
 func TestErrorsInsideOfAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream    string
@@ -183,7 +183,7 @@ func TestErrorsInsideOfAnswers(t *testing.T) {
 	}
 }
 
-// An error may also be all that comes, with a status that says that all is well.
+// An error may also be the whole body, with a successful status.
 func TestErrorsThatLookWell(t *testing.T) {
 	for name, c := range map[string]struct {
 		body      string
@@ -209,7 +209,8 @@ func TestErrorsThatLookWell(t *testing.T) {
 	}
 }
 
-// What a server does not know it may refuse. Then it is asked without.
+// A server may refuse parameters that it does not know. The request is then repeated
+// without them.
 func TestServersThatKnowLess(t *testing.T) {
 	for name, c := range map[string]struct {
 		mention string
@@ -253,8 +254,8 @@ func decode(t *testing.T, body string, into any) {
 	}
 }
 
-// What a budget leaves for an answer may be more than the model can give, which APIs
-// refuse. Then what the API has for a limit is the smaller one.
+// The budget may allow a longer answer than the model can return, which APIs refuse. The
+// smaller limit of the API is then used.
 func TestBudgetOverTheLimitOfTheModel(t *testing.T) {
 	limits := map[API]struct{ key, message string }{
 		Anthropic:  {"max_tokens", "max_tokens: %s > 64000, which is the maximum allowed number of output tokens for m"},

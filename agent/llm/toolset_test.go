@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/internal/fakemodel"
 )
 
-// exactly is an executor that gives back its one setting, and counts the attempts whose
-// tools were put away.
+// exactly is an executor that returns its only setting, and counts the attempts whose
+// tools were closed.
 type exactly struct{ done *int }
 
 func (x exactly) Run(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
@@ -70,7 +70,7 @@ func TestToolset(t *testing.T) {
 	}
 }
 
-// A tool may come upon a secret. Who runs the model is no one to tell it.
+// A tool may encounter a secret, which must not be sent to the provider of the model.
 func TestResultsHoldNoSecret(t *testing.T) {
 	fake := fakemodel.Start(t)
 	tk := task(fakemodel.Prompt(fakemodel.Step{Calls: []fakemodel.Step{{Tool: "look"}, {Tool: "fail"}}}, fakemodel.Step{Text: "ok"}))

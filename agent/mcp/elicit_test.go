@@ -14,8 +14,8 @@ import (
 	"github.com/hocket-dev/hocket/agent/mcp"
 )
 
-// asking is a server whose tools ask for something before they answer, and say what they
-// were told.
+// asking returns a server whose tools ask for something before they answer, and return
+// what they were told.
 func asking(t *testing.T, forms map[string]string) agent.Server {
 	s := newServer()
 	tool := func(name string, does func(ctx context.Context, req *sdk.CallToolRequest) (any, error)) {
@@ -52,7 +52,7 @@ func TestServerAsksAPerson(t *testing.T) {
 	server := asking(t, map[string]string{"confirm": confirm, "choice": choice, "words": words})
 	for _, c := range []struct {
 		tool      string
-		says      []string // in turn; none: nobody is there
+		says      []string // in turn; if none, no person is present
 		want      string
 		questions string
 	}{
@@ -88,7 +88,7 @@ func TestServerAsksAPerson(t *testing.T) {
 	}
 }
 
-// A person may take longer than a call.
+// A person may take longer than a call's timeout.
 func TestPersonTakesTime(t *testing.T) {
 	const limit = time.Second
 	o := mcp.Options{Call: limit, Ask: func(ctx context.Context, _ agent.Question) (string, error) {
@@ -109,7 +109,7 @@ func TestPersonTakesTime(t *testing.T) {
 	}
 }
 
-// What a server cannot have it is told so, and goes on.
+// A server that requests something unsupported gets an error, and continues.
 func TestServerAsksForMore(t *testing.T) {
 	s, err := mcp.Open(t.Context(), asking(t, map[string]string{"confirm": `{"type":"object","properties":{}}`}), mcp.Options{})
 	if err != nil {
@@ -127,7 +127,7 @@ func TestProgressIsLogged(t *testing.T) {
 	logged := make(chan string, 8)
 	server := newServer()
 	server.AddTool(&sdk.Tool{Name: "steps", InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		for i := range 3 { // of which only the first is told, as they come at once
+		for i := range 3 { // only the first is reported, since they come at once
 			if err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3, Message: "still\nat it"}); err != nil {
 				return nil, err
 			}

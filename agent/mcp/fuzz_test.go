@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// What the network says, which no test can bring about everywhere.
+// Tests network errors that cannot be provoked on every system.
 func TestTroubleOnTheWay(t *testing.T) {
 	s, err := dial(agent.Server{Name: "x", URL: "https://no.example/mcp"}, nil)
 	if err != nil {
@@ -40,7 +40,7 @@ func TestTroubleOnTheWay(t *testing.T) {
 	}
 }
 
-// Whatever a program prints, its messages arrive, each in a line, and nothing else does.
+// For any output of a program, exactly its messages arrive, one per line.
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte("hello\n{\"jsonrpc\":\"2.0\"}\n[info] x\n\n{}\n"), true)
 	f.Add([]byte("[{\"jsonrpc\":1}]"), false)
@@ -69,7 +69,7 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// Whatever form a server asks for, a person is given a few answers, or not asked.
+// For any form that a server sends, a person is offered a few answers or is not asked.
 func FuzzForm(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":"boolean"},"b":{"enum":["x","y"]}},"required":["a"]}`)
 	f.Add(`{"properties":{"a":{"type":["string"]}},"required":["a"]}`)

@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/mcp/mcptest"
 )
 
-// private is a server behind a login, and a store in which there is one.
+// private returns a server behind a login, and options with a stored login.
 func private(t *testing.T) (*mcptest.Site, agent.Server, mcp.Options) {
 	t.Helper()
 	site := mcptest.Start(t, newServer())
@@ -57,7 +57,7 @@ func TestServerWithALogin(t *testing.T) {
 	if err := add(t, s); err != nil {
 		t.Error(err)
 	}
-	site.Authority.Revoke(false) // what is sent, and not what renews
+	site.Authority.Revoke(false) // revokes the access token but not the refresh token
 	if err := add(t, s); err != nil || site.Authority.Asked("refresh_token") != 1 {
 		t.Error(err)
 	}
@@ -75,8 +75,7 @@ func TestServerWithALogin(t *testing.T) {
 	}
 }
 
-// A run never waits for somebody to log in, and a key of the settings goes before a
-// login.
+// A run never waits for a login, and a key in the settings takes precedence over a login.
 func TestServerWithoutItsLogin(t *testing.T) {
 	_, server, o := private(t)
 	for name, c := range map[string]struct {
@@ -97,8 +96,8 @@ func TestServerWithoutItsLogin(t *testing.T) {
 	}
 }
 
-// A token is for its server alone: not for one to which that leads, and not for another
-// path of the same machine.
+// A token is only for its server: not for one that it redirects to, and not for another
+// path on the same host.
 func TestTokenStaysWithItsServer(t *testing.T) {
 	site, server, o := private(t)
 	var leaked []string
@@ -116,8 +115,8 @@ func TestTokenStaysWithItsServer(t *testing.T) {
 	}
 }
 
-// A program that talks to servers by itself reaches one with a login, and never sees the
-// token.
+// A program that connects to servers by itself can reach one with a login, and never sees
+// the token.
 func TestRelay(t *testing.T) {
 	site, server, o := private(t)
 	there, done, err := mcp.Relay(t.Context(), server, o)
@@ -164,7 +163,7 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// Nothing is left of a login, and of what passes on what it is needed for.
+// A login, and the relay that needs it, leave nothing behind.
 func TestLoginsLeaveNothing(t *testing.T) {
 	site, server, o := private(t)
 	http.DefaultClient.CloseIdleConnections()
@@ -212,8 +211,8 @@ func TestRelayOfOthers(t *testing.T) {
 	}
 }
 
-// Names that models do not take, and those of other servers, are told apart; each calls
-// its own tool.
+// Names that models do not accept, and names that several servers share, are told apart;
+// each calls its own tool.
 func TestNamesOfTools(t *testing.T) {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	long := strings.Repeat("long.", 30)

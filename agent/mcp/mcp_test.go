@@ -23,7 +23,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/mcp"
 )
 
-// The program of the tests is also the server that they start.
+// The test binary is also the server that the tests start.
 const asServer = "HOCKET_TEST_MCP"
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	case "broken":
 		fmt.Fprintln(os.Stderr, "the database not found")
 		os.Exit(7)
-	case "greeting": // says more on its output than it should
+	case "greeting": // prints more on its output than it should
 		fmt.Println("Welcome to my server!\n\n  [1/2] loading\x1b[0m\n{\"level\":30}")
 		_ = newServer().Run(context.Background(), &sdk.StdioTransport{})
 	case "garbage":
@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 	case "mute":
 		fmt.Fprintln(os.Stderr, "still loading")
 		_, _ = bufio.NewReader(os.Stdin).ReadString('\x00')
-	case "stubborn": // does not end when its input does
+	case "stubborn": // does not exit when its input ends
 		_ = newServer().Run(context.Background(), &sdk.StdioTransport{})
 		select {}
 	}
@@ -119,7 +119,7 @@ func program(t *testing.T, how string) agent.Server {
 	return agent.Server{Name: "test", Command: []string{self}, Env: map[string]string{asServer: how, "ITS_KEY": "k"}}
 }
 
-// site serves the same tools over HTTP, to those who know the key.
+// site serves the same tools over HTTP, to clients with the key.
 func site(t *testing.T) agent.Server {
 	t.Helper()
 	s := newServer()
@@ -213,7 +213,7 @@ func TestCallsThatFail(t *testing.T) {
 	})
 }
 
-// A message that is too large ends the call, and not this process.
+// A message that is too large fails the call, but does not crash this process.
 func TestEnormousResult(t *testing.T) {
 	both(t, func(t *testing.T, server agent.Server) {
 		s, err := mcp.Open(t.Context(), server, mcp.Options{})
@@ -227,8 +227,8 @@ func TestEnormousResult(t *testing.T) {
 	})
 }
 
-// A server sees a few harmless variables, its own and the key of its attempt, and nothing
-// that was inherited.
+// A server sees a few harmless variables, its own and the key of its attempt, but no
+// others that were inherited.
 func TestEnvironmentOfAServer(t *testing.T) {
 	s, err := mcp.Open(t.Context(), program(t, "tools"), mcp.Options{Env: append(os.Environ(), "LEAK=inherited"), Key: "run/a@1"})
 	if err != nil {
@@ -241,7 +241,7 @@ func TestEnvironmentOfAServer(t *testing.T) {
 	}
 }
 
-// Nothing is left of a session: no process, and no goroutine.
+// A session leaves no process and no goroutine behind.
 func TestNothingIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, how := range []string{"tools", "stubborn", "orphan"} {
@@ -272,7 +272,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	s.Close()
 	deadline := time.Now().Add(10 * time.Second)
-	const ofTheServer = 4 // the site of this test still stands
+	const ofTheServer = 4 // the test's own site is still running
 	for runtime.NumGoroutine() > before+ofTheServer && time.Now().Before(deadline) {
 		runtime.Gosched()
 	}

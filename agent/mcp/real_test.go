@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/mcp"
 )
 
-// installed is a server that was installed from its package.
+// installed returns the command of a server that was installed from its package.
 func installed(t *testing.T, name string, args ...string) []string {
 	t.Helper()
 	dir := os.Getenv("HOCKET_SERVERS")
@@ -28,7 +28,7 @@ func installed(t *testing.T, name string, args ...string) []string {
 	return append([]string{"node", filepath.Join(dir, "node_modules", ".bin", name)}, args...)
 }
 
-// realSite starts one that listens at an address.
+// realSite starts such a server at an address.
 func realSite(t *testing.T, kind, path string) agent.Server {
 	t.Helper()
 	command := installed(t, "mcp-server-everything", kind)
@@ -55,7 +55,7 @@ func realSite(t *testing.T, kind, path string) agent.Server {
 	for lines.Scan() {
 		if strings.Contains(lines.Text(), "on port") {
 			go func() {
-				for lines.Scan() { // so that it can go on
+				for lines.Scan() { // drain it, so that the server does not block
 				}
 			}()
 			return agent.Server{Name: "everything", URL: fmt.Sprintf("http://127.0.0.1:%d%s", port, path)}
@@ -107,7 +107,7 @@ func everything(t *testing.T, server agent.Server) {
 		{"get-resource-links", nil, "[resource "},
 		{"trigger-long-running-operation", map[string]any{"duration": 1, "steps": 2}, "completed"},
 		{"get-sum", map[string]any{"a": "x"}, `MCP server "everything": get-sum failed: MCP error -32602: Input validation error`},
-		{"trigger-elicitation-request", nil, "declined"}, // its form wants words
+		{"trigger-elicitation-request", nil, "declined"}, // its form requires free text
 		{"trigger-sampling-request", map[string]any{"prompt": "x"}, "has no tool"},
 		{"get-roots-list", nil, "has no tool"},
 	} {

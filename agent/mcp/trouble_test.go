@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/mcp"
 )
 
-// web serves something at an address.
+// web serves a handler at an address.
 func web(t *testing.T, h http.HandlerFunc) agent.Server {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -64,7 +64,7 @@ func TestServersThatDoNotWork(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		server    agent.Server
-		want      string // with … for the rest
+		want      string // with … as a wildcard
 		permanent bool
 	}{
 		{"absent", agent.Server{Name: "x", Command: []string{"no-such-server-here"}}, `cannot start MCP server "x": program "no-such-server-here" not found; check that it is installed and on the PATH`, true},
@@ -118,7 +118,7 @@ func TestServersThatDoNotWork(t *testing.T) {
 	}
 }
 
-// like compares a text with one in which … stands for something.
+// like compares a text with one in which … is a wildcard.
 func like(text, want string) bool {
 	head, tail, some := strings.Cut(want, "…")
 	return text == want || some && strings.HasPrefix(text, head) && strings.HasSuffix(text, tail)
@@ -132,7 +132,7 @@ func tls(t *testing.T) string {
 	return s.URL
 }
 
-// Servers that are not as they should be, and can be talked with.
+// Tests servers that are not correct but can be used.
 func TestServersThatWork(t *testing.T) {
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return newServer() }, nil)
 	stateless := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return newServer() }, &sdk.StreamableHTTPOptions{Stateless: true})
@@ -162,8 +162,8 @@ func TestServersThatWork(t *testing.T) {
 	}
 }
 
-// byHand is a server as people write them in an afternoon: what it does not know it does
-// not answer.
+// byHand is a minimal handwritten server: it does not answer requests that it does not
+// know.
 const byHand = `while read -r line; do
 	id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
 	case $line in
@@ -173,7 +173,7 @@ const byHand = `while read -r line; do
 	esac
 done`
 
-// onlyNew is a server that has forgotten how to be initialized.
+// onlyNew is a server that does not support initialize.
 func onlyNew(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Method") == "initialize" || !strings.HasPrefix(r.Header.Get("Mcp-Protocol-Version"), "2026") {
@@ -186,7 +186,7 @@ func onlyNew(next http.Handler) http.Handler {
 	})
 }
 
-// A server that dies fails the call, and is there again for the next one.
+// A server that dies fails the call, and is restarted for the next one.
 func TestServerThatDies(t *testing.T) {
 	s, err := mcp.Open(t.Context(), program(t, "tools"), mcp.Options{})
 	if err != nil {
@@ -203,8 +203,8 @@ func TestServerThatDies(t *testing.T) {
 	}
 }
 
-// A server at an address that is started again has forgotten the session, and says so in
-// one of several ways. Nobody notices.
+// A restarted server at an address has forgotten the session, and reports it in one of
+// several ways. The session is renewed without an error.
 func TestServerThatForgets(t *testing.T) {
 	fresh := func() http.Handler {
 		return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return newServer() }, nil)
@@ -245,7 +245,7 @@ func TestServerThatForgets(t *testing.T) {
 	}
 }
 
-// noting keeps the sessions that a server begins, before anybody hears of them.
+// noting records the sessions that a server begins, before the client sees them.
 type noting struct {
 	http.ResponseWriter
 	known *sync.Map
@@ -263,7 +263,7 @@ func (n noting) Write(b []byte) (int, error) {
 
 func (n noting) Unwrap() http.ResponseWriter { return n.ResponseWriter }
 
-// A connection that breaks fails the call in plain words; the session goes on.
+// A broken connection fails the call with a clear message; the session continues.
 func TestConnectionThatBreaks(t *testing.T) {
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return newServer() }, nil)
 	var broken atomic.Bool
@@ -290,7 +290,7 @@ func TestConnectionThatBreaks(t *testing.T) {
 	}
 }
 
-// A call that nobody waits for any more is called off at the server.
+// A cancelled call is also cancelled at the server.
 func TestCancelReachesTheServer(t *testing.T) {
 	called, ended := make(chan struct{}), make(chan struct{})
 	s := newServer()

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// people is a workflow that asks in every way there is, and calls another one.
+// people returns a workflow that asks in every possible way, and calls another one.
 func people() *workflow.Bundle {
 	ask := func(id string, step *workflow.Human) workflow.Node { return workflow.Node{ID: id, Step: step} }
 	inner := workflow.Graph{

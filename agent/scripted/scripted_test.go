@@ -93,7 +93,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// reply runs what a script has for an attempt and gives it as text.
+// reply runs a script's reply to an attempt and returns it as text.
 func reply(t *testing.T, s *scripted.Script, address, node string, attempt int) string {
 	t.Helper()
 	exec, ok := s.Task(address, node, attempt, false)
@@ -107,8 +107,8 @@ func reply(t *testing.T, s *scripted.Script, address, node string, attempt int) 
 	return r.Output
 }
 
-// play goes through a script of starts (address@attempt) and ends (-address), and
-// gives what was answered.
+// play goes through a script of starts (address@attempt) and ends (-address), and returns
+// the answers.
 func play(t *testing.T, s *scripted.Script, script string) string {
 	t.Helper()
 	var said []string
@@ -206,7 +206,8 @@ func TestDelay(t *testing.T) {
 
 func node(id string, step workflow.Step) workflow.Node { return workflow.Node{ID: id, Step: step} }
 
-// bundle has the tasks a and b (in a loop), the gate g, and c in a called workflow.
+// bundle returns a workflow with the tasks a and b (in a loop), the gate g, and c in a
+// called workflow.
 func bundle() *workflow.Bundle {
 	loop := &workflow.Loop{Body: workflow.Graph{Nodes: []workflow.Node{node("b", &workflow.Task{})}}}
 	return &workflow.Bundle{

@@ -45,8 +45,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// What programs and services call their secrets is known, and so is an address with a
-// password in it.
+// Common names for secrets in programs and services are known, and so is an address with
+// a password in it.
 func TestSecretVariables(t *testing.T) {
 	for _, pair := range []string{
 		"ANTHROPIC_API_KEY=x", "GITHUB_TOKEN=x", "GH_TOKEN=x", "AWS_ACCESS_KEY_ID=x", "AWS_SESSION_TOKEN=x", "AWS_ROLE_ARN=x", "NPM_TOKEN=x", "SLACK_WEBHOOK_URL=x",

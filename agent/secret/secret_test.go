@@ -77,7 +77,7 @@ func TestSecretsComeFromTheirPlaces(t *testing.T) {
 	}
 }
 
-// Where it is decided whether something is a secret, one character counts.
+// Tests the exact lengths at which a value counts as a secret.
 func TestLengthsOfSecrets(t *testing.T) {
 	dir := t.TempDir()
 	for name, size := range map[string]int{"most": 64 << 10, "more": 64<<10 + 1} {
@@ -109,7 +109,7 @@ func TestLengthsOfSecrets(t *testing.T) {
 	}
 }
 
-// A file is read once: what was hidden and what is used are the same.
+// A file is read once, so that the hidden value and the used value are the same.
 func TestFilesAreReadOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	s := secret.New(secret.Options{Getenv: environment(), Places: map[string]secret.Place{"key": {File: file}}})
@@ -125,7 +125,7 @@ func TestFilesAreReadOnce(t *testing.T) {
 
 func TestUsualVariablesAreSecret(t *testing.T) {
 	s := secret.New(secret.Options{Getenv: environment("ANTHROPIC_API_KEY", "sk-ant-abcdef", "OPENAI_API_KEY", "ollama", "HOME", "/home/somebody")})
-	for _, name := range []string{ // as the programs that read them document them
+	for _, name := range []string{ // the names in the documentation of the programs that read them
 		"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "OPENAI_API_KEY", "CODEX_API_KEY", "AZURE_OPENAI_API_KEY", "GEMINI_API_KEY",
 		"GOOGLE_API_KEY", "OPENROUTER_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY", "COHERE_API_KEY", "TOGETHER_API_KEY",
 		"DASHSCOPE_API_KEY", "CURSOR_API_KEY", "COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "HF_TOKEN", "NPM_TOKEN",
@@ -140,7 +140,7 @@ func TestUsualVariablesAreSecret(t *testing.T) {
 	}
 }
 
-// Secrets are known before the first text is shown, also where that comes in pieces.
+// Secrets are known before the first text is shown, even if it comes in pieces.
 func TestTheFirstStreamKnowsAll(t *testing.T) {
 	s := secret.New(secret.Options{Getenv: environment("TOKEN", "tok-123456"), Places: map[string]secret.Place{"token": {Env: "TOKEN"}}})
 	var b strings.Builder
@@ -162,7 +162,7 @@ func TestValuesWithoutANameAreSecret(t *testing.T) {
 	}
 }
 
-// A line end behind a variable, or space around it, is no part of the secret.
+// A trailing line end or space around a variable's value is not part of the secret.
 func TestSpaceAroundASecret(t *testing.T) {
 	s := secret.New(secret.Options{Getenv: environment("TOKEN", "tok-123456\r\n", "WIDE", " wide-secret ", "GITHUB_TOKEN", "ghp-abcdef\n"),
 		Places: map[string]secret.Place{"token": {Env: "TOKEN"}, "wide": {Env: "WIDE"}}})
@@ -186,7 +186,7 @@ func TestTooShortToHide(t *testing.T) {
 	}
 }
 
-// Programs break long texts into lines.
+// Secrets are hidden even if a program breaks them into lines.
 func TestBrokenLinesAreHidden(t *testing.T) {
 	m := &secret.Masker{}
 	key := "sk-ant-api03-" + strings.Repeat("Ab9_-", 19)
@@ -208,8 +208,8 @@ func TestBrokenLinesAreHidden(t *testing.T) {
 	}
 }
 
-// odd and spaced are secrets with characters that every form escapes otherwise, and with
-// those at the edges of what is not escaped.
+// odd and spaced are secrets with characters that each encoding escapes differently, and
+// with characters just inside and outside the escaped ranges.
 const (
 	odd    = `p/a+s"s w<o>r&d'%ü\1`
 	spaced = "09-AZ_az.mM~5 &/:@[`{"

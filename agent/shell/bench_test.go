@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-dev/hocket/agent/shell"
 )
 
-// BenchmarkCommand is a command that does nothing; bare is what the standard
-// library alone needs for it.
+// BenchmarkCommand runs a command that does nothing; bare does the same with the standard
+// library alone.
 func BenchmarkCommand(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
 		for b.Loop() {

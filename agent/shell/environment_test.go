@@ -18,8 +18,8 @@ func TestVariable(t *testing.T) {
 	}
 }
 
-// Whatever an input is called, it has a name that an environment can have, and
-// never one of Hocket's own.
+// Every input gets a valid name for an environment variable, and never one of Hocket's
+// own.
 func FuzzVariable(f *testing.F) {
 	f.Add("target", "x")
 	f.Add("HOCKET_RUN=1", "a\x00b")

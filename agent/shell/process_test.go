@@ -22,8 +22,8 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// family starts a child and a grandchild that ignore SIGTERM and keep every pipe
-// open. All three write their process ids down and stay.
+// family starts a child and a grandchild that ignore SIGTERM and keep every pipe open.
+// All three write their process ids to a file and keep running.
 const family = `
 trap '' TERM
 sh -c 'trap "" TERM; echo $$ >> pids; sh -c "trap \"\" TERM; echo \$\$ >> pids; while :; do sleep 1; done" & while :; do sleep 1; done' &
@@ -31,7 +31,7 @@ echo $$ >> pids
 while :; do sleep 1; done
 `
 
-// pids waits until the processes of a task have written their ids down.
+// pids waits until the processes of a task have written their ids.
 func pids(t *testing.T, task *agent.Task, n int) []int {
 	t.Helper()
 	for range 1000 {
@@ -49,8 +49,7 @@ func pids(t *testing.T, task *agent.Task, n int) []int {
 	return nil
 }
 
-// lives says whether a process runs. One that is dead and that its parent has not
-// yet waited for does not.
+// lives reports whether a process is running. A zombie is not.
 func lives(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
@@ -59,7 +58,7 @@ func lives(pid int) bool {
 	return err == nil && len(out) > 0 && out[0] != 'Z'
 }
 
-// underway runs a task aside and gives the channel on which its error comes.
+// underway runs a task in the background and returns a channel for its error.
 func underway(ctx context.Context, task *agent.Task, grace time.Duration) <-chan error {
 	done := make(chan error, 1)
 	go func() {
@@ -72,7 +71,7 @@ func underway(ctx context.Context, task *agent.Task, grace time.Duration) <-chan
 func expectDead(t *testing.T, ids []int) {
 	t.Helper()
 	for _, pid := range ids {
-		// One that was killed takes a moment to be gone.
+		// A killed process takes a moment to disappear.
 		for deadline := time.Now().Add(5 * time.Second); lives(pid) && time.Now().Before(deadline); {
 			time.Sleep(time.Millisecond)
 		}
@@ -83,7 +82,7 @@ func expectDead(t *testing.T, ids []int) {
 	}
 }
 
-// slow is longer than anything takes that does not wait in vain, on any machine.
+// slow is longer than any successful wait takes, on any machine.
 const slow = 2 * time.Minute
 
 func TestCancelLeavesNoProcessBehind(t *testing.T) {
@@ -145,10 +144,10 @@ func TestTermIsAskedFirst(t *testing.T) {
 	}
 }
 
-// A daemon leaves its group and keeps the pipes open.
+// daemon leaves its process group and keeps the pipes open.
 const daemon = `setsid sh -c 'echo $$ >> pids; while :; do sleep 1; done' & until test -s pids; do sleep 0.01; done; echo ready`
 
-// unmarked is a daemon that nothing ties to the step any more.
+// unmarked is a daemon without any connection to the step.
 const unmarked = "unset HOCKET_KEY; " + daemon
 
 func TestAnOrphanedPipeDoesNotHang(t *testing.T) {
@@ -249,8 +248,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestDeathOfHocket runs a command in a process of its own, kills that process,
-// and looks whether the command is gone. What the command had started can be ended.
+// TestDeathOfHocket runs a command in its own process, kills that process, and checks
+// that the command is gone. Processes that the command had started can be ended.
 func TestDeathOfHocket(t *testing.T) {
 	needMarks(t)
 	if dir := os.Getenv("SHELL_TEST_PARENT"); dir != "" {

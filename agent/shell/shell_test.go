@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// attempt is a task in a project of its own.
+// attempt returns a task in its own project.
 func attempt(t *testing.T, settings string) *agent.Task {
 	t.Helper()
 	v, err := workflow.ParseJSON([]byte(settings))
@@ -39,7 +39,7 @@ func run(t *testing.T, task *agent.Task) (string, error) {
 	return r.Output, err
 }
 
-// write puts a file into the task's project.
+// write writes a file into the task's project.
 func write(t *testing.T, task *agent.Task, name, text string, mode os.FileMode) {
 	t.Helper()
 	path := filepath.Join(task.Dir, name)
@@ -252,8 +252,7 @@ func TestSchemaIsDescribed(t *testing.T) {
 	}
 }
 
-// A step of a project that nobody has trusted sees only variables in which nobody keeps
-// a secret.
+// A step of an untrusted project only sees variables that never hold secrets.
 func TestUntrusted(t *testing.T) {
 	env := []string{"PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=a", "GITHUB_TOKEN=b", "OWL=c", "PLAIN=d", "GOFLAGS=e", "https_proxy=http://me:word@proxy"}
 	s := shell.New(shell.Options{Env: env, Secret: []string{"OWL"}})

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// tool gives the tool for an agent with permissions.
+// tool returns the tool for an agent with permissions.
 func tool(t *testing.T, task *agent.Task, permissions string) func(args string) (string, error) {
 	t.Helper()
 	task.Agent.Permissions, _ = parse(t, permissions).(map[string]any)
@@ -77,8 +77,8 @@ func TestToolRunsCommands(t *testing.T) {
 	}
 }
 
-// TestCommandsSideBySide has a command end while another one runs: what is left of
-// the one is not the other.
+// TestCommandsSideBySide has a command end while another one runs. Cleaning up after the
+// first must not affect the second.
 func TestCommandsSideBySide(t *testing.T) {
 	task := attempt(t, `{}`)
 	task.Key = "run/side@1"
@@ -112,7 +112,7 @@ func TestToolAsks(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"command": "echo hi > x"}`:    "echo hi > x",
 		`{"command": ["touch", "x y"]}`: `["touch" "x y"]`,
-		// A person sees all that decides what happens.
+		// The question shows everything that affects what the command does.
 		`{"command": "sh", "stdin": "rm x", "dir": "sub"}`: "sh\n\nin sub\n\nwith the input:\nrm x",
 	} {
 		asked = nil

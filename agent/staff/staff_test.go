@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/staff"
 )
 
-// mind is an executor that works from a prompt, and records its task.
+// mind is an executor that works from a prompt and records its task.
 type mind struct {
 	got     *agent.Task
 	exact   bool
@@ -40,7 +40,7 @@ func (m *mind) Traits() agent.Traits {
 	}
 }
 
-// stars hides one secret, wherever it begins.
+// stars hides one secret, wherever it occurs.
 type stars struct{}
 
 const secret = "hunter2-hunter2"
@@ -52,7 +52,7 @@ func (s stars) Stream(to func([]byte)) (func([]byte), func()) {
 	return func(p []byte) { held.Write(p) }, func() { to([]byte(s.Mask(held.String()))) }
 }
 
-// diary is the only conversation.
+// diary is a store with a single conversation.
 type diary struct {
 	opened   []string
 	messages []agent.Message
@@ -135,7 +135,7 @@ func TestATaskIsGivenAllThatItMayUse(t *testing.T) {
 	}
 }
 
-// An executor that remembers by itself is not told again.
+// An executor that remembers the conversation is not sent it again.
 func TestHistoryIsToldOnce(t *testing.T) {
 	d := &diary{messages: []agent.Message{{Role: agent.RoleUser, Content: "Before?"}}, native: &agent.Conversation{Native: "n-1"}}
 	m := &mind{resumes: true}
@@ -157,7 +157,7 @@ func TestExactSettingsAreLeftAlone(t *testing.T) {
 	}
 }
 
-// What a step takes away from its agent, the executor does not see as a setting.
+// The executor does not see settings that a step uses to restrict its agent.
 func TestAStepNarrowsItsAgent(t *testing.T) {
 	m := &mind{}
 	task := newTask()
@@ -210,7 +210,7 @@ func TestNothingSecretComesOut(t *testing.T) {
 	}
 }
 
-// What one task learns of a quota holds for the next one of the account.
+// A quota that one task hits applies to the next task of the account.
 func TestAQuotaParksTheAccount(t *testing.T) {
 	until := time.Now().Add(time.Hour)
 	m := &mind{say: func(agent.Log) (agent.Result, error) {
@@ -259,7 +259,7 @@ func TestQuestionsHoldNoSecret(t *testing.T) {
 	if _, err := staff.New(staff.Options{Mask: stars{}}).Employ(m).Run(t.Context(), task, func([]byte) {}); err != nil {
 		t.Fatal(err)
 	}
-	own := []string{"deny", "allow ***", "allow " + secret} // the agent knows what it offered
+	own := []string{"deny", "allow ***", "allow " + secret} // the agent knows the options that it offered
 	said, err := m.got.Ask(t.Context(), agent.Question{Text: "Send " + secret + "?", Detail: "GET /?key=" + secret, Options: own})
 	if err != nil || said != own[2] || asked.Text != "Send ***?" || asked.Detail != "GET /?key=***" ||
 		!slices.Equal(asked.Options, []string{"deny", "allow ***", "allow *** (3)"}) {
@@ -270,7 +270,7 @@ func TestQuestionsHoldNoSecret(t *testing.T) {
 func TestTranscriptsHoldNoSecret(t *testing.T) {
 	var kept []agent.Entry
 	var model string
-	for _, exact := range []bool{false, true} { // also where no prompt is composed
+	for _, exact := range []bool{false, true} { // also if no prompt is composed
 		kept, model = nil, ""
 		m := &mind{exact: exact}
 		m.say = func(agent.Log) (agent.Result, error) {
@@ -303,7 +303,7 @@ func TestAQuestionLeavesTheSeat(t *testing.T) {
 		return agent.Result{Output: said}, err
 	}
 	task := &agent.Task{Agent: &agent.Definition{}, Ask: func(ctx context.Context, _ agent.Question) (string, error) {
-		if _, err := s.Employ(&mind{}).Run(ctx, newTask(), func([]byte) {}); err != nil { // would wait for ever
+		if _, err := s.Employ(&mind{}).Run(ctx, newTask(), func([]byte) {}); err != nil { // would otherwise wait forever
 			return "", err
 		}
 		return "yes", nil
@@ -315,7 +315,7 @@ func TestAQuestionLeavesTheSeat(t *testing.T) {
 	}
 }
 
-// What an agent says when it panics is hidden as all else, and costs one attempt.
+// Secrets in an agent's panic are hidden too, and a panic costs one attempt.
 func TestPanicsHoldNoSecret(t *testing.T) {
 	m := &mind{say: func(log agent.Log) (agent.Result, error) {
 		log([]byte("so far " + secret[:4]))

@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-dev/hocket/agent/tool"
 )
 
-// BenchmarkProgram calls a tool whose program does nothing: free, confined, and confined with
-// a network, which is a proxy more.
+// BenchmarkProgram calls a tool whose program does nothing: unconfined, confined, and
+// confined with a network, which adds a proxy.
 func BenchmarkProgram(b *testing.B) {
 	for _, c := range []struct {
 		name, permissions string
@@ -50,8 +50,8 @@ func BenchmarkProgram(b *testing.B) {
 	}
 }
 
-// processorTime is what this process and all that have ended below it have used. A busy machine
-// makes the time by the clock longer, and this one hardly.
+// processorTime returns the CPU time of this process and its finished children. A busy
+// machine increases wall time, but hardly CPU time.
 func processorTime(b *testing.B) (all int64) {
 	b.Helper()
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {

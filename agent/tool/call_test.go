@@ -173,7 +173,7 @@ func TestRequestsThatFail(t *testing.T) {
 	}
 }
 
-// The secret of a tool goes to no other server than the one it was meant for.
+// A tool's secret is sent only to the server it was meant for.
 func TestSecretsStayWithTheirServer(t *testing.T) {
 	server, other := echo(t), echo(t)
 	got, err := call(t, tools(t, server), "goto", map[string]any{"to": other.URL + "/echo/"})
@@ -220,7 +220,7 @@ func TestCancelledCall(t *testing.T) {
 	}
 }
 
-// Where the agent chooses the address, its own permissions count.
+// If the agent chooses the address, the agent's own permissions apply.
 func TestPermissionsOfTheAgent(t *testing.T) {
 	server := echo(t)
 	text, err := os.ReadFile("builtin/http_request/tool.yml")
@@ -258,7 +258,7 @@ func TestPermissionsOfTheAgent(t *testing.T) {
 	}
 }
 
-// hosts puts the server into the texts of a map.
+// hosts inserts the server's address into the texts of a map.
 func hosts(m map[string]any, host string) map[string]any {
 	out := map[string]any{}
 	for key, value := range m {

@@ -62,7 +62,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// A program sees what its manifest allows, and nothing that was inherited.
+// A program sees only the variables that its manifest allows, and no inherited ones.
 func TestEnvironment(t *testing.T) {
 	got, err := call(t, programs(t), "env", map[string]any{"the-file": "f"})
 	if err != nil {
@@ -109,7 +109,8 @@ func TestCommandsThatFail(t *testing.T) {
 	}
 }
 
-// What a program started ends with it, and so does the program when it is called off.
+// The processes that a program started end with it, and cancelling a call ends the
+// program.
 func TestNothingIsLeft(t *testing.T) {
 	s := programs(t)
 	before := runtime.NumGoroutine()
@@ -155,7 +156,7 @@ func gone(t *testing.T, text string) {
 	}
 }
 
-// isZombie says whether a process has ended and nobody has asked for its status yet.
+// isZombie reports whether a process has exited but has not been waited for.
 func isZombie(pid int) bool {
 	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
 	return err != nil || strings.HasPrefix(strings.TrimSpace(string(out)), "Z")

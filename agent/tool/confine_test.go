@@ -19,8 +19,8 @@ import (
 	"github.com/hocket-dev/hocket/agent/tool"
 )
 
-// confined is a project whose home directory is beside it, with the tools of a test in it,
-// as their permissions and their lines of shell.
+// confined creates a project whose home directory is next to it, with the given tools:
+// their permissions and their lines of shell.
 func confined(t *testing.T, o tool.Options, tools map[string][2]string) (*tool.Set, string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -125,7 +125,8 @@ func TestFilesOfPrograms(t *testing.T) {
 	}
 }
 
-// A tool whose folder is a link has its script, and not what the link leads to.
+// A tool whose folder is a link can use its script, but not the files that the link leads
+// to.
 func TestLinkedFolder(t *testing.T) {
 	enforced(t)
 	s, dir := confined(t, tool.Options{}, map[string][2]string{"a": {"", "cat \"$HOCKET_TOOL\"/tool.yml || cat src/x"}})

@@ -17,7 +17,7 @@ import (
 
 const gleeHead = "description: d\nversion: 1\ninputs: {schema: {type: object, properties: {x: {type: string}, n: {type: integer, default: 3}}}}\napproval: {required: false}\n"
 
-// The form that Glee has for tools works as it does there.
+// Tools in Glee's format work as they do in Glee.
 func TestGlee(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
@@ -101,7 +101,7 @@ func TestGleeMistakes(t *testing.T) {
 	}
 }
 
-// Those that its own documents show, where they are at hand.
+// Checks the examples in Glee's own documentation, if available.
 func TestGleeExamples(t *testing.T) {
 	files, _ := filepath.Glob("../../../shared/found/glee-tools/.glee/tools/*/tool.yml")
 	for _, file := range files {

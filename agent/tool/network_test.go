@@ -52,7 +52,7 @@ func TestFixedSchemasCompile(t *testing.T) {
 	}
 }
 
-// What is made for a new tool has no mistakes.
+// The samples for a new tool have no errors.
 func TestSamples(t *testing.T) {
 	for _, kind := range Kinds() {
 		files, err := Sample(kind)

@@ -129,7 +129,7 @@ func TestMistakesAreReportedAtTheirPlace(t *testing.T) {
 	}
 }
 
-// What is right can be read by every kind.
+// Valid tools of every kind are accepted.
 func TestOtherKinds(t *testing.T) {
 	for kind, text := range map[string]string{
 		"command": "description: d\nkind: command\npermissions: {fs: {read: [., ../.git, ~/.gitconfig, /srv, 'C:\\\\x'], write: [out/, .hocketed, .hocket/cache, .hocket/tools/weather/data]}}\ninputs: {x: string}\ncommand: {argv: [awk, '{print}'], dir: src, env: {A: 1}}",

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whatever a program leaves in its directory for temporary files is removed, and nothing
+// Everything that a program leaves in its temporary directory is removed, but nothing
 // that it links to.
 func TestRemove(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "kept")
@@ -28,7 +28,7 @@ func TestRemove(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i%100 == 0 {
-			_ = at.Symlink(filepath.Dir(outside), "link") // some systems have none
+			_ = at.Symlink(filepath.Dir(outside), "link") // some systems do not support links
 		}
 		next, err := at.OpenRoot("directory")
 		if err != nil {

@@ -24,16 +24,16 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// attempt is a task for the fake agent, and what came of it.
+// attempt is a task for the fake agent, and its outcome.
 type attempt struct {
-	odd     string // what is odd about the agent
+	odd     string // how the agent misbehaves
 	quirks  string // what its manifest says about that
 	task    agent.Task
 	result  agent.Result
 	err     error
 	mu      sync.Mutex
 	log     strings.Builder
-	heard   chan struct{} // gets a token for each piece of the log, if it is not nil
+	heard   chan struct{} // receives a value for each piece of the log, if not nil
 	asked   []agent.Question
 	answers func(agent.Question) (string, error)
 }
@@ -72,7 +72,7 @@ func (a *attempt) run(ctx context.Context, t *testing.T) {
 	settle(t, before)
 }
 
-// settle waits until no goroutine is left that was not there before.
+// settle waits until there are no more goroutines than before.
 func settle(t *testing.T, before int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; {
@@ -156,7 +156,7 @@ func TestModeAndModel(t *testing.T) {
 	fails(t, a.err, agent.Failed, true, `does not support the model "large" (Invalid params)`)
 }
 
-// What a turn used is known when it ends, for agents that tell no sooner.
+// Some agents report the usage of a turn only when it ends.
 func TestBudgetOfATurn(t *testing.T) {
 	for _, c := range []struct {
 		budget workflow.Budget
@@ -206,7 +206,7 @@ func TestPermission(t *testing.T) {
 	}
 }
 
-// Some agents end their turn when they are not allowed something.
+// Some agents end their turn when a permission is denied.
 func TestRejectedAndSilent(t *testing.T) {
 	a := attempt{odd: "sulks", task: agent.Task{Prompt: "ask rm x"}}
 	a.run(t.Context(), t)
@@ -247,7 +247,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// runs says whether a process is there and has not ended.
+// runs reports whether a process exists and has not exited.
 func runs(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(stat), ") Z ")
@@ -293,7 +293,7 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("HOCKET_TEST_HOME", home)
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // it would wait for the next minute
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // it would wait until the next minute
 	defer cancel()
 	waits := attempt{odd: "none", quirks: "minute_files: ['$NOT_THERE/*', '$HOCKET_TEST_HOME/c-{minute}-{id}']", task: agent.Task{Prompt: "say x", Conversation: &agent.Conversation{Native: "s1"}}}
 	waits.run(ctx, t)
@@ -363,7 +363,7 @@ func TestDoesNotExit(t *testing.T) {
 	}
 }
 
-// Many messages at once are more than the library would take.
+// The library alone could not handle this many messages at once.
 func TestFlood(t *testing.T) {
 	a := attempt{odd: "none", task: agent.Task{Prompt: "repeat 0123456789"}}
 	a.run(t.Context(), t)

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// What a definition names is decided by it, and nobody is asked.
+// A definition decides what it names, without asking a person.
 func TestDecide(t *testing.T) {
 	project, elsewhere := t.TempDir(), t.TempDir()
 	if err := os.Symlink(elsewhere, filepath.Join(project, "link")); err != nil {
@@ -29,7 +29,7 @@ func TestDecide(t *testing.T) {
 		{tests, `{"kind": "execute", "rawInput": {"command": "go test ./..."}}`, "allow"},
 		{tests, `{"kind": "execute", "rawInput": {"command": "go test x; rm y"}}`, "deny"},
 		{tests, `{"kind": "execute", "rawInput": {"command": "go test $(curl x)"}}`, "ask"},
-		{tests, `{"kind": "execute", "rawInput": {"command": ["go", "test"]}}`, "ask"}, // who knows what reads it
+		{tests, `{"kind": "execute", "rawInput": {"command": ["go", "test"]}}`, "ask"}, // unclear how a list is run
 		{tests, `{"kind": "execute", "title": "go test x"}`, "allow"},
 		{tests, `{"kind": "execute", "title": "go test x", "rawInput": {"command": "rm x"}}`, "deny"},
 		{tests, `{"kind": "execute", "title": "go test x", "rawInput": {"command": 1}}`, "ask"},
@@ -38,7 +38,7 @@ func TestDecide(t *testing.T) {
 		{tests, `{"title": "shell · rm x", "rawInput": {"command": "rm x"}}`, "deny"},
 		{`"shell": "deny"`, `{"kind": "execute", "rawInput": {}}`, "deny"},
 		{`"shell": "allow"`, `{"kind": "execute", "rawInput": {"script": "x"}}`, "allow"},
-		{`"shell": "allow"`, `{"kind": "edit", "locations": [{"path": "a.go"}]}`, "ask"}, // nothing is named about it
+		{`"shell": "allow"`, `{"kind": "edit", "locations": [{"path": "a.go"}]}`, "ask"}, // not covered by the definition
 		{`"write": "allow"`, `{"kind": "edit", "locations": [{"path": "a.go"}]}`, "allow"},
 		{`"write": "allow"`, `{"kind": "edit", "rawInput": {"file_path": "{project}/a.go"}}`, "allow"},
 		{`"write": "allow"`, `{"kind": "edit"}`, "ask"},

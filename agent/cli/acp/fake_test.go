@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// fakeVariable makes this test binary an agent that speaks ACP: its value says what is
-// odd about it.
+// fakeVariable makes this test binary an agent that speaks ACP. Its value says how the
+// agent misbehaves.
 const fakeVariable = "HOCKET_TEST_ACP_AGENT"
 
 func TestMain(m *testing.M) {
@@ -27,11 +27,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fake is an agent that does what its prompt says, word by word.
+// fake is an agent that does what each line of its prompt says.
 type fake struct {
 	odd     string
 	out     *bufio.Writer
-	turn    json.RawMessage // id of the prompt that is not answered yet
+	turn    json.RawMessage // id of the prompt that is not yet answered
 	answers chan map[string]any
 	said    []string
 }
@@ -118,7 +118,8 @@ func (f *fake) take(m *fakeMessage) {
 	}
 }
 
-// load repeats what was said, before its answer or, where that is what is odd, after it.
+// load repeats the conversation before its answer or, if it misbehaves that way, after
+// it.
 func (f *fake) load(m *fakeMessage) {
 	past := func() {
 		f.update("user_message_chunk", text("old question"))
@@ -142,14 +143,14 @@ func (f *fake) note(method string, params map[string]any) {
 	f.said = append(f.said, method+" "+string(data))
 }
 
-// do carries out a prompt: a line each.
+// do carries out a prompt, line by line.
 func (f *fake) do(prompt string) {
 	for line := range strings.SplitSeq(prompt, "\n") {
 		verb, rest, _ := strings.Cut(line, " ")
 		switch verb {
 		case "say":
 			f.update("agent_message_chunk", text(rest))
-		case "echo": // what it heard before
+		case "echo": // prints what it heard before
 			f.update("agent_message_chunk", text(strings.Join(f.said, "\n")))
 		case "repeat":
 			for range 3000 {
@@ -163,7 +164,7 @@ func (f *fake) do(prompt string) {
 			f.ask(rest)
 		case "spend":
 			f.update("usage_update", map[string]any{"used": 1, "size": 2, "cost": map[string]any{"amount": json.Number(rest), "currency": "USD"}})
-		case "child": // that leaves the group
+		case "child": // starts a child that leaves the process group
 			cmd := exec.Command("sleep", "3600")
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 			if err := cmd.Start(); err != nil {
@@ -189,7 +190,7 @@ func (f *fake) do(prompt string) {
 func (f *fake) stop(reason string) {
 	if f.turn != nil {
 		end := map[string]any{"stopReason": reason}
-		if f.odd != "mute" { // which has not heard a model
+		if f.odd != "mute" { // a mute agent has not heard from a model
 			end["usage"] = map[string]any{"inputTokens": 1000, "outputTokens": 50, "totalTokens": 1050}
 		}
 		f.reply(f.turn, end)
@@ -202,7 +203,7 @@ func (f *fake) tool(command string) {
 	f.update("tool_call_update", map[string]any{"toolCallId": "t1", "title": command, "status": "completed", "rawInput": map[string]any{"command": command}})
 }
 
-// edit changes files in the ways in which agents tell of it, and fails at one.
+// edit changes files in each of the ways in which agents report it, and fails once.
 func (f *fake) edit(dir string) {
 	diff := func(name string, old any) map[string]any {
 		return map[string]any{"type": "diff", "path": dir + name, "oldText": old, "newText": "x"}
@@ -222,7 +223,7 @@ func (f *fake) edit(dir string) {
 	f.update("tool_call_update", map[string]any{"toolCallId": "e4", "status": "completed"})
 }
 
-// ask wants to run a command, and says what came of it.
+// ask asks to run a command, and prints the result.
 func (f *fake) ask(command string) {
 	f.send(map[string]any{"id": 99, "method": "session/request_permission", "params": map[string]any{
 		"sessionId": "s1",

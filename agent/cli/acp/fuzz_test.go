@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// FuzzMessages has an agent say anything. What it asks, nobody is there to allow.
+// FuzzMessages has an agent send anything. Permission requests are denied, since no
+// person is present.
 func FuzzMessages(f *testing.F) {
 	f.Add(`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"hi"}}}}` + "\n")
 	f.Add(`{"method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"t","status":"completed","rawInput":{"command":["a","b"]}}}}` + "\nWelcome\n{}\n")
@@ -56,7 +57,7 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// rejects says whether one of the options of that id rejects.
+// rejects reports whether the option with that id rejects.
 func rejects(params json.RawMessage, id string) bool {
 	var p permissionRequest
 	if json.Unmarshal(params, &p) != nil {

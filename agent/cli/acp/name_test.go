@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNameOfTool is about agents that give a call no other name than its input.
+// TestNameOfTool covers agents whose calls have no name but their input.
 func TestNameOfTool(t *testing.T) {
 	for _, c := range []struct{ title, meta, want string }{
 		{"Terminal", `{"toolName":"shell"}`, "Terminal"},

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/cli/clitest"
 )
 
-// What these CLIs print, shortened.
+// Shortened output of these CLIs.
 
 func TestCodex(t *testing.T) {
 	const begin = `{"type":"thread.started","thread_id":"t-1"}
@@ -118,7 +118,7 @@ func TestGoose(t *testing.T) {
 	)
 }
 
-// A CLI that prints its answer and nothing else.
+// Tests a CLI that prints its answer and nothing else.
 func TestPlainText(t *testing.T) {
 	m, found := cli.ReadManifest("plain.yml", []byte("program: plain\nargs: [-p]\nstdin: \"{prompt}\"\nreply: {format: text}\n"))
 	if len(found) > 0 {

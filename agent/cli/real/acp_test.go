@@ -33,7 +33,7 @@ func TestACP(t *testing.T) {
 	}
 }
 
-// talkProgram skips where the program that the CLI is talked with through is missing.
+// talkProgram skips the test if the program that carries the conversation is missing.
 func talkProgram(t *testing.T, name string) {
 	t.Helper()
 	if programs := map[string]string{"claude": "claude-agent-acp", "codex": "codex-acp"}; programs[name] != "" {
@@ -49,7 +49,7 @@ func talkAnswer(t *testing.T, f *fixture) {
 	if err != nil || result.Output != "Hello <you>" || result.Conversation == nil || result.Conversation.Native == "" {
 		t.Errorf("%+v, %v", result, err)
 	}
-	if u := result.Usage; f.cli == "qwen" { // which tells nothing
+	if u := result.Usage; f.cli == "qwen" { // which does not report usage
 		if u != (agent.Usage{CostUnknown: true}) {
 			t.Errorf("usage %+v", u)
 		}
@@ -61,7 +61,7 @@ func talkAnswer(t *testing.T, f *fixture) {
 	}
 }
 
-// talkModel has another model asked than the one that the environment names.
+// talkModel uses a model other than the one that the environment names.
 func talkModel(t *testing.T, f *fixture) {
 	others := map[string]string{"claude": "haiku", "codex": "gpt-5.5", "gemini": "gemini-2.5-pro", "copilot": "other-model", "goose": "gpt-4o-mini", "qwen": "other-model"}
 	if others[f.cli] == "" {
@@ -76,19 +76,20 @@ func talkModel(t *testing.T, f *fixture) {
 	}
 }
 
-// talkTranscript has what the agent does in a conversation in its transcript.
+// talkTranscript checks that the transcript records the agent's actions in a
+// conversation.
 func talkTranscript(t *testing.T, f *fixture) {
 	recorded(t, f, attempt{mode: "ask", ask: func(context.Context, agent.Question) (string, error) { return "allow once", nil }})
 }
 
-// talkServer has a tool of a server called, which every agent asks for.
+// talkServer calls a tool of a server, which every agent asks permission for.
 func talkServer(t *testing.T, f *fixture) {
 	server := f.engine()
-	if f.cli == "copilot" { // which takes none by its command
+	if f.cli == "copilot" { // which does not accept servers by command
 		server = f.address(t)
 	}
 	call := fakemodel.Step{Tool: "$add", Args: map[string]any{"a": 2, "b": 40}}
-	if f.cli == "qwen" { // whose model is to look for such a tool, and to call it through another
+	if f.cli == "qwen" { // whose model has to find such a tool, and to call it through another
 		call = fakemodel.Step{Tool: "tool_call", Args: map[string]any{"name": "mcp__engine__add", "arguments": call.Args}}
 	}
 	for _, c := range []struct{ answer, calls string }{{"allow once", "2+40\n"}, {"reject", ""}} {

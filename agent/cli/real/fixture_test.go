@@ -1,6 +1,6 @@
-// Package realtest drives the real CLI agents, installed by the script setup, against a
-// scripted model. That takes minutes, so it is done only where HOCKET_CLIS says where
-// they are: `make clis` does both.
+// Package realtest runs the real CLI agents, installed by the script setup, against a
+// scripted model. That takes minutes, so it runs only if HOCKET_CLIS names their
+// directory: `make clis` does both.
 package realtest
 
 import (
@@ -25,10 +25,10 @@ import (
 	"github.com/hocket-dev/hocket/internal/fakemodel"
 )
 
-// patience is for a case. It bounds what hangs; nothing depends on it.
+// patience is the time limit for a case. It stops what hangs; nothing else depends on it.
 const patience = 5 * time.Minute
 
-// clis is where the programs of the CLIs are.
+// clis returns the directory of the CLIs' programs.
 func clis(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("HOCKET_CLIS")
@@ -38,7 +38,7 @@ func clis(t *testing.T) string {
 	return filepath.Join(dir, "node_modules", ".bin")
 }
 
-// fixture is one CLI with a home, a project and a model of its own.
+// fixture is one CLI with its own home, project and model.
 type fixture struct {
 	cli     string
 	server  *fakemodel.Server
@@ -49,12 +49,12 @@ type fixture struct {
 	prices  agent.Prices
 	mu      sync.Mutex
 	log     bytes.Buffer
-	entries []agent.Entry // of the transcripts
-	model   string        // that was noted last
+	entries []agent.Entry // from the transcripts
+	model   string        // the last one recorded
 }
 
-// homes are what each CLI needs to find the scripted model: variables, and files in
-// its home.
+// homes holds what each CLI needs to find the scripted model: variables, and files in its
+// home.
 var homes = map[string]struct {
 	env   []string
 	files map[string]string
@@ -84,13 +84,13 @@ stream_max_retries = 1
 "models":{"fake-model":{"name":"F","limit":{"context":200000,"output":8000},"cost":{"input":3,"output":15}}}}}}`},
 	},
 	"qwen": {env: []string{"OPENAI_API_KEY={key}", "OPENAI_BASE_URL={url}/v1", "OPENAI_MODEL=fake-model"}},
-	// It unpacks 190 MB into its cache when it is first run.
+	// It unpacks 190 MB into its cache on the first run.
 	"copilot": {env: []string{"COPILOT_PROVIDER_BASE_URL={url}/v1", "COPILOT_PROVIDER_API_KEY={key}", "COPILOT_MODEL=fake-model", "COPILOT_OFFLINE=true", "XDG_CACHE_HOME={clis}/cache"}},
 	"goose":   {env: []string{"GOOSE_PROVIDER=openai", "GOOSE_MODEL=gpt-4o", "OPENAI_API_KEY={key}", "OPENAI_HOST={url}", "OPENAI_BASE_PATH=v1/chat/completions", "GOOSE_DISABLE_KEYRING=1"}},
 }
 
-// models are those that the cases name: a CLI left to itself may ask another one first
-// which to take.
+// models are the models that the cases name: without one, a CLI may first ask another
+// model which to use.
 var models = map[string]string{"claude": "sonnet", "codex": "gpt-5.4", "gemini": "gemini-2.5-flash", "opencode": "fake/fake-model", "qwen": "fake-model", "copilot": "fake-model", "goose": "gpt-4o"}
 
 func newFixture(t *testing.T, name, key string) *fixture {
@@ -104,7 +104,7 @@ func newFixture(t *testing.T, name, key string) *fixture {
 		t.Skip("node is not installed")
 	}
 	f := &fixture{cli: name, server: fakemodel.Start(t), home: t.TempDir(), project: t.TempDir()}
-	if f.files, err = os.MkdirTemp(os.Getenv("HOCKET_CLIS"), "files-"); err != nil { //nolint:usetesting // see files
+	if f.files, err = os.MkdirTemp(os.Getenv("HOCKET_CLIS"), "files-"); err != nil { //nolint:usetesting // see fixture.files
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(f.files) })
@@ -131,7 +131,7 @@ func newFixture(t *testing.T, name, key string) *fixture {
 	return f
 }
 
-// report shows what the CLI printed and asked.
+// report logs what the CLI printed and requested.
 func (f *fixture) report(t *testing.T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -147,9 +147,9 @@ func (f *fixture) report(t *testing.T) {
 
 // attempt is one task; steps are what the model does.
 type attempt struct {
-	mode         string         // of permissions; "" the default
+	mode         string         // permission mode; "" for the default
 	permissions  map[string]any // besides the mode
-	model        string         // "" that of models
+	model        string         // "" for the one in models
 	system       string
 	steps        []fakemodel.Step
 	schema       any
@@ -157,7 +157,7 @@ type attempt struct {
 	conversation *agent.Conversation
 	ask          agent.Ask
 	maxOutputKB  int
-	untrusted    bool // nobody has trusted the project
+	untrusted    bool // the project is not trusted
 }
 
 func (f *fixture) run(ctx context.Context, t *testing.T, a attempt) (agent.Result, error) {
@@ -204,8 +204,8 @@ func (f *fixture) key(t *testing.T) string {
 	return fmt.Sprintf("real-%d-%s", os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-"))
 }
 
-// left are the processes of the attempt that still run: those with its key in their
-// environment. Zombies of whoever does not wait for them are none.
+// left returns the processes of the attempt that still run: those with its key in their
+// environment. Zombies do not count.
 func (f *fixture) left(t *testing.T) []string {
 	var found []string
 	paths, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -223,7 +223,7 @@ func (f *fixture) left(t *testing.T) []string {
 	return found
 }
 
-// file is a path in the project.
+// file returns a path in the project.
 func (f *fixture) file(name string) string { return filepath.Join(f.project, name) }
 
 func (f *fixture) has(name string) bool {
@@ -231,7 +231,7 @@ func (f *fixture) has(name string) bool {
 	return err == nil
 }
 
-// told says whether the model was sent some words.
+// told reports whether the model was sent some words.
 func (f *fixture) told(words string) bool {
 	return slices.ContainsFunc(f.server.Requests(), func(r *fakemodel.Request) bool { return bytes.Contains(r.Body, []byte(words)) })
 }
@@ -242,8 +242,8 @@ func (f *fixture) logged() string {
 	return f.log.String()
 }
 
-// when does something once something is so, unless ctx is done before. The model and
-// the CLI are other processes: there is nothing that would tell.
+// when calls do once so returns true, unless ctx is done before. It polls, because the
+// model and the CLI are other processes.
 func when(ctx context.Context, so func() bool, do func()) {
 	for !so() {
 		select {

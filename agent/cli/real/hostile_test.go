@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/fakemodel"
 )
 
-// hostile are files of a clone that start programs or send keys elsewhere, in the words
+// hostile are files in a clone that start programs or send keys elsewhere, in the format
 // of each CLI. {mark:NAME} is a command that leaves a mark, {evil} an address.
 var hostile = map[string]map[string]string{
 	"claude": {
@@ -71,7 +71,7 @@ var hostile = map[string]map[string]string{
 }
 
 // A clone cannot start programs or send keys elsewhere through the settings of a CLI:
-// until the project is trusted the CLI leaves them out, or does not start.
+// until the project is trusted, the CLI ignores them or does not start.
 func TestHostile(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
@@ -82,10 +82,11 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// refusing are the CLIs that cannot leave the project's settings out.
+// refusing lists the CLIs that cannot ignore the project's settings.
 var refusing = []string{"codex", "gemini", "qwen", "goose", "copilot in mode ask"}
 
-// quiet are those that start nothing of a directory that their own user has not trusted.
+// quiet lists the CLIs that start nothing from a directory that their own user has not
+// trusted.
 var quiet = []string{"copilot"}
 
 func hostileProject(t *testing.T, name, mode string) {
@@ -103,14 +104,15 @@ func hostileProject(t *testing.T, name, mode string) {
 	} else if err != nil || result.Output != "fine" {
 		t.Errorf("%q, %v", result.Output, err)
 	}
-	// Trusted, the same project does it, else this proves nothing.
+	// In a trusted project the settings take effect; otherwise the test would prove
+	// nothing.
 	trusted, _, err := inHostileProject(t, name, mode, false)
 	if len(trusted) == 0 && !(slices.Contains(quiet, name) && mode == "") {
 		t.Errorf("the trap does not work: %v", err)
 	}
 }
 
-// inHostileProject gives what the settings of the project did, and what came of a task.
+// inHostileProject returns what the project's settings did, and the outcome of a task.
 func inHostileProject(t *testing.T, name, mode string, untrusted bool) ([]string, agent.Result, error) {
 	f := newFixture(t, name, "dummy")
 	marks := t.TempDir()
@@ -133,7 +135,7 @@ func inHostileProject(t *testing.T, name, mode string, untrusted bool) ([]string
 	if name == "goose" && mode == "" {
 		a.mode = "full"
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute) // an address that refuses may be asked for long
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute) // the CLI may retry a refused address for long
 	defer stop()
 	result, err := f.run(ctx, t, a)
 	found, wrong := os.ReadDir(marks)

@@ -13,15 +13,15 @@ import (
 	"github.com/hocket-dev/hocket/internal/fakemodel"
 )
 
-// A server to which somebody has logged in can be used by every CLI, though none of
-// them has a login.
+// A server with a stored login can be used by every CLI, though the CLIs have no login
+// themselves.
 func TestServerWithALogin(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, name, "dummy")
 			site := mcptest.Start(t, adder(f.file("calls")))
-			site.Stateless = name == "goose" // which begins no session where the server offers the newer protocol too
+			site.Stateless = name == "goose" // which begins no session if the server offers the newer protocol too
 			o := mcp.Options{Logins: login.Open(login.Options{Dir: filepath.Join(t.TempDir(), "mcp")})}
 			_, err := o.Logins.Login(t.Context(), login.Server{Address: site.Address}, login.Person{
 				Show: func(address string) { go func() { _, _ = mcptest.Visit(address) }() },

@@ -12,11 +12,11 @@ import (
 	"github.com/hocket-dev/hocket/internal/fakemodel"
 )
 
-// shells are the tools that run commands. Where they are denied, the model is not even
-// offered them, and calls what is not there.
+// shells are the tools that run commands. If they are denied, the model is not even
+// offered them, and calls a tool that does not exist.
 var shells = map[string]string{"claude": "Bash", "codex": "exec_command", "gemini": "run_shell_command", "opencode": "bash", "qwen": "run_shell_command", "copilot": "bash", "goose": "shell"}
 
-// command is a step in which the model runs one, by the name of the tool.
+// command returns a step in which the model runs a command with the CLI's tool.
 func (f *fixture) command(text string) fakemodel.Step {
 	args := map[string]any{"command": text, "description": "as the script says"}
 	switch f.cli {
@@ -30,7 +30,7 @@ func (f *fixture) command(text string) fakemodel.Step {
 	return fakemodel.Step{Tool: shells[f.cli], Args: args}
 }
 
-// write is a step in which the model writes a file with the tool for that.
+// write returns a step in which the model writes a file with the CLI's tool.
 func (f *fixture) write(name string) fakemodel.Step {
 	file := f.file(name)
 	switch f.cli {
@@ -48,11 +48,11 @@ func (f *fixture) write(name string) fakemodel.Step {
 	return fakemodel.Step{Tool: "write_file", Args: map[string]any{"file_path": file, "content": "x"}}
 }
 
-// writers are models of which a CLI knows that they can write files, where it asks for that.
+// writers are models that a CLI knows can write files, for CLIs that check.
 var writers = map[string]string{"codex": "gpt-5.5"}
 
-// fetchers are the tools that reach into the network, as the model is offered them: some only
-// by their names. copilot has none without a login.
+// fetchers are the tools that use the network, as offered to the model: some only by
+// their names. copilot has none without a login.
 var fetchers = map[string]string{"claude": "WebFetch", "codex": `"web_search"`, "gemini": `"web_fetch"`, "opencode": `"webfetch"`, "qwen": "web_fetch"}
 
 // attacks begin with a command that a pattern allows, and do more.
@@ -62,8 +62,8 @@ var attacks = []string{
 	"touch bad", "sh -c 'touch bad'", "{ touch allowed-%; } > bad", "A=1 touch bad", "touch allowed-% \"$(touch bad)\"",
 }
 
-// noPowers are the CLIs that are told nothing about powers when they run headless, noPatterns
-// those that do not keep to patterns there, with what they were seen to do.
+// noPowers lists the CLIs that take no permissions when they run headless, and noPatterns
+// those that do not enforce patterns then, with the observed behavior.
 var (
 	noPowers   = map[string]string{"goose": "it can be told nothing without a conversation"}
 	noPatterns = map[string]string{
@@ -95,7 +95,8 @@ func TestPowers(t *testing.T) {
 	}
 }
 
-// shellDenied runs no command in any mode, and goes on with its work.
+// shellDenied checks that no command runs in any mode, and that the agent continues its
+// work.
 func shellDenied(t *testing.T, f *fixture) {
 	for _, mode := range []string{"edit", "full"} {
 		file := mode + ".txt"
@@ -109,7 +110,7 @@ func shellDenied(t *testing.T, f *fixture) {
 	}
 }
 
-// shellAllowed runs commands, where the mode alone would not.
+// shellAllowed checks that commands run if the mode alone would not allow them.
 func shellAllowed(t *testing.T, f *fixture) {
 	result, err := f.run(t.Context(), t, attempt{
 		mode: "edit", permissions: map[string]any{"shell": "allow"}, steps: []fakemodel.Step{f.command("touch good"), say("done it")},
@@ -121,7 +122,7 @@ func shellAllowed(t *testing.T, f *fixture) {
 
 var noReading = map[string]string{"codex": "it reads by commands", "goose": noPowers["goose"]}
 
-// readDenied tells the model nothing of a file.
+// readDenied checks that the model does not see the content of a file.
 func readDenied(t *testing.T, f *fixture) {
 	if err := os.WriteFile(f.file("open.txt"), []byte("the open words"), 0o600); err != nil {
 		t.Fatal(err)
@@ -139,8 +140,8 @@ func readDenied(t *testing.T, f *fixture) {
 	}
 }
 
-// networkDenied takes the tools for it from the model. That of copilot is no tool, but what
-// commands do.
+// networkDenied checks that the model is not offered network tools. For copilot, it
+// checks the network access of commands instead.
 func networkDenied(t *testing.T, f *fixture) {
 	if f.cli == "copilot" {
 		for _, network := range []string{"allow", "deny"} {
@@ -167,7 +168,7 @@ func networkDenied(t *testing.T, f *fixture) {
 	}
 }
 
-// pattern allows one kind of commands, and no way round it.
+// pattern checks that a pattern allows one kind of command, and cannot be bypassed.
 func pattern(t *testing.T, f *fixture) {
 	permissions := map[string]any{"shell": map[string]any{"touch allowed-*": "allow"}}
 	if noPatterns[f.cli] != "" {
@@ -194,12 +195,12 @@ func pattern(t *testing.T, f *fixture) {
 	}
 }
 
-// ownDirectories are where a CLI cannot be kept from.
+// ownDirectories lists directories that a CLI cannot be kept from.
 var ownDirectories = map[string]string{
 	"codex": "its sandbox guards .git only", "copilot": "it knows whole paths only", "goose": "it has no mode for edits",
 }
 
-// guarded keeps an agent that may write from what says what it may do.
+// guarded checks that an agent that may write cannot change its own permissions.
 func guarded(t *testing.T, f *fixture) {
 	if err := os.MkdirAll(f.file(".hocket/agents"), 0o700); err != nil {
 		t.Fatal(err)
@@ -210,7 +211,7 @@ func guarded(t *testing.T, f *fixture) {
 	}
 }
 
-// nobodyAsked fails a test in which a person is asked.
+// nobodyAsked returns an Ask that fails the test.
 func nobodyAsked(t *testing.T) agent.Ask {
 	return func(_ context.Context, q agent.Question) (string, error) {
 		t.Errorf("asked %+v", q)
@@ -218,7 +219,7 @@ func nobodyAsked(t *testing.T) agent.Ask {
 	}
 }
 
-// TestPowersInConversations has Hocket decide, and nobody asked.
+// TestPowersInConversations checks that Hocket decides without asking a person.
 func TestPowersInConversations(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
@@ -249,8 +250,8 @@ func talkDenied(t *testing.T, f *fixture) {
 	}
 }
 
-// talkPattern allows some commands, and denies what only reads too. What is denied ends the
-// turn of some agents.
+// talkPattern allows some commands, and denies others even if they only read. A denial
+// ends the turn of some agents.
 func talkPattern(t *testing.T, f *fixture) {
 	permissions := map[string]any{"write": "allow", "shell": map[string]any{"touch allowed-*": "allow", "*": "deny"}}
 	result, err := f.run(t.Context(), t, attempt{
@@ -267,7 +268,8 @@ func talkPattern(t *testing.T, f *fixture) {
 	}
 }
 
-// talkServerStill asks for a tool of a server, though all commands and edits are allowed.
+// talkServerStill checks that a server's tool needs permission even if all commands and
+// edits are allowed.
 func talkServerStill(t *testing.T, f *fixture) {
 	server := f.engine()
 	if f.cli == "copilot" {

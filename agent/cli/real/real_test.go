@@ -15,19 +15,19 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// say is a step in which the model says something.
+// say returns a step in which the model says something.
 func say(text string) fakemodel.Step { return fakemodel.Step{Text: text} }
 
 func shell(command string) fakemodel.Step { return fakemodel.Step{Tool: "$shell", Cmd: command} }
 
-// schemaOf gives a schema the form in which workflows hold one.
+// schemaOf converts a schema to the form that workflows use.
 func schemaOf(schema any) any {
 	if schema == nil {
 		return nil
 	}
 	data, err := json.Marshal(schema)
 	if err != nil {
-		panic(err) // the test is wrong
+		panic(err) // a bug in the test
 	}
 	value, err := workflow.ParseJSON(data)
 	if err != nil {
@@ -36,10 +36,10 @@ func schemaOf(schema any) any {
 	return value
 }
 
-// The cases that every CLI passes. Each has a home and a model of its own.
+// The cases that every CLI passes. Each has its own home and model.
 var cases = []struct {
 	name string
-	key  string // "" one that is taken
+	key  string // "" for an accepted key
 	run  func(t *testing.T, f *fixture)
 }{
 	{name: "answer", run: answer},
@@ -61,13 +61,13 @@ var cases = []struct {
 	{name: "cost", run: cost},
 }
 
-// notOffered are the cases that a CLI has no means for, and why.
+// notOffered lists the cases that a CLI does not support, and why.
 var notOffered = map[string]map[string]string{
 	"codex": {"permission asked": "it asks for no command, its sandbox decides; it asks for tools of servers, see TestACP"},
 	"goose": {"tool call refused": "it has no mode that reads only, and an agent with that mode does not start"},
 }
 
-// names are those of the CLIs.
+// names lists the CLIs.
 var names = []string{"claude", "codex", "gemini", "opencode", "qwen", "copilot", "goose"}
 
 func TestCLIs(t *testing.T) {
@@ -111,7 +111,7 @@ func structured(t *testing.T, f *fixture) {
 	if err != nil || json.Unmarshal([]byte(result.Output), &got) != nil || got.N != 42 {
 		t.Errorf("%q, %v", result.Output, err)
 	}
-	// Those that have schemas of their own give it to the model, as a tool or a format.
+	// CLIs that support schemas pass the schema to the model, as a tool or a format.
 	if own := map[string]string{"claude": `"StructuredOutput"`, "codex": `"json_schema"`, "qwen": `"structured_output"`}[f.cli]; own != "" && !f.told(own) {
 		t.Errorf("the model was not given the schema")
 	}
@@ -137,7 +137,8 @@ func toolCall(t *testing.T, f *fixture) {
 	}
 }
 
-// transcript has what the agent says and does, with the files that it changes.
+// transcript checks the record of what the agent says and does, with the files that it
+// changes.
 func transcript(t *testing.T, f *fixture) { recorded(t, f, attempt{mode: "full"}) }
 
 func recorded(t *testing.T, f *fixture, a attempt) {
@@ -167,7 +168,7 @@ func recorded(t *testing.T, f *fixture, a attempt) {
 			t.Error("it is truncated")
 		}
 	}
-	if f.cli == "gemini" && a.mode == "ask" { // which tells nothing of what commands print
+	if f.cli == "gemini" && a.mode == "ask" { // which does not report what commands print
 		found["result"] = true
 	}
 	if !found["text"] || !found["result"] || !found["change"] || len(calls) > 0 || f.model == "" {
@@ -175,8 +176,8 @@ func recorded(t *testing.T, f *fixture, a attempt) {
 	}
 }
 
-// toolRefused lets the agent read only. Some CLIs do not offer their shell to the model
-// then, so that the model calls what is not there.
+// toolRefused lets the agent only read. Some CLIs then do not offer their shell to the
+// model, so that the model calls a tool that does not exist.
 func toolRefused(t *testing.T, f *fixture) {
 	if _, err := f.run(t.Context(), t, attempt{mode: "read-only", steps: []fakemodel.Step{f.command("touch made.txt"), say("could not")}}); err != nil {
 		t.Error(err)
@@ -216,7 +217,7 @@ func resumeUnknown(t *testing.T, f *fixture) {
 	fails(t, err, agent.Failed, true, "no longer has the conversation")
 }
 
-// cancel ends the CLI and the command that it runs, wherever that went.
+// cancel checks that the CLI ends, and with it the command that it runs.
 func cancel(t *testing.T, f *fixture) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	defer stop(nil)
@@ -229,7 +230,7 @@ func cancel(t *testing.T, f *fixture) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if id, err := strconv.Atoi(strings.TrimSpace(string(pid))); err == nil && f.cli != "codex" && runs(id) { // codex has process ids of its own
+	if id, err := strconv.Atoi(strings.TrimSpace(string(pid))); err == nil && f.cli != "codex" && runs(id) { // codex has its own process ids
 		t.Errorf("the command %d still runs", id)
 	}
 }
@@ -249,7 +250,7 @@ func timeout(t *testing.T, f *fixture) {
 
 func quota(t *testing.T, f *fixture) {
 	step := fakemodel.Step{Status: 429, Message: "You exceeded your current quota, please try again later."}
-	if f.cli == "gemini" { // which tries on for minutes where it is not told that the quota is that of a day
+	if f.cli == "gemini" { // which retries for minutes unless the quota is reported as a daily one
 		step.RetryAfter, step.Message = 3600, step.Message+" Please retry in 1h0m0s."
 	}
 	_, err := f.run(t.Context(), t, attempt{steps: []fakemodel.Step{step}})
@@ -312,7 +313,7 @@ func permission(t *testing.T, f *fixture) {
 	}
 }
 
-// cost is told by the CLI itself, or known from the prices of what it says that it used.
+// cost is reported by the CLI itself, or computed from the usage that it reports.
 func cost(t *testing.T, f *fixture) {
 	steps := []fakemodel.Step{{Text: "x", Usage: &fakemodel.Usage{In: 2000, Out: 100}}}
 	tells := f.cli == "claude" || f.cli == "opencode" || f.cli == "goose"

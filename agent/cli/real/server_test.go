@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// serverVariable makes this test binary an MCP server with one tool; its value is the
-// file in which it notes the calls.
+// serverVariable makes this test binary an MCP server with one tool. Its value is the
+// file in which the server records the calls.
 const serverVariable = "HOCKET_TEST_MCP_SERVER"
 
 func TestMain(m *testing.M) {
@@ -57,12 +57,12 @@ func adder(file string) *mcp.Server {
 	return server
 }
 
-// engine is the server, as a task is given it: by its command.
+// engine returns the server as a command.
 func (f *fixture) engine() agent.Server {
 	return agent.Server{Name: "engine", Command: []string{os.Args[0]}, Env: map[string]string{serverVariable: f.file("calls")}}
 }
 
-// address is the same server, by its address.
+// address returns the same server as an address.
 func (f *fixture) address(t *testing.T) agent.Server {
 	server := adder(f.file("calls"))
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true}))

@@ -35,7 +35,7 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// A resource that covers an address is on its server.
+// A resource that covers an address is on the same server.
 func FuzzCovers(f *testing.F) {
 	f.Add("https://a.example/mcp/", "https://a.example/mcp")
 	f.Add("https://a.example@b.example/", "https://b.example/x")
@@ -51,7 +51,7 @@ func FuzzCovers(f *testing.F) {
 	})
 }
 
-// No answer of a browser gives a code without the state, or from somebody else.
+// No answer from a browser yields a code without the state, or from another issuer.
 func FuzzJudge(f *testing.F) {
 	f.Add("code=a&state=good&iss=https://i.example")
 	f.Add("code=a&state=good&iss=https://evil.example")
@@ -73,7 +73,7 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// A token that is taken can be sent, and errors do nothing to a terminal.
+// An accepted token can be sent in a header, and errors are safe to print in a terminal.
 func FuzzTake(f *testing.F) {
 	f.Add(200, []byte(`{"access_token":"a","token_type":"Bearer","expires_in":3600,"refresh_token":"r","scope":"a b"}`))
 	f.Add(200, []byte(`{"access_token":"a","expires_in":"1e400"}`))

@@ -26,7 +26,7 @@ func newSite(t *testing.T) *mcptest.Site {
 	return mcptest.Start(t, sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil))
 }
 
-// store keeps logins in a directory of the test, and remembers what is secret.
+// store keeps logins in a directory of the test, and records which values are secret.
 type store struct {
 	*login.Store
 	dir    string
@@ -44,11 +44,11 @@ func newStore(t *testing.T) *store {
 	return s
 }
 
-// person lets a browser visit every address that is shown.
+// person returns a Person who visits every address with a browser.
 func person(t *testing.T) login.Person {
 	return login.Person{
 		Show: func(address string) {
-			go func() { _, _ = mcptest.Visit(address) }() // what comes of it shows in the login
+			go func() { _, _ = mcptest.Visit(address) }() // the result shows in the login
 		},
 		Tell: func(note string) { t.Log(note) }, Wait: time.Minute,
 	}
@@ -97,7 +97,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// What real servers do differently, and what is right all the same.
+// Tests differences between real servers that are all acceptable.
 func TestWaysToLogIn(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, site *mcptest.Site, server *login.Server){
 		"a client of the settings": func(_ *testing.T, site *mcptest.Site, server *login.Server) {
@@ -158,7 +158,7 @@ func slash(site *mcptest.Site) {
 	site.Says = func(m map[string]any) { m["authorization_servers"] = []string{site.Authority.URL + "/"} }
 }
 
-// textual answers with seconds as text.
+// textual answers with the number of seconds as text.
 func textual() func(http.ResponseWriter, *http.Request) bool {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		const asked = "X-Asked" // by this function itself
@@ -182,7 +182,7 @@ func textual() func(http.ResponseWriter, *http.Request) bool {
 	}
 }
 
-// An old server is its own authorization server, and says nothing about itself.
+// An old server is its own authorization server and has no metadata.
 func TestOldServer(t *testing.T) {
 	authority := mcptest.StartAuthority(t)
 	authority.Handle = func(w http.ResponseWriter, r *http.Request) bool {
@@ -312,7 +312,7 @@ func TestLoginsThatFail(t *testing.T) {
 	}
 }
 
-// meta changes what the authorization server says about itself; nil: it says nothing.
+// meta changes the metadata of the authorization server; nil removes it.
 func meta(key string, value any) func(*mcptest.Site, *login.Server) {
 	return func(site *mcptest.Site, _ *login.Server) {
 		site.Authority.Metadata = func(m map[string]any) {
@@ -353,7 +353,7 @@ func endless(begin string) http.HandlerFunc {
 	}
 }
 
-// Answers that do not belong to the login change nothing; the right one counts.
+// Answers that do not belong to the login have no effect; the right one counts.
 func TestStrayAnswers(t *testing.T) {
 	site, s := newSite(t), newStore(t)
 	var told []string
@@ -386,7 +386,7 @@ func TestStrayAnswers(t *testing.T) {
 	}
 }
 
-// A browser on another machine cannot come back; its person brings the address.
+// A browser on another machine cannot redirect back, so the person pastes the address.
 func TestPastedAddress(t *testing.T) {
 	site, s := newSite(t), newStore(t)
 	pasted := make(chan string, 2)

@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/mcp/mcptest"
 )
 
-// The program of the tests is also a process that wants a token.
+// The test binary is also a process that requests a token.
 func TestMain(m *testing.M) {
 	if address := os.Getenv("HOCKET_TEST_TOKEN_FOR"); address != "" {
 		token, err := login.Open(login.Options{Dir: os.Getenv("HOCKET_TEST_LOGINS")}).Token(context.Background(), address)
@@ -38,7 +38,7 @@ func loggedIn(t *testing.T, change func(*mcptest.Authority)) (*mcptest.Site, *st
 	return site, s
 }
 
-// short lets tokens come to their end at once, until the first is renewed.
+// short makes tokens expire at once, until the first is renewed.
 func short(a *mcptest.Authority) { a.Life = time.Second }
 
 func TestTokenIsRenewed(t *testing.T) {
@@ -51,7 +51,8 @@ func TestTokenIsRenewed(t *testing.T) {
 	if again, err := s.Token(t.Context(), site.Address); err != nil || again != first {
 		t.Errorf("%q, %v", again, err)
 	}
-	// One that the server does not take is renewed too, and by the first who says so.
+	// A token that the server rejects is renewed too, by the first caller that reports
+	// it.
 	for range 2 {
 		next, err := s.Renew(t.Context(), site.Address, first)
 		if err != nil || next == first || !site.Authority.Good(next, site.Address) || site.Authority.Asked("refresh_token") != 2 {
@@ -60,8 +61,8 @@ func TestTokenIsRenewed(t *testing.T) {
 	}
 }
 
-// Many want a new token at once, in this process and in others. One asks for it: a
-// second one would end the login for all.
+// Many goroutines and processes need a new token at once. Only one requests it, because a
+// second request would end the login for all.
 func TestOneRenewsForAll(t *testing.T) {
 	site, s := loggedIn(t, short)
 	site.Authority.Life = time.Hour
@@ -97,7 +98,7 @@ func TestOneRenewsForAll(t *testing.T) {
 			got <- out.String()
 		})
 	}
-	for site.Authority.Asked("/token") < 2 { // the login, and the first who renews
+	for site.Authority.Asked("/token") < 2 { // the login, and the first renewal
 		time.Sleep(time.Millisecond)
 	}
 	close(slow)
@@ -126,7 +127,7 @@ func TestLoginThatEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		site.Authority.Revoke(true)
-		for range 2 { // the second time nobody is asked
+		for range 2 { // the second time no server is asked
 			if _, err := s.Renew(t.Context(), site.Address, token); !errors.As(err, &ended) || strings.Contains(err.Error(), "\x1b") {
 				t.Errorf("%v", err)
 			}
