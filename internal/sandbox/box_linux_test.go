@@ -332,6 +332,14 @@ func TestNotStarted(t *testing.T) {
 	}
 }
 
+func TestStartErrors(t *testing.T) {
+	for want, e := range map[string]*StartError{"drop privileges: odd": {Stage: "drop privileges", Err: errors.New("odd")}, "odd": {Err: errors.New("odd")}} {
+		if e.Error() != want {
+			t.Errorf("got %q, want %q", e.Error(), want)
+		}
+	}
+}
+
 // Each step that somebody else's filter refuses keeps the program from being started.
 func TestHindered(t *testing.T) {
 	needed(t)
