@@ -213,6 +213,8 @@ func TestBrokenLinesAreHidden(t *testing.T) {
 const (
 	odd    = `p/a+s"s w<o>r&d'%ü\1`
 	spaced = "09-AZ_az.mM~5 &/:@[`{"
+	// control has characters that Go and JSON escape in different ways.
+	control = "tab\tbell\a\x7fend"
 )
 
 // quoted is a text as JSON, the way that programs write it: some escape <, > and &.
@@ -227,7 +229,7 @@ func quoted(text string, escapeHTML bool) string {
 }
 
 func TestEveryFormIsHidden(t *testing.T) {
-	for _, value := range []string{odd, spaced} {
+	for _, value := range []string{odd, spaced, control} {
 		m := &secret.Masker{}
 		m.Add(value)
 		escaped := strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
