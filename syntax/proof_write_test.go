@@ -21,9 +21,15 @@ var models = flag.Int("models", 100, "how many workflows the real tools are aske
 
 // drawn are the notations that real tools read, with these tools.
 var drawn = []struct {
-	notation string
-	tools    []tooltest.Tool
-}{{"mermaid", tooltest.Mermaid}, {"plantuml", tooltest.PlantUML}}
+	notation, diagram string
+	tools             []tooltest.Tool
+}{{"mermaid", flowchart, tooltest.Mermaid}, {"plantuml", activityDiagram, tooltest.PlantUML}}
+
+// What the tools call the diagrams of workflows.
+const (
+	flowchart       = "flowchart-v2"
+	activityDiagram = "ActivityDiagram3"
+)
 
 // Every random workflow is written in a way that the real tools accept, and means
 // the same when it is read again.
@@ -40,7 +46,7 @@ func TestProofRandomWorkflows(t *testing.T) {
 				t.Errorf("%s: model %d means something else: %v", n.Name, i, found)
 			}
 		}
-		t.Run(n.Name, func(t *testing.T) { accepted(t, d.tools, n.Endings[0], texts) })
+		t.Run(n.Name, func(t *testing.T) { accepted(t, d.tools, n.Endings[0], d.diagram, texts) })
 	}
 }
 
@@ -55,13 +61,13 @@ func TestProofExamples(t *testing.T) {
 		examples = append(examples, slices.DeleteFunc(names, func(name string) bool { return name == "README.md" })...)
 	}
 	for _, c := range []struct {
-		command, notation, ending string
-		tools                     []tooltest.Tool
+		command, notation, ending, diagram string
+		tools                              []tooltest.Tool
 	}{
-		{"convert --to", "mermaid", ".md", tooltest.Mermaid},
-		{"graph --as", "mermaid", ".mmd", tooltest.Mermaid},
-		{"convert --to", "plantuml", ".puml", tooltest.PlantUML},
-		{"graph --as", "plantuml", ".puml", tooltest.PlantUML},
+		{"convert --to", "mermaid", ".md", flowchart, tooltest.Mermaid},
+		{"graph --as", "mermaid", ".mmd", flowchart, tooltest.Mermaid},
+		{"convert --to", "plantuml", ".puml", activityDiagram, tooltest.PlantUML},
+		{"graph --as", "plantuml", ".puml", "StateDiagram", tooltest.PlantUML},
 	} {
 		t.Run(c.command+" "+c.notation, func(t *testing.T) {
 			var texts []string
@@ -72,14 +78,14 @@ func TestProofExamples(t *testing.T) {
 				}
 				texts = append(texts, string(out))
 			}
-			accepted(t, c.tools, c.ending, texts)
+			accepted(t, c.tools, c.ending, c.diagram, texts)
 		})
 	}
 }
 
 // accepted has real tools read texts that Hocket wrote, or some of them if they
-// are many.
-func accepted(t *testing.T, tools []tooltest.Tool, ending string, texts []string) {
+// are many, each with a diagram of this type.
+func accepted(t *testing.T, tools []tooltest.Tool, ending, diagram string, texts []string) {
 	t.Helper()
 	if step := (len(texts) + *models - 1) / *models; step > 1 {
 		var some []string
@@ -90,7 +96,7 @@ func accepted(t *testing.T, tools []tooltest.Tool, ending string, texts []string
 	}
 	for _, tool := range tools {
 		for i, r := range tool.ReadFiles(t, ending, texts...) {
-			if len(r) != 1 || !r[0].Accepted() {
+			if len(r) != 1 || !r[0].OK || r[0].Type != diagram {
 				t.Errorf("%s refuses what was written: %v\n%s", tool.Version, r, texts[i])
 			}
 		}
@@ -146,7 +152,7 @@ func TestProofDrawnWorkflows(t *testing.T) {
 	}
 	for _, d := range drawn {
 		n, _ := syntax.Named(d.notation)
-		t.Run(n.Name, func(t *testing.T) { accepted(t, d.tools, n.Endings[0], written[n.Name]) })
+		t.Run(n.Name, func(t *testing.T) { accepted(t, d.tools, n.Endings[0], d.diagram, written[n.Name]) })
 	}
 }
 
