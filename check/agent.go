@@ -4,10 +4,10 @@ import "github.com/hocket-dev/hocket/workflow"
 
 type agentKey struct{ name, role string }
 
-// agent resolves the agent of a task, which is the step of the node. Where
-// agents are not checked it is one of which only the name is known.
+// agent returns the agent of a task, which is the step of the node. If agents are not checked,
+// only its name is known.
 func (in *Input) agent(w *workflow.Workflow, n *node, t *workflow.Task) *Agent {
-	if n.agent == nil { // many rules ask
+	if n.agent == nil { // cached: many rules need it
 		n.agent = in.resolve(t.Agent, w.RoleOf(t.Agent))
 	}
 	return n.agent
@@ -30,5 +30,5 @@ func (in *Input) resolve(name, role string) *Agent {
 	return a
 }
 
-// replied says whether a node has a scripted reply.
+// replied reports whether a node has a scripted reply.
 func (in *Input) replied(n *node) bool { return in.Replied != nil && in.Replied(n.Node) }

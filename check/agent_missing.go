@@ -9,7 +9,7 @@ import (
 var agentMissing = rule{
 	code:     "agent-missing",
 	severity: workflow.Error,
-	summary:  "a task names no agent and the project has no default",
+	summary:  "a task names no agent, and the project has no default agent",
 	workflow: func(p *pass) {
 		var all sharedMistakes
 		for _, n := range p.index.nodes {
@@ -21,9 +21,9 @@ var agentMissing = rule{
 			if len(a.Candidates) > 0 {
 				detail = "name an agent, or set a default agent in config.yml; there are: " + strings.Join(a.Candidates, ", ")
 			}
-			what, summary := "agent", " names no agent"
+			what, summary := "agent", " has no agent"
 			if n.Kind() == "choice" {
-				what, summary = "question "+n.ID, " asks a question, and there is no agent to ask"
+				what, summary = "question "+n.ID, " asks a question, but there is no agent to answer it"
 			}
 			all.add(n, shared{what: what, replied: p.in.replied(n)}, summary, detail)
 		}

@@ -23,7 +23,8 @@ var agentUnknown = rule{
 	},
 }
 
-// task is what an agent may have to work on at a node.
+// task returns the task that an agent may have to do at a node: its own, or the question of a
+// choice.
 func (n *node) task() *workflow.Task {
 	if n.scope.tasks == nil {
 		n.scope.tasks = n.scope.graph.Tasks()
@@ -31,8 +32,8 @@ func (n *node) task() *workflow.Task {
 	return n.scope.tasks[n.order]
 }
 
-// agentOf is the task of a node and its agent; no task if the node is none or
-// agents are not checked.
+// agentOf returns the task of a node and its agent, or nil if the node has no task or agents are
+// not checked.
 func (p *pass) agentOf(n *node) (*workflow.Task, *Agent) {
 	t := n.task()
 	if t == nil || p.in.Agents == nil {
@@ -41,9 +42,9 @@ func (p *pass) agentOf(n *node) (*workflow.Task, *Agent) {
 	return t, p.in.agent(p.w, n, t)
 }
 
-// reportAgent reports that a task has no agent that would do it. A task with a
-// scripted reply needs none, so then it is only worth a warning. Where others have
-// replies, the question of a choice lacks one.
+// reportAgent reports that no agent can do a task. For a task with a scripted reply this is only
+// a warning, because the reply is used instead. If other steps have replies, the hint for a
+// choice's question says how to add one.
 func (p *pass) reportAgent(n *node, pos workflow.Pos, detail, summary string, args ...any) {
 	report := p.errorf
 	labels := n.labels().list
@@ -57,7 +58,7 @@ func (p *pass) reportAgent(n *node, pos workflow.Pos, detail, summary string, ar
 	report(pos, detail, summary, args...)
 }
 
-// agentPos is where a task names its agent.
+// agentPos returns the position at which a task names its agent.
 func agentPos(n *node) workflow.Pos {
 	if t := n.Task(); t != nil && t.Pos != (workflow.Pos{}) {
 		return t.Pos
@@ -65,7 +66,7 @@ func agentPos(n *node) workflow.Pos {
 	return n.Pos
 }
 
-// callPos is where a call names its workflow.
+// callPos returns the position at which a call names its workflow.
 func callPos(n *node) workflow.Pos {
 	if c, ok := n.Step.(*workflow.Call); ok && c.Pos != (workflow.Pos{}) {
 		return c.Pos

@@ -2,12 +2,12 @@ package check
 
 import "github.com/hocket-dev/hocket/workflow"
 
-// totals is what one run of a node, a graph or a workflow does at most, and
-// how many tasks it starts at least when nothing fails.
+// totals holds upper bounds for one run of a node, a graph or a workflow, and the number of tasks
+// that it starts at least if nothing fails.
 type totals struct {
 	steps    workflow.Bound
 	least    int
-	attempts workflow.Bound // at once
+	attempts workflow.Bound // that run at the same time
 	uses     workflow.Budget
 }
 
@@ -20,8 +20,8 @@ func (t totals) repeated(times workflow.Bound) totals {
 	return t
 }
 
-// plus adds what a node does, which may be certain to run. What is done at once is
-// left out: it does not add up.
+// plus adds the totals of a node; certain says that the node always runs. The parallel attempts
+// are not added: [scope.width] bounds them.
 func (t totals) plus(node totals, certain bool) totals {
 	t.steps = t.steps.Plus(node.steps)
 	t.uses.CostUSD = t.uses.CostUSD.Plus(node.uses.CostUSD)
@@ -32,13 +32,13 @@ func (t totals) plus(node totals, certain bool) totals {
 	return t
 }
 
-// bounder adds up workflows. A called workflow is added up once.
+// bounder computes the totals of workflows, each once.
 type bounder struct {
 	in      *Input
 	indexes map[*workflow.Workflow]*index
 	known   map[*workflow.Workflow]totals
-	active  map[*workflow.Workflow]bool // being added up: a call of it is a cycle
-	written bool                        // a loop without a bound of its own has none that is known
+	active  map[*workflow.Workflow]bool // being computed: a call of one of these is a cycle
+	written bool                        // count only limits written in the workflow: a loop without max is unbounded
 }
 
 func (b *bounder) workflow(w *workflow.Workflow) totals {
@@ -93,7 +93,7 @@ func (b *bounder) node(w *workflow.Workflow, n *node) totals {
 	case *workflow.Choice:
 		if ask := n.task(); ask != nil {
 			t := b.task(w, n, ask)
-			t.least = 0 // what came before may answer it
+			t.least = 0 // an earlier step may already have answered it
 			return t
 		}
 	case *workflow.Human, *workflow.Combine:
@@ -101,7 +101,7 @@ func (b *bounder) node(w *workflow.Workflow, n *node) totals {
 	return nothing
 }
 
-// atMost is the lower of a bound and a limit that is set.
+// atMost returns the lower of a bound and a limit, if that is set.
 func atMost(b workflow.Bound, limit int) workflow.Bound {
 	if limit == 0 {
 		return b
@@ -117,7 +117,7 @@ func (b *bounder) task(w *workflow.Workflow, n *node, step *workflow.Task) total
 	}
 	one := totals{steps: workflow.AtMost(1), least: 1, attempts: workflow.AtMost(1), uses: by.cost(step)}
 	t := one.repeated(workflow.AtMost(max(tries, 1)))
-	t.steps = one.steps // retries are no steps
+	t.steps = one.steps // retries do not count as steps
 	return t
 }
 
@@ -128,9 +128,9 @@ func iterations(l *workflow.Loop) int {
 	return workflow.DefaultMaxIterations
 }
 
-// certain says of each node whether it runs whenever nothing fails: it is an
-// entry, or a plain edge of such a node leads to it. Of nodes behind a choice or
-// a loop it says no: that depends on the run.
+// certain reports for each node whether it always runs if nothing fails: it is an entry, or a
+// plain edge leads to it from such a node. Whether nodes after a choice or a loop run depends on
+// the run, so they are not certain.
 func (s *scope) certain() []bool {
 	certain := make([]bool, len(s.nodes))
 	for _, n := range s.inOrder() {

@@ -5,7 +5,7 @@ import "github.com/hocket-dev/hocket/workflow"
 var budgetExceeded = rule{
 	code:     "budget-exceeded",
 	severity: workflow.Error,
-	summary:  "a run does, or may do, more than its limits allow",
+	summary:  "a run exceeds, or may exceed, its limits",
 	bundle: func(c *bundlePass) {
 		indexes := make(map[*workflow.Workflow]*index)
 		for _, p := range c.order {
@@ -16,7 +16,7 @@ var budgetExceeded = rule{
 			limits, steps := p.w.Limits, sum
 			if i == 0 {
 				limits = c.in.Limits
-				if limits.Steps == Defaults().Steps { // one default is no reason to warn about another
+				if limits.Steps == Defaults().Steps { // do not warn that one default exceeds another
 					steps = newBounder(c.in, indexes)
 					steps.written = true
 				}
@@ -26,12 +26,11 @@ var budgetExceeded = rule{
 	},
 }
 
-// budget compares what a workflow may do with its limits. Only the number of
-// steps that every run starts is certain, so only that is an error: what a run
-// may do at most adds up branches that exclude each other. A called workflow that
-// is stopped by its limits is a failure that its caller may look after, so there
-// it is a warning. Each stands at the step that passes the limit. tasks is
-// the sum to which the limit of steps is compared.
+// budget compares the totals of a workflow with its limits. Only the number of steps that every
+// run starts is certain, so only that is an error: upper bounds add up branches that exclude each
+// other. In a called workflow it is a warning, because its caller may handle the failure. Each is
+// reported at the step that exceeds the limit. tasks are the totals that are compared with the
+// limit of steps.
 func (c *bundlePass) budget(p *pass, sum, tasks *bounder, limits workflow.Limits, isRoot bool) {
 	report := c.warnf
 	if isRoot {
@@ -44,11 +43,11 @@ func (c *bundlePass) budget(p *pass, sum, tasks *bounder, limits workflow.Limits
 	wordy := func(t totals) bool { return over(t.uses.Tokens, most.Tokens) }
 	switch {
 	case certain(t):
-		report(sum.passes(p, certain), "this step passes the limit; raise max_steps, or split the workflow", "every run starts %d tasks, but max_steps is %d", t.least, steps)
+		report(sum.passes(p, certain), "this step exceeds the limit; raise max_steps, or split the workflow", "every run starts %d tasks, but max_steps is %d", t.least, steps)
 	case possible(tasks.workflow(p.w)):
-		c.warnf(tasks.passes(p, possible), "this step passes the limit; lower max of loops, or raise max_steps", "a run may start %v tasks, but max_steps is %d", t.steps, steps)
+		c.warnf(tasks.passes(p, possible), "this step may exceed the limit; lower the max of loops, or raise max_steps", "a run may start %v tasks, but max_steps is %d", t.steps, steps)
 	}
-	const lower = "this step passes the limit; lower the budgets of agents or max of loops, or raise "
+	const lower = "this step may exceed the limit; lower the budgets of agents or the max of loops, or raise "
 	if usd, _ := t.uses.CostUSD.Amount(); costly(t) {
 		c.warnf(sum.passes(p, costly), lower+"max_cost_usd", "a run may cost %s, but max_cost_usd is %s", workflow.FormatUSD(usd), workflow.FormatUSD(limits.CostUSD))
 	}
@@ -57,14 +56,14 @@ func (c *bundlePass) budget(p *pass, sum, tasks *bounder, limits workflow.Limits
 	}
 }
 
-// over says whether a bound is an amount above a limit.
+// over reports whether a bound is known and above a limit.
 func over(b, limit workflow.Bound) bool {
 	n, ok := b.Amount()
 	return ok && limit.Exceeded(n)
 }
 
-// passes is where the step stands with which a workflow does too much, counted in
-// the order in which steps may run.
+// passes returns the position of the first step with which a workflow does too much, in the order
+// in which steps may run.
 func (b *bounder) passes(p *pass, tooMuch func(totals) bool) workflow.Pos {
 	t := nothing
 	s := p.index.root

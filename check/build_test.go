@@ -19,33 +19,33 @@ var builtCases = []struct {
 	{"needs-unknown", workflow.Steps("W", write().ID("draft"), write().ID("check").Depends("drafft")),
 		`W: step 2 of the builder: error[needs-unknown]: "check" depends on "drafft", which does not exist; did you mean "draft"?`},
 	{"needs-unknown", workflow.Steps("W", write().ID("a"), workflow.Repeat(2, write().ID("b").Depends("a").OnLabel("more", workflow.Again).Else(workflow.End)).ID("loop")),
-		`W: step 3 of the builder: error[needs-unknown]: "b" depends on "a", which is in another body; depend on a step of the same list: on the Repeat or ForEach, not on a step in it`},
+		`W: step 3 of the builder: error[needs-unknown]: "b" depends on "a", which is in another body; depend on a step in the same list: on the Repeat or ForEach, not on a step inside it`},
 	{"ref-notation", workflow.Sequence("W", write(), write().Input("input", "{{agent_1_result}}")),
 		`W: step 2 of the builder, input "input": error[ref-notation]: {{agent_1_result}} is plain text in a built workflow; write ${nodes["1"].output}; literal braces are ${"{{"}`},
 	{"ref-notation", workflow.Sequence("", write(), workflow.Agent("writer", "About {{ topic }}").Setting("tags", []string{"{{steps.draft.output}}"})),
 		`step 2 of the builder: error[ref-notation]: {{ topic }} is plain text in a built workflow; write ${inputs.NAME}, ${vars.NAME} or ${nodes.ID.output}; literal braces are ${"{{"}
 step 2 of the builder, setting "tags": error[ref-notation]: {{steps.draft.output}} is plain text in a built workflow; write ${inputs.NAME}, ${vars.NAME} or ${nodes.ID.output}; literal braces are ${"{{"}`},
 	{"duplicate-id", workflow.Steps("W", write(), write().ID("a"), write().ID("a")),
-		`W: step 3 of the builder: error[duplicate-id]: id "a" is used twice; the other one is at W: step 2 of the builder; rename one of them`},
+		`W: step 3 of the builder: error[duplicate-id]: id "a" is used twice; it is also used at W: step 2 of the builder; rename one of them`},
 	{"duplicate-id", workflow.Sequence("W", write().ID("a"), write().ID("a"), write().ID("b"), write().ID("a"), write()),
-		`W: step 2 of the builder: error[duplicate-id]: id "a" is used twice; the other one is at W: step 1 of the builder; rename one of them
-W: step 4 of the builder: error[duplicate-id]: id "a" is used twice; the other one is at W: step 1 of the builder; rename one of them`},
+		`W: step 2 of the builder: error[duplicate-id]: id "a" is used twice; it is also used at W: step 1 of the builder; rename one of them
+W: step 4 of the builder: error[duplicate-id]: id "a" is used twice; it is also used at W: step 1 of the builder; rename one of them`},
 	{"ref-unknown", workflow.Sequence("W", write(), workflow.Agent("writer", "Use ${nodes.draft.output}.")),
-		`W: step 2 of the builder: error[ref-unknown]: there is no node "draft"; there are 1, 2`},
+		`W: step 2 of the builder: error[ref-unknown]: there is no node "draft"; there are: 1, 2`},
 	{"ref-unknown", workflow.Sequence("W", write().ID("draft"), write().Input("text", "${steps.draft.output}")),
 		`W: step 2 of the builder, input "text": error[ref-unknown]: unknown name "steps"; write inputs.NAME for an input, vars.NAME for a variable, nodes.ID.output for a result`},
 	{"condition-syntax", workflow.Sequence("W", write(), workflow.Decide("").When(`nodes["1"].output ==`, "done").Else(workflow.End), write().ID("done")),
 		`W: step 2 of the builder, when: error[condition-syntax]: the expression ends too early; a value is missing here: a name, a number, or text in quotes`},
 	{"edge-target-unknown", workflow.Sequence("W", write().ID("draft").OnFailure("drafft")),
-		`W: step 1 of the builder: error[edge-target-unknown]: there is no node "drafft" to go to from "draft"; did you mean "draft"?`},
+		`W: step 1 of the builder: error[edge-target-unknown]: "draft" leads to "drafft", which does not exist; did you mean "draft"?`},
 	{"step-key", workflow.Sequence("W", workflow.Ask("Go?").Input("x", 1).Separator(";"), workflow.Repeat(2, write().OnLabel("more", workflow.Again).Else(workflow.End)).OnLabel("x", "1")),
 		`W: step 1 of the builder: error[step-key]: Input does not apply to Ask; use it with Agent or Invoke
 W: step 1 of the builder: error[step-key]: Separator does not apply to Ask; use it with Gather
-W: step 2 of the builder: error[step-key]: a Repeat has no edges but those of Then; add the edge to a step of its body`},
+W: step 2 of the builder: error[step-key]: a Repeat can only have the edges of Then; add the edge to a step of its body`},
 	{"model-invalid", workflow.Sequence("W", write().Input("x", make(chan int))),
-		`W: step 1 of the builder: error[model-invalid]: input "x" holds a chan int, which is not a JSON value; use nil, bool, numbers, strings, slices and maps`},
+		`W: step 1 of the builder: error[model-invalid]: input "x" contains a chan int, which is not a JSON value; use nil, bool, numbers, strings, slices and maps`},
 	{"model-invalid", withState(workflow.Sequence("W", write()), 3),
-		`W: the builder: error[model-invalid]: state "n" holds a Go int; pass it through workflow.Normalize`},
+		`W: the builder: error[model-invalid]: state "n" contains a Go int; pass it through workflow.Normalize`},
 }
 
 func write() *workflow.Job { return workflow.Agent("writer", "Write.") }

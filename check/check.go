@@ -8,68 +8,66 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Input is all that the rules look at.
+// Input is everything that the rules read.
 type Input struct {
-	// Bundle is the workflow and the workflows that it calls, by the names by
-	// which they are called. A name that is not in it was not found. Several
-	// names may lead to one workflow.
+	// Bundle is the workflow and the workflows that it calls, by the names used in the calls. A
+	// name that is missing was not found. Several names may refer to the same workflow.
 	Bundle workflow.Bundle
-	// Agents resolves the names of agents. Nil: agents are not checked.
+	// Agents resolves the names of agents. If it is nil, agents are not checked.
 	Agents Agents
-	// Replied says whether a node has a scripted reply. Such a node needs no
-	// agent. Nil: none has.
+	// Replied reports whether a node has a scripted reply, so that it needs no agent. Nil means
+	// that none has.
 	Replied func(*workflow.Node) bool
-	// Limits are those of a whole run. Zero fields are the defaults.
+	// Limits are the limits of a whole run. Zero fields mean the defaults.
 	Limits workflow.Limits
 	// Names are the workflows that could be called, for suggestions.
 	Names []string
-	// Broken are names of workflows that exist but could not be read. That is
-	// reported already.
+	// Broken are the names of workflows that exist but could not be read, which has already been
+	// reported.
 	Broken []string
-	// Unread says of the place of a step whether some of it could not be read. That is
-	// reported already, and settings may be missing only because of it. Nil: all was
+	// Unread reports whether part of the step at a position could not be read. That has already
+	// been reported, and settings may be missing because of it. Nil means that everything was
 	// read.
 	Unread func(workflow.Pos) bool
 
-	resolved map[agentKey]*Agent // a name is used many times
+	resolved map[agentKey]*Agent // cache: many tasks use the same name
 }
 
-// Agents says what becomes of the name of an agent. Role is what the
-// workflow's own list of agents says about that name, "" if nothing.
+// Agents resolves the name of an agent. Role is the description that the workflow's own list of
+// agents gives for that name, or "".
 type Agents interface {
 	Agent(name, role string) Agent
 }
 
-// Agent is what is known of an agent before it does any work.
+// Agent is what is known about an agent before it runs.
 type Agent struct {
 	Found Found
-	// Name is that of its definition; "" not known.
+	// Name is the name of its definition, or "" if that is not known.
 	Name string
-	// Candidates are the agents that the name may mean when it is Ambiguous,
-	// and all agents there are when it is Unknown.
+	// Candidates are the agents that the name may mean if it is Ambiguous, and all known agents if
+	// it is Unknown.
 	Candidates []string
-	// Install says what to do when Found is NoExecutor, and when it is Unknown and
-	// there are no Candidates.
+	// Install says what to do if Found is NoExecutor, or if it is Unknown and there are no
+	// Candidates.
 	Install string
-	// Executor is what does the work, such as "shell".
+	// Executor is the executor that does the work, such as "shell".
 	Executor string
-	// Settings are those of the agent's definition, below the task's own.
+	// Settings are the settings of the agent's definition. The task's own settings override them.
 	Settings map[string]any
-	// Validate says what is wrong with settings; nil: anything goes. Strings
-	// in them are templates, of which nobody knows yet what they become.
+	// Validate returns the problems of settings; if it is nil, anything is valid. Strings in them
+	// may be templates, whose values are not known yet.
 	Validate func(settings map[string]any) []Problem
-	// Fixed are settings that hold no references, as a person approves them before
-	// a run.
+	// Fixed are the settings that must not contain references, because a person approves them
+	// before a run.
 	Fixed []string
-	// Cost bounds an attempt of a task with these settings of its own; nil: it
-	// costs nothing.
+	// Cost returns the budget of an attempt of a task with these settings of its own. If it is
+	// nil, an attempt costs nothing.
 	Cost func(settings map[string]any) workflow.Budget
-	// Attempts is how often a task of the agent is tried, where it does not say so
-	// itself; 0: once.
+	// Attempts is the number of attempts of a task that does not set it itself; 0 means one.
 	Attempts int
 }
 
-// cost bounds an attempt of a task of the agent.
+// cost returns the budget of an attempt of a task of the agent.
 func (a *Agent) cost(t *workflow.Task) workflow.Budget {
 	if a.Cost == nil {
 		return workflow.Free
@@ -77,10 +75,10 @@ func (a *Agent) cost(t *workflow.Task) workflow.Budget {
 	return a.Cost(t.Settings)
 }
 
-// UnknownCost is that of an agent of which nobody knows it.
+// UnknownCost is the Cost of an agent whose cost is not known.
 func UnknownCost(map[string]any) workflow.Budget { return workflow.Budget{} }
 
-// Problem is what an agent has against its settings.
+// Problem is something wrong with the settings of an agent.
 type Problem struct {
 	Setting string // the setting that is wrong; "" the settings as a whole
 	Path    string // to the part of it that is wrong, as in workflow.Task.SettingsSrc
@@ -88,18 +86,18 @@ type Problem struct {
 	Missing bool   // one is not set
 	Note    bool   // it has no effect, and nobody relies on it
 	Summary string
-	Detail  string // what to do about it
+	Detail  string // how to fix it
 }
 
-// Found is how the search for an agent ended.
+// Found is the result of looking up an agent.
 type Found int
 
-// The ways the search for an agent ends.
+// The results of looking up an agent.
 const (
 	Resolved   Found = iota
-	Unknown          // no agent has the name
-	Ambiguous        // several have
-	NoExecutor       // there is a definition, but nothing that could carry it out
+	Unknown          // no agent has that name
+	Ambiguous        // several agents have that name
+	NoExecutor       // there is a definition, but no executor that can run it
 )
 
 // Run applies every rule to every workflow of the bundle.
@@ -124,7 +122,7 @@ func Run(in Input) workflow.Diagnostics {
 	return c.found.Sort()
 }
 
-// Workflows are the distinct workflows of a bundle: the root, then the others
+// Workflows returns the distinct workflows of a bundle: the root, then the others
 // in the order in which they are first called.
 func Workflows(b workflow.Bundle) []*workflow.Workflow {
 	if b.Root == nil {
@@ -146,12 +144,12 @@ func Workflows(b workflow.Bundle) []*workflow.Workflow {
 	return list
 }
 
-// pass is the check of one workflow.
+// pass checks one workflow.
 type pass struct {
 	in    *Input
 	w     *workflow.Workflow
 	index *index
-	code  string // of the rule at work
+	code  string // of the rule that is being applied
 	found workflow.Diagnostics
 }
 
@@ -175,22 +173,22 @@ func (p *pass) run() {
 	}
 }
 
-// errorf reports a mistake under the code of the rule at work.
+// errorf reports an error under the code of the current rule.
 func (p *pass) errorf(pos workflow.Pos, detail, summary string, args ...any) {
 	p.found = append(p.found, workflow.Errorf(p.place(pos), p.code, detail, summary, args...))
 }
 
-// warnf reports what is probably a mistake.
+// warnf reports a probable mistake.
 func (p *pass) warnf(pos workflow.Pos, detail, summary string, args ...any) {
 	p.found = append(p.found, workflow.Warningf(p.place(pos), p.code, detail, summary, args...))
 }
 
-// notef reports what is worth knowing and no mistake.
+// notef reports something that is not a mistake, but worth knowing.
 func (p *pass) notef(pos workflow.Pos, detail, summary string, args ...any) {
 	p.found = append(p.found, workflow.Notef(p.place(pos), p.code, detail, summary, args...))
 }
 
-// place falls back on the workflow for what stands nowhere in the source.
+// place returns pos, or the position of the workflow if pos is not set.
 func (p *pass) place(pos workflow.Pos) workflow.Pos {
 	if pos.Line == 0 {
 		return p.w.Pos
@@ -198,11 +196,10 @@ func (p *pass) place(pos workflow.Pos) workflow.Pos {
 	return pos
 }
 
-// isMermaid says whether a file is a drawing in Mermaid, so that help is given in its
-// words.
+// isMermaid reports whether a file is drawn in Mermaid, so that hints use its syntax.
 func isMermaid(pos workflow.Pos) bool { return hasEnding(pos, ".md", ".markdown", ".mmd", ".mermaid") }
 
-// isPlantUML says the same of PlantUML.
+// isPlantUML reports whether a file is drawn in PlantUML.
 func isPlantUML(pos workflow.Pos) bool {
 	return hasEnding(pos, ".puml", ".plantuml", ".uml", ".pu", ".iuml")
 }
@@ -211,7 +208,7 @@ func hasEnding(pos workflow.Pos, endings ...string) bool {
 	return slices.Contains(endings, strings.ToLower(filepath.Ext(pos.File)))
 }
 
-// placeOr is the first position, or the second if the first is nowhere.
+// placeOr returns pos, or other if pos is not set.
 func placeOr(pos, other workflow.Pos) workflow.Pos {
 	if pos.Line == 0 {
 		return other
@@ -219,12 +216,12 @@ func placeOr(pos, other workflow.Pos) workflow.Pos {
 	return pos
 }
 
-// bundlePass is the check of what several workflows do together.
+// bundlePass checks how the workflows of a bundle work together.
 type bundlePass struct {
 	in     *Input
 	order  []*pass
 	passes map[*workflow.Workflow]*pass
-	code   string // of the rule at work
+	code   string // of the rule that is being applied
 	found  workflow.Diagnostics
 }
 

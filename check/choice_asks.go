@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// choiceAsks says who answers the question of a choice: a drawing does not show it.
+// choiceAsks shows who answers the question of a choice, because a drawing does not show it.
 var choiceAsks = rule{
 	code:     "choice-asks",
 	severity: workflow.Note,
@@ -17,14 +17,14 @@ var choiceAsks = rule{
 		if !ok || c.Ask == nil {
 			return
 		}
-		who, detail := "agent "+c.Ask.Agent, "unless what comes before it names one of its labels; `agent:` names another agent"
+		who, detail := "agent "+c.Ask.Agent, "unless the output of the step before it is one of its labels; `agent:` names another agent"
 		switch {
 		case n.task() == nil:
 			edges := n.scope.graph.Edges
 			first := slices.IndexFunc(edges, func(e workflow.Edge) bool { return e.To == n.ID })
 			who, detail = "the person at "+edges[first].From, "its labels are the answers to choose from"
 		case p.in.agent(p.w, n, n.task()).Found != Resolved:
-			return // another rule says that there is nobody to ask
+			return // another rule reports that there is no agent to ask
 		case c.Ask.Agent == "":
 			who = strings.TrimSpace("the project's default agent " + p.in.agent(p.w, n, n.task()).Name)
 		}

@@ -11,12 +11,12 @@ var choiceNoRoute = rule{
 		switch {
 		case !ok:
 		case c.Ask != nil && !n.has(workflow.OnLabel):
-			report, help := p.warnf, "add `route:` with the answers as labels"
+			report, help := p.warnf, "add `route:` with the possible answers as labels"
 			if isMermaid(n.Pos) {
-				help = "label its arrows with the answers, such as " + n.ID + " -->|yes| …"
+				help = "label its arrows with the possible answers, such as " + n.ID + " -->|yes| …"
 			}
 			if !n.has(workflow.OnWhen, workflow.OnElse) && len(n.edgesOn(workflow.OnSuccess)) > 1 {
-				report = p.errorf // all of them would be taken, whatever the answer
+				report = p.errorf // all of the edges would be taken, whatever the answer is
 			}
 			report(n.Pos, help, "question %q has no answers to choose between", n.ID)
 		case !n.has(workflow.OnLabel, workflow.OnWhen, workflow.OnElse) && !n.goesBack():
@@ -25,6 +25,6 @@ var choiceNoRoute = rule{
 	},
 }
 
-// goesBack says whether all that a node does is to lead back: a notation that draws
-// arrows out of one loop to the start of another adds such a choice.
+// goesBack reports whether a node only leads back to the start of a loop. Notations add such a
+// choice for an arrow from one loop to the start of another.
 func (n *node) goesBack() bool { return len(n.out) == 1 && n.out[0].To == workflow.Again }

@@ -28,20 +28,20 @@ var combineInputUndefined = rule{
 	},
 }
 
-// combined warns of a name that is an input of the workflow only because no step
-// writes it, where one writes a name like it: in an aggregate that is probably a
-// slip, even where inputs need not be declared.
+// combined warns about a name that counts as an input of the workflow only because no step writes
+// it, if a step writes a similar name. In a combine that is probably a typing mistake, even if
+// inputs need not be declared.
 func (p *pass) combined(n *node, in workflow.Expr, ref *expr.Ref) {
 	if ref.Kind != expr.Inputs || ref.Name == "" || len(p.w.Inputs) > 0 {
-		return // declared inputs: reportTexts finds what is none of them
+		return // reportTexts finds names that are not declared
 	}
 	if hint := p.suggestVariable(ref.Name); hint != "" {
-		p.warnf(srcOr(in.Src, n.Pos), hint, "%q combines %q, which nothing before it writes", n.ID, ref.Name)
+		p.warnf(srcOr(in.Src, n.Pos), hint, "%q combines %q, but no earlier step writes it", n.ID, ref.Name)
 	}
 }
 
-// suggestVariable is the variable that was probably meant; "" none, or the name
-// itself, which is then written, but later.
+// suggestVariable returns the variable that was probably meant, or "" if there is none. It
+// returns the name itself if a later step writes it.
 func (p *pass) suggestVariable(written string) string {
 	var names []string
 	for _, n := range p.index.nodes {
@@ -50,7 +50,7 @@ func (p *pass) suggestVariable(written string) string {
 		}
 	}
 	if slices.Contains(names, written) || len(written) < 3 {
-		return "" // of names that short every other is near
+		return "" // a name this short is similar to too many others
 	}
 	return workflow.DidYouMean(written, names)
 }

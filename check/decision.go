@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// decisions are what a choice's expression can come to. Nil: anything, or an
-// expression that does not parse, which another rule reports.
+// decisions returns the possible results of a choice's expression. Nil means that any result is
+// possible, or that the expression does not parse, which another rule reports.
 func decisions(on workflow.Expr) []answer {
 	if on.Text == "" {
 		return nil
@@ -44,7 +44,7 @@ func constantDecision(e *expr.Expr) []answer {
 	return []answer{{workflow.FormatText(v)}}
 }
 
-// statuses are the words that a node or a parallel group can have as status.
+// statuses returns the words that the status of a node or a parallel group can be.
 func statuses(k expr.Kind) []answer {
 	switch k {
 	case expr.Nodes:
@@ -56,10 +56,10 @@ func statuses(k expr.Kind) []answer {
 	return nil
 }
 
-// isBoolean says whether an expression is true or false whatever its references
-// are. Operators give booleans and `??` gives one of its sides, so it is enough
-// to look at what comes out when everything is missing and when everything is
-// text. An operator that cannot be applied to text is one that gives booleans.
+// isBoolean reports whether an expression is always true or false, whatever its references are.
+// Operators return booleans and `??` returns one of its sides, so it is enough to evaluate the
+// expression once with every reference missing and once with every reference a text. An operator
+// that cannot be applied to text returns booleans.
 func isBoolean(e *expr.Expr) bool {
 	missing, err := e.Eval(everywhere{})
 	if _, ok := missing.(bool); !ok || err != nil {
@@ -70,13 +70,13 @@ func isBoolean(e *expr.Expr) bool {
 	return ok || err != nil
 }
 
-// everywhere is an environment in which every reference has the same value; the
-// zero everywhere has none.
+// everywhere is an environment in which every reference has the same value. In the zero value,
+// every reference is missing.
 type everywhere struct{ value any }
 
 func (e everywhere) Lookup(*expr.Ref) (any, bool) { return e.value, e.value != nil }
 
-// hasReference says whether a canonical template refers to anything.
+// hasReference reports whether a canonical template contains a reference.
 func hasReference(text string) bool {
 	if !strings.Contains(text, "${") {
 		return false

@@ -1,11 +1,11 @@
-// Package check proves things about a workflow before it runs: that its graph
-// can be executed at all, that every reference has something to refer to, that
-// its agents exist, that the workflows it calls neither recur nor lack an input.
-// It reads the model only, so it serves every notation alike.
+// Package check finds mistakes in a workflow before it runs. It checks that the graph can be
+// executed, that every reference refers to something, that the agents exist, and that called
+// workflows get their inputs and do not call each other in a cycle. It reads only the model, so
+// it works for every notation.
 //
-// One rule has one code, one file here, one page in docs/rules and one fixture
-// in testdata. The table in rules.go names them all.
+// Each rule has a code, a file here, a page in docs/rules and a fixture in testdata. The table in
+// rules.go lists all of them.
 //
-// [Run] reports everything that it finds. A bundle in which it finds no error
-// is one that the engine takes. [PlanOf] bounds what a run of it may do.
+// [Run] reports everything that it finds. The engine can run every bundle in which it finds no
+// error. [PlanOf] computes bounds for what a run may do.
 package check

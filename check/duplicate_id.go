@@ -11,12 +11,12 @@ var duplicateID = rule{
 		if n.ID == "" || first == n || n.isRepeated(first) {
 			return
 		}
-		p.errorf(n.Pos, "the other one is at "+first.Pos.String()+"; rename one of them", "id %q is used twice", n.ID)
+		p.errorf(n.Pos, "it is also used at "+first.Pos.String()+"; rename one of them", "id %q is used twice", n.ID)
 	},
 }
 
-// isRepeated says whether n is the one node that the Each around it repeats: it
-// has the id of the Each.
+// isRepeated reports whether n is the one node that the Each around it repeats, which has the
+// same id as the Each.
 func (n *node) isRepeated(each *node) bool {
 	_, ok := each.Step.(*workflow.Each)
 	return ok && n.scope.owner == each && len(n.scope.nodes) == 1

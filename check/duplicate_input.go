@@ -28,7 +28,7 @@ var duplicateInput = rule{
 	},
 }
 
-// bindings are the inputs that a node gives to its agent or workflow.
+// bindings returns the inputs that a node passes to its agent or workflow.
 func (n *node) bindings() []workflow.Binding {
 	switch s := n.Step.(type) {
 	case *workflow.Task:

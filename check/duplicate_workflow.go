@@ -10,7 +10,7 @@ var duplicateWorkflow = rule{
 		first := make(map[string]*workflow.Workflow)
 		for _, p := range c.order {
 			if other := first[p.w.Name]; other != nil {
-				c.errorf(p.w.Pos, "the other one is "+other.Pos.File+"; rename one of them", "two workflows are called %q", p.w.Name)
+				c.errorf(p.w.Pos, "the other is "+other.Pos.File+"; rename one of them", "two workflows are called %q", p.w.Name)
 			} else {
 				first[p.w.Name] = p.w
 			}

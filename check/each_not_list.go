@@ -15,12 +15,12 @@ var eachNotList = rule{
 			return
 		}
 		if why := neverList(each.Items); why != "" {
-			p.errorf(srcOr(each.Items.Src, n.Pos), "name a variable, an input or an output that holds a list", "for_each of %q is over %s, not a list", n.ID, why)
+			p.errorf(srcOr(each.Items.Src, n.Pos), "name a variable, an input or an output that holds a list", "for_each of %q iterates over %s, not a list", n.ID, why)
 		}
 	},
 }
 
-// neverList says what an expression is, if it can never be a list.
+// neverList describes an expression that can never be a list, or returns "".
 func neverList(items workflow.Expr) string {
 	e, err := expr.ParseExpr(items.Text, expr.Canonical)
 	if err != nil {
@@ -54,7 +54,7 @@ func neverList(items workflow.Expr) string {
 	return ""
 }
 
-// items is how many items an Each has, when its list is written out.
+// items returns how many items an Each has, if its list is written out.
 func items(each *workflow.Each) (count workflow.Bound, known bool) {
 	e, err := expr.ParseExpr(each.Items.Text, expr.Canonical)
 	if err != nil || len(e.Refs()) > 0 {
@@ -68,7 +68,7 @@ func items(each *workflow.Each) (count workflow.Bound, known bool) {
 	return workflow.AtMost(len(list)), true
 }
 
-// srcOr is where a text stands, or another place if it stands nowhere.
+// srcOr returns the position of a text, or other if it has none.
 func srcOr(src workflow.Source, other workflow.Pos) workflow.Pos {
 	if src.Pos.Line != 0 {
 		return src.Pos

@@ -8,7 +8,7 @@ var edgeAgainOutsideLoop = rule{
 	summary:  "a back edge is outside a loop",
 	edge: func(p *pass, e *edge) {
 		if e.To == workflow.Again && !e.scope.inLoop() {
-			p.errorf(e.Pos, "put the steps that repeat into a loop", "%q goes back, but is in no loop", e.From)
+			p.errorf(e.Pos, "put the steps that repeat into a loop", "%q goes back to again, but is not in a loop", e.From)
 		}
 	},
 }

@@ -12,14 +12,14 @@ var edgeLeavesEach = rule{
 			return
 		}
 		if each := e.from.eachBefore(to.scope); each != nil {
-			p.errorf(e.Pos, "an item ends in its own steps; what follows all items comes behind the for_each",
+			p.errorf(e.Pos, "an item cannot leave the for_each; put steps that run after all items after the for_each",
 				"%q leads out of for_each %q to %q", e.From, each.ID, e.To)
 		}
 	},
 }
 
-// eachBefore is the innermost Each that lies between a node and the graph s
-// around it; nil if there is none or if s is not around the node.
+// eachBefore returns the innermost Each between a node and the surrounding graph s, or nil if
+// there is none or s does not contain the node.
 func (n *node) eachBefore(s *scope) *node {
 	var each *node
 	for at := n.scope; at != s; at = at.owner.scope {

@@ -14,7 +14,7 @@ var edgeTargetUnknown = rule{
 		if e.To == workflow.End || e.To == workflow.Again || p.index.byID[e.To] != nil {
 			return
 		}
-		p.errorf(e.Pos, p.suggestTarget(e.To), "there is no node %q to go to from %q", e.To, e.From)
+		p.errorf(e.Pos, p.suggestTarget(e.To), "%q leads to %q, which does not exist", e.From, e.To)
 	},
 }
 

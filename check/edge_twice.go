@@ -19,7 +19,7 @@ var edgeTwice = rule{
 		seen := make(map[key]bool)
 		for _, e := range p.index.edges {
 			if e.from != nil && len(e.from.out) <= 8 && !e.hasTwin() {
-				continue // of nearly all this can be said without a map
+				continue // avoids a map for nearly all nodes
 			}
 			k := key{e.From, e.To, e.On, e.Label, e.When.Text}
 			if seen[k] {
@@ -30,7 +30,7 @@ var edgeTwice = rule{
 	},
 }
 
-// hasTwin says whether another edge of the node says the same.
+// hasTwin reports whether the node has another edge that is the same.
 func (e *edge) hasTwin() bool {
 	return slices.ContainsFunc(e.from.out, func(other *edge) bool {
 		return other != e && other.To == e.To && other.On == e.On && other.Label == e.Label && other.When.Text == e.When.Text

@@ -8,7 +8,7 @@ var elseAlone = rule{
 	summary:  "an else has no label or condition next to it",
 	edge: func(p *pass, e *edge) {
 		if e.On == workflow.OnElse && e.from != nil && !e.from.has(workflow.OnLabel, workflow.OnWhen) {
-			p.warnf(e.Pos, "write it as a plain edge, or add the routes that it is the else of", "%q has an else and nothing else to choose", e.From)
+			p.warnf(e.Pos, "write it as a plain edge, or add routes with labels or conditions", "%q has an else, but no other route", e.From)
 		}
 	},
 }

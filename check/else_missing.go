@@ -10,6 +10,6 @@ var elseMissing = rule{
 		if n.OnError != workflow.Continue || !n.has(workflow.OnLabel) || n.has(workflow.OnElse, workflow.OnSuccess, workflow.OnFailure) {
 			return
 		}
-		p.errorf(n.Pos, "add an else, or an error edge: after a failure there is no decision", "%q continues on error, but all its edges have labels", n.ID)
+		p.errorf(n.Pos, "add an else or an error edge, because a step that failed makes no decision", "%q continues on error, but all its edges have labels", n.ID)
 	},
 }

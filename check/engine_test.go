@@ -39,7 +39,7 @@ func TestEngineTakesWhatPasses(t *testing.T) {
 // spoiler changes definitions at random.
 type spoiler struct{ *rand.Rand }
 
-// bundle is a sound one, or a fixture, with a few changes.
+// bundle returns a sound one, or a fixture, with a few changes.
 func (s *spoiler) bundle(t *testing.T, roots []string) (workflow.Bundle, string) {
 	t.Helper()
 	b, from := sound(), "sound"
@@ -125,7 +125,7 @@ func (s *spoiler) kind() workflow.On {
 	return kinds[s.IntN(len(kinds))]
 }
 
-// id is that of some node of a graph or below it.
+// id returns that of some node of a graph or below it.
 func (s *spoiler) id(g *workflow.Graph) string {
 	ids := []string{"nobody"}
 	g.Walk(func(_ *workflow.Graph, n *workflow.Node) { ids = append(ids, n.ID) })

@@ -15,7 +15,7 @@ var fieldUnused = rule{
 
 type unusedField struct{ name, why string }
 
-// unusedFields are the fields that are set and that nothing will read.
+// unusedFields returns the fields that are set but have no effect.
 func unusedFields(n *node) []unusedField {
 	kind := n.Kind()
 	works := n.Task() != nil || kind == "human" || kind == "call"
@@ -25,13 +25,13 @@ func unusedFields(n *node) []unusedField {
 		unused    bool
 		name, why string
 	}{
-		{n.Timeout != 0 && !works, "timeout", "only tasks, questions and calls take time of their own"},
-		{n.Once && kind != "task", "effect", "only a task can be lost"},
-		{hasOutput(n.Output) && (kind == "choice" || kind == "loop"), "output", "choices and loops write no variable; what they passed on is steps.ID.output"},
-		{n.Output.Pattern != "" && n.Output.Mode != workflow.Regex && n.Output.Mode != workflow.JSONPath, "output pattern", "only the modes regex and jsonpath use one"},
-		{n.Retry.Attempts <= 1 && n.Retry != (workflow.Retry{Attempts: n.Retry.Attempts}) && n.Task() != nil, "retry", "it allows one attempt only"},
-		{n.Join.Keep && n.Join.Need == 0, "rest", "a node that joins all leaves no rest"},
-		{combine != nil && combine.Separator != "" && combine.Strategy != workflow.Concatenate, "separator", "only concatenate writes one"},
+		{n.Timeout != 0 && !works, "timeout", "only tasks, questions and calls can have a timeout"},
+		{n.Once && kind != "task", "effect", "only a task can have an effect"},
+		{hasOutput(n.Output) && (kind == "choice" || kind == "loop"), "output", "choices and loops do not write variables; use steps.ID.output for what they passed on"},
+		{n.Output.Pattern != "" && n.Output.Mode != workflow.Regex && n.Output.Mode != workflow.JSONPath, "output pattern", "only the modes regex and jsonpath use a pattern"},
+		{n.Retry.Attempts <= 1 && n.Retry != (workflow.Retry{Attempts: n.Retry.Attempts}) && n.Task() != nil, "retry", "it allows only one attempt"},
+		{n.Join.Keep && n.Join.Need == 0, "rest", "a node that waits for all edges leaves none over"},
+		{combine != nil && combine.Separator != "" && combine.Strategy != workflow.Concatenate, "separator", "only concatenate uses a separator"},
 	} {
 		if f.unused {
 			list = append(list, unusedField{f.name, f.why})

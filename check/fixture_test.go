@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A fixture is a workflow in testdata. What a check must find in a line stands
+// A fixture is a workflow in testdata. What a check must find in a line is
 // in a comment at the end of that line:
 //
 //	agent: wirter # want: agent-unknown "unknown agent"
@@ -68,7 +68,7 @@ func readWants(t *testing.T, file string, into wants) {
 	}
 }
 
-// fixtures are the root files.
+// fixtures returns the root files.
 func fixtures(t *testing.T) []string {
 	t.Helper()
 	var roots []string
@@ -208,7 +208,7 @@ func compare(t *testing.T, expected wants, found workflow.Diagnostics) {
 	}
 }
 
-// scripted is what has a reply: every node called replied.
+// scripted returns what has a reply: every node called replied.
 func scripted(n *workflow.Node) bool { return strings.HasPrefix(n.ID, "replied") }
 
 // cast is the agents of the fixtures.

@@ -23,14 +23,14 @@ var graphCycle = rule{
 			}
 			last := cycle[len(cycle)-1]
 			path = append(path, last.to.ID)
-			p.errorf(last.Pos, "what is to repeat goes into a loop; else remove one of these edges",
+			p.errorf(last.Pos, "to repeat steps, put them into a loop; otherwise, remove one of these edges",
 				"steps wait for each other: %s", strings.Join(path, " → "))
 		}
 	},
 }
 
-// cycle is one cycle of a graph, edge by edge, or nil. It begins at the node of
-// the cycle that was declared first.
+// cycle returns the edges of one cycle of a graph, or nil if there is none. It begins at the node
+// that is declared first.
 func (s *scope) cycle() []*edge {
 	placed := make([]bool, len(s.nodes))
 	order := s.inOrder()
@@ -40,8 +40,8 @@ func (s *scope) cycle() []*edge {
 	for _, n := range order {
 		placed[n.order] = true
 	}
-	// Every node that is left has an in-edge from a node that is left, so going
-	// backwards never ends before it meets itself.
+	// Every remaining node has an edge from another remaining node, so walking backwards must
+	// reach a node twice.
 	var at *node
 	for _, n := range s.nodes {
 		if !placed[n.order] {
@@ -72,7 +72,7 @@ func reverse(edges []*edge) []*edge {
 	return list
 }
 
-// fromEarliest turns a cycle so that it begins at its first declared node.
+// fromEarliest rotates a cycle so that it begins at the node that is declared first.
 func fromEarliest(cycle []*edge) []*edge {
 	first := 0
 	for i, e := range cycle {

@@ -2,15 +2,14 @@ package check
 
 import "github.com/hocket-dev/hocket/workflow"
 
-// index is a workflow with its links followed: who is in which graph, which
-// edges meet at a node. Rules ask it instead of searching lists, so that a check
-// stays linear.
+// index is a workflow with its links resolved: which node is in which graph, and which edges lead
+// to it. Rules use it instead of searching lists, so that a check takes linear time.
 type index struct {
 	root   *scope
-	scopes []*scope // a graph before the graphs in it
-	nodes  []*node  // in declaration order, a composite before what is in it
+	scopes []*scope // a graph comes before the graphs in it
+	nodes  []*node  // in declaration order; a composite comes before what is in it
 	edges  []*edge
-	byID   map[string]*node // of several with one id, the first
+	byID   map[string]*node // the first node of each id
 }
 
 // scope is one graph: the workflow's own, or the body of a loop or an Each.
@@ -20,37 +19,37 @@ type scope struct {
 	nodes []*node
 	edges []*edge
 
-	// What order.go finds out once all edges are linked; nil: not asked for yet.
+	// Computed by order.go when first needed, once all edges are linked; nil until then.
 	order []*node
 	next  [][]*node
 
 	tasks []*workflow.Task // of the nodes; nil: not asked for yet
 }
 
-// node is a node with the edges that meet there.
+// node is a node with its edges.
 type node struct {
 	*workflow.Node
 	scope *scope
-	body  *scope  // nil: not a composite
-	order int     // among scope.nodes
-	out   []*edge // as declared
-	kinds kindSet // of out
-	// in are the edges that settle before the node runs, exits of loops
-	// included. Back edges are not.
+	body  *scope  // nil if it is not a composite
+	order int     // index in scope.nodes
+	out   []*edge // in declaration order
+	kinds kindSet // the kinds of out
+	// in are the edges that are settled before the node runs, including exits of loops but not
+	// back edges.
 	in []*edge
 	// What rules have asked for; nil: nothing yet.
 	agent   *Agent // of a task
 	decided *decided
 }
 
-// edge is an edge with its ends.
+// edge is an edge with the nodes at its ends.
 type edge struct {
 	*workflow.Edge
-	scope *scope // in whose graph it is declared
-	from  *node  // nil: no such node in the graph
-	to    *node  // nil: @end, @again, or not to be reached from here
-	// source is where the edge comes from in the graph of its target: the node
-	// itself, or the outermost loop that the edge leaves. Nil when to is.
+	scope *scope // the graph that declares it
+	from  *node  // nil if there is no such node in the graph
+	to    *node  // nil for @end and @again, or if it cannot be reached from here
+	// source is where the edge comes from in the graph of its target: the node itself, or the
+	// outermost loop that the edge leaves. It is nil if to is nil.
 	source *node
 }
 
@@ -65,7 +64,7 @@ func newIndex(w *workflow.Workflow) *index {
 	return ix
 }
 
-// add enters a graph and the graphs in it.
+// add adds a graph and the graphs in it to the index.
 func (ix *index) add(g *workflow.Graph, owner *node) *scope {
 	s := &scope{graph: g, owner: owner, nodes: make([]*node, len(g.Nodes)), edges: make([]*edge, len(g.Edges))}
 	ix.scopes = append(ix.scopes, s)
@@ -91,7 +90,7 @@ func (ix *index) add(g *workflow.Graph, owner *node) *scope {
 	return s
 }
 
-// link finds the ends of one of the edges and enters it at both.
+// link finds the ends of edges[i] and adds it to both.
 func (ix *index) link(edges []*edge, i int) {
 	e := edges[i]
 	from := ix.byID[e.From]
@@ -110,9 +109,9 @@ func (ix *index) link(edges []*edge, i int) {
 	}
 }
 
-// with is a list with edges[i] added, all others of which come before it. A list
-// of neighbours stays a part of edges: most nodes have one edge, or write theirs
-// side by side.
+// with returns a list with edges[i] added; all others in the list come before it in edges. If the
+// list is contiguous, the result is a slice of edges: most nodes have one edge, or several that
+// are declared together.
 func with(list, edges []*edge, i int) []*edge {
 	if n := len(list); n == 0 || n <= i && edges[i-n] == list[0] {
 		return edges[i-n : i+1 : i+1]
@@ -120,8 +119,8 @@ func with(list, edges []*edge, i int) []*edge {
 	return append(list, edges[i])
 }
 
-// within is the node, or the loop around it, that stands in the graph s. Nil
-// where no edge could come from: s is not around the node, or an Each is between.
+// within returns the node, or the loop around it, that is in the graph s. It returns nil if no
+// edge could lead from the node to s: s does not contain it, or an Each is between them.
 func (n *node) within(s *scope) *node {
 	for n.scope != s {
 		owner := n.scope.owner
@@ -138,10 +137,10 @@ func (n *node) isLoop() bool {
 	return ok
 }
 
-// inLoop says whether the innermost graph around a node is the body of a loop.
+// inLoop reports whether a graph is the body of a loop.
 func (s *scope) inLoop() bool { return s.owner != nil && s.owner.isLoop() }
 
-// edgesOn are the edges of a node of one kind.
+// edgesOn returns the edges of a node that have the given kind.
 func (n *node) edgesOn(on workflow.On) []*edge {
 	var list []*edge
 	for _, e := range n.out {
@@ -152,11 +151,10 @@ func (n *node) edgesOn(on workflow.On) []*edge {
 	return list
 }
 
-// has says whether a node has an edge of one of the kinds.
+// has reports whether a node has an edge of one of the kinds.
 func (n *node) has(kinds ...workflow.On) bool { return n.kinds&kindsOf(kinds...) != 0 }
 
-// kindSet is a set of kinds of edges. Rules ask about it once for every edge, so
-// it must not be searched.
+// kindSet is a set of kinds of edges. Rules test it for every edge, so lookups must be fast.
 type kindSet uint8
 
 func kindsOf(kinds ...workflow.On) kindSet {

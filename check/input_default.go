@@ -21,7 +21,7 @@ var inputDefault = rule{
 	},
 }
 
-// Fits says whether a value is of a type.
+// Fits reports whether a value has a type.
 func Fits(t workflow.ParamType, v any) bool {
 	switch t {
 	case workflow.AnyType:
@@ -53,7 +53,7 @@ func isInteger(s string) bool {
 	return digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// article is the type with its article, for sentences.
+// article returns the type with its indefinite article, for sentences.
 func article(t workflow.ParamType) string {
 	switch t {
 	case workflow.IntegerType, workflow.ArrayType, workflow.ObjectType:

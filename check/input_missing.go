@@ -5,18 +5,18 @@ import "github.com/hocket-dev/hocket/workflow"
 var inputMissing = rule{
 	code:     "input-missing",
 	severity: workflow.Error,
-	summary:  "a called workflow needs an input that is not given",
+	summary:  "a called workflow needs an input that the step does not pass",
 	bundle: func(c *bundlePass) {
 		needs := newNeeds(c.in.Bundle)
 		for _, p := range c.order {
 			if len(p.w.Inputs) == 0 {
-				continue // what is missing becomes an input of the caller itself
+				continue // the missing input becomes an input of the caller
 			}
 			for _, call := range c.calls(p.w) {
 				for _, in := range needs.unbound(call.step, call.child) {
 					if !p.declares(in.Name) {
-						c.errorf(callPos(call.node), "give it in the step's inputs, or declare it as an input of "+quoted(p.w.Name),
-							"%q is not given the input %q of %q", call.node.ID, in.Name, call.name)
+						c.errorf(callPos(call.node), "pass it in the step's inputs, or declare it as an input of "+quoted(p.w.Name),
+							"%q does not pass the input %q of %q", call.node.ID, in.Name, call.name)
 					}
 				}
 			}
@@ -24,10 +24,9 @@ var inputMissing = rule{
 	},
 }
 
-// RequiredInputs are the inputs that a run of a bundle must be given. Where the
-// root declares inputs they are those without a default; where it declares none,
-// every name that nothing else defines, in it and in the calls that do not bind
-// it.
+// RequiredInputs returns the inputs that a run of a bundle needs. If the root declares inputs,
+// these are the ones without a default. If it declares none, these are all names that nothing
+// else defines, in the root and in the calls that do not bind them.
 func RequiredInputs(b workflow.Bundle) []workflow.Param {
 	if b.Root == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 var inputUnknown = rule{
 	code:     "input-unknown",
 	severity: workflow.Error,
-	summary:  "a call gives an input that the workflow does not declare",
+	summary:  "a call passes an input that the workflow does not declare",
 	bundle: func(c *bundlePass) {
 		for _, p := range c.order {
 			for _, call := range c.calls(p.w) {
@@ -21,7 +21,7 @@ var inputUnknown = rule{
 
 func (c *bundlePass) unknownBindings(call call) {
 	if len(call.child.Inputs) == 0 {
-		return // a workflow that declares no inputs takes any
+		return // a workflow that declares no inputs accepts any
 	}
 	child := c.passes[call.child]
 	for _, b := range call.step.Inputs {

@@ -8,7 +8,7 @@ var joinImpossible = rule{
 	summary:  "a node waits for more edges than lead to it",
 	node: func(p *pass, n *node) {
 		if n.Join.Need > len(n.in) {
-			p.errorf(n.Pos, "ask for at most as many as lead to it", "%q joins %d edges, but %d lead to it", n.ID, n.Join.Need, len(n.in))
+			p.errorf(n.Pos, "lower join to at most the number of edges that lead to it", "%q waits for %d edges, but only %d lead to it", n.ID, n.Join.Need, len(n.in))
 		}
 	},
 }

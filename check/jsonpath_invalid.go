@@ -21,7 +21,7 @@ var jsonpathInvalid = rule{
 	},
 }
 
-// reason is an error of extract as advice.
+// reason returns an error of extract as a hint.
 func reason(err error) string {
 	return strings.TrimPrefix(err.Error(), "extract: ")
 }

@@ -8,19 +8,17 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// fold makes decisions comparable: case and the punctuation around them do not
-// count.
+// fold normalizes decisions for comparison: case and surrounding punctuation do not count.
 func fold(s string) string {
 	return strings.ToLower(strings.TrimFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsSymbol(r)
 	}))
 }
 
-// answer is something that a node can decide for, in all its words: true is
-// also yes.
+// answer is one possible decision of a node, in all its spellings: true is also yes.
 type answer []string
 
-// answers are all that a node can decide for. Nil: anything.
+// answers returns all possible decisions of a node. Nil means that any is possible.
 func (n *node) answers() []answer {
 	switch s := n.Step.(type) {
 	case *workflow.Human:
@@ -39,11 +37,11 @@ func (n *node) answers() []answer {
 	return nil
 }
 
-// labels are those of a node's edges, once each.
+// labels are the distinct labels of a node's edges.
 type labels struct {
 	list   []string
 	folded []string
-	first  map[string]string // that an answer of a key decides for
+	first  map[string]string // the label that an answer with this key chooses
 }
 
 func (n *node) labels() labels {
@@ -62,11 +60,11 @@ func (n *node) labels() labels {
 	return all
 }
 
-// keyOf is the same for a label and the words that decide for it.
+// keyOf returns the key by which labels and decisions are compared.
 func keyOf(s string) string { return cmp.Or(fold(s), s) }
 
-// of is the label that an answer decides for: the same words, else the only
-// label that stands in it as a whole word. "": none.
+// of returns the label that an answer chooses: one that is equal, otherwise the only label that
+// the answer contains as a whole word. It returns "" if there is none.
 func (l labels) of(a answer) string {
 	for _, word := range a {
 		if label := l.first[keyOf(word)]; label != "" {
@@ -86,8 +84,7 @@ func (l labels) of(a answer) string {
 	return found
 }
 
-// hasWord says whether a folded label stands in a text of small letters, between
-// characters that belong to no word.
+// hasWord reports whether a lower-case text contains a folded label as a whole word.
 func hasWord(text, label string) bool {
 	if label == "" {
 		return false
@@ -106,14 +103,15 @@ func hasWord(text, label string) bool {
 	}
 }
 
-// decided is what the answers of a node decide for.
+// decided describes which labels the answers of a node choose.
 type decided struct {
-	answers []answer // nil: anything
+	answers []answer // nil means any
 	labels  map[string]bool
-	rest    []answer // those that decide for no label
+	rest    []answer // those that choose no label
 }
 
-// decides is what the answers of a node decide for; many rules ask.
+// decides returns which labels the answers of a node choose. It is cached, because many rules
+// need it.
 func (n *node) decides() *decided {
 	if n.decided == nil {
 		n.decided = &decided{answers: n.answers(), labels: make(map[string]bool)}

@@ -13,7 +13,7 @@ var labelAlike = rule{
 			if !ok {
 				written[fold(e.Label)] = e.Label
 			} else if first != e.Label {
-				p.warnf(e.Pos, "case and punctuation do not count in decisions; write both alike", "%q has the labels %q and %q, which are the same", n.ID, first, e.Label)
+				p.warnf(e.Pos, "case and punctuation do not count in decisions; write both the same way, or rename one", "%q has the labels %q and %q, which are the same", n.ID, first, e.Label)
 			}
 		}
 	},

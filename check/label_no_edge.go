@@ -16,13 +16,13 @@ var labelNoEdge = rule{
 		}
 		report := p.errorf
 		if n.has(workflow.OnFailure) {
-			report = p.warnf // the failure is looked after, so it may be meant
+			report = p.warnf // the failure is handled, so it may be intended
 		}
 		if h, ok := n.Step.(*workflow.Human); ok && h.Custom {
-			p.warnf(n.Pos, "add an else for the answers that no label has", "people may answer %q with anything, and it has no else", n.ID)
+			p.warnf(n.Pos, "add an else for all other answers", "people may answer %q with anything, but it has no else", n.ID)
 		}
 		for _, a := range n.decides().rest {
-			report(n.Pos, "add a route for it, or an else", "%q can decide for %q, but no edge has it", n.ID, strings.Join(a, " or "))
+			report(n.Pos, "add a route for it, or an else", "%q can choose %q, but no edge has this label", n.ID, strings.Join(a, " or "))
 		}
 	},
 }

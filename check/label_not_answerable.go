@@ -13,7 +13,7 @@ var labelNotAnswerable = rule{
 	node: func(p *pass, n *node) {
 		if _, ok := n.Step.(*workflow.Each); ok {
 			for _, e := range n.edgesOn(workflow.OnLabel) {
-				p.errorf(e.Pos, "put the step under `steps:` of a step with for_each, so that each item is routed, or decide in a step behind it", "%q gives a list, which decides for no label", n.ID)
+				p.errorf(e.Pos, "put the step under `steps:` of a step with for_each, so that each item is routed, or decide in a later step", "%q returns a list, which cannot choose a label", n.ID)
 			}
 			return
 		}
@@ -23,7 +23,7 @@ var labelNotAnswerable = rule{
 		}
 		for _, e := range n.edgesOn(workflow.OnLabel) {
 			if !decided.labels[e.Label] {
-				p.errorf(e.Pos, suggestAnswer(e.Label, decided.answers), "%q never decides for %q", n.ID, e.Label)
+				p.errorf(e.Pos, suggestAnswer(e.Label, decided.answers), "%q can never choose %q", n.ID, e.Label)
 			}
 		}
 	},
@@ -37,5 +37,5 @@ func suggestAnswer(label string, answers []answer) string {
 	if hint := workflow.DidYouMean(label, words); hint != "" {
 		return hint
 	}
-	return "it can be: " + strings.Join(words, ", ")
+	return "it can choose: " + strings.Join(words, ", ")
 }

@@ -43,7 +43,7 @@ var limitNegative = rule{
 	},
 }
 
-// bound is how often a loop may run, or how many items run at once.
+// bound returns the max of a loop, or the parallel limit of an Each.
 func (n *node) bound() int {
 	switch s := n.Step.(type) {
 	case *workflow.Loop:

@@ -6,8 +6,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Defaults are the limits of a run that names none. Cost and tokens are not
-// limited.
+// Defaults returns the limits of a run that sets none. Cost and tokens are not limited.
 func Defaults() workflow.Limits {
 	return workflow.Limits{Steps: 100, Parallel: 10, Depth: 5, Runtime: 30 * time.Minute}
 }
@@ -15,7 +14,7 @@ func Defaults() workflow.Limits {
 // WithDefaults fills in the limits that are not set.
 func WithDefaults(l workflow.Limits) workflow.Limits { return Override(Defaults(), l) }
 
-// Override is base with every limit that over sets.
+// Override returns base with every limit that over sets.
 func Override(base, over workflow.Limits) workflow.Limits {
 	if over.Steps != 0 {
 		base.Steps = over.Steps

@@ -15,6 +15,6 @@ var loopNeverRepeats = rule{
 				return
 			}
 		}
-		p.warnf(n.Pos, "add until, while, or a route in it to again; else take its steps out of the loop", "loop %q never repeats", n.ID)
+		p.warnf(n.Pos, "add until, while, or a route to again; otherwise, move its steps out of the loop", "loop %q never repeats", n.ID)
 	},
 }

@@ -7,7 +7,7 @@ var loopNoExit = rule{
 	severity: workflow.Error,
 	summary:  "no edge leaves a loop",
 	workflow: func(p *pass) {
-		left := make(map[*node]bool) // loops that an edge leaves
+		left := make(map[*node]bool) // loops that have an exit
 		for _, e := range p.index.edges {
 			if e.On == workflow.OnFailure {
 				continue
@@ -30,8 +30,8 @@ var loopNoExit = rule{
 	},
 }
 
-// leaves says whether an edge ends outside of the graph s, in or below which it
-// stands. One that ends its path leaves every loop around it: nothing follows then.
+// leaves reports whether an edge that is in the graph s, or in a graph inside it, leads out of s.
+// An edge to the end leaves every loop around it, because nothing follows it.
 func (e *edge) leaves(s *scope) bool {
 	return e.To == workflow.End || e.to != nil && e.to.within(s) == nil
 }

@@ -16,7 +16,7 @@ var loopTwoEntries = rule{
 			return
 		}
 		first := owner.body.nodes[0]
-		p.errorf(e.Pos, "lead to "+quoted(owner.ID)+" instead, or move the step into it",
+		p.errorf(e.Pos, "let the edge lead to "+quoted(owner.ID)+" instead, or move the step into it",
 			"%s %q has two entries: %q and, from %q, %q", kindWord(owner), owner.ID, first.ID, e.From, to.ID)
 	},
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// modelInvalid keeps models out that no notation can write: only a program
-// makes them, and the engine relies on never meeting one.
+// modelInvalid rejects models that no notation can express. Only a program can build them, and
+// the engine relies on never seeing one.
 var modelInvalid = rule{
 	code:     "model-invalid",
 	severity: workflow.Error,
@@ -39,7 +39,7 @@ var modelInvalid = rule{
 	},
 	edge: func(p *pass, e *edge) {
 		switch {
-		case e.from == nil && e.Pos.Part != "": // needsUnknown reports it
+		case e.from == nil && e.Pos.Part != "": // reported by needsUnknown
 		case e.from == nil:
 			p.broken(e.Pos, "an edge leaves %q, which is not in its graph", e.From)
 		case e.from.isLoop():
@@ -47,9 +47,9 @@ var modelInvalid = rule{
 		case !slices.Contains(edgeKinds, e.On):
 			p.broken(e.Pos, "an edge of %q has the unknown kind %q", e.From, e.On)
 		case (e.On == workflow.OnLabel) != (e.Label != ""):
-			p.broken(e.Pos, "an edge of %q has a label exactly if it is a label edge", e.From)
+			p.broken(e.Pos, "an edge of %q must have a label if, and only if, it is a label edge", e.From)
 		case (e.On == workflow.OnWhen) != (e.When.Text != ""):
-			p.broken(e.Pos, "an edge of %q has a condition exactly if it is a when edge", e.From)
+			p.broken(e.Pos, "an edge of %q must have a condition if, and only if, it is a when edge", e.From)
 		}
 	},
 }
@@ -64,7 +64,7 @@ var (
 	strategies  = []workflow.Strategy{workflow.Concatenate, workflow.Merge, workflow.Array, workflow.First, workflow.Vote}
 )
 
-// isValue reports a Go value that a run cannot compute with, such as an int.
+// isValue reports a Go value that a run cannot use, such as an int.
 func (p *pass) isValue(pos workflow.Pos, what, name string, v any) {
 	switch v := v.(type) {
 	case nil, bool, string, json.Number:
@@ -77,7 +77,7 @@ func (p *pass) isValue(pos workflow.Pos, what, name string, v any) {
 			p.isValue(pos, what, name, v[key])
 		}
 	default:
-		p.errorf(pos, "pass it through workflow.Normalize", "%s %q holds a Go %T", what, name, v)
+		p.errorf(pos, "pass it through workflow.Normalize", "%s %q contains a Go %T", what, name, v)
 	}
 }
 

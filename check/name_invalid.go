@@ -22,15 +22,15 @@ var nameInvalid = rule{
 	},
 }
 
-// name is a name that the workflow gives to a value.
+// name is the name of an input or a variable.
 type name struct {
 	name string
-	what string // an input, a variable
-	root string // what it is written behind when its bare name is taken
+	what string // "an input" or "a variable"
+	root string // the prefix to use if the bare name means something else
 	pos  workflow.Pos
 }
 
-// names are the names of inputs and variables, in order.
+// names returns the names of inputs and variables, in order.
 func (p *pass) names() iter.Seq[name] {
 	return func(yield func(name) bool) {
 		for _, in := range p.w.Inputs {

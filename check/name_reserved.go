@@ -13,13 +13,13 @@ var nameReserved = rule{
 	workflow: func(p *pass) {
 		for v := range p.names() {
 			if slices.Contains(reserved, v.name) {
-				p.warnf(v.pos, "rename it, or always write "+v.root+v.name, "%q alone does not mean %s of that name", v.name, v.what)
+				p.warnf(v.pos, "rename it, or write "+v.root+v.name, "%q has a fixed meaning, so it does not refer to %s", v.name, v.what)
 			}
 		}
 	},
 }
 
-// reserved are the words that references and conditions use themselves.
+// reserved are the words that have a meaning in references and conditions.
 var reserved = []string{
 	"inputs", "vars", "nodes", "groups", "previous", "output", "failure", "item", "index", "iteration", "_iteration_count",
 	"true", "false", "null", "contains", "matches", "in",

@@ -5,18 +5,18 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// needs finds out which inputs workflows require.
+// needs computes which inputs workflows require.
 type needs struct {
 	bundle workflow.Bundle
 	known  map[*workflow.Workflow][]workflow.Param
-	active map[*workflow.Workflow]bool // on the path: a cycle, which another rule reports
+	active map[*workflow.Workflow]bool // being computed: a call of one of these is a cycle, which another rule reports
 }
 
 func newNeeds(b workflow.Bundle) *needs {
 	return &needs{bundle: b, known: make(map[*workflow.Workflow][]workflow.Param), active: make(map[*workflow.Workflow]bool)}
 }
 
-// of are the inputs without which a workflow cannot run.
+// of returns the inputs that a workflow needs to run.
 func (n *needs) of(w *workflow.Workflow) []workflow.Param {
 	if list, ok := n.known[w]; ok || n.active[w] {
 		return list
@@ -43,8 +43,8 @@ func declaredNeeds(w *workflow.Workflow) []workflow.Param {
 	return list
 }
 
-// undeclared are the names that nothing in the workflow defines, then those
-// that its calls leave open, as the called workflow declares them.
+// undeclared returns the names that nothing in the workflow defines, followed by the inputs that
+// its calls do not pass, as the called workflows declare them.
 func (n *needs) undeclared(w *workflow.Workflow) []workflow.Param {
 	var list []workflow.Param
 	seen := make(map[string]bool)
@@ -73,8 +73,7 @@ func (n *needs) undeclared(w *workflow.Workflow) []workflow.Param {
 	return list
 }
 
-// unbound are the required inputs of a called workflow that the call itself
-// does not give.
+// unbound returns the required inputs of a called workflow that the call does not pass.
 func (n *needs) unbound(step *workflow.Call, child *workflow.Workflow) []workflow.Param {
 	bound := make(map[string]bool, len(step.Inputs))
 	for _, b := range step.Inputs {

@@ -2,8 +2,8 @@ package check
 
 import "github.com/hocket-dev/hocket/workflow"
 
-// needsUnknown reports what readers of notations report by themselves: only a
-// workflow that a program built gets here with it.
+// needsUnknown reports a mistake that parsers report themselves, so it is found only in workflows
+// that a program built.
 var needsUnknown = rule{
 	code:     "needs-unknown",
 	severity: workflow.Error,
@@ -16,6 +16,6 @@ var needsUnknown = rule{
 			p.errorf(e.Pos, p.suggestTarget(e.From), "%q depends on %q, which does not exist", e.To, e.From)
 			return
 		}
-		p.errorf(e.Pos, "depend on a step of the same list: on the Repeat or ForEach, not on a step in it", "%q depends on %q, which is in another body", e.To, e.From)
+		p.errorf(e.Pos, "depend on a step in the same list: on the Repeat or ForEach, not on a step inside it", "%q depends on %q, which is in another body", e.To, e.From)
 	},
 }

@@ -2,9 +2,8 @@ package check
 
 import "github.com/hocket-dev/hocket/workflow"
 
-// inOrder are the nodes of a graph, each behind those that lead to it, the
-// earlier declared first where the graph leaves it open. Nodes on a cycle, and
-// behind one, are left out.
+// inOrder returns the nodes of a graph in topological order; where the graph allows several
+// orders, in declaration order. Nodes on a cycle, and after one, are left out.
 func (s *scope) inOrder() []*node {
 	if s.order == nil {
 		s.order = s.sorted()
@@ -13,7 +12,7 @@ func (s *scope) inOrder() []*node {
 }
 
 func (s *scope) sorted() []*node {
-	missing := make([]int, len(s.nodes)) // in-edges whose source is not placed
+	missing := make([]int, len(s.nodes)) // in-edges whose source is not placed yet
 	next := s.successors()
 	ready := make([]*node, 0, len(s.nodes))
 	for _, n := range s.nodes {
@@ -32,8 +31,8 @@ func (s *scope) sorted() []*node {
 	return ready
 }
 
-// successors are, for each node, the targets of its edges in this graph; for a
-// loop, of the edges that leave it. A target stands there once for each edge.
+// successors returns, for each node, the targets of its edges in this graph; for a loop, those of
+// the edges that leave it. A target appears once for each edge.
 func (s *scope) successors() [][]*node {
 	if s.next != nil {
 		return s.next
@@ -46,7 +45,7 @@ func (s *scope) successors() [][]*node {
 			degree[e.source.order]++
 		}
 	}
-	all := make([]*node, total) // of which every list is a part
+	all := make([]*node, total) // all lists are slices of it
 	for i, d := range degree {
 		s.next[i], all = all[:0:d], all[d:]
 	}
@@ -58,8 +57,8 @@ func (s *scope) successors() [][]*node {
 	return s.next
 }
 
-// waves numbers the nodes from 1: a node is one behind the last of those that
-// lead to it, so nodes of one wave may start together. Zero: on a cycle.
+// waves numbers the nodes from 1: the wave of a node is one more than the highest wave that leads
+// to it, so nodes of the same wave may start together. Zero means that the node is on a cycle.
 func (s *scope) waves() []int {
 	wave := make([]int, len(s.nodes))
 	for _, n := range s.inOrder() {
@@ -71,11 +70,10 @@ func (s *scope) waves() []int {
 	return wave
 }
 
-// width bounds how much of a graph runs at once, where weight says how much one
-// node is. The nodes are laid out in chains, each node behind one that leads to
-// it: of a chain only one node runs at a time, so the heaviest nodes of all
-// chains together are a bound. It is the least bound for graphs of nested
-// branches, and close to it for others.
+// width returns a bound for how much of a graph runs at the same time, where weight is the amount
+// of one node. It partitions the nodes into chains in which each node follows one that leads to
+// it. Only one node of a chain runs at a time, so the sum of the heaviest node of each chain is a
+// bound. It is the best bound for graphs of nested branches, and close to it for others.
 func (s *scope) width(weight func(*node) workflow.Bound) workflow.Bound {
 	l := chains{free: make([][]int, len(s.nodes)), heirs: make([]int, len(s.nodes))}
 	for i, next := range s.successors() {
@@ -91,21 +89,21 @@ func (s *scope) width(weight func(*node) workflow.Bound) workflow.Bound {
 	return sum
 }
 
-// chains are the chains that width lays out.
+// chains are the chains that width builds.
 type chains struct {
 	heaviest []workflow.Bound // of each chain
-	// free are the chains that the nodes behind a node may go on with: all
-	// that is in them leads to that node.
+	// free are the chains that the successors of a node may extend: every node in them leads to
+	// that node.
 	free  [][]int
-	heirs []int // edges of a node that have not taken their share of free
+	heirs []int // edges of a node that have not taken their share of free yet
 }
 
-// place puts a node into a chain that leads to it, or into a new one.
+// place appends a node to a chain that leads to it, or to a new one.
 func (l *chains) place(n *node, weight workflow.Bound) {
 	var got []int
 	for i, e := range n.in {
 		if share := l.share(e.source.order); i == 0 {
-			got = share // most nodes have one in-edge: nothing to copy
+			got = share // most nodes have one in-edge, so there is nothing to copy
 		} else {
 			got = append(got, share...)
 		}
@@ -118,11 +116,11 @@ func (l *chains) place(n *node, weight workflow.Bound) {
 	l.free[n.order] = got
 }
 
-// share is the part of a node's free chains that one of its edges may have, so
-// that what is left is divided evenly among the others.
+// share returns the part of a node's free chains that one of its edges may take, so that the rest
+// is divided evenly among the others.
 func (l *chains) share(order int) []int {
 	free, heirs := l.free[order], l.heirs[order]
 	n := (len(free) + heirs - 1) / heirs
 	l.free[order], l.heirs[order] = free[n:], heirs-1
-	return free[:n:n] // appending must not write into what is left
+	return free[:n:n] // appending must not overwrite the rest
 }

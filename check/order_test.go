@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// chart is a workflow of tasks drawn as "a>b>c d>c": each word a chain.
+// chart returns a workflow of tasks drawn as "a>b>c d>c": each word a chain.
 func chart(text string) *workflow.Workflow {
 	w := &workflow.Workflow{Name: "chart"}
 	known := make(map[string]bool)

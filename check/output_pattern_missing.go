@@ -8,7 +8,7 @@ var outputPatternMissing = rule{
 	summary:  "the output modes regex and jsonpath need a pattern",
 	node: func(p *pass, n *node) {
 		if o := n.Output; o.Pattern == "" && (o.Mode == workflow.Regex || o.Mode == workflow.JSONPath) {
-			p.errorf(placeOr(n.Output.Places().Mode, p.outputPos(n)), "say what to take from the output", "output mode %s of %q has no pattern", o.Mode, n.ID)
+			p.errorf(placeOr(n.Output.Places().Mode, p.outputPos(n)), "add the pattern that selects part of the output", "output mode %s of %q has no pattern", o.Mode, n.ID)
 		}
 	},
 }

@@ -16,9 +16,9 @@ var plainBesideLabels = rule{
 			if to == workflow.Again {
 				to = e.scope.nodes[0].ID
 			}
-			help := "write it as else if that is meant"
+			help := "write it as else if that is what you mean"
 			if isMermaid(e.Pos) {
-				help = "write " + e.From + " -->|else| " + strings.TrimPrefix(to, "@") + " if that is meant"
+				help = "write " + e.From + " -->|else| " + strings.TrimPrefix(to, "@") + " if that is what you mean"
 			}
 			p.warnf(e.Pos, help, "the plain edge of %q to %q counts as else", e.From, to)
 		}

@@ -7,40 +7,39 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Plan is what a run of a bundle would do at most. Every number is an upper
-// bound: branches that exclude each other are added up, loops run as often as
-// they may.
+// Plan says what a run of a bundle does at most. Every number is an upper bound: branches that
+// exclude each other are added up, and loops run as often as they are allowed to.
 type Plan struct {
 	Steps     workflow.Bound  `json:"steps"`    // task instances
-	Least     int             `json:"least"`    // task instances of any run in which nothing fails
-	Parallel  workflow.Bound  `json:"parallel"` // attempts at once; the limit is taken into account
+	Least     int             `json:"least"`    // task instances of every run in which nothing fails
+	Parallel  workflow.Bound  `json:"parallel"` // attempts at the same time, within the limit
 	Tokens    workflow.Bound  `json:"tokens"`
 	CostUSD   workflow.Bound  `json:"cost_usd"`
-	Open      []string        `json:"open"` // why a bound is not known
-	Limits    workflow.Limits `json:"-"`    // of the run, defaults filled in
+	Open      []string        `json:"open"` // the reasons why bounds are not known
+	Limits    workflow.Limits `json:"-"`    // of the run, with defaults filled in
 	Workflows []WorkflowPlan  `json:"workflows"`
 }
 
-// WorkflowPlan is the order in which one workflow works.
+// WorkflowPlan is the plan of one workflow.
 type WorkflowPlan struct {
 	Name  string         `json:"name"`
-	Steps workflow.Bound `json:"steps"` // of one run of this workflow, called ones included
+	Steps workflow.Bound `json:"steps"` // of one run of this workflow, including the workflows it calls
 	Nodes []PlanNode     `json:"nodes"`
 }
 
-// PlanNode is one node of a plan, a loop or for_each before what is in it.
+// PlanNode is one node of a plan. A loop or for_each comes before the nodes in it.
 type PlanNode struct {
 	ID    string         `json:"id"`
 	Kind  string         `json:"kind"`
 	Uses  string         `json:"uses,omitempty"` // the agent of a task or a question, the workflow of a call
-	Why   string         `json:"why,omitempty"`  // why that agent, where the task names none and one was chosen
+	Why   string         `json:"why,omitempty"`  // why that agent was chosen, if the task does not name one
 	Depth int            `json:"depth"`          // how many loops and for_each are around it
 	Wave  int            `json:"wave"`           // nodes of one graph with the same wave may start together
 	Times workflow.Bound `json:"times"`          // in one run of its workflow
 }
 
-// PlanOf bounds what a run of a checked bundle may do. Agents may be nil: then no
-// cost is known.
+// PlanOf returns bounds for what a run of a checked bundle may do. If agents is nil, no cost is
+// known.
 func PlanOf(b workflow.Bundle, limits workflow.Limits, agents Agents) Plan {
 	in := &Input{Bundle: b, Limits: WithDefaults(limits), Agents: agents}
 	sum := newBounder(in, nil)
@@ -64,8 +63,8 @@ func newBounder(in *Input, indexes map[*workflow.Workflow]*index) *bounder {
 	return &bounder{in: in, indexes: indexes, known: make(map[*workflow.Workflow]totals), active: make(map[*workflow.Workflow]bool)}
 }
 
-// layout lists the nodes of a workflow in the order in which they may run, and
-// why some of them have no bound.
+// layout adds the nodes of a workflow in the order in which they may run, and the reasons why
+// some of them have no bound.
 func (p *Plan) layout(one *WorkflowPlan, sum *bounder, w *workflow.Workflow) {
 	var list func(s *scope, depth int, times workflow.Bound)
 	list = func(s *scope, depth int, times workflow.Bound) {
@@ -84,8 +83,8 @@ func (p *Plan) layout(one *WorkflowPlan, sum *bounder, w *workflow.Workflow) {
 	list(sum.indexes[w].root, 0, workflow.AtMost(1))
 }
 
-// describe says what a node uses, how often its body runs each time, and why
-// it has no bound, if it has none.
+// describe returns what a node uses, how often its body runs each time, and why it has no bound,
+// if it has none.
 func (b *bounder) describe(w *workflow.Workflow, n *node) (uses string, inside workflow.Bound, why string) {
 	if t := n.task(); t != nil {
 		a := b.in.agent(w, n, t)
@@ -102,7 +101,7 @@ func (b *bounder) describe(w *workflow.Workflow, n *node) (uses string, inside w
 	case *workflow.Each:
 		count, known := items(step)
 		if !known {
-			why = "the number of items of " + step.Items.Text + " is not known"
+			why = "the number of items in " + step.Items.Text + " is not known"
 		}
 		return "", count, why
 	case *workflow.Task, *workflow.Human, *workflow.Choice, *workflow.Combine:

@@ -91,7 +91,7 @@ steps:
 	if p.Steps != unknown || p.CostUSD != unknown || p.Tokens != unknown || p.Parallel != (workflow.AtMost(4)) {
 		t.Errorf("plan %+v", p)
 	}
-	want := "root/look: the number of items of inputs.files is not known\nroot/look: the cost of its agent is not known"
+	want := "root/look: the number of items in inputs.files is not known\nroot/look: the cost of its agent is not known"
 	if got := strings.Join(p.Open, "\n"); got != want {
 		t.Errorf("open:\n%s\nwant:\n%s", got, want)
 	}

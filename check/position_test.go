@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// What a diagnostic is about stands under its caret.
+// What a diagnostic is about is under its caret.
 func TestPositions(t *testing.T) {
 	for _, c := range []struct{ text, code, under string }{
 		{"state: {a b: 1}\nsteps: [{agent: writer}]", "name-invalid", "a b"},

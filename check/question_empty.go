@@ -24,7 +24,7 @@ var questionEmpty = rule{
 			return
 		}
 		if strings.TrimSpace(question) == "" && n.Title == "" {
-			p.warnf(n.Pos, "say what "+who+" is to decide", "%q has no question", n.ID)
+			p.warnf(n.Pos, "write what "+who+" should decide", "%q has no question", n.ID)
 		}
 	},
 }

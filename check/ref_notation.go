@@ -9,12 +9,12 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// refNotation finds references that a program wrote as a notation has them. In
-// the canonical form of the model they are plain text, which is never meant.
+// refNotation finds references that a program wrote in the form of a notation. In the canonical
+// form of the model they would be plain text, which is never intended.
 var refNotation = rule{
 	code:     "ref-notation",
 	severity: workflow.Error,
-	summary:  "a program wrote a reference in a notation-specific form",
+	summary:  "a workflow built by a program has a reference in the form of a notation",
 	workflow: func(p *pass) {
 		if p.w.Pos.Part != "" {
 			p.braces(p.w.Pos, p.w.Output.Text)
@@ -50,7 +50,7 @@ var (
 	agentResult = regexp.MustCompile(`^\{\{\s*agent_(.+)_result\s*\}\}$`)
 )
 
-// braces reports the references in braces of all texts in a value.
+// braces reports the references in braces in all texts of a value.
 func (p *pass) braces(pos workflow.Pos, value any) {
 	switch v := value.(type) {
 	case string:

@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// One look at all texts finds everything that can be wrong with references, so
-// the first of these rules reports for all of them, each under its own code.
+// A single pass over all texts finds every problem with references, so the first of these rules
+// reports for all of them, each problem under its own code.
 var (
 	conditionSyntax   = rule{code: "condition-syntax", severity: workflow.Error, summary: "a condition does not parse", workflow: reportTexts}
 	refSyntax         = rule{code: "ref-syntax", severity: workflow.Error, summary: "a reference in a text does not parse"}
@@ -25,8 +25,7 @@ var (
 	refQuoted         = rule{code: "ref-quoted", severity: workflow.Warning, summary: "a reference inside quotes is plain text"}
 )
 
-// codeOf is the code of the rule that a problem falls under, in a text of the
-// given kind.
+// codeOf returns the code for a problem in a text of the given kind.
 func codeOf(kind expr.ProblemKind, text textKind) string {
 	switch kind {
 	case expr.Syntax:
@@ -60,7 +59,7 @@ func codeOf(kind expr.ProblemKind, text textKind) string {
 	return "ref-unknown"
 }
 
-// inAggregate is the code for what is not known before a combine.
+// inAggregate returns the code for an unknown name in a text. Combines have a code of their own.
 func inAggregate(text textKind, other string) string {
 	if text == inCombine {
 		return "combine-input-undefined"
@@ -68,8 +67,8 @@ func inAggregate(text textKind, other string) string {
 	return other
 }
 
-// reportTexts looks at all texts of a workflow. Where a node has no kind or two
-// have one id nobody could say what a reference means, so it says nothing.
+// reportTexts checks all texts of a workflow. It reports nothing if a node has no kind or two
+// nodes have the same id, because then the meaning of a reference is not clear.
 func reportTexts(p *pass) {
 	twice := func(d workflow.Diagnostic) bool { return d.Code == "duplicate-id" }
 	nothing := func(n *node) bool { return n.Step == nil }
@@ -99,14 +98,14 @@ func reportTexts(p *pass) {
 			detail = remedy(problem.Kind)
 		}
 		if pos.EndLine == pos.Line && pos.EndColumn <= pos.Column {
-			pos.EndColumn = pos.Column + 1 // what is missing at the end of a text
+			pos.EndColumn = pos.Column + 1 // something is missing at the end of a text
 		}
 		report(pos, detail, "%s", problem.Summary)
 		p.found[len(p.found)-1].Change = problem.Change
 	}
 }
 
-// remedy is what to do about a problem for which there is no closer advice.
+// remedy returns the hint for a problem that has no more specific one.
 func remedy(kind expr.ProblemKind) string {
 	switch kind {
 	case expr.UnknownNode:
@@ -118,7 +117,7 @@ func remedy(kind expr.ProblemKind) string {
 	return "declare it as an input, or have an earlier step write it"
 }
 
-// textKind is what kind of text a problem is in.
+// textKind is the kind of text that contains a problem.
 type textKind int
 
 const (
@@ -127,8 +126,8 @@ const (
 	inCombine
 )
 
-// texts are the places of the expressions that are no templates, in the order
-// of the file. They do not overlap.
+// texts are the positions of the expressions that are not templates, in the order of the file.
+// They do not overlap.
 type texts []textPlace
 
 type textPlace struct {
@@ -163,7 +162,7 @@ func (p *pass) expressions() texts {
 	return list
 }
 
-// at is the kind of the text that a position is in.
+// at returns the kind of the text at a position.
 func (t texts) at(pos workflow.Pos) textKind {
 	i, _ := slices.BinarySearchFunc(t, pos, func(place textPlace, pos workflow.Pos) int {
 		if compareStart(place.Pos, pos) <= 0 {

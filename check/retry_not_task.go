@@ -2,7 +2,7 @@ package check
 
 import "github.com/hocket-dev/hocket/workflow"
 
-// kindWord is the kind of a node in the words of its author.
+// kindWord returns the kind of a node in the words of its notation.
 func kindWord(n *node) string {
 	if _, ok := n.Step.(*workflow.Each); ok {
 		return "for_each"

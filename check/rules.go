@@ -2,11 +2,11 @@ package check
 
 import "github.com/hocket-dev/hocket/workflow"
 
-// rule is one thing that can be wrong. It looks at a whole workflow, at each
-// node, at each edge, or once at the whole bundle.
+// rule is one kind of mistake. It is applied to a whole workflow, to each node, to each edge, or
+// once to the whole bundle.
 type rule struct {
 	code     string
-	severity workflow.Severity // the worst that it reports
+	severity workflow.Severity // the highest that it reports
 	summary  string
 
 	workflow func(*pass)
@@ -15,8 +15,8 @@ type rule struct {
 	bundle   func(*bundlePass)
 }
 
-// rules are all rules, in the order in which they are applied. What makes a
-// model unfit to be looked at comes first.
+// rules are all rules, in the order in which they are applied. Rules that make it impossible to
+// apply others come first.
 var rules = []*rule{
 	&modelInvalid,
 	&workflowEmpty,
@@ -95,15 +95,14 @@ var rules = []*rule{
 	&budgetExceeded,
 }
 
-// Rule describes a rule to people.
+// Rule describes a rule for people.
 type Rule struct {
 	Code     string
-	Severity workflow.Severity // the worst that it reports
+	Severity workflow.Severity // the highest that it reports
 	Summary  string
 }
 
-// Rules are the rules of this package. Each has a page in docs/rules under its
-// code.
+// Rules returns the rules of this package. Each has a page in docs/rules under its code.
 func Rules() []Rule {
 	var list []Rule
 	for _, r := range rules {

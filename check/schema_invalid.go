@@ -10,7 +10,7 @@ var schemaInvalid = rule{
 	severity: workflow.Error,
 	summary:  "the schema of an output is not a valid JSON Schema",
 	workflow: func(p *pass) {
-		known := make(map[string]error) // many nodes share a schema, and compiling one takes time
+		known := make(map[string]error) // many nodes share a schema, and compiling one is slow
 		for _, n := range p.index.nodes {
 			if n.Output.Schema == nil {
 				continue

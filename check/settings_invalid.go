@@ -22,13 +22,13 @@ var settingsInvalid = rule{
 	},
 }
 
-// checkSettings reports what is wrong with the settings of a task. What it neither has
-// itself nor leaves out is a mistake in its agent, which other tasks share.
+// checkSettings reports problems with the settings of a task. A problem in a setting that comes
+// from the agent's definition is reported once for all tasks of the agent.
 func (p *pass) checkSettings(n *node, t *workflow.Task, a *Agent, all *sharedMistakes) {
 	for _, key := range a.Fixed {
 		if v, err := expr.ParseValue(t.Settings[key], expr.Canonical); err == nil && len(v.Refs()) > 0 {
-			p.reportAgent(n, splicePos(n, t, key), "a person approves how it starts before the run has a value: write the value itself, or give it to the agent as an input",
-				"%q: %s has a reference", n.ID, key)
+			p.reportAgent(n, splicePos(n, t, key), "this setting is approved before the run, when the reference has no value; write the value itself, or pass it to the agent as an input",
+				"%q: %s cannot contain a reference", n.ID, key)
 		}
 	}
 	for _, problem := range a.Validate(merged(a.Settings, t.Settings)) {
@@ -36,11 +36,11 @@ func (p *pass) checkSettings(n *node, t *workflow.Task, a *Agent, all *sharedMis
 			continue
 		}
 		if problem.Detail == "" && !problem.Note {
-			problem.Detail = "settings stand under config of the step and under settings of the agent's file"
+			problem.Detail = "settings go under config in the step, and under settings in the agent's file"
 		}
 		_, own := t.Settings[problem.Setting]
 		_, agents := a.Settings[problem.Setting]
-		exact := t.Agent == a.Executor && t.Prompt.Text == "" // only its settings say what it does
+		exact := t.Agent == a.Executor && t.Prompt.Text == "" // only its settings define its work
 		switch {
 		case !own && (agents || !problem.Missing && !exact):
 			all.add(n, shared{what: t.Agent + " " + problem.Summary, replied: p.in.replied(n), note: problem.Note}, ": "+problem.Summary, problem.Detail)
@@ -52,8 +52,8 @@ func (p *pass) checkSettings(n *node, t *workflow.Task, a *Agent, all *sharedMis
 	}
 }
 
-// settingPos is where a problem with a setting stands: the name of one that does
-// not exist, else its value, else the agent.
+// settingPos returns the position of a problem with a setting: its name if the setting does not
+// exist, otherwise its value, otherwise the agent.
 func settingPos(n *node, t *workflow.Task, problem Problem) workflow.Pos {
 	key := t.SettingsPos[problem.Setting]
 	if problem.Unknown && key.Line != 0 {
@@ -62,7 +62,7 @@ func settingPos(n *node, t *workflow.Task, problem Problem) workflow.Pos {
 	return placeOr(t.SettingsSrc[problem.Path].Pos, placeOr(t.SettingsSrc[problem.Setting].Pos, placeOr(key, agentPos(n))))
 }
 
-// merged are the settings of a definition with those of a task on top.
+// merged returns the settings of a definition, overridden by those of a task.
 func merged(base, over map[string]any) map[string]any {
 	if len(base) == 0 {
 		return over

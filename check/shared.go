@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// shared is a mistake that several steps may share, such as the settings of their
+// shared identifies a mistake that several steps may share, such as one in the settings of their
 // agent. It is reported at the first of them.
 type shared struct {
-	what    string // is wrong: steps with the same share the mistake
+	what    string // the mistake: it is the same for all steps that share it
 	replied bool   // the steps have scripted replies
-	note    bool   // it is no mistake, but worth knowing
+	note    bool   // not a mistake, but worth knowing
 }
 
-// sharedMistakes are those of one workflow.
+// sharedMistakes are the shared mistakes of one workflow.
 type sharedMistakes struct {
 	order []shared
 	found map[shared]*sharedMistake
@@ -25,8 +25,8 @@ type sharedMistake struct {
 	steps           []*node
 }
 
-// add adds a step that has the mistake. A summary that begins with a space or a colon
-// follows its id.
+// add adds a step that has the mistake. If summary begins with a space or a colon, it is appended
+// to the id of the step.
 func (s *sharedMistakes) add(n *node, key shared, summary, detail string) {
 	m := s.found[key]
 	if m == nil {
@@ -46,7 +46,7 @@ func (s *sharedMistakes) report(p *pass) {
 		first := m.steps[0]
 		summary, others := m.summary, "; also at "
 		if strings.IndexAny(summary, " :") == 0 {
-			summary, others = strconv.Quote(first.ID)+summary, "; the same holds for "
+			summary, others = strconv.Quote(first.ID)+summary, "; the same applies to "
 		}
 		switch more := m.steps[1:]; {
 		case len(more) == 1:

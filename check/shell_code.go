@@ -12,18 +12,18 @@ import (
 
 // shellWord is a word of a command.
 type shellWord struct {
-	text  string // without quotes; "" in place of what only a run knows
-	value bool   // a value of the run is part of it
-	many  bool   // it is any number of words
+	text  string // without quotes, and without values that only a run knows
+	value bool   // it contains a value of the run
+	many  bool   // it may expand to any number of words
 }
 
 // shellCommand is a program with its arguments.
 type shellCommand struct {
 	words     []shellWord
-	variable  string    // that has a value and by which programs are found
-	readsCode bool      // the program takes the code that it runs from standard input of the step
-	fed       shellWord // code that the script itself gives to its standard input
-	evaluated shellWord // what the shell itself takes for code, as in $((x)): x may be a[$(date)]
+	variable  string    // a variable with a value of the run that decides which programs are found
+	readsCode bool      // the program reads its code from the standard input of the step
+	fed       shellWord // code that the script itself pipes to its standard input
+	evaluated shellWord // what the shell evaluates as code, as in $((x)): x may be a[$(date)]
 }
 
 // danger is what a program would do with a value.
@@ -35,11 +35,11 @@ const (
 	asCode
 )
 
-// shellValues are the places where a command of a task finds values of the run.
+// shellValues describes where a command of a task finds values of the run.
 type shellValues struct {
-	inputs []string // names; nil: all inputs are written down
-	args   []bool   // which of the arguments, the name of the script being the first
-	any    bool     // all arguments are one value
+	inputs []string // names; nil means that all inputs are values of the run
+	args   []bool   // which arguments are values; the first is the name of the script
+	any    bool     // all arguments come from one value
 	stdin  bool
 }
 
@@ -67,8 +67,8 @@ func valuesOf(t *workflow.Task, agent map[string]any) *shellValues {
 	return v
 }
 
-// commands are those that a task runs: the one that it lists, or those in its script. What
-// no shell can read has none.
+// commands returns the commands that a task runs: the one that it lists, or those in its script.
+// A script that no shell can parse has none.
 func (v *shellValues) commands(task, agent map[string]any) []*shellCommand {
 	command, mine := task["command"]
 	if !mine {
@@ -102,8 +102,8 @@ func (v *shellValues) commands(task, agent map[string]any) []*shellCommand {
 	return nil
 }
 
-// inner are the commands of the script that a shell among the words of a command is given:
-// sh -c 'wc "$1"' sh x.
+// inner returns the commands of a script that is passed to a shell in the words of a command: sh
+// -c 'wc "$1"' sh x.
 func (v *shellValues) inner(words []shellWord) []*shellCommand {
 	for i, w := range words {
 		if w.value || languageOf(w.text) != shells {
@@ -131,7 +131,7 @@ func (v *shellValues) inner(words []shellWord) []*shellCommand {
 	return nil
 }
 
-// parse finds the commands in the text of a script.
+// parse returns the commands in a script.
 func (v *shellValues) parse(script string) (list []*shellCommand) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "")
 	if err != nil {
@@ -164,8 +164,8 @@ func (v *shellValues) parse(script string) (list []*shellCommand) {
 	return list
 }
 
-// evaluated is what a shell takes for code in a part of a script, though it looks like a
-// number or a name.
+// evaluated returns what a shell evaluates as code in a part of a script, although it looks like
+// a number or a name.
 func (v *shellValues) evaluated(n syntax.Node) (w shellWord) {
 	var parts []syntax.Node
 	add := func(more ...syntax.Node) { parts = append(parts, more...) }
@@ -228,7 +228,7 @@ func (v *shellValues) evaluated(n syntax.Node) (w shellWord) {
 	return w
 }
 
-// call reads a command of a script. fed is what a pipe gives it.
+// call reads a command of a script. fed is what a pipe sends to it.
 func (v *shellValues) call(stmt *syntax.Stmt, call *syntax.CallExpr, fed shellWord) *shellCommand {
 	c := &shellCommand{}
 	for _, arg := range call.Args {
@@ -249,14 +249,14 @@ func (v *shellValues) call(stmt *syntax.Stmt, call *syntax.CallExpr, fed shellWo
 	return c
 }
 
-// text reads a word, or all words, of a part of a script. What only a run knows is left out
-// of the text.
+// text reads a word, or all words, of a part of a script. Values that only a run knows are left
+// out of the text.
 func (v *shellValues) text(part syntax.Node) (word shellWord) {
 	var text strings.Builder
-	known := 0 // how deep in what only a run knows
+	known := 0 // nesting depth inside parts that only a run knows
 	var open []bool
 	syntax.Walk(part, func(n syntax.Node) bool {
-		if n == nil { // the end of one
+		if n == nil { // the end of a node
 			if last := len(open) - 1; open[last] {
 				known--
 			}
@@ -288,7 +288,7 @@ func (v *shellValues) text(part syntax.Node) (word shellWord) {
 	return word
 }
 
-// holds says whether a variable of a script holds a value of the run.
+// holds reports whether a variable of a script holds a value of the run.
 func (v *shellValues) holds(name string) bool {
 	if i, err := strconv.Atoi(name); err == nil {
 		return i > 0 && v.any || i >= 0 && i < len(v.args) && v.args[i]
@@ -302,7 +302,7 @@ func (v *shellValues) holds(name string) bool {
 	return slices.Contains(v.inputs, name)
 }
 
-// executes finds the word through which a value would be run.
+// executes returns the word through which a value would be executed.
 func (c *shellCommand) executes() (shellWord, danger) {
 	if c.evaluated.value {
 		return c.evaluated, asCode
@@ -330,11 +330,11 @@ func (c *shellCommand) executes() (shellWord, danger) {
 				return c.fed, asCode
 			}
 			if !l.options {
-				return shellWord{}, harmless // what follows is for the code
+				return shellWord{}, harmless // the remaining words are arguments of the code
 			}
 			continue
 		}
-		// A word like another: only what follows shows that it is a program.
+		// Looks like any other word: only the words after it show that it is a program.
 		only := *l
 		only.options, only.within = true, true
 		if code, _ := only.read(c.words[i+1:]); code.value {
@@ -344,7 +344,7 @@ func (c *shellCommand) executes() (shellWord, danger) {
 	return shellWord{}, harmless
 }
 
-// readsCode says whether a command takes the code that it runs from standard input.
+// readsCode reports whether a command reads the code that it runs from standard input.
 func readsCode(words []shellWord) bool {
 	at, _ := program(words)
 	if at >= len(words) {
@@ -357,7 +357,7 @@ func readsCode(words []shellWord) bool {
 	if _, found := l.read(rest); !found {
 		return true
 	}
-	for i := range rest { // ssh host bash
+	for i := range rest { // such as ssh host bash
 		if other := languageOf(rest[i].text); l.all && other != nil && other.stdin && readsCode(rest[i:]) {
 			return true
 		}

@@ -14,19 +14,19 @@ import (
 // standardInput lists the names that programs accept for their standard input.
 var standardInput = []string{"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}
 
-// runner says where a program names the one that it runs.
+// runner describes where the arguments of a program name the program that it runs.
 type runner struct {
 	takes  string // options that are followed by a value
-	before int    // arguments before the name
-	plain  bool   // no option runs anything
+	before int    // number of arguments before the name
+	plain  bool   // none of its options runs anything
 }
 
 var container = runner{
 	takes: "-e --env --env-file -u --user -w --workdir -v --volume -p --publish --name --network --mount -l --label -m --memory --cpus --platform --pull -h --hostname --add-host --tmpfs -n --namespace -c --container", before: 1, plain: true,
 }
 
-// runners are programs that run another one, named by their arguments. For a few, only one
-// of their subcommands does, such as docker run.
+// runners are programs that run another one, which their arguments name. Some do so only in a
+// subcommand, such as docker run.
 var runners = map[string]runner{
 	"env": {takes: "-u -C"}, "xargs": {takes: "-n -I -P -L -d -a -s -E"}, "nice": {takes: "-n"}, "ionice": {takes: "-c -n"}, "timeout": {takes: "-s -k", before: 1},
 	"sudo": {takes: "-u -g -h -p -C"}, "doas": {takes: "-u -C"}, "nohup": {}, "setsid": {}, "stdbuf": {takes: "-i -o -e"}, "time": {takes: "-f -o"}, "chroot": {before: 1},
@@ -36,8 +36,8 @@ var runners = map[string]runner{
 	"docker exec": container, "docker run": container, "podman exec": container, "podman run": container, "kubectl exec": container,
 }
 
-// program finds the program that a command finally runs: the index of its word, and the word
-// that decides which program it is, which may be another one.
+// program finds the program that a command finally runs. It returns the index of its word, and
+// the word that decides which program it is, which may be another one.
 func program(words []shellWord) (at int, decides shellWord) {
 	for at < len(words) {
 		name := path.Base(words[at].text)
@@ -56,7 +56,7 @@ func program(words []shellWord) (at int, decides shellWord) {
 			if !option && !assigns {
 				break
 			}
-			// env LANG=… changes no program.
+			// env LANG=… does not change which program runs.
 			if words[at].value && !runner.plain && (option || strings.Contains(name, "$") || name == "" || startsPrograms(name)) {
 				return at, words[at]
 			}
@@ -73,16 +73,16 @@ func program(words []shellWord) (at int, decides shellWord) {
 
 // language describes how an interpreter receives its code.
 type language struct {
-	names   string // of programs, a regular expression
+	names   string // regular expression for the names of its programs
 	letters string // short options followed by code, which may be combined: -ec
 	code    string // other options followed by code
 	takes   string // options followed by something else
-	before  int    // arguments before the code
+	before  int    // number of arguments before the code
 	all     bool   // all arguments from there on are code
-	options bool   // only options carry code
-	within  bool   // it may be named by an argument of another program
-	stdin   bool   // without any of these, it reads the code from standard input
-	dash    bool   // it reads the code from standard input if the file is -
+	options bool   // only options contain code
+	within  bool   // an argument of another program may name it
+	stdin   bool   // without any of these, it reads its code from standard input
+	dash    bool   // it reads its code from standard input if the file is -
 }
 
 var shells = &language{names: `(ba|da|z|k|a|mk|fi|tc|c|rba)?sh`, letters: "c", takes: "-o +o -O +O", code: "--rcfile --init-file", stdin: true}
@@ -116,9 +116,9 @@ var languages = []*language{
 	{names: `ssh`, takes: "-p -i -l -o -F -J -L -R -D -b -c -E -m -S -W -w", before: 1, all: true, stdin: true},
 }
 
-// taking are programs that have a few arguments with code and many without. What they run
-// stands behind a word, or in the same word behind what this ends with: = or :. A word
-// that counts only for a command of the program has that before it: rebase/-x.
+// taking lists, for programs that take code in a few arguments only, the words that precede the
+// code. The code is the next word, or the rest of the same word if the entry ends with = or :. An
+// entry that applies only to one subcommand has its name before it: rebase/-x.
 type taking map[string]string
 
 var takers = taking{
@@ -154,7 +154,7 @@ var takers = taking{
 	"awk": `-l -i`, "gawk": `-l -i`, "openssl": `-engine -provider -config`,
 }
 
-// read gives the word with a value that a program would run.
+// read returns the word with a value that a program would run.
 func (t taking) read(words []shellWord) shellWord {
 	code, known := t[path.Base(words[0].text)]
 	if !known {
@@ -202,9 +202,9 @@ func languageOf(program string) *language {
 	return nil
 }
 
-// read looks for code in the arguments of a program that runs it, or for what says where
-// the code is. It gives the word of it that has a value, and whether there is any code. A
-// word with a value also counts where it could be an option.
+// read looks for code in the arguments of an interpreter, or for the argument that says where the
+// code is. It returns the word of it that contains a value, and whether there is any code. A word
+// with a value also counts if it could be an option.
 func (l *language) read(args []shellWord) (value shellWord, found bool) {
 	before, behind := l.before, false
 	for i := 0; i < len(args); i++ {
@@ -229,7 +229,7 @@ func (l *language) read(args []shellWord) (value shellWord, found bool) {
 			return args[i], true
 		case isOption || l.options && !behind:
 		case found:
-			return shellWord{}, true // what follows is for the code
+			return shellWord{}, true // the remaining words are arguments of the code
 		case before > 0:
 			before--
 		default:
@@ -246,7 +246,8 @@ func (l *language) read(args []shellWord) (value shellWord, found bool) {
 	return shellWord{}, found
 }
 
-// isLetters says whether an option consists of letters of which the last has code behind it.
+// isLetters reports whether an option consists of short options of which the last is followed by
+// code.
 func (l *language) isLetters(option string) bool {
 	return len(option) > 1 && option[0] == '-' && option[1] != '-' && l.letters != "" && strings.Contains(l.letters, option[len(option)-1:])
 }

@@ -12,7 +12,7 @@ import (
 var shellSplice = rule{
 	code:     "shell-splice",
 	severity: workflow.Error,
-	summary:  "a value would be run as a program",
+	summary:  "a value would be executed as code",
 	node: func(p *pass, n *node) {
 		t := n.Task()
 		if t == nil || p.in.agent(p.w, n, t).Executor != "shell" {
@@ -20,8 +20,8 @@ var shellSplice = rule{
 		}
 		for _, key := range []string{"command", "script"} {
 			if text, ok := t.Settings[key].(string); ok && hasReference(text) {
-				p.errorf(splicePos(n, t, key), `give the value as an input and write "$name" in the command, or pass it in args; a shell's own ${x} is written $${x}`,
-					"%s of %q has a value in its text: %s", key, n.ID, shorten(text))
+				p.errorf(splicePos(n, t, key), `pass the value as an input and write "$name" in the command, or pass it in args; write $${x} for a variable ${x} of the shell`,
+					"%s of %q contains a value of the run: %s", key, n.ID, shorten(text))
 				return
 			}
 		}
@@ -30,27 +30,27 @@ var shellSplice = rule{
 	},
 }
 
-// spliceCommand reports values that the command of a task would run. The settings of its
-// agent are no templates: what looks like a reference there is a variable of the shell.
+// spliceCommand reports values that the command of a task would execute. The settings of its
+// agent are not templates: what looks like a reference there is a variable of the shell.
 func spliceCommand(p *pass, n *node, t *workflow.Task, agent map[string]any) {
 	values := valuesOf(t, agent)
 	for _, c := range values.commands(t.Settings, agent) {
 		w, danger := c.executes()
 		switch {
 		case c.variable != "":
-			p.errorf(splicePos(n, t, "command"), variableAdvice, "a value would be the variable %s of %q", c.variable, n.ID)
+			p.errorf(splicePos(n, t, "command"), variableAdvice, "a value would set the variable %s of %q", c.variable, n.ID)
 		case danger == asProgram:
-			p.errorf(splicePos(n, t, "command"), "write the program itself; a value can be an argument of it", "a value would say which program %q runs: %s", n.ID, shorten(w.text))
+			p.errorf(splicePos(n, t, "command"), "write the name of the program itself; values can only be its arguments", "a value would decide which program %q runs: %s", n.ID, shorten(w.text))
 		case danger == asCode:
-			p.errorf(splicePos(n, t, "command"), "leave the code as it is, and pass the value behind it as an argument, or as an input, which the code finds in its environment",
+			p.errorf(splicePos(n, t, "command"), "take the value out of the code; pass it after the code as an argument, or as an input, which the code finds in its environment",
 				"a value would be part of the code that %q runs: %s", n.ID, shorten(w.text))
 		case c.readsCode && values.stdin:
 			pos := placeOr(t.Prompt.Src.Pos, n.Pos)
 			if _, ok := t.Settings["stdin"]; ok {
 				pos = splicePos(n, t, "stdin")
 			}
-			p.errorf(pos, "write the code in command, or in a file of the project that script names, and pass the value as an input or in args",
-				"%q takes a value from standard input as code: %s", n.ID, shorten(c.words[0].text))
+			p.errorf(pos, "write the code in command, or in a project file named by script, and pass the value as an input or in args",
+				"%q runs a value from standard input as code: %s", n.ID, shorten(c.words[0].text))
 		default:
 			continue
 		}
@@ -58,13 +58,13 @@ func spliceCommand(p *pass, n *node, t *workflow.Task, agent map[string]any) {
 	}
 }
 
-const variableAdvice = "programs and libraries are found or started by it: write its value in the workflow, or give it another name"
+const variableAdvice = "this variable decides which programs or libraries run; write its value in the workflow, or rename the variable"
 
-// spliceVariables reports values in variables by which programs are found, loaded or
+// spliceVariables reports values in variables that decide which programs are found, loaded or
 // started.
 func spliceVariables(p *pass, n *node, t *workflow.Task) {
 	report := func(pos workflow.Pos, name string) {
-		p.errorf(pos, variableAdvice, "a value would be the variable %s of %q", name, n.ID)
+		p.errorf(pos, variableAdvice, "a value would set the variable %s of %q", name, n.ID)
 	}
 	for _, in := range t.Inputs {
 		if startsPrograms(in.Name) && refers(in.Value) {
@@ -72,7 +72,7 @@ func spliceVariables(p *pass, n *node, t *workflow.Task) {
 		}
 	}
 	if refers(t.Settings["env"]) && !isMap(t.Settings["env"]) {
-		p.errorf(splicePos(n, t, "env"), "write the names of the variables in the workflow, each with its value", "a value would be all variables of %q, those by which programs are found among them", n.ID)
+		p.errorf(splicePos(n, t, "env"), "write the name of each variable in the workflow, with its value", "a value would set all variables of %q, including those that decide which programs run", n.ID)
 	}
 	env, _ := t.Settings["env"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -82,8 +82,8 @@ func spliceVariables(p *pass, n *node, t *workflow.Task) {
 	}
 }
 
-// startsPrograms says whether a variable of the environment decides which programs,
-// libraries or settings that name programs are used.
+// startsPrograms reports whether an environment variable decides which programs, libraries or
+// configuration files that name programs are used.
 func startsPrograms(name string) bool {
 	for _, prefix := range []string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG", "npm_config_", "NPM_CONFIG_"} {
 		if strings.HasPrefix(name, prefix) {
@@ -106,13 +106,13 @@ func isMap(value any) bool {
 	return is
 }
 
-// refers says whether a value, or anything in it, refers to something.
+// refers reports whether a value, or anything in it, contains a reference.
 func refers(value any) bool {
 	v, err := expr.ParseValue(value, expr.Canonical)
 	return err == nil && len(v.Refs()) > 0
 }
 
-// splicePos is where the first reference stands in a setting.
+// splicePos returns the position of the first reference in a setting.
 func splicePos(n *node, t *workflow.Task, key string) workflow.Pos {
 	src := t.SettingsSrc[key]
 	if src.Pos == (workflow.Pos{}) {

@@ -29,9 +29,9 @@ var storedCases = []struct {
 	{"model-invalid", `leaves "work", which is not in its graph`, func(w *workflow.Workflow) { w.Body.Edges[0].From = "work" }},
 	{"model-invalid", `leaves the loop "round"`, func(w *workflow.Workflow) { w.Body.Edges[0].From = "round" }},
 	{"model-invalid", `unknown kind "maybe"`, func(w *workflow.Workflow) { w.Body.Edges[0].On = "maybe" }},
-	{"model-invalid", `label exactly if`, func(w *workflow.Workflow) { w.Body.Edges[0].Label = "x" }},
-	{"model-invalid", `condition exactly if`, func(w *workflow.Workflow) { w.Body.Edges[0].On = workflow.OnWhen }},
-	{"edge-target-unknown", `no node "b2" to go to from "a"`, func(w *workflow.Workflow) { w.Body.Edges[0].To = "b2" }},
+	{"model-invalid", `must have a label`, func(w *workflow.Workflow) { w.Body.Edges[0].Label = "x" }},
+	{"model-invalid", `must have a condition`, func(w *workflow.Workflow) { w.Body.Edges[0].On = workflow.OnWhen }},
+	{"edge-target-unknown", `"a" leads to "b2", which does not exist`, func(w *workflow.Workflow) { w.Body.Edges[0].To = "b2" }},
 	{"duplicate-id", `"a" is used twice`, func(w *workflow.Workflow) { w.Body.Nodes[2].ID = "a" }},
 	{"duplicate-id", `"a" is used twice`, func(w *workflow.Workflow) { each(w).Body.Nodes[0].ID = "a" }},
 	{"id-invalid", `this task has no id`, func(w *workflow.Workflow) { w.Body.Nodes[0].ID = "" }},
@@ -50,7 +50,7 @@ var storedCases = []struct {
 func round(w *workflow.Workflow) *workflow.Loop { return w.Body.Nodes[1].Step.(*workflow.Loop) }
 func each(w *workflow.Workflow) *workflow.Each  { return w.Body.Nodes[3].Step.(*workflow.Each) }
 
-// sound is a definition with which nothing is wrong.
+// sound returns a definition with which nothing is wrong.
 func sound() workflow.Bundle {
 	task := func(id string) workflow.Node {
 		return workflow.Node{ID: id, Step: &workflow.Task{Agent: "writer"}}

@@ -17,15 +17,15 @@ var unreachableNode = rule{
 					}
 				}
 				if unreachable[n.order] {
-					p.warnf(n.Pos, "lead an edge to it that can be taken, or remove it", "%q can never run", n.ID)
+					p.warnf(n.Pos, "add an edge to it that can be taken, or remove it", "%q can never run", n.ID)
 				}
 			}
 		}
 	},
 }
 
-// possible says whether an edge can ever be taken. Where that depends on the
-// run the answer is yes.
+// possible reports whether an edge can ever be taken. If that depends on the run, it returns
+// true.
 func (e *edge) possible() bool {
 	n := e.from
 	switch e.On {
@@ -33,7 +33,7 @@ func (e *edge) possible() bool {
 		return n.decides().answers == nil || n.decides().labels[e.Label]
 	case workflow.OnElse:
 		if n.decides().answers == nil || n.has(workflow.OnWhen) || n.OnError == workflow.Continue {
-			return true // after a failure that is continued there is no answer
+			return true // after a failure with on_error: continue there is no answer
 		}
 		return len(n.decides().rest) > 0
 	case workflow.OnTimeout:

@@ -2,8 +2,8 @@ package check
 
 import "github.com/hocket-dev/hocket/workflow"
 
-// What planners ask for under `watch` is kept, so that a conversion does not lose
-// it, but there is no agent that could carry it out.
+// watchUnsupported reports `watch`, which some planners write. It is read, so that a conversion
+// does not lose it, but no agent supports it.
 var watchUnsupported = rule{
 	code:     "watch-unsupported",
 	severity: workflow.Error,
@@ -14,14 +14,14 @@ var watchUnsupported = rule{
 			return
 		}
 		if event, ok := watched(t.Settings["watch"]); ok {
-			p.errorf(placeOr(t.SettingsPos["watch"], n.Pos), "let the step look once, or start the workflow when it happens",
-				"%q watches for %q events, which no agent can", n.ID, event)
+			p.errorf(placeOr(t.SettingsPos["watch"], n.Pos), "let the step check once, or start the workflow when the event happens",
+				"%q watches for %q events, which no agent supports", n.ID, event)
 		}
 	},
 }
 
-// watched is the first event that a setting asks to watch. An agent may have a
-// setting of that name that means something else.
+// watched returns the first event that a setting asks to watch. An agent may have a setting with
+// that name that means something else.
 func watched(setting any) (event string, ok bool) {
 	if list, isList := setting.([]any); isList && len(list) > 0 {
 		setting = list[0]

@@ -20,12 +20,12 @@ var workflowCycle = rule{
 	},
 }
 
-// cycleFinder walks the calls depth first. A call of a workflow that is on the
-// path closes a cycle.
+// cycleFinder walks the calls depth first. A call of a workflow that is on the current path
+// closes a cycle.
 type cycleFinder struct {
 	pass *bundlePass
 	done map[*workflow.Workflow]bool
-	at   map[*workflow.Workflow]int // place on the path, from 1
+	at   map[*workflow.Workflow]int // position on the path, from 1
 	path []string
 }
 
@@ -56,7 +56,7 @@ type call struct {
 	child *workflow.Workflow
 }
 
-// calls are the calls in a workflow of workflows that exist.
+// calls returns the calls of existing workflows in a workflow.
 func (c *bundlePass) calls(w *workflow.Workflow) []call {
 	var list []call
 	for _, n := range c.passes[w].index.nodes {

@@ -9,7 +9,7 @@ import (
 var workflowDepth = rule{
 	code:     "workflow-depth",
 	severity: workflow.Error,
-	summary:  "workflows call each other more levels deep than allowed",
+	summary:  "calls of workflows are nested more deeply than allowed",
 	bundle: func(c *bundlePass) {
 		if c.in.Bundle.Root == nil {
 			return
@@ -28,21 +28,21 @@ var workflowDepth = rule{
 	},
 }
 
-// tooDeep reports the call in w that begins the deepest chain.
+// tooDeep reports the call in w that begins the deepest chain of calls.
 func (c *bundlePass) tooDeep(d *depths, w *workflow.Workflow, limit int) {
 	path := []string{w.Name}
 	at := d.below(w).via
 	for next := at; next.child != nil && len(path) <= limit; next = d.below(next.child).via {
 		path = append(path, next.child.Name)
 	}
-	c.errorf(callPos(at.node), "call fewer levels deep, or raise max_depth", "Workflow depth limit exceeded (%d): %s", limit, strings.Join(path, " → "))
+	c.errorf(callPos(at.node), "nest fewer calls, or raise max_depth", "Workflow depth limit exceeded (%d): %s", limit, strings.Join(path, " → "))
 }
 
-// depths finds how many levels of calls are below each workflow.
+// depths computes how many levels of calls are below each workflow.
 type depths struct {
 	pass   *bundlePass
 	known  map[*workflow.Workflow]deepest
-	active map[*workflow.Workflow]bool // on the path: a cycle, which another rule reports
+	active map[*workflow.Workflow]bool // on the current path: a cycle, which another rule reports
 }
 
 type deepest struct {

@@ -20,13 +20,13 @@ var workflowUnknown = rule{
 	},
 }
 
-// callable are the workflows that a step may call: not its own.
+// callable returns the workflows that a step may call: all but its own.
 func (p *pass) callable() []string {
 	own := stem(p.w.Pos.File)
 	return slices.DeleteFunc(slices.Clone(p.in.Names), func(name string) bool { return name == own || name == p.w.Name })
 }
 
-// stem is the name of a workflow's file without its folder and ending.
+// stem returns the name of a workflow's file without its directory and extension.
 func stem(file string) string {
 	base := file[strings.LastIndexAny(file, `/\`)+1:]
 	if i := strings.LastIndexByte(base, '.'); i > 0 {
@@ -40,7 +40,7 @@ func suggestWorkflow(written string, names []string) string {
 	case hint != "":
 		return hint
 	case len(names) == 0 || len(names) > 10:
-		return "put it beside this file, or into .hocket/workflows"
+		return "put it next to this file, or into .hocket/workflows"
 	default:
 		return "there are: " + strings.Join(names, ", ")
 	}

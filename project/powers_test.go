@@ -343,7 +343,7 @@ func TestFixedSettings(t *testing.T) {
 	for _, config := range []string{"program: \"${x}\"", "args: [a, \"${x}\"]", "env: {A: \"b${x}\"}"} {
 		dir := write(t, map[string]string{"w.yml": "inputs: {x: string}\nsteps: [{id: a, agent: claude, prompt: x, config: {" + config + "}}]\n"})
 		key, _, _ := strings.Cut(config, ":")
-		if found := load(t, empowered(t, dir, ""), "w.yml").Check(nil).String(); !strings.Contains(found, key+" has a reference") {
+		if found := load(t, empowered(t, dir, ""), "w.yml").Check(nil).String(); !strings.Contains(found, key+" cannot contain a reference") {
 			t.Errorf("%s: %s", config, found)
 		}
 	}
