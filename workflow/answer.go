@@ -7,15 +7,15 @@ import (
 	"unicode"
 )
 
-// The answers of a question without options and labels.
+// The answers to a question without options and labels.
 const (
 	Approve = "approve"
 	Reject  = "reject"
 )
 
-// Offered are the answers that a person may give to a human node of g: its own
-// options; else the labels of its edges, or those of the question behind it; else,
-// unless any text will do, approve and reject.
+// Offered returns the answers that a person may give to a human node of g: its own options,
+// otherwise the labels of its edges or of the question after it, otherwise approve and reject,
+// unless any text is allowed.
 func (g *Graph) Offered(n *Node) []Option {
 	h, ok := n.Step.(*Human)
 	if !ok {
@@ -47,9 +47,9 @@ func (g *Graph) Offered(n *Node) []Option {
 	return options
 }
 
-// AskedBehind is the choice whose question belongs to the person at a human node of g:
-// success leads there and nowhere else, they have no options of their own, and it does
-// not refer to what they answer. Nil: there is none.
+// AskedBehind returns the choice whose question the person at a human node of g answers, or nil
+// if there is none. That is the case if success leads only to the choice, the human node has no
+// options of its own, and the question does not refer to its answer.
 func (g *Graph) AskedBehind(n *Node) *Node {
 	if h, ok := n.Step.(*Human); !ok || len(h.Options) > 0 {
 		return nil
@@ -76,7 +76,7 @@ func (g *Graph) AskedBehind(n *Node) *Node {
 	return behind
 }
 
-// refersTo says whether a canonical text right behind a node refers to its result.
+// refersTo reports whether a canonical text right after a node refers to its result.
 func refersTo(n *Node, text string) bool {
 	if !strings.Contains(text, "${") {
 		return false
@@ -124,7 +124,7 @@ func (g *Graph) answers(n, choice *Node) bool {
 	return ok && !h.Custom && g.AskedBehind(n) == choice
 }
 
-// isLeftTo says whether an edge leads to a node from inside of a loop of g.
+// isLeftTo reports whether an edge leads to a node from inside a loop of g.
 func (g *Graph) isLeftTo(id string) bool {
 	for i := range g.Nodes {
 		if l, ok := g.Nodes[i].Step.(*Loop); ok {
@@ -178,8 +178,8 @@ func Chosen(options []Option, said string) (value string, ok bool) {
 	return "", false
 }
 
-// BareLabel is a label as it is compared: without case and without punctuation
-// around it.
+// BareLabel returns a label in the form used for comparison: in lower case and without
+// surrounding punctuation.
 func BareLabel(s string) string {
 	return strings.ToLower(strings.TrimFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsSymbol(r)

@@ -7,20 +7,19 @@ import (
 	"strings"
 )
 
-// Bound is the most that something can come to: an amount, [NoBound], or, as its zero
-// value, unknown. Nothing is said by a zero that means something else.
+// Bound is an upper bound: an amount, [NoBound], or, as its zero value, unknown.
 type Bound struct {
 	Known bool
-	Most  float64 // infinite: no bound
+	Most  float64 // infinite if there is no bound
 }
 
-// NoBound is that of what may come to anything.
+// NoBound is the bound of something that is not limited.
 var NoBound = AtMost(math.Inf(1))
 
-// AtMost is the bound that is an amount.
+// AtMost returns the bound n.
 func AtMost[N int | int64 | float64](n N) Bound { return Bound{true, float64(n)} }
 
-// Amount is the number that is not exceeded, if there is one.
+// Amount returns the highest possible number, if the bound is known and finite.
 func (b Bound) Amount() (n float64, ok bool) {
 	if !b.Known || math.IsInf(b.Most, 1) {
 		return 0, false
@@ -28,10 +27,10 @@ func (b Bound) Amount() (n float64, ok bool) {
 	return b.Most, true
 }
 
-// Exceeded says whether a number is above the bound.
+// Exceeded reports whether a number is above the bound.
 func (b Bound) Exceeded(by float64) bool { return b.Known && by > b.Most }
 
-// Plus bounds the sum of two.
+// Plus returns the bound of a sum.
 func (b Bound) Plus(c Bound) Bound {
 	if !b.Known || !c.Known {
 		return Bound{}
@@ -39,8 +38,8 @@ func (b Bound) Plus(c Bound) Bound {
 	return AtMost(b.Most + c.Most)
 }
 
-// Times bounds something that happens a number of times. What never happens is
-// known, whatever it would come to.
+// Times returns the bound of something that happens several times. The product with zero is zero,
+// even if the other bound is not known.
 func (b Bound) Times(c Bound) Bound {
 	if b == AtMost(0) || c == AtMost(0) {
 		return AtMost(0)
@@ -51,7 +50,7 @@ func (b Bound) Times(c Bound) Bound {
 	return AtMost(b.Most * c.Most)
 }
 
-// Lower is the lower of two bounds. An unknown one gives way to an amount.
+// Lower returns the lower of two bounds. If one is unknown, it returns the other.
 func (b Bound) Lower(c Bound) Bound {
 	if n, ok := c.Amount(); ok && (!b.Known || n < b.Most) {
 		return c
@@ -59,7 +58,7 @@ func (b Bound) Lower(c Bound) Bound {
 	return b
 }
 
-// Higher is the higher of two bounds, unknown if one of them is.
+// Higher returns the higher of two bounds. If one is unknown, so is the result.
 func (b Bound) Higher(c Bound) Bound {
 	if !b.Known || !c.Known {
 		return Bound{}
@@ -104,8 +103,8 @@ func (b *Bound) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &b.Most)
 }
 
-// Budget is what work may use at most: one attempt, a run, what a limit leaves. What
-// it has used is [Usage].
+// Budget is what an attempt, a run or the remainder of a limit may use at most. [Usage] is what
+// was actually used.
 type Budget struct {
 	CostUSD Bound `json:"cost_usd"`
 	Tokens  Bound `json:"tokens"`
@@ -114,10 +113,10 @@ type Budget struct {
 // Free is the budget of work that uses nothing.
 var Free = Budget{CostUSD: AtMost(0), Tokens: AtMost(0)}
 
-// Budget is what the limits leave a run that has used nothing.
+// Budget returns the budget of a run that has used nothing yet.
 func (l Limits) Budget() Budget { return l.Left(Usage{}) }
 
-// Left is what the limits leave after some use.
+// Left returns what remains of the limits after some usage.
 func (l Limits) Left(used Usage) Budget {
 	b := Budget{CostUSD: NoBound, Tokens: NoBound}
 	if l.CostUSD > 0 {
@@ -129,17 +128,17 @@ func (l Limits) Left(used Usage) Budget {
 	return b
 }
 
-// Lower has the lower bound of each kind.
+// Lower returns the lower bound of each kind.
 func (b Budget) Lower(c Budget) Budget {
 	return Budget{CostUSD: b.CostUSD.Lower(c.CostUSD), Tokens: b.Tokens.Lower(c.Tokens)}
 }
 
-// Exceeded says whether more was used than the budget allows.
+// Exceeded reports whether usage is above the budget.
 func (b Budget) Exceeded(by Usage) bool {
 	return b.CostUSD.Exceeded(by.CostUSD) || b.Tokens.Exceeded(float64(by.Tokens()))
 }
 
-// String lists the amounts of the budget; "" if it has none.
+// String lists the amounts of the budget. It returns "" if there are none.
 func (b Budget) String() string {
 	var parts []string
 	if usd, ok := b.CostUSD.Amount(); ok {

@@ -330,10 +330,10 @@ func TestMisusedWords(t *testing.T) {
 		}
 	}
 	for want, step := range map[string]*workflow.Job{
-		"a Repeat has no edges but those of Then":                   workflow.Repeat(1).OnFailure("x"),
-		"input \"x\" holds a chan int, which is not a JSON value":   workflow.Agent("w", "p").Input("x", make(chan int)),
-		"setting \"x\" holds a chan int, which is not a JSON value": workflow.Agent("w", "p").Setting("x", make(chan int)),
-		"the schema holds a chan int, which is not a JSON value":    workflow.Agent("w", "p").Schema(make(chan int)),
+		"a Repeat can only have the edges of Then":                     workflow.Repeat(1).OnFailure("x"),
+		"input \"x\" contains a chan int, which is not a JSON value":   workflow.Agent("w", "p").Input("x", make(chan int)),
+		"setting \"x\" contains a chan int, which is not a JSON value": workflow.Agent("w", "p").Setting("x", make(chan int)),
+		"the schema contains a chan int, which is not a JSON value":    workflow.Agent("w", "p").Schema(make(chan int)),
 	} {
 		if got := workflow.Steps("w", step).Mistakes; len(got) != 1 || got[0].Summary != want {
 			t.Errorf("got %v, want %s", got, want)

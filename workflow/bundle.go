@@ -1,7 +1,7 @@
 package workflow
 
-// Bundle is a workflow with all the workflows that it calls, directly or not,
-// under the names by which they are called. It is what a run pins.
+// Bundle is a workflow with all the workflows that it calls, directly or indirectly, by the names
+// used in the calls. A run stores its bundle when it starts.
 type Bundle struct {
 	Root   *Workflow
 	Called map[string]*Workflow

@@ -6,24 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// Change says in the terms of an author what a [Fix] says in bytes: instead of
-// what stands somewhere, write something else. Whoever finds a mistake in a word
-// seldom has the file that the word stands in; whoever has it calls
-// [Diagnostics.Place]. The zero Change changes nothing.
+// Change is a replacement by line and column. A rule that finds a mistake in a word usually does
+// not have the text of the file; [Diagnostics.Place] turns changes into fixes when it is
+// available. The zero Change changes nothing.
 type Change struct {
 	At   Pos
-	Was  string // what has to stand there, perhaps in quotes; else nothing is changed
+	Was  string // the text that must be there, possibly in quotes; otherwise nothing is changed
 	Text string
 }
 
-// Instead adds a change of the very words that the diagnostic is about.
+// Instead adds a change that replaces the words the diagnostic is about.
 func (d Diagnostic) Instead(was, text string) Diagnostic {
 	d.Change = Change{d.Pos, was, text}
 	return d
 }
 
-// Near adds the word of a language that was meant: as advice, and as a change
-// where there is no doubt. Where none is near, the detail stays as it is.
+// Near adds the word that was probably meant as a hint and, if there is no doubt, as a change. If
+// no word is close enough, the detail stays as it is.
 func (d Diagnostic) Near(written string, words []string) Diagnostic {
 	if hint := DidYouMean(written, words); hint != "" {
 		d.Detail = hint
@@ -34,8 +33,8 @@ func (d Diagnostic) Near(written string, words []string) Diagnostic {
 	return d
 }
 
-// Place makes fixes of the changes in a file. The lines that a fix adds end as
-// those of the file.
+// Place turns the changes in a file into fixes. Lines that a fix adds have the line endings of
+// the file.
 func (ds Diagnostics) Place(file string, text []byte) {
 	p := placer{text: text}
 	for i := range ds {
@@ -56,15 +55,15 @@ func (ds Diagnostics) Place(file string, text []byte) {
 	}
 }
 
-// placer finds lines and columns in a text. It goes on from the last place that it
-// was asked for: a file may have everything in one line.
+// placer finds lines and columns in a text. It continues from the previous place, so that a file
+// with a single long line does not take quadratic time.
 type placer struct {
 	text             []byte
-	lines            []int // where each begins
-	line, column, at int   // the last place
+	lines            []int // where each line begins
+	line, column, at int   // the previous place
 }
 
-// fix is nil where something else stands than what is to be changed.
+// fix returns nil if the text is not the one to be changed.
 func (p *placer) fix(c Change) *Fix {
 	from := p.offset(c.At.Line, c.At.Column)
 	to := p.offset(c.At.EndLine, c.At.EndColumn)
@@ -81,7 +80,7 @@ func (p *placer) fix(c Change) *Fix {
 	return &Fix{Edits: []Edit{{From: from, To: to, Text: c.Text}}}
 }
 
-// offset is the byte at a line and column, or -1.
+// offset returns the offset of a line and column, or -1.
 func (p *placer) offset(line, column int) int {
 	if p.lines == nil {
 		p.lines = lineStarts(p.text)

@@ -20,7 +20,7 @@ func TestMeant(t *testing.T) {
 	}
 }
 
-// A change is made where its words stand, with or without quotes, and nowhere else.
+// A change is made where its words are, with or without quotes, and nowhere else.
 func TestPlace(t *testing.T) {
 	const text = "é: \"wrnog\"\r\nb: wrnog\n"
 	at := func(line, from, to int) Change {

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// Pos is a range in a source file. Lines and columns count from 1, columns in
-// characters; the end is behind the last character. The zero Pos is nowhere.
+// Pos is a range in a source file. Lines and columns count from 1, columns in characters; the end
+// is after the last character. The zero Pos means that there is no position.
 type Pos struct {
 	File      string
 	Line      int
 	Column    int
 	EndLine   int
 	EndColumn int
-	// Part names a part of a workflow that a program built, such as "step 3 of the
-	// builder". There is no file then, and lines and columns only say what comes first:
-	// the line is the number of the step.
+	// Part names a part of a workflow that a program built, such as "step 3 of the builder". Then
+	// there is no file, and lines and columns only define an order: the line is the number of the
+	// step.
 	Part string
 }
 
-// String is file:line:column, as compilers print it, or the part.
+// String returns file:line:column, as compilers print it, or the part.
 func (p Pos) String() string {
 	if p.Part != "" {
 		return p.Part
@@ -38,28 +38,28 @@ func (p Pos) String() string {
 // Severity is how bad a diagnostic is.
 type Severity string
 
-// The severities. An Error keeps a workflow from running; a Note says what was
-// decided for the author, and that is no mistake.
+// The severities. An Error prevents a workflow from running. A Note reports a choice that was
+// made for the author, which is not a mistake.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
 	Note    Severity = "note"
 )
 
-// Diagnostic is a mistake of the author: data, not a Go error. Its code is
-// stable and has a page of its own in docs/rules.
+// Diagnostic is a mistake of the author: data, not a Go error. Its code is stable and has a page
+// in docs/rules.
 type Diagnostic struct {
 	Pos
 	Severity Severity
 	Code     string
 	Summary  string // what is wrong, under 60 characters where names allow it
-	Detail   string // what to do about it
-	Fix      *Fix   // what a program may do about it; nil: a person has to decide
-	Change   Change // what Place makes a Fix of
+	Detail   string // how to fix it
+	Fix      *Fix   // the edits that fix it; nil if a person has to decide
+	Change   Change // the change from which Place makes a Fix
 }
 
-// diagnosticJSON is a diagnostic for other programs. Every field is always there, but for
-// the fix, and the part that stands for the file.
+// diagnosticJSON is the JSON form of a diagnostic. All fields are always present, except for the
+// fix and the part, which replaces the file.
 type diagnosticJSON struct {
 	File      *string  `json:"file,omitempty"`
 	Line      int      `json:"line"`
@@ -107,20 +107,20 @@ func (d Diagnostic) String() string {
 	return s
 }
 
-// Diagnostics are all that was found, not the first.
+// Diagnostics are all the diagnostics that were found.
 type Diagnostics []Diagnostic
 
-// Errors says whether one of them keeps the workflow from running.
+// Errors reports whether one of them prevents the workflow from running.
 func (ds Diagnostics) Errors() bool {
 	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == Error })
 }
 
-// Mistakes are those that are more than notes.
+// Mistakes returns the diagnostics that are not notes.
 func (ds Diagnostics) Mistakes() Diagnostics {
 	return slices.DeleteFunc(slices.Clone(ds), func(d Diagnostic) bool { return d.Severity == Note })
 }
 
-// Sort orders them by place, and drops what is said twice.
+// Sort orders the diagnostics by position, and removes duplicates.
 func (ds Diagnostics) Sort() Diagnostics {
 	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
 		if c := strings.Compare(a.File, b.File); c != 0 {
@@ -145,17 +145,17 @@ func (ds Diagnostics) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// Errorf and Warningf make a diagnostic at a position.
+// Errorf returns a diagnostic that prevents the workflow from running.
 func Errorf(pos Pos, code, detail, summary string, args ...any) Diagnostic {
 	return Diagnostic{Pos: pos, Severity: Error, Code: code, Summary: fmt.Sprintf(summary, args...), Detail: detail}
 }
 
-// Notef makes a diagnostic that is no mistake.
+// Notef returns a diagnostic that is not a mistake.
 func Notef(pos Pos, code, detail, summary string, args ...any) Diagnostic {
 	return Diagnostic{Pos: pos, Severity: Note, Code: code, Summary: fmt.Sprintf(summary, args...), Detail: detail}
 }
 
-// Warningf makes a diagnostic that does not keep the workflow from running.
+// Warningf returns a diagnostic that does not prevent the workflow from running.
 func Warningf(pos Pos, code, detail, summary string, args ...any) Diagnostic {
 	return Diagnostic{Pos: pos, Severity: Warning, Code: code, Summary: fmt.Sprintf(summary, args...), Detail: detail}
 }

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// Fix is a change of the file that does away with a diagnostic. All of its edits
-// belong together.
+// Fix is a set of edits to a file that fixes a diagnostic. The edits belong together.
 type Fix struct {
 	Edits []Edit `json:"edits"`
 }
@@ -18,9 +17,9 @@ type Edit struct {
 	Text string `json:"text"`
 }
 
-// Apply makes edits to a text, whatever their order. Of two edits that overlap
-// the first in the text counts, and of two at the same place the first in the
-// list; a second insertion at one place is kept.
+// Apply applies edits to a text, in any order. If two edits overlap, the one that comes first in
+// the text wins; at the same place, the first in the list wins. Several insertions at one place
+// are all kept.
 func Apply(text []byte, edits []Edit) []byte {
 	sorted := slices.Clone(edits)
 	slices.SortStableFunc(sorted, compareEdits)
@@ -37,10 +36,10 @@ func Apply(text []byte, edits []Edit) []byte {
 	return append(out, text[at:]...)
 }
 
-// Fixed applies the fixes of the diagnostics to the file they were found in. A
-// fix that would touch what another one changes is left for the next time.
+// Fixed applies the fixes of the diagnostics to the file they were found in. A fix that overlaps
+// another one is left for the next time.
 func (ds Diagnostics) Fixed(text []byte) (fixed []byte, count int) {
-	var edits []Edit // in the order of the text, none of them overlapping
+	var edits []Edit // in the order of the text, without overlaps
 	for _, d := range ds {
 		if d.Fix == nil || slices.ContainsFunc(d.Fix.Edits, func(e Edit) bool { return touches(e, edits) }) {
 			continue

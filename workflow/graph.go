@@ -2,12 +2,11 @@ package workflow
 
 import "time"
 
-// Graph is an acyclic graph. The order of Nodes and Edges is the order of
-// declaration, and it breaks every tie. Its entries are the nodes without an
-// in-edge.
+// Graph is an acyclic graph. Nodes and Edges are in declaration order, which also breaks ties.
+// Its entries are the nodes without in-edges.
 //
-// Node ids are unique in a workflow, over all bodies in it, with one exception:
-// an [Each] that repeats a single node has a body of one node under its own id.
+// Node ids are unique in a workflow, across all bodies in it, with one exception: an [Each] that
+// repeats a single node has a body of one node with its own id.
 type Graph struct {
 	Nodes []Node
 	Edges []Edge
@@ -24,23 +23,23 @@ type Node struct {
 	// on the list of the items' outputs).
 	Output  Output            `json:",omitzero"`
 	Retry   Retry             `json:",omitzero"`  // tasks and questions of choices only
-	Timeout time.Duration     `json:",omitempty"` // of an attempt, an answer or a call; zero: the agent's own, 24h for a person
+	Timeout time.Duration     `json:",omitempty"` // of an attempt, an answer or a call; zero means the agent's own, or 24h for a person
 	OnError OnError           `json:",omitempty"`
-	Once    bool              `json:",omitempty"` // effect: once; an attempt that was lost is not repeated without asking
-	Labels  map[string]string `json:",omitzero"`  // metrics; carried to the events
+	Once    bool              `json:",omitempty"` // effect: once; a lost attempt is not repeated without asking
+	Labels  map[string]string `json:",omitzero"`  // for metrics; copied to the events
 	Pos     Pos               `json:",omitzero"`
 }
 
 // Join says how many live in-edges a node needs.
 type Join struct {
-	Need int  // zero: all that are not dead
-	Keep bool // leave the unfinished rest running
+	Need int  // zero means all that are not dead
+	Keep bool // let the others continue to run
 }
 
-// Edge leads from one node to another. In the body of a [Loop] To may also be
-// [Again] or a node of a graph around the loop (an exit); anywhere it may be
-// [End]. An edge into a loop names the loop, an edge out of it names the node of
-// the body that it leaves: a Loop has no out-edges of its own.
+// Edge leads from one node to another. In the body of a [Loop], To may also be [Again] or a node
+// of a graph around the loop (an exit); it may be [End] anywhere. An edge into a loop names the
+// loop; an edge out of a loop names the node of the body that it leaves: a Loop has no out-edges
+// of its own.
 type Edge struct {
 	From, To string
 	On       On     `json:",omitempty"`
@@ -55,21 +54,21 @@ const (
 	Again = "@again" // the innermost loop's body runs again
 )
 
-// On is what must have happened for an edge to be taken.
+// On is the condition under which an edge is taken.
 type On string
 
-// The kinds of edges. Several edges of one node with the same label, or the same
-// condition, are taken together.
+// The kinds of edges. Edges of one node with the same label, or the same condition, are taken
+// together.
 const (
 	OnSuccess On = ""        // the node succeeded
 	OnLabel   On = "label"   // its decision equals Label
 	OnWhen    On = "when"    // the first condition that holds
 	OnElse    On = "else"    // no label and no condition of the node matched
-	OnFailure On = "error"   // it failed for good
+	OnFailure On = "error"   // it finally failed
 	OnTimeout On = "timeout" // a person did not answer in time
 )
 
-// Node finds a node of this graph, not of the bodies in it.
+// Node returns the node with an id in this graph, but not in the bodies in it.
 func (g *Graph) Node(id string) *Node {
 	for i := range g.Nodes {
 		if g.Nodes[i].ID == id {
@@ -79,7 +78,7 @@ func (g *Graph) Node(id string) *Node {
 	return nil
 }
 
-// Body is the graph inside a composite step, nil for the others.
+// Body returns the graph inside a composite step, or nil for other steps.
 func (n *Node) Body() *Graph {
 	switch s := n.Step.(type) {
 	case *Loop:
@@ -92,8 +91,8 @@ func (n *Node) Body() *Graph {
 	return nil
 }
 
-// Task is what an agent works on at the node: a task, or the question of a choice;
-// nil: no agent does.
+// Task returns the task of an agent at the node: that of a task, or the question of a choice. It
+// returns nil if there is none.
 func (n *Node) Task() *Task {
 	switch s := n.Step.(type) {
 	case *Task:

@@ -5,12 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// widestHeading is how long a prompt may be to stand in a drawing, in characters.
+// widestHeading is the maximum length, in characters, of a prompt that appears in a drawing.
 const widestHeading = 40
 
-// Heading is what a drawing calls a node: its title, else its prompt or question if
-// that is a few words, as it is where a drawing was all that was written. It is ""
-// if only the id is left.
+// Heading returns the text of a node in a drawing: its title, otherwise its prompt or question if
+// that is short, as in workflows that were only drawn. It returns "" if there is only the id.
 func (n *Node) Heading() string {
 	if n.Title != "" {
 		return n.Title

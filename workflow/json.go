@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// A workflow is stored as JSON when a run pins it. The only part that
-// encoding/json cannot do by itself is the step of a node: each kind has a field of
-// its own. A graph is stored as a whole, and what most nodes do not have is left out: to
-// write and read it takes longer than to replay a run.
+// A workflow is stored as JSON when a run starts. The only part that encoding/json cannot handle
+// is the step of a node: each kind has its own field. A graph is stored as a whole, and fields
+// that most nodes do not have are left out, because encoding and decoding take longer than
+// replaying a run.
 
-// StoredBundle is a bundle that encoding/json writes and reads as it does a [Bundle], but
-// in less than half and in two thirds of the time: what a method wrote, or will read, it
-// reads once more.
+// StoredBundle is a bundle in the same JSON as a [Bundle], but it is written in less than half
+// the time and read in two thirds: encoding/json parses everything once more that a MarshalJSON
+// method writes or an UnmarshalJSON method reads.
 type StoredBundle struct {
 	Root   *storedWorkflow
 	Called map[string]*storedWorkflow
@@ -28,7 +28,7 @@ type storedWorkflow struct {
 	Body storedGraph
 }
 
-// Store makes a bundle ready to be written.
+// Store prepares a bundle for writing.
 func Store(b *Bundle) (s StoredBundle, err error) {
 	if s.Root, err = storeWorkflow(b.Root); err != nil || b.Called == nil {
 		return s, err
@@ -42,7 +42,7 @@ func Store(b *Bundle) (s StoredBundle, err error) {
 	return s, nil
 }
 
-// Bundle is the bundle that was read.
+// Bundle returns the bundle that was read.
 func (s *StoredBundle) Bundle() (b *Bundle, err error) {
 	b = &Bundle{}
 	if b.Root, err = s.Root.workflow(); err != nil || s.Called == nil {
@@ -88,7 +88,7 @@ type storedNode struct {
 	Combine *Combine `json:",omitempty"`
 	Loop    *Loop    `json:",omitempty"`
 	Each    *Each    `json:",omitempty"`
-	// Kind and Step are how older versions stored a step.
+	// Kind and Step are the form in which older versions stored a step.
 	Kind string          `json:",omitempty"`
 	Step json.RawMessage `json:",omitempty"`
 	nodeFields
@@ -206,8 +206,8 @@ type oldPos struct {
 	Part      string `json:"part,omitempty"`
 }
 
-// MarshalText stores a position as a short text, "4:32-4:33 file" or "3:0-3:0=part": a
-// workflow has several for each node.
+// MarshalText returns a position as a short text, "4:32-4:33 file" or "3:0-3:0=part": a workflow
+// has several for each node.
 func (p Pos) MarshalText() ([]byte, error) {
 	text := make([]byte, 0, 64)
 	for i, n := range []int{p.Line, p.Column, p.EndLine, p.EndColumn} {
@@ -216,7 +216,7 @@ func (p Pos) MarshalText() ([]byte, error) {
 	if p.Part != "" {
 		text[len(text)-1] = '='
 	}
-	return append(text, p.File+p.Part...), nil // one of them
+	return append(text, p.File+p.Part...), nil // only one of them is set
 }
 
 // UnmarshalJSON reads what MarshalText wrote.
@@ -241,7 +241,7 @@ func (p *Pos) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// fromJSON is a text, without the price of encoding/json where it has no escapes.
+// fromJSON decodes a JSON string, without encoding/json if it has no escapes.
 func fromJSON(data []byte) (text string, err error) {
 	if bytes.IndexByte(data, '\\') < 0 && data[0] == '"' {
 		return string(data[1 : len(data)-1]), nil

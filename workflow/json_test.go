@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// everything is a workflow that uses every field of the model once.
+// everything returns a workflow that uses every field of the model once.
 func everything() *workflow.Workflow {
 	return &workflow.Workflow{
 		Name: "everything", Description: "Every field, once.",

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// FormatUSD writes an amount of US dollars for people: $0, $2.50, $0.0375. A small
-// one has as many digits as it takes to see it.
+// FormatUSD formats an amount in US dollars for people: $0, $2.50, $0.0375. A small amount gets
+// as many digits as needed to show it.
 func FormatUSD(usd float64) string {
-	digits := 2 // behind the point
+	digits := 2 // after the decimal point
 	switch size := math.Abs(usd); {
-	case size < 1e-9: // what is left where sums of decimals are not exact
+	case size < 1e-9: // the rounding error of a sum
 		return "$0"
 	case size < 0.0001:
 		digits = 1 - int(math.Floor(math.Log10(size)))

@@ -6,17 +6,17 @@ import (
 	"strconv"
 )
 
-// Sequence is a workflow of steps that run one after the other. Neighbours of one
-// [Job.Group] run side by side. A step that says with Then, OnLabel, When or Else
-// what follows goes on there and nowhere else; a step that another names runs only
-// when it is led to. Steps in a body are a sequence too.
+// Sequence returns a workflow of steps that run one after the other. Adjacent steps with the same
+// [Job.Group] run in parallel. A step that says with Then, OnLabel, When or Else what follows
+// continues only there, and a step that another one names in this way runs only if that edge is
+// taken. Steps in a body are a sequence too.
 //
-// Everything else that belongs to the workflow is a field of the result: Inputs,
-// State, Limits, Output and so on.
+// Everything else that belongs to the workflow is a field of the result: Inputs, State, Limits,
+// Output and so on.
 func Sequence(name string, jobs ...*Job) *Workflow { return build(name, jobs, true) }
 
-// Steps is a workflow of steps that run as soon as those have succeeded that lead
-// to them or that they depend on. Steps in a body are ordered in the same way.
+// Steps returns a workflow of steps that run as soon as the steps that lead to them, or that they
+// depend on, have succeeded. Steps in a body are ordered in the same way.
 func Steps(name string, jobs ...*Job) *Workflow { return build(name, jobs, false) }
 
 func build(name string, jobs []*Job, sequential bool) *Workflow {
@@ -29,25 +29,25 @@ func build(name string, jobs []*Job, sequential bool) *Workflow {
 	return b.w
 }
 
-// builder makes the graph of jobs. It changes none of them: a program may build
-// with them again.
+// builder builds a graph from jobs. It does not change them, so that a program can use them
+// again.
 type builder struct {
 	w          *Workflow
 	sequential bool
-	count      int             // of steps
+	count      int             // number of steps
 	named      map[string]bool // ids that a way leads to
 }
 
-// placed is a job in its workflow.
+// placed is a job with its place in the workflow.
 type placed struct {
 	*Job
 	node   Node // a copy, with its id and position
-	parts  int  // how many of its parts have a position of their own
+	parts  int  // number of its parts that have their own position
 	body   []*placed
 	after  []string // steps that depend on it
-	follow []string // where its success leads, beside what Then says
+	follow []string // where its success leads, in addition to Then
 	isLoop bool
-	again  bool // a step before it has its id
+	again  bool // an earlier step has the same id
 }
 
 // number gives every job an id and a position, in the order of the program.
@@ -63,7 +63,7 @@ func (b *builder) number(jobs []*Job) []*placed {
 func (b *builder) place(j *Job, id string) *placed {
 	if j == nil {
 		j = Agent("", "")
-		j.wrong = append(j.wrong, problem{"step-key", "the step is nil", "leave it out, or make it with Agent, Ask or another of these functions"})
+		j.wrong = append(j.wrong, problem{"step-key", "the step is nil", "leave it out, or create it with Agent, Ask or a similar function"})
 	}
 	p := &placed{Job: j, node: j.node}
 	if p.node.ID == "" {
@@ -91,8 +91,8 @@ func (b *builder) place(j *Job, id string) *placed {
 	return p
 }
 
-// part is the position of a part of the step. Each has a column of its own, so that
-// no two are at one place.
+// part returns the position of a part of the step. Each part has its own column, so that no two
+// have the same position.
 func (p *placed) part(name string) Pos {
 	p.parts++
 	pos := p.node.Pos
@@ -107,7 +107,7 @@ func (p *placed) expr(text, name string) Expr {
 	return Expr{Text: text, Src: Source{Text: text, Pos: p.part(name)}}
 }
 
-// copyStep copies what a step holds, and says where its parts are.
+// copyStep copies the contents of a step, and sets the positions of its parts.
 func (p *placed) copyStep() {
 	p.node.Labels = maps.Clone(p.node.Labels)
 	switch s := p.node.Step.(type) {
@@ -165,7 +165,7 @@ func (p *placed) inputs(list []Binding) []Binding {
 	return list
 }
 
-// graph joins the steps of a body. Behind is where it goes on when they are done.
+// graph connects the steps of a body. behind is where the flow continues after them.
 func (b *builder) graph(list []*placed, behind []string, inLoop bool) Graph {
 	broken := depend(list)
 	b.order(list, behind)
@@ -187,9 +187,8 @@ func (b *builder) graph(list []*placed, behind []string, inLoop bool) Graph {
 	return g
 }
 
-// depend finds the steps that depend on each, and those whose ids are taken. What
-// depends on no step of the list is an edge that comes from nowhere, which a check
-// reports.
+// depend finds the steps that depend on each step, and those with duplicate ids. A dependency on
+// a step that is not in the list becomes an edge from nowhere, which a check reports.
 func depend(list []*placed) (broken []Edge) {
 	byID := make(map[string]*placed, len(list))
 	for _, p := range list {
@@ -209,8 +208,8 @@ func depend(list []*placed) (broken []Edge) {
 	return broken
 }
 
-// order finds where the success of every step leads. A step whose id is taken stands
-// apart: that is one mistake, and the cycle that its edges would make another.
+// order finds where the success of every step leads. Steps with duplicate ids are skipped: they
+// are reported already, and their edges would create cycles, which would be reported too.
 func (b *builder) order(list []*placed, behind []string) {
 	next := behind
 	for i := len(list) - 1; i >= 0; i-- {
@@ -229,8 +228,8 @@ func (b *builder) order(list []*placed, behind []string) {
 	}
 }
 
-// starts says whether a position of the sequence starts at a step: it is not named
-// by another, and not a neighbour of one that is in its group.
+// starts reports whether a position of the sequence starts at a step: no other step names it, and
+// it is not in the group of the step before it.
 func (b *builder) starts(list []*placed, i int) bool {
 	if b.named[list[i].node.ID] || list[i].again {
 		return false
@@ -243,7 +242,7 @@ func (b *builder) starts(list []*placed, i int) bool {
 	return true
 }
 
-// position is the steps of the position that starts at a step.
+// position returns the steps of the position that starts at a step.
 func (b *builder) position(list []*placed, i int) []string {
 	ids := []string{list[i].node.ID}
 	for _, p := range list[i+1:] {
@@ -258,7 +257,7 @@ func (b *builder) position(list []*placed, i int) []string {
 	return ids
 }
 
-// plain are the targets of Then.
+// plain returns the targets of Then.
 func (p *placed) plain() (ids []string) {
 	for _, w := range p.ways {
 		if w.on == OnSuccess {
@@ -268,7 +267,7 @@ func (p *placed) plain() (ids []string) {
 	return ids
 }
 
-// exits are where a loop goes on.
+// exits returns where the flow continues after a loop.
 func (p *placed) exits() []string {
 	if to := slices.Concat(p.follow, p.plain()); len(to) > 0 {
 		return to
@@ -276,7 +275,7 @@ func (p *placed) exits() []string {
 	return []string{End}
 }
 
-// distinct is every id once, without the others.
+// distinct returns every id once, without the others.
 func distinct(ids, others []string) []string {
 	seen := make(map[string]bool, len(ids)+len(others))
 	for _, id := range others {
@@ -292,8 +291,8 @@ func distinct(ids, others []string) []string {
 	return kept
 }
 
-// edges are those that leave a step: where it goes on by itself, then what it
-// says. A single plain edge to the end says nothing, except that it leaves a loop.
+// edges returns the edges of a step: where the sequence continues, then the ones that the step
+// sets itself. A single plain edge to the end is left out, unless it leaves a loop.
 func (p *placed) edges(inLoop bool) []Edge {
 	var edges []Edge
 	for _, w := range append([]way{{to: p.follow}}, p.ways...) {

@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// Digest names what a workflow means: two files that mean the same have the
-// same digest, whatever their notation, layout and comments.
+// Digest returns the digest of what a workflow means. Two files that mean the same have the same
+// digest, whatever their notation, layout and comments are.
 func Digest(w *Workflow) string {
 	sum := sha256.Sum256([]byte(Print(w)))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Print is the canonical form of a workflow, one fact a line. It leaves out
-// what does not change the meaning: positions, titles, colours, and fields that
-// have their zero value.
+// Print returns the canonical form of a workflow, with one fact per line. It leaves out what does
+// not change the meaning: positions, titles, colours, and fields with their zero value.
 func Print(w *Workflow) string {
 	p := &printer{}
 	p.line("workflow %s", quote(w.Name))
@@ -123,8 +122,7 @@ func (p *printer) node(n *Node) {
 	p.depth--
 }
 
-// Kind is the word for what a node does: task, human, call, choice, combine,
-// loop or each.
+// Kind returns the word for the kind of a node: task, human, call, choice, combine, loop or each.
 func (n *Node) Kind() string {
 	switch n.Step.(type) {
 	case *Task:
@@ -237,8 +235,8 @@ func (p *printer) edge(e *Edge) {
 	p.line("%s", s)
 }
 
-// quote writes a plain word as it is and everything else in Go quotes, so that
-// a fact never breaks over lines.
+// quote returns a plain word unchanged and everything else in Go quotes, so that a fact is always
+// on one line.
 func quote(s string) string {
 	plain := s != ""
 	for _, r := range s {

@@ -6,15 +6,15 @@ package workflow
 //sumtype:decl
 type Step interface{ step() }
 
-// Task has an agent work on a prompt. A task with label edges is a router.
+// Task lets an agent work on a prompt. A task with label edges is a router.
 type Task struct {
-	Agent  string    `json:",omitempty"` // "": the project's default agent
+	Agent  string    `json:",omitempty"` // "" means the project's default agent
 	Prompt Template  `json:",omitzero"`
 	Inputs []Binding `json:",omitempty"`
-	// Context is what the task is given of what its live in-edges brought.
+	// Context says whether the task receives the outputs that its live in-edges carry.
 	Context Context `json:",omitempty"`
-	// Settings are opaque to all but the agent, which checks them against its
-	// own schema. Strings in them are templates in canonical form.
+	// Settings are opaque to everything except the agent, which checks them against its own
+	// schema. Strings in them are templates in canonical form.
 	Settings map[string]any `json:",omitzero"`
 
 	// Pos is where the agent is named; zero: where the node is. SettingsPos is
@@ -26,29 +26,29 @@ type Task struct {
 	SettingsSrc map[string]Source `json:",omitzero"`
 }
 
-// Context says whether a task is given what its live in-edges brought.
+// Context says whether a task receives the outputs that its live in-edges carry.
 type Context string
 
-// The kinds of context. Zero is auto.
+// The kinds of context. The zero value is auto.
 const (
-	AutoContext     Context = ""         // if it has no inputs and its prompt refers to nothing before it
-	PreviousContext Context = "previous" // in any case
+	AutoContext     Context = ""         // if it has no inputs and its prompt refers to no earlier step
+	PreviousContext Context = "previous" // always
 	NoContext       Context = "none"
 )
 
-// Human asks a person. Without options and without label edges it offers
-// approve and reject, and reject fails it.
+// Human asks a person. Without options and label edges it offers approve and reject, and reject
+// makes it fail.
 type Human struct {
 	Question Template `json:",omitzero"`
 	Options  []Option
-	Custom   bool // an answer that is not an option is taken as it is
-	Required bool // no flag may skip this gate
+	Custom   bool // any text is accepted as an answer
+	Required bool // no flag can skip this question
 }
 
-// Option is one answer a person may give.
+// Option is one answer that a person may give.
 type Option struct {
 	Value       string `json:"value"`
-	Label       string `json:"label,omitempty"` // "": the value
+	Label       string `json:"label,omitempty"` // "" means the value
 	Description string `json:"description,omitempty"`
 }
 
@@ -56,31 +56,31 @@ type Option struct {
 type Call struct {
 	Workflow string
 	Inputs   []Binding
-	Pos      Pos `json:",omitzero"` // where the workflow is named; zero: where the node is
+	Pos      Pos `json:",omitzero"` // of the workflow's name; zero if that is the node's
 }
 
-// Choice takes edges. At most one of On and Ask is set; without them, the decision
-// is what the live edge brought.
+// Choice takes edges. At most one of On and Ask is set; without them, the decision is the output
+// that the live edge carries.
 type Choice struct {
-	On Expr `json:",omitzero"` // a condition, whose value is the decision
-	// Ask is a question, its prompt. An agent answers it with a label, unless what the
-	// live edge brought names one, or comes from a person ([Graph.TaskOf]).
+	On Expr `json:",omitzero"` // a condition; its value is the decision
+	// Ask is a question, with its prompt. An agent answers it with a label, unless the output that
+	// the live edge carries names one, or comes from a person ([Graph.TaskOf]).
 	Ask *Task `json:",omitempty"`
 }
 
 // Combine aggregates values and does no work.
 type Combine struct {
 	Strategy Strategy
-	// Inputs are references, each a variable or a node's output. None: what the
-	// live in-edges brought.
+	// Inputs are references, each to a variable or a node's output. If there are none, the outputs
+	// that the live in-edges carry are combined.
 	Inputs    []Expr
-	Separator string // for Concatenate; "" a blank line
+	Separator string // for Concatenate; "" means a blank line
 }
 
-// Strategy is a way to aggregate.
+// Strategy is a way to combine values.
 type Strategy string
 
-// The strategies of semantics §9.
+// The strategies, as defined in section 9 of the semantics.
 const (
 	Concatenate Strategy = "concatenate"
 	Merge       Strategy = "merge"
@@ -92,18 +92,18 @@ const (
 // Loop runs its body until no back edge is taken, at most Max times.
 type Loop struct {
 	Body Graph
-	Max  int // zero: 50
+	Max  int // zero means 50
 }
 
-// DefaultMaxIterations bounds a loop that names no bound.
+// DefaultMaxIterations is the maximum of a loop that does not set one.
 const DefaultMaxIterations = 50
 
 // Each runs its body once per item of a list. No edge leaves the body.
 type Each struct {
 	Items    Expr   `json:",omitzero"`
-	As       string // variable that holds the item in the body; "" none (it is `item` anyway)
+	As       string // variable for the item in the body; "" means none (`item` is always available)
 	Body     Graph
-	Parallel int // items at once; zero: as many as the run allows
+	Parallel int // items at the same time; zero means as many as the run allows
 }
 
 func (*Task) step()    {}

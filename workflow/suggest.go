@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Nearest is the name closest to the one that was written, or "" if none is
-// close enough to be what was meant: a few letters away, or a longer name with it
-// inside. Earlier names win a tie.
+// Nearest returns the name closest to the one that was written, or "" if none is close enough: at
+// most a few letters away, or a longer name that contains it. In a tie, the earlier name wins.
 func Nearest(written string, names []string) string {
 	best, bestDistance := "", (utf8.RuneCountInString(written)+1)/3
 	lower := strings.ToLower(written)
@@ -24,7 +23,7 @@ func Nearest(written string, names []string) string {
 	return best
 }
 
-// DidYouMean is `did you mean "x"?` for the nearest name, or "".
+// DidYouMean returns `did you mean "x"?` for the nearest name, or "".
 func DidYouMean(written string, names []string) string {
 	if name := Nearest(written, names); name != "" {
 		return `did you mean "` + name + `"?`
@@ -32,8 +31,8 @@ func DidYouMean(written string, names []string) string {
 	return ""
 }
 
-// Meant is the name that was certainly meant: nearest, nearer than all others, and
-// only a slip away. It is "" where a person has to decide.
+// Meant returns the name that was certainly meant: the nearest, nearer than all others, and only
+// one typing mistake away. It returns "" if a person has to decide.
 func Meant(written string, names []string) string {
 	lower, slip := strings.ToLower(written), 0
 	switch length := utf8.RuneCountInString(written); {
@@ -54,8 +53,8 @@ func Meant(written string, names []string) string {
 	return meant
 }
 
-// editDistance counts insertions, deletions, replacements and swaps of
-// neighbours between a and b; it gives limit+1 as soon as it is over limit.
+// editDistance counts insertions, deletions, replacements and swaps of adjacent characters
+// between a and b. It returns limit+1 as soon as the distance exceeds limit.
 func editDistance(a, b string, limit int) int {
 	x, y := []rune(a), []rune(b)
 	if len(x)-len(y) > limit || len(y)-len(x) > limit {

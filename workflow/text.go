@@ -2,33 +2,31 @@ package workflow
 
 import "unicode/utf8"
 
-// Expr is a reference or a condition, in canonical form. Empty: none.
+// Expr is a reference or a condition, in canonical form. An empty text means that there is none.
 type Expr struct {
 	Text string
 	Src  Source `json:",omitzero"`
 }
 
-// Template is text with references in it. In canonical form a reference is
-// `${expr}` and a literal `${` is `$${`; nothing else is special.
+// Template is text with references in it. In canonical form, a reference is `${expr}` and a
+// literal `${` is `$${`; nothing else is special.
 type Template struct {
 	Text string
 	Src  Source `json:",omitzero"`
 }
 
-// Source is a piece of text as its author wrote it, with the quoting of its
-// notation taken off. Only diagnostics look at it; the zero Source means that
-// the text was made by a program and stands nowhere.
+// Source is a piece of text as its author wrote it, without the quoting of its notation. Only
+// diagnostics use it. The zero Source means that a program wrote the text, so that it has no
+// position.
 type Source struct {
 	Text string
-	Pos  Pos `json:",omitzero"` // from its first to behind its last character
-	// Indent is the column in which every line after the first begins; zero:
-	// column 1.
+	Pos  Pos `json:",omitzero"` // from its first character to after its last
+	// Indent is the column in which every line after the first begins; zero means column 1.
 	Indent int `json:",omitempty"`
 }
 
-// At is the position of the bytes from up to to of the source's text. It is
-// exact where the notation writes text as it is, and within the line where the
-// notation escapes characters.
+// At returns the position of the bytes from up to to of the source's text. It is exact if the
+// notation writes text as it is, and within the right line if the notation escapes characters.
 func (s Source) At(from, to int) Pos {
 	if s.Pos.Line == 0 || s.Pos.Part != "" {
 		return s.Pos

@@ -1,14 +1,14 @@
 package workflow
 
-// Usage is what work has used: one attempt, a run, a conversation.
+// Usage is what an attempt, a run or a conversation has used.
 type Usage struct {
 	CostUSD     float64 `json:"cost_usd"`
-	CostUnknown bool    `json:"cost_unknown,omitempty"` // CostUSD is then what is known of it, or a bound
+	CostUnknown bool    `json:"cost_unknown,omitempty"` // CostUSD is then the known part, or a bound
 	TokensIn    int64   `json:"tokens_in"`
 	TokensOut   int64   `json:"tokens_out"`
 }
 
-// Plus adds what other work has used. The sum with an unknown cost is unknown.
+// Plus adds the usage of other work. If one cost is unknown, so is the sum.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{
 		CostUSD: u.CostUSD + v.CostUSD, CostUnknown: u.CostUnknown || v.CostUnknown,
@@ -16,10 +16,10 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
-// Tokens counts those in both directions.
+// Tokens returns the number of tokens in both directions.
 func (u Usage) Tokens() int64 { return u.TokensIn + u.TokensOut }
 
-// CostText is the cost for people: an amount, or "unknown".
+// CostText returns the cost for people: an amount, or "unknown".
 func (u Usage) CostText() string {
 	if u.CostUnknown {
 		return "unknown"

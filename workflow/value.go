@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// A value is one of nil, bool, json.Number, string, []any and map[string]any.
-// Numbers keep their text, so that an id of 20 digits comes out as it went in.
+// A value is one of nil, bool, json.Number, string, []any and map[string]any. Numbers keep their
+// text, so that an id of 20 digits is not changed.
 
-// ParseJSON reads one JSON value; anything behind it is an error.
+// ParseJSON parses one JSON value; anything after it is an error.
 func ParseJSON(text []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -28,19 +28,18 @@ func ParseJSON(text []byte) (any, error) {
 	return v, nil
 }
 
-// FormatJSON writes a value as compact JSON with sorted keys, and with <, > and
-// & as they are.
+// FormatJSON returns a value as compact JSON with sorted keys, without escaping <, > and &.
 func FormatJSON(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return strconv.Quote(err.Error()) // not a value; only a bug gets here
+		return strconv.Quote(err.Error()) // not a value; only a bug can cause this
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// FormatText is how a value stands in running text: a string as it is, null as
+// FormatText returns a value in the form used in running text: a string unchanged, null as
 // nothing, everything else as JSON.
 func FormatText(v any) string {
 	switch v := v.(type) {
@@ -57,8 +56,8 @@ func FormatText(v any) string {
 	}
 }
 
-// Normalize turns what Go programs and decoders give (int, float64, typed
-// slices and maps) into a value. What is none is an error.
+// Normalize converts what Go programs and decoders produce (int, float64, typed slices and maps)
+// to a value. It returns an error if that is not possible.
 func Normalize(v any) (any, error) {
 	switch v := v.(type) {
 	case nil, bool, string, json.Number:
@@ -96,7 +95,7 @@ func Normalize(v any) (any, error) {
 	}
 }
 
-// At is what a path of keys and indexes leads to in a value, nil if that is nothing.
+// At returns the value at a path of keys and indexes, or nil if there is none.
 func At(v any, path []string) any {
 	for _, key := range path {
 		switch parent := v.(type) {
@@ -115,7 +114,7 @@ func At(v any, path []string) any {
 	return v
 }
 
-// unmarshal is json.Unmarshal that keeps numbers as they are written.
+// unmarshal is like json.Unmarshal, but keeps numbers as they are written.
 func unmarshal(data []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()

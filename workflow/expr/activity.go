@@ -8,24 +8,23 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// activity says under which decisions a node runs, so that it can be told
-// whether a node that may have run before another has surely done so. Paths
-// alone cannot tell: of two branches that run in parallel both are done when
-// they meet, of two alternatives one is.
+// activity computes under which decisions a node runs, to find out whether a node that may have
+// run before another one certainly has. Paths alone are not enough: when two parallel branches
+// meet, both have run, but of two alternatives only one has.
 //
-// The condition of a node is a formula over the decisions of the nodes before
-// it. Where all alternatives of a decision meet again, it is forgotten.
+// The condition of a node is a formula over the decisions of the nodes before it. Where all
+// alternatives of a decision meet again, the decision no longer matters and is dropped.
 type activity struct {
 	flow     *flow
 	formulas []formula
-	of       []int // by place
-	behind   []int // by place: that it ran and succeeded
+	of       []int // by place: the formula under which it runs
+	behind   []int // by place: the formula under which it runs and succeeds
 	known    map[string]int
-	choices  []int // by place: how many alternatives it has
+	choices  []int // by place: the number of its alternatives
 }
 
-// formula is a condition: always, an alternative of a decision that is taken
-// under a condition, any of several, or unknown.
+// formula is a condition: always, one alternative of a decision that is made under another
+// condition, any of several conditions, or unknown.
 type formula struct {
 	kind    formulaKind
 	under   int   // alternative: the formula under which the decision is made
@@ -39,16 +38,16 @@ const (
 	always formulaKind = iota
 	alternative
 	anyOf
-	unknown // too large to follow; nothing is claimed about it
+	unknown // too large to compute; nothing is claimed about it
 )
 
-// The formulas that every activity has.
+// The formulas that every activity contains.
 const (
 	alwaysFormula = iota
 	unknownFormula
 )
 
-// maxMembers and maxSteps keep the formulas of a tangle from growing.
+// maxMembers and maxSteps limit the size of formulas in complicated graphs.
 const (
 	maxMembers = 64
 	maxSteps   = 1000
@@ -76,8 +75,8 @@ func newActivity(f *flow) *activity {
 	return a
 }
 
-// alternatives numbers what a node may decide. Going round the loop is no
-// alternative: in the end it goes on.
+// alternatives numbers the possible decisions of a node. Repeating the loop is not an
+// alternative, because in the end the loop is left.
 func (a *activity) alternatives(i int) map[string]int {
 	edges := a.flow.places[i].edges
 	if len(edges) < 2 && !slices.ContainsFunc(edges, isFailure) {
@@ -106,8 +105,8 @@ func isFailure(e *workflow.Edge) bool {
 	return e.On == workflow.OnFailure || e.On == workflow.OnTimeout
 }
 
-// decisionKey is equal for edges that are taken together. A plain edge beside
-// labels and conditions is their else.
+// decisionKey returns the same key for edges that are taken together. A plain edge next to labels
+// and conditions counts as their else.
 func decisionKey(e *workflow.Edge, all []*workflow.Edge) string {
 	switch e.On {
 	case workflow.OnLabel:
@@ -126,7 +125,7 @@ func decisionKey(e *workflow.Edge, all []*workflow.Edge) string {
 	return "ok"
 }
 
-// along is the condition under which an edge is taken.
+// along returns the condition under which an edge is taken.
 func (a *activity) along(from int, e *workflow.Edge, number map[string]int) int {
 	if e == nil || a.choices[from] < 2 {
 		return a.of[from]
@@ -134,7 +133,7 @@ func (a *activity) along(from int, e *workflow.Edge, number map[string]int) int 
 	return a.choose(from, number[decisionKey(e, a.flow.places[from].edges)])
 }
 
-// choose is the condition under which a node takes one of its alternatives.
+// choose returns the condition under which a node takes one of its alternatives.
 func (a *activity) choose(from, choice int) int {
 	if a.choices[from] < 2 || a.of[from] == unknownFormula {
 		return a.of[from]
@@ -143,7 +142,7 @@ func (a *activity) choose(from, choice int) int {
 	return a.add(key, formula{kind: alternative, under: a.of[from], source: from})
 }
 
-// success is the condition under which a node runs and does not fail.
+// success returns the condition under which a node runs and does not fail.
 func (a *activity) success(i int, number map[string]int) int {
 	var good []int
 	for key, choice := range number {
@@ -157,7 +156,7 @@ func (a *activity) success(i int, number map[string]int) int {
 	return a.any(good)
 }
 
-// at is the condition under which a text is evaluated at a point.
+// at returns the condition under which a text is evaluated at a point.
 func (a *activity) at(p point) int {
 	if p.behind {
 		return a.behind[p.place]
@@ -174,7 +173,7 @@ func (a *activity) add(key string, f formula) int {
 	return len(a.formulas) - 1
 }
 
-// any is the condition that one of several holds.
+// any returns the condition that at least one of several holds.
 func (a *activity) any(list []int) int {
 	first := list[0]
 	if !slices.ContainsFunc(list, func(f int) bool { return f != first }) {
@@ -207,7 +206,7 @@ func (a *activity) any(list []int) int {
 
 type decision struct{ under, source int }
 
-// collect makes one formula of the members that no other member implies.
+// collect combines the members that no other member implies into one formula.
 func (a *activity) collect(set map[int]bool) int {
 	var members []int
 	for f := range set {
@@ -230,7 +229,7 @@ func (a *activity) collect(set map[int]bool) int {
 	return a.add(key.String(), formula{kind: anyOf, members: members})
 }
 
-// covered says whether a condition under which f is decided is in the set too.
+// covered reports whether the set also contains a condition under which f is decided.
 func (a *activity) covered(f int, set map[int]bool) bool {
 	for range maxSteps {
 		if a.formulas[f].kind != alternative {
@@ -244,8 +243,8 @@ func (a *activity) covered(f int, set map[int]bool) bool {
 	return false
 }
 
-// implies says whether g surely holds where f does. Where it takes too long to
-// tell, it does: a warning that may be wrong is worse than none.
+// implies reports whether g certainly holds if f does. It returns true if that takes too long to
+// find out, because a false warning is worse than none.
 func (a *activity) implies(f, g int) bool {
 	steps := maxSteps
 	return a.follows(f, g, &steps)

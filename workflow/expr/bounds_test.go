@@ -35,7 +35,7 @@ func TestWhatIsParsedIsBounded(t *testing.T) {
 		{"long expression in text", parseTemplate, "${" + strings.Repeat(" ", 64<<10) + "a}", "expression too long"},
 		{"long text", parseTemplate, strings.Repeat("x", 4<<20), ""},
 		{"longer text", parseTemplate, strings.Repeat("x", 4<<20+1), "text too long"},
-		{"long pattern", parseExpr, `a matches "` + strings.Repeat("x", 1001) + `"`, "pattern of 1001 bytes; at most 1000"},
+		{"long pattern", parseExpr, `a matches "` + strings.Repeat("x", 1001) + `"`, "the pattern has 1001 bytes; at most 1000 are allowed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

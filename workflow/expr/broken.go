@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// brokenMark stands before a text that did not parse in the dialect of its
-// author: such a text might be plain text in the canonical dialect. What follows
-// is the text as it was written. ${? is never right.
+// brokenMark is the prefix of a text that did not parse in the dialect of its author; without it,
+// the text might be valid plain text in the canonical dialect. The text follows as it was
+// written. ${? is never valid.
 const brokenMark = "${?"
 
-// AsWritten is a text that does not parse as its author wrote it. Resolve keeps
-// such a text with a mark before it.
+// AsWritten returns a text that does not parse as its author wrote it. Resolve stores such a text
+// with a mark in front of it.
 func AsWritten(text string) string { return strings.TrimPrefix(text, brokenMark) }
 
-// maxFaults bounds how many mistakes of one text are told apart.
+// maxFaults limits how many mistakes of one text are reported.
 const maxFaults = 20
 
-// faults reads a text that does not parse as far as it can: all that is wrong
-// with it, and the references of the expressions that are right.
+// faults parses as much as possible of a text that does not parse. It returns all mistakes, and
+// the references in the expressions that are valid.
 func faults(text string, d Dialect) (refs []*Ref, wrong []*SyntaxError) {
 	p := &parser{text: text}
 	t := &Template{}
@@ -38,8 +38,8 @@ func faults(text string, d Dialect) (refs []*Ref, wrong []*SyntaxError) {
 	return p.refs, wrong
 }
 
-// resume is where reading goes on after a mistake: behind the next bracket that
-// closes, or at the next expression.
+// resume returns the offset at which parsing continues after a mistake: after the next closing
+// bracket, or at the next expression.
 func resume(text string, pos int, d Dialect) int {
 	next, _ := nextMark(text, pos, d)
 	closed := strings.IndexByte(text[pos:], '}')
@@ -49,7 +49,7 @@ func resume(text string, pos int, d Dialect) int {
 	return pos + closed + 1
 }
 
-// loosen finds the references of a text that does not parse as a whole.
+// loosen finds the references in a text that does not parse as a whole.
 func (p *parsed) loosen() {
 	if p.err == nil || !p.isText {
 		return
@@ -65,9 +65,8 @@ func (p *parsed) loosen() {
 	}
 }
 
-// resolveLoose resolves the references of broken texts, which Resolve has left
-// as they were. What steps[0] means is not known any more, so those are left
-// out.
+// resolveLoose resolves the references in broken texts, which Resolve has left unchanged.
+// References such as steps[0] are left out, because the order of the steps is no longer known.
 func (c *checker) resolveLoose(texts []parsed) {
 	r := &resolver{flow: c.flow, free: map[string]bool{}}
 	for i := range texts {
@@ -85,9 +84,9 @@ func isNumbered(r *Ref) bool {
 	return r.Kind == Unresolved && len(r.Path) > 1 && r.Path[0].Name == "steps" && r.Path[1].IsIndex
 }
 
-// broken reports what is wrong with a text that does not parse, and which names
-// in the rest of it nothing has. When each of them is known is not said: the
-// edges that the text would have made are missing.
+// broken reports the mistakes in a text that does not parse, and the unknown names in the rest of
+// it. It does not report whether the names have a value here, because the edges that the text
+// would have created are missing.
 func (c *checker) broken(p *parsed) {
 	wrong := []*SyntaxError{p.err}
 	if p.rest != nil {

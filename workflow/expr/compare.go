@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// equal compares two values. A text that is a number equals that number, and a
-// text that says true or false equals that; otherwise different types differ.
+// equal compares two values. A text that is a number equals that number, and the texts true and
+// false equal the booleans; otherwise, values of different types are not equal.
 func equal(a, b any) bool {
 	switch x := a.(type) {
 	case nil:
@@ -78,7 +78,7 @@ func asBool(v any) (value, ok bool) {
 	return false, false
 }
 
-// asNumber reads a number, or a text that is one.
+// asNumber returns a value that is a number, or a text that is one.
 func asNumber(v any) (json.Number, bool) {
 	switch v := v.(type) {
 	case json.Number:
@@ -101,11 +101,11 @@ func isNumber(s string) bool {
 	return err == nil && t.to == len(s)
 }
 
-// exactDigits is how many digits a float64 always keeps.
+// exactDigits is the number of digits that a float64 always preserves.
 const exactDigits = 15
 
-// compareNumbers is -1, 0 or 1. Long numbers are compared exactly, unless their
-// exponents are so large that this would take long.
+// compareNumbers returns -1, 0 or 1. Long numbers are compared exactly, unless their exponents
+// are so large that it would take too long.
 func compareNumbers(a, b json.Number) int {
 	if isCount(string(a)) && isCount(string(b)) {
 		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(string(a), string(b)))
@@ -127,8 +127,8 @@ func compareNumbers(a, b json.Number) int {
 	return 0
 }
 
-// isCount says whether s is written in digits alone, without a leading zero.
-// Most numbers are, and comparing them needs no arithmetic.
+// isCount reports whether s consists of digits only, without a leading zero. Most numbers do, and
+// comparing them needs no arithmetic.
 func isCount(s string) bool {
 	for i := range len(s) {
 		if !isDigit(s[i]) {
@@ -151,8 +151,8 @@ func compareExactly(a, b string, x, y float64) (int, bool) {
 	return ra.Cmp(rb), true
 }
 
-// ordered is a < b and its like: numbers by size, texts by their characters.
-// Null is neither less nor greater than anything.
+// ordered evaluates <, <=, > and >=: numbers by size, texts by their characters. Null is neither
+// less nor greater than anything.
 func ordered(op string, a, b any) (bool, error) {
 	if a == nil || b == nil {
 		return false, nil
@@ -184,11 +184,11 @@ func compare(a, b any) (int, error) {
 	if okM && okN {
 		return compareNumbers(m, n), nil
 	}
-	return 0, fmt.Errorf("expr: cannot order %s and %s", describe(a), describe(b))
+	return 0, fmt.Errorf("expr: cannot compare the order of %s and %s", describe(a), describe(b))
 }
 
-// contains says whether whole has part: a text in a text, an element in a list,
-// a key in an object. Null contains nothing.
+// contains reports whether whole contains part: a text in a text, an element in a list, or a key
+// in an object. Null contains nothing.
 func contains(whole, part any) (bool, error) {
 	switch whole := whole.(type) {
 	case nil:
@@ -210,10 +210,10 @@ func contains(whole, part any) (bool, error) {
 		_, has := whole[key]
 		return ok && has, nil
 	}
-	return false, fmt.Errorf("expr: %s contains nothing", describe(whole))
+	return false, fmt.Errorf("expr: cannot use contains on %s", describe(whole))
 }
 
-// describe names a value in an error.
+// describe describes a value in an error.
 func describe(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -223,9 +223,9 @@ func describe(v any) string {
 	case string:
 		return "the text " + shorten(v)
 	case []any:
-		return fmt.Sprintf("a list of %d", len(v))
+		return fmt.Sprintf("a list of length %d", len(v))
 	case map[string]any:
-		return fmt.Sprintf("an object of %d", len(v))
+		return fmt.Sprintf("an object with %d keys", len(v))
 	}
 	return fmt.Sprintf("a %T", v)
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Env gives references their values.
+// Env provides the values of references.
 type Env interface {
-	// Lookup gives the value of the reference without its Path, which is
-	// applied afterwards. Not ok: there is none, which is null. It is not asked
-	// for what is unresolved.
+	// Lookup returns the value of the reference without its Path, which is applied afterwards. If
+	// ok is false, there is no value, and null is used. It is not called for unresolved
+	// references.
 	Lookup(ref *Ref) (value any, ok bool)
 }
 
-// Eval gives the value of the expression. It fails where an operator cannot be
-// applied to the values: a number is not less than a list.
+// Eval returns the value of the expression. It fails if an operator cannot be applied to its
+// operands, such as < to a number and a list.
 func (e *Expr) Eval(env Env) (any, error) { return e.root.eval(env) }
 
-// IsRef says whether the expression is a reference without a path and nothing else, so
-// that its value is what Env gives.
+// IsRef reports whether the expression is only a reference without a path, so that its value is
+// what Env returns.
 func (e *Expr) IsRef() bool { return isRef(e.root) }
 
 func isRef(n node) bool {
@@ -29,15 +29,15 @@ func isRef(n node) bool {
 	return ok && len(r.Path) == 0
 }
 
-// Bool is the truthiness of the expression's value.
+// Bool returns the truthiness of the expression's value.
 func (e *Expr) Bool(env Env) (bool, error) {
 	v, err := e.root.eval(env)
 	return Truthy(v), err
 }
 
-// Truthy says whether a value counts as true. Null, false, zero, the empty
-// list and object do not, nor do the texts in which agents say no: the empty
-// one, false, no and 0, whatever their case and the space around them.
+// Truthy reports whether a value counts as true. Null, false, zero, and empty lists and objects
+// do not, nor do the texts "", "false", "no" and "0", whatever their case and surrounding space:
+// agents use them to say no.
 func Truthy(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -79,7 +79,7 @@ type (
 	compareNode struct {
 		op          string
 		left, right node
-		pattern     *pattern // of matches, when it is a literal
+		pattern     *pattern // of matches, if it is a literal
 	}
 )
 
@@ -179,7 +179,7 @@ func (n *compareNode) matches(left, right any) (bool, error) {
 	case nil:
 		return false, nil
 	case []any, map[string]any:
-		return false, fmt.Errorf("expr: %s cannot match a pattern", describe(left))
+		return false, fmt.Errorf("expr: cannot use matches on %s", describe(left))
 	}
 	return p.match(workflow.FormatText(left))
 }

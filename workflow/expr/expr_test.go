@@ -166,14 +166,14 @@ func TestConditionErrors(t *testing.T) {
 		{`a b`, 2, 3, `unexpected "b"`},
 		{`(a`, 2, 2, "the expression ends too early"},
 		{`a[-1]`, 2, 4, `"-1" is not an index`},
-		{`a.0`, 1, 2, "no name follows the dot"},
+		{`a.0`, 1, 2, "a name is missing after the dot"},
 		{`a?.b`, 1, 3, `unexpected "?."`},
 		{`"abc`, 0, 4, "text without closing quote"},
 		{`a < b < c`, 6, 7, "comparisons do not chain"},
-		{`!a contains b`, 3, 11, "! belongs to the left side alone"},
+		{`!a contains b`, 3, 11, "! applies to the left side only"},
 		{`a matches "("`, 10, 13, "error parsing regexp: missing closing ): `(`"},
-		{`a matches "(abc[xy]{1,31}){1,31}"`, 10, 33, "pattern repeats too much"},
-		{`a == 01`, 5, 7, "a number does not begin with 0"},
+		{`a matches "(abc[xy]{1,31}){1,31}"`, 10, 33, "the pattern contains too many repetitions"},
+		{`a == 01`, 5, 7, "a number cannot begin with 0"},
 		{`a == ü`, 5, 7, "unexpected character 'ü'"},
 		{`{{a}`, 3, 4, "{{ is closed by a single }"},
 		{`a ??`, 4, 4, "the expression ends too early"},
@@ -194,10 +194,10 @@ func TestConditionErrors(t *testing.T) {
 
 func TestEvaluationErrors(t *testing.T) {
 	tests := []struct{ text, want string }{
-		{`vars.list < 3`, "expr: cannot order a list of 3 and 3"},
-		{`inputs.topic >= 8`, `expr: cannot order the text "Go" and 8`},
-		{`8 contains 8`, "expr: 8 contains nothing"},
-		{`vars.list matches "x"`, "expr: a list of 3 cannot match a pattern"},
+		{`vars.list < 3`, "expr: cannot compare the order of a list of length 3 and 3"},
+		{`inputs.topic >= 8`, `expr: cannot compare the order of the text "Go" and 8`},
+		{`8 contains 8`, "expr: cannot use contains on 8"},
+		{`vars.list matches "x"`, "expr: cannot use matches on a list of length 3"},
 		{`inputs.topic matches vars.score`, "expr: the pattern of matches is 8, not text"},
 	}
 	for _, tt := range tests {

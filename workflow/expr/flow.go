@@ -2,58 +2,58 @@ package expr
 
 import "github.com/hocket-dev/hocket/workflow"
 
-// flow is a workflow's graph with all its bodies laid flat: which node may run
-// after which, by plain edges, into bodies, round loops and out of them. It is
-// what reaching definitions are computed over.
+// flow is a workflow's graph with all bodies flattened: which node may run after which, along
+// edges, into bodies, back to the start of loops and out of them. Reaching definitions are
+// computed on it.
 type flow struct {
 	w      *workflow.Workflow
-	places []place // every node in the order of Walk; the last one is the end of the workflow
-	end    int     // no link leads there: at the end everything is visible
+	places []place // every node in the order of Walk; the last is the end of the workflow
+	end    int     // no link leads there: at the end, everything is visible
 
-	byID    *index // two where an Each repeats a node under its own id
+	byID    *index // two places if an Each repeats a node under its own id
 	writers *index // by variable; an Each writes its As
 	groups  *index
-	inputs  map[string]bool // that are declared
-	order   []int           // places such that links lead forward, but for back links
+	inputs  map[string]bool // the declared inputs
+	order   []int           // places sorted so that all links except back links lead forward
 
 	position []int      // by place: its index in order
 	rounds   []interval // back links, in positions
 
-	numbers []int // 0, 1, 2, …: a list of one place is a part of it, not a list of its own
-	degree  []int // by place: how many edges leave it
+	numbers []int // 0, 1, 2, …: lists of one place are slices of it, which saves allocations
+	degree  []int // by place: number of edges that leave it
 }
 
-// interval is a stretch of the order.
+// interval is a range of positions in the order.
 type interval struct{ from, to int }
 
 // place is one node of the flow.
 type place struct {
 	node  *workflow.Node
-	up    int // composite whose body holds it, or none
-	each  int // innermost Each that holds it, or none
-	loop  int // innermost Loop that holds it, or none; the loop may be outside of the Each
+	up    int // composite whose body contains it, or none
+	each  int // innermost Each that contains it, or none
+	loop  int // innermost Loop that contains it, or none; the loop may be outside the Each
 	links []link
-	edges []*workflow.Edge // all that leave it, also to the end
-	exits bool             // one of links leaves a loop
-	in    int              // links that lead here, but for back links
+	edges []*workflow.Edge // all that leave it, including those to the end
+	exits bool             // one of its links leaves a loop
+	in    int              // number of links that lead here, without back links
 }
 
 const none = -1
 
-// link leads from a place to another.
+// link leads from one place to another.
 type link struct {
 	to   int
 	edge *workflow.Edge
-	left int // how many loops it leaves: they are done then
+	left int // number of loops that it leaves, which are done then
 	kind linkKind
-	back bool // round the loop
+	back bool // to the start of the loop
 }
 
 type linkKind uint8
 
 const (
-	taken  linkKind = iota // the node succeeded: what it wrote is visible
-	failed                 // the node failed: its result is visible, but it wrote nothing
+	taken  linkKind = iota // the node succeeded: its variables are visible
+	failed                 // the node failed: its result is visible, but it wrote no variables
 	enter                  // from a composite into its body
 )
 
@@ -82,8 +82,7 @@ func newFlow(w *workflow.Workflow) *flow {
 	return f
 }
 
-// count counts the nodes of a graph and of all in it, and those that write a
-// variable.
+// count counts the nodes of a graph and of all graphs in it, and those that write a variable.
 func count(g *workflow.Graph) (nodes, writers int) {
 	nodes = len(g.Nodes)
 	for i := range g.Nodes {
@@ -98,9 +97,8 @@ func count(g *workflow.Graph) (nodes, writers int) {
 	return nodes, writers
 }
 
-// addNodes adds the nodes of a graph and what is in them, the first at the given
-// place, and gives the place behind the last. around says in which composites
-// they are.
+// addNodes adds the nodes of a graph and everything in them, the first at the given place, and
+// returns the place after the last. around says which composites contain them.
 func (f *flow) addNodes(g *workflow.Graph, at int, around place) int {
 	for i := range g.Nodes {
 		n, here := &g.Nodes[i], at
@@ -132,9 +130,9 @@ func (f *flow) index(n *workflow.Node, at int) {
 	}
 }
 
-// local is the node of that id in the body of a composite, or in the workflow's
-// own graph; of two the first. It may be none. Where ids are unique it looks first
-// at a likely place and the one behind it: most edges lead to the next node.
+// local returns the node with that id in the body of a composite, or in the workflow's own graph;
+// if there are two, the first. It may be none. It first tries a likely place and the one after
+// it, because most edges lead to the next node.
 func (f *flow) local(id string, composite, likely int) int {
 	for i := likely; f.byID.all == nil && i < min(likely+2, f.end); i++ {
 		if p := &f.places[i]; p.up == composite && p.node.ID == id {
@@ -149,8 +147,8 @@ func (f *flow) local(id string, composite, likely int) int {
 	return none
 }
 
-// target is the node that an edge in the body of a composite means: there, or in
-// a graph around it up to the Each that no edge leaves.
+// target returns the node that an edge in the body of a composite leads to: in that body, or in a
+// surrounding graph up to the next Each, which no edge can leave.
 func (f *flow) target(id string, composite, likely int) int {
 	for {
 		if i := f.local(id, composite, likely); i != none || composite == none || !f.isLoop(composite) {
@@ -165,8 +163,8 @@ func (f *flow) isLoop(at int) bool {
 	return is
 }
 
-// addEdges links what the edges in the body of a composite join. An edge that
-// names no node is left to the rules about edges.
+// addEdges adds the links for the edges in the body of a composite. Other rules report edges to
+// unknown nodes.
 func (f *flow) addEdges(edges []workflow.Edge, composite int) {
 	from, last := make([]int, len(edges)), 0
 	for i := range edges {
@@ -175,7 +173,7 @@ func (f *flow) addEdges(edges []workflow.Edge, composite int) {
 			f.degree[last]++
 		}
 	}
-	// The edges and links of all nodes are cut from two lists.
+	// The edges and links of all nodes are slices of two lists.
 	allEdges, allLinks := make([]*workflow.Edge, len(edges)), make([]link, len(edges))
 	for i := range edges {
 		if from[i] == none {
@@ -210,8 +208,8 @@ func (f *flow) link(from int, l link) {
 	}
 }
 
-// enterBodies links every composite to the entries of its body. A back link
-// leads to its loop, and from there into the body again.
+// enterBodies links every composite to the entries of its body. A back link leads to its loop,
+// and from there into the body again.
 func (f *flow) enterBodies() {
 	for i := range f.end {
 		up := f.places[i].up
@@ -228,7 +226,7 @@ func (f *flow) enterBodies() {
 	}
 }
 
-// leaveLoops notes which loops are done when a link is taken.
+// leaveLoops records which loops are done when a link is taken.
 func (f *flow) leaveLoops() {
 	for i := range f.end {
 		p := &f.places[i]
@@ -245,7 +243,7 @@ func (f *flow) leaveLoops() {
 	}
 }
 
-// leaves says whether a link leads out of a loop. Nothing leads out of an Each.
+// leaves reports whether a link leads out of a loop. No link leads out of an Each.
 func (f *flow) leaves(l *link, composite int) bool {
 	if composite == none || l.back || l.kind == enter || f.inside(l.to, composite) {
 		return false
@@ -253,9 +251,8 @@ func (f *flow) leaves(l *link, composite int) bool {
 	return f.isLoop(composite)
 }
 
-// sort puts the places in an order in which all links but back links lead
-// forward. A cycle that should not be there does not matter: what depends on
-// the order only gets slower.
+// sort orders the places so that all links except back links lead forward. A cycle, which is a
+// mistake, only makes later steps slower.
 func (f *flow) sort() {
 	waits := make([]int, len(f.places))
 	f.order = make([]int, 0, len(f.places))
@@ -292,7 +289,7 @@ func (f *flow) sort() {
 	}
 }
 
-// inside says whether a place is in the body of a composite, at any depth.
+// inside reports whether a place is in the body of a composite, at any depth.
 func (f *flow) inside(at, composite int) bool {
 	for up := f.places[at].up; up != none; up = f.places[up].up {
 		if up == composite {
@@ -302,14 +299,14 @@ func (f *flow) inside(at, composite int) bool {
 	return false
 }
 
-// visible says whether a node's result can be seen from a place: not from
-// outside of an Each that repeats it.
+// visible reports whether a node's result can be seen from a place. Outside an Each, the results
+// of the nodes in it cannot.
 func (f *flow) visible(node, from int) bool {
 	each := f.places[node].each
 	return each == none || f.inside(from, each)
 }
 
-// sharedLoop says whether two places are in the body of one loop.
+// sharedLoop reports whether two places are in the body of the same loop.
 func (f *flow) sharedLoop(a, b int) bool {
 	for l := f.places[a].loop; l != none; l = f.places[l].loop {
 		if f.inside(b, l) {
@@ -319,7 +316,7 @@ func (f *flow) sharedLoop(a, b int) bool {
 	return false
 }
 
-// asOf is the variable that holds the item in the body of an Each.
+// asOf returns the variable that holds the item in the body of an Each.
 func asOf(n *workflow.Node) string {
 	if each, ok := n.Step.(*workflow.Each); ok {
 		return each.As

@@ -2,9 +2,9 @@ package expr
 
 import "github.com/hocket-dev/hocket/workflow"
 
-// FreeInputs are the inputs that a resolved workflow refers to, in the order of their
-// first use, each once and at the place of that use. One that has a `??` default
-// wherever it is used is not required.
+// FreeInputs returns the inputs that a resolved workflow refers to, in the order of their first
+// use, each at the position of that use. An input that has a `??` default in all its uses is not
+// required.
 func FreeInputs(w *workflow.Workflow) []workflow.Param {
 	nodes, _ := count(&w.Body)
 	texts := (&flow{w: w, end: nodes}).texts(Canonical, false)

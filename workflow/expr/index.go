@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// index finds the places that have a name. Nearly all names have one, so the
-// lists of one are parts of a list of all places.
+// index maps names to places. Nearly every name has one place, so a list of one is a slice of the
+// list of all places.
 type index struct {
 	numbers []int // 0, 1, 2, …
 	first   map[string]int32
-	all     map[string][]int // where there are several
+	all     map[string][]int // of names with several places
 }
 
 func newIndex(numbers []int, names int) *index {
@@ -29,7 +29,7 @@ func (x *index) add(name string, at int) {
 	x.all[name] = append(known, at)
 }
 
-// of are the places of a name, in order; nil: there is none.
+// of returns the places of a name, in order, or nil if there are none.
 func (x *index) of(name string) []int {
 	at, ok := x.first[name]
 	if !ok {
@@ -41,5 +41,5 @@ func (x *index) of(name string) []int {
 	return x.numbers[at : at+1 : at+1]
 }
 
-// names are all names, sorted.
+// names returns all names, sorted.
 func (x *index) names() []string { return slices.Sorted(maps.Keys(x.first)) }

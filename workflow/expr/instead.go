@@ -6,16 +6,16 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// right is what to write instead of what is often written.
+// right maps common mistakes to the correct form.
 var right = map[string]string{
 	"=": "==", "is": "==", "equals": "==", "&": "&&", "and": "&&", "|": "||", "or": "||", "not": "!", "}": "}}",
 }
 
-// shortLine is how long a text may be so that advice shows all of it.
+// shortLine is the maximum length of a text that hints show in full.
 const shortLine = 80
 
-// change adds to a mistake of the syntax what to write instead, if that does away
-// with it: as the whole line, and as a change.
+// change adds to a syntax error what to write instead, if that fixes it: as the whole line, and
+// as a change.
 func (f *finding) change(written string, from, to int) {
 	instead, known := right[written[from:to]]
 	if !known || instead == "}}" && strings.HasPrefix(strings.TrimLeft(written[to:], " "), "}") {
@@ -31,8 +31,8 @@ func (f *finding) change(written string, from, to int) {
 	}
 }
 
-// reads says whether a text has fewer mistakes than the one of the finding, or has
-// none up to an offset.
+// reads reports whether a text has fewer mistakes than the text of the finding, or none up to an
+// offset.
 func (f *finding) reads(text string, upTo int) bool {
 	if f.text.isText {
 		_, before := faults(f.text.src.Text, Mixed)

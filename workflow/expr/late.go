@@ -1,8 +1,8 @@
 package expr
 
-// Late writes a text of some dialect in the canonical one and leaves its
-// references as their author wrote them: [Resolve] in the canonical dialect finds
-// out what they mean. It is for a text that comes to a workflow after its reader.
+// Late converts a text from a dialect to the canonical one, but leaves its references as their
+// author wrote them: [Resolve] in the canonical dialect resolves them. It is for texts that are
+// added to a workflow after parsing.
 func Late(text string, d Dialect) string {
 	t, err := ParseTemplate(text, d)
 	if err != nil {

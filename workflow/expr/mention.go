@@ -1,15 +1,15 @@
 package expr
 
-// Mention is something that a text refers to, as it is written, before any
-// name is resolved. Readers derive edges from mentions.
+// Mention is something that a text refers to, as it is written, before names are resolved.
+// Parsers derive edges from mentions.
 type Mention struct {
 	Kind     MentionKind
-	Step     int    // of MentionStep: its index
-	Name     string // of the others
-	From, To int    // bytes of the text
+	Step     int    // the index, for MentionStep
+	Name     string // for the others
+	From, To int    // byte range in the text
 }
 
-// MentionKind is what a mention names.
+// MentionKind is the kind of thing that a mention names.
 type MentionKind int
 
 // The kinds of mentions.
@@ -20,10 +20,10 @@ const (
 	MentionName                     // a bare name: a variable, an input or, before a dot, a node
 )
 
-// Mentions are what the template refers to, in the order of the text.
+// Mentions returns what the template refers to, in the order of the text.
 func (t *Template) Mentions() []Mention { return mentions(t.refs) }
 
-// Mentions are what the expression refers to, in the order of the text.
+// Mentions returns what the expression refers to, in the order of the text.
 func (e *Expr) Mentions() []Mention { return mentions(e.refs) }
 
 func mentions(refs []*Ref) []Mention {

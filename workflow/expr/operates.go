@@ -1,8 +1,7 @@
 package expr
 
-// Operates says whether the expression does more than to name one value: it
-// compares, combines or negates. A question that people read may be a name too;
-// it is never an operation.
+// Operates reports whether the expression does more than name a value: it compares, combines or
+// negates. A question to a person may look like a name, but never like an operation.
 func (e *Expr) Operates() bool {
 	switch e.root.(type) {
 	case *Ref, *literalNode, listNode:
@@ -12,8 +11,8 @@ func (e *Expr) Operates() bool {
 	return true
 }
 
-// Tests says whether the value of the expression is true or false, whatever the
-// values in it are.
+// Tests reports whether the value of the expression is always true or false, whatever the values
+// in it are.
 func (e *Expr) Tests() bool {
 	switch e.root.(type) {
 	case *compareNode, *notNode, andNode, orNode:

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Dialect is how references are written in running text.
+// Dialect is the way in which references are written in running text.
 type Dialect int
 
 // The dialects.
@@ -18,7 +18,7 @@ const (
 	Braces                   // as Mixed; references are written {{expr}}
 )
 
-// The bounds of what is parsed.
+// The limits of what is parsed.
 const (
 	maxDepth    = 100
 	maxExpr     = 64 << 10
@@ -31,12 +31,11 @@ type Expr struct {
 	refs []*Ref
 }
 
-// ParseExpr parses a condition or a reference. `${x}`, `{{x}}`, `$x` and `x`
-// are the same in it, and a question mark at its end is dropped. An error is a
-// *SyntaxError.
+// ParseExpr parses a condition or a reference. `${x}`, `{{x}}`, `$x` and `x` mean the same in it,
+// and a question mark at its end is dropped. An error is a *SyntaxError.
 //
-// The dialect is that of the text around the expression; the language itself is
-// the same in all of them.
+// The dialect is that of the text around the expression; expressions are the same in all
+// dialects.
 func ParseExpr(text string, _ Dialect) (*Expr, error) {
 	p := &parser{text: dropQuestionMark(text)}
 	root, err := p.whole()
@@ -54,30 +53,29 @@ func dropQuestionMark(text string) string {
 	return text
 }
 
-// Refs are the references of the expression, in the order of the text.
+// Refs returns the references of the expression, in the order of the text.
 func (e *Expr) Refs() []*Ref { return e.refs }
 
-// String is the canonical text.
+// String returns the canonical text.
 func (e *Expr) String() string {
 	var b strings.Builder
 	e.root.print(&b, looseLevel)
 	return b.String()
 }
 
-// parser reads one expression of a text. Its methods leave pos behind what they
-// have read.
+// parser parses an expression in a text. Its methods leave pos after what they have parsed.
 type parser struct {
 	text  string
 	pos   int
 	depth int
 	refs  []*Ref
 
-	ahead token // the token that begins at or after aheadOf
-	// aheadOf is the pos for which ahead was scanned, plus one; zero: none.
+	ahead token // the token at or after aheadOf
+	// aheadOf is one more than the pos for which ahead was scanned; zero means that nothing was.
 	aheadOf int
 }
 
-// whole reads an expression that is the whole text.
+// whole parses an expression that is the whole text.
 func (p *parser) whole() (node, error) {
 	if len(p.text) > maxExpr {
 		return nil, tooLong(0, len(p.text))
@@ -100,8 +98,8 @@ func tooLong(from, to int) *SyntaxError {
 	return &SyntaxError{from, to, "expression too long", fmt.Sprintf("at most %d bytes", maxExpr)}
 }
 
-// peek is the next token. Its error, as all here, is nil or a *SyntaxError; it
-// is typed as error so that a nil one stays nil.
+// peek returns the next token. Like all errors here, its error is nil or a *SyntaxError; the type
+// is error so that a nil one stays nil.
 func (p *parser) peek() (token, error) {
 	if p.aheadOf != p.pos+1 {
 		t, err := scan(p.text, p.pos)
@@ -113,7 +111,7 @@ func (p *parser) peek() (token, error) {
 	return p.ahead, nil
 }
 
-// accept takes the next token if it is that operator.
+// accept consumes the next token if it is the given operator.
 func (p *parser) accept(op string) bool {
 	t, err := p.peek()
 	if err != nil || t.kind != opToken || t.text != op {
@@ -134,8 +132,8 @@ func (p *parser) expect(op, why string) error {
 	return p.unexpected(t, "write "+op+why)
 }
 
-// unexpected is the mistake that a token stands behind a complete expression.
-// Where that is the word not, the word is the mistake.
+// unexpected returns the error for a token after a complete expression. If the token before it is
+// the word not, that word is the mistake.
 func (p *parser) unexpected(t token, want string) *SyntaxError {
 	before := strings.TrimRight(p.text[:p.pos], " \t\r\n")
 	from := len(before) - len("not")
@@ -147,8 +145,8 @@ func (p *parser) unexpected(t token, want string) *SyntaxError {
 
 const wantValue = "a value is missing here: a name, a number, or text in quotes"
 
-// unexpected is the mistake that a token stands where something else has to; want
-// says what to do.
+// unexpected returns the error for a token where something else is expected; want says what to
+// do.
 func unexpected(t token, want string) *SyntaxError {
 	if t.kind == endToken {
 		return &SyntaxError{t.from, t.to, "the expression ends too early", want}
@@ -172,7 +170,7 @@ func shorten(s string) string {
 	return strconv.Quote(s)
 }
 
-// nested reads an expression inside brackets. It bounds how deep they nest.
+// nested parses an expression inside brackets. It limits how deep they nest.
 func (p *parser) nested() (node, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
@@ -191,7 +189,7 @@ func (p *parser) enter() error {
 
 func (p *parser) leave() { p.depth-- }
 
-// level reads an expression that binds at least as tightly as the level says.
+// level parses an expression that binds at least as tightly as the level.
 func (p *parser) level(l level) (node, error) {
 	switch l {
 	case looseLevel:
@@ -207,8 +205,8 @@ func (p *parser) level(l level) (node, error) {
 	return p.unary()
 }
 
-// chain reads operands joined by one associative operator. They become one node
-// with many operands, so that a long chain is not a deep tree.
+// chain parses operands joined by one associative operator. They become one node with many
+// operands, so that a long chain does not become a deep tree.
 func (p *parser) chain(op string, operand level) (node, error) {
 	first, err := p.level(operand)
 	if err != nil || !p.accept(op) {
@@ -260,14 +258,14 @@ func (p *parser) comparison() (node, error) {
 		return left, nil
 	}
 	if _, negated := left.(*notNode); negated && op.text != "==" && op.text != "!=" {
-		return nil, &SyntaxError{op.from, op.to, "! belongs to the left side alone", fmt.Sprintf("write !(a %s b)", op.text)}
+		return nil, &SyntaxError{op.from, op.to, "! applies to the left side only", fmt.Sprintf("write !(a %s b)", op.text)}
 	}
 	right, err := p.level(elseLevel)
 	if err != nil {
 		return nil, err
 	}
 	if again, found := p.comparator(); found {
-		return nil, &SyntaxError{again.from, again.to, "comparisons do not chain", "join two comparisons by &&, or use parentheses"}
+		return nil, &SyntaxError{again.from, again.to, "comparisons do not chain", "join two comparisons with &&, or use parentheses"}
 	}
 	return newComparison(op, left, right)
 }
@@ -311,7 +309,7 @@ func (p *parser) unary() (node, error) {
 	return &notNode{n}, nil
 }
 
-// keyword is the value that a word of the language stands for.
+// keyword returns the value of a keyword.
 func keyword(word string) (value any, ok bool) {
 	switch word {
 	case "true":
@@ -324,8 +322,8 @@ func keyword(word string) (value any, ok bool) {
 	return nil, false
 }
 
-// isWord says whether a name is a word of the language, so that nothing can be
-// called that without what it is in front of it: inputs.in.
+// isWord reports whether a name is a keyword, so that it can be used as a name only with a
+// prefix: inputs.in.
 func isWord(name string) bool {
 	_, isLiteral := keyword(name)
 	return isLiteral || isComparison(name)
@@ -357,7 +355,7 @@ func (p *parser) primary() (node, error) {
 	return nil, unexpected(t, wantValue)
 }
 
-// closer is the end of what a bracket opens around one expression, or "".
+// closer returns the bracket that closes open around one expression, or "".
 func closer(open string) string {
 	switch open {
 	case "(":

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// reference reads the path behind its first name.
+// reference parses the path after its first name.
 func (p *parser) reference(first token) (node, error) {
-	var short [4]Key // most paths are
+	var short [4]Key // long enough for most paths
 	path := append(short[:0], Key{Name: first.text})
 	for {
 		k, found, err := p.key()
@@ -28,8 +28,8 @@ func (p *parser) reference(first token) (node, error) {
 	return &ref, nil
 }
 
-// plain reads ${name} or {{name}} with no more than names and dots in it, as most
-// expressions are; nil: it is another.
+// plain parses ${name} or {{name}} if it contains only names and dots, as most expressions do.
+// Otherwise it returns nil.
 func (p *parser) plain() *Ref {
 	shut := "}"
 	if p.text[p.pos] == '{' {
@@ -56,7 +56,7 @@ func (p *parser) plain() *Ref {
 	return &ref
 }
 
-// key reads .name, [0] or ["name"], if one follows at once.
+// key parses .name, [0] or ["name"], if one follows immediately.
 func (p *parser) key() (k Key, found bool, err error) {
 	rest := p.text[p.pos:]
 	switch {
@@ -73,7 +73,7 @@ func (p *parser) key() (k Key, found bool, err error) {
 func (p *parser) dotted() (Key, bool, error) {
 	from := p.pos + 1
 	if from == len(p.text) || !isNameStart(p.text[from]) {
-		return Key{}, false, &SyntaxError{p.pos, from, "no name follows the dot", `write [0] for an index and ["a b"] for a name with other characters`}
+		return Key{}, false, &SyntaxError{p.pos, from, "a name is missing after the dot", `write [0] for an index and ["a b"] for a name with other characters`}
 	}
 	p.pos = nameEnd(p.text, from)
 	return Key{Name: p.text[from:p.pos]}, true, nil
@@ -96,5 +96,5 @@ func (p *parser) indexed() (Key, bool, error) {
 		return k, false, unexpected(t, "write a whole number or a name in quotes between [ and ]")
 	}
 	p.pos = t.to
-	return k, true, p.expect("]", " behind the index")
+	return k, true, p.expect("]", " after the index")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// locate finds where the author wrote what a problem is about, and what to write
+// locate finds the position in the author's text that a problem is about, and what to write
 // instead.
 func (f *finding) locate() {
 	f.problem.Pos = f.place()
@@ -19,8 +19,8 @@ func (f *finding) locate() {
 	}
 }
 
-// place is where the author wrote the reference, else the text, else what holds the
-// text.
+// place returns the position of the reference in the author's file, otherwise that of the text,
+// otherwise that of the node with the text.
 func (f *finding) place() workflow.Pos {
 	src := f.text.src
 	if src == nil || src.Pos.Line == 0 {
@@ -32,9 +32,9 @@ func (f *finding) place() workflow.Pos {
 	return src.Pos
 }
 
-// span finds the finding in the text as it was written. The dialect is not
-// known any more: it is the one in which the text has as many references as in
-// canonical form, or in which it does not parse either.
+// span finds the range of the finding in the text as it was written. The dialect is no longer
+// known: it is the one in which the text has as many references as in canonical form, or in which
+// it does not parse either.
 func (f *finding) span(written string) (from, to int, ok bool) {
 	original := f.text.site
 	original.text = written
@@ -69,7 +69,7 @@ func (f *finding) span(written string) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// brokenSpan finds the finding in a text that does not parse.
+// brokenSpan finds the range of the finding in a text that does not parse.
 func (f *finding) brokenSpan(written string) (from, to int, ok bool) {
 	refs, wrong := faults(written, Mixed)
 	switch {
@@ -86,8 +86,8 @@ func (f *finding) brokenSpan(written string) (from, to int, ok bool) {
 
 func (f *finding) is(kind ProblemKind) bool { return f.problem != nil && f.problem.Kind == kind }
 
-// isBare says whether the author wrote a reference to an input as a bare name,
-// which may have been meant to be something else.
+// isBare reports whether the author wrote a reference to an input as a bare name, and so may have
+// meant something else.
 func (f *finding) isBare() bool {
 	if f.text.src == nil {
 		return false
@@ -100,7 +100,7 @@ func (f *finding) isBare() bool {
 	return strings.HasPrefix(written, f.ref.Name)
 }
 
-// extent is where a word of an expression is.
+// extent returns the range of a word in an expression.
 func extent(n node) (from, to int, ok bool) {
 	switch n := n.(type) {
 	case *literalNode:
@@ -111,8 +111,8 @@ func extent(n node) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// bare notes names in a condition that nothing defines and that stand for themselves,
-// but for those that are reported already.
+// bare reports names in a condition that nothing defines, so that they are text, unless they have
+// been reported already.
 func (c *checker) bare(p *parsed, reported []string) {
 	if p.isText || p.src == nil || p.src.Text == "" {
 		return
@@ -138,7 +138,7 @@ func (c *checker) bare(p *parsed, reported []string) {
 	}
 }
 
-// bareWords are the references of a text as it was written that are text in its
+// bareWords returns the references in a text as it was written that are plain text in its
 // canonical form.
 func bareWords(canonical, written *parsed) []*Ref {
 	if canonical.expr == nil || written.expr == nil {
@@ -156,8 +156,8 @@ func bareWords(canonical, written *parsed) []*Ref {
 	return words
 }
 
-// quoted warns of references inside quotes of an expression: they are plain
-// text, which is seldom meant.
+// quoted warns about references inside quotes in an expression: they are plain text, which is
+// rarely intended.
 func (c *checker) quoted(p *parsed) {
 	for i, l := range quotedRefs(p) {
 		text, _ := l.value.(string)
@@ -169,7 +169,7 @@ func (c *checker) quoted(p *parsed) {
 
 func quotedRefs(p *parsed) []*literalNode {
 	if p.isText {
-		return nil // "${" in a template is how a literal ${ may be written
+		return nil // in a template, "${" is a way to write a literal ${
 	}
 	var list []*literalNode
 	eachNode(p.expr.root, func(n node) {
@@ -185,7 +185,7 @@ func quotedRefs(p *parsed) []*literalNode {
 	return list
 }
 
-// eachNode visits the parts of an expression, each before what is in it.
+// eachNode visits the parts of an expression, each before its children.
 func eachNode(n node, visit func(node)) {
 	visit(n)
 	var parts []node

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// level is how tightly an operator binds. An expression is printed in
-// parentheses where it binds more loosely than its place asks for.
+// level is how tightly an operator binds. An expression is printed in parentheses if it binds
+// more loosely than its context requires.
 type level int
 
 const (

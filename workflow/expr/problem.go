@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// ProblemKind is what is wrong with a text.
+// ProblemKind is the kind of a problem with a text.
 type ProblemKind string
 
 // The kinds of problems.
@@ -19,15 +19,15 @@ const (
 	UnknownNode    ProblemKind = "unknown_node"
 	UnknownGroup   ProblemKind = "unknown_group"
 	UnknownField   ProblemKind = "unknown_field"
-	Forward        ProblemKind = "forward"      // it runs later
-	Self           ProblemKind = "self"         // it is the node itself, or around it
-	NotUpstream    ProblemKind = "not_upstream" // it runs beside, or where its result is not seen
-	BadItem        ProblemKind = "bad_item"     // item, index, iteration or previous out of place
-	BadFailure     ProblemKind = "bad_failure"  // failure out of place
+	Forward        ProblemKind = "forward"      // the node runs later
+	Self           ProblemKind = "self"         // it is the node itself, or contains it
+	NotUpstream    ProblemKind = "not_upstream" // the node runs in parallel, or its result is not visible here
+	BadItem        ProblemKind = "bad_item"     // item, index, iteration or previous is used where it has no value
+	BadFailure     ProblemKind = "bad_failure"  // failure is used where it has no value
 	MaybeUndefined ProblemKind = "maybe_undefined"
 	QuotedRef      ProblemKind = "quoted_reference" // a reference inside quotes is plain text
-	BareWord       ProblemKind = "bare_word"        // a name that nothing defines stands for itself
-	UnknownStatus  ProblemKind = "unknown_status"   // a status is compared with a word that none is
+	BareWord       ProblemKind = "bare_word"        // a name that nothing defines is taken as text
+	UnknownStatus  ProblemKind = "unknown_status"   // a status is compared with a word that is not a status
 )
 
 // Problem is something wrong with a text of a workflow.
@@ -36,11 +36,11 @@ type Problem struct {
 	Kind    ProblemKind
 	Name    string // of the input, variable, node, group or field
 	Summary string
-	Detail  string // what to do about it; may be ""
+	Detail  string // how to fix it; may be ""
 	Change  workflow.Change
 }
 
-// Severity says whether the problem keeps the workflow from running.
+// Severity reports how severe the problem is.
 func (p Problem) Severity() workflow.Severity {
 	switch p.Kind {
 	case MaybeUndefined, QuotedRef, UnknownStatus:
@@ -52,10 +52,10 @@ func (p Problem) Severity() workflow.Severity {
 	return workflow.Error
 }
 
-// Problems are all that is wrong with the texts of a resolved workflow, in the
-// order of the texts (of one that does not parse, that comes first): what does not parse, what nothing defines, what is not
-// known yet where it is used, and what only some paths define. An input may be
-// anything as long as the workflow declares none.
+// Problems returns all problems of the texts of a resolved workflow, in the order of the texts;
+// in a text that does not parse, syntax errors come first. It finds syntax errors, names that
+// nothing defines, references to values that are not known yet, and values that only some paths
+// define. If the workflow declares no inputs, any name may be an input.
 func Problems(w *workflow.Workflow) []Problem {
 	c := newChecker(newFlow(w))
 	texts := c.texts(Canonical, false)
@@ -77,16 +77,16 @@ func Problems(w *workflow.Workflow) []Problem {
 	return all
 }
 
-// checker works in two rounds: it looks at every reference and notes what must
-// be asked of the flow; then all questions are asked at once.
+// checker works in two passes: it looks at every reference and collects queries about the flow,
+// which are then answered together.
 type checker struct {
 	*flow
 	findings []*finding
 	queries  []*query
 	spare    slab
 	lazy     *activity
-	entered  []bool  // by place: entered by an error edge; nil: not computed
-	races    []*race // nil: not computed
+	entered  []bool  // by place: whether an error edge leads there; nil if not computed yet
+	races    []*race // nil if not computed yet
 
 	names, ids, groupNames *suggester // of inputs and variables, of nodes, of groups
 }
@@ -99,7 +99,7 @@ func newChecker(f *flow) *checker {
 	}
 }
 
-// names are those of variables and inputs.
+// names returns the names of variables and inputs.
 func (f *flow) names() []string {
 	names := slices.Concat(f.writers.names(), slices.Sorted(maps.Keys(f.w.State)))
 	for _, in := range f.w.Inputs {
@@ -108,8 +108,8 @@ func (f *flow) names() []string {
 	return names
 }
 
-// slab allocates findings and queries many at a time: a large workflow has one
-// of each for every reference.
+// slab allocates findings and queries in blocks: a large workflow has one of each for every
+// reference.
 type slab struct {
 	findings []finding
 	queries  []query
@@ -137,15 +137,15 @@ func (s *slab) query(q query) *query {
 	return one
 }
 
-// finding is a reference, or a text, with what may be wrong with it.
+// finding is a reference, or a text, with the problem found in it.
 type finding struct {
 	text    *parsed
 	ref     *Ref
-	number  int      // of the reference in its text
-	problem *Problem // nil: none
+	number  int      // index of the reference in its text
+	problem *Problem // nil if there is none
 
-	// What the flow is asked: may the variable, or one of the nodes, be known
-	// here? forms are the nodes that define what the reference means.
+	// asked are the queries about the flow: may the variable, or one of the nodes, be known here?
+	// forms are the nodes that define the meaning of the reference.
 	asked []*query
 	forms []int
 }
@@ -164,7 +164,7 @@ func (c *checker) text(p *parsed) {
 	}
 }
 
-// reference looks at one reference, and asks the flow where it has to.
+// reference checks one reference, and adds queries about the flow if necessary.
 func (c *checker) reference(f *finding) {
 	r := f.ref
 	switch r.Kind {
@@ -182,11 +182,11 @@ func (c *checker) reference(f *finding) {
 		c.failure(f)
 	case Item, Index:
 		if c.places[f.text.at.place].each == none {
-			f.report(BadItem, r.String(), fmt.Sprintf("%s outside of for_each", r), "only what for_each repeats has an item")
+			f.report(BadItem, r.String(), fmt.Sprintf("%s is used outside for_each", r), "only steps inside a for_each have an item")
 		}
 	case Iteration, Repeats:
 		if c.places[f.text.at.place].loop == none {
-			f.report(BadItem, r.String(), r.String()+" outside of a loop", "only the body of a loop has iterations")
+			f.report(BadItem, r.String(), r.String()+" is used outside a loop", "only steps inside a loop have iterations")
 		}
 	case Unresolved:
 		c.unresolved(f)
@@ -213,22 +213,22 @@ func (c *checker) input(f *finding) {
 	case len(c.w.Inputs) > 0:
 		f.report(UnknownName, name, fmt.Sprintf("unknown name %q", name), c.unknownDetail(name))
 	case len(c.writers.of(name)) > 0 && !f.ref.guarded && f.isBare():
-		f.report(MaybeUndefined, name, fmt.Sprintf("%q is an input here", name), c.unknownDetail(name))
+		f.report(MaybeUndefined, name, fmt.Sprintf("%q refers to an input here", name), c.unknownDetail(name))
 	}
 }
 
-// unknownDetail says what an unknown name may have been meant to be.
+// unknownDetail suggests what an unknown name may have been meant to be.
 func (c *checker) unknownDetail(name string) string {
 	if writers := c.writers.of(name); len(writers) > 0 {
-		return fmt.Sprintf("%q writes it, but not before this place", c.places[writers[0]].node.ID)
+		return fmt.Sprintf("%q writes it, but does not run before this step", c.places[writers[0]].node.ID)
 	}
 	if c.byID.of(name) != nil {
-		return fmt.Sprintf("for the output of the node write %s", (&Ref{Kind: Nodes, Name: name, Field: "output"}))
+		return fmt.Sprintf("to refer to the output of the node, write %s", (&Ref{Kind: Nodes, Name: name, Field: "output"}))
 	}
 	if hint := c.names.nearest(name); hint != "" {
 		return hint
 	}
-	return "no input is declared and no variable is written under this name"
+	return "there is no input and no variable with this name"
 }
 
 func (c *checker) variable(f *finding) {
@@ -263,10 +263,11 @@ func (c *checker) node(f *finding) {
 	c.nodes(f, c.byID.of(id))
 }
 
-// fewNodes is how many can be listed in advice.
+// fewNodes is the maximum number of nodes that a hint lists.
 const fewNodes = 12
 
-// knownNodes says which node may have been meant. A number is no slip of another.
+// knownNodes suggests the node that may have been meant. A number is never a misspelling of
+// another number.
 func (c *checker) knownNodes(written string) string {
 	if strings.Trim(written, "0123456789") != "" {
 		if hint := c.ids.nearest(written); hint != "" {
@@ -274,21 +275,21 @@ func (c *checker) knownNodes(written string) string {
 		}
 	}
 	if ids := c.ids.names(); len(ids) > 0 && len(ids) <= fewNodes {
-		return "there are " + strings.Join(ids, ", ")
+		return "there are: " + strings.Join(ids, ", ")
 	}
 	return ""
 }
 
-// nodes asks about the nodes that a reference means, as far as they are seen
-// from its place.
+// nodes adds queries about the nodes that a reference may mean, as far as they are visible from
+// its place.
 func (c *checker) nodes(f *finding, nodes []int) {
 	if len(nodes) == 1 {
-		f.forms = nodes[:0] // the same list, if the node is seen
+		f.forms = nodes[:0] // shares the list if all nodes are visible
 	}
 	for _, i := range nodes {
 		if _, isLoop := c.places[i].node.Step.(*workflow.Loop); isLoop && c.inside(f.text.at.place, i) {
 			f.asked = nil
-			f.report(Self, f.ref.Name, fmt.Sprintf("loop %q is not done inside of itself", c.places[i].node.ID), "name a step of the loop; its output is null in the first round")
+			f.report(Self, f.ref.Name, fmt.Sprintf("loop %q has no output while it is running", c.places[i].node.ID), "refer to a step of the loop instead; its output is null in the first iteration")
 			return
 		}
 		if c.visible(i, f.text.at.place) {
@@ -298,7 +299,7 @@ func (c *checker) nodes(f *finding, nodes []int) {
 	}
 	if len(f.forms) == 0 {
 		each := c.places[c.places[nodes[0]].each].node.ID
-		f.report(NotUpstream, f.ref.Name, fmt.Sprintf("%q runs once per item of %q", f.ref.Name, each), fmt.Sprintf("its outputs are the list %s", (&Ref{Kind: Nodes, Name: each, Field: "output"})))
+		f.report(NotUpstream, f.ref.Name, fmt.Sprintf("%q runs once for each item of %q", f.ref.Name, each), fmt.Sprintf("the list of its outputs is %s", (&Ref{Kind: Nodes, Name: each, Field: "output"})))
 	}
 }
 
@@ -318,14 +319,14 @@ func (c *checker) group(f *finding) {
 	c.nodes(f, c.groups.of(name))
 }
 
-// field says whether the field of a reference exists.
+// field reports whether the field of a reference exists.
 func (c *checker) field(f *finding, of string, fields []string) bool {
 	if slices.Contains(fields, f.ref.Field) {
 		return true
 	}
 	detail := workflow.DidYouMean(f.ref.Field, fields)
 	if detail == "" {
-		detail = "it has " + strings.Join(fields, ", ")
+		detail = "it has: " + strings.Join(fields, ", ")
 	}
 	f.report(UnknownField, f.ref.Field, fmt.Sprintf("%s has no field %q", of, f.ref.Field), detail)
 	return false
@@ -334,11 +335,11 @@ func (c *checker) field(f *finding, of string, fields []string) bool {
 func (c *checker) previous(f *finding) {
 	at := f.text.at
 	switch {
-	case !c.field(f, "what comes before", PreviousFields()):
+	case !c.field(f, "previous", PreviousFields()):
 	case at.place == c.end:
-		f.report(BadItem, "previous", "previous at the end of the workflow", "name the node whose output is meant")
+		f.report(BadItem, "previous", "previous is used in the output of the workflow", "name the node whose output you mean")
 	case !at.behind && c.places[at.place].in == 0 && !f.ref.guarded:
-		f.report(MaybeUndefined, "previous", "nothing comes before this node", "previous.output is null here; give it a default with ??")
+		f.report(MaybeUndefined, "previous", "no step comes before this one", "previous.output is null here; give it a default with ??")
 	}
 }
 
@@ -346,10 +347,10 @@ func (c *checker) failure(f *finding) {
 	if !c.field(f, "a failure", FailureFields()) || c.enteredByError(f.text.at.place) {
 		return
 	}
-	f.report(BadFailure, "failure", "failure where no error edge leads", "only a node that an error edge leads to has a failure")
+	f.report(BadFailure, "failure", "failure is used without an error edge", "only a step that an error edge leads to has a failure")
 }
 
-// enteredByError says whether an error edge leads to a place, through choices
+// enteredByError reports whether an error edge leads to a place, through choices
 // or directly.
 func (c *checker) enteredByError(at int) bool {
 	if c.entered == nil {
@@ -366,8 +367,8 @@ func (c *checker) enteredByError(at int) bool {
 	return c.entered[at]
 }
 
-// ask notes a query. Those of one finding stand side by side in the list of all,
-// of which its own is a part.
+// ask adds a query. The queries of a finding are adjacent in the list of all, and f.asked is a
+// slice of it.
 func (c *checker) ask(f *finding, q query) {
 	c.queries = append(c.queries, c.spare.query(q))
 	all := len(c.queries)

@@ -25,25 +25,25 @@ func TestProblemsInALine(t *testing.T) {
 		{`${nodes.a.output} ${vars.draft} ${vars.notes} ${inputs.topic} ${inputs}`, ``},
 		{`${nodes.a.output`, `error syntax: ${ is never closed; close it, or write $${ for a literal ${`},
 		{`${inputs.topc}`, `error unknown_name: unknown name "topc"; did you mean "topic"?`},
-		{`${inputs.late}`, `error unknown_name: unknown name "late"; "d" writes it, but not before this place`},
-		{`${inputs.b}`, `error unknown_name: unknown name "b"; for the output of the node write nodes.b.output`},
-		{`${inputs.zzzzzz}`, `error unknown_name: unknown name "zzzzzz"; no input is declared and no variable is written under this name`},
+		{`${inputs.late}`, `error unknown_name: unknown name "late"; "d" writes it, but does not run before this step`},
+		{`${inputs.b}`, `error unknown_name: unknown name "b"; to refer to the output of the node, write nodes.b.output`},
+		{`${inputs.zzzzzz}`, `error unknown_name: unknown name "zzzzzz"; there is no input and no variable with this name`},
 		{`${vars.drft}`, `error unknown_name: no node writes the variable "drft"; did you mean "draft"?`},
 		{`${vars}`, `error unknown_field: vars needs the name of a variable; write vars.NAME`},
 		{`${nodes.bb.output}`, `error unknown_node: there is no node "bb"; did you mean "b"?`},
 		{`${steps[9].output}`, `error unknown_node: there is no step 9; steps count from 0`},
 		{`${nodes.a.ouput}`, `error unknown_field: a node has no field "ouput"; did you mean "output"?`},
-		{`${nodes.a.result}`, `error unknown_field: a node has no field "result"; it has output, status, error, duration_ms, attempts`},
-		{`${nodes.d.output}`, `error forward: "d" is not known yet; "d" runs after this place`},
-		{`${vars.late}`, `error forward: "late", written by "d", is not known yet; "d" runs after this place`},
-		{`${nodes.c.output}`, `error self: "c" refers to its own result; it is not known before the node has finished`},
+		{`${nodes.a.result}`, `error unknown_field: a node has no field "result"; it has: output, status, error, duration_ms, attempts`},
+		{`${nodes.d.output}`, `error forward: "d" is not known yet; "d" runs after this step`},
+		{`${vars.late}`, `error forward: "late", written by "d", is not known yet; "d" runs after this step`},
+		{`${nodes.c.output}`, `error self: "c" refers to its own result; a step has no result before it has finished`},
 		{`${groups.g.outputs}`, `error unknown_group: there is no parallel group "g"; `},
-		{`${item} ${index} ${iteration}`, "error bad_item: item outside of for_each; only what for_each repeats has an item\n" +
-			"error bad_item: index outside of for_each; only what for_each repeats has an item\n" +
-			"error bad_item: iteration outside of a loop; only the body of a loop has iterations"},
-		{`${failure.error}`, `error bad_failure: failure where no error edge leads; only a node that an error edge leads to has a failure`},
+		{`${item} ${index} ${iteration}`, "error bad_item: item is used outside for_each; only steps inside a for_each have an item\n" +
+			"error bad_item: index is used outside for_each; only steps inside a for_each have an item\n" +
+			"error bad_item: iteration is used outside a loop; only steps inside a loop have iterations"},
+		{`${failure.error}`, `error bad_failure: failure is used without an error edge; only a step that an error edge leads to has a failure`},
 		{`${failure.eror}`, `error unknown_field: a failure has no field "eror"; did you mean "error"?`},
-		{`${nodes.d.output ?? "none"}`, `error forward: "d" is not known yet; "d" runs after this place`},
+		{`${nodes.d.output ?? "none"}`, `error forward: "d" is not known yet; "d" runs after this step`},
 		{`${unresolved}`, `error unknown_name: unknown name "unresolved"; `},
 	}
 	for _, tt := range tests {
@@ -153,8 +153,8 @@ func TestProblemsBehindANode(t *testing.T) {
 	w := line("")
 	w.Body.Edges[2] = when("c", "d", `nodes.c.output == "ok" && previous.output && nodes.d.output`)
 	w.Output.Text = "${vars.late} ${nodes.d.output} ${previous.output}"
-	want := `error forward: "d" is not known yet; "d" runs after this place
-error bad_item: previous at the end of the workflow; name the node whose output is meant`
+	want := `error forward: "d" is not known yet; "d" runs after this step
+error bad_item: previous is used in the output of the workflow; name the node whose output you mean`
 	if diff := cmp.Diff(want, problems(w)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -166,7 +166,7 @@ func TestCombineTakesWhatThereIs(t *testing.T) {
 			{ID: "c", Step: &workflow.Combine{Strategy: workflow.First, Inputs: []workflow.Expr{{Text: "nodes.a.output"}, {Text: "nodes.d.output"}}}}, task("d", "", "")},
 		Edges: []workflow.Edge{when("choice", "a", "inputs.x"), orElse("choice", "b"), edge("a", "c"), edge("b", "c"), edge("c", "d")},
 	}}
-	if diff := cmp.Diff(`error forward: "d" is not known yet; "d" runs after this place`, problems(w)); diff != "" {
+	if diff := cmp.Diff(`error forward: "d" is not known yet; "d" runs after this step`, problems(w)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -175,7 +175,7 @@ func TestCombineTakesWhatThereIs(t *testing.T) {
 // writer can only be an input; that is seldom meant.
 func TestNameTakenForAnInput(t *testing.T) {
 	tests := []struct{ prompt, want string }{
-		{"{{late}}", `warning maybe_undefined: "late" is an input here; "d" writes it, but not before this place`},
+		{"{{late}}", `warning maybe_undefined: "late" refers to an input here; "d" writes it, but does not run before this step`},
 		{"{{inputs.late}}", ""},
 		{"{{late ?? 1}}", ""},
 		{"{{other}}", ""},
@@ -264,13 +264,13 @@ func TestProblemsInBrokenTexts(t *testing.T) {
 		{`a {{n`, `3-5 {{ is never closed; close it, or write ${"{{"} for a literal {{`},
 		{`{{ n } }`, `6-7 {{ is closed by a single }; write }}`},
 		{`{{ topic ?? }}`, `13-14 unexpected "}"; a value is missing here: a name, a number, or text in quotes`},
-		{`${m} ${k.} ${q}`, `9-10 no name follows the dot; write [0] for an index and ["a b"] for a name with other characters
-1-5 unknown name "m"; no input is declared and no variable is written under this name
-12-16 unknown name "q"; no input is declared and no variable is written under this name`},
-		{`${topic +} ${nodes.b} ${nodes.x}`, `9-10 unexpected "+"; there is no arithmetic; let a step compute the value
-23-33 there is no node "x"; there are a, b, c, d`},
-		{`${topic} ${#a} ${HOME:-x} ${topic`, `12-13 unexpected "#"; a shell's own ${ is written $${
-22-23 unexpected ":"; a shell's own ${ is written $${
+		{`${m} ${k.} ${q}`, `9-10 a name is missing after the dot; write [0] for an index and ["a b"] for a name with other characters
+1-5 unknown name "m"; there is no input and no variable with this name
+12-16 unknown name "q"; there is no input and no variable with this name`},
+		{`${topic +} ${nodes.b} ${nodes.x}`, `9-10 unexpected "+"; arithmetic is not supported; let a step compute the value
+23-33 there is no node "x"; there are: a, b, c, d`},
+		{`${topic} ${#a} ${HOME:-x} ${topic`, `12-13 unexpected "#"; write $${ for a ${ of the shell
+22-23 unexpected ":"; write $${ for a ${ of the shell
 27-29 ${ is never closed; close it, or write $${ for a literal ${`},
 		{`${steps[0].output} ${`, `20-22 ${ is never closed; close it, or write $${ for a literal ${`},
 	}
@@ -291,12 +291,12 @@ func TestProblemsInBrokenTexts(t *testing.T) {
 	}
 }
 
-// The output of a loop is known behind it, and not inside of it.
+// The output of a loop is known after it, and not inside of it.
 func TestProblemsOfLoops(t *testing.T) {
 	for _, tt := range []struct{ inner, outer, group, want string }{
 		{"", "${nodes.l.output}", "", ""},
 		{"", "${groups.g.outputs}", "g", ""},
-		{"${nodes.l.output}", "", "", `error self: loop "l" is not done inside of itself; name a step of the loop; its output is null in the first round`},
+		{"${nodes.l.output}", "", "", `error self: loop "l" has no output while it is running; refer to a step of the loop instead; its output is null in the first iteration`},
 	} {
 		loop := &workflow.Loop{Body: workflow.Graph{
 			Nodes: []workflow.Node{task("x", tt.inner, "")},
@@ -315,9 +315,9 @@ func TestProblemsOfLoops(t *testing.T) {
 func TestConditionsSayWhichOperatorsThereAre(t *testing.T) {
 	for text, want := range map[string]string{
 		"not n":     `expr: unexpected "not" at offset 0; write !`,
-		"n + 1 > 3": `expr: unexpected "+" at offset 2; there is no arithmetic; let a step compute the value`,
-		"n -1":      `expr: unexpected "-1" at offset 2; there is no arithmetic; let a step compute the value`,
-		"len(n)":    `expr: unexpected "(" at offset 3; there are no functions; the operators are ! == != < <= > >= contains in matches && || ??`,
+		"n + 1 > 3": `expr: unexpected "+" at offset 2; arithmetic is not supported; let a step compute the value`,
+		"n -1":      `expr: unexpected "-1" at offset 2; arithmetic is not supported; let a step compute the value`,
+		"len(n)":    `expr: unexpected "(" at offset 3; functions are not supported; the operators are ! == != < <= > >= contains in matches && || ??`,
 		"n m":       `expr: unexpected "m" at offset 2; put an operator before it, such as == or &&; text is written in quotes`,
 	} {
 		if _, err := expr.ParseExpr(text, expr.Canonical); err == nil || err.Error() != want {
@@ -326,7 +326,7 @@ func TestConditionsSayWhichOperatorsThereAre(t *testing.T) {
 	}
 }
 
-// Readers report an id that stands twice; resolving such a workflow must not
+// Readers report an id that is twice; resolving such a workflow must not
 // fail for it.
 func TestResolveWithDuplicateIDs(t *testing.T) {
 	loop := &workflow.Loop{Body: workflow.Graph{Nodes: []workflow.Node{task("a", "${x}", "y")}}}
@@ -345,7 +345,7 @@ func TestResolveWithDuplicateIDs(t *testing.T) {
 func TestProblemsOfNumberedSteps(t *testing.T) {
 	w := line("{{agent_9_result}}")
 	expr.Resolve(w, expr.Mixed, []string{"a", "b", "c"})
-	if got, want := problems(w), `error unknown_node: there is no node "9"; there are a, b, c, d`; got != want {
+	if got, want := problems(w), `error unknown_node: there is no node "9"; there are: a, b, c, d`; got != want {
 		t.Errorf("got %s", got)
 	}
 }

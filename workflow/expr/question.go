@@ -7,22 +7,22 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Test is what the text of a drawn choice is.
+// Test is the kind of text in a drawn choice.
 type Test int
 
-// The kinds of tests. Of a name alone, [Questions] finds out what it is.
+// The kinds of tests. For a single name, [Questions] finds out which it is.
 const (
 	QuestionTest Test = iota
 	ConditionTest
 	NameTest
 )
 
-// symbols are in no sentence. Text with one of them is a condition even where it does
-// not parse: then it is a mistake, and no question.
+// symbols do not occur in sentences. A text with one of them is a condition even if it does not
+// parse: then it is a mistake, not a question.
 var symbols = []string{"==", "!=", "<=", ">=", "&&", "||", "??", " = ", "startsWith", "endsWith"}
 
-// TestOf tells the conditions among the texts of drawn choices from questions to
-// people and agents: they have an operator or a marked reference.
+// TestOf distinguishes conditions from questions to people and agents in the texts of drawn
+// choices: conditions have an operator or a marked reference.
 func TestOf(text string, d Dialect) Test {
 	e, err := ParseExpr(text, d)
 	if err != nil {
@@ -44,7 +44,7 @@ func TestOf(text string, d Dialect) Test {
 	return ConditionTest
 }
 
-// meant is what a text that does not parse was meant to be.
+// meant returns what a text that does not parse was probably meant to be.
 func meant(text string) Test {
 	if slices.ContainsFunc(symbols, func(s string) bool { return strings.Contains(text, s) }) {
 		return ConditionTest
@@ -60,10 +60,10 @@ func meant(text string) Test {
 	return QuestionTest
 }
 
-// Questions are those of the choices whose tests are no conditions but questions. Each
-// is a name or a path, and a condition only if something defines what it begins with
-// at the choice: a node upstream that writes it, the state, a declared input or, before
-// a dot, a node. It is asked before [Resolve].
+// Questions returns the choices whose tests are questions, not conditions. Each test is a name or
+// a path. It is a condition only if something defines its first name at the choice: a node
+// upstream that writes it, the state, a declared input or, before a dot, a node. Call it before
+// [Resolve].
 func Questions(w *workflow.Workflow, d Dialect, names map[*workflow.Choice]string) map[*workflow.Choice]bool {
 	if len(names) == 0 {
 		return nil
@@ -88,8 +88,7 @@ func Questions(w *workflow.Workflow, d Dialect, names map[*workflow.Choice]strin
 	return questions
 }
 
-// defines says whether a written reference means anything but an input that nothing
-// declares.
+// defines reports whether a written reference means something other than an undeclared input.
 func (r *resolver) defines(ref *Ref, written bool) bool {
 	if _, reserved := r.reserved(ref); reserved {
 		return true
@@ -98,8 +97,8 @@ func (r *resolver) defines(ref *Ref, written bool) bool {
 	return means.Kind != Inputs || r.inputs[means.Name]
 }
 
-// ReadsAsQuestion says whether a text is a question wherever it is drawn in a workflow
-// that has the known names.
+// ReadsAsQuestion reports whether a text is a question wherever it is drawn in a workflow that
+// has the known names.
 func ReadsAsQuestion(text string, d Dialect, known map[string]bool) bool {
 	test := TestOf(text, d)
 	if test != NameTest {
@@ -111,7 +110,7 @@ func ReadsAsQuestion(text string, d Dialect, known map[string]bool) bool {
 	return !known[name] && name != "output" && name != "input" && alias(name) == "" && !strings.HasPrefix(name, "agent_")
 }
 
-// KnownNames are the names that mean something somewhere in a workflow.
+// KnownNames returns the names that mean something anywhere in a workflow.
 func KnownNames(w *workflow.Workflow) map[string]bool {
 	known := map[string]bool{}
 	for _, in := range w.Inputs {

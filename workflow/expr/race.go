@@ -2,27 +2,26 @@ package expr
 
 import "slices"
 
-// A node that joins at its first live edges does not wait for the other
-// branches, and may have them cancelled. What only they define may be missing
-// behind it.
+// A node that joins on its first live edges does not wait for the other branches, and may cancel
+// them. Values that only those branches define may be missing after it.
 
-// race is such a node.
+// race is a node that does not wait for all its branches.
 type race struct {
 	place  int
-	enters []uint64 // by place: a bit for each of its in-edges that the place leads to
+	enters []uint64 // by place: a bit for each in-edge of the race that the place leads to
 	all    uint64
-	after  map[int]bool // places that it leads to
+	after  map[int]bool // places that the race leads to
 }
 
-// maxRaces bounds how many are followed; maxLanes how many in-edges are told
-// apart.
+// maxRaces limits how many races are considered, and maxLanes how many in-edges are
+// distinguished.
 const (
 	maxRaces = 64
 	maxLanes = 64
 )
 
-// racing says whether a race lies between a place and the nodes that define
-// what a reference there means, and they are not in all of its branches.
+// racing reports whether there is a race between a place and the nodes that define a reference
+// there, and these nodes are not in all of its branches.
 func (c *checker) racing(f *finding, before []*query) bool {
 	for _, r := range c.raceList() {
 		if !r.after[f.text.at.place] {
@@ -56,8 +55,8 @@ func (c *checker) raceList() []*race {
 	return c.races
 }
 
-// follow finds what leads to a race, and through which of its in-edges, and
-// what it leads to.
+// follow finds the places that lead to a race, and through which of its in-edges, and the places
+// that it leads to.
 func (c *checker) follow(at int) *race {
 	r := &race{place: at, enters: make([]uint64, len(c.places)), after: map[int]bool{at: true}}
 	lane := 0

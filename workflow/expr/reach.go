@@ -2,34 +2,33 @@ package expr
 
 import "slices"
 
-// point is where a text is evaluated: before a node, or behind it, on its
-// edges, where the node's own result is visible.
+// point is where a text is evaluated: before a node, or after it on its edges, where the node's
+// own result is visible.
 type point struct {
 	place  int
 	behind bool
 }
 
-// query asks whether a fact may hold at a point: a node has finished on some
-// path that leads here, or a variable was written on one. Exactly one of node
-// and variable is asked for.
+// query asks whether a fact may hold at a point: a node has finished, or a variable was written,
+// on some path that leads there. Exactly one of node and variable is set.
 type query struct {
 	at       point
 	node     int    // or none
 	variable string // or ""
-	forward  bool   // leave back links out: in this iteration
+	forward  bool   // ignore back links: only this iteration counts
 	holds    bool   // the answer
 
-	writers []int  // of the variable; nil: to be looked up
-	same    *query // another that asks for the same fact
+	writers []int  // of the variable; nil if not looked up yet
+	same    *query // another query about the same fact
 }
 
-// batch is how many facts are followed through the flow at once, in words of 64
-// bits. Following all facts of a large workflow at once would take memory
-// quadratic in its size.
+// batch is the number of 64-bit words of facts that are propagated through the flow at the same
+// time. Propagating all facts of a large workflow together would take memory quadratic in its
+// size.
 const batch = 16
 
-// ask answers all queries, 1024 different facts at a time. Each batch looks only
-// at the stretch of the flow between its facts and the places that ask for them.
+// ask answers all queries, 1024 different facts at a time. Each batch visits only the part of the
+// flow between its facts and the places of their queries.
 func (f *flow) ask(queries []*query) {
 	var back, forward []*query
 	for _, q := range queries {
@@ -37,7 +36,7 @@ func (f *flow) ask(queries []*query) {
 			q.writers = f.writers.of(q.variable)
 		}
 		switch {
-		case q.variable != "" && q.writers == nil: // nobody writes it, so it holds nowhere
+		case q.variable != "" && q.writers == nil: // no node writes it, so it holds nowhere
 		case q.forward:
 			forward = append(forward, q)
 		default:
@@ -67,13 +66,13 @@ func (f *flow) askFacts(queries []*query, round bool) {
 	}
 }
 
-// facts numbers what is asked for.
+// facts numbers the facts of a batch.
 type facts struct {
 	*flow
 	count   int
 	queries []*query // by number
-	// By place, the number of the fact that the node has finished, that it has
-	// written its variable and, in its body, that its item is there; or none.
+	// By place, the number of the fact that the node has finished, that it has written its
+	// variable and, in its body, that its item is defined; or none.
 	nodes, writes, items []int
 }
 
@@ -110,8 +109,7 @@ func (n *facts) add(q *query) int {
 	return k
 }
 
-// of is the number of a fact, or none. That of a variable stands at all nodes
-// that write it.
+// of returns the number of a fact, or none. All nodes that write a variable share its number.
 func (n *facts) of(q *query) int {
 	if q.variable == "" {
 		return n.nodes[q.node]
@@ -123,21 +121,21 @@ func (n *facts) of(q *query) int {
 	return n.items[writer]
 }
 
-// spread follows one batch of facts through the flow until nothing changes.
+// spread propagates one batch of facts through the flow until nothing changes.
 type spread struct {
 	*flow
 	facts  *facts
 	first  int
 	width  int
 	round  bool     // follow back links
-	within interval // the positions that matter
+	within interval // the relevant positions
 
 	before []uint64 // by position, width words each: the facts that may hold before the place there
 	dirty  []bool   // by position
 }
 
-// stretch holds all places where a fact may come true, those behind them where
-// it is asked for, and all loops that begin or end in between.
+// stretch returns the positions of all places where a fact may become true, of those after them
+// where it is queried, and of all loops that begin or end in between.
 func (s *spread) stretch(asked []*query) interval {
 	in := interval{len(s.places), none}
 	for _, q := range asked {
@@ -187,8 +185,8 @@ func (s *spread) run() {
 	}
 }
 
-// pass hands the facts of a place on along its links. It says whether that
-// brought news to a place before, which must be looked at again.
+// pass propagates the facts of a place along its links. It reports whether that changed an
+// earlier place, which must then be visited again.
 func (s *spread) pass(i int, passed []uint64) (again bool) {
 	for _, l := range s.places[i].links {
 		if l.back && !s.round {
@@ -207,13 +205,13 @@ func (s *spread) pass(i int, passed []uint64) (again bool) {
 	return again
 }
 
-// at is the set of facts before a place.
+// at returns the set of facts before a place.
 func (s *spread) at(i int) []uint64 {
 	at := s.position[i]
 	return s.before[at*s.width : (at+1)*s.width]
 }
 
-// add puts in what becomes true along a link of the given kind.
+// add adds the facts that become true along a link of the given kind.
 func (s *spread) add(set []uint64, i int, kind linkKind) {
 	switch kind {
 	case enter:
@@ -233,7 +231,7 @@ func (s *spread) put(set []uint64, fact int) {
 	}
 }
 
-// asked says whether a fact belongs to this batch.
+// asked reports whether a fact belongs to this batch.
 func (s *spread) asked(fact int) bool {
 	return fact != none && fact >= s.first && fact < s.first+s.width*64
 }
@@ -264,8 +262,8 @@ func (s *spread) holds(q *query) bool {
 	return s.at(at)[k/64]&(1<<(k%64)) != 0
 }
 
-// atEnd answers at the end of the workflow, where all is visible but what is
-// repeated per item.
+// atEnd answers a query at the end of the workflow, where everything is visible except what is
+// repeated for each item.
 func (s *spread) atEnd(q *query) bool {
 	if q.variable == "" {
 		return s.places[q.node].each == none

@@ -218,7 +218,7 @@ func TestActivityAgreesWithEveryDecision(t *testing.T) {
 	}
 }
 
-// everyRun is which nodes run, for every combination of decisions.
+// everyRun returns which nodes run, for every combination of decisions.
 func (f *flow) everyRun(a *activity) [][]bool {
 	var runs [][]bool
 	picks := make([]int, f.end)

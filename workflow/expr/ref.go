@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind is what a reference refers to.
+// Kind is the kind of thing that a reference refers to.
 type Kind int
 
 // The kinds of references. In all but Unresolved, Path is what follows the
@@ -25,27 +25,27 @@ const (
 	Repeats                // _iteration_count: iteration, from 0
 )
 
-// NodeFields are the fields of a node's result.
+// NodeFields returns the fields of a node's result.
 func NodeFields() []string { return []string{"output", "status", "error", "duration_ms", "attempts"} }
 
-// GroupFields are the fields of a parallel group.
+// GroupFields returns the fields of a parallel group.
 func GroupFields() []string { return []string{"outputs", "succeeded", "failed", "status"} }
 
-// PreviousFields are the fields of what leads to a node: what it brings, and what a
-// router, a person or a question on the way decided, and why.
+// PreviousFields returns the fields of previous: the output of the step that leads to a node, and
+// the decision of a router, a person or a question in between, with its reason.
 func PreviousFields() []string { return []string{"output", "decision", "reason"} }
 
-// FailureFields are the fields of the failure that led to a node.
+// FailureFields returns the fields of the failure that led to a node.
 func FailureFields() []string { return []string{"node", "error", "status"} }
 
-// roots are the words that begin a canonical reference, by their kind.
+// roots are the first words of canonical references, by kind.
 var roots = [...]string{
 	Inputs: "inputs", Vars: "vars", Nodes: "nodes", Groups: "groups", Previous: "previous",
 	Failure: "failure", Item: "item", Index: "index", Iteration: "iteration",
 	Repeats: "_iteration_count",
 }
 
-// rootKind is the kind of reference that a word begins, or Unresolved.
+// rootKind returns the kind of reference that a word begins, or Unresolved.
 func rootKind(word string) Kind { return Kind(max(slices.Index(roots[:], word), int(Unresolved))) }
 
 // Ref is a reference in an expression.
@@ -54,11 +54,11 @@ type Ref struct {
 	Name     string // of the input, variable, node or group
 	Field    string
 	Path     []Key
-	From, To int // bytes of the text that was parsed; with its ${ }, {{ }} or $ where it has one
+	From, To int // byte range in the parsed text, including ${ }, {{ }} or $
 
 	guarded bool // it has a ?? default
-	compare bool // it is a name alone, without marks, on the right of a comparison
-	word    bool // nothing defines that name, so it stands for itself
+	compare bool // it is a single name, without marks, on the right of a comparison
+	word    bool // nothing defines the name, so it is text
 }
 
 // Key is one step of a path: a name or an index.
@@ -68,11 +68,11 @@ type Key struct {
 	IsIndex bool
 }
 
-// Guarded says whether the reference has a `??` default, so that it may be
+// Guarded reports whether the reference has a `??` default, so that it may be
 // missing.
 func (r *Ref) Guarded() bool { return r.guarded }
 
-// String is the canonical text of a reference.
+// String returns the canonical text of a reference.
 func (r *Ref) String() string {
 	var b strings.Builder
 	r.print(&b, looseLevel)
@@ -118,7 +118,7 @@ func (k Key) print(b *strings.Builder) {
 	}
 }
 
-// IsName says whether s can stand in a path without quotes:
+// IsName reports whether s can appear in a path without quotes:
 // [A-Za-z_][A-Za-z0-9_-]*.
 func IsName(s string) bool {
 	return s != "" && isNameStart(s[0]) && nameEnd(s, 0) == len(s)
@@ -132,7 +132,7 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func isNamePart(c byte) bool { return isNameStart(c) || isDigit(c) || c == '-' }
 
-// nameEnd is the offset behind the name that begins at from.
+// nameEnd returns the offset after the name that begins at from.
 func nameEnd(s string, from int) int {
 	for from < len(s) && isNamePart(s[from]) {
 		from++
@@ -140,13 +140,12 @@ func nameEnd(s string, from int) int {
 	return from
 }
 
-// classify reads a path as a canonical reference, and leaves it unresolved if
-// its first name begins none. A node alone means its output, a group alone its
-// outputs. A field that does not exist is kept; Problems reports it.
+// classify parses a path as a canonical reference, and leaves it unresolved if its first name
+// does not begin one. A node alone means its output, a group alone its outputs. A field that does
+// not exist is kept; Problems reports it.
 //
-// The reference comes without its Path, which is given beside it: a path that
-// is read into memory that is used again must be copied, and no more than is
-// left of it.
+// The rest of the path is returned separately instead of in Path: the path may be in memory that
+// is reused, and then only the rest has to be copied.
 func classify(path []Key) (r Ref, rest []Key) {
 	r.Kind = rootKind(path[0].Name)
 	if r.Kind == Unresolved {
@@ -176,14 +175,14 @@ func classify(path []Key) (r Ref, rest []Key) {
 	return r, rest
 }
 
-// classified is classify of a path that is the reference's own.
+// classified is like classify, but for a path that the reference may keep.
 func classified(path []Key) Ref {
 	r, rest := classify(path)
 	r.Path = rest
 	return r
 }
 
-// cutName takes a name off the path; where none stands, it is the default.
+// cutName removes a name from the start of the path, or returns the default if there is none.
 func cutName(path []Key, byDefault string) (string, []Key) {
 	if len(path) == 0 || path[0].IsIndex || path[0].Name == "" {
 		return byDefault, path
@@ -191,7 +190,7 @@ func cutName(path []Key, byDefault string) (string, []Key) {
 	return path[0].Name, path[1:]
 }
 
-// walk follows the path into a value. What is not there is null.
+// walk follows the path into a value. It returns nil if there is nothing at the path.
 func walk(v any, path []Key) any {
 	for _, k := range path {
 		switch parent := v.(type) {

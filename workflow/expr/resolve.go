@@ -7,15 +7,13 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Resolve rewrites every text of a workflow, as its reader found it, into
-// canonical form, in place. steps are the ids of the nodes by the index that
-// `steps[0]` counts.
+// Resolve rewrites every text of a parsed workflow into canonical form, in place. steps are the
+// ids of the nodes by the index that `steps[0]` uses.
 //
-// A name means, in this order: a reserved word; a variable that a node upstream
-// writes; state; a declared input; before a dot also a node; and what nothing
-// defines is an input, or on the right of a comparison that text. Text that does not
-// parse stays as it is, for Problems to report. Resolving a resolved workflow again,
-// in the Canonical dialect, changes nothing.
+// A name means, in this order: a reserved word; a variable that a node upstream writes; state; a
+// declared input; before a dot also a node. A name that nothing defines is an input or, on the
+// right of a comparison, text. Text that does not parse is left unchanged for Problems to report.
+// Resolving a resolved workflow again, in the Canonical dialect, changes nothing.
 func Resolve(w *workflow.Workflow, d Dialect, steps []string) {
 	f := newFlow(w)
 	r := &resolver{flow: f, dialect: d, steps: steps, texts: f.texts(d, true), free: map[string]bool{}}
@@ -30,8 +28,8 @@ type resolver struct {
 	dialect Dialect
 	steps   []string
 	texts   []parsed
-	free    map[string]bool // inputs that are referred to
-	whole   []*Ref          // references to {{input}}, resolved when free is known
+	free    map[string]bool // inputs that references use
+	whole   []*Ref          // references to {{input}}, resolved once free is complete
 }
 
 // resolveAll makes the references of all texts canonical.
@@ -49,8 +47,8 @@ func (r *resolver) resolveAll() {
 	r.resolveInput()
 }
 
-// findUpstream asks which of the variables that bare names may mean are written
-// upstream of where they stand. The answers are in the order of the references.
+// findUpstream finds out which of the variables that bare names may mean are written upstream of
+// the name. The answers are in the order of the references.
 func (r *resolver) findUpstream() []variableQuery {
 	var list []variableQuery
 	var queries []*query
@@ -72,14 +70,14 @@ func (r *resolver) findUpstream() []variableQuery {
 	return list
 }
 
-// variableQuery is what is asked about the name that a reference begins with.
+// variableQuery is the query about the first name of a reference.
 type variableQuery struct {
 	ref *Ref
 	*query
 }
 
-// resolve makes a reference canonical in place. written says whether a variable
-// of its name is written upstream.
+// resolve makes a reference canonical in place. written says whether a variable of its name is
+// written upstream.
 func (r *resolver) resolve(ref *Ref, written bool) {
 	if ref.Kind == Unresolved {
 		resolved, ok := r.reserved(ref)
@@ -95,8 +93,7 @@ func (r *resolver) resolve(ref *Ref, written bool) {
 	}
 }
 
-// alias is the first word of a canonical reference for which another word
-// stands when a path follows, or "".
+// alias returns the canonical form of a word that begins a path, or "".
 func alias(word string) string {
 	switch word {
 	case "context":
@@ -111,7 +108,7 @@ func alias(word string) string {
 	return ""
 }
 
-// reserved resolves the written forms that begin with a word of their own.
+// reserved resolves references that begin with a reserved word.
 func (r *resolver) reserved(ref *Ref) (Ref, bool) {
 	word, rest := ref.Path[0].Name, ref.Path[1:]
 	switch {
@@ -125,15 +122,15 @@ func (r *resolver) reserved(ref *Ref) (Ref, bool) {
 	case word == "steps" && len(rest) > 0 && rest[0].IsIndex:
 		return r.step(*ref, rest), true
 	case word == "state" && len(rest) > 0 && rest[0].Name == roots[Repeats] && r.writers.of(rest[0].Name) == nil:
-		return classified(rest), true // nothing else counts there
+		return classified(rest), true // the rest alone decides
 	case len(rest) > 0 && !rest[0].IsIndex && alias(word) != "":
-		ref.Path[0].Name = alias(word) // the reference is this one from now on
+		ref.Path[0].Name = alias(word) // changes the reference itself
 		return classified(ref.Path), true
 	}
 	return Ref{}, false
 }
 
-// step resolves steps[i]. An index that no step has stays as it is.
+// step resolves steps[i]. An index without a step is left unchanged.
 func (r *resolver) step(ref Ref, rest []Key) Ref {
 	if rest[0].Index >= len(r.steps) {
 		return ref
@@ -141,7 +138,7 @@ func (r *resolver) step(ref Ref, rest []Key) Ref {
 	return classified(slices.Concat([]Key{{Name: "nodes"}, {Name: r.steps[rest[0].Index]}}, rest[1:]))
 }
 
-// named resolves a name that is no reserved word.
+// named resolves a name that is not a reserved word.
 func (r *resolver) named(ref *Ref, written bool) Ref {
 	name, rest := ref.Path[0].Name, ref.Path[1:]
 	if len(rest) == 0 {
@@ -162,8 +159,8 @@ func (r *resolver) named(ref *Ref, written bool) Ref {
 	return Ref{Kind: Inputs, Name: name, Path: rest}
 }
 
-// nodePath resolves `id.name`: the node's output under the name of its
-// variable, one of its fields, or a part of its output.
+// nodePath resolves `id.name`: the node's output by the name of its variable, one of its fields,
+// or a part of its output.
 func (r *resolver) nodePath(id string, rest []Key) Ref {
 	ref := Ref{Kind: Nodes, Name: id, Field: "output", Path: rest}
 	first := rest[0]
@@ -181,8 +178,8 @@ func (r *resolver) nodePath(id string, rest []Key) Ref {
 	return ref
 }
 
-// agentResult resolves agent_1_result: the node 1, the node agent_1, or else
-// the first step. There may be no such step: nobody calls an input like that.
+// agentResult resolves agent_1_result: the node 1, the node agent_1, or else the first step.
+// There may be no such step: an input is never called that.
 func (r *resolver) agentResult(name string) (string, bool) {
 	agent, ok := strings.CutSuffix(name, "_result")
 	number, isAgent := strings.CutPrefix(agent, "agent_")
@@ -214,8 +211,8 @@ func (r *resolver) numbered(number string) (string, bool) {
 	return r.steps[n-1], true
 }
 
-// resolveInput resolves {{input}}: the only declared input, all inputs, or,
-// where nothing names any, the input called input.
+// resolveInput resolves {{input}}: the only declared input, all inputs or, if there are none, the
+// input named input.
 func (r *resolver) resolveInput() {
 	calls := false
 	r.w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
@@ -243,8 +240,7 @@ func (r *resolver) input(rest []Key, alone bool) Ref {
 	return classified(slices.Concat([]Key{{Name: "inputs"}}, rest))
 }
 
-// store writes the canonical text. A template that did not parse is marked as
-// broken.
+// store stores the canonical text. A template that did not parse is marked as broken.
 func (r *resolver) store(p *parsed) {
 	switch {
 	case p.err == nil:

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// task is a node with a prompt that writes a variable.
+// task returns a node with a prompt that writes a variable.
 func task(id, prompt, variable string) workflow.Node {
 	return workflow.Node{ID: id, Step: &workflow.Task{Prompt: workflow.Template{Text: prompt, Src: workflow.Source{Text: prompt}}}, Output: workflow.Output{Var: variable}}
 }
@@ -39,7 +39,7 @@ func prompt(w *workflow.Workflow, id string) string {
 	return text
 }
 
-// line is a → b → c → d, where b writes draft; p is the prompt of c.
+// line returns a → b → c → d, where b writes draft; p is the prompt of c.
 func line(p string) *workflow.Workflow {
 	return &workflow.Workflow{
 		State: map[string]any{"notes": nil},
@@ -236,7 +236,7 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-// chain is a workflow of n steps, each of which refers to the one before, to
+// chain returns a workflow of n steps, each of which refers to the one before, to
 // the first, and to the variable before.
 func chain(n int) (*workflow.Workflow, []string) {
 	w := &workflow.Workflow{}

@@ -7,12 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError is a text that does not parse. From and To are byte offsets in
-// it.
+// SyntaxError describes a text that does not parse. From and To are byte offsets in it.
 type SyntaxError struct {
 	From, To int
 	Summary  string // what is wrong
-	Detail   string // what to do about it; may be ""
+	Detail   string // how to fix it; may be ""
 }
 
 func (e *SyntaxError) Error() string {
@@ -27,23 +26,22 @@ type tokenKind int
 
 const (
 	endToken    tokenKind = iota
-	nameToken             // a bare name, also one that is a keyword
+	nameToken             // a bare name, including keywords
 	dollarToken           // $NAME
 	numberToken
 	stringToken
 	opToken // an operator or bracket
 )
 
-// token is one token. text is the name, the operator, the number, or what a
-// quoted string means.
+// token is one token. text is the name, the operator, the number, or the value of a quoted
+// string.
 type token struct {
 	kind     tokenKind
 	text     string
 	from, to int
 }
 
-// isOp says whether text is an operator or bracket of two characters; the
-// others are single.
+// isOp reports whether text is an operator or bracket of two characters; all others have one.
 func isOp(text string) bool {
 	switch text {
 	case "${", "{{", "||", "&&", "==", "!=", "<=", ">=", "??":
@@ -52,27 +50,27 @@ func isOp(text string) bool {
 	return false
 }
 
-// singles are the operators and brackets of one character. The second half
-// means nothing; they are known so that their mistakes can be named.
+// singles are the operators and brackets of one character. The second half is not part of the
+// language; it is here so that errors can name these characters.
 const singles = "()[],}<>!" + "=&|?+-*/%.{$:;`#@^~\\"
 
-// hints say what to write instead of what is often written.
+// hints say what to write instead of common mistakes.
 var hints = map[string]string{
 	"=": "write == to compare", "&": "write &&", "|": "write ||",
 	"and": "write &&", "or": "write ||", "not": "write !",
-	"is": "write ==", "equals": "write ==", "?.": "a missing part is null anyway; write a.b",
+	"is": "write ==", "equals": "write ==", "?.": "write a.b; a missing part is null",
 	"+": noArithmetic, "-": noArithmetic, "*": noArithmetic, "/": noArithmetic, "%": noArithmetic,
-	"(":          "there are no functions; the operators are ! " + operators,
+	"(":          "functions are not supported; the operators are ! " + operators,
 	"startsWith": `write matches "^text"`, "endsWith": `write matches "text$"`, "includes": "write contains",
 	"{": "write ${name} or {{name}}, not both around one name",
 }
 
 const (
 	operators    = "== != < <= > >= contains in matches && || ??"
-	noArithmetic = "there is no arithmetic; let a step compute the value"
+	noArithmetic = "arithmetic is not supported; let a step compute the value"
 )
 
-// scan is the token at pos.
+// scan returns the token at pos.
 func scan(text string, pos int) (token, *SyntaxError) {
 	for pos < len(text) && (text[pos] == ' ' || text[pos] == '\t' || text[pos] == '\r' || text[pos] == '\n') {
 		pos++
@@ -103,10 +101,10 @@ func scanOp(text string, pos int) (token, *SyntaxError) {
 		return token{opToken, text[pos : pos+1], pos, pos + 1}, nil
 	}
 	r, size := utf8.DecodeRuneInString(text[pos:])
-	return token{}, &SyntaxError{pos, pos + size, fmt.Sprintf("unexpected character %q", r), "put text in quotes; a name has only letters A to Z, digits, _ and -"}
+	return token{}, &SyntaxError{pos, pos + size, fmt.Sprintf("unexpected character %q", r), "put text in quotes; names consist of letters A to Z, digits, _ and -"}
 }
 
-// scanNumber reads a number as JSON writes it.
+// scanNumber scans a number in the syntax of JSON.
 func scanNumber(text string, from int) (token, *SyntaxError) {
 	end := from
 	if text[end] == '-' {
@@ -115,7 +113,7 @@ func scanNumber(text string, from int) (token, *SyntaxError) {
 	first := end
 	end = digitsEnd(text, end)
 	if text[first] == '0' && end > first+1 {
-		return token{}, &SyntaxError{from, end, "a number does not begin with 0", "put it in quotes if it is a text"}
+		return token{}, &SyntaxError{from, end, "a number cannot begin with 0", "put it in quotes if it is text"}
 	}
 	if end+1 < len(text) && text[end] == '.' && isDigit(text[end+1]) {
 		end = digitsEnd(text, end+1)
@@ -143,8 +141,8 @@ func digitsEnd(text string, from int) int {
 	return from
 }
 
-// scanString reads a quoted string. A backslash that begins no known escape
-// stands for itself: regular expressions are full of them.
+// scanString scans a quoted string. A backslash that does not begin a known escape is a plain
+// backslash, because regular expressions contain many.
 func scanString(text string, from int) (token, *SyntaxError) {
 	quote := text[from]
 	if end := strings.IndexByte(text[from+1:], quote); end >= 0 && strings.IndexByte(text[from+1:from+1+end], '\\') < 0 {
@@ -166,8 +164,8 @@ func scanString(text string, from int) (token, *SyntaxError) {
 	return token{}, &SyntaxError{from, len(text), "text without closing quote", fmt.Sprintf("end it with %c", quote)}
 }
 
-// unescape gives what a backslash before rest means, and how many bytes of rest
-// belong to it.
+// unescape returns the meaning of a backslash before rest, and how many bytes of rest belong to
+// it.
 func unescape(rest string) (meant string, size int) {
 	if rest == "" {
 		return `\`, 0

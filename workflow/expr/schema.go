@@ -10,9 +10,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// settleSchemas looks at paths into values whose schema is known. A value that
-// several nodes may have written has several schemas: one that allows the path is
-// enough.
+// settleSchemas checks paths into values whose schema is known. A value that several nodes may
+// have written has several schemas; it is enough if one of them allows the path.
 func (c *checker) settleSchemas() {
 	lists := c.lists()
 	for _, f := range c.findings {
@@ -38,7 +37,7 @@ func (c *checker) settleSchemas() {
 		}
 		switch {
 		case found.summary == "" || found.maybe && f.ref.guarded:
-		case found.maybe || f.ref.guarded: // it may be there, or may be missing, but it may as well be a slip
+		case found.maybe || f.ref.guarded: // it may or may not exist, and may be a typing mistake
 			f.report(MaybeUndefined, cmp.Or(f.ref.Name, at), found.summary, found.detail)
 		default:
 			f.report(UnknownField, cmp.Or(f.ref.Name, at), found.summary, found.detail)
@@ -46,7 +45,7 @@ func (c *checker) settleSchemas() {
 	}
 }
 
-// lists are the references to lists that Eaches run over, by their places. An
+// lists returns the references to the lists that Eaches iterate over, by their places. An
 // expression that is more than a reference has no schema.
 func (c *checker) lists() map[int]*finding {
 	lists := map[int]*finding{}
@@ -62,8 +61,8 @@ func (c *checker) lists() map[int]*finding {
 	return lists
 }
 
-// schemasOf are those of what the reference of a finding refers to, its path aside. One
-// of them is nil if not all are known.
+// schemasOf returns the schemas of what the reference of a finding refers to, without its path.
+// One of them is nil if not all are known.
 func (c *checker) schemasOf(f *finding, lists map[int]*finding) []any {
 	switch _, isState := c.w.State[f.ref.Name]; {
 	case f.ref.Kind == Item:
@@ -82,7 +81,7 @@ func (c *checker) schemasOf(f *finding, lists map[int]*finding) []any {
 	return all
 }
 
-// itemsOf are the schemas of an item of an Each.
+// itemsOf returns the schemas of an item of an Each.
 func (c *checker) itemsOf(each int, lists map[int]*finding) []any {
 	list := lists[each]
 	if list == nil || list.problem != nil {
@@ -96,7 +95,7 @@ func (c *checker) itemsOf(each int, lists map[int]*finding) []any {
 	return all
 }
 
-// schemaOf is the schema of what a node gives; nil: none is declared.
+// schemaOf returns the schema of a node's output, or nil if none is declared.
 func (c *checker) schemaOf(place int) any {
 	n := c.places[place].node
 	each, isEach := n.Step.(*workflow.Each)
@@ -111,13 +110,13 @@ func (c *checker) schemaOf(place int) any {
 	return nil
 }
 
-// astray says why a value of a schema has nothing at a path.
+// astray says why a value that matches a schema has nothing at a path.
 type astray struct {
-	summary, detail string // "": it has something there, or the schema does not tell
-	maybe           bool   // the schema does not list it, and does not exclude it either
+	summary, detail string // "" if it has something there, or the schema does not say
+	maybe           bool   // the schema neither lists nor excludes it
 }
 
-// descend is the schema of what is at a path; nil if it is not known.
+// descend returns the schema of the value at a path, or nil if it is not known.
 func descend(schema any, at string, path []Key) (any, astray) {
 	for _, k := range path {
 		object, _ := schema.(map[string]any)
@@ -128,11 +127,11 @@ func descend(schema any, at string, path []Key) (any, astray) {
 		case kind == "array" && k.IsIndex:
 			schema = object["items"]
 		case kind == "array":
-			return nil, astray{summary: fmt.Sprintf("%s is a list, by its schema", at), detail: fmt.Sprintf("a list has entries: %s[0].%s", at, k.Name)}
+			return nil, astray{summary: fmt.Sprintf("according to its schema, %s is a list", at), detail: fmt.Sprintf("use an index, such as %s[0].%s", at, k.Name)}
 		case scalarTypes[kind] != "":
-			return nil, astray{summary: fmt.Sprintf("%s is %s, by its schema", at, scalarTypes[kind]), detail: "it has no parts"}
+			return nil, astray{summary: fmt.Sprintf("according to its schema, %s is %s", at, scalarTypes[kind]), detail: "it has no fields or entries"}
 		case kind == "object" && k.IsIndex:
-			return nil, astray{summary: fmt.Sprintf("%s is an object, by its schema", at), detail: "name one of its fields: " + fieldsOf(properties)}
+			return nil, astray{summary: fmt.Sprintf("according to its schema, %s is an object", at), detail: "name one of its fields: " + fieldsOf(properties)}
 		case kind == "object" && isField:
 			schema = field
 		case kind == "object" && listsFields(object):
@@ -147,15 +146,15 @@ func descend(schema any, at string, path []Key) (any, astray) {
 	return schema, astray{}
 }
 
-// unlisted is what is wrong with a field that the schema of an object does not list.
+// unlisted returns the problem with a field that the schema of an object does not list.
 func unlisted(object, properties map[string]any, at, name string) astray {
 	detail := workflow.DidYouMean(name, slices.Sorted(maps.Keys(properties)))
 	if detail == "" {
-		detail = "it has " + fieldsOf(properties)
+		detail = "it has: " + fieldsOf(properties)
 	}
-	detail += "; with `additionalProperties: true` in its schema it may have others"
+	detail += "; add `additionalProperties: true` to its schema if it may have others"
 	if isClosed(object, properties) {
-		return astray{summary: fmt.Sprintf("%s has no field %q, by its schema", at, name), detail: detail}
+		return astray{summary: fmt.Sprintf("according to its schema, %s has no field %q", at, name), detail: detail}
 	}
 	return astray{summary: fmt.Sprintf("the schema of %s does not list the field %q", at, name), detail: detail, maybe: true}
 }
@@ -166,7 +165,7 @@ func fieldsOf(properties map[string]any) string {
 
 var scalarTypes = map[string]string{"string": "a text", "number": "a number", "integer": "a number", "boolean": "true or false", "null": "null"}
 
-// listsFields says whether a schema lists the fields of an object, and says nothing that
+// listsFields reports whether a schema lists the fields of an object and contains nothing that
 // allows others.
 func listsFields(schema map[string]any) bool {
 	for key, value := range schema {
@@ -183,8 +182,8 @@ func listsFields(schema map[string]any) bool {
 	return schema["properties"] != nil
 }
 
-// isClosed says whether an object that lists its fields has no others. JSON Schema allows
-// others unless it is told not to. An example does not: it becomes a schema that requires
+// isClosed reports whether an object with listed fields has no others. JSON Schema allows others
+// unless the schema forbids them. A schema that was derived from an example does not: it requires
 // every field and says nothing else.
 func isClosed(schema, properties map[string]any) bool {
 	required, _ := schema["required"].([]any)

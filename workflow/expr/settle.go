@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// settle asks the flow all that was noted, and turns the answers into problems.
-// Each round asks only about what the round before left open.
+// settle answers all queries about the flow and turns the answers into problems. Each pass
+// queries only what the previous one left open.
 func (c *checker) settle() {
 	c.flow.ask(c.queries)
 	late, doubtful := c.split()
@@ -17,8 +17,8 @@ func (c *checker) settle() {
 	c.settleSchemas()
 }
 
-// split parts the findings that need more questions: references to what may
-// not be known at their place, and references to what may be.
+// split returns the findings that need more queries: references to values that may not be known
+// at their place, and references to values that may be.
 func (c *checker) split() (late, doubtful []*finding) {
 	for _, f := range c.findings {
 		if len(f.asked) == 0 || f.problem != nil {
@@ -34,17 +34,17 @@ func (c *checker) split() (late, doubtful []*finding) {
 	return late, doubtful
 }
 
-// matters says whether anything is wrong with a reference to what may be
-// missing: not if it has a default, asks how a node ended, or is an input of a
-// combine, which leaves out what is missing.
+// matters reports whether a reference to a possibly missing value is a problem. It is not if the
+// reference has a default, refers to how a node ended, or is an input of a combine, which leaves
+// out missing values.
 func (c *checker) matters(f *finding) bool {
 	_, combines := c.places[f.text.at.place].node.Step.(*workflow.Combine)
 	asksHow := f.ref.Kind == Nodes && f.ref.Field != "output"
 	return !f.ref.guarded && f.ref.Kind != Groups && !asksHow && (!combines || f.text.at.behind)
 }
 
-// certain says in the common case, without asking more, that what a reference
-// means is known at its place: one node defines it, and surely has run.
+// certain reports, without more queries, whether the value of a reference is known at its place
+// in the common case: one node defines it, and that node has certainly run.
 func (c *checker) certain(f *finding) bool {
 	if c.lazy == nil {
 		c.lazy = newActivity(c.flow)
@@ -52,8 +52,8 @@ func (c *checker) certain(f *finding) bool {
 	return len(f.forms) == 1 && len(c.raceList()) == 0 && c.lazy.implies(c.lazy.at(f.text.at), c.defines(f.ref.Kind, f.forms[0]))
 }
 
-// known says whether what a reference means may be known at its place. A group
-// is known when all its members are.
+// known reports whether the value of a reference may be known at its place. A group is known if
+// all its members are.
 func (c *checker) known(f *finding) bool {
 	holds := func(q *query) bool { return q.holds }
 	if f.ref.Kind == Groups {
@@ -62,8 +62,8 @@ func (c *checker) known(f *finding) bool {
 	return slices.ContainsFunc(f.asked, holds)
 }
 
-// settleLate says of what is not known whether it comes later, runs beside, or
-// failed before.
+// settleLate finds out why a value is not known: its node runs later, runs in parallel, or
+// failed.
 func (c *checker) settleLate(late []*finding) {
 	later, before := make([]*query, len(late)), make([]*query, len(late))
 	for i, f := range late {
@@ -77,7 +77,7 @@ func (c *checker) settleLate(late []*finding) {
 	}
 }
 
-// missing is the node that should be known at the finding's place and is not.
+// missing returns the node that should be known at the finding's place but is not.
 func (c *checker) missing(f *finding) int {
 	for i, q := range f.asked {
 		if !q.holds {
@@ -96,25 +96,24 @@ func (c *checker) reportLate(f *finding, node int, later, before bool) {
 	name := f.ref.Name
 	switch {
 	case f.ref.Kind == Nodes && (later || node == at) && c.sharedLoop(node, at):
-		// What the iteration before left; null in the first one.
+		// The value from the previous iteration, which is null in the first one.
 	case node == at:
-		f.report(Self, name, fmt.Sprintf("%q refers to its own result", id), "it is not known before the node has finished")
+		f.report(Self, name, fmt.Sprintf("%q refers to its own result", id), "a step has no result before it has finished")
 	case c.inside(at, node):
-		f.report(Self, name, fmt.Sprintf("%s is not known inside of %q", what, id), "it is not known before all of it has finished")
+		f.report(Self, name, fmt.Sprintf("%s is not known inside %q", what, id), "it has no result before all of its steps have finished")
 	case !c.visible(node, at):
-		f.report(NotUpstream, name, what+" is not known here", fmt.Sprintf("what for_each does for an item in %q stays there", c.places[c.places[node].each].node.ID))
+		f.report(NotUpstream, name, what+" is not known here", fmt.Sprintf("results for one item of %q are not visible outside of it", c.places[c.places[node].each].node.ID))
 	case before:
-		f.report(NotUpstream, name, what+" is not known here", fmt.Sprintf("only the failure of %q leads here", id))
+		f.report(NotUpstream, name, what+" is not known here", fmt.Sprintf("this step runs only if %q fails", id))
 	case later:
-		f.report(Forward, name, what+" is not known yet", fmt.Sprintf("%q runs after this place", id))
+		f.report(Forward, name, what+" is not known yet", fmt.Sprintf("%q runs after this step", id))
 	default:
-		f.report(NotUpstream, name, what+" is not known here", fmt.Sprintf("nothing makes %q run before this place; add an edge", id))
+		f.report(NotUpstream, name, what+" is not known here", fmt.Sprintf("%q does not always run before this step; add an edge", id))
 	}
 }
 
-// settleDoubtful warns of what only some paths define. What a later node of the
-// same loop defines is missing in the first iteration by its nature; that is no
-// reason to warn.
+// settleDoubtful warns about values that only some paths define. A value from a later node of the
+// same loop is always missing in the first iteration, which is not worth a warning.
 func (c *checker) settleDoubtful(doubtful []*finding) {
 	var open []*finding
 	asked := map[*finding][]*query{}
@@ -138,15 +137,15 @@ func (c *checker) settleDoubtful(doubtful []*finding) {
 	}
 }
 
-// isItem says whether a variable is the item of an Each around its place.
+// isItem reports whether a variable is the item of an Each around its place.
 func (c *checker) isItem(f *finding) bool {
 	return f.ref.Kind == Vars && slices.ContainsFunc(f.forms, func(i int) bool {
 		return asOf(c.places[i].node) == f.ref.Name && c.inside(f.text.at.place, i)
 	})
 }
 
-// onSomePaths says whether a place can be reached without any of the nodes that
-// define what a reference there means.
+// onSomePaths reports whether a place can be reached without running any of the nodes that define
+// a reference there.
 func (c *checker) onSomePaths(f *finding, before []*query) bool {
 	at := f.text.at.place
 	var under []int
@@ -158,23 +157,23 @@ func (c *checker) onSomePaths(f *finding, before []*query) bool {
 			return false
 		}
 	}
-	if len(under) == 0 { // only a round of a loop leads from there to here
+	if len(under) == 0 { // only repeating a loop leads from there to here
 		return true
 	}
 	return !c.lazy.implies(c.lazy.at(f.text.at), c.lazy.any(under)) || c.racing(f, before)
 }
 
-// defines is the condition under which a node defines what a reference of a
-// kind means: its result in any case, its variable when it succeeds.
+// defines returns the condition under which a node defines a reference of a kind: its result
+// always, its variable if it succeeds.
 func (c *checker) defines(kind Kind, node int) int {
 	return c.lazy.at(point{place: node, behind: kind == Vars})
 }
 
 func (c *checker) reportDoubt(f *finding) {
 	r := f.ref
-	summary := fmt.Sprintf("%q does not run on every path to here", r.Name)
+	summary := fmt.Sprintf("%q does not run on every path to this step", r.Name)
 	if r.Kind == Vars {
-		summary = fmt.Sprintf("%q is not written on every path to here", r.Name)
+		summary = fmt.Sprintf("%q is not written on every path to this step", r.Name)
 	}
 	f.report(MaybeUndefined, r.Name, summary, fmt.Sprintf(`give it a default: %s ?? "…"`, r))
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// site is one text of a workflow: a template or an expression, where it is
-// evaluated, and where its author wrote it.
+// site is one text of a workflow: a template or an expression, where it is evaluated, and where
+// its author wrote it.
 type site struct {
 	at     point
-	isText bool // a template, else an expression
+	isText bool // a template, otherwise an expression
 	text   string
 	src    *workflow.Source // or nil
 	pos    *workflow.Pos
 	slot   slot
 }
 
-// slot is where a text stands in the model: in a field, in a tree of values or,
-// since what is in a map has no address, under a key.
+// slot is the place of a text in the model: a field, an element in a tree of values or, because
+// map elements have no address, a map and a key.
 type slot struct {
 	field  *string
 	value  *any
@@ -41,9 +41,8 @@ func (s *slot) set(text string) {
 	}
 }
 
-// texts are all texts of a workflow that may refer to something, parsed, in the
-// order in which the workflow declares them. Where they will be rewritten, no
-// two of them stand in one place.
+// texts returns all texts of a workflow that may contain references, parsed, in declaration
+// order. If they will be rewritten, no two of them share memory.
 func (f *flow) texts(d Dialect, rewritten bool) []parsed {
 	s := &siteList{flow: f, dialect: d, rewritten: rewritten, list: make([]parsed, 0, 16)}
 	s.graph(&f.w.Body)
@@ -55,12 +54,12 @@ type siteList struct {
 	*flow
 	dialect   Dialect
 	rewritten bool
-	next      int // place of the next node: Walk's order is the order of places
+	next      int // place of the next node; places are in Walk's order
 	list      []parsed
 }
 
 func (s *siteList) add(one site) {
-	if n := len(s.list); n == cap(s.list) { // what is left of the workflow probably has as many
+	if n := len(s.list); n == cap(s.list) { // the rest of the workflow probably has as many
 		left := n * (s.end - s.next) / max(s.next, 1)
 		s.list = slices.Grow(s.list, max(n/2, min(left, 4*n)))
 	}
@@ -78,7 +77,7 @@ func (s *siteList) graph(g *workflow.Graph) {
 			s.graph(body)
 		}
 	}
-	var at map[string]int // the places of the nodes; few graphs have conditions
+	var at map[string]int // places of the nodes, computed if needed: few graphs have conditions
 	for i := range g.Edges {
 		e := &g.Edges[i]
 		if e.On != workflow.OnWhen {
@@ -93,7 +92,7 @@ func (s *siteList) graph(g *workflow.Graph) {
 	}
 }
 
-// placesOf are the places of the nodes of a graph, the first of which is given.
+// placesOf returns the places of the nodes of a graph; next is the first of them.
 func (s *siteList) placesOf(g *workflow.Graph, next int) map[string]int {
 	at := make(map[string]int, len(g.Nodes))
 	for i := range g.Nodes {
@@ -137,8 +136,8 @@ func (s *siteList) task(t *workflow.Task, at point, pos *workflow.Pos) {
 	s.settings(t, at, pos)
 }
 
-// isPlain says whether a template means itself: nothing in it can be a
-// reference, or a mistake. Most texts of a large workflow are so.
+// isPlain reports whether a template is plain text: it contains nothing that could be a reference
+// or a mistake. Most texts of a large workflow are plain.
 func isPlain(text string, d Dialect) bool {
 	if d == PlantUML && strings.IndexByte(text, '$') >= 0 {
 		return false
@@ -146,7 +145,7 @@ func isPlain(text string, d Dialect) bool {
 	return !strings.Contains(text, "${") && (d == Canonical || !strings.Contains(text, "{{")) && len(text) <= maxTemplate
 }
 
-// isPlainTree says whether all strings of a value are plain.
+// isPlainTree reports whether all strings of a value are plain.
 func isPlainTree(v any, d Dialect) bool {
 	switch v := v.(type) {
 	case string:
@@ -195,7 +194,7 @@ func (s *siteList) bindings(bs []workflow.Binding, at point, pos *workflow.Pos) 
 	}
 }
 
-// settings adds those of a task. A $NAME in one is never a reference: it belongs to
+// settings adds the settings of a task. A $NAME in a setting is never a reference: it belongs to
 // the shell that the task starts.
 func (s *siteList) settings(t *workflow.Task, at point, pos *workflow.Pos) {
 	if s.dialect == PlantUML {
@@ -203,7 +202,7 @@ func (s *siteList) settings(t *workflow.Task, at point, pos *workflow.Pos) {
 		defer func() { s.dialect = PlantUML }()
 	}
 	if isPlainTree(t.Settings, s.dialect) {
-		return // and nothing needs to be sorted
+		return // avoids sorting
 	}
 	if s.rewritten {
 		t.Settings, _ = copyTree(t.Settings).(map[string]any)
@@ -233,8 +232,8 @@ func (s *siteList) setting(t *workflow.Task, path string, v any, here site) {
 	}
 }
 
-// tree adds every string of a value, however deep. The site is that of the
-// value; what is in it has no source of its own.
+// tree adds every string of a value, at any depth. The site is that of the whole value, because
+// its parts have no source of their own.
 func (s *siteList) tree(v any, here site) {
 	switch v := v.(type) {
 	case string:
@@ -253,8 +252,8 @@ func (s *siteList) tree(v any, here site) {
 	}
 }
 
-// copyTree copies the lists and objects of a value, so that one that two nodes
-// share can be rewritten for each of them.
+// copyTree copies the lists and objects of a value, so that two nodes that share it can be
+// rewritten separately.
 func copyTree(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -273,18 +272,17 @@ func copyTree(v any) any {
 	return v
 }
 
-// parsed is a site with what its text means.
+// parsed is a site with its parsed text.
 type parsed struct {
 	site
-	template *Template // one of template and expr is set, unless err is
+	template *Template // either template or expr is set, unless err is
 	expr     *Expr
 	err      *SyntaxError
 
-	rest *remains // of a broken text, once loosen has looked
+	rest *remains // of a broken text, set by loosen
 }
 
-// remains are what a broken text holds: all that is wrong with it, and the
-// references that are right.
+// remains are what can be parsed of a broken text: all its mistakes, and its valid references.
 type remains struct {
 	wrong []*SyntaxError
 	loose []*Ref

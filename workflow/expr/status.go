@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// statuses are the words that a status may be by the time a condition sees it; nil: the
-// reference is no status.
+// statuses returns the words that a status may be when a condition reads it, or nil if the
+// reference is not a status.
 func (r *Ref) statuses() []string {
 	switch {
 	case r.Field != "status" || len(r.Path) > 0:
@@ -23,8 +23,8 @@ func (r *Ref) statuses() []string {
 	return nil
 }
 
-// statusWords warns of comparisons of a status with a word that is not a status, and
-// returns these words.
+// statusWords warns about comparisons of a status with a word that is not a status, and returns
+// these words.
 func (c *checker) statusWords(p *parsed) []string {
 	if p.isText {
 		return nil
@@ -41,19 +41,19 @@ func (c *checker) statusWords(p *parsed) []string {
 		if known == nil || !isWord || slices.Contains(known, word) {
 			continue
 		}
-		detail := "it is one of " + strings.Join(known, ", ")
+		detail := "use one of " + strings.Join(known, ", ")
 		if near := workflow.DidYouMean(word, known); near != "" {
 			detail = near + " " + detail
 		}
 		wrong = append(wrong, word)
 		c.findings = append(c.findings, &finding{text: p, number: i, problem: &Problem{
-			Kind: UnknownStatus, Name: word, Summary: fmt.Sprintf("no status is %q", word), Detail: detail,
+			Kind: UnknownStatus, Name: word, Summary: fmt.Sprintf("%q is not a status", word), Detail: detail,
 		}})
 	}
 	return wrong
 }
 
-// comparisons are those of an expression, in the order in which they are written.
+// comparisons returns the comparisons in an expression, in the order in which they are written.
 func comparisons(root node) (list []*compareNode) {
 	eachNode(root, func(n node) {
 		if c, ok := n.(*compareNode); ok {

@@ -6,13 +6,13 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// suggester finds the name that may have been meant. A file in which everything
-// is unknown would make it compare every name with every other, so it stops
-// after a number of comparisons: such a file has another problem.
+// suggester finds the name that may have been meant. In a file with many unknown names it would
+// compare every name with every other, so it stops after a number of comparisons: such a file has
+// bigger problems.
 type suggester struct {
-	names func() []string // asked once, at the first unknown name
+	names func() []string // called once, for the first unknown name
 	known map[string]string
-	left  int // comparisons
+	left  int // remaining comparisons
 }
 
 const maxComparisons = 200_000
@@ -21,7 +21,7 @@ func newSuggester(names func() []string) *suggester {
 	return &suggester{names: sync.OnceValue(names), known: map[string]string{}, left: maxComparisons}
 }
 
-// nearest is `did you mean "x"?`, or "".
+// nearest returns `did you mean "x"?`, or "".
 func (s *suggester) nearest(name string) string {
 	hint, ok := s.known[name]
 	if !ok && s.left > 0 {

@@ -13,8 +13,8 @@ import (
 type Template struct {
 	parts []part
 	refs  []*Ref
-	// constant is the value of a template without expressions, boxed once so
-	// that evaluating it costs nothing.
+	// constant is the value of a template without expressions. It is converted to an interface
+	// once, so that evaluating it does not allocate.
 	constant any
 }
 
@@ -24,8 +24,7 @@ type part struct {
 	of   node
 }
 
-// ParseTemplate parses text with the expressions that the dialect knows. An
-// error is a *SyntaxError.
+// ParseTemplate parses text with the expressions of the dialect. An error is a *SyntaxError.
 func ParseTemplate(text string, d Dialect) (*Template, error) {
 	if len(text) > maxTemplate {
 		return nil, &SyntaxError{0, len(text), "text too long", fmt.Sprintf("at most %d bytes", maxTemplate)}
@@ -65,7 +64,7 @@ func (t *Template) parse(text string, d Dialect) error {
 	return nil
 }
 
-// mark is what may interrupt literal text.
+// mark is a sequence of characters that ends literal text.
 type mark int
 
 const (
@@ -99,7 +98,7 @@ func nextMark(text string, pos int, d Dialect) (int, mark) {
 	}
 }
 
-// mark reads what begins at a mark.
+// mark parses what begins at a mark.
 func (t *Template) mark(p *parser, what mark) error {
 	switch what {
 	case escapeMark:
@@ -119,7 +118,7 @@ func (t *Template) mark(p *parser, what mark) error {
 	return nil
 }
 
-// shellNameEnd is the offset behind a $NAME: in running text a hyphen ends it.
+// shellNameEnd returns the offset after a $NAME. In running text, a hyphen ends it.
 func shellNameEnd(text string, from int) int {
 	for from < len(text) && isNamePart(text[from]) && text[from] != '-' {
 		from++
@@ -127,7 +126,7 @@ func shellNameEnd(text string, from int) int {
 	return from
 }
 
-// expression reads ${expr} or {{expr}}.
+// expression parses ${expr} or {{expr}}.
 func (t *Template) expression(p *parser) error {
 	if ref := p.plain(); ref != nil {
 		t.parts = append(t.parts, part{of: ref})
@@ -151,10 +150,10 @@ func (t *Template) expression(p *parser) error {
 	return nil
 }
 
-// shellMarks are what follows a name, or its ${, in a shell's expansions.
+// shellMarks are the characters that follow a name, or ${, in the expansions of a shell.
 const shellMarks = ":#%/^@*"
 
-// explain adds to an error what an author who meant literal text must do.
+// explain adds to an error how to write literal text, in case the author meant that.
 func (p *parser) explain(err error, at int) error {
 	var e *SyntaxError
 	if !errors.As(err, &e) {
@@ -163,7 +162,7 @@ func (p *parser) explain(err error, at int) error {
 	opened := p.text[at : at+2]
 	if e.From < len(p.text) {
 		if opened == "${" && strings.IndexByte(shellMarks, p.text[e.From]) >= 0 {
-			e.Detail = "a shell's own ${ is written $${"
+			e.Detail = "write $${ for a ${ of the shell"
 		}
 		return e
 	}
@@ -177,7 +176,7 @@ func (t *Template) literal(s string) {
 	}
 }
 
-// join makes one part of literals that stand side by side.
+// join merges adjacent literals into one part.
 func (t *Template) join() {
 	joined := t.parts[:0]
 	for i := 0; i < len(t.parts); {
@@ -202,14 +201,14 @@ func joinLiterals(parts []part) part {
 	return part{text: b.String()}
 }
 
-// Refs are the references of the template, in the order of the text.
+// Refs returns the references of the template, in the order of the text.
 func (t *Template) Refs() []*Ref { return t.refs }
 
-// IsRef says whether the template is a reference without a path and nothing else, so
-// that its value is what Env gives.
+// IsRef reports whether the template is only a reference without a path, so that its value is
+// what Env returns.
 func (t *Template) IsRef() bool { return len(t.parts) == 1 && isRef(t.parts[0].of) }
 
-// Eval gives the value of the template: of its only expression, or the text.
+// Eval returns the value of the template: that of its only expression, or a text.
 func (t *Template) Eval(env Env) (any, error) {
 	if t.constant != nil {
 		return t.constant, nil
@@ -224,12 +223,12 @@ func (t *Template) Eval(env Env) (any, error) {
 	return text, nil
 }
 
-// Text gives the template as text.
+// Text returns the value of the template as text.
 func (t *Template) Text(env Env) (string, error) {
 	if text, ok := t.constant.(string); ok {
 		return text, nil
 	}
-	// All values first, so that the text is allocated once.
+	// Evaluate all values first, so that the text is allocated once.
 	var few [8]string
 	texts, size := few[:0], 0
 	for i := range t.parts {
@@ -262,13 +261,12 @@ func (p *part) write(env Env) (string, error) {
 	return workflow.FormatText(v), nil
 }
 
-// String is the canonical text.
+// String returns the canonical text.
 func (t *Template) String() string { return t.Format(Canonical) }
 
-// Format writes the template so that ParseTemplate reads it again in the given
-// dialect. It writes references in canonical form as ${expr}, or {{expr}} where
-// that is the usual way; literal text that the dialect would read as an expression
-// becomes a string in one.
+// Format writes the template so that ParseTemplate can parse it in the given dialect. It writes
+// references in canonical form as ${expr}, or as {{expr}} if that is usual in the dialect.
+// Literal text that the dialect would read as an expression becomes a string in an expression.
 func (t *Template) Format(d Dialect) string {
 	var b strings.Builder
 	b.Grow(t.length())
@@ -290,9 +288,9 @@ func (t *Template) Format(d Dialect) string {
 	return b.String()
 }
 
-// length is about how long the written template is.
+// length returns the approximate length of the written template.
 func (t *Template) length() int {
-	const usual = 40 // of an expression
+	const usual = 40 // length of an expression
 	n := 0
 	for i := range t.parts {
 		n += max(len(t.parts[i].text), usual)
@@ -300,8 +298,8 @@ func (t *Template) length() int {
 	return n
 }
 
-// formatLiteral writes literal text. A dollar sign in front of an expression
-// would make an escape of it, so it is put into the expression, or made one.
+// formatLiteral writes literal text. A dollar sign before an expression would escape it, so it is
+// moved into the expression, or becomes an expression itself.
 func formatLiteral(b *strings.Builder, text string, d Dialect, beforeExpr bool) {
 	for pos := 0; pos < len(text); {
 		at, what := nextMark(text, pos, d)
@@ -313,7 +311,7 @@ func formatLiteral(b *strings.Builder, text string, d Dialect, beforeExpr bool) 
 			}
 			b.WriteString(plain)
 			pos = at
-		case escapeMark: // a dollar sign; the literal ${ behind it comes next
+		case escapeMark: // a dollar sign; the literal ${ is handled next
 			b.WriteString(plain + "$")
 			pos = at + 1
 		case dollarMark:
@@ -329,17 +327,17 @@ func formatLiteral(b *strings.Builder, text string, d Dialect, beforeExpr bool) 
 	}
 }
 
-// Closed is a canonical template that means the same whatever is written behind it:
-// the dollar signs at its end, which a brace would make a mark of, stand in an
-// expression.
+// Closed returns a canonical template whose meaning does not depend on what is written after it.
+// Dollar signs at its end are put into an expression, because a brace after them would make them
+// a mark.
 func Closed(text string) string {
 	var b strings.Builder
 	b.WriteString(quoteDollars(&b, text, 0))
 	return b.String()
 }
 
-// quoteDollars writes plain text with the dollar signs at its end, and more,
-// as an expression. If there are none, it leaves the text to be written.
+// quoteDollars writes the dollar signs at the end of plain text, and more of them, as an
+// expression. If there are none, it returns the text unwritten.
 func quoteDollars(b *strings.Builder, plain string, more int) string {
 	before := strings.TrimRight(plain, "$")
 	if n := len(plain) - len(before) + more; n > 0 {

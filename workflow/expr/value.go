@@ -28,12 +28,11 @@ type (
 	}
 )
 
-// maxTree bounds how deep a tree of values nests.
+// maxTree limits the depth of a tree of values.
 const maxTree = 1000
 
-// ParseValue parses every string of a tree, however deep, as a template. Keys
-// of objects are plain text. An error wraps a *SyntaxError whose offsets count
-// in the string that is wrong.
+// ParseValue parses every string of a tree, at any depth, as a template. Keys of objects are
+// plain text. An error wraps a *SyntaxError whose offsets refer to the string with the mistake.
 func ParseValue(v any, d Dialect) (*Value, error) {
 	value := &Value{}
 	root, err := value.parse(v, d, maxTree)
@@ -107,19 +106,19 @@ func (x *Value) object(fields map[string]any, d Dialect, depth int) (tree, error
 	return object, nil
 }
 
-// Refs are the references of all templates in the tree, lists in their order,
-// objects by their sorted keys.
+// Refs returns the references of all templates in the tree: those in lists in order, those in
+// objects by sorted keys.
 func (x *Value) Refs() []*Ref { return x.refs }
 
-// IsRef says whether the tree is a reference without a path and nothing else, so that
-// its value is what Env gives.
+// IsRef reports whether the tree is only a reference without a path, so that its value is what
+// Env returns.
 func (x *Value) IsRef() bool {
 	t, ok := x.root.(*Template)
 	return ok && t.IsRef()
 }
 
-// Eval gives the tree with every template evaluated. What has no reference is
-// shared between all results: a value is never changed in place.
+// Eval returns the tree with every template evaluated. Parts without references are shared
+// between all results, because values are never changed in place.
 func (x *Value) Eval(env Env) (any, error) { return x.root.value(env) }
 
 func (t *Template) value(env Env) (any, error) { return t.Eval(env) }

@@ -9,11 +9,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Schema is a JSON Schema that stands alone, for values that are no outputs. It is
-// safe for concurrent use.
+// Schema is a compiled JSON Schema for values that are not outputs of nodes. It is safe for
+// concurrent use.
 type Schema struct{ compiled *jsonschema.Schema }
 
-// Compile prepares a JSON Schema. An error is a mistake in it.
+// Compile compiles a JSON Schema. An error is a mistake in the schema.
 func Compile(schema any) (*Schema, error) {
 	doc, err := workflow.Normalize(schema)
 	if err != nil {
@@ -26,8 +26,8 @@ func Compile(schema any) (*Schema, error) {
 	return &Schema{compiled}, nil
 }
 
-// Mistakes says where a value does not match: what was expected and what was found,
-// a line each. None: it matches.
+// Mistakes returns where a value does not match the schema, one line for each mistake: what was
+// expected and what was found. It returns nil if the value matches.
 func (s *Schema) Mistakes(v any) []string {
 	v, err := workflow.Normalize(v)
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Decision is what was read from what a step said: the label, and by which rule.
+// Decision is the label that a step chose, and the rule by which it was found.
 type Decision struct {
 	Matched bool
 	Label   string
 	Rule    string
-	Said    string // what was read, for an error
-	Loose   bool   // the label is only a word in what was read
+	Said    string // the text that was read, for errors
+	Loose   bool   // the label is only one word of the text
 }
 
-// Decide finds the label that a value names: by a field of a JSON object, else as the
-// whole text, its last or its first line, else as the only label in it.
+// Decide finds the label that a value names: in a field of a JSON object, otherwise as the whole
+// text, its last or its first line, otherwise as the only label in it.
 func Decide(labels []string, value any) Decision {
 	if said, ok := Field(value, "decision", "route", "category"); ok {
 		v := readValue(labels, said)
@@ -28,7 +28,7 @@ func Decide(labels []string, value any) Decision {
 	return readValue(labels, value)
 }
 
-// readValue reads true and false as yes and no too, everything else as text.
+// readValue reads booleans as true or yes and false or no, and everything else as text.
 func readValue(labels []string, value any) Decision {
 	b, ok := value.(bool)
 	if !ok {
@@ -62,8 +62,8 @@ func readText(labels []string, text string) Decision {
 	return Decision{Said: text}
 }
 
-// Field is the first of some fields that a JSON object has, also one that is still
-// text.
+// Field returns the first of the given fields that a JSON object has. The object may also be JSON
+// in a text.
 func Field(value any, keys ...string) (any, bool) {
 	object, ok := value.(map[string]any)
 	if text, isText := value.(string); isText && looksLikeObject(text) {
@@ -101,7 +101,7 @@ func sameLabel(labels []string, said string) (string, bool) {
 	return "", false
 }
 
-// onlyWord is the only label that occurs in the text as a whole word.
+// onlyWord returns the only label that occurs in the text as a whole word.
 func onlyWord(labels []string, text string) (string, bool) {
 	found := ""
 	lower := strings.ToLower(text)
@@ -134,8 +134,8 @@ func hasWord(text, word string) bool {
 	}
 }
 
-// wordAt says whether the text goes on as a word at a byte: before it, where
-// back is set, else from it.
+// wordAt reports whether a word continues at a byte of the text: before it if back is set,
+// otherwise from it on.
 func wordAt(text string, i int, back bool) bool {
 	if back && i < 0 || !back && i >= len(text) {
 		return false

@@ -1,12 +1,10 @@
-// Package extract turns the raw output of an agent into a node's value: the
-// whole text, the JSON in it, a part of that JSON, what a regular expression
-// finds, or the first line; and checks it against a JSON Schema. It also finds the
-// decision in it ([Decide]).
+// Package extract turns the raw output of an agent into a node's value: the whole text, the JSON
+// in it, a part of that JSON, the match of a regular expression, or the first line. It checks the
+// value against a JSON Schema, and finds the decision in it ([Decide]).
 //
-// What goes wrong in [Extractor.Value] is told to the agent that must try again,
-// so errors say what was expected, where, and what was found instead. The
-// package imports the model and workflow/jsonpath; the engine and check import
-// it.
+// Errors of [Extractor.Value] are sent to the agent that must try again, so they say what was
+// expected, where, and what was found instead. The package imports the model and
+// workflow/jsonpath; the engine and check import it.
 package extract
 
 import (
@@ -20,8 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/jsonpath"
 )
 
-// Extractor takes the value from raw outputs of one node. It is safe for
-// concurrent use.
+// Extractor extracts the value from the raw outputs of one node. It is safe for concurrent use.
 type Extractor struct {
 	mode    workflow.OutputMode
 	pattern *regexp.Regexp
@@ -29,12 +26,12 @@ type Extractor struct {
 	schema  *jsonschema.Schema
 }
 
-// plain takes the whole text. It is shared, so that nodes without an output
-// section cost nothing.
+// plain returns the whole text. It is shared, so that nodes without an output section cost
+// nothing.
 var plain = &Extractor{}
 
-// New prepares the extraction that an output section asks for. An error is a
-// mistake in it: a pattern, path or schema that cannot be used.
+// New prepares the extraction that an output section describes. An error is a mistake in that
+// section: an invalid pattern, path or schema.
 func New(o workflow.Output) (*Extractor, error) {
 	if o.Mode == workflow.Full && o.Schema == nil {
 		return plain, nil
@@ -61,7 +58,7 @@ func New(o workflow.Output) (*Extractor, error) {
 	return x, nil
 }
 
-// Value takes the value from a raw output.
+// Value extracts the value from a raw output.
 func (x *Extractor) Value(raw string) (any, error) {
 	if x == plain {
 		return withoutNewline(raw), nil
@@ -85,10 +82,10 @@ func (x *Extractor) take(raw string) (any, error) {
 		return beginning(raw)
 	case workflow.Full:
 	}
-	return firstJSON(raw) // a whole output with a schema is JSON
+	return firstJSON(raw) // a whole output with a schema must be JSON
 }
 
-// withoutNewline takes off the line end that programs put behind their output.
+// withoutNewline removes the newline that programs print at the end of their output.
 func withoutNewline(raw string) string {
 	if text, ok := strings.CutSuffix(raw, "\n"); ok {
 		return strings.TrimSuffix(text, "\r")
@@ -96,7 +93,7 @@ func withoutNewline(raw string) string {
 	return raw
 }
 
-// selected gives the only value that the path finds, or the list of several.
+// selected returns the value that the path selects, or a list if it selects several.
 func (x *Extractor) selected(raw string) (any, error) {
 	v, err := firstJSON(raw)
 	if err != nil {
@@ -114,7 +111,7 @@ func (x *Extractor) selected(raw string) (any, error) {
 	return found, nil
 }
 
-// matched gives the first group of the pattern, or the match if it has none.
+// matched returns the first group of the pattern, or the whole match if there are no groups.
 func (x *Extractor) matched(raw string) (any, error) {
 	at := x.pattern.FindStringSubmatchIndex(raw)
 	switch {

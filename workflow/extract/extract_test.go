@@ -111,7 +111,7 @@ func TestNewErrors(t *testing.T) {
 	}{
 		{workflow.Output{Mode: "xpath"}, `extract: unknown output mode "xpath"`},
 		{workflow.Output{Mode: workflow.Regex, Pattern: "("}, "extract: error parsing regexp: missing closing ): `(`"},
-		{workflow.Output{Mode: workflow.JSONPath, Pattern: "a"}, "extract: jsonpath: a path begins with $ at offset 0"},
+		{workflow.Output{Mode: workflow.JSONPath, Pattern: "a"}, "extract: jsonpath: a path must begin with $ at offset 0"},
 		{workflow.Output{Schema: map[string]any{"type": "strng"}}, `extract: schema: /type: `},
 		{workflow.Output{Schema: map[string]any{"$ref": "file:///etc/passwd"}}, `external references are not followed`},
 		{workflow.Output{Schema: map[string]any{"$ref": "other.json"}}, `external references are not followed`},

@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// firstJSON finds the JSON in what an agent wrote: the whole text, else the
-// first code fence that holds JSON, else the first object or list in the prose.
+// firstJSON finds the JSON in what an agent wrote: the whole text, otherwise the first code fence
+// that contains JSON, otherwise the first object or list in the text.
 func firstJSON(raw string) (any, error) {
 	text := strings.TrimSpace(raw)
 	v, err := workflow.ParseJSON([]byte(text))
@@ -28,13 +28,13 @@ func firstJSON(raw string) (any, error) {
 
 const fence = "```"
 
-// fences are the contents of all code fences. One that is never closed ends
-// with the text.
+// fences returns the contents of all code fences. A fence that is not closed extends to the end
+// of the text.
 func fences(text string) []string {
 	var found []string
 	open := strings.Index(text, fence)
 	for open >= 0 {
-		_, content, _ := strings.Cut(text[open+len(fence):], "\n") // behind the language
+		_, content, _ := strings.Cut(text[open+len(fence):], "\n") // skip the language
 		content, text, _ = strings.Cut(content, fence)
 		found = append(found, content)
 		open = strings.Index(text, fence)
@@ -42,9 +42,8 @@ func fences(text string) []string {
 	return found
 }
 
-// inProse finds the first object or list that stands anywhere in the text. What
-// it reads in vain is bounded: a text of opening brackets would otherwise take
-// time quadratic in its length.
+// inProse finds the first object or list in the text. It limits how much it parses in vain: a
+// text of opening brackets would otherwise take quadratic time.
 func inProse(text string) (any, error) {
 	var first error
 	budget := 4*len(text) + 1<<16

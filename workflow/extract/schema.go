@@ -15,16 +15,16 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// noLoader keeps a schema from reading files and pages: by default a reference
-// to file:///etc/passwd would be followed.
+// noLoader prevents schemas from reading files and URLs: by default, a reference to
+// file:///etc/passwd would be followed.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
 	return nil, errors.New("a schema must be self-contained; external references are not followed")
 }
 
-// schemaURL names the schema while it is compiled. It is absolute, since a
-// relative one would depend on the current directory.
+// schemaURL is the URL of the schema while it is compiled. It is absolute, because a relative one
+// would depend on the current directory.
 const schemaURL = "hocket:///schema"
 
 func compileSchema(schema any) (*jsonschema.Schema, error) {
@@ -44,8 +44,7 @@ func compileSchema(schema any) (*jsonschema.Schema, error) {
 	return compiled, nil
 }
 
-// schemaError says what is wrong with a schema, without the name under which it
-// was compiled.
+// schemaError describes a mistake in a schema, without the URL under which it was compiled.
 func schemaError(err error) error {
 	var invalid *jsonschema.SchemaValidationError
 	var wrong *jsonschema.ValidationError
@@ -57,8 +56,8 @@ func schemaError(err error) error {
 	return fmt.Errorf("schema: %s", strings.ReplaceAll(err.Error(), schemaURL, ""))
 }
 
-// checked validates a value. A text that the schema does not take may be meant
-// as JSON: a regular expression can only give text, but 8 is a number.
+// checked validates a value. A text that does not match the schema is tried as JSON: a regular
+// expression can only return text, but the schema may require the number 8.
 func (x *Extractor) checked(v any) (any, error) {
 	err := validate(x.schema, v)
 	if err == nil {
@@ -71,23 +70,23 @@ func (x *Extractor) checked(v any) (any, error) {
 	}
 	var wrong *jsonschema.ValidationError
 	if !errors.As(err, &wrong) {
-		return nil, fmt.Errorf("the output cannot be checked: %w", err)
+		return nil, fmt.Errorf("the output cannot be checked against its schema: %w", err)
 	}
 	lines := findings(wrong, v)
-	slices.Sort(lines) // the validator looks at properties in any order
+	slices.Sort(lines) // the validator visits properties in random order
 	return nil, fmt.Errorf("the output does not match its schema:\n%s", bullets(lines))
 }
 
 // validate checks a value against a schema.
 func validate(schema *jsonschema.Schema, v any) error {
 	if !handy(v) {
-		return errors.New("it holds a number that is too large or too small; give it as text")
+		return errors.New("it contains a number that is too large or too small; write it as a string")
 	}
 	return schema.Validate(v)
 }
 
-// handy says whether the numbers of a value are of a size that can be worked with.
-// To check 1e999999 against a schema takes seconds, and a list may hold many.
+// handy reports whether the exponents of all numbers in a value are of a reasonable size.
+// Checking 1e999999 against a schema takes seconds, and a list may contain many such numbers.
 func handy(v any) bool {
 	switch v := v.(type) {
 	case json.Number:
@@ -115,7 +114,7 @@ func bullets(lines []string) string {
 	return "- " + strings.Join(lines, "\n- ")
 }
 
-// findings are the mistakes at the leaves of a validation error, each once.
+// findings returns the mistakes at the leaves of a validation error, without duplicates.
 func findings(wrong *jsonschema.ValidationError, whole any) []string {
 	if len(wrong.Causes) == 0 {
 		at := "/" + strings.Join(wrong.InstanceLocation, "/")
@@ -144,7 +143,7 @@ func explain(wrong *jsonschema.ValidationError, whole any) string {
 	case *kind.Required:
 		return fmt.Sprintf("expected the property %s, found %s", strings.Join(k.Missing, ", "), found)
 	case *kind.AdditionalProperties:
-		slices.Sort(k.Properties) // the validator looks at them in any order
+		slices.Sort(k.Properties) // the validator visits them in random order
 	case *kind.Enum:
 		return fmt.Sprintf("expected one of %s, found %s", formatAll(k.Want), outline(k.Got))
 	}
@@ -159,7 +158,7 @@ func formatAll(values []any) string {
 	return strings.Join(texts, ", ")
 }
 
-// outline names a value shortly: an object by its keys, a list by its length.
+// outline describes a value briefly: an object by its keys, a list by its length.
 func outline(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -171,7 +170,7 @@ func outline(v any) string {
 	case string:
 		return "the text " + excerpt(v)
 	case []any:
-		return fmt.Sprintf("a list of %d", len(v))
+		return fmt.Sprintf("a list of length %d", len(v))
 	case map[string]any:
 		if len(v) == 0 {
 			return "an empty object"

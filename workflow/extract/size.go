@@ -9,49 +9,50 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A schema comes from a workflow, a tool or a server, and a few lines of it can keep a
-// validator busy for hours. So it has a size.
+// A schema comes from a workflow, a tool or a server, and a short schema can keep a validator
+// busy for hours. These constants limit its size.
 const (
-	// mostParts is how many schemas there may be in a schema. To prepare it takes time
-	// that grows with the square of that.
+	// mostParts is the maximum number of schemas in a schema. Compiling takes time quadratic in
+	// that number.
 	mostParts = 3000
-	// mostLooks is how many schemas may look at one value. Each reference to a schema that
-	// refers twice to another one doubles it.
+	// mostLooks is the maximum number of schemas that may be applied to one value. Each reference
+	// to a schema that refers twice to another one doubles it.
 	mostLooks = 10000
 )
 
-// tooLarge says why a schema would take too long; nil: it does not.
+// tooLarge returns an error if a schema would take too long.
 func tooLarge(schema any) error {
 	m := measure{root: schema, looks: map[string]int{}}
 	m.look("", schema)
 	if m.strange != "" {
-		return fmt.Errorf("schema: the reference %q is not one to #/$defs/NAME or the like; external references are not followed", m.strange)
+		return fmt.Errorf("schema: unsupported reference %q; use #/$defs/NAME or another place in the schema; external references are not followed", m.strange)
 	}
 	if m.parts > mostParts {
-		return fmt.Errorf("schema: it consists of more than %d schemas; split it, or check less", mostParts)
+		return fmt.Errorf("schema: it contains more than %d schemas; make it smaller", mostParts)
 	}
 	if m.most > mostLooks {
-		return fmt.Errorf("schema: more than %d schemas look at one value, through references and allOf, anyOf or oneOf; refer to each schema once", mostLooks)
+		return fmt.Errorf("schema: more than %d schemas apply to one value, through references and allOf, anyOf or oneOf; refer to each schema once", mostLooks)
 	}
 	return nil
 }
 
-// measure goes through a schema once.
+// measure visits a schema once.
 type measure struct {
 	root    any
 	parts   int
-	looks   map[string]int // by the place of a schema; zero: it is being counted
+	looks   map[string]int // by the location of a schema; zero while it is being counted
 	most    int
-	strange string // a reference that is no path within the schema
+	strange string // a reference that does not point into the schema
 }
 
-// look gives how many schemas look at a value that the schema at a place looks at.
+// look returns how many schemas are applied to a value to which the schema at a location is
+// applied.
 func (m *measure) look(at string, v any) int {
 	if n, known := m.looks[at]; known {
 		return n
 	}
 	m.parts++
-	m.looks[at] = 0 // a circle ends here; the validator itself refuses it
+	m.looks[at] = 0 // ends a cycle, which the validator itself rejects
 	schema, ok := v.(map[string]any)
 	if !ok || m.parts > mostParts {
 		return 1
@@ -95,7 +96,7 @@ func (m *measure) each(at string, v any, then func(looks int)) {
 	}
 }
 
-// target finds what a reference within the schema leads to.
+// target returns what a reference within the schema points to.
 func (m *measure) target(ref any) (v any, place string, ok bool) {
 	text, _ := ref.(string)
 	place, ok = strings.CutPrefix(text, "#")
@@ -103,7 +104,7 @@ func (m *measure) target(ref any) (v any, place string, ok bool) {
 		place = plain
 	}
 	if !ok || place != "" && place[0] != '/' {
-		if !strings.HasPrefix(text, "https://json-schema.org/") && !strings.HasPrefix(text, "http://json-schema.org/") { // the validator knows those
+		if !strings.HasPrefix(text, "https://json-schema.org/") && !strings.HasPrefix(text, "http://json-schema.org/") { // known to the validator
 			m.strange = text
 		}
 		return nil, "", false
@@ -121,7 +122,7 @@ func (m *measure) target(ref any) (v any, place string, ok bool) {
 
 func escapePointer(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
-// sum adds without running over.
+// sum adds without overflow.
 func sum(a, b int) int {
 	if a > math.MaxInt32-b {
 		return math.MaxInt32

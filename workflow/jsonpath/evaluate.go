@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// holds says whether a condition holds for the current value.
+// holds reports whether a condition holds for the current value.
 func (s *selection) holds(l logical, current any) bool {
 	switch l := l.(type) {
 	case orTest:
@@ -57,7 +57,7 @@ func (s *selection) compare(c comparison, current any) bool {
 	}
 }
 
-// value is the value of an operand. Not ok: there is none.
+// value returns the value of an operand, if there is one.
 func (s *selection) value(o operand, current any) (v any, ok bool) {
 	switch o := o.(type) {
 	case literal:
@@ -77,7 +77,7 @@ func single(found []any) (any, bool) {
 	return found[0], true
 }
 
-// nodes are the values that an argument finds; only a query can stand there.
+// nodes returns the values that an argument selects; only a query can appear there.
 func (s *selection) nodes(o operand, current any) []any {
 	if q, ok := o.(*query); ok {
 		return s.query(q, current)
@@ -85,7 +85,7 @@ func (s *selection) nodes(o operand, current any) []any {
 	return nil
 }
 
-// call gives the result of a function that gives a value.
+// call returns the result of a function that returns a value.
 func (s *selection) call(c *call, current any) (any, bool) {
 	switch c.name {
 	case "count":
@@ -107,7 +107,7 @@ func (s *selection) call(c *call, current any) (any, bool) {
 
 func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
-// matches gives the result of match and search.
+// matches returns the result of match and search.
 func (s *selection) matches(c *call, current any) bool {
 	v, _ := s.value(c.args[0], current)
 	text, ok := v.(string)
@@ -124,7 +124,7 @@ func (s *selection) matches(c *call, current any) bool {
 		return false
 	}
 	if s.matching -= len(text) * p.size; s.matching < 0 {
-		s.visits = -1 // it ends here
+		s.visits = -1 // stops the selection
 		return false
 	}
 	return p.re.MatchString(text)
@@ -168,7 +168,7 @@ func equalObjects(x, y map[string]any) bool {
 	return true
 }
 
-// less orders numbers and strings; nothing else has an order.
+// less orders numbers and strings. Other values are not ordered.
 func less(a, b any) bool {
 	switch x := a.(type) {
 	case json.Number:
@@ -181,7 +181,7 @@ func less(a, b any) bool {
 	return false
 }
 
-// order is -1, 0 or 1. Whole numbers are compared exactly.
+// order returns -1, 0 or 1. Whole numbers are compared exactly.
 func order(a, b json.Number) int {
 	x, errX := a.Int64()
 	y, errY := b.Int64()

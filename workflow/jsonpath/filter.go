@@ -53,8 +53,8 @@ func (p *parser) joined(op string, one func() (logical, error)) ([]logical, erro
 	}
 }
 
-// basic reads a condition in parentheses, a comparison or a test; all but the
-// comparison may be negated.
+// basic parses a condition in parentheses, a comparison or a test. All except the comparison may
+// be negated.
 func (p *parser) basic() (logical, error) {
 	negated := p.accept("!")
 	if negated {
@@ -81,7 +81,7 @@ func (p *parser) test(negated bool) (logical, error) {
 	if op := p.comparator(); op != "" {
 		if negated {
 			p.pos = before
-			return nil, p.errorf("a comparison is negated by !(…)")
+			return nil, p.errorf("write !(…) to negate a comparison")
 		}
 		return p.comparison(op, left, start)
 	}
@@ -127,7 +127,7 @@ func (p *parser) comparison(op string, left operand, start int) (logical, error)
 	return comparison{op, left, right}, nil
 }
 
-// existence makes a test of what stands alone.
+// existence returns a test for an operand that is not compared.
 func (p *parser) existence(o operand, start int) (logical, error) {
 	switch o := o.(type) {
 	case *query:
@@ -142,7 +142,7 @@ func (p *parser) existence(o operand, start int) (logical, error) {
 	return nil, &Error{start, "a literal must be compared"}
 }
 
-// wants checks that an operand has what its place takes.
+// wants checks that an operand has the kind that is required in its place.
 func (p *parser) wants(k kind, o operand, at int) error {
 	switch o := o.(type) {
 	case literal:
@@ -161,7 +161,7 @@ func (p *parser) wants(k kind, o operand, at int) error {
 	return nil
 }
 
-// operand reads a literal, a path or a call.
+// operand parses a literal, a path or a call.
 func (p *parser) operand() (operand, error) {
 	switch c := p.peek(); {
 	case c == '$' || c == '@':
@@ -190,7 +190,7 @@ func (p *parser) number() (operand, error) {
 	n := p.digits()
 	if n == 0 || n > 1 && p.text[first] == '0' {
 		p.pos = first
-		return nil, p.errorf("a number does not begin with %s", p.found())
+		return nil, p.errorf("a number cannot begin with %s", p.found())
 	}
 	if p.accept(".") && p.digits() == 0 {
 		return nil, p.errorf("expected a digit, found %s", p.found())
@@ -208,7 +208,7 @@ func (p *parser) number() (operand, error) {
 
 var words = map[string]any{"true": true, "false": false, "null": nil}
 
-// word reads true, false, null or a call.
+// word parses true, false, null or a call.
 func (p *parser) word() (operand, error) {
 	start := p.pos
 	for c := p.peek(); c == '_' || isDigit(c) || c >= 'a' && c <= 'z'; c = p.peek() {
@@ -221,7 +221,7 @@ func (p *parser) word() (operand, error) {
 	if v, ok := words[name]; ok {
 		return literal{v}, nil
 	}
-	return nil, &Error{start, "unknown word " + name + "; a name is written @." + name}
+	return nil, &Error{start, "unknown word " + name + "; to select a member, write @." + name}
 }
 
 func (p *parser) call(name string, start int) (operand, error) {
@@ -258,7 +258,7 @@ func (p *parser) call(name string, start int) (operand, error) {
 	return c, nil
 }
 
-// compile prepares the pattern of match and search, when it is a literal.
+// compile compiles the pattern of match and search, if it is a literal.
 func (c *call) compile() {
 	if !slices.Contains([]string{"match", "search"}, c.name) {
 		return

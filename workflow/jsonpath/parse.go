@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of filters, parentheses and calls; maxLength the
-// path.
+// maxDepth limits the nesting of filters, parentheses and calls; maxLength limits the length of
+// the path.
 const (
 	maxDepth  = 50
 	maxLength = 10_000
 )
 
-// maxIndex is the largest whole number that every JSON reader keeps.
+// maxIndex is the largest whole number that every JSON implementation represents exactly.
 const maxIndex = 1<<53 - 1
 
-// Parse reads a path. An error is an *Error.
+// Parse parses a path. An error is an *Error.
 func Parse(text string) (*Path, error) {
 	p := &parser{text: text}
 	path, err := p.path()
@@ -27,7 +27,7 @@ func Parse(text string) (*Path, error) {
 	return path, nil
 }
 
-// parser reads from text at pos.
+// parser parses text from pos on.
 type parser struct {
 	text  string
 	pos   int
@@ -37,11 +37,11 @@ type parser struct {
 func (p *parser) path() (*Path, error) {
 	switch {
 	case len(p.text) > maxLength:
-		return nil, p.errorf("path longer than %d bytes", maxLength)
+		return nil, p.errorf("the path is longer than %d bytes", maxLength)
 	case !utf8.ValidString(p.text):
-		return nil, p.errorf("path is not valid UTF-8")
+		return nil, p.errorf("the path is not valid UTF-8")
 	case !p.accept("$"):
-		return nil, p.errorf("a path begins with $")
+		return nil, p.errorf("a path must begin with $")
 	}
 	segments, err := p.segments()
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *parser) errorf(format string, args ...any) error {
 	return &Error{p.pos, fmt.Sprintf(format, args...)}
 }
 
-// found names what stands at pos.
+// found describes what is at pos, for errors.
 func (p *parser) found() string {
 	if p.pos == len(p.text) {
 		return "end"
@@ -90,15 +90,15 @@ func (p *parser) blanks() {
 func (p *parser) enter() error {
 	p.depth++
 	if p.depth > maxDepth {
-		return p.errorf("nested more than %d deep", maxDepth)
+		return p.errorf("nested more than %d levels deep", maxDepth)
 	}
 	return nil
 }
 
 func (p *parser) leave() { p.depth-- }
 
-// segments reads all segments that follow. Blanks may stand before each, but
-// not behind the last.
+// segments parses all segments that follow. Blanks may appear before each, but not after the
+// last.
 func (p *parser) segments() ([]segment, error) {
 	var list []segment
 	for {
@@ -127,7 +127,7 @@ func (p *parser) segment() (segment, error) {
 	return segment{descend, list}, err
 }
 
-// shorthand reads the name or the * behind a dot.
+// shorthand parses the name or the * after a dot.
 func (p *parser) shorthand() (selector, error) {
 	if p.accept("*") {
 		return wildcardSelector{}, nil
@@ -141,7 +141,7 @@ func (p *parser) shorthand() (selector, error) {
 		p.pos += size
 	}
 	if p.pos == start {
-		return nil, p.errorf("expected a name or * behind the dot, found %s", p.found())
+		return nil, p.errorf("expected a name or * after the dot, found %s", p.found())
 	}
 	return nameSelector(p.text[start:p.pos]), nil
 }
@@ -150,7 +150,7 @@ func isNameRune(r rune) bool {
 	return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= utf8.RuneSelf
 }
 
-// selectors reads the list behind an opening bracket, and the closing one.
+// selectors parses the list after an opening bracket, and the closing bracket.
 func (p *parser) selectors() ([]selector, error) {
 	var list []selector
 	for {
@@ -196,7 +196,7 @@ func (p *parser) indexOrSlice() (selector, error) {
 	p.blanks()
 	if !p.accept(":") {
 		p.pos = before
-		return indexSelector(*start), nil // only a : may stand without a number
+		return indexSelector(*start), nil // only a : may appear without a number
 	}
 	s := sliceSelector{start: start}
 	p.blanks()
@@ -211,7 +211,7 @@ func (p *parser) indexOrSlice() (selector, error) {
 	return s, err
 }
 
-// optionalInt reads a whole number, if one stands here.
+// optionalInt parses a whole number, if there is one.
 func (p *parser) optionalInt() (*int, error) {
 	start := p.pos
 	p.accept("-")
@@ -241,7 +241,7 @@ func (p *parser) digits() int {
 	return p.pos - start
 }
 
-// quoted reads a string in single or double quotes.
+// quoted parses a string in single or double quotes.
 func (p *parser) quoted() (string, error) {
 	quote := p.peek()
 	p.pos++
@@ -268,7 +268,7 @@ func (p *parser) quoted() (string, error) {
 
 var escapes = map[byte]byte{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', '/': '/', '\\': '\\'}
 
-// escape reads what follows a backslash.
+// escape parses what follows a backslash.
 func (p *parser) escape(b *strings.Builder, quote byte) error {
 	c := p.peek()
 	if meant, ok := escapes[c]; ok || c == quote {
@@ -302,10 +302,10 @@ func (p *parser) hex() (rune, error) {
 			return rune(n), nil
 		}
 	}
-	return 0, p.errorf("expected four hexadecimal digits behind \\u")
+	return 0, p.errorf("expected four hexadecimal digits after \\u")
 }
 
-// surrogate reads the second half of a surrogate pair.
+// surrogate parses the second half of a surrogate pair.
 func (p *parser) surrogate(high rune) (rune, error) {
 	if high <= 0xDBFF && p.accept(`\u`) {
 		low, err := p.hex()
@@ -316,5 +316,5 @@ func (p *parser) surrogate(high rune) (rune, error) {
 			return (high-0xD800)<<10 + (low - 0xDC00) + 0x10000, nil
 		}
 	}
-	return 0, p.errorf("half of a surrogate pair")
+	return 0, p.errorf("incomplete surrogate pair")
 }

@@ -1,15 +1,14 @@
-// Package jsonpath selects values from a JSON value by a path as RFC 9535
-// defines it, all of it: names, wildcards, indexes, slices, descendants,
-// filters and the functions length, count, match, search and value.
+// Package jsonpath selects values from a JSON value with a path as defined by RFC 9535, including
+// names, wildcards, indexes, slices, descendants, filters and the functions length, count, match,
+// search and value.
 //
-// It is a leaf. A value is one of nil, bool, json.Number, string, []any and
-// map[string]any. The RFC leaves the order of an object's members open; here it
-// is the order of their names, so that a path always gives the same list.
+// It is a leaf. A value is one of nil, bool, json.Number, string, []any and map[string]any. The
+// RFC does not define the order of an object's members; here they are ordered by name, so that a
+// path always returns the same list.
 //
-// Paths come from workflow files and values from agents, so both are bounded: a
-// path nests at most 50 deep, and a selection that looks at more than two
-// million values, matches patterns for long or finds more than a hundred
-// thousand values ends with an error.
+// Paths come from workflow files and values from agents, so both are limited: a path nests at
+// most 50 levels deep, and a selection that visits more than two million values, matches patterns
+// for too long or finds more than a hundred thousand values ends with an error.
 package jsonpath
 
 import "fmt"
@@ -19,7 +18,7 @@ type Path struct {
 	query query
 }
 
-// Error is a path that cannot be read. Offset counts bytes from 0.
+// Error describes a path that does not parse. Offset counts bytes from 0.
 type Error struct {
 	Offset  int
 	Message string
@@ -29,14 +28,13 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("jsonpath: %s at offset %d", e.Message, e.Offset)
 }
 
-// query selects from the root, or in a filter from the current value.
+// query selects from the root or, in a filter, from the current value.
 type query struct {
 	relative bool
 	segments []segment
 }
 
-// singular says whether the query finds at most one value, whatever it is
-// applied to.
+// singular reports whether the query selects at most one value from any root.
 func (q *query) singular() bool {
 	for _, s := range q.segments {
 		if s.descend || len(s.selectors) != 1 {
@@ -51,8 +49,8 @@ func (q *query) singular() bool {
 	return true
 }
 
-// segment applies its selectors to every value that it is given or, when it
-// descends, to these and all that is in them.
+// segment applies its selectors to every given value or, if it descends, also to all values
+// inside them.
 type segment struct {
 	descend   bool
 	selectors []selector
@@ -67,7 +65,7 @@ type (
 	nameSelector     string
 	wildcardSelector struct{}
 	indexSelector    int
-	sliceSelector    struct{ start, end, step *int } // nil: left out
+	sliceSelector    struct{ start, end, step *int } // nil if left out
 	filterSelector   struct{ keep logical }
 )
 
@@ -86,7 +84,7 @@ type (
 	orTest     []logical
 	andTest    []logical
 	notTest    struct{ of logical }
-	existsTest struct{ query *query } // it finds something
+	existsTest struct{ query *query } // the query selects something
 	callTest   struct{ call *call }   // match or search
 	comparison struct {
 		op          string
@@ -116,19 +114,19 @@ func (*call) operand()   {}
 type call struct {
 	name    string
 	args    []operand
-	pattern *pattern // of match and search, when it is a literal; nil: none, or not valid
+	pattern *pattern // of match and search, if it is a literal; nil if there is none or it is not valid
 }
 
-// kind is a type in the sense of the RFC's functions.
+// kind is a type in the RFC's type system for functions.
 type kind int
 
 const (
 	valueKind   kind = iota // one value, or nothing
 	logicalKind             // true or false
-	nodesKind               // the values that a query finds
+	nodesKind               // the values that a query selects
 )
 
-// functions are all functions: what they take, and what they give.
+// functions are all functions, with the kinds of their arguments and results.
 var functions = map[string]struct {
 	takes []kind
 	gives kind

@@ -113,11 +113,11 @@ func TestParseErrors(t *testing.T) {
 		offset int
 		want   string
 	}{
-		{``, 0, `a path begins with $`},
-		{`a.b`, 0, `a path begins with $`},
+		{``, 0, `a path must begin with $`},
+		{`a.b`, 0, `a path must begin with $`},
 		{`$ `, 1, `unexpected ' '`},
-		{`$.`, 2, `expected a name or * behind the dot, found end`},
-		{`$.1`, 2, `expected a name or * behind the dot, found '1'`},
+		{`$.`, 2, `expected a name or * after the dot, found end`},
+		{`$.1`, 2, `expected a name or * after the dot, found '1'`},
 		{`$[`, 2, `expected a selector, found end`},
 		{`$[a]`, 2, `expected a selector, found 'a'`},
 		{`$[01]`, 2, `01 is not an index`},
@@ -126,20 +126,20 @@ func TestParseErrors(t *testing.T) {
 		{`$[0`, 3, `expected , or ], found end`},
 		{`$['a]`, 5, `string without closing quote`},
 		{`$['\x']`, 4, `unknown escape \x`},
-		{`$['\ud800']`, 9, `half of a surrogate pair`},
+		{`$['\ud800']`, 9, `incomplete surrogate pair`},
 		{"$['\n']", 3, `control character '\n' in a string`},
 		{`$[?1]`, 3, `a literal must be compared`},
 		{`$[?@.a = 1]`, 7, `expected , or ], found '='`},
 		{`$[?@.* == 1]`, 3, `the path may find several values; only one can be used here`},
-		{`$[?!@.a == 1]`, 7, `a comparison is negated by !(…)`},
-		{`$[?foo]`, 3, `unknown word foo; a name is written @.foo`},
+		{`$[?!@.a == 1]`, 7, `write !(…) to negate a comparison`},
+		{`$[?foo]`, 3, `unknown word foo; to select a member, write @.foo`},
 		{`$[?foo(@)]`, 3, `unknown function foo`},
 		{`$[?length(@.a)]`, 3, `the result of length must be compared`},
 		{`$[?match(@.a, 'x') == true]`, 3, `the result of match cannot be used here`},
 		{`$[?count(1) == 1]`, 9, `expected a path, found a literal`},
 		{`$[?match(@.a)]`, 12, `match takes 2 arguments; expected a comma, found ')'`},
 		{`$[?length(@.a, 1) == 1]`, 13, `expected ) to close the call of length, found ','`},
-		{`$[?` + strings.Repeat("(", 60), 53, `nested more than 50 deep`},
+		{`$[?` + strings.Repeat("(", 60), 53, `nested more than 50 levels deep`},
 	}
 	for _, tt := range tests {
 		_, err := jsonpath.Parse(tt.path)
@@ -160,10 +160,10 @@ func TestSelectionIsBounded(t *testing.T) {
 		wide[i] = []any{json.Number("1"), json.Number("2")}
 	}
 	tests := []struct{ path, want string }{
-		{`$[*,*,*,*,*,*,*,*,*,*][*,*,*,*,*,*,*,*,*,*]`, "jsonpath: the path finds too many values"},
-		{`$..[?count($..*) > 1]`, "jsonpath: the path looks at too many values"},
-		{`$[?search($[0], 'x(?:a?){400}')]`, "jsonpath: the path matches too much text against patterns"},
-		{`$[?count($[?count($[*]) > 0]) > 0]`, "jsonpath: the path looks at too many values"},
+		{`$[*,*,*,*,*,*,*,*,*,*][*,*,*,*,*,*,*,*,*,*]`, "jsonpath: the path selects too many values"},
+		{`$..[?count($..*) > 1]`, "jsonpath: the path visits too many values"},
+		{`$[?search($[0], 'x(?:a?){400}')]`, "jsonpath: matching patterns takes too long"},
+		{`$[?count($[?count($[*]) > 0]) > 0]`, "jsonpath: the path visits too many values"},
 	}
 	wide[0] = strings.Repeat("a", 1<<20)
 	for _, tt := range tests {

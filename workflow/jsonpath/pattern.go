@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The bounds of patterns. RE2 takes time linear in the text, times the size of
-// the pattern's program.
+// The limits of patterns. RE2 takes time linear in the text, times the size of the pattern's
+// program.
 const (
 	maxPattern     = 1000
 	maxPatternSize = 2000
@@ -19,9 +19,9 @@ type pattern struct {
 	size int // of its program
 }
 
-// compile translates a pattern of RFC 9485 for the regexp package. A dot does
-// not match line ends; a match is of the whole text. What is no pattern, or too
-// large, is nil and matches nothing, as the RFC says.
+// compile translates a pattern of RFC 9485 for the regexp package. A dot does not match line
+// ends, and whole means that the pattern must match the whole text. For an invalid pattern, or
+// one that is too large, it returns nil, which matches nothing, as the RFC requires.
 func compile(v any, whole bool) *pattern {
 	text, ok := v.(string)
 	if !ok || len(text) > maxPattern {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// String writes the path in one form, with every name in brackets and single
-// quotes. Parse reads it again.
+// String returns the path in a normal form, with every name in brackets and single quotes. Parse
+// accepts it.
 func (p *Path) String() string {
 	var b strings.Builder
 	printQuery(&b, &p.query)
@@ -64,8 +64,8 @@ func printInt(b *strings.Builder, n *int) {
 	}
 }
 
-// printLogical writes a condition; inner says that it stands inside another
-// one, so that what binds loosely needs parentheses.
+// printLogical writes a condition. inner says that it is inside another condition, so that
+// operators that bind loosely need parentheses.
 func printLogical(b *strings.Builder, l logical, inner bool) {
 	switch l := l.(type) {
 	case orTest:

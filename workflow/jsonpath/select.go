@@ -9,31 +9,31 @@ import (
 const (
 	maxVisits = 2_000_000
 	maxFound  = 100_000
-	// maxMatching bounds the characters that patterns are matched against, each
-	// counted as often as the pattern is large: a second or two at worst.
+	// maxMatching limits the number of characters that patterns are matched against, multiplied by
+	// the size of the pattern: a second or two at worst.
 	maxMatching = 1 << 28
-	// compiling is what a pattern that is no literal costs, in the same unit.
+	// compiling is the cost, in the same unit, of compiling a pattern that is not a literal.
 	compiling = 1 << 16
 )
 
-// Select gives all that the path finds in a value, in order. It fails only when
-// the selection takes too long or finds too much.
+// Select returns all values that the path selects, in order. It fails only if the selection takes
+// too long or finds too many values.
 func (p *Path) Select(root any) ([]any, error) {
 	s := &selection{root: root, visits: maxVisits, matching: maxMatching}
 	found := s.query(&p.query, root)
 	switch {
 	case s.matching < 0:
-		return nil, errors.New("jsonpath: the path matches too much text against patterns")
+		return nil, errors.New("jsonpath: matching patterns takes too long")
 	case s.visits < 0:
-		return nil, errors.New("jsonpath: the path looks at too many values")
+		return nil, errors.New("jsonpath: the path visits too many values")
 	case len(found) > maxFound:
-		return nil, errors.New("jsonpath: the path finds too many values")
+		return nil, errors.New("jsonpath: the path selects too many values")
 	}
 	return found, nil
 }
 
-// selection is one application of a path. When visits or matching fall below
-// zero it finds nothing more, and ends soon.
+// selection is one evaluation of a path. When visits or matching falls below zero, it selects
+// nothing more and soon ends.
 type selection struct {
 	root     any
 	visits   int
@@ -75,7 +75,7 @@ func (s *selection) segment(seg *segment, v any, found []any) []any {
 	return found
 }
 
-// children are the elements of a list, or the members of an object by name.
+// children returns the elements of a list, or the members of an object sorted by name.
 func children(v any) []any {
 	switch v := v.(type) {
 	case []any:
@@ -127,7 +127,7 @@ func (s *selection) pick(one selector, v any, found []any) []any {
 	return found
 }
 
-// fromEnd counts a negative index from the end.
+// fromEnd converts a negative index, which counts from the end.
 func fromEnd(i, n int) int {
 	if i < 0 {
 		return n + i
@@ -157,7 +157,7 @@ func (s *selection) slice(one sliceSelector, list, found []any) []any {
 	return found
 }
 
-// bound is one end of a slice, between low and high.
+// bound returns one end of a slice, between low and high.
 func bound(written *int, byDefault, low, high, n int) int {
 	i := byDefault
 	if written != nil {
