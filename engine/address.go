@@ -2,8 +2,7 @@ package engine
 
 import "strconv"
 
-// around is the region of the same workflow that this one lies in, nil for the
-// workflow's own.
+// around returns the enclosing region in the same workflow, or nil for the workflow's own region.
 func (reg *region) around() *region {
 	switch {
 	case reg.loop != nil:
@@ -15,7 +14,7 @@ func (reg *region) around() *region {
 	}
 }
 
-// repeated says whether a loop around the region is past its first iteration.
+// repeated reports whether a loop around the region is past its first iteration.
 func (reg *region) repeated() bool {
 	for ; reg != nil; reg = reg.around() {
 		if reg.loop != nil && reg.loop.iteration > 1 {
@@ -25,8 +24,8 @@ func (reg *region) repeated() bool {
 	return false
 }
 
-// appendSuffix adds what follows a node's id in its address: its items, and the
-// iterations of all loops around it unless they are all the first.
+// appendSuffix appends what follows a node's id in its address: its items, and the iterations of
+// all loops around it, unless all of them are the first.
 func (reg *region) appendSuffix(text []byte, iterations bool) []byte {
 	outer := reg.around()
 	if outer == nil {
@@ -51,7 +50,7 @@ func (reg *region) appendAddress(text []byte, n *node) []byte {
 	return reg.appendSuffix(text, reg.repeated())
 }
 
-// address is the address of an instance of the node. Most are the id of the node.
+// address returns the address of an instance of the node. For most it is the id of the node.
 func (reg *region) address(n *node) string {
 	if reg.scope.frame.prefix == "" && reg.around() == nil {
 		return n.place.Node

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// call runs another workflow in a frame of its own.
+// call runs another workflow in its own frame.
 func (r *Run) call(in *inst, s *workflow.Call) {
 	r.tell(in, StepStarted, "")
 	in.attempt = 1
@@ -57,13 +57,13 @@ func (r *Run) newFrame(in *inst, s *workflow.Call) (*frame, error) {
 	return f, err
 }
 
-// callEnded gives the called workflow's result to the call.
+// callEnded passes the result of the called workflow to the call.
 func (r *Run) callEnded(s *scope, status Status, output any, reason string) {
 	in := s.owner
 	r.clearTimer(in.timerID(timeoutTimer))
 	switch status {
 	case Success, Partial:
-		in.scope().tolerate(reason) // "" where nothing failed
+		in.scope().tolerate(reason) // "" if nothing failed
 		if fault := r.succeed(in, output, composed(output)); fault != nil {
 			r.fail(in, fault)
 		}

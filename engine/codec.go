@@ -25,18 +25,18 @@ const oldAnswered = "HumanAnswered"
 
 const typeKey = `{"type":"`
 
-// head is what a line of JSON has of the envelope. Its fields are in one object
-// with those of the event: so were they when every event had them.
+// head has the fields of the envelope in a line of JSON. They are in the same object as the
+// fields of the event, because every event used to have them itself.
 type head struct {
 	Time       time.Time     `json:"time"`
 	Clock      time.Duration `json:"clock"`
 	Unattended bool          `json:"unattended"`
-	Address    string        `json:"address"` // where Answered had its ID in version 1
+	Address    string        `json:"address"` // in version 1, the ID of Answered
 }
 
-// Encode writes an event as one line of JSON: its name under "type" in the first
-// place, then the envelope, then the event. The sequence number is left out: a
-// line has a place.
+// Encode encodes an event as one line of JSON: first its name under "type", then the envelope,
+// then the event. The sequence number is left out, because the position of the line determines
+// it.
 func Encode(e Envelope) ([]byte, error) {
 	name := e.Event.event()
 	stamp, err := e.Time.MarshalJSON()
@@ -65,7 +65,7 @@ func Encode(e Envelope) ([]byte, error) {
 	return line, nil
 }
 
-// Decode reads what Encode wrote, in this version and in all before.
+// Decode decodes what Encode wrote, in this version and in all earlier ones.
 func Decode(data []byte) (Envelope, error) {
 	rest, ok := bytes.CutPrefix(data, []byte(typeKey))
 	name, _, found := bytes.Cut(rest, []byte{'"'})
@@ -74,7 +74,7 @@ func Decode(data []byte) (Envelope, error) {
 	}
 	kind, ok := events[string(name)]
 	if !ok {
-		return Envelope{}, fmt.Errorf("engine: the event %q is unknown; update hocket", name)
+		return Envelope{}, fmt.Errorf("engine: unknown event %q; update hocket", name)
 	}
 	ev := reflect.New(reflect.TypeOf(kind).Elem()).Interface().(Event)
 	var h head

@@ -10,8 +10,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// choose ends a choice at once, unless its question has to be asked: then it goes on
-// as a task. What reached it is its output, so that it goes on to where the choice leads.
+// choose ends a choice immediately, unless its question has to be asked: then it continues as a
+// task. The output of a choice is the value that reached it, so that the value is passed on to
+// where the choice leads.
 func (r *Run) choose(in *inst) {
 	reached := previous(in.from())
 	if in.n.place.Asks && in.n.conditional && !r.isAnswered(in, reached) {
@@ -22,13 +23,13 @@ func (r *Run) choose(in *inst) {
 	}
 }
 
-// part is one input of a combine that is there.
+// part is one available input of a combine.
 type part struct {
 	value any
 	seq   int // when it came about
 }
 
-// combine aggregates at once.
+// combine combines the inputs immediately.
 func (r *Run) combine(in *inst, s *workflow.Combine) {
 	in.attempt = 1
 	r.tell(in, StepStarted, "")
@@ -44,7 +45,7 @@ func (r *Run) combine(in *inst, s *workflow.Combine) {
 	}
 }
 
-// chosen are the parts that a combine joins.
+// chosen returns the parts that a combine joins.
 func (r *Run) chosen(in *inst, s *workflow.Combine) ([]any, error) {
 	parts, err := r.gather(in)
 	if err != nil {
@@ -68,7 +69,7 @@ func (r *Run) chosen(in *inst, s *workflow.Combine) ([]any, error) {
 	return values, nil
 }
 
-// join makes one value of the parts that were chosen.
+// join joins the chosen parts into one value.
 func join(s *workflow.Combine, parts []any) (any, error) {
 	switch s.Strategy {
 	case workflow.Concatenate:
@@ -107,7 +108,7 @@ func (r *Run) gather(in *inst) ([]part, error) {
 	return parts, nil
 }
 
-// when is the time, in order of results, of what references refer to.
+// when returns the latest sequence number of the results that references refer to.
 func (v *view) when(refs []*expr.Ref) int {
 	last := 0
 	for _, ref := range refs {
@@ -137,7 +138,7 @@ func concatenate(parts []any, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-// mergeParts merges deeply. Text that is a JSON object or list is read as one.
+// mergeParts merges deeply. A text that is a JSON object or list is parsed first.
 func mergeParts(parts []any) (any, error) {
 	merged := structured(whole(parts[0]))
 	for _, p := range parts[1:] {
@@ -165,8 +166,8 @@ func structured(v any) any {
 	return v
 }
 
-// deepMerge merges objects key by key and appends lists; of two other values of
-// one type the later wins. Null gives way to anything.
+// deepMerge merges objects key by key and appends lists. Of two other values of the same type,
+// the later one wins. Null is replaced by any other value.
 func deepMerge(path string, a, b any) (any, error) {
 	if a == nil || b == nil {
 		if a == nil {
@@ -211,8 +212,8 @@ func mergeObjects(path string, a, b map[string]any) (any, error) {
 	return merged, nil
 }
 
-// vote gives the value that most inputs have, compared without case and the
-// punctuation of a sentence around them. The order of inputs decides a tie.
+// vote returns the value that most inputs have, ignoring case and surrounding punctuation. In a
+// tie, the value that comes first wins.
 func (r *Run) vote(in *inst, parts []part) any {
 	counts := map[string]int{}
 	var order []string

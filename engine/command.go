@@ -13,38 +13,37 @@ import (
 //sumtype:decl
 type Command interface{ command() }
 
-// StartTask has an agent make one attempt. It is answered by TaskEnded, always,
-// also when it is cancelled.
+// StartTask lets an agent make one attempt. It is always answered by TaskEnded, also if it is
+// cancelled.
 type StartTask struct {
 	*Place
 	Address  string // of the node's instance, e.g. "serve-customers/order-taker#2"
 	Attempt  int    // from 1
 	Prompt   string
 	Inputs   []Input
-	Received []Received // what its live in-edges brought, where the task is given that
+	Received []Received // the outputs that its live in-edges carry, if the task receives them
 	Settings map[string]any
-	Feedback string        // what was wrong with the attempt before; "" nothing
-	Timeout  time.Duration // the engine cancels the attempt after this; zero: never
-	Again    bool          // an earlier try of this same attempt was lost
+	Feedback string        // what was wrong with the previous attempt, or ""
+	Timeout  time.Duration // the engine cancels the attempt after this time; zero means never
+	Again    bool          // the same attempt was started before and lost
 
-	May workflow.Budget // what it may use, and what is reserved for it
+	May workflow.Budget // what it may use; this amount is reserved for it
 }
 
-// Place is where a task stands, and what all its attempts in all runs have in
-// common. Nobody changes it.
+// Place describes a task, and what all its attempts in all runs have in common. It is immutable.
 type Place struct {
-	Workflow string // the workflow that the node stands in
+	Workflow string // the workflow that contains the node
 	Node     string
 	Agent    string
-	Decide   []string         // labels, one of which the output must name; empty: none
-	Written  map[string]any   // its settings, with references where values will be
-	Asks     bool             // it is the question of a choice: the output is a decision and its reason, the decision "else" for none
+	Decide   []string         // labels, one of which the output must name; empty if there are none
+	Written  map[string]any   // its settings, before references are replaced by values
+	Asks     bool             // the task is the question of a choice: the output is a decision with its reason, or the decision "else"
 	Output   *workflow.Output // how the output will be read
 	Labels   map[string]string
 }
 
-// Whole is the command with the inputs and what it received in it, where these are long.
-// The error is a *[LoadError].
+// Whole returns the command with its inputs and received outputs loaded, if they are long. The
+// error is a *[LoadError].
 func (c *StartTask) Whole() (*StartTask, error) {
 	w, err := *c, error(nil)
 	w.Inputs, w.Received = slices.Clone(c.Inputs), slices.Clone(c.Received)
@@ -61,22 +60,22 @@ func (c *StartTask) Whole() (*StartTask, error) {
 	return &w, nil
 }
 
-// Key is the same for the same attempt of the same run, also after a crash.
+// Key returns the same key for the same attempt of the same run, also after a crash.
 func (c *StartTask) Key(run string) string {
 	return run + "/" + c.Address + "@" + strconv.Itoa(c.Attempt)
 }
 
-// Input is a rendered input of a task, in the order in which they were written.
+// Input is a rendered input of a task. Inputs are in the order in which they were written.
 type Input struct {
 	Name  string
-	Value any // a *Long where it is long, see StartTask.Whole
+	Value any // a *Long if it is long, see StartTask.Whole
 }
 
-// Received is what reached a task from a step, with what a router, a person or a
+// Received is the output of a step that reached a task, with what a router, a person or a
 // question in between decided, and why.
 type Received struct {
 	Step     string
-	Output   any // null where there is only a decision; a *Long where it is long, see StartTask.Whole
+	Output   any // null if there is only a decision; a *Long if it is long, see StartTask.Whole
 	Decision string
 	Reason   string
 }
@@ -87,25 +86,25 @@ type CancelTask struct {
 	Attempt int
 }
 
-// SetTimer asks for a TimerFired when its time has come, on one of two clocks. A
-// timer with the same ID is replaced.
+// SetTimer requests a TimerFired at a time on one of two clocks. It replaces a timer with the
+// same ID.
 type SetTimer struct {
 	ID    string
-	Clock time.Duration // on the run's own clock: a duration has passed
-	At    time.Time     // on the wall clock: a deadline; zero: Clock counts
+	Clock time.Duration // on the run's own clock, for durations
+	At    time.Time     // on the wall clock, for deadlines; zero means that Clock is used
 }
 
-// CancelTimer withdraws a timer.
+// CancelTimer cancels a timer.
 type CancelTimer struct{ ID string }
 
-// Ask shows a question to people until one answers or it is withdrawn. A question
-// with the same ID is replaced.
+// Ask shows a question to people until someone answers or it is withdrawn. It replaces a question
+// with the same ID.
 type Ask struct{ Question }
 
-// Withdraw takes a question back.
+// Withdraw withdraws a question.
 type Withdraw struct{ ID string }
 
-// Reply gives an attempt the answer to what it asked.
+// Reply returns the answer to an attempt that asked a question.
 type Reply struct {
 	ID      string
 	Address string
@@ -113,11 +112,11 @@ type Reply struct {
 	Value   string
 }
 
-// Finish ends the run. It comes once, and nothing comes after it.
+// Finish ends the run. It is issued once, and nothing follows it.
 type Finish struct {
 	Status Status
 	Output any
-	Error  string // why, when the status is not success
+	Error  string // the reason, if the status is not success
 }
 
 func (*StartTask) command()   {}

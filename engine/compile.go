@@ -11,37 +11,37 @@ import (
 	"github.com/hocket-dev/hocket/workflow/extract"
 )
 
-// program is a workflow made ready to run: names are indexes, texts are parsed.
+// program is a compiled workflow: names are resolved to indexes, and texts are parsed.
 type program struct {
 	w      *workflow.Workflow
 	index  int    // in the run
-	digest string // of the whole bundle, once somebody asks for it; of the root only
+	digest string // of the whole bundle, computed when needed; only set in the root
 	body   *graph
 	vars   map[string]int   // index of each variable
 	depth  int              // of the environments, see levels
-	nodes  map[string]*node // by id; of an Each over one node, the Each
+	nodes  map[string]*node // by id; the Each, if it repeats a node with the same id
 	all    []*node
 	groups map[string][]*node
 	refers []string // inputs that its texts refer to
-	inputs []string // names that the workflow takes, see takes
+	inputs []string // names that the workflow accepts, see takes
 	output *expr.Template
 }
 
 // graph is a compiled workflow.Graph.
 type graph struct {
-	owner   *node // the loop or each whose body this is; nil for a workflow's
+	owner   *node // the loop or each that has this body; nil for a workflow's graph
 	nodes   []*node
 	entries []*node
-	scope   *graph // the graph whose scope this one runs in: itself for a workflow's and an Each's body
-	count   int    // for a scope: how many nodes run in it, over all loops
+	scope   *graph // the graph that has the scope in which this one runs: itself, for the graph of a workflow and the body of an Each
+	count   int    // for a scope: number of nodes that run in it, including those in loops
 	exits   []*edge
-	parcels int // in-edges of all its nodes
+	parcels int // number of in-edges of all its nodes
 }
 
 // node is a compiled workflow.Node.
 //
-// A step of a run begins with a node that is in no cache of the processor, so
-// what every step needs stands together and is not looked up in def.
+// When a step of a run starts, its node is usually not in the processor's cache, so the fields
+// that every step needs are kept together here instead of being read from def.
 type node struct {
 	g     *graph
 	does  workflow.Step
@@ -52,30 +52,30 @@ type node struct {
 
 	in    []*edge // forward edges that lead here, in edge order
 	out   []*edge
-	rest  []*node // what a join cancels when it runs
-	first int     // index of the first parcel in a region
-	need  int32   // live in-edges that a join waits for; 0: all
+	rest  []*node // the nodes that a join cancels when it runs
+	first int     // index of its first parcel in a region
+	need  int32   // number of live in-edges that a join waits for; 0 means all
 
 	conditional bool // has label or when edges
-	receives    bool // a task, or a question, that is given what reaches it
-	answers     bool // a human to whom the question of the choice behind it belongs
+	receives    bool // a task or a question that receives the outputs that reach it
+	answers     bool // a human who answers the question of the choice after it
 	onFailure   bool // has error edges
 	onTimeout   bool // has timeout edges
 
 	place    Place
-	text     string         // the prompt, where it has no references
-	prompt   *expr.Template // else
+	text     string         // the prompt, if it has no references
+	prompt   *expr.Template // otherwise
 	inputs   []input
 	settings *expr.Value
 	extract  *extract.Extractor
 	timeout  time.Duration
-	write    int    // variable that success writes; -1 none
+	write    int    // variable that success writes; -1 if none
 	factsKey string // "workflow/node", as in Started.Tasks
 
 	def     *workflow.Node
-	step    int // index among the steps of the workflow, for people
+	step    int // index among the steps of the workflow, shown to people
 	body    *graph
-	item    int               // variable that holds the item of an Each; -1 none
+	item    int               // variable for the item of an Each; -1 if none
 	options []workflow.Option // of a human
 	on      *expr.Expr        // choice: decision; each: items
 	from    []*expr.Expr
@@ -95,10 +95,10 @@ type edge struct {
 	when     *expr.Expr
 	slot     int    // index among the in-edges of to
 	leaves   []int  // index in graph.exits of each loop it leaves, innermost first
-	told     string // the decision to take it alone, for people
+	told     string // the decision if only this edge is taken, as shown to people
 }
 
-// ends says whether the path ends with this edge.
+// ends reports whether the path ends with this edge.
 func (e *edge) ends() bool { return e.to == nil && !e.again }
 
 type compiler struct {
@@ -121,7 +121,7 @@ func compile(w *workflow.Workflow) (*program, error) {
 	return c.program, c.err
 }
 
-// initial is the environment at the beginning: the workflow's state.
+// initial returns the initial environment: the workflow's state.
 func (p *program) initial() *env {
 	var at *env
 	for _, name := range sortedKeys(p.w.State) {
@@ -169,7 +169,7 @@ func (c *compiler) node(g *graph, n *node, def *workflow.Node) {
 	c.all = append(c.all, n)
 	n.write = c.variable(def.Output.Var)
 	n.factsKey = c.w.Name + "/" + def.ID
-	// What is in a loop or a for_each has the index of the whole.
+	// A step in a loop or a for_each has the index of the outermost one.
 	if g.owner != nil {
 		n.step = g.owner.step
 	} else if choice, ok := def.Step.(*workflow.Choice); !ok || choice.Ask != nil {
@@ -227,15 +227,14 @@ func (c *compiler) task(n *node, t *workflow.Task) {
 	n.receives = t.Context == workflow.PreviousContext || t.Context == workflow.AutoContext && len(t.Inputs) == 0 && !refersBack(n.prompt)
 }
 
-// refersBack says whether a prompt names what it is about: something that came before
-// it, or an item.
+// refersBack reports whether a prompt refers to an earlier result or to an item.
 func refersBack(t *expr.Template) bool {
 	return t != nil && slices.ContainsFunc(t.Refs(), func(r *expr.Ref) bool {
 		return !slices.Contains([]expr.Kind{expr.Inputs, expr.Index, expr.Iteration, expr.Repeats}, r.Kind)
 	})
 }
 
-// prompt compiles what a node says.
+// prompt compiles the prompt or question of a node.
 func (c *compiler) prompt(n *node, text string) {
 	n.prompt = c.template(text)
 	if !strings.Contains(text, "${") {
@@ -243,8 +242,8 @@ func (c *compiler) prompt(n *node, text string) {
 	}
 }
 
-// extractor compiles how a node's value is taken from what it gave; nil: as it
-// is.
+// extractor compiles how a node's value is extracted from its output; nil means that the output
+// is used unchanged.
 func (c *compiler) extractor(n *node) {
 	if o := n.def.Output; o.Mode == workflow.Full && o.Schema == nil {
 		return
@@ -266,7 +265,7 @@ func (n *node) isLoop() bool {
 	return ok
 }
 
-// note keeps the inputs that a text refers to.
+// note records the inputs that a text refers to.
 func (c *compiler) note(refs []*expr.Ref) {
 	for _, r := range refs {
 		if r.Kind == expr.Inputs && r.Name != "" && !c.noted[r.Name] {

@@ -88,7 +88,7 @@ func (o *definition) statuses() map[string]engine.Status {
 	return o.memo
 }
 
-// outcome is what a node that runs comes to: a question that what reached it answers
+// outcome returns what a node that runs comes to: a question that what reached it answers
 // is not asked.
 func (o *definition) outcome(id string) (failed bool, label string) {
 	if !o.isQuestion(id) || o.isAsked(id) {
@@ -97,7 +97,7 @@ func (o *definition) outcome(id string) (failed bool, label string) {
 	return false, o.reached(id)
 }
 
-// isAsked says whether a question that is reached is asked: it has labels, and what
+// isAsked reports whether a question that is reached is asked: it has labels, and what
 // reached it names none of them.
 func (o *definition) isAsked(id string) bool {
 	labels, reached := false, o.reached(id)
@@ -139,7 +139,7 @@ func (o *definition) reached(id string) string {
 
 func (o *definition) isQuestion(id string) bool { return o.w.Body.Node(id).Kind() == "choice" }
 
-// isStep says whether the node is a step of the result: a question is only if it was
+// isStep reports whether the node is a step of the result: a question is only if it was
 // asked.
 func (o *definition) isStep(id string) bool {
 	ran := o.status(id) == engine.Success || o.status(id) == engine.Failed

@@ -1,7 +1,7 @@
-// Package engine is the state machine: events in, commands out. It has no
-// clock, no goroutine, no file, no random number and no logger, so the same
-// events always lead to the same state and the same commands. All that it may ask
-// for is the output that one of these events brought.
+// Package engine is the state machine: events in, commands out. It has no clock,
+// goroutine, file, random number or logger, so the same events always lead to the
+// same state and the same commands. The only thing that it may load is the output
+// of one of these events.
 //
 // # The driver's duties
 //
@@ -75,16 +75,17 @@
 //
 // # Inside
 //
-// A workflow is compiled once into indexed graphs (compile.go, wire.go). A graph
-// that runs is a region (region.go): every forward edge of it is settled exactly
-// once as live, dead or poisoned, and a node is decided when its in-edges are
-// settled. That is why nothing can deadlock. A node that was decided to run is
-// an instance (inst.go); how it ends, and which edges that takes, is in
-// settle.go. Loops run their body's region again (loop.go). A scope (scope.go) is
-// what a failure can end: the body of a workflow, or one item of a for_each.
-// Variables travel along live edges as immutable environments (env.go), so a node
-// sees only what was written on paths that lead to it. Limits and the run's clock
-// are in ledger.go, everything that people are asked in question.go. Long outputs are
-// left where they are stored (stored.go): what an instance or a variable holds may stand
-// in for its value, and whole gives the value. A fork is a rehearsal (fork.go). The whole state can be written and read (restore.go).
+// A workflow is compiled once into indexed graphs (compile.go, wire.go). A running
+// graph is a region (region.go): each of its forward edges is settled exactly once
+// as live, dead or poisoned, and a node is decided when its in-edges are settled.
+// That is why nothing can deadlock. A node that runs is an instance (inst.go); how
+// it ends, and which edges it takes, is in settle.go. Loops run the region of their
+// body again (loop.go). A scope (scope.go) is what a failure can end: the body of a
+// workflow, or one item of a for_each. Variables travel along live edges as
+// immutable environments (env.go), so a node sees only what was written on paths
+// that lead to it. Limits and the run's clock are in ledger.go, questions to people
+// in question.go. Long outputs stay where they are stored (stored.go): instances and
+// variables may have a placeholder for a value, and whole returns the value itself.
+// A fork rehearses the events of another run (fork.go). The whole state can be
+// written to a snapshot and restored (restore.go).
 package engine

@@ -56,7 +56,7 @@ func (r *Run) printRegion(b *bytes.Buffer, reg *region, indent string) {
 	}
 }
 
-// describe is a command in a few words.
+// describe returns a command in a few words.
 func describe(c Command) string {
 	switch c := c.(type) {
 	case *StartTask:

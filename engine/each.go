@@ -10,10 +10,10 @@ import (
 type each struct {
 	items   []any
 	next    int      // first item that has not started
-	open    int      // items under way
+	open    int      // number of items that are running
 	scopes  []*scope // by item; nil before and after it runs
 	outputs []any
-	failed  string // what the first failed item says
+	failed  string // the error of the first failed item
 	stopped bool   // no further item starts
 }
 
@@ -24,7 +24,7 @@ func (r *Run) startEach(in *inst, s *workflow.Each) {
 	started.Items = len(items)
 	r.note(started)
 	if err != nil {
-		r.list(in) // it has no items that could say so
+		r.list(in) // without items, nothing else lists it
 		r.fail(in, &Fault{Kind: FaultError, Message: "for_each: " + err.Error(), Permanent: true})
 		return
 	}
@@ -38,7 +38,7 @@ func (r *Run) startEach(in *inst, s *workflow.Each) {
 	r.moreItems(in)
 }
 
-// itemsOf are the items of a list, not all of which need to be in memory.
+// itemsOf returns the items of a list, some of which may not be loaded.
 func itemsOf(v any) (items []any, ok bool) {
 	if items, ok := v.(list); ok {
 		return items, true
@@ -64,8 +64,8 @@ func kindOf(v any) string {
 	}
 }
 
-// moreItems starts as many items as may run at once, and ends the node when
-// none is left.
+// moreItems starts as many items as may run at the same time, and ends the node when none is
+// left.
 func (r *Run) moreItems(in *inst) {
 	x := in.each
 	most := in.n.does.(*workflow.Each).Parallel
@@ -90,7 +90,7 @@ func (r *Run) startItem(in *inst, i int) {
 	r.begin(s, at)
 }
 
-// newItem makes the scope of an item.
+// newItem returns a new scope for an item.
 func (in *inst) newItem(i int) *scope {
 	s := newScope(in.scope(), in, in.n.body, in.scope().frame)
 	s.item = int32(i)
@@ -104,7 +104,7 @@ func (r *Run) itemEnded(s *scope, status Status, output any, reason string) {
 	switch status {
 	case Success, Partial:
 		x.outputs[s.item] = output
-		in.scope().tolerate(reason) // "" where nothing failed
+		in.scope().tolerate(reason) // "" if nothing failed
 	case Failed, TimedOut, Cancelled, Running, Waiting, Skipped:
 		r.itemFailed(in, int(s.item), reason)
 	}

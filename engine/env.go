@@ -1,8 +1,8 @@
 package engine
 
-// env is an immutable set of variables: what was written on the live paths that
-// lead to one place. It is a tree with 8 branches a level, so a write copies
-// one short path, and a merge passes over whatever both sides share.
+// env is an immutable set of variables: those written on the live paths that lead to one place.
+// It is a tree with 8 branches per level, so that a write copies only one short path, and a merge
+// skips whatever both sides share.
 type env struct {
 	below [fan]*env
 	leaf  [fan]*write
@@ -13,13 +13,13 @@ const (
 	fan     = 1 << fanBits
 )
 
-// write is one assignment. Of two writes the one with the higher seq is later.
+// write is one assignment. Of two writes, the one with the higher seq is the later.
 type write struct {
 	seq   int
 	value any
 }
 
-// levels is how deep the tree must be for a number of variables.
+// levels returns the depth of a tree for a number of variables.
 func levels(vars int) int {
 	n := 0
 	for ; vars > fan; vars = (vars + fan - 1) / fan {
@@ -52,7 +52,7 @@ func (e *env) set(level, i int, w *write) *env {
 	return fresh
 }
 
-// merge has, for each variable, the later write of a and b.
+// merge returns an environment with the later write of a and b for each variable.
 func merge(level int, a, b *env) *env {
 	if a == b || b == nil {
 		return a

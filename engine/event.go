@@ -8,61 +8,59 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Envelope is an event with what is the same for all events: when it happened.
+// Envelope is an event with the fields that all events have: its number and when it happened.
 type Envelope struct {
-	// Seq is the number of the event in its run, from 1. Zero: not numbered.
+	// Seq is the number of the event in its run, from 1. Zero means that it is not numbered.
 	Seq int
-	// Time is what the wall clock showed. It counts for what people and quotas
-	// agree on: deadlines and the times at which a quota is reset.
+	// Time is the time on the wall clock. It is used for what people and providers agree on:
+	// deadlines and the times at which quotas are reset.
 	Time time.Time
-	// Clock is the run's own monotonic clock: the time since the run began, as
-	// measured by the processes that drove it. It counts for durations. Between
-	// two processes the wall clock fills the gap, see [Run.ClockAt]. Zero: it was
-	// not measured, as in runs of version 1, and Time counts.
+	// Clock is the run's own monotonic clock: the time since the run began, as measured by the
+	// processes that drove it. It is used for durations. For the time between two processes, the
+	// wall clock is used, see [Run.ClockAt]. Zero means that it was not measured, as in runs of
+	// version 1, and Time is used.
 	Clock time.Duration
-	// Unattended says that no driver carries out what the event leads to: nothing
-	// starts before the next Recovered.
+	// Unattended says that no driver executes the resulting commands: nothing starts before the
+	// next Recovered.
 	Unattended bool
 
 	Event Event
 }
 
-// Event is something that happened. Events are the only input of a [Run], the
-// only thing that a journal stores, and all that time and chance can say to the
-// engine.
+// Event is something that happened. Events are the only input of a [Run] and the only thing that
+// a journal stores. Everything that depends on time or chance reaches the engine in an event.
 //
 //sumtype:decl
 type Event interface{ event() string }
 
-// Started is the first event of every run. It carries what the engine may not
-// look up.
+// Started is the first event of every run. It has the information that the engine cannot look up
+// itself.
 type Started struct {
 	Run     string          `json:"run"`
 	Version int             `json:"version"` // of the engine's behaviour, see Version
 	Inputs  map[string]any  `json:"inputs,omitempty"`
-	Limits  workflow.Limits `json:"limits"` // of the whole run, defaults filled in
-	// Tasks says what is known of the agents' work, by "workflow/node". A task
-	// that is not listed costs nothing and has no time limit of its own.
+	Limits  workflow.Limits `json:"limits"` // of the whole run, with defaults filled in
+	// Tasks says what is known about the tasks, by "workflow/node". A task that is not listed
+	// costs nothing and has no time limit of its own.
 	Tasks map[string]TaskFacts `json:"tasks,omitempty"`
-	// Rehearse makes the run repeat events of another one, up to Forked: the
-	// instance at this address is held back, and what was recorded may start
-	// beyond the limits.
+	// Rehearse makes the run repeat events of another run, up to Forked: the instance at this
+	// address does not start, and what the other run started may exceed the limits.
 	Rehearse string `json:"rehearse,omitempty"`
 }
 
-// TaskFacts is what the driver knows of a task before it starts.
+// TaskFacts is what the driver knows about a task before it starts.
 type TaskFacts struct {
 	May     workflow.Budget `json:"may"`               // what one attempt may use
-	Keeps   bool            `json:"keeps,omitempty"`   // to what it is given: an attempt may use what the limits leave
-	Timeout time.Duration   `json:"timeout,omitempty"` // the agent's own; the node's wins
-	Retry   workflow.Retry  `json:"retry,omitzero"`    // the agent's own; the node's wins
+	Keeps   bool            `json:"keeps,omitempty"`   // the agent enforces its budget, so an attempt may use whatever the limits leave
+	Timeout time.Duration   `json:"timeout,omitempty"` // of the agent; the node's own overrides it
+	Retry   workflow.Retry  `json:"retry,omitzero"`    // of the agent; the node's own overrides it
 }
 
-// NoFacts hold for a task of which the driver says nothing.
+// NoFacts are the facts of a task about which the driver says nothing.
 var NoFacts = TaskFacts{May: workflow.Free}
 
-// UnmarshalJSON reads facts also as version 1 wrote them: with a zero that could
-// mean free, unknown or without a limit.
+// UnmarshalJSON also reads facts of version 1, in which a zero could mean free, unknown or
+// unlimited.
 func (f *TaskFacts) UnmarshalJSON(data []byte) error {
 	type plain TaskFacts
 	var old struct {
@@ -87,16 +85,16 @@ func (f *TaskFacts) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// TaskEnded answers StartTask, always, also after CancelTask.
+// TaskEnded always answers StartTask, also after CancelTask.
 type TaskEnded struct {
 	Address string `json:"address"`
 	Attempt int    `json:"attempt"`
-	Output  string `json:"output,omitempty"` // raw; the node's output mode is applied by the engine
-	Fault   *Fault `json:"fault,omitempty"`  // nil: the agent did its work
+	Output  string `json:"output,omitempty"` // raw; the engine applies the node's output mode
+	Fault   *Fault `json:"fault,omitempty"`  // nil if the agent succeeded
 	Usage   Usage  `json:"usage,omitzero"`
-	// Stored is the number of the event that has the output, where Output was left out
-	// because it is long: that of this event, in a fork that of the other run. The run
-	// must know how to load it, see [Run.Offload]. Zero: Output is there.
+	// Stored is the number of the event that has the output, if Output was left out because it is
+	// long: the number of this event or, in a fork, of the event in the other run. The run must be
+	// able to load it, see [Run.Offload]. Zero means that Output is set.
 	Stored int `json:"-"`
 }
 
@@ -105,8 +103,8 @@ type TimerFired struct {
 	ID string `json:"id"`
 }
 
-// Asked says that an attempt asks people something while it runs. The engine
-// puts it to them with Ask, or answers it with Reply at once.
+// Asked says that an attempt asks people a question while it runs. The engine passes it on with
+// Ask, or answers it immediately with Reply.
 type Asked struct {
 	Address string            `json:"address"`
 	Attempt int               `json:"attempt"`
@@ -116,82 +114,79 @@ type Asked struct {
 	Custom  bool              `json:"custom,omitempty"`
 }
 
-// Answered answers a question. [Run.Admit] says beforehand whether it would be
-// taken. Its time is that at which the answer was given, also if it is recorded
-// later.
+// Answered answers a question. [Run.Admit] says beforehand whether the answer would be accepted.
+// Its time is the time at which the answer was given, even if it is recorded later.
 type Answered struct {
-	ID      string `json:"id"` // of the question, or the address of a step that asks only one
+	ID      string `json:"id"` // of the question, or the address of a step with only one question
 	Value   string `json:"value"`
 	By      string `json:"by,omitempty"`      // who answered
-	Via     string `json:"via,omitempty"`     // through what, such as "terminal"
-	Comment string `json:"comment,omitempty"` // what else they said
-	Digest  string `json:"digest,omitempty"`  // of the question as it was shown; "": not checked
+	Via     string `json:"via,omitempty"`     // through which interface, such as "terminal"
+	Comment string `json:"comment,omitempty"` // an additional remark
+	Digest  string `json:"digest,omitempty"`  // of the question as it was shown; "" means that it is not checked
 }
 
-// Withdrawn says that the attempt that asked a question does not wait for the
-// answer any more.
+// Withdrawn says that the attempt that asked a question no longer waits for the answer.
 type Withdrawn struct {
 	ID string `json:"id"`
 }
 
-// CancelAsked ends the run: everything under way is cancelled.
+// CancelAsked ends the run: everything that is running is cancelled.
 type CancelAsked struct {
 	By     string `json:"by,omitempty"`
 	Via    string `json:"via,omitempty"` // as in Answered
 	Reason string `json:"reason,omitempty"`
 }
 
-// LimitRaised sets limits of the whole run anew; zero fields stay as they are.
-// Where these are of cost or tokens, a task goes on that waits because what it may use
-// is unknown.
+// LimitRaised changes limits of the whole run; zero fields are left unchanged. If it changes the
+// limit for cost or tokens, tasks that wait because their usage is unknown continue.
 type LimitRaised struct {
 	Limits workflow.Limits `json:"limits"`
 	By     string          `json:"by,omitempty"`
 	Via    string          `json:"via,omitempty"`
 }
 
-// Recovered says that a new process has taken the run up. Attempts without an
-// answer are lost, and the time since the last event does not count.
+// Recovered says that a new process continues the run. Attempts without an answer are lost, and
+// the time since the last event does not count.
 type Recovered struct {
-	// Unsettled says that a lost attempt may have cost what it could: its cost is
-	// not known. Without it, as in older runs, such an attempt cost nothing.
+	// Unsettled says that the cost of a lost attempt is unknown, and may be as high as what was
+	// reserved for it. Without it, as in older runs, a lost attempt costs nothing.
 	Unsettled bool `json:"unsettled,omitempty"`
 }
 
-// Forked says that the events before it were taken from another run, without
-// the instance at Address and what followed from it. It recovers like Recovered,
-// unattended, and the clock of the run begins anew.
+// Forked says that the events before it were taken from another run, without the instance at
+// Address and everything that followed from it. It recovers like Recovered, unattended, and
+// restarts the clock of the run.
 type Forked struct {
 	From    string          `json:"from"` // the other run
 	Address string          `json:"address"`
-	Limits  workflow.Limits `json:"limits,omitzero"` // of the new run; zero fields stay as they are
+	Limits  workflow.Limits `json:"limits,omitzero"` // of the new run; zero fields are left unchanged
 }
 
 // Usage is what an attempt used.
 type Usage = workflow.Usage
 
-// Fault is the failure of a step: data, kept in the journal.
+// Fault describes the failure of a step. It is data, stored in the journal.
 type Fault struct {
 	Kind      FaultKind `json:"kind"`
 	Message   string    `json:"message"`
-	Permanent bool      `json:"permanent,omitempty"` // a retry would fail the same way
-	Until     time.Time `json:"until,omitzero"`      // for FaultQuota: when it is worth trying again
+	Permanent bool      `json:"permanent,omitempty"` // a retry would fail in the same way
+	Until     time.Time `json:"until,omitzero"`      // for FaultQuota: when to try again
 }
 
-// FaultKind is the reason of a failure.
+// FaultKind is the reason for a failure.
 type FaultKind string
 
 // The kinds of faults.
 const (
 	FaultError     FaultKind = "error"      // the agent failed
 	FaultTimeout   FaultKind = "timeout"    // it took too long
-	FaultBadOutput FaultKind = "bad_output" // its output could not be extracted or does not fit the schema
+	FaultBadOutput FaultKind = "bad_output" // its output could not be extracted or does not match the schema
 	FaultNoRoute   FaultKind = "no_route"   // its decision matches no edge
-	FaultLost      FaultKind = "lost"       // nobody knows what became of it
-	FaultQuota     FaultKind = "quota"      // the provider refuses for now
+	FaultLost      FaultKind = "lost"       // its result is not known
+	FaultQuota     FaultKind = "quota"      // the provider refuses requests for now
 	FaultBudget    FaultKind = "budget"     // a limit on steps was reached
 	FaultCancelled FaultKind = "cancelled"
-	FaultLimit     FaultKind = "limit" // a loop reached its bound without an exit
+	FaultLimit     FaultKind = "limit" // a loop reached its maximum without an exit
 )
 
 func (*Started) event() string     { return "Started" }

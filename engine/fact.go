@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Fact is one thing that a step of the engine brought about, for people who
-// watch. Facts follow from the events, so nobody stores them.
+// Fact is something that happened in a step of the engine, for people who watch the run. Facts
+// follow from the events, so they are not stored.
 type Fact struct {
 	Time     time.Time
 	Kind     FactKind
@@ -20,13 +20,13 @@ type Fact struct {
 	Text     string    // an error, a decision and its rule, a warning, a question
 	Until    time.Time // for Retrying
 	Usage    Usage     // for StepEnded and AttemptFailed
-	Output   any       // for StepEnded and RunEnded: what the step, or the run, gave; a *Long where that of a step is long: see Value
+	Output   any       // for StepEnded and RunEnded: the output of the step or the run; a *Long if a step's output is long, see Value
 }
 
-// Value is the output, also where it is long and has to be loaded.
+// Value returns the output, and loads it if it is long.
 func (f *Fact) Value() (any, error) { return valueOf(f.Output) }
 
-// FactKind is what a fact is about.
+// FactKind is the kind of a fact.
 type FactKind string
 
 // The kinds of facts.
@@ -39,9 +39,9 @@ const (
 	StepSkipped    FactKind = "step_skipped"
 	QuestionAsked  FactKind = "asked"
 	AnswerGiven    FactKind = "answered"
-	AnswerUnused   FactKind = "answer_unused" // it was kept for the next attempt, which did not ask
+	AnswerUnused   FactKind = "answer_unused" // it was kept for the next attempt, which did not ask the question
 	Decided        FactKind = "decided"       // which edges were taken, and by which rule
-	Iterated       FactKind = "iterated"      // a loop goes round again
+	Iterated       FactKind = "iterated"      // a loop starts another iteration
 	Paused         FactKind = "paused"        // a budget would be exceeded
 	Raised         FactKind = "raised"
 	Warned         FactKind = "warned"
@@ -56,7 +56,7 @@ func (r *Run) note(f Fact) {
 	r.facts = append(r.facts, f)
 }
 
-// tell notes a fact about an instance as it is now.
+// tell records a fact about an instance in its current state.
 func (r *Run) tell(in *inst, kind FactKind, text string) { r.note(in.fact(kind, text)) }
 
 func (in *inst) fact(kind FactKind, text string) Fact {
@@ -71,5 +71,5 @@ func (in *inst) fact(kind FactKind, text string) Fact {
 	return f
 }
 
-// Facts are what the last Step brought about.
+// Facts returns what happened in the last Step.
 func (r *Run) Facts() []Fact { return slices.Clone(r.facts) }

@@ -10,26 +10,25 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Fork gives the events of a new run that repeats an old one up to an instance:
-// the journal without that instance, without what depended on it and without
-// what was cancelled; what parallel branches had finished stays. The last of
-// them is Forked. run is the new run's id, now the time of the fork; limits are set
-// over those of the old run.
+// Fork returns the events of a new run that repeats an old one up to an instance: the journal
+// without that instance, without everything that depended on it and without what was cancelled.
+// Results of parallel branches are kept. The last event is Forked. run is the new run's id, and
+// now is the time of the fork; limits override those of the old run.
 //
-// The new run rehearses the events: the instance is held back, so that whatever
-// follows from it never starts, and the events that belong to it find no place. load
-// loads outputs that are left out in the events; nil: none is.
+// The new run rehearses the events: the instance does not start, so nothing that follows from it
+// starts, and events that belong to it are rejected. load loads outputs that are left out in the
+// events; it may be nil if there are none.
 func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, error), address, run string, limits workflow.Limits, now time.Time) ([]Envelope, error) {
 	r, err := New(b)
 	if err != nil {
 		return nil, err
 	}
-	r.Offload(math.MaxInt, load) // what the events have need not be loaded
+	r.Offload(math.MaxInt, load) // outputs that are in the events need not be loaded
 	old := r.Fresh()
 	old.Offload(math.MaxInt, load)
 	from := ""
 	var kept []Envelope
-	var set workflow.Limits // when the old run was forked itself
+	var set workflow.Limits // if the old run was a fork itself
 	for _, e := range events {
 		stopped := old.stopped(e.Event)
 		if _, err := old.Step(e); err != nil {
@@ -57,7 +56,7 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 		}
 	}
 	if r.heldBack == nil {
-		return nil, fmt.Errorf("the run has no step %q to start again from%s", address, old.suggestStep(address))
+		return nil, fmt.Errorf("the run has no step %q%s", address, old.suggestStep(address))
 	}
 	if r.finish != nil || r.heldBack.phase != held {
 		return nil, fmt.Errorf("%q would be cancelled again: %s; start again from the step that failed", address, r.whyEnding())
@@ -66,7 +65,7 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 	return append(kept, Envelope{Seq: len(kept) + 1, Time: now, Clock: r.ClockAt(now), Event: &Forked{From: from, Address: address, Limits: set}}), nil
 }
 
-// whyEnding is the failure that ends what the instance that is held back is in.
+// whyEnding returns the failure that ends the scope of the instance that is held back.
 func (r *Run) whyEnding() string {
 	for s := r.heldBack.scope(); s != nil; s = s.parent {
 		if s.ending != "" {
@@ -76,8 +75,8 @@ func (r *Run) whyEnding() string {
 	return "a branch that it competes with was first"
 }
 
-// stopped says whether an event is the end of an attempt that was told to stop, because
-// what it was for is over. It may have failed by itself meanwhile.
+// stopped reports whether an event is the end of an attempt that was cancelled. It may have
+// failed by itself in the meantime.
 func (r *Run) stopped(ev Event) bool {
 	ended, ok := ev.(*TaskEnded)
 	if !ok || r.attempts[ended.Address] == nil {
@@ -86,9 +85,9 @@ func (r *Run) stopped(ev Event) bool {
 	return r.attempts[ended.Address].phase == stopping
 }
 
-// isOfOther says whether an event is about the other run only: what ended it, or
-// cancelled an attempt, unless the attempt is told to stop here too. Of all others
-// those have no place here that answer what never starts; Step refuses them.
+// isOfOther reports whether an event concerns only the other run: it ended that run, or cancelled
+// an attempt that is not cancelled here. Other events that answer something which never starts
+// here are rejected by Step.
 func (r *Run) isOfOther(ev Event, stopped bool) bool {
 	switch ev := ev.(type) {
 	case *TaskEnded:
@@ -104,9 +103,9 @@ func (r *Run) isOfOther(ev Event, stopped bool) bool {
 	return false
 }
 
-// admitRehearsed lets start what an event of the other run answers: there it had
-// found room when the instance that is held back here had ended. If the event does
-// not fit all the same, the run is as it was.
+// admitRehearsed starts the task that an event of the other run answers. In that run, it found a
+// free slot when the instance that is held back here had ended. If the event still does not
+// apply, the run is left unchanged.
 func (r *Run) admitRehearsed(e Envelope) (*inst, error) {
 	address := ""
 	switch ev := e.Event.(type) {
@@ -144,7 +143,7 @@ func (r *Run) makeRoom(address string) {
 	}
 }
 
-// waitingForRoom are the tasks that a limit keeps from starting.
+// waitingForRoom returns the tasks that cannot start because of a limit.
 func (r *Run) waitingForRoom() func(yield func(*inst) bool) {
 	return func(yield func(*inst) bool) {
 		for in := range r.steps() {
@@ -156,8 +155,8 @@ func (r *Run) waitingForRoom() func(yield func(*inst) bool) {
 	}
 }
 
-// startItemOf starts the item of a for_each in reg that an address lies in,
-// with those before it.
+// startItemOf starts the item of a for_each in reg that contains an address, and the items before
+// it.
 func (r *Run) startItemOf(reg *region, address string) {
 	for i := range reg.nodes {
 		in := reg.nodes[i].inst
@@ -192,7 +191,7 @@ func (r *Run) startItemsUpTo(in *inst, address string) {
 	}
 }
 
-// holds says whether an address lies in an item of a for_each.
+// holds reports whether an address is in an item of a for_each.
 func (g *graph) holds(each *inst, item int, address string) bool {
 	suffix := string(each.reg.appendSuffix(nil, each.reg.repeated())) + fmt.Sprintf("[%d]", item)
 	for _, n := range g.nodes {
@@ -203,7 +202,7 @@ func (g *graph) holds(each *inst, item int, address string) bool {
 	return false
 }
 
-// suggestStep is the step that was meant.
+// suggestStep suggests the step that was probably meant.
 func (r *Run) suggestStep(address string) string {
 	var known []string
 	for in := range r.steps() {

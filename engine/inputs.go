@@ -8,9 +8,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// takes are the inputs that a workflow takes: the declared ones, or, where none
-// are declared, every name that it and the calls that do not bind it refer to. A
-// workflow that is reached twice on the way down adds nothing.
+// takes returns the inputs that a workflow accepts: the declared ones or, if none are declared,
+// every name that it refers to, or that workflows it calls without binding the name refer to. A
+// workflow that occurs twice on the path of calls adds nothing.
 func (r *Run) takes(p *program, above []*program) []string {
 	if len(p.w.Inputs) > 0 {
 		names := make([]string, len(p.w.Inputs))
@@ -40,7 +40,7 @@ func (r *Run) takes(p *program, above []*program) []string {
 	return names
 }
 
-// complete fills in defaults and says which required input is missing.
+// complete fills in defaults, and returns an error if a required input is missing.
 func (p *program) complete(given map[string]any) (map[string]any, error) {
 	inputs := maps.Clone(given)
 	if inputs == nil {

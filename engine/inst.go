@@ -2,54 +2,53 @@ package engine
 
 import "time"
 
-// inst is one instance of a node: it ran, runs, or was skipped. A run keeps all
-// of them.
+// inst is one instance of a node that runs, has run, or was skipped. A run keeps all of them.
 type inst struct {
 	n       *node
 	reg     *region
 	address string
 	status  Status
 	output  any
-	env     *env          // at its start; after success, with its own write
+	env     *env          // at its start; after success, including its own write
 	started time.Duration // since the start of the run
-	ended   time.Duration // likewise; notYet until then
-	seq     int           // of its end
+	ended   time.Duration // likewise; notYet while it is running
+	seq     int           // orders the ends of instances
 	cmd     *StartTask    // of a task, from its first attempt to its end
 	next    *inst         // in the order of Result.Steps
 	err     string
 	usage   Usage
 
-	open    []*question   // what is asked about it
-	asked   []string      // how the questions of its attempts ended, by number; "": not yet
+	open    []*question   // open questions about it
+	asked   []string      // how the questions of its attempts ended, by number; "" while open
 	answers []kept        // for the next attempt
-	shut    time.Time     // when a question about it was over last
-	left    time.Duration // of the timeout of an attempt that waits for a person
-	passed  *passed       // of what hands on what reaches it
+	shut    time.Time     // when the last question about it was closed
+	left    time.Duration // remaining timeout of an attempt that waits for a person
+	passed  *passed       // of a node that passes on what reaches it
 
-	// of a composite, one of them
+	// Of a composite, one of these is set.
 	body  *region
 	child *scope
 	each  *each
 
 	iteration int32 // of the innermost loop
-	came      int32 // parcels with which it started, see from
-	attempt   int32 // number of the attempt under way or last made
-	failures  int32 // attempts used up
+	came      int32 // number of parcels with which it started, see from
+	attempt   int32 // number of the current or last attempt
+	failures  int32 // number of failed attempts
 	losses    int32
 	issued    int32
 
 	phase     phase
-	expired   bool // its time is over, and it was told to stop
-	unsent    bool // asked for when no driver was there, so it has not started
-	granted   bool // a person let it go on although its cost is unknown; in a rehearsal: the other run started it
+	expired   bool // it timed out, and its attempt was cancelled
+	unsent    bool // issued while no driver was present, so it has not started
+	granted   bool // a person let it continue although its cost is unknown; in a rehearsal: the other run started it
 	counted   bool // it counts among the steps of the run
-	continued bool // another step took up where it ended
+	continued bool // another step follows it
 	resting   bool // its attempt waits for a person
 }
 
 const notYet time.Duration = -1
 
-// over notes the end of an instance.
+// over records the end of an instance.
 func (r *Run) over(in *inst) {
 	in.phase, in.ended = finished, r.elapsed
 	r.closeQuestions(in)
@@ -59,8 +58,8 @@ func (r *Run) over(in *inst) {
 	}
 }
 
-// from are the parcels with which the instance started. When it has ended, its
-// region may use their room for its next iteration.
+// from returns the parcels with which the instance started. After it has ended, its region may
+// reuse their memory for its next iteration.
 func (in *inst) from() []parcel {
 	switch {
 	case in.phase == finished:
@@ -74,26 +73,25 @@ func (in *inst) from() []parcel {
 
 func (in *inst) scope() *scope { return in.reg.scope }
 
-// phase is where an instance stands between its decision and its end.
+// phase is the phase of an instance between its decision and its end.
 type phase int8
 
 const (
-	queued   phase = iota // for a slot among the parallel attempts
-	held                  // a budget would be exceeded
-	running               // an attempt is under way
-	delayed               // until a retry
-	parked                // until a quota is reset
-	asked                 // a person is asked
+	queued   phase = iota // waits for a slot among the parallel attempts
+	held                  // waits because a budget would be exceeded
+	running               // an attempt is running
+	delayed               // waits for a retry
+	parked                // waits until a quota is reset
+	asked                 // waits for a person
 	nested                // a loop, a call or an each runs
-	stopping              // cancelled, and its attempt has not ended yet
+	stopping              // cancelled, but its attempt has not ended yet
 	finished
 )
 
-// follow notes which steps the instance takes up from; a choice only hands them
-// on.
+// follow records which steps the instance follows; a choice only passes them on.
 func (r *Run) follow(in *inst) {
 	if in.n.isLoop() {
-		return // its entries do
+		return // its entries do it
 	}
 	if in.n.hands() {
 		in.passed = &passed{}

@@ -9,18 +9,18 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// ledger is what one workflow and everything that it calls has used. Every
-// attempt is entered in the ledger of its own workflow and of all around it.
+// ledger is what one workflow and everything that it calls have used. Every attempt counts in the
+// ledger of its own workflow and of all workflows around it.
 type ledger struct {
-	steps    int   // tasks that started
-	running  int   // attempts under way
-	spent    Usage // settled
-	reserved Usage // for what is under way
+	steps    int   // tasks that have started
+	running  int   // attempts that are running
+	spent    Usage // of attempts that have ended
+	reserved Usage // for attempts that are running
 	waiting  queue
 	since    time.Duration // the run's clock when the workflow began
 }
 
-// queue holds tasks that wait for a slot, first in first out.
+// queue has the tasks that wait for a slot, first in, first out.
 type queue struct {
 	tasks []*inst
 	head  int
@@ -28,7 +28,7 @@ type queue struct {
 
 func (q *queue) push(in *inst) { q.tasks = append(q.tasks, in) }
 
-// pop gives the next task that still waits, nil if there is none.
+// pop returns the next task that still waits, or nil if there is none.
 func (q *queue) pop() *inst {
 	for q.head < len(q.tasks) {
 		in := q.tasks[q.head]
@@ -42,7 +42,7 @@ func (q *queue) pop() *inst {
 	return nil
 }
 
-// limitingAround is the next frame out that has limits.
+// limitingAround returns the next enclosing frame that has limits.
 func (f *frame) limitingAround() *frame {
 	if f.around == nil {
 		return nil
@@ -92,11 +92,11 @@ func (r *Run) pause(in *inst) {
 // hold is the limit that holds a task back.
 type hold struct {
 	f       *frame
-	tokens  bool // the limit on tokens, else that on cost
-	unknown bool // nobody knows what the task may use of it
+	tokens  bool // the limit for tokens, otherwise the one for cost
+	unknown bool // the usage of the task is unknown
 }
 
-// overBudget is the limit that the next attempt might exceed, nil if none.
+// overBudget returns the limit that the next attempt might exceed, or nil if there is none.
 func (r *Run) overBudget(in *inst) *hold {
 	if in.granted && r.rehearsal != "" {
 		return nil // the other run had raised its limit
@@ -114,13 +114,13 @@ func (r *Run) overBudget(in *inst) *hold {
 	return nil
 }
 
-// left is what the limits of the workflow leave.
+// left returns what remains of the limits of the workflow.
 func (f *frame) left() workflow.Budget { return f.limits.Left(f.spent.Plus(f.reserved)) }
 
 const epsilon = 1e-9 // sums of decimals are not exact
 
-// fit says whether what an attempt may use is left, and whether that is known. An
-// attempt that keeps to what it is given needs only something.
+// fit reports whether the usage of an attempt is known, and whether it fits into what is left. An
+// attempt that enforces its budget only needs something to be left.
 func (t TaskFacts) fit(may, left workflow.Bound) (known, fits bool) {
 	rest, limited := left.Amount()
 	need, known := may.Amount()
@@ -131,11 +131,11 @@ func (t TaskFacts) fit(may, left workflow.Bound) (known, fits bool) {
 		return true, rest > epsilon
 	default:
 		fits = need <= rest+epsilon
-		return known || !fits, known && fits // what is spent already excuses nobody
+		return known || !fits, known && fits // if nothing is left, an unknown usage does not matter
 	}
 }
 
-// text says what holds a task back.
+// text explains what holds a task back.
 func (h *hold) text(facts TaskFacts) string {
 	f, usd := h.f, workflow.FormatUSD
 	need, known := facts.May.CostUSD.Amount()
@@ -161,7 +161,7 @@ func (h *hold) text(facts TaskFacts) string {
 	return fmt.Sprintf("%s; workflow %q has used %s and reserved %s of %s", why, f.p.w.Name, used, reserved, limit)
 }
 
-// factsOf is what is known of a task before it starts.
+// factsOf returns what is known about a task before it starts.
 func (r *Run) factsOf(in *inst) TaskFacts {
 	if known := r.tasks[in.n.factsKey]; known != nil {
 		return *known
@@ -169,7 +169,7 @@ func (r *Run) factsOf(in *inst) TaskFacts {
 	return NoFacts
 }
 
-// share is what an attempt may use: its bound, or what the limits leave of it.
+// share returns what an attempt may use: its own bound, or what the limits leave if that is less.
 func (r *Run) share(in *inst) workflow.Budget {
 	facts := r.factsOf(in)
 	may := facts.May
@@ -179,7 +179,7 @@ func (r *Run) share(in *inst) workflow.Budget {
 	return may
 }
 
-// reserves is what is set aside for an attempt.
+// reserves returns what is reserved for an attempt.
 func (c *StartTask) reserves() Usage {
 	usd, _ := c.May.CostUSD.Amount()
 	tokens, _ := c.May.Tokens.Amount()
@@ -203,11 +203,11 @@ func (r *Run) occupy(in *inst) {
 	}
 }
 
-// vacate gives the slot back and settles what the attempt used. A cost that is
-// not known counts as what was reserved.
+// vacate releases the slot and records what the attempt used. An unknown cost counts as the
+// amount that was reserved.
 func (r *Run) vacate(in *inst, used Usage) {
 	delete(r.attempts, in.address)
-	if in.resting { // its questions are orphans
+	if in.resting { // its questions become orphans
 		in.resting = false
 		r.clock.resting--
 	}
@@ -245,8 +245,8 @@ func (r *Run) seatWaiting(f *frame) {
 	}
 }
 
-// resumeHeld tries again what a limit held back; with grant also what was held
-// because its cost is unknown.
+// resumeHeld tries again to start tasks that a limit held back; with grant, also those whose cost
+// is unknown.
 func (r *Run) resumeHeld(grant bool) {
 	if len(r.paused) == 0 {
 		return
@@ -267,18 +267,18 @@ func (r *Run) resumeHeld(grant bool) {
 	}
 }
 
-// limitRaised sets the run's limits anew.
+// limitRaised changes the run's limits.
 func (r *Run) limitRaised(ev *LimitRaised) {
 	raise(&r.root.frame.limits, ev.Limits, true)
 	raiseFor(r.paused, ev.Limits)
 	r.note(Fact{Kind: Raised, Text: ev.By})
-	// More steps say nothing about a cost that is unknown. In version 1 they did.
+	// A higher limit of steps does not allow an unknown cost. In version 1 it did.
 	r.resumeHeld(r.version < 2 || ev.Limits.CostUSD > 0 || ev.Limits.Tokens > 0)
 	r.seatWaiting(r.root.frame)
 }
 
-// raiseFor raises the limits of the workflows that hold tasks back: whoever raises a
-// limit means these tasks. A workflow without that limit gets none.
+// raiseFor raises the limits of the workflows that hold tasks back, because raising a limit is
+// meant to let these tasks start. A workflow without that limit does not get one.
 func raiseFor(tasks []*inst, l workflow.Limits) {
 	for _, in := range tasks {
 		for f := in.scope().frame; f != nil; f = f.around {
@@ -287,7 +287,7 @@ func raiseFor(tasks []*inst, l workflow.Limits) {
 	}
 }
 
-// lowers refuses a raise that would lower a limit.
+// lowers returns an error if a raise would lower a limit.
 func lowers(l, to workflow.Limits) error {
 	for _, x := range []struct {
 		name    string
@@ -302,15 +302,15 @@ func lowers(l, to workflow.Limits) error {
 	} {
 		switch {
 		case x.set > 0 && x.is == 0:
-			return fmt.Errorf("the run has no %s; there is nothing to raise", x.name)
+			return fmt.Errorf("the run has no %s, so there is nothing to raise", x.name)
 		case x.set > 0 && x.set < x.is:
-			return fmt.Errorf("%s is %g already; a limit can only be raised", x.name, x.is)
+			return fmt.Errorf("%s is already %g; a limit can only be raised", x.name, x.is)
 		}
 	}
 	return nil
 }
 
-// raise sets the limits that are given; with bound only those that bind.
+// raise sets the given limits; with bound, only those that are already limited.
 func raise(l *workflow.Limits, to workflow.Limits, bound bool) {
 	set(&l.Steps, to.Steps, bound)
 	set(&l.Parallel, to.Parallel, bound)
@@ -326,21 +326,21 @@ func set[N int | int64 | float64 | time.Duration](limit *N, to N, bound bool) {
 	}
 }
 
-// clock is the run's own time. It runs only while an attempt runs or a retry is
-// awaited under a driver.
+// clock is the run's own time. It advances only while an attempt runs or a retry is awaited under
+// a driver.
 type clock struct {
 	active  time.Duration
-	delays  int      // retries that are awaited
-	resting int      // attempts that wait for a person
-	frames  []*frame // workflows under way, which may have a limit
+	delays  int      // number of retries that are awaited
+	resting int      // number of attempts that wait for a person
+	frames  []*frame // running workflows, which may have a limit
 }
 
 func (r *Run) busy() bool { return len(r.attempts) > r.clock.resting || r.clock.delays > 0 }
 
-// advance moves both clocks to the event. Neither ever goes back. No driver ran
-// the run before Recovered and Forked, so that time is not the run's own.
+// advance moves both clocks to the time of the event. They never go back. The time before
+// Recovered and Forked does not count as the run's own, because no driver was running.
 func (r *Run) advance(e Envelope) {
-	at := e.Time.Round(0) // what the wall clock shows, as a replay reads it
+	at := e.Time.Round(0) // the wall clock only, as in a replay
 	first, taken := false, false
 	switch e.Event.(type) {
 	case *Started:
@@ -363,15 +363,14 @@ func (r *Run) advance(e Envelope) {
 	}
 }
 
-// ClockAt is what the run's clock shows when a process takes the run up at a
-// time: what no process measured is taken from the wall clock.
+// ClockAt returns the time on the run's clock when a process continues the run at a given time.
+// The wall clock is used for the time that no process measured.
 func (r *Run) ClockAt(now time.Time) time.Duration {
 	return r.elapsed + max(0, now.Round(0).Sub(r.now))
 }
 
-// watchRuntime keeps one timer at the moment at which the first workflow will
-// have run too long. While the run is busy that moment does not move, so a step
-// costs nothing here.
+// watchRuntime keeps one timer set to the time at which the first workflow will exceed its
+// runtime. That time does not change while the run is busy, so this costs nothing per step.
 func (r *Run) watchRuntime() {
 	if r.finish != nil {
 		return
@@ -395,7 +394,7 @@ func (r *Run) watchRuntime() {
 	}
 }
 
-// runtimeOver ends every workflow that has run too long, the outermost first.
+// runtimeOver ends every workflow that has exceeded its runtime, the outermost first.
 func (r *Run) runtimeOver() {
 	for _, f := range r.clock.frames {
 		if most := f.limits.Runtime; most > 0 && r.clock.active >= f.since+most && !r.exempt(f) {

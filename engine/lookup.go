@@ -8,23 +8,22 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// view is what an expression sees from one place in a run. It implements
-// expr.Env.
+// view is what an expression can refer to from one place in a run. It implements expr.Env.
 type view struct {
 	scope   *scope
 	reg     *region
 	env     *env
 	self    *inst
-	behind  bool // seen from behind self: on its edges
-	handsOn bool // what is looked up may stay stored
+	behind  bool // evaluated after self, on its edges
+	handsOn bool // values that are looked up need not be loaded
 }
 
-// view is what the instance sees: from before it, and from behind it.
+// view returns the view before the instance, and after the view after it.
 func (in *inst) view() *view   { return &view{scope: in.scope(), reg: in.reg, env: in.env, self: in} }
 func (in *inst) behind() *view { v := in.view(); v.behind = true; return v }
 
-// eval evaluates what is handed on and not looked at: where it is nothing but a
-// reference, what that refers to may stay stored.
+// eval evaluates a value that is passed on unread: if it is only a reference, the referenced
+// value need not be loaded.
 func (v *view) eval(x interface {
 	Eval(expr.Env) (any, error)
 	IsRef() bool
@@ -33,7 +32,7 @@ func (v *view) eval(x interface {
 	return x.Eval(v)
 }
 
-// Lookup gives the value of a canonical reference.
+// Lookup returns the value of a canonical reference.
 func (v *view) Lookup(ref *expr.Ref) (any, bool) {
 	value, ok := v.lookup(ref)
 	if !v.handsOn {
@@ -71,7 +70,7 @@ func (v *view) lookup(ref *expr.Ref) (any, bool) {
 	return nil, false
 }
 
-// previous gives what leads here, or what was decided on the way.
+// previous returns a field of what leads here: the output, or what was decided on the way.
 func (v *view) previous(field string) (any, bool) {
 	if v.self == nil {
 		return nil, false
@@ -95,7 +94,7 @@ func (v *view) previous(field string) (any, bool) {
 	return nil, false
 }
 
-// input gives one input, or all of them; the only one stands for all.
+// input returns one input, or all of them. A single input is returned itself.
 func (v *view) input(name string) (any, bool) {
 	f := v.scope.frame
 	if name != "" {
@@ -118,7 +117,7 @@ func (v *view) variable(name string) *write {
 	return v.env.get(p.depth, i)
 }
 
-// node finds the instance that `nodes.id` means here.
+// node returns the instance that `nodes.id` refers to here.
 func (v *view) node(id string) *inst {
 	n := v.scope.frame.p.nodes[id]
 	if n == nil {
@@ -172,7 +171,7 @@ func (v *view) failure(field string) (any, bool) {
 	return failed.field(field)
 }
 
-// failureIn is the first failure that led to a node.
+// failureIn returns the first failure that led to a node.
 func failureIn(from []parcel) *inst {
 	for i := range from {
 		if from[i].failed != nil {
@@ -194,7 +193,7 @@ func (v *view) item(kind expr.Kind) (any, bool) {
 	}
 }
 
-// iteration is the number of the innermost loop's iteration, 1 outside of any.
+// iteration returns the iteration of the innermost loop, or 1 outside loops.
 func (v *view) iteration() any {
 	loop := v.reg.innermostLoop()
 	if loop == nil {
@@ -213,8 +212,8 @@ func (reg *region) iterationHere() int {
 	return 1
 }
 
-// innermostLoop is the loop whose body the region is, else the one around it, out
-// of items but not out of calls.
+// innermostLoop returns the loop whose body the region is, otherwise the next loop around it. It
+// looks outside items, but not outside calls.
 func (reg *region) innermostLoop() *rounds {
 	for reg.loop == nil {
 		if reg.scope.each() == nil {
@@ -225,7 +224,7 @@ func (reg *region) innermostLoop() *rounds {
 	return reg.loop
 }
 
-// group gives the results of a parallel group's members in order.
+// group returns the results of a parallel group's members, in order.
 func (v *view) group(name, field string) (any, bool) {
 	members := v.scope.frame.p.groups[name]
 	if members == nil {
@@ -270,7 +269,7 @@ func groupStatus(succeeded, failed int) Status {
 	}
 }
 
-// results loads the outputs of instances that are long.
+// results returns the outputs of instances, and loads those that are long.
 func results(list []*inst) []any {
 	values := make([]any, len(list))
 	for i, in := range list {
@@ -279,7 +278,7 @@ func results(list []*inst) []any {
 	return values
 }
 
-// value is a result as workflows see it.
+// value returns a result in the form that workflows see.
 func (in *inst) value() map[string]any {
 	err, _ := in.field("error")
 	return map[string]any{
@@ -288,7 +287,7 @@ func (in *inst) value() map[string]any {
 	}
 }
 
-// result is the instance as Result lists it.
+// result returns the instance in the form that Result lists it.
 func (r *Run) result(in *inst) StepResult {
 	res := StepResult{
 		Address: in.address, Node: in.n.def.ID, Agent: in.n.place.Agent, Status: in.status, Output: shown(in.shown()), Error: in.err,

@@ -6,26 +6,26 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// exitState is what an edge out of a loop has come to, over its iterations.
+// exitState is the state of an edge out of a loop, over all iterations.
 type exitState struct {
 	now  edgeState // in this iteration
-	ever bool      // live in one of them
-	p    parcel    // what it brings; the newest
+	ever bool      // live in at least one of them
+	p    parcel    // the newest that it carries
 }
 
-// rounds is how far a loop has come.
+// rounds is the progress of a loop.
 type rounds struct {
 	in        *inst // the loop
 	iteration int
-	number    any      // the iteration as a value, once somebody asks for it
+	number    any      // the iteration as a value, computed when needed
 	entry     []parcel // what the iteration began with
-	again     []parcel // what the live back edges bring
+	again     []parcel // what the live back edges carry
 	by        *inst    // the node that took the first of them
 	exits     []exitState
 }
 
-// settle notes the state of the edge in this iteration. The value of the newest
-// live one counts, and the later of all writes that the live ones bring.
+// settle records the state of the edge in this iteration. The value of the newest live one is
+// kept, and the latest of all writes that the live ones carry.
 func (x *exitState) settle(state edgeState, p parcel, level int) {
 	x.now = state
 	if state == live {
@@ -34,7 +34,7 @@ func (x *exitState) settle(state edgeState, p parcel, level int) {
 	}
 }
 
-// final is the state that leaves the loop when it is over.
+// final returns the state of the exit when the loop has ended.
 func (x *exitState) final() edgeState {
 	switch {
 	case x.now == poisoned:
@@ -54,7 +54,7 @@ func (r *Run) startLoop(in *inst) {
 	r.enter(body, in.env)
 }
 
-// iterationSettled goes round again, or ends the loop.
+// iterationSettled starts the next iteration, or ends the loop.
 func (r *Run) iterationSettled(reg *region) {
 	l := reg.loop
 	if len(l.again) == 0 {
@@ -70,7 +70,7 @@ func (r *Run) iterationSettled(reg *region) {
 		at = merge(reg.levels(), at, p.env)
 	}
 	if l.by, l.again = nil, nil; l.iteration > 1 {
-		l.again = l.entry[:0] // nobody looks at what the settled iteration began with
+		l.again = l.entry[:0] // the entry parcels of the settled iteration are no longer needed
 	}
 	l.entry = from
 	for i := range l.exits {
@@ -91,9 +91,8 @@ func maxIterations(n *node) int {
 	return workflow.DefaultMaxIterations
 }
 
-// limitLoop ends a loop that would go round once too often: through the exit
-// that was live, through the only one that a program may take, or by failing the
-// node that took the back edge.
+// limitLoop ends a loop that has reached its maximum: through the exit that was live, through the
+// only exit that may be taken automatically, or by failing the node that took the back edge.
 func (r *Run) limitLoop(reg *region) {
 	l, by := reg.loop, reg.loop.by
 	l.again, l.by = nil, nil
@@ -121,9 +120,9 @@ func (r *Run) limitLoop(reg *region) {
 	r.endLoop(reg)
 }
 
-// onlyExit is the exit that may be taken without its condition: the only else,
-// else the only one; never one that leaves a person's decision. Edges of one
-// node under one condition are one exit.
+// onlyExit returns the exit that may be taken without its condition: the only else, otherwise the
+// only exit, but never one that depends on a person's decision. Edges of one node with the same
+// condition count as one exit.
 func (g *graph) onlyExit() *edge {
 	var exit, other *edge
 	exits, elses := 0, 0
@@ -156,9 +155,8 @@ func sameExit(a, b *edge) bool {
 	return a.from == b.from && a.def.On == b.def.On && a.def.Label == b.def.Label && a.def.When.Text == b.def.When.Text
 }
 
-// failLimit fails the node that wanted to go round again. Inside the body
-// everything is settled, so only its exits can still say so: an error edge that
-// leaves the loop handles the failure.
+// failLimit fails the node that took the back edge. Inside the body everything is settled, so
+// only an error edge that leaves the loop can handle the failure.
 func (r *Run) failLimit(reg *region, by *inst) {
 	by.status, by.output = Failed, nil
 	by.err = "the loop reached its limit without an exit"
@@ -205,8 +203,8 @@ func (r *Run) endLoop(reg *region) {
 	r.settled(loop.reg, loop.n)
 }
 
-// leave brings the state of exit i of a loop's body g to the region around the
-// loop: to its target, or to the next loop that it leaves.
+// leave passes the state of exit i of a loop's body g to the region around the loop: to its
+// target, or to the next loop that it leaves.
 func (r *Run) leave(around *region, g *graph, i int, state edgeState, p parcel) {
 	e := g.exits[i]
 	depth := 1

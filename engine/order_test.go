@@ -76,7 +76,7 @@ func TestSameCommands(t *testing.T) {
 	}
 }
 
-// commandsOf is everything that the engine says to events, in JSON.
+// commandsOf returns everything that the engine says to events, in JSON.
 func commandsOf(t *testing.T, b *workflow.Bundle, events []engine.Envelope) string {
 	t.Helper()
 	run, err := engine.New(b)
@@ -148,7 +148,7 @@ func TestRefusedEventChangesNothing(t *testing.T) {
 	}
 }
 
-// played is a random run that was played to its end.
+// played returns a random run that was played to its end.
 func played(seed uint64, logf func(string, ...any)) (*simulation, error) {
 	s := newSimulation(seed, logf)
 	g := &oracle.Generator{Rand: rand.New(rand.NewPCG(seed, 3))}

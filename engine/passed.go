@@ -9,16 +9,16 @@ import (
 	"github.com/hocket-dev/hocket/workflow/extract"
 )
 
-// passed is what a choice, a router or a person hands on to the step behind it: what
+// passed is what a choice, a router or a person passes on to the next step: the outputs that
 // reached it, and what was decided.
 type passed struct {
-	from     []*inst // whose results reached it, through others that hand on
+	from     []*inst // whose results reached it, possibly through others that pass them on
 	decision string
 	reason   string
 	workers  []*inst // of a choice: the steps that it follows
 }
 
-// hands says whether a step behind the node works on what reached the node.
+// hands reports whether a step after the node works on what reached the node.
 func (n *node) hands() bool {
 	switch n.does.(type) {
 	case *workflow.Choice, *workflow.Human:
@@ -30,7 +30,7 @@ func (n *node) hands() bool {
 	return false
 }
 
-// reach takes what an edge brings. A choice also hands on what was decided before.
+// reach adds what an edge carries. A choice also passes on earlier decisions.
 func (h *passed) reach(p *parcel, choice bool) {
 	if before := p.decided(); before != nil && choice {
 		h.decision, h.reason = cmp.Or(h.decision, before.decision), cmp.Or(h.reason, before.reason)
@@ -42,8 +42,8 @@ func (h *passed) reach(p *parcel, choice bool) {
 	}
 }
 
-// decided is what the node that an edge comes from hands on; nil: it has a result of
-// its own, or failed.
+// decided returns what the source of an edge passes on, or nil if it has a result of its own or
+// failed.
 func (p *parcel) decided() *passed {
 	if p.failed == p.by {
 		return nil
@@ -51,7 +51,7 @@ func (p *parcel) decided() *passed {
 	return p.by.passed
 }
 
-// sources are the steps whose results, or errors, an edge brings.
+// sources returns the steps whose results, or errors, an edge carries.
 func (p *parcel) sources() []*inst {
 	if p.tolerated {
 		return nil
@@ -62,8 +62,8 @@ func (p *parcel) sources() []*inst {
 	return []*inst{p.by}
 }
 
-// decided keeps what an instance decided for the step behind it. A choice without a
-// question hands on what was decided before it.
+// decided records what an instance decided, for the step after it. A choice without a question
+// passes on what was decided before it.
 func (in *inst) decided(v extract.Decision, said any) {
 	if in.passed == nil || in.n.isChoice() && !in.n.place.Asks {
 		return
@@ -74,13 +74,13 @@ func (in *inst) decided(v extract.Decision, said any) {
 	}
 }
 
-// received is what the attempts of a task are given of what reached it.
+// received returns the outputs that a task receives.
 func (r *Run) received(in *inst) []Received {
 	if !in.n.receives || r.version < 2 {
 		return nil
 	}
 	var list []Received
-	seen := map[*inst]bool{} // what came on two ways is told once
+	seen := map[*inst]bool{} // an output that arrives on two paths is listed once
 	for _, p := range in.from() {
 		h := cmp.Or(p.decided(), &passed{})
 		known := len(list)
@@ -97,7 +97,7 @@ func (r *Run) received(in *inst) []Received {
 	return list
 }
 
-// result is the output, or the error, of a step that ended.
+// result returns the output or the error of a step that has ended.
 func (in *inst) result() any {
 	if in.err != "" {
 		return in.err
@@ -105,7 +105,7 @@ func (in *inst) result() any {
 	return in.output
 }
 
-// shown is the output that people see of the instance: that of a question is the
+// shown returns the output of the instance as shown to people: for a question, that is the
 // answer.
 func (in *inst) shown() any {
 	if !in.wasAsked() || in.status != Success {
@@ -114,11 +114,11 @@ func (in *inst) shown() any {
 	return map[string]any{"decision": in.passed.decision, "reason": in.passed.reason}
 }
 
-// wasAsked says whether an agent was asked the question of a choice.
+// wasAsked reports whether an agent was asked the question of a choice.
 func (in *inst) wasAsked() bool { return in.n.place.Asks && in.attempt > 0 }
 
-// isAnswered says whether the question of a choice need not be asked: what reached it
-// names a label exactly, or is the answer of the person to whom the question belongs.
+// isAnswered reports whether the question of a choice need not be asked: the value that reached
+// it is exactly one of its labels, or is the answer of the person who is asked the question.
 func (r *Run) isAnswered(in *inst, reached any) bool {
 	byPerson := false
 	for _, p := range in.from() {
@@ -130,8 +130,8 @@ func (r *Run) isAnswered(in *inst, reached any) bool {
 	return byPerson || v.Matched && !v.Loose
 }
 
-// about are the inputs of a question that nothing leads to: what its workflow and, in a
-// for_each, its item are about.
+// about returns the inputs of a question that no step leads to: the inputs of its workflow and,
+// in a for_each, the item.
 func (in *inst) about() []Input {
 	if !in.n.place.Asks {
 		return nil

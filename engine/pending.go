@@ -2,9 +2,9 @@ package engine
 
 import "slices"
 
-// Pending are the commands that were issued and not answered, in the order in
-// which they were issued: what a new process has to carry out after Recovered.
-// After the end it is Finish alone.
+// Pending returns the commands that were issued and not answered, in the order in which they were
+// issued. A new process executes them after Recovered. After the end of the run, it returns only
+// Finish.
 func (r *Run) Pending() []Command {
 	if r.finish != nil {
 		return []Command{r.finish}

@@ -14,30 +14,30 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Question is something that a run asks people.
+// Question is a question that a run asks people.
 type Question struct {
-	// ID is by what the question is answered: the address of the step, or, for a
-	// question of an attempt, the address and a number, such as review@2.
+	// ID identifies the question in answers: the address of the step or, for a question of an
+	// attempt, the address and a number, such as review@2.
 	ID       string            `json:"id"`
 	Kind     QuestionKind      `json:"kind"`
 	Address  string            `json:"address"`
 	Workflow string            `json:"workflow"`
 	Node     string            `json:"node"`
-	Attempt  int               `json:"attempt,omitempty"` // that asks, or that was lost
+	Attempt  int               `json:"attempt,omitempty"` // the one that asks, or that was lost
 	Text     string            `json:"text"`
 	Detail   string            `json:"detail,omitempty"`
 	Options  []workflow.Option `json:"options,omitempty"`  // never empty, unless Custom
-	Custom   bool              `json:"custom,omitempty"`   // an answer that is not an option is taken too
+	Custom   bool              `json:"custom,omitempty"`   // any other answer is accepted too
 	Required bool              `json:"required,omitempty"` // only a person may answer
 	Asked    time.Time         `json:"asked"`
-	Deadline time.Time         `json:"deadline,omitzero"` // an answer after it is refused; zero: none
+	Deadline time.Time         `json:"deadline,omitzero"` // later answers are rejected; zero means none
 	Digest   string            `json:"digest"`            // of what is shown
-	// Orphaned: the attempt that asks is gone. The answer is for the next one, if
-	// it asks the same.
+	// Orphaned means that the attempt that asked has ended. The answer is kept for the next
+	// attempt, if that asks the same question.
 	Orphaned bool `json:"orphaned,omitempty"`
 }
 
-// QuestionKind is why a run asks.
+// QuestionKind is the reason for a question.
 type QuestionKind string
 
 // The kinds of questions.
@@ -49,7 +49,7 @@ const (
 	TrustQuestion      QuestionKind = "trust"      // whether to trust a project; no run asks it
 )
 
-// The answers to questions that the engine asks by itself.
+// The answers to questions that the engine itself asks.
 const (
 	Allow = "allow" // budget: start although the cost is unknown
 	Abort = "abort" // budget: end the run
@@ -58,7 +58,7 @@ const (
 	Fail  = "fail"  // lost: count it as failed
 )
 
-// digest is the same for questions of a step that look the same to a person.
+// digest returns the same digest for questions of a step that look the same to a person.
 func (q *Question) digest() string {
 	h := sha256.New()
 	write := func(parts ...string) {
@@ -80,7 +80,7 @@ type question struct {
 	issued int32
 }
 
-// asks says whether an attempt that is under way waits for the answer.
+// asks reports whether a running attempt waits for the answer.
 func (q *question) asks() bool { return q.Kind == PermissionQuestion && !q.Orphaned }
 
 // kept is an answer for the next attempt of a step.
@@ -88,7 +88,7 @@ type kept struct {
 	id, value, digest string
 }
 
-// open puts a question to people.
+// open opens a question to people.
 func (r *Run) open(in *inst, ask Question) {
 	ask.Address, ask.Workflow, ask.Node = in.address, in.n.place.Workflow, in.n.place.Node
 	if ask.ID == "" {
@@ -100,7 +100,7 @@ func (r *Run) open(in *inst, ask Question) {
 	r.questions[q.ID] = q
 	in.open = append(in.open, q)
 	r.command(&Ask{q.Question})
-	if q.Kind != BudgetQuestion { // that it is paused has been told
+	if q.Kind != BudgetQuestion { // a fact already says that it is paused
 		r.tell(in, QuestionAsked, q.Text)
 	}
 	if !q.Deadline.IsZero() {
@@ -108,7 +108,7 @@ func (r *Run) open(in *inst, ask Question) {
 	}
 }
 
-// shut closes a question. how says for what reason, for people who answer later.
+// shut closes a question. how says why, for people who answer later.
 func (r *Run) shut(q *question, how string) {
 	delete(r.questions, q.ID)
 	q.in.open = slices.DeleteFunc(q.in.open, func(o *question) bool { return o == q })
@@ -127,7 +127,7 @@ func (q *question) number() int {
 	return n
 }
 
-// withdraw closes the questions of an instance that are meant.
+// withdraw closes the questions of an instance that meant selects.
 func (r *Run) withdraw(in *inst, how string, meant func(*question) bool) {
 	for _, q := range slices.Clone(in.open) {
 		if meant(q) {
@@ -152,7 +152,7 @@ func (r *Run) closeQuestions(in *inst) {
 	in.answers = nil
 }
 
-// ask puts a human node's question to people.
+// ask asks the question of a human node.
 func (r *Run) ask(in *inst, s *workflow.Human) {
 	in.attempt = 1
 	text := in.n.text
@@ -171,7 +171,7 @@ func (r *Run) ask(in *inst, s *workflow.Human) {
 	})
 }
 
-// askLost asks a person what became of an attempt.
+// askLost asks a person what happened to an attempt.
 func (r *Run) askLost(in *inst) {
 	r.tell(in, AttemptFailed, "lost; its effect must happen once, so a person decides")
 	in.phase = asked
@@ -186,9 +186,9 @@ func (r *Run) askLost(in *inst) {
 	})
 }
 
-// askHeld asks a person about tasks that a budget holds back: one task at a time
-// for each workflow that has the budget, and only when nothing runs in it any
-// more, because what runs may leave enough.
+// askHeld asks a person about tasks that a budget holds back: one task at a time for each
+// workflow that has the budget, and only when nothing is running in it, because running attempts
+// may leave enough.
 func (r *Run) askHeld() {
 	if len(r.paused) == 0 || r.rehearsal != "" || r.finish != nil {
 		return
@@ -210,9 +210,8 @@ func (r *Run) askHeld() {
 	}
 }
 
-// attemptAsks puts the question of an attempt to people, unless it was answered
-// while no attempt was there to hear it. A question that is still open from
-// before is taken over.
+// attemptAsks passes the question of an attempt on to people, unless it was answered between
+// attempts. It takes over a question that is still open from an earlier attempt.
 func (r *Run) attemptAsks(in *inst, ev *Asked) {
 	ask := Question{Kind: PermissionQuestion, Address: in.address, Attempt: ev.Attempt, Text: ev.Text, Detail: ev.Detail, Options: ev.Options, Custom: ev.Custom, Required: true}
 	digest := ask.digest()
@@ -235,7 +234,7 @@ func (r *Run) attemptAsks(in *inst, ev *Asked) {
 	r.rest(in)
 }
 
-// orphan leaves the questions of an attempt that is gone for the next one.
+// orphan leaves the questions of an attempt that has ended to the next one.
 func (r *Run) orphan(in *inst) {
 	for _, q := range in.open {
 		if q.asks() {
@@ -246,8 +245,7 @@ func (r *Run) orphan(in *inst) {
 	r.rest(in)
 }
 
-// rest stops the time of an attempt while it waits for a person, and lets it go
-// on afterwards.
+// rest pauses the timeout of an attempt while it waits for a person, and resumes it afterwards.
 func (r *Run) rest(in *inst) {
 	waits := in.phase == running && !in.expired && slices.ContainsFunc(in.open, (*question).asks)
 	if waits == in.resting {
@@ -269,7 +267,7 @@ func (r *Run) rest(in *inst) {
 	}
 }
 
-// Questions are all that are open, in the order in which they were asked.
+// Questions returns all open questions, in the order in which they were asked.
 func (r *Run) Questions() []Question {
 	open := slices.SortedFunc(maps.Values(r.questions), func(a, b *question) int { return int(a.issued - b.issued) })
 	list := make([]Question, len(open))
@@ -279,15 +277,15 @@ func (r *Run) Questions() []Question {
 	return list
 }
 
-// admitAnswer finds the question that an answer is for and the value that it
-// gives, or says what is wrong with it.
+// admitAnswer returns the question that an answer is for and its value, or an error that says
+// what is wrong with the answer.
 func (r *Run) admitAnswer(e Envelope, ev *Answered) (*question, string, error) {
 	q, err := r.find(ev.ID, e.Time)
 	switch {
 	case err != nil:
 		return nil, "", err
 	case ev.Digest != "" && ev.Digest != q.Digest:
-		return nil, "", fmt.Errorf("question %q has changed since it was shown; look at it again, then answer", q.ID)
+		return nil, "", fmt.Errorf("question %q has changed since it was shown; read it again, then answer", q.ID)
 	case r.version >= 2 && !q.Deadline.IsZero() && e.Time.After(q.Deadline):
 		return nil, "", fmt.Errorf("the deadline of question %q was %s; it can no longer be answered", q.ID, q.Deadline.UTC().Format(time.RFC3339))
 	}
@@ -308,9 +306,9 @@ func (r *Run) admitAnswer(e Envelope, ev *Answered) (*question, string, error) {
 	return nil, "", fmt.Errorf("%q does not offer %q; it offers %s", q.ID, ev.Value, strings.Join(offered, ", "))
 }
 
-// find finds an open question by its id, or by the address of a step that asks
-// only one. What was asked after the answer was given is not meant: nobody
-// allows what they have not seen.
+// find returns an open question by its id, or by the address of a step with only one question. It
+// does not return a question that was asked after the answer was given, because an answer only
+// applies to what the person has seen.
 func (r *Run) find(id string, answered time.Time) (*question, error) {
 	if q := r.questions[id]; q != nil {
 		return q, nil
@@ -319,12 +317,12 @@ func (r *Run) find(id string, answered time.Time) (*question, error) {
 	if in == nil || len(in.open) == 0 {
 		return nil, r.notOpen(id)
 	}
-	answered = answered.Add(time.Microsecond) // an inbox may keep no finer time
+	answered = answered.Add(time.Microsecond) // an inbox may store times with this precision
 	switch {
 	case len(in.open) > 1:
-		return nil, fmt.Errorf("%q asks %d questions; answer one by its id: %s", id, len(in.open), ids(in.open))
+		return nil, fmt.Errorf("%q asks %d questions; answer one of them by its id: %s", id, len(in.open), ids(in.open))
 	case answered.Before(in.open[0].Asked) || answered.Before(in.shut):
-		return nil, fmt.Errorf("%q asks another question now than when this was sent; answer it by its id: %s", id, ids(in.open))
+		return nil, fmt.Errorf("%q has a new question since this answer was sent; answer it by its id: %s", id, ids(in.open))
 	}
 	return in.open[0], nil
 }
@@ -337,7 +335,7 @@ func ids(open []*question) string {
 	return strings.Join(list, ", ")
 }
 
-// stepAt is the step at an address; of a question's id, the step that asked it.
+// stepAt returns the step at an address or, for the id of a question, the step that asked it.
 func (r *Run) stepAt(id string) *inst {
 	var found *inst
 	for in := range r.steps() {
@@ -359,19 +357,19 @@ func (r *Run) notOpen(id string) error {
 	}
 	switch {
 	case numbered && in != nil && 0 < n && n <= len(in.asked):
-		return fmt.Errorf("question %s is over: %s", id, in.asked[n-1])
+		return fmt.Errorf("question %s is closed: %s", id, in.asked[n-1])
 	case human && in.status == Cancelled:
 		return fmt.Errorf("the question %q was withdrawn", id)
 	case human && in.status != Skipped, in != nil && in.n.def.Once && !in.shut.IsZero():
-		return fmt.Errorf("the question %q was answered already or is over (%s)", id, in.status)
+		return fmt.Errorf("the question %q is already answered or closed (%s)", id, in.status)
 	}
 	if len(r.questions) == 0 {
-		return errors.New("no question waits for an answer")
+		return errors.New("there is no open question")
 	}
-	return fmt.Errorf("no question %q waits for an answer; these do: %s", id, strings.Join(sortedKeys(r.questions), ", "))
+	return fmt.Errorf("there is no open question %q; the open questions are: %s", id, strings.Join(sortedKeys(r.questions), ", "))
 }
 
-// answered goes on as a person said.
+// answered continues with a person's answer.
 func (r *Run) answered(e Envelope, ev *Answered) {
 	q, value, _ := r.admitAnswer(e, ev)
 	in, text, by := q.in, value, ""
@@ -389,7 +387,7 @@ func (r *Run) answered(e Envelope, ev *Answered) {
 	case BudgetQuestion:
 		r.budgetAnswered(in, q, value, ev.By)
 	case PermissionQuestion:
-		if q.Orphaned || e.Unattended { // nobody is there to be told
+		if q.Orphaned || e.Unattended { // there is no attempt to send a Reply to
 			in.answers = append(in.answers, kept{q.ID, value, q.Digest})
 		} else {
 			r.command(&Reply{ID: q.ID, Address: in.address, Attempt: q.Attempt, Value: value})
@@ -421,8 +419,8 @@ func (r *Run) lostAnswered(in *inst, value string) {
 	}
 }
 
-// budgetAnswered raises the limit, as LimitRaised does; lets the task start as it
-// is; or ends the run.
+// budgetAnswered raises the limit, as LimitRaised does, or lets the task start as it is, or ends
+// the run.
 func (r *Run) budgetAnswered(in *inst, q *question, value, by string) {
 	switch value {
 	case Allow:
@@ -436,11 +434,11 @@ func (r *Run) budgetAnswered(in *inst, q *question, value, by string) {
 	}
 }
 
-// amount is the limit that the answer to a question about a budget sets.
+// amount returns the limit that the answer to a question about a budget sets.
 func (r *Run) amount(q *question, value string) (workflow.Limits, error) {
 	over := r.overBudget(q.in)
 	if over == nil {
-		return workflow.Limits{}, fmt.Errorf("question %q is over: the budget suffices", q.ID)
+		return workflow.Limits{}, fmt.Errorf("question %q is closed: the budget is now sufficient", q.ID)
 	}
 	text, limits := strings.TrimSpace(value), over.f.limits
 	if over.tokens {
@@ -457,7 +455,7 @@ func (r *Run) amount(q *question, value string) (workflow.Limits, error) {
 	return workflow.Limits{CostUSD: usd}, nil
 }
 
-// wants is the answer that raises the limit.
+// wants describes the answer that raises the limit.
 func (h *hold) wants() string {
 	if h.tokens {
 		return fmt.Sprintf("a number of tokens above %d", h.f.limits.Tokens)
@@ -465,7 +463,7 @@ func (h *hold) wants() string {
 	return "an amount in US dollars above " + workflow.FormatUSD(h.f.limits.CostUSD)
 }
 
-// question asks about the task at an address.
+// question returns the question about the task at an address.
 func (h *hold) question(address string, facts TaskFacts) Question {
 	text := h.text(facts)
 	text = strings.ToUpper(text[:1]) + text[1:]

@@ -7,23 +7,23 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// region is one running graph: the body of a workflow, of an item, or of a loop
-// (which uses the same region for every iteration).
+// region is one running graph: the body of a workflow, of an item, or of a loop (which uses the
+// same region for every iteration).
 //
-// Invariant: every forward edge into a node of the region is settled exactly
-// once per iteration, and open is the number of nodes that are not settled.
+// Invariant: every forward edge into a node of the region is settled exactly once per iteration,
+// and open is the number of nodes that are not settled.
 type region struct {
 	g     *graph
 	scope *scope
-	loop  *rounds // of a loop's body; nil for a scope's own
+	loop  *rounds // of a loop's body; nil for the region of a scope
 	nodes []nodeState
 	open  int
 
-	parcels  []parcel // what reaches the nodes, each from node.first on
+	parcels  []parcel // what reaches the nodes, each node's from node.first on
 	entryEnv *env     // what the entries start with
 }
 
-// entry is what reaches the entries.
+// entry returns the parcels that reach the entries.
 func (reg *region) entry() []parcel {
 	switch {
 	case reg.loop != nil:
@@ -38,25 +38,25 @@ func (reg *region) entry() []parcel {
 // nodeState is what has reached a node of a region so far.
 type nodeState struct {
 	inst     *inst
-	left     int32 // in-edges that are not settled
-	live     int32 // live ones
-	counted  int32 // live ones that count for a join
-	poisoned bool  // one is poisoned
-	decided  bool  // runs, or is skipped
+	left     int32 // number of in-edges that are not settled
+	live     int32 // number of live in-edges
+	counted  int32 // number of live in-edges that count for a join
+	poisoned bool  // an in-edge is poisoned
+	decided  bool  // it runs, or is skipped
 	settled  bool  // its out-edges are settled
 }
 
-// parcel is what a live edge brings.
+// parcel is what a live edge carries.
 type parcel struct {
-	by        *inst // whose edge it is
+	by        *inst // the source of the edge
 	env       *env
-	failed    *inst // the node that failed, for an error edge
+	failed    *inst // for an error edge, the node that failed
 	live      bool
-	tolerated bool // its source failed, and the run goes on all the same
-	forced    bool // the source did not choose the edge: a loop reached its limit
+	tolerated bool // its source failed, but the run continues
+	forced    bool // the source did not choose the edge: a loop reached its maximum
 }
 
-// value is what previous.output gives.
+// value returns the value of previous.output.
 func (p *parcel) value() any {
 	if p.failed == p.by {
 		return p.by.err
@@ -64,7 +64,7 @@ func (p *parcel) value() any {
 	return p.by.output
 }
 
-// seq is when its source ended well, 0 if it did not or nobody asked it.
+// seq returns the sequence number of its source's success, or 0 if there is none.
 func (p *parcel) seq() int {
 	if p.failed == p.by || p.tolerated || p.forced {
 		return 0
@@ -104,24 +104,24 @@ func (reg *region) levels() int { return reg.scope.frame.p.depth }
 // job is a decision that is due.
 type job struct {
 	what task
-	reg  *region // a scope's own, if the job is about the scope
+	reg  *region // for a job about a scope, the scope's own
 	n    *node   // for decideNode
 }
 
-// task is what a job is about.
+// task is the kind of a job.
 type task int8
 
 const (
 	enterRegion  task = iota // its entries run
 	decideNode               // enough of its in-edges are settled
-	settleRegion             // all its nodes are
-	endScope                 // nothing in it is under way any more
+	settleRegion             // all its nodes are settled
+	endScope                 // nothing in it is running
 )
 
 func (r *Run) push(j job) { r.jobs = append(r.jobs, j) }
 
-// work does what is due, until only the outside can bring news. It is a loop
-// and not a recursion because a chain of skipped nodes may be very long.
+// work does everything that is due, until only a new event can continue the run. It is a loop
+// instead of a recursion because a chain of skipped nodes may be very long.
 func (r *Run) work() {
 	for r.next < len(r.jobs) {
 		j := r.jobs[r.next]
@@ -159,7 +159,7 @@ func (r *Run) settleEdge(reg *region, e *edge, state edgeState, p parcel) {
 	}
 }
 
-// arrive brings the state of an edge to its target in reg.
+// arrive passes the state of an edge to its target in reg.
 func (r *Run) arrive(reg *region, e *edge, state edgeState, p parcel) {
 	st := &reg.nodes[e.to.local]
 	if st.left--; st.left < 0 {
@@ -183,15 +183,15 @@ func (r *Run) arrive(reg *region, e *edge, state edgeState, p parcel) {
 	}
 }
 
-// wantsSuccess says whether only edges of successful nodes count for the join,
-// until all are settled.
+// wantsSuccess reports whether only edges of successful nodes count for the join until all edges
+// are settled.
 func (n *node) wantsSuccess() bool {
 	c, ok := n.does.(*workflow.Combine)
 	return ok && c.Strategy == workflow.First
 }
 
-// decide says whether a node runs, is skipped or fails, now that enough of its
-// in-edges are settled.
+// decide decides whether a node runs, is skipped or fails, when enough of its in-edges are
+// settled.
 func (r *Run) decide(reg *region, n *node) {
 	st := &reg.nodes[n.local]
 	if st.decided {
@@ -221,7 +221,7 @@ func (r *Run) run(reg *region, n *node) {
 	r.launch(in)
 }
 
-// newInst makes the instance of a node that was decided to run.
+// newInst returns the instance of a node that is about to run.
 func (r *Run) newInst(reg *region, n *node) *inst {
 	in := r.instance(reg, n)
 	in.status, in.env, in.ended = Running, reg.entryEnv, notYet
@@ -244,12 +244,12 @@ func (r *Run) newInst(reg *region, n *node) *inst {
 	return in
 }
 
-// instance makes an instance as of now.
+// instance returns a new instance that starts now.
 func (r *Run) instance(reg *region, n *node) *inst {
 	return &inst{n: n, reg: reg, address: reg.address(n), started: r.elapsed, ended: r.elapsed, iteration: int32(reg.iterationHere())}
 }
 
-// launch starts what a node does, unless too few branches of its join came through.
+// launch starts what a node does, unless too few branches of its join succeeded.
 func (r *Run) launch(in *inst) {
 	if r.rehearsal != "" && in.address == r.rehearsal {
 		in.phase, r.heldBack = held, in
@@ -277,7 +277,7 @@ func (r *Run) launch(in *inst) {
 	}
 }
 
-// isStep says whether instances of the node are steps of the result.
+// isStep reports whether instances of the node are listed as steps of the result.
 func (n *node) isStep() bool {
 	switch n.does.(type) {
 	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Combine:
@@ -287,7 +287,7 @@ func (n *node) isStep() bool {
 	return false
 }
 
-// list puts an instance among the steps of the result.
+// list adds an instance to the steps of the result.
 func (r *Run) list(in *inst) {
 	if r.last == nil {
 		r.first = in
@@ -298,7 +298,7 @@ func (r *Run) list(in *inst) {
 	r.listed++
 }
 
-// steps are the instances in the order of Result.Steps.
+// steps returns the instances in the order of Result.Steps.
 func (r *Run) steps() iter.Seq[*inst] {
 	return func(yield func(*inst) bool) {
 		for in := r.first; in != nil; in = in.next {
@@ -315,7 +315,7 @@ func (r *Run) skip(reg *region, n *node, how edgeState) {
 	r.settleAll(reg, n, how)
 }
 
-// settleAll settles all out-edges of a node alike; a loop's are its exits.
+// settleAll settles all out-edges of a node in the same way; for a loop, these are its exits.
 func (r *Run) settleAll(reg *region, n *node, how edgeState) {
 	if n.isLoop() {
 		for i, e := range n.body.exits {
@@ -328,8 +328,7 @@ func (r *Run) settleAll(reg *region, n *node, how edgeState) {
 	r.settled(reg, n)
 }
 
-// skipState is what a skipped node does to an edge: error edges are never
-// poisoned.
+// skipState returns the state of an edge of a skipped node: error edges are never poisoned.
 func skipState(e *edge, how edgeState) edgeState {
 	if e.def.On == workflow.OnFailure || e.def.On == workflow.OnTimeout {
 		return dead
@@ -337,11 +336,11 @@ func skipState(e *edge, how edgeState) edgeState {
 	return how
 }
 
-// noteSkipped records that a node, and what is in a loop, will not run.
+// noteSkipped records that a node, and everything in it if it is a loop, will not run.
 func (r *Run) noteSkipped(reg *region, n *node) {
 	switch n.does.(type) {
 	case *workflow.Loop:
-		// As if its first iteration had begun, for the sake of the addresses.
+		// Pretend that its first iteration has begun, so that the addresses are right.
 		body := &region{g: n.body, scope: reg.scope, loop: &rounds{in: &inst{reg: reg}, iteration: 1}}
 		for _, inner := range n.body.nodes {
 			r.noteSkipped(body, inner)
@@ -356,7 +355,7 @@ func (r *Run) noteSkipped(reg *region, n *node) {
 	}
 }
 
-// settled notes that all out-edges of a node are settled.
+// settled records that all out-edges of a node are settled.
 func (r *Run) settled(reg *region, n *node) {
 	reg.nodes[n.local].settled = true
 	if reg.open--; reg.open == 0 {
@@ -378,7 +377,7 @@ func (r *Run) regionSettled(reg *region) {
 	}
 }
 
-// dropRest cancels a node that only fed a join which has enough.
+// dropRest cancels a node that only leads to a join which has enough edges.
 func (r *Run) dropRest(reg *region, n *node) {
 	st := &reg.nodes[n.local]
 	if st.settled {

@@ -12,11 +12,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// layout is the layout of snapshots. It changes with every change to what is
-// encoded below; older snapshots are not read then.
+// layout is the version of the snapshot format. Increase it with every change to what is encoded
+// below; older snapshots are then ignored.
 const layout = 3
 
-// header says whether a snapshot can be restored.
+// header tells whether a snapshot can be restored.
 type header struct {
 	Layout  int    `json:"layout"`
 	Version int    `json:"version"` // of the engine
@@ -25,14 +25,14 @@ type header struct {
 	Sum     uint32 `json:"sum"`     // of what follows
 }
 
-// Seq is the number of events that the run has taken.
+// Seq returns the number of events that the run has processed.
 func (r *Run) Seq() int { return r.count }
 
-// Time is what the wall clock showed at the latest event.
+// Time returns the time on the wall clock at the latest event.
 func (r *Run) Time() time.Time { return r.now }
 
-// Snapshot is the state of the run, for [Restore]. It is a cache and no record: the
-// events are what a run is, and lead to the same state.
+// Snapshot returns the state of the run, for [Restore]. It is only a cache: the events define the
+// run, and lead to the same state.
 func (r *Run) Snapshot() []byte {
 	c := &codec{Codec: twoway.Writer(), run: r}
 	c.state()
@@ -40,8 +40,8 @@ func (r *Run) Snapshot() []byte {
 	return append([]byte(workflow.FormatJSON(h)+"\n"), c.Out...)
 }
 
-// Restore makes the run of a snapshot. Any error means that the events have to be
-// replayed instead.
+// Restore returns the run of a snapshot. Any error means that the events have to be replayed
+// instead.
 func Restore(b *workflow.Bundle, snapshot []byte) (*Run, error) {
 	r, err := New(b)
 	if err != nil {
@@ -58,11 +58,11 @@ func (r *Run) restore(snapshot []byte) (restored *Run, err error) {
 	case err != nil:
 		return nil, fmt.Errorf("engine: not a snapshot: %w", err)
 	case h.Layout != layout || h.Version != Version:
-		return nil, errors.New("engine: the snapshot is of another version")
+		return nil, errors.New("engine: the snapshot has another version")
 	case h.Sum != crc32.ChecksumIEEE(state):
 		return nil, errors.New("engine: the snapshot is damaged")
 	case h.Digest != r.digest():
-		return nil, errors.New("engine: the snapshot is of another definition")
+		return nil, errors.New("engine: the snapshot belongs to another definition")
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -72,12 +72,12 @@ func (r *Run) restore(snapshot []byte) (restored *Run, err error) {
 	c := &codec{Codec: twoway.Reader(string(state)), run: r}
 	c.state()
 	if r.count != h.Seq || !c.Done() {
-		return nil, errors.New("engine: the snapshot is not complete")
+		return nil, errors.New("engine: the snapshot is incomplete")
 	}
 	return r, nil
 }
 
-// digest is that of everything that runs of the bundle do.
+// digest returns the digest of all definitions in the bundle.
 func (r *Run) digest() string {
 	p := r.programs[r.bundle.Root]
 	if p.digest == "" {
@@ -89,7 +89,7 @@ func (r *Run) digest() string {
 	return p.digest
 }
 
-// codec does the state of a run.
+// codec codes the state of a run.
 type codec struct {
 	*twoway.Codec
 	run       *Run
@@ -130,7 +130,7 @@ func (c *codec) state() {
 	c.steps()
 }
 
-// steps does the list of steps.
+// steps codes the list of steps.
 func (c *codec) steps() {
 	r := c.run
 	n, next := r.listed, r.first
@@ -144,7 +144,7 @@ func (c *codec) steps() {
 	}
 }
 
-// value does a value, or what stands in for it.
+// value codes a value, or its stored form.
 func (c *codec) value(p *any) {
 	v := *p
 	one, isStored := v.(*stored)
@@ -195,7 +195,7 @@ func (c *codec) question(p **question) {
 	})
 }
 
-// node does a reference to a node; nil is of no program.
+// node codes a reference to a node; nil is coded as a node of no program.
 func (c *codec) node(p **node) {
 	home, at := -1, 0
 	if n := *p; n != nil {
@@ -254,7 +254,7 @@ func (c *codec) scope(p **scope) {
 	})
 }
 
-// region does a reference to a region: the body of a scope, or a loop's.
+// region codes a reference to a region: the body of a scope, or of a loop.
 func (c *codec) region(p **region) {
 	var s *scope
 	if c.Writes && *p != nil && &(*p).scope.body == *p {
@@ -333,8 +333,8 @@ func (c *codec) env(p **env) {
 
 func (c *codec) inst(p **inst) { twoway.Refer(c.Codec, &c.insts, p, c.instance) }
 
-// instance does an instance. Of one that ended in a scope that is over only the
-// result is of use.
+// instance codes an instance. If it ended in a scope that has also ended, only its result is
+// needed.
 func (c *codec) instance(in *inst) {
 	past := c.Writes && in.phase == finished && (in.reg == nil || in.reg.scope.over)
 	started := in.cmd != nil
@@ -425,7 +425,7 @@ func (c *codec) command(in *inst) {
 	}
 }
 
-// shown does a value that was shown.
+// shown codes a value that was shown.
 func (c *codec) shown(p *any) {
 	v := *p
 	if l, ok := v.(*Long); ok {

@@ -18,17 +18,17 @@ type Run struct {
 	compiled []*program // in the order of their index
 
 	id      string
-	version int // of the behaviour that it was started with
+	version int // of the behaviour with which it was started
 	began   time.Time
 	now     time.Time
 	elapsed time.Duration         // the run's own clock
-	count   int                   // events so far
+	count   int                   // number of events so far
 	tasks   map[string]*TaskFacts // by node.factsKey
 	root    *scope                // nil before Started
 
-	// What was asked for and not answered. Invariant: an instance is in
-	// attempts exactly from StartTask to TaskEnded, a question in questions exactly
-	// from Ask to its answer or withdrawal.
+	// Commands that are not answered yet. Invariant: an instance is in attempts exactly from
+	// StartTask to TaskEnded, a question in questions exactly from Ask to its answer or
+	// withdrawal.
 	attempts  map[string]*inst
 	questions map[string]*question
 	timers    map[string]*timer
@@ -36,37 +36,37 @@ type Run struct {
 
 	rehearsal  string // the address that a forked run holds back, until Forked
 	heldBack   *inst  // the instance there
-	unattended bool   // no driver carries out what the event at hand asks for
+	unattended bool   // no driver executes the commands of the current event
 
-	jobs   []job // decisions that follow from what is settled, first in first out
-	next   int   // first job not done
+	jobs   []job // decisions that are due, first in, first out
+	next   int   // first job that is not done
 	paused []*inst
 	seq    int // orders writes and results
 	clock  clock
 	store  *store
 
-	first    *inst // the first and the last of steps
+	first    *inst // first and last are the ends of the list of steps
 	last     *inst
-	listed   int // how many there are
+	listed   int // length of that list
 	warnings []string
 	finish   *Finish // set once, at the end
-	unread   error   // what ended the last Step halfway; nil: nothing
+	unread   error   // the error that interrupted the last Step, or nil
 
 	commands []Command // of the last Step
 	facts    []Fact
 }
 
-// Result is the outcome of a run, also of one that is still under way.
+// Result is the result of a run, or what is known of it while the run is in progress.
 type Result struct {
 	Run      string       `json:"run"`
 	Status   Status       `json:"status"`
 	Output   any          `json:"output"`
 	Error    string       `json:"error,omitempty"`
-	Steps    []StepResult `json:"steps"` // in the order in which they started, skipped ones where that was decided
+	Steps    []StepResult `json:"steps"` // in the order in which they started; skipped ones where that was decided
 	Warnings []string     `json:"warnings,omitempty"`
 	Usage    RunUsage     `json:"usage"`
 
-	Limits workflow.Limits `json:"-"` // of the run, as they were raised
+	Limits workflow.Limits `json:"-"` // of the run, including raises
 }
 
 // RunUsage is what a run has used so far.
@@ -75,8 +75,8 @@ type RunUsage struct {
 	Usage
 }
 
-// New makes a run that has not started. The error says why the bundle cannot
-// run at all; a check would have found it.
+// New returns a run that has not started. An error says why the bundle cannot run at all; a check
+// would have reported it.
 func New(b *workflow.Bundle) (*Run, error) {
 	r := newRun(b, map[*workflow.Workflow]*program{}, nil)
 	all := append([]*workflow.Workflow{b.Root}, called(b)...)
@@ -94,8 +94,7 @@ func New(b *workflow.Bundle) (*Run, error) {
 	return r, nil
 }
 
-// Fresh makes another run of the same bundle that has not started. It saves the
-// work of New.
+// Fresh returns another run of the same bundle that has not started, without compiling it again.
 func (r *Run) Fresh() *Run { return newRun(r.bundle, r.programs, r.compiled) }
 
 func newRun(b *workflow.Bundle, programs map[*workflow.Workflow]*program, compiled []*program) *Run {
@@ -113,9 +112,9 @@ func called(b *workflow.Bundle) []*workflow.Workflow {
 	return ws
 }
 
-// Step takes one event and says what to do about it. Facts gives what it brought
-// about. An error means that the event does not fit the run, which is then unchanged;
-// or it is a *[LoadError].
+// Step applies one event and returns the resulting commands. [Run.Facts] returns what happened.
+// An error means that the event does not apply to the run, which is then unchanged, or it is a
+// *[LoadError].
 func (r *Run) Step(e Envelope) (cmds []Command, err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -146,14 +145,13 @@ func (r *Run) Step(e Envelope) (cmds []Command, err error) {
 	r.work()
 	r.askHeld()
 	r.watchRuntime()
-	if len(r.attempts) == 0 { // it may wait for long
+	if len(r.attempts) == 0 { // it may be idle for long
 		r.store.last, r.store.value = nil, nil
 	}
 	return r.commands, nil
 }
 
-// take is the one place where an event changes the state. about is what admit
-// gave.
+// take is the only place where an event changes the state. about is the result of admit.
 func (r *Run) take(e Envelope, about *inst) {
 	switch ev := e.Event.(type) {
 	case *Started:
@@ -177,7 +175,7 @@ func (r *Run) take(e Envelope, about *inst) {
 		r.recovered(ev.Unsettled)
 	case *Forked:
 		r.clock.active = 0
-		for _, address := range sortedKeys(r.attempts) { // what they ask is the other run's, as is what was lost
+		for _, address := range sortedKeys(r.attempts) { // their questions, and what was lost, belong to the other run
 			r.withdraw(r.attempts[address], "the run was forked", (*question).asks)
 		}
 		r.recovered(false)
@@ -196,21 +194,21 @@ func cancelText(ev *CancelAsked) string {
 	return text
 }
 
-// Admit says whether Step would take the event now, with an error made for
-// people: an answer that is not offered, a gate that was withdrawn.
+// Admit reports whether Step would accept the event now. The error is meant for people: the
+// answer is not offered, or the question was withdrawn.
 func (r *Run) Admit(e Envelope) error {
 	_, err := r.admit(e)
 	return err
 }
 
-// admit also gives the instance whose attempt ended, if that is the event.
+// admit also returns the instance whose attempt ended, if the event says so.
 func (r *Run) admit(e Envelope) (*inst, error) {
 	if e.Seq != 0 && e.Seq != r.count+1 {
 		return nil, fmt.Errorf("event %d cannot follow event %d", e.Seq, r.count)
 	}
 	if _, first := e.Event.(*Started); first != (r.root == nil) {
 		if first {
-			return nil, fmt.Errorf("the run has started already")
+			return nil, fmt.Errorf("the run has already started")
 		}
 		return nil, fmt.Errorf("the run has not started")
 	}
@@ -223,12 +221,12 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 	switch ev := e.Event.(type) {
 	case *Started:
 		if ev.Version < 1 || ev.Version > Version {
-			return nil, fmt.Errorf("the run needs version %d of the engine, and this is version %d; update hocket", ev.Version, Version)
+			return nil, fmt.Errorf("the run needs version %d of the engine, but this is version %d; update hocket", ev.Version, Version)
 		}
 	case *TaskEnded:
 		in := r.attempts[ev.Address]
 		if in == nil || int(in.attempt) != ev.Attempt {
-			return nil, fmt.Errorf("no attempt %d of %q is under way", ev.Attempt, ev.Address)
+			return nil, fmt.Errorf("attempt %d of %q is not running", ev.Attempt, ev.Address)
 		}
 		return in, nil
 	case *TimerFired:
@@ -238,10 +236,10 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 	case *Asked:
 		in := r.attempts[ev.Address]
 		if in == nil || int(in.attempt) != ev.Attempt || in.phase != running || in.expired {
-			return nil, fmt.Errorf("no attempt %d of %q is under way that could ask", ev.Attempt, ev.Address)
+			return nil, fmt.Errorf("attempt %d of %q is not running, so it cannot ask", ev.Attempt, ev.Address)
 		}
 		if len(ev.Options) == 0 && !ev.Custom {
-			return nil, fmt.Errorf("the question of %q offers no answer", ev.Address)
+			return nil, fmt.Errorf("the question of %q has no possible answers", ev.Address)
 		}
 		return in, nil
 	case *Answered:
@@ -249,11 +247,11 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 		return nil, err
 	case *Withdrawn:
 		if q := r.questions[ev.ID]; q == nil || !q.asks() {
-			return nil, fmt.Errorf("no attempt asks %q", ev.ID)
+			return nil, fmt.Errorf("no attempt waits for an answer to %q", ev.ID)
 		}
 	case *CancelAsked:
 		if r.root.ending != "" {
-			return nil, fmt.Errorf("the run is ending already: %s", r.root.ending)
+			return nil, fmt.Errorf("the run is already ending: %s", r.root.ending)
 		}
 	case *LimitRaised:
 		return nil, lowers(r.root.frame.limits, ev.Limits)
@@ -262,7 +260,7 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 	return nil, nil
 }
 
-// start begins the run.
+// start starts the run.
 func (r *Run) start(ev *Started) {
 	r.id, r.version, r.rehearsal = ev.Run, ev.Version, ev.Rehearse
 	r.tasks = make(map[string]*TaskFacts, len(ev.Tasks))
@@ -298,7 +296,7 @@ func (r *Run) warn(in *inst, format string, args ...any) {
 
 func (r *Run) command(c Command) { r.commands = append(r.commands, c) }
 
-// Status is how far the run has come.
+// Status returns the current status of the run.
 func (r *Run) Status() Status {
 	switch {
 	case r.finish != nil:
@@ -310,7 +308,7 @@ func (r *Run) Status() Status {
 	}
 }
 
-// Usage is what the run has used so far, in all its workflows.
+// Usage returns what the run has used so far, in all its workflows.
 func (r *Run) Usage() RunUsage {
 	if r.root == nil {
 		return RunUsage{}
@@ -318,7 +316,7 @@ func (r *Run) Usage() RunUsage {
 	return RunUsage{r.root.frame.steps, r.root.frame.spent}
 }
 
-// Result is what the run has come to so far.
+// Result returns the result of the run so far.
 func (r *Run) Result() Result {
 	res := Result{Run: r.id, Status: r.Status(), Warnings: r.warnings}
 	if r.finish != nil {

@@ -7,22 +7,22 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// scope is what a failure can end: the body of a workflow, or one item of a
-// for_each. `nodes.id` means the newest instance in the same scope.
+// scope is the part of a run that a failure can end: the body of a workflow, or one item of a
+// for_each. `nodes.id` refers to the newest instance in the same scope.
 type scope struct {
 	parent *scope
 	owner  *inst  // the call or each that it belongs to; nil for the run
 	frame  *frame // of its workflow
 	body   region
-	latest []*inst // by node.slot; where groups need it, once more with skipped ones
+	latest []*inst // by node.slot; if groups need it, a second half that includes skipped ones
 
-	item        int32  // of a for_each: its index
-	outstanding int32  // attempts in it, and in what it calls, that have not ended
+	item        int32  // index of the item in a for_each
+	outstanding int32  // number of attempts in it, and in what it calls, that have not ended
 	bodyDone    bool   // every path has ended
-	over        bool   // its result was given on
-	ending      Status // it was ended from outside or by a failure; "" not
+	over        bool   // its result was passed on
+	ending      Status // it was ended from outside or by a failure; "" if not
 	reason      string // why
-	tolerated   string // the first failure that no error edge took and that did not end the scope
+	tolerated   string // the first failure that no error edge handled and that did not end the scope
 
 	sinks  []*inst // the last steps of paths that ended
 	endEnv *env    // variables at the ends of all paths
@@ -33,16 +33,16 @@ type frame struct {
 	p      *program
 	scope  *scope
 	inputs map[string]any
-	limits workflow.Limits // zero fields do not bind
+	limits workflow.Limits // zero fields mean no limit
 	prefix string          // of the addresses in it, e.g. "serve-customers/"
 	depth  int             // 0 for the run itself
 
-	around   *frame // that called it; nil for the run itself
-	limiting *frame // the innermost with limits, this one or one around it; the run's own always
+	around   *frame // the caller; nil for the run itself
+	limiting *frame // the innermost with limits, this one or one around it; the run itself always counts
 	ledger
 }
 
-// in makes the frame one inside of another.
+// in puts the frame inside another one.
 func (f *frame) in(around *frame) {
 	f.around, f.limiting = around, f
 	if around != nil && f.limits == (workflow.Limits{}) {
@@ -59,10 +59,10 @@ func newScope(parent *scope, owner *inst, g *graph, f *frame) *scope {
 	return s
 }
 
-// begin runs the scope's body.
+// begin starts the scope's body.
 func (r *Run) begin(s *scope, at *env) { r.enter(&s.body, at) }
 
-// each is the for_each whose item the scope is, nil for a workflow's.
+// each returns the for_each whose item the scope is, or nil for the scope of a workflow.
 func (s *scope) each() *each {
 	if s.owner == nil {
 		return nil
@@ -70,8 +70,8 @@ func (s *scope) each() *each {
 	return s.owner.each
 }
 
-// newest is the newest instance of a node that was not skipped, in the scope
-// that the node belongs to.
+// newest returns the newest instance of a node that was not skipped, in the scope that the node
+// belongs to.
 func (s *scope) newest(n *node) *inst {
 	if s = s.of(n); s == nil {
 		return nil
@@ -86,8 +86,8 @@ func (s *scope) newestOrSkipped(n *node) *inst {
 	return s.latest[s.body.g.count+n.slot]
 }
 
-// of is the scope, this one or one around it, that a node runs in; nil if the
-// node is in another for_each.
+// of returns the scope in which a node runs: this one or one around it, or nil if the node is in
+// another for_each.
 func (s *scope) of(n *node) *scope {
 	for s.body.g != n.g.scope {
 		if s.owner == nil || s.owner.child == s {
@@ -108,18 +108,18 @@ func (s *scope) remember(in *inst) {
 	}
 }
 
-// closed says whether nothing more can happen in the scope.
+// closed reports whether nothing more can happen in the scope.
 func (s *scope) closed() bool { return s.ending != "" || s.over }
 
-// tolerate notes a failure with which the scope goes on.
+// tolerate records a failure after which the scope continues.
 func (s *scope) tolerate(text string) {
 	if s.tolerated == "" {
 		s.tolerated = text
 	}
 }
 
-// pathEnded notes the end of a path. Where it ends at a choice, its last steps
-// are those behind the choice.
+// pathEnded records the end of a path. If it ends at a choice, its last steps are those before
+// the choice.
 func (s *scope) pathEnded(in *inst) {
 	s.endEnv = merge(s.frame.p.depth, s.endEnv, in.env)
 	if !in.n.isChoice() {
@@ -133,8 +133,8 @@ func (s *scope) pathEnded(in *inst) {
 	}
 }
 
-// end ends a scope: what runs is cancelled, what is undecided is skipped. The
-// scope is over when the last attempt in it has ended.
+// end ends a scope: running attempts are cancelled, and undecided nodes are skipped. The scope is
+// over when the last attempt in it has ended.
 func (r *Run) end(s *scope, status Status, reason string) {
 	if s.closed() {
 		return
@@ -161,7 +161,7 @@ func (r *Run) cancelRegion(reg *region) {
 	reg.open = -1 // it never settles by itself
 }
 
-// cancelInst ends an instance whose edges somebody else settles.
+// cancelInst ends an instance whose edges are settled by the caller.
 func (r *Run) cancelInst(in *inst) {
 	status := Cancelled
 	switch in.phase {
@@ -209,8 +209,8 @@ func (r *Run) cancelNested(in *inst) {
 	}
 }
 
-// scopeEnded gives a scope's result on, when its body has settled or was ended
-// and no attempt is left in it.
+// scopeEnded passes a scope's result on, when its body has settled or was ended and no attempt is
+// left in it.
 func (r *Run) scopeEnded(s *scope) {
 	if s.over || s.outstanding > 0 || s.ending == "" && !s.bodyDone {
 		return
@@ -220,7 +220,7 @@ func (r *Run) scopeEnded(s *scope) {
 	switch {
 	case s.owner == nil:
 		r.finishRun(status, output, reason)
-	case s.owner.phase != nested: // was cancelled; nobody waits for the result
+	case s.owner.phase != nested: // it was cancelled, so the result is not needed
 	case s.owner.each != nil:
 		r.itemEnded(s, status, output, reason)
 	default:
@@ -229,7 +229,7 @@ func (r *Run) scopeEnded(s *scope) {
 	}
 }
 
-// outcome judges a scope as semantics §4 says.
+// outcome returns the result of a scope, as defined in section 4 of the semantics.
 func (r *Run) outcome(s *scope) (status Status, output any, reason string) {
 	if s.ending != "" {
 		return s.ending, nil, s.reason
@@ -248,8 +248,8 @@ func (r *Run) outcome(s *scope) (status Status, output any, reason string) {
 	return Success, output, ""
 }
 
-// successfulSinks are the sinks that succeeded and that no other step takes up
-// from, without those that a later iteration took the place of.
+// successfulSinks returns the sinks that succeeded and that no other step follows, without those
+// that a later iteration replaced.
 func successfulSinks(sinks []*inst) []*inst {
 	if len(sinks) == 1 && sinks[0].status == Success && !sinks[0].continued {
 		return sinks
@@ -265,8 +265,8 @@ func successfulSinks(sinks []*inst) []*inst {
 	return list
 }
 
-// scopeOutput is the output expression; else the only sink's output; else an
-// object of the sinks by id.
+// scopeOutput returns the value of the output expression, otherwise the only sink's output,
+// otherwise an object with the sinks' outputs by id.
 func (r *Run) scopeOutput(s *scope, sinks []*inst) (any, error) {
 	if t := s.frame.p.output; t != nil && s.body.g.owner == nil {
 		v := &view{scope: s, reg: &s.body, env: s.endEnv}
@@ -296,5 +296,5 @@ func (r *Run) finishRun(status Status, output any, reason string) {
 	r.command(r.finish)
 }
 
-// worked says whether a task ran.
+// worked reports whether a task ran.
 func (r *Run) worked() bool { return r.Usage().Steps > 0 }

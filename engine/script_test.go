@@ -119,7 +119,7 @@ func (s *script) load(name string, text []byte) {
 	}
 }
 
-// play gives the script back with what really happened under each line.
+// play returns the script back with what really happened under each line.
 func (s *script) play(text string) string {
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		switch {
@@ -236,7 +236,7 @@ func (s *script) mayUse(verb string, args []string) error {
 	return nil
 }
 
-// usage is what every attempt uses where that is limited.
+// usage returns what every attempt uses where that is limited.
 func (s *script) usage() engine.Usage {
 	var used engine.Usage
 	if s.limits.CostUSD > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/extract"
 )
 
-// read takes the value of a node from what it gave, as its output mode says.
+// read extracts the value of a node from its output, according to its output mode.
 func (n *node) read(given any) (any, error) {
 	if n.extract != nil {
 		given = whole(given)
@@ -17,7 +17,7 @@ func (n *node) read(given any) (any, error) {
 	from, isStored := given.(*stored)
 	switch {
 	case isStored && from.lines:
-		return &stored{in: from.in, n: n, given: given, lines: true}, nil // perhaps it ends with more of them
+		return &stored{in: from.in, n: n, given: given, lines: true}, nil // it may end with more newlines
 	case n.extract == nil && strings.HasSuffix(text, "\n"):
 		return text[:len(text)-1], nil
 	case n.extract == nil:
@@ -28,9 +28,9 @@ func (n *node) read(given any) (any, error) {
 	return n.extract.Value(text)
 }
 
-// succeed ends an instance with what it gave, if that can be read and its edges
-// can be chosen; otherwise it says what is wrong and leaves the instance as it
-// was. Where that is long it can be had again; again is nil where it cannot.
+// succeed ends an instance with its output, if that can be read and its edges can be chosen.
+// Otherwise it returns a fault and leaves the instance unchanged. again is where a long output
+// can be loaded again, or nil.
 func (r *Run) succeed(in *inst, given any, again *stored) *Fault {
 	said, err := in.n.read(given)
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *Run) conclude(in *inst) {
 	}
 }
 
-// passedFailure is the failure that a choice passes on.
+// passedFailure returns the failure that a choice passes on.
 func (in *inst) passedFailure() *inst {
 	if in.n.isChoice() {
 		return failureIn(in.from())
@@ -103,8 +103,8 @@ func previous(from []parcel) any {
 	return listOf(values)
 }
 
-// route says which out-edges the instance takes, given what it said. After a failure
-// that is tolerated no decision exists, so no label matches.
+// route returns which out-edges the instance takes, given its output. After a tolerated failure
+// there is no decision, so no label matches.
 func (r *Run) route(in *inst, said any) (taken []bool, fault *Fault) {
 	n, failed := in.n, in.status != Success
 	taken = make([]bool, len(n.out))
@@ -145,8 +145,8 @@ func (r *Run) route(in *inst, said any) (taken []bool, fault *Fault) {
 	return taken, nil
 }
 
-// takeMatching takes the edges with the decided label and those with the first
-// condition that holds.
+// takeMatching takes the edges with the chosen label and those with the first condition that
+// holds.
 func takeMatching(in *inst, d extract.Decision, taken []bool) (found bool, fault *Fault) {
 	holds := ""
 	for i, e := range in.n.out {
@@ -178,8 +178,8 @@ func noRoute(n *node, d extract.Decision) *Fault {
 	return &Fault{Kind: FaultNoRoute, Message: fmt.Sprintf("the decision %s matches none of the labels %s, and there is no else", brief(d.Said), strings.Join(n.place.Decide, ", "))}
 }
 
-// tellDecision tells which edges were taken and by which rule, e.g.
-// "yes, by last line → publish".
+// tellDecision records which edges were taken and by which rule, e.g. "yes, by last line →
+// publish".
 func (r *Run) tellDecision(in *inst, d extract.Decision, taken []bool) {
 	var edges []*edge
 	for i, e := range in.n.out {
@@ -203,8 +203,8 @@ func (r *Run) tellDecision(in *inst, d extract.Decision, taken []bool) {
 	r.tell(in, Decided, text)
 }
 
-// fail ends an instance for good. Error edges handle the failure; without one
-// the node's on_error says how far it reaches.
+// fail ends an instance with a final failure. Error edges handle it; without one, the node's
+// on_error determines how far it reaches.
 func (r *Run) fail(in *inst, fault *Fault) {
 	in.status, in.output = Failed, nil
 	in.err = fault.Message
@@ -268,7 +268,7 @@ func (r *Run) judge(in *inst) {
 	}
 }
 
-// decision reads the decision of an instance that ended well from what it said.
+// decision reads the decision of a successful instance from its output.
 func (r *Run) decision(in *inst, said any) (extract.Decision, error) {
 	if in.n.on == nil {
 		return r.label(in.n, whole(said)), nil
@@ -282,8 +282,8 @@ func (r *Run) decision(in *inst, said any) (extract.Decision, error) {
 	return v, nil
 }
 
-// label finds the label that a value names. The word true is also yes, and false also
-// no; in version 1 only the values were.
+// label finds the label that a value names. The text true also matches yes, and false also
+// matches no; in version 1, only the booleans did.
 func (r *Run) label(n *node, value any) extract.Decision {
 	d := extract.Decide(n.place.Decide, value)
 	if d.Matched || r.version < 2 {
@@ -298,7 +298,7 @@ func (r *Run) label(n *node, value any) extract.Decision {
 	return d
 }
 
-// brief is a quoted text, cut where it would flood an error.
+// brief returns a quoted text, shortened if it is too long for an error.
 func brief(s string) string {
 	const most = 80
 	if len(s) > most {

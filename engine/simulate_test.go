@@ -326,7 +326,7 @@ func (s *simulation) answerGate(q engine.Question) engine.Event {
 	return ev
 }
 
-// amount is the answer to a question about a budget: a limit above the one that holds
+// amount returns the answer to a question about a budget: a limit above the one that holds
 // the task back, which may be that of a workflow inside.
 func (s *simulation) amount(q engine.Question) string {
 	s.raises++
@@ -342,7 +342,7 @@ func (s *simulation) amount(q engine.Question) string {
 	return fmt.Sprint(max(s.limits.CostUSD, 0.5*float64(s.raises)))
 }
 
-// ask is an attempt that asks, or that takes back what it asked.
+// ask returns an attempt that asks, or that takes back what it asked.
 func (s *simulation) ask(c *engine.StartTask) engine.Event {
 	for _, id := range slices.Sorted(maps.Keys(s.Questions)) {
 		if q := s.Questions[id]; q.Kind == engine.PermissionQuestion && q.Address == c.Address && !q.Orphaned && s.IntN(2) == 0 {
@@ -354,7 +354,7 @@ func (s *simulation) ask(c *engine.StartTask) engine.Event {
 
 func (s *simulation) pass(d time.Duration) { s.now, s.clock = s.now.Add(d), s.clock+d }
 
-// left is the time until a timer is due.
+// left returns the time until a timer is due.
 func (s *simulation) left(id string) time.Duration {
 	if t := s.Timers[id]; !t.At.IsZero() {
 		return t.At.Sub(s.now)
@@ -430,12 +430,12 @@ func (s *simulation) step(ev engine.Event) error {
 	return s.carryOut(e, commands)
 }
 
-// load gives the output that an event has.
+// load returns the output that an event has.
 func (s *simulation) load(seq int) (string, error) {
 	return s.events[seq-1].Event.(*engine.TaskEnded).Output, nil
 }
 
-// facts are what the last step brought about, with the outputs.
+// facts returns what the last step brought about, with the outputs.
 func facts(r *engine.Run) string {
 	list := append([]engine.Fact{}, r.Facts()...)
 	for i := range list {
@@ -507,7 +507,7 @@ func (s *simulation) checkBudget() error {
 	return nil
 }
 
-// restore goes on with a run that was restored from a snapshot of this one. What
+// restore continues with a run that was restored from a snapshot of this one. What
 // comes later is compared with a replay of all events, and with what is asked for.
 func (s *simulation) restore() error {
 	snapshot := s.run.Snapshot()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Status is how far a run, or one step of it, has come.
+// Status is the status of a run or of one of its steps.
 type Status string
 
 // The statuses. A run is never skipped; a step is never partial.
@@ -14,23 +14,23 @@ const (
 	Running   Status = "running"
 	Waiting   Status = "waiting" // for a person, a quota or a budget
 	Success   Status = "success"
-	Partial   Status = "partial" // finished, and a tolerated failure happened
+	Partial   Status = "partial" // finished, but with a tolerated failure
 	Failed    Status = "error"
 	TimedOut  Status = "timeout"
 	Skipped   Status = "skipped"
 	Cancelled Status = "cancelled"
 )
 
-// Done says whether nothing more will happen.
+// Done reports whether nothing more will happen.
 func (s Status) Done() bool { return s != Running && s != Waiting && s != "" }
 
 // StepResult is the result of one instance of a task, human, call or combine.
 type StepResult struct {
 	Address    string    `json:"address"`
 	Node       string    `json:"node"`
-	Agent      string    `json:"agent,omitempty"` // of a task; of a call, the workflow's name
+	Agent      string    `json:"agent,omitempty"` // of a task; for a call, the workflow's name
 	Status     Status    `json:"status"`
-	Output     any       `json:"output"` // a *Long where it is long: see Value
+	Output     any       `json:"output"` // a *Long if it is long, see Value
 	Error      string    `json:"error,omitempty"`
 	DurationMS int64     `json:"duration_ms"`
 	Attempts   int       `json:"attempts"`
@@ -41,18 +41,16 @@ type StepResult struct {
 	Usage      Usage     `json:"usage,omitzero"`
 }
 
-// Value is the output of the step, also where it is long and has to be loaded.
+// Value returns the output of the step, and loads it if it is long.
 func (s *StepResult) Value() (any, error) { return valueOf(s.Output) }
 
-// UnmarshalJSON reads a result as encoding/json writes it, with the numbers of its
-// output as they are written.
+// UnmarshalJSON decodes a result, and keeps the numbers in its output as they are written.
 func (s *StepResult) UnmarshalJSON(data []byte) error {
 	type plain StepResult
 	return unmarshal(data, (*plain)(s))
 }
 
-// UnmarshalJSON reads a result as encoding/json writes it, with the numbers of its
-// output as they are written.
+// UnmarshalJSON decodes a result, and keeps the numbers in its output as they are written.
 func (r *Result) UnmarshalJSON(data []byte) error {
 	type plain Result
 	return unmarshal(data, (*plain)(r))

@@ -8,26 +8,24 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// store is where long outputs are, so that a run need not keep them.
+// store loads long outputs, so that a run need not keep them in memory.
 type store struct {
-	over int                           // the most bytes of an output that is kept
-	load func(seq int) (string, error) // nil: the run keeps all outputs
+	over int                           // maximum size in bytes of an output that is kept
+	load func(seq int) (string, error) // nil if the run keeps all outputs
 
-	last  *stored // what Step needed last, because it is likely to need it again
+	last  *stored // the last one that Step loaded, because it is often needed again
 	value any     // of last
 }
 
-// Offload makes the run keep only outputs of at most over bytes. A longer one it
-// loads when it needs it: load gives the output of the TaskEnded with a sequence
-// number, and is safe for concurrent use. Call Offload before the first Step, or after
-// Restore.
+// Offload makes the run keep only outputs of at most over bytes. It loads longer ones when it
+// needs them: load returns the output of the TaskEnded with a sequence number, and must be safe
+// for concurrent use. Call Offload before the first Step, or after Restore.
 func (r *Run) Offload(over int, load func(seq int) (string, error)) {
 	r.store.over, r.store.load = over, load
 }
 
-// LoadError says that a long output could not be loaded. A run whose Step returns it
-// is of no further use. Its events are as they were: when the cause is gone, they lead
-// on.
+// LoadError says that a long output could not be loaded. A run whose Step returns it cannot be
+// used any more. Its events are intact: once the cause is fixed, they can be replayed.
 type LoadError struct {
 	Seq   int    // of the event that has the output
 	Node  string // whose output it is
@@ -35,18 +33,18 @@ type LoadError struct {
 }
 
 func (e *LoadError) Error() string {
-	return fmt.Sprintf("the output of %q, event %d, cannot be read: %v", e.Node, e.Seq, e.Cause)
+	return fmt.Sprintf("cannot load the output of %q, event %d: %v", e.Node, e.Seq, e.Cause)
 }
 
 func (e *LoadError) Unwrap() error { return e.Cause }
 
-// Long is an output that is longer than the run keeps, see [Run.Offload].
+// Long is an output that is longer than the run keeps in memory, see [Run.Offload].
 type Long struct{ of any }
 
 // Value loads the output. An error is a *[LoadError].
 func (l *Long) Value() (any, error) { return load(l.of) }
 
-// String loads the output as text, or says why that cannot be done.
+// String loads the output as text, or returns the error.
 func (l *Long) String() string {
 	value, err := l.Value()
 	if err != nil {
@@ -55,7 +53,7 @@ func (l *Long) String() string {
 	return workflow.FormatText(value)
 }
 
-// MarshalJSON writes the output.
+// MarshalJSON loads and encodes the output.
 func (l *Long) MarshalJSON() ([]byte, error) {
 	value, err := l.Value()
 	if err != nil {
@@ -64,7 +62,7 @@ func (l *Long) MarshalJSON() ([]byte, error) {
 	return []byte(workflow.FormatJSON(value)), nil
 }
 
-// shown is an output for those who look at the run.
+// shown returns an output in the form used outside the engine.
 func shown(v any) any {
 	if standsIn(v) {
 		return &Long{v}
@@ -72,7 +70,7 @@ func shown(v any) any {
 	return v
 }
 
-// valueOf is an output that was shown.
+// valueOf returns the value of an output returned by shown.
 func valueOf(output any) (any, error) {
 	if l, ok := output.(*Long); ok {
 		return l.Value()
@@ -80,17 +78,17 @@ func valueOf(output any) (any, error) {
 	return output, nil
 }
 
-// Values of a run that are not what they stand for: stored, and a list or object with
-// such values in it. Whoever needs the value itself calls whole.
+// Placeholders for values in a run: stored, and lists and objects that contain such values. Use
+// whole to get the value itself.
 type (
-	// stored is the value that a node has read, or would read, from what it was given.
+	// stored is the value that a node reads from its output.
 	stored struct {
 		in    *store
 		n     *node
-		seq   int  // of the TaskEnded that has what was given; 0: given is
-		given any  // one of these types; of a combine, the list of its parts
+		seq   int  // of the TaskEnded that has the output; 0 if given has it
+		given any  // one of these types; for a combine, the list of its parts
 		lines bool // it may be text that ends with a newline
-		raw   bool // it is what was given, and n has yet to read it
+		raw   bool // it is the output itself, which n has yet to read
 	}
 	list   []any
 	object map[string]any
@@ -104,7 +102,7 @@ func standsIn(v any) bool {
 	return false
 }
 
-// listOf is a list of values.
+// listOf returns a list of values.
 func listOf(values []any) any {
 	for _, v := range values {
 		if standsIn(v) {
@@ -114,7 +112,7 @@ func listOf(values []any) any {
 	return values
 }
 
-// objectOf is an object of values.
+// objectOf returns an object of values.
 func objectOf(values map[string]any) any {
 	for _, k := range sortedKeys(values) {
 		if standsIn(values[k]) {
@@ -124,8 +122,8 @@ func objectOf(values map[string]any) any {
 	return values
 }
 
-// keep is how the run keeps a value that a node has read: if it is long, as what it is
-// read from again.
+// keep returns the form in which the run keeps a value that a node has read: if it is long, a
+// placeholder from which it can be read again.
 func (s *store) keep(n *node, value any, again *stored) any {
 	if s.load == nil || again == nil || standsIn(value) || size(value) <= s.over {
 		return value
@@ -137,8 +135,8 @@ func (s *store) keep(n *node, value any, again *stored) any {
 	return again
 }
 
-// given is what the attempt of an instance gave, and where that can be had again; nil:
-// it is short.
+// given returns the output of an instance's attempt and, if that is long, where it can be loaded
+// again.
 func (r *Run) given(in *inst, ev *TaskEnded) (given any, again *stored) {
 	switch {
 	case ev.Stored > 0:
@@ -150,7 +148,8 @@ func (r *Run) given(in *inst, ev *TaskEnded) (given any, again *stored) {
 	}
 }
 
-// composed is a value that follows from others; nil: it follows from what is in memory.
+// composed returns a placeholder for a value that is computed from others, or nil if these are
+// all in memory.
 func composed(of any) *stored {
 	if !standsIn(of) {
 		return nil
@@ -158,7 +157,7 @@ func composed(of any) *stored {
 	return &stored{given: of}
 }
 
-// size is about how many bytes a value takes.
+// size returns the approximate size of a value in bytes.
 func size(v any) int {
 	switch v := v.(type) {
 	case string:
@@ -179,7 +178,7 @@ func size(v any) int {
 	return 0
 }
 
-// whole is the value itself. It panics with a *LoadError, which Step returns.
+// whole returns the value itself. It panics with a *LoadError, which Step returns.
 func whole(v any) any {
 	if !standsIn(v) {
 		return v
@@ -239,12 +238,12 @@ func (v *stored) load() (any, error) {
 
 func (s *store) output(seq int) (string, error) {
 	if s.load == nil {
-		return "", errors.New("the run was restored without its store")
+		return "", errors.New("the run was restored without access to its outputs")
 	}
 	return s.load(seq)
 }
 
-// reload is what the node was given.
+// reload returns the output of the node.
 func (v *stored) reload() (any, error) {
 	if v.seq > 0 {
 		text, err := v.in.output(v.seq)

@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// admitTask lets a task start when there is a slot for it among the parallel
-// attempts of its workflow and of those around it.
+// admitTask starts a task if there is a free slot among the parallel attempts of its workflow and
+// of all workflows around it.
 func (r *Run) admitTask(in *inst) {
 	in.phase = queued
 	for f := in.scope().frame.limiting; f != nil; f = f.limitingAround() {
@@ -44,7 +44,7 @@ func (r *Run) startAttempt(in *inst) {
 	r.issue(in)
 }
 
-// render fills in the task's texts, once for all attempts.
+// render renders the task's texts, once for all attempts.
 func (r *Run) render(in *inst) (*StartTask, error) {
 	n := in.n
 	cmd := &StartTask{Place: &n.place, Address: in.address, Timeout: n.timeout, Prompt: n.text}
@@ -92,8 +92,8 @@ func (r *Run) bind(in *inst, inputs []input) ([]Input, error) {
 	return bound, nil
 }
 
-// issue sends the attempt out. An attempt that was lost, or that met a quota, is
-// sent out again under its old number and key.
+// issue issues the attempt. An attempt that was lost, or that hit a quota, is issued again with
+// the same number and key.
 func (r *Run) issue(in *inst) {
 	if in.attempt == in.failures {
 		in.attempt++
@@ -124,7 +124,7 @@ func (r *Run) taskEnded(in *inst, ev *TaskEnded) {
 	}
 	r.vacate(in, ev.Usage)
 	r.settleAttempt(in, ev)
-	// Last, so that nothing starts in a workflow that this failure ended.
+	// This comes last, so that nothing starts in a workflow that this failure has ended.
 	r.seatWaiting(in.scope().frame)
 	r.resumeHeld(false)
 }
@@ -169,7 +169,7 @@ func (r *Run) attemptFailed(in *inst, fault *Fault) {
 		return
 	}
 	r.tell(in, AttemptFailed, fault.Message)
-	again := *in.cmd // the driver still holds the one before
+	again := *in.cmd // the driver still uses the previous one
 	if again.Feedback = ""; fault.Kind == FaultBadOutput || fault.Kind == FaultNoRoute {
 		again.Feedback = fault.Message
 	}
@@ -181,7 +181,7 @@ func (r *Run) attemptFailed(in *inst, fault *Fault) {
 	}
 }
 
-// retryOf is the node's policy, else its agent's.
+// retryOf returns the retry policy of the node, otherwise that of its agent.
 func (r *Run) retryOf(in *inst) workflow.Retry {
 	if in.n.def.Retry.Attempts > 0 {
 		return in.n.def.Retry
@@ -189,7 +189,7 @@ func (r *Run) retryOf(in *inst) workflow.Retry {
 	return r.factsOf(in).Retry
 }
 
-// wait puts the next attempt off: for a while, or until a time if it is given.
+// wait delays the next attempt: for a duration, or until a time if it is given.
 func (r *Run) wait(in *inst, how phase, delay time.Duration, until time.Time) {
 	in.phase = how
 	if how == delayed {
@@ -204,9 +204,9 @@ func (r *Run) wait(in *inst, how phase, delay time.Duration, until time.Time) {
 	r.note(f)
 }
 
-// retryDelay grows as the policy says. The jitter is a hash, so that a replay
-// waits as long as the run did, and takes at most a tenth off, so that max_delay
-// holds.
+// retryDelay returns the delay according to the policy. The jitter is a hash, so that a replay
+// waits as long as the run did, and only shortens the delay, by at most a tenth, so that
+// max_delay holds.
 func (r *Run) retryDelay(in *inst, retry workflow.Retry) time.Duration {
 	delay := retry.Delay
 	switch retry.Backoff {
@@ -226,11 +226,11 @@ func (r *Run) retryDelay(in *inst, retry workflow.Retry) time.Duration {
 	return delay - delay/10*time.Duration(h.Sum32()%1000)/1000
 }
 
-// maxLosses is how often an attempt may vanish under a driver that lives on.
+// maxLosses is how often an attempt may be lost while the same driver keeps running.
 const maxLosses = 10
 
-// lost repeats an attempt of which nobody knows what became of it; where its
-// effect must happen once only, a person decides.
+// lost repeats an attempt whose result is unknown. If its effect must happen only once, a person
+// decides.
 func (r *Run) lost(in *inst) {
 	in.losses++
 	switch {
@@ -245,9 +245,9 @@ func (r *Run) lost(in *inst) {
 	}
 }
 
-// recovered takes every attempt without an answer as lost, because the process
-// that made it is gone. First all slots are given back, then the lost attempts
-// take them in their old order, before anything that still waited.
+// recovered treats every attempt without an answer as lost, because its process is gone. First
+// all slots are released, then the lost attempts take them in their old order, before anything
+// that was still waiting.
 func (r *Run) recovered(unsettled bool) {
 	open := slices.SortedFunc(maps.Values(r.attempts), func(a, b *inst) int { return int(a.issued - b.issued) })
 	for _, in := range open {
@@ -265,7 +265,7 @@ func (r *Run) recovered(unsettled bool) {
 			in.started = r.elapsed
 			r.admitTask(in)
 		default:
-			in.losses = min(in.losses, maxLosses-1) // a crash is not the task's doing
+			in.losses = min(in.losses, maxLosses-1) // a crash is not the fault of the task
 			r.lost(in)
 		}
 	}
@@ -274,8 +274,8 @@ func (r *Run) recovered(unsettled bool) {
 	}
 }
 
-// endRehearsal starts what was held back, and then what a limit kept waiting. In version
-// 1 that waited on.
+// endRehearsal starts the instance that was held back, and then the tasks that a limit kept
+// waiting. In version 1, those continued to wait.
 func (r *Run) endRehearsal(limits workflow.Limits) {
 	in := r.heldBack
 	waiting := []*inst{in}

@@ -14,7 +14,7 @@ type timer struct {
 	issued int32
 }
 
-// The timers of an instance, and the one of the run.
+// The timers of an instance, and the timer of the run.
 const (
 	timeoutTimer = "timeout" // of an attempt or a call
 	retryTimer   = "retry"   // the next attempt is due
@@ -79,8 +79,8 @@ func (r *Run) timerFired(ev *TimerFired) {
 	}
 }
 
-// Due is when the next timer is due, as the wall clock will show it; zero: there
-// is none.
+// Due returns the time on the wall clock at which the next timer is due, or zero if there is
+// none.
 func (r *Run) Due() (first time.Time) {
 	for _, t := range r.timers {
 		at := t.At
@@ -94,13 +94,13 @@ func (r *Run) Due() (first time.Time) {
 	return first
 }
 
-// unanswered fails a gate that nobody answered in time.
+// unanswered fails a question that nobody answered in time.
 func (r *Run) unanswered(in *inst) {
 	r.withdraw(in, "", always)
 	r.fail(in, &Fault{Kind: FaultTimeout, Message: "nobody answered in " + gateTimeout(in.n).String()})
 }
 
-// gateTimeout is how long a question stays open.
+// gateTimeout returns how long a question stays open.
 func gateTimeout(n *node) time.Duration {
 	if _, human := n.does.(*workflow.Human); human && n.def.Timeout > 0 {
 		return n.def.Timeout

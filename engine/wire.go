@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// edges compiles the edges of a graph and of the bodies in it. It runs when all
-// nodes are known, because an exit leads out of its graph.
+// edges compiles the edges of a graph and of the bodies in it. It runs after all nodes are known,
+// because an exit leads out of its graph.
 func (c *compiler) edges(g *graph, def *workflow.Graph) {
 	for _, n := range g.nodes {
 		n.options = def.Offered(n.def)
@@ -36,7 +36,7 @@ func (c *compiler) edges(g *graph, def *workflow.Graph) {
 func (c *compiler) edge(g *graph, local map[string]*node, e *edge, def *workflow.Edge) {
 	from := local[def.From]
 	if from == nil {
-		c.fail("an edge leaves %q, which is no node of its graph", def.From)
+		c.fail("an edge leaves %q, which is not a node of its graph", def.From)
 		return
 	}
 	*e = edge{def: def, on: def.On, from: from, again: def.To == workflow.Again}
@@ -61,9 +61,9 @@ func (c *compiler) edge(g *graph, local map[string]*node, e *edge, def *workflow
 	}
 }
 
-// leave notes the edge at every loop between its source and its target. An edge
-// to @end leaves the innermost loop only: it counts as a way out of it, and
-// there is nothing to settle further out.
+// leave records the edge at every loop between its source and its target. An edge to @end leaves
+// only the innermost loop: it counts as an exit of it, and there is nothing to settle further
+// out.
 func (c *compiler) leave(g *graph, e *edge) {
 	for ; g.owner != nil; g = g.owner.g {
 		switch {
@@ -82,13 +82,13 @@ func (c *compiler) leave(g *graph, e *edge) {
 		}
 	}
 	if e.again {
-		c.fail("the edge from %q goes round again, but is in no loop", e.def.From)
+		c.fail("the edge from %q leads back to the start of a loop, but is not in a loop", e.def.From)
 	} else if e.to != nil && e.to.g != g {
 		c.fail("the edge from %q leads into the loop or for_each around %q", e.def.From, e.def.To)
 	}
 }
 
-// finish derives what follows from the edges.
+// finish derives the fields that depend on the edges.
 func (c *compiler) finish(g *graph) {
 	for _, n := range g.nodes {
 		if len(n.in) == 0 {
@@ -136,8 +136,8 @@ func (c *compiler) summarize(n *node) {
 	}
 }
 
-// acyclic fails if the graph has a cycle. An exit counts as an edge of the
-// composite that it leaves.
+// acyclic reports an error if the graph has a cycle. An exit counts as an edge of the composite
+// that it leaves.
 func (c *compiler) acyclic(g *graph) {
 	left := make([]int, len(g.nodes))
 	var ready []*node
@@ -155,11 +155,11 @@ func (c *compiler) acyclic(g *graph) {
 		}
 	}
 	if done < len(g.nodes) {
-		c.fail("the nodes wait for each other in a circle")
+		c.fail("the nodes wait for each other in a cycle")
 	}
 }
 
-// leaving are the edges from n, or from inside n, to nodes of its own graph.
+// leaving returns the edges from n, or from inside n, to nodes of its own graph.
 func (g *graph) leaving(n *node) []*edge {
 	edges := n.out
 	if n.body != nil && n.isLoop() {
@@ -174,8 +174,8 @@ func (g *graph) leaving(n *node) []*edge {
 	return out
 }
 
-// restOf are the nodes of join's graph all of whose paths lead to it. Error and
-// timeout edges are no paths here: what is cancelled does not fail.
+// restOf returns the nodes in the graph of the join whose paths all lead to it. Error and timeout
+// edges do not count as paths: cancelled nodes do not fail.
 func restOf(join *node) []*node {
 	g := join.g
 	leads := make([]int8, len(g.nodes)) // 0 unknown, 1 yes, -1 no
@@ -216,8 +216,7 @@ func restOf(join *node) []*node {
 	return rest
 }
 
-// waysOut are the exits of a loop's body, and the edges with which a path ends in a loop
-// inside it.
+// waysOut returns the exits of a loop's body, and the edges to the end in loops inside it.
 func (g *graph) waysOut() []*edge {
 	out := slices.Clone(g.exits)
 	for _, n := range g.nodes {

@@ -169,11 +169,11 @@ func TestAttemptIsAnsweredFromElsewhere(t *testing.T) {
 		}
 	}
 	run := texts["May it run this?"]
-	d.refuses("a", "allow", `"a" asks 2 questions; answer one by its id: a@1, a@2`)
-	d.refuses("b", "allow", `no question "b" waits for an answer; these do: a@1, a@2`)
+	d.refuses("a", "allow", `"a" asks 2 questions; answer one of them by its id: a@1, a@2`)
+	d.refuses("b", "allow", `there is no open question "b"; the open questions are: a@1, a@2`)
 	d.refuses(run, "always", `"`+run+`" does not offer "always"; it offers allow, deny`)
 	d.answer("a@2", "deny")
-	d.refuses("a@2", "allow", `question a@2 is over: it was answered with "deny" by ann`)
+	d.refuses("a@2", "allow", `question a@2 is closed: it was answered with "deny" by ann`)
 	d.until("a@1")
 	d.answer("a", "allow") // only one is left, so it needs no name
 	want := "allow;deny;"
@@ -211,10 +211,10 @@ func TestQuestionsThatAreWithdrawn(t *testing.T) {
 	d.until("a@1")
 	withdraw <- struct{}{}
 	d.until("a@2")
-	d.refuses("a@1", "allow", "question a@1 is over: it was withdrawn")
+	d.refuses("a@1", "allow", "question a@1 is closed: it was withdrawn")
 	withdraw <- struct{}{}
 	d.until("a@3")
-	d.refuses("a@2", "allow", "question a@2 is over: its attempt has ended")
+	d.refuses("a@2", "allow", "question a@2 is closed: its attempt has ended")
 	d.answer("a@3", "deny")
 	if res := <-d.done; res.Output != "deny;" {
 		t.Errorf("%s: %v, %s", res.Status, res.Output, res.Error)

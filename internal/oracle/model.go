@@ -173,7 +173,7 @@ type meach struct {
 // mpassed is what routers, people and choices hand on.
 type mpassed struct {
 	sources          []*minst
-	workers          []*minst // of a choice: the steps behind it
+	workers          []*minst // of a choice: the steps that it follows
 	decision, reason string
 }
 
@@ -192,7 +192,7 @@ func onlyOnTrouble(e *workflow.Edge) bool {
 	return e.On == workflow.OnFailure || e.On == workflow.OnTimeout
 }
 
-// allEdges are those of a graph and of the loops in it, in order.
+// allEdges returns those of a graph and of the loops in it, in order.
 func allEdges(g *workflow.Graph) (list []*workflow.Edge) {
 	for i := range g.Edges {
 		list = append(list, &g.Edges[i])
@@ -235,7 +235,7 @@ func edgesFrom(g *workflow.Graph, id string) []*workflow.Edge {
 	})
 }
 
-// exitsOf are the edges that leave the body of a loop. One to @end leaves the innermost
+// exitsOf returns the edges that leave the body of a loop. One to @end leaves the innermost
 // loop only.
 func exitsOf(body *workflow.Graph) []*workflow.Edge {
 	return remember(out{body}, func() []*workflow.Edge { return findExits(body) })
@@ -254,7 +254,7 @@ func findExits(body *workflow.Graph) (list []*workflow.Edge) {
 	return list
 }
 
-// within says whether a node is in the graph or in a loop in it.
+// within reports whether a node is in the graph or in a loop in it.
 func within(g *workflow.Graph, id string) bool {
 	for i := range g.Nodes {
 		loop, ok := g.Nodes[i].Step.(*workflow.Loop)
@@ -397,7 +397,7 @@ func (m *Model) run(reg *mregion, n *workflow.Node) {
 	m.launch(in)
 }
 
-// leadsOnlyTo says whether all paths from a node lead to the join.
+// leadsOnlyTo reports whether all paths from a node lead to the join.
 func leadsOnlyTo(g *workflow.Graph, n *workflow.Node, join string) bool {
 	out := edgesFrom(g, n.ID)
 	if loop, ok := n.Step.(*workflow.Loop); ok {
@@ -579,7 +579,7 @@ func (m *Model) limitLoop(loop *minst) {
 	m.endLoop(loop)
 }
 
-// theOnly are the edges of one node under one condition, if no others qualify.
+// theOnly returns the edges of one node under one condition, if no others qualify.
 func theOnly(exits []*workflow.Edge, qualifies func(*workflow.Edge) bool) []*workflow.Edge {
 	var list []*workflow.Edge
 	for _, e := range exits {
@@ -663,7 +663,7 @@ func newScope(f *mframe, owner *minst, g *workflow.Graph, item int) *mscope {
 	return s
 }
 
-// parent is the scope around an item or a call.
+// parent returns the scope around an item or a call.
 func (s *mscope) parent() *mscope {
 	if s.owner == nil {
 		return nil
@@ -673,7 +673,7 @@ func (s *mscope) parent() *mscope {
 
 func (s *mscope) isItem() bool { return s.owner != nil && s.owner.each != nil }
 
-// contains says whether an instance is in the scope, or in what it calls and repeats.
+// contains reports whether an instance is in the scope, or in what it calls and repeats.
 func (s *mscope) contains(in *minst) bool {
 	for at := in.reg.scope; at != nil; at = at.parent() {
 		if at == s {
@@ -814,7 +814,7 @@ func (m *Model) pathEnded(in *minst) {
 	}
 }
 
-// follow notes which steps another one goes on from, and what reaches a node that hands
+// follow notes which steps another one continues from, and what reaches a node that hands
 // it on.
 func (m *Model) follow(in *minst) {
 	if isLoop(in.n) {

@@ -380,7 +380,7 @@ func (m *Model) factsOf(in *minst) engine.TaskFacts {
 	return engine.NoFacts
 }
 
-// framesOf are the workflows that an instance is in, from inside out.
+// framesOf returns the workflows that an instance is in, from inside out.
 func framesOf(in *minst) (list []*mframe) {
 	for f := in.reg.scope.frame; f != nil; f = f.around {
 		list = append(list, f)
@@ -665,14 +665,14 @@ func (m *Model) clearTimers(in *minst) {
 	maps.DeleteFunc(m.timers, func(_ string, t mtimer) bool { return t.in == in })
 }
 
-// busy says whether the clock of the run time runs: an attempt runs that does not wait
+// busy reports whether the clock of the run time runs: an attempt runs that does not wait
 // for a person, or a retry is awaited.
 func (m *Model) busy() bool {
 	return slices.ContainsFunc(m.insts, func(in *minst) bool { return in.phase == "delayed" }) ||
 		slices.ContainsFunc(m.attempts, func(in *minst) bool { return !in.waits() })
 }
 
-// waits says whether an attempt only waits for a person.
+// waits reports whether an attempt only waits for a person.
 func (in *minst) waits() bool {
 	return in.phase == "running" && !in.expired && slices.ContainsFunc(in.questions, (*mquestion).waitedFor)
 }

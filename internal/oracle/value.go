@@ -110,7 +110,7 @@ func (v *mview) round() int {
 	return 1
 }
 
-// node is the newest instance of a node in the same item, or around it, of the same
+// node returns the newest instance of a node in the same item, or around it, of the same
 // workflow.
 func (v *mview) node(id string) *minst {
 	if v.behind && v.self.n.ID == id {
@@ -165,7 +165,7 @@ func (v *mview) previous(field string) (any, bool) {
 	return nil, false
 }
 
-// reached is what live edges bring.
+// reached returns what live edges bring.
 func reached(from []mparcel) any {
 	switch len(from) {
 	case 0:
@@ -243,7 +243,7 @@ func (m *Model) fill(v *mview, value any) any {
 	return value
 }
 
-// takes are the names of the inputs of a workflow that declares none: those that its
+// takes returns the names of the inputs of a workflow that declares none: those that its
 // texts and the calls that do not give them refer to.
 func (m *Model) takes(w *workflow.Workflow) []string {
 	if names, ok := m.inputsOf[w.Name]; ok {
@@ -288,7 +288,7 @@ func read(n *workflow.Node, given any) (any, error) {
 	return x.Value(text)
 }
 
-// labelsOf are the decisions that a node may take.
+// labelsOf returns the decisions that a node may take.
 func labelsOf(g *workflow.Graph, n *workflow.Node) (list []string) {
 	out := edgesFrom(g, n.ID)
 	for _, e := range out {

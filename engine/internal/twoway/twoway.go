@@ -1,10 +1,9 @@
-// Package twoway writes a graph of objects, or reads it. Whoever describes an object
-// does so once, for both, so that they cannot disagree: to code something here is to
-// write it or to read it. Of whatever is referred to more than once the content comes
-// with the first reference.
+// Package twoway encodes and decodes a graph of objects. An object is described once for both
+// directions, so that they cannot disagree: to code a value means to encode or to decode it. An
+// object that is referred to several times is encoded with the first reference.
 //
-// What is read is trusted to be what was written: anything else panics. To write
-// assigns to nothing that is written, so that others may read it meanwhile.
+// Input is trusted: decoding anything that was not encoded here panics. Encoding does not modify
+// the objects, so they may be read concurrently.
 package twoway
 
 import (
@@ -17,33 +16,33 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Codec writes to Out, or reads what was written.
+// Codec encodes to Out, or decodes what was encoded.
 type Codec struct {
 	Writes bool
 	Out    []byte
 
 	in    string
 	at    int
-	texts map[string]int // written, with their numbers
-	known []string       // read, by their numbers
+	texts map[string]int // texts encoded so far, with their numbers
+	known []string       // texts decoded so far, by number
 }
 
-// Writer makes a codec that writes.
+// Writer returns a codec that encodes.
 func Writer() *Codec { return &Codec{Writes: true, texts: map[string]int{}} }
 
-// Reader makes a codec that reads.
+// Reader returns a codec that decodes.
 func Reader(from string) *Codec { return &Codec{in: from} }
 
-// Done says whether everything was read.
+// Done reports whether all input was decoded.
 func (c *Codec) Done() bool { return c.at == len(c.in) }
 
-// Table numbers what is referred to.
+// Table numbers the objects that are referred to.
 type Table[T any] struct {
 	numbers map[*T]int
 	list    []*T
 }
 
-// Refer writes or reads a reference. fill does the content of what is new.
+// Refer codes a reference. fill codes the contents of a new object.
 func Refer[T any](c *Codec, t *Table[T], p **T, fill func(*T)) {
 	if !c.Writes {
 		switch n := c.uint(0); n {
@@ -74,7 +73,7 @@ func Refer[T any](c *Codec, t *Table[T], p **T, fill func(*T)) {
 	}
 }
 
-// uint writes a number and gives it back, or reads one.
+// uint encodes a number and returns it, or decodes one.
 func (c *Codec) uint(n uint64) uint64 {
 	if c.Writes {
 		c.Out = binary.AppendUvarint(c.Out, n)
@@ -90,7 +89,7 @@ func (c *Codec) uint(n uint64) uint64 {
 	}
 }
 
-// Number codes an integer of any kind.
+// Number codes an integer of any type.
 func Number[N ~int | ~int8 | ~int32 | ~int64](c *Codec, p *N) {
 	v := int64(*p)
 	u := c.uint(uint64(v<<1) ^ uint64(v>>63))
@@ -99,7 +98,7 @@ func Number[N ~int | ~int8 | ~int32 | ~int64](c *Codec, p *N) {
 	}
 }
 
-// Bools codes up to 64 of them.
+// Bools codes up to 64 booleans.
 func (c *Codec) Bools(ps ...*bool) {
 	var u uint64
 	for i, p := range ps {
@@ -115,7 +114,7 @@ func (c *Codec) Bools(ps ...*bool) {
 	}
 }
 
-// Text codes a string; the same one again is a number.
+// Text codes a string. A string that was coded before is coded as a number.
 func Text[S ~string](c *Codec, p *S) {
 	if c.Writes {
 		s := string(*p)
@@ -140,7 +139,7 @@ func Text[S ~string](c *Codec, p *S) {
 	*p = S(s)
 }
 
-// JSON codes anything that encoding/json can do.
+// JSON codes anything that encoding/json supports.
 func JSON[T any](c *Codec, p *T) {
 	var s string
 	if c.Writes {
@@ -155,7 +154,7 @@ func JSON[T any](c *Codec, p *T) {
 	}
 }
 
-// Value codes a value of a workflow: text as it is, the rest as JSON.
+// Value codes a value of a workflow: text unchanged, everything else as JSON.
 func (c *Codec) Value(p *any) {
 	s, isText := (*p).(string)
 	isNil := *p == nil
@@ -174,7 +173,7 @@ func (c *Codec) Value(p *any) {
 	}
 }
 
-// List codes a list; an empty one is nil.
+// List codes a list. An empty one is decoded as nil.
 func List[T any](c *Codec, p *[]T, each func(*T)) {
 	n := int(c.uint(uint64(len(*p))))
 	if !c.Writes && n > 0 {
