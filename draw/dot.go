@@ -28,8 +28,8 @@ func DOT(w *workflow.Workflow) string {
 type dot struct {
 	strings.Builder
 	ids names
-	// anchors are the marks that stand for an Each frame: Graphviz draws an edge
-	// to a cluster as an edge to a node in it that is cut off at the border.
+	// anchors are the marks that represent an Each frame: Graphviz draws an edge to a cluster as
+	// an edge to a node in it, clipped at the border.
 	anchors map[string]string
 }
 
@@ -119,8 +119,8 @@ func (d *dot) link(l link) {
 	d.line(1, "%s;", line)
 }
 
-// dotText quotes text for Graphviz, whose only escape inside quotes is \"; a
-// backslash would begin one of its own (\n, \l, \N), so it is doubled.
+// dotText quotes text for Graphviz. The only escape inside quotes is \"; a backslash would begin
+// another kind of escape (\n, \l, \N), so it is doubled.
 func dotText(lines ...string) string {
 	for i, s := range lines {
 		lines[i] = dotEscapes.Replace(s)

@@ -95,7 +95,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 }
 
-// A quoted string of Graphviz ends at the first quote that no backslash stands
+// A quoted string of Graphviz ends at the first quote that no backslash is
 // before.
 func TestHostileTextStaysInQuotesOfDOT(t *testing.T) {
 	outside := regexp.MustCompile(`"(\\.|[^"\\])*"`).ReplaceAllString(DOT(hostile()), "S")

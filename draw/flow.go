@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// flow is one graph, with the edges that leave its loops drawn as edges of the loops. It knows
+// flow is one graph, with the edges that leave its loops drawn as edges of the loops. It records
 // what follows a node, and where the branches of a node meet again. Nodes are numbered in
 // declaration order; the number after the last one is the end.
 type flow struct {
@@ -14,13 +14,13 @@ type flow struct {
 	index map[string]int
 	out   [][]exit
 	meet  []int // where all paths from a node meet again, at the latest at the end
-	depth []int // how many such points lie between a node and the end
+	depth []int // number of such points between a node and the end
 }
 
 // exit is one way to continue after a node of a flow.
 type exit struct {
 	edge *workflow.Edge
-	to   int // the end, if it leaves the graph
+	to   int // the end, if the exit leaves the graph
 }
 
 func newFlow(g *workflow.Graph) *flow {
@@ -50,8 +50,7 @@ func (f *flow) leave(from int, e *workflow.Edge) {
 	f.out[from] = append(f.out[from], exit{e, to})
 }
 
-// lift makes the exits of a loop's body, and of the loops in it, exits of the
-// loop.
+// lift turns the exits of a loop's body, and of the loops in it, into exits of the loop.
 func (f *flow) lift(loop int, body *workflow.Graph) {
 	inside := map[string]bool{workflow.Again: true}
 	body.Walk(func(_ *workflow.Graph, n *workflow.Node) { inside[n.ID] = true })

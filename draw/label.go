@@ -13,7 +13,7 @@ import (
 
 // The texts in and next to the nodes of a picture, the same in every format.
 
-// widestTitle and widestNote bound what is written into a node, in characters.
+// widestTitle and widestNote limit the texts in a node, in characters.
 const (
 	widestTitle = 40
 	widestNote  = 48
@@ -78,7 +78,7 @@ func eachText(s *workflow.Each) string {
 	return "for each " + s.As + " of " + items
 }
 
-// edgeText returns the label of an edge, "" for a plain one.
+// edgeText returns the label of an edge, or "" for a plain one.
 func edgeText(e *workflow.Edge) string {
 	switch e.On {
 	case workflow.OnSuccess:
@@ -93,7 +93,7 @@ func edgeText(e *workflow.Edge) string {
 	return ""
 }
 
-// written returns an expression as its author wrote it, else in canonical form, without the
+// written returns an expression as its author wrote it, otherwise in canonical form, without the
 // braces around a single reference.
 func written(text string, src workflow.Source) string {
 	s := strings.TrimSpace(cmp.Or(src.Text, text))

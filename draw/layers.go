@@ -7,20 +7,20 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Layout of a region, after Sugiyama: give every box a row so that wires lead
-// down, let long wires pass through the rows between, and order the rows so that
-// few wires cross. What follows, where in its row a box stands, is in place.go.
+// Layout of a region, following Sugiyama: every box gets a row so that wires lead down, long
+// wires are routed through the rows between their ends, and the rows are ordered so that few
+// wires cross. Then place.go decides where in its row a box is.
 
 // row is one row of boxes, from left to right.
 type row struct {
 	boxes []*box
-	// The row's room reaches from top to bottom. Above and below the boxes there
-	// is space for the outline of a group if one stands in it.
+	// The space of the row is from top to bottom. Above and below the boxes there is space for the
+	// outline of a group, if there is one.
 	top, bottom float64
 }
 
-// strand is the part of a wire between two neighbouring rows. Its ends are off
-// the middle of their boxes by fromOff and toOff.
+// strand is the part of a wire between two adjacent rows. Its ends are off the middle of their
+// boxes by fromOff and toOff.
 type strand struct {
 	from, to       *box
 	fromOff, toOff float64
@@ -38,8 +38,8 @@ func (r *region) layout() {
 	r.finish()
 }
 
-// rank gives every box the first row behind all that lead to it, and ports the
-// last.
+// rank puts every box into the first row below all boxes that lead to it, and ports into the last
+// row.
 func (r *region) rank() {
 	out := map[*box][]*box{}
 	waiting := map[*box]int{}
@@ -87,8 +87,8 @@ func (r *region) free(waiting map[*box]int) []*box {
 	return ready
 }
 
-// thread leads every wire through the rows between its ends. The wires of a
-// trunk share their bends.
+// thread routes every wire through the rows between its ends. The wires of a trunk share their
+// bends.
 func (r *region) thread() {
 	shared := map[*box]map[int]*box{}
 	bend := func(to *box, row int) *box {
@@ -119,7 +119,7 @@ func (r *region) thread() {
 	}
 }
 
-// strands cuts the wires at every row. What several wires share is there once.
+// strands splits the wires at every row. A part that several wires share is returned once.
 func (r *region) strands() []*strand {
 	type key struct {
 		from, to *box
@@ -140,8 +140,8 @@ func (r *region) strands() []*strand {
 	return all
 }
 
-// stiffen says how much each strand wants to be straight: most of all in the
-// middle of a long wire, and more where one box simply follows another.
+// stiffen sets how important it is that each strand is straight: most in the middle of a long
+// wire, and more if one box directly follows another.
 func stiffen(strands []*strand) {
 	in, out := map[*box]int{}, map[*box]int{}
 	for _, s := range strands {
@@ -155,18 +155,18 @@ func stiffen(strands []*strand) {
 		s.weight = stiffness[ends]
 		switch {
 		case s.failure && (thin(s.from) == 0 || s.to.beside):
-			s.weight = 0.1 // a failure must not bend what happens when all goes well
+			s.weight = 0.1 // a failure must not bend the normal path
 		case out[s.from] == 1 && in[s.to] == 1:
 			s.weight = stiffness[2]
 		}
 	}
 }
 
-// stiffness is by the number of ends that are not marks or frames.
+// stiffness is indexed by the number of ends that are not marks or frames.
 var stiffness = [3]float64{3, 2, 8}
 
-// startOff is how far from the middle of its upper end the i-th strand of a wire
-// leaves: at the port inside a frame; a failure right of the others.
+// startOff returns how far from the middle of its upper end the i-th strand of a wire starts: at
+// the port inside a frame, or to the right of the others for a failure.
 func (w *wire) startOff(i int) float64 {
 	switch {
 	case i > 1:
@@ -179,7 +179,7 @@ func (w *wire) startOff(i int) float64 {
 	return 0
 }
 
-// endOff is how far from the middle of its lower end the i-th strand arrives.
+// endOff returns how far from the middle of its lower end the i-th strand ends.
 func (w *wire) endOff(i int) float64 {
 	to := w.chain[i]
 	if i == len(w.chain)-1 && w.failure() && to.kind == markBox && to.beside {
@@ -197,7 +197,7 @@ func thin(b *box) int {
 	return 0
 }
 
-// entryOffset is how far from the middle of a box a wire enters it: a loop is
+// entryOffset returns how far from the middle of a box a wire enters it: a loop is
 // entered where its body begins.
 func entryOffset(b *box) float64 {
 	if b.inner == nil || b.inner.head == nil {
@@ -206,8 +206,8 @@ func entryOffset(b *box) float64 {
 	return b.inner.head.x + entryOffset(b.inner.head) - b.w/2
 }
 
-// order fills the rows, then sweeps over them: a box moves to the middle of what
-// it is connected to in the row before. The best order found is kept.
+// order fills the rows, then sweeps over them: a box moves to the middle of the boxes it is
+// connected to in the row before. The best order found is kept.
 func (r *region) order(strands []*strand) {
 	r.fill(strands)
 	down, up := map[*box][]*strand{}, map[*box][]*strand{}
@@ -267,7 +267,7 @@ func (r *region) fill(strands []*strand) {
 	}
 	for _, row := range r.rows {
 		row.number()
-		row.sort(func(b *box) (float64, bool) { return float64(b.at), true }) // brings groups together
+		row.sort(func(b *box) (float64, bool) { return float64(b.at), true }) // puts groups together
 	}
 }
 
@@ -279,7 +279,7 @@ func (r *region) snapshot() [][]*box {
 	return rows
 }
 
-// middle is the mean place of what a box is connected to; false without any.
+// middle returns the mean position of what a box is connected to, and false if there is nothing.
 func middle(strands []*strand, up bool) (float64, bool) {
 	if len(strands) == 0 {
 		return 0, false
@@ -295,7 +295,7 @@ func middle(strands []*strand, up bool) (float64, bool) {
 	return sum / float64(len(strands)), true
 }
 
-// spot is a place in a row: that of the box, and where on the box.
+// spot returns a position in a row: that of the box, plus the position on the box.
 func spot(b *box, off float64) float64 {
 	if b.w == 0 {
 		return float64(b.at)
@@ -303,8 +303,8 @@ func spot(b *box, off float64) float64 {
 	return float64(b.at) + 0.9*off/b.w
 }
 
-// sort orders a row by a key; a box without one stays where it is. The members
-// of a group stay together.
+// sort orders a row by a key; a box without a key stays where it is. The members of a group stay
+// together.
 func (w *row) sort(key func(*box) (float64, bool)) {
 	type entry struct {
 		box        *box
@@ -362,8 +362,8 @@ func (r *region) crossings(strands []*strand) int {
 	return sum
 }
 
-// inversions counts the pairs that stand in the wrong order, by merge sort; it
-// leaves the values sorted.
+// inversions counts the pairs that are in the wrong order, using merge sort; it leaves the values
+// sorted.
 func inversions(v []float64) int {
 	if len(v) < 2 {
 		return 0

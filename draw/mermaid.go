@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Mermaid draws a workflow as a Mermaid flowchart. It keeps to what Mermaid 10
-// and later read the same way: plain ids, quoted labels, one statement a line.
+// Mermaid draws a workflow as a Mermaid flowchart. It uses only what all versions since Mermaid
+// 10 read in the same way: plain ids, quoted labels, one statement per line.
 func Mermaid(w *workflow.Workflow) string {
 	m := &mermaid{ids: names{}}
 	p := newPicture(w)
@@ -90,10 +90,10 @@ var mermaidEscapes = strings.NewReplacer(
 	"*", "#42;", "%", "#37;", "__", "#95;#95;", " _", " #95;", "_ ", "#95; ", "\\", "#92;",
 )
 
-// mermaidList is the beginning of a list in Markdown, which Mermaid refuses.
+// mermaidList matches the beginning of a list in Markdown, which Mermaid refuses.
 var mermaidList = regexp.MustCompile(`^(\d+[.)]|[-+]) `)
 
-// markLines are the lines of text in a mark.
+// markLines returns the lines of text in a mark.
 func markLines(m *mark) []string {
 	switch {
 	case m.node == nil:
@@ -106,7 +106,7 @@ func markLines(m *mark) []string {
 	}
 }
 
-// frameTitle is the heading of a frame.
+// frameTitle returns the heading of a frame.
 func frameTitle(f *frame) string {
 	if f.kind == groupFrame {
 		return "group " + shorten(f.id, widestTitle)

@@ -8,23 +8,23 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// picture is a workflow as drawing tools want it: marks in frames, and links
-// between marks. A loop is a frame whose links go to and from the marks in it;
-// a parallel group is a frame too. An Each of one node is one mark.
+// picture is a workflow in the form that drawing tools need: marks in frames, and links between
+// marks. A loop is a frame whose links lead to and from the marks in it; a parallel group is a
+// frame too. An Each of one node is one mark.
 type picture struct {
 	root  *frame
 	links []link
 
 	found  map[string]*workflow.Node // every node by id, an Each before its body
 	routes map[string]bool           // nodes with a label edge
-	again  map[string]bool           // nodes with an edge that goes round again
+	again  map[string]bool           // nodes with an edge back to the start of a loop
 	tests  map[string][]string       // the different conditions of a node's edges
 }
 
 // frame is an area of the picture. Its parts are in declaration order.
 type frame struct {
 	id    string // "" for the whole picture; the name of a group
-	key   string // like id, but apart from the ids of nodes and of groups elsewhere
+	key   string // like id, but different from the ids of nodes and of groups elsewhere
 	kind  frameKind
 	node  *workflow.Node // nil for the whole picture and for a group
 	parts []part
@@ -39,13 +39,13 @@ const (
 	groupFrame frameKind = "group"
 )
 
-// part is one of the two: a mark or a frame.
+// part is either a mark or a frame.
 type part struct {
 	mark  *mark
 	frame *frame
 }
 
-// mark is something that stands in a frame: a node, the start or an end.
+// mark is something in a frame: a node, the start or an end.
 type mark struct {
 	id   string
 	kind markKind
@@ -62,7 +62,7 @@ const (
 	humanMark     markKind = "human"
 	callMark      markKind = "call"
 	choiceMark    markKind = "choice"
-	evaluatorMark markKind = "evaluator" // a choice that may go round again
+	evaluatorMark markKind = "evaluator" // a choice that may repeat a loop
 	combineMark   markKind = "combine"
 )
 
@@ -70,10 +70,10 @@ const (
 type link struct {
 	from, to string
 	on       workflow.On
-	text     string // what is written at it
+	text     string // the label that is drawn
 	label    string // in full, for OnLabel
 	when     string // in full, for OnWhen
-	back     bool   // leads back to the beginning of its loop
+	back     bool   // leads back to the start of its loop
 }
 
 // The ids of the marks that are not nodes. A node's id never begins with @.
@@ -82,7 +82,7 @@ const (
 	endID   = "@end" // an Each frame has its own: "@end" and the frame's id
 )
 
-// newPicture lays a workflow out flat.
+// newPicture turns a workflow into a picture.
 func newPicture(w *workflow.Workflow) *picture {
 	p := &picture{
 		found: map[string]*workflow.Node{}, routes: map[string]bool{},
@@ -126,8 +126,8 @@ func (p *picture) index(g *workflow.Graph) {
 
 func (f *frame) add(m *mark) { f.parts = append(f.parts, part{mark: m}) }
 
-// fill puts the nodes of a graph into a frame, those of a parallel group into a
-// frame of their own where the group's first member stands.
+// fill puts the nodes of a graph into a frame. The nodes of a parallel group get their own frame,
+// at the place of the group's first member.
 func (p *picture) fill(f *frame, g *workflow.Graph) {
 	groups := map[string]*frame{}
 	for i := range g.Nodes {
@@ -160,7 +160,7 @@ func (p *picture) place(f *frame, n *workflow.Node) {
 	f.parts = append(f.parts, part{frame: inner})
 }
 
-// kindOf is the mark that a node is drawn as, "" if it is drawn as a frame.
+// kindOf returns the kind of mark for a node, or "" if it is drawn as a frame.
 func (p *picture) kindOf(n *workflow.Node) markKind {
 	switch n.Step.(type) {
 	case *workflow.Task:
@@ -190,8 +190,7 @@ func (p *picture) kindOf(n *workflow.Node) markKind {
 	return ""
 }
 
-// single is the node that an Each repeats under its own id, nil if n is not
-// such an Each.
+// single returns the node that an Each repeats under its own id, or nil if n is not such an Each.
 func single(n *workflow.Node) *workflow.Node {
 	s, ok := n.Step.(*workflow.Each)
 	if ok && len(s.Body.Nodes) == 1 && s.Body.Nodes[0].ID == n.ID {
@@ -200,8 +199,8 @@ func single(n *workflow.Node) *workflow.Node {
 	return nil
 }
 
-// endsEarly says whether a path of a body ends by decision: that is worth a
-// mark, while a last node shows by itself that a path ends.
+// endsEarly reports whether a decision ends a path of a body. Such an end gets a mark; at a last
+// node, the end of the path is obvious.
 func endsEarly(body *workflow.Graph) bool {
 	early := false
 	eachEdge(body, func(e *workflow.Edge) {
@@ -210,8 +209,8 @@ func endsEarly(body *workflow.Graph) bool {
 	return early
 }
 
-// join draws the edges of a graph and of the bodies in it. loop is the body that
-// an edge to Again repeats, end the mark that an edge to End leads to.
+// join draws the edges of a graph and of the bodies in it. loop is the body that an edge to Again
+// repeats, and end is the mark that an edge to End leads to.
 func (p *picture) join(g, loop *workflow.Graph, end string) {
 	for i := range g.Edges {
 		e := &g.Edges[i]
@@ -242,7 +241,7 @@ func (p *picture) join(g, loop *workflow.Graph, end string) {
 	}
 }
 
-// endOf is the mark at which an item's path ends early, "" if none does.
+// endOf returns the mark at which an item's path ends early, or "" if there is none.
 func (p *picture) endOf(n *workflow.Node) string {
 	if endsEarly(n.Body()) {
 		return endID + n.ID
@@ -250,7 +249,7 @@ func (p *picture) endOf(n *workflow.Node) string {
 	return ""
 }
 
-// link draws one edge; an edge to a loop leads to where its body begins.
+// link draws one edge. An edge to a loop leads to the start of its body.
 func (p *picture) link(from, to string, e *workflow.Edge, back bool) {
 	if n := p.found[to]; n != nil {
 		if s, ok := n.Step.(*workflow.Loop); ok {
@@ -265,7 +264,7 @@ func (p *picture) link(from, to string, e *workflow.Edge, back bool) {
 	})
 }
 
-// entries are the nodes of a graph that no edge leads to, in order.
+// entries returns the nodes of a graph that no edge leads to, in order.
 func entries(g *workflow.Graph) []string {
 	led := map[string]bool{}
 	eachEdge(g, func(e *workflow.Edge) { led[e.To] = true })
@@ -278,8 +277,8 @@ func entries(g *workflow.Graph) []string {
 	return ids
 }
 
-// sinks are the nodes of a graph at which a path ends when they succeed, in
-// order. A loop is none: it is left by the edges of its body.
+// sinks returns the nodes of a graph at which a path ends when they succeed, in order. Loops are
+// not among them, because they are left by the edges of their bodies.
 func sinks(g *workflow.Graph) []string {
 	left := map[string]bool{}
 	for i := range g.Edges {
@@ -309,8 +308,8 @@ func eachEdge(g *workflow.Graph, visit func(*workflow.Edge)) {
 	}
 }
 
-// names gives every id of a picture a name that drawing tools take as a plain
-// word and never as a keyword. Different ids get different names.
+// names maps every id of a picture to a name that drawing tools accept as a plain word and never
+// as a keyword. Different ids get different names.
 type names map[string]string
 
 func (n names) of(id string) string {

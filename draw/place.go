@@ -10,14 +10,14 @@ import (
 const (
 	titleSize = 13.0 // of text
 	noteSize  = 11.0
-	smallSize = 10.5 // of what is written at wires and frames
+	smallSize = 10.5 // of texts at wires and frames
 
 	startSize, endSize, jointSize = 18.0, 20.0, 10.0
 	bendSize, portSize            = 2.0, 2.0
-	pileSize                      = 8.0 // how far the pile of an Each sticks out
+	pileSize                      = 8.0 // how far the stack of an Each sticks out
 
 	boxGap   = 30.0 // between neighbours in a row
-	thinGap  = 18.0 // beside a bend or a text
+	thinGap  = 18.0 // next to a bend or a text
 	rowGap   = 36.0 // between rows
 	laneGap  = 20.0 // between back edges
 	framePad = 20.0 // between a frame and what is in it
@@ -27,8 +27,8 @@ const (
 	outlineHead = 24.0 // for the title of a group
 )
 
-// place finds where the boxes stand in their rows: as near as possible to what
-// they are connected to, without touching.
+// place finds the positions of the boxes in their rows: as close as possible to what they are
+// connected to, without touching.
 func (r *region) place(strands []*strand) {
 	up, down := map[*box][]*strand{}, map[*box][]*strand{}
 	for _, s := range strands {
@@ -51,7 +51,7 @@ func (r *region) place(strands []*strand) {
 
 const rounds = 24
 
-// pull is where the strands of a box want it to be, and how strongly.
+// pull returns the position to which the strands of a box pull it, and how strongly.
 func pull(b *box, up, down map[*box][]*strand, fromUp, both bool) (at, weight float64) {
 	sum := 0.0
 	if fromUp || both {
@@ -72,10 +72,9 @@ func pull(b *box, up, down map[*box][]*strand, fromUp, both bool) (at, weight fl
 	return sum / weight, weight
 }
 
-// settle moves the boxes of a row to where they are pulled, in the least squares
-// sense, keeping their order and distance. With the distances taken off this is
-// isotonic regression: neighbours that would change places are pooled, and a
-// pool stands at the mean of what its members want.
+// settle moves the boxes of a row to where they are pulled, in the least squares sense, keeping
+// their order and distance. Without the distances this is isotonic regression: neighbours that
+// would swap places are pooled, and a pool is at the mean of what its members want.
 func (w *row) settle(want func(*box) (at, weight float64)) {
 	type pool struct {
 		sum, weight float64
@@ -110,7 +109,7 @@ func (w *row) settle(want func(*box) (at, weight float64)) {
 	}
 }
 
-// distance is how far apart the middles of two neighbours must be.
+// distance returns the minimum distance between the middles of two neighbours.
 func distance(a, b *box) float64 {
 	gap := boxGap
 	if thin(a)+thin(b) > 0 {
@@ -122,8 +121,7 @@ func distance(a, b *box) float64 {
 	return a.w/2 + gap + b.w/2
 }
 
-// finish puts the rows below each other, the back edges beside them, and all of
-// it into its frame.
+// finish stacks the rows, puts the back edges next to them, and everything into the frame.
 func (r *region) finish() {
 	left, right := math.Inf(1), math.Inf(-1)
 	for _, b := range r.boxes {
@@ -156,8 +154,8 @@ func (r *region) finish() {
 	r.outline()
 }
 
-// besideEntry puts the title of a loop left or right of the edge into its body,
-// wherever the frame has to grow less, and returns the sides that it needs.
+// besideEntry puts the title of a loop to the left or right of the edge into its body, wherever
+// the frame has to grow less, and returns the sides that it needs.
 func (r *region) besideEntry(left, right float64) (newLeft, room float64) {
 	need := widthOf(r.title, smallSize, true) + 2*framePad
 	entry := r.head.x + entryOffset(r.head)
@@ -176,8 +174,7 @@ func (r *region) besideEntry(left, right float64) (newLeft, room float64) {
 	return left, entry + need
 }
 
-// stackRows gives the rows their heights, from y down, and returns where they
-// end.
+// stackRows sets the heights of the rows, from y down, and returns where they end.
 func (r *region) stackRows(y float64) float64 {
 	far := r.reach()
 	for i, row := range r.rows {
@@ -205,7 +202,7 @@ func (r *region) stackRows(y float64) float64 {
 	return y
 }
 
-// reach is how far to the side the wires below each row lead.
+// reach returns how far the wires below each row extend to the side.
 func (r *region) reach() []float64 {
 	far := make([]float64, len(r.rows))
 	for _, w := range r.wires {
@@ -217,7 +214,7 @@ func (r *region) reach() []float64 {
 	return far
 }
 
-// gap is the room for the wires between two rows.
+// gap returns the space for the wires between two rows.
 func gap(upper, lower *row, far float64) float64 {
 	room := rowGap
 	switch {
@@ -229,13 +226,13 @@ func gap(upper, lower *row, far float64) float64 {
 	return room + min(far/16, 40)
 }
 
-// thin says whether a row holds nothing but wires and what is written at them.
+// thin reports whether a row contains only wires and their texts.
 func (w *row) thin() bool {
 	return !slices.ContainsFunc(w.boxes, func(b *box) bool { return thin(b) == 0 && b.kind != portBox })
 }
 
-// lanes puts the back edges at the right of everything, those that begin lower
-// further out, so that they do not cross. It returns the width with them.
+// lanes puts the back edges to the right of everything, those that begin lower further out, so
+// that they do not cross. It returns the width including them.
 func (r *region) lanes(width float64) float64 {
 	slices.SortStableFunc(r.backs, func(a, b *back) int { return cmp.Compare(r.exitHeight(a.from), r.exitHeight(b.from)) })
 	for _, k := range r.backs {
@@ -256,8 +253,8 @@ func (r *region) lanes(width float64) float64 {
 	return width
 }
 
-// exitHeight is where the back edge of a box leads to the right: out of its side,
-// or below its row if something stands there.
+// exitHeight returns the height at which the back edge of a box leads to the right: out of its
+// side, or below its row if something is in the way.
 func (r *region) exitHeight(b *box) float64 {
 	if r.open(b) {
 		return b.y + b.h/2
@@ -272,9 +269,8 @@ type outline struct {
 	titleX                   float64
 }
 
-// outline draws a line around every group. A group whose members stand in
-// several rows has one line around them all if nothing else stands there, else
-// one line a row.
+// outline draws a line around every group. A group whose members are in several rows has one line
+// around all of them if nothing else is there, otherwise one line per row.
 func (r *region) outline() {
 	var names []string
 	members := map[string][]*box{}
@@ -315,8 +311,8 @@ func (r *region) around(name string, members []*box) outline {
 	return o
 }
 
-// name puts the title between the wires that enter the members from above, at
-// the first place where it fits, else shortened at the widest.
+// name puts the title between the wires that enter the members from above, at the first place
+// where it fits, otherwise shortened at the widest.
 func (o *outline) name(title string, members []*box) {
 	walls := []float64{o.left}
 	for _, b := range members {

@@ -7,9 +7,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// PlantUML draws a workflow as a PlantUML state diagram. An activity diagram
-// would look more familiar, but it has no edge between two places of its
-// choice, so most workflows could only be drawn wrong.
+// PlantUML draws a workflow as a PlantUML state diagram. An activity diagram would look more
+// familiar, but it cannot have an edge between any two places, so most workflows would be drawn
+// incorrectly.
 func PlantUML(w *workflow.Workflow) string {
 	u := &plantUML{ids: names{}}
 	p := newPicture(w)
@@ -61,8 +61,8 @@ func (u *plantUML) part(depth int, p part) {
 	u.line(depth, "}")
 }
 
-// mark declares a state. PlantUML draws no text in a choice, so what is decided
-// there stands at the edges only.
+// mark declares a state. PlantUML draws no text in a choice, so the condition is shown only at
+// the edges.
 func (u *plantUML) mark(depth int, m *mark) {
 	text := "state " + u.ids.of(m.id)
 	if lines := markLines(m); m.node != nil && len(lines) > 0 {
@@ -90,9 +90,8 @@ func pumlQuoted(lines ...string) string {
 	return `"` + strings.Join(lines, `\n`) + `"`
 }
 
-// pumlText writes every character that PlantUML could take as markup, as a
-// command or as a call of its preprocessor as a numeric entity. Some are markup
-// only when they are doubled.
+// pumlText writes every character that PlantUML could interpret as markup, as a command or as a
+// preprocessor call as a numeric entity. Some are markup only when they are doubled.
 func pumlText(s string) string {
 	var b strings.Builder
 	var before rune

@@ -28,7 +28,7 @@ func (t *trail) down(y float64) {
 	}
 }
 
-// swing draws an S from one column to another; it leaves and arrives upright.
+// swing draws an S-shaped line from one column to another that starts and ends vertically.
 func (t *trail) swing(x, y float64) {
 	if num(x) == num(t.x) {
 		t.down(y)
@@ -55,7 +55,7 @@ func (t *trail) corner(points ...[2]float64) {
 	}
 }
 
-// towards is the point at a distance from a corner, at most half way.
+// towards returns the point at a distance from a corner, but at most half way.
 func towards(from, to [2]float64, dist float64) (x, y float64) {
 	dx, dy := to[0]-from[0], to[1]-from[1]
 	long := math.Hypot(dx, dy)
@@ -66,7 +66,7 @@ func towards(from, to [2]float64, dist float64) (x, y float64) {
 	return from[0] + dx*f, from[1] + dy*f
 }
 
-// wire paints a wire. Where it joins a trunk that is painted already, it stops.
+// wire paints a wire. It stops where the wire joins a trunk that is already painted.
 func (p *painter) wire(r *region, w *wire, x, y float64, painted map[[2]*box]bool) {
 	t := &trail{}
 	from := w.chain[0]
@@ -93,11 +93,11 @@ func (p *painter) wire(r *region, w *wire, x, y float64, painted map[[2]*box]boo
 	p.arrive(t, w, x, y, joined)
 }
 
-// landing is how much of a wire is straight in front of a box: there must be
-// room for the arrow.
+// landing is the length of the straight part of a wire in front of a box, which must have room
+// for the arrow.
 var landing = map[boxKind]float64{markBox: 11, frameBox: 11, jointBox: 4}
 
-// arrive ends a wire at its target, with an arrow unless it leads on from there.
+// arrive ends a wire at its target, with an arrow unless it continues from there.
 func (p *painter) arrive(t *trail, w *wire, x, y float64, joined bool) {
 	class := wireClass(w.on)
 	last := w.chain[len(w.chain)-1]
@@ -117,8 +117,8 @@ func (p *painter) line(class string, t *trail) {
 	fmt.Fprintf(&p.wires, `<path class="wire %s" d="%s"/>`+"\n", class, t.String())
 }
 
-// entryTop is where the wires into a box end: in a loop, at the top of where its
-// body begins.
+// entryTop returns where the wires into a box end: for a loop, at the top of the start of its
+// body.
 func entryTop(b *box) float64 {
 	if b.inner == nil || b.inner.head == nil {
 		return b.y
@@ -135,8 +135,8 @@ func wireClass(on workflow.On) string {
 	return "plain"
 }
 
-// back paints the edge that goes round again: out to the right, up, and in again
-// where the body begins.
+// back paints the edge that repeats a loop: out to the right, up, and in again at the start of
+// the body.
 func (p *painter) back(r *region, k *back, x, y float64) {
 	t := &trail{}
 	from, head := k.from, r.head
@@ -168,10 +168,10 @@ func (p *painter) back(r *region, k *back, x, y float64) {
 	p.line("back", t)
 }
 
-// selfLoop is how far above a box its own back edge passes.
+// selfLoop is the distance between the top of a box and its own back edge.
 const selfLoop = 13.0
 
-// open says whether nothing stands between a box and the right side.
+// open reports whether there is nothing between a box and the right side.
 func (r *region) open(b *box) bool {
 	return !slices.ContainsFunc(r.rows[b.row].boxes[b.at+1:], func(x *box) bool { return x.kind != bendBox && x.kind != portBox })
 }

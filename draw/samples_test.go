@@ -93,7 +93,7 @@ func release() *workflow.Workflow {
 	}
 }
 
-// wide is a fan-out with a fan-in, each branch of a few steps.
+// wide returns a fan-out with a fan-in, each branch of a few steps.
 func wide(branches, steps int) *workflow.Workflow {
 	w := &workflow.Workflow{Name: "wide", Body: workflow.Graph{Nodes: []workflow.Node{task("first", "shell")}}}
 	g := &w.Body
@@ -157,7 +157,7 @@ var hostileText = []string{
 	"日本語 😀 ñ \xff", "state x {", "}", "--> : ;", "%%{init: {}}%%",
 }
 
-// hostile is a chain of nodes, each with one of those texts in every place.
+// hostile returns a chain of nodes, each with one of those texts in every place.
 func hostile() *workflow.Workflow {
 	w := &workflow.Workflow{Name: hostileText[0], Description: hostileText[1]}
 	for i, text := range hostileText {

@@ -7,12 +7,12 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// region is one graph, laid out in rows from top to bottom. The body of a loop
-// or of an Each is a region of its own inside a box of the region around it, so
-// boxes of different regions never meet.
+// region is one graph, laid out in rows from top to bottom. The body of a loop or of an Each is
+// its own region inside a box of the region around it, so boxes of different regions never
+// overlap.
 //
-// Coordinates count from the region's top left corner until paint adds where
-// that corner is.
+// Coordinates are relative to the region's top left corner until paint adds the position of that
+// corner.
 type region struct {
 	kind   frameKind
 	title  string
@@ -28,24 +28,24 @@ type region struct {
 	width, height float64
 }
 
-// box is something that takes up room in a row.
+// box is something that occupies space in a row.
 type box struct {
 	kind   boxKind
 	mark   markKind // for markBox
 	id     string
 	title  string
 	note   string
-	accent string  // colour of the lane, "" none
+	accent string  // colour of the lane, or ""
 	inner  *region // for frameBox
 	group  string
-	stack  bool // drawn as a pile: an Each
+	stack  bool // drawn as a stack: an Each
 	trunk  bool // several wires lead to it and share their bends
-	beside bool // failures enter it beside the other wires
+	beside bool // failures enter it next to the other wires
 
 	w, h float64
 	x, y float64 // of the middle of its upper side
 	row  int
-	at   int // place in the row
+	at   int // index in the row
 }
 
 type boxKind int
@@ -53,25 +53,25 @@ type boxKind int
 const (
 	markBox  boxKind = iota // a node, the start or an end
 	frameBox                // a region
-	textBox                 // what is written at a wire
-	bendBox                 // where a long wire passes a row
+	textBox                 // the text of a wire
+	bendBox                 // where a long wire crosses a row
 	portBox                 // where a wire leaves the region, at its lower side
-	jointBox                // where the ways into a body with several entries part
+	jointBox                // where the paths into a body with several entries part
 )
 
-// wire is an edge from box to box, through the boxes that layout puts between.
+// wire is an edge from box to box, through the boxes that layout puts between them.
 type wire struct {
 	from, to *box
 	on       workflow.On
-	text     *box  // nil: nothing is written at it
-	via      *wire // the part of it inside the frame that it comes from, which ends at a port
+	text     *box  // nil if it has no text
+	via      *wire // its part inside the frame that it comes from, which ends at a port
 	chain    []*box
 }
 
-// back is the edge of a loop that goes round again, drawn at the right side.
+// back is an edge that repeats a loop, drawn on the right side.
 type back struct {
 	from *box
-	text *box // nil: nothing is written at it
+	text *box // nil if it has no text
 	x    float64
 }
 
@@ -93,8 +93,8 @@ type builder struct {
 	r     *region
 	byID  map[string]*box
 	end   *box
-	ports map[string]*box // of failures, by target: they leave together
-	tags  map[string]*box // texts of failures, by target: they are written once
+	ports map[string]*box // of failures, by target: these leave the region together
+	tags  map[string]*box // texts of failures, by target: each is drawn once
 }
 
 func newScene(w *workflow.Workflow) *region {
@@ -166,7 +166,7 @@ func joined(a, b string) string {
 	return a + " · " + b
 }
 
-// body lays out what is in a loop or an Each.
+// body lays out the body of a loop or an Each.
 func (s *scene) body(n *workflow.Node, frame *box) *region {
 	g := n.Body()
 	kind := loopFrame
@@ -196,7 +196,7 @@ func (b *builder) plain(from, to *box) {
 	b.r.wires = append(b.r.wires, &wire{from: from, to: to})
 }
 
-// begin is the box to which the edges into a loop lead, the back edges too.
+// begin returns the box to which the edges into a loop lead, including its back edges.
 func (b *builder) begin(ids []string) *box {
 	if len(ids) == 1 {
 		return b.byID[ids[0]]
@@ -228,8 +228,7 @@ func (b *builder) edges(g *workflow.Graph) {
 	}
 }
 
-// edge draws an edge that begins at a box of this region, via being its part
-// inside that box.
+// edge draws an edge that begins at a box of this region; via is its part inside that box.
 func (b *builder) edge(from *box, e *workflow.Edge, via *wire) {
 	to := b.byID[e.To]
 	if e.To == workflow.End && b.r.kind != loopFrame {
@@ -249,13 +248,13 @@ func (b *builder) edge(from *box, e *workflow.Edge, via *wire) {
 	}
 }
 
-// leads says whether a port leads on already: failures share one.
+// leads reports whether an edge already leads on from a port, which failures share.
 func (b *builder) leads(port *box) bool {
 	return slices.ContainsFunc(b.r.exits, func(x *leaving) bool { return x.wire.to == port })
 }
 
-// text is what is written at a wire: a decision where it is made, a failure once
-// for all wires of its trunk, near the target.
+// text returns the text of a wire: that of a decision is at its source, and that of a failure is
+// drawn once for all wires of its trunk, near the target.
 func (b *builder) text(e *workflow.Edge, w *wire) *box {
 	key := failureKey(e)
 	if key != "" && w.to.kind == portBox || key == "" && w.via != nil {
@@ -272,7 +271,7 @@ func (b *builder) text(e *workflow.Edge, w *wire) *box {
 	return t
 }
 
-// port is where an edge leaves the region. Edges of one kind of failure to one
+// port returns where an edge leaves the region. Edges for the same kind of failure to the same
 // target leave together.
 func (b *builder) port(e *workflow.Edge) *box {
 	key := failureKey(e)
@@ -284,8 +283,8 @@ func (b *builder) port(e *workflow.Edge) *box {
 	return p
 }
 
-// failureKey is the same for the edges that are drawn as one trunk, "" for the
-// others. A handler that every node leads to would else draw a hundred lines.
+// failureKey returns the same key for edges that are drawn as one trunk, and "" for all others.
+// Without trunks, a handler that every node leads to would need a hundred lines.
 func failureKey(e *workflow.Edge) string {
 	switch e.On {
 	case workflow.OnFailure, workflow.OnTimeout:

@@ -6,7 +6,7 @@ import (
 	"regexp"
 )
 
-// The shapes of marks: how much room they take, and how they are painted.
+// The shapes of marks: their sizes, and how they are painted.
 
 const (
 	sidePad    = 18.0 // left and right of the text in a mark
@@ -15,7 +15,7 @@ const (
 	bareChoice = 30.0 // size of a choice without text
 )
 
-// measure gives a mark the room that its text needs.
+// measure sets the size that a mark needs for its text.
 func (b *box) measure() {
 	text := max(widthOf(b.title, titleSize, true), widthOf(b.note, noteSize, false))
 	b.w, b.h = max(leastWidth, text+2*sidePad), 36
@@ -48,7 +48,7 @@ func (b *box) measureChoice(text float64) {
 	}
 }
 
-// newText is what is written at a wire, nil if nothing is.
+// newText returns the box for the text of a wire, or nil if there is none.
 func newText(s string) *box {
 	if s == "" {
 		return nil
@@ -56,8 +56,8 @@ func newText(s string) *box {
 	return &box{kind: textBox, title: s, w: widthOf(s, smallSize, false) + 8, h: 17}
 }
 
-// roof is how far inside its upper and its lower side the rim of a box is, a
-// third of its width right of the middle.
+// roof returns how far inside its upper and lower sides the outline of a box is, at a third of
+// its width to the right of the middle.
 func (b *box) roof() float64 {
 	switch b.mark {
 	case choiceMark, evaluatorMark:
@@ -84,7 +84,7 @@ func (p *painter) mark(b *box, x, y float64) {
 	p.caption(b, x, y+h/2)
 }
 
-// colorName is a colour that is safe to write into the picture.
+// colorName matches colours that are safe to write into the picture.
 var colorName = regexp.MustCompile(`^(#[0-9A-Fa-f]{3,8}|[A-Za-z]{3,24})$`)
 
 func (p *painter) caption(b *box, x, middle float64) {
@@ -140,8 +140,8 @@ func (p *painter) polygon(class markKind, points ...float64) {
 	p.marks.WriteString("\"/>\n")
 }
 
-// arrow paints the head of a wire with its point at x, y, turned by an angle:
-// zero points down, a quarter turn to the left.
+// arrow paints the head of a wire with its tip at x, y, rotated by an angle: zero points down, a
+// quarter turn points to the left.
 func (p *painter) arrow(class string, x, y, angle float64) {
 	const long, half = 8, 4
 	sin, cos := math.Sincos(angle)

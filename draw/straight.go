@@ -6,16 +6,15 @@ import (
 	"slices"
 )
 
-// column is a set of boxes that stand exactly below each other: the strands
-// between them are straight. At first every box is a column of its own.
+// column is a set of boxes that are exactly below each other: the strands between them are
+// straight. At first, every box is its own column.
 type column struct {
 	boxes  []*box
 	weight float64
 }
 
-// straighten makes strands straight that are nearly so. A strand joins the
-// columns of its two ends if the boxes have room for that; the stiffest go
-// first, then the straightest.
+// straighten straightens strands that are nearly straight. A strand joins the columns of its two
+// ends if there is enough space; the stiffest strands come first, then the straightest.
 func (r *region) straighten(strands []*strand) {
 	columns := make(map[*box]*column, len(r.boxes))
 	for _, b := range r.boxes {
@@ -32,15 +31,15 @@ func (r *region) straighten(strands []*strand) {
 	}
 }
 
-// nearlyStraight is how far the ends of a strand may be apart to be moved
-// together, for each unit of stiffness.
+// nearlyStraight is the maximum horizontal distance between the ends of a strand that is
+// straightened, for each unit of stiffness.
 const nearlyStraight = 15.0
 
-// slope is how far to the side a strand leads.
+// slope returns the horizontal distance between the ends of a strand.
 func (s *strand) slope() float64 { return s.to.x + s.toOff - s.from.x - s.fromOff }
 
-// merge makes one column of the two that a strand connects, at the place that
-// moves least, else where one of them stands.
+// merge merges the two columns that a strand connects, at the position that moves them least,
+// otherwise at the position of one of them.
 func (r *region) merge(columns map[*box]*column, s *strand) {
 	a, b := columns[s.from], columns[s.to]
 	if a == b {
@@ -72,8 +71,7 @@ func (c *column) move(by float64) {
 	}
 }
 
-// fits says whether the boxes of a column keep their distance from their
-// neighbours.
+// fits reports whether the boxes of a column keep their distance from their neighbours.
 func (r *region) fits(c *column) bool {
 	const rounding = 1e-6
 	for _, b := range c.boxes {

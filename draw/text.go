@@ -1,8 +1,7 @@
 package draw
 
-// How wide text is. An SVG viewer picks the font, so this is an estimate: the
-// widths of Helvetica, which Arial and Liberation Sans share, and a little more
-// for those that do not.
+// The width of text. An SVG viewer chooses the font, so this is an estimate: the widths of
+// Helvetica, which Arial and Liberation Sans share, and a little more for other fonts.
 
 // glyphs are the widths of the printable ASCII characters, from space to ~, in
 // thousandths of the font size.
@@ -15,7 +14,7 @@ var glyphs = [95]float64{
 	556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 }
 
-// widthOf is the width of a line of text.
+// widthOf returns the width of a line of text.
 func widthOf(s string, size float64, bold bool) float64 {
 	sum := 0.0
 	for _, r := range s {

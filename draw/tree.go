@@ -68,8 +68,8 @@ type grower struct {
 	shown []bool
 }
 
-// until is where a branch ends, because it continues elsewhere: at a node, or at any node of
-// a set.
+// until is where a branch ends because it continues elsewhere: at a node, or at any node of a
+// set.
 type until struct {
 	at    int
 	set   map[int]bool
@@ -192,9 +192,9 @@ func (w *grower) node(at int, stop *until) (b *branch, name string, ways []exit)
 	return b, "", []exit{{to: meet}}
 }
 
-// failures adds the branches for failures. They stop at any node of the main path, which is
-// drawn further down. The body of a loop shows its own, so only those are added that are
-// shown nowhere else.
+// failures adds the branches for failures. They stop at any node of the main path, which is drawn
+// further down. The body of a loop shows its own failures, so only those are added that are not
+// shown elsewhere.
 func (w *grower) failures(to *branch, failing, main []exit, stop *until, loop bool) {
 	if len(failing) == 0 {
 		return
@@ -235,7 +235,7 @@ func (w *grower) decision(text string, same []exit, stop *until) *branch {
 	return &branch{name: text, kids: w.sequence(to, stop)}
 }
 
-// target describes the target of an exit, which may be outside of the graph.
+// target describes the target of an exit, which may be outside the graph.
 func (w *grower) target(x exit) string {
 	if x.to == w.flow.end() && x.edge != nil {
 		return clean(strings.TrimPrefix(x.edge.To, "@"))

@@ -15,11 +15,11 @@ var files embed.FS
 
 const ending = ".schema.json"
 
-// Names are the names of the schemas: agent, cli, config, replies, tool and workflow.
+// Names returns the names of the schemas: agent, cli, config, replies, tool and workflow.
 func Names() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
-		panic(fmt.Sprintf("schema: the embedded files cannot be listed: %v", err))
+		panic(fmt.Sprintf("schema: list the embedded files: %v", err))
 	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
@@ -28,11 +28,11 @@ func Names() []string {
 	return names
 }
 
-// JSON is the text of a schema.
+// JSON returns the text of a schema.
 func JSON(name string) ([]byte, error) {
 	text, err := files.ReadFile(name + ending)
 	if err != nil {
-		return nil, fmt.Errorf("schema: there is no schema %q; there are %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("schema: unknown schema %q; the schemas are %s", name, strings.Join(Names(), ", "))
 	}
 	return text, nil
 }

@@ -224,7 +224,7 @@ func keysRead(t *testing.T, found workflow.Diagnostics) []string {
 	return nil
 }
 
-// properties are the keys at a path of a schema.
+// properties returns the keys at a path of a schema.
 func properties(t *testing.T, name, path string) []string {
 	t.Helper()
 	at := load(t, name)

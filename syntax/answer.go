@@ -8,9 +8,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// answered finds the workflow in the answer of a model: in a fence, or, if it is
-// XML, in the prose. The text comes back with what is above the fence blanked out,
-// so that positions stay.
+// answered finds the workflow in the answer of a model: in a fence or, if it is XML, anywhere in
+// the text. In the returned text, everything above the fence is replaced by blanks, so that
+// positions stay correct.
 func answered(file string, text []byte) (Notation, []byte, bool) {
 	parts := fenced(text)
 	if p, ok := unfenced(text); ok {
@@ -28,7 +28,7 @@ func answered(file string, text []byte) (Notation, []byte, bool) {
 	return Notation{}, nil, false
 }
 
-// forAnswers is the notation as models write it.
+// forAnswers returns the notation in the form that models write.
 func (n Notation) forAnswers() Notation {
 	if n.Recover != nil {
 		n.Parse = n.Recover
@@ -36,20 +36,20 @@ func (n Notation) forAnswers() Notation {
 	return n
 }
 
-// recoverXML repairs only what is not well-formed: the rest is read as a file is.
+// recoverXML repairs only what is not well-formed. Everything else is read as in a file.
 func recoverXML(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
 	w, found := xml.Parse(file, text)
 	if w != nil {
 		return w, found
 	}
 	repaired, repairs := xml.Recover(file, text)
-	if repaired.Pos.Line == 0 { // there is no root to begin with
+	if repaired.Pos.Line == 0 { // it has no root element
 		return nil, found
 	}
 	return repaired, repairs
 }
 
-// fenced are the texts in the fences of an answer.
+// fenced returns the contents of the fences in an answer.
 func fenced(text []byte) []part {
 	var found []part
 	var open []opened
@@ -71,14 +71,14 @@ func fenced(text []byte) []part {
 		}
 		at = end
 	}
-	if len(open) > 0 { // still being written
+	if len(open) > 0 { // the fence is still being written
 		found = append(found, part{open[0].from, len(text)})
 	}
 	return found
 }
 
-// unfenced is a text that was copied out of a fence with the word that stood behind
-// the mark of the fence, without that word.
+// unfenced returns a text that was copied out of a fence together with the language name after
+// the opening mark, without that name.
 func unfenced(text []byte) (part, bool) {
 	start := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
 	first, _, _ := bytes.Cut(text[start:], []byte{'\n'})
@@ -89,8 +89,9 @@ func unfenced(text []byte) (part, bool) {
 	return part{start + len(first), len(text)}, true
 }
 
-// opened is a fence that is not closed yet. Models write fences into the fence of
-// a Markdown file without making that longer, so what begins in it also ends in it.
+// opened is a fence that is not closed yet. Models write fences inside the fence of a Markdown
+// file without making the outer one longer, so a fence that begins inside another one also ends
+// there.
 type opened struct {
 	mark     []byte
 	from     int
@@ -102,7 +103,7 @@ func isMarkdown(info []byte) bool {
 	return word == "markdown" || word == "md"
 }
 
-// fence is the mark of a line that opens or closes a fence, and what follows it.
+// fence returns the mark of a line that opens or closes a fence, and the text after it.
 func fence(line []byte) (mark, info []byte) {
 	line = bytes.TrimSpace(line)
 	for _, b := range []byte("`~") {
@@ -120,8 +121,8 @@ func fence(line []byte) (mark, info []byte) {
 // part is a range of a text.
 type part struct{ from, to int }
 
-// alone is a part with blanks for what stands above it in its text, so that every
-// position is that of the text.
+// alone returns a part of a text with everything above it replaced by blanks, so that positions
+// stay correct.
 func (p part) alone(text []byte) []byte {
 	out := bytes.Clone(text[:p.to])
 	for i := range p.from {

@@ -19,7 +19,7 @@ import (
 // bytes long, as people write them.
 const prose = ". Read what was said before, name the three findings that matter most, and say for each of them what to do next and who should do it"
 
-// chart is a flowchart of n nodes, with a choice and a way around at every tenth.
+// chart returns a flowchart of n nodes, with a choice and a way around at every tenth.
 func chart(n int, more string) []byte {
 	var b bytes.Buffer
 	b.WriteString("flowchart TD\n")
@@ -43,7 +43,7 @@ func chart(n int, more string) []byte {
 	return b.Bytes()
 }
 
-// activities is an activity diagram of n nodes, choices among them.
+// activities returns an activity diagram of n nodes, choices among them.
 func activities(n int, more string) []byte {
 	var b bytes.Buffer
 	b.WriteString("@startuml\n|worker|\nstart\n")
@@ -173,7 +173,7 @@ func measure(b *testing.B, nodes int, text []byte, read func() any) {
 	b.ReportMetric(float64(len(text))/best.Seconds()/1e6, "best-MB/s")
 }
 
-// processorTime is what this process has taken.
+// processorTime returns what this process has taken.
 func processorTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

@@ -38,7 +38,7 @@ func titlesOf(w *workflow.Workflow) (titles []string) {
 	return titles
 }
 
-// jobs is the program that builds a graph: every fact by a call of its own.
+// jobs returns the program that builds a graph: every fact by a call of its own.
 func jobs(g *workflow.Graph) []*workflow.Job {
 	list := make([]*workflow.Job, len(g.Nodes))
 	for i := range g.Nodes {

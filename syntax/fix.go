@@ -10,10 +10,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Fix makes the changes that diagnostics of a text propose, as far as it can prove
-// that they keep what its author wrote: every word is still there, and everything
-// that was read before is read again. Of the other changes none is made; left
-// counts them.
+// Fix makes the changes that the diagnostics of a text propose, as far as it can prove that they
+// keep what the author wrote: every word is still there, and everything that was read before is
+// read again. All other changes are left out and counted in left.
 func Fix(file string, text []byte, found workflow.Diagnostics) (fixed []byte, made, left int) {
 	proposed := slices.DeleteFunc(slices.Clone(found), func(d workflow.Diagnostic) bool { return d.Fix == nil })
 	f := fixer{file: file, text: text, has: contentsOf(file, text)}
@@ -33,8 +32,8 @@ type fixer struct {
 	has  contents // of the text
 }
 
-// closedOnce leaves out all fixes but the first that change what closes something:
-// a mark that is missing may be why others seem to be.
+// closedOnce keeps only the first of the fixes that change a closing mark: one missing mark can
+// cause all the other reports.
 func (f *fixer) closedOnce(ds workflow.Diagnostics) workflow.Diagnostics {
 	closed := 0
 	return slices.DeleteFunc(slices.Clone(ds), func(d workflow.Diagnostic) bool {
@@ -46,8 +45,8 @@ func (f *fixer) closedOnce(ds workflow.Diagnostics) workflow.Diagnostics {
 	})
 }
 
-// kept are the diagnostics whose fixes can be made together. Most often those are
-// all of them, and one comparison shows it.
+// kept returns the diagnostics whose fixes can be made together. Usually these are all of them,
+// which one comparison shows.
 func (f *fixer) kept(ds workflow.Diagnostics) workflow.Diagnostics {
 	switch {
 	case len(ds) == 0 || f.keeps(ds):
@@ -62,13 +61,12 @@ func (f *fixer) kept(ds workflow.Diagnostics) workflow.Diagnostics {
 	return first
 }
 
-// keeps says whether the fixes lose nothing that was read, and leave no line that
-// they change broken for good.
+// keeps reports whether the fixes lose nothing that was read, and leave no changed line with a
+// mistake that cannot be fixed.
 //
-// Where something ends is a guess as long as anything else is wrong: what seems
-// to close nothing may belong to a line with a typing mistake, and what is not
-// closed may end before the next step. So a closing mark is added or removed only
-// if nothing is wrong then.
+// As long as other mistakes remain, it is a guess where something ends: a mark that seems to
+// close nothing may belong to a line with a typing mistake, and something that is not closed may
+// end before the next step. So a closing mark is added or removed only if no mistake remains.
 func (f *fixer) keeps(ds workflow.Diagnostics) bool {
 	fixed, _ := ds.Fixed(f.text)
 	if !contentsOf(f.file, fixed).hold(f.has) || f.breaks(fixed) {
@@ -81,7 +79,7 @@ func (f *fixer) keeps(ds workflow.Diagnostics) bool {
 	return !found.Errors()
 }
 
-// breaks says whether a line that was changed has a mistake that no fix removes.
+// breaks reports whether a changed line has a mistake that no fix removes.
 func (f *fixer) breaks(fixed []byte) bool {
 	found, isDiagram := Diagram(f.file, fixed)
 	if !isDiagram || !found.Errors() {
@@ -97,10 +95,10 @@ func (f *fixer) breaks(fixed []byte) bool {
 	})
 }
 
-// contents are what a text says, each thing with the number of times that it does.
+// contents counts how often each thing occurs in a text.
 type contents map[string]int
 
-// hold says whether everything of other is there, at least as often.
+// hold reports whether everything in other is here at least as often.
 func (c contents) hold(other contents) bool {
 	for thing, n := range other {
 		if c[thing] < n {
@@ -127,10 +125,9 @@ func contentsOf(file string, text []byte) contents {
 	return c
 }
 
-// add adds what a value of the model says, below the name of what it belongs to.
-// A list has its elements in no order, and a node is known by its id. Edges
-// count where they are drawn; elsewhere they follow from the words that a fix
-// may be about.
+// add adds what a value of the model says, below the name of what it belongs to. The elements of
+// a list are unordered, and a node is identified by its id. Edges count only if they are drawn;
+// otherwise they follow from the words that a fix may change.
 func (c contents) add(name string, v reflect.Value, drawn bool) {
 	if v.IsZero() {
 		return
@@ -148,7 +145,7 @@ func (c contents) add(name string, v reflect.Value, drawn bool) {
 		}
 	case reflect.Struct:
 		c.addStruct(name, v, drawn)
-	case reflect.String: // its punctuation may be what a fix is about
+	case reflect.String: // a fix may change its punctuation
 		c[name+"="+strings.Join(words(v.String()), " ")]++
 	default:
 		c[fmt.Sprint(name, "=", v)]++
@@ -158,7 +155,7 @@ func (c contents) add(name string, v reflect.Value, drawn bool) {
 func (c contents) addStruct(name string, v reflect.Value, drawn bool) {
 	switch s := v.Interface().(type) {
 	case workflow.Pos, workflow.Source, workflow.OutputPos, workflow.Diagnostic:
-		return // where it is written, and how
+		return // only says where and how something is written
 	case workflow.Edge:
 		if drawn {
 			c["edge "+strings.Join(append(written(s.When), s.From, s.To, string(s.On), s.Label), " ")]++
@@ -171,7 +168,7 @@ func (c contents) addStruct(name string, v reflect.Value, drawn bool) {
 		c[name+"="+strings.Join(written(workflow.Expr(s)), " ")]++
 		return
 	case workflow.Workflow:
-		s.Name = "" // one that none is written for has another
+		s.Name = "" // a step without a name gets one, which may change
 		v = reflect.ValueOf(s)
 	case workflow.Node:
 		name += "/" + s.ID
@@ -182,6 +179,6 @@ func (c contents) addStruct(name string, v reflect.Value, drawn bool) {
 	}
 }
 
-// written are the words of a text before references in it are resolved: what they
-// mean may depend on what a fix is about.
+// written returns the words of a text before its references are resolved, because a fix may
+// change what they mean.
 func written(e workflow.Expr) []string { return words(cmp.Or(e.Src.Text, e.Text)) }

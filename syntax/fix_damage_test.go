@@ -131,7 +131,7 @@ func lostWithoutRename(text, fixed string) []string {
 	})
 }
 
-// within says whether a word has the letters of another, in their order.
+// within reports whether a word has the letters of another, in their order.
 func within(letters, word string) bool {
 	for _, r := range word {
 		letters = strings.TrimPrefix(letters, string(r))
@@ -139,7 +139,7 @@ func within(letters, word string) bool {
 	return letters == ""
 }
 
-// facts are the lines of the canonical form, each with what it is a part of.
+// facts returns the lines of the canonical form, each with what it is a part of.
 func facts(w *workflow.Workflow) []string {
 	var all, path []string
 	for line := range strings.Lines(workflow.Print(w)) {

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A slip in a word can be fixed wherever the word stands, and nothing else is
+// A slip in a word can be fixed wherever the word is, and nothing else is
 // touched.
 func TestFixesOfWords(t *testing.T) {
 	for _, test := range []struct{ file, text, want string }{
@@ -96,8 +96,8 @@ func TestFixesOfWords(t *testing.T) {
 // Help about a drawing is in the words of its notation.
 func TestHelpInMermaid(t *testing.T) {
 	for text, want := range map[string]string{
-		"A[Write] --> B{{Fine?}}\nB -->|yes| C[Print]\nB --> A": "write B -->|else| A if that is meant",
-		"A[Write] --> B{Good?}\nB --> C[Print]\nB --> D[Drop]":  "label its arrows with the answers, such as B -->|yes| …",
+		"A[Write] --> B{{Fine?}}\nB -->|yes| C[Print]\nB --> A": "write B -->|else| A if that is what you mean",
+		"A[Write] --> B{Good?}\nB --> C[Print]\nB --> D[Drop]":  "label its arrows with the possible answers, such as B -->|yes| …",
 		"A[Write] --> B[Read]\nB --> A":                         "draw an arrow with a label from one of its nodes to a node outside, or to an end; an error edge does not count as an exit",
 	} {
 		w, _ := syntax.Parse("f.md", []byte("```mermaid\nflowchart TD\n"+text+"\n```\n"))

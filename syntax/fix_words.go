@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	// The name of a character, as in &amp; and #quot;, is no word.
+	// The name of a character, as in &amp; and #quot;, is not a word.
 	entity = regexp.MustCompile(`[&#]#?\w+;`)
-	// The operators of a condition are words: people write them out.
+	// The operators of a condition count as words, because people write them out.
 	word      = regexp.MustCompile(`[\pL\pN]+|==?|&&|\|\||!`)
 	operators = map[string]string{"=": "is", "==": "is", "equals": "is", "&&": "and", "||": "or", "!": "not"}
 	number    = regexp.MustCompile(`^\pN`)
@@ -19,9 +19,9 @@ var (
 	closing = regexp.MustCompile("(?i)^\\s*((end ?[a-z]*|</[^<>]*>|```+[a-z]*|~~~+[a-z]*)\\s*)+$")
 )
 
-// losesWords says whether a fix takes a word or a number of the author away. It
-// may move words, join and split them, replace one by another, and remove what
-// closes something. What closes another thing is no spelling of the right word.
+// losesWords reports whether a fix removes a word or a number of the author. It may move, join
+// and split words, replace one by another, and remove a closing mark. It may not turn one closing
+// mark into another.
 func losesWords(text []byte, fix *workflow.Fix) bool {
 	var was, is []string
 	for _, e := range fix.Edits {
@@ -44,7 +44,7 @@ func losesWords(text []byte, fix *workflow.Fix) bool {
 	})
 }
 
-// closes says whether a fix adds, removes or changes what closes something.
+// closes reports whether a fix adds, removes or changes a closing mark.
 func closes(text []byte, fix *workflow.Fix) bool {
 	return slices.ContainsFunc(fix.Edits, func(e workflow.Edit) bool { return closesAt(string(text[e.From:e.To]), e.Text) })
 }
@@ -53,7 +53,7 @@ func closesAt(old, new string) bool {
 	return old+new != "" && (old == "" || closing.MatchString(old)) && (new == "" || closing.MatchString(new))
 }
 
-// words are the words and numbers of a text, whatever their case.
+// words returns the words and numbers of a text, in lower case.
 func words(text string) []string {
 	found := word.FindAllString(strings.ToLower(entity.ReplaceAllString(text, " ")), -1)
 	for i, w := range found {
@@ -64,7 +64,7 @@ func words(text string) []string {
 	return found
 }
 
-// without are the words of a list that another has less often.
+// without returns the words of a list that occur less often in the other.
 func without(list, other []string) []string {
 	count := map[string]int{}
 	for _, w := range other {
@@ -79,7 +79,7 @@ func without(list, other []string) []string {
 	return rest
 }
 
-// around is what an edit replaces and what by, in whole words.
+// around returns the text that an edit replaces and its replacement, extended to whole words.
 func around(text []byte, e workflow.Edit) (old, new string) {
 	from, to := e.From, e.To
 	for from > 0 && inWord(text[from-1]) {
@@ -91,7 +91,7 @@ func around(text []byte, e workflow.Edit) (old, new string) {
 	return string(text[from:to]), string(text[from:e.From]) + e.Text + string(text[e.To:to])
 }
 
-// inWord takes every byte beyond ASCII for a part of a word.
+// inWord treats every byte beyond ASCII as part of a word.
 func inWord(b byte) bool {
 	return b >= 0x80 || b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z'
 }

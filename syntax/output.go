@@ -6,6 +6,6 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// ReadOutput reads what a step says of its output, for files that say so in the
-// words of the YAML notation.
+// ReadOutput reads the output section of a step, for files that use the keys of the YAML
+// notation.
 func ReadOutput(n strictyaml.Node) workflow.Output { return yaml.ReadOutput(n) }

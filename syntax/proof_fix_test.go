@@ -27,7 +27,7 @@ var notFixed = map[string]string{
 
 // lostWords are words of a broken file that are not in the fixed one.
 var lostWords = map[string]string{
-	"md/c95132dde8e2.md": "text", // behind a fence that was meant to close a block
+	"md/c95132dde8e2.md": "text", // after a fence that was meant to close a block
 }
 
 // What `check --fix` makes of the files that a real tool refuses is accepted, and
@@ -124,7 +124,7 @@ func fix(t *testing.T, files []diagram) []string {
 	return fixed
 }
 
-// lost are the words of a text that another has less often.
+// lost returns the words of a text that another has less often.
 func lost(text, in []byte) string {
 	words := func(b []byte) []string {
 		return strings.FieldsFunc(string(b), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -179,7 +179,7 @@ func TestProofFixOfValidFiles(t *testing.T) {
 	t.Logf("--fix changes %d valid files of %d, and what the real tool reads in %d of them, each with a warning", changed, len(all), other)
 }
 
-// misread says whether a warning that can be fixed is about the diagram.
+// misread reports whether a warning that can be fixed is about the diagram.
 func misread(found workflow.Diagnostics) bool {
 	for _, d := range found {
 		if d.Severity == workflow.Warning && d.Fix != nil {

@@ -68,7 +68,7 @@ func knownSets(t *testing.T) []set {
 	}...)
 }
 
-// probes are the diagrams of a file of vectors. One that is read as something
+// probes returns the diagrams of a file of vectors. One that is read as something
 // else than kind is not taken.
 func probes(t *testing.T, name, kind, ending string) (all []diagram) {
 	t.Helper()
@@ -87,8 +87,8 @@ func probes(t *testing.T, name, kind, ending string) (all []diagram) {
 	return all
 }
 
-// files are the diagrams of a file of what the newest tool read. What older ones
-// say stands in the index.
+// files returns the diagrams of a file of what the newest tool read. What older ones
+// say is in the index.
 func files(t *testing.T, index map[string]map[string]bool, name, kind string) (all []diagram) {
 	t.Helper()
 	eachLine(t, filepath.Join(shared, name), func(line []byte) {
@@ -148,7 +148,7 @@ func pages(t *testing.T) (all []diagram) {
 	return all
 }
 
-// verdictsOfIndex are the verdicts of every version, by file.
+// verdictsOfIndex returns the verdicts of every version, by file.
 func verdictsOfIndex(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	index := map[string]map[string]bool{}
@@ -167,7 +167,7 @@ func verdictsOfIndex(t *testing.T) map[string]map[string]bool {
 	return index
 }
 
-// fencedBlock is the block of a Markdown file whose fence stands in a line.
+// fencedBlock returns the block of a Markdown file whose fence is in a line.
 func fencedBlock(text []byte, line int) []byte {
 	lines := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
 	open := lines[line-1]

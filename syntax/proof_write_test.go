@@ -156,7 +156,7 @@ func TestProofDrawnWorkflows(t *testing.T) {
 	}
 }
 
-// codesOf are the codes of the errors.
+// codesOf returns the codes of the errors.
 func codesOf(found workflow.Diagnostics) map[string]bool {
 	codes := map[string]bool{}
 	for _, d := range found {

@@ -1,6 +1,6 @@
-// Package syntax picks the notation of a workflow file by its name and content,
-// and reads, writes and lays out workflows in it. The notations are the folders
-// below it; each imports the model and never this package.
+// Package syntax picks the notation of a workflow file by its name and content, and parses,
+// writes and formats workflows in it. Each notation is a folder below it, which imports the model
+// but never this package.
 package syntax
 
 import (
@@ -24,43 +24,42 @@ import (
 // Notation is one way to write a workflow.
 type Notation struct {
 	Name    string
-	Also    []string // other names that people have for it
-	Endings []string // of file names, the usual one first
-	// Like says whether a text looks like this notation, whatever its file is
-	// called. Where files with these endings mostly hold something else, Often
-	// is false, and only what it says counts.
+	Also    []string // other names that people use for it
+	Endings []string // extensions of file names, the usual one first
+	// Like reports whether a text looks like this notation, whatever its file is called. If files
+	// with these endings usually contain something else, Often is false, and only Like decides.
 	Like  func(text []byte) bool
 	Often bool
 
 	Parse func(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics)
-	// Recover is Parse of what a model answered, which need not be a whole file:
-	// what it repaired are warnings. Nil: the notation is read in one way only.
+	// Recover parses the answer of a model, which need not be a whole file, and reports repairs as
+	// warnings. It is nil if the notation has only one way to parse.
 	Recover func(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics)
 
 	Format func(w *workflow.Workflow) ([]byte, error)
 	Fmt    func(file string, text []byte) ([]byte, workflow.Diagnostics)
-	// Diagram says what is wrong with a text as a diagram, as the diagram's own
-	// tool would; nil: the notation is no diagram.
+	// Diagram returns the mistakes in a text as a diagram, as the diagram's own tool would report
+	// them. It is nil if the notation is not a diagram.
 	Diagram func(file string, text []byte) workflow.Diagnostics
-	// Marks are what a reader sees on the page as a part of the workflow, whether or
-	// not the text is well-formed; nil: what Parse finds is all. See [Fix].
+	// Marks returns what a person sees as parts of the workflow, even if the text is not
+	// well-formed. It is nil if Parse finds all of them. See [Fix].
 	Marks func(text []byte) []string
-	// Fidelity says how what Format writes holds the workflow; nil: the notation
-	// has a word for everything.
+	// Fidelity says how the output of Format represents each part of the workflow. It is nil if
+	// the notation can express everything directly.
 	Fidelity func(w *workflow.Workflow) []Item
 }
 
-// Item says how one construct of a workflow came over into a notation.
+// Item says how a notation represents one part of a workflow.
 type Item = fidelity.Item
 
-// The ways in which something comes over.
+// The ways in which a part can be represented.
 const (
 	Exact    = fidelity.Exact
 	Carried  = fidelity.Carried
 	Rejected = fidelity.Rejected
 )
 
-// notations are tried in this order: those that a text shows clearly come first.
+// notations are tried in this order: those that are easy to recognize come first.
 var notations = []Notation{
 	{
 		Name:    "yaml",
@@ -115,16 +114,16 @@ var notations = []Notation{
 	},
 }
 
-// Nodes and edges are an object with both. Any other object may be YAML.
+// JSON with nodes and edges is an object with both keys. Any other object may be YAML.
 var jsonKeys = regexp.MustCompile(`"(nodes|edges)"\s*:`)
 
 func likeJSON(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && len(jsonKeys.FindAll(text, 2)) == 2
 }
 
-// A YAML workflow begins with a key, and has a name or steps. As JSON it may have
-// both in one line, without blanks. A fence at the margin is no YAML: what looks like
-// a key above it is a word of the answer around the fence.
+// A YAML workflow begins with a key, and has a name or steps. As JSON, it may have both in one
+// line, without blanks. A text with a fence at the margin is not YAML: what looks like a key
+// above the fence is part of the answer around it.
 var (
 	yamlStart = regexp.MustCompile(`\A(\s*(#[^\n]*|---)?\n)*(["']?[\w$]+["']?:(\s|\z)|\{)`)
 	yamlKey   = regexp.MustCompile(`(?m)^\s*\{?\s*["']?(steps|name)["']?:(\s|$)|\A\s*\{[^\n]*"steps"\s*:`)
@@ -141,7 +140,7 @@ const codeNotation = "notation-unknown"
 var Codes = append(slices.Concat(yaml.Codes, xml.Codes, json.Codes, markdown.Codes, plantuml.Codes),
 	strictyaml.Code{Name: codeNotation, Meaning: "The file is not in a notation that Hocket reads."})
 
-// Notations are the names of all notations.
+// Notations returns the names of all notations.
 func Notations() []string {
 	names := make([]string, len(notations))
 	for i, n := range notations {
@@ -150,7 +149,7 @@ func Notations() []string {
 	return names
 }
 
-// Named finds a notation by its name.
+// Named returns the notation with a name.
 func Named(name string) (Notation, bool) {
 	i := slices.IndexFunc(notations, func(n Notation) bool { return n.Name == name || slices.Contains(n.Also, name) })
 	if i < 0 {
@@ -159,13 +158,13 @@ func Named(name string) (Notation, bool) {
 	return notations[i], true
 }
 
-// IsWorkflow says whether a file has the ending of a notation.
+// IsWorkflow reports whether a file has the extension of a notation.
 func IsWorkflow(file string) bool {
 	_, ok := byEnding(file)
 	return ok
 }
 
-// Of finds the notation of a file: by its ending, else by what it looks like.
+// Of returns the notation of a file: by its extension, otherwise by its content.
 func Of(file string, text []byte) (Notation, bool) {
 	if n, ok := byEnding(file); ok {
 		if n.Often || n.Like(text) {
@@ -191,11 +190,11 @@ func byEnding(file string) (Notation, bool) {
 	return Notation{}, false
 }
 
-// find is Of, and looks into the answer of a model where the file is in no
-// notation as a whole.
+// find is like Of, but also looks into the answer of a model if the file as a whole is in no
+// notation.
 func find(file string, text []byte) (Notation, []byte, bool) {
 	named, ok := byEnding(file)
-	if ok && named.Recover != nil { // what is repaired in an answer is wrong in a file
+	if ok && named.Recover != nil { // a file may not have mistakes that are repaired in an answer
 		return named, text, true
 	}
 	if n, ok := Of(file, text); ok {
@@ -204,12 +203,11 @@ func find(file string, text []byte) (Notation, []byte, bool) {
 	if n, inner, ok := answered(file, text); ok {
 		return n, inner, true
 	}
-	return named, text, ok // it knows best what is missing
+	return named, text, ok // its parser reports best what is missing
 }
 
-// Parse reads a workflow in whatever notation it is written. It is nil if
-// nothing could be made of the file, and must not be run if one of the
-// diagnostics is an error.
+// Parse parses a workflow in any notation. The workflow is nil if nothing could be parsed, and
+// must not be run if one of the diagnostics is an error.
 func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
 	n, text, ok := find(file, text)
 	if !ok {
@@ -220,8 +218,8 @@ func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) 
 	return w, found
 }
 
-// Fmt lays a file out in the canonical way of its notation. A file with errors
-// comes back as it is.
+// Fmt formats a file in the canonical style of its notation. A file with errors is returned
+// unchanged.
 func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 	n, ok := Of(file, text)
 	if !ok {
@@ -230,17 +228,17 @@ func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 	return n.Fmt(file, text)
 }
 
-// Format writes a workflow in the notation of that name.
+// Format writes a workflow in the named notation.
 func Format(w *workflow.Workflow, notation string) ([]byte, error) {
 	n, ok := Named(notation)
 	if !ok {
-		return nil, fmt.Errorf("syntax: there is no notation %q; there are %s", notation, strings.Join(Notations(), ", "))
+		return nil, fmt.Errorf("syntax: unknown notation %q; the notations are %s", notation, strings.Join(Notations(), ", "))
 	}
 	return n.Format(w)
 }
 
-// Diagram says what is wrong with the diagram in a file; ok is false if its
-// notation is no diagram.
+// Diagram returns the mistakes in the diagram in a file; ok is false if its notation is not a
+// diagram.
 func Diagram(file string, text []byte) (found workflow.Diagnostics, ok bool) {
 	n, text, known := find(file, text)
 	if !known || n.Diagram == nil {
@@ -258,12 +256,12 @@ func unknown(file string) workflow.Diagnostics {
 	}
 	pos := workflow.Pos{File: file, Line: 1, Column: 1, EndLine: 1, EndColumn: 2}
 	return workflow.Diagnostics{workflow.Errorf(pos, codeNotation,
-		"supported are "+strings.Join(Notations(), ", ")+" in files that end in "+strings.Join(endings, " or "),
-		"this notation cannot be read")}
+		"the supported notations are "+strings.Join(Notations(), ", ")+", in files that end in "+strings.Join(endings, " or "),
+		"the notation of this file is not supported")}
 }
 
-// Fidelity says how a notation holds a workflow. In one that has a word for
-// everything, all of it is exact.
+// Fidelity says how a notation represents each part of a workflow. If the notation can express
+// everything directly, all parts are exact.
 func Fidelity(w *workflow.Workflow, n Notation) []Item {
 	if n.Fidelity != nil {
 		return n.Fidelity(w)
