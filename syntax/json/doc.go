@@ -1,10 +1,9 @@
-// Package json reads and writes a workflow as nodes and edges in JSON, for
-// programs that draw and edit workflows themselves: editors of graphs know this
-// form. A node has a type, the node around it as its parent, and its words as
-// data; an edge leaves its source at a handle.
+// Package json reads and writes a workflow as nodes and edges in JSON, for programs that draw and
+// edit workflows themselves: graph editors use this form. A node has a type, the node around it
+// as its parent, and its keys as data; an edge leaves its source at a handle.
 //
-// It depends on the model, on syntax/yaml for the words and on
-// syntax/internal/flow for edges that lead back.
+// It depends on the model, on syntax/yaml for the keys and on syntax/internal/flow for edges that
+// lead back.
 package json
 
 import "github.com/hocket-dev/hocket/internal/strictyaml"
@@ -19,7 +18,7 @@ const (
 // Codes lists the codes that only this notation has.
 var Codes = []strictyaml.Code{
 	{Name: codeSyntax, Meaning: "The text is not JSON."},
-	{Name: codeShape, Meaning: "The JSON holds no nodes and edges."},
+	{Name: codeShape, Meaning: "The JSON does not contain nodes and edges."},
 	{Name: codeType, Meaning: "A node has a type that does not exist."},
 	{Name: codeEdge, Meaning: "An edge or a parent names a node that does not exist."},
 }
@@ -33,22 +32,22 @@ type document struct {
 	Edges       []edge     `json:"edges"`
 	Variables   []variable `json:"variables"`
 	Agents      []lane     `json:"agents"`
-	Limits      any        `json:"limits,omitempty"` // as YAML has them
+	Limits      any        `json:"limits,omitempty"` // as in YAML
 	Output      string     `json:"output,omitempty"`
 }
 
 type node struct {
 	ID     string `json:"id"`
 	Type   string `json:"type"`
-	Parent string `json:"parent,omitempty"` // the loop or the for_each that it stands in
+	Parent string `json:"parent,omitempty"` // the loop or the for_each that contains it
 	Data   data   `json:"data"`
 }
 
-// data is the label of a node and its words, in the order of YAML: that of inputs
-// means something.
+// data is the label of a node and its keys, in the order of the YAML notation, because the order
+// of inputs matters.
 type data struct {
 	label  string
-	id     string // of the model, if the node's is another
+	id     string // in the model, if it differs from the node's
 	words  strictyaml.Node
 	titled bool // the title is the id
 }
@@ -61,7 +60,7 @@ type edge struct {
 	TargetHandle string  `json:"targetHandle"`
 	Label        *string `json:"label,omitempty"`
 	When         string  `json:"when,omitempty"`
-	Back         bool    `json:"back,omitempty"` // the next round of a loop begins
+	Back         bool    `json:"back,omitempty"` // it starts the next iteration of a loop
 }
 
 type variable struct {
@@ -70,7 +69,7 @@ type variable struct {
 	Type        string `json:"type,omitempty"`
 	Description string `json:"description,omitempty"`
 	Required    bool   `json:"required"`
-	Default     *any   `json:"default,omitempty"` // null is one
+	Default     *any   `json:"default,omitempty"` // a pointer, because null is a valid default
 }
 
 type lane struct {
@@ -80,7 +79,7 @@ type lane struct {
 	Title string `json:"title,omitempty"`
 }
 
-// The types of nodes, by the kind of what they do.
+// The types of nodes.
 const (
 	startType  = "workflowStart"
 	outputType = "output"
@@ -91,8 +90,8 @@ var types = map[string]string{
 	"loop": "loop", "each": "forEach",
 }
 
-// kinds are what the types of nodes mean. A router is a task with labels at its
-// edges, an evaluator a choice that leads back.
+// kinds maps the types of nodes to kinds of the model. A router is a task with labels on its
+// edges, an evaluator is a choice that leads back.
 var kinds = map[string]string{
 	"promptBlock": "task", "router": "task", "approval": "human", "include": "call", "condition": "choice",
 	"evaluator": "choice", "aggregator": "combine", "loop": "loop", "forEach": "each",

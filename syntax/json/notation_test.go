@@ -42,12 +42,12 @@ func TestTasksWithoutAPrompt(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"title": "x"}`:                                                                                 "this JSON holds no nodes",
+		`{"title": "x"}`:                                                                                 "this JSON does not contain nodes",
 		`{"nodes": [{"type": "promptBlock"}]}`:                                                           "this node has no id",
 		`{"nodes": [{"id": "a", "type": "promtBlock"}]}`:                                                 `unknown node type "promtBlock"; did you mean "promptBlock"?`,
 		`{"nodes": [{"id": "a"}, {"id": "a"}]}`:                                                          `id "a" is used twice`,
 		`{"nodes": [{"id": "step"}], "edges": [{"source": "step", "target": "stop"}]}`:                   `there is no node "stop"; did you mean "step"?`,
-		`{"nodes": [{"id": "a"}], "edges": [{"source": "a"}]}`:                                           `this edge does not say what it joins; add "source" and "target"`,
+		`{"nodes": [{"id": "a"}], "edges": [{"source": "a"}]}`:                                           `this edge has no source or target; add "source" and "target"`,
 		`{"nodes": [{"id": "a", "parent": "b"}]}`:                                                        `there is no node "b"`,
 		`{"nodes": [{"id": "a", "data": {"label": "x", "promt": "y"}}]}`:                                 `unknown key "promt"; did you mean "prompt"?`,
 		`{"nodes": [{"id": "a"}], "edges": [{"source": "a", "target": "a", "when": "b >"}], "nods": []}`: `unknown key "nods"`,

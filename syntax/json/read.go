@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// Parse reads a workflow from nodes and edges. A node that has neither words nor
-// a prompt is a task whose prompt is its label.
+// Parse parses a workflow from nodes and edges. A node that has neither keys nor a prompt is a
+// task whose prompt is its label.
 func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
 	doc, root, err := readText(file, text)
 	if err != nil {
@@ -17,7 +17,7 @@ func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) 
 	}
 	m := root.Map()
 	if !m.Peek("nodes").IsList() {
-		root.Errorf(codeShape, "write {\"nodes\": […], \"edges\": […]}", "this JSON holds no nodes")
+		root.Errorf(codeShape, "write {\"nodes\": […], \"edges\": […]}", "this JSON does not contain nodes")
 		return nil, doc.Diagnostics()
 	}
 	r := &reader{doc: doc, byID: map[string]*drawn{}, marks: map[string]string{}}
@@ -41,8 +41,7 @@ func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) 
 	return w, doc.Diagnostics()
 }
 
-// Fmt writes the file in the canonical way. A file with errors comes back as it
-// is.
+// Fmt writes the file in the canonical format. A file with errors is returned unchanged.
 func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 	w, found := Parse(file, text)
 	if found.Errors() {
@@ -58,7 +57,7 @@ func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 type reader struct {
 	doc   *strictyaml.Document
 	list  []*drawn
-	byID  map[string]*drawn // by the id that edges name
+	byID  map[string]*drawn // by the id that edges use
 	marks map[string]string // the type of starts and ends, by id
 	edges []workflow.Edge
 	// entries are the edges that leave a start.
@@ -67,11 +66,11 @@ type reader struct {
 
 // drawn is a node or a frame.
 type drawn struct {
-	id     string // that edges name
+	id     string // that edges use
 	parent strictyaml.Node
 	step   *yaml.Step
 	frame  bool
-	on     string // the condition of foreign JSON, for the handles true and false
+	on     string // the condition in the JSON of other programs, for the handles true and false
 }
 
 func (r *reader) head(m *strictyaml.Map, file string) *workflow.Workflow {
@@ -109,7 +108,7 @@ func (r *reader) node(n strictyaml.Node) {
 	id, kind := m.Get("id"), m.Get("type")
 	d := &drawn{id: id.Name(), parent: m.Get("parent")}
 	for _, key := range []string{"position", "width", "height", "measured", "style", "className", "selected", "dragging", "extent", "draggable"} {
-		m.Get(key) // where an editor has drawn it
+		m.Get(key) // the position in an editor
 	}
 	data := m.Get("data").Map()
 	m.Done()
@@ -142,8 +141,8 @@ func (r *reader) node(n strictyaml.Node) {
 	r.list = append(r.list, d)
 }
 
-// read reads the data of a node. A node that has a list in it and no words for
-// an item is a frame.
+// read reads the data of a node. A loop or for_each whose data has no keys for an item is a
+// frame.
 func (d *drawn) read(m *strictyaml.Map, kind string) {
 	label := m.String("label")
 	condition := m.Get("condition")
@@ -179,7 +178,7 @@ func (r *reader) edge(n strictyaml.Node) {
 	}
 	m.Done()
 	if !from.Exists() || !to.Exists() {
-		n.Errorf(codeShape, `add "source" and "target"`, "this edge does not say what it joins")
+		n.Errorf(codeShape, `add "source" and "target"`, "this edge has no source or target")
 		return
 	}
 	e := workflow.Edge{From: from.Name(), To: to.Name(), Pos: n.Pos()}
@@ -201,8 +200,8 @@ func (r *reader) edge(n strictyaml.Node) {
 	r.edges = append(r.edges, e)
 }
 
-// kind finds when an edge is taken: by its condition or its label, else by the
-// handle at which it leaves.
+// kind sets when an edge is taken: by its condition or its label, otherwise by the handle at
+// which it leaves.
 func (r *reader) kind(e *workflow.Edge, source *drawn, handle string, label, when strictyaml.Node) {
 	switch {
 	case when.Exists():
@@ -234,10 +233,10 @@ func (r *reader) known(n strictyaml.Node) bool {
 	return false
 }
 
-// drawing is what the nodes and edges draw. A list whose only node has its id is
+// drawing returns the drawing of the nodes and edges. A for_each whose only node has its id is
 // one node, as in the model.
 func (r *reader) drawing() *flow.Drawing {
-	d := &flow.Drawing{Begin: func(id string) string { return "lead an edge from a node of type " + startType + " to " + id }}
+	d := &flow.Drawing{Begin: func(id string) string { return "add an edge from a node of type " + startType + " to " + id }}
 	inside := map[string][]*drawn{}
 	for _, n := range r.list {
 		inside[r.frameOf(n)] = append(inside[r.frameOf(n)], n)
@@ -268,7 +267,7 @@ func (r *reader) drawing() *flow.Drawing {
 	return d
 }
 
-// frameOf is the id of the frame around a node, "" if there is none.
+// frameOf returns the id of the frame around a node, or "" if there is none.
 func (r *reader) frameOf(n *drawn) string {
 	id := n.parent.Name()
 	if outer := r.byID[id]; outer == nil || !outer.frame {
@@ -277,7 +276,7 @@ func (r *reader) frameOf(n *drawn) string {
 	return id
 }
 
-// model is the id that a node has in the model.
+// model returns the id of a node in the model.
 func (r *reader) model(id string) string {
 	if n := r.byID[id]; n != nil {
 		return n.step.Node.ID

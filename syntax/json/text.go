@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// readText reads JSON into values with their places. JSON is YAML for most
-// readers of YAML, but not with a key of more than a thousand characters.
+// readText parses JSON into values with positions. Most YAML parsers accept JSON, but not keys of
+// more than a thousand characters.
 func readText(file string, text []byte) (*strictyaml.Document, strictyaml.Node, error) {
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	t := &tokens{doc: strictyaml.Compose(file), src: source.New(file, text), dec: json.NewDecoder(bytes.NewReader(text))}
@@ -35,10 +35,10 @@ func readText(file string, text []byte) (*strictyaml.Document, strictyaml.Node, 
 	return t.doc, root, err
 }
 
-// maxDepth bounds how deep values nest.
+// maxDepth limits how deep values nest.
 const maxDepth = 200
 
-var errDeep = errors.New("values are nested too deep")
+var errDeep = errors.New("values are nested too deeply")
 
 type tokens struct {
 	doc *strictyaml.Document
@@ -46,7 +46,7 @@ type tokens struct {
 	dec *json.Decoder
 }
 
-// next is the next token with its place.
+// next returns the next token with its position.
 func (t *tokens) next() (json.Token, source.Span, error) {
 	from := int(t.dec.InputOffset())
 	token, err := t.dec.Token()
@@ -76,8 +76,7 @@ func (t *tokens) value(depth int) (strictyaml.Node, error) {
 	return t.doc.Of(token, t.scalar(token, at)), nil
 }
 
-// scalar is where a scalar stands. The text between quotes begins behind the
-// first of them.
+// scalar returns the position of a scalar. That of a text begins after the opening quote.
 func (t *tokens) scalar(token json.Token, at source.Span) workflow.Source {
 	text, ok := token.(string)
 	if !ok {

@@ -16,9 +16,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Format writes a workflow. What it writes has been read again and has the
-// digest of the model. An edge that begins the next round of a loop leads to the
-// node with which the loop begins, or to the loop where that would be ambiguous.
+// Format writes a workflow. It parses the result again to make sure that it has the digest of the
+// model. An edge that starts the next iteration of a loop leads to the first node of the loop, or
+// to the loop itself if that would be ambiguous.
 func Format(w *workflow.Workflow) ([]byte, error) {
 	digest := workflow.Digest(w)
 	for _, toHead := range []bool{true, false} {
@@ -33,17 +33,17 @@ func Format(w *workflow.Workflow) ([]byte, error) {
 			return b.Bytes(), nil
 		}
 	}
-	return nil, errors.New("json: the workflow " + strconv.Quote(w.Name) + " holds something that nodes and edges cannot say")
+	return nil, errors.New("json: the workflow " + strconv.Quote(w.Name) + " cannot be written as nodes and edges")
 }
 
 // writer knows the drawing of a workflow.
 type writer struct {
 	*flow.Drawing
-	outer  map[string]string // of a node or a frame: the frame around it
+	outer  map[string]string // the frame around each node or frame
 	routes map[string]bool   // nodes with labels at their edges
 	backs  map[string]bool   // nodes with an edge that leads back
-	loops  map[string]bool   // frames of loops: what is in them says how they end
-	toHead bool              // an edge that leads back leads to a node
+	loops  map[string]bool   // frames of loops, whose contents say how they end
+	toHead bool              // edges that lead back lead to a node, not to the loop
 	ended  bool              // an edge leads to the end
 }
 
@@ -80,8 +80,8 @@ func (out *writer) document(w *workflow.Workflow) *document {
 	return d
 }
 
-// nodes are the start, then the nodes with each frame before what is in it, then
-// the end if an edge leads there.
+// nodes returns the start, then the nodes, with each frame before its contents, then the end if
+// an edge leads there.
 func (out *writer) nodes() []node {
 	list := []node{{ID: startID, Type: startType, Data: data{label: "start"}}}
 	written := map[string]bool{}
@@ -113,14 +113,14 @@ func (out *writer) nodes() []node {
 	return list
 }
 
-// The ids of the marks, which no node of a model has.
+// The ids of the start and end marks, which no node of a model has.
 const (
 	startID = "@start"
 	endID   = "@end"
 )
 
-// repeated is a node; one that is repeated and says more about its items than a
-// word can is a frame with a node in it.
+// repeated returns a node. If it is repeated and has more to say about its items than one node
+// can, it is a frame with a node in it.
 func (out *writer) repeated(n *flow.Node) []node {
 	each, ok := n.Step.(*workflow.Each)
 	if !ok || yaml.IsRepeat(&n.Node) {
@@ -133,19 +133,19 @@ func (out *writer) repeated(n *flow.Node) []node {
 	return []node{out.node(&frame, n.Frame), item}
 }
 
-// itemSuffix makes the id of an item's node from that of its list.
+// itemSuffix is added to the id of a for_each to get the id of its item's node.
 const itemSuffix = "@item"
 
 func (out *writer) node(n *workflow.Node, parent string) node {
 	d := data{label: cmp.Or(n.Title, n.ID), words: words(yaml.WriteStep(n, nil, false))}
 	if _, isTask := n.Step.(*workflow.Task); isTask && d.bare() {
-		d.words = words(`prompt: ""`) // else it would be the label
+		d.words = words(`prompt: ""`) // otherwise the label would be the prompt
 	}
-	d.titled = n.Title != "" && n.Title == n.ID // the label alone would be no title
+	d.titled = n.Title != "" && n.Title == n.ID // the label alone would not be read as a title
 	return node{ID: n.ID, Type: out.typeOf(n), Parent: parent, Data: d}
 }
 
-// bare says whether there are no words but the title.
+// bare reports whether there are no keys except the title.
 func (d data) bare() bool {
 	for _, e := range d.words.Map().Entries() {
 		if e.Name != "title" {
@@ -169,7 +169,7 @@ func (out *writer) typeOf(n *workflow.Node) string {
 	return types[kind]
 }
 
-// isBack says whether an edge leads to a frame that it is in.
+// isBack reports whether an edge leads to a frame that contains it.
 func (out *writer) isBack(e workflow.Edge) bool {
 	for at := out.outer[e.From]; at != ""; at = out.outer[at] {
 		if at == e.To {
@@ -179,7 +179,7 @@ func (out *writer) isBack(e workflow.Edge) bool {
 	return false
 }
 
-// edges are those of the start, then the others.
+// edges returns the edges of the start, then all others.
 func (out *writer) edges() []edge {
 	list := []edge{}
 	led := map[string]bool{}
@@ -220,7 +220,7 @@ func (out *writer) edges() []edge {
 	return list
 }
 
-// heads are the first nodes of loops.
+// heads returns the first nodes of loops.
 func (out *writer) heads() map[string]string {
 	heads := map[string]string{}
 	for i := range out.Nodes {
@@ -233,7 +233,7 @@ func (out *writer) heads() map[string]string {
 	return heads
 }
 
-// tops are the nodes and frames that stand in no frame.
+// tops returns the nodes and frames that are not in a frame.
 func (out *writer) tops() []string {
 	var ids []string
 	seen := map[string]bool{}
@@ -250,7 +250,7 @@ func (out *writer) tops() []string {
 	return ids
 }
 
-// conditions are the different conditions at the edges of each node.
+// conditions returns the different conditions at the edges of each node.
 func (out *writer) conditions() map[string][]string {
 	found := map[string][]string{}
 	for _, e := range out.Edges {
@@ -261,8 +261,8 @@ func (out *writer) conditions() map[string][]string {
 	return found
 }
 
-// handle is the side of the source at which an edge leaves. A condition with one
-// test has the sides true and false; the others are numbered.
+// handle returns the handle at which an edge leaves its source. A node with a single condition
+// has the handles true and false; the handles of several conditions are numbered.
 func handle(e workflow.Edge, conditions []string) string {
 	switch e.On {
 	case workflow.OnSuccess:
@@ -285,11 +285,10 @@ func handle(e workflow.Edge, conditions []string) string {
 	return "output"
 }
 
-// words are the words of a text.
+// words parses YAML.
 func words(text string) strictyaml.Node { return strictyaml.Read("", []byte(text)).Root() }
 
-// MarshalJSON writes the label, then the words but the title, which the label
-// is.
+// MarshalJSON writes the label, then the keys except the title, which is the label.
 func (d data) MarshalJSON() ([]byte, error) {
 	b := &object{}
 	b.add("label", d.label)
@@ -309,7 +308,7 @@ func (d data) MarshalJSON() ([]byte, error) {
 	return b.end()
 }
 
-// ordered is a value whose keys stay in their order.
+// ordered is a value whose keys keep their order.
 type ordered struct{ strictyaml.Node }
 
 // MarshalJSON writes the value.
@@ -361,7 +360,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// variables are the inputs, then the rest of the state and what nodes write,
+// variables returns the inputs, then the rest of the state and the variables that nodes write,
 // each name once per kind.
 func variables(w *workflow.Workflow) []variable {
 	vs := []variable{}

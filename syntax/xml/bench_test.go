@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/xml"
 )
 
-// agents is a workflow of n agents, each with a task and the result of the one
+// agents returns a workflow of n agents, each with a task and the result of the one
 // before it.
 func agents(n int) []byte {
 	var b bytes.Buffer

@@ -5,7 +5,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/xmltext"
 )
 
-// The codes of this package, beside those of the XML itself and of the words.
+// The codes of this package, in addition to those of the XML itself and of the keys.
 const (
 	codeElement     = "xml-unknown-element"
 	codeAttribute   = "xml-unknown-attribute"
@@ -23,7 +23,7 @@ const (
 	codeLoopTest    = "loop-test"
 )
 
-// Codes lists every code that is this notation's own.
+// Codes lists every code that only this notation has.
 var Codes = func() []strictyaml.Code {
 	codes := []strictyaml.Code{
 		{Name: codeElement, Meaning: "An element is unknown here."},
@@ -32,7 +32,7 @@ var Codes = func() []strictyaml.Code {
 		{Name: codeTwice, Meaning: "An element sets the same thing twice."},
 		{Name: codeValue, Meaning: "A value does not match its `type`."},
 		{Name: codeDepends, Meaning: "A step depends on itself, on an enclosing step, on a step twice, or on a loop that leads nowhere."},
-		{Name: codePlanName, Meaning: "An entry of a plan uses something that nothing provides."},
+		{Name: codePlanName, Meaning: "An entry of a plan uses something that no other entry provides."},
 	}
 	for _, c := range xmltext.Codes {
 		codes = append(codes, strictyaml.Code(c))

@@ -7,11 +7,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// maxCycles is how many cycles are reported. More are the same mistake.
+// maxCycles limits how many cycles are reported. More of them are usually the same mistake.
 const maxCycles = 10
 
-// breakCycles reports steps that wait for each other, and leaves out the edge
-// that closes each cycle, so that the model is one.
+// breakCycles reports steps that wait for each other, and removes the edge that closes each
+// cycle, so that the model is valid.
 func (r *reader) breakCycles(w *workflow.Workflow) {
 	c := &cycles{reader: r, out: make([][]arrow, len(r.steps))}
 	c.each(&w.Body, func(g *workflow.Graph, i int, from, to int32) {
@@ -21,7 +21,7 @@ func (r *reader) breakCycles(w *workflow.Workflow) {
 	c.remove()
 }
 
-// arrow is an edge, seen from the graph of its target.
+// arrow is an edge as seen from the graph of its target.
 type arrow struct {
 	to    int32
 	graph *workflow.Graph
@@ -35,7 +35,7 @@ type cycles struct {
 	found  int
 }
 
-// each visits the edges between steps. An edge out of a loop comes from the loop.
+// each visits the edges between steps. An edge out of a loop counts as an edge of the loop.
 func (c *cycles) each(g *workflow.Graph, visit func(g *workflow.Graph, i int, from, to int32)) {
 	for i := range g.Edges {
 		from, to := c.byID[g.Edges[i].From], int32(-1)
@@ -59,8 +59,8 @@ func (c *cycles) each(g *workflow.Graph, visit func(g *workflow.Graph, i int, fr
 	}
 }
 
-// search goes through all steps, depth first, without recursion: a file may be one
-// long chain.
+// search visits all steps, depth first. It is not recursive, because a file may be one long
+// chain.
 func (c *cycles) search() {
 	const (
 		unseen = iota
@@ -114,7 +114,7 @@ func (c *cycles) close(path []int32, a arrow) {
 	}
 	names = append(names, c.steps[path[first]].node.ID)
 	c.report(workflow.Errorf(a.graph.Edges[a.edge].Pos, codeCycle,
-		"what is to repeat goes into a <loop>; else remove one of these dependencies", "steps wait for each other: %s", strings.Join(names, " → ")))
+		"to repeat steps, put them into a <loop>; otherwise, remove one of these dependencies", "steps wait for each other: %s", strings.Join(names, " → ")))
 }
 
 func (c *cycles) remove() {

@@ -8,15 +8,15 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// maxEdges bounds what a short text can ask for: n steps in a loop, and m steps
-// that depend on the loop, are joined by n·m edges.
+// maxEdges limits what a short text can create: n steps in a loop, and m steps that depend on the
+// loop, need n·m edges.
 const maxEdges = 1_000_000
 
-// nameSteps gives an id to every step that has none: what it is made from, then
-// that with -2, -3, … Ids that stand twice are reported.
+// nameSteps gives an id to every step that has none: a base name, or the base name with -2, -3, …
+// It reports duplicate ids.
 func (r *reader) nameSteps() {
 	r.byID = make(map[string]int32, len(r.steps))
-	var left []int32 // steps that need a name
+	var left []int32 // steps that need an id
 	for i := range r.steps {
 		s := &r.steps[i]
 		first, twice := r.byID[s.node.ID]
@@ -28,7 +28,7 @@ func (r *reader) nameSteps() {
 		case s.outer == first && r.repeats(first):
 		default:
 			r.report(workflow.Errorf(s.node.Pos, codeDuplicateID,
-				"the other one is at "+r.steps[first].node.Pos.String()+"; rename one of them", "id %q is used twice", s.node.ID))
+				"it is also used at "+r.steps[first].node.Pos.String()+"; rename one of them", "id %q is used twice", s.node.ID))
 			left = append(left, int32(i))
 		}
 	}
@@ -46,14 +46,13 @@ func (r *reader) nameSteps() {
 	}
 }
 
-// repeats says whether a step is an each around a single step, which may have its
-// id.
+// repeats reports whether a step is an each around a single step, which may have the same id.
 func (r *reader) repeats(at int32) bool {
 	each, ok := r.steps[at].node.Step.(*workflow.Each)
 	return ok && len(each.Body.Nodes) == 1
 }
 
-// setID names a step, and what it repeats.
+// setID sets the id of a step, and of the node that it repeats.
 func (s *step) setID(id string) {
 	if each, ok := s.node.Step.(*workflow.Each); ok && s.kind != "each" && len(each.Body.Nodes) == 1 {
 		each.Body.Nodes[0].ID = id
@@ -61,7 +60,7 @@ func (s *step) setID(id string) {
 	s.node.ID = id
 }
 
-// base is what an id is made from.
+// base returns the base name for a generated id.
 func base(n *workflow.Node) string {
 	switch s := n.Step.(type) {
 	case *workflow.Task:
@@ -79,14 +78,14 @@ func base(n *workflow.Node) string {
 	return n.Kind()
 }
 
-// bond says that one step waits for another.
+// bond means that one step waits for another.
 type bond struct {
 	from, to int32
 	pos      workflow.Pos
 }
 
-// link turns dependencies and ways into the edges of the graphs. The edges of a
-// step are in the order of the steps that depend on it, then as it says itself.
+// link turns dependencies and ways into the edges of the graphs. The edges of a step come in the
+// order of the steps that depend on it, followed by those that it sets itself.
 func (r *reader) link(w *workflow.Workflow) {
 	r.dropUnknown()
 	l := &linker{reader: r, bonds: r.bonds(), tested: map[int32]bool{}}
@@ -97,12 +96,12 @@ func (r *reader) link(w *workflow.Workflow) {
 		r.breakCycles(w)
 	}
 	if l.count > maxEdges {
-		r.report(workflow.Errorf(w.Pos, codeTooMany, "put a step between large groups, so that each waits for one", "the steps are joined by more than %d edges", maxEdges))
+		r.report(workflow.Errorf(w.Pos, codeTooMany, "put a step between large groups, so that each waits for one", "the steps need more than %d edges", maxEdges))
 	}
 }
 
-// forward says whether every edge leads to a step that is written below, as most
-// do: then there is no cycle.
+// forward reports whether every edge leads to a step that is written below, as most do: then
+// there is no cycle.
 func (l *linker) forward() bool {
 	for _, b := range l.bonds {
 		if b.from > b.to {
@@ -119,8 +118,8 @@ func (l *linker) forward() bool {
 	return true
 }
 
-// dropUnknown reports and removes targets that no step has, and gives the others
-// their names in the model.
+// dropUnknown reports and removes unknown targets, and replaces the others by their names in the
+// model.
 func (r *reader) dropUnknown() {
 	for i := range r.steps {
 		kept := r.steps[i].edges[:0]
@@ -139,7 +138,7 @@ func (r *reader) dropUnknown() {
 	}
 }
 
-// suggest names the step that was probably meant.
+// suggest suggests the step that was probably meant.
 func (r *reader) suggest(written string, others ...string) string {
 	names := others
 	for i := range r.steps {
@@ -148,10 +147,10 @@ func (r *reader) suggest(written string, others ...string) string {
 	if hint := workflow.DidYouMean(written, names); hint != "" {
 		return hint
 	}
-	return "write the id of a step of this file"
+	return "write the id of a step in this file"
 }
 
-// bonds are all dependencies, in the order of those that depend.
+// bonds returns all dependencies, in the order of the steps that depend on others.
 func (r *reader) bonds() []bond {
 	n := 0
 	for i := range r.steps {
@@ -168,8 +167,8 @@ func (r *reader) bonds() []bond {
 	return bonds
 }
 
-// bond finds the two ends of a dependency. What stands outside of a loop or an
-// each lets all of it wait, and outside of an each all of it is waited for.
+// bond finds the two ends of a dependency. A dependency on a step outside a loop or an each
+// applies to all of the loop or each, and one on a step inside an each waits for all of the each.
 func (r *reader) bond(at int32, k int, t target) (bond, bool) {
 	from, known := r.byID[t.name]
 	switch {
@@ -193,7 +192,7 @@ func (r *reader) bond(at int32, k int, t target) (bond, bool) {
 	return bond{from, to, t.pos}, true
 }
 
-// needless reports a dependency that is fixed by leaving it out.
+// needless reports a dependency that can be fixed by removing it.
 func (r *reader) needless(at int32, k int, d workflow.Diagnostic) {
 	s := &r.steps[at]
 	if s.list.Exists() {
@@ -208,10 +207,10 @@ func (r *reader) needless(at int32, k int, d workflow.Diagnostic) {
 	r.report(d)
 }
 
-// dependsBefore says whether a step has named another already.
+// dependsBefore reports whether a step has already named another.
 func (r *reader) dependsBefore(at int32, k int, name string) bool {
 	list := r.steps[at].depends
-	if k > 16 { // a long list is looked up
+	if k > 16 { // use a map for long lists
 		if r.seen == nil || r.seenOf != at {
 			r.seen, r.seenOf = map[string]int{}, at
 			for i, t := range list {
@@ -230,7 +229,7 @@ func (r *reader) dependsBefore(at int32, k int, name string) bool {
 	return false
 }
 
-// within says whether a step is another one, or stands in it.
+// within reports whether a step is another one, or is inside it.
 func (r *reader) within(at, outer int32) bool {
 	for ; at >= 0; at = r.steps[at].outer {
 		if at == outer {
@@ -240,7 +239,8 @@ func (r *reader) within(at, outer int32) bool {
 	return false
 }
 
-// around says whether the graph of a step is that of another, or one around it.
+// around reports whether the graph of a step contains another step, directly or in a nested
+// graph.
 func (r *reader) around(at, inner int32) bool {
 	for ; inner >= 0; inner = r.steps[inner].outer {
 		if r.steps[inner].graph == r.steps[at].graph {
@@ -250,8 +250,8 @@ func (r *reader) around(at, inner int32) bool {
 	return false
 }
 
-// onlyLoops says whether nothing but loops is between a step and the graph of
-// another: then an edge can lead out.
+// onlyLoops reports whether there are only loops between a step and the graph of another, so that
+// an edge can lead out.
 func (r *reader) onlyLoops(at, to int32) bool {
 	for r.steps[at].graph != r.steps[to].graph {
 		if at = r.steps[at].outer; r.steps[at].kind != "loop" {
@@ -264,15 +264,15 @@ func (r *reader) onlyLoops(at, to int32) bool {
 // linker writes edges.
 type linker struct {
 	*reader
-	bonds  []bond // by the step that is waited for
+	bonds  []bond // sorted by the step that others wait for
 	starts []int32
-	exits  map[int32][]bond // of loops: where what is in them leads
-	tested map[int32]bool   // tests of loops that something leads to
+	exits  map[int32][]bond // where the steps of each loop continue after it
+	tested map[int32]bool   // tests of loops that some edge leads to
 	count  int
 }
 
-// sort brings the dependencies into the order of the steps that are waited for,
-// and keeps the order of those that wait.
+// sort sorts the dependencies by the step that others wait for, and keeps the order of those that
+// wait.
 func (l *linker) sort() {
 	l.starts = make([]int32, len(l.steps)+1)
 	for _, b := range l.bonds {
@@ -293,13 +293,13 @@ func (l *linker) sort() {
 	l.bonds = sorted
 }
 
-// waiting are those that wait for a step.
+// waiting returns the dependencies on a step.
 func (l *linker) waiting(at int32) []bond { return l.bonds[l.starts[at]:l.starts[at+1]] }
 
 func (l *linker) isLoop(at int32) bool { return l.steps[at].kind == "loop" }
 
-// findExits finds where the ends of loops lead: to what depends on the loop, and
-// if nothing does, to where the loop around it leads.
+// findExits finds where loops continue: at the steps that depend on the loop or, if there are
+// none, where the loop around it continues.
 func (l *linker) findExits() {
 	for i := range l.steps {
 		at := int32(i)
@@ -355,7 +355,7 @@ func (l *linker) write() {
 // exit says that something in a loop leads to a step.
 type exit struct{ loop, to int32 }
 
-// reserve makes room for the edges of the workflow's own graph.
+// reserve allocates the edges of the workflow's own graph.
 func (l *linker) reserve() {
 	for i := range l.steps {
 		if g := l.steps[i].graph; g.Edges == nil && l.steps[i].outer < 0 {
@@ -365,8 +365,8 @@ func (l *linker) reserve() {
 	}
 }
 
-// leave adds the edges of a step. What a dependency says already, a way does not
-// say again, and a sole plain edge to the end says nothing but in a loop.
+// leave adds the edges of a step. It leaves out edges that a dependency already creates, and a
+// single plain edge to the end, unless it is in a loop.
 func (l *linker) leave(s *step, to []bond, inLoop bool) {
 	var said map[string]bool
 	if len(to) > 0 && len(s.edges) > 0 {
@@ -394,7 +394,7 @@ func (l *linker) leave(s *step, to []bond, inLoop bool) {
 	}
 }
 
-// markLed notes which steps outside of a loop a step in it leads to.
+// markLed records which steps outside a loop a step in it leads to.
 func (l *linker) markLed(led map[exit]bool, loop int32, s *step) {
 	for i := len(s.graph.Edges) - 1; i >= 0 && s.graph.Edges[i].From == s.node.ID; i-- {
 		if to, ok := l.byID[s.graph.Edges[i].To]; ok {
@@ -403,7 +403,7 @@ func (l *linker) markLed(led map[exit]bool, loop int32, s *step) {
 	}
 }
 
-// checkExits reports a step that depends on a loop from which nothing leads to it.
+// checkExits reports a step that depends on a loop from which no edge leads to it.
 func (l *linker) checkExits(led map[exit]bool) {
 	for i := range l.steps {
 		at := int32(i)
@@ -412,8 +412,8 @@ func (l *linker) checkExits(led map[exit]bool) {
 		}
 		for _, b := range l.waiting(at) {
 			if !led[exit{at, b.to}] {
-				l.report(workflow.Errorf(b.pos, codeDepends, "lead to it from a step of the loop: <route … to=\""+l.steps[b.to].node.ID+"\"/>",
-					"nothing in %q leads on to %q", l.steps[at].node.ID, l.steps[b.to].node.ID))
+				l.report(workflow.Errorf(b.pos, codeDepends, "add a route to it from a step of the loop: <route … to=\""+l.steps[b.to].node.ID+"\"/>",
+					"no step of %q leads to %q", l.steps[at].node.ID, l.steps[b.to].node.ID))
 			}
 		}
 	}

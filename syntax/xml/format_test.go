@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Texts that XML has trouble with come back byte for byte, wherever they stand.
+// Texts that XML has trouble with come back byte for byte, wherever they are.
 func TestTextsSurvive(t *testing.T) {
 	long := strings.Repeat("A prompt of twenty kilobytes & more.\n\t<indented>\n\n", 400)
 	for _, text := range []string{
@@ -39,7 +39,7 @@ func TestTextsSurvive(t *testing.T) {
 	}
 }
 
-// json is a value that holds a text which is no template.
+// json returns a value that holds a text which is no template.
 func json(text string) any {
 	if strings.ContainsAny(text, "${") {
 		return nil
@@ -53,7 +53,7 @@ func TestFormatSaysWhyItCannot(t *testing.T) {
 			Nodes: []workflow.Node{{ID: id, Step: &workflow.Task{}}, {ID: "b", Step: &workflow.Task{}}},
 			Edges: []workflow.Edge{{From: id, To: "b"}},
 		}}
-		if _, err := xml.Format(w); err == nil || !strings.Contains(err.Error(), "not UTF-8, or a comma in an id") {
+		if _, err := xml.Format(w); err == nil || !strings.Contains(err.Error(), "not UTF-8, or an id with a comma") {
 			t.Errorf("%q: %v", id, err)
 		}
 	}

@@ -12,31 +12,31 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// The entries of a plan name what they take and give. Between the entries of one
-// agent these are words for that agent. Between agents they are variables.
+// The entries of a plan name what they take and give. Between entries of the same agent, these
+// names are just words in its prompt. Between agents, they are variables.
 
-// handover is what one agent of a plan takes from the others and gives to them.
+// handover describes what one agent of a plan takes from the others and gives to them.
 type handover struct {
-	items  workflow.Expr // that it is repeated for; "": it is not
+	items  workflow.Expr // the items for which it is repeated; "" if it is not
 	inputs []workflow.Binding
 	output workflow.Output
 
 	pos   workflow.Pos
 	index int             // of its step
-	gives []string        // what its entries give, in their order
+	gives []string        // what its entries give, in order
 	given map[string]bool // the same
 	final string          // what the last entry gives, or ""
-	takes []taken         // what its entries take and none of its own gave before
-	each  taken           // the items of a forEach around all of its entries
+	takes []taken         // what its entries take that none of its own gave before
+	each  taken           // the items of a forEach around all its entries
 
 	mentions map[string]int    // how often its texts refer to a name
-	means    map[string]string // what they refer to, where it is not a variable; "" a word for the agent
+	means    map[string]string // what a name refers to, if it is not a variable; "" for a word in the prompt
 }
 
-// taken is a variable that an entry names, with the path behind it.
+// taken is a variable that an entry names, with the path after it.
 type taken struct {
 	name, path string
-	loose      bool // it may be a word for the agent: no advice if nothing gives it
+	loose      bool // it may be just a word, so it is not reported if no agent gives it
 	pos        workflow.Pos
 }
 
@@ -49,8 +49,8 @@ func (r *reader) take(e xmltext.Element, key string) taken {
 	return taken{name: name, path: path, pos: w.src.Pos}
 }
 
-// handover is that of a step. A step in a loop or an each has none: no planner
-// writes those.
+// handover returns the handover of a step. Steps in a loop or an each have none, because planners
+// do not write those.
 func (r *reader) handover(step xmltext.Element) *handover {
 	if r.handovers == nil {
 		r.findHandovers()
@@ -109,8 +109,8 @@ func (h *handover) collect(r *reader, list xmltext.Element) {
 	}
 }
 
-// linkHandovers gives every agent the inputs that others give. What no other takes is
-// no result, unless the agent ends with it.
+// linkHandovers gives every agent the inputs that others provide. What no other agent takes is
+// not a result, unless it is the last of its agent.
 func (r *reader) linkHandovers(all []*handover) {
 	taken, lists, mentions := map[string]bool{}, map[string]bool{}, map[string]int{}
 	mention(r.doc.Text(), mentions)
@@ -146,13 +146,13 @@ func mention(text string, names map[string]int) {
 func (h *handover) mention(text string) { mention(text, h.mentions) }
 
 var (
-	// named is a name behind the mark of a reference.
+	// named matches a name after the mark of a reference.
 	named = regexp.MustCompile(`(?:\{\{|\$\{?)\s*([A-Za-z_][\w-]*)`)
-	// reference is one in braces, with what follows it up to the closing mark.
+	// reference matches a reference in braces, with everything up to the closing mark.
 	reference = regexp.MustCompile(`(\{\{|\$\{)\s*([A-Za-z_][\w-]*)([^{}]*)(\}\}?)`)
 )
 
-// explain puts what names mean into the texts of a task.
+// explain replaces the names in the texts of a task by what they mean.
 func (h *handover) explain(t *workflow.Task) {
 	if len(h.means) == 0 {
 		return
@@ -168,7 +168,7 @@ func (h *handover) explain(t *workflow.Task) {
 	}
 }
 
-// phrase is a text of the agent in which names are what they mean in this plan.
+// phrase returns a text of the agent with its names replaced by what they mean in this plan.
 func (h *handover) phrase(text string) string {
 	return reference.ReplaceAllStringFunc(text, func(found string) string {
 		parts := reference.FindStringSubmatch(found)
@@ -183,7 +183,7 @@ func (h *handover) phrase(text string) string {
 	})
 }
 
-// promise makes the output of what an agent gives: one variable, or an object.
+// promise sets the output of an agent: one variable, or an object.
 func (h *handover) promise(lists map[string]bool) {
 	switch len(h.gives) {
 	case 0:
@@ -205,7 +205,7 @@ func (h *handover) promise(lists map[string]bool) {
 	}
 }
 
-// bind makes inputs of what others give.
+// bind turns what others give into inputs.
 func (h *handover) bind(r *reader, from *givers) {
 	if items := from.reference(h.each.name, h); items != "" {
 		h.items = workflow.Expr{Text: items + h.each.path, Src: workflow.Source{Pos: h.each.pos}}
@@ -227,7 +227,7 @@ func (h *handover) bind(r *reader, from *givers) {
 	}
 	for name := range h.mentions {
 		switch value := from.reference(name, h); {
-		case from.known[name] && from.before[name] == nil: // nothing has given another value yet
+		case from.known[name] && from.before[name] == nil: // no earlier agent has given another value
 		case value == "" && h.given[name], strings.HasPrefix(value, "steps["):
 			h.means[name] = value
 		}
@@ -235,17 +235,17 @@ func (h *handover) bind(r *reader, from *givers) {
 }
 
 func (r *reader) unknownName(t taken) {
-	r.report(workflow.Warningf(t.pos, codePlanName, "the agent only reads the name; give it as an output of another agent, or declare it: <param name=\""+t.name+"\"/>", "nothing gives %q", t.name))
+	r.report(workflow.Warningf(t.pos, codePlanName, "the agent receives only the name; make it an output of another agent, or declare it: <param name=\""+t.name+"\"/>", "no agent gives %q", t.name))
 }
 
 // givers are the agents that give something, by its name.
 type givers struct {
-	before map[string]*handover // the nearest before the agent that is being bound
+	before map[string]*handover // the nearest one before the agent that is being bound
 	last   map[string]*handover
 	known  map[string]bool // what the workflow declares
 }
 
-// reference is how an agent refers to a name; "" if nothing else gives it.
+// reference returns how an agent refers to a name, or "" if no other agent gives it.
 func (g *givers) reference(name string, h *handover) string {
 	from := cmp.Or(g.before[name], g.last[name])
 	switch {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A name behind a bare $ ends with the name.
+// A name after a bare $ ends with the name.
 func TestMention(t *testing.T) {
 	got := map[string]int{}
 	mention(`$a && $b of ${c.x} and {{ d }}, $a`, got)

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// head reads what a workflow says about itself.
+// head reads the head of a workflow: everything except its steps.
 func (r *reader) head(root xmltext.Element, w *workflow.Workflow) {
 	if name := r.word(root, "name"); name.exists {
 		w.Name, w.Pos = name.text, name.src.Pos
@@ -51,7 +51,7 @@ func (r *reader) head(root xmltext.Element, w *workflow.Workflow) {
 func (r *reader) param(e xmltext.Element) strictyaml.Pair {
 	name := r.word(e, "name")
 	if !name.exists {
-		r.errorf(e, codeStepKind, `write <param name="…">`, "the input has no name")
+		r.errorf(e, codeStepKind, `write <param name="…">`, "this input has no name")
 	}
 	pairs := r.pairs(e, "type", "required", "description")
 	if c := childOf(e, "default"); c.Exists() {
@@ -65,17 +65,17 @@ func (r *reader) param(e xmltext.Element) strictyaml.Pair {
 	return strictyaml.Pair{Key: name.text, Pos: pos, Value: r.words().Map(pairs, e.Pos())}
 }
 
-// word is what stands under a name: an attribute, or an element with text.
+// word is the value of a key: an attribute, or an element with text.
 type word struct {
 	exists bool
 	text   string
-	value  any // of an element that is JSON; nil: text is all
+	value  any // of an element that is JSON; nil if it is text
 	src    workflow.Source
 	attr   xmltext.Attr
 	elem   xmltext.Element
 }
 
-// key is where the name of the word stands.
+// key returns the position of the key's name.
 func (w *word) key() workflow.Pos {
 	if w.attr.Exists() {
 		return w.attr.NamePos()
@@ -98,7 +98,7 @@ func (r *reader) attrWord(a xmltext.Attr) word {
 	return word{exists: true, text: src.Text, src: src, attr: a}
 }
 
-// wordOf is a word that is written as an element.
+// wordOf returns a key that is written as an element.
 func (r *reader) wordOf(c xmltext.Element) word {
 	src := c.Source()
 	w := word{exists: true, text: src.Text, src: src, elem: c}
@@ -119,7 +119,7 @@ func childOf(e xmltext.Element, name string) xmltext.Element {
 	return xmltext.Element{}
 }
 
-// scalar is a word for the reader of the words.
+// scalar converts a word for the parser of YAML.
 func (r *reader) scalar(w word) strictyaml.Node {
 	if w.value != nil {
 		return r.words().Of(w.value, w.src)
@@ -127,7 +127,7 @@ func (r *reader) scalar(w word) strictyaml.Node {
 	return r.words().Text(w.text, w.src)
 }
 
-// pairs are the words of an element that exist.
+// pairs returns the keys of an element that exist.
 func (r *reader) pairs(e xmltext.Element, names ...string) []strictyaml.Pair {
 	var pairs []strictyaml.Pair
 	for _, name := range names {

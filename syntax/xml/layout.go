@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Fmt lays a workflow file out in the canonical way and keeps its words, order
-// and comments. A file with errors comes back as it is, with its diagnostics.
+// Fmt formats a workflow file in the canonical style and keeps its words, order and comments. A
+// file with errors is returned unchanged, with its diagnostics.
 func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 	_, found := Parse(file, text)
 	if found.Errors() {
@@ -19,8 +19,8 @@ func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 	return layOut(text), found
 }
 
-// layOut writes every element on lines of its own, two spaces a level. Empty lines
-// between elements stay, one at a time.
+// layOut writes every element on its own lines, indented by two spaces per level. It keeps at
+// most one blank line between elements.
 func layOut(text []byte) []byte {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	text = bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))
@@ -37,8 +37,8 @@ type layouter struct {
 
 func (l *layouter) at(s xmltext.Span) string { return l.text[s.From:s.To] }
 
-// items writes elements and comments, each on a line of its own. A comment behind
-// an element stays there.
+// items writes elements and comments, each on its own line. A comment after an element stays on
+// the line of the element.
 func (l *layouter) items(items []xmltext.Item, depth int) {
 	breaks, first := 2, true
 	for _, item := range items {
@@ -64,7 +64,7 @@ func (l *layouter) items(items []xmltext.Item, depth int) {
 	l.WriteByte('\n')
 }
 
-// element writes an element behind its indentation.
+// element writes an element after its indentation.
 func (l *layouter) element(e xmltext.Element, depth int) {
 	indent := strings.Repeat("  ", depth)
 	from := l.Len()
@@ -91,12 +91,12 @@ func (l *layouter) element(e xmltext.Element, depth int) {
 	l.WriteString("</" + e.Name() + ">")
 }
 
-// value is the value of an attribute as it stands between double quotes.
+// value returns the value of an attribute as written between double quotes.
 func (l *layouter) value(a xmltext.Attr) string {
 	return strings.NewReplacer("\n", " ", "\t", " ", `"`, "&quot;").Replace(l.at(a.Raw()))
 }
 
-// verbatim is the content of an element whose white space may count. Around a
+// verbatim returns the content of an element whose white space may count. Around a
 // single CDATA section it does not.
 func (l *layouter) verbatim(e xmltext.Element) string {
 	inner := l.at(e.Inner())

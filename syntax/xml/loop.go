@@ -2,16 +2,15 @@ package xml
 
 import "github.com/hocket-dev/hocket/workflow"
 
-// addTest adds the choice at the end of a loop's body that until or while stands
-// for.
+// addTest adds the choice for until or while at the end of a loop's body.
 func (r *reader) addTest(loop int32, body *workflow.Graph, until, while word) {
 	if len(body.Nodes) == 0 {
-		r.errorf(r.steps[loop].place, codeLoopTest, "add the steps that are to be repeated", "<%s> has no steps", r.steps[loop].kind)
+		r.errorf(r.steps[loop].place, codeLoopTest, "add the steps to repeat", "<%s> has no steps", r.steps[loop].kind)
 	}
 	condition := until
 	switch {
 	case until.exists && while.exists:
-		r.report(workflow.Errorf(while.key(), codeLoopTest, "keep one of them", "a loop has either until or while"))
+		r.report(workflow.Errorf(while.key(), codeLoopTest, "keep one of them", "a loop cannot have both until and while"))
 	case while.exists:
 		condition = while
 	case !until.exists:
@@ -32,12 +31,12 @@ func (r *reader) addTest(loop int32, body *workflow.Graph, until, while word) {
 // test is the test of a loop.
 type test struct {
 	step  int32
-	while bool // it goes on as long as the condition holds
+	while bool // the loop repeats as long as the condition holds
 	when  workflow.Expr
 }
 
-// behind is where a step of a loop's body goes on that says nothing about it: to
-// the test of the loop, else to where the loop leads.
+// behind returns where a step of a loop's body continues by default: at the test of the loop,
+// otherwise where the loop leads.
 func (l *linker) behind(loop, at int32) []bond {
 	if t, ok := l.tests[loop]; ok && t.step != at {
 		l.tested[t.step] = true
@@ -46,7 +45,7 @@ func (l *linker) behind(loop, at int32) []bond {
 	return l.exits[loop]
 }
 
-// writeTests gives the tests of loops their edges: out of the loop, or round again.
+// writeTests adds the edges of the tests of loops: out of the loop, or back to its start.
 func (l *linker) writeTests() {
 	for loop, t := range l.tests {
 		exits := []string{}
@@ -79,8 +78,8 @@ func (l *linker) checkTests() {
 	for loop, t := range l.tests {
 		s := &l.steps[t.step]
 		if len(s.graph.Nodes) > 1 && !l.tested[t.step] {
-			l.report(workflow.Errorf(s.node.Pos, codeLoopTest, "let the last step end without a route, or say in its route what is done again",
-				"no step of %q continues to its until or while", l.steps[loop].node.ID))
+			l.report(workflow.Errorf(s.node.Pos, codeLoopTest, "remove the route of the last step, or add a route to again",
+				"no step of %q leads to its until or while", l.steps[loop].node.ID))
 		}
 	}
 }

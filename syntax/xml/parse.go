@@ -12,9 +12,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// Parse reads a workflow. The diagnostics hold everything that is wrong with
-// the file; the workflow is nil if nothing could be made of it, and must not be
-// run if one of the diagnostics is an error.
+// Parse parses a workflow. The diagnostics contain every mistake in the file. The workflow is nil
+// if nothing could be parsed, and must not be run if one of the diagnostics is an error.
 func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
 	doc := xmltext.Read(file, text, rules)
 	if doc.Broken() {
@@ -29,9 +28,9 @@ func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) 
 	return w, r.diagnostics()
 }
 
-// Recover reads the answer of a language model, whole or still being written: the
-// workflow so far, which is never nil, and what was repaired, as warnings. What
-// cannot be repaired is an error. A longer text has all the steps of a shorter one.
+// Recover parses the answer of a language model, complete or still being written. It returns the
+// workflow so far, which is never nil, and warnings for what was repaired. What cannot be
+// repaired is an error. A longer text has all the steps of a shorter one.
 func Recover(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
 	doc := xmltext.Recover(file, text, rules)
 	r := &reader{doc: doc, file: file, lenient: true}
@@ -44,7 +43,7 @@ func Recover(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics
 
 var rules = xmltext.Rules{Known: isElement, Root: isRoot, Inside: inside}
 
-// Like says whether a text looks like a workflow in XML, be its root misspelt.
+// Like reports whether a text looks like a workflow in XML, even if its root is misspelt.
 func Like(text []byte) bool {
 	rest := strings.TrimLeft(strings.TrimPrefix(string(text[:min(len(text), 4096)]), "\uFEFF"), xmltext.Layout)
 	for strings.HasPrefix(rest, "<?") || strings.HasPrefix(rest, "<!") {
@@ -70,14 +69,14 @@ type reader struct {
 	onError workflow.OnError
 	steps   []step
 	byID    map[string]int32
-	tests   map[int32]test       // of loops
-	yaml    *strictyaml.Document // of the words; nil: none so far
-	parts   parts                // of the step that is being read
+	tests   map[int32]test       // the tests of loops
+	yaml    *strictyaml.Document // of the keys; nil if there are none so far
+	parts   parts                // of the current step
 	spare   []target             // memory for lists
-	seen    map[string]int       // names in the list of one step, where it is long
+	seen    map[string]int       // names in the list of one step, if it is long
 	seenOf  int32
 
-	w         *workflow.Workflow // its head, while the steps are read
+	w         *workflow.Workflow // with its head, while the steps are read
 	handovers map[xmltext.Element]*handover
 }
 
@@ -93,8 +92,7 @@ func (r *reader) wrongRoot(root xmltext.Element) {
 	r.report(d)
 }
 
-// words is the document in which the words of the file are put together for the
-// reader of YAML.
+// words returns the document that holds the keys of the file for the parser of YAML.
 func (r *reader) words() *strictyaml.Document {
 	if r.yaml == nil {
 		r.yaml = strictyaml.Compose(r.file)
@@ -109,7 +107,7 @@ func (r *reader) diagnostics() workflow.Diagnostics {
 	return slices.Concat(r.doc.Diagnostics(), r.yaml.Diagnostics()).Sort()
 }
 
-// repairable are the mistakes that a lenient reader passes over.
+// repairable are the mistakes that a lenient reader ignores.
 var repairable = []string{codeElement, codeAttribute, codeText, codeTwice}
 
 func (r *reader) report(d workflow.Diagnostic) {

@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// Planners of other programs give an agent a list of what it is to do, one after
-// the other. It is one task all the same: the list becomes part of its prompt.
+// Planners of other programs give an agent a list of things to do, one after the other. It is
+// still one task: the list becomes part of its prompt.
 
 // planParts are the elements around such a list.
 var planParts = func() map[string]*shape {
@@ -26,8 +26,8 @@ var planParts = func() map[string]*shape {
 	return map[string]*shape{"nodes": list, "steps": list, "workflow": list}
 }()
 
-// readPlan puts the list of a planner into a task. A list that is one forEach over
-// a variable repeats the task.
+// readPlan puts the list of a planner into a task. If the whole list is one forEach over a
+// variable, the task is repeated.
 func (p *parts) readPlan(read *yaml.Step, t *workflow.Task) {
 	own := p.handover(p.place)
 	plan := &plan{reader: p.reader}
@@ -58,7 +58,7 @@ func (p *parts) readPlan(read *yaml.Step, t *workflow.Task) {
 	}
 }
 
-// soleForEach is the forEach that is all of a list.
+// soleForEach returns the forEach that is the only entry of a list.
 func soleForEach(list xmltext.Element) xmltext.Element {
 	if sole := list.First(); sole.Exists() && sole.Name() == "forEach" && !sole.Next().Exists() {
 		return sole
@@ -66,8 +66,8 @@ func soleForEach(list xmltext.Element) xmltext.Element {
 	return xmltext.Element{}
 }
 
-// variable is the name of a variable that a planner wrote, with or without the
-// marks of a reference, and a path behind it; "" for what is written in words.
+// variable returns the name of a variable that a planner wrote, with or without the marks of a
+// reference, and its path. It returns "" for other text.
 func variable(text string) string {
 	text = strings.TrimSpace(text)
 	for _, marks := range [][2]string{{"{{", "}}"}, {"${", "}"}, {"$", ""}} {
@@ -84,7 +84,8 @@ func variable(text string) string {
 	return text
 }
 
-// plain is a text without the marks of a reference: its value is an input of the task.
+// plain returns a text without the marks of a reference, because its value is an input of the
+// task.
 func plain(text string) string { return cmp.Or(variable(text), text) }
 
 // plan writes the list of a planner as text.
@@ -108,7 +109,7 @@ func (p *plan) list(e xmltext.Element, prefix string) {
 	}
 }
 
-// entry is the text of one entry.
+// entry returns the text of one entry.
 func (p *plan) entry(c xmltext.Element) string {
 	switch c.Name() {
 	case "forEach":
@@ -129,7 +130,7 @@ func (p *plan) entry(c xmltext.Element) string {
 	return text
 }
 
-// watch keeps what is to be watched as a setting, which no run carries out.
+// watch stores what should be watched as a setting, which runs do not support.
 func (p *plan) watch(c xmltext.Element) string {
 	event, again := p.word(c, "event").text, p.word(c, "loop").text == "true"
 	inner := &plan{reader: p.reader}

@@ -7,10 +7,10 @@ import (
 	"github.com/hocket-dev/hocket/internal/xmltext"
 )
 
-// wide is how long a line gets before text goes onto lines of its own.
+// wide is the line length from which text is put on its own lines.
 const wide = 100
 
-// element is an element that is to be written.
+// element is an element to be written.
 type element struct {
 	name  string
 	attrs []attr
@@ -30,8 +30,8 @@ func (e *element) add(c *element) *element {
 	return c
 }
 
-// word adds text under a name, if there is any: as an attribute where that reads
-// well, else as an element.
+// word adds text under a name, if there is any: as an attribute if that reads well, otherwise as
+// an element.
 func (e *element) word(name, text string) {
 	if text != "" {
 		e.always(name, text)
@@ -50,7 +50,7 @@ func fitsAttr(text string) bool {
 	return len(text) <= wide && !strings.ContainsAny(text, "\n\r\t") && xmltext.CanHold(text)
 }
 
-// textElement is an element with text. What XML cannot hold stands in it as JSON.
+// textElement returns an element with text. Text that XML cannot represent is written as JSON.
 func textElement(name, text string) *element {
 	e := &element{name: name, text: text, full: true}
 	if !xmltext.CanHold(text) {
@@ -60,7 +60,7 @@ func textElement(name, text string) *element {
 	return e
 }
 
-// printer writes elements, two spaces a level.
+// printer writes elements, indented by two spaces per level.
 type printer struct{ strings.Builder }
 
 func (p *printer) element(e *element, depth int) {
@@ -83,7 +83,7 @@ func (p *printer) element(e *element, depth int) {
 	}
 }
 
-// start writes a start tag without its end, and gives its width.
+// start writes a start tag without its end, and returns its width.
 func (p *printer) start(e *element) int {
 	from := p.Len()
 	p.WriteString("<" + e.name)
@@ -102,7 +102,7 @@ func (p *printer) text(text, indent string, column int) {
 	p.raw(escapeLayout(text), indent, column)
 }
 
-// raw writes escaped text: in the line of its tags, or on lines of its own.
+// raw writes escaped text: on the line of its tags, or on its own lines.
 func (p *printer) raw(escaped, indent string, column int) {
 	if !strings.Contains(escaped, "\n") && column+utf8.RuneCountInString(escaped) <= wide {
 		p.WriteString(escaped)
@@ -118,13 +118,13 @@ func (p *printer) raw(escaped, indent string, column int) {
 	p.WriteString(indent)
 }
 
-// isMarkup says whether text reads better in a CDATA section, and can stand there.
+// isMarkup reports whether text reads better in a CDATA section, and can appear there.
 func isMarkup(text string) bool {
 	return strings.ContainsAny(text, "<&") && !strings.Contains(text, "]]>") && !strings.Contains(text, "\r")
 }
 
-// escapeLayout escapes text, and the white space at its ends, which would be taken
-// for layout.
+// escapeLayout escapes text, including the white space at its ends, which would otherwise be
+// taken for layout.
 func escapeLayout(text string) string {
 	left := len(text) - len(strings.TrimLeft(text, xmltext.Layout))
 	right := len(strings.TrimRight(text, xmltext.Layout))

@@ -80,7 +80,7 @@ func TestRepairsAreWarnings(t *testing.T) {
 }
 
 // FuzzRecover repairs anything. The model that comes out is a model: it can be
-// written, and its steps never become fewer when the answer goes on.
+// written, and its steps never become fewer when the answer continues.
 func FuzzRecover(f *testing.F) {
 	notation.Seed(f)
 	f.Fuzz(func(t *testing.T, text []byte) {

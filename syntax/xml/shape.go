@@ -10,23 +10,23 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// shape says what may stand in an element.
+// shape defines what may appear in an element.
 type shape struct {
-	words []string          // attributes; each may be an element with text as well
+	words []string          // attributes; each may also be an element with text
 	parts map[string]*shape // elements
-	many  bool              // it may stand in its parent more than once
-	steps bool              // steps may stand in it
-	text  bool              // text may
-	open  bool              // anything may: it is a value
-	// instead are names that people write, with what they are here.
+	many  bool              // it may appear in its parent more than once
+	steps bool              // steps may appear in it
+	text  bool              // text may appear in it
+	open  bool              // anything may appear in it: it is a value
+	// instead maps names that people write to the names that are used here.
 	instead map[string]string
 }
 
 var (
-	// wordShape is an attribute that is written as an element. As JSON it can hold
-	// characters that XML cannot.
+	// wordShape is an attribute that is written as an element. As JSON, it can contain characters
+	// that XML cannot.
 	wordShape = &shape{words: []string{"type", xmltext.Preserve}, text: true}
-	// valueShape is a value, and all that is in it.
+	// valueShape is a value, including everything in it.
 	valueShape = &shape{words: []string{"type", xmltext.Preserve}, text: true, open: true}
 
 	toShape    = &shape{words: []string{"to"}, many: true}
@@ -34,7 +34,7 @@ var (
 	refShape   = &shape{words: []string{"type", xmltext.Preserve}, text: true, many: true}
 )
 
-// stepWords and stepParts are what every step may have.
+// stepWords and stepParts are allowed in every step.
 var (
 	stepWords = []string{
 		"id", "title", "depends", "dependsOn", "timeout", "timeout_mins", "on_error", "effect",
@@ -97,15 +97,15 @@ var rootShape = &shape{
 	},
 }
 
-// stepsShape is an element around steps that says nothing itself.
+// stepsShape is an element that only groups steps.
 var stepsShape = &shape{steps: true, many: true}
 
-// isRoot says whether a workflow may begin with an element of that name.
+// isRoot reports whether a workflow may begin with an element of that name.
 func isRoot(name string) bool { return slices.Contains(roots, name) }
 
 var roots = []string{"workflow", "root", "agents"}
 
-// isElement says whether an element of a workflow may have that name.
+// isElement reports whether an element of a workflow may have that name.
 func isElement(name string) bool { return elementNames()[name] }
 
 var elementNames = sync.OnceValue(func() map[string]bool {
@@ -135,7 +135,7 @@ var elementNames = sync.OnceValue(func() map[string]bool {
 	return known
 })
 
-// child is the shape of an element in another; nil: it may not stand there.
+// child returns the shape of an element in another, or nil if it is not allowed there.
 func (s *shape) child(name string) *shape {
 	if s.steps && kindOf(name) != "" {
 		return stepShapes[name]
@@ -152,7 +152,7 @@ func (s *shape) child(name string) *shape {
 	return nil
 }
 
-// names are the elements that may stand in one, the usual ones first.
+// names returns the elements that are allowed in this one, the usual ones first.
 func (s *shape) names() []string {
 	var all []string
 	if s.steps {
@@ -161,7 +161,7 @@ func (s *shape) names() []string {
 	return slices.Concat(all, slices.Sorted(maps.Keys(s.parts)), s.words)
 }
 
-// inside tells a reader that repairs whether an element may stand in another.
+// inside tells the repairing parser whether an element may appear in another.
 func inside(parent xmltext.Element, name string) bool {
 	s := shapeOf(parent)
 	return s != nil && s.child(name) != nil
@@ -178,7 +178,7 @@ func shapeOf(e xmltext.Element) *shape {
 	return nil
 }
 
-// checkShape reports what may not stand where it does.
+// checkShape reports elements, attributes and text where they are not allowed.
 func (r *reader) checkShape(e xmltext.Element, s *shape) {
 	for a := range e.Attrs() {
 		r.checkAttr(e, a, s)
@@ -229,14 +229,14 @@ func (r *reader) unknownElement(e, c xmltext.Element, s *shape) {
 		detail = `write <choice depends="ID"><route when="…" to="ID"/><else to="ID"/></choice>, with the steps beside it`
 	}
 	if detail == "" && len(s.names()) == 0 {
-		detail = "remove it; a < in text is written &lt;"
+		detail = "remove it; in text, write &lt; for <"
 	} else if detail == "" {
 		detail = "the elements here are " + strings.Join(s.names(), ", ")
 	}
 	d := workflow.Errorf(c.Pos(), codeElement, detail, "<%s> is not allowed in <%s>", c.Name(), e.Name())
 	right := s.surely(c.Name())
 	if parent := e.Parent(); c.First().Exists() && parent.Exists() && inside(parent, c.Name()) {
-		d.Detail = "it is an element of <" + parent.Name() + ">: move it behind </" + e.Name() + ">"
+		d.Detail = "it belongs into <" + parent.Name() + ">; move it after </" + e.Name() + ">"
 	} else if in := s.child(right); in != nil && (in.many || !has(e, right)) {
 		d.Detail, d.Fix = s.called(c.Name(), right), &workflow.Fix{Edits: c.Rename(right)}
 	}
@@ -247,7 +247,7 @@ func has(e xmltext.Element, name string) bool {
 	return e.Attr(name).Exists() || childOf(e, name).Exists()
 }
 
-// called says what the right name of something is.
+// called returns the hint for the right name.
 func (s *shape) called(name, right string) string {
 	if s.instead[name] == right {
 		return "it is called " + right + " here"
@@ -255,11 +255,11 @@ func (s *shape) called(name, right string) string {
 	return `did you mean "` + right + `"?`
 }
 
-// synonyms are names that can only mean what they stand for in a step.
+// synonyms are names that can have only one meaning in a step.
 var synonyms = []string{"prompt", "needs", "depends_on", "dependencies", "settings"}
 
-// surely is the name that was meant if there is no doubt: the other is a synonym of
-// it, or has the same letters. It may be none.
+// surely returns the name that was certainly meant: the written one is a synonym of it, or has
+// the same letters. It may return "".
 func (s *shape) surely(name string) string {
 	if right := s.instead[name]; slices.Contains(synonyms, name) && right != "" && s.child(right) != nil {
 		return right
@@ -275,12 +275,12 @@ func (s *shape) surely(name string) string {
 	return ""
 }
 
-// letters is a name without what writers do not agree on.
+// letters returns a name in lower case and without separators, which people write differently.
 func letters(name string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", ""))
 }
 
-// meant names what was probably meant.
+// meant suggests what was probably meant.
 func (r *reader) meant(name string, s *shape, otherwise string) string {
 	if right := s.instead[name]; right != "" {
 		return s.called(name, right)

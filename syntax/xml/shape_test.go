@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Every element and every attribute stands on the page about XML.
+// Every element and every attribute is on the page about XML.
 func TestEveryWordIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/spec/07-xml.md")
 	if err != nil {

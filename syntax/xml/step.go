@@ -11,21 +11,21 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// step is a step with what is to become edges. Steps stand in the order of their
-// start tags.
+// step is a step with the information from which its edges are made. Steps are in the order of
+// their start tags.
 type step struct {
 	node    *workflow.Node
-	graph   *workflow.Graph // in which it stands
+	graph   *workflow.Graph // that contains it
 	outer   int32           // the loop or the each around it, or -1
-	kind    string          // as its element says it
-	place   xmltext.Element // it does not exist if the step is the test of a loop
+	kind    string          // the name of its element
+	place   xmltext.Element // does not exist if the step is the test of a loop
 	depends []target
-	list    xmltext.Attr    // that holds depends; it does not exist if it is an element
-	edges   []workflow.Edge // where it says itself that it leads
-	leads   bool            // it says what follows its success
+	list    xmltext.Attr    // with the dependencies; does not exist if that is an element
+	edges   []workflow.Edge // that the step sets itself
+	leads   bool            // it sets what follows its success
 }
 
-// target is the name of a step, where it is written.
+// target is the name of a step, with its position.
 type target struct {
 	name string
 	pos  workflow.Pos
@@ -35,7 +35,7 @@ type target struct {
 func (r *reader) block(e xmltext.Element, g *workflow.Graph, outer int32) {
 	n := 0
 	eachStep(e, func(xmltext.Element, string) { n++ })
-	g.Nodes = make([]workflow.Node, n, n+1) // and the test of a loop
+	g.Nodes = make([]workflow.Node, n, n+1) // one more for the test of a loop
 	r.steps = slices.Grow(r.steps, n)
 	n = 0
 	eachStep(e, func(c xmltext.Element, kind string) {
@@ -44,7 +44,7 @@ func (r *reader) block(e xmltext.Element, g *workflow.Graph, outer int32) {
 	})
 }
 
-// eachStep visits the steps in an element, and in what only stands around them.
+// eachStep visits the steps in an element, including those in elements that only group steps.
 func eachStep(e xmltext.Element, visit func(c xmltext.Element, kind string)) {
 	for c := e.First(); c.Exists(); c = c.Next() {
 		if kind := kindOf(c.Name()); kind != "" {
@@ -55,7 +55,7 @@ func eachStep(e xmltext.Element, visit func(c xmltext.Element, kind string)) {
 	}
 }
 
-// kindOf is what an element is in the model, or "" if it is no step.
+// kindOf returns the kind of an element in the model, or "" if it is not a step.
 func kindOf(name string) string {
 	switch name {
 	case "agent", "node", "step":
@@ -66,12 +66,12 @@ func kindOf(name string) string {
 	return ""
 }
 
-// step reads one step. The words that XML has its own way for are read here, the
-// others by the reader of YAML.
+// step reads one step. Keys that XML writes in its own way are read here, all others by package
+// yaml.
 func (r *reader) step(e xmltext.Element, kind string, n *workflow.Node, g *workflow.Graph, outer int32) {
 	at := int32(len(r.steps))
 	r.steps = append(r.steps, step{node: n, graph: g, outer: outer, kind: kind, place: e})
-	p := &r.parts // used again: a file has many steps
+	p := &r.parts // reused, because a file has many steps
 	*p = parts{reader: r, place: e, kind: kind, step: &r.steps[at]}
 	p.collect()
 	read := p.read()
@@ -90,7 +90,7 @@ func (r *reader) step(e xmltext.Element, kind string, n *workflow.Node, g *workf
 	}
 }
 
-// bodyOf is the graph of a loop or an each that was written as one.
+// bodyOf returns the graph of a loop or an each that was written as an element.
 func bodyOf(n *workflow.Node, kind string) *workflow.Graph {
 	if kind == "loop" || kind == "each" {
 		return n.Body()
@@ -98,7 +98,7 @@ func bodyOf(n *workflow.Node, kind string) *workflow.Graph {
 	return nil
 }
 
-// parts are the words and elements of a step.
+// parts are the keys and elements of a step.
 type parts struct {
 	*reader
 	*step
@@ -112,12 +112,12 @@ type parts struct {
 	while  word
 	inputs []workflow.Binding
 	config xmltext.Element
-	plan   []xmltext.Element // sub-steps of a planner
+	plan   []xmltext.Element // the list of a planner
 	refs   []strictyaml.Node // inputs of a combine
 	list   []strictyaml.Node // options of a question
 	route  []strictyaml.Node
-	words  []strictyaml.Pair // what YAML has the same word for
-	plain  yaml.Step         // of a step without such words
+	words  []strictyaml.Pair // keys that are the same in YAML
+	plain  yaml.Step         // used for a step without such keys
 }
 
 // collect sorts attributes and elements.
@@ -139,10 +139,10 @@ func (p *parts) collect() {
 	}
 }
 
-// ignored are attributes that say nothing about a step.
+// ignored are attributes that have no meaning for a step.
 var ignored = []string{xmltext.Preserve, "xml:lang"}
 
-// word takes a word, however it is written.
+// word takes a key, however it is written.
 func (p *parts) word(name string, w word) {
 	switch name {
 	case "id":
@@ -170,13 +170,13 @@ func (p *parts) word(name string, w word) {
 	}
 }
 
-// yamlWord takes a word that YAML has too.
+// yamlWord takes a key that YAML also has.
 func (p *parts) yamlWord(name string, w word) {
 	if !slices.Contains(stepShapes[p.place.Name()].words, name) && stepParts[name] == nil {
-		return // it has been reported
+		return // already reported
 	}
 	if p.has(name) {
-		return // as this has
+		return // already reported
 	}
 	value := p.scalar(w)
 	switch {
@@ -225,7 +225,7 @@ func (p *parts) add(c xmltext.Element, value strictyaml.Node) {
 	p.words = append(p.words, strictyaml.Pair{Key: c.Name(), Pos: c.Pos(), Value: value})
 }
 
-// mapOrText is an element with words, or with nothing but text.
+// mapOrText returns an element with keys, or one with only text.
 func (p *parts) mapOrText(c xmltext.Element) strictyaml.Node {
 	if pairs := p.pairs(c, stepParts[c.Name()].words...); len(pairs) > 0 {
 		return p.reader.words().Map(pairs, c.Pos())
@@ -252,7 +252,7 @@ func (p *parts) option(c xmltext.Element) strictyaml.Node {
 	return p.scalar(p.wordOf(c))
 }
 
-// input takes a value that the step is given.
+// input takes an input of the step.
 func (p *parts) input(c xmltext.Element) {
 	if p.kind == "combine" {
 		p.refs = append(p.refs, p.scalar(p.wordOf(c)))
@@ -267,14 +267,14 @@ func (p *parts) input(c xmltext.Element) {
 		b.Src = sourceOf(c, text)
 	}
 	if slices.ContainsFunc(p.inputs, func(other workflow.Binding) bool { return other.Name == b.Name }) {
-		p.errorf(c, codeTwice, `give each a name: <input name="…">`, "duplicate input %q", b.Name)
+		p.errorf(c, codeTwice, `give each input its own name: <input name="…">`, "duplicate input %q", b.Name)
 		return
 	}
 	p.inputs = append(p.inputs, b)
 }
 
-// inputValue is the value of an input. A name that no attribute can hold is an
-// element with JSON, beside the element value.
+// inputValue returns the value of an input. A name that an attribute cannot contain is an element
+// with JSON, next to the element value.
 func (p *parts) inputValue(c xmltext.Element, b *workflow.Binding) any {
 	name := c.First()
 	if !isNameElement(name) || c.Attr("name").Exists() {
@@ -315,8 +315,8 @@ func (p *parts) way(c xmltext.Element) {
 	p.route = append(p.route, p.reader.words().Map(pairs, c.Pos()))
 }
 
-// targets are the names in a list such as "1, 3". Lists are short and many, so
-// they share their memory.
+// targets returns the names in a list such as "1, 3". There are many short lists, so they share
+// memory.
 func (p *parts) targets(w word) []target {
 	list, column := p.spare, 0
 	if n := 1 + strings.Count(w.text, ","); n > cap(list)-len(list) {
@@ -334,7 +334,7 @@ func (p *parts) targets(w word) []target {
 	return list[first:len(list):len(list)]
 }
 
-// read makes the step of its parts.
+// read builds the step from its parts.
 func (p *parts) read() *yaml.Step {
 	read := &p.plain
 	p.addList("route", p.route)
@@ -346,7 +346,7 @@ func (p *parts) read() *yaml.Step {
 		m.Done()
 	}
 	if p.kind == "each" && !p.has("for_each") {
-		p.errorf(p.place, codeStepKind, `write <each items="…"> with what holds the list`, "the each has no items")
+		p.errorf(p.place, codeStepKind, `write <each items="…"> with a reference to a list`, "this <each> has no items")
 	}
 	p.step.edges, p.step.leads = read.Edges, read.Leads
 	switch p.kind {
@@ -359,7 +359,7 @@ func (p *parts) read() *yaml.Step {
 		}
 		call.Workflow, call.Inputs, call.Pos = p.called.text, p.inputs, p.called.src.Pos
 		if call.Workflow == "" {
-			p.errorf(p.place, codeStepKind, `write <call workflow="…">`, "the call names no workflow")
+			p.errorf(p.place, codeStepKind, `write <call workflow="…">`, "this <call> does not name a workflow")
 		}
 		read.Node.Step = call
 	case "choice":
@@ -392,12 +392,12 @@ func (p *parts) readTask(read *yaml.Step) {
 	if len(p.plan) > 0 {
 		p.readPlan(read, t)
 	}
-	if p.handovers != nil { // there is a plan, of this agent or of one before
+	if p.handovers != nil { // this agent or an earlier one has a plan
 		p.handover(p.place).explain(t)
 	}
 }
 
-// readAgent reads who works, and with which settings.
+// readAgent reads the agent and its settings.
 func (p *parts) readAgent(t *workflow.Task) {
 	if t.Agent = p.agent.text; p.agent.exists {
 		t.Pos = p.agent.src.Pos
@@ -407,7 +407,7 @@ func (p *parts) readAgent(t *workflow.Task) {
 	}
 }
 
-// readQuestion completes a choice that asks.
+// readQuestion completes a choice that asks a question.
 func (p *parts) readQuestion(read *yaml.Step) {
 	c, _ := read.Node.Step.(*workflow.Choice)
 	switch {
@@ -415,7 +415,7 @@ func (p *parts) readQuestion(read *yaml.Step) {
 	case c.Ask != nil:
 		p.readAgent(c.Ask)
 	case p.agent.exists || p.config.Exists():
-		p.errorf(p.place, codeStepKind, `write <choice ask="…">`, "the choice has an agent, but no question")
+		p.errorf(p.place, codeStepKind, `write <choice ask="…">`, "this <choice> has an agent, but no question")
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A value is written as elements or as text. Elements that are all called item
-// make a list, others an object. Text that is JSON is that value, unless it is
-// text in quotes; all other text is itself. The attribute type says it where it
-// would be read differently: type="string" is text, type="json" JSON.
+// A value is written as elements or as text. If all elements are called item, they form a list,
+// otherwise an object. Text that is valid JSON, except for a string in quotes, is that value; any
+// other text is a string. The attribute type overrides this: type="string" is text, type="json"
+// is JSON.
 
 // value reads a value.
 func (r *reader) value(e xmltext.Element) any {
@@ -49,7 +49,7 @@ func (r *reader) json(e xmltext.Element, text string) any {
 	return v
 }
 
-// members reads a list or an object. A key that stands twice is a mistake.
+// members reads a list or an object. Duplicate keys are reported.
 func (r *reader) members(e xmltext.Element) any {
 	var list []any
 	items := true
@@ -72,7 +72,7 @@ func (r *reader) members(e xmltext.Element) any {
 	return object
 }
 
-// jsonOf is the value of a text that is JSON, and else the text; ok says which.
+// jsonOf returns the value of a text that is JSON, otherwise the text; ok says which.
 func jsonOf(text string) (v any, ok bool) {
 	if !mayBeJSON(text) {
 		return text, false
@@ -84,8 +84,8 @@ func jsonOf(text string) (v any, ok bool) {
 	return v, true
 }
 
-// mayBeJSON looks at the ends of a text, so that most texts are not looked at any
-// further. Text in quotes is none: quotes in XML are quotes.
+// mayBeJSON looks only at the ends of a text, so that most texts need not be parsed. Text in
+// quotes does not count as JSON: quotes in XML are part of the text.
 func mayBeJSON(text string) bool {
 	text = strings.Trim(text, xmltext.Layout)
 	if text == "" {
@@ -104,8 +104,8 @@ func mayBeJSON(text string) bool {
 	return text == "true" || text == "false" || text == "null"
 }
 
-// object reads what must be an object, such as a config: a map of values with
-// their places. It is nil if there is nothing in the element.
+// object reads an object, such as a config: a map of values with their positions. It returns nil
+// if the element is empty.
 func (r *reader) object(e xmltext.Element) (values map[string]any, places map[string]xmltext.Element) {
 	if !e.First().Exists() && e.Text() == "" {
 		return nil, nil
@@ -114,7 +114,7 @@ func (r *reader) object(e xmltext.Element) (values map[string]any, places map[st
 	object, ok := v.(map[string]any)
 	if !ok {
 		if !r.doc.Failed() || !e.Attr("type").Exists() {
-			r.report(workflow.Errorf(e.Pos(), codeValue, `write elements, or JSON: {"key": "value"}`, "<%s> must hold keys with values", e.Name()))
+			r.report(workflow.Errorf(e.Pos(), codeValue, `write elements, or JSON: {"key": "value"}`, "<%s> must contain keys with values", e.Name()))
 		}
 		return nil, nil
 	}
@@ -128,7 +128,7 @@ func (r *reader) object(e xmltext.Element) (values map[string]any, places map[st
 	return object, places
 }
 
-// composed is an object for the reader of the words.
+// composed converts an object for the parser of YAML.
 func (r *reader) composed(e xmltext.Element) strictyaml.Node {
 	values, places := r.object(e)
 	pairs := make([]strictyaml.Pair, 0, len(values))
@@ -139,7 +139,7 @@ func (r *reader) composed(e xmltext.Element) strictyaml.Node {
 	return r.words().Map(pairs, e.Pos())
 }
 
-// sourceOf is where a value stands: exactly if it is text, else its element.
+// sourceOf returns the position of a value: exactly if it is text, otherwise that of its element.
 func sourceOf(e xmltext.Element, v any) workflow.Source {
 	if text, ok := v.(string); ok && !e.First().Exists() {
 		if src := e.Source(); src.Text == text {
@@ -149,14 +149,14 @@ func sourceOf(e xmltext.Element, v any) workflow.Source {
 	return workflow.Source{Pos: e.Pos()}
 }
 
-// isText says whether a text is read as itself without a type.
+// isText reports whether a text without a type is read as itself.
 func isText(text string) bool {
 	_, ok := jsonOf(text)
 	return !ok
 }
 
-// asJSON is a value as JSON that XML can hold.
+// asJSON returns a value as JSON that XML can represent.
 func asJSON(v any) string { return escapeRest.Replace(workflow.FormatJSON(v)) }
 
-// escapeRest escapes what JSON leaves as it is and XML does not know.
+// escapeRest escapes characters that JSON allows but XML does not.
 var escapeRest = strings.NewReplacer("\uFFFE", `\ufffe`, "\uFFFF", `\uffff`)

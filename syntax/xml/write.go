@@ -11,10 +11,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Format writes a model as a careful person would: agents that depend on each
-// other, and elements of their own for all other edges; long texts on lines of
-// their own; nothing that goes without saying. What it writes has been read again
-// and has the digest of the model.
+// Format writes a model as a careful person would: with dependencies between agents, separate
+// elements for all other edges, and long texts on their own lines, but without defaults. It
+// parses the result again to make sure that it has the digest of the model.
 func Format(w *workflow.Workflow) ([]byte, error) {
 	digest, written := workflow.Digest(w), yaml.Mixed(w)
 	for _, results := range []bool{true, false} {
@@ -25,10 +24,10 @@ func Format(w *workflow.Workflow) ([]byte, error) {
 			return text, nil
 		}
 	}
-	return nil, fmt.Errorf("xml: the workflow %q holds something that XML has no words for: text that is not UTF-8, or a comma in an id", w.Name)
+	return nil, fmt.Errorf("xml: the workflow %q cannot be written in XML: it contains text that is not UTF-8, or an id with a comma", w.Name)
 }
 
-// writer makes the elements of a model whose texts are in the Mixed dialect.
+// writer creates the elements of a model whose texts are in the Mixed dialect.
 type writer struct {
 	w       *workflow.Workflow
 	results bool // {{agent_1_result}} stands for the output of the step 1
@@ -38,7 +37,7 @@ type writer struct {
 	ways    map[place][]workflow.Edge
 }
 
-// place is a step: an each and the only step in it may have one id.
+// place identifies a step: an each and the only step in it may have the same id.
 type place struct {
 	graph *workflow.Graph
 	id    string
@@ -51,9 +50,8 @@ func newWriter(w *workflow.Workflow, results bool) *writer {
 	return out
 }
 
-// split sorts the edges of a graph into dependencies and ways. The edges of a step
-// that come first, are plain and lead to steps of the graph in their order can be
-// dependencies.
+// split sorts the edges of a graph into dependencies and ways. The first edges of a step can be
+// dependencies if they are plain and lead to steps of the graph in their order.
 func (out *writer) split(g *workflow.Graph) {
 	order := make(map[string]int, len(g.Nodes))
 	for i := range g.Nodes {
@@ -76,14 +74,14 @@ func (out *writer) split(g *workflow.Graph) {
 	}
 }
 
-// workflow is the whole file.
+// workflow returns the whole file.
 func (out *writer) workflow() *element {
 	root := out.head()
 	out.steps(root, &out.w.Body)
 	return root
 }
 
-// head is the root without its steps.
+// head returns the root without its steps.
 func (out *writer) head() *element {
 	w := out.w
 	e := &element{name: "workflow"}
@@ -149,8 +147,7 @@ func (e *element) number(name string, n int) {
 	}
 }
 
-// template is a text as it is written here: the output of the step 1 is
-// {{agent_1_result}}.
+// template returns a text in the form used here: the output of the step 1 is {{agent_1_result}}.
 func (out *writer) template(text string) string {
 	const before, behind = `${nodes["`, `"].output}`
 	if !out.results || !strings.Contains(text, before) {
@@ -177,15 +174,15 @@ func (out *writer) template(text string) string {
 
 func isDigits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// valueElement is a value that is no template.
+// valueElement returns a value that is not a template.
 func valueElement(name string, v any) *element {
 	e := &element{name: name, full: true}
 	e.value(v)
 	return e
 }
 
-// value gives an element a value: text as it is, lists and objects as elements or
-// in a line of JSON, all else as JSON.
+// value sets the value of an element: text unchanged, lists and objects as elements or in a line
+// of JSON, everything else as JSON.
 func (e *element) value(v any) {
 	switch v := v.(type) {
 	case string:
@@ -222,8 +219,8 @@ func (e *element) members(object map[string]any) {
 	}
 }
 
-// canBeElements says whether the keys of an object can be elements, and are not
-// taken for something else.
+// canBeElements reports whether the keys of an object can be written as elements without being
+// mistaken for something else.
 func canBeElements(object map[string]any) bool {
 	keys := sortedKeys(object)
 	if len(keys) == 0 || slices.Equal(keys, []string{"item"}) || slices.Equal(keys, []string{"name", "value"}) {
@@ -232,7 +229,7 @@ func canBeElements(object map[string]any) bool {
 	return !slices.ContainsFunc(keys, func(key string) bool { return !xmltext.IsName(key) || len(key) > wide })
 }
 
-// objectElement is a map such as a config.
+// objectElement returns the element for a map such as a config.
 func objectElement(name string, object map[string]any) *element {
 	e := &element{name: name, full: true}
 	e.value(object)

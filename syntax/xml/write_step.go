@@ -18,7 +18,7 @@ func (out *writer) steps(e *element, g *workflow.Graph) {
 	}
 }
 
-// step is a step without the steps in it.
+// step returns a step without the steps in it.
 func (out *writer) step(g *workflow.Graph, n *workflow.Node) *element {
 	e, inner := &element{}, n
 	each, isEach := n.Step.(*workflow.Each)
@@ -52,7 +52,7 @@ func (out *writer) step(g *workflow.Graph, n *workflow.Node) *element {
 	return e
 }
 
-// open names the element, and gives it what tells it from others.
+// open sets the name of the element, its id and its dependencies.
 func (out *writer) open(e *element, at place, n *workflow.Node) {
 	switch s := n.Step.(type) {
 	case *workflow.Task:
@@ -70,7 +70,7 @@ func (out *writer) open(e *element, at place, n *workflow.Node) {
 	}
 }
 
-// words are the attributes that most kinds of steps may have.
+// words writes the attributes that most kinds of steps may have.
 func (out *writer) words(e *element, n, inner *workflow.Node) {
 	switch s := inner.Step.(type) {
 	case *workflow.Human:
@@ -124,7 +124,7 @@ func (e *element) flag(name string, set bool) {
 	}
 }
 
-// content is what a step works with.
+// content writes what a step works with.
 func (out *writer) content(e *element, n *workflow.Node) {
 	switch s := n.Step.(type) {
 	case *workflow.Task:
@@ -167,8 +167,7 @@ func (out *writer) config(e *element, t *workflow.Task) {
 	}
 }
 
-// bindings are the inputs of a step. The only one needs no name if it is called
-// input.
+// bindings writes the inputs of a step. A single input needs no name if it is called input.
 func (out *writer) bindings(e *element, bs []workflow.Binding) {
 	for _, b := range bs {
 		in := e.add(&element{name: "input", full: true})
@@ -207,7 +206,7 @@ func (out *writer) templates(v any) any {
 	return v
 }
 
-// output writes a variable alone as an attribute.
+// output writes an output; if that is only a variable, as an attribute.
 func (out *writer) output(e *element, name string, o workflow.Output) {
 	if name == "" && o.Mode == workflow.Full && o.Schema == nil {
 		return
@@ -259,8 +258,7 @@ var wayNames = map[workflow.On]string{
 	workflow.OnElse: "else", workflow.OnFailure: "error", workflow.OnTimeout: "on_timeout",
 }
 
-// leave writes the edges that no dependency says, those that are taken together in
-// one element.
+// leave writes the edges that are not dependencies, those that are taken together in one element.
 func (out *writer) leave(e *element, at place) {
 	ways := out.ways[at]
 	for i := 0; i < len(ways); {
@@ -280,7 +278,7 @@ func (out *writer) leave(e *element, at place) {
 	}
 }
 
-// name is the word for the target of an edge.
+// name returns the word for the target of an edge.
 func (out *writer) name(id string) string {
 	for _, mark := range []struct{ id, word string }{{workflow.End, "end"}, {workflow.Again, "again"}} {
 		if id == mark.id && !out.ids[mark.word] {

@@ -7,10 +7,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// What follows is the same in every notation: what a text leaves to be guessed,
-// and what a writer leaves out.
+// What follows is the same in every notation: defaults that a parser fills in, and what a writer
+// leaves out.
 
-// NameOf is the name of a workflow that has none: that of its file.
+// NameOf returns the name for a workflow that has none: that of its file.
 func NameOf(file string) string {
 	if file == "-" { // standard input
 		return "workflow"
@@ -18,11 +18,11 @@ func NameOf(file string) string {
 	return strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), path.Ext(file))
 }
 
-// Ranks is how many ranks there are.
+// Ranks is the number of ranks.
 const Ranks = 5
 
-// Rank is the order in which the kinds of edges of a node come, whatever is
-// written or drawn first.
+// Rank returns the position of a kind of edge among the edges of a node, whatever is written or
+// drawn first.
 func Rank(on workflow.On) int {
 	switch on {
 	case workflow.OnSuccess:
@@ -38,9 +38,8 @@ func Rank(on workflow.On) int {
 	return Ranks - 1
 }
 
-// MostOnError is what most nodes do when they fail, so that only the others have
-// to say it. Loops do not fail, and a task that is repeated is one with what
-// repeats it.
+// MostOnError returns the on_error of most nodes, so that only the others have to set it. Loops
+// do not fail, and a task and the for_each that repeats it count as one.
 func MostOnError(g *workflow.Graph) workflow.OnError {
 	count := map[workflow.OnError]int{}
 	countOnError(g, count)

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/yaml"
 )
 
-// steps is a workflow of n steps, each with inputs, a prompt and a reference to
+// steps returns a workflow of n steps, each with inputs, a prompt and a reference to
 // the step before.
 func steps(n int) []byte {
 	var b bytes.Buffer

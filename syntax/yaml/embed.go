@@ -9,33 +9,30 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// The other notations show what they have a drawing for, and say the rest in
-// the words of this one: in the front matter of a section, in a note, in the
-// elements of a step. What follows reads and writes these words.
+// The other notations draw what they can, and use the keys of this one for the rest: in the front
+// matter of a section, in a note, in the elements of a step. This file reads and writes these
+// keys.
 
-// Step is what the words of one step say.
+// Step is the result of reading the keys of one step.
 type Step struct {
-	// Node has a nil Step if neither the words nor the drawing say what it
-	// does. Its id and its title are empty where the words do not give them; its
-	// body is empty.
+	// Node has a nil Step if neither the keys nor the drawing say what it does. Its id and title
+	// are empty if the keys do not set them; its body is empty.
 	Node workflow.Node
-	// Each is set where the words repeat a task or a call. Repeat puts the node
-	// into it.
+	// Each is set if the keys repeat a task or a call. Repeat puts the node into it.
 	Each *workflow.Each
-	// Edges are what next, route, else, error and on_timeout say, without From.
-	// To is a name as it is written: an id, or else what [Mark] knows.
+	// Edges are the edges of next, route, else, error and on_timeout, without From. To is a name
+	// as it is written: an id, or a word that [Mark] knows.
 	Edges []workflow.Edge
-	// When is the condition without which the step is passed by.
+	// When is the condition without which the step is skipped.
 	When workflow.Expr
-	// Leads says that the words tell what follows success, so that the drawing
-	// does not.
+	// Leads says that the keys set what follows success, so that the drawing does not.
 	Leads bool
-	// HasOnError says that on_error is written.
+	// HasOnError says that on_error is set.
 	HasOnError bool
 }
 
-// Repeat is the node, for each item if the words say so. Call it when the node
-// is complete.
+// Repeat returns the node, wrapped in its Each if the keys repeat it. Call it when the node is
+// complete.
 func (s *Step) Repeat() workflow.Node {
 	if s.Each == nil {
 		return s.Node
@@ -43,24 +40,23 @@ func (s *Step) Repeat() workflow.Node {
 	return *repeat(s.Node, s.Each)
 }
 
-// ReadStep reads the words of a step. The kind is what the drawing says that it
-// is, as [workflow.Node.Kind] names it; "frame" is something around steps, which
-// only its words make a loop or an each. The words of a kind need no key around
-// them, but a key such as `human:` or `workflow:` makes that of the step, whatever
-// was drawn. The caller says when the map is Done.
+// ReadStep reads the keys of a step. The kind is that of the drawing, as returned by
+// [workflow.Node.Kind]; "frame" is something around steps, which only becomes a loop or an each
+// through its keys. The keys of a kind need no key around them, but a key such as `human:` or
+// `workflow:` changes the kind of the step, whatever was drawn. The caller calls Done on the map.
 func ReadStep(m *strictyaml.Map, kind string) *Step {
 	out := &Step{}
 	new(StepReader).Read(m, kind, out)
 	return out
 }
 
-// StepReader reads the words of one step after the other, with the same memory.
+// StepReader reads the keys of one step after the other and reuses its memory.
 type StepReader struct {
 	reader reader
 	step   step
 }
 
-// Read is [ReadStep] into a given place.
+// Read is like [ReadStep], but stores the result in out.
 func (sr *StepReader) Read(m *strictyaml.Map, kind string, out *Step) {
 	r, s, said := &sr.reader, &sr.step, strictyaml.Node{}
 	*s = step{pos: m.Node().Pos()}
@@ -95,8 +91,7 @@ func (sr *StepReader) Read(m *strictyaml.Map, kind string, out *Step) {
 	}
 }
 
-// saysOther says whether a key tells what the step does. The agent of a choice is who
-// is asked.
+// saysOther reports whether a key sets the kind of the step. The agent of a choice does not.
 func saysOther(m *strictyaml.Map, kind string) bool {
 	for _, key := range []string{"agent", "prompt", "template", "workflow", "human", "combine", "choice"} {
 		if m.Peek(key).Exists() && (key != "agent" || kind != "choice") {
@@ -106,8 +101,7 @@ func saysOther(m *strictyaml.Map, kind string) bool {
 	return false
 }
 
-// readKind reads the words of a kind that was drawn. They stand in the map of
-// the step itself.
+// readKind reads the keys of a kind that was drawn. They are in the map of the step itself.
 func readKind(m *strictyaml.Map, kind string) workflow.Step {
 	switch kind {
 	case "human":
@@ -131,8 +125,8 @@ func readKind(m *strictyaml.Map, kind string) workflow.Step {
 	return nil
 }
 
-// readFrame reads `loop: true`, `loop: {max: 3}` or a for_each; else the frame
-// is nothing but a frame.
+// readFrame reads `loop: true`, `loop: {max: 3}` or a for_each; otherwise the frame is only a
+// frame.
 func readFrame(m *strictyaml.Map) workflow.Step {
 	loop := m.Get("loop")
 	switch {
@@ -167,8 +161,8 @@ func (s *Step) lead(w way, to []target) {
 	}
 }
 
-// ReadHead reads what a workflow says about itself: description, inputs, state,
-// agents, limits and output. The caller says when the map is Done.
+// ReadHead reads the head of a workflow: description, inputs, state, agents, limits and output.
+// The caller calls Done on the map.
 func ReadHead(m *strictyaml.Map, w *workflow.Workflow) { readHead(m, w) }
 
 // ReadParam reads an input that is declared in a list, with its name.
@@ -179,8 +173,7 @@ func ReadParam(n strictyaml.Node) workflow.Param {
 	return p
 }
 
-// ReadParamMap is ReadParam where the map holds more. The caller says when it is
-// Done.
+// ReadParamMap is like ReadParam, for a map with other keys. The caller calls Done on it.
 func ReadParamMap(m *strictyaml.Map) workflow.Param {
 	name := m.Get("name")
 	p := workflow.Param{Name: name.Name(), Pos: name.Pos()}
@@ -194,27 +187,26 @@ func ReadParamMap(m *strictyaml.Map) workflow.Param {
 // ReadOutput reads `output: name` or its long form.
 func ReadOutput(n strictyaml.Node) workflow.Output { return readOutput(n) }
 
-// ReadSchema reads a JSON Schema, or makes one of an example.
+// ReadSchema reads a JSON Schema, or creates one from an example.
 func ReadSchema(n strictyaml.Node) any { return readSchema(n) }
 
-// WriteHead writes the words of [ReadHead], with the texts as [Mixed] gives
-// them.
+// WriteHead writes the keys of [ReadHead]. The texts are those that [Mixed] returns.
 func WriteHead(w *workflow.Workflow) string { return Style{}.Head(w) }
 
-// WriteStep writes the words of [ReadStep] for a node of its kind, and for the
-// edges that its drawing does not show; nil: it shows all. The id is written if
-// withID says so. The texts of the node are those that [Mixed] gives.
+// WriteStep writes the keys of [ReadStep] for a node of its kind, and for the edges that its
+// drawing does not show, which are nil if it shows all. withID says whether to write the id. The
+// texts of the node are those that [Mixed] returns.
 func WriteStep(n *workflow.Node, edges []workflow.Edge, withID bool) string {
 	return Style{}.Step(n, edges, withID)
 }
 
-// Style is how words are written. The zero Style writes them as in a file.
+// Style says how keys are written. The zero Style writes them as in a file.
 type Style struct {
-	// Hard puts every text in one line, and escapes all of it that might mean
-	// something to the notation around it.
+	// Hard puts every text on one line, and escapes everything that might have a meaning in the
+	// notation around it.
 	Hard bool
-	// NoFences keeps texts with the marks of a fenced block in quotes: over several
-	// lines they would open one in the Markdown around them.
+	// NoFences writes texts that contain the marks of a fenced block in quotes: on several lines,
+	// they would open a fence in the Markdown around them.
 	NoFences bool
 }
 
@@ -238,14 +230,14 @@ func (st Style) Step(n *workflow.Node, edges []workflow.Edge, withID bool) strin
 	return out.b.String()
 }
 
-// Text is one word with its text.
+// Text returns one key with its text.
 func (st Style) Text(key, text string) string {
 	out := &printer{hard: st.Hard}
 	out.always(key, text)
 	return out.b.String()
 }
 
-// Ways writes edges that do not follow success: error and on_timeout.
+// Ways writes the edges for failures and timeouts: error and on_timeout.
 func (st Style) Ways(edges []workflow.Edge) string {
 	s := &step{}
 	s.lead(edges)
@@ -267,40 +259,40 @@ func (s *step) lead(edges []workflow.Edge) {
 	}
 }
 
-// Mark is the target that a word such as end or again stands for where no step
-// has that name; "": none.
+// Mark returns the target for a word such as end or again, if no step has that name. It returns
+// "" for other words.
 func Mark(word string) string { return mark(word) }
 
-// IsRepeat says whether a node is what [Step.Repeat] makes: a task or a call for
-// each item of a list, that the words of one step can say.
+// IsRepeat reports whether a node is what [Step.Repeat] creates: a task or a call for each item
+// of a list that the keys of one step can express.
 func IsRepeat(n *workflow.Node) bool {
 	each, ok := n.Step.(*workflow.Each)
 	return ok && isRepeat(n, each)
 }
 
-// Mixed copies a workflow with its texts as they are written where both ${…} and
-// {{…}} are references.
+// Mixed copies a workflow with its texts in the dialect in which both ${…} and {{…}} are
+// references.
 func Mixed(w *workflow.Workflow) *workflow.Workflow { return InDialect(w, expr.Mixed) }
 
-// Namer gives ids to steps that have none, as this notation does. Those that
-// have one must be taken first.
+// Namer generates ids for steps that have none, in the same way as this notation. Ids that exist
+// must be taken first.
 type Namer struct{ names namer }
 
-// NewNamer is a namer to which every id is free.
+// NewNamer returns a namer with no ids taken.
 func NewNamer() *Namer { return &Namer{namer{steps: map[string]*step{}, last: map[string]int{}}} }
 
-// Take notes that an id is in use, and says whether it was free.
+// Take marks an id as used, and reports whether it was free.
 func (n *Namer) Take(id string) bool {
 	_, taken := n.names.steps[id]
 	n.names.steps[id] = nil
 	return !taken
 }
 
-// Name is the base, or the base with the first number from 2 on that is free.
+// Name returns the base, or the base with the first free number from 2 on.
 func (n *Namer) Name(base string) string { return n.names.name(base, nil) }
 
-// Slug makes an id of a text: one that can be an id stays as it is.
+// Slug turns a text into an id. A valid id is returned unchanged.
 func Slug(text string) string { return slug(text) }
 
-// Duration writes 10m rather than 10m0s.
+// Duration returns 10m rather than 10m0s.
 func Duration(d time.Duration) string { return shortDuration(d) }

@@ -5,8 +5,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Parts of the words of a step, for a notation that has other names for some of
-// them.
+// Parts of the keys of a step, for a notation that has other names for some of them.
 
 // ReadOutputMap reads the long form of an output.
 func ReadOutputMap(m *strictyaml.Map) workflow.Output { return readOutputMap(m) }

@@ -5,8 +5,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Fmt lays a workflow file out in the canonical way and keeps its words, order
-// and comments. A file with errors comes back as it is, with its diagnostics.
+// Fmt formats a workflow file in the canonical style and keeps its words, order and comments. A
+// file with errors is returned unchanged, with its diagnostics.
 func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 	_, found := Parse(file, text)
 	if found.Errors() {
@@ -15,5 +15,5 @@ func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 	return layOut(text), found
 }
 
-// layOut sets the steps apart from each other by blank lines.
+// layOut separates the steps by blank lines.
 func layOut(text []byte) []byte { return strictyaml.Layout(text, "steps") }

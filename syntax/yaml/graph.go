@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// graph writes the steps of a block down as nodes and edges. The edges of a
-// node come in the order plain, route, else, error, timeout.
+// graph turns the steps of a block into nodes and edges. The edges of a node come in the order
+// plain, route, else, error, timeout.
 func (r *resolver) graph(b *block) workflow.Graph {
 	g := &builder{resolver: r, inLoop: b.owner != nil && b.owner.isLoop()}
 	g.Nodes = make([]workflow.Node, 0, len(b.steps))
@@ -33,8 +33,8 @@ type builder struct {
 	inLoop bool
 }
 
-// guard adds the choice that `when` stands for: to the step if the condition
-// holds, else to where the step itself would go on.
+// guard adds the choice for `when`: it leads to the step if the condition holds, otherwise to
+// where the step itself would continue.
 func (g *builder) guard(s *step) {
 	if s.guard == "" {
 		return
@@ -96,8 +96,8 @@ func (g *builder) step(s *step) {
 	}
 }
 
-// leave adds the edges that leave a step. A single plain edge to the end says
-// nothing, except that it leaves a loop.
+// leave adds the edges of a step. A single plain edge to the end is left out, unless it leaves a
+// loop.
 func (g *builder) leave(s *step) {
 	to := s.follow
 	if len(to) == 1 && to[0].name == workflow.End && !g.inLoop {
@@ -113,7 +113,7 @@ func (g *builder) leave(s *step) {
 	}
 }
 
-// edge adds an edge from the node that was added last.
+// edge adds an edge from the last node.
 func (g *builder) edge(from string, to target, w way) {
 	pos := to.pos
 	if w.pos.Line != 0 {
@@ -125,16 +125,16 @@ func (g *builder) edge(from string, to target, w way) {
 	g.Edges = append(g.Edges, workflow.Edge{From: from, To: to.name, On: w.on, Label: w.label, When: w.when, Pos: pos})
 }
 
-// handle adds an error edge to the workflow's handler at every working step that
-// has none and that the handler does not lead to.
+// handle adds an error edge to the workflow's handler to every working step that has none and
+// that the handler does not lead to.
 func (r *resolver) handle(g *workflow.Graph) {
 	reached := reachable(g, r.byID[r.handler.name].entry())
 	if !r.handleIn(r.body, reached) {
-		r.report(workflow.Warningf(r.handler.pos, codeDetached, "move it to the end: a handler handles what runs before it", "%q handles nothing: every other step comes behind it", r.handler.name))
+		r.report(workflow.Warningf(r.handler.pos, codeDetached, "move it to the end: a handler handles failures of the steps before it", "%q handles nothing: every other step comes after it", r.handler.name))
 	}
 }
 
-// handleIn says whether there was anything to handle.
+// handleIn reports whether there was anything to handle.
 func (r *resolver) handleIn(b *block, reached map[string]bool) (handled bool) {
 	for _, s := range b.steps {
 		if s.isLoop() {
@@ -159,8 +159,8 @@ func (s *step) handles() bool {
 	return slices.ContainsFunc(s.ways, func(w way) bool { return w.on == workflow.OnFailure })
 }
 
-// reachable are the nodes that an edge to the given one leads to, itself
-// included. Whoever comes into a loop reaches all of it.
+// reachable returns the nodes that can be reached from the given one, including itself. An edge
+// into a loop reaches everything in it.
 func reachable(g *workflow.Graph, from string) map[string]bool {
 	next := map[string][]string{}
 	g.Walk(func(_ *workflow.Graph, n *workflow.Node) {

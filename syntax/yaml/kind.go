@@ -8,13 +8,13 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// kindKeys are the keys that say what a step does. A task may have two of them.
+// kindKeys are the keys that set the kind of a step. A task may have two of them.
 var kindKeys = []string{"agent", "prompt", "template", "workflow", "human", "combine", "choice", "loop", "steps"}
 
 var kindNames = strings.Join(kindKeys, ", ")
 
-// kind finds what the step does, reads it, and gives the value that says it.
-// If there are several, the one that is written first counts.
+// kind reads what the step does, and returns the value that says so. If there are several, the
+// first one counts.
 func (r *reader) kind(m *strictyaml.Map, s *step) strictyaml.Node {
 	first, name := strictyaml.Node{}, ""
 	for _, key := range kindKeys {
@@ -53,7 +53,7 @@ func (r *reader) kind(m *strictyaml.Map, s *step) strictyaml.Node {
 }
 
 func (r *reader) twoKinds(at strictyaml.Node, first, second string) {
-	at.Key().Errorf(codeStepKind, "make two steps of it, or remove one of them", "a step cannot have both %q and %q", first, second)
+	at.Key().Errorf(codeStepKind, "split it into two steps, or remove one of the keys", "a step cannot have both %q and %q", first, second)
 }
 
 func (r *reader) task(m *strictyaml.Map, s *step) {
@@ -66,7 +66,7 @@ func (r *reader) task(m *strictyaml.Map, s *step) {
 	s.node.Step, s.base = t, orElse(t.Agent, "task")
 }
 
-// readAgent reads who works, and with which settings.
+// readAgent reads the agent and its settings.
 func readAgent(m *strictyaml.Map, t *workflow.Task) {
 	if agent := m.Peek("agent"); agent.Exists() {
 		t.Agent, t.Pos = agent.Text(), agent.Pos()
@@ -76,14 +76,15 @@ func readAgent(m *strictyaml.Map, t *workflow.Task) {
 	}
 }
 
-// readTemplate reads the name of a prompt of the project, which the model has as
-// a setting and the project replaces by the prompt. More than a name is a prompt.
+// readTemplate reads the name of a prompt template of the project. The model stores it as a
+// setting, and the project replaces it by the prompt. A value that is not a single name is a
+// prompt.
 func readTemplate(n, prompt strictyaml.Node, t *workflow.Task) {
 	if !n.Exists() {
 		return
 	}
 	if prompt.Exists() {
-		n.Key().Errorf(codeStepKey, "remove one of them", "a step has either a prompt or a template")
+		n.Key().Errorf(codeStepKey, "remove one of them", "a step cannot have both a prompt and a template")
 	}
 	switch name := n.Text(); {
 	case IsTemplateName(name):
@@ -99,17 +100,18 @@ func readTemplate(n, prompt strictyaml.Node, t *workflow.Task) {
 	}
 }
 
-// Template is the setting that names a prompt of the project.
+// Template is the setting that names a prompt template of the project.
 const Template = "template"
 
-// IsTemplateName tells the name of a prompt from a prompt: it is one word.
+// IsTemplateName reports whether a text is the name of a prompt template, which is one word, and
+// not a prompt.
 func IsTemplateName(text string) bool {
 	return text != "" && strings.IndexFunc(text, func(c rune) bool {
 		return !(c == '-' || c == '_' || c == '.' || c == '/' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z')
 	}) < 0
 }
 
-// readSettings reads the settings, and where the author wrote them.
+// readSettings reads the settings and their positions.
 func readSettings(config strictyaml.Node, t *workflow.Task) {
 	if !config.IsMap() {
 		config.WrongType("a map")
@@ -122,7 +124,7 @@ func readSettings(config strictyaml.Node, t *workflow.Task) {
 	}
 }
 
-// readSetting adds one of about n settings to those of a task.
+// readSetting adds one of about n settings to a task.
 func readSetting(e strictyaml.Entry, n int, t *workflow.Task) {
 	if t.SettingsPos == nil {
 		t.SettingsPos, t.SettingsSrc = make(map[string]workflow.Pos, n), make(map[string]workflow.Source, n)
@@ -156,7 +158,7 @@ func readSource(path string, v strictyaml.Node, t *workflow.Task) {
 func (r *reader) call(n strictyaml.Node, m *strictyaml.Map, s *step) {
 	name := n.Text()
 	if n.IsText() && name == "" {
-		n.Errorf(codeStepKind, "write the name of a workflow", "the workflow has no name")
+		n.Errorf(codeStepKind, "write the name of a workflow", "this step does not name a workflow")
 	}
 	s.node.Step = &workflow.Call{Workflow: name, Inputs: readBindings(m.Peek("inputs")), Pos: n.Pos()}
 	s.base = callBase(name)
@@ -203,10 +205,10 @@ func readCombine(m *strictyaml.Map) *workflow.Combine {
 	strategy := m.Get("strategy")
 	c.Strategy = workflow.Strategy(strategy.Word("concatenate", "merge", "array", "first", "vote"))
 	if n.IsMap() && !strategy.Exists() {
-		n.Errorf(codeStepKind, "add `strategy:` with concatenate, merge, array, first or vote", "the combine has no strategy")
+		n.Errorf(codeStepKind, "add `strategy:` with concatenate, merge, array, first or vote", "this combine has no strategy")
 	}
 	if c.Strategy == "" {
-		c.Strategy = workflow.Concatenate // so that the rest can be looked at
+		c.Strategy = workflow.Concatenate // so that the rest can be checked
 	}
 	for _, in := range m.Get("inputs").OneOrMany() {
 		c.Inputs = append(c.Inputs, condition(in))
@@ -223,7 +225,7 @@ func (r *reader) choice(n strictyaml.Node, s *step) {
 		m := n.Map()
 		*c = readChoice(m)
 		if c.Ask != nil && !m.Peek("ask").Exists() {
-			n.Errorf(codeStepKind, "add `ask:` with a question", "the choice has an agent, but no question")
+			n.Errorf(codeStepKind, "add `ask:` with a question", "this choice has an agent, but no question")
 		}
 		m.Done()
 	case n.Written() != "true":
@@ -231,8 +233,8 @@ func (r *reader) choice(n strictyaml.Node, s *step) {
 	}
 }
 
-// readChoice reads what a choice decides by: a condition, or a question and who is
-// asked. A drawing may show the question.
+// readChoice reads what a choice depends on: a condition, or a question and who is asked. A
+// drawing may show the question.
 func readChoice(m *strictyaml.Map) workflow.Choice {
 	c := workflow.Choice{On: condition(m.Get("on"))}
 	ask := m.Get("ask")
@@ -244,7 +246,7 @@ func readChoice(m *strictyaml.Map) workflow.Choice {
 	c.Ask = &workflow.Task{Prompt: template(ask), Pos: ask.Pos()}
 	readAgent(m, c.Ask)
 	if c.On.Text != "" {
-		m.Peek("on").Key().Errorf(codeStepKey, "keep one of them", "a choice has either a condition or a question")
+		m.Peek("on").Key().Errorf(codeStepKey, "keep one of them", "a choice cannot have both a condition and a question")
 		c.On = workflow.Expr{}
 	}
 	return c
@@ -256,22 +258,22 @@ func (r *reader) loop(n strictyaml.Node, s *step) {
 	until, while := m.Get("until"), m.Get("while")
 	s.until, s.while = condition(until), condition(while)
 	if until.Exists() && while.Exists() {
-		while.Key().Errorf(codeLoopTest, "keep one of them", "a loop has either until or while")
+		while.Key().Errorf(codeLoopTest, "keep one of them", "a loop cannot have both until and while")
 	}
 	body := r.block(m.List("steps"), s)
 	s.body = &body
 	if len(body.steps) == 0 {
-		n.Key().Errorf(codeLoopTest, "add `steps:` with what is to be repeated", "the loop has no steps")
+		n.Key().Errorf(codeLoopTest, "add `steps:` with the steps to repeat", "this loop has no steps")
 	}
 	m.Done()
 }
 
-// steps reads a block. What it is for, for_each says.
+// steps reads the steps of a for_each.
 func (r *reader) steps(n strictyaml.Node, s *step) {
 	body := r.block(n.List(), s)
 	s.body, s.base = &body, "each"
 	if len(body.steps) == 0 && (n.IsList() || n.IsNull()) {
-		n.Key().Errorf(codeStepKind, "add the steps that are to be repeated", "the list of steps is empty")
+		n.Key().Errorf(codeStepKind, "add the steps to repeat", "the list of steps is empty")
 	}
 }
 

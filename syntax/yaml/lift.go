@@ -8,9 +8,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// lifter finds the steps that would become a given model: the reverse of the
-// resolver. Choices that `when`, `until` and `while` stand for are folded back
-// into them, unless they are kept as steps of their own.
+// lifter finds the steps that would become a given model; it is the reverse of the resolver.
+// Choices that `when`, `until` and `while` create are folded back into them, unless they are kept
+// as separate steps.
 type lifter struct {
 	onError workflow.OnError // that a folded choice must have
 	keep    map[string]bool  // choices that are not to be folded
@@ -58,8 +58,8 @@ func inDegrees(g *workflow.Graph) map[string]int {
 	return in
 }
 
-// isGuard says whether a choice is the `when` of the node behind it: it leads
-// there, and else to where that node goes on, and nothing else leads there.
+// isGuard reports whether a choice is the `when` of the node after it: it leads to that node,
+// otherwise to where that node continues, and no other edge leads to the node.
 func (l *lifter) isGuard(c, guarded *workflow.Node, out map[string][]*workflow.Edge, in map[string]int) bool {
 	edges := out[c.ID]
 	if !l.foldable(c) || in[guarded.ID] != 1 || len(edges) < 2 {
@@ -69,7 +69,7 @@ func (l *lifter) isGuard(c, guarded *workflow.Node, out map[string][]*workflow.E
 		return false
 	}
 	if _, isLoop := guarded.Step.(*workflow.Loop); isLoop {
-		return false // where a loop goes on is not known before its body is read
+		return false // where a loop continues is known only after its body is read
 	}
 	around := plainTargets(out[guarded.ID])
 	if len(around) == 0 {
@@ -83,8 +83,8 @@ func (l *lifter) isGuard(c, guarded *workflow.Node, out map[string][]*workflow.E
 	return slices.Equal(targetsOf(edges[1:]), around)
 }
 
-// foldable says whether a choice is no more than a choice, under a name that
-// the reader would give it.
+// foldable reports whether a choice has nothing but its edges, and a name that the parser would
+// generate.
 func (l *lifter) foldable(n *workflow.Node) bool {
 	c, ok := n.Step.(*workflow.Choice)
 	bare := *n
@@ -102,9 +102,8 @@ func hasOutput(o workflow.Output) bool {
 	return o.Var != "" || o.Mode != workflow.Full || o.Pattern != "" || o.Schema != nil
 }
 
-// isTest says whether the last choice of a loop's body is its `until` or
-// `while`, and if so folds it: everything that leads to it leads there alone,
-// and it goes out or round again.
+// isTest reports whether the last choice of a loop's body is its `until` or `while`, and if so
+// folds it: every edge to it is the only one of its source, and it leads out of the loop or back.
 func (l *lifter) isTest(c *workflow.Node, out map[string][]*workflow.Edge, g *workflow.Graph, loop *step) bool {
 	edges := out[c.ID]
 	if !l.foldable(c) || len(edges) < 2 || !l.onlyFallThrough(c.ID, out, g) {
@@ -133,8 +132,8 @@ func (l *lifter) isTest(c *workflow.Node, out map[string][]*workflow.Edge, g *wo
 	return true
 }
 
-// onlyFallThrough says whether every edge to a node is the only plain edge of
-// where it comes from, or the way around a step, or out of a loop.
+// onlyFallThrough reports whether every edge to a node is the only plain edge of its source,
+// skips a step, or leaves a loop.
 func (l *lifter) onlyFallThrough(id string, out map[string][]*workflow.Edge, g *workflow.Graph) bool {
 	found, right := false, true
 	allEdges(g, func(e *workflow.Edge) {
@@ -175,7 +174,7 @@ func targets(ids []string) []target {
 	return list
 }
 
-// step makes a step of a node with the edges that leave it.
+// step creates a step from a node and its edges.
 func (l *lifter) step(n *workflow.Node, out []*workflow.Edge) *step {
 	s := &step{node: *n, group: n.Group, onErrorGiven: true, base: baseOf(n)}
 	l.steps[n.ID] = s
@@ -194,8 +193,8 @@ func (l *lifter) step(n *workflow.Node, out []*workflow.Edge) *step {
 	return s
 }
 
-// leave sorts edges into plain ones and ways, as the reader would have read
-// them. Where they come in another order, all of them are ways.
+// leave sorts edges into plain ones and ways, as the parser would have read them. If they are in
+// another order, all of them are ways.
 func (l *lifter) leave(s *step, out []*workflow.Edge) {
 	inOrder := slices.IsSortedFunc(out, func(a, b *workflow.Edge) int { return Rank(a.On) - Rank(b.On) })
 	if inOrder {
@@ -212,8 +211,7 @@ func (l *lifter) leave(s *step, out []*workflow.Edge) {
 	}
 }
 
-// isRepeat says whether an Each is a task or a call with for_each, as the
-// reader's repeat makes it.
+// isRepeat reports whether an Each is a task or a call with for_each, as the parser creates it.
 func isRepeat(n *workflow.Node, each *workflow.Each) bool {
 	if len(each.Body.Nodes) != 1 || len(each.Body.Edges) > 0 || each.Body.Nodes[0].ID != n.ID {
 		return false
@@ -227,7 +225,7 @@ func isRepeat(n *workflow.Node, each *workflow.Each) bool {
 		n.Output.Mode == workflow.Full && n.Output.Pattern == "" && n.Output.Schema == nil
 }
 
-// baseOf is what the reader would make an id from.
+// baseOf returns the base name from which the parser would generate an id.
 func baseOf(n *workflow.Node) string {
 	switch s := n.Step.(type) {
 	case *workflow.Task:
@@ -245,7 +243,7 @@ func baseOf(n *workflow.Node) string {
 	return ""
 }
 
-// callBase is the workflow's name without its folder and ending.
+// callBase returns the workflow's name without its directory and extension.
 func callBase(name string) string {
 	base, _, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ".")
 	return base

@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// findDependents finds which steps wait for which: those that a step needs, and
-// in the modes parallel and dag also those that it refers to.
+// findDependents finds which steps wait for which: for those in needs and, in the modes parallel
+// and dag, also for those that they refer to.
 func (r *resolver) findDependents() {
 	d := &dependents{resolver: r, writers: map[string]*step{}, groups: map[string][]*step{}}
 	d.block(r.body)
@@ -20,12 +20,12 @@ func (r *resolver) findDependents() {
 	})
 }
 
-// dependents walks the steps in the order in which they are written. What it
-// has passed stands above.
+// dependents walks the steps in the order in which they are written and keeps track of the steps
+// above.
 type dependents struct {
 	*resolver
 	writers map[string]*step   // the last step above that writes a variable
-	groups  map[string][]*step // the members above of a group
+	groups  map[string][]*step // the members of a group above
 	count   int
 }
 
@@ -52,11 +52,11 @@ func (d *dependents) block(b *block) {
 	}
 }
 
-// pass notes that what follows stands below the step.
+// pass records that the following steps are below this one.
 func (d *dependents) pass(s *step) {
 	s.above = true
 	if d.mode == sequential {
-		return // nobody asks who writes what
+		return // the writers are not needed
 	}
 	if name := s.node.Output.Var; name != "" {
 		d.writers[name] = s
@@ -76,9 +76,9 @@ func (d *dependents) needs(s *step) {
 		case needed == nil:
 			d.report(workflow.Errorf(t.pos, codeNeedsUnknown, d.suggest(t.name), "there is no step %q", t.name))
 		case within(s, needed):
-			d.report(workflow.Errorf(t.pos, codeNeedsForward, "remove it: a step waits neither for itself nor for what it is part of", "%q cannot wait for %q", s.node.ID, t.name))
+			d.report(workflow.Errorf(t.pos, codeNeedsForward, "remove it: a step cannot wait for itself or for a step that contains it", "%q cannot wait for %q", s.node.ID, t.name))
 		case !needed.above:
-			d.report(workflow.Errorf(t.pos, codeNeedsForward, fmt.Sprintf("move %q above %q: steps are written in an order in which they can run", t.name, s.node.ID), "%q cannot wait for %q, which is written below it", s.node.ID, t.name))
+			d.report(workflow.Errorf(t.pos, codeNeedsForward, fmt.Sprintf("move %q above %q: a step must be written below the steps it waits for", t.name, s.node.ID), "%q cannot wait for %q, which is written below it", s.node.ID, t.name))
 		default:
 			d.wait(s, needed)
 		}
@@ -94,8 +94,8 @@ func within(s, outer *step) bool {
 	return false
 }
 
-// wait makes one step wait for another; where they stand in different blocks,
-// what encloses them waits in the block that they share.
+// wait makes one step wait for another. If they are in different blocks, the steps that contain
+// them in the common block wait for each other.
 func (d *dependents) wait(s, needed *step) {
 	for n := needed; n != nil; n = n.outer {
 		for waiting := s; waiting != nil; waiting = waiting.outer {
@@ -118,7 +118,7 @@ func (d *dependents) link(waiting, needed *step) {
 	needed.after = append(needed.after, waiting)
 }
 
-// mentions makes a step wait for what its texts refer to.
+// mentions makes a step wait for the steps that its texts refer to.
 func (d *dependents) mentions(s *step) {
 	d.condition(s, s.when)
 	for _, w := range s.ways {
@@ -127,8 +127,8 @@ func (d *dependents) mentions(s *step) {
 	d.node(s, &s.node)
 }
 
-// tests are the conditions of a loop. They stand at the end of its body, so what
-// they refer to there has ended.
+// tests handles the conditions of a loop. They are evaluated at the end of its body, when its
+// steps have ended.
 func (d *dependents) tests(s *step) {
 	if d.mode != sequential && !s.routed {
 		d.condition(s, s.until)
@@ -229,8 +229,8 @@ func (d *dependents) found(s *step, text string, mentions []expr.Mention) {
 	}
 }
 
-// name finds the step that a bare name means: the last one above that writes
-// the variable, else, before a dot, the step of that id.
+// name finds the step that a bare name means: the last one above that writes the variable,
+// otherwise, before a dot, the step with that id.
 func (d *dependents) name(s *step, name string, dotted bool) {
 	if s.binds(name) {
 		return
@@ -246,7 +246,7 @@ func (d *dependents) name(s *step, name string, dotted bool) {
 	}
 }
 
-// binds says whether a name is the item of a for_each around the text.
+// binds reports whether a name is the item of a for_each around the text.
 func (s *step) binds(name string) bool {
 	for ; s != nil; s = s.outer {
 		if each, ok := s.node.Step.(*workflow.Each); ok && each.As == name {

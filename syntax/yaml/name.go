@@ -8,9 +8,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// nameSteps gives an id to every step that has none, and to the choices that
-// `when`, `until` and `while` become: what it is made from, then that with -2,
-// -3, … in the order in which the steps are written.
+// nameSteps gives an id to every step that has none, and to the choices that `when`, `until` and
+// `while` create: a base name, or the base name with -2, -3, … in the order in which the steps
+// are written.
 func nameSteps(b *block) *namer {
 	n := &namer{steps: make(map[string]*step, len(b.steps)), last: map[string]int{}}
 	b.each(func(s *step) {
@@ -23,7 +23,7 @@ func nameSteps(b *block) *namer {
 }
 
 type namer struct {
-	steps map[string]*step // by id, of two the first; nil under the id of a choice
+	steps map[string]*step // by id, the first if there are two; nil for the id of a choice
 	last  map[string]int   // number of the last id made from a base
 }
 
@@ -44,7 +44,7 @@ func (n *namer) block(b *block) {
 	}
 }
 
-// name makes an id for a step, or for a choice if there is none.
+// name returns a new id for a step, or for a choice if s is nil.
 func (n *namer) name(base string, s *step) string {
 	id := FreeName(base, n.last, func(id string) bool {
 		_, taken := n.steps[id]
@@ -54,9 +54,9 @@ func (n *namer) name(base string, s *step) string {
 	return id
 }
 
-// FreeName is the base, or the base with the first number from 2 on that is not
-// taken. Last has the number of the last name made from a base. To lead to end or
-// again means something else, so these are always taken.
+// FreeName returns the base, or the base with the first free number from 2 on. last has the
+// number of the last name made from a base. The names end and again are never free, because they
+// have a meaning as targets.
 func FreeName(base string, last map[string]int, taken func(id string) bool) string {
 	if !taken(base) && base != "end" && base != "again" {
 		return base
@@ -69,7 +69,7 @@ func FreeName(base string, last map[string]int, taken func(id string) bool) stri
 	}
 }
 
-// setID names a step, and what it repeats.
+// setID sets the id of a step, and of the node that it repeats.
 func (s *step) setID(id string) {
 	s.node.ID = id
 	if each, ok := s.node.Step.(*workflow.Each); ok && s.body == nil && len(each.Body.Nodes) == 1 {
@@ -77,7 +77,7 @@ func (s *step) setID(id string) {
 	}
 }
 
-// slug makes an id of a name: a name that can be one stays as it is.
+// slug turns a name into an id. A valid id is returned unchanged.
 func slug(name string) string {
 	if name != "" && !strings.HasPrefix(name, "-") && strings.IndexFunc(name, notInID) < 0 {
 		return name
@@ -90,7 +90,7 @@ func notInID(r rune) bool {
 	return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 }
 
-// each visits every step, a composite before what is in it.
+// each visits every step, a composite before the steps in it.
 func (b *block) each(visit func(*step)) {
 	for _, s := range b.steps {
 		visit(s)
@@ -100,7 +100,7 @@ func (b *block) each(visit func(*step)) {
 	}
 }
 
-// ids are the ids of the block's steps by index.
+// ids returns the ids of the block's steps by index.
 func (b *block) ids() []string {
 	ids := make([]string, len(b.steps))
 	for i, s := range b.steps {
@@ -109,9 +109,8 @@ func (b *block) ids() []string {
 	return ids
 }
 
-// checkNames reports ids that stand twice, and gives the second step a name of
-// its own, so that ids are unique in the model whatever the file says. A
-// for_each over a single step may share its id with that step.
+// checkNames reports duplicate ids, and gives the second step a new name, so that ids are always
+// unique in the model. A for_each over a single step may have the same id as that step.
 func (r *reader) checkNames(names *namer) {
 	r.body.each(func(s *step) {
 		other := names.steps[s.node.ID]
@@ -120,7 +119,7 @@ func (r *reader) checkNames(names *namer) {
 		case s.outer == other && !other.isLoop() && len(other.body.steps) == 1:
 		default:
 			r.doc.Report(workflow.Errorf(s.node.Pos, codeDuplicateID,
-				"the other one is at "+other.node.Pos.String()+"; rename one of them", "id %q is used twice", s.node.ID))
+				"it is also used at "+other.node.Pos.String()+"; rename one of them", "id %q is used twice", s.node.ID))
 			s.setID(names.name(slug(s.node.ID), s))
 		}
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// readOutput reads `output: name` or its long form. A path asks for the mode
-// jsonpath by itself, a pattern for regex, a schema for json.
+// readOutput reads `output: name` or its long form. A path implies the mode jsonpath, a pattern
+// the mode regex, and a schema the mode json.
 func readOutput(n strictyaml.Node) workflow.Output {
 	if !n.Exists() {
 		return workflow.Output{}
@@ -59,12 +59,12 @@ func readPattern(n strictyaml.Node, mode workflow.OutputMode, given bool, o *wor
 		o.Mode = mode
 	}
 	if o.Mode != mode {
-		n.Key().Errorf(codeOutputMode, "use `path` with jsonpath and `pattern` with regex, one of them", "%s does not go with the mode %s", n.Label(), orElse(string(o.Mode), "full"))
+		n.Key().Errorf(codeOutputMode, "use either `path` with jsonpath or `pattern` with regex", "%s cannot be used with the mode %s", n.Label(), orElse(string(o.Mode), "full"))
 	}
 }
 
-// readSchema takes a JSON Schema as it is, and makes one of an example: every
-// key of an object is required, and a word like "number" stands for the type.
+// readSchema returns a JSON Schema unchanged, or creates one from an example: every key of an
+// object is required, and a word such as "number" means the type.
 func readSchema(n strictyaml.Node) any {
 	v := n.Value()
 	if isSchema(v) {
@@ -78,9 +78,9 @@ func readSchema(n strictyaml.Node) any {
 	return schemaOf(v)
 }
 
-// misspeltType says what to do about text that names no type, and about an
-// object that is a schema but for its type. An example may have a key called
-// type too; only beside others and with a word that is like no type is it one.
+// misspeltType returns the hint for a text that is not a type, and for an object that would be a
+// schema except for its type. An example may also have a key called type: it is an example only
+// if it has other keys and the word is not similar to a type.
 func misspeltType(v any) string {
 	object, _ := v.(map[string]any)
 	word, isText := v.(string)
@@ -97,8 +97,8 @@ func misspeltType(v any) string {
 	return "write one of the types " + strings.Join(schemaTypes, ", ") + ", a JSON Schema as a map, or an example"
 }
 
-// checkWords looks at the words in an example. One that looks like a type and is none
-// would make every answer wrong, so it is an error; another may be an example.
+// checkWords checks the words in an example. A word that looks like a type but is not one would
+// make every answer invalid, so it is an error; any other word may be an example.
 func checkWords(n strictyaml.Node) {
 	switch {
 	case n.IsMap():
@@ -114,28 +114,29 @@ func checkWords(n strictyaml.Node) {
 		if meant := meantType(word); meant != "" {
 			n.Report(insteadOf(n, meant, workflow.Errorf(n.Pos(), codeSchema, meant, "%q is not a type", word)))
 		} else if isWord(word) {
-			n.Warningf(codeSchemaWord, "write string if any text will do; the types are "+strings.Join(schemaTypes, ", ")+" and any", "%q is not a type, so it stands for any text", word)
+			n.Warningf(codeSchemaWord, "write string if any text is valid; the types are "+strings.Join(schemaTypes, ", ")+" and any", "%q is not a type, so it means any text", word)
 		}
 	}
 }
 
 func isType(word string) bool { return word == "any" || slices.Contains(schemaTypes, word) }
 
-// isWord says whether a text is a single word, as types are.
+// isWord reports whether a text is a single word, as types are.
 func isWord(text string) bool {
 	return text != "" && strings.IndexFunc(text, func(c rune) bool { return !unicode.IsLetter(c) }) < 0
 }
 
-// otherTypes are what types are called elsewhere.
+// otherTypes maps the names of types in other languages to those of JSON Schema.
 var otherTypes = map[string]string{
 	"int": "integer", "float": "number", "double": "number", "decimal": "number", "bool": "boolean",
 	"str": "string", "list": "array", "dict": "object", "map": "object", "nil": "null",
 }
 
-// shortestSlip is how long a word must be, so that a letter more or less makes it no other word.
+// shortestSlip is the minimum length of a word for which a missing or extra letter is taken for a
+// typing mistake.
 const shortestSlip = 5
 
-// insteadOf adds to a diagnostic the change that its advice is, if that is one word.
+// insteadOf adds the change to a diagnostic, if its hint is one word.
 func insteadOf(n strictyaml.Node, meant string, d workflow.Diagnostic) workflow.Diagnostic {
 	if word, ok := strings.CutPrefix(meant, "write "); ok && isType(word) {
 		return d.Instead(n.Written(), word)
@@ -143,8 +144,8 @@ func insteadOf(n strictyaml.Node, meant string, d workflow.Diagnostic) workflow.
 	return d
 }
 
-// meantType says what to write instead of a word, or of words such as string[] and
-// number|null, that are meant as a type; "" if nothing looks like it.
+// meantType returns the hint for a word, or for words such as string[] and number|null, that is
+// meant as a type, or "" if it does not look like one.
 func meantType(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return !unicode.IsLetter(c) })
 	for i, word := range words {
@@ -169,8 +170,8 @@ func meantType(text string) string {
 // schemaTypes are the types of JSON Schema.
 var schemaTypes = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 
-// schemaKeys are the words of JSON Schema (draft 2020-12, and the older words
-// that are still in use).
+// schemaKeys are the keywords of JSON Schema (draft 2020-12, and older keywords that are still in
+// use).
 var schemaKeys = strings.Fields(`type properties required items prefixItems additionalItems additionalProperties
 	patternProperties propertyNames unevaluatedItems unevaluatedProperties dependentRequired dependentSchemas
 	dependencies contains minContains maxContains minItems maxItems uniqueItems minProperties maxProperties
@@ -178,9 +179,9 @@ var schemaKeys = strings.Fields(`type properties required items prefixItems addi
 	allOf anyOf oneOf not if then else contentEncoding contentMediaType contentSchema definitions id title
 	description default examples deprecated readOnly writeOnly`)
 
-// isSchema tells a JSON Schema from an example. A schema is true, false or an
-// object of schema words of which at least one says something about the value;
-// an object with the keys title and description alone is an example.
+// isSchema reports whether a value is a JSON Schema, not an example. A schema is true, false or
+// an object of schema keywords of which at least one restricts the value; an object with only the
+// keys title and description is an example.
 func isSchema(v any) bool {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -197,7 +198,7 @@ func isSchema(v any) bool {
 	return tells
 }
 
-// tellsType says whether a key with its value can only be meant as schema.
+// tellsType reports whether a key with its value can only be meant as a schema.
 func tellsType(key string, value any) bool {
 	switch value := value.(type) {
 	case string:

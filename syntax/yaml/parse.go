@@ -9,9 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// Parse reads a workflow. The diagnostics hold everything that is wrong with
-// the file; the workflow is nil if nothing could be made of it, and must not be
-// run if one of the diagnostics is an error.
+// Parse parses a workflow. The diagnostics contain every mistake in the file. The workflow is nil
+// if nothing could be parsed, and must not be run if one of the diagnostics is an error.
 func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
 	doc := strictyaml.Read(file, text)
 	if !doc.Readable() && !doc.Root().Exists() {
@@ -33,19 +32,18 @@ type reader struct {
 	settings settings
 }
 
-// report leaves warnings out where something is wrong already: they would only
-// follow from it.
+// report drops warnings if there are errors, because they would only be consequences of them.
 func (r *reader) report(d workflow.Diagnostic) {
 	if d.Severity == workflow.Error || !r.doc.Failed() {
 		r.doc.Report(d)
 	}
 }
 
-// settings are what the whole file sets for its steps.
+// settings are the settings of the file for all its steps.
 type settings struct {
 	mode    mode
-	onError workflow.OnError // of steps that say nothing
-	handler *target          // step to which every failure leads; nil none
+	onError workflow.OnError // of steps that do not set it
+	handler *target          // step to which every failure leads; nil if there is none
 }
 
 // mode is how the steps of a file wait for each other.
@@ -57,7 +55,7 @@ const (
 	dag        mode = "dag"
 )
 
-// onError is what a failure does in a mode when nothing else is said.
+// onError returns the default on_error of a mode.
 func (m mode) onError() workflow.OnError {
 	switch m {
 	case sequential:
@@ -91,7 +89,7 @@ func (r *reader) workflow(root strictyaml.Node, file string) *workflow.Workflow 
 	}
 	steps := r.listOfSteps(m.Get("steps"))
 	if agent := m.Peek("agent"); agent.Exists() && !m.Peek("steps").Exists() {
-		agent.Key().Errorf(codeStepKey, "write what it does under `steps:`; if this is an agent, put it in .hocket/agents and name it at a step", "this is not a workflow: it has an agent and no steps")
+		agent.Key().Errorf(codeStepKey, "add `steps:`; if this is an agent, move the file to .hocket/agents and use its name in a step", "this is not a workflow: it has an agent, but no steps")
 		return w
 	}
 	m.Refuse("type", codeNotYAMLType, "write `execution:` with sequential, parallel or dag; there are no other types", "a workflow has no type")
@@ -100,7 +98,7 @@ func (r *reader) workflow(root strictyaml.Node, file string) *workflow.Workflow 
 	return w
 }
 
-// listOfSteps are the steps, which others write as a map.
+// listOfSteps returns the steps, which some authors write as a map.
 func (r *reader) listOfSteps(n strictyaml.Node) []strictyaml.Node {
 	if n.IsMap() {
 		for e := range n.Map().All() {
@@ -111,7 +109,7 @@ func (r *reader) listOfSteps(n strictyaml.Node) []strictyaml.Node {
 	return n.List()
 }
 
-// readHead reads what a workflow says about itself in any mode.
+// readHead reads the head of a workflow, in any mode.
 func readHead(m *strictyaml.Map, w *workflow.Workflow) {
 	w.Description = m.String("description")
 	if n := m.Get("inputs"); n.IsList() {
@@ -139,7 +137,7 @@ func readMode(n strictyaml.Node) mode {
 	if n.IsText() {
 		detail := workflow.DidYouMean(text, modes)
 		if detail == "" {
-			detail = "write sequential, parallel or dag: the steps are known before a run begins"
+			detail = "write sequential, parallel or dag"
 		}
 		n.Errorf(codeExecution, detail, "unknown execution %q", text)
 	}
@@ -204,7 +202,7 @@ func readState(n strictyaml.Node) (map[string]any, map[string]workflow.Pos) {
 	return state, keyPlaces(n, state)
 }
 
-// keyPlaces are where the keys of a map are written.
+// keyPlaces returns the positions of the keys of a map.
 func keyPlaces(n strictyaml.Node, values map[string]any) map[string]workflow.Pos {
 	if len(values) == 0 {
 		return nil
@@ -216,7 +214,7 @@ func keyPlaces(n strictyaml.Node, values map[string]any) map[string]workflow.Pos
 	return places
 }
 
-// mapValue is a value that must be a map; ok says whether it was there.
+// mapValue returns a value that must be a map; ok says whether it exists.
 func mapValue(n strictyaml.Node) (values map[string]any, ok bool) {
 	if !n.Exists() || n.IsNull() {
 		return nil, false
@@ -263,26 +261,26 @@ func readLimits(m *strictyaml.Map) workflow.Limits {
 func readTime(m *strictyaml.Map, key, inMinutes string) time.Duration {
 	d, minutes := m.Get(key), m.Get(inMinutes)
 	if d.Exists() && minutes.Exists() {
-		minutes.Key().Errorf(codeStepKey, "remove one of them", "%s and %s say the same", key, inMinutes)
+		minutes.Key().Errorf(codeStepKey, "remove one of them", "%s and %s set the same time", key, inMinutes)
 	}
 	given, length := minutes, minutes.Minutes()
 	if d.Exists() {
 		given, length = d, d.Duration()
 	}
 	if given.IsScalar() && length == 0 && isZeroTime(given.Written()) {
-		given.Errorf(codeZeroTime, "give it a time, or leave it out", "%s leaves no time", given.Label())
+		given.Errorf(codeZeroTime, "write a longer time, or leave it out", "%s is zero", given.Label())
 	}
 	return length
 }
 
-// isZeroTime tells no time from what is no time at all, which is reported.
+// isZeroTime reports whether a duration is zero. Invalid durations are reported elsewhere.
 func isZeroTime(written string) bool {
 	d, err := time.ParseDuration(written)
 	return err == nil && d == 0
 }
 
-// template and condition take the text of a value with its place. A condition
-// may be any scalar: `when: true` is one.
+// template and condition return the text of a value with its position. A condition may be any
+// scalar: `when: true` is valid.
 func template(n strictyaml.Node) workflow.Template {
 	if !n.Exists() {
 		return workflow.Template{}

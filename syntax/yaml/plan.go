@@ -6,17 +6,16 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// plan is how a model is to be written: its steps, with what the reader would
-// not add by itself.
+// plan says how a model is written: its steps, without what the parser would add by itself.
 type plan struct {
 	settings
 	body   *block
 	lifter *lifter
-	keep   map[string]bool // choices that must be steps of their own
+	keep   map[string]bool // choices that must be separate steps
 }
 
-// newPlan finds the shortest form that means the model. The handler is the
-// step to which all failures are to lead by a single word, or "".
+// newPlan finds the shortest form that means the model. The handler is the step to which all
+// failures lead through the key `error` of the workflow, or "".
 func newPlan(w *workflow.Workflow, fold bool, handler string) *plan {
 	p := &plan{settings: settings{onError: MostOnError(&w.Body)}, keep: map[string]bool{}}
 	if !fold {
@@ -41,7 +40,7 @@ func newPlan(w *workflow.Workflow, fold bool, handler string) *plan {
 	}
 }
 
-// free says of the steps that nothing leads to that they need nothing.
+// free adds empty needs to the steps that no edge leads to.
 func (p *plan) free(w *workflow.Workflow) {
 	led := ledTo(&w.Body)
 	in := func(b *block) {
@@ -76,8 +75,8 @@ func (p *plan) keepTests(named []target) {
 	}
 }
 
-// lift finds the steps. A folded choice whose name does not come out right, or
-// that something names, has to be a step after all; then all is done again.
+// lift finds the steps. A folded choice whose generated name would be wrong, or that an edge
+// names, has to be a separate step; then everything is done again.
 func (p *plan) lift(w *workflow.Workflow, handler string) {
 	for {
 		p.lifter = &lifter{onError: p.onError, keep: p.keep, steps: map[string]*step{}, entries: map[string]*step{}, tests: map[string]bool{}}
@@ -98,7 +97,7 @@ func (p *plan) lift(w *workflow.Workflow, handler string) {
 	})
 }
 
-// dropHandled removes the error edges that the word `error` will add again.
+// dropHandled removes the error edges that the key `error` will add again.
 func (p *plan) dropHandled(handler string) {
 	p.handler = &target{name: handler}
 	p.body.each(func(s *step) {
@@ -108,8 +107,8 @@ func (p *plan) dropHandled(handler string) {
 	})
 }
 
-// findKept adds the choices that cannot be folded: those that edges name, and
-// those whose name the reader would not find.
+// findKept adds the choices that cannot be folded: those that edges name, and those whose name
+// the parser would not generate.
 func (p *plan) findKept() {
 	p.body.each(func(s *step) {
 		for _, w := range s.ways {
@@ -125,9 +124,9 @@ func (p *plan) findKept() {
 	}
 }
 
-// misnamed leaves out every id that the reader would give by itself, and finds
-// the steps whose choices it would name differently. An id that is written may
-// take the name that another would have got, so it tries until all are right.
+// misnamed removes every id that the parser would generate by itself, and finds the steps whose
+// choices it would name differently. An id that is written may take a name that another step
+// would have got, so it repeats until all are right.
 func (p *plan) misnamed() []*step {
 	type names struct{ id, guard, test string }
 	right := map[*step]names{}
@@ -161,7 +160,7 @@ func (p *plan) misnamed() []*step {
 	}
 }
 
-// names are the words for targets of the model.
+// names returns the words for targets of the model.
 func (p *plan) names(ids []target) []target {
 	list := make([]target, len(ids))
 	for i, t := range ids {
@@ -180,7 +179,7 @@ func (p *plan) name(id string) string {
 	return id
 }
 
-// findFlow asks the reader's resolver what it would make of the steps.
+// findFlow finds out what the parser's resolver would make of the steps.
 func (p *plan) findFlow(w *workflow.Workflow) {
 	byID := map[string]*step{}
 	p.body.each(func(s *step) {
@@ -192,15 +191,15 @@ func (p *plan) findFlow(w *workflow.Workflow) {
 	r.findFlow()
 }
 
-// sequential says whether the order of the steps says everything.
+// sequential reports whether the order of the steps alone determines the edges.
 func (p *plan) sequential(w *workflow.Workflow) bool {
 	p.findFlow(w)
 	return p.wrong() == nil
 }
 
-// explicit writes `next` at every step that the order does not say enough
-// about. A step that is named holds no position any more, so this may change
-// what follows others; if it does not settle, every step gets its `next`.
+// explicit adds `next` to every step for which the order is not enough. A step that another one
+// names no longer has a position in the order, which may change what follows other steps; if this
+// does not settle, every step gets a `next`.
 func (p *plan) explicit(w *workflow.Workflow) {
 	p.body.each(func(s *step) { s.needs = nil })
 	for round := 0; ; round++ {
@@ -225,7 +224,7 @@ func (p *plan) explicit(w *workflow.Workflow) {
 	}
 }
 
-// dag says whether `needs` and the references say everything, and sets needs.
+// dag reports whether `needs` and the references determine all edges, and sets needs.
 func (p *plan) dag(w *workflow.Workflow) bool {
 	p.mode = dag
 	branching := p.handler != nil
@@ -243,7 +242,7 @@ func (p *plan) dag(w *workflow.Workflow) bool {
 	return p.wrong() == nil
 }
 
-// need adds a step to the needs of those that must wait for it and do not.
+// need adds a step to the needs of those that must wait for it but do not.
 func (p *plan) need(s *step) bool {
 	got := map[string]bool{}
 	for _, t := range s.follow {
@@ -268,12 +267,12 @@ func (p *plan) need(s *step) bool {
 	return true
 }
 
-// wrong are the steps whose plain edges would go elsewhere.
+// wrong returns the steps whose plain edges would lead elsewhere.
 func (p *plan) wrong() []*step {
 	var wrong []*step
 	p.body.each(func(s *step) {
 		if s.isLoop() && s.test == "" {
-			return // the steps in it say where it goes on
+			return // the steps in it say where it continues
 		}
 		want, got := s.want, s.follow
 		if len(got) == 0 && s.isLoop() {
@@ -287,7 +286,7 @@ func (p *plan) wrong() []*step {
 	return wrong
 }
 
-// meaning leaves out a sole end, which says nothing but in a loop.
+// meaning leaves out a single end, unless it is in a loop.
 func meaning(targets []target, inLoop bool) []target {
 	if len(targets) == 1 && targets[0].name == workflow.End && !inLoop {
 		return nil

@@ -10,17 +10,17 @@ import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 )
 
-// printer writes YAML, two spaces a level.
+// printer writes YAML, indented by two spaces per level.
 type printer struct {
 	b     strings.Builder
 	depth int
 	dash  bool // the next line begins an entry of a list
-	hard  bool // texts stand in one line, and only what is plain in any notation stands for itself
+	hard  bool // texts are on one line, and everything that is not plain in all notations is escaped
 
-	noFences bool // no block holds the marks of a fence
+	noFences bool // no block may contain the marks of a fence
 }
 
-// quote writes text in one line.
+// quote returns text on one line.
 func (p *printer) quote(s string, inFlow bool) string {
 	if p.hard {
 		return strictyaml.QuoteHard(s)
@@ -28,13 +28,13 @@ func (p *printer) quote(s string, inFlow bool) string {
 	return strictyaml.Quote(s, inFlow)
 }
 
-// isBlock says whether text is written as a block.
+// isBlock reports whether text is written as a block.
 func (p *printer) isBlock(s string) bool {
 	opensFence := p.noFences && (strings.Contains(s, "```") || strings.Contains(s, "~~~"))
 	return !p.hard && !opensFence && isBlock(s)
 }
 
-// line begins a line: with a dash if it is the first of an entry.
+// line begins a line, with a dash if it is the first of an entry.
 func (p *printer) line(text string) {
 	depth := p.depth
 	if p.dash {
@@ -51,8 +51,8 @@ func (p *printer) line(text string) {
 
 func (p *printer) blank() { p.b.WriteByte('\n') }
 
-// key is a key with its colon. A key may have a thousand characters on a line;
-// a longer one is marked as a key.
+// key returns a key with its colon. A key may have at most a thousand characters on a line; a
+// longer one needs a question mark.
 func (p *printer) key(name string) string {
 	text := p.quote(name, false)
 	if len(text) < 1000 {
@@ -62,10 +62,10 @@ func (p *printer) key(name string) string {
 	return ":"
 }
 
-// field writes a key with a value in the same line.
+// field writes a key with a value on the same line.
 func (p *printer) field(key, value string) { p.line(p.key(key) + " " + value) }
 
-// text writes a key with text, if there is any: over several lines as a block.
+// text writes a key with text, if there is any. Text with several lines becomes a block.
 func (p *printer) text(key, s string) {
 	if s != "" {
 		p.always(key, s)
@@ -94,7 +94,7 @@ func (p *printer) lines(s string) {
 	}
 }
 
-// nested writes a key and below it what inner writes.
+// nested writes a key, and below it what inner writes.
 func (p *printer) nested(key string, inner func()) {
 	p.line(p.key(key))
 	p.depth++
@@ -102,7 +102,7 @@ func (p *printer) nested(key string, inner func()) {
 	p.depth--
 }
 
-// entry writes one entry of a list, whose first line gets the dash.
+// entry writes one entry of a list. Its first line gets the dash.
 func (p *printer) entry(inner func()) {
 	p.dash = true
 	p.depth++
@@ -161,7 +161,7 @@ func (p *printer) item(v any) {
 			p.line(line)
 			return
 		}
-		p.line("") // the dash alone; the list stands below it
+		p.line("") // the dash alone; the list is below it
 		p.items(v)
 	case map[string]any:
 		if len(v) == 0 {
@@ -174,7 +174,7 @@ func (p *printer) item(v any) {
 	}
 }
 
-// flowList writes a short list of scalars in one line.
+// flowList returns a short list of scalars on one line.
 func (p *printer) flowList(list []any) (string, bool) {
 	parts := make([]string, len(list))
 	for i, v := range list {
@@ -204,24 +204,24 @@ func atom(v any) string {
 	return "null"
 }
 
-// isBlock says whether text with line breaks can stand below a `|`. Text that
-// ends in more than one line break cannot: the empty line behind the step would
-// become part of it. A separator like "\n---\n" is clearer in quotes.
+// isBlock reports whether text with line breaks can be written as a block. Text that ends with
+// more than one line break cannot: the blank line after the step would become part of it. A
+// separator such as "\n---\n" is clearer in quotes.
 func isBlock(s string) bool {
 	short := strings.HasPrefix(s, "\n") && len(s) < 80
 	return strings.Contains(s, "\n") && !short && strictyaml.IsPrintable(s) &&
 		!strings.HasSuffix(s, "\n\n") && strings.Trim(s, " \t\n") != "" && lastLineHasText(s)
 }
 
-// lastLineHasText keeps away from text whose last line is blank: it would be
-// cut off with the line breaks at the end.
+// lastLineHasText reports whether the last line is not blank: a blank last line would be lost
+// with the line breaks at the end.
 func lastLineHasText(s string) bool {
 	s = strings.TrimSuffix(s, "\n")
 	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:]) != ""
 }
 
-// blockHeader is the sign in front of a block: with its indentation if its
-// first line is indented itself, and with - if it ends without a line break.
+// blockHeader returns the indicator of a block: with its indentation if its first line is
+// indented, and with - if it ends without a line break.
 func blockHeader(s string) string {
 	header := "|"
 	if first := strings.TrimLeft(s, "\n"); strings.HasPrefix(first, " ") || strings.HasPrefix(first, "\t") || len(first) < len(s) {

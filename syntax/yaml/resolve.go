@@ -8,28 +8,27 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// maxEdges bounds what a short text can ask for: two groups of n steps, one
-// behind the other, are joined by n² edges.
+// maxEdges limits what a short text can create: two groups of n steps, one after the other, need
+// n² edges.
 const maxEdges = 1_000_000
 
-// resolver turns steps into a graph. Format uses it too, to find out what need
-// not be written.
+// resolver turns steps into a graph. Format also uses it, to find out what need not be written.
 type resolver struct {
 	settings
 	body   *block
 	w      *workflow.Workflow
 	report func(workflow.Diagnostic)
 
-	byID  map[string]*step // nothing under the ids of choices
+	byID  map[string]*step // without the ids of choices
 	edges int
 }
 
 // flow is what the resolver finds out about a step.
 type flow struct {
-	named  bool     // an edge names it, so it holds no position
+	named  bool     // an edge names it, so it has no position in the order
 	routed bool     // an edge with a condition names it, so nothing else may start it
-	above  bool     // it stands above the step that is looked at
-	after  []*step  // steps that wait for it by needs or by reference
+	above  bool     // it is above the current step
+	after  []*step  // steps that wait for it because of needs or a reference
 	follow []target // where its plain edges go
 }
 
@@ -48,7 +47,7 @@ func (r *resolver) resolve() workflow.Graph {
 	}
 	r.warnDetached(&g)
 	if r.edges > maxEdges {
-		r.report(workflow.Errorf(r.w.Pos, codeTooManyEdges, "put a step between large groups, so that each waits for one", "the steps are joined by more than %d edges", maxEdges))
+		r.report(workflow.Errorf(r.w.Pos, codeTooManyEdges, "put a step between large groups, so that each waits for one", "the steps need more than %d edges", maxEdges))
 	}
 	return g
 }
@@ -61,7 +60,7 @@ func (r *resolver) findFlow() {
 	r.order(r.body, nil)
 }
 
-// dropUnknown reports and removes targets that no step has.
+// dropUnknown reports and removes unknown targets.
 func (r *resolver) dropUnknown() {
 	r.body.each(func(s *step) {
 		if s.next != nil {
@@ -89,7 +88,7 @@ func (r *resolver) known(targets []target) []target {
 	return kept
 }
 
-// mark is the model's word for a target that is no step, or "".
+// mark returns the model's word for a target that is not a step, or "".
 func mark(name string) string {
 	switch name {
 	case "end", workflow.End:
@@ -100,17 +99,17 @@ func mark(name string) string {
 	return ""
 }
 
-// suggest names the step that was probably meant.
+// suggest suggests the step that was probably meant.
 func (r *resolver) suggest(written string, others ...string) string {
 	var ids []string
 	r.body.each(func(s *step) { ids = append(ids, s.node.ID) })
 	if hint := workflow.DidYouMean(written, append(ids, others...)); hint != "" {
 		return hint
 	}
-	return "write the id of a step of this file"
+	return "write the id of a step in this file"
 }
 
-// markNamed notes which steps the edges of a step name.
+// markNamed records which steps the edges of a step name.
 func (r *resolver) markNamed(s *step) {
 	if s.next != nil {
 		r.name(*s.next, false)
@@ -131,8 +130,8 @@ func (r *resolver) name(targets []target, conditionally bool) {
 	}
 }
 
-// order finds where the plain edges of every step go. At the end of a block it
-// goes on with what follows the block.
+// order finds where the plain edges of every step lead. After the last step of a block, the flow
+// continues with what follows the block.
 func (r *resolver) order(b *block, behind []target) {
 	defaults := r.defaults(b, behind)
 	for i, s := range b.steps {
@@ -163,8 +162,8 @@ func (r *resolver) order(b *block, behind []target) {
 	}
 }
 
-// behind is where a body goes on when its steps are done: a loop's test, else
-// what follows the loop. The items of a for_each go nowhere.
+// behind returns where a body continues after its steps: at the loop's test, otherwise with what
+// follows the loop. The items of a for_each lead nowhere.
 func (r *resolver) behind(s *step) []target {
 	switch {
 	case !s.isLoop():
@@ -175,7 +174,7 @@ func (r *resolver) behind(s *step) []target {
 	return r.exits(s)
 }
 
-// exits are the targets of a loop's ways out, or of the way around a step.
+// exits returns the targets of a loop's exits, or of the edge that skips a step.
 func (r *resolver) exits(s *step) []target {
 	if to := s.follow; len(to) > 0 {
 		return to
@@ -183,9 +182,8 @@ func (r *resolver) exits(s *step) []target {
 	return []target{{name: workflow.End}}
 }
 
-// defaults are where the steps of a block go when they say nothing. Only a
-// sequential block has such an order: to the first position that begins behind
-// the step.
+// defaults returns where the steps of a block lead by default. Only a sequential block has such
+// an order: each step leads to the next position after it.
 func (r *resolver) defaults(b *block, behind []target) [][]target {
 	to := make([][]target, len(b.steps))
 	if r.mode != sequential {
@@ -204,8 +202,8 @@ func (r *resolver) defaults(b *block, behind []target) [][]target {
 	return to
 }
 
-// positions are the steps that no edge names, one after the other, and where
-// among them each position starts: neighbours of one group share one.
+// positions returns the steps that no edge names, one after the other, and the index at which
+// each position starts: adjacent steps of the same group share one.
 func positions(b *block) (held []*step, starts []int) {
 	held, starts = make([]*step, 0, len(b.steps)), make([]int, 0, len(b.steps))
 	for _, s := range b.steps {
@@ -220,7 +218,7 @@ func positions(b *block) (held []*step, starts []int) {
 	return held, starts
 }
 
-// end is where the position after p starts.
+// end returns where the position after p starts.
 func end(starts []int, p, behind int) int {
 	if p+1 < len(starts) {
 		return starts[p+1]
@@ -228,7 +226,7 @@ func end(starts []int, p, behind int) int {
 	return behind
 }
 
-// branches says whether a step says itself what follows its success.
+// branches reports whether a step itself says what follows its success.
 func (s *step) branches() bool {
 	for _, w := range s.ways {
 		switch w.on {
@@ -240,7 +238,8 @@ func (s *step) branches() bool {
 	return false
 }
 
-// entry is the id that an edge to the step names: the choice of its `when`.
+// entry returns the id that an edge to the step uses: that of the choice of its `when`, if it has
+// one.
 func (s *step) entry() string { return orElse(s.guard, s.node.ID) }
 
 func entriesOf(steps []*step) []target {
@@ -265,7 +264,7 @@ func (r *resolver) entries(names []target) []target {
 	return distinct(targets)
 }
 
-// distinct drops targets that were named before.
+// distinct removes duplicate targets.
 func distinct(targets []target) []target {
 	if len(targets) < 2 || len(targets) <= 8 && !anyTwice(targets) {
 		return targets
@@ -290,9 +289,8 @@ func anyTwice(targets []target) bool {
 	return false
 }
 
-// warnDetached reports what nothing leads to although its author meant it to
-// wait: steps that hold a position in a sequential workflow, and the tests of
-// loops.
+// warnDetached reports steps that nothing leads to although their author meant them to wait:
+// steps with a position in a sequential workflow, and the tests of loops.
 func (r *resolver) warnDetached(g *workflow.Graph) {
 	led := ledTo(g)
 	r.warnIn(r.body, led)
@@ -302,7 +300,7 @@ func (r *resolver) warnDetached(g *workflow.Graph) {
 		}
 		r.warnIn(s.body, led)
 		if s.test != "" && !led()[s.test] && len(s.body.steps) > 0 {
-			r.report(workflow.Errorf(s.node.Pos, codeLoopTest, "let the last step end without a route, or say in its route what is done again", "no step of %q continues to its until or while", s.node.ID))
+			r.report(workflow.Errorf(s.node.Pos, codeLoopTest, "remove the route of the last step, or add a route to again", "no step of %q leads to its until or while", s.node.ID))
 		}
 	})
 }
@@ -312,12 +310,12 @@ func (r *resolver) warnIn(b *block, led func() map[string]bool) {
 		return
 	}
 	for s := range detached(b, led) {
-		r.report(workflow.Warningf(s.node.Pos, codeDetached, "lead to it with `next:` or `route:`; or write `needs: []` if it is meant to", "nothing leads to %q, so it starts at once", s.node.ID))
+		r.report(workflow.Warningf(s.node.Pos, codeDetached, "add a `next:` or `route:` to it, or write `needs: []` if that is intended", "nothing leads to %q, so it starts immediately", s.node.ID))
 	}
 }
 
-// detached are the steps of a block that hold a position, that nothing leads to,
-// and whose author does not say that they need nothing.
+// detached returns the steps of a block that have a position, that nothing leads to, and that do
+// not have empty needs.
 func detached(b *block, led func() map[string]bool) iter.Seq[*step] {
 	return func(yield func(*step) bool) {
 		held, starts := positions(b)
@@ -329,7 +327,7 @@ func detached(b *block, led func() map[string]bool) iter.Seq[*step] {
 	}
 }
 
-// ledTo are the nodes that an edge leads to.
+// ledTo returns the nodes that an edge leads to.
 func ledTo(g *workflow.Graph) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		led := make(map[string]bool, len(g.Edges))

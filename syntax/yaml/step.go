@@ -13,31 +13,31 @@ import (
 // block is a list of steps: those of the workflow, of a loop or of a for_each.
 type block struct {
 	steps []*step
-	owner *step // nil: the workflow
+	owner *step // nil for the workflow
 }
 
 // step is a step as it is written, before its edges are known.
 type step struct {
 	node workflow.Node // without edges; its body, if it has one, is in body
-	base string        // what an id is made from where none is given
+	base string        // base name for a generated id
 
 	group string
 	when  workflow.Expr // condition of the choice before it
 	needs *[]target
-	next  *[]target // nil: the mode says what follows
+	next  *[]target // nil if the mode says what follows
 	ways  []way     // route, else, error, on_timeout, in this order
 
 	body  *block        // of a loop, or of a for_each over several steps
-	until workflow.Expr // one of until and while, or none
+	until workflow.Expr // at most one of until and while is set
 	while workflow.Expr
 
-	given        bool // of Format: its id is to be written
+	given        bool // for Format: its id must be written
 	onErrorGiven bool
-	guard, test  string // ids of the choices that `when` and until or while become
+	guard, test  string // ids of the choices for `when` and for until or while
 	pos          workflow.Pos
-	outer        *step    // whose body it stands in; nil: the workflow's own
+	outer        *step    // the step that contains it; nil if that is the workflow
 	index        int      // among its siblings
-	want         []target // of Format: where its plain edges are to go
+	want         []target // for Format: where its plain edges must lead
 
 	flow
 }
@@ -47,11 +47,11 @@ type way struct {
 	on    workflow.On
 	label string
 	when  workflow.Expr
-	pos   workflow.Pos // of the label; zero: the targets say where it is
+	pos   workflow.Pos // of the label; zero if that is the position of the targets
 	to    []target
 }
 
-// target is the name of a step, where it is written.
+// target is the name of a step, with its position.
 type target struct {
 	name string
 	pos  workflow.Pos
@@ -62,7 +62,7 @@ func (r *reader) block(nodes []strictyaml.Node, owner *step) block {
 	steps := make([]step, len(nodes))
 	for i, n := range nodes {
 		if n.IsNull() {
-			n.Errorf(codeStepKind, "give it one of "+kindNames+", or remove the dash", "this step is empty")
+			n.Errorf(codeStepKind, "add one of "+kindNames+", or remove the dash", "this step is empty")
 		}
 		s := &steps[i]
 		r.step(n, s)
@@ -72,8 +72,8 @@ func (r *reader) block(nodes []strictyaml.Node, owner *step) block {
 	return b
 }
 
-// step reads one step. All keys are read whatever the kind, so that a key that
-// does not go with the kind is reported as that.
+// step reads one step. All keys are read for every kind, so that a key that does not apply to the
+// kind can be reported.
 func (r *reader) step(n strictyaml.Node, s *step) {
 	m := n.Map()
 	s.pos = n.Pos()
@@ -87,13 +87,13 @@ func (r *reader) step(n strictyaml.Node, s *step) {
 	r.words(m, s)
 	r.forEach(m, s)
 	r.checkKeys(m, s)
-	m.Refuse("type", codeNotYAMLType, sayKind, "a step has no type")
+	m.Refuse("type", codeNotYAMLType, sayKind, "\"type\" is not a key of a step")
 	if unknown := m.Done(); s.node.Step == nil {
 		r.nothing(m, s, unknown > 0)
 	}
 }
 
-// words reads what a step may say whatever it does.
+// words reads the keys that every kind of step may have.
 func (r *reader) words(m *strictyaml.Map, s *step) {
 	s.group = m.Name("parallel_group")
 	s.node.Group = s.group
@@ -111,8 +111,8 @@ func (r *reader) words(m *strictyaml.Map, s *step) {
 	s.node.Labels = readLabels(m.Get("labels"))
 }
 
-// nothing completes a step that does nothing, and says so, unless one of its
-// keys is misspelt, which has been said.
+// nothing completes a step that does nothing, and reports it, unless one of its keys is misspelt,
+// which is already reported.
 func (r *reader) nothing(m *strictyaml.Map, s *step, misspelt bool) {
 	if s.body != nil {
 		s.node.Step = &workflow.Each{}
@@ -120,13 +120,14 @@ func (r *reader) nothing(m *strictyaml.Map, s *step, misspelt bool) {
 	}
 	s.node.Step = &workflow.Task{}
 	if m.Node().IsMap() && !misspelt {
-		m.Node().Errorf(codeStepKind, "give it one of "+kindNames, "this step does nothing")
+		m.Node().Errorf(codeStepKind, "add one of "+kindNames, "this step does nothing")
 	}
 }
 
-var sayKind = "a step says what it is by one of the keys " + kindNames
+var sayKind = "the kind of a step is set by one of the keys " + kindNames
 
-// place is what a diagnostic about a step points to: its id, else what it does.
+// place returns the position for diagnostics about a step: that of its id, otherwise that of its
+// kind.
 func (s *step) place(id, kind strictyaml.Node) workflow.Pos {
 	switch {
 	case id.Exists():
@@ -139,7 +140,7 @@ func (s *step) place(id, kind strictyaml.Node) workflow.Pos {
 	return s.pos
 }
 
-// readNames reads one name or a list of names; nil if the key is missing.
+// readNames reads one name or a list of names. It returns nil if the key is missing.
 func readNames(n strictyaml.Node) *[]target {
 	if !n.Exists() {
 		return nil
@@ -159,7 +160,7 @@ func readTargets(n strictyaml.Node) []target {
 	return targets
 }
 
-// readWays reads the edges that leave a step under a condition.
+// readWays reads the edges of a step that have a condition.
 func readWays(m *strictyaml.Map) []way {
 	ways := readRoute(m.Get("route"))
 	for _, key := range []struct {
@@ -191,7 +192,7 @@ func readRoute(n strictyaml.Node) []way {
 	return ways
 }
 
-// routeWords are what an entry may wait for instead of a label or a condition.
+// routeWords are the values of `on` in an entry.
 var routeWords = []string{"success", "else", "error", "timeout"}
 
 func readEntry(n strictyaml.Node) way {
@@ -214,10 +215,10 @@ func readEntry(n strictyaml.Node) way {
 		said++
 	}
 	if n.IsMap() && said != 1 {
-		n.Errorf(codeRoute, "write one of `label:`, `when:` and `on:`, and `to:`", "an entry of \"route\" needs exactly one condition")
+		n.Errorf(codeRoute, "write one of `label:`, `when:` and `on:`, and `to:`", "an entry of \"route\" must have exactly one condition")
 	}
 	if n.IsMap() && len(w.to) == 0 && !m.Get("to").Exists() {
-		n.Errorf(codeRoute, "add `to:` with the id of a step, end or again", "an entry of \"route\" leads nowhere")
+		n.Errorf(codeRoute, "add `to:` with the id of a step, end or again", "an entry of \"route\" has no target")
 	}
 	m.Done()
 	return w
@@ -265,14 +266,14 @@ func readLabels(n strictyaml.Node) map[string]string {
 	return labels
 }
 
-// forEach turns the step into one that runs for every item. What an item does
-// stays with the item; what the list means to others goes to the list.
+// forEach turns the step into one that runs for every item. Settings for an item stay with the
+// item; settings for the whole list go to the list.
 func (r *reader) forEach(m *strictyaml.Map, s *step) {
 	items, as, width := m.Get("for_each"), m.Get("as"), m.Get("max_parallel")
 	if !items.Exists() {
 		for _, n := range []strictyaml.Node{as, width} {
 			if n.Exists() {
-				n.Key().Errorf(codeStepKey, "add `for_each:` with a list", "%s goes with for_each", n.Label())
+				n.Key().Errorf(codeStepKey, "add `for_each:` with a list", "%s can only be used with for_each", n.Label())
 			}
 		}
 		return
@@ -283,7 +284,7 @@ func (r *reader) forEach(m *strictyaml.Map, s *step) {
 	case *workflow.Task, *workflow.Call:
 		s.node = *repeat(s.node, each)
 	case *workflow.Human, *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each:
-		items.Key().Errorf(codeStepKey, "put the step into `steps:` under a step with for_each", "for_each cannot repeat a %s", kindWord(s.node.Kind()))
+		items.Key().Errorf(codeStepKey, "put the step into `steps:` under a step with for_each", "for_each cannot repeat a %s directly", kindWord(s.node.Kind()))
 	case nil:
 		if s.body != nil {
 			s.node.Step = each
@@ -291,7 +292,7 @@ func (r *reader) forEach(m *strictyaml.Map, s *step) {
 	}
 }
 
-// kindWord is the word for a kind of node in the file.
+// kindWord returns the word for a kind of node in the file.
 func kindWord(kind string) string {
 	if kind == "each" {
 		return "for_each"
@@ -299,14 +300,14 @@ func kindWord(kind string) string {
 	return kind
 }
 
-// readItems reads what for_each repeats over. What is no reference becomes an
-// empty list, so that the rest of the step can be looked at. Where the author names the
-// item too, as other languages do, that is reported, and the name is given back.
+// readItems reads the list of for_each. If it is not a reference, it becomes an empty list, so
+// that the rest of the step can be checked. If the author also names the item, as in other
+// languages, that is reported and the name is returned.
 func readItems(n strictyaml.Node) (list workflow.Expr, item string) {
 	list = workflow.Expr{Text: "[]", Src: workflow.Source{Pos: n.Pos()}}
 	switch {
 	case n.IsList():
-		n.Errorf(codeStepKey, `put the list in quotes: "[1, 2, 3]"; or name what holds it`, "for_each takes a reference, not a list")
+		n.Errorf(codeStepKey, `put the list in quotes: "[1, 2, 3]"; or use a reference to a list`, "for_each takes a reference, not a list")
 		return list, ""
 	case n.IsMap() && !n.IsBraces():
 		n.Errorf(codeStepKey, "write `for_each: LIST`, and `as: NAME` below it to name the item", "for_each takes a reference, not a map")
@@ -322,7 +323,7 @@ func readItems(n strictyaml.Node) (list workflow.Expr, item string) {
 		}
 		return list, ""
 	}
-	n.Errorf(codeStepKey, fmt.Sprintf("write `for_each: %s`, and `as: %s` below it", list.Text, item), "for_each takes the list alone")
+	n.Errorf(codeStepKey, fmt.Sprintf("write `for_each: %s`, and `as: %s` below it", list.Text, item), "for_each takes only the list")
 	return list, item
 }
 
@@ -332,8 +333,7 @@ var (
 	listAsItem = regexp.MustCompile(`^(.+) as ([A-Za-z_]\w*)$`)
 )
 
-// repeat wraps a node: its work goes inside, its place in the graph stays
-// outside.
+// repeat wraps a node: its work goes inside, its place in the graph stays outside.
 func repeat(n workflow.Node, each *workflow.Each) *workflow.Node {
 	inner, outer := n, n
 	inner.Join, inner.Group, inner.OnError = workflow.Join{}, "", workflow.Stop
@@ -345,16 +345,16 @@ func repeat(n workflow.Node, each *workflow.Each) *workflow.Node {
 	return &outer
 }
 
-// checkKeys reports keys that are known, but not for this kind of step.
+// checkKeys reports keys that do not apply to this kind of step.
 func (r *reader) checkKeys(m *strictyaml.Map, s *step) {
 	if work := s.work(); work != "task" && work != "call" && work != "none" {
 		misplaced(m, "only agents and workflows take inputs", "inputs")
 	}
 	if work := s.work(); work != "task" && work != "none" {
-		misplaced(m, "only agents are given what came before", "context")
+		misplaced(m, "only agents receive the outputs of earlier steps", "context")
 	}
 	if s.isLoop() {
-		misplaced(m, "the ways out of a loop are written at its steps", "route", "else", "error", "on_timeout")
+		misplaced(m, "write the exits of a loop at the steps in it", "route", "else", "error", "on_timeout")
 	}
 	if s.body != nil && s.node.Step == nil {
 		misplaced(m, "add `for_each:` with a list, or `loop:` around the steps", "steps")
@@ -364,12 +364,12 @@ func (r *reader) checkKeys(m *strictyaml.Map, s *step) {
 func misplaced(m *strictyaml.Map, detail string, keys ...string) {
 	for _, key := range keys {
 		if n := m.Peek(key); n.Exists() {
-			n.Key().Errorf(codeStepKey, detail, "%q has no meaning here", key)
+			n.Key().Errorf(codeStepKey, detail, "%q cannot be used here", key)
 		}
 	}
 }
 
-// work is the kind of what a step does, for each item if it has for_each.
+// work returns the kind of work that a step does, for each item if it has for_each.
 func (s *step) work() string {
 	if each, ok := s.node.Step.(*workflow.Each); ok && len(each.Body.Nodes) == 1 {
 		return each.Body.Nodes[0].Kind()

@@ -12,10 +12,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// Format writes a model as a careful person would: steps in their order where
-// that says enough, `needs` where all edges are plain, `next` and `route` where
-// not; long texts as blocks; nothing that goes without saying. What it writes
-// has been read again and has the digest of the model.
+// Format writes a model as a careful person would: steps in their order if that is enough,
+// `needs` if all edges are plain, otherwise `next` and `route`; long texts as blocks; no
+// defaults. It parses the result again to make sure that it has the digest of the model.
 func Format(w *workflow.Workflow) ([]byte, error) {
 	digest, written := workflow.Digest(w), Mixed(w)
 	for _, form := range []struct {
@@ -27,10 +26,10 @@ func Format(w *workflow.Workflow) ([]byte, error) {
 			return text, nil
 		}
 	}
-	return nil, errors.New("yaml: the workflow " + strconv.Quote(w.Name) + " holds something that YAML has no words for")
+	return nil, errors.New("yaml: the workflow " + strconv.Quote(w.Name) + " cannot be written in YAML")
 }
 
-// commonHandler is the node to which most error edges lead, or "".
+// commonHandler returns the node to which most error edges lead, or "".
 func commonHandler(g *workflow.Graph) string {
 	count, best := map[string]int{}, ""
 	allEdges(g, func(e *workflow.Edge) {
@@ -46,8 +45,8 @@ func commonHandler(g *workflow.Graph) string {
 	return best
 }
 
-// InDialect copies a workflow with its texts as they are written in a dialect:
-// `{{` stands for itself in the model, and for a reference in YAML.
+// InDialect copies a workflow with its texts in a dialect: `{{` is plain text in the model, but a
+// reference in YAML.
 func InDialect(w *workflow.Workflow, d expr.Dialect) *workflow.Workflow {
 	written := *w
 	written.Output.Text = dialect(d).text(w.Output.Text)
@@ -85,7 +84,7 @@ func (d dialect) graph(g *workflow.Graph) workflow.Graph {
 
 func (d dialect) task(t *workflow.Task) *workflow.Task {
 	inSettings := d
-	if inSettings == dialect(expr.PlantUML) { // where a $NAME in a setting is the shell's
+	if inSettings == dialect(expr.PlantUML) { // a $NAME in a setting belongs to the shell
 		inSettings = dialect(expr.Mixed)
 	}
 	return &workflow.Task{
@@ -158,7 +157,7 @@ func write(w *workflow.Workflow, plan *plan) []byte {
 	return []byte(out.b.String())
 }
 
-// head writes what a workflow says about itself in any mode.
+// head writes the head of a workflow, in any mode.
 func (out *writer) head(w *workflow.Workflow) {
 	out.text("description", w.Description)
 	if len(w.Inputs) > 0 {
@@ -178,7 +177,7 @@ func (out *writer) head(w *workflow.Workflow) {
 type writer struct {
 	printer
 	plan *plan
-	flat bool // what a step does is drawn: its words need no key around them
+	flat bool // the drawing shows the kind of a step, so its keys need no key around them
 }
 
 func onErrorWord(o workflow.OnError) string { return orElse(string(o), "stop") }

@@ -85,8 +85,8 @@ func (out *writer) kind(s *step, n *workflow.Node) {
 	}
 }
 
-// cutTemplate takes the name of a prompt from the settings, if it has a word of
-// its own: beside a prompt it has not.
+// cutTemplate takes the name of a prompt template out of the settings, if it can be written under
+// its own key: next to a prompt it cannot.
 func cutTemplate(t *workflow.Task) (settings map[string]any, template string) {
 	template, _ = t.Settings[Template].(string)
 	if !IsTemplateName(template) || t.Prompt.Text != "" {
@@ -97,7 +97,7 @@ func cutTemplate(t *workflow.Task) (settings map[string]any, template string) {
 	return settings, template
 }
 
-// group writes what a step does below its key, unless the drawing says it.
+// group writes what a step does below its key, unless the drawing shows it.
 func (out *writer) group(key string, inner func()) {
 	if out.flat {
 		inner()
@@ -199,7 +199,7 @@ func (out *writer) combine(c *workflow.Combine) {
 	out.text("separator", c.Separator)
 }
 
-// output writes a variable alone in the short form.
+// output writes an output; if that is only a variable, in the short form.
 func (out *writer) output(name string, o workflow.Output) {
 	o.Var = name
 	if !hasOutput(o) {
@@ -254,7 +254,7 @@ func (out *writer) retry(r workflow.Retry) {
 	}
 }
 
-// onError writes what differs from what holds for all.
+// onError writes on_error if it differs from the default.
 func (out *writer) onError(s *step) {
 	usual := out.plan.onError
 	if s.isLoop() {
@@ -286,8 +286,8 @@ func (out *writer) targetList(names []target) string {
 // wayKeys are the keys of ways that need no entry in a route.
 var wayKeys = map[workflow.On]string{workflow.OnElse: "else", workflow.OnFailure: "error", workflow.OnTimeout: "on_timeout"}
 
-// ways writes labels as a map, conditions as a list, and the other ways under
-// their own keys. Where their order is another, all of them go into the list.
+// ways writes labels as a map, conditions as a list, and the other ways under their own keys. If
+// they are in another order, all of them go into the list.
 func (out *writer) ways(ways []way) {
 	var route, rest []way
 	labels, listed := map[string]bool{}, false
@@ -316,8 +316,8 @@ func (out *writer) ways(ways []way) {
 	}
 }
 
-// inKeyOrder says whether ways can stand under their own keys: each once, in the
-// order in which the reader takes them.
+// inKeyOrder reports whether ways can be written under their own keys: each once, in the order of
+// the parser.
 func inKeyOrder(ways []way) bool {
 	last := 0
 	for _, w := range ways {
@@ -348,6 +348,6 @@ func (out *writer) entries(ways []way) {
 	}
 }
 
-// on writes our own key, which needs no quotes. As a label it gets them, since
-// YAML 1.1 takes it for true.
+// on writes the key `on`, which needs no quotes here. As a label it gets quotes, because YAML 1.1
+// reads it as true.
 func (out *writer) on(text string) { out.line("on: " + out.quote(text, false)) }
