@@ -8,7 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// label is what stands at the arrow of an edge; ok: reading it gives the edge.
+// label returns the label of the arrow for an edge; ok says whether reading it results in the
+// same edge.
 func label(e *workflow.Edge) (text string, ok bool) {
 	switch e.On {
 	case workflow.OnSuccess:
@@ -28,8 +29,8 @@ func label(e *workflow.Edge) (text string, ok bool) {
 	return text, labels(text) && read.On == e.On && read.Label == e.Label && read.When.Text == e.When.Text
 }
 
-// carry gives the edges of a node for its words, if an arrow cannot say one of
-// them; nil: all are drawn.
+// carry returns the edges of a node to be written as keys, if an arrow cannot express one of
+// them. It returns nil if all are drawn.
 func (c *canvas) carry(n *workflow.Node) []workflow.Edge {
 	id := n.ID
 	all := slices.IsSortedFunc(c.edges[id], byRank) && !wouldTest(n, c.edges[id])
@@ -51,7 +52,7 @@ func (c *canvas) carry(n *workflow.Node) []workflow.Edge {
 	return edges
 }
 
-// arrows draws all edges, also those that words say.
+// arrows draws all edges, including those that are also written as keys.
 func (c *canvas) arrows() {
 	for i := range c.drawing.Edges {
 		e := &c.drawing.Edges[i]
@@ -76,7 +77,7 @@ func (c *canvas) arrows() {
 	}
 }
 
-// shown is what is drawn of a label that cannot be read again.
+// shown returns what is drawn of a label that could not be read again.
 func shown(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if runes := []rune(line); len(runes) > maxLabel {

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/markdown"
 )
 
-// bare is a flowchart alone of n tasks, with a diamond and a way around at every
+// bare returns a flowchart alone of n tasks, with a diamond and a way around at every
 // tenth.
 func bare(n int) []byte {
 	var b bytes.Buffer

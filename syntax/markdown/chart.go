@@ -8,16 +8,16 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 )
 
-// header is what the first line of a Mermaid diagram says that it is.
+// header is the kind of diagram according to its first line.
 type header int
 
 const (
-	noHeader    header = iota // nothing that is known
+	noHeader    header = iota // not recognized
 	flowchart                 // a flowchart
 	otherHeader               // another kind of diagram
 )
 
-// otherDiagrams are the words that other diagrams of Mermaid begin with.
+// otherDiagrams are the words with which other Mermaid diagrams begin.
 var otherDiagrams = []string{
 	"sequencediagram", "classdiagram", "classdiagram-v2", "statediagram", "statediagram-v2", "erdiagram", "gantt", "pie",
 	"journey", "gitgraph", "gitgraph:", "mindmap", "timeline", "quadrantchart", "requirementdiagram", "requirement",
@@ -26,8 +26,8 @@ var otherDiagrams = []string{
 	"treemap-beta", "zenuml", "info", "agentflow-beta", "swimlane-beta",
 }
 
-// headerOf looks at the first line of a diagram that is no comment, directive or
-// front matter.
+// headerOf looks at the first line of a diagram that is not a comment, a directive or front
+// matter.
 func headerOf(text []byte) header {
 	text = bytes.TrimPrefix(text, bom)
 	inMatter := false
@@ -63,11 +63,11 @@ func headerWord(line []byte) header {
 	return noHeader
 }
 
-// isBare says whether a text is a flowchart and no Markdown.
+// isBare reports whether a text is a flowchart without Markdown around it.
 func isBare(text []byte) bool { return headerOf(text) == flowchart }
 
-// isDirection says whether a word may stand behind flowchart in its line. A text
-// that begins with a sentence about graphs is no diagram.
+// isDirection reports whether a word may follow flowchart on its line. A text that begins with a
+// sentence about graphs is not a diagram.
 func isDirection(word string) bool {
 	switch strings.ToUpper(strings.TrimRight(word, ";:")) {
 	case "", "TB", "TD", "BT", "LR", "RL", "BR", "<", ">", "^", "V":
@@ -76,7 +76,7 @@ func isDirection(word string) bool {
 	return false
 }
 
-// Like says whether a text is a flowchart, or Markdown with one.
+// Like reports whether a text is a flowchart, or Markdown with one.
 func Like(text []byte) bool {
 	if isBare(text) {
 		return true
@@ -87,16 +87,16 @@ func Like(text []byte) bool {
 	return scan(source.New("", text)).chart() >= 0
 }
 
-// isYAML says whether a text is a workflow in YAML, in which a prompt may hold a
-// diagram: it begins with a key, and has steps.
+// isYAML reports whether a text is a workflow in YAML, in which a prompt may contain a diagram:
+// it begins with a key, and has steps.
 func isYAML(text []byte) bool {
 	first, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte{'\n'})
 	return isKey(first) && (bytes.HasPrefix(text, []byte("steps:")) || bytes.Contains(text, []byte("\nsteps:")))
 }
 
-// chart finds the block that holds the workflow, an index into fences; -1: there
-// is none. It is the first flowchart under a heading that says Flow or Workflow,
-// else the first flowchart, else a diagram whose header is broken.
+// chart returns the index in fences of the block with the workflow, or -1 if there is none. It is
+// the first flowchart under a heading Flow or Workflow, otherwise the first flowchart, otherwise
+// a diagram whose header is broken.
 func (d *document) chart() int {
 	best, rank := -1, 0
 	for i := range d.fences {
@@ -107,7 +107,7 @@ func (d *document) chart() int {
 	return best
 }
 
-// rank says how likely a block is the workflow; 0: it is not.
+// rank returns how likely it is that a block is the workflow; 0 means that it is not.
 func (d *document) rank(f *fence) int {
 	tagged := isDiagram(f.info)
 	if !tagged && f.info != "" && f.info != "flowchart" && f.info != "graph" && f.info != "text" {
@@ -135,7 +135,7 @@ func (d *document) underFlow(f *fence) bool {
 
 func (d *document) title(h heading) string { return string(d.text.Bytes[h.title.From:h.title.To]) }
 
-// cut is the text of a block.
+// cut returns the text of a block.
 func (d *document) cut(f *fence) *source.Text {
 	if n := len(f.lines); n > 0 && f.lines[n-1].To-f.lines[0].From == length(f.lines) {
 		return d.text.Cut(source.Span{From: f.lines[0].From, To: f.lines[n-1].To})

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/yaml"
 )
 
-// The codes of this package, beside those of the words and of the flowchart.
+// The codes of this package, in addition to those of the keys and of the flowchart.
 const (
 	codeNoChart   = "markdown-no-flowchart"
 	codeEncoding  = "markdown-encoding"
@@ -19,7 +19,7 @@ const (
 	codeArrow     = "markdown-arrow"
 	codeUnusedWay = "markdown-arrow-unused"
 
-	// These have the meaning that they have elsewhere.
+	// These codes have the same meaning as in other packages.
 	codeDuplicateID = "duplicate-id"
 	codeEdgeTarget  = "edge-target-unknown"
 	codeKey         = "step-key"

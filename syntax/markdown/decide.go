@@ -10,17 +10,17 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// A diamond with a condition whose arrows say yes and no is what other notations
-// write as if and else, and has the same model: the condition belongs to the
-// edge that is taken when it holds.
+// A diamond with a condition whose arrows have the labels yes and no is what other notations
+// write as if and else, and becomes the same model: the condition belongs to the edge that is
+// taken if it holds.
 
-// The labels of the arrows that leave such a diamond.
+// The labels of the arrows from such a diamond.
 const (
 	labelYes = "yes"
 	labelNo  = "no"
 )
 
-// isTest says whether a text is a condition that holds or does not.
+// isTest reports whether a text is a condition that is true or false.
 func isTest(text string) bool {
 	if text == "" {
 		return false
@@ -29,8 +29,8 @@ func isTest(text string) bool {
 	return err == nil && e.Tests()
 }
 
-// decideBy lets a choice decide by the text of its diamond: a condition, or a question.
-// What a name is, [reader.settle] finds out.
+// decideBy sets what a choice depends on to the text of its diamond: a condition, or a question.
+// [reader.settle] finds out what a single name is.
 func (r *reader) decideBy(c *workflow.Choice, text workflow.Source) {
 	if text.Text == "" {
 		return
@@ -38,7 +38,7 @@ func (r *reader) decideBy(c *workflow.Choice, text workflow.Source) {
 	test := expr.TestOf(text.Text, expr.Mixed)
 	switch {
 	case test == expr.ConditionTest && c.Ask != nil:
-		r.report(workflow.Errorf(text.Pos, codeKey, "remove the agent and its settings, or ask something", "this is a condition, so no agent or person is asked"))
+		r.report(workflow.Errorf(text.Pos, codeKey, "remove the agent and its settings, or write a question", "this is a condition, so no agent or person is asked"))
 	case test == expr.QuestionTest || c.Ask != nil:
 		if c.Ask == nil {
 			c.Ask = &workflow.Task{}
@@ -53,15 +53,15 @@ func (r *reader) decideBy(c *workflow.Choice, text workflow.Source) {
 	}
 }
 
-// retried notes a choice that says nothing of its own about retries.
+// retried records a choice that does not set retries itself.
 func (r *reader) retried(c *workflow.Choice) {
 	if r.head.retry != (workflow.Retry{}) {
 		r.retries = append(r.retries, c)
 	}
 }
 
-// settle finds the questions among the names in diamonds, and gives questions the
-// retries of the workflow.
+// settle finds the questions among the names in diamonds, and applies the retries of the workflow
+// to questions.
 func (r *reader) settle() {
 	questions := expr.Questions(r.w, expr.Mixed, r.names)
 	if len(questions)+len(r.retries)+len(r.drawn) == 0 {
@@ -88,7 +88,7 @@ func (r *reader) settle() {
 	})
 }
 
-// decide gives the conditions of such diamonds to their arrows.
+// decide moves the conditions of such diamonds to their arrows.
 func (r *reader) decide() {
 	tests := map[string]*workflow.Choice{}
 	for i := range r.drawing.Nodes {
@@ -114,7 +114,7 @@ func (r *reader) decide() {
 	}
 }
 
-// answer says whether the edges of a choice are for yes and for anything else.
+// answer reports whether the edges of a choice are yes and no, or yes and else.
 func answer(edges []*workflow.Edge) bool {
 	yes, no, other := false, false, false
 	for _, e := range edges {
@@ -132,7 +132,7 @@ func answer(edges []*workflow.Edge) bool {
 	return yes && !(no && other)
 }
 
-// test lets edges that are answers depend on a condition.
+// test makes edges that are answers depend on a condition.
 func test(edges []*workflow.Edge, cond workflow.Expr) {
 	for _, e := range edges {
 		switch {
@@ -154,7 +154,7 @@ func says(e *workflow.Edge, words ...string) bool {
 
 func byRank(a, b workflow.Edge) int { return yaml.Rank(a.On) - yaml.Rank(b.On) }
 
-// sortByRank puts edges into the order of their kinds: so those of each node come.
+// sortByRank sorts the edges of each node by their kinds.
 func sortByRank(edges []workflow.Edge) []workflow.Edge {
 	if slices.IsSortedFunc(edges, byRank) {
 		return edges
@@ -170,8 +170,8 @@ func sortByRank(edges []workflow.Edge) []workflow.Edge {
 	return sorted
 }
 
-// testOf is the condition that the diamond of a choice shows, so that its arrows
-// say yes and no; "": there is none.
+// testOf returns the condition that the diamond of a choice shows, so that its arrows are yes and
+// no, or "" if there is none.
 func testOf(n *workflow.Node, edges []workflow.Edge) string {
 	c, ok := n.Step.(*workflow.Choice)
 	if !ok || c.On.Text != "" || c.Ask != nil || n.Title != "" {
@@ -196,8 +196,8 @@ func testOf(n *workflow.Node, edges []workflow.Edge) string {
 	return cond
 }
 
-// wouldTest says whether drawing the edges of a choice with a condition would
-// make them depend on it, although they are answers in the model.
+// wouldTest reports whether drawing the edges of a choice would make them depend on its
+// condition, although they are answers in the model.
 func wouldTest(n *workflow.Node, edges []workflow.Edge) bool {
 	c, ok := n.Step.(*workflow.Choice)
 	if !ok || !isTest(c.On.Text) {

@@ -1,17 +1,16 @@
-// Package markdown reads and writes workflows in Markdown: a Mermaid flowchart
-// shows the flow, and a section for each node says what it does.
+// Package markdown reads and writes workflows in Markdown: a Mermaid flowchart shows the flow,
+// and a section for each node says what it does.
 //
-// Reading goes from the outside to the inside. The file is taken apart into front
-// matter, headings and fenced blocks (document.go); one block is the flowchart
-// (chart.go), which internal/mermaid reads; the headings that name its nodes
-// begin their sections (section.go, find.go). What a node is, its shape, its class and
-// the words of its section say together (node.go, words.go); what an arrow
-// means, its label says (edge.go). Nodes, arrows and subgraphs are a drawing,
-// which syntax/internal/flow makes a model of (parse.go).
+// Parsing goes from the outside to the inside. The file is split into front matter, headings and
+// fenced blocks (document.go). One block is the flowchart (chart.go), which internal/mermaid
+// parses. The headings that name its nodes begin their sections (section.go, find.go). The kind
+// of a node follows from its shape, its class and the keys of its section (node.go, words.go),
+// and the meaning of an arrow from its label (edge.go). Nodes, arrows and subgraphs are a
+// drawing, which syntax/internal/flow turns into a model (parse.go).
 //
-// Format goes the other way (write.go). Fmt changes a file that a person wrote
-// only where it must (fmt.go): it edits ranges of the text.
+// Format goes the other way (write.go). Fmt changes a file that a person wrote only where
+// necessary (fmt.go): it edits ranges of the text.
 //
-// It depends on the model, on workflow/expr, on the words of syntax/yaml, on
-// syntax/internal/flow and on internal/strictyaml.
+// It depends on the model, on workflow/expr, on the keys of syntax/yaml, on syntax/internal/flow
+// and on internal/strictyaml.
 package markdown

@@ -7,9 +7,9 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 )
 
-// document is a Markdown file taken apart, as far as a workflow needs it: its
-// front matter, its headings and its fenced blocks. Everything is kept as a
-// range of the file, so that what is not changed stays byte for byte.
+// document is a Markdown file split into the parts that a workflow needs: its front matter, its
+// headings and its fenced blocks. Everything is a range of the file, so that what is not changed
+// stays the same byte for byte.
 type document struct {
 	text     *source.Text
 	front    matter
@@ -20,39 +20,38 @@ type document struct {
 // matter is YAML between two lines of three dashes.
 type matter struct {
 	yaml  source.Span // between the lines
-	whole source.Span // with them; empty: there is none
+	whole source.Span // including them; empty if there is none
 	open  bool        // its second line is missing
 }
 
 func (m matter) exists() bool { return m.whole.To > m.whole.From }
 
-// heading is a line that begins with # signs, outside of quotations, lists,
-// fenced blocks and comments. Lines that are underlined are no headings here:
-// people draw rules below a line of a prompt.
+// heading is a line that begins with # signs, outside quotations, lists, fenced blocks and
+// comments. Underlined lines do not count as headings here, because people draw rules below a
+// line of a prompt.
 type heading struct {
-	level int         // endMark: the line only ends a section
+	level int         // endMark if the line only ends a section
 	title source.Span // without the signs around it
 	line  source.Span // the whole line, with its end
 	front matter      // right below it
 }
 
-// endMark is the level of the comment <!-- end -->, behind which a file goes on
-// with something else than the section above.
+// endMark is the level of the comment <!-- end -->, which ends the section above.
 const endMark = 0
 
 // fence is a fenced block.
 type fence struct {
 	open  source.Span   // the line that opens it, from its marks to its end
 	mark  string        // ``` or ~~~, as long as it is written
-	info  string        // the first word behind the marks
+	info  string        // the first word after the marks
 	lines []source.Span // its lines, without the marks of quotations and lists
 	shut  source.Span   // the marks that close it; empty: nothing does
-	tail  string        // what stands behind them and should not
+	tail  string        // what is after them and should not
 	head  int           // the heading above it, an index into headings; -1: none
 	ended bool          // it is closed, if only by the end of its quotation
 }
 
-// scan takes a file apart.
+// scan splits a file into its parts.
 func scan(text *source.Text) *document {
 	s := &scanner{document: &document{text: text}, b: text.Bytes, comment: -1}
 	s.frontMatter()
@@ -62,17 +61,17 @@ func scan(text *source.Text) *document {
 	return s.document
 }
 
-// scanner goes through the lines of a file, each once.
+// scanner goes through the lines of a file once.
 type scanner struct {
 	*document
 	b       []byte
 	at      int   // start of the line
 	quote   int   // marks of quotations at the start of the last line
 	lists   []int // columns at which the texts of the open list items begin
-	comment int   // where the last --> of the file stands, once it was looked for
+	comment int   // where the last --> of the file is, once it was looked for
 }
 
-// next is the end of the line at an offset: of its text, and with its break.
+// next returns the end of the line at an offset, without and with its line break.
 func (s *scanner) next(at int) (end, behind int) {
 	if i := bytes.IndexByte(s.b[at:], '\n'); i >= 0 {
 		end, behind = at+i, at+i+1
@@ -87,7 +86,7 @@ func (s *scanner) next(at int) (end, behind int) {
 
 var bom = []byte("\uFEFF")
 
-// frontMatter takes what stands between dashes at the start of the file.
+// frontMatter reads what is between dashes at the start of the file.
 func (s *scanner) frontMatter() {
 	if bytes.HasPrefix(s.b, bom) {
 		s.at = len(bom)
@@ -106,8 +105,8 @@ func (s *scanner) frontMatter() {
 	}
 }
 
-// matter is the front matter whose first line begins at an offset. What looks
-// like a rule, since no key follows it, is none.
+// matter returns the front matter whose first line begins at an offset. Dashes that are not
+// followed by a key are a rule, not front matter.
 func (s *scanner) matter(at int) matter {
 	end, behind := s.next(at)
 	if !isDashes(s.b[at:end]) || !s.startsYAML(behind) {
@@ -128,8 +127,8 @@ func (s *scanner) matter(at int) matter {
 
 func isDashes(line []byte) bool { return string(bytes.TrimRight(line, " \t")) == "---" }
 
-// startsYAML says whether the first line with text at or below an offset is a
-// key, a comment, or the end of the front matter.
+// startsYAML reports whether the first line with text at or below an offset is a key, a comment,
+// or the end of the front matter.
 func (s *scanner) startsYAML(at int) bool {
 	for at < len(s.b) {
 		end, behind := s.next(at)
@@ -141,7 +140,7 @@ func (s *scanner) startsYAML(at int) bool {
 	return false
 }
 
-// isKey says whether a line begins with a word and a colon.
+// isKey reports whether a line begins with a word and a colon.
 func isKey(line []byte) bool {
 	i := bytes.IndexByte(line, ':')
 	if i <= 0 || i+1 < len(line) && line[i+1] != ' ' && line[i+1] != '\t' {
@@ -150,7 +149,7 @@ func isKey(line []byte) bool {
 	return !bytes.ContainsAny(bytes.Trim(line[:i], `"'`), " \t\"'`*")
 }
 
-// line looks at the line that begins at s.at, and goes behind it.
+// line reads the line that begins at s.at, and moves to the next one.
 func (s *scanner) line() {
 	end, behind := s.next(s.at)
 	at, indent := s.container(s.at, end)
@@ -181,7 +180,7 @@ func (s *scanner) line() {
 	s.at = behind
 }
 
-// below is the front matter right below a heading that ends at an offset.
+// below returns the front matter directly below a heading that ends at an offset.
 func (d *document) below(at int) matter {
 	return (&scanner{document: d, b: d.text.Bytes}).below(at)
 }
@@ -197,8 +196,8 @@ func (s *scanner) below(at int) matter {
 	return matter{}
 }
 
-// commentEnd is behind the line in which a comment ends. What is never closed
-// is no comment.
+// commentEnd returns the offset after the line in which a comment ends. A comment that is never
+// closed does not count.
 func (s *scanner) commentEnd(at, behind int) int {
 	if s.comment < 0 {
 		s.comment = bytes.LastIndex(s.b, []byte("-->"))
@@ -228,8 +227,8 @@ func atx(b []byte, at, end int) (heading, bool) {
 	return heading{level: level, title: source.Span{From: from, To: from + len(title)}}, true
 }
 
-// container goes behind the marks of quotations and list items at the start of
-// a line. The indent is what is left of the blanks in front of the text.
+// container skips the marks of quotations and list items at the start of a line. The indent is
+// the number of blanks left before the text.
 func (s *scanner) container(at, end int) (from, indent int) {
 	start := at
 	marks := 0
@@ -276,8 +275,8 @@ func countBlanks(b []byte) int {
 	return n
 }
 
-// listMark is the width of a bullet or a number with the blank behind it; 0: the
-// text begins with neither.
+// listMark returns the width of a bullet or a number with the blank after it, or 0 if the text
+// begins with neither.
 func listMark(b []byte) int {
 	n := 0
 	for n < len(b) && n < 9 && b[n] >= '0' && b[n] <= '9' {
@@ -297,8 +296,8 @@ func listMark(b []byte) int {
 	return 0
 }
 
-// opening reads a line that opens a fenced block. The info string of backticks
-// holds no backtick: then it is a piece of code in a line.
+// opening reads a line that opens a fenced block. If the text after backticks contains another
+// backtick, it is inline code instead.
 func (s *scanner) opening(at, end, indent int) (*opened, bool) {
 	n := markLength(s.b[at:end])
 	info := s.b[at+n : end]
@@ -329,7 +328,7 @@ func markLength(b []byte) int {
 type opened struct {
 	fence
 	quote  int // marks of quotations in front of its lines
-	list   int // column of the list item that it stands in; 0: none
+	list   int // column of the list item that it is in; 0: none
 	indent int // blanks in front of the line that opens it
 }
 
@@ -368,7 +367,7 @@ func (s *scanner) block(f *opened, from int) {
 	s.at = from
 }
 
-// heading is the level of the heading that a line of a diagram seems to be; 0: it
+// heading returns the level of the heading that a line of a diagram seems to be; 0: it
 // is none.
 func (f *opened) heading(b []byte, at, end int) int {
 	blanks := countBlanks(b[at:end])
@@ -381,7 +380,7 @@ func (f *opened) heading(b []byte, at, end int) int {
 	return 0
 }
 
-// inside goes behind the marks of the quotation and the list item around a
+// inside goes after the marks of the quotation and the list item around a
 // block; not ok: the line does not belong to them.
 func (f *opened) inside(b []byte, at, end int) (int, bool) {
 	start := at
@@ -407,9 +406,9 @@ func (f *opened) inside(b []byte, at, end int) (int, bool) {
 	return at, true
 }
 
-// marks are those of a line that may close the block, up to the end of the line,
-// and what stands behind them. That is nothing, except in a diagram: there marks
-// with a word behind them are a mistake, and mean its end all the same.
+// marks returns those of a line that may close the block, up to the end of the line,
+// and what is after them. That is nothing, except in a diagram: there marks
+// with a word after them are a mistake, and mean its end all the same.
 func (f *opened) marks(b []byte, at, end int) (source.Span, []byte) {
 	blanks := countBlanks(b[at:end])
 	at += blanks
@@ -424,8 +423,8 @@ func (f *opened) marks(b []byte, at, end int) (source.Span, []byte) {
 	return source.Span{From: at, To: end}, tail
 }
 
-// marksAlone says whether the next marks at or below an offset have no word
-// behind them. Then those above them opened a block, and did not close one.
+// marksAlone reports whether the next marks at or below an offset have no word
+// after them. Then those above them opened a block, and did not close one.
 func (s *scanner) marksAlone(at int) bool {
 	for at < len(s.b) {
 		end, behind := s.next(at)
@@ -438,5 +437,5 @@ func (s *scanner) marksAlone(at int) bool {
 	return false
 }
 
-// isDiagram says whether a block with this word is a Mermaid diagram.
+// isDiagram reports whether a block with this word is a Mermaid diagram.
 func isDiagram(info string) bool { return info == "mermaid" || info == "mmd" }

@@ -17,10 +17,10 @@ type canvas struct {
 	*plan
 	lines  strings.Builder
 	pieces []piece
-	edges  map[string][]workflow.Edge // by where they come from
+	edges  map[string][]workflow.Edge // by their source
 	frames map[string]*flow.Frame
 	tests  map[string]string // conditions in diamonds
-	open   []string          // frames around the line that is written
+	open   []string          // frames around the current line
 }
 
 // draw writes the chart: all nodes in their order, then all arrows.
@@ -52,7 +52,7 @@ func (p *plan) draw() *canvas {
 	return c
 }
 
-// marks gives the start and the end ids, if they are drawn.
+// marks sets the ids of the start and the end, if they are drawn.
 func (c *canvas) marks() {
 	if len(c.starts) > 0 {
 		c.begin = c.take(c.free("begin"))
@@ -72,7 +72,7 @@ func (c *canvas) line(text string) {
 	c.lines.WriteByte('\n')
 }
 
-// enter closes and opens subgraphs so that the next line stands in a frame.
+// enter closes and opens subgraphs so that the next line is in a frame.
 func (c *canvas) enter(frame string) {
 	var path []string
 	for f := frame; f != ""; f = c.frames[f].Frame {
@@ -153,18 +153,18 @@ func (c *canvas) section(id, front, body string) {
 	c.pieces = append(c.pieces, piece{id: id, front: layOut(front), body: body})
 }
 
-// sketch is how one node is drawn.
+// sketch describes how one node is drawn.
 type sketch struct {
 	*canvas
 	id     string
 	title  *string
 	drawn  string
 	body   string
-	more   string // words beside those of the step
-	forced bool   // it has a section, whatever that says
+	more   string // keys in addition to those of the step
+	forced bool   // it has a section, even if that is empty
 }
 
-// named draws a node with its title, else its id.
+// named draws a node with its title, otherwise with its id.
 func (s *sketch) named(open, shut, class string) {
 	label := s.id
 	if labels(*s.title) && *s.title != s.id {
@@ -181,8 +181,8 @@ func (s *sketch) box(open, label, shut, class string) {
 	s.drawn = s.id + open + quoted(label) + shut + class
 }
 
-// task draws a short prompt that is all there is to say, and leaves others to
-// the section.
+// task draws the prompt if it is short and the node needs nothing else; otherwise the prompt goes
+// into the section.
 func (s *sketch) task(t *workflow.Task, words func() string) {
 	prompt := t.Prompt.Text
 	if file, ok := t.Settings[promptFile].(string); ok && prompt == "" {
@@ -197,7 +197,7 @@ func (s *sketch) task(t *workflow.Task, words func() string) {
 		return
 	}
 	if _, named := t.Settings[yaml.Template]; prompt == "" && *s.title != "" && !named && s.more == "" {
-		s.more = "prompt: \"\"\n" // else it would be the title
+		s.more = "prompt: \"\"\n" // otherwise the title would be the prompt
 	}
 	s.named("[", "]", "")
 	s.forced = true
@@ -237,8 +237,8 @@ func (s *sketch) call(step *workflow.Call) {
 	s.named("[[", "]]", "")
 }
 
-// choice draws the condition: that of its edges, or its own. One that is no
-// operation stands in brackets, so that it is told from a question.
+// choice draws the condition: that of its edges, or its own. If it is not an operation, it is
+// written in braces to distinguish it from a question.
 func (s *sketch) choice(step *workflow.Choice, test string, asks bool) {
 	if test != "" {
 		s.box("{", test, "}", "")
@@ -257,14 +257,14 @@ func (s *sketch) choice(step *workflow.Choice, test string, asks bool) {
 		step.On.Text = ""
 		return
 	}
-	if on == "" && *s.title != "" { // drawn, it would be a question
+	if on == "" && *s.title != "" { // in the drawing, it would be a question
 		s.more = "title: " + strictyaml.Quote(*s.title, false) + "\n"
 		*s.title = ""
 	}
 	s.named("{", "}", "")
 }
 
-// question draws the question of a choice, if it is short and would be read as one.
+// question draws the question of a choice, if it is short and would be read as a question.
 func (s *sketch) question(step *workflow.Choice, asks bool) {
 	text := step.Ask.Prompt.Text
 	if asks && *s.title == "" && fits(text) && labels(text) && text != s.id && expr.ReadsAsQuestion(text, expr.Mixed, s.known) {
@@ -288,16 +288,16 @@ func sameExpr(a, b string) bool {
 	return errX == nil && errY == nil && x.String() == y.String()
 }
 
-// maxLabel is how long a text in a box may be. Longer ones are read better below
-// a heading.
+// maxLabel is the maximum length of a text in a box. Longer texts are easier to read below a
+// heading.
 const maxLabel = 60
 
-// fits says whether a text is short.
+// fits reports whether a text is short.
 func fits(text string) bool {
 	return len([]rune(text)) <= maxLabel && !strings.Contains(text, "\n")
 }
 
-// labels says whether a text can be a label, and is read as it is.
+// labels reports whether a text can be used as a label and is read unchanged.
 func labels(text string) bool {
 	return text != "" && len(text) < 1000 && strictyaml.IsPrintable(text) && mermaid.Unescape(mermaid.Escape(text)) == text &&
 		strings.TrimSpace(text) == text

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// The labels of arrows that mean something by themselves.
+// The labels of arrows that have a fixed meaning.
 const (
 	labelElse    = "else"
 	labelDefault = "default" // the same
@@ -20,8 +20,8 @@ const (
 	labelWhen    = "when "
 )
 
-// readLabel says when an arrow with this label is taken. A label in brackets is
-// a condition too: no agent answers with a reference.
+// readLabel returns when an arrow with this label is taken. A label in braces is also a
+// condition, because agents do not answer with references.
 func readLabel(label string) workflow.Edge {
 	cond, isWhen := strings.CutPrefix(label, labelWhen)
 	switch {
@@ -48,7 +48,7 @@ func isCondition(label string) bool {
 	return expr.TestOf(label, expr.Mixed) == expr.ConditionTest
 }
 
-// countArrows finds the ends of the arrows, and counts those of every node.
+// countArrows finds the ends of the arrows, and counts the arrows of every node.
 func (r *reader) countArrows() {
 	r.ends = make([][2]int32, len(r.chart.Edges))
 	for i := range r.chart.Edges {
@@ -67,8 +67,8 @@ func (r *reader) countArrows() {
 	}
 }
 
-// partAt is the index of what an arrow is drawn to: of a node of the chart, or
-// of the subgraph of its id.
+// partAt returns the index of the end of an arrow: a node of the chart, or the subgraph with its
+// id.
 func (r *reader) partAt(node int32, id string) int32 {
 	if node < 0 {
 		return r.index()[id]
@@ -79,7 +79,7 @@ func (r *reader) partAt(node int32, id string) int32 {
 	return node
 }
 
-// vertex is the node at an end of an arrow; nil: it is a subgraph.
+// vertex returns the node at an end of an arrow, or nil if it is a subgraph.
 func (r *reader) vertex(i int32) *vertex {
 	if int(i) < len(r.vertices) {
 		return &r.vertices[i]
@@ -87,8 +87,7 @@ func (r *reader) vertex(i int32) *vertex {
 	return nil
 }
 
-// end is the id in the drawing of what stands at an end of an arrow, and what
-// words say about it. A mark has no id.
+// end returns the id in the drawing of an end of an arrow, and its keys. A mark has no id.
 func (r *reader) end(i int32) (id string, w *words) {
 	if v := r.vertex(i); v == nil {
 		f := &r.frames[int(i)-len(r.vertices)]
@@ -99,10 +98,10 @@ func (r *reader) end(i int32) (id string, w *words) {
 	return "", nil
 }
 
-// readEdges makes the edges of the drawing of the arrows.
+// readEdges turns the arrows into the edges of the drawing.
 func (r *reader) readEdges() {
 	r.drawing.Edges = make([]workflow.Edge, 0, len(r.chart.Edges)+len(r.worded))
-	leaves := make([]int32, 0, len(r.chart.Edges)) // what each of them does
+	leaves := make([]int32, 0, len(r.chart.Edges)) // the source of each of them
 	for i := range r.chart.Edges {
 		e := &r.chart.Edges[i]
 		if e.Stroke == mermaid.Invisible || !r.directed(e) {
@@ -127,7 +126,7 @@ func (r *reader) readEdges() {
 	}
 }
 
-// ranked says whether the edges of every node are in the order of their kinds.
+// ranked reports whether the edges of every node are in the order of their kinds.
 func (r *reader) ranked(leaves []int32) bool {
 	last := make([]int8, len(r.vertices)+len(r.frames))
 	for i, from := range leaves {
@@ -140,8 +139,7 @@ func (r *reader) ranked(leaves []int32) bool {
 	return true
 }
 
-// endsTwice says whether an arrow leads to a second end that is drawn: all ends
-// are one.
+// endsTwice reports whether an arrow leads to a second drawn end; all ends are the same.
 func (r *reader) endsTwice(edge *workflow.Edge) bool {
 	key := [4]string{edge.From, string(edge.On), edge.Label, edge.When.Text}
 	if r.ended == nil {
@@ -152,12 +150,12 @@ func (r *reader) endsTwice(edge *workflow.Edge) bool {
 	return twice
 }
 
-// readEdge reads when one arrow is taken.
+// readEdge reads when an arrow is taken.
 func (r *reader) readEdge(e *mermaid.Edge) workflow.Edge {
 	if !e.HasText {
 		return workflow.Edge{Pos: r.chartPos(e.Span)}
 	}
-	label := strings.TrimSpace(mermaid.Unescape(e.Text + e.Taken)) // the author's word counts
+	label := strings.TrimSpace(mermaid.Unescape(e.Text + e.Taken)) // as the author wrote it
 	edge := readLabel(label)
 	edge.Pos = r.chartPos(e.Label)
 	if edge.On == workflow.OnWhen {
@@ -169,27 +167,27 @@ func (r *reader) readEdge(e *mermaid.Edge) workflow.Edge {
 	return edge
 }
 
-// directed says whether a line leads from one end to the other. What does not
-// quite is taken as an arrow.
+// directed reports whether a line leads from one end to the other. It warns about lines that are
+// not plain arrows.
 func (r *reader) directed(e *mermaid.Edge) bool {
 	plain := func(h mermaid.Head) bool { return h == mermaid.NoHead }
 	switch {
 	case !plain(e.Tail) && e.Taken == "":
 		r.report(workflow.Errorf(r.chartPos(e.Span), codeArrow, "draw two arrows: "+e.From+" --> "+e.To+" and "+e.To+" --> "+e.From,
-			"an arrow with two heads leads both ways"))
+			"an arrow with two heads leads in both directions"))
 		return false
 	case plain(e.Head):
-		r.report(workflow.Warningf(r.chartPos(e.Span), codeArrow, "write "+e.From+" --> "+e.To, "a line without a head is taken as an arrow"))
+		r.report(workflow.Warningf(r.chartPos(e.Span), codeArrow, "write "+e.From+" --> "+e.To, "a line without an arrowhead is read as an arrow"))
 	case e.Head != mermaid.ArrowHead:
-		r.report(workflow.Warningf(r.chartPos(e.Span), codeArrow, "write "+e.From+" --> "+e.To, "this head of an arrow says nothing more than a plain one"))
+		r.report(workflow.Warningf(r.chartPos(e.Span), codeArrow, "write "+e.From+" --> "+e.To, "this arrowhead means the same as a plain one"))
 	}
 	return true
 }
 
-// start notes where the flow begins. The label of such an arrow says nothing.
+// start records where the flow begins. The label of such an arrow has no meaning.
 func (r *reader) start(e *mermaid.Edge, to string) {
 	if e.HasText {
-		r.report(workflow.Warningf(r.chartPos(e.Label), codeArrow, "leave the label out, or put a choice behind the start", "an arrow from the start is always taken"))
+		r.report(workflow.Warningf(r.chartPos(e.Label), codeArrow, "remove the label, or put a choice after the start", "an arrow from the start is always taken"))
 	}
 	if to != "" && (r.head.entry.name == "" || r.head.entry.name == e.From) {
 		r.drawing.Entry = append(r.drawing.Entry, to)
@@ -197,8 +195,8 @@ func (r *reader) start(e *mermaid.Edge, to string) {
 	}
 }
 
-// replaced says whether words tell where a node goes on, so that an arrow only
-// shows it. An arrow to somewhere else is a mistake.
+// replaced reports whether keys say where a node continues, so that an arrow only shows it. An
+// arrow to another target is a mistake.
 func (r *reader) replaced(w *words, edge *workflow.Edge) bool {
 	if w == nil || len(w.Edges) == 0 && !w.Leads {
 		return false
@@ -220,17 +218,17 @@ func (r *reader) replaced(w *words, edge *workflow.Edge) bool {
 		i, ok := r.index()[id]
 		return ok && r.vertex(i) == nil
 	}
-	shown := func(e workflow.Edge) bool { // into a subgraph both may lead anywhere
+	shown := func(e workflow.Edge) bool { // in a subgraph, both may lead anywhere
 		return e.To == edge.To || into(e.To) || into(edge.To)
 	}
 	if !slices.ContainsFunc(w.Edges, shown) {
-		r.report(workflow.Warningf(edge.Pos, codeUnusedWay, "change the arrow, or the words `next`, `route` and `else` of "+edge.From,
-			"the words of %q do not lead to %q", edge.From, edge.To))
+		r.report(workflow.Warningf(edge.Pos, codeUnusedWay, "change the arrow, or the keys `next`, `route` and `else` of "+edge.From,
+			"the keys of %q do not lead to %q", edge.From, edge.To))
 	}
 	return true
 }
 
-// leadByWords adds the edges that words give, and drops those that lead nowhere.
+// leadByWords adds the edges that keys set, and drops those with unknown targets.
 func (r *reader) leadByWords(from string, frame int, w *words) {
 	kept := w.Edges[:0]
 	for _, e := range w.Edges {
@@ -244,8 +242,8 @@ func (r *reader) leadByWords(from string, frame int, w *words) {
 	r.worded = append(r.worded, kept...)
 }
 
-// target is the end of an edge that words name: a node, a subgraph, the end, or
-// the next round of the loop around it.
+// target returns the end of an edge that a key names: a node, a subgraph, the end, or the next
+// iteration of the loop around it.
 func (r *reader) target(t target, frame int) (string, bool) {
 	if id, ok := r.part(t.name); ok {
 		return id, true
@@ -260,8 +258,8 @@ func (r *reader) target(t target, frame int) (string, bool) {
 	return "", false
 }
 
-// part is the id in the drawing of what a name stands for: an id of the model,
-// else one of the chart. An end that is drawn is the end.
+// part returns the id in the drawing for a name: an id of the model, otherwise one of the chart.
+// A drawn end is the end.
 func (r *reader) part(name string) (string, bool) {
 	if r.byName == nil {
 		r.byName = make(map[string]string, len(r.vertices)+len(r.frames))
@@ -283,7 +281,7 @@ func (r *reader) part(name string) (string, bool) {
 			}
 		}
 		for i := range r.frames {
-			if f := &r.frames[i]; f.id != f.name { // around the node of that name
+			if f := &r.frames[i]; f.id != f.name { // it is around the node of that name
 				r.byName[f.name] = f.id
 			}
 		}
@@ -292,21 +290,21 @@ func (r *reader) part(name string) (string, bool) {
 	return id, ok
 }
 
-// again is the frame of the innermost loop around a place.
+// again returns the frame of the innermost loop around a place.
 func (r *reader) again(t target, frame int) (string, bool) {
 	for ; frame >= 0; frame = r.chart.Subgraphs[frame].Outer {
 		if _, ok := r.drawing.Frames[frame].Step.(*workflow.Loop); ok {
 			return r.frames[frame].id, true
 		}
 	}
-	r.report(workflow.Errorf(t.pos, codeAgain, "draw an arrow to the step that is done again", "%q is not in the subgraph of a loop", t.name))
+	r.report(workflow.Errorf(t.pos, codeAgain, "draw an arrow to the step to repeat", "%q is not in the subgraph of a loop", t.name))
 	return "", false
 }
 
-// suggest names the node that was probably meant. In a file of many mistakes it
-// stops to look.
+// suggest suggests the node that was probably meant. In a file with many mistakes it stops
+// searching.
 func (r *reader) suggest(written string) string {
-	const remedy = "write the id of a node of the flowchart"
+	const remedy = "write the id of a node in the flowchart"
 	if r.suggested++; r.suggested > 100 {
 		return remedy
 	}

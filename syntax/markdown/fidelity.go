@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Fidelity says how what Format writes holds a workflow: drawn or in a word that
-// this notation has itself, or carried in the front matter in a word of YAML.
+// Fidelity says how the output of Format represents a workflow: drawn or in a key of this
+// notation, or carried in the front matter in a key of YAML.
 func Fidelity(w *workflow.Workflow) []fidelity.Item {
 	p, err := write(w)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *report) graph(g *workflow.Graph) {
 	}
 }
 
-// step says how the kind of a node came over, and what belongs to its kind.
+// step reports the kind of a node, and everything that belongs to its kind.
 func (r *report) step(n *workflow.Node) {
 	switch s := n.Step.(type) {
 	case *workflow.Task:
@@ -107,7 +107,7 @@ func (r *report) step(n *workflow.Node) {
 	}
 }
 
-// fields says how the words that any node may have came over.
+// fields reports the keys that every node may have.
 func (r *report) fields(n *workflow.Node) {
 	o := n.Output
 	r.exact(n.ID, "timeout", n.Timeout != 0)

@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// findSections finds what the file says about its nodes, and headings that seem
-// to say something about one that is not drawn.
+// findSections finds the sections of the nodes, and headings that seem to be sections of nodes
+// that are not drawn.
 func (r *reader) findSections() {
 	if r.doc == nil {
 		return
@@ -39,8 +39,8 @@ func (r *reader) findSections() {
 	r.strayHeadings(isID)
 }
 
-// bareWords warns of a section whose first lines are nothing but words of a step: the
-// dashes around them are missing, so that they are part of the prompt.
+// bareWords warns about a section whose first lines are only keys of a step: the dashes around
+// them are missing, so they are part of the prompt.
 func (r *reader) bareWords(s *section) {
 	text := r.doc.prompt(*s)
 	if s.front.exists() || text == "" {
@@ -53,14 +53,14 @@ func (r *reader) bareWords(s *section) {
 			return
 		}
 	}
-	r.report(workflow.Warningf(r.doc.text.Pos(s.body), codeMatter, "if they are settings, write --- in a line above them and in a line below them",
-		"the keys below %q are its prompt", s.id))
+	r.report(workflow.Warningf(r.doc.text.Pos(s.body), codeMatter, "if they are settings, add a line --- above and below them",
+		"the keys below %q are read as its prompt", s.id))
 }
 
-// bareKeys are the words of steps that are seldom the first word of a prompt.
+// bareKeys are the keys of steps that are rarely the first word of a prompt.
 var bareKeys = []string{"agent", "prompt", "template", "config", "inputs", "output", "output_schema", "retry", "timeout", "on_error", "workflow", "human", "for_each"}
 
-// sectionOf is where the section of a node or a subgraph is noted.
+// sectionOf returns where the section of a node or a subgraph is stored.
 func (r *reader) sectionOf(i int32) **section {
 	if v := r.vertex(i); v != nil {
 		return &v.section
@@ -68,12 +68,12 @@ func (r *reader) sectionOf(i int32) **section {
 	return &r.frames[int(i)-len(r.vertices)].section
 }
 
-// strayHeadings warns of headings that are like those of sections, and name no
-// node: front matter follows, or only a letter is wrong. One that names a node at
-// another level is no section either.
+// strayHeadings warns about headings that look like those of sections but name no node: front
+// matter follows, or only one letter is wrong. A heading that names a node at another level is
+// not a section either.
 func (r *reader) strayHeadings(isID func(string) bool) {
 	var ids []string
-	inside := false // of a section, whose text may have headings
+	inside := false // in a section, whose text may have headings
 	for i := range r.doc.headings {
 		h := &r.doc.headings[i]
 		id := r.doc.sectionID(*h)
@@ -93,11 +93,11 @@ func (r *reader) strayHeadings(isID func(string) bool) {
 		if near == "" && !h.front.exists() && !isPlainID(id) {
 			continue
 		}
-		detail := "write the id of a node of the flowchart"
-		d := workflow.Warningf(r.doc.text.Pos(h.title), codeSection, detail, "no node of the flowchart is called %q", id)
+		detail := "write the id of a node in the flowchart"
+		d := workflow.Warningf(r.doc.text.Pos(h.title), codeSection, detail, "there is no node %q in the flowchart", id)
 		if near != "" {
 			d.Detail = "did you mean \"" + near + "\"?"
-			if h.front.exists() || isSlip(id, near) { // else it may be a heading of its own
+			if h.front.exists() || isSlip(id, near) { // otherwise it may be an ordinary heading
 				d.Fix = &workflow.Fix{Edits: []workflow.Edit{r.doc.text.Edit(h.title, near)}}
 			}
 		}
@@ -105,8 +105,8 @@ func (r *reader) strayHeadings(isID func(string) bool) {
 	}
 }
 
-// nearSection is the node without a section that a heading was meant for, by its
-// id or by its label; "": none.
+// nearSection returns the node without a section that a heading was meant for, by its id or by
+// its label, or "".
 func (r *reader) nearSection(title string, ids []string) string {
 	near := ""
 	for i := range r.chart.Nodes {
@@ -123,8 +123,8 @@ func (r *reader) nearSection(title string, ids []string) string {
 	return near
 }
 
-// otherLevel reports a heading of another level that names a node without a
-// section. With front matter below it, its words are surely meant for the node.
+// otherLevel reports a heading of another level that names a node without a section. If front
+// matter follows, it is certainly meant for the node.
 func (r *reader) otherLevel(h *heading, isID func(string) bool, inside bool) {
 	id := r.doc.named(*h)
 	if !isID(id) || r.hasSection(id) {
@@ -135,7 +135,7 @@ func (r *reader) otherLevel(h *heading, isID func(string) bool, inside bool) {
 	if !words && (inside && len(id) > 2 || aboveChart) {
 		return
 	}
-	d := workflow.Warningf(r.doc.text.Pos(h.title), codeSection, "write ### "+id, "the section of %q needs a heading of level 3", id)
+	d := workflow.Warningf(r.doc.text.Pos(h.title), codeSection, "write ### "+id, "the section of %q must have a heading of level 3", id)
 	if words {
 		d.Severity = workflow.Error
 	}
@@ -144,15 +144,15 @@ func (r *reader) otherLevel(h *heading, isID func(string) bool, inside bool) {
 	r.report(d)
 }
 
-// isPlainID says whether a heading is more likely the id of a node than a heading in a
-// prompt: one letter or two, or a word in lower case.
+// isPlainID reports whether a heading is more likely the id of a node than a heading in a prompt:
+// one or two letters, or a word in lower case.
 func isPlainID(title string) bool {
 	word := !strings.ContainsFunc(title, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '-' })
 	return word && (len(title) <= 2 || title == strings.ToLower(title))
 }
 
-// isSlip says whether two words differ by one letter, or by two that changed
-// places. Of short words that says nothing.
+// isSlip reports whether two words differ in one letter, or in two that are swapped. It returns
+// false for short words.
 func isSlip(a, b string) bool {
 	x, y := []rune(a), []rune(b)
 	if len(x) < 4 {
@@ -170,8 +170,8 @@ func isSlip(a, b string) bool {
 
 func (r *reader) hasSection(id string) bool { return *r.sectionOf(r.index()[id]) != nil }
 
-// checkFences reports blocks that are not closed as they should be, and a
-// flowchart that does not say that it is one.
+// checkFences reports blocks that are not closed correctly, and a flowchart that is not marked as
+// one.
 func (r *reader) checkFences() {
 	for i := range r.doc.fences {
 		f := &r.doc.fences[i]
@@ -179,12 +179,12 @@ func (r *reader) checkFences() {
 		open := text.Pos(f.open)
 		switch {
 		case !f.ended:
-			d := workflow.Errorf(open, codeFence, "add a line "+f.mark+" below its last line", "the block that begins here is not closed")
+			d := workflow.Errorf(open, codeFence, "add a line "+f.mark+" below its last line", "this block is not closed")
 			at := source.Span{From: f.open.To, To: f.open.To}
 			for _, line := range f.lines {
 				written := bytes.TrimSpace(text.Bytes[line.From:line.To])
 				if brokenMark.Match(written) {
-					at, d.Detail = line, "write "+f.mark+" in line "+lineOf(text, line)
+					at, d.Detail = line, "write "+f.mark+" on line "+lineOf(text, line)
 					break
 				}
 				if len(written) > 0 {
@@ -194,19 +194,19 @@ func (r *reader) checkFences() {
 			d.Fix = &workflow.Fix{Edits: []workflow.Edit{text.Edit(at, closing(text.Bytes, at.From, f.mark))}}
 			r.report(d)
 		case f.tail != "":
-			d := workflow.Errorf(text.Pos(f.shut), codeFence, "write "+f.mark+" alone", "%q does not close the block of line %d", f.mark+f.tail, open.Line)
+			d := workflow.Errorf(text.Pos(f.shut), codeFence, "write only "+f.mark, "%q does not close the block that begins on line %d", f.mark+f.tail, open.Line)
 			d.Fix = &workflow.Fix{Edits: []workflow.Edit{text.Edit(f.shut, f.mark)}}
 			r.report(d)
 		case i == r.fence && !isDiagram(f.info):
-			d := workflow.Warningf(open, codeFence, "write "+f.mark+"mermaid", "this block does not say that it is a diagram")
+			d := workflow.Warningf(open, codeFence, "write "+f.mark+"mermaid", "this block is not marked as a Mermaid diagram")
 			d.Fix = &workflow.Fix{Edits: []workflow.Edit{text.Edit(f.open, f.mark+"mermaid")}}
 			r.report(d)
 		}
 	}
 }
 
-// unopened reports a flowchart above whose first line the marks are missing, so that
-// those below it seem to open a block.
+// unopened reports a flowchart without an opening fence above its first line, so that the closing
+// fence seems to open a block.
 func (r *reader) unopened() bool {
 	text := r.doc.text
 	at := 0
@@ -215,7 +215,7 @@ func (r *reader) unopened() bool {
 		for at < f.open.From {
 			end := at + bytes.IndexByte(text.Bytes[at:], '\n')
 			if line := text.Bytes[at:end]; f.info == "" && headerWord(bytes.TrimSpace(line)) == flowchart && len(bytes.Fields(line)) > 1 {
-				d := workflow.Errorf(text.Pos(source.Span{From: at, To: at + len(bytes.TrimSpace(line))}), codeFence, "write "+f.mark+"mermaid in a line above it", "the block of this flowchart is not opened")
+				d := workflow.Errorf(text.Pos(source.Span{From: at, To: at + len(bytes.TrimSpace(line))}), codeFence, "add a line "+f.mark+"mermaid above it", "the opening fence of this flowchart is missing")
 				d.Fix = &workflow.Fix{Edits: []workflow.Edit{text.Edit(source.Span{From: at, To: at}, f.mark+"mermaid\n")}}
 				r.report(d)
 				return true
@@ -230,11 +230,10 @@ func (r *reader) unopened() bool {
 	return false
 }
 
-// brokenMark is a line that was meant to close a block.
+// brokenMark matches a line that was meant to close a block.
 var brokenMark = regexp.MustCompile("^(`[^\\pL\\pN]*|~[^\\pL\\pN]*)$")
 
-// closing is the line that closes a block, behind a text that may lack its last
-// line break.
+// closing returns the line that closes a block, after a text that may lack its last line break.
 func closing(text []byte, at int, mark string) string {
 	if at > 0 && text[at-1] != '\n' {
 		return "\n" + mark + "\n"

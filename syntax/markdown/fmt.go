@@ -9,9 +9,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Fmt lays a file out in the canonical way: its front matter, its flowchart, and
-// the blank lines around the parts of a section. Prose, prompts and comments stay
-// as they are. A file with errors comes back as it is, with its diagnostics.
+// Fmt formats a file in the canonical style: its front matter, its flowchart, and the blank lines
+// around the parts of a section. Prose, prompts and comments stay as they are. A file with errors
+// is returned unchanged, with its diagnostics.
 func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 	r := read(file, text)
 	found := r.found.Sort()
@@ -28,12 +28,12 @@ func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 		return text, found
 	}
 	if !bytes.Equal(workflow.Apply(laidOut, again.layout()), laidOut) {
-		return text, found // it would not settle
+		return text, found // it would change again
 	}
 	return laidOut, found
 }
 
-// layout are the edits that lay a file out.
+// layout returns the edits that format a file.
 func (r *reader) layout() []workflow.Edit {
 	if r.doc == nil {
 		return []workflow.Edit{r.src.Edit(source.Span{To: len(r.src.Bytes)}, r.layoutChart())}
@@ -51,8 +51,8 @@ func (r *reader) layout() []workflow.Edit {
 	return e.list
 }
 
-// chartSpan is where the flowchart stands in the file; not whole: it stands in a
-// quotation or is indented, and is left as it is.
+// chartSpan returns the range of the flowchart in the file. If it is in a quotation or indented,
+// it is not contiguous and is left unchanged.
 func (r *reader) chartSpan() (source.Span, bool) {
 	f := &r.doc.fences[r.fence]
 	n := len(f.lines)
@@ -64,7 +64,7 @@ func (r *reader) chartSpan() (source.Span, bool) {
 	return span, span.To-span.From == length(f.lines) && from == span.From
 }
 
-// edits collects changes of a file.
+// edits collects changes to a file.
 type edits struct {
 	doc  *document
 	list []workflow.Edit
@@ -83,7 +83,7 @@ func (e *edits) yaml(s source.Span) {
 	}
 }
 
-// section puts one blank line between the parts of a section, and one behind it.
+// section puts one blank line between the parts of a section, and one after it.
 func (e *edits) section(s *section) {
 	h := s.heading
 	e.replace(source.Span{From: h.line.From, To: h.line.To}, "### "+e.doc.title(h)+"\n")
@@ -110,8 +110,8 @@ func (e *edits) section(s *section) {
 	}
 }
 
-// layoutChart writes the flowchart with one statement in a line, indented by the
-// subgraphs around it. The statements themselves stay as they are written.
+// layoutChart writes the flowchart with one statement per line, indented by the subgraphs around
+// it. The statements themselves are not changed.
 func (r *reader) layoutChart() string {
 	c := &chartLayout{text: r.src.Bytes, depth: 1}
 	at := 0
@@ -140,7 +140,7 @@ type chartLayout struct {
 	depth int
 }
 
-// statement writes a statement in its depth.
+// statement writes a statement, indented to its depth.
 func (c *chartLayout) statement(s source.Span) {
 	text := bytes.TrimSpace(c.text[s.From:s.To])
 	word, _, _ := bytes.Cut(text, []byte{' '})
@@ -169,8 +169,7 @@ func (c *chartLayout) indent() {
 	}
 }
 
-// gap writes what stands between two statements: comments, directives, and one
-// blank line for several.
+// gap writes what is between two statements: comments, directives, and a single blank line.
 func (c *chartLayout) gap(from, to int) {
 	lines := bytes.Split(c.text[from:to], []byte{'\n'})
 	blank := false

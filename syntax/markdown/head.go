@@ -7,24 +7,24 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// head is what a file sets for all of its nodes.
+// head is what a file sets for all its nodes.
 type head struct {
-	unnamed bool // the file's title, or its own name, is the workflow's
+	unnamed bool // the workflow has no name, so its title or file name is used
 	onError workflow.OnError
 	retry   workflow.Retry
-	max     int // rounds of the loops that arrows draw
+	max     int // iterations of the loops drawn by arrows
 	entry   target
-	handler target // where every failure leads that has no arrow of its own
+	handler target // where every failure without its own arrow leads
 }
 
-// target is the name of a node, where it is written; "": none is written.
+// target is the name of a node, with its position; "" if none is written.
 type target struct {
 	name string
 	pos  workflow.Pos
 }
 
-// readHead reads the front matter of the file. Its version and, beside a name,
-// its id are for people.
+// readHead reads the front matter of the file. Its version, and its id if it also has a name, are
+// only for people.
 func (r *reader) readHead() {
 	doc := r.nothing
 	if r.doc != nil && r.doc.front.exists() {
@@ -50,12 +50,12 @@ func (r *reader) readHead() {
 	if n := m.Get("entrypoint"); n.Exists() {
 		r.head.entry = target{n.Name(), n.Pos()}
 	}
-	m.Refuse("steps", codeKey, "draw them in the flowchart", "the steps of this notation are drawn")
+	m.Refuse("steps", codeKey, "draw them in the flowchart", "in this notation, steps are drawn")
 	m.Done()
 	r.collect(doc)
 }
 
-// defaultName is the title of the file, else its name. A heading in a prompt is no
+// defaultName returns the title of the file, otherwise its name. A heading in a prompt is not a
 // title.
 func (r *reader) defaultName() string {
 	if r.doc == nil {
@@ -73,13 +73,13 @@ func (r *reader) defaultName() string {
 	return yaml.NameOf(r.file)
 }
 
-// readConfig reads the bounds of the workflow.
+// readConfig reads the limits of the workflow.
 func (r *reader) readConfig(m *strictyaml.Map) {
 	config := m.Get("config").Map()
 	r.head.max = config.Int("maxIterations", 1)
 	if n := config.Get("timeout"); n.Exists() {
 		if r.w.Limits.Runtime != 0 {
-			n.Key().Errorf(codeKey, "remove one of them", "timeout and max_runtime say the same")
+			n.Key().Errorf(codeKey, "remove one of them", "timeout and max_runtime set the same limit")
 		}
 		r.w.Limits.Runtime = readTime(n)
 	}
@@ -89,7 +89,7 @@ func (r *reader) readConfig(m *strictyaml.Map) {
 	}
 }
 
-// readFailure reads what a failure does where a node does not say.
+// readFailure reads the default for failures.
 func (r *reader) readFailure(m *strictyaml.Map) {
 	rename(m)
 	if n := m.Get("on_error"); n.Exists() {
@@ -100,8 +100,7 @@ func (r *reader) readFailure(m *strictyaml.Map) {
 	}
 }
 
-// matter reads front matter. Of one that is not closed nobody knows what belongs
-// to it.
+// matter reads front matter. If it is not closed, it is not clear what belongs to it.
 func (r *reader) matter(m matter) *strictyaml.Document {
 	text := r.doc.text
 	if m.open {

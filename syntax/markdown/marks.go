@@ -9,13 +9,13 @@ var (
 	headingLine = regexp.MustCompile(`^ {0,3}#{2,6}[ \t]+\S`)
 	fenceLine   = regexp.MustCompile("^\\s*(```|~~~)")
 	chartLine   = regexp.MustCompile("(?mi)^\\s*(```+|~~~+)\\s*\\{?mermaid")
-	// What an arrow leads over is neither in quotes nor in a comment.
+	// Quotes and comments, in which an arrow has no meaning.
 	hidden = regexp.MustCompile(`"[^"]*"|<!--.*?-->|%%.*`)
 	arrows = regexp.MustCompile(`--+>|==+>|-\.+->`)
 )
 
-// Marks are the headings of a file and the arrows of its charts, wherever they are:
-// a mistake may keep them from being read as what they are.
+// Marks returns the headings of a file and the arrows of its charts, even if a mistake prevents
+// them from being parsed.
 func Marks(text []byte) []string {
 	var found []string
 	fenced := chartLine.Match(text)
@@ -27,7 +27,7 @@ func Marks(text []byte) []string {
 		case fenced && fenceLine.MatchString(line):
 			inChart = false
 		case headingLine.MatchString(line):
-			found = append(found, strings.Trim(line, "# \t\r\n")) // whatever its level
+			found = append(found, strings.Trim(line, "# \t\r\n")) // at any level
 		case inChart:
 			for range arrows.FindAllString(hidden.ReplaceAllString(line, ""), -1) {
 				found = append(found, "arrow")

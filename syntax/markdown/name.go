@@ -7,10 +7,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// checkNames reports ids that words give twice, and gives the second node a name
-// of its own, so that ids are unique whatever the file says. A for_each over a
-// single node may share its id with that node: then its frame keeps the drawn one
-// in the drawing.
+// checkNames reports duplicate ids, and gives the second node a new name, so that ids are always
+// unique. A for_each over a single node may have the same id as that node; then its frame keeps
+// the drawn id in the drawing.
 func (r *reader) checkNames() {
 	if !r.renamed {
 		return
@@ -53,7 +52,7 @@ func (r *reader) checkNames() {
 	}
 }
 
-// repeats says whether a subgraph is a for_each over the one node that has its
+// repeats reports whether a subgraph is a for_each over the one node that has its
 // name.
 func (r *reader) repeats(frame int) bool {
 	_, isEach := r.drawing.Frames[frame].Step.(*workflow.Each)
@@ -66,10 +65,10 @@ func (r *reader) repeats(frame int) bool {
 }
 
 func (r *reader) duplicate(id string, pos, other workflow.Pos) {
-	r.report(workflow.Errorf(pos, codeDuplicateID, "the other one is at "+other.String()+"; rename one of them", "id %q is used twice", id))
+	r.report(workflow.Errorf(pos, codeDuplicateID, "it is also used at "+other.String()+"; rename one of them", "id %q is used twice", id))
 }
 
-// free is a name with the first number that makes it unique.
+// free returns a name with the first number that makes it unique.
 func free(taken map[string]workflow.Pos, name string) string {
 	for i := 2; ; i++ {
 		id := name + "-" + strconv.Itoa(i)
@@ -79,7 +78,7 @@ func free(taken map[string]workflow.Pos, name string) string {
 	}
 }
 
-// setID names a node, and what it repeats.
+// setID sets the id of a node, and of the node that it repeats.
 func setID(n *workflow.Node, id string) {
 	if body := n.Body(); body != nil && len(body.Nodes) == 1 && body.Nodes[0].ID == n.ID {
 		body.Nodes[0].ID = id
@@ -87,7 +86,7 @@ func setID(n *workflow.Node, id string) {
 	n.ID = id
 }
 
-// rename gives the frames that share an id with their node that id.
+// rename sets the ids of frames that share an id with their node.
 func (r *reader) rename() {
 	if !slices.ContainsFunc(r.frames, func(f frame) bool { return f.id != f.name }) {
 		return
@@ -113,7 +112,7 @@ func (r *reader) rename() {
 	in(&r.w.Body)
 }
 
-// ids are the ids of the nodes in the order in which they are drawn.
+// ids returns the ids of the nodes in the order in which they are drawn.
 func (r *reader) ids() []string {
 	ids := make([]string, len(r.drawing.Nodes))
 	for i := range r.drawing.Nodes {

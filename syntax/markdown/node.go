@@ -9,12 +9,12 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// kindMark is the start or an end of the flow, which is no node. The other kinds
-// of what is drawn are those of [workflow.Node.Kind].
+// kindMark is the start or an end of the flow, which is not a node. All other kinds are those of
+// [workflow.Node.Kind].
 const kindMark = "mark"
 
-// shapes say what a node is, by the names that Mermaid has for them. What is not
-// here says nothing, and is a task.
+// shapes maps shapes, by their Mermaid names, to kinds of nodes. All other shapes have no meaning
+// and are tasks.
 var shapes = map[mermaid.Shape]string{
 	mermaid.NoShape: "task", mermaid.Square: "task", mermaid.Rect: "task",
 	"rectangle": "task", "proc": "task", "process": "task", "squareRect": "task",
@@ -27,10 +27,10 @@ var shapes = map[mermaid.Shape]string{
 	"terminal": kindMark, "pill": kindMark,
 }
 
-// classes say what a node is, whatever its shape.
+// classes maps classes to kinds of nodes, whatever their shape is.
 var classes = map[string]string{
 	"human": "human", "agent": "task", "task": "task", "choice": "choice", "combine": "combine", "call": "call",
-	"start": kindMark, "stop": kindMark, // Mermaid takes no class "end"
+	"start": kindMark, "stop": kindMark, // Mermaid does not allow the class "end"
 }
 
 // vertex is a node of the flowchart with what the file says about it.
@@ -38,12 +38,12 @@ type vertex struct {
 	kind    string
 	name    string // its id in the model
 	section *section
-	words   *words // if they say where it goes on
+	words   *words // if they say where it continues
 	in, out int32  // arrows
-	mark    bool   // it is the start or an end, and no node of the model
+	mark    bool   // it is the start or an end, not a node of the model
 }
 
-// kindOf is what a node is drawn as.
+// kindOf returns the kind of a node according to the drawing.
 func (r *reader) kindOf(n *mermaid.Node) string {
 	for _, c := range n.Classes {
 		if kind, ok := classes[c]; ok {
@@ -58,7 +58,7 @@ func (r *reader) kindOf(n *mermaid.Node) string {
 	return kind
 }
 
-// warnShape says once for every shape that it means nothing.
+// warnShape warns once about every shape that has no meaning.
 func (r *reader) warnShape(n *mermaid.Node) {
 	if slices.Contains(r.odd, n.Shape) {
 		return
@@ -66,11 +66,11 @@ func (r *reader) warnShape(n *mermaid.Node) {
 	r.odd = append(r.odd, n.Shape)
 	r.report(workflow.Warningf(r.chartPos(n.Whole), codeShape,
 		"write "+n.ID+`["…"] for a task, {{"…"}} for a question to a person, {"…"} for a choice`,
-		"the shape of %q says nothing, so it is a task", n.ID))
+		"the shape of %q has no meaning, so it is a task", n.ID))
 }
 
-// settleMarks finds out which of the marks are the start or an end. One that has
-// a section, or that arrows lead to and from, is a step.
+// settleMarks finds out which of the marks are the start or an end. A mark with a section, or
+// with arrows to and from it, is a step.
 func (r *reader) settleMarks() {
 	for i := range r.vertices {
 		v, n := &r.vertices[i], &r.chart.Nodes[i]
@@ -83,13 +83,13 @@ func (r *reader) settleMarks() {
 		case v.in == 0 || v.out == 0:
 			v.kind, v.mark = kindMark, true
 		default:
-			r.report(workflow.Warningf(r.chartPos(n.Whole), codeShape, "write "+n.ID+`["…"] if it is a step; a start has no arrow to it, an end none from it`,
-				"%q is drawn as a start or an end, but is in the middle", n.ID))
+			r.report(workflow.Warningf(r.chartPos(n.Whole), codeShape, "write "+n.ID+`["…"] if it is a step; otherwise, remove the arrows to the start or from the end`,
+				"%q is drawn as a start or an end, but has arrows to and from it", n.ID))
 		}
 	}
 }
 
-// hasWords says whether an @{…} of a node says more than how it looks.
+// hasWords reports whether the @{…} of a node contains more than its appearance.
 func (r *reader) hasWords(n *mermaid.Node) bool {
 	for _, meta := range n.Meta {
 		m := r.meta(meta).Root().Map()
@@ -100,8 +100,8 @@ func (r *reader) hasWords(n *mermaid.Node) bool {
 	return false
 }
 
-// meta reads an @{…}. On one line it is the inside of a map in braces, of which
-// the last one may be missing.
+// meta reads an @{…}. On one line it is the inside of a map in braces, whose closing brace may be
+// missing.
 func (r *reader) meta(m mermaid.Meta) *strictyaml.Document {
 	span := m.YAML
 	if !m.Flow {
@@ -113,17 +113,17 @@ func (r *reader) meta(m mermaid.Meta) *strictyaml.Document {
 	return r.piece(append(slices.Clone(r.src.Bytes[span.From:span.To]), '}'), pos)
 }
 
-// piece reads words of the file that begin at a position.
+// piece reads the keys in a part of the file that begins at a position.
 func (r *reader) piece(text []byte, pos workflow.Pos) *strictyaml.Document {
 	return strictyaml.ReadPiece(r.file, text, strictyaml.Piece{Line: pos.Line, Column: pos.Column, Pool: &r.pool})
 }
 
-// readNode completes a node: what its words say, and else what is drawn.
+// readNode completes a node from its keys, otherwise from the drawing.
 func (r *reader) readNode(i int, node *workflow.Node) {
 	n, v := &r.chart.Nodes[i], &r.vertices[i]
 	label := strings.TrimSpace(mermaid.Unescape(n.Text))
 	node.ID, node.Pos, node.OnError = n.ID, r.chartPos(n.Mention), r.head.onError
-	if v.section == nil && len(n.Meta) == 0 && r.readBare(node, n, v.kind, label) { // as most nodes of a large drawing
+	if v.section == nil && len(n.Meta) == 0 && r.readBare(node, n, v.kind, label) { // most nodes of a large drawing
 		return
 	}
 	w := r.wordsOf(v.kind, v.section, n.Meta, n.ID)
@@ -147,8 +147,7 @@ func (r *reader) readNode(i int, node *workflow.Node) {
 	*node = w.Repeat()
 }
 
-// readBare completes a node about which only the drawing says something. It says
-// whether it knows the kind.
+// readBare completes a node that is only drawn. It reports whether it supports the kind.
 func (r *reader) readBare(node *workflow.Node, n *mermaid.Node, kind, label string) bool {
 	var src workflow.Source
 	if n.HasText {
@@ -175,7 +174,7 @@ func (r *reader) readBare(node *workflow.Node, n *mermaid.Node, kind, label stri
 	return true
 }
 
-// slab makes tasks, many at a time.
+// slab allocates tasks in blocks.
 type slab struct{ spare []workflow.Task }
 
 func (s *slab) next() *workflow.Task {
@@ -187,8 +186,8 @@ func (s *slab) next() *workflow.Task {
 	return t
 }
 
-// complete gives a node the texts that are not among its words: those of its
-// section, or its label. It gives back the label if that is left as a title.
+// complete sets the texts of a node that are not among its keys: that of its section, or its
+// label. It returns the label if that remains as a title.
 func (r *reader) complete(w *words, n *mermaid.Node, v *vertex, label string) (title string) {
 	src := workflow.Source{Text: label, Pos: r.chartPos(n.Label)}
 	if label == "" {
@@ -234,8 +233,7 @@ func (r *reader) complete(w *words, n *mermaid.Node, v *vertex, label string) (t
 	return ""
 }
 
-// fromSection takes the text of a node from its section, and says whether there
-// is one.
+// fromSection takes the text of a node from its section, and reports whether there is one.
 func (r *reader) fromSection(t *workflow.Template, s *section, w *words) bool {
 	if s == nil || s.body.From == s.body.To {
 		return false
@@ -245,15 +243,15 @@ func (r *reader) fromSection(t *workflow.Template, s *section, w *words) bool {
 		given = w.file
 	}
 	if given.Exists() {
-		r.report(workflow.Errorf(given.Key().Pos(), codeKey, "remove one of them", "%s is written here and below", given.Label()))
+		r.report(workflow.Errorf(given.Key().Pos(), codeKey, "remove one of them", "%s is set both here and below", given.Label()))
 	}
 	*t = workflow.Template{Text: r.doc.prompt(*s), Src: r.doc.text.Source(s.body)}
 	return true
 }
 
-// wordsOf reads the words of a node or a subgraph. They stand in one place: in
-// its section or in an @{…}. Unless they say where it goes on, they are forgotten
-// when those of another are read.
+// wordsOf reads the keys of a node or a subgraph, which are either in its section or in an @{…}.
+// Unless they say where it continues, the result is reused when the keys of another node are
+// read.
 func (r *reader) wordsOf(kind string, s *section, metas []mermaid.Meta, id string) *words {
 	r.pool.Reuse()
 	if kind == kindMark {
@@ -272,7 +270,7 @@ func (r *reader) wordsOf(kind string, s *section, metas []mermaid.Meta, id strin
 			r.collect(d)
 		case doc != nil:
 			r.collect(d)
-			r.report(workflow.Errorf(d.Root().Pos(), codeTwice, "put all of them into its section", "the settings of %q are given in two places", id))
+			r.report(workflow.Errorf(d.Root().Pos(), codeTwice, "move all of them into its section", "the settings of %q are in two places", id))
 		default:
 			doc = d
 		}

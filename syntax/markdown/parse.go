@@ -14,10 +14,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// Parse reads a workflow: Markdown with a flowchart, or a flowchart alone. The
-// diagnostics hold everything that is wrong with the file; the workflow is nil
-// if nothing could be made of it, and must not be run if one of the diagnostics
-// is an error.
+// Parse parses a workflow: Markdown with a flowchart, or only a flowchart. The diagnostics
+// contain every mistake in the file. The workflow is nil if nothing could be parsed, and must not
+// be run if one of the diagnostics is an error.
 func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
 	r := newReader(file)
 	if r.read(text) {
@@ -27,8 +26,7 @@ func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) 
 	return r.w, r.found.Sort()
 }
 
-// Diagram says what is wrong with the flowchart of a file as a flowchart,
-// whatever it means.
+// Diagram returns the mistakes in the flowchart of a file as a flowchart, whatever it means.
 func Diagram(file string, text []byte) workflow.Diagnostics {
 	r := newReader(file)
 	if r.open(text) {
@@ -38,8 +36,8 @@ func Diagram(file string, text []byte) workflow.Diagnostics {
 	return r.found.Sort()
 }
 
-// ofChart is what is wrong with the block of the flowchart; that of another one
-// is nothing to Mermaid.
+// ofChart returns the mistakes in the block of the flowchart; other blocks do not matter to
+// Mermaid.
 func (r *reader) ofChart() workflow.Diagnostics {
 	if r.doc == nil {
 		return nil
@@ -53,39 +51,39 @@ func (r *reader) ofChart() workflow.Diagnostics {
 // reader reads one file.
 type reader struct {
 	file  string
-	doc   *document    // nil: the file is a flowchart alone
+	doc   *document    // nil if the file is only a flowchart
 	fence int          // the block of the flowchart
 	src   *source.Text // the flowchart
 	chart *mermaid.Chart
 	w     *workflow.Workflow
 	found workflow.Diagnostics
 
-	judged int  // how many of them were looked at
+	judged int  // how many of them were checked
 	failed bool // one of these is an error
 
 	head      head
-	nothing   *strictyaml.Document // without any words
+	nothing   *strictyaml.Document // an empty document
 	sections  []section
 	vertices  []vertex          // by the node of the chart
 	frames    []frame           // by the subgraph
 	byID      map[string]int32  // see index
-	byName    map[string]string // id in the drawing by name or id, once it is asked for
-	renamed   bool              // words give an id that is not the drawn one
+	byName    map[string]string // id in the drawing by name or id, computed when needed
+	renamed   bool              // keys set an id that differs from the drawn one
 	ends      [][2]int32        // of the arrows, indexes of nodes
 	worded    []workflow.Edge
-	ended     map[[4]string]bool // arrows to ends: where they come from, and when they are taken
-	odd       []mermaid.Shape    // shapes that were warned of
-	suggested int                // names that were looked for
+	ended     map[[4]string]bool // arrows to ends, by their source and condition
+	odd       []mermaid.Shape    // shapes that were reported
+	suggested int                // number of names that were searched
 	drawing   flow.Drawing
 	tasks     slab
-	pool      strictyaml.Pool // of the words that are being read
+	pool      strictyaml.Pool // of the keys that are being read
 	steps     yaml.StepReader
 	spare     *words // see readWords
 
 	names   map[*workflow.Choice]string            // diamonds that show a name, which may be a question
-	longer  map[*workflow.Choice]workflow.Template // what their sections ask, if they are
+	longer  map[*workflow.Choice]workflow.Template // the questions in their sections, if they are questions
 	drawn   map[*workflow.Choice]bool              // those that show a question
-	retries []*workflow.Choice                     // that say nothing of their own about retries
+	retries []*workflow.Choice                     // those that do not set retries themselves
 }
 
 func newReader(file string) *reader {
@@ -97,10 +95,10 @@ type frame struct {
 	id      string // in the drawing
 	name    string // in the model
 	section *section
-	words   *words // if they say where it goes on
+	words   *words // if they say where it continues
 }
 
-// read reads a file, and keeps what it is made of.
+// read parses a file, and keeps its parts.
 func read(file string, text []byte) *reader {
 	r := newReader(file)
 	if r.read(text) {
@@ -109,7 +107,7 @@ func read(file string, text []byte) *reader {
 	return r
 }
 
-// read makes the drawing, and says whether there is one.
+// read builds the drawing, and reports whether there is one.
 func (r *reader) read(text []byte) bool {
 	r.nothing = strictyaml.Read(r.file, nil)
 	if !r.open(text) {
@@ -129,13 +127,13 @@ func (r *reader) read(text []byte) bool {
 	return true
 }
 
-// forget lets go of what only the drawing was made from: a large chart need not
-// be there twice.
+// forget releases what only the drawing was built from, so that a large chart is not in memory
+// twice.
 func (r *reader) forget() {
 	r.chart, r.vertices, r.byID, r.byName, r.ends, r.worded = nil, nil, nil, nil, nil, nil
 }
 
-// lift makes the model of the drawing.
+// lift turns the drawing into the model.
 func (r *reader) lift() {
 	ids := r.ids()
 	r.drawing.Begin = func(id string) string {
@@ -148,8 +146,8 @@ func (r *reader) lift() {
 	expr.Resolve(r.w, expr.Mixed, ids)
 }
 
-// report leaves out what would only follow from something that is wrong already:
-// warnings, and where the flow begins.
+// report drops diagnostics that are only consequences of errors: warnings, and those about where
+// the flow begins.
 func (r *reader) report(d workflow.Diagnostic) {
 	for ; !r.failed && r.judged < len(r.found); r.judged++ {
 		r.failed = r.found[r.judged].Severity == workflow.Error
@@ -159,7 +157,7 @@ func (r *reader) report(d workflow.Diagnostic) {
 	}
 }
 
-// collect takes what was found in a piece of the file.
+// collect takes the diagnostics of a part of the file.
 func (r *reader) collect(doc *strictyaml.Document) {
 	if doc != r.nothing {
 		r.found = append(r.found, doc.Diagnostics()...)
@@ -218,7 +216,7 @@ func (r *reader) noChart(whole *source.Text) {
 	r.report(workflow.Errorf(whole.Pos(source.Span{To: min(1, len(whole.Bytes))}), codeNoChart, detail, "this file has no flowchart"))
 }
 
-// number finds out what the nodes of the chart are drawn as.
+// number finds the kinds of the nodes of the chart.
 func (r *reader) number() {
 	nodes, subgraphs := r.chart.Nodes, r.chart.Subgraphs
 	r.vertices, r.frames = make([]vertex, len(nodes)), make([]frame, len(subgraphs))
@@ -235,8 +233,8 @@ func (r *reader) number() {
 	r.countArrows()
 }
 
-// index are the numbers of nodes and, behind them, of subgraphs, by their ids. A
-// chart alone does not need it.
+// index returns the indexes of nodes and, after them, of subgraphs, by their ids. It is not
+// needed for a flowchart alone.
 func (r *reader) index() map[string]int32 {
 	if r.byID == nil {
 		nodes, subgraphs := r.chart.Nodes, r.chart.Subgraphs
@@ -251,7 +249,7 @@ func (r *reader) index() map[string]int32 {
 	return r.byID
 }
 
-// draw makes the drawing of nodes, subgraphs and arrows.
+// draw builds the drawing from nodes, subgraphs and arrows.
 func (r *reader) draw() {
 	r.settleMarks()
 	r.readFrames()
@@ -266,7 +264,7 @@ func (r *reader) draw() {
 	r.handle()
 }
 
-// readFrames reads what the subgraphs are.
+// readFrames reads the kinds of the subgraphs.
 func (r *reader) readFrames() {
 	r.drawing.Frames = make([]flow.Frame, len(r.frames))
 	for i := range r.frames {
@@ -330,7 +328,7 @@ func (r *reader) place() {
 	}
 }
 
-// readWays adds the edges that words give.
+// readWays adds the edges that keys set.
 func (r *reader) readWays() {
 	for i := range r.vertices {
 		if v := &r.vertices[i]; v.words != nil {
@@ -344,8 +342,8 @@ func (r *reader) readWays() {
 	}
 }
 
-// enter says where the flow begins, if the file does. The start of a drawing is
-// what follows it.
+// enter sets where the flow begins, if the file says so. If a start is drawn, that is what
+// follows it.
 func (r *reader) enter() {
 	entry := r.head.entry
 	if entry.name == "" || len(r.drawing.Entry) > 0 {
@@ -353,7 +351,7 @@ func (r *reader) enter() {
 	}
 	id, ok := r.part(entry.name)
 	if !ok {
-		r.report(workflow.Errorf(entry.pos, codeEdgeTarget, r.suggest(entry.name), "there is no step %q to begin with", entry.name))
+		r.report(workflow.Errorf(entry.pos, codeEdgeTarget, r.suggest(entry.name), "the entrypoint %q does not exist", entry.name))
 		return
 	}
 	r.drawing.Entry, r.drawing.EntryPos = []string{id}, []workflow.Pos{entry.pos}
@@ -370,6 +368,6 @@ func (r *reader) handle() {
 	case !ok:
 		r.report(workflow.Errorf(handler.pos, codeEdgeTarget, r.suggest(handler.name), "unknown step %q", handler.name))
 	case !r.drawing.Handle(id, handler.pos):
-		r.report(workflow.Warningf(handler.pos, codeDetached, "a handler handles what runs before it", "%q handles nothing: every other step comes behind it", handler.name))
+		r.report(workflow.Warningf(handler.pos, codeDetached, "a handler handles failures of the steps before it", "%q handles nothing: every other step comes after it", handler.name))
 	}
 }

@@ -37,7 +37,7 @@ func TestLineEnds(t *testing.T) {
 	}
 }
 
-// A mistake is reported where it stands in the file, whatever is around it.
+// A mistake is reported where it is in the file, whatever is around it.
 func TestPlaces(t *testing.T) {
 	for _, test := range []struct{ text, code, at string }{
 		{small + "\n### b\n", "markdown-section-twice", "x.md:20:5"},
@@ -95,7 +95,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The report names what is drawn and what stands in words.
+// The report names what is drawn and what is in words.
 func TestFidelity(t *testing.T) {
 	w := parse(t, "x.md", small)
 	w.Body.Nodes[0].Group = "g"

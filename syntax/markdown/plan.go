@@ -12,16 +12,16 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// plan is how a model is to be drawn: which frames are left, where failures
-// lead, and the ids under which everything stands in the flowchart.
+// plan says how a model is drawn: which frames remain, where failures lead, and the ids in the
+// flowchart.
 type plan struct {
-	w       *workflow.Workflow // with its texts as they are written
+	w       *workflow.Workflow // with its texts in the dialect of the file
 	drawing *flow.Drawing
 	onError workflow.OnError // of most nodes
-	handler string           // where failures lead that no arrow shows; "": nowhere
-	entry   string           // named in the front matter; "": the drawing says it
-	starts  []string         // behind a start that is drawn
-	loops   bool             // arrows draw some
+	handler string           // where failures without an arrow lead, or ""
+	entry   string           // named in the front matter; "" if the drawing shows it
+	starts  []string         // after a drawn start
+	loops   bool             // some loops are drawn by arrows
 	retry   workflow.Retry   // of most tasks and questions
 	works   map[string]bool  // nodes that are tasks or ask a question
 	known   map[string]bool  // names that mean something in a condition
@@ -31,13 +31,13 @@ type plan struct {
 	taken   map[string]bool   // drawn ids
 	begin   string            // drawn id of the start
 	finish  string            // drawn id of the end
-	carried map[string]bool   // nodes whose edges stand in words
+	carried map[string]bool   // nodes whose edges are written as keys
 }
 
-// form is a way to write a model. The first that says the same is taken.
+// form is a way to write a model. The first one that means the same is used.
 type form struct {
-	arrows  bool // loops are drawn by arrows, where they can be
-	handler bool // one word leads failures to where most of them lead
+	arrows  bool // loops are drawn by arrows, if possible
+	handler bool // one key leads failures to where most of them lead
 }
 
 var forms = []form{{true, true}, {true, false}, {false, false}}
@@ -62,7 +62,7 @@ func newPlan(w *workflow.Workflow, f form) *plan {
 	return p
 }
 
-// entries are the nodes that no edge leads to.
+// entries returns the nodes that no edge leads to.
 func entries(g *workflow.Graph) []string {
 	led := make(map[string]bool, len(g.Edges))
 	var look func(g *workflow.Graph)
@@ -86,7 +86,7 @@ func entries(g *workflow.Graph) []string {
 	return ids
 }
 
-// mostRetry is how most tasks retry; none if fewer than half of them do.
+// mostRetry returns how most tasks retry, or the zero Retry if fewer than half of them do.
 func mostRetry(g *workflow.Graph) workflow.Retry {
 	count, tasks := map[workflow.Retry]int{}, 0
 	var most workflow.Retry
@@ -105,8 +105,8 @@ func mostRetry(g *workflow.Graph) workflow.Retry {
 	return most
 }
 
-// dropHandled leaves out the arrows that a handler of the file stands for, and
-// names it: the node to which most failures lead, if there are several.
+// dropHandled removes the arrows that a handler of the file replaces, and returns the handler:
+// the node to which most failures lead, if there are several.
 func dropHandled(d *flow.Drawing) string {
 	count, best := map[string]int{}, ""
 	for i := range d.Edges {
@@ -125,8 +125,7 @@ func dropHandled(d *flow.Drawing) string {
 	return best
 }
 
-// commonMax is the bound that the loops have which need no frame, if all have
-// the same.
+// commonMax returns the maximum of the loops that need no frame, if it is the same for all.
 func commonMax(d *flow.Drawing) int {
 	most := -1
 	for i := range d.Frames {
@@ -140,8 +139,8 @@ func commonMax(d *flow.Drawing) int {
 	return max(most, 0)
 }
 
-// enter finds out how the drawing says where the flow begins: by itself, by a
-// word in the front matter, or by a start.
+// enter finds out how the drawing shows where the flow begins: by itself, with a key in the front
+// matter, or with a start.
 func (p *plan) enter(entries []string) {
 	want := p.lifted(entries)
 	switch {
@@ -153,7 +152,7 @@ func (p *plan) enter(entries []string) {
 	}
 }
 
-// lifted is what the drawing means with these entries.
+// lifted returns the meaning of the drawing with these entries.
 func (p *plan) lifted(entries []string) string {
 	d := *p.drawing
 	d.Edges = slices.Clone(d.Edges)
@@ -163,7 +162,7 @@ func (p *plan) lifted(entries []string) string {
 	return workflow.Print(&workflow.Workflow{Body: d.Lift(func(workflow.Diagnostic) {})})
 }
 
-// nameAll gives everything an id that can be drawn: its own wherever possible.
+// nameAll gives everything an id that can be drawn: its own if possible.
 func (p *plan) nameAll() {
 	p.split()
 	d := p.drawing
@@ -196,8 +195,8 @@ func (p *plan) nameAll() {
 	}
 }
 
-// split draws a frame around what is repeated and is no task or call, whose words
-// could say it. Both have the same id in the model.
+// split draws a frame around a repeated node that is neither a task nor a call, because keys
+// could not repeat it. Both have the same id in the model.
 func (p *plan) split() {
 	p.inner = map[string]string{}
 	for i := range p.drawing.Nodes {
@@ -219,7 +218,7 @@ func (p *plan) take(id string) string {
 	return id
 }
 
-// free is an id, with the first number that makes it unique.
+// free returns an id, with the first number that makes it unique.
 func (p *plan) free(id string) string {
 	unique := id
 	for i := 2; p.taken[unique] || !mermaid.SafeID(unique); i++ {
@@ -228,7 +227,7 @@ func (p *plan) free(id string) string {
 	return unique
 }
 
-// safe makes an id of letters, digits and underscores.
+// safe turns an id into letters, digits and underscores.
 func safe(id string) string {
 	made := strings.Map(func(c rune) rune {
 		if c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
@@ -242,7 +241,7 @@ func safe(id string) string {
 	return made
 }
 
-// drawnNode is the id under which a node is drawn.
+// drawnNode returns the id under which a node is drawn.
 func (p *plan) drawnNode(n *flow.Node) string {
 	if id := p.inner[n.ID]; id != "" && n.Frame == n.ID {
 		return id
@@ -250,5 +249,5 @@ func (p *plan) drawnNode(n *flow.Node) string {
 	return p.ids[n.ID]
 }
 
-// isID says whether a heading with this title begins a section.
+// isID reports whether a heading with this title begins a section.
 func (p *plan) isID(title string) bool { return p.taken[title] }

@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 )
 
-// section is what a file says about one node or subgraph, below a heading of
-// level three that names it.
+// section is the part of a file about one node or subgraph, below a heading of level three that
+// names it.
 type section struct {
 	id      string
 	heading heading
@@ -37,7 +37,7 @@ func (d *document) sections(isID func(string) bool) []section {
 	return list
 }
 
-// sectionID is the id that a heading may name: its title, with or without
+// sectionID returns the id that a heading may name: its title, with or without
 // backticks.
 func (d *document) sectionID(h heading) string {
 	if h.level != 3 {
@@ -46,7 +46,7 @@ func (d *document) sectionID(h heading) string {
 	return d.named(h)
 }
 
-// named is what a heading names.
+// named returns the name in a heading.
 func (d *document) named(h heading) string {
 	title := d.title(h)
 	if n := len(title); n > 2 && title[0] == '`' && title[n-1] == '`' {
@@ -55,9 +55,9 @@ func (d *document) named(h heading) string {
 	return title
 }
 
-// section is the one whose heading is the i-th. It goes on up to the next heading
-// that names a node, or to the mark that ends it. Any other heading is part of its
-// text: prompts have headings of every level.
+// section returns the section of the i-th heading. It extends to the next heading that names a
+// node, or to the mark that ends it. Any other heading is part of its text: prompts have headings
+// of every level.
 func (d *document) section(id string, i int, isID func(string) bool) section {
 	h := d.headings[i]
 	s := section{id: id, heading: h, front: h.front}
@@ -77,7 +77,7 @@ func (d *document) section(id string, i int, isID func(string) bool) section {
 	return s
 }
 
-// trimLines leaves out the blank lines around a text, and its last line break.
+// trimLines removes the blank lines around a text, and its last line break.
 func trimLines(b []byte, from, to int) source.Span {
 	for from < to {
 		end := to
@@ -105,8 +105,7 @@ func trimLines(b []byte, from, to int) source.Span {
 	return source.Span{From: from, To: to}
 }
 
-// prompt is the text of a section. A line ends in one byte, whatever the file
-// does.
+// prompt returns the text of a section with line feeds only.
 func (d *document) prompt(s section) string {
 	text := d.text.Bytes[s.body.From:s.body.To]
 	if bytes.IndexByte(text, '\r') >= 0 {
@@ -115,9 +114,9 @@ func (d *document) prompt(s section) string {
 	return string(text)
 }
 
-// holds says whether a text can stand as the body of a section and be read as it
-// is. Below front matter it may begin with a rule. The section is written and
-// read, with another one behind it and what would close a comment.
+// holds reports whether a text can be the body of a section and be read unchanged. Below front
+// matter it may begin with a rule. The section is written and read, followed by another one and
+// by what would close a comment.
 func holds(text string, belowFront bool, isID func(string) bool) bool {
 	if text == "" || strings.IndexByte(text, '\r') >= 0 || !strictyaml.IsPrintable(text) {
 		return false
@@ -137,7 +136,7 @@ func holds(text string, belowFront bool, isID func(string) bool) bool {
 	return s.front.exists() == belowFront && s.body.To-s.body.From == len(text) && !d.broken()
 }
 
-// broken says whether a fence of the file is not closed, or not as it should be.
+// broken reports whether a fence of the file is not closed correctly.
 func (d *document) broken() bool {
 	for i := range d.fences {
 		if f := &d.fences[i]; !f.ended || f.tail != "" {

@@ -10,32 +10,32 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// The words of a node are those of YAML. Beside them this notation has its own
-// names for some, and takes plain numbers for milliseconds.
+// The keys of a node are those of YAML. In addition, this notation has its own names for some of
+// them, and reads plain numbers as milliseconds.
 
-// agentWords are for the agent alone: they become settings of the task.
+// agentWords are keys that become settings of the task, for the agent.
 var agentWords = []string{"mode", "model", "temperature", "maxSteps", "tools", "permission"}
 
-// mermaidWords are what Mermaid itself knows in @{…}.
+// mermaidWords are the keys in @{…} that Mermaid itself knows.
 var mermaidWords = []string{"shape", "label", "icon", "form", "pos", "img", "w", "h", "constraint", "view", "collapsed", "animate", "animation", "curve"}
 
-// words are what the words of a node say.
+// words is the result of reading the keys of a node.
 type words struct {
 	yaml.Step
-	text     strictyaml.Node // prompt or question; it may be written as nothing
+	text     strictyaml.Node // prompt or question; it may be empty
 	about    string          // a description, for people
 	hasRetry bool
-	chooses  bool            // the words say that it is a choice
+	chooses  bool            // the keys make it a choice
 	asks     strictyaml.Node // the question of a choice
 	file     strictyaml.Node // of the prompt
 }
 
-// lead says whether the words tell where the node goes on.
+// lead reports whether the keys say where the node continues.
 func (w *words) lead() bool { return len(w.Edges) > 0 || w.Leads }
 
-// readWords reads the words of a node that was drawn as a kind.
+// readWords reads the keys of a node that was drawn as a kind.
 func (r *reader) readWords(m *strictyaml.Map, kind string) *words {
-	if r.spare == nil || r.spare.lead() { // then they are still needed
+	if r.spare == nil || r.spare.lead() { // they are still needed
 		r.spare = &words{}
 	}
 	w := r.spare
@@ -53,7 +53,7 @@ func (r *reader) readWords(m *strictyaml.Map, kind string) *words {
 	w.longOutput(output)
 	for _, t := range timeout {
 		if w.Node.Timeout = readTime(t); w.Node.Timeout == 0 && isNothing(t) {
-			t.Errorf(codeDuration, "give it a time, or leave it out", "%s leaves no time", t.Label())
+			t.Errorf(codeDuration, "write a longer time, or leave it out", "%s is zero", t.Label())
 		}
 	}
 	for _, r := range retry {
@@ -61,13 +61,13 @@ func (r *reader) readWords(m *strictyaml.Map, kind string) *words {
 	}
 	w.apply(settings)
 	w.nameOptions()
-	m.Refuse("when", codeKey, "draw a diamond before it", "the drawing says when a step is passed by")
-	m.Refuse("needs", codeKey, "draw an arrow from the step that is waited for", "the arrows say what a step waits for")
+	m.Refuse("when", codeKey, "draw a diamond before it", "conditions are drawn in this notation")
+	m.Refuse("needs", codeKey, "draw an arrow from the step that it needs", "dependencies are drawn as arrows in this notation")
 	m.Done()
 	return w
 }
 
-// textWord is the key under which a kind of node has its text.
+// textWord returns the key for the text of a kind of node.
 func textWord(kind string) string {
 	switch kind {
 	case "task":
@@ -78,7 +78,7 @@ func textWord(kind string) string {
 	return ""
 }
 
-// rename lets the names of this notation count as those of YAML.
+// rename maps the names of this notation to those of YAML.
 func rename(m *strictyaml.Map) {
 	m.Rename("input", "inputs")
 	m.Rename("onTimeout", "on_timeout")
@@ -92,12 +92,12 @@ func rename(m *strictyaml.Map) {
 	}
 }
 
-// isPolicy tells what a failure does from the step that it leads to.
+// isPolicy reports whether a value is an on_error policy, not the step that a failure leads to.
 func isPolicy(n strictyaml.Node) bool {
 	return slices.Contains([]string{"continue", "stop", "skip_dependents"}, n.Written())
 }
 
-// config takes a word of a node that may stand in its config as well.
+// config takes a key of a node that may also appear in its config.
 func (w *words) config(m *strictyaml.Map, key string) []strictyaml.Node {
 	var found []strictyaml.Node
 	if m.Peek(key).Exists() {
@@ -116,8 +116,8 @@ func (w *words) config(m *strictyaml.Map, key string) []strictyaml.Node {
 	return found
 }
 
-// settings are what only the agent understands: the words for agents, the config
-// without what is the node's, and settings, which are taken as they are.
+// settings returns what only the agent understands: the keys for agents, the config without the
+// keys of the node, and settings, which are taken unchanged.
 func (w *words) settings(m *strictyaml.Map) []strictyaml.Entry {
 	var list []strictyaml.Entry
 	for _, key := range agentWords {
@@ -138,15 +138,15 @@ func (w *words) settings(m *strictyaml.Map) []strictyaml.Entry {
 	return list
 }
 
-// apply gives a task, or a question, its settings. No other step has any.
+// apply sets the settings of a task or a question. Other steps have none.
 func (w *words) apply(settings []strictyaml.Entry) {
 	if c, ok := w.Node.Step.(*workflow.Choice); ok && c.On.Text == "" && c.Ask == nil && len(settings) > 0 {
-		c.Ask = &workflow.Task{} // which the diamond shows
+		c.Ask = &workflow.Task{} // shown by the diamond
 	}
 	task := w.Node.Task()
 	for _, e := range settings {
 		if task == nil {
-			e.Key.Errorf(codeKey, "only a task or a question has settings", "%q has no meaning here", e.Name)
+			e.Key.Errorf(codeKey, "only tasks and questions have settings", "%q cannot be used here", e.Name)
 			continue
 		}
 		if _, twice := task.Settings[e.Name]; twice {
@@ -158,7 +158,7 @@ func (w *words) apply(settings []strictyaml.Entry) {
 		return
 	}
 	if w.Node.Kind() != "task" {
-		w.file.Errorf(codePrompt, "write the text below the heading", "only a task has its prompt in a file")
+		w.file.Errorf(codePrompt, "write the text below the heading", "only a task can have its prompt in a file")
 		return
 	}
 	e := strictyaml.Entry{Name: promptFile, Key: w.file.Key(), Value: w.file}
@@ -166,16 +166,16 @@ func (w *words) apply(settings []strictyaml.Entry) {
 	task.Settings[promptFile], _ = filePrompt(w.file.Written())
 }
 
-// prompts says whether the words of a task say what its prompt is, be it none.
+// prompts reports whether the keys of a task set its prompt, even to nothing.
 func (w *words) prompts(t *workflow.Task) bool {
 	_, named := t.Settings[yaml.Template]
 	return named || t.Prompt.Text != "" || w.text.Exists() || w.file.Exists()
 }
 
-// promptFile is the setting that names the file of a prompt. A project reads it.
+// promptFile is the setting that names the file of a prompt. The project reads it.
 const promptFile = "prompt_file"
 
-// filePrompt is the path in {file:path}.
+// filePrompt returns the path in {file:path}.
 func filePrompt(text string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(text, "{file:")
 	if !ok || !strings.HasSuffix(path, "}") {
@@ -184,14 +184,14 @@ func filePrompt(text string) (path string, ok bool) {
 	return path[:len(path)-1], true
 }
 
-// promptFile takes the prompt out of the words if it is the name of a file.
+// promptFile takes the prompt out of the keys if it is the name of a file.
 func (w *words) promptFile(m *strictyaml.Map) {
 	if _, ok := filePrompt(m.Peek("prompt").Written()); ok {
 		w.file = m.Cut("prompt")
 	}
 }
 
-// longOutput reads an output in its long form, in which key is the variable.
+// longOutput reads an output in its long form, in which `key` is the variable.
 func (w *words) longOutput(n strictyaml.Node) {
 	if n.IsMap() {
 		m := n.Map()
@@ -200,7 +200,7 @@ func (w *words) longOutput(n strictyaml.Node) {
 	}
 }
 
-// nameOptions gives an option that has only a label its label as value.
+// nameOptions sets the value of an option that has only a label to the label.
 func (w *words) nameOptions() {
 	h, ok := w.Node.Step.(*workflow.Human)
 	if !ok {
@@ -227,13 +227,13 @@ func readTime(n strictyaml.Node) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// isNothing tells no time from what is no time at all, which is reported.
+// isNothing reports whether a duration is zero. Invalid durations are reported elsewhere.
 func isNothing(n strictyaml.Node) bool {
 	d, err := time.ParseDuration(n.Written())
 	return err == nil && d == 0
 }
 
-// readRetry reads the attempts in all, or {attempts, backoff, delay, max_delay}.
+// readRetry reads the total number of attempts, or {attempts, backoff, delay, max_delay}.
 func readRetry(n strictyaml.Node) workflow.Retry {
 	if !n.IsMap() {
 		return workflow.Retry{Attempts: int(n.Int(1))}

@@ -11,11 +11,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Format writes a model as a careful person would: the flow as a chart with
-// loops as arrows that lead back, conditions in diamonds and short prompts in
-// the boxes; a section for every node that has more to say; and the rest in the
-// words of YAML. What it writes has been read again and has the digest of the
-// model.
+// Format writes a model as a careful person would: the flow as a chart with loops as arrows that
+// lead back, conditions in diamonds and short prompts in the boxes; a section for every node that
+// needs more; and the rest in keys of YAML. It parses the result again to make sure that it has
+// the digest of the model.
 func Format(w *workflow.Workflow) ([]byte, error) {
 	p, err := write(w)
 	if err != nil {
@@ -33,7 +32,7 @@ func write(w *workflow.Workflow) (*page, error) {
 			return p, nil
 		}
 	}
-	return nil, errors.New("markdown: the workflow " + strconv.Quote(w.Name) + " holds something that Markdown has no words for")
+	return nil, errors.New("markdown: the workflow " + strconv.Quote(w.Name) + " cannot be written in Markdown")
 }
 
 // page is a file in its parts.
@@ -52,7 +51,7 @@ type piece struct {
 	body  string
 }
 
-// style is how words are written: a prompt among them must not look like Markdown.
+// style is how keys are written: a prompt among them must not look like Markdown.
 var style = yaml.Style{NoFences: true}
 
 // chartHeader is the first line of the charts that are written.
@@ -82,7 +81,7 @@ func (p *piece) text() string {
 	return text
 }
 
-// page writes what is planned.
+// page writes the plan.
 func (p *plan) page() *page {
 	pg := &page{front: p.front(), plan: p}
 	if isTitle(p.w.Name) {
@@ -94,13 +93,13 @@ func (p *plan) page() *page {
 	return pg
 }
 
-// isTitle says whether a name can be a heading.
+// isTitle reports whether a name can be a heading.
 func isTitle(name string) bool {
 	h, ok := atx([]byte("# "+name), 0, len("# "+name))
 	return ok && name != "" && h.title.To-h.title.From == len(name) && !strings.ContainsAny(name, "\r\n") && strictyaml.IsPrintable(name)
 }
 
-// front is the front matter of the file.
+// front returns the front matter of the file.
 func (p *plan) front() string {
 	name := strictyaml.Quote(p.w.Name, false)
 	text := "name: " + name + "\n" + style.Head(p.w)
@@ -122,7 +121,7 @@ func (p *plan) front() string {
 	return layOut(text)
 }
 
-// layOut lays YAML out in the canonical way.
+// layOut formats YAML in the canonical style.
 func layOut(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return ""
@@ -130,8 +129,8 @@ func layOut(text string) string {
 	return string(strictyaml.Layout([]byte(text)))
 }
 
-// words are those of a node whose drawing says some of it. What it says is left
-// out of n before.
+// words returns the keys of a node whose drawing shows part of it. The caller has removed that
+// part from n.
 func (p *plan) words(n *workflow.Node, drawn string, edges []workflow.Edge) string {
 	w := *n
 	usual := p.onError
@@ -154,8 +153,8 @@ func (p *plan) words(n *workflow.Node, drawn string, edges []workflow.Edge) stri
 	return text + once + agent + stops
 }
 
-// takeRetry leaves out a retry that the file says for all tasks, and says where
-// there is none.
+// takeRetry removes a retry that the file sets for all tasks, and writes a key if the node has
+// none.
 func (p *plan) takeRetry(n *workflow.Node) string {
 	if each, ok := n.Step.(*workflow.Each); ok && len(each.Body.Nodes) == 1 {
 		c := *each
@@ -173,9 +172,9 @@ func (p *plan) takeRetry(n *workflow.Node) string {
 	return ""
 }
 
-// takeAgentWords takes the settings that have words of their own out of a task or a
-// question, and writes them. AsIs says that the others include some which config gives to
-// the node.
+// takeAgentWords takes the settings that have their own keys out of a task or a question, and
+// writes them. asIs says that the remaining settings include some that would belong to the node
+// in config.
 func takeAgentWords(n *workflow.Node) (text string, asIs bool) {
 	if each, ok := n.Step.(*workflow.Each); ok && len(each.Body.Nodes) == 1 {
 		c := *each
@@ -212,7 +211,7 @@ func takeAgentWords(n *workflow.Node) (text string, asIs bool) {
 	return dedent(strings.TrimPrefix(nested, "config:\n")), asIs
 }
 
-// dedent takes two blanks off every line.
+// dedent removes two blanks from every line.
 func dedent(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

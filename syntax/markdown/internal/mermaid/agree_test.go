@@ -128,7 +128,7 @@ func looks(e Edge) string {
 	return fmt.Sprintf("%s %s %d", head, [...]string{"normal", "thick", "dotted", "invisible"}[e.Stroke], e.Length)
 }
 
-// shown is what a browser would show of a text, roughly: without tags.
+// shown returns what a browser would show of a text, roughly: without tags.
 func shown(s string) string {
 	s = html.UnescapeString(html.UnescapeString(s))
 	var b strings.Builder
@@ -194,7 +194,7 @@ var tokens = strings.Split(`-->|---|--|==>|-.->|-.|~~~| & |&|[|]|(|)|{|}|"|;|:|:
 	`click |direction LR|x|o|<|>|#|#quot;|v|1|é|→|[/|/]|\|((|))|[[|]]|{{|([|[(|,|=|.|-|*|default|linkStyle 0 |classDef a |`+
 	"_self|call |href |accTitle: |\t|graph|\n| |`|LR", "|")
 
-// changed is a chart with a few random changes behind its header.
+// changed returns a chart with a few random changes after its header.
 func changed(rng *rand.Rand, s string) string {
 	const header = 13
 	for range 1 + rng.IntN(3) {

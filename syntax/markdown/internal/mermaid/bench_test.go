@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 )
 
-// generated is a chart as people and agents write them: labels, decisions with
+// generated returns a chart as people and agents write them: labels, decisions with
 // labelled edges, subgraphs, and every tenth node with an @{…}.
 func generated(nodes int) []byte {
 	var b strings.Builder

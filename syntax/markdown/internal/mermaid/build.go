@@ -9,24 +9,24 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 )
 
-// builder makes a chart of statements as Mermaid does: in order, the last text of
-// a node wins, and a node belongs to the first subgraph that is closed around it.
+// builder builds a chart from statements as Mermaid does: in order, the last text of a node wins,
+// and a node belongs to the first subgraph that is closed around it.
 type builder struct {
 	chart  *Chart
 	nodes  map[string]int32
 	groups map[string]int32 // subgraphs by id
 	edges  map[string]int32 // edges by the ids of their author
-	drawn  map[string]int32 // edges by the ids that Mermaid makes up; see drawnEdge
+	drawn  map[string]int32 // edges by the ids that Mermaid generates; see drawnEdge
 	pairs  map[[2]string]int
-	seen   int   // edges that drawn knows
+	seen   int   // number of edges in drawn
 	last   int32 // the node that was mentioned last
 
 	frames []frame
-	spare  []member // of a subgraph that was closed
-	closed []bool   // subgraphs that are, by index
-	listed []bool   // subgraphs that stand inside another one, by index
-	limit  int      // of edges
-	count  int      // subgraphs that were closed
+	spare  []member // of a subgraph that was closed, for reuse
+	closed []bool   // which subgraphs are closed, by index
+	listed []bool   // subgraphs that are inside another one, by index
+	limit  int      // maximum number of edges
+	count  int      // number of subgraphs that were closed
 	size   int      // of the text
 	read   int      // how much of it was read
 }
@@ -39,13 +39,13 @@ type frame struct {
 	head  source.Span
 }
 
-// member is what is mentioned in a subgraph: a node, or another subgraph.
+// member is something mentioned in a subgraph: a node, or another subgraph.
 type member struct {
 	id   string
-	node int32 // -1: none
+	node int32 // -1 if there is none
 }
 
-// newBuilder makes room for as many edges and statements as there seem to be.
+// newBuilder allocates space for an estimated number of edges and statements.
 func newBuilder(text []byte) *builder {
 	size := len(text)
 	edges, lines := bytes.Count(text, []byte("--")), bytes.Count(text, []byte{'\n'})
@@ -61,8 +61,8 @@ func newBuilder(text []byte) *builder {
 	}
 }
 
-// grown is a list with room for one more. It grows by what the rest of the text
-// will probably hold, so that large charts are not copied again and again.
+// grown returns a list with space for one more. It grows by an estimate for the rest of the text,
+// so that large charts are not copied repeatedly.
 func grown[T any](b *builder, list []T) []T {
 	if len(list) < cap(list) {
 		return list
@@ -77,7 +77,7 @@ func grown[T any](b *builder, list []T) []T {
 	return more
 }
 
-// inner is the index of the innermost open subgraph, or -1.
+// inner returns the index of the innermost open subgraph, or -1.
 func (b *builder) inner() int {
 	if len(b.frames) == 0 {
 		return -1
@@ -85,8 +85,8 @@ func (b *builder) inner() int {
 	return b.frames[len(b.frames)-1].index
 }
 
-// node is the index of the node of an id, made if there is none; -1 if it is the
-// id of an edge.
+// node returns the index of the node with an id, and creates it if necessary. It returns -1 if it
+// is the id of an edge.
 func (b *builder) node(id string, at source.Span) int32 {
 	if i, ok := b.find(id); ok {
 		b.last = i
@@ -103,8 +103,7 @@ func (b *builder) node(id string, at source.Span) int32 {
 	return i
 }
 
-// find finds a node. Most mentions are of the same node as the one before, or of
-// the next.
+// find finds a node. Most mentions are of the same node as the previous one, or of the next.
 func (b *builder) find(id string) (int32, bool) {
 	for i := b.last; i < min(b.last+2, int32(len(b.chart.Nodes))); i++ {
 		if b.chart.Nodes[i].ID == id {
@@ -115,7 +114,7 @@ func (b *builder) find(id string) (int32, bool) {
 	return i, ok
 }
 
-// edgeOf is the edge of an id, the author's or Mermaid's, or nil.
+// edgeOf returns the edge with an id, the author's or Mermaid's, or nil.
 func (b *builder) edgeOf(id string) *Edge {
 	if i, ok := b.edges[id]; ok {
 		return &b.chart.Edges[i]
@@ -128,8 +127,8 @@ func (b *builder) edgeOf(id string) *Edge {
 	return nil
 }
 
-// drawnEdge finds the edge that Mermaid calls L_from_to_0. They are rarely asked
-// for, so they are counted only then.
+// drawnEdge finds the edge that Mermaid calls L_from_to_0. These ids are rarely used, so edges
+// are numbered only when needed.
 func (b *builder) drawnEdge(id string) (int32, bool) {
 	if b.drawn == nil {
 		b.drawn, b.pairs = map[string]int32{}, map[[2]string]int{}
@@ -151,7 +150,7 @@ func (b *builder) drawnEdge(id string) (int32, bool) {
 	return i, ok
 }
 
-// mention adds a node of a chain, with what is said of it.
+// mention adds a node of a chain with its text, shape and class.
 func (b *builder) mention(v *view, m *mention, meta metaValue) member {
 	id := v.text[m.from:m.to]
 	i := b.node(id, v.span(m.from, m.to))
@@ -201,7 +200,7 @@ func (b *builder) nodeMeta(n *Node, v *view, m *mention, meta metaValue) {
 
 func metaOf(v *view, m metaText) Meta { return Meta{YAML: v.span(m.from, m.to), Flow: m.flow} }
 
-// classify gives a class to what has one of some ids.
+// classify sets the class of everything that has one of some ids.
 func (b *builder) classify(ids, class string) {
 	for id := range strings.SplitSeq(ids, ",") {
 		if i, ok := b.nodes[id]; ok {
@@ -216,8 +215,7 @@ func (b *builder) classify(ids, class string) {
 	}
 }
 
-// connect adds the edges between two groups of nodes. It says whether there is
-// still room for edges.
+// connect adds the edges between two groups of nodes. It reports whether more edges are allowed.
 func (b *builder) connect(from, to []member, v *view, l *link) bool {
 	e := Edge{
 		Text: l.label.text, HasText: l.label.pieces > 0, Quoted: l.label.quoted, Markdown: l.label.markdown,
@@ -243,7 +241,7 @@ func (b *builder) connect(from, to []member, v *view, l *link) bool {
 	return true
 }
 
-// claim is the id of an edge unless another edge has it.
+// claim returns the id of an edge unless another edge has it.
 func (b *builder) claim(id string) string {
 	if b.edgeOf(id) != nil {
 		return ""
@@ -326,7 +324,7 @@ func (b *builder) member(id string) member {
 	return member{id, -1}
 }
 
-// list says whether an id is not in a subgraph yet, and puts it into one.
+// list reports whether an id is not in a subgraph yet, and puts it into one.
 func (b *builder) list(m member, index int) bool {
 	isNode := m.node >= 0
 	g, isGroup := b.groups[m.id]
@@ -345,7 +343,7 @@ func (b *builder) list(m member, index int) bool {
 	return isNode || isGroup
 }
 
-// within says whether a subgraph is another one, or stands in it.
+// within reports whether a subgraph is another one, or is in it.
 func (b *builder) within(index, other int) bool {
 	for ; index >= 0; index = b.chart.Subgraphs[index].Outer {
 		if index == other {

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// class says what a byte below 0x80 is to Mermaid.
+// class is the class of a byte below 0x80 in Mermaid's grammar.
 type class uint8
 
 const (
 	isWord  class = 1 << iota // \w
 	isBlank                   // \s
-	isID                      // may stand in an id
+	isID                      // may appear in an id
 	isDigit
 )
 
@@ -34,7 +34,8 @@ var classes = func() (t [128]class) {
 
 func is(c byte, k class) bool { return c < utf8.RuneSelf && classes[c]&k != 0 }
 
-// blankAt is the length of the blank at a place: what \s matches in JavaScript.
+// blankAt returns the length of the white space character at a place, as matched by \s in
+// JavaScript.
 func blankAt(s string, at int) int {
 	c := s[at]
 	if c < utf8.RuneSelf {
@@ -53,7 +54,7 @@ func blankAt(s string, at int) int {
 	return 0
 }
 
-// blanks is the end of the blanks from a place on.
+// blanks returns the end of the blanks from a place on.
 func blanks(s string, at int) int {
 	for at < len(s) {
 		n := blankAt(s, at)
@@ -65,7 +66,7 @@ func blanks(s string, at int) int {
 	return at
 }
 
-// blanksBefore is the start of the blanks in front of a place, not before from.
+// blanksBefore returns the start of the blanks in front of a place, not before from.
 func blanksBefore(s string, from, at int) int {
 	for at > from {
 		c := s[at-1]
@@ -85,8 +86,8 @@ func blanksBefore(s string, from, at int) int {
 	return at
 }
 
-// letterAt is the length of the letter at a place that an id may have beside
-// the ASCII ones. Mermaid looks at halves of what is beyond 16 bits, and knows none.
+// letterAt returns the length of the non-ASCII letter at a place, if it is allowed in an id.
+// Mermaid looks at UTF-16 code units, so characters beyond 16 bits are not allowed.
 func letterAt(s string, at int) int {
 	if s[at] < utf8.RuneSelf {
 		return 0
@@ -98,7 +99,7 @@ func letterAt(s string, at int) int {
 	return n
 }
 
-// words is the end of the word characters from a place on.
+// words returns the end of the word characters from a place on.
 func words(s string, at int) int {
 	for at < len(s) && is(s[at], isWord) {
 		at++
@@ -106,8 +107,8 @@ func words(s string, at int) int {
 	return at
 }
 
-// entityAt is the length of the entity at a place: #name; or #35;. Mermaid puts
-// them aside before it reads anything else.
+// entityAt returns the length of the entity at a place: #name; or #35;. Mermaid replaces them
+// before it parses anything else.
 func entityAt(s string, at int) int {
 	if s[at] != '#' {
 		return 0
@@ -119,7 +120,7 @@ func entityAt(s string, at int) int {
 	return end + 1 - at
 }
 
-// wordAt says whether a keyword stands at a place: the word ends behind it.
+// wordAt reports whether there is a keyword at a place, followed by the end of the word.
 func wordAt(s string, at int, word string) bool {
 	end := at + len(word)
 	return end <= len(s) && s[at:end] == word && (end == len(s) || !is(s[end], isWord))

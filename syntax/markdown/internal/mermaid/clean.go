@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// clean does to a text what Mermaid does before its grammar sees it.
+// clean changes a text in the way that Mermaid does before parsing it.
 func clean(v *view) (chart *view, front frontMatter) {
 	v = v.cut(newlines(v.text))
 	v = v.cut(attributes(v.text))
@@ -20,7 +20,7 @@ func clean(v *view) (chart *view, front frontMatter) {
 	return v.cut(braces(v.text)), front
 }
 
-// newlines are the carriage returns, which Mermaid takes for newlines.
+// newlines returns the carriage returns, which Mermaid treats as newlines.
 func newlines(s string) (edits []edit) {
 	for at := 0; ; at++ {
 		i := strings.IndexByte(s[at:], '\r')
@@ -36,7 +36,7 @@ func newlines(s string) (edits []edit) {
 	}
 }
 
-// attributes are the quotes of attributes in HTML tags, which become single ones.
+// attributes returns the quotes of attributes in HTML tags, which become single quotes.
 func attributes(s string) (edits []edit) {
 	if !strings.Contains(s, `="`) {
 		return nil
@@ -73,7 +73,7 @@ func attributes(s string) (edits []edit) {
 	}
 }
 
-// directives are the %%{…}%%, wherever they stand. Mermaid does not need their end.
+// directives returns the %%{…}%%, wherever they are. Mermaid does not require their end.
 func directives(s string) (edits []edit) {
 	for at := 0; ; {
 		i := strings.Index(s[at:], "%%{")
@@ -89,7 +89,7 @@ func directives(s string) (edits []edit) {
 	}
 }
 
-// directiveEnd is the end of the directive whose inside starts here, or 0.
+// directiveEnd returns the end of the directive whose inside starts here, or 0.
 func directiveEnd(s string, at int) int {
 	at = blanks(s, at)
 	name := words(s, at)
@@ -113,10 +113,10 @@ func directiveEnd(s string, at int) int {
 	return at
 }
 
-// comments are the lines that start with %% and go on, with the blank lines
-// before them, and the blanks at the start of the text.
+// comments returns the lines that start with %% and have more text, with the blank lines before
+// them, and the white space at the start of the text.
 func comments(s string) (edits []edit) {
-	line := 0 // start of the first line of the blanks that come now
+	line := 0 // start of the first line of the current white space
 	if !strings.Contains(s, "%%") {
 		line = len(s)
 	}
@@ -133,7 +133,7 @@ func comments(s string) (edits []edit) {
 	return trimStart(s, edits)
 }
 
-// lineEnd is the start of the next line.
+// lineEnd returns the start of the next line.
 func lineEnd(s string, at int) int {
 	if i := strings.IndexByte(s[at:], '\n'); i >= 0 {
 		return at + i + 1
@@ -141,7 +141,7 @@ func lineEnd(s string, at int) int {
 	return len(s)
 }
 
-// trimStart adds the blanks at the start of the text to what is cut out of it.
+// trimStart adds the white space at the start of the text to the edits.
 func trimStart(s string, edits []edit) []edit {
 	at := 0
 	n := 0
@@ -161,8 +161,8 @@ func trimStart(s string, edits []edit) []edit {
 	return append([]edit{{to: at}}, rest...)
 }
 
-// stylesEnd are the semicolons at the end of styles that hold a color: Mermaid
-// takes them away, because "#fff;" looks like an entity.
+// stylesEnd returns the semicolons at the end of styles with a color: Mermaid removes them,
+// because "#fff;" looks like an entity.
 func stylesEnd(s, word string) (edits []edit) {
 	for at := 0; ; {
 		i := strings.Index(s[at:], word)
@@ -178,7 +178,7 @@ func stylesEnd(s, word string) (edits []edit) {
 	}
 }
 
-// colored says whether a colon is followed by # in the same word.
+// colored reports whether a colon is followed by # in the same word.
 func colored(s string) bool {
 	inValue := false
 	for i := range len(s) {
@@ -194,8 +194,8 @@ func colored(s string) bool {
 	return false
 }
 
-// braces are the blanks between a closing brace and the end of its line, with
-// the blank lines that follow.
+// braces returns the white space between a closing brace and the end of its line, with the blank
+// lines that follow.
 func braces(s string) (edits []edit) {
 	for at := 0; ; {
 		i := strings.IndexByte(s[at:], '}')

@@ -30,15 +30,15 @@ const (
 	codeStyle       = "mermaid-style"
 	codeDirection   = "mermaid-direction"
 	codeVersion     = "mermaid-version"
-	codeEdges       = "too-many-edges" // of all notations
+	codeEdges       = "too-many-edges" // shared by all notations
 )
 
 // Codes lists every code that a diagnostic of Parse can have, with its meaning.
 var Codes = []strictyaml.Code{
 	{Name: codeHeader, Meaning: "A flowchart does not start with `flowchart` and a direction."},
-	{Name: codeNotation, Meaning: "Another kind of diagram, or a line of one."},
+	{Name: codeNotation, Meaning: "The text is another kind of diagram, or a line belongs to one."},
 	{Name: codeFrontMatter, Meaning: "The front matter of a flowchart cannot be read."},
-	{Name: codeDirective, Meaning: "A directive is not closed, and swallows what follows."},
+	{Name: codeDirective, Meaning: "A directive is not closed, so what follows is part of it."},
 	{Name: codeComment, Meaning: "A comment is not on its own line, or is not a comment."},
 	{Name: codeFence, Meaning: "A code fence is inside a flowchart."},
 	{Name: codeStatement, Meaning: "A line of a flowchart is not a statement."},
@@ -46,9 +46,9 @@ var Codes = []strictyaml.Code{
 	{Name: codeQuote, Meaning: "A label contains a quote."},
 	{Name: codeSlash, Meaning: "A label that starts with a slash is read as a slanted shape."},
 	{Name: codeList, Meaning: "A label looks like a Markdown list, which Mermaid does not draw."},
-	{Name: codeArrow, Meaning: "An arrow is not valid Mermaid syntax, or leads nowhere."},
+	{Name: codeArrow, Meaning: "An arrow is not valid Mermaid syntax, or has no target."},
 	{Name: codeArrowLetter, Meaning: "An x or o next to an arrow is read as part of it."},
-	{Name: codeHead, Meaning: "The two ends of an arrow do not match, and one is lost."},
+	{Name: codeHead, Meaning: "The two ends of an arrow do not match, so one of them is not drawn."},
 	{Name: codeEdgeLabel, Meaning: "The label of an edge is in the wrong place."},
 	{Name: codeID, Meaning: "An id is a Mermaid keyword, or cannot be written."},
 	{Name: codeCharacter, Meaning: "A character is invisible, or only looks like another one."},

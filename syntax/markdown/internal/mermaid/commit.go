@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// commit puts a statement into the chart.
+// commit adds a statement to the chart.
 func (r *reader) commit(v *view, s *statement) {
 	switch s.form {
 	case noForm:
@@ -48,7 +48,7 @@ func (r *reader) chain(v *view, s *statement) {
 	r.inside(s, ids)
 }
 
-// start is the index of the first node behind a link.
+// start returns the index of the first node after a link.
 func (r *reader) start(s *statement, link int) int {
 	if link < 0 {
 		return 0
@@ -56,8 +56,8 @@ func (r *reader) start(s *statement, link int) int {
 	return s.joints[link]
 }
 
-// inside lists the nodes of a chain in the subgraph around it, as Mermaid does:
-// the last ones first.
+// inside adds the nodes of a chain to the subgraph around it, in the order of Mermaid: the last
+// ones first.
 func (r *reader) inside(s *statement, ids []member) {
 	if len(r.frames) == 0 {
 		return
@@ -71,7 +71,7 @@ func (r *reader) inside(s *statement, ids []member) {
 	f.ids = append(f.ids, ids[:end]...)
 }
 
-// decor does what a decoration means for nodes and edges.
+// decor applies a decoration to nodes and edges.
 func (r *reader) decor(v *view, s *statement) {
 	names := v.text[s.names[0]:s.names[1]]
 	switch s.decor {
@@ -91,8 +91,7 @@ func (r *reader) decor(v *view, s *statement) {
 	}
 }
 
-// linkNumbers looks for edges that a linkStyle is for but that do not exist yet:
-// Mermaid breaks down over them.
+// linkNumbers looks for a linkStyle for edges that do not exist yet: Mermaid crashes on them.
 func (r *reader) linkNumbers(v *view, s *statement, numbers []string) {
 	for _, n := range numbers {
 		k := 0
@@ -102,8 +101,8 @@ func (r *reader) linkNumbers(v *view, s *statement, numbers []string) {
 		if n == "default" || k < len(r.chart.Edges) && (len(n) == 1 || n[0] != '0') {
 			continue
 		}
-		f := finding{code: codeStyle, from: s.names[0], to: s.names[1], summary: "there is no edge " + short(n) + " above",
-			remedy: "edges are numbered from 0, and a linkStyle comes after them", edits: []edit{{s.from, s.from, "%% "}}}
+		f := finding{code: codeStyle, from: s.names[0], to: s.names[1], summary: "there is no edge " + short(n) + " above this line",
+			remedy: "edges are numbered from 0, and a linkStyle must come after its edges", edits: []edit{{s.from, s.from, "%% "}}}
 		if line, _ := v.line(s.from); strings.TrimSpace(v.text[line:s.from]) != "" {
 			f.edits = []edit{{s.from, s.to, ""}}
 		}
@@ -116,5 +115,5 @@ func (r *reader) tooManyEdges(v *view, s *statement) {
 	if len(r.found) > 0 && r.found[len(r.found)-1].Code == codeEdges {
 		return
 	}
-	r.wrong(v, finding{code: codeEdges, from: s.from, to: s.to, summary: "the chart has too many edges", remedy: "write fewer nodes with & between them"})
+	r.wrong(v, finding{code: codeEdges, from: s.from, to: s.to, summary: "the chart has too many edges", remedy: "use fewer nodes joined by &"})
 }

@@ -33,7 +33,7 @@ func (p *parser) subgraph() *fault {
 	return p.separator(inSubgraph)
 }
 
-// name reads what stands behind "subgraph": a string, or words.
+// name reads what is after "subgraph": a string, or words.
 func (p *parser) name() *fault {
 	b := &p.st.id
 	for b.pieces == 0 && (p.tok.kind == kString || p.tok.kind == kMarkdown) {
@@ -62,12 +62,12 @@ func (p *parser) name() *fault {
 	}
 }
 
-// named trims the name of a subgraph. Mermaid gives it an id of its own if it
-// has a blank, even behind it.
+// named trims the name of a subgraph. Mermaid generates an id for it if it contains a space, even
+// at the end.
 func (p *parser) named() *fault {
 	b := &p.st.id
 	if b.from+len(b.text) == b.to {
-		b.pieces = 1 // they stand side by side
+		b.pieces = 1 // they are adjacent
 	}
 	p.st.blank = hasBlank(b.text)
 	b.trim(p.text)
@@ -83,8 +83,7 @@ func hasBlank(s string) bool {
 	return false
 }
 
-// clicked reads the word behind "click ", of which Mermaid keeps nothing, and
-// eats one blank behind it.
+// clicked reads the word after "click ", which Mermaid ignores, and skips one space after it.
 func (p *parser) clicked(b *label) {
 	from := p.at
 	for p.at < len(p.text) && blankAt(p.text, p.at) == 0 {
@@ -99,7 +98,7 @@ func (p *parser) clicked(b *label) {
 	}
 }
 
-// direction takes a line that holds "direction LR".
+// direction reads a line that contains "direction LR".
 func (p *parser) direction() {
 	s := &p.st
 	s.form, s.decor = decorForm, Direction
@@ -111,7 +110,7 @@ func (p *parser) direction() {
 	s.strayDir = ph.from != s.from || rest != ""
 }
 
-// phraseIn is the phrase that made a token.
+// phraseIn returns the phrase that made a token.
 func (p *parser) phraseIn(t token) phrase {
 	l := newLexer(p.text[t.from:t.to])
 	ph := l.phrase()
@@ -119,7 +118,7 @@ func (p *parser) phraseIn(t token) phrase {
 	return ph
 }
 
-// acc reads what is said to people who cannot see the chart.
+// acc reads a title or description for screen readers.
 func (p *parser) acc() *fault {
 	s := &p.st
 	s.form, s.decor = decorForm, AccDescr
@@ -197,7 +196,7 @@ func (p *parser) space(word token) *fault {
 	return nil
 }
 
-// styled reads what a style is for. The token behind it is the current one.
+// styled reads what a style applies to. The token after it becomes the current one.
 func (p *parser) styled(word token) *fault {
 	s := &p.st
 	s.names[0] = p.tok.from
@@ -273,7 +272,7 @@ func under(f *fault, word token) *fault {
 	return f
 }
 
-// alphaNum reads a word as Mermaid knows it in a few places.
+// alphaNum reads a word as Mermaid defines it in a few places.
 func (p *parser) alphaNum(where place) *fault {
 	if !p.tok.kind.inID() || p.tok.kind == kDefault {
 		return p.fail(unexpected, where, token{})
@@ -331,7 +330,7 @@ func (p *parser) address() *fault {
 	return p.tips(1, true)
 }
 
-// str reads a string; the token behind it becomes the current one.
+// str reads a string; the token after it becomes the current one.
 func (p *parser) str() *fault {
 	var b label
 	p.at = p.tok.from
@@ -342,7 +341,7 @@ func (p *parser) str() *fault {
 	return nil
 }
 
-// tips reads up to some strings and a target behind an action.
+// tips reads up to some strings and a target after an action.
 func (p *parser) tips(strings int, target bool) *fault {
 	for p.tok.kind == kSpace {
 		p.step()
@@ -362,8 +361,8 @@ func (p *parser) tips(strings int, target bool) *fault {
 	return nil
 }
 
-// call reads the name of a function and what it is called with. The name goes on up
-// to the parenthesis, be that on another line.
+// call reads the name of a function and its arguments. The name extends to the parenthesis, even
+// on another line.
 func (p *parser) call() bool {
 	name := strings.IndexByte(p.text[p.at:], '(')
 	if name <= 0 {

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// doubt is something that is wrong or right depending on the rest of the chart.
+// doubt is something that may or may not be a mistake, depending on the rest of the chart.
 type doubt struct {
 	kind     doubtKind
 	v        *view
@@ -17,10 +17,10 @@ const (
 	arrowLetter doubtKind = iota // ---ops is read as ---o ps
 	ampID                        // A&B is one node
 	styledOnly                   // a node that is only styled
-	blankName                    // a blank behind the name of a subgraph hides it
+	blankName                    // a space after the name of a subgraph hides it
 )
 
-// resolve decides what was in doubt, with the whole chart known.
+// resolve decides the doubts when the whole chart is known.
 func (r *reader) resolve() {
 	for _, d := range r.doubts {
 		switch d.kind {
@@ -45,10 +45,10 @@ func (r *reader) resolveArrow(d doubt) {
 		return
 	}
 	r.warn(d.v, finding{code: codeArrowLetter, from: d.from, to: d.to, summary: "Mermaid reads an arrow to " + short(rest) + ", not to " + short(whole),
-		remedy: `"` + t[d.from:d.to] + `" after an arrow is read as part of it: put a space between`, edits: []edit{{d.from, d.from, " "}}})
+		remedy: `"` + t[d.from:d.to] + `" after an arrow is read as part of it; put a space between them`, edits: []edit{{d.from, d.from, " "}}})
 }
 
-// mentions counts how often a word stands in a text.
+// mentions counts how often a word is in a text.
 func mentions(s, word string) (n int) {
 	if word == "" {
 		return 0
@@ -76,7 +76,7 @@ func (r *reader) resolveAmp(d doubt) {
 	}
 	at := d.from + len(left)
 	r.warn(d.v, finding{code: codeID, from: d.from, to: d.to, summary: short(id) + " is one node",
-		remedy: "two nodes need blanks around the &", edits: []edit{{at, at + 1, " & "}}})
+		remedy: "to join two nodes, put spaces around the &", edits: []edit{{at, at + 1, " & "}}})
 }
 
 func (r *reader) resolveStyled(d doubt) {
@@ -85,10 +85,10 @@ func (r *reader) resolveStyled(d doubt) {
 	if !ok || r.chart.Nodes[i].Mention != d.v.span(d.from, d.to) || r.chart.Nodes[i].Group >= 0 {
 		return
 	}
-	f := finding{code: codeUnknownNode, from: d.from, to: d.to, summary: "the style makes a node " + short(id),
-		remedy: "nothing else mentions it: is the id right"}
+	f := finding{code: codeUnknownNode, from: d.from, to: d.to, summary: "this style creates a node " + short(id),
+		remedy: "nothing else mentions it; check the id"}
 	if ids := strings.Split(id, ","); len(ids) > 1 {
-		f.remedy = "a style is for one node: write one for each"
+		f.remedy = "a style applies to one node; write one for each"
 		t := d.v.text
 		start, _ := d.v.line(d.from)
 		rest := strings.TrimRight(t[d.to:lineEnd(t, d.to)], "\n")
@@ -104,6 +104,6 @@ func (r *reader) resolveName(d doubt) {
 		return
 	}
 	_, eol := d.v.line(d.to)
-	r.warn(d.v, finding{code: codeSubgraph, from: d.to, to: eol, summary: "the blank behind " + short(t[d.from:d.to]) + " makes it a title, not an id",
-		remedy: "leave out the blank", edits: []edit{{d.to, eol, ""}}})
+	r.warn(d.v, finding{code: codeSubgraph, from: d.to, to: eol, summary: "the space after " + short(t[d.from:d.to]) + " makes it a title, not an id",
+		remedy: "remove the space", edits: []edit{{d.to, eol, ""}}})
 }

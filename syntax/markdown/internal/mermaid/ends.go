@@ -2,15 +2,15 @@ package mermaid
 
 import "strings"
 
-// block is a subgraph that is still open, with the indentation of its first line
-// and of what it holds; -1 if it holds nothing yet.
+// block is a subgraph that is still open, with the indentation of its first line and of its
+// contents, which is -1 if there are none yet.
 type block struct{ at, indent, body int }
 
-// enders are what people write instead of "end". Mermaid takes them for nodes.
+// enders are what people write instead of "end". Mermaid reads them as nodes.
 var enders = map[string]bool{"endsubgraph": true, "endSubgraph": true, "end_subgraph": true, "End": true, "END": true}
 
-// missingEnds finds where the ends of subgraphs belong that are not closed, by
-// the indentation of the lines. If that does not tell they belong to the end.
+// missingEnds finds where the missing ends of subgraphs belong, by the indentation of the lines.
+// If that does not help, they belong at the end of the text.
 func missingEnds(v *view, at, count int) []finding {
 	s := &blocks{v: v}
 	p := newParser(v.text)
@@ -38,7 +38,7 @@ func missingEnds(v *view, at, count int) []finding {
 	return []finding{f}
 }
 
-// blocks follows subgraphs by their indentation.
+// blocks tracks subgraphs by their indentation.
 type blocks struct {
 	v       *view
 	open    []block
@@ -89,14 +89,14 @@ func (b *blocks) drop(at int) {
 		remedy: "write end below its last line", exact: true, edits: []edit{b.end(at, f.indent)}})
 }
 
-// end is the edit that writes an "end" at a place: the start of a line, or the
-// end of the text.
+// end returns the edit that inserts an "end" at a place: the start of a line, or the end of the
+// text.
 func (b *blocks) end(at, indent int) edit {
 	return b.ends(at, strings.Repeat(" ", indent)+"end\n")
 }
 
-// ends is the edit that writes whole lines at such a place. A text that does not
-// end in a line break still has none.
+// ends returns the edit that inserts whole lines at such a place. A text without a final line
+// break stays without one.
 func (b *blocks) ends(at int, lines string) edit {
 	if at > 0 && b.v.text[at-1] != '\n' {
 		lines = "\n" + strings.TrimSuffix(lines, "\n")

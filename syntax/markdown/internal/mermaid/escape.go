@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Unescape is the text that a label stands for.
+// Unescape returns the text of a label with its escapes replaced.
 func Unescape(text string) string {
 	end := blanksBefore(text, 0, len(text))
 	text = text[min(blanks(text, 0), end):end]
@@ -28,7 +28,7 @@ func Unescape(text string) string {
 	return b.String()
 }
 
-// unescapeAt is what the escape at a place stands for, and how long it is.
+// unescapeAt returns the text of the escape at a place, and the length of the escape.
 func unescapeAt(s string, at int) (plain string, n int) {
 	switch s[at] {
 	case '#':
@@ -57,25 +57,25 @@ func unescapeAt(s string, at int) (plain string, n int) {
 	return "", 0
 }
 
-// entity is the character of an entity, without its marks.
+// entity returns the character of an entity, without its marks.
 func entity(name string, n int) (plain string, length int) {
 	if name != "" && is(name[0], isDigit) {
 		name = "#" + name
 	}
 	written := "&" + name + ";"
 	plain = html.UnescapeString(written)
-	if plain == written || plain != ";" && strings.HasSuffix(plain, ";") { // it knows beginnings of names, too
+	if plain == written || plain != ";" && strings.HasSuffix(plain, ";") { // html also accepts prefixes of names
 		return "", 0
 	}
 	return plain, n
 }
 
-// Escape is how a text is written between the quotes of a label, such that all
-// versions of Mermaid show it as it is: Unescape(Escape(text)) == text. It has to
-// be the only label of its line.
+// Escape returns a text as it is written between the quotes of a label, so that all versions of
+// Mermaid show it unchanged: Unescape(Escape(text)) == text. It must be the only label on its
+// line.
 func Escape(text string) string {
 	if text == "" {
-		return " " // Mermaid has no empty labels, but keeps no blanks
+		return " " // Mermaid does not allow empty labels, but ignores spaces
 	}
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/8)
@@ -108,7 +108,7 @@ func escaped(r rune) string {
 	return "#" + strconv.Itoa(int(r)) + ";"
 }
 
-// hazard says whether a character would not be shown as it is.
+// hazard reports whether a character would not be shown unchanged.
 func hazard(s string, at int, r rune, n int) bool {
 	before, after := rune(-1), rune(-1)
 	if at > 0 {
@@ -156,7 +156,7 @@ func hazard(s string, at int, r rune, n int) bool {
 	return r < ' ' && r > 0 || strings.HasPrefix(s[at:], "www.")
 }
 
-// starts says whether a place is the first of its line but for blanks.
+// starts reports whether a place is the first in its line, apart from white space.
 func starts(s string, at int) bool {
 	for at > 0 && (s[at-1] == ' ' || s[at-1] == '\t') {
 		at--
@@ -171,7 +171,7 @@ func digitsBefore(s string, at int) int {
 	return at
 }
 
-// isDirection says whether the blank at a place stands in "direction LR".
+// isDirection reports whether the space at a place is in "direction LR".
 func isDirection(s string, at int) bool {
 	if !strings.HasSuffix(s[:at], "direction") {
 		return false
@@ -190,8 +190,8 @@ func isGap(r rune) bool       { return r < 0 || isSpace(r) }
 func isDigitRune(r rune) bool { return r >= '0' && r <= '9' }
 func isWordRune(r rune) bool  { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// colons writes the colons in front of an entity, in the same word, as entities:
-// Mermaid takes away the last semicolon of a line that looks like a style.
+// colons writes the colons before an entity, in the same word, as entities: Mermaid removes the
+// last semicolon of a line that looks like a style.
 func colons(s string) string {
 	if !strings.Contains(s, ":") || !strings.Contains(s, "#") {
 		return s
@@ -210,9 +210,8 @@ func colons(s string) string {
 	}
 }
 
-// SafeID says whether an id can be written as it is in Mermaid 10, 11 and 12:
-// letters, digits and _, and single dashes inside, but no word that means
-// something.
+// SafeID reports whether an id can be written unchanged in Mermaid 10, 11 and 12: letters, digits
+// and _, and single dashes inside, but no keyword.
 func SafeID(id string) bool {
 	if id == "" || is(id[0], isDigit) || id[0] == '-' || id[len(id)-1] == '-' {
 		return false
@@ -226,8 +225,8 @@ func SafeID(id string) bool {
 	return !isReserved[first]
 }
 
-// isReserved are the words that an id must not start with: those of Mermaid, and
-// those of JavaScript, which Mermaid 10 finds in every object.
+// isReserved are the words that an id must not start with: keywords of Mermaid, and property
+// names of JavaScript, which Mermaid 10 finds in every object.
 var isReserved = func() map[string]bool {
 	m := map[string]bool{}
 	for word := range strings.FieldsSeq(`

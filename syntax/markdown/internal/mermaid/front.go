@@ -41,7 +41,7 @@ func (r *reader) frontMatter(v *view, f frontMatter) {
 	}
 }
 
-// lineOf is the start of a line that is counted from a place on, from 1.
+// lineOf returns the start of a line, counted from 1 at a place.
 func lineOf(s string, at, line int) int {
 	for ; line > 1 && at < len(s); line-- {
 		at = lineEnd(s, at)
@@ -49,7 +49,7 @@ func lineOf(s string, at, line int) int {
 	return at
 }
 
-// quotedValue puts the value of a line into quotes if that makes it YAML.
+// quotedValue puts the value of a line into quotes if that makes it valid YAML.
 func quotedValue(v *view, from, to int) []edit {
 	line := v.text[from:to]
 	colon := strings.Index(line, ": ")
@@ -65,7 +65,7 @@ func quotedValue(v *view, from, to int) []edit {
 	return []edit{{from: at, to: at, text: `"`}, {from: at + len(value), to: at + len(value), text: `"`}}
 }
 
-// unclosedDirective reports a directive that takes the rest of the text.
+// unclosedDirective reports a directive that includes the rest of the text.
 func (r *reader) unclosedDirective(v *view, f frontMatter) {
 	if !strings.Contains(v.text, "%%{") {
 		return
@@ -75,12 +75,12 @@ func (r *reader) unclosedDirective(v *view, f frontMatter) {
 		return
 	}
 	_, to := v.line(at)
-	r.warn(v, finding{code: codeDirective, from: at, to: to, summary: "a directive without }%% takes all that follows",
+	r.warn(v, finding{code: codeDirective, from: at, to: to, summary: "this directive is not closed, so all that follows is part of it",
 		remedy: "end it with }%%", edits: []edit{{from: to, to: to, text: "}%%"}}})
 }
 
-// version reports what another version of Mermaid does not read; once for each
-// kind of thing if there is no other way to write it.
+// version reports what other versions of Mermaid do not support; only once for each kind if it
+// cannot be written in another way.
 func (r *reader) version(v *view, from, to int, what string, edits []edit) {
 	if len(edits) == 0 {
 		if slices.Contains(r.versions, what) {

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// prepare cleans the text and reads its front matter and header. It gives the
-// view of the statements and where they start, or nothing if this is no flowchart.
+// prepare cleans the text and reads its front matter and header. It returns the view of the
+// statements and where they start, or nil if this is not a flowchart.
 func (r *reader) prepare(v *view) (*view, int) {
 	const attempts = 6
 	for range attempts {
@@ -25,7 +25,7 @@ func (r *reader) prepare(v *view) (*view, int) {
 	return nil, 0
 }
 
-// preface looks for what is wrong before the header.
+// preface looks for mistakes before the header.
 func preface(v, chart *view, front frontMatter) (f finding, bad bool) {
 	s := v.text
 	at := blanks(s, 0)
@@ -33,32 +33,32 @@ func preface(v, chart *view, front frontMatter) (f finding, bad bool) {
 	first := strings.ToLower(strings.TrimSpace(s[at:to]))
 	switch {
 	case strings.HasPrefix(first, "```") || strings.HasPrefix(first, "~~~"):
-		return finding{code: codeFence, from: at, to: to, summary: "the mark of a code block inside of the chart",
-			remedy: "leave out the line", edits: cutLine(v, at)}, true
+		return finding{code: codeFence, from: at, to: to, summary: "a code fence inside the chart",
+			remedy: "remove the line", edits: cutLine(v, at)}, true
 	case first == "mermaid":
 		return finding{code: codeHeader, from: at, to: to, summary: `the chart starts with "mermaid"`,
-			remedy: "the word belongs behind the mark of the code block", edits: cutLine(v, at)}, true
+			remedy: "the word belongs after the opening fence", edits: cutLine(v, at)}, true
 	case !strings.HasPrefix(first, "---") || front.found:
 		return f, false
 	case at > 0 && strings.Contains(s[at+3:], "\n---"):
-		return finding{code: codeFrontMatter, from: at, to: at + 3, summary: "the front matter does not start the text",
+		return finding{code: codeFrontMatter, from: at, to: at + 3, summary: "the front matter is not at the start of the text",
 			remedy: "remove what comes before ---", edits: []edit{{from: 0, to: at}}}, true
 	}
-	f = finding{code: codeFrontMatter, from: at, to: at + 3, summary: "the front matter does not end",
-		remedy: "a line --- ends it"}
+	f = finding{code: codeFrontMatter, from: at, to: at + 3, summary: "the front matter is not closed",
+		remedy: "close it with a line ---"}
 	if head := headerLine(s, at+3); head > 0 {
 		f.edits = []edit{{from: head, to: head, text: "---\n"}}
 	}
 	return f, true
 }
 
-// cutLine are the edits that leave out a line.
+// cutLine returns the edits that remove a line.
 func cutLine(v *view, at int) []edit {
 	from, to := v.line(at)
 	return []edit{{from: from, to: min(to+1, len(v.text))}}
 }
 
-// headerLine is the start of the first line that starts a chart.
+// headerLine returns the start of the first line that starts a chart.
 func headerLine(s string, at int) int {
 	for at = lineEnd(s, at); at < len(s); at = lineEnd(s, at) {
 		for _, w := range headers {
@@ -89,7 +89,7 @@ func (r *reader) header(v *view) (*view, int) {
 	return nil, 0
 }
 
-// headerEnd is where the statements start.
+// headerEnd returns where the statements start.
 func (r *reader) headerEnd(v *view, end int) int {
 	l := newLexer(v.text)
 	l.at = end
@@ -99,7 +99,7 @@ func (r *reader) headerEnd(v *view, end int) int {
 	return l.at
 }
 
-// headerAt reads the header, or says what is wrong with it.
+// headerAt reads the header, or returns what is wrong with it.
 func (r *reader) headerAt(v *view) (from, end int, f finding) {
 	s := v.text
 	from = blanks(s, 0)
@@ -130,7 +130,7 @@ func (r *reader) headerAt(v *view) (from, end int, f finding) {
 	return from, end, behindHeader(v, end)
 }
 
-// directionAt is the direction at a place as it is written, and its name.
+// directionAt returns the direction at a place as it is written, and its name.
 func directionAt(s string, at int) (written, known string) {
 	switch s[at] {
 	case '<':
@@ -150,14 +150,14 @@ func directionAt(s string, at int) (written, known string) {
 	return written, ""
 }
 
-// likely are the directions that people probably mean.
+// likely maps wrong directions to those that people probably mean.
 var likely = map[string]string{"UD": "TD", "DU": "BT", "DT": "BT", "DOWN": "TD", "UP": "BT", "LEFT": "RL", "RIGHT": "LR"}
 
-// wrongDirection is a direction that Mermaid does not know.
+// wrongDirection returns the finding for a direction that Mermaid does not know.
 func wrongDirection(v *view, at int, dir string) finding {
 	f := finding{code: codeHeader, from: at, to: at + max(1, len(dir)), remedy: "the directions are TD, TB, BT, LR and RL"}
 	if dir == "" {
-		f.summary = visible(v.text, at) + " where the direction is expected"
+		f.summary = visible(v.text, at) + " is not allowed where the direction is expected"
 		f.edits = []edit{{from: at, to: at, text: "TD\n"}}
 		if v.text[at] == '-' { // flowchart-v2
 			for f.to < len(v.text) && blankAt(v.text, f.to) == 0 {
@@ -184,7 +184,7 @@ func wrongDirection(v *view, at int, dir string) finding {
 	return f
 }
 
-// behindHeader is what must not stand behind the header on its line.
+// behindHeader returns the finding for text that is not allowed after the header on its line.
 func behindHeader(v *view, end int) (f finding) {
 	s := v.text
 	l := newLexer(s)
@@ -199,14 +199,14 @@ func behindHeader(v *view, end int) (f finding) {
 			return f
 		}
 	}
-	f = finding{code: codeHeader, from: at, to: at + 1, summary: visible(s, at) + " behind the header"}
+	f = finding{code: codeHeader, from: at, to: at + 1, summary: visible(s, at) + " is not allowed after the header"}
 	_, eol := v.line(at)
 	switch rest := strings.TrimSpace(s[at:eol]); {
 	case strings.Trim(rest, ":.,{") == "":
 		f.remedy = "nothing may follow the direction"
 		f.edits = []edit{{from: end, to: eol}}
 	default:
-		f.remedy = "a statement or a comment needs a line of its own"
+		f.remedy = "put a statement or a comment on its own line"
 		f.edits = []edit{{from: end, to: at, text: "\n"}}
 	}
 	return f
@@ -223,18 +223,18 @@ var notations = []struct{ word, name string }{
 	{"treemap", "a treemap"}, {"zenuml", "a ZenUML diagram"}, {"agentflow-beta", "an agentflow diagram"}, {"info", "an info diagram"},
 }
 
-// noHeader is what is wrong with a text that does not start as a flowchart does.
+// noHeader returns the finding for a text that does not start like a flowchart.
 func noHeader(v *view, at int) finding {
 	s := v.text
 	f := finding{code: codeHeader, from: at, to: at + 1, summary: "the chart has no header", remedy: "start with flowchart TD"}
 	if at >= len(s) {
-		f.from, f.to, f.summary = 0, 0, "there is no chart"
+		f.from, f.to, f.summary = 0, 0, "the chart is empty"
 		return f
 	}
 	for _, n := range notations {
 		if strings.HasPrefix(s[at:], n.word) {
 			f.code, f.to = codeNotation, at+len(n.word)
-			f.summary, f.remedy = "this is "+n.name+", not a flowchart", "only flowcharts are read: start with flowchart TD"
+			f.summary, f.remedy = "this is "+n.name+", not a flowchart", "only flowcharts are supported; start with flowchart TD"
 			return f
 		}
 	}
@@ -244,8 +244,8 @@ func noHeader(v *view, at int) finding {
 			continue
 		}
 		f.to = at + len(w)
-		f.summary = `"` + s[at:f.to] + `" is not how a chart starts`
-		f.remedy = "the word is lower case, and a blank follows"
+		f.summary = `"` + s[at:f.to] + `" is not a valid start of a chart`
+		f.remedy = "write the word in lower case, followed by a space"
 		text := w
 		if at := f.to; at < len(s) && is(s[at], isWord) {
 			text += " "

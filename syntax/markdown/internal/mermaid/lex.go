@@ -2,26 +2,25 @@ package mermaid
 
 import "strings"
 
-// kind is the kind of a token. The names and their order of precedence are those
-// of Mermaid's lexer, whose rules are tried one after the other at every place:
-// the first that fits wins, not the longest. So "end-x" is the keyword "end",
-// and an "o" in front of "--" belongs to the arrow.
+// kind is the kind of a token. The names and their order of precedence are those of Mermaid's
+// lexer, whose rules are tried one after the other at every place: the first that matches wins,
+// not the longest. So "end-x" is the keyword "end", and an "o" before "--" belongs to the arrow.
 type kind uint8
 
 const (
 	kEOF kind = iota
-	kBad      // no rule fits
+	kBad      // no rule matches
 	kSpace
 	kNewline
 	kSemi
-	kLink      // an arrow, with the blanks around it
+	kLink      // an arrow, with the white space around it
 	kStartLink // "--", "==" or "-.": the text of the edge follows
 	kLinkID
 	kMeta // "@{"
 	kString
 	kMarkdown
 
-	// What an id is made of.
+	// The parts of an id.
 	kNum
 	kNode
 	kLetter
@@ -55,7 +54,7 @@ const (
 	kAccBlock
 	kDirection
 
-	// What opens a text.
+	// Tokens that open a text.
 	kSquare     // [
 	kRound      // (
 	kDiamond    // {
@@ -77,23 +76,22 @@ func (k kind) isShape() bool { return k >= kSquare && k <= kTag }
 // token is a token of the outermost state of the lexer.
 type token struct {
 	kind     kind
-	from, to int // with the blanks that belong to it
+	from, to int // including the white space that belongs to it
 }
 
-// lexer reads tokens. What stands inside brackets, quotes and edges is read by
-// the parser, which knows where it is: see text.go.
+// lexer reads tokens. What is inside brackets, quotes and edges is read by the parser, which
+// knows the context: see text.go.
 type lexer struct {
 	text string
 	at   int
 
 	dirs  []phrase // where "direction LR" is written, in order
-	sign  int      // the next "@" at or behind at
+	sign  int      // the next "@" at or after at
 	start int      // where the run that ends with it starts
-	quiet int      // no arrow follows the blanks up to here
+	quiet int      // no arrow follows the white space up to here
 }
 
-// phrase is a place where "direction LR" is written. It takes the whole line,
-// whatever stands before.
+// phrase is an occurrence of "direction LR". It takes the whole line, whatever comes before it.
 type phrase struct {
 	line     int // where its line starts
 	from, to int
@@ -163,7 +161,7 @@ func (l *lexer) scan() (kind, int) {
 	return l.plain(c)
 }
 
-// plain reads what is neither a keyword nor reaches far.
+// plain reads a token that is not a keyword and needs no lookahead.
 func (l *lexer) plain(c byte) (kind, int) {
 	s, at := l.text, l.at
 	if n := blankAt(s, at); n > 0 {
@@ -202,7 +200,7 @@ func (l *lexer) plain(c byte) (kind, int) {
 	return idAt(s, at)
 }
 
-// keyword reads a word that means something wherever it stands.
+// keyword reads a word that is a keyword everywhere.
 func keyword(s string, at int) (kind, int) {
 	if at >= len(s) {
 		return kBad, at
@@ -274,10 +272,10 @@ func header(s string, at int) (kind, int) {
 	return kBad, at
 }
 
-// headers are the words that a chart may start with. Where two fit the first wins.
+// headers are the words that a chart may start with. If two match, the first one wins.
 var headers = [...]string{"flowchart-elk", "swimlane-beta", "graph", "flowchart"}
 
-// spaced is a keyword only in front of a blank; the blanks belong to it.
+// spaced returns a keyword only before white space, which belongs to it.
 func spaced(s string, at int, k kind) (kind, int) {
 	if end := blanks(s, at); end > at {
 		return k, end
@@ -302,7 +300,7 @@ func accAt(s string, at int) (kind, int) {
 	return kBad, at
 }
 
-// direction is the end of the line if "direction LR" is written in the rest of it.
+// direction returns the end of the line if "direction LR" is written in the rest of it.
 func (l *lexer) direction() int {
 	for len(l.dirs) > 0 && l.dirs[0].from < l.at {
 		l.dirs = l.dirs[1:]
@@ -317,8 +315,8 @@ func (l *lexer) direction() int {
 	return len(l.text)
 }
 
-// phrase is the direction that counts if the line has several: Mermaid tries one
-// after the other, and takes the last of its kind.
+// phrase returns the direction that applies if the line has several: Mermaid tries one after the
+// other, and uses the last of its kind.
 func (l *lexer) phrase() phrase {
 	best := l.dirs[0]
 	for _, p := range l.dirs[1:] {
@@ -334,7 +332,7 @@ func (l *lexer) phrase() phrase {
 
 func dirRank(dir string) int { return strings.Index("TB BT RL LR TD", dir) }
 
-// linkID is the end of the id of an edge, "e1@", if one stands here.
+// linkID returns the end of the id of an edge, "e1@", if there is one here.
 func (l *lexer) linkID() int {
 	if l.sign < l.at {
 		l.seekSign()
@@ -345,8 +343,8 @@ func (l *lexer) linkID() int {
 	return l.runEnd()
 }
 
-// seekSign looks for the next "@" that can end the id of an edge, and for the
-// start of the run that it ends.
+// seekSign looks for the next "@" that can end the id of an edge, and for the start of the run
+// that it ends.
 func (l *lexer) seekSign() {
 	s := l.text
 	for l.sign = l.at; ; l.sign++ {
@@ -366,7 +364,7 @@ func (l *lexer) seekSign() {
 	}
 }
 
-// runEnd is behind the last "@" of the run that holds the next one.
+// runEnd returns the offset after the last "@" of the run that contains the next one.
 func (l *lexer) runEnd() int {
 	s, end := l.text, l.sign+1
 	for at := end; at < len(s) && inLinkID(s[at]) && blankAt(s, at) == 0; at++ {
@@ -385,7 +383,7 @@ func inLinkID(c byte) bool {
 	return true
 }
 
-// blank reads blanks, or the arrow behind them.
+// blank reads white space, or the arrow after it.
 func (l *lexer) blank() (kind, int) {
 	s, at := l.text, l.at
 	if l.quiet <= at {
@@ -413,7 +411,7 @@ func (l *lexer) blank() (kind, int) {
 	return kSpace, at
 }
 
-// opener reads what opens a text.
+// opener reads a token that opens a text.
 func opener(s string, at int) (kind, int) {
 	rest := s[at:]
 	switch {
@@ -477,7 +475,7 @@ func idAt(s string, at int) (kind, int) {
 	return kBad, at
 }
 
-// innerDash says whether a dash belongs to an id and not to an arrow.
+// innerDash reports whether a dash belongs to an id and not to an arrow.
 func innerDash(s string, at int) bool {
 	return at+1 < len(s) && s[at+1] != '>' && s[at+1] != '-' && s[at+1] != '.'
 }

@@ -2,8 +2,8 @@ package mermaid
 
 import "strings"
 
-// linkAt reads an arrow, or the half of one that a text follows, without the
-// blanks around it.
+// linkAt reads an arrow, or the first half of one that is followed by a text, without the white
+// space around it.
 func linkAt(s string, at int) (kind, int) {
 	if at >= len(s) {
 		return kBad, at
@@ -77,14 +77,14 @@ func run(s string, at int, c byte) int {
 	return at
 }
 
-// style is how an arrow looks like.
+// linkStyle describes what an arrow looks like.
 type linkStyle struct {
 	head, tail Head
 	stroke     Stroke
 	length     int
 }
 
-// styleOf is how Mermaid draws an arrow that is written in one piece.
+// styleOf returns how Mermaid draws an arrow that is written in one piece.
 func styleOf(arrow string) (l linkStyle) {
 	line := arrow[:len(arrow)-1]
 	l.head = headOf(arrow[len(arrow)-1])
@@ -106,8 +106,8 @@ func styleOf(arrow string) (l linkStyle) {
 	return l
 }
 
-// styleOfPair is how Mermaid draws an arrow that has a text between its halves.
-// It cannot draw halves that do not fit: mixed.
+// styleOfPair returns how Mermaid draws an arrow that has a text between its halves. It cannot
+// draw halves that do not match: then mixed is true.
 func styleOfPair(start, end string) (l linkStyle, mixed bool) {
 	l = styleOf(end)
 	tail := tailOf(start[0])

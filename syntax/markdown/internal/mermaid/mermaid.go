@@ -4,10 +4,10 @@
 // It reads the text of one chart, not the Markdown around it, and knows nothing
 // of workflows.
 //
-//  1. An Error stands exactly where Mermaid 12 refuses the text. A Warning says
+//  1. An Error is exactly where Mermaid 12 refuses the text. A Warning says
 //     that Mermaid reads something else than its author meant, or that another
 //     version of Mermaid refuses it.
-//  2. After a mistake the chart holds what the author meant, and reading goes on:
+//  2. After a mistake the chart holds what the author meant, and reading continues:
 //     all mistakes are reported at once.
 //  3. The fix of a diagnostic gives the text that was read instead.
 //  4. Every byte belongs to the front matter, the header, one statement, or a gap
@@ -30,7 +30,7 @@ type Chart struct {
 	Edges     []Edge // in order; A & B --> C & D gives all four
 	Subgraphs []Subgraph
 
-	// Statements are where the statements stand, in order; one that opens a
+	// Statements are where the statements are, in order; one that opens a
 	// subgraph and the "end" that closes it are two. Between them are blanks,
 	// separators, comments and directives.
 	Statements []source.Span
@@ -82,7 +82,7 @@ const (
 
 // Meta is an @{…}.
 type Meta struct {
-	YAML source.Span // what stands between the braces
+	YAML source.Span // what is between the braces
 	Flow bool        // the inside of a flow map; otherwise a block map, over several lines
 }
 
@@ -130,7 +130,7 @@ const (
 	Invisible
 )
 
-// Subgraph is a frame around nodes. They stand in the order in which they are
+// Subgraph is a frame around nodes. They are in the order in which they are
 // opened; one that is opened twice is one.
 type Subgraph struct {
 	ID        string // the author's, or subGraph0, subGraph1, … as Mermaid counts them

@@ -8,13 +8,13 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// metaValue is what Mermaid itself looks for in an @{…}.
+// metaValue is what Mermaid itself reads from an @{…}.
 type metaValue struct {
 	shape   string
 	label   string
-	plain   bool // the label is no Markdown
+	plain   bool // the label is not Markdown
 	picture bool // an icon or an image instead of a text
-	noShape bool // the shape is no text
+	noShape bool // the shape is not a text
 
 	problem string // of the YAML
 	detail  string
@@ -31,8 +31,7 @@ func readMeta(text string, flow bool) metaValue {
 	return slowMeta(text, flow)
 }
 
-// quickMeta reads what nearly everybody writes: a few words, and strings without
-// escapes.
+// quickMeta reads what nearly everyone writes: a few words, and strings without escapes.
 func quickMeta(s string) (m metaValue, ok bool) {
 	var keys [8]string
 	n := 0
@@ -96,7 +95,7 @@ func (m *metaValue) set(key, value string) {
 	}
 }
 
-// slowMeta reads an @{…} with everything that YAML has.
+// slowMeta reads an @{…} with everything that YAML supports.
 func slowMeta(text string, flow bool) (m metaValue) {
 	text = joined(text)
 	lines := 1
@@ -130,7 +129,7 @@ func slowMeta(text string, flow bool) (m metaValue) {
 	return m
 }
 
-// fatal says whether the YAML that Mermaid uses refuses such a text too.
+// fatal reports whether Mermaid's YAML parser also refuses such a text.
 func fatal(code string) bool {
 	switch code {
 	case "yaml-syntax", "yaml-duplicate-key", "yaml-encoding", "yaml-documents":
@@ -139,8 +138,8 @@ func fatal(code string) bool {
 	return false
 }
 
-// joined is the text of an @{…} with the lines of its strings put together, as
-// Mermaid gives it to its YAML.
+// joined returns the text of an @{…} with the lines of its strings joined, as Mermaid passes it
+// to its YAML parser.
 func joined(s string) string {
 	if !strings.Contains(s, "\n") || !strings.Contains(s, `"`) {
 		return s
@@ -167,7 +166,7 @@ func joined(s string) string {
 	}
 }
 
-// meta reads the @{…} of a node and reports what is wrong with it.
+// meta reads the @{…} of a node and reports its mistakes.
 func (r *reader) meta(v *view, m *mention) metaValue {
 	if m.meta.to == 0 {
 		return metaValue{}
@@ -180,7 +179,7 @@ func (r *reader) meta(v *view, m *mention) metaValue {
 	}
 	switch {
 	case value.noShape:
-		r.wrong(v, finding{code: codeShape, from: from, to: to, summary: "a shape is a word", remedy: "such as rect or diam"})
+		r.wrong(v, finding{code: codeShape, from: from, to: to, summary: "a shape must be a word", remedy: "such as rect or diam"})
 	case value.shape != "" && !isShapeName[value.shape]:
 		value.shape = r.unknownShape(v, from, to, value.shape)
 	case value.shape != "" && strings.Contains(shapesSince12, " "+value.shape+" "):
@@ -189,7 +188,7 @@ func (r *reader) meta(v *view, m *mention) metaValue {
 	return value
 }
 
-// brokenMeta reports an @{…} that is no YAML, and reads it with its values in quotes.
+// brokenMeta reports an @{…} that is not valid YAML, and reads it with its values in quotes.
 func (r *reader) brokenMeta(v *view, m *mention, value metaValue) metaValue {
 	from, to := m.meta.from, m.meta.to
 	f := finding{code: codeMeta, from: from, to: to, summary: "@{…} is not valid YAML: " + value.problem, remedy: value.detail}
@@ -203,7 +202,7 @@ func (r *reader) brokenMeta(v *view, m *mention, value metaValue) metaValue {
 	return value
 }
 
-// quotedFields are the edits that put the values of a flow map into quotes.
+// quotedFields returns the edits that put the values of a flow map into quotes.
 func quotedFields(s string, from, to int) (edits []edit) {
 	for at := from; at < to; {
 		colon := strings.Index(s[at:to], ": ")
@@ -227,8 +226,8 @@ func quotedFields(s string, from, to int) (edits []edit) {
 	return edits
 }
 
-// fieldEnd is where a value ends: in front of the next key, at the end of its
-// line, or of the map.
+// fieldEnd returns where a value ends: before the next key, at the end of its line, or at the end
+// of the map.
 func fieldEnd(s string, at, to int) int {
 	if at < to && s[at] == '"' {
 		if i := strings.IndexByte(s[at+1:to], '"'); i >= 0 {
@@ -247,8 +246,7 @@ func fieldEnd(s string, at, to int) int {
 	return at
 }
 
-// unknownShape reports a shape that does not exist, and gives the one that was
-// probably meant.
+// unknownShape reports a shape that does not exist, and returns the one that was probably meant.
 func (r *reader) unknownShape(v *view, from, to int, name string) string {
 	at := from + max(0, strings.Index(v.text[from:to], name))
 	f := finding{code: codeShape, from: at, to: at + len(name), summary: `there is no shape "` + short(name) + `"`}
@@ -257,7 +255,7 @@ func (r *reader) unknownShape(v *view, from, to int, name string) string {
 		near = workflow.Nearest(near, shapeNames)
 	}
 	if near != "" && at+len(name) <= to && v.text[at:at+len(name)] == name {
-		f.remedy = "did you mean " + near
+		f.remedy = "use " + near
 		f.edits = []edit{{at, at + len(name), near}}
 	}
 	r.wrong(v, f)

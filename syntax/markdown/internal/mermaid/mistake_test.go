@@ -75,7 +75,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// repaired is a chart after all fixes.
+// repaired returns a chart after all fixes.
 func repaired(src string) (fixed string, found workflow.Diagnostics) {
 	text := []byte(src)
 	for range 6 {

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/tooltest"
 )
 
-// shared is where vectors and charts of other people stand, beside the project.
+// shared is where vectors and charts of other people are, beside the project.
 // Tests that need them are skipped without.
 const shared = "../../../../../shared"
 
@@ -24,7 +24,7 @@ type verdict struct {
 	tooltest.Reading
 }
 
-// ok says whether a version of Mermaid accepts the chart.
+// ok reports whether a version of Mermaid accepts the chart.
 func (v *verdict) ok(version string) bool {
 	if each, versions := v.Ok.(map[string]any); versions {
 		return each[version] == true
@@ -53,7 +53,7 @@ func everything(t *testing.T) (all []verdict) {
 	return all
 }
 
-// known are the charts of a file of verdicts, with their sources.
+// known returns the charts of a file of verdicts, with their sources.
 func known(t *testing.T, name string) (all []verdict) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(shared, name))
@@ -87,7 +87,7 @@ func known(t *testing.T, name string) (all []verdict) {
 	return all
 }
 
-// fenced is the block of a Markdown file that starts behind a line.
+// fenced returns the block of a Markdown file that starts after a line.
 func fenced(text string, line int) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	open := lines[line-1]

@@ -8,8 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Parse reads a flowchart. The chart holds what could be read even where
-// problems were found.
+// Parse parses a flowchart. The chart contains what could be read even if problems were found.
 func Parse(src *source.Text) (*Chart, workflow.Diagnostics) {
 	r := newReader(src)
 	if v, at := r.prepare(newView(src.Bytes)); v != nil {
@@ -24,12 +23,12 @@ type reader struct {
 	src      *source.Text
 	found    workflow.Diagnostics
 	said     map[workflow.Severity]int
-	versions []string // what was said about versions
-	budget   int      // what may be spent on mistakes, in bytes
-	lookups  int      // what may be spent on looking for words in the text, in bytes
+	versions []string // what was already reported about versions
+	budget   int      // how many bytes may still be read again because of mistakes
+	lookups  int      // how many bytes may still be searched for words
 	renamed  map[string]string
 	doubts   []doubt
-	fenced   bool // a fence was met
+	fenced   bool // a fence was found
 }
 
 func newReader(src *source.Text) *reader {
@@ -37,15 +36,15 @@ func newReader(src *source.Text) *reader {
 	return &reader{src: src, builder: newBuilder(src.Bytes), budget: 1<<20 + 64*n, lookups: 1<<20 + 64*n, said: map[workflow.Severity]int{}}
 }
 
-// search says whether the text may be searched once more. A text full of
-// mistakes would take for ever otherwise.
+// search reports whether the text may be searched once more. Without a limit, a text full of
+// mistakes would take too long.
 func (r *reader) search(text string) bool {
 	r.lookups -= len(text) + 16
 	return r.lookups > 0
 }
 
-// read reads the statements of a chart. If an "end" is missing it reads them
-// once more with it.
+// read reads the statements of a chart. If an "end" is missing, it inserts it and reads them
+// again.
 func (r *reader) read(v *view, at int) *reader {
 	begin := *r.chart
 	said, versions := len(r.found), r.versions
@@ -90,7 +89,7 @@ func (r *reader) statements(v *view, at, depth int) {
 	}
 }
 
-// doubt is the fault of a statement that can be read but is not allowed here.
+// doubt returns the fault of a statement that can be parsed but is not allowed here.
 func (r *reader) doubt(p *parser) *fault {
 	if p.st.form == chainForm && p.tok.kind == kSemi {
 		return splitEntity(p)
@@ -112,8 +111,8 @@ func (r *reader) doubt(p *parser) *fault {
 	return nil
 }
 
-// splitEntity is the fault of a statement that ends in the middle of an HTML
-// entity, if the rest of the line makes no sense alone.
+// splitEntity returns the fault of a statement that ends in the middle of an HTML entity, if the
+// rest of the line is not valid on its own.
 func splitEntity(p *parser) *fault {
 	amp := strings.LastIndexByte(p.text[p.st.from:p.st.to], '&')
 	if amp < 0 || p.at < p.whole {
@@ -133,8 +132,8 @@ func splitEntity(p *parser) *fault {
 	return nil
 }
 
-// strayFence is the fault of a fence that Mermaid takes for a node, if it cannot
-// read what follows: then the chart ends there.
+// strayFence returns the fault of a fence that Mermaid reads as a node, if it cannot read what
+// follows: then the chart ends there.
 func (r *reader) strayFence(p *parser) *fault {
 	if r.fenced {
 		return nil

@@ -4,11 +4,11 @@ import (
 	"strings"
 )
 
-// A mistake is repaired by editing the text of its statement, and the repaired text
-// is read in its stead. So what is read after a mistake is what the fix gives.
+// A mistake is repaired by editing the text of its statement, and the repaired text is read
+// instead. So what is read after a mistake is the result of the fix.
 //
-// repairs are tried in order, the more certain ones first. The first whose edits
-// let the reader get past them is taken.
+// repairs are tried in order, the more certain ones first. The first one that lets the reader get
+// past the mistake is used.
 var repairs = []func(*slip) (finding, bool){
 	(*slip).fence, (*slip).entities, (*slip).invisible, (*slip).comment, (*slip).foreign,
 	(*slip).endSubgraph, (*slip).brace, (*slip).reserved,
@@ -27,10 +27,10 @@ type slip struct {
 	s    string // the text of the view
 	from int    // where the statement starts
 	eol  int    // end of the line of from
-	at   int    // what was met
+	at   int    // where parsing failed
 }
 
-// recover reads a statement in spite of a mistake. It gives the place to go on from.
+// recover reads a statement with a mistake. It returns the place to continue from.
 func (r *reader) recover(v *view, st *statement, f *fault, depth int) int {
 	s := &slip{fault: f, r: r, v: v, st: st, s: v.text, from: st.from, at: f.tok.from}
 	_, s.eol = v.line(st.from)
@@ -51,7 +51,7 @@ func (r *reader) recover(v *view, st *statement, f *fault, depth int) int {
 	return min(s.eol+1, len(v.text))
 }
 
-// repair reads the statement with the edits of a finding, if that gets any further.
+// repair reads the statement with the edits of a finding, if that helps.
 func (r *reader) repair(s *slip, f finding, depth int) (next int, done bool) {
 	if f.last {
 		r.wrong(s.v, f)
@@ -79,7 +79,7 @@ func (r *reader) repair(s *slip, f finding, depth int) (next int, done bool) {
 	return end, true
 }
 
-// regionEnd is the end of the lines that have to be read together with a place.
+// regionEnd returns the end of the lines that have to be read together with a place.
 func (s *slip) regionEnd(at int) int {
 	end := lineEnd(s.s, max(at, s.eol))
 	if at > 0 && at == end && s.s[at-1] == '\n' {
@@ -100,7 +100,7 @@ func (s *slip) regionEnd(at int) int {
 	return end
 }
 
-// endsInArrow says whether a text ends with an arrow that leads to the next line.
+// endsInArrow reports whether a text ends with an arrow that leads to the next line.
 func endsInArrow(s string) bool {
 	s = strings.TrimRight(s, " \t\n")
 	for _, a := range [...]string{"--", "-->", "==>", "==", ".->", "--x", "--o", "~~~", ".-"} {
@@ -111,13 +111,13 @@ func endsInArrow(s string) bool {
 	return false
 }
 
-// indent is what the line of a place starts with.
+// indent returns the indentation of the line at a place.
 func (s *slip) indent(at int) string {
 	from, _ := s.v.line(at)
 	return s.s[from:min(skipBlanks(s.s, from), at)]
 }
 
-// rest is the line from a place on.
+// rest returns the line from a place on.
 func (s *slip) rest(at int) string {
 	end := lineEnd(s.s, at)
 	if end > at && s.s[end-1] == '\n' {
@@ -126,33 +126,33 @@ func (s *slip) rest(at int) string {
 	return s.s[at:end]
 }
 
-// line is the line of the statement from its start on.
+// line returns the line of the statement from its start on.
 func (s *slip) line() string { return s.s[s.from:s.eol] }
 
-// unknown is what is said if nothing better is known.
+// unknown returns the finding if nothing better is known.
 func (s *slip) unknown() finding {
 	at := min(s.at, max(s.from, s.eol-1))
 	f := finding{code: codeStatement, from: at, to: min(at+1, len(s.s)), summary: visible(s.s, at) + " is not allowed here"}
 	switch s.place {
 	case inSubgraph, inTitle:
-		f.code, f.remedy = codeSubgraph, `a subgraph is opened by: subgraph id ["title"]`
+		f.code, f.remedy = codeSubgraph, `open a subgraph with: subgraph id ["title"]`
 	case inClick:
-		f.code, f.remedy = codeStyle, `a click is written: click id "address" "tip", or click id call name()`
+		f.code, f.remedy = codeStyle, `write click id "address" "tip", or click id call name()`
 	case inStyle:
-		f.code, f.remedy = codeStyle, "a style is written: style id fill:#fff,stroke:#000"
+		f.code, f.remedy = codeStyle, "write a style such as style id fill:#fff,stroke:#000"
 	case inLabel, inBars:
-		f.code, f.remedy = codeLabel, "put the label that starts with "+visible(s.s, s.open.from)+" into double quotes"
+		f.code, f.remedy = codeLabel, "put the label that starts with "+visible(s.s, s.open.from)+" in double quotes"
 	case inEdge:
-		f.code, f.remedy = codeEdgeLabel, `an edge is written: a -->|"label"| b`
+		f.code, f.remedy = codeEdgeLabel, `write an edge such as a -->|"label"| b`
 	case inMeta:
 		f.code, f.remedy = codeMeta, "close it with } on the same line"
 	case atStart, inNode, afterNode, afterBars, afterEdge:
-		f.remedy = `a line is a node, id["label"], or edges: a -->|"label"| b`
+		f.remedy = `write a node, such as id["label"], or an edge, such as a -->|"label"| b`
 	}
 	return f
 }
 
-// looksLikeLink says whether an arrow starts here, also one that Mermaid does not
+// looksLikeLink reports whether an arrow starts here, including arrows that Mermaid does not
 // know.
 func looksLikeLink(s string, at int) bool {
 	if at >= len(s) {
@@ -164,7 +164,7 @@ func looksLikeLink(s string, at int) bool {
 	return strayArrow(s, at) > 0
 }
 
-// endsNode says whether what stands here can follow a node.
+// endsNode reports whether what is here can follow a node.
 func endsNode(s string, at int) bool {
 	end := at
 	for end < len(s) && s[end] != '\n' && blankAt(s, end) > 0 {
@@ -185,7 +185,7 @@ func endsNode(s string, at int) bool {
 	return strings.HasPrefix(rest, ":::") || strings.HasPrefix(rest, "@{") || strings.HasPrefix(rest, "<br")
 }
 
-// skipBlanks goes over the blanks of a line.
+// skipBlanks skips the white space of a line.
 func skipBlanks(s string, at int) int {
 	for at < len(s) && s[at] != '\n' && blankAt(s, at) > 0 {
 		at += blankAt(s, at)

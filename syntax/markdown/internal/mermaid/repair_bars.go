@@ -2,7 +2,7 @@ package mermaid
 
 import "strings"
 
-// bars repairs a label between bars that has to be quoted, or is not closed.
+// bars repairs a label between bars that must be quoted, or is not closed.
 func (s *slip) bars() (f finding, ok bool) {
 	if s.place != inBars {
 		return f, false
@@ -37,15 +37,15 @@ func (s *slip) quotedBars(start, end int) finding {
 	if f.from < start || f.from >= end {
 		f.from, f.to = start, end
 	}
-	f.summary = visible(s.s, f.from) + " in the label of an edge needs quotes"
+	f.summary = visible(s.s, f.from) + " in the label of an edge must be in quotes"
 	if s.why == innerQuote || s.s[f.from] == '"' {
-		f.code, f.summary, f.remedy = codeQuote, "a quote inside of the label of an edge", "#quot; stands for a quote"
+		f.code, f.summary, f.remedy = codeQuote, "a quote inside the label of an edge", "write #quot; for a quote"
 	}
 	return f
 }
 
-// openBars repairs a label whose second bar is missing: the word in front of a
-// bracket is the target, or the last one.
+// openBars repairs a label without its second bar: the target is the word before a bracket, or
+// the last word.
 func (s *slip) openBars(start, eol int) (f finding, ok bool) {
 	rest := strings.TrimRight(s.s[start:eol], " \t;")
 	if strings.Contains(rest, "|") {
@@ -62,7 +62,7 @@ func (s *slip) openBars(start, eol int) (f finding, ok bool) {
 		remedy: `close it with "|"`, edits: edits}, true
 }
 
-// end is a place in a text, or its end if there is no such place.
+// end returns a place in a text, or its end if there is no such place.
 func end(s string, at int) int {
 	if at < 0 {
 		return len(s)
@@ -76,17 +76,17 @@ func (s *slip) emptyBars() (f finding, ok bool) {
 		return f, false
 	}
 	from := s.open.from
-	f = finding{code: codeEdgeLabel, from: from, to: from + 2, summary: "bars without a label", remedy: "leave them out"}
+	f = finding{code: codeEdgeLabel, from: from, to: from + 2, summary: "the bars contain no label", remedy: "remove them"}
 	f.edits = []edit{{from, from + 2, ""}}
 	rest := s.rest(from + 2)
 	if i := strings.Index(rest, "||"); i > 0 {
-		f.summary, f.remedy = "doubled bars around a label", "one bar on each side is enough"
+		f.summary, f.remedy = "there are double bars around the label", "write one bar on each side"
 		f.edits = []edit{{from, from + 1, ""}, {from + 2 + i, from + 3 + i, ""}}
 	}
 	return f, true
 }
 
-// gap repairs a blank between an id and its brackets.
+// gap repairs a space between an id and its brackets.
 func (s *slip) gap() (f finding, ok bool) {
 	n := len(s.st.nodes)
 	if n == 0 || s.place != afterNode && s.place != atStart || !s.tok.kind.isShape() || s.tok.kind == kTag {
@@ -96,8 +96,8 @@ func (s *slip) gap() (f finding, ok bool) {
 	if m.end != m.to || blanks(s.s, m.to) != s.at {
 		return f, false
 	}
-	return finding{code: codeLabel, from: m.to, to: s.at, summary: "a blank between " + short(s.s[m.from:m.to]) + " and its label",
-		remedy: "the bracket follows the id", edits: []edit{{m.to, s.at, ""}}}, true
+	return finding{code: codeLabel, from: m.to, to: s.at, summary: "there is a space between " + short(s.s[m.from:m.to]) + " and its label",
+		remedy: "write the bracket directly after the id", edits: []edit{{m.to, s.at, ""}}}, true
 }
 
 // classBehindMeta repairs A@{…}:::name.
@@ -111,11 +111,11 @@ func (s *slip) classBehindMeta() (f finding, ok bool) {
 		end++
 	}
 	m := s.st.nodes[n-1].meta
-	return finding{code: codeMeta, from: s.at, to: end, summary: "a class behind @{…}", remedy: "it belongs before it",
+	return finding{code: codeMeta, from: s.at, to: end, summary: "the class comes after @{…}", remedy: "write the class before @{…}",
 		edits: []edit{{m.from - 2, m.from - 2, s.s[s.at:end]}, {s.at, end, ""}}}, true
 }
 
-// meta repairs an @{ that does not end, or holds a brace.
+// meta repairs an @{ that is not closed, or contains a brace.
 func (s *slip) meta() (f finding, ok bool) {
 	if s.place != inMeta && (s.place != afterNode || len(s.st.nodes) == 0 || s.st.nodes[len(s.st.nodes)-1].meta.to == 0) {
 		return f, false
@@ -131,7 +131,7 @@ func (s *slip) meta() (f finding, ok bool) {
 	if last > 0 {
 		if edits := quotedBraces(s.s, from+2, from+last); len(edits) > 0 {
 			f.from, f.to = edits[0].from, edits[0].from+1
-			f.summary, f.remedy = `"}" in a value of @{…} needs quotes`, "put the value into double quotes"
+			f.summary, f.remedy = `"}" in a value of @{…} must be in quotes`, "put the value in double quotes"
 			f.edits = edits
 			return f, true
 		}
@@ -144,7 +144,7 @@ func (s *slip) meta() (f finding, ok bool) {
 	return f, false
 }
 
-// quotedBraces puts the values that hold braces into quotes.
+// quotedBraces puts the values that contain braces into quotes.
 func quotedBraces(s string, from, to int) (edits []edit) {
 	for at := from; at < to; {
 		colon := strings.Index(s[at:to], ": ")
@@ -170,7 +170,7 @@ func quotedBraces(s string, from, to int) (edits []edit) {
 	return edits
 }
 
-// inQuotes is a text as it may stand between quotes, with the entities of its author.
+// inQuotes returns a text as it may appear between quotes, with the entities of its author.
 func inQuotes(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, `\"`, `"`), `"`, "#quot;")
 }

@@ -2,16 +2,16 @@ package mermaid
 
 import "strings"
 
-// endSubgraph repairs "end subgraph", "}" and an "end" that ends nothing.
+// endSubgraph repairs "end subgraph", "}" and an "end" without a subgraph.
 func (s *slip) endSubgraph() (f finding, ok bool) {
 	before, _ := s.v.line(s.from)
 	switch {
 	case s.why == untitled && strings.TrimSpace(s.s[before:s.from]) == "end":
-		return finding{code: codeEnd, from: s.from, to: s.from + len("subgraph"), summary: `"subgraph" behind "end"`,
-			remedy: "end alone closes a subgraph", edits: []edit{{blanksBefore(s.s, before, s.from), s.eol, ""}}}, true
+		return finding{code: codeEnd, from: s.from, to: s.from + len("subgraph"), summary: `"subgraph" is not allowed after "end"`,
+			remedy: "write only end to close a subgraph", edits: []edit{{blanksBefore(s.s, before, s.from), s.eol, ""}}}, true
 	case s.why == extraEnd && strings.TrimSpace(s.line()) == "end":
-		return finding{code: codeEnd, from: s.from, to: s.from + len("end"), summary: `"end" without a subgraph`,
-			remedy: "leave the line out", edits: []edit{{before, min(s.eol+1, len(s.s)), ""}}}, true
+		return finding{code: codeEnd, from: s.from, to: s.from + len("end"), summary: `this "end" does not close a subgraph`,
+			remedy: "remove the line", edits: []edit{{before, min(s.eol+1, len(s.s)), ""}}}, true
 	}
 	return f, false
 }
@@ -32,14 +32,14 @@ func (s *slip) subgraph() (f finding, ok bool) {
 	}
 	start := skipBlanks(s.s, s.from+len("subgraph"))
 	end := blanksBefore(s.s, start, max(start, s.eol))
-	f = finding{code: codeSubgraph, from: s.at, to: min(s.at+1, len(s.s)), summary: visible(s.s, s.at) + " in the name of a subgraph",
-		remedy: `a subgraph is opened by: subgraph id ["title"]`}
+	f = finding{code: codeSubgraph, from: s.at, to: min(s.at+1, len(s.s)), summary: visible(s.s, s.at) + " is not allowed in the name of a subgraph",
+		remedy: `open a subgraph with: subgraph id ["title"]`}
 	if f.from < start || f.from >= end {
 		f.from, f.to = s.from, s.eol
 		f.summary = "the name of a subgraph cannot be read"
 	}
 	if start >= end {
-		f.summary, f.remedy = "a subgraph without a name", `give it one`
+		f.summary, f.remedy = "this subgraph has no name", `add a name`
 		f.edits = []edit{{s.from + len("subgraph"), s.eol, ` " "`}}
 		return f, true
 	}
@@ -47,7 +47,7 @@ func (s *slip) subgraph() (f finding, ok bool) {
 	return f, true
 }
 
-// subgraphName is the name of a subgraph as it has to be written.
+// subgraphName returns the name of a subgraph as it has to be written.
 func subgraphName(name string) string {
 	name = strings.TrimSpace(strings.TrimRight(name, "{: "))
 	id := 0
@@ -93,7 +93,7 @@ func (s *slip) style() (f finding, ok bool) {
 	return f, true
 }
 
-// repairStyle writes what stands behind the word of a style as Mermaid reads it.
+// repairStyle returns the rest of a style in a form that Mermaid can read.
 func repairStyle(word, text string) string {
 	end := strings.TrimRight(text, ";, \t")
 	fields := strings.Fields(end)
@@ -151,7 +151,7 @@ func repairValues(s string) string {
 	return strings.Join(kept, ",")
 }
 
-// rgb is a color that is written as a function, as Mermaid writes it.
+// rgb returns a color that is written as a function in hexadecimal form.
 func rgb(s string) (color string, n int) {
 	open, end := strings.IndexByte(s, '('), strings.IndexByte(s, ')')
 	if open < 0 || end < open || open > len("rgba") {

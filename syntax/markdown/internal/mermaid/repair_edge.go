@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// strayArrows are arrows that Mermaid does not know, with what they mean. Longer
-// ones come first.
+// strayArrows are arrows that Mermaid does not know, with the ones that they mean. Longer ones
+// come first.
 var strayArrows = []struct{ written, means string }{
 	{"-->>", "-->"}, {"->>", "-->"}, {"- ->", "-->"}, {"-- >", "-->"}, {"=>", "==>"}, {"->", "-->"},
 	{"—>", "-->"}, {"–>", "-->"}, {"―>", "-->"}, {"−>", "-->"}, {"-—>", "-->"},
@@ -13,7 +13,7 @@ var strayArrows = []struct{ written, means string }{
 	{"↔", "<-->"}, {"⟷", "<-->"}, {"——>", "-->"}, {"——", "---"}, {"—", "---"},
 }
 
-// strayArrow is the index of such an arrow and one, or 0.
+// strayArrow returns one more than the index of such an arrow, or 0.
 func strayArrow(s string, at int) int {
 	for i, a := range strayArrows {
 		if strings.HasPrefix(s[at:], a.written) {
@@ -35,11 +35,11 @@ func (s *slip) arrow() (f finding, ok bool) {
 	if s.place == inEdge {
 		return s.singleEnd()
 	}
-	for ; at >= s.from; at-- { // a blank may stand before
+	for ; at >= s.from; at-- { // there may be white space before it
 		if i := strayArrow(s.s, min(at, len(s.s))); i > 0 {
 			a := strayArrows[i-1]
 			f = finding{code: codeArrow, from: at, to: at + len(a.written),
-				summary: `"` + a.written + `" is not a Mermaid arrow`, remedy: `the arrow is ` + a.means}
+				summary: `"` + a.written + `" is not a Mermaid arrow`, remedy: `use ` + a.means}
 			f.edits = []edit{{at, at + len(a.written), a.means}}
 			if at > 0 && s.s[at-1] != ' ' && (s.s[at-1] == 'x' || s.s[at-1] == 'o') {
 				f.edits[0].text = " " + a.means
@@ -61,17 +61,17 @@ func (s *slip) singleEnd() (f finding, ok bool) {
 	dash := open.to + len(text)
 	switch {
 	case strings.HasPrefix(rest, " >"):
-		f = finding{code: codeArrow, from: open.from, to: open.to + 2, summary: "an arrow with a blank in it", remedy: "the arrow is -->"}
+		f = finding{code: codeArrow, from: open.from, to: open.to + 2, summary: "this arrow contains a space", remedy: "use -->"}
 		f.edits = []edit{{open.to, open.to + 2, ">"}}
 		return f, true
 	case strings.HasPrefix(rest, "|") && strings.Contains(rest[1:], "|"):
-		f = finding{code: codeArrow, from: open.from, to: open.to, summary: `"` + s.s[open.from:open.to] + `" in front of a label has no head`, remedy: "the arrow is -->"}
+		f = finding{code: codeArrow, from: open.from, to: open.to, summary: `"` + s.s[open.from:open.to] + `" before a label has no arrowhead`, remedy: "use -->"}
 		f.edits = []edit{{open.to, open.to, ">"}}
 		return f, true
 	case !found || strings.HasSuffix(text, "-") || strings.TrimSpace(text) == "" || strings.TrimSpace(behind) == "":
 		return f, false
 	}
-	f = finding{code: codeArrow, from: dash, to: dash + 2, summary: `"->" does not end the text of an edge`, remedy: "the second half is -->"}
+	f = finding{code: codeArrow, from: dash, to: dash + 2, summary: `"->" cannot end the text of an edge`, remedy: "use -->"}
 	f.edits = []edit{{dash, dash + 2, "-->"}}
 	if dash > 0 && s.s[dash-1] != ' ' {
 		f.edits[0].text = " -->"
@@ -79,14 +79,14 @@ func (s *slip) singleEnd() (f finding, ok bool) {
 	return f, true
 }
 
-// trim is a token without the blanks around it.
+// trim returns a token without the blanks around it.
 func (s *slip) trim(t token) token {
 	t.from = blanks(s.s[:t.to], t.from)
 	t.to = blanksBefore(s.s, t.from, t.to)
 	return t
 }
 
-// doubleHead repairs an arrow with a head too many: -->>.
+// doubleHead repairs an arrow with an extra arrowhead: -->>.
 func (s *slip) doubleHead() (f finding, ok bool) {
 	at := s.at
 	if s.place == inLabel && s.open.kind == kTag {
@@ -95,13 +95,13 @@ func (s *slip) doubleHead() (f finding, ok bool) {
 	if at == 0 || at >= len(s.s) || s.s[at] != '>' || s.s[at-1] != '>' {
 		return f, false
 	}
-	f = finding{code: codeArrow, from: at, to: at + 1, summary: `an arrow has one ">"`, remedy: "the arrow is -->"}
+	f = finding{code: codeArrow, from: at, to: at + 1, summary: `an arrow has only one ">"`, remedy: "use -->"}
 	f.edits = []edit{{at, at + 1, ""}}
 	return f, true
 }
 
-// edgeText repairs the text between the halves of an edge that cannot stand there:
-// it goes between bars.
+// edgeText repairs a text that is not allowed between the halves of an edge: it goes between
+// bars.
 func (s *slip) edgeText() (f finding, ok bool) {
 	if s.place != inEdge || s.open.kind != kStartLink {
 		return f, false
@@ -124,7 +124,7 @@ func (s *slip) edgeText() (f finding, ok bool) {
 		arrow = string(tail) + arrow
 	}
 	if text == "" {
-		f.summary, f.remedy = "an edge with an empty text", "leave the text out"
+		f.summary, f.remedy = "the text of this edge is empty", "remove it"
 		f.edits = []edit{{open.from, to, arrow}}
 		return f, true
 	}
@@ -138,7 +138,7 @@ func (s *slip) edgeText() (f finding, ok bool) {
 	return f, true
 }
 
-// secondArrow is the arrow that ends the text of an edge on its line.
+// secondArrow returns the arrow that ends the text of an edge on its line.
 func (s *slip) secondArrow(at, eol int, c byte) (from, to int) {
 	for ; at < eol; at++ {
 		if s.s[at] != '-' && s.s[at] != '=' && s.s[at] != '.' {
@@ -155,7 +155,7 @@ func (s *slip) secondArrow(at, eol int, c byte) (from, to int) {
 	return 0, 0
 }
 
-// noSecondHalf repairs an edge with a text but no end: the last word is its target.
+// noSecondHalf repairs an edge with a text but no second half: the last word is its target.
 func (s *slip) noSecondHalf(open token, eol int) (f finding, ok bool) {
 	rest := strings.TrimRight(s.s[open.to:eol], " \t;")
 	cut := strings.LastIndexAny(rest, " \t")
@@ -164,7 +164,7 @@ func (s *slip) noSecondHalf(open token, eol int) (f finding, ok bool) {
 	}
 	text, id := strings.TrimSpace(rest[:cut]), rest[cut+1:]
 	f = finding{code: codeArrow, from: open.from, to: open.to, summary: `"` + s.s[open.from:open.to] + `" has no second half`, remedy: "an arrow ends with -->"}
-	nodes := nodeStart(strings.TrimSpace(rest)) || strings.HasSuffix(text, " &") // and no text
+	nodes := nodeStart(strings.TrimSpace(rest)) || strings.HasSuffix(text, " &") // not a text
 	if !nodes && (id == "" || words(id, 0) != len(id)) || s.s[open.from] == '<' {
 		return f, false
 	}
@@ -180,7 +180,7 @@ func (s *slip) noSecondHalf(open token, eol int) (f finding, ok bool) {
 	return f, true
 }
 
-// backwards repairs A <-- B, which Mermaid does not have.
+// backwards repairs A <-- B, which Mermaid does not support.
 func (s *slip) backwards() (f finding, ok bool) {
 	if s.place != inEdge || s.open.kind != kStartLink || s.s[s.trim(s.open).from] != '<' {
 		return f, false
@@ -192,8 +192,8 @@ func (s *slip) backwards() (f finding, ok bool) {
 		return f, false
 	}
 	arrow := map[byte]string{'-': "-->", '=': "==>", '.': "-.->"}[s.s[open.to-1]]
-	f = finding{code: codeArrow, from: open.from, to: open.to, summary: `"` + s.s[open.from:open.to] + `" does not lead backwards`,
-		remedy: "write the edge from its start"}
+	f = finding{code: codeArrow, from: open.from, to: open.to, summary: `"` + s.s[open.from:open.to] + `" cannot lead backwards`,
+		remedy: "swap the two nodes, and use a forward arrow"}
 	f.edits = []edit{{s.from, end, right + " " + arrow + " " + left}}
 	return f, true
 }
@@ -207,7 +207,7 @@ func looksLikeLinkIn(s string) bool {
 	return false
 }
 
-// lineBreak repairs a label whose target stands on the next line.
+// lineBreak repairs a label whose target is on the next line.
 func (s *slip) lineBreak() (f finding, ok bool) {
 	if s.place != afterBars || s.tok.kind != kNewline {
 		return f, false
@@ -221,7 +221,7 @@ func (s *slip) lineBreak() (f finding, ok bool) {
 	return f, true
 }
 
-// noTarget repairs an arrow that leads nowhere.
+// noTarget repairs an arrow without a target.
 func (s *slip) noTarget() (f finding, ok bool) {
 	n := len(s.st.links)
 	if s.place != afterEdge && s.place != afterBars || n == 0 {
@@ -231,7 +231,7 @@ func (s *slip) noTarget() (f finding, ok bool) {
 	if s.why != missingTarget && s.tok.kind != kEOF && !strings.Contains(s.s[l.to:max(l.to, s.at)], "\n") && s.tok.kind != kSemi {
 		return f, false
 	}
-	f = finding{code: codeArrow, from: l.from, to: l.to, summary: "the arrow leads nowhere", remedy: "write a node behind it, or leave it out"}
+	f = finding{code: codeArrow, from: l.from, to: l.to, summary: "this arrow has no target", remedy: "write a node after it, or remove it"}
 	f.edits = []edit{{blanksBefore(s.s, s.from, l.from), l.to, ""}}
 	return f, true
 }
@@ -254,7 +254,7 @@ func (s *slip) labelBefore() (f finding, ok bool) {
 	if k != kLink {
 		return f, false
 	}
-	f = finding{code: codeEdgeLabel, from: s.at, to: end, summary: "the label comes before its arrow", remedy: "it belongs behind the arrow"}
+	f = finding{code: codeEdgeLabel, from: s.at, to: end, summary: "the label comes before its arrow", remedy: "write it after the arrow"}
 	label := strings.Trim(s.s[s.at+1:end-1], " \"")
 	f.edits = []edit{{s.at, arrow, ""}, {to, to, `|"` + inQuotes(label) + `"|`}}
 	return f, true
@@ -270,7 +270,7 @@ func (s *slip) labelBehind() (f finding, ok bool) {
 	if len(rest) < 3 || rest[len(rest)-1] != '|' {
 		return f, false
 	}
-	f = finding{code: codeEdgeLabel, from: s.at, to: s.at + len(rest), summary: "the label comes after the node", remedy: "it belongs behind the arrow"}
+	f = finding{code: codeEdgeLabel, from: s.at, to: s.at + len(rest), summary: "the label comes after the node", remedy: "write it after the arrow"}
 	f.edits = s.moved(rest[1:len(rest)-1], blanksBefore(s.s, s.from, s.at), s.at+len(rest))
 	return f, true
 }
@@ -323,7 +323,7 @@ func (s *slip) colonLabel() (f finding, ok bool) {
 	if label == "" || looksLikeLinkIn(label) {
 		return f, false
 	}
-	f = finding{code: codeEdgeLabel, from: colon, to: colon + 1, summary: "Mermaid has no labels behind a colon", remedy: "the label belongs behind the arrow"}
+	f = finding{code: codeEdgeLabel, from: colon, to: colon + 1, summary: "Mermaid does not support labels after a colon", remedy: "write the label after the arrow"}
 	f.edits = s.moved(label, blanksBefore(s.s, s.from, colon), colon+1+len(rest))
 	return f, true
 }

@@ -2,15 +2,15 @@ package mermaid
 
 import "strings"
 
-// brackets are what opens and closes a label, the longer ones first.
+// brackets are the pairs that open and close a label, the longer ones first.
 var brackets = []struct{ open, close string }{
 	{"(((", ")))"}, {"((", "))"}, {"([", "])"}, {"(-", "-)"}, {"(", ")"},
 	{"[[", "]]"}, {"[(", ")]"}, {"[/", "/]"}, {"[/", `\]`}, {`[\`, `\]`}, {`[\`, "/]"}, {"[", "]"},
 	{"{{", "}}"}, {"{", "}"}, {">", "]"},
 }
 
-// label repairs a label that is not quoted but has to be, is not closed, or closed
-// by the wrong bracket: the closer is the first one behind which a node can end.
+// label repairs a label that must be quoted, is not closed, or is closed by the wrong bracket: it
+// ends at the first bracket after which a node can end.
 func (s *slip) label() (f finding, ok bool) {
 	if s.place != inLabel && s.place != inTitle {
 		return f, false
@@ -31,7 +31,7 @@ func (s *slip) label() (f finding, ok bool) {
 	return s.unclosed(at)
 }
 
-// closer is where a label is closed, or -1.
+// closer returns where a label is closed, or -1.
 func (s *slip) closer(start int, closer string) int {
 	end := start + len(s.rest(start))
 	if to := s.closerIn(start, end, closer); to >= 0 {
@@ -58,8 +58,7 @@ func (s *slip) closer(start int, closer string) int {
 	return -1
 }
 
-// startsStatement says whether a line is a statement of its own, rather than the
-// second line of a label.
+// startsStatement reports whether a line is a statement, rather than the second line of a label.
 func startsStatement(line string) bool {
 	line = strings.TrimSpace(line)
 	if k, _ := keyword(line, 0); k != kBad || nodeStart(line) {
@@ -76,7 +75,7 @@ func startsStatement(line string) bool {
 	return false
 }
 
-// nodeStart says whether a text begins with an id and a bracket.
+// nodeStart reports whether a text begins with an id and a bracket.
 func nodeStart(s string) bool {
 	id := words(s, 0)
 	return id > 0 && id < len(s) && strings.IndexByte("([{", s[id]) >= 0
@@ -132,23 +131,23 @@ func (s *slip) quoted(open, start, end int) finding {
 	switch {
 	case s.open.kind == kSlash || s.open.kind == kBackslash:
 		f.code, f.from, f.to = codeSlash, s.open.from, s.open.to
-		f.summary = `"` + s.s[s.open.from:s.open.to] + `" starts a slanted shape, not the label` + name
+		f.summary = `"` + s.s[s.open.from:s.open.to] + `" begins a slanted shape, not the label` + name
 	case strings.Contains(s.s[start:end], `\"`):
 		f.code = codeQuote
-		f.summary = `Mermaid has no \" in the label` + name
-		f.remedy = "#quot; stands for a quote"
+		f.summary = `Mermaid does not support \" in the label` + name
+		f.remedy = "write #quot; for a quote"
 	case s.why == badMarkdown:
 		f.code = codeQuote
-		f.summary = "the Markdown label" + name + " holds a quote or a backtick"
-		f.remedy = "#96; stands for a backtick"
+		f.summary = "the Markdown label" + name + " contains a quote or a backtick"
+		f.remedy = "write #96; for a backtick"
 	case s.why == innerQuote && strings.Count(s.s[start:end], `"`) == 2 && strings.TrimLeft(s.s[start:end], " \t\n")[0] == '"':
-		f.summary = "a blank between the bracket and the quote of the label" + name
+		f.summary = "there is a space between the bracket and the quote of the label" + name
 	case s.why == innerQuote || s.why == badQuote:
 		f.code = codeQuote
-		f.summary = "a quote inside of the label" + name
-		f.remedy = "#quot; stands for a quote"
+		f.summary = "there is a quote inside the label" + name
+		f.remedy = "write #quot; for a quote"
 	default:
-		f.summary = what + " in the label" + name + " needs quotes"
+		f.summary = what + " in the label" + name + " must be in quotes"
 	}
 	return f
 }
@@ -163,8 +162,8 @@ func (s *slip) owner(open int) string {
 	return ""
 }
 
-// quote are the edits that put a range into quotes, with the quotes inside of it
-// written as entities.
+// quote returns the edits that put a range into quotes, with the quotes inside it written as
+// entities.
 func quote(s string, start, end int) (edits []edit) {
 	from, to := start, end
 	from = blanks(s[:to], from)
@@ -209,7 +208,7 @@ func (s *slip) emptyLabel() (finding, bool) {
 		start++
 	}
 	f.edits = []edit{{from: start, to: s.at, text: `" "`}}
-	f.remedy = "a label that shows nothing is a blank in quotes"
+	f.remedy = "for an empty label, write a space in quotes"
 	return f, true
 }
 
@@ -259,7 +258,7 @@ func (s *slip) unclosed(at int) (f finding, ok bool) {
 	return f, true
 }
 
-// linkIn is the first blank in front of an arrow in a range, or of "& node[", or -1.
+// linkIn returns the first space before an arrow in a range, or before "& node[", or -1.
 func (s *slip) linkIn(start, end int) int {
 	for i := start; i < end; i++ {
 		if blankAt(s.s, i) == 0 {
@@ -275,9 +274,9 @@ func (s *slip) linkIn(start, end int) int {
 	return -1
 }
 
-// edgeIn is where what seems to be a label goes on with an arrow to a node of its
-// own, or -1: behind the arrow a bracket is opened that the label does not close,
-// so that the bracket behind it belongs to that node.
+// edgeIn returns where what seems to be a label continues with an arrow to another node, or -1:
+// after the arrow, a bracket is opened that the label does not close, so the next closing bracket
+// belongs to that node.
 func (s *slip) edgeIn(start, end int) int {
 	link := s.linkIn(start, end)
 	if link < 0 {

@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// fence ends the chart at the mark of a code block.
+// fence ends the chart at a code fence.
 func (s *slip) fence() (f finding, ok bool) {
 	line := s.line()
 	if !strings.HasPrefix(line, "```") && !strings.HasPrefix(line, "~~~") {
 		return f, false
 	}
-	f = finding{code: codeFence, from: s.from, to: s.eol, last: true, summary: "the mark of a code block inside of the chart",
-		remedy: "the chart ends here: leave out what follows"}
+	f = finding{code: codeFence, from: s.from, to: s.eol, last: true, summary: "a code fence inside the chart",
+		remedy: "the chart ends here; remove what follows"}
 	if mark := run(s.s, s.from, line[0]); mark < s.eol {
-		f.remedy = "a mark with nothing behind it ends the block"
+		f.remedy = "end the block with a fence and nothing after it"
 		f.edits = []edit{{mark, s.eol, ""}}
 	}
 	return f, true
@@ -60,7 +60,7 @@ func (s *slip) entities() (f finding, ok bool) {
 	return f, true
 }
 
-// breaks repairs statements that are glued by <br/>.
+// breaks repairs statements that are joined by <br/>.
 func (s *slip) breaks() (f finding, ok bool) {
 	if s.tok.kind != kLess || !strings.HasPrefix(s.s[s.at:], "<br") {
 		return f, false
@@ -74,7 +74,7 @@ func (s *slip) breaks() (f finding, ok bool) {
 		edits: []edit{{s.at, skipBlanks(s.s, end), "\n" + s.indent(s.at)}}}, true
 }
 
-// invisible leaves out characters that cannot be seen.
+// invisible removes invisible characters.
 func (s *slip) invisible() (f finding, ok bool) {
 	if s.at >= len(s.s) {
 		return f, false
@@ -83,22 +83,22 @@ func (s *slip) invisible() (f finding, ok bool) {
 	if !unicode.Is(unicode.Cf, r) && r != 0xfe0f && (r >= ' ' || r == '\n') {
 		return f, false
 	}
-	return finding{code: codeCharacter, from: s.at, to: s.at + n, summary: "a character that cannot be seen",
-		remedy: "leave it out", edits: []edit{{s.at, s.at + n, ""}}}, true
+	return finding{code: codeCharacter, from: s.at, to: s.at + n, summary: "there is an invisible character here",
+		remedy: "remove it", edits: []edit{{s.at, s.at + n, ""}}}, true
 }
 
-// comment puts a comment on a line of its own.
+// comment puts a comment on its own line.
 func (s *slip) comment() (f finding, ok bool) {
 	at, mark := s.commentAt()
 	if mark == "" {
 		return f, false
 	}
-	f = finding{code: codeComment, from: at, to: at + len(mark), summary: "a comment behind a statement", remedy: "a comment needs a line of its own"}
+	f = finding{code: codeComment, from: at, to: at + len(mark), summary: "there is a comment after a statement", remedy: "put the comment on its own line"}
 	text := "%%"
 	if mark != "%%" {
 		text = "%% "
-		f.summary = `"` + mark + `" starts no comment`
-		f.remedy = "a comment starts with %% and needs a line of its own"
+		f.summary = `"` + mark + `" does not start a comment`
+		f.remedy = "start a comment with %% on its own line"
 	}
 	start := at
 	if before, _ := s.v.line(at); strings.TrimSpace(s.s[before:at]) != "" {
@@ -116,7 +116,7 @@ func (s *slip) comment() (f finding, ok bool) {
 	return f, true
 }
 
-// commentAt is where a comment starts that made the statement fail.
+// commentAt returns where a comment starts that made the statement fail.
 func (s *slip) commentAt() (at int, mark string) {
 	for _, at := range [...]int{s.from, s.at, blanks(s.s, s.at)} {
 		if at >= len(s.s) || at > s.from && blankAt(s.s, at-1) == 0 && s.place != inSubgraph {
@@ -135,7 +135,7 @@ func (s *slip) commentAt() (at int, mark string) {
 			return at, strings.TrimSpace(m)
 		}
 	}
-	// The word behind the mark was met first, or the mark stands in a title.
+	// The parser failed at the word after the mark, or the mark is in a title.
 	if s.place == afterNode || s.place == inSubgraph || s.place == inTitle {
 		line := s.s[s.from:min(max(s.from, s.at), s.eol)]
 		for _, m := range [...]string{" %%", " //", " <!--"} {
@@ -147,7 +147,7 @@ func (s *slip) commentAt() (at int, mark string) {
 	return 0, ""
 }
 
-// foreignWords start lines of other diagrams, or of none.
+// foreignWords are words that start lines of other diagrams, or lines that no diagram has.
 var foreignWords = map[string]string{
 	"participant": "sequence-diagram syntax", "actor": "sequence-diagram syntax", "activate": "sequence-diagram syntax",
 	"deactivate": "sequence-diagram syntax", "autonumber": "sequence-diagram syntax", "loop": "sequence-diagram syntax",
@@ -156,11 +156,11 @@ var foreignWords = map[string]string{
 	"if": "PlantUML syntax", "else": "PlantUML syntax", "elseif": "PlantUML syntax", "endif": "PlantUML syntax",
 	"while": "PlantUML syntax", "endwhile": "PlantUML syntax", "fork": "PlantUML syntax", "@startuml": "PlantUML syntax",
 	"@enduml": "PlantUML syntax", "skinparam": "PlantUML syntax", "partition": "PlantUML syntax",
-	"title": "no statement of a flowchart", "section": "no statement of a flowchart", "state": "state-diagram syntax",
-	"theme": "no statement of a flowchart", "config:": "no statement of a flowchart",
+	"title": "not a statement of a flowchart", "section": "not a statement of a flowchart", "state": "state-diagram syntax",
+	"theme": "not a statement of a flowchart", "config:": "not a statement of a flowchart",
 }
 
-// foreign leaves out a line of another diagram.
+// foreign removes a line of another diagram.
 func (s *slip) foreign() (f finding, ok bool) {
 	line := s.line()
 	word := line
@@ -171,10 +171,10 @@ func (s *slip) foreign() (f finding, ok bool) {
 	if what == "" || word == line && word != "autonumber" && !strings.HasPrefix(word, "@") || looksLikeLinkIn(line) {
 		return f, false
 	}
-	f = finding{code: codeNotation, from: s.from, to: s.from + len(word), summary: "this is " + what, remedy: "leave the line out"}
+	f = finding{code: codeNotation, from: s.from, to: s.from + len(word), summary: "this is " + what, remedy: "remove the line"}
 	switch word {
 	case "title":
-		f.remedy = "a title goes in the front matter: --- title: … ---"
+		f.remedy = "write the title in the front matter: --- title: … ---"
 		f.edits = []edit{{s.from, s.from, "%% "}}
 	case "note", "Note", "theme", "config:", "skinparam", "section", "autonumber":
 		f.edits = []edit{{s.from, s.from, "%% "}}
@@ -191,11 +191,11 @@ func (s *slip) glued() (f finding, ok bool) {
 	if p.statement() != nil || len(p.st.links) == 0 || len(p.st.nodes) == 0 {
 		return f, false
 	}
-	return finding{code: codeStatement, from: s.at, to: s.at + 1, summary: "two statements on one line",
+	return finding{code: codeStatement, from: s.at, to: s.at + 1, summary: "there are two statements on this line",
 		remedy: "write a newline between them", edits: []edit{{blanksBefore(s.s, s.from, s.at), s.at, "\n" + s.indent(s.at)}}}, true
 }
 
-// secondHeader leaves out a header in the middle of a chart.
+// secondHeader removes a header in the middle of a chart.
 func (s *slip) secondHeader() (f finding, ok bool) {
 	if s.why != secondHeader {
 		return f, false
@@ -205,6 +205,6 @@ func (s *slip) secondHeader() (f finding, ok bool) {
 		return f, false
 	}
 	from, _ := s.v.line(s.from)
-	return finding{code: codeHeader, from: s.from, to: s.eol, summary: "a second header", remedy: "one chart has one: leave the line out",
+	return finding{code: codeHeader, from: s.from, to: s.eol, summary: "the chart has a second header", remedy: "remove the line",
 		edits: []edit{{from, min(s.eol+1, len(s.s)), ""}}}, true
 }

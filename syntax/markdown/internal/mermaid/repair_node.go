@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// reserved repairs an id that is a word of Mermaid's own.
+// reserved repairs an id that is a keyword of Mermaid.
 func (s *slip) reserved() (f finding, ok bool) {
 	at := s.at
 	switch s.tok.kind {
@@ -31,10 +31,10 @@ func (s *slip) reserved() (f finding, ok bool) {
 	after := skipBlanks(s.s, end)
 	longer := words(s.s, at) < end
 	if at == s.from && !longer && (after >= len(s.s) || !looksLikeLink(s.s, after) && (after > end || !isBracket(s.s[after]) && s.s[after] != '>')) {
-		return f, false // the word stands where it means something
+		return f, false // it is used as a keyword
 	}
 	word := s.s[at:end]
-	f = finding{code: codeID, from: at, to: end, summary: `"` + short(word) + `" is a word of Mermaid's own`}
+	f = finding{code: codeID, from: at, to: end, summary: `"` + short(word) + `" is a Mermaid keyword`}
 	if word == "end" {
 		f.summary = `"end" closes a subgraph and is not an id`
 	}
@@ -47,7 +47,7 @@ func (s *slip) reserved() (f finding, ok bool) {
 	return f, true
 }
 
-// safeID makes an id that can be written of one that cannot.
+// safeID turns an id that cannot be written into one that can.
 func safeID(id string) string {
 	var b strings.Builder
 	for i, r := range id {
@@ -73,8 +73,8 @@ func safeID(id string) string {
 	return text
 }
 
-// rename is the id that is written instead of one that cannot be: the same
-// everywhere, and not that of another node.
+// rename returns the id that replaces one that cannot be written: the same everywhere, and not
+// that of another node.
 func (r *reader) rename(id, text string) string {
 	if name, ok := r.renamed[id]; ok {
 		return name
@@ -95,7 +95,7 @@ func (r *reader) rename(id, text string) string {
 	return name
 }
 
-// hasWord says whether a word stands in a text.
+// hasWord reports whether a word is in a text.
 func hasWord(s, word string) bool {
 	for at := 0; ; at++ {
 		i := strings.Index(s[at:], word)
@@ -109,7 +109,7 @@ func hasWord(s, word string) bool {
 	}
 }
 
-// nodeByLabel repairs a node that is called by its label.
+// nodeByLabel repairs a node that is referred to by its label.
 func (s *slip) nodeByLabel() (f finding, ok bool) {
 	from, to, quoted := s.phrase()
 	if to <= from {
@@ -125,18 +125,18 @@ func (s *slip) nodeByLabel() (f finding, ok bool) {
 	}
 	f = finding{code: codeUnknownNode, from: from, to: to, summary: `"` + short(name) + `" is not a node`}
 	if id := s.idOf(name); id != "" {
-		f.remedy = "did you mean " + id + ", which is called so"
+		f.remedy = "use its id " + id
 		f.edits = []edit{{from, to, id}}
 		return f, true
 	}
 	if len(s.st.links) == 0 && !quoted && !looksLikeLinkIn(s.line()) {
 		return f, false
 	}
-	f.remedy = "an id has no blanks"
+	f.remedy = "an id cannot contain spaces"
 	if quoted {
-		f.remedy = "an id has no quotes"
+		f.remedy = "an id cannot contain quotes"
 	}
-	_, named := s.r.renamed[name] // then it has its label
+	_, named := s.r.renamed[name] // it already has its label
 	f.edits = []edit{{from, to, s.r.rename(name, s.s)}}
 	if !named && (to >= len(s.s) || strings.IndexByte("([{", s.s[to]) < 0) {
 		f.edits[0].text += `["` + inQuotes(name) + `"]`
@@ -144,9 +144,9 @@ func (s *slip) nodeByLabel() (f finding, ok bool) {
 	return f, true
 }
 
-// isPhrase says whether some words can only be the name of one node: they are not
-// all nodes themselves, no half of an arrow is among them, and they do not end in a
-// label that is never opened.
+// isPhrase reports whether some words can only be the name of one node: they are not all nodes
+// themselves, they do not contain half of an arrow, and they do not end in a label that is never
+// opened.
 func (s *slip) isPhrase(name string, to int) bool {
 	if !hasBlank(name) || strings.Contains(name, " -") || to < len(s.s) && strings.IndexByte(")]}", s.s[to]) >= 0 {
 		return false
@@ -157,7 +157,7 @@ func (s *slip) isPhrase(name string, to int) bool {
 	})
 }
 
-// phrase is what stands in the place of an id: a string, or words up to an arrow.
+// phrase returns what is in place of an id: a string, or words up to an arrow.
 func (s *slip) phrase() (from, to int, quoted bool) {
 	switch {
 	case s.tok.kind == kString && (s.place == atStart || s.place == afterEdge || s.place == afterBars || s.place == inNode):
@@ -181,7 +181,7 @@ func (s *slip) phrase() (from, to int, quoted bool) {
 	return from, blanksBefore(s.s, from, to), false
 }
 
-// idOf is the id of the only node that has a label, or "".
+// idOf returns the id of the only node that has a label, or "".
 func (s *slip) idOf(label string) string {
 	if !s.r.search(s.s) {
 		return ""
@@ -210,7 +210,7 @@ func (s *slip) idOf(label string) string {
 	return ""
 }
 
-// badID repairs an id with a character that it cannot have.
+// badID repairs an id with a character that is not allowed.
 func (s *slip) badID() (f finding, ok bool) {
 	if s.place != atStart && s.place != inNode && s.place != afterEdge && s.place != afterBars && s.place != afterNode {
 		return f, false
@@ -243,14 +243,14 @@ func arrowAt(s string, at int) bool {
 	return k != kBad && s[at] != 'x' && s[at] != 'o'
 }
 
-// strayCloser leaves out a bracket that closes nothing.
+// strayCloser removes a bracket that closes nothing.
 func (s *slip) strayCloser() (f finding, ok bool) {
 	if s.at >= len(s.s) || strings.IndexByte(")]}", s.s[s.at]) < 0 {
 		return f, false
 	}
 	if n := len(s.st.nodes); n > 0 && s.st.nodes[n-1].end == s.st.nodes[n-1].to {
-		return f, false // of a label that is never opened
+		return f, false // it belongs to a label that is never opened
 	}
-	return finding{code: codeLabel, from: s.at, to: s.at + 1, summary: visible(s.s, s.at) + " closes nothing",
-		remedy: "leave it out", edits: []edit{{s.at, s.at + 1, ""}}}, true
+	return finding{code: codeLabel, from: s.at, to: s.at + 1, summary: visible(s.s, s.at) + " does not close anything",
+		remedy: "remove it", edits: []edit{{s.at, s.at + 1, ""}}}, true
 }

@@ -6,19 +6,19 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// finding is something that is wrong, with what is to be done about it.
+// finding is a mistake, with its remedy.
 type finding struct {
 	code    string
 	from    int // where it is
 	to      int
 	summary string
-	remedy  string // without the text that is to be written, which follows from the edits
-	exact   bool   // the remedy says what is to be written
-	edits   []edit // in order; none if only the author can tell
-	last    bool   // nothing behind it belongs to the chart
+	remedy  string // without the text to write, which follows from the edits
+	exact   bool   // the remedy already says what to write
+	edits   []edit // in order; empty if only the author can decide
+	last    bool   // nothing after it belongs to the chart
 }
 
-// report reports a finding, up to a number that nobody reads to the end.
+// report reports a finding, up to a maximum number.
 func (r *reader) report(v *view, severity workflow.Severity, f finding) {
 	const most = 1000
 	if r.said[severity]++; r.said[severity] > most {
@@ -44,8 +44,8 @@ func (r *reader) wrong(v *view, f finding) { r.report(v, workflow.Error, f) }
 
 func (r *reader) warn(v *view, f finding) { r.report(v, workflow.Warning, f) }
 
-// fix is the change of the file. There is none if it would change what another
-// fix has made up: that one has to be made first.
+// fix returns the change to the file. It returns nil if the change would affect text that another
+// fix inserts, which then has to be applied first.
 func (r *reader) fix(v *view, edits []edit) *workflow.Fix {
 	fix := &workflow.Fix{}
 	for _, e := range edits {
@@ -57,7 +57,7 @@ func (r *reader) fix(v *view, edits []edit) *workflow.Fix {
 	return fix
 }
 
-// replacement is the line that the author should write instead, if it is one.
+// replacement returns the line that the author should write instead, if it is a single line.
 func replacement(v *view, edits []edit) string {
 	from, _ := v.line(edits[0].from)
 	to := edits[len(edits)-1].to
@@ -72,7 +72,7 @@ func replacement(v *view, edits []edit) string {
 	return strings.Join(strings.Split(line, "\n"), " ⏎ ")
 }
 
-// visible is how a character is shown in a message.
+// visible returns a character in the form used in messages.
 func visible(s string, at int) string {
 	if at >= len(s) {
 		return "the end"
@@ -83,7 +83,7 @@ func visible(s string, at int) string {
 	case '"':
 		return "a quote"
 	case ' ':
-		return "a blank"
+		return "a space"
 	}
 	for i, c := range s[at:] {
 		if i == 0 {
@@ -93,7 +93,7 @@ func visible(s string, at int) string {
 	return ""
 }
 
-// short is the beginning of a text, for messages.
+// short returns the beginning of a text, for messages.
 func short(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	const most = 30

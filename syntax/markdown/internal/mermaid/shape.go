@@ -2,8 +2,7 @@ package mermaid
 
 import "strings"
 
-// shape reads the text of a node in its brackets. The opening ones are the
-// current token.
+// shape reads the text of a node in its brackets. The opening bracket is the current token.
 func (p *parser) shape(m *mention) *fault {
 	open := p.tok
 	if why := p.brackets(m, open.kind); why != fine {
@@ -46,7 +45,7 @@ func (p *parser) simple(m *mention, shape Shape, closer string) reason {
 	return p.close(&m.label, closer)
 }
 
-// doubled reads brackets that mean something else if there are two of them.
+// doubled reads brackets that have another meaning if they are doubled.
 func (p *parser) doubled(m *mention, one, two Shape, open, closer string) reason {
 	if !strings.HasPrefix(p.text[p.at:], open) {
 		return p.simple(m, one, closer)

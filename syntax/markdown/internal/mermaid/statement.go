@@ -1,38 +1,38 @@
 package mermaid
 
-// reason says why a statement cannot be read.
+// reason says why a statement cannot be parsed.
 type reason uint8
 
 const (
 	fine          reason = iota
 	unexpected           // a token that is not allowed here
 	unclosedQuote        // a string does not end
-	badQuote             // a string ends in front of a backtick
-	badMarkdown          // a Markdown string holds a quote or a backtick
-	innerQuote           // a quote inside of a text
+	badQuote             // a string ends before a backtick
+	badMarkdown          // a Markdown string contains a quote or a backtick
+	innerQuote           // a quote inside a text
 	innerArrow           // ~~~ at the start of a text
 	wrongCloser          // a bracket that does not end the text
 	emptyText            // no text at all
 	unclosedText         // a text does not end
 	unclosedEdge         // the text of an edge does not end
-	innerLine            // the text of an edge holds what its line is made of
+	innerLine            // the text of an edge contains the character of its line
 	unclosedMeta         // an @{ does not end
-	badMeta              // an @{ holds a character that it cannot hold
+	badMeta              // an @{ contains a character that is not allowed
 	untitled             // a subgraph without a name
-	extraEnd             // an "end" that ends nothing
+	extraEnd             // an "end" without a subgraph
 	secondHeader         // a second "flowchart"
-	missingTarget        // an arrow leads nowhere
+	missingTarget        // an arrow has no target
 )
 
-// fault is where and why reading failed.
+// fault is where and why parsing failed.
 type fault struct {
 	why   reason
-	tok   token // what was met
-	open  token // what is open: the bracket, the edge, the @{; or zero
+	tok   token // the token at which it failed
+	open  token // what is open: the bracket, the edge or the @{; zero if nothing is
 	place place
 }
 
-// place is the construct in which a fault was met.
+// place is the construct in which a fault occurred.
 type place uint8
 
 const (
@@ -42,8 +42,8 @@ const (
 	inLabel    // inside the brackets of a node
 	inEdge     // inside the text of an edge
 	inBars     // between the bars of an edge
-	afterBars  // behind them
-	afterEdge  // behind an arrow
+	afterBars  // after them
+	afterEdge  // after an arrow
 	inMeta     // inside an @{
 	inSubgraph // in the line that opens a subgraph
 	inTitle    // inside the brackets of its title
@@ -51,7 +51,7 @@ const (
 	inClick
 )
 
-// form is what a statement is.
+// form is the kind of a statement.
 type form uint8
 
 const (
@@ -62,31 +62,30 @@ const (
 	decorForm
 )
 
-// statement is one statement as it is written. It is reused: its slices are
-// those of the parser.
+// statement is one statement as it is written. It is reused: its slices belong to the parser.
 type statement struct {
 	form     form
 	from, to int
 
 	nodes  []mention // of a chain
 	links  []link
-	joints []int // of a chain: index of the first node behind each link
+	joints []int // of a chain: index of the first node after each link
 
 	id, title label // of a subgraph
 	titled    bool
-	blank     bool // its name has a blank, maybe behind it
+	blank     bool // its name contains a space, possibly at the end
 
 	decor    DecorKind
 	names    [2]int // range of its ids
 	value    [2]int
 	dir      string
-	strayDir bool // "direction" swallows what stands before it
+	strayDir bool // "direction" hides what is before it
 }
 
 // mention is a node in a chain.
 type mention struct {
 	from, to int // its id
-	end      int // behind its shape
+	end      int // after its shape
 	shape    Shape
 	open     token
 	label    label
@@ -96,14 +95,14 @@ type mention struct {
 
 // metaText is an @{…} as it is written.
 type metaText struct {
-	from, to int // between the braces; to is 0 without one
+	from, to int // between the braces; to is 0 if there is none
 	flow     bool
 }
 
 // link is an edge in a chain.
 type link struct {
 	id       [2]int
-	from, to int // the arrow and its label, without blanks around
+	from, to int // the arrow and its label, without white space around them
 	style    linkStyle
 	mixed    bool
 	first    token // the first half, or the only one
@@ -111,12 +110,12 @@ type link struct {
 	label    label
 }
 
-// parser reads one statement after the other. It changes nothing but itself.
+// parser parses one statement after the other. It changes only itself.
 type parser struct {
 	lexer
 	tok   token // the next one
 	st    statement
-	whole int // the line that ends here holds no HTML; see splitEntity
+	whole int // the line that ends here contains no HTML; see splitEntity
 }
 
 func newParser(text string) *parser { return &parser{lexer: newLexer(text)} }
@@ -127,7 +126,7 @@ func (p *parser) fail(why reason, where place, open token) *fault {
 	return &fault{why: why, tok: p.tok, open: open, place: where}
 }
 
-// failAt is a fault that the lexer met at its place.
+// failAt returns a fault at the current place of the lexer.
 func (p *parser) failAt(why reason, where place, open token) *fault {
 	return &fault{why: why, tok: token{kBad, p.at, p.at}, open: open, place: where}
 }
@@ -162,7 +161,7 @@ func (p *parser) statement() *fault {
 	return p.chain()
 }
 
-// skip goes over what stands between statements.
+// skip skips what is between statements.
 func (p *parser) skip() {
 	for p.at < len(p.text) {
 		if p.text[p.at] == ';' {
@@ -184,8 +183,7 @@ func (p *parser) separator(where place) *fault {
 	return p.fail(unexpected, where, token{})
 }
 
-// ends leaves the separator to the next statement, so that it can tell where
-// this one ends.
+// ends leaves the separator to the next statement, so that it is known where this one ends.
 func (p *parser) ends(at int) {
 	p.st.to = blanksBefore(p.text, p.st.from, at)
 }
@@ -213,7 +211,7 @@ func (p *parser) chain() *fault {
 	}
 }
 
-// group reads nodes with an & between them, up to what follows.
+// group reads nodes joined by &, up to what follows.
 func (p *parser) group(where place) *fault {
 	for {
 		if f := p.node(where); f != nil {
@@ -240,7 +238,7 @@ func (p *parser) group(where place) *fault {
 	}
 }
 
-// id reads an id, and gives its range.
+// id reads an id, and returns its range.
 func (p *parser) id(where place) (from, to int, f *fault) {
 	if !p.tok.kind.inID() {
 		return 0, 0, p.fail(unexpected, where, token{})
@@ -334,7 +332,7 @@ func (p *parser) link() *fault {
 	return nil
 }
 
-// trimmed is a token without the blanks around it.
+// trimmed returns a token without the blanks around it.
 func (p *parser) trimmed(t token) token {
 	t.from = blanks(p.text[:t.to], t.from)
 	t.to = blanksBefore(p.text, t.from, t.to)
@@ -365,7 +363,7 @@ func (p *parser) bars(l *link) *fault {
 	return nil
 }
 
-// close reads what has to close a text.
+// close reads the bracket that must close a text.
 func (p *parser) close(b *label, closer string) reason {
 	switch {
 	case p.at >= len(p.text):

@@ -9,7 +9,7 @@ type label struct {
 	pieces   int
 	quoted   bool
 	markdown bool
-	slip     bool // plain text follows what is quoted
+	slip     bool // plain text follows a quoted one
 }
 
 // add appends a piece of the text.
@@ -23,7 +23,7 @@ func (b *label) add(s string, from, to int) {
 	b.pieces++
 }
 
-// trim does away with what Mermaid does not keep of a text.
+// trim removes what Mermaid does not keep of a text.
 func (b *label) trim(s string) {
 	if b.pieces == 1 {
 		b.from = blanks(s[:b.to], b.from)
@@ -41,8 +41,8 @@ func (b *label) trim(s string) {
 	}
 }
 
-// quote reads a string if one starts here. A string is the beginning of a text,
-// or it is a mistake; an empty one is nothing at all.
+// quote reads a string if one starts here. A string must be the beginning of a text; an empty one
+// is ignored.
 func (l *lexer) quote(b *label) (read bool, why reason) {
 	s := l.text
 	if l.at >= len(s) || s[l.at] != '"' {
@@ -94,7 +94,7 @@ func (l *lexer) markdown(b *label, from int) (read bool, why reason) {
 	return true, fine
 }
 
-// invisibleAt says whether an arrow ~~~ starts here, which a text cannot start with.
+// invisibleAt reports whether an arrow ~~~ starts here, with which a text cannot start.
 func invisibleAt(s string, at int) bool {
 	at = blanks(s, at)
 	return strings.HasPrefix(s[at:], "~~~")
@@ -133,7 +133,7 @@ func isBracket(c byte) bool {
 	return false
 }
 
-// slantedText reads the text of [/…/] and its relatives, up to what closes it.
+// slantedText reads the text of [/…/] and similar shapes, up to the closing bracket.
 func (l *lexer) slantedText(b *label) reason {
 	s := l.text
 	for l.at < len(s) {
@@ -188,7 +188,7 @@ func (l *lexer) roundText(b *label) reason {
 	return fine
 }
 
-// closerAt is what closes a text here, or "".
+// closerAt returns what closes a text here, or "".
 func closerAt(s string, at int) string {
 	rest := s[at:]
 	for _, c := range [...]string{"])", "]]", ")]", ")))", "|", ")", "]", "}"} {
@@ -199,8 +199,8 @@ func closerAt(s string, at int) string {
 	return ""
 }
 
-// edgeText reads the text between the halves of an edge, and its second half. c
-// is what the line of the edge is made of: - = or a dot.
+// edgeText reads the text between the halves of an edge, and its second half. c is the character
+// of the line: - = or a dot.
 func (l *lexer) edgeText(c byte, b *label) (arrow token, why reason) {
 	s := l.text
 	for start, at := l.at, l.at; ; {
@@ -244,8 +244,8 @@ func (l *lexer) edgeText(c byte, b *label) (arrow token, why reason) {
 	}
 }
 
-// secondHalf is the arrow that ends the text of an edge, or nothing. It takes
-// the blanks before, and an "x" or "o": the author of "--No-->" gets an N.
+// secondHalf returns the arrow that ends the text of an edge, or nothing. It includes the white
+// space before it, and an "x" or "o": the label of "--No-->" is "N".
 func (l *lexer) secondHalf(c byte, start, at int) (from, to int) {
 	s := l.text
 	var k kind
@@ -267,7 +267,7 @@ func (l *lexer) secondHalf(c byte, start, at int) (from, to int) {
 	return blanksBefore(s, start, from), to
 }
 
-// meta reads what stands between "@{" and "}". A brace counts unless it stands
+// meta reads what is between "@{" and "}". A brace counts unless it is
 // in double quotes.
 func (l *lexer) meta() (flow bool, why reason) {
 	s := l.text

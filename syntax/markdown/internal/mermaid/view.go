@@ -8,17 +8,16 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 )
 
-// view is what Mermaid's grammar gets to see of a text: without comments and
-// directives, or with a mistake repaired. It knows where its bytes stand in the
-// text that it was made from.
+// view is the text that Mermaid's grammar parses: without comments and directives, or with a
+// mistake repaired. It maps its bytes to positions in the original text.
 type view struct {
 	text  string
-	parts []part // empty: text is the source itself
+	parts []part // empty if text is the source itself
 	limit int    // length of the source
 }
 
-// part says that the bytes from at on stand in the source from offset on. What
-// was made up stands nowhere: all of it is at offset.
+// part says that the bytes from at on are in the source from offset on. Inserted text has no
+// position of its own: all of it is at offset.
 type part struct {
 	at, offset int
 	made       bool
@@ -30,7 +29,7 @@ type edit struct {
 	text     string
 }
 
-// newView is the text of a source. Mermaid puts a newline behind every text.
+// newView returns the view of a source. Mermaid adds a newline to every text.
 func newView(src []byte) *view {
 	var b strings.Builder
 	b.Grow(len(src) + 1)
@@ -43,7 +42,7 @@ func (v *view) part(at int) int {
 	return sort.Search(len(v.parts), func(i int) bool { return v.parts[i].at > at }) - 1
 }
 
-// offset is where a byte stands in the source.
+// offset returns the offset of a byte in the source.
 func (v *view) offset(at int) int {
 	if len(v.parts) > 0 {
 		p := v.parts[v.part(at)]
@@ -56,7 +55,7 @@ func (v *view) offset(at int) int {
 	return min(at, v.limit)
 }
 
-// span is where a range stands in the source.
+// span returns a range in the source.
 func (v *view) span(from, to int) source.Span {
 	if len(v.parts) == 0 {
 		return source.Span{From: min(from, v.limit), To: min(to, v.limit)}
@@ -69,7 +68,7 @@ func (v *view) span(from, to int) source.Span {
 	return s
 }
 
-// behind is the place in the source behind a byte.
+// behind returns the offset in the source after a byte.
 func (v *view) behind(at int) int {
 	if p := v.parts[v.part(at)]; p.made {
 		return p.offset
@@ -77,7 +76,7 @@ func (v *view) behind(at int) int {
 	return min(v.offset(at)+1, v.limit)
 }
 
-// written says whether a range stands in the source as it stands here.
+// written reports whether a range is in the source exactly as written here.
 func (v *view) written(from, to int) bool {
 	if len(v.parts) == 0 {
 		return to <= v.limit
@@ -88,12 +87,12 @@ func (v *view) written(from, to int) bool {
 		end = v.parts[i+1].at
 	}
 	if from == to && i > 0 && v.parts[i].made && v.parts[i].at == from {
-		return true // an insertion in front of what was made up
+		return true // an insertion before inserted text
 	}
 	return !v.parts[i].made && to <= end && (from == to || v.behind(to-1) == v.offset(from)+to-from)
 }
 
-// changed is the view from from up to to with some edits, which are in order.
+// changed returns the view from from up to to with some edits, which are in order.
 func (v *view) changed(from, to int, edits []edit) *view {
 	var b strings.Builder
 	b.Grow(to - from + 1)
@@ -137,7 +136,7 @@ func (v *view) keep(b *strings.Builder, of *view, from, to int) {
 	b.WriteString(of.text[from:to])
 }
 
-// cut is the view without some ranges, or the view itself if there are none.
+// cut returns the view without some ranges, or the view itself if there are none.
 func (v *view) cut(edits []edit) *view {
 	if len(edits) == 0 {
 		return v
@@ -145,7 +144,7 @@ func (v *view) cut(edits []edit) *view {
 	return v.changed(0, len(v.text), edits)
 }
 
-// line is the range of the line around a place, without its newline.
+// line returns the range of the line around a place, without its newline.
 func (v *view) line(at int) (from, to int) {
 	from = strings.LastIndexByte(v.text[:at], '\n') + 1
 	to = at + max(0, strings.IndexByte(v.text[at:], '\n'))
