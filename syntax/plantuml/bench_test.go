@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/plantuml"
 )
 
-// plain is a diagram of n steps without notes, with some tests, forks and loops.
+// plain returns a diagram of n steps without notes, with some tests, forks and loops.
 func plain(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString("@startuml\ntitle Long\n|writer|\n|reader|\nstart\n")
@@ -37,7 +37,7 @@ repeat while (score < 8) is (yes) not (no)
 	return b.Bytes()
 }
 
-// noted is a diagram of n steps, each with a note.
+// noted returns a diagram of n steps, each with a note.
 func noted(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString("@startuml\ntitle Long\n|writer|\nstart\n")

@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// ifElse draws a chain of tests. Each elseif is a choice of its own, behind the
-// else of the one before.
+// ifElse draws a chain of tests. Each elseif is a separate choice after the else of the one
+// before.
 func (r *reader) ifElse(e *activity.If) {
 	test := e.Branches[0].Test
 	if asker := r.asker(test); asker != nil && len(r.wordsAt(e).parts) == 0 && showsAnswers(e) {
@@ -83,9 +83,9 @@ func (r *reader) chosen(test activity.Text, at *activity.Base, s *said) *node {
 	return c
 }
 
-// decideBy lets a choice decide by its test: a condition, which its edges or its own
-// expression get, or a question. What a name is, [reader.settle] finds out. Beside what
-// words say, the test is a title.
+// decideBy sets what a choice depends on to its test: a condition, which its edges or its own
+// expression get, or a question. [reader.settle] finds out what a single name is. If keys already
+// set it, the test is a title.
 func (r *reader) decideBy(c *workflow.Choice, n *workflow.Node, test activity.Text, at *activity.Base, named bool) {
 	kind := testOf(test.Raw)
 	switch {
@@ -95,7 +95,7 @@ func (r *reader) decideBy(c *workflow.Choice, n *workflow.Node, test activity.Te
 			n.Title = test.String()
 		}
 	case kind == expr.ConditionTest && c.Ask != nil:
-		r.report(workflow.Errorf(r.pos(test.Span), codeStepKey, "remove the agent and its settings, or ask something", "this is a condition, so no agent or person is asked"))
+		r.report(workflow.Errorf(r.pos(test.Span), codeStepKey, "remove the agent and its settings, or write a question", "this is a condition, so no agent or person is asked"))
 	case kind == expr.NameTest && c.Ask == nil:
 		r.names[c] = drawnName{text: test.Raw, ask: func(c *workflow.Choice) { r.ask(c, test, at, named) }}
 	case kind != expr.ConditionTest:
@@ -103,8 +103,8 @@ func (r *reader) decideBy(c *workflow.Choice, n *workflow.Node, test activity.Te
 	}
 }
 
-// ask makes the test of a choice its question. The agent of its lane answers it, unless
-// words name one.
+// ask makes the test of a choice its question. The agent of its lane answers it, unless keys name
+// one.
 func (r *reader) ask(c *workflow.Choice, test activity.Text, at *activity.Base, named bool) {
 	if c.Ask == nil {
 		c.Ask = &workflow.Task{}
@@ -116,16 +116,15 @@ func (r *reader) ask(c *workflow.Choice, test activity.Text, at *activity.Base, 
 	}
 }
 
-// drawnName is the test of a choice that is a name, with what it means if it is a
-// question.
+// drawnName is the test of a choice that is a single name, with its meaning if it is a question.
 type drawnName struct {
 	text        string
 	ask         func(c *workflow.Choice)
-	when, other workflow.Edge // instead of the edges for a condition that holds, or does not
-	inverted    bool          // the other way is drawn first
+	when, other workflow.Edge // replace the edges for a condition that holds, or does not
+	inverted    bool          // the way for a condition that does not hold is drawn first
 }
 
-// settle finds the questions among the names in tests. Their edges have labels then.
+// settle finds the questions among the names in tests. Their edges then get labels.
 func (r *reader) settle() {
 	texts := make(map[*workflow.Choice]string, len(r.names))
 	for c, name := range r.names {
@@ -171,9 +170,9 @@ func edgesByNode(g *workflow.Graph) map[string][]*workflow.Edge {
 	return by
 }
 
-// test opens the two ways behind a choice. A condition holds or does not; what
-// is no condition is a question, and the labels are its answers. A branch that
-// is labelled no is the one for which the condition does not hold.
+// test opens the two ways after a choice. A condition holds or does not; anything else is a
+// question, and the labels are its answers. A branch with the label no is for a condition that
+// does not hold.
 func (r *reader) test(c *node, test, label, other activity.Text) (yes, no []tail) {
 	if c.ways.lead() {
 		return nil, nil
@@ -201,11 +200,11 @@ func (r *reader) test(c *node, test, label, other activity.Text) (yes, no []tail
 	return []tail{hold}, []tail{miss}
 }
 
-// edge is what a tail makes of an edge.
+// edge returns the edge for a tail.
 func (t *tail) edge() workflow.Edge { return workflow.Edge{On: t.on, Label: t.label, Pos: t.pos} }
 
-// answer is the way for an answer. One that is not written is the given one, or
-// any other. There is none if words say where the step leads.
+// answer returns the way for an answer. If it is not written, it is the default, or any other
+// answer. There is none if keys say where the step leads.
 func (r *reader) answer(c *node, label activity.Text, byDefault string) []tail {
 	if c.ways.lead() {
 		return nil
@@ -233,15 +232,15 @@ func says(label activity.Text, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, text) })
 }
 
-// operators are what makes a test a condition even where it does not parse: then
-// it is a mistake, and no question.
+// operators make a test a condition even if it does not parse: then it is a mistake, not a
+// question.
 var operators = []string{"=", "<", ">", "&&", "||", "??"}
 
 func hasOperator(test string) bool {
 	return slices.ContainsFunc(operators, func(op string) bool { return strings.Contains(test, op) })
 }
 
-// testOf tells a condition from a question.
+// testOf distinguishes conditions from questions.
 func testOf(test string) expr.Test {
 	if kind := expr.TestOf(test, expr.PlantUML); kind != expr.QuestionTest || !hasOperator(test) {
 		return kind
@@ -253,8 +252,8 @@ func (r *reader) condition(test activity.Text) workflow.Expr {
 	return workflow.Expr{Text: test.Raw, Src: workflow.Source{Text: test.Raw, Pos: r.pos(test.Span)}}
 }
 
-// asker is the step whose answers a test shows: a person who was just asked, or
-// a router, if the test says no more than a question.
+// asker returns the step whose answers a test shows: a person who was just asked, or a router, if
+// the test is only a question.
 func (r *reader) asker(test activity.Text) *node {
 	asked := r.asked
 	r.asked = nil
@@ -264,15 +263,14 @@ func (r *reader) asker(test activity.Text) *node {
 	return asked
 }
 
-// asksMore says whether the test behind a person is a question of its own, to the same
-// person.
+// asksMore reports whether the test after a person is a separate question to the same person.
 func asksMore(asker *node, test activity.Text) bool {
 	h, ok := asker.Step.(*workflow.Human)
 	return ok && !isBlank(test) && test.String() != h.Question.Text && test.String() != asker.Title
 }
 
-// showsAnswers says whether the branches of an if may be the answers of the step
-// before it. Where there are several, each has to name one.
+// showsAnswers reports whether the branches of an if may be the answers of the step before it. If
+// there are several, each has to name one.
 func showsAnswers(e *activity.If) bool {
 	for i := range e.Branches {
 		if len(e.Branches) > 1 && (testOf(e.Branches[i].Test.Raw) == expr.ConditionTest || named(&e.Branches[i]) == "") {
@@ -282,8 +280,8 @@ func showsAnswers(e *activity.If) bool {
 	return true
 }
 
-// named is the answer that one of several branches is for: its label, or its test
-// where the label says no more than that it holds.
+// named returns the answer for one of several branches: its label, or its test if the label only
+// says that it holds.
 func named(b *activity.Branch) string {
 	if b.Label.Written() && !says(b.Label, "yes", "true") {
 		return strings.TrimSpace(b.Label.String())
@@ -360,7 +358,7 @@ func (r *reader) branches(list []activity.Branch, from []tail) []tail {
 	return done
 }
 
-// firstArrow is the arrow into a branch, if it has a label.
+// firstArrow returns the arrow into a branch, if it has a label.
 func firstArrow(list []activity.Element) *activity.Arrow {
 	for _, e := range list {
 		if a, ok := e.(*activity.Arrow); ok && a.Label.Written() {
@@ -375,7 +373,7 @@ func firstArrow(list []activity.Element) *activity.Arrow {
 	return nil
 }
 
-// labelled makes the label of an arrow that of a router's edge, if it lists no
+// labelled makes the label of an arrow the label of a router's edge, if the router lists no
 // routes.
 func (r *reader) labelled(a *activity.Arrow) {
 	for i := range r.open {
@@ -386,14 +384,14 @@ func (r *reader) labelled(a *activity.Arrow) {
 	}
 }
 
-// fork draws branches that run together. The step behind them waits for all of
-// them, unless the end of the fork says otherwise.
+// fork draws branches that run in parallel. The step after them waits for all of them, unless the
+// end of the fork says otherwise.
 func (r *reader) fork(e *activity.Fork) {
 	done := r.branches(e.Branches, r.open)
 	join := r.joinOf(e)
 	for i := range done {
 		if done[i].join != (workflow.Join{}) && len(e.Branches) > 1 && done[i].join != join {
-			r.report(workflow.Errorf(r.pos(e.Closer), codeJoin, "put a step between them, so that each join has one to wait", "two joins follow each other"))
+			r.report(workflow.Errorf(r.pos(e.Closer), codeJoin, "put a step between them, so that each join has its own step", "two joins follow each other"))
 			break
 		}
 	}
@@ -403,8 +401,8 @@ func (r *reader) fork(e *activity.Fork) {
 	r.open = done
 }
 
-// joinOf is how many branches the step behind a fork needs. `end merge` lets the
-// first one through and leaves the others running.
+// joinOf returns how many branches the step after a fork needs. `end merge` waits for the first
+// one and lets the others run.
 func (r *reader) joinOf(e *activity.Fork) workflow.Join {
 	spec := strings.ToLower(strings.TrimSpace(e.Join.String()))
 	n, err := strconv.Atoi(spec)

@@ -34,7 +34,7 @@ var Codes = strictyaml.Distinct(yaml.Codes, flow.Codes, activity.Codes, []strict
 	{Name: codeMark, Meaning: "The mark of a note does not exist, or does not match what the note is attached to."},
 	{Name: codeNote, Meaning: "A note with keys is not attached to anything that could use them."},
 	{Name: codeLane, Meaning: "A step is in a lane that was set inside a block that has ended."},
-	{Name: codeLaneTwice, Meaning: "Two lanes have names that differ only in blanks or case."},
+	{Name: codeLaneTwice, Meaning: "Two lanes have names that differ only in spaces or case."},
 	{Name: codeJoin, Meaning: "Two joins follow each other, and wait in different ways."},
 	{Name: codeRoute, Meaning: "A route leads neither to a lane nor to a step."},
 	{Name: codeLabel, Meaning: "A goto leads to a label that does not exist."},

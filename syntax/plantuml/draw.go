@@ -13,11 +13,11 @@ import (
 // drawer goes through the elements in the order of the text.
 type drawer struct {
 	parts  []*node // all nodes and frames, in order
-	spare  []node  // nodes and arrows are allocated many at a time
+	spare  []node  // nodes and arrows are allocated in blocks
 	arrows []arrow
-	byID   map[string]*node // nil: the id is given in a note that comes later
-	open   []tail           // the edges that lead to the next step; nothing else may hold this list
-	asked  *node            // the step right before, if what follows may show its answers
+	byID   map[string]*node // nil if the id is given in a later note
+	open   []tail           // the edges that lead to the next step; this list must not be shared
+	asked  *node            // the previous step, if what follows may show its answers
 	frame  *node            // the innermost loop, for_each or partition
 	loops  []*loop
 	edges  int
@@ -28,39 +28,39 @@ type drawer struct {
 // node is a node or a frame of the drawing.
 type node struct {
 	workflow.Node
-	ways    *ways   // nil: nothing is said
+	ways    *ways   // nil if notes set none
 	in      *node   // the frame around it
-	isFrame bool    // it stands around others
-	entered bool    // the flow begins here, or that of the frame does
-	reached bool    // the flow comes here
+	isFrame bool    // it contains others
+	entered bool    // the flow, or that of its frame, begins here
+	reached bool    // the flow can reach it
 	firsts  []*node // of a loop or a for_each: where it begins
 	out     []arrow
 	guard   *node  // the choice of its `when`
 	routes  []bool // which of its routes lead somewhere
-	only    *node  // of a for_each: the only step in it, which shares its id
+	only    *node  // of a for_each: its only step, which shares its id
 }
 
 // arrow is an edge that leaves a node.
 type arrow struct {
-	to    *node // nil: the end
+	to    *node // nil for the end
 	on    workflow.On
 	label string
-	when  *workflow.Expr // nil: none
+	when  *workflow.Expr // nil if there is none
 	pos   workflow.Pos
 }
 
-// tail is an edge without an end.
+// tail is an edge without a target.
 type tail struct {
-	from  *node // nil: the flow begins here
+	from  *node // nil if the flow begins here
 	on    workflow.On
 	label string
 	when  *workflow.Expr
 	pos   workflow.Pos
-	jump  *place // instead of from: what comes to this place
+	jump  *place // instead of from: everything that jumps to this place
 	join  workflow.Join
 }
 
-// loop is what a loop needs to know while its body is drawn.
+// loop is the state of a loop while its body is drawn.
 type loop struct {
 	frame *node
 	exits []tail // those of its breaks
@@ -77,7 +77,7 @@ func (r *reader) draw() {
 	r.leadAll()
 }
 
-// hasStart says whether a start mark stands outside of all loops.
+// hasStart reports whether there is a start mark outside all loops.
 func hasStart(list []activity.Element) bool {
 	return slices.ContainsFunc(list, func(e activity.Element) bool {
 		switch e := e.(type) {
@@ -104,12 +104,12 @@ func hasStartIn(branches []activity.Branch) bool {
 	return slices.ContainsFunc(branches, func(b activity.Branch) bool { return hasStart(b.Body) })
 }
 
-// body draws what stands in a block.
+// body draws what is in a block.
 func (r *reader) body(list []activity.Element) {
 	r.block(func() { r.elements(list) })
 }
 
-// block draws a block. A lane that is set in it is not meant for what follows.
+// block draws a block. A lane that is set in it does not apply to what follows.
 func (r *reader) block(draw func()) {
 	outer := r.lane.block
 	r.lane.blocks++
@@ -175,7 +175,7 @@ func (r *reader) element(e activity.Element) {
 	case *activity.Arrow, *activity.Note, *activity.Backward:
 	}
 	if isBlock(e) {
-		r.asked = nil // the last step in it is not all that comes before what follows
+		r.asked = nil // other steps may also lead to what follows
 	}
 }
 
@@ -196,7 +196,7 @@ func (r *reader) end(tails []tail) {
 	}
 }
 
-// kill ends the path: what was done has no edge, but a decision needs one.
+// kill ends the path: a finished step has no edge, but a decision needs one.
 func (r *reader) kill() {
 	for _, t := range r.open {
 		if t.on != workflow.OnSuccess || t.jump != nil {
@@ -206,7 +206,7 @@ func (r *reader) kill() {
 	r.open = nil
 }
 
-// tie ties a tail to a node; nil: to the end.
+// tie ties a tail to a node, or to the end if to is nil.
 func (r *reader) tie(t tail, to *node) {
 	switch {
 	case t.jump != nil:
@@ -227,15 +227,15 @@ func (r *reader) tie(t tail, to *node) {
 	}
 }
 
-// maxEdges bounds what a short text can ask for: two forks of n branches, one
-// behind the other, are joined by n² edges.
+// maxEdges limits what a short text can create: two forks of n branches, one after the other,
+// need n² edges.
 const maxEdges = 1_000_000
 
 // enter ties all open tails to a node.
 func (r *reader) enter(n *node, at *activity.Base) {
 	if r.edges+len(r.open) > maxEdges {
 		if r.edges <= maxEdges {
-			r.report(workflow.Errorf(n.Pos, codeEdges, "put a step between large forks, so that each waits for one", "the steps are joined by more than %d edges", maxEdges))
+			r.report(workflow.Errorf(n.Pos, codeEdges, "put a step between large forks, so that each waits for one", "the steps need more than %d edges", maxEdges))
 		}
 		r.edges = maxEdges + 1
 		r.open = nil
@@ -253,8 +253,8 @@ func (r *reader) enter(n *node, at *activity.Base) {
 	r.open = r.open[:0]
 }
 
-// routed ties a tail of a router to the targets that its routes name: the lane
-// or the id of the step.
+// routed ties a tail of a router to the targets that its routes name: the lane or the id of the
+// step.
 func (r *reader) routed(t tail, n *node, at *activity.Base) bool {
 	found := false
 	for i, rt := range t.from.ways.routes {
@@ -299,14 +299,14 @@ func (r *reader) name(base string) string {
 	})
 }
 
-// rename gives a node whose id another one has a name of its own.
+// rename gives a new name to a node whose id another one has.
 func (r *reader) rename(p, other *node) {
-	r.report(workflow.Errorf(p.Pos, codeDuplicate, "the other one is at "+other.Pos.String()+"; rename one of them", "id %q is used twice", p.ID))
+	r.report(workflow.Errorf(p.Pos, codeDuplicate, "it is also used at "+other.Pos.String()+"; rename one of them", "id %q is used twice", p.ID))
 	p.ID = r.name(yaml.Slug(p.ID))
 	r.byID[p.ID] = p
 }
 
-// lift makes the graph of what was drawn.
+// lift turns the drawing into a graph.
 func (r *reader) lift() workflow.Graph {
 	r.dropUnreached()
 	frames, edges := 0, 0
@@ -356,7 +356,7 @@ func (n *node) edges(list []workflow.Edge) []workflow.Edge {
 	return list
 }
 
-// home is the loop or the for_each that a node stands in, or nil.
+// home returns the loop or the for_each that a node is in, or nil.
 func (n *node) home() *node {
 	in := n.in
 	for in != nil && in.Step == nil {

@@ -15,7 +15,7 @@ func (r *reader) activity(e *activity.Activity) {
 	r.step(e.Text, &e.Base, r.wordsOf(e, "task"))
 }
 
-// step draws a step with its words, and leaves its edge open.
+// step draws a step with its keys, and leaves its edge open.
 func (r *reader) step(text activity.Text, at *activity.Base, s *said) *node {
 	shown := text.String()
 	guard := r.guard(s, at)
@@ -42,7 +42,7 @@ func (r *reader) step(text activity.Text, at *activity.Base, s *said) *node {
 	return p
 }
 
-// guard draws the choice that `when` stands for.
+// guard draws the choice for `when`.
 func (r *reader) guard(s *said, at *activity.Base) *node {
 	if s == nil || s.When.Text == "" {
 		return nil
@@ -52,8 +52,8 @@ func (r *reader) guard(s *said, at *activity.Base) *node {
 	return g
 }
 
-// node makes the node of a step: what the words leave unsaid, its text and its
-// lane say.
+// node creates the node of a step from its keys and, for what they do not set, from its text and
+// its lane.
 func (r *reader) node(text activity.Text, shown string, at *activity.Base, s *said) workflow.Node {
 	span := text.Span
 	if span.To <= span.From {
@@ -99,10 +99,9 @@ func (r *reader) node(text activity.Text, shown string, at *activity.Base, s *sa
 	return s.Repeat()
 }
 
-// idOf is the id of a step that shows a text: in lower case, whether it is one
-// word or several.
+// idOf returns the id of a step that shows a text: in lower case, with dashes between words.
 func idOf(text string) string {
-	plain := text != "" && text[0] != '-' // it can be an id as it is
+	plain := text != "" && text[0] != '-' // it can be used as an id unchanged
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {
 			return yaml.Slug(strings.ToLower(text))
@@ -133,15 +132,15 @@ func isIDByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
-// textTemplate is the text of a step as a prompt or a question.
+// textTemplate returns the text of a step as a prompt or a question.
 func (r *reader) textTemplate(text activity.Text, shown string, pos workflow.Pos) workflow.Template {
 	return workflow.Template{Text: shown, Src: workflow.Source{Text: text.Raw, Pos: pos}}
 }
 
-// lane is where the current lane was set.
+// lane records where the current lane was set.
 type lane struct {
 	block, blocks int // the block that is being drawn, and how many there were
-	setIn         int // the block with the last lane mark that is still open
+	setIn         int // the innermost open block with a lane mark
 	inherited     bool
 }
 
@@ -151,8 +150,8 @@ func (r *reader) laneAgent(at *activity.Base, pos workflow.Pos) (string, workflo
 	name := strings.TrimSpace(at.Lane)
 	if name != "" && r.lane.inherited {
 		r.lane.inherited = false
-		d := workflow.Warningf(pos, codeLane, "write |"+name+"| in a line of its own above it, or the lane that it should be in",
-			"this step is in lane %q of the block above", name)
+		d := workflow.Warningf(pos, codeLane, "write |"+name+"|, or the lane that you mean, on its own line above it",
+			"this step is in lane %q, which was set in the block above", name)
 		from := at.Span.From
 		for from > 0 && r.src.Bytes[from-1] != '\n' {
 			from--

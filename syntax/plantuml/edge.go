@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// sortEdges brings the edges of a node into the order of their kinds, and answers
-// into that of the text: the way out of a loop is tied after the way back.
+// sortEdges sorts the edges of a node by their kinds, and answers by their position in the text:
+// the way out of a loop is tied after the way back.
 func sortEdges(edges []arrow) {
 	if len(edges) > 1 {
 		slices.SortStableFunc(edges, func(a, b arrow) int {
@@ -21,8 +21,8 @@ func sortEdges(edges []arrow) {
 	}
 }
 
-// dropUnreached leaves out what the flow does not come to, and says so once for
-// steps that follow each other.
+// dropUnreached removes what the flow cannot reach, and reports it once for steps that follow
+// each other.
 func (r *reader) dropUnreached() {
 	r.reach()
 	said := false
@@ -33,15 +33,14 @@ func (r *reader) dropUnreached() {
 			continue
 		}
 		if !said {
-			r.report(workflow.Warningf(p.Pos, codeDead, "lead to it, or remove it", "%q is left out: nothing leads to it", p.ID))
+			r.report(workflow.Warningf(p.Pos, codeDead, "add a path to it, or remove it", "nothing leads to %q, so it is ignored", p.ID))
 		}
 		said = true
 	}
 	r.parts = kept
 }
 
-// reach finds what the flow comes to: from where it begins along the edges, and
-// into frames.
+// reach finds what the flow can reach: from where it begins along the edges, and into frames.
 func (r *reader) reach() {
 	var todo []*node
 	for _, p := range r.parts {
@@ -73,7 +72,7 @@ func (r *reader) reach() {
 	}
 }
 
-// unled are the nodes outside of frames that no edge leads to.
+// unled returns the nodes outside frames that no edge leads to.
 func (r *reader) unled() []*node {
 	led := map[*node]bool{}
 	for _, p := range r.parts {

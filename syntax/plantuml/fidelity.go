@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Fidelity says how what Format writes holds a workflow: what is drawn is exact,
-// what stands in a note is carried.
+// Fidelity says how the output of Format represents a workflow: what is drawn is exact, what is
+// in a note is carried.
 func Fidelity(w *workflow.Workflow) []fidelity.Item {
 	_, p, err := format(w)
 	if err != nil {
@@ -35,7 +35,7 @@ func (f *reporter) add(node, construct string, drawn bool) {
 	f.items = append(f.items, item)
 }
 
-// carries reports something that is always carried, if it is there.
+// carries reports something that is always carried, if it exists.
 func (f *reporter) carries(node, construct string, there bool) {
 	if there {
 		f.add(node, construct, false)
@@ -83,7 +83,7 @@ func (f *reporter) node(n *workflow.Node) {
 	switch work.Step.(type) {
 	case *workflow.Task, *workflow.Choice, *workflow.Loop:
 	case *workflow.Human, *workflow.Call, *workflow.Combine, *workflow.Each:
-		drawn = false // a note says what the drawing is of
+		drawn = false // a note says what kind of step it is
 	}
 	f.add(n.ID, work.Kind(), drawn)
 	if t, ok := work.Step.(*workflow.Task); ok {

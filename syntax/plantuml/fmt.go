@@ -9,9 +9,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Fmt lays a file out in the canonical way: every line as deep as the blocks
-// around it, notes below their steps. It keeps words, order and comments. A file
-// with errors comes back as it is, with its diagnostics.
+// Fmt formats a file in the canonical style: every line indented by the blocks around it, notes
+// below their steps. It keeps words, order and comments. A file with errors is returned
+// unchanged, with its diagnostics.
 func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 	r := read(file, text)
 	found := r.found.Sort()
@@ -24,17 +24,17 @@ func Fmt(file string, text []byte) ([]byte, workflow.Diagnostics) {
 	laid := layOut(r.src, r.diagram)
 	again, broken := Parse(file, laid)
 	if broken.Errors() || workflow.Digest(again) != workflow.Digest(r.w) {
-		return text, found // the place of some line means something
+		return text, found // the position of some line has a meaning
 	}
 	return laid, found
 }
 
-// layout indents lines anew.
+// layout changes the indentation of lines.
 type layout struct {
 	src   *source.Text
 	lines []int // where every line begins
-	deep  []int // how deep it stands; -1: it stays as it is
-	more  []int // blanks that it has beyond those of its note
+	deep  []int // the depth of every line; -1 if it stays as it is
+	more  []int // spaces that it has beyond those of its note
 }
 
 func layOut(src *source.Text, d *activity.Diagram) []byte {
@@ -60,7 +60,7 @@ func layOut(src *source.Text, d *activity.Diagram) []byte {
 	return l.write()
 }
 
-// line is the number of the line of an offset.
+// line returns the number of the line of an offset.
 func (l *layout) line(at int) int {
 	low, high := 0, len(l.lines)
 	for high-low > 1 {
@@ -73,15 +73,15 @@ func (l *layout) line(at int) int {
 	return low
 }
 
-// from sets how deep the first line of a range stands.
+// from sets the depth of the first line of a range.
 func (l *layout) from(s source.Span, depth int) {
 	if s.To > s.From {
 		l.deep[l.line(s.From)] = depth
 	}
 }
 
-// decor puts decoration of one line as deep as what follows, and keeps longer
-// decoration as it is.
+// decor indents decoration of one line like the next statement, and keeps longer decoration as it
+// is.
 func (l *layout) decor(d activity.Decor) {
 	if l.line(d.Span.From) == l.line(max(d.Span.From, d.Span.To-1)) {
 		l.deep[l.line(d.Span.From)] = likeNext
@@ -145,8 +145,7 @@ func (l *layout) branch(b *activity.Branch, depth int) {
 	l.body(b.Body, depth+1)
 }
 
-// note indents the lines of a note by one level more, and keeps what they are
-// indented beyond each other.
+// note indents the lines of a note by one more level, and keeps their relative indentation.
 func (l *layout) note(n *activity.Note, depth int) {
 	l.from(n.Opener, depth)
 	l.from(n.Closer, depth)
@@ -160,7 +159,7 @@ func (l *layout) note(n *activity.Note, depth int) {
 		}
 	}
 	if least < 0 {
-		return // nothing is in it
+		return // it is empty
 	}
 	for _, line := range n.Lines {
 		number := l.line(line.Span.From)
@@ -191,8 +190,8 @@ func (l *layout) write() []byte {
 	return append(bytes.TrimRight(out, "\n"), '\n')
 }
 
-// indented is a line at its depth. Blanks in a note, also where nothing else is in
-// their line, may be those of a text.
+// indented returns a line at its depth. White space in a note is kept, because it may be part of
+// a text.
 func (l *layout) indented(i int, content []byte) []byte {
 	trimmed := bytes.TrimLeft(content, " \t")
 	if len(trimmed) == 0 && l.more[i] <= 0 {
@@ -203,7 +202,7 @@ func (l *layout) indented(i int, content []byte) []byte {
 	return append(append(bytes.Repeat([]byte("  "), l.deep[i]), more...), trimmed...)
 }
 
-// placeDecor puts decoration as deep as the statement below it.
+// placeDecor indents decoration like the statement below it.
 func (l *layout) placeDecor() {
 	below := 0
 	for i := len(l.deep) - 1; i >= 0; i-- {

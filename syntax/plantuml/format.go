@@ -10,15 +10,14 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// Format draws a model: with blocks where its edges are such, and with the edges
-// in notes where they are not. What it writes has been read again and has the
-// digest of the model.
+// Format draws a model: with blocks if its edges allow it, otherwise with the edges in notes. It
+// parses the result again to make sure that it has the digest of the model.
 func Format(w *workflow.Workflow) ([]byte, error) {
 	text, _, err := format(w)
 	return text, err
 }
 
-// format gives the text and the plan that led to it.
+// format returns the text and the plan that led to it.
 func format(w *workflow.Workflow) ([]byte, *plan, error) {
 	digest, written := workflow.Digest(w), yaml.InDialect(w, expr.PlantUML)
 	for _, form := range []plan{{}, {framed: true}, {framed: true, hard: true}, {flat: true, hard: true}} {
@@ -36,23 +35,23 @@ func format(w *workflow.Workflow) ([]byte, *plan, error) {
 			}
 		}
 	}
-	return nil, nil, errors.New("plantuml: the workflow " + strconv.Quote(w.Name) + " holds something that PlantUML has no drawing and no words for")
+	return nil, nil, errors.New("plantuml: the workflow " + strconv.Quote(w.Name) + " cannot be written in PlantUML")
 }
 
-// plan is how a model is to be drawn.
+// plan says how a model is drawn.
 type plan struct {
 	w, written *workflow.Workflow
 	flat       bool            // without blocks
 	framed     bool            // loops are frames, unless a choice at one of their ends leaves them
-	hard       bool            // all words in quotes
-	carried    map[string]bool // nodes whose edges stand in their notes
+	hard       bool            // all texts are in quotes
+	carried    map[string]bool // nodes whose edges are in their notes
 	noted      []string        // those of them that the drawing could not show, in order
 	frames     map[string]bool // loops that are drawn as frames
 }
 
-// carryMore finds the nodes that came out with other edges than they have. It
-// says whether there were any that are not carried yet. Nodes that were left out
-// come last: they may come back when the others are right.
+// carryMore finds the nodes that were read with other edges than they have, and reports whether
+// any of them is not carried yet. Nodes that were left out come last: they may be read correctly
+// when the others are.
 func (p *plan) carryMore(again *workflow.Workflow) bool {
 	got, want := edgesOf(&again.Body), edgesOf(&p.w.Body)
 	there := map[string]bool{}
@@ -74,7 +73,7 @@ func (p *plan) carryMore(again *workflow.Workflow) bool {
 		}
 	}
 	for id := range want {
-		p.carried[id] = true // edges drawn wrong may make a loop in which they look right
+		p.carried[id] = true // edges drawn wrongly may form a loop in which they look right
 	}
 	return len(p.carried) > before
 }
@@ -98,7 +97,7 @@ func (p *plan) carryKnown() {
 	look(&p.w.Body, nil)
 }
 
-// canShow says whether the ways of a node may be drawn.
+// canShow reports whether the ways of a node can be drawn.
 func canShow(n *workflow.Node, ways []way) bool {
 	kind := n.Kind()
 	switch {
@@ -114,7 +113,7 @@ func canShow(n *workflow.Node, ways []way) bool {
 	})
 }
 
-// edgesOf are the edges of all nodes, by the keys of where they come from.
+// edgesOf returns the edges of all nodes, by the keys of their sources.
 func edgesOf(g *workflow.Graph) map[string][]workflow.Edge {
 	out := map[string][]workflow.Edge{}
 	var collect func(g *workflow.Graph, owner *workflow.Node)
@@ -133,8 +132,8 @@ func edgesOf(g *workflow.Graph) map[string][]workflow.Edge {
 	return out
 }
 
-// keyIn is what tells a node from all others: its id, but for the only node of a
-// for_each, which may have the id of that.
+// keyIn returns a unique key for a node: its id, except for the only node of a for_each, which
+// may share the id of the for_each.
 func keyIn(owner *workflow.Node, id string) string {
 	if owner != nil && owner.ID == id {
 		return id + "[]"

@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// handle leads every failure that nothing else handles to one step: from every
-// working node that has no error edge and that the handler does not lead to.
+// handle leads every failure that nothing else handles to one step: from every working node that
+// has no error edge and that the handler does not lead to.
 func (r *reader) handle(handler *target) {
 	h := r.byID[handler.name]
 	if h == nil || h.Step == nil {
@@ -34,11 +34,11 @@ func (r *reader) handle(handler *target) {
 		}
 	}
 	if !handled {
-		r.report(workflow.Warningf(handler.pos, codeDetached, "move it to the end: a handler handles what runs before it", "%q handles nothing: every other step comes behind it", h.ID))
+		r.report(workflow.Warningf(handler.pos, codeDetached, "move it to the end: a handler handles failures of the steps before it", "%q handles nothing: every other step comes after it", h.ID))
 	}
 }
 
-// inEach says whether a node is repeated for the items of a list.
+// inEach reports whether a node is repeated for the items of a list.
 func (n *node) inEach() bool {
 	for in := n.in; in != nil; in = in.in {
 		if in.Step != nil && in.Kind() == "each" {
@@ -48,8 +48,8 @@ func (n *node) inEach() bool {
 	return false
 }
 
-// behind are the nodes that a node leads to, itself included. Whoever comes into
-// a loop reaches all of it.
+// behind returns the nodes that can be reached from a node, including itself. An edge into a loop
+// reaches everything in it.
 func (r *reader) behind(from *node) map[*node]bool {
 	inside := map[*node][]*node{}
 	for _, p := range r.parts {

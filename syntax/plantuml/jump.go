@@ -16,13 +16,13 @@ type places struct {
 	order      []*place
 }
 
-// place is where jumps lead to.
+// place is the target of jumps.
 type place struct {
 	name    string
 	known   bool // it is drawn, not only jumped to
 	pos     workflow.Pos
 	from    []tail  // what jumps here
-	targets []*node // what follows; nil: the end
+	targets []*node // what follows; nil for the end
 }
 
 func (r *reader) place(in *map[string]*place, name string, pos workflow.Pos) *place {
@@ -50,7 +50,7 @@ func (r *reader) land(e *activity.Label) {
 	r.open = append(r.open, tail{jump: p})
 }
 
-// connect draws a connector: all circles of one letter are one place.
+// connect draws a connector: all circles with the same letter are the same place.
 func (r *reader) connect(e *activity.Connector) {
 	p := r.place(&r.connectors, e.Name.Raw, r.pos(e.Name.Span))
 	p.known = true
@@ -61,8 +61,7 @@ func (r *reader) connect(e *activity.Connector) {
 	}
 }
 
-// jumpAll ties the jumps to what follows their places. A place may follow
-// another one directly.
+// jumpAll ties the jumps to what follows their places. A place may directly follow another one.
 func (r *reader) jumpAll() {
 	for _, p := range r.order {
 		if !p.known {
@@ -95,7 +94,7 @@ func (r *reader) jumpTo(t tail, p *place, seen map[*place]bool) {
 	}
 }
 
-// through leads what comes to one place on to another.
+// through leads everything that comes to one place on to another.
 func (r *reader) through(from, to *place, seen map[*place]bool) {
 	if seen[from] || from == to {
 		return
@@ -106,7 +105,7 @@ func (r *reader) through(from, to *place, seen map[*place]bool) {
 	}
 }
 
-// leadAll adds the edges that words say.
+// leadAll adds the edges that keys set.
 func (r *reader) leadAll() {
 	for _, p := range r.parts {
 		r.routesLeft(p)
@@ -118,7 +117,7 @@ func (r *reader) leadAll() {
 	}
 }
 
-// leadWords adds the edges that the words of a node say.
+// leadWords adds the edges that the keys of a node set.
 func (r *reader) leadWords(p *node) {
 	for _, e := range p.ways.edges {
 		to, ok := r.find(p, e)
@@ -143,8 +142,8 @@ func (r *reader) leadWords(p *node) {
 	}
 }
 
-// find is the id of the step that an edge of a node names, or what stands for
-// the end or the next round.
+// find returns the id of the step that an edge of a node names, or the word for the end or the
+// next iteration.
 func (r *reader) find(p *node, e workflow.Edge) (string, bool) {
 	if r.byID[e.To] != nil {
 		return e.To, true
@@ -170,11 +169,11 @@ func (r *reader) suggest(written string) string {
 			names = append(names, p.ID)
 		}
 	}
-	return orElse(workflow.DidYouMean(written, names), "write the id of a step: that in its note, or its text with - for blanks")
+	return orElse(workflow.DidYouMean(written, names), "write the id of a step: the one in its note, or its text with - for spaces")
 }
 
-// routesLeft leads to the targets of routes that do not follow the router
-// directly, and reports those that do not exist.
+// routesLeft leads to the targets of routes that do not directly follow the router, and reports
+// those that do not exist.
 func (r *reader) routesLeft(p *node) {
 	for i, done := range p.routes {
 		if done {
@@ -192,13 +191,13 @@ func (r *reader) routesLeft(p *node) {
 		for _, n := range r.parts {
 			names = append(names, n.ID)
 		}
-		r.report(workflow.Errorf(rt.target.pos, codeRoute, orElse(workflow.DidYouMean(rt.target.name, names), "name the lane of a branch behind the router, or the id of a step"),
+		r.report(workflow.Errorf(rt.target.pos, codeRoute, orElse(workflow.DidYouMean(rt.target.name, names), "name the lane of a branch after the router, or the id of a step"),
 			"category %q leads to %q, which is not a branch", rt.category, rt.target.name))
 	}
 }
 
-// withoutSoleEnd leaves out the only plain edge of a node if it leads to the
-// end, which says nothing but in a loop.
+// withoutSoleEnd removes the only plain edge of a node if it leads to the end, unless it is in a
+// loop.
 func (n *node) withoutSoleEnd() []arrow {
 	if l := n.home(); l != nil && l.Kind() == "loop" {
 		return n.out
@@ -218,7 +217,7 @@ func (n *node) withoutSoleEnd() []arrow {
 	return append(n.out[:end:end], n.out[end+1:]...)
 }
 
-// openerOf is the line that opens a block.
+// openerOf returns the line that opens a block.
 func openerOf(e activity.Element) source.Span {
 	switch e := e.(type) {
 	case *activity.While:

@@ -22,8 +22,7 @@ func (r *reader) while(e *activity.While) {
 	r.closeLoop(l, out)
 }
 
-// repeat draws a loop that ends with its test. A loop without a test is left by
-// its breaks.
+// repeat draws a loop that ends with its test. A loop without a test is left by its breaks.
 func (r *reader) repeat(e *activity.Repeat) {
 	l := r.openLoop(e, &e.Base)
 	if e.Start.Written() {
@@ -46,7 +45,7 @@ func (r *reader) repeat(e *activity.Repeat) {
 	r.closeLoop(l, out)
 }
 
-// loopAsker is the last step of a loop, if its test shows the answers of that.
+// loopAsker returns the last step of a loop, if the loop's test shows its answers.
 func (r *reader) loopAsker(e *activity.Repeat) *node {
 	if !e.Test.Written() || r.wordsAt(e).has(choiceMark) {
 		return nil
@@ -58,7 +57,7 @@ func (r *reader) loopAsker(e *activity.Repeat) *node {
 	return asker
 }
 
-// testWords are what a note <<choice>> at a loop says about its test.
+// testWords returns the keys of a note <<choice>> at a loop about its test.
 func (r *reader) testWords(e activity.Element) *said {
 	if !r.wordsAt(e).has(choiceMark) {
 		return nil
@@ -88,7 +87,7 @@ func (r *reader) openLoop(e activity.Element, at *activity.Base) *loop {
 	return l
 }
 
-// again leads what is open back to the beginning of the loop.
+// again leads the open tails back to the start of the loop.
 func (r *reader) again(frame *node) {
 	for _, t := range r.open {
 		r.tie(t, frame)
@@ -96,7 +95,7 @@ func (r *reader) again(frame *node) {
 	r.open = nil
 }
 
-// closeLoop goes on behind a loop.
+// closeLoop continues after a loop.
 func (r *reader) closeLoop(l *loop, out []tail) {
 	r.loops = r.loops[:len(r.loops)-1]
 	r.frame = l.frame.in
@@ -121,7 +120,7 @@ func (r *reader) leave(e *activity.Break) {
 	r.open = nil
 }
 
-// group draws a partition. Its words may make a loop or a for_each of it.
+// group draws a partition. Its keys may make it a loop or a for_each.
 func (r *reader) group(e *activity.Group) {
 	s := r.wordsOf(e, "frame")
 	n := workflow.Node{}

@@ -18,7 +18,7 @@ func lazily(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// keywords are the words of PlantUML itself, and those that people take for one.
+// keywords are the keywords of PlantUML, and words that people mistake for one.
 var keywords = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(`startuml enduml start stop end if then elseif elif else endif is equals equal not when
@@ -30,8 +30,8 @@ var keywords = sync.OnceValue(func() map[string]bool {
 	return set
 })
 
-// Marks are the lines that open, divide and close blocks, and the words of the
-// author outside of notes: of steps, lanes, conditions and labels.
+// Marks returns the lines that open, divide and close blocks, and the words of the author outside
+// notes: of steps, lanes, conditions and labels.
 func Marks(text []byte) []string {
 	var found []string
 	inNote := false

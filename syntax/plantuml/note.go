@@ -13,8 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// mark is what stands in << >> at the beginning of a note: what kind of words
-// follow.
+// mark is the text in << >> at the beginning of a note, which sets the kind of its keys.
 type mark string
 
 const (
@@ -39,20 +38,19 @@ var marks = []string{
 	string(loopMark), string(eachMark), string(onErrorMark), string(metricsMark), string(inputMark), string(workflowMark),
 }
 
-// kinds are what the marks of steps make of an activity, in the words of the
-// model. The others add to what it is.
+// kinds maps the marks of steps to kinds of the model. All other marks add to a step.
 var kinds = map[mark]string{
 	promptMark: "task", taskMark: "task", routerMark: "task", aggregatorMark: "combine", includeMark: "call",
 	approvalMark: "human", choiceMark: "choice", loopMark: "loop", eachMark: "each",
 }
 
-// words are what the notes at one element say.
+// words are the keys in the notes at one element.
 type words struct {
 	parts []part
 }
 
-// part is one note with words. They are bound when they are needed, and forgotten
-// then, so that a large file does not hold all of them at once.
+// part is one note with keys. They are parsed when needed and then released, so that not all keys
+// of a large file are in memory.
 type part struct {
 	mark  mark
 	note  *activity.Note
@@ -61,17 +59,16 @@ type part struct {
 	doc   *strictyaml.Document
 }
 
-// has says whether one of the notes has the mark.
+// has reports whether one of the notes has the mark.
 func (w *words) has(m mark) bool {
 	return slices.ContainsFunc(w.parts, func(p part) bool { return p.mark == m })
 }
 
-// notes reads the words of all notes.
+// notes reads the keys of all notes.
 func (r *reader) notes() { r.notesIn(r.diagram.Body, nil) }
 
-// notesIn reads the notes of a list of elements. Owner is the loop whose body
-// they are, to which notes at its beginning belong that PlantUML attaches to
-// nothing.
+// notesIn reads the notes of a list of elements. owner is the loop whose body they are, to which
+// notes at its beginning belong that PlantUML attaches to nothing.
 func (r *reader) notesIn(list []activity.Element, owner *activity.Repeat) {
 	beginning := owner != nil
 	for _, e := range list {
@@ -121,8 +118,7 @@ func (r *reader) notesInBranches(branches []activity.Branch) {
 	}
 }
 
-// readNote reads one note. One without a mark and without words that we know is
-// decoration.
+// readNote reads one note. A note without a mark and without known keys is decoration.
 func (r *reader) readNote(n *activity.Note, on activity.Element) {
 	m, body := r.markOf(n)
 	if m == noMark && !looksLikeFields(body) {
@@ -139,8 +135,7 @@ func (r *reader) readNote(n *activity.Note, on activity.Element) {
 	r.attach(&part{mark: m, note: n, lines: body}, on)
 }
 
-// unknownMark reports the mark in the first line of a note, and gives the one that
-// was meant.
+// unknownMark reports the mark in the first line of a note, and returns the one that was meant.
 func (r *reader) unknownMark(line source.Span, written string) mark {
 	d := workflow.Errorf(r.src.Pos(line), codeMark, "the marks are "+strings.Join(marks, ", "), "unknown mark <<%s>>", written).Near(written, marks)
 	meant := d.Change.Text
@@ -152,8 +147,8 @@ func (r *reader) unknownMark(line source.Span, written string) mark {
 	return mark(meant)
 }
 
-// bind reads the words of a note; not ok: it has none, but is text that begins
-// like a word.
+// bind reads the keys of a note. It returns false if there are none, but only text that begins
+// like a key.
 func (r *reader) bind(p *part) (ok bool) {
 	p.doc = r.piece(p.lines, p.note)
 	root := p.doc.Root()
@@ -166,14 +161,14 @@ func (r *reader) bind(p *part) (ok bool) {
 		return false
 	}
 	if p.doc.Readable() {
-		root.WrongType("words like `template: x`, one in each line")
+		root.WrongType("keys such as `template: x`, one on each line")
 	}
 	return true
 }
 
-// givenID is the id that a note gives; "": none.
+// givenID returns the id that a note sets, or "".
 func (r *reader) givenID(p *part) string {
-	root := -1 // indentation of the words
+	root := -1 // indentation of the keys
 	for _, l := range p.lines {
 		text := strings.TrimLeft(l.Text, " ")
 		lead := len(l.Text) - len(text)
@@ -200,7 +195,7 @@ func isStart(e activity.Element) bool {
 	return ok
 }
 
-// attach gives the words of a note to what they are about.
+// attach assigns the keys of a note to what they are about.
 func (r *reader) attach(p *part, on activity.Element) {
 	switch p.mark {
 	case workflowMark, inputMark:
@@ -219,12 +214,12 @@ func (r *reader) attach(p *part, on activity.Element) {
 	}
 	switch {
 	case !ok:
-		r.report(workflow.Errorf(r.notePos(p.note), codeNote, "put it directly behind the step that it is about", "this note is not attached to a step"))
+		r.report(workflow.Errorf(r.notePos(p.note), codeNote, "put it directly after the step that it is about", "this note is not attached to a step"))
 	case !slices.Contains(taken, p.mark):
-		r.report(workflow.Errorf(r.notePos(p.note), codeMark, "put it directly behind the step that it is about", "<<%s>> says nothing about %s", p.mark, elementName(on)))
+		r.report(workflow.Errorf(r.notePos(p.note), codeMark, "put it directly after the step that it is about", "<<%s>> cannot be used for %s", p.mark, elementName(on)))
 	default:
 		w := r.wordsAt(on)
-		if w.parts == nil { // most have one
+		if w.parts == nil { // most elements have only one
 			if len(r.spareParts) == 0 {
 				r.spareParts = make([]part, 64)
 			}
@@ -237,11 +232,10 @@ func (r *reader) attach(p *part, on activity.Element) {
 	}
 }
 
-// wordsAt are those of an element.
+// wordsAt returns the keys of an element.
 func (r *reader) wordsAt(e activity.Element) *words { return &r.words[e.Common().Number] }
 
-// takes are the marks of notes that an element may have; not ok: it takes no
-// words.
+// takes returns the marks of notes that an element may have; ok is false if it takes no keys.
 func takes(e activity.Element) (taken []mark, ok bool) {
 	switch e.(type) {
 	case *activity.Activity, *activity.Backward:
@@ -301,7 +295,7 @@ func (r *reader) markOf(n *activity.Note) (mark, []activity.Line) {
 	return noMark, lines
 }
 
-// looksLikeFields says whether a note without a mark is words: it begins with a
+// looksLikeFields reports whether a note without a mark is words: it begins with a
 // word of a step; or all of it are keys, and one of them is such a word, if perhaps
 // with a slip. A capital letter begins prose.
 func looksLikeFields(lines []activity.Line) bool {
@@ -332,7 +326,7 @@ var stepWords = strings.Fields(`id title agent prompt template input inputs outp
 	on_error effect labels join rest parallel_group for_each as max_parallel loop max next route routes else error on_timeout when
 	name description state agents limits variables`)
 
-// piece reads the words of a note where they stand in the file.
+// piece reads the words of a note where they are in the file.
 func (r *reader) piece(lines []activity.Line, n *activity.Note) *strictyaml.Document {
 	piece := strictyaml.Piece{Line: 1, Column: 1, Braces: true, Unit: time.Second, Pool: &r.pool}
 	lead := -1 // blanks that all lines begin with

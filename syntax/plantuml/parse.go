@@ -14,21 +14,20 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// Parse reads a workflow. The diagnostics hold everything that is wrong with
-// the file; the workflow is nil if nothing could be made of it, and must not be
-// run if one of the diagnostics is an error.
+// Parse parses a workflow. The diagnostics contain every mistake in the file. The workflow is nil
+// if nothing could be parsed, and must not be run if one of the diagnostics is an error.
 func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) {
 	r := readFlow(file, text)
 	if r.diagram.Preprocessed { // nothing else is known about it
 		return nil, r.found[:1]
 	}
 	w, found := r.w, r.found.Sort()
-	resolve(w) // when all else that was read is in use no more
+	resolve(w) // after everything else can be released
 	return w, found
 }
 
-// Diagram says what is wrong with a text as a diagram of PlantUML. PlantUML has
-// a preprocessor; only a workflow has none.
+// Diagram returns the mistakes in a text as a diagram of PlantUML. PlantUML has a preprocessor,
+// which is not supported in workflows.
 func Diagram(file string, text []byte) workflow.Diagnostics {
 	_, found := activity.Parse(source.New(file, text))
 	for i := range found {
@@ -39,7 +38,7 @@ func Diagram(file string, text []byte) workflow.Diagnostics {
 	return found
 }
 
-// reader makes a workflow of one file.
+// reader turns one file into a workflow.
 type reader struct {
 	src     *source.Text
 	diagram *activity.Diagram
@@ -49,10 +48,10 @@ type reader struct {
 	words      []words // by the number of the element
 	spareParts []part
 	head       head
-	last       map[string]int // numbers of the ids that were made
+	last       map[string]int // numbers of generated ids
 	places
 
-	// What is used again for every note.
+	// Reused for every note.
 	pool  strictyaml.Pool
 	texts []byte
 	steps yaml.StepReader
@@ -74,7 +73,7 @@ func read(file string, text []byte) *reader {
 // resolve makes references canonical.
 func resolve(w *workflow.Workflow) { expr.Resolve(w, expr.PlantUML, ids(&w.Body)) }
 
-// readFlow makes a workflow with its references as they are written.
+// readFlow reads a workflow with its references as they are written.
 func readFlow(file string, text []byte) *reader {
 	src := source.New(file, text)
 	r := &reader{src: src, last: map[string]int{}, names: map[*workflow.Choice]drawnName{}, drawn: map[*workflow.Choice]bool{}}
@@ -96,10 +95,10 @@ func readFlow(file string, text []byte) *reader {
 	return r
 }
 
-// runs makes warnings of what only PlantUML refuses: a piece of a diagram, as texts
-// about them show it, says well enough what is to be done.
+// runs turns errors into warnings that only PlantUML refuses: a part of a diagram, as
+// documentation shows it, is clear enough to run.
 func (r *reader) runs() {
-	isPiece := r.diagram.Opener == r.diagram.Closer // there is neither
+	isPiece := r.diagram.Opener == r.diagram.Closer // it has neither
 	for i := range r.found {
 		if code := r.found[i].Code; code == activity.CodeLateLane || code == activity.CodeMarker && isPiece {
 			r.found[i].Severity = workflow.Warning
@@ -107,7 +106,7 @@ func (r *reader) runs() {
 	}
 }
 
-// checkEncoding reports the first byte that is no text.
+// checkEncoding reports the first byte that is not valid UTF-8.
 func (r *reader) checkEncoding() {
 	text := r.src.Bytes
 	if utf8.Valid(text) {
@@ -124,7 +123,7 @@ func (r *reader) checkEncoding() {
 	r.report(workflow.Errorf(r.pos(source.Span{From: at, To: at + 1}), codeEncoding, "save the file as UTF-8", "the file is not valid UTF-8"))
 }
 
-// firstLine is what a diagnostic about the whole file points to.
+// firstLine returns the position for diagnostics about the whole file.
 func firstLine(src *source.Text, d *activity.Diagram) source.Span {
 	if d.Opener.To > d.Opener.From {
 		return d.Opener
@@ -138,7 +137,7 @@ func firstLine(src *source.Text, d *activity.Diagram) source.Span {
 
 func (r *reader) report(d workflow.Diagnostic) { r.found = append(r.found, d) }
 
-// ids are those of the nodes of a graph, as steps[0] counts them.
+// ids returns the ids of the nodes of a graph, in the order of steps[0], steps[1] and so on.
 func ids(g *workflow.Graph) []string {
 	list := make([]string, len(g.Nodes))
 	for i := range g.Nodes {
@@ -147,28 +146,28 @@ func ids(g *workflow.Graph) []string {
 	return list
 }
 
-// head is what the notes say about the workflow as a whole.
+// head is what the notes set for the workflow as a whole.
 type head struct {
-	words   *strictyaml.Map // nil: nothing
+	words   *strictyaml.Map // nil if there is none
 	inputs  *strictyaml.Map // of <<input>> notes
 	name    string
-	named   bool // the words give the name, which may be empty
+	named   bool // keys set the name, which may be empty
 	onError workflow.OnError
 	handler *target
 	docs    []*strictyaml.Document
 	notes   []*activity.Note
-	lanes   bool // the words list the agents, so that the lanes do not
+	lanes   bool // keys list the agents, so that the lanes do not
 }
 
-// target is the name of a step, where it is written.
+// target is the name of a step, with its position.
 type target struct {
 	name string
 	pos  workflow.Pos
 }
 
-// heading finds out what the workflow is called, and what it says about itself.
-// The name is the one in a note; else the one behind @startuml; else the title;
-// else that of the file. A title that is not the name is the description.
+// heading finds the name and the description of the workflow. The name is the one in a note,
+// otherwise the one after @startuml, otherwise the title, otherwise that of the file. A title
+// that is not the name is the description.
 func (r *reader) heading(file string) {
 	r.readHead()
 	d := r.diagram
@@ -189,7 +188,7 @@ func (r *reader) heading(file string) {
 	}
 }
 
-// lanes makes agents of the lanes, unless a note lists them.
+// lanes turns the lanes into agents, unless a note lists them.
 func (r *reader) lanes() {
 	known := map[string]activity.Lane{}
 	r.laneAt = map[string]workflow.Pos{}
@@ -199,8 +198,8 @@ func (r *reader) lanes() {
 		bare := strings.ToLower(name)
 		if other, ok := known[bare]; ok {
 			r.report(workflow.Errorf(r.src.Pos(l.Span), codeLaneTwice,
-				"write both as |"+strings.TrimSpace(other.Name)+"|; PlantUML compares names as they are written",
-				"lane %q is almost %q", l.Name, other.Name))
+				"write both as |"+strings.TrimSpace(other.Name)+"|; PlantUML compares names exactly",
+				"lane %q is almost the same as %q", l.Name, other.Name))
 			continue
 		}
 		known[bare] = l
@@ -221,8 +220,8 @@ func (r *reader) lanes() {
 
 func (r *reader) pos(s source.Span) workflow.Pos { return r.src.Pos(s) }
 
-// Like says whether a text holds a diagram of PlantUML, also one that is not in its
-// marks: it begins as an activity diagram does, and has an activity.
+// Like reports whether a text contains a diagram of PlantUML, even without its marks: it begins
+// like an activity diagram, and has an activity.
 func Like(text []byte) bool {
 	begun, begins := false, false
 	for line := range bytes.Lines(text) {

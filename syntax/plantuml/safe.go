@@ -9,29 +9,28 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// What is written keeps to texts that every version of PlantUML takes as they
-// are. All others go into a note, in quotes.
+// Only texts that every version of PlantUML keeps unchanged are drawn. All others go into a note,
+// in quotes.
 
-// isSafeText says whether a text can stand in an activity.
+// isSafeText reports whether a text can appear in an activity.
 func isSafeText(s string) bool {
 	return isShort(s) && onlyMarks(s, " \n,.-_()/&+?!:'\"=#") && activity.Unescape(activity.Escape(s)) == s
 }
 
-// isSafeLabel says whether a text can stand in parentheses, and is read as the
-// answer that it is.
+// isSafeLabel reports whether a text can appear in parentheses, and is read as the same answer.
 func isSafeLabel(s string) bool {
 	return isShort(s) && onlyMarks(s, " ,.-_/&+!'#") && !isElse(s)
 }
 
-// isSafeName says whether a text can be the name of a lane, a partition or a
+// isSafeName reports whether a text can be the name of a lane, a partition or a
 // diagram.
 func isSafeName(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return isShort(s) && onlyMarks(s, " ,.-_&+") && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// isSafeTest says whether a condition can stand in parentheses: what follows a
-// closing one must not look like the words behind a test.
+// isSafeTest reports whether a condition can appear in parentheses: what follows a closing one
+// must not look like the words after a test.
 func isSafeTest(s string) bool {
 	if !isShort(s) || !onlyMarks(s, " ,.-_/&+?!:\"=#()<>[]|^*") || strings.ContainsAny(s, "\n") {
 		return false
@@ -60,7 +59,7 @@ func isShort(s string) bool {
 	return s != "" && len(s) <= 200 && strings.TrimSpace(s) == s && utf8.ValidString(s)
 }
 
-// onlyMarks says whether a text consists of letters, digits and the given marks.
+// onlyMarks reports whether a text consists of letters, digits and the given marks.
 func onlyMarks(s, marks string) bool {
 	for _, r := range s {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r) && !strings.ContainsRune(marks, r) {
@@ -70,7 +69,7 @@ func onlyMarks(s, marks string) bool {
 	return true
 }
 
-// readable is an id as people would say it, if it can be made of that again.
+// readable returns an id in words, if the same id can be derived from them again.
 func readable(id string) string {
 	text := strings.ReplaceAll(id, "-", " ")
 	if r, size := utf8.DecodeRuneInString(text); unicode.IsLower(r) {

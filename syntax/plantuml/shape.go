@@ -7,13 +7,12 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A shape is how a graph is drawn: steps one below the other, and blocks around
-// them. The nodes keep the order in which they are declared, so the blocks are
-// guessed from where the edges lead in that order. A wrong guess does no harm:
-// what was written is read again, and an edge that is not drawn right is said
-// in a note.
+// A shape says how a graph is drawn: steps one below the other, and blocks around them. The nodes
+// keep their declaration order, so the blocks are guessed from where the edges lead in that
+// order. A wrong guess does no harm: the result is read again, and an edge that is not drawn
+// correctly is written in a note.
 
-// block is a list of things that stand one below the other.
+// block is a list of items, one below the other.
 type block []item
 
 // item is a step, or a block around steps.
@@ -25,8 +24,8 @@ type item struct {
 	test     *workflow.Node // the choice of a while or a repeat, or the step whose answers it shows
 	back     *workflow.Node // the step on the way back of a repeat
 	inverted bool           // the test fails on the way in, or on the way back
-	start    bool           // a start mark stands above it
-	end      ending         // what stands below it
+	start    bool           // there is a start mark above it
+	end      ending         // what is below it
 }
 
 // branch is one way of an if, a switch or a fork.
@@ -57,7 +56,7 @@ const (
 	breaks
 )
 
-// way is one kind of edges that leave a node after success.
+// way is a group of edges of the same kind that leave a node after success.
 type way struct {
 	on    workflow.On
 	label string
@@ -65,8 +64,8 @@ type way struct {
 	to    []string
 }
 
-// waysOf sorts the edges that a node has after success by what they wait for, in
-// their order. Other are those that a drawing never shows.
+// waysOf groups the edges of a node after success by their conditions, in order. other are the
+// edges that a drawing never shows.
 func waysOf(edges []workflow.Edge) (ways []way, other []workflow.Edge) {
 	for _, e := range edges {
 		if e.On == workflow.OnFailure || e.On == workflow.OnTimeout {
@@ -85,21 +84,21 @@ func waysOf(edges []workflow.Edge) (ways []way, other []workflow.Edge) {
 // shaper draws one graph.
 type shaper struct {
 	g      *workflow.Graph
-	owner  *workflow.Node // the loop or the for_each whose body it is
-	plan   *plan          // which learns the nodes whose edges cannot be drawn
-	flat   bool           // no blocks but those of loops and for_eachs
+	owner  *workflow.Node // the loop or the for_each that has this body
+	plan   *plan          // records the nodes whose edges cannot be drawn
+	flat   bool           // no blocks except those of loops and for_eachs
 	index  map[string]int
 	ways   [][]way
-	leads  []int // by node: the last one that it leads to, itself if none
-	led    []int // how many edges lead to a node
+	leads  []int // by node: the last node that it leads to, or itself
+	led    []int // number of edges that lead to each node
 	inLoop bool
-	exit   string         // what follows the loop around; @end: nothing
+	exit   string         // what follows the loop around it; @end if nothing does
 	asker  *workflow.Node // the step whose answers the end of the loop shows
 	tree   [][]int
 }
 
-// shape draws a graph, which is that of the workflow or the body of an owner.
-// Exit is what follows the loop that it is the body of.
+// shape draws a graph, which is that of the workflow or the body of an owner. exit is what
+// follows the loop that has this body.
 func (p *plan) shape(g *workflow.Graph, owner *workflow.Node, exit string) *shaper {
 	s := &shaper{g: g, owner: owner, plan: p, flat: p.flat, exit: exit, index: make(map[string]int, len(g.Nodes))}
 	s.inLoop = owner != nil && owner.Kind() == "loop"
@@ -130,7 +129,7 @@ func (p *plan) shape(g *workflow.Graph, owner *workflow.Node, exit string) *shap
 	return s
 }
 
-// note notes where an edge of a node leads.
+// note records where an edge of a node leads.
 func (s *shaper) note(from int, e *workflow.Edge) {
 	to, ok := s.index[e.To]
 	if !ok {
@@ -142,7 +141,7 @@ func (s *shaper) note(from int, e *workflow.Edge) {
 	}
 }
 
-// noteExits notes where the edges out of a loop lead.
+// noteExits records where the edges out of a loop lead.
 func (s *shaper) noteExits(from int, body *workflow.Graph) {
 	for i := range body.Edges {
 		s.note(from, &body.Edges[i])
@@ -154,8 +153,8 @@ func (s *shaper) noteExits(from int, body *workflow.Graph) {
 	}
 }
 
-// buildTree prepares for the question how far some nodes lead at most: every
-// level holds the answers for twice as many nodes as the one below.
+// buildTree prepares farthest: every level has the results for twice as many nodes as the one
+// below.
 func (s *shaper) buildTree() {
 	s.tree = [][]int{s.leads}
 	for width := 1; 2*width <= len(s.leads); width *= 2 {
@@ -168,7 +167,7 @@ func (s *shaper) buildTree() {
 	}
 }
 
-// farthest is the last node that the nodes from lo up to hi lead to.
+// farthest returns the last node that the nodes from lo up to hi lead to.
 func (s *shaper) farthest(lo, hi int) int {
 	if lo >= hi {
 		return lo
@@ -180,7 +179,7 @@ func (s *shaper) farthest(lo, hi int) int {
 	return max(s.tree[k][lo], s.tree[k][hi-width])
 }
 
-// whole draws all of the graph. Next is what follows its last node.
+// whole draws the whole graph. next is what follows its last node.
 func (s *shaper) whole(next string) block { return s.upTo(len(s.g.Nodes), next) }
 
 // upTo draws the nodes before hi, from where the flow begins.
@@ -210,7 +209,7 @@ func (s *shaper) block(lo, hi int, next string) block {
 	return b
 }
 
-// after is what comes behind a node if nothing else is said.
+// after returns what follows a node by default.
 func (s *shaper) after(i, hi int, next string) string {
 	if i < hi && i < len(s.g.Nodes) {
 		return s.g.Nodes[i].ID
@@ -218,7 +217,7 @@ func (s *shaper) after(i, hi int, next string) string {
 	return next
 }
 
-// item draws a node with the blocks that begin at it, and says where to go on.
+// item draws a node with the blocks that begin at it, and returns where to continue.
 func (s *shaper) item(i, hi int, next string) (items []item, end int) {
 	n := &s.g.Nodes[i]
 	it := item{node: n, start: s.led[i] == 0 && i > 0}
@@ -252,7 +251,7 @@ func (s *shaper) item(i, hi int, next string) (items []item, end int) {
 	behind := s.after(i+1, hi, next)
 	it.end = s.ending(ways, behind, hi == len(s.g.Nodes) && i+1 == hi)
 	if it.form == frameForm && it.end == detaches {
-		it.end = goesOn // PlantUML detaches steps only; its note says the rest
+		it.end = goesOn // PlantUML only detaches steps; its note has the edges
 		s.carry(n)
 	}
 	shown := len(ways) == 1 && ways[0].on == workflow.OnSuccess && len(ways[0].to) == 1 && (it.end != goesOn || ways[0].to[0] == behind)
@@ -262,7 +261,7 @@ func (s *shaper) item(i, hi int, next string) (items []item, end int) {
 	return []item{it}, i + 1
 }
 
-// carry has the edges of a node stand in its note.
+// carry records that the edges of a node are written in its note.
 func (s *shaper) carry(n *workflow.Node) {
 	if key := keyIn(s.owner, n.ID); !s.plan.carried[key] {
 		s.plan.carried[key] = true
@@ -270,7 +269,7 @@ func (s *shaper) carry(n *workflow.Node) {
 	}
 }
 
-// forget takes back what was noted since a drawing was begun that is not used.
+// forget discards what was recorded since a drawing was begun that is not used.
 func (p *plan) forget(from int) {
 	for _, key := range p.noted[from:] {
 		delete(p.carried, key)
@@ -278,7 +277,7 @@ func (p *plan) forget(from int) {
 	p.noted = p.noted[:from]
 }
 
-// formOf says which block shows the ways of a node, if any does.
+// formOf returns the kind of block that shows the ways of a node, if there is one.
 func (s *shaper) formOf(n *workflow.Node, ways []way) (form, bool) {
 	_, isChoice := n.Step.(*workflow.Choice)
 	switch {
@@ -294,9 +293,9 @@ func (s *shaper) formOf(n *workflow.Node, ways []way) (form, bool) {
 	return stepForm, false
 }
 
-// branching finds the branches of a node, and where they meet again: the first
-// node that nothing before it leads beyond. It fails if the branches do not stand
-// one behind the other in the order of their ways.
+// branching finds the branches of a node, and where they meet again: the first node that nothing
+// before it leads beyond. It fails if the branches do not follow each other in the order of their
+// ways.
 func (s *shaper) branching(i, hi int, next string, f form, ways []way) (it item, end int, ok bool) {
 	starts, last, ok := s.starts(i, hi, f, ways)
 	if !ok {
@@ -304,7 +303,7 @@ func (s *shaper) branching(i, hi int, next string, f form, ways []way) (it item,
 	}
 	end = s.meeting(i, last, hi)
 	if end == last && last < hi && s.led[last] == 1 && (f != ifForm || hi-last <= 2*(last-i) && !s.leaves(ways)) {
-		end = hi // nobody else comes to the last branch; but a long way on is no branch of a test
+		end = hi // only the last branch leads there; but a long way on is not a branch of a test
 	}
 	if last > end {
 		return item{}, 0, false
@@ -341,14 +340,14 @@ func (s *shaper) branching(i, hi int, next string, f form, ways []way) (it item,
 	return it, end, at == end
 }
 
-// placed is a branch with the node that it begins at; -1: none.
+// placed is a branch with the node that it begins at, or -1.
 type placed struct {
 	branch
 	from int
 }
 
-// branchesOf lists the branches in the order of the text. Those of a fork have
-// one target each. The branch of an if that comes first is that whose steps do.
+// branchesOf lists the branches in the order of the text. Those of a fork have one target each.
+// The first branch of an if is the one whose steps come first.
 func branchesOf(f form, ways []way, starts [][]int) (list []placed, inverted bool) {
 	for k, w := range ways {
 		if f == forkForm {
@@ -366,8 +365,8 @@ func branchesOf(f form, ways []way, starts [][]int) (list []placed, inverted boo
 	return list, false
 }
 
-// starts are the nodes that the ways lead to, -1 for what is no node of the range,
-// and the last of them.
+// starts returns the nodes that the ways lead to, with -1 for anything outside the range, and the
+// last of them.
 func (s *shaper) starts(i, hi int, f form, ways []way) (starts [][]int, last int, ok bool) {
 	last = i + 1
 	for _, w := range ways {
@@ -392,10 +391,10 @@ func (s *shaper) starts(i, hi int, f form, ways []way) (starts [][]int, last int
 	return starts, last, true
 }
 
-// meeting is the first node from last on that nothing between leads beyond.
+// meeting returns the first node from last on that no node in between leads beyond.
 func (s *shaper) meeting(i, last, hi int) int {
 	end := last
-	for range 64 { // a drawing that needs more is no drawing
+	for range 64 { // a drawing that needs more would not be readable
 		far := min(s.farthest(max(i, 0), end), hi)
 		if far <= end {
 			return end
@@ -405,8 +404,7 @@ func (s *shaper) meeting(i, last, hi int) int {
 	return hi
 }
 
-// short is the body of a branch without steps of its own; not ok: what it leads to
-// cannot be drawn.
+// short returns the body of a branch without steps; ok is false if its target cannot be drawn.
 func (s *shaper) short(w way, behind string) (b block, ok bool) {
 	to := w.to[0]
 	switch {
@@ -420,7 +418,7 @@ func (s *shaper) short(w way, behind string) (b block, ok bool) {
 	return nil, false
 }
 
-// ending is what has to stand behind a step for its path to end there.
+// ending returns what must follow a step for its path to end there.
 func (s *shaper) ending(ways []way, behind string, last bool) ending {
 	switch {
 	case len(ways) == 0 && s.inLoop:

@@ -6,8 +6,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// loop draws a loop: by its test where it has one, else by what breaks out of it,
-// else as a frame.
+// loop draws a loop: with its test if it has one, otherwise with breaks, otherwise as a frame.
 func (s *shaper) loop(it item, l *workflow.Loop, behind string) item {
 	if !s.flat && len(l.Body.Nodes) > 1 {
 		for _, draw := range []func(item, *workflow.Graph, string) (item, bool){s.tested, s.asking, s.broken} {
@@ -23,7 +22,7 @@ func (s *shaper) loop(it item, l *workflow.Loop, behind string) item {
 	return it
 }
 
-// tested draws a loop that a choice at its end or at its beginning leaves.
+// tested draws a loop that is left by a choice at its end or its beginning.
 func (s *shaper) tested(it item, g *workflow.Graph, behind string) (item, bool) {
 	inner := s.plan.shape(g, it.node, behind)
 	body, end := g.Nodes, len(g.Nodes)-1
@@ -49,7 +48,7 @@ func (s *shaper) tested(it item, g *workflow.Graph, behind string) (item, bool) 
 	return it, false
 }
 
-// asking draws a loop that the answers of its last step leave.
+// asking draws a loop that is left by the answers of its last step.
 func (s *shaper) asking(it item, g *workflow.Graph, behind string) (item, bool) {
 	inner := s.plan.shape(g, it.node, behind)
 	last, back := inner.last()
@@ -68,7 +67,7 @@ func (s *shaper) asking(it item, g *workflow.Graph, behind string) (item, bool) 
 	return it, s.plan.drawn(it.node, end.form == stepForm && end.node == asker)
 }
 
-// broken draws a loop without a test, that is left in the middle.
+// broken draws a loop without a test that is left in the middle.
 func (s *shaper) broken(it item, g *workflow.Graph, behind string) (item, bool) {
 	if s.plan.isFrame(it.node) || !slices.ContainsFunc(g.Edges, func(e workflow.Edge) bool { return e.To == behind }) {
 		return it, false
@@ -78,11 +77,11 @@ func (s *shaper) broken(it item, g *workflow.Graph, behind string) (item, bool) 
 	return it, s.plan.drawn(it.node, it.body.hasBreak())
 }
 
-// isFrame says whether a loop without a test is to be drawn as a frame.
+// isFrame reports whether a loop without a test is drawn as a frame.
 func (p *plan) isFrame(loop *workflow.Node) bool { return p.framed || p.frames[loop.ID] }
 
-// drawn notes that a loop could not be drawn but as a frame. It is not tried again
-// each time that a loop around it is.
+// drawn records that a loop can only be drawn as a frame, so that it is not tried again each time
+// a loop around it is drawn.
 func (p *plan) drawn(loop *workflow.Node, ok bool) bool {
 	if !ok {
 		p.frames[loop.ID] = true
@@ -90,7 +89,7 @@ func (p *plan) drawn(loop *workflow.Node, ok bool) bool {
 	return ok
 }
 
-// hasBreak says whether a break stands in a block, outside of the loops in it.
+// hasBreak reports whether a block contains a break outside the loops in it.
 func (b block) hasBreak() bool {
 	for i := range b {
 		if b[i].end == breaks {
@@ -105,8 +104,8 @@ func (b block) hasBreak() bool {
 	return false
 }
 
-// last is the last node of a body that may decide about the next round. Back is
-// the step between it and that round, if there is one.
+// last returns the last node of a body that may decide about the next iteration. back is the step
+// between it and that iteration, if there is one.
 func (s *shaper) last() (last int, back *workflow.Node) {
 	last = len(s.g.Nodes) - 1
 	n := &s.g.Nodes[last]
@@ -117,8 +116,8 @@ func (s *shaper) last() (last int, back *workflow.Node) {
 	return last - 1, n
 }
 
-// asks says whether a step has an answer for the next round and one that leaves
-// the loop, in the order in which the end of a repeat shows them.
+// asks reports whether a step has an answer for the next iteration and one that leaves the loop,
+// in the order in which the end of a repeat shows them.
 func (s *shaper) asks(i int, on, out string) bool {
 	n, ways := &s.g.Nodes[i], s.ways[i]
 	if kind := n.Kind(); kind != "human" && kind != "task" || len(ways) != 2 || ways[0].on != workflow.OnLabel || len(ways[0].to) != 1 || len(ways[1].to) != 1 {
@@ -128,7 +127,7 @@ func (s *shaper) asks(i int, on, out string) bool {
 	return first == on && second == out || first == out && second == on && ways[1].on == workflow.OnElse
 }
 
-// leaves says whether one of the ways leaves the loop around.
+// leaves reports whether one of the ways leaves the loop around.
 func (s *shaper) leaves(ways []way) bool {
 	for _, w := range ways {
 		if s.inLoop && len(w.to) == 1 && w.to[0] == s.exit {
@@ -138,8 +137,8 @@ func (s *shaper) leaves(ways []way) bool {
 	return false
 }
 
-// isTest says whether a choice does no more than to go on with the loop or to
-// leave it. Inverted: it goes on if its condition does not hold.
+// isTest reports whether a choice only continues or leaves the loop. inverted means that it
+// continues if its condition does not hold.
 func isTest(n *workflow.Node, ways []way, on, out string) (inverted, ok bool) {
 	asks := isAnswered(n, ways)
 	tests := n.Kind() == "choice" && n.Task() == nil && len(ways) == 2 && ways[0].on == workflow.OnWhen && ways[1].on == workflow.OnElse
@@ -155,7 +154,7 @@ func isTest(n *workflow.Node, ways []way, on, out string) (inverted, ok bool) {
 	return false, false
 }
 
-// isAnswered says whether a choice asks a question that has two answers, or one and
+// isAnswered reports whether a choice asks a question with two answers, or with one answer and
 // any other, which a test can show.
 func isAnswered(n *workflow.Node, ways []way) bool {
 	return n.Kind() == "choice" && n.Task() != nil && len(ways) == 2 && ways[0].on == workflow.OnLabel && isSafeLabel(ways[0].label) &&

@@ -9,14 +9,14 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// marksOf are the marks of the kinds of steps.
+// marksOf maps the kinds of steps to their marks.
 var marksOf = map[string]mark{"task": taskMark, "human": approvalMark, "call": includeMark, "combine": aggregatorMark, "choice": choiceMark, "each": eachMark, "loop": loopMark}
 
-// words are what has to be said about a step beside its text and its lane, with
-// the mark of its note.
+// words returns the keys of a step that its text and its lane do not show, with the mark of its
+// note.
 func (out *writer) words(n *workflow.Node) (mark, string) {
 	c := *n
-	work := &c // what is repeated for each item
+	work := &c // the node that is repeated for each item
 	if yaml.IsRepeat(n) {
 		each := *n.Step.(*workflow.Each)
 		inner := each.Body.Nodes[0]
@@ -45,14 +45,14 @@ func (out *writer) words(n *workflow.Node) (mark, string) {
 	return m, out.safe(&c, n, extra)
 }
 
-// isRouter says whether a switch behind a task shows its answers.
+// isRouter reports whether a switch after a task shows its answers.
 func (out *writer) isRouter(n *workflow.Node) bool {
 	ways, _ := waysOf(out.edges[out.key(n)])
 	return len(ways) > 0 && ways[0].on != workflow.OnSuccess && n.Kind() == "task"
 }
 
-// unsay takes out of a step what its text and its lane say. It gives what has to
-// be said to be empty.
+// unsay removes from a step what its text and its lane show. It returns the keys that must be
+// written as empty.
 func (out *writer) unsay(n *workflow.Node, text string) (extra func(yaml.Style) string) {
 	var empty []string
 	switch step := n.Step.(type) {
@@ -86,7 +86,7 @@ func (out *writer) unsay(n *workflow.Node, text string) (extra func(yaml.Style) 
 	return emptied(empty)
 }
 
-// emptied writes keys with nothing behind them.
+// emptied writes keys with no values.
 func emptied(keys []string) func(yaml.Style) string {
 	return func(st yaml.Style) string {
 		var b strings.Builder
@@ -97,7 +97,7 @@ func emptied(keys []string) func(yaml.Style) string {
 	}
 }
 
-// safe writes the words of a node so that PlantUML keeps all of their lines.
+// safe writes the keys of a node so that PlantUML keeps all their lines.
 func (out *writer) safe(c, n *workflow.Node, extra func(yaml.Style) string) string {
 	return out.safest(func(st yaml.Style) string {
 		text := out.wordsIn(st, c, n)
@@ -108,8 +108,7 @@ func (out *writer) safe(c, n *workflow.Node, extra func(yaml.Style) string) stri
 	})
 }
 
-// safest writes words as in a file, if PlantUML keeps their lines as they are;
-// else in quotes.
+// safest writes keys as in a file if PlantUML keeps their lines unchanged, otherwise in quotes.
 func (out *writer) safest(write func(yaml.Style) string) string {
 	if text := write(out.style); isSafeNote(text) {
 		return text
@@ -124,12 +123,12 @@ func isSafeNote(text string) bool {
 			return false
 		}
 	}
-	// Behind other marks PlantUML takes these for the limits of a diagram.
+	// After other marks, PlantUML reads these as the limits of a diagram.
 	lower := strings.ToLower(text)
 	return !strings.Contains(lower, "@start") && !strings.Contains(lower, "@end") && !strings.Contains(lower, `\start`) && !strings.Contains(lower, `\end`)
 }
 
-// wordsIn writes the words of a node, with the edges that are not drawn.
+// wordsIn writes the keys of a node, with the edges that are not drawn.
 func (out *writer) wordsIn(st yaml.Style, c, n *workflow.Node) string {
 	if _, isLoop := n.Step.(*workflow.Loop); isLoop {
 		return st.Step(c, nil, out.given[n.ID])
@@ -142,7 +141,7 @@ func (out *writer) wordsIn(st yaml.Style, c, n *workflow.Node) string {
 	return st.Step(c, nil, out.given[n.ID]) + st.Ways(out.named(other))
 }
 
-// named are edges with the words for the end and the next round.
+// named returns edges with the words for the end and the next iteration.
 func (out *writer) named(edges []workflow.Edge) []workflow.Edge {
 	list := make([]workflow.Edge, len(edges))
 	for i, e := range edges {
@@ -159,8 +158,7 @@ func (out *writer) named(edges []workflow.Edge) []workflow.Edge {
 
 func (out *writer) has(id string) bool { return out.ids[id] }
 
-// choiceNote are the words of a choice that is drawn as a test in a lane. Shown is the
-// test.
+// choiceNote returns the keys of a choice that is drawn as a test in a lane. shown is the test.
 func (out *writer) choiceNote(n *workflow.Node, shown, lane string) (mark, string) {
 	c := *n
 	step, ok := n.Step.(*workflow.Choice)
@@ -176,8 +174,8 @@ func (out *writer) choiceNote(n *workflow.Node, shown, lane string) (mark, strin
 	return choiceMark, out.safe(&c, n, nil)
 }
 
-// unsayQuestion takes out of a question what its test and its lane say. It gives what
-// has to be said to be empty.
+// unsayQuestion removes from a question what its test and its lane show. It returns the keys that
+// must be written as empty.
 func unsayQuestion(n *workflow.Node, c *workflow.Choice, shown, lane string) (extra func(yaml.Style) string) {
 	ask := *c.Ask
 	var empty []string
@@ -200,7 +198,7 @@ func unsayQuestion(n *workflow.Node, c *workflow.Choice, shown, lane string) (ex
 	return emptied(empty)
 }
 
-// loopNote are the words of a loop, of which the drawing shows the title or not.
+// loopNote returns the keys of a loop. title is what the drawing shows of it.
 func (out *writer) loopNote(n *workflow.Node, title string) (mark, string) {
 	c := *n
 	c.Step = nil

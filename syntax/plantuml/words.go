@@ -12,24 +12,24 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// said is what the notes at an element say about a step.
+// said is what the notes at an element set for a step.
 type said struct {
 	yaml.Step
 	routes []route
-	router bool // <<router>>: a switch behind the step shows its ways
-	prompt bool // words say the prompt, or the question, be it empty
-	agent  bool // words say the agent, be it none
+	router bool // <<router>>: a switch after the step shows its ways
+	prompt bool // keys set the prompt or the question, even to nothing
+	agent  bool // keys set the agent, even to none
 }
 
-// ways are what the notes of a node say about what follows it.
+// ways is what the notes of a node set about what follows it.
 type ways struct {
 	edges  []workflow.Edge
-	leads  bool // the drawing does not tell what follows success
+	leads  bool // keys, not the drawing, set what follows success
 	routes []route
 	router bool
 }
 
-// ways are nil if nothing is said.
+// ways returns nil if nothing is set.
 func (s *said) ways() *ways {
 	if s == nil || len(s.Edges) == 0 && !s.Leads && len(s.routes) == 0 && !s.router {
 		return nil
@@ -45,15 +45,14 @@ type route struct {
 	target   target
 }
 
-// What a note <<prompt>> leaves unsaid.
+// The defaults of a note <<prompt>>.
 const (
 	promptAttempts = 3
 	promptTimeout  = 120 * time.Second
 )
 
-// wordsOf reads what the notes at an element say about a step of a kind. Only
-// are the marks that it may have; nil: those of steps. What it gives holds until
-// it is called again.
+// wordsOf reads the keys in the notes at an element for a step of a kind. only are the marks that
+// it may have; nil means those of steps. The result is valid until the next call.
 func (r *reader) wordsOf(e activity.Element, kind string, only ...mark) *said {
 	w := r.wordsAt(e)
 	if len(w.parts) == 0 {
@@ -67,7 +66,7 @@ func (r *reader) wordsOf(e activity.Element, kind string, only ...mark) *said {
 	for i := range w.parts {
 		p := &w.parts[i]
 		if !r.belongs(p, only) || !r.bind(p) || p.mark == onErrorMark || p.mark == metricsMark {
-			continue // those that add to the step come when it is read
+			continue // notes that add to the step are read later
 		}
 		if k, ok := kinds[p.mark]; ok {
 			if first != "" && kinds[first] != k {
@@ -103,8 +102,8 @@ func (r *reader) wordsOf(e activity.Element, kind string, only ...mark) *said {
 	return s
 }
 
-// collect takes what is wrong with the words of a note. One without a mark that is
-// no YAML may be text that begins like a word: its author has to say.
+// collect takes the diagnostics of the keys of a note. A note without a mark that is not valid
+// YAML may be text that begins like a key: its author has to decide.
 func (r *reader) collect(p *part) {
 	for _, d := range p.doc.Diagnostics() {
 		if p.mark == noMark && !p.doc.Readable() {
@@ -115,21 +114,21 @@ func (r *reader) collect(p *part) {
 	}
 }
 
-// belongs says whether a note is for the step that is asked for: at a loop there
-// are notes for the loop and for its test.
+// belongs reports whether a note is for the given step: at a loop there are notes for the loop
+// and for its test.
 func (r *reader) belongs(p *part, only []mark) bool {
 	return len(only) == 0 || slices.Contains(only, p.mark)
 }
 
-// readWords reads the words of YAML, and then those of seeds and templates.
+// readWords reads the keys of YAML, and then those that only notes have.
 func (r *reader) readWords(m *strictyaml.Map, kind string, s *said) {
 	hasID := m.Peek("id").Exists()
 	s.prompt = m.Peek("prompt").Exists() || m.Peek("template").Exists() || m.Peek("question").Exists() || m.Peek("human").Exists()
 	s.agent = m.Peek("agent").Exists()
-	m.Refuse("needs", codeStepKey, "the drawing says what a step waits for; or name the step in `next:` of the other", "a note has no needs")
+	m.Refuse("needs", codeStepKey, "draw the dependency, or name this step in `next:` of the other one", "a note cannot have needs")
 	if kind == "loop" {
-		m.Refuse("until", codeStepKey, "write it as the test: `repeat while (…) is (no) not (yes)`", "the drawing says until when a loop runs")
-		m.Refuse("while", codeStepKey, "write it as the test: `repeat while (…)` or `while (…)`", "the drawing says how long a loop runs")
+		m.Refuse("until", codeStepKey, "write it as the test: `repeat while (…) is (no) not (yes)`", "the end of a loop is drawn in this notation")
+		m.Refuse("while", codeStepKey, "write it as the test: `repeat while (…)` or `while (…)`", "the end of a loop is drawn in this notation")
 	}
 	r.steps.Read(m, kind, &s.Step)
 	if !hasID {
@@ -142,23 +141,23 @@ func (r *reader) readWords(m *strictyaml.Map, kind string, s *said) {
 	m.Done()
 }
 
-// task is the task that the words are about, or nil.
+// task returns the task that the keys are about, or nil.
 func (s *said) task() *workflow.Task {
 	t, _ := s.Node.Step.(*workflow.Task)
 	return t
 }
 
-// readPrompt reads the words that only prompts have.
+// readPrompt reads the keys that only prompts have.
 func (r *reader) readPrompt(m *strictyaml.Map, s *said, t *workflow.Task) {
 	if in := m.Get("input"); in.Exists() {
 		if m.Peek("inputs").Exists() {
-			in.Key().Errorf(codeStepKey, "keep one of them", "input and inputs say the same")
+			in.Key().Errorf(codeStepKey, "keep one of them", "input and inputs set the same thing")
 		}
 		t.Inputs = readInput(in)
 	}
 	if n := m.Get("retries"); n.Exists() {
 		if m.Peek("retry").Exists() {
-			n.Key().Errorf(codeStepKey, "keep one of them", "retries and retry say the same")
+			n.Key().Errorf(codeStepKey, "keep one of them", "retries and retry set the same thing")
 		}
 		s.Node.Retry.Attempts = int(n.Int(0)) + 1
 	}
@@ -169,21 +168,21 @@ func (r *reader) readPrompt(m *strictyaml.Map, s *said, t *workflow.Task) {
 	}
 }
 
-// readRoute reads one route; false: it is none.
+// readRoute reads one route. It returns false if it is invalid.
 func readRoute(n strictyaml.Node) (route, bool) {
 	m := n.Map()
 	category, to := m.Get("category"), m.Get("target")
 	rt := route{category: category.Name(), target: target{to.Name(), to.Pos()}}
 	whole := category.Exists() && to.Exists()
 	if !whole && (n.IsMap() || n.IsNull()) {
-		n.Errorf(codeRoute, "write `category:` with a label and `target:` with a lane or an id", "a route needs a category and a target")
+		n.Errorf(codeRoute, "write `category:` with a label and `target:` with a lane or an id", "a route must have a category and a target")
 	}
 	m.Done()
 	return rt, whole
 }
 
-// readInput makes bindings of `{{a}}, {{b.c}}`: each under the name of what it
-// refers to, with _ for the dots. What is no list of references is one input.
+// readInput turns `{{a}}, {{b.c}}` into bindings, each with the name of what it refers to, with _
+// for dots. A value that is not a list of references is one input.
 func readInput(n strictyaml.Node) []workflow.Binding {
 	if n.IsMap() {
 		var bs []workflow.Binding
@@ -231,8 +230,8 @@ func inputsOf(n strictyaml.Node) []workflow.Binding {
 	return bs
 }
 
-// plainInputs reads the usual `{{a}}, {{b}}`, without parsing expressions; nil: it
-// is something else.
+// plainInputs reads the usual `{{a}}, {{b}}` without parsing expressions. It returns nil for
+// anything else.
 func plainInputs(text string, src workflow.Source) []workflow.Binding {
 	bs := make([]workflow.Binding, 0, 1+strings.Count(text, ","))
 	for at := 0; ; {
@@ -272,8 +271,8 @@ func distinctNames(bs []workflow.Binding) bool {
 	return true
 }
 
-// inputName is the path of a reference with _ between its parts, without the
-// words that only say where to look.
+// inputName returns the path of a reference with _ between its parts, without prefixes such as
+// vars.
 func inputName(ref *expr.Ref) string {
 	var parts []string
 	if ref.Name != "" {
@@ -293,7 +292,7 @@ func inputName(ref *expr.Ref) string {
 	return strings.Join(parts, "_")
 }
 
-// readMode reads what stands beside `output: name`.
+// readMode reads the keys next to `output: name`.
 func readMode(m *strictyaml.Map, o *workflow.Output) {
 	mode, schema := m.Get("outputMode"), m.Get("outputSchema")
 	path, pattern := m.Get("outputPath"), m.Get("outputPattern")
@@ -359,7 +358,7 @@ func (r *reader) amend(p *part, s *said) {
 	}
 }
 
-// onErrorWords are what an <<onError>> note says.
+// onErrorWords are the keys of an <<onError>> note.
 type onErrorWords struct {
 	handler *target
 	given   bool

@@ -22,17 +22,17 @@ type writer struct {
 
 	ids   map[string]bool   // of all nodes
 	given map[string]bool   // those that are written
-	texts map[string]string // of steps, by id, where they are not to be changed
+	texts map[string]string // of steps, by id, that must not be changed
 
 	known  map[string]bool // names that mean something in a condition
-	echoes map[string]bool // questions that say the same as the person's before them
+	echoes map[string]bool // questions that repeat the one to the person before them
 
-	owners []*workflow.Node // the loops and for_eachs around what is written
+	owners []*workflow.Node // the loops and for_eachs around the current item
 
-	lanes    []string // in the order in which they are declared
+	lanes    []string // in declaration order
 	lane     string   // the current one
-	laneSet  bool     // it was set in the block at hand, or around it
-	openPath bool     // what is written next is led to
+	laneSet  bool     // it was set in the current block, or around it
+	openPath bool     // something leads to what is written next
 }
 
 func (out *writer) line(parts ...string) {
@@ -73,7 +73,7 @@ func (out *writer) file(body block) {
 	out.line("@enduml")
 }
 
-// head finds the lanes, and gives the words about the workflow.
+// head finds the lanes, and returns the keys about the workflow.
 func (out *writer) head(title bool) string {
 	w := *out.written
 	if out.findLanes() {
@@ -87,7 +87,7 @@ func (out *writer) head(title bool) string {
 	})
 }
 
-// nameWord gives a name that no title can hold, be it none.
+// nameWord returns the key for a name that cannot be a title, even if it is empty.
 func nameWord(st yaml.Style, name string) string {
 	if name == "" {
 		return "name: \"\"\n"
@@ -95,8 +95,8 @@ func nameWord(st yaml.Style, name string) string {
 	return st.Text("name", name)
 }
 
-// findLanes gives a lane to every agent whose name can be that of one. It says
-// whether the lanes are all that is to be said about the agents.
+// findLanes assigns a lane to every agent whose name can be the name of one. It reports whether
+// the lanes say everything about the agents.
 func (out *writer) findLanes() (native bool) {
 	taken := map[string]bool{}
 	add := func(name string) {
@@ -119,13 +119,13 @@ func (out *writer) findLanes() (native bool) {
 	return native && slices.EqualFunc(out.written.Agents, out.lanes, same)
 }
 
-// isColor says whether a lane without a colour or with this one can be drawn.
+// isColor reports whether a lane with this colour, or without one, can be drawn.
 func isColor(s string) bool { return s == "" || activity.KnownColour(s) }
 
-// isTitle says whether a lane without a title or with this one can be drawn.
+// isTitle reports whether a lane with this title, or without one, can be drawn.
 func isTitle(s string) bool { return s == "" || isSafeName(s) }
 
-// decoration is the colour and the title of a lane, as they are written around its name.
+// decoration returns the colour and the title of a lane, as they are written around its name.
 func (out *writer) decoration(name string) (color, title string) {
 	for _, a := range out.written.Agents {
 		if a.Name != name {
@@ -142,9 +142,9 @@ func (out *writer) decoration(name string) (color, title string) {
 	return color, title
 }
 
-// takeIDs finds out which ids have to be written: all that the reader would not
-// make of the text of the step. An id that is written may take the name that
-// another would have got, so it tries until all are right.
+// takeIDs finds the ids that have to be written: all that the parser would not derive from the
+// text of the step. An id that is written may take the name that another step would have got, so
+// it repeats until all are right.
 func (out *writer) takeIDs(body block) {
 	var nodes []*workflow.Node
 	var bases []string
@@ -175,8 +175,8 @@ func (out *writer) takeIDs(body block) {
 	}
 }
 
-// walk visits the nodes in the order in which the reader names them, with what
-// it makes their ids of.
+// walk visits the nodes in the order in which the parser names them, with the base names of their
+// ids.
 func (out *writer) walk(b block, visit func(n *workflow.Node, base string)) {
 	for i := range b {
 		it := &b[i]
@@ -207,8 +207,8 @@ func (out *writer) walk(b block, visit func(n *workflow.Node, base string)) {
 	}
 }
 
-// text is what a step shows: its title, else what is drawn as its prompt elsewhere,
-// else its id in words.
+// text returns the text of a step: its title, otherwise what is drawn as its prompt elsewhere,
+// otherwise its id in words.
 func (out *writer) text(n *workflow.Node) string {
 	if text, ok := out.texts[n.ID]; ok {
 		return text
@@ -231,8 +231,7 @@ func (out *writer) block(b block) {
 	}
 }
 
-// inner writes a block one level deeper. A lane that is set in it does not hold
-// behind it.
+// inner writes a block one level deeper. A lane that is set in it does not apply after it.
 func (out *writer) inner(b block) {
 	set := out.laneSet
 	out.depth++
@@ -291,7 +290,7 @@ func (out *writer) intoLane(agent string) {
 	out.lane, out.laneSet = agent, true
 }
 
-// agentOf is the agent of a task, also of one for each item.
+// agentOf returns the agent of a task, including one that is repeated for each item.
 func agentOf(n *workflow.Node) string {
 	if yaml.IsRepeat(n) {
 		n = &n.Body().Nodes[0]
@@ -302,7 +301,7 @@ func agentOf(n *workflow.Node) string {
 	return ""
 }
 
-// note writes a note, unless it says nothing.
+// note writes a note, unless it is empty.
 func (out *writer) note(m mark, words string) {
 	if words != "" {
 		out.always(m, words)
@@ -331,7 +330,7 @@ func (out *writer) always(m mark, words string) {
 	out.line("end note")
 }
 
-// ifElse writes a test with its branches. A test that is all of an else is an
+// ifElse writes a test with its branches. A test that is the only item of an else becomes an
 // elseif.
 func (out *writer) ifElse(it *item, chained bool) {
 	yes, no := "yes", "no"
@@ -363,14 +362,14 @@ func (out *writer) ifElse(it *item, chained bool) {
 	out.laneSet = false
 }
 
-// isBare says whether a choice is a condition that needs no note.
+// isBare reports whether a choice is a condition that needs no note.
 func (out *writer) isBare(n *workflow.Node) bool {
 	_, words := out.choiceNote(n, "", out.lane)
 	return words == "" && n.Task() == nil
 }
 
-// testOf is the condition of an if. One that cannot be drawn is carried, and a
-// question stands for it.
+// testOf returns the condition of an if. A condition that cannot be drawn is written in a note,
+// and a question is drawn instead.
 func (out *writer) testOf(it *item) string {
 	if it.node.Task() != nil {
 		return out.shown(it.node)
@@ -382,7 +381,8 @@ func (out *writer) testOf(it *item) string {
 	return out.condition(w.when)
 }
 
-// condition is a condition as a test shows it. One that cannot be drawn is in the words.
+// condition returns a condition as shown in a test. A condition that cannot be drawn is written
+// as a key.
 func (out *writer) condition(when string) string {
 	if isSafeTest(when) {
 		return when
@@ -390,8 +390,8 @@ func (out *writer) condition(when string) string {
 	return ""
 }
 
-// shown is the question that the test of a choice shows, or of a person whose answers
-// it shows; "": it shows none.
+// shown returns the question that the test of a choice shows, or that of a person whose answers
+// it shows, or "".
 func (out *writer) shown(n *workflow.Node) string {
 	text, reads := "", false
 	switch s := n.Step.(type) {
@@ -411,7 +411,7 @@ func (out *writer) shown(n *workflow.Node) string {
 	return text
 }
 
-// choose writes a switch. Behind a step it shows the answers of that.
+// choose writes a switch. After a step, it shows the answers of that step.
 func (out *writer) choose(it *item) {
 	asks := it.node
 	if asks == nil {
@@ -433,7 +433,7 @@ func (out *writer) choose(it *item) {
 	out.line("endswitch")
 }
 
-// caseLabel is what a branch of a switch shows.
+// caseLabel returns the label of a branch of a switch.
 func caseLabel(w way) string {
 	switch {
 	case w.on == workflow.OnLabel && isSafeLabel(w.label):
@@ -498,8 +498,8 @@ func (out *writer) repeat(it *item) {
 	out.line("repeat while", out.again(it))
 }
 
-// again is what stands behind the end of a repeat: its test, or the question to
-// which the last step has the answers.
+// again returns what follows the end of a repeat: its test, or the question that the last step
+// answers.
 func (out *writer) again(it *item) string {
 	if it.test == nil {
 		return ""
@@ -520,7 +520,7 @@ func (out *writer) again(it *item) string {
 	return " (" + test + ") is (" + back + ") not (" + leave + ")"
 }
 
-// key tells a node from all others.
+// key returns a unique key for a node.
 func (out *writer) key(n *workflow.Node) string {
 	if len(out.owners) == 0 {
 		return n.ID

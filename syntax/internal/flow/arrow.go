@@ -20,7 +20,7 @@ type arrow struct {
 
 // place is where an edge comes to.
 type place struct {
-	in int // the loop or for_each in whose body both ends stand, or none
+	in int // the loop or for_each in whose body both ends are, or none
 	to int // an item of that body, toEnd, or toAgain: the next round of the loop
 }
 
@@ -157,7 +157,7 @@ func (e *ends) reportEntry(pos workflow.Pos, body, to int, from string) {
 		"%s %q has two entries: %q and%s %q", word, e.id(body), first, from, e.id(to)))
 }
 
-// roots are the items where the flow begins.
+// roots returns the items where the flow begins.
 func (e *ends) roots() []int {
 	var list []int
 	for i, id := range e.Entry {

@@ -4,7 +4,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// assemble writes the graphs down. A composite stands where the first node in it
+// assemble writes the graphs down. A composite is where the first node in it
 // is declared.
 func (l *lifter) assemble() workflow.Graph {
 	inner := make([][]int, len(l.up)+1) // by region, none first
@@ -127,7 +127,7 @@ func newDrawn(out []arrow) *drawn {
 	return d
 }
 
-// before is an edge before the i-th that is the same.
+// before returns an edge before the i-th that is the same.
 func (d *drawn) before(i int) *workflow.Edge {
 	a := &d.out[i]
 	k := key{a.name, wayOf(a.Edge)}

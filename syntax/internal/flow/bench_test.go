@@ -32,7 +32,7 @@ var shapes = []struct {
 			b.edge(i, n-1, n, "")
 		}
 	}},
-	{"loops", func(b *builder, n int) { // of five nodes, one behind the other
+	{"loops", func(b *builder, n int) { // of five nodes, one after the other
 		for i := range n {
 			b.node(i, "")
 			b.edge(i, i+1, n, "")

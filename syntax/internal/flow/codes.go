@@ -37,7 +37,7 @@ const (
 	// maxEdges bounds what a short drawing can ask for: two frames of n nodes
 	// are joined by n² edges.
 	maxEdges = 1_000_000
-	// maxNesting bounds how deep frames, and how deep drawn loops, stand in one
+	// maxNesting bounds how deep frames, and how deep drawn loops, are in one
 	// another. Whoever walks a model goes down by calling itself.
 	maxNesting = 100
 )

@@ -187,14 +187,14 @@ func (w *walk) arrange() {
 	}
 }
 
-// retreats says whether an edge from one vertex to another leads to where the
+// retreats reports whether an edge from one vertex to another leads to where the
 // walk had come from. Without such edges there is no cycle.
 func (w *walk) retreats(from, to int) bool {
 	n, m := w.num[from], w.num[to]
 	return m <= n && n < m+w.below[m]
 }
 
-// dominates says whether every way to a vertex leads through another.
+// dominates reports whether every way to a vertex leads through another.
 func (w *walk) dominates(v, of int) bool {
 	n, m := w.order[w.num[of]], w.num[v]
 	return w.order[m] <= n && n < w.order[m]+w.dominated[m]

@@ -13,7 +13,7 @@ func Draw(g *workflow.Graph) *Drawing {
 	return d
 }
 
-// draw adds a graph that stands in a frame; loop is that frame if it is a loop's.
+// draw adds a graph that is in a frame; loop is that frame if it is a loop's.
 func (d *Drawing) draw(g *workflow.Graph, frame, loop string) {
 	out := make(map[string][]*workflow.Edge, len(g.Nodes))
 	for i := range g.Edges {

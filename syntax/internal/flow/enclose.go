@@ -25,7 +25,7 @@ func (l *lifter) enclose() {
 	}
 }
 
-// frames are the innermost frames around the drawn loops.
+// frames returns the innermost frames around the drawn loops.
 func (l *lifter) frames() []int {
 	const unknown = toEnd
 	frames := slices.Repeat([]int{unknown}, len(l.heads))
@@ -53,13 +53,13 @@ func (l *lifter) frames() []int {
 // span is a range in the order of the dominators.
 type span struct{ from, to int }
 
-// by says whether all of it is dominated by a vertex.
+// by reports whether all of it is dominated by a vertex.
 func (s span) by(w *walk, v int) bool {
 	n := w.num[v]
 	return w.order[n] <= s.from && s.to < w.order[n]+w.dominated[n]
 }
 
-// dominatedIn are the spans of the items of plain frames.
+// dominatedIn returns the spans of the items of plain frames.
 func (l *lifter) dominatedIn() map[int]span {
 	spans := map[int]span{}
 	for n := 1; n < len(l.vertex); n++ {
@@ -75,7 +75,7 @@ func (l *lifter) dominatedIn() map[int]span {
 	return spans
 }
 
-// left are the frames that an edge leaves. What handles a failure is no way out.
+// left returns the frames that an edge leaves. What handles a failure is no way out.
 func (l *lifter) left() []bool {
 	left := make([]bool, len(l.around))
 	for i := range l.arrows {
@@ -91,7 +91,7 @@ func (l *lifter) left() []bool {
 	return left
 }
 
-// entered says whether edges from outside of a frame lead to one item only.
+// entered reports whether edges from outside of a frame lead to one item only.
 func (l *lifter) entered(frame, head int) bool {
 	root := len(l.around)
 	return !slices.ContainsFunc(l.items(frame), func(i int) bool {
@@ -99,7 +99,7 @@ func (l *lifter) entered(frame, head int) bool {
 	})
 }
 
-// endsIn says whether a drawn loop ends in its frame, without what the frame
+// endsIn reports whether a drawn loop ends in its frame, without what the frame
 // would add to it.
 func (l *lifter) endsIn(frame, drawn int) bool {
 	return slices.ContainsFunc(l.items(frame), func(i int) bool {
@@ -109,7 +109,7 @@ func (l *lifter) endsIn(frame, drawn int) bool {
 	})
 }
 
-// contains says whether an item is in a drawn loop, or in one inside of it.
+// contains reports whether an item is in a drawn loop, or in one inside of it.
 func (l *lifter) contains(drawn, item int) bool {
 	region := l.up[item]
 	for region != none && region != drawn && l.isDrawn(region) {
@@ -119,7 +119,7 @@ func (l *lifter) contains(drawn, item int) bool {
 }
 
 // take puts the items of a frame into a drawn loop: each with the outermost loop
-// around it that stands in the frame as well.
+// around it that is in the frame as well.
 func (l *lifter) take(frame, drawn int, frames []int) {
 	inFrame := func(region int) bool {
 		return region != none && l.isDrawn(region) && l.within(frames[region-len(l.around)], frame)

@@ -75,7 +75,7 @@ func (e *ends) link() {
 	}
 }
 
-// frameOf is the frame in which an edge begins: one that is drawn from the frame
+// frameOf returns the frame in which an edge begins: one that is drawn from the frame
 // of a loop begins in that loop.
 func (e *ends) frameOf(from int) int {
 	if e.kind[from] == loop {
@@ -149,7 +149,7 @@ func (e *ends) deepen(deep []int, means []int, drawn, meet int) {
 	}
 }
 
-// targets are the parts that an edge leads to.
+// targets returns the parts that an edge leads to.
 func (e *ends) targets(k *link) []int {
 	switch {
 	case k.to == toEnd:
@@ -162,7 +162,7 @@ func (e *ends) targets(k *link) []int {
 
 var onlyEnd = []int{toEnd}
 
-// firstIn is what comes first in a plain frame.
+// firstIn returns what comes first in a plain frame.
 func (e *ends) firstIn(frame int) []int {
 	first, known := e.firsts[frame]
 	if !known {
@@ -176,7 +176,7 @@ func (e *ends) firstIn(frame int) []int {
 	return first
 }
 
-// shallow are the items of a frame at which no edge ends that stays in it.
+// shallow returns the items of a frame at which no edge ends that stays in it.
 func (e *ends) shallow(items, deep []int, frame int) []int {
 	level := e.level(frame)
 	var list []int
@@ -217,7 +217,7 @@ func (e *ends) findHeads() {
 	}
 }
 
-// namedFromOutside are the first items of loops and for_eachs that an edge from
+// namedFromOutside returns the first items of loops and for_eachs that an edge from
 // outside leads to.
 func (e *ends) namedFromOutside() map[int]int {
 	named := map[int]int{}
@@ -245,7 +245,7 @@ func (e *ends) namedFromOutside() map[int]int {
 	return named
 }
 
-// inside is the loop or for_each in which an edge begins.
+// inside returns the loop or for_each in which an edge begins.
 func (e *ends) inside(from int) int {
 	if e.kind[from] == loop {
 		return from
@@ -302,7 +302,7 @@ func (e *ends) findLast(order []int) {
 	}
 }
 
-// sources are the parts that an edge leaves.
+// sources returns the parts that an edge leaves.
 func (e *ends) sources(k *link) []int {
 	if e.kind[k.from] == node || e.kind[k.from] == each {
 		return e.self[k.from : k.from+1]
@@ -310,7 +310,7 @@ func (e *ends) sources(k *link) []int {
 	return e.lastIn(k.from)
 }
 
-// lastIn is what comes last in a frame.
+// lastIn returns what comes last in a frame.
 func (e *ends) lastIn(frame int) []int {
 	last, known := e.lasts[frame]
 	if known {

@@ -1,4 +1,4 @@
-// Package flow stands between diagrams and the model. A diagram has nodes,
+// Package flow is between diagrams and the model. A diagram has nodes,
 // arrows that may lead back, and frames around nodes; the model has acyclic
 // graphs, nested by loops and repeated blocks. Lift makes the model of a
 // drawing, Draw makes the drawing of a model, Simplify leaves out the frames

@@ -34,7 +34,7 @@ func (d *Drawing) Handle(handler string, pos workflow.Pos) bool {
 	return handled || len(failing) > 0
 }
 
-// failing are the ids of what may fail before the handler and does not say where
+// failing returns the ids of what may fail before the handler and does not say where
 // that leads. Handled says whether something says so itself.
 func (d *Drawing) failing(handler string) (failing []string, handled bool) {
 	reached := d.reachedFrom(handler)
@@ -53,7 +53,7 @@ func (d *Drawing) failing(handler string) (failing []string, handled bool) {
 			failing = append(failing, n.ID)
 		}
 	}
-	for i := range d.Frames { // a frame is declared behind the one around it
+	for i := range d.Frames { // a frame is declared after the one around it
 		f := &d.Frames[i]
 		_, isEach := f.Step.(*workflow.Each)
 		inEach[f.ID] = isEach || inEach[f.Frame]
@@ -67,7 +67,7 @@ func (d *Drawing) failing(handler string) (failing []string, handled bool) {
 	return failing, handled
 }
 
-// reachedFrom are the nodes and frames that a part leads to, itself included.
+// reachedFrom returns the nodes and frames that a part leads to, itself included.
 // Whoever comes into a frame reaches all of it, and whatever it leads to.
 func (d *Drawing) reachedFrom(id string) map[string]bool {
 	next := make(map[string][]string, len(d.Nodes))

@@ -19,7 +19,7 @@ func (d *Drawing) Lift(report func(workflow.Diagnostic)) workflow.Graph {
 }
 
 // lifter makes a graph. A region is a graph to be: the whole drawing, a frame
-// with a step, or a drawn loop. Drawn loops are numbered behind the parts.
+// with a step, or a drawn loop. Drawn loops are numbered after the parts.
 type lifter struct {
 	*ends
 	arrows  []arrow
@@ -29,14 +29,14 @@ type lifter struct {
 
 	*walk
 	heads  []int  // first item of every drawn loop
-	up     []int  // the region that a part or a drawn loop stands in
+	up     []int  // the region that a part or a drawn loop is in
 	depth  []int  // of a region: how many are around it, itself included
 	poison []bool // regions with a node that skips its dependents
 
 	names   namer
 	loopIDs []string       // of the drawn loops
 	choices map[exit]*hop  // choices that had to be added
-	hops    map[int][]*hop // the same, by the item that they stand behind
+	hops    map[int][]*hop // the same, by the item that they are after
 	doubted []bool         // drawn loops that seem to have a step which they have not
 }
 
@@ -90,7 +90,7 @@ func (l *lifter) follow() {
 	l.walk = newWalk(root+1, root, from, to)
 }
 
-// inOrder are the parts that stand in a graph, a loop or a for_each with its
+// inOrder returns the parts that are in a graph, a loop or a for_each with its
 // first node.
 func (l *lifter) inOrder() []int {
 	if len(l.Frames) == 0 {
@@ -101,10 +101,10 @@ func (l *lifter) inOrder() []int {
 	return list
 }
 
-// isDrawn says whether a region is a loop that is drawn by its edges.
+// isDrawn reports whether a region is a loop that is drawn by its edges.
 func (l *lifter) isDrawn(region int) bool { return region >= len(l.around) }
 
-// headOf is the first item of a drawn loop.
+// headOf returns the first item of a drawn loop.
 func (l *lifter) headOf(region int) int { return l.heads[region-len(l.around)] }
 
 // regionDepth counts the regions around a graph.

@@ -73,7 +73,7 @@ func TestLift(t *testing.T) {
 		{name: "frame to itself", drawn: "F{ a->b } F-more->F F->y", want: "loop{ a b | a->b b-more->@again b->y } y"},
 		{name: "frames that say one thing", drawn: "F{ G{ a } } x->F x->G x->a", want: "a x | x->a"},
 		{name: "empty frame", drawn: "a->F F{ } F->b", want: "a",
-			found: []string{`error edge-target-unknown: there is no step in "F"`, `error edge-target-unknown: there is no step in "F"`, `warning unreachable-node: "b" is left out: nothing leads to it`}},
+			found: []string{`error edge-target-unknown: there is no step in "F"`, `error edge-target-unknown: there is no step in "F"`, `warning unreachable-node: nothing leads to "b", so it is ignored`}},
 
 		{name: "frame of a loop", drawn: "x->L L:loop{ a->b b-bad->a } b->y", want: "x L{ a b | a->b b-bad->@again b->y } y | x->L"},
 		{name: "next round to the frame", drawn: "x->L L:loop{ a->b b-bad->L } b->y", want: "x L{ a b | a->b b-bad->@again b->y } y | x->L"},
@@ -110,8 +110,8 @@ func TestLift(t *testing.T) {
 			found: []string{`error loop-two-entries: for_each "E" has two entries: "a" and, from "x", "b"`}},
 
 		{name: "entries", drawn: "a->c b->c", want: "a c b | a->c b->c"},
-		{name: "entry", drawn: ">b a->b b->c", want: "b c | b->c", found: []string{`warning unreachable-node: "a" is left out: nothing leads to it`}},
-		{name: "entry of a frame", drawn: ">F F{ a b } b->c d->c", want: "a b c | b->c", found: []string{`warning unreachable-node: "d" is left out: nothing leads to it`}},
+		{name: "entry", drawn: ">b a->b b->c", want: "b c | b->c", found: []string{`warning unreachable-node: nothing leads to "a", so it is ignored`}},
+		{name: "entry of a frame", drawn: ">F F{ a b } b->c d->c", want: "a b c | b->c", found: []string{`warning unreachable-node: nothing leads to "d", so it is ignored`}},
 		{name: "entry in a loop", drawn: ">a L:loop{ b->a a-x->b } b->c", want: "L{ b a | b->@again b->c a-x->b } c"},
 		{name: "entry in the middle", drawn: ">b L:loop{ a->b b->L } b->c", want: "L{ a b | a->b b->@again b->c } c",
 			found: []string{`error loop-two-entries: loop "L" has two entries: "a" and "b"`}},
@@ -121,7 +121,7 @@ func TestLift(t *testing.T) {
 		{name: "unclear start", drawn: "a->b c->d->c d->b", want: "a b | a->b",
 			found: []string{`error start-unclear: unclear whether the flow begins at "a" or at "c"`}},
 		{name: "unreachable from the start", drawn: ">a a->b c->d->c d->b", want: "a b | a->b",
-			found: []string{`warning unreachable-node: "c" is left out: nothing leads to it`, `warning unreachable-node: "d" is left out: nothing leads to it`}},
+			found: []string{`warning unreachable-node: nothing leads to "c", so it is ignored`, `warning unreachable-node: nothing leads to "d", so it is ignored`}},
 		{name: "unreachable loop", drawn: "a->b L:loop{ c->d d->L } d->e e->L", want: "a b | a->b",
 			found: []string{`error start-unclear: unclear whether the flow begins at "a" or at "L"`}},
 		{name: "unreachable in a loop", drawn: "L:loop{ a->b c->d d->c d->f } b->e", want: "L{ a b | a->b b->e } e",

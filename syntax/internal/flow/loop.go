@@ -108,7 +108,7 @@ func (l *lifter) nest(over []int, isHead []bool) {
 	l.doubted = make([]bool, len(l.heads))
 }
 
-// begins says whether an item is the head of a drawn loop.
+// begins reports whether an item is the head of a drawn loop.
 func (l *lifter) begins(item int) bool {
 	return l.up[item] != none && l.isDrawn(l.up[item]) && l.headOf(l.up[item]) == item
 }
@@ -159,7 +159,7 @@ func (l *lifter) reportCycle(first, second int, by *arrow) {
 		"a loop has two entries: %q and%s %q", l.id(first), from, l.id(second)))
 }
 
-// cycles are the strongly connected parts that are left without the edges that
+// cycles returns the strongly connected parts that are left without the edges that
 // lead to a dominator, after Kosaraju: by number, the number of one vertex of
 // the cycle; none: in no cycle.
 func (l *lifter) cycles() []int {
@@ -191,7 +191,7 @@ func (l *lifter) cycles() []int {
 	return in
 }
 
-// lastLeftFirst are the numbers of all vertices, those first that the walk left
+// lastLeftFirst returns the numbers of all vertices, those first that the walk left
 // last.
 func (l *lifter) lastLeftFirst() []int {
 	size := len(l.vertex)

@@ -42,7 +42,7 @@ func TestLoopsAreNatural(t *testing.T) {
 	})
 }
 
-// arrows is a drawing without frames.
+// arrows returns a drawing without frames.
 func arrows(t *rapid.T) *Drawing {
 	number := func(low, high int) int { return rapid.IntRange(low, high).Draw(t, "n") }
 	d := &Drawing{}
@@ -74,7 +74,7 @@ func (n *network) add(from, to string) {
 	n.next[from][to] = true
 }
 
-// from is what a node leads to over at least one edge, by way of some nodes
+// from returns what a node leads to over at least one edge, by way of some nodes
 // only; nil: of all.
 func (n *network) from(id string, by set) set {
 	seen, todo := set{}, []string{id}
@@ -91,7 +91,7 @@ func (n *network) from(id string, by set) set {
 	return seen
 }
 
-// reachable is a drawing without what cannot be reached.
+// reachable returns a drawing without what cannot be reached.
 func reachable(d *Drawing) *network {
 	all, led := newNetwork(), set{}
 	for i := range d.Edges {
@@ -118,7 +118,7 @@ func reachable(d *Drawing) *network {
 	return kept
 }
 
-// irreducible says whether a cycle is left without the edges that lead to a node
+// irreducible reports whether a cycle is left without the edges that lead to a node
 // which every way from a root leads through.
 func (n *network) irreducible() bool {
 	without := newNetwork()
@@ -137,7 +137,7 @@ func (n *network) irreducible() bool {
 	return false
 }
 
-// through says whether every way to a node leads through another.
+// through reports whether every way to a node leads through another.
 func (n *network) through(via, to string) bool {
 	if via == to {
 		return true

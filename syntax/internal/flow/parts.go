@@ -19,7 +19,7 @@ type parts struct {
 	levels []int // of a frame: how many frames are around it, itself included
 	rank   []int // the first node in a part
 
-	first, next []int // what stands directly in a frame, as a linked list
+	first, next []int // what is directly in a frame, as a linked list
 }
 
 type kind uint8
@@ -58,7 +58,7 @@ func newParts(d *Drawing, report func(workflow.Diagnostic)) *parts {
 	return p
 }
 
-// find is the part of an id. It looks first at one that is likely, and at the
+// find returns the part of an id. It looks first at one that is likely, and at the
 // next: most edges lead on to the node that is declared next.
 func (p *parts) find(id string, likely int) (part int, known bool) {
 	for part := max(likely, 0); part < min(likely+2, len(p.Nodes)); part++ {
@@ -70,7 +70,7 @@ func (p *parts) find(id string, likely int) (part int, known bool) {
 	return part, known
 }
 
-// node is what a part is in the model; a plain frame is nothing.
+// node returns what a part is in the model; a plain frame is nothing.
 func (p *parts) node(part int) *workflow.Node {
 	if n := len(p.Nodes); part >= n {
 		return &p.Frames[part-n].Node
@@ -80,7 +80,7 @@ func (p *parts) node(part int) *workflow.Node {
 
 func (p *parts) id(part int) string { return p.node(part).ID }
 
-// place finds out what stands in what.
+// place finds out what is in what.
 func (p *parts) place() {
 	for i := range p.Nodes {
 		p.around[i] = p.frame(p.Nodes[i].Frame)
@@ -150,7 +150,7 @@ func (p *parts) levelFrames() (deep int) {
 	return deep
 }
 
-// rankParts finds the first node in every frame. In an empty one it is behind
+// rankParts finds the first node in every frame. In an empty one it is after
 // all nodes.
 func (p *parts) rankParts() {
 	for f := len(p.Nodes); f < len(p.rank); f++ {
@@ -198,10 +198,10 @@ func (p *parts) level(frame int) int {
 	return p.levels[frame]
 }
 
-// isBody says whether a frame stands for a loop or a for_each.
+// isBody reports whether a frame stands for a loop or a for_each.
 func (p *parts) isBody(part int) bool { return p.kind[part] == loop || p.kind[part] == each }
 
-// meet is the innermost frame around both of two frames, which may be one of
+// meet returns the innermost frame around both of two frames, which may be one of
 // them.
 func (p *parts) meet(a, b int) int {
 	for a != b {
@@ -214,7 +214,7 @@ func (p *parts) meet(a, b int) int {
 	return a
 }
 
-// within says whether a part is in a frame, or is that frame.
+// within reports whether a part is in a frame, or is that frame.
 func (p *parts) within(part, frame int) bool {
 	for part != none && part != frame {
 		part = p.around[part]
@@ -222,7 +222,7 @@ func (p *parts) within(part, frame int) bool {
 	return part == frame
 }
 
-// items are the nodes, loops and for_eachs of a frame in the order of
+// items returns the nodes, loops and for_eachs of a frame in the order of
 // declaration. Plain frames are seen through.
 func (p *parts) items(frame int) []int {
 	var list []int

@@ -35,7 +35,7 @@ func (l *lifter) reach() {
 		case l.kind[i] == plain || l.reached[i] || inside != none && !l.reached[inside]:
 		case !tied[i] || inside == none && len(l.Entry) > 0:
 			l.report(workflow.Warningf(l.node(i).Pos, codeUnreachable, "lead an edge to it, or remove it",
-				"%q is left out: nothing leads to it", l.id(i)))
+				"nothing leads to %q, so it is ignored", l.id(i)))
 		case !said:
 			said = true
 			l.reportUnclear(i)
@@ -43,7 +43,7 @@ func (l *lifter) reach() {
 	}
 }
 
-// tied are the parts with an arrow to or from another one that the flow cannot come
+// tied returns the parts with an arrow to or from another one that the flow cannot come
 // to. Where nobody says at which node the flow begins, they are a circle, or hang on
 // one: more likely the workflow than what was found to be its beginning.
 func (l *lifter) tied() []bool {

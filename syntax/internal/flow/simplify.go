@@ -55,7 +55,7 @@ func newSimplifier(d *Drawing) *simplifier {
 	return s
 }
 
-// candidates are the frames of loops that say nothing by themselves, and whose
+// candidates returns the frames of loops that say nothing by themselves, and whose
 // names come out right if all of them are dropped.
 func (s *simplifier) candidates() map[int]bool {
 	again := map[int]bool{}
@@ -82,7 +82,7 @@ func (s *simplifier) candidates() map[int]bool {
 	return s.inOrderOfNames(bare)
 }
 
-// inOrderOfNames are the frames that have the names which Lift gives to drawn
+// inOrderOfNames returns the frames that have the names which Lift gives to drawn
 // loops, one after the other. The names of the others are taken.
 func (s *simplifier) inOrderOfNames(frames []int) map[int]bool {
 	slices.SortStableFunc(frames, func(a, b int) int {
@@ -107,7 +107,7 @@ func (s *simplifier) inOrderOfNames(frames []int) map[int]bool {
 	return named
 }
 
-// isBare says whether a loop has nothing but a name.
+// isBare reports whether a loop has nothing but a name.
 func (s *simplifier) isBare(n *workflow.Node) bool {
 	l, ok := n.Step.(*workflow.Loop)
 	bound := func(limit int) int {
@@ -179,7 +179,7 @@ func (s *simplifier) redraw(drop map[int]bool) *Drawing {
 	return r
 }
 
-// entry is what stands for a part in a drawing without some frames.
+// entry returns what stands for a part in a drawing without some frames.
 func (s *simplifier) entry(part int, drop map[int]bool) string {
 	for drop[part] {
 		part = s.head[part]
@@ -187,7 +187,7 @@ func (s *simplifier) entry(part int, drop map[int]bool) string {
 	return s.id(part)
 }
 
-// target is what an edge leads to in a drawing without some frames.
+// target returns what an edge leads to in a drawing without some frames.
 func (s *simplifier) target(e *workflow.Edge, drop map[int]bool) string {
 	to, ok := s.byID[e.To]
 	if !ok || s.kind[to] != loop {
@@ -208,7 +208,7 @@ type placed struct {
 	loop  *workflow.Loop
 }
 
-// loopsOf are the loops of a graph by id.
+// loopsOf returns the loops of a graph by id.
 func loopsOf(g *workflow.Graph) map[string]placed {
 	loops := map[string]placed{}
 	var look func(g *workflow.Graph, outer string)
@@ -227,7 +227,7 @@ func loopsOf(g *workflow.Graph) map[string]placed {
 	return loops
 }
 
-// sameGraph says whether two graphs of the same nodes are the same.
+// sameGraph reports whether two graphs of the same nodes are the same.
 func sameGraph(a, b *workflow.Graph) bool {
 	if !sameShape(a, b) {
 		return false
@@ -241,7 +241,7 @@ func sameGraph(a, b *workflow.Graph) bool {
 	return true
 }
 
-// sameShape says whether two graphs are the same but for what is inside of their
+// sameShape reports whether two graphs are the same but for what is inside of their
 // nodes.
 func sameShape(a, b *workflow.Graph) bool {
 	return slices.EqualFunc(a.Nodes, b.Nodes, func(x, y workflow.Node) bool { return x.ID == y.ID && x.Kind() == y.Kind() }) &&

@@ -116,7 +116,7 @@ func edge(from, to, way string) workflow.Edge {
 }
 
 // show writes a graph as sketch reads a drawing, bodies in braces, with the edges
-// of each graph behind its nodes.
+// of each graph after its nodes.
 func show(g *workflow.Graph) string {
 	var words []string
 	for i := range g.Nodes {

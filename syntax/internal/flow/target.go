@@ -48,7 +48,7 @@ func (l *lifter) nameLoops() {
 	}
 }
 
-// taken are the ids of the model that is made.
+// taken returns the ids of the model that is made.
 func (l *lifter) taken() map[string]bool {
 	taken := make(map[string]bool, len(l.around))
 	for i, reached := range l.reached {
@@ -63,7 +63,7 @@ func (l *lifter) taken() map[string]bool {
 	return taken
 }
 
-// idOf is the id of a part or of a drawn loop.
+// idOf returns the id of a part or of a drawn loop.
 func (l *lifter) idOf(item int) string {
 	if l.isDrawn(item) {
 		return l.loopIDs[item-len(l.around)]
@@ -161,8 +161,8 @@ func (l *lifter) findPoison() {
 	}
 }
 
-// warnDeadEnds reports steps that stand beside a drawn loop, lead nowhere, and
-// are come to in a round that goes on: it looks as if they ran in every round.
+// warnDeadEnds reports steps that are beside a drawn loop, lead nowhere, and
+// are come to in a round that continues: it looks as if they ran in every round.
 func (l *lifter) warnDeadEnds() {
 	if len(l.heads) == 0 {
 		return
@@ -189,7 +189,7 @@ func (l *lifter) warnDeadEnds() {
 	}
 }
 
-// meetAlike says whether the edges of a node stay in the same region, so that
+// meetAlike reports whether the edges of a node stay in the same region, so that
 // none leaves a loop in which another one stays.
 func (l *lifter) meetAlike(out []arrow) bool {
 	for i := range out {
@@ -200,7 +200,7 @@ func (l *lifter) meetAlike(out []arrow) bool {
 	return true
 }
 
-// staysIn are the innermost regions in which the edges of a node stay that are
+// staysIn returns the innermost regions in which the edges of a node stay that are
 // taken together.
 func (l *lifter) staysIn(out []arrow) map[way]int {
 	stays := map[way]int{}
@@ -216,7 +216,7 @@ func (l *lifter) staysIn(out []arrow) map[way]int {
 	return stays
 }
 
-// leavesDrawn says whether one leaves a drawn loop on the way from a region out
+// leavesDrawn reports whether one leaves a drawn loop on the way from a region out
 // to another.
 func (l *lifter) leavesDrawn(region, out int) bool {
 	for ; region != out; region = l.up[region] {

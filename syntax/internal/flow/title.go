@@ -27,7 +27,7 @@ func Titled(g *workflow.Graph, drawn map[*workflow.Choice]bool) {
 	}
 }
 
-// AsksNothing says whether the edges of a choice have conditions of their own and no
+// AsksNothing reports whether the edges of a choice have conditions of their own and no
 // labels, so that the text of its drawing is no more than a title.
 func AsksNothing(edges []workflow.Edge) bool {
 	has := func(on workflow.On) bool {

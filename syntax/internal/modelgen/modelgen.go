@@ -3,7 +3,7 @@
 // that are not topological, and text that is hard to quote.
 //
 // What it makes is a model as a reader leaves it: references are canonical,
-// edges are sorted by the declaration of where they come from, no edge stands
+// edges are sorted by the declaration of where they come from, no edge is
 // twice, and a sole plain edge to the end is left out, except in a loop. It
 // means nothing in particular, and most of it would not pass the checks.
 package modelgen
@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Workflow is the generator.
+// Workflow returns the generator.
 func Workflow() *rapid.Generator[*workflow.Workflow] {
 	return rapid.Custom(func(t *rapid.T) *workflow.Workflow {
 		g := &generator{T: t, taken: map[string]bool{}}
@@ -41,11 +41,11 @@ type generator struct {
 	taken map[string]bool
 }
 
-// place is where a graph stands.
+// place is where a graph is.
 type place struct {
 	inLoop bool
 	later  []string // nodes of the graphs around it that an exit may lead to
-	behind []string // where a chain of a loop's body goes on
+	behind []string // where a chain of a loop's body continues
 	test   string   // id of the choice at its end
 }
 
@@ -66,7 +66,7 @@ func (g *generator) maybe(text func() string) string {
 
 var idPool = []string{"a", "b", "review", "review-2", "worker", "choice", "choice-2", "choice-3", "end", "again", "loop", "each", "task", "human", "größe", "x_1", "007", "no", "null"}
 
-// id is a new id; some are the ones that a reader would give itself.
+// id returns a new id; some are the ones that a reader would give itself.
 func (g *generator) id() string {
 	id := pick(g, idPool)
 	for n := 2; g.taken[id]; n++ {

@@ -35,10 +35,10 @@ func (g *generator) text() string {
 
 var references = []string{"inputs.topic", "vars.draft", "vars.größe", "nodes.review.output", `nodes["007"].status`, "groups.scanners.outputs", "previous.output", "failure.error", "item", "index", "iteration", "_iteration_count", "vars.list[0].name", `vars.draft ?? "none"`}
 
-// reference is a reference in canonical form.
+// reference returns a reference in canonical form.
 func (g *generator) reference() string { return canonicalExpr(pick(g, references)) }
 
-// condition is a condition in canonical form.
+// condition returns a condition in canonical form.
 func (g *generator) condition() string {
 	left := pick(g, references)
 	return canonicalExpr(pick(g, []string{
@@ -113,7 +113,7 @@ func (g *generator) key() string {
 	return pick(g, []string{"a", "b", "model", "max tokens", "yes", "12", "a.b", "<<", "größe", "{{k}}", "", strings.Repeat("long", 400), g.text()})
 }
 
-// object is a map of plain values, or nil.
+// object returns a map of plain values, or nil.
 func (g *generator) object(depth int) map[string]any {
 	if g.coin() {
 		return nil
@@ -124,7 +124,7 @@ func (g *generator) object(depth int) map[string]any {
 	return nil
 }
 
-// templates is a map of values whose strings are templates, or nil.
+// templates returns a map of values whose strings are templates, or nil.
 func (g *generator) templates(depth int) map[string]any {
 	if !g.rarely() {
 		return nil
@@ -159,7 +159,7 @@ func (g *generator) options() []workflow.Option {
 	return options
 }
 
-// output is any way to take a value. A pattern stands only where a mode uses it.
+// output is any way to take a value. A pattern is only where a mode uses it.
 func (g *generator) output() workflow.Output {
 	o := workflow.Output{Var: g.maybe(g.variable)}
 	switch g.number(0, 5) {
@@ -178,7 +178,7 @@ func (g *generator) output() workflow.Output {
 	return o
 }
 
-// schema is a JSON Schema that says something about the value.
+// schema returns a JSON Schema that says something about the value.
 func (g *generator) schema() any {
 	return pick(g, []any{
 		nil, true,

@@ -66,7 +66,7 @@ func glob(t testing.TB, patterns ...string) []string {
 	return files
 }
 
-// in are the patterns of the fixtures in a folder.
+// in returns the patterns of the fixtures in a folder.
 func (n *Notation) in(folder string) []string {
 	var patterns []string
 	for _, ending := range n.Endings {
@@ -75,7 +75,7 @@ func (n *Notation) in(folder string) []string {
 	return patterns
 }
 
-// beside is the file with another ending.
+// beside returns the file with another ending.
 func beside(file, ending string) string {
 	return strings.TrimSuffix(file, filepath.Ext(file)) + ending
 }
@@ -99,7 +99,7 @@ func (n *Notation) good(t *testing.T) {
 	}, n.in("ok")...)
 }
 
-// meaning compares with what stands beside the file.
+// meaning compares with what is beside the file.
 func (n *Notation) meaning(t *testing.T, file string, w *workflow.Workflow) {
 	t.Helper()
 	other := beside(file, ".yml")

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Seed adds texts to begin with: the fixtures, what stands beside them, and Seeds.
+// Seed adds texts to begin with: the fixtures, what is beside them, and Seeds.
 func (n *Notation) Seed(f *testing.F) {
 	f.Helper()
 	patterns := n.in("*")

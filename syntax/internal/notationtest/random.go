@@ -121,7 +121,7 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// written is what Format makes of a model: it means the model, and is laid out.
+// written returns what Format makes of a model: it means the model, and is laid out.
 func (n *Notation) written(t failer, w *workflow.Workflow) []byte {
 	t.Helper()
 	text, err := n.Format(w)
@@ -151,7 +151,7 @@ func (n *Notation) means(t failer, file string, text []byte, w *workflow.Workflo
 	}
 }
 
-// titles are those of the steps, which a digest does not see.
+// titles returns those of the steps, which a digest does not see.
 func titles(w *workflow.Workflow) map[string]bool {
 	all := map[string]bool{}
 	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { all[n.ID+": "+n.Title] = n.Title != "" })

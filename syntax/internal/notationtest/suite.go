@@ -3,17 +3,17 @@
 // notation and on random workflows.
 //
 // A notation's own test calls [Notation.Run], and has a fuzz target each for
-// [Notation.FuzzParse] and [Notation.FuzzFmt]. Its fixtures stand in folders of
+// [Notation.FuzzParse] and [Notation.FuzzFmt]. Its fixtures are in folders of
 // its testdata:
 //
-//   - ok: files that are right. Beside review.xml stand review.format, which is
+//   - ok: files that are right. Beside review.xml are review.format, which is
 //     what Format writes, and what the file means: printed in review.print, or as
 //     the same workflow in review.yml.
 //   - bad: files with mistakes, each expected by a comment; see [Expect].
 //   - fmt: files in disorder, and beside messy.xml what Fmt makes of it,
 //     messy.golden.
 //
-// The flag -update writes anew what stands beside the files.
+// The flag -update writes anew what is beside the files.
 package notationtest
 
 import (
@@ -35,7 +35,7 @@ type Notation struct {
 	Codes []strictyaml.Code
 	// Fixes is how many mistakes in the bad files can be fixed, at least.
 	Fixes int
-	// Untidy draws a layout of a file that a person might leave behind; nil: the
+	// Untidy draws a layout of a file that a person might leave after; nil: the
 	// layout is tested with the fixtures only.
 	Untidy *Untidy
 	// Seeds are texts to begin fuzzing with, beside the fixtures.
@@ -60,5 +60,5 @@ func (n *Notation) Run(t *testing.T) {
 	t.Run("random models", n.models)
 }
 
-// file is a name for texts that stand in no file.
+// file returns a name for texts that are in no file.
 func (n *Notation) file() string { return "f" + n.Endings[0] }

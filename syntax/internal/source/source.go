@@ -21,7 +21,7 @@ type Text struct {
 	Bytes []byte // what a reader reads
 
 	whole []byte    // the file; Bytes itself unless it was cut out
-	parts []segment // where each run of Bytes stands in whole, in order
+	parts []segment // where each run of Bytes is in whole, in order
 	lines []int     // offset of every line of whole
 	last  place     // that was asked for
 }
@@ -29,10 +29,10 @@ type Text struct {
 // place is a byte of the file.
 type place struct{ line, column, offset int }
 
-// segment says that the bytes from at on stand in the file from offset on.
+// segment says that the bytes from at on are in the file from offset on.
 type segment struct{ at, offset int }
 
-// New is the text of a whole file.
+// New returns the text of a whole file.
 func New(file string, text []byte) *Text {
 	t := &Text{File: file, Bytes: text, whole: text, parts: []segment{{}}}
 	t.lines = append(make([]int, 0, 1+bytes.Count(text, []byte{'\n'})), 0)
@@ -47,8 +47,8 @@ func New(file string, text []byte) *Text {
 // Span is a range of bytes of a [Text].
 type Span struct{ From, To int }
 
-// Cut is the text of some ranges of t, one behind the other: a diagram in a
-// quotation is what stands behind the mark of each line.
+// Cut returns the text of some ranges of t, one after the other: a diagram in a
+// quotation is what is after the mark of each line.
 func (t *Text) Cut(spans ...Span) *Text {
 	c := &Text{File: t.File, whole: t.whole, lines: t.lines}
 	if len(spans) == 1 {
@@ -63,7 +63,7 @@ func (t *Text) Cut(spans ...Span) *Text {
 	return c
 }
 
-// Offset is where a byte of the text stands in the file.
+// Offset returns where a byte of the text is in the file.
 func (t *Text) Offset(at int) int {
 	switch len(t.parts) {
 	case 0:
@@ -78,7 +78,7 @@ func (t *Text) Offset(at int) int {
 	return t.parts[i].offset + at - t.parts[i].at
 }
 
-// Pos is where a range of the text stands. The end of a range is behind its
+// Pos returns where a range of the text is. The end of a range is after its
 // last byte, also where a cut follows.
 func (t *Text) Pos(s Span) workflow.Pos {
 	from := t.Offset(s.From)
@@ -92,7 +92,7 @@ func (t *Text) Pos(s Span) workflow.Pos {
 	return p
 }
 
-// place is the line and the column of a byte of the file. It counts from the last
+// place returns the line and the column of a byte of the file. It counts from the last
 // place that it was asked for, if that is nearer than the start of the line: a
 // file may have everything in one line.
 func (t *Text) place(offset int) (line, column int) {
@@ -110,7 +110,7 @@ func (t *Text) place(offset int) (line, column int) {
 	return line, column
 }
 
-// line is the number of the line of a byte, which is often the one of the byte
+// line returns the number of the line of a byte, which is often the one of the byte
 // before, or the next.
 func (t *Text) line(offset int) int {
 	for line := t.last.line; line > 0 && line <= len(t.lines) && line < t.last.line+2; line++ {
@@ -125,12 +125,12 @@ func (t *Text) line(offset int) int {
 	return line
 }
 
-// Source is a range of the text as the author wrote it.
+// Source returns a range of the text as the author wrote it.
 func (t *Text) Source(s Span) workflow.Source {
 	return workflow.Source{Text: string(t.Bytes[s.From:s.To]), Pos: t.Pos(s)}
 }
 
-// Edit is the edit of the file that replaces a range of the text. Lines that it
+// Edit returns the edit of the file that replaces a range of the text. Lines that it
 // adds to a cut begin as the lines of the cut do in the file.
 func (t *Text) Edit(s Span, text string) workflow.Edit {
 	from := t.Offset(s.From)

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 )
 
-// flowOf is a diagram of about n steps, with branches, loops and notes.
+// flowOf returns a diagram of about n steps, with branches, loops and notes.
 func flowOf(n int) []byte {
 	var b strings.Builder
 	b.WriteString("@startuml Big\n|Writer|\nstart\n")
@@ -23,7 +23,7 @@ func flowOf(n int) []byte {
 	return []byte(b.String())
 }
 
-// stepsOf is a diagram of n short steps.
+// stepsOf returns a diagram of n short steps.
 func stepsOf(n int) []byte {
 	var b strings.Builder
 	b.WriteString("@startuml\n")

@@ -11,8 +11,8 @@ import (
 func (r *reader) open(l *line, st *stmt) {
 	if len(r.stack) > maxDepth {
 		r.stopped, r.stop = true, l.whole()
-		r.problem(workflow.Error, codeDepth, l.whole(), "blocks stand more than "+strconv.Itoa(maxDepth)+" deep in each other",
-			"move the inner ones into a workflow of their own")
+		r.problem(workflow.Error, codeDepth, l.whole(), "blocks are nested more than "+strconv.Itoa(maxDepth)+" levels deep",
+			"move the inner blocks into a separate workflow")
 		return
 	}
 	look, opener := r.look(l, st), Block{Opener: l.whole()}
@@ -44,7 +44,7 @@ func (r *reader) open(l *line, st *stmt) {
 	r.stack = append(r.stack, frame{block: e, from: len(r.items), opener: opener.Opener, word: openerWord(st.kind)})
 }
 
-// groupName is the name of a frame without what stands around it.
+// groupName returns the name of a frame without the marks around it.
 func (r *reader) groupName(l *line, st *stmt) Text {
 	t := r.text(l, st.test)
 	inner := unquote(t.Raw)
@@ -61,7 +61,7 @@ func (r *reader) groupName(l *line, st *stmt) Text {
 	return t
 }
 
-// take is the body of the top frame, which is empty then.
+// take returns the body of the innermost frame, and empties it.
 func (r *reader) take() (body []Element, last Element) {
 	f := r.top()
 	if n := len(r.items) - f.from; n > 0 {
@@ -73,7 +73,7 @@ func (r *reader) take() (body []Element, last Element) {
 	return body, last
 }
 
-// endBranch ends the branch that is being read.
+// endBranch ends the current branch.
 func (r *reader) endBranch(b *Branch) {
 	b.Body, b.last = r.take()
 	b.Exit = r.leave()
@@ -92,7 +92,7 @@ func (r *reader) branch(l *line, st *stmt) {
 			if r.refuse(l) {
 				return
 			}
-			r.problem(workflow.Error, codeStray, l.whole(), "a second else of the if at line "+r.lineOf(e.Opener.From),
+			r.problem(workflow.Error, codeStray, l.whole(), "this is a second else for the if at line "+r.lineOf(e.Opener.From),
 				"close the if with endif before it, or write the first one as elseif (condition)")
 			return
 		}
@@ -139,14 +139,14 @@ func (r *reader) close(l *line, st *stmt) {
 	r.shut(closer)
 }
 
-// repeatArrow is the arrow behind the test of a repeat. PlantUML takes its
-// semicolon for a part of the label.
+// repeatArrow returns the arrow after the test of a repeat. PlantUML reads its semicolon as part
+// of the label.
 func (r *reader) repeatArrow(l *line, st *stmt) *Arrow {
 	label := st.in
 	if !r.strict && label.written() && l.text[label.to-1] == ';' {
 		label.to--
 		at := l.span(label.to, label.to+1)
-		r.problem(workflow.Warning, codeSemicolon, at, `PlantUML takes the ";" for a part of the label`,
+		r.problem(workflow.Warning, codeSemicolon, at, `PlantUML reads the ";" as part of the label`,
 			"write "+l.text[:label.to], r.src.Edit(at, ""))
 	}
 	a := &Arrow{Style: st.style.of(l.text), Label: r.text(l, label)}
@@ -197,7 +197,7 @@ func (r *reader) shut(closer source.Span) {
 	r.stack = r.stack[:len(r.stack)-1]
 }
 
-// lineOf is the number of the line of the file at an offset of the text.
+// lineOf returns the number of the line of the file at an offset of the text.
 func (r *reader) lineOf(at int) string {
 	return strconv.Itoa(r.src.Pos(source.Span{From: at, To: at}).Line)
 }

@@ -7,7 +7,7 @@ import (
 
 func (r *reader) top() *frame { return &r.stack[len(r.stack)-1] }
 
-// addMark adds an element to the open body that draws nothing by itself.
+// addMark adds an element that draws nothing by itself to the open body.
 func (r *reader) addMark(e Element) {
 	e.Common().Number = r.diagram.Size
 	r.diagram.Size++
@@ -22,15 +22,14 @@ func (r *reader) add(e Element, span source.Span) {
 	r.top().last = e
 }
 
-// step is called for what may not stand before the first lane.
+// step is called for elements that are not allowed before the first lane.
 func (r *reader) step(l *line) {
 	if !r.steps && len(r.diagram.Lanes) == 0 {
 		r.steps, r.stepAt = true, l.from
 	}
 }
 
-// arrive gives the pending arrow to an element. Some elements leave it for the
-// next one, too.
+// arrive assigns the pending arrow to an element. With keep, it is also left for the next one.
 func (r *reader) arrive(e Element, keep bool) {
 	if a := r.pending; a != nil {
 		e.Common().Arrow = a
@@ -43,7 +42,7 @@ func (r *reader) arrive(e Element, keep bool) {
 	}
 }
 
-// leave gives the pending arrow to the end of a branch.
+// leave returns the pending arrow at the end of a branch.
 func (r *reader) leave() *Arrow {
 	a := r.pending
 	r.pending = nil
@@ -73,7 +72,7 @@ func (r *reader) addActivity(a *Activity, span source.Span) {
 	}
 }
 
-// newActivity takes an activity from a piece of memory for many.
+// newActivity allocates activities in blocks.
 func (r *reader) newActivity() *Activity {
 	if len(r.activities) == cap(r.activities) {
 		r.activities = make([]Activity, 0, min(max(2*cap(r.activities), 8), 1024))
@@ -82,7 +81,7 @@ func (r *reader) newActivity() *Activity {
 	return &r.activities[len(r.activities)-1]
 }
 
-// early says whether a step stands between a switch and its first case, which
+// early reports whether a step is between a switch and its first case, which
 // PlantUML refuses.
 func (r *reader) early(l *line) bool {
 	s, ok := r.top().block.(*Switch)
@@ -93,7 +92,7 @@ func (r *reader) early(l *line) bool {
 		return true
 	}
 	r.problem(workflow.Error, codeStray, l.whole(), "a step comes before the first case of its switch",
-		"put it before the switch at line "+r.lineOf(r.top().opener.From)+", or behind a case")
+		"put it before the switch at line "+r.lineOf(r.top().opener.From)+", or after a case")
 	return false
 }
 
@@ -128,9 +127,8 @@ func (r *reader) mark(l *line, st *stmt) {
 	}
 }
 
-// final makes a stop behind a loop without break the exit of the loop. PlantUML
-// does so outside of blocks only, and takes the loop for what stands before the
-// next line then.
+// final makes a stop after a loop without break the exit of the loop. PlantUML does so only
+// outside blocks, and then treats the loop as the element before the next line.
 func (r *reader) final(before Element, stop *Stop) {
 	if w, ok := before.(*While); ok && !w.breaks && len(r.stack) == 1 {
 		w.Final = stop
@@ -154,7 +152,7 @@ func (r *reader) kill(l *line, st *stmt) {
 	r.addMark(k)
 }
 
-// killable says whether PlantUML lets a path end behind an element.
+// killable reports whether PlantUML lets a path end after an element.
 func killable(e Element) bool {
 	for {
 		var last Element

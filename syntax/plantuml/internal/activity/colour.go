@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// colours looks at the colours of a line: PlantUML refuses a diagram with one
-// that it does not know. It says whether reading stops there.
+// colours checks the colours of a line: PlantUML refuses a diagram with a colour that it does not
+// know. It reports whether parsing stops there.
 func (r *reader) colours(l *line, st *stmt) bool {
 	switch st.kind {
 	case kLane, kGroup, kNote, kNoteOpen, kLink, kConnector:
@@ -55,13 +55,13 @@ func (r *reader) strangeColour(l *line, colour string, cut part, instead string)
 	if !l.made {
 		edits = append(edits, r.src.Edit(source.Span{From: at.From, To: at.To}, instead))
 	}
-	r.problem(workflow.Error, codeColour, at, "PlantUML knows no colour "+quoted(colour),
+	r.problem(workflow.Error, codeColour, at, "PlantUML does not know the colour "+quoted(colour),
 		"write "+trimSpace(l.text[:cut.from]+instead+l.text[cut.to:])+", or a colour like #LightBlue or #AABBCC", edits...)
 	return false
 }
 
-// knownColours says whether PlantUML knows all of a list like
-// #red;line:blue;text:green. What has a name before it may be anything.
+// knownColours reports whether PlantUML knows all colours of a list such as
+// #red;line:blue;text:green. Those with another name before them may be anything.
 func knownColours(s string) bool {
 	for item := range strings.SplitSeq(strings.ReplaceAll(s, "#", ""), ";") {
 		if item != "" && !strings.ContainsAny(item, ":.") && !knownColour(item) {
@@ -71,8 +71,8 @@ func knownColours(s string) bool {
 	return true
 }
 
-// knownColour says whether PlantUML knows a colour, or two with a sign between
-// them that says how one goes over into the other.
+// knownColour reports whether PlantUML knows a colour, or two colours with a sign between them
+// for a gradient.
 func knownColour(s string) bool {
 	if simpleColour(s) {
 		return true

@@ -2,12 +2,11 @@ package activity
 
 import "strings"
 
-// The patterns with parentheses. PlantUML tries every closing parenthesis from
-// the left as the end of the condition, until the rest of the line fits; so
-// parentheses within a condition may be unbalanced, and a rest that does not
-// fit becomes a part of the condition.
+// The patterns with parentheses. PlantUML tries every closing parenthesis from the left as the
+// end of the condition until the rest of the line matches. So parentheses within a condition may
+// be unbalanced, and a rest that does not match becomes part of the condition.
 
-// ifLine reads an if, at an offset behind a colour or a link.
+// ifLine reads an if, at an offset after a colour or a link.
 func ifLine(s string, at int) stmt {
 	open := word(s, at, "if")
 	if open < 0 {
@@ -99,8 +98,7 @@ func ifIs(s string, at int) stmt {
 	return stmt{kind: kIf, test: part{open, i}, label: part{label, end - 1}, group: group}
 }
 
-// isLabel is the first `) is (`, and where what stands in the parentheses
-// begins. -1: there is none.
+// isLabel returns the first `) is (`, and where the text in the parentheses begins, or -1.
 func isLabel(s string, from int) (end, label int) {
 	return between(s, from, isWordAt)
 }
@@ -117,7 +115,7 @@ func isWordAt(s string, at int) int {
 
 func notWordAt(s string, at int) int { return word(s, at, "not") }
 
-// between is the first closing parenthesis that is followed by a word and an
+// between returns the first closing parenthesis that is followed by a word and an
 // opening parenthesis.
 func between(s string, from int, is func(string, int) int) (end, label int) {
 	for i := from; i < len(s); i++ {
@@ -229,7 +227,7 @@ func switchLine(s string, at int) stmt {
 	return stmt{kind: kSwitch, test: part{open, end}, group: group}
 }
 
-// semicolonBefore says whether a semicolon stands before stereotypes.
+// semicolonBefore reports whether a semicolon is before stereotypes.
 func semicolonBefore(s string, group part) bool {
 	if !group.written() {
 		return false
@@ -277,7 +275,7 @@ func repeat(s string, at int) stmt {
 	return stmt{}
 }
 
-// repeatWhile reads what stands behind `repeat while`.
+// repeatWhile parses what follows `repeat while`.
 func repeatWhile(s string, at int) stmt {
 	at = blanks(s, at)
 	if byteAt(s, at, '(') < 0 {
@@ -318,7 +316,7 @@ func repeatWhile(s string, at int) stmt {
 	return stmt{kind: kRepeatWhileOpen, test: part{open, len(s)}}
 }
 
-// repeatEnd is the first closing parenthesis behind which a repeat may end.
+// repeatEnd returns the first closing parenthesis after which a repeat may end.
 func repeatEnd(s string, from int) (int, stmt) {
 	for i := from; i < len(s); i++ {
 		if s[i] == ')' {
@@ -330,8 +328,8 @@ func repeatEnd(s string, from int) (int, stmt) {
 	return -1, stmt{}
 }
 
-// repeatRest says whether what stands at an offset may end a repeat: an arrow
-// with a label, or a semicolon and stereotypes.
+// repeatRest reports whether a repeat may end at an offset: with an arrow with a label, or with a
+// semicolon and stereotypes.
 func repeatRest(s string, at int) (stmt, bool) {
 	at = blanks(s, at)
 	st := stmt{kind: kRepeatWhile}

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// heading reads title, caption, legend, header, footer and mainframe. Without a
-// text they go on until their end.
+// heading parses title, caption, legend, header, footer and mainframe. Without a text on the same
+// line, they continue until their end.
 func heading(s string) stmt {
 	at, name := headingWord(s)
 	if at < 0 {
@@ -64,8 +64,8 @@ func headingWord(s string) (at int, name string) {
 	return -1, ""
 }
 
-// legendPlace says whether a legend goes on in the next line: what stands
-// behind it is its place.
+// legendPlace reports whether a legend continues on the next line, because only its position
+// follows it.
 func legendPlace(s string) bool {
 	places := strings.Fields(strings.ToLower(s))
 	if len(places) > 0 && (places[0] == "top" || places[0] == "bottom") {
@@ -77,7 +77,7 @@ func legendPlace(s string) bool {
 	return len(places) == 0
 }
 
-// unquote takes away quotes of any kind around a text.
+// unquote removes quotes of any kind around a text.
 func unquote(s string) string {
 	for _, open := range []string{`"`, "“", "”"} {
 		if rest, ok := strings.CutPrefix(s, open); ok {
@@ -91,7 +91,7 @@ func unquote(s string) string {
 	return s
 }
 
-// settings are PlantUML's patterns of statements that only say how to draw.
+// settings are PlantUML's patterns of statements that only affect the appearance.
 var (
 	settings = pattern(
 		`skinparam(?:locked)? +[\w.]*(?:<<[^<>]*>>)?[\w.]* +[^{}]*`,
@@ -107,9 +107,9 @@ var (
 	spriteOpeners = pattern(`sprite .*\{`, `sprite .*<svg.*`)
 )
 
-// pattern is an expression that one of the parts matches as a whole. A space in it is
-// any blank of PlantUML. It is compiled when it is first used: most commands read no
-// PlantUML, and would take a millisecond longer to start.
+// pattern returns an expression that matches if one of the parts matches the whole text. A space
+// in it matches any white space of PlantUML. It is compiled when it is first used: most commands
+// read no PlantUML, and would start a millisecond later.
 func pattern(parts ...string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(strings.ReplaceAll(`(?i)^(?:`+strings.Join(parts, "|")+`)$`, " ", `[\s\x{a0}]`))

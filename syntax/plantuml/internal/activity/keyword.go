@@ -96,7 +96,7 @@ func letterS(s string) stmt {
 	return first(s, swimlane, setting)
 }
 
-// tail says whether only a semicolon, blanks and stereotypes follow.
+// tail reports whether only a semicolon, white space and stereotypes follow.
 func tail(s string, at int) (group part, ok bool) {
 	if at == len(s) {
 		return part{}, true
@@ -256,7 +256,7 @@ func jump(s string) stmt {
 	return stmt{}
 }
 
-// group reads the opener of a frame. Its name is as short as possible.
+// group parses the opener of a frame. Its name is as short as possible.
 func group(s string) stmt {
 	at := -1
 	for _, w := range []string{"partition", "package", "rectangle", "card", "group"} {
@@ -329,7 +329,7 @@ func note(s string) stmt {
 	return st
 }
 
-// noteText reads a note in one line behind its side.
+// noteText reads a note in one line after its side.
 func noteText(s string, at int, st stmt) stmt {
 	if end := colours(s, at); end > 0 {
 		st.color = part{at, end}
@@ -364,7 +364,7 @@ func tags(s string, at int) int {
 	return at
 }
 
-// stereotype is the offset behind <<…>>, or -1.
+// stereotype returns the offset after <<…>>, or -1.
 func stereotype(s string, at int) int {
 	if !strings.HasPrefix(s[at:], "<<") || len(s) < at+5 {
 		return -1

@@ -1,5 +1,5 @@
 package activity
 
-// KnownColour says whether every version of PlantUML knows a colour, written
+// KnownColour reports whether every version of PlantUML knows a colour, written
 // without its #.
 func KnownColour(name string) bool { return simpleColour(name) }

@@ -7,24 +7,23 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 )
 
-// A line as the patterns see it, and where its bytes stand. Mostly it is a line
-// of the file. PlantUML joins lines that end in a backslash, cuts comments at
-// the ends of a line, and takes an en dash for a hyphen; then it is made of
-// pieces.
+// A line is a line as the patterns see it, with the positions of its bytes. Usually it is a line
+// of the file. PlantUML joins lines that end in a backslash, removes comments at the ends of a
+// line, and treats an en dash as a hyphen; then it consists of pieces.
 type line struct {
 	raw  string
-	text string // raw without blanks around it
+	text string // raw without white space around it
 	lead int    // where text begins in raw
 	from int    // where the line begins in the file
-	to   int    // and where it ends, without the end of the line
+	to   int    // where it ends, without the line break
 	next int    // where the next line begins
 
 	pieces []piece
 	kind   lineKind
-	made   bool // a replacement for what the author wrote
+	made   bool // it replaces what the author wrote
 }
 
-// A piece says that the bytes of raw from at on stand in the file from pos on.
+// A piece says that the bytes of raw from at on are in the file from pos on.
 type piece struct{ at, pos int }
 
 type lineKind uint8
@@ -38,11 +37,11 @@ const (
 
 const enDash = "–"
 
-// span is where a range of l.text stands in the file.
+// span returns where a range of l.text is in the file.
 func (l *line) span(from, to int) source.Span {
 	if from >= to {
 		at := l.pos(from + l.lead)
-		if from > 0 && from == len(l.text) { // not in a line that adds nothing
+		if from > 0 && from == len(l.text) { // except in a line that adds nothing
 			at = min(at, l.whole().To)
 		}
 		return source.Span{From: at, To: at}
@@ -69,12 +68,12 @@ func (l *line) pos(at int) int {
 	return min(pos, l.to)
 }
 
-// scanner cuts a text into lines. It has no state: the same offset always gives
-// the same line, so that a reader may look ahead.
+// scanner splits a text into lines. It has no state: the same offset always returns the same
+// line, so that a reader can look ahead.
 type scanner struct {
 	text    string
 	end     int    // of the diagram
-	header  string // what stands before @startuml on its line, and is cut from all others
+	header  string // what is before @startuml on its line, and is removed from all others
 	returns bool   // the text has carriage returns
 	dashes  bool   // and en dashes
 	inner   bool   // and ends of comments
@@ -87,7 +86,7 @@ func newScanner(text string) scanner {
 	}
 }
 
-// physical is the line of the file at an offset, and where the next one begins.
+// physical returns the line of the file at an offset, and where the next one begins.
 func (s *scanner) physical(at int) (raw string, from, next int) {
 	rest := s.text[at:s.end]
 	var n int
@@ -120,7 +119,7 @@ func (s *scanner) physical(at int) (raw string, from, next int) {
 	return raw, from, next
 }
 
-// merged is the line at an offset, joined with those that follow a backslash.
+// merged returns the line at an offset, joined with those that follow a backslash.
 func (s *scanner) merged(at int) line {
 	if at >= s.end {
 		return line{from: s.end, to: s.end, next: s.end, kind: fileEnd}
@@ -169,8 +168,8 @@ func (s *scanner) assemble(l *line) {
 	l.raw = string(text)
 }
 
-// skipComments is where the first line begins that is none: between joined
-// lines comments do not count.
+// skipComments returns where the first line that is not a comment begins: between joined lines,
+// comments do not count.
 func (s *scanner) skipComments(at int) int {
 	long := false
 	for at < s.end {
@@ -191,8 +190,8 @@ func (s *scanner) skipComments(at int) int {
 	return at
 }
 
-// line is the line at an offset as the patterns see it. A comment is one line,
-// however long it is.
+// line returns the line at an offset as the patterns see it. A comment is one line, however long
+// it is.
 func (s *scanner) line(at int) line {
 	l := s.merged(at)
 	if l.kind == fileEnd {
@@ -233,7 +232,7 @@ func (s *scanner) line(at int) line {
 	return l
 }
 
-// blockComment reads a comment that is the whole line, or many.
+// blockComment parses a comment that is a whole line, or several.
 func (s *scanner) blockComment(l *line, rest string) bool {
 	text := trimSpace(rest)
 	l.text = rest
@@ -256,7 +255,7 @@ func (s *scanner) blockComment(l *line, rest string) bool {
 	return true
 }
 
-// cutComments cuts what stands in /' '/ at one end of a line.
+// cutComments removes /' '/ at the ends of a line.
 func cutComments(l *line) {
 	raw, from := innerComment(l.raw, 0)
 	if len(raw) == len(l.raw) {
@@ -272,8 +271,7 @@ func cutComments(l *line) {
 	l.lead = leading(raw)
 }
 
-// innerComment is what PlantUML leaves of a line, and how far it begins behind
-// the old beginning.
+// innerComment returns what PlantUML keeps of a line, and how far its beginning has moved.
 func innerComment(raw string, from int) (string, int) {
 	text := trimSpace(raw)
 	if strings.HasPrefix(text, "/'") {
@@ -289,8 +287,8 @@ func innerComment(raw string, from int) (string, int) {
 	return raw, from
 }
 
-// directiveWord is the word of a line that the preprocessor carries out; "" if
-// it leaves the line alone.
+// directiveWord returns the directive of a line that the preprocessor executes, or "" if there is
+// none.
 func directiveWord(text string) string {
 	rest := strings.TrimLeft(text[1:], " \t")
 	end := 0
@@ -317,7 +315,7 @@ func directiveWord(text string) string {
 	return ""
 }
 
-// isDirective says whether the preprocessor knows a word.
+// isDirective reports whether the preprocessor knows a word.
 func isDirective(word string) bool {
 	switch word {
 	case "define", "definelong", "undef", "ifdef", "ifndef", "if", "else", "elseif", "endif", "while",
@@ -328,8 +326,7 @@ func isDirective(word string) bool {
 	return isHarmless(word) || includes(word)
 }
 
-// isHarmless says whether a directive leaves what the lines around it say as it
-// is.
+// isHarmless reports whether a directive does not change the lines around it.
 func isHarmless(word string) bool {
 	switch word {
 	case "theme", "option", "log", "dump_memory", "startsub", "endsub":
@@ -338,7 +335,7 @@ func isHarmless(word string) bool {
 	return false
 }
 
-// includes says whether a directive reads another file.
+// includes reports whether a directive reads another file.
 func includes(word string) bool {
 	switch word {
 	case "include", "includeurl", "include_many", "include_once", "includedef", "includesub", "import":

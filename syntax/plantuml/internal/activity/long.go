@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Statements over several lines. PlantUML reads on until a line ends them; if
-// none does, it tries its other patterns on the first line.
+// Statements over several lines. PlantUML continues until a line ends them; if none does, it
+// tries its other patterns on the first line.
 
 type ending uint8
 
@@ -24,9 +24,9 @@ const (
 	ends
 )
 
-// collect gathers the lines behind l into r.lines, up to the one that ends the
-// statement. It leaves out comments, and asks nobody within an embedded diagram.
-// If stops says that a line is a statement of its own, it ends before that.
+// collect gathers the lines after l into r.lines, up to the one that ends the statement. It
+// leaves out comments, and does not call ends within an embedded diagram. If stops reports that a
+// line is a separate statement, it ends before that line.
 func (r *reader) collect(l *line, kind ending, ends func(*line) bool, stops func(*line) bool) (found, stopped bool) {
 	r.lines, r.hide = r.lines[:0], r.hide[:0]
 	if from := r.none[kind]; from > 0 && l.next >= from && stops == nil {
@@ -60,7 +60,7 @@ func (r *reader) collect(l *line, kind ending, ends func(*line) bool, stops func
 		case ends(m):
 			return true, false
 		case stops != nil && kind != endActivity && r.none[kind] > 0 && m.from >= r.none[kind]:
-			r.lines = r.lines[:n] // an activity takes all lines up to the next statement
+			r.lines = r.lines[:n] // an activity includes all lines up to the next statement
 			return false, false
 		}
 	}
@@ -70,7 +70,7 @@ func (r *reader) collect(l *line, kind ending, ends func(*line) bool, stops func
 	return false, false
 }
 
-// advance goes on behind the lines of the statement.
+// advance continues after the lines of the statement.
 func (r *reader) advance() {
 	if n := len(r.lines); n > 0 {
 		r.at = r.lines[n-1].next
@@ -78,9 +78,8 @@ func (r *reader) advance() {
 	r.hiddenLines(r.at)
 }
 
-// hiddenLines reports the lines of a statement before an offset that PlantUML
-// takes away. A comment within an activity is one; within a note it may have
-// been meant as text.
+// hiddenLines reports the lines of a statement before an offset that PlantUML removes. Within an
+// activity these are comments; within a note they may have been meant as text.
 func (r *reader) hiddenLines(end int) {
 	for i := range r.hide {
 		m := &r.hide[i]
@@ -89,14 +88,14 @@ func (r *reader) hiddenLines(end int) {
 			return
 		case m.kind == directive:
 			r.diagram.Preprocessed = true
-			r.problem(workflow.Error, CodePreprocessor, m.whole(), "not judged: PlantUML takes this line of a text for a directive",
-				"begin the line with something else than !")
+			r.problem(workflow.Error, CodePreprocessor, m.whole(), "not checked: PlantUML reads this line of a text as a directive",
+				"begin the line with something other than !")
 		}
 	}
 }
 
-// common is how many bytes of indentation all lines share. Blank lines count,
-// empty ones do not.
+// common returns how many bytes of indentation all lines share. Lines of white space count, empty
+// ones do not.
 func common(lines []line) int {
 	least := -1
 	for i := range lines {
@@ -115,7 +114,7 @@ func common(lines []line) int {
 	return max(least, 0)
 }
 
-// dedented is a line without the first n bytes.
+// dedented returns a line without the first n bytes.
 func dedented(l *line, n int) string {
 	return l.raw[min(n, len(l.raw)):]
 }
@@ -155,8 +154,8 @@ func (r *reader) activityOpen(l *line, st *stmt) {
 	r.advance()
 }
 
-// statementInText warns of the first line in an activity that would be a statement
-// of its own, if a semicolon was forgotten above it. PlantUML takes it for text.
+// statementInText warns about the first line in an activity that would be a separate statement if
+// a semicolon was forgotten above it. PlantUML reads it as text.
 func (r *reader) statementInText(l *line) {
 	if r.strict {
 		return
@@ -170,7 +169,7 @@ func (r *reader) statementInText(l *line) {
 		if i > 0 {
 			above = &r.lines[i-1]
 		}
-		r.problem(workflow.Warning, codeSemicolon, m.whole(), "this line is text of the activity at line "+r.lineOf(l.from),
+		r.problem(workflow.Warning, codeSemicolon, m.whole(), "this line is part of the text of the activity at line "+r.lineOf(l.from),
 			"if it is meant as a statement, write "+above.text+"; above it")
 		end := above.whole().To
 		r.inText = opener{openerWord(classify(m.text).kind), len(r.found) - 1, r.src.Edit(source.Span{From: end, To: end}, ";")}
@@ -189,7 +188,7 @@ func endsActivity(l *line) bool {
 	return end >= 0
 }
 
-// joinText is the text of a statement over several lines: a part of the first
+// joinText returns the text of a statement over several lines: a part of the first
 // one, and the last one up to an offset.
 func (r *reader) joinText(l *line, first part, cut, end int) string {
 	var b strings.Builder
@@ -245,8 +244,8 @@ func (r *reader) backwardOpen(l *line, st *stmt) {
 	r.advance()
 }
 
-// joined reads an if, elseif or else whose parentheses go over several lines.
-// PlantUML tries 50 lines at most.
+// joined parses an if, elseif or else whose parentheses extend over several lines. PlantUML tries
+// at most 50 lines.
 func (r *reader) joined(l *line, st *stmt) {
 	raw := line{raw: l.raw, from: l.from, to: l.to, next: l.next, lead: l.lead, text: l.text}
 	buf := append([]byte(nil), l.raw[l.lead:]...)
@@ -280,7 +279,7 @@ func (r *reader) joined(l *line, st *stmt) {
 	r.unknown(l)
 }
 
-// repeatWhileOpen reads a repeat while whose condition goes over several lines.
+// repeatWhileOpen parses a repeat while whose condition extends over several lines.
 func (r *reader) repeatWhileOpen(l *line, st *stmt) {
 	ends := func(m *line) bool {
 		return strings.HasSuffix(strings.TrimSuffix(m.text, ";"), ")")
@@ -316,7 +315,7 @@ func (r *reader) repeatWhileOpen(l *line, st *stmt) {
 	r.advance()
 }
 
-// decoration reads a heading or a setting, in one line or several.
+// decoration parses a heading or a setting on one or several lines.
 func (r *reader) decoration(l *line, st *stmt) {
 	kind := Setting
 	var ends func(*line) bool
@@ -355,8 +354,8 @@ func (r *reader) decoration(l *line, st *stmt) {
 			return
 		}
 		word := strings.TrimSuffix(strings.TrimPrefix(l.text, "<"), ">")
-		r.problem(workflow.Error, codeUnclosed, l.whole(), lower(word)+" at line "+r.lineOf(l.from)+" has no end",
-			"write it in one line, or close it with "+closerOf(l.text))
+		r.problem(workflow.Error, codeUnclosed, l.whole(), lower(word)+" at line "+r.lineOf(l.from)+" is not closed",
+			"write it on one line, or close it with "+closerOf(l.text))
 		r.decor(Misplaced, l)
 		return
 	}
@@ -407,8 +406,7 @@ func (r *reader) title(l *line, st *stmt, lines []line) {
 	r.diagram.TitleSpan = source.Span{From: body[0].from, To: body[len(body)-1].to}
 }
 
-// maxSkins is how many blocks of parameters may have no end before the reader
-// looks for no more.
+// maxSkins limits how many blocks of parameters without an end are searched for.
 const maxSkins = 20
 
 // skinparam reads a block of parameters up to the brace that closes it.
@@ -440,7 +438,7 @@ func (r *reader) skinparam(l *line) {
 	r.decor(Setting, &whole)
 }
 
-// parameters are the lines that may stand in a block of parameters.
+// parameters are the lines that may appear in a block of parameters.
 var parameters = pattern(`[\w.]*(?:<<.*>>)?[\w.]* +.*`, `\}?`, ` +`)
 
 func lower(s string) string { return strings.ToLower(s) }

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A block is a diagram of a file: what stands between @startuml and @enduml.
+// A block is a diagram of a file: what is between @startuml and @enduml.
 type block struct {
 	from, to       int
 	header         string
@@ -16,11 +16,11 @@ type block struct {
 	nameSpan       source.Span
 	whole          source.Span
 	opener, closer source.Span
-	kind           string // behind @start
+	kind           string // after @start
 	wrapped        bool
 }
 
-// blocks are the diagrams of a text. If nothing marks one, the whole text is.
+// blocks returns the diagrams of a text. If no diagram is marked, it is the whole text.
 func blocks(text string) []block {
 	s := newScanner(text)
 	var found []block
@@ -81,15 +81,14 @@ func span(raw string, from int) source.Span {
 	return source.Span{From: from + lead, To: from + lead + len(trimSpace(raw))}
 }
 
-// startsWith says whether a line begins with @word or \word.
+// startsWith reports whether a line begins with @word or \word.
 func startsWith(raw, word string) bool {
 	text := raw[leading(raw):]
 	return text != "" && (text[0] == '@' || text[0] == '\\') && strings.HasPrefix(text[1:], word)
 }
 
-// startHeader is what stands before @start on its line, if that is no word: the
-// mark of a comment of some programming language. PlantUML cuts it from the
-// lines that follow.
+// startHeader returns what is before @start on its line, if it is not a word: the comment mark of
+// some programming language. PlantUML removes it from the following lines.
 func startHeader(raw string) (string, bool) {
 	at := strings.Index(raw, "start")
 	if at < 1 || raw[at-1] != '@' && raw[at-1] != '\\' {
@@ -114,13 +113,13 @@ func startHeader(raw string) (string, bool) {
 	return raw[:at-1], true
 }
 
-// markers reports what is wrong around the diagram.
+// markers reports mistakes around the diagram.
 func (r *reader) markers() {
 	d := r.diagram
 	first := source.Span{From: d.Whole.From, To: d.Whole.From}
 	if r.wrapped {
 		r.problem(workflow.Error, CodeMarker, first, "the diagram has no @startuml",
-			"write @startuml before its first line and @enduml behind its last one",
+			"write @startuml before its first line and @enduml after its last one",
 			r.src.Edit(first, "@startuml\n"), r.src.Edit(source.Span{From: d.Whole.To, To: d.Whole.To}, r.lineEnd(d.Whole.To)+"@enduml\n"))
 		return
 	}
@@ -130,11 +129,11 @@ func (r *reader) markers() {
 			return
 		}
 		r.problem(workflow.Error, CodeMarker, d.Opener, "@startuml at line "+r.lineOf(d.Opener.From)+" has no @enduml",
-			"write @enduml behind the last line of the diagram", r.src.Edit(end, r.lineEnd(end.From)+"@enduml\n"))
+			"write @enduml after the last line of the diagram", r.src.Edit(end, r.lineEnd(end.From)+"@enduml\n"))
 	}
 }
 
-// lineEnd is a newline, unless one stands before an offset.
+// lineEnd returns a newline, unless there is one before an offset.
 func (r *reader) lineEnd(at int) string {
 	if at == 0 || r.scan.text[at-1] == '\n' {
 		return ""
@@ -142,7 +141,7 @@ func (r *reader) lineEnd(at int) string {
 	return "\n"
 }
 
-// directive reads a line of the preprocessor.
+// directive parses a line of the preprocessor.
 func (r *reader) directive(l *line) {
 	r.decor(Directive, l)
 	name := directiveWord(l.text)
@@ -164,8 +163,8 @@ func (r *reader) directive(l *line) {
 	}
 	at := l.span(0, max(wordEnd(l.text, leading(l.text[1:])+1), 1))
 	if loads {
-		r.problem(workflow.Warning, CodePreprocessor, at, "not judged: what a line includes is not read: "+trimDetail(l.text),
-			"write here what the diagram needs of it, and remove the line; it may stay if it only says how the diagram looks")
+		r.problem(workflow.Warning, CodePreprocessor, at, "not checked: included files are not read: "+trimDetail(l.text),
+			"copy what the diagram needs into this file, and remove the line; keep it if it only changes the appearance")
 		return
 	}
 	r.diagram.Preprocessed = true
@@ -183,11 +182,11 @@ func (r *reader) directive(l *line) {
 	case "end", "endif", "endwhile", "endfor", "endfunction", "endprocedure", "enddefinelong", "else", "elseif", "return":
 		return
 	}
-	r.problem(workflow.Error, CodePreprocessor, at, "not judged: Hocket has no preprocessor: "+trimDetail(l.text),
-		"write what the lines that begin with ! stand for, and remove them; !theme and !pragma may stay")
+	r.problem(workflow.Error, CodePreprocessor, at, "not checked: preprocessor directives are not supported: "+trimDetail(l.text),
+		"replace the lines that begin with ! by their result; !theme and !pragma are allowed")
 }
 
-// theme looks whether PlantUML has a theme, without which it refuses the diagram.
+// theme checks whether PlantUML has a theme, without which it refuses the diagram.
 func (r *reader) theme(l *line, name string) {
 	if slices.Contains(themes, name) || r.refuse(l) {
 		return
@@ -206,7 +205,7 @@ var themes = strings.Fields(`_none_ amiga aws-orange black-knight bluegray bluep
 	reddress-lightblue reddress-lightgreen reddress-lightorange reddress-lightred sandstone silver sketchy
 	sketchy-outline spacelab spacelab-white sunlust superhero superhero-outline toy united vibrant`)
 
-// trimDetail is a text that is short enough for a message.
+// trimDetail returns a text that is short enough for a message.
 func trimDetail(s string) string {
 	if r := []rune(s); len(r) > 40 {
 		return string(r[:39]) + "…"
@@ -214,7 +213,7 @@ func trimDetail(s string) string {
 	return s
 }
 
-// finish closes what is still open, and gives the diagram its body.
+// finish closes what is still open, and sets the body of the diagram.
 func (r *reader) finish() {
 	if len(r.stack) > 1 && !r.stopped {
 		r.left = true
@@ -238,8 +237,8 @@ func (r *reader) finish() {
 	}
 }
 
-// drawn says whether something stands in the diagram that only an activity
-// diagram has. Labels and notes are possible elsewhere.
+// drawn reports whether the diagram contains something that only activity diagrams have. Labels
+// and notes are possible elsewhere.
 func (r *reader) drawn() bool {
 	for _, e := range r.diagram.Body {
 		_, label := e.(*Label)

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// These are the parts that the patterns of PlantUML are made of. Each takes a
-// text and an offset; those that may fail give -1.
+// The building blocks of PlantUML's patterns. Each takes a text and an offset; those that may
+// fail return -1.
 
 func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
-// blanks is the offset behind blanks and no-break spaces. The \n between the
-// lines of a condition is none.
+// blanks returns the offset after white space and no-break spaces. The \n between the lines of a
+// condition does not count.
 func blanks(s string, i int) int {
 	for i < len(s) {
 		switch c := s[i]; {
@@ -29,7 +29,7 @@ func blanks(s string, i int) int {
 	return i
 }
 
-// back is the offset before the blanks that end at an offset.
+// back returns the offset before the white space that ends at an offset.
 func back(s string, i int) int {
 	for i > 0 {
 		switch c := s[i-1]; {
@@ -44,8 +44,8 @@ func back(s string, i int) int {
 	return i
 }
 
-// word is the offset behind a word in whatever case, or -1. It is no end of a
-// word: PlantUML takes `forkagain` for `fork again`.
+// word returns the offset after a word in any case, or -1. The word need not end there: PlantUML
+// reads `forkagain` as `fork again`.
 func word(s string, i int, want string) int {
 	if i < 0 || len(s)-i < len(want) {
 		return -1
@@ -58,7 +58,7 @@ func word(s string, i int, want string) int {
 	return i + len(want)
 }
 
-// words is the offset behind several words, with blanks between them or not.
+// words returns the offset after several words, with or without white space between them.
 func words(s string, i int, want ...string) int {
 	for n, w := range want {
 		if n > 0 {
@@ -71,7 +71,7 @@ func words(s string, i int, want ...string) int {
 	return i
 }
 
-// semicolon is the offset behind a semicolon, if there is one.
+// semicolon returns the offset after a semicolon, if there is one.
 func semicolon(s string, i int) int {
 	if i < len(s) && s[i] == ';' {
 		return i + 1
@@ -79,7 +79,7 @@ func semicolon(s string, i int) int {
 	return i
 }
 
-// byteAt is the offset behind a byte, or -1.
+// byteAt returns the offset after a byte, or -1.
 func byteAt(s string, i int, c byte) int {
 	if i < 0 || i >= len(s) || s[i] != c {
 		return -1
@@ -87,7 +87,7 @@ func byteAt(s string, i int, c byte) int {
 	return i + 1
 }
 
-// colour is the offset behind #name, #name-name or the like, or -1.
+// colour returns the offset after #name, #name-name or the like, or -1.
 func colour(s string, i int) int {
 	if byteAt(s, i, '#') < 0 {
 		return -1
@@ -111,7 +111,7 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// colours is the offset behind a colour, or behind a list like
+// colours returns the offset after a colour, or after a list like
 // #red;line:blue;text:green, or -1.
 func colours(s string, i int) int {
 	if byteAt(s, i, '#') < 0 {
@@ -140,7 +140,7 @@ func colours(s string, i int) int {
 	return simple
 }
 
-// aspect is the offset behind one like line:blue of a list of colours, or -1.
+// aspect returns the offset after an entry such as line:blue in a list of colours, or -1.
 func aspect(s string, i int) int {
 	for _, name := range []string{"text", "back", "header", "line.dashed", "line.dotted", "line.bold", "line", "shadowing"} {
 		if at := word(s, i, name); at >= 0 {
@@ -153,7 +153,7 @@ func aspect(s string, i int) int {
 	return -1
 }
 
-// prefix is a colour before a keyword, as in #red:if, and the offset behind it.
+// prefix returns a colour before a keyword, as in #red:if, and the offset after it.
 func prefix(s string) (color part, at int) {
 	if end := colour(s, 0); end >= 0 && byteAt(s, end, ':') >= 0 {
 		return part{0, end}, end + 1
@@ -161,7 +161,7 @@ func prefix(s string) (color part, at int) {
 	return part{}, 0
 }
 
-// arrow is the offset behind -> or -[style]->, and its style.
+// arrow returns the offset after -> or -[style]->, and its style.
 func arrow(s string, i int) (style part, at int) {
 	if strings.HasPrefix(s[i:], "->") {
 		return part{}, i + 2
@@ -204,8 +204,8 @@ func arrowStyle(s string) bool {
 	return false
 }
 
-// stereotypes are those at the end of a text, and the offset before them and
-// before the blanks before them.
+// stereotypes returns the stereotypes at the end of a text, and the offset before them and the
+// white space before them.
 func stereotypes(s string) (group part, at int) {
 	end := len(s)
 	at = end
@@ -223,8 +223,8 @@ func stereotypes(s string) (group part, at int) {
 	return group, at
 }
 
-// link is a [[link]] at the end of a text, and the offset before it and the
-// blanks before it.
+// link returns a [[link]] at the end of a text, and the offset before it and the white space
+// before it.
 func link(s string) (url part, at int) {
 	if !strings.HasSuffix(s, "]]") {
 		return part{}, len(s)
@@ -236,9 +236,8 @@ func link(s string) (url part, at int) {
 	return part{open, len(s)}, back(s, open)
 }
 
-// closing is the parenthesis that ends a statement, but for a semicolon and
-// stereotypes. It is tight if no blank stands before the semicolon, which some
-// patterns ask for. -1: there is none.
+// closing returns the parenthesis that ends a statement, apart from a semicolon and stereotypes,
+// or -1. It is tight if no space is before the semicolon, which some patterns require.
 func closing(s string) (at int, group part, tight bool) {
 	group, end := stereotypes(s)
 	end = back(s, end)
@@ -254,7 +253,7 @@ func closing(s string) (at int, group part, tight bool) {
 	return end - 1, group, tight
 }
 
-// name is the offset behind letters, digits, _ and . of any script, or -1.
+// name returns the offset after letters, digits, _ and . of any script, or -1.
 func name(s string, i int) int {
 	start := i
 	for i < len(s) {
@@ -277,15 +276,15 @@ func name(s string, i int) int {
 	return i
 }
 
-// named says whether a text has a letter, a digit, _ or . in it. A title
-// without one is none.
+// named reports whether a text contains a letter, a digit, _ or a dot. A title without one does
+// not count.
 func named(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool {
 		return r == '_' || r == '.' || unicode.IsLetter(r) || unicode.IsNumber(r)
 	}) >= 0
 }
 
-// embedded says whether a line opens a diagram within a text.
+// embedded reports whether a line opens a diagram within a text.
 func embedded(text string) bool {
 	rest, ok := strings.CutPrefix(text, "{{")
 	if !ok {
@@ -299,7 +298,7 @@ func embedded(text string) bool {
 	return false
 }
 
-// endsNote says whether a line ends a note.
+// endsNote reports whether a line ends a note.
 func endsNote(text string) bool {
 	at := word(text, 0, "end")
 	if at < 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// misread looks for lines that PlantUML accepts, but not as what they look
-// like. It says whether it has read the line.
+// misread looks for lines that PlantUML accepts, but not as what they look like. It reports
+// whether it has parsed the line.
 func (r *reader) misread(l *line, st *stmt) bool {
 	if r.repairing >= maxRepairs {
 		return false
@@ -26,7 +26,7 @@ func (r *reader) misread(l *line, st *stmt) bool {
 		if label := st.label.of(l.text); strings.HasPrefix(label, ":") {
 			m := repairing(l).keep(st.label.from, len(l.text))
 			r.instead(workflow.Warning, codeArrow, l.span(0, st.label.from),
-				`PlantUML takes the activity behind "->" for a label`, m)
+				`PlantUML reads the activity after "->" as a label`, m)
 			return true
 		}
 	case kArrowOpen:
@@ -39,7 +39,7 @@ func (r *reader) misread(l *line, st *stmt) bool {
 		return r.looseKill(l)
 	case kGroup:
 		if r.top().word == "group" && words(l.text, 0, "group", "end") == len(strings.TrimSuffix(l.text, ";")) {
-			r.instead(workflow.Warning, codeKeyword, l.whole(), "PlantUML opens a group with the name end here", repairing(l).put("}"))
+			r.instead(workflow.Warning, codeKeyword, l.whole(), "PlantUML opens a group named end here", repairing(l).put("}"))
 			return true
 		}
 	}
@@ -56,20 +56,19 @@ func (r *reader) severalOnALine(l *line, severity workflow.Severity) bool {
 	for _, p := range parts {
 		m.keep(p.from, p.to).end()
 	}
-	summary := "several statements on one line"
+	summary := "there are several statements on one line"
 	if severity == workflow.Warning {
-		summary += ", which PlantUML takes for one"
+		summary += ", which PlantUML reads as one"
 	}
 	code := codeJoined
 	if between := l.text[parts[0].to:parts[1].from]; strings.Contains(between, ">") {
-		code, summary = codeArrow, quoted(trimSpace(between))+" draws no arrow here: activities connect by their order"
+		code, summary = codeArrow, quoted(trimSpace(between))+" does not draw an arrow here: activities are connected by their order"
 	}
 	r.instead(severity, code, l.span(parts[0].to, parts[1].to), summary, m)
 	return true
 }
 
-// longArrow reads `--> label;`, which PlantUML takes for the list form of an
-// activity.
+// longArrow parses `--> label;`, which PlantUML reads as the list form of an activity.
 func (r *reader) longArrow(l *line) bool {
 	s := l.text
 	dashes := 0
@@ -91,12 +90,12 @@ func (r *reader) longArrow(l *line) bool {
 	default:
 		m.put("-> ").keep(from, len(s)).put(";")
 	}
-	r.instead(workflow.Warning, codeArrow, l.span(0, dashes+1), quoted(s[:dashes+1])+` draws no arrow: PlantUML reads a step named "->"`, m)
+	r.instead(workflow.Warning, codeArrow, l.span(0, dashes+1), quoted(s[:dashes+1])+` does not draw an arrow: PlantUML reads a step named "->"`, m)
 	return true
 }
 
-// swallowed finds conditions in which PlantUML takes the rest of the line for a
-// part of the condition.
+// swallowed finds conditions in which PlantUML reads the rest of the line as part of the
+// condition.
 func (r *reader) swallowed(l *line, st *stmt) bool {
 	test := st.test.of(l.text)
 	if strings.IndexByte(test, ')') < 0 {
@@ -122,8 +121,7 @@ func (r *reader) swallowed(l *line, st *stmt) bool {
 	return false
 }
 
-// unswallow reads a condition that ends at an offset of the test, and what
-// stands behind it.
+// unswallow parses a condition that ends at an offset of the test, and what follows it.
 func (r *reader) unswallow(l *line, st *stmt, end int, then bool, open int) bool {
 	s, from := l.text, st.test.from
 	m := repairing(l)
@@ -131,7 +129,7 @@ func (r *reader) unswallow(l *line, st *stmt, end int, then bool, open int) bool
 	if from+open+1 <= st.test.to {
 		inner = trimSpace(s[from+open+1 : st.test.to])
 	}
-	summary := "PlantUML takes the rest of the line for a part of the condition"
+	summary := "PlantUML reads the rest of the line as part of the condition"
 	switch {
 	case inner == "" && st.kind == kWhile:
 		m.keep(0, from+end+1)
@@ -150,8 +148,7 @@ func (r *reader) unswallow(l *line, st *stmt, end int, then bool, open int) bool
 	return true
 }
 
-// looseKill reads a line that PlantUML takes for a kill because it begins or
-// ends so.
+// looseKill parses a line that PlantUML reads as a kill because of how it begins or ends.
 func (r *reader) looseKill(l *line) bool {
 	if exactKill(l.text) {
 		return false
@@ -160,7 +157,7 @@ func (r *reader) looseKill(l *line) bool {
 		return true
 	}
 	if st := byFirst(l.text); st.kind != kUnknown {
-		r.problem(workflow.Warning, codeKill, l.whole(), "PlantUML takes this line for a detach, because it ends so",
+		r.problem(workflow.Warning, codeKill, l.whole(), "PlantUML reads this line as a detach, because it ends with this word",
 			"end the line with another word")
 		if !r.misread(l, &st) {
 			r.apply(l, &st)
@@ -171,12 +168,12 @@ func (r *reader) looseKill(l *line) bool {
 	if strings.HasPrefix(lower(l.text), "kill") {
 		word = "kill"
 	}
-	r.instead(workflow.Warning, codeKill, l.whole(), "PlantUML takes this line for a "+word, repairing(l).put(word))
+	r.instead(workflow.Warning, codeKill, l.whole(), "PlantUML reads this line as a "+word, repairing(l).put(word))
 	return true
 }
 
-// oldActivity reads the forms that PlantUML had until 2026: another sign than
-// the semicolon at the end for another shape, and a colour at the beginning.
+// oldActivity parses the forms that PlantUML supported until 2026: another sign than the
+// semicolon at the end for another shape, and a colour at the beginning.
 func (r *reader) oldActivity(l *line, st *stmt) bool {
 	s := l.text
 	end := s[len(s)-1]
@@ -208,7 +205,7 @@ func (r *reader) oldActivity(l *line, st *stmt) bool {
 	return true
 }
 
-// oldShape is the stereotype for what ended an activity of another shape.
+// oldShape returns the stereotype that replaces another sign at the end of an activity.
 func oldShape(end byte) string {
 	switch end {
 	case '|':

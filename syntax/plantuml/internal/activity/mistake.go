@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// unknown reads a line that PlantUML refuses. The mistakes that people and
-// models make are repaired, in the order in which they are least in doubt.
+// unknown parses a line that PlantUML refuses. It repairs the mistakes that people and models
+// make, the most certain ones first.
 func (r *reader) unknown(l *line) {
 	if r.refuse(l) {
 		return
@@ -27,30 +27,30 @@ func (r *reader) unknown(l *line) {
 		return
 	}
 	if strings.HasSuffix(l.text, ";") && r.repairing < maxRepairs {
-		r.instead(workflow.Error, codeSyntax, l.whole(), "a step begins with a colon", repairing(l).put(":").keep(0, len(l.text)))
+		r.instead(workflow.Error, codeSyntax, l.whole(), "a step must begin with a colon", repairing(l).put(":").keep(0, len(l.text)))
 		return
 	}
-	r.problem(workflow.Error, codeSyntax, l.whole(), "PlantUML knows no line like "+quoted(l.text),
+	r.problem(workflow.Error, codeSyntax, l.whole(), "PlantUML does not recognise "+quoted(l.text),
 		r.adviceFor(l.text))
 	r.decor(Misplaced, l)
 }
 
-// adviceFor says what could be meant by a line that nothing is known of.
+// adviceFor suggests what an unknown line could mean.
 func (r *reader) adviceFor(s string) string {
 	switch {
 	case s[0] == '|':
-		return "a lane is written |Name|, |#color|Name| or |Name| Title"
+		return "write a lane as |Name|, |#color|Name| or |Name| Title"
 	case strings.HasPrefix(lower(s), "end"):
-		return "the blocks end with endif, endswitch, endwhile, end fork, end split, } and repeat while (condition)"
+		return "blocks end with endif, endswitch, endwhile, end fork, end split, } or repeat while (condition)"
 	}
-	return "a step is written :" + s + ";, a comment ' " + s
+	return "write :" + s + "; for a step, or ' " + s + " for a comment"
 }
 
 func (r *reader) severalError(l *line) bool    { return r.severalOnALine(l, workflow.Error) }
 func (r *reader) endCommentError(l *line) bool { return r.endComment(l, workflow.Error) }
 func (r *reader) wideMarksError(l *line) bool  { return r.wideMarks(l, workflow.Error) }
 
-// endComment cuts a comment from the end of a line, if the rest is a statement.
+// endComment removes a comment from the end of a line, if the rest is a statement.
 func (r *reader) endComment(l *line, severity workflow.Severity) bool {
 	s := l.text
 	for i, tries := 1, 0; i < len(s) && tries < 8; i++ {
@@ -68,8 +68,8 @@ func (r *reader) endComment(l *line, severity workflow.Severity) bool {
 		tries++
 		if rest := s[:before]; complete(rest) || noteEndExact(rest) {
 			m := repairing(l).put("' ").keep(blanks(s, i+mark), len(s)).end().keep(0, before).end()
-			r.replace(severity, codeComment, l.span(i, len(s)), "PlantUML has no comments at the end of a line",
-				"write "+rest+", and the comment on a line of its own above it: ' "+s[blanks(s, i+mark):], m)
+			r.replace(severity, codeComment, l.span(i, len(s)), "PlantUML does not support comments at the end of a line",
+				"write "+rest+", and the comment on its own line above it: ' "+s[blanks(s, i+mark):], m)
 			return true
 		}
 	}
@@ -78,7 +78,7 @@ func (r *reader) endComment(l *line, severity workflow.Severity) bool {
 
 func noteEndExact(s string) bool { return endsNote(s) }
 
-// wrongComment reads a line that another language would take for a comment.
+// wrongComment parses a line that would be a comment in another language.
 func (r *reader) wrongComment(l *line) bool {
 	s := l.text
 	mark := 2
@@ -90,12 +90,12 @@ func (r *reader) wrongComment(l *line) bool {
 		return false
 	}
 	m := repairing(l).put("' ").keep(blanks(s, mark), len(s)).end()
-	r.replace(workflow.Error, codeComment, l.span(0, mark), quoted(s[:mark])+" begins no comment in PlantUML",
+	r.replace(workflow.Error, codeComment, l.span(0, mark), quoted(s[:mark])+" does not begin a comment in PlantUML",
 		"write "+m.lines[0].text, m)
 	return true
 }
 
-// alias reads words that PlantUML has others for.
+// alias parses words for which PlantUML uses others.
 func (r *reader) alias(l *line) bool {
 	s := strings.TrimRight(l.text, ";: \t")
 	instead := aliasOf(strings.Join(strings.Fields(lower(s)), " "), r.top().word)
@@ -137,8 +137,8 @@ func aliasOf(words, open string) string {
 	return ""
 }
 
-// extra is the statement that a line is, but for what stands behind it: labels
-// of marks and of ends that have none.
+// extra returns the statement in a line without what follows it, such as labels of marks and ends
+// that cannot have one.
 func extra(s, open string) string {
 	for _, mark := range []string{"start", "stop", "end", "fork", "split", "repeat"} {
 		if at := word(s, 0, mark); at > 0 && byteAt(s, blanks(s, at), '(') > 0 && s[len(s)-1] == ')' {
@@ -156,8 +156,7 @@ func extra(s, open string) string {
 	return ""
 }
 
-// bareLabel reads `case x`, `case x:` and `case (x):`, and the same of an else and an
-// endwhile.
+// bareLabel parses `case x`, `case x:` and `case (x):`, and the same for else and endwhile.
 func (r *reader) bareLabel(l *line) bool {
 	s := l.text
 	keyword, at := "case", word(s, 0, "case")
@@ -187,7 +186,7 @@ func (r *reader) bareLabel(l *line) bool {
 	return true
 }
 
-// paired is a range without the one parenthesis at its edge that has no other half.
+// paired returns a range without an unmatched parenthesis at one of its ends.
 func paired(s string, from, end int) (int, int) {
 	switch strings.Count(s[from:end], "(") - strings.Count(s[from:end], ")") {
 	case 1:
@@ -202,8 +201,7 @@ func paired(s string, from, end int) (int, int) {
 	return from, end
 }
 
-// bare reads conditions without parentheses, and words for loops that PlantUML
-// does not have.
+// bare parses conditions without parentheses, and keywords for loops that PlantUML does not have.
 func (r *reader) bare(l *line) bool {
 	s := l.text
 	for _, b := range bareWords {
@@ -230,7 +228,7 @@ func (r *reader) bare(l *line) bool {
 		if !complete(m.lines[0].text) {
 			return false
 		}
-		code, summary := codeCondition, "the condition goes in parentheses"
+		code, summary := codeCondition, "the condition must be in parentheses"
 		if b.alias {
 			code, summary = codeKeyword, "PlantUML has no "+quoted(strings.Join(b.words, " "))
 		}
@@ -262,8 +260,8 @@ var bareWords = []bareWord{
 	{words: []string{"for"}, instead: "while", label: "is", alias: true},
 }
 
-// bareTest is the condition behind a keyword, with or without parentheses, and
-// the label behind it.
+// bareTest returns the condition after a keyword, with or without parentheses, and
+// the label after it.
 func bareTest(s string, at int, labelWord string) (test, label part, ok bool) {
 	from, end := blanks(s, at), len(strings.TrimRight(s, ":; \t"))
 	if end <= from {
@@ -292,7 +290,7 @@ func bareTest(s string, at int, labelWord string) (test, label part, ok bool) {
 	return part{from, end}, label, end > from
 }
 
-// lastWord is where a word stands last in a text, or -1.
+// lastWord returns the last position of a word in a text, or -1.
 func lastWord(s string, from int, want string) int {
 	for i := len(s) - len(want); i > from; i-- {
 		end := i + len(want)
@@ -303,15 +301,14 @@ func lastWord(s string, from int, want string) int {
 	return -1
 }
 
-// endColon reads statements that end in a colon or a brace, as in other
-// languages.
+// endColon parses statements that end with a colon or a brace, as in other languages.
 func (r *reader) endColon(l *line) bool {
 	s := l.text
 	end := back(s, len(s)-1)
 	if last := s[len(s)-1]; last != ':' && last != ',' && last != '.' || end == 0 || !complete(s[:end]) {
 		return false
 	}
-	r.instead(workflow.Error, codeSyntax, l.span(len(s)-1, len(s)), quoted(s[len(s)-1:])+" does not end a statement in PlantUML",
+	r.instead(workflow.Error, codeSyntax, l.span(len(s)-1, len(s)), quoted(s[len(s)-1:])+" cannot end a statement in PlantUML",
 		repairing(l).keep(0, end))
 	return true
 }
@@ -326,7 +323,7 @@ func (r *reader) noEnd(l *line) bool {
 	return true
 }
 
-// overLines reads the conditions that may not go over several lines.
+// overLines parses conditions that must not extend over several lines.
 func (r *reader) overLines(l *line) bool {
 	s := l.text
 	if l.made || word(s, 0, "while") < 0 && word(s, 0, "switch") < 0 && word(s, 0, "case") < 0 {
@@ -352,7 +349,7 @@ func (r *reader) overLines(l *line) bool {
 	}
 	r.at = at
 	whole := source.Span{From: l.whole().From, To: end}
-	r.problem(workflow.Error, codeCondition, whole, "this condition may not go over several lines",
+	r.problem(workflow.Error, codeCondition, whole, "this condition must be on one line",
 		"write "+m.lines[0].text, r.src.Edit(whole, m.lines[0].text))
 	r.repairing++
 	r.statement(&m.lines[0])
@@ -360,7 +357,7 @@ func (r *reader) overLines(l *line) bool {
 	return true
 }
 
-// thenBelow reads a then on a line of its own.
+// thenBelow parses a then on its own line.
 func (r *reader) thenBelow(l *line) bool {
 	e, ok := r.top().block.(*If)
 	at := word(l.text, 0, "then")
@@ -375,24 +372,24 @@ func (r *reader) thenBelow(l *line) bool {
 		return false
 	}
 	head := r.scan.text[b.Opener.From:b.Opener.To]
-	r.problem(workflow.Error, codeCondition, l.span(0, at), `"then" belongs on the line of its condition`,
+	r.problem(workflow.Error, codeCondition, l.span(0, at), `"then" must be on the line of its condition`,
 		"write "+head+" "+l.text, r.src.Edit(source.Span{From: b.Opener.To, To: l.whole().From}, " "))
 	return true
 }
 
-// brace reads a brace below the frame that it opens.
+// brace parses a brace below the frame that it opens.
 func (r *reader) brace(l *line) bool {
 	g, ok := r.top().block.(*Group)
 	if !ok || l.text != "{" || len(r.items) > r.top().from || l.made {
 		return false
 	}
 	head := r.scan.text[g.Opener.From:g.Opener.To]
-	r.problem(workflow.Error, codeSyntax, l.whole(), `"{" belongs on the line of what it opens`, "write "+head+" {",
+	r.problem(workflow.Error, codeSyntax, l.whole(), `"{" must be on the line of the block that it opens`, "write "+head+" {",
 		r.src.Edit(source.Span{From: g.Opener.To, To: l.whole().From}, " "))
 	return true
 }
 
-// dropped reads statements of other diagrams that say nothing about the flow.
+// dropped parses statements of other diagrams that do not affect the flow.
 func (r *reader) dropped(l *line) bool {
 	switch strings.Join(strings.Fields(lower(strings.TrimRight(l.text, ";"))), " ") {
 	case "allowmixing", "allow_mixing", "left to right direction", "top to bottom direction", "newpage",
@@ -400,7 +397,7 @@ func (r *reader) dropped(l *line) bool {
 	default:
 		return false
 	}
-	r.problem(workflow.Error, codeSyntax, l.whole(), quoted(l.text)+" is not possible in an activity diagram", "remove the line", r.remove(l)...)
+	r.problem(workflow.Error, codeSyntax, l.whole(), quoted(l.text)+" is not supported in an activity diagram", "remove the line", r.remove(l)...)
 	r.decor(Misplaced, l)
 	return true
 }
@@ -451,7 +448,7 @@ func narrowMark(c rune) string {
 	return ""
 }
 
-// wrongArrow reads arrows of other notations.
+// wrongArrow parses arrows of other notations.
 func (r *reader) wrongArrow(l *line) bool {
 	s := l.text
 	for _, a := range []string{"==>", "=>", "→", "~>", ".>", "..>", "<-", "<--"} {
@@ -477,8 +474,8 @@ func (r *reader) wrongArrow(l *line) bool {
 	return false
 }
 
-// lateLane reports the first lane behind a step. A lane without a name keeps the
-// steps above it in none; where there are none yet, the lane itself can be moved up.
+// lateLane reports a first lane after a step. A lane without a name leaves the steps above it
+// without a lane; if there are none yet, the lane itself can be moved up.
 func (r *reader) lateLane(l *line, st *stmt) {
 	if r.late {
 		return
@@ -495,19 +492,19 @@ func (r *reader) lateLane(l *line, st *stmt) {
 		edits = append(edits, r.src.Edit(at, indent+mark+"\n"))
 	}
 	r.problem(workflow.Error, CodeLateLane, l.whole(), "the first lane comes after the first step (line "+r.lineOf(r.stepAt)+")",
-		"PlantUML refuses it; write "+mark+" before the first step, at line "+r.lineOf(r.stepAt), edits...)
+		"write "+mark+" before the first step, at line "+r.lineOf(r.stepAt), edits...)
 }
 
-// uselessKill reads a kill with nothing before it that could end. At the
-// beginning of a branch it ends the branch.
+// uselessKill parses a kill with nothing before it to end. At the beginning of a branch it ends
+// the branch.
 func (r *reader) uselessKill(l *line, last Element) {
 	_, stop := last.(*Stop)
 	_, jump := last.(*Goto)
 	_, leave := last.(*Break)
 	if stop || jump || leave {
-		r.problem(workflow.Error, codeKill, l.whole(), quoted(l.text)+" behind a path that has ended already", "remove the line", r.remove(l)...)
+		r.problem(workflow.Error, codeKill, l.whole(), quoted(l.text)+" comes after a path that has already ended", "remove the line", r.remove(l)...)
 		r.decor(Misplaced, l)
 		return
 	}
-	r.instead(workflow.Error, codeKill, l.whole(), "there is no step before "+quoted(l.text)+" that could end", repairing(l).put("stop"))
+	r.instead(workflow.Error, codeKill, l.whole(), "there is no step before "+quoted(l.text), repairing(l).put("stop"))
 }

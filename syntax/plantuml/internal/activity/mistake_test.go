@@ -224,7 +224,7 @@ func TestAllMistakesAreFoundAtOnce(t *testing.T) {
 	}
 }
 
-// An activity goes on up to the first line that ends in a semicolon, whatever the
+// An activity continues up to the first line that ends in a semicolon, whatever the
 // lines above it look like.
 func TestReadsAnActivityOverLinesAsPlantUMLDoes(t *testing.T) {
 	for _, inner := range []string{"|echo|\n|echo|", "start\nwith hello\nend\nand so on", "stop\nwhen the hero wins", "note left\nthe rest",
@@ -242,7 +242,7 @@ func TestReadsAnActivityOverLinesAsPlantUMLDoes(t *testing.T) {
 
 func TestUnclosedNamesBothPlaces(t *testing.T) {
 	_, ds := Parse(source.New("", []byte("@startuml\n\n\nsplit\n:a;\n\nif (x) then (y)\n:b;\nsplit again\n:c;\nend split\n@enduml\n")))
-	if len(ds) != 1 || ds[0].Severity != workflow.Error || ds[0].Summary != `if at line 7 is still open at "split again" (line 9)` {
+	if len(ds) != 1 || ds[0].Severity != workflow.Error || ds[0].Summary != `if at line 7 is not closed before "split again" (line 9)` {
 		t.Errorf("found %s", ds)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// otherNotation reads a line of another kind of diagram. If nothing was drawn
-// before it, the whole diagram is of that kind.
+// otherNotation parses a line of another kind of diagram. If nothing was drawn before it, the
+// whole diagram is of that kind.
 func (r *reader) otherNotation(l *line) bool {
 	kind := notationOf(l.text)
 	drawn := r.stack[0].last != nil || len(r.stack) > 1
@@ -20,19 +20,19 @@ func (r *reader) otherNotation(l *line) bool {
 		}
 		r.foreign, r.stopped, r.stop = true, true, l.whole()
 		r.problem(workflow.Error, codeNotation, l.whole(), "this is "+kind+", not an activity diagram",
-			"draw the workflow with :step;, if (…) then (…), fork and the like")
+			"draw the workflow with :step;, if (…) then (…), fork and so on")
 		return true
 	}
 	if kind == "" {
 		return false
 	}
-	r.problem(workflow.Error, codeNotation, l.whole(), "this is a line of "+kind,
-		"in an activity diagram a step is written :text;, and steps connect by their order")
+	r.problem(workflow.Error, codeNotation, l.whole(), "this line belongs to "+kind,
+		"in an activity diagram, write a step as :text;, and connect steps by their order")
 	r.decor(Misplaced, l)
 	return true
 }
 
-// rest says whether an activity diagram goes on behind a line that is not known.
+// rest reports whether an activity diagram continues after a line that is not known.
 func (r *reader) rest(l *line) bool {
 	at := l.next
 	for range 200 {
@@ -52,15 +52,14 @@ func (r *reader) rest(l *line) bool {
 	return false
 }
 
-// notationOf is the kind of diagram that a line belongs to, "" if that is not
-// evident.
+// notationOf returns the kind of diagram that a line belongs to, or "" if that is not clear.
 func notationOf(s string) string {
 	fields := strings.Fields(s)
 	if len(fields) == 0 {
 		return ""
 	}
 	if strings.HasPrefix(s, "(*)") || strings.Contains(s, "--> (*)") || strings.Contains(s, "-->(*)") {
-		return "an activity diagram of the old kind"
+		return "an activity diagram in the old syntax"
 	}
 	if strings.HasPrefix(s, "[*]") || strings.Contains(s, "--> [*]") {
 		return "a state diagram"

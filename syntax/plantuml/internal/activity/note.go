@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// holder is the element that PlantUML attaches a note to that stands at this
-// place: the one before it, or something inside of that.
+// holder returns the element that PlantUML attaches a note at this place to: the one before it,
+// or something inside that.
 func (r *reader) holder() Element {
 	f := r.top()
 	if e, ok := f.block.(*Repeat); ok && e.Backward != nil {
@@ -24,7 +24,7 @@ func (r *reader) holder() Element {
 	return nil
 }
 
-// inside is what a note behind an element belongs to.
+// inside returns the element that a note after an element belongs to.
 func inside(e Element) Element {
 	for {
 		var last Element
@@ -79,7 +79,7 @@ func (r *reader) addNote(n *Note, span source.Span) {
 	}
 	if n.On != nil {
 		base := n.On.Common()
-		if base.Notes == nil { // most have one
+		if base.Notes == nil { // most elements have only one
 			if len(r.attached) == 0 {
 				r.attached = make([]*Note, min(256, 16+r.diagram.Size))
 			}
@@ -90,7 +90,7 @@ func (r *reader) addNote(n *Note, span source.Span) {
 	r.addMark(n)
 }
 
-// noteLine reads a note in one line. Its escapes end lines.
+// noteLine parses a note on one line. Its escapes end lines.
 func (r *reader) noteLine(l *line, st *stmt) {
 	n := r.newNote(l, st)
 	text := st.test.of(l.text)
@@ -106,7 +106,7 @@ func (r *reader) noteLine(l *line, st *stmt) {
 	r.addNote(n, l.whole())
 }
 
-// lineBreak is the next escape that ends a line, and where the next line begins.
+// lineBreak returns the next escape that ends a line, and where the next line begins.
 func lineBreak(s string, from int) (end, next int) {
 	for i := from; i+1 < len(s); i++ {
 		if s[i] != '\\' {
@@ -162,7 +162,7 @@ func (r *reader) noteOpen(l *line, st *stmt) {
 	r.addNote(n, source.Span{From: n.Opener.From, To: end})
 }
 
-// closerAt is where the line behind the lines of the statement begins.
+// closerAt returns where the line after the lines of the statement begins.
 func (r *reader) closerAt(l *line) int {
 	at := l.next
 	if n := len(r.lines); n > 0 {
@@ -189,7 +189,7 @@ func (r *reader) noteLines(n *Note, body []line) {
 	}
 }
 
-// newLines takes an empty list of lines from a piece of memory for many.
+// newLines allocates lists of lines in blocks.
 func (r *reader) newLines(n int) []Line {
 	if len(r.noted) < n {
 		r.noted = make([]Line, max(n, min(1024, 16+r.diagram.Size)))
@@ -199,17 +199,17 @@ func (r *reader) newLines(n int) []Line {
 	return list
 }
 
-// lostLines warns of lines of a note that PlantUML takes for comments.
+// lostLines warns about lines of a note that PlantUML reads as comments.
 func (r *reader) lostLines(end int) {
 	for i := range r.hide {
 		if m := &r.hide[i]; m.kind == comment && m.from < end {
-			r.problem(workflow.Warning, codeNote, m.span(0, len(m.text)), "PlantUML takes this line of the note for a comment",
-				"begin the line with something else than ', for example by quoting with \"; or move the comment out of the note")
+			r.problem(workflow.Warning, codeNote, m.span(0, len(m.text)), "PlantUML reads this line of the note as a comment",
+				"begin the line with something other than ', for example with a \", or move the comment out of the note")
 		}
 	}
 }
 
-// activityNamed is the last activity with a text.
+// activityNamed returns the last activity with a text.
 func (r *reader) activityNamed(name string) Element {
 	if r.texts == nil {
 		r.texts = map[string]Element{}

@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// noteEndMistaken says whether a line was meant to end a note, but does not.
+// noteEndMistaken reports whether a line was meant to end a note, but does not.
 func noteEndMistaken(s string) bool {
 	if endsNote(s) {
 		return false
@@ -21,7 +21,7 @@ func noteEndMistaken(s string) bool {
 
 // badNoteEnd reports a line that was meant to end a note.
 func (r *reader) badNoteEnd(opener, l *line) {
-	summary := "PlantUML does not take " + quoted(l.text) + " for the end of the note"
+	summary := "PlantUML does not read " + quoted(l.text) + " as the end of the note"
 	text := "end note"
 	if at := strings.IndexAny(l.text, "'/"); at > 0 {
 		text = "end note\n" + l.raw[:min(l.lead, len(l.raw))] + "' " + strings.TrimLeft(l.text[at:], "'/ ")
@@ -33,8 +33,8 @@ func (r *reader) badNoteEnd(opener, l *line) {
 	r.problem(workflow.Error, codeNote, l.whole(), summary, "write end note", edits...)
 }
 
-// openNote gathers the lines of a note without an end: those up to the first
-// one that is a statement. It says whether the last of them ends the note.
+// openNote gathers the lines of a note without an end: those up to the first one that is a
+// statement. It reports whether the last of them ends the note.
 func (r *reader) openNote(l *line) bool {
 	r.lines = r.lines[:0]
 	at, last := l.next, l
@@ -65,13 +65,13 @@ func (r *reader) openNote(l *line) bool {
 		end := last.span(len(last.text), len(last.text))
 		edits = append(edits, r.src.Edit(end, "\n"+l.raw[:min(l.lead, len(l.raw))]+"end note"))
 	}
-	r.problem(workflow.Error, codeNote, l.whole(), "the note at line "+r.lineOf(l.from)+" has no end",
-		"write end note behind line "+r.lineOf(last.to), edits...)
+	r.problem(workflow.Error, codeNote, l.whole(), "the note at line "+r.lineOf(l.from)+" is not closed",
+		"write end note after line "+r.lineOf(last.to), edits...)
 	return false
 }
 
-// noteWords reads notes with a place that activity diagrams do not have, like
-// `note right of x` and `note over x: text`.
+// noteWords parses notes with a position that activity diagrams do not support, such as `note
+// right of x` and `note over x: text`.
 func (r *reader) noteWords(l *line) bool {
 	s := l.text
 	at := word(s, 0, "note")
@@ -100,14 +100,14 @@ func (r *reader) noteWords(l *line) bool {
 	}
 	m.end()
 	if on := r.activityNamed(of.of(s)); on != nil && on != r.holder() {
-		r.problem(workflow.Error, codeNote, l.whole(), "a note belongs to the step before it, not to one by its name",
-			"put it right behind :"+of.of(s)+"; and write "+m.lines[0].text)
+		r.problem(workflow.Error, codeNote, l.whole(), "a note belongs to the step before it, and cannot name a step",
+			"put it directly after :"+of.of(s)+"; and write "+m.lines[0].text)
 	} else {
 		var edits []workflow.Edit
 		if !l.made {
 			edits = append(edits, r.src.Edit(l.whole(), m.text()))
 		}
-		r.problem(workflow.Error, codeNote, l.whole(), "a note is placed left or right of the step before it", "write "+m.lines[0].text, edits...)
+		r.problem(workflow.Error, codeNote, l.whole(), "a note can only be to the left or right of the step before it", "write "+m.lines[0].text, edits...)
 	}
 	r.noteOf = r.text(l, of)
 	if st.kind == kNote {
@@ -118,7 +118,7 @@ func (r *reader) noteWords(l *line) bool {
 	return true
 }
 
-// notePlace is the side of a note, and what stands behind it.
+// notePlace returns the side of a note, and what follows it.
 func notePlace(s string, at int) (side Side, of part, ok bool) {
 	side = Right
 	end := wordEnd(s, at)

@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Parse reads the first activity diagram of a file. The tree holds what could
-// be read even where problems were found.
+// Parse parses the first activity diagram of a file. The tree contains what could be read even if
+// problems were found.
 func Parse(src *source.Text) (*Diagram, workflow.Diagnostics) {
 	text := string(src.Bytes)
 	var first *reader
@@ -27,51 +27,51 @@ func Parse(src *source.Text) (*Diagram, workflow.Diagnostics) {
 	return first.done()
 }
 
-// maxDepth bounds how deep blocks may stand in each other.
+// maxDepth limits how deep blocks are nested.
 const maxDepth = 500
 
-// A reader reads one diagram. It goes through the lines once; only a statement
-// over several lines looks ahead.
+// A reader parses one diagram. It goes through the lines once; only statements over several lines
+// look ahead.
 type reader struct {
 	src     *source.Text
 	scan    scanner
 	at      int  // where the next line begins
-	line    line // that is being read
+	line    line // the current one
 	diagram *Diagram
 	found   workflow.Diagnostics
-	said    map[workflow.Severity]int // how often, which may be more than there are in found
-	later   workflow.Diagnostics      // about forms that older versions do not know
-	forms   []string                  // that were warned of
+	said    map[workflow.Severity]int // how many, which may be more than there are in found
+	later   workflow.Diagnostics      // about forms that older versions do not support
+	forms   []string                  // that were already reported
 
-	// strict has the reader do what PlantUML does, for judge and the tests that compare the
-	// two: it stops where PlantUML stops, and repairs nothing.
+	// strict makes the reader do what PlantUML does, for judge and the tests that compare the two:
+	// it stops where PlantUML stops, and repairs nothing.
 	strict  bool
 	stopped bool
 	stop    source.Span
 	left    bool // a block or a comment is open at the end of the diagram
 
 	stack []frame
-	items []Element // of all open bodies, one behind the other
+	items []Element // of all open bodies, one after the other
 	lines []line    // of the statement that is being read
-	hide  []line    // of a note, that PlantUML takes away
-	none  [ends]int // from where on a kind of end is known to be missing
+	hide  []line    // of a note, that PlantUML removes
+	none  [ends]int // the offset from which on a kind of end is known to be missing
 	skins int       // blocks of parameters without an end
 
 	lane      string
-	laned     map[string]int // of each name, in diagram.Lanes
-	steps     bool           // something stands in the diagram before the first lane
+	laned     map[string]int // index in diagram.Lanes, by name
+	steps     bool           // there is something before the first lane
 	stepAt    int            // where the line of that begins
 	pending   *Arrow         // leads to the next element
-	foreign   bool           // no activity diagram
-	repairing int            // how deep in replacements of lines the reader is
+	foreign   bool           // it is not an activity diagram
+	repairing int            // nesting depth of replaced lines
 
-	late    bool               // a lane behind a step was reported
-	inText  opener             // the last of a block that is text of an activity
-	noteOf  Text               // the name behind the place of the next note
+	late    bool               // a lane after a step was reported
+	inText  opener             // the last opener of a block that is read as text of an activity
+	noteOf  Text               // the name after the place of the next note
 	wrapped bool               // there is no @startuml
-	cut     bool               // it goes on behind @enduml, so that no fix is certain
+	cut     bool               // it continues after @enduml, so that no fix is certain
 	skip    string             // what ends a definition of the preprocessor
-	texts   map[string]Element // activities by their texts, once a note has asked for one
+	texts   map[string]Element // activities by their texts, computed when a note needs it
 
 	activities []Activity
 	notes      []Note
@@ -79,16 +79,15 @@ type reader struct {
 	attached   []*Note // of elements
 }
 
-// opener is the line that opens a block, in the text of an activity that may lack a
-// semicolon.
+// opener is a line that opens a block, in the text of an activity that may lack a semicolon.
 type opener struct {
 	word string
 	at   int           // of the warning, in found
 	end  workflow.Edit // adds the semicolon
 }
 
-// A container is an element that holds others: *If, *Switch, *While, *Repeat,
-// *Fork, *Split or *Group.
+// A container is an element that contains others: *If, *Switch, *While, *Repeat, *Fork, *Split or
+// *Group.
 type container interface {
 	Element
 	ends() *Block
@@ -103,7 +102,7 @@ type frame struct {
 	last   Element   // of its body, without marks
 	opener source.Span
 	word   string // of the opener
-	breaks bool   // a break stands in it
+	breaks bool   // it contains a break
 
 	divided int // where the line ends that begins its last branch
 }
@@ -122,7 +121,7 @@ func newReader(src *source.Text, text string, b block) *reader {
 	return r
 }
 
-// hasStatements says whether there are statements between diagrams.
+// hasStatements reports whether there are statements between diagrams.
 func hasStatements(text string) bool {
 	for l := range strings.Lines(text) {
 		if startsWith(l, "start") {
@@ -143,8 +142,8 @@ func (r *reader) done() (*Diagram, workflow.Diagnostics) {
 	return r.diagram, r.found.Sort()
 }
 
-// unjudged keeps of all that was found that there is a preprocessor, if that may be
-// the reason for the rest.
+// unjudged keeps only the diagnostic about the preprocessor, if it may be the reason for all
+// others.
 func (r *reader) unjudged() {
 	at := slices.IndexFunc(r.found, func(d workflow.Diagnostic) bool {
 		return d.Code == CodePreprocessor && (d.Severity == workflow.Error || !r.diagram.Preprocessed)
@@ -177,7 +176,7 @@ func (r *reader) read() {
 	r.finish()
 }
 
-// statement reads a line, and more if it goes on.
+// statement parses a line, and more if it continues.
 func (r *reader) statement(l *line) {
 	if r.skip != "" && !l.made {
 		r.decor(Directive, l)
@@ -236,8 +235,7 @@ func (r *reader) apply(l *line, st *stmt) {
 	}
 }
 
-// refuse is called where PlantUML refuses a line. It says whether reading
-// stops there.
+// refuse is called where PlantUML refuses a line. It reports whether parsing stops there.
 func (r *reader) refuse(l *line) bool {
 	if r.strict {
 		r.stopped, r.stop = true, l.whole()
@@ -245,7 +243,7 @@ func (r *reader) refuse(l *line) bool {
 	return r.strict
 }
 
-// problem reports something, up to a number that nobody reads to the end.
+// problem reports a diagnostic, up to a maximum number.
 func (r *reader) problem(severity workflow.Severity, code string, at source.Span, summary, detail string, edits ...workflow.Edit) {
 	const most = 1000
 	if r.said[severity]++; r.strict || r.said[severity] > most {
@@ -274,11 +272,11 @@ func (r *reader) comment(l *line) {
 	if strings.HasPrefix(l.text, "/'") && !strings.HasSuffix(trimSpace(r.scan.text[l.from:l.to]), "'/") {
 		r.left = true
 		r.problem(workflow.Error, codeComment, l.span(0, 2),
-			"the comment has no end, and hides the rest of the diagram", `write '/ at the end of its last line`)
+			"the comment is not closed, so it includes the rest of the diagram", `write '/ at the end of its last line`)
 	}
 }
 
-// look is how an element is to look, or nil.
+// look returns the appearance of an element, or nil.
 func (r *reader) look(l *line, st *stmt) *Look {
 	if st.color.to == 0 && st.group.to == 0 && st.url.to == 0 {
 		return nil

@@ -7,9 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A repair is what should stand instead of a line: pieces of it, and new text. It
-// is read as if the author had written it, and the positions of its pieces are
-// those of the line.
+// A repair is the replacement for a line: pieces of it, and new text. It is parsed as if the
+// author had written it, and its pieces keep their positions.
 type repair struct {
 	of    *line
 	lines []line
@@ -19,7 +18,7 @@ type repair struct {
 
 func repairing(l *line) *repair { return &repair{of: l} }
 
-// keep takes a range of the line over.
+// keep copies a range of the line.
 func (m *repair) keep(from, to int) *repair {
 	start := from + m.of.lead
 	m.place = append(m.place, piece{len(m.buf), m.of.pos(start)})
@@ -53,7 +52,7 @@ func (m *repair) end() *repair {
 	return m
 }
 
-// text is the replacement, with the indentation of the line.
+// text returns the replacement, with the indentation of the line.
 func (m *repair) text() string {
 	indent := m.of.raw[:min(m.of.lead, len(m.of.raw))]
 	var b strings.Builder
@@ -66,7 +65,7 @@ func (m *repair) text() string {
 	return b.String()
 }
 
-// instead reports a mistake and reads what should stand there.
+// instead reports a mistake and parses the replacement.
 func (r *reader) instead(severity workflow.Severity, code string, at source.Span, summary string, m *repair) {
 	if m.buf != nil {
 		m.end()
@@ -75,7 +74,7 @@ func (r *reader) instead(severity workflow.Severity, code string, at source.Span
 	for i := range m.lines {
 		show[i] = m.lines[i].text
 	}
-	r.replace(severity, code, at, summary, "write "+strings.Join(show, ", and on a line of its own "), m)
+	r.replace(severity, code, at, summary, "write "+strings.Join(show, ", and on its own line "), m)
 }
 
 func (r *reader) replace(severity workflow.Severity, code string, at source.Span, summary, detail string, m *repair) {
@@ -99,11 +98,10 @@ func (r *reader) replace(severity workflow.Severity, code string, at source.Span
 	r.repairing--
 }
 
-// maxRepairs bounds how often what replaces a line may be repaired again.
+// maxRepairs limits how often a replacement may be repaired again.
 const maxRepairs = 3
 
-// complete says whether a text is a statement by itself that nobody writes by
-// chance.
+// complete reports whether a text is a statement by itself that nobody would write by accident.
 func complete(s string) bool {
 	switch k := classify(s).kind; k {
 	case kUnknown, kBlank, kListItem, kActivityOpen, kArrowOpen, kIfOpen, kElseIfOpen, kElseOpen,
@@ -120,10 +118,9 @@ func exactKill(s string) bool {
 	return at > 0 && semicolon(s, at) == len(s)
 }
 
-// stops gives the function that says whether a line within an activity or a
-// label is a statement of its own, so that a semicolon was forgotten before it.
-// Words that may stand in a text do not count, nor does a line that would close
-// a block that is not the innermost one.
+// stops returns the function that reports whether a line within an activity or a label is a
+// separate statement, so that a semicolon was forgotten before it. Words that may appear in a
+// text do not count, nor does a line that would close a block that is not the innermost one.
 func (r *reader) stops() func(*line) bool {
 	if r.strict {
 		return nil
@@ -159,8 +156,8 @@ func (r *reader) evident(s string) bool {
 	return false
 }
 
-// begins says whether a line begins a statement, or ends the diagram. Of an old
-// file the next line may be written in the old way, too.
+// begins reports whether a line begins a statement, or ends the diagram. In an old file, the next
+// line may also be in the old syntax.
 func (r *reader) begins(l *line) bool {
 	for at := l.next; ; {
 		m := r.scan.line(at)
@@ -179,8 +176,8 @@ func (r *reader) begins(l *line) bool {
 	}
 }
 
-// noSemicolon reads an activity or an arrow that has no semicolon. Its text are
-// the lines that are no statements.
+// noSemicolon parses an activity or an arrow without a semicolon. Its text is all following lines
+// that are not statements.
 func (r *reader) noSemicolon(l *line, st *stmt) {
 	severity := workflow.Error
 	if st.kind == kArrowOpen {
@@ -200,7 +197,7 @@ func (r *reader) noSemicolon(l *line, st *stmt) {
 		edits = append(edits, r.src.Edit(at, ";"))
 	}
 	r.problem(severity, codeSemicolon, l.whole(), what+" at line "+r.lineOf(l.from)+` has no ";"`,
-		"write "+last.text+"; or PlantUML takes the next lines for its text", edits...)
+		"write "+last.text+"; otherwise PlantUML reads the next lines as its text", edits...)
 	part := st.test
 	if st.kind == kArrowOpen {
 		part = st.label

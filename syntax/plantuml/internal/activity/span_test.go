@@ -10,7 +10,7 @@ import (
 )
 
 // checkSpans says what is wrong with the places of a tree: all are in the file,
-// elements stand one behind the other, and children within their parents.
+// elements are one after the other, and children within their parents.
 func checkSpans(d *Diagram, size int) error {
 	c := spanCheck{size: size}
 	c.body(d.Body, d.Whole)

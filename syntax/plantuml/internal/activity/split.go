@@ -2,8 +2,8 @@ package activity
 
 import "strings"
 
-// statements are those on one line, if there are several and each is one that
-// PlantUML knows.
+// statements returns the statements on one line, if there are several and PlantUML knows each of
+// them.
 func statements(s string) []part {
 	var found []part
 	from, last := -1, ""
@@ -67,7 +67,7 @@ func statements(s string) []part {
 	return found
 }
 
-// balanced is the offset behind the parenthesis that closes the one at i, or -1.
+// balanced returns the offset after the parenthesis that closes the one at i, or -1.
 func balanced(s string, i int) int {
 	depth := 0
 	for ; i < len(s); i++ {
@@ -83,7 +83,7 @@ func balanced(s string, i int) int {
 	return -1
 }
 
-// arrowBetween is the offset behind an arrow that stands before an activity, or
+// arrowBetween returns the offset after an arrow that is before an activity, or
 // -1.
 func arrowBetween(s string, i int) int {
 	for i < len(s) && s[i] == '-' {
@@ -100,7 +100,7 @@ func opensNone(s string, i int) bool {
 	return end == i || !opensStatement(lower(s[i:end]))
 }
 
-// goesOn says whether a word belongs to the statement of the word before it.
+// goesOn reports whether a word belongs to the same statement as the word before it.
 func goesOn(last, word string) bool {
 	switch word {
 	case "then", "is", "equal", "equals", "not":

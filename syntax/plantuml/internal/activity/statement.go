@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// A stmt is what a line says, taken by itself. Its parts are offsets into the
-// line. What a part means depends on the kind.
+// A stmt is a parsed line. Its parts are offsets into the line, and their meaning depends on the
+// kind.
 type stmt struct {
 	kind    kind
 	keyword part
-	test    part // what is tested, or the text of what is drawn
-	label   part // behind then, else, case or is
+	test    part // the condition, or the text of what is drawn
+	label   part // after then, else, case or is
 	in      part // before the keyword
-	out     part // behind everything
+	out     part // after everything
 	style   part // of an arrow
 	color   part
 	group   part // stereotypes
@@ -22,10 +22,10 @@ type stmt struct {
 	side     Side
 	floating bool
 	merge    bool
-	arrow    bool // an arrow stands behind the test of a repeat
+	arrow    bool // an arrow follows the test of a repeat
 }
 
-// A part is a range of a line. None begins at 0: there stands the keyword.
+// A part is a range of a line. It never begins at 0, where the keyword is.
 type part struct{ from, to int }
 
 func (p part) written() bool { return p.from > 0 }
@@ -34,7 +34,7 @@ func (p part) of(s string) string { return s[p.from:p.to] }
 
 type kind uint8
 
-// The kinds of lines. Those that end in Open go on in the next line.
+// The kinds of lines. Those that end in Open continue on the next line.
 const (
 	kUnknown kind = iota
 	kBlank
@@ -88,8 +88,7 @@ const (
 	kNoteOpen
 )
 
-// classify says what a line is, as the first of PlantUML's patterns that
-// matches it.
+// classify returns the first of PlantUML's patterns that matches a line.
 func classify(s string) stmt {
 	if s == "" || blanks(s, 0) == len(s) {
 		return stmt{kind: kBlank}
@@ -101,9 +100,9 @@ func classify(s string) stmt {
 	return st
 }
 
-// loose says whether PlantUML tries its pattern of `kill` before that of a
-// kind. The pattern was meant to be the whole line, but is every line that
-// begins with kill or ends in detach.
+// loose reports whether PlantUML tries its pattern of `kill` before that of a kind. The pattern
+// was meant to match a whole line, but matches every line that begins with kill or ends in
+// detach.
 func loose(k kind) bool {
 	switch k {
 	case kUnknown, kLink, kNote, kNoteOpen, kActivityOpen, kListItem, kLabel, kGoto, kElseIfOpen:
@@ -160,7 +159,7 @@ func byFirst(s string) stmt {
 	return stmt{}
 }
 
-// activity reads what stands behind the colon at an offset.
+// activity parses what follows the colon at an offset.
 func activity(s string, at int) stmt {
 	if s[len(s)-1] == ';' && len(s) > at {
 		return stmt{kind: kActivity, test: part{at, len(s) - 1}}
@@ -171,8 +170,8 @@ func activity(s string, at int) stmt {
 	return stmt{kind: kActivityOpen, test: part{at, len(s)}}
 }
 
-// activityEnd is the semicolon that ends an activity, but for stereotypes and a
-// link; -1 if there is none.
+// activityEnd returns the semicolon that ends an activity, apart from stereotypes and a link, or
+// -1 if there is none.
 func activityEnd(s string) (end int, group, url part) {
 	at := back(s, len(s))
 	url, at = link(s[:at])
@@ -239,7 +238,7 @@ func swimlane(s string) stmt {
 	return st
 }
 
-// dash reads an arrow or the list form of an activity.
+// dash parses an arrow or the list form of an activity.
 func dash(s string) stmt {
 	if s[0] == '-' {
 		if style, at := arrow(s, 0); at > 0 {
@@ -273,7 +272,7 @@ func listItem(s string) stmt {
 	return st
 }
 
-// parenthesis reads a connector, or what has a label before its keyword.
+// parenthesis parses a connector, or a statement that has a label before its keyword.
 func parenthesis(s string) stmt {
 	if st := labelled(s, 0); st.kind != kUnknown {
 		return st
@@ -334,7 +333,7 @@ func angle(s string) stmt {
 	return style(s)
 }
 
-// coloured reads what stands behind a colour and a colon.
+// coloured parses what follows a colour and a colon.
 func coloured(s string) stmt {
 	if color, at := prefix(s); at > 0 {
 		st := keywordAt(s, at)
@@ -350,7 +349,7 @@ func coloured(s string) stmt {
 	return stmt{}
 }
 
-// keywordAt reads what may stand behind a colour.
+// keywordAt parses what may follow a colour.
 func keywordAt(s string, at int) stmt {
 	if at >= len(s) {
 		return stmt{}

@@ -2,7 +2,7 @@ package activity
 
 import "strings"
 
-// String is the text as PlantUML shows it.
+// String returns the text as PlantUML shows it.
 func (t Text) String() string {
 	if t.Literal {
 		return t.Raw
@@ -10,12 +10,12 @@ func (t Text) String() string {
 	return Unescape(t.Raw)
 }
 
-// Written says whether the author wrote the text, be it empty.
+// Written reports whether the author wrote the text, even if it is empty.
 func (t Text) Written() bool { return t.Raw != "" || t.Span.From != 0 }
 
-// Escape writes a text so that it can stand in one line, in an activity or in
-// parentheses: [Unescape] gives it back, and PlantUML shows it so. A carriage
-// return ends a line wherever it stands, so it becomes a newline.
+// Escape writes a text so that it can appear on one line, in an activity or in parentheses:
+// [Unescape] reverses it, and PlantUML shows the original text. A carriage return always ends a
+// line, so it becomes a newline.
 func Escape(text string) string {
 	if !strings.ContainsAny(text, "\\\n\r\t") {
 		return text
@@ -40,8 +40,8 @@ func Escape(text string) string {
 	return b.String()
 }
 
-// Unescape is the text that an escaped one stands for. PlantUML knows \n, \r
-// and \l, which are new lines, \t and \\; every other backslash is one.
+// Unescape replaces the escapes in a text. PlantUML knows \n, \r and \l, which are line breaks,
+// \t and \\; every other backslash is literal.
 func Unescape(raw string) string {
 	if strings.IndexByte(raw, '\\') < 0 {
 		return raw
@@ -69,10 +69,10 @@ func Unescape(raw string) string {
 	return b.String()
 }
 
-// SafeNoteLine says whether PlantUML keeps a line of a note over several lines
-// as it is. It drops comments, carries out directives and functions, joins a
-// line that ends in a backslash with the next one, draws what stands between {{
-// and }}, and knows the end of the note and of the diagram.
+// SafeNoteLine reports whether PlantUML keeps a line of a note over several lines unchanged. It
+// drops comments, executes directives and functions, joins a line that ends in a backslash with
+// the next one, draws what is between {{ and }}, and recognizes the end of the note and of the
+// diagram.
 func SafeNoteLine(line string) bool {
 	text := trimSpace(line)
 	if text == "" {
@@ -104,8 +104,8 @@ func SafeNoteLine(line string) bool {
 		!strings.ContainsAny(line, "\r\n") && !strings.Contains(line, enDash) && !callsBuiltin(line)
 }
 
-// isBuiltin says whether a function of PlantUML's preprocessor has this name.
-// They are carried out wherever they stand.
+// isBuiltin reports whether a function of PlantUML's preprocessor has this name. They are
+// executed anywhere in a text.
 func isBuiltin(name string) bool {
 	switch name {
 	case "false", "true", "backslash", "boolval", "breakline", "call_user_func", "chr", "darken", "date",

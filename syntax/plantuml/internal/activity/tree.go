@@ -4,32 +4,32 @@ import "github.com/hocket-dev/hocket/syntax/internal/source"
 
 // Diagram is what the author drew.
 type Diagram struct {
-	Name  string // behind @startuml
-	Title string // decoded; the last one counts
+	Name  string // after @startuml
+	Title string // decoded; the last one wins
 
 	NameSpan, TitleSpan source.Span
 
 	Lanes []Lane // in the order of their first mark
 	Body  []Element
-	Size  int // how many elements there are, in bodies of bodies too
-	// Decor is everything that draws but says nothing about the flow, and every
-	// comment, in the order of the text.
+	Size  int // number of elements, including those in nested bodies
+	// Decor is everything that does not affect the flow, and every comment, in the order of the
+	// text.
 	Decor []Decor
 
 	Whole        source.Span // from @startuml to the end of @enduml
 	Opener       source.Span // the line @startuml; empty if it is missing
 	Closer       source.Span // the line @enduml; empty if it is missing
-	Preprocessed bool        // a directive would have had to be carried out; the tree is what stands there without it
+	Preprocessed bool        // there is a directive that was not executed; the tree is what is there without it
 }
 
-// Lane is a swimlane. Names are compared as they are written, blanks and all.
+// Lane is a swimlane. Names are compared exactly as they are written, including spaces.
 type Lane struct {
 	Name   string
-	Label  Text   // its title where one is written, else its name
+	Label  Text   // its title if there is one, otherwise its name
 	Titled bool   // Label is a title
 	Color  string // without #; the last one written
 	Span   source.Span
-	Again  source.Span // where it was last given another title or colour; empty: nowhere
+	Again  source.Span // where it was last given another title or colour; empty if nowhere
 }
 
 // Decor is a statement or a comment that is kept as it is.
@@ -47,26 +47,25 @@ const (
 	Directive DecorKind = "directive" // !theme, !include and so on
 	Setting   DecorKind = "setting"   // skinparam, <style>, scale, hide and so on
 	Heading   DecorKind = "heading"   // title, header, footer, caption, legend, mainframe
-	Misplaced DecorKind = "misplaced" // a statement that means nothing here; there is a diagnostic
+	Misplaced DecorKind = "misplaced" // a statement that has no meaning here; there is a diagnostic
 )
 
-// Text is a piece of what the author wrote. The zero Text was not written.
-// [Text.String] is what PlantUML shows.
+// Text is a piece of what the author wrote. The zero Text was not written. [Text.String] returns
+// what PlantUML shows.
 type Text struct {
 	// Raw is the text with its escapes, without what PlantUML drops: comments,
 	// and a backslash at the end of a line. Lines end in \n, whatever ends them
 	// in the file.
 	Raw  string
-	Span source.Span // where it stands in the file; empty with an empty text
-	// Literal says that a backslash stands for itself, as it does in an activity
-	// over several lines.
+	Span source.Span // its position in the file; empty if the text is empty
+	// Literal says that a backslash is literal, as in an activity over several lines.
 	Literal bool
 }
 
 // Line is a line of a note, without the indentation that all lines share.
 type Line struct {
 	Text string
-	Span source.Span // where Text stands, without the end of the line
+	Span source.Span // where Text is, without the end of the line
 }
 
 // Element is a part of a diagram, at its place in the text: one of *Start,
@@ -76,37 +75,37 @@ type Line struct {
 //
 //sumtype:decl
 type Element interface {
-	// Common is what all elements have.
+	// Common returns the fields that all elements have.
 	Common() *Base
 	element()
 }
 
-// Base is what all elements have.
+// Base has the fields that all elements have.
 type Base struct {
 	Span   source.Span // all of it, from the first byte of its opener to the last of its closer
-	Number int         // counts the elements of the diagram, in the order of the text
-	// Lane is the name of the lane that was set last in the text before the
-	// element; "" none. Blocks do not restore it.
+	Number int         // index of the element in the order of the text
+	// Lane is the name of the lane that was last set before the element, or "". Blocks do not
+	// restore it.
 	Lane  string
 	Arrow *Arrow  // the last arrow with a label or a style that leads to the element
 	Notes []*Note // as PlantUML attaches them, see [Note.On]
-	Kill  *Kill   // the path ends behind this element
+	Kill  *Kill   // the path ends after this element
 }
 
-// Block is what all elements have that are closed by another line.
+// Block has the fields of all elements that are closed by another line.
 type Block struct {
 	Opener source.Span
-	Closer source.Span // empty: left open, there is a diagnostic
+	Closer source.Span // empty if it is not closed; then there is a diagnostic
 
 	last Element // of its body, without marks
 }
 
-// Branch is one way through an if, switch, fork or split.
+// Branch is one branch of an if, switch, fork or split.
 type Branch struct {
 	Opener source.Span // the line that begins it; of the first one that of the block
 	In     Text        // of an elseif: label of the edge from the test before
 	Test   Text        // of an if or elseif
-	Label  Text        // in the parentheses behind then, else or case
+	Label  Text        // in the parentheses after then, else or case
 	Body   []Element
 	Exit   *Arrow // the last arrow before its end
 
@@ -130,7 +129,7 @@ type Activity struct {
 	Text   Text
 	Form   Form
 	Ending byte  // ';', or | < > / \ ] } in old files; 0 in the list form
-	Look   *Look // nil: nothing of it
+	Look   *Look // nil if there is none
 }
 
 // Form is a way to write an activity.
@@ -143,7 +142,7 @@ const (
 	ListItem              // - text
 )
 
-// Look is how an element is to look.
+// Look is the appearance of an element.
 type Look struct {
 	Color       string   // without #
 	Stereotypes []string // without << >>
@@ -155,7 +154,7 @@ type If struct {
 	Base
 	Block
 	Branches []Branch
-	Else     *Branch // nil: none
+	Else     *Branch // nil if there is none
 	Look     *Look
 }
 
@@ -169,50 +168,50 @@ type Switch struct {
 	Look  *Look
 }
 
-// While tests before each turn.
+// While tests before each iteration.
 type While struct {
 	Base
 	Block
 	Test     Text
 	Yes      Text // label of the way in
-	Out      Text // label of the way out, behind endwhile
+	Out      Text // label of the way out, after endwhile
 	Body     []Element
 	Exit     *Arrow // the last arrow before the end of the body
 	Backward *Backward
-	// Final is the stop or end that PlantUML draws at the exit of the loop
-	// itself. It is the element behind the loop, too.
+	// Final is the stop or end that PlantUML draws at the exit of the loop itself. It is also the
+	// element after the loop.
 	Final *Stop
 	Look  *Look
 
-	breaks bool // a break stands in it
+	breaks bool // it contains a break
 }
 
-// Repeat tests behind each turn.
+// Repeat tests after each iteration.
 type Repeat struct {
 	Base
 	Block
-	Start    Text // an activity at the place where turns begin
+	Start    Text // an activity at the start of each iteration
 	Body     []Element
 	Exit     *Arrow // the last arrow before the end of the body
 	Backward *Backward
 	Test     Text
 	TestLane string // the lane that was set last before the test
-	Yes      Text   // behind `is`: label of the way back
-	Not      Text   // behind `not`: label of the way out
-	Out      *Arrow // behind the test on its line
+	Yes      Text   // after `is`: label of the way back
+	Not      Text   // after `not`: label of the way out
+	Out      *Arrow // after the test on its line
 	Look     *Look
 }
 
-// Fork runs its branches at the same time.
+// Fork runs its branches in parallel.
 type Fork struct {
 	Base
 	Block
 	Branches []Branch // without texts
 	Merge    bool     // closed by `end merge`: the branches do not wait for each other
-	Join     Text     // in the braces behind `end fork`
+	Join     Text     // in the braces after `end fork`
 }
 
-// Split parts into branches without a bar.
+// Split divides the flow into branches without a bar.
 type Split struct {
 	Base
 	Block
@@ -247,20 +246,20 @@ type Label struct {
 	Name Text
 }
 
-// Connector is a circle with a letter. Two of the same letter are one place.
+// Connector is a circle with a letter. Two with the same letter are the same place.
 type Connector struct {
 	Base
 	Name Text
 	Look *Look
 }
 
-// Arrow is the look or the label of an edge: of the one that leads to the next
-// element, of the way into a while, or of the way out of a branch.
+// Arrow is the style or the label of an edge: of the one that leads to the next element, of the
+// way into a while, or of the way out of a branch.
 type Arrow struct {
 	Base
 	Style string // in the brackets
 	Label Text
-	// To is the element that it leads to; nil at the end of a branch.
+	// To is the element that it leads to, or nil at the end of a branch.
 	To Element
 }
 
@@ -271,17 +270,17 @@ type LaneMark struct {
 	Label Text
 }
 
-// Note is a note, in one line or in several.
+// Note is a note on one or several lines.
 type Note struct {
 	Base
 	Block         // the lines `note …` and `end note`; of a note in one line both are empty
-	Side     Side // zero: not written, PlantUML draws it on the left
+	Side     Side // zero if it is not written: PlantUML draws it on the left
 	Floating bool
 	Look     *Look
 	Lines    []Line
-	// On is the element that PlantUML attaches it to; nil: to none.
+	// On is the element that PlantUML attaches it to, or nil if there is none.
 	On Element
-	// Of is the name behind `note right of …`, which PlantUML refuses.
+	// Of is the name after `note right of …`, which PlantUML refuses.
 	Of Text
 }
 
@@ -300,18 +299,18 @@ type Backward struct {
 	Base
 	Text Text
 	In   Text // in the parentheses before it
-	Out  Text // in the parentheses behind it
+	Out  Text // in the parentheses after it
 	Look *Look
 }
 
-// Kill ends the path behind the element before it.
+// Kill ends the path after the element before it.
 type Kill struct {
 	Base
 	Detach bool    // `detach`: drawn without a cross
-	On     Element // what it ends; nil: nothing stands before it in its branch
+	On     Element // what it ends; nil if there is nothing before it in its branch
 }
 
-// Common is what all elements have.
+// Common returns the fields that all elements have.
 func (b *Base) Common() *Base { return b }
 
 func (*Start) element()     {}

@@ -25,7 +25,7 @@ func openerWord(k kind) string {
 	return "group"
 }
 
-// opens is the word that opens what a line divides or closes.
+// opens returns the keyword that opens the block that a line divides or closes.
 func opens(k kind) string {
 	switch k {
 	case kElseIf, kElse, kEndIf:
@@ -44,7 +44,7 @@ func opens(k kind) string {
 	return "group"
 }
 
-// closer is the line that closes a block, "" if only its author knows it.
+// closer returns the line that closes a block, or "" if only its author knows it.
 func closer(word string) string {
 	switch word {
 	case "if":
@@ -63,9 +63,8 @@ func closer(word string) string {
 	return ""
 }
 
-// reach makes the block that a line divides or closes the innermost one. If it
-// is further out, the inner ones were left open; if there is none, the line is
-// out of place.
+// reach makes the block that a line divides or closes the innermost one. If it is further out,
+// the inner ones were not closed; if there is none, the line is out of place.
 func (r *reader) reach(l *line, st *stmt) bool {
 	want := opens(st.kind)
 	if r.top().word == want {
@@ -101,13 +100,12 @@ func (r *reader) reach(l *line, st *stmt) bool {
 		}
 		detail += "; remove the line"
 	}
-	r.problem(workflow.Error, codeStray, l.whole(), quoted(l.text)+" without an open "+want, detail, r.remove(l)...)
+	r.problem(workflow.Error, codeStray, l.whole(), quoted(l.text)+" has no open "+want, detail, r.remove(l)...)
 	r.decor(Misplaced, l)
 	return false
 }
 
-// sibling reads a line that belongs to a fork in a split, or the other way
-// round.
+// sibling parses a line that belongs to a fork in a split, or the other way round.
 func (r *reader) sibling(l *line, st *stmt) bool {
 	f := r.top()
 	if r.repairing >= maxRepairs || f.word != "fork" && f.word != "split" {
@@ -121,7 +119,7 @@ func (r *reader) sibling(l *line, st *stmt) bool {
 	default:
 		return false
 	}
-	r.instead(workflow.Error, codeKeyword, l.whole(), quoted(l.text)+" in the "+r.nameOf(f), repairing(l).put(instead))
+	r.instead(workflow.Error, codeKeyword, l.whole(), quoted(l.text)+" cannot be used in the "+r.nameOf(f), repairing(l).put(instead))
 	return true
 }
 
@@ -139,7 +137,7 @@ func (r *reader) unclosed(from int, l *line) {
 		indent = l.raw[:min(l.lead, len(l.raw))]
 	}
 	var lines strings.Builder
-	certain := l != nil && !l.made || l == nil && r.diagram.Closer != (source.Span{}) // else @enduml comes first
+	certain := l != nil && !l.made || l == nil && r.diagram.Closer != (source.Span{}) // otherwise @enduml has to be added first
 	for i := len(r.stack) - 1; i >= from; i-- {
 		c := closer(r.stack[i].word)
 		certain = certain && c != ""
@@ -155,11 +153,11 @@ func (r *reader) unclosed(from int, l *line) {
 		if c := closer(f.word); c != "" {
 			detail = "write " + c + " before " + strings.Replace(at, "the end of the diagram", "@enduml", 1)
 		}
-		r.problem(workflow.Error, codeUnclosed, f.opener, r.nameOf(f)+" is still open at "+at, detail, edits...)
+		r.problem(workflow.Error, codeUnclosed, f.opener, r.nameOf(f)+" is not closed before "+at, detail, edits...)
 	}
 }
 
-// lineEndBefore is a newline if an offset does not begin a line.
+// lineEndBefore returns a newline if an offset does not begin a line.
 func (r *reader) lineEndBefore(at int) string {
 	if at == r.scan.end {
 		return r.lineEnd(at)
@@ -169,7 +167,7 @@ func (r *reader) lineEndBefore(at int) string {
 
 func quoted(s string) string { return `"` + trimDetail(s) + `"` }
 
-// remove is the edit that takes a line out of the file.
+// remove returns the edit that removes a line from the file.
 func (r *reader) remove(l *line) []workflow.Edit {
 	if l.made {
 		return nil

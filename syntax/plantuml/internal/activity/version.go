@@ -8,11 +8,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// older is the version that forms which came later are held against: many still
-// have it.
+// older is the version for which newer syntax is reported, because many people still have it.
 const older = "1.2024.7"
 
-// newer warns of what an older PlantUML refuses, or reads as something else.
+// newer warns about what an older PlantUML refuses, or reads as something else.
 func (r *reader) newer(l *line, st *stmt) {
 	switch st.kind {
 	case kActivity:
@@ -21,7 +20,7 @@ func (r *reader) newer(l *line, st *stmt) {
 		if l.text[0] == '*' {
 			r.since("a step with *", l.span(0, 1))
 		} else if st.group.written() {
-			r.since("a stereotype behind -", l.span(st.group.from, st.group.to))
+			r.since("a stereotype after -", l.span(st.group.from, st.group.to))
 		}
 	case kNote, kNoteOpen:
 		if st.group.written() {
@@ -38,8 +37,8 @@ func (r *reader) newer(l *line, st *stmt) {
 	}
 }
 
-// newerLook looks at what stands behind an activity: older versions know one
-// stereotype, without colours and blanks.
+// newerLook checks what follows an activity: older versions support one stereotype, without
+// colours and spaces.
 func (r *reader) newerLook(text string, st *stmt, span func(from, to int) source.Span) {
 	group := st.group.of(text)
 	switch {
@@ -48,44 +47,43 @@ func (r *reader) newerLook(text string, st *stmt, span func(from, to int) source
 	case strings.Count(group, "<<") > 1:
 		r.since("a second stereotype", span(st.group.from, st.group.to))
 	case strings.ContainsAny(group, " \t"):
-		r.since("a stereotype with blanks", span(st.group.from, st.group.to))
+		r.since("a stereotype with spaces", span(st.group.from, st.group.to))
 	}
 	if st.url.to > 0 {
-		r.since("a link behind an activity", span(st.url.from, st.url.to))
+		r.since("a link after an activity", span(st.url.from, st.url.to))
 	}
 }
 
-// newerLines looks at an activity over several lines: older versions end it at
-// the first line with one of the old signs at its end.
+// newerLines checks an activity over several lines: older versions end it at the first line that
+// ends with one of the old signs.
 func (r *reader) newerLines(l *line) {
 	for i := range r.lines {
 		if s := l.text; s != "" && oldShape(s[len(s)-1]) != "" {
-			r.since("a line that ends in "+s[len(s)-1:], l.span(len(s)-1, len(s)))
+			r.since("a line that ends with "+s[len(s)-1:], l.span(len(s)-1, len(s)))
 			return
 		}
 		l = &r.lines[i]
 	}
 }
 
-// since warns of a form, at the first place where it is used.
+// since warns about a form at its first use.
 func (r *reader) since(form string, at source.Span) {
 	if r.strict || slices.Contains(r.forms, form) {
 		return
 	}
 	r.forms = append(r.forms, form)
-	r.later = append(r.later, workflow.Warningf(r.src.Pos(at), codeVersion, "leave it out if older versions are to draw this",
-		"PlantUML %s does not know %s", older, form))
+	r.later = append(r.later, workflow.Warningf(r.src.Pos(at), codeVersion, "remove it if older versions should draw this",
+		"PlantUML %s does not support %s", older, form))
 }
 
-// judge holds what was found against how PlantUML itself reads the diagram. A line
-// that it takes for text may be missing below, and what looks like a mistake may be
-// text to it. If it refuses the diagram, or a block or a comment is open at the end,
-// there is an error: if nothing else is, the last warning above that place. Otherwise
-// there is none.
+// judge compares the diagnostics with how PlantUML itself reads the diagram. A line that PlantUML
+// reads as text may be missing below, and what looks like a mistake may be text. If PlantUML
+// refuses the diagram, or a block or a comment is open at the end, there must be an error: if
+// there is no other, the last warning above that place becomes one. Otherwise there is none.
 func (r *reader) judge(b block) {
 	cause, errors := -1, false
 	for i := range r.found {
-		if d := &r.found[i]; d.Code != CodePreprocessor { // as a diagram it may be right
+		if d := &r.found[i]; d.Code != CodePreprocessor { // the diagram itself may be right
 			cause, errors = i, errors || d.Severity == workflow.Error
 		}
 	}
