@@ -28,7 +28,7 @@ func TestNames(t *testing.T) {
 	if diff := cmp.Diff([]string{"agent", "cli", "config", "replies", "tool", "workflow"}, schema.Names()); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := schema.JSON("task"); err == nil || !strings.Contains(err.Error(), "there are agent, cli, config") {
+	if _, err := schema.JSON("task"); err == nil || !strings.Contains(err.Error(), "the schemas are agent, cli, config") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -131,7 +131,7 @@ func TestUnknownNotationSaysWhatIsSupported(t *testing.T) {
 	if string(text) != "x = 1\n" || !found.Errors() {
 		t.Errorf("got %q, %v", text, found)
 	}
-	if _, err := syntax.Format(nil, "toml"); err == nil || !strings.Contains(err.Error(), "there are yaml") {
+	if _, err := syntax.Format(nil, "toml"); err == nil || !strings.Contains(err.Error(), "the notations are yaml") {
 		t.Errorf("got %v", err)
 	}
 }

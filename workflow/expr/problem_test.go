@@ -59,7 +59,7 @@ func TestProblemsInALine(t *testing.T) {
 func TestProblemsAtTheEnd(t *testing.T) {
 	each := workflow.Node{ID: "each", Step: &workflow.Each{Items: workflow.Expr{Text: "inputs"}, As: "it", Body: workflow.Graph{Nodes: []workflow.Node{task("a", "", "x")}}}}
 	w := &workflow.Workflow{Output: workflow.Template{Text: "${vars.x}"}, Body: workflow.Graph{Nodes: []workflow.Node{each}}}
-	want := `error not_upstream: "x", written by "a", is not known here; what for_each does for an item in "each" stays there`
+	want := `error not_upstream: "x", written by "a", is not known here; results for one item of "each" are not visible outside of it`
 	if diff := cmp.Diff(want, problems(w)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -34,7 +34,7 @@ func (l *lifter) reach() {
 		switch {
 		case l.kind[i] == plain || l.reached[i] || inside != none && !l.reached[inside]:
 		case !tied[i] || inside == none && len(l.Entry) > 0:
-			l.report(workflow.Warningf(l.node(i).Pos, codeUnreachable, "lead an edge to it, or remove it",
+			l.report(workflow.Warningf(l.node(i).Pos, codeUnreachable, "add an edge to it, or remove it",
 				"nothing leads to %q, so it is ignored", l.id(i)))
 		case !said:
 			said = true

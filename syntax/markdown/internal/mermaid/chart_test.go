@@ -95,7 +95,7 @@ func TestPlacesInAFile(t *testing.T) {
 		spans = append(spans, source.Span{From: at, To: at + len(line)})
 	}
 	_, found := Parse(whole.Cut(spans...))
-	if len(found) != 1 || found[0].String() != `f.md:3:7: error[mermaid-label]: "(" in the label of a needs quotes; write a["x (y)"] --> b` {
+	if len(found) != 1 || found[0].String() != `f.md:3:7: error[mermaid-label]: "(" in the label of a must be in quotes; write a["x (y)"] --> b` {
 		t.Error(found)
 	}
 	if fixed, _ := found.Fixed([]byte(file)); string(fixed) != strings.Replace(file, "x (y)", `"x (y)"`, 1) {
