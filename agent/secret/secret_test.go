@@ -213,8 +213,8 @@ func TestBrokenLinesAreHidden(t *testing.T) {
 const (
 	odd    = `p/a+s"s w<o>r&d'%ü\1`
 	spaced = "09-AZ_az.mM~5 &/:@[`{"
-	// control has characters that Go and JSON escape in different ways.
-	control = "tab\tbell\a\x7fend"
+	// control has some that Go and JSON escape in different ways, and one that need not be.
+	control = "tab\tbell\a\x7füend"
 )
 
 // quoted is a text as JSON, the way that programs write it: some escape <, > and &.
