@@ -145,7 +145,7 @@ func (p *Project) NewAgent(d *agent.Definition) (string, error) {
 	return file, err
 }
 
-// Executors returns the names of all executors.
+// Executors returns all executors by name.
 func (p *Project) Executors() map[string]agent.Executor { return p.now().files.Executors() }
 
 func quoted(name string) string { return strconv.Quote(name) }

@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// lanes make the attempts of a run: they resolve the agent of a task, using the roles that
-// its workflow declares, and run it.
+// lanes runs the attempts of a run: it resolves the agent of a task, using the roles that
+// its workflow declares, and runs it.
 type lanes struct {
 	agents  *agent.Set
 	pin     *driver.Pin

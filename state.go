@@ -134,7 +134,7 @@ func (t *teller) tell(e engine.Envelope, facts []engine.Fact) bool {
 type State struct {
 	Info
 	Bundle    *workflow.Bundle
-	Result    engine.Result // so far; engine.StepResult.Value gives the outputs of its steps
+	Result    engine.Result // so far; engine.StepResult.Value returns the outputs of its steps
 	Questions []Question    // open ones
 	Later     []Later       // steps that wait for a time
 }

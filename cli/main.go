@@ -92,7 +92,7 @@ type usageError struct {
 
 func (e *usageError) Error() string { return e.what }
 
-// usagef is a usageError with a hint.
+// usagef returns a usageError with a hint.
 func usagef(hint, format string, args ...any) error {
 	return &usageError{what: fmt.Sprintf(format, args...), hint: hint}
 }

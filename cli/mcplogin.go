@@ -109,7 +109,7 @@ func linesOf(in *os.File) <-chan string {
 	return lines
 }
 
-// openBrowser has the system open an address. false: it has nothing to do that with.
+// openBrowser opens an address in the system's browser. It returns false if there is none.
 func openBrowser(address string) bool {
 	var command []string
 	switch runtime.GOOS {

@@ -55,7 +55,7 @@ func (a *app) watch(run string, b *workflow.Bundle, f driveFlags, stop func()) w
 	return a.newLines(b)
 }
 
-// silent watches nothing.
+// silent is a watcher that shows nothing.
 type silent struct{}
 
 func (silent) fact(engine.Fact)                 {}
@@ -181,7 +181,7 @@ func (l *lines) put(one *asking) {
 	}
 }
 
-// withdraw takes a question back. If it has not been shown yet, it never will be.
+// withdraw withdraws a question. If it has not been shown yet, it never will be.
 func (l *lines) withdraw(address string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

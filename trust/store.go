@@ -75,7 +75,7 @@ func (s *Store) write(a Approval) error {
 	return nil
 }
 
-// Replace is Approve, but replaces what was approved before.
+// Replace is like Approve, but replaces what was approved before.
 func (s *Store) Replace(root string, powers Powers, by string, at time.Time) (Approval, error) {
 	before, err := s.at(root)
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 const (
 	module = "github.com/hocket-dev/hocket"
 	root   = "../.."
-	host   = "hocket" // what the tables call the package in the root folder
+	host   = "hocket" // the name of the root package in the tables
 )
 
-// ours is the folder of an import, if it is one of this module.
+// ours returns the folder of an import, if it is in this module.
 func ours(name string) (folder string, ok bool) {
 	if name == module {
 		return host, true
@@ -30,8 +30,8 @@ func ours(name string) (folder string, ok bool) {
 	return strings.CutPrefix(name, module+"/")
 }
 
-// pkg is one folder with Go files in it, without its tests: tests may import
-// what they need.
+// pkg is one folder with Go files in it, without its tests: tests may import what they
+// need.
 type pkg struct {
 	folder string
 	files  []*ast.File
@@ -50,7 +50,7 @@ func (p *pkg) imports() []string {
 	return slices.Compact(all)
 }
 
-// packages are all folders, whatever their build tags say.
+// packages returns all folders, whatever their build tags say.
 func packages(t *testing.T) (*token.FileSet, []*pkg) {
 	t.Helper()
 	all, err := parseOnce()
@@ -99,8 +99,8 @@ var parseOnce = sync.OnceValues(func() (*tree, error) {
 	})
 })
 
-// table reads the rows of the Markdown table in ARCHITECTURE.md whose heading
-// begins with a cell.
+// table reads the rows of the Markdown table in ARCHITECTURE.md whose heading begins with
+// a cell.
 func table(t *testing.T, heading string) [][]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
@@ -131,7 +131,7 @@ func table(t *testing.T, heading string) [][]string {
 	return rows
 }
 
-// quoted are the words of a cell that stand in backquotes.
+// quoted returns the words of a cell that are in backquotes.
 func quoted(cell string) []string {
 	var words []string
 	for i, part := range strings.Split(cell, "`") {

@@ -26,11 +26,11 @@ var (
 	seed      = flag.Uint64("seed", 1, "of the random numbers")
 )
 
-// asHocket makes this test behave as the command itself.
+// asHocket makes this test binary act as the command.
 const asHocket = "HOCKET_CHAOS_AS_COMMAND"
 
-// underAgent names the agent that runs the tests, if one does. It may answer in place of
-// people, but not with another program.
+// underAgent names the agent that runs the tests, if any. It may answer in place of
+// people, but not through another program.
 const underAgent = "HOCKET_CHAOS_UNDER_AGENT"
 
 func TestMain(m *testing.M) {
@@ -67,7 +67,7 @@ func (p project) remove() {
 	}
 }
 
-// command is a call of the program. It ends with the test.
+// command returns a command that runs the program. It ends with the test.
 func (p project) command(ctx context.Context, args ...string) *exec.Cmd {
 	program := *binary
 	if program == "" {
@@ -88,7 +88,7 @@ type said struct {
 	code     int
 }
 
-// call runs a command to its end. One that does not end within a minute is broken: no
+// call runs a command to its end. A command that takes more than a minute is broken: no
 // workflow here takes a second.
 func (p project) call(args ...string) said {
 	p.t.Helper()
@@ -108,7 +108,7 @@ func (p project) call(args ...string) said {
 	return said{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
 }
 
-// event is what the tests need of a line of `hocket events`.
+// event is the part of a line of `hocket events` that the tests use.
 type event struct {
 	Type    string
 	Address string `json:"address"`

@@ -57,16 +57,15 @@ func pageOf(data []byte, random *rand.Rand) []byte {
 	return data[at:min(at+page, len(data))]
 }
 
-// TestDamage damages the journal of a finished run, and asks the program about it. It
-// may still say what the run came to, exactly, or that something is wrong; not anything
-// else.
+// TestDamage damages the journal of a finished run, and queries the program about it. The
+// program must either report the exact outcome of the run, or an error.
 func TestDamage(t *testing.T) {
 	p := newProject(t, map[string]string{"work.yml": work})
 	if got := p.call("run", "work.yml", "--quiet"); got.code != 0 {
 		t.Fatalf("run: %s%s", got.out, got.err)
 	}
 	run := p.runs()[0]
-	// The list of runs has no checksums, so it is not asked for: docs/rough-edges.md.
+	// The list of runs has no checksums, so it is not queried: see docs/rough-edges.md.
 	questions := [][]string{{"show", run, "--json"}, {"events", run}}
 	answers := make([]string, len(questions))
 	for i, q := range questions {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// work has steps one after the other, side by side, for each item and in a loop. Each
-// step is a real process that first writes its address into a file.
+// work has steps in sequence, in parallel, for each item and in a loop. Each step is a
+// real process that first writes its address to a file.
 const work = `name: work
 steps:
   - id: plan
@@ -49,8 +49,9 @@ steps:
     config: {command: "echo last >> trace; printf %s \"$all\""}
 `
 
-// TestKills kills runs at random moments, resumes them, and compares them with one that
-// nobody disturbed: they end the same, and a step with a recorded result is not made again.
+// TestKills kills runs at random moments, resumes them, and compares them with an
+// undisturbed run: they end the same, and a step with a recorded result does not run
+// again.
 func TestKills(t *testing.T) {
 	calm := newProject(t, map[string]string{"work.yml": work})
 	began := time.Now()
@@ -61,10 +62,10 @@ func TestKills(t *testing.T) {
 	want := calm.outcome(calm.runs()[0])
 
 	random := rand.New(rand.NewPCG(*seed, 1))
-	met := map[string]int{} // how far runs were when they were killed
+	met := map[string]int{} // how far runs had come when they were killed
 	for done := 0; done < *kills; {
 		p := newProject(t, map[string]string{"work.yml": work})
-		recorded := map[string]int{} // the number of attempts of a step when its result was recorded
+		recorded := map[string]int{} // the number of attempts at a step when its result was recorded
 		args := []string{"run", "work.yml", "--quiet"}
 		for again := true; again && done < *kills; again = random.IntN(3) > 0 {
 			p.kill(time.Duration(random.Int64N(int64(took))), args...)
@@ -112,10 +113,10 @@ func (p project) kill(after time.Duration, args ...string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), after)
 	defer cancel()
-	_ = p.command(ctx, args...).Run() // it is killed, or was faster
+	_ = p.command(ctx, args...).Run() // it is killed, or finished before
 }
 
-// runs are the ids of the project's runs.
+// runs returns the ids of the project's runs.
 func (p project) runs() (ids []string) {
 	p.t.Helper()
 	got := p.call("runs", "--json", "--all")
@@ -131,7 +132,7 @@ func (p project) runs() (ids []string) {
 	return ids
 }
 
-// outcome is what a run came to, without what differs from run to run.
+// outcome returns the outcome of a run, without values that differ from run to run.
 func (p project) outcome(run string) string {
 	p.t.Helper()
 	got := p.call("show", run, "--json")
@@ -156,7 +157,8 @@ func (p project) outcome(run string) string {
 	return string(text)
 }
 
-// begun counts how often each step was begun, as the steps themselves have written.
+// begun counts how often each step was started, according to the files that the steps
+// wrote.
 func (p project) begun() map[string]int {
 	p.t.Helper()
 	text, err := os.ReadFile(filepath.Join(p.dir, "trace"))

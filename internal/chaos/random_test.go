@@ -16,10 +16,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// TestRandom writes random workflows into files, in random notations, and has the
-// program run them with random replies. Some runs are killed and resumed, and people
-// answer in other processes. What was recorded and how the run ended must be what the
-// model of the rules says.
+// TestRandom writes random workflows to files, in random notations, and has the program
+// run them with random replies. Some runs are killed and resumed, and people answer from
+// other processes. The recorded events and the outcome must be those that the model of
+// the rules predicts.
 func TestRandom(t *testing.T) {
 	met, pace := map[string]int{}, new(time.Duration)
 	for n := range *workflows {
@@ -58,7 +58,7 @@ type trial struct {
 	bundle  *workflow.Bundle
 	replies replies
 	inputs  map[string]any
-	answers map[string][]string // by question, what people were made to answer
+	answers map[string][]string // the answers given, by question
 	raises  int
 	file    string // of the workflow
 	run     string
@@ -66,7 +66,7 @@ type trial struct {
 	pace    *time.Duration // how long a command took
 }
 
-// write writes the files of the workflow, and those that go with them.
+// write writes the files of the workflow, and those that it needs.
 func (r *trial) write() {
 	r.t.Helper()
 	files := map[string]string{"replies.json": workflow.FormatJSON(r.replies), "inputs.json": workflow.FormatJSON(r.inputs)}
@@ -109,7 +109,7 @@ func randomInputs(random *rand.Rand, b *workflow.Bundle) map[string]any {
 	return inputs
 }
 
-// limits are flags for the whole run.
+// limits returns flags for the whole run.
 func (r *trial) limits() (flags []string) {
 	for flag, value := range map[string]string{
 		"--max-steps": fmt.Sprint(4 + r.IntN(20)), "--max-parallel": fmt.Sprint(1 + r.IntN(4)), "--max-runtime": fmt.Sprint(time.Duration(1+r.IntN(600)) * time.Millisecond),
@@ -122,7 +122,7 @@ func (r *trial) limits() (flags []string) {
 	return flags[:r.IntN(3)*r.IntN(2)]
 }
 
-// shown is what the test needs of `hocket show`.
+// shown is the part of the output of `hocket show` that the test uses.
 type shown struct {
 	Digest  string
 	Status  engine.Status
@@ -215,7 +215,7 @@ func (r *trial) act(s shown) {
 	if len(q.Options) > 0 && (!q.Custom || r.IntN(2) == 0) {
 		value = q.Options[r.IntN(len(q.Options))].Value
 	}
-	if q.For == "budget" && q.Custom && r.IntN(8) > 0 { // else it is given up
+	if q.For == "budget" && q.Custom && r.IntN(8) > 0 { // otherwise it is given up
 		r.raises++
 		value = fmt.Sprint(0.5 * float64(r.raises))
 		if strings.Contains(q.Question, " tokens") {
@@ -230,7 +230,7 @@ func (r *trial) act(s shown) {
 	}
 }
 
-// judge compares what was recorded, and how the run ended, with the model.
+// judge compares the recorded events and the outcome with the model.
 func (r *trial) judge() {
 	r.t.Helper()
 	run, err := engine.New(r.bundle)
@@ -272,14 +272,14 @@ func (r *trial) judge() {
 	r.compare(model.Outcome(), run.Usage())
 }
 
-// compare compares how the run ended with how it must have.
+// compare compares the outcome of the run with the expected one.
 func (r *trial) compare(want []string, used engine.RunUsage) {
 	r.t.Helper()
 	s := r.show()
 	if digest := workflow.Digest(r.bundle.Root); s.Digest != digest {
 		r.t.Fatalf("the file was read as %s, and written as %s\n%s", s.Digest, digest, r.story())
 	}
-	if s.Usage.CostUSD != nil || !used.CostUnknown { // else it is an estimate
+	if s.Usage.CostUSD != nil || !used.CostUnknown { // otherwise it is an estimate
 		used.CostUSD = *s.Usage.CostUSD
 	}
 	used.Steps, used.TokensIn, used.TokensOut = s.Usage.Steps, s.Usage.TokensIn, s.Usage.TokensOut
@@ -294,8 +294,8 @@ func (r *trial) compare(want []string, used engine.RunUsage) {
 	}
 }
 
-// mayHappen says what is wrong with an event: a reply that is not the next one, an answer
-// that nobody gave, a timer that fired too early.
+// mayHappen reports what is wrong with an event: a reply that is not the next one, an
+// answer that was not given, or a timer that fired too early.
 func (r *trial) mayHappen(e engine.Envelope, w *oracle.World, s *script) error {
 	switch ev := e.Event.(type) {
 	case *engine.Started:
@@ -327,7 +327,7 @@ func (r *trial) mayHappen(e engine.Envelope, w *oracle.World, s *script) error {
 	return nil
 }
 
-// story is what the program was given, and what it recorded.
+// story returns what the program was given, and what it recorded.
 func (r *trial) story() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "repeat with: go test ./internal/chaos -run Random -seed %d -only %d -workflows %d\n", *seed, r.number, r.number+1)

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// replies are the lists of a file of replies, by addresses without rounds and items.
+// replies maps addresses, without rounds and items, to the lists of a file of replies.
 type replies map[string][]reply
 
 type reply struct {
@@ -23,7 +23,7 @@ type reply struct {
 	TokensOut  int64   `json:"tokens_out,omitempty"`
 }
 
-// is says whether an attempt ended with the reply.
+// is reports whether an attempt ended with the reply.
 func (r reply) is(ev *engine.TaskEnded) bool {
 	if ev.Usage.CostUSD != r.CostUSD || ev.Usage.TokensIn != r.TokensIn || ev.Usage.TokensOut != r.TokensOut || ev.Output != r.Output {
 		return false
@@ -34,7 +34,7 @@ func (r reply) is(ev *engine.TaskEnded) bool {
 	return ev.Fault.Message == r.Error && ev.Fault.Permanent == r.Permanent && ev.Fault.Until.IsZero() == (r.RetryAfter == "")
 }
 
-// randomReplies answer every task, and some people.
+// randomReplies answers every task, and some people.
 func randomReplies(random *rand.Rand, b *workflow.Bundle) replies {
 	list := replies{}
 	addReplies(random, list, b, b.Root, "")
@@ -78,9 +78,9 @@ func randomReply(random *rand.Rand, last bool) reply {
 	return r
 }
 
-// script is a second reading of which entry of a list an attempt gets: those of a key are
-// handed out in the order in which attempts start, and one that starts again under its
-// number, because a process ended, gets the entry that it had.
+// script independently implements which entry of a list an attempt gets: the entries of a
+// key are used in the order in which attempts start. An attempt that starts again under
+// its number, because its process died, gets the same entry.
 type script struct {
 	lists replies
 	used  map[string]int
@@ -96,7 +96,7 @@ func newScript(lists replies) *script {
 	return &script{lists, map[string]int{}, map[string]entry{}}
 }
 
-// round is what an address has more than a key.
+// round matches the parts of an address that are not in a key.
 var round = regexp.MustCompile(`[#\[][^/]*`)
 
 func (s *script) begin(address string, attempt int) {

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// sound is a random workflow that passes the checks, with those that it calls.
+// sound returns a random workflow that passes the checks, with those that it calls.
 func sound(random *rand.Rand) *workflow.Bundle {
 	for {
 		g := &oracle.Generator{Rand: random}
@@ -33,14 +33,15 @@ func sound(random *rand.Rand) *workflow.Bundle {
 	}
 }
 
-// hurry is how many times faster than in the simulation time passes here.
+// hurry is how much faster time passes here than in the simulation.
 const hurry = 100
 
-// wish is a text that a workflow has if the checks allow it: it may refer to what is not
-// known at its place.
+// wish restores a text that a workflow should have if the checks allow it. The text may
+// refer to values that are unknown at its place.
 type wish func() (withdraw func())
 
-// simplify replaces a text by one that is right everywhere, and wishes it back.
+// simplify replaces a text with one that is valid everywhere, and returns a wish to
+// restore it.
 func simplify[T any](at *T, plain T) []wish {
 	wished := *at
 	*at = plain
@@ -50,10 +51,10 @@ func simplify[T any](at *T, plain T) []wish {
 	}}
 }
 
-// tidy makes a graph what a reader of a file leaves and the checks allow.
+// tidy changes a graph into one that a file can express and the checks allow.
 func tidy(g *workflow.Graph, inLoop bool) (wishes []wish) {
 	into := map[string]int{}
-	g.Walk(func(inner *workflow.Graph, _ *workflow.Node) { // of an inner graph once per node, which is more than enough
+	g.Walk(func(inner *workflow.Graph, _ *workflow.Node) { // visits an inner graph once per node, which is more than enough
 		for _, e := range inner.Edges {
 			into[e.To]++
 		}
@@ -93,7 +94,7 @@ func tidyEdges(g *workflow.Graph, inLoop bool) (wishes []wish) {
 	for _, e := range g.Edges {
 		from[e.From] = append(from[e.From], e)
 	}
-	g.Edges = slices.DeleteFunc(g.Edges, func(e workflow.Edge) bool { // a sole plain edge to the end goes without saying
+	g.Edges = slices.DeleteFunc(g.Edges, func(e workflow.Edge) bool { // a single plain edge to the end is implicit
 		return !inLoop && e.To == workflow.End && e.On == workflow.OnSuccess && !slices.ContainsFunc(from[e.From], func(other workflow.Edge) bool {
 			return other != e && other.On != workflow.OnFailure && other.On != workflow.OnTimeout
 		})

@@ -14,10 +14,10 @@ import (
 
 const variable = "HOCKET_TEST_UNSYNCED"
 
-// Unsynced runs part of a test in a process in which no file can be synced to the disk:
-// fsync fails. Code that must make a file durable before it replaces another one must
-// report that, and leave the other one unchanged. The test runs again in that process, so
-// nothing that it does before may matter.
+// Unsynced runs part of a test in a process in which fsync fails for every file. Code
+// that must make a file durable before it replaces another one must report the error, and
+// leave the other file unchanged. The test runs again in that process, so nothing that it
+// does before the call may matter.
 func Unsynced(t *testing.T, do func()) {
 	t.Helper()
 	if os.Getenv(variable) == t.Name() {

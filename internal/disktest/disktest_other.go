@@ -5,7 +5,7 @@ package disktest
 
 import "testing"
 
-// Unsynced is for Linux only.
+// Unsynced skips the test: it is supported on Linux only.
 func Unsynced(t *testing.T, _ func()) {
 	t.Helper()
 	t.Skip("only Linux can be made to refuse fsync")

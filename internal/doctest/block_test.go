@@ -28,7 +28,7 @@ func TestBlocks(t *testing.T) {
 		t.Run(page, func(t *testing.T) {
 			dir, state := t.TempDir(), t.TempDir()
 			if page == "README.md" {
-				dir = root // it speaks of files that are there
+				dir = root // it refers to existing files
 			}
 			all := blocks(t, page)
 			for _, b := range all {
@@ -124,11 +124,11 @@ func indent(text string) string {
 	return b.String()
 }
 
-// endings are those of the files of a language.
+// endings maps languages to file name extensions.
 var endings = map[string]string{"yaml": ".yml", "xml": ".xml", "mermaid": ".mmd", "markdown": ".md", "plantuml": ".puml"}
 
-// check reads and checks a workflow of the page. Agents that the page does not
-// define count as answered by a reply.
+// check parses and checks a workflow of the page. Agents that the page does not define
+// count as answered by a reply.
 func (b *block) check(t *testing.T, dir, text string) workflow.Diagnostics {
 	t.Helper()
 	name := filepath.Join(dir, "block"+endings[b.info[0]])
@@ -172,7 +172,7 @@ func (b *block) report(t *testing.T, found workflow.Diagnostics) {
 	}
 }
 
-// wrong expects a mistake with the code that the fence names, and no other.
+// wrong expects an error with the code that the fence names, and no other.
 func (b *block) wrong(t *testing.T, dir string) {
 	t.Helper()
 	code := b.info[2]
@@ -210,7 +210,7 @@ func (b *block) json(t *testing.T, text string) {
 	}
 }
 
-// golang parses a block: as a file, else as declarations, else as statements.
+// golang parses a block as a file, as declarations, or as statements.
 func (b *block) golang(t *testing.T) {
 	t.Helper()
 	var first error

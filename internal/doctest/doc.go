@@ -6,17 +6,17 @@
 //
 //	yaml               a workflow; it must be free of errors
 //	yaml steps         the steps of one
-//	yaml wrong CODE    a workflow with that mistake
+//	yaml wrong CODE    a workflow with that error
 //	xml …              the same three in XML
-//	plantuml           the same as an activity diagram; plantuml steps: what stands in one
+//	plantuml           the same as an activity diagram; plantuml steps: its content
 //	yaml agent         an agent definition
 //	yaml replies       a file for --replies
 //	yaml tool          the file of a tool, whose name is in its first line
 //	yaml config        a project's config.yml
 //	sh                 commands after "$ " with the output that follows them, or
-//	                   commands alone, which are not carried out
+//	                   commands alone, which are not run
 //	json               a JSON value; jsonl: one on each line
-//	go                 Go source, or statements of it
+//	go                 a Go file, declarations or statements
 //	text, or nothing   text
 //
 // A block that begins with a comment like "# review.yml", in XML one like "<!-- review.xml

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// result is what `hocket run --json` prints, as far as the tests look at it.
+// result is the part of the output of `hocket run --json` that the tests use.
 type result struct {
 	Status string `json:"status"`
 	Output any    `json:"output"`
@@ -24,7 +24,7 @@ type result struct {
 	Warnings []string `json:"warnings"`
 }
 
-// runJSON runs the command for its result, which must be the whole of standard
+// runJSON runs the command and returns its result, which must be the whole standard
 // output.
 func runJSON(t *testing.T, dir string, args ...string) result {
 	t.Helper()
@@ -54,8 +54,8 @@ func examples(t *testing.T) string {
 	return dir
 }
 
-// onPath puts programs on the path that are there and do nothing, in place of CLI
-// agents that may not be installed.
+// onPath puts programs that do nothing on the path, in place of CLI agents that may not
+// be installed.
 func onPath(t *testing.T, names ...string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -91,7 +91,7 @@ func TestEveryExampleChecksClean(t *testing.T) {
 	}
 }
 
-// Every YAML file of the examples tells editors which schema it has.
+// Every YAML file of the examples names its schema for editors.
 func TestExamplesNameTheirSchema(t *testing.T) {
 	err := filepath.WalkDir(examples(t), func(file string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(file) != ".yml" {
@@ -136,7 +136,7 @@ func TestScriptedExamples(t *testing.T) {
 		name, input string
 		status      string
 		output      any
-		steps       map[string]string // some of them, with their status
+		steps       map[string]string // some of the steps, with their status
 	}{
 		{
 			name: "full-review", input: "target=src/auth.py", status: "success",
@@ -200,7 +200,7 @@ func TestScriptedExamples(t *testing.T) {
 	}
 }
 
-// repository makes a git repository with a history that never changes.
+// repository creates a git repository with a fixed history.
 func repository(t *testing.T) string {
 	t.Helper()
 	for _, tool := range []string{"git", "sh", "awk", "tar", "sha256sum"} {
@@ -246,7 +246,7 @@ func git(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// healthReport is the whole report; ' stands for a backquote.
+// healthReport is the complete report; ' stands for a backquote.
 const healthReport = `# Health of shop
 
 ## History

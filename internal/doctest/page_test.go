@@ -16,12 +16,12 @@ const root = "../.."
 // block is a fenced block of a page.
 type block struct {
 	page string
-	line int      // of its first line of text
-	info []string // the words behind the fence
+	line int      // number of its first line of text
+	info []string // the words after the fence
 	text string
 }
 
-// kind is the first two words behind the fence, without the name of a file.
+// kind returns the first two words after the fence, without the name of a file.
 func (b *block) kind() string {
 	switch {
 	case len(b.info) == 0:
@@ -34,7 +34,7 @@ func (b *block) kind() string {
 
 var fileName = regexp.MustCompile(`^(?:# |<!-- )([\w./-]+\.\w+)(?: -->)?\n`)
 
-// file is the file that a block is written to, "" if none. It is named behind the
+// file returns the file that a block is written to, or "" if none. It is named after the
 // fence, or in a comment at the top.
 func (b *block) file() string {
 	if len(b.info) > 1 && strings.Contains(b.info[1], ".") {
@@ -46,8 +46,8 @@ func (b *block) file() string {
 	return ""
 }
 
-// pages are the documents whose blocks are tested. The pages of the rules have a
-// test of their own beside the rules.
+// pages returns the documents whose blocks are tested. The pages about rules have their
+// own test next to the rules.
 func pages(t *testing.T) []string {
 	t.Helper()
 	var all []string

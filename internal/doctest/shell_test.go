@@ -16,10 +16,10 @@ import (
 	"github.com/hocket-dev/hocket/trust"
 )
 
-// asHocket makes this test binary behave as the command itself.
+// asHocket makes this test binary act as the command.
 const asHocket = "HOCKET_DOCTEST_AS_COMMAND"
 
-// underAgent names the agent that runs the tests, if one does.
+// underAgent names the agent that runs the tests, if any.
 const underAgent = "HOCKET_DOCTEST_UNDER_AGENT"
 
 func TestMain(m *testing.M) {
@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hocket runs the command in a directory, with a state directory of its own, and
-// gives what it printed and its exit code.
+// hocket runs the command in a directory with its own state directory, and returns its
+// output and exit code.
 func hocket(t *testing.T, dir, state string, args ...string) (string, int) {
 	t.Helper()
 	self, err := os.Executable()
@@ -40,7 +40,7 @@ func hocket(t *testing.T, dir, state string, args ...string) (string, int) {
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Dir = dir
-	usual, _ := secret.Usual(os.Environ()) // what else there is, a run would name
+	usual, _ := secret.Usual(os.Environ()) // a run would name any others
 	cmd.Env = append(usual, asHocket+"=1", "XDG_STATE_HOME="+state, "XDG_CONFIG_HOME="+state, "NO_COLOR=1", "USER=you", "LC_ALL=C.UTF-8")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -52,7 +52,7 @@ func hocket(t *testing.T, dir, state string, args ...string) (string, int) {
 	return out.String(), cmd.ProcessState.ExitCode()
 }
 
-// shell carries out a block of commands with their output.
+// shell executes a block of commands and compares their output.
 func (b *block) shell(t *testing.T, dir, state string) {
 	t.Helper()
 	if !strings.Contains(b.text, "$ ") {
@@ -80,7 +80,7 @@ func (b *block) shell(t *testing.T, dir, state string) {
 	}
 }
 
-// rewrite puts what a command says into the page.
+// rewrite writes the output of a command into the page.
 func (b *block) rewrite(t *testing.T, s step, got string) {
 	t.Helper()
 	file := filepath.Join(root, b.page)
@@ -94,7 +94,7 @@ func (b *block) rewrite(t *testing.T, s step, got string) {
 	}
 }
 
-// step is one command of a block and what it prints.
+// step is one command of a block and its output.
 type step struct {
 	command, output string
 }
@@ -111,7 +111,7 @@ func steps(text string) []step {
 	return all
 }
 
-// split cuts a command line into words; quotes keep words together.
+// split splits a command line into words; quotes keep words together.
 func split(command string) []string {
 	var words []string
 	for _, m := range regexp.MustCompile(`(?:[^\s'"]|'[^']*'|"[^"]*")+`).FindAllString(command, -1) {
@@ -120,12 +120,12 @@ func split(command string) []string {
 	return words
 }
 
-// fleeting is what differs from run to run by itself: times, durations, and the
-// ends of run ids.
+// fleeting matches what differs from run to run: times, durations, and the ends of run
+// ids.
 var fleeting = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?|\b\d\d:\d\d:\d\d\.\d{3}|"clock":\d+|\bin (?:…|\d+(?:\.\d+)?m?s\b)|-[0-9a-z]{8}\b`)
 
-// matches compares output with what is expected, in which … stands for any text
-// in a line, and as a line for any lines.
+// matches compares output with the expected text, in which … matches any text in a line
+// and, as a line, any lines.
 func matches(want, got string) bool {
 	want, got = fleeting.ReplaceAllString(want, "#"), fleeting.ReplaceAllString(got, "#")
 	var pattern strings.Builder
@@ -146,8 +146,8 @@ func matches(want, got string) bool {
 	return regexp.MustCompile(pattern.String()).MatchString(got)
 }
 
-// commandsAlone looks at commands that are only shown: that make has the target,
-// and that hocket has the verb.
+// commandsAlone checks commands that are only shown: that make has the target, and that
+// hocket has the verb.
 func (b *block) commandsAlone(t *testing.T) {
 	t.Helper()
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -176,7 +176,7 @@ func (b *block) commandsAlone(t *testing.T) {
 	}
 }
 
-// verb asks hocket for help about the verb of a command line.
+// verb runs the help of hocket for the verb of a command line.
 func (b *block) verb(t *testing.T, args []string) {
 	t.Helper()
 	if out, code := hocket(t, t.TempDir(), t.TempDir(), append(args, "--help")...); code != 0 {

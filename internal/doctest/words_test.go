@@ -12,8 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/schema"
 )
 
-// Every key and every fixed word of a file that people write stands on the page
-// about it.
+// Every key and every fixed value of a file that people write is on the page about it.
 func TestEveryWordIsDocumented(t *testing.T) {
 	tests := map[string]string{
 		"workflow": "docs/spec/02-yaml.md",
@@ -44,8 +43,8 @@ func TestEveryWordIsDocumented(t *testing.T) {
 	}
 }
 
-// words are the keys and the fixed values that a schema knows, but not those that
-// speak of the schema itself.
+// words returns the keys and fixed values of a schema, without the keywords of JSON
+// Schema itself.
 func words(schema any) []string {
 	var all []string
 	switch v := schema.(type) {
@@ -74,7 +73,7 @@ func words(schema any) []string {
 	return slices.DeleteFunc(slices.Compact(all), func(word string) bool { return word == "$schema" })
 }
 
-// Every rule has its page.
+// Every rule has a page.
 func TestEveryRuleHasAPage(t *testing.T) {
 	for _, rule := range check.Rules() {
 		if _, err := os.Stat(filepath.Join(root, "docs", "rules", rule.Code+".md")); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/fakemodel"
 )
 
-// said is what a client made of an answer.
+// said is how a client interpreted an answer.
 type said struct {
 	text    string
 	call    string // name and arguments
@@ -27,7 +27,7 @@ type said struct {
 	in, out int64
 }
 
-// asks are clients: the official ones where there is one.
+// asks holds the clients: the official ones, where they exist.
 var asks = map[string]func(t *testing.T, url, prompt string, stream bool) (said, error){
 	"anthropic": askAnthropic,
 	"chat":      askChat,
@@ -265,7 +265,7 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// words are what an error says; one of OpenAI's does not say it by itself.
+// words returns the message of an error; one of OpenAI's does not include it.
 func words(err error) string {
 	var api *openai.Error
 	if errors.As(err, &api) {
@@ -274,7 +274,7 @@ func words(err error) string {
 	return err.Error()
 }
 
-// TestTurns counts what each API sends of the turns before.
+// TestTurns counts what each API sends of the earlier turns.
 func TestTurns(t *testing.T) {
 	server := fakemodel.Start(t)
 	script := strings.ReplaceAll(fakemodel.Prompt(fakemodel.Step{Text: "zero"}, fakemodel.Step{Text: "one"}, fakemodel.Step{Text: "two"}), `"`, `\"`)
@@ -303,7 +303,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestReply is the way without scripts, and what is kept of a request.
+// TestReply tests answers without scripts, and what is recorded of a request.
 func TestReply(t *testing.T) {
 	server := fakemodel.Start(t)
 	server.Reply(func(r *fakemodel.Request) fakemodel.Step { return fakemodel.Step{Text: "you said: " + r.Prompt} })

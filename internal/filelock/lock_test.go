@@ -29,8 +29,8 @@ func TestOneHolderAtATime(t *testing.T) {
 	}
 }
 
-// Files come and go while many wait, and still nobody holds the lock beside
-// another one.
+// Lock files are created and removed while many wait, and still only one holds the lock
+// at a time.
 func TestManyTakeTurns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.lock")
 	var group sync.WaitGroup

@@ -18,25 +18,26 @@ import (
 	"time"
 )
 
-// patience bounds what hangs; nothing depends on it.
+// patience is a limit for what hangs; nothing else depends on it.
 const patience = 30 * time.Second
 
-// ground is where one project is: beside files of the user, with an address that must
-// not be reached and programs that must not be started.
+// ground is the surroundings of one project: it is next to the user's files, with an
+// address that must not be reached and programs that must not be started.
 type ground struct {
 	base    string
 	hocket  string
 	fill    *strings.Replacer
 	reached *atomic.Int32
-	strace  string // "" it is not there: then traps alone tell
+	strace  string // "" if missing; then only the traps detect anything
 }
 
 func (g *ground) path(name string) string { return filepath.Join(g.base, name) }
 
-// programs are on the user's PATH. Each leaves a mark with what it was asked.
+// programs are on the user's PATH. Each leaves a mark with its arguments.
 var programs = []string{"git", "sh", "bash", "env", "node", "python3", "claude", "codex", "gemini", "opencode", "qwen", "copilot", "goose", "chromium", "docker", "evil", "ls", "run"}
 
-// allowed is what may be started all the same: programs of the user, for their version.
+// allowed matches what may be started nevertheless: the user's programs, for their
+// version.
 var allowed = regexp.MustCompile(`^(git|claude|codex|gemini|opencode|qwen|copilot|goose) --version$`)
 
 func TestHostileProjects(t *testing.T) {
@@ -63,8 +64,8 @@ func TestHostileProjects(t *testing.T) {
 	}
 }
 
-// workingStrace is the program, if it is there and allowed to work. It stops a program
-// only at the calls that count, or the suite would take three times as long.
+// workingStrace returns the path of strace if it is installed and permitted. It stops a
+// program only at the relevant calls; otherwise the suite would take three times as long.
 func workingStrace(t *testing.T) string {
 	path, err := exec.LookPath("strace")
 	if err != nil || exec.Command(path, "--seccomp-bpf", "-f", "-qq", "-o", os.DevNull, "-e", "trace=execve", "true").Run() != nil {
@@ -115,7 +116,8 @@ func (g *ground) write(t *testing.T, name, text string, mode os.FileMode) {
 	}
 }
 
-// build makes the project, with what verbs look for unless it has that itself.
+// build creates the project, and adds the files that verbs look for unless the project
+// has them.
 func (g *ground) build(t *testing.T, p hostileProject) {
 	t.Helper()
 	for name, target := range p.links {
@@ -144,7 +146,7 @@ func (g *ground) build(t *testing.T, p hostileProject) {
 	}
 }
 
-// look uses a verb in the project and finds out what it did.
+// look runs a verb in the project and checks what it did.
 func (g *ground) look(t *testing.T, verb []string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
@@ -161,7 +163,7 @@ func (g *ground) look(t *testing.T, verb []string) {
 		"HOME=" + g.path("home"), "PATH=" + g.path("bin"), "XDG_STATE_HOME=" + g.path("state"), "XDG_CACHE_HOME=" + g.path("cache"), "LANG=C.UTF-8", "TMPDIR=" + os.TempDir(),
 		"ANTHROPIC_API_KEY=sk-ant-0123456789", "http_proxy=" + proxy, "https_proxy=" + proxy, "HTTP_PROXY=" + proxy, "HTTPS_PROXY=" + proxy,
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what strace watches ends with it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the traced program ends with strace
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
@@ -178,12 +180,12 @@ func (g *ground) look(t *testing.T, verb []string) {
 	}
 }
 
-// started looks at the marks that programs left.
+// started checks the marks that programs left.
 func (g *ground) started(t *testing.T, verb string) {
 	t.Helper()
 	marks, err := os.ReadFile(g.path("marks"))
 	if err != nil {
-		return // there are none
+		return // there are no marks
 	}
 	for line := range strings.Lines(string(marks)) {
 		if line = strings.TrimSpace(line); verb != "doctor" || !allowed.MatchString(line) {
@@ -201,7 +203,7 @@ var (
 	connects = regexp.MustCompile(`connect\(.*sa_family=AF_INET`)
 )
 
-// traced looks at what the system was asked for.
+// traced checks the system calls.
 func (g *ground) traced(t *testing.T, verb, trace string) {
 	t.Helper()
 	text, err := os.ReadFile(trace)
@@ -233,7 +235,7 @@ func (g *ground) traced(t *testing.T, verb, trace string) {
 	}
 }
 
-// private says whether a file is the user's, and no project's business.
+// private reports whether a file is the user's, and must not be opened for a project.
 func (g *ground) private(path string) bool {
 	return strings.HasPrefix(path, g.path("outside")) || strings.HasPrefix(path, g.path("home")) || path == "/dev/zero"
 }

@@ -1,12 +1,12 @@
 package hostile
 
-// hostileProject is what a stranger could have one clone. In all texts {outside} is a
-// directory of the user beside the project, {home} the user's home, {evil} an address,
-// and {run} a program that leaves a mark.
+// hostileProject is a project that an attacker could make someone clone. In all texts
+// {outside} is a directory of the user next to the project, {home} the user's home,
+// {evil} an address, and {run} a program that leaves a mark.
 type hostileProject struct {
 	files map[string]string
-	links map[string]string // by name: where they lead
-	pipes []string          // names that are pipes
+	links map[string]string // from names to targets
+	pipes []string          // names of named pipes
 }
 
 const (

@@ -1,8 +1,7 @@
 package hostile
 
-// verbs are the commands that only read, with what they are given. Every project has a
-// workflow.yml, and one called w in .hocket/workflows unless that is what is wrong
-// with it.
+// verbs are the commands that only read, with their arguments. Every project has a
+// workflow.yml, and one called w in .hocket/workflows unless that is the hostile part.
 var verbs = [][]string{
 	{"check"},
 	{"check", "workflow.yml", "--json"},

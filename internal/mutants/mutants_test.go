@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// writeModule makes a module the place where the test runs, and its package m the only
-// target.
+// writeModule creates a module as the working directory of the test, with its package m
+// as the only target.
 func writeModule(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -202,7 +202,7 @@ func TestF(t *testing.T) { f(1) }
 	}
 }
 
-// Every line of the list has a reason, and is about a file that is still there.
+// Every line of the list has a reason, and names a file that still exists.
 func TestSurvivors(t *testing.T) {
 	t.Chdir("../..")
 	listed, err := readSurvivors(survivorsFile)

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// New is the model of a run of the bundle that has not started.
+// New returns the model of a run of the bundle that has not started.
 func New(b *workflow.Bundle) *Model {
 	clear(graphs)
 	return &Model{bundle: b, timers: map[string]mtimer{}, inputsOf: map[string][]string{}}
@@ -22,7 +22,7 @@ func (m *Model) wrong(format string, args ...any) {
 	}
 }
 
-// worded is the engine's text for a failure, which is a value that steps may see.
+// worded returns the engine's text for a failure, which is a value that steps may see.
 func (m *Model) worded(in *minst, why string) string {
 	for _, f := range m.told {
 		if f.Kind == engine.StepEnded && f.Address == in.address && f.Text != "" {
@@ -32,8 +32,8 @@ func (m *Model) worded(in *minst, why string) string {
 	return why
 }
 
-// Step takes an event, with the attempts that the engine started and the facts that it
-// told, and says what the engine did wrong.
+// Step processes an event, with the attempts that the engine started and the facts that
+// it reported, and returns what the engine did wrong.
 func (m *Model) Step(e engine.Envelope, commands []engine.Command, told []engine.Fact) error {
 	m.told, m.starts, m.unattended = told, nil, e.Unattended
 	m.sent = map[string]*engine.SetTimer{}
@@ -65,7 +65,7 @@ func (m *Model) Step(e engine.Envelope, commands []engine.Command, told []engine
 	return m.broken
 }
 
-// advance moves the clocks. The time before a process took the run up does not count.
+// advance moves the clocks. The time before a process resumed the run does not count.
 func (m *Model) advance(e engine.Envelope) {
 	if _, first := e.Event.(*engine.Started); first {
 		m.now = e.Time
@@ -111,7 +111,7 @@ func (m *Model) take(e engine.Envelope) {
 	}
 }
 
-// compareStart compares what an attempt is given.
+// compareStart compares what an attempt receives.
 func (m *Model) compareStart(in *minst, c *engine.StartTask) {
 	c, err := c.Whole()
 	if err != nil {
@@ -154,8 +154,7 @@ func sorted[V any](m map[string]V) []string {
 	return keys
 }
 
-// Compare holds the state of a run, and what it has asked for, against what must be
-// under way.
+// Compare compares the state of a run, and its requests, with what must be in progress.
 func (m *Model) Compare(run *engine.Run, w *World) error {
 	if m.ended != nil || w.Ended != nil {
 		return m.compareEnd(run, w)
@@ -173,7 +172,7 @@ func (m *Model) Compare(run *engine.Run, w *World) error {
 		}
 	}
 	for id, t := range m.timers {
-		// Jitter is the engine's to choose.
+		// The engine chooses the jitter.
 		if sent := m.sent[id]; sent != nil && t.least > 0 && t.least <= sent.Clock && sent.Clock <= t.clock {
 			t.clock, t.least = sent.Clock, 0
 			m.timers[id] = t
@@ -272,8 +271,8 @@ func (m *Model) compareEnd(run *engine.Run, w *World) error {
 	return same("end and its steps", m.Outcome(), got)
 }
 
-// Outcome says how the run must end, and with which steps, in lines as End and Step
-// write them; nil: it is under way.
+// Outcome returns how the run must end, and with which steps, in lines as End and Step
+// write them. It returns nil while the run is in progress.
 func (m *Model) Outcome() []string {
 	if m.ended == nil {
 		return nil
@@ -291,7 +290,7 @@ func (m *Model) Outcome() []string {
 	return lines
 }
 
-// End is what is compared of a run that has ended.
+// End returns the compared properties of a finished run.
 func End(status engine.Status, output any, reason bool, used engine.RunUsage) []string {
 	return []string{
 		fmt.Sprintf("ended %s %s, reason %t", status, workflow.FormatJSON(output), reason),
@@ -299,7 +298,7 @@ func End(status engine.Status, output any, reason bool, used engine.RunUsage) []
 	}
 }
 
-// Step is what is compared of a step.
+// Step returns the compared properties of a step.
 func Step(address string, status engine.Status, output any, attempts int) string {
 	return fmt.Sprintf("step %s %s %s attempts=%d", address, status, workflow.FormatJSON(output), attempts)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Generator makes random workflows: all kinds of nodes and edges, nested loops with
-// exits over several levels, items and calls. The engine takes them all; some hold
-// references and joins that the checks refuse.
+// Generator generates random workflows with all kinds of nodes and edges, nested loops
+// with exits over several levels, items and calls. The engine accepts them all; some
+// contain references and joins that the checks refuse.
 type Generator struct {
 	*rand.Rand
 	ids   int
@@ -27,7 +27,7 @@ var prompts = []string{
 	"${failure.node} ${failure.error}", "${previous.decision} ${previous.reason}", "${item} ${index} ${vars.it}",
 }
 
-// Bundle is a random root with up to two workflows that it calls.
+// Bundle returns a random root with up to two workflows that it calls.
 func (g *Generator) Bundle() *workflow.Bundle {
 	b := &workflow.Bundle{Called: map[string]*workflow.Workflow{}}
 	for i := range g.IntN(3) {
@@ -70,8 +70,8 @@ func (g *Generator) id() string {
 	return "n" + strconv.Itoa(g.ids)
 }
 
-// graph has size nodes. around are the nodes to which a loop's body may leave;
-// nil outside of a loop.
+// graph returns a graph with size nodes. around are the nodes that a loop's body may
+// leave to; nil outside of a loop.
 func (g *Generator) graph(size int, around []string) workflow.Graph {
 	g.depth++
 	defer func() { g.depth-- }()
@@ -150,12 +150,12 @@ func (g *Generator) node(id string, later []string) workflow.Node {
 	return n
 }
 
-// given is what a call is given.
+// given returns the input of a call.
 func (g *Generator) given() any {
 	return [...]any{"${previous.output}", "${vars.v1}", "so ${vars.v0}", []any{"${vars.v2}"}}[g.IntN(4)]
 }
 
-// mode is how an output is read: most as they are.
+// mode returns how an output is read: most of them unchanged.
 func (g *Generator) mode() workflow.OutputMode {
 	if g.chance(80) {
 		return workflow.Full
@@ -173,7 +173,8 @@ func (g *Generator) each(id string) *workflow.Each {
 	return each
 }
 
-// edges leave one node: plain ones to all, or by label, condition and else.
+// edges returns edges out of one node: plain ones to all, or by label, condition and
+// else.
 func (g *Generator) edges(from string, step workflow.Step, later, around []string) []workflow.Edge {
 	target := func() string {
 		switch k := g.IntN(10); {

@@ -1,6 +1,6 @@
-// Package oracle has what tests hold runs against: a second interpreter of the rules,
-// and random workflows for it and the engine to run. The simulation of the engine and
-// the test of the whole program share it.
+// Package oracle helps tests to check runs: it has a second interpreter of the rules, and
+// generates random workflows for it and the engine to run. The simulation of the engine
+// and the test of the whole program share it.
 package oracle
 
 import (
@@ -12,37 +12,37 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Model is a second reading of docs/semantics.md. It shares no code with the engine
-// and keeps nothing that it can find out by looking: it is slow, so that each rule
-// stands in one place and can be compared with the page. It is told every event of a
-// run; it says what must be under way then, and how the run must end.
+// Model is a second implementation of docs/semantics.md. It shares no code with the
+// engine and stores nothing that it can compute. It is slow, but each rule is in one
+// place and can be compared with the page. It receives every event of a run, and computes
+// what must be in progress then and how the run must end.
 //
-// Where the page leaves a choice, the model takes the engine's and judges it: which of
-// several waiting tasks starts, by how much jitter shortens a delay, and about which of
-// the tasks that a budget holds back a person is asked.
+// Where the page leaves a choice, the model follows the engine and checks its choice:
+// which of several waiting tasks starts, by how much jitter shortens a delay, and about
+// which of the tasks that a budget holds back a person is asked.
 type Model struct {
 	bundle *workflow.Bundle
 	facts  map[string]engine.TaskFacts
 	now    time.Time
-	clock  time.Duration // the run's own
-	active time.Duration // how much of it counts as run time
+	clock  time.Duration // the run's own clock
+	active time.Duration // the part of it that counts as run time
 	root   *mscope
 	order  int // of results and writes
 
-	todo   []func()            // what follows from what was settled, first in first out
-	starts []*engine.StartTask // what the engine started at this event and the model not yet
+	todo   []func()            // consequences of settled edges, first in first out
+	starts []*engine.StartTask // attempts that the engine started at this event and the model has not
 	sent   map[string]*engine.SetTimer
 	told   []engine.Fact // at this event
 
-	insts      []*minst            // all that were decided
-	attempts   []*minst            // under way, in the order in which they started
+	insts      []*minst            // all instances decided so far
+	attempts   []*minst            // in progress, in the order in which they started
 	timers     map[string]mtimer   // by their ids
 	puzzled    map[string]bool     // tasks that a person is asked about because of a budget
-	ended      *engine.Finish      // nil: under way
+	ended      *engine.Finish      // nil while in progress
 	broken     error               // what the engine did wrong
-	unattended bool                // nobody carries out what follows from this event
-	frames     []*mframe           // of workflows under way
-	inputsOf   map[string][]string // names that a workflow takes, by its name
+	unattended bool                // no driver carries out the commands of this event
+	frames     []*mframe           // of workflows in progress
+	inputsOf   map[string][]string // input names by workflow name
 }
 
 // mframe is one running workflow.
@@ -78,20 +78,20 @@ type mscope struct {
 type mregion struct {
 	g     *workflow.Graph
 	scope *mscope
-	loop  *minst // whose body it is; nil: a scope's
+	loop  *minst // the loop whose body it is; nil for a scope's graph
 	round int
 	entry []mparcel
 	vars  mvars
 
 	edges   map[*workflow.Edge]edge // how each in-edge of a node was settled
-	insts   map[string]*minst       // that were decided to run
+	insts   map[string]*minst       // those that were decided to run
 	decided map[string]bool
 	settled map[string]bool
 	again   []mparcel // of live back edges
-	by      *minst    // whose edge was the first of them
+	by      *minst    // the node whose edge was the first of them
 }
 
-// edge is how an edge was settled, and what it brings.
+// edge is how an edge was settled, and the value that it brings.
 type edge struct {
 	state  string // live, dead, poisoned
 	parcel mparcel
@@ -112,10 +112,10 @@ func (p *mparcel) value() any {
 	return p.by.output
 }
 
-// mexit is an edge out of a loop over all rounds.
+// mexit is an edge out of a loop, over all rounds.
 type mexit struct {
 	last   string // state in the last round
-	ever   bool   // live in one
+	ever   bool   // live in any round
 	parcel mparcel
 }
 
@@ -129,22 +129,22 @@ type minst struct {
 	err     string
 	vars    mvars
 	from    []mparcel
-	order   int // of its end
+	order   int // when it ended
 	listed  bool
 
 	phase     string // ready, running, delayed, parked, asked, inside, stopping, ended
 	held      bool   // a budget holds it back
-	granted   bool   // a person lets it start although its cost is unknown
+	granted   bool   // a person allowed it to start although its cost is unknown
 	counted   bool
 	expired   bool
-	unsent    bool // begun when nobody was there to carry it out
+	unsent    bool // started while no driver was there to carry it out
 	attempt   int
 	failures  int
 	losses    int
 	feedback  bool
 	rendered  bool
 	prompt    string
-	given     string // what reached it, as its agent is shown it
+	given     string // its incoming value, as shown to its agent
 	inputs    string
 	may       workflow.Budget
 	questions []*mquestion
@@ -170,7 +170,7 @@ type meach struct {
 	stopped bool
 }
 
-// mpassed is what routers, people and choices hand on.
+// mpassed is what routers, people and choices pass on.
 type mpassed struct {
 	sources          []*minst
 	workers          []*minst // of a choice: the steps that it follows
@@ -187,7 +187,7 @@ func asks(n *workflow.Node) bool {
 	return ok && c.Ask != nil
 }
 
-// onlyOnTrouble are edges that a skipped node never poisons.
+// onlyOnTrouble reports whether a skipped node never poisons the edge.
 func onlyOnTrouble(e *workflow.Edge) bool {
 	return e.On == workflow.OnFailure || e.On == workflow.OnTimeout
 }
@@ -205,7 +205,7 @@ func allEdges(g *workflow.Graph) (list []*workflow.Edge) {
 	return list
 }
 
-// to, from and out are the keys by which the model keeps what it found in a graph.
+// to, from and out are keys of the model's cache of facts about a graph.
 type (
 	to struct {
 		g  *workflow.Graph
@@ -336,7 +336,7 @@ func (m *Model) arrive(reg *mregion, e *workflow.Edge, state string, p mparcel) 
 	}
 }
 
-// count looks at the in-edges of a node: the live ones that count for its join, all live
+// count counts the in-edges of a node: the live ones that count for its join, all live
 // ones, whether one is poisoned, and how many are not settled.
 func (m *Model) count(reg *mregion, n *workflow.Node) (counts, live int, poisoned bool, left int) {
 	c, ok := n.Step.(*workflow.Combine)
@@ -451,7 +451,7 @@ func (m *Model) settleAll(reg *mregion, n *workflow.Node, how string) {
 	m.nodeSettled(reg, n)
 }
 
-// leave brings an exit of a loop that is over to the region around it.
+// leave passes an exit of a finished loop to the region around it.
 func (m *Model) leave(reg *mregion, e *workflow.Edge, state string, p mparcel) {
 	switch {
 	case e.To == workflow.End:
@@ -462,7 +462,7 @@ func (m *Model) leave(reg *mregion, e *workflow.Edge, state string, p mparcel) {
 	}
 }
 
-// noteSkipped lists a node, and what is in a loop, as skipped.
+// noteSkipped records a node, and the nodes in a loop, as skipped.
 func (m *Model) noteSkipped(reg *mregion, n *workflow.Node) {
 	switch s := n.Step.(type) {
 	case *workflow.Loop:
@@ -494,7 +494,7 @@ func (m *Model) regionSettled(reg *mregion) {
 	}
 }
 
-// instance makes the instance of a node that is to run.
+// instance creates the instance of a node that is to run.
 func (m *Model) instance(reg *mregion, n *workflow.Node) *minst {
 	in := &minst{n: n, reg: reg, address: reg.address(n), status: engine.Running, vars: reg.vars}
 	switch n.Step.(type) {
@@ -552,7 +552,7 @@ func (m *Model) roundSettled(reg *mregion) {
 	}
 }
 
-// limitLoop ends a loop that wants to go on at its bound.
+// limitLoop ends a loop that would continue at its bound.
 func (m *Model) limitLoop(loop *minst) {
 	exits := exitsOf(loop.body.g)
 	if slices.ContainsFunc(exits, func(e *workflow.Edge) bool { return loop.exits[e].ever }) {
@@ -743,7 +743,7 @@ func (m *Model) cancel(in *minst) {
 	}
 }
 
-// maybeOver gives the result of a scope on when nothing in it is under way.
+// maybeOver passes the result of a scope on when nothing in it is in progress.
 func (m *Model) maybeOver(s *mscope) {
 	if s.over || s.ending == "" && !s.done || slices.ContainsFunc(m.attempts, s.contains) {
 		return
@@ -770,7 +770,7 @@ func (m *Model) outcome(s *mscope) (engine.Status, any, string) {
 	if s.ending != "" {
 		return s.ending, nil, s.reason
 	}
-	sinks := map[string]*minst{} // a later round takes the place of an earlier one
+	sinks := map[string]*minst{} // a later round replaces an earlier one
 	for _, in := range s.sinks {
 		if in.status == engine.Success && !in.continued {
 			sinks[in.n.ID] = in
@@ -799,7 +799,7 @@ func (m *Model) outcome(s *mscope) (engine.Status, any, string) {
 	return engine.Success, output, ""
 }
 
-// pathEnded notes the last steps of a path.
+// pathEnded records the last steps of a path.
 func (m *Model) pathEnded(in *minst) {
 	s := in.reg.scope
 	s.vars = s.vars.merge(in.vars)
@@ -818,7 +818,7 @@ func (m *Model) pathEnded(in *minst) {
 // it on.
 func (m *Model) follow(in *minst) {
 	if isLoop(in.n) {
-		return // what is in it does
+		return // the nodes in it do
 	}
 	if handsOn(in) {
 		in.passed = &mpassed{}
@@ -908,7 +908,7 @@ func (reg *mregion) address(n *workflow.Node) string {
 	return reg.scope.frame.prefix + n.ID + suffix
 }
 
-// graphs remembers what is asked of a graph again and again.
+// graphs caches facts about graphs.
 var graphs = map[any]any{}
 
 func remember[K comparable, V any](key K, f func() V) V {

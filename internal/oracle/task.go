@@ -12,19 +12,19 @@ import (
 	"github.com/hocket-dev/hocket/workflow/extract"
 )
 
-// fault is why an instance, or an attempt, fails.
+// fault is the reason why an instance, or an attempt, fails.
 type fault struct {
 	why       string
 	timeout   bool
 	permanent bool
-	told      bool // the next attempt is told
+	told      bool // shown to the next attempt
 }
 
 type mtimer struct {
-	in    *minst // nil: the run time
+	in    *minst // nil for the run time
 	clock time.Duration
 	at    time.Time
-	least time.Duration // the earliest that jitter allows; 0: exactly clock
+	least time.Duration // the earliest time that jitter allows; 0 means exactly clock
 }
 
 type mquestion struct {
@@ -33,7 +33,7 @@ type mquestion struct {
 	orphaned bool
 }
 
-// launch starts what a node does.
+// launch starts a node.
 func (m *Model) launch(in *minst) {
 	switch s := in.n.Step.(type) {
 	case *workflow.Task:
@@ -79,7 +79,7 @@ func (m *Model) choose(in *minst) {
 	m.conclude(in, value)
 }
 
-// conclude ends an instance well, or fails it if what it gave cannot be used.
+// conclude ends an instance successfully, or fails it if its output cannot be used.
 func (m *Model) conclude(in *minst, given any) {
 	if f := m.succeed(in, given); f != nil {
 		m.fail(in, *f)
@@ -125,7 +125,7 @@ func (m *Model) succeed(in *minst, given any) *fault {
 	return nil
 }
 
-// over notes the end of an instance.
+// over records the end of an instance.
 func (m *Model) over(in *minst) {
 	m.order++
 	in.order, in.phase = m.order, "ended"
@@ -134,7 +134,7 @@ func (m *Model) over(in *minst) {
 	in.reg.scope.newest[in.n.ID] = in
 }
 
-// route says which edges are taken (section 1).
+// route returns which edges are taken (section 1).
 func (m *Model) route(in *minst, said any, failed bool) (map[*workflow.Edge]bool, *fault) {
 	out, taken := edgesFrom(in.reg.g, in.n.ID), map[*workflow.Edge]bool{}
 	other := func() {
@@ -327,7 +327,7 @@ func (m *Model) moreItems(in *minst) {
 	if len(x.open) > 0 {
 		return
 	}
-	for ; x.next < len(x.items); x.next++ { // those that a failed one kept from starting
+	for ; x.next < len(x.items); x.next++ { // items that did not start because another one failed
 		never := newScope(in.reg.scope.frame, in, &s.Body, x.next)
 		for i := range s.Body.Nodes {
 			m.noteSkipped(never.body, &s.Body.Nodes[i])
@@ -397,7 +397,7 @@ func (m *Model) running(f *mframe) (n int) {
 	return n
 }
 
-// hasSlot says whether the parallel limits let another attempt start.
+// hasSlot reports whether the parallel limits let another attempt start.
 func (m *Model) hasSlot(in *minst) bool {
 	for _, f := range framesOf(in) {
 		if f.limits.Parallel > 0 && m.running(f) >= f.limits.Parallel {
@@ -407,7 +407,7 @@ func (m *Model) hasSlot(in *minst) bool {
 	return true
 }
 
-// usedUp is the innermost workflow that has no step left for the task.
+// usedUp returns the innermost workflow that has no step left for the task.
 func (m *Model) usedUp(in *minst) *mframe {
 	for _, f := range framesOf(in) {
 		if !in.counted && f.limits.Steps > 0 && f.steps >= f.limits.Steps {
@@ -417,7 +417,7 @@ func (m *Model) usedUp(in *minst) *mframe {
 	return nil
 }
 
-// left is what the limits of a workflow leave after what is spent and reserved.
+// left returns what the limits of a workflow leave after what is spent and reserved.
 func (m *Model) left(f *mframe) (usd, tokens float64) {
 	usd, tokens = f.limits.CostUSD-f.spent.CostUSD, float64(f.limits.Tokens-f.spent.TokensIn-f.spent.TokensOut)
 	for _, in := range m.attempts {
@@ -430,7 +430,7 @@ func (m *Model) left(f *mframe) (usd, tokens float64) {
 	return usd, tokens
 }
 
-// holder is the innermost workflow whose budget holds a task back.
+// holder returns the innermost workflow whose budget holds a task back.
 func (m *Model) holder(in *minst) *mframe {
 	facts := m.factsOf(in)
 	held := func(limited bool, left float64, may workflow.Bound) bool {
@@ -454,7 +454,7 @@ func (m *Model) holder(in *minst) *mframe {
 	return nil
 }
 
-// consider starts a task if the engine did so next, or ends the workflow that has no
+// consider starts a task if the engine started it next, or ends the workflow that has no
 // step left for it.
 func (m *Model) consider(in *minst) {
 	if in.phase != "ready" {
@@ -474,7 +474,7 @@ func (m *Model) consider(in *minst) {
 	}
 }
 
-// seat considers all tasks that wait.
+// seat considers all waiting tasks.
 func (m *Model) seat() {
 	for again := true; again; {
 		again = false
@@ -538,7 +538,7 @@ func (m *Model) timeout(in *minst) time.Duration {
 
 // vacate ends an attempt and settles what it used.
 func (m *Model) vacate(in *minst, used engine.Usage) {
-	if used.CostUnknown { // it counts as what it may have cost
+	if used.CostUnknown { // count the most it may have cost
 		used.CostUSD, _ = in.may.CostUSD.Amount()
 	}
 	for _, f := range framesOf(in) {
@@ -606,7 +606,7 @@ func (m *Model) attemptFailed(in *minst, f fault) {
 	m.setTimer(in, "retry", mtimer{clock: m.clock + delay, least: m.clock + delay*9/10})
 }
 
-// lost repeats an attempt, or asks a person where its effect must happen once.
+// lost repeats an attempt, or asks a person if it must happen only once.
 func (m *Model) lost(in *minst) {
 	for _, q := range in.questions {
 		q.orphaned = true
@@ -679,7 +679,8 @@ func (in *minst) waits() bool {
 
 func (q *mquestion) waitedFor() bool { return q.kind == engine.PermissionQuestion && !q.orphaned }
 
-// rest stops the timeout of an attempt that waits for a person, and lets it go on.
+// rest stops the timeout of an attempt that waits for a person, and restarts it
+// afterwards.
 func (m *Model) rest(in *minst) {
 	id := in.timer("timeout")
 	t, set := m.timers[id]
@@ -693,7 +694,7 @@ func (m *Model) rest(in *minst) {
 	}
 }
 
-// runtimeDue is when the first workflow will have run too long.
+// runtimeDue returns when the first workflow will exceed its run time.
 func (m *Model) runtimeDue() (due time.Duration, ok bool) {
 	for _, f := range m.frames {
 		if f.limits.Runtime > 0 && m.busy() && !f.scope.over && f.scope.ending == "" {
@@ -747,12 +748,12 @@ func (m *Model) ask(in *minst, kind engine.QuestionKind) {
 	m.setTimer(in, "answer", mtimer{at: m.now.Add(wait)})
 }
 
-// withdraw takes back what an attempt asked and waits for.
+// withdraw withdraws the open questions of an attempt.
 func (m *Model) withdraw(in *minst) {
 	in.questions = slices.DeleteFunc(in.questions, (*mquestion).waitedFor)
 }
 
-// attemptAsks puts the question of an attempt to people, unless it was answered before.
+// attemptAsks asks people the question of an attempt, unless it was answered before.
 func (m *Model) attemptAsks(in *minst, ev *engine.Asked) {
 	for i, k := range in.kept {
 		if text, _, _ := strings.Cut(k, "\x00"); text == ev.Text {
@@ -772,7 +773,7 @@ func (m *Model) attemptAsks(in *minst, ev *engine.Asked) {
 	m.rest(in)
 }
 
-// asked finds the instance that asks a question.
+// asked returns the instance that asks a question.
 func (m *Model) asked(id string) (*minst, *mquestion) {
 	for _, in := range m.insts {
 		for _, q := range in.questions {
@@ -786,7 +787,7 @@ func (m *Model) asked(id string) (*minst, *mquestion) {
 
 func (m *Model) answered(ev *engine.Answered) {
 	in, q := m.asked(ev.ID)
-	if q == nil { // a budget's
+	if q == nil { // the question of a budget
 		m.budgetAnswered(ev)
 		return
 	}
@@ -849,8 +850,8 @@ func (m *Model) budgetAnswered(ev *engine.Answered) {
 	}
 }
 
-// raised raises the limits of the run, and those of workflows in it that hold tasks
-// back. No limit comes about where there was none.
+// raised raises the limits of the run, and those of workflows in it that hold tasks back.
+// It never adds a limit.
 func (m *Model) raised(l workflow.Limits) {
 	raise := func(f *mframe) {
 		if f.limits.CostUSD > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/extract"
 )
 
-// mvars are the variables that can be seen at a place.
+// mvars are the variables that are visible at a place.
 type mvars map[string]mwrite
 
 type mwrite struct {
@@ -22,7 +22,7 @@ type mwrite struct {
 	value any
 }
 
-// merge has the last write of each variable.
+// merge returns the last write of each variable.
 func (v mvars) merge(w mvars) mvars {
 	out := mvars{}
 	maps.Copy(out, v)
@@ -46,7 +46,7 @@ type mview struct {
 	reg    *mregion
 	vars   mvars
 	self   *minst
-	behind bool // on the edges of self
+	behind bool // evaluated on the edges of self
 }
 
 func (m *Model) view(in *minst, behind bool) *mview {
@@ -189,7 +189,7 @@ func failureOf(from []mparcel) *minst {
 	return nil
 }
 
-// parsed keeps texts that were parsed.
+// parsed caches parsed texts.
 var parsed = map[string]any{}
 
 func parse[T any](kind, text string, f func(string, expr.Dialect) (T, error)) T {
@@ -257,7 +257,7 @@ func (m *Model) takes(w *workflow.Workflow) []string {
 		}
 	}
 	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-		if call, ok := n.Step.(*workflow.Call); ok { // all of them give "given"
+		if call, ok := n.Step.(*workflow.Call); ok { // all of them set "given"
 			for _, name := range m.takes(m.bundle.Called[call.Workflow]) {
 				if name != "given" && !slices.Contains(names, name) {
 					names = append(names, name)
@@ -269,7 +269,7 @@ func (m *Model) takes(w *workflow.Workflow) []string {
 	return names
 }
 
-// read takes a node's value from what it gave.
+// read reads a node's value from its output.
 func read(n *workflow.Node, given any) (any, error) {
 	text, isText := given.(string)
 	if n.Output.Mode == workflow.Full {
@@ -302,7 +302,7 @@ func labelsOf(g *workflow.Graph, n *workflow.Node) (list []string) {
 	return list
 }
 
-// decisionIn reads a decision. The word true is also yes, and false also no.
+// decisionIn reads a decision. The word true also means yes, and false also means no.
 func decisionIn(labels []string, value any) extract.Decision {
 	d := extract.Decide(labels, value)
 	if word := workflow.BareLabel(d.Said); !d.Matched && (word == "true" || word == "false") {
@@ -388,7 +388,7 @@ func ballot(v any) string {
 	return strings.ToLower(strings.Trim(workflow.FormatText(v), " \t\r\n\"'.,;:!"))
 }
 
-// fromText reads text that is a JSON object or list.
+// fromText parses text that is a JSON object or list.
 func fromText(v any) any {
 	if text, ok := v.(string); ok {
 		x, err := workflow.ParseJSON([]byte(text))
@@ -428,7 +428,7 @@ func mergeValues(a, b any) (any, error) {
 	return b, nil
 }
 
-// received is what the prompt of a task is given of what reached it.
+// received returns the incoming values that the prompt of a task shows.
 func (m *Model) received(in *minst) (list []engine.Received) {
 	task := in.n.Task()
 	refersBack := false

@@ -6,23 +6,23 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// World is what a run has asked for and not yet been told the end of: what a driver
-// keeps.
+// World is what a run has requested and not yet been told the end of. A driver keeps the
+// same.
 type World struct {
 	Tasks     map[string]*engine.StartTask // by address
-	Stopped   map[string]bool              // addresses of those that were told to stop
+	Stopped   map[string]bool              // addresses of tasks that were told to stop
 	Timers    map[string]*engine.SetTimer
 	Questions map[string]engine.Question // of all kinds
 	Ended     *engine.Finish
 }
 
-// NewWorld is that of a run that has not started.
+// NewWorld returns the world of a run that has not started.
 func NewWorld() *World {
 	return &World{Tasks: map[string]*engine.StartTask{}, Stopped: map[string]bool{}, Timers: map[string]*engine.SetTimer{}, Questions: map[string]engine.Question{}}
 }
 
-// Happened removes what an event is the end of. A process that takes a run up knows of
-// nothing that another one began.
+// Happened removes what an event ends. A process that resumes a run knows nothing that
+// another process started.
 func (w *World) Happened(ev engine.Event) {
 	switch ev := ev.(type) {
 	case *engine.TaskEnded:
@@ -40,7 +40,7 @@ func (w *World) Happened(ev engine.Event) {
 	}
 }
 
-// CarryOut takes the commands of a run.
+// CarryOut records the commands of a run.
 func (w *World) CarryOut(commands []engine.Command) error {
 	for _, c := range commands {
 		if w.Ended != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// conn is a connection whose other side has said all that it says.
+// conn is a connection whose peer has already sent everything.
 type conn struct {
 	*bytes.Reader
 	bytes.Buffer
@@ -37,9 +37,9 @@ func TestSOCKSTarget(t *testing.T) {
 		hello + connect + "\x04" + "\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01" + "\x00\x50": "2001:db8::1 80",
 		"\x04\x01\x00" + connect + "\x03\x01a\x00\x50":                                                             "", // another version
 		hello + "\x04\x01\x00" + "\x03\x01a\x00\x50":                                                               "",
-		hello + "\x05\x02\x00" + "\x03\x01a\x00\x50":                                                               "", // to listen
-		hello + "\x05\x03\x00" + "\x03\x01a\x00\x50":                                                               "", // for datagrams
-		hello + connect + "\x02\x7f\x00\x00\x02\x00\x50":                                                           "", // no such kind of address
+		hello + "\x05\x02\x00" + "\x03\x01a\x00\x50":                                                               "", // BIND
+		hello + "\x05\x03\x00" + "\x03\x01a\x00\x50":                                                               "", // UDP ASSOCIATE
+		hello + connect + "\x02\x7f\x00\x00\x02\x00\x50":                                                           "", // an unknown kind of address
 		hello + connect + "\x03\x00\x00\x50":                                                                       "",
 		hello + connect + "\x03\x02a":                                                                              "",
 		hello + connect + "\x03":                                                                                   "",
@@ -56,7 +56,7 @@ func TestSOCKSTarget(t *testing.T) {
 	}
 }
 
-// deaf is a connection whose other side hears nothing any more.
+// deaf is a connection whose peer no longer reads.
 type deaf struct{ *conn }
 
 func (deaf) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }

@@ -43,7 +43,7 @@ func TestDial(t *testing.T) {
 	for _, c := range []struct {
 		policy outbound.Policy
 		host   string
-		want   string // "": it connects
+		want   string // "" if it connects
 	}{
 		{outbound.Policy{}, "127.0.0.1", "127.0.0.1 is not a public address"},
 		{outbound.Policy{}, "0.0.0.0", "0.0.0.0 is not a public address"},
@@ -66,7 +66,7 @@ func TestDial(t *testing.T) {
 	if _, err := (outbound.Policy{Private: true}).Dial(t.Context(), "tcp", "127.0.0.1"); err == nil {
 		t.Error("an address without a port was dialled")
 	}
-	// A name is judged by where it leads.
+	// A name is judged by the address that it resolves to.
 	var refused *outbound.RefusedError
 	if _, err := (outbound.Policy{}).Dial(t.Context(), "tcp", "localhost:"+port); !errors.As(err, &refused) || refused.Host != "localhost" {
 		t.Errorf("got %v", err)
@@ -78,7 +78,7 @@ func TestPermit(t *testing.T) {
 	for _, c := range []struct {
 		policy     outbound.Policy
 		host, port string
-		want       string // "": it may be reached
+		want       string // "" if it is permitted
 	}{
 		{outbound.Policy{}, "8.8.8.8", "443", ""},
 		{outbound.Policy{}, "10.1.2.3", "443", "10.1.2.3 is not a public address"},
@@ -94,7 +94,7 @@ func TestPermit(t *testing.T) {
 			t.Errorf("%+v %s: got %v, want %q", c.policy, c.host, err, c.want)
 		}
 	}
-	// A name that leads nowhere here could lead anywhere for a proxy.
+	// A name that does not resolve here could resolve to anything at a proxy.
 	if err := (outbound.Policy{}).Permit(t.Context(), "not a name", "80"); err == nil {
 		t.Error("a name without an address is permitted")
 	}

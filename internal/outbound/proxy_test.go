@@ -28,7 +28,7 @@ func page(t *testing.T) *httptest.Server {
 	return s
 }
 
-// only connects to one address, and says of all others that they are refused.
+// only connects to one address and refuses all others.
 func only(allowed string) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		if address != allowed {
@@ -48,7 +48,7 @@ func start(t *testing.T, o outbound.ProxyOptions) *outbound.Proxy {
 	return p
 }
 
-// What programs say to a proxy, and what they hear.
+// Tests what programs send to a proxy, and how it answers.
 func TestProxySpeaks(t *testing.T) {
 	there := strings.TrimPrefix(page(t).URL, "http://")
 	_, port, _ := net.SplitHostPort(there)
@@ -97,7 +97,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Requests may be made in another way than connections.
+// Forward handles plain HTTP requests separately from tunnelled connections.
 func TestProxyForwards(t *testing.T) {
 	forward := roundTrip(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusTeapot, Body: io.NopCloser(strings.NewReader(r.URL.String()))}, nil
@@ -114,7 +114,8 @@ func TestProxyForwards(t *testing.T) {
 	}
 }
 
-// Where nobody can be reached the program is told so, as of a server that is down.
+// If a host cannot be reached, the program gets the same error as for a server that is
+// down.
 func TestProxyCannotReach(t *testing.T) {
 	p := start(t, outbound.ProxyOptions{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no way") }})
 	client := http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Address().String()}), DisableKeepAlives: true}}
@@ -144,7 +145,7 @@ func TestProxyCannotReach(t *testing.T) {
 	}
 }
 
-// The end of a proxy is the end of all that goes through it, and it leaves nothing.
+// Closing a proxy closes all its connections and leaves nothing behind.
 func TestProxyEnds(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -184,8 +185,8 @@ func TestProxyEnds(t *testing.T) {
 	}
 }
 
-// A program that has said all still hears the answer, and one connection after the other
-// leaves room for the next.
+// A program that has closed its side still gets the answer, and finished connections make
+// room for new ones.
 func TestProxyHandsOnTheEnd(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -198,7 +199,7 @@ func TestProxyHandsOnTheEnd(t *testing.T) {
 			if err != nil {
 				return
 			}
-			said, _ := io.ReadAll(conn) // until the program has said all
+			said, _ := io.ReadAll(conn) // until the program closes its side
 			fmt.Fprintf(conn, "heard %s", said)
 			conn.Close()
 		}
@@ -208,7 +209,7 @@ func TestProxyHandsOnTheEnd(t *testing.T) {
 		t.Errorf("the token is %q", p.Token())
 	}
 	login := "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("x:T")) + "\r\n"
-	for range 300 { // more than a proxy has at once
+	for range 300 { // more than a proxy allows at once
 		conn, err := net.Dial("tcp", p.Address().String())
 		if err != nil {
 			t.Fatal(err)

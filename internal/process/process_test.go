@@ -21,7 +21,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// The tests of agent/shell prove how a command and what it started end.
+// The tests of agent/shell cover how a command and its descendants end.
 
 func command(script string) *process.Command {
 	return &process.Command{Cmd: exec.Command("sh", "-c", script), Key: "process/test", Grace: 100 * time.Millisecond}
@@ -72,8 +72,7 @@ func TestASessionOfItsOwn(t *testing.T) {
 	}
 }
 
-// A process that has left the group and thrown the key away ends with a session that is
-// cut off.
+// A process that has left the group and dropped the key ends when its session is cut off.
 func TestDescendantsOfASession(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("needs setsid, and Linux")
@@ -87,7 +86,7 @@ func TestDescendantsOfASession(t *testing.T) {
 	}
 	pid := strings.TrimSpace(out.String())
 	for range 200 { // the system takes a moment to carry out a kill
-		state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output() // fails where there is none
+		state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output() // fails if there is no such process
 		if pid != "" && (len(state) == 0 || state[0] == 'Z') {
 			return
 		}
@@ -97,7 +96,7 @@ func TestDescendantsOfASession(t *testing.T) {
 	_ = exec.Command("kill", "-9", pid).Run()
 }
 
-// What a process left that died is asked to end, and killed if it does not.
+// A process left behind by a dead one is asked to exit, and killed if it does not.
 func TestEndLeft(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells the environment of a process")
@@ -111,7 +110,7 @@ func TestEndLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
-		for { // until it is ready for a signal
+		for { // until it handles the signal
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 				return c
 			}
@@ -211,7 +210,7 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// Nothing stays: neither a goroutine nor an open file.
+// Neither a goroutine nor an open file is left.
 func TestNothingIsLeft(t *testing.T) {
 	once := func() {
 		_ = command("cat").Run(t.Context(), "x", discard, discard)

@@ -24,7 +24,7 @@ func TestTail(t *testing.T) {
 	if n := len(tail.String()); n > 16<<10 {
 		t.Errorf("%d bytes are kept", n)
 	}
-	fmt.Fprint(&tail, strings.Repeat("é", 20_000)) // an end in the middle of a letter
+	fmt.Fprint(&tail, strings.Repeat("é", 20_000)) // the cut is in the middle of a character
 	if got := tail.Last(); !strings.HasSuffix(got, "éé") || len(got) > 9<<10 {
 		t.Errorf("a long line: %d bytes", len(got))
 	}

@@ -28,7 +28,7 @@ var recordWith = flag.String("record", "", "record journals with this hocket; se
 
 const journals = "../../testdata/journals"
 
-// recorded is a run in a recorded journal, and what the program said about it that
+// recorded is a run in a recorded journal, and its outcome according to the program that
 // recorded it.
 type recorded struct {
 	Kind    string         `json:"kind"`
@@ -46,8 +46,8 @@ type recordedStep struct {
 	Attempts int           `json:"attempts"`
 }
 
-// TestJournals replays every run that earlier versions recorded. Each must come to what
-// the version said that recorded it.
+// TestJournals replays every run that earlier versions recorded. Each must have the
+// outcome that was recorded with it.
 func TestJournals(t *testing.T) {
 	if *recordWith != "" {
 		record(t)
@@ -75,7 +75,7 @@ func TestJournals(t *testing.T) {
 	}
 }
 
-// TestCurrentJournals fails when the version of the journal or of the engine has changed
+// TestCurrentJournals fails if the version of the journal or of the engine has changed
 // and there is no recording of each kind of run.
 func TestCurrentJournals(t *testing.T) {
 	kinds, err := filepath.Glob(journals + "/kinds/*.txtar")
@@ -111,19 +111,19 @@ func TestCurrentJournals(t *testing.T) {
 
 func kindOf(file string) string { return strings.TrimSuffix(filepath.Base(file), ".txtar") }
 
-// versionDir is the folder of recordings with the version of the journal in a state
-// directory, and with this engine's.
+// versionDir returns the folder for recordings with the version of the journal in a state
+// directory and the version of this engine.
 func versionDir(t *testing.T, state string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(state, "journal.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// user_version in the header of an SQLite file
+	// The user_version is in the header of an SQLite file.
 	return fmt.Sprintf("%s/journal-%d-engine-%d", journals, binary.BigEndian.Uint32(data[60:]), engine.Version)
 }
 
-// unpack gives a state directory with a recorded journal.
+// unpack returns a state directory with a recorded journal.
 func unpack(t *testing.T, file string) string {
 	t.Helper()
 	packed, err := os.Open(file)
@@ -165,7 +165,7 @@ func decode(t *testing.T, data []byte, to any) {
 	}
 }
 
-// replayed is what a run comes to now.
+// replayed returns the outcome of a run today.
 func replayed(t *testing.T, p *hocket.Project, then recorded) recorded {
 	t.Helper()
 	r, err := p.Run(context.Background(), then.Run)
@@ -191,11 +191,11 @@ func replayed(t *testing.T, p *hocket.Project, then recorded) recorded {
 	return now
 }
 
-// record has a program run one workflow of each kind, and keeps its journal. What it
-// does not know, it cannot record.
+// record has a program run one workflow of each kind, and keeps its journal. Kinds that
+// the program does not support are not recorded.
 func record(t *testing.T) {
 	t.Helper()
-	work, state := "/tmp/journals", "/tmp/journals/state" // the same on every machine, as journals name it
+	work, state := "/tmp/journals", "/tmp/journals/state" // the same on every machine, because journals contain it
 	if err := os.RemoveAll(work); err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,8 @@ func (r *recorder) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// play carries out the commands of a kind of run. It says whether the program knows it.
+// play executes the commands of a kind of run. It reports whether the program supports
+// it.
 func (r *recorder) play(file string) bool {
 	r.t.Helper()
 	archive, err := txtar.ParseFile(file)
@@ -303,7 +304,7 @@ func (r *recorder) play(file string) bool {
 	return true
 }
 
-// kill starts a command, and kills it when a step has made the file "started".
+// kill starts a command, and kills it when a step has created the file "started".
 func (r *recorder) kill(args []string) {
 	r.t.Helper()
 	cmd := r.command(args...)
@@ -358,7 +359,7 @@ func (r *recorder) show(run string) recorded {
 	return shown.recorded
 }
 
-// version is that of the engine that recorded a run.
+// version returns the version of the engine that recorded a run.
 func (r *recorder) version(run string) int {
 	r.t.Helper()
 	first, _, _ := bytes.Cut(r.output("events", run), []byte("\n"))

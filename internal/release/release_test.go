@@ -21,8 +21,8 @@ import (
 	"testing"
 )
 
-// To build the real program for the first time takes minutes, so the tests release a small
-// one that answers the same questions. make release-test releases the real one.
+// Building the real program for the first time takes minutes, so the tests release a
+// small one that answers the same questions. make release-test releases the real one.
 var repo = flag.String("repo", "", "the repository to release, instead of a small one made for the test")
 
 const standIn = `package main
@@ -53,7 +53,7 @@ func main() {
 }
 `
 
-// built is a release for two platforms, made once for all tests.
+// built is a release for two platforms, built once for all tests.
 type built struct{ repository, dir, number string }
 
 var once sync.Once
@@ -100,7 +100,7 @@ func aRelease(t *testing.T) built {
 	return shared
 }
 
-// platformsToTest are this machine's and one of the other kind.
+// platformsToTest returns this machine's platform and one of the other kind.
 func platformsToTest() string {
 	here := runtime.GOOS + "/" + runtime.GOARCH
 	if here == "windows/amd64" {
@@ -126,7 +126,7 @@ func makeRepository(t *testing.T, dir string) {
 	for _, args := range []string{"init -q", "add .", "commit -qm first", "tag v1.2.3"} {
 		command(t, nil, "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, strings.Fields(args)...)...)
 	}
-	// What is not committed is no part of a release.
+	// Uncommitted changes are not part of a release.
 	if err := os.WriteFile(filepath.Join(dir, "LICENSE"), []byte("changed\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -248,8 +248,8 @@ func unzip(t *testing.T, name string) (files []file) {
 	return files
 }
 
-// Only what is committed is released, and a second build of it, in another directory, is
-// the same byte for byte.
+// Only committed files are released, and a second build in another directory is identical
+// byte for byte.
 func TestReproducible(t *testing.T) {
 	b := aRelease(t)
 	again := filepath.Join(t.TempDir(), "dist")
@@ -284,7 +284,7 @@ func TestInstallScript(t *testing.T) {
 		t.Error(err)
 	}
 
-	// What was changed on its way is not installed, and what is there stays.
+	// A tampered archive is not installed, and the existing program stays.
 	evil := t.TempDir()
 	data, err := os.ReadFile(filepath.Join(b.dir, archive))
 	if err != nil {
@@ -335,8 +335,8 @@ func TestNPM(t *testing.T) {
 	}
 }
 
-// Homebrew cannot be installed from packages, so Ruby reads the formula with the few words
-// of Homebrew that it uses.
+// Homebrew cannot be installed from packages, so Ruby evaluates the formula with stubs
+// for the few Homebrew methods that it uses.
 func TestFormula(t *testing.T) {
 	if _, err := exec.LookPath("ruby"); err != nil {
 		t.Skip("no ruby, so the Homebrew formula is not tried")

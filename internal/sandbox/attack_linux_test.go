@@ -25,13 +25,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attackVariable says what the program of a test tries.
+// attackVariable names the attack that the test program tries.
 const attackVariable = "HOCKET_TEST_ATTACK"
 
 var errWorks = errors.New("works")
 
-// attack tries something and prints how it went. Where it is not refused it does no harm:
-// tests are run as root, and by people who change the rules.
+// attack tries an attack and prints the result. An attack that is not refused does no
+// harm, because tests are run as root, and by people who change the rules.
 func attack(words string) {
 	what, rest, _ := strings.Cut(words, " ")
 	try, ok := map[string]func(string) error{
@@ -123,7 +123,7 @@ func orWorks(err error) error {
 	return err
 }
 
-// of is a file of the process that started this one.
+// of returns the path of a file in /proc of the parent process.
 func of(file string) string { return "/proc/" + strconv.Itoa(os.Getppid()) + "/" + file }
 
 func call(number uintptr, args ...uintptr) error {
@@ -147,7 +147,7 @@ func tcp(address string) error {
 	return heard(c)
 }
 
-// heard is what a server says, as an error.
+// heard returns what a server sends, as an error.
 func heard(r io.Reader) error {
 	said, err := io.ReadAll(r)
 	if err != nil {
@@ -217,7 +217,7 @@ func thread(address string) error {
 	return errors.New("hello")
 }
 
-// races changes the address while it is looked at.
+// races changes the address while it is being checked.
 func races(addresses string) error {
 	first, second, _ := strings.Cut(addresses, " ")
 	_, port, _ := net.SplitHostPort(second)
@@ -280,7 +280,7 @@ func routed(string) error {
 	return unix.SetsockoptString(fd, unix.IPPROTO_IP, unix.IP_OPTIONS, "\x83\x07\x04\x01\x01\x01\x01\x00")
 }
 
-// datagrams sends one to a socket that has a path, by one of a pair.
+// datagrams sends a datagram to a socket that has a path, from a socket pair.
 func datagrams(path string) error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	if err != nil {
@@ -308,7 +308,7 @@ func memoryOf(string) error {
 
 // sigio has the kernel send a signal to the parent.
 func sigio(string) error {
-	// If it arrived, the parent would have told: a test does not expect SIGUSR1 and ends.
+	// If the signal arrived, the test would have reported it: SIGUSR1 ends it.
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {
 		return err
@@ -322,7 +322,7 @@ func sigio(string) error {
 	return errors.Join(err, errors.New("no signal"))
 }
 
-// touch marks a temporary file by its number, as touch and cp do.
+// touch changes a temporary file's metadata through its descriptor, as touch and cp do.
 func touch(string) error {
 	fd, err := unix.MemfdCreate("x", 0)
 	if err != nil {
@@ -335,7 +335,8 @@ func touch(string) error {
 	return orWorks(call(unix.SYS_UTIMENSAT, f.Fd(), 0, 0, 0))
 }
 
-// everyMark marks a file that it may write with every system call there is for it.
+// everyMark changes the metadata of a writable file with every system call that can do
+// so.
 func everyMark(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -359,7 +360,7 @@ func everyMark(path string) error {
 	uid, gid := os.Getuid(), os.Getgid()
 	owner := func(u, g uint32) [3]uintptr { return [3]uintptr{uintptr(uid) + uintptr(u), uintptr(gid) + uintptr(g)} }
 	var more uint32
-	if uid == 0 { // others cannot give a file away
+	if uid == 0 { // other users cannot give a file away
 		more = 7
 	}
 	times := []unix.Timespec{{Sec: 3, Nsec: 4}, {Sec: 5, Nsec: 6}}
@@ -384,7 +385,7 @@ func everyMark(path string) error {
 		{sysLchown, []uintptr{file, second[0], second[1]}, func(is *unix.Stat_t) bool { return is.Uid == uint32(second[0]) && is.Gid == uint32(second[1]) }},
 	} {
 		if c.number == 0 {
-			continue // this architecture does not have it
+			continue // not on this architecture
 		}
 		if err := call(c.number, c.args...); err != nil {
 			return fmt.Errorf("call %d: %v", c.number, err)
@@ -404,7 +405,7 @@ func everyMark(path string) error {
 	return errWorks
 }
 
-// opened changes a file that it could open to read.
+// opened changes a file that was opened for reading.
 func opened(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -417,7 +418,7 @@ func opened(path string) error {
 	return orWorks(errors.Join(f.Chmod(info.Mode()), f.Chown(os.Getuid(), -1)))
 }
 
-// flags has a file that it may read not be written to the backup of a disk any more.
+// flags sets a flag that excludes a readable file from backups.
 func flags(string) error {
 	f, err := os.Open(os.Getenv("DIR") + "/in/read/a")
 	if err != nil {
@@ -426,8 +427,8 @@ func flags(string) error {
 	return unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, 0x40)
 }
 
-// ofAnother does something to another process, which has the same rights. Root's others have
-// more of them, and nobody could do anything to those.
+// ofAnother does something to another process with the same rights. Other processes of
+// root have more rights, and could not be attacked anyway.
 func ofAnother(do func(pid int) error) error {
 	other := exec.Command("sleep", "60")
 	if err := other.Start(); err != nil {
@@ -437,7 +438,7 @@ func ofAnother(do func(pid int) error) error {
 	return do(other.Process.Pid)
 }
 
-// request makes one to a file that it may read.
+// request makes an ioctl request on a file that it may read.
 func request(file string, number uint) error {
 	f, err := os.Open(os.Getenv("DIR") + "/" + file)
 	if err != nil {
@@ -447,7 +448,7 @@ func request(file string, number uint) error {
 	return call(unix.SYS_IOCTL, f.Fd(), uintptr(number), uintptr(unsafe.Pointer(new([4096]byte))))
 }
 
-// ownTurn is when and where the program itself runs.
+// ownTurn changes when and where the program itself runs.
 func ownTurn(string) error {
 	var all unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
@@ -472,7 +473,8 @@ func nested(connect connectFunc) error {
 	return errors.New(out.String())
 }
 
-// hindrances are system calls that somebody else refuses to a process that confines itself.
+// hindrances are system calls that a foreign filter refuses to a process that confines
+// itself.
 var hindrances = map[string]rule{
 	"close_range":            {unix.SYS_CLOSE_RANGE, refused, nil},
 	"prctl":                  {unix.SYS_PRCTL, refused, nil},
@@ -485,7 +487,7 @@ var hindrances = map[string]rule{
 		[]test{has(1, unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)}},
 }
 
-// hindered confines a program while a filter of somebody else is in force.
+// hindered confines a program while a foreign filter is in force.
 func hindered(by string) error {
 	code := compile([]rule{hindrances[by]})
 	filter := unix.SockFprog{Len: uint16(len(code) / unix.SizeofSockFilter), Filter: (*unix.SockFilter)(unsafe.Pointer(unsafe.StringData(code)))}
@@ -510,7 +512,7 @@ func hindered(by string) error {
 	return err
 }
 
-// setuid starts a program that belongs to root and would run as root.
+// setuid starts a set-user-ID program of root.
 func setuid(string) error {
 	for _, program := range []string{"/usr/bin/su", "/bin/su", "/usr/bin/passwd"} {
 		info, err := os.Stat(program)
@@ -530,7 +532,7 @@ func setuid(string) error {
 	return errWorks
 }
 
-// own does to processes of one's own what cannot be done to others.
+// own does to its own processes what cannot be done to others.
 func own(string) error {
 	got := make(chan os.Signal, 1)
 	signal.Notify(got, unix.SIGUSR1)

@@ -23,10 +23,10 @@ import (
 	"github.com/hocket-dev/hocket/internal/sandbox/inside"
 )
 
-// TestMain is also the program that the tests confine: with attackVariable it tries what
-// that says, and prints how it went.
+// TestMain is also the program that the tests confine: if attackVariable is set, it tries
+// that attack and prints the result.
 func TestMain(m *testing.M) {
-	if os.Args[0] == inside.Name { // it has not confined itself, and would start the tests again
+	if os.Args[0] == inside.Name { // it failed to confine itself
 		os.Exit(2)
 	}
 	if what := os.Getenv(attackVariable); what != "" {
@@ -43,14 +43,14 @@ func needed(t testing.TB) {
 	}
 }
 
-// run starts a program confined and gives all that it prints.
+// run starts a confined program and returns all its output.
 func run(t testing.TB, p *Policy, env []string, argv ...string) (string, error) {
 	t.Helper()
 	return runAs(t, p, highest, env, argv...)
 }
 
-// highest is a version of Landlock: that of the system. With another one there is also less
-// that can be done with connections.
+// highest selects the system's own version of Landlock. An older version also restricts
+// connections less.
 const highest = 1000
 
 func runAs(t testing.TB, p *Policy, most int, env []string, argv ...string) (string, error) {
@@ -76,7 +76,7 @@ func runAs(t testing.TB, p *Policy, most int, env []string, argv ...string) (str
 	return strings.TrimSpace(out.String()), err
 }
 
-// attacks runs this program confined, with something to try.
+// attacks runs this program confined, with an attack to try.
 func attacks(t testing.TB, p *Policy, what string, env ...string) string {
 	t.Helper()
 	return attacksAs(t, p, highest, what, env...)
@@ -112,7 +112,8 @@ func link(t testing.TB, target, at string) {
 	}
 }
 
-// dir has a folder "in", which is the project of a test, and one beside it.
+// dir returns a directory with a folder "in", which is the project of a test, and one
+// beside it.
 func dir(t testing.TB) string {
 	t.Helper()
 	d, err := filepath.EvalSymlinks(t.TempDir())
@@ -135,7 +136,7 @@ func TestFiles(t *testing.T) {
 		p := &Policy{Read: []Place{{Base: in, Path: "read"}, {Base: in, Path: "absent"}}, Write: []Place{{Base: in, Path: "write"}, {Base: in, Path: "made/by/us/"}}}
 		for _, c := range []struct {
 			script string
-			want   string // "": it fails
+			want   string // "" if it fails
 		}{
 			{"cat in/read/a", "inside"},
 			{"cat in/write/a", "inside"},
@@ -189,7 +190,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A place is opened without its links, wherever they lead.
+// A place is opened without following links, wherever they lead.
 func TestPlaces(t *testing.T) {
 	needed(t)
 	d := dir(t)
@@ -238,7 +239,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// What the program is given is what it would have without a box.
+// The program receives what it would have without a box.
 func TestHandedOver(t *testing.T) {
 	needed(t)
 	d := dir(t)
@@ -252,7 +253,7 @@ func TestHandedOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer box.Close()
-	// A file that Hocket was started with, and does not know of.
+	// A file that Hocket inherited and does not know of.
 	leak, err := unix.Open(filepath.Join(d, "out/a"), unix.O_RDONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -267,7 +268,7 @@ func TestHandedOver(t *testing.T) {
 	}
 }
 
-// A program that cannot be confined, or is none, does not run, and the box says why.
+// A program that cannot be confined or executed does not run, and the box reports why.
 func TestNotStarted(t *testing.T) {
 	needed(t)
 	d := dir(t)
@@ -296,7 +297,7 @@ func TestNotStarted(t *testing.T) {
 	}
 	given := func(number int, f *os.File) func(*exec.Cmd) {
 		return func(c *exec.Cmd) {
-			c.ExtraFiles = slices.Clone(c.ExtraFiles) // the box closes its own
+			c.ExtraFiles = slices.Clone(c.ExtraFiles) // the box closes its own files
 			c.ExtraFiles[number] = f
 		}
 	}
@@ -308,10 +309,10 @@ func TestNotStarted(t *testing.T) {
 	}{
 		{filepath.Join(d, "absent"), nil, "", fs.ErrNotExist},
 		{filepath.Join(d, "text"), nil, "", fs.ErrPermission},
-		{filepath.Join(d, "script"), nil, "", fs.ErrPermission}, // what runs it is outside
+		{filepath.Join(d, "script"), nil, "", fs.ErrPermission}, // its interpreter is outside
 		{"/bin/true", given(0, file("x")), "set the rules for files", syscall.EBADFD},
 		{"/bin/true", given(2, opened(d)), "read the environment", syscall.EISDIR},
-		{"/bin/true", given(2, opened("/sys/devices/system/cpu/online")), "read the environment", syscall.EIO}, // it is shorter than its size
+		{"/bin/true", given(2, opened("/sys/devices/system/cpu/online")), "read the environment", syscall.EIO}, // the content is shorter than the file's size
 		{"/bin/true", given(3, file("")), "set the filter of system calls", syscall.ENOEXEC},
 		{"/bin/true", given(3, file("12345678")), "set the filter of system calls", syscall.EINVAL},
 	} {
@@ -366,17 +367,17 @@ func TestHindered(t *testing.T) {
 	}
 }
 
-// Somebody else who starts this program by that name gets nothing from it.
+// This program does nothing for another process that starts it by that name.
 func TestStartedByOthers(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		talk *os.File
 		want int
 	}{
-		{[]string{inside.Name, ""}, nil, 2}, // it goes on as what it is: here, these tests
+		{[]string{inside.Name, ""}, nil, 2}, // it continues as the program it is: here, these tests
 		{[]string{inside.Name, "", "/bin/echo"}, nil, 125},
 		{[]string{inside.Name, "", "/bin/echo", "echo", "x"}, nil, 125},
-		{[]string{inside.Name, "", "/bin/echo", "echo", "x"}, os.Stdin, 125}, // no socket
+		{[]string{inside.Name, "", "/bin/echo", "echo", "x"}, os.Stdin, 125}, // not a socket
 	} {
 		cmd := &exec.Cmd{Path: "/proc/self/exe", Args: c.args, ExtraFiles: []*os.File{nil, c.talk}}
 		out, err := cmd.CombinedOutput()
@@ -386,7 +387,7 @@ func TestStartedByOthers(t *testing.T) {
 	}
 }
 
-// It ends with Hocket, as other commands do.
+// The program ends with Hocket, as other commands do.
 func TestDiesWithItsParent(t *testing.T) {
 	needed(t)
 	self, err := os.Executable()
@@ -413,7 +414,7 @@ func TestDiesWithItsParent(t *testing.T) {
 	_ = parent.Wait()
 }
 
-// parent starts a confined program that would go on for long, and stays.
+// parent starts a long-running confined program, and waits.
 func parent() {
 	cmd := exec.Command("sh", "-c", "echo ready; exec sleep 600")
 	cmd.Stdout = os.Stdout
@@ -464,7 +465,7 @@ func TestConnections(t *testing.T) {
 		{only, "grandchild tcp " + good, "hello"},
 		{only, "thread " + good, "hello"},
 		{only, "tcp " + bad, "permission denied"},
-		{only, "tcp 127.0.0.2:" + goodPort, "permission denied"}, // the same port of another address
+		{only, "tcp 127.0.0.2:" + goodPort, "permission denied"}, // the same port at another address
 		{only, "grandchild tcp " + bad, "permission denied"},
 		{only, "fastopen " + good, "operation not permitted"},
 		{only, "fastopen " + bad, "operation not permitted"},
@@ -490,7 +491,7 @@ func TestConnections(t *testing.T) {
 			t.Errorf("%v, network %v\ngot  %s\nwant %s", c.what, c.connect != nil, got, c.want)
 		}
 		if strings.HasPrefix(c.what, "races") {
-			continue // that is lost where sockets cannot be taken
+			continue // which is lost where sockets cannot be passed on
 		}
 		for _, most := range []int{3, 4, highest - 1} {
 			if got := attacksAs(t, &Policy{Connect: c.connect, Ports: []uint16{port(good)}}, most, c.what); got != c.want {
@@ -498,7 +499,7 @@ func TestConnections(t *testing.T) {
 			}
 		}
 	}
-	// Where the program connects itself there is one rule more.
+	// If the program connects by itself, there is one more rule.
 	if v, _ := version(); v >= versionTCP {
 		all := func(context.Context, netip.AddrPort) bool { return true }
 		if got := attacksAs(t, &Policy{Connect: all, Ports: []uint16{port(good)}}, highest-1, "tcp "+bad); got != "permission denied" {
@@ -514,7 +515,7 @@ func TestConnections(t *testing.T) {
 
 func port(address string) uint16 { return netip.MustParseAddrPort(address).Port() }
 
-// What a program does to others comes to nothing.
+// Attacks on other processes have no effect.
 func TestOtherProcesses(t *testing.T) {
 	needed(t)
 	v, _ := version()
@@ -548,9 +549,9 @@ func TestOtherProcesses(t *testing.T) {
 		"xattr":     "operation not supported",
 		"flags":     "operation not permitted",
 		"nested":    "inside",
-		"nestednet": "device or resource busy", // it is asked here already
+		"nestednet": "device or resource busy", // already used here
 		"touch":     "works",
-		"setuid":    "works", // without effect
+		"setuid":    "works", // but has no effect
 		"own":       "works",
 		"personal":  "works",
 	} {
@@ -571,7 +572,7 @@ func TestOtherProcesses(t *testing.T) {
 	}
 }
 
-// What is known about a file changes only where it may be written, however it is meant.
+// File metadata changes only where the program may write, however the file is named.
 func TestMarks(t *testing.T) {
 	needed(t)
 	d := dir(t)
@@ -581,7 +582,7 @@ func TestMarks(t *testing.T) {
 		cd sub && chmod 604 ../a && umask 0 && cp -p ../a b && chmod -R 700 . && chown "$(id -u)" b && test -x b`); err != nil {
 		t.Error(err)
 	}
-	// Its own numbers of files are meant, not those of the process that looks.
+	// Descriptors are those of the program, not those of the process that checks.
 	if _, err := run(t, p, nil, "sh", "-c", "cd "+in+`/write && touch own && exec 7<own && ln -s /proc/self/fd/7 linked &&
 		chmod 601 /proc/self/fd/7 && test "$(stat -c %a own)" = 601 && chmod 602 linked && test "$(stat -c %a own)" = 602 &&
 		chmod 603 /dev/fd/7 && test "$(stat -c %a own)" = 603 && chmod 605 /proc/thread-self/fd/7 && test "$(stat -c %a own)" = 605 &&
@@ -601,7 +602,7 @@ func TestMarks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const same = `as() { chmod "$(stat -c %a "$1")" "$1"; }; as ` // a mode that it has already
+	const same = `as() { chmod "$(stat -c %a "$1")" "$1"; }; as ` // the mode that the file already has
 	for _, script := range []string{
 		"chmod 777 ../../out/a", "chmod 777 toread", "chmod 777 toout/a", "chmod 777 " + d + "/out/a", "chmod 777 /proc/self/cwd/toout/a", "cd toout && chmod 777 a",
 		"cd .. && cd read && chmod 777 a", "touch -c toout/a", "touch -c toread", "touch -h ../read/out", "chown \"$(id -u)\" toread", "chgrp \"$(id -g)\" toout/a",
@@ -611,7 +612,7 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%s: %s", script, out)
 		}
 	}
-	for script, want := range map[string]string{ // what goes wrong is said as the kernel says it
+	for script, want := range map[string]string{ // errors are the kernel's
 		"chmod 600 none": "No such file or directory", "chmod 600 none/none": "No such file or directory", "chmod 600 a/b": "Not a directory", "chmod 600 loop": "Too many levels of symbolic links",
 	} {
 		if out, err := run(t, p, nil, "sh", "-c", "cd "+in+"/write && LC_ALL=C "+script); err == nil || !strings.Contains(out, want) {
@@ -630,7 +631,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// A policy of somebody who is not root holds as well, and root loses what is root's only.
+// A policy for an ordinary user holds as well, and root loses its special rights.
 func TestRoot(t *testing.T) {
 	needed(t)
 	if os.Geteuid() != 0 {
@@ -655,7 +656,7 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// What an author of a tool puts into the environment counts for the program only.
+// Variables that a tool's author sets apply to the program only.
 func TestEnvironmentOfTheProgram(t *testing.T) {
 	needed(t)
 	d := dir(t)
@@ -712,7 +713,7 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
-// The clerk does not wait for Close: a program that has ended asks nothing.
+// The clerk does not wait for Close: a program that has exited asks nothing.
 func TestClerkEndsWithItsProgram(t *testing.T) {
 	needed(t)
 	cmd := exec.Command("true")
@@ -730,7 +731,7 @@ func TestClerkEndsWithItsProgram(t *testing.T) {
 	ends(t, box.asked.Wait)
 }
 
-// ends expects something to end. A minute is for a slow machine; otherwise it takes none.
+// ends expects a function to return. The minute is for slow machines.
 func ends(t *testing.T, what func()) {
 	t.Helper()
 	ended := make(chan struct{})
@@ -742,7 +743,7 @@ func ends(t *testing.T, what func()) {
 	}
 }
 
-// A box that is closed does not wait for its program, which may go on, unheard.
+// Close does not wait for the program, which may continue without being served.
 func TestCloseBeforeTheEnd(t *testing.T) {
 	needed(t)
 	cmd := exec.Command("sleep", "600")
@@ -753,7 +754,7 @@ func TestCloseBeforeTheEnd(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := box.Failed(); err != nil { // and so it has become the program
+	if err := box.Failed(); err != nil { // and so the program has started
 		t.Fatal(err)
 	}
 	ends(t, box.Close)
@@ -761,7 +762,7 @@ func TestCloseBeforeTheEnd(t *testing.T) {
 	_ = cmd.Wait()
 }
 
-// What stands beside the programs of a directory, as package managers install it.
+// Tests the files next to the programs of a directory, as package managers install them.
 func TestBeside(t *testing.T) {
 	for dir, parts := range map[string]string{
 		"bin":   "lib lib32 lib64 libexec include opt Cellar ssl pyvenv.cfg",
@@ -781,7 +782,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// Root may show a program of /etc what everybody may read.
+// Root may let a program read those files in /etc that every user may read.
 func TestPublic(t *testing.T) {
 	d := t.TempDir()
 	for file, mode := range map[string]os.FileMode{
@@ -810,8 +811,8 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// The other tests are skipped where nothing can be enforced, so that must not be said of a
-// system that can.
+// The other tests are skipped where nothing can be enforced, so Supported must not deny
+// support on a system that has it.
 func TestSupportedWhereThereIsLandlock(t *testing.T) {
 	list, _ := os.ReadFile("/sys/kernel/security/lsm")
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
@@ -860,7 +861,7 @@ func TestScopeOfYama(t *testing.T) {
 	}
 }
 
-// A program is told the number of an error, and never that something went well which did not.
+// A program gets the number of an error, and never success for a call that failed.
 func TestNumbersOfErrors(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -872,10 +873,10 @@ func TestNumbersOfErrors(t *testing.T) {
 	}
 }
 
-// What each version of Landlock is asked to refuse.
+// Tests what each version of Landlock is asked to refuse.
 func TestHandled(t *testing.T) {
 	const (
-		first    = 1<<13 - 1 // all that there was in the first version
+		first    = 1<<13 - 1 // everything in the first version
 		refer    = 1 << 13
 		truncate = 1 << 14
 		devices  = 1 << 15
@@ -918,7 +919,7 @@ func TestNothingIsLeft(t *testing.T) {
 			attacks(t, &Policy{Connect: func(context.Context, netip.AddrPort) bool { return true }}, "tcp "+address)
 		}
 	}
-	once() // the first use opens what stays
+	once() // the first use opens files that stay open
 	before := open()
 	for range 5 {
 		once()

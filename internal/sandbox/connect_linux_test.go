@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a program hands to connect is what is looked at, or nothing.
+// The address that is checked is exactly the one that a program passes to connect.
 func FuzzAddress(f *testing.F) {
 	f.Add([]byte("\x02\x00\x00\x50\x7f\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00"))
 	f.Add([]byte("\x0a\x00\x00\x50\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x02\x00\x00\x00"))

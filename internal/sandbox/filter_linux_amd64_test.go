@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The older system calls that mark files.
+// The older system calls that change metadata.
 const sysChmod, sysChown, sysLchown = unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN
 
 var oldRefused = []uint32{
@@ -14,7 +14,7 @@ var oldRefused = []uint32{
 	unix.SYS_CREATE_MODULE, unix.SYS_GET_KERNEL_SYMS, unix.SYS_QUERY_MODULE, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT,
 }
 
-// The older system calls are no way around the rules for those that replaced them.
+// Older system calls do not bypass the rules for their replacements.
 func TestOldCalls(t *testing.T) {
 	for _, m := range modes() {
 		opened, asked := uint32(allow), uint32(ask)
@@ -29,7 +29,7 @@ func TestOldCalls(t *testing.T) {
 			want uint32
 		}{
 			{calling(unix.SYS_OPEN, 0, unix.O_RDONLY|unix.O_TRUNC|unix.O_CREAT), opened},
-			{calling(unix.SYS_OPEN, 0, unix.O_RDWR|unix.O_TRUNC), allow}, // Landlock looks at these
+			{calling(unix.SYS_OPEN, 0, unix.O_RDWR|unix.O_TRUNC), allow}, // Landlock checks these
 			{calling(unix.SYS_OPEN, 0, unix.O_RDONLY), allow},
 			{calling(unix.SYS_CHMOD), asked},
 			{calling(unix.SYS_CHOWN), asked},

@@ -2,5 +2,5 @@ package sandbox
 
 var oldRefused []uint32
 
-// There are no older system calls that mark files.
+// This architecture has no older system calls that change metadata.
 const sysChmod, sysChown, sysLchown = 0, 0, 0

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemCall is one that a program makes.
+// systemCall is a system call with its arguments.
 type systemCall struct {
 	number, architecture uint32
 	args                 [6]uint64
@@ -23,12 +23,13 @@ func calling(number uint32, args ...uint64) systemCall {
 	return c
 }
 
-// verdict is what a filter says about a system call, as the kernel would run it.
+// verdict returns a filter's decision about a system call, as the kernel would evaluate
+// it.
 func verdict(t *testing.T, filter string, c systemCall) uint32 {
 	t.Helper()
 	data := binary.NativeEndian.AppendUint32(nil, c.number)
 	data = binary.NativeEndian.AppendUint32(data, c.architecture)
-	data = binary.NativeEndian.AppendUint64(data, 0) // where the program is
+	data = binary.NativeEndian.AppendUint64(data, 0) // the instruction pointer
 	for _, a := range c.args {
 		data = binary.NativeEndian.AppendUint64(data, a)
 	}
@@ -71,8 +72,8 @@ func modes() []mode {
 	return all
 }
 
-// The numbers of other architectures and of x32 mean something else, and newer ones have not
-// been looked at.
+// Numbers of other architectures and of x32 mean something else, and newer ones have not
+// been reviewed.
 func TestForeignCallsAreNotMade(t *testing.T) {
 	for _, m := range modes() {
 		filter := program(m)
@@ -97,13 +98,13 @@ func TestForeignCallsAreNotMade(t *testing.T) {
 	}
 }
 
-// applies says whether a rule is about a system call.
+// applies reports whether a rule covers a system call.
 func (r rule) applies(c systemCall) bool {
 	return r.call == c.number && !slices.ContainsFunc(r.when, func(w test) bool { return (uint32(c.args[w.arg])&w.mask == w.want) == w.not })
 }
 
-// The filter says what the first rule that applies says, in all ways in which a rule can
-// apply and just not apply.
+// The filter decides what the first rule that applies decides, for every way in which a
+// rule can apply or just fail to apply.
 func TestFilterFollowsTheRules(t *testing.T) {
 	for _, m := range modes() {
 		filter, rules := program(m), rulesOf(m)
@@ -139,7 +140,8 @@ func TestFilterFollowsTheRules(t *testing.T) {
 	}
 }
 
-// What no confined program can do, in any mode, by what it would be good for.
+// Tests calls that no confined program can make in any mode, by what they could be used
+// for.
 func TestRefusedCalls(t *testing.T) {
 	for why, numbers := range map[string][]uint32{
 		"other namespaces and trees": {unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_CHROOT, unix.SYS_PIVOT_ROOT, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
@@ -167,7 +169,7 @@ func TestRefusedCalls(t *testing.T) {
 	}
 }
 
-// everywhere expects the same of a system call in all modes.
+// everywhere expects the same verdict for a system call in all modes.
 func everywhere(t *testing.T, why string, c systemCall, want uint32) {
 	t.Helper()
 	for _, m := range modes() {
@@ -220,8 +222,9 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A request is refused unless programs need it to work with files and terminals that they
-// have. None of those types into a terminal, or changes a file that is open for reading.
+// An ioctl request is refused unless programs need it for files and terminals that they
+// have. None of the allowed ones types into a terminal, or changes a file that is open
+// for reading.
 func TestRequests(t *testing.T) {
 	for _, request := range []uint64{
 		unix.TIOCSTI, unix.TIOCSTI | 1<<32, 0x541c /* TIOCLINUX */, unix.TIOCCONS, unix.TIOCSETD, unix.FIDEDUPERANGE, unix.FS_IOC_SETFLAGS, 0x401c5820, /* FS_IOC_FSSETXATTR */
@@ -245,7 +248,7 @@ func TestRequests(t *testing.T) {
 func TestFilterOfConnections(t *testing.T) {
 	for _, c := range []struct {
 		call       systemCall
-		with, none uint32 // what becomes of it with a network, and without
+		with, none uint32 // the verdicts with and without a network
 	}{
 		{calling(unix.SYS_CONNECT), ask, denied},
 		{calling(unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK), allow, denied},
@@ -276,8 +279,8 @@ func TestFilterOfConnections(t *testing.T) {
 	}
 }
 
-// An old Landlock does not keep a program from emptying a file that it may only read, and
-// where nobody can be asked no file is marked.
+// An old Landlock does not stop a program from truncating a file that it may only read,
+// and without a clerk no metadata can be changed.
 func TestFilterInPlaceOfOthers(t *testing.T) {
 	for _, m := range modes() {
 		truncated, opened, asked := uint32(allow), uint32(allow), uint32(ask)
@@ -293,7 +296,7 @@ func TestFilterInPlaceOfOthers(t *testing.T) {
 		}{
 			{calling(unix.SYS_TRUNCATE), truncated},
 			{calling(unix.SYS_OPENAT, 0, 0, unix.O_RDONLY|unix.O_TRUNC|unix.O_CLOEXEC), truncated},
-			{calling(unix.SYS_OPENAT, 0, 0, unix.O_WRONLY|unix.O_TRUNC), allow}, // Landlock looks at these
+			{calling(unix.SYS_OPENAT, 0, 0, unix.O_WRONLY|unix.O_TRUNC), allow}, // Landlock checks these
 			{calling(unix.SYS_OPENAT, 0, 0, unix.O_RDONLY), allow},
 			{calling(unix.SYS_OPENAT2), opened},
 			{calling(unix.SYS_FCHMOD), asked},

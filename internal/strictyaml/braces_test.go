@@ -8,8 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 )
 
-// noteText is the body of a note as it stands in a file, four columns to the
-// right.
+// noteText is the body of a note as written in a file, indented by four columns.
 const noteText = `input: {{code}}, {{language}}
 list: [{{a}}, b, {{it's}}, 'c']
 deep:
@@ -58,7 +57,7 @@ func TestBracesNeedNoQuotes(t *testing.T) {
 	}
 }
 
-// Every value stands where its author wrote it.
+// Every value has the position where its author wrote it.
 func TestPiecesKnowTheirPlaces(t *testing.T) {
 	m := readNote(t)
 	lines := strings.Split(noteText, "\n")

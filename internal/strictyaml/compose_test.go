@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// What a reader of another notation composes is read like YAML, and every mistake
-// stands where that reader said.
+// Values composed by a reader of another notation are read like YAML, and every error has
+// the position that this reader gave.
 func TestComposedValues(t *testing.T) {
 	doc := strictyaml.Compose("x.xml")
 	at := func(line int) workflow.Source {

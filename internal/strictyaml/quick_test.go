@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// compareWithLibrary checks that the quick reader gives up, or makes the tree
-// of the library. It says whether it did not give up.
+// compareWithLibrary checks that the quick reader either gives up or builds the same tree
+// as the library. It reports whether the quick reader succeeded.
 func compareWithLibrary(t *testing.T, text []byte) bool {
 	t.Helper()
 	doc := &Document{text: text, lines: splitLines(text, nil)}
@@ -62,7 +62,7 @@ func TestQuickReadsWhatPeopleWrite(t *testing.T) {
 	}
 }
 
-// quickTexts are what the quick reader must read or leave alone.
+// quickTexts lists texts that the quick reader must read or leave to the library.
 var quickTexts = []struct {
 	text string
 	read bool

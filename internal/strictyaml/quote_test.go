@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 )
 
-// What is written is read as the same text, in brackets too.
+// Quoted text is read back as the same text, in brackets too.
 func TestQuotedTextIsReadAgain(t *testing.T) {
 	for _, text := range []string{"plain", "ok?", "2025-01-09?", "a ? b", "a: b", "a #b", "-", "[x]", "{x}", "yes", "12", "it's", `say "hi"`, "two\nlines", "", " x "} {
 		for _, inFlow := range []bool{false, true} {

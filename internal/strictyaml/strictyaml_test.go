@@ -47,7 +47,7 @@ answer: yes
 	}
 }
 
-// Every mistake is reported, each at its place.
+// Every error is reported, each at its position.
 func TestReportsAllMistakes(t *testing.T) {
 	doc := strictyaml.Read("a.yml", []byte(`nmae: Ann
 age: old
@@ -110,7 +110,7 @@ func TestPositionsAreTight(t *testing.T) {
 	}
 }
 
-// In each text there is one §; At must point to it.
+// Each text contains one §, and At must point to it.
 func TestSourceFindsACharacter(t *testing.T) {
 	for name, text := range map[string]string{
 		"plain":             "a: some § text",

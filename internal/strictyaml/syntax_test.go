@@ -96,7 +96,7 @@ func visit(t *testing.T, n strictyaml.Node, lines int) {
 	}
 }
 
-// A value that wants quotes hides no other mistake.
+// A value that needs quotes does not hide other errors.
 func TestMistakesBehindASyntaxError(t *testing.T) {
 	doc := strictyaml.ReadPiece("f", []byte("a: é: b\nc: @d\ne: {{f}}: g\nh: 1\n"), strictyaml.Piece{Line: 5, Column: 3, Indent: 2, Braces: true})
 	m := doc.Root().Map()
@@ -113,8 +113,8 @@ func TestMistakesBehindASyntaxError(t *testing.T) {
 	}
 }
 
-// A slip in a key can be fixed, unless the right key is there or the map is meant
-// for somebody else.
+// A misspelled key can be fixed, unless the right key exists or the map belongs to
+// another program.
 func TestChangesOfKeys(t *testing.T) {
 	for text, want := range map[string]int{
 		"agnet: x\n":                       1,

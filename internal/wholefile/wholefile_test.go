@@ -38,7 +38,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// After a crash a file that was renamed before it was synced may be empty.
+// After a crash, a file that was renamed before it was synced may be empty.
 func TestSyncedBeforeRenamed(t *testing.T) {
 	disktest.Unsynced(t, func() {
 		file := filepath.Join(t.TempDir(), "notes.txt")

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/xmltext"
 )
 
-// outline prints the tree of a document.
+// outline returns the tree of a document as text.
 func outline(e xmltext.Element, depth int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s", strings.Repeat(" ", depth), e.Name())
@@ -55,7 +55,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// What is refused, where, and what to write instead.
+// Tests what is refused, where, and what to write instead.
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                          "f.xml:1:1: xml-root",
@@ -101,7 +101,7 @@ func TestMistakes(t *testing.T) {
 
 func short(text string) string { return text[:min(len(text), 60)] }
 
-// A fix makes the text right, or leaves another mistake than this one.
+// A fix makes the text valid, or leaves a different error.
 func TestFixes(t *testing.T) {
 	for text, want := range map[string]string{
 		"<a>1 < 2 & 3</a>":    "<a>1 &lt; 2 &amp; 3</a>",

@@ -64,7 +64,7 @@ func TestParseFailure(t *testing.T) {
 	}{
 		"13 ":             {"", syscall.EACCES},
 		"1 close files":   {"close files", syscall.EPERM},
-		"4095 x":          {"x", 4095}, // the largest there is
+		"4095 x":          {"x", 4095}, // the largest error number
 		"4096 x":          {"confine itself", syscall.EIO},
 		"0 x":             {"confine itself", syscall.EIO},
 		"-1 x":            {"confine itself", syscall.EIO},
