@@ -238,7 +238,7 @@ func TestAccountsKeepTheLatest(t *testing.T) {
 	now := time.Now()
 	a.park("past", now.Add(-time.Hour))
 	a.park("x", now.Add(2*time.Hour))
-	a.park("x", now.Add(time.Hour)) // a newer time
+	a.park("x", now.Add(time.Hour)) // does not replace the later one
 	data, err := os.ReadFile(file)
 	if err != nil || strings.Contains(string(data), "past") {
 		t.Errorf("%s, %v", data, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 )
 
-// A task that lacks a required setting is an error, but that does not affect the choice
-// of an agent.
+// A task that lacks a required setting is an error, and an agent that lacks one is not
+// chosen.
 func TestIncomplete(t *testing.T) {
 	with, without := writes("with", "llm", ""), writes("without", "llm", "")
 	with.Model = "large"

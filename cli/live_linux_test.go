@@ -78,7 +78,7 @@ func TestLiveTreeAsksInPlace(t *testing.T) {
 	}
 }
 
-// slowGate asks after a file is gone.
+// slowGate asks after a file has been removed.
 const slowGate = `name: gate
 steps:
   - {id: work, agent: shell, config: {command: 'echo working; while test -e wait; do sleep 0.02; done'}}

@@ -104,7 +104,7 @@ func (c *console) see() string {
 	return c.screen.String()
 }
 
-// until waits until a text stands on the screen.
+// until waits until a text is on the screen.
 func (c *console) until(text string) string {
 	c.t.Helper()
 	seen := ""
@@ -131,8 +131,8 @@ func (c *console) wait(what string, so func() bool) {
 	}
 }
 
-// listens waits until a question takes an answer: in plain lines, below a prompt. What is
-// typed before is not an answer.
+// listens waits until a question accepts an answer; with plain lines, that is when its
+// prompt appears. Text typed before is not an answer.
 func (c *console) listens(mode string) {
 	c.t.Helper()
 	if mode == "" || mode == "--plain=false" {
@@ -142,7 +142,7 @@ func (c *console) listens(mode string) {
 	c.wait("a prompt", func() bool { return strings.HasSuffix(strings.TrimRight(c.screen.String(), " \n"), "\n>") })
 }
 
-// resize gives the terminal another size.
+// resize changes the size of the terminal.
 func (c *console) resize(rows, cols int) {
 	c.t.Helper()
 	c.mu.Lock()

@@ -188,11 +188,11 @@ func setID(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], text)
 }
 
-// patience is how long a test waits before it fails. It says nothing about how fast the
-// program is: no machine that runs the tests is that slow.
+// patience is how long a test waits before it fails. It does not measure the speed of
+// the program: every machine that runs the tests is faster.
 const patience = 2 * time.Minute
 
-// until repeats a command until it succeeds and its output has a text: until
+// until repeats a command until it succeeds and its output contains a text: until
 // 'status": "success"' hocket show X --json.
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {

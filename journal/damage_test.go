@@ -159,7 +159,8 @@ func TestChangedRecords(t *testing.T) {
 	}
 }
 
-// Check also finds what harms no record: here, a list of free pages that does not exist.
+// Check also finds damage outside of records: here, a list of free pages that does not
+// exist.
 func TestCheckReadsTheWholeFile(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -185,7 +186,7 @@ func TestCheckReadsTheWholeFile(t *testing.T) {
 	}
 }
 
-// A page of the file is full of zeros; wherever it is, Check says so.
+// Check reports a zeroed page anywhere in the file.
 func TestZeroedPages(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)

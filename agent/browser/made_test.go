@@ -15,7 +15,8 @@ import (
 	"github.com/hocket-dev/hocket/internal/outbound"
 )
 
-// TestMadePages opens pages built by scripts, and documents that are not pages.
+// TestMadePages opens pages that consist of shadow trees and frames, and documents that
+// are not pages.
 func TestMadePages(t *testing.T) {
 	s := newSite(t)
 	mux := http.NewServeMux()

@@ -150,7 +150,7 @@ func TestWithdrawnWhileThePersonTypes(t *testing.T) {
 	}
 }
 
-// What was typed before the prompt of a question came up is not an answer to it.
+// Text typed before the prompt of a question appeared is not an answer to it.
 func TestForgetsWhatWasTypedBefore(t *testing.T) {
 	keys := &keyboard{typed: "approve\n"}
 	term := ask.NewTerminal(keys, keys)

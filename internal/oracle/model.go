@@ -192,7 +192,7 @@ func onlyOnTrouble(e *workflow.Edge) bool {
 	return e.On == workflow.OnFailure || e.On == workflow.OnTimeout
 }
 
-// allEdges returns those of a graph and of the loops in it, in order.
+// allEdges returns the edges of a graph and of the loops in it, in order.
 func allEdges(g *workflow.Graph) (list []*workflow.Edge) {
 	for i := range g.Edges {
 		list = append(list, &g.Edges[i])
@@ -814,8 +814,8 @@ func (m *Model) pathEnded(in *minst) {
 	}
 }
 
-// follow notes which steps another one continues from, and what reaches a node that hands
-// it on.
+// follow records which steps an instance continues from, and what reaches a node that
+// passes it on.
 func (m *Model) follow(in *minst) {
 	if isLoop(in.n) {
 		return // the nodes in it do

@@ -665,8 +665,8 @@ func (m *Model) clearTimers(in *minst) {
 	maps.DeleteFunc(m.timers, func(_ string, t mtimer) bool { return t.in == in })
 }
 
-// busy reports whether the clock of the run time runs: an attempt runs that does not wait
-// for a person, or a retry is awaited.
+// busy reports whether the clock of the run time runs: an attempt is running and not
+// waiting for a person, or a retry is pending.
 func (m *Model) busy() bool {
 	return slices.ContainsFunc(m.insts, func(in *minst) bool { return in.phase == "delayed" }) ||
 		slices.ContainsFunc(m.attempts, func(in *minst) bool { return !in.waits() })

@@ -244,7 +244,7 @@ func (m *Model) fill(v *mview, value any) any {
 }
 
 // takes returns the names of the inputs of a workflow that declares none: those that its
-// texts and the calls that do not give them refer to.
+// texts refer to, and those that its calls refer to without setting them.
 func (m *Model) takes(w *workflow.Workflow) []string {
 	if names, ok := m.inputsOf[w.Name]; ok {
 		return names

@@ -49,8 +49,8 @@ func run(t testing.TB, p *Policy, env []string, argv ...string) (string, error) 
 	return runAs(t, p, highest, env, argv...)
 }
 
-// highest selects the system's own version of Landlock. An older version also restricts
-// connections less.
+// highest selects the system's own version of Landlock. With any other version, sockets
+// cannot be taken over either.
 const highest = 1000
 
 func runAs(t testing.TB, p *Policy, most int, env []string, argv ...string) (string, error) {
@@ -341,7 +341,7 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// Each step that somebody else's filter refuses keeps the program from being started.
+// If another filter refuses any of the steps, the program is not started.
 func TestHindered(t *testing.T) {
 	needed(t)
 	self, err := os.Executable()
