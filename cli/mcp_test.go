@@ -67,7 +67,7 @@ func (b *browsing) Write(text []byte) (int, error) {
 	if found := address.FindSubmatch(b.text.Bytes()); found != nil && !b.done {
 		b.done = true
 		go func() {
-			if page, err := mcptest.Visit(string(found[1])); err != nil || !strings.Contains(page, "That is all.") {
+			if page, err := mcptest.Visit(string(found[1])); err != nil || !strings.Contains(page, "You can close this page.") {
 				b.t.Errorf("the browser ends at %s, %v", page, err)
 			}
 		}()
@@ -136,7 +136,7 @@ func TestLoginAndRun(t *testing.T) {
 
 	trustDir(t, dir, "exact.yml", "program.yml", "model.yml")
 	for _, flow := range []string{"exact.yml", "program.yml", "model.yml"} {
-		has(hocket(1, "run", flow), "MCP server \"tracker\" wants a login; log in with `hocket mcp login tracker`")
+		has(hocket(1, "run", flow), "MCP server \"tracker\" requires a login; log in with `hocket mcp login tracker`")
 	}
 	has(hocket(0, "mcp", "login", "tracker", "--no-browser"), "Open this address in a browser to log in to tracker:", "logged in to tracker, which has 1 tool\n")
 	has(hocket(0, "mcp"), "tracker  yes")
