@@ -834,7 +834,7 @@ func TestSupport(t *testing.T) {
 		gaps              []string
 	}{
 		{all, nil, nil, "", nil},
-		{ability{}, unix.EOPNOTSUPP, nil, "switched off", nil},
+		{ability{}, unix.EOPNOTSUPP, nil, "disabled", nil},
 		{ability{}, unix.ENOSYS, unix.EINVAL, "has no Landlock", nil},
 		{all, nil, unix.EINVAL, "seccomp", nil},
 		{ability{landlock: 5, look: true, take: true}, nil, nil, "", []string{"signals"}},

@@ -9,8 +9,8 @@ import (
 )
 
 // What the preprocessor would make of a file is not known, so nothing in it is a
-// mistake: the file is not judged.
-func TestPreprocessorIsNotJudged(t *testing.T) {
+// mistake: the file is not checked.
+func TestPreprocessorIsNotChecked(t *testing.T) {
 	tests := []struct {
 		lines    string
 		workflow workflow.Severity
@@ -27,11 +27,11 @@ func TestPreprocessorIsNotJudged(t *testing.T) {
 	for _, tt := range tests {
 		text := []byte("@startuml\n|writer|\n" + tt.lines + "\n:Write;\n@enduml\n")
 		_, found := plantuml.Parse("a.puml", text)
-		if len(found) != 1 || !strings.HasPrefix(found[0].Summary, "not judged: ") || found[0].Severity != tt.workflow {
+		if len(found) != 1 || !strings.HasPrefix(found[0].Summary, "not checked: ") || found[0].Severity != tt.workflow {
 			t.Errorf("%s: a workflow has\n%v", tt.lines, found)
 		}
 		found = plantuml.Diagram("a.puml", text)
-		if len(found) != 1 || !strings.HasPrefix(found[0].Summary, "not judged: ") || found[0].Severity != workflow.Warning {
+		if len(found) != 1 || !strings.HasPrefix(found[0].Summary, "not checked: ") || found[0].Severity != workflow.Warning {
 			t.Errorf("%s: a diagram has\n%v", tt.lines, found)
 		}
 	}
