@@ -1,0 +1,145 @@
+package oracle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// ask asks a person about a step.
+func (m *Model) ask(in *minst, kind engine.QuestionKind) {
+	in.questions = append(in.questions, &mquestion{id: in.address, kind: kind})
+	wait := 24 * time.Hour
+	if _, human := in.n.Step.(*workflow.Human); human && in.n.Timeout > 0 {
+		wait = in.n.Timeout
+	}
+	m.setTimer(in, "answer", mtimer{at: m.now.Add(wait)})
+}
+
+// withdraw withdraws the open questions of an attempt.
+func (m *Model) withdraw(in *minst) {
+	in.questions = slices.DeleteFunc(in.questions, (*mquestion).waitedFor)
+}
+
+// attemptAsks asks people the question of an attempt, unless it was answered before.
+func (m *Model) attemptAsks(in *minst, ev *engine.Asked) {
+	for i, k := range in.kept {
+		if text, _, _ := strings.Cut(k, "\x00"); text == ev.Text {
+			in.kept = slices.Delete(in.kept, i, i+1)
+			return
+		}
+	}
+	for _, q := range in.questions {
+		if q.orphaned && q.text == ev.Text {
+			q.orphaned = false
+			m.rest(in)
+			return
+		}
+	}
+	in.numbered++
+	in.questions = append(in.questions, &mquestion{id: fmt.Sprintf("%s@%d", in.address, in.numbered), text: ev.Text, kind: engine.PermissionQuestion})
+	m.rest(in)
+}
+
+// asked returns the instance that asks a question.
+func (m *Model) asked(id string) (*minst, *mquestion) {
+	for _, in := range m.insts {
+		for _, q := range in.questions {
+			if q.id == id {
+				return in, q
+			}
+		}
+	}
+	return nil, nil
+}
+
+func (m *Model) answered(ev *engine.Answered) {
+	in, q := m.asked(ev.ID)
+	if q == nil { // the question of a budget
+		m.budgetAnswered(ev)
+		return
+	}
+	in.questions = slices.DeleteFunc(in.questions, func(other *mquestion) bool { return other == q })
+	if q.kind != engine.PermissionQuestion {
+		delete(m.timers, in.timer("answer"))
+	}
+	switch {
+	case q.kind == engine.PermissionQuestion && q.orphaned:
+		in.kept = append(in.kept, q.text+"\x00"+ev.Value)
+	case q.kind == engine.PermissionQuestion:
+		m.rest(in)
+	case q.kind == engine.LostQuestion && ev.Value == "rerun":
+		m.ready(in)
+	case q.kind == engine.LostQuestion && ev.Value == "done":
+		m.conclude(in, "")
+	case q.kind == engine.LostQuestion:
+		m.fail(in, fault{why: "given up"})
+	default:
+		human := in.n.Step.(*workflow.Human)
+		value, ok := workflow.Chosen(in.reg.g.Offered(in.n), ev.Value)
+		if !ok {
+			value = ev.Value
+		}
+		in.passed.decision, in.passed.reason = value, ev.Comment
+		labelled := has(edgesFrom(in.reg.g, in.n.ID), workflow.OnLabel)
+		if value == "reject" && len(human.Options) == 0 && !labelled && !human.Custom {
+			m.fail(in, fault{why: "rejected"})
+			return
+		}
+		m.conclude(in, value)
+	}
+}
+
+func (m *Model) budgetAnswered(ev *engine.Answered) {
+	var in *minst
+	for _, at := range m.insts {
+		if at.address == ev.ID && at.held {
+			in = at
+		}
+	}
+	switch {
+	case in == nil:
+		m.wrong("the budget question of %s was answered, and it does not wait", ev.ID)
+	case ev.Value == "allow":
+		in.granted = true
+	case ev.Value == "abort":
+		m.end(m.root, engine.Cancelled, "aborted")
+	default:
+		var limits workflow.Limits
+		usd, _ := m.left(m.holder(in))
+		f := m.holder(in)
+		need, _ := m.factsOf(in).May.CostUSD.Amount()
+		if f.limits.CostUSD > 0 && (need > usd+1e-9 || m.factsOf(in).Keeps && usd < 1e-9) {
+			fmt.Sscan(strings.TrimPrefix(ev.Value, "$"), &limits.CostUSD)
+		} else {
+			fmt.Sscan(ev.Value, &limits.Tokens)
+		}
+		m.raised(limits)
+	}
+}
+
+// raised raises the limits of the run, and those of workflows in it that hold tasks back.
+// It never adds a limit.
+func (m *Model) raised(l workflow.Limits) {
+	raise := func(f *mframe) {
+		if f.limits.CostUSD > 0 {
+			f.limits.CostUSD = max(f.limits.CostUSD, l.CostUSD)
+		}
+		if f.limits.Tokens > 0 {
+			f.limits.Tokens = max(f.limits.Tokens, l.Tokens)
+		}
+	}
+	raise(m.root.frame)
+	for _, in := range m.insts {
+		if in.phase == "ready" && in.held {
+			for _, f := range framesOf(in) {
+				raise(f)
+			}
+			in.granted = in.granted || l.CostUSD > 0 || l.Tokens > 0
+		}
+	}
+}
