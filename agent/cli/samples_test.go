@@ -44,7 +44,7 @@ func (r *reading) summary() string {
 func TestRealSamples(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "shared", "cli-samples")
 	if _, err := os.Stat(dir); err != nil {
-		t.Skip("the samples are not here")
+		t.Skip("a collection of files is missing that is not part of the project")
 	}
 	for name, want := range map[string]string{
 		"claude-err400.json":              `success=false failure="failure" status=400 session=true usage=0+0 $0.000000 unknown=false reason="API Error: 400 bad thing"`,

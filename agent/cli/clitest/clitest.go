@@ -144,7 +144,7 @@ func (s *Sample) play() play { return play{Stdout: s.Stdout, Stderr: s.Stderr, E
 // different answer, even if the exit status is 0.
 func cutOff(t *testing.T, m *cli.Manifest, good *Sample) {
 	if !m.Events() {
-		t.Skip("plain text has no end marker")
+		t.Skip("not offered: plain text has no end marker")
 	}
 	lines := strings.SplitAfter(strings.TrimRight(good.Stdout, "\n"), "\n")
 	failures := 0
@@ -166,7 +166,7 @@ func cutOff(t *testing.T, m *cli.Manifest, good *Sample) {
 // garbage between the events changes nothing, and garbage alone is a failure.
 func garbage(t *testing.T, m *cli.Manifest, good *Sample) {
 	if !m.Events() {
-		t.Skip("plain text: any garbage is an answer")
+		t.Skip("not offered: in plain text, any garbage is an answer")
 	}
 	const noise = "\x00\xff{\"type\": \n[1, 2\nnull\n\"text\"\n{}\n{\"type\":{\"type\":[]}}\n<html>\n"
 	_, _, err := run(t, t.Context(), m, play{Stdout: noise}, good.Schema)

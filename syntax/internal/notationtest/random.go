@@ -90,7 +90,7 @@ func (n *Notation) Foreign(t *testing.T, right int, patterns ...string) {
 		files = append(files, found...)
 	}
 	if len(files) == 0 {
-		t.Skip("there are no such files here")
+		t.Skip("a collection of files is missing that is not part of the project")
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)

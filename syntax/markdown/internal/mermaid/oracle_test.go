@@ -58,7 +58,7 @@ func known(t *testing.T, name string) (all []verdict) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(shared, name))
 	if err != nil {
-		t.Skip("no charts of other people here")
+		t.Skip("a collection of files is missing that is not part of the project")
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
