@@ -190,13 +190,14 @@ func (r *Run) askLost(in *inst) {
 // workflow that has the budget, and only when nothing is running in it, because running attempts
 // may leave enough.
 func (r *Run) askHeld() {
+	r.paused = slices.DeleteFunc(r.paused, func(in *inst) bool { return in.phase != held }) // some may be cancelled by now
 	if len(r.paused) == 0 || r.rehearsal != "" || r.finish != nil {
 		return
 	}
 	var seen []*frame
 	for _, in := range r.paused {
 		over := r.overBudget(in)
-		if in.phase != held || over == nil || over.f.running > 0 || slices.Contains(seen, over.f) {
+		if over == nil || over.f.running > 0 || slices.Contains(seen, over.f) {
 			continue
 		}
 		seen = append(seen, over.f)

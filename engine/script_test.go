@@ -41,6 +41,7 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 //	cancel                     somebody cancels the run
 //	raise cost=N               somebody raises a limit
 //	crash                      everything but the events is forgotten
+//	restore                    the run continues from a snapshot of itself
 //	cost NODE N                an attempt of the node may cost N dollars; ? is unknown. The node
 //	                           of another workflow is WORKFLOW/NODE
 //	tokens NODE N              an attempt of the node may use N tokens
@@ -204,6 +205,10 @@ func (s *script) do(verb string, args []string, line string) error {
 		return s.step(&engine.LimitRaised{Limits: workflow.Limits{CostUSD: cost}})
 	case "crash":
 		return s.crash()
+	case "restore":
+		var err error
+		s.run, err = engine.Restore(s.bundle, s.run.Snapshot())
+		return err
 	case "fork":
 		return s.fork(rest)
 	case "facts":
