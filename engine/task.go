@@ -98,7 +98,8 @@ func (r *Run) issue(in *inst) {
 	if in.attempt == in.failures {
 		in.attempt++
 	}
-	if in.attempt == 1 && (in.losses == 0 || in.unsent && r.version >= 2) && in.phase != parked {
+	again := in.counted && (r.version >= 3 || in.losses > 0) // version 2 started it again after a quota
+	if in.attempt == 1 && (!again || in.unsent && r.version >= 2) {
 		in.started = r.elapsed
 		r.tell(in, StepStarted, "")
 	}
