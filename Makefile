@@ -18,7 +18,7 @@ MANDIR ?= $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/man/man1
 SIM ?= 1000000
 # How many places `make mutants` breaks (0: all).
 MUTANTS ?= 200
-# Of the random numbers of `make mutants` and `make chaos`.
+# Of the random numbers of `make sim`, `make mutants` and `make chaos`.
 SEED ?= 1
 
 help: ## Print this help
@@ -38,8 +38,8 @@ lint: ## Run golangci-lint (needs golangci-lint v2)
 bench: ## Print the benchmarks, one package after the other, with their baselines
 	go test -p 1 -run '^$$' -bench . -benchmem ./...
 
-sim: ## Run a million random workflows through the engine (SIM=n for another number)
-	go test ./engine -run Simulation -count 1 -timeout 0 -sim $(SIM)
+sim: ## Run a million random workflows through the engine (SIM=n for another number, SEED=n to begin with another one)
+	go test ./engine -run Simulation -count 1 -timeout 0 -sim $(SIM) -simfirst $(SEED)
 
 # Of the code that is random tested only ours is watched for new ways: the clients of
 # models and their kind are so large that a target would be tried a hundred times less.

@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/oracle"
 	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -87,6 +88,8 @@ type script struct {
 	t       *testing.T
 	bundle  *workflow.Bundle
 	run     *engine.Run
+	model   *oracle.Model // nil in a fork
+	world   *oracle.World
 	events  []engine.Envelope
 	now     time.Time
 	timers  map[string]time.Time
@@ -265,6 +268,7 @@ func (s *script) start(rest string) error {
 	if s.run, err = engine.New(s.bundle); err != nil {
 		return err
 	}
+	s.model, s.world = oracle.New(s.bundle), oracle.NewWorld()
 	s.events, s.timers = nil, map[string]time.Time{}
 	inputs := map[string]any{}
 	for pair := range strings.FieldsSeq(rest) {
@@ -299,12 +303,13 @@ func (s *script) fault(kind, message string) *engine.Fault {
 }
 
 func (s *script) step(ev engine.Event, unattended ...bool) error {
-	e := engine.Envelope{Seq: len(s.events) + 1, Time: s.now, Event: ev, Unattended: len(unattended) > 0 && unattended[0]}
+	e := engine.Envelope{Seq: len(s.events) + 1, Time: s.now, Clock: s.clock(), Event: ev, Unattended: len(unattended) > 0 && unattended[0]}
 	commands, err := s.run.Step(e)
 	if err != nil {
 		return err
 	}
 	s.events = append(s.events, e)
+	s.compare(e, commands)
 	if s.facts {
 		for _, f := range s.run.Facts() {
 			fmt.Fprintf(&s.out, "  · %s\n", strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Kind, f.Address, f.Text)))
@@ -312,6 +317,19 @@ func (s *script) step(ev engine.Event, unattended ...bool) error {
 	}
 	s.show(commands)
 	return nil
+}
+
+// compare compares what the engine did with the model of the rules.
+func (s *script) compare(e engine.Envelope, commands []engine.Command) {
+	if s.model == nil {
+		return
+	}
+	s.world.Happened(e.Event)
+	err := cmp.Or(s.world.CarryOut(commands), s.model.Step(e, commands, s.run.Facts()))
+	if err = cmp.Or(err, s.model.Compare(s.run, s.world)); err != nil {
+		s.t.Errorf("event %d: %v", len(s.events), err)
+		s.model = nil
+	}
 }
 
 func (s *script) show(commands []engine.Command) {
@@ -404,7 +422,7 @@ func (s *script) fire() error {
 
 // crash builds the run again from the events and carries out what is pending.
 func (s *script) crash() error {
-	return s.rebuild(append(slices.Clip(s.events), engine.Envelope{Time: s.now, Event: &engine.Recovered{Unsettled: true}}))
+	return s.rebuild(append(slices.Clip(s.events), engine.Envelope{Time: s.now, Clock: s.clock(), Event: &engine.Recovered{Unsettled: true}}))
 }
 
 func (s *script) fork(address string) error {
@@ -414,7 +432,7 @@ func (s *script) fork(address string) error {
 	if err != nil {
 		return err
 	}
-	s.events = nil
+	s.events, s.model = nil, nil
 	return s.rebuild(events)
 }
 
@@ -431,6 +449,7 @@ func (s *script) rebuild(events []engine.Envelope) error {
 		}
 		s.events = append(s.events, e)
 	}
+	s.compare(events[len(events)-1], run.Pending())
 	s.show(run.Pending())
 	return nil
 }
@@ -486,3 +505,6 @@ func TestEventsComeBack(t *testing.T) {
 		t.Error("an unknown event was read")
 	}
 }
+
+// clock is the run's clock; nothing sets the wall clock here.
+func (s *script) clock() time.Duration { return s.now.Sub(time.Unix(0, 0)) }

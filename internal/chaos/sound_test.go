@@ -51,6 +51,13 @@ func simplify[T any](at *T, plain T) []wish {
 	}}
 }
 
+func simplifyInputs(inputs []workflow.Binding) (wishes []wish) {
+	for i := range inputs {
+		wishes = append(wishes, simplify(&inputs[i].Value, any("so ${vars.v0}"))...)
+	}
+	return wishes
+}
+
 // tidy changes a graph into one that a file can express and the checks allow.
 func tidy(g *workflow.Graph, inLoop bool) (wishes []wish) {
 	into := map[string]int{}
@@ -69,10 +76,11 @@ func tidy(g *workflow.Graph, inLoop bool) (wishes []wish) {
 		switch s := n.Step.(type) {
 		case *workflow.Task:
 			wishes = append(wishes, simplify(&s.Prompt.Text, "go on")...)
+			wishes = append(wishes, simplifyInputs(s.Inputs)...)
 		case *workflow.Choice:
 			wishes = append(wishes, simplify(&s.On.Text, "")...)
 		case *workflow.Call:
-			wishes = append(wishes, simplify(&s.Inputs[0].Value, "so ${vars.v0}")...)
+			wishes = append(wishes, simplifyInputs(s.Inputs)...)
 		case *workflow.Combine:
 			plain := s.Inputs
 			if len(plain) > 0 || into[n.ID] == 0 {

@@ -124,6 +124,9 @@ func (m *Model) compareStart(in *minst, c *engine.StartTask) {
 		in.prompt = m.text(m.view(in, false), task.Prompt.Text)
 		in.given = workflow.FormatJSON(m.received(in))
 		var inputs []engine.Input
+		for _, b := range task.Inputs {
+			inputs = append(inputs, engine.Input{Name: b.Name, Value: m.fill(m.view(in, false), b.Value)})
+		}
 		if asks(in.n) && len(in.from) == 0 {
 			for _, name := range sorted(in.reg.scope.frame.inputs) {
 				inputs = append(inputs, engine.Input{Name: name, Value: in.reg.scope.frame.inputs[name]})

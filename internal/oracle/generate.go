@@ -25,6 +25,7 @@ var labels = []string{"a", "b", "c"}
 var prompts = []string{
 	"${vars.v0} ${previous.output} ${iteration}", "go on", "go on", "${inputs.given} ${inputs}", "${nodes.n1.output} ${nodes.n2.status} ${nodes.n3.attempts}",
 	"${failure.node} ${failure.error}", "${previous.decision} ${previous.reason}", "${item} ${index} ${vars.it}",
+	"${groups.g.status} ${groups.g.succeeded}", "${groups.g.outputs} ${nodes.n1.duration_ms}",
 }
 
 // Bundle returns a random root with up to two workflows that it calls.
@@ -42,6 +43,9 @@ func (g *Generator) Bundle() *workflow.Bundle {
 func (g *Generator) workflow(name string) *workflow.Workflow {
 	g.ids = 0
 	w := &workflow.Workflow{Name: name, State: map[string]any{"v0": "a"}, Body: g.graph(1+g.IntN(5), nil)}
+	if g.chance(20) {
+		w.Inputs = []workflow.Param{{Name: "items"}, {Name: "given", HasDefault: true, Default: "default"}}
+	}
 	if g.chance(40) {
 		w.Output.Text = [...]string{"${vars.v1}", "${previous.output}", "of ${vars.v1} and ${vars.v2}"}[g.IntN(3)]
 	}
@@ -96,6 +100,9 @@ func (g *Generator) node(id string, later []string) workflow.Node {
 	if g.chance(30) {
 		n.Output.Var = "v" + strconv.Itoa(g.IntN(3))
 	}
+	if g.chance(20) {
+		n.Group = "g"
+	}
 	switch k := g.IntN(100); {
 	case k < 10 && g.depth < 4:
 		n.Step = &workflow.Loop{Body: g.graph(1+g.IntN(3), later), Max: 1 + g.IntN(4)}
@@ -103,7 +110,7 @@ func (g *Generator) node(id string, later []string) workflow.Node {
 	case k < 18 && g.depth < 4:
 		n.Step = g.each(id)
 	case k < 25 && len(g.calls) > 0:
-		n.Step = &workflow.Call{Workflow: g.calls[g.IntN(len(g.calls))], Inputs: []workflow.Binding{{Name: "given", Value: g.given()}}}
+		n.Step = &workflow.Call{Workflow: g.calls[g.IntN(len(g.calls))], Inputs: g.inputs("given", 80)}
 		if g.chance(20) {
 			n.Timeout = time.Duration(1+g.IntN(20)) * time.Second
 		}
@@ -134,7 +141,7 @@ func (g *Generator) node(id string, later []string) workflow.Node {
 		n.Output.Mode = g.mode()
 	default:
 		n.Step = &workflow.Task{
-			Agent: "x", Prompt: workflow.Template{Text: prompts[g.IntN(len(prompts))]},
+			Agent: "x", Prompt: workflow.Template{Text: prompts[g.IntN(len(prompts))]}, Inputs: g.inputs("own", 10),
 			Context: [...]workflow.Context{workflow.AutoContext, workflow.PreviousContext, workflow.NoContext}[g.IntN(3)],
 		}
 		n.Once = g.chance(5)
@@ -150,9 +157,12 @@ func (g *Generator) node(id string, later []string) workflow.Node {
 	return n
 }
 
-// given returns the input of a call.
-func (g *Generator) given() any {
-	return [...]any{"${previous.output}", "${vars.v1}", "so ${vars.v0}", []any{"${vars.v2}"}}[g.IntN(4)]
+// inputs returns the inputs of a task or a call: one, or none.
+func (g *Generator) inputs(name string, percent int) []workflow.Binding {
+	if !g.chance(percent) {
+		return nil
+	}
+	return []workflow.Binding{{Name: name, Value: [...]any{"${previous.output}", "${vars.v1}", "so ${vars.v0}", []any{"${vars.v2}"}}[g.IntN(4)]}}
 }
 
 // mode returns how an output is read: most of them unchanged.

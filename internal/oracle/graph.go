@@ -14,6 +14,40 @@ func asks(n *workflow.Node) bool {
 	return ok && c.Ask != nil
 }
 
+// member is a member of a group.
+type member struct {
+	*workflow.Node
+	step int // the index of its step
+}
+
+// members returns the members of a group, in declaration order.
+func members(w *workflow.Workflow, group string) (list []member) {
+	steps := 0
+	for i := range w.Body.Nodes {
+		top := &w.Body.Nodes[i]
+		body := &workflow.Graph{Nodes: w.Body.Nodes[i : i+1]}
+		body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			if n.Group == group {
+				list = append(list, member{n, steps})
+			}
+		})
+		if !isChoice(top) || asks(top) {
+			steps++
+		}
+	}
+	return list
+}
+
+func (n member) agent() string {
+	if call, ok := n.Step.(*workflow.Call); ok {
+		return call.Workflow
+	}
+	if task := n.Task(); task != nil {
+		return task.Agent
+	}
+	return ""
+}
+
 // onlyOnTrouble reports whether a skipped node never poisons the edge.
 func onlyOnTrouble(e *workflow.Edge) bool {
 	return e.On == workflow.OnFailure || e.On == workflow.OnTimeout

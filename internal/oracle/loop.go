@@ -123,7 +123,7 @@ func (m *Model) failAtLimit(loop *minst) {
 }
 
 func (m *Model) endLoop(loop *minst) {
-	loop.status, loop.phase = engine.Success, "ended"
+	loop.status, loop.phase, loop.ended = engine.Success, "ended", m.clock
 	exits := exitsOf(loop.body.g)
 	for _, e := range exits {
 		if x := loop.exits[e]; x.final() == "live" {

@@ -18,7 +18,7 @@ import (
 // what must be in progress then and how the run must end.
 //
 // Where the page leaves a choice, the model follows the engine and checks its choice:
-// which of several waiting tasks starts, by how much jitter shortens a delay, and about
+// which of several waiting tasks is tried first, by how much jitter shortens a delay, and about
 // which of the tasks that a budget holds back a person is asked.
 type Model struct {
 	bundle *workflow.Bundle
@@ -131,6 +131,8 @@ type minst struct {
 	from    []mparcel
 	order   int // when it ended
 	listed  bool
+	started time.Duration // on the run's clock
+	ended   time.Duration
 
 	phase     string // ready, running, delayed, parked, asked, inside, stopping, ended
 	held      bool   // a budget holds it back
@@ -400,7 +402,7 @@ func (m *Model) regionSettled(reg *mregion) {
 
 // instance creates the instance of a node that is to run.
 func (m *Model) instance(reg *mregion, n *workflow.Node) *minst {
-	in := &minst{n: n, reg: reg, address: reg.address(n), status: engine.Running, vars: reg.vars}
+	in := &minst{n: n, reg: reg, address: reg.address(n), status: engine.Running, vars: reg.vars, started: m.clock}
 	switch n.Step.(type) {
 	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Combine:
 		in.listed = true

@@ -1,6 +1,8 @@
 package oracle
 
 import (
+	"maps"
+
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -42,6 +44,14 @@ func (m *Model) begin(f *mframe, by *minst) {
 		by.child = s
 	}
 	m.frames = append(m.frames, f)
+	given := f.inputs
+	f.inputs = map[string]any{}
+	for _, p := range f.w.Inputs {
+		if p.HasDefault {
+			f.inputs[p.Name] = p.Default
+		}
+	}
+	maps.Copy(f.inputs, given)
 	for name, value := range f.w.State {
 		s.body.vars = s.body.vars.merge(mvars{name: {0, value}})
 	}

@@ -57,8 +57,21 @@ func (m *Model) asked(id string) (*minst, *mquestion) {
 	return nil, nil
 }
 
+// onlyQuestion returns the question that the address of its step names, if it is its only one.
+func (m *Model) onlyQuestion(address string) (*minst, *mquestion) {
+	for _, in := range m.insts {
+		if in.address == address && !in.held && len(in.questions) == 1 {
+			return in, in.questions[0]
+		}
+	}
+	return nil, nil
+}
+
 func (m *Model) answered(ev *engine.Answered) {
 	in, q := m.asked(ev.ID)
+	if q == nil {
+		in, q = m.onlyQuestion(ev.ID)
+	}
 	if q == nil { // the question of a budget
 		m.budgetAnswered(ev)
 		return

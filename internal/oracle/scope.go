@@ -86,7 +86,7 @@ func (m *Model) cancel(in *minst) {
 			}
 		}
 	}
-	in.status = status
+	in.status, in.ended = status, m.clock
 	m.clearTimers(in)
 	in.questions, in.kept = nil, nil
 	if in.phase == "running" {

@@ -127,7 +127,7 @@ func (m *Model) succeed(in *minst, given any) *fault {
 // over records the end of an instance.
 func (m *Model) over(in *minst) {
 	m.order++
-	in.order, in.phase = m.order, "ended"
+	in.order, in.phase, in.ended = m.order, "ended", m.clock
 	in.questions, in.kept = nil, nil
 	m.clearTimers(in)
 	in.reg.scope.newest[in.n.ID] = in
@@ -351,20 +351,37 @@ func (m *Model) consider(in *minst) {
 	}
 }
 
-// seat considers all waiting tasks.
+// seat considers all waiting tasks, in the engine's order.
 func (m *Model) seat() {
-	for again := true; again; {
-		again = false
+	for len(m.starts) > 0 {
 		for _, in := range m.insts {
-			if in.phase == "ready" && len(m.starts) > 0 && m.starts[0].Address == in.address {
-				m.start(in)
-				again = true
+			if in.phase == "ready" && m.endedFirst(in) {
+				m.consider(in)
 			}
 		}
+		i := slices.IndexFunc(m.insts, func(in *minst) bool { return in.phase == "ready" && in.address == m.starts[0].Address })
+		if i < 0 {
+			break
+		}
+		m.start(m.insts[i])
 	}
 	for _, in := range m.insts {
 		m.consider(in)
 	}
+}
+
+// endedFirst reports whether the engine ended a task before it started its next attempt, which
+// may take the slot or the budget that would have let the task start.
+func (m *Model) endedFirst(in *minst) bool {
+	for _, f := range m.told {
+		switch {
+		case f.Kind == engine.AttemptStarted && f.Address == m.starts[0].Address:
+			return false
+		case f.Kind == engine.StepEnded && f.Address == in.address:
+			return true
+		}
+	}
+	return false
 }
 
 func (m *Model) start(in *minst) {
@@ -397,6 +414,9 @@ func (m *Model) start(in *minst) {
 		if facts.Keeps && f.limits.Tokens > 0 {
 			in.may.Tokens = in.may.Tokens.Lower(workflow.AtMost(tokens))
 		}
+	}
+	if in.attempt == 1 && (!in.counted || in.unsent) {
+		in.started = m.clock
 	}
 	in.counted, in.held, in.expired, in.unsent, in.phase = true, false, false, m.unattended, "running"
 	m.attempts = append(m.attempts, in)
@@ -437,7 +457,7 @@ func (m *Model) attemptEnded(in *minst, ev *engine.TaskEnded) {
 	m.vacate(in, ev.Usage)
 	switch {
 	case in.phase == "stopping":
-		in.phase, in.questions, in.kept = "ended", nil, nil
+		in.phase, in.ended, in.questions, in.kept = "ended", m.clock, nil, nil
 	case in.expired:
 		m.attemptFailed(in, fault{why: "timeout", timeout: true})
 	case lost:
@@ -512,7 +532,7 @@ func (m *Model) recovered() {
 	for _, in := range open {
 		switch {
 		case in.phase == "stopping":
-			in.phase, in.questions, in.kept = "ended", nil, nil
+			in.phase, in.ended, in.questions, in.kept = "ended", m.clock, nil, nil
 		case in.expired:
 			m.attemptFailed(in, fault{why: "timeout", timeout: true})
 		case in.unsent:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,17 +90,73 @@ func (v *mview) Lookup(ref *expr.Ref) (any, bool) {
 			return nil, false
 		}
 		if ref.Kind == expr.Index {
-			return json.Number(strconv.Itoa(v.scope.item)), true
+			return number(v.scope.item), true
 		}
 		return v.scope.owner.each.items[v.scope.item], true
 	case expr.Iteration:
-		return json.Number(strconv.Itoa(v.round())), true
+		return number(v.round()), true
 	case expr.Repeats:
-		return json.Number(strconv.Itoa(v.round() - 1)), true
-	case expr.Unresolved, expr.Groups:
+		return number(v.round() - 1), true
+	case expr.Groups:
+		return v.group(ref.Name, ref.Field)
+	case expr.Unresolved:
 	}
 	return nil, false
 }
+
+// group returns the results of the members of a parallel group, as they were in this round.
+func (v *mview) group(name, field string) (any, bool) {
+	lists := map[string][]any{"outputs": {}, "succeeded": {}, "failed": {}}
+	add := func(list string, x any) { lists[list] = append(lists[list], x) }
+	for _, n := range members(v.scope.frame.w, name) {
+		in := v.latest(n.Node)
+		if in == nil {
+			in = &minst{n: n.Node, status: engine.Skipped}
+		}
+		result := map[string]any{"node": n.ID, "agent": n.agent(), "step_index": number(n.step)}
+		for _, f := range []string{"status", "output", "error", "duration_ms", "attempts"} {
+			result[f], _ = in.field(f)
+		}
+		add("outputs", result)
+		switch in.status {
+		case engine.Success:
+			add("succeeded", result)
+		case engine.Failed, engine.TimedOut:
+			add("failed", result)
+		}
+	}
+	if len(lists["outputs"]) == 0 {
+		return nil, false
+	}
+	if list, ok := lists[field]; ok {
+		return list, true
+	}
+	switch {
+	case len(lists["failed"]) == 0:
+		return string(engine.Success), true
+	case len(lists["succeeded"]) == 0:
+		return string(engine.Failed), true
+	}
+	return string(engine.Partial), true
+}
+
+// latest returns the last instance of a node that has ended, in the same item or around it, of
+// the same workflow.
+func (v *mview) latest(n *workflow.Node) *minst {
+	for s := v.scope; s != nil; s = s.parent() {
+		for _, in := range slices.Backward(v.m.insts) {
+			if in.n == n && in.reg.scope == s && (in.phase == "ended" || in.phase == "stopping") {
+				return in
+			}
+		}
+		if !s.isItem() {
+			break
+		}
+	}
+	return nil
+}
+
+func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
 func (v *mview) round() int {
 	for reg := v.reg; reg != nil; reg = reg.around() {
@@ -139,7 +196,12 @@ func (in *minst) field(name string) (any, bool) {
 		}
 		return in.err, true
 	case "attempts":
-		return json.Number(strconv.Itoa(in.attempt)), true
+		return number(in.attempt), true
+	case "duration_ms":
+		if in.phase != "ended" && in.phase != "stopping" {
+			return number(0), true
+		}
+		return number(int((in.ended - in.started).Milliseconds())), true
 	}
 	return nil, false
 }
@@ -243,28 +305,38 @@ func (m *Model) fill(v *mview, value any) any {
 	return value
 }
 
-// takes returns the names of the inputs of a workflow that declares none: those that its
-// texts refer to, and those that its calls refer to without setting them.
+var inputRef = regexp.MustCompile(`\binputs\.(\w+)`)
+
+// takes returns the names of the inputs of a workflow: the declared ones or, if it declares
+// none, those that its texts refer to, and those that its calls refer to without setting them.
 func (m *Model) takes(w *workflow.Workflow) []string {
 	if names, ok := m.inputsOf[w.Name]; ok {
 		return names
 	}
-	all := workflow.FormatJSON(w)
 	var names []string
-	for _, name := range []string{"given", "items"} {
-		if strings.Contains(all, "inputs."+name) {
+	add := func(name string) {
+		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-		if call, ok := n.Step.(*workflow.Call); ok { // all of them set "given"
-			for _, name := range m.takes(m.bundle.Called[call.Workflow]) {
-				if name != "given" && !slices.Contains(names, name) {
-					names = append(names, name)
+	if len(w.Inputs) > 0 {
+		for _, p := range w.Inputs {
+			add(p.Name)
+		}
+	} else {
+		for _, ref := range inputRef.FindAllStringSubmatch(workflow.FormatJSON(w), -1) {
+			add(ref[1])
+		}
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			if call, ok := n.Step.(*workflow.Call); ok {
+				for _, name := range m.takes(m.bundle.Called[call.Workflow]) {
+					if !slices.ContainsFunc(call.Inputs, func(b workflow.Binding) bool { return b.Name == name }) {
+						add(name)
+					}
 				}
 			}
-		}
-	})
+		})
+	}
 	m.inputsOf[w.Name] = names
 	return names
 }

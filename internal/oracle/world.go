@@ -63,6 +63,7 @@ func (w *World) CarryOut(commands []engine.Command) error {
 			if t := w.Tasks[c.Address]; t == nil || t.Attempt != c.Attempt {
 				return fmt.Errorf("a reply to an attempt that is not under way: %+v", c)
 			}
+			delete(w.Questions, c.ID) // its answer may have named only the step
 		case *engine.Finish:
 			w.Ended = c
 		}
