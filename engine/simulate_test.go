@@ -147,11 +147,17 @@ func (s *simulation) play() error {
 		if err == nil && s.IntN(20) == 0 {
 			err = s.restore()
 		}
+		if err == nil && s.Ended == nil && i%16 == 3 {
+			err = s.checkRefused()
+		}
 	}
 	if err != nil {
 		return err
 	}
 	if err := s.compareReplay(); err != nil {
+		return err
+	}
+	if err := s.checkOver(); err != nil {
 		return err
 	}
 	if err := s.checkEnd(); err != nil || s.IntN(8) > 0 {

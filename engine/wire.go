@@ -42,10 +42,7 @@ func (c *compiler) edge(g *graph, local map[string]*node, e *edge, def *workflow
 	*e = edge{def: def, on: def.On, from: from, again: def.To == workflow.Again}
 	e.told = string(def.On) + " → " + def.To
 	if !e.again && def.To != workflow.End {
-		if e.to = local[def.To]; e.to == nil {
-			e.to = c.nodes[def.To]
-		}
-		if e.to == nil {
+		if e.to = c.nodes[def.To]; e.to == nil {
 			c.fail("the edge from %q leads to %q, which does not exist", def.From, def.To)
 			return
 		}

@@ -33,7 +33,7 @@ type target struct {
 const overall = 90
 
 var targets = []target{
-	{name: "engine", goal: 95},
+	{name: "engine", goal: 95, also: []string{"internal/recorded"}},
 	{name: "journal", goal: 90},
 	{name: "driver/local", goal: 90},
 	{name: "workflow", goal: 90, also: []string{"syntax/yaml"}},

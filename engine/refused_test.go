@@ -1,0 +1,117 @@
+package engine_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// refused returns events that cannot happen now, with the reason.
+func (s *simulation) refused() map[string]engine.Envelope {
+	allow := []workflow.Option{{Value: "allow"}}
+	all := map[string]engine.Envelope{}
+	add := func(why string, ev engine.Event) { all[why] = engine.Envelope{Time: s.now, Clock: s.clock, Event: ev} }
+	add("a second start", &engine.Started{Run: "sim", Version: engine.Version})
+	add("the end of an unknown step", &engine.TaskEnded{Address: "nowhere", Attempt: 1})
+	add("a question of an unknown step", &engine.Asked{Address: "nowhere", Attempt: 1, Options: allow})
+	add("an unknown timer", &engine.TimerFired{ID: "nowhere"})
+	add("an answer to nothing", &engine.Answered{ID: "nowhere", Value: "yes"})
+	add("the withdrawal of nothing", &engine.Withdrawn{ID: "nowhere"})
+	if l := s.limits; l.Steps > 1 {
+		add("a lower limit", &engine.LimitRaised{Limits: workflow.Limits{Steps: 1}})
+	}
+	if s.limits.CostUSD == 0 {
+		add("a new limit", &engine.LimitRaised{Limits: workflow.Limits{CostUSD: 1}})
+	}
+	for _, address := range slices.Sorted(maps.Keys(s.Tasks)) {
+		c := s.Tasks[address]
+		for _, attempt := range []int{c.Attempt - 1, c.Attempt + 1} {
+			add(fmt.Sprintf("the end of attempt %d of %s", attempt, address), &engine.TaskEnded{Address: address, Attempt: attempt})
+			add(fmt.Sprintf("a question of attempt %d of %s", attempt, address), &engine.Asked{Address: address, Attempt: attempt, Options: allow})
+		}
+		add("a question of "+address+" without answers", &engine.Asked{Address: address, Attempt: c.Attempt})
+		if s.Stopped[address] {
+			add("a question of "+address+", which was told to stop", &engine.Asked{Address: address, Attempt: c.Attempt, Options: allow})
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Questions)) {
+		q := s.Questions[id]
+		add("an answer to another text of "+id, &engine.Answered{ID: id, Value: "a", Digest: "other"})
+		if !q.Custom {
+			add("an answer that "+id+" does not offer", &engine.Answered{ID: id, Value: "something else"})
+		}
+		if q.Kind != engine.PermissionQuestion || q.Orphaned {
+			add("the withdrawal of "+id+", for which no attempt waits", &engine.Withdrawn{ID: id})
+		}
+		if !q.Deadline.IsZero() {
+			late := engine.Envelope{Time: q.Deadline.Add(time.Second), Clock: s.clock, Event: &engine.Answered{ID: id, Value: "a"}}
+			all["an answer to "+id+" after its deadline"] = late
+		}
+	}
+	for _, seq := range []int{len(s.events), len(s.events) + 2} {
+		all[fmt.Sprintf("event %d as number %d", len(s.events)+1, seq)] = engine.Envelope{Seq: seq, Time: s.now, Clock: s.clock, Event: &engine.Recovered{}}
+	}
+	return all
+}
+
+// checkRefused offers what cannot happen now. The engine must refuse it and stay as it is.
+func (s *simulation) checkRefused() error {
+	before := string(s.run.Dump())
+	for why, e := range s.refused() {
+		if _, err := s.run.Step(e); err == nil {
+			return fmt.Errorf("%s is accepted", why)
+		}
+	}
+	if after := string(s.run.Dump()); after != before {
+		return fmt.Errorf("an event was refused, and the run changed\n--- before\n%s--- after\n%s", before, after)
+	}
+	return nil
+}
+
+// checkOver offers what can happen only while a run goes on.
+func (s *simulation) checkOver() error {
+	for _, ev := range []engine.Event{
+		&engine.TaskEnded{Address: "a", Attempt: 1}, &engine.CancelAsked{}, &engine.Answered{ID: "a", Value: "yes"}, &engine.Recovered{},
+		&engine.LimitRaised{Limits: workflow.Limits{Steps: 1000}},
+	} {
+		if err := s.run.Admit(engine.Envelope{Time: s.now, Clock: s.clock, Event: ev}); err == nil {
+			return fmt.Errorf("%T is accepted after the end", ev)
+		}
+	}
+	return nil
+}
+
+// A version that the engine does not know is refused, and so is anything before the start.
+func TestRefusedAtTheStart(t *testing.T) {
+	bundle := &workflow.Bundle{Root: &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "a", Step: &workflow.Task{Agent: "x"}}}}}}
+	run, err := engine.New(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ev := range []engine.Event{
+		&engine.Started{Version: 0}, &engine.Started{Version: -1}, &engine.Started{Version: engine.Version + 1},
+		&engine.CancelAsked{}, &engine.Recovered{}, &engine.TaskEnded{Address: "a", Attempt: 1},
+	} {
+		if _, err := run.Step(engine.Envelope{Event: ev}); err == nil {
+			t.Errorf("%#v is accepted", ev)
+		}
+	}
+	for version := 1; version <= engine.Version; version++ {
+		if err := run.Admit(engine.Envelope{Event: &engine.Started{Version: version}}); err != nil {
+			t.Errorf("version %d: %v", version, err)
+		}
+	}
+	if _, err := run.Step(engine.Envelope{Event: &engine.Started{Run: "r", Version: engine.Version}}); err != nil {
+		t.Fatal(err)
+	}
+	snapshot := run.Snapshot()
+	broken := &workflow.Bundle{Root: &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "a", Step: &workflow.Task{Agent: "x"}}}, Edges: []workflow.Edge{{From: "a", To: "b"}}}}}
+	if r, err := engine.Restore(broken, snapshot); err == nil {
+		t.Errorf("a snapshot is restored to a workflow with an edge to nowhere: %v", r)
+	}
+}
