@@ -40,6 +40,29 @@ func TestLongStringsAreStoredOnceByHash(t *testing.T) {
 	}
 }
 
+// A long text is the output of a task only if it is stored in its place.
+func TestLongStringsThatAreNoOutput(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	long := strings.Repeat("why ", MaxInline)
+	fails := func(i int, output string) engine.Envelope {
+		e := ended(i, output)
+		e.Event.(*engine.TaskEnded).Fault = &engine.Fault{Kind: engine.FaultError, Message: long}
+		return e
+	}
+	want := []engine.Envelope{started("demo-1"), fails(1, ""), fails(2, "short"), fails(3, long+"!"), ended(4, long)}
+	appendEvents(t, w, want[1:]...)
+	wantEvents(t, s, "demo-1", want)
+	for e, err := range s.Brief(t.Context(), "demo-1", 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev := e.Event.(*engine.TaskEnded); (ev.Stored > 0) != (ev.Fault == nil) {
+			t.Errorf("event %d: the output is stored as event %d", e.Seq, ev.Stored)
+		}
+	}
+}
+
 func TestLongStringsDeepInValues(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	long := strings.Repeat("é", MaxInline)

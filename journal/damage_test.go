@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,6 +125,52 @@ func TestDamagedFile(t *testing.T) {
 	}
 	if read < n/4 {
 		t.Errorf("only %d of %d events could be read", read, n)
+	}
+}
+
+// A damaged page never makes the list of runs shorter without an error.
+func TestDamagedListOfRuns(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	const n = 120
+	for i := range n {
+		if err := createRun(t, s, fmt.Sprintf("demo-%d", i+1)).Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, fileName)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for from := 4096; from < len(whole); from += 4096 {
+		damaged := slices.Clone(whole)
+		for i := range 4096 {
+			damaged[from+i] = 0xa5
+		}
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, fileName), damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(dir, Options{})
+		if err != nil {
+			refused++
+			continue
+		}
+		runs, err := s.List(t.Context(), driver.Filter{})
+		s.Close()
+		if err != nil {
+			refused++
+		} else if len(runs) != n {
+			t.Errorf("page %d: %d of %d runs are listed, and no error", from/4096+1, len(runs), n)
+		}
+	}
+	if refused < 2 {
+		t.Errorf("damage was noticed in %d of %d pages", refused, len(whole)/4096)
 	}
 }
 

@@ -101,6 +101,18 @@ func TestLogs(t *testing.T) {
 	}
 }
 
+// A log that can no longer be written reports it when it is closed.
+func TestLogThatCannotBeWritten(t *testing.T) {
+	s := smallLimits(t, t.TempDir())
+	log := createRun(t, s, "run-1").Log("work", 1)
+	log.Write([]byte(numbered(0, 3))) // the last line is in a file of its own
+	log.file.Close()
+	log.Write([]byte(numbered(3, 4)))
+	if err := log.Close(""); err == nil {
+		t.Error("the loss is not reported")
+	}
+}
+
 func TestLogLimits(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "run-1")
