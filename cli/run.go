@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -136,9 +137,17 @@ func (a *app) checked(w *hocket.Workflow, replies *hocket.Replies, f *runFlags) 
 		a.note(a.showDiagnostics(unfit, a.errStyle)) // even with --quiet
 	}
 	if !f.quiet {
-		a.note(a.showDiagnostics(append(found, wrong...), a.errStyle))
+		a.note(a.showDiagnostics(append(aboutRun(found), wrong...), a.errStyle))
 	}
 	return inputs, nil
+}
+
+// aboutRun returns the diagnostics without the notes about the file, which check shows: a run
+// would repeat them every time. Which agent was chosen may differ from run to run.
+func aboutRun(found workflow.Diagnostics) workflow.Diagnostics {
+	return slices.DeleteFunc(found, func(d workflow.Diagnostic) bool {
+		return d.Severity == workflow.Note && d.Code != "agent-chosen"
+	})
 }
 
 // readReplies reads a file of replies. It returns nil if file is "".
