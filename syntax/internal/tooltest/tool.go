@@ -18,6 +18,7 @@ import (
 
 // Tool is one version of a program that draws diagrams.
 type Tool struct {
+	program string
 	Version string
 	ending  string // of a file with one diagram
 	command func(t testing.TB, dir, version string) *exec.Cmd
@@ -26,13 +27,13 @@ type Tool struct {
 // The versions that are asked, the newest first.
 var (
 	Mermaid = []Tool{
-		{"12.3.0", ".mmd", mermaid},
-		{"11.12.2", ".mmd", mermaid},
-		{"10.9.1", ".mmd", mermaid},
+		{"Mermaid", "12.3.0", ".mmd", mermaid},
+		{"Mermaid", "11.12.2", ".mmd", mermaid},
+		{"Mermaid", "10.9.1", ".mmd", mermaid},
 	}
 	PlantUML = []Tool{
-		{"1.2026.8", ".puml", plantuml},
-		{"1.2024.7", ".puml", plantuml},
+		{"PlantUML", "1.2026.8", ".puml", plantuml},
+		{"PlantUML", "1.2024.7", ".puml", plantuml},
 	}
 )
 
@@ -105,7 +106,7 @@ func (tl Tool) ReadFiles(t testing.TB, ending string, texts ...string) [][]Readi
 	cmd.Stderr = &errors
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", tl.Version, err, &errors)
+		t.Fatalf("%s %s: %v\n%s", tl.program, tl.Version, err, &errors)
 	}
 	all := make([][]Reading, len(texts))
 	for line := range bytes.Lines(out) {
