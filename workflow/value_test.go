@@ -13,7 +13,7 @@ import (
 func TestNormalize(t *testing.T) {
 	number := func(text string) any { return json.Number(text) }
 	for _, c := range []struct{ v, want any }{
-		{nil, nil}, {true, true}, {"a", "a"}, {number("1e3"), number("1e3")}, {7, number("7")}, {int64(-8), number("-8")}, {uint8(9), number("9")}, {1.5, number("1.5")},
+		{nil, nil}, {true, true}, {"a", "a"}, {number("1e3"), number("1e3")}, {7, number("7")}, {int64(-80), number("-80")}, {uint64(90), number("90")}, {uint8(9), number("9")}, {1.5, number("1.5")},
 		{[]any{1, "a", nil}, []any{number("1"), "a", nil}}, {[]int{1, 2}, []any{number("1"), number("2")}},
 		{map[string]any{"a": 1, "b": []any{2}}, map[string]any{"a": number("1"), "b": []any{number("2")}}},
 		{map[string]bool{"a": true}, map[string]any{"a": true}},
