@@ -86,7 +86,11 @@ func (l *logPrinter) print(ctx context.Context, follow bool) error {
 		err = l.follow(ctx)
 	}
 	if err == nil && l.last == (logKey{}) && !l.app.json {
-		l.app.note("no logs\n")
+		what := "logs"
+		if l.stream != hocket.Output {
+			what = string(l.stream) + "s"
+		}
+		l.app.note("no " + what + "\n")
 	}
 	return errors.Join(err, l.app.print(l.close()), l.damage)
 }

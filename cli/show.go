@@ -99,7 +99,7 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 	fact("workflow", s.Workflow+"  "+shortDigest(s.Digest))
 	fact("started", s.Created.Local().Format(time.DateTime))
 	fact("used", usageText(res.Usage))
-	fact("forked", s.Origin)
+	fact("from", s.Origin)
 	fact("reason", res.Error)
 	fact("problem", s.Problem)
 	var unread error
@@ -220,7 +220,10 @@ func (a *app) showStep(ctx context.Context, r *hocket.Run, typed string) error {
 	if _, model := keptOf(ctx, r, step); model != "" {
 		left = "\n" + a.outStyle.Paint(view.Dim, "model") + " " + view.Line(model) + "\n" + left
 	}
-	return a.print(table.Draw(a.outStyle) + left + "\n" + endLine(a.outText(workflow.FormatText(output))))
+	if text := endLine(a.outText(workflow.FormatText(output))); text != "" {
+		left += "\n" + text
+	}
+	return a.print(table.Draw(a.outStyle) + left)
 }
 
 // showSteps lists the instances of a step, as show lists all steps.

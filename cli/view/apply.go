@@ -78,7 +78,7 @@ func (t *Tree) applyStep(it *item, f engine.Fact) {
 	case engine.Raised:
 		it.set(running, f.Time)
 	case engine.Decided:
-		it.note = Line(f.Text)
+		it.note = Line(decision(f.Text))
 	case engine.Iterated:
 		if it.def.Kind() == "loop" {
 			it.enterRound(f.Attempt)

@@ -37,7 +37,7 @@ func NewPlain(style Style, b *workflow.Bundle) Plain {
 func (p *Plain) Line(f engine.Fact) string {
 	word, paint, detail := plainWords(p.once(f))
 	if f.Kind == engine.StepStarted {
-		detail = strings.TrimPrefix(detail+optional(": ", p.asks[[2]string{f.Workflow, f.Node}]), ": ")
+		detail += optional(": ", p.asks[[2]string{f.Workflow, f.Node}])
 	}
 	took := p.took(f)
 	if word == "" {
@@ -48,12 +48,14 @@ func (p *Plain) Line(f engine.Fact) string {
 		parts = append(parts, Line(f.Address))
 	}
 	parts = append(parts, p.Style.Paint(paint, word))
-	for _, more := range []string{took, Line(detail)} {
-		if more != "" {
-			parts = append(parts, more)
-		}
+	if took != "" {
+		parts = append(parts, took)
 	}
-	return strings.Join(parts, " ")
+	line := strings.Join(parts, " ")
+	if strings.HasPrefix(detail, ":") {
+		return line + Line(detail)
+	}
+	return line + optional(" ", Line(detail))
 }
 
 // once removes a reason from a fact if it was already printed for an inner step. For a
@@ -112,7 +114,7 @@ func (p *Plain) Began(at time.Time) {
 	p.began[""] = at
 }
 
-// plainWords describes a fact: a word, its colour, and details.
+// plainWords describes a fact: a word, its colour, and details. A reason begins with a colon.
 func plainWords(f engine.Fact) (word string, paint Paint, detail string) {
 	switch f.Kind {
 	case engine.StepStarted:
@@ -130,9 +132,9 @@ func plainWords(f engine.Fact) (word string, paint Paint, detail string) {
 	case engine.Retrying:
 		return "retrying", Yellow, "in " + Took(f.Until.Sub(f.Time))
 	case engine.StepEnded:
-		return string(f.Status), statusPaint(f.Status), strings.TrimSpace(f.Text + " " + spent(f.Usage))
+		return string(f.Status), statusPaint(f.Status), spent(f.Usage) + optional(": ", f.Text)
 	case engine.StepSkipped:
-		return "skipped", Dim, f.Text
+		return "skipped", Dim, optional(": ", f.Text)
 	case engine.QuestionAsked:
 		return "asks", Yellow, f.Text
 	case engine.AnswerGiven:
@@ -140,19 +142,33 @@ func plainWords(f engine.Fact) (word string, paint Paint, detail string) {
 	case engine.AnswerUnused:
 		return "unused", Yellow, "the answer " + f.Text
 	case engine.Decided:
-		return "decided", None, f.Text
+		return "decided", None, decision(f.Text)
 	case engine.Iterated:
 		return "again", None, f.Text
 	case engine.Paused:
-		return "paused", Yellow, f.Text
+		return "paused", Yellow, optional(": ", f.Text)
 	case engine.Raised:
 		return "raised", None, f.Text
 	case engine.Warned:
-		return "warning", Yellow, f.Text
+		return "warning", Yellow, optional(": ", f.Text)
 	case engine.RunEnded:
-		return string(f.Status), statusPaint(f.Status), Because(f.Status, f.Text)
+		return string(f.Status), statusPaint(f.Status), optional(": ", Because(f.Status, f.Text))
 	}
 	return "", None, ""
+}
+
+// decision returns the text of a decision for people: without the marks of edges that lead
+// to no step.
+func decision(text string) string {
+	at := strings.LastIndex(text, " → ")
+	if at < 0 {
+		return text
+	}
+	how, targets := text[:at], text[at:]
+	if how == string(workflow.OnWhen) {
+		how = "by condition"
+	}
+	return how + strings.ReplaceAll(targets, "@", "")
 }
 
 // Because returns the reason why a run ended without the status, if it begins with that,

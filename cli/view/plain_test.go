@@ -26,6 +26,10 @@ func TestPlainLines(t *testing.T) {
 		{Time: at(20), Kind: engine.AnswerGiven, Address: "gate", Text: "yes (ada)"},
 		{Time: at(20), Kind: engine.StepSkipped, Address: "rest"},
 		{Time: at(20), Kind: engine.StepStarted, Address: "good", Workflow: "page", Node: "good", Agent: "critic"},
+		{Time: at(20), Kind: engine.Decided, Address: "good", Text: "when → publish"},
+		{Time: at(20), Kind: engine.Decided, Address: "good", Text: "a → b, by last line → @again, log"},
+		{Time: at(20), Kind: engine.Paused, Address: "pay", Text: "it may cost $1.00"},
+		{Time: at(20), Kind: engine.StepEnded, Address: "pay", Status: engine.Failed, Text: "no money", Usage: engine.Usage{CostUSD: 0.5}},
 		{Time: at(20), Kind: engine.Warned, Text: "nothing ran"},
 		{Time: at(1500), Kind: engine.RunEnded, Status: engine.Failed, Text: "it broke"},
 	} {
@@ -44,8 +48,12 @@ func TestPlainLines(t *testing.T) {
 12:00:00.020 gate answered yes (ada)
 12:00:00.020 rest skipped
 12:00:00.020 good started by critic: Good?
-12:00:00.020 warning nothing ran
-12:00:01.500 error in 1.5s it broke
+12:00:00.020 good decided by condition → publish
+12:00:00.020 good decided a → b, by last line → again, log
+12:00:00.020 pay paused: it may cost $1.00
+12:00:00.020 pay error $0.50: no money
+12:00:00.020 warning: nothing ran
+12:00:01.500 error in 1.5s: it broke
 `)
 }
 
@@ -66,12 +74,12 @@ func TestPlainTellsAFailureOnce(t *testing.T) {
 		_, line, _ := strings.Cut(p.Line(f), " ")
 		got = append(got, line)
 	}
-	same(t, strings.Join(got, "\n")+"\n", `call/each[0] error exit status 3
-call/each error item 0: call/each[0]
-call error call/each: item 0: call/each[0]
-other timeout exit status 3
-gone cancelled other
+	same(t, strings.Join(got, "\n")+"\n", `call/each[0] error: exit status 3
+call/each error: item 0: call/each[0]
+call error: call/each: item 0: call/each[0]
+other timeout: exit status 3
+gone cancelled: other
 error in 0ms
-error it timed out
+error: it timed out
 `)
 }

@@ -151,7 +151,7 @@ func TestTreeShowsWhatAChoiceAsks(t *testing.T) {
 		4 ok good`)
 	same(t, frame(tree, 5, 80, 0), `
 ✓ write   1.0s
-◇ good    3.0s  yes → @end
+◇ good    3.0s  yes → end
 ⠋ page-3k7q2m9a  running 5.0s  2 tasks
 `)
 }
