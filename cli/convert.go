@@ -50,6 +50,9 @@ type converted struct {
 }
 
 func (a *app) convert(name, to, file string, report bool) error {
+	if to == "" {
+		return usagef("expected one of: "+strings.Join(syntax.Notations(), ", "), "missing --to NOTATION")
+	}
 	notation, ok := syntax.Named(to)
 	if !ok {
 		return usagef("expected one of: "+strings.Join(syntax.Notations(), ", "), "unknown notation %q", to)

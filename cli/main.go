@@ -181,12 +181,20 @@ func argsBetween(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return usagef("usage: "+cmd.UseLine(), "missing argument %s", strings.Join(missing(cmd, len(args), least), " and "))
+			return usagef("usage: "+cmd.UseLine(), "%s", missingText(missing(cmd, len(args), least)))
 		case most >= 0 && len(args) > most:
 			return usagef("usage: "+cmd.UseLine(), "unexpected argument %q", args[most])
 		}
 		return nil
 	}
+}
+
+func missingText(names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return "missing argument " + names[0]
+	}
+	return "missing arguments " + strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // missing returns the names of the missing arguments, from the command's usage line.
