@@ -359,7 +359,7 @@ func (e *MissingAgentError) Error() string {
 }
 
 // Hint returns what to do about it.
-func (e *MissingAgentError) Hint() string { return e.Agents[0].Advice() }
+func (e *MissingAgentError) Hint() string { return e.Agents[0].StepAdvice() }
 
 // missingAgents finds the agents of a workflow that have no executor here.
 func missingAgents(run string, b *workflow.Bundle, agents *agent.Set, replies *Replies) error {

@@ -87,9 +87,9 @@ func TestEmployed(t *testing.T) {
 		"the default's":            {map[string]agent.Executor{"claude": here, "codex": here}, "codex", "codex"},
 		"the default is no talker": {map[string]agent.Executor{"claude": here, "shell": plain}, "shell", "claude"},
 		"it is the default":        {map[string]agent.Executor{"claude": here}, "silent", "claude"},
-		"none":                     {map[string]agent.Executor{"shell": plain}, "", "it does not name an executor, and no executor on this machine works from a prompt; run `hocket doctor` to see what to install or set; or give the step a reply with --replies"},
+		"none":                     {map[string]agent.Executor{"shell": plain}, "", "it does not name an executor, and no executor on this machine works from a prompt; run `hocket doctor` to see what to install or set"},
 		"two":                      {map[string]agent.Executor{"claude": here, "codex": here}, "", "set agent in .hocket/agents/silent.yml, or the default agent in config.yml, to claude or codex"},
-		"the default's is gone":    {map[string]agent.Executor{"claude": here, "codex": gone}, "codex", "install it; or give the step a reply with --replies"},
+		"the default's is gone":    {map[string]agent.Executor{"claude": here, "codex": gone}, "codex", "install it"},
 	} {
 		d := silent()
 		set := agent.NewSet(c.executors, []*agent.Definition{d}, c.fallback)
@@ -118,7 +118,7 @@ func TestAbsentExecutor(t *testing.T) {
 	set := agent.NewSet(map[string]agent.Executor{"codex": gone("codex is not on the path: npm install -g @openai/codex")},
 		[]*agent.Definition{writes("scanner", "codex", "")}, "")
 	d, exec, err := set.Resolve("scanner")
-	const want = `agent: cannot run agent "scanner"; codex is not on the path: npm install -g @openai/codex; or give the step a reply with --replies`
+	const want = `agent: cannot run agent "scanner"; codex is not on the path: npm install -g @openai/codex`
 	if err == nil || err.Error() != want || exec != nil || d == nil {
 		t.Errorf("got %v, %v, %v", d, exec, err)
 	}

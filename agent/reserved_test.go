@@ -84,7 +84,7 @@ func TestReservedNamesAreStored(t *testing.T) {
 			t.Errorf("%s is %+v: %v", name, d, err)
 			continue
 		}
-		const advice = `"upper" is an executor of the program that started the run: resume it there, or give the step a reply with --replies`
+		const advice = `"upper" is an executor of the program that started the run: resume it there`
 		if failed.Advice() != advice {
 			t.Errorf("%s: %s", name, failed.Advice())
 		}

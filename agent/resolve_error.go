@@ -69,6 +69,14 @@ func (e *ResolveError) Advice() string {
 	return ""
 }
 
+// StepAdvice returns what to do about a step of that agent.
+func (e *ResolveError) StepAdvice() string {
+	if e.Why != NoExecutor {
+		return e.Advice()
+	}
+	return e.Advice() + "; or give the step a reply with --replies"
+}
+
 // noPrompted is the advice if no executor can do a task from its prompt.
 const noPrompted = "no executor on this machine works from a prompt; run `hocket doctor` to see what to install or set"
 
@@ -82,16 +90,16 @@ func (e *ResolveError) executorAdvice() string {
 	}
 	switch {
 	case e.Missing != "":
-		return e.Missing + "; or give the step a reply with --replies"
+		return e.Missing
 	case e.Reserved:
-		return fmt.Sprintf("%q is an executor of the program that started the run: resume it there, or give the step a reply with --replies", d.Agent)
+		return fmt.Sprintf("%q is an executor of the program that started the run: resume it there", d.Agent)
 	case d.Agent == "" && len(e.Usable) > 0:
 		return fmt.Sprintf("set agent in %s, or the default agent in config.yml, to %s", where, oneOf(e.Usable))
 	}
 	if d.Agent == "" && d.Prompt != "" {
-		return "it does not name an executor, and " + noPrompted + "; or give the step a reply with --replies"
+		return "it does not name an executor, and " + noPrompted
 	}
-	advice := fmt.Sprintf("give the step a reply with --replies, or set agent in %s to %s", where, oneOf(e.Executors))
+	advice := fmt.Sprintf("set agent in %s to %s", where, oneOf(e.Executors))
 	if d.Agent == "" {
 		return "it does not name an executor; " + advice
 	}

@@ -47,9 +47,9 @@ func TestResolve(t *testing.T) {
 		{"tester", "agent: agent \"tester\" is ambiguous: 2 agents match; name one of them: tester (.hocket/agents/tester.yml), tester (.hocket/agents/copy.yml)"},
 		{"twice", "agent: agent \"twice\" is ambiguous: 2 agents match; name one of them: first (.hocket/agents/one.yml), second (.hocket/agents/two.yml)"},
 		{"fast", "agent: agent \"fast\" is ambiguous: 2 agents match; name one of them: go-linter (.hocket/agents/linter.yml), tester (.hocket/agents/tester.yml)"},
-		{"scanner", "agent: cannot run agent \"security-scanner\"; there is no executor \"codex\"; give the step a reply with --replies, or set agent in .hocket/agents/scanner.yml to http or shell"},
-		{"talker", "agent: cannot run agent \"talker\"; it does not name an executor; give the step a reply with --replies, or set agent in .hocket/agents/talker.yml to http or shell"},
-		{"typo", "agent: cannot run agent \"typo\"; did you mean agent: shell? Otherwise give the step a reply with --replies, or set agent in .hocket/agents/typo.yml to http or shell"},
+		{"scanner", "agent: cannot run agent \"security-scanner\"; there is no executor \"codex\"; set agent in .hocket/agents/scanner.yml to http or shell"},
+		{"talker", "agent: cannot run agent \"talker\"; it does not name an executor; set agent in .hocket/agents/talker.yml to http or shell"},
+		{"typo", "agent: cannot run agent \"typo\"; did you mean agent: shell? Otherwise set agent in .hocket/agents/typo.yml to http or shell"},
 	} {
 		got := ""
 		if d, exec, err := set("").Resolve(c.ask); err != nil {

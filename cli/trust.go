@@ -184,6 +184,9 @@ func (a *app) trustDigest(p *hocket.Project, powers trust.Powers, digest string)
 
 // askTrust asks for approval of the powers of a project.
 func (a *app) askTrust(ctx context.Context, p *hocket.Project, powers trust.Powers, decision trust.Decision) error {
+	if decision.Trusted && len(powers) == 0 {
+		return a.print("You trust " + p.Root() + "; its files can do nothing that needs approval.\n")
+	}
 	if decision.Trusted {
 		return a.print("You trust " + p.Root() + " with:\n" + view.Reveal(powers.String()))
 	}

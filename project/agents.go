@@ -122,7 +122,7 @@ func (d directory) Agent(name, role string) check.Agent {
 	}
 	var failed *agent.ResolveError
 	if errors.As(err, &failed) {
-		a.Candidates, a.Install, a.Cost = failed.Candidates, failed.Advice(), check.UnknownCost
+		a.Candidates, a.Install, a.Cost = failed.Candidates, failed.StepAdvice(), check.UnknownCost
 		a.Found = map[agent.Why]check.Found{agent.Unknown: check.Unknown, agent.Ambiguous: check.Ambiguous, agent.NoExecutor: check.NoExecutor}[failed.Why]
 	}
 	return a
