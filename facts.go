@@ -18,14 +18,7 @@ func taskFacts(b workflow.Bundle, agents *agent.Set, replies *scripted.Replies) 
 	for _, w := range check.Workflows(b) {
 		w.Body.WalkTasks(func(n *workflow.Node, task *workflow.Task) {
 			f := agentFacts(agents, task, w.RoleOf(task.Agent))
-			switch {
-			case replies == nil || !replies.Covers(n):
-			case replies.CoversEvery(n):
-				f.May = replies.Most(n.ID)
-			default: // an agent does it in other instances
-				most := replies.Most(n.ID)
-				f.May.CostUSD, f.May.Tokens = f.May.CostUSD.Higher(most.CostUSD), f.May.Tokens.Higher(most.Tokens)
-			}
+			f.May = replies.Bound(n, f.May)
 			if f != engine.NoFacts {
 				facts[w.Name+"/"+n.ID] = f
 			}

@@ -145,12 +145,12 @@ func missingCalls(b workflow.Bundle) []string {
 	return names
 }
 
-// Plan returns upper bounds on what a run could do. It is meaningful only for a workflow
-// without errors.
-func (w *Workflow) Plan() check.Plan {
+// Plan returns upper bounds on what a run could do, with replies if there are any. It is
+// meaningful only for a workflow without errors.
+func (w *Workflow) Plan(replies *Replies) check.Plan {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.l.Plan()
+	return w.l.Plan(replies.Bound)
 }
 
 // Required returns the inputs that a run requires.

@@ -41,11 +41,15 @@ func (w *Workflow) Powers() trust.Powers {
 }
 
 // Abilities describes in one line what the workflow may do on this machine: run commands,
-// write files, access the network. It is "" if it does none of these.
-func (w *Workflow) Abilities() string {
+// write files, access the network. It is "" if it does none of these. A step with a reply
+// does nothing.
+func (w *Workflow) Abilities(replies *Replies) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.l.Abilities()
+	if replies == nil {
+		return w.l.Abilities(nil)
+	}
+	return w.l.Abilities(replies.CoversEvery)
 }
 
 // Trusted reports whether the user has approved powers of the project, earlier or with a
@@ -133,7 +137,7 @@ func (p *Project) trustNotes(w *Workflow, replies *Replies) ([]string, error) {
 		return nil, nil
 	}
 	var notes []string
-	if able := w.Abilities(); able != "" && w.only == nil && p.Approvals().First(workflow.Digest(w.Model())+" "+able) {
+	if able := w.Abilities(replies); able != "" && w.only == nil && p.Approvals().First(workflow.Digest(w.Model())+" "+able) {
 		notes = append(notes, able)
 	}
 	decision, err := p.Trusted(w.Powers(), p.o.TrustDigest)

@@ -30,5 +30,17 @@ func (in *Input) resolve(name, role string) *Agent {
 	return a
 }
 
+// cost returns the budget of an attempt of a task, which is the step of the node.
+func (in *Input) cost(n *node, by *Agent, t *workflow.Task) workflow.Budget {
+	budget := workflow.Free
+	if by.Cost != nil {
+		budget = by.Cost(t.Settings)
+	}
+	if in.Bound != nil {
+		budget = in.Bound(n.Node, budget)
+	}
+	return budget
+}
+
 // replied reports whether a node has a scripted reply.
 func (in *Input) replied(n *node) bool { return in.Replied != nil && in.Replied(n.Node) }

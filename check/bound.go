@@ -115,7 +115,7 @@ func (b *bounder) task(w *workflow.Workflow, n *node, step *workflow.Task) total
 	if tries == 0 {
 		tries = by.Attempts
 	}
-	one := totals{steps: workflow.AtMost(1), least: 1, attempts: workflow.AtMost(1), uses: by.cost(step)}
+	one := totals{steps: workflow.AtMost(1), least: 1, attempts: workflow.AtMost(1), uses: b.in.cost(n, by, step)}
 	t := one.repeated(workflow.AtMost(max(tries, 1)))
 	t.steps = one.steps // retries do not count as steps
 	return t

@@ -18,6 +18,9 @@ type Input struct {
 	// Replied reports whether a node has a scripted reply, so that it needs no agent. Nil means
 	// that none has.
 	Replied func(*workflow.Node) bool
+	// Bound returns the budget of an attempt of a task whose agent has the given budget: less, if
+	// it has scripted replies. Nil means that no task has.
+	Bound func(*workflow.Node, workflow.Budget) workflow.Budget
 	// Limits are the limits of a whole run. Zero fields mean the defaults.
 	Limits workflow.Limits
 	// Names are the workflows that could be called, for suggestions.
@@ -65,14 +68,6 @@ type Agent struct {
 	Cost func(settings map[string]any) workflow.Budget
 	// Attempts is the number of attempts of a task that does not set it itself; 0 means one.
 	Attempts int
-}
-
-// cost returns the budget of an attempt of a task of the agent.
-func (a *Agent) cost(t *workflow.Task) workflow.Budget {
-	if a.Cost == nil {
-		return workflow.Free
-	}
-	return a.Cost(t.Settings)
 }
 
 // UnknownCost is the Cost of an agent whose cost is not known.

@@ -22,7 +22,7 @@ func TestEngineTakesWhatPasses(t *testing.T) {
 		s := &spoiler{rand.New(rand.NewPCG(seed, 1))}
 		b, what := s.bundle(t, roots)
 		found := check.Run(check.Input{Bundle: b, Agents: cast{}})
-		check.PlanOf(b, workflow.Limits{}, cast{})
+		check.PlanOf(check.Input{Bundle: b, Agents: cast{}})
 		if found.Errors() {
 			continue
 		}

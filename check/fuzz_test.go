@@ -29,7 +29,7 @@ func FuzzRun(f *testing.F) {
 		}
 		b := workflow.Bundle{Root: w, Called: map[string]*workflow.Workflow{"self": w}}
 		found = append(found, check.Run(check.Input{Bundle: b, Agents: cast{}})...)
-		check.PlanOf(b, workflow.Limits{}, cast{})
+		check.PlanOf(check.Input{Bundle: b, Agents: cast{}})
 		check.RequiredInputs(b)
 		if found.Errors() {
 			return

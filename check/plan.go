@@ -38,14 +38,14 @@ type PlanNode struct {
 	Times workflow.Bound `json:"times"`          // in one run of its workflow
 }
 
-// PlanOf returns bounds for what a run of a checked bundle may do. If agents is nil, no cost is
-// known.
-func PlanOf(b workflow.Bundle, limits workflow.Limits, agents Agents) Plan {
-	in := &Input{Bundle: b, Limits: WithDefaults(limits), Agents: agents}
-	sum := newBounder(in, nil)
-	t := sum.workflow(b.Root)
+// PlanOf returns bounds for what a run of a checked bundle may do. If in.Agents is nil, no cost
+// is known.
+func PlanOf(in Input) Plan {
+	in.Limits = WithDefaults(in.Limits)
+	sum := newBounder(&in, nil)
+	t := sum.workflow(in.Bundle.Root)
 	plan := Plan{Steps: t.steps, Least: t.least, Parallel: atMost(t.attempts, in.Limits.Parallel), Tokens: t.uses.Tokens, CostUSD: t.uses.CostUSD, Limits: in.Limits}
-	for _, w := range Workflows(b) {
+	for _, w := range Workflows(in.Bundle) {
 		one := WorkflowPlan{Name: w.Name, Steps: sum.workflow(w).steps}
 		plan.layout(&one, sum, w)
 		plan.Workflows = append(plan.Workflows, one)
@@ -88,7 +88,7 @@ func (p *Plan) layout(one *WorkflowPlan, sum *bounder, w *workflow.Workflow) {
 func (b *bounder) describe(w *workflow.Workflow, n *node) (uses string, inside workflow.Bound, why string) {
 	if t := n.task(); t != nil {
 		a := b.in.agent(w, n, t)
-		if _, known := a.cost(t).CostUSD.Amount(); !known {
+		if _, known := b.in.cost(n, a, t).CostUSD.Amount(); !known {
 			why = "the cost of its agent is not known"
 		}
 		return cmp.Or(t.Agent, a.Name), workflow.Bound{}, why

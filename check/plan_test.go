@@ -57,7 +57,7 @@ steps:
   - {id: e, agent: writer, for_each: '["x", "y"]', max_parallel: 1}
   - {id: f, human: "Good?"}
 `})
-	p := check.PlanOf(b, workflow.Limits{}, cast{})
+	p := check.PlanOf(check.Input{Bundle: b, Agents: cast{}})
 	want := strings.TrimPrefix(`
 root 10
   1 a task writer ×1
@@ -86,7 +86,7 @@ steps:
   - {id: look, agent: unpriced, for_each: files}
   - {id: sum, agent: writer}
 `})
-	p := check.PlanOf(b, workflow.Limits{Parallel: 4}, cast{})
+	p := check.PlanOf(check.Input{Bundle: b, Limits: workflow.Limits{Parallel: 4}, Agents: cast{}})
 	unknown := workflow.Bound{}
 	if p.Steps != unknown || p.CostUSD != unknown || p.Tokens != unknown || p.Parallel != (workflow.AtMost(4)) {
 		t.Errorf("plan %+v", p)
@@ -99,7 +99,7 @@ steps:
 
 // A bound of money says nothing about tokens.
 func TestPlanDoesNotTakeNoBoundForZero(t *testing.T) {
-	p := check.PlanOf(bundle(t, [2]string{"root", "steps: [{agent: thrifty}, {agent: shell}]"}), workflow.Limits{}, cast{})
+	p := check.PlanOf(check.Input{Bundle: bundle(t, [2]string{"root", "steps: [{agent: thrifty}, {agent: shell}]"}), Agents: cast{}})
 	if p.CostUSD != workflow.AtMost(0.5) || p.Tokens != (workflow.Bound{}) {
 		t.Errorf("plan %+v", p)
 	}
@@ -110,7 +110,7 @@ func TestPlanOfNestedLoopsDoesNotOverflow(t *testing.T) {
 	for range 12 {
 		text = "steps: [{loop: {max: 1000000, until: \"true\", " + text + "}}]"
 	}
-	p := check.PlanOf(bundle(t, [2]string{"root", text}), workflow.Limits{}, cast{})
+	p := check.PlanOf(check.Input{Bundle: bundle(t, [2]string{"root", text}), Agents: cast{}})
 	if n, ok := p.Steps.Amount(); !ok || n <= 0 {
 		t.Errorf("steps %+v", p.Steps)
 	}
@@ -118,7 +118,7 @@ func TestPlanOfNestedLoopsDoesNotOverflow(t *testing.T) {
 
 func TestPlanOfCyclesEnds(t *testing.T) {
 	b := bundle(t, [2]string{"root", "steps: [{workflow: other}]"}, [2]string{"other", "steps: [{workflow: root}]"})
-	if p := check.PlanOf(b, workflow.Limits{}, cast{}); p.Steps.Known {
+	if p := check.PlanOf(check.Input{Bundle: b, Agents: cast{}}); p.Steps.Known {
 		t.Errorf("plan %+v", p)
 	}
 }

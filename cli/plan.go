@@ -47,7 +47,7 @@ func (a *app) plan(name, repliesFile string) error {
 		}
 		a.note(a.showDiagnostics(unfit, a.errStyle))
 	}
-	plan := w.Plan()
+	plan := w.Plan(replies)
 	if a.json {
 		return a.printJSON(plan)
 	}
@@ -60,10 +60,10 @@ func (a *app) drawPlan(p *check.Plan) string {
 	fact := func(name, text string) {
 		b.WriteString(style.Paint(view.Dim, view.Pad(name, 9)) + " " + view.Line(text) + "\n")
 	}
-	fact("tasks", fmt.Sprintf("at most %s; at least %d if nothing fails; limit %d", p.Steps, p.Least, p.Limits.Steps))
-	fact("at once", fmt.Sprintf("at most %s; limit %d", p.Parallel, p.Limits.Parallel))
+	fact("tasks", fmt.Sprintf("%s; at least %d if nothing fails; limit %d", most(p.Steps), p.Least, p.Limits.Steps))
+	fact("at once", fmt.Sprintf("%s; limit %d", most(p.Parallel), p.Limits.Parallel))
 	fact("cost", costText(p))
-	fact("tokens", "at most "+p.Tokens.String())
+	fact("tokens", most(p.Tokens))
 	fact("time", "at most "+p.Limits.Runtime.String()+" of working time")
 	for _, why := range p.Open {
 		fact("unknown", why)
@@ -79,6 +79,13 @@ func (a *app) drawPlan(p *check.Plan) string {
 		b.WriteString("\n" + style.Paint(view.Bold, view.Line(w.Name)) + "\n" + planTable(&w).Draw(style))
 	}
 	return b.String()
+}
+
+func most(b workflow.Bound) string {
+	if !b.Known {
+		return b.String()
+	}
+	return "at most " + b.String()
 }
 
 func costText(p *check.Plan) string {

@@ -10,11 +10,15 @@ import (
 )
 
 // Abilities describes in one line what the workflow may do on this machine, and in which
-// steps. It is "" if it runs no commands, writes no files and does not access the network.
-func (l *Loaded) Abilities() string {
+// steps. Steps that were replied to do nothing; nil means that none was. It is "" if the
+// workflow runs no commands, writes no files and does not access the network.
+func (l *Loaded) Abilities(replied func(*workflow.Node) bool) string {
 	l.choose()
 	by := map[agent.Power][]string{}
 	l.tasks(func(_ *workflow.Workflow, n *workflow.Node, task *workflow.Task, d *agent.Definition) {
+		if replied != nil && replied(n) {
+			return
+		}
 		for _, power := range l.project.does(d, task) {
 			if !slices.Contains(by[power], n.ID) {
 				by[power] = append(by[power], n.ID)

@@ -99,10 +99,10 @@ func comparePlaces(a, b workflow.Pos) int {
 	return a.Column - b.Column
 }
 
-// Plan returns upper bounds on what a run could do.
-func (l *Loaded) Plan() check.Plan {
+// Plan returns upper bounds on what a run could do. bound is that of [check.Input].
+func (l *Loaded) Plan(bound func(*workflow.Node, workflow.Budget) workflow.Budget) check.Plan {
 	l.choose()
-	plan := check.PlanOf(l.Bundle, l.Limits, directory{l.project.Agents.Snapshot()})
+	plan := check.PlanOf(check.Input{Bundle: l.Bundle, Limits: l.Limits, Agents: directory{l.project.Agents.Snapshot()}, Bound: bound})
 	for _, c := range l.chosen {
 		for _, w := range plan.Workflows {
 			for i := range w.Nodes {

@@ -56,7 +56,7 @@ func TestChosenAgents(t *testing.T) {
 
 func TestThePlanSaysWhyAnAgentWasChosen(t *testing.T) {
 	l := load(t, open(t, write(t, map[string]string{"flow.yml": unnamed}), "claude"), "flow.yml")
-	node := l.Plan().Workflows[0].Nodes[0]
+	node := l.Plan(nil).Workflows[0].Nodes[0]
 	if node.Uses != "claude" || node.Why != "the only one that can work from a prompt here" {
 		t.Errorf("got %+v", node)
 	}

@@ -422,10 +422,11 @@ func TestAbilities(t *testing.T) {
 		"{id: a, agent: shell, config: {command: [ls]}}":        "w runs commands (a)",
 		"{id: a, agent: file, config: {action: read, path: x}}": "",
 		"{id: a, agent: file, config: {action: write, path: x, content: y}}, {id: b, agent: http, config: {url: 'http://x'}}": "w writes files (a), accesses the network (b)",
-		"{id: a, agent: claude, prompt: x}": "w writes files (a), accesses the network (a)",
+		"{id: told, agent: shell, config: {command: [ls]}}":                                                                   "",
+		"{id: a, agent: claude, prompt: x}":                                                                                   "w writes files (a), accesses the network (a)",
 	} {
 		dir := write(t, map[string]string{"w.yml": "name: w\nsteps: [" + flow + "]\n"})
-		if got := load(t, empowered(t, dir, ""), "w.yml").Abilities(); got != want {
+		if got := load(t, empowered(t, dir, ""), "w.yml").Abilities(func(n *workflow.Node) bool { return n.ID == "told" }); got != want {
 			t.Errorf("%s: %q, want %q", flow, got, want)
 		}
 	}

@@ -143,9 +143,22 @@ func (r *Replies) CoversEvery(n *workflow.Node) bool {
 	return own || all && n.Kind() == "task"
 }
 
-// Most returns the most that one attempt of a task can use, over all entries that it may
+// Bound returns what one attempt of a task may use, where the agent may use the given
+// budget. Without replies, that is what the agent may use.
+func (r *Replies) Bound(n *workflow.Node, agent workflow.Budget) workflow.Budget {
+	if r == nil || !r.Covers(n) {
+		return agent
+	}
+	most := r.most(n.ID)
+	if !r.CoversEvery(n) { // the agent does it in other instances
+		most.CostUSD, most.Tokens = most.CostUSD.Higher(agent.CostUSD), most.Tokens.Higher(agent.Tokens)
+	}
+	return most
+}
+
+// most returns the most that one attempt of a task can use, over all entries that it may
 // get.
-func (r *Replies) Most(node string) workflow.Budget {
+func (r *Replies) most(node string) workflow.Budget {
 	most := workflow.Free
 	_, own := r.lists[node]
 	for key, list := range r.lists {

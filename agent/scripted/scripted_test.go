@@ -244,9 +244,31 @@ func TestCovers(t *testing.T) {
 		if got := strings.Join(r.Strangers(b), " "); got != c.strangers {
 			t.Errorf("%s: strangers %q", c.replies, got)
 		}
-		if most := r.Most("a"); most != (workflow.Budget{CostUSD: workflow.AtMost(c.cost), Tokens: workflow.AtMost(c.tokensOfOne)}) {
+		if most := r.Bound(&workflow.Node{ID: "a", Step: &workflow.Task{}}, workflow.Free); most != (workflow.Budget{CostUSD: workflow.AtMost(c.cost), Tokens: workflow.AtMost(c.tokensOfOne)}) {
 			t.Errorf("%s: at most %v", c.replies, most)
 		}
+	}
+}
+
+// Replies bound what a task may use, except in instances that its agent does.
+func TestBound(t *testing.T) {
+	node := &workflow.Node{ID: "a", Step: &workflow.Task{}}
+	dollars := func(usd float64) workflow.Budget {
+		return workflow.Budget{CostUSD: workflow.AtMost(usd), Tokens: workflow.AtMost(0)}
+	}
+	for replies, want := range map[string]workflow.Budget{
+		`{}`:                                      dollars(5),
+		`a: {output: x, cost_usd: 1}`:             dollars(1),
+		`"a#2": {output: x, cost_usd: 1}`:         dollars(5),
+		`"a#2": {output: x, cost_usd: 9}`:         dollars(9),
+		`{"*": {output: x, cost_usd: 2}, b: "y"}`: dollars(2),
+	} {
+		if got := parse(t, replies).Bound(node, dollars(5)); got != want {
+			t.Errorf("%s: %v, want %v", replies, got, want)
+		}
+	}
+	if got := (*scripted.Replies)(nil).Bound(node, dollars(5)); got != dollars(5) {
+		t.Errorf("without replies: %v", got)
 	}
 }
 
