@@ -14,7 +14,7 @@ var choiceAsks = rule{
 	summary:  "shows who is asked the question of a choice",
 	node: func(p *pass, n *node) {
 		c, ok := n.Step.(*workflow.Choice)
-		if !ok || c.Ask == nil {
+		if !ok || c.Ask == nil || p.in.replied(n) {
 			return
 		}
 		who, detail := "agent "+c.Ask.Agent, "unless the output of the step before it is one of its labels; `agent:` names another agent"
