@@ -293,8 +293,8 @@ func (r *reader) meant(name string, s *shape, otherwise string) string {
 
 func (r *reader) strayText(e xmltext.Element) {
 	detail := "put it into an element, or make it a comment: <!-- … -->"
-	if kindOf(e.Name()) == "task" && !has(e, "task") {
-		detail = "put it into <task>…</task>"
+	if name := map[string]string{"task": "task", "human": "question"}[kindOf(e.Name())]; name != "" && !has(e, name) {
+		detail = "put it into <" + name + ">…</" + name + ">"
 	}
 	r.report(workflow.Errorf(r.doc.Pos(e.TextSpan()), codeText, detail, "text is not allowed in <%s>", e.Name()))
 }
