@@ -27,7 +27,7 @@ func watched(t *scene, w World) {
 		}
 	}()
 	d := open(t, w, echo)
-	b := bundle(chain(task("a", "x"), gate("ok", "yes")))
+	b := bundle(chain(task("a", "x"), gate("ok", "yes"), task("b", "y")))
 	until := waitFor(t, changes)
 
 	if _, err := d.raw.Start(t.Context(), starting(b).spec()); err != nil {
@@ -43,7 +43,7 @@ func watched(t *scene, w World) {
 	}
 	until("answered", func(c driver.Change) bool { return c.Info.Open == 0 })
 	resume(t, d, b)
-	until("over", func(c driver.Change) bool { return c.Info.Status == engine.Success && c.Info.Usage.Steps == 1 })
+	until("over", func(c driver.Change) bool { return c.Info.Status == engine.Success && c.Info.Usage.Steps == 2 })
 	if err := d.raw.Delete(t.Context(), runID); err != nil {
 		t.Fatal(err)
 	}
