@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Choice is the agent chosen for a task that names none.
+// Choice is the agent chosen for a task that does not name one.
 type Choice struct {
 	Name   string // resolves to the agent
 	Reason string // why it was chosen, to continue a sentence
@@ -23,7 +23,7 @@ func (s *Set) Usable() []string {
 	})
 }
 
-// employ sets the executor of a definition that names none: that of the project's default
+// employ sets the executor of a definition that does not name one: that of the project's default
 // agent, otherwise the only one that is usable on this machine. It does not modify the
 // loaded definitions.
 func (s *Set) employ() {
@@ -55,7 +55,7 @@ func (s *Set) employer(d *Definition) (name, reason string) {
 
 const onlyOne = "the only one that can work from a prompt here"
 
-// Choose picks an agent for a task that names none in a project without a default: the only
+// Choose picks an agent for a task that does not name one, in a project without a default: the only
 // agent that is usable here, otherwise the one whose description fits the prompt best,
 // otherwise the only usable executor. The settings are those of the task. Machines with the
 // same agents make the same choice. It returns false if nothing favors any of them.

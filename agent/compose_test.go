@@ -335,7 +335,7 @@ func TestComposeLeavesOutByWorth(t *testing.T) {
 	}
 	whole := Compose(brief)
 	if whole.LeftOut != nil {
-		t.Errorf("without a bound there is left out: %q", whole.LeftOut)
+		t.Errorf("left out without a limit: %q", whole.LeftOut)
 	}
 	size := len(whole.Prompt)
 	for _, tt := range []struct {

@@ -14,7 +14,7 @@ var exact = talker(func(t *agent.Traits) {
 	t.Supports = func(d *agent.Definition, _ string) bool { return d.Settings["command"] == nil }
 })
 
-// endless is a talker that does not support a limit on turns.
+// endless is a talker that does not support a turn limit.
 var endless = talker(func(t *agent.Traits) {
 	t.Supports = func(_ *agent.Definition, key string) bool { return key != "max_turns" }
 })

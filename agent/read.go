@@ -55,7 +55,7 @@ func ReadDefinition(file string, text []byte) (*Definition, workflow.Diagnostics
 	found := doc.Diagnostics()
 	if d.Agent == "" && d.Prompt == "" && d.Settings == nil && !found.Errors() {
 		found = append(found, workflow.Errorf(d.Pos, CodeDefinition,
-			"add a `prompt`, or set `agent` to an executor", "agent %q has nothing to do", d.Name))
+			"add a `prompt`, or set `agent` to an executor", "agent %q has neither a prompt nor an executor", d.Name))
 	}
 	return d, found
 }

@@ -111,8 +111,8 @@ func TestReadDefinitionMistakes(t *testing.T) {
 		{"agent: shell\nbudget: {max_cost_usd: 0}", `a.yml:2:24: error[agent-definition]: "max_cost_usd" must be positive; set a number above 0, or remove it for no limit`},
 		{"agent: shell\nbudget: {max_cost_usd: x}", `a.yml:2:24: error[yaml-type]: "max_cost_usd" must be a number, not text`},
 		{"name: ''\nagent: shell", `a.yml:1:7: error[agent-definition]: the agent's name is empty; write a name, or remove the key to use the file name`},
-		{"description: only this", `a.yml:1:1: error[agent-definition]: agent "a" has nothing to do; add a ` + "`prompt`, or set `agent` to an executor"},
-		{"", `a.yml:1:1: error[agent-definition]: agent "a" has nothing to do; add a ` + "`prompt`, or set `agent` to an executor"},
+		{"description: only this", `a.yml:1:1: error[agent-definition]: agent "a" has neither a prompt nor an executor; add a ` + "`prompt`, or set `agent` to an executor"},
+		{"", `a.yml:1:1: error[agent-definition]: agent "a" has neither a prompt nor an executor; add a ` + "`prompt`, or set `agent` to an executor"},
 		{"- a\n- b", `a.yml:1:1: error[yaml-type]: the file must be a map, not a list`},
 		{"prompt: [a]\nagent: {}", `a.yml:1:9: error[yaml-type]: "prompt" must be text, not a list` + "\n" + `a.yml:2:8: error[yaml-type]: "agent" must be text, not a map`},
 	} {

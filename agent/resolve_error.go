@@ -28,7 +28,7 @@ type ResolveError struct {
 	Definition *Definition // for NoExecutor
 	Executors  []string    // for NoExecutor: the available ones
 	Reserved   bool        // for NoExecutor: the executor belongs to another program
-	Usable     []string    // for NoExecutor, if the definition names none: those that could do the work
+	Usable     []string    // for NoExecutor, if the definition does not name one: those that could do the work
 	Missing    string      // for NoExecutor: what the executor needs and this machine lacks; "": the executor does not exist
 }
 

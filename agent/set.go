@@ -20,7 +20,7 @@ type Set struct {
 
 // NewSet combines executors, by the names that definitions use for them, with definitions
 // and the default agent of tasks that name none ("" means that there is no default). A
-// definition that names no executor is given one if the choice is clear. A reserved name
+// definition without an executor is given one if the choice is clear. A reserved name
 // always means the executor of that name, never a definition.
 func NewSet(executors map[string]Executor, definitions []*Definition, fallback string, reserved ...string) *Set {
 	s := newSet(executors, definitions, fallback, reserved)

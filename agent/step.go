@@ -99,7 +99,7 @@ func (s *stepReader) word(word string, value any) {
 func (s *stepReader) tools(value any) {
 	members, isMap := value.(map[string]any)
 	if !isMap {
-		s.problem("tools", "write a map such as {write: false}; list the project's tools under `tools` in the agent's definition", "tools of a step cannot be %s", workflow.FormatJSON(value))
+		s.problem("tools", "write a map such as {write: false}; list the project's tools under `tools` in the agent's definition", "`tools` of a step must be a map, not %s", workflow.FormatJSON(value))
 		return
 	}
 	permissions := map[string]any{}

@@ -23,7 +23,7 @@ func TestForStep(t *testing.T) {
 		{`{}`, `{"tools":{"*":false}}`, `{"network":"deny","read":"deny","shell":"deny","write":"deny"} {}`},
 		{`{}`, `{"tools":{"task":false}}`, "tools.task cannot be enforced by a step"},
 		{`{}`, `{"tools":{"write":"no"}}`, `tools.write cannot be "no"`},
-		{`{}`, `{"tools":["read"]}`, `tools of a step cannot be ["read"]`},
+		{`{}`, `{"tools":["read"]}`, "`tools` of a step must be a map, not [\"read\"]"},
 		{`{}`, `{"permission":"deny"}`, `{"network":"deny","read":"deny","shell":"deny","write":"deny"} {}`},
 		{`{}`, `{"permission":{"edit":"deny"}}`, `{"write":"deny"} {}`},
 		{`{}`, `{"permission":{"edit":"allow","write":"deny"}}`, `{"write":"deny"} {}`},

@@ -69,7 +69,7 @@ type Traits struct {
 	// The rest matters for a Prompted executor only.
 
 	// Specialist is true of an executor for one kind of work, such as files or web
-	// pages. It is never chosen for a task that names no agent.
+	// pages. It is never chosen for a task that does not name an agent.
 	Specialist bool
 	// CallsTools is true of an executor that calls [Task.Tools]. Others have tools of
 	// their own, and connect to [Task.Servers] themselves.

@@ -173,7 +173,7 @@ func ParseEntry(line []byte) (Entry, error) {
 	case "truncated":
 		return Truncated{}, nil
 	}
-	return nil, fmt.Errorf("agent: unknown type %q of a transcript entry", l.Type)
+	return nil, fmt.Errorf("agent: unknown transcript entry type %q", l.Type)
 }
 
 // encodeEntry returns the line for an entry, cut if it is too long.

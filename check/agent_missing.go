@@ -9,7 +9,7 @@ import (
 var agentMissing = rule{
 	code:     "agent-missing",
 	severity: workflow.Error,
-	summary:  "a task names no agent, and the project has no default agent",
+	summary:  "a task does not name an agent, and the project has no default agent",
 	workflow: func(p *pass) {
 		var all sharedMistakes
 		var hints map[*node]string
@@ -20,7 +20,7 @@ var agentMissing = rule{
 			}
 			detail := a.Install
 			if len(a.Candidates) > 0 {
-				detail = "name an agent, or set a default agent in config.yml; there are: " + strings.Join(a.Candidates, ", ")
+				detail = "name an agent, or set a default agent in config.yml; available agents: " + strings.Join(a.Candidates, ", ")
 			}
 			if hints == nil {
 				hints = p.misspelt()

@@ -13,10 +13,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// The figure to reach: 10,000 steps are parsed and checked in 300 ms, and the
-// time grows with the number of steps, not faster.
+// The goal: 10,000 steps are parsed and checked in 300 ms, and the time grows linearly with the
+// number of steps.
 
-// shapes are workflows of n steps of different build.
+// shapes are workflows of n steps with different structures.
 var shapes = []struct {
 	name string
 	text func(n int) string
@@ -59,8 +59,8 @@ func steps(n int, step func(b *strings.Builder, i int)) string {
 	return b.String()
 }
 
-// textOf leaves out the first step's references to itself, and files that are
-// larger than a reader takes.
+// textOf leaves out the first step's references to itself, and files that are larger than a parser
+// accepts.
 func textOf(b *testing.B, text string) []byte {
 	b.Helper()
 	for _, self := range []string{"    needs: [s0, s0]\n", "${steps.s0.output ?? \"nothing\"}", "      before: ${v0}\n"} {

@@ -2,8 +2,8 @@ package check
 
 import "github.com/hocket-dev/hocket/workflow"
 
-// totals holds upper bounds for one run of a node, a graph or a workflow, and the number of tasks
-// that it starts at least if nothing fails.
+// totals holds upper bounds for one run of a node, a graph or a workflow, and the minimum number of
+// tasks that it starts if nothing fails.
 type totals struct {
 	steps    workflow.Bound
 	least    int

@@ -62,7 +62,7 @@ func over(b, limit workflow.Bound) bool {
 	return ok && limit.Exceeded(n)
 }
 
-// passes returns the position of the first step with which a workflow does too much, in the order
+// passes returns the position of the first step at which a workflow exceeds a limit, in the order
 // in which steps may run.
 func (b *bounder) passes(p *pass, tooMuch func(totals) bool) workflow.Pos {
 	t := nothing

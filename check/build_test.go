@@ -9,8 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// builtCases are mistakes in workflows that a program builds, with all that a
-// check says about them.
+// builtCases are mistakes in workflows that a program builds, with all diagnostics for them.
 var builtCases = []struct {
 	code string
 	w    *workflow.Workflow
@@ -70,7 +69,7 @@ func TestBuiltMistakes(t *testing.T) {
 	}
 }
 
-// What is stored of a built workflow has the same mistakes at the same places.
+// A built workflow that was stored has the same mistakes at the same positions.
 func TestStoredMistakesOfTheBuilder(t *testing.T) {
 	w := workflow.Sequence("W", write().ID("a"), write().ID("a").Depends("b"))
 	data, err := json.Marshal(w)
@@ -89,7 +88,7 @@ func TestStoredMistakesOfTheBuilder(t *testing.T) {
 	}
 }
 
-// Braces that are no reference, or that are meant, are text.
+// Braces that are not a reference, or that are intended, are text.
 func TestBracesInBuiltTexts(t *testing.T) {
 	w := workflow.Sequence("W", workflow.Agent("writer", `{{ a b }} {{ x | upper }} {} {{}} ${"{{topic}}"} $${x}`))
 	if found := check.Run(check.Input{Bundle: workflow.Bundle{Root: w}, Agents: cast{}}); len(found) > 0 {

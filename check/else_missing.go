@@ -5,7 +5,7 @@ import "github.com/hocket-dev/hocket/workflow"
 var elseMissing = rule{
 	code:     "else-missing",
 	severity: workflow.Error,
-	summary:  "a router that continues after a failure has no edge to take then",
+	summary:  "a router that continues after a failure has no edge to follow",
 	node: func(p *pass, n *node) {
 		if n.OnError != workflow.Continue || !n.has(workflow.OnLabel) || n.has(workflow.OnElse, workflow.OnSuccess, workflow.OnFailure) {
 			return

@@ -12,9 +12,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// TestEngineTakesWhatPasses breaks workflows at random and demands that no rule
-// panics, and that the engine takes every bundle in which no rule finds an
-// error.
+// TestEngineTakesWhatPasses breaks workflows at random, and checks that no rule panics and that the
+// engine accepts every bundle in which no rule finds an error.
 func TestEngineTakesWhatPasses(t *testing.T) {
 	roots := fixtures(t)
 	passed := 0
@@ -39,7 +38,7 @@ func TestEngineTakesWhatPasses(t *testing.T) {
 // spoiler changes definitions at random.
 type spoiler struct{ *rand.Rand }
 
-// bundle returns a sound one, or a fixture, with a few changes.
+// bundle returns a valid bundle, or a fixture, with a few changes.
 func (s *spoiler) bundle(t *testing.T, roots []string) (workflow.Bundle, string) {
 	t.Helper()
 	b, from := sound(), "sound"
@@ -125,7 +124,7 @@ func (s *spoiler) kind() workflow.On {
 	return kinds[s.IntN(len(kinds))]
 }
 
-// id returns that of some node of a graph or below it.
+// id returns the id of some node in a graph or below it.
 func (s *spoiler) id(g *workflow.Graph) string {
 	ids := []string{"nobody"}
 	g.Walk(func(_ *workflow.Graph, n *workflow.Node) { ids = append(ids, n.ID) })

@@ -38,7 +38,7 @@ steps:
 	// can run: false
 }
 
-// What is wrong with a workflow that a program built is found at the step.
+// Mistakes in a workflow that a program built are reported at the step.
 func ExampleRun_built() {
 	w := workflow.Steps("Report",
 		workflow.Agent("writer", "Search").ID("search"),

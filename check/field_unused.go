@@ -30,7 +30,7 @@ func unusedFields(n *node) []unusedField {
 		{hasOutput(n.Output) && (kind == "choice" || kind == "loop"), "output", "choices and loops do not write variables; use steps.ID.output for what they passed on"},
 		{n.Output.Pattern != "" && n.Output.Mode != workflow.Regex && n.Output.Mode != workflow.JSONPath, "output pattern", "only the modes regex and jsonpath use a pattern"},
 		{n.Retry.Attempts <= 1 && n.Retry != (workflow.Retry{Attempts: n.Retry.Attempts}) && n.Task() != nil, "retry", "it allows only one attempt"},
-		{n.Join.Keep && n.Join.Need == 0, "rest", "a node that waits for all edges leaves none over"},
+		{n.Join.Keep && n.Join.Need == 0, "rest", "a node that waits for all edges has no remaining ones"},
 		{combine != nil && combine.Separator != "" && combine.Strategy != workflow.Concatenate, "separator", "only concatenate uses a separator"},
 	} {
 		if f.unused {

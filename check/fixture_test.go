@@ -27,7 +27,7 @@ import (
 // Several are joined by commas; a warning has the word before its code. A file calls others of its directory by name;
 // a directory below testdata is one fixture, whose root is root.yml.
 
-// wants is what is expected, by file and line.
+// wants are the expected diagnostics, by file and line.
 type wants map[string][]want
 
 type want struct {
@@ -91,7 +91,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// checked is all that is found in a fixture, whose files have an ending.
+// checked returns all diagnostics for a fixture whose files have an extension.
 func checked(t *testing.T, root, ending string, expected wants) workflow.Diagnostics {
 	t.Helper()
 	b, found := load(t, root, ending, expected)
@@ -101,8 +101,8 @@ func checked(t *testing.T, root, ending string, expected wants) workflow.Diagnos
 
 var update = flag.Bool("update", false, "rewrite testdata/messages.txt")
 
-// All that is said about the fixtures, with what to do and from where to where. In files of
-// other notations some of it is said in other words.
+// All diagnostics for the fixtures, with their hints and ranges. In files of other notations, some
+// have other words.
 func TestMessages(t *testing.T) {
 	var b strings.Builder
 	for _, root := range fixtures(t) {
@@ -136,7 +136,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// load reads a fixture with what it calls from its own directory.
+// load reads a fixture with the workflows that it calls from its own directory.
 func load(t *testing.T, root, ending string, expected wants) (workflow.Bundle, workflow.Diagnostics) {
 	t.Helper()
 	var found workflow.Diagnostics
@@ -180,8 +180,7 @@ func calledNames(b workflow.Bundle) []string {
 	return names
 }
 
-// compare demands that every diagnostic is wanted at its line, and every want
-// is met once.
+// compare fails unless every diagnostic is wanted at its line, and every want is met exactly once.
 func compare(t *testing.T, expected wants, found workflow.Diagnostics) {
 	t.Helper()
 	for _, d := range found {
@@ -208,10 +207,10 @@ func compare(t *testing.T, expected wants, found workflow.Diagnostics) {
 	}
 }
 
-// scripted returns what has a reply: every node called replied.
+// scripted returns the nodes with a reply: every node called replied.
 func scripted(n *workflow.Node) bool { return strings.HasPrefix(n.ID, "replied") }
 
-// cast is the agents of the fixtures.
+// cast is the set of agents for the fixtures.
 type cast struct{}
 
 func (cast) Agent(name, _ string) check.Agent {

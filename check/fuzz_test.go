@@ -10,8 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// FuzzRun demands that no text makes a rule panic, and that the engine takes
-// what passes.
+// FuzzRun checks that no text makes a rule panic, and that the engine accepts what passes.
 func FuzzRun(f *testing.F) {
 	roots, err := os.ReadDir("testdata")
 	if err != nil {

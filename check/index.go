@@ -37,7 +37,7 @@ type node struct {
 	// in are the edges that are settled before the node runs, including exits of loops but not
 	// back edges.
 	in []*edge
-	// What rules have asked for; nil: nothing yet.
+	// Results that rules have asked for; nil if not computed yet.
 	agent   *Agent // of a task
 	decided *decided
 }

@@ -16,7 +16,7 @@ var inputMissing = rule{
 				for _, in := range needs.unbound(call.step, call.child) {
 					if !p.declares(in.Name) {
 						c.errorf(callPos(call.node), "pass it in the step's inputs, or declare it as an input of "+quoted(p.w.Name),
-							"%q does not pass the input %q of %q", call.node.ID, in.Name, call.name)
+							"%q does not pass input %q to %q", call.node.ID, in.Name, call.name)
 					}
 				}
 			}

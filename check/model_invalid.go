@@ -17,7 +17,7 @@ var modelInvalid = rule{
 	workflow: func(p *pass) {
 		for _, in := range p.w.Inputs {
 			if !slices.Contains(paramTypes, in.Type) {
-				p.broken(in.Pos, "input %q has the unknown type %q", in.Name, in.Type)
+				p.broken(in.Pos, "input %q has unknown type %q", in.Name, in.Type)
 			}
 			p.isValue(in.Pos, "the default of input", in.Name, in.Default)
 		}
@@ -28,13 +28,13 @@ var modelInvalid = rule{
 	node: func(p *pass, n *node) {
 		p.modelOfStep(n)
 		if !slices.Contains(onErrors, n.OnError) {
-			p.broken(n.Pos, "%q has the unknown on_error %q", n.ID, n.OnError)
+			p.broken(n.Pos, "%q has unknown on_error %q", n.ID, n.OnError)
 		}
 		if !slices.Contains(backoffs, n.Retry.Backoff) {
-			p.broken(n.Pos, "%q has the unknown backoff %q", n.ID, n.Retry.Backoff)
+			p.broken(n.Pos, "%q has unknown backoff %q", n.ID, n.Retry.Backoff)
 		}
 		if !slices.Contains(outputModes, n.Output.Mode) {
-			p.broken(n.Pos, "%q has the unknown output mode %q", n.ID, n.Output.Mode)
+			p.broken(n.Pos, "%q has unknown output mode %q", n.ID, n.Output.Mode)
 		}
 	},
 	edge: func(p *pass, e *edge) {
@@ -45,7 +45,7 @@ var modelInvalid = rule{
 		case e.from.isLoop():
 			p.broken(e.Pos, "an edge leaves the loop %q, not a node in it", e.From)
 		case !slices.Contains(edgeKinds, e.On):
-			p.broken(e.Pos, "an edge of %q has the unknown kind %q", e.From, e.On)
+			p.broken(e.Pos, "an edge of %q has unknown kind %q", e.From, e.On)
 		case (e.On == workflow.OnLabel) != (e.Label != ""):
 			p.broken(e.Pos, "an edge of %q must have a label if, and only if, it is a label edge", e.From)
 		case (e.On == workflow.OnWhen) != (e.When.Text != ""):
@@ -95,7 +95,7 @@ func (p *pass) modelOfStep(n *node) {
 		}
 	case *workflow.Combine:
 		if !slices.Contains(strategies, s.Strategy) {
-			p.broken(n.Pos, "%q has the unknown strategy %q", n.ID, s.Strategy)
+			p.broken(n.Pos, "%q has unknown strategy %q", n.ID, s.Strategy)
 		}
 	case *workflow.Loop:
 		if len(s.Body.Nodes) == 0 {
@@ -117,7 +117,7 @@ func (p *pass) modelOfStep(n *node) {
 		}
 	case *workflow.Task:
 		if !slices.Contains(contexts, s.Context) {
-			p.broken(n.Pos, "%q has the unknown context %q", n.ID, s.Context)
+			p.broken(n.Pos, "%q has unknown context %q", n.ID, s.Context)
 		}
 	case *workflow.Human:
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// chart returns a workflow of tasks drawn as "a>b>c d>c": each word a chain.
+// chart returns a workflow of tasks drawn as "a>b>c d>c", in which each word is a chain.
 func chart(text string) *workflow.Workflow {
 	w := &workflow.Workflow{Name: "chart"}
 	known := make(map[string]bool)
@@ -75,7 +75,7 @@ func TestOrderLeavesOutCycles(t *testing.T) {
 	}
 }
 
-// Decisions are looked at once for each node, not once for each of its edges.
+// Decisions are computed once for each node, not once for each of its edges.
 func TestDecisionsAreLinear(t *testing.T) {
 	input := func(n int) Input {
 		w := chart("a>b")

@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Plan says what a run of a bundle does at most. Every number is an upper bound: branches that
-// exclude each other are added up, and loops run as often as they are allowed to.
+// Plan describes the most that a run of a bundle can do. Every number is an upper bound: branches
+// that exclude each other are added up, and loops run as often as they are allowed to.
 type Plan struct {
 	Steps     workflow.Bound  `json:"steps"`    // task instances
 	Least     int             `json:"least"`    // task instances of every run in which nothing fails

@@ -10,8 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// bundle reads workflows that call each other by the names given; the first is
-// the root.
+// bundle parses workflows that call each other by the given names; the first is the root.
 func bundle(t *testing.T, files ...[2]string) workflow.Bundle {
 	t.Helper()
 	b := workflow.Bundle{Called: make(map[string]*workflow.Workflow)}
@@ -28,7 +27,7 @@ func bundle(t *testing.T, files ...[2]string) workflow.Bundle {
 	return b
 }
 
-// outlinePlan prints what a plan says about nodes: wave, id, kind, how often.
+// outlinePlan prints the wave, id, kind and number of executions of each node of a plan.
 func outlinePlan(p check.Plan) string {
 	var lines []string
 	for _, w := range p.Workflows {
@@ -97,7 +96,7 @@ steps:
 	}
 }
 
-// A bound of money says nothing about tokens.
+// A limit on cost does not limit tokens.
 func TestPlanDoesNotTakeNoBoundForZero(t *testing.T) {
 	p := check.PlanOf(check.Input{Bundle: bundle(t, [2]string{"root", "steps: [{agent: thrifty}, {agent: shell}]"}), Agents: cast{}})
 	if p.CostUSD != workflow.AtMost(0.5) || p.Tokens != (workflow.Bound{}) {

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// What a diagnostic is about is under its caret.
+// The caret of a diagnostic points at what it is about.
 func TestPositions(t *testing.T) {
 	for _, c := range []struct{ text, code, under string }{
 		{"state: {a b: 1}\nsteps: [{agent: writer}]", "name-invalid", "a b"},
@@ -42,7 +42,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// strictCast is cast with an agent that takes one setting.
+// strictCast is cast with an agent that accepts only one setting.
 type strictCast struct{ cast }
 
 func (c strictCast) Agent(name, role string) check.Agent {
@@ -62,7 +62,7 @@ func (c strictCast) Agent(name, role string) check.Agent {
 	}}
 }
 
-// The question of a choice is said to lack a reply only where others have replies.
+// A missing reply for the question of a choice is reported only if other steps have replies.
 func TestUnknownAgentOfAChoice(t *testing.T) {
 	w, found := yaml.Parse("f.yml", []byte("steps:\n  - {id: a, agent: writer}\n  - {id: c, choice: {ask: 'Good?', agent: stranger}, route: {yes: end, no: end}}"))
 	if found.Errors() {

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A definition that no notation can write may still come from a program. Each
-// case breaks a sound one in one place.
+// A definition that no notation can write may still come from a program. Each case breaks a valid
+// definition in one place.
 var storedCases = []struct {
 	code, text string
 	spoil      func(w *workflow.Workflow)
@@ -50,7 +50,7 @@ var storedCases = []struct {
 func round(w *workflow.Workflow) *workflow.Loop { return w.Body.Nodes[1].Step.(*workflow.Loop) }
 func each(w *workflow.Workflow) *workflow.Each  { return w.Body.Nodes[3].Step.(*workflow.Each) }
 
-// sound returns a definition with which nothing is wrong.
+// sound returns a valid definition.
 func sound() workflow.Bundle {
 	task := func(id string) workflow.Node {
 		return workflow.Node{ID: id, Step: &workflow.Task{Agent: "writer"}}
@@ -108,8 +108,7 @@ func TestNothingIsCheckedOfNothing(t *testing.T) {
 	}
 }
 
-// TestEveryRuleHasAFixture keeps rules from being added without an example of
-// what they find.
+// TestEveryRuleHasAFixture fails if a rule has no example of what it finds.
 func TestEveryRuleHasAFixture(t *testing.T) {
 	covered := make(map[string]bool)
 	for _, root := range fixtures(t) {

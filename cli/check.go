@@ -40,7 +40,7 @@ errors.`,
 		ValidArgsFunction: a.completeWorkflow,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.check(args, &f) },
 	}
-	cmd.Flags().BoolVar(&f.syntaxOnly, "syntax-only", false, "check only the files; a diagram as Mermaid or PlantUML would")
+	cmd.Flags().BoolVar(&f.syntaxOnly, "syntax-only", false, "check only the syntax of the files, diagrams as Mermaid or PlantUML would")
 	cmd.Flags().BoolVar(&f.fix, "fix", false, "apply fixes that are safe")
 	cmd.Flags().StringVar(&f.replies, "replies", "", "check as for a run with the replies in `FILE`")
 	return cmd

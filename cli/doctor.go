@@ -162,7 +162,7 @@ func checkDefault(p *hocket.Project) finding {
 	if c, ok := p.Agents().Choose("", nil); ok {
 		return finding{"default", fine, c.Name + ", " + c.Reason, ""}
 	}
-	return finding{"default", fine, "none: a step that names no agent gets the one whose description matches best", ""}
+	return finding{"default", fine, "none: a step without an agent gets the one whose description matches best", ""}
 }
 
 // versionTimeout is how long all programs together may take to print their versions, in

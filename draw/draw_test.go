@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestDrawings(t *testing.T) {
 	tests := []struct {

@@ -18,7 +18,7 @@ func (e *HeldError) Error() string {
 	if e.PID == 0 {
 		return fmt.Sprintf("run %s is driven by another process", e.Run)
 	}
-	return fmt.Sprintf("run %s is driven by process %d on %s since %s", e.Run, e.PID, e.Host, e.Since.Local().Format(time.DateTime))
+	return fmt.Sprintf("run %s has been driven by process %d on %s since %s", e.Run, e.PID, e.Host, e.Since.Local().Format(time.DateTime))
 }
 
 // SilentError reports that the process that drives a run does not react. What was sent to

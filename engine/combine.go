@@ -81,7 +81,7 @@ func join(s *workflow.Combine, parts []any) (any, error) {
 	case workflow.First, workflow.Vote:
 		return parts[0], nil
 	}
-	return nil, fmt.Errorf("there is no way to combine called %q", s.Strategy)
+	return nil, fmt.Errorf("unknown combine strategy %q", s.Strategy)
 }
 
 // gather collects the inputs that have a value.

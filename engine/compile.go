@@ -213,7 +213,7 @@ func (c *compiler) step(n *node) {
 		n.on, n.item = c.expr(s.Items.Text), c.variable(s.As)
 		n.body = c.graph(&s.Body, n)
 		if len(s.Body.Nodes) == 0 {
-			c.fail("for_each %q repeats nothing", n.def.ID)
+			c.fail("for_each %q has no steps", n.def.ID)
 		}
 	}
 }

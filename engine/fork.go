@@ -72,7 +72,7 @@ func (r *Run) whyEnding() string {
 			return s.reason
 		}
 	}
-	return "a branch that it competes with was first"
+	return "a competing branch finished first"
 }
 
 // stopped reports whether an event is the end of an attempt that was cancelled. It may have

@@ -180,7 +180,7 @@ func (r *Run) askLost(in *inst) {
 		Text: fmt.Sprintf("Attempt %d of %q may have run already, and its effect must happen only once. Run it again, mark it as done, or fail the step?", in.attempt, in.address),
 		Options: []workflow.Option{
 			{Value: Rerun, Description: "it did not happen; run the attempt again"},
-			{Value: Done, Description: "it happened; go on with an empty output"},
+			{Value: Done, Description: "it happened; continue with an empty output"},
 			{Value: Fail, Description: "count it as failed"},
 		},
 	})
@@ -475,8 +475,8 @@ func (h *hold) question(address string, facts TaskFacts) Question {
 			budget = "max_tokens: 20000"
 		}
 		ask.Text = fmt.Sprintf("Start %q? %s.", address, text)
-		ask.Detail = "An agent whose definition has a budget, such as `budget: {" + budget + "}`, has a bound."
-		ask.Options = slices.Insert(ask.Options, 0, workflow.Option{Value: Allow, Description: "start it without a bound"})
+		ask.Detail = "To set a limit, add a budget such as `budget: {" + budget + "}` to the agent's definition."
+		ask.Options = slices.Insert(ask.Options, 0, workflow.Option{Value: Allow, Description: "start it without a limit"})
 		return ask
 	}
 	ask.Custom = true

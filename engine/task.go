@@ -241,7 +241,7 @@ func (r *Run) lost(in *inst) {
 		in.failures++
 		r.fail(in, &Fault{Kind: FaultLost, Message: fmt.Sprintf("was lost %d times", in.losses)})
 	default:
-		r.tell(in, AttemptFailed, "lost; it is made again")
+		r.tell(in, AttemptFailed, "lost; it will run again")
 		r.admitTask(in)
 	}
 }

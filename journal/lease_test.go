@@ -42,7 +42,7 @@ func TestOneDriverAtATime(t *testing.T) {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(dir + "/leases"); err != nil || len(left) != 0 {
-		t.Errorf("lock files are left: %v, %v", left, err)
+		t.Errorf("lock files left behind: %v, %v", left, err)
 	}
 }
 

@@ -100,7 +100,7 @@ func (l *Loaded) Powers() trust.Powers {
 		reads := func(power agent.Power) bool { return power == agent.MayRead }
 		if l.alone && !d.Builtin && !traits.FromPrompt(work) && len(slices.DeleteFunc(p.does(d, task), reads)) > 0 {
 			// A prompt on the command line does not show this, unlike a workflow file.
-			all = append(all, trust.Power{Kind: trust.Program, What: "the agent " + d.Name + " does whatever it is asked by the " + d.Agent + " with " + workflow.FormatJSON(d.Settings), Where: p.place(d.Pos)})
+			all = append(all, trust.Power{Kind: trust.Program, What: "the agent " + d.Name + " passes whatever it is asked to the " + d.Agent + " with " + workflow.FormatJSON(d.Settings), Where: p.place(d.Pos)})
 		}
 	})
 	if uses {
@@ -147,7 +147,7 @@ func (p *Project) configPowers() trust.Powers {
 		switch provider := c.Providers[name]; {
 		case provider.User: // the user has defined it
 		case provider.Key == (Place{}) && provider.BaseURL != "" && !isLoopback(provider.BaseURL):
-			add(trust.Address, "providers."+name, "", "lets the model at %s work with the tools of agents", provider.BaseURL)
+			add(trust.Address, "providers."+name, "", "lets the model at %s use the tools of agents", provider.BaseURL)
 		case provider.Key == (Place{}): // none is sent
 		case provider.BaseURL != "":
 			add(trust.Address, "providers."+name, "", "sends the key in %s to %s", provider.Key.words(), provider.BaseURL)
@@ -237,7 +237,7 @@ func (p *Project) definitionPowers(d *agent.Definition) trust.Powers {
 	all := p.settingsPowers(d, d.Settings, d.Pos)
 	for _, name := range []string{d.ID, d.Name} {
 		if d.Agent != name && slices.Contains(p.Agents.Executors(), name) {
-			all = append(all, trust.Power{Kind: trust.CLI, What: "the agent " + name + " is not the built-in one, but works with " + cmp.Or(d.Agent, "the default agent"), Where: p.place(d.Pos)})
+			all = append(all, trust.Power{Kind: trust.CLI, What: "the agent " + name + " is not the built-in one: it uses " + cmp.Or(d.Agent, "the default agent"), Where: p.place(d.Pos)})
 			break
 		}
 	}

@@ -47,7 +47,7 @@ func TestPowers(t *testing.T) {
 		want  []string // what and where, for each power of w.yml
 	}{
 		"a plain workflow": {map[string]string{"w.yml": "steps: [{agent: shell, config: {command: [ls]}}]\n"}, nil},
-		"exact steps use nothing of the project": {map[string]string{
+		"exact steps use nothing in the project": {map[string]string{
 			"w.yml":              "steps: [{agent: shell, config: {command: [ls]}}]\n",
 			".hocket/config.yml": "mcp: {m: {command: [./evil.sh]}}\n",
 		}, nil},
@@ -309,7 +309,7 @@ func TestPowersAreShown(t *testing.T) {
 	for _, want := range []string{
 		"starts the MCP server m: srv, with K from the secret S, with LD_PRELOAD=./x.so", "connects to the MCP server n at https://n.example, with the secret S at its login",
 		`in place of the built-in claude, the CLI agent of the project starts sh with {"args":["-c","{prompt}"],"env":{"A":"b"}}`,
-		"the agent llm is not the built-in one, but works with shell", "the tool t runs ls in sub, with A=b",
+		"the agent llm is not the built-in one: it uses shell", "the tool t runs ls in sub, with A=b",
 	} {
 		if !strings.Contains(list, want) {
 			t.Errorf("%q is missing in\n%s", want, list)
@@ -320,7 +320,7 @@ func TestPowersAreShown(t *testing.T) {
 // A task typed on the command line does not run project commands without showing them.
 func TestTaskPowers(t *testing.T) {
 	p := empowered(t, write(t, map[string]string{".hocket/config.yml": "agent: helper\n", ".hocket/agents/helper.yml": "agent: shell\nsettings: {command: [evil]}\n"}), "")
-	for agent, want := range map[string]string{"": "the agent helper does whatever it is asked by the shell with", "helper": "the agent helper does whatever", "claude": ""} {
+	for agent, want := range map[string]string{"": "the agent helper passes whatever it is asked to the shell with", "helper": "the agent helper passes whatever", "claude": ""} {
 		w := &workflow.Workflow{Name: "task", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "task", Step: &workflow.Task{Agent: agent, Prompt: workflow.Template{Text: "x"}}}}}}
 		l, err := p.LoadTask(w)
 		if err != nil {

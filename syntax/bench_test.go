@@ -15,11 +15,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// prose is what a prompt says more than its first words. It makes a node some 200
-// bytes long, as people write them.
+// prose is the text of a prompt after its first words. It makes a node about 200 bytes long, as in
+// files that people write.
 const prose = ". Read what was said before, name the three findings that matter most, and say for each of them what to do next and who should do it"
 
-// chart returns a flowchart of n nodes, with a choice and a way around at every tenth.
+// chart returns a flowchart of n nodes, with a choice and a bypass at every tenth node.
 func chart(n int, more string) []byte {
 	var b bytes.Buffer
 	b.WriteString("flowchart TD\n")
@@ -43,7 +43,7 @@ func chart(n int, more string) []byte {
 	return b.Bytes()
 }
 
-// activities returns an activity diagram of n nodes, choices among them.
+// activities returns an activity diagram of n nodes, some of them choices.
 func activities(n int, more string) []byte {
 	var b bytes.Buffer
 	b.WriteString("@startuml\n|worker|\nstart\n")
@@ -57,7 +57,7 @@ func activities(n int, more string) []byte {
 	return b.Bytes()
 }
 
-// agents is XML of n agents, each with the result of the one before it.
+// agents returns XML with n agents, each of which uses the result of the one before it.
 func agents(n int, more string) []byte {
 	var b bytes.Buffer
 	b.WriteString("<workflow name=\"long\">\n")
@@ -76,9 +76,9 @@ func agents(n int, more string) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkParse reads drawings to the model: of short labels, where the number of
-// nodes counts, and of prose, where the bytes count. Beside XML the standard library
-// reads the tokens of the same bytes.
+// BenchmarkParse parses drawings into the model: with short labels, where the number of nodes
+// matters, and with prose, where the number of bytes matters. For comparison, the standard library
+// reads the tokens of the same XML.
 func BenchmarkParse(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		for _, c := range []struct {
@@ -108,8 +108,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkParseWritten reads what Hocket writes: one workflow in every notation,
-// with the prompts of its tasks and what they are made of.
+// BenchmarkParseWritten parses what Hocket writes: one workflow in every notation, with the prompts
+// and inputs of its tasks.
 func BenchmarkParseWritten(b *testing.B) {
 	const n = 10_000
 	w, _ := syntax.Parse("f.mmd", chart(n, ""))
@@ -145,9 +145,9 @@ func tokens(b *testing.B, text []byte) {
 	}
 }
 
-// measure says what the best round took in processor time, that of collecting
-// garbage too: a busy machine only makes it longer. It also says, as multiples of the
-// text, how much memory is asked for in all, and how much the model keeps.
+// measure reports the processor time of the fastest round, including garbage collection: a busy
+// machine only makes it longer. It also reports, as multiples of the size of the text, how much
+// memory is allocated in total and how much the model keeps.
 func measure(b *testing.B, nodes int, text []byte, read func() any) {
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -173,7 +173,7 @@ func measure(b *testing.B, nodes int, text []byte, read func() any) {
 	b.ReportMetric(float64(len(text))/best.Seconds()/1e6, "best-MB/s")
 }
 
-// processorTime returns what this process has taken.
+// processorTime returns the processor time that this process has used.
 func processorTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Whatever a model holds, a program can build it.
+// A program can build every model.
 func TestBuilderBuildsEveryModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := modelgen.Workflow().Draw(t, "workflow")
@@ -38,7 +38,7 @@ func titlesOf(w *workflow.Workflow) (titles []string) {
 	return titles
 }
 
-// jobs returns the program that builds a graph: every fact by a call of its own.
+// jobs returns the program that builds a graph, with a separate call for every property.
 func jobs(g *workflow.Graph) []*workflow.Job {
 	list := make([]*workflow.Job, len(g.Nodes))
 	for i := range g.Nodes {

@@ -15,8 +15,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A file with one small damage keeps its words when it is fixed. Where that makes
-// it valid, it means what it meant, but for what the damaged lines are about.
+// A file with one small error keeps its words when it is fixed. If the fix makes it valid, it has
+// its original meaning, except for the damaged lines.
 func FuzzFixOfDamage(f *testing.F) {
 	files := validFiles(f)
 	for seed := range uint64(400) {
@@ -51,7 +51,7 @@ func FuzzFixOfDamage(f *testing.F) {
 	})
 }
 
-// validFiles are files of all notations.
+// validFiles returns files in all notations.
 func validFiles(f *testing.F) []string {
 	var files []string
 	for _, pattern := range []string{"../examples/notations/*", "*/testdata/ok/*"} {
@@ -72,8 +72,8 @@ func validFiles(f *testing.F) []string {
 	return files
 }
 
-// damage deletes, inserts or swaps a character or a line. About are the lines that
-// it is about, as they were and as they are.
+// damage deletes, inserts or swaps a character or a line. about contains the affected lines, before
+// and after.
 func damage(r *rand.Rand, text string) (damaged, about string) {
 	lines := strings.SplitAfter(text, "\n")
 	i := r.IntN(len(lines))
@@ -115,8 +115,8 @@ func missing(list, in []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(x string) bool { count[x]--; return count[x] >= 0 })
 }
 
-// lostWithoutRename are words that are neither in the fixed text nor replaced by a
-// word that is spelled like it.
+// lostWithoutRename returns the words that are neither in the fixed text nor replaced by a similar
+// word.
 func lostWithoutRename(text, fixed string) []string {
 	was, is := wordsOf(text), wordsOf(fixed)
 	if strings.Join(was, "") == strings.Join(is, "") {
@@ -131,7 +131,7 @@ func lostWithoutRename(text, fixed string) []string {
 	})
 }
 
-// within reports whether a word has the letters of another, in their order.
+// within reports whether a word has the letters of another, in the same order.
 func within(letters, word string) bool {
 	for _, r := range word {
 		letters = strings.TrimPrefix(letters, string(r))
@@ -139,7 +139,7 @@ func within(letters, word string) bool {
 	return letters == ""
 }
 
-// facts returns the lines of the canonical form, each with what it is a part of.
+// facts returns the lines of the canonical form, each with the part that it belongs to.
 func facts(w *workflow.Workflow) []string {
 	var all, path []string
 	for line := range strings.Lines(workflow.Print(w)) {

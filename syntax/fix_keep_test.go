@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// fixAll makes all fixes that can be made.
+// fixAll applies all fixes that can be applied.
 func fixAll(file, text string) (fixed string, left int) {
 	for range 20 {
 		next, made, refused := syntax.Fix(file, []byte(text), host.CheckText(file, []byte(text)))
@@ -25,7 +25,7 @@ func fixAll(file, text string) (fixed string, left int) {
 	return text, left
 }
 
-// A fix gives back what the author meant, or leaves the file as it is.
+// A fix restores what the author meant, or leaves the file unchanged.
 func TestFixKeepsWhatTheAuthorWrote(t *testing.T) {
 	const fence = "```"
 	for _, test := range []struct {
@@ -109,7 +109,7 @@ func TestFixKeepsWhatTheAuthorWrote(t *testing.T) {
 	}
 }
 
-// How paths join again is no matter of spelling.
+// How paths join again is not a spelling mistake, so it is not fixed.
 func TestFixKeepsJoins(t *testing.T) {
 	for _, end := range []string{"{or", "or}", "(or)", "[or]", "or"} {
 		text := "@startuml\nfork\n:One;\nfork again\n:Two;\nend fork " + end + "\n:Last;\n@enduml\n"
@@ -121,7 +121,7 @@ func TestFixKeepsJoins(t *testing.T) {
 	}
 }
 
-// Whatever mark a file lacks, --fix loses no word of it.
+// Whichever mark is missing in a file, --fix loses none of its words.
 func TestFixLosesNoWord(t *testing.T) {
 	for _, file := range []string{"../examples/notations/polish.md", "../examples/notations/polish.puml"} {
 		text, err := os.ReadFile(file)

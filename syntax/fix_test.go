@@ -11,8 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A slip in a word can be fixed wherever the word is, and nothing else is
-// touched.
+// A typo in a keyword can be fixed wherever it is, and nothing else is changed.
 func TestFixesOfWords(t *testing.T) {
 	for _, test := range []struct{ file, text, want string }{
 		{
@@ -93,7 +92,7 @@ func TestFixesOfWords(t *testing.T) {
 	}
 }
 
-// Help about a drawing is in the words of its notation.
+// Advice about a drawing uses the words of its notation.
 func TestHelpInMermaid(t *testing.T) {
 	for text, want := range map[string]string{
 		"A[Write] --> B{{Fine?}}\nB -->|yes| C[Print]\nB --> A": "write B -->|else| A if that is what you mean",

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A file with errors is left as it is.
+// A file with errors is left unchanged.
 func TestProofBytes(t *testing.T) {
 	left := 0
 	for _, f := range drawings(t) {
@@ -27,9 +27,9 @@ func TestProofBytes(t *testing.T) {
 	t.Logf("%d files with errors are left as they are", left)
 }
 
-// Laid out, a file means the same to Hocket and to the real tool, and laid out
-// again it does not change. Where a warning says that the tool reads something else than
-// what is meant, it is laid out as it is meant.
+// A formatted file means the same to Hocket and to the real tool, and does not change when it is
+// formatted again. If a warning says that the tool does not read what was meant, the file is
+// formatted as it was meant.
 func TestProofLayout(t *testing.T) {
 	before, after := map[string][]diagram{}, map[string][]string{}
 	same := 0
@@ -76,7 +76,7 @@ func TestProofLayout(t *testing.T) {
 	t.Logf("%d files are laid out already, %d are changed, and %d of these are the same to the real tool", same, changed, read)
 }
 
-// newest are the tools that read files with an ending.
+// newest returns the tools that read files with an extension.
 var newest = map[string]tooltest.Tool{".mmd": tooltest.Mermaid[0], ".md": tooltest.Mermaid[0], ".puml": tooltest.PlantUML[0]}
 
 func digest(file string, text []byte) string {

@@ -25,13 +25,13 @@ var notFixed = map[string]string{
 	"puml/wild-c062533a07da.puml": "its notes name the step that they belong to, and would lose the name",
 }
 
-// lostWords are words of a broken file that are not in the fixed one.
+// lostWords are words of a broken file that are missing in the fixed one.
 var lostWords = map[string]string{
 	"md/c95132dde8e2.md": "text", // after a fence that was meant to close a block
 }
 
-// What `check --fix` makes of the files that a real tool refuses is accepted, and
-// keeps what the author wrote and what Hocket read in it.
+// The real tool accepts the files that it refused after `check --fix`, which keeps what the author
+// wrote and what Hocket read.
 func TestProofRepair(t *testing.T) {
 	for _, s := range brokenFiles(t) {
 		accepted, files := 0, s.diagrams
@@ -100,7 +100,7 @@ func brokenFiles(t *testing.T) []brokenSet {
 	return []brokenSet{charts, pages, activities, bare}
 }
 
-// fix has the command fix files.
+// fix runs the command that fixes files.
 func fix(t *testing.T, files []diagram) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -124,7 +124,7 @@ func fix(t *testing.T, files []diagram) []string {
 	return fixed
 }
 
-// lost returns the words of a text that another has less often.
+// lost returns the words of a text that occur less often in another.
 func lost(text, in []byte) string {
 	words := func(b []byte) []string {
 		return strings.FieldsFunc(string(b), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -143,8 +143,8 @@ func lost(text, in []byte) string {
 	return strings.Join(missing, " ")
 }
 
-// `check --fix` changes how the real tool reads a file that it accepts only where
-// a warning says that it reads something else than what is meant.
+// For a file that the real tool accepts, `check --fix` changes how the tool reads it only where a
+// warning says that the tool does not read what was meant.
 func TestProofFixOfValidFiles(t *testing.T) {
 	all := drawings(t)
 	fixed := fix(t, all)

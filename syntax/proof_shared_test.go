@@ -13,12 +13,11 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/tooltest"
 )
 
-// shared is a folder beside the project, with diagrams that other people wrote
-// and what the real tools say about them. It is no part of the project: without
-// it there is nothing to prove.
+// shared is a directory next to the project, with other people's diagrams and what the real tools
+// report about them. It is not part of the project: without it, these tests are skipped.
 const shared = "../../shared"
 
-// diagram is a text, and what the real tool of its notation makes of it.
+// diagram is a text, with the verdict of the real tool for its notation.
 type diagram struct {
 	name string // in INDEX.tsv, of a probe, or of one of our own
 	file string // a name with the ending of its notation
@@ -28,14 +27,14 @@ type diagram struct {
 	open  bool            // PlantUML takes it with a block that does not end
 }
 
-// set is a number of diagrams of one notation.
+// set is a set of diagrams in one notation.
 type set struct {
 	name     string
 	tools    []tooltest.Tool // whose verdict is known; that of the first counts
 	diagrams []diagram
 }
 
-// ourSets are our own diagrams.
+// ourSets are the project's own diagrams.
 func ourSets(t *testing.T) []set {
 	t.Helper()
 	sets := []set{{name: "Mermaid, our own", tools: tooltest.Mermaid}, {name: "PlantUML, our own", tools: tooltest.PlantUML}}
@@ -51,7 +50,7 @@ func ourSets(t *testing.T) []set {
 	return sets
 }
 
-// knownSets are all diagrams whose verdict is known, also of other people where they are here.
+// knownSets are all diagrams with a known verdict, including other people's if available.
 func knownSets(t *testing.T) []set {
 	t.Helper()
 	if _, err := os.Stat(shared); err != nil {
@@ -68,8 +67,7 @@ func knownSets(t *testing.T) []set {
 	}...)
 }
 
-// probes returns the diagrams of a file of vectors. One that is read as something
-// else than kind is not taken.
+// probes returns the diagrams of a file of vectors, except those of another kind.
 func probes(t *testing.T, name, kind, ending string) (all []diagram) {
 	t.Helper()
 	eachLine(t, filepath.Join(shared, name), func(line []byte) {
@@ -87,8 +85,8 @@ func probes(t *testing.T, name, kind, ending string) (all []diagram) {
 	return all
 }
 
-// files returns the diagrams of a file of what the newest tool read. What older ones
-// say is in the index.
+// files returns the diagrams of a file with the readings of the newest tool. The verdicts of older
+// versions are in the index.
 func files(t *testing.T, index map[string]map[string]bool, name, kind string) (all []diagram) {
 	t.Helper()
 	eachLine(t, filepath.Join(shared, name), func(line []byte) {
@@ -121,7 +119,7 @@ func files(t *testing.T, index map[string]map[string]bool, name, kind string) (a
 	return all
 }
 
-// pages are whole Markdown files. Taken are those whose first flowchart is.
+// pages returns whole Markdown files whose first flowchart is accepted.
 func pages(t *testing.T) (all []diagram) {
 	t.Helper()
 	at := map[string]int{}
@@ -167,7 +165,7 @@ func verdictsOfIndex(t *testing.T) map[string]map[string]bool {
 	return index
 }
 
-// fencedBlock returns the block of a Markdown file whose fence is in a line.
+// fencedBlock returns the block of a Markdown file whose fence is on a line.
 func fencedBlock(text []byte, line int) []byte {
 	lines := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
 	open := lines[line-1]
@@ -202,7 +200,7 @@ func decode(t *testing.T, line []byte, into any) {
 	}
 }
 
-// drawings are whole files, valid or not: our own diagrams, and those of other people.
+// drawings returns whole files, valid or not: the project's own diagrams, and other people's.
 func drawings(t *testing.T) (all []diagram) {
 	t.Helper()
 	for _, s := range ourSets(t) {

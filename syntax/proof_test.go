@@ -16,28 +16,25 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// The tests in this file hold the notations against the real tools, on our own diagrams,
-// on those that other people drew and on random workflows. Each prints what it found:
+// The tests in this file compare the notations with the real tools, on the project's own diagrams,
+// on other people's and on random workflows. Each prints its results:
 //
 //	go test ./syntax -run Proof -v
 
-// differently are the diagrams that have another verdict than that of the newest
-// real tool, and why.
+// differently lists the diagrams with another verdict than that of the newest real tool, and why.
 var differently = map[string]string{
 	"fence inside":                 "a block of Markdown, which Hocket reads although the file is called .mmd",
 	"a comment that is not closed": "PlantUML does not mind that it hides the rest of the diagram",
 }
 
-// unnamed are the diagrams that an older version is said to refuse, without a
-// warning.
+// unnamed lists the diagrams that an older version refuses, without a warning about it.
 var unnamed = map[string]string{
 	"mermaid/cypress-acb8904805e5.mmd": "Mermaid 10 refuses it only when it has read others before",
 }
 
-// A diagram has an error exactly where the newest real tool refuses it, and a
-// warning that names versions where an older one does. Only a block that is left
-// open, which PlantUML does not mind, is an error of our own. A file with a
-// preprocessor is not judged.
+// A diagram has an error exactly if the newest real tool refuses it, and a warning that names
+// versions if an older one does. The only error of our own is a block that is left open, which
+// PlantUML accepts. A file with preprocessor directives is not judged.
 func TestProofVerdicts(t *testing.T) {
 	for _, s := range knownSets(t) {
 		agree, refused, open, named, drifted, unjudged := 0, 0, 0, 0, 0, 0
@@ -89,7 +86,7 @@ func has(found workflow.Diagnostics, code string) bool {
 	return slices.ContainsFunc(found, func(d workflow.Diagnostic) bool { return strings.HasSuffix(d.Code, code) })
 }
 
-// The command says about every file what the package says.
+// The command reports the same as the package for every file.
 func TestProofCommand(t *testing.T) {
 	dir := t.TempDir()
 	all, count := drawings(t), 0
@@ -124,7 +121,7 @@ func TestProofCommand(t *testing.T) {
 	t.Logf("hocket check --syntax-only of %d files: %d diagnostics, as of the package", len(all), count)
 }
 
-// hocket carries out a command.
+// hocket runs a command.
 func hocket(dir string, args ...string) (code int, out []byte) {
 	var stdout, stderr bytes.Buffer
 	args = append([]string{"-C", dir, "--state", filepath.Join(dir, ".state")}, args...)

@@ -19,20 +19,20 @@ import (
 
 var models = flag.Int("models", 100, "how many workflows the real tools are asked about")
 
-// drawn are the notations that real tools read, with these tools.
+// drawn are the notations that real tools can read, with the tools.
 var drawn = []struct {
 	notation, diagram string
 	tools             []tooltest.Tool
 }{{"mermaid", flowchart, tooltest.Mermaid}, {"plantuml", activityDiagram, tooltest.PlantUML}}
 
-// What the tools call the diagrams of workflows.
+// The tools' names for the diagrams of workflows.
 const (
 	flowchart       = "flowchart-v2"
 	activityDiagram = "ActivityDiagram3"
 )
 
-// Every random workflow is written in a way that the real tools accept, and means
-// the same when it is read again.
+// The real tools accept every random workflow that Hocket writes, and it means the same when it is
+// read again.
 func TestProofRandomWorkflows(t *testing.T) {
 	for _, d := range drawn {
 		n, _ := syntax.Named(d.notation)
@@ -50,7 +50,7 @@ func TestProofRandomWorkflows(t *testing.T) {
 	}
 }
 
-// The real tools accept what `hocket convert` and `hocket graph` write of the examples.
+// The real tools accept what `hocket convert` and `hocket graph` write for the examples.
 func TestProofExamples(t *testing.T) {
 	var examples []string
 	for _, pattern := range []string{"*.yml", "*.md", "*.puml", "notations/*"} {
@@ -83,8 +83,8 @@ func TestProofExamples(t *testing.T) {
 	}
 }
 
-// accepted has real tools read texts that Hocket wrote, or some of them if they
-// are many, each with a diagram of this type.
+// accepted runs real tools on texts that Hocket wrote, or on a sample if there are many, each with
+// a diagram of this type.
 func accepted(t *testing.T, tools []tooltest.Tool, ending, diagram string, texts []string) {
 	t.Helper()
 	if step := (len(texts) + *models - 1) / *models; step > 1 {
@@ -113,8 +113,8 @@ func write(t *testing.T, w *workflow.Workflow, notation string) []byte {
 	return text
 }
 
-// What we and other people drew, where it is a workflow, becomes every other notation
-// and comes back, and the real tools accept what it became.
+// Every diagram that is a workflow, our own or other people's, can be converted to every other
+// notation and back, and the real tools accept the result.
 func TestProofDrawnWorkflows(t *testing.T) {
 	workflows, valid := 0, 0
 	reasons := map[string]int{}

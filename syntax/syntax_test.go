@@ -65,8 +65,8 @@ func TestReadsAWorkflowInAnAnswer(t *testing.T) {
 	}
 }
 
-// XML is found in prose, and repaired where it is not well-formed; a file that
-// ends in .xml is not.
+// XML is found in prose, and repaired if it is not well-formed; a file that ends in .xml is not
+// repaired.
 func TestRepairsXMLInAnAnswer(t *testing.T) {
 	const plan = "<workflow name='x'>\n<agent id='1' name='a'><task>salt & pepper</task></agent>\n"
 	for _, c := range []struct {
@@ -107,8 +107,7 @@ func TestRepairsXMLInAnAnswer(t *testing.T) {
 	}
 }
 
-// A Markdown file in a fence has fences of its own, which models do not make
-// shorter.
+// A Markdown file in a fence contains fences that models do not make shorter.
 func TestReadsMarkdownInAFence(t *testing.T) {
 	answer := "Here it is:\n```markdown\n# x\n```mermaid\nflowchart TD\na --> b\n```\n### a\nDo this:\n```json\n{}\n```\n### b\nAnd that.\n```\nRun it:\n```sh\nhocket run x.md\n```\n"
 	w, found := syntax.Parse("-", []byte(answer))
@@ -151,7 +150,7 @@ func TestReadsAndWrites(t *testing.T) {
 	}
 }
 
-// What the boxes of a drawing say is what the drawing that it is converted to says.
+// The texts in the boxes of a drawing are kept when it is converted to another kind of drawing.
 func TestConvertedBoxes(t *testing.T) {
 	w, found := syntax.Parse("a.mmd", []byte("flowchart TD\n  A[Write] --> B[Review it]\n  B --> C{{Ship?}}\n"))
 	if len(found) > 0 {
@@ -172,7 +171,7 @@ func TestConvertedBoxes(t *testing.T) {
 	}
 }
 
-// The title and the colour of a lane come through every notation, and back.
+// Every notation keeps the title and the colour of a lane, there and back.
 func TestLaneTitles(t *testing.T) {
 	w, found := syntax.Parse("a.puml", []byte("@startuml\n|#LightBlue|res| Research team\n|pub|\nstart\n|res|\n:Look;\n|pub|\n:Print;\nstop\n@enduml\n"))
 	if len(found) > 0 {
@@ -193,7 +192,7 @@ func TestLaneTitles(t *testing.T) {
 	}
 }
 
-// A workflow may have no name, in every notation.
+// A workflow need not have a name, in any notation.
 func TestNoName(t *testing.T) {
 	w, found := syntax.Parse("a.yml", []byte("name: \"\"\nsteps:\n  - agent: x\n"))
 	if len(found) > 0 {
@@ -211,7 +210,7 @@ func TestNoName(t *testing.T) {
 	}
 }
 
-// A text keeps its last line break, or has none, in every notation.
+// A text keeps its last line break, or the lack of one, in every notation.
 func TestLastLineBreak(t *testing.T) {
 	for _, mark := range []string{"|", "|-", "|+"} {
 		text := "name: x\nsteps:\n  - id: a\n    agent: x\n    prompt: " + mark + "\n      one\n\n      two\n\n  - human:\n      question: " + mark + "\n        three\n"
@@ -232,7 +231,7 @@ func TestLastLineBreak(t *testing.T) {
 	}
 }
 
-// Reading takes work in proportion to the file, whatever is wrong with it.
+// Parsing takes time in proportion to the size of the file, whatever is wrong with it.
 func TestWorkIsLinear(t *testing.T) {
 	again := func(above, line, below string) func(int) string {
 		return func(n int) string { return above + strings.Repeat(line, n) + below }

@@ -184,14 +184,14 @@ func (n *storedNode) step() (Step, error) {
 	case n.Each != nil:
 		return n.Each, nil
 	}
-	return nil, fmt.Errorf("workflow: node %q has a step of an unknown kind", n.ID)
+	return nil, fmt.Errorf("workflow: node %q has a step of unknown kind", n.ID)
 }
 
 func (n *storedNode) oldStep() (Step, error) {
 	kinds := map[string]Step{"task": &Task{}, "human": &Human{}, "call": &Call{}, "choice": &Choice{}, "combine": &Combine{}, "loop": &Loop{}, "each": &Each{}}
 	step := kinds[n.Kind]
 	if step == nil {
-		return nil, fmt.Errorf("workflow: node %q has a step of the unknown kind %q", n.ID, n.Kind)
+		return nil, fmt.Errorf("workflow: node %q has a step of unknown kind %q", n.ID, n.Kind)
 	}
 	return step, unmarshal(n.Step, step)
 }

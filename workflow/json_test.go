@@ -222,7 +222,7 @@ func TestStoredBundle(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &read); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := read.Bundle(); err == nil || err.Error() != `workflow: node "a" has a step of an unknown kind` {
+		if _, err := read.Bundle(); err == nil || err.Error() != `workflow: node "a" has a step of unknown kind` {
 			t.Errorf("%s was read: %v", text, err)
 		}
 	}

@@ -23,7 +23,7 @@ func ParseJSON(text []byte) (any, error) {
 		return nil, err
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("more text follows the JSON value at byte %d", dec.InputOffset())
+		return nil, fmt.Errorf("unexpected text after the JSON value at byte %d", dec.InputOffset())
 	}
 	return v, nil
 }

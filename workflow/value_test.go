@@ -44,7 +44,7 @@ func TestParseJSON(t *testing.T) {
 	if got, err := workflow.ParseJSON([]byte(` {"n": 12345678901234567890} `)); err != nil || workflow.FormatJSON(got) != `{"n":12345678901234567890}` {
 		t.Errorf("%v, %v", got, err)
 	}
-	for text, want := range map[string]string{`{"a":1} x`: "more text follows the JSON value at byte", `1 2`: "at byte 3", `{`: "unexpected EOF", ``: "EOF"} {
+	for text, want := range map[string]string{`{"a":1} x`: "unexpected text after the JSON value at byte", `1 2`: "at byte 3", `{`: "unexpected EOF", ``: "EOF"} {
 		if got, err := workflow.ParseJSON([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}

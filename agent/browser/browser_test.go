@@ -235,7 +235,7 @@ func TestRefusals(t *testing.T) {
 	s := newSite(t)
 	run := s.shared(t)
 	for _, c := range []struct{ settings, want string }{
-		{`{"url": "HOST/missing"}`, "step 1 (open): HOST/missing answered with status 404"},
+		{`{"url": "HOST/missing"}`, "step 1 (open): HOST/missing returned status 404"},
 		{`{"url": "HOST/download"}`, "step 1 (open): HOST/download is a download, which the browser does not support; use an http or shell step"},
 		{`{"url": "HOST/loop"}`, "step 1 (open): HOST/loop redirects endlessly"},
 		{`{"url": "HOST/to-file"}`, "step 1 (open): HOST/to-file redirects to an address that may not be opened: only http and https addresses may be opened"},

@@ -67,7 +67,7 @@ func (r *runner) open(ctx context.Context, address string) error {
 	}
 	at, err := call[state](ctx, r.session, "state")
 	if err == nil && at.Status >= 400 {
-		return &agent.Error{Kind: agent.Failed, Message: fmt.Sprintf("%s answered with status %d", short(address), at.Status), Permanent: at.Status == 404 || at.Status == 410}
+		return &agent.Error{Kind: agent.Failed, Message: fmt.Sprintf("%s returned status %d", short(address), at.Status), Permanent: at.Status == 404 || at.Status == 410}
 	}
 	return err
 }

@@ -15,9 +15,9 @@ func (x *Executor) unbounded(task *agent.Task, most workflow.Budget) string {
 	case len(problems) > 0:
 		return "" // the attempt reports it
 	case tokens:
-		return x.m().Name + " does not support a limit on tokens"
+		return x.m().Name + " does not support a token limit"
 	case cost && !x.m().tells("max_cost_usd", x.m().talks(allowed.mode)):
-		return x.m().Name + " does not support a limit on its cost"
+		return x.m().Name + " does not support a cost limit"
 	}
 	return ""
 }

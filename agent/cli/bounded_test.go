@@ -16,10 +16,10 @@ func TestUnbounded(t *testing.T) {
 		want      string
 	}{
 		{"claude", "edit", usd, ""},
-		{"claude", "ask", usd, "claude does not support a limit on its cost"},
-		{"claude", "edit", tokens, "claude does not support a limit on tokens"},
-		{"codex", "edit", usd, "codex does not support a limit on its cost"},
-		{"gemini", "edit", usd, "gemini does not support a limit on its cost"},
+		{"claude", "ask", usd, "claude does not support a cost limit"},
+		{"claude", "edit", tokens, "claude does not support a token limit"},
+		{"codex", "edit", usd, "codex does not support a cost limit"},
+		{"gemini", "edit", usd, "gemini does not support a cost limit"},
 		{"gemini", "no such mode", usd, ""}, // the attempt itself fails
 	} {
 		task := &agent.Task{Agent: &agent.Definition{Permissions: map[string]any{"mode": c.mode}}}

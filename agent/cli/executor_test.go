@@ -232,7 +232,7 @@ func TestFailures(t *testing.T) {
 		{"key of permissions", "true", agent.Failed, true, `unknown permission "modes"; did you mean "mode"?`, func(task *agent.Task) { task.Agent.Permissions = map[string]any{"modes": "x"} }},
 		{"list of permissions", "true", agent.Failed, true, `allow cannot be "x"; write a list of strings, in the syntax of tool`, func(task *agent.Task) { task.Agent.Permissions = map[string]any{"allow": "x"} }},
 		{"list it has not", "true", agent.Failed, true, "does not support a list for `deny` in the mode edit", func(task *agent.Task) { task.Agent.Permissions = map[string]any{"deny": []any{"x"}} }},
-		{"name of a server", "true", agent.Failed, true, "of an MCP server: use letters", func(task *agent.Task) { task.Servers = []agent.Server{{Name: "a.b", URL: "x"}} }},
+		{"name of a server", "true", agent.Failed, true, "invalid MCP server name \"a.b\": use letters", func(task *agent.Task) { task.Servers = []agent.Server{{Name: "a.b", URL: "x"}} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := install(t, described, c.script)

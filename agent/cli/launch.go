@@ -218,7 +218,7 @@ func (l *launch) writeServers() (map[string]any, error) {
 		case !ok:
 			return nil, agent.Permanentf("%s does not support MCP servers with a %s, such as %q", l.x.m().Name, kind, s.Name)
 		case !serverName().MatchString(s.Name):
-			return nil, agent.Permanentf("invalid name %q of an MCP server: use letters, digits, _ and -", s.Name)
+			return nil, agent.Permanentf("invalid MCP server name %q: use letters, digits, _ and -", s.Name)
 		}
 		v, err := l.serverValues(s)
 		if err != nil {

@@ -43,7 +43,7 @@ func TestMistakes(t *testing.T) {
 		{"pattern", strings.Replace(small, "type: done", "type: {matches: '('}", 1), "invalid pattern", "RE2"},
 		{"condition", strings.Replace(small, "type: done", "type: {not: 1, matches: x}", 1), "needs either", "{not: VALUE}"},
 		{"condition on a map", strings.Replace(small, "type: done", "type: [[1]]", 1), "", "a string, a number"},
-		{"where alone", strings.Replace(small, "take:", "where: {a: 1}, take:", 1), "and there is no list", "each"},
+		{"where alone", strings.Replace(small, "take:", "where: {a: 1}, take:", 1), "but there is no list", "each"},
 		{"version", small + "version: {oldest: new}", `"new" is not a version`, "numbers with dots"},
 		{"exit", small + "exit: {0: login}", `"0" is not a failing exit status`, "1 to 255"},
 		{"exit success", small + "exit: {1: success}", "success", "failure"},

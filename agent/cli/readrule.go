@@ -55,7 +55,7 @@ func (r *reader) rule(m *strictyaml.Map) rule {
 	}
 	where := m.Get("where")
 	if rule.where = r.conditions(where); where.Exists() && rule.each == nil {
-		where.Key().Errorf(CodeManifest, "use `when`, or set `each` to the path of the entries", "`where` applies to the entries of a list, and there is no list")
+		where.Key().Errorf(CodeManifest, "use `when`, or set `each` to the path of the entries", "`where` applies to the entries of a list, but there is no list")
 	}
 	rule.take = r.fields(m.Get("take"), takes)
 	rule.note = r.notes(m.Get("note"))

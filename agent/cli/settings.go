@@ -31,8 +31,8 @@ func schema() map[string]any {
 		"type":                 "object",
 		"additionalProperties": false,
 		"properties": map[string]any{
-			"model":       map[string]any{"description": "The model. Default: that of the agent, otherwise the CLI's own.", "type": "string", "minLength": 1},
-			"max_turns":   map[string]any{"description": "Maximum number of model responses. Default: that of the agent, otherwise the CLI's own.", "type": "integer", "minimum": 1},
+			"model":       map[string]any{"description": "The model. Default: the agent's, otherwise the CLI's.", "type": "string", "minLength": 1},
+			"max_turns":   map[string]any{"description": "Maximum number of model responses. Default: the agent's, otherwise the CLI's.", "type": "integer", "minimum": 1},
 			"effort":      map[string]any{"description": "Reasoning effort of the model, as the CLI names it, such as high.", "type": "string", "minLength": 1},
 			"temperature": map[string]any{"description": "Sampling temperature of the model.", "type": "number", "minimum": 0, "maximum": 2},
 			"top_p":       map[string]any{"description": "Nucleus sampling threshold (top_p).", "type": "number", "minimum": 0, "maximum": 1},
@@ -43,7 +43,7 @@ func schema() map[string]any {
 			},
 			"dir":           agent.PathInside("Working directory, relative to the project."),
 			"program":       map[string]any{"description": "The program, if it is not on the PATH.", "type": "string", "minLength": 1},
-			"any_version":   map[string]any{"description": "Do not check its version or warn about an old one.", "type": "boolean"},
+			"any_version":   map[string]any{"description": "Skip the check for an outdated version.", "type": "boolean"},
 			"max_output_kb": map[string]any{"description": "Maximum size of the answer, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
 		},
 	}

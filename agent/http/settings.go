@@ -106,7 +106,7 @@ func schema() map[string]any {
 			"expect":  map[string]any{"description": "Status that counts as success, such as 200 or 2xx, or a list. Default: 2xx.", "type": []any{"integer", "string", "array"}, "minimum": 100, "maximum": 599, "pattern": status["pattern"], "items": status, "minItems": 1},
 			"timeout": map[string]any{"description": "Duration for the whole exchange, such as 30s. Default: 60s.", "type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`},
 			"private_network": map[string]any{
-				"description": "Whether a server that a value or a redirect names may be in a private network: true, or a list of hosts.",
+				"description": "Whether a server named by a value or a redirect may be in a private network: true, or a list of hosts.",
 				"type":        []any{"boolean", "array"}, "items": map[string]any{"type": "string", "minLength": 1},
 			},
 			"max_output_kb": map[string]any{"description": "Maximum size of the response, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},

@@ -91,7 +91,7 @@ func TestImportAgain(t *testing.T) {
 	expect(t, "the source is gone", "gone a a.yml\n", importAll(t, dir, importer.Options{}))
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
-		t.Errorf("files are left behind: %v, %v", entries, err)
+		t.Errorf("files left behind: %v, %v", entries, err)
 	}
 }
 

@@ -70,7 +70,7 @@ func (r *reading) servers(key string) {
 			case map[string]any:
 				byName(e)
 			default:
-				r.lose(key, "an entry of it is neither a name nor a server")
+				r.lose(key, "an entry is neither a name nor a server")
 			}
 		}
 	default:

@@ -65,7 +65,7 @@ func TestRateLimit(t *testing.T) {
 		e := executor(t, api, fake.URL, "k")
 		start := time.Now()
 		_, err := e.Run(t.Context(), task("hello"), func([]byte) {})
-		wantError(t, err, agent.Quota, false, "allows no more requests")
+		wantError(t, err, agent.Quota, false, "is rate-limiting requests")
 		var known *agent.Error
 		errors.As(err, &known)
 		if known.Until.Before(start.Add(49*time.Second)) || known.Until.After(time.Now().Add(51*time.Second)) {

@@ -98,7 +98,7 @@ func (c *conversation) explain(ctx context.Context, err error, tries int) *agent
 	case tooLong:
 		return agent.Permanentf("the prompt is too long for %s: %v; give the task less context or a model with a larger window", c.model, r)
 	case limited:
-		return quota(fmt.Sprintf("%s allows no more requests at the moment: %v", name, r), r.after, tries)
+		return quota(fmt.Sprintf("%s is rate-limiting requests: %v", name, r), r.after, tries)
 	case overloaded:
 		if r.after > longestPause {
 			return quota(fmt.Sprintf("%s is overloaded: %v", name, r), r.after, tries)
@@ -117,7 +117,7 @@ func quota(message string, after time.Duration, tries int) *agent.Error {
 	until := time.Now().Add(max(after, time.Second))
 	message += "; until " + until.UTC().Format("2006-01-02 15:04:05 MST")
 	if after > longestQuota {
-		return agent.Permanentf("%s, and a task waits at most 24 h", message)
+		return agent.Permanentf("%s, but a task waits at most 24 h", message)
 	}
 	return &agent.Error{Kind: agent.Quota, Message: message, Until: until}
 }

@@ -89,10 +89,10 @@ func (c *conversation) hold(ctx context.Context) (string, error) {
 			return a.text, nil
 		}
 		if c.repairs++; c.repairs > maxRepairs {
-			return "", &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("the answer cannot be used, even after %d corrections: %v", maxRepairs, wrong)}
+			return "", &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("the answer is still invalid after %d corrections: %v", maxRepairs, wrong)}
 		}
-		c.log.Line("asking again, because the answer cannot be used: " + shorten(wrong.Error()))
-		c.messages = append(c.messages, message{told: fmt.Sprintf("Your answer cannot be used: %v\nReply with the complete, corrected answer and nothing else.", wrong)})
+		c.log.Line("asking again, because the answer is invalid: " + shorten(wrong.Error()))
+		c.messages = append(c.messages, message{told: fmt.Sprintf("Your answer is invalid: %v\nReply with the complete, corrected answer and nothing else.", wrong)})
 	}
 	return "", c.endless()
 }
@@ -108,7 +108,7 @@ func (c *conversation) endless() error {
 	if len(names) == 0 {
 		return agent.Errorf("no usable answer after %d turns", c.turns())
 	}
-	return agent.Errorf("the model is not done after %d turns and still calls tools, most recently %s; raise max_turns, or say in the prompt when it is done", c.turns(), names[len(names)-1])
+	return agent.Errorf("the model is still calling tools after %d turns, most recently %s; raise max_turns, or say in the prompt when to stop", c.turns(), names[len(names)-1])
 }
 
 // unusable returns why the output cannot be used; nil if it can. An answer that may be

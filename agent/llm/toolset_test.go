@@ -100,6 +100,6 @@ func TestToolsetWithoutAModel(t *testing.T) {
 		t.Error("tools were taken out for nothing")
 	}
 	if !set.Traits().Specialist {
-		t.Error("it would be chosen for tasks that name no agent")
+		t.Error("it would be chosen for tasks that do not name an agent")
 	}
 }

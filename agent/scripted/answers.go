@@ -45,7 +45,7 @@ func (r *Replies) place(key string, i int) workflow.Pos {
 func problem(node string, reply Reply, gates []gate, at workflow.Pos) workflow.Diagnostics {
 	switch {
 	case reply.Error != "":
-		return workflow.Diagnostics{workflow.Errorf(at, CodeReplies, "write an answer: people cannot fail", "%q asks a person, and this is an error", node)}
+		return workflow.Diagnostics{workflow.Errorf(at, CodeReplies, "write an answer: people cannot fail", "%q asks a person, but its reply is an error", node)}
 	case slices.ContainsFunc(gates, func(g gate) bool { return g.takes(reply.Output) }):
 		return nil
 	}

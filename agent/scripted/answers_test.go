@@ -44,7 +44,7 @@ func TestAnswersThatNobodyCanGive(t *testing.T) {
 		{"route: [once more, Done.]", ""},
 		{"both: [{error: boom}, anything]", ""},
 		{"work: [{error: boom}, anything]\n\"*\": {error: x}\nnobody: {error: x}", ""},
-		{"plain: {delay: 1s, error: boom}", `r.yml:1:20: error[replies]: "plain" asks a person, and this is an error; write an answer: people cannot fail`},
+		{"plain: {delay: 1s, error: boom}", `r.yml:1:20: error[replies]: "plain" asks a person, but its reply is an error; write an answer: people cannot fail`},
 		{"plain:\n  - yes\n  - {output: aprove}", `r.yml:3:14: error[replies]: "plain" does not offer the answer "aprove"; it offers approve, reject`},
 		{"plain#2: maybe", `r.yml:1:10: error[replies]: "plain" does not offer the answer "maybe"; it offers approve, reject`},
 		{"size: yes", `r.yml:1:7: error[replies]: "size" does not offer the answer "yes"; it offers s, l, xl`},

@@ -56,7 +56,7 @@ func schema() map[string]any {
 				"propertyNames": map[string]any{"description": "letters, digits and _, and does not begin with a digit", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
 			},
 			"dir":           agent.PathInside("Working directory, relative to the project."),
-			"shell":         map[string]any{"description": "What runs the text of a script. Default: sh.", "enum": []any{"sh", "bash"}},
+			"shell":         map[string]any{"description": "The program that runs a script given as text. Default: sh.", "enum": []any{"sh", "bash"}},
 			"max_output_kb": map[string]any{"description": "Maximum size of standard output, in KiB. Default: 1024.", "type": "integer", "minimum": 1, "maximum": 1 << 20},
 		},
 	}

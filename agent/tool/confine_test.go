@@ -67,7 +67,7 @@ func enforced(t *testing.T) {
 
 func TestFilesOfPrograms(t *testing.T) {
 	enforced(t)
-	nothing, hint := "The tool may read nothing of the project, write nothing and reach no host.", "If it needs more, add `fs: {read: [PATH], write: [PATH]}` under `permissions` in .hocket/tools/"
+	nothing, hint := "The tool may read nothing in the project, write nothing and reach no host.", "If it needs more, add `fs: {read: [PATH], write: [PATH]}` under `permissions` in .hocket/tools/"
 	cases := map[string]struct {
 		permissions, script string
 		want                string

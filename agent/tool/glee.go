@@ -198,11 +198,11 @@ func dotted(n strictyaml.Node) *jsonpath.Path {
 func (r *reader) gleeCommand(m *strictyaml.Map) *Command {
 	c := &Command{Argv: []string{m.Name("entrypoint")}}
 	if c.Argv[0] == "" {
-		m.Node().Errorf(CodeDefinition, "add `entrypoint: PROGRAM`", "the command names no program")
+		m.Node().Errorf(CodeDefinition, "add `entrypoint: PROGRAM`", "the command does not name a program")
 	}
 	for i, entry := range m.List("args") {
 		if v := r.template(entry); len(references(v)) > 0 && interprets(c.Argv[0], c.Args) {
-			entry.Errorf(CodeDefinition, "use a script of the project that takes it as an argument", "argument %d would be code", i+1)
+			entry.Errorf(CodeDefinition, "use a script of the project that takes it as an argument", "argument %d would run as code", i+1)
 		} else {
 			c.Args = append(c.Args, v)
 		}

@@ -59,5 +59,5 @@ func (p *Permissions) allowed() string {
 		}
 		return strings.Join(list, ", ")
 	}
-	return fmt.Sprintf("may read %s, write %s and reach %s", or(slices.Concat(p.Read, p.Write), "nothing of the project"), or(p.Write, "nothing"), strings.Replace(p.Network.String(), "none", "no host", 1))
+	return fmt.Sprintf("may read %s, write %s and reach %s", or(slices.Concat(p.Read, p.Write), "nothing in the project"), or(p.Write, "nothing"), strings.Replace(p.Network.String(), "none", "no host", 1))
 }

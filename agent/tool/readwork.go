@@ -58,7 +58,7 @@ func (r *reader) url(req *Request, m *strictyaml.Map) {
 func (r *reader) address(req *Request, n strictyaml.Node) {
 	if whole(req.URL) != "" {
 		if !r.Permissions.Network.Any && len(r.Permissions.Network.Hosts) == 0 {
-			n.Errorf(CodeDefinition, "add `network: [HOST, …]` under `permissions`, or `network: true` for every public host", "the permissions name no host for the url")
+			n.Errorf(CodeDefinition, "add `network: [HOST, …]` under `permissions`, or `network: true` for every public host", "the permissions do not name a host for the url")
 		}
 		return
 	}
@@ -71,7 +71,7 @@ func (r *reader) address(req *Request, n strictyaml.Node) {
 	}
 	if len(references(host)) > 0 {
 		if !r.Permissions.Network.Any && len(r.Permissions.Network.Hosts) == 0 {
-			n.Errorf(CodeDefinition, "add `network: [HOST, …]` under `permissions`", "the permissions name no host for the url")
+			n.Errorf(CodeDefinition, "add `network: [HOST, …]` under `permissions`", "the permissions do not name a host for the url")
 		}
 		return
 	}
@@ -99,7 +99,7 @@ func (r *reader) fields(n strictyaml.Node) []field {
 			m.Done()
 			r.allowedSecret(e.Value, f.secret)
 			if f.secret == "" {
-				e.Value.Errorf(CodeDefinition, "write a value, or {secret: NAME}", "%s names no secret", e.Name)
+				e.Value.Errorf(CodeDefinition, "write a value, or {secret: NAME}", "%s does not name a secret", e.Name)
 			}
 		case e.Value.IsNull():
 			e.Value.WrongType("a value")
@@ -152,7 +152,7 @@ func (r *reader) command(n strictyaml.Node) *Command {
 	}
 	c.Argv = r.words(argv)
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
-		argv.Errorf(CodeDefinition, "write `[PROGRAM, ARGUMENT, …]`", "the command names no program")
+		argv.Errorf(CodeDefinition, "write `[PROGRAM, ARGUMENT, …]`", "the command does not name a program")
 	}
 	return c
 }
@@ -188,14 +188,14 @@ func (r *reader) script(m *strictyaml.Map) *Command {
 	n := m.Get("interpreter")
 	switch {
 	case !n.Exists():
-		m.Node().Errorf(CodeDefinition, "add what runs the file, such as `interpreter: python3`", "the script has no interpreter")
+		m.Node().Errorf(CodeDefinition, "add an interpreter, such as `interpreter: python3`", "the script has no interpreter")
 	case n.IsList():
 		c.Argv = r.words(n)
 	default:
 		c.Argv = strings.Fields(n.Text())
 	}
 	if n.Exists() && len(c.Argv) == 0 {
-		n.Errorf(CodeDefinition, "add what runs the file, such as `interpreter: python3`", "the script has no interpreter")
+		n.Errorf(CodeDefinition, "add an interpreter, such as `interpreter: python3`", "the script has no interpreter")
 	}
 	r.place(c, m)
 	m.Done()

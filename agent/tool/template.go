@@ -242,7 +242,7 @@ func hostOf(template string) (string, error) {
 	}
 	switch {
 	case rest == "":
-		return "", fmt.Errorf("it names no host")
+		return "", fmt.Errorf("it does not name a host")
 	case strings.Contains(rest, "@"):
 		return "", fmt.Errorf("it contains a user or a password; send them as a secret header")
 	}

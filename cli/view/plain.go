@@ -184,7 +184,7 @@ func Because(s engine.Status, reason string) string {
 // Lost reports whether an attempt runs again because its process crashed or never started
 // it, and not because it failed.
 func Lost(f engine.Fact) bool {
-	return f.Kind == engine.AttemptFailed && strings.HasPrefix(f.Text, "lost; it is made again")
+	return f.Kind == engine.AttemptFailed && strings.HasPrefix(f.Text, "lost; it will run again")
 }
 
 // spent formats a cost, "" for none. An unknown cost is not none.

@@ -19,7 +19,7 @@ func TestPlainLines(t *testing.T) {
 		{Time: at(5), Kind: engine.AttemptFailed, Address: "scan[3]", Attempt: 1, Text: "boom\n\x1b[31mred"},
 		{Time: at(5), Kind: engine.Retrying, Address: "scan[3]", Until: at(55)},
 		{Time: at(10), Kind: engine.AttemptStarted, Address: "scan[3]", Attempt: 2},
-		{Time: at(15), Kind: engine.AttemptFailed, Address: "scan[3]", Attempt: 2, Text: "lost; it is made again"},
+		{Time: at(15), Kind: engine.AttemptFailed, Address: "scan[3]", Attempt: 2, Text: "lost; it will run again"},
 		{Time: at(20), Kind: engine.StepEnded, Address: "scan[3]", Status: engine.Success, Usage: engine.Usage{CostUSD: 0.5}},
 		{Time: at(20), Kind: engine.StepEnded, Address: "ask", Status: engine.Success, Usage: engine.Usage{CostUSD: 0.5, CostUnknown: true}},
 		{Time: at(20), Kind: engine.QuestionAsked, Address: "gate", Text: "Ship?"},

@@ -103,7 +103,7 @@ func TestExamplesNameTheirSchema(t *testing.T) {
 		}
 		schema, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# yaml-language-server: $schema="), "\n")
 		if _, err := os.Stat(filepath.Join(filepath.Dir(file), schema)); err != nil {
-			t.Errorf("%s: its first line names no schema: %v", file, err)
+			t.Errorf("%s: its first line does not name a schema: %v", file, err)
 		}
 		return nil
 	})

@@ -26,7 +26,7 @@ func FuzzParse(f *testing.F) { notation.FuzzParse(f) }
 
 func FuzzFmt(f *testing.F) { notation.FuzzFmt(f) }
 
-// A task without a prompt does not get its label as one.
+// A task without a prompt does not use its label as one.
 func TestTasksWithoutAPrompt(t *testing.T) {
 	for _, n := range []workflow.Node{{ID: "a", Step: &workflow.Task{}}, {ID: "a", Title: "A", Step: &workflow.Task{}}} {
 		w := &workflow.Workflow{Name: "x", Body: workflow.Graph{Nodes: []workflow.Node{n}}}
@@ -58,7 +58,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A title that is the id of its node is a title.
+// A title that equals the id of its node is kept.
 func TestTitlesLikeIDs(t *testing.T) {
 	w := &workflow.Workflow{Name: "x", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "a", Title: "a", Step: &workflow.Task{}}, {ID: "b", Step: &workflow.Task{}}}}}
 	text, err := json.Format(w)

@@ -21,7 +21,7 @@ func readText(file string, text []byte) (*strictyaml.Document, strictyaml.Node, 
 	root, err := t.value(0)
 	if err == nil {
 		if _, more := t.dec.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("more text follows the value")
+			err = errors.New("unexpected text after the value")
 		}
 	}
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/markdown"
 )
 
-// bare returns a flowchart alone of n tasks, with a diamond and a way around at every
-// tenth.
+// bare returns a flowchart of n tasks without Markdown, with a diamond and a bypass at every tenth.
 func bare(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString("flowchart TD\n")
@@ -33,7 +32,7 @@ func bare(n int) []byte {
 	return b.Bytes()
 }
 
-// sections is Markdown with n tasks, each with a section.
+// sections returns Markdown with n tasks, each with a section.
 func sections(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString("---\nname: long\n---\n\n# Long\n\n```mermaid\nflowchart TD\n")

@@ -42,7 +42,7 @@ func TestAnswersToACondition(t *testing.T) {
 	}
 }
 
-// A person draws the arrows of a node in any order; only that of conditions counts.
+// The arrows of a node may be drawn in any order; only the order of conditions matters.
 func TestOrderOfKinds(t *testing.T) {
 	const head = "```mermaid\nflowchart TD\n    a[A] & b[B] & h[H]\n"
 	one, _ := Parse("x.md", []byte(head+"    a -->|on error| h\n    a --> b\n```\n"))
@@ -52,8 +52,8 @@ func TestOrderOfKinds(t *testing.T) {
 	}
 }
 
-// What compares is a condition, also where it is written wrongly: it is no question
-// and no answer. A sentence is.
+// A comparison is a condition even if it is misspelled, not a question or an answer. A sentence is
+// a question.
 func TestWrongConditionsAreConditions(t *testing.T) {
 	for text, want := range map[string]bool{
 		"{{x}} = 3": true, "{{x}} >": true, "kind = 'a'": true, "a == ": true, "${x} => 3": true,

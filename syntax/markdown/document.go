@@ -332,9 +332,9 @@ type opened struct {
 	indent int // blanks in front of the line that opens it
 }
 
-// block reads the lines of a fenced block, the first of which begins at from. A
-// diagram has no headings: where one is met, the marks that close it are missing.
-// One # may be meant as a comment, unless nothing below closes the block.
+// block reads the lines of a fenced block, the first of which begins at from. A diagram has no
+// headings: if there is one, the closing marks are missing. A single # may be meant as a comment,
+// unless nothing below closes the block.
 func (s *scanner) block(f *opened, from int) {
 	var title struct{ at, lines int }
 	for from < len(s.b) {
@@ -367,8 +367,8 @@ func (s *scanner) block(f *opened, from int) {
 	s.at = from
 }
 
-// heading returns the level of the heading that a line of a diagram seems to be; 0: it
-// is none.
+// heading returns the level of the heading that a line of a diagram seems to be, or 0 if it is
+// none.
 func (f *opened) heading(b []byte, at, end int) int {
 	blanks := countBlanks(b[at:end])
 	if !isDiagram(f.info) || blanks > 3 || at+blanks == end || b[at+blanks] != '#' {
@@ -380,8 +380,8 @@ func (f *opened) heading(b []byte, at, end int) int {
 	return 0
 }
 
-// inside goes after the marks of the quotation and the list item around a
-// block; not ok: the line does not belong to them.
+// inside skips the marks of the quotation and the list item around a block. ok is false if the line
+// does not belong to them.
 func (f *opened) inside(b []byte, at, end int) (int, bool) {
 	start := at
 	for range f.quote {
@@ -406,9 +406,9 @@ func (f *opened) inside(b []byte, at, end int) (int, bool) {
 	return at, true
 }
 
-// marks returns those of a line that may close the block, up to the end of the line,
-// and what is after them. That is nothing, except in a diagram: there marks
-// with a word after them are a mistake, and mean its end all the same.
+// marks returns the marks at the start of a line that may close the block, and the text after them
+// on the line. Outside diagrams there must be none; in a diagram, marks followed by a word are a
+// mistake, but still end it.
 func (f *opened) marks(b []byte, at, end int) (source.Span, []byte) {
 	blanks := countBlanks(b[at:end])
 	at += blanks
@@ -423,8 +423,8 @@ func (f *opened) marks(b []byte, at, end int) (source.Span, []byte) {
 	return source.Span{From: at, To: end}, tail
 }
 
-// marksAlone reports whether the next marks at or below an offset have no word
-// after them. Then those above them opened a block, and did not close one.
+// marksAlone reports whether the next marks at or below an offset have no word after them. If so,
+// the marks above them opened a block rather than closing one.
 func (s *scanner) marksAlone(at int) bool {
 	for at < len(s.b) {
 		end, behind := s.next(at)

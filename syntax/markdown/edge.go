@@ -195,8 +195,8 @@ func (r *reader) start(e *mermaid.Edge, to string) {
 	}
 }
 
-// replaced reports whether keys say where a node continues, so that an arrow only shows it. An
-// arrow to another target is a mistake.
+// replaced reports whether keys say where a node continues, so that an arrow only illustrates it.
+// An arrow to another target is a mistake.
 func (r *reader) replaced(w *words, edge *workflow.Edge) bool {
 	if w == nil || len(w.Edges) == 0 && !w.Leads {
 		return false

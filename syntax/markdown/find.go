@@ -30,7 +30,7 @@ func (r *reader) findSections() {
 		slot := r.sectionOf(index[s.id])
 		if *slot != nil {
 			first := lineOf(r.doc.text, (*slot).heading.title)
-			r.report(workflow.Errorf(r.doc.text.Pos(s.heading.title), codeTwice, "move everything into the section in line "+first, "%q has two sections", s.id))
+			r.report(workflow.Errorf(r.doc.text.Pos(s.heading.title), codeTwice, "move everything into the section on line "+first, "%q has two sections", s.id))
 			continue
 		}
 		*slot = s
@@ -68,9 +68,9 @@ func (r *reader) sectionOf(i int32) **section {
 	return &r.frames[int(i)-len(r.vertices)].section
 }
 
-// strayHeadings warns about headings that look like those of sections but name no node: front
-// matter follows, or only one letter is wrong. A heading that names a node at another level is
-// not a section either.
+// strayHeadings warns about headings that look like those of sections but do not name a node: front
+// matter follows, or only one letter is wrong. A heading that names a node at another level is not
+// a section either.
 func (r *reader) strayHeadings(isID func(string) bool) {
 	var ids []string
 	inside := false // in a section, whose text may have headings

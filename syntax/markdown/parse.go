@@ -26,7 +26,7 @@ func Parse(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics) 
 	return r.w, r.found.Sort()
 }
 
-// Diagram returns the mistakes in the flowchart of a file as a flowchart, whatever it means.
+// Diagram returns the mistakes in the flowchart of a file, regardless of its meaning as a workflow.
 func Diagram(file string, text []byte) workflow.Diagnostics {
 	r := newReader(file)
 	if r.open(text) {
@@ -209,7 +209,7 @@ func (r *reader) noChart(whole *source.Text) {
 	detail := "add a block that begins with ```mermaid and flowchart TD"
 	for i := range r.doc.fences {
 		if f := &r.doc.fences[i]; isDiagram(f.info) {
-			detail = "the diagram in line " + lineOf(whole, f.open) + " is of another kind; " + detail
+			detail = "the diagram on line " + lineOf(whole, f.open) + " is of another kind; " + detail
 			break
 		}
 	}

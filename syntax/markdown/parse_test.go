@@ -20,7 +20,7 @@ func parse(t *testing.T, file, text string) *workflow.Workflow {
 	return w
 }
 
-// Line ends of another system change nothing, and neither does a byte order mark.
+// Neither Windows line endings nor a byte order mark change anything.
 func TestLineEnds(t *testing.T) {
 	want := workflow.Digest(parse(t, "x.md", small))
 	for name, text := range map[string]string{
@@ -37,7 +37,7 @@ func TestLineEnds(t *testing.T) {
 	}
 }
 
-// A mistake is reported where it is in the file, whatever is around it.
+// A mistake is reported at its position in the file, whatever surrounds it.
 func TestPlaces(t *testing.T) {
 	for _, test := range []struct{ text, code, at string }{
 		{small + "\n### b\n", "markdown-section-twice", "x.md:20:5"},
@@ -59,7 +59,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// The fix of a diagnostic does away with it.
+// The fix of a diagnostic removes it.
 func TestFixes(t *testing.T) {
 	for _, text := range []string{
 		"```mermaid\nflowchart TD\n    a\n```text\n\nMore.\n",
@@ -95,7 +95,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The report names what is drawn and what is in words.
+// The report says what is drawn and what is written as keys.
 func TestFidelity(t *testing.T) {
 	w := parse(t, "x.md", small)
 	w.Body.Nodes[0].Group = "g"
@@ -121,7 +121,7 @@ func TestDiagram(t *testing.T) {
 	}
 }
 
-// A prompt has headings of its own, of any level; a mark ends it.
+// A prompt may contain headings of any level; a mark ends it.
 func TestPromptsKeepTheirHeadings(t *testing.T) {
 	prompt := "# Role\n\nYou write.\n\n## Rules\n\n---\n\n| a | b |\n|---|---|\n\n### Not a node\n\n```text\n### review\n```"
 	text := "```mermaid\nflowchart TD\n    write --> review\n```\n\n### write\n\n" + prompt + "\n\n### review\n\nLook.\n\n<!-- end -->\n\n## Licence\n\nFree.\n"
@@ -136,7 +136,7 @@ func TestPromptsKeepTheirHeadings(t *testing.T) {
 	}
 }
 
-// Mermaid reads the label of --No--> as N. A run goes by what the author wrote.
+// Mermaid reads the label of --No--> as N. A run uses what the author wrote.
 func TestTheAuthorsLabelCounts(t *testing.T) {
 	w, found := markdown.Parse("x.mmd", []byte("flowchart TD\n    A{{Go on?}} --No--> B\n    A --yes--> C\n"))
 	if found.Errors() {
@@ -175,7 +175,7 @@ func TestPromptOfASection(t *testing.T) {
 	}
 }
 
-// A map of words that is cut off is a mistake like others.
+// Keys that are cut off are reported like other mistakes.
 func TestWordsThatAreCutOff(t *testing.T) {
 	const text = "flowchart TD\n    a@{ agent: writer, retry: 2 }"
 	for end := range len(text) {

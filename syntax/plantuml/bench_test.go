@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/syntax/plantuml"
 )
 
-// plain returns a diagram of n steps without notes, with some tests, forks and loops.
+// plain returns a diagram of n steps without notes, with some conditions, forks and loops.
 func plain(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString("@startuml\ntitle Long\n|writer|\n|reader|\nstart\n")

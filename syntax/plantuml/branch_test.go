@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// What compares is a condition, also where it is written wrongly.
+// A comparison is a condition even if it is misspelled.
 func TestWrongConditionsAreConditions(t *testing.T) {
 	for text, want := range map[string]bool{
 		`status = "ok"?`: true, "n=3": true, "score >> 8": true, "score > 8?": true, "good": false,
@@ -20,7 +20,7 @@ func TestWrongConditionsAreConditions(t *testing.T) {
 	}
 }
 
-// What is wrong with an agent is reported at the lane that names it.
+// Problems with an agent are reported at the lane that names it.
 func TestLaneNamesTheAgent(t *testing.T) {
 	w, found := Parse("f.puml", []byte("@startuml\n|writer|\n|editor|\nstart\n:Read;\nif (Good?) then (yes)\n:Print;\nendif\n|writer|\n:Write;\nstop\n@enduml\n"))
 	if found.Errors() {

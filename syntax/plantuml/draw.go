@@ -340,7 +340,7 @@ func (r *reader) lift() workflow.Graph {
 	return d.Lift(r.report)
 }
 
-// edges adds those that leave a node to a list.
+// edges appends the edges that leave a node to a list.
 func (n *node) edges(list []workflow.Edge) []workflow.Edge {
 	for i := range n.out {
 		a := &n.out[i]

@@ -144,8 +144,8 @@ type lane struct {
 	inherited     bool
 }
 
-// laneAgent is the agent of a step's lane, and where the lane names it. A lane that was
-// set inside of a block that has ended is easily overlooked.
+// laneAgent is the agent of a step's lane, and where the lane names it. A lane that was set inside
+// a block that has ended is easily overlooked.
 func (r *reader) laneAgent(at *activity.Base, pos workflow.Pos) (string, workflow.Pos) {
 	name := strings.TrimSpace(at.Lane)
 	if name != "" && r.lane.inherited {

@@ -71,7 +71,7 @@ func (r *reader) jumpAll() {
 					names = append(names, other.name)
 				}
 			}
-			r.report(workflow.Errorf(p.pos, codeLabel, orElse(workflow.DidYouMean(p.name, names), "write `label "+p.name+"` where it should lead to"), "there is no label %q", p.name))
+			r.report(workflow.Errorf(p.pos, codeLabel, orElse(workflow.DidYouMean(p.name, names), "write `label "+p.name+"` where it should lead"), "there is no label %q", p.name))
 		}
 		seen := map[*place]bool{}
 		for _, t := range p.from {
@@ -94,7 +94,7 @@ func (r *reader) jumpTo(t tail, p *place, seen map[*place]bool) {
 	}
 }
 
-// through leads everything that comes to one place on to another.
+// through redirects everything that leads to one place to another.
 func (r *reader) through(from, to *place, seen map[*place]bool) {
 	if seen[from] || from == to {
 		return

@@ -38,7 +38,7 @@ var marks = []string{
 	string(loopMark), string(eachMark), string(onErrorMark), string(metricsMark), string(inputMark), string(workflowMark),
 }
 
-// kinds maps the marks of steps to kinds of the model. All other marks add to a step.
+// kinds maps the marks of steps to kinds of the model. All other marks add something to a step.
 var kinds = map[mark]string{
 	promptMark: "task", taskMark: "task", routerMark: "task", aggregatorMark: "combine", includeMark: "call",
 	approvalMark: "human", choiceMark: "choice", loopMark: "loop", eachMark: "each",
@@ -295,9 +295,9 @@ func (r *reader) markOf(n *activity.Note) (mark, []activity.Line) {
 	return noMark, lines
 }
 
-// looksLikeFields reports whether a note without a mark is words: it begins with a
-// word of a step; or all of it are keys, and one of them is such a word, if perhaps
-// with a slip. A capital letter begins prose.
+// looksLikeFields reports whether a note without a mark consists of keys: it begins with a key of a
+// step, or all of it are keys and one of them is a key of a step, possibly misspelled. A capital
+// letter begins prose.
 func looksLikeFields(lines []activity.Line) bool {
 	root, known := -1, false
 	for _, l := range lines {
@@ -320,13 +320,13 @@ func looksLikeFields(lines []activity.Line) bool {
 	return known
 }
 
-// stepWords are the words that make words of a note without a mark.
+// stepWords are the keys that make a note without a mark count as keys.
 var stepWords = strings.Fields(`id title agent prompt template input inputs output outputMode outputSchema outputPath outputPattern
 	context needs config workflow human combine choice on question options custom required strategy separator retries retry timeout timeout_mins
 	on_error effect labels join rest parallel_group for_each as max_parallel loop max next route routes else error on_timeout when
 	name description state agents limits variables`)
 
-// piece reads the words of a note where they are in the file.
+// piece reads the keys of a note at its position in the file.
 func (r *reader) piece(lines []activity.Line, n *activity.Note) *strictyaml.Document {
 	piece := strictyaml.Piece{Line: 1, Column: 1, Braces: true, Unit: time.Second, Pool: &r.pool}
 	lead := -1 // blanks that all lines begin with

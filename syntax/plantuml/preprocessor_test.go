@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// What the preprocessor would make of a file is not known, so nothing in it is a
-// mistake: the file is not checked.
+// The result of the preprocessor is not known, so nothing in the file is reported as a mistake: the
+// file is not checked.
 func TestPreprocessorIsNotChecked(t *testing.T) {
 	tests := []struct {
 		lines    string

@@ -26,7 +26,7 @@ func agents(n int) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkParse reads whole workflows, and beside it the tokens of the same bytes
+// BenchmarkParse parses whole workflows and, for comparison, reads the tokens of the same bytes
 // with the standard library.
 func BenchmarkParse(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
@@ -51,7 +51,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// measure also says how much memory is asked for in all, as a multiple of the
+// measure also reports how much memory is allocated in total, as a multiple of the size of the
 // text.
 func measure(b *testing.B, text []byte, what func()) {
 	b.SetBytes(int64(len(text)))
@@ -76,8 +76,8 @@ func BenchmarkFormat(b *testing.B) {
 	}
 }
 
-// BenchmarkRecover reads a plan of a hundred agents, as a display does whenever
-// more of it has been written.
+// BenchmarkRecover parses a plan of a hundred agents, as a display does whenever more of it has
+// been written.
 func BenchmarkRecover(b *testing.B) {
 	text := agents(100)
 	b.SetBytes(int64(len(text)))

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Texts that XML has trouble with come back byte for byte, wherever they are.
+// Texts that are difficult in XML come back byte for byte, wherever they are.
 func TestTextsSurvive(t *testing.T) {
 	long := strings.Repeat("A prompt of twenty kilobytes & more.\n\t<indented>\n\n", 400)
 	for _, text := range []string{
@@ -39,7 +39,7 @@ func TestTextsSurvive(t *testing.T) {
 	}
 }
 
-// json returns a value that holds a text which is no template.
+// json returns a value that holds a text that is not a template.
 func json(text string) any {
 	if strings.ContainsAny(text, "${") {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// The entries of a plan name what they take and give. Between entries of the same agent, these
+// The entries of a plan name what they use and provide. Between entries of the same agent, these
 // names are just words in its prompt. Between agents, they are variables.
 
-// handover describes what one agent of a plan takes from the others and gives to them.
+// handover describes what one agent of a plan uses from the others and provides to them.
 type handover struct {
 	items  workflow.Expr // the items for which it is repeated; "" if it is not
 	inputs []workflow.Binding
@@ -88,7 +88,7 @@ func (r *reader) findHandovers() {
 	r.linkHandovers(all)
 }
 
-// collect finds what the entries of a list take and give.
+// collect finds what the entries of a list use and provide.
 func (h *handover) collect(r *reader, list xmltext.Element) {
 	for c := range list.Children() {
 		input, items := r.take(c, "input"), r.take(c, "items")
@@ -109,8 +109,8 @@ func (h *handover) collect(r *reader, list xmltext.Element) {
 	}
 }
 
-// linkHandovers gives every agent the inputs that others provide. What no other agent takes is
-// not a result, unless it is the last of its agent.
+// linkHandovers gives every agent the inputs that others provide. Something that no other agent
+// uses is not a result, unless it is the last thing that its agent provides.
 func (r *reader) linkHandovers(all []*handover) {
 	taken, lists, mentions := map[string]bool{}, map[string]bool{}, map[string]int{}
 	mention(r.doc.Text(), mentions)
@@ -205,7 +205,7 @@ func (h *handover) promise(lists map[string]bool) {
 	}
 }
 
-// bind turns what others give into inputs.
+// bind turns what other agents provide into inputs.
 func (h *handover) bind(r *reader, from *givers) {
 	if items := from.reference(h.each.name, h); items != "" {
 		h.items = workflow.Expr{Text: items + h.each.path, Src: workflow.Source{Pos: h.each.pos}}
@@ -235,17 +235,17 @@ func (h *handover) bind(r *reader, from *givers) {
 }
 
 func (r *reader) unknownName(t taken) {
-	r.report(workflow.Warningf(t.pos, codePlanName, "the agent receives only the name; make it an output of another agent, or declare it: <param name=\""+t.name+"\"/>", "no agent gives %q", t.name))
+	r.report(workflow.Warningf(t.pos, codePlanName, "the agent receives only the name; make it an output of another agent, or declare it: <param name=\""+t.name+"\"/>", "no agent provides %q", t.name))
 }
 
-// givers are the agents that give something, by its name.
+// givers are the agents that provide something, by its name.
 type givers struct {
 	before map[string]*handover // the nearest one before the agent that is being bound
 	last   map[string]*handover
 	known  map[string]bool // what the workflow declares
 }
 
-// reference returns how an agent refers to a name, or "" if no other agent gives it.
+// reference returns how an agent refers to a name, or "" if no other agent provides it.
 func (g *givers) reference(name string, h *handover) string {
 	from := cmp.Or(g.before[name], g.last[name])
 	switch {

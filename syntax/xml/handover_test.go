@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A name after a bare $ ends with the name.
+// A reference with a bare $ ends where the name ends.
 func TestMention(t *testing.T) {
 	got := map[string]int{}
 	mention(`$a && $b of ${c.x} and {{ d }}, $a`, got)

@@ -60,7 +60,7 @@ func disturb(t *rapid.T, text string) string {
 	return b.String()
 }
 
-// The file of the seed means what its author means, and is written as it was.
+// The file of the seed has the meaning that its author intended, and is written unchanged.
 func TestTheSeed(t *testing.T) {
 	text, err := os.ReadFile("testdata/ok/seed.xml")
 	if err != nil {

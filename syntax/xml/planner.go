@@ -141,7 +141,7 @@ func (p *plan) watch(c xmltext.Element) string {
 	p.watched = append(p.watched, map[string]any{"event": event, "loop": again, "description": description, "then": then})
 	text := "Watch for " + event + ": " + description
 	if again {
-		text = "Watch again and again for " + event + ": " + description
+		text = "Watch repeatedly for " + event + ": " + description
 	}
 	if then != "" {
 		text += "\nThen:\n" + then

@@ -10,8 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// An answer that is no XML gives the workflow that was meant, and says what was
-// repaired.
+// An answer that is not valid XML results in the intended workflow, and the repairs are reported.
 func TestAnswers(t *testing.T) {
 	notationtest.Fixtures(t, func(t *testing.T, file string, text []byte) {
 		w, found := xml.Recover(file, text)
@@ -22,8 +21,8 @@ func TestAnswers(t *testing.T) {
 	}, "testdata/answer/*.txt")
 }
 
-// A plan that is still being written is read after every byte: there is always a
-// workflow, it never loses a step, and at the end it is that of the whole text.
+// A plan that is still being written is parsed after every byte: there is always a workflow, it
+// never loses a step, and in the end it is that of the whole text.
 func TestEveryPrefixIsAWorkflow(t *testing.T) {
 	check := func(t *testing.T, file string, text []byte) {
 		steps := 0
@@ -50,15 +49,15 @@ func TestEveryPrefixIsAWorkflow(t *testing.T) {
 	}, "testdata/bad/*.xml")
 }
 
-// countSteps counts the steps that are written. One that is repeated is one step: the
-// entry that comes next may be what ends its repetition.
+// countSteps counts the steps that are written. A repeated step counts as one, because the next
+// entry may be the one that ends the repetition.
 func countSteps(w *workflow.Workflow) int {
 	ids := map[string]bool{}
 	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { ids[n.ID] = true })
 	return len(ids)
 }
 
-// What is well-formed is read alike by both readers.
+// Both parsers read well-formed XML in the same way.
 func TestRecoverReadsWhatIsRight(t *testing.T) {
 	notationtest.Fixtures(t, func(t *testing.T, file string, text []byte) {
 		strict, want := xml.Parse(file, text)
@@ -69,7 +68,7 @@ func TestRecoverReadsWhatIsRight(t *testing.T) {
 	}, "testdata/ok/*.xml")
 }
 
-// Every repair is a warning with its place.
+// Every repair is a warning with its position.
 func TestRepairsAreWarnings(t *testing.T) {
 	notationtest.Fixtures(t, func(t *testing.T, file string, text []byte) {
 		_, found := xml.Recover(file, text)
@@ -79,8 +78,8 @@ func TestRepairsAreWarnings(t *testing.T) {
 	}, "testdata/answer/*.txt")
 }
 
-// FuzzRecover repairs anything. The model that comes out is a model: it can be
-// written, and its steps never become fewer when the answer continues.
+// FuzzRecover repairs anything. The resulting model is valid: it can be written, and it never loses
+// steps when the answer continues.
 func FuzzRecover(f *testing.F) {
 	notation.Seed(f)
 	f.Fuzz(func(t *testing.T, text []byte) {

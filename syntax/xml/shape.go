@@ -236,7 +236,7 @@ func (r *reader) unknownElement(e, c xmltext.Element, s *shape) {
 	d := workflow.Errorf(c.Pos(), codeElement, detail, "<%s> is not allowed in <%s>", c.Name(), e.Name())
 	right := s.surely(c.Name())
 	if parent := e.Parent(); c.First().Exists() && parent.Exists() && inside(parent, c.Name()) {
-		d.Detail = "it belongs into <" + parent.Name() + ">; move it after </" + e.Name() + ">"
+		d.Detail = "it belongs in <" + parent.Name() + ">; move it after </" + e.Name() + ">"
 	} else if in := s.child(right); in != nil && (in.many || !has(e, right)) {
 		d.Detail, d.Fix = s.called(c.Name(), right), &workflow.Fix{Edits: c.Rename(right)}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Every element and every attribute is on the page about XML.
+// Every element and every attribute is documented on the page about XML.
 func TestEveryWordIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/spec/07-xml.md")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestEveryWordIsDocumented(t *testing.T) {
 	}
 }
 
-// A name that can only mean one thing is fixed, in both tags.
+// A name with only one possible meaning is fixed, in both tags.
 func TestFixesNames(t *testing.T) {
 	const wrong = `<workflow name="x" taskID="1">
   <Agent name="a" id="1"><prompt>hi</prompt ></Agent>

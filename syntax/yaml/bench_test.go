@@ -59,7 +59,7 @@ func BenchmarkFmt(b *testing.B) {
 	}
 }
 
-// BenchmarkLibrary is what the YAML library alone takes for the same text.
+// BenchmarkLibrary measures the YAML library alone on the same text.
 func BenchmarkLibrary(b *testing.B) {
 	text := steps(10_000)
 	b.SetBytes(int64(len(text)))

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A workflow that a program made is the one that a file says.
+// A workflow built by a program equals the one parsed from a file.
 func TestBuiltAndWrittenAreTheSame(t *testing.T) {
 	built := workflow.Steps("Custom Workflow",
 		workflow.Agent("browser", "Navigate"),
@@ -125,8 +125,8 @@ steps:
 	}
 }
 
-// randomSteps are the same random steps as a program and a file say them. Those of a
-// sequence name steps behind them, the others steps before them.
+// randomSteps returns the same random steps in a program and in a file. The steps of a sequence
+// name later steps, the others earlier ones.
 func randomSteps(random *rand.Rand, count *int, indent string, sequential, inLoop bool) (jobs []*workflow.Job, text string) {
 	n := 1 + random.IntN(4)
 	ids := make([]string, n)

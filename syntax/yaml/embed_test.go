@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// The words of a step say all of it that is not a body.
+// The keys of a step represent everything except its body.
 func TestWordsSayAllOfAStep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := modelgen.Workflow().Draw(t, "workflow")
@@ -67,7 +67,7 @@ func leaving(w *workflow.Workflow, id string) []workflow.Edge {
 	return edges
 }
 
-// same compares what both mean, in canonical form.
+// same compares the meaning of both, in canonical form.
 func same(t *rapid.T, text string, nodes []workflow.Node, edges []workflow.Edge, wantNodes []workflow.Node, wantEdges []workflow.Edge) {
 	got := &workflow.Workflow{Body: workflow.Graph{Nodes: nodes, Edges: edges}}
 	expr.Resolve(got, expr.Mixed, nil)

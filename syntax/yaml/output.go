@@ -132,7 +132,7 @@ var otherTypes = map[string]string{
 	"str": "string", "list": "array", "dict": "object", "map": "object", "nil": "null",
 }
 
-// shortestSlip is the minimum length of a word for which a missing or extra letter is taken for a
+// shortestSlip is the minimum length of a word for which a missing or extra letter is treated as a
 // typing mistake.
 const shortestSlip = 5
 

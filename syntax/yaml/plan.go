@@ -286,7 +286,7 @@ func (p *plan) wrong() []*step {
 	return wrong
 }
 
-// meaning leaves out a single end, unless it is in a loop.
+// meaning drops a single edge to the end, which has no meaning outside a loop.
 func meaning(targets []target, inLoop bool) []target {
 	if len(targets) == 1 && targets[0].name == workflow.End && !inLoop {
 		return nil

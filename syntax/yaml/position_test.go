@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// Wherever a reference is written, a problem with it points to it.
+// A problem with a reference is reported at the reference, wherever it is written.
 func TestProblemsPointToTheReference(t *testing.T) {
 	for name, text := range map[string]string{
 		"plain":      "  - agent: a\n    prompt: some ${nobody} text\n",

@@ -184,7 +184,7 @@ func compare(a, b any) (int, error) {
 	if okM && okN {
 		return compareNumbers(m, n), nil
 	}
-	return 0, fmt.Errorf("expr: cannot compare the order of %s and %s", describe(a), describe(b))
+	return 0, fmt.Errorf("expr: cannot order %s and %s", describe(a), describe(b))
 }
 
 // contains reports whether whole contains part: a text in a text, an element in a list, or a key

@@ -26,7 +26,7 @@ type pattern struct {
 func compilePattern(v any) (*pattern, error) {
 	text, ok := v.(string)
 	if !ok {
-		return nil, fmt.Errorf("the pattern of matches is %s, not text", describe(v))
+		return nil, fmt.Errorf("matches needs a pattern as text, not %s", describe(v))
 	}
 	if len(text) > maxPattern {
 		return nil, fmt.Errorf("the pattern has %d bytes; at most %d are allowed", len(text), maxPattern)

@@ -130,7 +130,7 @@ func (c *checker) bare(p *parsed, reported []string) {
 				continue
 			}
 			c.findings = append(c.findings, &finding{text: p, number: i, problem: &Problem{
-				Kind: BareWord, Name: name, Summary: fmt.Sprintf("%q is taken as text", name),
+				Kind: BareWord, Name: name, Summary: fmt.Sprintf("%q is read as text", name),
 				Detail: fmt.Sprintf("nothing defines it; write %q in quotes, or $%s for a reference", name, name),
 			}})
 		}

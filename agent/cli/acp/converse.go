@@ -227,7 +227,7 @@ func (t *talk) stopped(response promptResponse) error {
 	case acp.StopReasonMaxTokens:
 		return &agent.Error{Kind: agent.BadOutput, Message: "the answer of " + name + " was cut off: it reached the model's limit on output tokens"}
 	case acp.StopReasonMaxTurnRequests:
-		return agent.Permanentf("%s stopped at its limit on turns", name)
+		return agent.Permanentf("%s reached its turn limit", name)
 	case acp.StopReasonRefusal:
 		return agent.Permanentf("the model of %s refused to answer", name)
 	case acp.StopReasonCancelled:

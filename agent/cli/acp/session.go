@@ -76,7 +76,7 @@ func (t *talk) initialize(ctx context.Context) error {
 		return err
 	}
 	if response.ProtocolVersion != acp.ProtocolVersionNumber {
-		return agent.Permanentf("%s uses version %d of the Agent Client Protocol, and Hocket needs version %d",
+		return agent.Permanentf("%s uses version %d of the Agent Client Protocol, but Hocket needs version %d",
 			t.start.Manifest.Name, response.ProtocolVersion, acp.ProtocolVersionNumber)
 	}
 	t.can = response.Capabilities

@@ -62,7 +62,7 @@ func Prove(t *testing.T, m *cli.Manifest, samples ...Sample) {
 		t.Run(s.Name, func(t *testing.T) { s.prove(t, m) })
 	}
 	if good == nil {
-		t.Fatal("clitest: no sample is a success")
+		t.Fatal("clitest: none of the samples succeeds")
 	}
 	t.Run("cut off", func(t *testing.T) { cutOff(t, m, good) })
 	t.Run("garbage", func(t *testing.T) { garbage(t, m, good) })
@@ -107,7 +107,7 @@ func runWith(t *testing.T, ctx context.Context, m *cli.Manifest, p play, schema 
 	res, err := x.Run(ctx, task, func([]byte) {})
 	files, _ := filepath.Glob(filepath.Join(dir, "private", "run-*")) // fails only for a bad pattern
 	if len(files) > 0 {
-		t.Errorf("files are left: %v", files)
+		t.Errorf("files left behind: %v", files)
 	}
 	return res, left, err
 }
@@ -155,23 +155,23 @@ func cutOff(t *testing.T, m *cli.Manifest, good *Sample) {
 		if err != nil {
 			failures++
 		} else if res.Output != good.Output {
-			t.Errorf("cut off in line %d: got %q for an answer", i+1, res.Output)
+			t.Errorf("cut off in line %d: got the answer %q", i+1, res.Output)
 		}
 	}
 	if failures == 0 {
-		t.Error("no truncated stream fails")
+		t.Error("no truncated stream was rejected")
 	}
 }
 
 // garbage between the events changes nothing, and garbage alone is a failure.
 func garbage(t *testing.T, m *cli.Manifest, good *Sample) {
 	if !m.Events() {
-		t.Skip("not offered: in plain text, any garbage is an answer")
+		t.Skip("not offered: in plain text, any garbage is a valid answer")
 	}
 	const noise = "\x00\xff{\"type\": \n[1, 2\nnull\n\"text\"\n{}\n{\"type\":{\"type\":[]}}\n<html>\n"
 	_, _, err := run(t, t.Context(), m, play{Stdout: noise}, good.Schema)
 	if err == nil {
-		t.Error("garbage is accepted as an answer")
+		t.Error("garbage was accepted as an answer")
 	}
 	p := good.play()
 	p.Stdout = noise + strings.ReplaceAll(strings.TrimRight(good.Stdout, "\n"), "\n", "\n"+noise) + "\n" + noise
@@ -195,7 +195,7 @@ func exitStatus(t *testing.T, m *cli.Manifest, good *Sample) {
 	p := good.play()
 	p.Exit = 7
 	if _, _, err := run(t, t.Context(), m, p, good.Schema); err == nil {
-		t.Error("an exit status of 7 is a success")
+		t.Error("exit status 7 counted as a success")
 	}
 }
 
@@ -258,7 +258,7 @@ func permissions(t *testing.T, m *cli.Manifest, good *Sample) {
 				case len(problems) == 0 && (err != nil || res.Output != good.Output):
 					t.Errorf("%v: got %q, %v", written, res.Output, err)
 				case len(problems) > 0 && (!errors.As(err, &failed) || !failed.Permanent || !strings.Contains(failed.Message, problems[0].Summary) || problems[0].Detail == ""):
-					t.Errorf("%v: %v, and the task says %v", written, problems, err)
+					t.Errorf("%v: expected the task to report %v, got %v", written, problems, err)
 				}
 			}
 		}

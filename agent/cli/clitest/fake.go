@@ -53,7 +53,7 @@ func playFile(file string) int {
 		err = json.Unmarshal(data, &p)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "clitest: the fake has nothing to play:", err)
+		fmt.Fprintln(os.Stderr, "clitest: the fake CLI has no recording to play:", err)
 		return 2
 	}
 	if p.Mode == "stay" {

@@ -126,7 +126,7 @@ func (f *flow) resource(ctx context.Context, named string) (*oauthex.ProtectedRe
 		case !covers(found.Resource, f.server.Address):
 			wrong = failf("check the url of the server in config.yml", "the server at %s identifies itself as %q", f.server.Address, plain(found.Resource))
 		case len(found.AuthorizationServers) == 0:
-			return nil, failf("a key may work: set it under headers", "the server at %s names no authorization server", f.server.Address)
+			return nil, failf("a key may work: set it under headers", "the server at %s does not name an authorization server", f.server.Address)
 		default:
 			return &found, nil
 		}

@@ -226,7 +226,7 @@ func TestLoginsThatFail(t *testing.T) {
 		{"another resource", `identifies itself as "https://bank.example/mcp"`, func(site *mcptest.Site, _ *login.Server) {
 			site.Says = func(m map[string]any) { m["resource"] = "https://bank.example/mcp" }
 		}},
-		{"no authority", "names no authorization server", func(site *mcptest.Site, _ *login.Server) {
+		{"no authority", "does not name an authorization server", func(site *mcptest.Site, _ *login.Server) {
 			site.Says = func(m map[string]any) { delete(m, "authorization_servers") }
 		}},
 		{"authority over http", "http://192.0.2.7 does not begin with https://", func(site *mcptest.Site, _ *login.Server) {

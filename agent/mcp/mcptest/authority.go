@@ -138,7 +138,7 @@ func (a *Authority) authorize(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "unknown client", http.StatusBadRequest)
 		return
 	case q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("resource") == "" || q.Get("state") == "":
-		http.Error(w, "not as OAuth 2.1 wants it", http.StatusBadRequest)
+		http.Error(w, "not a valid OAuth 2.1 request", http.StatusBadRequest)
 		return
 	}
 	code := rand.Text()

@@ -1,8 +1,8 @@
-// Package fidelity says how a notation holds what a model says: drawn or in a
-// word of its own, or carried along as an annotation. It depends on nothing.
+// Package fidelity describes how a notation represents the parts of a model: drawn or in its own
+// keyword, or carried along as an annotation. It has no dependencies.
 package fidelity
 
-// How says in which way something came over.
+// How says how a part of the model is represented.
 type How string
 
 // The ways.

@@ -6,26 +6,25 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// arrow is an edge between two parts of the model to be. An edge to or from a
-// frame stands for several.
+// arrow is an edge between two parts of the future model. An edge to or from a frame stands for
+// several edges.
 type arrow struct {
 	*workflow.Edge
 	from int // a node or a for_each
 	place
 	item int // of the body at in: what the arrow leaves there
-	// What the loops that are drawn make of it:
+	// Set once the drawn loops are known:
 	name  string // the To of its edge; "": it is dropped
 	meets int    // the region around both of its ends
 }
 
-// place is where an edge comes to.
+// place is where an edge ends.
 type place struct {
 	in int // the loop or for_each in whose body both ends are, or none
 	to int // an item of that body, toEnd, or toAgain: the next round of the loop
 }
 
-// landing is where an edge comes to, and what is wrong with that; all of which is
-// none if nothing is.
+// landing is where an edge ends, and what is wrong with that; the problems are none if it is valid.
 type landing struct {
 	place
 	left  int // the for_each that the edge leaves
@@ -63,8 +62,8 @@ func (e *ends) land(k *link, to int) landing {
 	return l
 }
 
-// makeArrows makes the arrows of all edges, sorted by what they leave: those of
-// part p are from starts[p] to starts[p+1].
+// makeArrows creates the arrows of all edges, sorted by their source: those of part p are starts[p]
+// to starts[p+1].
 func (e *ends) makeArrows() (arrows []arrow, starts []int) {
 	drawn := make([]arrow, 0, len(e.links))
 	for i := range e.links {
@@ -97,7 +96,7 @@ func (e *ends) makeArrows() (arrows []arrow, starts []int) {
 	return e.sortArrows(drawn)
 }
 
-// sortArrows sorts by counting, and mostly need not.
+// sortArrows is a counting sort. Usually the arrows are already sorted.
 func (e *ends) sortArrows(drawn []arrow) (arrows []arrow, starts []int) {
 	starts = make([]int, len(e.around)+1)
 	for i := range drawn {
@@ -120,8 +119,8 @@ func (e *ends) sortArrows(drawn []arrow) (arrows []arrow, starts []int) {
 	return arrows, starts
 }
 
-// reportEmpty reports an edge to or from a frame that holds no step; of a loop or
-// a for_each that was said before.
+// reportEmpty reports an edge to or from a frame without steps. An empty loop or for_each has
+// already been reported.
 func (e *ends) reportEmpty(k *link) {
 	frame := k.to
 	if len(e.sources(k)) == 0 {
@@ -132,7 +131,7 @@ func (e *ends) reportEmpty(k *link) {
 	}
 }
 
-// reportLanding reports an edge that cannot be.
+// reportLanding reports an invalid edge.
 func (e *ends) reportLanding(k *link, to int, l landing) {
 	if l.left == none {
 		e.reportEntry(k.Pos, l.into, to, `, from "`+k.From+`",`)

@@ -4,8 +4,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// assemble writes the graphs down. A composite is where the first node in it
-// is declared.
+// assemble builds the graphs. A composite takes the position of the first node declared in it.
 func (l *lifter) assemble() workflow.Graph {
 	inner := make([][]int, len(l.up)+1) // by region, none first
 	inner[none+1] = make([]int, 0, len(l.Nodes))
@@ -51,7 +50,7 @@ func (l *lifter) graph(region int, inner [][]int) workflow.Graph {
 	return g
 }
 
-// composite makes the node of a loop or a for_each, with its body.
+// composite builds the node of a loop or a for_each, with its body.
 func (l *lifter) composite(item int, inner [][]int) workflow.Node {
 	if l.isDrawn(item) {
 		return workflow.Node{
@@ -73,8 +72,8 @@ func (l *lifter) composite(item int, inner [][]int) workflow.Node {
 	return n
 }
 
-// leave adds the edges that leave an item, each of them once. A sole plain edge to
-// the end says nothing, except that it leaves a loop or is the else of others.
+// leave adds the edges that leave an item, without duplicates. A single plain edge to the end has
+// no meaning, unless it leaves a loop or is the else of other edges.
 func (l *lifter) leave(edges []workflow.Edge, item int, inLoop bool) []workflow.Edge {
 	out := l.arrows[l.starts[item]:l.starts[item+1]]
 	mine, plain, conditional := len(edges), 0, false
@@ -108,7 +107,7 @@ func (l *lifter) leave(edges []workflow.Edge, item int, inLoop bool) []workflow.
 	return edges
 }
 
-// drawn finds edges of a node that are the same. Most nodes have few.
+// drawn finds duplicate edges of a node. Most nodes have few edges.
 type drawn struct {
 	out  []arrow
 	seen map[key]*workflow.Edge
@@ -127,7 +126,7 @@ func newDrawn(out []arrow) *drawn {
 	return d
 }
 
-// before returns an edge before the i-th that is the same.
+// before returns an edge before the i-th that equals it.
 func (d *drawn) before(i int) *workflow.Edge {
 	a := &d.out[i]
 	k := key{a.name, wayOf(a.Edge)}
@@ -146,8 +145,8 @@ func (d *drawn) before(i int) *workflow.Edge {
 	return nil
 }
 
-// warnTwice reports an edge that is drawn twice; that two edges to or from frames
-// have one in common is no mistake.
+// warnTwice reports an edge that is drawn twice. Two edges to or from frames may overlap; that is
+// not a mistake.
 func (l *lifter) warnTwice(e, other *workflow.Edge) {
 	if e != other && e.From == other.From && e.To == other.To {
 		l.report(workflow.Warningf(e.Pos, codeEdgeTwice, "remove one of the two", "%q leads to %q twice", e.From, e.To))

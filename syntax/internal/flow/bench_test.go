@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// shapes are drawings of about n nodes.
+// shapes returns drawings of about n nodes.
 var shapes = []struct {
 	name string
 	draw func(b *builder, n int)

@@ -2,8 +2,8 @@ package flow
 
 import "github.com/hocket-dev/hocket/internal/strictyaml"
 
-// The codes of this package. Those that package check or another notation has
-// too mean the same there.
+// The codes of this package. Codes that package check or another notation also uses mean the same
+// there.
 const (
 	codeDeadEnd      = "loop-dead-end"
 	codeNested       = "nested-too-deep"
@@ -22,8 +22,8 @@ const (
 var Codes = []strictyaml.Code{
 	{Name: codeDeadEnd, Meaning: "A step next to a drawn loop looks as if it ran in every round, but runs once after it."},
 	{Name: codeNested, Meaning: "Frames or loops are nested too deeply."},
-	{Name: codeUnreachable, Meaning: "Nothing leads to a step from where the flow begins, so it is left out."},
-	{Name: CodeUnclearStart, Meaning: "Steps lead to each other in a circle, and nothing leads to them from where the flow begins."},
+	{Name: codeUnreachable, Meaning: "A step cannot be reached from the start of the flow, so it is left out."},
+	{Name: CodeUnclearStart, Meaning: "Steps form a cycle that cannot be reached from the start of the flow."},
 	{Name: codeTwoEntries, Meaning: "An edge leads into the middle of a loop or a for_each."},
 	{Name: codeLeavesEach, Meaning: "An edge leaves the steps that for_each repeats."},
 	{Name: codeEdgeTarget, Meaning: "An edge, or the entry, names a step that does not exist."},
@@ -34,10 +34,10 @@ var Codes = []strictyaml.Code{
 }
 
 const (
-	// maxEdges bounds what a short drawing can ask for: two frames of n nodes
-	// are joined by n² edges.
+	// maxEdges limits how many edges a short drawing can create: two frames of n nodes are joined
+	// by n² edges.
 	maxEdges = 1_000_000
-	// maxNesting bounds how deep frames, and how deep drawn loops, are in one
-	// another. Whoever walks a model goes down by calling itself.
+	// maxNesting limits how deeply frames and drawn loops are nested, because models are walked
+	// recursively.
 	maxNesting = 100
 )

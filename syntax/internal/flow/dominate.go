@@ -2,12 +2,12 @@ package flow
 
 import "slices"
 
-// adjacent are the edges of a graph of numbered vertices, by vertex.
+// adjacent holds the edges of a graph of numbered vertices, by vertex.
 type adjacent struct{ starts, others []int }
 
 func (a *adjacent) of(v int) []int { return a.others[a.starts[v]:a.starts[v+1]] }
 
-// newAdjacent files the edges at their end at, and lists their end other there.
+// newAdjacent groups the edges by one end, and lists the other end of each.
 func newAdjacent(size int, at, other []int) *adjacent {
 	a := &adjacent{starts: make([]int, size+2), others: make([]int, len(at))}
 	for _, v := range at {
@@ -23,8 +23,8 @@ func newAdjacent(size int, at, other []int) *adjacent {
 	return a
 }
 
-// walk is a depth-first walk through a graph, and what it says about who comes
-// before whom. All lists but num are by the number of a vertex in the walk.
+// walk is a depth-first walk through a graph, with the dominators that it finds. All lists except
+// num are indexed by the number of a vertex in the walk.
 type walk struct {
 	next   *adjacent
 	num    []int // of a vertex; none: the walk did not come to it
@@ -34,17 +34,17 @@ type walk struct {
 	cyclic bool  // an edge retreats; what follows is only known then
 
 	before *adjacent
-	// The tree of dominators: a vertex is dominated by those on its way up, and
-	// those it dominates are the next ones in an order of the tree.
+	// The dominator tree: a vertex is dominated by its ancestors, and in a preorder of the tree the
+	// vertices that it dominates follow it directly.
 	idom      []int
 	order     []int // number in that order
 	dominated []int // how many it dominates, itself included
 }
 
-// newWalk walks from a root. Dominators are found after Lengauer and Tarjan, with
-// path compression: O(m log n) on every graph. The simpler way, to meet the
-// dominators of all that lead to a node, is quadratic where every step of a long
-// chain leads to one handler.
+// newWalk walks from a root. Dominators are found with the algorithm of Lengauer and Tarjan with
+// path compression: O(m log n) on every graph. The simpler algorithm, which intersects the
+// dominators of all predecessors, is quadratic if every step of a long chain leads to the same
+// handler.
 func newWalk(size, root int, from, to []int) *walk {
 	w := &walk{next: newAdjacent(size, from, to), num: make([]int, size), vertex: make([]int, 0, size), parent: make([]int, 0, size)}
 	w.search(root)
@@ -143,7 +143,7 @@ func (w *walk) dominate() {
 	}
 }
 
-// forest finds the least semidominator on the way up, and shortens the way.
+// forest finds the smallest semidominator on the path to the root, and compresses the path.
 type forest struct{ semi, label, ancestor, path []int }
 
 func newForest(size int) *forest {
@@ -172,7 +172,7 @@ func (f *forest) eval(n int) int {
 	return f.label[n]
 }
 
-// arrange numbers the tree of dominators.
+// arrange numbers the vertices of the dominator tree.
 func (w *walk) arrange() {
 	size := len(w.vertex)
 	w.dominated, w.order = ones(size), make([]int, size)
@@ -187,20 +187,20 @@ func (w *walk) arrange() {
 	}
 }
 
-// retreats reports whether an edge from one vertex to another leads to where the
-// walk had come from. Without such edges there is no cycle.
+// retreats reports whether an edge leads back to an ancestor in the walk. Without such edges there
+// is no cycle.
 func (w *walk) retreats(from, to int) bool {
 	n, m := w.num[from], w.num[to]
 	return m <= n && n < m+w.below[m]
 }
 
-// dominates reports whether every way to a vertex leads through another.
+// dominates reports whether every path to a vertex leads through another.
 func (w *walk) dominates(v, of int) bool {
 	n, m := w.order[w.num[of]], w.num[v]
 	return w.order[m] <= n && n < w.order[m]+w.dominated[m]
 }
 
-// closed says of each vertex whether no edge leaves what it dominates.
+// closed reports for each vertex whether no edge leaves the vertices that it dominates.
 func (w *walk) closed() []bool {
 	size := len(w.vertex)
 	depth, highest := make([]int, size), make([]int, size)

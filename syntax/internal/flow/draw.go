@@ -4,16 +4,16 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Draw makes the drawing of a graph, with a frame around every loop and every
-// repeated block of several steps. An edge into a loop leads to its frame, and so
-// does one that begins the next round. Lift makes the same graph of it.
+// Draw returns the drawing of a graph, with a frame around every loop and every for_each with
+// several steps. An edge into a loop, or to its next iteration, leads to its frame. Lift turns the
+// drawing into the same graph again.
 func Draw(g *workflow.Graph) *Drawing {
 	d := &Drawing{}
 	d.draw(g, "", "")
 	return d
 }
 
-// draw adds a graph that is in a frame; loop is that frame if it is a loop's.
+// draw adds a graph in a frame. loop is that frame if it belongs to a loop.
 func (d *Drawing) draw(g *workflow.Graph, frame, loop string) {
 	out := make(map[string][]*workflow.Edge, len(g.Nodes))
 	for i := range g.Edges {

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Whatever a model holds, its drawing says, with all frames and with few.
+// A drawing represents everything in a model, with all frames or with few.
 func TestDrawKeepsTheMeaning(t *testing.T) {
 	often(t, func(t *rapid.T) {
 		w := modelgen.Workflow().Draw(t, "workflow")
@@ -28,7 +28,7 @@ func TestDrawKeepsTheMeaning(t *testing.T) {
 	})
 }
 
-// often checks ten times as often as rapid does.
+// often runs ten times as many checks as rapid does.
 func often(t *testing.T, check func(*rapid.T)) {
 	for i := range 10 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) { rapid.Check(t, check) })
@@ -48,8 +48,8 @@ func keeps(t *rapid.T, w *workflow.Workflow, d *Drawing) {
 	}
 }
 
-// bareLoops takes from loops what only a frame can say, their names too, so that
-// most of them can do without one.
+// bareLoops removes from loops what only a frame can express, including their names, so that most
+// of them need no frame.
 func bareLoops(t *rapid.T, g *workflow.Graph) {
 	taken, loops := map[string]bool{}, []*workflow.Node{}
 	g.Walk(func(_ *workflow.Graph, n *workflow.Node) {
@@ -89,8 +89,8 @@ func eachGraph(g *workflow.Graph, visit func(*workflow.Graph)) {
 	})
 }
 
-// Whatever is drawn, Lift makes a sound graph of it, or reports an error; and
-// what it makes of it can be drawn and simplified again.
+// Lift turns every drawing into a valid graph, or reports an error. The result can be drawn and
+// simplified again.
 func TestLiftMakesSoundGraphs(t *testing.T) {
 	often(t, func(t *rapid.T) { sound(t, drawing(t)) })
 }

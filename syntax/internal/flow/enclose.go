@@ -6,9 +6,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// enclose adds to the drawn loops what a frame encloses together with them: steps
-// from which nothing leads back. The frame must be entered where the loop is, and
-// something must leave it: a frame around all there is is a border, not a loop.
+// enclose adds to the drawn loops the other steps of the frame around them, from which no path
+// leads back. The frame must have the same entry as the loop, and an edge must leave it: a frame
+// around the whole drawing is a border, not a loop.
 func (l *lifter) enclose() {
 	if len(l.heads) == 0 || !slices.Contains(l.kind, plain) {
 		return
@@ -50,10 +50,10 @@ func (l *lifter) frames() []int {
 	return frames
 }
 
-// span is a range in the order of the dominators.
+// span is a range in the preorder of the dominator tree.
 type span struct{ from, to int }
 
-// by reports whether all of it is dominated by a vertex.
+// by reports whether a vertex dominates the whole span.
 func (s span) by(w *walk, v int) bool {
 	n := w.num[v]
 	return w.order[n] <= s.from && s.to < w.order[n]+w.dominated[n]
@@ -75,7 +75,7 @@ func (l *lifter) dominatedIn() map[int]span {
 	return spans
 }
 
-// left returns the frames that an edge leaves. What handles a failure is no way out.
+// left returns the frames that an edge leaves. An error edge is not a way out.
 func (l *lifter) left() []bool {
 	left := make([]bool, len(l.around))
 	for i := range l.arrows {
@@ -91,7 +91,7 @@ func (l *lifter) left() []bool {
 	return left
 }
 
-// entered reports whether edges from outside of a frame lead to one item only.
+// entered reports whether all edges from outside a frame lead to the same item.
 func (l *lifter) entered(frame, head int) bool {
 	root := len(l.around)
 	return !slices.ContainsFunc(l.items(frame), func(i int) bool {
@@ -99,8 +99,7 @@ func (l *lifter) entered(frame, head int) bool {
 	})
 }
 
-// endsIn reports whether a drawn loop ends in its frame, without what the frame
-// would add to it.
+// endsIn reports whether a drawn loop ends in its frame, apart from what the frame would add to it.
 func (l *lifter) endsIn(frame, drawn int) bool {
 	return slices.ContainsFunc(l.items(frame), func(i int) bool {
 		return l.reached[i] && l.contains(drawn, i) && slices.ContainsFunc(l.arrows[l.starts[i]:l.starts[i+1]], func(a arrow) bool {
@@ -109,7 +108,7 @@ func (l *lifter) endsIn(frame, drawn int) bool {
 	})
 }
 
-// contains reports whether an item is in a drawn loop, or in one inside of it.
+// contains reports whether an item is in a drawn loop or in a loop nested in it.
 func (l *lifter) contains(drawn, item int) bool {
 	region := l.up[item]
 	for region != none && region != drawn && l.isDrawn(region) {
@@ -118,8 +117,8 @@ func (l *lifter) contains(drawn, item int) bool {
 	return region == drawn
 }
 
-// take puts the items of a frame into a drawn loop: each with the outermost loop
-// around it that is in the frame as well.
+// take moves the items of a frame into a drawn loop, each with the outermost loop around it that is
+// also in the frame.
 func (l *lifter) take(frame, drawn int, frames []int) {
 	inFrame := func(region int) bool {
 		return region != none && l.isDrawn(region) && l.within(frames[region-len(l.around)], frame)

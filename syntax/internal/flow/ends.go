@@ -6,12 +6,12 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// ends finds out which nodes an edge joins that is drawn to or from a frame.
+// ends finds the nodes that an edge to or from a frame joins.
 //
-// Whether a part is an entry of a frame depends on the edges inside of that
-// frame only. So it is enough to know, for every part, how deep the innermost
-// frame is that an edge to it stays in; and with the deepest edges looked at
-// first, the entries of a frame are known before an edge leads to it.
+// Whether a part is an entry of a frame depends only on the edges inside that frame. So for every
+// part it is enough to know the depth of the innermost frame that an edge to it stays in. The
+// deepest edges are processed first, so the entries of a frame are known before an edge that leads
+// to it is processed.
 type ends struct {
 	*parts
 	links  []link
@@ -51,7 +51,7 @@ func newEnds(p *parts) *ends {
 	return e
 }
 
-// link looks the ends of the edges up.
+// link looks up the ends of the edges.
 func (e *ends) link() {
 	e.links = make([]link, 0, len(e.Edges))
 	last := none
@@ -75,8 +75,8 @@ func (e *ends) link() {
 	}
 }
 
-// frameOf returns the frame in which an edge begins: one that is drawn from the frame
-// of a loop begins in that loop.
+// frameOf returns the frame in which an edge begins. An edge from the frame of a loop begins in
+// that loop.
 func (e *ends) frameOf(from int) int {
 	if e.kind[from] == loop {
 		return from
@@ -84,7 +84,7 @@ func (e *ends) frameOf(from int) int {
 	return e.around[from]
 }
 
-// reportUnknown looks for what was meant only as long as few are wrong.
+// reportUnknown suggests a correction only while there are few mistakes.
 func (e *ends) reportUnknown(pos workflow.Pos, id string) {
 	hint := ""
 	if e.unknown++; e.unknown < 20 {
@@ -119,7 +119,7 @@ func (e *ends) deepestFirst() []int {
 	return order
 }
 
-// findFirst notes where edges lead to, and how deep.
+// findFirst records where edges lead, and at which depth.
 func (e *ends) findFirst(order []int) {
 	count := 0
 	for _, i := range order {
@@ -135,8 +135,8 @@ func (e *ends) findFirst(order []int) {
 	}
 }
 
-// deepen notes an edge at its end, which is drawn at a part and means some, and
-// at every loop and for_each that it comes into or leaves there.
+// deepen records an edge at its end, which is drawn at one part and stands for several, and at
+// every loop and for_each that it enters or leaves there.
 func (e *ends) deepen(deep []int, means []int, drawn, meet int) {
 	level := e.level(meet)
 	for _, i := range means {
@@ -162,7 +162,7 @@ func (e *ends) targets(k *link) []int {
 
 var onlyEnd = []int{toEnd}
 
-// firstIn returns what comes first in a plain frame.
+// firstIn returns the first items of a plain frame.
 func (e *ends) firstIn(frame int) []int {
 	first, known := e.firsts[frame]
 	if !known {
@@ -176,7 +176,7 @@ func (e *ends) firstIn(frame int) []int {
 	return first
 }
 
-// shallow returns the items of a frame at which no edge ends that stays in it.
+// shallow returns the items of a frame that no edge inside it leads to.
 func (e *ends) shallow(items, deep []int, frame int) []int {
 	level := e.level(frame)
 	var list []int
@@ -253,10 +253,9 @@ func (e *ends) inside(from int) int {
 	return e.home[from]
 }
 
-// descend follows an edge that begins in the body at and leads to a part, and
-// calls enter for every body on its way, from the innermost out, with the item
-// of it that the edge leads to. It gives the body around both ends, and its
-// item.
+// descend follows an edge that begins in the body at and leads to a part. It calls enter for every
+// body on the way, from the innermost out, with the item of that body that the edge leads to. It
+// returns the body around both ends, and its item.
 func (e *ends) descend(at, to int, enter func(body, item int)) (body, item int) {
 	for at != e.home[to] {
 		if e.level(at) >= e.level(e.home[to]) {
@@ -269,8 +268,8 @@ func (e *ends) descend(at, to int, enter func(body, item int)) (body, item int) 
 	return at, to
 }
 
-// findLast notes where edges come from, and how deep. What begins the next round
-// of a loop does not count.
+// findLast records where edges come from, and at which depth. Edges that begin the next iteration
+// of a loop do not count.
 func (e *ends) findLast(order []int) {
 	if !slices.ContainsFunc(e.links, func(k link) bool { return e.kind[k.from] == plain || e.kind[k.from] == loop }) {
 		return
@@ -310,7 +309,7 @@ func (e *ends) sources(k *link) []int {
 	return e.lastIn(k.from)
 }
 
-// lastIn returns what comes last in a frame.
+// lastIn returns the last items of a frame.
 func (e *ends) lastIn(frame int) []int {
 	last, known := e.lasts[frame]
 	if known {

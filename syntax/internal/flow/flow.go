@@ -1,22 +1,19 @@
-// Package flow is between diagrams and the model. A diagram has nodes,
-// arrows that may lead back, and frames around nodes; the model has acyclic
-// graphs, nested by loops and repeated blocks. Lift makes the model of a
-// drawing, Draw makes the drawing of a model, Simplify leaves out the frames
-// that the arrows say already.
+// Package flow converts between diagrams and the model. A diagram has nodes, arrows that may lead
+// back, and frames around nodes; the model has acyclic graphs, nested in loops and for_eachs. Lift
+// turns a drawing into a model, Draw turns a model into a drawing, and Simplify removes the frames
+// that the arrows make redundant.
 //
-// It depends on the model only, and on the type of a code.
+// It depends only on the model and on the type of a code.
 package flow
 
 import "github.com/hocket-dev/hocket/workflow"
 
-// Drawing is a diagram, whatever language it is drawn in.
+// Drawing is a diagram in any language.
 //
-// Where the frame of a loop or a for_each begins is its entry: what no edge from
-// inside of it leads to; else what an edge from outside leads to; else what is
-// declared first.
+// The entry of a loop's or a for_each's frame is the item that no edge from inside leads to;
+// otherwise the one that an edge from outside leads to; otherwise the one that is declared first.
 type Drawing struct {
-	// Nodes are in the order of declaration, Frames too. Ids are unique over
-	// both.
+	// Nodes and Frames are in the order of their declaration. Ids are unique across both.
 	Nodes  []Node
 	Frames []Frame
 	// Edges may lead back. From and To are ids of nodes or frames, To may also
@@ -31,20 +28,19 @@ type Drawing struct {
 	//   - An edge from inside of a loop's frame to that frame or to its only entry
 	//     begins the next round.
 	Edges []workflow.Edge
-	// Entry are the ids where the flow begins, EntryPos where each of them is
-	// named (it may be shorter). None: the nodes that no edge leads to, else the
-	// first node.
+	// Entry holds the ids where the flow begins, and EntryPos where each of them is named (it may
+	// be shorter). If Entry is empty, the flow begins at the nodes that no edge leads to, otherwise
+	// at the first node.
 	Entry    []string
 	EntryPos []workflow.Pos
 	// Begin says how an author writes that the flow begins at a node.
 	Begin func(id string) string
-	// Max bounds the loops that are drawn by edges that lead back; zero: the
-	// default.
+	// Max limits the loops that are drawn as edges that lead back; zero means the default.
 	Max int
 }
 
-// Node is a node in a frame. Its step is no loop; it may be a for_each over a
-// single node, body included.
+// Node is a node in a frame. Its step is not a loop; it may be a for_each over a single node,
+// including the body.
 type Node struct {
 	workflow.Node
 	Frame string // id of the innermost frame around it; "": none
@@ -52,9 +48,9 @@ type Node struct {
 
 // Frame is a line around nodes: a subgraph or a partition.
 type Frame struct {
-	// Node is the loop or the for_each that the frame stands for, with an empty
-	// body. A frame without a step only groups what is in it: where a loop is
-	// drawn inside, what else the frame encloses is part of that loop.
+	// Node is the loop or the for_each that the frame stands for, with an empty body. A frame
+	// without a step only groups its items; but if a loop is drawn inside it, everything else in
+	// the frame is part of that loop.
 	workflow.Node
 	Frame string // id of the frame around it; "": none
 }

@@ -4,10 +4,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Handle leads every failure that has no edge of its own to a handler: from each
-// working node that the handler does not lead to. It says whether there was
-// anything to handle. A for_each fails as a whole, so no edge leaves its frame
-// from inside.
+// Handle leads every failure without its own edge to a handler: from each working node that cannot
+// be reached from the handler. It reports whether there was anything to handle. A for_each fails as
+// a whole, so no edge leaves its frame from inside.
 func (d *Drawing) Handle(handler string, pos workflow.Pos) bool {
 	failing, handled := d.failing(handler)
 	edges := make([]workflow.Edge, 0, len(d.Edges)+len(failing))
@@ -34,8 +33,8 @@ func (d *Drawing) Handle(handler string, pos workflow.Pos) bool {
 	return handled || len(failing) > 0
 }
 
-// failing returns the ids of what may fail before the handler and does not say where
-// that leads. Handled says whether something says so itself.
+// failing returns the ids of the nodes that may fail before the handler and have no error edge.
+// handled reports whether some node has its own error edge.
 func (d *Drawing) failing(handler string) (failing []string, handled bool) {
 	reached := d.reachedFrom(handler)
 	has := map[string]bool{}
@@ -67,8 +66,8 @@ func (d *Drawing) failing(handler string) (failing []string, handled bool) {
 	return failing, handled
 }
 
-// reachedFrom returns the nodes and frames that a part leads to, itself included.
-// Whoever comes into a frame reaches all of it, and whatever it leads to.
+// reachedFrom returns the nodes and frames that can be reached from a part, including itself. An
+// edge into a frame reaches everything in it, and everything that it leads to.
 func (d *Drawing) reachedFrom(id string) map[string]bool {
 	next := make(map[string][]string, len(d.Nodes))
 	for i := range d.Edges {

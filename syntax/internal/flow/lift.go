@@ -6,20 +6,19 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Lift makes the graph that a drawing means. It reports what it had to drop and
-// what it could not make sense of; if one of these is an error, the graph is
-// sound but not what the author meant.
+// Lift returns the graph that a drawing means. It reports what it dropped and what it could not
+// interpret; if it reports an error, the graph is valid but not what the author meant.
 //
-// An edge that leads back makes a loop of what lies between, its natural loop.
-// Such loops are called loop, loop-2, … in the order in which their first nodes
-// are declared. A frame around all of a loop, entered where the loop is and left
-// by an edge, makes what else is in it part of the loop.
+// An edge that leads back turns everything between its ends, its natural loop, into a loop. Such
+// loops are called loop, loop-2, … in the order in which their first nodes are declared. A frame
+// around a whole loop that has the same entry, and that an edge leaves, adds its other items to the
+// loop.
 func (d *Drawing) Lift(report func(workflow.Diagnostic)) workflow.Graph {
 	return newLifter(d, report).lift()
 }
 
-// lifter makes a graph. A region is a graph to be: the whole drawing, a frame
-// with a step, or a drawn loop. Drawn loops are numbered after the parts.
+// lifter builds a graph. A region is a future graph: the whole drawing, a frame with a step, or a
+// drawn loop. Drawn loops are numbered after the parts.
 type lifter struct {
 	*ends
 	arrows  []arrow
@@ -58,9 +57,9 @@ func (l *lifter) lift() workflow.Graph {
 	return l.assemble()
 }
 
-// follow walks through what the flow reaches. An arrow out of a loop with a frame
-// leaves that loop, and a loop or a for_each leads to its entries: so its body
-// hangs below it, and everything is looked at at once.
+// follow walks through everything that the flow reaches. An arrow out of a loop with a frame leaves
+// that loop, and a loop or a for_each leads to its entries. So its body is below it in the walk,
+// and one walk covers everything.
 func (l *lifter) follow() {
 	root := len(l.around)
 	size := len(l.entries) + len(l.arrows) + len(l.Frames)
@@ -90,7 +89,7 @@ func (l *lifter) follow() {
 	l.walk = newWalk(root+1, root, from, to)
 }
 
-// inOrder returns the parts that are in a graph, a loop or a for_each with its
+// inOrder returns the parts that are in a graph. A loop or a for_each is at the position of its
 // first node.
 func (l *lifter) inOrder() []int {
 	if len(l.Frames) == 0 {
@@ -101,7 +100,7 @@ func (l *lifter) inOrder() []int {
 	return list
 }
 
-// isDrawn reports whether a region is a loop that is drawn by its edges.
+// isDrawn reports whether a region is a loop drawn with edges.
 func (l *lifter) isDrawn(region int) bool { return region >= len(l.around) }
 
 // headOf returns the first item of a drawn loop.

@@ -60,7 +60,7 @@ func TestTooManyEdges(t *testing.T) {
 	}
 }
 
-// Many edges to one large frame are too many before they are counted one by one.
+// Many edges to one large frame exceed the limit before they are expanded one by one.
 func TestManyEdgesToALargeFrame(t *testing.T) {
 	d := &Drawing{Frames: []Frame{{Node: workflow.Node{ID: "F"}}}}
 	for i := range 10_000 {
@@ -120,7 +120,7 @@ func TestDeepLoops(t *testing.T) {
 	}
 }
 
-// What no reader makes does no harm.
+// Drawings that no parser produces do no harm.
 func TestBrokenDrawings(t *testing.T) {
 	frame := func(id, around string) Frame { return Frame{Node: workflow.Node{ID: id}, Frame: around} }
 	for _, d := range []*Drawing{

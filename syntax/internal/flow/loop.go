@@ -6,10 +6,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// findLoops finds the drawn loops and how they nest, innermost first: a loop that
-// is found is one vertex from then on, so that everything is looked at once.
-// Edges that retreat without leading to a dominator have been reported; they
-// make no loop and are dropped.
+// findLoops finds the drawn loops and how they nest, innermost first. A loop that has been found
+// becomes a single vertex, so that everything is visited once. Retreating edges that do not lead to
+// a dominator have already been reported; they do not form a loop and are dropped.
 func (l *lifter) findLoops() {
 	l.up = slices.Repeat([]int{none}, len(l.around))
 	if !l.cyclic {
@@ -57,7 +56,7 @@ func (l *lifter) findLoops() {
 	l.nest(over, isHead)
 }
 
-// union says which loop a vertex has become part of.
+// union records the loop that each vertex has become part of.
 type union []int
 
 func (u union) find(n int) int {
@@ -68,8 +67,7 @@ func (u union) find(n int) int {
 	return n
 }
 
-// nest makes regions of the loops, outermost first. Those that are too deep are
-// none.
+// nest turns the loops into regions, outermost first, except those that are nested too deeply.
 func (l *lifter) nest(over []int, isHead []bool) {
 	loops := slices.Repeat([]int{none}, len(over)) // by number of the head
 	depth := make([]int, len(over))
@@ -113,8 +111,8 @@ func (l *lifter) begins(item int) bool {
 	return l.up[item] != none && l.isDrawn(l.up[item]) && l.headOf(l.up[item]) == item
 }
 
-// reportTwoEntries reports cycles that can be entered at two places. Without the
-// edges that lead to a dominator, they are what is still strongly connected.
+// reportTwoEntries reports cycles that can be entered at two places: what is still strongly
+// connected without the edges that lead to a dominator.
 func (l *lifter) reportTwoEntries() {
 	if !l.cyclic {
 		return
@@ -148,8 +146,8 @@ func (l *lifter) reportTwoEntries() {
 	}
 }
 
-// reportCycle reports a cycle that is entered at a first item and, by an edge or
-// where the flow begins, at a second one.
+// reportCycle reports a cycle that is entered at one item and, through an edge or as the start of
+// the flow, at a second one.
 func (l *lifter) reportCycle(first, second int, by *arrow) {
 	pos, from := l.node(second).Pos, ""
 	if by != nil {
@@ -159,9 +157,9 @@ func (l *lifter) reportCycle(first, second int, by *arrow) {
 		"a loop has two entries: %q and%s %q", l.id(first), from, l.id(second)))
 }
 
-// cycles returns the strongly connected parts that are left without the edges that
-// lead to a dominator, after Kosaraju: by number, the number of one vertex of
-// the cycle; none: in no cycle.
+// cycles returns the strongly connected components that remain without the edges that lead to a
+// dominator, with Kosaraju's algorithm. By the number of a vertex, it returns the number of one
+// vertex of its cycle, or none if it is not in a cycle.
 func (l *lifter) cycles() []int {
 	size := len(l.vertex)
 	in := slices.Repeat([]int{none}, size)
@@ -191,8 +189,8 @@ func (l *lifter) cycles() []int {
 	return in
 }
 
-// lastLeftFirst returns the numbers of all vertices, those first that the walk left
-// last.
+// lastLeftFirst returns the numbers of all vertices in the reverse order in which the walk left
+// them.
 func (l *lifter) lastLeftFirst() []int {
 	size := len(l.vertex)
 	list := make([]int, size)

@@ -11,12 +11,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// What Lift makes of arrows is right if it has the same arrows and its loops are
-// what can be gone round: followed from a loop to its first node and from the
-// next round back there, the edges of the graph are those of the drawing, and
-// every node of a loop leads to every other without leaving it. And it finds two
-// entries exactly where a cycle is left without the edges that lead to a
-// dominator, by the definition of one.
+// The result of Lift is correct if it has the same arrows and if its loops are real cycles. An edge
+// to a loop leads to its first node, and so does the next iteration: followed this way, the edges
+// of the graph are those of the drawing, and every node of a loop can reach every other without
+// leaving the loop. Lift reports two entries exactly if, by the definition of a dominator, a cycle
+// remains without the edges that lead to one.
 func TestLoopsAreNatural(t *testing.T) {
 	often(t, func(t *rapid.T) {
 		d := arrows(t)
@@ -74,8 +73,8 @@ func (n *network) add(from, to string) {
 	n.next[from][to] = true
 }
 
-// from returns what a node leads to over at least one edge, by way of some nodes
-// only; nil: of all.
+// from returns the nodes that can be reached from a node over at least one edge, through some nodes
+// only; nil means all nodes.
 func (n *network) from(id string, by set) set {
 	seen, todo := set{}, []string{id}
 	for len(todo) > 0 {
@@ -91,7 +90,7 @@ func (n *network) from(id string, by set) set {
 	return seen
 }
 
-// reachable returns a drawing without what cannot be reached.
+// reachable returns a drawing without the nodes that cannot be reached.
 func reachable(d *Drawing) *network {
 	all, led := newNetwork(), set{}
 	for i := range d.Edges {
@@ -118,8 +117,7 @@ func reachable(d *Drawing) *network {
 	return kept
 }
 
-// irreducible reports whether a cycle is left without the edges that lead to a node
-// which every way from a root leads through.
+// irreducible reports whether a cycle remains without the edges that lead to a dominator.
 func (n *network) irreducible() bool {
 	without := newNetwork()
 	for from, all := range n.next {
@@ -137,7 +135,7 @@ func (n *network) irreducible() bool {
 	return false
 }
 
-// through reports whether every way to a node leads through another.
+// through reports whether every path to a node leads through another.
 func (n *network) through(via, to string) bool {
 	if via == to {
 		return true
@@ -153,8 +151,7 @@ func (n *network) through(via, to string) bool {
 	})
 }
 
-// flatten draws a lifted graph with arrows only. The choices that Lift adds are
-// seen through.
+// flatten draws a lifted graph with arrows only. It skips the choices that Lift adds.
 func flatten(g *workflow.Graph) *network {
 	first, kept := map[string]string{}, newNetwork() // first is the entry of every loop
 	var look func(g *workflow.Graph, around []string)
@@ -190,7 +187,7 @@ func flatten(g *workflow.Graph) *network {
 	return kept
 }
 
-// join adds the edges of a graph in a loop, to where they come in the end.
+// join adds the edges of a graph in a loop, with their final targets.
 func (n *network) join(g *workflow.Graph, loop string, entry func(string) string) {
 	for i := range g.Nodes {
 		if body := g.Nodes[i].Body(); body != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// parts are the nodes and the frames of a drawing in one numbering: the nodes as
-// they are declared, then the frames.
+// parts numbers the nodes and the frames of a drawing: first the nodes, then the frames, both in
+// the order of their declaration.
 type parts struct {
 	*Drawing
 	report func(workflow.Diagnostic)
@@ -31,7 +31,7 @@ const (
 	each
 )
 
-// What an edge may lead to that is no part.
+// Targets of edges that are not parts.
 const (
 	none    = -1 - iota // as a frame: the whole drawing
 	toEnd               // the path ends
@@ -58,8 +58,8 @@ func newParts(d *Drawing, report func(workflow.Diagnostic)) *parts {
 	return p
 }
 
-// find returns the part of an id. It looks first at one that is likely, and at the
-// next: most edges lead on to the node that is declared next.
+// find returns the part with an id. It first tries a likely part and the one after it, because most
+// edges lead to the node that is declared next.
 func (p *parts) find(id string, likely int) (part int, known bool) {
 	for part := max(likely, 0); part < min(likely+2, len(p.Nodes)); part++ {
 		if p.Nodes[part].ID == id {
@@ -70,7 +70,7 @@ func (p *parts) find(id string, likely int) (part int, known bool) {
 	return part, known
 }
 
-// node returns what a part is in the model; a plain frame is nothing.
+// node returns the node of a part in the model; nil for a plain frame.
 func (p *parts) node(part int) *workflow.Node {
 	if n := len(p.Nodes); part >= n {
 		return &p.Frames[part-n].Node
@@ -80,7 +80,7 @@ func (p *parts) node(part int) *workflow.Node {
 
 func (p *parts) id(part int) string { return p.node(part).ID }
 
-// place finds out what is in what.
+// place determines which frame each part is in.
 func (p *parts) place() {
 	for i := range p.Nodes {
 		p.around[i] = p.frame(p.Nodes[i].Frame)
@@ -120,9 +120,8 @@ func (p *parts) frame(id string) int {
 	return none
 }
 
-// levelFrames counts the frames around every frame. One that is in itself, or
-// too deep, is taken out of what is around it; the first that is too deep comes
-// back.
+// levelFrames counts the frames around every frame. A frame that contains itself, or is nested too
+// deeply, is moved to the top level. It returns the first frame that is nested too deeply.
 func (p *parts) levelFrames() (deep int) {
 	const visiting = -1
 	deep = none
@@ -150,8 +149,7 @@ func (p *parts) levelFrames() (deep int) {
 	return deep
 }
 
-// rankParts finds the first node in every frame. In an empty one it is after
-// all nodes.
+// rankParts finds the first node in every frame. An empty frame comes after all nodes.
 func (p *parts) rankParts() {
 	for f := len(p.Nodes); f < len(p.rank); f++ {
 		p.rank[f] = len(p.rank)
@@ -164,7 +162,7 @@ func (p *parts) rankParts() {
 	}
 }
 
-// dropEmpty takes loops and for_eachs without steps for frames that mean nothing.
+// dropEmpty turns loops and for_eachs without steps into plain frames.
 func (p *parts) dropEmpty(tell bool) {
 	for f := len(p.Nodes); f < len(p.kind); f++ {
 		if !p.isBody(f) || p.rank[f] < len(p.Nodes) {
@@ -176,7 +174,7 @@ func (p *parts) dropEmpty(tell bool) {
 		}
 		p.kind[f] = plain
 		if tell {
-			p.report(workflow.Errorf(p.node(f).Pos, code, "put the steps that are to be repeated into its frame", "the %s %q has no steps", word, p.id(f)))
+			p.report(workflow.Errorf(p.node(f).Pos, code, "put the steps to repeat into its frame", "the %s %q has no steps", word, p.id(f)))
 		}
 	}
 }
@@ -201,8 +199,7 @@ func (p *parts) level(frame int) int {
 // isBody reports whether a frame stands for a loop or a for_each.
 func (p *parts) isBody(part int) bool { return p.kind[part] == loop || p.kind[part] == each }
 
-// meet returns the innermost frame around both of two frames, which may be one of
-// them.
+// meet returns the innermost frame around two frames, which may be one of them.
 func (p *parts) meet(a, b int) int {
 	for a != b {
 		if p.level(a) >= p.level(b) {
@@ -214,7 +211,7 @@ func (p *parts) meet(a, b int) int {
 	return a
 }
 
-// within reports whether a part is in a frame, or is that frame.
+// within reports whether a part is in a frame, or is the frame itself.
 func (p *parts) within(part, frame int) bool {
 	for part != none && part != frame {
 		part = p.around[part]
@@ -222,8 +219,8 @@ func (p *parts) within(part, frame int) bool {
 	return part == frame
 }
 
-// items returns the nodes, loops and for_eachs of a frame in the order of
-// declaration. Plain frames are seen through.
+// items returns the nodes, loops and for_eachs of a frame, including those in plain frames inside
+// it, in the order of their declaration.
 func (p *parts) items(frame int) []int {
 	var list []int
 	if frame == none {

@@ -6,8 +6,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// reach finds what the flow can come to. What it cannot is dropped with its
-// edges.
+// reach finds what the flow can reach, and drops the rest with its edges.
 func (l *lifter) reach() {
 	l.reached = make([]bool, len(l.around))
 	todo := append([]int(nil), l.entries...)
@@ -43,9 +42,9 @@ func (l *lifter) reach() {
 	}
 }
 
-// tied returns the parts with an arrow to or from another one that the flow cannot come
-// to. Where nobody says at which node the flow begins, they are a circle, or hang on
-// one: more likely the workflow than what was found to be its beginning.
+// tied returns the unreachable parts with an arrow to or from another unreachable part. If the
+// drawing does not say where the flow begins, they are in a cycle or connected to one, and are more
+// likely to be the workflow than the start that was found.
 func (l *lifter) tied() []bool {
 	tied := make([]bool, len(l.around))
 	for i, reached := range l.reached {
@@ -63,14 +62,14 @@ func (l *lifter) tied() []bool {
 	return tied
 }
 
-// reportUnclear says that the flow may begin at a part instead of where nothing leads
-// to.
+// reportUnclear reports that the flow may begin at a part rather than at the node that no edge
+// leads to.
 func (l *lifter) reportUnclear(part int) {
 	first, id := l.entries[0], l.id(part)
 	if inside := l.home[part]; inside != none {
 		first = l.body[inside][0]
 	}
-	help := "lead an edge to it"
+	help := "add an edge to it"
 	if l.Begin != nil && l.home[part] == none {
 		help = l.Begin(id)
 	}

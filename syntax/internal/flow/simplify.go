@@ -7,13 +7,12 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Simplify drops the frames of loops that Lift finds again without them, and
-// draws what begins the next round of a loop to its entry where it has one. Lift
-// makes the same graph of the drawing as before. Set Max before.
+// Simplify drops the frames of loops that Lift also finds without them, and leads the edges to the
+// next iteration of a loop to its entry if it has only one. Lift returns the same graph for the new
+// drawing. Set Max first.
 //
-// A frame is kept where it says something that a drawn loop cannot, as an id of
-// its own or a title. For all else it is left to Lift: it tries without frames,
-// and puts those back whose loops come out different.
+// A frame is kept if it says something that a drawn loop cannot express, such as an id or a title.
+// Otherwise Lift decides: Simplify tries without frames, and restores those whose loops change.
 func (d *Drawing) Simplify() {
 	s := newSimplifier(d)
 	drop := s.candidates()
@@ -38,7 +37,7 @@ func (d *Drawing) Simplify() {
 	}
 }
 
-// maxTries bounds how often frames are put back before all are.
+// maxTries limits how often some frames are restored before all of them are.
 const maxTries = 10
 
 type simplifier struct {
@@ -55,8 +54,8 @@ func newSimplifier(d *Drawing) *simplifier {
 	return s
 }
 
-// candidates returns the frames of loops that say nothing by themselves, and whose
-// names come out right if all of them are dropped.
+// candidates returns the frames of loops that have no meaning of their own, and whose loops get the
+// same names if all of them are dropped.
 func (s *simplifier) candidates() map[int]bool {
 	again := map[int]bool{}
 	for i := range s.arrows {
@@ -82,8 +81,8 @@ func (s *simplifier) candidates() map[int]bool {
 	return s.inOrderOfNames(bare)
 }
 
-// inOrderOfNames returns the frames that have the names which Lift gives to drawn
-// loops, one after the other. The names of the others are taken.
+// inOrderOfNames returns the frames whose names are those that Lift gives to drawn loops, in order.
+// The names of the other frames are taken.
 func (s *simplifier) inOrderOfNames(frames []int) map[int]bool {
 	slices.SortStableFunc(frames, func(a, b int) int {
 		return cmp.Or(s.rank[s.head[a]]-s.rank[s.head[b]], s.level(a)-s.level(b))
@@ -107,7 +106,7 @@ func (s *simplifier) inOrderOfNames(frames []int) map[int]bool {
 	return named
 }
 
-// isBare reports whether a loop has nothing but a name.
+// isBare reports whether a loop has only a name.
 func (s *simplifier) isBare(n *workflow.Node) bool {
 	l, ok := n.Step.(*workflow.Loop)
 	bound := func(limit int) int {
@@ -121,8 +120,8 @@ func (s *simplifier) isBare(n *workflow.Node) bool {
 		n.Retry == (workflow.Retry{}) && n.Timeout == 0 && n.OnError == workflow.Stop && !n.Once && len(n.Labels) == 0
 }
 
-// try makes the drawing without some frames, if that has the same graph. If not,
-// it says which of the frames are needed.
+// try returns the drawing without some frames if it has the same graph. Otherwise it returns the
+// frames that are needed.
 func (s *simplifier) try(drop map[int]bool) (simple *Drawing, wrong []int) {
 	d := s.redraw(drop)
 	found := 0
@@ -146,7 +145,7 @@ func (s *simplifier) try(drop map[int]bool) (simple *Drawing, wrong []int) {
 	return nil, wrong
 }
 
-// redraw makes the drawing without some frames.
+// redraw returns the drawing without some frames.
 func (s *simplifier) redraw(drop map[int]bool) *Drawing {
 	around := func(part int) string {
 		f := s.around[part]
@@ -179,7 +178,7 @@ func (s *simplifier) redraw(drop map[int]bool) *Drawing {
 	return r
 }
 
-// entry returns what stands for a part in a drawing without some frames.
+// entry returns what replaces a part in a drawing without some frames.
 func (s *simplifier) entry(part int, drop map[int]bool) string {
 	for drop[part] {
 		part = s.head[part]
@@ -187,7 +186,7 @@ func (s *simplifier) entry(part int, drop map[int]bool) string {
 	return s.id(part)
 }
 
-// target returns what an edge leads to in a drawing without some frames.
+// target returns the target of an edge in a drawing without some frames.
 func (s *simplifier) target(e *workflow.Edge, drop map[int]bool) string {
 	to, ok := s.byID[e.To]
 	if !ok || s.kind[to] != loop {
@@ -241,8 +240,7 @@ func sameGraph(a, b *workflow.Graph) bool {
 	return true
 }
 
-// sameShape reports whether two graphs are the same but for what is inside of their
-// nodes.
+// sameShape reports whether two graphs are the same apart from the contents of their nodes.
 func sameShape(a, b *workflow.Graph) bool {
 	return slices.EqualFunc(a.Nodes, b.Nodes, func(x, y workflow.Node) bool { return x.ID == y.ID && x.Kind() == y.Kind() }) &&
 		slices.EqualFunc(a.Edges, b.Edges, func(x, y workflow.Edge) bool {

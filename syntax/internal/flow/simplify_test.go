@@ -14,7 +14,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// A node and the for_each that repeats it are one node.
+// A node and the for_each that repeats it count as one node.
 func TestDrawOfARepeatedNode(t *testing.T) {
 	each := func(id string) workflow.Graph {
 		body := workflow.Graph{Nodes: []workflow.Node{{ID: id, Step: &workflow.Task{Agent: "a"}}}}

@@ -81,7 +81,7 @@ func (s sketcher) chain(word, frame string) {
 	}
 }
 
-// name declares a node. A name with a capital letter is a frame's, drawn later.
+// name declares a node. A name with a capital letter belongs to a frame that is drawn later.
 func (s sketcher) name(id, frame string) string {
 	id, skips := strings.CutSuffix(dashed(id), "~")
 	switch {
@@ -115,8 +115,8 @@ func edge(from, to, way string) workflow.Edge {
 	return e
 }
 
-// show writes a graph as sketch reads a drawing, bodies in braces, with the edges
-// of each graph after its nodes.
+// show writes a graph in the syntax of sketch, with bodies in braces and the edges of each graph
+// after its nodes.
 func show(g *workflow.Graph) string {
 	var words []string
 	for i := range g.Nodes {
@@ -148,7 +148,7 @@ func show(g *workflow.Graph) string {
 	return strings.Join(words, " ")
 }
 
-// showDrawing writes a drawing as sketch reads it, frames first.
+// showDrawing writes a drawing in the syntax of sketch, frames first.
 func showDrawing(d *Drawing) string {
 	var words []string
 	var inside func(frame string)
@@ -171,7 +171,7 @@ func showDrawing(d *Drawing) string {
 	return strings.Join(append(words, g), " ")
 }
 
-// lift lifts a drawing, and gives what was found, one word and a summary each.
+// lift lifts a drawing, and returns its diagnostics, each as one word and a summary.
 func lift(d *Drawing) (workflow.Graph, []string) {
 	var found []string
 	g := d.Lift(func(d workflow.Diagnostic) {

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// namer makes ids that are not taken: a word, then that with -2, -3, …
+// namer creates unused ids: a word, then the word with -2, -3, …
 type namer struct {
 	find  func() map[string]bool // finds what is taken, once a name is asked for
 	taken map[string]bool
@@ -48,7 +48,7 @@ func (l *lifter) nameLoops() {
 	}
 }
 
-// taken returns the ids of the model that is made.
+// taken returns the ids of the model that is being built.
 func (l *lifter) taken() map[string]bool {
 	taken := make(map[string]bool, len(l.around))
 	for i, reached := range l.reached {
@@ -71,7 +71,7 @@ func (l *lifter) idOf(item int) string {
 	return l.id(item)
 }
 
-// nameTargets finds out what every edge of the model leads to.
+// nameTargets determines the target of every edge of the model.
 func (l *lifter) nameTargets() {
 	l.choices, l.hops = map[exit]*hop{}, map[int][]*hop{}
 	l.findPoison()
@@ -118,20 +118,18 @@ func (l *lifter) nameTarget(a *arrow) {
 	}
 }
 
-// exit is a way out of an inner loop that begins the next round of the loop
-// around it.
+// exit is an edge out of an inner loop that begins the next iteration of the loop around it.
 type exit struct {
 	loop int // the inner loop
 	from int // the node that it leaves; none: all of them
 }
 
-// hop is the choice that such an exit leads to: only an edge of the outer body
-// can begin its next round.
+// hop is the choice that such an exit leads to, because only an edge of the outer body can begin
+// its next iteration.
 //
-// All exits of the inner loop may lead to the same choice, unless one of them
-// can be poisoned while another one is live: then the choice would be skipped,
-// and the next round would not begin. The edges of one node are poisoned
-// together.
+// All exits of the inner loop may lead to the same choice, unless one of them can be poisoned while
+// another one is live: then the choice would be skipped, and the next iteration would not begin.
+// The edges of one node are poisoned together.
 type hop struct{ workflow.Node }
 
 func (l *lifter) hop(a *arrow, inner int) *hop {
@@ -161,8 +159,8 @@ func (l *lifter) findPoison() {
 	}
 }
 
-// warnDeadEnds reports steps that are beside a drawn loop, lead nowhere, and
-// are come to in a round that continues: it looks as if they ran in every round.
+// warnDeadEnds reports steps next to a drawn loop that lead nowhere and are reached in an iteration
+// that continues: they look as if they ran in every iteration.
 func (l *lifter) warnDeadEnds() {
 	if len(l.heads) == 0 {
 		return
@@ -200,8 +198,8 @@ func (l *lifter) meetAlike(out []arrow) bool {
 	return true
 }
 
-// staysIn returns the innermost regions in which the edges of a node stay that are
-// taken together.
+// staysIn returns the innermost regions in which those edges of a node stay that are taken
+// together.
 func (l *lifter) staysIn(out []arrow) map[way]int {
 	stays := map[way]int{}
 	for i := range out {
@@ -216,8 +214,7 @@ func (l *lifter) staysIn(out []arrow) map[way]int {
 	return stays
 }
 
-// leavesDrawn reports whether one leaves a drawn loop on the way from a region out
-// to another.
+// leavesDrawn reports whether a drawn loop is left on the way from a region out to another.
 func (l *lifter) leavesDrawn(region, out int) bool {
 	for ; region != out; region = l.up[region] {
 		if l.isDrawn(region) {
@@ -237,7 +234,7 @@ func (l *lifter) warnDeadEnd(a *arrow, region int) {
 		"%q runs once, after the loop", l.id(a.to)))
 }
 
-// way is what must have happened for an edge to be taken.
+// way is the condition for taking an edge.
 type way struct {
 	on          workflow.On
 	label, when string

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Titled makes titles of the questions of drawn choices that have nothing to ask.
+// Titled turns the questions of drawn choices that do not ask anything into titles.
 func Titled(g *workflow.Graph, drawn map[*workflow.Choice]bool) {
 	if len(drawn) == 0 {
 		return
@@ -27,8 +27,8 @@ func Titled(g *workflow.Graph, drawn map[*workflow.Choice]bool) {
 	}
 }
 
-// AsksNothing reports whether the edges of a choice have conditions of their own and no
-// labels, so that the text of its drawing is no more than a title.
+// AsksNothing reports whether the edges of a choice have their own conditions and no labels, so
+// that its text is only a title.
 func AsksNothing(edges []workflow.Edge) bool {
 	has := func(on workflow.On) bool {
 		return slices.ContainsFunc(edges, func(e workflow.Edge) bool { return e.On == on })

@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// chain makes a graph as people write it: one node after the other, some with a
-// condition in front of them, a loop with its test at the end of its body.
+// chain builds a graph like those that people write: one node after the other, some with a
+// condition before them, and a loop with its test at the end of its body.
 func (g *generator) chain(depth int, in place) workflow.Graph {
 	c := &chain{generator: g}
 	n := g.number(1, 4)
@@ -94,7 +94,7 @@ func (c *chain) edge(from, to string, e workflow.Edge) {
 	}
 }
 
-// choiceID is mostly the id that a choice without one gets.
+// choiceID usually returns the id that a choice without an id gets.
 func (g *generator) choiceID() string {
 	for _, id := range []string{"choice", "choice-2", "choice-3", "choice-4"} {
 		if !g.taken[id] && !g.rarely() {

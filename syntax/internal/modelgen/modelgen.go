@@ -1,11 +1,11 @@
-// Package modelgen makes random workflows for the property tests of the
-// notations: every kind of node and edge, nested bodies, declaration orders
-// that are not topological, and text that is hard to quote.
+// Package modelgen generates random workflows for the property tests of the notations: every kind
+// of node and edge, nested bodies, declaration orders that are not topological, and text that is
+// hard to quote.
 //
-// What it makes is a model as a reader leaves it: references are canonical,
-// edges are sorted by the declaration of where they come from, no edge is
-// twice, and a sole plain edge to the end is left out, except in a loop. It
-// means nothing in particular, and most of it would not pass the checks.
+// The result is a model as a parser returns it: references are canonical, edges are sorted by the
+// declaration of their source, there are no duplicate edges, and a single plain edge to the end is
+// left out, except in a loop. It has no particular meaning, and most of it would not pass the
+// checks.
 package modelgen
 
 import (
@@ -66,7 +66,7 @@ func (g *generator) maybe(text func() string) string {
 
 var idPool = []string{"a", "b", "review", "review-2", "worker", "choice", "choice-2", "choice-3", "end", "again", "loop", "each", "task", "human", "größe", "x_1", "007", "no", "null"}
 
-// id returns a new id; some are the ones that a reader would give itself.
+// id returns a new id; some are those that a parser would generate.
 func (g *generator) id() string {
 	id := pick(g, idPool)
 	for n := 2; g.taken[id]; n++ {
@@ -76,8 +76,8 @@ func (g *generator) id() string {
 	return id
 }
 
-// graph makes nodes in a random order of declaration and edges that follow
-// another random order, so that it is acyclic.
+// graph generates nodes in a random order of declaration, and edges that follow another random
+// order, so that the graph is acyclic.
 func (g *generator) graph(depth int, owner *workflow.Node, in place) workflow.Graph {
 	if g.coin() {
 		return g.chain(depth, in)
@@ -110,8 +110,8 @@ func (g *generator) graph(depth int, owner *workflow.Node, in place) workflow.Gr
 	return gr
 }
 
-// edges leave a node: to later nodes of its graph, to the end, and in a loop
-// also back and out.
+// edges adds the edges of a node: to later nodes of its graph, to the end, and in a loop also back
+// and out.
 func (g *generator) edges(n *workflow.Node, siblings []string, in place) []workflow.Edge {
 	targets := slices.Concat(siblings, siblings, []string{workflow.End})
 	if in.inLoop {
@@ -159,7 +159,7 @@ func (g *generator) on(n *workflow.Node, simple bool) workflow.On {
 	return pick(g, kinds)
 }
 
-// label is short text, some of it what YAML 1.1 takes for a boolean.
+// label returns short text, some of which YAML 1.1 reads as a boolean.
 func (g *generator) label() string {
 	return pick(g, []string{"yes", "no", "bug", "needs work", "1", "null", "a: b", "#x", `"q"`, "{{x}}", "ünï", g.text()})
 }
@@ -250,8 +250,8 @@ func (g *generator) each() *workflow.Each {
 	return &workflow.Each{Items: workflow.Expr{Text: g.reference()}, As: pick(g, []string{"", "one", "größe"}), Parallel: pick(g, []int{0, 1, 4})}
 }
 
-// repeat makes a node for each item under the id of the list, with or without
-// fields that only the long form can hold.
+// repeat turns a node into a for_each with the same id, with or without fields that only the long
+// form supports.
 func (g *generator) repeat(n *workflow.Node) {
 	each := g.each()
 	inner := workflow.Node{ID: n.ID}

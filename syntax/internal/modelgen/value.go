@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// pieces are what text is made of: everything that some notation has to escape.
+// pieces are the building blocks of text: everything that some notation has to escape.
 var pieces = []string{
 	"word", "Two words", " ", "\n", "\n\n", "  indented\n", "\tTab", "trailing  \n", ": ", " #", "#", "- item\n", "---\n", "...\n",
 	`"`, `'`, "''", "`", "```\n", "\\", `\n`, "{", "}", "{{", "}}", "{{x}}", "$", "$$", "$NAME", "[", "]", "]]>", "<!--", "-->", "&amp;", "<b>", "%", "@startuml\n",
@@ -55,7 +55,7 @@ func canonicalExpr(text string) string {
 	return e.String()
 }
 
-// template is text with references in it, in canonical form.
+// template returns text with references in canonical form.
 func (g *generator) template() string {
 	var b strings.Builder
 	for range g.number(1, 3) {
@@ -76,7 +76,7 @@ func (g *generator) variable() string {
 	return pick(g, []string{"draft", "list", "no", "größe", "x y"})
 }
 
-// value is any value; its strings are made by text.
+// value returns any value, with strings created by text.
 func (g *generator) value(depth int, text func() string) any {
 	kind := g.number(0, 9)
 	if depth == 0 {
@@ -159,7 +159,7 @@ func (g *generator) options() []workflow.Option {
 	return options
 }
 
-// output is any way to take a value. A pattern is only where a mode uses it.
+// output returns any kind of output. It has a pattern only if its mode uses one.
 func (g *generator) output() workflow.Output {
 	o := workflow.Output{Var: g.maybe(g.variable)}
 	switch g.number(0, 5) {
@@ -178,7 +178,7 @@ func (g *generator) output() workflow.Output {
 	return o
 }
 
-// schema returns a JSON Schema that says something about the value.
+// schema returns a JSON Schema that restricts the value.
 func (g *generator) schema() any {
 	return pick(g, []any{
 		nil, true,

@@ -16,9 +16,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Golden compares with a file, or writes it.
+// Golden compares text with a golden file, or writes the file.
 func Golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
@@ -36,7 +36,7 @@ func Golden(t *testing.T, file, got string) {
 	}
 }
 
-// Fixtures tests every file that a pattern matches. Each pattern has one.
+// Fixtures tests every file that matches a pattern. Each pattern must match at least one file.
 func Fixtures(t *testing.T, test func(t *testing.T, file string, text []byte), patterns ...string) {
 	t.Helper()
 	for _, file := range glob(t, patterns...) {
@@ -75,12 +75,12 @@ func (n *Notation) in(folder string) []string {
 	return patterns
 }
 
-// beside returns the file with another ending.
+// beside returns the name of the file with another extension.
 func beside(file, ending string) string {
 	return strings.TrimSuffix(file, filepath.Ext(file)) + ending
 }
 
-// good looks at what a file means, and at how Format writes what it means.
+// good checks the meaning of a file, and how Format writes it.
 func (n *Notation) good(t *testing.T) {
 	Fixtures(t, func(t *testing.T, file string, text []byte) {
 		w, found := n.Parse(file, text)
@@ -99,7 +99,7 @@ func (n *Notation) good(t *testing.T) {
 	}, n.in("ok")...)
 }
 
-// meaning compares with what is beside the file.
+// meaning compares a workflow with the expected one next to the file.
 func (n *Notation) meaning(t *testing.T, file string, w *workflow.Workflow) {
 	t.Helper()
 	other := beside(file, ".yml")
@@ -117,7 +117,7 @@ func (n *Notation) meaning(t *testing.T, file string, w *workflow.Workflow) {
 	}
 }
 
-// layout looks at what Fmt makes of a file, whatever its lines end with.
+// layout checks the output of Fmt, with any line endings.
 func (n *Notation) layout(t *testing.T) {
 	Fixtures(t, func(t *testing.T, file string, text []byte) {
 		once, found := n.Fmt(file, text)
@@ -130,17 +130,17 @@ func (n *Notation) layout(t *testing.T) {
 		unix := strings.ReplaceAll(string(text), "\r\n", "\n")
 		windows, _ := n.Fmt(file, []byte("\uFEFF"+strings.ReplaceAll(unix, "\n", "\r\n")))
 		if diff := cmp.Diff(string(once), string(windows)); diff != "" {
-			t.Errorf("other line ends give another layout:\n%s", diff)
+			t.Errorf("different line endings give a different layout:\n%s", diff)
 		}
 	}, n.in("fmt")...)
 }
 
-// bad looks for the mistakes of a file. One with errors is never changed.
+// bad checks the diagnostics of a file. A file with errors is never changed.
 func (n *Notation) bad(t *testing.T) {
 	listed := map[string]bool{}
 	for _, c := range n.Codes {
 		if listed[c.Name] || c.Meaning == "" {
-			t.Errorf("%s: twice, or without meaning", c.Name)
+			t.Errorf("%s is listed twice, or has no meaning", c.Name)
 		}
 		listed[c.Name] = true
 	}
@@ -151,7 +151,7 @@ func (n *Notation) bad(t *testing.T) {
 				t.Errorf("%s is not in Codes", d.Code)
 			}
 			if len([]rune(d.Summary)) > 80 {
-				t.Errorf("a long summary: %s", d.Summary)
+				t.Errorf("the summary is too long: %s", d.Summary)
 			}
 		}
 		Expect(t, text, found)
@@ -198,7 +198,7 @@ func Expect(t *testing.T, text []byte, found workflow.Diagnostics) {
 	}
 }
 
-// fixes looks whether a fix does away with what it is for.
+// fixes checks that every fix removes its diagnostic.
 func (n *Notation) fixes(t *testing.T) {
 	fixed := 0
 	Fixtures(t, func(t *testing.T, file string, text []byte) {
@@ -213,11 +213,11 @@ func (n *Notation) fixes(t *testing.T) {
 			if slices.ContainsFunc(left, func(l workflow.Diagnostic) bool {
 				return l.Code == d.Code && l.Summary == d.Summary && l.Line == d.Line && l.Column == d.Column
 			}) {
-				t.Errorf("the fix leaves %s", d)
+				t.Errorf("the fix does not remove %s", d)
 			}
 		}
 	}, n.in("bad")...)
 	if fixed < n.Fixes {
-		t.Errorf("only %d mistakes can be fixed", fixed)
+		t.Errorf("only %d mistakes have a fix", fixed)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Seed adds texts to begin with: the fixtures, what is beside them, and Seeds.
+// Seed adds texts to start from: the fixtures, the files next to them, and Seeds.
 func (n *Notation) Seed(f *testing.F) {
 	f.Helper()
 	patterns := n.in("*")
@@ -27,8 +27,8 @@ func (n *Notation) Seed(f *testing.F) {
 	}
 }
 
-// FuzzParse reads any text: that ends, in a workflow or in diagnostics with their
-// places; and what was read without error can be written.
+// FuzzParse parses any text. Parsing must terminate with a workflow, or with diagnostics that have
+// positions, and a workflow without errors can be written.
 func (n *Notation) FuzzParse(f *testing.F) {
 	n.Seed(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -38,7 +38,7 @@ func (n *Notation) FuzzParse(f *testing.F) {
 		}
 		if w == nil {
 			if !found.Errors() {
-				t.Error("no workflow, and no error")
+				t.Error("neither a workflow nor an error")
 			}
 			return
 		}
@@ -51,8 +51,8 @@ func (n *Notation) FuzzParse(f *testing.F) {
 
 func incomplete(d workflow.Diagnostic) bool { return d.Code == "" || d.Summary == "" || d.Line == 0 }
 
-// FuzzFmt lays any text out: that keeps the meaning, doing it twice is doing it
-// once, and a file with errors stays as it is.
+// FuzzFmt formats any text. That keeps the meaning, is idempotent, and leaves a file with errors
+// unchanged.
 func (n *Notation) FuzzFmt(f *testing.F) {
 	n.Seed(f)
 	f.Fuzz(func(t *testing.T, text []byte) {

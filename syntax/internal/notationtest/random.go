@@ -14,24 +14,23 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// models: whatever a model holds, the notation can say it.
+// models: the notation can express every model.
 func (n *Notation) models(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { n.written(t, modelgen.Workflow().Draw(t, "workflow")) })
 }
 
-// Untidy makes disorder in files that are right.
+// Untidy disturbs the layout of valid files.
 type Untidy struct {
-	// Disturb changes the layout of a text. Where that changes what it means, the
-	// suite compares with the changed meaning; where it is no longer a workflow,
-	// the text is passed by.
+	// Disturb changes the layout of a text. If that changes its meaning, the suite compares with
+	// the changed meaning; if the result is not a workflow, the text is skipped.
 	Disturb func(t *rapid.T, text string) string
-	// Comment begins one: Fmt loses none.
+	// Comment begins a comment. Fmt must not lose any.
 	Comment string
-	// Least is how many of a hundred texts are workflows and not tidy.
+	// Least is the minimum number of texts out of a hundred that are untidy workflows.
 	Least int
 }
 
-// untidy: Fmt puts files in order and keeps what they mean, and their comments.
+// untidy: Fmt cleans up files, and keeps their meaning and their comments.
 func (n *Notation) untidy(t *testing.T) {
 	files, laidOut := glob(t, n.in("ok")...), 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -55,11 +54,12 @@ func (n *Notation) untidy(t *testing.T) {
 		}
 	})
 	if laidOut < n.Untidy.Least && !testing.Short() {
-		t.Errorf("only %d files were laid out", laidOut)
+		t.Errorf("only %d files were changed by Fmt", laidOut)
 	}
 }
 
-// examples: every example becomes a file of this notation, and comes back as it was.
+// examples: every example can be written in this notation, and stays the same when it is converted
+// back.
 func (n *Notation) examples(t *testing.T) {
 	Fixtures(t, func(t *testing.T, file string, text []byte) {
 		w, found := yaml.Parse(file, text)
@@ -72,14 +72,14 @@ func (n *Notation) examples(t *testing.T) {
 			t.Fatal(err)
 		}
 		if last, _ := yaml.Parse(file, back); workflow.Digest(last) != workflow.Digest(w) {
-			t.Error("it comes back as something else")
+			t.Error("the workflow changed on the way to this notation and back")
 		}
 	}, "../../examples/*.yml")
 }
 
-// Foreign reads files that nobody wrote for Hocket to their end. What is right in
-// them can be written and laid out. Some of a hundred files are right, at least.
-// Where there are no such files the test is skipped.
+// Foreign parses files that were not written for Hocket. Those without errors can be written and
+// formatted. right is the minimum percentage of files without errors. If there are no such files,
+// the test is skipped.
 func (n *Notation) Foreign(t *testing.T, right int, patterns ...string) {
 	files, clean := []string{}, 0
 	for _, pattern := range patterns {
@@ -110,18 +110,19 @@ func (n *Notation) Foreign(t *testing.T, right int, patterns ...string) {
 	}
 	t.Logf("%d of %d files are workflows without errors", clean, len(files))
 	if clean*100 < len(files)*right {
-		t.Error("those are too few")
+		t.Error("that is too few")
 	}
 }
 
-// failer is a test, or one draw of a random one.
+// failer is a test, or one draw of a property test.
 type failer interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// written returns what Format makes of a model: it means the model, and is laid out.
+// written returns the output of Format for a model. It must have the meaning of the model and be
+// formatted.
 func (n *Notation) written(t failer, w *workflow.Workflow) []byte {
 	t.Helper()
 	text, err := n.Format(w)
@@ -133,7 +134,7 @@ func (n *Notation) written(t failer, w *workflow.Workflow) []byte {
 	return text
 }
 
-// means demands that a text is read as a model.
+// means fails unless a text is parsed as a model.
 func (n *Notation) means(t failer, file string, text []byte, w *workflow.Workflow) {
 	t.Helper()
 	got, found := n.Parse(file, text)
@@ -141,32 +142,32 @@ func (n *Notation) means(t failer, file string, text []byte, w *workflow.Workflo
 		t.Fatalf("%s\n%s", found, short(string(text)))
 	}
 	if diff := cmp.Diff(workflow.Print(w), workflow.Print(got)); diff != "" {
-		t.Fatalf("it means something else (-want +got):\n%s\n%s", short(diff), short(string(text)))
+		t.Fatalf("the model changed (-want +got):\n%s\n%s", short(diff), short(string(text)))
 	}
 	kept := titles(got)
 	for title, given := range titles(w) {
 		if given && !kept[title] {
-			t.Fatalf("the title is lost of %s\n%s", title, short(string(text)))
+			t.Fatalf("the title is lost: %s\n%s", title, short(string(text)))
 		}
 	}
 }
 
-// titles returns those of the steps, which a digest does not see.
+// titles returns the titles of the steps, which are not part of the digest.
 func titles(w *workflow.Workflow) map[string]bool {
 	all := map[string]bool{}
 	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { all[n.ID+": "+n.Title] = n.Title != "" })
 	return all
 }
 
-// settled demands that Fmt changes nothing.
+// settled fails if Fmt changes the text.
 func (n *Notation) settled(t failer, file string, text []byte) {
 	t.Helper()
 	if again, found := n.Fmt(file, text); found.Errors() || string(again) != string(text) {
-		t.Fatalf("Fmt changes what is in order: %v\n%s", found, short(cmp.Diff(string(text), string(again))))
+		t.Fatalf("Fmt changes a formatted file: %v\n%s", found, short(cmp.Diff(string(text), string(again))))
 	}
 }
 
-// short cuts long lines, so that a failure can be read.
+// short cuts long lines, so that a failure is readable.
 func short(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -23,29 +23,29 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Notation is what the suite has to know of one.
+// Notation describes a notation to the suite.
 type Notation struct {
 	Endings []string // of file names, that of what Format writes first
 	Parse   func(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics)
 	Format  func(w *workflow.Workflow) ([]byte, error)
 	Fmt     func(file string, text []byte) ([]byte, workflow.Diagnostics)
-	// Like says whether a text looks like the notation; nil: that is not known.
+	// Like reports whether a text looks like the notation. It may be nil.
 	Like func(text []byte) bool
-	// Codes are all that its diagnostics may have.
+	// Codes are all codes that its diagnostics may have.
 	Codes []strictyaml.Code
-	// Fixes is how many mistakes in the bad files can be fixed, at least.
+	// Fixes is the minimum number of mistakes in the bad files that have a fix.
 	Fixes int
-	// Untidy draws a layout of a file that a person might leave after; nil: the
-	// layout is tested with the fixtures only.
+	// Untidy draws a layout that a person might leave behind. If nil, the layout is tested only
+	// with the fixtures.
 	Untidy *Untidy
-	// Seeds are texts to begin fuzzing with, beside the fixtures.
+	// Seeds are texts for fuzzing, in addition to the fixtures.
 	Seeds []string
-	// NoComments says that files cannot tell which mistakes they have, so that there
-	// are none with mistakes.
+	// NoComments says that files cannot contain comments with the expected mistakes, so that there
+	// are no bad files.
 	NoComments bool
 }
 
-// Run runs the whole suite. Only the fuzz targets are left.
+// Run runs the whole suite except the fuzz targets.
 func (n *Notation) Run(t *testing.T) {
 	t.Run("good files", n.good)
 	if !n.NoComments {
@@ -60,5 +60,5 @@ func (n *Notation) Run(t *testing.T) {
 	t.Run("random models", n.models)
 }
 
-// file returns a name for texts that are in no file.
+// file returns a name for texts that are not in a file.
 func (n *Notation) file() string { return "f" + n.Endings[0] }

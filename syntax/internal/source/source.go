@@ -1,9 +1,8 @@
-// Package source maps the bytes of a text to places in the file that an author
-// sees: readers of diagrams work with byte offsets, diagnostics with lines and
-// columns. The text may be cut out of a larger file, as a diagram is out of
-// Markdown.
+// Package source maps the bytes of a text to positions in the file that the author sees: parsers of
+// diagrams work with byte offsets, diagnostics with lines and columns. The text may be cut out of a
+// larger file, such as a diagram in Markdown.
 //
-// It depends on the model only.
+// It depends only on the model.
 package source
 
 import (
@@ -26,10 +25,10 @@ type Text struct {
 	last  place     // that was asked for
 }
 
-// place is a byte of the file.
+// place is the position of a byte in the file.
 type place struct{ line, column, offset int }
 
-// segment says that the bytes from at on are in the file from offset on.
+// segment maps the bytes of the text from at on to the bytes of the file from offset on.
 type segment struct{ at, offset int }
 
 // New returns the text of a whole file.
@@ -47,8 +46,8 @@ func New(file string, text []byte) *Text {
 // Span is a range of bytes of a [Text].
 type Span struct{ From, To int }
 
-// Cut returns the text of some ranges of t, one after the other: a diagram in a
-// quotation is what is after the mark of each line.
+// Cut returns some ranges of t, joined into one text. For example, a diagram in a quotation
+// consists of what follows the mark on each line.
 func (t *Text) Cut(spans ...Span) *Text {
 	c := &Text{File: t.File, whole: t.whole, lines: t.lines}
 	if len(spans) == 1 {
@@ -63,7 +62,7 @@ func (t *Text) Cut(spans ...Span) *Text {
 	return c
 }
 
-// Offset returns where a byte of the text is in the file.
+// Offset returns the offset in the file of a byte of the text.
 func (t *Text) Offset(at int) int {
 	switch len(t.parts) {
 	case 0:
@@ -78,8 +77,8 @@ func (t *Text) Offset(at int) int {
 	return t.parts[i].offset + at - t.parts[i].at
 }
 
-// Pos returns where a range of the text is. The end of a range is after its
-// last byte, also where a cut follows.
+// Pos returns the position of a range of the text. A range ends after its last byte, even if a cut
+// follows.
 func (t *Text) Pos(s Span) workflow.Pos {
 	from := t.Offset(s.From)
 	to := from
@@ -92,9 +91,8 @@ func (t *Text) Pos(s Span) workflow.Pos {
 	return p
 }
 
-// place returns the line and the column of a byte of the file. It counts from the last
-// place that it was asked for, if that is nearer than the start of the line: a
-// file may have everything in one line.
+// place returns the line and the column of a byte of the file. It counts from the previous result
+// if that is nearer than the start of the line, because a whole file may be on one line.
 func (t *Text) place(offset int) (line, column int) {
 	line = t.line(offset)
 	start := t.lines[line-1]
@@ -110,8 +108,7 @@ func (t *Text) place(offset int) (line, column int) {
 	return line, column
 }
 
-// line returns the number of the line of a byte, which is often the one of the byte
-// before, or the next.
+// line returns the line number of a byte, which is often that of the previous byte, or the next.
 func (t *Text) line(offset int) int {
 	for line := t.last.line; line > 0 && line <= len(t.lines) && line < t.last.line+2; line++ {
 		if offset >= t.lines[line-1] && (line == len(t.lines) || offset < t.lines[line]) {
@@ -130,8 +127,8 @@ func (t *Text) Source(s Span) workflow.Source {
 	return workflow.Source{Text: string(t.Bytes[s.From:s.To]), Pos: t.Pos(s)}
 }
 
-// Edit returns the edit of the file that replaces a range of the text. Lines that it
-// adds to a cut begin as the lines of the cut do in the file.
+// Edit returns the edit of the file that replaces a range of the text. Lines that it adds to a cut
+// get the same prefix as the other lines of the cut.
 func (t *Text) Edit(s Span, text string) workflow.Edit {
 	from := t.Offset(s.From)
 	to := from

@@ -29,7 +29,7 @@ func TestPositionsOfACutAreThoseOfTheFile(t *testing.T) {
 	}
 }
 
-// Lines that are added to a cut belong to it.
+// Lines added to a cut belong to it.
 func TestEditsOfACut(t *testing.T) {
 	const file = "> one\n> two\n> ```\n"
 	cut := source.New("x.md", []byte(file)).Cut(source.Span{From: 2, To: 6}, source.Span{From: 8, To: 12})
@@ -53,7 +53,7 @@ func TestEditsOfACut(t *testing.T) {
 	}
 }
 
-// Places are the same in whatever order they are asked for.
+// Positions do not depend on the order of the calls.
 func TestPlacesInAnyOrder(t *testing.T) {
 	const file = "über alles\n\n日本語 und mehr\nend"
 	var at []int

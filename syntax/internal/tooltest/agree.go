@@ -12,8 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// Diagram is one of the project's own diagrams, and the record of what the tools made of it.
-// In a file it is two parts: its text, named by what it shows, and a part named "read".
+// Diagram is one of the project's own diagrams, with the recorded results of the tools. In a file
+// it has two parts: its text, named after what it shows, and a part named "read".
 type Diagram struct {
 	file string
 	Name string
@@ -26,8 +26,8 @@ const (
 	open       = "open at the end:"
 )
 
-// record describes what the tools, the newest first, made of a diagram: the versions that
-// accept it, the blocks that are open at its end, and what the newest version read.
+// record describes the results of the tools, newest first, for a diagram: the versions that accept
+// it, the blocks that are open at its end, and what the newest version read.
 func record(tools []Tool, readings []Reading, structure func(*Reading) string) string {
 	var versions []string
 	for i := range tools {
@@ -49,17 +49,17 @@ func record(tools []Tool, readings []Reading, structure func(*Reading) string) s
 	return text + structure(newest)
 }
 
-// Accepts says whether a tool reads a flowchart or an activity diagram.
+// Accepts reports whether a tool reads the text as a flowchart or an activity diagram.
 func (d *Diagram) Accepts(tl Tool) bool {
 	line, _, _ := strings.Cut(d.Read, "\n")
 	versions, ok := strings.CutPrefix(line, acceptedBy)
 	return ok && slices.Contains(strings.Fields(versions), tl.Version)
 }
 
-// Open says whether blocks are open at the end. PlantUML does not mind.
+// Open reports whether blocks are open at the end, which PlantUML allows.
 func (d *Diagram) Open() bool { return strings.Contains(d.Read, "\n"+open) }
 
-// structure is what the newest version read.
+// structure returns what the newest version read.
 func (d *Diagram) structure() string {
 	_, text, _ := strings.Cut(d.Read, "\n")
 	if d.Open() {
@@ -68,7 +68,7 @@ func (d *Diagram) structure() string {
 	return text
 }
 
-// Diagrams are the diagrams in the files of a pattern.
+// Diagrams returns the diagrams in the files that match a pattern.
 func Diagrams(t testing.TB, pattern string) (all []Diagram) {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
@@ -109,10 +109,10 @@ func save(t testing.TB, all []Diagram) {
 	}
 }
 
-// Agree fails for each diagram in the files of a pattern that Hocket does not read as it is
-// recorded. Where the tools are installed, it fails also for each that they do not read as it
-// is recorded, or records what they read, with update. A structure is a text: structure
-// returns that of a reading, and hocket that of Hocket's, or false if Hocket refuses the
+// Agree fails for each diagram in the files that match a pattern that Hocket does not read as
+// recorded. If the tools are installed, it also fails for each diagram that they do not read as
+// recorded; with update, it records what they read instead. Structures are compared as text:
+// structure returns that of a reading, and hocket that of Hocket, or false if Hocket refuses the
 // diagram.
 func Agree(t *testing.T, pattern string, tools []Tool, update bool, structure func(*Reading) string, hocket func(text string) (string, bool)) {
 	t.Helper()
@@ -122,7 +122,7 @@ func Agree(t *testing.T, pattern string, tools []Tool, update bool, structure fu
 			if update {
 				all[i].Read = real
 			} else if diff := cmp.Diff(all[i].Read, real); diff != "" {
-				t.Errorf("%s: the tools (+) do not read what is recorded (-):\n%s\n%s", all[i].Name, diff, all[i].Text)
+				t.Errorf("%s: the tools (+) do not match the recording (-):\n%s\n%s", all[i].Name, diff, all[i].Text)
 			}
 		}
 		if update {
@@ -143,7 +143,7 @@ func Agree(t *testing.T, pattern string, tools []Tool, update bool, structure fu
 	t.Attr("proof", fmt.Sprintf("Hocket reads %d diagrams as recorded of %s", len(all), tools[0].program))
 }
 
-// records are what the tools make of diagrams now.
+// records returns the current results of the tools for diagrams.
 func records(t *testing.T, tools []Tool, all []Diagram, structure func(*Reading) string) []string {
 	t.Helper()
 	var texts []string

@@ -1,7 +1,7 @@
-// Package tooltest asks the real Mermaid and PlantUML what they make of diagrams, for the
-// tests of the notations. `make diagrams` installs both and sets HOCKET_DIAGRAMS. Without it
-// a test that asks is skipped, and the notations are compared with what the tools said when
-// they were asked about the project's own diagrams: see Agree.
+// Package tooltest runs the real Mermaid and PlantUML on diagrams, for the tests of the notations.
+// `make diagrams` installs both and sets HOCKET_DIAGRAMS. Without it, tests that need the tools are
+// skipped, and the notations are compared with the recorded results for the project's own diagrams:
+// see Agree.
 package tooltest
 
 import (
@@ -24,7 +24,7 @@ type Tool struct {
 	command func(t testing.TB, dir, version string) *exec.Cmd
 }
 
-// The versions that are asked, the newest first.
+// The versions to run, newest first.
 var (
 	Mermaid = []Tool{
 		{"Mermaid", "12.3.0", ".mmd", mermaid},
@@ -37,7 +37,7 @@ var (
 	}
 )
 
-// Reading is what a tool makes of a diagram.
+// Reading is the result of reading a diagram with a tool.
 type Reading struct {
 	File  string
 	OK    bool
@@ -67,13 +67,13 @@ type Subgraph struct {
 	Nodes          []string
 }
 
-// Accepted says whether the tool reads a flowchart or an activity diagram. A text can also be
-// a diagram of another type.
+// Accepted reports whether the tool read a flowchart or an activity diagram. A text can also be a
+// diagram of another type.
 func (r *Reading) Accepted() bool {
 	return r.OK && (strings.HasPrefix(r.Type, "flowchart") || r.Type == "ActivityDiagram3")
 }
 
-// Read has the tool read texts with a diagram each.
+// Read runs the tool on texts with one diagram each.
 func (tl Tool) Read(t testing.TB, texts ...string) []Reading {
 	t.Helper()
 	all := make([]Reading, len(texts))
@@ -86,13 +86,13 @@ func (tl Tool) Read(t testing.TB, texts ...string) []Reading {
 	return all
 }
 
-// ReadFiles has the tool read the texts of files with an ending, and returns a reading of each
-// diagram in each file. All are read at once, because the tools are slow to start.
+// ReadFiles runs the tool on files with an extension and the given texts, and returns a reading of
+// each diagram in each file. All files are read at once, because the tools are slow to start.
 func (tl Tool) ReadFiles(t testing.TB, ending string, texts ...string) [][]Reading {
 	t.Helper()
 	tools := os.Getenv("HOCKET_DIAGRAMS")
 	if tools == "" {
-		t.Skip("HOCKET_DIAGRAMS does not say where Mermaid and PlantUML are installed; `make diagrams` does that, and runs this")
+		t.Skip("HOCKET_DIAGRAMS is not set; `make diagrams` installs Mermaid and PlantUML and runs this test")
 	}
 	cmd, dir := tl.command(t, tools, tl.Version), t.TempDir()
 	for i, text := range texts {
@@ -116,7 +116,7 @@ func (tl Tool) ReadFiles(t testing.TB, ending string, texts ...string) [][]Readi
 		}
 		i, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(r.File), ending))
 		if err != nil {
-			t.Fatalf("%s speaks of %s", tl.Version, r.File)
+			t.Fatalf("%s reported the unexpected file %s", tl.Version, r.File)
 		}
 		r.File = ""
 		all[i] = append(all[i], r)
@@ -140,12 +140,12 @@ func plantuml(t testing.TB, dir, version string) *exec.Cmd {
 	t.Helper()
 	jars, err := filepath.Glob(filepath.Join(dir, "node_modules", "plantuml-"+version, "*", `plantuml[.\-]*jar`))
 	if err != nil || len(jars) != 1 {
-		t.Fatalf("PlantUML %s is not below %s: run make diagrams", version, dir)
+		t.Fatalf("PlantUML %s is not installed in %s: run make diagrams", version, dir)
 	}
 	program := filepath.Join(t.TempDir(), "ReadPlantUML.java")
 	if err := os.WriteFile(program, readPlantUML, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// A diagram that includes files or pages gets none.
+	// A diagram cannot include files or web pages.
 	return exec.Command("java", "-Djava.awt.headless=true", "-DPLANTUML_SECURITY_PROFILE=SANDBOX", "-cp", jars[0], program)
 }

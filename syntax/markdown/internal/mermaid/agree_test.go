@@ -36,7 +36,7 @@ func TestReadsTheChartsOfOthersAsMermaidDoes(t *testing.T) {
 	}
 }
 
-// disagreement is how a chart is read otherwise than Mermaid reads it, or "".
+// disagreement describes how Hocket and Mermaid read a chart differently, or "".
 func disagreement(text string, accepted bool, r *tooltest.Reading) string {
 	c, found := parse(text)
 	if found.Errors() == accepted {
@@ -52,7 +52,7 @@ func parse(text string) (*Chart, workflow.Diagnostics) {
 	return Parse(source.New("f.mmd", []byte(text)))
 }
 
-// theirs prints what Mermaid reads.
+// theirs prints what Mermaid read.
 func theirs(r *tooltest.Reading) string {
 	var p printer
 	p.line("direction", r.Direction)
@@ -76,7 +76,7 @@ func theirs(r *tooltest.Reading) string {
 	return p.String()
 }
 
-// ours prints what Hocket reads, in the same way.
+// ours prints what Hocket read, in the same format.
 func ours(c *Chart) string {
 	var p printer
 	p.line("direction", c.Direction)
@@ -116,7 +116,7 @@ func (p *printer) subgraph(id, direction, title string, nodes []string) {
 
 const differentEnds = "two different ends"
 
-// looks is the arrow of an edge in the words of Mermaid.
+// looks returns the arrow of an edge in Mermaid's terms.
 func looks(e Edge) string {
 	head := [...]string{"arrow_open", "arrow_point", "arrow_circle", "arrow_cross"}[e.Head]
 	if e.Tail != NoHead {
@@ -128,7 +128,7 @@ func looks(e Edge) string {
 	return fmt.Sprintf("%s %s %d", head, [...]string{"normal", "thick", "dotted", "invisible"}[e.Stroke], e.Length)
 }
 
-// shown returns what a browser would show of a text, roughly: without tags.
+// shown returns roughly what a browser would show: the text without tags.
 func shown(s string) string {
 	s = html.UnescapeString(html.UnescapeString(s))
 	var b strings.Builder
@@ -169,7 +169,7 @@ func TestStatementsCoverTheText(t *testing.T) {
 	}
 }
 
-// Charts with random changes are accepted and refused as Mermaid does.
+// Hocket accepts and refuses charts with random changes as Mermaid does.
 func TestAgreesOnChangedCharts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pool := slices.Clone(seeds)

@@ -85,7 +85,7 @@ subgraph inner "inner" in 0 [done review]  0: "subgraph inner" "inner"
 	checkPlaces(t, c, len(sample))
 }
 
-// The places of a chart are those of the file that it is cut out of.
+// Positions in a chart are positions in the file that contains it.
 func TestPlacesInAFile(t *testing.T) {
 	file := "> ```mermaid\r\n> flowchart TD\r\n> a[x (y)] --> b\r\n> ```\r\n"
 	whole := source.New("f.md", []byte(file))
@@ -103,7 +103,7 @@ func TestPlacesInAFile(t *testing.T) {
 	}
 }
 
-// Texts that would take for ever if something were read again and again.
+// Texts that would take forever if anything were read repeatedly.
 func TestStrangeTexts(t *testing.T) {
 	for _, piece := range []string{
 		"[", "(", "{", "\"", "`", "@", "@{", "%%{", "%%{x", "a-->", "a[x (", "a[x (\n", "subgraph\n", "subgraph x\n", "end\n", "direction LR ", "#a", " \n", "\n \n",

@@ -38,7 +38,7 @@ var Codes = []strictyaml.Code{
 	{Name: codeHeader, Meaning: "A flowchart does not start with `flowchart` and a direction."},
 	{Name: codeNotation, Meaning: "The text is another kind of diagram, or a line belongs to one."},
 	{Name: codeFrontMatter, Meaning: "The front matter of a flowchart cannot be read."},
-	{Name: codeDirective, Meaning: "A directive is not closed, so what follows is part of it."},
+	{Name: codeDirective, Meaning: "A directive is not closed, so everything after it is part of it."},
 	{Name: codeComment, Meaning: "A comment is not on its own line, or is not a comment."},
 	{Name: codeFence, Meaning: "A code fence is inside a flowchart."},
 	{Name: codeStatement, Meaning: "A line of a flowchart is not a statement."},

@@ -83,7 +83,7 @@ func hasBlank(s string) bool {
 	return false
 }
 
-// clicked reads the word after "click ", which Mermaid ignores, and skips one space after it.
+// clicked reads the word after "click ", which Mermaid ignores, along with one space after it.
 func (p *parser) clicked(b *label) {
 	from := p.at
 	for p.at < len(p.text) && blankAt(p.text, p.at) == 0 {

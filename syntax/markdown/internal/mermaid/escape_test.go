@@ -26,7 +26,7 @@ func TestUnescape(t *testing.T) {
 	}
 }
 
-// nasty are texts that Mermaid shows otherwise if they are written as they are.
+// nasty are texts that Mermaid shows differently unless they are escaped.
 var nasty = []string{
 	"", " ", "a", "say \"hi\"", "a\nb", "\n", "#35;", "#quot;", "&lt;", "a & b", "R&D", "List<String>", "<br/>", "</a>", "a < b",
 	"direction LR", "set direction  TB now", "direction\tRL", "directionLR", "1. First", "12) x", "- item", "* item", "+ item",
@@ -60,7 +60,7 @@ func TestEscapeIsReversible(t *testing.T) {
 	}
 }
 
-// Every version of Mermaid reads an escaped text as it is.
+// Every version of Mermaid shows an escaped text unchanged.
 func TestMermaidReadsWhatIsEscaped(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
@@ -81,7 +81,7 @@ func TestMermaidReadsWhatIsEscaped(t *testing.T) {
 				if strings.Contains(text, "\x00") {
 					continue // no HTML has it
 				}
-				// Mermaid has made HTML of it, once.
+				// Mermaid has converted it to HTML once.
 				if plain := Unescape(strings.ReplaceAll(got, "<br>", "<br/>")); plain != text && html.UnescapeString(plain) != text {
 					t.Errorf("Mermaid %s reads %q as %q", tool.Version, text, got)
 				}

@@ -75,7 +75,7 @@ func (r *reader) unclosedDirective(v *view, f frontMatter) {
 		return
 	}
 	_, to := v.line(at)
-	r.warn(v, finding{code: codeDirective, from: at, to: to, summary: "this directive is not closed, so all that follows is part of it",
+	r.warn(v, finding{code: codeDirective, from: at, to: to, summary: "this directive is not closed, so everything after it is part of it",
 		remedy: "end it with }%%", edits: []edit{{from: to, to: to, text: "}%%"}}})
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 )
 
-// check fails if the chart of a text cannot be: places outside of the text or out
-// of order, or fixes without an end.
+// check fails if the chart of a text is impossible: positions outside the text or out of order, or
+// fixes that never end.
 func check(t *testing.T, text []byte) {
 	t.Helper()
 	for range 6 {

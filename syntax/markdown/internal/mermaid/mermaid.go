@@ -30,14 +30,14 @@ type Chart struct {
 	Edges     []Edge // in order; A & B --> C & D gives all four
 	Subgraphs []Subgraph
 
-	// Statements are where the statements are, in order; one that opens a
-	// subgraph and the "end" that closes it are two. Between them are blanks,
-	// separators, comments and directives.
+	// Statements are the ranges of the statements, in order; the line that opens a subgraph and the
+	// "end" that closes it are two statements. Between them are blanks, separators, comments and
+	// directives.
 	Statements []source.Span
 }
 
-// Node is a node, or a mention of a subgraph as one end of an edge: then the
-// subgraph of the same id is Group.
+// Node is a node, or a subgraph mentioned as one end of an edge. In that case, Group is the
+// subgraph with the same id.
 type Node struct {
 	ID       string
 	Text     string // as it is written, without its quotes; the ID if nothing is written
@@ -55,8 +55,8 @@ type Node struct {
 	Whole   source.Span // id and shape where Text is written; Mention if it is not
 }
 
-// Shape is the outline of a node, by the name that Mermaid has for it: what
-// @{ shape: … } says, or one of these for the brackets around its text.
+// Shape is the outline of a node, by its Mermaid name: the value of @{ shape: … }, or one of these
+// for the brackets around its text.
 type Shape string
 
 // The shapes that brackets give.
@@ -101,7 +101,7 @@ type Edge struct {
 	Length   int // 1 and more
 	Classes  []string
 	Meta     []Meta
-	// Ends are From and To as indexes into Nodes; -1: there is no such node.
+	// Ends are From and To as indexes into Nodes; -1 means that there is no such node.
 	Ends [2]int32
 
 	Span  source.Span // arrow and label; edges of one cross product share it
@@ -119,7 +119,7 @@ const (
 	CrossHead
 )
 
-// Stroke is how the line of an edge looks like.
+// Stroke is the style of an edge's line.
 type Stroke uint8
 
 // The strokes.
@@ -130,8 +130,8 @@ const (
 	Invisible
 )
 
-// Subgraph is a frame around nodes. They are in the order in which they are
-// opened; one that is opened twice is one.
+// Subgraph is a frame around nodes. Subgraphs are in the order in which they are opened; one that
+// is opened twice is listed once.
 type Subgraph struct {
 	ID        string // the author's, or subGraph0, subGraph1, … as Mermaid counts them
 	Title     string
@@ -148,8 +148,8 @@ type Subgraph struct {
 	Label source.Span // where the title is written, without its quotes
 }
 
-// DecorKind says what a decoration is: a statement that changes only how a chart
-// looks, or what a browser does with it.
+// DecorKind is the kind of a decoration: a statement that changes only how a chart looks, or what a
+// browser does with it.
 type DecorKind uint8
 
 // The decorations.

@@ -13,16 +13,14 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// mistake is a chart with a mistake, what is said about it, and the chart after
-// all fixes.
+// mistake is a chart with a mistake, the expected diagnostics, and the chart after all fixes.
 type mistake struct{ name, src, said, fixed string }
 
 const mistakesFile = "testdata/mistakes.txt"
 
-// mistakes are those of the file: === name, the chart, --- what is said, +++ the
-// chart after all fixes.
+// mistakes reads the file: === name, the chart, --- the diagnostics, +++ the chart after all fixes.
 var mistakes = func() (all []mistake) {
 	text, err := os.ReadFile(mistakesFile)
 	if err != nil {
@@ -89,8 +87,8 @@ func repaired(src string) (fixed string, found workflow.Diagnostics) {
 	return string(text), found
 }
 
-// sameChart fails if the chart that was read in spite of its mistakes is not the
-// one after its fixes. A warning may change what is read: only errors count.
+// sameChart fails if a chart with mistakes was read differently than after its fixes. Fixes of
+// warnings may change the result, so only errors count.
 func sameChart(t *testing.T, src, fixed string) {
 	t.Helper()
 	before, found := parse(src)
@@ -136,8 +134,7 @@ func TestMermaidAgreesWithTheFixes(t *testing.T) {
 	}
 }
 
-// Charts of other people that Mermaid refuses are repaired, and keep their ids and
-// labels.
+// Other people's charts that Mermaid refuses are repaired, and keep their ids and labels.
 func TestRepairsChartsOfOtherPeople(t *testing.T) {
 	var refused []verdict
 	var sources []string

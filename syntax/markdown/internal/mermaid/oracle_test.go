@@ -12,11 +12,11 @@ import (
 	"github.com/hocket-dev/hocket/syntax/internal/tooltest"
 )
 
-// shared is where vectors and charts of other people are, beside the project.
-// Tests that need them are skipped without.
+// shared is the directory with test vectors and other people's charts, next to the project. Tests
+// that need it are skipped without it.
 const shared = "../../../../../shared"
 
-// verdict is what Mermaid makes of a chart of other people.
+// verdict is Mermaid's result for someone else's chart.
 type verdict struct {
 	Name, File, Src string
 	Line            int // of the fence, in Markdown
@@ -34,10 +34,10 @@ func (v *verdict) ok(version string) bool {
 
 const newest = "12.3.0"
 
-// ourCharts are the charts of the project, with the verdicts that are recorded.
+// ourCharts returns the charts of the project, with the recorded verdicts.
 const ourCharts = "../../../testdata/diagrams/mermaid/*.txtar"
 
-// everything is our own charts, and those of other people where they are here.
+// everything returns the project's own charts and, if available, other people's.
 func everything(t *testing.T) (all []verdict) {
 	t.Helper()
 	for _, d := range tooltest.Diagrams(t, ourCharts) {

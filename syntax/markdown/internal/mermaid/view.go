@@ -16,8 +16,8 @@ type view struct {
 	limit int    // length of the source
 }
 
-// part says that the bytes from at on are in the source from offset on. Inserted text has no
-// position of its own: all of it is at offset.
+// part maps the bytes from at on to the source from offset on. Inserted text has no position of its
+// own: all of it is at offset.
 type part struct {
 	at, offset int
 	made       bool

@@ -19,11 +19,11 @@ import (
 
 var update = flag.Bool("update", false, "record what PlantUML reads in our diagrams")
 
-// shared is the folder with files of other people, which are not a part of the
-// project. Without it these tests have nothing to read.
+// shared is the directory with other people's files, which are not part of the project. Without it,
+// these tests have nothing to read.
 const shared = "../../../../../shared"
 
-// A verdict is what the real PlantUML said about a diagram of other people.
+// A verdict is what the real PlantUML reported about someone else's diagram.
 type verdict struct {
 	Name, File string
 	Src        string
@@ -61,11 +61,11 @@ func verdicts(t *testing.T, path string) []verdict {
 	return all
 }
 
-// ourDiagrams are the diagrams of the project, with the verdicts that are recorded.
+// ourDiagrams returns the diagrams of the project, with the recorded verdicts.
 const ourDiagrams = "../../../testdata/diagrams/plantuml/*.txtar"
 
-// everything is the texts of our own diagrams, and of those of other people where they are
-// here, by name.
+// everything returns the texts of the project's own diagrams and, if available, other people's, by
+// name.
 func everything(t *testing.T) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
@@ -103,7 +103,7 @@ func drawn(text []byte) *reader {
 	return r
 }
 
-// differ are the probes and files that are read differently, and why.
+// differ lists the probes and files that are read differently, and why.
 var differ = map[string]string{
 	"define":                                "a line that is a macro is no statement without the preprocessor",
 	"pdiff-8c271fa0572f.puml":               "a line that calls a procedure is no statement without the preprocessor",
@@ -144,7 +144,7 @@ func compare(t *testing.T, all []verdict, text func(*verdict) []byte) {
 	}
 }
 
-// disagreement is how a diagram is read otherwise than PlantUML reads it, or "".
+// disagreement describes how Hocket and PlantUML read a diagram differently, or "".
 func disagreement(text []byte, accepted bool, read *tooltest.Reading, all bool) string {
 	r := drawn(text)
 	if ours := !r.stopped && !r.foreign; ours != accepted {
@@ -172,7 +172,7 @@ func clip(b []byte) []byte {
 	return b
 }
 
-// realTree prints what PlantUML reads: the body, or all. Of the probes only the bodies are
+// realTree prints what PlantUML reads: the body, or everything. For the probes, only the bodies are
 // known.
 func realTree(r *tooltest.Reading, all bool) string {
 	var b strings.Builder
@@ -385,10 +385,10 @@ func ourBody(b *strings.Builder, body []Element, depth int, killed deaths) {
 	}
 }
 
-// deaths are the elements that PlantUML takes for ended.
+// deaths are the elements that PlantUML treats as ended.
 type deaths map[Element]bool
 
-// add ends an element, which ends the last ones in it.
+// add ends an element, including the last ones in it.
 func (d deaths) add(e Element) {
 	switch b := e.(type) {
 	case *Activity, *While, *Repeat:
@@ -426,8 +426,8 @@ func ourForks(b *strings.Builder, branches []Branch, depth int, killed deaths) {
 	}
 }
 
-// ourBranches prints branches. PlantUML remembers the arrow at the end of the
-// branches before else and endif only.
+// ourBranches prints branches. PlantUML keeps the arrow at the end of a branch only for those
+// before else and endif.
 func ourBranches(b *strings.Builder, branches []Branch, word string, depth int, out bool, killed deaths) {
 	for i := range branches {
 		br := &branches[i]

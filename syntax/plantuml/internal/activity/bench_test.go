@@ -55,7 +55,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// hostile are lines that a reader with a quadratic place would stumble over.
+// hostile are lines on which a parser with quadratic running time would be slow.
 var hostile = map[string]func(n int) string{
 	"parentheses":   func(n int) string { return "if (" + strings.Repeat(")", n) + " x" },
 	"then":          func(n int) string { return "if (a" + strings.Repeat(") then (b", n) + " x" },
@@ -97,8 +97,7 @@ var hostile = map[string]func(n int) string{
 	"skip old":      func(n int) string { return strings.Repeat(":a|\n", n/2) + strings.Repeat("' c\n", n/2) },
 }
 
-// Times are not asserted: with a quadratic place the test would not come to an
-// end.
+// Times are not asserted: with quadratic running time, the test would not finish.
 func TestTimeIsLinear(t *testing.T) {
 	for name, text := range hostile {
 		d, _ := Parse(source.New("", []byte(text(100_000))))

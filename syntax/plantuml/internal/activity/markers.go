@@ -183,7 +183,7 @@ func (r *reader) directive(l *line) {
 		return
 	}
 	r.problem(workflow.Error, CodePreprocessor, at, "not checked: preprocessor directives are not supported: "+trimDetail(l.text),
-		"replace the lines that begin with ! by their result; !theme and !pragma are allowed")
+		"replace the lines that begin with ! with their result; !theme and !pragma are allowed")
 }
 
 // theme checks whether PlantUML has a theme, without which it refuses the diagram.
@@ -233,7 +233,7 @@ func (r *reader) finish() {
 			return
 		}
 		at := r.diagram.Opener
-		r.problem(workflow.Error, codeNotation, at, "the diagram draws no activity", "write at least one step, like :Read the code;")
+		r.problem(workflow.Error, codeNotation, at, "the diagram has no activities", "write at least one step, like :Read the code;")
 	}
 }
 

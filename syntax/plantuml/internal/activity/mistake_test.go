@@ -10,9 +10,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// mistakes are diagrams with a mistake, between @startuml and @enduml unless
-// they have these: the code that is reported first, where, and what the fixes
-// make of it.
+// mistakes are diagrams with a mistake, between @startuml and @enduml unless they have their own:
+// the code that is reported first, its position, and the diagram after the fixes.
 var mistakes = []struct {
 	name, text, code, at, fixed string
 }{
@@ -162,7 +161,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// fix applies fixes until nothing changes any more.
+// fix applies fixes until nothing changes.
 func fix(text []byte, rounds int) []byte {
 	for range rounds {
 		_, ds := Parse(source.New("", text))
@@ -189,8 +188,8 @@ func TestMistakesAreFixedForPlantUML(t *testing.T) {
 	}
 }
 
-// A diagram without findings is read as PlantUML reads it: the reader repairs
-// nothing without saying so.
+// A diagram without diagnostics is read as PlantUML reads it: the reader repairs nothing without
+// reporting it.
 func TestNothingIsRepairedSilently(t *testing.T) {
 	for name, text := range everything(t) {
 		d, ds := Parse(source.New("", text))
@@ -247,8 +246,8 @@ func TestUnclosedNamesBothPlaces(t *testing.T) {
 	}
 }
 
-// A missing semicolon hides an if in the text of an activity. That is the mistake, and
-// not the else and the endif, which are left alone.
+// A missing semicolon hides an if in the text of an activity. Only that is reported, not the else
+// and the endif, which are left unchanged.
 func TestSemicolonBeforeIf(t *testing.T) {
 	const text = "@startuml\n:read\nif (a) then (b)\n:c;\nelse (d)\n:e;\nendif\n@enduml\n"
 	_, found := Parse(source.New("f.puml", []byte(text)))

@@ -32,7 +32,7 @@ func (r *reader) otherNotation(l *line) bool {
 	return true
 }
 
-// rest reports whether an activity diagram continues after a line that is not known.
+// rest reports whether an activity diagram continues after an unknown line.
 func (r *reader) rest(l *line) bool {
 	at := l.next
 	for range 200 {

@@ -29,7 +29,7 @@ var texts = []string{
 	"'quote", "/' not a comment '/", "$name and %name(x)", "a; <<b>>", "ends in \\", "(a) then (b)", "{{x}}", "über\n\n日本", "-> arrow", "",
 }
 
-// PlantUML shows an escaped text as it was.
+// PlantUML shows an escaped text unchanged.
 func TestEscapedTextsForPlantUML(t *testing.T) {
 	var diagrams []string
 	for _, text := range texts {

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Every code has a page, with an example that is wrong and the same one repaired;
-// and the fixes repair it in the same way.
+// Every code has a page, with an example that is wrong and the same example repaired. The fixes
+// repair it in the same way.
 func TestPagesOfTheCodes(t *testing.T) {
 	for _, code := range Codes {
 		text, err := os.ReadFile(filepath.Join("../../../../docs/rules", code.Name+".md"))

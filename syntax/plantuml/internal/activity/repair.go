@@ -101,7 +101,8 @@ func (r *reader) replace(severity workflow.Severity, code string, at source.Span
 // maxRepairs limits how often a replacement may be repaired again.
 const maxRepairs = 3
 
-// complete reports whether a text is a statement by itself that nobody would write by accident.
+// complete reports whether a text is a statement by itself that is unlikely to be written by
+// accident.
 func complete(s string) bool {
 	switch k := classify(s).kind; k {
 	case kUnknown, kBlank, kListItem, kActivityOpen, kArrowOpen, kIfOpen, kElseIfOpen, kElseOpen,

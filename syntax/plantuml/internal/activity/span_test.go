@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// checkSpans says what is wrong with the places of a tree: all are in the file,
-// elements are one after the other, and children within their parents.
+// checkSpans reports what is wrong with the positions in a tree: all must be in the file, elements
+// must follow each other, and children must be within their parents.
 func checkSpans(d *Diagram, size int) error {
 	c := spanCheck{size: size}
 	c.body(d.Body, d.Whole)
@@ -123,7 +123,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// What is made of several lines still has its places.
+// Statements over several lines keep their positions.
 func TestSpansOfJoinedLines(t *testing.T) {
 	for _, c := range []struct{ text, raw, at string }{
 		{"@startuml\n:one \\\n  two three;\n@enduml\n", "one   two three", "one \\\n  two three"},

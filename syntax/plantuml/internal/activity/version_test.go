@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// newForms are those that an older PlantUML refuses or reads otherwise, and
-// oldForms others that are like them.
+// newForms are those that an older PlantUML refuses or reads differently, and oldForms are similar
+// forms that it supports.
 var (
 	newForms = []string{
 		":a; <<#red>>", ":a; << x >>", ":a; <<output>> <<#red>>", ":a\nb; <<#red>>", ":a; [[http://x.org]]", ":a\nb; [[http://x.org]]",
@@ -42,7 +42,7 @@ func TestOlderVersionsAreNamed(t *testing.T) {
 	}
 }
 
-// The two versions of PlantUML differ where they are said to.
+// The two versions of PlantUML differ exactly where Hocket says they do.
 func TestOlderVersionsDiffer(t *testing.T) {
 	var texts []string
 	for _, text := range slices.Concat(newForms, oldForms) {
@@ -57,9 +57,8 @@ func TestOlderVersionsDiffer(t *testing.T) {
 	}
 }
 
-// What PlantUML reads as something else is an error only where it refuses the
-// diagram then, or leaves a block open. A comment without an end, which it takes, is
-// one too.
+// Something that PlantUML reads differently is an error only if PlantUML then refuses the diagram
+// or leaves a block open. A comment without an end, which PlantUML accepts, is also an error.
 func TestErrorsAreWhatPlantUMLRefuses(t *testing.T) {
 	tests := []struct {
 		text, code string
