@@ -84,7 +84,7 @@ type snapshot struct {
 }
 
 // Open opens the project that contains a directory: the nearest directory, from there
-// upwards, that has .hocket or .glee, else the directory itself. Mistakes in its files do
+// upwards, that has .hocket or .glee, otherwise the directory itself. Mistakes in its files do
 // not make it fail; [Project.Diagnostics] returns them. Open does not start or create
 // anything.
 func Open(dir string, o Options) (*Project, error) {

@@ -77,7 +77,7 @@ func (w *Workflow) Model() *workflow.Workflow { return w.l.Bundle.Root }
 // Bundle returns the workflow with those that it calls.
 func (w *Workflow) Bundle() *workflow.Bundle { return &w.l.Bundle }
 
-// Limits returns the limits of a run: those of the workflow, else of the project, else the
+// Limits returns the limits of a run: those of the workflow, otherwise of the project, otherwise the
 // defaults.
 func (w *Workflow) Limits() workflow.Limits { return w.l.Limits }
 
@@ -209,7 +209,7 @@ func (e *InvalidError) Error() string {
 type Task struct {
 	Prompt string // verbatim: not a template
 	// Agent is the name, role or capability of an agent. "" means that of the session,
-	// else the project's default, else the one that matches best.
+	// else the project's default, otherwise the one that matches best.
 	Agent string
 	// Session is the id of the conversation that the task continues.
 	Session string

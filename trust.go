@@ -32,8 +32,8 @@ func (p *Project) Powers(workflows ...*Workflow) (trust.Powers, error) {
 	return powers, err
 }
 
-// Powers returns what a run of the workflow could do that needs trust: in its steps, and in
-// everything of the project except other workflows.
+// Powers returns what a run of the workflow could do that needs trust: its own steps, and
+// everything in the project except other workflows.
 func (w *Workflow) Powers() trust.Powers {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,9 +85,9 @@ type pinnedTrust struct {
 	At      time.Time    `json:"at,omitzero"` // when it was decided
 }
 
-// settle decides whether powers are trusted before a run is recorded or resumed. again
-// means that the user has revoked an approval, so that even a run without powers does not
-// continue. Nor does a run with a wrong digest. file is that of the workflow, if any.
+// settle decides whether powers are trusted before a run is recorded or resumed. again means that
+// the user has revoked an approval, so that even a run without powers does not continue. A run with
+// a wrong digest does not continue either. file is that of the workflow, if any.
 func (p *Project) settle(ctx context.Context, powers trust.Powers, file string, again bool) (pinnedTrust, error) {
 	decision, err := p.Trusted(powers, p.o.TrustDigest)
 	if err != nil {
@@ -151,7 +151,7 @@ func (p *Project) trustNotes(w *Workflow, replies *Replies) ([]string, error) {
 }
 
 // withheld lists the environment variables that commands of an untrusted project do not
-// see: those that a step uses, for each workflow, else some of them, once.
+// see: those that a step uses, for each workflow, otherwise some of them, once.
 func (p *Project) withheld(w *Workflow) []string {
 	w.mu.Lock()
 	commands := strings.Join(w.l.Commands(), "\n")

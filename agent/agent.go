@@ -22,8 +22,8 @@ type Executor interface {
 	Traits() Traits
 }
 
-// Log receives what an attempt prints while it runs, piece by piece. It is safe for
-// concurrent use and never blocks for long.
+// Log receives what an attempt prints while it runs, in pieces. It is safe for concurrent use and
+// never blocks for long.
 type Log func(piece []byte)
 
 // Task is one attempt at a task.

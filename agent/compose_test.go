@@ -421,7 +421,7 @@ func TestComposeOrder(t *testing.T) {
 	}
 }
 
-// BenchmarkEscape is the same size of everything: what is hostile takes no longer.
+// BenchmarkEscape escapes texts of the same size: hostile ones take no longer.
 func BenchmarkEscape(b *testing.B) {
 	for name, unit := range map[string]string{
 		"code": "if a < b && c[i] >= 100%d { return &x } // größer\n", "brackets": "<", "bracket and blanks": "<                       ",
@@ -437,8 +437,8 @@ func BenchmarkEscape(b *testing.B) {
 	}
 }
 
-// What steps brought stands in sections of its own, which are cut where the prompt
-// would be too long, the longest first.
+// The outputs of steps are in their own sections, which are cut if the prompt would be too long,
+// longest first.
 func TestComposeReceived(t *testing.T) {
 	long := strings.Repeat("owls hunt at night. ", 500)
 	b := Brief{

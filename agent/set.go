@@ -18,10 +18,10 @@ type Set struct {
 	reserved  []string // sorted
 }
 
-// NewSet combines executors, by the names that definitions use for them, with definitions
-// and the default agent of tasks that name none ("" means that there is no default). A
-// definition without an executor is given one if the choice is clear. A reserved name
-// always means the executor of that name, never a definition.
+// NewSet combines executors, by the names that definitions use for them, with definitions and the
+// default agent of tasks that do not name one ("" means that there is no default). A definition
+// without an executor is given one if the choice is clear. A reserved name always means the
+// executor of that name, never a definition.
 func NewSet(executors map[string]Executor, definitions []*Definition, fallback string, reserved ...string) *Set {
 	s := newSet(executors, definitions, fallback, reserved)
 	s.Snapshot().employ() // for the same agents

@@ -10,9 +10,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// stepWords are the settings that a step may have with any executor that works from a
-// prompt, and that mean the same for all of them. An executor with a setting of such a name
-// gives it its own meaning.
+// stepWords are the settings that a step may have with any executor that works from a prompt, and
+// that mean the same for all of them. If an executor has a setting with such a name, its own
+// meaning applies.
 var stepWords = []string{"mode", "permission", "permissions", "tools", "maxSteps"}
 
 // stepPowers maps the words for permissions in a step, ours and those of opencode, to the

@@ -84,9 +84,8 @@ type Traits struct {
 	// Account names the account whose quota the task uses, such as "anthropic", as
 	// [Accounts] know it. Tasks of the same account share its quota. Nil: "".
 	Account func(task *Task) string
-	// Unbounded reports why a task may exceed a budget, to continue a sentence; ""
-	// means that the executor enforces it, to within one request. Nil: it enforces
-	// none.
+	// Unbounded reports why a task may exceed a budget, as the end of a sentence; "" means that the
+	// executor enforces it, to within one request. Nil: it enforces none.
 	Unbounded func(task *Task, most workflow.Budget) string
 }
 

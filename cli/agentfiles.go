@@ -350,7 +350,7 @@ func (a *app) nextStep(name string) string {
 	return try
 }
 
-// orList suggests the nearest of some names, else lists all of them.
+// orList suggests the nearest of some names, or lists all of them.
 func orList(name string, names []string) string {
 	if hint := workflow.DidYouMean(name, names); hint != "" {
 		return hint

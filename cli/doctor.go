@@ -151,7 +151,7 @@ func checkAgents(p *hocket.Project) []finding {
 	return append(list, checkDefault(p))
 }
 
-// checkDefault reports which agent does tasks that name none.
+// checkDefault reports which agent does tasks that do not name one.
 func checkDefault(p *hocket.Project) finding {
 	if p.Config().Agent != "" {
 		if _, _, err := p.Agents().Resolve(""); err != nil {

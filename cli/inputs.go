@@ -39,7 +39,7 @@ func (a *app) readInputFile(file string) (inputFile, error) {
 	return in, nil
 }
 
-// place sets the positions of diagnostics: in the file, else on the command line. To find
+// place sets the positions of diagnostics: in the file, otherwise on the command line. To find
 // out which input a diagnostic is about, it checks each input alone, and ignores what is
 // then missing.
 func (in *inputFile) place(wrong workflow.Diagnostics, l *hocket.Workflow) workflow.Diagnostics {

@@ -78,7 +78,7 @@ func noRun(ctx context.Context, p *hocket.Project, err error) error {
 	return usagef(hint, "%v", err)
 }
 
-// path resolves a file on the command line: relative to -C, else to the current
+// path resolves a file on the command line: relative to -C, otherwise to the current
 // directory.
 func (a *app) path(file string) string {
 	if a.dir == "" || filepath.IsAbs(file) {

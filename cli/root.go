@@ -136,7 +136,7 @@ var flagValues = map[string]string{
 	"bool": "true or false", "duration": "a duration such as 90s or 2h", "float64": "a number", "int": "an integer", "int64": "an integer",
 }
 
-// nearestFlag returns the flag that was probably meant: one with this prefix, else the
+// nearestFlag returns the flag that was probably meant: one with this prefix, otherwise the
 // one with the nearest spelling.
 func nearestFlag(name string, flags []string) string {
 	name, _, _ = strings.Cut(name, "=")

@@ -242,7 +242,7 @@ func (a *app) showSteps(ctx context.Context, r *hocket.Run, s *hocket.State, ste
 	return errors.Join(a.print(table.Draw(a.outStyle)+artifactText(ctx, r, steps, a.outStyle)), err)
 }
 
-// findSteps returns the steps that a name selects: the one with that address, else all
+// findSteps returns the steps that a name selects: the one with that address, otherwise all
 // instances of the node and what they contain.
 func findSteps(s *hocket.State, typed string) ([]engine.StepResult, error) {
 	var found []engine.StepResult

@@ -263,8 +263,8 @@ func suggestions(text string) []string {
 	return found
 }
 
-// situation makes a project and gives the output of the last of its commands, and how to
-// go on.
+// situation creates a project, runs its commands, and returns the output of the last one and how to
+// continue.
 func situation(t *testing.T, bin, text string) (said, home string, run func(line string) (string, int)) {
 	t.Helper()
 	home = t.TempDir()
@@ -292,8 +292,8 @@ func situation(t *testing.T, bin, text string) (said, home string, run func(line
 	return said, home, run
 }
 
-// TestSuggestionsInMessages finds the commands that messages of the program name, and
-// whether there are such verbs and flags.
+// TestSuggestionsInMessages finds the commands in the messages of the program, and checks that
+// their verbs and flags exist.
 func TestSuggestionsInMessages(t *testing.T) {
 	seen := 0
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
@@ -325,7 +325,7 @@ func TestSuggestionsInMessages(t *testing.T) {
 	}
 }
 
-// known says whether the command has the verb and the flags of a line.
+// known reports whether the command has the verb and the flags of a line.
 func known(words []string) error {
 	verbs := 1
 	if len(words) > 1 && slices.Contains([]string{"agents", "tools", "mcp", "sessions", "memory", "runs", "trust"}, words[0]) && !strings.HasPrefix(words[1], "-") {

@@ -72,8 +72,8 @@ func TestUnknownFormNamesTheNearest(t *testing.T) {
 	}
 }
 
-// What an author writes never becomes a statement of the drawing's language: the
-// lines are as many as with harmless text, and each begins as it should.
+// Text of an author never becomes a statement in the language of the drawing: the number of lines
+// is the same as with harmless text, and each line begins as it should.
 func TestHostileTextStaysText(t *testing.T) {
 	tests := []struct {
 		form, line string
@@ -95,8 +95,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 }
 
-// A quoted string of Graphviz ends at the first quote that no backslash is
-// before.
+// A quoted string of Graphviz ends at the first quote without a backslash before it.
 func TestHostileTextStaysInQuotesOfDOT(t *testing.T) {
 	outside := regexp.MustCompile(`"(\\.|[^"\\])*"`).ReplaceAllString(DOT(hostile()), "S")
 	if strings.ContainsAny(outside, `"\<`) {

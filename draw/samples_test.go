@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// The workflows that the tests draw, built without a notation so that a change
-// of one cannot change the pictures.
+// The workflows that the tests draw. They are built without a notation, so that a change of a
+// notation cannot change the pictures.
 
 func task(id, agent string) workflow.Node {
 	return workflow.Node{ID: id, Step: &workflow.Task{Agent: agent}}
@@ -149,7 +149,7 @@ func pipeline() *workflow.Workflow {
 	return w
 }
 
-// hostileText means something to one tool or another that reads a drawing.
+// hostileText is text that has a meaning for one of the tools that read drawings.
 var hostileText = []string{
 	"</text><script>alert(1)</script>", `say "hi" & 'bye'`, "]]> <!-- x --> <br/>", "[x] {y} (z) |p| `b`",
 	"**bold** __under__ ~~gone~~ //it//", `back\slash \n \"`, "%date() $x @enduml", "/' x '/ !include y",
@@ -157,7 +157,7 @@ var hostileText = []string{
 	"日本語 😀 ñ \xff", "state x {", "}", "--> : ;", "%%{init: {}}%%",
 }
 
-// hostile returns a chain of nodes, each with one of those texts in every place.
+// hostile returns a chain of nodes, each with one of these texts in every place.
 func hostile() *workflow.Workflow {
 	w := &workflow.Workflow{Name: hostileText[0], Description: hostileText[1]}
 	for i, text := range hostileText {

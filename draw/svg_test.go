@@ -45,7 +45,7 @@ func TestColoursOfLanesAreChecked(t *testing.T) {
 	}
 }
 
-// Invariant: in a region no box touches another, and all are inside of it.
+// Invariant: no box in a region touches another, and all are inside the region.
 func TestBoxesDoNotOverlap(t *testing.T) {
 	for _, w := range append(samples(), randomWorkflows(100)...) {
 		checkRegion(t, w, newScene(w))
@@ -80,8 +80,7 @@ func overlap(a, b *box) bool {
 	return a.x+a.w/2 > b.x-b.w/2+touch && b.x+b.w/2 > a.x-a.w/2+touch && a.y+a.h > b.y+touch && b.y+b.h > a.y+touch
 }
 
-// Invariant: no wire passes through a mark or through what is written at another
-// wire.
+// Invariant: no wire passes through a mark or through the text of another wire.
 func TestWiresPassBetweenMarks(t *testing.T) {
 	for _, w := range append(samples(), randomWorkflows(100)...) {
 		svg := SVG(w)
@@ -100,8 +99,8 @@ func TestWiresPassBetweenMarks(t *testing.T) {
 
 type point struct{ x, y float64 }
 
-// solid is the inside of a mark, a little smaller than the mark, so that a wire
-// may touch it. A diamond holds less than its rectangle.
+// solid returns the inside of a mark, slightly smaller than the mark, so that a wire may touch it.
+// A diamond is smaller than its rectangle.
 type solid struct {
 	left, top, right, bottom float64
 	diamond                  bool
@@ -145,7 +144,7 @@ func solids(t *testing.T, svg string) []solid {
 	return all
 }
 
-// follow walks along a path and gives a point every few pixels.
+// follow walks along a path and returns a point every few pixels.
 func follow(t *testing.T, d string) []point {
 	t.Helper()
 	var at point
@@ -212,7 +211,7 @@ func TestTreeShowsEveryNodeOnce(t *testing.T) {
 	}
 }
 
-// randomWorkflows draws from a fixed seed, so that a failure can be looked at.
+// randomWorkflows uses a fixed seed, so that a failure can be reproduced.
 func randomWorkflows(count int) []*workflow.Workflow {
 	all := make([]*workflow.Workflow, count)
 	for i := range all {
@@ -222,14 +221,14 @@ func randomWorkflows(count int) []*workflow.Workflow {
 	return all
 }
 
-// dice makes random graphs. Ids count up over the whole workflow.
+// dice generates random graphs. Ids are numbered throughout the workflow.
 type dice struct {
 	*rand.Rand
 	made int
 }
 
-// graph makes a graph of some nodes, in which every edge leads to a later node,
-// out to one of the nodes around it, or round again.
+// graph generates a graph in which every edge leads to a later node, out to one of the nodes around
+// it, or back to the start of the loop.
 func (d *dice) graph(nodes, depth int, outside []string) workflow.Graph {
 	var g workflow.Graph
 	ids := make([]string, nodes)

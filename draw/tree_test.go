@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/syntax"
 )
 
-// A tree shows what the boxes of a drawing say, a question also where it is the
-// title, and all the steps that a way out of a loop leads to.
+// A tree shows the texts in the boxes of a drawing, including a question that is also the title,
+// and all steps that an exit of a loop leads to.
 func TestTreeOfADrawing(t *testing.T) {
 	tests := []struct{ file, text, want string }{
 		{"a.mmd", "flowchart TD\n  A[Write] --> C{Good?}\n  C -->|yes| D[Publish it]\n  C -->|yes| E[Tell them]\n  C -->|no| A\n", `a

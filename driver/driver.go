@@ -26,10 +26,9 @@ type Driver interface {
 	// was used before, it returns the earlier run if the request is the same, and a
 	// *[KeyError] otherwise.
 	Start(ctx context.Context, spec Spec) (Created, error)
-	// Drive resumes a run and drives it until it is over, or waits for something that
-	// nobody here can provide. It leaves no goroutine, process or lock behind. The error is
-	// a *[HeldError] if another process drives the run, and an *[InterruptedError] if ctx
-	// was done first.
+	// Drive resumes a run and drives it until it is over, or waits for something that cannot be
+	// provided here. It leaves no goroutine, process or lock behind. The error is a *[HeldError] if
+	// another process drives the run, and an *[InterruptedError] if ctx was done first.
 	Drive(ctx context.Context, run string, w Work) (engine.Result, error)
 
 	// Find returns the id of a run with a unique prefix.
@@ -50,9 +49,9 @@ type Driver interface {
 	Events(ctx context.Context, run string, after int, follow bool) iter.Seq2[engine.Envelope, error]
 	// Output returns the output of the task whose end is an event of a run.
 	Output(ctx context.Context, run string, seq int) (string, error)
-	// Read yields what an attempt wrote to a stream, from a byte offset on. With follow it
-	// waits for more until the attempt has ended, or nobody drives the run and it is not
-	// pending, or ctx is done.
+	// Read yields what an attempt wrote to a stream, from a byte offset on. With follow it waits
+	// for more until the attempt has ended, or the run is neither driven nor pending, or ctx is
+	// done.
 	Read(ctx context.Context, a AttemptID, s Stream, offset int64, follow bool) iter.Seq2[Piece, error]
 	// Kept returns what is stored about an attempt.
 	Kept(ctx context.Context, a AttemptID) (Kept, error)
@@ -65,8 +64,8 @@ type Driver interface {
 	Act(ctx context.Context, run string, ev engine.Event) (Receipt, error)
 	// Fork records a new run that repeats another one up to a step.
 	Fork(ctx context.Context, spec ForkSpec) (Created, error)
-	// Delete deletes a run that nobody drives. The error is a *[HeldError] if somebody
-	// does. The caller must check that the run is over.
+	// Delete deletes a run. The error is a *[HeldError] if a process drives it. The caller must
+	// check that the run is over.
 	Delete(ctx context.Context, run string) error
 	// Collect deletes the runs that ended first, until the others satisfy r. It returns
 	// those runs; with dry it only returns them.
@@ -96,8 +95,8 @@ type Spec struct {
 type Owner struct {
 	By  string `json:"by,omitempty"`  // a person or a program, e.g. "ada"
 	Via string `json:"via,omitempty"` // a front end, e.g. "cli", "http", "go"
-	// Claimed means that the driver that records the run is going to drive it, so nobody
-	// else drives it from the start, as long as that driver is open.
+	// Claimed means that the driver that records the run is going to drive it, so no other driver
+	// drives it as long as that driver is open.
 	Claimed bool `json:"claimed,omitempty"`
 }
 

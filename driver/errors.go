@@ -21,8 +21,8 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("run %s has been driven by process %d on %s since %s", e.Run, e.PID, e.Host, e.Since.Local().Format(time.DateTime))
 }
 
-// SilentError reports that the process that drives a run does not react. What was sent to
-// it was withdrawn.
+// SilentError reports that the process that drives a run does not react. The message sent to it was
+// withdrawn.
 type SilentError struct {
 	HeldError
 	Stopped bool // the process was suspended, as by Ctrl-Z
@@ -68,8 +68,8 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("the key %q started run %s with another workflow, inputs or limits; use a new key", e.Key, e.Run)
 }
 
-// LeftRunningError reports that programs of a run could not be ended, which were left
-// running when the process that drove the run died. The run is unchanged.
+// LeftRunningError reports that programs of a run, left running when the process that drove it
+// died, could not be ended. The run is unchanged.
 type LeftRunningError struct {
 	Run   string
 	Cause error

@@ -18,10 +18,10 @@ type Work struct {
 	// ScriptAll means that the script answers every task; only then may it answer required
 	// questions.
 	ScriptAll bool
-	// Asker asks people who are here. Nil means that nobody is.
+	// Asker asks people who are here. Nil means that no one is.
 	Asker Asker
-	// Elsewhere means that questions of attempts may be answered from elsewhere if nobody
-	// is here. Otherwise an attempt learns at once that nobody is.
+	// Elsewhere means that questions of attempts may be answered from elsewhere if no one is here.
+	// Otherwise an attempt learns at once that no one is.
 	Elsewhere bool
 	// Observer sees what happens. It may be nil.
 	Observer Observer
@@ -60,11 +60,11 @@ type Outcome struct {
 // Asker puts questions to people who are here. Its methods are called by the driver and
 // return at once.
 type Asker interface {
-	// Ask shows a question until it is answered, left or withdrawn. It returns false if
-	// nobody here can answer. answer, called from another goroutine, records an answer: its
-	// value, who gave it, how, and a comment. Its error, made for people, says why the
-	// answer is not accepted; then the question stays. leave means that nobody here will
-	// answer, and that the run no longer waits here for it.
+	// Ask shows a question until it is answered, left or withdrawn. It returns false if no one here
+	// can answer. answer, called from another goroutine, records an answer: its value, who gave it,
+	// how, and a comment. Its error, written for people, says why the answer is not accepted; then
+	// the question stays open. leave means that no one here will answer, and that the run no longer
+	// waits here for it.
 	Ask(q *engine.Question, answer func(engine.Answered) error, leave func()) bool
 	// Withdraw withdraws a question: it was answered, here or elsewhere, or is no longer
 	// relevant.

@@ -77,16 +77,16 @@ func BenchmarkNesting5(b *testing.B) {
 	benchmarkRun(b, bundle, 1000, nil)
 }
 
-// benchmarkRun times a shape, and beside it, in turns, a chain of 1,000. It
-// reports the medians of the shape, and two factors, because how a short run is
-// timed matters: one chain alone ends before the first garbage collection.
+// benchmarkRun times a shape, alternating with a chain of 1,000 tasks. It reports the medians of
+// the shape, and two factors, because the way in which a short run is timed matters: a single chain
+// ends before the first garbage collection.
 //
 //   - x-chain: the shape and the chain over at least 10,000 steps at once, in
 //     several runs where one is shorter, so that both pay for collecting garbage;
 //   - x-lone-chain: one run of the shape against one run of the chain.
 //
-// A factor is the median of those of the turns, so that a busy minute, which
-// slows both, does not show in it.
+// A factor is the median over all turns, so that a busy minute, which slows both, does not affect
+// it.
 func benchmarkRun(b *testing.B, bundle *workflow.Bundle, steps int, inputs map[string]any) {
 	b.Helper()
 	short := shape{compiled: compiled(b, chain(1000)), steps: 1000}
@@ -133,8 +133,8 @@ type shape struct {
 	inputs   map[string]any
 }
 
-// time times a number of runs one after the other, all of which stay in memory.
-// It gives the nanoseconds, the allocations and the bytes of one step.
+// time times a number of runs, one after the other, all of which stay in memory. It returns the
+// nanoseconds, the allocations and the bytes per step.
 func (s shape) time(b *testing.B, n int) [3]float64 {
 	b.Helper()
 	runs := make([]*engine.Run, n)
@@ -163,7 +163,7 @@ func (s samples) median() float64 {
 	return sorted[len(sorted)/2]
 }
 
-// drive answers every task at once and gives the number of tasks.
+// drive answers every task at once and returns the number of tasks.
 func drive(b *testing.B, run *engine.Run, inputs map[string]any) int {
 	b.Helper()
 	now := time.Unix(1e9, 0)

@@ -10,9 +10,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// TestAgainstDefinition holds the engine against a second reading of the rules
-// for edges: plain recursion over an acyclic graph, with no order of events in
-// it. Tasks fail or answer by their id alone, so both must come to the same.
+// TestAgainstDefinition compares the engine with a second implementation of the rules for edges:
+// plain recursion over an acyclic graph, independent of the order of events. Whether a task fails,
+// and what it answers, depends only on its id, so both must reach the same result.
 func TestAgainstDefinition(t *testing.T) {
 	for seed := range uint64(3000) {
 		random := rand.New(rand.NewPCG(seed, 11))
@@ -34,7 +34,7 @@ func TestAgainstDefinition(t *testing.T) {
 	}
 }
 
-// acyclic is a workflow of tasks and questions, in which no failure stops everything.
+// acyclic returns a workflow of tasks and questions in which no failure ends the run.
 func acyclic(random *rand.Rand) *workflow.Workflow {
 	chance := func(percent int) bool { return random.IntN(100) < percent }
 	w := &workflow.Workflow{Name: "flat"}
@@ -70,7 +70,7 @@ func acyclic(random *rand.Rand) *workflow.Workflow {
 
 var labels = []string{"a", "b", "c"}
 
-// outcome is what a task does whenever it runs: fail, or answer a label.
+// outcome returns what a task does whenever it runs: fail, or answer with a label.
 func outcome(id string) (failed bool, label string) {
 	h := hash(id + "?")
 	return h%4 == 0, labels[h/4%3]
@@ -88,8 +88,8 @@ func (o *definition) statuses() map[string]engine.Status {
 	return o.memo
 }
 
-// outcome returns what a node that runs comes to: a question that what reached it answers
-// is not asked.
+// outcome returns the result of a node that runs. A question is not asked if the value that reached
+// it answers it.
 func (o *definition) outcome(id string) (failed bool, label string) {
 	if !o.isQuestion(id) || o.isAsked(id) {
 		return outcome(id)
@@ -97,8 +97,8 @@ func (o *definition) outcome(id string) (failed bool, label string) {
 	return false, o.reached(id)
 }
 
-// isAsked reports whether a question that is reached is asked: it has labels, and what
-// reached it names none of them.
+// isAsked reports whether a question that is reached is asked: it has labels, and the value that
+// reached it is none of them.
 func (o *definition) isAsked(id string) bool {
 	labels, reached := false, o.reached(id)
 	for _, e := range o.w.Body.Edges {
@@ -112,7 +112,8 @@ func (o *definition) isAsked(id string) bool {
 	return labels
 }
 
-// reached is what the only live edge brings; "": nothing, or several values.
+// reached returns the value of the only live edge; "" if there is none, or if there are several
+// values.
 func (o *definition) reached(id string) string {
 	values := []string{}
 	for _, e := range o.w.Body.Edges {
@@ -139,14 +140,13 @@ func (o *definition) reached(id string) string {
 
 func (o *definition) isQuestion(id string) bool { return o.w.Body.Node(id).Kind() == "choice" }
 
-// isStep reports whether the node is a step of the result: a question is only if it was
-// asked.
+// isStep reports whether the node is a step of the result. A question is one only if it was asked.
 func (o *definition) isStep(id string) bool {
 	ran := o.status(id) == engine.Success || o.status(id) == engine.Failed
 	return !o.isQuestion(id) || ran && o.isAsked(id)
 }
 
-// status is decided by the states of the in-edges alone.
+// status depends only on the states of the in-edges.
 func (o *definition) status(id string) engine.Status {
 	if s, ok := o.memo[id]; ok {
 		return s
@@ -176,7 +176,7 @@ func (o *definition) status(id string) engine.Status {
 	return o.memo[id]
 }
 
-// routes says whether a decision leads anywhere.
+// routes reports whether a decision leads anywhere.
 func (o *definition) routes(id, label string) bool {
 	conditional, ok := false, false
 	for _, e := range o.w.Body.Edges {
@@ -218,7 +218,7 @@ func (o *definition) edge(e workflow.Edge) string {
 	return taken
 }
 
-// driveFlat runs the workflow, its attempts ending in random order.
+// driveFlat runs the workflow with attempts that end in random order.
 func driveFlat(t *testing.T, w *workflow.Workflow, r *rand.Rand) map[string]engine.Status {
 	t.Helper()
 	run, err := engine.New(&workflow.Bundle{Root: w})

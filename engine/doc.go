@@ -20,14 +20,14 @@
 //     fault that may be retried.
 //  5. Cancellation. CancelTask ends the context of the attempt. Its TaskEnded still comes.
 //  6. Timers. Answer every SetTimer with TimerFired when its time has come on the clock
-//     that it names, and not before, also when somebody sets the wall clock. A CancelTimer,
+//     that it names, and not before, even if the wall clock is set. A CancelTimer,
 //     or a SetTimer with the same ID, ends the one before.
 //  7. Clocks. Measure [Envelope.Clock] with a monotonic clock, from zero at Started and
 //     from [Run.ClockAt] where a run is taken up. The wall clock can be set back, and
 //     another machine's can be behind: no event has an earlier time than the one before
 //     it, except Answered.
 //  8. Admission. Ask [Run.Admit] before you store what came from outside: questions,
-//     answers, cancellations, raised limits. Report a refusal to whoever sent the event. A
+//     answers, cancellations, raised limits. Report a refusal to the sender of the event. A
 //     stored event must never be refused.
 //  9. Deadlines. The time of an Answered is the moment at which the answer was given, for
 //     example put into an inbox. Before it is stored, every timer on the wall clock that
@@ -35,7 +35,7 @@
 //     earlier are read.
 //  10. Questions of attempts. Store an Asked when an attempt asks, and a Withdrawn when it
 //     stops waiting. Each Asked leads at once to one Ask or one Reply for that attempt. If
-//     nobody can answer, tell the attempt instead.
+//     no one can answer, tell the attempt instead.
 //  11. People. Show every Ask to the people who are here, if there are any, until they
 //     answer or leave, or the question is withdrawn or answered elsewhere; take it back
 //     then. Tell them if their answer is refused.
@@ -44,17 +44,17 @@
 //     [Run.Pending], everything that was asked for and not answered. A snapshot
 //     ([Run.Snapshot], [Restore]) can replace the events up to its sequence number; if it
 //     cannot be restored, step the events.
-//  13. Lost costs. Set [Recovered.Unsettled]: nobody knows what a lost attempt has cost.
-//  14. Unattended events. Set [Envelope.Unattended] on an event that is stored while nobody
-//     drives the run, such as the start of a run for another process, or an answer. What it
+//  13. Lost costs. Set [Recovered.Unsettled]: the cost of a lost attempt is unknown.
+//  14. Unattended events. Set [Envelope.Unattended] on an event that is stored while no
+//     process drives the run, such as the start of a run for another process, or an answer. What it
 //     asks for has not begun, so the next Recovered does not take it as lost.
 //  15. Interruption. A driver that is told to stop stores what has ended, cancels the
-//     other attempts and waits for them, and stores nothing of what they return.
+//     other attempts and waits for them, and does not store what they return.
 //  16. The end. After [Finish], store nothing more.
 //  17. Long outputs. A run keeps the outputs of all its steps, unless [Run.Offload] says
 //     where to load them from. Then load what a StartTask needs with [StartTask.Whole]
-//     before the attempt begins. A [LoadError] is no failure of the step: stop driving;
-//     the run goes on when the output can be read again.
+//     before the attempt begins. A [LoadError] is not a failure of the step: stop driving;
+//     the run continues when the output can be read again.
 //  18. Defects. If Step returns another error, or panics, stop driving, store nothing more
 //     of the run, and report it. What is stored stays as it is.
 //  19. One driver. At most one process drives a run. Others are told which one, and can

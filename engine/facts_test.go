@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Facts that version 1 recorded mean what they meant: a zero was free where nothing
-// else was said, unknown where that was said, and open for what a limit leaves.
+// Facts recorded by version 1 keep their meaning: a zero meant free unless something else was
+// recorded, unknown if that was recorded, and unlimited for what a limit leaves.
 func TestFactsOfOldRuns(t *testing.T) {
 	half, many, unknown, nothing := workflow.AtMost(0.5), workflow.AtMost(9), workflow.Bound{}, workflow.AtMost(0)
 	for text, want := range map[string]engine.TaskFacts{

@@ -52,9 +52,8 @@ func (f *frame) limitingAround() *frame {
 
 func (f *frame) full() bool { return f.limits.Parallel > 0 && f.running >= f.limits.Parallel }
 
-// mayStart says whether a task that has not started may do so. Where a workflow
-// has used up its steps, it ends; if it is exempt, the task waits for the limits of the
-// fork.
+// mayStart reports whether a task that has not started may do so. If a workflow has used up its
+// steps, it ends; if it is exempt, the task waits for the limits of the fork.
 func (r *Run) mayStart(in *inst) bool {
 	for f := in.scope().frame.limiting; f != nil && !in.counted; f = f.limitingAround() {
 		most := f.limits.Steps
@@ -76,9 +75,9 @@ func (r *Run) mayStart(in *inst) bool {
 	return true
 }
 
-// exempt says whether a workflow does not end by its limits: in a rehearsal those around
-// the instance that is held back have the limits of the fork. Others end as they did in
-// the other run; before version 3 they did not.
+// exempt reports whether the limits of a workflow do not end it: in a rehearsal, the workflows
+// around the instance that is held back get the limits of the fork. Others end as they did in the
+// other run; before version 3 they did not.
 func (r *Run) exempt(f *frame) bool {
 	return r.rehearsal != "" && (r.version < 3 || strings.HasPrefix(r.rehearsal, f.prefix))
 }

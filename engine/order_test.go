@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// The feedback on an output with several mistakes is the same whenever the events
-// are replayed: the validator of schemas looks at properties in any order.
+// The feedback on an output with several mistakes is the same in every replay, although the schema
+// validator visits properties in any order.
 func TestSameFeedback(t *testing.T) {
 	for _, schema := range []any{
 		map[string]any{"type": "object", "additionalProperties": false},
@@ -54,9 +54,8 @@ func feedback(t *testing.T, schema any) string {
 	return commands[0].(*engine.StartTask).Feedback
 }
 
-// TestSameCommands replays random runs many times. Maps are new each time, and Go
-// looks through a map in another order each time; the commands and the facts must
-// come out the same, byte for byte.
+// TestSameCommands replays random runs many times. Maps are new each time, and Go iterates over
+// them in a different order each time; the commands and the facts must be the same, byte for byte.
 func TestSameCommands(t *testing.T) {
 	runs := uint64(400)
 	if testing.Short() {
@@ -76,7 +75,7 @@ func TestSameCommands(t *testing.T) {
 	}
 }
 
-// commandsOf returns everything that the engine says to events, in JSON.
+// commandsOf returns everything that the engine returns for events, as JSON.
 func commandsOf(t *testing.T, b *workflow.Bundle, events []engine.Envelope) string {
 	t.Helper()
 	run, err := engine.New(b)
@@ -119,7 +118,7 @@ func firstDifference(a, b string) string {
 	return "one is longer"
 }
 
-// A refused event leaves the run as it was, also while a fork rehearses.
+// A refused event leaves the run unchanged, even while a fork rehearses.
 func TestRefusedEventChangesNothing(t *testing.T) {
 	run, err := engine.New(&workflow.Bundle{Root: &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "scan", Step: &workflow.Each{
 		Items: workflow.Expr{Text: "inputs.items"}, Parallel: 1,

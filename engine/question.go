@@ -139,8 +139,8 @@ func (r *Run) withdraw(in *inst, how string, meant func(*question) bool) {
 
 func always(*question) bool { return true }
 
-// ofBudget means what a person was asked about a budget. What an attempt asked that was
-// lost stays open for the next one; before version 3 it did not.
+// ofBudget selects the question about a budget. The question of a lost attempt stays open for the
+// next one; before version 3 it did not.
 func (r *Run) ofBudget(q *question) bool { return q.Kind == BudgetQuestion || r.version < 3 }
 
 // closeQuestions ends what is asked about an instance that is over.

@@ -15,12 +15,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// TestVersion1 replays what runs of version 1 recorded, and compares what the
-// engine says now with what it said then. The files were written by the engine of
-// version 1; nothing rewrites them.
+// TestVersion1 replays recorded runs of version 1, and compares what the engine does now with what
+// it did then. The files were written by version 1 of the engine and are never rewritten.
 //
-// Texts of questions that the engine asks by itself are for people and not
-// compared, and a pause for a budget was no question then.
+// The texts of the engine's own questions are not compared, because they are for people, and a
+// pause for a budget was not a question then.
 func TestVersion1(t *testing.T) {
 	files, err := filepath.Glob("../testdata/journals/traces-engine-1/*.txtar")
 	if err != nil || len(files) < 30 {
@@ -41,8 +40,8 @@ func TestVersion1(t *testing.T) {
 	}
 }
 
-// retrace replays the events of a trace, which are its lines that begin with a
-// brace, and gives the trace anew.
+// retrace replays the events of a trace, which are the lines that begin with a brace, and returns
+// the new trace.
 func retrace(t *testing.T, bundle []byte, trace string) string {
 	dec := json.NewDecoder(strings.NewReader(string(bundle)))
 	dec.UseNumber()

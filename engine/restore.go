@@ -195,7 +195,7 @@ func (c *codec) question(p **question) {
 	})
 }
 
-// node codes a reference to a node; nil is coded as a node of no program.
+// node codes a reference to a node; nil is coded as a node without a program.
 func (c *codec) node(p **node) {
 	home, at := -1, 0
 	if n := *p; n != nil {

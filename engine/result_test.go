@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// A result that a server sends is the result that its client has.
+// A result is the same after it was sent from a server to a client.
 func TestResultSurvivesJSON(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
 	used := engine.Usage{CostUSD: 0.25, CostUnknown: true, TokensIn: 10, TokensOut: 20}

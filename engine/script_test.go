@@ -123,7 +123,7 @@ func (s *script) load(name string, text []byte) {
 	}
 }
 
-// play returns the script back with what really happened under each line.
+// play returns the script with what really happened below each line.
 func (s *script) play(text string) string {
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		switch {
@@ -224,8 +224,8 @@ func (s *script) do(verb string, args []string, line string) error {
 	return fmt.Errorf("no such verb: %s", verb)
 }
 
-// mayUse sets what an attempt of a task may use: cost NODE DOLLARS, cost NODE ?, or
-// cost NODE rest for one that keeps to what is left; tokens NODE NUMBER.
+// mayUse sets what an attempt of a task may use: cost NODE DOLLARS, cost NODE ?, or cost NODE rest
+// for one that never exceeds what is left; tokens NODE NUMBER.
 func (s *script) mayUse(verb string, args []string) error {
 	if s.tasks == nil {
 		s.tasks = map[string]engine.TaskFacts{}
@@ -244,7 +244,7 @@ func (s *script) mayUse(verb string, args []string) error {
 	return nil
 }
 
-// usage returns what every attempt uses where that is limited.
+// usage returns what every attempt uses if its usage is limited.
 func (s *script) usage() engine.Usage {
 	var used engine.Usage
 	if s.limits.CostUSD > 0 {
@@ -420,7 +420,7 @@ func (s *script) fire() error {
 	return s.step(&engine.TimerFired{ID: first})
 }
 
-// crash builds the run again from the events and carries out what is pending.
+// crash rebuilds the run from the events and carries out what is pending.
 func (s *script) crash() error {
 	return s.rebuild(append(slices.Clip(s.events), engine.Envelope{Time: s.now, Clock: s.clock(), Event: &engine.Recovered{Unsettled: true}}))
 }
@@ -468,7 +468,7 @@ func (s *script) printSteps() {
 	}
 }
 
-// TestEventsComeBack encodes every kind of event and reads it again.
+// TestEventsComeBack encodes and decodes every kind of event.
 func TestEventsComeBack(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	for _, ev := range []engine.Event{

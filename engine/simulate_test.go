@@ -22,9 +22,8 @@ var (
 	simSeed  = flag.Uint64("simseed", 0, "simulate only this seed")
 )
 
-// TestSimulation runs random workflows with random outcomes, losses, crashes
-// and cancels. Whatever happens, nothing gets stuck, no limit is passed, and the
-// events alone lead to the same state.
+// TestSimulation runs random workflows with random outcomes, losses, crashes and cancels. Whatever
+// happens, nothing gets stuck, no limit is exceeded, and the events alone lead to the same state.
 func TestSimulation(t *testing.T) {
 	if *simSeed != 0 {
 		if err := simulate(*simSeed, t.Logf); err != nil {
@@ -43,7 +42,7 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// simulation is a driver without a world.
+// simulation is a driver without an outside world.
 type simulation struct {
 	*rand.Rand
 	*oracle.World
@@ -225,7 +224,7 @@ func (s *simulation) checkFork() error {
 	return s.checkEnd()
 }
 
-// raised is the cost to which a run's limit was raised.
+// raised is the amount to which a run's cost limit was raised.
 func raised(events []engine.Envelope) float64 {
 	cost := 0.0
 	for _, ev := range events {
@@ -280,7 +279,7 @@ func (s *simulation) next() error {
 	return s.step(&engine.LimitRaised{Limits: s.more()})
 }
 
-// more raises the limit that the run has, of cost or of tokens.
+// more raises the cost or token limit of the run, if it has one.
 func (s *simulation) more() workflow.Limits {
 	if s.limits.Tokens > 0 {
 		s.limits.Tokens += 50
@@ -290,7 +289,7 @@ func (s *simulation) more() workflow.Limits {
 	return workflow.Limits{CostUSD: s.limits.CostUSD}
 }
 
-// dollars are reserved for an attempt.
+// dollars is the amount reserved for an attempt.
 func dollars(c *engine.StartTask) float64 {
 	n, _ := c.May.CostUSD.Amount()
 	return n
@@ -333,8 +332,8 @@ func (s *simulation) answerGate(q engine.Question) engine.Event {
 	return ev
 }
 
-// amount returns the answer to a question about a budget: a limit above the one that holds
-// the task back, which may be that of a workflow inside.
+// amount returns the answer to a question about a budget: a limit above the one that holds the task
+// back, which may be that of an inner workflow.
 func (s *simulation) amount(q engine.Question) string {
 	s.raises++
 	if strings.Contains(q.Text, " tokens") {
@@ -349,7 +348,7 @@ func (s *simulation) amount(q engine.Question) string {
 	return fmt.Sprint(max(s.limits.CostUSD, 0.5*float64(s.raises)))
 }
 
-// ask returns an attempt that asks, or that takes back what it asked.
+// ask returns an attempt that asks a question, or that withdraws one.
 func (s *simulation) ask(c *engine.StartTask) engine.Event {
 	for _, id := range slices.Sorted(maps.Keys(s.Questions)) {
 		if q := s.Questions[id]; q.Kind == engine.PermissionQuestion && q.Address == c.Address && !q.Orphaned && s.IntN(2) == 0 {
@@ -369,8 +368,7 @@ func (s *simulation) left(id string) time.Duration {
 	return s.Timers[id].Clock - s.clock
 }
 
-// fireNext fires the timer that is due first. A fired timeout is followed by the
-// end of its attempt sooner or later.
+// fireNext fires the timer that is due first. The attempt of a fired timeout ends sooner or later.
 func (s *simulation) fireNext() error {
 	first := ""
 	for id := range s.Timers {
@@ -442,7 +440,7 @@ func (s *simulation) load(seq int) (string, error) {
 	return s.events[seq-1].Event.(*engine.TaskEnded).Output, nil
 }
 
-// facts returns what the last step brought about, with the outputs.
+// facts returns the facts of the last step, with the outputs.
 func facts(r *engine.Run) string {
 	list := append([]engine.Fact{}, r.Facts()...)
 	for i := range list {
@@ -482,7 +480,7 @@ func (s *simulation) carryOut(e engine.Envelope, commands []engine.Command) erro
 	return s.model.Compare(s.run, s.World)
 }
 
-// checkQuestions holds what was asked against what the run says is open.
+// checkQuestions compares the questions that were asked with those that the run reports as open.
 func (s *simulation) checkQuestions() error {
 	open := s.run.Questions()
 	if len(open) != len(s.Questions) {
@@ -514,8 +512,8 @@ func (s *simulation) checkBudget() error {
 	return nil
 }
 
-// restore continues with a run that was restored from a snapshot of this one. What
-// comes later is compared with a replay of all events, and with what is asked for.
+// restore continues with a run restored from a snapshot of this one. Later steps are compared with
+// a replay of all events, and with what was requested.
 func (s *simulation) restore() error {
 	snapshot := s.run.Snapshot()
 	run, err := engine.Restore(s.bundle, snapshot)
@@ -543,7 +541,7 @@ func (s *simulation) restore() error {
 	return nil
 }
 
-// compareReplay holds the state against the one that the events lead to.
+// compareReplay compares the state with the one that the events lead to.
 func (s *simulation) compareReplay() error {
 	run := s.run.Fresh()
 	stored := s.IntN(5) == 0 // as the journal stores them, which takes most of the time
@@ -569,7 +567,7 @@ func (s *simulation) compareReplay() error {
 	return nil
 }
 
-// brief are events as the journal reads them for a run that keeps no outputs.
+// brief returns events as the journal returns them for a run that keeps no outputs.
 func brief(events []engine.Envelope) []engine.Envelope {
 	events = slices.Clone(events)
 	for i := range events {
@@ -590,7 +588,7 @@ func throughJSON(e engine.Envelope) (engine.Envelope, error) {
 	return engine.Decode(line)
 }
 
-// checkEnd says what must be true of every run that has ended.
+// checkEnd checks what must be true of every run that has ended.
 func (s *simulation) checkEnd() error {
 	if len(s.Tasks)+len(s.Questions)+len(s.Timers) > 0 {
 		return fmt.Errorf("finished with %d attempts, %d gates and timers %v left", len(s.Tasks), len(s.Questions), s.Timers)
@@ -613,7 +611,7 @@ func (s *simulation) checkEnd() error {
 	return nil
 }
 
-// pick takes one at random, but the same for the same seed.
+// pick returns a random element, always the same for the same seed.
 func pick[V any](r *rand.Rand, m map[string]V) V {
 	least, n := "", 0
 	k := r.IntN(len(m))

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// A run that cannot load what it needs says so and goes no further. Its events lead on
-// when the output can be loaded.
+// A run that cannot load a required output reports it and stops. Its events can be replayed when
+// the output can be loaded again.
 func TestLoadError(t *testing.T) {
 	b := chain(3)
 	b.Root.Body.Nodes[2].Step.(*workflow.Task).Prompt.Text = "of ${nodes.n0.output}"
@@ -47,7 +47,7 @@ func TestLoadError(t *testing.T) {
 	}
 }
 
-// The status of a group needs none of its outputs.
+// The status of a group does not depend on the outputs.
 func TestStatusLoadsNothing(t *testing.T) {
 	b := chain(3)
 	b.Root.Body.Nodes[0].Group, b.Root.Body.Nodes[1].Group = "g", "g"
@@ -72,7 +72,7 @@ func TestStatusLoadsNothing(t *testing.T) {
 	}
 }
 
-// Whoever was shown an output may read it while the run is saved.
+// An output that was returned can be read while the run is being saved.
 func TestSnapshotBesideReader(t *testing.T) {
 	called := &workflow.Workflow{Name: "called", Body: chain(2).Root.Body}
 	called.Body.Edges = nil // both are the output

@@ -94,7 +94,7 @@ func (r *Run) Due() (first time.Time) {
 	return first
 }
 
-// unanswered fails a question that nobody answered in time.
+// unanswered fails a question that was not answered in time.
 func (r *Run) unanswered(in *inst) {
 	r.withdraw(in, "", always)
 	r.fail(in, &Fault{Kind: FaultTimeout, Message: "nobody answered in " + gateTimeout(in.n).String()})

@@ -17,7 +17,7 @@ type commits struct {
 	busy    bool // somebody commits
 }
 
-// pending is a change that somebody waits for.
+// pending is a change whose caller waits for it.
 type pending struct {
 	change func(tx *sql.Tx) error
 	alone  func() error // makes the change with one statement; nil: it needs several
@@ -41,8 +41,8 @@ func (s *Store) commit(p *pending) error {
 	s.commits.busy = true
 	s.commits.mu.Unlock()
 	if first && s.commitWaiting() {
-		// Changes that arrived meanwhile are left to another goroutine, so that nobody
-		// waits long for the changes of others.
+		// Changes that arrived meanwhile are left to another goroutine, so that no caller waits
+		// long for the changes of others.
 		go func() {
 			for s.commitWaiting() {
 			}

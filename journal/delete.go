@@ -101,9 +101,9 @@ func deleteRuns(tx *sql.Tx, numbers string) error {
 	return nil
 }
 
-// Compact returns the space of everything deleted to the system, including what was left by
-// a process that died while it deleted a run. Nobody can write meanwhile. A journal of an
-// older version is rewritten once.
+// Compact returns the space of everything deleted to the system, including what was left by a
+// process that died while it deleted a run. Nothing can be written meanwhile. A journal of an older
+// version is rewritten once.
 func (s *Store) Compact(ctx context.Context) error {
 	var mode int
 	err := s.transact(func(tx *sql.Tx) error {

@@ -188,9 +188,9 @@ func (s *Store) Driven(ctx context.Context) (map[string]bool, error) {
 	return driven, explain(s.file, rows.Err())
 }
 
-// free finds a run that nobody drives. The error is a *driver.HeldError if somebody does.
-// before is who drove it when their process died; zero if nobody. own is the name of this
-// store: a run that it failed to release is free.
+// free finds a run that no process drives. The error is a *driver.HeldError if one does. before is
+// the process that died while it drove the run; zero if none did. own is the name of this store: a
+// run that it failed to release is free.
 func (s *Store) free(tx *sql.Tx, run, own string) (number int64, before driver.Holder, err error) {
 	var name sql.NullString
 	err = tx.QueryRow("SELECT number, driver FROM runs WHERE id = ?", run).Scan(&number, &name)
@@ -236,7 +236,7 @@ func (w *Writer) release() error {
 	})
 }
 
-// patiently retries for a moment while somebody drives a run.
+// patiently retries for a moment while another process drives a run.
 func patiently(ctx context.Context, try func() error) error {
 	deadline := time.Now().Add(patience)
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {

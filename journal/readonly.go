@@ -54,7 +54,7 @@ func openShared(file string) (*Store, error) {
 	return openWith(file, "mode", "ro", "_query_only", "1")
 }
 
-// openStill reads a file that nobody changes and that holds everything: the last process to
+// openStill reads a file that no process changes and that contains everything: the last process to
 // close a journal merges its -wal file into it.
 func openStill(file string) (*Store, error) {
 	if wal, err := os.Stat(file + "-wal"); err == nil && wal.Size() > 0 {

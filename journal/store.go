@@ -94,8 +94,8 @@ func (s *Store) there() error {
 	return &database.Error{Kind: kind, File: s.file, Problem: database.Gone}
 }
 
-// isTime reports whether to check, after events of steps, that the file still exists: not
-// after each, because the check is not free compared to a short step.
+// isTime reports whether to check, after events of steps, that the file still exists. It does not
+// check after each event, because that would be slow compared to a short step.
 func (s *Store) isTime() bool {
 	const every = 10 * time.Millisecond
 	now, last := time.Since(s.since), s.looked.Load()

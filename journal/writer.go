@@ -87,8 +87,8 @@ func (w *Writer) Before() driver.Holder { return w.before }
 // Close releases the run.
 func (w *Writer) Close() error { return errors.Join(w.logs.close(), w.release()) }
 
-// Append records a batch: all of it, or nothing if there is an error. When it returns, the
-// batch is durable. The error is a *ConflictError if somebody else has written to the run.
+// Append records a batch: all of it, or nothing if there is an error. When it returns, the batch is
+// durable. The error is a *ConflictError if another process has written to the run.
 func (w *Writer) Append(b Batch) error {
 	if err := w.commit(b); err != nil || b.plain() && !w.store.isTime() {
 		return err

@@ -60,7 +60,7 @@ func (l *Loaded) Commands() []string {
 	return all
 }
 
-// does returns what a task can do: what its settings say, else what its agent may do
+// does returns what a task can do: what its settings say, otherwise what its agent may do
 // without asking. An agent that calls tools can do what its tools can.
 func (p *Project) does(d *agent.Definition, task *workflow.Task) []agent.Power {
 	traits := p.Agents.Traits(d.Agent)

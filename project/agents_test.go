@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-dev/hocket/project"
 )
 
-// strict is an executor that works from a prompt, enforces one mode only, and does not
-// support a limit on turns.
+// strict is an executor that works from a prompt, enforces one mode only, and does not support a
+// turn limit.
 var strict = agent.New(agent.Traits{
 	Prompted: true,
 	Supports: func(_ *agent.Definition, key string) bool { return key != "max_turns" },

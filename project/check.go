@@ -11,7 +11,7 @@ import (
 // own files. replied reports whether a node has a scripted reply and needs no agent; it
 // may be nil.
 //
-// Check first chooses an agent for every task that names none, see [agent.Set.Choose], so
+// Check first chooses an agent for every task that does not name one, see [agent.Set.Choose], so
 // that the choice is recorded with a run and is the same on every machine.
 func (l *Loaded) Check(replied func(*workflow.Node) bool) workflow.Diagnostics {
 	l.choose()

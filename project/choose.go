@@ -18,8 +18,8 @@ type chosen struct {
 	reason string
 }
 
-// choose chooses an agent for each task that names none, if the project has no default.
-// The choice becomes part of the model, and is recorded with a run.
+// choose chooses an agent for each task that does not name one, if the project has no default. The
+// choice becomes part of the model, and is recorded with a run.
 func (l *Loaded) choose() {
 	if l.settled || l.project.Config.Agent != "" {
 		return

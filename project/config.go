@@ -16,7 +16,7 @@ import (
 
 // Config is the content of a project's config.yml.
 type Config struct {
-	// Agent is the default agent, for tasks that name none. If "", see [agent.Set].
+	// Agent is the default agent, for tasks that do not name one. If "", see [agent.Set].
 	Agent string
 	// Driver stores and drives runs. "" means on this machine.
 	Driver string
@@ -38,7 +38,7 @@ type Config struct {
 	// Browser configures the browser.
 	Browser Browser
 	// Sandbox says whether permissions of tool programs are enforced: "" means if the
-	// system supports it; else it is "required" or "none".
+	// system supports it; otherwise it is "required" or "none".
 	Sandbox string
 	// Autonomy is "full" if the user lets agents do anything without asking, in every
 	// project. If "", a project needs trust for that.

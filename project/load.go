@@ -24,7 +24,7 @@ const (
 // Loaded is a workflow with everything that it calls.
 type Loaded struct {
 	Bundle workflow.Bundle // Root is nil if its file could not be parsed
-	// Limits are the limits of a run: those of the workflow, else of the project, else
+	// Limits are the limits of a run: those of the workflow, otherwise of the project, else
 	// the defaults.
 	Limits workflow.Limits
 	// Diagnostics are the mistakes that the parsers found. A check finds more.

@@ -219,7 +219,7 @@ func values(of map[string]Value) map[string]any {
 	return all
 }
 
-// given lists variables or headers, to continue a sentence.
+// given lists variables or headers, as the end of a sentence.
 func given(of map[string]Value) string {
 	var text string
 	for _, name := range slices.Sorted(maps.Keys(of)) {

@@ -71,7 +71,7 @@ type Project struct {
 }
 
 // Open opens the project that contains a directory: the nearest directory, from there
-// upwards, that has .hocket or .glee, else the directory itself. Mistakes in its files are
+// upwards, that has .hocket or .glee, otherwise the directory itself. Mistakes in its files are
 // in Diagnostics; the error is a system error.
 func Open(dir string, o Options) (*Project, error) {
 	abs, err := filepath.Abs(dir)
@@ -149,7 +149,7 @@ func (p *Project) unusable(file string, err error) bool {
 func (p *Project) Diagnostics() workflow.Diagnostics { return p.found }
 
 // findRoot returns the nearest project directory from dir upwards, with or without
-// resolving symbolic links, else dir itself.
+// resolving symbolic links, otherwise dir itself.
 func findRoot(dir string) string {
 	root, found := findUpward(dir)
 	if real, err := filepath.EvalSymlinks(dir); err == nil && !found {

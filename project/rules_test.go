@@ -134,13 +134,13 @@ var tooLarge = map[string]func() string{
 	"too-many-edges": nil, // a million edges take seconds and much memory
 }
 
-// installed are the agents that the page of a code takes for installed.
+// installed lists the agents that the page of a code assumes to be installed.
 var installed = map[string][]string{"agent-chosen": {"claude"}, "agent-reserved": {reservedName}}
 
-// endings are those of the files of a language.
+// endings are the extensions of files in a language.
 var endings = map[string]string{"yaml": ".yml", "markdown": ".md", "mermaid": ".mmd", "xml": ".xml", "plantuml": ".puml", "json nodes": ".json"}
 
-// try checks the project that the blocks make.
+// try checks the project that the blocks form.
 func try(t *testing.T, code string, blocks []fence) workflow.Diagnostics {
 	t.Helper()
 	switch blocks[0].language {
@@ -203,7 +203,7 @@ func try(t *testing.T, code string, blocks []fence) workflow.Diagnostics {
 	return found
 }
 
-// The tool and the CLI of which pages speak.
+// The tool and the CLI that pages mention.
 const (
 	weatherTool = ".hocket/tools/weather/tool.yml"
 	poetCLI     = ".hocket/clis/poet.yml"
@@ -237,8 +237,8 @@ func inputFlags(command string) []string {
 	return pairs
 }
 
-// allCodes are the codes of all diagnostics, each with the sentence that its page
-// must begin with; "" where nothing but the page says what the code means.
+// allCodes returns the codes of all diagnostics, each with the sentence that its page must begin
+// with; "" if only the page says what the code means.
 func allCodes() map[string]string {
 	all := make(map[string]string)
 	for _, list := range [][]strictyaml.Code{syntax.Codes, project.Codes()} {

@@ -52,7 +52,7 @@ func sitesIn(state string) (all []site) {
 	return all
 }
 
-// indexOf finds the project at a root among sites: by the id of its directory, else by its
+// indexOf finds the project at a root among sites: by the id of its directory, otherwise by its
 // path, as a new directory may have replaced the old one.
 func indexOf(all []site, root, id string) int {
 	if i := slices.IndexFunc(all, func(s site) bool { return s.is(root, id) }); i >= 0 {
@@ -62,8 +62,8 @@ func indexOf(all []site, root, id string) int {
 }
 
 // stateOf returns the state directory of the project at a root: that of the same directory,
-// which may have been moved, else that of the same path, with or without resolving symbolic
-// links, else a new one.
+// which may have been moved, otherwise that of the same path, with or without resolving symbolic
+// links, otherwise a new one.
 func stateOf(home, root, id string, spelled ...string) string {
 	own := filepath.Join(home, key(root))
 	byID := func(s site) bool { return s.is(root, id) }

@@ -64,7 +64,7 @@ func (l *Loaded) fill(u use, text string, parsed *expr.Template) string {
 	return b.String() + text[at:]
 }
 
-// given returns the input of the task with the name at the start of a reference, else the
+// given returns the input of the task with the name at the start of a reference, otherwise the
 // default in the prompt.
 func (u *use) given(ref *expr.Ref) (any, bool) {
 	if ref.Kind != expr.Unresolved || len(ref.Path) == 0 || ref.Path[0].IsIndex {

@@ -86,8 +86,8 @@ func TestAcceptedFilesAreValid(t *testing.T) {
 	}
 }
 
-// Mistakes that the reader finds in the structure of a file, the schema finds
-// too, except those in it that only a whole workflow shows.
+// The schema also finds the structural mistakes that the reader finds, except those that can only
+// be seen in a whole workflow.
 func TestRefusedFilesAreInvalid(t *testing.T) {
 	compiled := compile(t, "workflow")
 	for _, name := range []string{"keys", "adaptive", "kinds", "types"} {
@@ -101,7 +101,7 @@ func TestRefusedFilesAreInvalid(t *testing.T) {
 	}
 }
 
-// stray is a key that nobody knows, which makes a reader list those it knows.
+// stray is an unknown key, which makes a reader list the keys that it knows.
 const stray = "qqqqqqqqqqqqqqqq: 1"
 
 var known = regexp.MustCompile(`the keys here are (.*)$`)
@@ -193,7 +193,7 @@ func TestKeysAreThoseOfTheReaders(t *testing.T) {
 	}
 }
 
-// readConfig reads the settings of a project that has nothing else.
+// readConfig reads the configuration of a project without other files.
 func readConfig(t *testing.T) func(string) workflow.Diagnostics {
 	return func(text string) workflow.Diagnostics {
 		dir := t.TempDir()

@@ -86,9 +86,9 @@ func refersTo(n *Node, text string) bool {
 	return regexp.MustCompile(`\$\{([^}]*[^\w.-])?(` + result + `)[^\w-]`).MatchString(text)
 }
 
-// Tasks are what agents may have to work on at the nodes of g, in their order: a task, or
-// the question of a choice, unless only people lead to it, to whom it then belongs and who
-// can only answer with its labels. Nil: nothing.
+// Tasks returns the tasks that agents may have to do at the nodes of g, in the same order: a task,
+// or the question of a choice. If only people lead to the choice, the question belongs to them, and
+// they can only answer with its labels. Nil means that there is no task.
 func (g *Graph) Tasks() []*Task {
 	tasks, nodes := make([]*Task, len(g.Nodes)), make(map[string]*Node, len(g.Nodes))
 	for i := range slices.Backward(g.Nodes) { // of those with the same id the first counts
@@ -115,7 +115,7 @@ func (g *Graph) Tasks() []*Task {
 	return tasks
 }
 
-// answers says whether a person at a node can only answer the question of a choice.
+// answers reports whether a person at a node can only answer the question of a choice.
 func (g *Graph) answers(n, choice *Node) bool {
 	if n == nil {
 		return false
@@ -137,8 +137,7 @@ func (g *Graph) isLeftTo(id string) bool {
 	return false
 }
 
-// WalkTasks calls visit for every task of g and of the graphs inside of it, as Walk does for
-// every node.
+// WalkTasks calls visit for every task of g and of the graphs in it, as Walk does for every node.
 func (g *Graph) WalkTasks(visit func(n *Node, t *Task)) {
 	for i, t := range g.Tasks() {
 		n := &g.Nodes[i]
@@ -151,8 +150,8 @@ func (g *Graph) WalkTasks(visit func(n *Node, t *Task)) {
 	}
 }
 
-// Chosen is the value of the option that somebody names by its value or label.
-// To approve and reject people may also say yes, no and the like.
+// Chosen returns the value of the option with the given value or label. Instead of approve and
+// reject, people may also write yes, no and the like.
 func Chosen(options []Option, said string) (value string, ok bool) {
 	for _, o := range options {
 		if said == o.Value {

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/growth"
 )
 
-// Behind a person, and nobody else, a question is theirs.
+// A question that only a person leads to is answered by that person.
 func TestQuestionBehindAPerson(t *testing.T) {
 	human := func() Node { return Node{ID: "h", Step: &Human{}} }
 	choice := Node{ID: "c", Step: &Choice{Ask: &Task{Prompt: Template{Text: "Good?"}}}}
@@ -58,7 +58,7 @@ func TestQuestionBehindAPerson(t *testing.T) {
 	}
 }
 
-// Only people answer, and only tasks and questions are for agents.
+// Only people answer human nodes, and only tasks and questions are for agents.
 func TestOthersAnswerNothing(t *testing.T) {
 	task := &Task{}
 	for _, step := range []Step{task, &Call{}, &Choice{}, &Combine{}, &Loop{}, &Each{}} {
@@ -87,7 +87,7 @@ func TestBareLabel(t *testing.T) {
 	}
 }
 
-// Of what a person may answer, and of what a question refers to, it depends whose it is.
+// Who is asked depends on what the person may answer, and on what the question refers to.
 func TestQuestionOfAPerson(t *testing.T) {
 	for _, c := range []struct {
 		human   Human
@@ -168,7 +168,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// Each elseif of a diagram is a question behind another.
+// Each elseif of a diagram is a question after another one.
 func TestTasksOfManyQuestions(t *testing.T) {
 	input := func(n int) *Graph {
 		g := &Graph{}

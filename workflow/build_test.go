@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// The simple workflow: each step after the one before.
+// A simple workflow: the steps run one after the other.
 func ExampleSequence() {
 	w := workflow.Sequence("Search Task",
 		workflow.Agent("browser", "Go to example.org and search for 'AI'"),
@@ -30,8 +30,7 @@ func ExampleSequence() {
 	//   edge 1 -> 2
 }
 
-// The manual workflow: steps say what they depend on, and use the results of
-// others.
+// A manual workflow: steps say what they depend on, and use the results of other steps.
 func ExampleSteps() {
 	w := workflow.Steps("Custom Workflow",
 		workflow.Agent("browser", "Navigate to https://example.com"),
@@ -54,8 +53,8 @@ func ExampleSteps() {
 	//   edge 2 -> 3
 }
 
-// A loop whose reviewer decides whether to go round again, a person who can stop
-// it, and everything else that belongs to the workflow.
+// A loop whose reviewer decides whether to repeat it, a person who can stop it, and everything else
+// that belongs to the workflow.
 func ExampleRepeat() {
 	w := workflow.Sequence("Essay",
 		workflow.Repeat(3,
@@ -98,7 +97,7 @@ func ExampleRepeat() {
 	//   edge release -> @end timeout
 }
 
-// Steps side by side, and one that waits for the first two of them.
+// Steps that run in parallel, and one that waits for the first two of them.
 func ExampleJob_Join() {
 	w := workflow.Sequence("Search",
 		workflow.Agent("google", "Find ${inputs.what}").Group("engines"),
@@ -153,7 +152,7 @@ func ExampleForEach() {
 	//   edge 1 -> translate
 }
 
-// A program may build with the same jobs again, and change them afterwards.
+// A program may use the same jobs again, and change them afterwards.
 func TestBuildingChangesNoJob(t *testing.T) {
 	a, b := workflow.Agent("w", "a").Input("x", []int{1}).Setting("k", 1).Label("team", "docs"), workflow.Agent("w", "b")
 	first, again := workflow.Sequence("n", a, b), workflow.Sequence("n", a, b)
@@ -184,8 +183,8 @@ func TestBuildingChangesNoJob(t *testing.T) {
 	}
 }
 
-// What depends on no step of its list has an edge that comes from nowhere, for a check to
-// report.
+// A dependency on a step that is not in the list becomes an edge from nowhere, which a check
+// reports.
 func TestDependsOnNothing(t *testing.T) {
 	w := workflow.Steps("w", workflow.Agent("a", "x").ID("one"), workflow.Agent("a", "y").ID("two").Depends("one", "none"))
 	edges := []workflow.Edge{{From: "one", To: "two", Pos: w.Body.Nodes[0].Pos}, {From: "none", To: "two", Pos: w.Body.Nodes[1].Pos}}
@@ -194,7 +193,7 @@ func TestDependsOnNothing(t *testing.T) {
 	}
 }
 
-// A step that is nil is reported at its place, as other mistakes are.
+// A nil step is reported at its position, like other mistakes.
 func TestNilStep(t *testing.T) {
 	w := workflow.Sequence("w", workflow.Agent("a", "x"), nil, workflow.Repeat(2, nil), workflow.ForEach("inputs.items", nil))
 	if n := len(w.Mistakes); n != 3 || w.Mistakes[0].Summary != "the step is nil" || w.Mistakes[0].Part != "w: step 2 of the builder" {
@@ -202,7 +201,7 @@ func TestNilStep(t *testing.T) {
 	}
 }
 
-// What a program can say, all of it, and what it comes to.
+// Everything that a program can set, and the resulting model.
 func TestEveryWordOfTheBuilder(t *testing.T) {
 	w := workflow.Steps("all",
 		workflow.Agent("w", "p").ID("a").Title("First").Context(workflow.NoContext).Input("x", 1).Setting("model", "m").Extract(workflow.Regex, "(a)").
@@ -298,7 +297,7 @@ all: the builder 0:0-0:0`
 	}
 }
 
-// A word that says nothing about a kind of step is a mistake, reported at the step.
+// A method that does not apply to a kind of step is a mistake, reported at the step.
 func TestMisusedWords(t *testing.T) {
 	steps := map[string]func() *workflow.Job{
 		"Agent": func() *workflow.Job { return workflow.Agent("w", "p") }, "Ask": func() *workflow.Job { return workflow.Ask("q") }, "Invoke": func() *workflow.Job { return workflow.Invoke("c") },
@@ -341,7 +340,7 @@ func TestMisusedWords(t *testing.T) {
 	}
 }
 
-// positions are all that a built workflow has, by what they name.
+// positions returns all positions of a built workflow, by what they name.
 func positions(w *workflow.Workflow) string {
 	var all []string
 	for _, m := range regexp.MustCompile(`"(\d+:\d+-\d+:\d+)=((?:[^"\\]|\\.)*)"`).FindAllStringSubmatch(workflow.FormatJSON(w), -1) {
@@ -366,7 +365,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// What is in a graph, and what is not.
+// Which nodes are in a graph, and which are not.
 func TestGraph(t *testing.T) {
 	w := everything()
 	var walked []string

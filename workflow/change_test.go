@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// A word is fixed in favour of one name, if there is no doubt about it.
+// A word is replaced by another one only if there is no doubt about it.
 func TestMeant(t *testing.T) {
 	names := []string{"agent", "agents", "on_error", "on", "when", "max", "prompt"}
 	for written, want := range map[string]string{
@@ -20,7 +20,7 @@ func TestMeant(t *testing.T) {
 	}
 }
 
-// A change is made where its words are, with or without quotes, and nowhere else.
+// A change applies where its words are, with or without quotes, and nowhere else.
 func TestPlace(t *testing.T) {
 	const text = "é: \"wrnog\"\r\nb: wrnog\n"
 	at := func(line, from, to int) Change {
@@ -38,7 +38,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// text is a random one of few characters, some of them of several bytes.
+// text returns a random text of few different characters, some of which have several bytes.
 func randomText(random *rand.Rand) string {
 	var b strings.Builder
 	for range random.IntN(12) {
@@ -47,7 +47,7 @@ func randomText(random *rand.Rand) string {
 	return b.String()
 }
 
-// The place of every character is found, in whatever order it is asked for, and no other.
+// The position of every character is found, in any order, and no other.
 func TestPlaces(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
@@ -117,7 +117,7 @@ func TestSourceAt(t *testing.T) {
 	}
 }
 
-// distance is how many changes it takes to get from a to b, found by trying all of them.
+// distance returns the number of changes that lead from a to b, found by trying all of them.
 func distance(a, b []rune) int {
 	if len(a) == 0 || len(b) == 0 {
 		return len(a) + len(b)

@@ -59,7 +59,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// Lines that a fix adds end as those of the file do.
+// Lines that a fix adds have the line endings of the file.
 func TestFixesKeepLineEnds(t *testing.T) {
 	for text, want := range map[string]string{"a: b\r\nc: d\r\n": "x\r\ny\r\n", "a: b\nc: d\r\n": "x\r\ny\n", "a": "x\r\ny\n", "\nc": "x\r\ny\n"} {
 		for _, file := range []string{"f", "other"} {

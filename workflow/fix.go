@@ -52,11 +52,11 @@ func (ds Diagnostics) Fixed(text []byte) (fixed []byte, count int) {
 	return Apply(text, edits), count
 }
 
-// compareEdits orders edits as they are in the text, an insertion before what replaces the
-// text behind it.
+// compareEdits orders edits as they are in the text, with an insertion before the replacement of
+// the text after it.
 func compareEdits(a, b Edit) int { return cmp.Or(a.From-b.From, a.To-b.To) }
 
-// place is where an edit belongs among others: behind those at the same place.
+// place returns the index of an edit among others: after those at the same position.
 func place(edits []Edit, e Edit) int {
 	i, _ := slices.BinarySearchFunc(edits, e, func(o, e Edit) int {
 		if compareEdits(o, e) <= 0 {

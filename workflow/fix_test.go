@@ -35,7 +35,7 @@ func TestApplyIgnoresWhatIsOutside(t *testing.T) {
 	}
 }
 
-// Random fixes give what one finds who looks at all of them, one after the other.
+// Applying random fixes gives the same result as applying them one after the other.
 func TestRandomFixes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const text = "abcdefgh"

@@ -68,8 +68,8 @@ func TestStoredWorkflowComesBack(t *testing.T) {
 	}
 }
 
-// A digest names what was approved and what a run was started with. A fact that is not
-// printed, or printed otherwise, makes another workflow of it.
+// A digest identifies what was approved and what a run was started with. If a property is not
+// printed, or printed differently, the digest is that of another workflow.
 func TestPrint(t *testing.T) {
 	const want = `workflow everything
   description "Every field, once."
@@ -142,8 +142,8 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// Journals hold definitions that older versions stored: a step with its kind beside it,
-// a position as an object.
+// Journals contain definitions stored by older versions: a step with its kind next to it, a
+// position as an object.
 func TestDefinitionsOfOlderVersions(t *testing.T) {
 	const old = `{"Name":"w","Body":{"Nodes":[
 		{"Kind":"loop","Step":{"Body":{"Nodes":[{"Kind":"task","Step":{"Agent":"x","Inputs":null},"ID":"a","Timeout":0,"OnError":"",
@@ -168,7 +168,7 @@ func TestDefinitionsOfOlderVersions(t *testing.T) {
 	}
 }
 
-// Every kind of step that there was is still read as older versions stored it.
+// Every kind of step can still be read in the form in which older versions stored it.
 func TestStepsOfOlderVersions(t *testing.T) {
 	for _, kind := range []string{"task", "human", "call", "choice", "combine", "loop", "each"} {
 		w, err := workflow.Decode([]byte(`{"Body":{"Nodes":[{"Kind":"` + kind + `","Step":{},"ID":"a"}]}}`))

@@ -17,10 +17,9 @@ type Task struct {
 	// schema. Strings in them are templates in canonical form.
 	Settings map[string]any `json:",omitzero"`
 
-	// Pos is where the agent is named; zero: where the node is. SettingsPos is
-	// where each setting is named, SettingsSrc what the author wrote there; of
-	// one that is no text, only its position. A part of a setting has the path to
-	// it as its name: "command.2", "env.HOME".
+	// Pos is where the agent is named; zero means the position of the node. SettingsPos is where
+	// each setting is named, and SettingsSrc what the author wrote there; for a setting that is not
+	// text, only its position. A part of a setting is named by its path: "command.2", "env.HOME".
 	Pos         Pos               `json:",omitzero"`
 	SettingsPos map[string]Pos    `json:",omitzero"`
 	SettingsSrc map[string]Source `json:",omitzero"`

@@ -26,7 +26,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// Files that were written with less, or with zeros, are read the same.
+// Files that were written with fewer fields, or with zeros, are read in the same way.
 func TestUsageJSON(t *testing.T) {
 	for text, want := range map[string]workflow.Usage{
 		`{}`:               {},

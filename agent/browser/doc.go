@@ -8,7 +8,7 @@
 //	private_network  true, or a list of hosts: pages may come from networks that are
 //	                 not public. Default: no
 //	timeout          duration for each step; default: 30s
-//	max_output_kb    most that may be returned; default: that of the agent's
+//	max_output_kb    maximum size of the output; default: that of the agent's
 //	                 definition, otherwise 1024
 //
 // A step is one of

@@ -61,7 +61,7 @@ type means struct {
 	pattern template                    // the format of a pattern in the lists allow and deny; nil: patterns are not supported
 }
 
-// variable is one of the environment.
+// variable is an environment variable.
 type variable struct {
 	name  string
 	value template
@@ -97,8 +97,8 @@ type acp struct {
 // Mode is how much an agent may do.
 type Mode string
 
-// The modes. A CLI carries them out by its own means; what it cannot keep an agent
-// from is on the page of the manifest.
+// The modes. A CLI enforces them by its own means; the page of the manifest says what it cannot
+// prevent.
 const (
 	ReadOnly Mode = "read-only" // look at files
 	Edit     Mode = "edit"      // change files of the project too: the default
@@ -106,10 +106,10 @@ const (
 	AskFirst Mode = "ask"       // a person is asked before each thing that is not allowed
 )
 
-// Meaning is what an event, an exit status or the words of an error say about a run.
+// Meaning is what an event, an exit status or an error message says about a run.
 type Meaning string
 
-// The meanings. Every one but Success is a failure.
+// The meanings. All except Success are failures.
 const (
 	Success Meaning = "success"
 	Failure Meaning = "failure"
@@ -122,16 +122,16 @@ const (
 
 var meanings = []string{string(Success), string(Failure), string(Quota), string(Login), string(Model), string(Limit), string(Session)}
 
-// Headless says whether the CLI can be run without a conversation.
+// Headless reports whether the CLI can be run without a conversation.
 func (m *Manifest) Headless() bool { return m.headless }
 
-// Converses says whether the CLI can be run in a conversation.
+// Converses reports whether the CLI can be run in a conversation.
 func (m *Manifest) Converses() bool { return m.acp != nil }
 
-// Resumes says whether the CLI can take up a conversation of its own.
+// Resumes reports whether the CLI can resume its own conversations.
 func (m *Manifest) Resumes() bool { return m.uses["resume"] }
 
-// builtinValues are the values that every manifest may name, with what they are.
+// builtinValues are the values that every manifest may name, with their descriptions.
 var builtinValues = map[string]string{
 	"prompt":        "the prompt",
 	"system":        "the system prompt",

@@ -50,8 +50,8 @@ func hopeless(status int) bool {
 	return status >= 400 && status < 500
 }
 
-// wait turns a failure into a quota that is reset at the time of Retry-After, or adds why
-// it is not one.
+// wait turns a failure into a used-up quota that is reset at the time given by Retry-After, or adds
+// why it cannot.
 func wait(e *agent.Error, after string, now time.Time) {
 	until, ok := retryAfter(after, now)
 	switch {

@@ -99,8 +99,8 @@ func TestToolWords(t *testing.T) {
 	}
 }
 
-// permissionRows are other permission keys, and what a definition says in their place or
-// why the agent is refused.
+// permissionRows are other permission keys, with the resulting permissions of the definition, or
+// the reason for refusing the agent.
 var permissionRows = []struct{ from, keys, want string }{
 	{"claude", "permissionMode: plan", `{"mode":"read-only"}`},
 	{"claude", "permissionMode: dontAsk", `{"mode":"read-only"}`},
@@ -225,7 +225,7 @@ var permissionRows = []struct{ from, keys, want string }{
 	{"qwen", "disallowedTools: [run_shell_command, web_fetch, web_search]", `{"network":"deny","shell":"deny"}`},
 }
 
-// settingsRows are what a program says for all of its agents, beside what an agent says.
+// settingsRows are settings of a program for all of its agents, in addition to those of the agent.
 var settingsRows = []struct{ from, file, settings, keys, want string }{
 	{"claude", ".claude/settings.json", `{"permissions": {"defaultMode": "plan", "deny": ["Bash", "Read(./.env)"]}}`, "", `{"deny":["Read(./.env)"],"mode":"read-only","shell":"deny"}`},
 	{"claude", ".claude/settings.json", `{"permissions": {"defaultMode": "plan"}}`, "permissionMode: bypassPermissions", `{"mode":"read-only"}`},
@@ -270,7 +270,7 @@ var settingsRows = []struct{ from, file, settings, keys, want string }{
 	{"qwen", ".qwen/settings.json", `{"tools": {"core": ["run_shell_command(git log)", "read_file"]}}`, "tools: [run_shell_command, read_file]", `{"allow":["run_shell_command(git log)"],"mode":"read-only","network":"deny"}`},
 }
 
-// permitted are the permissions of what was found, or why there are none.
+// permitted returns the permissions of an imported agent, or why there are none.
 func permitted(f importer.Found) string {
 	switch {
 	case f.Refuse != "":
@@ -307,7 +307,7 @@ func TestPermissionWords(t *testing.T) {
 	}
 }
 
-// Who changes the settings of a program changes what its agents may do.
+// Changing the settings of a program changes what its agents may do.
 func TestSettingsAreImportedAgain(t *testing.T) {
 	plan := imported(t, "claude", "", ".claude/settings.json", `{"permissions": {"defaultMode": "plan"}}`)
 	none := imported(t, "claude", "", ".claude/settings.json", `{}`)
@@ -316,7 +316,7 @@ func TestSettingsAreImportedAgain(t *testing.T) {
 	}
 }
 
-// Settings that cannot be read may forbid anything.
+// Settings that cannot be read may deny anything.
 func TestSettingsElsewhere(t *testing.T) {
 	for from, settings := range map[string]string{"claude": ".claude/settings.json", "opencode": "opencode.json"} {
 		dir, p := t.TempDir(), places[from]
@@ -342,8 +342,8 @@ func TestSettingsElsewhere(t *testing.T) {
 	}
 }
 
-// What opencode.json denies to all agents is denied to each, and where it cannot be read
-// nothing is imported.
+// What opencode.json denies to all agents is denied to each. If it cannot be read, nothing is
+// imported.
 func TestCommonPermissions(t *testing.T) {
 	for config, want := range map[string]string{
 		`{"permission": {"edit": "deny"}}`:  `{"mode":"read-only","shell":"allow"}`,
@@ -358,7 +358,7 @@ func TestCommonPermissions(t *testing.T) {
 	}
 }
 
-// A server of which an agent may use some tools only is not given to it.
+// A server is left out if the agent may use only some of its tools.
 func TestServersInPart(t *testing.T) {
 	for _, c := range []struct{ from, keys, want string }{
 		{"claude", "mcpServers: [docs]", "docs"},

@@ -18,13 +18,13 @@ const maxBody = 256 << 20
 // maxRefusal limits how much of a refusal is read.
 const maxRefusal = 64 << 10
 
-// errSilent ends a request on which nothing arrives any more.
+// errSilent ends a request that no longer receives data.
 var errSilent = errors.New("llm: no data received")
 
 // longestAnswer limits the duration of an answer that arrives very slowly.
 const longestAnswer = 2 * time.Hour
 
-// errEndless ends a request whose answer does not end.
+// errEndless ends a request whose answer takes too long.
 var errEndless = errors.New("llm: the answer takes too long")
 
 // newTransport returns the transport that all attempts of an executor share, so that they

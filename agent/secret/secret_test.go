@@ -213,11 +213,12 @@ func TestBrokenLinesAreHidden(t *testing.T) {
 const (
 	odd    = `p/a+s"s w<o>r&d'%ü\1`
 	spaced = "09-AZ_az.mM~5 &/:@[`{"
-	// control has some that Go and JSON escape in different ways, and one that need not be.
+	// control contains characters that Go and JSON escape in different ways, and one that need not
+	// be escaped.
 	control = "tab\tbell\a\x7füend"
 )
 
-// quoted is a text as JSON, the way that programs write it: some escape <, > and &.
+// quoted returns a text as JSON in the ways that programs write it: some escape <, > and &.
 func quoted(text string, escapeHTML bool) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -253,8 +254,8 @@ func TestEveryFormIsHidden(t *testing.T) {
 	}
 }
 
-// Base64 mixes the bytes of a secret with those before and behind it. Every character that
-// depends on the secret alone is hidden.
+// Base64 mixes the bytes of a secret with those before and after it. Every character that depends
+// only on the secret is masked.
 func TestBase64IsHidden(t *testing.T) {
 	for _, value := range []string{odd, odd + "1", odd + "12"} {
 		m := &secret.Masker{}
@@ -297,7 +298,7 @@ func TestShortValuesAreNoSecrets(t *testing.T) {
 	}
 }
 
-// inPieces masks a text that comes in pieces of the lengths.
+// inPieces masks a text that arrives in pieces of the given lengths.
 func inPieces(m *secret.Masker, text string, lengths ...int) (shown string, calls int) {
 	var b strings.Builder
 	write, flush := m.Stream(func(p []byte) { b.Write(p); calls++ })
@@ -346,7 +347,7 @@ func TestStreamHidesAcrossPieces(t *testing.T) {
 	}
 }
 
-// Nothing waits that cannot be the beginning of a secret.
+// Only text that may be the beginning of a secret is held back.
 func TestStreamHoldsBackNoMoreThanItMust(t *testing.T) {
 	m := &secret.Masker{}
 	m.Add("secret-one")
@@ -378,7 +379,7 @@ func TestSecretsBecomeKnownMeanwhile(t *testing.T) {
 	}
 }
 
-// A secret that is hidden already stays hidden when another becomes known, while it could
+// A secret that is already masked stays masked when another one becomes known while the first could
 // still be the beginning of a longer one.
 func TestSecretsBecomeKnownBehindOne(t *testing.T) {
 	m := &secret.Masker{}
@@ -394,8 +395,8 @@ func TestSecretsBecomeKnownBehindOne(t *testing.T) {
 	}
 }
 
-// Without a function for variables they are those of the process. A store must not see files
-// that nobody trusts.
+// Without a function for variables, those of the process are used. A store must not read files that
+// are not trusted.
 func TestOnlyWhatIsTrusted(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"good", "bad", "alsobad"} {
@@ -442,7 +443,7 @@ func TestMaskerIsSafeForConcurrentUse(t *testing.T) {
 	}
 }
 
-// Whatever the text and its pieces: the secret is nowhere, and pieces make no
+// Whatever the text and its pieces are, the secret never appears, and the pieces make no
 // difference.
 func FuzzStream(f *testing.F) {
 	f.Add("xx secret-one yy", "secret-one", "one-tw", uint8(3), uint8(1))
@@ -500,8 +501,8 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// A file that a project names is opened when there is something to hide, or somebody
-// asks for it: not to look at the project.
+// A file that a project names is opened when there is something to mask, or when its secret is
+// requested, but not when the project is only inspected.
 func TestFilesAreNotOpenedAtOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	s := secret.New(secret.Options{Getenv: environment(), Places: map[string]secret.Place{"token": {File: file}}})

@@ -6,7 +6,7 @@
 //	command        a list is a program with its arguments; a text is a script for
 //	               `sh -c`, whose $1, $2, … are args
 //	script         instead of command: a file in the project. It is executed as it
-//	               is where it may be executed, else given to the shell
+//	               is where it may be executed, otherwise given to the shell
 //	args           list of arguments, after those of command
 //	stdin          text on standard input
 //	env            map of environment variables

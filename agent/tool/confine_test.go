@@ -196,7 +196,7 @@ func TestNetworkOfPrograms(t *testing.T) {
 	}
 }
 
-// The proxy of this machine is on the way of programs too.
+// Programs also use the proxy of this machine.
 func TestProgramsGoThroughTheProxy(t *testing.T) {
 	if os.Getenv("HOCKET_TEST_PROXY") == "" { // the variables are read once in a process
 		enforced(t)
@@ -245,7 +245,7 @@ func TestProgramsGoThroughTheProxy(t *testing.T) {
 	}
 }
 
-// Where nothing holds a program the log says so, once in an attempt, unless that is required.
+// If nothing confines a program, the log says so, once per attempt, unless a sandbox is required.
 func TestNotEnforced(t *testing.T) {
 	s, _ := confined(t, tool.Options{Sandbox: tool.SandboxNone}, map[string][2]string{"free": {"fs: {write: [made/here/]}", "cat ~/.ssh/key; echo >made/here/x; test -d \"$TMPDIR\" && rmdir \"$TMPDIR\""}})
 	one, err := s.Tool("free")

@@ -277,7 +277,7 @@ func publicName(host string) bool {
 	if at, err := netip.ParseAddr(host); err == nil {
 		return outbound.Public(at)
 	}
-	// 2130706433, 0x7f.1 and 127.1 are addresses too, for some programs.
+	// Some programs also accept 2130706433, 0x7f.1 and 127.1 as addresses.
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	return last != "" && (last[0] < '0' || last[0] > '9')
 }

@@ -51,7 +51,7 @@ func (s *Set) Powers() trust.Powers {
 	return list
 }
 
-// line says where and with which variables a program starts, to continue a sentence.
+// line says where and with which variables a program starts, as the end of a sentence.
 func (w *Command) line() string {
 	var text string
 	if w.Dir != "" {
@@ -73,7 +73,7 @@ func (m *Manifest) sends(p trust.Power, url string) trust.Power {
 	return p
 }
 
-// line says what a program may do, to continue a sentence.
+// line says what a program may do, as the end of a sentence.
 func (p Permissions) line() string {
 	text := p.Network.line()
 	for _, of := range []struct {

@@ -114,7 +114,7 @@ func (r *reader) name(m *strictyaml.Map, folder string) {
 	}
 }
 
-// IsName reports whether a tool may have a name: models accept no others.
+// IsName reports whether a name is valid for a tool: models accept no others.
 func IsName(name string) bool {
 	bad := func(r rune) bool {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
@@ -153,7 +153,7 @@ func readNetwork(n strictyaml.Node) Network {
 	return net
 }
 
-// isVariable reports whether an environment variable may have a name.
+// isVariable reports whether a name is valid for an environment variable.
 func isVariable(name string) bool {
 	return name != "" && (name[0] < '0' || name[0] > '9') && !strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')

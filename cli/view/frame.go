@@ -227,7 +227,7 @@ func (s *scope) state() state {
 	return pending
 }
 
-// liveState returns waiting if all live nodes in the scope are waiting, else running.
+// liveState returns waiting if all live nodes in the scope are waiting, otherwise running.
 func (s *scope) liveState() state {
 	st := waiting
 	for i := range s.nodes {

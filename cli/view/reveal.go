@@ -117,7 +117,7 @@ func (s Style) wrapped(text, indent string) []string {
 }
 
 // Wrap breaks a line into rows that fit into the width minus the used columns: after a
-// space if possible, else anywhere.
+// space if possible, otherwise anywhere.
 func (s Style) Wrap(line string, used int) []string {
 	room := max(s.Width-used, 2) // a character may take two columns
 	if s.Width == 0 || Width(line) <= room {

@@ -105,8 +105,8 @@ func claim(t *scene, w World) {
 	want(t, resume(t, next, spec.Pin.Bundle), `success "x"`, `a success "x"`)
 }
 
-// claimEnds: a process that was interrupted and lives on has no more right to its runs
-// than others, however early that was.
+// claimEnds: a process that was interrupted but is still alive has no more claim to its runs than
+// others, however early it was interrupted.
 func claimEnds(t *scene, w World) {
 	for _, early := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())

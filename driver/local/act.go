@@ -52,7 +52,7 @@ func roundTrip(e engine.Envelope) (engine.Envelope, error) {
 	return engine.Decode(data)
 }
 
-// recordIdle records an event in a run that nobody drives.
+// recordIdle records an event in a run that no process drives.
 func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev engine.Event, now time.Time) (driver.Receipt, error) {
 	r, err := load(ctx, store, w.Run())
 	if err != nil {
@@ -78,7 +78,7 @@ func recordIdle(ctx context.Context, store *journal.Store, w *journal.Writer, ev
 	return driver.Receipt{Status: r.Status(), Note: note}, err
 }
 
-// idler records events in a run that nobody drives.
+// idler records events in a run that no process drives.
 type idler struct {
 	run *engine.Run
 	w   *journal.Writer
@@ -130,7 +130,7 @@ func (i *idler) record(ev engine.Event, late bool) error {
 	return i.add(recovered) // what was in progress is gone
 }
 
-// interrupted reports whether a run that nobody drives has something in progress.
+// interrupted reports whether a run that no process drives has something in progress.
 func interrupted(r *engine.Run) bool {
 	attempt := func(c engine.Command) bool {
 		_, ok := c.(*engine.StartTask)

@@ -14,7 +14,7 @@ import (
 
 var errStopped = errors.New("the run has stopped")
 
-// answer is what somebody here answers to a question.
+// answer is an answer that a person here gave to a question.
 type answer struct {
 	engine.Answered
 	scripted *engine.Question // the question, if the script answers it
@@ -32,14 +32,14 @@ func (a *answer) judge(err error) {
 	}
 }
 
-// shown is a question that somebody here may answer.
+// shown is a question that a person here may answer.
 type shown struct {
 	digest string
 	person bool // otherwise the script
 }
 
-// ask lets the script answer a question, or else people who are here. If nobody here
-// answers, it waits for the inbox.
+// ask lets the script answer a question, otherwise people who are here. If no one here answers, it
+// waits for the inbox.
 func (l *loop) ask(q engine.Question) {
 	l.unsaid = true
 	if l.asked[q.ID].digest == q.Digest {
@@ -126,7 +126,7 @@ func (l *loop) answered(a *answer) error {
 	return err
 }
 
-// left is called when nobody here will answer a question. Unless somebody elsewhere may, an
+// left is called when no one here will answer a question. Unless it may be answered elsewhere, an
 // attempt does not wait.
 func (l *loop) left(id string) error {
 	l.withdraw(id)
@@ -156,7 +156,7 @@ func (l *loop) forgetAnswered() {
 	}
 }
 
-// withdraw withdraws a question from those who are here.
+// withdraw withdraws a question from the people who are here.
 func (l *loop) withdraw(id string) {
 	s, open := l.asked[id]
 	delete(l.asked, id)
@@ -268,7 +268,7 @@ func (l *loop) replied(c *engine.Reply) {
 	}
 }
 
-// dropQuery ends a question that nobody here answers.
+// dropQuery ends a question that no one here can answer.
 func (l *loop) dropQuery(q *query) error {
 	select {
 	case <-q.over:

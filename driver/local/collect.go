@@ -46,8 +46,8 @@ func (d *Driver) Collect(ctx context.Context, r driver.Retention, dry bool) ([]d
 	return removed, err
 }
 
-// passedOver reports whether runs were not deleted only because somebody is using them, or
-// has deleted them first.
+// passedOver reports whether runs were not deleted only because another process is using them, or
+// deleted them first.
 func passedOver(err error) bool {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(all.Unwrap(), func(err error) bool { return !passedOver(err) })

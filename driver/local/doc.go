@@ -15,8 +15,8 @@
 //
 //  1. The event that causes an attempt is durable before the attempt starts, and
 //     its result before anything depends on it.
-//  2. [Driver.Drive] returns when the run is over, or waits for something that nobody here
-//     can provide, or is interrupted. It leaves no goroutine, no process and no lock
+//  2. [Driver.Drive] returns when the run is over, or waits for something that cannot
+//     be provided here, or is interrupted. It leaves no goroutine, no process and no lock
 //     behind.
 //  3. An interrupted attempt is not recorded, so the next Drive repeats it.
 //  4. A panic of an agent is a failed attempt. A panic of the engine marks the

@@ -177,7 +177,7 @@ func (d *Driver) Check(ctx context.Context) (int, error) {
 	return len(runs), err
 }
 
-// Delete deletes a run that nobody drives.
+// Delete deletes a run that no process drives.
 func (d *Driver) Delete(ctx context.Context, run string) error {
 	s, err := d.changing(run)
 	if err != nil {

@@ -60,9 +60,8 @@ func newLoop(d *Driver, store *journal.Store, made *recorded, o driver.Work) (*l
 	}, nil
 }
 
-// drive starts with the given work, and then continues until the run is over, waits for
-// what nobody here can provide, or ctx is done. It leaves nothing running and releases the
-// run.
+// drive starts with the given work, and then continues until the run is over, waits for something
+// that cannot be provided here, or ctx is done. It leaves nothing running and releases the run.
 func (l *loop) drive(ctx context.Context, first func() error) (engine.Result, error) {
 	err := l.guard(first)
 	if err == nil {
@@ -123,8 +122,8 @@ func (l *loop) turn(ctx context.Context) error {
 	return l.noteStatus()
 }
 
-// idle reports whether nothing happens here any more: no attempt runs, nobody here is
-// asked, and no timer is near.
+// idle reports whether nothing more happens here: no attempt runs, no one here is asked, and no
+// timer is near.
 func (l *loop) idle() bool {
 	if len(l.attempts.open) > 0 || len(l.asked) > 0 || l.run.Status() != engine.Waiting {
 		return false
@@ -405,7 +404,8 @@ func (l *loop) settle(err error) error {
 	return err
 }
 
-// refuseAnswers rejects answers that arrive too late, so that nobody waits for a verdict.
+// refuseAnswers rejects answers that arrive too late, so that their senders do not wait for a
+// verdict.
 func (l *loop) refuseAnswers() {
 	for _, m := range l.letters {
 		if m.answer != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// Of results that are recorded together, none has an earlier time than the one before it,
-// whatever the clock showed when they came.
+// Results that are recorded together have times that never go back, whatever the clock showed when
+// they arrived.
 func TestTimesOfABatch(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	l := &loop{mail: newMailbox(), attempts: newAttempts(), last: noon}

@@ -12,10 +12,10 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// endLost ends the programs that attempts left running when the process that drove the run
-// died. It runs before the attempts are recorded as lost, so that no two attempts at a step
-// run at the same time. The note says where programs may be left that cannot be seen from
-// here; "" if nowhere.
+// endLost ends the programs that attempts left running when the process that drove the run died. It
+// runs before the attempts are recorded as lost, so that no two attempts at a step run at the same
+// time. The note says where programs may still be running that cannot be found from here; "" if
+// nowhere.
 func endLost(r *engine.Run, w *journal.Writer) (note string, err error) {
 	if !interrupted(r) {
 		return "", nil

@@ -8,8 +8,8 @@ import (
 type Options struct {
 	// ReadOnly rejects everything that would record something.
 	ReadOnly bool
-	// Poll is how often the driver checks for changes by other processes while somebody
-	// watches; while runs only wait for mail, it is five times as long. Zero means 20 ms.
+	// Poll is how often the driver checks for changes by other processes while there is a watcher;
+	// while runs only wait for mail, it is five times as long. Zero means 20 ms.
 	Poll time.Duration
 	// Clock is the source of time; nil means the system's.
 	Clock Clock
@@ -32,9 +32,9 @@ func (o Options) withDefaults() Options {
 
 // Clock is a source of time. The driver uses no other, so that a run follows one clock.
 type Clock interface {
-	// Now returns the wall clock, which somebody may set.
+	// Now returns the time on the wall clock, which can be set.
 	Now() time.Time
-	// Elapsed returns the time since some moment in the past, which nobody can set.
+	// Elapsed returns the time since some moment in the past, on a clock that cannot be set.
 	Elapsed() time.Duration
 	// Timer sends once after d, unless stop is called first.
 	Timer(d time.Duration) (fires <-chan time.Time, stop func())

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// pulse notices changes of the journal for everybody in this process who waits for one:
-// watchers, followers, and driven runs, for their inbox. One goroutine polls for all of
-// them, and only while somebody waits.
+// pulse notices changes of the journal on behalf of everything in this process that waits for one:
+// watchers, followers, and driven runs, for their inbox. One goroutine polls for all of them, and
+// only while there is a listener.
 type pulse struct {
 	look  func() looker
 	every time.Duration
 	hurry chan struct{} // holds a token when this process has changed something
-	// leases counts how often the runs that are driven have changed.
+	// leases counts the changes to which runs are driven.
 	leases atomic.Int64
 
 	mu        sync.Mutex
@@ -25,7 +25,7 @@ type pulse struct {
 	ended     chan struct{}
 }
 
-// listener is somebody who waits.
+// listener waits for changes.
 type listener struct {
 	of   *pulse
 	wake chan struct{} // holds a token when it is time to look
@@ -82,8 +82,7 @@ func (l *listener) wait(ctx context.Context) bool {
 	}
 }
 
-// close stops waiting. The last listener ends the goroutine, so that nobody uses the
-// journal any more.
+// close stops waiting. The last listener ends the goroutine, so that the journal is no longer used.
 func (l *listener) close() {
 	p := l.of
 	p.mu.Lock()
@@ -112,7 +111,7 @@ func (p *pulse) changed(to hearing) {
 	}
 }
 
-// rest is the minimum time between two looks. However much is recorded, nobody is woken
+// rest is the minimum time between two looks. However much is recorded, listeners are not woken
 // more often.
 const rest = 5 * time.Millisecond
 
@@ -147,7 +146,7 @@ func (p *pulse) pace() time.Duration {
 	return 5 * p.every
 }
 
-// tell wakes those who listen for something: all, or those of the given run.
+// tell wakes the listeners for something: all, or those of the given run.
 func (p *pulse) tell(to hearing, meant map[string]bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,7 +160,7 @@ func (p *pulse) tell(to hearing, meant map[string]bool) {
 	}
 }
 
-// newMail reports, once, whether somebody listens for mail who did not before.
+// newMail reports, once, whether there is a new listener for mail.
 func (p *pulse) newMail() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,7 +169,7 @@ func (p *pulse) newMail() bool {
 	return anew
 }
 
-// heard reports whether somebody listens for something.
+// heard reports whether there is a listener for something.
 func (p *pulse) heard(to hearing) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -53,7 +53,7 @@ func (d *Driver) Output(ctx context.Context, run string, seq int) (string, error
 	return s.Output(ctx, run, seq)
 }
 
-// ended says whether a run is over.
+// ended reports whether a run is over.
 func ended(ctx context.Context, s *journal.Store, run string) (bool, error) {
 	r, err := s.Run(ctx, run)
 	return err == nil && info(ctx, s, r).Status.Done(), err
@@ -97,8 +97,8 @@ func (d *Driver) Read(ctx context.Context, a driver.AttemptID, stream driver.Str
 	}
 }
 
-// attemptEnded reports whether an attempt prints nothing more: its end is recorded, or
-// nobody drives its run or is about to. Events up to seen need not be read again.
+// attemptEnded reports whether an attempt prints nothing more: its end is recorded, or its run is
+// neither driven nor about to be. Events up to seen need not be read again.
 func attemptEnded(ctx context.Context, s *journal.Store, a driver.AttemptID, seen int) (bool, int, error) {
 	r, err := s.Run(ctx, a.Run)
 	if err != nil {
@@ -134,7 +134,7 @@ func (d *Driver) Kept(ctx context.Context, a driver.AttemptID) (driver.Kept, err
 	return k, nil
 }
 
-// Questions lists what is open.
+// Questions lists the open questions.
 func (d *Driver) Questions(ctx context.Context, run string) ([]driver.Question, error) {
 	s, err := d.reading()
 	if err != nil || s == nil {

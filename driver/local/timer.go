@@ -145,7 +145,7 @@ func (a *alarm) at(ts *timers, c runClock) <-chan time.Time {
 	return a.fires
 }
 
-// stop stops the alarm, so that the next one is created anew.
+// stop stops the alarm, so that a new one is created next time.
 func (a *alarm) stop() {
 	if a.end != nil {
 		a.end()

@@ -22,7 +22,7 @@ const (
 	host   = "hocket" // the name of the root package in the tables
 )
 
-// ours returns the folder of an import, if it is in this module.
+// ours returns the folder of an import if it is in this module.
 func ours(name string) (folder string, ok bool) {
 	if name == module {
 		return host, true
@@ -30,8 +30,7 @@ func ours(name string) (folder string, ok bool) {
 	return strings.CutPrefix(name, module+"/")
 }
 
-// pkg is one folder with Go files in it, without its tests: tests may import what they
-// need.
+// pkg is a folder with Go files, without its tests: tests may import what they need.
 type pkg struct {
 	folder string
 	files  []*ast.File
@@ -50,7 +49,7 @@ func (p *pkg) imports() []string {
 	return slices.Compact(all)
 }
 
-// packages returns all folders, whatever their build tags say.
+// packages returns all folders, regardless of build tags.
 func packages(t *testing.T) (*token.FileSet, []*pkg) {
 	t.Helper()
 	all, err := parseOnce()
@@ -131,7 +130,7 @@ func table(t *testing.T, heading string) [][]string {
 	return rows
 }
 
-// quoted returns the words of a cell that are in backquotes.
+// quoted returns the words of a cell that are in backticks.
 func quoted(cell string) []string {
 	var words []string
 	for i, part := range strings.Split(cell, "`") {
@@ -142,8 +141,8 @@ func quoted(cell string) []string {
 	return words
 }
 
-// matches says whether a folder is meant by a pattern: itself, or `a/*` for
-// every folder directly below.
+// matches reports whether a folder matches a pattern: the folder itself, or `a/*` for every folder
+// directly below a.
 func matches(folder, pattern string) bool {
 	return folder == pattern || strings.HasSuffix(pattern, "/*") && path.Dir(folder) == strings.TrimSuffix(pattern, "/*")
 }
@@ -181,8 +180,8 @@ func TestImportsFollowTheTable(t *testing.T) {
 // frontEnds translate between people or protocols and the host, and do nothing else.
 var frontEnds = []string{"cli"}
 
-// What a run means is decided in the host and below. A front end that reached past the
-// host would decide some of it again.
+// The host and the packages below it decide what a run means. A front end that bypassed the host
+// would duplicate some of that.
 func TestFrontEndsReachRunsThroughTheHost(t *testing.T) {
 	_, all := packages(t)
 	for _, p := range all {
@@ -201,7 +200,7 @@ func TestFrontEndsReachRunsThroughTheHost(t *testing.T) {
 	}
 }
 
-// A line that allows what nobody uses tells the reader of a tie that is not there.
+// A line that allows an import that does not exist would mislead the reader.
 func TestTheTableAllowsNoMoreThanIsUsed(t *testing.T) {
 	used := map[string][]string{}
 	_, all := packages(t)
@@ -249,8 +248,7 @@ func TestHeavyDependenciesStayInTheirFolders(t *testing.T) {
 	}
 }
 
-// Every module that go.mod asks for directly, and that is not for tests only,
-// has its line in the table.
+// Every direct dependency in go.mod that is not only for tests has a line in the table.
 func TestEveryDependencyHasAFolder(t *testing.T) {
 	var known []string
 	for _, row := range table(t, "dependency") {
@@ -267,10 +265,10 @@ func TestEveryDependencyHasAFolder(t *testing.T) {
 	}
 }
 
-// isSuite says whether a folder holds a suite of tests for other packages.
+// isSuite reports whether a folder holds a test suite for other packages.
 func isSuite(folder string) bool { return strings.HasSuffix(folder, "test") }
 
-// No program is built with a suite of tests.
+// No program contains a test suite.
 func TestOnlyTestsImportSuites(t *testing.T) {
 	_, all := packages(t)
 	for _, p := range all {
@@ -282,9 +280,8 @@ func TestOnlyTestsImportSuites(t *testing.T) {
 	}
 }
 
-// pure are the folders in which the same input always gives the same output, and
-// what they may not touch. A folder below one of them is meant too, unless it is a
-// suite of tests.
+// pure are the folders in which the same input always gives the same output, and what they must not
+// use. This includes the folders below them, except test suites.
 var pure = []struct {
 	folder  string
 	imports []string
@@ -344,8 +341,8 @@ func touches(fset *token.FileSet, file *ast.File, calls []string, spawn bool) []
 	return found
 }
 
-// No package does anything by being imported, but for the one by which a program
-// starts once more to confine itself: that has to be before everything else.
+// No package does anything when it is imported, except the one through which a program starts again
+// to confine itself: that must happen before everything else.
 func TestNoInitFunctions(t *testing.T) {
 	fset, all := packages(t)
 	for _, p := range all {

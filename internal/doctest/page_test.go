@@ -103,7 +103,7 @@ func blocks(t *testing.T, page string) []*block {
 
 var link = regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`)
 
-// Links inside of the repository lead somewhere, and so do their anchors.
+// Links inside the repository, and their anchors, lead somewhere.
 func TestLinks(t *testing.T) {
 	for _, page := range pages(t) {
 		data, err := os.ReadFile(filepath.Join(root, page))
@@ -135,8 +135,7 @@ func TestLinks(t *testing.T) {
 
 var notInAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 
-// hasAnchor says whether a page has a heading that becomes the anchor, as GitHub
-// makes them.
+// hasAnchor reports whether a page has a heading for the anchor, as GitHub generates them.
 func hasAnchor(page, anchor string) bool {
 	for line := range strings.SplitSeq(page, "\n") {
 		title := strings.TrimLeft(line, "#")

@@ -13,7 +13,7 @@ import (
 // unlocks it. Child processes do not inherit it (close-on-exec).
 func Try(f *os.File) error { return flock(f, unix.LOCK_EX) }
 
-// Look returns ErrLocked if somebody holds the lock on a file. Several may look at once.
+// Look returns ErrLocked if the lock on a file is held. Several processes may look at once.
 func Look(f *os.File) error { return flock(f, unix.LOCK_SH) }
 
 func flock(f *os.File, how int) error {

@@ -14,7 +14,7 @@ const lockOffset = 1 << 30
 // Try locks a file for this handle, or returns ErrLocked. Closing the handle unlocks it.
 func Try(f *os.File) error { return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
 
-// Look returns ErrLocked if somebody holds the lock on a file. Several may look at once.
+// Look returns ErrLocked if the lock on a file is held. Several processes may look at once.
 func Look(f *os.File) error { return lock(f, 0) }
 
 func lock(f *os.File, how uint32) error {

@@ -21,7 +21,7 @@ import (
 // patience is a limit for what hangs; nothing else depends on it.
 const patience = 30 * time.Second
 
-// ground is the surroundings of one project: it is next to the user's files, with an
+// ground is the environment of one project: the project is next to the user's files, with an
 // address that must not be reached and programs that must not be started.
 type ground struct {
 	base    string
@@ -36,8 +36,7 @@ func (g *ground) path(name string) string { return filepath.Join(g.base, name) }
 // programs are on the user's PATH. Each leaves a mark with its arguments.
 var programs = []string{"git", "sh", "bash", "env", "node", "python3", "claude", "codex", "gemini", "opencode", "qwen", "copilot", "goose", "chromium", "docker", "evil", "ls", "run"}
 
-// allowed matches what may be started nevertheless: the user's programs, for their
-// version.
+// allowed matches the programs that may be started anyway: the user's own, for their version.
 var allowed = regexp.MustCompile(`^(git|claude|codex|gemini|opencode|qwen|copilot|goose) --version$`)
 
 func TestHostileProjects(t *testing.T) {

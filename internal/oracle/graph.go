@@ -66,7 +66,7 @@ func allEdges(g *workflow.Graph) (list []*workflow.Edge) {
 	return list
 }
 
-// to, from and out are keys of the model's cache of facts about a graph.
+// to, from and out are keys in the model's cache of facts about a graph.
 type (
 	to struct {
 		g  *workflow.Graph

@@ -26,9 +26,9 @@ func runs(group int) bool {
 	return false
 }
 
-// killMarked kills the processes that have the key of an attempt in their environment:
-// those that left the command's group and kept their environment. It checks the processes
-// that were started after one, or all for zero.
+// killMarked kills the processes that have the key of an attempt in their environment: those that
+// left the command's group and kept their environment. It checks the processes that were started
+// after the given one; zero means all.
 func killMarked(key string, after int) {
 	if key == "" {
 		return
@@ -39,10 +39,10 @@ func killMarked(key string, after int) {
 	gone(func() bool { return len(signalMarked(mark, after, syscall.SIGKILL)) > 0 }, killTime)
 }
 
-// EndLeft ends the processes whose key begins with a prefix, which were left by a process
-// that died. They get SIGTERM, and SIGKILL after a grace period; zero means 5 s. The error
-// is a *[LeftError] if some still exist. The ancestors of this process are spared: somebody
-// may use a shell that an attempt left behind.
+// EndLeft ends the processes whose key begins with a prefix, which were left by a process that
+// died. They get SIGTERM, and SIGKILL after a grace period; zero means 5 s. The error is a
+// *[LeftError] if some still exist. The ancestors of this process are spared, because this process
+// may run in a shell that an attempt left behind.
 func EndLeft(prefix string, grace time.Duration) error {
 	mark := markOf(prefix)
 	if len(signalMarked(mark, 0, syscall.SIGTERM)) == 0 {
@@ -154,8 +154,8 @@ func parentOf(pid int) int {
 // of all processes.
 const maxGuess = 256
 
-// processes returns the ids of all processes but this one, or at least of those that were
-// started after one. Some may no longer exist, or never have.
+// processes returns the ids of all processes but this one, or at least of those that were started
+// after the given one. Some may no longer exist, or never have.
 func processes(after int) []int {
 	var pids []int
 	if last := newest(); after > 0 && after <= last && last-after <= maxGuess {

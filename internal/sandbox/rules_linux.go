@@ -138,8 +138,8 @@ func (r *rules) place(p Place, rights uint64) error {
 	return r.grant(fd, rights)
 }
 
-// open opens a place as O_PATH. It follows no link below the base: whoever can write there
-// could make it lead anywhere.
+// open opens a place as O_PATH. It follows no link below the base, because anyone who can write
+// there could make the link point anywhere.
 func (p Place) open() (int, error) {
 	fd, err := open(unix.AT_FDCWD, p.Base, unix.O_DIRECTORY)
 	if err != nil {

@@ -286,7 +286,7 @@ func (l *layout) lastBreak(at int) int {
 	return bytes.LastIndexByte(l.doc.text[:at], '\n')
 }
 
-// leaf copies a scalar, an alias or a flow collection in a block of the given column.
+// leaf copies a scalar, an alias or a flow collection into a block at the given column.
 func (l *layout) leaf(n *node, column int) {
 	from, to := l.extent(n)
 	written := strings.ReplaceAll(string(l.doc.text[from:to]), "\r\n", "\n")

@@ -1,7 +1,7 @@
 package strictyaml
 
-// Rename makes a key count as another, for readers of files in which either may be used.
-// Using both is an error.
+// Rename makes one key an alias of another, for readers of files in which either may be used. Using
+// both is an error.
 func (m *Map) Rename(from, to string) {
 	e := m.find(from)
 	if e == nil {

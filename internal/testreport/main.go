@@ -136,7 +136,8 @@ func reason(said []string) string {
 	return "no reason given"
 }
 
-// summary returns one line: first what a make target would prove, then the rest.
+// summary returns one line about the skipped tests: first those that a make target would run, then
+// the rest.
 func summary(skipped map[string]int) string {
 	if len(skipped) == 0 {
 		return "Every test ran.\n"

@@ -163,7 +163,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// libraryAccepts says whether encoding/xml takes a text for well-formed.
+// libraryAccepts reports whether encoding/xml considers a text well-formed.
 func libraryAccepts(text []byte) error {
 	d := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(string(text), "\uFEFF")))
 	for {
@@ -176,9 +176,9 @@ func libraryAccepts(text []byte) error {
 	}
 }
 
-// FuzzRead reads anything: it ends, in a tree or in diagnostics with their places,
-// and what it accepts encoding/xml accepts too. That library follows the fourth
-// edition of XML in names; everything else is a mistake.
+// FuzzRead reads any text. Reading must end with a tree or with diagnostics that have positions,
+// and encoding/xml must also accept what it accepts. That library follows the fourth edition of XML
+// for names; any other difference is a mistake.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{"<a b='c'>d&amp;<![CDATA[e]]><!-- f --></a>", "<?xml version='1.0'?>\n<x:a xmlns:x='y'/>", "<a>&#x41;</a>", "<a><b></a>", "<a b=c d>&x;<"} {
 		f.Add([]byte(text))
@@ -209,7 +209,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// all rules take everything for an element.
+// all is a set of rules in which everything is an element.
 func all(root string) xmltext.Rules {
 	return xmltext.Rules{
 		Root:   func(name string) bool { return name == root },
@@ -217,7 +217,7 @@ func all(root string) xmltext.Rules {
 	}
 }
 
-// FuzzRecover repairs anything, without an error and without end.
+// FuzzRecover repairs any text without an error, and always terminates.
 func FuzzRecover(f *testing.F) {
 	for _, text := range []string{"a <list><item n='1'>x & <note>y</item></list>", "<list><item", "<list></list><list>"} {
 		f.Add([]byte(text))
@@ -233,8 +233,7 @@ func FuzzRecover(f *testing.F) {
 	})
 }
 
-// Megabytes of anything are read in a moment. Were the time quadratic in their
-// size, the test would not end.
+// Megabytes of any text are read quickly. With quadratic running time, the test would not finish.
 func TestLargeTextsEnd(t *testing.T) {
 	for _, piece := range []string{"<", "&", "<a>", "</a>", "<a b='", "<a b=\"", "]]>", "<!--", "<a/>", "<a b='1'/>", "<a b='1' ", "x ", "<a b c ", "<a>\n</b>", "<list><item>", "<item>"} {
 		text := []byte("<list>" + strings.Repeat(piece, 4_000_000/len(piece)))

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// env looks references up by their canonical text without the path.
+// env looks up references by their canonical text without the path.
 type env map[string]any
 
 func (e env) Lookup(ref *expr.Ref) (any, bool) {

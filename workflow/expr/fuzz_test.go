@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// FuzzTemplate reads whatever it is given in every dialect: it must neither
-// panic nor hang, and what is written in any dialect must be read as the same.
+// FuzzTemplate parses any text in every dialect: it must neither panic nor hang, and a template
+// written in any dialect must be parsed as the same template.
 func FuzzTemplate(f *testing.F) {
 	for _, seed := range []string{
 		"plain", "${a.b[0]} and {{c ?? \"d\"}} for $E", "$${x} $$${y} ${\"$\"}${z}", `${"{{"} ${'\u00e9\q'}`,
@@ -76,8 +76,8 @@ func FuzzCondition(f *testing.F) {
 	})
 }
 
-// FuzzResolve resolves a text in the middle of a workflow: what is resolved
-// stays as it is when resolved again, and looking for problems never fails.
+// FuzzResolve resolves a text in the middle of a workflow: resolving it again changes nothing, and
+// looking for problems never fails.
 func FuzzResolve(f *testing.F) {
 	for _, seed := range []string{"{{x}} ${steps[1].output} $late", "{{input.a}} {{input}}", "{{agent_2_result}} {{b.draft.x}}", "{{a"} {
 		f.Add(seed)

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// problems prints what is wrong, one a line.
+// problems prints the problems, one per line.
 func problems(w *workflow.Workflow) string {
 	var lines []string
 	for _, p := range expr.Problems(w) {
@@ -55,7 +55,7 @@ func TestProblemsInALine(t *testing.T) {
 	}
 }
 
-// The output of a workflow does not see what its items wrote.
+// Variables written for an item are not visible in the output of the workflow.
 func TestProblemsAtTheEnd(t *testing.T) {
 	each := workflow.Node{ID: "each", Step: &workflow.Each{Items: workflow.Expr{Text: "inputs"}, As: "it", Body: workflow.Graph{Nodes: []workflow.Node{task("a", "", "x")}}}}
 	w := &workflow.Workflow{Output: workflow.Template{Text: "${vars.x}"}, Body: workflow.Graph{Nodes: []workflow.Node{each}}}
@@ -171,8 +171,8 @@ func TestCombineTakesWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestNameTakenForAnInput has no declared inputs, so that {{late}} before its
-// writer can only be an input; that is seldom meant.
+// TestNameTakenForAnInput has no declared inputs, so that {{late}} before its writer can only be an
+// input, which is seldom intended.
 func TestNameTakenForAnInput(t *testing.T) {
 	tests := []struct{ prompt, want string }{
 		{"{{late}}", `warning maybe_undefined: "late" refers to an input here; "d" writes it, but does not run before this step`},
@@ -245,8 +245,7 @@ func BenchmarkProblems(b *testing.B) {
 	}
 }
 
-// TestManyProblems has thousands of references to what does not exist, each to
-// something else.
+// TestManyProblems has thousands of references to different things that do not exist.
 func TestManyProblems(t *testing.T) {
 	w, ids := chain(5000)
 	for i := range w.Body.Nodes {
@@ -258,7 +257,7 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
-// A mistake in one expression of a text hides nothing of the others.
+// A mistake in one expression of a text does not hide mistakes in the others.
 func TestProblemsInBrokenTexts(t *testing.T) {
 	tests := []struct{ prompt, want string }{
 		{`a {{n`, `3-5 {{ is never closed; close it, or write ${"{{"} for a literal {{`},
@@ -291,7 +290,7 @@ func TestProblemsInBrokenTexts(t *testing.T) {
 	}
 }
 
-// The output of a loop is known after it, and not inside of it.
+// The output of a loop is known after the loop, but not inside it.
 func TestProblemsOfLoops(t *testing.T) {
 	for _, tt := range []struct{ inner, outer, group, want string }{
 		{"", "${nodes.l.output}", "", ""},
@@ -326,8 +325,7 @@ func TestConditionsSayWhichOperatorsThereAre(t *testing.T) {
 	}
 }
 
-// Readers report an id that is twice; resolving such a workflow must not
-// fail for it.
+// Parsers report duplicate ids; resolving such a workflow must not fail.
 func TestResolveWithDuplicateIDs(t *testing.T) {
 	loop := &workflow.Loop{Body: workflow.Graph{Nodes: []workflow.Node{task("a", "${x}", "y")}}}
 	w := &workflow.Workflow{Body: workflow.Graph{
@@ -341,7 +339,7 @@ func TestResolveWithDuplicateIDs(t *testing.T) {
 	}
 }
 
-// A number of a step that does not exist is no input.
+// The number of a step that does not exist is not an input.
 func TestProblemsOfNumberedSteps(t *testing.T) {
 	w := line("{{agent_9_result}}")
 	expr.Resolve(w, expr.Mixed, []string{"a", "b", "c"})

@@ -26,7 +26,7 @@ func TestConditionsAreToldFromQuestions(t *testing.T) {
 	}
 }
 
-// A name is a condition where something defines it, and only there.
+// A name is a condition only if something defines it there.
 func TestNamesAreConditionsWhereDefined(t *testing.T) {
 	names := map[*workflow.Choice]string{}
 	choice := func(text string) *workflow.Choice {

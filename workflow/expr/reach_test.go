@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// maker makes random workflows: acyclic graphs with loops and repeated blocks
-// in them, whose nodes write a few variables.
+// maker generates random workflows: acyclic graphs with loops and for_eachs, whose nodes write a
+// few variables.
 type maker struct {
 	*rand.Rand
 	left int // nodes still to be made
@@ -39,7 +39,7 @@ func (m *maker) on() workflow.On {
 	return []workflow.On{workflow.OnSuccess, workflow.OnSuccess, workflow.OnElse, workflow.OnFailure}[m.IntN(4)]
 }
 
-// exits gives a loop a way out, to a later node of its graph.
+// exits adds an edge from a loop to a later node of its graph.
 func (m *maker) exits(g *workflow.Graph, i int) {
 	loop, ok := g.Nodes[i].Step.(*workflow.Loop)
 	if !ok || i+1 == len(g.Nodes) {
@@ -70,8 +70,8 @@ func (m *maker) variable() string {
 	return []string{"", "", "x", "y", fmt.Sprintf("v%d", m.made)}[m.IntN(5)]
 }
 
-// brute says for every place whether a path leads there from a node along its
-// links of the given kinds; from a loop with both kinds, along its exits.
+// brute reports for every place whether a path leads there from a node along links of the given
+// kinds; from a loop with both kinds, along its exits.
 func (f *flow) brute(node int, round bool, starts ...linkKind) []bool {
 	reached := make([]bool, len(f.places))
 	var visit func(int)
@@ -99,7 +99,7 @@ func (f *flow) brute(node int, round bool, starts ...linkKind) []bool {
 	return reached
 }
 
-// bruteExits visits what the links lead to that leave a loop: there it is done.
+// bruteExits visits the targets of the links that leave a loop, at which the loop is done.
 func (f *flow) bruteExits(loop int, visit func(int)) {
 	for i := range f.end {
 		for _, l := range f.places[i].links {
@@ -136,8 +136,8 @@ func TestAskManyFacts(t *testing.T) {
 	checkAsk(t, 7, w)
 }
 
-// checkAsk asks for every node and variable at some places, and compares the
-// answers with a plain search.
+// checkAsk queries every node and variable at some places, and compares the answers with a plain
+// search.
 func checkAsk(t *testing.T, seed uint64, w *workflow.Workflow) {
 	t.Helper()
 	f := newFlow(w)

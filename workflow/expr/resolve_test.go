@@ -129,8 +129,8 @@ func TestResolveWithDeclaredInputs(t *testing.T) {
 	}
 }
 
-// TestReachingDefinitions puts {{x}} at one place of a graph, and says whether
-// it means the variable that the node w writes.
+// TestReachingDefinitions puts {{x}} at one place of a graph, and checks whether it means the
+// variable that the node w writes.
 func TestReachingDefinitions(t *testing.T) {
 	writer, reader := task("w", "", "x"), task("r", "{{x}}", "")
 	other := task("o", "", "")

@@ -124,7 +124,7 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
-// TestHostileTextEnds reads texts that a naive search would take minutes for.
+// TestHostileTextEnds extracts from texts for which a naive search would take minutes.
 func TestHostileTextEnds(t *testing.T) {
 	x, err := extract.New(workflow.Output{Mode: workflow.JSON})
 	if err != nil {

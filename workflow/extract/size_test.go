@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/extract"
 )
 
-// chain returns a schema of which each part refers to the next one, some times.
+// chain returns a schema in which each part refers to the next one several times.
 func chain(n, times int) map[string]any {
 	defs := map[string]any{}
 	for i := range n {

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/jsonpath"
 )
 
-// decode reads JSON with numbers as they are written.
+// decode parses JSON and keeps numbers as they are written.
 func decode(t testing.TB, text string) any {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(text))
@@ -177,8 +177,8 @@ func TestSelectionIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzPath parses whatever it is given: it must neither panic nor hang, and a
-// path that is printed must find the same.
+// FuzzPath parses any text: it must neither panic nor hang, and a path that was printed and parsed
+// again must select the same values.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{
 		`$`, `$.a[0]['b'][*]`, `$..[1:2:-1]`, `$[?@.a == 1 && !($.b || match(@.c, "x.*"))]`,

@@ -42,7 +42,7 @@ type Server struct {
 	Port                   int      // to which the browser returns; zero: any free one
 }
 
-// Person is the person who logs in, and what they see meanwhile.
+// Person is the person who logs in, and what they see during the login.
 type Person struct {
 	Show   func(address string) // opens the address in a browser
 	Tell   func(note string)    // reports progress

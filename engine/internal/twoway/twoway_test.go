@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is written stays as it is, whatever happens to the copy that is coded.
+// What was written does not change, whatever happens to the decoded copy.
 func TestWritingAssignsNothing(t *testing.T) {
 	c, m := Writer(), map[string]int{"a": 1, "b": 2}
 	double := func(p *int) {

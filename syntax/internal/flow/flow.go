@@ -16,17 +16,17 @@ type Drawing struct {
 	// Nodes and Frames are in the order of their declaration. Ids are unique across both.
 	Nodes  []Node
 	Frames []Frame
-	// Edges may lead back. From and To are ids of nodes or frames, To may also
+	// Edges may lead back. From and To are ids of nodes or frames. To may also
 	// be [workflow.End], but not [workflow.Again].
 	//
-	//   - An edge to a frame leads to what comes first in it: what no edge from
-	//     inside of it leads to, else what is declared first. Into a loop or a
-	//     for_each it may also lead to the only entry, and to nothing else in it.
-	//   - An edge from a frame leaves what comes last in it: what no edge inside
-	//     of it leaves, else what is declared last. A loop's way to the next round
-	//     does not count. The frame of a for_each has edges of its own.
-	//   - An edge from inside of a loop's frame to that frame or to its only entry
-	//     begins the next round.
+	//   - An edge to a frame leads to the first items in it: those that no edge from
+	//     inside leads to, otherwise the one that is declared first. In a loop or a
+	//     for_each, it may also lead to the only entry, but to nothing else.
+	//   - An edge from a frame leaves the last items in it: those that no edge inside
+	//     leaves, otherwise the one that is declared last. Edges to the next iteration
+	//     of a loop do not count. The frame of a for_each has its own edges.
+	//   - An edge from inside a loop's frame to that frame or to its only entry
+	//     begins the next iteration.
 	Edges []workflow.Edge
 	// Entry holds the ids where the flow begins, and EntryPos where each of them is named (it may
 	// be shorter). If Entry is empty, the flow begins at the nodes that no edge leads to, otherwise

@@ -2,18 +2,17 @@
 // for its reader, its writer and its layout, on the fixtures of the
 // notation and on random workflows.
 //
-// A notation's own test calls [Notation.Run], and has a fuzz target each for
+// A notation's own test calls [Notation.Run], and has a fuzz target for each of
 // [Notation.FuzzParse] and [Notation.FuzzFmt]. Its fixtures are in folders of
 // its testdata:
 //
-//   - ok: files that are right. Beside review.xml are review.format, which is
-//     what Format writes, and what the file means: printed in review.print, or as
-//     the same workflow in review.yml.
+//   - ok: valid files. Next to review.xml are review.format, the output of Format,
+//     and the expected model: printed in review.print, or as the same workflow in
+//     review.yml.
 //   - bad: files with mistakes, each expected by a comment; see [Expect].
-//   - fmt: files in disorder, and beside messy.xml what Fmt makes of it,
-//     messy.golden.
+//   - fmt: untidy files. Next to messy.xml is messy.golden, the output of Fmt.
 //
-// The flag -update writes anew what is beside the files.
+// The flag -update rewrites the expected files.
 package notationtest
 
 import (
