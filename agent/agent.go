@@ -45,7 +45,7 @@ type Task struct {
 	Output   workflow.Output
 	Feedback string // what was wrong with the previous attempt
 	Dir      string // the project's root, absolute
-	// Untrusted means that nobody has trusted the project yet. Programs that the task
+	// Untrusted means that the user has not trusted the project yet. Programs that the task
 	// starts see no secrets in their environment, and read no settings from the project.
 	Untrusted bool
 

@@ -79,7 +79,7 @@ type Problem struct {
 	Path    string // to the part of it that is wrong, as in workflow.Task.SettingsSrc
 	Unknown bool   // there is no setting of that name
 	Missing bool   // one is not set
-	Note    bool   // it has no effect, and nobody relies on it
+	Note    bool   // it has no effect, and nothing depends on it
 	Summary string
 	Detail  string // how to fix it
 }

@@ -135,7 +135,7 @@ func adviseTask(found workflow.Diagnostics) {
 		case d.File != "":
 		case d.Code == "agent-missing":
 			d.Summary = "no agent given"
-			if _, candidates, ok := strings.Cut(d.Detail, "; there are: "); ok {
+			if _, candidates, ok := strings.Cut(d.Detail, "; available agents: "); ok {
 				d.Detail = "choose one with --agent NAME, or set a default agent in config.yml; available: " + candidates
 			}
 		case d.Code == "agent-chosen":

@@ -57,12 +57,12 @@
 //     the run continues when the output can be read again.
 //  18. Defects. If Step returns another error, or panics, stop driving, store nothing more
 //     of the run, and report it. What is stored stays as it is.
-//  19. One driver. At most one process drives a run. Others are told which one, and can
-//     take the run up when that process has ended.
+//  19. One driver. At most one process drives a run. Others learn which one, and can
+//     continue the run when that process has ended.
 //  20. Programs. Programs that an attempt left running when its process died are ended
-//     before the run is taken up. Their environment has [StartTask.Key] in HOCKET_KEY.
-//  21. Starting. An id is used once. A key that was used for the same request gives the
-//     run of that time. A claimed run is left to the process that claimed it.
+//     before the run continues. Their environment has [StartTask.Key] in HOCKET_KEY.
+//  21. Starting. An id is used once. A key that was used before for the same request
+//     returns that run. A claimed run is left to the process that claimed it.
 //  22. Lists. Runs, their status, their questions and the changes to them are true in every
 //     process, also after the process that drove a run was killed.
 //  23. Streams. Events, outputs and what attempts printed can be read completely, from any
@@ -70,8 +70,8 @@
 //  24. Forks and deletions. A fork repeats events of another run, and outlives it. A run
 //     that is driven is not deleted; of one that is deleted, nothing remains.
 //  25. Work. A script answers before agents and people do. An observer sees every fact in
-//     order, and however slow it is, the run does not wait. A run that only waits for a
-//     time further away than its patience is given back.
+//     order, and however slow it is, the run does not wait. Drive returns a run that
+//     only waits for a time further away than its patience.
 //
 // # Inside
 //

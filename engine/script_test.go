@@ -28,20 +28,20 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 // lines at the margin happen and indented lines are what the engine asks for.
 //
 //	start [name=value]…        the run starts
-//	ok ADDRESS [OUTPUT]        the attempt under way ends well
+//	ok ADDRESS [OUTPUT]        the running attempt succeeds
 //	fail ADDRESS KIND MESSAGE  it fails; KIND! is permanent, quota@SECONDS names a reset time
 //	answer ADDRESS VALUE       a person answers
-//	leave-answer ADDRESS VALUE a person answers while nobody drives the run
-//	ask ADDRESS A|B TEXT       the attempt under way asks a person
-//	unask ID                   it does not wait for the answer any more
-//	seen ID                    from here on answers to it are for what it shows now
+//	leave-answer ADDRESS VALUE a person answers while no process drives the run
+//	ask ADDRESS A|B TEXT       the running attempt asks a person
+//	unask ID                   it no longer waits for the answer
+//	seen ID                    from here on, answers to it apply to what it shows now
 //	left-at SECONDS ID VALUE   a person answered so many seconds ago
 //	questions                  shows what is open
 //	wait SECONDS               time passes
 //	fire                       the next timer fires
-//	cancel                     somebody cancels the run
-//	raise cost=N               somebody raises a limit
-//	crash                      everything but the events is forgotten
+//	cancel                     the run is cancelled
+//	raise cost=N               a limit is raised
+//	crash                      everything except the events is lost
 //	restore                    the run continues from a snapshot of itself
 //	cost NODE N                an attempt of the node may cost N dollars; ? is unknown. The node
 //	                           of another workflow is WORKFLOW/NODE

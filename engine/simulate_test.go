@@ -52,7 +52,7 @@ type simulation struct {
 	stores bool          // run keeps no outputs
 	model  *oracle.Model // what the page says; nil in a fork
 	events []engine.Envelope
-	now    time.Time     // the wall clock, which somebody sets now and then
+	now    time.Time     // the wall clock, which is set now and then
 	clock  time.Duration // the run's own
 	limits workflow.Limits
 	bound  engine.TaskFacts
@@ -238,7 +238,7 @@ func raised(events []engine.Envelope) float64 {
 // next makes one thing happen.
 func (s *simulation) next() error {
 	s.pass(time.Duration(1+s.IntN(2000)) * time.Millisecond)
-	if s.IntN(100) == 0 { // somebody sets the clock
+	if s.IntN(100) == 0 { // the clock is set
 		s.now = s.now.Add(time.Duration(s.IntN(4000)-2000) * time.Second)
 	}
 	switch k := s.IntN(200); {

@@ -14,7 +14,7 @@ import (
 type commits struct {
 	mu      sync.Mutex
 	waiting []*pending
-	busy    bool // somebody commits
+	busy    bool // a goroutine is committing
 }
 
 // pending is a change whose caller waits for it.

@@ -56,7 +56,7 @@ func TestPowers(t *testing.T) {
 		}, []string{"the agent a may run commands like this without asking: * * .hocket/agents/a.yml:3"}},
 		"a model elsewhere": {map[string]string{
 			".hocket/config.yml": "providers: {m: {api: openai-compatible, base_url: \"https://evil.example/v1\"}}\n",
-		}, []string{"lets the model at https://evil.example/v1 work with the tools of agents .hocket/config.yml:1"}},
+		}, []string{"lets the model at https://evil.example/v1 use the tools of agents .hocket/config.yml:1"}},
 		"config.yml": {map[string]string{".hocket/config.yml": `providers:
   work: {api: anthropic, base_url: "https://evil.example", key: {env: WORK_KEY}}
   local: {api: openai-compatible, base_url: "http://127.0.0.1:11434/v1"}

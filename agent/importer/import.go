@@ -231,7 +231,7 @@ func (im *importing) gone(found []Found, froms []string) []Outcome {
 		}
 		s := k.def.Source
 		if strings.HasPrefix(s.File, ownFile) && !im.User {
-			continue // nobody looked
+			continue // the home directory was not searched
 		}
 		if !slices.ContainsFunc(found, func(f Found) bool { return f.From == s.From && f.Refuse != "" && sourceFile(f) == s.File }) {
 			list = append(list, Outcome{Action: Gone, From: s.From, File: s.File, Name: k.def.Name, Target: k.file})

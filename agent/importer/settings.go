@@ -23,7 +23,7 @@ var settingsOf = map[string]settings{
 		r.permits("claude", "permissions.defaultMode")
 		r.permits("claude", "permissions.disableBypassPermissionsMode")
 		r.denies("permissions.deny")
-		r.denies("permissions.ask") // nobody is asked
+		r.denies("permissions.ask") // denied, because no one would be asked
 		r.hooks()
 		r.cannot("Hocket has no such sandbox", "sandbox.enabled")
 	}},

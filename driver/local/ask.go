@@ -18,7 +18,7 @@ var errStopped = errors.New("the run has stopped")
 type answer struct {
 	engine.Answered
 	scripted *engine.Question // the question, if the script answers it
-	left     bool             // nobody here will answer
+	left     bool             // no one here will answer
 	taken    chan error       // receives one value; nil: it was accepted
 }
 

@@ -170,7 +170,7 @@ func (l *loop) keep() {
 // recover replays the run, records the recovery, and carries out the commands that have no
 // result yet.
 func (l *loop) recover(ctx context.Context) error {
-	first := l.writer.Recorded() == 1 // nobody has seen how it began
+	first := l.writer.Recorded() == 1 // its beginning has not been observed yet
 	l.restore(ctx)
 	for e, err := range l.store.Brief(ctx, l.writer.Run(), l.run.Seq()) {
 		if err != nil {

@@ -62,7 +62,7 @@ func (l *looker) look(p *pulse) {
 	moved := !now.Leases.Equal(l.last.Leases)
 	recorded := now.Data != l.last.Data
 	l.last = now
-	if moved { // even if nobody listens yet: a later listener must know who drives
+	if moved { // even without a listener: a later one must know who drives
 		l.list()
 	}
 	if p.heard(change) {

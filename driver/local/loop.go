@@ -30,7 +30,7 @@ type loop struct {
 	attempts *attempts
 	timers   timers
 	script   *script
-	asked    map[string]shown  // questions that somebody here may answer, by id
+	asked    map[string]shown  // questions that a person here may answer, by id
 	queries  map[string]*query // what attempts ask and wait for, by id
 	query    *query            // being recorded
 	audience *audience

@@ -20,7 +20,7 @@ type pulse struct {
 	mu        sync.Mutex
 	listeners map[hearing]map[*listener]bool
 	number    int           // of listeners
-	anew      bool          // somebody listens for mail who did not at the last look
+	anew      bool          // there is a listener for mail that did not exist at the last look
 	stop      chan struct{} // closed to end the goroutine; nil: none runs
 	ended     chan struct{}
 }
@@ -68,7 +68,7 @@ func (p *pulse) add(l *listener) {
 	p.anew = p.anew || l.to == mail
 	if p.stop == nil {
 		p.stop, p.ended = make(chan struct{}), make(chan struct{})
-		go p.beat(p.look(), p.stop, p.ended) // it knows the clock before whoever listens sets an alarm
+		go p.beat(p.look(), p.stop, p.ended) // it knows the clock before a listener sets an alarm
 	}
 }
 

@@ -1,7 +1,7 @@
 // Command testreport reads the output of `go test -json`, prints what `go test` would print,
 // what passed tests say they prove, with t.Attr("proof", …), and then one line about the
 // tests that were skipped: a test that did not run proves nothing, and without the line
-// nobody would notice. It exits with 1 if a test failed.
+// it would go unnoticed. It exits with 1 if a test failed.
 //
 //	go test -json ./... | go run ./internal/testreport
 package main

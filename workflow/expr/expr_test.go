@@ -194,11 +194,11 @@ func TestConditionErrors(t *testing.T) {
 
 func TestEvaluationErrors(t *testing.T) {
 	tests := []struct{ text, want string }{
-		{`vars.list < 3`, "expr: cannot compare the order of a list of length 3 and 3"},
-		{`inputs.topic >= 8`, `expr: cannot compare the order of the text "Go" and 8`},
+		{`vars.list < 3`, "expr: cannot order a list of length 3 and 3"},
+		{`inputs.topic >= 8`, `expr: cannot order the text "Go" and 8`},
 		{`8 contains 8`, "expr: cannot use contains on 8"},
 		{`vars.list matches "x"`, "expr: cannot use matches on a list of length 3"},
-		{`inputs.topic matches vars.score`, "expr: the pattern of matches is 8, not text"},
+		{`inputs.topic matches vars.score`, "expr: matches needs a pattern as text, not 8"},
 	}
 	for _, tt := range tests {
 		e, err := expr.ParseExpr(tt.text, expr.Canonical)

@@ -26,7 +26,7 @@ const (
 	BadFailure     ProblemKind = "bad_failure"  // failure is used where it has no value
 	MaybeUndefined ProblemKind = "maybe_undefined"
 	QuotedRef      ProblemKind = "quoted_reference" // a reference inside quotes is plain text
-	BareWord       ProblemKind = "bare_word"        // a name that nothing defines is taken as text
+	BareWord       ProblemKind = "bare_word"        // a name that nothing defines is read as text
 	UnknownStatus  ProblemKind = "unknown_status"   // a status is compared with a word that is not a status
 )
 

@@ -24,7 +24,7 @@ const (
 )
 
 // network makes the requests of a login. A server names further addresses, and may belong
-// to anybody: only a local server may refer to local addresses.
+// to anyone: only a local server may refer to local addresses.
 type network struct {
 	near bool // the server is on this machine, or in a private network
 }

@@ -222,5 +222,5 @@ func refuse(w http.ResponseWriter, code, about string) {
 func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // the client may be gone
 }

@@ -41,7 +41,7 @@ var shapes = []struct {
 			}
 		}
 	}},
-	{"nested", func(b *builder, n int) { // fifty loops in one another, again and again
+	{"nested", func(b *builder, n int) { // fifty nested loops, repeated
 		for i := range n {
 			b.node(i, "")
 			b.edge(i, i+1, n, "")
