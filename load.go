@@ -20,7 +20,7 @@ import (
 type Workflow struct {
 	p    *Project // at the time of loading
 	l    *project.Loaded
-	only *workflow.Task // the only step, if it was made by LoadTask; else nil
+	only *workflow.Task // the only step, if it was made by LoadTask; otherwise nil
 
 	mu      sync.Mutex // resolving an agent may choose one
 	checked *checked   // the last check, which Start does not repeat

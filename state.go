@@ -21,7 +21,7 @@ import (
 // index of one of its facts. The zero value is before everything.
 type EventID struct {
 	Seq   int // of the event, from 1
-	Index int // 0: the event itself; else its first, second, … fact
+	Index int // 0: the event itself; otherwise its first, second, … fact
 }
 
 // String returns the id in the form 12.3.

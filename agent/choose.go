@@ -12,7 +12,7 @@ import (
 // Choice is the agent chosen for a task that does not name one.
 type Choice struct {
 	Name   string // resolves to the agent
-	Reason string // why it was chosen, to continue a sentence
+	Reason string // why it was chosen, as the end of a sentence
 }
 
 // Usable returns the executors that can work from any prompt on this machine, sorted.

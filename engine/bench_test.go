@@ -100,7 +100,7 @@ func benchmarkRun(b *testing.B, bundle *workflow.Bundle, steps int, inputs map[s
 			together = it.time(b, 10000/steps)
 		}
 		factors = append(factors, together[0]/short.time(b, 10)[0])
-		var lone samples // one alone takes a millisecond, and any other program in it shows
+		var lone samples // a single run takes a millisecond, so any other program would affect it
 		for range 5 {
 			lone = append(lone, short.time(b, 1)[0])
 		}

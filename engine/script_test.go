@@ -176,7 +176,7 @@ func (s *script) do(verb string, args []string, line string) error {
 			fmt.Fprintf(&s.out, "  %s %s attempt=%d orphaned=%t %q\n", q.ID, q.Kind, q.Attempt, q.Orphaned, q.Text)
 		}
 		return nil
-	case "left-at": // an answer that was left some seconds before it is read
+	case "left-at": // an answer that was given some seconds before it is read
 		seconds, err := strconv.Atoi(args[0])
 		now := s.now
 		s.now = s.now.Add(-time.Duration(seconds) * time.Second)

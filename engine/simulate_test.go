@@ -48,9 +48,9 @@ type simulation struct {
 	*oracle.World
 	bundle *workflow.Bundle
 	run    *engine.Run
-	other  *engine.Run   // was never restored and keeps all outputs; nil: so is run
+	other  *engine.Run   // was never restored and keeps all outputs; nil if run is like that
 	stores bool          // run keeps no outputs
-	model  *oracle.Model // what the page says; nil in a fork
+	model  *oracle.Model // what the semantics require; nil in a fork
 	events []engine.Envelope
 	now    time.Time     // the wall clock, which is set now and then
 	clock  time.Duration // the run's own
@@ -59,7 +59,7 @@ type simulation struct {
 	logf   func(string, ...any)
 
 	sent   map[string]bool // keys issued since the last recovery
-	away   bool            // no driver is there
+	away   bool            // no driver is present
 	raises int             // answers that raised a limit
 }
 
@@ -208,7 +208,7 @@ func (s *simulation) checkFork() error {
 		}
 	}
 	if s.run.Status().Done() {
-		return nil // nothing that takes time was left to do
+		return nil // nothing that takes time was left
 	}
 	if err := s.crash(); err != nil {
 		return fmt.Errorf("fork from %s: %w", address, err)
@@ -417,7 +417,7 @@ func (s *simulation) step(ev engine.Event) error {
 		clear(s.sent)
 	}
 	if _, ok := ev.(*engine.Answered); ok {
-		clear(s.sent) // a person may have an attempt made again
+		clear(s.sent) // a person may request another attempt
 	}
 	commands, err := s.run.Step(e)
 	if err != nil {

@@ -164,7 +164,7 @@ func TestProofFixOfValidFiles(t *testing.T) {
 		for i, f := range files {
 			found, _ := syntax.Diagram(f.file, f.text)
 			if found.Errors() {
-				continue // it is refused, or PlantUML does not see that it is not
+				continue // it is refused, or PlantUML does not notice the mistake
 			}
 			changed++
 			if cmp.Equal(readings[i], readings[len(files)+i]) {

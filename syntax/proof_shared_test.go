@@ -19,12 +19,12 @@ const shared = "../../shared"
 
 // diagram is a text, with the verdict of the real tool for its notation.
 type diagram struct {
-	name string // in INDEX.tsv, of a probe, or of one of our own
-	file string // a name with the ending of its notation
+	name string // the name in INDEX.tsv, of a probe, or of one of our own diagrams
+	file string // a name with the extension of its notation
 	text []byte
 
-	taken map[string]bool // by version: it is read as a flowchart, or as an activity diagram
-	open  bool            // PlantUML takes it with a block that does not end
+	taken map[string]bool // by version: whether it is read as a flowchart or an activity diagram
+	open  bool            // PlantUML accepts it with an unclosed block
 }
 
 // set is a set of diagrams in one notation.
@@ -95,7 +95,7 @@ func files(t *testing.T, index map[string]map[string]bool, name, kind string) (a
 			OK         bool
 			Line       int // of the fence, in Markdown
 			Unclosed   []string
-			Wrapped    bool // it has no @startuml, and was judged as if it had
+			Wrapped    bool // it has no @startuml, but was judged as if it had one
 		}
 		decode(t, line, &v)
 		file, _, _ := strings.Cut(v.File, "#")

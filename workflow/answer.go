@@ -91,7 +91,7 @@ func refersTo(n *Node, text string) bool {
 // they can only answer with its labels. Nil means that there is no task.
 func (g *Graph) Tasks() []*Task {
 	tasks, nodes := make([]*Task, len(g.Nodes)), make(map[string]*Node, len(g.Nodes))
-	for i := range slices.Backward(g.Nodes) { // of those with the same id the first counts
+	for i := range slices.Backward(g.Nodes) { // of nodes with the same id, the first counts
 		tasks[i], nodes[g.Nodes[i].ID] = g.Nodes[i].Task(), &g.Nodes[i]
 	}
 	byPeople := map[*Node]bool{} // whether only people lead to a choice

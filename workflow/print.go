@@ -32,7 +32,7 @@ func Print(w *Workflow) string {
 		p.line("state %s = %s", quote(k), FormatJSON(w.State[k]))
 	}
 	for _, a := range w.Agents {
-		if a.Role != "" { // a name alone says nothing that tasks do not say
+		if a.Role != "" { // a name alone adds nothing to what the tasks say
 			p.line("lane %s role=%s", quote(a.Name), quote(a.Role))
 		}
 	}

@@ -101,9 +101,9 @@ type Mode string
 // prevent.
 const (
 	ReadOnly Mode = "read-only" // look at files
-	Edit     Mode = "edit"      // change files of the project too: the default
+	Edit     Mode = "edit"      // may also change files of the project: the default
 	Full     Mode = "full"      // whatever the user may do
-	AskFirst Mode = "ask"       // a person is asked before each thing that is not allowed
+	AskFirst Mode = "ask"       // a person is asked before each action that is not allowed
 )
 
 // Meaning is what an event, an exit status or an error message says about a run.
@@ -113,11 +113,11 @@ type Meaning string
 const (
 	Success Meaning = "success"
 	Failure Meaning = "failure"
-	Quota   Meaning = "quota"   // nothing more until later
+	Quota   Meaning = "quota"   // no more requests until later
 	Login   Meaning = "login"   // not logged in, or the key was refused
 	Model   Meaning = "model"   // there is no such model
-	Limit   Meaning = "limit"   // most turns or most cost reached
-	Session Meaning = "session" // the conversation to take up is not there
+	Limit   Meaning = "limit"   // the maximum number of turns or cost was reached
+	Session Meaning = "session" // the conversation to resume does not exist
 )
 
 var meanings = []string{string(Success), string(Failure), string(Quota), string(Login), string(Model), string(Limit), string(Session)}

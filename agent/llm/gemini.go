@@ -24,7 +24,7 @@ type geminiAPI struct {
 
 type geminiContent struct {
 	Role  string            `json:"role,omitempty"`
-	Parts []json.RawMessage `json:"parts"` // kept unchanged: they carry signatures that the API expects back
+	Parts []json.RawMessage `json:"parts"` // kept unchanged: they have signatures that the API expects back
 }
 
 type geminiPart struct {

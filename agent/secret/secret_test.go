@@ -265,7 +265,7 @@ func TestBase64IsHidden(t *testing.T) {
 				for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
 					text := encoding.EncodeToString([]byte(strings.Repeat("u", before) + value + strings.Repeat("z", after)))
 					from, to := (before*8+5)/6, (before+len(value))*8/6
-					if before%3 == 0 && after == 0 && strings.HasSuffix(text, "=") { // all of it is the secret's
+					if before%3 == 0 && after == 0 && strings.HasSuffix(text, "=") { // all of it belongs to the secret
 						to = len(text)
 					}
 					if got, want := m.Mask(text), text[:from]+"***"+text[to:]; got != want {
@@ -332,7 +332,7 @@ func TestStreamHidesAcrossPieces(t *testing.T) {
 		"xx pre-inside-post":           "xx ***",
 		"pre-insidepre-inside-post":    "pre-******",
 		"outer-":                       "***",
-		"ZabaD-xyz":                    "Zab***", // it is not what the longest end promises
+		"ZabaD-xyz":                    "Zab***", // it does not continue as its longest suffix would
 		"outer-and-mor":                "***and-mor",
 		"outer-and-more":               "***",
 	} {
@@ -509,7 +509,7 @@ func TestFilesAreNotOpenedAtOnce(t *testing.T) {
 	if err := os.WriteFile(file, []byte("tok-123456\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Masker().Mask("tok-123456"); got != "***" { // it was not there when the store was made
+	if got := s.Masker().Mask("tok-123456"); got != "***" { // it did not exist when the store was created
 		t.Errorf("masked: %q", got)
 	}
 }

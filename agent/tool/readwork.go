@@ -157,7 +157,7 @@ func (r *reader) command(n strictyaml.Node) *Command {
 	return c
 }
 
-// words returns the entries of a command. An input in one would be code to whatever
+// words returns the entries of a command. An input in one would be code for whatever
 // interprets it.
 func (r *reader) words(n strictyaml.Node) []string {
 	properties, _ := r.Inputs["properties"].(map[string]any)

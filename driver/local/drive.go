@@ -116,7 +116,7 @@ func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (*rec
 		return nil, err
 	}
 	if r.Problem != "" {
-		r.Status = "" // so that the mark goes when the run goes on
+		r.Status = "" // so that the mark is removed when the run continues
 	}
 	return &recorded{pin: pin, writer: writer, status: r.Status, begun: r.Begun}, nil
 }

@@ -47,7 +47,7 @@ func has(arg int, bits uint32) test          { return test{arg: arg, mask: bits,
 // mode selects between rules.
 type mode struct {
 	network  bool // TCP, with a question for every connect
-	silent   bool // nobody can be asked
+	silent   bool // no clerk can be asked
 	truncate bool // Landlock cannot keep a program from truncating files
 }
 

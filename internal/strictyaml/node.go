@@ -15,7 +15,7 @@ import (
 type Node struct {
 	doc  *Document
 	y    *node
-	key  *node // under which it stands
+	key  *node // the key that it belongs to
 	item bool  // an entry of the list under key
 }
 

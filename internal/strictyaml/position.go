@@ -204,7 +204,7 @@ type raw struct{ from, to, line, column int }
 // scalar finds a scalar after its anchor and tag.
 func (d *Document) scalar(n *node) raw {
 	s := raw{line: n.Line, column: n.Column}
-	if s.line > len(d.lines) { // an empty value behind the last line
+	if s.line > len(d.lines) { // an empty value after the last line
 		s.line = len(d.lines)
 		s.column = 1 + utf8.RuneCount(d.text[d.lines[s.line-1].from:])
 	}

@@ -65,7 +65,7 @@ func (e Element) content() (text string, at Span, indent int) {
 	case p.next < 0:
 		return e.laidOut(e.doc.text[p.from:p.to], Span{int(p.from), int(p.to)})
 	}
-	var b strings.Builder // a comment stands in the text
+	var b strings.Builder // there is a comment in the text
 	for i := first; i >= 0; i = e.doc.pieces[i].next {
 		p = e.doc.pieces[i]
 		b.WriteString(e.doc.text[p.from:p.to])

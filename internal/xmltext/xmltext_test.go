@@ -201,7 +201,7 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%q is accepted, but %v", text, err)
 		}
 		if !doc.Root().First().Exists() {
-			return // for Recover it is no more than a mention
+			return // for Recover it is only a mention
 		}
 		if again := xmltext.Recover("f.xml", text, all(doc.Root().Name())); outline(again.Root(), 0) != outline(doc.Root(), 0) {
 			t.Errorf("%q is repaired into %s", text, outline(again.Root(), 0))

@@ -46,7 +46,7 @@ type fence struct {
 	info  string        // the first word after the marks
 	lines []source.Span // its lines, without the marks of quotations and lists
 	shut  source.Span   // the marks that close it; empty: nothing does
-	tail  string        // what is after them and should not
+	tail  string        // text after them, which should not be there
 	head  int           // the heading above it, an index into headings; -1: none
 	ended bool          // it is closed, if only by the end of its quotation
 }
@@ -68,7 +68,7 @@ type scanner struct {
 	at      int   // start of the line
 	quote   int   // marks of quotations at the start of the last line
 	lists   []int // columns at which the texts of the open list items begin
-	comment int   // where the last --> of the file is, once it was looked for
+	comment int   // where the last --> of the file is, if it was searched for
 }
 
 // next returns the end of the line at an offset, without and with its line break.
@@ -92,7 +92,7 @@ func (s *scanner) frontMatter() {
 		s.at = len(bom)
 	}
 	at := s.at
-	for at < len(s.b) { // above a file that was cut out of another one, all is blank
+	for at < len(s.b) { // everything above a file that was cut out of another one is blank
 		end, behind := s.next(at)
 		if len(bytes.TrimSpace(s.b[at:end])) > 0 {
 			break

@@ -23,10 +23,10 @@ type handover struct {
 
 	pos   workflow.Pos
 	index int             // of its step
-	gives []string        // what its entries give, in order
+	gives []string        // what its entries provide, in order
 	given map[string]bool // the same
-	final string          // what the last entry gives, or ""
-	takes []taken         // what its entries take that none of its own gave before
+	final string          // what the last entry provides, or ""
+	takes []taken         // what its entries use that none of its own provided before
 	each  taken           // the items of a forEach around all its entries
 
 	mentions map[string]int    // how often its texts refer to a name
@@ -36,7 +36,7 @@ type handover struct {
 // taken is a variable that an entry names, with the path after it.
 type taken struct {
 	name, path string
-	loose      bool // it may be just a word, so it is not reported if no agent gives it
+	loose      bool // it may be just a word, so it is not reported if no agent provides it
 	pos        workflow.Pos
 }
 
@@ -227,7 +227,7 @@ func (h *handover) bind(r *reader, from *givers) {
 	}
 	for name := range h.mentions {
 		switch value := from.reference(name, h); {
-		case from.known[name] && from.before[name] == nil: // no earlier agent has given another value
+		case from.known[name] && from.before[name] == nil: // no earlier agent has provided another value
 		case value == "" && h.given[name], strings.HasPrefix(value, "steps["):
 			h.means[name] = value
 		}

@@ -58,7 +58,7 @@ func FuzzCondition(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		e, err := expr.ParseExpr(text, expr.Mixed)
-		if err != nil || len(text) > 10_000 { // what is printed is longer, and has a bound too
+		if err != nil || len(text) > 10_000 { // the printed text is longer, and is limited too
 			return
 		}
 		again, err := expr.ParseExpr(e.String(), expr.Canonical)

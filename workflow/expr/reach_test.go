@@ -175,7 +175,7 @@ func checkAsk(t *testing.T, seed uint64, w *workflow.Workflow) {
 	}
 	f.ask(queries)
 	for i, q := range queries {
-		if i%(1+len(queries)/40) == 0 { // alone, so that only a stretch of the flow is looked at
+		if i%(1+len(queries)/40) == 0 { // alone, so that only part of the flow is visited
 			q = &query{at: q.at, node: q.node, variable: q.variable, forward: q.forward}
 			f.ask([]*query{q})
 		}

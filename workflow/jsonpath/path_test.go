@@ -188,7 +188,7 @@ func FuzzPath(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := jsonpath.Parse(text)
-		if err != nil || len(text) > 1000 { // a printed path is longer, and has a bound too
+		if err != nil || len(text) > 1000 { // a printed path is longer, and is limited too
 			return
 		}
 		again, err := jsonpath.Parse(p.String())

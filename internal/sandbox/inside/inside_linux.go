@@ -34,7 +34,7 @@ const (
 	talkFD              // a socket, to report errors or pass the file on which questions arrive
 	valuesFD            // the environment of the program
 	filterFD            // the filter of its system calls
-	silentFD            // and that for when nobody can be asked
+	silentFD            // and the filter used if no clerk can be asked
 )
 
 // System calls that package syscall does not name; see also the files for architectures.

@@ -7,8 +7,8 @@ type How string
 
 // The ways.
 const (
-	Exact    How = "exact"    // the notation has a drawing or a word for it
-	Carried  How = "carried"  // it is in an annotation beside the drawing
+	Exact    How = "exact"    // the notation has a drawing or a keyword for it
+	Carried  How = "carried"  // it is in an annotation next to the drawing
 	Rejected How = "rejected" // it cannot be written; the note says why
 )
 
@@ -17,5 +17,5 @@ type Item struct {
 	Node      string `json:"node,omitempty"` // id of the node that it belongs to; "": the workflow
 	Construct string `json:"construct"`      // such as task, retry or edge
 	How       How    `json:"how"`
-	Note      string `json:"note,omitempty"` // where it is, or why it does not
+	Note      string `json:"note,omitempty"` // where it is, or why it cannot be written
 }

@@ -12,7 +12,7 @@ type arrow struct {
 	*workflow.Edge
 	from int // a node or a for_each
 	place
-	item int // of the body at in: what the arrow leaves there
+	item int // in the body at in: the item that the arrow leaves
 	// Set once the drawn loops are known:
 	name  string // the To of its edge; "": it is dropped
 	meets int    // the region around both of its ends
@@ -21,7 +21,7 @@ type arrow struct {
 // place is where an edge ends.
 type place struct {
 	in int // the loop or for_each in whose body both ends are, or none
-	to int // an item of that body, toEnd, or toAgain: the next round of the loop
+	to int // an item of that body, toEnd, or toAgain: the next iteration of the loop
 }
 
 // landing is where an edge ends, and what is wrong with that; the problems are none if it is valid.
@@ -83,7 +83,7 @@ func (e *ends) makeArrows() (arrows []arrow, starts []int) {
 			if l.left != none || l.into != none {
 				e.reportLanding(k, t, l)
 			}
-			if l.left != none && l.outer != l.to { // what was meant is reached all the same
+			if l.left != none && l.outer != l.to { // the intended target is reached anyway
 				drawn = append(drawn, arrow{Edge: k.Edge, from: l.outer, place: l.place})
 			}
 			for _, f := range from {

@@ -27,18 +27,18 @@ func newAdjacent(size int, at, other []int) *adjacent {
 // num are indexed by the number of a vertex in the walk.
 type walk struct {
 	next   *adjacent
-	num    []int // of a vertex; none: the walk did not come to it
+	num    []int // of a vertex; none if the walk did not reach it
 	vertex []int
-	parent []int // from where the walk came
-	below  []int // how many vertices the walk came to through this one, itself included
-	cyclic bool  // an edge retreats; what follows is only known then
+	parent []int // where the walk came from
+	below  []int // number of vertices that the walk reached through this one, including itself
+	cyclic bool  // there is a retreating edge; the fields below are only set then
 
 	before *adjacent
 	// The dominator tree: a vertex is dominated by its ancestors, and in a preorder of the tree the
 	// vertices that it dominates follow it directly.
 	idom      []int
 	order     []int // number in that order
-	dominated []int // how many it dominates, itself included
+	dominated []int // number of vertices that it dominates, including itself
 }
 
 // newWalk walks from a root. Dominators are found with the algorithm of Lengauer and Tarjan with

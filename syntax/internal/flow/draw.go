@@ -37,7 +37,7 @@ func (d *Drawing) draw(g *workflow.Graph, frame, loop string) {
 			continue
 		case *workflow.Each:
 			if len(s.Body.Nodes) == 1 && s.Body.Nodes[0].ID == n.ID {
-				break // a node and what repeats it are one for the eye
+				break // a node and the for_each that repeats it look like one
 			}
 			n.Step = &workflow.Each{Items: s.Items, As: s.As, Parallel: s.Parallel}
 			d.Frames = append(d.Frames, Frame{Node: n, Frame: frame})

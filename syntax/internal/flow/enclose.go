@@ -17,7 +17,7 @@ func (l *lifter) enclose() {
 	for i, head := range l.heads {
 		f, drawn := frames[i], len(l.around)+i
 		if f == none || l.kind[f] != plain || !dominated[f].by(l.walk, head) {
-			continue // only one loop of a frame comes past here, so the rest is done once per frame
+			continue // only one loop of each frame gets here, so the rest runs once per frame
 		}
 		if l.entered(f, head) && (left[f] || l.endsIn(f, drawn)) {
 			l.take(f, drawn, frames)
@@ -43,7 +43,7 @@ func (l *lifter) frames() []int {
 	for n := len(l.vertex) - 1; n > 0; n-- {
 		v := l.vertex[n]
 		cover(l.up[v], l.around[v])
-		if l.begins(v) { // all that is in its loop has a higher number
+		if l.begins(v) { // everything in its loop has a higher number
 			cover(l.up[l.up[v]], frames[l.up[v]-base])
 		}
 	}

@@ -15,15 +15,15 @@ import (
 type ends struct {
 	*parts
 	links  []link
-	deepIn []int // by part: level of the innermost frame around an edge to it; none: no edge
+	deepIn []int // by part: level of the innermost frame around an edge to it; none if there is no edge
 	// deepOut is the same for the edges that leave a part.
 	deepOut []int
-	firsts  map[int][]int // entries of frames, once asked for
+	firsts  map[int][]int // entries of frames, computed when needed
 	lasts   map[int][]int
 	body    map[int][]int // by loop and for_each: its entries
 	head    []int         // its only entry, or none
 
-	self    []int // every part, to cut lists of one out of
+	self    []int // every part, so that lists of one are slices of it
 	unknown int   // edges with an end that does not exist
 	tooMany bool  // the edges stand for more than a workflow can have
 }
@@ -108,7 +108,7 @@ func (e *ends) deepestFirst() []int {
 	}
 	depth := func(i int) int {
 		k := &e.links[i]
-		if k.meet == k.from { // it leaves what comes last in there, so all else there comes before it
+		if k.meet == k.from { // it leaves the last items there, so everything else there comes before it
 			return 2*e.level(k.meet) - 1
 		}
 		return 2 * e.level(k.meet)
@@ -125,7 +125,7 @@ func (e *ends) findFirst(order []int) {
 	for _, i := range order {
 		k := &e.links[i]
 		if k.to == toEnd || e.isBody(k.to) && e.within(e.frameOf(k.from), k.to) {
-			continue // to the frame from inside of it
+			continue // from inside the frame to the frame
 		}
 		to := e.targets(k)
 		if count += len(to); count > maxEdges {
@@ -190,7 +190,7 @@ func (e *ends) shallow(items, deep []int, frame int) []int {
 
 // findHeads finds where the loops and for_eachs begin.
 func (e *ends) findHeads() {
-	var open []int // those whose beginning only an edge from outside can tell
+	var open []int // those whose entry is known only from an edge from outside
 	for f := len(e.Nodes); f < len(e.around); f++ {
 		if !e.isBody(f) {
 			continue

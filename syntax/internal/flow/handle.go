@@ -43,7 +43,7 @@ func (d *Drawing) failing(handler string) (failing []string, handled bool) {
 			has[e.From] = true
 		}
 	}
-	inEach := map[string]bool{} // frames in a for_each, or one themselves
+	inEach := map[string]bool{} // frames that are a for_each or inside one
 	add := func(n *workflow.Node, frame string) {
 		if _, isChoice := n.Step.(*workflow.Choice); isChoice || reached[n.ID] || inEach[frame] {
 			return

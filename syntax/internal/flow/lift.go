@@ -29,14 +29,14 @@ type lifter struct {
 	*walk
 	heads  []int  // first item of every drawn loop
 	up     []int  // the region that a part or a drawn loop is in
-	depth  []int  // of a region: how many are around it, itself included
+	depth  []int  // of a region: number of regions around it, including itself
 	poison []bool // regions with a node that skips its dependents
 
 	names   namer
 	loopIDs []string       // of the drawn loops
 	choices map[exit]*hop  // choices that had to be added
-	hops    map[int][]*hop // the same, by the item that they are after
-	doubted []bool         // drawn loops that seem to have a step which they have not
+	hops    map[int][]*hop // the same, by the item before them
+	doubted []bool         // drawn loops that seem to contain a step but do not
 }
 
 func newLifter(d *Drawing, report func(workflow.Diagnostic)) *lifter {

@@ -16,10 +16,10 @@ type parts struct {
 	kind   []kind
 	around []int // the innermost frame around a part, or none
 	home   []int // the innermost loop or for_each around it, or none
-	levels []int // of a frame: how many frames are around it, itself included
+	levels []int // of a frame: number of frames around it, including itself
 	rank   []int // the first node in a part
 
-	first, next []int // what is directly in a frame, as a linked list
+	first, next []int // the direct contents of a frame, as a linked list
 }
 
 type kind uint8

@@ -74,7 +74,7 @@ func (s *simplifier) candidates() map[int]bool {
 			continue
 		}
 		if around := s.home[f]; around != none && s.kind[around] == loop && s.head[around] == f {
-			continue // two loops that begin at one node are one
+			continue // two loops that begin at the same node are one
 		}
 		bare = append(bare, f)
 	}

@@ -9,7 +9,7 @@ import (
 
 // namer creates unused ids: a word, then the word with -2, -3, …
 type namer struct {
-	find  func() map[string]bool // finds what is taken, once a name is asked for
+	find  func() map[string]bool // finds the ids in use, when the first name is needed
 	taken map[string]bool
 	last  map[string]int // number of the last id made from a word
 }
@@ -121,7 +121,7 @@ func (l *lifter) nameTarget(a *arrow) {
 // exit is an edge out of an inner loop that begins the next iteration of the loop around it.
 type exit struct {
 	loop int // the inner loop
-	from int // the node that it leaves; none: all of them
+	from int // the node that it leaves; none means all of them
 }
 
 // hop is the choice that such an exit leads to, because only an edge of the outer body can begin

@@ -24,7 +24,7 @@ import (
 
 // Notation describes a notation to the suite.
 type Notation struct {
-	Endings []string // of file names, that of what Format writes first
+	Endings []string // file name extensions, the one that Format writes first
 	Parse   func(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics)
 	Format  func(w *workflow.Workflow) ([]byte, error)
 	Fmt     func(file string, text []byte) ([]byte, workflow.Diagnostics)

@@ -17,7 +17,7 @@ import (
 // Text is a text, or a part of one. It is not safe for concurrent use.
 type Text struct {
 	File  string
-	Bytes []byte // what a reader reads
+	Bytes []byte // the text that a parser reads
 
 	whole []byte    // the file; Bytes itself unless it was cut out
 	parts []segment // where each run of Bytes is in whole, in order
@@ -141,7 +141,7 @@ func (t *Text) Edit(s Span, text string) workflow.Edit {
 	first := t.parts[0].offset
 	mark := string(t.whole[t.lines[t.line(first)-1]:first])
 	text = strings.ReplaceAll(text, "\n", "\n"+mark)
-	if s.To == len(t.Bytes) { // the line that follows has its mark
+	if s.To == len(t.Bytes) { // the next line has its mark
 		text = strings.TrimSuffix(text, mark)
 		if s.From == s.To && t.whole[from-1] == '\n' {
 			text = mark + text

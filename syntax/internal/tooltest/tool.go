@@ -20,7 +20,7 @@ import (
 type Tool struct {
 	program string
 	Version string
-	ending  string // of a file with one diagram
+	ending  string // extension of a file with one diagram
 	command func(t testing.TB, dir, version string) *exec.Cmd
 }
 
@@ -41,7 +41,7 @@ var (
 type Reading struct {
 	File  string
 	OK    bool
-	Type  string // of the diagram, in the tool's words
+	Type  string // type of the diagram, as the tool calls it
 	Error string
 
 	// Of a flowchart.
@@ -129,7 +129,7 @@ var readMermaid string
 
 func mermaid(_ testing.TB, dir, version string) *exec.Cmd {
 	cmd := exec.Command("node", "--no-warnings", "--input-type=module", "-", version)
-	cmd.Dir, cmd.Stdin = dir, strings.NewReader(readMermaid) // it finds its packages where it runs
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(readMermaid) // it looks for its packages in its working directory
 	return cmd
 }
 
