@@ -43,7 +43,7 @@ func (s *Set) employer(d *Definition) (name, reason string) {
 	if s.fallback != "" {
 		def, err := s.find(s.fallback)
 		if err == nil && def != d && s.traits[def.Agent].Prompted {
-			return def.Agent, "as for the project's default agent"
+			return def.Agent, "the same as for the project's default agent"
 		}
 	}
 	only := slices.DeleteFunc(s.Usable(), func(name string) bool { return s.traits[name].incomplete(d, d.Settings) != "" })

@@ -416,7 +416,7 @@ func (r *Run) lostAnswered(in *inst, value string) {
 			r.fail(in, fault)
 		}
 	case Fail:
-		r.fail(in, &Fault{Kind: FaultLost, Message: "was lost, and a person gave it up", Permanent: true})
+		r.fail(in, &Fault{Kind: FaultLost, Message: "was lost, and a person marked it as failed", Permanent: true})
 	}
 }
 

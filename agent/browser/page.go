@@ -41,7 +41,7 @@ func call[T any](ctx context.Context, s *session, name string, args ...any) (T, 
 }
 
 // again retries until there is a response: if a document is replaced meanwhile, its
-// successor is asked.
+// successor is queried.
 func again[T any](ctx context.Context, s *session, ask func() (T, error)) (T, error) {
 	for {
 		v, err := ask()

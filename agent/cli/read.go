@@ -339,7 +339,7 @@ func (r *reader) file(e strictyaml.Entry) file {
 	text, json := m.Get("text"), m.Get("json")
 	switch {
 	case text.Exists() == json.Exists():
-		m.Node().Errorf(CodeManifest, "set its content with `text` or `json`, not both", "a file needs exactly one content")
+		m.Node().Errorf(CodeManifest, "set one of them to its content", "a file needs either `text` or `json`")
 	case text.Exists():
 		f.content = r.template(text, nil)
 	default:

@@ -49,7 +49,7 @@ func TestMistakes(t *testing.T) {
 		{"exit success", small + "exit: {1: success}", "success", "failure"},
 		{"error rule", small + "errors: [{matches: x}]", "needs `matches` and `means`", "both"},
 		{"file", small + "files: {f: {name: ../x, text: y}}", "is outside", "settings.json"},
-		{"file content", small + "files: {f: {name: x}}", "a file needs exactly one content", "`text` or `json`"},
+		{"file content", small + "files: {f: {name: x}}", "a file needs either `text` or `json`", "one of them"},
 		{"file name", small + "files: {prompt: {text: y}}", `the value "prompt" exists already`, "another name"},
 		{"value name", small + "files: {My-File: {text: y}}", "invalid value name", "lower-case letters"},
 		{"value", small + "values: {v: {if: model}}", `the value "v" is empty`, "`is`"},

@@ -51,7 +51,7 @@ type Target struct {
 	// Takes reports whether an executor supports a setting. Nil means that it supports
 	// none.
 	Takes func(executor, setting string, value any) bool
-	// Serves reports whether the project has an MCP server of a name. Nil means that it has
+	// Serves reports whether the project has an MCP server with a name. Nil means that it has
 	// none.
 	Serves func(server string) bool
 	// Ignored returns the keys of a definition that its executor ignores. Nil means none.

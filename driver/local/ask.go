@@ -24,7 +24,7 @@ type answer struct {
 
 func newAnswer(a engine.Answered) *answer { return &answer{Answered: a, taken: make(chan error, 1)} }
 
-// judge returns why the answer is not accepted, or nil. Only the first call counts.
+// judge reports to the sender why the answer is not accepted; nil accepts it. Only the first call counts.
 func (a *answer) judge(err error) {
 	select {
 	case a.taken <- err:

@@ -324,7 +324,7 @@ func (b *builder) otherEnd(t token, inner element, opened string) mistake {
 	}.fixedBy(Span{t.from, t.to}, "</"+inner.name+">")
 }
 
-// depthOf returns the depth of the innermost open element of a name, or -1.
+// depthOf returns the depth of the innermost open element with a name, or -1.
 func (b *builder) depthOf(name string) int {
 	for i, at := range slices.Backward(b.open) {
 		if b.elements[at].name == name {

@@ -136,10 +136,10 @@ func (p *parser) existence(o operand, start int) (logical, error) {
 		if functions[o.name].gives == logicalKind {
 			return callTest{o}, nil
 		}
-		return nil, &Error{start, "the result of " + o.name + " must be compared"}
+		return nil, &Error{start, "the result of " + o.name + " must be compared with something"}
 	case literal:
 	}
-	return nil, &Error{start, "a literal must be compared"}
+	return nil, &Error{start, "a literal must be compared with something"}
 }
 
 // wants checks that an operand has the kind that is required in its place.

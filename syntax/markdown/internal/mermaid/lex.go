@@ -275,7 +275,7 @@ func header(s string, at int) (kind, int) {
 // headers are the words that a chart may start with. If two match, the first one wins.
 var headers = [...]string{"flowchart-elk", "swimlane-beta", "graph", "flowchart"}
 
-// spaced returns a keyword only before white space, which belongs to it.
+// spaced returns a keyword that must be followed by white space, which is part of the token.
 func spaced(s string, at int, k kind) (kind, int) {
 	if end := blanks(s, at); end > at {
 		return k, end
