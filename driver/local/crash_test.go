@@ -190,7 +190,7 @@ func TestTwoProcesses(t *testing.T) {
 	second := startChild(t, "hold", dir)
 	second.line()
 	says := second.line()
-	if !strings.Contains(says, fmt.Sprintf("run %s is driven by process %d on ", busyRun, first.cmd.Process.Pid)) {
+	if !strings.Contains(says, fmt.Sprintf("run %s has been driven by process %d on ", busyRun, first.cmd.Process.Pid)) {
 		t.Errorf("the second process says %q", says)
 	}
 	first.kill()
@@ -214,7 +214,7 @@ func TestManyResumeAtOnce(t *testing.T) {
 		switch line := c.line(); {
 		case strings.HasPrefix(line, "success "):
 			finished++
-		case strings.Contains(line, "is driven by process"), strings.Contains(line, "is driven by another process"), strings.Contains(line, "already exists"):
+		case strings.Contains(line, "has been driven by process"), strings.Contains(line, "is driven by another process"), strings.Contains(line, "already exists"):
 		default:
 			t.Errorf("a process says %q", line)
 		}
