@@ -171,9 +171,9 @@ func (c *checker) defines(kind Kind, node int) int {
 
 func (c *checker) reportDoubt(f *finding) {
 	r := f.ref
-	summary := fmt.Sprintf("%q does not run on every path to this step", r.Name)
+	summary := fmt.Sprintf("%q does not run on every path that leads here", r.Name)
 	if r.Kind == Vars {
-		summary = fmt.Sprintf("%q is not written on every path to this step", r.Name)
+		summary = fmt.Sprintf("%q is not written on every path that leads here", r.Name)
 	}
 	f.report(MaybeUndefined, r.Name, summary, fmt.Sprintf(`give it a default: %s ?? "…"`, r))
 }
