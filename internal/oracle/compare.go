@@ -22,10 +22,12 @@ func (m *Model) wrong(format string, args ...any) {
 	}
 }
 
-// worded returns the engine's text for a failure, which is a value that steps may see.
+// worded returns the engine's text for a failure, which is a value that steps may see. A step
+// can fail twice: by itself and at the limit of its loop.
 func (m *Model) worded(in *minst, why string) string {
-	for _, f := range m.told {
+	for i, f := range m.told {
 		if f.Kind == engine.StepEnded && f.Address == in.address && f.Text != "" {
+			m.told = slices.Delete(m.told, i, i+1)
 			return f.Text
 		}
 	}

@@ -355,7 +355,7 @@ func (m *Model) consider(in *minst) {
 func (m *Model) seat() {
 	for len(m.starts) > 0 {
 		for _, in := range m.insts {
-			if in.phase == "ready" && m.endedFirst(in) {
+			if in.phase == "ready" && m.triedFirst(in) {
 				m.consider(in)
 			}
 		}
@@ -370,14 +370,14 @@ func (m *Model) seat() {
 	}
 }
 
-// endedFirst reports whether the engine ended a task before it started its next attempt, which
-// may take the slot or the budget that would have let the task start.
-func (m *Model) endedFirst(in *minst) bool {
+// triedFirst reports whether the engine tried a task, which ended or paused it, before it started
+// its next attempt, which may take the slot or the budget that the task would have needed.
+func (m *Model) triedFirst(in *minst) bool {
 	for _, f := range m.told {
 		switch {
 		case f.Kind == engine.AttemptStarted && f.Address == m.starts[0].Address:
 			return false
-		case f.Kind == engine.StepEnded && f.Address == in.address:
+		case (f.Kind == engine.StepEnded || f.Kind == engine.Paused) && f.Address == in.address:
 			return true
 		}
 	}
