@@ -263,7 +263,9 @@ func (r *Run) recovered(unsettled bool) {
 		case in.expired:
 			r.attemptFailed(in, timeoutFault(in))
 		case in.unsent:
-			in.started = r.elapsed
+			if r.version < 3 { // also if an earlier attempt had started it
+				in.started = r.elapsed
+			}
 			r.admitTask(in)
 		default:
 			in.losses = min(in.losses, maxLosses-1) // a crash is not the fault of the task
