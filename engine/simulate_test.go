@@ -337,15 +337,17 @@ func (s *simulation) answerGate(q engine.Question) engine.Event {
 func (s *simulation) amount(q engine.Question) string {
 	s.raises++
 	if strings.Contains(q.Text, " tokens") {
+		most := max(s.limits.Tokens, int64(50*(s.raises-1))) + 50
 		if s.limits.Tokens > 0 {
-			s.limits.Tokens += 50
+			s.limits.Tokens = most
 		}
-		return fmt.Sprint(max(s.limits.Tokens, int64(50*s.raises)))
+		return fmt.Sprint(most)
 	}
+	most := max(s.limits.CostUSD, 0.5*float64(s.raises-1)) + 0.5
 	if s.limits.CostUSD > 0 {
-		s.limits.CostUSD += 0.5
+		s.limits.CostUSD = most
 	}
-	return fmt.Sprint(max(s.limits.CostUSD, 0.5*float64(s.raises)))
+	return fmt.Sprint(most)
 }
 
 // ask returns an attempt that asks a question, or that withdraws one.
