@@ -66,7 +66,8 @@ func (f *fixer) kept(ds workflow.Diagnostics) workflow.Diagnostics {
 //
 // As long as other mistakes remain, it is a guess where something ends: a mark that seems to
 // close nothing may belong to a line with a typing mistake, and something that is not closed may
-// end before the next step. So a closing mark is added or removed only if no mistake remains.
+// end before the next step. So a closing mark is added or removed only if no mistake remains, and
+// no step that nothing leads to.
 func (f *fixer) keeps(ds workflow.Diagnostics) bool {
 	fixed, _ := ds.Fixed(f.text)
 	if !contentsOf(f.file, fixed).hold(f.has) || f.breaks(fixed) {
@@ -76,7 +77,9 @@ func (f *fixer) keeps(ds workflow.Diagnostics) bool {
 		return true
 	}
 	_, found := Parse(f.file, fixed)
-	return !found.Errors()
+	return !slices.ContainsFunc(found, func(d workflow.Diagnostic) bool {
+		return d.Severity == workflow.Error || d.Code == "unreachable-node"
+	})
 }
 
 // breaks reports whether a changed line has a mistake that no fix removes.

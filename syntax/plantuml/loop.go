@@ -104,7 +104,7 @@ func (r *reader) closeLoop(l *loop, out []tail) {
 
 // backward draws the step on the way back, if there is one.
 func (r *reader) backward(e *activity.Backward) {
-	if e != nil && len(r.open) > 0 {
+	if e != nil {
 		r.step(e.Text, &e.Base, r.wordsOf(e, "task"))
 	}
 }
