@@ -68,7 +68,7 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 // whyEnding returns the failure that ends the scope of the instance that is held back.
 func (r *Run) whyEnding() string {
 	for s := r.heldBack.scope(); s != nil; s = s.parent {
-		if s.ending != "" {
+		if s.reason != "" {
 			return s.reason
 		}
 	}

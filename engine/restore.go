@@ -334,9 +334,9 @@ func (c *codec) env(p **env) {
 func (c *codec) inst(p **inst) { twoway.Refer(c.Codec, &c.insts, p, c.instance) }
 
 // instance codes an instance. If it ended in a scope that has also ended, only its result is
-// needed.
+// needed, unless a fork holds it back: then Fork needs to know why it ended.
 func (c *codec) instance(in *inst) {
-	past := c.Writes && in.phase == finished && (in.reg == nil || in.reg.scope.over)
+	past := c.Writes && in.phase == finished && in != c.run.heldBack && (in.reg == nil || in.reg.scope.over)
 	started := in.cmd != nil
 	asks := len(in.open)+len(in.asked)+len(in.answers) > 0
 	hands := in.passed != nil && (!past || in.wasAsked())
