@@ -46,6 +46,11 @@ func (r *reader) openNote(l *line) bool {
 			r.lines = append(r.lines, m)
 			return true
 		}
+		if m.kind == plain && workflow.Meant(m.text, []string{"end note"}) != "" {
+			r.badNoteEnd(l, &m)
+			r.lines = append(r.lines, m)
+			return true
+		}
 		if m.kind == fileEnd || m.kind == plain && r.evident(m.text) {
 			break
 		}
