@@ -173,6 +173,9 @@ func (r *Run) take(e Envelope, about *inst) {
 		r.limitRaised(ev)
 	case *Recovered:
 		r.recovered(ev.Unsettled)
+		if r.version >= 3 { // before, they waited until the next attempt ended
+			r.resumeHeld(false)
+		}
 	case *Forked:
 		r.clock.active = 0
 		for _, address := range sortedKeys(r.attempts) { // their questions, and what was lost, belong to the other run
