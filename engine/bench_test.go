@@ -147,7 +147,7 @@ func (s shape) time(b *testing.B, n int) [3]float64 {
 	start := time.Now()
 	for _, run := range runs {
 		if n := drive(b, run, s.inputs); n != s.steps {
-			b.Fatalf("%d steps ran, and %d were expected", n, s.steps)
+			b.Fatalf("%d steps ran, want %d", n, s.steps)
 		}
 	}
 	elapsed := time.Since(start)

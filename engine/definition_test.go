@@ -28,7 +28,7 @@ func TestAgainstDefinition(t *testing.T) {
 				status = engine.Skipped
 			}
 			if got[id] != status {
-				t.Fatalf("seed %d: %s is %s, and by definition %s\n%s", seed, id, got[id], status, workflow.Print(w))
+				t.Fatalf("seed %d: %s is %s, want %s\n%s", seed, id, got[id], status, workflow.Print(w))
 			}
 		}
 	}

@@ -24,11 +24,11 @@ func TestFactsOfOldRuns(t *testing.T) {
 	} {
 		var got, again engine.TaskFacts
 		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
-			t.Errorf("%s is read as %+v (%v), not %+v", text, got, err, want)
+			t.Errorf("%s is decoded as %+v (%v), want %+v", text, got, err, want)
 		}
 		data, err := json.Marshal(got)
 		if err != nil || json.Unmarshal(data, &again) != nil || again != got {
-			t.Errorf("%+v is %s in JSON, and then %+v (%v)", got, data, again, err)
+			t.Errorf("%+v is encoded as %s and decoded as %+v (%v)", got, data, again, err)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // The feedback on an output with several mistakes is the same in every replay, although the schema
 // validator visits properties in any order.
-func TestSameFeedback(t *testing.T) {
+func TestFeedbackIsDeterministic(t *testing.T) {
 	for _, schema := range []any{
 		map[string]any{"type": "object", "additionalProperties": false},
 		map[string]any{"type": "object", "unevaluatedProperties": false},
@@ -30,7 +30,7 @@ func TestSameFeedback(t *testing.T) {
 			seen[feedback(t, schema)] = true
 		}
 		if len(seen) != 1 {
-			t.Errorf("%v gives %d different texts: %v", schema, len(seen), seen)
+			t.Errorf("schema %v results in %d different texts: %v", schema, len(seen), seen)
 		}
 	}
 }
@@ -54,9 +54,9 @@ func feedback(t *testing.T, schema any) string {
 	return commands[0].(*engine.StartTask).Feedback
 }
 
-// TestSameCommands replays random runs many times. Maps are new each time, and Go iterates over
+// TestCommandsAreDeterministic replays random runs many times. Maps are new each time, and Go iterates over
 // them in a different order each time; the commands and the facts must be the same, byte for byte.
-func TestSameCommands(t *testing.T) {
+func TestCommandsAreDeterministic(t *testing.T) {
 	runs := uint64(400)
 	if testing.Short() {
 		runs = 40
@@ -69,7 +69,7 @@ func TestSameCommands(t *testing.T) {
 		want := commandsOf(t, s.bundle, s.events)
 		for range 5 {
 			if got := commandsOf(t, s.bundle, s.events); got != want {
-				t.Fatalf("seed %d: the same events gave other commands\n%s", seed+1, firstDifference(want, got))
+				t.Fatalf("seed %d: the same events resulted in different commands\n%s", seed+1, firstDifference(want, got))
 			}
 		}
 	}
@@ -137,10 +137,10 @@ func TestRefusedEventChangesNothing(t *testing.T) {
 	}
 	before := string(run.Dump())
 	if err := step(&engine.TaskEnded{Address: "scan[1]", Attempt: 7}); err == nil {
-		t.Error("an attempt that was never made has ended")
+		t.Error("the end of an attempt that never started is accepted")
 	}
 	if after := string(run.Dump()); after != before {
-		t.Errorf("the event was refused, and the run changed\n--- before\n%s--- after\n%s", before, after)
+		t.Errorf("the refused event changed the run\n--- before\n%s--- after\n%s", before, after)
 	}
 	if err := step(&engine.TaskEnded{Address: "scan[1]", Attempt: 1, Output: "fine"}); err != nil {
 		t.Error(err)

@@ -68,7 +68,7 @@ func (s *simulation) checkRefused() error {
 		}
 	}
 	if after := string(s.run.Dump()); after != before {
-		return fmt.Errorf("an event was refused, and the run changed\n--- before\n%s--- after\n%s", before, after)
+		return fmt.Errorf("a refused event changed the run\n--- before\n%s--- after\n%s", before, after)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output of the scripts")
 
 // TestScripts plays testdata/script/*.txtar: workflows, and a script in which
-// lines at the margin happen and indented lines are what the engine asks for.
+// a line at the margin is an event, and the indented lines below it are the resulting commands.
 //
 //	start [name=value]…        the run starts
 //	ok ADDRESS [OUTPUT]        the running attempt succeeds
@@ -46,7 +46,7 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 //	cost NODE N                an attempt of the node may cost N dollars; ? is unknown. The node
 //	                           of another workflow is WORKFLOW/NODE
 //	tokens NODE N              an attempt of the node may use N tokens
-//	fork ADDRESS [steps=N]     the run is taken up from there as another one, with that limit
+//	fork ADDRESS [steps=N]     a new run starts again from there, with that limit
 //	facts                      shows facts from here on
 //	steps                      shows the results so far
 func TestScripts(t *testing.T) {
@@ -221,7 +221,7 @@ func (s *script) do(verb string, args []string, line string) error {
 		s.printSteps()
 		return nil
 	}
-	return fmt.Errorf("no such verb: %s", verb)
+	return fmt.Errorf("unknown verb %q", verb)
 }
 
 // mayUse sets what an attempt of a task may use: cost NODE DOLLARS, cost NODE ?, or cost NODE rest
@@ -468,8 +468,8 @@ func (s *script) printSteps() {
 	}
 }
 
-// TestEventsComeBack encodes and decodes every kind of event.
-func TestEventsComeBack(t *testing.T) {
+// TestEventsRoundTrip encodes and decodes every kind of event.
+func TestEventsRoundTrip(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	for _, ev := range []engine.Event{
 		&engine.Started{Run: "r", Version: 1, Inputs: map[string]any{"n": json.Number("12345678901234567890"), "t": "<&>"}, Limits: workflow.Limits{Steps: 3, Runtime: time.Minute}, Tasks: map[string]engine.TaskFacts{"w/n": {May: workflow.Budget{CostUSD: workflow.AtMost(0.5)}, Timeout: time.Second}}},
@@ -502,7 +502,7 @@ func TestEventsComeBack(t *testing.T) {
 		}
 	}
 	if _, err := engine.Decode([]byte(`{"type":"Exploded"}`)); err == nil {
-		t.Error("an unknown event was read")
+		t.Error("an unknown event was decoded")
 	}
 }
 

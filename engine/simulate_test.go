@@ -271,7 +271,7 @@ func (s *simulation) next() error {
 		return s.fireNext()
 	}
 	if s.run.Status() != engine.Waiting || len(s.Questions) == 0 {
-		return fmt.Errorf("stuck: nothing is under way and the run is %s", s.run.Status())
+		return fmt.Errorf("stuck: nothing is in progress, and the run is %s", s.run.Status())
 	}
 	if q := pick(s.Rand, s.Questions); q.Kind != engine.BudgetQuestion || s.limits.CostUSD+float64(s.limits.Tokens) == 0 {
 		return s.step(s.answerGate(q))
@@ -428,10 +428,10 @@ func (s *simulation) step(ev engine.Event) error {
 	if s.other != nil {
 		same, err := s.other.Step(e)
 		if want, got := workflow.FormatJSON(same), workflow.FormatJSON(commands); err != nil || want != got {
-			return fmt.Errorf("restored, or without outputs: %s, and else %s, %w", got, want, err)
+			return fmt.Errorf("restored, or without outputs, the commands are %s, want %s: %w", got, want, err)
 		}
 		if want, got := facts(s.other), facts(s.run); want != got {
-			return fmt.Errorf("restored, or without outputs: the facts are %s, and else %s", got, want)
+			return fmt.Errorf("restored, or without outputs, the facts are %s, want %s", got, want)
 		}
 	}
 	return s.carryOut(e, commands)
@@ -471,7 +471,7 @@ func (s *simulation) carryOut(e engine.Envelope, commands []engine.Command) erro
 		return err
 	}
 	if len(s.Tasks) > s.limits.Parallel {
-		return fmt.Errorf("%d attempts at once, and %d are allowed", len(s.Tasks), s.limits.Parallel)
+		return fmt.Errorf("%d attempts run at once, but the limit is %d", len(s.Tasks), s.limits.Parallel)
 	}
 	if err := s.checkBudget(); err != nil || s.model == nil {
 		return err
@@ -486,14 +486,14 @@ func (s *simulation) carryOut(e engine.Envelope, commands []engine.Command) erro
 func (s *simulation) checkQuestions() error {
 	open := s.run.Questions()
 	if len(open) != len(s.Questions) {
-		return fmt.Errorf("%d questions are open, and %d were asked", len(open), len(s.Questions))
+		return fmt.Errorf("%d questions are open, but %d were asked", len(open), len(s.Questions))
 	}
 	for _, q := range open {
 		if s.Questions[q.ID].Digest != q.Digest || s.Questions[q.ID].Orphaned != q.Orphaned {
 			return fmt.Errorf("%+v was asked as %+v", q, s.Questions[q.ID])
 		}
 		if c := s.Tasks[q.Address]; q.Kind == engine.PermissionQuestion && !q.Orphaned && (c == nil || c.Attempt != q.Attempt) {
-			return fmt.Errorf("nobody waits for %+v", q)
+			return fmt.Errorf("no attempt waits for %+v", q)
 		}
 	}
 	return nil
@@ -502,7 +502,7 @@ func (s *simulation) checkQuestions() error {
 func (s *simulation) checkBudget() error {
 	usage := s.run.Usage()
 	if usage.Steps > s.limits.Steps {
-		return fmt.Errorf("%d steps, and %d are allowed", usage.Steps, s.limits.Steps)
+		return fmt.Errorf("%d steps started, but the limit is %d", usage.Steps, s.limits.Steps)
 	}
 	if s.model == nil && s.bound.Keeps {
 		// In a fork, more may be left for a task than in the other run, and an unknown cost counts
@@ -514,7 +514,7 @@ func (s *simulation) checkBudget() error {
 		reserved += dollars(c)
 	}
 	if most := s.limits.CostUSD; most > 0 && usage.CostUSD+reserved > most+1e-6 {
-		return fmt.Errorf("cost %g and reserved %g, and %g is allowed", usage.CostUSD, reserved, most)
+		return fmt.Errorf("%g is spent and %g reserved, but the limit is %g", usage.CostUSD, reserved, most)
 	}
 	return nil
 }
@@ -535,11 +535,11 @@ func (s *simulation) restore() error {
 	}
 	for i, c := range s.run.Pending() {
 		if want, got := workflow.FormatJSON(c), workflow.FormatJSON(run.Pending()[i]); want != got {
-			return fmt.Errorf("restored: %s is asked for, and was %s", got, want)
+			return fmt.Errorf("after restoring, %s is pending, want %s", got, want)
 		}
 	}
 	if again := run.Snapshot(); !bytes.Equal(snapshot, again) {
-		return fmt.Errorf("the snapshot of what was restored differs")
+		return fmt.Errorf("a snapshot of the restored run differs")
 	}
 	if s.other == nil {
 		s.other = s.run
@@ -598,7 +598,7 @@ func throughJSON(e engine.Envelope) (engine.Envelope, error) {
 // checkEnd checks what must be true of every run that has ended.
 func (s *simulation) checkEnd() error {
 	if len(s.Tasks)+len(s.Questions)+len(s.Timers) > 0 {
-		return fmt.Errorf("finished with %d attempts, %d gates and timers %v left", len(s.Tasks), len(s.Questions), s.Timers)
+		return fmt.Errorf("finished with %d attempts, %d questions and the timers %v open", len(s.Tasks), len(s.Questions), s.Timers)
 	}
 	result := s.run.Result()
 	if !result.Status.Done() || result.Status == engine.Skipped {
@@ -613,7 +613,7 @@ func (s *simulation) checkEnd() error {
 		return fmt.Errorf("%s without a reason", result.Status)
 	}
 	if err := s.run.Admit(engine.Envelope{Event: &engine.CancelAsked{}}); err == nil {
-		return fmt.Errorf("an event is admitted after the end")
+		return fmt.Errorf("an event is accepted after the end")
 	}
 	return nil
 }

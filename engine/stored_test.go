@@ -32,7 +32,7 @@ func TestLoadError(t *testing.T) {
 			}
 		}
 		if _, again := run.Step(engine.Envelope{Event: &engine.CancelAsked{}}); err != nil && !errors.Is(again, err) {
-			t.Errorf("it goes on: %v", again)
+			t.Errorf("the run continues: %v", again)
 		}
 		return cmds, err
 	}
@@ -103,7 +103,7 @@ func TestSnapshotBesideReader(t *testing.T) {
 	}()
 	for reading := true; reading; {
 		if got := output.String(); got != `{"n0":"long","n1":"long"}` {
-			t.Fatalf("it is %s", got)
+			t.Fatalf("the output is %s", got)
 		}
 		select {
 		case <-saved:

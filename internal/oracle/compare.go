@@ -62,7 +62,7 @@ func (m *Model) Step(e engine.Envelope, commands []engine.Command, told []engine
 		next()
 	}
 	if len(m.starts) > 0 {
-		m.wrong("%s was started, and it is not ready", m.starts[0].Address)
+		m.wrong("%s was started, but is not ready", m.starts[0].Address)
 	}
 	return m.broken
 }
@@ -146,7 +146,7 @@ func (m *Model) compareStart(in *minst, c *engine.StartTask) {
 	want := fmt.Sprintf("attempt %d of %q given %s %s decide %q feedback %t again %t timeout %s bound %t", in.attempt, in.prompt, in.given, in.inputs, labelsOf(in.reg.g, in.n), in.feedback, in.losses > 0, m.timeout(in), known)
 	is := fmt.Sprintf("attempt %d of %q given %s %s decide %q feedback %t again %t timeout %s bound %t", c.Attempt, c.Prompt, workflow.FormatJSON(c.Received), workflow.FormatJSON(c.Inputs), c.Decide, c.Feedback != "", c.Again, c.Timeout, gotKnown)
 	if is != want || math.Abs(usd-got) > 1e-6 || math.Abs(tokens-gotTokens) > 0.5 {
-		m.wrong("%s is %s (%g USD, %g tokens), and the engine has %s (%g USD, %g tokens)", in.address, want, usd, tokens, is, got, gotTokens)
+		m.wrong("%s is %s (%g USD, %g tokens), but the engine has %s (%g USD, %g tokens)", in.address, want, usd, tokens, is, got, gotTokens)
 	}
 }
 
@@ -192,13 +192,13 @@ func (m *Model) Compare(run *engine.Run, w *World) error {
 		status = engine.Running
 	}
 	if got := run.Status(); got != status {
-		return fmt.Errorf("the model: the run is %s, and the engine says %s", status, got)
+		return fmt.Errorf("the model: the run is %s, but the engine says %s", status, got)
 	}
 	var gotAttempts, gotAsked, gotTimers []string
 	for _, c := range w.Tasks {
 		gotAttempts = append(gotAttempts, fmt.Sprintf("%s@%d stop=%t", c.Address, c.Attempt, w.Stopped[c.Address]))
 	}
-	budget, puzzled := map[*mframe]bool{}, map[string]bool{}
+	budget, budgetAsked := map[*mframe]bool{}, map[string]bool{}
 	for _, q := range w.Questions {
 		if q.Kind != engine.BudgetQuestion {
 			gotAsked = append(gotAsked, fmt.Sprintf("%s %s orphaned=%t", q.ID, q.Kind, q.Orphaned))
@@ -209,12 +209,12 @@ func (m *Model) Compare(run *engine.Run, w *World) error {
 			return fmt.Errorf("the model: no budget holds %s back", q.ID)
 		}
 		f := m.holder(m.insts[i])
-		if f == nil || !m.puzzled[q.ID] && (budget[f] || m.running(f) > 0) {
+		if f == nil || !m.budgetAsked[q.ID] && (budget[f] || m.running(f) > 0) {
 			return fmt.Errorf("the model: a person is asked about %s too early or twice", q.ID)
 		}
-		budget[f], puzzled[q.ID] = true, true
+		budget[f], budgetAsked[q.ID] = true, true
 	}
-	m.puzzled = puzzled
+	m.budgetAsked = budgetAsked
 	for _, in := range m.insts {
 		if f := m.heldBy(in); f != nil && m.running(f) == 0 && !budget[f] {
 			return fmt.Errorf("the model: no one is asked about %s", in.address)
@@ -253,7 +253,7 @@ func same(what string, want, got []string) error {
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(want, got) {
-		return fmt.Errorf("the model: the %s are\n%s\nand the engine has\n%s", what, strings.Join(want, "\n"), strings.Join(got, "\n"))
+		return fmt.Errorf("the model: the %s are\n%s\nbut the engine has\n%s", what, strings.Join(want, "\n"), strings.Join(got, "\n"))
 	}
 	return nil
 }
@@ -261,7 +261,7 @@ func same(what string, want, got []string) error {
 // compareEnd compares how the run ended, and all its steps.
 func (m *Model) compareEnd(run *engine.Run, w *World) error {
 	if m.ended == nil || w.Ended == nil {
-		return fmt.Errorf("the model: the run has ended as %+v, and the engine says %+v", m.ended, w.Ended)
+		return fmt.Errorf("the model: the run ended as %+v, but the engine says %+v", m.ended, w.Ended)
 	}
 	result := run.Result()
 	got := End(result.Status, w.Ended.Output, result.Error != "", result.Usage)

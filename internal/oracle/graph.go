@@ -133,5 +133,3 @@ func conditional(out []*workflow.Edge) bool {
 func has(out []*workflow.Edge, on workflow.On) bool {
 	return slices.ContainsFunc(out, func(e *workflow.Edge) bool { return e.On == on })
 }
-
-// ---- regions (section 2)

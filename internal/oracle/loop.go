@@ -137,5 +137,3 @@ func (m *Model) endLoop(loop *minst) {
 	}
 	m.nodeSettled(loop.reg, loop.n)
 }
-
-// ---- scopes (section 4)

@@ -34,15 +34,15 @@ type Model struct {
 	sent   map[string]*engine.SetTimer
 	told   []engine.Fact // at this event
 
-	insts      []*minst            // all instances decided so far
-	attempts   []*minst            // in progress, in the order in which they started
-	timers     map[string]mtimer   // by their ids
-	puzzled    map[string]bool     // tasks that a person is asked about because of a budget
-	ended      *engine.Finish      // nil while in progress
-	broken     error               // what the engine did wrong
-	unattended bool                // no driver carries out the commands of this event
-	frames     []*mframe           // of workflows in progress
-	inputsOf   map[string][]string // input names by workflow name
+	insts       []*minst            // all instances decided so far
+	attempts    []*minst            // in progress, in the order in which they started
+	timers      map[string]mtimer   // by their ids
+	budgetAsked map[string]bool     // tasks that a person is asked about because of a budget
+	ended       *engine.Finish      // nil while in progress
+	broken      error               // what the engine did wrong
+	unattended  bool                // no driver carries out the commands of this event
+	frames      []*mframe           // of workflows in progress
+	inputsOf    map[string][]string // input names by workflow name
 }
 
 // mframe is one running workflow.
@@ -422,8 +422,6 @@ func (m *Model) instance(reg *mregion, n *workflow.Node) *minst {
 	return in
 }
 
-// ---- loops
-
 // pathEnded records the last steps of a path.
 func (m *Model) pathEnded(in *minst) {
 	s := in.reg.scope
@@ -504,8 +502,6 @@ func (p *mparcel) sources() []*minst {
 	}
 	return []*minst{p.by}
 }
-
-// ---- addresses (section 7)
 
 func (reg *mregion) around() *mregion {
 	switch {

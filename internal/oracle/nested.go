@@ -134,5 +134,3 @@ func (m *Model) itemEnded(s *mscope, status engine.Status, output any, reason st
 	}
 	m.moreItems(in)
 }
-
-// ---- attempts and limits (sections 4 and 7)

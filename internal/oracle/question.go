@@ -116,7 +116,7 @@ func (m *Model) budgetAnswered(ev *engine.Answered) {
 	}
 	switch {
 	case in == nil:
-		m.wrong("the budget question of %s was answered, and it does not wait", ev.ID)
+		m.wrong("the budget question of %s was answered, but no budget holds it back", ev.ID)
 	case ev.Value == "allow":
 		in.granted = true
 	case ev.Value == "abort":

@@ -242,8 +242,6 @@ func (m *Model) fail(in *minst, f fault) {
 	}
 }
 
-// ---- calls and items
-
 // ready lets a task start as soon as the limits allow.
 func (m *Model) ready(in *minst) {
 	in.phase = "ready"
@@ -388,13 +386,13 @@ func (m *Model) start(in *minst) {
 	c := m.starts[0]
 	m.starts = m.starts[1:]
 	if f := m.usedUp(in); f != nil {
-		m.wrong("%s started, and workflow %q has no step left", in.address, f.w.Name)
+		m.wrong("%s started, but workflow %q has no step left", in.address, f.w.Name)
 	}
 	if f := m.holder(in); f != nil {
-		m.wrong("%s started, and the budget of workflow %q holds it back", in.address, f.w.Name)
+		m.wrong("%s started, but the budget of workflow %q holds it back", in.address, f.w.Name)
 	}
 	if !m.hasSlot(in) {
-		m.wrong("%s started, and there is no slot for it", in.address)
+		m.wrong("%s started, but there is no free slot", in.address)
 	}
 	if in.attempt == in.failures {
 		in.attempt++
@@ -544,8 +542,6 @@ func (m *Model) recovered() {
 	}
 }
 
-// ---- timers and clocks
-
 func (in *minst) timer(what string) string {
 	if what == "answer" {
 		return what + " " + in.address
@@ -614,7 +610,7 @@ func (m *Model) fired(id string) {
 	}
 	t, ok := m.timers[id]
 	if !ok {
-		m.wrong("the timer %q fired", id)
+		m.wrong("the timer %q fired, but is not set", id)
 		return
 	}
 	delete(m.timers, id)
@@ -632,5 +628,3 @@ func (m *Model) fired(id string) {
 		m.end(in.child, engine.TimedOut, "timeout")
 	}
 }
-
-// ---- people (section 6)

@@ -383,8 +383,6 @@ func decisionIn(labels []string, value any) extract.Decision {
 	return d
 }
 
-// ---- combine (section 9)
-
 func (m *Model) combine(in *minst, s *workflow.Combine) (any, error) {
 	type part struct {
 		value any

@@ -6,8 +6,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// World is what a run has requested and not yet been told the end of. A driver keeps the
-// same.
+// World is what a run has requested and has not seen the end of. A driver keeps the same state.
 type World struct {
 	Tasks     map[string]*engine.StartTask // by address
 	Stopped   map[string]bool              // addresses of tasks that were told to stop
@@ -61,7 +60,7 @@ func (w *World) CarryOut(commands []engine.Command) error {
 			delete(w.Questions, c.ID)
 		case *engine.Reply:
 			if t := w.Tasks[c.Address]; t == nil || t.Attempt != c.Attempt {
-				return fmt.Errorf("a reply to an attempt that is not under way: %+v", c)
+				return fmt.Errorf("a reply to an attempt that is not running: %+v", c)
 			}
 			delete(w.Questions, c.ID) // its answer may have named only the step
 		case *engine.Finish:
