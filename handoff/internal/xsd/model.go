@@ -1,0 +1,137 @@
+package xsd
+
+import "slices"
+
+// term is what one place of a content model accepts: an element, or any element of
+// certain namespaces.
+type term struct {
+	element *element
+	any     *wildcard
+}
+
+func (t term) accepts(n name) bool {
+	if t.any != nil {
+		return t.any.accepts(n.space)
+	}
+	return t.element.name == n
+}
+
+// model is a content model as an automaton: its states are the terms as they occur in the
+// schema. Schemas are required to be deterministic, so at most one next state fits.
+type model struct {
+	terms    []term
+	first    []int
+	follow   [][]int
+	last     map[int]bool
+	optional bool // no element at all is allowed
+}
+
+// part is a piece of a model while it is built.
+type part struct {
+	first, last []int
+	optional    bool
+}
+
+// one adds a term.
+func (m *model) one(t term) part {
+	m.terms, m.follow = append(m.terms, t), append(m.follow, nil)
+	at := len(m.terms) - 1
+	return part{first: []int{at}, last: []int{at}}
+}
+
+// then is a followed by b.
+func (m *model) then(a, b part) part {
+	m.link(a.last, b.first)
+	p := part{first: a.first, last: b.last, optional: a.optional && b.optional}
+	if a.optional {
+		p.first = slices.Concat(a.first, b.first)
+	}
+	if b.optional {
+		p.last = slices.Concat(a.last, b.last)
+	}
+	return p
+}
+
+// or is a or b.
+func (m *model) or(a, b part) part {
+	return part{first: slices.Concat(a.first, b.first), last: slices.Concat(a.last, b.last), optional: a.optional || b.optional}
+}
+
+// repeated is a part that may occur again and again.
+func (m *model) repeated(p part) part {
+	m.link(p.last, p.first)
+	return p
+}
+
+func (m *model) link(from, to []int) {
+	for _, at := range from {
+		for _, next := range to {
+			if !slices.Contains(m.follow[at], next) {
+				m.follow[at] = append(m.follow[at], next)
+			}
+		}
+	}
+}
+
+// finish makes a part the whole model.
+func (m *model) finish(p part) *model {
+	m.first, m.optional, m.last = p.first, p.optional, map[int]bool{}
+	for _, at := range p.last {
+		m.last[at] = true
+	}
+	return m
+}
+
+const start = -1
+
+// next is what may follow a state.
+func (m *model) next(state int) []int {
+	if state == start {
+		return m.first
+	}
+	return m.follow[state]
+}
+
+// ends reports whether the content may end in a state.
+func (m *model) ends(state int) bool {
+	return state == start && m.optional || m.last[state]
+}
+
+// step finds the state after an element.
+func (m *model) step(state int, n name) (next int, ok bool) {
+	for _, at := range m.next(state) {
+		if m.terms[at].accepts(n) {
+			return at, true
+		}
+	}
+	return state, false
+}
+
+// skip finds the state after an element that comes too early, and the elements that are
+// missing before it.
+func (m *model) skip(state int, n name) (next int, missing []string, ok bool) {
+	for len(missing) <= len(m.terms) {
+		if next, ok = m.step(state, n); ok {
+			return next, missing, true
+		}
+		after := m.next(state)
+		// The one that is required comes last: those before it are optional.
+		if len(after) == 0 || m.terms[after[len(after)-1]].element == nil {
+			return state, nil, false
+		}
+		state = after[len(after)-1]
+		missing = append(missing, m.terms[state].element.name.local)
+	}
+	return state, nil, false
+}
+
+// expected lists the elements that may come in a state.
+func (m *model) expected(state int) []string {
+	var names []string
+	for _, at := range m.next(state) {
+		if e := m.terms[at].element; e != nil && !slices.Contains(names, e.name.local) {
+			names = append(names, e.name.local)
+		}
+	}
+	return names
+}
