@@ -19,7 +19,7 @@ const (
 type Document struct {
 	file     string
 	text     string // without byte order mark
-	mark     int    // bytes of the byte order mark
+	start    Start  // of the text in the file, after the byte order mark
 	elements []element
 	attrs    []attribute
 	pieces   []piece
@@ -222,5 +222,5 @@ func (a Attr) Source() workflow.Source { return workflow.Source{Text: a.Value(),
 
 // Edit returns the edit of the file that replaces a range of the text.
 func (d *Document) Edit(s Span, text string) workflow.Edit {
-	return workflow.Edit{From: s.From + d.mark, To: s.To + d.mark, Text: text}
+	return workflow.Edit{From: s.From + d.start.Offset, To: s.To + d.start.Offset, Text: text}
 }

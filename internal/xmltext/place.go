@@ -40,13 +40,13 @@ func (d *Document) place(offset int) (line, column int) {
 	case offset < p.offset && strings.LastIndexByte(d.text[offset:p.offset], '\n') < 0:
 		p.column -= utf8.RuneCountInString(d.text[offset:p.offset])
 		p.offset = offset
-		return p.line + 1, p.column + 1
+		return d.start.Line + p.line + 1, p.column + 1
 	case offset < p.offset || strings.IndexByte(d.text[p.offset:offset], '\n') >= 0:
 		p.toLine(offset)
 	}
 	p.column += utf8.RuneCountInString(d.text[p.offset:offset])
 	p.offset = offset
-	return p.line + 1, p.column + 1
+	return d.start.Line + p.line + 1, p.column + 1
 }
 
 // toLine moves to the beginning of the line of an offset.

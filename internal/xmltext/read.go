@@ -12,7 +12,7 @@ import (
 // Read reads a file strictly. Everything that is not well-formed is reported. The rules,
 // which may be empty, help to name the wrong one of two tags that do not match.
 func Read(file string, text []byte, rules Rules) *Document {
-	d := newDocument(file, string(text))
+	d := newDocument(file, string(text), rules.Start)
 	if len(d.text) > maxBytes {
 		d.broken = true
 		d.Report(workflow.Errorf(workflow.Pos{File: file}, codeSize, "split it into several files", "the file is larger than %d MiB", maxBytes>>20))
@@ -30,10 +30,10 @@ func Read(file string, text []byte, rules Rules) *Document {
 	return d
 }
 
-func newDocument(file, text string) *Document {
+func newDocument(file, text string, start Start) *Document {
 	const mark = "\uFEFF"
-	d := &Document{file: file, text: strings.TrimPrefix(text, mark)}
-	d.mark = len(text) - len(d.text)
+	d := &Document{file: file, text: strings.TrimPrefix(text, mark), start: start}
+	d.start.Offset += len(text) - len(d.text)
 	return d
 }
 

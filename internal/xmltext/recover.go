@@ -17,14 +17,19 @@ type Rules struct {
 	Root func(name string) bool
 	// Inside reports whether an element of that name may be inside another.
 	Inside func(parent Element, name string) bool
+	// Start is where the text begins, if it is a part of the file.
+	Start Start
 }
+
+// Start is the beginning of a line in a file: what comes before it.
+type Start struct{ Line, Offset int }
 
 // Recover reads the answer of a model: a document surrounded by text and fences, with
 // mistakes, or cut off anywhere. Repairs are reported as warnings. The document is never
 // broken; it has no root if the answer has none so far. What it finds in a text it also
 // finds in any continuation of that text.
 func Recover(file string, text []byte, rules Rules) *Document {
-	d := newDocument(file, whole(string(text[:min(len(text), maxBytes)])))
+	d := newDocument(file, whole(string(text[:min(len(text), maxBytes)])), rules.Start)
 	r := &recoverer{builder: builder{scanner: &scanner{Document: d}, rules: rules}}
 	r.isTag, r.problems = r.known, r.repaired
 	r.build()

@@ -21,7 +21,14 @@ const (
 	MissingAttribute Kind = "missing attribute" // Name is required
 	UnknownAttribute Kind = "unknown attribute" // Name is not declared
 	BadAttribute     Kind = "bad attribute"     // the value of Name is not a value of its type
+
+	// These are found by lenient validation only, and accepted.
+	Moved  Kind = "moved"  // the element belongs before one that it follows
+	Folded Kind = "folded" // the value has the letters of Expected, in another case or with blanks
 )
+
+// Accepted reports whether the document is valid in spite of the violation.
+func (k Kind) Accepted() bool { return k == Moved || k == Folded }
 
 // Violation is a place where a document does not match its schema.
 type Violation struct {
@@ -38,11 +45,13 @@ type Violation struct {
 const maxViolations = 100
 
 // Validate compares a document with the schema. It is valid if there is no violation.
-func (s *Schema) Validate(root xmltext.Element) []Violation {
-	v := &validator{schema: s}
-	scope := v.scope(nil, root)
-	declared, ok := s.elements[scope.element(root).local]
-	if !ok || declared.name != scope.element(root) {
+// Lenient validation accepts elements in any order, and the values of enumerations in any
+// letter case, and reports where it did.
+func (s *Schema) Validate(root xmltext.Element, lenient bool) []Violation {
+	v := &validator{schema: s, lenient: lenient}
+	scope := (*Scope)(nil).In(root)
+	declared, ok := s.elements[scope.Element(root).Local]
+	if !ok || declared.name != scope.Element(root) {
 		return []Violation{{Kind: UnknownRoot, At: root}}
 	}
 	v.element(scope, root, declared.typ)
@@ -50,8 +59,9 @@ func (s *Schema) Validate(root xmltext.Element) []Violation {
 }
 
 type validator struct {
-	schema *Schema
-	found  []Violation
+	schema  *Schema
+	lenient bool
+	found   []Violation
 }
 
 func (v *validator) report(found Violation) {
@@ -60,14 +70,15 @@ func (v *validator) report(found Violation) {
 	}
 }
 
-// scope is the namespaces that are declared at an element and around it.
-type scope struct {
-	outer  *scope
+// Scope is the namespaces that are declared at an element and around it. The nil Scope is
+// that outside the root.
+type Scope struct {
+	outer  *Scope
 	spaces map[string]string
 }
 
-// scope returns the scope in an element.
-func (v *validator) scope(outer *scope, e xmltext.Element) *scope {
+// In returns the scope in an element.
+func (s *Scope) In(e xmltext.Element) *Scope {
 	var spaces map[string]string
 	for a := range e.Attrs() {
 		if prefix, ok := strings.CutPrefix(a.Name(), "xmlns"); ok && (prefix == "" || prefix[0] == ':') {
@@ -77,13 +88,13 @@ func (v *validator) scope(outer *scope, e xmltext.Element) *scope {
 			spaces[strings.TrimPrefix(prefix, ":")] = a.Value()
 		}
 	}
-	if spaces == nil && outer != nil {
-		return outer
+	if spaces == nil {
+		return s
 	}
-	return &scope{outer, spaces}
+	return &Scope{s, spaces}
 }
 
-func (s *scope) space(prefix string) string {
+func (s *Scope) space(prefix string) string {
 	for ; s != nil; s = s.outer {
 		if space, ok := s.spaces[prefix]; ok {
 			return space
@@ -95,32 +106,35 @@ func (s *scope) space(prefix string) string {
 	return ""
 }
 
-func (s *scope) element(e xmltext.Element) name {
+// Element resolves the name of an element that is in this scope, its own declarations
+// included.
+func (s *Scope) Element(e xmltext.Element) Name {
 	if prefix, local, ok := strings.Cut(e.Name(), ":"); ok {
-		return name{s.space(prefix), local}
+		return Name{s.space(prefix), local}
 	}
-	return name{s.space(""), e.Name()}
+	return Name{s.space(""), e.Name()}
 }
 
 // attribute resolves the name of an attribute: one without a prefix is in no namespace.
-func (s *scope) attribute(a xmltext.Attr) name {
+func (s *Scope) attribute(a xmltext.Attr) Name {
 	if prefix, local, ok := strings.Cut(a.Name(), ":"); ok {
-		return name{s.space(prefix), local}
+		return Name{s.space(prefix), local}
 	}
-	return name{"", a.Name()}
+	return Name{"", a.Name()}
 }
 
-func (v *validator) element(in *scope, e xmltext.Element, t *typ) {
+func (v *validator) element(in *Scope, e xmltext.Element, t *typ) {
 	v.attributes(in, e, t)
 	if t.text != nil {
 		if e.First().Exists() {
 			v.report(Violation{Kind: NoElements, At: e.First()})
-		} else if text := e.Chars(); !t.text.accepts(text) {
-			v.report(Violation{Kind: BadText, At: e, Value: text, Expected: t.text.values, Type: t.text.name})
+		} else {
+			v.value(t.text, Violation{Kind: BadText, At: e, Value: e.Chars()})
 		}
 		return
 	}
-	if strings.Trim(e.Chars(), layout) != "" {
+	// Like xmllint, and unlike the standard, a CDATA section counts as text even if it is blank.
+	if e.HasCDATA() || strings.Trim(e.Chars(), layout) != "" {
 		v.report(Violation{Kind: NoText, At: e})
 	}
 	switch {
@@ -133,10 +147,25 @@ func (v *validator) element(in *scope, e xmltext.Element, t *typ) {
 	}
 }
 
+// value checks a text, and reports what is wrong as the given violation.
+func (v *validator) value(t *simple, wrong Violation) {
+	if t.accepts(wrong.Value) {
+		return
+	}
+	wrong.Expected, wrong.Type = t.values, t.name
+	if v.lenient {
+		bare := strings.Trim(wrong.Value, layout)
+		if i := slices.IndexFunc(t.values, func(value string) bool { return strings.EqualFold(value, bare) }); i >= 0 {
+			wrong.Kind, wrong.Expected = Folded, t.values[i:i+1]
+		}
+	}
+	v.report(wrong)
+}
+
 const instance = "http://www.w3.org/2001/XMLSchema-instance"
 
-func (v *validator) attributes(in *scope, e xmltext.Element, t *typ) {
-	seen := map[name]bool{}
+func (v *validator) attributes(in *Scope, e xmltext.Element, t *typ) {
+	seen := map[Name]bool{}
 	for a := range e.Attrs() {
 		if a.Name() == "xmlns" || strings.HasPrefix(a.Name(), "xmlns:") {
 			continue
@@ -146,18 +175,16 @@ func (v *validator) attributes(in *scope, e xmltext.Element, t *typ) {
 		declared, ok := t.attributes[n]
 		switch {
 		case ok:
-			if !declared.typ.accepts(a.Value()) {
-				v.report(Violation{Kind: BadAttribute, At: e, Name: a.Name(), Attr: a, Value: a.Value(), Expected: declared.typ.values, Type: declared.typ.name})
-			}
-		case n.space == instance && strings.HasSuffix(strings.ToLower(n.local), "schemalocation"):
-		case n.space == instance || t.any == nil || !t.any.accepts(n.space):
+			v.value(declared.typ, Violation{Kind: BadAttribute, At: e, Name: a.Name(), Attr: a, Value: a.Value()})
+		case n.Space == instance && strings.HasSuffix(strings.ToLower(n.Local), "schemalocation"):
+		case n.Space == instance || t.any == nil || !t.any.accepts(n.Space):
 			v.report(Violation{Kind: UnknownAttribute, At: e, Name: a.Name(), Attr: a})
 		}
 	}
 	var missing []string
 	for n, declared := range t.attributes {
 		if declared.required && !seen[n] {
-			missing = append(missing, n.local)
+			missing = append(missing, n.Local)
 		}
 	}
 	slices.Sort(missing)
@@ -166,11 +193,11 @@ func (v *validator) attributes(in *scope, e xmltext.Element, t *typ) {
 	}
 }
 
-func (v *validator) ordered(in *scope, e xmltext.Element, m *model) {
+func (v *validator) ordered(in *Scope, e xmltext.Element, m *model) {
 	state := start
-	for c := range e.Children() {
-		inner := v.scope(in, c)
-		n := inner.element(c)
+	for _, c := range v.children(in, e, m) {
+		inner := in.In(c)
+		n := inner.Element(c)
 		next, ok := m.step(state, n)
 		if !ok {
 			expected := m.expected(state)
@@ -191,8 +218,37 @@ func (v *validator) ordered(in *scope, e xmltext.Element, m *model) {
 	}
 }
 
+// children returns the elements in an element, in the order of the schema if that is
+// demanded leniently.
+func (v *validator) children(in *Scope, e xmltext.Element, m *model) []xmltext.Element {
+	children := slices.Collect(e.Children())
+	if !v.lenient {
+		return children
+	}
+	names := make([]Name, len(children))
+	for i, c := range children {
+		names[i] = in.In(c).Element(c)
+	}
+	if m.accepts(names) {
+		return children
+	}
+	ranks := make(map[xmltext.Element]int, len(children))
+	highest := 0
+	for i, c := range children {
+		rank := m.rank(names[i])
+		switch ranks[c] = rank; {
+		case rank < highest:
+			v.report(Violation{Kind: Moved, At: c})
+		case rank < len(m.terms):
+			highest = rank
+		}
+	}
+	slices.SortStableFunc(children, func(a, b xmltext.Element) int { return ranks[a] - ranks[b] })
+	return children
+}
+
 // term checks an element that a place of the content model accepted.
-func (v *validator) term(in *scope, e xmltext.Element, t term) {
+func (v *validator) term(in *Scope, e xmltext.Element, t term) {
 	if t.element != nil {
 		v.element(in, e, t.element.typ)
 		return
@@ -201,23 +257,23 @@ func (v *validator) term(in *scope, e xmltext.Element, t term) {
 }
 
 // lax checks an element of which the schema may know nothing, and those in it.
-func (v *validator) lax(in *scope, e xmltext.Element) {
-	if n := in.element(e); n.space == v.schema.target {
-		if declared, ok := v.schema.elements[n.local]; ok {
+func (v *validator) lax(in *Scope, e xmltext.Element) {
+	if n := in.Element(e); n.Space == v.schema.target {
+		if declared, ok := v.schema.elements[n.Local]; ok {
 			v.element(in, e, declared.typ)
 			return
 		}
 	}
 	for c := range e.Children() {
-		v.lax(v.scope(in, c), c)
+		v.lax(in.In(c), c)
 	}
 }
 
-func (v *validator) unordered(in *scope, e xmltext.Element, t *typ) {
-	seen := map[name]bool{}
+func (v *validator) unordered(in *Scope, e xmltext.Element, t *typ) {
+	seen := map[Name]bool{}
 	for c := range e.Children() {
-		inner := v.scope(in, c)
-		n := inner.element(c)
+		inner := in.In(c)
+		n := inner.Element(c)
 		at := slices.IndexFunc(t.all, func(a allOf) bool { return a.element.name == n })
 		if at < 0 || seen[n] {
 			v.report(Violation{Kind: Unexpected, At: c})
@@ -228,7 +284,11 @@ func (v *validator) unordered(in *scope, e xmltext.Element, t *typ) {
 	}
 	for _, a := range t.all {
 		if a.required && !seen[a.element.name] {
-			v.report(Violation{Kind: Missing, At: e, Expected: []string{a.element.name.local}})
+			v.report(Violation{Kind: Missing, At: e, Expected: []string{a.element.name.Local}})
 		}
 	}
 }
+
+// Resolve returns the name that a prefix and a local name mean in this scope. Its space is
+// "" if the prefix is not declared.
+func (s *Scope) Resolve(prefix, local string) Name { return Name{s.space(prefix), local} }

@@ -54,7 +54,7 @@ const layout = " \t\r\n"
 func compilePattern(alternatives []string) (*regexp.Regexp, error) {
 	for _, p := range alternatives {
 		for _, foreign := range []string{`\i`, `\c`, `\I`, `\C`, `-[`, `\p{Is`, `\P{Is`, `^`, `$`} {
-			if strings.Contains(p, foreign) && !strings.Contains(p, `[^`) {
+			if strings.Contains(strings.ReplaceAll(p, `[^`, `[`), foreign) {
 				return nil, fmt.Errorf("the pattern %q uses %s, which is not supported", p, foreign)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 
 var documents = flag.Int("documents", 1000, "how many generated documents to compare with xmllint")
 
-const folder = "../../../schema"
+const folder = "../../../../schema"
 
 func load(t testing.TB, file string) *Schema {
 	t.Helper()
@@ -58,11 +58,17 @@ func TestAgainstXmllint(t *testing.T) {
 				args = append(args, file)
 			}
 			said, _ := exec.Command(xmllint, args...).CombinedOutput() // it exits with an error if one document is invalid
+			accepted := map[string]bool{}
+			for line := range strings.Lines(string(said)) {
+				if file, ok := strings.CutSuffix(strings.TrimSpace(line), " validates"); ok {
+					accepted[file] = true
+				}
+			}
 			valid, wrong := 0, 0
 			for file, text := range texts {
-				theirs := strings.Contains(string(said), file+" validates")
+				theirs := accepted[file]
 				doc := xmltext.Read(file, []byte(text), xmltext.Rules{})
-				ours := !doc.Broken() && len(schema.Validate(doc.Root())) == 0
+				ours := !doc.Broken() && len(schema.Validate(doc.Root(), false)) == 0
 				if theirs {
 					valid++
 				}
@@ -101,7 +107,9 @@ func (g *generator) text() string {
 	return g.of("Test", "Check the service", "a &lt; b &amp; c", "<![CDATA[ x < y ]]>", "über straße", "two\n    lines", "a<!-- c -->b", "1", "true", " padded ")
 }
 
-func (g *generator) blank() string { return g.of("", " ", "\n  ", "<!-- c -->", "<![CDATA[]]>", "<![CDATA[ ]]>", "&#32;", "&#xA0;", "\u00a0") }
+func (g *generator) blank() string {
+	return g.of("", " ", "\n  ", "<!-- c -->", "<![CDATA[]]>", "<![CDATA[ ]]>", "&#32;", "&#xA0;", "\u00a0")
+}
 
 func (g *generator) content() string {
 	if g.rarely(25) {

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/internal/xmltext"
 )
 
-// name is the name of an element or attribute in its namespace.
-type name struct{ space, local string }
+// Name is the name of an element or attribute in its namespace.
+type Name struct{ Space, Local string }
 
 // Schema is a compiled schema. It is safe for concurrent use.
 type Schema struct {
@@ -22,7 +22,7 @@ type Schema struct {
 
 // element is the declaration of an element.
 type element struct {
-	name name
+	name Name
 	typ  *typ
 }
 
@@ -31,7 +31,7 @@ type typ struct {
 	text       *simple
 	model      *model // nil: no elements
 	all        []allOf
-	attributes map[name]attribute
+	attributes map[Name]attribute
 	any        *wildcard // further attributes
 }
 
@@ -126,7 +126,7 @@ func Compile(file string, text []byte, include func(location string) ([]byte, er
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		c.schema.elements[local] = &element{name{c.schema.target, local}, t}
+		c.schema.elements[local] = &element{Name{c.schema.target, local}, t}
 	}
 	return c.schema, nil
 }
@@ -284,7 +284,7 @@ func (c *compiler) named(at xmltext.Element, written string) (*typ, error) {
 }
 
 func (c *compiler) complex(d definition) (*typ, error) {
-	t := &typ{attributes: map[name]attribute{}}
+	t := &typ{attributes: map[Name]attribute{}}
 	for inner := range d.at.Children() {
 		var err error
 		switch localName(inner) {
@@ -367,7 +367,7 @@ func (c *compiler) attribute(t *typ, at xmltext.Element) error {
 		if !at.Attr("name").Exists() {
 			return fmt.Errorf("line %d: the attribute has no name", at.Pos().Line)
 		}
-		t.attributes[name{"", at.Attr("name").Value()}] = a
+		t.attributes[Name{"", at.Attr("name").Value()}] = a
 	}
 	return nil
 }
@@ -497,15 +497,15 @@ func (c *compiler) local(d definition) (*element, error) {
 		c.open[local] = true
 		defer delete(c.open, local)
 		t, err := c.typeOf(global)
-		return &element{name{c.schema.target, local}, t}, err
+		return &element{Name{c.schema.target, local}, t}, err
 	}
 	t, err := c.typeOf(d)
 	if err != nil {
 		return nil, err
 	}
-	n := name{local: d.at.Attr("name").Value()}
+	n := Name{Local: d.at.Attr("name").Value()}
 	if d.qualified {
-		n.space = c.schema.target
+		n.Space = c.schema.target
 	}
 	return &element{n, t}, nil
 }

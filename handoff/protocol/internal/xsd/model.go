@@ -9,9 +9,9 @@ type term struct {
 	any     *wildcard
 }
 
-func (t term) accepts(n name) bool {
+func (t term) accepts(n Name) bool {
 	if t.any != nil {
-		return t.any.accepts(n.space)
+		return t.any.accepts(n.Space)
 	}
 	return t.element.name == n
 }
@@ -98,7 +98,7 @@ func (m *model) ends(state int) bool {
 }
 
 // step finds the state after an element.
-func (m *model) step(state int, n name) (next int, ok bool) {
+func (m *model) step(state int, n Name) (next int, ok bool) {
 	for _, at := range m.next(state) {
 		if m.terms[at].accepts(n) {
 			return at, true
@@ -109,7 +109,7 @@ func (m *model) step(state int, n name) (next int, ok bool) {
 
 // skip finds the state after an element that comes too early, and the elements that are
 // missing before it.
-func (m *model) skip(state int, n name) (next int, missing []string, ok bool) {
+func (m *model) skip(state int, n Name) (next int, missing []string, ok bool) {
 	for len(missing) <= len(m.terms) {
 		if next, ok = m.step(state, n); ok {
 			return next, missing, true
@@ -120,7 +120,7 @@ func (m *model) skip(state int, n name) (next int, missing []string, ok bool) {
 			return state, nil, false
 		}
 		state = after[len(after)-1]
-		missing = append(missing, m.terms[state].element.name.local)
+		missing = append(missing, m.terms[state].element.name.Local)
 	}
 	return state, nil, false
 }
@@ -129,9 +129,59 @@ func (m *model) skip(state int, n name) (next int, missing []string, ok bool) {
 func (m *model) expected(state int) []string {
 	var names []string
 	for _, at := range m.next(state) {
-		if e := m.terms[at].element; e != nil && !slices.Contains(names, e.name.local) {
-			names = append(names, e.name.local)
+		if e := m.terms[at].element; e != nil && !slices.Contains(names, e.name.Local) {
+			names = append(names, e.name.Local)
 		}
 	}
 	return names
+}
+
+// accepts reports whether elements of these names may follow each other, and nothing is
+// missing.
+func (m *model) accepts(names []Name) bool {
+	state, ok := start, true
+	for _, n := range names {
+		if state, ok = m.step(state, n); !ok {
+			return false
+		}
+	}
+	return m.ends(state)
+}
+
+// rank orders the elements of the model: those that must come before others have lower
+// ranks, and those that may come in any order have the same rank. What the model does not
+// have comes last.
+func (m *model) rank(n Name) int {
+	at := slices.IndexFunc(m.terms, func(t term) bool { return t.accepts(n) })
+	if at < 0 {
+		return len(m.terms)
+	}
+	rank := 0
+	for before := range m.terms {
+		if m.reaches(before, at) && !m.reaches(at, before) {
+			rank++
+		}
+	}
+	return rank
+}
+
+// reaches reports whether one term can come after another.
+func (m *model) reaches(from, to int) bool {
+	seen := make([]bool, len(m.terms))
+	var visit func(at int) bool
+	visit = func(at int) bool {
+		for _, next := range m.follow[at] {
+			if next == to {
+				return true
+			}
+			if !seen[next] {
+				seen[next] = true
+				if visit(next) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return visit(from)
 }

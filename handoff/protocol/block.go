@@ -1,0 +1,147 @@
+package protocol
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"github.com/hocket-dev/hocket/internal/xmltext"
+)
+
+// block is a piece of a file that holds a request.
+type block struct {
+	// text has the lines of the block from their first column on, so that columns are
+	// those of the file. What Markdown puts in front of a line is blank.
+	text  []byte
+	start xmltext.Start
+	// from and to are the fences around it, in the file.
+	from, to int
+	open     bool // nothing closes the fence
+}
+
+// fences reads the blocks of Markdown, and nothing in them. Inline parsers are left out:
+// they are not needed, and a text can make them slow.
+var fences = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(parser.WithBlockParsers(
+		util.Prioritized(parser.NewSetextHeadingParser(), 100),
+		util.Prioritized(parser.NewThematicBreakParser(), 200),
+		util.Prioritized(parser.NewListParser(), 300),
+		util.Prioritized(parser.NewListItemParser(), 400),
+		util.Prioritized(parser.NewCodeBlockParser(), 500),
+		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(parser.NewBlockquoteParser(), 800),
+		util.Prioritized(parser.NewHTMLBlockParser(), 900),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	))
+})
+
+// blocks returns the fenced blocks of a Markdown text that begin with a certain element.
+func blocks(source []byte, root string) []block {
+	var all []block
+	lines := lineCounter{text: source}
+	_ = ast.Walk(fences().Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		fenced, ok := n.(*ast.FencedCodeBlock)
+		if !ok || !entering || fenced.Lines().Len() == 0 {
+			return ast.WalkContinue, nil
+		}
+		segments := fenced.Lines()
+		if firstElement(segments.Value(source)) != root {
+			return ast.WalkContinue, nil
+		}
+		from := lineStart(source, segments.At(0).Start)
+		to := segments.At(segments.Len() - 1).Stop
+		b := block{text: bytes.Clone(source[from:to]), start: xmltext.Start{Line: lines.at(from), Offset: from}}
+		for i := range segments.Len() {
+			at := segments.At(i).Start
+			for j := lineStart(source, at); j < at; j++ {
+				if source[j] != '\t' {
+					b.text[j-from] = ' '
+				}
+			}
+		}
+		withoutDeclaration(b.text)
+		b.from, b.to = lineStart(source, from-1), to
+		closing, rest, _ := bytes.Cut(source[to:], []byte("\n"))
+		if marks := bytes.TrimLeft(closing, " \t>"); len(marks) > 0 && (marks[0] == '`' || marks[0] == '~') {
+			b.to = len(source) - len(rest)
+		} else {
+			b.open = to == len(source)
+		}
+		all = append(all, b)
+		return ast.WalkContinue, nil
+	})
+	return all
+}
+
+// declaration is an XML declaration. It may only be at the very start of a text, which the
+// start of a block is not if the block is indented.
+var declaration = regexp.MustCompile(`^\s*<\?xml\s+version\s*=\s*("1\.0"|'1\.0')(\s+encoding\s*=\s*("(?i:utf-8)"|'(?i:utf-8)'))?(\s+standalone\s*=\s*("(yes|no)"|'(yes|no)'))?\s*\?>`)
+
+// withoutDeclaration blanks an XML declaration.
+func withoutDeclaration(text []byte) {
+	for i := range declaration.Find(text) {
+		if text[i] != '\n' && text[i] != '\r' {
+			text[i] = ' '
+		}
+	}
+}
+
+// firstElement returns the name of the element with which an XML text begins, without its
+// prefix; "" if it does not begin with one.
+func firstElement(text []byte) string {
+	rest := strings.TrimLeft(string(text), xmltext.Layout+"\uFEFF")
+	for strings.HasPrefix(rest, "<?") || strings.HasPrefix(rest, "<!") {
+		closing := ">"
+		if strings.HasPrefix(rest, "<!--") {
+			closing = "-->"
+		}
+		_, after, _ := strings.Cut(rest, closing)
+		rest = strings.TrimLeft(after, xmltext.Layout+"]>")
+	}
+	name, ok := strings.CutPrefix(rest, "<")
+	if !ok {
+		return ""
+	}
+	if i := strings.IndexAny(name, xmltext.Layout+"/>"); i >= 0 {
+		name = name[:i]
+	}
+	if _, local, ok := strings.Cut(name, ":"); ok {
+		return local
+	}
+	return name
+}
+
+// around returns the text of a file without its blocks.
+func around(source []byte, all []block) string {
+	var b strings.Builder
+	at := 0
+	for _, block := range all {
+		b.Write(source[at:block.from])
+		at = block.to
+	}
+	b.Write(source[at:])
+	return strings.TrimSpace(b.String())
+}
+
+func lineStart(text []byte, at int) int {
+	return bytes.LastIndexByte(text[:max(at, 0)], '\n') + 1
+}
+
+// lineCounter counts the line breaks before ascending offsets.
+type lineCounter struct {
+	text        []byte
+	seen, lines int
+}
+
+func (c *lineCounter) at(offset int) int {
+	c.lines += bytes.Count(c.text[c.seen:offset], []byte("\n"))
+	c.seen = offset
+	return c.lines
+}

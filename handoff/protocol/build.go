@@ -1,0 +1,219 @@
+package protocol
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/internal/xmltext"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// build makes a request of a valid document, and checks what a schema cannot express.
+func build(doc *xmltext.Document, top element) *Request {
+	q := &Request{
+		Version: "1.0", Priority: Medium, Pos: top.Pos(), root: top,
+		XML: doc.Text()[top.Span().From:top.Span().To],
+	}
+	b := &builder{doc: doc, Request: q, paths: map[string]bool{}}
+	for a := range top.Attrs() {
+		b.attribute(a)
+	}
+	for _, c := range top.children() {
+		b.child(c)
+	}
+	b.check()
+	return q
+}
+
+type builder struct {
+	*Request
+	doc     *xmltext.Document
+	summary xmltext.Element
+	paths   map[string]bool
+}
+
+func (b *builder) attribute(a xmltext.Attr) {
+	value := strings.TrimSpace(a.Value())
+	switch a.Name() {
+	case "version":
+		b.Version = value
+	case "session_id":
+		b.SessionID = value
+		if value != "" && !sessionID.MatchString(value) {
+			b.doc.Report(workflow.Errorf(a.Pos(), codeSession, "use 1 to 100 letters, digits, dots, dashes and underscores, and begin with a letter or digit",
+				"%q cannot be the id of a session", value))
+		}
+	case "parent_agent":
+		b.ParentAgent = value
+	case "target_agent":
+		b.TargetAgent = value
+	case "priority":
+		b.Priority = Priority(strings.ToLower(value))
+		if !slices.Contains(priorities, string(b.Priority)) {
+			b.doc.Report(workflow.Warningf(a.Pos(), codeValue, "Allowed values: "+strings.Join(priorities, ", "), "Attribute 'priority': '%s' is not valid, so it is medium", value).Near(value, priorities))
+			b.Priority = Medium
+		}
+	case "estimated_duration":
+		b.Estimate = b.duration(a, workflow.Warning)
+	case "timeout":
+		b.Timeout = b.duration(a, workflow.Error)
+	case "max_retries":
+		n, err := strconv.Atoi(value)
+		if b.MaxRetries = n; err != nil || n < 0 || n > maxRetries {
+			b.doc.Report(workflow.Errorf(a.Pos(), codeValue, fmt.Sprintf("write a number from 0 to %d", maxRetries), "Attribute 'max_retries': '%s' is not valid", value))
+		}
+	case "depends_on":
+		b.DependsOn = list(value)
+		if own := b.doc.Root().Attr("session_id"); own.Exists() && slices.Contains(b.DependsOn, own.Value()) {
+			b.doc.Report(workflow.Errorf(a.Pos(), codeSession, "remove its own id", "the session depends on itself"))
+		}
+	case "notify_on_completion":
+		b.Notify = list(value)
+	default:
+		if a.Name() != "xmlns" && !strings.HasPrefix(a.Name(), "xmlns:") {
+			b.Attributes = append(b.Attributes, Attribute{a.Name(), a.Value()})
+		}
+	}
+}
+
+const maxRetries = 100
+
+var (
+	priorities = []string{string(High), string(Medium), string(Low)}
+	sessionID  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+)
+
+// list splits a list of names.
+func list(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
+}
+
+var durationPart = regexp.MustCompile(`([0-9]+)(ms|s|m|h|d)`)
+
+// duration reads a duration such as 1h30m.
+func (b *builder) duration(a xmltext.Attr, severity workflow.Severity) time.Duration {
+	value := strings.TrimSpace(a.Value())
+	units := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+	const most = 366 * 24 * time.Hour
+	var sum time.Duration
+	ok := durationPart.ReplaceAllString(value, "") == "" && value != ""
+	for _, part := range durationPart.FindAllStringSubmatch(value, -1) {
+		n, err := strconv.ParseInt(part[1], 10, 64)
+		if err != nil || n > int64(most/units[part[2]]) {
+			ok = false
+			break
+		}
+		if sum += time.Duration(n) * units[part[2]]; sum > most {
+			ok = false
+			break
+		}
+	}
+	if ok && sum > 0 {
+		return sum
+	}
+	d := workflow.Errorf(a.Pos(), codeValue, "write a duration such as 90s, 10m or 1h30m, of at most 366 days", "Attribute '%s': '%s' is not valid", a.Name(), value)
+	d.Severity = severity
+	b.doc.Report(d)
+	return 0
+}
+
+func (b *builder) child(c element) {
+	n := c.name()
+	if n.Space != "" {
+		b.Extensions = append(b.Extensions, Extension{Name: c.Name(), Space: n.Space, XML: b.doc.Text()[c.Span().From:c.Span().To]})
+		return
+	}
+	switch n.Local {
+	case "mode":
+		b.Mode = Mode(strings.ToLower(c.Text()))
+	case "original_intent":
+		b.Intent = c.Text()
+	case "current_task_summary":
+		b.Summary, b.summary = c.Text(), c.Element
+	case "workflow":
+		b.Workflow = method(c.Text())
+	case "task_details":
+		b.Details = c.Text()
+	case "constraints":
+		for constraint := range c.Children() {
+			b.Constraints = append(b.Constraints, constraint.Text())
+		}
+	case "deliverables":
+		for d := range c.Children() {
+			b.deliverable(d)
+		}
+	case "backlog_notes":
+		b.Notes = c.Text()
+	}
+}
+
+func method(text string) Method {
+	for _, m := range []Method{Spike, TDD, Standard, None} {
+		if strings.EqualFold(string(m), text) {
+			return m
+		}
+	}
+	return Method(text)
+}
+
+func (b *builder) deliverable(e xmltext.Element) {
+	d := Deliverable{Kind: Kind(local(e.Name())), Text: e.Text(), Required: true, Pos: e.Pos()}
+	if d.Kind == File {
+		at := e.Attr("path")
+		d.Path = strings.TrimSpace(at.Value())
+		if a := e.Attr("required"); a.Exists() {
+			d.Required = strings.TrimSpace(a.Value()) != "false" && strings.TrimSpace(a.Value()) != "0"
+		}
+		if why := badPath(d.Path); why != "" {
+			b.doc.Report(workflow.Errorf(at.Pos(), codePath, "write the path of a file in the project, relative to its root", "Invalid deliverable path: %s %s", d.Path, why))
+		}
+		if b.paths[d.Path] {
+			b.doc.Report(workflow.Warningf(at.Pos(), codePath, "describe the file once", "%s is a deliverable twice", d.Path))
+		}
+		b.paths[d.Path] = true
+	}
+	b.Deliverables = append(b.Deliverables, d)
+}
+
+// reserved are folders in which no deliverable may be: what is written there is run or
+// trusted by others.
+var reserved = []string{".git", ".hocket", ".glee", ".claude"}
+
+// drive is the beginning of a Windows path.
+var drive = regexp.MustCompile(`^[A-Za-z]:`)
+
+// badPath says why a path cannot be that of a deliverable; "" if it can.
+func badPath(file string) string {
+	clean := path.Clean(strings.ReplaceAll(file, "{session-id}", "x"))
+	switch {
+	case strings.ContainsAny(file, "\x00\\"):
+		return "contains a backslash or a zero byte"
+	case path.IsAbs(file) || drive.MatchString(file):
+		return "is absolute"
+	case clean == ".." || strings.HasPrefix(clean, "../"):
+		return "leads out of the project"
+	case clean == ".":
+		return "is the project itself"
+	case strings.HasSuffix(file, "/"):
+		return "is a folder"
+	}
+	for _, part := range strings.Split(clean, "/") {
+		if slices.ContainsFunc(reserved, func(name string) bool { return strings.EqualFold(name, part) }) {
+			return "is in " + part
+		}
+	}
+	return ""
+}
+
+// check looks at the request as a whole.
+func (b *builder) check() {
+	if n := utf8.RuneCountInString(b.Summary); n < 10 || n > 500 {
+		b.doc.Report(workflow.Warningf(b.summary.Pos(), codeValue, "say in one or two sentences what is to be done: 10 to 500 characters", "the summary has %d characters", n))
+	}
+}

@@ -1,0 +1,164 @@
+package protocol
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/handoff/protocol/internal/xsd"
+	"github.com/hocket-dev/hocket/internal/xmltext"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// The codes of this package, in addition to those of the XML itself.
+const (
+	codeBlock     = "handoff-block"
+	codeElement   = "handoff-element"
+	codeMissing   = "handoff-missing"
+	codeValue     = "handoff-value"
+	codeAttribute = "handoff-attribute"
+	codeVersion   = "handoff-version"
+	codeSession   = "handoff-session"
+	codePath      = "handoff-path"
+	codeEncoding  = "handoff-encoding"
+	codeRepaired  = "handoff-repaired"
+)
+
+// Codes lists every code that a diagnostic of this package can have, in addition to those
+// of package xmltext.
+var Codes = []xmltext.Code{
+	{Name: codeBlock, Meaning: "A text has no block with a request, too many of them, or one that is not closed."},
+	{Name: codeElement, Meaning: "An element or a text is not allowed here."},
+	{Name: codeMissing, Meaning: "A required element is missing."},
+	{Name: codeValue, Meaning: "A value is not allowed."},
+	{Name: codeAttribute, Meaning: "An attribute is missing or not allowed."},
+	{Name: codeVersion, Meaning: "The version of the protocol is unknown."},
+	{Name: codeSession, Meaning: "The id of a session cannot be used, or sessions wait for each other."},
+	{Name: codePath, Meaning: "A deliverable has a path that is not allowed."},
+	{Name: codeEncoding, Meaning: "A Markdown file is not UTF-8."},
+	{Name: codeRepaired, Meaning: "A request does not follow the schema in a detail, and was understood."},
+}
+
+var required = []string{"mode", "original_intent", "current_task_summary", "workflow", "task_details", "deliverables"}
+
+// explain turns a violation of the schema into a diagnostic. Its words are those that the
+// protocol defines.
+func explain(doc *xmltext.Document, v xsd.Violation, lenient bool) workflow.Diagnostic {
+	name := v.At.Name()
+	switch v.Kind {
+	case xsd.UnknownRoot:
+		return workflow.Errorf(v.At.Pos(), codeElement, "begin with <"+root+">, without a namespace or with "+Namespace, "the document is a <%s>, not a handoff", name)
+	case xsd.Missing:
+		return missing(v, lenient)
+	case xsd.Unexpected:
+		d := workflow.Errorf(v.At.Pos(), codeElement, "", "Element '%s': This element is not expected", name)
+		if meant := nearest(v.At); meant != "" {
+			return d.Near(name, []string{meant})
+		}
+		if len(v.Expected) > 0 {
+			d.Detail = "Expected here: " + strings.Join(v.Expected, ", ") + ". "
+		}
+		if slices.ContainsFunc(slices.Collect(v.At.Parent().Children()), func(o xmltext.Element) bool { return o != v.At && o.Name() == name }) {
+			d.Detail += "<" + name + "> may occur once"
+		} else if slices.Contains(ordered, local(name)) {
+			d.Detail += "Move it to its place: the order is " + strings.Join(ordered, ", ")
+		} else {
+			d.Detail += "Remove it, or give it a namespace of its own and write it after the others"
+		}
+		return d
+	case xsd.BadText:
+		pos := doc.Pos(v.At.TextSpan())
+		if !v.At.HasText() {
+			pos = v.At.Pos()
+		}
+		return value(pos, v, "Element '"+name+"'")
+	case xsd.BadAttribute:
+		return value(v.Attr.Pos(), v, "Attribute '"+v.Name+"'")
+	case xsd.Folded:
+		pos := doc.Pos(v.At.TextSpan())
+		if v.Attr.Exists() {
+			pos = v.Attr.Pos()
+		}
+		return workflow.Warningf(pos, codeRepaired, "write it like this", "%q was read as %s", strings.TrimSpace(v.Value), v.Expected[0])
+	case xsd.Moved:
+		return workflow.Warningf(v.At.Pos(), codeRepaired, "the order is "+strings.Join(ordered, ", "), "<%s> is not in its place", name)
+	case xsd.NoText:
+		return workflow.Errorf(v.At.Pos(), codeElement, "put it into one of the elements, or remove it", "there is text in <%s>, between its elements", name)
+	case xsd.NoElements:
+		parent := v.At.Parent().Name()
+		return workflow.Errorf(v.At.Pos(), codeElement, fmt.Sprintf("write &lt;%s&gt; if it is part of the text", name), "<%s> is inside <%s>, which contains only text", name, parent)
+	case xsd.MissingAttribute:
+		return workflow.Errorf(v.At.Pos(), codeAttribute, fmt.Sprintf("write <%s %s=\"…\">", name, v.Name), "Element '%s': The attribute '%s' is required but missing", name, v.Name)
+	}
+	return workflow.Errorf(v.Attr.NamePos(), codeAttribute, "remove it", "Element '%s': The attribute '%s' is not allowed", name, v.Name)
+}
+
+// ordered are the elements of a request, in their order.
+var ordered = []string{"mode", "original_intent", "current_task_summary", "workflow", "task_details", "constraints", "deliverables", "backlog_notes"}
+
+// missing explains elements that are missing in an element, or before it.
+func missing(v xsd.Violation, lenient bool) workflow.Diagnostic {
+	first := v.Expected[0]
+	where := fmt.Sprintf("before <%s>", v.At.Name())
+	if inside[first] == local(v.At.Name()) {
+		where = "at the end of <" + v.At.Name() + ">"
+	}
+	switch inside[first] {
+	case "constraints":
+		d := workflow.Errorf(v.At.Pos(), codeMissing, "write <constraint>…</constraint> in it, or remove it", "<constraints> has no constraint")
+		if lenient {
+			d.Severity = workflow.Warning
+		}
+		return d
+	case "deliverables":
+		return workflow.Errorf(v.At.Pos(), codeMissing, `write at least one of <file path="…">, <decision> and <report>`, "<deliverables> has no deliverable")
+	}
+	return workflow.Errorf(v.At.Pos(), codeMissing, fmt.Sprintf("write <%s>…</%[1]s> %s. Required fields: %s", first, where, strings.Join(required, ", ")),
+		"Missing required element: %s", strings.Join(v.Expected, ", "))
+}
+
+// value explains a text that is not allowed.
+func value(pos workflow.Pos, v xsd.Violation, what string) workflow.Diagnostic {
+	found := strings.TrimSpace(v.Value)
+	switch {
+	case len(v.Expected) > 0 && found == "":
+		return workflow.Errorf(pos, codeValue, "Allowed values: "+strings.Join(v.Expected, ", "), "%s is empty", what)
+	case len(v.Expected) > 0:
+		d := workflow.Errorf(pos, codeValue, "Allowed values: "+strings.Join(v.Expected, ", "), "%s: '%s' is not valid", what, short(found))
+		for _, allowed := range v.Expected {
+			if strings.EqualFold(allowed, found) {
+				return d.Instead(v.Value, allowed)
+			}
+		}
+		return d
+	case found == "":
+		return workflow.Errorf(pos, codeValue, "write a text that is not blank", "%s is empty", what)
+	}
+	return workflow.Errorf(pos, codeValue, "write a value of the type "+v.Type, "%s: '%s' is not valid", what, short(found))
+}
+
+func short(text string) string {
+	if runes := []rune(text); len(runes) > 60 {
+		return string(runes[:60]) + "…"
+	}
+	return text
+}
+
+// nearest returns the element that was probably meant by an unknown one; "" if none was.
+func nearest(e xmltext.Element) string {
+	if slices.Contains(elements, local(e.Name())) {
+		return ""
+	}
+	present := map[string]bool{}
+	for sibling := range e.Parent().Children() {
+		present[local(sibling.Name())] = true
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(inside)) {
+		if inside[name] == local(e.Parent().Name()) && !present[name] {
+			names = append(names, name)
+		}
+	}
+	return workflow.Nearest(e.Name(), names)
+}

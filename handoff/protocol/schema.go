@@ -1,0 +1,70 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"github.com/hocket-dev/hocket/handoff/protocol/internal/xsd"
+	"github.com/hocket-dev/hocket/schema"
+)
+
+// Namespace is that of version 1. A request may also have none.
+const Namespace = "http://instructor-workflow.org/agent-handoff/v1"
+
+// versions are those that the built-in schemas define, the newest last.
+var versions = []string{"1.0", "1.1"}
+
+// Schemas finds the schemas of a project by their file names, such as
+// agent-handoff-v1.0.xsd. It returns an error that is fs.ErrNotExist for those that the
+// project does not have. A nil Schemas has none.
+type Schemas func(file string) ([]byte, error)
+
+// schemaFile returns the name of the schema for a version.
+func schemaFile(version string, namespaced bool) string {
+	name := "agent-handoff-v" + version
+	if namespaced {
+		name += "-ns"
+	}
+	return name + ".xsd"
+}
+
+// builtIn has the compiled schemas of this package by the names of their files.
+var builtIn sync.Map
+
+// find returns the schema in a file of the project, or the built-in one. ok is false if
+// there is neither.
+func (s Schemas) find(file string) (found *xsd.Schema, ok bool, err error) {
+	if s != nil {
+		text, err := s(file)
+		switch {
+		case err == nil:
+			found, err := xsd.Compile(file, text, func(location string) ([]byte, error) {
+				if text, err := s(location); !errors.Is(err, fs.ErrNotExist) {
+					return text, err
+				}
+				return schema.XSD(location)
+			})
+			return found, true, err
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, false, err
+		}
+	}
+	if known, ok := builtIn.Load(file); ok {
+		return known.(*xsd.Schema), true, nil
+	}
+	text, err := schema.XSD(file)
+	if err != nil {
+		return nil, false, nil
+	}
+	found, err = xsd.Compile(file, text, schema.XSD)
+	if err != nil {
+		return nil, false, fmt.Errorf("built-in schema: %w", err)
+	}
+	builtIn.Store(file, found)
+	return found, true, nil
+}
+
+func knownVersions() string { return strings.Join(versions, ", ") }
