@@ -98,3 +98,6 @@ type Extension struct {
 	Space string // the address of its namespace
 	XML   string
 }
+
+// TargetPos returns the position of target_agent.
+func (q *Request) TargetPos() workflow.Pos { return q.root.Attr("target_agent").Pos() }

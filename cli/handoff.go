@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/handoff"
+	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/schema"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+func (a *app) handoffVerb() *cobra.Command {
+	return withVerbs(&cobra.Command{
+		Use:   "handoff COMMAND",
+		Short: "Check and read handoffs between agents",
+		Long: `Check and read handoffs. A handoff is a Markdown file with an <agent_request> in an
+XML block, or the XML itself: a task that one agent, or a person, hands to another.`,
+		Example: `  hocket handoff check prompt.md
+  hocket handoff get prompt.md current_task_summary
+  hocket handoff schema --install`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}, a.handoffCheckVerb(), a.handoffGetVerb(), a.handoffSchemaVerb())
+}
+
+func (a *app) handoffCheckVerb() *cobra.Command {
+	var lenient bool
+	var form string
+	cmd := &cobra.Command{
+		Use:   "check FILE... [FLAGS]",
+		Short: "Check handoffs against the schema and the project",
+		Long: `Check handoffs against the schema of their version, and against the agents of the
+project. A file without a block is a task in prose: that is a warning. The exit code
+is 2 if there are errors. With --json, print the requests; --json=seed prints them
+as the protocol's first description does.`,
+		Example: `  hocket handoff check prompt.md
+  hocket handoff check prompt.md --json
+
+  # Accept what can be repaired, as for the answer of a model
+  hocket handoff check --lenient answer.txt`,
+		Args: argsBetween(1, -1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if form != "" && form != plainJSON && form != seedJSON {
+				return usagef("write --json or --json=seed", "unknown form of JSON %q", form)
+			}
+			a.json = form != ""
+			return a.checkHandoffs(args, lenient, form)
+		},
+	}
+	cmd.Flags().BoolVar(&lenient, "lenient", false, "accept and report what can be repaired")
+	cmd.Flags().StringVar(&form, "json", "", "print the requests as JSON, in Hocket's form or as `seed`")
+	cmd.Flags().Lookup("json").NoOptDefVal = plainJSON
+	return cmd
+}
+
+// The values of --json.
+const (
+	plainJSON = "plain"
+	seedJSON  = "seed"
+)
+
+func (a *app) checkHandoffs(files []string, lenient bool, form string) error {
+	var found workflow.Diagnostics
+	var requests []*protocol.Request
+	blocks := 0
+	for _, file := range files {
+		h, err := a.readHandoffs(file, lenient)
+		if err != nil {
+			return err
+		}
+		found, requests, blocks = append(found, h.Found...), append(requests, h.Requests...), blocks+h.Blocks
+	}
+	if found.Errors() && !a.json {
+		a.note(protocol.Refusal(files[0], found).Title + "\n")
+	}
+	if err := a.printHandoffs(requests, found, blocks, form); err != nil || !found.Errors() {
+		return err
+	}
+	if !a.json {
+		a.note(protocol.Refusal(files[0], found).Advice + "\n")
+	}
+	return exitError(exitUsage)
+}
+
+func (a *app) printHandoffs(requests []*protocol.Request, found workflow.Diagnostics, blocks int, form string) error {
+	switch {
+	case form == seedJSON && !found.Errors():
+		a.note(a.showDiagnostics(found, a.errStyle))
+		var b strings.Builder
+		for _, q := range requests {
+			b.Write(q.SeedJSON())
+		}
+		return a.print(b.String())
+	case a.json:
+		if requests == nil {
+			requests = []*protocol.Request{}
+		}
+		return a.printJSON(map[string]any{"requests": requests, "diagnostics": jsonDiagnostics(found)})
+	}
+	return a.print(a.verdict(found, view.Count(blocks, "request")))
+}
+
+// readHandoffs reads the requests in a file.
+func (a *app) readHandoffs(name string, lenient bool) (*protocol.Handoffs, error) {
+	p, err := a.openProject()
+	if err != nil {
+		return nil, err
+	}
+	file, text, err := a.readFile(name, "handoff")
+	if err != nil {
+		return nil, err
+	}
+	return handoff.Check(p, file, text, lenient)
+}
+
+func (a *app) handoffGetVerb() *cobra.Command {
+	var lenient bool
+	cmd := &cobra.Command{
+		Use:   "get FILE FIELD [FLAGS]",
+		Short: "Print one field of a handoff",
+		Long: `Print the text of a field, a line for each place where it occurs. A field is a path of
+elements, and an attribute begins with @. Elements of other namespaces are named with
+their prefix, or with their address in braces. The exit code is 1 if there is none.`,
+		Example: `  hocket handoff get prompt.md mode
+  hocket handoff get prompt.md constraints/constraint
+  hocket handoff get prompt.md deliverables/file/@path
+  hocket handoff get prompt.md @target_agent
+  hocket handoff get prompt.md qa:coverage_threshold`,
+		Args: argsBetween(2, 2),
+		RunE: func(_ *cobra.Command, args []string) error { return a.getField(args[0], args[1], lenient) },
+	}
+	cmd.Flags().BoolVar(&lenient, "lenient", false, "also read what can be repaired")
+	return cmd
+}
+
+func (a *app) getField(file, field string, lenient bool) error {
+	h, err := a.readHandoffs(file, lenient)
+	if err != nil {
+		return err
+	}
+	if h.Found.Errors() {
+		return &diagnosticsError{h.Found}
+	}
+	values := []string{}
+	for _, q := range h.Requests {
+		texts, err := q.Get(field)
+		if err != nil {
+			return usagef("`hocket handoff get --help` has examples", "%v", err)
+		}
+		values = append(values, texts...)
+	}
+	if a.json {
+		err = a.printJSON(values)
+	} else if len(values) > 0 {
+		err = a.print(strings.Join(values, "\n") + "\n")
+	}
+	if err == nil && len(values) == 0 {
+		err = exitError(exitFailed)
+	}
+	return err
+}
+
+func (a *app) handoffSchemaVerb() *cobra.Command {
+	var install bool
+	cmd := &cobra.Command{
+		Use:   "schema [NAME] [FLAGS]",
+		Short: "Print or install the XML Schemas of handoffs",
+		Long: `Print an XML Schema of handoffs, for xmllint or an editor. Without a name, list them.
+With --install, write them to .claude/schemas, where other tools look for them. Files
+that are there already and differ are the project's own: they are left alone.`,
+		Example: `  hocket handoff schema
+  hocket handoff schema agent-handoff-v1.0.xsd > handoff.xsd
+  hocket handoff schema --install`,
+		Args:      argsBetween(0, 1),
+		ValidArgs: schema.XSDs(),
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch {
+			case install:
+				return a.installSchemas()
+			case len(args) == 0 && a.json:
+				return a.printJSON(schema.XSDs())
+			case len(args) == 0:
+				return a.print(strings.Join(schema.XSDs(), "\n") + "\n")
+			}
+			text, err := schema.XSD(args[0])
+			if err != nil {
+				return usagef("`hocket handoff schema` lists them", "unknown schema %q", args[0])
+			}
+			return a.print(string(text))
+		},
+	}
+	cmd.Flags().BoolVar(&install, "install", false, "write the schemas to .claude/schemas")
+	return cmd
+}
+
+func (a *app) installSchemas() error {
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(p.Root())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	const folder = ".claude/schemas"
+	if err := root.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	for _, name := range schema.XSDs() {
+		text, err := schema.XSD(name)
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(folder, name)
+		there, err := root.ReadFile(file)
+		switch {
+		case err == nil && string(there) == string(text):
+			err = a.print("unchanged " + file + "\n")
+		case err == nil:
+			err = a.print("kept      " + file + ", which differs\n")
+		case errors.Is(err, fs.ErrNotExist):
+			if err = root.WriteFile(file, text, 0o666); err == nil {
+				err = a.print("wrote     " + file + "\n")
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+// Package handoff carries out handoffs in a project. Package protocol reads them; this
+// package knows the project: its agents, its own schemas, and its settings.
+package handoff
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// schemaFolders are the folders in which a project may have schemas of its own. The first
+// one that has a file wins.
+var schemaFolders = []string{".hocket/schemas", ".claude/schemas"}
+
+// Check reads the requests in a text, and checks them against the project.
+func Check(p *hocket.Project, file string, text []byte, lenient bool) (*protocol.Handoffs, error) {
+	h, err := protocol.Read(file, text, protocol.Options{Lenient: lenient, Schemas: schemas(p)})
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range h.Requests {
+		if q.TargetAgent == "" {
+			continue
+		}
+		if _, _, err := p.Agents().Resolve(q.TargetAgent); err != nil {
+			h.Found = append(h.Found, workflow.Errorf(q.TargetPos(), codeAgent,
+				"`hocket agents` lists the agents of the project; without target_agent, one is chosen", "%s", strings.TrimPrefix(err.Error(), "agent: ")))
+		}
+	}
+	h.Found = h.Found.Sort()
+	return h, nil
+}
+
+const codeAgent = "handoff-agent"
+
+// schemas finds the schemas of a project.
+func schemas(p *hocket.Project) protocol.Schemas {
+	return func(file string) ([]byte, error) {
+		if file != filepath.Base(file) {
+			return nil, fs.ErrNotExist
+		}
+		for _, folder := range schemaFolders {
+			text, err := p.ReadFile(filepath.Join(p.Root(), folder, file))
+			if !errors.Is(err, fs.ErrNotExist) {
+				return text, err
+			}
+		}
+		return nil, fs.ErrNotExist
+	}
+}
