@@ -36,7 +36,8 @@ func Check(p *hocket.Project, file string, text []byte, lenient bool) (*protocol
 	return h, nil
 }
 
-const codeAgent = "handoff-agent"
+// codeAgent is also that of a step of a workflow.
+const codeAgent = "agent-unknown"
 
 // schemas finds the schemas of a project.
 func schemas(p *hocket.Project) protocol.Schemas {

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/handoff/protocol"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/syntax"
@@ -121,6 +122,7 @@ func TestRulePages(t *testing.T) {
 // tooLarge are wrong examples that a page can only describe.
 var tooLarge = map[string]func() string{
 	"yaml-encoding":     func() string { return "steps:\n  - agent: writer\n    prompt: a\x01b\n" },
+	"handoff-encoding":  func() string { return "# The caf\xe9\n" },
 	"markdown-encoding": func() string { return "```mermaid\nflowchart TD\n    write[\"caf\xe9\"]\n```\n" },
 	"xml-encoding":      func() string { return "<workflow><agent name='writer'><task>a\x01b</task></agent></workflow>" },
 	"xml-size":          func() string { return strings.Repeat("<workflow>", 300) },
@@ -149,6 +151,12 @@ func try(t *testing.T, code string, blocks []fence) workflow.Diagnostics {
 	case "answer": // of a model
 		_, found := xml.Recover("answer.txt", []byte(blocks[0].text))
 		return found
+	case "handoff":
+		h, err := protocol.Read("", []byte(blocks[0].text), protocol.Options{Lenient: code == "handoff-repaired"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.Found
 	}
 	files := map[string]string{
 		".hocket/agents/writer.yml":   "agent: shell\nsettings: {command: [cat]}\n",
@@ -245,6 +253,9 @@ func allCodes() map[string]string {
 		for _, c := range list {
 			all[c.Name] = ""
 		}
+	}
+	for _, c := range protocol.Codes {
+		all[c.Name] = ""
 	}
 	for _, code := range []string{agent.CodeDefinition, agent.CodeReserved, cli.CodeManifest, tool.CodeDefinition, scripted.CodeReplies, "reply-unused"} {
 		all[code] = ""

@@ -197,7 +197,7 @@ func badPath(file string) string {
 	case path.IsAbs(file) || drive.MatchString(file):
 		return "is absolute"
 	case clean == ".." || strings.HasPrefix(clean, "../"):
-		return "leads out of the project"
+		return "is outside the project"
 	case clean == ".":
 		return "is the project itself"
 	case strings.HasSuffix(file, "/"):

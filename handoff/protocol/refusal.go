@@ -17,7 +17,7 @@ func Refusal(file string, found workflow.Diagnostics) Reason {
 	for _, d := range found {
 		switch {
 		case d.Severity != workflow.Error:
-		case !strings.HasPrefix(d.Code, "handoff-"):
+		case strings.HasPrefix(d.Code, "xml-"):
 			return Reason{"Invalid XML handoff in " + name, "Fix XML syntax errors or remove XML block to proceed"}
 		case d.Code == codeElement || d.Code == codeMissing || d.Code == codeValue || d.Code == codeAttribute:
 			title = "XML handoff validation failed (schema violation)"

@@ -19,6 +19,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/agent/shell"
 	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/handoff/protocol"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -101,6 +102,12 @@ func (b *block) test(t *testing.T, dir, state string) {
 		b.report(t, found)
 	case "yaml config":
 		b.config(t)
+	case "handoff":
+		h, err := protocol.Read(b.file(), []byte(b.text), protocol.Options{Lenient: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.report(t, h.Found)
 	case "sh":
 		b.shell(t, dir, state)
 	case "json":

@@ -13,6 +13,7 @@
 //	yaml replies       a file for --replies
 //	yaml tool          the file of a tool, whose name is in its first line
 //	yaml config        a project's config.yml
+//	handoff            a handoff, as a model may write it
 //	sh                 commands after "$ " with the output that follows them, or
 //	                   commands alone, which are not run
 //	json               a JSON value; jsonl: one on each line
