@@ -195,7 +195,7 @@ func (b *Brief) answer() string {
 	switch {
 	case len(b.Decide) > 0 && b.Asks:
 		add("Choose exactly one of these labels%s:\n- %s", noneFits(b.Decide), strings.Join(b.Decide, "\n- "))
-		add(`Answer with one JSON object and nothing else: {"decision": the label as it is above, "reason": why, in a sentence or two}.`)
+		add(`Answer with one JSON object and nothing else: {"decision": the label exactly as above, "reason": why, in a sentence or two}.`)
 	case len(b.Decide) > 0:
 		add("Choose exactly one of these labels, and write it exactly as shown here, %s:\n- %s", place, strings.Join(b.Decide, "\n- "))
 	}

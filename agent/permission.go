@@ -92,7 +92,7 @@ func ReadPermissions(written map[string]any, others ...string) (Permissions, []P
 			names := slices.Sorted(slices.Values(append([]string{"mode", "network", "read", "shell", "write"}, others...)))
 			detail := workflow.DidYouMean(key, names)
 			if detail == "" {
-				detail = "there are: " + strings.Join(names, ", ")
+				detail = "available: " + strings.Join(names, ", ")
 			}
 			r.problem([]string{key}, detail, "unknown permission %q", key)
 		}

@@ -169,7 +169,7 @@ func TestNamed(t *testing.T) {
 	if len(problems) > 0 || len(p.Named(MayRead)) > 0 || !slices.Equal(p.Named(MayRun), []Rule{{"*", Deny}, {"ls *", Allow}}) || !slices.Equal(p.Named(MayWrite), []Rule{{"*", AskFirst}}) {
 		t.Errorf("%v, %v", p.named, problems)
 	}
-	if _, problems := ReadPermissions(v.(map[string]any), "tasks"); len(problems) != 1 || problems[0].String() != `unknown permission "tools"; there are: mode, network, read, shell, tasks, write` {
+	if _, problems := ReadPermissions(v.(map[string]any), "tasks"); len(problems) != 1 || problems[0].String() != `unknown permission "tools"; available: mode, network, read, shell, tasks, write` {
 		t.Errorf("%v", problems)
 	}
 	for _, c := range []struct {
@@ -209,7 +209,7 @@ func TestBadPermissions(t *testing.T) {
 		`{"shel": "allow"}`:                    `unknown permission "shel"; did you mean "shell"?`,
 		`{"allow": ["x"]}`:                     "`allow` is supported for CLI agents only; use read, write, shell or network, which all agents support",
 		`{"deny": ["x"]}`:                      "`deny` is supported for CLI agents only; use read, write, shell or network, which all agents support",
-		`{"bash": "allow"}`:                    `unknown permission "bash"; there are: mode, network, read, shell, write`,
+		`{"bash": "allow"}`:                    `unknown permission "bash"; available: mode, network, read, shell, write`,
 		`{"shell": "yes"}`:                     `shell cannot be "yes"; write one of allow, ask, deny`,
 		`{"shell": true}`:                      `shell cannot be true; write one of allow, ask, deny`,
 		`{"shell": {"ls": null}}`:              `shell.ls cannot be null; write one of allow, ask, deny`,

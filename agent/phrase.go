@@ -72,7 +72,7 @@ func (s *Schema) unknown(at, names []string) []Problem {
 			detail = fmt.Sprintf("use %q instead", called)
 		}
 		if detail == "" && len(known) > 0 {
-			detail = "there are: " + strings.Join(known, ", ")
+			detail = "available: " + strings.Join(known, ", ")
 		}
 		list[i] = Problem{Path: append(slices.Clone(at), name), Unknown: true, Summary: fmt.Sprintf("unknown setting %q", name), Detail: detail}
 	}

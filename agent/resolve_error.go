@@ -60,7 +60,7 @@ func (e *ResolveError) Advice() string {
 		if len(e.Candidates) == 0 {
 			return noPrompted
 		}
-		return "there are: " + strings.Join(e.Candidates, ", ")
+		return "available: " + strings.Join(e.Candidates, ", ")
 	case Ambiguous:
 		return "name one of them: " + strings.Join(e.Candidates, ", ")
 	case NoExecutor:

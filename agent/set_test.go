@@ -42,7 +42,7 @@ func TestResolve(t *testing.T) {
 		{"lint", "go-linter shell"},
 		{"copy", "tester http"},
 		{"Linter", "agent: unknown agent \"Linter\"; did you mean \"go-linter\"?"},
-		{"nobody", "agent: unknown agent \"nobody\"; there are: first, go-linter, second, security-scanner, talker, tester, typo, http, shell"},
+		{"nobody", "agent: unknown agent \"nobody\"; available: first, go-linter, second, security-scanner, talker, tester, typo, http, shell"},
 		{"", "agent: no agent is named, and the project has no default agent; no executor on this machine works from a prompt; run `hocket doctor` to see what to install or set"},
 		{"tester", "agent: agent \"tester\" is ambiguous: 2 agents match; name one of them: tester (.hocket/agents/tester.yml), tester (.hocket/agents/copy.yml)"},
 		{"twice", "agent: agent \"twice\" is ambiguous: 2 agents match; name one of them: first (.hocket/agents/one.yml), second (.hocket/agents/two.yml)"},

@@ -104,7 +104,7 @@ func TestPhrases(t *testing.T) {
 		{`{"dir": ".."}`, "dir", `setting "dir" is outside the project; write a path inside the project, such as src/main.go`},
 		{`{"deep": {"a": 1}}`, "deep.a, deep without b", `setting "deep.a" must be string or array, not number; setting "deep.b" is missing`},
 		{`{"cmd": "ls"}`, "cmd unknown", `unknown setting "cmd"; use "command" instead`},
-		{`{"uri": "x"}`, "uri unknown", `unknown setting "uri"; there are: command, deep, dir, empty, env, id, least, long, most, names, never, short, some, two, word`},
+		{`{"uri": "x"}`, "uri unknown", `unknown setting "uri"; available: command, deep, dir, empty, env, id, least, long, most, names, never, short, some, two, word`},
 		{`{"empty": {"x": 1}}`, "empty.x unknown", `unknown setting "x"`},
 	} {
 		var said, at []string

@@ -169,7 +169,7 @@ func FuzzParseEntry(f *testing.F) {
 	})
 }
 
-func TestEntriesThatAreNone(t *testing.T) {
+func TestInvalidEntries(t *testing.T) {
 	for line, want := range map[string]string{`{`: "agent: invalid transcript entry: unexpected EOF", `{"type":"dance"}`: `agent: unknown transcript entry type "dance"`} {
 		if e, err := ParseEntry([]byte(line)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, %v", line, e, err)

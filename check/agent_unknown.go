@@ -78,5 +78,5 @@ func suggestAgent(written string, names []string) string {
 	if hint := workflow.DidYouMean(written, names); hint != "" {
 		return hint
 	}
-	return "there are: " + strings.Join(names, ", ")
+	return "available: " + strings.Join(names, ", ")
 }

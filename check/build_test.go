@@ -30,7 +30,7 @@ step 2 of the builder, setting "tags": error[ref-notation]: {{steps.draft.output
 		`W: step 2 of the builder: error[duplicate-id]: id "a" is used twice; it is also used at W: step 1 of the builder; rename one of them
 W: step 4 of the builder: error[duplicate-id]: id "a" is used twice; it is also used at W: step 1 of the builder; rename one of them`},
 	{"ref-unknown", workflow.Sequence("W", write(), workflow.Agent("writer", "Use ${nodes.draft.output}.")),
-		`W: step 2 of the builder: error[ref-unknown]: there is no node "draft"; there are: 1, 2`},
+		`W: step 2 of the builder: error[ref-unknown]: there is no node "draft"; available: 1, 2`},
 	{"ref-unknown", workflow.Sequence("W", write().ID("draft"), write().Input("text", "${steps.draft.output}")),
 		`W: step 2 of the builder, input "text": error[ref-unknown]: unknown name "steps"; write inputs.NAME for an input, vars.NAME for a variable, nodes.ID.output for a result`},
 	{"condition-syntax", workflow.Sequence("W", write(), workflow.Decide("").When(`nodes["1"].output ==`, "done").Else(workflow.End), write().ID("done")),

@@ -29,5 +29,5 @@ func (p *pass) suggestTarget(written string) string {
 	if len(ids) > 8 {
 		return "name one of the workflow's steps, or end"
 	}
-	return "there are: " + strings.Join(ids, ", ")
+	return "available: " + strings.Join(ids, ", ")
 }

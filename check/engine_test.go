@@ -12,9 +12,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// TestEngineTakesWhatPasses breaks workflows at random, and checks that no rule panics and that the
+// TestEngineAcceptsWhatPasses breaks workflows at random, and checks that no rule panics and that the
 // engine accepts every bundle in which no rule finds an error.
-func TestEngineTakesWhatPasses(t *testing.T) {
+func TestEngineAcceptsWhatPasses(t *testing.T) {
 	roots := fixtures(t)
 	passed := 0
 	for seed := range uint64(2000) {

@@ -53,7 +53,7 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-func TestWavesPutANodeBehindItsLastPredecessor(t *testing.T) {
+func TestWavesPutANodeAfterItsLastPredecessor(t *testing.T) {
 	s := newIndex(chart("a>b>c a>c d")).root
 	var got []string
 	for i, wave := range s.waves() {

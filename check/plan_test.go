@@ -78,7 +78,7 @@ child 2
 	}
 }
 
-func TestPlanSaysWhyItIsOpen(t *testing.T) {
+func TestPlanSaysWhyItHasNoBound(t *testing.T) {
 	b := bundle(t, [2]string{"root", `
 inputs: {files: array}
 steps:
@@ -97,7 +97,7 @@ steps:
 }
 
 // A limit on cost does not limit tokens.
-func TestPlanDoesNotTakeNoBoundForZero(t *testing.T) {
+func TestPlanDistinguishesNoBoundFromZero(t *testing.T) {
 	p := check.PlanOf(check.Input{Bundle: bundle(t, [2]string{"root", "steps: [{agent: thrifty}, {agent: shell}]"}), Agents: cast{}})
 	if p.CostUSD != workflow.AtMost(0.5) || p.Tokens != (workflow.Bound{}) {
 		t.Errorf("plan %+v", p)

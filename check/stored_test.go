@@ -102,7 +102,7 @@ func TestStoredDefinitions(t *testing.T) {
 	}
 }
 
-func TestNothingIsCheckedOfNothing(t *testing.T) {
+func TestCheckOfEmptyInput(t *testing.T) {
 	if found := check.Run(check.Input{}); len(found) > 0 {
 		t.Errorf("found %v", found)
 	}

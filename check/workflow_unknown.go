@@ -42,6 +42,6 @@ func suggestWorkflow(written string, names []string) string {
 	case len(names) == 0 || len(names) > 10:
 		return "put it next to this file, or into .hocket/workflows"
 	default:
-		return "there are: " + strings.Join(names, ", ")
+		return "available: " + strings.Join(names, ", ")
 	}
 }

@@ -18,7 +18,7 @@ type view struct {
 	handsOn bool // values that are looked up need not be loaded
 }
 
-// view returns the view before the instance, and after the view after it.
+// view returns the view before the instance, and behind the view after it.
 func (in *inst) view() *view   { return &view{scope: in.scope(), reg: in.reg, env: in.env, self: in} }
 func (in *inst) behind() *view { v := in.view(); v.behind = true; return v }
 

@@ -449,7 +449,7 @@ func TestSuggestionsAreWorkflows(t *testing.T) {
 			details = append(details, d.Detail)
 		}
 	}
-	if want := []string{"there are: kitchen", `did you mean "kitchen"?`}; !slices.Equal(details, want) {
+	if want := []string{"available: kitchen", `did you mean "kitchen"?`}; !slices.Equal(details, want) {
 		t.Errorf("got %q", details)
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // A question that only a person leads to is answered by that person.
-func TestQuestionBehindAPerson(t *testing.T) {
+func TestQuestionAfterAPerson(t *testing.T) {
 	human := func() Node { return Node{ID: "h", Step: &Human{}} }
 	choice := Node{ID: "c", Step: &Choice{Ask: &Task{Prompt: Template{Text: "Good?"}}}}
 	label := func(from, text string) Edge { return Edge{From: from, To: End, On: OnLabel, Label: text} }
@@ -59,7 +59,7 @@ func TestQuestionBehindAPerson(t *testing.T) {
 }
 
 // Only people answer human nodes, and only tasks and questions are for agents.
-func TestOthersAnswerNothing(t *testing.T) {
+func TestOnlyPeopleAnswer(t *testing.T) {
 	task := &Task{}
 	for _, step := range []Step{task, &Call{}, &Choice{}, &Combine{}, &Loop{}, &Each{}} {
 		g := &Graph{Nodes: []Node{{ID: "a", Step: step}, {ID: "c", Step: &Choice{Ask: &Task{}}}}, Edges: []Edge{{From: "a", To: "c"}, {From: "c", To: End, On: OnLabel, Label: "x"}}}

@@ -185,7 +185,7 @@ func TestBuildingChangesNoJob(t *testing.T) {
 
 // A dependency on a step that is not in the list becomes an edge from nowhere, which a check
 // reports.
-func TestDependsOnNothing(t *testing.T) {
+func TestDependsOnAnUnknownStep(t *testing.T) {
 	w := workflow.Steps("w", workflow.Agent("a", "x").ID("one"), workflow.Agent("a", "y").ID("two").Depends("one", "none"))
 	edges := []workflow.Edge{{From: "one", To: "two", Pos: w.Body.Nodes[0].Pos}, {From: "none", To: "two", Pos: w.Body.Nodes[1].Pos}}
 	if !slices.Equal(w.Body.Edges, edges) {
@@ -202,7 +202,7 @@ func TestNilStep(t *testing.T) {
 }
 
 // Everything that a program can set, and the resulting model.
-func TestEveryWordOfTheBuilder(t *testing.T) {
+func TestEveryMethodOfTheBuilder(t *testing.T) {
 	w := workflow.Steps("all",
 		workflow.Agent("w", "p").ID("a").Title("First").Context(workflow.NoContext).Input("x", 1).Setting("model", "m").Extract(workflow.Regex, "(a)").
 			Schema(map[string]any{"type": "string"}).Retry(workflow.Retry{Attempts: 2, Delay: time.Second}).Timeout(time.Minute).OnError(workflow.Continue).Once().Label("team", "docs").Output("v").
@@ -298,7 +298,7 @@ all: the builder 0:0-0:0`
 }
 
 // A method that does not apply to a kind of step is a mistake, reported at the step.
-func TestMisusedWords(t *testing.T) {
+func TestMisusedMethods(t *testing.T) {
 	steps := map[string]func() *workflow.Job{
 		"Agent": func() *workflow.Job { return workflow.Agent("w", "p") }, "Ask": func() *workflow.Job { return workflow.Ask("q") }, "Invoke": func() *workflow.Job { return workflow.Invoke("c") },
 		"Decide": func() *workflow.Job { return workflow.Decide("vars.x") }, "Question": func() *workflow.Job { return workflow.Question("w", "q") },

@@ -33,7 +33,7 @@ func TestDiagnosticsAsText(t *testing.T) {
 	}
 }
 
-func TestNotesAreNoMistakes(t *testing.T) {
+func TestNotesAreNotMistakes(t *testing.T) {
 	note, warning, mistake := workflow.Notef(workflow.Pos{}, "n", "", "n"), workflow.Warningf(workflow.Pos{}, "w", "", "w"), workflow.Errorf(workflow.Pos{}, "e", "", "e")
 	all := workflow.Diagnostics{note, warning, mistake}
 	if got := all.Mistakes(); !slices.Equal(got, workflow.Diagnostics{warning, mistake}) || all[0] != note {

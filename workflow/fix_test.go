@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-func TestFixesThatMeetWaitForEachOther(t *testing.T) {
+func TestOverlappingFixesAreAppliedLater(t *testing.T) {
 	fix := func(edits ...workflow.Edit) workflow.Diagnostic {
 		return workflow.Diagnostic{Fix: &workflow.Fix{Edits: edits}}
 	}
@@ -28,7 +28,7 @@ func TestFixesThatMeetWaitForEachOther(t *testing.T) {
 	}
 }
 
-func TestApplyIgnoresWhatIsOutside(t *testing.T) {
+func TestApplyIgnoresEditsOutsideTheText(t *testing.T) {
 	got := workflow.Apply([]byte("abc"), []workflow.Edit{{From: 2, To: 9}, {From: 2, To: 1, Text: "x"}, {From: 1, To: 2, Text: "B"}, {From: 3, To: 3, Text: "d"}})
 	if string(got) != "aBcd" {
 		t.Errorf("got %q", got)

@@ -50,7 +50,7 @@ func everything() *workflow.Workflow {
 	}
 }
 
-func TestStoredWorkflowComesBack(t *testing.T) {
+func TestStoredWorkflowRoundTrip(t *testing.T) {
 	want := everything()
 	data, err := json.Marshal(want)
 	if err != nil {
@@ -277,7 +277,7 @@ func TestDiagnosticsForPrograms(t *testing.T) {
 	}
 }
 
-func TestDiagnosticsThatAreNone(t *testing.T) {
+func TestInvalidDiagnosticJSON(t *testing.T) {
 	for _, text := range []string{`{"line":"x"}`, `[]`} {
 		if err := json.Unmarshal([]byte(text), &workflow.Diagnostic{}); err == nil {
 			t.Errorf("%s is a diagnostic", text)

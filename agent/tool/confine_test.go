@@ -175,7 +175,7 @@ func TestNetworkOfPrograms(t *testing.T) {
 		"private_d": {"network: true", curl + "--noproxy '*' HOST/echo/x", "add `network: [127.0.0.1:PORT]`"},
 		"denied":    {"network: [a.example]", curl + "https://b.example/", "add `network: [b.example]`"},
 		"redirect":  {"network: ['localhost:PORT']", curl + "-L 'http://localhost:PORT/goto?to=OTHER/echo/'", "may not connect to 127.0.0.1"},
-		"no_token":  {"network: ['localhost:PORT']", "p=${http_proxy##*@}; " + curl + "-x http://$p http://localhost:PORT/echo/x", "this proxy serves somebody else"},
+		"no_token":  {"network: ['localhost:PORT']", "p=${http_proxy##*@}; " + curl + "-x http://$p http://localhost:PORT/echo/x", "this proxy belongs to another program"},
 		"python":    {"network: ['localhost:PORT']", "command -v python3 >/dev/null || { echo absent; exit; }; python3 -c 'import urllib.request as u; print(u.urlopen(\"http://localhost:PORT/echo/x\").read())'", "GET /echo/x|absent"},
 		"git":       {"network: [a.example]", "command -v git >/dev/null || { echo absent; exit; }; git ls-remote https://b.example/x.git", "add `network: [b.example]`|absent"},
 	}

@@ -31,7 +31,7 @@ var advice = map[Problem]string{
 	Full:        "free some space; what was recorded is intact",
 	ReadOnly:    "make the directory and the files in it writable, or name another one with --state",
 	Unreadable:  "check that the directory exists and that you may read it, or name another one with --state",
-	Corrupt:     "move it away together with its -wal file and start anew, or restore a copy",
+	Corrupt:     "move it away together with its -wal file and start again, or restore a copy",
 	NotDatabase: "name another directory with --state, or move the file away",
 	Newer:       "update hocket, or name another directory with --state",
 	Busy:        "try again when they are done",

@@ -57,7 +57,7 @@ func (k *Kind) version(ctx context.Context, db interface {
 	case version < 0:
 		return 0, &Error{Kind: k, File: file, Problem: Corrupt, Detail: fmt.Sprintf("its schema has version %d", version)}
 	case version > len(k.Steps):
-		return 0, &Error{Kind: k, File: file, Problem: Newer, Detail: fmt.Sprintf("its schema has version %d, this program knows version %d", version, len(k.Steps))}
+		return 0, &Error{Kind: k, File: file, Problem: Newer, Detail: fmt.Sprintf("its schema has version %d, but this program supports version %d", version, len(k.Steps))}
 	}
 	return version, nil
 }

@@ -189,11 +189,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !p.known(r):
 		w.Header().Set("Proxy-Authenticate", `Basic realm="hocket"`)
-		http.Error(w, "this proxy serves somebody else", http.StatusProxyAuthRequired)
+		http.Error(w, "this proxy belongs to another program", http.StatusProxyAuthRequired)
 	case r.Method == http.MethodConnect:
 		p.tunnel(w, r)
 	case r.URL.Scheme != "http" || r.URL.Host == "":
-		http.Error(w, "this is a proxy: ask for a whole address that begins with http://, or use CONNECT", http.StatusBadRequest)
+		http.Error(w, "this is a proxy: request an absolute URL that begins with http://, or use CONNECT", http.StatusBadRequest)
 	default:
 		p.forward.ServeHTTP(w, r)
 	}

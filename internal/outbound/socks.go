@@ -30,7 +30,7 @@ func (p *Proxy) socks(conn net.Conn) {
 	}
 }
 
-var errNotSOCKS = errors.New("outbound: not a request of SOCKS 5")
+var errNotSOCKS = errors.New("outbound: not a SOCKS 5 request")
 
 // readTarget greets the program and reads where it wants to connect.
 func readTarget(conn io.ReadWriter) (host string, port uint16, err error) {

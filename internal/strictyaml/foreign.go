@@ -44,7 +44,7 @@ var settings = []string{
 	"temperature", "max_tokens", "max_turns", "session",
 }
 
-const command = "write `config: {command: …}`, beside `agent: shell`"
+const command = "write `config: {command: …}`, next to `agent: shell`"
 
 // translated returns a suggestion for an unknown key that has an equivalent.
 func (m *Map) translated(d workflow.Diagnostic, written string) workflow.Diagnostic {

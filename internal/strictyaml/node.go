@@ -110,7 +110,7 @@ func (n Node) Label() string {
 // WrongType reports that something else was expected, such as "a duration".
 func (n Node) WrongType(wanted string) {
 	if n.IsNull() || n.IsText() && n.y.Value == "" {
-		n.Errorf(codeEmpty, "set a value, or remove the key", "%s is empty, it must be %s", n.Label(), wanted)
+		n.Errorf(codeEmpty, "set a value, or remove the key", "%s is empty; it must be %s", n.Label(), wanted)
 		return
 	}
 	d := workflow.Errorf(n.Pos(), codeType, "", "%s must be %s, not %s", n.Label(), wanted, n.kind())

@@ -82,7 +82,7 @@ prompt: {{topic}}
 		`a.yml:6:7: error[yaml-duration]: "-5s" is not a duration; write a number with its unit, such as 90s, 10m, 2h or 1h30m`,
 		`a.yml:7:9: error[yaml-word]: "colour" cannot be "bleu"; did you mean "blue"?`,
 		`a.yml:8:7: error[yaml-type]: "list" must be a list, not a map`,
-		`a.yml:9:1: error[yaml-empty]: "empty" is empty, it must be text; set a value, or remove the key`,
+		`a.yml:9:1: error[yaml-empty]: "empty" is empty; it must be text; set a value, or remove the key`,
 		`a.yml:10:7: error[yaml-number]: "more" cannot be 1; write 2 or more`,
 		`a.yml:11:9: error[yaml-type]: "prompt" must be text, not a map; put it in quotes: "{{topic}}"`,
 	}, "\n")

@@ -16,7 +16,7 @@ func (s *scanner) attribute(spaced bool) (cut bool) {
 	if !spaced {
 		s.problems(mistake{
 			at: Span{at, s.pos}, code: codeAttribute,
-			summary: "a space is missing in front of " + name, detail: "put a space between attributes",
+			summary: "a space is missing before " + name, detail: "put a space between attributes",
 		}.fixedBy(Span{at, at}, " "))
 	}
 	a := attribute{name: name, at: int32(at)}

@@ -83,7 +83,7 @@ func (d *Document) checkCharacters() bool {
 func (d *Document) badCharacter(at, size int, name string) {
 	d.wrong(mistake{
 		at: Span{at, at + size}, code: codeEncoding,
-		summary: "XML cannot hold the " + name, detail: "remove it, or save the file as UTF-8",
+		summary: "XML does not allow the " + name, detail: "remove it, or save the file as UTF-8",
 	}.fixedBy(Span{at, at + size}, ""))
 }
 
@@ -253,7 +253,7 @@ func (b *builder) end(t token) {
 // name, or, if none is open, the open element.
 func (b *builder) wrongEnd(t token) {
 	inner := b.elements[b.open[len(b.open)-1]]
-	opened := fmt.Sprintf("<%s> was opened in line %d", inner.name, b.Line(int(inner.from)))
+	opened := fmt.Sprintf("<%s> was opened on line %d", inner.name, b.Line(int(inner.from)))
 	depth := b.depthOf(t.name)
 	if depth < 0 {
 		b.problems(b.otherEnd(t, inner, opened))
@@ -269,7 +269,7 @@ func (b *builder) wrongEnd(t token) {
 	m := mistake{
 		at: before, code: codeEndTag,
 		summary: fmt.Sprintf("<%s> is not closed before %s", inner.name, tag),
-		detail:  fmt.Sprintf("%s: write %s in front of %s", opened, missing, tag),
+		detail:  fmt.Sprintf("%s: write %s before %s", opened, missing, tag),
 	}
 	if len(b.open)-depth == 2 {
 		if beside.Exists() {
@@ -314,7 +314,7 @@ func (b *builder) otherEnd(t token, inner element, opened string) mistake {
 		from := int(inner.from) + 1
 		name := Span{from, from + len(inner.name)}
 		return mistake{
-			at: name, code: codeEndTag, summary: fmt.Sprintf("<%s> is closed by </%s> in line %d", inner.name, t.name, b.Line(t.from)),
+			at: name, code: codeEndTag, summary: fmt.Sprintf("<%s> is closed by </%s> on line %d", inner.name, t.name, b.Line(t.from)),
 			detail: "write <" + t.name,
 		}.fixedBy(name, t.name)
 	}

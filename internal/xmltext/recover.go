@@ -148,7 +148,7 @@ func (r *recoverer) closeTo(depth, at int) {
 	for len(r.open) > depth+1 {
 		name := r.elements[r.open[len(r.open)-1]].name
 		missing := "</" + name + ">"
-		r.repaired(mistake{at: Span{at, at + 1}, summary: missing + " was missing", detail: "write it in front of this"}.fixedBy(Span{at, at}, missing))
+		r.repaired(mistake{at: Span{at, at + 1}, summary: missing + " was missing", detail: "write it before this"}.fixedBy(Span{at, at}, missing))
 		r.leave(at, at)
 	}
 }

@@ -176,7 +176,7 @@ func TestPromptOfASection(t *testing.T) {
 }
 
 // Keys that are cut off are reported like other mistakes.
-func TestWordsThatAreCutOff(t *testing.T) {
+func TestTruncatedKeys(t *testing.T) {
 	const text = "flowchart TD\n    a@{ agent: writer, retry: 2 }"
 	for end := range len(text) {
 		if _, found := markdown.Parse("x.mmd", []byte(text[:end])); end > strings.Index(text, "{") && !found.Errors() {

@@ -58,7 +58,7 @@ func countSteps(w *workflow.Workflow) int {
 }
 
 // Both parsers read well-formed XML in the same way.
-func TestRecoverReadsWhatIsRight(t *testing.T) {
+func TestRecoverReadsWellFormedXML(t *testing.T) {
 	notationtest.Fixtures(t, func(t *testing.T, file string, text []byte) {
 		strict, want := xml.Parse(file, text)
 		repaired, found := xml.Recover(file, text)

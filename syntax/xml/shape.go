@@ -226,7 +226,7 @@ func (r *reader) checkAttr(e xmltext.Element, a xmltext.Attr, s *shape) {
 func (r *reader) unknownElement(e, c xmltext.Element, s *shape) {
 	detail := r.meant(c.Name(), s, "")
 	if s.steps && slices.Contains([]string{"if", "switch", "condition", "when"}, c.Name()) {
-		detail = `write <choice depends="ID"><route when="…" to="ID"/><else to="ID"/></choice>, with the steps beside it`
+		detail = `write <choice depends="ID"><route when="…" to="ID"/><else to="ID"/></choice>, with the steps next to it`
 	}
 	if detail == "" && len(s.names()) == 0 {
 		detail = "remove it; in text, write &lt; for <"

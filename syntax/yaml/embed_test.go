@@ -13,7 +13,7 @@ import (
 )
 
 // The keys of a step represent everything except its body.
-func TestWordsSayAllOfAStep(t *testing.T) {
+func TestKeysRepresentAStep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := modelgen.Workflow().Draw(t, "workflow")
 		written := yaml.Mixed(w)

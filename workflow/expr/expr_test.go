@@ -287,7 +287,7 @@ func TestTemplateErrors(t *testing.T) {
 	}
 }
 
-func TestReferencesKnowTheirPlace(t *testing.T) {
+func TestReferencesHavePositions(t *testing.T) {
 	const text = `x {{ nodes.a.output.deep[1] ?? b }} and $topic`
 	tpl, err := expr.ParseTemplate(text, expr.PlantUML)
 	if err != nil {

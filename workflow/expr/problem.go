@@ -275,7 +275,7 @@ func (c *checker) knownNodes(written string) string {
 		}
 	}
 	if ids := c.ids.names(); len(ids) > 0 && len(ids) <= fewNodes {
-		return "there are: " + strings.Join(ids, ", ")
+		return "available: " + strings.Join(ids, ", ")
 	}
 	return ""
 }

@@ -149,7 +149,7 @@ func TestProblemsByGraph(t *testing.T) {
 	}
 }
 
-func TestProblemsBehindANode(t *testing.T) {
+func TestProblemsAfterANode(t *testing.T) {
 	w := line("")
 	w.Body.Edges[2] = when("c", "d", `nodes.c.output == "ok" && previous.output && nodes.d.output`)
 	w.Output.Text = "${vars.late} ${nodes.d.output} ${previous.output}"
@@ -160,7 +160,7 @@ error bad_item: previous is used in the output of the workflow; name the node wh
 	}
 }
 
-func TestCombineTakesWhatThereIs(t *testing.T) {
+func TestCombineUsesAvailableInputs(t *testing.T) {
 	w := &workflow.Workflow{Body: workflow.Graph{
 		Nodes: []workflow.Node{{ID: "choice", Step: &workflow.Choice{}}, task("a", "", ""), task("b", "", ""),
 			{ID: "c", Step: &workflow.Combine{Strategy: workflow.First, Inputs: []workflow.Expr{{Text: "nodes.a.output"}, {Text: "nodes.d.output"}}}}, task("d", "", "")},
@@ -171,9 +171,9 @@ func TestCombineTakesWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestNameTakenForAnInput has no declared inputs, so that {{late}} before its writer can only be an
+// TestNameReadAsAnInput has no declared inputs, so that {{late}} before its writer can only be an
 // input, which is seldom intended.
-func TestNameTakenForAnInput(t *testing.T) {
+func TestNameReadAsAnInput(t *testing.T) {
 	tests := []struct{ prompt, want string }{
 		{"{{late}}", `warning maybe_undefined: "late" refers to an input here; "d" writes it, but does not run before this step`},
 		{"{{inputs.late}}", ""},
@@ -189,7 +189,7 @@ func TestNameTakenForAnInput(t *testing.T) {
 	}
 }
 
-func TestProblemsStandAtTheReference(t *testing.T) {
+func TestProblemsAreAtTheReference(t *testing.T) {
 	source := func(text string, line, column int) workflow.Source {
 		return workflow.Source{Text: text, Pos: workflow.Pos{File: "f.yml", Line: line, Column: column}, Indent: 5}
 	}
@@ -267,7 +267,7 @@ func TestProblemsInBrokenTexts(t *testing.T) {
 1-5 unknown name "m"; there is no input and no variable with this name
 12-16 unknown name "q"; there is no input and no variable with this name`},
 		{`${topic +} ${nodes.b} ${nodes.x}`, `9-10 unexpected "+"; arithmetic is not supported; let a step compute the value
-23-33 there is no node "x"; there are: a, b, c, d`},
+23-33 there is no node "x"; available: a, b, c, d`},
 		{`${topic} ${#a} ${HOME:-x} ${topic`, `12-13 unexpected "#"; write $${ for a ${ of the shell
 22-23 unexpected ":"; write $${ for a ${ of the shell
 27-29 ${ is never closed; close it, or write $${ for a literal ${`},
@@ -311,7 +311,7 @@ func TestProblemsOfLoops(t *testing.T) {
 	}
 }
 
-func TestConditionsSayWhichOperatorsThereAre(t *testing.T) {
+func TestConditionErrorsListOperators(t *testing.T) {
 	for text, want := range map[string]string{
 		"not n":     `expr: unexpected "not" at offset 0; write !`,
 		"n + 1 > 3": `expr: unexpected "+" at offset 2; arithmetic is not supported; let a step compute the value`,
@@ -343,7 +343,7 @@ func TestResolveWithDuplicateIDs(t *testing.T) {
 func TestProblemsOfNumberedSteps(t *testing.T) {
 	w := line("{{agent_9_result}}")
 	expr.Resolve(w, expr.Mixed, []string{"a", "b", "c"})
-	if got, want := problems(w), `error unknown_node: there is no node "9"; there are: a, b, c, d`; got != want {
+	if got, want := problems(w), `error unknown_node: there is no node "9"; available: a, b, c, d`; got != want {
 		t.Errorf("got %s", got)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-func TestConditionsAreToldFromQuestions(t *testing.T) {
+func TestConditionsAndQuestionsAreDistinguished(t *testing.T) {
 	for text, want := range map[string]expr.Test{
 		"score >= 8?": expr.ConditionTest, "{{state.kind}}": expr.ConditionTest, "${ok}?": expr.ConditionTest, "!done": expr.ConditionTest,
 		"true": expr.ConditionTest, "previous.output": expr.ConditionTest, "status == pending?": expr.ConditionTest,

@@ -138,7 +138,7 @@ func (e *ends) reportLanding(k *link, to int, l landing) {
 		return
 	}
 	e.report(workflow.Errorf(k.Pos, codeLeavesEach,
-		`an item ends in its own steps; what follows all items comes behind the for_each: lead there from "`+e.id(l.outer)+`"`,
+		`an item cannot leave the for_each; for a step after all items, draw the edge from "`+e.id(l.outer)+`"`,
 		"%q leads out of for_each %q to %q", k.From, e.id(l.left), k.To))
 }
 

@@ -153,7 +153,7 @@ func (l *lifter) reportCycle(first, second int, by *arrow) {
 	if by != nil {
 		pos, from = by.Pos, `, from "`+by.From+`",`
 	}
-	l.report(workflow.Errorf(pos, codeTwoEntries, `a loop begins at one step: let every way into it lead to "`+l.id(first)+`"`,
+	l.report(workflow.Errorf(pos, codeTwoEntries, `a loop must begin at one step: let every edge into it lead to "`+l.id(first)+`"`,
 		"a loop has two entries: %q and%s %q", l.id(first), from, l.id(second)))
 }
 

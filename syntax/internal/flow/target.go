@@ -230,7 +230,7 @@ func (l *lifter) warnDeadEnd(a *arrow, region int) {
 			l.doubted[region-len(l.around)] = true
 		}
 	}
-	l.report(workflow.Warningf(a.Pos, codeDeadEnd, `draw a frame around the loop and "`+l.id(a.to)+`" if it is part of every round`,
+	l.report(workflow.Warningf(a.Pos, codeDeadEnd, `draw a frame around the loop and "`+l.id(a.to)+`" if it is part of every iteration`,
 		"%q runs once, after the loop", l.id(a.to)))
 }
 

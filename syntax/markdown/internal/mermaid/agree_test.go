@@ -24,7 +24,7 @@ func TestReadsOurChartsAsMermaidDoes(t *testing.T) {
 	})
 }
 
-func TestReadsTheChartsOfOthersAsMermaidDoes(t *testing.T) {
+func TestReadsOtherPeoplesChartsAsMermaidDoes(t *testing.T) {
 	for _, set := range []string{"vectors/mermaid.jsonl", "corpus/mermaid.golden.jsonl", "corpus/md.golden.jsonl"} {
 		t.Run(set, func(t *testing.T) {
 			for _, v := range known(t, set) {

@@ -41,7 +41,7 @@ func (r *reader) openNote(l *line) bool {
 	for {
 		m := r.scan.line(at)
 		if m.kind == plain && endsNote(m.text) { // it is hidden in an embedded diagram
-			r.problem(workflow.Error, codeNote, l.whole(), `a line {{ of the note opens a diagram that no line }} closes`,
+			r.problem(workflow.Error, codeNote, l.whole(), `a line {{ of the note opens a diagram, and no line }} closes it`,
 				"change this line, or add a line }} that closes the diagram")
 			r.lines = append(r.lines, m)
 			return true
