@@ -145,7 +145,7 @@ func (a *app) checked(w *hocket.Workflow, replies *hocket.Replies, f *runFlags) 
 // aboutRun returns the diagnostics without the notes about the file, which check shows: a run
 // would repeat them every time. Which agent was chosen may differ from run to run.
 func aboutRun(found workflow.Diagnostics) workflow.Diagnostics {
-	return slices.DeleteFunc(found, func(d workflow.Diagnostic) bool {
+	return slices.DeleteFunc(slices.Clone(found), func(d workflow.Diagnostic) bool {
 		return d.Severity == workflow.Note && d.Code != "agent-chosen"
 	})
 }
