@@ -6,6 +6,19 @@ import (
 	"unicode/utf8"
 )
 
+func percent(rest string) (rune, int) { return meaning('%', rest) }
+
+// A tag may begin with any letter, and nothing else.
+func TestMarkQuoted(t *testing.T) {
+	for letter, want := range map[string]bool{"a": true, "b": true, "y": true, "z": true, "A": true, "Z": true, "`": false, "@": false, "{": false, "[": false, "1": false} {
+		marks := map[int]bool{}
+		markQuoted("<"+letter+` href="`, marks)
+		if marks[0] != want {
+			t.Errorf("<%s is a tag: %v", letter, !want)
+		}
+	}
+}
+
 // Tests the ways to escape a character, each with the length of the escape.
 func TestWrittenCharacters(t *testing.T) {
 	for _, c := range []struct {
@@ -20,6 +33,7 @@ func TestWrittenCharacters(t *testing.T) {
 		{"nosuch;", entity, 0, 0}, {"l", entity, 0, 0}, {"", entity, 0, 0}, {";", entity, 0, 0}, {"é;", entity, 0, 0}, {"gt", entity, 0, 0},
 		{"u003c", backslashed, '<', 5}, {"u003cx", backslashed, '<', 5}, {"u003", backslashed, 0, 0}, {"u003g", backslashed, 0, 0}, {"x3c", backslashed, '<', 3}, {"x3", backslashed, 0, 0}, {"x3g", backslashed, 0, 0},
 		{"U0000003c", backslashed, '<', 9}, {"U0000003", backslashed, 0, 0}, {"u{3c}", backslashed, '<', 5}, {"x{3C}y", backslashed, '<', 5}, {"u{}", backslashed, 0, 0}, {"u{3c", backslashed, 0, 0}, {"u{3cx", backslashed, 0, 0},
+		{"3c", percent, '<', 2}, {"3cx", percent, '<', 2}, {"3", percent, 0, 0}, {"80", percent, 0, 0}, {"7f", percent, 0x7f, 2}, {"3g", percent, 0, 0},
 		{"074", backslashed, '<', 3}, {"0745", backslashed, '<', 3}, {"74", backslashed, '<', 2}, {"7", backslashed, 7, 1}, {"8", backslashed, 0, 0}, {"n", backslashed, 0, 0}, {"/", backslashed, 0, 0},
 	} {
 		if got, size := c.read(c.text); got != c.want || size != c.size {

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +44,7 @@ func TestForStep(t *testing.T) {
 		{`{"mode":"edit"}`, `{"permission":{"edit":{"*":"deny","docs/*":"allow"}}}`, `{"mode":"edit","write":{"*":"deny","docs/*":"allow"}} {}`},
 		{`{"mode":"full"}`, `{"permission":{"edit":{"*":"deny",".git/*":"allow"}}}`, `{"mode":"full","write":{"*":"deny",".git/*":"allow"}} {}`},
 		{`{}`, `{"permission":{"edit":"allow","write":"ask"}}`, `{"write":"ask"} {}`},
+		{`{}`, `{"permission":{"edit":"ask","write":"ask"}}`, `{"write":"ask"} {}`},
 		{`{"shell":"allow"}`, `{"permission":{"bash":"allow","shell":{"rm *":"deny"}}}`, `{"shell":{"*":"allow","rm *":"deny"}} {}`},
 		{`{}`, `{"permission":{"webfetch":"allow","websearch":"ask"}}`, `{"network":"ask"} {}`},
 		{`{"shell":"allow"}`, `{"permission":{"bash":"ask","shell":{"rm *":"deny"}}}`, "permission names `shell` twice, with different values"},
@@ -94,6 +96,16 @@ func TestExactStep(t *testing.T) {
 	wish := map[string]any{"command": "x", "mode": "subagent", "maxSteps": 3, "tools": map[string]any{"read": true}}
 	if _, settings, problems := traits.ForStep(&agent.Definition{Agent: "shell"}, wish); len(settings) != 1 || len(problems) > 0 {
 		t.Errorf("%v %v", settings, problems)
+	}
+	set := agent.NewSet(map[string]agent.Executor{"shell": agent.New(traits, nil)}, nil, "")
+	var ignored []string
+	for _, p := range set.ValidateSettings(&agent.Definition{Agent: "shell"}, wish) {
+		if p.Note && strings.HasSuffix(p.Summary, p.Path[0]+" has no effect") {
+			ignored = append(ignored, p.Path[0])
+		}
+	}
+	if want := []string{"mode", "maxSteps"}; !slices.Equal(ignored, want) {
+		t.Errorf("%q have no effect, want %q", ignored, want)
 	}
 	for word, restriction := range map[string]any{"permission": "deny", "tools": false} {
 		settings := map[string]any{"command": "x", word: map[string]any{"write": restriction}}

@@ -311,8 +311,8 @@ func (c *shellCommand) executes() (shellWord, danger) {
 	if decides.value {
 		return decides, asProgram
 	}
-	if at < len(c.words) {
-		if code := takers.read(c.words[at:]); code.value {
+	for i := range c.words[:min(at+1, len(c.words))] { // docker run --entrypoint, too
+		if code := takers.read(c.words[i:]); code.value {
 			return code, asCode
 		}
 	}

@@ -22,7 +22,7 @@ type runner struct {
 }
 
 var container = runner{
-	takes: "-e --env --env-file -u --user -w --workdir -v --volume -p --publish --name --network --mount -l --label -m --memory --cpus --platform --pull -h --hostname --add-host --tmpfs -n --namespace -c --container", before: 1, plain: true,
+	takes: "-e --env --env-file -u --user -w --workdir -v --volume -p --publish --name --network --mount -l --label -m --memory --cpus --platform --pull -h --hostname --add-host --tmpfs -n --namespace -c --container --entrypoint", before: 1, plain: true,
 }
 
 // runners are programs that run another one, which their arguments name. Some do so only in a
@@ -171,7 +171,7 @@ func (t taking) read(words []shellWord) shellWord {
 		}
 		for i, arg := range args {
 			within := command == "" || slices.ContainsFunc(args[:i], func(w shellWord) bool { return w.text == command })
-			joined := strings.HasSuffix(word, "=") || strings.HasSuffix(word, ":") || len(word) == 2 && word[0] == '-' && arg.text != word
+			joined := strings.HasSuffix(word, "=") || strings.HasSuffix(word, ":") || len(word) == 2 && word[0] == '-'
 			switch {
 			case !within:
 			case joined && arg.value && strings.HasPrefix(arg.text, word):

@@ -145,6 +145,26 @@ func TestProxyCannotReach(t *testing.T) {
 	}
 }
 
+// A program that does not finish its request is not connected.
+func TestProxyUnderstandsNothing(t *testing.T) {
+	p := start(t, outbound.ProxyOptions{Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+		t.Errorf("connects to %q", address)
+		return nil, errors.New("no way")
+	}})
+	for _, said := range []string{"\x05\x01\x00\x05\x02\x00\x01\x7f\x00\x00\x01\x00\x50", "\x05\x01\x00\x05\x01\x00\x09a"} {
+		conn, err := net.Dial("tcp", p.Address().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(conn, said)
+		conn.(*net.TCPConn).CloseWrite()
+		if heard, err := io.ReadAll(conn); err != nil || len(heard) > 2 {
+			t.Errorf("heard %q, %v", heard, err)
+		}
+		conn.Close()
+	}
+}
+
 // Closing a proxy closes all its connections and leaves nothing behind.
 func TestProxyEnds(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
