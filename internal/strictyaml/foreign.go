@@ -38,7 +38,7 @@ var advised = map[string]struct{ beside, detail string }{
 	"parallel": {"parallel_group", "give the steps that run in parallel the same `parallel_group: NAME`; `execution: parallel` at the top applies to all steps"},
 }
 
-// settings are those of the executors that people write beside `agent`.
+// settings are those of the executors that people write next to `agent`.
 var settings = []string{
 	"action", "path", "content", "glob", "url", "method", "query", "headers", "body", "server", "tool", "arguments",
 	"temperature", "max_tokens", "max_turns", "session",
