@@ -103,7 +103,7 @@ func (r *reader) whole(n strictyaml.Node) {
 			n.Errorf(CodeManifest, `write stdin: "{prompt}", or "{prompt}" among args`, "the manifest does not pass the prompt to the CLI")
 		}
 		if r.m.reply.format != "text" && !slices.ContainsFunc(r.m.reply.rules, func(rule rule) bool { return rule.means == Success }) {
-			n.Errorf(CodeManifest, "add a rule with `means: success` for the event that reports that it is done", "no output of the CLI would count as success")
+			n.Errorf(CodeManifest, "add a rule with `means: success` for the event that reports completion", "no output of the CLI would count as success")
 		}
 	} else if r.m.acp == nil {
 		n.Errorf(CodeManifest, "add `args` for a run without a conversation, or `acp`", "the manifest does not say how to run the CLI")
