@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,19 +10,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// bench builds and tests mutants, one at a time.
+// bench builds and tests mutants.
 type bench struct {
 	root string // of the module
 	dir  string
 	env  []string
 	// patience is how long tests may take with a mutant, and three times as long as without
-	// one. The machine may become much busier than it was when they were measured.
+	// one. The machine may become busier than it was when they were measured.
 	patience time.Duration
 }
 
@@ -34,7 +37,7 @@ func newBench() (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{root: root, dir: dir, env: os.Environ(), patience: time.Minute}
+	b := &bench{root: root, dir: dir, env: os.Environ(), patience: 30 * time.Second}
 	// Broken code may write anywhere, so it gets a home directory of its own. The caches of
 	// the go command stay where they are, for tests that build programs.
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
@@ -44,49 +47,71 @@ func newBench() (*bench, error) {
 		}
 		b.env = append(b.env, name+"="+strings.TrimSpace(string(value)))
 	}
-	b.env = append(b.env, "HOME="+b.scratch(), "TMPDIR="+b.scratch())
-	return b, nil
+	// Tests of permissions start processes of other users.
+	return b, os.Chmod(dir, 0o755)
 }
 
-func (b *bench) scratch() string { return filepath.Join(b.dir, "tmp") }
-func (b *bench) binary() string  { return filepath.Join(b.dir, "test") }
-func (b *bench) close()          { _ = os.RemoveAll(b.dir) }
+func (b *bench) close() { _ = os.RemoveAll(b.dir) }
 
-// tests are the names of a package's tests. The quick ones run first, because they kill
-// most mutants.
+// tests are those of a package.
 type tests struct {
-	dir         string // of the package, below the module's root
-	quick, slow []string
-	took        time.Duration // all of them
+	dir     string // of the package, below the module's root
+	program []byte
+	groups  []group
+}
+
+// group are tests that run together. The groups with the quick ones run first, because they
+// kill most mutants.
+type group struct {
+	names []string
+	took  time.Duration
 }
 
 func (t tests) String() string {
-	return fmt.Sprintf("%d tests of %s in %s", len(t.quick)+len(t.slow), t.dir, t.took.Round(time.Millisecond))
+	n, took := 0, time.Duration(0)
+	for _, g := range t.groups {
+		n += len(g.names)
+		took += g.took
+	}
+	return fmt.Sprintf("%d tests of %s in %s", n, t.dir, took.Round(time.Millisecond))
 }
 
-// quick is how long a test may take to be one of the first.
-const quick = 50 * time.Millisecond
+// add adds a test to the group of those that take about as long.
+func (t *tests) add(name string, took time.Duration) {
+	i := 0
+	for limit := 50 * time.Millisecond; took > limit; limit *= 10 {
+		i++
+	}
+	for len(t.groups) <= i {
+		t.groups = append(t.groups, group{})
+	}
+	t.groups[i].names = append(t.groups[i].names, name)
+	t.groups[i].took += took
+}
 
 var passed = regexp.MustCompile(`(?m)^--- PASS: (\S+) \(([\d.]+)s\)$`)
 
-// measure runs the tests of the unchanged package. They must pass.
-func (b *bench) measure(ctx context.Context, dir string) (tests, error) {
+// measure builds the tests of a package with changed files and runs them without a mutant.
+// They must pass.
+func (b *bench) measure(ctx context.Context, dir string, changed map[string][]byte) (tests, error) {
 	t := tests{dir: dir}
-	if err := b.build(ctx, dir, nil); err != nil {
+	var err error
+	if t.program, err = b.build(ctx, dir, changed); err != nil {
 		return t, err
 	}
-	start := time.Now()
-	printed, err := b.test(ctx, dir, time.Hour, "-test.v")
-	if err != nil {
-		return t, fmt.Errorf("the tests of %s fail without a mutant: %w: %q\n%s", dir, err, failed.FindAllString(printed, -1), process.LastLines(printed))
+	if !bytes.Contains(t.program, []byte(undecided)) {
+		return t, fmt.Errorf("the tests of %s do not use the package", dir)
 	}
-	t.took = time.Since(start)
+	printed, err := b.test(ctx, dir, with(t.program, 0), time.Hour, "-test.v")
+	if err != nil {
+		return t, fmt.Errorf("the tests of %s fail without a mutant; they must pass, and not depend on lines or allocations: %w: %q\n%s", dir, err, failed.FindAllString(printed, -1), process.LastLines(printed))
+	}
 	for _, line := range passed.FindAllStringSubmatch(printed, -1) {
-		if took, err := time.ParseDuration(line[2] + "s"); err == nil && took <= quick {
-			t.quick = append(t.quick, line[1])
-		} else {
-			t.slow = append(t.slow, line[1])
+		took, err := time.ParseDuration(line[2] + "s")
+		if err != nil {
+			return t, err
 		}
+		t.add(line[1], took)
 	}
 	return t, nil
 }
@@ -96,17 +121,18 @@ var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 // timeout is the reported killer of a mutant with which the tests do not end.
 const timeout = "a timeout"
 
-// try returns which test fails with a changed file; "" if none does.
-func (b *bench) try(ctx context.Context, suites []tests, name string, source []byte) (killer string, err error) {
+// try returns which test fails with a mutant; "" if none does.
+func (b *bench) try(ctx context.Context, suites []tests, program func(tests) ([]byte, error)) (killer string, err error) {
 	for _, t := range suites {
-		if err := b.build(ctx, t.dir, map[string][]byte{name: source}); err != nil {
+		program, err := program(t)
+		if err != nil {
 			return "", err
 		}
-		for _, some := range [][]string{t.quick, t.slow} {
-			if len(some) == 0 {
+		for _, g := range t.groups {
+			if len(g.names) == 0 {
 				continue
 			}
-			if killer, err := b.run(ctx, t, some); killer != "" || err != nil {
+			if killer, err := b.run(ctx, t.dir, program, g); killer != "" || err != nil {
 				return killer, err
 			}
 		}
@@ -114,9 +140,9 @@ func (b *bench) try(ctx context.Context, suites []tests, name string, source []b
 	return "", nil
 }
 
-// run runs some of the tests that were built, and returns the one that fails.
-func (b *bench) run(ctx context.Context, t tests, some []string) (killer string, err error) {
-	printed, err := b.test(ctx, t.dir, b.patience+3*t.took, "-test.failfast", "-test.run", "^("+strings.Join(some, "|")+")$")
+// run runs some of the tests of a program, and returns the one that fails.
+func (b *bench) run(ctx context.Context, dir string, program []byte, g group) (killer string, err error) {
+	printed, err := b.test(ctx, dir, program, b.patience+3*g.took, "-test.failfast", "-test.run", "^("+strings.Join(g.names, "|")+")$")
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -133,47 +159,64 @@ func (b *bench) run(ctx context.Context, t tests, some []string) (killer string,
 }
 
 // build builds the tests of a package, with some files replaced.
-func (b *bench) build(ctx context.Context, dir string, changed map[string][]byte) error {
+func (b *bench) build(ctx context.Context, dir string, changed map[string][]byte) ([]byte, error) {
+	work, err := os.MkdirTemp(b.dir, "build")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
 	overlay := map[string]map[string]string{"Replace": {}}
 	for name, source := range changed {
-		copied := filepath.Join(b.dir, filepath.Base(name))
+		copied := filepath.Join(work, filepath.Base(name))
 		if err := os.WriteFile(copied, source, 0o600); err != nil {
-			return err
+			return nil, err
 		}
 		overlay["Replace"][filepath.Join(b.root, filepath.FromSlash(name))] = copied
 	}
 	text, err := json.Marshal(overlay)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	file := filepath.Join(b.dir, "overlay.json")
+	file, program := filepath.Join(work, "overlay.json"), filepath.Join(work, "test")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
-		return err
+		return nil, err
 	}
-	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", file, "-o", b.binary(), "./"+dir).CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
+	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", file, "-o", program, "./"+dir).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
 	}
-	return nil
+	return os.ReadFile(program)
 }
 
 // limits keep a mutant that never stops from using all memory and disk space: 8 GB of
 // address space, and files of 1 GB.
 const limits = `ulimit -v 8388608; ulimit -f 2097152; exec "$0" "$@"`
 
-// test runs the tests that were built until they end or the time is up.
-func (b *bench) test(ctx context.Context, dir string, patience time.Duration, args ...string) (printed string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	// Tests of permissions start processes of other users, so it is accessible to all, like
-	// /tmp.
-	if err := errors.Join(os.Chmod(b.dir, 0o755), os.MkdirAll(b.scratch(), 0o700), os.Chmod(b.scratch(), 0o777|os.ModeSticky)); err != nil {
+// test runs a test program until it ends or the time is up.
+func (b *bench) test(ctx context.Context, dir string, program []byte, patience time.Duration, args ...string) (printed string, err error) {
+	work, err := os.MkdirTemp(b.dir, "run")
+	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(b.scratch())
-	cmd := exec.Command("sh", append([]string{"-c", limits, b.binary()}, args...)...)
+	defer os.RemoveAll(work)
+	// It is accessible to all users, like /tmp.
+	file, scratch := filepath.Join(work, "test"), filepath.Join(work, "tmp")
+	if err := errors.Join(os.Chmod(work, 0o755), os.Mkdir(scratch, 0o700), os.Chmod(scratch, 0o777|os.ModeSticky), writeProgram(file, program)); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.Command("sh", append([]string{"-c", limits, file}, args...)...)
 	cmd.Dir = filepath.Join(b.root, filepath.FromSlash(dir))
-	cmd.Env = b.env
+	cmd.Env = append(slices.Clip(b.env), "HOME="+scratch, "TMPDIR="+scratch)
 	out := process.Output{Limit: 64 << 20}
 	err = (&process.Command{Cmd: cmd, Grace: time.Millisecond}).Run(ctx, "", out.Add, out.Add)
 	return string(out.Bytes()), err
+}
+
+// writeProgram writes a program that can be run at once: a process that starts meanwhile
+// would have the file open for writing.
+func writeProgram(file string, program []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(file, program, 0o755)
 }

@@ -11,6 +11,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -21,20 +22,21 @@ import (
 
 // pkg is a package to mutate.
 type pkg struct {
-	dir     string               // below the module's root
-	wanted  []string             // the files to change
-	files   map[string]*ast.File // all of them, by their names below the root
-	sources map[string][]byte
-	set     *token.FileSet
-	types   *types.Package
-	info    *types.Info
-	from    types.Importer
+	dir      string               // below the module's root
+	wanted   []string             // the files to change
+	files    map[string]*ast.File // all of them, by their names below the root
+	sources  map[string][]byte
+	outlines map[string]*ast.File // files without the bodies of functions
+	set      *token.FileSet
+	types    *types.Package
+	info     *types.Info
+	from     types.Importer
 }
 
 // load reads the package of a target. A file that is a target itself is not part of its
 // folder's target.
 func load(t target) (*pkg, error) {
-	p := &pkg{dir: t.name, files: map[string]*ast.File{}, sources: map[string][]byte{}, set: token.NewFileSet()}
+	p := &pkg{dir: t.name, files: map[string]*ast.File{}, sources: map[string][]byte{}, outlines: map[string]*ast.File{}, set: token.NewFileSet()}
 	if strings.HasSuffix(t.name, ".go") {
 		p.dir = path.Dir(t.name)
 	}
@@ -51,6 +53,7 @@ func load(t target) (*pkg, error) {
 		if p.files[name], err = parser.ParseFile(p.set, name, p.sources[name], parser.SkipObjectResolution); err != nil {
 			return nil, err
 		}
+		p.outlines[name] = outline(p.files[name])
 		own := slices.ContainsFunc(targets, func(other target) bool { return other.name == name })
 		if name == t.name || t.name == p.dir && !own {
 			p.wanted = append(p.wanted, name)
@@ -60,7 +63,7 @@ func load(t target) (*pkg, error) {
 		return nil, errors.New("it has no files on this platform")
 	}
 	p.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
-	p.types, err = p.check(p.files, p.info)
+	p.types, err = (&types.Config{Importer: p.from}).Check(p.dir, p.set, slices.Collect(maps.Values(p.files)), p.info)
 	return p, err
 }
 
@@ -99,27 +102,50 @@ func explain(err error) error {
 	return err
 }
 
-func (p *pkg) check(files map[string]*ast.File, info *types.Info) (*types.Package, error) {
-	config := types.Config{Importer: p.from}
-	var list []*ast.File
-	for _, f := range files {
-		list = append(list, f)
-	}
-	return config.Check(p.dir, p.set, list, info)
-}
-
-// compiles reports whether the package still compiles with a changed file. Most changes
-// that do not leave a variable unused do.
-func (p *pkg) compiles(name string, source []byte) bool {
-	changed, err := parser.ParseFile(p.set, name, source, parser.SkipObjectResolution)
+// compiles reports whether the package still compiles with a mutant. Most of those that do
+// not leave a variable unused do.
+func (p *pkg) compiles(m mutant) bool {
+	changed, err := parser.ParseFile(p.set, m.file, m.apply(p.sources[m.file]), parser.SkipObjectResolution)
 	if err != nil {
 		return false
 	}
-	files := map[string]*ast.File{}
-	for other, f := range p.files {
-		files[other] = f
+	files := maps.Clone(p.files)
+	if m.in != "" { // it changes no other function
+		files = maps.Clone(p.outlines)
 	}
-	files[name] = changed
-	_, err = p.check(files, nil)
-	return err == nil
+	files[m.file] = changed
+	compiles := true
+	config := types.Config{Importer: p.from, Error: func(err error) {
+		if e := (types.Error{}); errors.As(err, &e) && (m.in == "" || p.set.Position(e.Pos).Filename == m.file) {
+			compiles = false
+		}
+	}}
+	_, _ = config.Check(p.dir, p.set, slices.Collect(maps.Values(files)), nil)
+	return compiles
+}
+
+// outline returns a file without the bodies of its functions. Its imports are unused.
+func outline(f *ast.File) *ast.File {
+	short := *f
+	short.Decls = slices.Clone(f.Decls)
+	for i, d := range short.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			bare := *fn
+			bare.Body = nil
+			short.Decls[i] = &bare
+		}
+	}
+	return &short
+}
+
+func (p *pkg) offset(at token.Pos) int { return p.set.Position(at).Offset }
+
+// typeName returns how the source names a type.
+func (p *pkg) typeName(t types.Type) string {
+	return types.TypeString(t, func(of *types.Package) string {
+		if of == p.types {
+			return ""
+		}
+		return path.Base(of.Path())
+	})
 }

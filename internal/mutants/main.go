@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -51,16 +52,24 @@ func main() {
 	n := flag.Int("n", 200, "how many mutants to try, the same number for each package; 0: all")
 	seed := flag.Uint64("seed", 1, "which random sample to take")
 	verbose := flag.Bool("v", false, "print every mutant, not only survivors")
+	jobs := flag.Int("jobs", 1, "how many mutants to try at the same time, for packages whose tests allow it")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *n, *seed, *verbose, flag.Args()); err != nil {
+	if err := run(ctx, options{*n, *seed, *verbose, *jobs}, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, n int, seed uint64, verbose bool, names []string) error {
+type options struct {
+	n       int // 0: all
+	seed    uint64
+	verbose bool
+	jobs    int
+}
+
+func run(ctx context.Context, o options, names []string) error {
 	chosen, err := choose(names)
 	if err != nil {
 		return err
@@ -74,9 +83,10 @@ func run(ctx context.Context, n int, seed uint64, verbose bool, names []string) 
 		return err
 	}
 	defer bench.close()
+	o.n = share(o.n, len(chosen))
 	var scores []score
 	for _, t := range chosen {
-		s, err := try(ctx, bench, t, share(n, len(chosen)), rand.New(rand.NewPCG(seed, 0)), listed, verbose)
+		s, err := try(ctx, bench, t, o, listed)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
@@ -118,7 +128,7 @@ type score struct {
 }
 
 // try tries a sample of the mutants of a target.
-func try(ctx context.Context, b *bench, t target, n int, random *rand.Rand, listed survivors, verbose bool) (score, error) {
+func try(ctx context.Context, b *bench, t target, o options, listed survivors) (score, error) {
 	s := score{target: t}
 	p, err := load(t)
 	if err != nil {
@@ -127,43 +137,82 @@ func try(ctx context.Context, b *bench, t target, n int, random *rand.Rand, list
 	all := p.mutants()
 	s.stale = listed.stale(t, all)
 	all = slices.DeleteFunc(all, func(m mutant) bool { return listed[m.String()] })
-	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	schema := newSchema(p, p.sample(all, o))
 	var suites []tests
 	for _, dir := range append([]string{p.dir}, t.also...) {
-		tests, err := b.measure(ctx, dir)
+		tests, err := b.measure(ctx, dir, schema.changed())
 		if err != nil {
 			return s, err
 		}
 		suites = append(suites, tests)
 	}
-	fmt.Printf("%s: %d mutants, %s\n", t.name, len(all), suites)
+	fmt.Printf("%s: %d of %d mutants, %d of them built alone, %s\n", t.name, len(schema.mutants), len(all), schema.countAlone(), suites)
+	return s, s.try(ctx, b, schema, suites, o)
+}
+
+// sample returns some of the mutants that compile, in random order.
+func (p *pkg) sample(all []mutant, o options) (some []mutant) {
+	random := rand.New(rand.NewPCG(o.seed, 0))
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, m := range all {
-		if n > 0 && s.killed+s.survived == n {
+		if o.n > 0 && len(some) == o.n {
 			break
 		}
-		source := m.apply(p.sources[m.file])
-		if !p.compiles(m.file, source) {
-			continue
-		}
-		start := time.Now()
-		killer, err := b.try(ctx, suites, m.file, source)
-		if err != nil {
-			return s, fmt.Errorf("%s: %w", m, err)
-		}
-		if killer == "" {
-			s.survived++
-			fmt.Printf("survived %s  (line %d)\n", m, m.line)
-			continue
-		}
-		s.killed++
-		if killer == timeout {
-			s.timedOut++
-		}
-		if verbose || killer == timeout {
-			fmt.Printf("killed   %s  (line %d, %s by %s)\n", m, m.line, time.Since(start).Round(time.Millisecond), killer)
+		if p.compiles(m) {
+			some = append(some, m)
 		}
 	}
-	return s, nil
+	return some
+}
+
+// try tries all mutants of a schema.
+func (s *score) try(ctx context.Context, b *bench, schema *schema, suites []tests, o options) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var group sync.WaitGroup
+	var mu sync.Mutex // of s
+	slots := make(chan struct{}, max(1, o.jobs))
+	for i, m := range schema.mutants {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() {
+			defer func() { <-slots }()
+			start := time.Now()
+			killer, err := b.try(ctx, suites, func(t tests) ([]byte, error) {
+				if schema.alone(i + 1) {
+					return b.build(ctx, t.dir, map[string][]byte{m.file: m.apply(schema.sources[m.file])})
+				}
+				return with(t.program, i+1), nil
+			})
+			if err != nil {
+				cancel(fmt.Errorf("%s: %w", m, err))
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			s.count(m, killer, time.Since(start), o.verbose)
+		})
+	}
+	group.Wait()
+	return context.Cause(ctx)
+}
+
+// count counts and prints an outcome.
+func (s *score) count(m mutant, killer string, took time.Duration, verbose bool) {
+	if killer == "" {
+		s.survived++
+		fmt.Printf("survived %s  (line %d)\n", m, m.line)
+		return
+	}
+	s.killed++
+	if killer == timeout {
+		s.timedOut++
+	}
+	if verbose || killer == timeout {
+		fmt.Printf("killed   %s  (line %d, %s by %s)\n", m, m.line, took.Round(time.Millisecond), killer)
+	}
 }
 
 // report prints the scores. The error says which goals were missed.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,7 +73,7 @@ func index(n int) (int, error) {
 	}
 	var got []string
 	for _, m := range p.mutants() {
-		if p.compiles(m.file, m.apply(p.sources[m.file])) {
+		if p.compiles(m) {
 			got = append(got, strings.TrimPrefix(m.String(), "m/m.go "))
 		}
 	}
@@ -171,7 +170,7 @@ func TestElsewhere(t *testing.T) {
 		{nil, 2, 2},
 		{[]string{"user"}, 3, 1},
 	} {
-		s, err = try(t.Context(), b, target{name: "m", goal: 90, also: c.also}, 0, rand.New(rand.NewPCG(1, 0)), listed, false)
+		s, err = try(t.Context(), b, target{name: "m", goal: 90, also: c.also}, options{jobs: 2}, listed)
 		if err != nil || s.killed != c.killed || s.survived != c.survived || s.timedOut != 0 || !slices.Equal(s.stale, []string{gone}) {
 			t.Errorf("with the tests of %q too: killed %d, survived %d, timed out %d, stale %q, %v", c.also, s.killed, s.survived, s.timedOut, s.stale, err)
 		}
@@ -196,7 +195,7 @@ func TestF(t *testing.T) { f(1) }
 	defer b.close()
 	b.patience = time.Second
 	all := survivors{"m/m.go f: n > 0 => false && (n > 0)": true, "m/m.go f: n > 0 => n >= 0": true, "m/m.go f: 0 => 0+1": true}
-	s, err := try(t.Context(), b, targets[0], 0, rand.New(rand.NewPCG(1, 0)), all, false)
+	s, err := try(t.Context(), b, targets[0], options{}, all)
 	if err != nil || s.killed != 1 || s.survived != 0 || s.timedOut != 1 {
 		t.Errorf("killed %d, survived %d, timed out %d, %v", s.killed, s.survived, s.timedOut, err)
 	}

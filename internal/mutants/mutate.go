@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"path"
 	"slices"
 	"strings"
 )
@@ -257,12 +256,7 @@ func (f *finder) zero(t types.Type) string {
 			return "0"
 		}
 	case *types.Struct, *types.Array:
-		return types.TypeString(t, func(p *types.Package) string {
-			if p == f.types {
-				return ""
-			}
-			return path.Base(p.Path())
-		}) + "{}"
+		return f.typeName(t) + "{}"
 	case *types.Interface:
 		if _, generic := t.(*types.TypeParam); generic {
 			return ""
@@ -299,5 +293,3 @@ func (f *finder) operand(e ast.Expr) string {
 func (f *finder) between(from, to token.Pos) string {
 	return string(f.sources[f.file][f.offset(from):f.offset(to)])
 }
-
-func (f *finder) offset(p token.Pos) int { return f.set.Position(p).Offset }
