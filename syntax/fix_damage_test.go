@@ -42,7 +42,7 @@ func FuzzFixOfDamage(f *testing.F) {
 		if found.Errors() {
 			return
 		}
-		other := slices.DeleteFunc(missing(facts(was), facts(is)), func(fact string) bool {
+		other := slices.DeleteFunc(missing(facts(file, was), facts(file, is)), func(fact string) bool {
 			return slices.ContainsFunc(wordsOf(fact), func(w string) bool { return slices.Contains(wordsOf(about), w) })
 		})
 		if len(other) > 0 {
@@ -139,14 +139,22 @@ func within(letters, word string) bool {
 	return letters == ""
 }
 
-// facts returns the lines of the canonical form, each with the part that it belongs to.
-func facts(w *workflow.Workflow) []string {
+// facts returns the lines of the canonical form, each with what it is a part of. Loops of a
+// flowchart are left out: they follow from the targets of its arrows, and a damaged target is
+// another step.
+func facts(file string, w *workflow.Workflow) []string {
+	flowchart := slices.Contains([]string{".md", ".mmd"}, filepath.Ext(file))
 	var all, path []string
 	for line := range strings.Lines(workflow.Print(w)) {
 		text := strings.TrimLeft(line, " ")
 		depth := (len(line) - len(text)) / 2
 		path = append(path[:min(depth, len(path))], strings.TrimSpace(text))
-		all = append(all, strings.Join(path, " / "))
+		isLoop := func(part string) bool {
+			return flowchart && strings.HasPrefix(part, "node ") && strings.HasSuffix(part, " loop")
+		}
+		if !isLoop(path[len(path)-1]) {
+			all = append(all, strings.Join(slices.DeleteFunc(slices.Clone(path), isLoop), " / "))
+		}
 	}
 	return all
 }

@@ -49,6 +49,7 @@ type fence struct {
 	tail  string        // text after them, which should not be there
 	head  int           // the heading above it, an index into headings; -1: none
 	ended bool          // it is closed, if only by the end of its quotation
+	glued source.Span   // marks at the end of the last line of a diagram, which should be on their own line
 }
 
 // scan splits a file into its parts.
@@ -334,9 +335,9 @@ type opened struct {
 
 // block reads the lines of a fenced block, the first of which begins at from. A diagram has no
 // headings: if there is one, the closing marks are missing. A single # may be meant as a comment,
-// unless nothing below closes the block.
+// and marks at the end of a line as part of a name, unless nothing below closes the block.
 func (s *scanner) block(f *opened, from int) {
-	var title struct{ at, lines int }
+	var title, glued struct{ at, lines int }
 	for from < len(s.b) {
 		end, behind := s.next(from)
 		at, ok := f.inside(s.b, from, end)
@@ -359,8 +360,18 @@ func (s *scanner) block(f *opened, from int) {
 		text := min(at+min(countBlanks(s.b[at:end]), f.indent), end)
 		f.lines = append(f.lines, source.Span{From: text, To: behind})
 		from = behind
+		if glued.at == 0 && title.at == 0 && isDiagram(f.info) && bytes.HasSuffix(bytes.TrimSpace(s.b[text:end]), []byte(f.mark)) {
+			glued.at, glued.lines = from, len(f.lines)
+		}
 	}
-	if !f.ended && title.at > 0 {
+	switch {
+	case f.ended:
+	case glued.at > 0:
+		from, f.lines = glued.at, f.lines[:glued.lines]
+		last := &f.lines[glued.lines-1]
+		at := last.From + bytes.LastIndex(s.b[last.From:last.To], []byte(f.mark))
+		last.To, f.glued = at, source.Span{From: at, To: at + len(f.mark)}
+	case title.at > 0:
 		from, f.lines = title.at, f.lines[:title.lines]
 	}
 	s.fences = append(s.fences, f.fence)

@@ -178,6 +178,10 @@ func (r *reader) checkFences() {
 		text := r.doc.text
 		open := text.Pos(f.open)
 		switch {
+		case f.glued.To > 0:
+			d := workflow.Errorf(text.Pos(f.glued), codeFence, "write "+f.mark+" on a line of its own", "%q at the end of a line does not close the block that begins on line %d", f.mark, open.Line)
+			d.Fix = &workflow.Fix{Edits: []workflow.Edit{text.Edit(f.glued, "\n"+f.mark)}}
+			r.report(d)
 		case !f.ended:
 			d := workflow.Errorf(open, codeFence, "add a line "+f.mark+" below its last line", "this block is not closed")
 			at := source.Span{From: f.open.To, To: f.open.To}
