@@ -126,7 +126,7 @@ func (m *Model) budgetAnswered(ev *engine.Answered) {
 		usd, _ := m.left(m.holder(in))
 		f := m.holder(in)
 		need, _ := m.factsOf(in).May.CostUSD.Amount()
-		if f.limits.CostUSD > 0 && (need > usd+1e-9 || m.factsOf(in).Keeps && usd < 1e-9) {
+		if keeps := m.factsOf(in).Keeps; f.limits.CostUSD > 0 && (!keeps && need > usd+1e-9 || keeps && usd < 1e-9) {
 			fmt.Sscan(strings.TrimPrefix(ev.Value, "$"), &limits.CostUSD)
 		} else {
 			fmt.Sscan(ev.Value, &limits.Tokens)
