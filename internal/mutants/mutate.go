@@ -137,7 +137,7 @@ func (f *finder) node(n ast.Node, around []ast.Node) {
 			f.replace(n, f.text(n.X))
 		}
 	case *ast.BasicLit:
-		if n.Kind == token.INT && !isCapacity(n, parent) && !f.unseen[n] {
+		if n.Kind == token.INT && !isCapacity(n, parent) && !f.isDuration(parent) && !f.unseen[n] {
 			f.replace(n, n.Value+"+1")
 		}
 	case *ast.CompositeLit:
@@ -189,6 +189,17 @@ func isCapacity(n ast.Expr, parent ast.Node) bool {
 	}
 	name, ok := call.Fun.(*ast.Ident)
 	return ok && name.Name == "make"
+}
+
+// isDuration reports whether a number counts units of time, as in 30 * time.Second. A test
+// that would notice one unit more would have to wait for it.
+func (f *finder) isDuration(parent ast.Node) bool {
+	product, ok := parent.(*ast.BinaryExpr)
+	if !ok || product.Op != token.MUL {
+		return false
+	}
+	unit, ok := product.Y.(*ast.SelectorExpr)
+	return ok && f.text(unit.X) == "time"
 }
 
 // besideError reports whether a value is returned with an error: then it is not used.
