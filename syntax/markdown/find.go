@@ -185,8 +185,12 @@ func (r *reader) checkFences() {
 		case !f.ended:
 			d := workflow.Errorf(open, codeFence, "add a line "+f.mark+" below its last line", "this block is not closed")
 			at := source.Span{From: f.open.To, To: f.open.To}
+			hidden := "" // a section that would become text
 			for _, line := range f.lines {
 				written := bytes.TrimSpace(text.Bytes[line.From:line.To])
+				if hidden == "" && !isDiagram(f.info) && bytes.HasPrefix(written, []byte("### ")) {
+					hidden = lineOf(text, line)
+				}
 				if brokenMark.Match(written) {
 					at, d.Detail = line, "write "+f.mark+" on line "+lineOf(text, line)
 					break
@@ -195,7 +199,11 @@ func (r *reader) checkFences() {
 					at = source.Span{From: line.To, To: line.To}
 				}
 			}
-			d.Fix = &workflow.Fix{Edits: []workflow.Edit{text.Edit(at, closing(text.Bytes, at.From, f.mark))}}
+			if hidden != "" {
+				d.Detail = "add a line " + f.mark + " above the heading on line " + hidden + "; or, if this line closes a block, add the line that opens it"
+			} else {
+				d.Fix = &workflow.Fix{Edits: []workflow.Edit{text.Edit(at, closing(text.Bytes, at.From, f.mark))}}
+			}
 			r.report(d)
 		case f.tail != "":
 			d := workflow.Errorf(text.Pos(f.shut), codeFence, "write only "+f.mark, "%q does not close the block that begins on line %d", f.mark+f.tail, open.Line)
