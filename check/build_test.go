@@ -41,6 +41,12 @@ W: step 4 of the builder: error[duplicate-id]: id "a" is used twice; it is also 
 		`W: step 1 of the builder: error[step-key]: Input does not apply to Ask; use it with Agent or Invoke
 W: step 1 of the builder: error[step-key]: Separator does not apply to Ask; use it with Gather
 W: step 2 of the builder: error[step-key]: a Repeat can only have the edges of Then; add the edge to a step of its body`},
+	{"ref-notation", withOutput(workflow.Sequence("W", write()), "{{ draft }}"),
+		`W: the builder: error[ref-notation]: {{ draft }} is plain text in a built workflow; write ${inputs.NAME}, ${vars.NAME} or ${nodes.ID.output}; literal braces are ${"{{"}`},
+	{"ref-notation", workflow.Sequence("W", workflow.Ask("Is {{ draft }} good?"), workflow.Invoke("child").Input("all", map[string]any{"deep": []any{"{{ draft }}"}})),
+		`W: step 1 of the builder: error[ref-notation]: {{ draft }} is plain text in a built workflow; write ${inputs.NAME}, ${vars.NAME} or ${nodes.ID.output}; literal braces are ${"{{"}
+W: step 2 of the builder: error[workflow-unknown]: there is no workflow "child"; put it next to this file, or into .hocket/workflows
+W: step 2 of the builder, input "all": error[ref-notation]: {{ draft }} is plain text in a built workflow; write ${inputs.NAME}, ${vars.NAME} or ${nodes.ID.output}; literal braces are ${"{{"}`},
 	{"model-invalid", workflow.Sequence("W", write().Input("x", make(chan int))),
 		`W: step 1 of the builder: error[model-invalid]: input "x" contains a chan int, which is not a JSON value; use nil, bool, numbers, strings, slices and maps`},
 	{"model-invalid", withState(workflow.Sequence("W", write()), 3),
@@ -51,6 +57,11 @@ func write() *workflow.Job { return workflow.Agent("writer", "Write.") }
 
 func withState(w *workflow.Workflow, n any) *workflow.Workflow {
 	w.State = map[string]any{"n": n}
+	return w
+}
+
+func withOutput(w *workflow.Workflow, text string) *workflow.Workflow {
+	w.Output.Text = text
 	return w
 }
 

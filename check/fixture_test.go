@@ -229,6 +229,8 @@ func (cast) Agent(name, _ string) check.Agent {
 		return check.Agent{Executor: "shell", Settings: map[string]any{"command": "echo ${HOME} $1", "stdin": "${x}"}}
 	case "runner":
 		return check.Agent{Executor: "shell", Settings: map[string]any{"command": []any{"sh", "-c"}}}
+	case "printer":
+		return check.Agent{Executor: "shell", Settings: map[string]any{"command": []any{"sh", "-c", "${HOME}"}, "args": []any{"${HOME}"}}}
 	case "reader":
 		return check.Agent{Executor: "shell", Settings: map[string]any{"command": "sh"}}
 	case "thrifty":

@@ -21,4 +21,8 @@ func TestLabelOfAnAnswer(t *testing.T) {
 			t.Errorf("%q chooses %q, want %q", c.answer, got, c.want)
 		}
 	}
+	n.out = append(n.out, &edge{Edge: &workflow.Edge{On: workflow.OnLabel, Label: "yes!"}})
+	if got := n.labels().of(answer{"yes"}); got != "Yes" {
+		t.Errorf("of two labels that are alike, an answer chooses %q", got)
+	}
 }

@@ -40,6 +40,7 @@ func TestWidth(t *testing.T) {
 		{"two fans in a row", "a>b>e a>c>e a>d>e e>f e>g e>h", 3},
 		{"fan after a fan", "a>b a>c b>d b>e c>f c>g", 4},
 		{"branches of two", "a>b>c>f a>d>e>f", 2},
+		{"two fans after a fan", "a>b>f a>c>f a>d>f a>e>f f>g>i g>j f>h>k h>l", 4},
 		{"ladder", "a>b>c x>y>z a>y b>z", 2},
 		{"shortcut", "a>b>c a>c", 1},
 	} {

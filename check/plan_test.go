@@ -104,6 +104,30 @@ func TestPlanDistinguishesNoBoundFromZero(t *testing.T) {
 	}
 }
 
+// The question of a choice is a task, but an earlier step may answer it.
+func TestPlanOfAQuestion(t *testing.T) {
+	const text = "steps: [{id: a, agent: writer}, {id: c, choice: {ask: Good, agent: reviewer}, retry: 2, route: {yes: end, no: end}}]"
+	p := check.PlanOf(check.Input{Bundle: bundle(t, [2]string{"root", text}), Agents: cast{}})
+	if p.Steps != workflow.AtMost(2) || p.Least != 1 || p.CostUSD != workflow.AtMost(1.5) {
+		t.Errorf("plan %+v", p)
+	}
+}
+
+// Only tasks run at the same time: a person, a choice and a combine need no agent.
+func TestPlanCountsTasks(t *testing.T) {
+	p := check.PlanOf(check.Input{Bundle: bundle(t, [2]string{"root", `
+execution: parallel
+steps:
+  - {id: a, human: "Go?", parallel_group: g}
+  - {id: b, human: "Why?", parallel_group: g}
+  - {id: c, agent: writer, parallel_group: g}
+  - {combine: {strategy: array, inputs: [steps.a.output]}}
+`}), Agents: cast{}})
+	if one := workflow.AtMost(1); p.Steps != one || p.Least != 1 || p.Parallel != one || p.CostUSD != workflow.AtMost(0.5) {
+		t.Errorf("plan %+v", p)
+	}
+}
+
 func TestPlanOfNestedLoopsDoesNotOverflow(t *testing.T) {
 	text := "steps: [{agent: writer}]"
 	for range 12 {

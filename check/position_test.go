@@ -64,7 +64,7 @@ func (c strictCast) Agent(name, role string) check.Agent {
 
 // A missing reply for the question of a choice is reported only if other steps have replies.
 func TestUnknownAgentOfAChoice(t *testing.T) {
-	w, found := yaml.Parse("f.yml", []byte("steps:\n  - {id: a, agent: writer}\n  - {id: c, choice: {ask: 'Good?', agent: stranger}, route: {yes: end, no: end}}"))
+	w, found := yaml.Parse("f.yml", []byte("steps:\n  - {id: a, agent: writer}\n  - {id: c, choice: {ask: 'Good?', agent: stranger}, route: [{label: yes, to: a2}, {label: yes, to: end}, {label: no, to: end}], else: end}\n  - {id: a2, agent: writer}"))
 	if found.Errors() {
 		t.Fatal(found)
 	}
@@ -74,7 +74,7 @@ func TestUnknownAgentOfAChoice(t *testing.T) {
 			in.Replied = func(*workflow.Node) bool { return false }
 		}
 		list := check.Run(in).String()
-		if !strings.Contains(list, "stranger") || strings.Contains(list, "to the replies") != replies {
+		if !strings.Contains(list, "stranger") || strings.Contains(list, "add `c: yes` to the replies; its answers are yes, no; `") != replies {
 			t.Errorf("with replies %v: %s", replies, list)
 		}
 	}

@@ -207,19 +207,19 @@ func (v *shellValues) evaluated(n syntax.Node) (w shellWord) {
 			continue
 		}
 		syntax.Walk(part, func(n syntax.Node) bool {
-			name := ""
+			name, holds := "", false
 			switch n := n.(type) {
-			case *syntax.Lit:
-				name = n.Value
+			case *syntax.Lit: // 1 is a number here, not $1
+				name, holds = n.Value, v.variable(n.Value)
 			case *syntax.ParamExp:
-				name = n.Param.Value
 				if n.Length {
 					return false
 				}
+				name, holds = n.Param.Value, v.holds(n.Param.Value)
 			case *syntax.CmdSubst:
 				return false
 			}
-			if name != "" && v.holds(name) {
+			if holds {
 				w = shellWord{text: name, value: true}
 			}
 			return true
@@ -288,18 +288,20 @@ func (v *shellValues) text(part syntax.Node) (word shellWord) {
 	return word
 }
 
-// holds reports whether a variable of a script holds a value of the run.
+// holds reports whether a parameter of a script, such as $1 or $name, holds a value of the run.
 func (v *shellValues) holds(name string) bool {
 	if i, err := strconv.Atoi(name); err == nil {
-		return i > 0 && v.any || i >= 0 && i < len(v.args) && v.args[i]
+		return i > 0 && v.any || i < len(v.args) && v.args[i]
 	}
-	switch {
-	case name == "@" || name == "*":
+	if name == "@" || name == "*" {
 		return v.any || len(v.args) > 0 && slices.Contains(v.args[1:], true)
-	case strings.HasPrefix(name, "HOCKET_INPUT"):
-		return len(v.inputs) > 0
 	}
-	return slices.Contains(v.inputs, name)
+	return v.variable(name)
+}
+
+// variable reports whether a variable of a script holds a value of the run.
+func (v *shellValues) variable(name string) bool {
+	return slices.Contains(v.inputs, name) || len(v.inputs) > 0 && strings.HasPrefix(name, "HOCKET_INPUT")
 }
 
 // executes returns the word through which a value would be executed.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -272,6 +273,143 @@ func TestReadsCode(t *testing.T) {
 	} {
 		if readsCode(words(command)) != want {
 			t.Errorf("%q reads code: %v", command, !want)
+		}
+	}
+}
+
+// executedScripts are scripts that run the input v or the argument $1 of a step.
+const executedScripts = `
+$v
+"$1" x
+${v} x
+exec $v
+[[ v -eq 3 ]]
+[[ v -ne 3 ]]
+[[ v -le 3 ]]
+[[ v -ge 3 ]]
+[[ v -lt 3 ]]
+[[ v -gt 3 ]]
+[[ 3 -eq $1 ]]
+[[ -v $v ]]
+[[ -R $v ]]
+(( v ))
+(( $1 ))
+(( HOCKET_INPUT_v ))
+echo $((1 + v))
+let v+1
+echo ${a[v]}
+echo ${x:v}
+echo ${x:0:v}
+echo ${!v}
+echo ${v@P}
+a[v]=1
+a=([v]=1)
+declare "$v"
+PATH=$v ls
+export PATH=$v
+echo "$v" | sh
+echo "$v" |& bash
+echo $v | tee log | sh
+sh <<< "$v"
+sh < "$v"
+sh <<E
+$v
+E
+sh <<-E
+	$v
+E
+bash <(echo "$v")
+sh -c "$v"
+$HOME/bin/sh -c "$v"
+$(dirname "$HOME")/python3 -c "$v"
+sh -c 'eval "$1"' sh "$v"
+bash -o pipefail -c 'exec $0' "$v"
+bash +e -c 'sh -c "$v"'
+sh --norc -c 'eval $v'
+sh -ec 'eval $v'
+sh -c -e 'eval $v'
+sh -c 'eval "$@"' sh a "$v"
+sh -c 'eval "$*"' sh "$v"
+eval "$HOCKET_INPUT_v"
+eval "$@"
+`
+
+// unharmedScripts are scripts that only use the values, and one that no shell can parse.
+const unharmedScripts = `
+echo $v "$1" $0 $2 $-1
+[[ $v == 3 && -n $v && v -ef x ]]
+echo $(( 1 + ${#v} + $(wc -l <"$v") ))
+echo $((x + 1)) ${a[1]} "${a[@]}" ${a[*]}
+echo ${v:0:3} ${v@Q} ${v:-x} ${a[0]} ${!x}
+a[0]=$v
+declare x="$v"
+LANG=$v ls
+echo "$v" | cat
+sh -c 'echo "$1"' sh "$v"
+sh -c 'eval "$1"' sh a "$v"
+sh -c 'eval $0' sh "$v"
+sh script.sh "$v"
+sh --color script.sh 'eval $v'
+sh -x script.sh 'eval $v'
+sh -o c script.sh 'eval $v'
+sh <<< "$x"
+sh < x
+cat <<< "$v"
+echo "$v" > sh
+eval $x $HOME $2
+if
+`
+
+func TestScripts(t *testing.T) {
+	runs := func(script string) bool {
+		v := &shellValues{inputs: []string{"v"}, args: []bool{false, true}}
+		return slices.ContainsFunc(v.parse(script), func(c *shellCommand) bool {
+			_, danger := c.executes()
+			return danger != harmless || c.variable != ""
+		})
+	}
+	for _, script := range scripts(executedScripts) {
+		if !runs(script) {
+			t.Errorf("%q is harmless", script)
+		}
+	}
+	for _, script := range scripts(unharmedScripts) {
+		if runs(script) {
+			t.Errorf("%q runs a value", script)
+		}
+	}
+}
+
+// scripts splits a list of scripts. A script is a line, or ends with the line E.
+func scripts(text string) (list []string) {
+	open := false
+	for _, line := range strings.Split(strings.Trim(text, "\n"), "\n") {
+		if open {
+			list[len(list)-1] += "\n" + line
+		} else {
+			list = append(list, line)
+		}
+		open = (open || strings.HasSuffix(line, "E")) && line != "E"
+	}
+	return list
+}
+
+func TestVariablesThatStartPrograms(t *testing.T) {
+	for name, want := range map[string]bool{
+		"PATH": true, "LD_PRELOAD": true, "DYLD_INSERT_LIBRARIES": true, "BASH_FUNC_ls%%": true, "GIT_CONFIG_COUNT": true, "npm_config_script_shell": true, "NPM_CONFIG_SCRIPT_SHELL": true,
+		"LANG": false, "MY_PATH": false, "PATHS": false, "BUILD_": false, "": false,
+	} {
+		if startsPrograms(name) != want {
+			t.Errorf("%s starts programs: %v", name, !want)
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	forty := strings.Repeat("ä", 40)
+	for text, want := range map[string]string{"": "", " a\n b": "a", forty: forty, forty + "ä": forty[:2*39] + "…"} {
+		if got := shorten(text); got != want {
+			t.Errorf("%q is shortened to %q, want %q", text, got, want)
 		}
 	}
 }

@@ -25,6 +25,18 @@ var storedCases = []struct {
 	{"model-invalid", `for_each "each" has no items`, func(w *workflow.Workflow) { each(w).Items.Text = "" }},
 	{"model-invalid", `"call" calls no workflow`, func(w *workflow.Workflow) { w.Body.Nodes[4].Step.(*workflow.Call).Workflow = "" }},
 	{"model-invalid", `unknown type "date"`, func(w *workflow.Workflow) { w.Inputs[0].Type = "date" }},
+	{"model-invalid", `"a" has unknown context "all"`, func(w *workflow.Workflow) { w.Body.Nodes[0].Step.(*workflow.Task).Context = "all" }},
+	{"model-invalid", `"a" has both a condition and a question`, func(w *workflow.Workflow) {
+		w.Body.Nodes[0].Step = &workflow.Choice{On: workflow.Expr{Text: "true"}, Ask: &workflow.Task{}}
+	}},
+	{"model-invalid", `the question of "a" has inputs or a context`, func(w *workflow.Workflow) {
+		w.Body.Nodes[0].Step = &workflow.Choice{Ask: &workflow.Task{Inputs: []workflow.Binding{{Name: "x", Value: "1"}}}}
+	}},
+	{"model-invalid", `the question of "a" has inputs or a context`, func(w *workflow.Workflow) {
+		w.Body.Nodes[0].Step = &workflow.Choice{Ask: &workflow.Task{Context: workflow.NoContext}}
+	}},
+	{"model-invalid", `state "list" contains a Go int`, func(w *workflow.Workflow) { w.State["list"] = []any{map[string]any{"n": 1}} }},
+	{"model-invalid", `the default of input "topic" contains a Go int`, func(w *workflow.Workflow) { w.Inputs[0].Default = 1 }},
 	{"model-invalid", `leaves "nobody"`, func(w *workflow.Workflow) { w.Body.Edges[0].From = "nobody" }},
 	{"model-invalid", `leaves "work", which is not in its graph`, func(w *workflow.Workflow) { w.Body.Edges[0].From = "work" }},
 	{"model-invalid", `leaves the loop "round"`, func(w *workflow.Workflow) { w.Body.Edges[0].From = "round" }},
@@ -44,6 +56,14 @@ var storedCases = []struct {
 	{"limit-negative", `timeout of "a" is negative`, func(w *workflow.Workflow) { w.Body.Nodes[0].Timeout = -1 }},
 	{"limit-negative", `join of "a" is negative`, func(w *workflow.Workflow) { w.Body.Nodes[0].Join.Need = -1 }},
 	{"limit-negative", `max of "round" is negative`, func(w *workflow.Workflow) { round(w).Max = -1 }},
+	{"limit-negative", `max of "each" is negative`, func(w *workflow.Workflow) { each(w).Parallel = -1 }},
+	{"limit-negative", `limit max_parallel is negative`, func(w *workflow.Workflow) { w.Limits.Parallel = -1 }},
+	{"limit-negative", `limit max_depth is negative`, func(w *workflow.Workflow) { w.Limits.Depth = -1 }},
+	{"limit-negative", `limit max_runtime is negative`, func(w *workflow.Workflow) { w.Limits.Runtime = -1 }},
+	{"limit-negative", `limit max_tokens is negative`, func(w *workflow.Workflow) { w.Limits.Tokens = -1 }},
+	{"limit-negative", `retry attempts of "a" is negative`, func(w *workflow.Workflow) { w.Body.Nodes[0].Retry.Attempts = -1 }},
+	{"limit-negative", `retry delay of "a" is negative`, func(w *workflow.Workflow) { w.Body.Nodes[0].Retry.Delay = -1 }},
+	{"limit-negative", `retry max_delay of "a" is negative`, func(w *workflow.Workflow) { w.Body.Nodes[0].Retry.MaxDelay = -1 }},
 	{"output-pattern-missing", `output mode jsonpath of "a" has no pattern`, func(w *workflow.Workflow) { w.Body.Nodes[0].Output.Mode = workflow.JSONPath }},
 }
 
@@ -100,6 +120,47 @@ func TestStoredDefinitions(t *testing.T) {
 			t.Errorf("found %v", found)
 		})
 	}
+}
+
+// No rule of the model rejects one of its own words.
+func TestWordsOfTheModel(t *testing.T) {
+	accepted := func(what any, set func(w *workflow.Workflow)) {
+		b := sound()
+		set(b.Root)
+		for _, d := range check.Run(check.Input{Bundle: b, Agents: cast{}}) {
+			if d.Code == "model-invalid" {
+				t.Errorf("%v: %v", what, d)
+			}
+		}
+	}
+	for _, word := range []workflow.ParamType{workflow.AnyType, workflow.StringType, workflow.NumberType, workflow.IntegerType, workflow.BooleanType, workflow.ArrayType, workflow.ObjectType} {
+		accepted(word, func(w *workflow.Workflow) { w.Inputs[0].Type = word })
+	}
+	for _, word := range []workflow.OnError{workflow.Stop, workflow.Continue, workflow.SkipDependents} {
+		accepted(word, func(w *workflow.Workflow) { w.Body.Nodes[0].OnError = word })
+	}
+	for _, word := range []workflow.Backoff{workflow.Fixed, workflow.Linear, workflow.Exponential} {
+		accepted(word, func(w *workflow.Workflow) { w.Body.Nodes[0].Retry.Backoff = word })
+	}
+	for _, word := range []workflow.OutputMode{workflow.Full, workflow.JSON, workflow.JSONPath, workflow.Regex, workflow.FirstLine} {
+		accepted(word, func(w *workflow.Workflow) { w.Body.Nodes[0].Output.Mode = word })
+	}
+	for _, word := range []workflow.Context{workflow.AutoContext, workflow.PreviousContext, workflow.NoContext} {
+		accepted(word, func(w *workflow.Workflow) { w.Body.Nodes[0].Step.(*workflow.Task).Context = word })
+	}
+	for _, word := range []workflow.Strategy{workflow.Concatenate, workflow.Merge, workflow.Array, workflow.First, workflow.Vote} {
+		accepted(word, func(w *workflow.Workflow) { w.Body.Nodes[2].Step.(*workflow.Combine).Strategy = word })
+	}
+	for _, e := range []workflow.Edge{
+		{On: workflow.OnSuccess}, {On: workflow.OnLabel, Label: "x"}, {On: workflow.OnWhen, When: workflow.Expr{Text: "true"}},
+		{On: workflow.OnElse}, {On: workflow.OnFailure}, {On: workflow.OnTimeout},
+	} {
+		e.From, e.To = "a", "round"
+		accepted(e.On, func(w *workflow.Workflow) { w.Body.Edges[0] = e })
+	}
+	accepted("values", func(w *workflow.Workflow) {
+		w.State = map[string]any{"all": []any{nil, true, "x", json.Number("1"), map[string]any{"deep": []any{}}}}
+	})
 }
 
 func TestCheckOfEmptyInput(t *testing.T) {
