@@ -37,13 +37,18 @@ func attack(words string) {
 	try, ok := map[string]func(string) error{
 		"tcp": tcp, "blocking": blocking, "mapped": mapped, "many": many, "thread": thread, "races": races, "grandchild": grandchild,
 		"fastopen": fastopen, "routed": routed, "datagrams": datagrams, "pair": pair,
-		"closed":   func(address string) error { return unix.Connect(999, sockaddr(address)) },
-		"mptcp":    func(string) error { return socket(unix.AF_INET, unix.SOCK_STREAM, 262) },
-		"udp":      func(string) error { return socket(unix.AF_INET, unix.SOCK_DGRAM, 0) },
-		"netlink":  func(string) error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, 0) },
-		"raw":      func(string) error { return socket(unix.AF_PACKET, unix.SOCK_RAW, 0) },
-		"unix":     func(path string) error { _, err := net.Dial("unix", path); return err },
-		"listen":   func(string) error { _, err := net.Listen("tcp4", "127.0.0.1:0"); return err },
+		"closed":  func(address string) error { return unix.Connect(999, sockaddr(address)) },
+		"nowhere": func(string) error { return call(unix.SYS_CONNECT, 0, nowhere, unix.SizeofSockaddrInet4) },
+		"mptcp":   func(string) error { return socket(unix.AF_INET, unix.SOCK_STREAM, 262) },
+		"udp":     func(string) error { return socket(unix.AF_INET, unix.SOCK_DGRAM, 0) },
+		"netlink": func(string) error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, 0) },
+		"raw":     func(string) error { return socket(unix.AF_PACKET, unix.SOCK_RAW, 0) },
+		"unix":    func(path string) error { _, err := net.Dial("unix", path); return err },
+		"listen":  func(string) error { _, err := net.Listen("tcp4", "127.0.0.1:0"); return err },
+		"rename": func(paths string) error {
+			from, to, _ := strings.Cut(paths, " ")
+			return orWorks(os.Rename(from, to))
+		},
 		"truncate": func(path string) error { return unix.Truncate(path, 0) },
 		"open":     func(path string) error { _, err := unix.Open(path, unix.O_RDONLY|unix.O_TRUNC, 0); return err },
 		"environ":  func(string) error { _, err := os.ReadFile(of("environ")); return err },
@@ -95,7 +100,7 @@ func attack(words string) {
 		"marks":     everyMark,
 		"flags":     flags,
 		"opened":    opened,
-		"pointer":   func(string) error { return call(unix.SYS_FCHMODAT, ^uintptr(99), 8, 0o777) },
+		"pointers":  pointers,
 		"nested":    func(string) error { return nested(nil) },
 		"nestednet": func(string) error { return nested(func(context.Context, netip.AddrPort) bool { return true }) },
 		"hindered":  hindered,
@@ -417,6 +422,22 @@ func opened(path string) error {
 	}
 	return orWorks(errors.Join(f.Chmod(info.Mode()), f.Chown(os.Getuid(), -1)))
 }
+
+// pointers changes the metadata of a file with arguments at addresses that it does not have.
+func pointers(path string) error {
+	name, err := unix.BytePtrFromString(path)
+	if err != nil {
+		return err
+	}
+	at := ^uintptr(99) // AT_FDCWD is -100
+	if err := call(unix.SYS_FCHMODAT, at, nowhere, 0o777); !errors.Is(err, unix.EFAULT) {
+		return orWorks(err)
+	}
+	return call(unix.SYS_UTIMENSAT, at, uintptr(unsafe.Pointer(name)), nowhere, 0)
+}
+
+// nowhere is an address that no program has.
+const nowhere = 8
 
 // flags sets a flag that excludes a readable file from backups.
 func flags(string) error {

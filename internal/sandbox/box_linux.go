@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"slices"
 	"sync"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -205,14 +204,10 @@ func memory(content string) (*os.File, error) {
 	return f, nil
 }
 
-// farewell is how long to wait for the last message of a process that has ended.
-const farewell = time.Second
-
 // Failed returns why the command did not become the program, once it has ended: a
 // [*StartError], or nil if it did.
 func (b *Box) Failed() error {
-	b.closeTheirs()
-	_ = b.talk.SetReadDeadline(time.Now().Add(farewell))
+	b.closeTheirs() // the other ends are closed when the program starts
 	<-b.done
 	if b.failed == nil {
 		return nil
