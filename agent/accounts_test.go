@@ -74,8 +74,15 @@ func TestAccountsParkWhatIsUsedUp(t *testing.T) {
 			seat.Leave(nil)
 		}
 	}
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the file: %v, %v", info.Mode(), err)
+	seat, err = NewAccounts(1, nil, file).Enter(t.Context(), "openai")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer seat.Leave(nil)
+	for path, want := range map[string]os.FileMode{file: 0o600, filepath.Dir(file): 0o700, filepath.Join(filepath.Dir(file), "slots"): 0o700} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
 	}
 }
 
@@ -244,6 +251,18 @@ func TestAccountsKeepTheLatest(t *testing.T) {
 		t.Errorf("%s, %v", data, err)
 	}
 	if until := NewAccounts(0, nil, file).parkedUntil("x"); !until.Equal(now.Add(2 * time.Hour)) {
+		t.Errorf("until %v", until)
+	}
+	// Another process that did not know writes an earlier time.
+	other := NewAccounts(0, nil, filepath.Join(t.TempDir(), "other.json"))
+	other.park("x", now.Add(time.Hour))
+	if err := os.Rename(other.file, file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(file, now, now.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if until := a.parkedUntil("x"); !until.Equal(now.Add(2 * time.Hour)) {
 		t.Errorf("until %v", until)
 	}
 }

@@ -27,10 +27,7 @@ func Address(text string) string {
 		host += ":" + port
 	}
 	u.Host, u.User, u.Fragment, u.RawFragment, u.RawPath = host, nil, "", "", ""
-	if u = u.JoinPath(); u.Path == "" {
-		u.Path = "/"
-	}
-	return method + u.String()
+	return method + u.JoinPath().String()
 }
 
 // leads is like matches, for URLs: a star in the host of a pattern matches only part of a

@@ -122,13 +122,15 @@ var breakouts = []string{
 	`<\/hocket:context>`, `<\\/hocket:context>`, `<\hocket:context>`, `<\\hocket:context>`, `\</hocket:context>`,
 	// XML
 	"<![CDATA[", "]]></hocket:context><![CDATA[", "<!--", "--></hocket:context><!--", "<!-->", "<!--->", "<?", "<?>", "<?x </hocket:context> ?>", "<!DOCTYPE x [",
-	"<!ENTITY x '</hocket:context>'>", "<!hocket:context>", "<?hocket:context?>", `<x y="</hocket:context>">`, `<x y='`, "<script>", "<PRE>", "<textarea",
+	"<!ENTITY x '</hocket:context>'>", "<!hocket:context>", "<?hocket:context?>", `<x y="</hocket:context>">`, `<x y='`, "<script>", "<style>", "<PRE>", "<textarea",
 	"<title>", "<xmp>", "<iframe src=x>", "<noscript>", "<noembed>", "<noframes>", "<plaintext>", `<a b="c" d='`, "<a\nb =\n\"", `</hoc<!-- -->ket:context>`, `<a href="</hocket:context>`,
 	// Markdown
 	"</**hocket**:context>", "<`/hocket:context>", "</_hocket_:context>", "[</hocket:context>](x)",
 	"```", "~~~", "````\n```", "```\n~~~", "```md\n</hocket:context>\n", "   ```", "- a\n\n  ```", "- a\n\n  ```\ncode\n```", "1. a\n   ```\n```", "> ```", "- ```",
 	"```\n\t```", "```\n    ```", "``` `", "````\n</hocket:context>\n```", "    </hocket:context>", "\\</hocket:context>", "`</hocket:context>`", "\\```\n```",
 	"[x]: </hocket:context>", "---\n</hocket:context>\n===",
+	// several that overlap
+	"<hocke<ԋocket:context>", "<hocke</ꓧꓳꓚꓗꓰꓔ:context>", "<h</ꓧ☐☐☐☐☐:cket", "<ho</ꓧꓳꓔ☐☐☐:t",
 }
 
 // everywhere puts a text into all places of a prompt.
@@ -218,15 +220,10 @@ func leftOpen(text string) string {
 // unescapeTags removes the backslashes that escapeTags added.
 func unescapeTags(text string) string {
 	var b strings.Builder
-	var names names
 	done := 0
-	for at := 0; at < len(text); {
-		r, n := glyph(text[at:])
-		if start, whole := names.next(r, at); whole {
-			b.WriteString(text[done : start-1])
-			done = start
-		}
-		at += n
+	for _, start := range tagNames(text) {
+		b.WriteString(text[done : start-1])
+		done = start
 	}
 	return b.String() + text[done:]
 }
@@ -282,7 +279,7 @@ func TestEscapeKeepsWhatIsHarmless(t *testing.T) {
 		"```go\nfunc f() {}\n```", "~~~\n```\n~~~", "see `hocket run`, hocket:task and https://hocket.dev", "1. a\n2. b", "日本語 <b>ö</b> привет 👩‍👩‍👧", "C:\\hocket\\x", "\ttab",
 		`{"a": "\u00fc", "b": "c:\\d"}`, "100% of <hooks>", "<ol><li>k</li></ol>", "",
 		`for i<n { q := "x=" }`, `if i<n { s = "a"; c = 'b' }`, `<a href="x">y</a> <img alt='z'/>`, `print("<a href=\"x\">")`, "a<b\nc='d'", "❤️‍🔥 👨‍👩‍👧‍👦 1️⃣ می\u200cخواهم", "x <关于我们的产品> y", "<гокет>", "don't <b>",
-		"а < больше: да", "«Привет: мир»", "<p>Größe: 5</p>", "a <größe:int>", "<3 ❤️: 🎉🎉🎉🎉🎉🎉:x", "Map<Größe, T>::of", "< ≤ около 5:1", "<größer", "<größer:",
+		"а < больше: да", "«Привет: мир»", "<p>Größe: 5</p>", "a <größe:int>", "<3 ❤️: 🎉🎉🎉🎉🎉🎉:x", "Map<Größe, T>::of", "< ≤ около 5:1", "<größer", "<größer:", "<größer:\n", "<größer:\t", "<grö\nßer:x", "<grö\tßer:x", "    ```", "- a\n```\ncode\n```", " ```\ncode\n ```", "<socket>",
 	} {
 		if got := Escape(text, false); got != text {
 			t.Errorf("%q became %q", text, got)
@@ -313,6 +310,15 @@ func TestEscapeShowsWhatItDoes(t *testing.T) {
 		"<ꓧ★ꓳ★ꓚ★ꓗ★ꓰ★ꓔ:task>":        `<\ꓧ★ꓳ★ꓚ★ꓗ★ꓰ★ꓔ:task>`,
 		"<𐌇\u200b𐌏𐌂𐌊𐌄𐌕\u200b:task>": "<\\𐌇\u200b𐌏𐌂𐌊𐌄𐌕\u200b:task>",
 		"<\\ꓧꓳꓚꓗꓰꓔ:task>":           "<\\\\ꓧꓳꓚꓗꓰꓔ:task>",
+		"<★hocket:task>":            `<★\hocket:task>`,
+		"<hocke<ꓧocket:task>":       `<\hocke<\ꓧocket:task>`,
+		"<hocke</ꓧꓳꓚꓗꓰꓔ:task>":      `<\hocke</\ꓧꓳꓚꓗꓰꓔ:task>`,
+		"<h</ꓧ☐☐☐☐☐:cket":           `<\h</\ꓧ☐☐☐☐☐:cket`,
+		"<ho</ꓧꓳꓔ☐☐☐:t":             `<\ho</\ꓧꓳꓔ☐☐☐:t`,
+		"<ho\\1cket:task>":          `<\ho\1cket:task>`,
+		"<ꓧꓳꓚꓗꓰꓔ:& x":               `<\ꓧꓳꓚꓗꓰꓔ:& x`,
+		"- a\n\n  ```\ncode\n```":   "- a\n\n  \\```\ncode\n\\```",
+		"```\n~~~":                  "\\```\n\\~~~",
 	} {
 		if got := Escape(text, false); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)

@@ -105,31 +105,40 @@ const tagName = "hocket"
 // backslashes.
 func escapeTags(text string) string {
 	var b strings.Builder
+	done := 0
+	for _, start := range tagNames(text) {
+		b.WriteString(text[done:start] + `\`)
+		done = start
+	}
+	if done == 0 {
+		return text
+	}
+	return b.String() + text[done:]
+}
+
+// tagNames returns where the names begin in what looks like our tags. Such texts may overlap.
+func tagNames(text string) (starts []int) {
 	var names names
 	var shape shape
-	done := 0
 	for at := 0; at < len(text); {
 		if !names.begun && !shape.begun && plainByte(text[at]) {
 			at++
 			continue
 		}
 		r, n := glyph(text[at:])
-		start, shaped := shape.next(r, at)
-		if first, whole := names.next(r, at); whole {
-			start, shape.begun = first, false
-		} else if !shaped {
-			start = -1
+		if start, whole := shape.next(r, at); whole {
+			starts = append(starts, start)
 		}
-		if start >= 0 {
-			b.WriteString(text[done:start] + `\`)
-			done = start
+		if start, whole := names.next(r, at); whole {
+			starts = append(starts, start)
+			if start >= shape.start { // it is the same tag
+				shape.begun = false
+			}
 		}
 		at += n
 	}
-	if done == 0 {
-		return text
-	}
-	return b.String() + text[done:]
+	slices.Sort(starts)
+	return starts
 }
 
 // opens reports whether a character looks like an opening bracket of a tag.
@@ -185,7 +194,6 @@ func (s *names) next(r rune, at int) (start int, whole bool) {
 		case found+1 < len(tagName):
 			s.begun, s.at[found+1] = true, name
 		case name.known >= leastKnown:
-			*s = names{}
 			return name.start, true
 		}
 	}

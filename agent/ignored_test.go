@@ -22,7 +22,7 @@ var endless = talker(func(t *agent.Traits) {
 // A key that has no effect is reported, whatever the executor.
 func TestIgnored(t *testing.T) {
 	executors := map[string]agent.Executor{"claude": talker(), "codex": endless, "shell": exact, "mcp": plain}
-	const all = "prompt: p\nmodel: m\ntools: [t]\nmcp: [s]\npermissions: {mode: edit}\nmax_turns: 3\nbudget: {max_tokens: 9}\ntimeout: 5s\nretry: 2\nmax_output_kb: 9\n"
+	const all = "prompt: p\nmodel: m\ntools: [t]\nmcp: [s]\npermissions: {mode: edit}\nmax_turns: 1\nbudget: {max_tokens: 9}\ntimeout: 5s\nretry: 2\nmax_output_kb: 9\n"
 	for _, c := range []struct{ text, want string }{
 		{"agent: claude\n" + all, ""},
 		{"agent: nobody\n" + all, ""},

@@ -16,12 +16,13 @@ func TestLines(t *testing.T) {
 	l.Write("half a ")
 	l.Piece([]byte("line"))
 	l.Line("second")
+	l.Line("next")
 	l.Write("whole\n")
 	l.Line("third")
 	l.Write("end")
 	l.End()
 	l.End()
-	if got, want := log.String(), "first\nhalf a line\nsecond\nwhole\nthird\nend\n"; got != want {
+	if got, want := log.String(), "first\nhalf a line\nsecond\nnext\nwhole\nthird\nend\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -205,10 +205,6 @@ func choose(got any, values []any) string {
 	for i, v := range values {
 		words[i] = workflow.FormatText(v)
 	}
-	if text, ok := got.(string); ok {
-		if hint := workflow.DidYouMean(text, words); hint != "" {
-			return hint
-		}
-	}
-	return "write one of " + strings.Join(words, ", ")
+	text, _ := got.(string)
+	return or(workflow.DidYouMean(text, words), "write one of "+strings.Join(words, ", "))
 }

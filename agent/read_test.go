@@ -68,7 +68,7 @@ func TestReadDefinitionShort(t *testing.T) {
 // An unset limit stays unknown, and an input of a task may have a default.
 func TestReadDefinitionParts(t *testing.T) {
 	for text, want := range map[string]workflow.Budget{
-		"budget: {max_tokens: 5}":      {Tokens: workflow.AtMost(5)},
+		"budget: {max_tokens: 1}":      {Tokens: workflow.AtMost(1)},
 		"budget: {max_cost_usd: 0.25}": {CostUSD: workflow.AtMost(0.25)},
 		"budget: {}":                   {},
 	} {
@@ -111,6 +111,7 @@ func TestReadDefinitionMistakes(t *testing.T) {
 		{"agent: shell\nbudget: {max_cost_usd: 0}", `a.yml:2:24: error[agent-definition]: "max_cost_usd" must be positive; set a number above 0, or remove it for no limit`},
 		{"agent: shell\nbudget: {max_cost_usd: x}", `a.yml:2:24: error[yaml-type]: "max_cost_usd" must be a number, not text`},
 		{"name: ''\nagent: shell", `a.yml:1:7: error[agent-definition]: the agent's name is empty; write a name, or remove the key to use the file name`},
+		{"name: [x]\nagent: shell", `a.yml:1:7: error[yaml-type]: "name" must be text, not a list`},
 		{"description: only this", `a.yml:1:1: error[agent-definition]: agent "a" has neither a prompt nor an executor; add a ` + "`prompt`, or set `agent` to an executor"},
 		{"", `a.yml:1:1: error[agent-definition]: agent "a" has neither a prompt nor an executor; add a ` + "`prompt`, or set `agent` to an executor"},
 		{"- a\n- b", `a.yml:1:1: error[yaml-type]: the file must be a map, not a list`},

@@ -82,6 +82,22 @@ func TestResolveNoExecutorKeepsTheDefinition(t *testing.T) {
 	}
 }
 
+// What to do about a missing executor includes a step without it.
+func TestAdvice(t *testing.T) {
+	none := &agent.ResolveError{Why: agent.NoExecutor, Definition: &agent.Definition{Name: "x", Agent: "codexx"}, Executors: []string{"claude", "codex"}}
+	only := &agent.ResolveError{Why: agent.NoExecutor, Definition: &agent.Definition{Name: "x", Agent: "absent"}, Executors: []string{"shell"}}
+	unknown := &agent.ResolveError{Why: agent.Unknown, Name: "absent", Candidates: []string{"a", "b"}}
+	for want, e := range map[string]*agent.ResolveError{
+		"did you mean agent: codex? Otherwise set agent in its definition to claude or codex; or give the step a reply with --replies": none,
+		`there is no executor "absent"; set agent in its definition to shell; or give the step a reply with --replies`:                 only,
+		"available: a, b": unknown,
+	} {
+		if got := e.StepAdvice(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
 func TestResolveLane(t *testing.T) {
 	for _, c := range []struct{ lane, role, want string }{
 		{"Quality", "reviewer", "go-linter"},

@@ -82,9 +82,6 @@ func (s *Schema) Check(settings map[string]any) []Problem {
 }
 
 func (s *Schema) check(settings map[string]any) []Problem {
-	if settings == nil {
-		settings = map[string]any{}
-	}
 	if s == nil || s.certain().holds(settings) {
 		return nil
 	}

@@ -44,6 +44,7 @@ func TestValidateSettings(t *testing.T) {
 		{`{"left": "a"}`, `setting "mode" is missing`},
 		{`{"mode": "quick", "left": "A"}`, `setting "left" cannot be "A"; write a text that matches ^[a-z]+$` + "\n" + `setting "mode" cannot be "quick"; write one of fast, slow`},
 		{`{"mode": "fast", "left": "a", "mod": 1}`, `unknown setting "mod"; did you mean "mode"?`},
+		{`{"other": 1, "left": "a"}`, `setting "mode" is missing` + "\n" + `unknown setting "other"; available: deep, dir, left, list, mode, names, right`},
 		{`{"mode": "fast", "left": "a", "deep": {"iner": true}}`, `unknown setting "iner"; did you mean "inner"?`},
 		{`{"mode": "fast", "left": "a", "deep": {"inner": "x"}}`, `setting "deep.inner" must be boolean, not string`},
 		{`{"mode": "fast", "right": [0, "x"]}`, `setting "right.0" must be at least 1; write a larger number` + "\n" + `setting "right.1" must be integer, not string`},
@@ -132,6 +133,21 @@ func TestPhrases(t *testing.T) {
 	var into struct{ Command int }
 	if err := s.Decode(settings(t, `{"command": "x"}`), &into); err == nil || !strings.HasPrefix(err.Error(), "settings: json: cannot unmarshal") {
 		t.Error(err)
+	}
+}
+
+// A setting with a name from another tool is answered with ours.
+func TestOtherNames(t *testing.T) {
+	free := map[string]any{}
+	s := agent.NewSchema(map[string]any{"additionalProperties": false, "properties": map[string]any{"command": free, "dir": free, "env": free, "max_tokens": free, "url": free}})
+	for want, names := range map[string]string{
+		"command": "cmd run", "dir": "cwd workdir working_dir working_directory", "env": "environment", "max_tokens": "maxTokens", "url": "link uri",
+	} {
+		for _, name := range strings.Fields(names) {
+			if got := s.Check(map[string]any{name: "x"}); len(got) != 1 || got[0].Detail != `use "`+want+`" instead` {
+				t.Errorf("%s: %v", name, got)
+			}
+		}
 	}
 }
 

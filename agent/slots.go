@@ -64,11 +64,9 @@ func (s *slots) shared(ctx context.Context, name string) (*filelock.Lock, error)
 		if !errors.Is(err, filelock.ErrLocked) {
 			return lock, nil
 		}
-		timer := time.NewTimer(pause + rand.N(pause)) // waiting longer gives no precedence
 		select {
-		case <-timer.C:
+		case <-time.After(pause + rand.N(pause)): // waiting longer gives no precedence
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, ctx.Err()
 		}
 	}
@@ -76,9 +74,7 @@ func (s *slots) shared(ctx context.Context, name string) (*filelock.Lock, error)
 
 // lock takes the first free slot.
 func (s *slots) lock(name string) (lock *filelock.Lock, err error) {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, err
-	}
+	_ = os.MkdirAll(s.dir, 0o700)      // otherwise Take fails
 	sum := sha256.Sum256([]byte(name)) // a name may contain any character
 	for i := range cap(s.own) {
 		lock, err = filelock.Take(filepath.Join(s.dir, fmt.Sprintf("%s-%d", hex.EncodeToString(sum[:8]), i)))

@@ -17,6 +17,8 @@ func TestForStep(t *testing.T) {
 	for _, c := range []struct{ permissions, settings, want string }{
 		{`{}`, `{"temperature":0.1}`, `{} {"temperature":0.1}`},
 		{`{}`, `{"mode":"subagent","maxSteps":10}`, `{} {"max_turns":10}`},
+		{`{}`, `{"mode":"primary"}`, `{} {}`},
+		{`{}`, `{"mode":"all"}`, `{} {}`},
 		{`{}`, `{"maxSteps":10,"max_turns":5}`, `{} {"max_turns":5}`},
 		{`{}`, `{"mode":"full"}`, "mode cannot be \"full\""},
 		{`{}`, `{"tools":{"read":true,"bash":true}}`, `{} {}`},
@@ -48,6 +50,7 @@ func TestForStep(t *testing.T) {
 		{`{"shell":"allow"}`, `{"permission":{"bash":"allow","shell":{"rm *":"deny"}}}`, `{"shell":{"*":"allow","rm *":"deny"}} {}`},
 		{`{}`, `{"permission":{"webfetch":"allow","websearch":"ask"}}`, `{"network":"ask"} {}`},
 		{`{"shell":"allow"}`, `{"permission":{"bash":"ask","shell":{"rm *":"deny"}}}`, "permission names `shell` twice, with different values"},
+		{`{"shell":"allow"}`, `{"permission":{"bash":{"a *":"deny"},"shell":{"rm *":"deny"}}}`, "permission names `shell` twice, with different values"},
 		{`{"shell":"allow"}`, `{"permission":{"bash":"deny","shell":{"rm *":"allow"}}}`, `{"shell":"deny"} {}`},
 		{`{}`, `{"tools":{"*":false,"read":true}}`, `{"network":"deny","shell":"deny","write":"deny"} {}`},
 		{`{}`, `{"permission":{"edit":"${x}"}}`, `permission.edit cannot be "${x}"`},
@@ -72,6 +75,21 @@ func TestForStep(t *testing.T) {
 		}
 		if workflow.FormatJSON(any(before)) != c.permissions {
 			t.Errorf("%s changed the definition: %v", c.settings, before)
+		}
+	}
+}
+
+// Every word for a tool of opencode removes the permission that it needs.
+func TestWordsOfAStep(t *testing.T) {
+	traits := agent.Traits{Prompted: true, Settings: agent.NewSchema(map[string]any{"type": "object"})}
+	for power, words := range map[agent.Power]string{
+		agent.MayRead: "read", agent.MayWrite: "write edit patch multiedit", agent.MayRun: "shell bash", agent.MayReach: "network webfetch websearch",
+	} {
+		for _, word := range strings.Fields(words) {
+			d, _, problems := traits.ForStep(&agent.Definition{}, map[string]any{"tools": map[string]any{word: false}})
+			if len(problems) > 0 || len(d.Permissions) != 1 || d.Permissions[string(power)] != "deny" {
+				t.Errorf("%s: %v, %v", word, d.Permissions, problems)
+			}
 		}
 	}
 }
@@ -119,7 +137,7 @@ func TestExactStep(t *testing.T) {
 // a wish that it cannot follow is a note.
 func TestStepProblems(t *testing.T) {
 	run := func(context.Context, *agent.Task, agent.Log) (agent.Result, error) { return agent.Result{}, nil }
-	schema := agent.NewSchema(map[string]any{"type": "object", "properties": map[string]any{"max_turns": map[string]any{}}})
+	schema := agent.NewSchema(map[string]any{"type": "object", "properties": map[string]any{"max_turns": map[string]any{"minimum": 1}, "depth": map[string]any{"minimum": 1}}})
 	weak := agent.Traits{
 		Prompted: true, Settings: schema, Supports: agent.Keys("permissions"),
 		Permissions: func(map[string]any) []agent.Problem {
@@ -128,11 +146,24 @@ func TestStepProblems(t *testing.T) {
 		Unfollowed: func(*agent.Definition, map[string]any) []string { return []string{"max_turns"} },
 	}
 	strong := agent.Traits{Prompted: true, Settings: schema, Supports: agent.Keys("permissions")}
-	set := agent.NewSet(map[string]agent.Executor{"weak": agent.New(weak, run), "strong": agent.New(strong, run)}, nil, "")
+	special, blind, exact := strong, strong, strong
+	special.Specialist, blind.Supports, exact.Prompted = true, nil, false
+	set := agent.NewSet(map[string]agent.Executor{
+		"weak": agent.New(weak, run), "strong": agent.New(strong, run), "special": agent.New(special, run), "blind": agent.New(blind, run), "exact": agent.New(exact, run),
+	}, nil, "")
 	d := &agent.Definition{Agent: "weak"}
 	found := set.ValidateSettings(d, map[string]any{"permission": map[string]any{"edit": "deny"}})
 	if len(found) != 1 || found[0].Note || found[0].Path[0] != "permission" || found[0].Detail != "leave it; or set `agent` to one that can enforce all of it: strong" {
 		t.Errorf("%+v", found)
+	}
+	if found := set.ValidateSettings(&agent.Definition{Agent: "strong"}, map[string]any{"permission": map[string]any{"edit": "deny"}}); len(found) > 0 {
+		t.Errorf("%+v", found)
+	}
+	for _, word := range []string{"maxSteps", "max_turns", "depth"} { // problems have the names that the step uses
+		found := set.ValidateSettings(d, map[string]any{word: 0})
+		if len(found) != 1 || !slices.Equal(found[0].Path, []string{word}) || found[0].Summary != `setting "`+word+`" must be at least 1` {
+			t.Errorf("%s: %+v", word, found)
+		}
 	}
 	found = set.ValidateSettings(d, map[string]any{"maxSteps": 3})
 	if len(found) != 1 || !found[0].Note || found[0].Path[0] != "maxSteps" || found[0].Summary != "weak does not support maxSteps: it has no effect" {

@@ -92,6 +92,14 @@ func TestLongEntriesAreCut(t *testing.T) {
 	}
 }
 
+func TestPrefix(t *testing.T) {
+	for text, want := range map[string]string{"": "", "abcd": "abcd", "abcde": "abcd", "abcü": "abc", "abc\xff": "abc\xff"} {
+		if got := prefix(text, 4); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
 func TestATranscriptEndsAtItsLimit(t *testing.T) {
 	var all bytes.Buffer
 	record := Transcript(func(line []byte) { all.Write(line) })

@@ -27,8 +27,7 @@ func forms(value string) []string {
 			}
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return all
 }
 
 func formsOf(value string) []string {

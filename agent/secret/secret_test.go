@@ -38,7 +38,7 @@ func TestSecretsComeFromTheirPlaces(t *testing.T) {
 	}
 	s := secret.New(secret.Options{Dir: dir, Getenv: environment("TOKEN", "tok-123456", "SHORT", "12345", "EMPTY", "", "OTHER", "other-value"), Places: map[string]secret.Place{
 		"token": {Env: "TOKEN"}, "short": {Env: "SHORT"}, "empty": {Env: "EMPTY"}, "unset": {Env: "UNSET"},
-		"file": {File: "key"}, "absolute": {File: filepath.Join(dir, "key")}, "missing": {File: "none"}, "blank": {File: "empty"}, "huge": {File: "huge"}, "folder": {File: "."},
+		"file": {File: "key"}, "absolute": {File: filepath.Join(dir, "key")}, "missing": {File: "none"}, "below": {File: "key/below"}, "blank": {File: "empty"}, "huge": {File: "huge"}, "folder": {File: "."},
 	}})
 	for name, want := range map[string]string{"token": "tok-123456", "file": "from-a-file", "absolute": "from-a-file"} {
 		if got, err := s.Get(name); got != want || err != nil {
@@ -48,7 +48,7 @@ func TestSecretsComeFromTheirPlaces(t *testing.T) {
 	for name, want := range map[string]string{
 		"none": "secret none is not configured; add it under secrets in config.yml", "short": "has fewer than 6 characters", "empty": "is empty; set the variable EMPTY",
 		"unset": "unset is not set; set the variable UNSET before you start hocket", "missing": "there is no file", "blank": "is empty; write it to the file empty",
-		"huge": "holds more than 64 KB", "folder": "cannot be read",
+		"huge": "holds more than 64 KB", "folder": "is not a file", "below": "below cannot be read: open ",
 	} {
 		_, err := s.Get(name)
 		var typed *secret.Error
@@ -74,6 +74,18 @@ func TestSecretsComeFromTheirPlaces(t *testing.T) {
 		if !errors.As(err, &typed) || !strings.Contains(err.Error(), want) || typed.Hint() == "" {
 			t.Errorf("%+v gives %v, want %q", place, err, want)
 		}
+	}
+}
+
+// A file that the system opens but does not read is an error, not an empty secret.
+func TestFilesThatCannotBeRead(t *testing.T) {
+	const memory = "/proc/self/mem" // nothing is at its beginning
+	if _, err := os.Stat(memory); err != nil {
+		t.Skip(err)
+	}
+	s := secret.New(secret.Options{Getenv: environment()})
+	if _, err := s.At(secret.Place{File: memory}); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		t.Error(err)
 	}
 }
 
@@ -152,6 +164,21 @@ func TestTheFirstStreamKnowsAll(t *testing.T) {
 	}
 }
 
+// After flush, a stream begins anew.
+func TestStreamContinuesAfterFlush(t *testing.T) {
+	m := &secret.Masker{}
+	m.Add("tok-123456")
+	var b strings.Builder
+	write, flush := m.Stream(func(p []byte) { b.Write(p) })
+	for _, piece := range []string{"tok-12", "3456", " tok-123456", "ok-123456"} {
+		write([]byte(piece))
+		flush()
+	}
+	if got := b.String(); got != "tok-123456 ***ok-123456" {
+		t.Errorf("shown: %q", got)
+	}
+}
+
 func TestValuesWithoutANameAreSecret(t *testing.T) {
 	s := secret.New(secret.Options{Getenv: environment("OWL_KEY", "sk-owl-abcdef", "UNNAMED", "plain-text"), Hidden: []secret.Place{{Env: "OWL_KEY"}, {Env: "MISSING"}, {File: "none"}}})
 	if got := s.Masker().Mask("key sk-owl-abcdef, plain-text"); got != "key ***, plain-text" {
@@ -186,23 +213,26 @@ func TestTooShortToHide(t *testing.T) {
 	}
 }
 
-// Secrets are hidden even if a program breaks them into lines.
+// Secrets are hidden even if a program breaks them into lines. The line end after the last
+// line is not part of the secret, even if that line is full.
 func TestBrokenLinesAreHidden(t *testing.T) {
-	m := &secret.Masker{}
-	key := "sk-ant-api03-" + strings.Repeat("Ab9_-", 19)
-	m.Add(key)
-	text := base64.StdEncoding.EncodeToString([]byte(key))
-	for _, c := range []struct {
-		text  string
-		width int
-	}{{text, 64}, {text, 76}, {hex.EncodeToString([]byte(key)), 60}} {
-		var lines []string
-		for rest := c.text; rest != ""; rest = rest[min(c.width, len(rest)):] {
-			lines = append(lines, rest[:min(c.width, len(rest))])
-		}
-		for _, end := range []string{"\n", "\r\n"} {
-			if got := m.Mask("a " + strings.Join(lines, end) + " b"); got != "a *** b" {
-				t.Errorf("lines of %d: %q", c.width, got)
+	for _, size := range []int{30, 48, 57, 108} {
+		m := &secret.Masker{}
+		key := strings.Repeat("Ab9_-x", size)[:size]
+		m.Add(key)
+		text := base64.StdEncoding.EncodeToString([]byte(key))
+		for _, c := range []struct {
+			text  string
+			width int
+		}{{text, 64}, {text, 76}, {hex.EncodeToString([]byte(key)), 60}} {
+			var lines []string
+			for rest := c.text; rest != ""; rest = rest[min(c.width, len(rest)):] {
+				lines = append(lines, rest[:min(c.width, len(rest))])
+			}
+			for _, end := range []string{"\n", "\r\n", `\n`} {
+				if got := m.Mask("a " + strings.Join(lines, end) + end + "b"); got != "a ***"+end+"b" {
+					t.Errorf("%d bytes in lines of %d: %q", size, c.width, got)
+				}
 			}
 		}
 	}
@@ -215,7 +245,7 @@ const (
 	spaced = "09-AZ_az.mM~5 &/:@[`{"
 	// control contains characters that Go and JSON escape in different ways, and one that need not
 	// be escaped.
-	control = "tab\tbell\a\x7füend"
+	control = "tab\tbell\a\x7f<ü>end"
 )
 
 // quoted returns a text as JSON in the ways that programs write it: some escape <, > and &.
@@ -230,7 +260,7 @@ func quoted(text string, escapeHTML bool) string {
 }
 
 func TestEveryFormIsHidden(t *testing.T) {
-	for _, value := range []string{odd, spaced, control} {
+	for _, value := range []string{odd, spaced, control, strings.Repeat(odd, 5)} {
 		m := &secret.Masker{}
 		m.Add(value)
 		escaped := strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
@@ -293,8 +323,10 @@ func TestLinesOfASecretAreHidden(t *testing.T) {
 func TestShortValuesAreNoSecrets(t *testing.T) {
 	m := &secret.Masker{}
 	m.Add("", "a", "12345")
-	if got := m.Mask("a 12345 b"); got != "a 12345 b" {
-		t.Errorf("masked: %q", got)
+	for _, text := range []string{"a 12345 b", "3132333435", "MTIzNDU="} { // also in other forms
+		if got := m.Mask(text); got != text {
+			t.Errorf("masked: %q", got)
+		}
 	}
 }
 

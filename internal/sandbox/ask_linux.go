@@ -68,10 +68,7 @@ func (c *clerk) work(ctx context.Context, fd int) {
 	defer c.file.Close()
 	stop := context.AfterFunc(ctx, func() { _ = c.file.Close() })
 	defer stop()
-	var err error
-	if c.conn, err = c.file.SyscallConn(); err != nil {
-		return
-	}
+	c.conn, _ = c.file.SyscallConn() // it cannot fail
 	var answers sync.WaitGroup
 	defer answers.Wait()
 	slots := make(chan struct{}, most)

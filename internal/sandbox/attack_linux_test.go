@@ -497,13 +497,15 @@ func nested(connect connectFunc) error {
 // hindrances are system calls that a foreign filter refuses to a process that confines
 // itself.
 var hindrances = map[string]rule{
-	"close_range":            {unix.SYS_CLOSE_RANGE, refused, nil},
-	"prctl":                  {unix.SYS_PRCTL, refused, nil},
-	"capget":                 {unix.SYS_CAPGET, refused, nil},
-	"capset":                 {unix.SYS_CAPSET, refused, nil},
-	"landlock_restrict_self": {unix.SYS_LANDLOCK_RESTRICT_SELF, refused, nil},
-	"seccomp":                {unix.SYS_SECCOMP, refused, nil},
-	"sendmsg":                {unix.SYS_SENDMSG, refused, nil},
+	"close_range":                     {unix.SYS_CLOSE_RANGE, refused, nil},
+	"prctl":                           {unix.SYS_PRCTL, refused, nil},
+	"capget":                          {unix.SYS_CAPGET, refused, nil},
+	"capset":                          {unix.SYS_CAPSET, refused, nil},
+	"landlock_restrict_self":          {unix.SYS_LANDLOCK_RESTRICT_SELF, refused, nil},
+	"seccomp":                         {unix.SYS_SECCOMP, refused, nil},
+	"sendmsg":                         {unix.SYS_SENDMSG, refused, nil},
+	"a seccomp with another listener": {unix.SYS_SECCOMP, unix.SECCOMP_RET_ERRNO | uint32(unix.EBUSY), []test{has(1, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)}},
+	"a busy seccomp":                  {unix.SYS_SECCOMP, unix.SECCOMP_RET_ERRNO | uint32(unix.EBUSY), nil},
 	"an old seccomp": {unix.SYS_SECCOMP, unix.SECCOMP_RET_ERRNO | uint32(unix.EINVAL),
 		[]test{has(1, unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)}},
 }

@@ -155,20 +155,13 @@ func (p *Policy) rules(program string, can ability) (_ *rules, err error) {
 		files = append(files, program)
 	}
 	for _, file := range files {
-		if err := r.system(file, toRead); err != nil {
-			return nil, err
-		}
+		r.system(file, toRead)
 	}
 	for _, file := range devices {
-		if err := r.system(file, toUse); err != nil {
-			return nil, err
-		}
+		r.system(file, toUse)
 	}
-	var at *PlaceError
 	for _, place := range installed(program, p) {
-		if err := r.place(place, toRead); err != nil && !errors.As(err, &at) { // most of them do not exist
-			return nil, err
-		}
+		_ = r.place(place, toRead) // most of them do not exist
 	}
 	for _, place := range p.Read {
 		if err := r.place(place, toRead); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -182,12 +175,10 @@ func (p *Policy) rules(program string, can ability) (_ *rules, err error) {
 	}
 	if !can.take && can.landlock >= versionTCP {
 		for _, port := range p.Ports {
-			if err := r.port(port); err != nil {
-				return nil, err
-			}
+			r.port(port)
 		}
 	}
-	return r, nil
+	return r, r.refused
 }
 
 // memory returns an anonymous file in memory.
@@ -234,19 +225,17 @@ func (b *Box) closeTheirs() {
 // questions arrive, or what went wrong.
 func (b *Box) listen(ctx context.Context, c *clerk) {
 	defer close(b.done)
-	conn, err := b.talk.SyscallConn()
-	if err != nil {
-		return
-	}
+	conn, _ := b.talk.SyscallConn() // it cannot fail
 	said, rights := make([]byte, 256), make([]byte, unix.CmsgSpace(4))
 	for {
 		var n, with int
-		err := conn.Read(func(fd uintptr) bool {
+		_ = conn.Read(func(fd uintptr) bool {
+			var err error
 			n, with, _, _, err = unix.Recvmsg(int(fd), said, rights, unix.MSG_CMSG_CLOEXEC)
 			return !errors.Is(err, unix.EAGAIN)
 		})
 		switch fd := handed(rights[:with]); {
-		case err != nil || n <= 0:
+		case n <= 0: // one end is closed
 			return
 		case fd >= 0:
 			b.asked.Go(func() { c.work(ctx, fd) })

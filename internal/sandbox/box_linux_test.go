@@ -375,14 +375,16 @@ func TestHindered(t *testing.T) {
 		t.Fatal(err)
 	}
 	for by, want := range map[string]string{
-		"close_range":            "close files: operation not permitted",
-		"prctl":                  "renounce privileges: operation not permitted",
-		"capget":                 "drop privileges: operation not permitted",
-		"capset":                 "drop privileges: operation not permitted",
-		"landlock_restrict_self": "set the rules for files: operation not permitted",
-		"seccomp":                "set the filter of system calls: operation not permitted",
-		"sendmsg":                "set the filter of system calls: operation not permitted",
-		"an old seccomp":         "works\n<nil>",
+		"close_range":                     "close files: operation not permitted",
+		"prctl":                           "renounce privileges: operation not permitted",
+		"capget":                          "drop privileges: operation not permitted",
+		"capset":                          "drop privileges: operation not permitted",
+		"landlock_restrict_self":          "set the rules for files: operation not permitted",
+		"seccomp":                         "set the filter of system calls: operation not permitted",
+		"sendmsg":                         "set the filter of system calls: operation not permitted",
+		"a seccomp with another listener": "works\n<nil>",
+		"a busy seccomp":                  "set the filter of system calls: device or resource busy",
+		"an old seccomp":                  "works\n<nil>",
 	} {
 		cmd := exec.Command(self)
 		cmd.Env = append(os.Environ(), attackVariable+"=hindered "+by)
@@ -395,6 +397,11 @@ func TestHindered(t *testing.T) {
 
 // This program does nothing for another process that starts it by that name.
 func TestStartedByOthers(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
 	for _, c := range []struct {
 		args []string
 		talk *os.File
@@ -403,13 +410,16 @@ func TestStartedByOthers(t *testing.T) {
 		{[]string{inside.Name, ""}, nil, 2}, // it continues as the program it is: here, these tests
 		{[]string{inside.Name, "", "/bin/echo"}, nil, 125},
 		{[]string{inside.Name, "", "/bin/echo", "echo", "x"}, nil, 125},
-		{[]string{inside.Name, "", "/bin/echo", "echo", "x"}, os.Stdin, 125}, // not a socket
+		{[]string{inside.Name, "", "/bin/echo", "echo", "x"}, file, 125}, // not a socket
 	} {
 		cmd := &exec.Cmd{Path: "/proc/self/exe", Args: c.args, ExtraFiles: []*os.File{nil, c.talk}}
 		out, err := cmd.CombinedOutput()
 		if len(out) > 0 || cmd.ProcessState.ExitCode() != c.want {
 			t.Errorf("%q: %q, %v", c.args, out, err)
 		}
+	}
+	if info, err := file.Stat(); err != nil || info.Size() > 0 {
+		t.Errorf("%d bytes were written, %v", info.Size(), err)
 	}
 }
 
@@ -738,6 +748,12 @@ func TestInstalled(t *testing.T) {
 			t.Errorf("%s\ngot  %s\nwant %s", program, got, want)
 		}
 	}
+	needed(t)
+	for file, want := range map[string]bool{".local/lib/l": true, ".local/share/keyrings/k": false, "lib/l": false, "private": false} {
+		if out, err := run(t, p, nil, "cat", filepath.Join(home, file)); (err == nil) != want {
+			t.Errorf("%s: %s, %v", file, out, err)
+		}
+	}
 }
 
 // The clerk does not wait for Close: a program that has exited asks nothing.
@@ -963,41 +979,45 @@ func TestNothingIsLeft(t *testing.T) {
 func TestTooManyFiles(t *testing.T) {
 	needed(t)
 	in := filepath.Join(dir(t), "in")
-	p := &Policy{Write: []Place{{Base: in, Path: "write"}}}
-	if _, err := run(t, p, nil, "true"); err != nil { // the first use opens files that stay open
-		t.Fatal(err)
+	for _, p := range []*Policy{{}, {Write: []Place{{Base: in, Path: "write"}}}} {
+		if _, err := run(t, p, nil, "true"); err != nil { // the first use opens files that stay open
+			t.Fatal(err)
+		}
+		before := openFiles(t)
+		for more, done := 0, false; !done; more++ {
+			cmd := exec.Command("/bin/true")
+			box, err := withFiles(t, before+more, func() (*Box, error) { return Confine(cmd, p) })
+			if done = err == nil; done {
+				if err := cmd.Run(); err != nil {
+					t.Errorf("%d more files: %v, %v", more, err, box.Failed())
+				}
+				box.Close()
+			} else if !errors.Is(err, unix.EMFILE) {
+				t.Errorf("%d more files: %v", more, err)
+			}
+			if after := openFiles(t); after != before {
+				t.Errorf("%d more files: %d are open, %d before", more, after, before)
+			}
+		}
 	}
+}
+
+// withFiles calls a function while this process can have only some files open.
+func withFiles(t *testing.T, most int, do func() (*Box, error)) (*Box, error) {
+	t.Helper()
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	before := openFiles(t)
-	for more := 0; ; more++ {
-		few := limit
-		few.Cur = uint64(before + more)
-		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
-			t.Fatal(err)
-		}
-		box, err := Confine(exec.Command("/bin/true"), p)
+	defer func() {
 		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 			t.Fatal(err)
 		}
-		if (box == nil) != (err != nil) {
-			t.Fatalf("%d more files: %v, %v", more, box, err)
-		}
-		if box != nil {
-			box.Close()
-		}
-		if after := openFiles(t); after != before {
-			t.Errorf("%d more files: %d are open, %d before", more, after, before)
-		}
-		if err == nil {
-			return
-		}
-		if !errors.Is(err, unix.EMFILE) {
-			t.Errorf("%d more files: %v", more, err)
-		}
+	}()
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(most), Max: limit.Max}); err != nil {
+		t.Fatal(err)
 	}
+	return do()
 }
 
 // The kernel and the clerk follow the same number of links.

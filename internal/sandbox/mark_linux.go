@@ -60,8 +60,8 @@ func utime(arg int) func(*question, string) error {
 			return err
 		}
 		var times []unix.Timespec
-		for ; len(data) > 0; data = data[each:] {
-			times = append(times, unix.Timespec{Sec: int64(binary.NativeEndian.Uint64(data)), Nsec: int64(binary.NativeEndian.Uint64(data[8:]))})
+		for one := range slices.Chunk(data, each) {
+			times = append(times, unix.Timespec{Sec: int64(binary.NativeEndian.Uint64(one)), Nsec: int64(binary.NativeEndian.Uint64(one[8:]))})
 		}
 		return unix.UtimesNanoAt(unix.AT_FDCWD, file, times, 0)
 	}

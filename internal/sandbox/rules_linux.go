@@ -63,6 +63,7 @@ type rules struct {
 	file    *os.File
 	handled uint64
 	areas   areas // what may be written
+	refused error // the last rule that the kernel did not accept
 }
 
 func newRules(version int) (*rules, error) {
@@ -84,44 +85,39 @@ func version() (int, error) {
 }
 
 // grant grants rights to an open file, and everything in it.
-func (r *rules) grant(fd int, rights uint64) error {
+func (r *rules) grant(fd int, rights uint64) {
 	var is unix.Stat_t
-	if err := unix.Fstat(fd, &is); err != nil {
-		return os.NewSyscallError("fstat", err)
-	}
+	_ = unix.Fstat(fd, &is) // otherwise the next call fails too
 	if is.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rights &= ofFiles
 	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights & r.handled, Parent_fd: int32(fd)}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, r.file.Fd(), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
-	if errno != 0 {
-		return os.NewSyscallError("landlock_add_rule", errno)
+	r.add(unix.LANDLOCK_RULE_PATH_BENEATH, unsafe.Pointer(&attr))
+}
+
+func (r *rules) add(kind uintptr, rule unsafe.Pointer) {
+	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, r.file.Fd(), kind, uintptr(rule), 0, 0, 0); errno != 0 {
+		r.refused = os.NewSyscallError("landlock_add_rule", errno)
 	}
-	return nil
 }
 
 // port lets the program itself connect to a port, on any host.
-func (r *rules) port(number uint16) error {
+func (r *rules) port(number uint16) {
 	const rulePort = 2
 	attr := struct{ access, port uint64 }{unix.LANDLOCK_ACCESS_NET_CONNECT_TCP, uint64(number)}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, r.file.Fd(), rulePort, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
-	if errno != 0 {
-		return os.NewSyscallError("landlock_add_rule", errno)
-	}
-	return nil
+	r.add(rulePort, unsafe.Pointer(&attr))
 }
 
 // system grants rights to a file of the system or the person, following links. A file that
 // does not exist, or is not accessible to this user, needs no rule.
-func (r *rules) system(file string, rights uint64) error {
+func (r *rules) system(file string, rights uint64) {
 	if fd, err := open(unix.AT_FDCWD, file, 0); err == nil {
-		defer unix.Close(fd)
-		return r.grant(fd, rights)
+		r.grant(fd, rights)
+		_ = unix.Close(fd)
 	}
-	return nil
 }
 
-// place grants rights to a place.
+// place grants rights to a place, unless it cannot be opened.
 func (r *rules) place(p Place, rights uint64) error {
 	fd, err := p.open()
 	if err != nil {
@@ -135,7 +131,8 @@ func (r *rules) place(p Place, rights uint64) error {
 		}
 		r.areas = append(r.areas, strings.TrimSuffix(area, "/"))
 	}
-	return r.grant(fd, rights)
+	r.grant(fd, rights)
+	return nil
 }
 
 // open opens a place as O_PATH. It follows no link below the base, because anyone who can write
