@@ -158,7 +158,7 @@ func (a *app) getField(file, field string, lenient bool) error {
 	if a.json {
 		err = a.printJSON(values)
 	} else if len(values) > 0 {
-		err = a.print(strings.Join(values, "\n") + "\n")
+		err = a.print(a.outText(strings.Join(values, "\n") + "\n"))
 	}
 	if err == nil && len(values) == 0 {
 		err = exitError(exitFailed)
@@ -219,7 +219,11 @@ func (a *app) installSchemas() error {
 			return err
 		}
 		file := filepath.Join(folder, name)
-		there, err := root.ReadFile(file)
+		info, err := root.Stat(file)
+		var there []byte
+		if err == nil && info.Mode().IsRegular() && info.Size() == int64(len(text)) { // reading a pipe would block
+			there, err = root.ReadFile(file)
+		}
 		switch {
 		case err == nil && string(there) == string(text):
 			err = a.print("unchanged " + file + "\n")

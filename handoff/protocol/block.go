@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -31,12 +30,12 @@ var fences = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(parser.WithBlockParsers(
 		util.Prioritized(parser.NewSetextHeadingParser(), 100),
 		util.Prioritized(parser.NewThematicBreakParser(), 200),
-		util.Prioritized(parser.NewListParser(), 300),
+		util.Prioritized(shallow{parser.NewListParser()}, 300),
 		util.Prioritized(parser.NewListItemParser(), 400),
 		util.Prioritized(parser.NewCodeBlockParser(), 500),
 		util.Prioritized(parser.NewATXHeadingParser(), 600),
 		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-		util.Prioritized(parser.NewBlockquoteParser(), 800),
+		util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
 		util.Prioritized(parser.NewHTMLBlockParser(), 900),
 		util.Prioritized(parser.NewParagraphParser(), 1000),
 	))
@@ -80,17 +79,32 @@ func blocks(source []byte, root string) []block {
 	return all
 }
 
-// declaration is an XML declaration. It may only be at the very start of a text, which the
-// start of a block is not if the block is indented.
-var declaration = regexp.MustCompile(`^\s*<\?xml\s+version\s*=\s*("1\.0"|'1\.0')(\s+encoding\s*=\s*("(?i:utf-8)"|'(?i:utf-8)'))?(\s+standalone\s*=\s*("(yes|no)"|'(yes|no)'))?\s*\?>`)
-
-// withoutDeclaration blanks an XML declaration.
+// withoutDeclaration blanks an XML declaration. It may only be at the very start of a text,
+// which the start of a block is not if the block is indented.
 func withoutDeclaration(text []byte) {
-	for i := range declaration.Find(text) {
+	text = bytes.TrimLeft(text, xmltext.Layout)
+	for i := range xmltext.Declaration.Find(text) {
 		if text[i] != '\n' && text[i] != '\r' {
 			text[i] = ' '
 		}
 	}
+}
+
+// shallow is a parser of blocks that contain others. It takes what is nested too deeply as
+// text, because the time that Markdown takes grows with the square of the depth.
+type shallow struct{ parser.BlockParser }
+
+const maxNesting = 100
+
+func (s shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	depth := 0
+	for n := parent; n != nil; n = n.Parent() {
+		depth++
+	}
+	if depth > maxNesting {
+		return nil, parser.NoChildren
+	}
+	return s.BlockParser.Open(parent, reader, pc)
 }
 
 // firstElement returns the name of the element with which an XML text begins, without its

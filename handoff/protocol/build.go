@@ -165,16 +165,19 @@ func method(text string) Method {
 func (b *builder) deliverable(e xmltext.Element) {
 	d := Deliverable{Kind: Kind(local(e.Name())), Text: e.Text(), Required: true, Pos: e.Pos()}
 	if d.Kind == File {
+		pos := e.Pos() // the schema of a project may allow a file without a path
 		at := e.Attr("path")
-		d.Path = strings.TrimSpace(at.Value())
-		if a := e.Attr("required"); a.Exists() {
-			d.Required = strings.TrimSpace(a.Value()) != "false" && strings.TrimSpace(a.Value()) != "0"
+		if at.Exists() {
+			pos = at.Pos()
 		}
+		d.Path = strings.TrimSpace(at.Value())
+		required := strings.TrimSpace(e.Attr("required").Value())
+		d.Required = required != "false" && required != "0"
 		if why := badPath(d.Path); why != "" {
-			b.doc.Report(workflow.Errorf(at.Pos(), codePath, "write the path of a file in the project, relative to its root", "Invalid deliverable path: %s %s", d.Path, why))
+			b.doc.Report(workflow.Errorf(pos, codePath, "write the path of a file in the project, relative to its root", "Invalid deliverable path: %s", strings.TrimSpace(d.Path+" "+why)))
 		}
 		if b.paths[d.Path] {
-			b.doc.Report(workflow.Warningf(at.Pos(), codePath, "describe the file once", "%s is a deliverable twice", d.Path))
+			b.doc.Report(workflow.Warningf(pos, codePath, "describe the file once", "%s is a deliverable twice", d.Path))
 		}
 		b.paths[d.Path] = true
 	}
@@ -192,6 +195,8 @@ var drive = regexp.MustCompile(`^[A-Za-z]:`)
 func badPath(file string) string {
 	clean := path.Clean(strings.ReplaceAll(file, "{session-id}", "x"))
 	switch {
+	case file == "":
+		return "is missing"
 	case strings.ContainsAny(file, "\x00\\"):
 		return "contains a backslash or a zero byte"
 	case path.IsAbs(file) || drive.MatchString(file):
@@ -213,7 +218,7 @@ func badPath(file string) string {
 
 // check looks at the request as a whole.
 func (b *builder) check() {
-	if n := utf8.RuneCountInString(b.Summary); n < 10 || n > 500 {
+	if n := utf8.RuneCountInString(b.Summary); b.summary.Exists() && (n < 10 || n > 500) {
 		b.doc.Report(workflow.Warningf(b.summary.Pos(), codeValue, "say in one or two sentences what is to be done: 10 to 500 characters", "the summary has %d characters", n))
 	}
 }

@@ -99,6 +99,9 @@ var ordered = []string{"mode", "original_intent", "current_task_summary", "workf
 
 // missing explains elements that are missing in an element, or before it.
 func missing(v xsd.Violation, lenient bool) workflow.Diagnostic {
+	if len(v.Expected) == 0 {
+		return workflow.Errorf(v.At.Pos(), codeMissing, "the schema says which", "<%s> needs an element of another namespace", v.At.Name())
+	}
 	first := v.Expected[0]
 	where := fmt.Sprintf("before <%s>", v.At.Name())
 	if inside[first] == local(v.At.Name()) {

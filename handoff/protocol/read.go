@@ -249,7 +249,7 @@ func (r *reader) validate(doc *xmltext.Document, top element) error {
 		}
 	}
 	for _, v := range violations {
-		if v.Kind == xsd.Missing && elsewhere[v.Expected[0]] {
+		if v.Kind == xsd.Missing && len(v.Expected) > 0 && elsewhere[v.Expected[0]] {
 			continue // one mistake, one error
 		}
 		doc.Report(explain(doc, v, r.Lenient))

@@ -282,10 +282,16 @@ func TestLarge(t *testing.T) {
 		"100,000 constraints": strings.Replace(valid, "<constraint>Restart nothing</constraint>", strings.Repeat("<constraint>Restart nothing</constraint>\n", 100_000), 1),
 		"100,000 files":       strings.Replace(valid, `<file path="notes.md" required="false"/>`, files(100_000), 1),
 		"100,000 extensions":  strings.Replace(valid, "</agent_request>", strings.Repeat(`<x:a xmlns:x="urn:x"/>`, 100_000)+"</agent_request>", 1),
+		"100,000 prefixes":    strings.Replace(valid, "<agent_request", "<agent_request"+prefixes(100_000), 1),
 		"10,000 attributes":   strings.Replace(valid, "<agent_request", "<agent_request"+attributes(10_000), 1),
 	} {
 		if h := read(t, "a.md", fenced(text), protocol.Options{}); len(h.Requests) != 1 {
 			t.Errorf("%s: %s", name, found(h))
+		}
+	}
+	for _, deep := range []string{strings.Repeat(">", 1_000_000), strings.Repeat(strings.Repeat(">", 500)+"\n", 1000)} {
+		if h := read(t, "a.md", deep+"\n\n"+fenced(valid), protocol.Options{}); len(h.Requests) != 1 {
+			t.Errorf("after nested quotations: %s", found(h))
 		}
 	}
 	if h := read(t, "a.md", strings.Repeat("```xml\n"+valid+"```\n", 1001), protocol.Options{}); !h.Found.Errors() {
@@ -297,6 +303,14 @@ func files(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, "<file path=\"f%d\"/>", i)
+	}
+	return b.String()
+}
+
+func prefixes(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, " xmlns:p%d=\"u\" p%[1]d:a=\"x\"", i)
 	}
 	return b.String()
 }
@@ -413,5 +427,32 @@ func TestSeed(t *testing.T) {
 	}
 	if complete != 11 {
 		t.Errorf("%d examples, want 11", complete)
+	}
+}
+
+// TestProjectSchema reads requests with schemas that demand less than the built-in ones.
+func TestProjectSchema(t *testing.T) {
+	for _, c := range []struct{ content, text, want string }{
+		{`<xs:sequence/>`, `<agent_request/>`, ""},
+		{
+			`<xs:sequence><xs:element name="deliverables"><xs:complexType><xs:sequence><xs:element name="file" type="xs:string"/></xs:sequence></xs:complexType></xs:element></xs:sequence>`,
+			`<agent_request><deliverables><file>x</file></deliverables></agent_request>`,
+			"1:31 error handoff-path: Invalid deliverable path: is missing (write the path of a file in the project, relative to its root)",
+		},
+		{
+			`<xs:sequence><xs:any namespace="##other" processContents="lax"/></xs:sequence>`, `<agent_request/>`,
+			"1:2 error handoff-missing: <agent_request> needs an element of another namespace (the schema says which)",
+		},
+	} {
+		schema := `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="agent_request"><xs:complexType>` + c.content + `</xs:complexType></xs:element></xs:schema>`
+		h := read(t, "a.xml", c.text, protocol.Options{Schemas: func(string) ([]byte, error) { return []byte(schema), nil }})
+		if got := found(h); got != c.want {
+			t.Errorf("%s: %s", c.text, got)
+		}
+		for _, q := range h.Requests {
+			if !json.Valid(q.SeedJSON()) {
+				t.Error("not JSON")
+			}
+		}
 	}
 }

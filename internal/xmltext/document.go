@@ -202,8 +202,12 @@ func (a Attr) NameSpan() Span {
 func (a Attr) NamePos() workflow.Pos { return a.doc.Pos(a.NameSpan()) }
 
 // Value returns the value with its references decoded. Line breaks and tabs in it become
-// spaces, as in all XML, unless they are written as references.
+// spaces, as in all XML, unless they are written as references. That of an attribute that
+// does not exist is "".
 func (a Attr) Value() string {
+	if !a.Exists() {
+		return ""
+	}
 	data := &a.doc.attrs[a.at]
 	raw := a.doc.text[data.from:data.to]
 	for i := range len(raw) {

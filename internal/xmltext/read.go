@@ -94,6 +94,8 @@ type builder struct {
 	closed bool    // the root is closed
 	cut    bool    // the text ends within a tag or a section, which has been reported
 	rules  Rules
+	// prefixes counts the open elements that declare a prefix.
+	prefixes map[string]int
 }
 
 // reserve allocates memory for what the text seems to contain, so that a large file is not
@@ -152,7 +154,7 @@ func (b *builder) start(t token, attrs int) {
 		})
 	}
 	at := b.enter(t, attrs)
-	b.checkPrefixes(at, t)
+	b.checkPrefixes(b.elements[at], t)
 	if t.empty {
 		b.leave(t.to, t.to)
 	}
@@ -177,6 +179,7 @@ func (b *builder) enter(t token, attrs int) int32 {
 	}
 	b.elements = append(b.elements, e)
 	b.open = append(b.open, at)
+	b.declare(e, 1)
 	return at
 }
 
@@ -186,6 +189,7 @@ func (b *builder) leave(innerEnd, to int) {
 	last := len(b.open) - 1
 	e := &b.elements[b.open[last]]
 	e.innerEnd, e.to = int32(innerEnd), int32(to)
+	b.declare(*e, -1)
 	b.open = b.open[:last]
 	b.closed = last == 0
 }

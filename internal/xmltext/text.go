@@ -237,8 +237,8 @@ func decode(raw string) string {
 // reference returns the character that a reference at the beginning of raw stands for, and
 // the length of the reference; 0 if it is not one.
 func reference(raw string) (char string, size int) {
-	end := strings.IndexByte(raw[:min(len(raw), 16)], ';')
-	if end < 2 {
+	end := len(raw) - len(strings.TrimLeft(raw[1:], "#0123456789abcdefghijklmnopqrstuvwxyzABCDEF"))
+	if end < 2 || end == len(raw) || raw[end] != ';' {
 		return "", 0
 	}
 	name := raw[1:end]

@@ -1,6 +1,9 @@
 package xmltext
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // checkInstruction checks <?…?>. Only the XML declaration matters.
 func (b *builder) checkInstruction(t token) {
@@ -22,16 +25,25 @@ func (b *builder) checkInstruction(t token) {
 			at: at, code: codeSyntax, summary: "the XML declaration must be the first thing", detail: "move it to the top, or remove it",
 		}.fixedBy(Span{t.from, t.to}, ""))
 	default:
-		b.checkDeclaration(content[len(name):], at)
+		b.checkDeclaration(t, content[len(name):], at)
+	}
+	if rest := content[len(name):]; name != "" && rest != "" && !isSpace(rest[0]) {
+		b.problems(mistake{at: at, code: codeSyntax, summary: "a space is missing after <?" + name, detail: "write it, or remove the instruction"})
 	}
 }
 
-func (b *builder) checkDeclaration(content string, at Span) {
-	if version := pseudo(content, "version"); version != "1.0" {
+// Declaration matches the XML declaration at the start of a text in UTF-8.
+var Declaration = regexp.MustCompile(`^<\?xml\s+version\s*=\s*("1\.0"|'1\.0')(\s+encoding\s*=\s*("(?i:utf-8)"|'(?i:utf-8)'))?(\s+standalone\s*=\s*("(yes|no)"|'(yes|no)'))?\s*\?>`)
+
+func (b *builder) checkDeclaration(t token, content string, at Span) {
+	version, encoding := pseudo(content, "version"), pseudo(content, "encoding")
+	switch {
+	case version != "1.0":
 		b.problems(mistake{at: at, code: codeSyntax, summary: "the XML declaration needs version=\"1.0\"", detail: `write <?xml version="1.0" encoding="UTF-8"?>, or remove it`})
-	}
-	if encoding := pseudo(content, "encoding"); encoding != "" && !strings.EqualFold(encoding, "utf-8") {
+	case encoding != "" && !strings.EqualFold(encoding, "utf-8"):
 		b.problems(mistake{at: at, code: codeEncoding, summary: "the file says that it is " + encoding, detail: "save it as UTF-8 and declare that"})
+	case !Declaration.MatchString(b.text[t.from:t.to]):
+		b.problems(mistake{at: at, code: codeSyntax, summary: "the XML declaration is not well-formed", detail: `write <?xml version="1.0" encoding="UTF-8"?>, or remove it`})
 	}
 }
 
@@ -50,35 +62,38 @@ func pseudo(content, name string) string {
 	return value
 }
 
-// checkPrefixes reports prefixes of a tag that are not declared.
-func (b *builder) checkPrefixes(at int32, t token) {
-	e := b.elements[at]
-	b.checkPrefix(at, e.name, Span{t.from + 1, t.from + 1 + len(e.name)})
+// declare counts the prefixes that an element declares.
+func (b *builder) declare(e element, by int) {
 	for _, a := range b.attrs[e.attrs:e.attrsEnd] {
-		b.checkPrefix(at, a.name, Span{int(a.at), int(a.at) + len(a.name)})
+		if prefix, ok := strings.CutPrefix(a.name, "xmlns:"); ok {
+			if b.prefixes == nil {
+				b.prefixes = map[string]int{}
+			}
+			b.prefixes[prefix] += by
+		}
 	}
 }
 
-func (b *builder) checkPrefix(at int32, name string, span Span) {
+// checkPrefixes reports prefixes of a tag that are not declared.
+func (b *builder) checkPrefixes(e element, t token) {
+	b.checkPrefix(e.name, Span{t.from + 1, t.from + 1 + len(e.name)})
+	for _, a := range b.attrs[e.attrs:e.attrsEnd] {
+		b.checkPrefix(a.name, Span{int(a.at), int(a.at) + len(a.name)})
+	}
+}
+
+func (b *builder) checkPrefix(name string, span Span) {
 	prefix, local, ok := strings.Cut(name, ":")
 	switch {
-	case !ok || prefix == "xml" || prefix == "xmlns" && local != "":
+	case !ok:
 	case prefix == "" || local == "" || strings.Contains(local, ":"):
 		b.problems(mistake{at: span, code: codePrefix, summary: "a name has one colon, between prefix and name", detail: "remove the colon from " + name})
-	case !b.declared(at, "xmlns:"+prefix):
+	case !IsName(local):
+		b.problems(mistake{at: span, code: codePrefix, summary: local + " is not a name", detail: "begin it with a letter after the colon"})
+	case prefix != "xml" && prefix != "xmlns" && b.prefixes[prefix] == 0:
 		b.problems(mistake{
 			at: Span{span.From, span.From + len(prefix)}, code: codePrefix,
 			summary: "the prefix " + prefix + " is not declared", detail: "remove it, or declare it: xmlns:" + prefix + `="…"`,
 		})
 	}
-}
-
-// declared reports whether an element or one around it has an attribute.
-func (b *builder) declared(at int32, name string) bool {
-	for ; at >= 0; at = b.elements[at].parent {
-		if b.element(at).Attr(name).Exists() {
-			return true
-		}
-	}
-	return false
 }

@@ -1,6 +1,9 @@
 package xsd
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // term is what one place of a content model accepts: an element, or any element of
 // certain namespaces.
@@ -24,6 +27,10 @@ type model struct {
 	follow   [][]int
 	last     map[int]bool
 	optional bool // no element at all is allowed
+
+	linked [][]bool // follow, while the model is built
+	links  int
+	ranks  func() []int
 }
 
 // part is a piece of a model while it is built.
@@ -34,7 +41,7 @@ type part struct {
 
 // one adds a term.
 func (m *model) one(t term) part {
-	m.terms, m.follow = append(m.terms, t), append(m.follow, nil)
+	m.terms, m.follow, m.linked = append(m.terms, t), append(m.follow, nil), append(m.linked, nil)
 	at := len(m.terms) - 1
 	return part{first: []int{at}, last: []int{at}}
 }
@@ -65,9 +72,14 @@ func (m *model) repeated(p part) part {
 
 func (m *model) link(from, to []int) {
 	for _, at := range from {
+		if m.linked[at] == nil {
+			m.linked[at] = make([]bool, maxParts)
+		}
 		for _, next := range to {
-			if !slices.Contains(m.follow[at], next) {
+			if !m.linked[at][next] {
+				m.linked[at][next] = true
 				m.follow[at] = append(m.follow[at], next)
+				m.links++
 			}
 		}
 	}
@@ -79,6 +91,8 @@ func (m *model) finish(p part) *model {
 	for _, at := range p.last {
 		m.last[at] = true
 	}
+	m.linked = nil
+	m.ranks = sync.OnceValue(m.findRanks)
 	return m
 }
 
@@ -156,32 +170,38 @@ func (m *model) rank(n Name) int {
 	if at < 0 {
 		return len(m.terms)
 	}
-	rank := 0
-	for before := range m.terms {
-		if m.reaches(before, at) && !m.reaches(at, before) {
-			rank++
-		}
-	}
-	return rank
+	return m.ranks()[at]
 }
 
-// reaches reports whether one term can come after another.
-func (m *model) reaches(from, to int) bool {
-	seen := make([]bool, len(m.terms))
-	var visit func(at int) bool
-	visit = func(at int) bool {
-		for _, next := range m.follow[at] {
-			if next == to {
-				return true
-			}
-			if !seen[next] {
-				seen[next] = true
-				if visit(next) {
-					return true
-				}
+// findRanks counts, for each term, those that must come before it.
+func (m *model) findRanks() []int {
+	after := make([][]bool, len(m.terms))
+	for at := range m.terms {
+		after[at] = m.after(at)
+	}
+	ranks := make([]int, len(m.terms))
+	for at := range ranks {
+		for before := range after {
+			if after[before][at] && !after[at][before] {
+				ranks[at]++
 			}
 		}
-		return false
 	}
-	return visit(from)
+	return ranks
+}
+
+// after returns which terms can come after one.
+func (m *model) after(from int) []bool {
+	seen := make([]bool, len(m.terms))
+	for open := []int{from}; len(open) > 0; {
+		at := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, next := range m.follow[at] {
+			if !seen[next] {
+				seen[next] = true
+				open = append(open, next)
+			}
+		}
+	}
+	return seen
 }

@@ -50,6 +50,7 @@ type attribute struct {
 type wildcard struct {
 	not  bool // all but space, and none
 	all  bool
+	skip bool // what is in the element is not looked at
 	list []string
 }
 
@@ -93,15 +94,16 @@ var allowed = map[string]struct{ attributes, children string }{
 
 // compiler builds a schema from one document and those it includes.
 type compiler struct {
-	schema    *Schema
-	include   func(location string) ([]byte, error)
-	included  map[string]bool
-	types     map[string]definition
-	globals   map[string]definition
-	compiled  map[string]*typ
-	simples   map[string]*simple
-	open      map[string]bool // types that are being compiled
-	positions int
+	schema   *Schema
+	include  func(location string) ([]byte, error)
+	included map[string]bool
+	types    map[string]definition
+	globals  map[string]definition
+	compiled map[string]*typ
+	simples  map[string]*simple
+	open     map[string]bool // types that are being compiled
+	parts    int
+	patterns int // how large they are, compiled
 }
 
 // definition is a global component with the form of the document that it is in.
@@ -151,12 +153,12 @@ func (c *compiler) document(file string, text []byte, outermost bool) error {
 	case target.Exists() && target.Value() != c.schema.target:
 		return fmt.Errorf("it includes a schema for another namespace, %s", target.Value())
 	}
-	qualified := root.Attr("elementFormDefault").Exists() && root.Attr("elementFormDefault").Value() == "qualified"
+	if root.Attr("attributeFormDefault").Value() == "qualified" {
+		return errors.New(`attributeFormDefault="qualified" is not supported`)
+	}
+	qualified := root.Attr("elementFormDefault").Value() == "qualified"
 	for e := range root.Children() {
-		id := ""
-		if a := e.Attr("name"); a.Exists() {
-			id = a.Value()
-		}
+		id := e.Attr("name").Value()
 		switch localName(e) {
 		case "include":
 			if err := c.includeAt(e); err != nil {
@@ -189,6 +191,15 @@ func (c *compiler) includeAt(e xmltext.Element) error {
 
 // understood refuses what a schema says that this package would overlook.
 func understood(e xmltext.Element) error {
+	declared := 0
+	for a := range e.Attrs() {
+		if strings.HasPrefix(a.Name(), "xmlns") {
+			declared++
+		}
+	}
+	if declared > maxDeclared {
+		return fmt.Errorf("line %d: %s declares more than %d namespaces", e.Pos().Line, e.Name(), maxDeclared)
+	}
 	space, local := resolve(e, e.Name())
 	rules, ok := allowed[local]
 	if space != namespace || !ok {
@@ -332,6 +343,9 @@ func (c *compiler) simpleContent(t *typ, at xmltext.Element) error {
 }
 
 func (c *compiler) attribute(t *typ, at xmltext.Element) error {
+	if err := c.count(at); err != nil {
+		return err
+	}
 	switch localName(at) {
 	case "anyAttribute":
 		w, err := c.wildcard(at)
@@ -373,20 +387,23 @@ func (c *compiler) attribute(t *typ, at xmltext.Element) error {
 }
 
 func (c *compiler) wildcard(at xmltext.Element) (*wildcard, error) {
-	if p := at.Attr("processContents"); !p.Exists() || p.Value() == "strict" {
+	process := at.Attr("processContents").Value()
+	if process != "lax" && process != "skip" {
 		return nil, fmt.Errorf(`line %d: %s needs processContents="lax" or "skip"`, at.Pos().Line, at.Name())
 	}
 	spaces := "##any"
 	if a := at.Attr("namespace"); a.Exists() {
 		spaces = a.Value()
 	}
+	w := &wildcard{skip: process == "skip"}
 	switch spaces {
 	case "##any":
-		return &wildcard{all: true}, nil
+		w.all = true
+		return w, nil
 	case "##other":
-		return &wildcard{not: true, list: []string{c.schema.target}}, nil
+		w.not, w.list = true, []string{c.schema.target}
+		return w, nil
 	}
-	w := &wildcard{}
 	for _, space := range strings.Fields(spaces) {
 		switch space {
 		case "##local":
@@ -399,11 +416,27 @@ func (c *compiler) wildcard(at xmltext.Element) (*wildcard, error) {
 	return w, nil
 }
 
-// maxCopies bounds maxOccurs, and maxPositions a content model: each occurrence becomes a state.
+// These bound a schema, which may be one of an untrusted project. Each occurrence of a part
+// counts: it becomes a state of a content model.
 const (
-	maxCopies    = 100
-	maxPositions = 2000
+	maxCopies   = 100    // minOccurs and maxOccurs
+	maxParts    = 5000   // elements, groups, attributes and facets
+	maxLinks    = 200000 // between the states of a content model
+	maxPatterns = 20000  // instructions of all patterns
+	maxDeclared = 100    // namespaces that an element declares
 )
+
+func tooLarge(at xmltext.Element) error {
+	return fmt.Errorf("line %d: the schema is too large", at.Pos().Line)
+}
+
+// count counts a part of the schema.
+func (c *compiler) count(at xmltext.Element) error {
+	if c.parts++; c.parts >= maxParts {
+		return tooLarge(at)
+	}
+	return nil
+}
 
 // particle adds an element, a group or a wildcard to a content model, as often as it occurs.
 func (c *compiler) particle(m *model, d definition) (part, error) {
@@ -426,7 +459,9 @@ func (c *compiler) particle(m *model, d definition) (part, error) {
 		if i >= least {
 			p.optional = true
 		}
-		whole = m.then(whole, p)
+		if whole = m.then(whole, p); m.links > maxLinks {
+			return part{}, tooLarge(d.at)
+		}
 	}
 	return whole, nil
 }
@@ -450,8 +485,8 @@ func occurs(e xmltext.Element) (least, most int, err error) {
 }
 
 func (c *compiler) once(m *model, d definition) (part, error) {
-	if c.positions++; c.positions > maxPositions {
-		return part{}, fmt.Errorf("line %d: the schema is too large", d.at.Pos().Line)
+	if err := c.count(d.at); err != nil {
+		return part{}, err
 	}
 	switch localName(d.at) {
 	case "element":
@@ -504,6 +539,9 @@ func (c *compiler) local(d definition) (*element, error) {
 		return nil, err
 	}
 	n := Name{Local: d.at.Attr("name").Value()}
+	if n.Local == "" {
+		return nil, fmt.Errorf("line %d: the element has no name", d.at.Pos().Line)
+	}
 	if d.qualified {
 		n.Space = c.schema.target
 	}
@@ -519,6 +557,9 @@ func (c *compiler) allOf(d definition) ([]allOf, error) {
 	for inner := range d.at.Children() {
 		if localName(inner) != "element" {
 			continue
+		}
+		if err := c.count(inner); err != nil {
+			return nil, err
 		}
 		e, err := c.local(definition{inner, d.qualified})
 		if err != nil {
@@ -588,10 +629,10 @@ func (c *compiler) restrict(base *simple, at xmltext.Element, called string) (*s
 	s.name, s.patterns = called, slices.Clone(base.patterns)
 	var values, patterns []string
 	for facet := range at.Children() {
-		value := ""
-		if a := facet.Attr("value"); a.Exists() {
-			value = a.Value()
+		if err := c.count(facet); err != nil {
+			return nil, err
 		}
+		value := facet.Attr("value").Value()
 		kind := localName(facet)
 		switch kind {
 		case "enumeration":
@@ -620,9 +661,12 @@ func (c *compiler) restrict(base *simple, at xmltext.Element, called string) (*s
 		s.values = values
 	}
 	if patterns != nil {
-		re, err := compilePattern(patterns)
+		re, size, err := compilePattern(patterns)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", at.Pos().Line, err)
+		}
+		if c.patterns += size; c.patterns > maxPatterns {
+			return nil, tooLarge(at)
 		}
 		s.patterns = append(s.patterns, re)
 	}

@@ -1,8 +1,11 @@
 package xsd
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -49,19 +52,71 @@ func (s *simple) accepts(text string) bool {
 
 const layout = " \t\r\n"
 
-// compilePattern translates the alternatives of one restriction. The two languages agree on what
-// is accepted here; what only XML Schema has, such as \i, \c and [a-z-[aeiou]], is refused.
-func compilePattern(alternatives []string) (*regexp.Regexp, error) {
+// compilePattern compiles the alternatives of one restriction. It returns how large the
+// result is.
+func compilePattern(alternatives []string) (*regexp.Regexp, int, error) {
+	var all []string
 	for _, p := range alternatives {
-		for _, foreign := range []string{`\i`, `\c`, `\I`, `\C`, `-[`, `\p{Is`, `\P{Is`, `^`, `$`} {
-			if strings.Contains(strings.ReplaceAll(p, `[^`, `[`), foreign) {
-				return nil, fmt.Errorf("the pattern %q uses %s, which is not supported", p, foreign)
-			}
+		translated, err := translate(p)
+		if err == nil {
+			_, err = syntax.Parse(translated, syntax.Perl)
 		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("the pattern %q cannot be used: %w", p, err)
+		}
+		all = append(all, "(?:"+translated+")")
 	}
-	re, err := regexp.Compile(`\A(?:` + strings.Join(alternatives, "|") + `)\z`)
+	re, err := regexp.Compile(`\A(?:` + strings.Join(all, "|") + `)\z`)
 	if err != nil {
-		return nil, fmt.Errorf("the pattern %q cannot be used: %w", strings.Join(alternatives, "|"), err)
+		return nil, 0, err
 	}
-	return re, nil
+	tree, err := syntax.Parse(re.String(), syntax.Perl)
+	if err != nil {
+		return nil, 0, err
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, 0, err
+	}
+	return re, len(program.Inst), nil
+}
+
+// maxPattern bounds the text of a pattern. Compiled, it is up to a hundred times as large.
+const maxPattern = 1000
+
+// tokens splits a pattern: classes of characters, escapes, repetitions, and single
+// characters.
+var tokens = regexp.MustCompile(`\\[pP]\{[A-Z][a-z]?\}|\\.|\{[0-9]+(?:,[0-9]*)?\}|\[\^?|[\s\S]`)
+
+// classes are those that Go understands otherwise, as they are written in brackets.
+var classes = map[string]string{`\d`: `\p{Nd}`, `\D`: `\P{Nd}`, `\w`: `\pL\pM\pN\pS`, `\W`: `\pP\pZ\pC`}
+
+// translate turns a pattern of XML Schema into one of Go. What only one of the two has, such
+// as \i, [a-z-[aeiou]] and (?i), is refused.
+func translate(pattern string) (string, error) {
+	if len(pattern) > maxPattern {
+		return "", errors.New("it is too long")
+	}
+	var b strings.Builder
+	inClass, bare := false, true // bare: nothing that can be repeated
+	for _, token := range tokens.FindAllString(pattern, -1) {
+		class := classes[token]
+		repeats := !inClass && (strings.Contains("?*+", token) || token[0] == '{')
+		switch {
+		case repeats && (bare || token == "{"), inClass && token[0] == '[', !inClass && strings.Contains("^$}", token), token == "^",
+			token[0] == '\\' && class == "" && len(token) < 3 && !strings.Contains(`nrtsS\|.?*+(){}-[]^`, token[1:]):
+			return "", fmt.Errorf("%s is not supported here", token)
+		case token == "." && !inClass:
+			class = `[^\n\r]`
+		case class != "" && !inClass:
+			class = "[" + class + "]"
+		case token[0] == '[':
+			inClass = true
+		case token == "]":
+			inClass = false
+		}
+		b.WriteString(cmp.Or(class, token))
+		bare = repeats || token == "(" || token == "|"
+	}
+	return b.String(), nil
 }

@@ -14,7 +14,7 @@ type Kind string
 const (
 	UnknownRoot      Kind = "unknown root"      // the root is not declared
 	Unexpected       Kind = "unexpected"        // the element may not be here
-	Missing          Kind = "missing"           // Expected must come in or before At
+	Missing          Kind = "missing"           // Expected must come in or before At; nil if the schema does not name it
 	BadText          Kind = "bad text"          // the text is not a value of the type
 	NoText           Kind = "no text"           // there is text between elements
 	NoElements       Kind = "no elements"       // there are elements in a text
@@ -164,6 +164,10 @@ func (v *validator) value(t *simple, wrong Violation) {
 
 const instance = "http://www.w3.org/2001/XMLSchema-instance"
 
+// These would change what an element may contain. They are not supported, so they are
+// refused, even where the schema knows nothing of the element.
+var typeAttribute, nilAttribute = Name{instance, "type"}, Name{instance, "nil"}
+
 func (v *validator) attributes(in *Scope, e xmltext.Element, t *typ) {
 	seen := map[Name]bool{}
 	for a := range e.Attrs() {
@@ -176,8 +180,8 @@ func (v *validator) attributes(in *Scope, e xmltext.Element, t *typ) {
 		switch {
 		case ok:
 			v.value(declared.typ, Violation{Kind: BadAttribute, At: e, Name: a.Name(), Attr: a, Value: a.Value()})
-		case n.Space == instance && strings.HasSuffix(strings.ToLower(n.Local), "schemalocation"):
-		case n.Space == instance || t.any == nil || !t.any.accepts(n.Space):
+		case n.Space == instance && (n.Local == "schemaLocation" || n.Local == "noNamespaceSchemaLocation"):
+		case n == typeAttribute || n == nilAttribute || t.any == nil || !t.any.accepts(n.Space):
 			v.report(Violation{Kind: UnknownAttribute, At: e, Name: a.Name(), Attr: a})
 		}
 	}
@@ -214,6 +218,9 @@ func (v *validator) ordered(in *Scope, e xmltext.Element, m *model) {
 	for n := 0; !m.ends(state) && n <= len(m.terms); n++ {
 		v.report(Violation{Kind: Missing, At: e, Expected: m.expected(state)})
 		after := m.next(state)
+		if len(after) == 0 {
+			return // an empty choice, which nothing matches
+		}
 		state = after[len(after)-1]
 	}
 }
@@ -253,7 +260,9 @@ func (v *validator) term(in *Scope, e xmltext.Element, t term) {
 		v.element(in, e, t.element.typ)
 		return
 	}
-	v.lax(in, e)
+	if !t.any.skip {
+		v.lax(in, e)
+	}
 }
 
 // lax checks an element of which the schema may know nothing, and those in it.
@@ -262,6 +271,11 @@ func (v *validator) lax(in *Scope, e xmltext.Element) {
 		if declared, ok := v.schema.elements[n.Local]; ok {
 			v.element(in, e, declared.typ)
 			return
+		}
+	}
+	for a := range e.Attrs() {
+		if in.attribute(a) == typeAttribute {
+			v.report(Violation{Kind: UnknownAttribute, At: e, Name: a.Name(), Attr: a})
 		}
 	}
 	for c := range e.Children() {
