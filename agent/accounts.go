@@ -108,9 +108,8 @@ func (s *Seat) stand() {
 // question to a person. Others may use the slot meanwhile.
 func (s *Seat) Rest(ctx context.Context, wait func()) {
 	s.mu.Lock()
-	if s.resting++; s.resting == 1 {
-		s.stand()
-	}
+	s.resting++
+	s.stand()
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()

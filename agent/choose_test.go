@@ -59,6 +59,8 @@ func TestChoose(t *testing.T) {
 		"a specialist":                {map[string]agent.Executor{"claude": here, "browser": specialist}, nil, "Write.", "claude the only one that can work from a prompt here"},
 		"what it can do": {map[string]agent.Executor{"claude": here, "codex": here}, specialists, "Look at the security of ${inputs.file}.",
 			`scanner its description fits best: "security"`},
+		"its name weighs more": {map[string]agent.Executor{"claude": here, "codex": here}, specialists, "Check the security of the documentation for users.",
+			`scanner its description fits best: "security"`},
 		"what is said of it": {map[string]agent.Executor{"claude": here, "codex": here}, specialists, "Document the API for its users, writing plainly.",
 			`author its description fits best: "users", "writing"`},
 		"what is not here": {map[string]agent.Executor{"claude": here, "codex": gone}, specialists, "A haiku, please.",
@@ -98,6 +100,9 @@ func TestEmployed(t *testing.T) {
 		var failed *agent.ResolveError
 		if errors.As(err, &failed) {
 			text = failed.Advice()
+		}
+		if reason, ok := map[string]string{"the only one": "the only one that can work from a prompt here", "the default's": "the same as for the project's default agent", "two": ""}[name]; ok && got.Chosen != reason {
+			t.Errorf("%s: it was chosen because it is %q", name, got.Chosen)
 		}
 		if text != c.want || d.Agent != "" {
 			t.Errorf("%s: %q (the file's definition says %q)", name, text, d.Agent)

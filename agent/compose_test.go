@@ -297,6 +297,11 @@ func TestEscapeShowsWhatItDoes(t *testing.T) {
 		"a\x00b\r\nc\rd":            "a\ufffdb\nc\nd",
 		"\u202eabc":                 `\u{202e}abc`,
 		"\U000e0041":                `\u{e0041}`,
+		"\U000e0000a\U000e007f":     `\u{e0000}a\u{e007f}`,
+		"\U000e0080a\U000dffffb":    "\U000e0080a\U000dffffb",
+		"\u2029a\u202ab\u202fc":     "\u2029a\\u{202a}b\u202fc",
+		"\u2065a\u2066b\u2069c":     "\u2065a\\u{2066}b\\u{2069}c",
+		"``` `\n```":                "\\``` `\n\\```",
 		"a\ufe00\ufe01\ufe02b":      "a\ufe00\ufe01\\u{fe02}b",
 		"\u200b\u200c\u200d\u2060":  "\u200b\u200c\\u{200d}\\u{2060}",
 		"\ufeffa":                   "a",
@@ -382,6 +387,28 @@ func TestComposeLeavesOutByWorth(t *testing.T) {
 	}
 }
 
+// Nothing is left out of a prompt that just fits.
+func TestComposeThatJustFits(t *testing.T) {
+	for name, brief := range map[string]Brief{
+		"1 of 1 memories": {Prompt: "p", Memories: []Passage{{"memory:1", "x"}}},
+		"1 of 1 messages": {Prompt: "p", Session: "s", History: []Message{{Role: "user", Content: "x"}}},
+	} {
+		size := len(Compose(brief).Prompt) + 1 // the last part has an empty line behind it too
+		if brief.History != nil {
+			size += len("\n\n") // between no messages and the next
+		}
+		for less, want := range []string{"", name} {
+			brief.MaxBytes = size - less
+			if got := strings.Join(Compose(brief).LeftOut, "\n"); (got == "") != (want == "") || !strings.Contains(got, want) {
+				t.Errorf("%s, %d bytes less: %s", name, less, got)
+			}
+		}
+	}
+	if got := Compose(Brief{Prompt: "p", MaxBytes: 1}).LeftOut; len(got) != 1 {
+		t.Errorf("with one byte: %q", got)
+	}
+}
+
 func TestComposeSaysHowToAnswer(t *testing.T) {
 	schema := map[string]any{"type": "object"}
 	for _, tt := range []struct {
@@ -390,6 +417,7 @@ func TestComposeSaysHowToAnswer(t *testing.T) {
 		want   []string
 	}{
 		{workflow.Output{}, nil, nil},
+		{workflow.Output{}, []string{"yes"}, []string{"alone on the last line:\n- yes\n"}},
 		{workflow.Output{}, []string{"yes", "no"}, []string{"exactly one", "alone on the last line:\n- yes\n- no"}},
 		{workflow.Output{Mode: workflow.JSON, Schema: schema}, []string{"a"}, []string{"one JSON value", `{"type":"object"}`, `as the value of "decision"`}},
 		{workflow.Output{Schema: schema}, nil, []string{"one JSON value", "The value must satisfy"}},

@@ -136,7 +136,7 @@ func fenceLeftOpen(text string) bool {
 // fenceOf parses the fence at the beginning of a line, and returns what follows it.
 func fenceOf(content string) (mark fenceMark, info string, ok bool) {
 	if !strings.HasPrefix(content, "```") && !strings.HasPrefix(content, "~~~") {
-		return mark, "", false
+		return fenceMark{}, "", false
 	}
 	info = strings.TrimLeft(content, content[:1])
 	return fenceMark{content[0], len(content) - len(info)}, info, true

@@ -45,6 +45,7 @@ func TestWrittenCharacters(t *testing.T) {
 func TestFold(t *testing.T) {
 	for _, c := range []struct{ r, want rune }{
 		{'A', 'a'}, {'Z', 'z'}, {'a', 'a'}, {'@', '@'}, {'[', '['}, {'!', '!'}, {'<', '<'}, {'0', 'o'}, {'1', '1'}, {0, skipped}, {' ', skipped}, {'\n', skipped}, {0x7f, skipped}, {'~', '~'},
+		{'о', 'o'}, {'с', 'c'}, {'к', 'k'}, {'е', 'e'}, {'т', 't'}, {'һ', 'h'}, {'≪', '<'}, {'ː', ':'}, {'ノ', '/'},
 		{'É', 'e'}, {'Ｈ', 'h'}, {'＜', '<'}, {'К', 'k'}, {'я', 'я'}, {'Я', 'я'}, {0x200b, skipped}, {0x115f, skipped}, {0x1160, skipped}, {0x2800, skipped}, {0x3164, skipped}, {0xffa0, skipped}, {utf8.RuneError, skipped},
 	} {
 		if got := fold(c.r); got != c.want {

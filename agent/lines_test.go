@@ -18,6 +18,7 @@ func TestLines(t *testing.T) {
 	l.Line("second")
 	l.Line("next")
 	l.Write("whole\n")
+	l.Write("")
 	l.Line("third")
 	l.Write("end")
 	l.End()

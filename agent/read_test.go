@@ -76,6 +76,14 @@ func TestReadDefinitionParts(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, got.Budget, found)
 		}
 	}
+	for text, want := range map[string]workflow.Retry{
+		"retry: 1": {Attempts: 1}, "retry: {attempts: 1}": {Attempts: 1}, "retry: {attempts: 2, backoff: fixed}": {Attempts: 2},
+		"retry: {attempts: 2, backoff: linear}": {Attempts: 2, Backoff: workflow.Linear},
+	} {
+		if got, found := agent.ReadDefinition("a.yml", []byte("agent: shell\nmax_turns: 1\nmax_output_kb: 1\n"+text)); len(found) > 0 || got.Retry != want {
+			t.Errorf("%s: %v, %v", text, got.Retry, found)
+		}
+	}
 	for text, want := range map[string]map[string]any{
 		"inputs: [a, b]":                                         {"a": nil, "b": nil},
 		"inputs: {a: string, b: any}":                            {"a": nil, "b": nil},
@@ -109,6 +117,8 @@ func TestReadDefinitionMistakes(t *testing.T) {
 		{"agent: shell\ntimeout: -1s", `a.yml:2:10: error[yaml-duration]: "-1s" is not a duration; write a number with its unit, such as 90s, 10m, 2h or 1h30m`},
 		{"agent: shell\nretry: {delay: 2s}", `a.yml:2:8: error[agent-definition]: retry is missing attempts; write, for example, attempts: 3, or remove retry`},
 		{"agent: shell\nbudget: {max_cost_usd: 0}", `a.yml:2:24: error[agent-definition]: "max_cost_usd" must be positive; set a number above 0, or remove it for no limit`},
+		{"agent: shell\nbudget: {max_token: 5}", `a.yml:2:10: error[yaml-unknown-key]: unknown key "max_token"; did you mean "max_tokens"?`},
+		{"agent: shell\nretry: {attempts: 2, dely: 1s}", `a.yml:2:22: error[yaml-unknown-key]: unknown key "dely"; did you mean "delay"?`},
 		{"agent: shell\nbudget: {max_cost_usd: x}", `a.yml:2:24: error[yaml-type]: "max_cost_usd" must be a number, not text`},
 		{"name: ''\nagent: shell", `a.yml:1:7: error[agent-definition]: the agent's name is empty; write a name, or remove the key to use the file name`},
 		{"name: [x]\nagent: shell", `a.yml:1:7: error[yaml-type]: "name" must be text, not a list`},

@@ -130,6 +130,13 @@ func TestPhrases(t *testing.T) {
 	if got := s.Check(settings(t, `{"dir": "/etc"}`)); len(got) > 0 {
 		t.Errorf("where a path leads is not for the schema to say at last: %v", got)
 	}
+	few := agent.NewSchema(object{"type": "object", "minProperties": 1})
+	if got := few.Check(object{}); len(got) != 1 || got[0].String() != "the settings: minProperties: got 0, want 1" {
+		t.Errorf("%v", got)
+	}
+	if err := new(agent.Text).UnmarshalJSON([]byte("{")); err == nil {
+		t.Error("half an object is a text")
+	}
 	var into struct{ Command int }
 	if err := s.Decode(settings(t, `{"command": "x"}`), &into); err == nil || !strings.HasPrefix(err.Error(), "settings: json: cannot unmarshal") {
 		t.Error(err)
