@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hocket-dev/hocket/internal/outbound"
@@ -79,7 +81,8 @@ func TestProxySpeaks(t *testing.T) {
 		{"T", "CONNECT " + there + " HTTP/1.1\r\nConnection: close\r\nProxy-Authorization: Basic eDp5\r\n\r\n", "407 Proxy Authentication Required"},
 		{"T", "\x05\x01\x00\x05\x01\x00\x01" + ip + get, "400 Bad Request"},
 	} {
-		p := start(t, outbound.ProxyOptions{Dial: only(there), Token: c.token})
+		var open atomic.Int32
+		p := start(t, outbound.ProxyOptions{Dial: counted(only(there), &open), Token: c.token})
 		conn, err := net.Dial("tcp", p.Address().String())
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +93,32 @@ func TestProxySpeaks(t *testing.T) {
 		}
 		conn.Close()
 		p.Close()
+		if n := open.Load(); n != 0 && !strings.Contains(c.said, " http") { // which the transport closes, later
+			t.Errorf("%q: %d connections are open", c.said, n)
+		}
 	}
+}
+
+// counted counts the open connections that a function makes.
+func counted(dial func(context.Context, string, string) (net.Conn, error), open *atomic.Int32) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		open.Add(1)
+		return &countedConn{conn.(*net.TCPConn), sync.OnceFunc(func() { open.Add(-1) })}, nil
+	}
+}
+
+type countedConn struct {
+	*net.TCPConn
+	closed func()
+}
+
+func (c *countedConn) Close() error {
+	c.closed()
+	return c.TCPConn.Close()
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)

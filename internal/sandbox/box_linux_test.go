@@ -829,7 +829,7 @@ func TestBeside(t *testing.T) {
 func TestPublic(t *testing.T) {
 	d := t.TempDir()
 	for file, mode := range map[string]os.FileMode{
-		"open/a": 0o644, "open/sub/b": 0o604, "half/a": 0o644, "half/key": 0o640, "listed/a": 0o644, "passed/a": 0o644, "closed/a": 0o644, "file": 0o444, "secret": 0o600,
+		"open/a": 0o644, "open/sub/b": 0o604, "half/a": 0o644, "half/key": 0o640, "deep/half/a": 0o644, "deep/half/key": 0o600, "listed/a": 0o644, "passed/a": 0o644, "closed/a": 0o644, "file": 0o444, "secret": 0o600,
 	} {
 		write(t, filepath.Join(d, file), "x")
 		if err := os.Chmod(filepath.Join(d, file), mode); err != nil {
@@ -846,7 +846,7 @@ func TestPublic(t *testing.T) {
 	for i := range shown {
 		shown[i], _ = filepath.Rel(d, shown[i])
 	}
-	if got := strings.Join(shown, " "); all || got != "file half/a open" {
+	if got := strings.Join(shown, " "); all || got != "deep/half/a file half/a open" {
 		t.Errorf("%s, all %v", got, all)
 	}
 	if shown, all := public(filepath.Join(d, "none")); all || len(shown) > 0 {

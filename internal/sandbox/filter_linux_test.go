@@ -266,6 +266,9 @@ func TestFilterOfConnections(t *testing.T) {
 		{calling(unix.SYS_SETSOCKOPT, 3, unix.IPPROTO_IPV6, unix.IPV6_2292RTHDR), refused, allow},
 		{calling(unix.SYS_SETSOCKOPT, 3, unix.IPPROTO_IPV6, unix.IPV6_2292PKTOPTIONS), refused, allow},
 		{calling(unix.SYS_SETSOCKOPT, 3, unix.IPPROTO_TCP, unix.TCP_NODELAY), allow, allow},
+		{calling(unix.SYS_SETSOCKOPT, 3, unix.IPPROTO_TCP, unix.IP_OPTIONS), allow, allow},
+		{calling(unix.SYS_SETSOCKOPT, 3, unix.IPPROTO_IP, unix.IP_TOS), allow, allow},
+		{calling(unix.SYS_SETSOCKOPT, 3, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY), allow, allow},
 	} {
 		for _, m := range modes() {
 			want := c.none
