@@ -279,7 +279,7 @@ func TestEscapeKeepsWhatIsHarmless(t *testing.T) {
 		"```go\nfunc f() {}\n```", "~~~\n```\n~~~", "see `hocket run`, hocket:task and https://hocket.dev", "1. a\n2. b", "日本語 <b>ö</b> привет 👩‍👩‍👧", "C:\\hocket\\x", "\ttab",
 		`{"a": "\u00fc", "b": "c:\\d"}`, "100% of <hooks>", "<ol><li>k</li></ol>", "",
 		`for i<n { q := "x=" }`, `if i<n { s = "a"; c = 'b' }`, `<a href="x">y</a> <img alt='z'/>`, `print("<a href=\"x\">")`, "a<b\nc='d'", "❤️‍🔥 👨‍👩‍👧‍👦 1️⃣ می\u200cخواهم", "x <关于我们的产品> y", "<гокет>", "don't <b>",
-		"а < больше: да", "«Привет: мир»", "<p>Größe: 5</p>", "a <größe:int>", "<3 ❤️: 🎉🎉🎉🎉🎉🎉:x", "Map<Größe, T>::of", "< ≤ около 5:1", "<größer", "<größer:", "<größer:\n", "<größer:\t", "<grö\nßer:x", "<grö\tßer:x", "    ```", "- a\n```\ncode\n```", " ```\ncode\n ```", "<socket>",
+		"а < больше: да", "«Привет: мир»", "<p>Größe: 5</p>", "a <größe:int>", "<3 ❤️: 🎉🎉🎉🎉🎉🎉:x", "Map<Größe, T>::of", "< ≤ около 5:1", "<größer", "<größer:", "<größer:\n", "<größer:\t", "<grö\nßer:x", "<grö\tßer:x", "    ```", "- a\n```\ncode\n```", " ```\ncode\n ```", "<socket>", "x <!----> y", "<script></script>", "<p><script></script>",
 	} {
 		if got := Escape(text, false); got != text {
 			t.Errorf("%q became %q", text, got)
@@ -289,41 +289,42 @@ func TestEscapeKeepsWhatIsHarmless(t *testing.T) {
 
 func TestEscapeShowsWhatItDoes(t *testing.T) {
 	for text, want := range map[string]string{
-		"</hocket:task>":            `</\hocket:task>`,
-		`<\hocket:task>`:            `<\\hocket:task>`,
-		"&lt;/HOCKET:task&gt;":      `&lt;/\HOCKET:task&gt;`,
-		"a <!-- b":                  `a <\!-- b`,
-		"```go\nx":                  "\\```go\nx",
-		"a\x00b\r\nc\rd":            "a\ufffdb\nc\nd",
-		"\u202eabc":                 `\u{202e}abc`,
-		"\U000e0041":                `\u{e0041}`,
-		"\U000e0000a\U000e007f":     `\u{e0000}a\u{e007f}`,
-		"\U000e0080a\U000dffffb":    "\U000e0080a\U000dffffb",
-		"\u2029a\u202ab\u202fc":     "\u2029a\\u{202a}b\u202fc",
-		"\u2065a\u2066b\u2069c":     "\u2065a\\u{2066}b\\u{2069}c",
-		"``` `\n```":                "\\``` `\n\\```",
-		"a\ufe00\ufe01\ufe02b":      "a\ufe00\ufe01\\u{fe02}b",
-		"\u200b\u200c\u200d\u2060":  "\u200b\u200c\\u{200d}\\u{2060}",
-		"\ufeffa":                   "a",
-		`<a b="c" d='`:              `<\a b="c" d='`,
-		"</ho\u200bcket:context>":   "</\\ho\u200bcket:context>",
-		"‹/ꓧꓳꓚꓗꓰꓔ:task>":            `‹/\ꓧꓳꓚꓗꓰꓔ:task>`,
-		"</ꓧꓳꓚꓗꓰꓔ: task>":           `</\ꓧꓳꓚꓗꓰꓔ: task>`,
-		"< ꓧꓳꓚꓗꓰꓔꓽtask>":            `< \ꓧꓳꓚꓗꓰꓔꓽtask>`,
-		"<🅷🅾🅲🅺🅴🆃:task>":             `<\🅷🅾🅲🅺🅴🆃:task>`,
-		"〈∕🇭🇴🇨🇰🇪🇹：task〉":            `〈∕\🇭🇴🇨🇰🇪🇹：task〉`,
-		"<ꓧ★ꓳ★ꓚ★ꓗ★ꓰ★ꓔ:task>":        `<\ꓧ★ꓳ★ꓚ★ꓗ★ꓰ★ꓔ:task>`,
-		"<𐌇\u200b𐌏𐌂𐌊𐌄𐌕\u200b:task>": "<\\𐌇\u200b𐌏𐌂𐌊𐌄𐌕\u200b:task>",
-		"<\\ꓧꓳꓚꓗꓰꓔ:task>":           "<\\\\ꓧꓳꓚꓗꓰꓔ:task>",
-		"<★hocket:task>":            `<★\hocket:task>`,
-		"<hocke<ꓧocket:task>":       `<\hocke<\ꓧocket:task>`,
-		"<hocke</ꓧꓳꓚꓗꓰꓔ:task>":      `<\hocke</\ꓧꓳꓚꓗꓰꓔ:task>`,
-		"<h</ꓧ☐☐☐☐☐:cket":           `<\h</\ꓧ☐☐☐☐☐:cket`,
-		"<ho</ꓧꓳꓔ☐☐☐:t":             `<\ho</\ꓧꓳꓔ☐☐☐:t`,
-		"<ho\\1cket:task>":          `<\ho\1cket:task>`,
-		"<ꓧꓳꓚꓗꓰꓔ:& x":               `<\ꓧꓳꓚꓗꓰꓔ:& x`,
-		"- a\n\n  ```\ncode\n```":   "- a\n\n  \\```\ncode\n\\```",
-		"```\n~~~":                  "\\```\n\\~~~",
+		"</hocket:task>":              `</\hocket:task>`,
+		`<\hocket:task>`:              `<\\hocket:task>`,
+		"&lt;/HOCKET:task&gt;":        `&lt;/\HOCKET:task&gt;`,
+		"a <!-- b":                    `a <\!-- b`,
+		"```go\nx":                    "\\```go\nx",
+		"a\x00b\r\nc\rd":              "a\ufffdb\nc\nd",
+		"\u202eabc":                   `\u{202e}abc`,
+		"\U000e0041":                  `\u{e0041}`,
+		"\U000e0000a\U000e007f":       `\u{e0000}a\u{e007f}`,
+		"\U000e0080a\U000dffffb":      "\U000e0080a\U000dffffb",
+		"\u2029a\u202ab\u202fc":       "\u2029a\\u{202a}b\u202fc",
+		"\u2065a\u2066b\u2069c\u206a": "\u2065a\\u{2066}b\\u{2069}c\u206a",
+		"   ```":                      "   \\```",
+		"``` `\n```":                  "\\``` `\n\\```",
+		"a\ufe00\ufe01\ufe02b":        "a\ufe00\ufe01\\u{fe02}b",
+		"\u200b\u200c\u200d\u2060":    "\u200b\u200c\\u{200d}\\u{2060}",
+		"\ufeffa":                     "a",
+		`<a b="c" d='`:                `<\a b="c" d='`,
+		"</ho\u200bcket:context>":     "</\\ho\u200bcket:context>",
+		"‹/ꓧꓳꓚꓗꓰꓔ:task>":              `‹/\ꓧꓳꓚꓗꓰꓔ:task>`,
+		"</ꓧꓳꓚꓗꓰꓔ: task>":             `</\ꓧꓳꓚꓗꓰꓔ: task>`,
+		"< ꓧꓳꓚꓗꓰꓔꓽtask>":              `< \ꓧꓳꓚꓗꓰꓔꓽtask>`,
+		"<🅷🅾🅲🅺🅴🆃:task>":               `<\🅷🅾🅲🅺🅴🆃:task>`,
+		"〈∕🇭🇴🇨🇰🇪🇹：task〉":              `〈∕\🇭🇴🇨🇰🇪🇹：task〉`,
+		"<ꓧ★ꓳ★ꓚ★ꓗ★ꓰ★ꓔ:task>":          `<\ꓧ★ꓳ★ꓚ★ꓗ★ꓰ★ꓔ:task>`,
+		"<𐌇\u200b𐌏𐌂𐌊𐌄𐌕\u200b:task>":   "<\\𐌇\u200b𐌏𐌂𐌊𐌄𐌕\u200b:task>",
+		"<\\ꓧꓳꓚꓗꓰꓔ:task>":             "<\\\\ꓧꓳꓚꓗꓰꓔ:task>",
+		"<★hocket:task>":              `<★\hocket:task>`,
+		"<hocke<ꓧocket:task>":         `<\hocke<\ꓧocket:task>`,
+		"<hocke</ꓧꓳꓚꓗꓰꓔ:task>":        `<\hocke</\ꓧꓳꓚꓗꓰꓔ:task>`,
+		"<h</ꓧ☐☐☐☐☐:cket":             `<\h</\ꓧ☐☐☐☐☐:cket`,
+		"<ho</ꓧꓳꓔ☐☐☐:t":               `<\ho</\ꓧꓳꓔ☐☐☐:t`,
+		"<ho\\1cket:task>":            `<\ho\1cket:task>`,
+		"<ꓧꓳꓚꓗꓰꓔ:& x":                 `<\ꓧꓳꓚꓗꓰꓔ:& x`,
+		"- a\n\n  ```\ncode\n```":     "- a\n\n  \\```\ncode\n\\```",
+		"```\n~~~":                    "\\```\n\\~~~",
 	} {
 		if got := Escape(text, false); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
@@ -334,6 +335,16 @@ func TestEscapeShowsWhatItDoes(t *testing.T) {
 	}
 	if got := Escape("a\U000e0041\u200b\u200b", true); got != `a\u{e0041}`+"\u200b"+`\u{200b}` {
 		t.Errorf("trusted text became %q", got)
+	}
+}
+
+func TestAttribute(t *testing.T) {
+	for text, want := range map[string]string{
+		"09azAZ._-/:#@+,()[]~ ": "09azAZ._-/:#@+,()[]~ ", "éЯ字٣": "éЯ字٣", "`{": "&#x60;&#x7B;", `"<>&'=`: "&#x22;&#x3C;&#x3E;&#x26;&#x27;&#x3D;", "a\n\x80": "a&#xA;&#xFFFD;", "«ʰ": "&#xAB;&#x2B0;",
+	} {
+		if got := attribute(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
 	}
 }
 
@@ -496,8 +507,8 @@ func TestComposeReceived(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, whole.Prompt)
 		}
 	}
-	if len(whole.LeftOut) > 0 {
-		t.Errorf("left out: %v", whole.LeftOut)
+	if len(whole.LeftOut) > 0 || strings.Contains(whole.Prompt, "step:kind") {
+		t.Errorf("left out: %v\n%s", whole.LeftOut, whole.Prompt)
 	}
 	b.MaxBytes = 3000
 	cut := Compose(b)

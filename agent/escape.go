@@ -110,9 +110,6 @@ func escapeTags(text string) string {
 		b.WriteString(text[done:start] + `\`)
 		done = start
 	}
-	if done == 0 {
-		return text
-	}
 	return b.String() + text[done:]
 }
 

@@ -155,6 +155,11 @@ func TestPathsAreInTheProject(t *testing.T) {
 		t.Error(diff)
 	}
 	(&Task{}).Record(AssistantText{Text: "nobody keeps it"})
+	var kept Entry
+	task.KeepEntry = func(e Entry) { kept = e }
+	if task.Record(AssistantText{Text: "x"}); kept != (AssistantText{Text: "x"}) {
+		t.Errorf("kept %#v", kept)
+	}
 }
 
 // FuzzParseEntry parses any line: it is refused, or can be written and parsed again.

@@ -27,3 +27,12 @@ func TestNear(t *testing.T) {
 		t.Errorf("this machine is in %v", networks())
 	}
 }
+
+// A connection is made to a public address only, even if the name had another one before.
+func TestOnlyOutside(t *testing.T) {
+	for address, want := range map[string]bool{"8.8.8.8:443": true, "[2606:4700:4700::1111]:443": true, "127.0.0.1:443": false, "8.8.8.8": false, "": false} {
+		if err := onlyOutside("x", address); (err == nil) != want {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}

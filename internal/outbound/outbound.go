@@ -62,12 +62,7 @@ func (p Policy) Dial(ctx context.Context, network, address string) (net.Conn, er
 	if !p.anywhere(host, port) {
 		// The address is checked when the connection is made, after the name was resolved:
 		// a name that is resolved twice may have two results.
-		dialer.Control = func(_, to string, _ syscall.RawConn) error {
-			if at, err := netip.ParseAddrPort(to); err != nil || !Outside(at.Addr()) {
-				return &RefusedError{Host: host, Address: at.Addr().String()}
-			}
-			return nil
-		}
+		dialer.Control = func(_, to string, _ syscall.RawConn) error { return onlyOutside(host, to) }
 	}
 	conn, err := dialer.DialContext(ctx, network, address)
 	var refused *RefusedError
@@ -75,6 +70,14 @@ func (p Policy) Dial(ctx context.Context, network, address string) (net.Conn, er
 		return nil, refused
 	}
 	return conn, err
+}
+
+// onlyOutside refuses an address of a host that is not outside.
+func onlyOutside(host, address string) error {
+	if at, err := netip.ParseAddrPort(address); err != nil || !Outside(at.Addr()) {
+		return &RefusedError{Host: host, Address: at.Addr().String()}
+	}
+	return nil
 }
 
 // Permit checks whether a host may be reached through a proxy, which resolves its name

@@ -66,6 +66,10 @@ func TestDial(t *testing.T) {
 	if _, err := (outbound.Policy{Private: true}).Dial(t.Context(), "tcp", "127.0.0.1"); err == nil {
 		t.Error("an address without a port was dialled")
 	}
+	l.Close()
+	if conn, err := (outbound.Policy{Private: true}).Dial(t.Context(), "tcp", l.Addr().String()); err == nil || conn != nil || errors.Is(err, outbound.ErrRefused) {
+		t.Errorf("nobody listens: %v, %v", conn, err)
+	}
 	// A name is judged by the address that it resolves to.
 	var refused *outbound.RefusedError
 	if _, err := (outbound.Policy{}).Dial(t.Context(), "tcp", "localhost:"+port); !errors.As(err, &refused) || refused.Host != "localhost" {

@@ -127,12 +127,11 @@ func (p *Proxy) hear(conn net.Conn) {
 	h := &heard{Conn: conn, r: bufio.NewReader(conn)}
 	stop := context.AfterFunc(p.ctx, func() { _ = conn.Close() })
 	h.end = sync.OnceFunc(func() { stop(); <-p.slots })
-	_ = conn.SetDeadline(time.Now().Add(handshakeTime))
+	_ = conn.SetReadDeadline(time.Now().Add(handshakeTime))
 	first, err := h.r.Peek(1)
 	if err == nil && (first[0] != socksVersion || p.options.Token != "") {
-		_ = conn.SetDeadline(time.Time{})
 		select {
-		case p.queue <- h: // and the server closes it
+		case p.queue <- h: // the server has its own limits, and closes it
 			return
 		case <-p.ctx.Done():
 		}
@@ -231,7 +230,6 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Time{})
 	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err == nil {
 		p.splice(&heard{Conn: conn, r: buffered.Reader, end: func() {}}, far)
 	}

@@ -142,6 +142,34 @@ func TestProxyForwards(t *testing.T) {
 	}
 }
 
+// A response is passed on as it arrives.
+func TestProxyPassesOnAtOnce(t *testing.T) {
+	heard := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "2")
+		fmt.Fprint(w, "a")
+		w.(http.Flusher).Flush()
+		<-heard
+		fmt.Fprint(w, "b")
+	}))
+	defer s.Close()
+	p := start(t, outbound.ProxyOptions{Dial: only(strings.TrimPrefix(s.URL, "http://"))})
+	client := http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Address().String()}), DisableKeepAlives: true}}
+	resp, err := client.Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	first := make([]byte, 1)
+	if _, err := io.ReadFull(resp.Body, first); err != nil {
+		t.Fatal(err)
+	}
+	close(heard)
+	if rest, err := io.ReadAll(resp.Body); err != nil || string(first)+string(rest) != "ab" {
+		t.Errorf("%q %q, %v", first, rest, err)
+	}
+}
+
 // If a host cannot be reached, the program gets the same error as for a server that is
 // down.
 func TestProxyCannotReach(t *testing.T) {

@@ -18,7 +18,7 @@ func (p *Proxy) socks(conn net.Conn) {
 	if err != nil {
 		return
 	}
-	_ = conn.SetDeadline(time.Time{})
+	_ = conn.SetReadDeadline(time.Time{})
 	far, err := p.options.Dial(p.ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
 	if err != nil {
 		_, _ = conn.Write(socksReply(err))

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -406,6 +407,14 @@ func everyMark(path string) error {
 	}
 	if err := call(unix.SYS_FCHMODAT, at, uintptr(unsafe.Pointer(slash)), 0o600); !errors.Is(err, unix.ENOTDIR) {
 		return fmt.Errorf("a file with a slash behind it: %v", err)
+	}
+	if err := call(unix.SYS_FCHMODAT2, f.Fd(), uintptr(unsafe.Pointer(new(byte))), 0o600, 0); !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("a path that is empty: %v", err)
+	}
+	long := make([]byte, 2*unix.PathMax)
+	copy(long, bytes.Repeat([]byte("/"), len(long)-1))
+	if err := call(unix.SYS_FCHMODAT, at, uintptr(unsafe.Pointer(&long[0])), 0o600); !errors.Is(err, unix.ENAMETOOLONG) {
+		return fmt.Errorf("a path that is too long: %v", err)
 	}
 	return errWorks
 }

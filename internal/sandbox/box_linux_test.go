@@ -849,6 +849,12 @@ func TestPublic(t *testing.T) {
 	if got := strings.Join(shown, " "); all || got != "deep/half/a file half/a open" {
 		t.Errorf("%s, all %v", got, all)
 	}
+	if got := settingsFor(false); !slices.Equal(got, []string{"/etc"}) {
+		t.Errorf("a user may read %q", got)
+	}
+	if got := settingsFor(true); len(got) == 0 || slices.Contains(got, "/etc/shadow") {
+		t.Errorf("root may read %q", got)
+	}
 	if shown, all := public(filepath.Join(d, "none")); all || len(shown) > 0 {
 		t.Errorf("of nothing there is %v, %v", shown, all)
 	}
@@ -897,7 +903,7 @@ func TestScopeOfYama(t *testing.T) {
 	for _, c := range []struct {
 		scope      string
 		user, root bool
-	}{{"", true, true}, {"0\n", true, true}, {"1\n", true, true}, {"2\n", false, true}, {"3\n", false, false}} {
+	}{{"", true, true}, {"0\n", true, true}, {"1\n", true, true}, {"2", false, true}, {"2\n", false, true}, {"3", false, false}, {"3\n", false, false}} {
 		if user, root := looked(c.scope, false), looked(c.scope, true); user != c.user || root != c.root {
 			t.Errorf("%q: %v for a user, %v for root", c.scope, user, root)
 		}

@@ -22,13 +22,15 @@ var (
 // settings returns what may be read in /etc. For most users the system's permissions
 // suffice. Root could read everything, so for root it is limited to what others may read
 // too: no keys, no passwords.
-var settings = sync.OnceValue(func() []string {
-	if os.Geteuid() != 0 {
+var settings = sync.OnceValue(func() []string { return settingsFor(os.Geteuid() == 0) })
+
+func settingsFor(root bool) []string {
+	if !root {
 		return []string{"/etc"}
 	}
 	shown, _ := public("/etc")
 	return shown
-})
+}
 
 // public returns the parts of a directory that everybody may read, and whether that is all
 // of it.
