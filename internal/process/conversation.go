@@ -72,11 +72,11 @@ func (p *pipes) conversation(ctx context.Context) io.Reader {
 	p.readers.Add(1)
 	ended := sync.OnceFunc(p.readers.Done)
 	context.AfterFunc(ctx, ended)
-	return &lastReader{from: onlyReader{p.stdout}, ended: ended}
+	return &lastReader{from: &onlyReader{from: p.stdout}, ended: ended}
 }
 
 type lastReader struct {
-	from  onlyReader
+	from  *onlyReader
 	ended func()
 }
 

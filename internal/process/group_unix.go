@@ -3,6 +3,7 @@
 package process
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -29,3 +30,11 @@ func (g *group) ask()  { _ = syscall.Kill(-g.id, syscall.SIGTERM) }
 func (g *group) kill() { _ = syscall.Kill(-g.id, syscall.SIGKILL) }
 
 func (g *group) release() {}
+
+// unread reads what is in a pipe, without waiting for more.
+func unread(pipe *os.File, b []byte) (n int) {
+	if conn, err := pipe.SyscallConn(); err == nil {
+		_ = conn.Control(func(fd uintptr) { n, _ = syscall.Read(int(fd), b) })
+	}
+	return max(n, 0)
+}

@@ -88,3 +88,6 @@ func Stopped(int) bool { return false }
 
 // descendants returns nothing: all are in the job.
 func descendants(int) []*os.Process { return nil }
+
+// unread reads nothing: pipes have no deadlines here.
+func unread(*os.File, []byte) int { return 0 }

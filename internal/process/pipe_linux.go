@@ -6,9 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeSize is the maximum that the system allows for all users.
-const pipeSize = 1 << 20
-
 // widen increases the capacity of a pipe: some programs exit without waiting for their last
 // write, and the rest of a long line is lost. If that is not allowed, the pipe keeps its
 // size.

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -17,6 +18,9 @@ type pipes struct {
 	readers      sync.WaitGroup
 	refused      chan error // the first error of a sink
 }
+
+// pipeSize is the maximum that Linux allows for all users.
+const pipeSize = 1 << 20
 
 // connect creates the pipes and gives the command its ends.
 func (c *Command) connect(withInput bool) (_ *pipes, err error) {
@@ -54,7 +58,7 @@ func (p *pipes) output() (r, w *os.File, err error) {
 // read passes what the command prints to a sink until one of them is done.
 func (p *pipes) read(from *os.File, sink Sink) {
 	p.readers.Go(func() {
-		if _, err := io.Copy(writer(sink), onlyReader{from}); err != nil {
+		if _, err := io.Copy(writer(sink), &onlyReader{from: from}); err != nil {
 			select {
 			case p.refused <- err:
 			default:
@@ -63,7 +67,8 @@ func (p *pipes) read(from *os.File, sink Sink) {
 	})
 }
 
-// drain waits for what the command has printed. Later output of an orphan is cut off.
+// drain waits for what the command has printed. Later output of an orphan is cut off. If the
+// time is over because the machine is too busy to read, what is in the pipes still counts.
 func (p *pipes) drain() {
 	done := make(chan struct{})
 	go func() {
@@ -72,7 +77,15 @@ func (p *pipes) drain() {
 	}()
 	select {
 	case <-done:
+		return
 	case <-time.After(drainTime):
+	}
+	for _, f := range p.ours {
+		_ = f.SetReadDeadline(time.Unix(1, 0))
+	}
+	select {
+	case <-done:
+	case <-time.After(lateTime):
 	}
 }
 
@@ -98,11 +111,21 @@ func (w writer) Write(b []byte) (int, error) {
 }
 
 // onlyReader is a pipe that reports any kind of end as its end: closed by the command, or
-// by us while a surviving process keeps it open.
-type onlyReader struct{ from *os.File }
+// by us while a surviving process keeps it open. After its deadline it only reads what is
+// there.
+type onlyReader struct {
+	from *os.File
+	late int // bytes read after the deadline
+}
 
-func (r onlyReader) Read(b []byte) (int, error) {
+func (r *onlyReader) Read(b []byte) (int, error) {
 	n, err := r.from.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) && r.late < pipeSize {
+		if n = unread(r.from, b); n > 0 {
+			r.late += n
+			return n, nil
+		}
+	}
 	if err != nil {
 		err = io.EOF
 	}

@@ -28,6 +28,7 @@ import (
 
 const (
 	drainTime = 2 * time.Second        // for the output of an orphan that keeps a pipe open
+	lateTime  = 10 * time.Second       // for a busy machine to read what is left after that
 	firstPoll = time.Millisecond       // between the first checks of a group that is to end
 	lastPoll  = 50 * time.Millisecond  // between later ones
 	killTime  = 200 * time.Millisecond // for the system to carry out a kill

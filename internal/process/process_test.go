@@ -252,3 +252,23 @@ func TestMain(m *testing.M) {
 	os.Unsetenv(process.KeyVariable)
 	os.Exit(m.Run())
 }
+
+// A machine that is too busy to read the output in time still gets all of it, even if a
+// process that survived keeps the pipe open.
+func TestLateReader(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("no setsid here")
+	}
+	c := command(`printf a; sleep 0.1; printf b; unset HOCKET_KEY; setsid sleep 60 &`)
+	var heard []byte
+	err := c.Run(t.Context(), "", func(piece []byte) error {
+		if len(heard) == 0 {
+			time.Sleep(3 * time.Second) // longer than the output of an orphan is waited for
+		}
+		heard = append(heard, piece...)
+		return nil
+	}, discard)
+	if err != nil || string(heard) != "ab" {
+		t.Errorf("%q, %v", heard, err)
+	}
+}
