@@ -99,6 +99,15 @@ func TestStoredMistakesOfTheBuilder(t *testing.T) {
 	}
 }
 
+// A file is not in the form of the builder: its braces have been read.
+func TestBracesInFiles(t *testing.T) {
+	w := workflow.Sequence("W", workflow.Agent("writer", "{{ topic }}"))
+	w.Pos, w.Output.Text, w.Body.Nodes[0].Pos = workflow.Pos{File: "f", Line: 1}, "{{ topic }}", workflow.Pos{File: "f", Line: 2}
+	if found := check.Run(check.Input{Bundle: workflow.Bundle{Root: w}, Agents: cast{}}); len(found) > 0 {
+		t.Error(found)
+	}
+}
+
 // Braces that are not a reference, or that are intended, are text.
 func TestBracesInBuiltTexts(t *testing.T) {
 	w := workflow.Sequence("W", workflow.Agent("writer", `{{ a b }} {{ x | upper }} {} {{}} ${"{{topic}}"} $${x}`))

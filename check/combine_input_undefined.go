@@ -36,7 +36,7 @@ func (p *pass) combined(n *node, in workflow.Expr, ref *expr.Ref) {
 		return // reportTexts finds names that are not declared
 	}
 	if hint := p.suggestVariable(ref.Name); hint != "" {
-		p.warnf(srcOr(in.Src, n.Pos), hint, "%q combines %q, but no earlier step writes it", n.ID, ref.Name)
+		p.warnf(placeOr(in.Src.Pos, n.Pos), hint, "%q combines %q, but no earlier step writes it", n.ID, ref.Name)
 	}
 }
 

@@ -20,7 +20,7 @@ var duplicateInput = rule{
 		for i, b := range bindings {
 			for _, earlier := range bindings[:i] {
 				if earlier.Name == b.Name {
-					p.errorf(b.Pos, "remove one of the two", "input %q of %q is given twice", b.Name, n.ID)
+					p.errorf(placeOr(b.Pos, n.Pos), "remove one of the two", "input %q of %q is given twice", b.Name, n.ID)
 					break
 				}
 			}

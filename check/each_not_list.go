@@ -15,7 +15,7 @@ var eachNotList = rule{
 			return
 		}
 		if why := neverList(each.Items); why != "" {
-			p.errorf(srcOr(each.Items.Src, n.Pos), "name a variable, an input or an output that holds a list", "for_each of %q iterates over %s, not a list", n.ID, why)
+			p.errorf(placeOr(each.Items.Src.Pos, n.Pos), "name a variable, an input or an output that holds a list", "for_each of %q iterates over %s, not a list", n.ID, why)
 		}
 	},
 }
@@ -60,18 +60,10 @@ func items(each *workflow.Each) (count workflow.Bound, known bool) {
 	if err != nil || len(e.Refs()) > 0 {
 		return workflow.Bound{}, false
 	}
-	v, err := e.Eval(everywhere{})
+	v, _ := e.Eval(everywhere{})
 	list, ok := v.([]any)
-	if err != nil || !ok {
+	if !ok {
 		return workflow.Bound{}, false
 	}
 	return workflow.AtMost(len(list)), true
-}
-
-// srcOr returns the position of a text, or other if it has none.
-func srcOr(src workflow.Source, other workflow.Pos) workflow.Pos {
-	if src.Pos.Line != 0 {
-		return src.Pos
-	}
-	return other
 }

@@ -95,8 +95,13 @@ func TestFixtures(t *testing.T) {
 func checked(t *testing.T, root, ending string, expected wants) workflow.Diagnostics {
 	t.Helper()
 	b, found := load(t, root, ending, expected)
-	found = append(found, check.Run(check.Input{Bundle: b, Agents: cast{}, Replied: scripted, Limits: check.WithDefaults(b.Root.Limits), Names: calledNames(b)})...)
-	return found.Sort()
+	ruled := check.Run(check.Input{Bundle: b, Agents: cast{}, Replied: scripted, Limits: check.WithDefaults(b.Root.Limits), Names: calledNames(b)})
+	for _, d := range ruled {
+		if !slices.ContainsFunc(check.Rules(), func(r check.Rule) bool { return r.Code == d.Code }) {
+			t.Errorf("%s is not the code of a rule", d.Code)
+		}
+	}
+	return append(found, ruled...).Sort()
 }
 
 var update = flag.Bool("update", false, "rewrite testdata/messages.txt")

@@ -48,6 +48,30 @@ func TestMergedSettings(t *testing.T) {
 	}
 }
 
+// Settings that a person approves before a run cannot contain references.
+func TestFixedSettings(t *testing.T) {
+	a := troop{"x": {Executor: "model", Fixed: []string{"tools"}, Validate: func(map[string]any) []check.Problem { return nil }}}
+	for value, wrong := range map[string]bool{"'${x}'": true, "['${x}']": true, "'$${x}'": false, "read": false} {
+		got := run(t, check.Input{Agents: a}, "steps: [{agent: x, config: {tools: "+value+", other: '${x}'}}]")
+		if strings.Contains(got, `"x": tools cannot contain a reference`) != wrong {
+			t.Errorf("%s: %s", value, got)
+		}
+	}
+}
+
+// What seems to be missing may be in a part of the step that could not be read.
+func TestUnreadSettings(t *testing.T) {
+	a := troop{"x": {Executor: "x", Validate: func(map[string]any) []check.Problem {
+		return []check.Problem{{Setting: "a", Missing: true, Summary: "missing"}, {Summary: "whole"}, {Setting: "b", Summary: "wrong"}}
+	}}}
+	for unread, want := range map[bool]int{true: 1, false: 3} {
+		in := check.Input{Agents: a, Bundle: bundle(t, [2]string{"f", "steps: [{agent: x, config: {b: 1}}]"}), Unread: func(workflow.Pos) bool { return unread }}
+		if found := check.Run(in); len(found) != want {
+			t.Errorf("unread %v: %v", unread, found)
+		}
+	}
+}
+
 // A note about an agent is found once for all of its tasks.
 func TestNotesAboutSettings(t *testing.T) {
 	note := func(map[string]any) []check.Problem {
@@ -97,12 +121,12 @@ func TestReservedNames(t *testing.T) {
 
 // The limits of a run apply to its root, and to no workflow that it calls.
 func TestLimitsOfTheRun(t *testing.T) {
-	b := bundle(t, [2]string{"root", "steps: [{agent: writer}, {workflow: child}]"}, [2]string{"child", "limits: {max_depth: 1, max_steps: 1}\nsteps: [{agent: writer}, {workflow: last}]"}, [2]string{"last", "steps: [{agent: shell, config: {command: [ls]}}]"})
+	b := bundle(t, [2]string{"root", "steps: [{agent: writer}, {workflow: child}]"}, [2]string{"child", "limits: {max_depth: 1, max_steps: 1}\nsteps: [{agent: writer}, {workflow: last}, {workflow: last}]"}, [2]string{"last", "steps: [{agent: shell, config: {command: [ls]}}]"})
 	const always = `child.yml:2:37: warning[budget-exceeded]|child.yml:2:37: error[workflow-depth]`
 	for limits, want := range map[workflow.Limits]string{
 		{}:         always,
-		{Steps: 2}: always + `|root.yml:1:37: error[budget-exceeded]`,
-		{Steps: 3}: always,
+		{Steps: 3}: always + `|root.yml:1:37: error[budget-exceeded]`,
+		{Steps: 4}: always,
 		{Depth: 2}: always + `|root.yml:1:37: error[workflow-depth]`,
 		{Depth: 3}: always,
 	} {

@@ -28,11 +28,7 @@ func (c *bundlePass) unknownBindings(call call) {
 		if child.declares(b.Name) {
 			continue
 		}
-		pos := b.Pos
-		if pos.Line == 0 {
-			pos = callPos(call.node)
-		}
-		c.errorf(pos, suggestInput(b.Name, call.child.Inputs), "workflow %q has no input %q", call.name, b.Name)
+		c.errorf(placeOr(b.Pos, callPos(call.node)), suggestInput(b.Name, call.child.Inputs), "workflow %q has no input %q", call.name, b.Name)
 	}
 }
 

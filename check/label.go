@@ -8,13 +8,6 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// fold normalizes decisions for comparison: case and surrounding punctuation do not count.
-func fold(s string) string {
-	return strings.ToLower(strings.TrimFunc(s, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsSymbol(r)
-	}))
-}
-
 // answer is one possible decision of a node, in all its spellings: true is also yes.
 type answer []string
 
@@ -52,7 +45,7 @@ func (n *node) labels() labels {
 			continue
 		}
 		seen[e.Label] = true
-		all.list, all.folded = append(all.list, e.Label), append(all.folded, fold(e.Label))
+		all.list, all.folded = append(all.list, e.Label), append(all.folded, workflow.BareLabel(e.Label))
 		if key := keyOf(e.Label); all.first[key] == "" {
 			all.first[key] = e.Label
 		}
@@ -61,7 +54,7 @@ func (n *node) labels() labels {
 }
 
 // keyOf returns the key by which labels and decisions are compared.
-func keyOf(s string) string { return cmp.Or(fold(s), s) }
+func keyOf(s string) string { return cmp.Or(workflow.BareLabel(s), s) }
 
 // of returns the label that an answer chooses: one that is equal, otherwise the only label that
 // the answer contains as a whole word. It returns "" if there is none.

@@ -9,9 +9,9 @@ var labelAlike = rule{
 	node: func(p *pass, n *node) {
 		written := make(map[string]string)
 		for _, e := range n.edgesOn(workflow.OnLabel) {
-			first, ok := written[fold(e.Label)]
+			first, ok := written[workflow.BareLabel(e.Label)]
 			if !ok {
-				written[fold(e.Label)] = e.Label
+				written[workflow.BareLabel(e.Label)] = e.Label
 			} else if first != e.Label {
 				p.warnf(e.Pos, "case and punctuation do not count in decisions; write both the same way, or rename one", "%q has the labels %q and %q, which are the same", n.ID, first, e.Label)
 			}

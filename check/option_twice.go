@@ -13,7 +13,7 @@ var optionTwice = rule{
 		}
 		seen := make(map[string]bool)
 		for _, o := range h.Options {
-			switch value := fold(o.Value); {
+			switch value := workflow.BareLabel(o.Value); {
 			case value == "":
 				p.errorf(n.Pos, "give every option a value", "%q has an option without a value", n.ID)
 			case seen[value]:

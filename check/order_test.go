@@ -76,6 +76,17 @@ func TestOrderLeavesOutCycles(t *testing.T) {
 	}
 }
 
+// A cycle is shown from the node that is declared first.
+func TestCycle(t *testing.T) {
+	var got []string
+	for _, e := range newIndex(chart("x c>a>c a>x")).root.cycle() {
+		got = append(got, e.From+">"+e.To)
+	}
+	if want := "c>a a>c"; strings.Join(got, " ") != want {
+		t.Errorf("cycle %v, want %s", got, want)
+	}
+}
+
 // Decisions are computed once for each node, not once for each of its edges.
 func TestDecisionsAreLinear(t *testing.T) {
 	input := func(n int) Input {

@@ -13,9 +13,4 @@ var outputPatternMissing = rule{
 	},
 }
 
-func (p *pass) outputPos(n *node) workflow.Pos {
-	if n.Output.Pos.Line != 0 {
-		return n.Output.Pos
-	}
-	return n.Pos
-}
+func (p *pass) outputPos(n *node) workflow.Pos { return placeOr(n.Output.Pos, n.Pos) }

@@ -113,6 +113,28 @@ func TestPlanOfAQuestion(t *testing.T) {
 	}
 }
 
+func TestPlanOfItems(t *testing.T) {
+	for items, want := range map[string]workflow.Bound{`'["a", "b"]'`: workflow.AtMost(2), "'[]'": workflow.AtMost(0), "'3'": {}, "x": {}, "'['": {}} {
+		w, _ := yaml.Parse("f.yml", []byte("steps: [{agent: writer, for_each: "+items+"}]"))
+		p := check.PlanOf(check.Input{Bundle: workflow.Bundle{Root: w}, Agents: cast{}, Limits: workflow.Limits{Parallel: 9}})
+		if p.Steps != want || p.Parallel != want.Lower(workflow.AtMost(9)) || (len(p.Open) > 0) == want.Known {
+			t.Errorf("%s: plan %+v", items, p)
+		}
+	}
+}
+
+// Inputs that have a default in the text are not required.
+func TestRequiredInputs(t *testing.T) {
+	b := bundle(t, [2]string{"root", "steps: [{agent: writer, prompt: '${x} ${y ?? \"none\"}'}, {workflow: child, inputs: {a: '1'}}]"}, [2]string{"child", "inputs: {a: string, b: string, c: {type: string, default: d}, x: string}\nsteps: [{agent: writer}]"})
+	var names []string
+	for _, in := range check.RequiredInputs(b) {
+		names = append(names, in.Name)
+	}
+	if got, want := strings.Join(names, " "), "x b"; got != want {
+		t.Errorf("the inputs are %s, want %s", got, want)
+	}
+}
+
 // Only tasks run at the same time: a person, a choice and a combine need no agent.
 func TestPlanCountsTasks(t *testing.T) {
 	p := check.PlanOf(check.Input{Bundle: bundle(t, [2]string{"root", `
@@ -124,6 +146,17 @@ steps:
   - {combine: {strategy: array, inputs: [steps.a.output]}}
 `}), Agents: cast{}})
 	if one := workflow.AtMost(1); p.Steps != one || p.Least != 1 || p.Parallel != one || p.CostUSD != workflow.AtMost(0.5) {
+		t.Errorf("plan %+v", p)
+	}
+}
+
+// A scripted reply costs less than an agent.
+func TestPlanOfReplies(t *testing.T) {
+	in := check.Input{Bundle: bundle(t, [2]string{"root", "steps: [{agent: writer}]"}), Agents: cast{}}
+	in.Bound = func(_ *workflow.Node, b workflow.Budget) workflow.Budget {
+		return b.Lower(workflow.Budget{CostUSD: workflow.AtMost(0.25)})
+	}
+	if p := check.PlanOf(in); p.CostUSD != workflow.AtMost(0.25) || p.Tokens != workflow.AtMost(1000) {
 		t.Errorf("plan %+v", p)
 	}
 }

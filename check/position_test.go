@@ -14,6 +14,7 @@ func TestPositions(t *testing.T) {
 	for _, c := range []struct{ text, code, under string }{
 		{"state: {a b: 1}\nsteps: [{agent: writer}]", "name-invalid", "a b"},
 		{"inputs: {n: {type: integer, default: many}}\nsteps: [{agent: writer}]", "input-default", "many"},
+		{"steps: [{agent: writer, output: a b}]", "name-invalid", "a b"},
 		{"steps: [{agent: strict, config: {comand: ls}}]", "settings-invalid", "comand"},
 		{"steps: [{agent: strict, config: {mode: ''}}]", "settings-invalid", "''"},
 		{"steps: [{agent: strict, config: {mode: {a: b}}}]", "settings-invalid", "mode"},

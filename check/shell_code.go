@@ -37,7 +37,7 @@ const (
 
 // shellValues describes where a command of a task finds values of the run.
 type shellValues struct {
-	inputs []string // names; nil means that all inputs are values of the run
+	inputs []string // the names of those that are values
 	args   []bool   // which arguments are values; the first is the name of the script
 	any    bool     // all arguments come from one value
 	stdin  bool

@@ -205,14 +205,18 @@ func languageOf(program string) *language {
 // read looks for code in the arguments of an interpreter, or for the argument that says where the
 // code is. It returns the word of it that contains a value, and whether there is any code. A word
 // with a value also counts if it could be an option.
-func (l *language) read(args []shellWord) (value shellWord, found bool) {
+func (l *language) read(args []shellWord) (code shellWord, found bool) {
 	before, behind := l.before, false
 	for i := 0; i < len(args); i++ {
-		text, isOption := args[i].text, len(args[i].text) > 1 && args[i].text[0] == '-'
+		text, value := args[i].text, args[i].value
+		isOption := strings.HasPrefix(text, "-") && (len(text) > 1 || value)
 		switch {
 		case args[i].many && !found:
 			return args[i], true
 		case slices.Contains(strings.Fields(l.code), text) || l.isLetters(text):
+			if value { // joined to the option: -c"$x"
+				return args[i], true
+			}
 			if i+1 < len(args) && args[i+1].value {
 				return args[i+1], true
 			}
@@ -223,9 +227,9 @@ func (l *language) read(args []shellWord) (value shellWord, found bool) {
 			behind = true // a shell takes more options before the code
 		case slices.Contains(strings.Fields(l.takes), text):
 			i++
-		case slices.Contains(standardInput, text) || l.stdin && text == "-s":
+		case !value && (slices.Contains(standardInput, text) || l.stdin && text == "-s"):
 			return shellWord{}, found
-		case isOption && args[i].value && !l.within:
+		case isOption && value && !l.within:
 			return args[i], true
 		case isOption || l.options && !behind:
 		case found:
@@ -238,9 +242,9 @@ func (l *language) read(args []shellWord) (value shellWord, found bool) {
 				end = len(args)
 			}
 			if j := slices.IndexFunc(args[i:end], func(w shellWord) bool { return w.value }); j >= 0 {
-				value = args[i+j]
+				code = args[i+j]
 			}
-			return value, true
+			return code, true
 		}
 	}
 	return shellWord{}, found

@@ -266,7 +266,7 @@ func TestExecutedValues(t *testing.T) {
 // A program reads its code from standard input if nothing else says where the code is.
 func TestReadsCode(t *testing.T) {
 	for command, want := range map[string]bool{
-		"sh": true, "bash -s a": true, "sh -": true, "env sh": true, "sh script.sh": false, "sh -c code": false, "python3": true, "python3 -": true, "python3 a.py": false,
+		"sh": true, "bash -s a": true, "sh -": true, "env sh": true, "sh script.sh": false, "sh -c code": false, "sh -c code arg": false, "sh -c X": false, "sh -X": false, "sh X": false, "python3": true, "python3 -": true, "python3 a.py": false,
 		"perl": true, "ruby": true, "node": true, "php": true, "pwsh": true, "julia": true, "tclsh": true, "cmd": true, "mysql": true, "mysql -e code": false, "psql": true, "psql -c code": false,
 		"awk -f -": true, "awk code": false, "sed -f -": true, "source -": true, "source a": false, "make -f -": true, "make": false, "parallel": true, "parallel ls": false,
 		"at now": true, "batch": true, "crontab": true, "ssh host": true, "ssh host ls": false, "ssh host bash": true, "cat": false, "": false, "find .": false, "deno": false, "eval": false, "watch sh": false,
@@ -320,6 +320,11 @@ sh <<-E
 E
 bash <(echo "$v")
 sh -c "$v"
+python3 -c"$v"
+perl -"$v"
+sh -"$1"
+sh -s"$v"
+find . -exec python3 -c"$v" {} +
 $HOME/bin/sh -c "$v"
 $(dirname "$HOME")/python3 -c "$v"
 sh -c 'eval "$1"' sh "$v"

@@ -46,11 +46,22 @@ var storedCases = []struct {
 	{"edge-target-unknown", `"a" leads to "b2", which does not exist`, func(w *workflow.Workflow) { w.Body.Edges[0].To = "b2" }},
 	{"duplicate-id", `"a" is used twice`, func(w *workflow.Workflow) { w.Body.Nodes[2].ID = "a" }},
 	{"duplicate-id", `"a" is used twice`, func(w *workflow.Workflow) { each(w).Body.Nodes[0].ID = "a" }},
+	{"duplicate-id", `"round" is used twice`, func(w *workflow.Workflow) { round(w).Body.Nodes[0].ID = "round" }},
 	{"id-invalid", `this task has no id`, func(w *workflow.Workflow) { w.Body.Nodes[0].ID = "" }},
 	{"duplicate-input", `input "topic" is declared twice`, func(w *workflow.Workflow) { w.Inputs = append(w.Inputs, w.Inputs[0]) }},
 	{"duplicate-input", `input "x" of "a" is given twice`, func(w *workflow.Workflow) {
 		w.Body.Nodes[0].Step.(*workflow.Task).Inputs = []workflow.Binding{{Name: "x", Value: "1"}, {Name: "x", Value: "2"}}
 	}},
+	{"regex-invalid", `the pattern of "a"`, func(w *workflow.Workflow) {
+		w.Body.Nodes[0].Output = workflow.Output{Mode: workflow.Regex, Pattern: "("}
+	}},
+	{"jsonpath-invalid", `the path of "a"`, func(w *workflow.Workflow) {
+		w.Body.Nodes[0].Output = workflow.Output{Mode: workflow.JSONPath, Pattern: "["}
+	}},
+	{"schema-invalid", `the schema of "a"`, func(w *workflow.Workflow) {
+		w.Body.Nodes[0].Output = workflow.Output{Mode: workflow.JSON, Schema: map[string]any{"type": "x"}}
+	}},
+	{"each-not-list", `for_each of "each"`, func(w *workflow.Workflow) { each(w).Items.Text = "3" }},
 	{"limit-negative", `limit max_steps is negative`, func(w *workflow.Workflow) { w.Limits.Steps = -1 }},
 	{"limit-negative", `limit max_cost_usd is negative`, func(w *workflow.Workflow) { w.Limits.CostUSD = -1 }},
 	{"limit-negative", `timeout of "a" is negative`, func(w *workflow.Workflow) { w.Body.Nodes[0].Timeout = -1 }},
@@ -110,10 +121,17 @@ func TestStoredDefinitions(t *testing.T) {
 	for _, tc := range storedCases {
 		t.Run(tc.code+" "+tc.text, func(t *testing.T) {
 			b := sound()
+			b.Root.Pos.Line = 1
+			for i := range b.Root.Body.Nodes {
+				b.Root.Body.Nodes[i].Pos.Line = i + 10
+			}
 			tc.spoil(b.Root)
 			found := check.Run(check.Input{Bundle: b, Agents: cast{}})
 			for _, d := range found {
 				if d.Code == tc.code && strings.Contains(d.Summary, tc.text) {
+					if strings.Contains(tc.text, `of "a"`) && d.Line != 10 || strings.Contains(tc.text, `of "each"`) && d.Line != 13 {
+						t.Errorf("it is in line %d", d.Line)
+					}
 					return
 				}
 			}

@@ -193,6 +193,29 @@ func TestDependsOnAnUnknownStep(t *testing.T) {
 	}
 }
 
+// Then says what follows a loop, and a dependency on the same step adds no second edge.
+func TestThen(t *testing.T) {
+	step := func(id string) *workflow.Job { return workflow.Agent("w", "p").ID(id) }
+	for want, w := range map[string]*workflow.Workflow{
+		"a -> @again label more, a -> c error, b -> c": workflow.Sequence("w", workflow.Repeat(2, step("a").OnLabel("more", workflow.Again).OnFailure("c"), step("b")).Then("c"), step("x"), step("c")),
+		"a -> b":           workflow.Steps("w", step("a").Then("b"), step("b").Depends("a")),
+		"a -> c, a -> b":   workflow.Steps("w", step("a").Then("b"), step("b"), step("c").Depends("a")),
+		"n -> b, c -> n":   workflow.Sequence("w", step("n"), step("b").Then(), step("c").Then("n")),
+		"a -> c when true": workflow.Sequence("w", step("a").When("true", "c"), step("b"), step("c")),
+		"a -> c else":      workflow.Sequence("w", step("a").Else("c"), step("b"), step("c")),
+	} {
+		var edges []string
+		for line := range strings.Lines(workflow.Print(w)) {
+			if edge, ok := strings.CutPrefix(strings.TrimSpace(line), "edge "); ok {
+				edges = append(edges, edge)
+			}
+		}
+		if got := strings.Join(edges, ", "); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 // A nil step is reported at its position, like other mistakes.
 func TestNilStep(t *testing.T) {
 	w := workflow.Sequence("w", workflow.Agent("a", "x"), nil, workflow.Repeat(2, nil), workflow.ForEach("inputs.items", nil))
@@ -377,6 +400,11 @@ func TestGraph(t *testing.T) {
 	})
 	if got, want := strings.Join(walked, ", "), "loop loop, task write, choice choice, human gate, each scan, call scan, combine sum, choice good?, choice which"; got != want {
 		t.Errorf("walked %s, want %s", got, want)
+	}
+	var tasks []string
+	w.Body.WalkTasks(func(n *workflow.Node, t *workflow.Task) { tasks = append(tasks, n.ID+" "+t.Agent) })
+	if got, want := strings.Join(tasks, ", "), "write Writer, good? Writer"; got != want {
+		t.Errorf("the tasks are %s, want %s", got, want)
 	}
 	at := workflow.OutputPos{Mode: workflow.Pos{Line: 1}}
 	if (&workflow.Output{}).Places() != (workflow.OutputPos{}) || (&workflow.Output{At: &at}).Places() != at {

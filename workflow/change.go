@@ -36,7 +36,7 @@ func (d Diagnostic) Near(written string, words []string) Diagnostic {
 // Place turns the changes in a file into fixes. Lines that a fix adds have the line endings of
 // the file.
 func (ds Diagnostics) Place(file string, text []byte) {
-	p := placer{text: text}
+	p := placer{text: text, lines: lineStarts(text)}
 	for i := range ds {
 		if d := &ds[i]; d.Fix == nil && d.Change != (Change{}) && d.Change.At.File == file {
 			d.Fix = p.fix(d.Change)
@@ -82,9 +82,6 @@ func (p *placer) fix(c Change) *Fix {
 
 // offset returns the offset of a line and column, or -1.
 func (p *placer) offset(line, column int) int {
-	if p.lines == nil {
-		p.lines = lineStarts(p.text)
-	}
 	if line < 1 || line > len(p.lines) {
 		return -1
 	}

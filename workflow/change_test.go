@@ -12,7 +12,7 @@ func TestMeant(t *testing.T) {
 	names := []string{"agent", "agents", "on_error", "on", "when", "max", "prompt"}
 	for written, want := range map[string]string{
 		"agnet": "agent", "Agent": "agent", "agentt": "", "sattus": "", "onError": "on_error", "no": "", "wehn": "when", "mix": "", "MAX": "max", "propmt": "prompt", "pompous": "",
-		"wen": "", "wehnn": "", "on_erro": "on_error", "n_erro": "", "onn_errror": "on_error", "onn__errror": "",
+		"wen": "", "wehnn": "", "on_erro": "on_error", "n_erro": "", "onn_erro": "", "onn_errror": "on_error", "onn__errror": "",
 	} {
 		if got := Meant(written, names); got != want {
 			t.Errorf("%s is taken for %q, not %q", written, got, want)
@@ -28,12 +28,14 @@ func TestPlace(t *testing.T) {
 	}
 	elsewhere := at(2, 4, 9)
 	elsewhere.At.File = "y"
+	first := Change{At: Pos{File: "x", Line: 1, Column: 1, EndLine: 1, EndColumn: 2}, Was: "é", Text: "e"}
+	added := Change{At: Pos{File: "x", Line: 2, Column: 1, EndLine: 2, EndColumn: 1}, Text: "# "}
 	backwards := at(2, 4, 3)
 	backwards.Was = ""
-	ds := Diagnostics{{Change: at(2, 4, 9)}, {Change: at(1, 4, 11)}, {Change: at(1, 3, 8)}, {Change: at(2, 4, 99)}, {Change: at(9, 1, 2)}, {Change: elsewhere}, {Change: backwards}, {}}
+	ds := Diagnostics{{Change: at(2, 4, 9)}, {Change: at(1, 4, 11)}, {Change: at(1, 3, 8)}, {Change: at(2, 4, 99)}, {Change: at(9, 1, 2)}, {Change: elsewhere}, {Change: backwards}, {}, {Change: first}, {Change: added}}
 	ds.Place("x", []byte(text))
 	fixed, count := ds.Fixed([]byte(text))
-	if want := "é: \"wrong\"\r\nb: wrong\n"; string(fixed) != want || count != 2 {
+	if want := "e: \"wrong\"\r\n# b: wrong\n"; string(fixed) != want || count != 4 {
 		t.Errorf("%d changes give %q", count, fixed)
 	}
 }
@@ -67,7 +69,7 @@ func TestPlaces(t *testing.T) {
 				line, column = line+1, 1
 			}
 		}
-		p := placer{text: []byte(text)}
+		p := placer{text: []byte(text), lines: lineStarts([]byte(text))}
 		for range 30 {
 			at := [2]int{random.IntN(line+3) - 1, 1 + random.IntN(14)}
 			offset, ok := want[at]

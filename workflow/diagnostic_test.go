@@ -61,7 +61,7 @@ func TestNear(t *testing.T) {
 
 // Lines that a fix adds have the line endings of the file.
 func TestFixesKeepLineEnds(t *testing.T) {
-	for text, want := range map[string]string{"a: b\r\nc: d\r\n": "x\r\ny\r\n", "a: b\nc: d\r\n": "x\r\ny\n", "a": "x\r\ny\n", "\nc": "x\r\ny\n"} {
+	for text, want := range map[string]string{"a: b\r\nc: d\r\n": "x\r\ny\r\n", "a: b\nc: d\r\n": "x\r\ny\n", "a": "x\r\ny\n", "\r\nc": "x\r\ny\r\n", "\nc": "x\r\ny\n"} {
 		for _, file := range []string{"f", "other"} {
 			ds := workflow.Diagnostics{{Pos: workflow.Pos{File: file}, Fix: &workflow.Fix{Edits: []workflow.Edit{{Text: "x\r\ny\n"}}}}, {}}
 			ds.Place("f", []byte(text))

@@ -36,7 +36,7 @@ func Store(b *Bundle) (s StoredBundle, err error) {
 	s.Called = make(map[string]*storedWorkflow, len(b.Called))
 	for name, w := range b.Called {
 		if s.Called[name], err = storeWorkflow(w); err != nil {
-			return s, err
+			return StoredBundle{}, err
 		}
 	}
 	return s, nil
@@ -51,7 +51,7 @@ func (s *StoredBundle) Bundle() (b *Bundle, err error) {
 	b.Called = make(map[string]*Workflow, len(s.Called))
 	for name, w := range s.Called {
 		if b.Called[name], err = w.workflow(); err != nil {
-			return b, err
+			return nil, err
 		}
 	}
 	return b, nil
@@ -120,7 +120,7 @@ func storeGraph(g *Graph) (storedGraph, error) {
 	for i, n := range g.Nodes {
 		stored.Nodes[i].nodeFields = nodeFields(n)
 		if err := stored.Nodes[i].set(n.Step); err != nil {
-			return stored, err
+			return storedGraph{}, err
 		}
 	}
 	return stored, nil

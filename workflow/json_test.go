@@ -158,12 +158,12 @@ func TestDefinitionsOfOlderVersions(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}
-	for _, bad := range []string{
-		`{"Body":{"Nodes":[{"Kind":"dance","Step":{},"ID":"a"}]}}`, `{"Body":{"Nodes":[{"ID":"a"}]}}`,
-		`{"Pos":"4:1-4"}`, `{"Pos":"x"}`, `{"Pos":4}`, `{"Pos":"4:1-4:x f"}`,
+	for bad, want := range map[string]string{
+		`{"Body":{"Nodes":[{"Kind":"dance","Step":{},"ID":"a"}]}}`: `unknown kind "dance"`, `{"Body":{"Nodes":[{"ID":"a"}]}}`: "unknown kind", `{"Body":{"Nodes":5}}`: "number", `{"Body":5}`: "number",
+		`{"Pos":"4:1-4"}`: "invalid syntax", `{"Pos":"x"}`: "invalid syntax", `{"Pos":4}`: "number", `{"Pos":"4:1-4:x f"}`: `"x"`,
 	} {
-		if _, err := workflow.Decode([]byte(bad)); err == nil {
-			t.Errorf("%s was read", bad)
+		if _, err := workflow.Decode([]byte(bad)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", bad, err, want)
 		}
 	}
 }
@@ -213,8 +213,11 @@ func TestStoredBundle(t *testing.T) {
 			t.Errorf("a node without a step was stored: %v", err)
 		}
 	}
-	if _, err := json.Marshal(bad); err == nil {
-		t.Error("a node without a step was written")
+	if _, err := json.Marshal(bad); err == nil || !strings.Contains(err.Error(), "has no step") {
+		t.Errorf("a node without a step was written: %v", err)
+	}
+	if alone, err := workflow.Store(&workflow.Bundle{Root: good}); err != nil || alone.Root == nil {
+		t.Errorf("a workflow that calls none is stored as %+v, %v", alone, err)
 	}
 	const step = `{"Body":{"Nodes":[{"ID":"a"}]}}`
 	for _, text := range []string{`{"Root":` + step + `}`, `{"Root":{},"Called":{"x":` + step + `}}`} {

@@ -192,9 +192,8 @@ func (b *builder) graph(list []*placed, behind []string, inLoop bool) Graph {
 func depend(list []*placed) (broken []Edge) {
 	byID := make(map[string]*placed, len(list))
 	for _, p := range list {
-		if p.again = byID[p.node.ID] != nil; !p.again {
-			byID[p.node.ID] = p
-		}
+		p.again = byID[p.node.ID] != nil
+		byID[p.node.ID] = p
 	}
 	for _, p := range list {
 		for _, id := range p.depends {
