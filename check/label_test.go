@@ -11,9 +11,9 @@ func TestLabelOfAnAnswer(t *testing.T) {
 	n := &node{}
 	for _, label := range []string{"Yes", "No", "Maybe later"} {
 		if hasWord("x", workflow.BareLabel("?")) {
-		t.Error("a text contains a label that is only punctuation")
-	}
-	n.out = append(n.out, &edge{Edge: &workflow.Edge{On: workflow.OnLabel, Label: label}})
+			t.Error("a text contains a label that is only punctuation")
+		}
+		n.out = append(n.out, &edge{Edge: &workflow.Edge{On: workflow.OnLabel, Label: label}})
 	}
 	all := n.labels()
 	for _, c := range []struct{ answer, want string }{
