@@ -297,6 +297,23 @@ func TestInstallScript(t *testing.T) {
 	if err == nil || !strings.Contains(out, "expected") || !strings.Contains(out, "nothing was installed") {
 		t.Errorf("a changed archive: %v\n%s", err, out)
 	}
+	// Nor is anything done by a script of which the end did not arrive.
+	text, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSpace(string(text)), "\n")
+	for n := range lines {
+		part, fresh := filepath.Join(evil, "install.sh"), filepath.Join(evil, "fresh")
+		if err := os.WriteFile(part, []byte(strings.Join(lines[:n], "")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, _ := try([]string{"HOCKET_FROM=file://" + b.dir, "HOCKET_INSTALL=" + fresh}, "sh", part)
+		if _, err := os.Stat(fresh); err == nil {
+			t.Errorf("the first %d lines of the script installed something:\n%s", n, out)
+			break
+		}
+	}
 	out, err = try([]string{"HOCKET_FROM=" + server.URL + "/nothing", "HOCKET_INSTALL=" + to}, "sh", script)
 	if err == nil || !strings.Contains(out, "cannot download") {
 		t.Errorf("no archive: %v\n%s", err, out)

@@ -16,6 +16,8 @@ fail() {
 	exit 1
 }
 
+# All in a function, so that a script that arrives incomplete does nothing.
+install() {
 case $(uname -s) in
 Linux) os=linux ;;
 Darwin) os=darwin ;;
@@ -68,3 +70,6 @@ case :$PATH: in
 *":$to/bin:"*) ;;
 *) echo "add it to your PATH: export PATH=\"$to/bin:\$PATH\"" ;;
 esac
+}
+
+install
