@@ -197,9 +197,16 @@ func cancelText(ev *CancelAsked) string {
 	return text
 }
 
-// Admit reports whether Step would accept the event now. The error is meant for people: the
-// answer is not offered, or the question was withdrawn.
+// Admit reports whether the event may be recorded now, and whether Step would accept it. The
+// error is meant for people: the answer is not offered, or the question was withdrawn.
 func (r *Run) Admit(e Envelope) error {
+	// Step does not compare digests: another version of Hocket, with other words in its
+	// questions, may have recorded the answer.
+	if ev, ok := e.Event.(*Answered); ok && ev.Digest != "" && r.root != nil {
+		if q, err := r.find(ev.ID, e.Time); err == nil && q.Digest != ev.Digest {
+			return fmt.Errorf("question %q has changed since it was shown; read it again, then answer", q.ID)
+		}
+	}
 	_, err := r.admit(e)
 	return err
 }

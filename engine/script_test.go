@@ -304,6 +304,11 @@ func (s *script) fault(kind, message string) *engine.Fault {
 
 func (s *script) step(ev engine.Event, unattended ...bool) error {
 	e := engine.Envelope{Seq: len(s.events) + 1, Time: s.now, Clock: s.clock(), Event: ev, Unattended: len(unattended) > 0 && unattended[0]}
+	if _, ok := ev.(*engine.Answered); ok { // as a driver does
+		if err := s.run.Admit(e); err != nil {
+			return err
+		}
+	}
 	commands, err := s.run.Step(e)
 	if err != nil {
 		return err
