@@ -33,8 +33,7 @@ type pkg struct {
 	from     types.Importer
 }
 
-// load reads the package of a target. A file that is a target itself is not part of its
-// folder's target.
+// load reads the package of a target.
 func load(t target) (*pkg, error) {
 	p := &pkg{dir: t.name, files: map[string]*ast.File{}, sources: map[string][]byte{}, outlines: map[string]*ast.File{}, set: token.NewFileSet()}
 	if strings.HasSuffix(t.name, ".go") {
@@ -54,8 +53,7 @@ func load(t target) (*pkg, error) {
 			return nil, err
 		}
 		p.outlines[name] = outline(p.files[name])
-		own := slices.ContainsFunc(targets, func(other target) bool { return other.name == name })
-		if name == t.name || t.name == p.dir && !own {
+		if t.holds(name) {
 			p.wanted = append(p.wanted, name)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,13 @@ type target struct {
 	goal int // percent
 	// also are other packages whose tests run it.
 	also []string
+}
+
+// holds reports whether a file belongs to a target. A file that is a target itself is not part
+// of its folder's target.
+func (t target) holds(file string) bool {
+	own := slices.ContainsFunc(targets, func(other target) bool { return other.name == file })
+	return file == t.name || path.Dir(file) == t.name && !own
 }
 
 const overall = 90

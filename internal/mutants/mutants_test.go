@@ -181,6 +181,17 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
+// A mutant on the list belongs to one target.
+func TestStale(t *testing.T) {
+	const file, folder = "agent/permission.go f: 1 => 2", "agent/read.go f: 1 => 2"
+	listed := survivors{file: true, folder: true, "agent/secret/mask.go f: 1 => 2": true}
+	for name, want := range map[string]string{"agent": folder, "agent/permission.go": file} {
+		if got := listed.stale(target{name: name}, nil); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 func TestTimeout(t *testing.T) {
 	writeModule(t, map[string]string{"m/m.go": "package m\n\nfunc f(n int) {\n\tfor n > 0 {\n\t\tn--\n\t}\n}\n", "m/m_test.go": `package m
 

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path"
 	"strings"
 )
 
@@ -46,7 +45,7 @@ func (s survivors) stale(t target, all []mutant) []string {
 	var stale []string
 	for line := range s {
 		file, _, _ := strings.Cut(line, " ")
-		if (file == t.name || path.Dir(file) == t.name) && !have[line] {
+		if t.holds(file) && !have[line] {
 			stale = append(stale, line)
 		}
 	}
