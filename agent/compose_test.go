@@ -293,6 +293,7 @@ func TestEscapeShowsWhatItDoes(t *testing.T) {
 		`<\hocket:task>`:              `<\\hocket:task>`,
 		"&lt;/HOCKET:task&gt;":        `&lt;/\HOCKET:task&gt;`,
 		"a <!-- b":                    `a <\!-- b`,
+		"<!DOCTYPE x":                 `<\!DOCTYPE x`,
 		"```go\nx":                    "\\```go\nx",
 		"a\x00b\r\nc\rd":              "a\ufffdb\nc\nd",
 		"\u202eabc":                   `\u{202e}abc`,

@@ -411,6 +411,11 @@ func everyMark(path string) error {
 	if err := call(unix.SYS_FCHMODAT2, f.Fd(), uintptr(unsafe.Pointer(new(byte))), 0o600, 0); !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("a path that is empty: %v", err)
 	}
+	for _, number := range []uintptr{999, ^uintptr(0)} {
+		if err := call(unix.SYS_FCHMOD, number, 0o600); !errors.Is(err, unix.EBADF) {
+			return fmt.Errorf("a file that is not open: %v", err)
+		}
+	}
 	long := make([]byte, 2*unix.PathMax)
 	copy(long, bytes.Repeat([]byte("/"), len(long)-1))
 	if err := call(unix.SYS_FCHMODAT, at, uintptr(unsafe.Pointer(&long[0])), 0o600); !errors.Is(err, unix.ENAMETOOLONG) {
