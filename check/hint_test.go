@@ -28,6 +28,13 @@ func TestDefaultAgent(t *testing.T) {
 		`f.yml:1:14: error[agent-no-executor]: "a": cannot run the project's default agent; install it`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	if got, want := run(t, check.Input{Agents: troop{"": {Found: check.Unknown, Install: "install one"}}}, "steps: [{id: a, prompt: x}]"),
+		`f.yml:1:14: error[agent-missing]: "a" has no agent; install one`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := run(t, check.Input{Agents: troop{"": {Found: check.Unknown, Candidates: []string{"anna"}}}}, "steps: [{id: a, prompt: x}]"); !strings.HasSuffix(got, "available agents: anna") {
+		t.Error(got)
+	}
 	const question = "steps: [{id: a, agent: x}, {id: c, choice: {ask: Good}, route: {yes: end, no: end}}]"
 	for name, want := range map[string]string{"anna": "default agent anna is asked", "": "default agent is asked"} {
 		if got := run(t, check.Input{Agents: troop{"": {Name: name}, "x": {}}}, question); !strings.Contains(got, want) {

@@ -63,6 +63,14 @@ func (c strictCast) Agent(name, role string) check.Agent {
 	}}
 }
 
+// The hint about replies names the only label of a question.
+func TestReplyOfAQuestionWithOneLabel(t *testing.T) {
+	in := check.Input{Agents: cast{}, Replied: func(*workflow.Node) bool { return false }}
+	if got := run(t, in, "steps: [{id: c, choice: {ask: Good, agent: stranger}, route: {yes: end}, else: end}]"); !strings.Contains(got, "add `c: yes` to the replies; its answers are yes; ") {
+		t.Error(got)
+	}
+}
+
 // A missing reply for the question of a choice is reported only if other steps have replies.
 func TestUnknownAgentOfAChoice(t *testing.T) {
 	w, found := yaml.Parse("f.yml", []byte("steps:\n  - {id: a, agent: writer}\n  - {id: c, choice: {ask: 'Good?', agent: stranger}, route: [{label: yes, to: a2}, {label: yes, to: end}, {label: no, to: end}], else: end}\n  - {id: a2, agent: writer}"))

@@ -181,9 +181,7 @@ func (v *shellValues) evaluated(n syntax.Node) (w shellWord) {
 			return v.text(n.X)
 		}
 	case *syntax.ParamExp:
-		if n.Index != nil {
-			add(n.Index)
-		}
+		add(n.Index)
 		if n.Slice != nil {
 			add(n.Slice.Offset, n.Slice.Length)
 		}
@@ -191,16 +189,12 @@ func (v *shellValues) evaluated(n syntax.Node) (w shellWord) {
 			w = shellWord{text: n.Param.Value, value: v.holds(n.Param.Value)}
 		}
 	case *syntax.Assign:
-		if n.Index != nil {
-			add(n.Index)
-		}
+		add(n.Index)
 		if n.Naked && n.Name == nil && n.Value != nil { // declare "$x"
 			return v.text(n.Value)
 		}
 	case *syntax.ArrayElem:
-		if n.Index != nil {
-			add(n.Index)
-		}
+		add(n.Index)
 	}
 	for _, part := range parts {
 		if part == nil {

@@ -208,8 +208,7 @@ func languageOf(program string) *language {
 func (l *language) read(args []shellWord) (code shellWord, found bool) {
 	before, behind := l.before, false
 	for i := 0; i < len(args); i++ {
-		text, value := args[i].text, args[i].value
-		isOption := strings.HasPrefix(text, "-") && (len(text) > 1 || value)
+		text, value, isOption := args[i].text, args[i].value, strings.HasPrefix(args[i].text, "-")
 		switch {
 		case args[i].many && !found:
 			return args[i], true

@@ -357,6 +357,8 @@ sh script.sh "$v"
 sh --color script.sh 'eval $v'
 sh -x script.sh 'eval $v'
 sh -o c script.sh 'eval $v'
+echo "$v" | sh script.sh
+sh script.sh <<< "$v"
 sh <<< "$x"
 sh < x
 cat <<< "$v"

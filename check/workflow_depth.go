@@ -11,12 +11,8 @@ var workflowDepth = rule{
 	severity: workflow.Error,
 	summary:  "calls of workflows are nested more deeply than allowed",
 	bundle: func(c *bundlePass) {
-		if c.in.Bundle.Root == nil {
-			return
-		}
 		d := &depths{pass: c, known: make(map[*workflow.Workflow]deepest), active: make(map[*workflow.Workflow]bool)}
-		limits := append([]*pass(nil), c.order...)
-		for i, p := range limits {
+		for i, p := range c.order {
 			limit := p.w.Limits.Depth
 			if i == 0 {
 				limit = c.in.Limits.Depth

@@ -228,7 +228,7 @@ func TestNilStep(t *testing.T) {
 func TestEveryMethodOfTheBuilder(t *testing.T) {
 	w := workflow.Steps("all",
 		workflow.Agent("w", "p").ID("a").Title("First").Context(workflow.NoContext).Input("x", 1).Setting("model", "m").Extract(workflow.Regex, "(a)").
-			Schema(map[string]any{"type": "string"}).Retry(workflow.Retry{Attempts: 2, Delay: time.Second}).Timeout(time.Minute).OnError(workflow.Continue).Once().Label("team", "docs").Output("v").
+			Schema(map[string]any{"type": "string"}).Retry(workflow.Retry{Attempts: 2, Delay: time.Second}).Timeout(time.Minute).OnError(workflow.Continue).Once().Label("team", "docs").Label("area", "web").Output("v").
 			When("vars.v == 1", "b", "c").Else("d").OnFailure("e"),
 		workflow.Ask("Good?").ID("b").Option(workflow.Option{Value: "yes", Label: "Yes"}).Option(workflow.Option{Value: "no"}).Custom().Required().OnTimeout(workflow.End),
 		workflow.Invoke("child").ID("c").Input("y", []string{"z"}),
@@ -248,6 +248,7 @@ func TestEveryMethodOfTheBuilder(t *testing.T) {
     timeout 1m0s
     on_error continue
     effect once
+    label area = web
     label team = docs
   node b human
     question "Good?"
