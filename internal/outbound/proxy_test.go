@@ -68,6 +68,7 @@ func TestProxySpeaks(t *testing.T) {
 		{"", "CONNECT " + there + " HTTP/1.1\r\n\r\n" + get, "GET " + there + "/p [] "},
 		{"T", "CONNECT " + there + " HTTP/1.1\r\n" + login + "\r\n" + get, "GET " + there + "/p [] "},
 		{"", "\x05\x01\x00\x05\x01\x00\x01" + ip + get, "GET " + there + "/p [] "},
+		{"", "\x05\x01\x00\x05\x01\x00\x01" + ip + get, "\x05\x00\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00HTTP/1.1 200 OK"},
 		{"", "GET http://elsewhere/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "403 Forbidden"},
 		{"", "CONNECT elsewhere:443 HTTP/1.1\r\nConnection: close\r\n\r\n", "elsewhere:443 leads to nowhere, which is not a public address"},
 		{"", "\x05\x01\x00\x05\x01\x00\x03\x01a\x00\x01", "\x05\x00\x05\x02\x00\x01\x00\x00\x00\x00\x00\x00"},
