@@ -615,7 +615,7 @@ func TestMarks(t *testing.T) {
 	d := dir(t)
 	in := filepath.Join(d, "in")
 	p := &Policy{Read: []Place{{Base: in, Path: "read"}}, Write: []Place{{Base: in, Path: "write"}}}
-	if _, err := run(t, p, nil, "sh", "-c", "cd "+in+`/write && ln -s ../read/a toread && ln -s ../../out toout && ln -s a towrite && mkdir sub && touch -d @1 a && chmod 640 a && chmod 600 towrite && touch -h -d @2 toout &&
+	if _, err := run(t, p, nil, "sh", "-c", "cd "+in+`/write && ln -s ../read/a toread && ln -s ../../out toout && ln -s a towrite && mkdir sub && touch -d @1 a && chmod 640 a && chmod 600 towrite && touch -h -d @2 toout && chown -h "$(id -u)" toout &&
 		cd sub && chmod 604 ../a && umask 0 && cp -p ../a b && chmod -R 700 . && chown "$(id -u)" b && test -x b`); err != nil {
 		t.Error(err)
 	}
@@ -724,6 +724,7 @@ func TestInstalled(t *testing.T) {
 		write(t, filepath.Join(home, file), "x")
 	}
 	link(t, "../share/pipx/venvs/tool/bin/tool", filepath.Join(home, ".local/bin/tool"))
+	link(t, filepath.Join(home, ".local/share/pipx/venvs/tool/bin/tool"), filepath.Join(home, ".local/bin/absolute"))
 	link(t, filepath.Join(home, "private"), filepath.Join(home, "work/lib"))
 	dirs := []string{home + "/.pyenv/shims", home + "/.local/bin", home + "/bin", home + "/work/bin", home, "/", "", ".", d, home + "/absent/bin"}
 	p := &Policy{Programs: dirs, Home: home}
@@ -740,9 +741,10 @@ func TestInstalled(t *testing.T) {
 	}
 	always := ".pyenv/shims .pyenv/versions .local/bin .local/lib bin work/bin"
 	for program, want := range map[string]string{
-		"bin/own":         always,
-		".local/bin/tool": always + " .local/share/pipx/venvs/tool/bin .local/share/pipx/venvs/tool/lib",
-		"work/src/s":      always,
+		"bin/own":             always,
+		".local/bin/tool":     always + " .local/share/pipx/venvs/tool/bin .local/share/pipx/venvs/tool/lib",
+		".local/bin/absolute": always + " .local/share/pipx/venvs/tool/bin .local/share/pipx/venvs/tool/lib",
+		"work/src/s":          always,
 	} {
 		if got := strings.Join(opened(program), " "); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", program, got, want)
@@ -1024,6 +1026,26 @@ func withFiles(t *testing.T, most int, do func() (*Box, error)) (*Box, error) {
 		t.Fatal(err)
 	}
 	return do()
+}
+
+// A file that was deleted is in no place, whatever its name. One that only has such a name is.
+func TestDeletedFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f (deleted)")
+	write(t, path, "x")
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if (areas{}).hold(int(f.Fd())) {
+		t.Error("its name suffices")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if !(areas{}).hold(int(f.Fd())) {
+		t.Error("a deleted file is somewhere")
+	}
 }
 
 // The kernel and the clerk follow the same number of links.
