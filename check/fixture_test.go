@@ -236,6 +236,8 @@ func (cast) Agent(name, _ string) check.Agent {
 		return check.Agent{Executor: "shell", Settings: map[string]any{"command": []any{"sh", "-c"}}}
 	case "printer":
 		return check.Agent{Executor: "shell", Settings: map[string]any{"command": []any{"sh", "-c", "${HOME}"}, "args": []any{"${HOME}"}}}
+	case "tool":
+		return check.Agent{Executor: "shell", Settings: map[string]any{"args": []any{"tool.py"}}}
 	case "process":
 		return check.Agent{Executor: "shell", Settings: map[string]any{"command": `eval "$${x}"`}}
 	case "reader":

@@ -171,8 +171,7 @@ func kindsOf(kinds ...workflow.On) kindSet {
 			set |= 8
 		case workflow.OnFailure:
 			set |= 16
-		case workflow.OnTimeout:
-			set |= 32
+		case workflow.OnTimeout: // no rule asks for it
 		}
 	}
 	return set

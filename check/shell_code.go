@@ -190,7 +190,7 @@ func (v *shellValues) evaluated(n syntax.Node) (w shellWord) {
 		}
 	case *syntax.Assign:
 		add(n.Index)
-		if n.Naked && n.Name == nil && n.Value != nil { // declare "$x"
+		if n.Name == nil && n.Value != nil { // declare "$x"
 			return v.text(n.Value)
 		}
 	case *syntax.ArrayElem:

@@ -178,7 +178,7 @@ func TestBuildingChangesNoJob(t *testing.T) {
 	if after := workflow.Print(built); after != before {
 		t.Errorf("jobs that were changed later changed the workflow:\n%s\nbefore\n%s", after, before)
 	}
-	if third := workflow.Sequence("n", workflow.Agent("w", "a").Setting("m", 1), b); third.Body.Nodes[0].Step.(*workflow.Task).Settings["m"] != json.Number("1") {
+	if third := workflow.Sequence("n", workflow.Agent("w", "a").Setting("m", 1).Setting("n", 2), b); third.Body.Nodes[0].Step.(*workflow.Task).Settings["m"] != json.Number("1") {
 		t.Error("a setting is not a value of the model")
 	}
 }
@@ -203,6 +203,7 @@ func TestThen(t *testing.T) {
 		"n -> b, c -> n":   workflow.Sequence("w", step("n"), step("b").Then(), step("c").Then("n")),
 		"a -> c when true": workflow.Sequence("w", step("a").When("true", "c"), step("b"), step("c")),
 		"a -> c else":      workflow.Sequence("w", step("a").Else("c"), step("b"), step("c")),
+		"a -> c":           workflow.Sequence("w", step("a"), step("a"), step("c")),
 	} {
 		var edges []string
 		for line := range strings.Lines(workflow.Print(w)) {

@@ -218,6 +218,8 @@ func TestStoredBundle(t *testing.T) {
 	}
 	if alone, err := workflow.Store(&workflow.Bundle{Root: good}); err != nil || alone.Root == nil {
 		t.Errorf("a workflow that calls none is stored as %+v, %v", alone, err)
+	} else if b, err := alone.Bundle(); err != nil || !cmp.Equal(good, b.Root) {
+		t.Errorf("an empty workflow is read as %+v, %v", b.Root, err)
 	}
 	const step = `{"Body":{"Nodes":[{"ID":"a"}]}}`
 	for _, text := range []string{`{"Root":` + step + `}`, `{"Root":{},"Called":{"x":` + step + `}}`} {
