@@ -42,18 +42,11 @@ func (reg *region) appendSuffix(text []byte, iterations bool) []byte {
 	return text
 }
 
-func (reg *region) appendAddress(text []byte, n *node) []byte {
-	text = append(append(text, reg.scope.frame.prefix...), n.place.Node...)
-	if reg.around() == nil {
-		return text
-	}
-	return reg.appendSuffix(text, reg.repeated())
-}
-
 // address returns the address of an instance of the node. For most it is the id of the node.
 func (reg *region) address(n *node) string {
-	if reg.scope.frame.prefix == "" && reg.around() == nil {
+	prefix := reg.scope.frame.prefix
+	if prefix == "" && reg.around() == nil {
 		return n.place.Node
 	}
-	return string(reg.appendAddress(nil, n))
+	return string(reg.appendSuffix([]byte(prefix+n.place.Node), reg.repeated()))
 }

@@ -247,9 +247,6 @@ func (r *Run) seatWaiting(f *frame) {
 // resumeHeld tries again to start tasks that a limit held back; with grant, also those whose cost
 // is unknown.
 func (r *Run) resumeHeld(grant bool) {
-	if len(r.paused) == 0 {
-		return
-	}
 	waiting := r.paused
 	r.paused = nil
 	for _, in := range waiting {
@@ -385,7 +382,6 @@ func (r *Run) watchRuntime() {
 	}
 	t := r.timers[runtimeTimer]
 	switch {
-	case due == notYet && t == nil:
 	case due == notYet:
 		r.clearTimer(runtimeTimer)
 	case t == nil || t.Clock != due:

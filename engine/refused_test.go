@@ -22,6 +22,9 @@ func (s *simulation) refused() map[string]engine.Envelope {
 	add("an unknown timer", &engine.TimerFired{ID: "nowhere"})
 	add("an answer to nothing", &engine.Answered{ID: "nowhere", Value: "yes"})
 	add("the withdrawal of nothing", &engine.Withdrawn{ID: "nowhere"})
+	if slices.ContainsFunc(s.events, func(e engine.Envelope) bool { _, ok := e.Event.(*engine.CancelAsked); return ok }) {
+		add("a second cancel", &engine.CancelAsked{})
+	}
 	if l := s.limits; l.Steps > 1 {
 		add("a lower limit", &engine.LimitRaised{Limits: workflow.Limits{Steps: 1}})
 	}

@@ -2,10 +2,12 @@ package engine_test
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -246,6 +248,8 @@ func (s *simulation) next() error {
 		return s.crash()
 	case k == 1 && s.run.Admit(engine.Envelope{Event: &engine.CancelAsked{}}) == nil:
 		return s.step(&engine.CancelAsked{By: "sim"})
+	case k == 2:
+		return s.step(&engine.LimitRaised{Limits: s.higher()})
 	}
 	if len(s.Tasks) > 0 && (s.IntN(10) > 0 || len(s.Timers)+len(s.Questions) == 0) {
 		c := pick(s.Rand, s.Tasks)
@@ -277,6 +281,26 @@ func (s *simulation) next() error {
 		return s.step(s.answerGate(q))
 	}
 	return s.step(&engine.LimitRaised{Limits: s.more()})
+}
+
+// higher raises a limit that does not hold tasks back.
+func (s *simulation) higher() workflow.Limits {
+	var to workflow.Limits
+	switch s.IntN(4) {
+	case 0:
+		s.limits.Parallel++
+		to.Parallel = s.limits.Parallel
+	case 1:
+		s.limits.Steps += 3
+		to.Steps = s.limits.Steps
+	case 2:
+		s.limits.Runtime += 10 * time.Second
+		to.Runtime = s.limits.Runtime
+	case 3:
+		s.limits.Depth++
+		to.Depth = s.limits.Depth
+	}
+	return to
 }
 
 // more raises the cost or token limit of the run, if it has one.
@@ -467,7 +491,7 @@ func (s *simulation) carryOut(e engine.Envelope, commands []engine.Command) erro
 	if err := s.CarryOut(commands); err != nil {
 		return err
 	}
-	if err := s.checkQuestions(); err != nil {
+	if err := cmp.Or(s.checkQuestions(), s.checkFacts(), s.checkTimes()); err != nil {
 		return err
 	}
 	if len(s.Tasks) > s.limits.Parallel {
@@ -495,6 +519,61 @@ func (s *simulation) checkQuestions() error {
 		if c := s.Tasks[q.Address]; q.Kind == engine.PermissionQuestion && !q.Orphaned && (c == nil || c.Attempt != q.Attempt) {
 			return fmt.Errorf("no attempt waits for %+v", q)
 		}
+	}
+	return nil
+}
+
+// checkFacts compares what the run reports with its result.
+func (s *simulation) checkFacts() error {
+	ended := map[string]engine.Fact{} // the last of each step
+	for _, f := range s.run.Facts() {
+		if !f.Time.Equal(s.run.Time()) || f.Workflow == "" || f.Address == "" && f.Workflow != s.bundle.Root.Name {
+			return fmt.Errorf("%+v happened in no workflow, or not now", f)
+		}
+		switch f.Kind {
+		case engine.StepEnded:
+			ended[f.Address] = f
+		case engine.RunEnded:
+			if got := (engine.Finish{Status: f.Status, Output: f.Output, Error: f.Text}); !reflect.DeepEqual(got, *s.Ended) {
+				return fmt.Errorf("the run ended as %+v, but it reports %+v", *s.Ended, got)
+			}
+		}
+	}
+	if len(ended) == 0 {
+		return nil
+	}
+	for _, step := range s.run.Result().Steps {
+		f, ok := ended[step.Address]
+		if !ok || !step.Status.Done() {
+			continue
+		}
+		want, err := step.Value()
+		got, err2 := f.Value()
+		if err := cmp.Or(err, err2); err != nil || f.Status != step.Status || f.Usage != step.Usage || workflow.FormatJSON(got) != workflow.FormatJSON(want) {
+			return fmt.Errorf("the step is %+v, but the run reports %+v: %w", step, f, err)
+		}
+	}
+	return nil
+}
+
+// checkTimes compares the timers that are set with the time at which the run says that one is due.
+func (s *simulation) checkTimes() error {
+	if got := s.run.Seq(); got != len(s.events) {
+		return fmt.Errorf("%d events happened, but the run counts %d", len(s.events), got)
+	}
+	now := s.run.Time()
+	var due time.Time
+	for _, t := range s.Timers {
+		at := t.At
+		if at.IsZero() {
+			at = now.Add(t.Clock - s.run.ClockAt(now))
+		}
+		if due.IsZero() || at.Before(due) {
+			due = at
+		}
+	}
+	if got := s.run.Due(); !got.Equal(due) {
+		return fmt.Errorf("a timer is due at %s, but the run says %s", due, got)
 	}
 	return nil
 }

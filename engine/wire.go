@@ -175,16 +175,16 @@ func (g *graph) leaving(n *node) []*edge {
 // edges do not count as paths: cancelled nodes do not fail.
 func restOf(join *node) []*node {
 	g := join.g
-	leads := make([]int8, len(g.nodes)) // 0 unknown, 1 yes, -1 no
+	leads := map[*node]bool{}
 	var visit func(n *node) bool
 	visit = func(n *node) bool {
 		if n == join {
 			return true
 		}
-		if leads[n.local] != 0 {
-			return leads[n.local] > 0
+		if yes, known := leads[n]; known {
+			return yes
 		}
-		leads[n.local] = -1
+		leads[n] = false
 		edges := n.out
 		if n.isLoop() {
 			edges = n.body.waysOut()
@@ -199,9 +199,7 @@ func restOf(join *node) []*node {
 			}
 			found = true
 		}
-		if found {
-			leads[n.local] = 1
-		}
+		leads[n] = found
 		return found
 	}
 	var rest []*node

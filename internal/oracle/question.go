@@ -139,12 +139,12 @@ func (m *Model) budgetAnswered(ev *engine.Answered) {
 // It never adds a limit.
 func (m *Model) raised(l workflow.Limits) {
 	raise := func(f *mframe) {
-		if f.limits.CostUSD > 0 {
-			f.limits.CostUSD = max(f.limits.CostUSD, l.CostUSD)
-		}
-		if f.limits.Tokens > 0 {
-			f.limits.Tokens = max(f.limits.Tokens, l.Tokens)
-		}
+		higher(&f.limits.Steps, l.Steps)
+		higher(&f.limits.Parallel, l.Parallel)
+		higher(&f.limits.Depth, l.Depth)
+		higher(&f.limits.Runtime, l.Runtime)
+		higher(&f.limits.CostUSD, l.CostUSD)
+		higher(&f.limits.Tokens, l.Tokens)
 	}
 	raise(m.root.frame)
 	for _, in := range m.insts {
@@ -154,5 +154,11 @@ func (m *Model) raised(l workflow.Limits) {
 			}
 			in.granted = in.granted || l.CostUSD > 0 || l.Tokens > 0
 		}
+	}
+}
+
+func higher[N int | int64 | float64 | time.Duration](limit *N, to N) {
+	if *limit > 0 {
+		*limit = max(*limit, to)
 	}
 }
