@@ -32,9 +32,11 @@ func TestVersion1(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := string(archive.Files[1].Data)
-			got := retrace(t, archive.Files[0].Data, want)
-			if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
-				t.Errorf("(-then +now):\n%s", diff)
+			for _, restores := range []bool{false, true} {
+				got := retrace(t, archive.Files[0].Data, want, restores)
+				if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+					t.Errorf("restored after every event: %t (-then +now):\n%s", restores, diff)
+				}
 			}
 		})
 	}
@@ -42,7 +44,7 @@ func TestVersion1(t *testing.T) {
 
 // retrace replays the events of a trace, which are the lines that begin with a brace, and returns
 // the new trace.
-func retrace(t *testing.T, bundle []byte, trace string) string {
+func retrace(t *testing.T, bundle []byte, trace string, restores bool) string {
 	dec := json.NewDecoder(strings.NewReader(string(bundle)))
 	dec.UseNumber()
 	b := &workflow.Bundle{}
@@ -83,6 +85,11 @@ func retrace(t *testing.T, bundle []byte, trace string) string {
 		switch e.Event.(type) {
 		case *engine.Recovered, *engine.Forked:
 			traceCommands(&out, "pending ", run.Pending(), began, budget)
+		}
+		if restores {
+			if run, err = engine.Restore(b, run.Snapshot()); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	traceResult(&out, run.Result(), began)

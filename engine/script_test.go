@@ -59,45 +59,57 @@ func TestScripts(t *testing.T) {
 	}
 }
 
+// playFile plays a script once as it is and once with a run that is restored after every event,
+// then in the version before, whose output is in a file of its own where it is different. That
+// file is never rewritten.
 func playFile(t *testing.T, file string) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &script{t: t, now: time.Unix(0, 0).UTC(), bundle: &workflow.Bundle{Called: map[string]*workflow.Workflow{}}}
-	for i, f := range archive.Files {
-		if f.Name == "script" {
-			got := s.play(string(f.Data))
-			if *update {
-				archive.Files[i].Data = []byte(got)
-			} else if diff := gocmp.Diff(string(f.Data), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			continue
+	i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "script" })
+	play := func(version int, restores bool) string {
+		s := &script{t: t, version: version, restores: restores, now: time.Unix(0, 0).UTC(), bundle: &workflow.Bundle{Called: map[string]*workflow.Workflow{}}}
+		for _, f := range archive.Files[:i] {
+			s.load(f.Name, f.Data)
 		}
-		s.load(f.Name, f.Data)
+		return s.play(string(archive.Files[i].Data))
 	}
 	if *update {
+		archive.Files[i].Data = []byte(play(engine.Version, false))
 		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 			t.Fatal(err)
+		}
+	}
+	want := map[int]string{2: string(archive.Files[i].Data), engine.Version: string(archive.Files[i].Data)}
+	if rest := archive.Files[i+1:]; len(rest) > 0 {
+		want[2] = string(rest[0].Data)
+	}
+	for version, want := range want {
+		for _, restores := range []bool{false, true} {
+			if diff := gocmp.Diff(want, play(version, restores)); diff != "" {
+				t.Errorf("version %d, restored %t (-want +got):\n%s", version, restores, diff)
+			}
 		}
 	}
 }
 
 type script struct {
-	t       *testing.T
-	bundle  *workflow.Bundle
-	run     *engine.Run
-	model   *oracle.Model // nil in a fork
-	world   *oracle.World
-	events  []engine.Envelope
-	now     time.Time
-	timers  map[string]time.Time
-	limits  workflow.Limits
-	tasks   map[string]engine.TaskFacts
-	facts   bool
-	digests map[string]string
-	out     strings.Builder
+	t        *testing.T
+	version  int
+	restores bool // after every event
+	bundle   *workflow.Bundle
+	run      *engine.Run
+	model    *oracle.Model // nil in a fork, and in an old version
+	world    *oracle.World
+	events   []engine.Envelope
+	now      time.Time
+	timers   map[string]time.Time
+	limits   workflow.Limits
+	tasks    map[string]engine.TaskFacts
+	facts    bool
+	digests  map[string]string
+	out      strings.Builder
 }
 
 func (s *script) load(name string, text []byte) {
@@ -209,9 +221,7 @@ func (s *script) do(verb string, args []string, line string) error {
 	case "crash":
 		return s.crash()
 	case "restore":
-		var err error
-		s.run, err = engine.Restore(s.bundle, s.run.Snapshot())
-		return err
+		return s.restore()
 	case "fork":
 		return s.fork(rest)
 	case "facts":
@@ -268,7 +278,9 @@ func (s *script) start(rest string) error {
 	if s.run, err = engine.New(s.bundle); err != nil {
 		return err
 	}
-	s.model, s.world = oracle.New(s.bundle), oracle.NewWorld()
+	if s.world = oracle.NewWorld(); s.version == engine.Version {
+		s.model = oracle.New(s.bundle)
+	}
 	s.events, s.timers = nil, map[string]time.Time{}
 	inputs := map[string]any{}
 	for pair := range strings.FieldsSeq(rest) {
@@ -278,7 +290,7 @@ func (s *script) start(rest string) error {
 			inputs[name] = parsed
 		}
 	}
-	return s.step(&engine.Started{Run: "run", Version: engine.Version, Inputs: inputs, Limits: s.limits, Tasks: s.tasks})
+	return s.step(&engine.Started{Run: "run", Version: s.version, Inputs: inputs, Limits: s.limits, Tasks: s.tasks})
 }
 
 func (s *script) attempt(address string) int {
@@ -321,7 +333,17 @@ func (s *script) step(ev engine.Event, unattended ...bool) error {
 		}
 	}
 	s.show(commands)
+	if s.restores {
+		return s.restore()
+	}
 	return nil
+}
+
+// restore continues with a snapshot of the run.
+func (s *script) restore() error {
+	var err error
+	s.run, err = engine.Restore(s.bundle, s.run.Snapshot())
+	return err
 }
 
 // compare compares what the engine did with the model of the rules.

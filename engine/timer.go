@@ -96,7 +96,6 @@ func (r *Run) Due() (first time.Time) {
 
 // unanswered fails a question that was not answered in time.
 func (r *Run) unanswered(in *inst) {
-	r.withdraw(in, "", always)
 	r.fail(in, &Fault{Kind: FaultTimeout, Message: "nobody answered in " + gateTimeout(in.n).String()})
 }
 
