@@ -32,22 +32,22 @@ func (v *view) eval(x interface {
 	return x.Eval(v)
 }
 
-// Lookup returns the value of a canonical reference.
+// Lookup returns the value of a canonical reference, or nil if there is none.
 func (v *view) Lookup(ref *expr.Ref) (any, bool) {
-	value, ok := v.lookup(ref)
+	value := v.lookup(ref)
 	if !v.handsOn {
 		value = whole(value)
 	}
-	return value, ok
+	return value, true
 }
 
-func (v *view) lookup(ref *expr.Ref) (any, bool) {
+func (v *view) lookup(ref *expr.Ref) any {
 	switch ref.Kind {
 	case expr.Inputs:
 		return v.input(ref.Name)
 	case expr.Vars:
 		if w := v.variable(ref.Name); w != nil {
-			return w.value, true
+			return w.value
 		}
 	case expr.Nodes:
 		if in := v.node(ref.Name); in != nil {
@@ -62,50 +62,48 @@ func (v *view) lookup(ref *expr.Ref) (any, bool) {
 	case expr.Item, expr.Index:
 		return v.item(ref.Kind)
 	case expr.Iteration:
-		return v.iteration(), true
+		return v.iteration()
 	case expr.Repeats:
-		return jsonNumber(int64(v.reg.iterationHere() - 1)), true
+		return jsonNumber(int64(v.reg.iterationHere() - 1))
 	case expr.Unresolved:
 	}
-	return nil, false
+	return nil
 }
 
 // previous returns a field of what leads here: the output, or what was decided on the way.
-func (v *view) previous(field string) (any, bool) {
+func (v *view) previous(field string) any {
 	if v.self == nil {
-		return nil, false
+		return nil
 	}
 	from := v.self.from()
 	if v.behind {
 		from = []parcel{{by: v.self}}
 	}
 	if field == "output" {
-		return previous(from), true
+		return previous(from)
 	}
 	for i := range from {
 		switch h := from[i].decided(); {
 		case h == nil:
 		case field == "decision" && h.decision != "":
-			return h.decision, true
+			return h.decision
 		case field == "reason" && h.reason != "":
-			return h.reason, true
+			return h.reason
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // input returns one input, or all of them. A single input is returned itself.
-func (v *view) input(name string) (any, bool) {
+func (v *view) input(name string) any {
 	f := v.scope.frame
 	if name != "" {
-		value, ok := f.inputs[name]
-		return value, ok
+		return f.inputs[name]
 	}
 	if len(f.p.inputs) == 1 {
-		value, ok := f.inputs[f.p.inputs[0]]
-		return value, ok
+		return f.inputs[f.p.inputs[0]]
 	}
-	return objectOf(maps.Clone(f.inputs)), true
+	return objectOf(maps.Clone(f.inputs))
 }
 
 func (v *view) variable(name string) *write {
@@ -129,23 +127,23 @@ func (v *view) node(id string) *inst {
 	return v.scope.newest(n)
 }
 
-func (in *inst) field(name string) (any, bool) {
+func (in *inst) field(name string) any {
 	switch name {
 	case "output":
-		return in.output, true
+		return in.output
 	case "status":
-		return string(in.status), true
+		return string(in.status)
 	case "error":
 		if in.err == "" {
-			return nil, true
+			return nil
 		}
-		return in.err, true
+		return in.err
 	case "duration_ms":
-		return jsonNumber(in.durationMS()), true
+		return jsonNumber(in.durationMS())
 	case "attempts":
-		return jsonNumber(int64(in.attempt)), true
+		return jsonNumber(int64(in.attempt))
 	}
-	return nil, false
+	return nil
 }
 
 func jsonNumber(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
@@ -157,16 +155,16 @@ func (in *inst) durationMS() int64 {
 	return (in.ended - in.started).Milliseconds()
 }
 
-func (v *view) failure(field string) (any, bool) {
+func (v *view) failure(field string) any {
 	if v.self == nil {
-		return nil, false
+		return nil
 	}
 	failed := failureIn(v.self.from())
 	if failed == nil {
-		return nil, false
+		return nil
 	}
 	if field == "node" {
-		return failed.n.def.ID, true
+		return failed.n.def.ID
 	}
 	return failed.field(field)
 }
@@ -181,15 +179,15 @@ func failureIn(from []parcel) *inst {
 	return nil
 }
 
-func (v *view) item(kind expr.Kind) (any, bool) {
+func (v *view) item(kind expr.Kind) any {
 	s := v.scope
 	switch each := s.each(); {
 	case each == nil:
-		return nil, false
+		return nil
 	case kind == expr.Index:
-		return jsonNumber(int64(s.item)), true
+		return jsonNumber(int64(s.item))
 	default:
-		return each.items[s.item], true
+		return each.items[s.item]
 	}
 }
 
@@ -225,10 +223,10 @@ func (reg *region) innermostLoop() *rounds {
 }
 
 // group returns the results of a parallel group's members, in order.
-func (v *view) group(name, field string) (any, bool) {
+func (v *view) group(name, field string) any {
 	members := v.scope.frame.p.groups[name]
 	if members == nil {
-		return nil, false
+		return nil
 	}
 	var all, succeeded, failed []*inst
 	for _, n := range members {
@@ -247,15 +245,15 @@ func (v *view) group(name, field string) (any, bool) {
 	}
 	switch field {
 	case "outputs":
-		return results(all), true
+		return results(all)
 	case "succeeded":
-		return results(succeeded), true
+		return results(succeeded)
 	case "failed":
-		return results(failed), true
+		return results(failed)
 	case "status":
-		return string(groupStatus(len(succeeded), len(failed))), true
+		return string(groupStatus(len(succeeded), len(failed)))
 	}
-	return nil, false
+	return nil
 }
 
 func groupStatus(succeeded, failed int) Status {
@@ -280,9 +278,8 @@ func results(list []*inst) []any {
 
 // value returns a result in the form that workflows see.
 func (in *inst) value() map[string]any {
-	err, _ := in.field("error")
 	return map[string]any{
-		"node": in.n.def.ID, "agent": in.n.place.Agent, "status": string(in.status), "output": whole(in.output), "error": err,
+		"node": in.n.def.ID, "agent": in.n.place.Agent, "status": string(in.status), "output": whole(in.output), "error": in.field("error"),
 		"duration_ms": jsonNumber(in.durationMS()), "attempts": jsonNumber(int64(in.attempt)), "step_index": jsonNumber(int64(in.n.step)),
 	}
 }

@@ -118,7 +118,7 @@ func (r *Run) route(in *inst, said any) (taken []bool, fault *Fault) {
 	if len(n.place.Decide) > 0 && !failed {
 		var err error
 		if decision, err = r.decision(in, said); err != nil {
-			return taken, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true}
+			return nil, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true}
 		}
 	}
 	found, fault := takeMatching(in, decision, taken)
@@ -140,7 +140,7 @@ func (r *Run) route(in *inst, said any) (taken []bool, fault *Fault) {
 		}
 		r.tellDecision(in, decision, taken)
 	case !failed:
-		return taken, noRoute(n, decision)
+		return nil, noRoute(n, decision)
 	}
 	return taken, nil
 }
@@ -278,7 +278,7 @@ func (r *Run) decision(in *inst, said any) (extract.Decision, error) {
 		return extract.Decision{}, err
 	}
 	v := r.label(in.n, value)
-	v.Rule = strings.Replace(v.Rule, "output", "condition", 1)
+	v.Rule = strings.ReplaceAll(v.Rule, "output", "condition")
 	return v, nil
 }
 

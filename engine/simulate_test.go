@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -683,10 +684,15 @@ func (s *simulation) checkEnd() error {
 	if !result.Status.Done() || result.Status == engine.Skipped {
 		return fmt.Errorf("ended as %q", result.Status)
 	}
+	var used engine.Usage
 	for _, step := range result.Steps {
 		if !step.Status.Done() {
 			return fmt.Errorf("step %s is still %s", step.Address, step.Status)
 		}
+		used = used.Plus(step.Usage)
+	}
+	if is := result.Usage; used.Tokens() != is.Tokens() || used.CostUnknown != is.CostUnknown || math.Abs(used.CostUSD-is.CostUSD) > 1e-6 {
+		return fmt.Errorf("the run used %+v, but its steps %+v", is, used)
 	}
 	if result.Status != engine.Success && result.Error == "" {
 		return fmt.Errorf("%s without a reason", result.Status)
