@@ -27,6 +27,12 @@ func TestFailingExpressions(t *testing.T) {
 		return []workflow.Edge{{From: "a", To: workflow.End, On: workflow.OnWhen, When: workflow.Expr{Text: text}}}
 	}
 	const order = `expr: cannot order the text "text" and 1`
+	again := &workflow.Workflow{Name: "again", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "b", Step: &workflow.Call{Workflow: "again"}}}}}
+	inputs := map[string]any{
+		"n": "text", "six": "6", "listed": "[7]", "none": []any{},
+		"o": map[string]any{"a": nil, "b": json.Number("1"), "c": map[string]any{"d": []any{json.Number("1")}}},
+		"p": map[string]any{"a": json.Number("2"), "b": nil, "c": map[string]any{"d": []any{json.Number("2")}, "e": "x"}},
+	}
 	for _, test := range []struct {
 		node   workflow.Node
 		edges  []workflow.Edge
@@ -46,29 +52,36 @@ func TestFailingExpressions(t *testing.T) {
 		{node: workflow.Node{Step: each(wrong)}, want: "error a: for_each: " + order},
 		{node: workflow.Node{Step: each("inputs.n")}, want: "error a: for_each needs a list, and inputs.n is text"},
 		{node: workflow.Node{Step: each("inputs.n == 1")}, want: "error a: for_each needs a list, and inputs.n == 1 is a boolean"},
+		{node: workflow.Node{Step: each("inputs.o")}, want: "error a: for_each needs a list, and inputs.o is an object"},
+		{node: workflow.Node{Step: each("inputs.o.b")}, want: "error a: for_each needs a list, and inputs.o.b is a number"},
 		{node: workflow.Node{Step: each("inputs.missing")}, want: "error a: for_each needs a list, and inputs.missing is null"},
 		{node: workflow.Node{Step: each("inputs.none"), Output: workflow.Output{Schema: map[string]any{"type": "string"}}}, want: "error a: the output does not match its schema:\n- /: expected string, found a list of length 0"},
 		{node: workflow.Node{Step: &workflow.Choice{On: workflow.Expr{Text: wrong}}}, edges: []workflow.Edge{{From: "a", To: workflow.End, On: workflow.OnLabel, Label: "x"}}, want: "error a: " + order},
 		{node: workflow.Node{Step: read}, edges: when(wrong), want: `error a: condition "inputs.n < 1": ` + order},
 		{node: workflow.Node{Step: read}, edges: when("inputs.n == 1"), want: "error a: no condition holds, and there is no else"},
 		{node: workflow.Node{Step: read}, output: text.Text, want: `error the output of workflow "w": ` + order},
-		{node: workflow.Node{Step: read}, want: `success [text]`},
+		{node: workflow.Node{Step: read}, want: `success ["text"]`},
+		{node: workflow.Node{Step: merged("inputs.o", "inputs.p")}, want: `success {"a":2,"b":1,"c":{"d":[1,2],"e":"x"}}`},
+		{node: workflow.Node{Step: merged("inputs.n", "inputs.six")}, want: `success "6"`},
+		{node: workflow.Node{Step: merged("inputs.none", "inputs.listed")}, want: `success [7]`},
+		{node: workflow.Node{Step: merged("inputs.o", "inputs.none")}, want: `error a: cannot merge an object with a list at ""`},
+		{node: workflow.Node{Step: &workflow.Call{Workflow: "again"}}, want: "error a: a/b: a/b/b: workflow depth limit exceeded (3)"},
 		{node: workflow.Node{Step: nothing, OnError: workflow.Continue}, edges: when(wrong), want: "error a: there is nothing to combine: every input failed, was skipped or is missing; a: condition \"inputs.n < 1\": " + order},
 	} {
 		test.node.ID = "a"
 		called := &workflow.Workflow{Name: "called", Inputs: []workflow.Param{{Name: "i", Required: true}}, Body: chain(1).Root.Body}
 		w := &workflow.Workflow{Name: "w", Output: workflow.Template{Text: test.output}, Body: workflow.Graph{Nodes: []workflow.Node{test.node}, Edges: test.edges}}
-		run, err := engine.New(&workflow.Bundle{Root: w, Called: map[string]*workflow.Workflow{"called": called}})
+		run, err := engine.New(&workflow.Bundle{Root: w, Called: map[string]*workflow.Workflow{"called": called, "again": again}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := run.Step(engine.Envelope{Event: &engine.Started{Version: engine.Version, Inputs: map[string]any{"n": "text", "none": []any{}}}}); err != nil {
+		if _, err := run.Step(engine.Envelope{Event: &engine.Started{Version: engine.Version, Inputs: inputs, Limits: workflow.Limits{Depth: 3}}}); err != nil {
 			t.Fatal(err)
 		}
 		res := run.Result()
 		got := strings.TrimSpace(fmt.Sprintf("%s %s", res.Status, res.Error))
 		if res.Output != nil {
-			got += fmt.Sprint(" ", res.Output)
+			got += " " + workflow.FormatJSON(res.Output)
 		}
 		for _, warning := range res.Warnings {
 			if warning != "no task ran" {
@@ -79,6 +92,14 @@ func TestFailingExpressions(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", workflow.FormatJSON(test.node), got, test.want)
 		}
 	}
+}
+
+func merged(inputs ...string) *workflow.Combine {
+	c := &workflow.Combine{Strategy: workflow.Merge}
+	for _, text := range inputs {
+		c.Inputs = append(c.Inputs, workflow.Expr{Text: text})
+	}
+	return c
 }
 
 // each repeats a task for items.
@@ -189,6 +210,10 @@ func TestEventsThatCannotBeStored(t *testing.T) {
 		if line, err := engine.Encode(e); err == nil {
 			t.Errorf("it is encoded as %s", line)
 		}
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	if line, err := engine.Encode(engine.Envelope{Time: at, Event: &engine.Withdrawn{ID: "<"}}); string(line) != `{"type":"Withdrawn","time":"2026-01-02T03:04:05Z","id":"<"}` {
+		t.Errorf("it is encoded as %s (%v)", line, err)
 	}
 	for text, want := range map[string]string{
 		`nonsense`:                          "engine: not an event: ",

@@ -45,7 +45,7 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 //	restore                    the run continues from a snapshot of itself
 //	cost NODE N                an attempt of the node may cost N dollars; ? is unknown. The node
 //	                           of another workflow is WORKFLOW/NODE
-//	tokens NODE N              an attempt of the node may use N tokens
+//	tokens NODE N              an attempt of the node may use N tokens; ? is unknown
 //	fork ADDRESS [steps=N]     a new run starts again from there, with that limit
 //	facts                      shows facts from here on
 //	steps                      shows the results so far
@@ -185,7 +185,9 @@ func (s *script) do(verb string, args []string, line string) error {
 		return nil
 	case "questions":
 		for _, q := range s.run.Questions() {
-			fmt.Fprintf(&s.out, "  %s %s attempt=%d orphaned=%t %q\n", q.ID, q.Kind, q.Attempt, q.Orphaned, q.Text)
+			fmt.Fprintf(&s.out, "  %s %s attempt=%d orphaned=%t %q", q.ID, q.Kind, q.Attempt, q.Orphaned, q.Text)
+			printField(&s.out, "detail", q.Detail)
+			s.out.WriteByte('\n')
 		}
 		return nil
 	case "left-at": // an answer that was given some seconds before it is read
@@ -245,6 +247,8 @@ func (s *script) mayUse(verb string, args []string) error {
 		facts.May = workflow.Budget{CostUSD: workflow.AtMost(n), Tokens: workflow.AtMost(0)}
 	} else if err == nil {
 		facts.May = workflow.Budget{CostUSD: workflow.AtMost(0), Tokens: workflow.AtMost(n)}
+	} else if verb == "tokens" {
+		facts.May.CostUSD = workflow.AtMost(0)
 	}
 	key := args[0]
 	if !strings.Contains(key, "/") {
