@@ -98,11 +98,9 @@ func (c *compiler) finish(g *graph) {
 			c.finish(n.body)
 		}
 	}
-	if c.err == nil {
-		c.acyclic(g)
-	}
+	c.acyclic(g)
 	for _, n := range g.nodes {
-		if n.def.Join.Need > 0 && !n.def.Join.Keep && c.err == nil {
+		if n.def.Join.Need > 0 && !n.def.Join.Keep {
 			n.rest = restOf(n)
 		}
 	}
