@@ -79,10 +79,7 @@ func (r *Run) whyEnding() string {
 // failed by itself in the meantime.
 func (r *Run) stopped(ev Event) bool {
 	ended, ok := ev.(*TaskEnded)
-	if !ok || r.attempts[ended.Address] == nil {
-		return false
-	}
-	return r.attempts[ended.Address].phase == stopping
+	return ok && r.attempts[ended.Address] != nil && r.attempts[ended.Address].phase == stopping
 }
 
 // isOfOther reports whether an event concerns only the other run: it ended that run, or cancelled

@@ -534,6 +534,10 @@ func (s *simulation) checkFacts() error {
 		switch f.Kind {
 		case engine.StepEnded:
 			ended[f.Address] = f
+		case engine.Retrying:
+			if t := s.Timers[fmt.Sprintf("retry %s@%d", f.Address, f.Attempt)]; t != nil && !f.Until.Equal(s.dueAt(t)) {
+				return fmt.Errorf("the next attempt is due at %s, but the run reports %+v", s.dueAt(t), f)
+			}
 		case engine.RunEnded:
 			if got := (engine.Finish{Status: f.Status, Output: f.Output, Error: f.Text}); !reflect.DeepEqual(got, *s.Ended) {
 				return fmt.Errorf("the run ended as %+v, but it reports %+v", *s.Ended, got)
@@ -557,18 +561,23 @@ func (s *simulation) checkFacts() error {
 	return nil
 }
 
+// dueAt returns the time on the wall clock at which a timer is due.
+func (s *simulation) dueAt(t *engine.SetTimer) time.Time {
+	if !t.At.IsZero() {
+		return t.At
+	}
+	now := s.run.Time()
+	return now.Add(t.Clock - s.run.ClockAt(now))
+}
+
 // checkTimes compares the timers that are set with the time at which the run says that one is due.
 func (s *simulation) checkTimes() error {
 	if got := s.run.Seq(); got != len(s.events) {
 		return fmt.Errorf("%d events happened, but the run counts %d", len(s.events), got)
 	}
-	now := s.run.Time()
 	var due time.Time
 	for _, t := range s.Timers {
-		at := t.At
-		if at.IsZero() {
-			at = now.Add(t.Clock - s.run.ClockAt(now))
-		}
+		at := s.dueAt(t)
 		if due.IsZero() || at.Before(due) {
 			due = at
 		}
