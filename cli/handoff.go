@@ -67,7 +67,7 @@ const (
 
 func (a *app) checkHandoffs(files []string, lenient bool, form string) error {
 	var found workflow.Diagnostics
-	var requests []*protocol.Request
+	requests, around := []*protocol.Request{}, map[string]string{}
 	blocks := 0
 	for _, file := range files {
 		h, err := a.readHandoffs(file, lenient)
@@ -75,11 +75,12 @@ func (a *app) checkHandoffs(files []string, lenient bool, form string) error {
 			return err
 		}
 		found, requests, blocks = append(found, h.Found...), append(requests, h.Requests...), blocks+h.Blocks
+		around[file] = h.Context
 	}
 	if found.Errors() && !a.json {
 		a.note(protocol.Refusal(files[0], found).Title + "\n")
 	}
-	if err := a.printHandoffs(requests, found, blocks, form); err != nil || !found.Errors() {
+	if err := a.printHandoffs(requests, around, found, blocks, form); err != nil || !found.Errors() {
 		return err
 	}
 	if !a.json {
@@ -88,7 +89,7 @@ func (a *app) checkHandoffs(files []string, lenient bool, form string) error {
 	return exitError(exitUsage)
 }
 
-func (a *app) printHandoffs(requests []*protocol.Request, found workflow.Diagnostics, blocks int, form string) error {
+func (a *app) printHandoffs(requests []*protocol.Request, around map[string]string, found workflow.Diagnostics, blocks int, form string) error {
 	switch {
 	case form == seedJSON && !found.Errors():
 		a.note(a.showDiagnostics(found, a.errStyle))
@@ -98,10 +99,7 @@ func (a *app) printHandoffs(requests []*protocol.Request, found workflow.Diagnos
 		}
 		return a.print(b.String())
 	case a.json:
-		if requests == nil {
-			requests = []*protocol.Request{}
-		}
-		return a.printJSON(map[string]any{"requests": requests, "diagnostics": jsonDiagnostics(found)})
+		return a.printJSON(map[string]any{"requests": requests, "context": around, "diagnostics": jsonDiagnostics(found)})
 	}
 	return a.print(a.verdict(found, view.Count(blocks, "request")))
 }

@@ -59,11 +59,10 @@ func (q *Request) MarshalJSON() ([]byte, error) {
 		Deliverables []deliverable     `json:"deliverables"`
 		Notes        string            `json:"backlog_notes,omitempty"`
 		Extensions   []extension       `json:"extensions,omitempty"`
-		Context      string            `json:"context,omitempty"`
 	}{
 		q.Version, q.SessionID, q.ParentAgent, q.TargetAgent, q.Priority, duration("estimated_duration"), duration("timeout"), q.MaxRetries,
 		q.DependsOn, q.Notify, attributes, q.Mode, q.Intent, q.Summary, q.Workflow, q.Details,
-		append([]string{}, q.Constraints...), deliverables, q.Notes, extensions, q.Context,
+		append([]string{}, q.Constraints...), deliverables, q.Notes, extensions,
 	})
 }
 

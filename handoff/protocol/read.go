@@ -48,8 +48,8 @@ type Handoffs struct {
 	// Requests are the blocks without an error of their own. They must not be used if Found
 	// has an error.
 	Requests []*Request
-	// Text is the whole text if it has no block: then it is the task.
-	Text string
+	// Context is the text around the blocks. Without a block it is the whole text: the task.
+	Context string
 	// Blocks counts the requests in the text, valid or not.
 	Blocks int
 	Found  workflow.Diagnostics
@@ -72,7 +72,7 @@ func Read(file string, text []byte, o Options) (*Handoffs, error) {
 			"save the file as UTF-8, without characters of another encoding", "the text is not UTF-8"))
 	case isXML:
 		h.Blocks = 1
-		if err := r.request(text, xmltext.Start{}, ""); err != nil {
+		if err := r.request(text, xmltext.Start{}); err != nil {
 			return nil, err
 		}
 	default:
@@ -80,14 +80,13 @@ func Read(file string, text []byte, o Options) (*Handoffs, error) {
 		all := blocks(bare, root)
 		if len(all) == 0 && o.Lenient && bytes.Contains(bare, []byte("<"+root)) {
 			h.Blocks = 1 // a model forgot the fence
-			if err := r.request(text, xmltext.Start{}, ""); err != nil {
+			if err := r.request(text, xmltext.Start{}); err != nil {
 				return nil, err
 			}
 			break
 		}
 		h.Blocks = len(all)
 		if len(all) == 0 {
-			h.Text = string(bare)
 			r.none(bare)
 		}
 		if len(all) > maxBlocks {
@@ -95,7 +94,7 @@ func Read(file string, text []byte, o Options) (*Handoffs, error) {
 				"write the others to another file", "the file has more than %d requests", maxBlocks))
 			break
 		}
-		context := around(bare, all)
+		h.Context = around(bare, all)
 		for _, b := range all {
 			if b.open {
 				line := b.start.Line
@@ -109,7 +108,7 @@ func Read(file string, text []byte, o Options) (*Handoffs, error) {
 				}
 			}
 			b.start.Offset += skipped
-			if err := r.request(b.text, b.start, context); err != nil {
+			if err := r.request(b.text, b.start); err != nil {
 				return nil, err
 			}
 		}
@@ -197,7 +196,7 @@ func local(name string) string {
 }
 
 // request reads one block.
-func (r *reader) request(text []byte, start xmltext.Start, context string) error {
+func (r *reader) request(text []byte, start xmltext.Start) error {
 	rules := rules
 	rules.Start = start
 	doc := xmltext.Read(r.file, text, rules)
@@ -219,7 +218,6 @@ func (r *reader) request(text []byte, start xmltext.Start, context string) error
 	found := doc.Diagnostics()
 	r.handoffs.Found = append(r.handoffs.Found, found...)
 	if request != nil && !found.Errors() {
-		request.Context = context
 		r.handoffs.Requests = append(r.handoffs.Requests, request)
 	}
 	return nil

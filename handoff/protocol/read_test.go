@@ -89,8 +89,8 @@ func TestRead(t *testing.T) {
 		if diff := cmp.Diff(want, q.Deliverables); diff != "" {
 			t.Errorf("%s: %s", file, diff)
 		}
-		if strings.HasSuffix(file, ".md") && strings.ReplaceAll(q.Context, "\r", "") != "# Task\n\nBefore.\n\n\nAfter." {
-			t.Errorf("%s: the context is %q", file, q.Context)
+		if strings.HasSuffix(file, ".md") && strings.ReplaceAll(h.Context, "\r", "") != "# Task\n\nBefore.\n\n\nAfter." {
+			t.Errorf("%s: the context is %q", file, h.Context)
 		}
 	}
 }
@@ -250,7 +250,7 @@ func TestMarkdown(t *testing.T) {
 		{"wrong in a quotation", lines("> ", strings.Replace(block, "spawn", "spown", 1))},
 	} {
 		h := read(t, "a.md", c.text, protocol.Options{})
-		fmt.Fprintf(&b, "## %s\n%d blocks, %d requests, %d characters of text\n", c.name, h.Blocks, len(h.Requests), len(h.Text))
+		fmt.Fprintf(&b, "## %s\n%d blocks, %d requests, %d characters around them\n", c.name, h.Blocks, len(h.Requests), len(h.Context))
 		if said := found(h); said != "" {
 			b.WriteString(said + "\n")
 		}

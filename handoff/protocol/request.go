@@ -64,10 +64,9 @@ type Request struct {
 	Attributes []Attribute
 	Extensions []Extension
 
-	Context string // the text around the block
-	XML     string // the block as written
-	Pos     workflow.Pos
-	root    element
+	XML  string // the block as written
+	Pos  workflow.Pos
+	root element
 }
 
 // Kind is the kind of a deliverable.
