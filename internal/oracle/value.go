@@ -402,13 +402,17 @@ func (m *Model) combine(in *minst, s *workflow.Combine) (any, error) {
 	}
 	for _, input := range s.Inputs {
 		x, order := parseExpr(input.Text), 0
-		value, err := x.Eval(m.view(in, false))
+		view := m.view(in, false)
+		value, err := x.Eval(view)
 		if err != nil {
 			return nil, err
 		}
 		for _, ref := range x.Refs() {
 			if ref.Kind == expr.Vars {
 				order = max(order, in.vars[ref.Name].order)
+			}
+			if other := view.node(ref.Name); ref.Kind == expr.Nodes && other != nil {
+				order = max(order, other.order)
 			}
 		}
 		if value != nil {
