@@ -149,7 +149,7 @@ func (a *app) getField(file, field string, lenient bool) error {
 	for _, q := range h.Requests {
 		texts, err := q.Get(field)
 		if err != nil {
-			return usagef("`hocket handoff get --help` has examples", "%v", err)
+			return usagef("`hocket help handoff get` has examples", "%v", err)
 		}
 		values = append(values, texts...)
 	}
