@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -436,6 +437,28 @@ func TestFileNames(t *testing.T) {
 		if got := fileNameOf(c.name); got != c.want {
 			t.Errorf("fileNameOf(%q) = %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+func TestReservedNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"con": true, "prn": true, "aux": true, "nul": true, "con.log": true, "com0": true, "com1": true, "com9": true, "lpt0": true, "lpt9.a": true,
+		"com": false, "com10": false, "com/": false, "com:": false, "lpta": false, "icom1": false, "null": false, "": false,
+	} {
+		if reserved(name) != want {
+			t.Errorf("%q is reserved: %v", name, !want)
+		}
+	}
+}
+
+// A run that cannot be looked up is not unknown.
+func TestFindGivesUp(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Find(ctx, "demo-1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
 	}
 }
 
