@@ -394,7 +394,7 @@ func TestFilesOfOthersAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "the file is not a hocket database"},
-		"newer":  {func(t *testing.T, dir string) { change(t, dir, "PRAGMA user_version = 99") }, "its schema has version 99, this program knows version 2"},
+		"newer":  {func(t *testing.T, dir string) { change(t, dir, "PRAGMA user_version = 99") }, "its schema has version 99, but this program supports version 2"},
 		"others": {func(t *testing.T, dir string) { change(t, dir, "PRAGMA application_id = 7") }, "it is the database of another program"},
 	} {
 		dir := t.TempDir()
