@@ -1,0 +1,214 @@
+package oracle
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// ready lets a task start as soon as the limits allow.
+func (m *Model) ready(in *minst) {
+	in.phase = "ready"
+	m.consider(in)
+}
+
+func (m *Model) factsOf(in *minst) engine.TaskFacts {
+	if f, ok := m.facts[in.reg.scope.frame.w.Name+"/"+in.n.ID]; ok {
+		return f
+	}
+	return engine.NoFacts
+}
+
+// framesOf returns the workflows that an instance is in, from inside out.
+func framesOf(in *minst) (list []*mframe) {
+	for f := in.reg.scope.frame; f != nil; f = f.around {
+		list = append(list, f)
+	}
+	return list
+}
+
+func (m *Model) running(f *mframe) (n int) {
+	for _, in := range m.attempts {
+		if slices.Contains(framesOf(in), f) {
+			n++
+		}
+	}
+	return n
+}
+
+// hasSlot reports whether the parallel limits let another attempt start.
+func (m *Model) hasSlot(in *minst) bool {
+	for _, f := range framesOf(in) {
+		if f.limits.Parallel > 0 && m.running(f) >= f.limits.Parallel {
+			return false
+		}
+	}
+	return true
+}
+
+// usedUp returns the innermost workflow that has no step left for the task.
+func (m *Model) usedUp(in *minst) *mframe {
+	for _, f := range framesOf(in) {
+		if !in.counted && f.limits.Steps > 0 && f.steps >= f.limits.Steps {
+			return f
+		}
+	}
+	return nil
+}
+
+// left returns what the limits of a workflow leave after what is spent and reserved.
+func (m *Model) left(f *mframe) (usd, tokens float64) {
+	usd, tokens = f.limits.CostUSD-f.spent.CostUSD, float64(f.limits.Tokens-f.spent.TokensIn-f.spent.TokensOut)
+	for _, in := range m.attempts {
+		if slices.Contains(framesOf(in), f) {
+			u, _ := in.may.CostUSD.Amount()
+			t, _ := in.may.Tokens.Amount()
+			usd, tokens = usd-u, tokens-t
+		}
+	}
+	return usd, tokens
+}
+
+// holder returns the innermost workflow whose budget holds a task back.
+func (m *Model) holder(in *minst) *mframe {
+	facts := m.factsOf(in)
+	held := func(limited bool, left float64, may workflow.Bound) bool {
+		need, known := may.Amount()
+		switch {
+		case !limited:
+			return false
+		case facts.Keeps:
+			return left < 1e-9
+		case known:
+			return need > left+1e-9
+		}
+		return left < -1e-9 || !in.granted
+	}
+	for _, f := range framesOf(in) {
+		usd, tokens := m.left(f)
+		if held(f.limits.CostUSD > 0, usd, facts.May.CostUSD) || held(f.limits.Tokens > 0, tokens, facts.May.Tokens) {
+			return f
+		}
+	}
+	return nil
+}
+
+// consider starts a task if the engine started it next, or ends the workflow that has no
+// step left for it.
+func (m *Model) consider(in *minst) {
+	if in.phase != "ready" {
+		return
+	}
+	if len(m.starts) > 0 && m.starts[0].Address == in.address {
+		m.start(in)
+		return
+	}
+	if !m.hasSlot(in) || in.held && m.holder(in) != nil {
+		return
+	}
+	if f := m.usedUp(in); f != nil {
+		m.end(f.scope, engine.Failed, "steps")
+	} else if m.holder(in) != nil {
+		in.held = true
+	}
+}
+
+// seat considers all waiting tasks, in the engine's order.
+func (m *Model) seat() {
+	for len(m.starts) > 0 {
+		for _, in := range m.insts {
+			if in.phase == "ready" && m.triedFirst(in) {
+				m.consider(in)
+			}
+		}
+		i := slices.IndexFunc(m.insts, func(in *minst) bool { return in.phase == "ready" && in.address == m.starts[0].Address })
+		if i < 0 {
+			break
+		}
+		m.start(m.insts[i])
+	}
+	for _, in := range m.insts {
+		m.consider(in)
+	}
+}
+
+// triedFirst reports whether the engine tried a task, which ended or paused it, before it started
+// its next attempt, which may take the slot or the budget that the task would have needed.
+func (m *Model) triedFirst(in *minst) bool {
+	for _, f := range m.told {
+		switch {
+		case f.Kind == engine.AttemptStarted && f.Address == m.starts[0].Address:
+			return false
+		case (f.Kind == engine.StepEnded || f.Kind == engine.Paused) && f.Address == in.address:
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Model) start(in *minst) {
+	c := m.starts[0]
+	m.starts = m.starts[1:]
+	if f := m.usedUp(in); f != nil {
+		m.wrong("%s started, but workflow %q has no step left", in.address, f.w.Name)
+	}
+	if f := m.holder(in); f != nil {
+		m.wrong("%s started, but the budget of workflow %q holds it back", in.address, f.w.Name)
+	}
+	if !m.hasSlot(in) {
+		m.wrong("%s started, but there is no free slot", in.address)
+	}
+	if in.attempt == in.failures {
+		in.attempt++
+	}
+	for _, f := range framesOf(in) {
+		if !in.counted {
+			f.steps++
+		}
+	}
+	facts := m.factsOf(in)
+	in.may = facts.May
+	for _, f := range framesOf(in) {
+		usd, tokens := m.left(f)
+		if facts.Keeps && f.limits.CostUSD > 0 {
+			in.may.CostUSD = in.may.CostUSD.Lower(workflow.AtMost(usd))
+		}
+		if facts.Keeps && f.limits.Tokens > 0 {
+			in.may.Tokens = in.may.Tokens.Lower(workflow.AtMost(tokens))
+		}
+	}
+	if in.attempt == 1 && (!in.counted || in.unsent) {
+		in.started = m.clock
+	}
+	in.counted, in.held, in.expired, in.unsent, in.phase = true, false, false, m.unattended, "running"
+	m.attempts = append(m.attempts, in)
+	if d := m.timeout(in); d > 0 {
+		m.setTimer(in, "timeout", mtimer{clock: m.clock + d})
+	}
+	m.compareStart(in, c)
+}
+
+func (m *Model) timeout(in *minst) time.Duration {
+	if in.n.Timeout > 0 {
+		return in.n.Timeout
+	}
+	return m.factsOf(in).Timeout
+}
+
+// vacate ends an attempt and settles what it used.
+func (m *Model) vacate(in *minst, used engine.Usage) {
+	if used.CostUnknown { // count the most it may have cost
+		used.CostUSD, _ = in.may.CostUSD.Amount()
+	}
+	for _, f := range framesOf(in) {
+		f.spent = f.spent.Plus(used)
+	}
+	m.attempts = slices.DeleteFunc(m.attempts, func(other *minst) bool { return other == in })
+	delete(m.timers, in.timer("timeout"))
+	for s := in.reg.scope; s != nil; s = s.parent() {
+		s := s
+		m.later(func() { m.maybeOver(s) })
+	}
+}
