@@ -78,13 +78,13 @@ func (a *app) checkHandoffs(files []string, lenient bool, form string) error {
 		around[file] = h.Context
 	}
 	if found.Errors() && !a.json {
-		a.note(protocol.Refusal(files[0], found).Title + "\n")
+		a.note(protocol.Refusal(found).Title + "\n")
 	}
 	if err := a.printHandoffs(requests, around, found, blocks, form); err != nil || !found.Errors() {
 		return err
 	}
 	if !a.json {
-		a.note(protocol.Refusal(files[0], found).Advice + "\n")
+		a.note(protocol.Refusal(found).Advice + "\n")
 	}
 	return exitError(exitUsage)
 }

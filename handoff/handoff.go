@@ -1,5 +1,5 @@
-// Package handoff carries out handoffs in a project. Package protocol reads them; this
-// package knows the project: its agents, its own schemas, and its settings.
+// Package handoff checks handoffs against a project. Package protocol reads them; this
+// package knows the project: its agents, and schemas of its own.
 package handoff
 
 import (

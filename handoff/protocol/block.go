@@ -51,7 +51,7 @@ func blocks(source []byte, root string) []block {
 			return ast.WalkContinue, nil
 		}
 		segments := fenced.Lines()
-		if firstElement(segments.Value(source)) != root {
+		if local(xmltext.FirstName(string(segments.Value(source)))) != root {
 			return ast.WalkContinue, nil
 		}
 		from := lineStart(source, segments.At(0).Start)
@@ -105,31 +105,6 @@ func (s shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (a
 		return nil, parser.NoChildren
 	}
 	return s.BlockParser.Open(parent, reader, pc)
-}
-
-// firstElement returns the name of the element with which an XML text begins, without its
-// prefix; "" if it does not begin with one.
-func firstElement(text []byte) string {
-	rest := strings.TrimLeft(string(text), xmltext.Layout+"\uFEFF")
-	for strings.HasPrefix(rest, "<?") || strings.HasPrefix(rest, "<!") {
-		closing := ">"
-		if strings.HasPrefix(rest, "<!--") {
-			closing = "-->"
-		}
-		_, after, _ := strings.Cut(rest, closing)
-		rest = strings.TrimLeft(after, xmltext.Layout+"]>")
-	}
-	name, ok := strings.CutPrefix(rest, "<")
-	if !ok {
-		return ""
-	}
-	if i := strings.IndexAny(name, xmltext.Layout+"/>"); i >= 0 {
-		name = name[:i]
-	}
-	if _, local, ok := strings.Cut(name, ":"); ok {
-		return local
-	}
-	return name
 }
 
 // around returns the text of a file without its blocks.

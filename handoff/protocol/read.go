@@ -128,7 +128,7 @@ func isXML(file string, text []byte) bool {
 	case ".md", ".markdown":
 		return false
 	}
-	return bytes.HasPrefix(bytes.TrimSpace(text), []byte("<?xml")) || firstElement(text) == root
+	return bytes.HasPrefix(bytes.TrimSpace(text), []byte("<?xml")) || local(xmltext.FirstName(string(text))) == root
 }
 
 // badLine returns the first line that is not UTF-8.

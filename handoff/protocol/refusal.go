@@ -10,13 +10,18 @@ import (
 // Reason sums up why a handoff is refused, in the words that the protocol defines.
 type Reason struct{ Title, Advice string }
 
-// Refusal returns the reason for errors in a file.
-func Refusal(file string, found workflow.Diagnostics) Reason {
-	name := filepath.Base(file)
+// Refusal returns the reason for the errors in a file, or in the first file that has any.
+func Refusal(found workflow.Diagnostics) Reason {
+	name := ""
 	title := "XML handoff validation failed"
 	for _, d := range found {
+		if d.Severity != workflow.Error {
+			continue
+		}
+		if name == "" {
+			name = filepath.Base(d.File)
+		}
 		switch {
-		case d.Severity != workflow.Error:
 		case strings.HasPrefix(d.Code, "xml-"):
 			return Reason{"Invalid XML handoff in " + name, "Fix XML syntax errors or remove XML block to proceed"}
 		case d.Code == codeElement || d.Code == codeMissing || d.Code == codeValue || d.Code == codeAttribute:

@@ -251,3 +251,14 @@ func TestLargeTextsEnd(t *testing.T) {
 		}
 	}
 }
+
+func TestFirstName(t *testing.T) {
+	for text, want := range map[string]string{
+		"<a>": "a", " \n<a b='c'/>": "a", "\uFEFF<x:a>": "x:a", "<?xml version='1.0'?>\n<!-- <b> -->\n<a>": "a",
+		"<!DOCTYPE a [<!ENTITY b 'c'>]>\n<a>": "a", "text <a>": "", "": "", "<!-- open": "", "< a>": "",
+	} {
+		if got := xmltext.FirstName(text); got != want {
+			t.Errorf("%q begins with %q, want %q", text, got, want)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package xml
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/internal/xmltext"
@@ -45,20 +44,8 @@ var rules = xmltext.Rules{Known: isElement, Root: isRoot, Inside: inside}
 
 // Like reports whether a text looks like a workflow in XML, even if its root is misspelt.
 func Like(text []byte) bool {
-	rest := strings.TrimLeft(strings.TrimPrefix(string(text[:min(len(text), 4096)]), "\uFEFF"), xmltext.Layout)
-	for strings.HasPrefix(rest, "<?") || strings.HasPrefix(rest, "<!") {
-		closing := ">"
-		if strings.HasPrefix(rest, "<!--") {
-			closing = "-->"
-		}
-		_, behind, _ := strings.Cut(rest, closing)
-		rest = strings.TrimLeft(behind, xmltext.Layout)
-	}
-	name, isTag := strings.CutPrefix(rest, "<")
-	if i := strings.IndexAny(name, " \t\r\n/>"); i >= 0 {
-		name = name[:i]
-	}
-	return isTag && (isRoot(name) || workflow.Nearest(name, roots) == "workflow")
+	name := xmltext.FirstName(string(text[:min(len(text), 4096)]))
+	return isRoot(name) || workflow.Nearest(name, roots) == "workflow"
 }
 
 // reader reads one document.
