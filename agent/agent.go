@@ -48,6 +48,7 @@ type Task struct {
 	// Untrusted means that the user has not trusted the project yet. Programs that the task
 	// starts see no secrets in their environment, and read no settings from the project.
 	Untrusted bool
+	Writes    *WriteLimit // nil: none
 
 	// The fields below are for tasks that are done from a prompt, see [Traits.Prompted].
 
