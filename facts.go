@@ -48,7 +48,7 @@ func holdToLimits(spec *driver.Spec, task *workflow.Task, agents *agent.Set) (wh
 	switch why := agents.Unbounded(d, task.Settings, most); {
 	case most.String() == "":
 	case why == "":
-		key := onlyTask + "/" + onlyTask
+		key := spec.Pin.Bundle.Root.Name + "/" + spec.Pin.Bundle.Root.Body.Nodes[0].ID
 		facts := spec.Tasks[key]
 		facts.Keeps = true
 		spec.Tasks[key] = facts

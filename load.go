@@ -1,7 +1,9 @@
 package hocket
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -215,10 +217,16 @@ type Task struct {
 	Session string
 	// Inputs are additional values for the agent, in order.
 	Inputs []workflow.Binding
+	// Settings are additional settings of the task, verbatim.
+	Settings map[string]any
+	// Name is the name of the workflow and of its step. "" means task.
+	Name string
+	// Attempts is how often the task is tried. Zero means as often as its agent says.
+	Attempts int
 }
 
 const (
-	// onlyTask is the name of the workflow of a single task, and of its step.
+	// onlyTask is the default name of the workflow of a single task, and of its step.
 	onlyTask = "task"
 	// promptInput is the input that holds the prompt, so that it is not expanded as a
 	// template.
@@ -228,18 +236,28 @@ const (
 // LoadTask makes a workflow with a single step, and the inputs to run it with.
 func (p *Project) LoadTask(t Task) (*Workflow, map[string]any, error) {
 	title, _, _ := strings.Cut(strings.TrimSpace(t.Prompt), "\n")
+	name := cmp.Or(t.Name, onlyTask)
 	task := &workflow.Task{Agent: t.Agent, Prompt: workflow.Template{Text: "${inputs." + promptInput + "}"}}
 	if t.Session != "" {
 		task.Settings = map[string]any{agent.SessionSetting: t.Session}
 	}
-	model := &workflow.Workflow{Name: onlyTask, Inputs: []workflow.Param{{Name: promptInput, Type: workflow.StringType, Required: true}}}
+	model := &workflow.Workflow{Name: name, Inputs: []workflow.Param{{Name: promptInput, Type: workflow.StringType, Required: true}}}
 	inputs := map[string]any{promptInput: t.Prompt}
-	for _, in := range t.Inputs {
-		model.Inputs = append(model.Inputs, workflow.Param{Name: in.Name, Required: true})
-		task.Inputs = append(task.Inputs, workflow.Binding{Name: in.Name, Value: "${inputs[" + strconv.Quote(in.Name) + "]}"})
-		inputs[in.Name] = in.Value
+	verbatim := func(name string, value any) string {
+		model.Inputs = append(model.Inputs, workflow.Param{Name: name, Required: true})
+		inputs[name] = value
+		return "${inputs[" + strconv.Quote(name) + "]}"
 	}
-	model.Body.Nodes = []workflow.Node{{ID: onlyTask, Title: title, Step: task}}
+	for _, in := range t.Inputs {
+		task.Inputs = append(task.Inputs, workflow.Binding{Name: in.Name, Value: verbatim(in.Name, in.Value)})
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
+		if task.Settings == nil {
+			task.Settings = map[string]any{}
+		}
+		task.Settings[key] = verbatim(key, t.Settings[key])
+	}
+	model.Body.Nodes = []workflow.Node{{ID: name, Title: title, Step: task, Retry: workflow.Retry{Attempts: t.Attempts}}}
 	p = p.steady()
 	l, err := p.now().files.LoadTask(model)
 	if err != nil {

@@ -59,6 +59,8 @@ type (
 	// InterruptedError reports that a run was stopped before its end. Resume
 	// continues it.
 	InterruptedError = driver.InterruptedError
+	// ExistsError reports that there is already a run with an id.
+	ExistsError = driver.ExistsError
 	// KeyError reports that a start key was used before for another request.
 	KeyError = driver.KeyError
 )

@@ -22,6 +22,8 @@ type starting struct {
 	replies *Replies
 	key     string
 	claim   bool
+	run     string
+	labels  map[string]string
 }
 
 func startingWith(options []StartOption) (*starting, error) {
@@ -48,6 +50,14 @@ func WithKey(key string) StartOption { return func(s *starting) { s.key = key } 
 
 // WithClaim reserves the run for this process to drive. Start implies it.
 func WithClaim() StartOption { return func(s *starting) { s.claim = true } }
+
+// WithRun sets the id of the run. The error is an *[ExistsError] if there is such a run.
+func WithRun(id string) StartOption { return func(s *starting) { s.run = id } }
+
+// WithLabels adds labels to the run, by which lists show and select it.
+func WithLabels(labels map[string]string) StartOption {
+	return func(s *starting) { s.labels = labels }
+}
 
 // Start records a run and drives it in the background until it ends, or waits for
 // something that this process cannot provide; [Run.Wait] waits for that. If ctx is done,
@@ -105,7 +115,7 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	if err != nil {
 		return nil, err
 	}
-	if w.only != nil && (s.replies == nil || !s.replies.CoversTask(onlyTask)) {
+	if w.only != nil && (s.replies == nil || !s.replies.CoversTask(w.Model().Name)) {
 		if note := holdToLimits(&spec, w.only, w.l.Agents()); note != "" {
 			notes = append(notes, note)
 		}
@@ -160,10 +170,10 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 		pin.Replies = s.replies.Encode()
 	}
 	spec := driver.Spec{
-		Pin: pin, Inputs: inputs, Limits: w.Limits(), Owner: p.owner, Key: s.key,
+		Run: s.run, Pin: pin, Inputs: inputs, Limits: w.Limits(), Owner: p.owner, Key: s.key,
 		Tasks: taskFacts(*w.Bundle(), w.l.Agents(), s.replies),
 	}
-	spec.Owner.Claimed = s.claim
+	spec.Owner.Claimed, spec.Owner.Labels = s.claim, s.labels
 	if s.key == "" {
 		return spec, nil
 	}

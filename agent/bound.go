@@ -19,7 +19,7 @@ func (s *Set) Unbounded(d *Definition, settings map[string]any, most workflow.Bu
 		return ""
 	}
 	if unbounded := s.traits[d.Agent].Unbounded; unbounded != nil {
-		return unbounded(&Task{Agent: d, Settings: withoutSession(d.With(settings))}, most)
+		return unbounded(&Task{Agent: d, Settings: ownSettings(d.With(settings))}, most)
 	}
 	return d.Agent + " does not enforce budgets"
 }

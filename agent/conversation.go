@@ -10,6 +10,10 @@ import (
 // session to continue. Executors do not see it.
 const SessionSetting = "session"
 
+// HandoffSetting is the setting of a task that was handed over by another agent: what was
+// asked for, see package handoff/attempt. Executors do not see it.
+const HandoffSetting = "handoff"
+
 // Conversation is a conversation that the executor itself remembers.
 type Conversation struct {
 	Native string // the executor's id for it; "": none

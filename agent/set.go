@@ -183,7 +183,7 @@ func (s *Set) Traits(executor string) Traits { return s.traits[executor] }
 func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem {
 	t := s.traits[d.Agent]
 	if t.Prompted {
-		settings = withoutSession(settings)
+		settings = ownSettings(settings)
 	}
 	written := settings
 	narrowed, settings, found := t.ForStep(d, settings)
@@ -231,12 +231,13 @@ func firstOf(settings map[string]any, names ...string) string {
 	return names[max(0, slices.IndexFunc(names, func(name string) bool { return settings[name] != nil }))]
 }
 
-// withoutSession returns the settings that an executor sees.
-func withoutSession(settings map[string]any) map[string]any {
-	if _, named := settings[SessionSetting]; !named {
+// ownSettings returns the settings that an executor sees.
+func ownSettings(settings map[string]any) map[string]any {
+	if settings[SessionSetting] == nil && settings[HandoffSetting] == nil {
 		return settings
 	}
 	own := maps.Clone(settings)
 	delete(own, SessionSetting)
+	delete(own, HandoffSetting)
 	return own
 }

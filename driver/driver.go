@@ -98,6 +98,8 @@ type Owner struct {
 	// Claimed means that the driver that records the run is going to drive it, so no other driver
 	// drives it as long as that driver is open.
 	Claimed bool `json:"claimed,omitempty"`
+	// Labels are what the front end wants to know about the run in a list, by name.
+	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // Created is a run that was recorded now or earlier.
@@ -174,6 +176,7 @@ type Filter struct {
 	Status   []engine.Status
 	Workflow string
 	Origin   string
+	Label    string // only runs with this label
 	Before   string // only runs older than this one, for paging
 }
 

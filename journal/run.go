@@ -155,6 +155,9 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]Run, error) {
 	if f.Origin != "" {
 		also("origin = ?", f.Origin)
 	}
+	if f.Label != "" {
+		also("EXISTS (SELECT 1 FROM json_each(owner, '$.labels') WHERE key = ?)", f.Label)
+	}
 	return s.runs(ctx, where+" ORDER BY number DESC LIMIT ?", append(args, cmp.Or(f.Limit, -1))...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -85,17 +86,22 @@ func wantRuns(t *scene, d driver.Driver, n int) {
 }
 
 // claim: while the process that has claimed a run is alive, no other process takes the
-// run.
+// run. Lists show its owner, and select it by its labels.
 func claim(t *scene, w World) {
 	d, next := open(t, w, echo), open(t, w, echo)
 	spec := starting(bundle(chain(task("a", "x")))).spec()
-	spec.Owner = driver.Owner{By: "ann", Via: "test", Claimed: true}
+	spec.Owner = driver.Owner{By: "ann", Via: "test", Claimed: true, Labels: map[string]string{"team": "web", "x.y": "1"}}
 	if _, err := d.raw.Start(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
 	i, err := next.raw.Info(t.Context(), runID)
-	if err != nil || i.Owner != spec.Owner || i.Status != engine.Running {
+	if err != nil || !reflect.DeepEqual(i.Owner, spec.Owner) || i.Status != engine.Running {
 		t.Errorf("%+v, %v", i, err)
+	}
+	for label, n := range map[string]int{"team": 1, "x.y": 1, "web": 0, "x": 0} {
+		if runs, err := next.raw.Runs(t.Context(), driver.Filter{Label: label}); err != nil || len(runs) != n {
+			t.Errorf("label %s: %d runs, %v, want %d", label, len(runs), err, n)
+		}
 	}
 	var held *driver.HeldError
 	if res, err := next.Resume(t.Context(), runID); !errors.As(err, &held) {
