@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -66,7 +67,7 @@ func TestThirdVersion(t *testing.T) {
 		events int
 	}{{"gated-s7yw63t2", engine.Waiting, 2}, {"gated-cnj019dq", engine.Success, 5}, {"once-0a7qty78", engine.Running, 2}} {
 		r := runs[i]
-		if r.ID != want.id || r.Status != want.status || !r.Stale || r.Open != 0 || r.Owner != (driver.Owner{}) {
+		if r.ID != want.id || r.Status != want.status || !r.Stale || r.Open != 0 || !reflect.DeepEqual(r.Owner, driver.Owner{}) {
 			t.Errorf("run %d: %+v", i, r)
 		}
 		if n := len(readEvents(t, s, r.ID)); n != want.events {
