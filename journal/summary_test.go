@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -52,7 +53,7 @@ func TestSummary(t *testing.T) {
 	}
 	defer w.Close()
 	other := createRun(t, s, "b-1")
-	if r := find(t, s, "a-1"); r.Stale || r.Owner != n.Owner || r.Status != engine.Running {
+	if r := find(t, s, "a-1"); r.Stale || !reflect.DeepEqual(r.Owner, n.Owner) || r.Status != engine.Running {
 		t.Errorf("a new run: %+v", r)
 	}
 	appendEvents(t, w, ended(1, "x"))
