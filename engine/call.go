@@ -34,9 +34,8 @@ func (r *Run) newFrame(in *inst, s *workflow.Call) (*frame, error) {
 		return nil, fmt.Errorf("there is no workflow %q", s.Workflow)
 	}
 	above, p := in.scope().frame, r.programs[w]
-	f := &frame{p: p, limits: w.Limits, depth: above.depth + 1, prefix: in.address + "/"}
+	f := &frame{p: p, limits: w.Limits, depth: above.depth + 1, prefix: in.address + "/", around: above}
 	f.since = r.clock.active
-	f.in(above)
 	if most := r.root.frame.limits.Depth; most > 0 && f.depth >= most {
 		return nil, fmt.Errorf("workflow depth limit exceeded (%d)", most)
 	}

@@ -192,7 +192,7 @@ func (r *Run) startItemsUpTo(in *inst, address string) {
 func (g *graph) holds(each *inst, item int, address string) bool {
 	suffix := string(each.reg.appendSuffix(nil, each.reg.repeated())) + fmt.Sprintf("[%d]", item)
 	for _, n := range g.nodes {
-		if strings.HasPrefix(address, each.scope().frame.prefix+n.def.ID+suffix) || n.body != nil && n.isLoop() && n.body.holds(each, item, address) {
+		if strings.HasPrefix(address, each.scope().frame.prefix+n.def.ID+suffix) || n.isLoop() && n.body.holds(each, item, address) {
 			return true
 		}
 	}

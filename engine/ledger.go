@@ -42,20 +42,12 @@ func (q *queue) pop() *inst {
 	return nil
 }
 
-// limitingAround returns the next enclosing frame that has limits.
-func (f *frame) limitingAround() *frame {
-	if f.around == nil {
-		return nil
-	}
-	return f.around.limiting
-}
-
 func (f *frame) full() bool { return f.limits.Parallel > 0 && f.running >= f.limits.Parallel }
 
 // mayStart reports whether a task that has not started may do so. If a workflow has used up its
 // steps, it ends; if it is exempt, the task waits for the limits of the fork.
 func (r *Run) mayStart(in *inst) bool {
-	for f := in.scope().frame.limiting; f != nil && !in.counted; f = f.limitingAround() {
+	for f := in.scope().frame; f != nil && !in.counted; f = f.around {
 		most := f.limits.Steps
 		switch {
 		case most == 0 || f.steps < most:
@@ -101,7 +93,7 @@ func (r *Run) overBudget(in *inst) *hold {
 		return nil // the other run had raised its limit
 	}
 	facts := r.factsOf(in)
-	for f := in.scope().frame.limiting; f != nil; f = f.limitingAround() {
+	for f := in.scope().frame; f != nil; f = f.around {
 		left := f.left()
 		if known, fits := facts.fit(facts.May.CostUSD, left.CostUSD); !fits && (known || !in.granted) {
 			return &hold{f, false, !known}
@@ -172,7 +164,7 @@ func (r *Run) factsOf(in *inst) TaskFacts {
 func (r *Run) share(in *inst) workflow.Budget {
 	facts := r.factsOf(in)
 	may := facts.May
-	for f := in.scope().frame.limiting; f != nil && facts.Keeps; f = f.limitingAround() {
+	for f := in.scope().frame; f != nil && facts.Keeps; f = f.around {
 		may = may.Lower(f.left())
 	}
 	return may
@@ -233,7 +225,7 @@ func (r *Run) vacate(in *inst, used Usage) {
 
 // seatWaiting starts tasks that waited for a slot in f or around it.
 func (r *Run) seatWaiting(f *frame) {
-	for f = f.limiting; f != nil; f = f.limitingAround() {
+	for ; f != nil; f = f.around {
 		for !f.full() {
 			in := f.waiting.pop()
 			if in == nil {
@@ -337,17 +329,16 @@ func (r *Run) busy() bool { return len(r.attempts) > r.clock.resting || r.clock.
 // Recovered and Forked does not count as the run's own, because no driver was running.
 func (r *Run) advance(e Envelope) {
 	at := e.Time.Round(0) // the wall clock only, as in a replay
-	first, taken := false, false
+	taken := false
 	switch e.Event.(type) {
 	case *Started:
-		first = true
 		r.began, r.now = at, at
 	case *Recovered, *Forked:
 		taken = true
 	case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *CancelAsked, *LimitRaised:
 	}
 	passed := e.Clock - r.elapsed
-	if e.Clock == 0 && !first {
+	if e.Clock == 0 {
 		passed = at.Sub(r.now)
 	}
 	if passed = max(0, passed); r.busy() && !taken {

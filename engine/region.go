@@ -20,7 +20,7 @@ type region struct {
 	open  int
 
 	parcels  []parcel // what reaches the nodes, each node's from node.first on
-	entryEnv *env     // what the entries start with
+	entryEnv *env     // what the entries start with, which they do at once
 }
 
 // entry returns the parcels that reach the entries.

@@ -14,7 +14,7 @@ import (
 
 // layout is the version of the snapshot format. Increase it with every change to what is encoded
 // below; older snapshots are then ignored.
-const layout = 3
+const layout = 4
 
 // header tells whether a snapshot can be restored.
 type header struct {
@@ -218,7 +218,6 @@ func (c *codec) frame(p **frame) {
 		}
 		c.frame(&f.around)
 		twoway.JSON(c.Codec, &f.limits)
-		f.in(f.around)
 		c.scope(&f.scope)
 		twoway.Map(c.Codec, &f.inputs, c.value)
 		twoway.Text(c.Codec, &f.prefix)
@@ -289,7 +288,6 @@ func (c *codec) content(reg *region) {
 		c.Bools(&st.poisoned, &st.decided, &st.settled)
 	})
 	twoway.List(c.Codec, &reg.parcels, c.parcel)
-	c.env(&reg.entryEnv)
 	loops := reg.loop != nil
 	if c.Bools(&loops); !loops {
 		return

@@ -280,7 +280,6 @@ func (r *Run) start(ev *Started) {
 	}
 	p := r.programs[r.bundle.Root]
 	f := &frame{p: p, limits: ev.Limits}
-	f.in(nil)
 	r.root = newScope(nil, nil, p.body, f)
 	inputs, err := p.complete(ev.Inputs)
 	f.inputs = inputs

@@ -37,17 +37,8 @@ type frame struct {
 	prefix string          // of the addresses in it, e.g. "serve-customers/"
 	depth  int             // 0 for the run itself
 
-	around   *frame // the caller; nil for the run itself
-	limiting *frame // the innermost with limits, this one or one around it; the run itself always counts
+	around *frame // the caller; nil for the run itself
 	ledger
-}
-
-// in puts the frame inside another one.
-func (f *frame) in(around *frame) {
-	f.around, f.limiting = around, f
-	if around != nil && f.limits == (workflow.Limits{}) {
-		f.limiting = around.limiting
-	}
 }
 
 func newScope(parent *scope, owner *inst, g *graph, f *frame) *scope {

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +45,66 @@ func TestLoadError(t *testing.T) {
 	cmds, err := step(func(seq int) (string, error) { return events[seq-1].(*engine.TaskEnded).Output, nil })
 	if err != nil || len(cmds) != 1 || cmds[0].(*engine.StartTask).Prompt != "of long" {
 		t.Errorf("Step returns %s, %v", workflow.FormatJSON(cmds), err)
+	}
+}
+
+// A fork without an output that it needs would be another run, so there is none.
+func TestForkLoadError(t *testing.T) {
+	b := chain(4)
+	b.Root.Body.Nodes[2].Step.(*workflow.Task).Prompt.Text = "of ${nodes.n0.output}"
+	at := time.Unix(1, 0)
+	events := []engine.Envelope{
+		{Seq: 1, Time: at, Event: &engine.Started{Run: "r", Version: engine.Version}},
+		{Seq: 2, Time: at, Event: &engine.TaskEnded{Address: "n0", Attempt: 1, Stored: 2}},
+		{Seq: 3, Time: at, Event: &engine.TaskEnded{Address: "n1", Attempt: 1, Output: "short"}},
+		{Seq: 4, Time: at, Event: &engine.TaskEnded{Address: "n2", Attempt: 1, Output: "short"}},
+	}
+	for readable := range 3 {
+		loads := 0
+		forked, err := engine.Fork(b, events, func(int) (string, error) {
+			if loads++; loads > readable {
+				return "", errors.New("damage")
+			}
+			return "long", nil
+		}, "n3", "fork", workflow.Limits{}, at)
+		if loads > readable {
+			if forked != nil || !errors.As(err, new(*engine.LoadError)) {
+				t.Errorf("the output can be read %d times, and Fork returns %d events, %v", readable, len(forked), err)
+			}
+		} else if err != nil || len(forked) != 5 {
+			t.Errorf("Fork returns %d events, %v", len(forked), err)
+		}
+	}
+}
+
+// A long output is loaded when it is needed, whatever it is.
+func TestLongOutputs(t *testing.T) {
+	text := strings.Repeat("x", 100)
+	for output, long := range map[string]bool{
+		`"` + text + `"`: false, `"` + text + `y"`: true,
+		`["` + text + `"]`: true, `{"k":"` + text + `"}`: true, `{"` + text + `":1}`: true, `[{"k":["` + text + `"]}]`: true,
+		`[]`: false, `true`: false,
+	} {
+		b := chain(2)
+		b.Root.Body.Nodes[0].Output.Mode = workflow.JSON
+		run, err := engine.New(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loads := 0
+		run.Offload(100, func(int) (string, error) { loads++; return output, nil })
+		for i, ev := range []engine.Event{
+			&engine.Started{Run: "r", Version: engine.Version},
+			&engine.TaskEnded{Address: "n0", Attempt: 1, Output: output},
+		} {
+			if _, err := run.Step(engine.Envelope{Seq: i + 1, Time: time.Unix(1, 0), Event: ev}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		value, err := run.Result().Steps[0].Value()
+		if got := workflow.FormatJSON(value); err != nil || got != output || (loads > 0) != long {
+			t.Errorf("%s is read as %s, %v; loaded: %t", output, got, err, loads > 0)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // of all workflows around it.
 func (r *Run) admitTask(in *inst) {
 	in.phase = queued
-	for f := in.scope().frame.limiting; f != nil; f = f.limitingAround() {
+	for f := in.scope().frame; f != nil; f = f.around {
 		if f.full() {
 			f.waiting.push(in)
 			return

@@ -157,7 +157,7 @@ func (c *compiler) acyclic(g *graph) {
 // leaving returns the edges from n, or from inside n, to nodes of its own graph.
 func (g *graph) leaving(n *node) []*edge {
 	edges := n.out
-	if n.body != nil && n.isLoop() {
+	if n.isLoop() {
 		edges = n.body.exits
 	}
 	var out []*edge

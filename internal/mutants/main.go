@@ -3,6 +3,7 @@
 //
 //	make mutants
 //	go run ./internal/mutants -n 100 -seed 7 agent/secret internal/sandbox
+//	go run ./internal/mutants -n 0 -only "Masker.Add" agent/secret
 //
 // A mutant that no test notices is a survivor. It needs a test, or a line in survivors.txt
 // that says why it makes no difference; the mutants on that list do not count. The work tree
@@ -59,12 +60,13 @@ var targets = []target{
 func main() {
 	n := flag.Int("n", 200, "how many mutants to try, the same number for each package; 0: all")
 	seed := flag.Uint64("seed", 1, "which random sample to take")
+	only := flag.String("only", "", "try only mutants whose name contains this text, for example a survivor that has a test now")
 	verbose := flag.Bool("v", false, "print every mutant, not only survivors")
 	jobs := flag.Int("jobs", 1, "how many mutants to try at the same time, for packages whose tests allow it")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, options{*n, *seed, *verbose, *jobs}, flag.Args()); err != nil {
+	if err := run(ctx, options{*n, *seed, *only, *verbose, *jobs}, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
@@ -73,6 +75,7 @@ func main() {
 type options struct {
 	n       int // 0: all
 	seed    uint64
+	only    string // part of their names
 	verbose bool
 	jobs    int
 }
@@ -144,7 +147,7 @@ func try(ctx context.Context, b *bench, t target, o options, listed survivors) (
 	}
 	all := p.mutants()
 	s.stale = listed.stale(t, all)
-	all = slices.DeleteFunc(all, func(m mutant) bool { return listed[m.String()] })
+	all = slices.DeleteFunc(all, func(m mutant) bool { return listed[m.String()] || !strings.Contains(m.String(), o.only) })
 	schema := newSchema(p, p.sample(all, o))
 	var suites []tests
 	for _, dir := range append([]string{p.dir}, t.also...) {
