@@ -32,14 +32,19 @@ func (in *Input) resolve(name, role string) *Agent {
 
 // cost returns the budget of an attempt of a task, which is the step of the node.
 func (in *Input) cost(n *node, by *Agent, t *workflow.Task) workflow.Budget {
-	budget := workflow.Free
-	if by.Cost != nil {
-		budget = by.Cost(t.Settings)
-	}
+	budget := by.budget(t.Settings)
 	if in.Bound != nil {
 		budget = in.Bound(n.Node, budget)
 	}
 	return budget
+}
+
+// budget returns the budget of an attempt with the given settings.
+func (a *Agent) budget(settings map[string]any) workflow.Budget {
+	if a.Cost == nil {
+		return workflow.Free
+	}
+	return a.Cost(settings)
 }
 
 // replied reports whether a node has a scripted reply.

@@ -8,13 +8,21 @@ type totals struct {
 	steps    workflow.Bound
 	least    int
 	attempts workflow.Bound // that run at the same time
+	spawned  workflow.Bound // handoffs that may still run when the node has ended
 	uses     workflow.Budget
 }
 
-var nothing = totals{steps: workflow.AtMost(0), attempts: workflow.AtMost(0), uses: workflow.Free}
+var nothing = totals{steps: workflow.AtMost(0), attempts: workflow.AtMost(0), spawned: workflow.AtMost(0), uses: workflow.Free}
+
+// closed returns the totals of a scope, which ends after everything that was handed on in it.
+func (t totals) closed() totals {
+	t.attempts, t.spawned = t.attempts.Plus(t.spawned), nothing.spawned
+	return t
+}
 
 func (t totals) repeated(times workflow.Bound) totals {
 	t.steps = t.steps.Times(times)
+	t.spawned = t.spawned.Times(times)
 	t.uses.CostUSD = t.uses.CostUSD.Times(times)
 	t.uses.Tokens = t.uses.Tokens.Times(times)
 	return t
@@ -24,6 +32,7 @@ func (t totals) repeated(times workflow.Bound) totals {
 // are not added: [scope.width] bounds them.
 func (t totals) plus(node totals, certain bool) totals {
 	t.steps = t.steps.Plus(node.steps)
+	t.spawned = t.spawned.Plus(node.spawned)
 	t.uses.CostUSD = t.uses.CostUSD.Plus(node.uses.CostUSD)
 	t.uses.Tokens = t.uses.Tokens.Plus(node.uses.Tokens)
 	if certain {
@@ -49,7 +58,7 @@ func (b *bounder) workflow(w *workflow.Workflow) totals {
 		return totals{}
 	}
 	b.active[w] = true
-	t := b.graph(w, b.indexes[w].root)
+	t := b.graph(w, b.indexes[w].root).closed()
 	delete(b.active, w)
 	b.known[w] = t
 	return t
@@ -83,7 +92,7 @@ func (b *bounder) node(w *workflow.Workflow, n *node) totals {
 		return b.graph(w, n.body).repeated(rounds)
 	case *workflow.Each:
 		count, _ := items(step)
-		t := b.graph(w, n.body)
+		t := b.graph(w, n.body).closed()
 		width := t.attempts.Times(atMost(count, step.Parallel))
 		n, _ := count.Amount()
 		t.least *= int(n)
@@ -115,9 +124,35 @@ func (b *bounder) task(w *workflow.Workflow, n *node, step *workflow.Task) total
 	if tries == 0 {
 		tries = by.Attempts
 	}
-	one := totals{steps: workflow.AtMost(1), least: 1, attempts: workflow.AtMost(1), uses: b.in.cost(n, by, step)}
+	t := attempts(tries, b.in.cost(n, by, step))
+	t.least = 1
+	if step.Handoffs != nil && !b.in.replied(n) {
+		t = t.plus(b.handedOn(w, step.Handoffs), false)
+	}
+	return t
+}
+
+// attempts returns the totals of a task. Retries do not count as steps.
+func attempts(tries int, uses workflow.Budget) totals {
+	one := totals{uses: uses}
 	t := one.repeated(workflow.AtMost(max(tries, 1)))
-	t.steps = one.steps // retries do not count as steps
+	t.steps, t.attempts, t.spawned = workflow.AtMost(1), workflow.AtMost(1), nothing.spawned
+	return t
+}
+
+// handedOn returns the totals of everything that a task may hand on: each time to the agent that
+// uses most.
+func (b *bounder) handedOn(w *workflow.Workflow, h *workflow.Handoffs) totals {
+	worst := nothing
+	for _, name := range h.To {
+		by := b.in.resolve(name, w.RoleOf(name))
+		t := attempts(by.Attempts, by.budget(nil))
+		worst.steps = t.steps
+		worst.uses = workflow.Budget{CostUSD: worst.uses.CostUSD.Higher(t.uses.CostUSD), Tokens: worst.uses.Tokens.Higher(t.uses.Tokens)}
+	}
+	most, _ := h.Limits()
+	t := worst.repeated(workflow.AtMost(most))
+	t.spawned = t.steps
 	return t
 }
 

@@ -25,6 +25,10 @@ var limitNegative = rule{
 		}
 	},
 	node: func(p *pass, n *node) {
+		var handoffs workflow.Handoffs
+		if t, ok := n.Step.(*workflow.Task); ok && t.Handoffs != nil {
+			handoffs = *t.Handoffs
+		}
 		for _, field := range []struct {
 			name     string
 			negative bool
@@ -35,6 +39,8 @@ var limitNegative = rule{
 			{"retry max_delay", n.Retry.MaxDelay < 0},
 			{"join", n.Join.Need < 0},
 			{"max", n.bound() < 0},
+			{"handoffs max", handoffs.Max < 0},
+			{"handoffs depth", handoffs.Depth < 0},
 		} {
 			if field.negative {
 				p.errorf(n.Pos, "write zero or more", "%s of %q is negative", field.name, n.ID)

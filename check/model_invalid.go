@@ -112,8 +112,8 @@ func (p *pass) modelOfStep(n *node) {
 		if s.On.Text != "" && s.Ask != nil {
 			p.broken(n.Pos, "%q has both a condition and a question", n.ID)
 		}
-		if s.Ask != nil && (len(s.Ask.Inputs) > 0 || s.Ask.Context != workflow.AutoContext) {
-			p.broken(n.Pos, "the question of %q has inputs or a context", n.ID)
+		if s.Ask != nil && (len(s.Ask.Inputs) > 0 || s.Ask.Context != workflow.AutoContext || s.Ask.Handoffs != nil) {
+			p.broken(n.Pos, "the question of %q has inputs, a context or handoffs", n.ID)
 		}
 	case *workflow.Task:
 		if !slices.Contains(contexts, s.Context) {

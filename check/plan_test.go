@@ -113,6 +113,37 @@ func TestPlanOfAQuestion(t *testing.T) {
 	}
 }
 
+// Everything that may be handed on counts, each time with the most expensive receiver. A handoff
+// may outlast its step, but not the item of a for_each or the workflow around it.
+func TestPlanOfHandoffs(t *testing.T) {
+	const hands = "handoffs: {to: [shell, writer, thrifty], max: 3}"
+	in := check.Input{Agents: cast{}, Limits: workflow.Limits{Parallel: 99}}
+	for _, c := range []struct {
+		steps                       string
+		count, least, parallel, usd float64
+	}{
+		{"{agent: thrifty, retry: 2, " + hands + "}", 4, 1, 4, 2.5},
+		{"{agent: thrifty, " + hands + "}, {agent: thrifty, " + hands + "}", 8, 2, 7, 4},
+		{"{agent: thrifty, for_each: '[1, 2]', max_parallel: 1, " + hands + "}, {agent: thrifty}", 9, 3, 4, 4.5},
+		{"{loop: {max: 2, until: x, steps: [{agent: thrifty, output: x, " + hands + "}]}}", 8, 1, 7, 4},
+		{"{agent: shell, config: {command: [ls]}, handoffs: {to: [shell]}}", 6, 1, 6, 0},
+	} {
+		in.Bundle = bundle(t, [2]string{"root", "steps: [" + c.steps + "]"})
+		p := check.PlanOf(in)
+		if p.Steps != workflow.AtMost(c.count) || p.Least != int(c.least) || p.Parallel != workflow.AtMost(c.parallel) || p.CostUSD != workflow.AtMost(c.usd) {
+			t.Errorf("%s: plan %+v", c.steps, p)
+		}
+	}
+	in.Bundle = bundle(t, [2]string{"root", "steps: [{id: a, agent: writer, handoffs: {to: [writer, unpriced]}}]"})
+	if p := check.PlanOf(in); len(p.Open) != 1 || p.Open[0] != "root/a: the cost of an agent that it may hand work on to is not known" {
+		t.Errorf("plan %+v", p)
+	}
+	in.Replied = func(*workflow.Node) bool { return true } // an attempt that is only a reply hands nothing on
+	if p := check.PlanOf(in); p.Steps != workflow.AtMost(1) || p.CostUSD != workflow.AtMost(0.5) {
+		t.Errorf("plan %+v", p)
+	}
+}
+
 func TestPlanOfItems(t *testing.T) {
 	for items, want := range map[string]workflow.Bound{`'["a", "b"]'`: workflow.AtMost(2), "'[]'": workflow.AtMost(0), "'3'": {}, "x": {}, "'['": {}} {
 		w, _ := yaml.Parse("f.yml", []byte("steps: [{agent: writer, for_each: "+items+"}]"))

@@ -67,6 +67,7 @@ var rules = []*rule{
 	&agentUnknown,
 	&agentAmbiguous,
 	&agentNoExecutor,
+	&handoffAgent,
 	&settingsInvalid,
 	&watchUnsupported,
 	&shellSplice,

@@ -29,11 +29,20 @@ var storedCases = []struct {
 	{"model-invalid", `"a" has both a condition and a question`, func(w *workflow.Workflow) {
 		w.Body.Nodes[0].Step = &workflow.Choice{On: workflow.Expr{Text: "true"}, Ask: &workflow.Task{}}
 	}},
-	{"model-invalid", `the question of "a" has inputs or a context`, func(w *workflow.Workflow) {
+	{"model-invalid", `the question of "a" has inputs, a context or handoffs`, func(w *workflow.Workflow) {
 		w.Body.Nodes[0].Step = &workflow.Choice{Ask: &workflow.Task{Inputs: []workflow.Binding{{Name: "x", Value: "1"}}}}
 	}},
-	{"model-invalid", `the question of "a" has inputs or a context`, func(w *workflow.Workflow) {
+	{"model-invalid", `the question of "a" has inputs, a context or handoffs`, func(w *workflow.Workflow) {
 		w.Body.Nodes[0].Step = &workflow.Choice{Ask: &workflow.Task{Context: workflow.NoContext}}
+	}},
+	{"model-invalid", `the question of "a" has inputs, a context or handoffs`, func(w *workflow.Workflow) {
+		w.Body.Nodes[0].Step = &workflow.Choice{Ask: &workflow.Task{Handoffs: &workflow.Handoffs{To: []string{"writer"}}}}
+	}},
+	{"limit-negative", `handoffs max of "a" is negative`, func(w *workflow.Workflow) {
+		w.Body.Nodes[0].Step.(*workflow.Task).Handoffs = &workflow.Handoffs{To: []string{"writer"}, Max: -1}
+	}},
+	{"limit-negative", `handoffs depth of "a" is negative`, func(w *workflow.Workflow) {
+		w.Body.Nodes[0].Step.(*workflow.Task).Handoffs = &workflow.Handoffs{To: []string{"writer"}, Depth: -1}
 	}},
 	{"model-invalid", `state "list" contains a Go int`, func(w *workflow.Workflow) { w.State["list"] = []any{map[string]any{"n": 1}} }},
 	{"model-invalid", `the default of input "topic" contains a Go int`, func(w *workflow.Workflow) { w.Inputs[0].Default = 1 }},

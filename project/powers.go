@@ -128,9 +128,17 @@ func (l *Loaded) tasks(do func(*workflow.Workflow, *workflow.Node, *workflow.Tas
 	agents := l.project.Agents.Snapshot()
 	for _, w := range check.Workflows(l.Bundle) {
 		w.Body.WalkTasks(func(n *workflow.Node, task *workflow.Task) {
-			// If only the executor is missing, there is still a definition.
-			if d, _, _ := agents.ResolveLane(task.Agent, w.RoleOf(task.Agent)); d != nil {
-				do(w, n, task, d)
+			all := []*workflow.Task{task}
+			if task.Handoffs != nil {
+				for _, name := range task.Handoffs.To {
+					all = append(all, &workflow.Task{Agent: name})
+				}
+			}
+			for _, t := range all {
+				// If only the executor is missing, there is still a definition.
+				if d, _, _ := agents.ResolveLane(t.Agent, w.RoleOf(t.Agent)); d != nil {
+					do(w, n, t, d)
+				}
 			}
 		})
 	}

@@ -94,6 +94,9 @@ func step(n *workflow.Node) *workflow.Job {
 		for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
 			j.Setting(name, s.Settings[name])
 		}
+		if s.Handoffs != nil {
+			j.Handoffs(*s.Handoffs)
+		}
 		return j
 	case *workflow.Human:
 		return ask(s)

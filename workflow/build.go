@@ -130,6 +130,14 @@ func (j *Job) Context(c Context) *Job {
 	return j
 }
 
+// Handoffs lets the agent hand work on while it works.
+func (j *Job) Handoffs(h Handoffs) *Job {
+	if s, ok := only[*Task](j, "Handoffs", "Agent"); ok {
+		s.Handoffs = &h
+	}
+	return j
+}
+
 // Setting sets an option of the agent, such as "model". Texts in it are templates.
 func (j *Job) Setting(name string, value any) *Job {
 	s := j.node.Task()

@@ -154,6 +154,11 @@ func (p *placed) task(t *Task) *Task {
 	for _, name := range slices.Sorted(maps.Keys(t.Settings)) {
 		c.SettingsPos[name] = p.part("setting " + strconv.Quote(name))
 	}
+	if t.Handoffs != nil {
+		h := *t.Handoffs
+		h.Pos = slices.Repeat([]Pos{p.part("handoffs")}, len(h.To))
+		c.Handoffs = &h
+	}
 	return &c
 }
 

@@ -196,6 +196,13 @@ func (p *printer) task(key string, t *Task) {
 	for _, k := range slices.Sorted(maps.Keys(t.Settings)) {
 		p.line("setting %s = %s", quote(k), FormatJSON(t.Settings[k]))
 	}
+	if h := t.Handoffs; h != nil {
+		most, depth := h.Limits()
+		p.line("handoffs max=%d depth=%d", most, depth)
+		for _, agent := range h.To {
+			p.line("handoff to %s", quote(agent))
+		}
+	}
 }
 
 func (p *printer) bindings(bs []Binding) {

@@ -1,5 +1,7 @@
 package workflow
 
+import "cmp"
+
 // Step is what a node does: one of *Task, *Human, *Call, *Choice, *Combine,
 // *Loop and *Each.
 //
@@ -16,6 +18,8 @@ type Task struct {
 	// Settings are opaque to everything except the agent, which checks them against its own
 	// schema. Strings in them are templates in canonical form.
 	Settings map[string]any `json:",omitzero"`
+	// Handoffs says what the agent may hand on to other agents while it works; nil means nothing.
+	Handoffs *Handoffs `json:",omitempty"`
 
 	// Pos is where the agent is named; zero means the position of the node. SettingsPos is where
 	// each setting is named, and SettingsSrc what the author wrote there; for a setting that is not
@@ -23,6 +27,26 @@ type Task struct {
 	Pos         Pos               `json:",omitzero"`
 	SettingsPos map[string]Pos    `json:",omitzero"`
 	SettingsSrc map[string]Source `json:",omitzero"`
+}
+
+// Handoffs limits what an agent may hand on. The agents that it hands work to may hand on parts of
+// it in turn, to the same agents.
+type Handoffs struct {
+	To    []string // the agents that may receive work
+	Max   int      `json:",omitempty"` // handoffs of one instance of the task, including those of the receivers; zero means 5
+	Depth int      `json:",omitempty"` // how often the same work may be handed on; zero means 3
+	Pos   []Pos    `json:",omitempty"` // where each agent is named
+}
+
+// The limits of handoffs that a task does not set.
+const (
+	DefaultMaxHandoffs  = 5
+	DefaultHandoffDepth = 3
+)
+
+// Limits returns how many handoffs are allowed and how deep they may be nested, with defaults.
+func (h *Handoffs) Limits() (most, depth int) {
+	return cmp.Or(h.Max, DefaultMaxHandoffs), cmp.Or(h.Depth, DefaultHandoffDepth)
 }
 
 // Context says whether a task receives the outputs that its live in-edges carry.

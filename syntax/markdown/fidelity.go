@@ -81,6 +81,7 @@ func (r *report) step(n *workflow.Node) {
 		r.exact(n.ID, "settings", len(s.Settings) > 0)
 		r.carried(n.ID, "context", s.Context != workflow.AutoContext, inSection)
 		r.carried(n.ID, "agent", s.Agent != "", inSection)
+		r.carried(n.ID, "handoffs", s.Handoffs != nil, inSection)
 	case *workflow.Human:
 		r.exact(n.ID, "human", true)
 		r.exact(n.ID, "options", len(s.Options) > 0)

@@ -90,6 +90,7 @@ func (f *reporter) node(n *workflow.Node) {
 		f.carries(n.ID, "prompt", t.Prompt.Text != "" && t.Prompt.Text != (&writer{plan: f.plan}).text(n))
 		f.carries(n.ID, "inputs", len(t.Inputs) > 0)
 		f.carries(n.ID, "config", len(t.Settings) > 0)
+		f.carries(n.ID, "handoffs", t.Handoffs != nil)
 	}
 	f.carries(n.ID, "output", work.Output.Var != "" || work.Output.Mode != workflow.Full || work.Output.Schema != nil || n.Output.Var != "")
 	f.carries(n.ID, "retry", work.Retry.Attempts > 1)

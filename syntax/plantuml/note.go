@@ -322,7 +322,7 @@ func looksLikeFields(lines []activity.Line) bool {
 
 // stepWords are the keys that make a note without a mark count as keys.
 var stepWords = strings.Fields(`id title agent prompt template input inputs output outputMode outputSchema outputPath outputPattern
-	context needs config workflow human combine choice on question options custom required strategy separator retries retry timeout timeout_mins
+	context handoffs needs config workflow human combine choice on question options custom required strategy separator retries retry timeout timeout_mins
 	on_error effect labels join rest parallel_group for_each as max_parallel loop max next route routes else error on_timeout when
 	name description state agents limits variables`)
 

@@ -56,7 +56,7 @@ var (
 
 // stepShapes are the elements that are steps.
 var stepShapes = func() map[string]*shape {
-	agent := stepShape(append([]string{"name", "task", "context"}, eachWords...), planParts, map[string]*shape{"input": inputShape, "config": valueShape})
+	agent := stepShape(append([]string{"name", "task", "context"}, eachWords...), planParts, map[string]*shape{"input": inputShape, "config": valueShape, "handoffs": valueShape})
 	node := *agent
 	node.words, node.text = append(slices.Clone(agent.words), "tool", "agent"), true
 	loop, each := stepShape([]string{"max", "until", "while"}), stepShape([]string{"items", "as", "max_parallel"})

@@ -204,7 +204,7 @@ func (p *parts) element(c xmltext.Element) {
 		p.add(c, p.output(c))
 	case "retry":
 		p.add(c, p.mapOrText(c))
-	case "labels":
+	case "labels", "handoffs":
 		p.add(c, p.composed(c))
 	case "task":
 		if p.kind == "task" {

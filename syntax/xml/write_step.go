@@ -133,6 +133,9 @@ func (out *writer) content(e *element, n *workflow.Node) {
 		}
 		out.bindings(e, s.Inputs)
 		out.config(e, s)
+		if s.Handoffs != nil {
+			e.add(objectElement("handoffs", yaml.HandoffKeys(s.Handoffs)))
+		}
 	case *workflow.Call:
 		out.bindings(e, s.Inputs)
 	case *workflow.Human:

@@ -66,7 +66,7 @@ func (sr *StepReader) Read(m *strictyaml.Map, kind string, out *Step) {
 	case saysOther(m, kind):
 		said = r.kind(m, s)
 	case kind == "task":
-		for _, key := range []string{"agent", "prompt", "config", "inputs", "context"} {
+		for _, key := range []string{"agent", "prompt", "config", "inputs", "context", "handoffs"} {
 			m.Get(key)
 		}
 		r.task(m, s)

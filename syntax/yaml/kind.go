@@ -30,7 +30,7 @@ func (r *reader) kind(m *strictyaml.Map, s *step) strictyaml.Node {
 			r.twoKinds(n, name, key)
 		}
 	}
-	for _, key := range []string{"config", "inputs", "context"} {
+	for _, key := range []string{"config", "inputs", "context", "handoffs"} {
 		m.Get(key)
 	}
 	switch name {
@@ -61,9 +61,24 @@ func (r *reader) task(m *strictyaml.Map, s *step) {
 	if word := m.Peek("context").Word("auto", "previous", "none"); word != "auto" {
 		t.Context = workflow.Context(word)
 	}
+	t.Handoffs = readHandoffs(m.Peek("handoffs"))
 	readAgent(m, t)
 	readTemplate(m.Peek("template"), m.Peek("prompt"), t)
 	s.node.Step, s.base = t, orElse(t.Agent, "task")
+}
+
+// readHandoffs reads what the agent may hand on, and to whom.
+func readHandoffs(n strictyaml.Node) *workflow.Handoffs {
+	if !n.Exists() || n.IsNull() {
+		return nil
+	}
+	m := n.Map()
+	h := &workflow.Handoffs{Max: m.Int("max", 1), Depth: m.Int("depth", 1)}
+	for _, to := range readTargets(m.Get("to")) {
+		h.To, h.Pos = append(h.To, to.name), append(h.Pos, to.pos)
+	}
+	m.Done()
+	return h
 }
 
 // readAgent reads the agent and its settings.

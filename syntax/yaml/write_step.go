@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"encoding/json"
 	"maps"
 	"strconv"
 	"strings"
@@ -61,6 +62,7 @@ func (out *writer) kind(s *step, n *workflow.Node) {
 		out.bindings(step.Inputs)
 		out.text("context", string(step.Context))
 		out.config(settings)
+		out.handoffs(step.Handoffs)
 	case *workflow.Call:
 		if !out.flat || step.Workflow != "" {
 			out.always("workflow", step.Workflow)
@@ -139,6 +141,28 @@ func (out *writer) config(settings map[string]any) {
 	if len(settings) > 0 {
 		out.nested("config", func() { out.members(settings) })
 	}
+}
+
+func (out *writer) handoffs(h *workflow.Handoffs) {
+	if h != nil {
+		out.nested("handoffs", func() { out.members(HandoffKeys(h)) })
+	}
+}
+
+// HandoffKeys returns what a task may hand on as the value of its key.
+func HandoffKeys(h *workflow.Handoffs) map[string]any {
+	to := make([]any, len(h.To))
+	for i, name := range h.To {
+		to[i] = name
+	}
+	keys := map[string]any{"to": to}
+	if h.Max != 0 {
+		keys["max"] = json.Number(strconv.Itoa(h.Max))
+	}
+	if h.Depth != 0 {
+		keys["depth"] = json.Number(strconv.Itoa(h.Depth))
+	}
+	return keys
 }
 
 func (out *writer) bindings(bs []workflow.Binding) {

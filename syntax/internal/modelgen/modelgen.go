@@ -212,6 +212,12 @@ func (g *generator) task(n *workflow.Node) {
 		Context:  pick(g, []workflow.Context{workflow.AutoContext, workflow.AutoContext, workflow.PreviousContext, workflow.NoContext}),
 		Settings: g.templates(2),
 	}
+	if g.rarely() {
+		n.Step.(*workflow.Task).Handoffs = &workflow.Handoffs{
+			To:  pick(g, [][]string{{"worker"}, {"Code Reviewer", "ci/bot"}, {"a, b", "true", n.ID}}),
+			Max: pick(g, []int{0, 1, 20}), Depth: pick(g, []int{0, 1, 4}),
+		}
+	}
 	n.Output, n.Timeout, n.Once = g.output(), g.duration(), g.rarely()
 	g.retry(n)
 }
