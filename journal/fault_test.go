@@ -1,0 +1,476 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/database"
+)
+
+var errFault = errors.New("the database failed")
+
+// faults makes one call of the database fail.
+type faults struct {
+	in   int  // how many calls are left until then; 0: none fails
+	null bool // a row of NULLs is read instead
+	hit  bool
+}
+
+func (f *faults) fail(row bool) bool {
+	if f.in == 0 || f.null && !row {
+		return false
+	}
+	f.in--
+	f.hit = f.in == 0
+	return f.hit
+}
+
+func (f *faults) call() error {
+	if f.fail(false) {
+		return errFault
+	}
+	return nil
+}
+
+// injectInto returns the faults of a store.
+func injectInto(t *testing.T, s *Store) *faults {
+	f := &faults{}
+	lite := s.read.Driver()
+	if err := database.Close(s.read, s.write); err != nil {
+		t.Fatal(err)
+	}
+	s.write = sql.OpenDB(&connector{lite, database.Source(s.file, "_txlock", "immediate", "_pragma", "synchronous(OFF)"), f})
+	s.write.SetMaxOpenConns(1)
+	s.read = sql.OpenDB(&connector{lite, database.Source(s.file, "_query_only", "1"), f})
+	return f
+}
+
+type connector struct {
+	lite   sqldriver.Driver
+	source string
+	faults *faults
+}
+
+func (c *connector) Driver() sqldriver.Driver { return c.lite }
+
+func (c *connector) Connect(context.Context) (sqldriver.Conn, error) {
+	conn, err := c.lite.Open(c.source)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyConn{conn.(liteConn), c.faults}, nil
+}
+
+type liteConn interface {
+	sqldriver.Conn
+	sqldriver.ConnBeginTx
+	sqldriver.ConnPrepareContext
+	sqldriver.ExecerContext
+	sqldriver.QueryerContext
+}
+
+type faultyConn struct {
+	liteConn
+	faults *faults
+}
+
+func (c *faultyConn) BeginTx(ctx context.Context, o sqldriver.TxOptions) (sqldriver.Tx, error) {
+	if err := c.faults.call(); err != nil {
+		return nil, err
+	}
+	tx, err := c.liteConn.BeginTx(ctx, o)
+	return &faultyTx{tx, c.faults}, err
+}
+
+func (c *faultyConn) PrepareContext(ctx context.Context, text string) (sqldriver.Stmt, error) {
+	if err := c.faults.call(); err != nil {
+		return nil, err
+	}
+	stmt, err := c.liteConn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyStmt{stmt.(liteStmt), c.faults}, nil
+}
+
+func (c *faultyConn) ExecContext(ctx context.Context, text string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
+	if err := c.faults.call(); err != nil {
+		return nil, err
+	}
+	res, err := c.liteConn.ExecContext(ctx, text, args)
+	return &faultyResult{res, c.faults}, err
+}
+
+func (c *faultyConn) QueryContext(ctx context.Context, text string, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
+	if err := c.faults.call(); err != nil {
+		return nil, err
+	}
+	rows, err := c.liteConn.QueryContext(ctx, text, args)
+	return &faultyRows{rows, c.faults}, err
+}
+
+type liteStmt interface {
+	sqldriver.Stmt
+	sqldriver.StmtExecContext
+	sqldriver.StmtQueryContext
+}
+
+type faultyStmt struct {
+	liteStmt
+	faults *faults
+}
+
+func (s *faultyStmt) ExecContext(ctx context.Context, args []sqldriver.NamedValue) (sqldriver.Result, error) {
+	if err := s.faults.call(); err != nil {
+		return nil, err
+	}
+	res, err := s.liteStmt.ExecContext(ctx, args)
+	return &faultyResult{res, s.faults}, err
+}
+
+func (s *faultyStmt) QueryContext(ctx context.Context, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
+	if err := s.faults.call(); err != nil {
+		return nil, err
+	}
+	rows, err := s.liteStmt.QueryContext(ctx, args)
+	return &faultyRows{rows, s.faults}, err
+}
+
+type faultyTx struct {
+	sqldriver.Tx
+	faults *faults
+}
+
+func (tx *faultyTx) Commit() error {
+	if err := tx.faults.call(); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Tx.Commit()
+}
+
+type faultyResult struct {
+	sqldriver.Result
+	faults *faults
+}
+
+func (r *faultyResult) LastInsertId() (int64, error) {
+	if err := r.faults.call(); err != nil {
+		return 0, err
+	}
+	return r.Result.LastInsertId()
+}
+
+func (r *faultyResult) RowsAffected() (int64, error) {
+	if err := r.faults.call(); err != nil {
+		return 0, err
+	}
+	return r.Result.RowsAffected()
+}
+
+type faultyRows struct {
+	sqldriver.Rows
+	faults *faults
+}
+
+func (r *faultyRows) Next(row []sqldriver.Value) error {
+	fails := r.faults.fail(true)
+	if fails && !r.faults.null {
+		return errFault
+	}
+	err := r.Rows.Next(row)
+	if fails {
+		clear(row)
+	}
+	return err
+}
+
+// A long output, and a long value that is no output.
+var (
+	longOutput = strings.Repeat("long", MaxInline)
+	longInput  = strings.Repeat("wide", MaxInline)
+)
+
+func attemptOf(run string) driver.AttemptID {
+	return driver.AttemptID{Run: run, Address: "work[2]", Attempt: 1}
+}
+
+// writeExample fills a journal with runs that have everything that a run can have.
+func writeExample(t *testing.T, dir string) {
+	s := openStore(t, dir)
+	first := started("demo-1")
+	first.Event.(*engine.Started).Inputs = map[string]any{"text": longInput}
+	w, err := s.Create(NewRun{ID: "demo-1", Pin: testPin("demo"), Created: start, Events: list(first), Key: "key", Request: "request"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := w.Log("work[2]", 1)
+	log.Write([]byte(longOutput))
+	sent, err := s.Send(t.Context(), "demo-1", &engine.CancelAsked{By: "ann"}, start)
+	_, err2 := s.Send(t.Context(), "demo-1", &engine.CancelAsked{By: "bob"}, start)
+	err3 := w.Append(Batch{
+		Events:   list(ended(1, "x"), ended(2, longOutput), endedWith("work[3]", engine.Usage{TokensIn: 7})),
+		Summary:  &Summary{Status: engine.Waiting, At: start, Due: start, Questions: list(asks("one"), asks("two"))},
+		Verdicts: list(Verdict{ID: sent, Refused: "too late"}),
+	})
+	if err := errors.Join(err, err2, err3, log.Close(longOutput), log.Recorded(longOutput), s.Note(attemptOf("demo-1"), "session", "model"), w.Keep([]byte("state")), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w = createRun(t, s, "demo-2")
+	if err := errors.Join(w.Append(Batch{Events: list(ended(1, "x"))}), w.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contents returns what is recorded, except for names and times.
+func contents(t *testing.T, s *Store) string {
+	t.Helper()
+	var all strings.Builder
+	for _, query := range []string{
+		"SELECT id || status || origin || problem || due || usage || noted || begun || coalesce(key, '') || (driver IS NULL) FROM runs ORDER BY id",
+		"SELECT run || ' ' || seq || substr(data, 1, 200) || coalesce(blobs, '') FROM events ORDER BY run, seq",
+		"SELECT hex(hash) FROM blobs ORDER BY hash",
+		"SELECT hash FROM pins ORDER BY hash",
+		"SELECT run || event || coalesce(verdict, '') || reason FROM inbox ORDER BY id",
+		"SELECT run || id || data FROM asked ORDER BY run, id",
+		"SELECT run || address || attempt || session || model || usage FROM attempts ORDER BY run, address, attempt",
+		"SELECT run || data FROM snapshots",
+		"SELECT id FROM deleted",
+	} {
+		lines, err := texts(t.Context(), s.read, strings.ReplaceAll(query, "|| due ||", "|| coalesce(due, '') ||"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.WriteString(query + "\n" + strings.Join(lines, "\n") + "\n")
+	}
+	return all.String()
+}
+
+// collect returns what a sequence yields, or its error.
+func collect[T any](all iter.Seq2[T, error]) (any, error) {
+	var list []T
+	for one, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// operation is something that a journal does. It prepares a call, which may be repeated if it fails.
+type operation func(t *testing.T, s *Store) func() (any, error)
+
+// of returns an operation without preparations.
+func of[T any](call func(s *Store) (T, error)) operation {
+	return func(_ *testing.T, s *Store) func() (any, error) {
+		return func() (any, error) { return call(s) }
+	}
+}
+
+// opened returns an operation that opens a writer.
+func opened(call func(s *Store) (*Writer, error)) operation {
+	return func(t *testing.T, s *Store) func() (any, error) {
+		return func() (any, error) {
+			w, err := call(s)
+			if err != nil {
+				return nil, err
+			}
+			t.Cleanup(func() { w.Close() })
+			return w.Recorded(), nil
+		}
+	}
+}
+
+// written returns an operation of a run's writer.
+func written(call func(w *Writer) error) operation {
+	return func(t *testing.T, s *Store) func() (any, error) {
+		w, err := s.Writer(t.Context(), "demo-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { w.Close() })
+		return func() (any, error) {
+			err := call(w)
+			return w.Recorded(), err
+		}
+	}
+}
+
+// Whichever call of the database fails, or returns a row that cannot be read: the error is reported,
+// nothing was changed, and what was to be done can be done again. A failure that is not reported
+// changes nothing about the result.
+func TestNoErrorIsLost(t *testing.T) {
+	ctx := t.Context()
+	template := t.TempDir()
+	writeExample(t, template)
+	for name, op := range map[string]operation{
+		"List":   of(func(s *Store) ([]Run, error) { return s.List(ctx, driver.Filter{}) }),
+		"Before": of(func(s *Store) ([]Run, error) { return s.List(ctx, driver.Filter{Before: "demo-2", Workflow: "demo"}) }),
+		"Run":    of(func(s *Store) (Run, error) { return s.Run(ctx, "demo-1") }),
+		"Find":   of(func(s *Store) (Run, error) { return s.Find(ctx, "demo-1") }),
+		"Events": of(func(s *Store) (any, error) { return collect(s.Events(ctx, "demo-1", 0)) }),
+		"Simple": of(func(s *Store) (any, error) { return collect(s.Events(ctx, "demo-2", 0)) }),
+		"Brief":  of(func(s *Store) (any, error) { return collect(s.Brief(ctx, "demo-1", 1)) }),
+		"Output": of(func(s *Store) (string, error) { return s.Output(ctx, "demo-1", 3) }),
+		"Pin": of(func(s *Store) (*driver.Pin, error) {
+			s.lastPin.Store(nil)
+			return s.Pin(ctx, "demo-1")
+		}),
+		"Open": of(func(s *Store) ([]driver.Question, error) { return s.Open(ctx, "") }),
+		"Attempt": of(func(s *Store) (any, error) {
+			session, model, used, err := s.Attempt(ctx, attemptOf("demo-1"))
+			return list[any](session, model, used), err
+		}),
+		"Ended": of(func(s *Store) (any, error) {
+			ended, last, err := s.Ended(ctx, attemptOf("demo-1"), 1)
+			return list[any](ended, last), err
+		}),
+		"Verdict": of(func(s *Store) (any, error) {
+			v, ok, err := s.Verdict(ctx, 1)
+			return list[any](v, ok), err
+		}),
+		"Mail":   of(func(s *Store) ([]string, error) { return s.Mail(ctx) }),
+		"Driven": of(func(s *Store) (map[string]bool, error) { return s.Driven(ctx) }),
+		"Snapshot": of(func(s *Store) ([]byte, error) {
+			data, err := s.Snapshot(ctx, "demo-1")
+			if err == nil && data == nil {
+				err = errors.New("there is none") // like every cache, it may be missing
+			}
+			return data, err
+		}),
+		"Check": of(func(s *Store) (any, error) { return nil, s.Check(ctx) }),
+		"Changes": of(func(s *Store) (any, error) {
+			changed, deleted, _, err := s.Changes(ctx, 0)
+			return list[any](changed, deleted), err
+		}),
+		"Bytes": of(func(s *Store) (int64, error) {
+			r, err := s.Run(ctx, "demo-1")
+			if err != nil {
+				return 0, err
+			}
+			return s.Bytes(ctx, r)
+		}),
+		"Stream": of(func(s *Store) (any, error) { return collect(s.Stream(ctx, attemptOf("demo-1"), driver.Output, 0)) }),
+		"Pulse": of(func(s *Store) (any, error) {
+			p, err := s.Pulse(ctx)
+			if err != nil {
+				return nil, err
+			}
+			defer p.Close()
+			_, err = p.Beat(ctx)
+			return nil, err
+		}),
+
+		"Create": opened(func(s *Store) (*Writer, error) { return s.Create(keyed("demo-3", "another", "request")) }),
+		"Fork": opened(func(s *Store) (*Writer, error) {
+			n := keyed("demo-4", "", "")
+			n.Origin, n.Events = "demo-1", list(started("demo-4"), engine.Envelope{Time: start, Event: &engine.TaskEnded{Address: "work[2]", Attempt: 1, Stored: 3}})
+			n.Summary = &Summary{Status: engine.Running, At: start}
+			return s.Create(n)
+		}),
+		"Writer": opened(func(s *Store) (*Writer, error) { return s.Writer(ctx, "demo-1") }),
+		"Append": written(func(w *Writer) error { return w.Append(Batch{Events: list(ended(5, "y"))}) }),
+		"Append much": written(func(w *Writer) error {
+			var events []engine.Envelope
+			for i := range maxInsert {
+				events = append(events, ended(i+5, "y"))
+			}
+			events = append(events, ended(maxInsert+5, longOutput+"."))
+			return w.Append(Batch{Events: events, Summary: &Summary{Status: engine.Success, At: start}, Last: true})
+		}),
+		"Append all": written(func(w *Writer) error {
+			return w.Append(Batch{
+				Events: list(endedWith("work[4]", engine.Usage{CostUSD: 1})), Begun: true, Problem: "broken", Verdicts: list(Verdict{ID: 2}),
+				Summary: &Summary{Status: engine.Waiting, At: start, Questions: list(asks("three"), asks("four"))},
+			})
+		}),
+		"Keep": written(func(w *Writer) error { return w.Keep([]byte("new state")) }),
+		"Inbox": written(func(w *Writer) error {
+			mail, err := w.Inbox(ctx)
+			if err == nil && (len(mail) != 1 || mail[0].Event.(*engine.CancelAsked).By != "bob") {
+				err = fmt.Errorf("the inbox has %v", mail)
+			}
+			return err
+		}),
+		"Note":     of(func(s *Store) (any, error) { return nil, s.Note(attemptOf("demo-1"), "other", "") }),
+		"Send":     of(func(s *Store) (int64, error) { return s.Send(ctx, "demo-1", &engine.CancelAsked{}, start) }),
+		"Withdraw": of(func(s *Store) (bool, error) { return s.Withdraw(2) }),
+		"Delete":   of(func(s *Store) ([]string, error) { return s.Delete(ctx, "demo-1") }),
+		"Compact":  of(func(s *Store) (any, error) { return nil, s.Compact(ctx) }),
+		"Refresh": func(t *testing.T, s *Store) func() (any, error) {
+			r := find(t, s, "demo-2")
+			return func() (any, error) {
+				return nil, s.Refresh(r, 2, Summary{Status: engine.Success, At: start, Questions: list(asks("five"))})
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			healthy := newTrial(t, template, op)
+			before := contents(t, healthy.store)
+			want, err := healthy.try()
+			if err != nil {
+				t.Fatal(err)
+			}
+			after := contents(t, healthy.store)
+			for _, null := range []bool{false, true} {
+				for in := 1; ; in++ {
+					trial := healthy
+					if before != after {
+						trial = newTrial(t, template, op)
+					}
+					*trial.faults = faults{in: in, null: null}
+					got, err := trial.try()
+					if !trial.faults.hit {
+						break
+					}
+					if err != nil {
+						if !null && !errors.Is(err, errFault) {
+							t.Errorf("call %d fails, and the error is %v", in, err)
+						}
+						if diff := cmp.Diff(before, contents(t, trial.store)); diff != "" {
+							t.Errorf("call %d fails with %v, and the journal changes (-before +after):\n%s", in, err, diff)
+						}
+						if got, err = trial.try(); err != nil {
+							t.Errorf("call %d failed, and then there is %v", in, err)
+						}
+					}
+					if !reflect.DeepEqual(got, want) {
+						t.Errorf("call %d fails, null %t, and the result is %.300v, want %.300v", in, null, got, want)
+					}
+					if diff := cmp.Diff(after, contents(t, trial.store)); diff != "" {
+						t.Errorf("call %d fails, null %t, and the journal has (-want +got):\n%s", in, null, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+// trial is an operation on a copy of a journal.
+type trial struct {
+	store  *Store
+	faults *faults
+	try    func() (any, error)
+}
+
+func newTrial(t *testing.T, template string, op operation) trial {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(template)); err != nil {
+		t.Fatal(err)
+	}
+	s := openStore(t, dir)
+	f := injectInto(t, s)
+	return trial{s, f, op(t, s)}
+}
