@@ -63,6 +63,23 @@ func TestLongStringsThatAreNoOutput(t *testing.T) {
 	}
 }
 
+// The output of an event can be read alone, also if other strings of the event are long.
+func TestOutputAmongLongStrings(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	long := strings.Repeat("long", MaxInline)
+	for i, output := range []string{"short", "", long} {
+		e := engine.Envelope{Time: start, Event: &engine.TaskEnded{Address: "work", Attempt: 1, Output: output, Fault: &engine.Fault{Message: long}}}
+		appendEvents(t, w, e)
+		if got, err := s.Output(t.Context(), "demo-1", i+2); err != nil || got != output {
+			t.Errorf("the output has %d bytes, %v, want %d", len(got), err, len(output))
+		}
+	}
+	if _, err := s.Output(t.Context(), "demo-1", 1); !IsProblem(err, Corrupt) {
+		t.Errorf("the start of a run has an output: %v", err)
+	}
+}
+
 func TestLongStringsDeepInValues(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	long := strings.Repeat("é", MaxInline)

@@ -33,7 +33,7 @@ func TestFullDisk(t *testing.T) {
 			want = append(want, ev)
 		}
 	}
-	if !IsProblem(full, Full) || !strings.Contains(full.Error(), s.file) || !strings.Contains(full.Error(), "free some space") {
+	if !IsProblem(full, Full) || !strings.Contains(full.Error(), s.file) || !strings.Contains(full.Error(), "free some space") || !strings.Contains(full.Error(), "resume the run") {
 		t.Errorf("a full disk gives %v", full)
 	}
 	if err := w.Append(Batch{Events: []engine.Envelope{ended(99, strings.Repeat("y", 2*MaxInline))}}); !IsProblem(err, Full) {
@@ -76,6 +76,13 @@ func TestDirectoryThatIsAFile(t *testing.T) {
 	}
 	if _, err := OpenReadOnly(filepath.Join(t.TempDir(), "nothing")); !IsProblem(err, Unreadable) {
 		t.Errorf("OpenReadOnly of nothing gives %v", err)
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, fileName), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := OpenReadOnly(dir); s != nil || !IsProblem(err, Unreadable) {
+		t.Errorf("OpenReadOnly of a directory gives %v", err)
 	}
 }
 
@@ -277,10 +284,8 @@ func TestRunWithoutEvents(t *testing.T) {
 	if _, err := s.write.Exec("DELETE FROM events"); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range s.Events(t.Context(), "demo-1", 0) {
-		if !IsProblem(err, Corrupt) || !strings.Contains(err.Error(), "the run has no events") {
-			t.Errorf("the run gives %v", err)
-		}
+	if _, err := collect(s.Events(t.Context(), "demo-1", 0)); !IsProblem(err, Corrupt) || !strings.Contains(err.Error(), "the run has no events") {
+		t.Errorf("the run gives %v", err)
 	}
 	if err := s.Check(t.Context()); !IsProblem(err, Corrupt) {
 		t.Errorf("Check gives %v", err)

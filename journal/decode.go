@@ -21,7 +21,8 @@ type decoder struct {
 const taskEnded = `{"type":"TaskEnded","time":`
 
 func (d *decoder) decode(line string) (engine.Envelope, error) {
-	if e, ok := d.taskEnded(line); ok {
+	var e engine.Envelope
+	if d.taskEnded(line, &e) {
 		return e, nil
 	}
 	return engine.Decode([]byte(line))
@@ -33,30 +34,30 @@ func (d *decoder) decode(line string) (engine.Envelope, error) {
 //
 // as the engine writes it now, and as it did before it had a clock. Events with escapes,
 // faults or usage do not have this form.
-func (d *decoder) taskEnded(line string) (e engine.Envelope, ok bool) {
+func (d *decoder) taskEnded(line string, e *engine.Envelope) bool {
 	rest, ok := strings.CutPrefix(line, taskEnded)
 	if !ok {
-		return e, false
+		return false
 	}
 	stamp, rest, ok := quoted(rest)
 	if !ok {
-		return e, false
+		return false
 	}
 	if e.Time, ok = d.time(stamp); !ok {
-		return e, false
+		return false
 	}
 	clock, rest, _ := number(rest, `,"clock":`)
 	address, rest, ok := field(rest, `,"address":`)
 	if !ok {
-		return e, false
+		return false
 	}
 	attempt, rest, ok := number(rest, `,"attempt":`)
 	if !ok {
-		return e, false
+		return false
 	}
 	output, rest, _ := field(rest, `,"output":`)
 	if rest != "}" {
-		return e, false
+		return false
 	}
 	if len(d.room) == 0 {
 		d.room = make([]engine.TaskEnded, chunk)
@@ -65,7 +66,7 @@ func (d *decoder) taskEnded(line string) (e engine.Envelope, ok bool) {
 	d.room = d.room[1:]
 	ev.Address, ev.Attempt, ev.Output = address, int(attempt), output
 	e.Clock, e.Event = time.Duration(clock), ev
-	return e, true
+	return true
 }
 
 // number reads a key and its number; if the key is missing, rest is everything.

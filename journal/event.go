@@ -126,27 +126,23 @@ func (s *Store) lines(ctx context.Context, run string, after int) iter.Seq2[stor
 			return
 		}
 		for first := after + 1; ; first += chunk {
-			n, err := s.chunk(ctx, number, first, yield)
+			more, err := s.chunk(ctx, number, first, yield)
 			if err != nil {
 				yield(storedLine{}, explain(s.file, fmt.Errorf("run %s: %w", run, err)))
-				return
 			}
-			if n < chunk {
+			if err != nil || !more {
 				return
 			}
 		}
 	}
 }
 
-// stopped is the number of events that chunk returns when its caller has enough.
-const stopped = -1
-
-// chunk yields the events from first on, as many as are read at once, and returns their
-// number.
-func (s *Store) chunk(ctx context.Context, number int64, first int, yield func(storedLine, error) bool) (int, error) {
+// chunk yields the events from first on, as many as are read at once, and reports whether there may
+// be more that the caller wants.
+func (s *Store) chunk(ctx context.Context, number int64, first int, yield func(storedLine, error) bool) (more bool, err error) {
 	var joined, sums string
 	var n, last, blobs int
-	err := s.read.QueryRowContext(ctx, `SELECT coalesce(group_concat(data, char(10)), ''), coalesce(group_concat(coalesce(sum, ''), char(10)), ''),
+	err = s.read.QueryRowContext(ctx, `SELECT coalesce(group_concat(data, char(10)), ''), coalesce(group_concat(coalesce(sum, ''), char(10)), ''),
 		count(*), coalesce(max(seq), 0), count(blobs)
 		FROM (SELECT seq, data, blobs, sum FROM events WHERE run = ? AND seq >= ? AND seq < ? ORDER BY seq)`,
 		number, first, first+chunk).Scan(&joined, &sums, &n, &last, &blobs)
@@ -154,44 +150,43 @@ func (s *Store) chunk(ctx context.Context, number int64, first int, yield func(s
 		return s.linesOneByOne(ctx, number, first, yield)
 	}
 	if n == 0 && first == 1 {
-		return 0, s.damaged("the run has no events", nil)
+		return false, s.damaged("the run has no events", nil)
 	}
 	for i := range n {
 		var line storedLine
 		line.data, joined, _ = strings.Cut(joined, "\n")
 		line.sum, sums, _ = strings.Cut(sums, "\n")
 		if err := s.verify(number, first+i, line); err != nil {
-			return i, err
+			return false, err
 		}
 		if !yield(line, nil) {
-			return stopped, nil
+			return false, nil
 		}
 	}
-	return n, nil
+	return n == chunk, nil
 }
 
 // linesOneByOne reads events that have long strings, or that a damaged file yields only up
 // to some point.
-func (s *Store) linesOneByOne(ctx context.Context, number int64, first int, yield func(storedLine, error) bool) (int, error) {
+func (s *Store) linesOneByOne(ctx context.Context, number int64, first int, yield func(storedLine, error) bool) (more bool, err error) {
 	stored, unread := s.storedLines(ctx, number, first)
 	for n, line := range stored {
 		if err := s.verify(number, first+n, line); err != nil {
-			return n, err
+			return false, err
 		}
 		if _, ok := line.output(); !ok && line.places != "" {
-			var err error
 			if line.data, err = s.putBack(ctx, line.data, line.places); ctx.Err() != nil {
-				return n, ctx.Err()
+				return false, ctx.Err()
 			} else if err != nil {
-				return n, s.damaged("", fmt.Errorf("event %d: %w", first+n, err))
+				return false, s.damaged("", fmt.Errorf("event %d: %w", first+n, err))
 			}
 			line.places = ""
 		}
 		if !yield(line, nil) {
-			return stopped, nil
+			return false, nil
 		}
 	}
-	return len(stored), unread
+	return len(stored) == chunk, unread
 }
 
 // storedLine is an event as it is stored, without its long strings. An older version stored

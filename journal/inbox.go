@@ -107,7 +107,7 @@ func (s *Store) Verdict(ctx context.Context, id int64) (v Verdict, ok bool, err 
 	v.ID = id
 	err = s.read.QueryRowContext(ctx, "SELECT verdict, reason FROM inbox WHERE id = ?", id).Scan(&word, &v.Refused)
 	if errors.Is(err, sql.ErrNoRows) {
-		return v, false, &WithdrawnError{id}
+		return Verdict{}, false, &WithdrawnError{id}
 	}
 	return v, word.Valid, explain(s.file, err)
 }

@@ -231,3 +231,20 @@ func TestLeasesOfKilledProcesses(t *testing.T) {
 		t.Errorf("there are %v, %v", s.Leases(), err)
 	}
 }
+
+// A run that another process is about to release is waited for.
+func TestPatience(t *testing.T) {
+	for range 100 { // a machine may be so slow that the time is up before the second try
+		tries := 0
+		err := patiently(t.Context(), func() error {
+			if tries++; tries < 3 {
+				return &driver.HeldError{Run: "demo-1"}
+			}
+			return nil
+		})
+		if err == nil && tries == 3 {
+			return
+		}
+	}
+	t.Error("no one waits")
+}

@@ -118,6 +118,18 @@ func TestReadOnlyDirectory(t *testing.T) {
 				copyTo(t, filepath.Join(dir, name), filepath.Join(live, name))
 			}
 		}, 2},
+		{"left by a crash later", func(t *testing.T, dir string) { // the -wal holds only the last event
+			live := t.TempDir()
+			s := openStore(t, live)
+			w := createRun(t, s, "demo-1")
+			if _, err := s.write.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+				t.Fatal(err)
+			}
+			appendEvents(t, w, ended(1, "x"))
+			for _, name := range []string{fileName, fileName + "-wal"} {
+				copyTo(t, filepath.Join(dir, name), filepath.Join(live, name))
+			}
+		}, 2},
 		{"oldest schema", func(t *testing.T, dir string) {
 			old := foreign(t, strings.ReplaceAll(firstVersion(t), "old-1", "demo-1"))
 			copyTo(t, filepath.Join(dir, fileName), filepath.Join(old, fileName))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -403,6 +404,57 @@ func TestLongResultIsStoredOnce(t *testing.T) {
 		if once := gone(s.partPath(attempt(name), MaxInline)); once != c.once {
 			t.Errorf("%s: stored once is %v", name, once)
 		}
+	}
+}
+
+// A reader that has begun is not disturbed when the output moves into the journal.
+func TestOutputMovesWhileItIsRead(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	text := numbered(0, 30_000)
+	log := w.Log("work", 1)
+	log.Write([]byte(text))
+	if err := log.Close(text); err != nil {
+		t.Fatal(err)
+	}
+	appendEvents(t, w, engine.Envelope{Time: start, Event: &engine.TaskEnded{Address: "work", Attempt: 1, Output: text}})
+	got := ""
+	for p, err := range s.Stream(t.Context(), attempt("work"), driver.Output, 0) {
+		if err != nil || p.At != int64(len(got)) {
+			t.Fatalf("after byte %d: byte %d, %v", len(got), p.At, err)
+		}
+		if got == "" {
+			if err := log.Recorded(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got += string(p.Text)
+	}
+	if got != text {
+		t.Errorf("%d bytes were read, want %d", len(got), len(text))
+	}
+}
+
+// A log that disappears is not an empty one, and nothing is written to one that was closed.
+func TestLogThatIsGone(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	log := w.Log("work", 1)
+	log.Write([]byte("text"))
+	if got := streamText(t, s, attempt("work"), driver.Output, 0); got != "text" {
+		t.Errorf("the log is %q", got)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Keep(driver.Prompt, []byte("too late")); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+	if err := os.Remove(filepath.Join(s.runFiles("run-1"), "streams.1")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := collect(s.Stream(t.Context(), attempt("work"), driver.Output, 0)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the log is %q, %v", got, err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/database"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Other processes can query a journal while runs are being driven.
@@ -159,6 +160,13 @@ func TestBytesOfARun(t *testing.T) {
 	if recorded, _ := size(); recorded <= medium+1000 {
 		t.Errorf("a long output made %d of %d bytes", recorded, medium)
 	}
+	run, err := s.Run(ctx, "demo-1")
+	if err := errors.Join(err, os.RemoveAll(filepath.Join(s.Dir(), "logs")), os.WriteFile(filepath.Join(s.Dir(), "logs"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Bytes(ctx, run); err == nil {
+		t.Error("files that cannot be read count as none")
+	}
 }
 
 func TestErrorsOfAJournal(t *testing.T) {
@@ -211,6 +219,40 @@ func TestEventThatCannotBeWritten(t *testing.T) {
 		t.Error("it was recorded")
 	}
 	wantEvents(t, s, "demo-1", []engine.Envelope{started("demo-1")})
+	if _, err := s.Send(t.Context(), "demo-1", &engine.TaskEnded{Usage: engine.Usage{CostUSD: math.NaN()}}, start); err == nil {
+		t.Error("it was sent")
+	}
+	if mail, err := w.Inbox(t.Context()); err != nil || len(mail) > 0 {
+		t.Errorf("the inbox has %v, %v", mail, err)
+	}
+	for _, pin := range []*driver.Pin{nil, {}, {Bundle: &workflow.Bundle{}}} {
+		if _, err := s.Create(NewRun{ID: "demo-2", Pin: pin, Events: list(started("demo-2"))}); err == nil {
+			t.Errorf("a run without a workflow was created: %+v", pin)
+		}
+	}
+}
+
+// A run that does not exist is reported as such, whatever was to be done with it.
+func TestUnknownRun(t *testing.T) {
+	ctx := t.Context()
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1").Close()
+	for name, call := range map[string]func() error{
+		"Run":    func() error { _, err := s.Run(ctx, "other"); return err },
+		"Find":   func() error { _, err := s.Find(ctx, "other"); return err },
+		"List":   func() error { _, err := s.List(ctx, driver.Filter{Before: "other"}); return err },
+		"Pin":    func() error { _, err := s.Pin(ctx, "other"); return err },
+		"Events": func() error { _, err := collect(s.Events(ctx, "other", 0)); return err },
+		"Driver": func() error { _, _, err := s.Driver(ctx, "other"); return err },
+		"Writer": func() error { _, err := s.Writer(ctx, "other"); return err },
+		"Send":   func() error { _, err := s.Send(ctx, "other", &engine.CancelAsked{}, start); return err },
+		"Delete": func() error { _, err := s.Delete(ctx, "other"); return err },
+	} {
+		var unknown *driver.UnknownRunError
+		if err := call(); !errors.As(err, &unknown) || unknown.ID != "other" {
+			t.Errorf("%s gives %v", name, err)
+		}
+	}
 }
 
 // Every queued change is applied and acknowledged, however many there are.

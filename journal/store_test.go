@@ -177,6 +177,13 @@ func TestStatusAndProblem(t *testing.T) {
 		{Batch{Problem: "it panicked"}, engine.Waiting, "it panicked"},
 		{Batch{Summary: &Summary{Status: engine.Running}}, engine.Running, ""},
 	}
+	for _, status := range []engine.Status{engine.Success, engine.Partial, engine.Failed, engine.TimedOut, engine.Cancelled} {
+		steps = append(steps, struct {
+			batch   Batch
+			status  engine.Status
+			problem string
+		}{Batch{Summary: &Summary{Status: status}}, status, ""})
+	}
 	for i, step := range steps {
 		if err := w.Append(step.batch); err != nil {
 			t.Fatal(err)
