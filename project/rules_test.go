@@ -157,6 +157,8 @@ func try(t *testing.T, code string, blocks []fence) workflow.Diagnostics {
 			t.Fatal(err)
 		}
 		return h.Found
+	case "response":
+		return protocol.ReadResponse(blocks[0].text).Found
 	}
 	files := map[string]string{
 		".hocket/agents/writer.yml":   "agent: shell\nsettings: {command: [cat]}\n",

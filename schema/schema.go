@@ -43,7 +43,7 @@ func JSON(name string) ([]byte, error) {
 // newest is the file that agent-handoff-v1.xsd stands for.
 const newest = "agent-handoff-v1.1.xsd"
 
-// XSDs returns the file names of the XML Schemas of handoffs.
+// XSDs returns the file names of the XML Schemas of handoffs: of requests and responses.
 func XSDs() []string {
 	entries, err := xsds.ReadDir(".")
 	if err != nil {

@@ -41,8 +41,8 @@ var fences = sync.OnceValue(func() parser.Parser {
 	))
 })
 
-// blocks returns the fenced blocks of a Markdown text that begin with a certain element.
-func blocks(source []byte, root string) []block {
+// blocks returns the fenced blocks of a Markdown text whose content is wanted.
+func blocks(source []byte, wanted func(content string) bool) []block {
 	var all []block
 	lines := lineCounter{text: source}
 	_ = ast.Walk(fences().Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -51,7 +51,7 @@ func blocks(source []byte, root string) []block {
 			return ast.WalkContinue, nil
 		}
 		segments := fenced.Lines()
-		if local(xmltext.FirstName(string(segments.Value(source)))) != root {
+		if !wanted(string(segments.Value(source))) {
 			return ast.WalkContinue, nil
 		}
 		from := lineStart(source, segments.At(0).Start)

@@ -7,4 +7,7 @@
 // reading, which is meant for what a model wrote, also accepts elements in another order,
 // values in another letter case, and what the recovering reader of package xmltext repairs.
 // It reports every repair.
+//
+// The answer to a request is an <agent_response>, a JSON object or prose. [ReadResponse]
+// understands all three, and always leniently.
 package protocol

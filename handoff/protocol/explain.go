@@ -22,6 +22,7 @@ const (
 	codeSession   = "handoff-session"
 	codePath      = "handoff-path"
 	codeEncoding  = "handoff-encoding"
+	codeResponse  = "handoff-response"
 	codeRepaired  = "handoff-repaired"
 )
 
@@ -37,7 +38,8 @@ var Codes = []xmltext.Code{
 	{Name: codeSession, Meaning: "The id of a session cannot be used, or sessions wait for each other."},
 	{Name: codePath, Meaning: "A deliverable has a path that is not allowed."},
 	{Name: codeEncoding, Meaning: "A Markdown file is not UTF-8."},
-	{Name: codeRepaired, Meaning: "A request does not follow the schema in a detail, and was understood."},
+	{Name: codeResponse, Meaning: "A part of a response was left out."},
+	{Name: codeRepaired, Meaning: "A request or response does not follow the schema in a detail, and was understood."},
 }
 
 var required = []string{"mode", "original_intent", "current_task_summary", "workflow", "task_details", "deliverables"}

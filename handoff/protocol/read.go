@@ -77,7 +77,7 @@ func Read(file string, text []byte, o Options) (*Handoffs, error) {
 		}
 	default:
 		skipped := len(text) - len(bare)
-		all := blocks(bare, root)
+		all := blocks(bare, isRequest)
 		if len(all) == 0 && o.Lenient && bytes.Contains(bare, []byte("<"+root)) {
 			h.Blocks = 1 // a model forgot the fence
 			if err := r.request(text, xmltext.Start{}); err != nil {
@@ -128,8 +128,11 @@ func isXML(file string, text []byte) bool {
 	case ".md", ".markdown":
 		return false
 	}
-	return bytes.HasPrefix(bytes.TrimSpace(text), []byte("<?xml")) || local(xmltext.FirstName(string(text))) == root
+	return bytes.HasPrefix(bytes.TrimSpace(text), []byte("<?xml")) || isRequest(string(text))
 }
+
+// isRequest reports whether a text begins with a request.
+func isRequest(text string) bool { return local(xmltext.FirstName(text)) == root }
 
 // badLine returns the first line that is not UTF-8.
 func badLine(text []byte) int {

@@ -40,13 +40,22 @@ func (d *Document) place(offset int) (line, column int) {
 	case offset < p.offset && strings.LastIndexByte(d.text[offset:p.offset], '\n') < 0:
 		p.column -= utf8.RuneCountInString(d.text[offset:p.offset])
 		p.offset = offset
-		return d.start.Line + p.line + 1, p.column + 1
+		return d.here()
 	case offset < p.offset || strings.IndexByte(d.text[p.offset:offset], '\n') >= 0:
 		p.toLine(offset)
 	}
 	p.column += utf8.RuneCountInString(d.text[p.offset:offset])
 	p.offset = offset
-	return d.start.Line + p.line + 1, p.column + 1
+	return d.here()
+}
+
+// here returns the line and column of the last position in the file.
+func (d *Document) here() (line, column int) {
+	line, column = d.start.Line+d.places.line+1, d.places.column+1
+	if d.places.line == 0 {
+		column += d.start.Column
+	}
+	return line, column
 }
 
 // toLine moves to the beginning of the line of an offset.

@@ -21,8 +21,9 @@ type Rules struct {
 	Start Start
 }
 
-// Start is the beginning of a line in a file: what comes before it.
-type Start struct{ Line, Offset int }
+// Start is where a text begins in a file: the lines before it, the characters before it in
+// its line, and all bytes before it.
+type Start struct{ Line, Column, Offset int }
 
 // Recover reads the answer of a model: a document surrounded by text and fences, with
 // mistakes, or cut off anywhere. Repairs are reported as warnings. The document is never

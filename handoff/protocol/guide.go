@@ -1,0 +1,40 @@
+package protocol
+
+import (
+	_ "embed"
+	"strings"
+	"text/template"
+)
+
+//go:embed response.md
+var guideText string
+
+var guide = template.Must(template.New("response.md").Funcs(template.FuncMap{
+	"number": func(i int) int { return i + 1 },
+	"indent": func(text string) string { return strings.ReplaceAll(text, "\n", "\n     ") },
+}).Parse(guideText))
+
+// ResponseGuide returns what an agent is told about its answer to a request: a response with
+// the id of its session, and everything that it must contain.
+func ResponseGuide(q *Request, session string) string {
+	asked := struct {
+		Session                   string
+		Files, Decisions, Reports []Deliverable
+	}{Session: session}
+	for _, d := range q.Deliverables {
+		switch d.Kind {
+		case File:
+			d.Path = strings.ReplaceAll(d.Path, "{session-id}", session)
+			asked.Files = append(asked.Files, d)
+		case Decision:
+			asked.Decisions = append(asked.Decisions, d)
+		case Report:
+			asked.Reports = append(asked.Reports, d)
+		}
+	}
+	var b strings.Builder
+	if err := guide.Execute(&b, asked); err != nil {
+		panic("protocol: response.md: " + err.Error()) // it has no functions that fail
+	}
+	return strings.TrimSpace(b.String())
+}
