@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
@@ -29,6 +30,28 @@ func TestFactsOfOldRuns(t *testing.T) {
 		data, err := json.Marshal(got)
 		if err != nil || json.Unmarshal(data, &again) != nil || again != got {
 			t.Errorf("%+v is encoded as %s and decoded as %+v (%v)", got, data, again, err)
+		}
+	}
+}
+
+// The start of a for_each says how many items it has.
+func TestItemsInFacts(t *testing.T) {
+	b := chain(2)
+	b.Root.Body.Nodes[0].Step = &workflow.Each{Items: workflow.Expr{Text: "inputs.items"}, Body: workflow.Graph{Nodes: []workflow.Node{{ID: "work", Step: &workflow.Task{Agent: "x"}}}}}
+	run, err := engine.New(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Step(engine.Envelope{Time: time.Unix(1, 0), Event: &engine.Started{Run: "r", Version: engine.Version, Inputs: map[string]any{"items": []any{"a", "b", "c"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range run.Facts() {
+		want := 0
+		if f.Address == "n0" && f.Kind == engine.StepStarted {
+			want = 3
+		}
+		if f.Items != want {
+			t.Errorf("%+v has %d items, want %d", f, f.Items, want)
 		}
 	}
 }

@@ -149,3 +149,27 @@ func TestAnswerToOtherWords(t *testing.T) {
 		t.Errorf("the run is %s", r.Status)
 	}
 }
+
+// An answer may have a time that was rounded down to microseconds after its question was read. One
+// that is older than the question was given to another.
+func TestAnswerInTheSameMicrosecond(t *testing.T) {
+	asked := time.Unix(1, 1500)
+	for ago, want := range map[time.Duration]bool{0: true, 500: true, 1000: true, 1001: false, 2000: false} {
+		run, err := engine.New(chain(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ev := range []engine.Event{
+			&engine.Started{Run: "r", Version: engine.Version},
+			&engine.Asked{Address: "n0", Attempt: 1, Text: "may I?", Options: []workflow.Option{{Value: "yes"}}},
+		} {
+			if _, err := run.Step(engine.Envelope{Time: asked, Event: ev}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err = run.Admit(engine.Envelope{Time: asked.Add(-ago), Event: &engine.Answered{ID: "n0", Value: "yes"}})
+		if (err == nil) != want {
+			t.Errorf("an answer %s before the question gives %v", ago, err)
+		}
+	}
+}

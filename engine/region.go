@@ -364,7 +364,7 @@ func (r *Run) settled(reg *region, n *node) {
 }
 
 func (r *Run) regionSettled(reg *region) {
-	if reg.open != 0 || reg.scope.closed() {
+	if reg.open != 0 { // its scope has ended
 		return
 	}
 	if reg.loop != nil {

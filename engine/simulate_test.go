@@ -577,6 +577,9 @@ func (s *simulation) checkTimes() error {
 	}
 	var due time.Time
 	for _, t := range s.Timers {
+		if !t.At.IsZero() && t.Clock != 0 {
+			return fmt.Errorf("timer %s names two clocks: %s and %s", t.ID, t.At, t.Clock)
+		}
 		at := s.dueAt(t)
 		if due.IsZero() || at.Before(due) {
 			due = at

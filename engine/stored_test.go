@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,32 @@ func TestLongOutputs(t *testing.T) {
 		if got := workflow.FormatJSON(value); err != nil || got != output || (loads > 0) != long {
 			t.Errorf("%s is read as %s, %v; loaded: %t", output, got, err, loads > 0)
 		}
+	}
+}
+
+// What is not long is returned as it is, even if other outputs are long.
+func TestShortOutputsAreValues(t *testing.T) {
+	called := &workflow.Workflow{Name: "called", Body: chain(2).Root.Body}
+	called.Body.Edges = nil // both are the output
+	b := chain(2)
+	b.Root.Body.Nodes[0].Step = &workflow.Call{Workflow: "called"}
+	b.Called = map[string]*workflow.Workflow{"called": called}
+	run, err := engine.New(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Offload(100, func(int) (string, error) { return "", errors.New("damage") })
+	for i, ev := range []engine.Event{
+		&engine.Started{Run: "r", Version: engine.Version},
+		&engine.TaskEnded{Address: "n0/n0", Attempt: 1, Output: "a"},
+		&engine.TaskEnded{Address: "n0/n1", Attempt: 1, Output: "b"},
+	} {
+		if _, err := run.Step(engine.Envelope{Seq: i + 1, Time: time.Unix(1, 0), Event: ev}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := run.Result().Steps[0].Output; !reflect.DeepEqual(got, map[string]any{"n0": "a", "n1": "b"}) {
+		t.Errorf("the output is %#v", got)
 	}
 }
 
