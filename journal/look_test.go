@@ -199,6 +199,9 @@ func TestJournalThatIsGone(t *testing.T) {
 		if _, err := s.Run(context.Background(), "demo-1"); !IsProblem(err, database.Gone) {
 			t.Errorf("%s: it is read: %v", what, err)
 		}
+		if _, err := w.Inbox(context.Background()); !IsProblem(err, database.Gone) {
+			t.Errorf("%s: messages are read: %v", what, err)
+		}
 		if err := w.Append(Batch{Summary: &Summary{}}); !IsProblem(err, database.Gone) {
 			t.Errorf("%s: it is written: %v", what, err)
 		}
@@ -224,6 +227,10 @@ func TestEventThatCannotBeWritten(t *testing.T) {
 	}
 	if mail, err := w.Inbox(t.Context()); err != nil || len(mail) > 0 {
 		t.Errorf("the inbox has %v, %v", mail, err)
+	}
+	bad := NewRun{ID: "demo-2", Pin: testPin("demo"), Events: list(started("demo-2"), endedWith("y", engine.Usage{CostUSD: math.NaN()}))}
+	if _, err := s.Create(bad); err == nil {
+		t.Error("a run was created with it")
 	}
 	for _, pin := range []*driver.Pin{nil, {}, {Bundle: &workflow.Bundle{}}} {
 		if _, err := s.Create(NewRun{ID: "demo-2", Pin: pin, Events: list(started("demo-2"))}); err == nil {

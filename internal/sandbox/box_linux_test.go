@@ -186,6 +186,12 @@ func TestFiles(t *testing.T) {
 				t.Errorf("Landlock %d: %s: %s", most, empty, got)
 			}
 		}
+		write(t, filepath.Join(in, "write/full"), "full")
+		for _, empty := range []string{"truncate ", "open "} { // Landlock 3 can tell whose file it is
+			if got := attacksAs(t, p, most, empty+in+"/write/full"); (got == "<nil>") != (most >= 3) {
+				t.Errorf("Landlock %d: %s of an own file: %s", most, empty, got)
+			}
+		}
 		for file, want := range map[string]string{"out/a": "outside", "in/read/a": "inside", "in/write/a": "inside"} {
 			if got, err := os.ReadFile(filepath.Join(d, file)); err != nil || string(got) != want {
 				t.Errorf("Landlock %d: afterwards %s is %q, %v", most, file, got, err)
@@ -750,6 +756,9 @@ func TestInstalled(t *testing.T) {
 			t.Errorf("%s\ngot  %s\nwant %s", program, got, want)
 		}
 	}
+	if got := installed(filepath.Join(home, "bin/own"), &Policy{Programs: dirs}); got != nil {
+		t.Errorf("without a home directory, there are %v", got)
+	}
 	needed(t)
 	for file, want := range map[string]bool{".local/lib/l": true, ".local/share/keyrings/k": false, "lib/l": false, "private": false} {
 		if out, err := run(t, p, nil, "cat", filepath.Join(home, file)); (err == nil) != want {
@@ -987,7 +996,7 @@ func TestNothingIsLeft(t *testing.T) {
 func TestTooManyFiles(t *testing.T) {
 	needed(t)
 	in := filepath.Join(dir(t), "in")
-	for _, p := range []*Policy{{}, {Write: []Place{{Base: in, Path: "write"}}}} {
+	for _, p := range []*Policy{{}, {Read: []Place{{Base: in, Path: "read"}}}, {Write: []Place{{Base: in, Path: "write"}}}} {
 		if _, err := run(t, p, nil, "true"); err != nil { // the first use opens files that stay open
 			t.Fatal(err)
 		}
@@ -1067,6 +1076,17 @@ func TestMostLinks(t *testing.T) {
 		}
 		if _, want := os.Stat(filepath.Join(d, strconv.Itoa(n))); number(err) != number(want) {
 			t.Errorf("%d links: %v, want %v", n, err, want)
+		}
+	}
+}
+
+// A question that no rule asks for is not answered with yes.
+func TestUnexpectedQuestions(t *testing.T) {
+	for _, number := range []int32{unix.SYS_GETPID, unix.SYS_CONNECT} {
+		var q question
+		q.call.number = number
+		if err := (&clerk{}).decide(t.Context(), &q); !errors.Is(err, unix.ENOSYS) {
+			t.Errorf("call %d: %v", number, err)
 		}
 	}
 }
