@@ -168,25 +168,26 @@ func (a *app) handoffSchemaVerb() *cobra.Command {
 	var install bool
 	cmd := &cobra.Command{
 		Use:   "schema [NAME] [FLAGS]",
-		Short: "Print or install the XML Schemas of handoffs",
-		Long: `Print an XML Schema of handoffs, for xmllint or an editor. Without a name, list them.
+		Short: "Print or install the schemas of handoffs",
+		Long: `Print a schema of handoffs: an XML Schema of requests or responses, for xmllint or an
+editor, or the JSON Schema of state.json or result.json. Without a name, list them.
 With --install, write them to .claude/schemas, where other tools look for them. Files
 that are there already and differ are the project's own: they are left alone.`,
 		Example: `  hocket handoff schema
   hocket handoff schema agent-handoff-v1.0.xsd > handoff.xsd
   hocket handoff schema --install`,
 		Args:      argsBetween(0, 1),
-		ValidArgs: schema.XSDs(),
+		ValidArgs: schema.Handoffs(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case install:
 				return a.installSchemas()
 			case len(args) == 0 && a.json:
-				return a.printJSON(schema.XSDs())
+				return a.printJSON(schema.Handoffs())
 			case len(args) == 0:
-				return a.print(strings.Join(schema.XSDs(), "\n") + "\n")
+				return a.print(strings.Join(schema.Handoffs(), "\n") + "\n")
 			}
-			text, err := schema.XSD(args[0])
+			text, err := schema.Handoff(args[0])
 			if err != nil {
 				return usagef("`hocket handoff schema` lists them", "unknown schema %q", args[0])
 			}
@@ -211,8 +212,8 @@ func (a *app) installSchemas() error {
 	if err := root.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
-	for _, name := range schema.XSDs() {
-		text, err := schema.XSD(name)
+	for _, name := range schema.Handoffs() {
+		text, err := schema.Handoff(name)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/cli"
 	"github.com/hocket-dev/hocket/agent/scripted"
 	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/handoff/protocol"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/schema"
@@ -25,7 +27,7 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	if diff := cmp.Diff([]string{"agent", "cli", "config", "replies", "tool", "workflow"}, schema.Names()); diff != "" {
+	if diff := cmp.Diff([]string{"agent", "cli", "config", "handoff-result", "handoff-state", "replies", "tool", "workflow"}, schema.Names()); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := schema.JSON("task"); err == nil || !strings.Contains(err.Error(), "the schemas are agent, cli, config") {
@@ -57,6 +59,42 @@ func compile(t *testing.T, name string) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// The states and results of sessions follow their schemas.
+func TestSessionSchemas(t *testing.T) {
+	response, err := json.Marshal(protocol.ReadResponse(`<agent_response session_id="a" status="COMPLETED"><summary>s</summary>
+		<files><file path="a.md">t</file></files><decisions><decision for="1">yes</decision></decisions><reports><report>r</report></reports>
+		<errors><error>e</error></errors><recommendations><recommendation>r</recommendation></recommendations></agent_response>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const state = `{"session_id": "a", "status": "RUNNING", "phase": "pending", "mode": "spawn", "workflow": "none", "summary": "s", "priority": "low",
+		"created": "2026-01-02T03:04:05Z", "attempts": 0, "run": "a", "cost_usd": 0, "tokens_in": 0, "tokens_out": 0, "handoff_version": "1.0"}`
+	result := `{"service": "up", "handoff": {"session_id": "a", "status": "COMPLETED", "response": ` + string(response) + `,
+		"deliverables": [{"kind": "file", "path": "a.md", "text": "t", "required": true, "ok": true}]}}`
+	for _, c := range []struct {
+		schema, text string
+		valid        bool
+	}{
+		{"handoff-state", state, true},
+		{"handoff-state", strings.Replace(state, `"phase": "pending",`, "", 1), false},
+		{"handoff-state", strings.Replace(state, "RUNNING", "FAILED", 1), false},
+		{"handoff-state", strings.NewReplacer("RUNNING", "FAILED", `"phase": "pending",`, `"error": "no",`).Replace(state), true},
+		{"handoff-result", result, true},
+		{"handoff-result", `{"handoff": {"session_id": "a", "status": "FAILED", "error": "no", "deliverables": []}}`, true},
+		{"handoff-result", strings.Replace(result, `"kind": "file"`, `"kind": "folder"`, 1), false},
+		{"handoff-result", strings.Replace(result, `"COMPLETED", "response"`, `"RUNNING", "response"`, 1), false},
+		{"handoff-result", `{"service": "up"}`, false},
+	} {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := compile(t, c.schema).Validate(value); (err == nil) != c.valid {
+			t.Errorf("%s: %s: %v", c.schema, c.text, err)
+		}
+	}
 }
 
 // Every file that a reader accepts is valid.

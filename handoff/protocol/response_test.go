@@ -297,11 +297,11 @@ func TestResponseSchema(t *testing.T) {
 	for _, c := range []struct{ file, text string }{
 		{"agent-response-v1.0.xsd", response}, {"agent-response-v1.0.xsd", guide}, {"agent-response-v1.0-ns.xsd", spaced},
 	} {
-		text, err := schema.XSD(c.file)
+		text, err := schema.Handoff(c.file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		compiled, err := xsd.Compile(c.file, text, schema.XSD)
+		compiled, err := xsd.Compile(c.file, text, schema.Handoff)
 		if err != nil {
 			t.Fatal(err)
 		}

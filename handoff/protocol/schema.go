@@ -45,7 +45,7 @@ func (s Schemas) find(file string) (found *xsd.Schema, ok bool, err error) {
 				if text, err := s(location); !errors.Is(err, fs.ErrNotExist) {
 					return text, err
 				}
-				return schema.XSD(location)
+				return schema.Handoff(location)
 			})
 			return found, true, err
 		case !errors.Is(err, fs.ErrNotExist):
@@ -55,11 +55,11 @@ func (s Schemas) find(file string) (found *xsd.Schema, ok bool, err error) {
 	if known, ok := builtIn.Load(file); ok {
 		return known.(*xsd.Schema), true, nil
 	}
-	text, err := schema.XSD(file)
+	text, err := schema.Handoff(file)
 	if err != nil {
 		return nil, false, nil
 	}
-	found, err = xsd.Compile(file, text, schema.XSD)
+	found, err = xsd.Compile(file, text, schema.Handoff)
 	if err != nil {
 		return nil, false, fmt.Errorf("built-in schema: %w", err)
 	}

@@ -1,6 +1,7 @@
 package doctest
 
 import (
+	"bytes"
 	"encoding/json"
 	"go/parser"
 	"go/token"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/browser"
@@ -21,6 +24,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/handoff/protocol"
 	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/schema"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -108,6 +112,12 @@ func (b *block) test(t *testing.T, dir, state string) {
 			t.Fatal(err)
 		}
 		b.report(t, h.Found)
+	case "response":
+		if r := protocol.ReadResponse(b.text); len(r.Found) > 0 {
+			t.Errorf("%s:%d:\n%s", b.page, b.line, r.Found)
+		}
+	case "json handoff-state", "json handoff-result":
+		b.valid(t, b.info[1])
 	case "sh":
 		b.shell(t, dir, state)
 	case "json":
@@ -213,6 +223,30 @@ func (b *block) json(t *testing.T, text string) {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Errorf("%s:%d: %v", b.page, b.line, err)
+	}
+}
+
+// valid compares a block with a published schema.
+func (b *block) valid(t *testing.T, name string) {
+	t.Helper()
+	text, err := schema.JSON(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.AddResource(name, document); err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(b.text))
+	if err == nil {
+		err = c.MustCompile(name).Validate(value)
+	}
+	if err != nil {
 		t.Errorf("%s:%d: %v", b.page, b.line, err)
 	}
 }

@@ -12,15 +12,17 @@ import (
 	"github.com/hocket-dev/hocket/schema"
 )
 
-// Every key and every fixed value of a file that people write is on the page about it.
+// Every key and every fixed value in a schema is on the page about it.
 func TestEveryWordIsDocumented(t *testing.T) {
 	tests := map[string]string{
-		"workflow": "docs/spec/02-yaml.md",
-		"agent":    "docs/spec/05-agents.md",
-		"cli":      "docs/spec/10-cli-agents.md",
-		"config":   "docs/spec/05-agents.md",
-		"replies":  "docs/spec/05-agents.md",
-		"tool":     "docs/spec/12-tools.md",
+		"workflow":       "docs/spec/02-yaml.md",
+		"agent":          "docs/spec/05-agents.md",
+		"cli":            "docs/spec/10-cli-agents.md",
+		"config":         "docs/spec/05-agents.md",
+		"handoff-result": "docs/spec/17-handoff.md",
+		"handoff-state":  "docs/spec/17-handoff.md",
+		"replies":        "docs/spec/05-agents.md",
+		"tool":           "docs/spec/12-tools.md",
 	}
 	for _, name := range schema.Names() {
 		text, err := schema.JSON(name)
