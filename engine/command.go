@@ -26,6 +26,7 @@ type StartTask struct {
 	Feedback string        // what was wrong with the previous attempt, or ""
 	Timeout  time.Duration // the engine cancels the attempt after this time; zero means never
 	Again    bool          // the same attempt was started before and lost
+	Handed   []Handed      // what earlier attempts of the task, or this one before it was lost, have handed on
 
 	May workflow.Budget // what it may use; this amount is reserved for it
 }
@@ -40,13 +41,14 @@ type Place struct {
 	Asks     bool             // the task is the question of a choice: the output is a decision with its reason, or the decision "else"
 	Output   *workflow.Output // how the output will be read
 	Labels   map[string]string
+	Handoffs *workflow.Handoffs // what its attempts may hand on; nil means nothing
 }
 
-// Whole returns the command with its inputs and received outputs loaded, if they are long. The
-// error is a *[LoadError].
+// Whole returns the command with all outputs in it loaded, if they are long. The error is a
+// *[LoadError].
 func (c *StartTask) Whole() (*StartTask, error) {
 	w, err := *c, error(nil)
-	w.Inputs, w.Received = slices.Clone(c.Inputs), slices.Clone(c.Received)
+	w.Inputs, w.Received, w.Handed = slices.Clone(c.Inputs), slices.Clone(c.Received), slices.Clone(c.Handed)
 	for i := range w.Inputs {
 		if w.Inputs[i].Value, err = valueOf(w.Inputs[i].Value); err != nil {
 			return nil, err
@@ -54,6 +56,11 @@ func (c *StartTask) Whole() (*StartTask, error) {
 	}
 	for i := range w.Received {
 		if w.Received[i].Output, err = valueOf(w.Received[i].Output); err != nil {
+			return nil, err
+		}
+	}
+	for i := range w.Handed {
+		if w.Handed[i].Output, err = valueOf(w.Handed[i].Output); err != nil {
 			return nil, err
 		}
 	}
@@ -78,6 +85,15 @@ type Received struct {
 	Output   any // null if there is only a decision; a *Long if it is long, see StartTask.Whole
 	Decision string
 	Reason   string
+}
+
+// Handed is work that a task has handed on to another agent.
+type Handed struct {
+	ID         string             // the address of the task that was handed on
+	Definition *workflow.Workflow // that task
+	Status     Status             // Running if it has no result yet
+	Output     any                // a *Long if it is long, see StartTask.Whole
+	Error      string
 }
 
 // CancelTask ends an attempt and every process that it started.
@@ -112,6 +128,20 @@ type Reply struct {
 	Value   string
 }
 
+// Return tells an attempt about work that it handed on. The first one answers HandoffAsked. If its
+// status is Running and the attempt waits for the result, another one follows with the result.
+type Return struct {
+	ID      string // of the handoff: the address of the task that was handed on
+	Address string
+	Attempt int
+	Status  Status
+	Output  any // a *Long if it is long, see Value
+	Error   string
+}
+
+// Value returns the output, and loads it if it is long.
+func (c *Return) Value() (any, error) { return valueOf(c.Output) }
+
 // Finish ends the run. It is issued once, and nothing follows it.
 type Finish struct {
 	Status Status
@@ -126,4 +156,5 @@ func (*CancelTimer) command() {}
 func (*Ask) command()         {}
 func (*Withdraw) command()    {}
 func (*Reply) command()       {}
+func (*Return) command()      {}
 func (*Finish) command()      {}

@@ -25,6 +25,7 @@ type program struct {
 	refers []string // inputs that its texts refer to
 	inputs []string // names that the workflow accepts, see takes
 	output *expr.Template
+	facts  *TaskFacts // of the only task, if it was handed on
 }
 
 // graph is a compiled workflow.Graph.
@@ -220,7 +221,7 @@ func (c *compiler) step(n *node) {
 
 func (c *compiler) task(n *node, t *workflow.Task) {
 	c.prompt(n, t.Prompt.Text)
-	n.inputs, n.place.Agent, n.place.Written = c.bindings(t.Inputs), t.Agent, t.Settings
+	n.inputs, n.place.Agent, n.place.Written, n.place.Handoffs = c.bindings(t.Inputs), t.Agent, t.Settings, t.Handoffs
 	if len(t.Settings) > 0 {
 		n.settings = c.value(t.Settings)
 	}

@@ -27,7 +27,7 @@
 //     another machine's can be behind: no event has an earlier time than the one before
 //     it, except Answered.
 //  8. Admission. Ask [Run.Admit] before you store what came from outside: questions,
-//     answers, cancellations, raised limits. Report a refusal to the sender of the event. A
+//     handoffs, answers, cancellations, raised limits. Report a refusal to the sender of the event. A
 //     stored event must never be refused.
 //  9. Deadlines. The time of an Answered is the moment at which the answer was given, for
 //     example put into an inbox. Before it is stored, every timer on the wall clock that
@@ -35,7 +35,8 @@
 //     earlier are read.
 //  10. Questions of attempts. Store an Asked when an attempt asks, and a Withdrawn when it
 //     stops waiting. Each Asked leads at once to one Ask or one Reply for that attempt. If
-//     no one can answer, tell the attempt instead.
+//     no one can answer, tell the attempt instead. Likewise, store a HandoffAsked when an
+//     attempt hands work on; it leads at once to one Return for that attempt.
 //  11. People. Show every Ask to the people who are here, if there are any, until they
 //     answer or leave, or the question is withdrawn or answered elsewhere; take it back
 //     then. Tell them if their answer is refused.
@@ -84,7 +85,8 @@
 // workflow, or one item of a for_each. Variables travel along live edges as
 // immutable environments (env.go), so a node sees only what was written on paths
 // that lead to it. Limits and the run's clock are in ledger.go, questions to people
-// in question.go. Long outputs stay where they are stored (stored.go): instances and
+// in question.go. Work that an attempt hands on runs in a frame of its own (handoff.go).
+// Long outputs stay where they are stored (stored.go): instances and
 // variables may have a placeholder for a value, and whole returns the value itself.
 // A fork rehearses the events of another run (fork.go). The whole state can be
 // written to a snapshot and restored (restore.go).

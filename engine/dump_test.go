@@ -31,6 +31,10 @@ func (r *Run) printScope(b *bytes.Buffer, s *scope, indent string) {
 	fmt.Fprintf(b, "%sscope %s%d outstanding=%d ending=%q tolerated=%q sinks=%d ledger steps=%d running=%d spent=%v reserved=%g/%d\n",
 		indent, f.prefix, s.item, s.outstanding, s.ending, s.tolerated, len(s.sinks), f.steps, f.running, f.spent, f.reserved.CostUSD, f.reserved.TokensOut)
 	r.printRegion(b, &s.body, indent+"  ")
+	for _, h := range s.handed {
+		fmt.Fprintf(b, "%shanded %s spawned=%t awaited=%t away=%t\n", indent, h.id(), h.spawned, h.awaited, h.in.away)
+		r.printScope(b, h.scope, indent+"  ")
+	}
 }
 
 func (r *Run) printRegion(b *bytes.Buffer, reg *region, indent string) {
@@ -76,6 +80,8 @@ func describe(c Command) string {
 		return "withdraw " + c.ID
 	case *Reply:
 		return "reply " + c.ID + " " + c.Value
+	case *Return:
+		return fmt.Sprintf("return %s %s", c.ID, c.Status)
 	case *Finish:
 		return fmt.Sprintf("finish %s output=%s error=%q", c.Status, workflow.FormatJSON(c.Output), c.Error)
 	}

@@ -125,9 +125,21 @@ type Answered struct {
 	Digest  string `json:"digest,omitempty"`  // of the question as it was shown; "" means that it is not checked
 }
 
-// Withdrawn says that the attempt that asked a question no longer waits for the answer.
+// Withdrawn says that the attempt that asked a question, or handed work on, no longer waits for the
+// answer.
 type Withdrawn struct {
-	ID string `json:"id"`
+	ID string `json:"id"` // of the question or the handoff
+}
+
+// HandoffAsked says that an attempt hands work on to another agent. The engine answers at once
+// with Return: the work begins, or it is the same as what the task has handed on before.
+// [Run.Admit] says beforehand whether the task may hand it on.
+type HandoffAsked struct {
+	Address    string             `json:"address"`
+	Attempt    int                `json:"attempt"`
+	Blocking   bool               `json:"blocking,omitempty"` // the attempt waits for the result
+	Definition *workflow.Workflow `json:"definition"`         // a workflow with only one task, whose references were replaced by values
+	Facts      *TaskFacts         `json:"facts,omitempty"`    // what is known about the task; nil means NoFacts
 }
 
 // CancelAsked ends the run: everything that is running is cancelled.
@@ -189,13 +201,14 @@ const (
 	FaultLimit     FaultKind = "limit" // a loop reached its maximum without an exit
 )
 
-func (*Started) event() string     { return "Started" }
-func (*TaskEnded) event() string   { return "TaskEnded" }
-func (*TimerFired) event() string  { return "TimerFired" }
-func (*Asked) event() string       { return "Asked" }
-func (*Answered) event() string    { return "Answered" }
-func (*Withdrawn) event() string   { return "Withdrawn" }
-func (*CancelAsked) event() string { return "CancelAsked" }
-func (*LimitRaised) event() string { return "LimitRaised" }
-func (*Recovered) event() string   { return "Recovered" }
-func (*Forked) event() string      { return "Forked" }
+func (*Started) event() string      { return "Started" }
+func (*TaskEnded) event() string    { return "TaskEnded" }
+func (*TimerFired) event() string   { return "TimerFired" }
+func (*Asked) event() string        { return "Asked" }
+func (*Answered) event() string     { return "Answered" }
+func (*Withdrawn) event() string    { return "Withdrawn" }
+func (*HandoffAsked) event() string { return "HandoffAsked" }
+func (*CancelAsked) event() string  { return "CancelAsked" }
+func (*LimitRaised) event() string  { return "LimitRaised" }
+func (*Recovered) event() string    { return "Recovered" }
+func (*Forked) event() string       { return "Forked" }

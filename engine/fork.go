@@ -30,7 +30,7 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 	var kept []Envelope
 	var set workflow.Limits // if the old run was a fork itself
 	for _, e := range events {
-		stopped := old.stopped(e.Event)
+		stopped, awaited := old.stopped(e.Event), old.awaited(e.Event)
 		if _, err := old.Step(e); err != nil {
 			return nil, err
 		}
@@ -43,9 +43,9 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 			raise(&set, ev.Limits, false)
 		case *LimitRaised:
 			raise(&set, ev.Limits, true)
-		case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *CancelAsked, *Recovered:
+		case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *HandoffAsked, *CancelAsked, *Recovered:
 		}
-		if r.isOfOther(e.Event, stopped) {
+		if r.isOfOther(e.Event, stopped) || r.awaited(e.Event) > awaited {
 			continue
 		}
 		e.Seq = len(kept) + 1
@@ -82,6 +82,25 @@ func (r *Run) stopped(ev Event) bool {
 	return ok && r.attempts[ended.Address] != nil && r.attempts[ended.Address].phase == stopping
 }
 
+// awaited returns how many handoffs the attempt that caused an event waits for. If it waits for more
+// than in the other run, it does not know yet what it knew there, and the event depends on that.
+func (r *Run) awaited(ev Event) int {
+	address := ""
+	switch ev := ev.(type) {
+	case *TaskEnded:
+		address = ev.Address
+	case *Asked:
+		address = ev.Address
+	case *HandoffAsked:
+		address = ev.Address
+	case *Started, *TimerFired, *Answered, *Withdrawn, *CancelAsked, *LimitRaised, *Recovered, *Forked:
+	}
+	if in := r.attempts[address]; in != nil {
+		return in.awaits()
+	}
+	return 0
+}
+
 // isOfOther reports whether an event concerns only the other run: it ended that run, or cancelled
 // an attempt that is not cancelled here. Other events that answer something which never starts
 // here are rejected by Step.
@@ -95,7 +114,7 @@ func (r *Run) isOfOther(ev Event, stopped bool) bool {
 		return ev.ID == runtimeTimer && r.version < 3
 	case *CancelAsked, *Forked:
 		return true
-	case *Started, *Asked, *Answered, *Withdrawn, *LimitRaised, *Recovered:
+	case *Started, *Asked, *Answered, *Withdrawn, *HandoffAsked, *LimitRaised, *Recovered:
 	}
 	return false
 }
@@ -107,6 +126,8 @@ func (r *Run) admitRehearsed(e Envelope) (*inst, error) {
 	address := ""
 	switch ev := e.Event.(type) {
 	case *TaskEnded:
+		address = ev.Address
+	case *HandoffAsked:
 		address = ev.Address
 	case *TimerFired: // of an attempt that was told to stop before it ended
 		attempt, _ := strings.CutPrefix(ev.ID, timeoutTimer+" ")

@@ -24,6 +24,7 @@ type inst struct {
 	shut    time.Time     // when the last question about it was closed
 	left    time.Duration // remaining timeout of an attempt that waits for a person
 	passed  *passed       // of a node that passes on what reaches it
+	handed  []*handoff    // what its attempts have handed on
 
 	// Of a composite, one of these is set.
 	body  *region
@@ -35,6 +36,7 @@ type inst struct {
 	attempt   int32 // number of the current or last attempt
 	failures  int32 // number of failed attempts
 	losses    int32
+	handoffs  int32 // number of times that it, or a receiver of its work, has handed work on
 	issued    int32
 
 	phase     phase
@@ -43,7 +45,8 @@ type inst struct {
 	granted   bool // a person let it continue although its cost is unknown; in a rehearsal: the other run started it
 	counted   bool // it counts among the steps of the run
 	continued bool // another step follows it
-	resting   bool // its attempt waits for a person
+	resting   bool // its attempt waits for a person or a handoff
+	away      bool // its attempt has given up its slot, because it waits for a handoff
 }
 
 const notYet time.Duration = -1

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -154,7 +155,7 @@ func (h *hold) text(facts TaskFacts) string {
 
 // factsOf returns what is known about a task before it starts.
 func (r *Run) factsOf(in *inst) TaskFacts {
-	if known := r.tasks[in.n.factsKey]; known != nil {
+	if known := cmp.Or(in.n.home.facts, r.tasks[in.n.factsKey]); known != nil {
 		return *known
 	}
 	return NoFacts
@@ -198,6 +199,8 @@ func (r *Run) occupy(in *inst) {
 // amount that was reserved.
 func (r *Run) vacate(in *inst, used Usage) {
 	delete(r.attempts, in.address)
+	r.unawait(in)
+	r.lend(in, false)
 	if in.resting { // its questions become orphans
 		in.resting = false
 		r.clock.resting--
@@ -216,11 +219,7 @@ func (r *Run) vacate(in *inst, used Usage) {
 		f.reserved.TokensOut -= reserved.TokensOut
 		f.spent = f.spent.Plus(used)
 	}
-	for s := in.scope(); s != nil; s = s.parent {
-		if s.outstanding--; s.outstanding == 0 && (s.ending != "" || s.bodyDone) {
-			r.push(job{endScope, &s.body, nil})
-		}
-	}
+	r.release(in.scope())
 }
 
 // seatWaiting starts tasks that waited for a slot in f or around it.
@@ -319,7 +318,7 @@ func set[N int | int64 | float64 | time.Duration](limit *N, to N, bound bool) {
 type clock struct {
 	active  time.Duration
 	delays  int      // number of retries that are awaited
-	resting int      // number of attempts that wait for a person
+	resting int      // number of attempts that wait for a person or a handoff
 	frames  []*frame // running workflows, which may have a limit
 }
 
@@ -335,7 +334,7 @@ func (r *Run) advance(e Envelope) {
 		r.began, r.now = at, at
 	case *Recovered, *Forked:
 		taken = true
-	case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *CancelAsked, *LimitRaised:
+	case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *HandoffAsked, *CancelAsked, *LimitRaised:
 	}
 	passed := e.Clock - r.elapsed
 	if e.Clock == 0 {

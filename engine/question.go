@@ -246,9 +246,23 @@ func (r *Run) orphan(in *inst) {
 	r.rest(in)
 }
 
-// rest pauses the timeout of an attempt while it waits for a person, and resumes it afterwards.
+// withdrawn closes a question, or continues an attempt that no longer waits for what it handed on.
+func (r *Run) withdrawn(id string) {
+	if h := r.awaitedHandoff(id); h != nil {
+		h.awaited = false
+		r.rest(h.in)
+		return
+	}
+	r.shut(r.questions[id], "it was withdrawn")
+	r.command(&Withdraw{ID: id})
+}
+
+// rest pauses the timeout of an attempt while it waits for a person or for what it handed on, and
+// resumes it afterwards.
 func (r *Run) rest(in *inst) {
-	waits := in.phase == running && !in.expired && slices.ContainsFunc(in.open, (*question).asks)
+	works := in.phase == running && !in.expired && r.attempts[in.address] == in
+	r.lend(in, works && in.awaits() > 0)
+	waits := works && (in.away || slices.ContainsFunc(in.open, (*question).asks))
 	if waits == in.resting {
 		return
 	}
@@ -262,7 +276,7 @@ func (r *Run) rest(in *inst) {
 		return
 	}
 	r.clock.resting--
-	if left := in.left; left > 0 && in.phase == running && r.attempts[in.address] == in {
+	if left := in.left; left > 0 && works {
 		in.left = 0
 		r.setTimer(id, in, left, time.Time{})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,15 @@ func (s *simulation) refused() map[string]engine.Envelope {
 			add(fmt.Sprintf("the end of attempt %d of %s", attempt, address), &engine.TaskEnded{Address: address, Attempt: attempt})
 			add(fmt.Sprintf("a question of attempt %d of %s", attempt, address), &engine.Asked{Address: address, Attempt: attempt, Options: allow})
 		}
+		two := workflow.Graph{Nodes: []workflow.Node{{ID: "a", Step: &workflow.Task{Agent: "y"}}, {ID: "b", Step: &workflow.Task{Agent: "y"}}}}
+		broken := workflow.Graph{Nodes: []workflow.Node{{ID: "a", Step: &workflow.Task{Agent: "y", Prompt: workflow.Template{Text: "${"}}}}}
+		for what, given := range map[string]*workflow.Workflow{"nothing": nil, "two tasks": {Body: two}, "a person": {Body: workflow.Graph{Nodes: []workflow.Node{{ID: "a", Step: &workflow.Human{}}}}}, "a broken task": {Body: broken}} {
+			add("a handoff of "+what+" by "+address, &engine.HandoffAsked{Address: address, Attempt: c.Attempt, Definition: given})
+		}
+		add("a handoff of the next attempt of "+address, &engine.HandoffAsked{Address: address, Attempt: c.Attempt + 1, Definition: &workflow.Workflow{Body: workflow.Graph{Nodes: two.Nodes[:1]}}})
+		if s.Stopped[address] || c.Handoffs == nil {
+			add("a handoff by "+address+", which may not hand work on", &engine.HandoffAsked{Address: address, Attempt: c.Attempt, Definition: &workflow.Workflow{Body: workflow.Graph{Nodes: two.Nodes[:1]}}})
+		}
 		add("a question of "+address+" without answers", &engine.Asked{Address: address, Attempt: c.Attempt})
 		if s.Stopped[address] {
 			add("a question of "+address+", which was told to stop", &engine.Asked{Address: address, Attempt: c.Attempt, Options: allow})
@@ -48,7 +58,7 @@ func (s *simulation) refused() map[string]engine.Envelope {
 		if !q.Custom {
 			add("an answer that "+id+" does not offer", &engine.Answered{ID: id, Value: "something else"})
 		}
-		if q.Kind != engine.PermissionQuestion || q.Orphaned {
+		if (q.Kind != engine.PermissionQuestion || q.Orphaned) && !strings.Contains(id, "/handoff-") { // what was handed on has the same id
 			add("the withdrawal of "+id+", for which no attempt waits", &engine.Withdrawn{ID: id})
 		}
 		if !q.Deadline.IsZero() {

@@ -226,6 +226,9 @@ func (r *Run) newInst(reg *region, n *node) *inst {
 	in := r.instance(reg, n)
 	in.status, in.env, in.ended = Running, reg.entryEnv, notYet
 	reg.nodes[n.local].inst = in
+	if h := reg.scope.frame.handoff; h != nil {
+		h.task = in
+	}
 	if n.isStep() {
 		r.list(in)
 	}

@@ -14,7 +14,7 @@ import (
 
 // layout is the version of the snapshot format. Increase it with every change to what is encoded
 // below; older snapshots are then ignored.
-const layout = 4
+const layout = 5
 
 // header tells whether a snapshot can be restored.
 type header struct {
@@ -101,10 +101,12 @@ type codec struct {
 	writings  twoway.Table[write]
 	questions twoway.Table[question]
 	stored    twoway.Table[stored]
+	handoffs  twoway.Table[handoff]
 }
 
 func (c *codec) state() {
 	r := c.run
+	c.definitions()
 	twoway.Text(c.Codec, &r.id)
 	twoway.Number(c.Codec, &r.version)
 	twoway.JSON(c.Codec, &r.began)
@@ -128,6 +130,41 @@ func (c *codec) state() {
 	twoway.Number(c.Codec, &r.clock.resting)
 	twoway.List(c.Codec, &r.clock.frames, c.frame)
 	c.steps()
+}
+
+// definitions codes what was handed on.
+func (c *codec) definitions() {
+	var list []definition
+	for _, p := range c.run.handed {
+		list = append(list, definition{p.w, p.facts})
+	}
+	if twoway.JSON(c.Codec, &list); !c.Writes {
+		for _, d := range list {
+			c.run.addDefinition(d)
+		}
+	}
+}
+
+// program codes a reference to a program.
+func (c *codec) program(p **program) {
+	index := 0
+	if c.Writes {
+		index = (*p).index
+	}
+	if twoway.Number(c.Codec, &index); !c.Writes {
+		*p = c.run.program(index)
+	}
+}
+
+func (c *codec) handoff(p **handoff) {
+	twoway.Refer(c.Codec, &c.handoffs, p, func(h *handoff) {
+		c.program(&h.p)
+		twoway.Text(c.Codec, &h.digest)
+		c.inst(&h.in)
+		c.scope(&h.scope)
+		c.inst(&h.task)
+		c.Bools(&h.spawned, &h.awaited)
+	})
 }
 
 // steps codes the list of steps.
@@ -203,19 +240,14 @@ func (c *codec) node(p **node) {
 	}
 	twoway.Number(c.Codec, &home)
 	if twoway.Number(c.Codec, &at); !c.Writes && home >= 0 {
-		*p = c.run.compiled[home].all[at]
+		*p = c.run.program(home).all[at]
 	}
 }
 
 func (c *codec) frame(p **frame) {
 	twoway.Refer(c.Codec, &c.frames, p, func(f *frame) {
-		var program int
-		if c.Writes {
-			program = f.p.index
-		}
-		if twoway.Number(c.Codec, &program); !c.Writes {
-			f.p = c.run.compiled[program]
-		}
+		c.program(&f.p)
+		c.handoff(&f.handoff)
 		c.frame(&f.around)
 		twoway.JSON(c.Codec, &f.limits)
 		c.scope(&f.scope)
@@ -249,6 +281,7 @@ func (c *codec) scope(p **scope) {
 		c.env(&s.endEnv)
 		c.content(&s.body)
 		twoway.List(c.Codec, &s.latest, c.inst)
+		twoway.List(c.Codec, &s.handed, c.handoff)
 		twoway.List(c.Codec, &s.sinks, c.inst)
 	})
 }
@@ -336,10 +369,11 @@ func (c *codec) inst(p **inst) { twoway.Refer(c.Codec, &c.insts, p, c.instance) 
 func (c *codec) instance(in *inst) {
 	past := c.Writes && in.phase == finished && in != c.run.heldBack && (in.reg == nil || in.reg.scope.over)
 	started := in.cmd != nil
-	asks := len(in.open)+len(in.asked)+len(in.answers) > 0
+	asks := len(in.open)+len(in.asked)+len(in.answers) > 0 || in.left > 0
 	hands := in.passed != nil && (!past || in.wasAsked())
 	holds := !past && (in.body != nil || in.child != nil || in.each != nil)
-	c.Bools(&past, &started, &asks, &hands, &holds, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
+	handsOn := !past && len(in.handed) > 0
+	c.Bools(&past, &started, &asks, &hands, &holds, &handsOn, &in.away, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
 	c.node(&in.n)
 	twoway.Text(c.Codec, &in.address)
 	twoway.Text(c.Codec, &in.status)
@@ -378,6 +412,10 @@ func (c *codec) instance(in *inst) {
 	}
 	c.region(&in.reg)
 	c.env(&in.env)
+	if handsOn {
+		twoway.List(c.Codec, &in.handed, c.handoff)
+		twoway.Number(c.Codec, &in.handoffs)
+	}
 	if started {
 		c.command(in)
 	}
@@ -404,8 +442,8 @@ func (c *codec) command(in *inst) {
 	if c.Writes {
 		cmd = *in.cmd
 	}
-	inputs, received := cmd.Inputs, cmd.Received
-	cmd.Place, cmd.Inputs, cmd.Received = nil, nil, nil
+	inputs, received, handed := cmd.Inputs, cmd.Received, cmd.Handed
+	cmd.Place, cmd.Inputs, cmd.Received, cmd.Handed = nil, nil, nil, nil
 	twoway.JSON(c.Codec, &cmd)
 	twoway.List(c.Codec, &inputs, func(i *Input) {
 		twoway.Text(c.Codec, &i.Name)
@@ -417,8 +455,19 @@ func (c *codec) command(in *inst) {
 		twoway.Text(c.Codec, &r.Decision)
 		twoway.Text(c.Codec, &r.Reason)
 	})
+	i := 0
+	twoway.List(c.Codec, &handed, func(h *Handed) {
+		if !c.Writes {
+			h.Definition = in.handed[i].p.w
+		}
+		i++
+		twoway.Text(c.Codec, &h.ID)
+		twoway.Text(c.Codec, &h.Status)
+		c.shown(&h.Output)
+		twoway.Text(c.Codec, &h.Error)
+	})
 	if !c.Writes {
-		cmd.Place, cmd.Inputs, cmd.Received = &in.n.place, inputs, received
+		cmd.Place, cmd.Inputs, cmd.Received, cmd.Handed = &in.n.place, inputs, received, handed
 		in.cmd = &cmd
 	}
 }

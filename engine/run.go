@@ -16,6 +16,7 @@ type Run struct {
 	bundle   *workflow.Bundle
 	programs map[*workflow.Workflow]*program
 	compiled []*program // in the order of their index
+	handed   []*program // what was handed on in this run; their indexes follow
 
 	id      string
 	version int // of the behaviour with which it was started
@@ -162,11 +163,12 @@ func (r *Run) take(e Envelope, about *inst) {
 		r.timerFired(ev)
 	case *Asked:
 		r.attemptAsks(about, ev)
+	case *HandoffAsked:
+		r.handOn(about, ev)
 	case *Answered:
 		r.answered(e, ev)
 	case *Withdrawn:
-		r.shut(r.questions[ev.ID], "it was withdrawn")
-		r.command(&Withdraw{ID: ev.ID})
+		r.withdrawn(ev.ID)
 	case *CancelAsked:
 		r.end(r.root, Cancelled, cancelText(ev))
 	case *LimitRaised:
@@ -244,19 +246,25 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 			return nil, fmt.Errorf("no timer %q is set", ev.ID)
 		}
 	case *Asked:
-		in := r.attempts[ev.Address]
-		if in == nil || int(in.attempt) != ev.Attempt || in.phase != running || in.expired {
+		in := r.working(ev.Address, ev.Attempt)
+		if in == nil {
 			return nil, fmt.Errorf("attempt %d of %q is not running, so it cannot ask", ev.Attempt, ev.Address)
 		}
 		if len(ev.Options) == 0 && !ev.Custom {
 			return nil, fmt.Errorf("the question of %q has no possible answers", ev.Address)
 		}
 		return in, nil
+	case *HandoffAsked:
+		in := r.working(ev.Address, ev.Attempt)
+		if in == nil {
+			return nil, fmt.Errorf("attempt %d of %q is not running, so it cannot hand work on", ev.Attempt, ev.Address)
+		}
+		return in, r.admitHandoff(in, ev)
 	case *Answered:
 		_, _, err := r.admitAnswer(e, ev)
 		return nil, err
 	case *Withdrawn:
-		if q := r.questions[ev.ID]; q == nil || !q.asks() {
+		if q := r.questions[ev.ID]; (q == nil || !q.asks()) && r.awaitedHandoff(ev.ID) == nil {
 			return nil, fmt.Errorf("no attempt waits for an answer to %q", ev.ID)
 		}
 	case *CancelAsked:
@@ -268,6 +276,15 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 	case *Recovered, *Forked:
 	}
 	return nil, nil
+}
+
+// working returns the instance of an attempt that is running and was not told to stop, or nil.
+func (r *Run) working(address string, attempt int) *inst {
+	in := r.attempts[address]
+	if in == nil || int(in.attempt) != attempt || in.phase != running || in.expired {
+		return nil
+	}
+	return in
 }
 
 // start starts the run.

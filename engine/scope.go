@@ -11,24 +11,25 @@ import (
 // for_each. `nodes.id` refers to the newest instance in the same scope.
 type scope struct {
 	parent *scope
-	owner  *inst  // the call or each that it belongs to; nil for the run
+	owner  *inst  // the call or each that it belongs to, or the task that handed it on; nil for the run
 	frame  *frame // of its workflow
 	body   region
 	latest []*inst // by node.slot; if groups need it, a second half that includes skipped ones
 
 	item        int32  // index of the item in a for_each
-	outstanding int32  // number of attempts in it, and in what it calls, that have not ended
+	outstanding int32  // number of attempts and handoffs in it, and in what it calls, that have not ended
 	bodyDone    bool   // every path has ended
 	over        bool   // its result was passed on
 	ending      Status // it was ended from outside or by a failure; "" if not
 	reason      string // why
 	tolerated   string // the first failure that no error edge handled and that did not end the scope
 
-	sinks  []*inst // the last steps of paths that ended
-	endEnv *env    // variables at the ends of all paths
+	handed []*handoff // of tasks in it; only those that have not ended
+	sinks  []*inst    // the last steps of paths that ended
+	endEnv *env       // variables at the ends of all paths
 }
 
-// frame is one running workflow: the run itself, or a call.
+// frame is one running workflow: the run itself, a call, or work that was handed on.
 type frame struct {
 	p      *program
 	scope  *scope
@@ -37,7 +38,8 @@ type frame struct {
 	prefix string          // of the addresses in it, e.g. "serve-customers/"
 	depth  int             // 0 for the run itself
 
-	around *frame // the caller; nil for the run itself
+	around  *frame   // the caller; nil for the run itself
+	handoff *handoff // whose frame it is; nil for the run itself and for a call
 	ledger
 }
 
@@ -81,7 +83,7 @@ func (s *scope) newestOrSkipped(n *node) *inst {
 // another for_each.
 func (s *scope) of(n *node) *scope {
 	for s.body.g != n.g.scope {
-		if s.owner == nil || s.owner.child == s {
+		if s.each() == nil {
 			return nil
 		}
 		s = s.parent
@@ -132,8 +134,20 @@ func (r *Run) end(s *scope, status Status, reason string) {
 	}
 	s.ending, s.reason = status, reason
 	r.cancelRegion(&s.body)
+	for _, h := range s.handed {
+		r.end(h.scope, Cancelled, "")
+	}
 	if s.outstanding == 0 {
 		r.push(job{endScope, &s.body, nil})
+	}
+}
+
+// release says that an attempt or a handoff in the scope has ended.
+func (r *Run) release(s *scope) {
+	for ; s != nil; s = s.parent {
+		if s.outstanding--; s.outstanding == 0 && (s.ending != "" || s.bodyDone) {
+			r.push(job{endScope, &s.body, nil})
+		}
 	}
 }
 
@@ -163,6 +177,8 @@ func (r *Run) cancelInst(in *inst) {
 	case running:
 		r.command(&CancelTask{Address: in.address, Attempt: int(in.attempt)})
 		r.withdraw(in, "its step was cancelled", always)
+		r.unawait(in)
+		r.rest(in)
 		r.clearTimer(in.timerID(timeoutTimer))
 	case delayed, parked:
 		r.clearTimer(in.timerID(retryTimer))
@@ -177,6 +193,7 @@ func (r *Run) cancelInst(in *inst) {
 	} else {
 		r.over(in)
 	}
+	r.dropHandoffs(in, true)
 	in.scope().remember(in)
 	if !in.n.isLoop() {
 		r.tell(in, StepEnded, "")
@@ -211,6 +228,8 @@ func (r *Run) scopeEnded(s *scope) {
 	switch {
 	case s.owner == nil:
 		r.finishRun(status, output, reason)
+	case s.frame.handoff != nil:
+		r.handoffEnded(s.frame.handoff, status, reason)
 	case s.owner.phase != nested: // it was cancelled, so the result is not needed
 	case s.owner.each != nil:
 		r.itemEnded(s, status, output, reason)

@@ -33,7 +33,9 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 //	answer ADDRESS VALUE       a person answers
 //	leave-answer ADDRESS VALUE a person answers while no process drives the run
 //	ask ADDRESS A|B TEXT       the running attempt asks a person
-//	unask ID                   it no longer waits for the answer
+//	unask ID                   it no longer waits for the answer, or for what it handed on
+//	hand ADDRESS AGENT TEXT    the running attempt hands work on; AGENT? waits for the result,
+//	                           AGENT$N may cost N dollars, AGENT*N has N attempts
 //	seen ID                    from here on, answers to it apply to what it shows now
 //	left-at SECONDS ID VALUE   a person answered so many seconds ago
 //	questions                  shows what is open
@@ -176,6 +178,8 @@ func (s *script) do(verb string, args []string, line string) error {
 		return s.step(&engine.Asked{Address: args[0], Attempt: s.attempt(args[0]), Text: args[2], Options: options})
 	case "unask":
 		return s.step(&engine.Withdrawn{ID: rest})
+	case "hand":
+		return s.hand(args[0], args[1], args[2])
 	case "seen":
 		for _, q := range s.run.Questions() {
 			if q.ID == rest {
@@ -234,6 +238,23 @@ func (s *script) do(verb string, args []string, line string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown verb %q", verb)
+}
+
+// hand lets an attempt hand work on.
+func (s *script) hand(address, to, prompt string) error {
+	to, attempts, _ := strings.Cut(to, "*")
+	to, usd, costs := strings.Cut(to, "$")
+	to, blocking := strings.CutSuffix(to, "?")
+	n := workflow.Node{ID: "work", Step: &workflow.Task{Agent: to, Prompt: workflow.Template{Text: prompt}}}
+	n.Retry.Attempts, _ = strconv.Atoi(attempts)
+	ev := &engine.HandoffAsked{
+		Address: address, Attempt: s.attempt(address), Blocking: blocking,
+		Definition: &workflow.Workflow{Name: "handoff", Body: workflow.Graph{Nodes: []workflow.Node{n}}},
+	}
+	if most, err := strconv.ParseFloat(usd, 64); costs && err == nil {
+		ev.Facts = &engine.TaskFacts{May: workflow.Budget{CostUSD: workflow.AtMost(most), Tokens: workflow.AtMost(0)}}
+	}
+	return s.step(ev)
 }
 
 // mayUse sets what an attempt of a task may use: cost NODE DOLLARS, cost NODE ?, or cost NODE rest
@@ -387,6 +408,10 @@ func (s *script) show(commands []engine.Command) {
 				fmt.Fprintf(&s.out, " decide=%s", strings.Join(c.Decide, "|"))
 			}
 			printField(&s.out, "feedback", c.Feedback)
+			for _, h := range c.Handed {
+				fmt.Fprintf(&s.out, " handed %s %s %s", h.ID, h.Status, workflow.FormatJSON(h.Output))
+				printField(&s.out, "error", h.Error)
+			}
 			s.out.WriteByte('\n')
 		case *engine.CancelTask:
 			fmt.Fprintf(&s.out, "  cancel %s\n", c.Address)
@@ -418,6 +443,10 @@ func (s *script) show(commands []engine.Command) {
 			fmt.Fprintf(&s.out, "  withdraw %s\n", c.ID)
 		case *engine.Reply:
 			fmt.Fprintf(&s.out, "  reply %s attempt=%d %s\n", c.ID, c.Attempt, c.Value)
+		case *engine.Return:
+			fmt.Fprintf(&s.out, "  return %s attempt=%d %s %s", c.ID, c.Attempt, c.Status, workflow.FormatJSON(c.Output))
+			printField(&s.out, "error", c.Error)
+			s.out.WriteByte('\n')
 		case *engine.Finish:
 			fmt.Fprintf(&s.out, "  finish %s output=%s", c.Status, workflow.FormatJSON(c.Output))
 			printField(&s.out, "error", c.Error)
@@ -510,6 +539,7 @@ func TestEventsRoundTrip(t *testing.T) {
 		&engine.Asked{Address: "a", Attempt: 1, Text: "may I?", Detail: "rm", Options: []workflow.Option{{Value: "yes", Description: "do"}}, Custom: true},
 		&engine.Answered{ID: "gate", Value: "yes", By: "ann", Via: "terminal", Comment: "fine", Digest: "d"},
 		&engine.Withdrawn{ID: "a@1"},
+		&engine.HandoffAsked{Address: "a", Attempt: 1, Blocking: true, Definition: &workflow.Workflow{Name: "handoff", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "work", Step: &workflow.Task{Agent: "x", Settings: map[string]any{"n": json.Number("1")}}}}}}, Facts: &engine.TaskFacts{May: workflow.Free}},
 		&engine.CancelAsked{By: "ann", Reason: "enough"},
 		&engine.LimitRaised{Limits: workflow.Limits{CostUSD: 5}, By: "ann"},
 		&engine.Recovered{Unsettled: true},

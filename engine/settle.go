@@ -79,6 +79,10 @@ func (r *Run) conclude(in *inst) {
 	if !in.n.isChoice() || in.err != "" || in.wasAsked() {
 		r.tell(in, StepEnded, in.err)
 	}
+	if h := in.scope().frame.handoff; h != nil {
+		r.giveBack(h)
+	}
+	r.dropHandoffs(in, false)
 }
 
 // passedFailure returns the failure that a choice passes on.

@@ -64,6 +64,7 @@ type simulation struct {
 	sent   map[string]bool // keys issued since the last recovery
 	away   bool            // no driver is present
 	raises int             // answers that raised a limit
+	hands  bool            // an attempt has handed work on, and may have given up its slot
 }
 
 func newSimulation(seed uint64, logf func(string, ...any)) *simulation {
@@ -257,6 +258,13 @@ func (s *simulation) next() error {
 		if s.IntN(12) == 0 && !s.Stopped[c.Address] {
 			return s.step(s.ask(c))
 		}
+		if c.Handoffs != nil && s.IntN(2) == 0 {
+			if ev, err := s.hand(c); err != nil {
+				return err
+			} else if ev != nil {
+				return s.step(ev)
+			}
+		}
 		return s.step(s.answerTask(c))
 	}
 	if len(s.Questions) > 0 && s.IntN(10) > 0 {
@@ -385,6 +393,30 @@ func (s *simulation) ask(c *engine.StartTask) engine.Event {
 	return &engine.Asked{Address: c.Address, Attempt: c.Attempt, Text: [...]string{"may I?", "and this?"}[s.IntN(2)], Options: []workflow.Option{{Value: "allow"}, {Value: "deny"}}}
 }
 
+// hand returns an attempt that hands work on, or that no longer waits for it, or nil if it may do
+// neither.
+func (s *simulation) hand(c *engine.StartTask) (engine.Event, error) {
+	if left := (&engine.Withdrawn{ID: fmt.Sprintf("%s/handoff-%d", c.Address, 1+s.IntN(5))}); s.run.Admit(s.envelope(left)) == nil {
+		return left, nil
+	}
+	work := workflow.Node{ID: "work", Retry: workflow.Retry{Attempts: s.IntN(3)}, Step: &workflow.Task{Agent: [...]string{"y", "y", "y", "z"}[s.IntN(4)], Prompt: workflow.Template{Text: [...]string{"this", "that", "both"}[s.IntN(3)]}}}
+	ev := &engine.HandoffAsked{
+		Address: c.Address, Attempt: c.Attempt, Blocking: s.IntN(2) == 0, Facts: &s.bound,
+		Definition: &workflow.Workflow{Name: "handoff", Body: workflow.Graph{Nodes: []workflow.Node{work}}},
+	}
+	err := s.run.Admit(s.envelope(ev))
+	switch may := s.model == nil || s.model.Admits(ev); {
+	case err == nil && !may:
+		return nil, fmt.Errorf("%s may hand work on, but the model does not allow it", c.Address)
+	case err != nil && may && s.model != nil:
+		return nil, fmt.Errorf("the model allows %s to hand work on: %w", c.Address, err)
+	case err != nil:
+		return nil, nil
+	}
+	s.hands = true
+	return ev, nil
+}
+
 func (s *simulation) pass(d time.Duration) { s.now, s.clock = s.now.Add(d), s.clock+d }
 
 // left returns the time until a timer is due.
@@ -495,7 +527,7 @@ func (s *simulation) carryOut(e engine.Envelope, commands []engine.Command) erro
 	if err := cmp.Or(s.checkQuestions(), s.checkFacts(), s.checkTimes()); err != nil {
 		return err
 	}
-	if len(s.Tasks) > s.limits.Parallel {
+	if len(s.Tasks) > s.limits.Parallel && !s.hands {
 		return fmt.Errorf("%d attempts run at once, but the limit is %d", len(s.Tasks), s.limits.Parallel)
 	}
 	if err := s.checkBudget(); err != nil || s.model == nil {

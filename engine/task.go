@@ -107,7 +107,7 @@ func (r *Run) issue(in *inst) {
 	r.issued++
 	in.issued = r.issued
 	cmd := *in.cmd
-	cmd.Attempt, cmd.Again = int(in.attempt), in.losses > 0
+	cmd.Attempt, cmd.Again, cmd.Handed = int(in.attempt), in.losses > 0, in.results()
 	cmd.May = r.share(in)
 	in.cmd = &cmd
 	r.occupy(in)

@@ -269,7 +269,7 @@ func (l *loop) step(seq int, e engine.Envelope) ([]engine.Command, error) {
 		l.attempts.ended(ev)
 	case *engine.Answered:
 		l.forgetAnswered()
-	case *engine.Asked, *engine.Withdrawn, *engine.Started, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
+	case *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.Started, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
 	}
 	return cmds, nil
 }

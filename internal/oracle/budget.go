@@ -15,6 +15,11 @@ func (m *Model) ready(in *minst) {
 }
 
 func (m *Model) factsOf(in *minst) engine.TaskFacts {
+	if f := in.reg.scope.frame; f.handoff != nil && f.facts != nil {
+		return *f.facts
+	} else if f.handoff != nil {
+		return engine.NoFacts
+	}
 	if f, ok := m.facts[in.reg.scope.frame.w.Name+"/"+in.n.ID]; ok {
 		return f
 	}
@@ -31,7 +36,7 @@ func framesOf(in *minst) (list []*mframe) {
 
 func (m *Model) running(f *mframe) (n int) {
 	for _, in := range m.attempts {
-		if slices.Contains(framesOf(in), f) {
+		if slices.Contains(framesOf(in), f) && !(in.phase == "running" && in.awaits()) {
 			n++
 		}
 	}
@@ -205,6 +210,8 @@ func (m *Model) vacate(in *minst, used engine.Usage) {
 	for _, f := range framesOf(in) {
 		f.spent = f.spent.Plus(used)
 	}
+	in.unawait()
+	in.left = 0
 	m.attempts = slices.DeleteFunc(m.attempts, func(other *minst) bool { return other == in })
 	delete(m.timers, in.timer("timeout"))
 	for s := in.reg.scope; s != nil; s = s.parent() {

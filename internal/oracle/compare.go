@@ -99,8 +99,14 @@ func (m *Model) take(e engine.Envelope) {
 		m.attemptAsks(attempt(ev.Address), ev)
 	case *engine.Answered:
 		m.answered(ev)
+	case *engine.HandoffAsked:
+		m.handOn(attempt(ev.Address), ev)
 	case *engine.Withdrawn:
 		in, q := m.asked(ev.ID)
+		if q == nil || !q.waitedFor() {
+			m.unawaited(ev.ID)
+			return
+		}
 		in.questions = slices.DeleteFunc(in.questions, func(other *mquestion) bool { return other == q })
 		m.rest(in)
 	case *engine.CancelAsked:
@@ -144,6 +150,16 @@ func (m *Model) compareStart(in *minst, c *engine.StartTask) {
 	tokens, _ := in.may.Tokens.Amount()
 	gotTokens, _ := c.May.Tokens.Amount()
 	want := fmt.Sprintf("attempt %d of %q given %s %s decide %q feedback %t again %t timeout %s bound %t", in.attempt, in.prompt, in.given, in.inputs, labelsOf(in.reg.g, in.n), in.feedback, in.losses > 0, m.timeout(in), known)
+	handed, gotHanded := "", ""
+	for _, h := range in.handed {
+		handed += h.result() + "\n"
+	}
+	for _, h := range c.Handed {
+		gotHanded += fmt.Sprintf("%s %s %s %s\n", h.ID, h.Status, workflow.FormatJSON(h.Output), h.Error)
+	}
+	if handed != gotHanded {
+		m.wrong("%s has handed on\n%sbut the engine says\n%s", in.address, handed, gotHanded)
+	}
 	is := fmt.Sprintf("attempt %d of %q given %s %s decide %q feedback %t again %t timeout %s bound %t", c.Attempt, c.Prompt, workflow.FormatJSON(c.Received), workflow.FormatJSON(c.Inputs), c.Decide, c.Feedback != "", c.Again, c.Timeout, gotKnown)
 	if is != want || math.Abs(usd-got) > 1e-6 || math.Abs(tokens-gotTokens) > 0.5 {
 		m.wrong("%s is %s (%g USD, %g tokens), but the engine has %s (%g USD, %g tokens)", in.address, want, usd, tokens, is, got, gotTokens)

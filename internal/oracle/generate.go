@@ -144,6 +144,9 @@ func (g *Generator) node(id string, later []string) workflow.Node {
 			Agent: "x", Prompt: workflow.Template{Text: prompts[g.IntN(len(prompts))]}, Inputs: g.inputs("own", 10),
 			Context: [...]workflow.Context{workflow.AutoContext, workflow.PreviousContext, workflow.NoContext}[g.IntN(3)],
 		}
+		if g.chance(30) {
+			n.Step.(*workflow.Task).Handoffs = &workflow.Handoffs{To: []string{"y"}, Max: g.IntN(6), Depth: g.IntN(4)}
+		}
 		n.Once = g.chance(5)
 		n.Output.Mode = g.mode()
 		n.Retry = workflow.Retry{

@@ -56,6 +56,9 @@ type mframe struct {
 	steps  int
 	spent  engine.Usage
 	since  time.Duration
+
+	handoff *mhandoff         // whose task it runs; nil for other workflows
+	facts   *engine.TaskFacts // of that task
 }
 
 // mscope is what a failure can end: a workflow, or an item of a for_each.
@@ -156,6 +159,7 @@ type minst struct {
 
 	passed    *mpassed
 	continued bool
+	handed    []*mhandoff
 
 	body  *mregion // of a loop
 	exits map[*workflow.Edge]*mexit

@@ -45,6 +45,11 @@ func (m *Model) end(s *mscope, status engine.Status, reason string) {
 	}
 	s.ending, s.reason = status, reason
 	m.cancelRegion(s.body)
+	for _, f := range m.frames {
+		if f.handoff != nil && f.handoff.in.reg.scope == s {
+			m.end(f.scope, engine.Cancelled, "")
+		}
+	}
 	m.later(func() { m.maybeOver(s) })
 }
 
@@ -87,6 +92,10 @@ func (m *Model) cancel(in *minst) {
 		}
 	}
 	in.status, in.ended = status, m.clock
+	in.unawait()
+	for _, h := range in.handed {
+		m.end(h.scope, engine.Cancelled, "")
+	}
 	m.clearTimers(in)
 	in.questions, in.kept = nil, nil
 	if in.phase == "running" {
@@ -101,7 +110,7 @@ func (m *Model) cancel(in *minst) {
 
 // maybeOver passes the result of a scope on when nothing in it is in progress.
 func (m *Model) maybeOver(s *mscope) {
-	if s.over || s.ending == "" && !s.done || slices.ContainsFunc(m.attempts, s.contains) {
+	if s.over || s.ending == "" && !s.done || slices.ContainsFunc(m.attempts, s.contains) || m.handsOn(s) {
 		return
 	}
 	s.over = true
@@ -115,6 +124,8 @@ func (m *Model) maybeOver(s *mscope) {
 	case s.owner == nil:
 		m.ended = &engine.Finish{Status: status, Output: output, Error: reason}
 		m.timers = map[string]mtimer{}
+	case s.frame.handoff != nil:
+		m.handoffEnded(s, status, reason)
 	case s.isItem():
 		m.itemEnded(s, status, output, reason)
 	default:

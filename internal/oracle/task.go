@@ -119,6 +119,7 @@ func (m *Model) over(in *minst) {
 	in.questions, in.kept = nil, nil
 	m.clearTimers(in)
 	in.reg.scope.newest[in.n.ID] = in
+	m.handoffOver(in)
 }
 
 // route returns which edges are taken (section 1).

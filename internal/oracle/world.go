@@ -63,6 +63,10 @@ func (w *World) CarryOut(commands []engine.Command) error {
 				return fmt.Errorf("a reply to an attempt that is not running: %+v", c)
 			}
 			delete(w.Questions, c.ID) // its answer may have named only the step
+		case *engine.Return:
+			if t := w.Tasks[c.Address]; t == nil || t.Attempt != c.Attempt {
+				return fmt.Errorf("a result for an attempt that is not running: %+v", c)
+			}
 		case *engine.Finish:
 			w.Ended = c
 		}

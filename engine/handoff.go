@@ -1,0 +1,268 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// handoff is work that an attempt has handed on to another agent. It runs as the only task of a
+// frame of its own, below the task that handed it on, and may outlast that task.
+type handoff struct {
+	p       *program
+	digest  string // of what was handed on, before it got an id
+	in      *inst  // the task that handed it on
+	scope   *scope // of its frame
+	task    *inst  // the task in it; nil until it is decided
+	spawned bool   // the task does not need the result
+	awaited bool   // an attempt of the task waits for the result
+}
+
+// id returns the address of the task that was handed on.
+func (h *handoff) id() string { return h.in.address + "/" + h.p.w.Body.Nodes[0].ID }
+
+// isOpen reports whether the handoff has no result yet.
+func (h *handoff) isOpen() bool {
+	return !h.scope.closed() && (h.task == nil || h.task.phase != finished)
+}
+
+// onlyTask returns the task that is handed on.
+func (ev *HandoffAsked) onlyTask() *workflow.Task {
+	if ev.Definition == nil || len(ev.Definition.Body.Nodes) != 1 {
+		return nil
+	}
+	t, _ := ev.Definition.Body.Nodes[0].Step.(*workflow.Task)
+	return t
+}
+
+// admitHandoff reports why an attempt cannot hand this on.
+func (r *Run) admitHandoff(in *inst, ev *HandoffAsked) error {
+	t, may := ev.onlyTask(), in.n.place.Handoffs
+	top := in.top()
+	switch {
+	case t == nil:
+		return errors.New("a handoff needs a definition with exactly one task")
+	case may == nil && top != in:
+		return fmt.Errorf("%q cannot hand its work on: handoffs of %q are limited to depth %d", in.address, top.address, in.handoffDepth())
+	case may == nil:
+		return fmt.Errorf("%q may not hand work on; to allow it, add `handoffs: {to: [%s]}` to the task", in.address, t.Agent)
+	case !slices.Contains(may.To, t.Agent):
+		return fmt.Errorf("%q may not hand work on to %q, only to %s", in.address, t.Agent, strings.Join(may.To, ", "))
+	case in.sameHandoff(workflow.Digest(ev.Definition)) != nil:
+		return nil
+	}
+	if most, _ := top.n.place.Handoffs.Limits(); int(top.handoffs) >= most {
+		return fmt.Errorf("%q cannot hand on more work: handoffs of %q are limited to %d", in.address, top.address, most)
+	}
+	_, err := compile(in.handedOn(ev))
+	return err
+}
+
+// top returns the instance of the workflow's own task from which the work of an instance was
+// handed on, possibly through others.
+func (in *inst) top() *inst {
+	for in.scope().frame.handoff != nil {
+		in = in.scope().frame.handoff.in
+	}
+	return in
+}
+
+// handoffDepth returns how often the work of an instance was handed on.
+func (in *inst) handoffDepth() (depth int) {
+	for ; in.scope().frame.handoff != nil; depth++ {
+		in = in.scope().frame.handoff.in
+	}
+	return depth
+}
+
+// sameHandoff returns the handoff of the same definition to which a request is attached, or nil if
+// there is none, or if it failed.
+func (in *inst) sameHandoff(digest string) *handoff {
+	for _, h := range slices.Backward(in.handed) {
+		if h.digest == digest && (h.isOpen() || h.task != nil && h.task.status == Success) {
+			return h
+		}
+	}
+	return nil
+}
+
+// handedOn returns the definition of what is handed on: its task gets an id, and may hand on work
+// to the same agents, but less deep.
+func (in *inst) handedOn(ev *HandoffAsked) *workflow.Workflow {
+	n, t := ev.Definition.Body.Nodes[0], *ev.onlyTask()
+	may := *in.n.place.Handoffs
+	_, may.Depth = may.Limits()
+	may.Depth--
+	if t.Handoffs = &may; may.Depth == 0 {
+		t.Handoffs = nil
+	}
+	n.ID, n.Step = "handoff-"+strconv.Itoa(len(in.handed)+1), &t
+	return &workflow.Workflow{Name: ev.Definition.Name, Body: workflow.Graph{Nodes: []workflow.Node{n}}}
+}
+
+// handOn starts what an attempt hands on, or attaches the attempt to an earlier handoff of the
+// same definition.
+func (r *Run) handOn(in *inst, ev *HandoffAsked) {
+	digest := workflow.Digest(ev.Definition)
+	h := in.sameHandoff(digest)
+	if h == nil {
+		h = r.openHandoff(in, ev, digest)
+	}
+	h.spawned = h.spawned || !ev.Blocking
+	h.awaited = h.awaited || ev.Blocking && h.isOpen()
+	r.command(h.result())
+	r.rest(in)
+}
+
+func (r *Run) openHandoff(in *inst, ev *HandoffAsked, digest string) *handoff {
+	p := r.addDefinition(definition{in.handedOn(ev), ev.Facts})
+	above := in.scope().frame
+	f := &frame{p: p, depth: above.depth, prefix: in.address + "/", around: above}
+	f.since = r.clock.active
+	h := &handoff{p: p, digest: digest, in: in}
+	h.scope = newScope(in.scope(), in, p.body, f)
+	f.scope, f.handoff = h.scope, h
+	in.top().handoffs++
+	in.handed = append(in.handed, h)
+	in.scope().handed = append(in.scope().handed, h)
+	for s := in.scope(); s != nil; s = s.parent {
+		s.outstanding++
+	}
+	r.begin(h.scope, nil)
+	return h
+}
+
+// definition is a workflow of one task that was handed on.
+type definition struct {
+	Workflow *workflow.Workflow
+	Facts    *TaskFacts
+}
+
+// addDefinition compiles a definition that compiles.
+func (r *Run) addDefinition(d definition) *program {
+	p, err := compile(d.Workflow)
+	if err != nil {
+		panic(err)
+	}
+	p.index = len(r.compiled) + len(r.handed)
+	p.facts = d.Facts
+	r.handed = append(r.handed, p)
+	return p
+}
+
+// program returns a program by its index.
+func (r *Run) program(index int) *program {
+	if index < len(r.compiled) {
+		return r.compiled[index]
+	}
+	return r.handed[index-len(r.compiled)]
+}
+
+// result returns what is known of the handoff, for the current attempt of the task.
+func (h *handoff) result() *Return {
+	c := &Return{ID: h.id(), Address: h.in.address, Attempt: int(h.in.attempt), Status: Running}
+	if t := h.task; t != nil && t.phase == finished {
+		c.Status, c.Output, c.Error = t.status, shown(t.output), t.err
+	}
+	return c
+}
+
+// results returns what the attempts of an instance have handed on so far, for its next attempt.
+func (in *inst) results() []Handed {
+	var list []Handed
+	for _, h := range in.handed {
+		c := h.result()
+		list = append(list, Handed{ID: c.ID, Definition: h.p.w, Status: c.Status, Output: c.Output, Error: c.Error})
+	}
+	return list
+}
+
+// awaits returns how many handoffs an attempt of the instance waits for.
+func (in *inst) awaits() (n int) {
+	for _, h := range in.handed {
+		if h.awaited {
+			n++
+		}
+	}
+	return n
+}
+
+// awaitedHandoff returns the handoff with an id that an attempt waits for, or nil.
+func (r *Run) awaitedHandoff(id string) *handoff {
+	for _, in := range r.attempts {
+		for _, h := range in.handed {
+			if h.awaited && h.id() == id {
+				return h
+			}
+		}
+	}
+	return nil
+}
+
+// giveBack returns the result of a handoff to the attempt that waits for it. The attempt takes its
+// slot back first, before anything else can take the one that the handoff had.
+func (r *Run) giveBack(h *handoff) {
+	if !h.awaited {
+		return
+	}
+	h.awaited = false
+	r.command(h.result())
+	r.rest(h.in)
+}
+
+// unawait says that no attempt of the instance waits for handoffs any more.
+func (r *Run) unawait(in *inst) {
+	for _, h := range in.handed {
+		h.awaited = false
+	}
+}
+
+// dropHandoffs cancels handoffs of an instance that has ended: those whose result it needed or, if
+// the instance was cancelled, all of them.
+func (r *Run) dropHandoffs(in *inst, all bool) {
+	for _, h := range in.handed {
+		if all || !h.spawned {
+			r.end(h.scope, Cancelled, "")
+		}
+	}
+}
+
+// handoffEnded ends a handoff, when nothing runs in its frame any more. If nobody needed its result,
+// a failure is tolerated.
+func (r *Run) handoffEnded(h *handoff, status Status, reason string) {
+	s := h.in.scope()
+	s.handed = slices.DeleteFunc(s.handed, func(o *handoff) bool { return o == h })
+	switch status {
+	case Failed, TimedOut:
+		if h.spawned {
+			s.tolerate(reason)
+		}
+	case Partial:
+		s.tolerate(reason)
+	case Success, Cancelled, Running, Waiting, Skipped:
+	}
+	r.release(s)
+}
+
+// lend gives up the slot of an attempt while it waits for what it handed on, and takes it back
+// afterwards. Otherwise the handoff might never get one.
+func (r *Run) lend(in *inst, away bool) {
+	if in.away == away {
+		return
+	}
+	in.away = away
+	for f := in.scope().frame; f != nil; f = f.around {
+		if away {
+			f.running--
+		} else {
+			f.running++
+		}
+	}
+	if away {
+		r.seatWaiting(in.scope().frame)
+	}
+}

@@ -1,0 +1,156 @@
+package oracle
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// mhandoff is work that an attempt has handed on.
+type mhandoff struct {
+	in      *minst // the task that handed it on
+	given   string // what was handed on
+	scope   *mscope
+	spawned bool // without waiting for it
+	awaited bool // by the attempt that is running
+}
+
+func (h *mhandoff) task() *minst { return h.scope.body.insts[h.scope.body.g.Nodes[0].ID] }
+
+// result returns the status, output and error of what was handed on.
+func (h *mhandoff) result() string {
+	if t := h.task(); t != nil && t.phase == "ended" {
+		return fmt.Sprintf("%s %s %s %s", t.address, t.status, workflow.FormatJSON(t.output), t.err)
+	}
+	return fmt.Sprintf("%s running null ", h.in.address+"/"+h.scope.body.g.Nodes[0].ID)
+}
+
+// mayHandOn reports whether an attempt may hand on work to an agent.
+func (m *Model) mayHandOn(in *minst, ev *engine.HandoffAsked) bool {
+	top, depth := in, 1
+	for ; top.reg.scope.frame.handoff != nil; depth++ {
+		top = top.reg.scope.frame.handoff.in
+	}
+	may := top.n.Task().Handoffs
+	if may == nil {
+		return false
+	}
+	count := 0
+	for _, other := range m.insts {
+		for at := other; at != nil; at = at.handedOnBy() {
+			if at == top && other != top {
+				count++
+			}
+		}
+	}
+	most, deepest := may.Limits()
+	return depth <= deepest && slices.Contains(may.To, ev.Definition.Body.Nodes[0].Task().Agent) && (count < most || in.same(ev) != nil)
+}
+
+// handedOnBy returns the task that handed on the work of an instance, or nil.
+func (in *minst) handedOnBy() *minst {
+	if h := in.reg.scope.frame.handoff; h != nil {
+		return h.in
+	}
+	return nil
+}
+
+// Admits reports whether an attempt may hand work on.
+func (m *Model) Admits(ev *engine.HandoffAsked) bool {
+	i := slices.IndexFunc(m.attempts, func(in *minst) bool { return in.address == ev.Address && in.attempt == ev.Attempt })
+	return i >= 0 && m.attempts[i].phase == "running" && !m.attempts[i].expired && m.mayHandOn(m.attempts[i], ev)
+}
+
+func (in *minst) same(ev *engine.HandoffAsked) *mhandoff {
+	for _, h := range slices.Backward(in.handed) {
+		t := h.task()
+		works := h.scope.ending == "" && !h.scope.over && (t == nil || t.phase != "ended")
+		if h.given == workflow.Print(ev.Definition) && (works || t != nil && t.status == engine.Success) {
+			return h
+		}
+	}
+	return nil
+}
+
+func (m *Model) handOn(in *minst, ev *engine.HandoffAsked) {
+	if !m.mayHandOn(in, ev) {
+		m.wrong("%s may not hand work on", in.address)
+		return
+	}
+	h := in.same(ev)
+	if h == nil {
+		n := ev.Definition.Body.Nodes[0]
+		n.ID = fmt.Sprintf("handoff-%d", len(in.handed)+1)
+		f := &mframe{w: &workflow.Workflow{Name: ev.Definition.Name, Body: workflow.Graph{Nodes: []workflow.Node{n}}}, around: in.reg.scope.frame, prefix: in.address + "/", since: m.active, facts: ev.Facts}
+		h = &mhandoff{in: in, given: workflow.Print(ev.Definition)}
+		f.handoff = h
+		f.scope = newScope(f, in, &f.w.Body, 0)
+		h.scope = f.scope
+		m.frames = append(m.frames, f)
+		in.handed = append(in.handed, h)
+		m.enter(f.scope.body)
+	}
+	t := h.task()
+	h.spawned = h.spawned || !ev.Blocking
+	h.awaited = h.awaited || ev.Blocking && (t == nil || t.phase != "ended")
+	m.rest(in)
+}
+
+func (in *minst) awaits() bool {
+	return slices.ContainsFunc(in.handed, func(h *mhandoff) bool { return h.awaited })
+}
+
+// unawait ends the waiting of an attempt for what it handed on.
+func (in *minst) unawait() {
+	for _, h := range in.handed {
+		h.awaited = false
+	}
+}
+
+// unawaited ends the waiting for one handoff.
+func (m *Model) unawaited(id string) {
+	for _, in := range m.attempts {
+		for _, h := range in.handed {
+			if h.awaited && in.address+"/"+h.scope.body.g.Nodes[0].ID == id {
+				h.awaited = false
+				m.rest(in)
+				return
+			}
+		}
+	}
+	m.wrong("no attempt waits for %s", id)
+}
+
+// handoffOver passes a result on to the attempt that waits for it, and cancels what the instance
+// itself would still have waited for.
+func (m *Model) handoffOver(in *minst) {
+	if h := in.reg.scope.frame.handoff; h != nil && h.awaited {
+		h.awaited = false
+		m.rest(h.in)
+	}
+	for _, h := range in.handed {
+		if !h.spawned {
+			m.end(h.scope, engine.Cancelled, "")
+		}
+	}
+}
+
+// handoffEnded says that nothing of a handoff is in progress any more.
+func (m *Model) handoffEnded(s *mscope, status engine.Status, reason string) {
+	h := s.frame.handoff
+	if status == engine.Partial || h.spawned && (status == engine.Failed || status == engine.TimedOut) {
+		h.in.reg.scope.tolerate(reason)
+	}
+	for at := h.in.reg.scope; at != nil; at = at.parent() {
+		m.later(func() { m.maybeOver(at) })
+	}
+}
+
+// handsOn reports whether work that was handed on in a scope is in progress.
+func (m *Model) handsOn(s *mscope) bool {
+	return slices.ContainsFunc(m.frames, func(f *mframe) bool {
+		return f.handoff != nil && !f.scope.over && f.scope != s && s.contains(f.handoff.in)
+	})
+}
