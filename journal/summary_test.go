@@ -97,6 +97,9 @@ func TestFilter(t *testing.T) {
 		if n.ID == "a-3" {
 			n.Origin, n.Summary = "a-1", &Summary{Status: engine.Waiting}
 		}
+		if n.ID == "b-1" {
+			n.Owner.Labels = map[string]string{"nightly": ""}
+		}
 		w, err := s.Create(n)
 		if err != nil {
 			t.Fatal(err)
@@ -113,6 +116,7 @@ func TestFilter(t *testing.T) {
 		{driver.Filter{Workflow: "a"}, "a-3 a-2 a-1 "},
 		{driver.Filter{Workflow: "a", Status: list(engine.Running, engine.Success)}, "a-2 a-1 "},
 		{driver.Filter{Origin: "a-1"}, "a-3 "},
+		{driver.Filter{Label: "nightly"}, "b-1 "},
 	} {
 		runs, err := s.List(context.Background(), c.f)
 		got := ""
