@@ -110,6 +110,18 @@ func TestPinComesBack(t *testing.T) {
 	if err := s.read.QueryRow("SELECT count(*) FROM pins").Scan(&n); err != nil || n != 1 {
 		t.Errorf("%d pins are stored for two runs of the same definition (%v)", n, err)
 	}
+	w, err := s.Create(NewRun{ID: "other-1", Pin: testPin("other"), Created: start, Events: []engine.Envelope{started("other-1")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	for range 2 {
+		for id, want := range map[string]string{"demo-1": "demo", "other-1": "other"} {
+			if got, err := s.Pin(t.Context(), id); err != nil || got.Bundle.Root.Name != want {
+				t.Errorf("%s is a run of %s, %v", id, got.Bundle.Root.Name, err)
+			}
+		}
+	}
 }
 
 func TestListOfRuns(t *testing.T) {

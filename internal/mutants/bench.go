@@ -56,6 +56,7 @@ func (b *bench) close() { _ = os.RemoveAll(b.dir) }
 // tests are those of a package.
 type tests struct {
 	dir     string // of the package, below the module's root
+	short   bool   // see target
 	program []byte
 	groups  []group
 }
@@ -93,18 +94,17 @@ var passed = regexp.MustCompile(`(?m)^--- PASS: (\S+) \(([\d.]+)s\)$`)
 
 // measure builds the tests of a package with changed files and runs them without a mutant.
 // They must pass.
-func (b *bench) measure(ctx context.Context, dir string, changed map[string][]byte) (tests, error) {
-	t := tests{dir: dir}
+func (b *bench) measure(ctx context.Context, t tests, changed map[string][]byte) (tests, error) {
 	var err error
-	if t.program, err = b.build(ctx, dir, changed); err != nil {
+	if t.program, err = b.build(ctx, t.dir, changed); err != nil {
 		return t, err
 	}
 	if !bytes.Contains(t.program, []byte(undecided)) {
-		return t, fmt.Errorf("the tests of %s do not use the package", dir)
+		return t, fmt.Errorf("the tests of %s do not use the package", t.dir)
 	}
-	printed, err := b.test(ctx, dir, with(t.program, 0), time.Hour, "-test.v")
+	printed, err := b.test(ctx, t, with(t.program, 0), time.Hour, "-test.v")
 	if err != nil {
-		return t, fmt.Errorf("the tests of %s fail without a mutant; they must pass, and not depend on lines or allocations: %w: %q\n%s", dir, err, failed.FindAllString(printed, -1), process.LastLines(printed))
+		return t, fmt.Errorf("the tests of %s fail without a mutant; they must pass, and not depend on lines or allocations: %w: %q\n%s", t.dir, err, failed.FindAllString(printed, -1), process.LastLines(printed))
 	}
 	for _, line := range passed.FindAllStringSubmatch(printed, -1) {
 		took, err := time.ParseDuration(line[2] + "s")
@@ -132,7 +132,7 @@ func (b *bench) try(ctx context.Context, suites []tests, program func(tests) ([]
 			if len(g.names) == 0 {
 				continue
 			}
-			if killer, err := b.run(ctx, t.dir, program, g); killer != "" || err != nil {
+			if killer, err := b.run(ctx, t, program, g); killer != "" || err != nil {
 				return killer, err
 			}
 		}
@@ -141,8 +141,8 @@ func (b *bench) try(ctx context.Context, suites []tests, program func(tests) ([]
 }
 
 // run runs some of the tests of a program, and returns the one that fails.
-func (b *bench) run(ctx context.Context, dir string, program []byte, g group) (killer string, err error) {
-	printed, err := b.test(ctx, dir, program, b.patience+3*g.took, "-test.failfast", "-test.run", "^("+strings.Join(g.names, "|")+")$")
+func (b *bench) run(ctx context.Context, t tests, program []byte, g group) (killer string, err error) {
+	printed, err := b.test(ctx, t, program, b.patience+3*g.took, "-test.failfast", "-test.run", "^("+strings.Join(g.names, "|")+")$")
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -192,7 +192,7 @@ func (b *bench) build(ctx context.Context, dir string, changed map[string][]byte
 const limits = `ulimit -v 8388608; ulimit -f 2097152; exec "$0" "$@"`
 
 // test runs a test program until it ends or the time is up.
-func (b *bench) test(ctx context.Context, dir string, program []byte, patience time.Duration, args ...string) (printed string, err error) {
+func (b *bench) test(ctx context.Context, t tests, program []byte, patience time.Duration, args ...string) (printed string, err error) {
 	work, err := os.MkdirTemp(b.dir, "run")
 	if err != nil {
 		return "", err
@@ -205,8 +205,8 @@ func (b *bench) test(ctx context.Context, dir string, program []byte, patience t
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	cmd := exec.Command("sh", append([]string{"-c", limits, file}, args...)...)
-	cmd.Dir = filepath.Join(b.root, filepath.FromSlash(dir))
+	cmd := exec.Command("sh", append([]string{"-c", limits, file, fmt.Sprintf("-test.short=%t", t.short)}, args...)...)
+	cmd.Dir = filepath.Join(b.root, filepath.FromSlash(t.dir))
 	cmd.Env = append(slices.Clip(b.env), "HOME="+scratch, "TMPDIR="+scratch)
 	out := process.Output{Limit: 64 << 20}
 	err = (&process.Command{Cmd: cmd, Grace: time.Millisecond}).Run(ctx, "", out.Add, out.Add)

@@ -31,6 +31,9 @@ type target struct {
 	goal int // percent
 	// also are other packages whose tests run it.
 	also []string
+	// short means that tests repeat less often, with -short: processes are killed, and the power
+	// fails, at fewer moments.
+	short bool
 }
 
 // holds reports whether a file belongs to a target. A file that is a target itself is not part
@@ -44,8 +47,8 @@ const overall = 90
 
 var targets = []target{
 	{name: "engine", goal: 95, also: []string{"internal/recorded"}},
-	{name: "journal", goal: 90},
-	{name: "driver/local", goal: 90},
+	{name: "journal", goal: 90, short: true},
+	{name: "driver/local", goal: 90, short: true},
 	{name: "workflow", goal: 90, also: []string{"syntax/yaml"}},
 	{name: "check", goal: 90},
 	{name: "agent", goal: 90},
@@ -151,7 +154,7 @@ func try(ctx context.Context, b *bench, t target, o options, listed survivors) (
 	schema := newSchema(p, p.sample(all, o))
 	var suites []tests
 	for _, dir := range append([]string{p.dir}, t.also...) {
-		tests, err := b.measure(ctx, dir, schema.changed())
+		tests, err := b.measure(ctx, tests{dir: dir, short: t.short}, schema.changed())
 		if err != nil {
 			return s, err
 		}

@@ -205,7 +205,7 @@ func TestTrace(t *testing.T) { t.Logf("0 %q", Trace()) }
 		return program
 	}
 	traces := func(program []byte, number int) [][]string {
-		printed, err := b.test(t.Context(), "m", with(program, number), time.Hour, "-test.v")
+		printed, err := b.test(t.Context(), tests{dir: "m"}, with(program, number), time.Hour, "-test.v")
 		if err != nil {
 			t.Fatal(err, printed)
 		}
