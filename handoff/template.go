@@ -1,0 +1,154 @@
+package handoff
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket"
+)
+
+// Template is a handoff with placeholders: {{key}}, and {{key=default}} for a value that may be
+// left out. A line whose placeholders are all empty is left out. A comment in the first line
+// describes the template.
+type Template struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	File        string `json:"file,omitempty"` // in the project; "" for a built-in one
+	Keys        []Key  `json:"keys"`           // in the order of the text
+	text        string
+}
+
+// Key is a value that a template needs.
+type Key struct {
+	Name     string `json:"name"`
+	Default  string `json:"default,omitempty"`
+	Required bool   `json:"required"`
+}
+
+//go:embed templates/*.md
+var builtIn embed.FS
+
+// templateFolder is where a project has templates of its own.
+const templateFolder = ".hocket/handoffs"
+
+// Templates returns the templates of a project and those that are built in, sorted by name. A
+// project's own replaces a built-in one of the same name.
+func Templates(p *hocket.Project) ([]Template, error) {
+	own, err := os.ReadDir(filepath.Join(p.Root(), templateFolder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []Template
+	for _, e := range own {
+		if file := filepath.Join(p.Root(), templateFolder, e.Name()); filepath.Ext(file) == ".md" {
+			text, err := p.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, template(filepath.Join(templateFolder, e.Name()), string(text)))
+		}
+	}
+	entries, err := builtIn.ReadDir("templates")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		text, err := builtIn.ReadFile("templates/" + e.Name())
+		if err != nil {
+			return nil, err
+		}
+		t := template(e.Name(), string(text))
+		if t.File = ""; !slices.ContainsFunc(all, func(o Template) bool { return o.Name == t.Name }) {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b Template) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+var (
+	description = regexp.MustCompile(`^<!--\s*(.*?)\s*-->\r?\n`)
+	heading     = regexp.MustCompile(`(?m)^#+ +(.+?)\s*$`)
+	placeholder = regexp.MustCompile(`\{\{([a-z][a-z0-9_-]*)(=[^\n]*?)?\}\}`)
+)
+
+func template(file, text string) Template {
+	text = strings.TrimPrefix(text, "\uFEFF")
+	t := Template{Name: strings.TrimSuffix(filepath.Base(file), ".md"), File: file, Keys: []Key{}, text: text}
+	if m := description.FindStringSubmatch(text); m != nil {
+		t.Description, t.text = m[1], text[len(m[0]):]
+	} else if m := heading.FindStringSubmatch(text); m != nil {
+		t.Description = m[1]
+	}
+	for _, m := range placeholder.FindAllStringSubmatch(t.text, -1) {
+		key := Key{m[1], strings.TrimPrefix(m[2], "="), m[2] == ""}
+		if i := slices.IndexFunc(t.Keys, func(k Key) bool { return k.Name == key.Name }); i < 0 {
+			t.Keys = append(t.Keys, key)
+		} else if key.Required {
+			t.Keys[i] = key
+		}
+	}
+	return t
+}
+
+// escaped makes a value plain text in XML, and in the Markdown around it: it cannot begin a
+// tag, end an attribute, or close a fence.
+var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "```", "&#96;``", "~~~", "&#126;~~")
+
+// Fill fills in a template. It returns the keys without a value, for which the placeholders
+// stay in the text. A key that the template does not have is an error.
+func Fill(t Template, values map[string]string) (text string, missing []string, err error) {
+	var names []string
+	for _, k := range t.Keys {
+		names = append(names, k.Name)
+		if k.Required && strings.TrimSpace(values[k.Name]) == "" {
+			missing = append(missing, k.Name)
+		}
+	}
+	for key := range values {
+		if !slices.Contains(names, key) {
+			return "", nil, fmt.Errorf("handoff: the template %s has no key %q; its keys are %s", t.Name, key, strings.Join(names, ", "))
+		}
+	}
+	var lines []string
+	gap := false // a line was left out between empty ones
+	for line := range strings.Lines(t.text) {
+		filled, ok := fillLine(line, values)
+		blank := strings.TrimSpace(filled) == ""
+		switch {
+		case !ok:
+			gap = len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == ""
+		case gap && blank:
+			gap = false
+		default:
+			lines, gap = append(lines, filled), false
+		}
+	}
+	return strings.Join(lines, ""), missing, nil
+}
+
+// fillLine fills in the placeholders of a line. It reports whether the line stays.
+func fillLine(line string, values map[string]string) (filled string, stays bool) {
+	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+	stays = !placeholder.MatchString(line)
+	filled = placeholder.ReplaceAllStringFunc(line, func(written string) string {
+		m := placeholder.FindStringSubmatch(written)
+		text := escaped.Replace(strings.ReplaceAll(strings.TrimSpace(values[m[1]]), "\n", "\n"+indent))
+		switch {
+		case text == "" && m[2] == "":
+			text = written // it is missing
+		case text == "":
+			text = m[2][len("="):]
+		}
+		stays = stays || text != ""
+		return text
+	})
+	return filled, stays
+}
