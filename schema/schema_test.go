@@ -101,7 +101,7 @@ func TestSessionSchemas(t *testing.T) {
 func TestAcceptedFilesAreValid(t *testing.T) {
 	for name, patterns := range map[string][]string{
 		"workflow": {"../syntax/yaml/testdata/ok/*.yml", "../syntax/yaml/testdata/ok/*.format", "../syntax/yaml/testdata/fmt/*.yml", "../examples/*.yml"},
-		"replies":  {"../examples/replies/*.yml"},
+		"replies":  {"../examples/replies/*.yml", "../examples/handoff/replies/*.yml"},
 		"cli":      {"../agent/cli/manifests/*.yml"},
 		"tool":     {"../agent/tool/sample/*/tool.yml", "../agent/tool/builtin/*/tool.yml", "../examples/.hocket/tools/*/tool.yml"},
 	} {

@@ -80,7 +80,11 @@ func (b *block) same(t *testing.T, name string) {
 }
 
 func (b *block) test(t *testing.T, dir, state string) {
-	switch b.kind() {
+	kind := b.kind()
+	if kind == "xml" && strings.HasPrefix(b.text, "<agent_request") {
+		kind = "handoff"
+	}
+	switch kind {
 	case "text":
 	case "yaml", "xml", "mermaid", "markdown", "plantuml":
 		b.noErrors(t, dir, b.text)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -59,7 +60,7 @@ func pages(t *testing.T) []string {
 		if d.IsDir() && (rel == filepath.Join("docs", "rules") || rel != "." && strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
 			return fs.SkipDir
 		}
-		if strings.HasSuffix(name, ".md") {
+		if strings.HasSuffix(name, ".md") && !withPlaceholders(filepath.ToSlash(rel)) {
 			all = append(all, filepath.ToSlash(rel))
 		}
 		return nil
@@ -68,6 +69,12 @@ func pages(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// withPlaceholders reports whether a page is only complete once it is filled in. Its package
+// tests it.
+func withPlaceholders(page string) bool {
+	return path.Dir(page) == "handoff/templates" || page == "handoff/protocol/response.md"
 }
 
 // blocks reads the fenced blocks of a page.
