@@ -199,6 +199,11 @@ func TestDamagedSnapshots(t *testing.T) {
 	if _, err := engine.Restore(other, run.Snapshot()); err == nil {
 		t.Error("a snapshot is restored to a bundle that calls another workflow")
 	}
+	broken := chain(2)
+	broken.Root.Body.Edges[0].To = "nowhere"
+	if restored, err := engine.Restore(broken, run.Snapshot()); restored != nil || err == nil {
+		t.Error("a snapshot is restored to a bundle that cannot run")
+	}
 }
 
 // What cannot be stored, or read, is an error.

@@ -23,6 +23,9 @@ func (s *simulation) refused() map[string]engine.Envelope {
 	add("an unknown timer", &engine.TimerFired{ID: "nowhere"})
 	add("an answer to nothing", &engine.Answered{ID: "nowhere", Value: "yes"})
 	add("the withdrawal of nothing", &engine.Withdrawn{ID: "nowhere"})
+	for _, step := range s.run.Result().Steps {
+		add("an answer to no question of "+step.Address, &engine.Answered{ID: step.Address + "@0", Value: "yes"})
+	}
 	if slices.ContainsFunc(s.events, func(e engine.Envelope) bool { _, ok := e.Event.(*engine.CancelAsked); return ok }) {
 		add("a second cancel", &engine.CancelAsked{})
 	}
@@ -180,6 +183,30 @@ func TestAnswerInTheSameMicrosecond(t *testing.T) {
 		err = run.Admit(engine.Envelope{Time: asked.Add(-ago), Event: &engine.Answered{ID: "n0", Value: "yes"}})
 		if (err == nil) != want {
 			t.Errorf("an answer %s before the question gives %v", ago, err)
+		}
+	}
+}
+
+// A limit can be raised, however small it is, and is never lowered or set by it.
+func TestRaisedLimits(t *testing.T) {
+	for _, c := range []struct {
+		limit, to float64
+		want      bool
+	}{
+		{1, 2, true}, {1, 1, true}, {1, 0.5, false}, {0.5, 0.7, true}, {0.5, 0.2, false}, {0, 0.5, false}, {0, 2, false},
+	} {
+		run, err := engine.New(chain(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Step(engine.Envelope{Event: &engine.Started{Run: "r", Version: engine.Version, Limits: workflow.Limits{CostUSD: c.limit}}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Step(engine.Envelope{Event: &engine.LimitRaised{Limits: workflow.Limits{CostUSD: c.to}}}); (err == nil) != c.want {
+			t.Errorf("%g is raised to %g: %v", c.limit, c.to, err)
+		}
+		if got := run.Result().Limits.CostUSD; c.want && got != c.to || !c.want && got != c.limit {
+			t.Errorf("%g is raised to %g, and is %g", c.limit, c.to, got)
 		}
 	}
 }

@@ -565,6 +565,11 @@ func TestEventsRoundTrip(t *testing.T) {
 	if _, err := engine.Decode([]byte(`{"type":"Exploded"}`)); err == nil {
 		t.Error("an unknown event was decoded")
 	}
+	// A clock that has just begun is not lost.
+	const line = `{"type":"TimerFired","time":"2026-01-02T03:04:05.000000006Z","clock":1,"id":"t"}`
+	if got, err := engine.Encode(engine.Envelope{Time: at, Clock: 1, Event: &engine.TimerFired{ID: "t"}}); err != nil || string(got) != line {
+		t.Errorf("%s, %v, want %s", got, err, line)
+	}
 }
 
 // clock is the run's clock; nothing sets the wall clock here.

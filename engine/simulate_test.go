@@ -524,6 +524,9 @@ func (s *simulation) carryOut(e engine.Envelope, commands []engine.Command) erro
 	if err := s.CarryOut(commands); err != nil {
 		return err
 	}
+	if err := s.checkTimeouts(commands); err != nil {
+		return err
+	}
 	if err := cmp.Or(s.checkQuestions(), s.checkFacts(), s.checkTimes()); err != nil {
 		return err
 	}
@@ -600,6 +603,21 @@ func (s *simulation) dueAt(t *engine.SetTimer) time.Time {
 	}
 	now := s.run.Time()
 	return now.Add(t.Clock - s.run.ClockAt(now))
+}
+
+// checkTimeouts checks that the timeout of an attempt begins with it.
+func (s *simulation) checkTimeouts(commands []engine.Command) error {
+	for _, c := range commands {
+		start, ok := c.(*engine.StartTask)
+		if !ok || start.Timeout == 0 || s.Stopped[start.Address] {
+			continue
+		}
+		id := fmt.Sprintf("timeout %s@%d", start.Address, start.Attempt)
+		if t := s.Timers[id]; t == nil || t.Clock != s.clock+start.Timeout {
+			return fmt.Errorf("%s starts at %s, and its timeout of %s is %+v", start.Address, s.clock, start.Timeout, t)
+		}
+	}
+	return nil
 }
 
 // checkTimes compares the timers that are set with the time at which the run says that one is due.

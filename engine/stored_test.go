@@ -113,8 +113,9 @@ func TestLongOutputs(t *testing.T) {
 func TestShortOutputsAreValues(t *testing.T) {
 	called := &workflow.Workflow{Name: "called", Body: chain(2).Root.Body}
 	called.Body.Edges = nil // both are the output
-	b := chain(2)
+	b := chain(3)
 	b.Root.Body.Nodes[0].Step = &workflow.Call{Workflow: "called"}
+	b.Root.Body.Nodes[1].Step = &workflow.Combine{Strategy: workflow.Array}
 	b.Called = map[string]*workflow.Workflow{"called": called}
 	run, err := engine.New(b)
 	if err != nil {
@@ -130,8 +131,11 @@ func TestShortOutputsAreValues(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := run.Result().Steps[0].Output; !reflect.DeepEqual(got, map[string]any{"n0": "a", "n1": "b"}) {
-		t.Errorf("the output is %#v", got)
+	object := map[string]any{"n0": "a", "n1": "b"}
+	for _, step := range run.Result().Steps {
+		if want := map[string]any{"n0": object, "n1": []any{object}}[step.Address]; want != nil && !reflect.DeepEqual(step.Output, want) {
+			t.Errorf("the output of %s is %#v", step.Address, step.Output)
+		}
 	}
 }
 

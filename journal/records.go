@@ -401,10 +401,6 @@ func fileTexts(path string, from int64) iter.Seq2[[]byte, error] {
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}
-		if err != nil {
-			yield(nil, err)
-			return
-		}
 		defer f.Close()
 		for err == nil {
 			text := make([]byte, 32<<10)
