@@ -49,7 +49,7 @@ func (x *exitState) final() edgeState {
 func (r *Run) startLoop(in *inst) {
 	in.phase = nested
 	body := &region{g: in.n.body, scope: in.scope()}
-	body.loop = &rounds{in: in, iteration: 1, entry: in.from(), exits: make([]exitState, len(in.n.body.exits))}
+	body.loop = &rounds{in: in, iteration: 1, entry: slices.Clone(in.from()), exits: make([]exitState, len(in.n.body.exits))}
 	in.body = body
 	r.enter(body, in.env)
 }
@@ -69,10 +69,8 @@ func (r *Run) iterationSettled(reg *region) {
 	for _, p := range from[1:] {
 		at = merge(reg.levels(), at, p.env)
 	}
-	if l.by, l.again = nil, nil; l.iteration > 1 {
-		l.again = l.entry[:0] // the entry parcels of the settled iteration are no longer needed
-	}
-	l.entry = from
+	// The entry parcels of the settled iteration are no longer needed.
+	l.by, l.again, l.entry = nil, l.entry[:0], from
 	for i := range l.exits {
 		l.exits[i].now = dead
 	}

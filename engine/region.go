@@ -115,7 +115,7 @@ const (
 	enterRegion  task = iota // its entries run
 	decideNode               // enough of its in-edges are settled
 	settleRegion             // all its nodes are settled
-	endScope                 // nothing in it is running
+	endScope                 // it may be over
 )
 
 func (r *Run) push(j job) { r.jobs = append(r.jobs, j) }
@@ -375,9 +375,7 @@ func (r *Run) regionSettled(reg *region) {
 		return
 	}
 	reg.scope.bodyDone = true
-	if reg.scope.outstanding == 0 {
-		r.scopeEnded(reg.scope)
-	}
+	r.scopeEnded(reg.scope)
 }
 
 // dropRest cancels a node that only leads to a join which has enough edges.

@@ -137,15 +137,13 @@ func (r *Run) end(s *scope, status Status, reason string) {
 	for _, h := range s.handed {
 		r.end(h.scope, Cancelled, "")
 	}
-	if s.outstanding == 0 {
-		r.push(job{endScope, &s.body, nil})
-	}
+	r.push(job{endScope, &s.body, nil})
 }
 
 // release says that an attempt or a handoff in the scope has ended.
 func (r *Run) release(s *scope) {
 	for ; s != nil; s = s.parent {
-		if s.outstanding--; s.outstanding == 0 && (s.ending != "" || s.bodyDone) {
+		if s.outstanding--; s.outstanding == 0 {
 			r.push(job{endScope, &s.body, nil})
 		}
 	}
