@@ -57,8 +57,8 @@ type ResponseFile struct {
 
 // Answer is a decision or a report.
 type Answer struct {
-	// For names what it answers: the number of a decision or report of the request, counted
-	// among those of its kind, or its text. It may be "".
+	// For names what it answers: a decision or report of the request by its number, counted
+	// among those of its kind, or by its text. It may be "".
 	For  string `json:"for,omitempty"`
 	Text string `json:"text"`
 }
@@ -131,17 +131,17 @@ func unanswered(asked []Deliverable, given []Answer) []Deliverable {
 	return left
 }
 
-// named returns the index of the deliverable that an answer names, or -1.
+// named returns the index of the deliverable that an answer names by its number, its text or
+// the first words of it, or -1.
 func named(asked []Deliverable, name string) int {
 	if n, err := strconv.Atoi(strings.Trim(name, "#. ")); err == nil && n >= 1 && n <= len(asked) {
 		return n - 1
 	}
-	for i, d := range asked {
-		if w := words(d.Text); w != "" && w == words(name) {
-			return i
-		}
-	}
-	return -1
+	label := words(name)
+	return slices.IndexFunc(asked, func(d Deliverable) bool {
+		text := words(d.Text)
+		return label != "" && (text == label || strings.HasPrefix(text, label+" ") && strings.Contains(label, " "))
+	})
 }
 
 // words returns the letters and digits of a text, in one case and with single spaces.

@@ -101,6 +101,10 @@ func TestReadResponse(t *testing.T) {
 		{"missing end tag", replaced("</summary>", "")},
 		{"next in a text", "<agent_response status='COMPLETED'><summary>The page says <next>" + valid + "</next></summary></agent_response>"},
 		{"next in a broken text", "<agent_response status='COMPLETED'><summary>The page says <next>" + valid + "</next> if a < b</summary></agent_response>"},
+		{"two summaries", "<agent_response status='COMPLETED'><summary>one</summary><summary>two</summary></agent_response>"},
+		{"another element in next", "<agent_response status='COMPLETED'><summary>s</summary><next><task/></next></agent_response>"},
+		{"cut off in a tag", "<agent_response status='COMPLETED'><summary>s</summary></agent_response"},
+		{"byte order mark", "\uFEFF{\"summary\": \"s\", \"decisions\": [{\"mood\": 1}, {}], \"errors\": {}}"},
 		{"wrong request", replaced("spawn", "spown")},
 		{"two requests", replaced("  </next>", valid+"  </next>")},
 		{"the same session twice", replaced("<agent_request", `<agent_request session_id="a"/><agent_request session_id="a"`)},
@@ -146,6 +150,14 @@ func workflowJSON(request string) string {
 		panic(err)
 	}
 	return string(text)
+}
+
+// The reader of XML stops after many mistakes. Then it may not have seen that a tag is missing.
+func TestManyMistakesBeforeNext(t *testing.T) {
+	r := protocol.ReadResponse("<agent_response status='COMPLETED'><summary>" + strings.Repeat("& ", 120) + "<next>" + valid + "</next></agent_response>")
+	if len(r.Next) > 0 || !r.Found.Errors() {
+		t.Errorf("%d requests, and %v", len(r.Next), r.Found)
+	}
 }
 
 func TestResponseJSON(t *testing.T) {
@@ -216,6 +228,7 @@ func TestUnanswered(t *testing.T) {
 		{"the second only", answer("<decisions><decision for='2'>a</decision></decisions>"), "May the shop stay open?|The reason", two},
 		{"one twice", answer("<decisions><decision for='2'>a</decision><decision for='2'>b</decision></decisions><reports><report>r</report></reports>"), "May the shop stay open?", two},
 		{"repeated questions", answer("<decisions><decision for='1'>May the shop stay open?</decision><decision for='2'>a</decision></decisions><reports><report>r</report></reports>"), "May the shop stay open?", two},
+		{"first words", answer("<decisions><decision for='Who is'>a</decision></decisions><reports><report>r</report></reports>"), "May the shop stay open?", two},
 		{"another name", answer("<decisions><decision for='opening'>a</decision><decision for='2'>b</decision></decisions><reports><report for='why'>r</report></reports>"), "", two},
 		{"prose for several", "It may stay open.", "May the shop stay open?|Who is told?|The reason", two},
 		{"prose for one", "A certificate had expired.", "", one},
@@ -255,7 +268,7 @@ func TestResponseGuide(t *testing.T) {
 
 // TestLargeResponse reads answers that are as large as they get.
 func TestLargeResponse(t *testing.T) {
-	const size = 3 << 20 // far more than enough to notice what is quadratic
+	const size = 1 << 20 // far more than enough to notice what is quadratic
 	begin, end := "<agent_response status='COMPLETED'><summary>s</summary>", "</agent_response>"
 	many := func(text string) string { return strings.Repeat(text, (size-200)/len(text)) }
 	for _, c := range []struct {
@@ -278,7 +291,7 @@ func TestLargeResponse(t *testing.T) {
 		{"fences", many("```json\n{\"summary\": 1}\n```\n"), protocol.JSONForm},
 	} {
 		r := protocol.ReadResponse(c.text)
-		if r.Form != c.form || len(r.Found) > 100 {
+		if r.Form != c.form || len(r.Found) > 200 {
 			t.Errorf("%s: %s, %d found", c.name, r.Form, len(r.Found))
 		}
 	}
