@@ -210,3 +210,19 @@ func TestRaisedLimits(t *testing.T) {
 		}
 	}
 }
+
+// A depth of one allows no calls.
+func TestSmallestDepth(t *testing.T) {
+	for depth, want := range map[int]engine.Status{1: engine.Failed, 2: engine.Running, 0: engine.Running} {
+		b := chain(2)
+		b.Root.Body.Nodes[0].Step = &workflow.Call{Workflow: "called"}
+		b.Called = map[string]*workflow.Workflow{"called": chain(1).Root}
+		run, err := engine.New(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Step(engine.Envelope{Event: &engine.Started{Run: "r", Version: engine.Version, Limits: workflow.Limits{Depth: depth}}}); err != nil || run.Status() != want {
+			t.Errorf("a depth of %d: %s, %v", depth, run.Status(), err)
+		}
+	}
+}
