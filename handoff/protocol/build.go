@@ -94,33 +94,16 @@ func list(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
 }
 
-var durationPart = regexp.MustCompile(`([0-9]+)(ms|s|m|h|d)`)
-
 // duration reads a duration such as 1h30m.
 func (b *builder) duration(a xmltext.Attr, severity workflow.Severity) time.Duration {
 	value := strings.TrimSpace(a.Value())
-	units := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
-	const most = 366 * 24 * time.Hour
-	var sum time.Duration
-	ok := durationPart.ReplaceAllString(value, "") == "" && value != ""
-	for _, part := range durationPart.FindAllStringSubmatch(value, -1) {
-		n, err := strconv.ParseInt(part[1], 10, 64)
-		if err != nil || n > int64(most/units[part[2]]) {
-			ok = false
-			break
-		}
-		if sum += time.Duration(n) * units[part[2]]; sum > most {
-			ok = false
-			break
-		}
+	sum, ok := parseDuration(value)
+	if !ok {
+		d := workflow.Errorf(a.Pos(), codeValue, "write a duration such as 90s, 10m or 1h30m, of at most 366 days", "Attribute '%s': '%s' is not valid", a.Name(), value)
+		d.Severity = severity
+		b.doc.Report(d)
 	}
-	if ok && sum > 0 {
-		return sum
-	}
-	d := workflow.Errorf(a.Pos(), codeValue, "write a duration such as 90s, 10m or 1h30m, of at most 366 days", "Attribute '%s': '%s' is not valid", a.Name(), value)
-	d.Severity = severity
-	b.doc.Report(d)
-	return 0
+	return sum
 }
 
 func (b *builder) child(c element) {

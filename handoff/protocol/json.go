@@ -4,66 +4,98 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
+// requestJSON is a request with the names of the protocol.
+type requestJSON struct {
+	Version      string            `json:"version"`
+	SessionID    string            `json:"session_id,omitempty"`
+	ParentAgent  string            `json:"parent_agent,omitempty"`
+	TargetAgent  string            `json:"target_agent,omitempty"`
+	Priority     Priority          `json:"priority"`
+	Estimate     string            `json:"estimated_duration,omitempty"`
+	Timeout      string            `json:"timeout,omitempty"`
+	MaxRetries   int               `json:"max_retries"`
+	DependsOn    []string          `json:"depends_on,omitempty"`
+	Notify       []string          `json:"notify_on_completion,omitempty"`
+	Attributes   map[string]string `json:"attributes,omitempty"`
+	Mode         Mode              `json:"mode"`
+	Intent       string            `json:"original_intent"`
+	Summary      string            `json:"current_task_summary"`
+	Workflow     Method            `json:"workflow"`
+	Details      string            `json:"task_details"`
+	Constraints  []string          `json:"constraints"`
+	Deliverables []deliverableJSON `json:"deliverables"`
+	Notes        string            `json:"backlog_notes,omitempty"`
+	Extensions   []extensionJSON   `json:"extensions,omitempty"`
+}
+
+type deliverableJSON struct {
+	Kind     Kind   `json:"kind"`
+	Path     string `json:"path,omitempty"`
+	Required bool   `json:"required"`
+	Text     string `json:"text"`
+}
+
+type extensionJSON struct {
+	Name  string `json:"name"`
+	Space string `json:"namespace"`
+	XML   string `json:"xml"`
+}
+
 // MarshalJSON writes a request with the names of the protocol.
 func (q *Request) MarshalJSON() ([]byte, error) {
-	type deliverable struct {
-		Kind     Kind   `json:"kind"`
-		Path     string `json:"path,omitempty"`
-		Required bool   `json:"required"`
-		Text     string `json:"text"`
+	out := requestJSON{
+		q.Version, q.SessionID, q.ParentAgent, q.TargetAgent, q.Priority, formatDuration(q.Estimate), formatDuration(q.Timeout), q.MaxRetries,
+		q.DependsOn, q.Notify, map[string]string{}, q.Mode, q.Intent, q.Summary, q.Workflow, q.Details,
+		append([]string{}, q.Constraints...), []deliverableJSON{}, q.Notes, nil,
 	}
-	deliverables := []deliverable{}
 	for _, d := range q.Deliverables {
-		deliverables = append(deliverables, deliverable{d.Kind, d.Path, d.Required, d.Text})
+		out.Deliverables = append(out.Deliverables, deliverableJSON{d.Kind, d.Path, d.Required, d.Text})
 	}
-	type extension struct {
-		Name  string `json:"name"`
-		Space string `json:"namespace"`
-		XML   string `json:"xml"`
-	}
-	var extensions []extension
 	for _, e := range q.Extensions {
-		extensions = append(extensions, extension(e))
+		out.Extensions = append(out.Extensions, extensionJSON(e))
 	}
-	attributes := map[string]string{}
 	for _, a := range q.Attributes {
-		attributes[a.Name] = a.Value
+		out.Attributes[a.Name] = a.Value
 	}
-	duration := func(name string) string {
-		if a := q.root.Attr(name); a.Exists() {
-			return strings.TrimSpace(a.Value())
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. The request has no XML.
+func (q *Request) UnmarshalJSON(data []byte) error {
+	var in requestJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	*q = Request{
+		Version: in.Version, SessionID: in.SessionID, ParentAgent: in.ParentAgent, TargetAgent: in.TargetAgent, Priority: in.Priority,
+		MaxRetries: in.MaxRetries, DependsOn: in.DependsOn, Notify: in.Notify, Mode: in.Mode, Intent: in.Intent, Summary: in.Summary,
+		Workflow: in.Workflow, Details: in.Details, Constraints: in.Constraints, Notes: in.Notes,
+	}
+	var ok, also bool
+	if q.Estimate, ok = parseDuration(in.Estimate); !ok && in.Estimate != "" {
+		return fmt.Errorf("handoff: estimated_duration %q is not valid", in.Estimate)
+	}
+	if q.Timeout, also = parseDuration(in.Timeout); !also && in.Timeout != "" {
+		return fmt.Errorf("handoff: timeout %q is not valid", in.Timeout)
+	}
+	for _, d := range in.Deliverables {
+		if why := badPath(d.Path); d.Kind == File && why != "" {
+			return fmt.Errorf("handoff: invalid deliverable path: %s", strings.TrimSpace(d.Path+" "+why))
 		}
-		return ""
+		q.Deliverables = append(q.Deliverables, Deliverable{Kind: d.Kind, Path: d.Path, Required: d.Required, Text: d.Text})
 	}
-	return json.Marshal(struct {
-		Version      string            `json:"version"`
-		SessionID    string            `json:"session_id,omitempty"`
-		ParentAgent  string            `json:"parent_agent,omitempty"`
-		TargetAgent  string            `json:"target_agent,omitempty"`
-		Priority     Priority          `json:"priority"`
-		Estimate     string            `json:"estimated_duration,omitempty"`
-		Timeout      string            `json:"timeout,omitempty"`
-		MaxRetries   int               `json:"max_retries"`
-		DependsOn    []string          `json:"depends_on,omitempty"`
-		Notify       []string          `json:"notify_on_completion,omitempty"`
-		Attributes   map[string]string `json:"attributes,omitempty"`
-		Mode         Mode              `json:"mode"`
-		Intent       string            `json:"original_intent"`
-		Summary      string            `json:"current_task_summary"`
-		Workflow     Method            `json:"workflow"`
-		Details      string            `json:"task_details"`
-		Constraints  []string          `json:"constraints"`
-		Deliverables []deliverable     `json:"deliverables"`
-		Notes        string            `json:"backlog_notes,omitempty"`
-		Extensions   []extension       `json:"extensions,omitempty"`
-	}{
-		q.Version, q.SessionID, q.ParentAgent, q.TargetAgent, q.Priority, duration("estimated_duration"), duration("timeout"), q.MaxRetries,
-		q.DependsOn, q.Notify, attributes, q.Mode, q.Intent, q.Summary, q.Workflow, q.Details,
-		append([]string{}, q.Constraints...), deliverables, q.Notes, extensions,
-	})
+	for _, e := range in.Extensions {
+		q.Extensions = append(q.Extensions, Extension(e))
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Attributes)) {
+		q.Attributes = append(q.Attributes, Attribute{name, in.Attributes[name]})
+	}
+	return nil
 }
 
 // SeedJSON writes a request in the shape of the protocol's first description: with its

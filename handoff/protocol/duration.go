@@ -1,0 +1,54 @@
+package protocol
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var durationPart = regexp.MustCompile(`([0-9]+)(ms|s|m|h|d)`)
+
+var durationUnits = []struct {
+	name string
+	size time.Duration
+}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}}
+
+const longest = 366 * 24 * time.Hour
+
+// parseDuration reads a duration such as 1h30m. It is more than zero.
+func parseDuration(text string) (time.Duration, bool) {
+	if durationPart.ReplaceAllString(text, "") != "" {
+		return 0, false
+	}
+	var sum time.Duration
+	for _, part := range durationPart.FindAllStringSubmatch(text, -1) {
+		var unit time.Duration
+		for _, u := range durationUnits {
+			if u.name == part[2] {
+				unit = u.size
+			}
+		}
+		n, err := strconv.ParseInt(part[1], 10, 64)
+		if err != nil || n > int64(longest/unit) {
+			return 0, false
+		}
+		if sum += time.Duration(n) * unit; sum > longest {
+			return 0, false
+		}
+	}
+	return sum, sum > 0
+}
+
+// formatDuration writes a duration as parseDuration reads it; "" for none.
+func formatDuration(d time.Duration) string {
+	var b strings.Builder
+	for _, u := range durationUnits {
+		if n := d / u.size; n > 0 {
+			fmt.Fprintf(&b, "%d%s", n, u.name)
+			d -= n * u.size
+		}
+	}
+	return b.String()
+}
