@@ -6,6 +6,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/handoff/attempt"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -28,7 +29,7 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
 	def = def.Within(task.May)
-	return driver.Execute(ctx, l.place.Employ(held{exec, l.trusted, l.current}), def, l.dir, run, task, at)
+	return driver.Execute(ctx, attempt.Wrap(l.place.Employ(held{exec, l.trusted, l.current}), l.place.handoffs), def, l.dir, run, task, at)
 }
 
 // workflow returns the workflow that contains a task.

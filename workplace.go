@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/agent/staff"
 	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/handoff/attempt"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/session"
 	"github.com/hocket-dev/hocket/workflow"
@@ -77,6 +78,7 @@ func texts(values map[string]project.Value, secrets *secret.Store) (map[string]s
 type workplace struct {
 	*staff.Staff
 	memories memories
+	handoffs attempt.Options
 }
 
 // newWorkplace returns a workplace. The caller must close it.
@@ -91,7 +93,7 @@ func (s *snapshot) newWorkplace(root string) *workplace {
 			each[account] = n
 		}
 	}
-	w := &workplace{memories: memories{state: s.files.State, most: c.Context.Memories}}
+	w := &workplace{memories: memories{state: s.files.State, most: c.Context.Memories}, handoffs: s.handoffs(root)}
 	o := staff.Options{
 		Instructions:  func() (string, error) { return instructions(root) },
 		Conversations: conversations{session.Open(s.files.State)},

@@ -16,16 +16,21 @@ func (a *app) detach(run, replies string) error {
 	return a.printID(run)
 }
 
-// spawn starts a process that drives a run after this one has ended. It has no terminal
-// and prints nothing: the journal and the logs contain everything.
+// spawn starts a process that drives a run after this one has ended.
 func (a *app) spawn(run, replies string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("cannot find the hocket executable: %w", err)
-	}
 	args := []string{"resume", run, "--quiet", "--apart"}
 	if replies != "" {
 		args = append(args, "--replies", replies)
+	}
+	return a.background(args...)
+}
+
+// background starts a command of this program that goes on after this process has ended. It
+// has no terminal and prints nothing: the journal and the logs contain everything.
+func (a *app) background(args ...string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("cannot find the hocket executable: %w", err)
 	}
 	if a.dir != "" {
 		args = append(args, "-C", a.dir)

@@ -186,6 +186,12 @@ func (p *Project) configPowers() trust.Powers {
 			add(trust.Server, "mcp."+s.Name, material, "starts the MCP server %s: %s%s", s.Name, strings.Join(s.Command, " "), given(s.Env))
 		}
 	}
+	if command := c.Handoff.Test; command != "" {
+		add(trust.Program, "handoff", command, "tests what agents deliver with the command %s", command)
+	}
+	if c.Handoff.TellOnly {
+		add(trust.Program, "handoff", "", "lets agents work without limits on writing where these cannot be enforced")
+	}
 	if program := c.Browser.Program; program != "" {
 		add(trust.Program, "browser", trust.Material(p.Root, Program(p.Root, program), p.Root), "opens pages with the program %s", program)
 	}

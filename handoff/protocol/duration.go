@@ -41,8 +41,8 @@ func parseDuration(text string) (time.Duration, bool) {
 	return sum, sum > 0
 }
 
-// formatDuration writes a duration as parseDuration reads it; "" for none.
-func formatDuration(d time.Duration) string {
+// FormatDuration writes a duration as parseDuration reads it; "" for none.
+func FormatDuration(d time.Duration) string {
 	var b strings.Builder
 	for _, u := range durationUnits {
 		if n := d / u.size; n > 0 {

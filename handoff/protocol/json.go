@@ -49,7 +49,7 @@ type extensionJSON struct {
 // MarshalJSON writes a request with the names of the protocol.
 func (q *Request) MarshalJSON() ([]byte, error) {
 	out := requestJSON{
-		q.Version, q.SessionID, q.ParentAgent, q.TargetAgent, q.Priority, formatDuration(q.Estimate), formatDuration(q.Timeout), q.MaxRetries,
+		q.Version, q.SessionID, q.ParentAgent, q.TargetAgent, q.Priority, FormatDuration(q.Estimate), FormatDuration(q.Timeout), q.MaxRetries,
 		q.DependsOn, q.Notify, map[string]string{}, q.Mode, q.Intent, q.Summary, q.Workflow, q.Details,
 		append([]string{}, q.Constraints...), []deliverableJSON{}, q.Notes, nil,
 	}

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/handoff"
+	"github.com/hocket-dev/hocket/handoff/protocol"
+)
+
+// sendFlags are the flags of send and create.
+type sendFlags struct {
+	driveFlags
+	agent   string
+	mode    string
+	replies string
+	lenient bool
+	spike   bool
+}
+
+func (f *sendFlags) add(a *app, cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.replies, "replies", "", "read the agent's reply from a YAML `FILE`, under the key handoff")
+	flags.BoolVar(&f.lenient, "lenient", false, "accept and report what can be repaired")
+	flags.BoolVar(&f.spike, "spike", false, "send a text without a request as research")
+	f.driveFlags.add(a, flags)
+}
+
+func (a *app) handoffSendVerb() *cobra.Command {
+	var f sendFlags
+	cmd := &cobra.Command{
+		Use:   "send FILE... [FLAGS]",
+		Short: "Check handoffs and carry them out",
+		Long: `Check handoffs and carry them out, each request as a session. A spawn session works in
+the background, and its id is printed. A blocking session is waited for, and its answer
+is printed; the exit code is that of the run. A conversation_only request starts
+nothing: the next task of its agent gets the context. If one request of a file is
+invalid, nothing of the file is sent. "-" reads from standard input.`,
+		Example: `  hocket handoff send prompt.md
+  hocket handoff send prompt.md --mode blocking
+
+  # Try it without an agent
+  hocket handoff send prompt.md --replies replies.yml`,
+		Args: argsBetween(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.send(cmd.Context(), args, &f) },
+	}
+	f.add(a, cmd)
+	cmd.Flags().StringVarP(&f.agent, "agent", "a", "", "the `NAME` of the agent, instead of target_agent")
+	complete(cmd, "agent", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return a.completeAgent(cmd, nil, typed)
+	})
+	cmd.Flags().StringVar(&f.mode, "mode", "", "spawn or blocking, instead of the `MODE` of the request")
+	return cmd
+}
+
+func (a *app) handoffCreateVerb() *cobra.Command {
+	var f sendFlags
+	cmd := &cobra.Command{
+		Use:   "create AGENT FILE [FLAGS]",
+		Short: "Start a session in the background",
+		Long: `Start a session with an agent in the background, whatever the mode of the request, and
+print its id.`,
+		Example: `  session=$(hocket handoff create devops-agent validate-grafana.md)
+  hocket handoff status "$session" --json`,
+		Args: argsBetween(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.agent, f.mode = args[0], string(protocol.Spawn)
+			return a.send(cmd.Context(), args[1:], &f)
+		},
+	}
+	f.add(a, cmd)
+	return cmd
+}
+
+// handoffs opens the sessions of the project.
+func (a *app) handoffs() (*handoff.Sessions, error) {
+	p, err := a.openProject()
+	if err != nil {
+		return nil, err
+	}
+	return handoff.Open(p, func(err error) { a.note("warning: " + err.Error() + "\n") }), nil
+}
+
+func (a *app) send(ctx context.Context, files []string, f *sendFlags) error {
+	mode := protocol.Mode(f.mode)
+	if mode != "" && mode != protocol.Spawn && mode != protocol.Blocking {
+		return usagef("use --mode spawn or --mode blocking", "invalid --mode %q", f.mode)
+	}
+	replies, err := a.readReplies(f.replies)
+	if err != nil {
+		return err
+	}
+	s, err := a.handoffs()
+	if err != nil {
+		return err
+	}
+	var sent []*handoff.Session
+	left := []string{}
+	for _, name := range files {
+		file, text, err := a.readFile(name, "handoff")
+		if err != nil {
+			return err
+		}
+		one, err := s.Send(ctx, handoff.Order{File: file, Text: text, Agent: f.agent, Mode: mode, Spike: f.spike, Lenient: f.lenient, Replies: replies})
+		if err != nil {
+			return a.notSent(one, err)
+		}
+		a.note(a.showDiagnostics(one.Found, a.errStyle))
+		for _, note := range one.Notes {
+			a.note(note + "\n")
+		}
+		sent, left = append(sent, one.Sessions...), append(left, one.Left...)
+	}
+	for _, agent := range left {
+		a.note("the next task of " + agent + " gets the context\n")
+	}
+	return a.carryOut(ctx, s, sent, left, f)
+}
+
+// notSent explains why a handoff was refused, in the words that the protocol defines.
+func (a *app) notSent(sent *handoff.Sent, err error) error {
+	var invalid *hocket.InvalidError
+	if !errors.As(err, &invalid) || sent == nil || a.json {
+		return err
+	}
+	reason := protocol.Refusal(invalid.Diagnostics)
+	a.note(reason.Title + "\n" + a.showDiagnostics(invalid.Diagnostics, a.errStyle) + reason.Advice + "\n")
+	return exitError(exitUsage)
+}
+
+// carryOut starts the process that drives spawned sessions, and drives the others here.
+func (a *app) carryOut(ctx context.Context, s *handoff.Sessions, sent []*handoff.Session, left []string, f *sendFlags) error {
+	var blocking []*handoff.Session
+	spawned := []string{}
+	for _, one := range sent {
+		if one.Mode == protocol.Blocking {
+			blocking = append(blocking, one)
+		}
+		if one.Mode == protocol.Spawn || len(one.DependsOn) > 0 {
+			spawned = append(spawned, one.ID)
+		}
+	}
+	if len(spawned) > 0 {
+		if err := a.startDriver(s); err != nil {
+			return err
+		}
+	}
+	if a.json && len(blocking) == 0 {
+		return a.printJSON(map[string]any{"sessions": spawned, "left_for": left})
+	}
+	for _, one := range sent {
+		if one.Mode == protocol.Spawn {
+			if err := a.print(one.ID + "\n"); err != nil {
+				return err
+			}
+		}
+	}
+	var worst error
+	for _, one := range blocking {
+		if err := a.block(ctx, s, one, f); err != nil {
+			worst = err
+		}
+	}
+	return worst
+}
+
+// block carries out a session here, and prints its answer.
+func (a *app) block(ctx context.Context, s *handoff.Sessions, one *handoff.Session, f *sendFlags) error {
+	if len(one.DependsOn) > 0 {
+		return a.waitForSessions(ctx, s, []string{one.ID})
+	}
+	bundle, err := one.Run().Bundle(ctx)
+	if err != nil {
+		return err
+	}
+	if !f.quiet {
+		a.note("session " + one.ID + "\n")
+	}
+	err = a.drive(ctx, &drive{run: one.Run(), bundle: bundle}, f.driveFlags)
+	s.Show(context.WithoutCancel(ctx), one.ID)
+	return err
+}
+
+// startDriver starts the process that drives spawned sessions, if there is none.
+func (a *app) startDriver(s *handoff.Sessions) error {
+	if s.Driven() {
+		return nil
+	}
+	return a.background("handoff", "drive")
+}
+
+// handoffDriveVerb drives the spawned sessions of the project. It is started by others.
+func (a *app) handoffDriveVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "drive", Short: "Drive the spawned sessions of the project", Hidden: true, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.handoffs()
+			if err != nil {
+				return err
+			}
+			ctx, stop := context.WithCancelCause(cmd.Context())
+			defer stop(nil)
+			defer onSignal(func() { stop(errInterrupted) }, func() {})()
+			return s.Drive(ctx)
+		},
+	}
+}

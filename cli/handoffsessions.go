@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/handoff"
+)
+
+func (a *app) handoffListVerb() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "list [FLAGS]",
+		Short: "List sessions",
+		Long: `List the sessions that have not ended, and the latest ones that have, newest first. A
+session that takes longer than its estimated_duration is marked as overdue.`,
+		Example: `  hocket handoff list
+  hocket handoff list --all --json | jq -r '.[] | select(.status == "FAILED") | .session_id'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listSessions(cmd.Context(), all) },
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "list all sessions")
+	return cmd
+}
+
+func (a *app) listSessions(ctx context.Context, all bool) error {
+	s, err := a.handoffs()
+	if err != nil {
+		return err
+	}
+	limit := 20
+	if all {
+		limit = 0
+	}
+	states, err := s.List(ctx, limit)
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.json:
+		return a.printJSON(states)
+	case len(states) == 0:
+		a.note("no sessions yet; start one with `hocket handoff send FILE`\n")
+		return nil
+	}
+	t := &view.Table{Head: []string{"SESSION", "AGENT", "STATUS", "CREATED", "TASK"}, Spare: []int{4, 1, 3}}
+	for _, one := range states {
+		t.Row(view.Cell{Text: one.ID}, view.Cell{Text: one.Agent}, sessionStatus(&one), view.Cell{Text: one.Created.Local().Format(time.DateTime)}, view.Cell{Text: one.Summary})
+	}
+	return a.print(t.Draw(a.outStyle))
+}
+
+// sessionStatus shows the status of a session, or its phase if it has not ended.
+func sessionStatus(s *handoff.State) view.Cell {
+	var like engine.Status
+	switch s.Status {
+	case handoff.Completed:
+		like = engine.Success
+	case handoff.Failed:
+		like = engine.Failed
+	case handoff.TimedOut:
+		like = engine.TimedOut
+	case handoff.Cancelled:
+		like = engine.Cancelled
+	case handoff.Running:
+		like = engine.Status(s.Phase)
+	}
+	cell := view.Status(like)
+	if s.Overdue {
+		cell.Text += " (overdue)"
+	}
+	return cell
+}
+
+func (a *app) handoffStatusVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status SESSION [FLAGS]",
+		Short: "Show the status of a session",
+		Long: `Show the status of a session, and write its directory if it is out of date. With --json,
+print what state.json contains: status is RUNNING until the session has ended, and then
+COMPLETED, FAILED, TIMEOUT or CANCELLED.`,
+		Example: `  hocket handoff status 20260101-120000-validate-grafana
+  hocket handoff status "$session" --json | jq -r .status`,
+		Args: argsBetween(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.handoffs()
+			if err != nil {
+				return err
+			}
+			one, err := s.Find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if shown := s.Show(cmd.Context(), one.ID); shown != nil {
+				one = shown
+			}
+			if a.json {
+				return a.printJSON(one.State)
+			}
+			return a.print(a.handoffText(s, one))
+		},
+	}
+}
+
+// handoffText describes a session.
+func (a *app) handoffText(s *handoff.Sessions, one *handoff.Session) string {
+	status := string(one.Status)
+	if one.Phase != "" {
+		status += " (" + string(one.Phase) + ")"
+	}
+	if one.Overdue {
+		status += ", overdue"
+	}
+	var b strings.Builder
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%-10s %s\n", label, a.outText(text))
+		}
+	}
+	line("session", one.ID)
+	line("status", status)
+	line("task", one.Summary)
+	line("agent", one.Agent)
+	line("from", one.Parent)
+	line("after", strings.Join(one.DependsOn, ", "))
+	line("created", one.Created.Local().Format(time.DateTime))
+	if one.Attempts > 0 {
+		line("attempts", fmt.Sprint(one.Attempts))
+	}
+	if one.Duration > 0 {
+		line("took", view.Took(time.Duration(one.Duration*float64(time.Second))))
+	}
+	line("waits for", one.Waits)
+	line("error", one.Error)
+	line("directory", s.Dir(one.ID))
+	return b.String()
+}
+
+func (a *app) handoffWaitVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "wait SESSION... [FLAGS]",
+		Short: "Wait until sessions have ended",
+		Long: `Wait until sessions have ended, and print how. The exit code is 0 if all have completed,
+1 if one has not, and 3 if one waits for a person or a budget.`,
+		Example: `  hocket handoff wait 20260101-120000-validate-grafana`,
+		Args:    argsBetween(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.handoffs()
+			if err != nil {
+				return err
+			}
+			return a.waitForSessions(cmd.Context(), s, args)
+		},
+	}
+}
+
+func (a *app) waitForSessions(ctx context.Context, s *handoff.Sessions, ids []string) error {
+	states := []handoff.State{}
+	worst := exitDone
+	var all []string
+	for _, id := range ids {
+		one, err := s.Find(ctx, id)
+		if err != nil {
+			return err
+		}
+		if all = append(all, one.ID); !one.Final() {
+			if err := a.startDriver(s); err != nil {
+				return err
+			}
+		}
+	}
+	err := s.Wait(ctx, all, func(one *handoff.Session) error {
+		states = append(states, one.State)
+		switch {
+		case !one.Final():
+			worst = max(worst, exitWaits)
+		case one.Status != handoff.Completed:
+			worst = max(worst, exitFailed)
+		}
+		if a.json {
+			return nil
+		}
+		if one.Waits != "" {
+			a.note("it waits: " + one.Waits + "\n`" + a.self("show", one.ID) + "` shows how to answer\n")
+		}
+		return a.print(fmt.Sprintf("%s %s\n", one.ID, one.Status))
+	})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		if err := a.printJSON(states); err != nil {
+			return err
+		}
+	}
+	if worst != exitDone {
+		return exitError(worst)
+	}
+	return nil
+}
+
+func (a *app) handoffResultVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "result SESSION",
+		Short: "Print the result of a session",
+		Long: `Print the result of a session that has ended, as in its result.json: what the agent
+answered, and under the key handoff what Hocket understood and checked.`,
+		Example: `  hocket handoff result 20260101-120000-validate-grafana | jq .handoff.response.summary`,
+		Args:    argsBetween(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.handoffs()
+			if err != nil {
+				return err
+			}
+			one, err := s.Find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if !one.Final() {
+				return usagef("`"+a.self("handoff", "wait", one.ID)+"` waits for it", "session %s has not ended", one.ID)
+			}
+			text, err := one.ResultJSON()
+			if err != nil {
+				return err
+			}
+			return a.print(string(text))
+		},
+	}
+}
+
+func (a *app) handoffCancelVerb() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:     "cancel SESSION [FLAGS]",
+		Short:   "End a session",
+		Long:    `End a session and everything that it started.`,
+		Example: `  hocket handoff cancel 20260101-120000-validate-grafana --reason "not needed"`,
+		Args:    argsBetween(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.handoffs()
+			if err != nil {
+				return err
+			}
+			receipt, err := s.Cancel(cmd.Context(), args[0], reason)
+			if err != nil {
+				return err
+			}
+			if receipt.Note != "" {
+				a.note(receipt.Note + "\n")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the `RECORD`")
+	return cmd
+}

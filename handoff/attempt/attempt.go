@@ -1,0 +1,150 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/handoff/protocol"
+)
+
+// Options are what a project provides for tasks that were handed over. Every field is
+// optional.
+type Options struct {
+	// Inbox returns the messages for the agent of a task. All attempts of a task get the
+	// same.
+	Inbox func(task *agent.Task) ([]Message, error)
+	// Test runs the project's test command and returns why it failed.
+	Test func(ctx context.Context, command string, log agent.Log) error
+}
+
+// Message is what other agents left for an agent: the context of a handoff without a session,
+// or the result of a session that it was to be notified of.
+type Message struct {
+	From string   `json:"from"`
+	Text string   `json:"text"`
+	Asks *Handoff `json:"asks,omitempty"` // what its next task has to deliver too; nil: nothing
+}
+
+// Wrap returns an executor that makes attempts at tasks that were handed over, and at those
+// of agents with messages.
+func Wrap(exec agent.Executor, o Options) agent.Executor {
+	return &wrapped{exec, exec.Traits(), o}
+}
+
+type wrapped struct {
+	agent.Executor
+	traits agent.Traits
+	o      Options
+}
+
+func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	h, err := Of(task.Settings)
+	if err != nil {
+		return agent.Result{}, agent.Permanentf("%v", err)
+	}
+	own := *task
+	var asked []*Handoff
+	if h != nil {
+		own.Settings = maps.Clone(task.Settings)
+		delete(own.Settings, agent.HandoffSetting)
+		own.Prompt, own.Writes = h.Prompt(), h.Limit()
+		asked = append(asked, h)
+	}
+	if w.o.Inbox != nil && w.traits.Prompted {
+		messages, err := w.o.Inbox(task)
+		if err != nil {
+			return agent.Result{}, agent.Errorf("cannot read the messages for %s: %v", task.Agent.Name, err)
+		}
+		for _, m := range messages {
+			own.Received = append(own.Received, agent.Received{Step: "handoff from " + cmp.Or(m.From, "another agent"), Output: m.Text})
+			if m.Asks != nil {
+				asked = append(asked, m.Asks)
+			}
+		}
+	}
+	if len(asked) == 0 {
+		return w.Executor.Run(ctx, &own, log)
+	}
+	return w.deliver(ctx, &own, asked, log)
+}
+
+// deliver makes an attempt that has to deliver something.
+func (w *wrapped) deliver(ctx context.Context, task *agent.Task, asked []*Handoff, log agent.Log) (agent.Result, error) {
+	h := asked[0]
+	if err := h.makeFolder(task.Dir); err != nil {
+		return agent.Result{}, agent.Permanentf("%v", err)
+	}
+	before, _ := h.ownResult(task.Dir)
+	res, err := w.Executor.Run(ctx, task, log)
+	if err != nil {
+		return res, err
+	}
+	if own, ok := h.ownResult(task.Dir); ok && own != before {
+		res.Output = own
+	}
+	answer := protocol.ReadResponse(res.Output)
+	if answer.Status == protocol.Failed {
+		return res, agent.Errorf("%s reports that it failed: %s", task.Agent.Name, cmp.Or(strings.Join(answer.Errors, "; "), answer.Summary))
+	}
+	var missing []string
+	for _, h := range asked {
+		lines, err := h.Missing(task.Dir, answer)
+		if err != nil {
+			return res, agent.Errorf("%v", err)
+		}
+		missing = append(missing, lines...)
+	}
+	if len(missing) > 0 {
+		return res, &agent.Error{Kind: agent.BadOutput, Message: "not everything was delivered:\n- " + strings.Join(missing, "\n- ")}
+	}
+	if h.Request.Workflow == protocol.TDD && h.Test != "" && w.o.Test != nil {
+		if err := w.o.Test(ctx, h.Test, log); err != nil {
+			return res, &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("the test command failed: %v", err)}
+		}
+	}
+	return res, nil
+}
+
+// makeFolder makes the directory of the session. It must not be below a link: what the agent
+// may write would then be elsewhere.
+func (h *Handoff) makeFolder(root string) error {
+	if h.Dir == "" {
+		return nil
+	}
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return fmt.Errorf("handoff: %w", err)
+	}
+	defer r.Close()
+	if err := r.MkdirAll(h.Dir, 0o755); err != nil {
+		return fmt.Errorf("cannot make the session directory: %w", err)
+	}
+	if _, err := steps(r, h.Dir); err != refusedFile("is a directory") {
+		return fmt.Errorf("cannot use the session directory %s: it %v", h.Dir, err)
+	}
+	return nil
+}
+
+// ownResult returns the result.json that the agent wrote.
+func (h *Handoff) ownResult(root string) (string, bool) {
+	if h.Dir == "" {
+		return "", false
+	}
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return "", false
+	}
+	defer r.Close()
+	text, err := readSmall(r, h.resultFile())
+	var object map[string]json.RawMessage
+	if err != nil || json.Unmarshal(text, &object) != nil {
+		return "", false
+	}
+	return string(text), true
+}

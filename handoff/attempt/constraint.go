@@ -1,0 +1,188 @@
+package attempt
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Rule is what Hocket understands of a constraint. All constraints are passed on to the
+// agent; those with a kind are also enforced.
+type Rule struct {
+	Kind     RuleKind
+	Paths    []string      // Only, Except
+	Duration time.Duration // Duration
+	CostUSD  float64       // Cost
+	Tokens   int64         // Tokens
+}
+
+// RuleKind is the kind of a rule; "" if the constraint is only passed on.
+type RuleKind string
+
+// The kinds of rules.
+const (
+	ReadOnly RuleKind = "read-only" // nothing outside the directory of the session changes
+	Only     RuleKind = "only"      // nothing but these paths changes
+	Except   RuleKind = "except"    // these paths do not change
+	Duration RuleKind = "duration"  // how long all attempts together may take
+	Cost     RuleKind = "cost"
+	Tokens   RuleKind = "tokens"
+)
+
+// Understand recognizes a constraint. It is careful: a constraint that might mean something
+// else is only passed on.
+func Understand(constraint string) Rule {
+	text := strings.TrimRight(strings.Join(strings.Fields(constraint), " "), ".!")
+	for _, p := range patterns {
+		if m := p.form.FindStringSubmatch(text); m != nil {
+			if r, ok := p.rule(m[1]); ok {
+				return r
+			}
+		}
+	}
+	return Rule{}
+}
+
+// patterns are the forms of constraints that are understood, with the part that says how much
+// or what.
+var patterns = []struct {
+	form *regexp.Regexp
+	rule func(part string) (Rule, bool)
+}{
+	{regexp.MustCompile(`(?i)^(?:strictly )?(read[- ]only)(?: (?:mode|task|work|validation|review|research|analysis|operations?|checks?|access))?(?: only)?$`), readOnly},
+	{regexp.MustCompile(`(?i)^(?:do not|don't|never) (?:modify|change|edit|write|create or modify) ((?:any )?(?:files?|code|source code|anything))$`), readOnly},
+	{regexp.MustCompile(`(?i)^no (?:file|code|source code) ((?:changes|modifications|edits))$`), readOnly},
+	{regexp.MustCompile(`(?i)^(?:do not|don't|never) (?:modify|change|edit|touch|write to|write in)(?: (?:any )?files? (?:in|under|below))? (.+)$`), except},
+	{regexp.MustCompile(`(?i)^no (?:changes|modifications|edits) (?:to|in|under) (.+)$`), except},
+	{regexp.MustCompile(`(?i)^(?:only (?:modify|change|edit|write to|write in)|(?:modify|change|edit|write) only(?: to| in)?)(?: files? (?:in|under|below))? (.+)$`), only},
+	{regexp.MustCompile(`(?i)^(?:max(?:imum)?\.? (?:duration|time|run ?time|execution time)|(?:time|duration) limit|timeout) ?(?::|=|of|is)? ?(.+)$`), duration},
+	{regexp.MustCompile(`(?i)^(?:max(?:imum)?\.? (?:cost|budget|spend(?:ing)?)|(?:cost|budget|spending) limit|budget) ?(?::|=|of|is)? ?(.+)$`), cost},
+	{regexp.MustCompile(`(?i)^(?:max(?:imum)?\.? tokens?(?: usage)?|tokens? (?:limit|budget)) ?(?::|=|of|is)? ?(.+?)(?: tokens?)?$`), tokens},
+	{regexp.MustCompile(`(?i)^(?:at most|no more than|max(?:imum)?(?: of)?) (.+?) tokens?$`), tokens},
+	{regexp.MustCompile(`(?i)^(?:at most|no more than|finish within|within) (.+)$`), duration},
+}
+
+func readOnly(string) (Rule, bool) { return Rule{Kind: ReadOnly}, true }
+
+func except(list string) (Rule, bool) {
+	paths, ok := pathsIn(list)
+	return Rule{Kind: Except, Paths: paths}, ok
+}
+
+func only(list string) (Rule, bool) {
+	paths, ok := pathsIn(list)
+	return Rule{Kind: Only, Paths: paths}, ok
+}
+
+var (
+	pathSeparator = regexp.MustCompile(`,? and |,? or |, ?`)
+	aPath         = regexp.MustCompile(`^[A-Za-z0-9._@+-]+(?:/[A-Za-z0-9._@+-]+)*/?$`)
+)
+
+// pathsIn reads a list of paths. Every item has to be unmistakably a path: it has a slash or an
+// extension, or is in quotes.
+func pathsIn(list string) ([]string, bool) {
+	var paths []string
+	for _, item := range pathSeparator.Split(list, -1) {
+		item = strings.TrimPrefix(strings.TrimSpace(item), "the ")
+		bare := strings.Trim(item, "`'\"")
+		plain := strings.TrimPrefix(bare, "./")
+		if quoted := bare != item; !aPath.MatchString(plain) || !quoted && !strings.ContainsAny(plain, "/.") {
+			return nil, false
+		}
+		clean := path.Clean(plain)
+		if clean == "." || clean == ".." || strings.HasPrefix(clean, "../") {
+			return nil, false
+		}
+		paths = append(paths, clean)
+	}
+	return paths, true
+}
+
+var amountOfTime = regexp.MustCompile(`(?i)^([0-9]+(?:\.[0-9]+)?) ?(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)$`)
+
+func duration(text string) (Rule, bool) {
+	m := amountOfTime.FindStringSubmatch(text)
+	if m == nil {
+		return Rule{}, false
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	unit := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour}[strings.ToLower(m[2])[0]]
+	d := time.Duration(n * float64(unit))
+	return Rule{Kind: Duration, Duration: d}, err == nil && d > 0 && n < 10_000
+}
+
+var amountOfMoney = regexp.MustCompile(`(?i)^(?:US)?\$? ?([0-9]+(?:\.[0-9]+)?) ?(?:USD|dollars?)?$`)
+
+func cost(text string) (Rule, bool) {
+	m := amountOfMoney.FindStringSubmatch(text)
+	if m == nil || m[0] == m[1] { // a bare number may be anything
+		return Rule{}, false
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	return Rule{Kind: Cost, CostUSD: n}, err == nil && n > 0
+}
+
+var amountOfTokens = regexp.MustCompile(`(?i)^([0-9][0-9,_]*(?:\.[0-9]+)?) ?(k|m)?$`)
+
+func tokens(text string) (Rule, bool) {
+	m := amountOfTokens.FindStringSubmatch(text)
+	if m == nil {
+		return Rule{}, false
+	}
+	n, err := strconv.ParseFloat(strings.NewReplacer(",", "", "_", "").Replace(m[1]), 64)
+	n *= map[string]float64{"": 1, "k": 1000, "m": 1_000_000}[strings.ToLower(m[2])]
+	return Rule{Kind: Tokens, Tokens: int64(n)}, err == nil && n >= 1 && n < 1e12
+}
+
+// Limits returns the limits of a run that carries out a request. Zero means none.
+func Limits(q *protocol.Request) workflow.Limits {
+	limits := workflow.Limits{Runtime: q.Timeout}
+	for _, c := range q.Constraints {
+		switch r := Understand(c); r.Kind {
+		case Duration:
+			limits.Runtime = least(limits.Runtime, r.Duration)
+		case Cost:
+			limits.CostUSD = least(limits.CostUSD, r.CostUSD)
+		case Tokens:
+			limits.Tokens = least(limits.Tokens, r.Tokens)
+		}
+	}
+	return limits
+}
+
+func least[N int64 | float64 | time.Duration](a, b N) N {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
+}
+
+// Means says by what a rule is enforced; "" if the constraint is only passed on. unenforced
+// says why limits on writing cannot be enforced here, "" if they can.
+func (r Rule) Means(unenforced string) string {
+	switch r.Kind {
+	case ReadOnly, Only, Except:
+		if unenforced != "" {
+			return ""
+		}
+		return map[RuleKind]string{
+			ReadOnly: "nothing but the session directory is writable (Landlock)",
+			Only:     "nothing but " + strings.Join(r.Paths, ", ") + " and the session directory is writable (Landlock)",
+			Except:   strings.Join(r.Paths, ", ") + " is not writable (Landlock)",
+		}[r.Kind]
+	case Duration:
+		return fmt.Sprintf("a timeout of %v", r.Duration)
+	case Cost:
+		return fmt.Sprintf("a budget of $%.2f", r.CostUSD)
+	case Tokens:
+		return fmt.Sprintf("a budget of %d tokens", r.Tokens)
+	}
+	return ""
+}

@@ -1,0 +1,180 @@
+package attempt
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/hocket-dev/hocket/handoff/protocol"
+)
+
+// Measure returns the hash of each deliverable of a project, "" for those that do not exist
+// or are not what a deliverable may be.
+func (h *Handoff) Measure(root string) (map[string]string, error) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, fmt.Errorf("handoff: %w", err)
+	}
+	defer r.Close()
+	found := map[string]string{}
+	for _, file := range h.Files() {
+		found[file], _ = digest(r, file)
+	}
+	return found, nil
+}
+
+// Missing checks what was delivered, and says what is wrong with it, one line for each
+// deliverable.
+func (h *Handoff) Missing(root string, answer *protocol.Response) ([]string, error) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, fmt.Errorf("handoff: %w", err)
+	}
+	defer r.Close()
+	var missing []string
+	for _, d := range h.Request.Deliverables {
+		if d.Kind != protocol.File {
+			continue
+		}
+		if why := h.missingFile(r, d, answer); why != "" {
+			missing = append(missing, h.path(d)+" "+why)
+		}
+	}
+	for _, d := range answer.Unanswered(h.Request) {
+		missing = append(missing, fmt.Sprintf("the %s is not answered: %s", d.Kind, d.Text))
+	}
+	return missing, nil
+}
+
+// missingFile says what is wrong with a file that was delivered; "" if nothing is.
+func (h *Handoff) missingFile(r *os.Root, d protocol.Deliverable, answer *protocol.Response) string {
+	file := h.path(d)
+	if h.SessionOnly && !strings.HasPrefix(file, h.Dir+"/") {
+		return "is outside the session directory " + h.Dir
+	}
+	hash, err := digest(r, file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !d.Required:
+		return ""
+	case err != nil && file == h.resultFile() && answer.Form != protocol.ProseForm:
+		return "" // it is written from the answer
+	case errors.Is(err, fs.ErrNotExist):
+		return "does not exist"
+	case err != nil:
+		return err.Error()
+	case d.Required && h.Before != nil && hash == h.Before[file]:
+		return "has not changed since the work was handed over"
+	case path.Ext(file) == ".json":
+		return invalidJSON(r, file)
+	}
+	return ""
+}
+
+// refusedFile says why something cannot be a deliverable.
+type refusedFile string
+
+func (e refusedFile) Error() string { return string(e) }
+
+// openFile opens a deliverable: a regular file that is reached without any link. The path is
+// looked at before and after the file is opened, so that nobody can exchange a part of it
+// for a link in between and have another file checked.
+func openFile(r *os.Root, file string) (*os.File, error) {
+	before, err := steps(r, file)
+	if err != nil {
+		return nil, err
+	}
+	f, err := r.Open(filepath.FromSlash(file))
+	if err != nil {
+		return nil, err
+	}
+	opened, err := f.Stat()
+	after, again := steps(r, file)
+	if err = errors.Join(err, again); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	same := os.SameFile(opened, after[len(after)-1])
+	for i := range before {
+		same = same && os.SameFile(before[i], after[i])
+	}
+	if !same {
+		return nil, errors.Join(refusedFile("was exchanged while it was checked"), f.Close())
+	}
+	return f, nil
+}
+
+// steps returns what is at each part of the path of a deliverable.
+func steps(r *os.Root, file string) ([]fs.FileInfo, error) {
+	parts := strings.Split(file, "/")
+	infos := make([]fs.FileInfo, len(parts))
+	for i := range parts {
+		at := path.Join(parts[:i+1]...)
+		info, err := r.Lstat(filepath.FromSlash(at))
+		if err != nil {
+			return nil, err
+		}
+		last := i == len(parts)-1
+		switch mode := info.Mode(); {
+		case mode&fs.ModeSymlink != 0 && last:
+			return nil, refusedFile("is a symbolic link")
+		case mode&fs.ModeSymlink != 0:
+			return nil, refusedFile("is below the symbolic link " + at)
+		case mode.IsDir() && last:
+			return nil, refusedFile("is a directory")
+		case last && !mode.IsRegular():
+			return nil, refusedFile("is not a regular file")
+		}
+		infos[i] = info
+	}
+	return infos, nil
+}
+
+// digest returns the hash of a deliverable.
+func digest(r *os.Root, file string) (string, error) {
+	f, err := openFile(r, file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// mostJSON limits how much of a JSON file is read into memory.
+const mostJSON = 64 << 20
+
+// readSmall returns the content of a deliverable.
+func readSmall(r *os.Root, file string) ([]byte, error) {
+	f, err := openFile(r, file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostJSON+1))
+	if err == nil && len(text) > mostJSON {
+		err = refusedFile("is larger than 64 MB")
+	}
+	return text, err
+}
+
+func invalidJSON(r *os.Root, file string) string {
+	text, err := readSmall(r, file)
+	if err != nil {
+		return err.Error()
+	}
+	var any json.RawMessage
+	if err := json.Unmarshal(text, &any); err != nil {
+		return "is not valid JSON: " + err.Error()
+	}
+	return ""
+}

@@ -1,0 +1,108 @@
+package attempt
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Handoff is the setting of a task that was handed over. It contains everything that an
+// attempt depends on, so that all attempts are alike, in whatever process they are made.
+type Handoff struct {
+	Session string            `json:"session"`   // its id
+	Dir     string            `json:"directory"` // of the session, with slashes, relative to the project
+	Request *protocol.Request `json:"request"`
+	Context string            `json:"context,omitempty"` // the text around the request
+	// Source is the text that was sent, for people. Prose means that it has no request.
+	Source string `json:"source,omitempty"`
+	Prose  bool   `json:"prose,omitempty"`
+	// Before has the hash of each deliverable when the work was handed over, "" for one that
+	// did not exist. Nil means that it is not known: then it is enough that they exist.
+	Before map[string]string `json:"before,omitempty"`
+	// SessionOnly means that all deliverables must be in the directory of the session.
+	SessionOnly bool `json:"session_only,omitempty"`
+	// TellOnly means that limits on writing that this machine cannot enforce are only told to
+	// the agent.
+	TellOnly bool `json:"tell_only,omitempty"`
+	// Test is the command that must succeed before the work of a TDD handoff is accepted.
+	Test string `json:"test,omitempty"`
+}
+
+// Setting returns the value of the setting.
+func (h *Handoff) Setting() (any, error) {
+	data, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("handoff: %w", err)
+	}
+	return workflow.ParseJSON(data)
+}
+
+// Of returns the handoff of a task, nil if it was not handed over.
+func Of(settings map[string]any) (*Handoff, error) {
+	value, ok := settings[agent.HandoffSetting]
+	if !ok {
+		return nil, nil
+	}
+	h := &Handoff{}
+	if err := json.Unmarshal([]byte(workflow.FormatJSON(value)), h); err != nil {
+		return nil, fmt.Errorf("the setting %q is not valid: %w", agent.HandoffSetting, err)
+	}
+	if h.Request == nil {
+		return nil, fmt.Errorf("the setting %q has no request", agent.HandoffSetting)
+	}
+	return h, nil
+}
+
+// sessionPlaceholder stands for the id of the session in the path of a deliverable.
+const sessionPlaceholder = "{session-id}"
+
+// path returns the path of a deliverable, relative to the project.
+func (h *Handoff) path(d protocol.Deliverable) string {
+	return path.Clean(strings.ReplaceAll(d.Path, sessionPlaceholder, h.Session))
+}
+
+// Files returns the paths of the deliverables that are files.
+func (h *Handoff) Files() []string {
+	var files []string
+	for _, d := range h.Request.Deliverables {
+		if d.Kind == protocol.File {
+			files = append(files, h.path(d))
+		}
+	}
+	return files
+}
+
+// resultFile is the file with the result of the session. Hocket writes it from the answer, if
+// the agent does not write it itself.
+func (h *Handoff) resultFile() string { return path.Join(h.Dir, "result.json") }
+
+// Limit returns where the agent may write: nil means anywhere.
+func (h *Handoff) Limit() *agent.WriteLimit {
+	limit := &agent.WriteLimit{TellOnly: h.TellOnly}
+	closed := h.Request.Workflow == protocol.Spike
+	for _, c := range h.Request.Constraints {
+		switch r := Understand(c); r.Kind {
+		case ReadOnly:
+			closed = true
+		case Except:
+			limit.Except = append(limit.Except, r.Paths...)
+		case Only:
+			limit.Only = append(limit.Only, r.Paths...)
+		}
+	}
+	if closed {
+		limit.Only = nil
+	}
+	if closed || len(limit.Only) > 0 {
+		limit.Only = append(limit.Only, h.Dir)
+	}
+	if limit.Only == nil && limit.Except == nil {
+		return nil
+	}
+	return limit
+}

@@ -1,0 +1,52 @@
+package attempt
+
+import (
+	_ "embed"
+	"strings"
+	"text/template"
+
+	"github.com/hocket-dev/hocket/handoff/protocol"
+)
+
+//go:embed prompt.md
+var promptText string
+
+var promptTemplate = template.Must(template.New("prompt").Parse(promptText))
+
+// methods say how an agent works with a method.
+var methods = map[protocol.Method]string{
+	protocol.Spike: "This is research. Nothing outside your folder and a temporary folder may change, and attempts to write elsewhere fail. Write what you find to your folder.",
+	protocol.TDD:   "Work test first: write a test that fails because the work is not done, then make it pass, then clean up.",
+}
+
+// Prompt returns what the agent is asked to do.
+func (h *Handoff) Prompt() string {
+	q := h.Request
+	var files []protocol.Deliverable
+	for _, d := range q.Deliverables {
+		if d.Kind == protocol.File {
+			d.Path = h.path(d)
+			files = append(files, d)
+		}
+	}
+	var extra []string
+	for _, a := range q.Attributes {
+		extra = append(extra, a.Name+": "+a.Value)
+	}
+	for _, e := range q.Extensions {
+		extra = append(extra, e.XML)
+	}
+	if q.Notes != "" {
+		extra = append(extra, "Notes for whoever continues: "+q.Notes)
+	}
+	var b strings.Builder
+	err := promptTemplate.Execute(&b, map[string]any{
+		"Summary": q.Summary, "Intent": q.Intent, "Parent": q.ParentAgent, "Details": q.Details, "Method": methods[q.Workflow],
+		"Constraints": q.Constraints, "Files": files, "Extra": extra, "Context": strings.TrimSpace(h.Context), "Dir": h.Dir,
+		"Guide": protocol.ResponseGuide(q, h.Session),
+	})
+	if err != nil {
+		panic("handoff: prompt: " + err.Error()) // the template and its data are ours
+	}
+	return strings.TrimSpace(b.String()) + "\n"
+}

@@ -1,0 +1,76 @@
+package handoff
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// CheckNote records that a text was checked to be sent, even if it was refused.
+type CheckNote struct {
+	Time   time.Time `json:"time"`
+	File   string    `json:"file"`
+	Blocks int       `json:"blocks"` // requests; zero: prose
+	Passed bool      `json:"passed"`
+	Codes  []string  `json:"codes,omitempty"`  // of the errors
+	Errors []string  `json:"errors,omitempty"` // their summaries
+}
+
+func (s *Sessions) checksFile() string { return filepath.Join(s.p.State(), "handoff-checks.jsonl") }
+
+// noteCheck records a check.
+func (s *Sessions) noteCheck(o Order, h *protocol.Handoffs, found workflow.Diagnostics) error {
+	n := CheckNote{Time: s.now().UTC(), File: o.File, Blocks: h.Blocks, Passed: !found.Errors()}
+	for _, d := range found {
+		if d.Severity == workflow.Error {
+			n.Codes, n.Errors = append(n.Codes, d.Code), append(n.Errors, d.Summary)
+		}
+	}
+	line, err := json.Marshal(n)
+	if err == nil {
+		err = os.MkdirAll(s.p.State(), 0o700)
+	}
+	if err != nil {
+		return fmt.Errorf("handoff: cannot record the check: %w", err)
+	}
+	f, err := os.OpenFile(s.checksFile(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("handoff: cannot record the check: %w", err)
+	}
+	_, err = f.Write(append(line, '\n')) // one write, so that lines of several processes do not mix
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("handoff: cannot record the check: %w", err)
+	}
+	return nil
+}
+
+// Checks returns all recorded checks, oldest first. A line that was cut off, by a full disk,
+// is left out.
+func (s *Sessions) Checks() ([]CheckNote, error) {
+	text, err := os.ReadFile(s.checksFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("handoff: %w", err)
+	}
+	var notes []CheckNote
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, len(text)+1)
+	for lines.Scan() {
+		var n CheckNote
+		if json.Unmarshal(lines.Bytes(), &n) == nil {
+			notes = append(notes, n)
+		}
+	}
+	return notes, lines.Err()
+}

@@ -1,0 +1,254 @@
+package handoff
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/handoff/attempt"
+	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/internal/filelock"
+)
+
+// The files in the directory of a session.
+const (
+	stateFile  = "state.json"
+	promptFile = "prompt.md"
+	resultFile = "result.json"
+	outputFile = "output.log"
+	logFile    = "session.log"
+)
+
+// Show writes the directory of a session from the journal. The directory is for people and
+// scripts; nothing reads it back. So a failure loses nothing, and is only reported.
+func (s *Sessions) Show(ctx context.Context, id string) *Session {
+	one, err := s.show(ctx, id)
+	if err != nil {
+		s.problem(fmt.Errorf("the directory of session %s is not up to date: %w", id, err))
+	}
+	return one
+}
+
+// show writes the directory of a session. A lock orders processes that do so at the same
+// time: the one that writes last has also read last.
+func (s *Sessions) show(ctx context.Context, id string) (*Session, error) {
+	lock, err := filelock.Wait(filepath.Join(s.p.State(), "handoff-directories.lock"), 30*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Release() //nolint:errcheck // the kernel releases it with the file
+	one, err := s.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := s.openDir(one.ID)
+	if err != nil {
+		return one, err
+	}
+	defer dir.Close()
+	if err := s.write(ctx, dir, one); err != nil {
+		return one, err
+	}
+	if one.Final() {
+		return one, s.notify(one)
+	}
+	return one, nil
+}
+
+// openDir opens the directory of a session, and makes it if necessary. Nothing is written
+// through a link that leaves the project.
+func (s *Sessions) openDir(id string) (*os.Root, error) {
+	root, err := os.OpenRoot(s.p.Root())
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	all := s.p.Config().Handoff.Dir
+	if _, err := root.Lstat(all); errors.Is(err, fs.ErrNotExist) {
+		if err := root.MkdirAll(all, 0o755); err != nil {
+			return nil, err
+		}
+		if err := root.WriteFile(path.Join(all, ".gitignore"), []byte("*\n"), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	if err := root.MkdirAll(s.relative(id), 0o755); err != nil {
+		return nil, err
+	}
+	return root.OpenRoot(s.relative(id))
+}
+
+// write writes the files of a session. state.json comes last: whoever sees there that the
+// session has ended finds its result.
+func (s *Sessions) write(ctx context.Context, dir *os.Root, one *Session) error {
+	files := []struct {
+		name string
+		text func() ([]byte, error)
+	}{
+		{promptFile, func() ([]byte, error) { return []byte(one.Handoff.Source), nil }},
+		{outputFile, func() ([]byte, error) { return s.output(ctx, one) }},
+		{logFile, func() ([]byte, error) { return one.logText(), nil }},
+		{resultFile, one.result},
+		{stateFile, func() ([]byte, error) { return indented(one.State) }},
+	}
+	for _, f := range files {
+		if f.name == resultFile && !one.Final() || f.name == outputFile && one.Attempts == 0 {
+			continue
+		}
+		text, err := f.text()
+		if err == nil {
+			err = replace(dir, f.name, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replace replaces a file in one step, so that readers see the old content or all of the new
+// one. It does not wait for the disk: after a power failure the directory is written again.
+func replace(dir *os.Root, name string, text []byte) error {
+	if old, err := dir.ReadFile(name); err == nil && bytes.Equal(old, text) {
+		return nil
+	}
+	temp := fmt.Sprintf(".%s-%d", name, os.Getpid())
+	if err := dir.WriteFile(temp, text, 0o644); err != nil {
+		_ = dir.Remove(temp) // the first error matters more
+		return err
+	}
+	if err := dir.Rename(temp, name); err != nil {
+		_ = dir.Remove(temp)
+		return err
+	}
+	return nil
+}
+
+func indented(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+// Result is what Hocket says about a session in result.json, under the key handoff.
+type Result struct {
+	ID           string             `json:"session_id"`
+	Status       Status             `json:"status"`
+	Error        string             `json:"error,omitempty"`
+	Response     *protocol.Response `json:"response,omitempty"`
+	Deliverables []Delivered        `json:"deliverables"`
+	Scripted     bool               `json:"scripted,omitempty"` // no agent worked: deliverables were not checked
+}
+
+// Delivered is what became of a deliverable.
+type Delivered struct {
+	Kind     protocol.Kind `json:"kind"`
+	Path     string        `json:"path,omitempty"`
+	Text     string        `json:"text"`
+	Required bool          `json:"required"`
+	OK       bool          `json:"ok"` // it was checked and accepted
+}
+
+// ResultJSON returns the content of result.json.
+func (one *Session) ResultJSON() ([]byte, error) { return one.result() }
+
+// result returns the content of result.json: the agent's own, with one more key.
+func (one *Session) result() ([]byte, error) {
+	all := map[string]json.RawMessage{}
+	if one.Answer != nil && one.Answer.Own != nil {
+		if err := json.Unmarshal(one.Answer.Own, &all); err != nil {
+			return nil, err
+		}
+	}
+	r := Result{ID: one.ID, Status: one.Status, Error: one.Error, Response: one.Answer, Deliverables: []Delivered{}, Scripted: one.Scripted}
+	for _, d := range one.Handoff.Request.Deliverables {
+		r.Deliverables = append(r.Deliverables, Delivered{
+			Kind: d.Kind, Path: strings.ReplaceAll(d.Path, "{session-id}", one.ID), Text: d.Text, Required: d.Required,
+			OK: one.Status == Completed && d.Required && !one.Scripted,
+		})
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	all["handoff"] = text
+	return indented(all)
+}
+
+// logText returns the content of session.log.
+func (one *Session) logText() []byte {
+	var b bytes.Buffer
+	for _, l := range one.Log {
+		fmt.Fprintf(&b, "[%s] %s\n", l.Time.UTC().Format(time.RFC3339), l.Text)
+	}
+	return b.Bytes()
+}
+
+// mostOutput is how much of an attempt's output is copied to the directory. `hocket logs` shows
+// all of it.
+const mostOutput = 10 << 20
+
+// output returns what all attempts printed, and the answer.
+func (s *Sessions) output(ctx context.Context, one *Session) ([]byte, error) {
+	var b bytes.Buffer
+	for n := 1; n <= one.Attempts; n++ {
+		if one.Attempts > 1 {
+			fmt.Fprintf(&b, "--- attempt %d\n", n)
+		}
+		size := 0
+		for piece, err := range one.run.Read(ctx, name, n, hocket.Output, 0, false) {
+			var damaged *hocket.DamagedLogError
+			if errors.As(err, &damaged) {
+				fmt.Fprintf(&b, "\n[%v]\n", err)
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+			if size += len(piece.Text); size > mostOutput {
+				b.WriteString("\n[the rest is shown by `hocket logs`]\n")
+				break
+			}
+			b.Write(piece.Text)
+		}
+	}
+	if text := strings.TrimRight(one.Output, "\n"); text != "" && !strings.HasSuffix(strings.TrimRight(b.String(), "\n"), text) {
+		fmt.Fprintf(&b, "--- answer\n%s\n", text)
+	}
+	return b.Bytes(), nil
+}
+
+// notify tells the agents that asked for it that a session has ended.
+func (s *Sessions) notify(one *Session) error {
+	q := one.Handoff.Request
+	if len(q.Notify) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("The session %s (%s) has ended: %s.\n", one.ID, q.Summary, one.Status)
+	if one.Error != "" {
+		text += "\n" + one.Error + "\n"
+	}
+	if one.Output != "" {
+		text += "\nThe answer:\n\n" + one.Output + "\n"
+	}
+	var failed error
+	for _, agent := range q.Notify {
+		if def, _, err := s.p.Agents().Resolve(agent); err == nil {
+			agent = def.Name
+		}
+		failed = errors.Join(failed, s.p.Leave(agent, "ended "+one.ID, attempt.Message{From: one.Agent, Text: text}))
+	}
+	return failed
+}

@@ -1,0 +1,331 @@
+package handoff
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/internal/filelock"
+)
+
+// Drive carries out the spawned sessions of the project until all have ended or wait for
+// people. Only one process does so at a time: if another one does, Drive returns at once.
+//
+// A session that is recorded while the other process is about to end is not forgotten: it is
+// recorded before its sender looks for the lock, and the other process looks for sessions
+// again after it has released the lock.
+func (s *Sessions) Drive(ctx context.Context) error {
+	given := map[string]error{} // sessions that cannot be driven here
+	for {
+		lock, err := filelock.Take(filepath.Join(s.p.State(), "handoff.lock"))
+		if errors.Is(err, filelock.ErrLocked) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		err = s.driveAll(ctx, given)
+		if err = errors.Join(err, lock.Release()); err != nil || ctx.Err() != nil {
+			return err
+		}
+		b := &board{s, map[string]hocket.Info{}, map[string]Status{}, map[string]bool{}, given}
+		if err := b.refresh(ctx); err != nil {
+			return err
+		}
+		if next, err := b.next(ctx); err != nil || len(next) == 0 {
+			return err
+		}
+	}
+}
+
+// Driven reports whether a process drives the spawned sessions of the project.
+func (s *Sessions) Driven() bool {
+	lock, err := filelock.Take(filepath.Join(s.p.State(), "handoff.lock"))
+	if err == nil {
+		err = lock.Release()
+	}
+	return errors.Is(err, filelock.ErrLocked)
+}
+
+// Wait waits until sessions have ended, or wait for people and no process drives them, and
+// calls do for each.
+func (s *Sessions) Wait(ctx context.Context, ids []string, do func(*Session) error) error {
+	left := map[string]bool{}
+	for _, id := range ids {
+		left[id] = true
+	}
+	for change, err := range s.p.Watch(ctx) {
+		if err != nil {
+			return err
+		}
+		if !left[change.Run] || change.Info.Driven || change.Info.Pending && !change.Info.Status.Done() {
+			continue
+		}
+		delete(left, change.Run)
+		one := s.Show(ctx, change.Run)
+		if one == nil {
+			if one, err = s.Find(ctx, change.Run); err != nil {
+				return err
+			}
+		}
+		if err := do(one); err != nil || len(left) == 0 {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// board is the sessions that have not ended, as far as this process knows. It follows the
+// changes that all processes make, so that the list of runs is not read again and again.
+type board struct {
+	*Sessions
+	open   map[string]hocket.Info
+	ended  map[string]Status
+	active map[string]bool  // this process drives them
+	given  map[string]error // they cannot be driven here
+}
+
+func (b *board) note(i hocket.Info) {
+	if _, ok := i.Owner.Labels[labelAgent]; !ok {
+		return
+	}
+	if state := listed(i); state.Final() {
+		delete(b.open, i.ID)
+		b.ended[i.ID] = state.Status
+	} else {
+		b.open[i.ID] = i
+	}
+}
+
+// refresh reads the list of runs.
+func (b *board) refresh(ctx context.Context) error {
+	runs, err := b.p.Runs(ctx, hocket.Filter{Label: labelAgent, Status: unfinished})
+	if err != nil {
+		return err
+	}
+	clear(b.open)
+	for _, r := range runs {
+		b.note(r)
+	}
+	return nil
+}
+
+// driveAll drives sessions until none is left that could be driven.
+func (s *Sessions) driveAll(ctx context.Context, given map[string]error) error {
+	var group sync.WaitGroup
+	defer group.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	changed := s.changes(ctx)
+	type end struct {
+		id  string
+		err error
+	}
+	ended := make(chan end)
+	b := &board{s, map[string]hocket.Info{}, map[string]Status{}, map[string]bool{}, given}
+	for ctx.Err() == nil {
+		if len(b.active) == 0 {
+			if err := b.refresh(ctx); err != nil {
+				return err
+			}
+		}
+		next, err := b.next(ctx)
+		if err != nil {
+			return err
+		}
+		for _, id := range next[:min(len(next), max(0, s.p.Config().Handoff.Parallel-len(b.active)))] {
+			b.active[id] = true
+			group.Go(func() {
+				err := s.driveOne(ctx, id)
+				select {
+				case ended <- end{id, err}:
+				case <-ctx.Done():
+				}
+			})
+		}
+		if len(b.active) == 0 {
+			return nil
+		}
+		select {
+		case e := <-ended:
+			delete(b.active, e.id)
+			delete(b.open, e.id)
+			if info, err := s.info(ctx, e.id); err == nil {
+				b.note(info)
+			}
+			if e.err != nil {
+				given[e.id] = e.err
+			}
+		case change := <-changed:
+			b.note(change)
+		case <-ctx.Done():
+		}
+	}
+	return context.Cause(ctx)
+}
+
+func (s *Sessions) info(ctx context.Context, id string) (hocket.Info, error) {
+	run, err := s.p.Run(ctx, id)
+	if err != nil {
+		return hocket.Info{}, err
+	}
+	return run.Info(ctx)
+}
+
+// changes returns what happens to runs.
+func (s *Sessions) changes(ctx context.Context) <-chan hocket.Info {
+	changed := make(chan hocket.Info)
+	go func() {
+		for change, err := range s.p.Watch(ctx) {
+			if err != nil {
+				return
+			}
+			select {
+			case changed <- change.Info:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return changed
+}
+
+// driveOne drives a session, and shows what becomes of it.
+func (s *Sessions) driveOne(ctx context.Context, id string) error {
+	run, err := s.p.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	shown := &shower{show: func() { s.Show(context.WithoutCancel(ctx), id) }}
+	_, err = run.Drive(ctx, hocket.Front{Elsewhere: true, Observer: shown})
+	shown.end()
+	s.Show(context.WithoutCancel(ctx), id)
+	var held *hocket.HeldError
+	var interrupted *hocket.InterruptedError
+	if errors.As(err, &held) || errors.As(err, &interrupted) {
+		return nil
+	}
+	return err
+}
+
+// next returns the sessions that can be driven now, in the order in which they should be.
+// Those whose dependencies failed are cancelled.
+func (b *board) next(ctx context.Context) ([]string, error) {
+	var next []State
+	for _, info := range b.open {
+		state := listed(info)
+		if info.Driven || b.active[info.ID] || b.given[info.ID] != nil || state.Phase == Waiting {
+			continue
+		}
+		waits := state.Phase == Pending && len(state.DependsOn) > 0
+		if !waits && (info.Owner.Claimed || state.Mode != protocol.Spawn) {
+			continue // its sender drives it
+		}
+		if waits {
+			if ready, err := b.ready(ctx, &state); err != nil || !ready {
+				if err != nil {
+					return nil, err
+				}
+				continue
+			}
+		}
+		next = append(next, state)
+	}
+	slices.SortFunc(next, func(a, b State) int {
+		return cmp.Or(cmp.Compare(rank(a.Priority), rank(b.Priority)), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	ids := make([]string, len(next))
+	for i, state := range next {
+		ids[i] = state.ID
+	}
+	return ids, nil
+}
+
+func rank(priority string) int {
+	return slices.Index([]string{string(protocol.High), string(protocol.Medium), string(protocol.Low)}, priority)
+}
+
+// ready reports whether all sessions that a session waits for have completed. If one has
+// failed, it cancels the session.
+func (b *board) ready(ctx context.Context, state *State) (bool, error) {
+	for _, id := range state.DependsOn {
+		if _, open := b.open[id]; open || b.active[id] {
+			return false, nil
+		}
+		if b.ended[id] == "" {
+			info, err := b.info(ctx, id)
+			var unknown *hocket.UnknownRunError
+			if err != nil && !errors.As(err, &unknown) {
+				return false, err
+			}
+			if b.ended[id] = "DELETED"; err == nil {
+				if b.ended[id] = listed(info).Status; b.ended[id] == Running {
+					b.note(info)
+					delete(b.ended, id)
+					return false, nil
+				}
+			}
+		}
+		if status := b.ended[id]; status != Completed {
+			_, err := b.Cancel(ctx, state.ID, fmt.Sprintf("skipped: it depends on session %s, which is %s", id, status))
+			delete(b.open, state.ID)
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// shower writes the directory of a session while it is driven: soon after something has
+// happened, and not more often than a person can read.
+type shower struct {
+	show func()
+
+	mu    sync.Mutex
+	timer *time.Timer
+	ended bool
+}
+
+// The delays after a fact and after output.
+const (
+	soon  = 200 * time.Millisecond
+	later = 2 * time.Second
+)
+
+func (o *shower) Fact(f engine.Fact) { o.in(soon) }
+
+func (o *shower) Log(string, int, []byte) { o.in(later) }
+
+func (o *shower) in(delay time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.timer != nil || o.ended {
+		return
+	}
+	o.timer = time.AfterFunc(delay, func() {
+		o.mu.Lock()
+		o.timer = nil
+		ended := o.ended
+		o.mu.Unlock()
+		if !ended {
+			o.show()
+		}
+	})
+}
+
+// end makes the shower write nothing any more.
+func (o *shower) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
+	if o.timer != nil {
+		o.timer.Stop()
+	}
+}

@@ -1,0 +1,338 @@
+package handoff
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/handoff/attempt"
+	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Order is a text with requests to carry out.
+type Order struct {
+	File    string
+	Text    []byte
+	Agent   string          // overrides target_agent; "": does not
+	Mode    protocol.Mode   // overrides mode; "": does not
+	Spike   bool            // prose is the task of a SPIKE
+	Lenient bool            // accept what can be repaired
+	Replies *hocket.Replies // of agents and people; nil: the real ones
+}
+
+// Sent is what became of an order.
+type Sent struct {
+	// Sessions are those that were recorded, in the order of the requests. They do not work
+	// yet: see [Sessions.Drive] and [Session.Run].
+	Sessions []*Session
+	Left     []string // the agents for which a message was left
+	Found    workflow.Diagnostics
+	Notes    []string // for the user, see [hocket.Run.Notes]
+}
+
+// Send checks the requests in a text and records a session for each. If one of them has an
+// error, no session is recorded, and the error is an *[hocket.InvalidError].
+func (s *Sessions) Send(ctx context.Context, o Order) (*Sent, error) {
+	h, err := Check(s.p, o.File, o.Text, o.Lenient)
+	if err != nil {
+		return nil, err
+	}
+	sent := &Sent{Found: h.Found}
+	var drafts []*draft
+	if !h.Found.Errors() {
+		drafts = s.drafts(ctx, o, h, sent)
+	}
+	if err := s.noteCheck(o, h, sent.Found); err != nil {
+		return nil, err
+	}
+	if sent.Found.Errors() {
+		return sent, &hocket.InvalidError{Diagnostics: sent.Found}
+	}
+	for _, d := range drafts {
+		if err := s.record(ctx, o, d, sent); err != nil {
+			return sent, err
+		}
+	}
+	return sent, nil
+}
+
+// draft is a request that is about to become a session.
+type draft struct {
+	*protocol.Request
+	pos     workflow.Pos
+	context string
+	source  string
+	prose   bool
+	id      string // "": a new one
+}
+
+// drafts prepares all requests, and reports what is wrong with them.
+func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs, sent *Sent) []*draft {
+	if h.Blocks == 0 {
+		if s.p.Config().Handoff.Required && !o.Spike {
+			sent.Found = append(sent.Found, workflow.Errorf(workflow.Pos{File: o.File, Line: 1, Column: 1}, "handoff-block",
+				"write an <agent_request> in an XML block: `hocket handoff new` has templates; `--spike` sends research without one", "the project requires an XML request, and there is none"))
+			return nil
+		}
+		return []*draft{proseDraft(o)}
+	}
+	known := map[string]bool{}
+	var drafts []*draft
+	for _, q := range h.Requests {
+		d := &draft{Request: q, pos: q.Pos, context: h.Context, source: string(o.Text), id: q.SessionID}
+		if len(h.Requests) > 1 {
+			d.source = strings.TrimSpace(h.Context) + "\n\n```xml\n" + q.XML + "\n```\n"
+		}
+		if o.Agent != "" && q.TargetAgent != "" && o.Agent != q.TargetAgent {
+			sent.Found = append(sent.Found, workflow.Warningf(q.TargetPos(), "agent-unknown", "", "the request is for %s, but %s gets it", q.TargetAgent, o.Agent))
+		}
+		q.TargetAgent, q.Mode = cmp.Or(o.Agent, q.TargetAgent), cmp.Or(o.Mode, q.Mode)
+		if d.id != "" && q.Mode != protocol.Conversation {
+			if why := s.used(ctx, d.id); why != "" || known[d.id] {
+				sent.Found = append(sent.Found, workflow.Errorf(q.Pos, "handoff-session", "choose another session_id, or leave it out", "Session %s already exists%s", d.id, why))
+			}
+			known[d.id] = true
+		}
+		if why := unenforced(s.p, q); why != "" {
+			sent.Found = append(sent.Found, workflow.Errorf(q.Pos, "handoff-limit", "set `handoff: {write_limits: told}` in config.yml to have the agent only told", "the limits on writing cannot be enforced: %s", why))
+		}
+		drafts = append(drafts, d)
+	}
+	sent.Found = append(sent.Found, s.checkOrder(ctx, drafts)...)
+	return drafts
+}
+
+// unenforced says why limits on writing cannot be enforced although they must be.
+func unenforced(p *hocket.Project, q *protocol.Request) string {
+	if limit := (&attempt.Handoff{Request: q}).Limit(); limit == nil || p.Config().Handoff.TellOnly {
+		return ""
+	}
+	return agent.WritesUnenforced()
+}
+
+// proseDraft makes a request of prose: the whole text is the task.
+func proseDraft(o Order) *draft {
+	title := ""
+	for line := range strings.Lines(string(o.Text)) {
+		if title = strings.TrimSpace(strings.TrimLeft(line, "# ")); title != "" {
+			break
+		}
+	}
+	if runes := []rune(title); len(runes) > 200 {
+		title = string(runes[:200]) + "…"
+	}
+	method := protocol.None
+	if o.Spike {
+		method = protocol.Spike
+	}
+	return &draft{prose: true, source: string(o.Text), Request: &protocol.Request{
+		Version: "1.0", TargetAgent: o.Agent, Mode: cmp.Or(o.Mode, protocol.Spawn), Priority: protocol.Medium, Workflow: method,
+		Summary: title, Intent: title, Details: strings.TrimSpace(string(o.Text)),
+	}}
+}
+
+// used says where a session id is used; "" if it is not. A directory with nothing but a
+// prompt is not in use: whoever wrote the prompt made it.
+func (s *Sessions) used(ctx context.Context, id string) string {
+	if _, err := s.p.Run(ctx, id); err == nil {
+		return " in the list of runs"
+	}
+	entries, err := os.ReadDir(s.Dir(id))
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		if e.Name() != promptFile {
+			return " in " + s.relative(id)
+		}
+	}
+	return ""
+}
+
+// checkOrder checks that every session waits only for sessions that exist, and that no
+// sessions wait for each other.
+func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workflow.Diagnostics) {
+	byID := map[string]*draft{}
+	for _, d := range drafts {
+		if d.id != "" {
+			byID[d.id] = d
+		}
+	}
+	for _, d := range drafts {
+		for _, id := range d.DependsOn {
+			if byID[id] != nil {
+				continue
+			}
+			if _, err := s.Find(ctx, id); err != nil {
+				found = append(found, workflow.Errorf(d.pos, "handoff-session", "`hocket handoff list` lists the sessions", "depends_on names %q, and there is no such session", id))
+			}
+		}
+	}
+	state := map[*draft]int{} // 1: on the way, 2: done
+	var visit func(d *draft, way []string)
+	visit = func(d *draft, way []string) {
+		way = append(way, cmp.Or(d.id, "?"))
+		if state[d] == 1 {
+			at := slices.Index(way, d.id)
+			found = append(found, workflow.Errorf(d.pos, "handoff-session", "remove one of the dependencies", "sessions wait for each other: %s", strings.Join(way[at:], " → ")))
+		}
+		if state[d] != 0 {
+			return
+		}
+		state[d] = 1
+		for _, id := range d.DependsOn {
+			if next := byID[id]; next != nil {
+				visit(next, way)
+			}
+		}
+		state[d] = 2
+	}
+	for _, d := range drafts {
+		visit(d, nil)
+	}
+	return found
+}
+
+// record records the session of a request, or leaves its context for the agent.
+func (s *Sessions) record(ctx context.Context, o Order, d *draft, sent *Sent) error {
+	c := s.p.Config().Handoff
+	for try := 1; ; try++ {
+		id := cmp.Or(d.id, s.newID(d.Summary, try))
+		if d.id == "" && s.used(ctx, id) != "" {
+			continue
+		}
+		h := &attempt.Handoff{
+			Session: id, Dir: s.relative(id), Request: d.Request, Context: d.context, Source: d.source, Prose: d.prose,
+			SessionOnly: c.SessionOnly, TellOnly: c.TellOnly, Test: c.Test,
+		}
+		var err error
+		if h.Before, err = h.Measure(s.p.Root()); err != nil {
+			return err
+		}
+		if d.Mode == protocol.Conversation {
+			return s.leave(d, h, sent)
+		}
+		one, err := s.start(ctx, o, h)
+		var exists *hocket.ExistsError
+		if errors.As(err, &exists) && d.id == "" {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		sent.Sessions, sent.Notes = append(sent.Sessions, one), append(sent.Notes, one.run.Notes...)
+		s.Show(ctx, id)
+		return nil
+	}
+}
+
+// start records the run of a session.
+func (s *Sessions) start(ctx context.Context, o Order, h *attempt.Handoff) (*Session, error) {
+	setting, err := h.Setting()
+	if err != nil {
+		return nil, err
+	}
+	q := h.Request
+	w, inputs, err := s.p.LoadTask(hocket.Task{
+		Name: name, Prompt: q.Summary, Agent: q.TargetAgent, Attempts: 1 + q.MaxRetries, Settings: map[string]any{agent.HandoffSetting: setting},
+	})
+	if err != nil {
+		return nil, err
+	}
+	chosen, why := q.TargetAgent, ""
+	if chosen == "" {
+		chosen, why = s.choose(w, o.Replies)
+	}
+	labels := map[string]string{labelAgent: chosen, labelMode: string(q.Mode), labelMethod: string(q.Workflow), labelSummary: short(q.Summary), labelPriority: string(q.Priority), labelVersion: q.Version}
+	for label, value := range map[string]string{labelParent: q.ParentAgent, labelDepends: strings.Join(q.DependsOn, " "), labelEstimate: protocol.FormatDuration(q.Estimate)} {
+		if value != "" {
+			labels[label] = value
+		}
+	}
+	options := []hocket.StartOption{hocket.WithRun(h.Session), hocket.WithLabels(labels), hocket.WithLimits(attempt.Limits(q)), hocket.WithReplies(o.Replies)}
+	if q.Mode == protocol.Blocking && len(q.DependsOn) == 0 {
+		options = append(options, hocket.WithClaim())
+	}
+	run, err := s.p.Record(ctx, w, inputs, options...)
+	if err != nil {
+		return nil, err
+	}
+	if why != "" {
+		run.Notes = append(run.Notes, why)
+	}
+	info, err := run.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{State: listed(info), Handoff: h, run: run}, nil
+}
+
+// choose returns the agent of a task that names none, and why it is that one.
+func (s *Sessions) choose(w *hocket.Workflow, replies *hocket.Replies) (name, why string) {
+	for _, d := range w.Check(replies) {
+		if d.Code == "agent-chosen" {
+			why = d.Summary
+		}
+	}
+	if task, ok := w.Model().Body.Nodes[0].Step.(*workflow.Task); ok {
+		name = task.Agent
+	}
+	return cmp.Or(name, s.p.Config().Agent, "default"), why
+}
+
+// leave leaves the context of a request for the agent's next task.
+func (s *Sessions) leave(d *draft, h *attempt.Handoff, sent *Sent) error {
+	if d.TargetAgent == "" {
+		sent.Found = append(sent.Found, workflow.Errorf(d.pos, "handoff-attribute", "add target_agent, or name the agent on the command line", "a conversation_only request needs a target_agent"))
+		return &hocket.InvalidError{Diagnostics: sent.Found}
+	}
+	def, _, err := s.p.Agents().Resolve(d.TargetAgent)
+	if err != nil {
+		return err
+	}
+	h.Dir = ""
+	m := attempt.Message{From: d.ParentAgent, Text: h.Prompt()}
+	if len(d.Deliverables) > 0 {
+		m.Asks = h
+	}
+	if err := s.p.Leave(def.Name, h.Session+" "+s.now().String(), m); err != nil {
+		return err
+	}
+	sent.Left = append(sent.Left, def.Name)
+	return nil
+}
+
+var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
+
+// newID returns an id for a session, the nth that is tried.
+func (s *Sessions) newID(summary string, n int) string {
+	slug := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(summary), "-"), "-")
+	if len(slug) > 40 {
+		slug = slug[:40]
+		if at := strings.LastIndexByte(slug, '-'); at > 20 {
+			slug = slug[:at]
+		}
+	}
+	id := s.now().Format("20060102-150405") + "-" + cmp.Or(strings.Trim(slug, "-"), "task")
+	if n > 1 {
+		id += fmt.Sprintf("-%d", n)
+	}
+	return id
+}
+
+// short shortens a text for lists.
+func short(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > 120 {
+		return string(runes[:119]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,339 @@
+package handoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/handoff/attempt"
+	"github.com/hocket-dev/hocket/handoff/protocol"
+)
+
+// Sessions are the sessions of a project. A session is a run of one task: this package
+// starts such runs, schedules them, and shows them as the protocol describes.
+type Sessions struct {
+	p   *hocket.Project
+	now func() time.Time
+	// problem receives what went wrong with the directory of a session. The session itself
+	// goes on: the directory can be written again at any time.
+	problem func(error)
+}
+
+// Open returns the sessions of a project. problem, which may be nil, receives errors in
+// writing directories, which lose nothing.
+func Open(p *hocket.Project, problem func(error)) *Sessions {
+	if problem == nil {
+		problem = func(error) {}
+	}
+	return &Sessions{p, time.Now, problem}
+}
+
+// name is the name of the workflow of a session, and of its only step.
+const name = "handoff"
+
+// The labels of a session's run, for lists. They are copies: the inputs of the run are the
+// truth.
+const (
+	labelAgent    = "handoff"
+	labelParent   = "handoff.parent"
+	labelMode     = "handoff.mode"
+	labelMethod   = "handoff.workflow"
+	labelSummary  = "handoff.summary"
+	labelPriority = "handoff.priority"
+	labelEstimate = "handoff.estimate"
+	labelDepends  = "handoff.depends_on"
+	labelVersion  = "handoff.version"
+)
+
+// Status is the status of a session.
+type Status string
+
+// The statuses. A session that is not running is final.
+const (
+	Running   Status = "RUNNING"
+	Completed Status = "COMPLETED"
+	Failed    Status = "FAILED"
+	TimedOut  Status = "TIMEOUT"
+	Cancelled Status = "CANCELLED"
+)
+
+// Phase says what a running session does.
+type Phase string
+
+// The phases.
+const (
+	Pending Phase = "pending" // it waits for other sessions, or for its turn
+	Working Phase = "running"
+	Waiting Phase = "waiting" // for a person or a budget
+)
+
+// State is the state of a session, the content of state.json.
+type State struct {
+	ID        string          `json:"session_id"`
+	Status    Status          `json:"status"`
+	Phase     Phase           `json:"phase,omitempty"` // "" if the status is final
+	Agent     string          `json:"agent,omitempty"`
+	Parent    string          `json:"parent_agent,omitempty"`
+	Mode      protocol.Mode   `json:"mode"`
+	Workflow  protocol.Method `json:"workflow"`
+	Summary   string          `json:"summary"`
+	Priority  string          `json:"priority"`
+	Created   time.Time       `json:"created"`
+	Started   time.Time       `json:"started,omitzero"`
+	Ended     time.Time       `json:"ended,omitzero"`
+	Duration  float64         `json:"duration_seconds,omitempty"`
+	Estimate  string          `json:"estimated_duration,omitempty"`
+	Overdue   bool            `json:"overdue,omitempty"` // it takes longer than estimated
+	DependsOn []string        `json:"depends_on,omitempty"`
+	Attempts  int             `json:"attempts"`
+	Run       string          `json:"run"`
+	Error     string          `json:"error,omitempty"`
+	Waits     string          `json:"waiting_for,omitempty"`
+	CostUSD   float64         `json:"cost_usd"`
+	TokensIn  int64           `json:"tokens_in"`
+	TokensOut int64           `json:"tokens_out"`
+	Version   string          `json:"handoff_version"`
+}
+
+// Final reports whether the session has ended.
+func (s *State) Final() bool { return s.Status != Running }
+
+var statuses = map[engine.Status]Status{
+	engine.Success: Completed, engine.Partial: Completed, engine.Failed: Failed, engine.TimedOut: TimedOut, engine.Cancelled: Cancelled, hocket.Damaged: Failed,
+}
+
+// listed returns the state of a session as far as the list of runs has it.
+func listed(i hocket.Info) State {
+	l := i.Owner.Labels
+	s := State{
+		ID: i.ID, Run: i.ID, Status: Running, Agent: l[labelAgent], Parent: l[labelParent], Mode: protocol.Mode(l[labelMode]),
+		Workflow: protocol.Method(l[labelMethod]), Summary: l[labelSummary], Priority: l[labelPriority], Created: i.Created,
+		Estimate: l[labelEstimate], DependsOn: strings.Fields(l[labelDepends]), Error: i.Problem, Version: l[labelVersion],
+		CostUSD: i.Usage.CostUSD, TokensIn: i.Usage.TokensIn, TokensOut: i.Usage.TokensOut,
+	}
+	if final, ok := statuses[i.Status]; ok {
+		s.Status, s.Ended = final, i.Changed
+		return s
+	}
+	switch {
+	case i.Pending:
+		s.Phase = Pending
+	case i.Status == engine.Waiting:
+		s.Phase = Waiting
+	default:
+		s.Phase = Working
+	}
+	return s
+}
+
+// List returns the sessions of the project, newest first: those that have not ended, and the
+// latest of the others. A limit of zero means all.
+func (s *Sessions) List(ctx context.Context, limit int) ([]State, error) {
+	runs, err := s.p.Runs(ctx, hocket.Filter{Label: labelAgent, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	if limit > 0 && len(runs) == limit {
+		open, err := s.p.Runs(ctx, hocket.Filter{Label: labelAgent, Status: unfinished, Before: runs[len(runs)-1].ID})
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, open...)
+	}
+	states := make([]State, len(runs))
+	for i, r := range runs {
+		states[i] = listed(r)
+	}
+	return states, nil
+}
+
+var unfinished = []engine.Status{engine.Running, engine.Waiting}
+
+// UnknownError reports that there is no such session.
+type UnknownError struct{ ID string }
+
+func (e *UnknownError) Error() string { return fmt.Sprintf("there is no session %q", e.ID) }
+
+// Hint returns what to do about it.
+func (e *UnknownError) Hint() string { return "`hocket handoff list` lists the sessions" }
+
+// Session is one session.
+type Session struct {
+	State
+	Handoff  *attempt.Handoff
+	Answer   *protocol.Response // nil if it has not ended with an answer
+	Output   string             // what the agent answered, as written
+	Scripted bool               // the replies of a file stand in for the agent
+	Log      []LogLine
+
+	run *hocket.Run
+}
+
+// LogLine is a line of session.log.
+type LogLine struct {
+	Time time.Time
+	Text string
+}
+
+// Find returns a session by its id or by a unique prefix of it.
+func (s *Sessions) Find(ctx context.Context, id string) (*Session, error) {
+	run, err := s.p.Run(ctx, id)
+	var unknown *hocket.UnknownRunError
+	if errors.As(err, &unknown) && len(unknown.Candidates) == 0 {
+		return nil, &UnknownError{id}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.read(ctx, run)
+}
+
+// read reads a session from the journal.
+func (s *Sessions) read(ctx context.Context, run *hocket.Run) (*Session, error) {
+	info, err := run.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := info.Owner.Labels[labelAgent]; !ok {
+		return nil, &UnknownError{run.ID()}
+	}
+	one := &Session{State: listed(info), run: run}
+	replies, err := run.Replies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	one.Scripted = replies != nil && replies.CoversTask(name)
+	for e, err := range run.History(ctx, hocket.EventID{}) {
+		if err != nil {
+			return nil, err
+		}
+		if err := one.tell(e); err != nil {
+			return nil, err
+		}
+	}
+	one.timing(s.now())
+	return one, nil
+}
+
+// tell adds an entry of the history to the session.
+func (one *Session) tell(e hocket.Entry) (err error) {
+	if e.Fact == nil {
+		switch ev := e.Event.(type) {
+		case *engine.Started:
+			if one.Handoff, err = attempt.Of(ev.Inputs); err != nil || one.Handoff == nil {
+				return fmt.Errorf("session %s has no request: %w", one.ID, err)
+			}
+			one.log(e.Time, "Session created: "+one.Handoff.Request.Summary)
+			if !one.Handoff.Prose {
+				one.log(e.Time, "XML handoff validation: PASSED")
+			} else {
+				one.log(e.Time, "No XML handoff block found: the prose is the task")
+			}
+		case *engine.Recovered:
+			if one.Attempts > 0 {
+				one.log(e.Time, "Session resumed")
+			}
+		case *engine.CancelAsked:
+			one.log(e.Time, strings.TrimRight("Cancel requested by "+ev.By+": "+ev.Reason, ": "))
+			one.Error = ev.Reason
+		}
+		return nil
+	}
+	f := e.Fact
+	switch f.Kind {
+	case engine.AttemptStarted:
+		if e.Unattended {
+			return nil // no process does what follows; it starts with the next Recovered
+		}
+		if one.Started.IsZero() {
+			one.Started = f.Time
+		}
+		one.Attempts = f.Attempt
+		one.log(f.Time, fmt.Sprintf("Attempt %d started with %s", f.Attempt, one.Agent))
+	case engine.AttemptFailed:
+		one.log(f.Time, fmt.Sprintf("Attempt %d failed: %s", f.Attempt, f.Text))
+		one.Error = f.Text
+	case engine.QuestionAsked, engine.Paused:
+		one.log(f.Time, "Waiting: "+f.Text)
+		one.Waits = f.Text
+	case engine.AnswerGiven, engine.Raised:
+		one.log(f.Time, "Answered: "+f.Text)
+		one.Waits = ""
+	case engine.StepEnded:
+		value, err := f.Value()
+		if err != nil {
+			return err
+		}
+		if f.Status == engine.Success {
+			one.Output, _ = value.(string)
+			one.Answer, one.Error = protocol.ReadResponse(one.Output), ""
+		} else if f.Text != "" {
+			one.Error = f.Text
+		}
+	case engine.RunEnded:
+		one.Ended = f.Time
+		one.log(f.Time, strings.TrimRight("Session ended: "+string(statuses[f.Status])+": "+one.Error, ": "))
+	}
+	return nil
+}
+
+func (one *Session) log(at time.Time, text string) {
+	one.Log = append(one.Log, LogLine{at, strings.ReplaceAll(text, "\n", "\n    ")})
+}
+
+// timing fills in how long the session has taken.
+func (one *Session) timing(now time.Time) {
+	if one.Phase != Waiting {
+		one.Waits = ""
+	}
+	for _, t := range []*time.Time{&one.Created, &one.Started, &one.Ended} {
+		*t = t.UTC().Truncate(time.Millisecond)
+	}
+	if one.Started.IsZero() {
+		return
+	}
+	end := one.Ended
+	if !one.Final() || end.IsZero() {
+		end = now
+	}
+	took := end.Sub(one.Started)
+	if one.Final() {
+		one.Duration = took.Round(time.Millisecond).Seconds()
+	}
+	if estimate := one.Handoff.Request.Estimate; estimate > 0 && took > estimate {
+		one.Overdue = true
+		one.log(one.Started.Add(estimate), "The estimated duration of "+one.Estimate+" is over")
+		slices.SortStableFunc(one.Log, func(a, b LogLine) int { return a.Time.Compare(b.Time) })
+	}
+}
+
+// Dir returns the directory of a session.
+func (s *Sessions) Dir(id string) string {
+	return filepath.Join(s.p.Root(), filepath.FromSlash(s.relative(id)))
+}
+
+// relative returns the directory of a session, with slashes, relative to the project.
+func (s *Sessions) relative(id string) string { return path.Join(s.p.Config().Handoff.Dir, id) }
+
+// Cancel ends a session.
+func (s *Sessions) Cancel(ctx context.Context, id, reason string) (hocket.Receipt, error) {
+	one, err := s.Find(ctx, id)
+	if err != nil {
+		return hocket.Receipt{}, err
+	}
+	receipt, err := one.run.Cancel(ctx, reason)
+	if err == nil {
+		s.Show(ctx, one.ID)
+	}
+	return receipt, err
+}
+
+// Run returns the run of the session.
+func (one *Session) Run() *hocket.Run { return one.run }

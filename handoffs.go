@@ -1,0 +1,45 @@
+package hocket
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/handoff/attempt"
+	"github.com/hocket-dev/hocket/session"
+)
+
+// handoffs returns what the project provides for tasks that agents hand over.
+func (s *snapshot) handoffs(root string) attempt.Options {
+	inbox := session.OpenInbox(s.files.State)
+	return attempt.Options{
+		Inbox: func(task *agent.Task) ([]attempt.Message, error) {
+			texts, err := inbox.Take(task.Agent.Name, task.Run+" "+task.Address, task.Attempt == 1)
+			var messages []attempt.Message
+			for _, text := range texts {
+				var m attempt.Message
+				if err := json.Unmarshal(text, &m); err != nil {
+					return nil, err
+				}
+				messages = append(messages, m)
+			}
+			return messages, err
+		},
+		Test: func(ctx context.Context, command string, log agent.Log) error {
+			_, err := s.files.Executors()["shell"].Run(ctx, &agent.Task{
+				Agent: &agent.Definition{Name: "shell", Agent: "shell"}, Settings: map[string]any{"command": command}, Dir: root,
+			}, log)
+			return err
+		},
+	}
+}
+
+// Leave leaves a message for an agent, which its next task takes. A second message with the
+// same id is ignored.
+func (p *Project) Leave(agent, id string, m attempt.Message) error {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return session.OpenInbox(p.State()).Put(agent, id, text)
+}
