@@ -100,9 +100,33 @@ func (a *app) printHandoffs(requests []*protocol.Request, around map[string]stri
 		}
 		return a.print(b.String())
 	case a.json:
-		return a.printJSON(map[string]any{"requests": requests, "context": around, "diagnostics": jsonDiagnostics(found)})
+		constraints := make([][]handoff.Constraint, len(requests))
+		for i, q := range requests {
+			constraints[i] = append([]handoff.Constraint{}, handoff.Constraints(q)...)
+		}
+		return a.printJSON(map[string]any{"requests": requests, "context": around, "constraints": constraints, "diagnostics": jsonDiagnostics(found)})
+	}
+	if !found.Errors() {
+		if err := a.print(a.constraintText(requests)); err != nil {
+			return err
+		}
 	}
 	return a.print(a.verdict(found, view.Count(blocks, "request")))
+}
+
+// constraintText says for each constraint whether it is enforced, and by what.
+func (a *app) constraintText(requests []*protocol.Request) string {
+	var b strings.Builder
+	for _, q := range requests {
+		for _, c := range handoff.Constraints(q) {
+			if c.Means == "" {
+				b.WriteString("told only  " + a.outText(c.Text) + "\n")
+			} else {
+				b.WriteString("enforced   " + a.outText(c.Text) + ": " + c.Means + "\n")
+			}
+		}
+	}
+	return b.String()
 }
 
 // readHandoffs reads the requests in a file.

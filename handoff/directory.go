@@ -31,37 +31,37 @@ const (
 // Show writes the directory of a session from the journal. The directory is for people and
 // scripts; nothing reads it back. So a failure loses nothing, and is only reported.
 func (s *Sessions) Show(ctx context.Context, id string) *Session {
-	one, err := s.show(ctx, id)
+	run, err := s.p.Run(ctx, id)
 	if err != nil {
-		s.problem(fmt.Errorf("the directory of session %s is not up to date: %w", id, err))
+		s.problem(err)
+		return nil
 	}
+	return s.show(ctx, run)
+}
+
+func (s *Sessions) show(ctx context.Context, run *hocket.Run) (one *Session) {
+	s.showing(run.ID(), func() (err error) {
+		if one, err = s.read(ctx, run); err != nil {
+			return err
+		}
+		if err = s.write(ctx, one); err == nil && one.Final() {
+			err = s.notify(one)
+		}
+		return err
+	})
 	return one
 }
 
-// show writes the directory of a session. A lock orders processes that do so at the same
-// time: the one that writes last has also read last.
-func (s *Sessions) show(ctx context.Context, id string) (*Session, error) {
+// showing calls do, which writes a directory, and reports its error. A lock orders processes
+// that write directories at the same time: the one that writes last has also read last.
+func (s *Sessions) showing(id string, do func() error) {
 	lock, err := filelock.Wait(filepath.Join(s.p.State(), "handoff-directories.lock"), 30*time.Second)
+	if err == nil {
+		err = errors.Join(do(), lock.Release())
+	}
 	if err != nil {
-		return nil, err
+		s.problem(fmt.Errorf("the directory of session %s is not up to date: %w", id, err))
 	}
-	defer lock.Release() //nolint:errcheck // the kernel releases it with the file
-	one, err := s.Find(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := s.openDir(one.ID)
-	if err != nil {
-		return one, err
-	}
-	defer dir.Close()
-	if err := s.write(ctx, dir, one); err != nil {
-		return one, err
-	}
-	if one.Final() {
-		return one, s.notify(one)
-	}
-	return one, nil
 }
 
 // openDir opens the directory of a session, and makes it if necessary. Nothing is written
@@ -89,7 +89,12 @@ func (s *Sessions) openDir(id string) (*os.Root, error) {
 
 // write writes the files of a session. state.json comes last: whoever sees there that the
 // session has ended finds its result.
-func (s *Sessions) write(ctx context.Context, dir *os.Root, one *Session) error {
+func (s *Sessions) write(ctx context.Context, one *Session) error {
+	dir, err := s.openDir(one.ID)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
 	files := []struct {
 		name string
 		text func() ([]byte, error)
@@ -103,6 +108,9 @@ func (s *Sessions) write(ctx context.Context, dir *os.Root, one *Session) error 
 	for _, f := range files {
 		if f.name == resultFile && !one.Final() || f.name == outputFile && one.Attempts == 0 {
 			continue
+		}
+		if _, err := dir.Lstat(promptFile); f.name == promptFile && err == nil && one.Attempts > 0 {
+			continue // the agent may have read it, and it does not change
 		}
 		text, err := f.text()
 		if err == nil {
@@ -118,9 +126,6 @@ func (s *Sessions) write(ctx context.Context, dir *os.Root, one *Session) error 
 // replace replaces a file in one step, so that readers see the old content or all of the new
 // one. It does not wait for the disk: after a power failure the directory is written again.
 func replace(dir *os.Root, name string, text []byte) error {
-	if old, err := dir.ReadFile(name); err == nil && bytes.Equal(old, text) {
-		return nil
-	}
 	temp := fmt.Sprintf(".%s-%d", name, os.Getpid())
 	if err := dir.WriteFile(temp, text, 0o644); err != nil {
 		_ = dir.Remove(temp) // the first error matters more

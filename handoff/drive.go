@@ -36,7 +36,7 @@ func (s *Sessions) Drive(ctx context.Context) error {
 		if err = errors.Join(err, lock.Release()); err != nil || ctx.Err() != nil {
 			return err
 		}
-		b := &board{s, map[string]hocket.Info{}, map[string]Status{}, map[string]bool{}, given}
+		b := newBoard(s, given)
 		if err := b.refresh(ctx); err != nil {
 			return err
 		}
@@ -87,21 +87,39 @@ func (s *Sessions) Wait(ctx context.Context, ids []string, do func(*Session) err
 // changes that all processes make, so that the list of runs is not read again and again.
 type board struct {
 	*Sessions
-	open   map[string]hocket.Info
-	ended  map[string]Status
-	active map[string]bool  // this process drives them
-	given  map[string]error // they cannot be driven here
+	open  map[string]hocket.Info
+	ended map[string]Status
+	// awaited are the sessions that others depend on.
+	awaited map[string]bool
+	active  map[string]bool  // this process drives them
+	given   map[string]error // they cannot be driven here
+
+	changed bool // there may be other sessions to drive than before
+}
+
+func newBoard(s *Sessions, given map[string]error) *board {
+	return &board{Sessions: s, open: map[string]hocket.Info{}, ended: map[string]Status{}, awaited: map[string]bool{}, active: map[string]bool{}, given: given}
 }
 
 func (b *board) note(i hocket.Info) {
 	if _, ok := i.Owner.Labels[labelAgent]; !ok {
 		return
 	}
-	if state := listed(i); state.Final() {
+	state := listed(i)
+	old, known := b.open[i.ID]
+	switch {
+	case state.Final():
 		delete(b.open, i.ID)
 		b.ended[i.ID] = state.Status
-	} else {
+		b.changed = b.changed || b.awaited[i.ID]
+	case !known || !b.active[i.ID] && (old.Driven != i.Driven || old.Status != i.Status):
+		b.changed = true
+		fallthrough
+	default:
 		b.open[i.ID] = i
+	}
+	for _, id := range state.DependsOn {
+		b.awaited[id] = true
 	}
 }
 
@@ -112,6 +130,7 @@ func (b *board) refresh(ctx context.Context) error {
 		return err
 	}
 	clear(b.open)
+	b.changed = true
 	for _, r := range runs {
 		b.note(r)
 	}
@@ -130,18 +149,24 @@ func (s *Sessions) driveAll(ctx context.Context, given map[string]error) error {
 		err error
 	}
 	ended := make(chan end)
-	b := &board{s, map[string]hocket.Info{}, map[string]Status{}, map[string]bool{}, given}
+	b := newBoard(s, given)
+	var queue []string
 	for ctx.Err() == nil {
 		if len(b.active) == 0 {
 			if err := b.refresh(ctx); err != nil {
 				return err
 			}
 		}
-		next, err := b.next(ctx)
-		if err != nil {
-			return err
+		if b.changed {
+			var err error
+			if queue, err = b.next(ctx); err != nil {
+				return err
+			}
+			b.changed = false
 		}
-		for _, id := range next[:min(len(next), max(0, s.p.Config().Handoff.Parallel-len(b.active)))] {
+		for len(queue) > 0 && len(b.active) < s.p.Config().Handoff.Parallel {
+			id := queue[0]
+			queue = queue[1:]
 			b.active[id] = true
 			group.Go(func() {
 				err := s.driveOne(ctx, id)
@@ -157,7 +182,6 @@ func (s *Sessions) driveAll(ctx context.Context, given map[string]error) error {
 		select {
 		case e := <-ended:
 			delete(b.active, e.id)
-			delete(b.open, e.id)
 			if info, err := s.info(ctx, e.id); err == nil {
 				b.note(info)
 			}
@@ -204,10 +228,10 @@ func (s *Sessions) driveOne(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	shown := &shower{show: func() { s.Show(context.WithoutCancel(ctx), id) }}
+	shown := &shower{show: func() { s.show(context.WithoutCancel(ctx), run) }}
 	_, err = run.Drive(ctx, hocket.Front{Elsewhere: true, Observer: shown})
 	shown.end()
-	s.Show(context.WithoutCancel(ctx), id)
+	s.show(context.WithoutCancel(ctx), run)
 	var held *hocket.HeldError
 	var interrupted *hocket.InterruptedError
 	if errors.As(err, &held) || errors.As(err, &interrupted) {

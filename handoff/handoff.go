@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/handoff/attempt"
 	"github.com/hocket-dev/hocket/handoff/protocol"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -34,6 +36,27 @@ func Check(p *hocket.Project, file string, text []byte, lenient bool) (*protocol
 	}
 	h.Found = h.Found.Sort()
 	return h, nil
+}
+
+// Constraint is a constraint of a request, and what is done about it.
+type Constraint struct {
+	Text string `json:"text"`
+	// Means is by what it is enforced. "" means that it is only passed on to the agent.
+	Means string `json:"enforced_by,omitempty"`
+}
+
+// Constraints says for each constraint of a request whether it is enforced. A SPIKE has one
+// more.
+func Constraints(q *protocol.Request) []Constraint {
+	unenforced := agent.WriteLimits()
+	var all []Constraint
+	if q.Workflow == protocol.Spike {
+		all = append(all, Constraint{"SPIKE: nothing outside the session directory changes", attempt.Rule{Kind: attempt.ReadOnly}.Means(unenforced)})
+	}
+	for _, c := range q.Constraints {
+		all = append(all, Constraint{c, attempt.Understand(c).Means(unenforced)})
+	}
+	return all
 }
 
 // codeAgent is also that of a step of a workflow.

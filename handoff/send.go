@@ -115,7 +115,7 @@ func unenforced(p *hocket.Project, q *protocol.Request) string {
 	if limit := (&attempt.Handoff{Request: q}).Limit(); limit == nil || p.Config().Handoff.TellOnly {
 		return ""
 	}
-	return agent.WritesUnenforced()
+	return agent.WriteLimits()
 }
 
 // proseDraft makes a request of prose: the whole text is the task.
@@ -229,7 +229,7 @@ func (s *Sessions) record(ctx context.Context, o Order, d *draft, sent *Sent) er
 			return err
 		}
 		sent.Sessions, sent.Notes = append(sent.Sessions, one), append(sent.Notes, one.run.Notes...)
-		s.Show(ctx, id)
+		s.showing(id, func() error { return s.write(ctx, one) })
 		return nil
 	}
 }
@@ -272,7 +272,10 @@ func (s *Sessions) start(ctx context.Context, o Order, h *attempt.Handoff) (*Ses
 	if err != nil {
 		return nil, err
 	}
-	return &Session{State: listed(info), Handoff: h, run: run}, nil
+	one := &Session{State: listed(info), Handoff: h, run: run}
+	one.began(info.Created)
+	one.timing(s.now())
+	return one, nil
 }
 
 // choose returns the agent of a task that names none, and why it is that one.

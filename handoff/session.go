@@ -230,12 +230,7 @@ func (one *Session) tell(e hocket.Entry) (err error) {
 			if one.Handoff, err = attempt.Of(ev.Inputs); err != nil || one.Handoff == nil {
 				return fmt.Errorf("session %s has no request: %w", one.ID, err)
 			}
-			one.log(e.Time, "Session created: "+one.Handoff.Request.Summary)
-			if !one.Handoff.Prose {
-				one.log(e.Time, "XML handoff validation: PASSED")
-			} else {
-				one.log(e.Time, "No XML handoff block found: the prose is the task")
-			}
+			one.began(e.Time)
 		case *engine.Recovered:
 			if one.Attempts > 0 {
 				one.log(e.Time, "Session resumed")
@@ -282,6 +277,16 @@ func (one *Session) tell(e hocket.Entry) (err error) {
 		one.log(f.Time, strings.TrimRight("Session ended: "+string(statuses[f.Status])+": "+one.Error, ": "))
 	}
 	return nil
+}
+
+// began logs how the session began.
+func (one *Session) began(at time.Time) {
+	one.log(at, "Session created: "+one.Handoff.Request.Summary)
+	if one.Handoff.Prose {
+		one.log(at, "No XML handoff block found: the prose is the task")
+	} else {
+		one.log(at, "XML handoff validation: PASSED")
+	}
 }
 
 func (one *Session) log(at time.Time, text string) {

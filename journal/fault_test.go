@@ -48,12 +48,12 @@ func (f *faults) call() error {
 func injectInto(t *testing.T, s *Store) *faults {
 	f := &faults{}
 	lite := s.read.Driver()
-	if err := database.Close(s.read, s.write); err != nil {
+	if err := database.Close(s.read.DB, s.write); err != nil {
 		t.Fatal(err)
 	}
 	s.write = sql.OpenDB(&connector{lite, database.Source(s.file, "_txlock", "immediate", "_pragma", "synchronous(OFF)"), f})
 	s.write.SetMaxOpenConns(1)
-	s.read = sql.OpenDB(&connector{lite, database.Source(s.file, "_query_only", "1"), f})
+	s.read = &reader{DB: sql.OpenDB(&connector{lite, database.Source(s.file, "_query_only", "1"), f})}
 	return f
 }
 

@@ -77,7 +77,7 @@ func openWith(file string, options ...string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &Store{read: db}, nil
+	return &Store{read: &reader{DB: db}}, nil
 }
 
 // openCopy reads a private copy of the database and its -wal file, which SQLite may recover

@@ -33,7 +33,7 @@ type Store struct {
 	file    string
 	limits  logLimits
 	write   *sql.DB // one connection; nil if the journal is read-only
-	read    *sql.DB
+	read    *reader
 	opened  os.FileInfo // of the file; nil if the journal is read-only
 	reason  error       // why the journal is read-only
 	scratch string      // a copy to remove at the end, see readonly.go
@@ -68,7 +68,11 @@ func Open(dir string, o Options) (*Store, error) {
 }
 
 func (s *Store) connect(o Options) (err error) {
-	if s.write, s.read, err = kind.Open(s.file, database.Options{Relaxed: o.Relaxed, VFS: o.vfs}); err != nil {
+	write, read, err := kind.Open(s.file, database.Options{Relaxed: o.Relaxed, VFS: o.vfs})
+	if s.write = write; read != nil {
+		s.read = &reader{DB: read}
+	}
+	if err != nil {
 		return err
 	}
 	if s.opened, err = os.Stat(s.file); err != nil {
@@ -111,7 +115,11 @@ func (s *Store) Writable() error { return s.reason }
 // Close closes the journal. Writers must have been closed before.
 func (s *Store) Close() error {
 	s.statements.close()
-	err := database.Close(s.read, s.write)
+	var read *sql.DB
+	if s.read != nil {
+		read = s.read.DB
+	}
+	err := database.Close(read, s.write)
 	if s.lease != nil {
 		err = errors.Join(err, s.lease.Release())
 		s.lease = nil

@@ -1,0 +1,71 @@
+package handoff_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/handoff"
+)
+
+// BenchmarkBatch sends a batch of 1,000 sessions with scripted agents and carries them out,
+// directories included.
+func BenchmarkBatch(b *testing.B) {
+	const sessions = 1000
+	for range b.N {
+		b.StopTimer()
+		p, err := hocket.Open(b.TempDir(), hocket.Options{State: b.TempDir()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		replies, found := hocket.ReadReplies("replies.yml", []byte("handoff: all is fine\n"))
+		if found.Errors() {
+			b.Fatal(found)
+		}
+		s := handoff.Open(p, func(err error) { b.Error(err) })
+		b.StartTimer()
+		if _, err := s.Send(b.Context(), handoff.Order{File: "batch.md", Text: []byte(batch(sessions)), Replies: replies}); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Drive(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		for id := range sessions {
+			if one, err := s.Find(b.Context(), fmt.Sprintf("s%04d", id)); err != nil || one.Status != handoff.Completed {
+				b.Fatalf("%+v, %v", one, err)
+			}
+		}
+		if err := p.Close(); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(sessions*b.N)/b.Elapsed().Seconds(), "sessions/s")
+}
+
+// batch returns a text with n requests.
+func batch(n int) string {
+	var t strings.Builder
+	for i := range n {
+		fmt.Fprintf(&t, "```xml\n%s\n```\n\n", request(fmt.Sprintf(`session_id="s%04d"`, i), ""))
+	}
+	return t.String()
+}
+
+// request returns a request with attributes and further elements of its constraints.
+func request(attributes, constraints string) string {
+	if constraints == "" {
+		constraints = "<constraint>Be kind</constraint>"
+	}
+	return `<agent_request version="1.0" ` + attributes + `>
+  <mode>spawn</mode>
+  <original_intent>Know that everything works</original_intent>
+  <current_task_summary>Look at the service</current_task_summary>
+  <workflow>standard</workflow>
+  <task_details>Look at it.</task_details>
+  <constraints>` + constraints + `</constraints>
+  <deliverables><report>what you found</report></deliverables>
+</agent_request>`
+}
