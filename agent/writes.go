@@ -1,5 +1,7 @@
 package agent
 
+import "github.com/hocket-dev/hocket/internal/sandbox"
+
 // WriteLimit says where a task may write: its executor, the programs that it starts, and
 // everything that these start. Paths are absolute, or relative to the project's root. A
 // directory stands for everything in it.
@@ -14,3 +16,6 @@ type WriteLimit struct {
 	// attempts fail.
 	TellOnly bool
 }
+
+// WriteLimits says why limits on writing cannot be enforced on this machine; "" if they can.
+func WriteLimits() (why string) { return sandbox.Supported().None }

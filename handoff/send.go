@@ -84,7 +84,6 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs, se
 		}
 		return []*draft{proseDraft(o)}
 	}
-	known := map[string]bool{}
 	var drafts []*draft
 	for _, q := range h.Requests {
 		d := &draft{Request: q, pos: q.Pos, context: h.Context, source: string(o.Text), id: q.SessionID}
@@ -96,10 +95,9 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs, se
 		}
 		q.TargetAgent, q.Mode = cmp.Or(o.Agent, q.TargetAgent), cmp.Or(o.Mode, q.Mode)
 		if d.id != "" && q.Mode != protocol.Conversation {
-			if why := s.used(ctx, d.id); why != "" || known[d.id] {
+			if why := s.used(ctx, d.id); why != "" {
 				sent.Found = append(sent.Found, workflow.Errorf(q.Pos, "handoff-session", "choose another session_id, or leave it out", "Session %s already exists%s", d.id, why))
 			}
-			known[d.id] = true
 		}
 		if why := unenforced(s.p, q); why != "" {
 			sent.Found = append(sent.Found, workflow.Errorf(q.Pos, "handoff-limit", "set `handoff: {write_limits: told}` in config.yml to have the agent only told", "the limits on writing cannot be enforced: %s", why))

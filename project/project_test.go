@@ -129,6 +129,7 @@ mcp:
 parallel: {all: 8, anthropic: 2}
 context: {max_kb: 64, memories: 0}
 browser: {program: /usr/bin/chromium, private_network: true}
+handoff: {directory: work/./sessions, parallel: 2, deliverables: session, write_limits: told, required: true, tmux: true, test: make test}
 tools: {sandbox: required}
 `,
 		".glee/config.yml": "agent: other\n",
@@ -151,6 +152,7 @@ tools: {sandbox: required}
 		Parallel:  map[string]int{"all": 8, "anthropic": 2},
 		Context:   project.Context{MaxBytes: 64 << 10},
 		Browser:   project.Browser{Program: "/usr/bin/chromium", PrivateNetwork: true},
+		Handoff:   project.Handoff{Dir: "work/sessions", Parallel: 2, SessionOnly: true, TellOnly: true, Required: true, Tmux: true, Test: "make test"},
 		Sandbox:   "required",
 		Limits:    workflow.Limits{Steps: 7, Parallel: 10, Depth: 3, Runtime: 90 * time.Second, CostUSD: 2.5, Tokens: 1000},
 		Generated: workflow.Limits{Steps: 10, Parallel: 1, Depth: 1, Runtime: 5 * time.Minute},
@@ -206,6 +208,15 @@ func TestRetentionIsPossible(t *testing.T) {
 		p := open(t, write(t, map[string]string{".hocket/config.yml": "retention: {" + wrong + "}\n"}))
 		if ds := p.Diagnostics(); len(ds) != 1 || ds[0].Detail == "" || p.Config.Retention != (project.Retention{}) {
 			t.Errorf("%s: %v, %+v", wrong, ds, p.Config.Retention)
+		}
+	}
+}
+
+func TestHandoffIsPossible(t *testing.T) {
+	for _, wrong := range []string{"directory: ../x", "directory: /x", "directory: .", "parallel: 0", "deliverables: all", "write_limits: none"} {
+		p := open(t, write(t, map[string]string{".hocket/config.yml": "handoff: {" + wrong + "}\n"}))
+		if ds := p.Diagnostics(); len(ds) != 1 || ds[0].Detail == "" || p.Config.Handoff != (project.Handoff{Dir: "docs/.scratch/sessions", Parallel: 4}) {
+			t.Errorf("%s: %v, %+v", wrong, ds, p.Config.Handoff)
 		}
 	}
 }

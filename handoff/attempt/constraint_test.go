@@ -1,0 +1,57 @@
+package attempt_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/handoff/attempt"
+)
+
+func TestUnderstand(t *testing.T) {
+	readOnly := attempt.Rule{Kind: attempt.ReadOnly}
+	except := func(paths ...string) attempt.Rule { return attempt.Rule{Kind: attempt.Except, Paths: paths} }
+	takes := func(d time.Duration) attempt.Rule { return attempt.Rule{Kind: attempt.Duration, Duration: d} }
+	costs := func(usd float64) attempt.Rule { return attempt.Rule{Kind: attempt.Cost, CostUSD: usd} }
+	uses := func(n int64) attempt.Rule { return attempt.Rule{Kind: attempt.Tokens, Tokens: n} }
+	for text, want := range map[string]attempt.Rule{
+		"Read-only validation only":        readOnly,
+		"read only":                        readOnly,
+		"Do not modify any files.":         readOnly,
+		"No code changes":                  readOnly,
+		"Do not modify src/":               except("src"),
+		"don't touch `Makefile` or go.mod": except("Makefile", "go.mod"),
+		"Do not change files in src/auth/": except("src/auth"),
+		"No changes to docs/, ./src/x.go":  except("docs", "src/x.go"),
+		"Only modify tests/":               {Kind: attempt.Only, Paths: []string{"tests"}},
+		"Write only to docs/plan.md":       {Kind: attempt.Only, Paths: []string{"docs/plan.md"}},
+		"Maximum duration: 10 minutes":     takes(10 * time.Minute),
+		"Max duration 90s":                 takes(90 * time.Second),
+		"Time limit: 1.5 hours":            takes(90 * time.Minute),
+		"Maximum cost: $2":                 costs(2),
+		"Budget: 2.50 USD":                 costs(2.5),
+		"Maximum tokens: 50,000":           uses(50_000),
+		"Token limit: 50k":                 uses(50_000),
+		"At most 2000 tokens":              uses(2000),
+		"Finish within 5 minutes":          takes(5 * time.Minute),
+
+		// These may mean something else, so they are only passed on.
+		"Read-only access to the database":    {},
+		"No production configuration changes": {},
+		"Do not modify the public API":        {},
+		"Do not modify src/ or the database":  {},
+		"Do not modify ../other/":             {},
+		"Do not restart services":             {},
+		"Maximum duration: soon":              {},
+		"Maximum cost: 5":                     {},
+		"At most 3 files":                     {},
+		"Maximum duration: 0 minutes":         {},
+		"Maximum cost: $0":                    {},
+		"":                                    {},
+	} {
+		if diff := cmp.Diff(want, attempt.Understand(text)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}

@@ -1,0 +1,376 @@
+package handoff_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/handoff"
+	"github.com/hocket-dev/hocket/schema"
+	"github.com/hocket-dev/hocket/workflow/extract"
+)
+
+// office is a project with an agent named worker.
+type office struct {
+	*testing.T
+	*handoff.Sessions
+	p        *hocket.Project
+	mu       sync.Mutex
+	prompts  []string // in the order of the attempts
+	problems []string
+	work     func(task *agent.Task) (string, error)
+}
+
+func newOffice(t *testing.T, config string) *office {
+	t.Helper()
+	o := &office{T: t, work: func(*agent.Task) (string, error) { return "all is fine", nil }}
+	dir := t.TempDir()
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, ".hocket"), 0o755), os.WriteFile(filepath.Join(dir, ".hocket/config.yml"), []byte(config), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	exec := agent.New(agent.Traits{Prompted: true}, func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+		o.mu.Lock()
+		o.prompts = append(o.prompts, task.Prompt)
+		work := o.work
+		o.mu.Unlock()
+		out, err := work(task)
+		return agent.Result{Output: out}, err
+	})
+	var err error
+	o.p, err = hocket.Open(dir, hocket.Options{State: t.TempDir(), Agents: map[string]agent.Executor{"worker": exec, "planner": exec}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = o.p.Close() })
+	o.Sessions = handoff.Open(o.p, func(err error) { o.problems = append(o.problems, err.Error()) })
+	return o
+}
+
+func fenced(requests ...string) string {
+	return "# Work\n\n```xml\n" + strings.Join(requests, "\n```\n\n```xml\n") + "\n```\n"
+}
+
+// send sends requests, which must be valid.
+func (o *office) send(requests ...string) []*handoff.Session {
+	o.Helper()
+	sent, err := o.Send(o.Context(), handoff.Order{File: "work.md", Text: []byte(fenced(requests...))})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return sent.Sessions
+}
+
+// refuse sends requests, which must be refused with a message.
+func (o *office) refuse(want string, requests ...string) {
+	o.Helper()
+	sent, err := o.Send(o.Context(), handoff.Order{File: "work.md", Text: []byte(fenced(requests...))})
+	if err == nil || !strings.Contains(err.Error(), want) || len(sent.Sessions) > 0 {
+		o.Errorf("%v, want %s", err, want)
+	}
+}
+
+func (o *office) drive() {
+	o.Helper()
+	if err := o.Drive(o.Context()); err != nil {
+		o.Fatal(err)
+	}
+}
+
+func (o *office) find(id string) *handoff.Session {
+	o.Helper()
+	one, err := o.Find(o.Context(), id)
+	if err != nil {
+		o.Fatal(err)
+	}
+	return one
+}
+
+// read reads a file of a session.
+func (o *office) read(id, name string) string {
+	o.Helper()
+	text, err := os.ReadFile(filepath.Join(o.Dir(id), name))
+	if err != nil {
+		o.Error(err)
+	}
+	return string(text)
+}
+
+func to(id string, more ...string) string {
+	return fmt.Sprintf(`session_id="%s" target_agent="worker" %s`, id, strings.Join(more, " "))
+}
+
+func TestSession(t *testing.T) {
+	o := newOffice(t, "")
+	o.work = func(*agent.Task) (string, error) {
+		return "<agent_response version=\"1.0\" status=\"COMPLETED\"><summary>Fine</summary><reports><report>It is up</report></reports></agent_response>", nil
+	}
+	one := o.send(request(to("s1", `priority="high" estimated_duration="10m"`), ""))[0]
+	if one.ID != "s1" || one.Status != handoff.Running || one.Phase != handoff.Pending {
+		t.Errorf("%+v", one.State)
+	}
+	before := o.read("s1", "state.json")
+	o.drive()
+	done := o.find("s1")
+	if done.Status != handoff.Completed || done.Phase != "" || done.Attempts != 1 || done.Answer.Summary != "Fine" {
+		t.Errorf("%+v", done.State)
+	}
+	if prompt := o.read("s1", "prompt.md"); !strings.Contains(prompt, "<agent_request") {
+		t.Errorf("prompt.md: %s", prompt)
+	}
+	for _, line := range []string{"Session created: Look at the service", "XML handoff validation: PASSED", "Attempt 1 started with worker", "Session ended: COMPLETED"} {
+		if log := o.read("s1", "session.log"); !strings.Contains(log, line) {
+			t.Errorf("session.log lacks %q:\n%s", line, log)
+		}
+	}
+	if ignored, err := os.ReadFile(filepath.Join(filepath.Dir(o.Dir("s1")), ".gitignore")); err != nil || string(ignored) != "*\n" {
+		t.Errorf(".gitignore: %q, %v", ignored, err)
+	}
+	for _, text := range []string{before, o.read("s1", "state.json")} {
+		wantValid(t, "handoff-state", text)
+	}
+	wantValid(t, "handoff-result", o.read("s1", "result.json"))
+
+	// The directory is a projection: it can be made again at any time.
+	kept := map[string]string{}
+	for _, name := range []string{"state.json", "prompt.md", "result.json", "output.log", "session.log"} {
+		kept[name] = o.read("s1", name)
+	}
+	if err := os.RemoveAll(filepath.Dir(o.Dir("s1"))); err != nil {
+		t.Fatal(err)
+	}
+	o.Show(t.Context(), "s1")
+	for name, text := range kept {
+		if again := o.read("s1", name); again != text {
+			t.Errorf("%s (-before +again):\n%s", name, cmp.Diff(text, again))
+		}
+	}
+	if len(o.problems) > 0 {
+		t.Error(o.problems)
+	}
+}
+
+// wantValid validates a text against a published schema.
+func wantValid(t *testing.T, name, text string) {
+	t.Helper()
+	source, err := schema.JSON(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s any
+	if err := json.Unmarshal(source, &s); err != nil {
+		t.Fatal(err)
+	}
+	var value any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	compiled, err := extract.Compile(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong := compiled.Mistakes(value); len(wrong) > 0 {
+		t.Errorf("%s is not valid: %q\n%s", name, wrong, text)
+	}
+}
+
+func TestRetryIsToldWhatIsMissing(t *testing.T) {
+	o := newOffice(t, "")
+	q := strings.Replace(request(to("s1", `max_retries="1"`), ""), "<report>what you found</report>", `<file path="out.txt" required="true">it</file>`, 1)
+	var feedback []string
+	o.work = func(task *agent.Task) (string, error) {
+		feedback = append(feedback, task.Feedback)
+		if task.Attempt == 2 {
+			return "done", os.WriteFile(filepath.Join(task.Dir, "out.txt"), []byte("x"), 0o644)
+		}
+		return "done", nil
+	}
+	o.send(q)
+	o.drive()
+	if one := o.find("s1"); one.Status != handoff.Completed || one.Attempts != 2 || one.Error != "" {
+		t.Errorf("%+v", one.State)
+	}
+	if len(feedback) != 2 || feedback[0] != "" || !strings.Contains(feedback[1], "out.txt does not exist") {
+		t.Errorf("%q", feedback)
+	}
+	// Without max_retries there is one attempt, and the result says why it failed.
+	o.work = func(*agent.Task) (string, error) { return "done", nil }
+	o.send(strings.ReplaceAll(strings.ReplaceAll(q, "s1", "s2"), ` max_retries="1"`, ""))
+	o.drive()
+	if one := o.find("s2"); one.Status != handoff.Failed || one.Attempts != 1 || !strings.Contains(one.Error, "out.txt has not changed") {
+		t.Errorf("%+v", one.State)
+	}
+	wantValid(t, "handoff-result", o.read("s2", "result.json"))
+}
+
+func TestDependencies(t *testing.T) {
+	o := newOffice(t, "handoff: {parallel: 1}")
+	var order []string
+	o.work = func(task *agent.Task) (string, error) {
+		order = append(order, task.Run)
+		if task.Run == "bad" {
+			return "", errors.New("boom")
+		}
+		return "fine", nil
+	}
+	o.send(
+		request(to("last", `depends_on="mid, first"`), ""),
+		request(to("mid", `depends_on="first"`), ""),
+		request(to("low", `priority="low"`), ""),
+		request(to("first"), ""),
+		request(to("high", `priority="high"`), ""),
+		request(to("bad", `priority="high"`), ""),
+		request(to("skipped", `depends_on="bad"`), ""),
+		request(to("too", `depends_on="skipped"`), ""),
+	)
+	o.drive()
+	if diff := cmp.Diff([]string{"high", "bad", "first", "mid", "last", "low"}, order); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+	for id, want := range map[string]string{"last": "COMPLETED", "bad": "FAILED boom", "skipped": "CANCELLED skipped: it depends on session bad, which is FAILED",
+		"too": "CANCELLED skipped: it depends on session skipped, which is CANCELLED"} {
+		one := o.find(id)
+		if got := strings.TrimSpace(string(one.Status) + " " + one.Error); got != want {
+			t.Errorf("%s: %s, want %s", id, got, want)
+		}
+		wantValid(t, "handoff-result", o.read(id, "result.json"))
+		wantValid(t, "handoff-state", o.read(id, "state.json"))
+	}
+}
+
+func TestRefused(t *testing.T) {
+	o := newOffice(t, "")
+	o.send(request(to("s1"), ""))
+	o.refuse("Session s1 already exists", request(to("s1"), ""))
+	o.refuse("session s2 is also the one of line 4", request(to("s2"), ""), request(to("s2"), ""))
+	o.refuse("the session depends on itself", request(to("s3", `depends_on="s3"`), ""))
+	o.refuse("sessions wait for each other: a → b → a", request(to("a", `depends_on="b"`), ""), request(to("b", `depends_on="a"`), ""))
+	o.refuse(`depends_on names "nobody"`, request(to("s4", `depends_on="nobody"`), ""))
+	o.refuse("wrker", strings.Replace(request(to("s5"), ""), "worker", "wrker", 1))
+	o.refuse("boom", strings.Replace(request(to("s6"), ""), "spawn", "boom", 1))
+	all, err := o.List(t.Context(), 0)
+	if err != nil || len(all) != 1 {
+		t.Errorf("%d sessions, %v", len(all), err)
+	}
+	checks, err := o.Checks()
+	if err != nil || len(checks) != 8 || !checks[0].Passed || checks[1].Passed || !slices.Contains(checks[1].Codes, "handoff-session") {
+		t.Errorf("%+v, %v", checks, err)
+	}
+
+	// A directory with only a prompt is waiting for its session; any other is in use.
+	write(t, filepath.Join(o.Dir("own"), "prompt.md"), "x")
+	o.send(request(to("own"), ""))
+	write(t, filepath.Join(o.Dir("used"), "notes.md"), "x")
+	o.refuse("Session used already exists in docs/.scratch/sessions/used", request(to("used"), ""))
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Sessions without an id get one from the time and the task, and those of the same second
+// are counted.
+func TestIDs(t *testing.T) {
+	o := newOffice(t, "")
+	same := request(`target_agent="worker"`, "")
+	sent := o.send(same, same, same)
+	seen := map[string]bool{}
+	for _, one := range sent {
+		if seen[one.ID] || !strings.Contains(one.ID, "-look-at-the-service") {
+			t.Errorf("id %s", one.ID)
+		}
+		seen[one.ID] = true
+	}
+}
+
+func TestProse(t *testing.T) {
+	o := newOffice(t, "")
+	order := handoff.Order{File: "task.md", Text: []byte("# Count the files\n\nAll of them.\n"), Agent: "worker"}
+	sent, err := o.Send(t.Context(), order)
+	if err != nil || len(sent.Sessions) != 1 || sent.Sessions[0].Summary != "Count the files" {
+		t.Fatalf("%+v, %v", sent, err)
+	}
+	o.drive()
+	if len(o.prompts) != 1 || !strings.Contains(o.prompts[0], "All of them.") {
+		t.Errorf("%q", o.prompts)
+	}
+	strict := newOffice(t, "handoff: {required: true}")
+	if _, err := strict.Send(t.Context(), order); err == nil || !strings.Contains(err.Error(), "requires an XML request") {
+		t.Error(err)
+	}
+	order.Spike = true
+	if _, err := strict.Send(t.Context(), order); err != nil {
+		t.Error(err)
+	}
+}
+
+// The context of a conversation_only request goes to the agent's next task, once, and all
+// attempts of that task get it. Notifications work in the same way.
+func TestInbox(t *testing.T) {
+	o := newOffice(t, "")
+	talk := strings.Replace(request(to("talk"), ""), "<mode>spawn</mode>", "<mode>conversation_only</mode>", 1)
+	talk = strings.Replace(talk, "Look at it.", "There are three ways.", 1)
+	if sent := o.send(talk); len(sent) != 0 {
+		t.Errorf("%d sessions", len(sent))
+	}
+	o.work = func(task *agent.Task) (string, error) {
+		if task.Attempt == 1 && task.Run == "next" {
+			return "", errors.New("try again")
+		}
+		return "<agent_response><summary>s</summary><reports><report>it</report></reports></agent_response>", nil
+	}
+	o.send(request(to("next", `max_retries="1" notify_on_completion="planner"`), ""))
+	o.drive()
+	o.send(request(to("after"), ""), strings.Replace(request(to("told"), ""), "worker", "planner", 1))
+	o.drive()
+	var with []bool
+	for _, p := range o.prompts {
+		with = append(with, strings.Contains(p, "There are three ways."))
+	}
+	if len(with) != 4 || !with[0] || !with[1] || with[2] || with[3] {
+		t.Errorf("%v", with)
+	}
+	told := 0
+	for _, p := range o.prompts {
+		if strings.Contains(p, "The session next (Look at the service) has ended: COMPLETED") {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("%d tasks were told that the session ended", told)
+	}
+}
+
+// A directory that cannot be written loses nothing.
+func TestDirectoryProblems(t *testing.T) {
+	o := newOffice(t, "")
+	write(t, filepath.Join(o.p.Root(), "docs/.scratch/sessions"), "a file is in the way")
+	o.send(request(to("s1"), ""))
+	if len(o.problems) != 1 || !strings.Contains(o.problems[0], "the directory of session s1 is not up to date") {
+		t.Errorf("%q", o.problems)
+	}
+	if err := os.Remove(filepath.Join(o.p.Root(), "docs/.scratch/sessions")); err != nil {
+		t.Fatal(err)
+	}
+	o.work = func(*agent.Task) (string, error) {
+		return "fine", os.RemoveAll(filepath.Join(o.p.Root(), "docs")) // while it works
+	}
+	o.drive()
+	if one := o.find("s1"); one.Status != handoff.Completed {
+		t.Errorf("%+v", one.State)
+	}
+	wantValid(t, "handoff-state", o.read("s1", "state.json"))
+}
