@@ -52,13 +52,16 @@ type Task struct {
 
 	// The fields below are for tasks that are done from a prompt, see [Traits.Prompted].
 
-	Tools        []Tool        // for the model to call, in addition to the executor's own
-	Servers      []Server      // MCP servers, for executors that connect to them themselves
-	Conversation *Conversation // to continue; nil: start a new one
-	Ask          Ask           // never nil; may return [ErrNobody]
-	Artifacts    string        // directory for files to keep, not created yet; "": keep none
-	KeepPrompt   func(string)  // receives the complete prompt, to be inspected later; nil: not needed
-	NoteSession  func(string)  // receives the id of the session that the attempt belongs to; nil: not needed
+	Tools        []Tool             // for the model to call, in addition to the executor's own
+	Servers      []Server           // MCP servers, for executors that connect to them themselves
+	Conversation *Conversation      // to continue; nil: start a new one
+	Ask          Ask                // never nil; may return [ErrNobody]
+	Handoffs     *workflow.Handoffs // what it may hand on; nil: nothing
+	HandOn       HandOn             // hands work on; nil if Handoffs is
+	Handed       []Handed           // what earlier attempts have handed on, or this one before it was interrupted
+	Artifacts    string             // directory for files to keep, not created yet; "": keep none
+	KeepPrompt   func(string)       // receives the complete prompt, to be inspected later; nil: not needed
+	NoteSession  func(string)       // receives the id of the session that the attempt belongs to; nil: not needed
 
 	// KeepEntry stores an entry of the transcript, see [Task.Record]; nil discards it. It
 	// is safe for concurrent use.

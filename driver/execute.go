@@ -39,6 +39,12 @@ func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at
 		Agent: def, Prompt: cmd.Prompt, Settings: def.With(cmd.Settings), Written: def.With(cmd.Written), Decide: cmd.Decide, Asks: cmd.Asks, Feedback: cmd.Feedback, Dir: dir,
 		Ask: at.Ask, Artifacts: at.Artifacts,
 	}
+	if cmd.Handoffs != nil && at.HandOn != nil {
+		t.Handoffs, t.HandOn = cmd.Handoffs, handingOn(at.HandOn)
+	}
+	for _, h := range cmd.Handed {
+		t.Handed = append(t.Handed, handedOn(h))
+	}
 	if at.Keep != nil {
 		t.KeepPrompt = func(text string) { at.Keep(Prompt, []byte(text)) }
 		t.KeepEntry = agent.Transcript(func(line []byte) { at.Keep(Transcript, line) })

@@ -89,11 +89,12 @@ type Received struct {
 
 // Handed is work that a task has handed on to another agent.
 type Handed struct {
-	ID         string             // the address of the task that was handed on
-	Definition *workflow.Workflow // that task
-	Status     Status             // Running if it has no result yet
-	Output     any                // a *Long if it is long, see StartTask.Whole
-	Error      string
+	ID     string         // the address of the task that was handed on
+	Agent  string         // that received it
+	Inputs map[string]any // of HandoffAsked
+	Status Status         // Running if it has no result yet
+	Output any            // a *Long if it is long, see StartTask.Whole
+	Error  string
 }
 
 // CancelTask ends an attempt and every process that it started.

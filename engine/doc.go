@@ -33,7 +33,7 @@
 //     example put into an inbox. Before it is stored, every timer on the wall clock that
 //     was due before that moment fires; before such a timer fires, answers that were given
 //     earlier are read.
-//  10. Questions of attempts. Store an Asked when an attempt asks, and a Withdrawn when it
+//  10. Questions and handoffs. Store an Asked when an attempt asks, and a Withdrawn when it
 //     stops waiting. Each Asked leads at once to one Ask or one Reply for that attempt. If
 //     no one can answer, tell the attempt instead. Likewise, store a HandoffAsked when an
 //     attempt hands work on; it leads at once to one Return for that attempt.

@@ -138,8 +138,9 @@ type HandoffAsked struct {
 	Address    string             `json:"address"`
 	Attempt    int                `json:"attempt"`
 	Blocking   bool               `json:"blocking,omitempty"` // the attempt waits for the result
-	Definition *workflow.Workflow `json:"definition"`         // a workflow with only one task, whose references were replaced by values
-	Facts      *TaskFacts         `json:"facts,omitempty"`    // what is known about the task; nil means NoFacts
+	Definition *workflow.Workflow `json:"definition"`         // a workflow with only one task, which refers only to Inputs
+	Inputs     map[string]any     `json:"inputs,omitempty"`
+	Facts      *TaskFacts         `json:"facts,omitempty"` // what is known about the task; nil means NoFacts
 }
 
 // CancelAsked ends the run: everything that is running is cancelled.

@@ -14,7 +14,8 @@ import (
 // frame of its own, below the task that handed it on, and may outlast that task.
 type handoff struct {
 	p       *program
-	digest  string // of what was handed on, before it got an id
+	inputs  map[string]any
+	digest  string // of what was handed on
 	in      *inst  // the task that handed it on
 	scope   *scope // of its frame
 	task    *inst  // the task in it; nil until it is decided
@@ -39,6 +40,11 @@ func (ev *HandoffAsked) onlyTask() *workflow.Task {
 	return t
 }
 
+// digest returns the same digest for the same work.
+func (ev *HandoffAsked) digest() string {
+	return workflow.Digest(ev.Definition) + " " + workflow.FormatJSON(ev.Inputs)
+}
+
 // admitHandoff reports why an attempt cannot hand this on.
 func (r *Run) admitHandoff(in *inst, ev *HandoffAsked) error {
 	t, may := ev.onlyTask(), in.n.place.Handoffs
@@ -52,7 +58,7 @@ func (r *Run) admitHandoff(in *inst, ev *HandoffAsked) error {
 		return fmt.Errorf("%q may not hand work on; to allow it, add `handoffs: {to: [%s]}` to the task", in.address, t.Agent)
 	case !slices.Contains(may.To, t.Agent):
 		return fmt.Errorf("%q may not hand work on to %q, only to %s", in.address, t.Agent, strings.Join(may.To, ", "))
-	case in.sameHandoff(workflow.Digest(ev.Definition)) != nil:
+	case in.sameHandoff(ev.digest()) != nil:
 		return nil
 	}
 	if most, _ := top.n.place.Handoffs.Limits(); int(top.handoffs) >= most {
@@ -107,10 +113,9 @@ func (in *inst) handedOn(ev *HandoffAsked) *workflow.Workflow {
 // handOn starts what an attempt hands on, or attaches the attempt to an earlier handoff of the
 // same definition.
 func (r *Run) handOn(in *inst, ev *HandoffAsked) {
-	digest := workflow.Digest(ev.Definition)
-	h := in.sameHandoff(digest)
+	h := in.sameHandoff(ev.digest())
 	if h == nil {
-		h = r.openHandoff(in, ev, digest)
+		h = r.openHandoff(in, ev)
 	}
 	h.spawned = h.spawned || !ev.Blocking
 	h.awaited = h.awaited || ev.Blocking && h.isOpen()
@@ -118,12 +123,12 @@ func (r *Run) handOn(in *inst, ev *HandoffAsked) {
 	r.rest(in)
 }
 
-func (r *Run) openHandoff(in *inst, ev *HandoffAsked, digest string) *handoff {
+func (r *Run) openHandoff(in *inst, ev *HandoffAsked) *handoff {
 	p := r.addDefinition(definition{in.handedOn(ev), ev.Facts})
 	above := in.scope().frame
-	f := &frame{p: p, depth: above.depth, prefix: in.address + "/", around: above}
+	f := &frame{p: p, inputs: ev.Inputs, depth: above.depth, prefix: in.address + "/", around: above}
 	f.since = r.clock.active
-	h := &handoff{p: p, digest: digest, in: in}
+	h := &handoff{p: p, inputs: ev.Inputs, digest: ev.digest(), in: in}
 	h.scope = newScope(in.scope(), in, p.body, f)
 	f.scope, f.handoff = h.scope, h
 	in.top().handoffs++
@@ -176,7 +181,7 @@ func (in *inst) results() []Handed {
 	var list []Handed
 	for _, h := range in.handed {
 		c := h.result()
-		list = append(list, Handed{ID: c.ID, Definition: h.p.w, Status: c.Status, Output: c.Output, Error: c.Error})
+		list = append(list, Handed{c.ID, h.p.all[0].place.Agent, h.inputs, c.Status, c.Output, c.Error})
 	}
 	return list
 }

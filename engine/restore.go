@@ -159,6 +159,9 @@ func (c *codec) program(p **program) {
 func (c *codec) handoff(p **handoff) {
 	twoway.Refer(c.Codec, &c.handoffs, p, func(h *handoff) {
 		c.program(&h.p)
+		if twoway.Map(c.Codec, &h.inputs, c.value); !c.Writes && len(h.inputs) == 0 {
+			h.inputs = nil
+		}
 		twoway.Text(c.Codec, &h.digest)
 		c.inst(&h.in)
 		c.scope(&h.scope)
@@ -458,7 +461,7 @@ func (c *codec) command(in *inst) {
 	i := 0
 	twoway.List(c.Codec, &handed, func(h *Handed) {
 		if !c.Writes {
-			h.Definition = in.handed[i].p.w
+			h.Agent, h.Inputs = in.handed[i].p.all[0].place.Agent, in.handed[i].inputs
 		}
 		i++
 		twoway.Text(c.Codec, &h.ID)

@@ -399,9 +399,10 @@ func (s *simulation) hand(c *engine.StartTask) (engine.Event, error) {
 	if left := (&engine.Withdrawn{ID: fmt.Sprintf("%s/handoff-%d", c.Address, 1+s.IntN(5))}); s.run.Admit(s.envelope(left)) == nil {
 		return left, nil
 	}
-	work := workflow.Node{ID: "work", Retry: workflow.Retry{Attempts: s.IntN(3)}, Step: &workflow.Task{Agent: [...]string{"y", "y", "y", "z"}[s.IntN(4)], Prompt: workflow.Template{Text: [...]string{"this", "that", "both"}[s.IntN(3)]}}}
+	work := workflow.Node{ID: "work", Retry: workflow.Retry{Attempts: s.IntN(3)}, Step: &workflow.Task{Agent: [...]string{"y", "y", "y", "z"}[s.IntN(4)], Prompt: workflow.Template{Text: "do ${inputs.work}"}}}
 	ev := &engine.HandoffAsked{
 		Address: c.Address, Attempt: c.Attempt, Blocking: s.IntN(2) == 0, Facts: &s.bound,
+		Inputs:     [...]map[string]any{nil, {"work": "this"}, {"work": []any{"that"}}}[s.IntN(3)],
 		Definition: &workflow.Workflow{Name: "handoff", Body: workflow.Graph{Nodes: []workflow.Node{work}}},
 	}
 	err := s.run.Admit(s.envelope(ev))

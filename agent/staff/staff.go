@@ -112,8 +112,8 @@ func (e *employed) Run(ctx context.Context, task *agent.Task, log agent.Log) (re
 	return e.attempt(ctx, e.discreet(task), write)
 }
 
-// discreet returns a task whose questions and transcript contain no secrets, because they
-// are shown and stored.
+// discreet returns a task whose questions, handoffs and transcript contain no secrets, because
+// they are shown and stored.
 func (e *employed) discreet(task *agent.Task) *agent.Task {
 	masked := *task
 	if task.KeepEntry != nil {
@@ -124,6 +124,11 @@ func (e *employed) discreet(task *agent.Task) *agent.Task {
 	}
 	if task.Ask != nil {
 		masked.Ask = e.discreetAsk(task.Ask)
+	}
+	if task.HandOn != nil {
+		masked.HandOn = func(ctx context.Context, h agent.Handoff) (agent.Handed, error) {
+			return task.HandOn(ctx, h.Mask(e.o.Mask.Mask))
+		}
 	}
 	return &masked
 }
@@ -174,15 +179,21 @@ func (e *employed) attempt(ctx context.Context, task *agent.Task, log agent.Log)
 	return res, err
 }
 
-// unseated returns a task that releases its seat while it waits for a person.
+// unseated returns a task that releases its seat while it waits for a person, or for another agent,
+// which may need the seat.
 func unseated(task *agent.Task, seat *agent.Seat) *agent.Task {
-	if task.Ask == nil {
-		return task
-	}
 	patient := *task
-	patient.Ask = func(ctx context.Context, q agent.Question) (said string, err error) {
-		seat.Rest(ctx, func() { said, err = task.Ask(ctx, q) })
-		return said, err
+	if task.Ask != nil {
+		patient.Ask = func(ctx context.Context, q agent.Question) (said string, err error) {
+			seat.Rest(ctx, func() { said, err = task.Ask(ctx, q) })
+			return said, err
+		}
+	}
+	if task.HandOn != nil {
+		patient.HandOn = func(ctx context.Context, h agent.Handoff) (handed agent.Handed, err error) {
+			seat.Rest(ctx, func() { handed, err = task.HandOn(ctx, h) })
+			return handed, err
+		}
 	}
 	return &patient
 }

@@ -267,6 +267,24 @@ func TestQuestionsHoldNoSecret(t *testing.T) {
 	}
 }
 
+func TestHandoffsHoldNoSecret(t *testing.T) {
+	m := &mind{}
+	var handed agent.Handoff
+	task := &agent.Task{Agent: &agent.Definition{}, HandOn: func(_ context.Context, h agent.Handoff) (agent.Handed, error) {
+		handed = h
+		return agent.Handed{ID: "a/handoff-1"}, nil
+	}}
+	if _, err := staff.New(staff.Options{Mask: stars{}}).Employ(m).Run(t.Context(), task, func([]byte) {}); err != nil {
+		t.Fatal(err)
+	}
+	work := agent.Handoff{To: "helper", Prompt: "Use " + secret, Settings: map[string]any{"handoff": map[string]any{"details": []any{secret}}}, Attempts: 2, Blocking: true}
+	got, err := m.got.HandOn(t.Context(), work)
+	want := agent.Handoff{To: "helper", Prompt: "Use ***", Settings: map[string]any{"handoff": map[string]any{"details": []any{"***"}}}, Attempts: 2, Blocking: true}
+	if diff := cmp.Diff(want, handed); diff != "" || err != nil || got.ID != "a/handoff-1" {
+		t.Errorf("%+v, %v, handed on (-want +got):\n%s", got, err, diff)
+	}
+}
+
 func TestTranscriptsHoldNoSecret(t *testing.T) {
 	var kept []agent.Entry
 	var model string
@@ -294,23 +312,29 @@ func TestTranscriptsHoldNoSecret(t *testing.T) {
 	}
 }
 
-// While one task waits for a person, another may use the account.
+// While one task waits for a person or another agent, another may use the account.
 func TestAQuestionLeavesTheSeat(t *testing.T) {
 	s := staff.New(staff.Options{Accounts: agent.NewAccounts(1, nil, "")})
 	asking := &mind{}
 	asking.say = func(agent.Log) (agent.Result, error) {
 		said, err := asking.got.Ask(t.Context(), agent.Question{Text: "May I?", Options: []string{"yes"}})
-		return agent.Result{Output: said}, err
+		handed, wrong := asking.got.HandOn(t.Context(), agent.Handoff{To: "helper", Blocking: true})
+		return agent.Result{Output: said + " " + handed.Output}, errors.Join(err, wrong)
 	}
-	task := &agent.Task{Agent: &agent.Definition{}, Ask: func(ctx context.Context, _ agent.Question) (string, error) {
-		if _, err := s.Employ(&mind{}).Run(ctx, newTask(), func([]byte) {}); err != nil { // would otherwise wait forever
-			return "", err
-		}
-		return "yes", nil
-	}}
+	other := func(ctx context.Context) error {
+		_, err := s.Employ(&mind{}).Run(ctx, newTask(), func([]byte) {}) // would otherwise wait forever
+		return err
+	}
+	task := &agent.Task{
+		Agent: &agent.Definition{},
+		Ask:   func(ctx context.Context, _ agent.Question) (string, error) { return "yes", other(ctx) },
+		HandOn: func(ctx context.Context, _ agent.Handoff) (agent.Handed, error) {
+			return agent.Handed{Output: "done"}, other(ctx)
+		},
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if res, err := s.Employ(asking).Run(ctx, task, func([]byte) {}); err != nil || res.Output != "yes" {
+	if res, err := s.Employ(asking).Run(ctx, task, func([]byte) {}); err != nil || res.Output != "yes done" {
 		t.Errorf("%q, %v", res.Output, err)
 	}
 }

@@ -320,7 +320,7 @@ func (s *script) happened(ev engine.Event) {
 		s.Script.Ended(ev.Address)
 	case *engine.Answered:
 		s.ended(ev.ID)
-	case *engine.Started, *engine.Asked, *engine.Withdrawn, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
+	case *engine.Started, *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
 	}
 }
 
@@ -344,7 +344,7 @@ func (s *script) commanded(cmds []engine.Command) {
 			s.person(&c.Question)
 		case *engine.Withdraw:
 			s.ended(c.ID)
-		case *engine.Reply, *engine.CancelTask, *engine.SetTimer, *engine.CancelTimer, *engine.Finish:
+		case *engine.Reply, *engine.Return, *engine.CancelTask, *engine.SetTimer, *engine.CancelTimer, *engine.Finish:
 		}
 	}
 }

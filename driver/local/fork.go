@@ -140,7 +140,7 @@ func pendingAt(r *engine.Run, address string) engine.Command {
 			if cmd.ID == address {
 				return c
 			}
-		case *engine.CancelTask, *engine.SetTimer, *engine.CancelTimer, *engine.Withdraw, *engine.Reply, *engine.Finish:
+		case *engine.CancelTask, *engine.SetTimer, *engine.CancelTimer, *engine.Withdraw, *engine.Reply, *engine.Return, *engine.Finish:
 		}
 	}
 	return nil

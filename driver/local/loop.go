@@ -30,9 +30,11 @@ type loop struct {
 	attempts *attempts
 	timers   timers
 	script   *script
-	asked    map[string]shown  // questions that a person here may answer, by id
-	queries  map[string]*query // what attempts ask and wait for, by id
-	query    *query            // being recorded
+	asked    map[string]shown      // questions that a person here may answer, by id
+	queries  map[string]*query     // what attempts ask and wait for, by id
+	query    *query                // being recorded
+	handings map[string][]*handing // what attempts have handed on and wait for, by id
+	handing  *handing              // being recorded
 	audience *audience
 	alarm    alarm
 
@@ -55,7 +57,7 @@ func newLoop(d *Driver, store *journal.Store, made *recorded, o driver.Work) (*l
 	o.Patience = cmp.Or(o.Patience, defaultPatience)
 	return &loop{
 		d: d, o: o, store: store, writer: made.writer, pin: made.pin, run: run, status: made.status, begun: made.begun,
-		mail: newMailbox(), attempts: newAttempts(), asked: map[string]shown{}, queries: map[string]*query{},
+		mail: newMailbox(), attempts: newAttempts(), asked: map[string]shown{}, queries: map[string]*query{}, handings: map[string][]*handing{},
 		script: &script{o.Script, o.ScriptAll}, audience: newAudience(o.Observer),
 	}, nil
 }
@@ -123,9 +125,11 @@ func (l *loop) turn(ctx context.Context) error {
 }
 
 // idle reports whether nothing more happens here: no attempt runs, no one here is asked, and no
-// timer is near.
+// timer is near. An attempt may still wait for what it handed on: it ends, and the next one gets
+// the result, unless people elsewhere can let the run continue.
 func (l *loop) idle() bool {
-	if len(l.attempts.open) > 0 || len(l.asked) > 0 || l.run.Status() != engine.Waiting {
+	waited := len(l.attempts.open) > 0 && (l.o.Elsewhere || len(l.queries) > 0)
+	if waited || len(l.asked) > 0 || l.run.Status() != engine.Waiting {
 		return false
 	}
 	left, set := l.timers.left(l.clock)
@@ -175,6 +179,11 @@ func (l *loop) readMail() error {
 	for _, m := range l.letters {
 		if m.query != nil {
 			if err := l.queried(m.query); err != nil {
+				return err
+			}
+		}
+		if m.handing != nil {
+			if err := l.handedOn(m.handing); err != nil {
 				return err
 			}
 		}
@@ -304,6 +313,8 @@ func (l *loop) obey(c engine.Command) error {
 		l.unsaid = true
 	case *engine.Reply:
 		l.replied(c)
+	case *engine.Return:
+		l.returned(c)
 	case *engine.Finish:
 		l.over = true
 	}
@@ -320,6 +331,7 @@ func (l *loop) startTask(c *engine.StartTask) error {
 	log := &attemptLog{l.store, id, l.writer.Log(task.Address, task.Attempt), l.audience}
 	at := driver.Attempt{
 		Ask:       l.asking(key, log),
+		HandOn:    l.handingOn(key, log),
 		Keep:      log.keep,
 		Note:      log.note,
 		Artifacts: l.store.Artifacts(id),
@@ -413,6 +425,9 @@ func (l *loop) refuseAnswers() {
 		}
 		if m.query != nil {
 			m.query.tell("", agent.ErrNobody)
+		}
+		if m.handing != nil {
+			m.handing.tell(nil, errStopped)
 		}
 	}
 	l.letters = l.letters[:0]

@@ -7,11 +7,12 @@ import (
 )
 
 // letter is a message of another goroutine to the loop: the result of an attempt, a
-// question of an attempt, or a person's answer.
+// question of an attempt, work that it hands on, or a person's answer.
 type letter struct {
-	ended  engine.Envelope // of a TaskEnded, if it has an event
-	query  *query
-	answer *answer
+	ended   engine.Envelope // of a TaskEnded, if it has an event
+	query   *query
+	handing *handing
+	answer  *answer
 }
 
 // mailbox accepts letters from many goroutines without blocking them. The loop takes all of

@@ -67,11 +67,15 @@ func (in *minst) same(ev *engine.HandoffAsked) *mhandoff {
 	for _, h := range slices.Backward(in.handed) {
 		t := h.task()
 		works := h.scope.ending == "" && !h.scope.over && (t == nil || t.phase != "ended")
-		if h.given == workflow.Print(ev.Definition) && (works || t != nil && t.status == engine.Success) {
+		if h.given == given(ev) && (works || t != nil && t.status == engine.Success) {
 			return h
 		}
 	}
 	return nil
+}
+
+func given(ev *engine.HandoffAsked) string {
+	return workflow.Print(ev.Definition) + workflow.FormatJSON(ev.Inputs)
 }
 
 func (m *Model) handOn(in *minst, ev *engine.HandoffAsked) {
@@ -83,8 +87,8 @@ func (m *Model) handOn(in *minst, ev *engine.HandoffAsked) {
 	if h == nil {
 		n := ev.Definition.Body.Nodes[0]
 		n.ID = fmt.Sprintf("handoff-%d", len(in.handed)+1)
-		f := &mframe{w: &workflow.Workflow{Name: ev.Definition.Name, Body: workflow.Graph{Nodes: []workflow.Node{n}}}, around: in.reg.scope.frame, prefix: in.address + "/", since: m.active, facts: ev.Facts}
-		h = &mhandoff{in: in, given: workflow.Print(ev.Definition)}
+		f := &mframe{w: &workflow.Workflow{Name: ev.Definition.Name, Body: workflow.Graph{Nodes: []workflow.Node{n}}}, around: in.reg.scope.frame, prefix: in.address + "/", since: m.active, facts: ev.Facts, inputs: ev.Inputs}
+		h = &mhandoff{in: in, given: given(ev)}
 		f.handoff = h
 		f.scope = newScope(f, in, &f.w.Body, 0)
 		h.scope = f.scope

@@ -1,0 +1,36 @@
+package agent
+
+import "context"
+
+// HandOn hands work on to another agent while an attempt runs. If h.Blocking, it returns with the
+// result, which may take very long; otherwise it returns at once. The same work again is the same
+// handoff, unless that has failed. The error says why the work cannot be handed on; that the other
+// agent has failed is a result.
+type HandOn func(ctx context.Context, h Handoff) (Handed, error)
+
+// Handoff is work for another agent.
+type Handoff struct {
+	To       string         // one of the agents that the task may hand work on to
+	Prompt   string         // what to do
+	Settings map[string]any // of the task, such as [HandoffSetting]
+	Attempts int            // how often the work is tried; zero: as often as the other agent says
+	Blocking bool           // wait for the result
+}
+
+// Mask returns the work with its texts masked.
+func (h Handoff) Mask(mask func(text string) string) Handoff {
+	h.Prompt = mask(h.Prompt)
+	h.Settings, _ = maskValue(h.Settings, mask).(map[string]any)
+	return h
+}
+
+// Handed is work that was handed on, with its result.
+type Handed struct {
+	ID       string
+	To       string
+	Prompt   string
+	Settings map[string]any
+	Running  bool // there is no result yet
+	Output   string
+	Error    string // why it failed; "" if it did not
+}

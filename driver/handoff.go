@@ -1,0 +1,73 @@
+package driver
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// handedOver is the name of the workflow of a task that was handed on, and of its step until the
+// engine gives that an id. The task refers to what it consists of, so that no text of it is taken
+// as a template.
+const handedOver, promptInput, settingsInput = "handoff", "prompt", "settings"
+
+// handingOn lets an executor hand work on.
+func handingOn(handOn func(context.Context, *engine.HandoffAsked) (*engine.Return, error)) agent.HandOn {
+	return func(ctx context.Context, h agent.Handoff) (agent.Handed, error) {
+		c, err := handOn(ctx, handoffAsked(h))
+		if err != nil {
+			return agent.Handed{}, err
+		}
+		output, err := c.Value()
+		if err != nil {
+			return agent.Handed{}, err
+		}
+		handed := agent.Handed{ID: c.ID, To: h.To, Prompt: h.Prompt, Settings: h.Settings}
+		return resulting(handed, c.Status, output, c.Error), nil
+	}
+}
+
+// handoffAsked returns the event for work that an executor hands on. Its driver adds which attempt
+// that was.
+func handoffAsked(h agent.Handoff) *engine.HandoffAsked {
+	task := &workflow.Task{Agent: h.To, Prompt: workflow.Template{Text: "${inputs." + promptInput + "}"}}
+	inputs := map[string]any{promptInput: h.Prompt}
+	if len(h.Settings) > 0 {
+		inputs[settingsInput] = h.Settings
+		task.Settings = map[string]any{}
+	}
+	for _, key := range slices.Sorted(maps.Keys(h.Settings)) {
+		task.Settings[key] = "${inputs." + settingsInput + "[" + strconv.Quote(key) + "]}"
+	}
+	return &engine.HandoffAsked{
+		Blocking: h.Blocking, Inputs: inputs,
+		Definition: &workflow.Workflow{Name: handedOver, Body: workflow.Graph{Nodes: []workflow.Node{
+			{ID: handedOver, Step: task, Retry: workflow.Retry{Attempts: h.Attempts}},
+		}}},
+	}
+}
+
+// handedOn returns what an earlier attempt has handed on.
+func handedOn(h engine.Handed) agent.Handed {
+	prompt, _ := h.Inputs[promptInput].(string)
+	settings, _ := h.Inputs[settingsInput].(map[string]any)
+	return resulting(agent.Handed{ID: h.ID, To: h.Agent, Prompt: prompt, Settings: settings}, h.Status, h.Output, h.Error)
+}
+
+func resulting(h agent.Handed, status engine.Status, output any, reason string) agent.Handed {
+	switch status {
+	case engine.Running:
+		h.Running = true
+	case engine.Success:
+		h.Output = workflow.FormatText(output)
+	case engine.Waiting, engine.Partial, engine.Failed, engine.TimedOut, engine.Skipped, engine.Cancelled:
+		h.Error = cmp.Or(reason, string(status))
+	}
+	return h
+}

@@ -1,0 +1,126 @@
+package local
+
+import (
+	"context"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/journal"
+)
+
+// handing is work that an attempt hands on.
+type handing struct {
+	asked  *engine.HandoffAsked
+	log    *attemptLog
+	over   <-chan struct{}   // closed when the attempt no longer waits
+	id     string            // of the handoff; "": not recorded yet. Owned by the loop
+	result chan handedResult // receives one value
+}
+
+type handedResult struct {
+	*engine.Return
+	err error
+}
+
+// tell tells the attempt the result. Only the first one counts.
+func (h *handing) tell(c *engine.Return, err error) {
+	select {
+	case h.result <- handedResult{c, err}:
+	default:
+		return
+	}
+	switch {
+	case err != nil:
+		h.log.say("[not handed on] " + err.Error())
+	case c.Status != engine.Running:
+		h.log.say("[result of " + c.ID + "] " + string(c.Status))
+	}
+}
+
+// handingOn lets an attempt hand work on.
+func (l *loop) handingOn(key attemptKey, log *attemptLog) func(context.Context, *engine.HandoffAsked) (*engine.Return, error) {
+	mail := l.mail // the rest belongs to the loop
+	return func(ctx context.Context, asked *engine.HandoffAsked) (*engine.Return, error) {
+		own := *asked
+		own.Address, own.Attempt = key.address, key.attempt
+		h := &handing{asked: &own, log: log, over: ctx.Done(), result: make(chan handedResult, 1)}
+		if !mail.post(letter{handing: h}) {
+			return nil, errStopped
+		}
+		select {
+		case r := <-h.result:
+			return r.Return, r.err
+		case <-ctx.Done():
+			mail.post(letter{handing: h}) // so that the attempt counts as working again
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// handedOn records that an attempt hands work on, or that it no longer waits for the result.
+func (l *loop) handedOn(h *handing) error {
+	select {
+	case <-h.over:
+		return l.dropHanding(h)
+	default:
+	}
+	e, err := stored(l.now(h.asked))
+	if err == nil {
+		err = l.run.Admit(e)
+	}
+	if err != nil {
+		h.tell(nil, err)
+		return nil
+	}
+	l.handing = h
+	defer func() { l.handing = nil }()
+	return l.record(journal.Batch{Events: []engine.Envelope{e}})
+}
+
+// stored returns an event as it will come back from the journal.
+func stored(e engine.Envelope) (engine.Envelope, error) {
+	line, err := engine.Encode(e)
+	if err != nil {
+		return e, err
+	}
+	again, err := engine.Decode(line)
+	e.Event = again.Event
+	return e, err
+}
+
+// returned passes what is known of a handoff to the attempts that wait for it.
+func (l *loop) returned(c *engine.Return) {
+	if h := l.handing; h != nil && h.id == "" { // this answers the request
+		h.id = c.ID
+		h.log.say("[hands on " + c.ID + "] to " + h.asked.Definition.Body.Nodes[0].Task().Agent)
+		if c.Status == engine.Running && h.asked.Blocking {
+			l.handings[c.ID] = append(l.handings[c.ID], h)
+		} else {
+			h.tell(c, nil)
+		}
+		return
+	}
+	for _, h := range l.handings[c.ID] {
+		h.tell(c, nil)
+	}
+	delete(l.handings, c.ID)
+}
+
+// dropHanding says that an attempt no longer waits for a handoff, unless it asked for it again.
+func (l *loop) dropHanding(h *handing) error {
+	h.tell(nil, context.Canceled)
+	waiting := l.handings[h.id]
+	for i := range waiting {
+		if waiting[i] != h {
+			continue
+		}
+		l.handings[h.id] = append(waiting[:i:i], waiting[i+1:]...)
+		if len(waiting) > 1 {
+			return nil
+		}
+		delete(l.handings, h.id)
+		if e := l.now(&engine.Withdrawn{ID: h.id}); l.run.Admit(e) == nil {
+			return l.record(journal.Batch{Events: []engine.Envelope{e}})
+		}
+	}
+	return nil
+}
