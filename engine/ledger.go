@@ -358,9 +358,6 @@ func (r *Run) ClockAt(now time.Time) time.Duration {
 // watchRuntime keeps one timer set to the time at which the first workflow will exceed its
 // runtime. That time does not change while the run is busy, so this costs nothing per step.
 func (r *Run) watchRuntime() {
-	if r.finish != nil {
-		return
-	}
 	r.clock.frames = slices.DeleteFunc(r.clock.frames, func(f *frame) bool { return f.scope.closed() })
 	due := notYet
 	for _, f := range r.clock.frames {
