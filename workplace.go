@@ -137,7 +137,7 @@ func (s *snapshot) toolsFor(root string, logins *login.Store) func(context.Conte
 	return func(ctx context.Context, task *agent.Task, calls bool) ([]agent.Tool, func(), error) {
 		b := &toolbox{}
 		err := b.named(s.tools, s.wrongTools(), task.Agent.Tools, calls)
-		switch o := (mcp.Options{Dir: root, Logins: logins, Key: task.Key, Ask: task.Ask}); {
+		switch o := (mcp.Options{Dir: root, Logins: logins, Task: task, Ask: task.Ask}); {
 		case err != nil:
 		case calls:
 			err = b.served(ctx, task.Servers, o)

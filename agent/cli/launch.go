@@ -19,6 +19,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/internal/sandbox"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -35,6 +36,7 @@ type launch struct {
 	dir     string
 	tmp     string            // "" none
 	passed  map[string]string // variables that MCP servers need
+	limit   *sandbox.Limit    // nil: none
 	stop    []func()
 }
 
@@ -69,6 +71,9 @@ func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings,
 		}
 	}
 	if err = l.writeFiles(); err != nil {
+		return nil, err
+	}
+	if l.limit, err = task.Limit(l.userFiles()...); err != nil {
 		return nil, err
 	}
 	for _, name := range preferences {
@@ -332,11 +337,25 @@ func (l *launch) makeTemp() error {
 	return nil
 }
 
+// userFiles returns what the CLI writes even if its task may write only in certain places.
+func (l *launch) userFiles() []string {
+	var files []string
+	for _, t := range l.x.m().userFiles {
+		if file, ok := t.text(l.values); ok && filepath.IsAbs(file) {
+			files = append(files, file)
+		}
+	}
+	if l.tmp != "" {
+		files = append(files, l.tmp)
+	}
+	return files
+}
+
 // command returns the CLI, ready to run.
 func (l *launch) command(path string, args, env []string) *process.Command {
 	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.Env = l.dir, env
-	return &process.Command{Cmd: cmd, Key: l.task.Key, Grace: l.x.o.Grace}
+	return &process.Command{Cmd: cmd, Key: l.task.Key, Grace: l.x.o.Grace, Limit: l.limit}
 }
 
 // with returns an environment with the changes of a manifest.

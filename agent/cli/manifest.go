@@ -29,6 +29,7 @@ type Manifest struct {
 	args        []argument
 	stdin       template
 	env         []variable
+	userFiles   []template // what it writes for its user: settings, sessions, caches
 	files       []file
 	permissions map[Mode]values
 	powers      map[agent.Power]means

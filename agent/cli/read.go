@@ -70,6 +70,7 @@ func (r *reader) manifest(m *strictyaml.Map) {
 	}
 	r.m.Keys = m.Strings("keys")
 	r.m.ProjectFiles = projectFiles(m.Get("project_files"))
+	r.m.userFiles = r.words(m.Get("user_files"), nil)
 	r.version(m.Get("version"))
 	r.permissions(m.Get("permissions"))
 	r.choices(m.Get("values"))

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
 )
@@ -74,17 +75,64 @@ func write(root *os.Root, path, content, key string) error {
 	return syncDir(root, dir)
 }
 
-// recorded changes a file and records that in the transcript.
-func recorded(root *os.Root, path string, task *agent.Task, change func() error) error {
+// recorded changes a file, if the task may write it, and records that in the transcript.
+func recorded(root *os.Root, path string, task *agent.Task, change func(root *os.Root, path string) error) error {
 	kind := agent.Modified
 	if _, err := root.Stat(filepath.FromSlash(path)); errors.Is(err, fs.ErrNotExist) {
 		kind = agent.Created
 	}
-	err := change()
+	err := limited(root, path, task, change)
 	if err == nil {
 		task.Record(agent.FileChange{Path: path, Change: kind})
 	}
 	return err
+}
+
+// limited changes a file if the task may write it. If there is a limit, no link is followed
+// on the way to the file, so that it cannot lead to another place meanwhile.
+func limited(root *os.Root, path string, task *agent.Task, change func(root *os.Root, path string) error) error {
+	if task.Writes == nil {
+		return change(root, path)
+	}
+	if err := task.MayWrite(path); err != nil {
+		return err
+	}
+	dir, err := root.OpenRoot(".")
+	name := filepath.Clean(filepath.FromSlash(path))
+	for _, part := range strings.Split(filepath.Dir(name), string(filepath.Separator)) {
+		if err == nil {
+			dir, err = enter(dir, part)
+		}
+	}
+	if err != nil {
+		return agent.PathError(path, err)
+	}
+	defer dir.Close()
+	if _, err := oldMode(dir, filepath.Base(name)); err != nil {
+		return err
+	}
+	return change(dir, filepath.Base(name))
+}
+
+// enter opens a directory in another one, which it closes. It creates it if necessary, and
+// follows no link.
+func enter(dir *os.Root, name string) (next *os.Root, err error) {
+	defer dir.Close()
+	if err := dir.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if next, err = dir.OpenRoot(name); err != nil {
+		return nil, err
+	}
+	named, err := dir.Lstat(name)
+	opened, wrong := next.Stat(".")
+	if err = errors.Join(err, wrong); err == nil && !os.SameFile(named, opened) {
+		err = errors.New("a link is on the way, which a task with a limit on where it writes does not follow")
+	}
+	if err != nil {
+		_ = next.Close()
+	}
+	return next, err
 }
 
 // oldMode returns the mode of the file that is to be replaced, or that of a new one.
@@ -123,8 +171,8 @@ func syncDir(root *os.Root, dir string) error {
 	return d.Close()
 }
 
-// appendTo appends to a file.
-func appendTo(root *os.Root, path, content string) error {
+// appendTo appends to a file. It follows a link only if told to.
+func appendTo(root *os.Root, path, content string, follow bool) error {
 	name := filepath.FromSlash(path)
 	if _, err := root.Stat(name); err == nil {
 		if err := wantFile(root, path); err != nil {
@@ -137,7 +185,14 @@ func appendTo(root *os.Root, path, content string) error {
 	if err != nil {
 		return agent.PathError(path, err)
 	}
-	_, err = f.WriteString(content)
+	opened, err := f.Stat()
+	named, wrong := root.Lstat(name)
+	if err = errors.Join(err, wrong); err == nil && !follow && !os.SameFile(named, opened) {
+		err = errors.New("it has become a link")
+	}
+	if err == nil {
+		_, err = f.WriteString(content)
+	}
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return agent.PathError(path, err)
 	}

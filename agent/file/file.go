@@ -136,9 +136,13 @@ func (s *settings) do(ctx context.Context, root *os.Root, task *agent.Task) (str
 	case "read":
 		return read(root, s.Path, limit)
 	case "write":
-		return s.Path, recorded(root, s.Path, task, func() error { return write(root, s.Path, workflow.FormatText(s.Content), task.Key) })
+		return s.Path, recorded(root, s.Path, task, func(root *os.Root, path string) error {
+			return write(root, path, workflow.FormatText(s.Content), task.Key)
+		})
 	case "append":
-		return s.Path, recorded(root, s.Path, task, func() error { return appendTo(root, s.Path, workflow.FormatText(s.Content)) })
+		return s.Path, recorded(root, s.Path, task, func(root *os.Root, path string) error {
+			return appendTo(root, path, workflow.FormatText(s.Content), task.Writes == nil)
+		})
 	default:
 		return listed(ctx, root, s.Path, s.Glob, limit)
 	}

@@ -286,7 +286,7 @@ func (c *clerk) write(ctx context.Context, root *os.Root, in *request, task *age
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	err := recorded(root, in.Path, task, func() error { return write(root, in.Path, in.Content, task.Key) })
+	err := recorded(root, in.Path, task, func(root *os.Root, path string) error { return write(root, path, in.Content, task.Key) })
 	if err != nil {
 		return "", err
 	}
@@ -320,8 +320,8 @@ func (c *clerk) edit(ctx context.Context, root *os.Root, in *request, task *agen
 	case len(text) > toolFile-count*max(0, len(in.New)-len(in.Old)):
 		return "", fmt.Errorf("%q would become larger than %d MiB", in.Path, toolFile>>20)
 	}
-	err = recorded(root, in.Path, task, func() error {
-		return write(root, in.Path, strings.ReplaceAll(text, in.Old, in.New), task.Key)
+	err = recorded(root, in.Path, task, func(root *os.Root, path string) error {
+		return write(root, path, strings.ReplaceAll(text, in.Old, in.New), task.Key)
 	})
 	if err != nil {
 		return "", err

@@ -69,7 +69,7 @@ func (m *MCP) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.R
 		return agent.Result{}, err
 	}
 	o := m.options
-	o.Ask, o.Key = task.Ask, task.Key
+	o.Ask, o.Task = task.Ask, task
 	if o.Dir == "" {
 		o.Dir = task.Dir
 	}

@@ -230,7 +230,7 @@ func TestEnormousResult(t *testing.T) {
 // A server sees a few harmless variables, its own and the key of its attempt, but no
 // others that were inherited.
 func TestEnvironmentOfAServer(t *testing.T) {
-	s, err := mcp.Open(t.Context(), program(t, "tools"), mcp.Options{Env: append(os.Environ(), "LEAK=inherited"), Key: "run/a@1"})
+	s, err := mcp.Open(t.Context(), program(t, "tools"), mcp.Options{Env: append(os.Environ(), "LEAK=inherited"), Task: &agent.Task{Key: "run/a@1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ type Options struct {
 	Connect time.Duration // limit for the first response; zero: the server's own, otherwise 30 s
 	Call    time.Duration // limit for a call; zero: the server's own, otherwise 5 min
 	Logins  *login.Store  // of people, for servers that require a login; nil: none
-	Key     string        // of the attempt that programs are started for, see [agent.Task]; "": none
+	Task    *agent.Task   // that programs are started for, with its key and its limit; nil: none
 	Ask     agent.Ask     // asks a person what a server wants to know; nil: nobody is asked
 }
 

@@ -42,6 +42,10 @@ type program struct {
 
 // start starts the program of a server.
 func start(ctx context.Context, server agent.Server, o Options) (*program, error) {
+	key := ""
+	if o.Task != nil {
+		key = o.Task.Key
+	}
 	base := o.Env
 	if base == nil {
 		base = os.Environ()
@@ -51,8 +55,12 @@ func start(ctx context.Context, server agent.Server, o Options) (*program, error
 	for _, name := range slices.Sorted(maps.Keys(server.Env)) {
 		cmd.Env = append(cmd.Env, name+"="+server.Env[name])
 	}
+	limit, err := o.Task.Limit()
+	if err != nil {
+		return nil, err
+	}
 	p := &program{name: server.Name}
-	command := process.Command{Cmd: cmd, Key: path.Join(o.Key, "mcp", rand.Text()), Grace: leaveTime}
+	command := process.Command{Cmd: cmd, Key: path.Join(key, "mcp", rand.Text()), Grace: leaveTime, Limit: limit}
 	talk, err := command.Start(ctx, p.words.Add)
 	switch {
 	case err == nil:

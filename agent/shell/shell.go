@@ -70,8 +70,12 @@ func (s *Shell) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent
 	if err != nil {
 		return agent.Result{}, err
 	}
+	limit, err := task.Limit()
+	if err != nil {
+		return agent.Result{}, err
+	}
 	out := &capture{log: log, out: process.Output{Limit: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB)}}
-	p := &process.Command{Cmd: cmd, Key: task.Key, Grace: s.grace}
+	p := &process.Command{Cmd: cmd, Key: task.Key, Grace: s.grace, Limit: limit}
 	if err := p.Run(ctx, input(task, &set), out.stdout, out.stderr); err != nil {
 		return agent.Result{}, failure(ctx, cmd, out, err)
 	}

@@ -109,6 +109,10 @@ func (t *typist) run(ctx context.Context, args map[string]any, task *agent.Task,
 	if err != nil {
 		return "", err
 	}
+	limit, err := task.Limit()
+	if err != nil {
+		return "", err
+	}
 	patience := toolTime
 	if in.Seconds > 0 {
 		patience = min(time.Duration(in.Seconds)*time.Second, maxToolTime)
@@ -123,7 +127,7 @@ func (t *typist) run(ctx context.Context, args map[string]any, task *agent.Task,
 	if in.Stdin != nil {
 		stdin = string(*in.Stdin)
 	}
-	err = (&process.Command{Cmd: cmd, Key: key, Grace: t.shell.grace}).Run(within, stdin, out.add, out.add)
+	err = (&process.Command{Cmd: cmd, Key: key, Grace: t.shell.grace, Limit: limit}).Run(within, stdin, out.add, out.add)
 	return t.told(ctx, within, cmd, out, patience, err)
 }
 

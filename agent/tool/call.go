@@ -23,6 +23,7 @@ type call struct {
 	env     []string
 	log     agent.Log
 	allowed *agent.Permissions // of the agent, if it chose the address; nil: it did not
+	task    *agent.Task        // nil: none
 
 	sandbox  Sandbox
 	enforced Enforcement
@@ -42,7 +43,7 @@ func (s *Set) call(ctx context.Context, m *Manifest, args map[string]any, task *
 	if err != nil {
 		return "", err
 	}
-	c := &call{Manifest: m, args: args, secrets: values, hide: &secret.Masker{}, dir: s.dir(task), key: s.key(task), env: s.options.Env}
+	c := &call{Manifest: m, args: args, secrets: values, hide: &secret.Masker{}, dir: s.dir(task), key: s.key(task), env: s.options.Env, task: task}
 	c.hide.Add(slices.Collect(maps.Values(values))...)
 	write, flush := c.hide.Stream(log)
 	c.log = write

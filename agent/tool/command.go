@@ -35,11 +35,12 @@ func (c *call) command(ctx context.Context, w *Command) (string, error) {
 	if cmd.Err != nil {
 		return "", c.broken(h, name, "", cmd.Err)
 	}
-	if err := c.confine(w, h, cmd); err != nil {
+	limit, err := c.confine(w, h, cmd)
+	if err != nil {
 		return "", err
 	}
 	out, said := process.Output{Limit: c.limit()}, process.Tail{}
-	p := process.Command{Cmd: cmd, Key: c.key}
+	p := process.Command{Cmd: cmd, Key: c.key, Limit: limit}
 	err = p.Run(ctx, workflow.FormatJSON(c.args), out.Add, func(piece []byte) error {
 		c.log(piece)
 		return said.Add(piece)

@@ -118,11 +118,15 @@ func (c *call) unread() []string {
 }
 
 // confine makes the command of a call start with the permissions of its tool enforced.
-func (c *call) confine(w *Command, h *hold, cmd *exec.Cmd) (err error) {
-	if !h.forced {
-		return c.makeFolders()
+// The limit is for a program that is not confined otherwise.
+func (c *call) confine(w *Command, h *hold, cmd *exec.Cmd) (limit *sandbox.Limit, err error) {
+	if limit, err = c.task.Limit(h.temp); err != nil {
+		return nil, err
 	}
-	p := &sandbox.Policy{Home: c.variable("HOME"), Programs: filepath.SplitList(c.variable("PATH"))}
+	if !h.forced {
+		return limit, c.makeFolders()
+	}
+	p := &sandbox.Policy{Limit: limit, Home: c.variable("HOME"), Programs: filepath.SplitList(c.variable("PATH"))}
 	p.Read = append(c.places(c.Permissions.Read), c.own(w)...)
 	p.Write = append(c.places(c.Permissions.Write), itself(h.temp))
 	if h.proxy != nil {
@@ -136,7 +140,7 @@ func (c *call) confine(w *Command, h *hold, cmd *exec.Cmd) (err error) {
 		}
 	}
 	h.box, err = sandbox.Confine(cmd, p)
-	return c.badPlace(err)
+	return nil, c.badPlace(err)
 }
 
 // makeFolders creates the folders that a program may write, if nothing confines it.

@@ -24,6 +24,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hocket-dev/hocket/internal/sandbox"
 )
 
 const (
@@ -47,6 +49,9 @@ type Command struct {
 	Cmd   *exec.Cmd     // path, arguments, directory, environment and extra files; nothing else is set
 	Key   string        // marks what the command starts; "": no mark
 	Grace time.Duration // from SIGTERM to SIGKILL; zero: 5 s
+	// Limit is where the command and everything that it starts may write; nil: anywhere. With
+	// a limit, Cmd has no extra files.
+	Limit *sandbox.Limit
 }
 
 // Sink receives a piece of what a command prints. An error ends the command: Run and Wait
@@ -77,8 +82,29 @@ func (c *Command) Run(ctx context.Context, stdin string, stdout, stderr Sink) er
 	})
 }
 
-// run starts the command on its pipes and waits for its end.
+// run starts the command on its pipes, within its limit, and waits for its end.
 func (c *Command) run(ctx context.Context, p *pipes, started func()) error {
+	if c.Limit == nil {
+		return c.runAlone(ctx, p, started)
+	}
+	path := c.Cmd.Path
+	box, err := c.Limit.Apply(c.Cmd)
+	if err != nil {
+		p.close()
+		p.closeTheirs()
+		return err
+	}
+	defer box.Close()
+	err = c.runAlone(ctx, p, started)
+	c.Cmd.Path = path // for messages
+	var exit *exec.ExitError
+	if failed := box.Failed(); failed != nil && errors.As(err, &exit) {
+		return failed
+	}
+	return err
+}
+
+func (c *Command) runAlone(ctx context.Context, p *pipes, started func()) error {
 	// The system ties "kill the child when its parent dies" to the thread that started the
 	// child. This goroutine keeps its thread until the child is gone, so that the thread
 	// cannot end earlier.

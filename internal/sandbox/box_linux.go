@@ -20,6 +20,7 @@ import (
 type Box struct {
 	talk   *os.File   // our end of the socket
 	theirs []*os.File // passed to the process
+	temp   string     // removed at the end; "": none
 	done   chan struct{}
 	cancel context.CancelFunc
 	asked  sync.WaitGroup // the clerk
@@ -99,27 +100,49 @@ func confine(cmd *exec.Cmd, p *Policy, can ability) (_ *Box, err error) {
 	if p.Connect != nil && !can.look {
 		return nil, &StartError{Stage: "look at connections, which needs kernel.yama.ptrace_scope below 2 and a container that allows process_vm_readv", Err: unix.EPERM}
 	}
-	b := &Box{done: make(chan struct{})}
+	rules, err := p.rules(cmd.Path, can)
+	if err != nil {
+		return nil, err
+	}
+	m := mode{network: p.Connect != nil, truncate: can.landlock < versionTruncate, silent: !can.look}
+	silent := m
+	silent.silent = true
+	b, err := newBox(cmd, rules, program(m), program(silent))
+	if err != nil {
+		return nil, err
+	}
+	var how inside.Mode
+	if m.network {
+		how += inside.Asks
+	}
+	if p.Limit != nil {
+		limit, err := p.Limit.rules()
+		if err != nil {
+			b.closeTheirs()
+			_ = b.talk.Close()
+			return nil, err
+		}
+		b.theirs, how = append(b.theirs, limit.file), how+inside.Limits
+	}
+	b.enter(cmd, how, &clerk{connect: p.Connect, take: can.take, areas: rules.areas})
+	return b, nil
+}
+
+// newBox returns a box for a command with rules, which it takes over, and filters.
+func newBox(cmd *exec.Cmd, rules *rules, filters ...string) (_ *Box, err error) {
+	b := &Box{done: make(chan struct{}), theirs: []*os.File{rules.file}}
 	defer func() {
 		if err != nil {
 			b.closeTheirs()
 		}
 	}()
-	rules, err := p.rules(cmd.Path, can)
-	if err != nil {
-		return nil, err
-	}
-	b.theirs = append(b.theirs, rules.file)
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
 	b.talk = os.NewFile(uintptr(pair[0]), "sandbox")
 	b.theirs = append(b.theirs, os.NewFile(uintptr(pair[1]), "sandbox"))
-	m := mode{network: p.Connect != nil, truncate: can.landlock < versionTruncate, silent: !can.look}
-	silent := m
-	silent.silent = true
-	for _, content := range []string{inside.EncodeValues(cmd.Environ()), program(m), program(silent)} {
+	for _, content := range append([]string{inside.EncodeValues(cmd.Environ())}, filters...) {
 		file, err := memory(content)
 		if err != nil {
 			_ = b.talk.Close()
@@ -127,21 +150,21 @@ func confine(cmd *exec.Cmd, p *Policy, can ability) (_ *Box, err error) {
 		}
 		b.theirs = append(b.theirs, file)
 	}
-	asks := ""
-	if m.network {
-		asks = inside.Asks
-	}
-	cmd.Args = append([]string{inside.Name, asks, cmd.Path}, cmd.Args...)
+	return b, nil
+}
+
+// enter makes a command start in the box, whose questions the clerk answers.
+func (b *Box) enter(cmd *exec.Cmd, how inside.Mode, c *clerk) {
+	cmd.Args = append([]string{inside.Name, string(how), cmd.Path}, cmd.Args...)
 	cmd.Path, cmd.Env, cmd.ExtraFiles = "/proc/self/exe", []string{}, b.theirs
 	ctx, cancel := context.WithCancel(context.Background())
 	b.cancel = cancel
-	go b.listen(ctx, &clerk{connect: p.Connect, take: can.take, areas: rules.areas})
-	return b, nil
+	go b.listen(ctx, c)
 }
 
 // rules returns the rules for the files of a policy.
 func (p *Policy) rules(program string, can ability) (_ *rules, err error) {
-	r, err := newRules(can.landlock)
+	r, err := newRules(handled(can.landlock))
 	if err != nil {
 		return nil, err
 	}
@@ -213,6 +236,9 @@ func (b *Box) Close() {
 	b.cancel()
 	<-b.done
 	b.asked.Wait()
+	if b.temp != "" {
+		_ = os.RemoveAll(b.temp) // what cannot be removed is left to the system
+	}
 }
 
 func (b *Box) closeTheirs() {

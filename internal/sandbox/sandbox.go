@@ -1,5 +1,6 @@
-// Package sandbox starts a program that can do only what a [Policy] allows, enforced by the
-// operating system. Programs that it starts are restricted in the same way.
+// Package sandbox starts a program that can do only what a [Policy] allows, or that can
+// write only inside a [Limit], enforced by the operating system. Programs that it starts are
+// restricted in the same way.
 //
 // # What a confined program can do
 //
@@ -63,6 +64,32 @@ type Policy struct {
 	// Ports are those of addresses that it may connect to. If connections cannot be made
 	// for a program (see [Support]), it makes them itself, and only to these.
 	Ports []uint16
+	// Limit also limits where it may write, unless it is nil: a place must be in both.
+	Limit *Limit
+}
+
+// Limit is where a program may write. Everything else stays as it is: what it may read and
+// execute, sockets, signals, terminals. It cannot gain privileges from setuid programs,
+// though, or mount anything, and it traces only processes with the same limit.
+//
+// It limits the creation, removal, renaming, linking, truncation and writing of files of all
+// kinds. A program can still change the permission bits, owner, times and extended
+// attributes of a file, and write a file through another hard link that is in an area. It
+// can ask a program that is not limited to write for it, as through the socket of a
+// container engine; and root can change how the system itself works.
+//
+// Devices that every program needs, shared memory and /proc are always writable, and so is
+// a directory for temporary files that exists as long as the program.
+type Limit struct{ Areas []Area }
+
+// Area is a place in which a program may write, with exceptions. Rules can only allow, so
+// around an exception everything is allowed that exists when the program starts. In a
+// directory with an exception below it, nothing can be created, removed or renamed, except
+// deeper down.
+type Area struct {
+	Place
+	Optional bool     // ignored if it does not exist
+	Except   []string // absolute paths; they may be links, and need not exist
 }
 
 // Place is a file, or a directory with everything in it.

@@ -28,6 +28,7 @@ import (
 type attempt struct {
 	odd     string // how the agent misbehaves
 	quirks  string // what its manifest says about that
+	program string // "": the fake itself
 	task    agent.Task
 	result  agent.Result
 	err     error
@@ -40,9 +41,12 @@ type attempt struct {
 
 func (a *attempt) run(ctx context.Context, t *testing.T) {
 	t.Helper()
-	before := runtime.NumGoroutine()
+	before, program := runtime.NumGoroutine(), a.program
+	if program == "" {
+		program = os.Args[0]
+	}
 	manifest, found := cli.ReadManifest("fake.yml", fmt.Appendf(nil, "program: %q\nlogin: log in\nerrors: [{matches: quota, means: quota}]\nacp: {env: {%s: %s}, %s}\n",
-		os.Args[0], fakeVariable, a.odd, a.quirks))
+		program, fakeVariable, a.odd, a.quirks))
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
@@ -50,7 +54,10 @@ func (a *attempt) run(ctx context.Context, t *testing.T) {
 	if a.task.Agent == nil {
 		a.task.Agent = &agent.Definition{Name: "fake"}
 	}
-	a.task.Key, a.task.Dir = "acp-test-"+strings.ReplaceAll(t.Name(), "/", "-"), t.TempDir()
+	a.task.Key = "acp-test-" + strings.ReplaceAll(t.Name(), "/", "-")
+	if a.task.Dir == "" {
+		a.task.Dir = t.TempDir()
+	}
 	a.task.Ask = func(_ context.Context, q agent.Question) (string, error) {
 		a.asked = append(a.asked, q)
 		if a.answers == nil {

@@ -158,6 +158,7 @@ type attempt struct {
 	ask          agent.Ask
 	maxOutputKB  int
 	untrusted    bool // the project is not trusted
+	writes       *agent.WriteLimit
 }
 
 func (f *fixture) run(ctx context.Context, t *testing.T, a attempt) (agent.Result, error) {
@@ -170,7 +171,7 @@ func (f *fixture) run(ctx context.Context, t *testing.T, a attempt) (agent.Resul
 	task := &agent.Task{
 		Key: f.key(t), Dir: f.project, Prompt: "Do as the script says.\n\n" + fakemodel.Prompt(a.steps...), Settings: map[string]any{},
 		Agent: &agent.Definition{Name: f.cli, Model: cmp.Or(a.model, models[f.cli]), Prompt: a.system, MaxOutputKB: a.maxOutputKB},
-		Ask:   a.ask, Servers: a.servers, Conversation: a.conversation, Untrusted: a.untrusted,
+		Ask:   a.ask, Servers: a.servers, Conversation: a.conversation, Untrusted: a.untrusted, Writes: a.writes,
 	}
 	if a.mode != "" {
 		task.Agent.Permissions = map[string]any{"mode": a.mode}

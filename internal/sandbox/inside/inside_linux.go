@@ -18,12 +18,20 @@ import (
 )
 
 // Name is the name of this program when it is started to confine itself. Its arguments are
-// whether connections must be checked (Asks), the path of the program, and its name and
-// arguments.
+// a [Mode], the path of the program, and its name and arguments.
 const Name = "hocket-confines-itself"
 
-// Asks means that the program's questions must be answered.
-const Asks = "asks"
+// Mode is how a program is confined.
+type Mode string
+
+// A mode is made up of letters.
+const (
+	Asks   Mode = "a" // its questions must be answered
+	Limits Mode = "l" // a second set of rules limits what it writes
+	Only   Mode = "o" // the rules are all: no filter, and it keeps its privileges
+)
+
+func (m Mode) has(part Mode) bool { return strings.Contains(string(m), string(part)) }
 
 // exitNotStarted is the status of a process that did not become its program.
 const exitNotStarted = 125
@@ -35,6 +43,7 @@ const (
 	valuesFD            // the environment of the program
 	filterFD            // the filter of its system calls
 	silentFD            // and the filter used if no clerk can be asked
+	limitFD             // its second set of rules
 )
 
 // System calls that package syscall does not name; see also the files for architectures.
@@ -65,7 +74,7 @@ func init() {
 	}
 	var is syscall.Stat_t
 	if err := syscall.Fstat(talkFD, &is); err == nil && is.Mode&syscall.S_IFMT == syscall.S_IFSOCK { // otherwise it was not started by us
-		stage, err := enter(os.Args[1] == Asks, os.Args[2], os.Args[3:])
+		stage, err := enter(Mode(os.Args[1]), os.Args[2], os.Args[3:])
 		_, _ = syscall.Write(talkFD, failure(stage, err))
 	}
 	os.Exit(exitNotStarted)
@@ -73,23 +82,31 @@ func init() {
 
 // enter confines this process and turns it into the program. It returns only if that
 // failed.
-func enter(asks bool, path string, argv []string) (stage string, err error) {
+func enter(mode Mode, path string, argv []string) (stage string, err error) {
 	runtime.LockOSThread()
 	env, err := read(valuesFD)
 	if err != nil {
 		return "read the environment", err
 	}
+	restrict := func(rules uintptr) func() error {
+		return func() error { return call(sysRestrictSelf, rules, 0, 0) }
+	}
 	for _, step := range []struct {
+		skip  bool
 		stage string
 		do    func() error
 	}{
 		// The program must not inherit other descriptors that Hocket was started with.
-		{"close files", func() error { return call(sysCloseRange, rulesFD, uintptr(^uint32(0)), closeOnExec) }},
-		{"renounce privileges", func() error { return call(syscall.SYS_PRCTL, setNoNewPrivs, 1, 0) }},
-		{"drop privileges", dropPrivileges},
-		{"set the rules for files", func() error { return call(sysRestrictSelf, rulesFD, 0, 0) }},
-		{"set the filter of system calls", func() error { return filterCalls(asks) }},
+		{false, "close files", func() error { return call(sysCloseRange, rulesFD, uintptr(^uint32(0)), closeOnExec) }},
+		{false, "renounce privileges", func() error { return call(syscall.SYS_PRCTL, setNoNewPrivs, 1, 0) }},
+		{mode.has(Only), "drop privileges", dropPrivileges},
+		{false, "set the rules for files", restrict(rulesFD)},
+		{!mode.has(Limits), "limit what it writes", restrict(limitFD)},
+		{mode.has(Only), "set the filter of system calls", func() error { return filterCalls(mode.has(Asks)) }},
 	} {
+		if step.skip {
+			continue
+		}
 		if err := step.do(); err != nil {
 			return step.stage, err
 		}

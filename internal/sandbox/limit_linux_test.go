@@ -1,0 +1,261 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func canLimit(t testing.TB) {
+	t.Helper()
+	if why := Unlimited(); why != "" {
+		t.Skip(why)
+	}
+}
+
+// limited runs a script of the shell with a limit, and returns all its output.
+func limited(t testing.TB, l *Limit, dir, script string) (string, error) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", script)
+	var out bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
+	box, err := l.Apply(cmd)
+	if err != nil {
+		return "", err
+	}
+	defer box.Close()
+	err = cmd.Run()
+	if failed := box.Failed(); failed != nil {
+		err = failed
+	}
+	return strings.TrimSpace(out.String()), err
+}
+
+// tree makes a project with the files src/a, src/deep/b, out/c and top, and a link out/way
+// to src.
+func tree(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"src/a", "src/deep/b", "out/c", "top"} {
+		write(t, filepath.Join(dir, name), "old")
+	}
+	link(t, "../src", filepath.Join(dir, "out/way"))
+	return dir
+}
+
+// state returns the names and contents of all files.
+func state(t testing.TB, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		var data []byte
+		if d.Type().IsRegular() {
+			data, err = os.ReadFile(name)
+		}
+		all.WriteString(d.Type().String() + name + " " + string(data) + "\n")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// changes are scripts that change something in the directory IN.
+var changes = map[string]string{
+	"create":     "touch IN/new",
+	"write":      "echo new >IN/a",
+	"append":     "echo new >>IN/a",
+	"truncate":   "truncate -s 0 IN/a",
+	"remove":     "rm -f IN/a",
+	"remove dir": "rm -rf IN/deep",
+	"mkdir":      "mkdir IN/new",
+	"rename":     "mv IN/a IN/new",
+	"move in":    "mv out/c IN/new",
+	"move out":   "mv IN/a out/new",
+	"link":       "ln IN/a out/new",
+	"link in":    "ln out/c IN/new",
+	"symlink":    "ln -s x IN/new",
+	"pipe":       "mkfifo IN/new",
+	"subdir":     "echo new >IN/deep/b",
+	"through":    "touch out/way/new",
+	"own link":   "ln -s ../IN out/mine && touch out/mine/new",
+	"grandchild": "sh -c 'sh -c \"touch IN/new\"'",
+	"background": "(setsid sh -c 'touch IN/new' & wait)",
+	"absolute":   "touch \"$PWD/IN/new\"",
+	"descriptor": "exec 5<IN/a && echo new >/proc/self/fd/5",
+	"upwards":    "cd out && touch ../IN/new",
+}
+
+func TestLimitKeepsProgramsOut(t *testing.T) {
+	canLimit(t)
+	for name, script := range changes {
+		t.Run(name, func(t *testing.T) {
+			script := strings.ReplaceAll(script, "IN", "src")
+			for about, l := range map[string]func(dir string) *Limit{
+				"only": func(dir string) *Limit { return &Limit{Areas: []Area{{Place: Place{Base: dir, Path: "out"}}}} },
+				"except": func(dir string) *Limit {
+					return &Limit{Areas: []Area{{Place: Place{Base: "/"}, Except: []string{dir + "/src"}}}}
+				},
+				"both": func(dir string) *Limit {
+					return &Limit{Areas: []Area{{Place: Place{Base: dir}, Except: []string{dir + "/out/way"}}}}
+				},
+			} {
+				dir := tree(t)
+				before := state(t, filepath.Join(dir, "src"))
+				out, err := limited(t, l(dir), dir, script)
+				if err == nil && name != "background" {
+					t.Errorf("%s: no error", about)
+				}
+				if !strings.Contains(out, "ermission denied") && !strings.Contains(out, "cross-device") {
+					t.Errorf("%s: %q", about, out)
+				}
+				if after := state(t, filepath.Join(dir, "src")); after != before {
+					t.Errorf("%s: it changed\n%s", about, after)
+				}
+			}
+			dir := tree(t)
+			before := state(t, dir)
+			if out, err := limited(t, &Limit{Areas: []Area{{Place: Place{Base: "/"}}}}, dir, script); err != nil || state(t, dir) == before {
+				t.Errorf("without a limit: %q, %v", out, err)
+			}
+		})
+	}
+}
+
+func TestLimitAllowsTheRest(t *testing.T) {
+	canLimit(t)
+	dir := tree(t)
+	only := &Limit{Areas: []Area{{Place: Place{Base: dir, Path: "out"}}}}
+	except := &Limit{Areas: []Area{{Place: Place{Base: "/"}, Except: []string{dir + "/src"}}}}
+	for _, l := range []*Limit{only, except} {
+		for _, script := range []string{
+			"echo new >out/c && touch out/d && mv out/d out/e && mkdir out/f && mv out/e out/f && rm -r out/f", // moved between directories
+			"cat src/a >/dev/null && ls / >/dev/null",
+			"echo x >$TMPDIR/x && test -s $TMPDIR/x && mktemp >/dev/null",
+			"echo x >/dev/shm/hocket-$$ && rm /dev/shm/hocket-$$",
+			"echo x >/dev/stderr; echo x >/proc/self/fd/1; echo 0 >/proc/self/oom_score_adj",
+			"sleep 60 & kill $!",
+			"chmod 600 top", // see Limit
+		} {
+			if out, err := limited(t, l, dir, script); err != nil {
+				t.Errorf("%s: %q, %v", script, out, err)
+			}
+		}
+	}
+	for script, name := range map[string]string{"echo more >>top": "top", "touch out/new": "out/new"} { // what exists beside an exception
+		if out, err := limited(t, except, dir, script); err != nil {
+			t.Errorf("%s: %q, %v", name, out, err)
+		}
+	}
+	for _, script := range []string{"touch new", "rm top", "mv out elsewhere", "mv src elsewhere"} { // see Area
+		if out, err := limited(t, except, dir, script); err == nil || !strings.Contains(out, "ermission denied") {
+			t.Errorf("%s: %q, %v", script, out, err)
+		}
+	}
+}
+
+// A terminal is opened by a name that appears only when it is made.
+func TestLimitAllowsTerminals(t *testing.T) {
+	canLimit(t)
+	if _, err := exec.LookPath("script"); err != nil {
+		t.Skip("there is no program script")
+	}
+	dir := tree(t)
+	out, err := limited(t, &Limit{Areas: []Area{{Place: Place{Base: dir, Path: "out"}}}}, dir, "script -qec 'tty >/dev/tty; touch src/x' /dev/null")
+	if !strings.Contains(out, "/dev/pts/") || !strings.Contains(out, "ermission denied") {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+func TestLimitRemovesItsDirectory(t *testing.T) {
+	canLimit(t)
+	dir := tree(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	out, err := limited(t, &Limit{}, dir, "touch $TMPDIR/x && echo $TMPDIR")
+	if _, lost := os.Stat(out); err != nil || !strings.HasPrefix(out, os.Getenv("TMPDIR")) || lost == nil {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+func TestLimitOfPlacesThatDoNotExist(t *testing.T) {
+	canLimit(t)
+	dir := tree(t)
+	area := Area{Place: Place{Base: dir, Path: "none"}}
+	var at *PlaceError
+	if err := (&Limit{Areas: []Area{area}}).Check(); !errors.As(err, &at) || !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	area.Optional = true
+	if err := (&Limit{Areas: []Area{area}}).Check(); err != nil {
+		t.Error(err)
+	}
+	area.Path = "out/way"
+	if err := (&Limit{Areas: []Area{area}}).Check(); !errors.As(err, &at) || at.Link != "out/way" {
+		t.Error(err)
+	}
+	// Whatever is excepted must not come into being.
+	for _, except := range []string{"/out/none", "/out/none/deep", "/out/c/none"} {
+		l := &Limit{Areas: []Area{{Place: Place{Base: dir}, Except: []string{dir + except}}}}
+		if out, err := limited(t, l, dir, "mkdir out/none"); err == nil {
+			t.Errorf("%s: %q", except, out)
+		}
+		if out, err := limited(t, l, dir, "echo x >out/c && touch src/new"); err != nil {
+			t.Errorf("%s: %q, %v", except, out, err)
+		}
+	}
+	// And nothing is allowed inside an exception.
+	for _, place := range []string{"out", "out/c"} {
+		l := &Limit{Areas: []Area{{Place: Place{Base: dir, Path: place}, Except: []string{dir + "/out"}}}}
+		if out, err := limited(t, l, dir, "echo x >out/c"); err == nil {
+			t.Errorf("%s: %q", place, out)
+		}
+	}
+}
+
+// A program that is confined by a policy may write what both allow.
+func TestPolicyWithLimit(t *testing.T) {
+	needed(t)
+	canLimit(t)
+	dir := tree(t)
+	p := &Policy{
+		Write: []Place{{Base: dir, Path: "src"}, {Base: dir, Path: "out"}},
+		Limit: &Limit{Areas: []Area{{Place: Place{Base: dir, Path: "out"}}, {Place: Place{Base: dir, Path: "top"}}}},
+	}
+	for script, want := range map[string]bool{"echo x >DIR/out/c": true, "echo x >DIR/src/a": false, "echo x >DIR/top": false} {
+		if out, err := run(t, p, nil, "sh", "-c", strings.ReplaceAll(script, "DIR", dir)); (err == nil) != want {
+			t.Errorf("%s: %q, %v", script, out, err)
+		}
+	}
+}
+
+func TestUnlimitedReason(t *testing.T) {
+	for name, wrong := range map[string]func(*exec.Cmd){
+		"missing":        func(c *exec.Cmd) { c.Path = "/none" },
+		"not executable": func(c *exec.Cmd) { c.Path = "/etc/passwd" },
+	} {
+		canLimit(t)
+		cmd := exec.Command("sh")
+		wrong(cmd)
+		box, err := (&Limit{}).Apply(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Run()
+		var not *StartError
+		if !errors.As(box.Failed(), &not) || not.Stage != "" {
+			t.Errorf("%s: %v", name, box.Failed())
+		}
+		box.Close()
+	}
+}
