@@ -1,6 +1,5 @@
-// Package agent defines executors and agent definitions, and resolves names to them. It
-// depends only on the model and on the YAML reader; each directory below it is one
-// executor.
+// Package agent defines executors and agent definitions, and resolves names to them. Each
+// directory below it is one executor.
 package agent
 
 import (
