@@ -2,11 +2,14 @@ package doctest
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket/agent/scripted"
+	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/handoff/protocol"
 )
 
@@ -49,9 +52,60 @@ func TestHandoffExamples(t *testing.T) {
 			t.Errorf("%s does not answer %q", name, d.Text)
 		}
 		for _, d := range h.Requests[0].Deliverables {
-			if d.Kind == protocol.File && !strings.Contains(reply, `path="`+d.Path+`"`) {
+			if d.Kind == protocol.File && filepath.Base(d.Path) != "result.json" && !strings.Contains(reply, `path="`+d.Path+`"`) {
 				t.Errorf("%s does not mention %s", name, d.Path)
 			}
 		}
 	}
+}
+
+// The script starts three sessions in the background, and waits for them.
+func TestHandoffScript(t *testing.T) {
+	for _, program := range []string{"bash", "jq"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("%s is not installed", program)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := lingering(t)
+	if err := os.CopyFS(filepath.Join(dir, "handoff"), os.DirFS(filepath.Join(examples(t), "handoff"))); err != nil {
+		t.Fatal(err)
+	}
+	onPath(t, "claude")
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "hocket"), []byte("#!/bin/sh\n"+asHocket+"=1 exec '"+self+"' \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "handoff", "validate-all.sh"), "--replies")
+	usual, _ := secret.Usual(os.Environ())
+	cmd.Env = append(usual, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CONFIG_HOME="+dir)
+	out, err := cmd.CombinedOutput()
+	if strings.Contains(string(out), "cannot be enforced") {
+		t.Skip("this machine has no Landlock")
+	}
+	if err != nil || strings.Count(string(out), "  COMPLETED  ") != 3 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// lingering returns a temporary folder that is removed once background processes have stopped
+// writing to it.
+func lingering(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "doctest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for range 100 {
+			if os.RemoveAll(dir) == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	return dir
 }
