@@ -186,6 +186,9 @@ func TestFiles(t *testing.T) {
 				t.Errorf("Landlock %d: %s: %s", most, empty, got)
 			}
 		}
+		if made, err := os.Stat(filepath.Join(in, "made/by/us")); err != nil || made.Mode().Perm()&0o700 != 0o700 {
+			t.Errorf("Landlock %d: a directory was created as %v, %v", most, made, err)
+		}
 		write(t, filepath.Join(in, "write/full"), "full")
 		for _, empty := range []string{"truncate ", "open "} { // Landlock 3 can tell whose file it is
 			if got := attacksAs(t, p, most, empty+in+"/write/full"); (got == "<nil>") != (most >= 3) {
