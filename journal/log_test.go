@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -432,6 +433,26 @@ func TestOutputMovesWhileItIsRead(t *testing.T) {
 	}
 	if got != text {
 		t.Errorf("%d bytes were read, want %d", len(got), len(text))
+	}
+}
+
+// A silent attempt leaves nothing.
+func TestSilentAttempt(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	log := w.Log("silent", 1)
+	log.Write(nil)
+	if err := log.Close(""); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(s.runFiles("run-1")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there are files: %v", err)
+	}
+	w.Log("loud", 1).Write([]byte("x"))
+	for address, want := range map[string]map[driver.Stream]int64{"silent": {}, "loud": {driver.Output: 1}} {
+		if sizes, err := s.Sizes(attempt(address)); err != nil || !maps.Equal(sizes, want) {
+			t.Errorf("%s has %v, %v", address, sizes, err)
+		}
 	}
 }
 

@@ -202,6 +202,13 @@ func TestJournalThatIsGone(t *testing.T) {
 		if _, err := w.Inbox(context.Background()); !IsProblem(err, database.Gone) {
 			t.Errorf("%s: messages are read: %v", what, err)
 		}
+		var err error
+		for n := 1; err == nil; n++ { // soon, but not after every event
+			err = w.Append(Batch{Events: list(ended(n, "x"))})
+		}
+		if !IsProblem(err, database.Gone) {
+			t.Errorf("%s: events are written: %v", what, err)
+		}
 		if err := w.Append(Batch{Summary: &Summary{}}); !IsProblem(err, database.Gone) {
 			t.Errorf("%s: it is written: %v", what, err)
 		}
