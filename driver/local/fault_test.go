@@ -20,7 +20,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// example fills a directory with a run that waits for an answer and one that has ended.
+// example fills a directory with a run that waits for an answer, one that has ended, and one that was
+// interrupted.
 func example(t *testing.T, dir string) {
 	t.Helper()
 	long := strings.Repeat("o", 2*driver.LongOutput+2*journal.MaxInline)
@@ -43,8 +44,17 @@ func example(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
+	s := spec(chain(task("a", "x")))
+	s.Run = "lost-1"
+	_, err = d.Start(t.Context(), s)
+	ctx, stop := context.WithCancel(t.Context())
+	_, interrupted := d.Drive(ctx, s.Run, driver.Work{Agents: agentFunc(func(ctx context.Context, _ *engine.StartTask, _ agent.Log) driver.Outcome {
+		stop()
+		<-ctx.Done()
+		return driver.Outcome{}
+	})})
+	if err := errors.Join(err, d.Close()); err != nil || !errors.As(interrupted, new(*driver.InterruptedError)) {
+		t.Fatal(err, interrupted)
 	}
 }
 
@@ -93,6 +103,13 @@ func calls(ctx context.Context) (general, ofRun map[string]func(d *local.Driver)
 			return d.Fork(ctx, driver.ForkSpec{From: "demo-2", Address: "a", Run: "demo-4"})
 		},
 		"Delete": func(d *local.Driver) (any, error) { return nil, d.Delete(ctx, "demo-2") },
+		"Fork of a lost one": func(d *local.Driver) (any, error) {
+			return d.Fork(ctx, driver.ForkSpec{From: "lost-1", Address: "a", Run: "demo-5"})
+		},
+		"Drive of a lost one": func(d *local.Driver) (any, error) {
+			res, err := d.Drive(ctx, "lost-1", driver.Work{Agents: silent})
+			return res.Status, err
+		},
 	}
 	return general, ofRun
 }
@@ -114,16 +131,22 @@ func TestNoErrorIsLost(t *testing.T) {
 			}
 		},
 	}
-	for _, table := range []string{"runs", "events", "pins", "blobs", "inbox", "asked", "attempts", "snapshots"} {
-		damages["no table "+table] = func(t *testing.T, dir string, _ *local.Driver) {
+	change := func(text string) {
+		damages[text] = func(t *testing.T, dir string, _ *local.Driver) {
 			db, err := sql.Open("sqlite", filepath.Join(dir, "journal.db"))
 			if err == nil {
-				_, err = db.Exec("DROP TABLE " + table)
+				_, err = db.Exec(text)
 			}
 			if err := errors.Join(err, db.Close()); err != nil {
 				t.Fatal(err)
 			}
 		}
+	}
+	for _, table := range []string{"runs", "events", "pins", "blobs", "inbox", "asked", "attempts", "snapshots"} {
+		change("DROP TABLE " + table)
+	}
+	for _, written := range []string{"INSERT ON runs", "UPDATE ON runs", "DELETE ON runs", "INSERT ON events", "INSERT ON asked", "DELETE ON asked"} {
+		change("CREATE TRIGGER refused BEFORE " + written + " BEGIN SELECT RAISE(ABORT, 'refused'); END")
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
