@@ -358,8 +358,7 @@ func (l *loop) worker(task *engine.StartTask) worker {
 // interrupted records only what had ended before the interruption: what an attempt returns
 // when it is aborted is not a result.
 func (l *loop) interrupted(cause error) error {
-	l.collect()
-	l.refuseAnswers()
+	l.collect() // settle refuses the answers among the letters
 	seq := l.writer.Recorded()
 	if len(l.batch) > 0 {
 		if err := l.append(journal.Batch{Events: l.batch}); err != nil {
