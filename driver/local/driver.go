@@ -33,7 +33,7 @@ func Open(dir string, o Options) (*Driver, error) {
 	return d, nil
 }
 
-// Close closes the journal. All calls of Drive must have returned.
+// Close closes the journal. All calls of Drive must have returned. A second call does nothing.
 func (d *Driver) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -45,7 +45,6 @@ func (d *Driver) Close() error {
 	if d.store != nil {
 		errs = append(errs, d.store.Close())
 	}
-	d.fresh, d.store = nil, nil
 	return errors.Join(errs...)
 }
 

@@ -160,7 +160,11 @@ func TestNoErrorIsLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer d.Close()
+		defer func() {
+			if err := d.Close(); err != nil && damage == "closed" {
+				t.Errorf("%s: closed again: %v", name, err)
+			}
+		}()
 		damages[damage](t, dir, d)
 		value, err := call(d)
 		got := workflow.FormatJSON(value)
