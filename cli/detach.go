@@ -25,6 +25,18 @@ func (a *app) spawn(run, replies string) error {
 	return a.background(args...)
 }
 
+// where returns the flags that say which project this process works on.
+func (a *app) where() []string {
+	var args []string
+	if a.dir != "" {
+		args = append(args, "-C", a.dir)
+	}
+	if a.state != "" {
+		args = append(args, "--state", a.state)
+	}
+	return args
+}
+
 // background starts a command of this program that goes on after this process has ended. It
 // has no terminal and prints nothing: the journal and the logs contain everything.
 func (a *app) background(args ...string) error {
@@ -32,13 +44,7 @@ func (a *app) background(args ...string) error {
 	if err != nil {
 		return fmt.Errorf("cannot find the hocket executable: %w", err)
 	}
-	if a.dir != "" {
-		args = append(args, "-C", a.dir)
-	}
-	if a.state != "" {
-		args = append(args, "--state", a.state)
-	}
-	cmd := exec.Command(self, args...)
+	cmd := exec.Command(self, append(args, a.where()...)...)
 	cmd.Args[0] = os.Args[0]
 	// When a step ends, all processes with this variable are killed. A run that the step
 	// started has to outlive it.

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -81,7 +83,12 @@ func (a *app) handoffs() (*handoff.Sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	return handoff.Open(p, func(err error) { a.note("warning: " + err.Error() + "\n") }), nil
+	s := handoff.Open(p, func(err error) { a.note("warning: " + err.Error() + "\n") })
+	s.Tmux = &handoff.Tmux{Command: func(id, environment string) ([]string, error) {
+		self, err := os.Executable()
+		return append([]string{self, "handoff", "work", id, "--environment", environment}, a.where()...), err
+	}}
+	return s, nil
 }
 
 func (a *app) send(ctx context.Context, files []string, f *sendFlags) error {
@@ -169,7 +176,7 @@ func (a *app) carryOut(ctx context.Context, s *handoff.Sessions, sent []*handoff
 
 // block carries out a session here, and prints its answer.
 func (a *app) block(ctx context.Context, s *handoff.Sessions, one *handoff.Session, f *sendFlags) error {
-	if len(one.DependsOn) > 0 {
+	if len(one.DependsOn) > 0 && one.Phase == handoff.Pending && !f.apart {
 		return a.waitForSessions(ctx, s, []string{one.ID})
 	}
 	bundle, err := one.Run().Bundle(ctx)
@@ -190,6 +197,54 @@ func (a *app) startDriver(s *handoff.Sessions) error {
 		return nil
 	}
 	return a.background("handoff", "drive")
+}
+
+// handoffWorkVerb drives one session in tmux. It is started by the process that drives them
+// all.
+func (a *app) handoffWorkVerb() *cobra.Command {
+	var environment string
+	cmd := &cobra.Command{
+		Use: "work SESSION", Short: "Drive a session in tmux", Hidden: true, Args: argsBetween(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := readEnvironment(environment); err != nil {
+				return err
+			}
+			s, err := a.handoffs()
+			if err != nil {
+				return err
+			}
+			one, err := s.Find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.block(cmd.Context(), s, one, &sendFlags{driveFlags: driveFlags{apart: true}})
+		},
+	}
+	cmd.Flags().StringVar(&environment, "environment", "", "the `FILE` with the environment, which is deleted")
+	return cmd
+}
+
+// readEnvironment replaces the environment of this process by that in a file, and deletes
+// the file.
+func readEnvironment(file string) error {
+	text, err := os.ReadFile(file)
+	if err = errors.Join(err, os.Remove(file)); err != nil {
+		return err
+	}
+	terminal := map[string]string{}
+	for _, name := range []string{"TERM", "TMUX", "TMUX_PANE"} { // these belong to the pane
+		terminal[name] = os.Getenv(name)
+	}
+	os.Clearenv()
+	for pair := range strings.SplitSeq(string(text), "\x00") {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			err = errors.Join(err, os.Setenv(name, value))
+		}
+	}
+	for name, value := range terminal {
+		err = errors.Join(err, os.Setenv(name, value))
+	}
+	return err
 }
 
 // handoffDriveVerb drives the spawned sessions of the project. It is started by others.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -259,4 +260,28 @@ func (a *app) handoffCancelVerb() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the `RECORD`")
 	return cmd
+}
+
+func (a *app) handoffAttachVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "attach SESSION",
+		Short: "Attach the terminal to a session in tmux",
+		Long: `Attach the terminal to a session that works in tmux, as sessions do with "handoff: {tmux:
+true}" in config.yml. What it printed stays visible after it has ended. Detach with
+Ctrl-B D.`,
+		Example: `  hocket handoff attach 20260101-120000-validate-grafana`,
+		Args:    argsBetween(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.handoffs()
+			if err != nil {
+				return err
+			}
+			attach, err := s.Attach(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			attach.Stdin, attach.Stdout, attach.Stderr = os.Stdin, os.Stdout, os.Stderr
+			return attach.Run()
+		},
+	}
 }

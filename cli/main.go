@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/handoff"
 )
 
 // Stdio is where a command reads and writes. A field that is an *os.File is checked for
@@ -142,7 +143,7 @@ func isUsage(err error) bool {
 	for _, target := range []any{
 		new(*hocket.NoDirectoryError), new(*hocket.NoHomeError), new(*hocket.SecretError), new(*hocket.UnknownServerError),
 		new(*hocket.LoginError), new(*hocket.KeyError), new(*hocket.UntrustedError), new(*hocket.UnknownDriverError),
-		new(*hocket.MovedError), new(*hocket.AdoptError),
+		new(*hocket.MovedError), new(*hocket.AdoptError), new(*handoff.UnknownError), new(*handoff.NoTmuxError), new(*handoff.NotInTmuxError),
 	} {
 		if errors.As(err, target) {
 			return true

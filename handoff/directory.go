@@ -213,7 +213,7 @@ func (s *Sessions) output(ctx context.Context, one *Session) ([]byte, error) {
 			fmt.Fprintf(&b, "--- attempt %d\n", n)
 		}
 		size := 0
-		for piece, err := range one.run.Read(ctx, name, n, hocket.Output, 0, false) {
+		for piece, err := range one.run.Read(ctx, sessionName, n, hocket.Output, 0, false) {
 			var damaged *hocket.DamagedLogError
 			if errors.As(err, &damaged) {
 				fmt.Fprintf(&b, "\n[%v]\n", err)

@@ -224,6 +224,9 @@ func (s *Sessions) changes(ctx context.Context) <-chan hocket.Info {
 
 // driveOne drives a session, and shows what becomes of it.
 func (s *Sessions) driveOne(ctx context.Context, id string) error {
+	if s.Tmux != nil && s.p.Config().Handoff.Tmux {
+		return s.driveInTmux(ctx, id)
+	}
 	run, err := s.p.Run(ctx, id)
 	if err != nil {
 		return err

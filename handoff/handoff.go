@@ -21,21 +21,40 @@ var schemaFolders = []string{".hocket/schemas", ".claude/schemas"}
 
 // Check reads the requests in a text, and checks them against the project.
 func Check(p *hocket.Project, file string, text []byte, lenient bool) (*protocol.Handoffs, error) {
-	h, err := protocol.Read(file, text, protocol.Options{Lenient: lenient, Schemas: schemas(p)})
+	return check(p, Order{File: file, Text: text, Lenient: lenient})
+}
+
+func check(p *hocket.Project, o Order) (*protocol.Handoffs, error) {
+	h, err := protocol.Read(o.File, o.Text, protocol.Options{Lenient: o.Lenient, Schemas: schemas(p)})
 	if err != nil {
 		return nil, err
 	}
-	for _, q := range h.Requests {
-		if q.TargetAgent == "" {
-			continue
-		}
-		if _, _, err := p.Agents().Resolve(q.TargetAgent); err != nil {
-			h.Found = append(h.Found, workflow.Errorf(q.TargetPos(), codeAgent,
-				"`hocket agents` lists the agents of the project; without target_agent, one is chosen", "%s", strings.TrimPrefix(err.Error(), "agent: ")))
+	if o.Agent != "" {
+		h.Found = append(h.Found, checkAgent(p, o, o.Agent, workflow.Pos{File: o.File, Line: 1, Column: 1})...)
+	} else {
+		for _, q := range h.Requests {
+			if q.TargetAgent != "" {
+				h.Found = append(h.Found, checkAgent(p, o, q.TargetAgent, q.TargetPos())...)
+			}
 		}
 	}
 	h.Found = h.Found.Sort()
 	return h, nil
+}
+
+// checkAgent checks that an agent can work. One that has a reply need not even exist.
+func checkAgent(p *hocket.Project, o Order, name string, pos workflow.Pos) workflow.Diagnostics {
+	_, _, err := p.Agents().Resolve(name)
+	var failed *agent.ResolveError
+	scripted := o.Replies != nil && o.Replies.CoversTask(sessionName)
+	if err == nil || scripted && errors.As(err, &failed) && failed.Why == agent.NoExecutor {
+		return nil
+	}
+	d := workflow.Errorf(pos, codeAgent, "`hocket agents` lists the agents of the project; without target_agent, one is chosen", "%s", strings.TrimPrefix(err.Error(), "agent: "))
+	if scripted {
+		d.Severity = workflow.Warning
+	}
+	return workflow.Diagnostics{d}
 }
 
 // Constraint is a constraint of a request, and what is done about it.

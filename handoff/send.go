@@ -41,7 +41,12 @@ type Sent struct {
 // Send checks the requests in a text and records a session for each. If one of them has an
 // error, no session is recorded, and the error is an *[hocket.InvalidError].
 func (s *Sessions) Send(ctx context.Context, o Order) (*Sent, error) {
-	h, err := Check(s.p, o.File, o.Text, o.Lenient)
+	if s.Tmux != nil && s.p.Config().Handoff.Tmux {
+		if _, err := s.tmux(); err != nil {
+			return nil, err
+		}
+	}
+	h, err := check(s.p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +245,7 @@ func (s *Sessions) start(ctx context.Context, o Order, h *attempt.Handoff) (*Ses
 	}
 	q := h.Request
 	w, inputs, err := s.p.LoadTask(hocket.Task{
-		Name: name, Prompt: q.Summary, Agent: q.TargetAgent, Attempts: 1 + q.MaxRetries, Settings: map[string]any{agent.HandoffSetting: setting},
+		Name: sessionName, Prompt: q.Summary, Agent: q.TargetAgent, Attempts: 1 + q.MaxRetries, Settings: map[string]any{agent.HandoffSetting: setting},
 	})
 	if err != nil {
 		return nil, err
@@ -295,19 +300,19 @@ func (s *Sessions) leave(d *draft, h *attempt.Handoff, sent *Sent) error {
 		sent.Found = append(sent.Found, workflow.Errorf(d.pos, "handoff-attribute", "add target_agent, or name the agent on the command line", "a conversation_only request needs a target_agent"))
 		return &hocket.InvalidError{Diagnostics: sent.Found}
 	}
-	def, _, err := s.p.Agents().Resolve(d.TargetAgent)
-	if err != nil {
-		return err
+	name := d.TargetAgent
+	if def, _, _ := s.p.Agents().Resolve(name); def != nil { // the check has reported an error
+		name = def.Name
 	}
 	h.Dir = ""
 	m := attempt.Message{From: d.ParentAgent, Text: h.Prompt()}
 	if len(d.Deliverables) > 0 {
 		m.Asks = h
 	}
-	if err := s.p.Leave(def.Name, h.Session+" "+s.now().String(), m); err != nil {
+	if err := s.p.Leave(name, h.Session+" "+s.now().String(), m); err != nil {
 		return err
 	}
-	sent.Left = append(sent.Left, def.Name)
+	sent.Left = append(sent.Left, name)
 	return nil
 }
 

@@ -19,6 +19,9 @@ import (
 // Sessions are the sessions of a project. A session is a run of one task: this package
 // starts such runs, schedules them, and shows them as the protocol describes.
 type Sessions struct {
+	// Tmux, if not nil, is used if the project asks for it.
+	Tmux *Tmux
+
 	p   *hocket.Project
 	now func() time.Time
 	// problem receives what went wrong with the directory of a session. The session itself
@@ -32,11 +35,11 @@ func Open(p *hocket.Project, problem func(error)) *Sessions {
 	if problem == nil {
 		problem = func(error) {}
 	}
-	return &Sessions{p, time.Now, problem}
+	return &Sessions{p: p, now: time.Now, problem: problem}
 }
 
-// name is the name of the workflow of a session, and of its only step.
-const name = "handoff"
+// sessionName is the name of the workflow of a session, and of its only step.
+const sessionName = "handoff"
 
 // The labels of a session's run, for lists. They are copies: the inputs of the run are the
 // truth.
@@ -209,7 +212,7 @@ func (s *Sessions) read(ctx context.Context, run *hocket.Run) (*Session, error) 
 	if err != nil {
 		return nil, err
 	}
-	one.Scripted = replies != nil && replies.CoversTask(name)
+	one.Scripted = replies != nil && replies.CoversTask(sessionName)
 	for e, err := range run.History(ctx, hocket.EventID{}) {
 		if err != nil {
 			return nil, err

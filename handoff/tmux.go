@@ -1,0 +1,143 @@
+package handoff
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Tmux lets sessions work in tmux, so that people can attach to them. It uses a server of its
+// own for every project.
+type Tmux struct {
+	// Command returns the command that drives a session. It reads the environment of the
+	// session from a file, and deletes the file: on the command line of tmux, everybody on
+	// the machine could read it.
+	Command func(id, environment string) ([]string, error)
+}
+
+// NoTmuxError reports that tmux is not installed.
+type NoTmuxError struct{}
+
+func (*NoTmuxError) Error() string { return "sessions work in tmux here, and tmux is not installed" }
+
+// Hint returns what to do about it.
+func (*NoTmuxError) Hint() string {
+	return "install it, for instance with `apt install tmux` or `brew install tmux`, or remove `handoff: {tmux: true}` from config.yml"
+}
+
+// tmux returns a command of tmux for the project's own server.
+func (s *Sessions) tmux(args ...string) (*exec.Cmd, error) {
+	program, err := exec.LookPath("tmux")
+	if err != nil {
+		return nil, &NoTmuxError{}
+	}
+	sum := sha256.Sum256([]byte(s.p.State()))
+	return exec.Command(program, append([]string{"-L", "hocket-" + hex.EncodeToString(sum[:6]), "-f", os.DevNull}, args...)...), nil
+}
+
+// paneName returns the name of a session in tmux, in which dots and colons have a meaning.
+func paneName(id string) string {
+	name := strings.NewReplacer(".", "_", ":", "_").Replace(id)
+	if name != id {
+		sum := sha256.Sum256([]byte(id))
+		name += "-" + hex.EncodeToString(sum[:3])
+	}
+	return name
+}
+
+// Attach returns the command that attaches a terminal to a session in tmux.
+func (s *Sessions) Attach(ctx context.Context, id string) (*exec.Cmd, error) {
+	one, err := s.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	look, err := s.tmux("has-session", "-t", "="+paneName(one.ID))
+	if err != nil {
+		return nil, err
+	}
+	if look.Run() != nil {
+		return nil, &NotInTmuxError{one.ID}
+	}
+	return s.tmux("attach-session", "-t", "="+paneName(one.ID))
+}
+
+// NotInTmuxError reports that a session does not work in tmux.
+type NotInTmuxError struct{ ID string }
+
+func (e *NotInTmuxError) Error() string { return fmt.Sprintf("session %s does not work in tmux", e.ID) }
+
+// Hint returns what to do about it.
+func (e *NotInTmuxError) Hint() string {
+	return "with `handoff: {tmux: true}` in config.yml, new sessions do; `hocket handoff status` and `hocket logs` show this one"
+}
+
+// driveInTmux drives a session in tmux, and waits until that has ended.
+func (s *Sessions) driveInTmux(ctx context.Context, id string) error {
+	if err := s.startPane(id); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		info, err := s.info(ctx, id)
+		if err != nil {
+			return err
+		}
+		if state := listed(info); state.Final() || state.Phase == Waiting && !info.Driven {
+			break
+		}
+		if !info.Driven && s.paneDead(id) {
+			return fmt.Errorf("the process of session %s has ended in tmux; `hocket handoff attach %s` shows why", id, id)
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+	s.Show(context.WithoutCancel(ctx), id)
+	return nil
+}
+
+// startPane starts a session in tmux. What it printed stays visible after it has ended.
+func (s *Sessions) startPane(id string) error {
+	environment := filepath.Join(s.p.State(), "environment-"+paneName(id))
+	f, err := os.OpenFile(environment, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strings.Join(os.Environ(), "\x00"))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	command, err := s.Tmux.Command(id, environment)
+	if err != nil {
+		return err
+	}
+	if old, err := s.tmux("kill-session", "-t", "="+paneName(id)); err == nil {
+		_ = old.Run() // of an earlier attempt to drive it; usually there is none
+	}
+	start, err := s.tmux(append([]string{"start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";",
+		"new-session", "-d", "-x", "160", "-y", "50", "-s", paneName(id), "-c", s.p.Root(), "--"}, command...)...)
+	if err != nil {
+		return err
+	}
+	if said, err := start.CombinedOutput(); err != nil {
+		return fmt.Errorf("tmux: %w: %s", err, strings.TrimSpace(string(said)))
+	}
+	return nil
+}
+
+// paneDead reports whether the process of a session in tmux has ended.
+func (s *Sessions) paneDead(id string) bool {
+	look, err := s.tmux("list-panes", "-t", "="+paneName(id)+":", "-F", "#{pane_dead}")
+	if err != nil {
+		return true
+	}
+	said, err := look.Output()
+	return err != nil || strings.TrimSpace(string(said)) == "1"
+}
