@@ -25,7 +25,9 @@ func (a *answer) json() bool {
 	if s := plain(object["summary"]); s != "" {
 		a.Summary = s
 	}
-	a.Status = status(plain(object["status"])) // any other word is the agent's own
+	if word := plain(object["status"]); word == Completed || word == Failed { // any other is the agent's own
+		a.Status = word
+	}
 	if id := plain(object["session_id"]); sessionID.MatchString(id) {
 		a.SessionID = id
 	}
