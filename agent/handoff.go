@@ -1,6 +1,10 @@
 package agent
 
-import "context"
+import (
+	"context"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
 
 // HandOn hands work on to another agent while an attempt runs. If h.Blocking, it returns with the
 // result, which may take very long; otherwise it returns at once. The same work again is the same
@@ -10,11 +14,13 @@ type HandOn func(ctx context.Context, h Handoff) (Handed, error)
 
 // Handoff is work for another agent.
 type Handoff struct {
-	To       string         // one of the agents that the task may hand work on to
-	Prompt   string         // what to do
-	Settings map[string]any // of the task, such as [HandoffSetting]
-	Attempts int            // how often the work is tried; zero: as often as the other agent says
-	Blocking bool           // wait for the result
+	To       string          // one of the agents that the task may hand work on to
+	Prompt   string          // what to do
+	Settings map[string]any  // of the task, such as [HandoffSetting]
+	Attempts int             // how often the work is tried; zero: as often as the other agent says
+	Limits   workflow.Limits // of all attempts together; zero fields: those of the run
+	Blocking bool            // wait for the result
+	Key      string          // the same for the same work; "": all of the above decides
 }
 
 // Mask returns the work with its texts masked.
@@ -26,11 +32,9 @@ func (h Handoff) Mask(mask func(text string) string) Handoff {
 
 // Handed is work that was handed on, with its result.
 type Handed struct {
-	ID       string
-	To       string
-	Prompt   string
-	Settings map[string]any
-	Running  bool // there is no result yet
-	Output   string
-	Error    string // why it failed; "" if it did not
+	Handoff        // to be handed on again, for the result
+	ID      string // the address of the other agent's task
+	Running bool   // there is no result yet
+	Output  string
+	Error   string // why it failed; "" if it did not
 }

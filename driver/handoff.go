@@ -28,8 +28,7 @@ func handingOn(handOn func(context.Context, *engine.HandoffAsked) (*engine.Retur
 		if err != nil {
 			return agent.Handed{}, err
 		}
-		handed := agent.Handed{ID: c.ID, To: h.To, Prompt: h.Prompt, Settings: h.Settings}
-		return resulting(handed, c.Status, output, c.Error), nil
+		return resulting(agent.Handed{Handoff: h, ID: c.ID}, c.Status, output, c.Error), nil
 	}
 }
 
@@ -46,8 +45,8 @@ func handoffAsked(h agent.Handoff) *engine.HandoffAsked {
 		task.Settings[key] = "${inputs." + settingsInput + "[" + strconv.Quote(key) + "]}"
 	}
 	return &engine.HandoffAsked{
-		Blocking: h.Blocking, Inputs: inputs,
-		Definition: &workflow.Workflow{Name: handedOver, Body: workflow.Graph{Nodes: []workflow.Node{
+		Blocking: h.Blocking, Inputs: inputs, Key: h.Key,
+		Definition: &workflow.Workflow{Name: handedOver, Limits: h.Limits, Body: workflow.Graph{Nodes: []workflow.Node{
 			{ID: handedOver, Step: task, Retry: workflow.Retry{Attempts: h.Attempts}},
 		}}},
 	}
@@ -57,7 +56,8 @@ func handoffAsked(h agent.Handoff) *engine.HandoffAsked {
 func handedOn(h engine.Handed) agent.Handed {
 	prompt, _ := h.Inputs[promptInput].(string)
 	settings, _ := h.Inputs[settingsInput].(map[string]any)
-	return resulting(agent.Handed{ID: h.ID, To: h.Agent, Prompt: prompt, Settings: settings}, h.Status, h.Output, h.Error)
+	work := agent.Handoff{To: h.Agent, Prompt: prompt, Settings: settings, Blocking: true, Key: h.Key}
+	return resulting(agent.Handed{Handoff: work, ID: h.ID}, h.Status, h.Output, h.Error)
 }
 
 func resulting(h agent.Handed, status engine.Status, output any, reason string) agent.Handed {

@@ -90,6 +90,7 @@ type Received struct {
 // Handed is work that a task has handed on to another agent.
 type Handed struct {
 	ID     string         // the address of the task that was handed on
+	Key    string         // for another HandoffAsked of the same work
 	Agent  string         // that received it
 	Inputs map[string]any // of HandoffAsked
 	Status Status         // Running if it has no result yet

@@ -140,6 +140,7 @@ type HandoffAsked struct {
 	Blocking   bool               `json:"blocking,omitempty"` // the attempt waits for the result
 	Definition *workflow.Workflow `json:"definition"`         // a workflow with only one task, which refers only to Inputs
 	Inputs     map[string]any     `json:"inputs,omitempty"`
+	Key        string             `json:"key,omitempty"`   // the same for the same work; "" means that the definition and the inputs decide
 	Facts      *TaskFacts         `json:"facts,omitempty"` // what is known about the task; nil means NoFacts
 }
 

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,7 +17,7 @@ import (
 type handoff struct {
 	p       *program
 	inputs  map[string]any
-	digest  string // of what was handed on
+	key     string // the same for the same work
 	in      *inst  // the task that handed it on
 	scope   *scope // of its frame
 	task    *inst  // the task in it; nil until it is decided
@@ -40,9 +42,13 @@ func (ev *HandoffAsked) onlyTask() *workflow.Task {
 	return t
 }
 
-// digest returns the same digest for the same work.
-func (ev *HandoffAsked) digest() string {
-	return workflow.Digest(ev.Definition) + " " + workflow.FormatJSON(ev.Inputs)
+// key returns the same key for the same work.
+func (ev *HandoffAsked) key() string {
+	if ev.Key != "" {
+		return ev.Key
+	}
+	sum := sha256.Sum256([]byte(workflow.Print(ev.Definition) + workflow.FormatJSON(ev.Inputs)))
+	return hex.EncodeToString(sum[:])
 }
 
 // admitHandoff reports why an attempt cannot hand this on.
@@ -58,7 +64,7 @@ func (r *Run) admitHandoff(in *inst, ev *HandoffAsked) error {
 		return fmt.Errorf("%q may not hand work on; to allow it, add `handoffs: {to: [%s]}` to the task", in.address, t.Agent)
 	case !slices.Contains(may.To, t.Agent):
 		return fmt.Errorf("%q may not hand work on to %q, only to %s", in.address, t.Agent, strings.Join(may.To, ", "))
-	case in.sameHandoff(ev.digest()) != nil:
+	case in.sameHandoff(ev.key()) != nil:
 		return nil
 	}
 	if most, _ := top.n.place.Handoffs.Limits(); int(top.handoffs) >= most {
@@ -85,11 +91,11 @@ func (in *inst) handoffDepth() (depth int) {
 	return depth
 }
 
-// sameHandoff returns the handoff of the same definition to which a request is attached, or nil if
+// sameHandoff returns the handoff of the same work to which a request is attached, or nil if
 // there is none, or if it failed.
-func (in *inst) sameHandoff(digest string) *handoff {
+func (in *inst) sameHandoff(key string) *handoff {
 	for _, h := range slices.Backward(in.handed) {
-		if h.digest == digest && (h.isOpen() || h.task != nil && h.task.status == Success) {
+		if h.key == key && (h.isOpen() || h.task != nil && h.task.status == Success) {
 			return h
 		}
 	}
@@ -107,13 +113,13 @@ func (in *inst) handedOn(ev *HandoffAsked) *workflow.Workflow {
 		t.Handoffs = nil
 	}
 	n.ID, n.Step = "handoff-"+strconv.Itoa(len(in.handed)+1), &t
-	return &workflow.Workflow{Name: ev.Definition.Name, Body: workflow.Graph{Nodes: []workflow.Node{n}}}
+	return &workflow.Workflow{Name: ev.Definition.Name, Limits: ev.Definition.Limits, Body: workflow.Graph{Nodes: []workflow.Node{n}}}
 }
 
 // handOn starts what an attempt hands on, or attaches the attempt to an earlier handoff of the
 // same definition.
 func (r *Run) handOn(in *inst, ev *HandoffAsked) {
-	h := in.sameHandoff(ev.digest())
+	h := in.sameHandoff(ev.key())
 	if h == nil {
 		h = r.openHandoff(in, ev)
 	}
@@ -126,11 +132,14 @@ func (r *Run) handOn(in *inst, ev *HandoffAsked) {
 func (r *Run) openHandoff(in *inst, ev *HandoffAsked) *handoff {
 	p := r.addDefinition(definition{in.handedOn(ev), ev.Facts})
 	above := in.scope().frame
-	f := &frame{p: p, inputs: ev.Inputs, depth: above.depth, prefix: in.address + "/", around: above}
+	f := &frame{p: p, inputs: ev.Inputs, limits: p.w.Limits, depth: above.depth, prefix: in.address + "/", around: above}
 	f.since = r.clock.active
-	h := &handoff{p: p, inputs: ev.Inputs, digest: ev.digest(), in: in}
+	h := &handoff{p: p, inputs: ev.Inputs, key: ev.key(), in: in}
 	h.scope = newScope(in.scope(), in, p.body, f)
 	f.scope, f.handoff = h.scope, h
+	if f.limits.Runtime > 0 {
+		r.clock.frames = append(r.clock.frames, f)
+	}
 	in.top().handoffs++
 	in.handed = append(in.handed, h)
 	in.scope().handed = append(in.scope().handed, h)
@@ -170,8 +179,11 @@ func (r *Run) program(index int) *program {
 // result returns what is known of the handoff, for the current attempt of the task.
 func (h *handoff) result() *Return {
 	c := &Return{ID: h.id(), Address: h.in.address, Attempt: int(h.in.attempt), Status: Running}
-	if t := h.task; t != nil && t.phase == finished {
+	switch t := h.task; {
+	case t != nil && t.phase == finished && t.status != Cancelled && t.status != Skipped:
 		c.Status, c.Output, c.Error = t.status, shown(t.output), t.err
+	case h.scope.over: // a limit of its own ended it, or nobody needs it any more
+		c.Status, c.Error = h.scope.ending, h.scope.reason
 	}
 	return c
 }
@@ -181,7 +193,7 @@ func (in *inst) results() []Handed {
 	var list []Handed
 	for _, h := range in.handed {
 		c := h.result()
-		list = append(list, Handed{c.ID, h.p.all[0].place.Agent, h.inputs, c.Status, c.Output, c.Error})
+		list = append(list, Handed{c.ID, h.key, h.p.all[0].place.Agent, h.inputs, c.Status, c.Output, c.Error})
 	}
 	return list
 }
@@ -239,6 +251,7 @@ func (r *Run) dropHandoffs(in *inst, all bool) {
 // handoffEnded ends a handoff, when nothing runs in its frame any more. If nobody needed its result,
 // a failure is tolerated.
 func (r *Run) handoffEnded(h *handoff, status Status, reason string) {
+	r.giveBack(h) // a limit of its own may have ended it
 	s := h.in.scope()
 	s.handed = slices.DeleteFunc(s.handed, func(o *handoff) bool { return o == h })
 	switch status {

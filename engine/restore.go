@@ -162,7 +162,7 @@ func (c *codec) handoff(p **handoff) {
 		if twoway.Map(c.Codec, &h.inputs, c.value); !c.Writes && len(h.inputs) == 0 {
 			h.inputs = nil
 		}
-		twoway.Text(c.Codec, &h.digest)
+		twoway.Text(c.Codec, &h.key)
 		c.inst(&h.in)
 		c.scope(&h.scope)
 		c.inst(&h.task)
@@ -461,7 +461,7 @@ func (c *codec) command(in *inst) {
 	i := 0
 	twoway.List(c.Codec, &handed, func(h *Handed) {
 		if !c.Writes {
-			h.Agent, h.Inputs = in.handed[i].p.all[0].place.Agent, in.handed[i].inputs
+			h.Key, h.Agent, h.Inputs = in.handed[i].key, in.handed[i].p.all[0].place.Agent, in.handed[i].inputs
 		}
 		i++
 		twoway.Text(c.Codec, &h.ID)

@@ -35,7 +35,8 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 //	ask ADDRESS A|B TEXT       the running attempt asks a person
 //	unask ID                   it no longer waits for the answer, or for what it handed on
 //	hand ADDRESS AGENT TEXT    the running attempt hands work on; AGENT? waits for the result,
-//	                           AGENT$N may cost N dollars, AGENT*N has N attempts
+//	                           AGENT$N may cost N dollars, AGENT%N may take N seconds,
+//	                           AGENT*N has N attempts
 //	seen ID                    from here on, answers to it apply to what it shows now
 //	left-at SECONDS ID VALUE   a person answered so many seconds ago
 //	questions                  shows what is open
@@ -243,6 +244,7 @@ func (s *script) do(verb string, args []string, line string) error {
 // hand lets an attempt hand work on.
 func (s *script) hand(address, to, prompt string) error {
 	to, attempts, _ := strings.Cut(to, "*")
+	to, seconds, _ := strings.Cut(to, "%")
 	to, usd, costs := strings.Cut(to, "$")
 	to, blocking := strings.CutSuffix(to, "?")
 	n := workflow.Node{ID: "work", Step: &workflow.Task{Agent: to, Prompt: workflow.Template{Text: prompt}}}
@@ -251,6 +253,8 @@ func (s *script) hand(address, to, prompt string) error {
 		Address: address, Attempt: s.attempt(address), Blocking: blocking,
 		Definition: &workflow.Workflow{Name: "handoff", Body: workflow.Graph{Nodes: []workflow.Node{n}}},
 	}
+	runtime, _ := strconv.Atoi(seconds)
+	ev.Definition.Limits.Runtime = time.Duration(runtime) * time.Second
 	if most, err := strconv.ParseFloat(usd, 64); costs && err == nil {
 		ev.Facts = &engine.TaskFacts{May: workflow.Budget{CostUSD: workflow.AtMost(most), Tokens: workflow.AtMost(0)}}
 	}

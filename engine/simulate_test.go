@@ -405,6 +405,17 @@ func (s *simulation) hand(c *engine.StartTask) (engine.Event, error) {
 		Inputs:     [...]map[string]any{nil, {"work": "this"}, {"work": []any{"that"}}}[s.IntN(3)],
 		Definition: &workflow.Workflow{Name: "handoff", Body: workflow.Graph{Nodes: []workflow.Node{work}}},
 	}
+	switch s.IntN(8) {
+	case 0:
+		ev.Definition.Limits.Runtime = time.Duration(1+s.IntN(9)) * time.Second
+	case 1:
+		ev.Definition.Limits.Steps = 1
+	case 2:
+		ev.Definition.Limits.CostUSD = 0.03
+	}
+	if s.IntN(4) == 0 {
+		ev.Key = "the same"
+	}
 	err := s.run.Admit(s.envelope(ev))
 	switch may := s.model == nil || s.model.Admits(ev); {
 	case err == nil && !may:

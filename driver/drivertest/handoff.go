@@ -101,6 +101,9 @@ func handoffCrash(t *scene, w World) {
 		var all []string
 		for _, h := range task.Handed {
 			all = append(all, fmt.Sprintf("%s %s %q %t", h.ID, h.To, h.Prompt, h.Running))
+			if again, err := task.HandOn(ctx, h.Handoff); err != nil || again.ID != h.ID || again.Running {
+				t.Errorf("the result of %s: %+v, %v", h.ID, again, err)
+			}
 		}
 		for _, prompt := range []string{"one", "two"} {
 			got, err := task.HandOn(ctx, agent.Handoff{To: "helper", Prompt: prompt, Blocking: true})

@@ -155,7 +155,7 @@ func (m *Model) compareStart(in *minst, c *engine.StartTask) {
 		handed += h.result() + "\n"
 	}
 	for _, h := range c.Handed {
-		gotHanded += fmt.Sprintf("%s %s %s %s\n", h.ID, h.Status, workflow.FormatJSON(h.Output), h.Error)
+		gotHanded += fmt.Sprintf("%s %s %s\n", h.ID, h.Status, workflow.FormatJSON(h.Output))
 	}
 	if handed != gotHanded {
 		m.wrong("%s has handed on\n%sbut the engine says\n%s", in.address, handed, gotHanded)

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -19,12 +20,15 @@ type mhandoff struct {
 
 func (h *mhandoff) task() *minst { return h.scope.body.insts[h.scope.body.g.Nodes[0].ID] }
 
-// result returns the status, output and error of what was handed on.
+// result returns the status and output of what was handed on.
 func (h *mhandoff) result() string {
-	if t := h.task(); t != nil && t.phase == "ended" {
-		return fmt.Sprintf("%s %s %s %s", t.address, t.status, workflow.FormatJSON(t.output), t.err)
+	if t := h.task(); t != nil && t.phase == "ended" && t.status != engine.Cancelled && t.status != engine.Skipped {
+		return fmt.Sprintf("%s %s %s", t.address, t.status, workflow.FormatJSON(t.output))
 	}
-	return fmt.Sprintf("%s running null ", h.in.address+"/"+h.scope.body.g.Nodes[0].ID)
+	if h.scope.over {
+		return fmt.Sprintf("%s %s null", h.in.address+"/"+h.scope.body.g.Nodes[0].ID, h.scope.ending)
+	}
+	return fmt.Sprintf("%s running null", h.in.address+"/"+h.scope.body.g.Nodes[0].ID)
 }
 
 // mayHandOn reports whether an attempt may hand on work to an agent.
@@ -75,7 +79,7 @@ func (in *minst) same(ev *engine.HandoffAsked) *mhandoff {
 }
 
 func given(ev *engine.HandoffAsked) string {
-	return workflow.Print(ev.Definition) + workflow.FormatJSON(ev.Inputs)
+	return cmp.Or(ev.Key, workflow.Print(ev.Definition)+workflow.FormatJSON(ev.Inputs))
 }
 
 func (m *Model) handOn(in *minst, ev *engine.HandoffAsked) {
@@ -87,7 +91,7 @@ func (m *Model) handOn(in *minst, ev *engine.HandoffAsked) {
 	if h == nil {
 		n := ev.Definition.Body.Nodes[0]
 		n.ID = fmt.Sprintf("handoff-%d", len(in.handed)+1)
-		f := &mframe{w: &workflow.Workflow{Name: ev.Definition.Name, Body: workflow.Graph{Nodes: []workflow.Node{n}}}, around: in.reg.scope.frame, prefix: in.address + "/", since: m.active, facts: ev.Facts, inputs: ev.Inputs}
+		f := &mframe{w: &workflow.Workflow{Name: ev.Definition.Name, Body: workflow.Graph{Nodes: []workflow.Node{n}}}, around: in.reg.scope.frame, prefix: in.address + "/", since: m.active, facts: ev.Facts, inputs: ev.Inputs, limits: ev.Definition.Limits}
 		h = &mhandoff{in: in, given: given(ev)}
 		f.handoff = h
 		f.scope = newScope(f, in, &f.w.Body, 0)
@@ -144,6 +148,10 @@ func (m *Model) handoffOver(in *minst) {
 // handoffEnded says that nothing of a handoff is in progress any more.
 func (m *Model) handoffEnded(s *mscope, status engine.Status, reason string) {
 	h := s.frame.handoff
+	if h.awaited {
+		h.awaited = false
+		m.rest(h.in)
+	}
 	if status == engine.Partial || h.spawned && (status == engine.Failed || status == engine.TimedOut) {
 		h.in.reg.scope.tolerate(reason)
 	}
