@@ -76,6 +76,10 @@ func (x *Executor) prepare(ctx context.Context, task *agent.Task, set *settings,
 	if l.limit, err = task.Limit(l.userFiles()...); err != nil {
 		return nil, err
 	}
+	if l.limit != nil && slices.Contains(x.m().mounts, string(allowed.mode)) {
+		return nil, agent.Permanentf("%s cannot run commands in the mode %s if the task is limited in where it may write, because its own sandbox needs mounts; choose the mode full under `permissions`",
+			x.m().Name, allowed.mode)
+	}
 	for _, name := range preferences {
 		if l.values.has(name) && !x.m().tells(name, x.m().talks(allowed.mode)) {
 			log([]byte(x.m().Name + " does not support " + name + ": it has no effect here\n"))

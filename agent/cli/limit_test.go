@@ -5,6 +5,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -36,6 +37,23 @@ touch "$HOME/other" && exit 6
 		t.Errorf("%q, %v", res.Output, err)
 	}
 	agenttest.CheckWrites(t, task.Dir)
+}
+
+func TestMountsWithinWriteLimit(t *testing.T) {
+	if why := agent.WriteLimits(); why != "" {
+		t.Skip(why)
+	}
+	p := install(t, described+"mounts: [edit]", echo)
+	for _, limit := range []*agent.WriteLimit{nil, {Except: []string{"src"}}} {
+		for _, mode := range []string{"edit", "read-only"} {
+			task := p.task()
+			task.Writes, task.Agent.Permissions = limit, map[string]any{"mode": mode}
+			_, err := p.Run(t.Context(), task, quiet)
+			if refused := limit != nil && mode == "edit"; refused != (err != nil) || refused && !strings.Contains(err.Error(), "choose the mode full") {
+				t.Errorf("%v, %s: %v", limit, mode, err)
+			}
+		}
+	}
 }
 
 // What a CLI may always write never includes the project.

@@ -32,6 +32,7 @@ type Manifest struct {
 	userFiles   []template // what it writes for its user: settings, sessions, caches
 	files       []file
 	permissions map[Mode]values
+	mounts      []string // modes in which it confines its commands with mounts
 	powers      map[agent.Power]means
 	words       map[string]values // how an entry of allow or deny is passed; none: as the list
 	chosen      []choice

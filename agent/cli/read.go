@@ -73,6 +73,9 @@ func (r *reader) manifest(m *strictyaml.Map) {
 	r.m.userFiles = r.words(m.Get("user_files"), nil)
 	r.version(m.Get("version"))
 	r.permissions(m.Get("permissions"))
+	for _, mode := range m.Get("mounts").OneOrMany() {
+		r.m.mounts = append(r.m.mounts, mode.Word(string(ReadOnly), string(Edit), string(Full), string(AskFirst)))
+	}
 	r.choices(m.Get("values"))
 	files := m.Get("files").Map().Entries()
 	for _, e := range files {

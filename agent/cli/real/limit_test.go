@@ -2,6 +2,7 @@ package realtest
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -14,13 +15,15 @@ func TestWriteLimit(t *testing.T) {
 	if why := agent.WriteLimits(); why != "" {
 		t.Skip(why)
 	}
+	t.Setenv("TMPDIR", t.TempDir()) // otherwise that of the tests, with their homes
 	for about, limit := range map[string]*agent.WriteLimit{"only": {Only: []string{"out"}}, "except": {Except: []string{"src"}}} {
 		for _, name := range names {
 			t.Run(about+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, name, "dummy")
+				f.project = filepath.Join(f.home, "project")
 				for _, dir := range []string{"src", "out"} {
-					if err := os.Mkdir(f.file(dir), 0o755); err != nil {
+					if err := os.MkdirAll(f.file(dir), 0o755); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -38,7 +41,7 @@ func TestWriteLimit(t *testing.T) {
 				if !f.told("ermission denied") {
 					t.Error("the model was not told why")
 				}
-				second, err := f.run(t.Context(), t, attempt{writes: limit, steps: []fakemodel.Step{say("again")}, conversation: first.Conversation})
+				second, err := f.run(t.Context(), t, attempt{mode: "full", writes: limit, steps: []fakemodel.Step{say("again")}, conversation: first.Conversation})
 				if err != nil || second.Output != "again" || !f.told("done it") {
 					t.Errorf("it did not continue: %q, %v", second.Output, err)
 				}
