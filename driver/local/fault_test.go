@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -213,5 +214,26 @@ func TestNoJournal(t *testing.T) {
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
 		t.Errorf("there are %v, %v", files, err)
+	}
+}
+
+// Whoever stops following a run, an attempt or the project leaves nothing behind that looks at it.
+func TestNothingLooksAfterwards(t *testing.T) {
+	dir := t.TempDir()
+	example(t, dir)
+	d := openDriver(t, dir)
+	a := driver.AttemptID{Run: "demo-1", Address: "a", Attempt: 1}
+	for range d.Events(t.Context(), "demo-1", 0, true) {
+		break
+	}
+	for range d.Read(t.Context(), a, driver.Output, 0, true) {
+		break
+	}
+	for range d.Watch(t.Context()) {
+		break
+	}
+	stacks := make([]byte, 1<<20)
+	if stacks = stacks[:runtime.Stack(stacks, true)]; strings.Contains(string(stacks), "(*pulse).beat") {
+		t.Errorf("someone looks:\n%s", stacks)
 	}
 }
