@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -23,4 +24,8 @@ func TestServerObeysWriteLimit(t *testing.T) {
 		t.Errorf("%q, %v", r.Output, err)
 	}
 	agenttest.CheckWrites(t, task.Dir)
+	server.Command = []string{"/nonesuch"}
+	if _, err := m.Run(t.Context(), task, func([]byte) {}); err == nil || !strings.Contains(err.Error(), `program "/nonesuch" not found`) {
+		t.Error(err)
+	}
 }

@@ -95,15 +95,17 @@ func (c *Command) run(ctx context.Context, p *pipes, started func()) error {
 		return err
 	}
 	defer box.Close()
-	err = c.runAlone(ctx, p, started)
+	var failed error
+	err = c.runAlone(ctx, p, func() {
+		if failed = box.Failed(); failed == nil {
+			started()
+		}
+	})
 	c.Cmd.Path = path // for messages
-	var exit *exec.ExitError
-	if failed := box.Failed(); failed != nil && errors.As(err, &exit) {
-		return failed
-	}
-	return err
+	return cmp.Or(failed, err)
 }
 
+// runAlone is run for a command whose limit is taken care of.
 func (c *Command) runAlone(ctx context.Context, p *pipes, started func()) error {
 	// The system ties "kill the child when its parent dies" to the thread that started the
 	// child. This goroutine keeps its thread until the child is gone, so that the thread

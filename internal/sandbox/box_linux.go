@@ -218,8 +218,8 @@ func memory(content string) (*os.File, error) {
 	return f, nil
 }
 
-// Failed returns why the command did not become the program, once it has ended: a
-// [*StartError], or nil if it did.
+// Failed waits until the command, which was started, has become the program, and returns
+// nil, or why it did not: a [*StartError].
 func (b *Box) Failed() error {
 	b.closeTheirs() // the other ends are closed when the program starts
 	<-b.done

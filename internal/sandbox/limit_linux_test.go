@@ -223,6 +223,23 @@ func TestLimitOfPlacesThatDoNotExist(t *testing.T) {
 	}
 }
 
+// On some systems, users cannot list /home.
+func TestLimitBelowAnUnreadableDirectory(t *testing.T) {
+	canLimit(t)
+	dir := tree(t)
+	if err := os.Chmod(dir, 0o300); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
+	l := &Limit{Areas: []Area{{Place: Place{Base: "/"}, Except: []string{dir + "/src/deep"}}}}
+	if out, err := limited(t, l, dir, "echo x >src/a"); err != nil {
+		t.Errorf("%q, %v", out, err)
+	}
+	if out, err := limited(t, l, dir, "echo x >src/deep/b"); err == nil {
+		t.Error(out)
+	}
+}
+
 // A program that is confined by a policy may write what both allow.
 func TestPolicyWithLimit(t *testing.T) {
 	needed(t)

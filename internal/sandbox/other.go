@@ -30,7 +30,7 @@ func Confine(*exec.Cmd, *Policy) (*Box, error) {
 	return nil, errors.New("sandbox: " + Supported().None)
 }
 
-// Failed returns why the command did not become the program, once it has ended.
+// Failed returns why the command did not become the program.
 func (*Box) Failed() error { return nil }
 
 // Close ends what the box does for its program.
