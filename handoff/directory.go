@@ -45,11 +45,53 @@ func (s *Sessions) show(ctx context.Context, run *hocket.Run) (one *Session) {
 			return err
 		}
 		if err = s.write(ctx, one); err == nil && one.Final() {
-			err = s.notify(one)
+			err = errors.Join(s.notify(one), s.unmark(one.ID))
 		}
 		return err
 	})
 	return one
+}
+
+// A session is marked from before it is recorded until its directory shows how it ended: a
+// process that is killed in between leaves the mark, and the next one that drives sessions
+// shows it.
+
+func (s *Sessions) marks() string { return filepath.Join(s.p.State(), "handoff-open") }
+
+func (s *Sessions) mark(id string) error {
+	if err := os.MkdirAll(s.marks(), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.marks(), id), nil, 0o600)
+}
+
+func (s *Sessions) unmark(id string) error {
+	if err := os.Remove(filepath.Join(s.marks(), id)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// showMarked shows the sessions that ended without being shown.
+func (s *Sessions) showMarked(ctx context.Context) {
+	entries, _ := os.ReadDir(s.marks()) // without them there is nothing to show
+	for _, e := range entries {
+		run, err := s.p.Run(ctx, e.Name())
+		var unknown *hocket.UnknownRunError
+		if errors.As(err, &unknown) {
+			if info, err := e.Info(); err == nil && s.now().Sub(info.ModTime()) > time.Hour { // it was never recorded
+				_ = s.unmark(e.Name()) // the next one tries again
+			}
+			continue
+		}
+		if err != nil {
+			s.problem(err)
+			continue
+		}
+		if info, err := run.Info(ctx); err == nil && info.Status.Done() {
+			s.show(ctx, run)
+		}
+	}
 }
 
 // showing calls do, which writes a directory, and reports its error. A lock orders processes

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -26,12 +27,13 @@ func (s *Sessions) Drive(ctx context.Context) error {
 	given := map[string]error{} // sessions that cannot be driven here
 	for {
 		lock, err := filelock.Take(filepath.Join(s.p.State(), "handoff.lock"))
-		if errors.Is(err, filelock.ErrLocked) {
+		if errors.Is(err, filelock.ErrLocked) || errors.Is(err, fs.ErrNotExist) { // without a state directory there are no sessions
 			return nil
 		}
 		if err != nil {
 			return err
 		}
+		s.showMarked(ctx)
 		err = s.driveAll(ctx, given)
 		if err = errors.Join(err, lock.Release()); err != nil || ctx.Err() != nil {
 			return err

@@ -223,6 +223,9 @@ func (s *Sessions) record(ctx context.Context, o Order, d *draft, sent *Sent) er
 		if d.Mode == protocol.Conversation {
 			return s.leave(d, h, sent)
 		}
+		if err := s.mark(id); err != nil {
+			return fmt.Errorf("handoff: %w", err)
+		}
 		one, err := s.start(ctx, o, h)
 		var exists *hocket.ExistsError
 		if errors.As(err, &exists) && d.id == "" {

@@ -151,7 +151,7 @@ func digest(r *os.Root, file string) (string, error) {
 }
 
 // mostJSON limits how much of a JSON file is read into memory.
-const mostJSON = 64 << 20
+const mostJSON = 10 << 20
 
 // readSmall returns the content of a deliverable.
 func readSmall(r *os.Root, file string) ([]byte, error) {
@@ -162,7 +162,7 @@ func readSmall(r *os.Root, file string) ([]byte, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, mostJSON+1))
 	if err == nil && len(text) > mostJSON {
-		err = refusedFile("is larger than 64 MB")
+		err = refusedFile("is larger than 10 MB")
 	}
 	return text, err
 }

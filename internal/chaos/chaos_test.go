@@ -20,6 +20,7 @@ import (
 var (
 	binary    = flag.String("hocket", "", "the program to test, instead of one inside this test")
 	kills     = flag.Int("kills", 12, "how often a run is killed")
+	sessions  = flag.Int("session-kills", 12, "how often a batch of sessions is killed")
 	journals  = flag.Int("journals", 40, "how many damaged journals are read")
 	workflows = flag.Int("workflows", 25, "how many random workflows are run")
 	only      = flag.Int("only", -1, "run only this one of the random workflows")
