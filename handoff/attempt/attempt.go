@@ -21,6 +21,9 @@ type Options struct {
 	Inbox func(task *agent.Task) ([]Message, error)
 	// Test runs the project's test command and returns why it failed.
 	Test func(ctx context.Context, command string, log agent.Log) error
+	// Handoff is what is the same for all work that attempts hand on: the directory of all
+	// sessions, and what the project requires.
+	Handoff Handoff
 }
 
 // Message is what other agents left for an agent: the context of a handoff without a session,
@@ -68,10 +71,22 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 			}
 		}
 	}
-	if len(asked) == 0 {
-		return w.Executor.Run(ctx, &own, log)
+	if task.HandOn == nil {
+		return w.work(ctx, &own, asked, log)
 	}
-	return w.deliver(ctx, &own, asked, log)
+	on := w.equip(&own)
+	res, err := w.work(ctx, &own, asked, log)
+	if err == nil {
+		on.answered(ctx, task, res.Output, log)
+	}
+	return res, err
+}
+
+func (w *wrapped) work(ctx context.Context, task *agent.Task, asked []*Handoff, log agent.Log) (agent.Result, error) {
+	if len(asked) == 0 {
+		return w.Executor.Run(ctx, task, log)
+	}
+	return w.deliver(ctx, task, asked, log)
 }
 
 // deliver makes an attempt that has to deliver something.
