@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -142,6 +143,12 @@ func (h *Handoff) makeFolder(root string) error {
 	}
 	if _, err := steps(r, h.Dir); err != refusedFile("is a directory") {
 		return fmt.Errorf("cannot use the session directory %s: it %v", h.Dir, err)
+	}
+	if limit := h.Limit(); limit != nil && len(limit.Except) > 0 {
+		// Beside what must not change, the agent cannot make directories.
+		for _, file := range h.Files() {
+			_ = r.MkdirAll(path.Dir(file), 0o755) // if that fails, the file will be missing
+		}
 	}
 	return nil
 }

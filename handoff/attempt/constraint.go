@@ -75,8 +75,13 @@ func except(list string) (Rule, bool) {
 	return Rule{Kind: Except, Paths: paths}, ok
 }
 
+// only recognizes directories. The kernel limits writing to a file that exists, but most
+// programs replace a file by a new one.
 func only(list string) (Rule, bool) {
 	paths, ok := pathsIn(list)
+	for _, p := range paths {
+		ok = ok && (path.Ext(p) == "" || strings.Contains(list, p+"/"))
+	}
 	return Rule{Kind: Only, Paths: paths}, ok
 }
 
