@@ -25,7 +25,7 @@ func Check(p *hocket.Project, file string, text []byte, lenient bool) (*protocol
 }
 
 func check(p *hocket.Project, o Order) (*protocol.Handoffs, error) {
-	h, err := protocol.Read(o.File, o.Text, protocol.Options{Lenient: o.Lenient, Schemas: schemas(p)})
+	h, err := read(p, o.File, o.Text, o.Lenient)
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +55,20 @@ func checkAgent(p *hocket.Project, o Order, name string, pos workflow.Pos) workf
 		d.Severity = workflow.Warning
 	}
 	return workflow.Diagnostics{d}
+}
+
+func read(p *hocket.Project, file string, text []byte, lenient bool) (*protocol.Handoffs, error) {
+	return protocol.Read(file, text, protocol.Options{Lenient: lenient, Schemas: schemas(p)})
+}
+
+// Read reads the requests in a text strictly. It does not check that their agents exist.
+func Read(p *hocket.Project, file string, text []byte) (*protocol.Handoffs, error) {
+	return read(p, file, text, false)
+}
+
+// Write writes requests as a Markdown file.
+func Write(p *hocket.Project, h *protocol.Handoffs) ([]byte, error) {
+	return protocol.Format(h.Context, h.Requests, schemas(p))
 }
 
 // Constraint is a constraint of a request, and what is done about it.

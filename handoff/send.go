@@ -323,6 +323,15 @@ var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
 // newID returns an id for a session, the nth that is tried.
 func (s *Sessions) newID(summary string, n int) string {
+	id := s.now().Format("20060102-150405") + "-" + slug(summary)
+	if n > 1 {
+		id += fmt.Sprintf("-%d", n)
+	}
+	return id
+}
+
+// slug makes a word of a summary.
+func slug(summary string) string {
 	slug := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(summary), "-"), "-")
 	if len(slug) > 40 {
 		slug = slug[:40]
@@ -330,11 +339,7 @@ func (s *Sessions) newID(summary string, n int) string {
 			slug = slug[:at]
 		}
 	}
-	id := s.now().Format("20060102-150405") + "-" + cmp.Or(strings.Trim(slug, "-"), "task")
-	if n > 1 {
-		id += fmt.Sprintf("-%d", n)
-	}
-	return id
+	return cmp.Or(strings.Trim(slug, "-"), "task")
 }
 
 // short shortens a text for lists.

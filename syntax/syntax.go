@@ -52,7 +52,10 @@ type Notation struct {
 // Item says how a notation represents one part of a workflow.
 type Item = fidelity.Item
 
-// The ways in which a part can be represented.
+// How is one of the ways in which a part can be represented.
+type How = fidelity.How
+
+// The ways.
 const (
 	Exact    = fidelity.Exact
 	Carried  = fidelity.Carried

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -22,9 +23,9 @@ type Options struct {
 	Inbox func(task *agent.Task) ([]Message, error)
 	// Test runs the project's test command and returns why it failed.
 	Test func(ctx context.Context, command string, log agent.Log) error
-	// Handoff is what is the same for all work that attempts hand on: the directory of all
-	// sessions, and what the project requires.
-	Handoff Handoff
+	// Defaults apply to the tasks of a workflow whose setting names no session. Dir is the
+	// folder in which each of them gets a directory.
+	Defaults Handoff
 }
 
 // Message is what other agents left for an agent: the context of a handoff without a session,
@@ -55,6 +56,9 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 	own := *task
 	var asked []*Handoff
 	if h != nil {
+		if h.Session == "" {
+			h.adopt(task, w.o.Defaults)
+		}
 		own.Settings = maps.Clone(task.Settings)
 		delete(own.Settings, agent.HandoffSetting)
 		own.Prompt, own.Writes = h.Prompt(), h.Limit()
@@ -72,22 +76,21 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 			}
 		}
 	}
-	if task.HandOn == nil {
-		return w.work(ctx, &own, asked, log)
+	if len(asked) == 0 {
+		return w.Executor.Run(ctx, &own, log)
 	}
-	on := w.equip(&own)
-	res, err := w.work(ctx, &own, asked, log)
-	if err == nil {
-		on.answered(ctx, task, res.Output, log)
-	}
-	return res, err
+	return w.deliver(ctx, &own, asked, log)
 }
 
-func (w *wrapped) work(ctx context.Context, task *agent.Task, asked []*Handoff, log agent.Log) (agent.Result, error) {
-	if len(asked) == 0 {
-		return w.Executor.Run(ctx, task, log)
-	}
-	return w.deliver(ctx, task, asked, log)
+var notInID = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// adopt gives a task of a workflow a session of its own, the same for all its attempts.
+func (h *Handoff) adopt(task *agent.Task, defaults Handoff) {
+	h.Session = notInID.ReplaceAllString(task.Run+"."+task.Address, "-")
+	h.Dir = path.Join(defaults.Dir, h.Session)
+	h.SessionOnly = h.SessionOnly || defaults.SessionOnly
+	h.TellOnly = h.TellOnly || defaults.TellOnly
+	h.Test = cmp.Or(h.Test, defaults.Test)
 }
 
 // deliver makes an attempt that has to deliver something.
@@ -143,12 +146,6 @@ func (h *Handoff) makeFolder(root string) error {
 	}
 	if _, err := steps(r, h.Dir); err != refusedFile("is a directory") {
 		return fmt.Errorf("cannot use the session directory %s: it %v", h.Dir, err)
-	}
-	if limit := h.Limit(); limit != nil && len(limit.Except) > 0 {
-		// Beside what must not change, the agent cannot make directories.
-		for _, file := range h.Files() {
-			_ = r.MkdirAll(path.Dir(file), 0o755) // if that fails, the file will be missing
-		}
 	}
 	return nil
 }

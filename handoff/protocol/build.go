@@ -65,8 +65,8 @@ func (b *builder) attribute(a xmltext.Attr) {
 		b.Timeout = b.duration(a, workflow.Error)
 	case "max_retries":
 		n, err := strconv.Atoi(value)
-		if b.MaxRetries = n; err != nil || n < 0 || n > maxRetries {
-			b.doc.Report(workflow.Errorf(a.Pos(), codeValue, fmt.Sprintf("write a number from 0 to %d", maxRetries), "Attribute 'max_retries': '%s' is not valid", value))
+		if b.MaxRetries = n; err != nil || n < 0 || n > MaxRetries {
+			b.doc.Report(workflow.Errorf(a.Pos(), codeValue, fmt.Sprintf("write a number from 0 to %d", MaxRetries), "Attribute 'max_retries': '%s' is not valid", value))
 		}
 	case "depends_on":
 		b.DependsOn = list(value)
@@ -76,13 +76,20 @@ func (b *builder) attribute(a xmltext.Attr) {
 	case "notify_on_completion":
 		b.Notify = list(value)
 	default:
-		if a.Name() != "xmlns" && !strings.HasPrefix(a.Name(), "xmlns:") {
+		prefix, declares := strings.CutPrefix(a.Name(), "xmlns:")
+		switch {
+		case declares && b.Namespaces == nil:
+			b.Namespaces = map[string]string{prefix: a.Value()}
+		case declares:
+			b.Namespaces[prefix] = a.Value()
+		case a.Name() != "xmlns":
 			b.Attributes = append(b.Attributes, Attribute{a.Name(), a.Value()})
 		}
 	}
 }
 
-const maxRetries = 100
+// MaxRetries is the largest max_retries.
+const MaxRetries = 100
 
 var (
 	priorities = []string{string(High), string(Medium), string(Low)}

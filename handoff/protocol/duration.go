@@ -52,3 +52,9 @@ func FormatDuration(d time.Duration) string {
 	}
 	return b.String()
 }
+
+// IsDuration reports whether a request can have a duration.
+func IsDuration(d time.Duration) bool {
+	again, ok := parseDuration(FormatDuration(d))
+	return ok && again == d
+}

@@ -31,6 +31,7 @@ type requestJSON struct {
 	Deliverables []deliverableJSON `json:"deliverables"`
 	Notes        string            `json:"backlog_notes,omitempty"`
 	Extensions   []extensionJSON   `json:"extensions,omitempty"`
+	Namespaces   map[string]string `json:"namespaces,omitempty"`
 }
 
 type deliverableJSON struct {
@@ -51,7 +52,7 @@ func (q *Request) MarshalJSON() ([]byte, error) {
 	out := requestJSON{
 		q.Version, q.SessionID, q.ParentAgent, q.TargetAgent, q.Priority, FormatDuration(q.Estimate), FormatDuration(q.Timeout), q.MaxRetries,
 		q.DependsOn, q.Notify, map[string]string{}, q.Mode, q.Intent, q.Summary, q.Workflow, q.Details,
-		append([]string{}, q.Constraints...), []deliverableJSON{}, q.Notes, nil,
+		append([]string{}, q.Constraints...), []deliverableJSON{}, q.Notes, nil, q.Namespaces,
 	}
 	for _, d := range q.Deliverables {
 		out.Deliverables = append(out.Deliverables, deliverableJSON{d.Kind, d.Path, d.Required, d.Text})
@@ -74,7 +75,7 @@ func (q *Request) UnmarshalJSON(data []byte) error {
 	*q = Request{
 		Version: in.Version, SessionID: in.SessionID, ParentAgent: in.ParentAgent, TargetAgent: in.TargetAgent, Priority: in.Priority,
 		MaxRetries: in.MaxRetries, DependsOn: in.DependsOn, Notify: in.Notify, Mode: in.Mode, Intent: in.Intent, Summary: in.Summary,
-		Workflow: in.Workflow, Details: in.Details, Constraints: in.Constraints, Notes: in.Notes,
+		Workflow: in.Workflow, Details: in.Details, Constraints: in.Constraints, Notes: in.Notes, Namespaces: in.Namespaces,
 	}
 	var ok, also bool
 	if q.Estimate, ok = parseDuration(in.Estimate); !ok && in.Estimate != "" {

@@ -63,6 +63,8 @@ type Request struct {
 	// and elements of other namespaces. They are kept for the agent.
 	Attributes []Attribute
 	Extensions []Extension
+	// Namespaces has the addresses of the prefixes that the request declares, for these.
+	Namespaces map[string]string
 
 	XML  string // the block as written
 	Pos  workflow.Pos

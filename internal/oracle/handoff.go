@@ -139,7 +139,7 @@ func (m *Model) handoffOver(in *minst) {
 		m.rest(h.in)
 	}
 	for _, h := range in.handed {
-		if t := h.task(); !h.spawned && (t == nil || t.phase != "ended") {
+		if !h.spawned {
 			m.end(h.scope, engine.Cancelled, "")
 		}
 	}

@@ -17,9 +17,8 @@ import (
 )
 
 // Unlimited returns why this system cannot limit where a program writes; "": it can.
-func Unlimited() string { return unlimited(version()) }
-
-func unlimited(version int, err error) string {
+func Unlimited() string {
+	version, err := version()
 	if none := support(ability{}, err, nil).None; none != "" {
 		return none
 	}

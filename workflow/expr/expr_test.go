@@ -380,3 +380,25 @@ func BenchmarkTemplate(b *testing.B) {
 		})
 	}
 }
+
+// Any text can be written as a template that means nothing but the text.
+func TestLiteral(t *testing.T) {
+	for _, text := range []string{"", "plain", "${x}", "$${x}", "$$${", "{{x}}", "costs $5", "$", "a ${"} {
+		template := expr.Literal(text)
+		parsed, err := expr.ParseTemplate(template, expr.Canonical)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := parsed.Text(nil); err != nil || got != text {
+			t.Errorf("%q is %q, %v", template, got, err)
+		}
+		if got, ok := expr.LiteralOf(template); !ok || got != text {
+			t.Errorf("LiteralOf(%q) = %q, %t", template, got, ok)
+		}
+	}
+	for _, template := range []string{"${inputs.x}", "${1}", `${"x"}`, "${"} {
+		if got, ok := expr.LiteralOf(template); ok {
+			t.Errorf("LiteralOf(%q) = %q", template, got)
+		}
+	}
+}

@@ -298,6 +298,24 @@ func (t *Template) length() int {
 	return n
 }
 
+// Literal returns the canonical template whose value is a text.
+func Literal(text string) string {
+	var b strings.Builder
+	formatLiteral(&b, text, Canonical, false)
+	return b.String()
+}
+
+// LiteralOf returns the text that a canonical template stands for, whatever is in scope; ok is false
+// if it is not [Literal] of a text.
+func LiteralOf(template string) (text string, ok bool) {
+	t, err := ParseTemplate(template, Canonical)
+	if err != nil {
+		return "", false
+	}
+	text, ok = t.constant.(string)
+	return text, ok && Literal(text) == template
+}
+
 // formatLiteral writes literal text. A dollar sign before an expression would escape it, so it is
 // moved into the expression, or becomes an expression itself.
 func formatLiteral(b *strings.Builder, text string, d Dialect, beforeExpr bool) {
