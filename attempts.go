@@ -29,8 +29,24 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
 	def = def.Within(task.May)
+	if at.HandOn != nil {
+		at.HandOn = l.estimated(at.HandOn)
+	}
 	return driver.Execute(ctx, attempt.Wrap(l.place.Employ(held{exec, l.trusted, l.current}), l.place.handoffs), def, l.dir, run, task, at)
 }
+
+// estimated adds to work that is handed on what is known about its agent.
+func (l *lanes) estimated(handOn handOn) handOn {
+	return func(ctx context.Context, ev *engine.HandoffAsked) (*engine.Return, error) {
+		for _, n := range ev.Definition.Body.Nodes {
+			facts := handedFacts(l.agents, n.Task(), l.pin.Bundle.Root.RoleOf(n.Task().Agent), ev.Definition.Limits)
+			ev.Facts = &facts
+		}
+		return handOn(ctx, ev)
+	}
+}
+
+type handOn = func(context.Context, *engine.HandoffAsked) (*engine.Return, error)
 
 // workflow returns the workflow that contains a task.
 func (l *lanes) workflow(name string) *workflow.Workflow {

@@ -36,6 +36,17 @@ func agentFacts(agents *agent.Set, task *workflow.Task, role string) engine.Task
 	return engine.TaskFacts{May: agents.Bound(d, task.Settings), Timeout: d.Timeout, Retry: d.Retry}
 }
 
+// handedFacts returns what is known about the agent of a task that is handed on. If the agent
+// supports that, it is held to the limits of the task.
+func handedFacts(agents *agent.Set, task *workflow.Task, role string, limits workflow.Limits) engine.TaskFacts {
+	facts := agentFacts(agents, task, role)
+	d, _, err := agents.ResolveLane(task.Agent, role)
+	if most := limits.Budget(); err == nil && most.String() != "" {
+		facts.Keeps = agents.Unbounded(d, nil, most) == ""
+	}
+	return facts
+}
+
 // holdToLimits makes the limits of a run the budget of its only task, if the agent
 // supports that. Otherwise it returns why not, and a limit stops the task before it
 // starts, as in any run.

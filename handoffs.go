@@ -14,7 +14,7 @@ func (s *snapshot) handoffs(root string) attempt.Options {
 	inbox := session.OpenInbox(s.files.State)
 	c := s.files.Config.Handoff
 	return attempt.Options{
-		Defaults: attempt.Handoff{Dir: c.Dir, SessionOnly: c.SessionOnly, TellOnly: c.TellOnly, Test: c.Test},
+		Handoff: attempt.Handoff{Dir: c.Dir, SessionOnly: c.SessionOnly, TellOnly: c.TellOnly, Test: c.Test},
 		Inbox: func(task *agent.Task) ([]attempt.Message, error) {
 			texts, err := inbox.Take(task.Agent.Name, task.Run+" "+task.Address, task.Attempt == 1)
 			var messages []attempt.Message

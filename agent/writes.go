@@ -40,7 +40,9 @@ type WriteLimit struct {
 
 // WriteLimits returns why this system cannot enforce a [WriteLimit] for programs; "" if it
 // can, with Landlock.
-func WriteLimits() (why string) { return sandbox.Unlimited() }
+func WriteLimits() (why string) { return unlimited() }
+
+var unlimited = sandbox.Unlimited // tests replace it
 
 // Limit returns what programs must be started with to obey the task's limit; nil if there is
 // none, or if it is not enforced. The programs may also write to the given paths, as far as

@@ -135,6 +135,7 @@ func TestInvalidDefinitions(t *testing.T) {
 		{[]workflow.Node{items("a", workflow.Edge{From: "in a", To: workflow.Again})}, nil, `the edge from "in a" to "@again" leaves the for_each "a"`},
 		{[]workflow.Node{loop("a"), task("b")}, []workflow.Edge{{From: "b", To: "in a"}}, `the edge from "b" leads into the loop or for_each around "in a"`},
 		{[]workflow.Node{task("a"), task("b")}, []workflow.Edge{{From: "a", To: "b"}, {From: "b", To: "a"}}, "the nodes wait for each other in a cycle"},
+		{[]workflow.Node{task("a"), task("b"), task("c")}, []workflow.Edge{{From: "a", To: "b"}, {From: "b", To: "c"}, {From: "c", To: "b"}}, "the nodes wait for each other in a cycle"},
 		{[]workflow.Node{loop("a", workflow.Edge{From: "in a", To: "b"}), task("b")}, []workflow.Edge{{From: "b", To: "a"}}, "the nodes wait for each other in a cycle"},
 		{[]workflow.Node{task("a"), task("a")}, []workflow.Edge{{From: "c", To: "b"}}, `two nodes have the id "a"`}, // the first mistake
 		{[]workflow.Node{loop("a", workflow.Edge{From: "in a", To: "b"}, workflow.Edge{From: "in a", To: workflow.Again}), items("b", workflow.Edge{From: "in b", To: workflow.End})}, nil, ""},

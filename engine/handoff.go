@@ -238,11 +238,11 @@ func (r *Run) unawait(in *inst) {
 	}
 }
 
-// dropHandoffs cancels handoffs of an instance that has ended: those whose result it needed or, if
-// the instance was cancelled, all of them.
+// dropHandoffs cancels handoffs of an instance that has ended: those whose result it still waited
+// for or, if the instance was cancelled, all of them.
 func (r *Run) dropHandoffs(in *inst, all bool) {
 	for _, h := range in.handed {
-		if all || !h.spawned {
+		if all || !h.spawned && h.isOpen() {
 			r.end(h.scope, Cancelled, "")
 		}
 	}

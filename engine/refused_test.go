@@ -226,3 +226,24 @@ func TestSmallestDepth(t *testing.T) {
 		}
 	}
 }
+
+// A clock that goes back does not take the run back.
+func TestClocksThatGoBack(t *testing.T) {
+	run, err := engine.New(chain(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(100, 0)
+	for _, e := range []engine.Envelope{
+		{Time: now, Clock: 10 * time.Second, Event: &engine.Started{Run: "r", Version: engine.Version}},
+		{Time: now, Clock: 5 * time.Second, Event: &engine.Asked{Address: "n0", Attempt: 1, Text: "may I?", Options: []workflow.Option{{Value: "yes"}}}},
+		{Time: now.Add(-time.Hour), Event: &engine.Withdrawn{ID: "n0@1"}},
+	} {
+		if _, err := run.Step(e); err != nil {
+			t.Fatal(err)
+		}
+		if got := run.ClockAt(now); got != 10*time.Second || !run.Time().Equal(now) {
+			t.Errorf("after %T, the clock is %s at %s", e.Event, got, run.Time())
+		}
+	}
+}

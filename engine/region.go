@@ -198,18 +198,15 @@ func (r *Run) decide(reg *region, n *node) {
 		return
 	}
 	st.decided = true
-	need := n.need
 	switch {
-	case len(n.in) == 0, need > 0 && (st.counted >= need || st.live >= need):
+	case len(n.in) == 0, n.need > 0 && st.live >= n.need:
 		r.run(reg, n)
 	case st.poisoned:
 		r.skip(reg, n, poisoned)
 	case st.live == 0:
 		r.skip(reg, n, dead)
-	case need > 0:
-		r.launch(r.newInst(reg, n))
 	default:
-		r.run(reg, n)
+		r.launch(r.newInst(reg, n))
 	}
 }
 

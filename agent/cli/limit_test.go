@@ -17,7 +17,7 @@ func TestCLIObeysWriteLimit(t *testing.T) {
 	if why := agent.WriteLimits(); why != "" {
 		t.Skip(why)
 	}
-	p := install(t, described+`user_files: ["{env.TOOL_HOME}/", "{env.NONE}/", "{env.HOME}/.tool/", "{env.HOME}/.toolrc", relative]`, `
+	p := install(t, described+`user_files: ["{env.TOOL_HOME}/", "{env.NONE}/", "{env.HOME}/.tool/", "{env.HOME}/.toolrc"]`, `
 (`+agenttest.Writes+`) >&2
 touch "$HOME/.tool/session" "$TOOL_HOME/session" || exit 3
 echo more >>"$HOME/.toolrc" || exit 4

@@ -70,7 +70,12 @@ func (r *reader) manifest(m *strictyaml.Map) {
 	}
 	r.m.Keys = m.Strings("keys")
 	r.m.ProjectFiles = projectFiles(m.Get("project_files"))
-	r.m.userFiles = r.words(m.Get("user_files"), nil)
+	for _, entry := range m.Get("user_files").OneOrMany() {
+		if name := entry.Name(); !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "{") {
+			entry.Errorf(CodeManifest, `write an absolute path, such as "{env.HOME}/.poet/"`, "%q is not absolute", name)
+		}
+		r.m.userFiles = append(r.m.userFiles, r.template(entry, nil))
+	}
 	r.version(m.Get("version"))
 	r.permissions(m.Get("permissions"))
 	for _, mode := range m.Get("mounts").OneOrMany() {

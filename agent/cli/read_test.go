@@ -32,6 +32,8 @@ func TestMistakes(t *testing.T) {
 		{"no way to run", "program: x", "does not say how to run", "`acp`"},
 		{"no prompt", "program: x\nargs: [run]\nreply: {format: text}", "does not pass the prompt", `stdin: "{prompt}"`},
 		{"no success", "program: x\nstdin: \"{prompt}\"\nargs: []", "no output of the CLI would count as success", "means: success"},
+		{"relative", small + "user_files: .tool", `".tool" is not absolute`, "{env.HOME}/.poet/"},
+		{"no such mode", small + "mounts: [all]", "all", "read-only"},
 		{"unknown key", small + "argz: 1", "argz", "args"},
 		{"unknown value", "program: x\nargs: [\"{promt}\"]\nreply: {format: text}", `unknown value "promt"`, `did you mean "prompt"?`},
 		{"open brace", "program: x\nargs: [\"{prompt\"]\nreply: {format: text}", "unclosed {", "{{"},

@@ -45,6 +45,9 @@ func (c *call) hint(h *hold, said string) string {
 	if len(more) > 0 {
 		text += fmt.Sprintf(" If it needs more, add %s under `permissions` in %s.", strings.Join(more, " or "), c.file())
 	}
+	if files && c.task != nil && c.task.Writes != nil {
+		text += " The task that calls it is limited in where it may write, too."
+	}
 	if text == "" {
 		return ""
 	}

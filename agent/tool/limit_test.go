@@ -37,6 +37,9 @@ func TestProgramObeysWriteLimit(t *testing.T) {
 				if want != (err == nil) || err != nil && !strings.Contains(err.Error(), "ermission denied") && !strings.Contains(err.Error(), "annot create") {
 					t.Errorf("%s: %q, %v", name, out, err)
 				}
+				if hinted := err != nil && strings.HasSuffix(err.Error(), "The task that calls it is limited in where it may write, too."); hinted != (about == "confined" && !want) {
+					t.Errorf("%s: %v", name, err)
+				}
 			}
 		})
 	}

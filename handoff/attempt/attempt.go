@@ -23,9 +23,10 @@ type Options struct {
 	Inbox func(task *agent.Task) ([]Message, error)
 	// Test runs the project's test command and returns why it failed.
 	Test func(ctx context.Context, command string, log agent.Log) error
-	// Defaults apply to the tasks of a workflow whose setting names no session. Dir is the
-	// folder in which each of them gets a directory.
-	Defaults Handoff
+	// Handoff is what is the same for all work that attempts hand on, and for tasks of a workflow
+	// whose setting names no session: the directory of all sessions, and what the project
+	// requires.
+	Handoff Handoff
 }
 
 // Message is what other agents left for an agent: the context of a handoff without a session,
@@ -57,7 +58,7 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 	var asked []*Handoff
 	if h != nil {
 		if h.Session == "" {
-			h.adopt(task, w.o.Defaults)
+			h.adopt(task, w.o.Handoff)
 		}
 		own.Settings = maps.Clone(task.Settings)
 		delete(own.Settings, agent.HandoffSetting)
@@ -76,10 +77,22 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 			}
 		}
 	}
-	if len(asked) == 0 {
-		return w.Executor.Run(ctx, &own, log)
+	if task.HandOn == nil {
+		return w.work(ctx, &own, asked, log)
 	}
-	return w.deliver(ctx, &own, asked, log)
+	on := w.equip(&own)
+	res, err := w.work(ctx, &own, asked, log)
+	if err == nil {
+		on.answered(ctx, task, res.Output, log)
+	}
+	return res, err
+}
+
+func (w *wrapped) work(ctx context.Context, task *agent.Task, asked []*Handoff, log agent.Log) (agent.Result, error) {
+	if len(asked) == 0 {
+		return w.Executor.Run(ctx, task, log)
+	}
+	return w.deliver(ctx, task, asked, log)
 }
 
 var notInID = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
@@ -146,6 +159,12 @@ func (h *Handoff) makeFolder(root string) error {
 	}
 	if _, err := steps(r, h.Dir); err != refusedFile("is a directory") {
 		return fmt.Errorf("cannot use the session directory %s: it %v", h.Dir, err)
+	}
+	if limit := h.Limit(); limit != nil && len(limit.Except) > 0 {
+		// Beside what must not change, the agent cannot make directories.
+		for _, file := range h.Files() {
+			_ = r.MkdirAll(path.Dir(file), 0o755) // if that fails, the file will be missing
+		}
 	}
 	return nil
 }

@@ -211,11 +211,11 @@ func TestPromptAndLimit(t *testing.T) {
 		want        *agent.WriteLimit
 	}{
 		"none":     {protocol.Standard, []string{"Be kind"}, nil},
-		"SPIKE":    {protocol.Spike, nil, &agent.WriteLimit{Only: []string{"sessions/s1"}}},
-		"read":     {protocol.Standard, []string{"Only modify src/", "Read-only"}, &agent.WriteLimit{Only: []string{"sessions/s1"}}},
-		"only":     {protocol.Standard, []string{"Only modify src/"}, &agent.WriteLimit{Only: []string{"src", "sessions/s1"}}},
+		"SPIKE":    {protocol.Spike, nil, &agent.WriteLimit{Only: []string{"sessions/s1/"}}},
+		"read":     {protocol.Standard, []string{"Only modify src/", "Read-only"}, &agent.WriteLimit{Only: []string{"sessions/s1/"}}},
+		"only":     {protocol.Standard, []string{"Only modify src/"}, &agent.WriteLimit{Only: []string{"src/", "sessions/s1/"}}},
 		"except":   {protocol.Standard, []string{"Do not modify src/"}, &agent.WriteLimit{Except: []string{"src"}}},
-		"SPIKE of": {protocol.Spike, []string{"Do not modify src/"}, &agent.WriteLimit{Only: []string{"sessions/s1"}, Except: []string{"src"}}},
+		"SPIKE of": {protocol.Spike, []string{"Do not modify src/"}, &agent.WriteLimit{Only: []string{"sessions/s1/"}, Except: []string{"src"}}},
 	} {
 		h := attempt.Handoff{Session: "s1", Dir: "sessions/s1", Request: &protocol.Request{Workflow: c.method, Constraints: c.constraints}}
 		if diff := cmp.Diff(c.want, h.Limit()); diff != "" {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hocket-dev/hocket/handoff/protocol"
@@ -40,7 +41,7 @@ const (
 func Understand(constraint string) Rule {
 	text := strings.TrimRight(strings.Join(strings.Fields(constraint), " "), ".!")
 	for _, p := range patterns {
-		if m := p.form.FindStringSubmatch(text); m != nil {
+		if m := p.form().FindStringSubmatch(text); m != nil {
 			if r, ok := p.rule(m[1]); ok {
 				return r
 			}
@@ -49,23 +50,28 @@ func Understand(constraint string) Rule {
 	return Rule{}
 }
 
+// lazily compiles an expression when it is used for the first time: most processes never do.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
 // patterns are the forms of constraints that are understood, with the part that says how much
 // or what.
 var patterns = []struct {
-	form *regexp.Regexp
+	form func() *regexp.Regexp
 	rule func(part string) (Rule, bool)
 }{
-	{regexp.MustCompile(`(?i)^(?:strictly )?(read[- ]only)(?: (?:mode|task|work|validation|review|research|analysis|operations?|checks?|access))?(?: only)?$`), readOnly},
-	{regexp.MustCompile(`(?i)^(?:do not|don't|never) (?:modify|change|edit|write|create or modify) ((?:any )?(?:files?|code|source code|anything))$`), readOnly},
-	{regexp.MustCompile(`(?i)^no (?:file|code|source code) ((?:changes|modifications|edits))$`), readOnly},
-	{regexp.MustCompile(`(?i)^(?:do not|don't|never) (?:modify|change|edit|touch|write to|write in)(?: (?:any )?files? (?:in|under|below))? (.+)$`), except},
-	{regexp.MustCompile(`(?i)^no (?:changes|modifications|edits) (?:to|in|under) (.+)$`), except},
-	{regexp.MustCompile(`(?i)^(?:only (?:modify|change|edit|write to|write in)|(?:modify|change|edit|write) only(?: to| in)?)(?: files? (?:in|under|below))? (.+)$`), only},
-	{regexp.MustCompile(`(?i)^(?:max(?:imum)?\.? (?:duration|time|run ?time|execution time)|(?:time|duration) limit|timeout) ?(?::|=|of|is)? ?(.+)$`), duration},
-	{regexp.MustCompile(`(?i)^(?:max(?:imum)?\.? (?:cost|budget|spend(?:ing)?)|(?:cost|budget|spending) limit|budget) ?(?::|=|of|is)? ?(.+)$`), cost},
-	{regexp.MustCompile(`(?i)^(?:max(?:imum)?\.? tokens?(?: usage)?|tokens? (?:limit|budget)) ?(?::|=|of|is)? ?(.+?)(?: tokens?)?$`), tokens},
-	{regexp.MustCompile(`(?i)^(?:at most|no more than|max(?:imum)?(?: of)?) (.+?) tokens?$`), tokens},
-	{regexp.MustCompile(`(?i)^(?:at most|no more than|finish within|within) (.+)$`), duration},
+	{lazily(`(?i)^(?:strictly )?(read[- ]only)(?: (?:mode|task|work|validation|review|research|analysis|operations?|checks?|access))?(?: only)?$`), readOnly},
+	{lazily(`(?i)^(?:do not|don't|never) (?:modify|change|edit|write|create or modify) ((?:any )?(?:files?|code|source code|anything))$`), readOnly},
+	{lazily(`(?i)^no (?:file|code|source code) ((?:changes|modifications|edits))$`), readOnly},
+	{lazily(`(?i)^(?:do not|don't|never) (?:modify|change|edit|touch|write to|write in)(?: (?:any )?files? (?:in|under|below))? (.+)$`), except},
+	{lazily(`(?i)^no (?:changes|modifications|edits) (?:to|in|under) (.+)$`), except},
+	{lazily(`(?i)^(?:only (?:modify|change|edit|write to|write in)|(?:modify|change|edit|write) only(?: to| in)?)(?: files? (?:in|under|below))? (.+)$`), only},
+	{lazily(`(?i)^(?:max(?:imum)?\.? (?:duration|time|run ?time|execution time)|(?:time|duration) limit|timeout) ?(?::|=|of|is)? ?(.+)$`), duration},
+	{lazily(`(?i)^(?:max(?:imum)?\.? (?:cost|budget|spend(?:ing)?)|(?:cost|budget|spending) limit|budget) ?(?::|=|of|is)? ?(.+)$`), cost},
+	{lazily(`(?i)^(?:max(?:imum)?\.? tokens?(?: usage)?|tokens? (?:limit|budget)) ?(?::|=|of|is)? ?(.+?)(?: tokens?)?$`), tokens},
+	{lazily(`(?i)^(?:at most|no more than|max(?:imum)?(?: of)?) (.+?) tokens?$`), tokens},
+	{lazily(`(?i)^(?:at most|no more than|finish within|within) (.+)$`), duration},
 }
 
 func readOnly(string) (Rule, bool) { return Rule{Kind: ReadOnly}, true }
@@ -75,25 +81,30 @@ func except(list string) (Rule, bool) {
 	return Rule{Kind: Except, Paths: paths}, ok
 }
 
+// only recognizes directories. The kernel limits writing to a file that exists, but most
+// programs replace a file by a new one.
 func only(list string) (Rule, bool) {
 	paths, ok := pathsIn(list)
+	for _, p := range paths {
+		ok = ok && (path.Ext(p) == "" || strings.Contains(list, p+"/"))
+	}
 	return Rule{Kind: Only, Paths: paths}, ok
 }
 
 var (
-	pathSeparator = regexp.MustCompile(`,? and |,? or |, ?`)
-	aPath         = regexp.MustCompile(`^[A-Za-z0-9._@+-]+(?:/[A-Za-z0-9._@+-]+)*/?$`)
+	pathSeparator = lazily(`,? and |,? or |, ?`)
+	aPath         = lazily(`^[A-Za-z0-9._@+-]+(?:/[A-Za-z0-9._@+-]+)*/?$`)
 )
 
 // pathsIn reads a list of paths. Every item has to be unmistakably a path: it has a slash or an
 // extension, or is in quotes.
 func pathsIn(list string) ([]string, bool) {
 	var paths []string
-	for _, item := range pathSeparator.Split(list, -1) {
+	for _, item := range pathSeparator().Split(list, -1) {
 		item = strings.TrimPrefix(strings.TrimSpace(item), "the ")
 		bare := strings.Trim(item, "`'\"")
 		plain := strings.TrimPrefix(bare, "./")
-		if quoted := bare != item; !aPath.MatchString(plain) || !quoted && !strings.ContainsAny(plain, "/.") {
+		if quoted := bare != item; !aPath().MatchString(plain) || !quoted && !strings.ContainsAny(plain, "/.") {
 			return nil, false
 		}
 		clean := path.Clean(plain)
@@ -105,10 +116,10 @@ func pathsIn(list string) ([]string, bool) {
 	return paths, true
 }
 
-var amountOfTime = regexp.MustCompile(`(?i)^([0-9]+(?:\.[0-9]+)?) ?(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)$`)
+var amountOfTime = lazily(`(?i)^([0-9]+(?:\.[0-9]+)?) ?(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)$`)
 
 func duration(text string) (Rule, bool) {
-	m := amountOfTime.FindStringSubmatch(text)
+	m := amountOfTime().FindStringSubmatch(text)
 	if m == nil {
 		return Rule{}, false
 	}
@@ -118,10 +129,10 @@ func duration(text string) (Rule, bool) {
 	return Rule{Kind: Duration, Duration: d}, err == nil && d > 0 && n < 10_000
 }
 
-var amountOfMoney = regexp.MustCompile(`(?i)^(?:US)?\$? ?([0-9]+(?:\.[0-9]+)?) ?(?:USD|dollars?)?$`)
+var amountOfMoney = lazily(`(?i)^(?:US)?\$? ?([0-9]+(?:\.[0-9]+)?) ?(?:USD|dollars?)?$`)
 
 func cost(text string) (Rule, bool) {
-	m := amountOfMoney.FindStringSubmatch(text)
+	m := amountOfMoney().FindStringSubmatch(text)
 	if m == nil || m[0] == m[1] { // a bare number may be anything
 		return Rule{}, false
 	}
@@ -129,10 +140,10 @@ func cost(text string) (Rule, bool) {
 	return Rule{Kind: Cost, CostUSD: n}, err == nil && n > 0
 }
 
-var amountOfTokens = regexp.MustCompile(`(?i)^([0-9][0-9,_]*(?:\.[0-9]+)?) ?(k|m)?$`)
+var amountOfTokens = lazily(`(?i)^([0-9][0-9,_]*(?:\.[0-9]+)?) ?(k|m)?$`)
 
 func tokens(text string) (Rule, bool) {
-	m := amountOfTokens.FindStringSubmatch(text)
+	m := amountOfTokens().FindStringSubmatch(text)
 	if m == nil {
 		return Rule{}, false
 	}

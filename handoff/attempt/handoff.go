@@ -92,14 +92,16 @@ func (h *Handoff) Limit() *agent.WriteLimit {
 		case Except:
 			limit.Except = append(limit.Except, r.Paths...)
 		case Only:
-			limit.Only = append(limit.Only, r.Paths...)
+			for _, dir := range r.Paths {
+				limit.Only = append(limit.Only, dir+"/")
+			}
 		}
 	}
 	if closed {
 		limit.Only = nil
 	}
 	if closed || len(limit.Only) > 0 {
-		limit.Only = append(limit.Only, h.Dir)
+		limit.Only = append(limit.Only, h.Dir+"/")
 	}
 	if limit.Only == nil && limit.Except == nil {
 		return nil

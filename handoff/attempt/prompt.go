@@ -3,6 +3,7 @@ package attempt
 import (
 	_ "embed"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/hocket-dev/hocket/handoff/protocol"
@@ -11,7 +12,7 @@ import (
 //go:embed prompt.md
 var promptText string
 
-var promptTemplate = template.Must(template.New("prompt").Parse(promptText))
+var promptTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("prompt").Parse(promptText)) })
 
 // methods say how an agent works with a method.
 var methods = map[protocol.Method]string{
@@ -40,7 +41,7 @@ func (h *Handoff) Prompt() string {
 		extra = append(extra, "Notes for whoever continues: "+q.Notes)
 	}
 	var b strings.Builder
-	err := promptTemplate.Execute(&b, map[string]any{
+	err := promptTemplate().Execute(&b, map[string]any{
 		"Summary": q.Summary, "Intent": q.Intent, "Parent": q.ParentAgent, "Details": q.Details, "Method": methods[q.Workflow],
 		"Constraints": q.Constraints, "Files": files, "Extra": extra, "Context": strings.TrimSpace(h.Context), "Dir": h.Dir,
 		"Guide": protocol.ResponseGuide(q, h.Session),

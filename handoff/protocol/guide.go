@@ -3,16 +3,20 @@ package protocol
 import (
 	_ "embed"
 	"strings"
+	"sync"
 	"text/template"
 )
 
 //go:embed response.md
 var guideText string
 
-var guide = template.Must(template.New("response.md").Funcs(template.FuncMap{
-	"number": func(i int) int { return i + 1 },
-	"indent": func(text string) string { return strings.ReplaceAll(text, "\n", "\n     ") },
-}).Parse(guideText))
+// guide is parsed when it is used for the first time: most processes never do.
+var guide = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("response.md").Funcs(template.FuncMap{
+		"number": func(i int) int { return i + 1 },
+		"indent": func(text string) string { return strings.ReplaceAll(text, "\n", "\n     ") },
+	}).Parse(guideText))
+})
 
 // ResponseGuide returns what an agent is told about its answer to a request: a response with
 // the id of its session, and everything that it must contain.
@@ -33,7 +37,7 @@ func ResponseGuide(q *Request, session string) string {
 		}
 	}
 	var b strings.Builder
-	if err := guide.Execute(&b, asked); err != nil {
+	if err := guide().Execute(&b, asked); err != nil {
 		panic("protocol: response.md: " + err.Error()) // it has no functions that fail
 	}
 	return strings.TrimSpace(b.String())

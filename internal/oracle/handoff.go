@@ -139,7 +139,7 @@ func (m *Model) handoffOver(in *minst) {
 		m.rest(h.in)
 	}
 	for _, h := range in.handed {
-		if !h.spawned {
+		if t := h.task(); !h.spawned && (t == nil || t.phase != "ended") {
 			m.end(h.scope, engine.Cancelled, "")
 		}
 	}

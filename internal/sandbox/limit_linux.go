@@ -17,8 +17,9 @@ import (
 )
 
 // Unlimited returns why this system cannot limit where a program writes; "": it can.
-func Unlimited() string {
-	version, err := version()
+func Unlimited() string { return unlimited(version()) }
+
+func unlimited(version int, err error) string {
 	if none := support(ability{}, err, nil).None; none != "" {
 		return none
 	}

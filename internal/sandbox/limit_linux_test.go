@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func canLimit(t testing.TB) {
@@ -256,7 +258,20 @@ func TestPolicyWithLimit(t *testing.T) {
 	}
 }
 
-func TestUnlimitedReason(t *testing.T) {
+func TestUnlimited(t *testing.T) {
+	for want, why := range map[string]string{
+		"":                   unlimited(versionTruncate, nil),
+		"Linux 6.2 or newer": unlimited(versionTruncate-1, nil),
+		"lsm=landlock":       unlimited(0, unix.EOPNOTSUPP),
+		"has no Landlock":    unlimited(0, unix.ENOSYS),
+	} {
+		if !strings.Contains(why, want) || (why == "") != (want == "") {
+			t.Errorf("%q, want %q", why, want)
+		}
+	}
+}
+
+func TestProgramsThatDoNotStartWithinLimit(t *testing.T) {
 	for name, wrong := range map[string]func(*exec.Cmd){
 		"missing":        func(c *exec.Cmd) { c.Path = "/none" },
 		"not executable": func(c *exec.Cmd) { c.Path = "/etc/passwd" },

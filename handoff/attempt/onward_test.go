@@ -1,0 +1,204 @@
+package attempt_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/handoff/attempt"
+	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// lead is an attempt that hands work on.
+type lead struct {
+	dir    string
+	before []agent.Handed
+	handed []agent.Handoff
+	got    *agent.Task
+	log    bytes.Buffer
+}
+
+// run makes the attempt; work uses the tool.
+func (l *lead) run(t *testing.T, answer string, work func(use func(args map[string]any) (string, error))) agent.Result {
+	t.Helper()
+	exec := agent.New(agent.Traits{Prompted: true}, func(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+		l.got = task
+		if work != nil {
+			work(func(args map[string]any) (string, error) { return task.Tools[0].Call(ctx, args, task, log) })
+		}
+		return agent.Result{Output: answer}, nil
+	})
+	task := &agent.Task{
+		Run: "r1", Address: "a", Attempt: 1, Agent: &agent.Definition{Name: "ann"}, Dir: l.dir, Handed: l.before,
+		Handoffs: &workflow.Handoffs{To: []string{"bob", "cleo"}},
+		HandOn: func(_ context.Context, h agent.Handoff) (agent.Handed, error) {
+			if h.To == "" {
+				return agent.Handed{}, errors.New("nobody")
+			}
+			l.handed = append(l.handed, h)
+			got := agent.Handed{Handoff: h, ID: "a/handoff-1", Running: !h.Blocking, Output: "the answer"}
+			if h.To == "cleo" {
+				got.Output, got.Error = "", "too hard"
+			}
+			return got, nil
+		},
+	}
+	o := attempt.Options{Handoff: attempt.Handoff{Dir: "sessions", SessionOnly: true, Test: "make test"}}
+	res, err := attempt.Wrap(exec, o).Run(t.Context(), task, func(p []byte) { l.log.Write(p) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func handoffOf(t *testing.T, h agent.Handoff) *attempt.Handoff {
+	t.Helper()
+	got, err := attempt.Of(h.Settings)
+	if err != nil || got == nil {
+		t.Fatalf("%+v has no handoff: %v", h, err)
+	}
+	return got
+}
+
+func TestToolHandsOn(t *testing.T) {
+	l := &lead{dir: t.TempDir()}
+	args := map[string]any{
+		"to": "bob", "summary": "Look at a < b & c", "details": "All of ${it}.", "constraints": []any{"Maximum duration: 10 minutes"},
+		"deliverables": []any{map[string]any{"kind": "file", "path": "out/x.md", "text": "What you saw"}, map[string]any{"kind": "decision", "text": "Yes or no?"}},
+	}
+	l.run(t, "done", func(use func(map[string]any) (string, error)) {
+		if text, err := use(args); err != nil || text != "bob has done the work a/handoff-1. Its answer:\n\nthe answer" {
+			t.Errorf("%q, %v", text, err)
+		}
+		write(t, filepath.Join(l.dir, "out/x.md"), "changed")
+		if _, err := use(args); err != nil {
+			t.Error(err)
+		}
+		args["details"] = "All of it."
+		args["blocking"] = false
+		if text, err := use(args); err != nil || text != "Handed on to bob with the id a/handoff-1. It is in progress." {
+			t.Errorf("%q, %v", text, err)
+		}
+		if text, err := use(map[string]any{"id": "a/handoff-1"}); err != nil || !strings.HasSuffix(text, "the answer") {
+			t.Errorf("the result of what was spawned: %q, %v", text, err)
+		}
+	})
+	if len(l.handed) != 4 {
+		t.Fatalf("handed on: %+v", l.handed)
+	}
+	first := handoffOf(t, l.handed[0])
+	want := &protocol.Request{
+		Version: "1.0", ParentAgent: "ann", TargetAgent: "bob", Mode: protocol.Blocking, Priority: protocol.Medium, Workflow: protocol.Standard,
+		Intent: "Look at a < b & c", Summary: "Look at a < b & c", Details: "All of ${it}.", Constraints: []string{"Maximum duration: 10 minutes"},
+		Deliverables: []protocol.Deliverable{{Kind: protocol.File, Path: "out/x.md", Required: true, Text: "What you saw"}, {Kind: protocol.Decision, Required: true, Text: "Yes or no?"}},
+	}
+	if diff := cmp.Diff(workflow.FormatJSON(want), workflow.FormatJSON(first.Request)); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
+	}
+	if first.Dir != "sessions/"+first.Session || !strings.HasPrefix(first.Session, "r1-") || !first.SessionOnly || first.Test != "make test" {
+		t.Errorf("%+v", first)
+	}
+	if h := l.handed[0]; !h.Blocking || h.Prompt != want.Summary || h.Attempts != 1 || h.Limits.Runtime.Minutes() != 10 {
+		t.Errorf("%+v", h)
+	}
+	again := handoffOf(t, l.handed[1])
+	if l.handed[0].Key != l.handed[1].Key || first.Session != again.Session || first.Before["out/x.md"] == again.Before["out/x.md"] {
+		t.Errorf("the same work, although a file has changed: %+v and %+v", l.handed[0], l.handed[1])
+	}
+	if l.handed[2].Key == l.handed[0].Key || l.handed[2].Blocking {
+		t.Errorf("other work: %+v", l.handed[2])
+	}
+	if l.handed[3].Key != l.handed[2].Key || !l.handed[3].Blocking {
+		t.Errorf("its result: %+v", l.handed[3])
+	}
+}
+
+const request = `<agent_request target_agent="bob" max_retries="2"><mode>spawn</mode><original_intent>Why not</original_intent><current_task_summary>Do that thing</current_task_summary>
+<workflow>none</workflow><task_details>Do it.</task_details><deliverables><report>What happened</report></deliverables></agent_request>`
+
+func TestToolTakesARequest(t *testing.T) {
+	l := &lead{dir: t.TempDir()}
+	l.run(t, "done", func(use func(map[string]any) (string, error)) {
+		if _, err := use(map[string]any{"request": request}); err != nil {
+			t.Error(err)
+		}
+		for _, c := range []struct {
+			args map[string]any
+			want string
+		}{
+			{map[string]any{"request": "```xml\n" + request + "\n```\n```xml\n" + request + "\n```\n"}, "expected one <agent_request>, found 2"},
+			{map[string]any{"request": "just do it"}, "expected one <agent_request>, found 0"},
+			{map[string]any{"request": "<agent_request><mode>spawn</mode></agent_request>"}, "current_task_summary"},
+			{map[string]any{"to": "bob", "summary": "Take the keys", "deliverables": []any{map[string]any{"kind": "file", "path": "../keys", "text": "keys"}}}, "../keys"},
+			{map[string]any{"to": "cleo", "summary": "Something hard"}, "cleo could not do the work a/handoff-1: too hard"},
+			{map[string]any{"summary": "For anyone"}, "nobody"},
+			{map[string]any{"id": "a/handoff-7"}, `there is no work with the id "a/handoff-7"; known ids: a/handoff-1`},
+			{map[string]any{"summary": 7}, "invalid arguments"},
+		} {
+			if text, err := use(c.args); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v: %q, %v, want %s", c.args, text, err, c.want)
+			}
+		}
+	})
+	if h := l.handed[0]; h.To != "bob" || h.Attempts != 3 || h.Blocking {
+		t.Errorf("%+v", h)
+	}
+}
+
+// Requests in the answer are handed on when the attempt has ended.
+func TestAnswerHandsOn(t *testing.T) {
+	for _, c := range []struct {
+		answer, said string
+		to           []string
+	}{
+		{"I did it.", "", nil},
+		{"I did it. Now this:\n\n```xml\n" + strings.Replace(request, "spawn", "Blocking", 1) + "\n```\n", "", []string{"bob"}},
+		{"<agent_response version=\"1.0\" status=\"COMPLETED\"><summary>Done</summary><next>" + request + request + "</next></agent_response>", "", []string{"bob", "bob"}},
+		{strings.Replace(request, ` target_agent="bob"`, "", 1), "[not handed on] nobody\n", nil},
+		{"```xml\n<agent_request><mode>spawn</mode></agent_request>\n```", "[not handed on] ", nil},
+	} {
+		l := &lead{dir: t.TempDir()}
+		if res := l.run(t, c.answer, nil); res.Output != c.answer {
+			t.Errorf("the answer became %q", res.Output)
+		}
+		var to []string
+		for _, h := range l.handed {
+			if to = append(to, h.To); h.Blocking {
+				t.Error("an attempt that has ended waits")
+			}
+		}
+		if diff := cmp.Diff(c.to, to); diff != "" || !strings.HasPrefix(l.log.String(), c.said) || c.said == "" && l.log.Len() > 0 {
+			t.Errorf("%q: log %q, handed on (-want +got):\n%s", c.answer, l.log.String(), diff)
+		}
+	}
+}
+
+// An attempt is told what the one before it handed on, and can get the results.
+func TestNextAttemptIsToldWhatWasHandedOn(t *testing.T) {
+	l := &lead{dir: t.TempDir(), before: []agent.Handed{
+		{ID: "a/handoff-1", Handoff: agent.Handoff{To: "bob", Prompt: "Count", Key: "k"}, Running: true},
+		{ID: "a/handoff-2", Handoff: agent.Handoff{To: "bob", Prompt: "Add"}, Output: "7"},
+		{ID: "a/handoff-3", Handoff: agent.Handoff{To: "cleo", Prompt: "Divide"}, Error: "by zero"},
+	}}
+	l.run(t, "done", func(use func(map[string]any) (string, error)) {
+		if _, err := use(map[string]any{"id": "a/handoff-1"}); err != nil || l.handed[0].Key != "k" {
+			t.Errorf("%+v, %v", l.handed, err)
+		}
+	})
+	const told = "An earlier attempt at your task handed this on: "
+	want := []agent.Received{
+		{Step: "handoff a/handoff-1 to bob", Output: told + "Count\n\nIt is still in progress."},
+		{Step: "handoff a/handoff-2 to bob", Output: told + "Add\n\nThe result:\n7"},
+		{Step: "handoff a/handoff-3 to cleo", Output: told + "Divide\n\nIt failed: by zero"},
+	}
+	if diff := cmp.Diff(want, l.got.Received); diff != "" {
+		t.Errorf("received (-want +got):\n%s", diff)
+	}
+}
