@@ -128,6 +128,8 @@ func TestScore(t *testing.T) {
 
 func tested(n int) bool { return n > 9 }
 
+var numbers [6]int
+
 func untested(n int) int { n++; return n }
 
 func Elsewhere(n int) int { return n }
@@ -139,6 +141,7 @@ func TestTested(t *testing.T) {
 	if tested(9) || !tested(10) {
 		t.Error("wrong")
 	}
+	numbers = [6]int{}
 }
 `, "user/user_test.go": `package user
 
@@ -167,8 +170,8 @@ func TestElsewhere(t *testing.T) {
 		also             []string
 		killed, survived int
 	}{
-		{nil, 2, 2},
-		{[]string{"user"}, 3, 1},
+		{nil, 3, 2},
+		{[]string{"user"}, 4, 1},
 	} {
 		s, err = try(t.Context(), b, target{name: "m", goal: 90, also: c.also}, options{jobs: 2}, listed)
 		if err != nil || s.killed != c.killed || s.survived != c.survived || s.timedOut != 0 || !slices.Equal(s.stale, []string{gone}) {
