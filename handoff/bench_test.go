@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/handoff"
 )
 
@@ -15,7 +16,7 @@ func BenchmarkBatch(b *testing.B) {
 	const sessions = 1000
 	for range b.N {
 		b.StopTimer()
-		p, err := hocket.Open(b.TempDir(), hocket.Options{State: b.TempDir()})
+		p, err := hocket.Open(b.TempDir(), hocket.Options{State: b.TempDir(), Agents: map[string]agent.Executor{"worker": agent.Func(nil)}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -49,7 +50,7 @@ func BenchmarkBatch(b *testing.B) {
 func batch(n int) string {
 	var t strings.Builder
 	for i := range n {
-		fmt.Fprintf(&t, "```xml\n%s\n```\n\n", request(fmt.Sprintf(`session_id="s%04d"`, i), ""))
+		fmt.Fprintf(&t, "```xml\n%s\n```\n\n", request(fmt.Sprintf(`session_id="s%04d" target_agent="worker"`, i), ""))
 	}
 	return t.String()
 }

@@ -147,8 +147,9 @@ func (s *Sessions) driveAll(ctx context.Context, given map[string]error) error {
 	defer stop()
 	changed := s.changes(ctx)
 	type end struct {
-		id  string
-		err error
+		id   string
+		info hocket.Info
+		err  error
 	}
 	ended := make(chan end)
 	b := newBoard(s, given)
@@ -172,8 +173,9 @@ func (s *Sessions) driveAll(ctx context.Context, given map[string]error) error {
 			b.active[id] = true
 			group.Go(func() {
 				err := s.driveOne(ctx, id)
+				info, lost := s.info(context.WithoutCancel(ctx), id)
 				select {
-				case ended <- end{id, err}:
+				case ended <- end{id, info, errors.Join(err, lost)}:
 				case <-ctx.Done():
 				}
 			})
@@ -184,12 +186,10 @@ func (s *Sessions) driveAll(ctx context.Context, given map[string]error) error {
 		select {
 		case e := <-ended:
 			delete(b.active, e.id)
-			if info, err := s.info(ctx, e.id); err == nil {
-				b.note(info)
-			}
 			if e.err != nil {
 				given[e.id] = e.err
 			}
+			b.note(e.info)
 		case change := <-changed:
 			b.note(change)
 		case <-ctx.Done():
@@ -269,7 +269,7 @@ func (b *board) next(ctx context.Context) ([]string, error) {
 		next = append(next, state)
 	}
 	slices.SortFunc(next, func(a, b State) int {
-		return cmp.Or(cmp.Compare(rank(a.Priority), rank(b.Priority)), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(rank(a.Priority), rank(b.Priority)), cmp.Compare(a.order, b.order))
 	})
 	ids := make([]string, len(next))
 	for i, state := range next {

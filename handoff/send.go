@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
@@ -61,12 +62,34 @@ func (s *Sessions) Send(ctx context.Context, o Order) (*Sent, error) {
 	if sent.Found.Errors() {
 		return sent, &hocket.InvalidError{Diagnostics: sent.Found}
 	}
-	for _, d := range drafts {
-		if err := s.record(ctx, o, d, sent); err != nil {
-			return sent, err
-		}
+	if err := s.recordAll(ctx, o, drafts, sent); err != nil {
+		return sent, err
 	}
 	return sent, nil
+}
+
+// recordAll records the sessions of all requests. Several at a time share a write to the
+// disk.
+func (s *Sessions) recordAll(ctx context.Context, o Order, drafts []*draft, sent *Sent) error {
+	const together = 8
+	parts, errs := make([]Sent, len(drafts)), make([]error, len(drafts))
+	slots := make(chan struct{}, together)
+	now := s.now()
+	var group sync.WaitGroup
+	for i, d := range drafts {
+		d.order = fmt.Sprintf("%019d-%06d", now.UnixNano(), i)
+		slots <- struct{}{}
+		group.Go(func() {
+			errs[i] = s.record(ctx, o, d, &parts[i])
+			<-slots
+		})
+	}
+	group.Wait()
+	for _, p := range parts {
+		sent.Sessions, sent.Left = append(sent.Sessions, p.Sessions...), append(sent.Left, p.Left...)
+		sent.Found, sent.Notes = append(sent.Found, p.Found...), append(sent.Notes, p.Notes...)
+	}
+	return errors.Join(errs...)
 }
 
 // draft is a request that is about to become a session.
@@ -77,6 +100,7 @@ type draft struct {
 	source  string
 	prose   bool
 	id      string // "": a new one
+	order   string // sorts like the age: when it was sent, and its position in the text
 }
 
 // drafts prepares all requests, and reports what is wrong with them.
@@ -226,7 +250,7 @@ func (s *Sessions) record(ctx context.Context, o Order, d *draft, sent *Sent) er
 		if err := s.mark(id); err != nil {
 			return fmt.Errorf("handoff: %w", err)
 		}
-		one, err := s.start(ctx, o, h)
+		one, err := s.start(ctx, o, d, h)
 		var exists *hocket.ExistsError
 		if errors.As(err, &exists) && d.id == "" {
 			continue
@@ -241,7 +265,7 @@ func (s *Sessions) record(ctx context.Context, o Order, d *draft, sent *Sent) er
 }
 
 // start records the run of a session.
-func (s *Sessions) start(ctx context.Context, o Order, h *attempt.Handoff) (*Session, error) {
+func (s *Sessions) start(ctx context.Context, o Order, d *draft, h *attempt.Handoff) (*Session, error) {
 	setting, err := h.Setting()
 	if err != nil {
 		return nil, err
@@ -257,7 +281,7 @@ func (s *Sessions) start(ctx context.Context, o Order, h *attempt.Handoff) (*Ses
 	if chosen == "" {
 		chosen, why = s.choose(w, o.Replies)
 	}
-	labels := map[string]string{labelAgent: chosen, labelMode: string(q.Mode), labelMethod: string(q.Workflow), labelSummary: short(q.Summary), labelPriority: string(q.Priority), labelVersion: q.Version}
+	labels := map[string]string{labelAgent: chosen, labelMode: string(q.Mode), labelMethod: string(q.Workflow), labelSummary: short(q.Summary), labelPriority: string(q.Priority), labelVersion: q.Version, labelOrder: d.order}
 	for label, value := range map[string]string{labelParent: q.ParentAgent, labelDepends: strings.Join(q.DependsOn, " "), labelEstimate: protocol.FormatDuration(q.Estimate)} {
 		if value != "" {
 			labels[label] = value

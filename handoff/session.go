@@ -53,6 +53,7 @@ const (
 	labelEstimate = "handoff.estimate"
 	labelDepends  = "handoff.depends_on"
 	labelVersion  = "handoff.version"
+	labelOrder    = "handoff.order"
 )
 
 // Status is the status of a session.
@@ -103,6 +104,8 @@ type State struct {
 	TokensIn  int64           `json:"tokens_in"`
 	TokensOut int64           `json:"tokens_out"`
 	Version   string          `json:"handoff_version"`
+
+	order string // sorts like the age
 }
 
 // Final reports whether the session has ended.
@@ -118,7 +121,7 @@ func listed(i hocket.Info) State {
 	s := State{
 		ID: i.ID, Run: i.ID, Status: Running, Agent: l[labelAgent], Parent: l[labelParent], Mode: protocol.Mode(l[labelMode]),
 		Workflow: protocol.Method(l[labelMethod]), Summary: l[labelSummary], Priority: l[labelPriority], Created: i.Created,
-		Estimate: l[labelEstimate], DependsOn: strings.Fields(l[labelDepends]), Error: i.Problem, Version: l[labelVersion],
+		Estimate: l[labelEstimate], DependsOn: strings.Fields(l[labelDepends]), Error: i.Problem, Version: l[labelVersion], order: l[labelOrder],
 		CostUSD: i.Usage.CostUSD, TokensIn: i.Usage.TokensIn, TokensOut: i.Usage.TokensOut,
 	}
 	if final, ok := statuses[i.Status]; ok {

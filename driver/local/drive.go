@@ -172,6 +172,7 @@ func (l *loop) keep() {
 func (l *loop) recover(ctx context.Context) error {
 	first := l.writer.Recorded() == 1 // its beginning has not been observed yet
 	l.restore(ctx)
+	begun := l.run.Seq() > 0 // a process may have carried something out
 	for e, err := range l.store.Brief(ctx, l.writer.Run(), l.run.Seq()) {
 		if err != nil {
 			return err
@@ -180,6 +181,7 @@ func (l *loop) recover(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		begun = begun || !e.Unattended
 		l.last = e.Time
 		l.script.happened(e.Event)
 		l.script.commanded(cmds)
@@ -191,11 +193,13 @@ func (l *loop) recover(ctx context.Context) error {
 		l.over = true
 		return nil
 	}
-	note, err := endLost(l.run, l.writer)
-	if err != nil {
-		return err
+	if begun {
+		note, err := endLost(l.run, l.writer)
+		if err != nil {
+			return err
+		}
+		l.note = note
 	}
-	l.note = note
 	l.clock = newRunClock(l.d.o.Clock, l.run.ClockAt(l.d.o.Clock.Now()))
 	if err := l.tookUp(l.now(&engine.Recovered{Unsettled: true})); err != nil {
 		return err
