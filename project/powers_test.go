@@ -54,6 +54,10 @@ func TestPowers(t *testing.T) {
 		"commands that an agent may run": {map[string]string{
 			".hocket/agents/a.yml": "agent: llm\nprompt: x\npermissions: {shell: {\"* *\": allow, \"*\": ask}}\n",
 		}, []string{"the agent a may run commands like this without asking: * * .hocket/agents/a.yml:3"}},
+		"an agent that work is handed on to": {map[string]string{
+			"w.yml":                "steps: [{agent: shell, config: {command: [ls]}, handoffs: {to: [a]}}]\n",
+			".hocket/agents/a.yml": "agent: llm\nprompt: x\npermissions: {shell: allow}\n",
+		}, []string{"the agent a may do everything without asking .hocket/agents/a.yml:3"}},
 		"a model elsewhere": {map[string]string{
 			".hocket/config.yml": "providers: {m: {api: openai-compatible, base_url: \"https://evil.example/v1\"}}\n",
 		}, []string{"lets the model at https://evil.example/v1 use the tools of agents .hocket/config.yml:1"}},
