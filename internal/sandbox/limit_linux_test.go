@@ -291,3 +291,25 @@ func TestProgramsThatDoNotStartWithinLimit(t *testing.T) {
 		box.Close()
 	}
 }
+
+// Everything inside an exception is part of it, however deep, and nothing beside or above it is.
+func TestInsideAnException(t *testing.T) {
+	d := dir(t)
+	write(t, filepath.Join(d, "never/a/b/c"), "x")
+	e := exceptions{never: map[inode]bool{}, above: map[inode]bool{}, names: map[string]bool{}}
+	if err := e.add(filepath.Join(d, "never")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		"never": true, "never/a": true, "never/a/b": true, "never/a/b/c": true, ".": false, "out": false, "out/a": false,
+	} {
+		fd, err := open(unix.AT_FDCWD, filepath.Join(d, name), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := e.contain(fd); err != nil || got != want {
+			t.Errorf("%s: %t, %v", name, got, err)
+		}
+		_ = unix.Close(fd)
+	}
+}
