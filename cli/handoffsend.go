@@ -187,7 +187,7 @@ func (a *app) block(ctx context.Context, s *handoff.Sessions, one *handoff.Sessi
 		a.note("session " + one.ID + "\n")
 	}
 	err = a.drive(ctx, &drive{run: one.Run(), bundle: bundle}, f.driveFlags)
-	s.Show(context.WithoutCancel(ctx), one.ID)
+	a.noteNext(s.Show(context.WithoutCancel(ctx), one.ID))
 	return err
 }
 

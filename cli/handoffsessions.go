@@ -187,6 +187,7 @@ func (a *app) waitForSessions(ctx context.Context, s *handoff.Sessions, ids []st
 		if a.json {
 			return nil
 		}
+		a.noteNext(one)
 		if one.Waits != "" {
 			a.note("it waits: " + one.Waits + "\n`" + a.self("show", one.ID) + "` shows how to answer\n")
 		}
@@ -207,13 +208,19 @@ func (a *app) waitForSessions(ctx context.Context, s *handoff.Sessions, ids []st
 }
 
 func (a *app) handoffResultVerb() *cobra.Command {
-	return &cobra.Command{
-		Use:   "result SESSION",
+	var next bool
+	cmd := &cobra.Command{
+		Use:   "result SESSION [FLAGS]",
 		Short: "Print the result of a session",
 		Long: `Print the result of a session that has ended, as in its result.json: what the agent
-answered, and under the key handoff what Hocket understood and checked.`,
-		Example: `  hocket handoff result 20260101-120000-validate-grafana | jq .handoff.response.summary`,
-		Args:    argsBetween(1, 1),
+answered, and under the key handoff what Hocket understood and checked. With --next,
+print the further requests that the agent proposes. They are sent only if you send them.`,
+		Example: `  hocket handoff result 20260101-120000-validate-grafana | jq .handoff.response.summary
+
+  # Look at what the agent proposes, and send it
+  hocket handoff result 20260101-120000-validate-grafana --next > next.md
+  hocket handoff send next.md`,
+		Args: argsBetween(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.handoffs()
 			if err != nil {
@@ -226,12 +233,24 @@ answered, and under the key handoff what Hocket understood and checked.`,
 			if !one.Final() {
 				return usagef("`"+a.self("handoff", "wait", one.ID)+"` waits for it", "session %s has not ended", one.ID)
 			}
+			if next {
+				return a.print(a.outText(one.Next()))
+			}
 			text, err := one.ResultJSON()
 			if err != nil {
 				return err
 			}
 			return a.print(string(text))
 		},
+	}
+	cmd.Flags().BoolVar(&next, "next", false, "print the requests that the agent proposes")
+	return cmd
+}
+
+// noteNext says that the agent of a session proposes further requests.
+func (a *app) noteNext(one *handoff.Session) {
+	if one != nil && one.Answer != nil && len(one.Answer.Next) > 0 {
+		a.note("the agent proposes " + view.Count(len(one.Answer.Next), "request") + ": `" + a.self("handoff", "result", one.ID, "--next") + "` prints them\n")
 	}
 }
 

@@ -26,7 +26,7 @@ func BenchmarkBatch(b *testing.B) {
 		}
 		s := handoff.Open(p, func(err error) { b.Error(err) })
 		b.StartTimer()
-		if _, err := s.Send(b.Context(), handoff.Order{File: "batch.md", Text: []byte(batch(sessions)), Replies: replies}); err != nil {
+		if _, err := s.Send(b.Context(), handoff.Order{File: "batch.md", Text: []byte(batch(0, sessions)), Replies: replies}); err != nil {
 			b.Fatal(err)
 		}
 		if err := s.Drive(b.Context()); err != nil {
@@ -46,10 +46,40 @@ func BenchmarkBatch(b *testing.B) {
 	b.ReportMetric(float64(sessions*b.N)/b.Elapsed().Seconds(), "sessions/s")
 }
 
-// batch returns a text with n requests.
-func batch(n int) string {
+// BenchmarkList lists sessions of a project that has 10,000: the latest, as people see them, and
+// all.
+func BenchmarkList(b *testing.B) {
+	const sessions = 10_000
+	p, err := hocket.Open(b.TempDir(), hocket.Options{State: b.TempDir(), Agents: map[string]agent.Executor{"worker": agent.Func(nil)}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer p.Close()
+	replies, _ := hocket.ReadReplies("replies.yml", []byte("handoff: all is fine\n"))
+	s := handoff.Open(p, func(err error) { b.Error(err) })
+	for first := 0; first < sessions; first += 1000 {
+		if _, err := s.Send(b.Context(), handoff.Order{File: "batch.md", Text: []byte(batch(first, 1000)), Replies: replies}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := s.Drive(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	for name, limit := range map[string]int{"latest": 20, "all": 0} {
+		b.Run(name, func(b *testing.B) {
+			for range b.N {
+				if all, err := s.List(b.Context(), limit); err != nil || limit == 0 && len(all) != sessions {
+					b.Fatal(len(all), err)
+				}
+			}
+		})
+	}
+}
+
+// batch returns a text with n requests, which are numbered.
+func batch(first, n int) string {
 	var t strings.Builder
-	for i := range n {
+	for i := first; i < first+n; i++ {
 		fmt.Fprintf(&t, "```xml\n%s\n```\n\n", request(fmt.Sprintf(`session_id="s%04d" target_agent="worker"`, i), ""))
 	}
 	return t.String()

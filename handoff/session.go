@@ -346,5 +346,17 @@ func (s *Sessions) Cancel(ctx context.Context, id, reason string) (hocket.Receip
 	return receipt, err
 }
 
+// Next returns the further requests that the agent proposes, as a text to send. Nothing sends
+// them by itself.
+func (one *Session) Next() string {
+	var b strings.Builder
+	if one.Answer != nil {
+		for _, q := range one.Answer.Next {
+			fmt.Fprintf(&b, "````xml\n%s\n````\n\n", strings.TrimSpace(q.XML))
+		}
+	}
+	return b.String()
+}
+
 // Run returns the run of the session.
 func (one *Session) Run() *hocket.Run { return one.run }
