@@ -148,7 +148,8 @@ func (s *snapshot) toolsFor(root string, logins *login.Store) func(context.Conte
 			b.close()
 			return nil, nil, err
 		}
-		return tool.Distinct(b.tools), b.close, nil
+		own := len(task.Tools) // keep their names
+		return tool.Distinct(slices.Concat(task.Tools, b.tools))[own:], b.close, nil
 	}
 }
 

@@ -65,7 +65,11 @@ func toolInput(receivers []string) map[string]any {
 		return map[string]any{"type": "string", "description": description}
 	}
 	to := text("The agent that does the work.")
-	to["enum"] = slices.Clone(receivers)
+	names := make([]any, len(receivers))
+	for i, name := range receivers {
+		names[i] = name
+	}
+	to["enum"] = names
 	return map[string]any{"type": "object", "properties": map[string]any{
 		"to":          to,
 		"summary":     text("The work in one sentence."),
@@ -215,6 +219,9 @@ func (a *arguments) xml(parent string) ([]byte, error) {
 
 // handOn hands a request on.
 func (on *onward) handOn(ctx context.Context, task *agent.Task, q *protocol.Request, around string) (agent.Handed, error) {
+	if q.Mode == protocol.Conversation {
+		return agent.Handed{}, fmt.Errorf("the mode %s hands no work on; write %s or %s", q.Mode, protocol.Spawn, protocol.Blocking)
+	}
 	if q.TargetAgent == "" && len(task.Handoffs.To) == 1 {
 		q.TargetAgent = task.Handoffs.To[0]
 	}
@@ -276,7 +283,9 @@ func (on *onward) answered(ctx context.Context, task *agent.Task, output string,
 		requests, around = found.Requests, found.Context
 	}
 	for _, q := range requests {
-		q.Mode = protocol.Spawn // the attempt has ended
+		if q.Mode == protocol.Blocking {
+			q.Mode = protocol.Spawn // the attempt has ended
+		}
 		if _, err := on.handOn(ctx, task, q, around); err != nil {
 			log([]byte("[not handed on] " + err.Error() + "\n"))
 		}

@@ -134,6 +134,7 @@ func TestToolTakesARequest(t *testing.T) {
 			want string
 		}{
 			{map[string]any{"request": "```xml\n" + request + "\n```\n```xml\n" + request + "\n```\n"}, "expected one <agent_request>, found 2"},
+			{map[string]any{"request": strings.Replace(request, "spawn", "conversation_only", 1)}, "the mode conversation_only hands no work on; write spawn or blocking"},
 			{map[string]any{"request": "just do it"}, "expected one <agent_request>, found 0"},
 			{map[string]any{"request": "<agent_request><mode>spawn</mode></agent_request>"}, "current_task_summary"},
 			{map[string]any{"to": "bob", "summary": "Take the keys", "deliverables": []any{map[string]any{"kind": "file", "path": "../keys", "text": "keys"}}}, "../keys"},
