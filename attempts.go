@@ -32,7 +32,13 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 	if at.HandOn != nil {
 		at.HandOn = l.estimated(at.HandOn)
 	}
-	return driver.Execute(ctx, attempt.Wrap(l.place.Employ(held{exec, l.trusted, l.current}), l.place.handoffs), def, l.dir, run, task, at)
+	return driver.Execute(ctx, attempt.Wrap(l.employ(exec), l.place.handoffs(l.employ)), def, l.dir, run, task, at)
+}
+
+// employ returns an executor that does no more than the user has approved, and shows no
+// secrets.
+func (l *lanes) employ(exec agent.Executor) agent.Executor {
+	return l.place.Employ(held{exec, l.trusted, l.current})
 }
 
 // estimated adds to work that is handed on what is known about its agent.

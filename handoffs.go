@@ -9,8 +9,9 @@ import (
 	"github.com/hocket-dev/hocket/session"
 )
 
-// handoffs returns what the project provides for tasks that agents hand over.
-func (s *snapshot) handoffs(root string) attempt.Options {
+// handoffs returns what the project provides for tasks that agents hand over. employ makes an
+// executor safe to use.
+func (s *snapshot) handoffs(employ func(agent.Executor) agent.Executor) attempt.Options {
 	inbox := session.OpenInbox(s.files.State)
 	c := s.files.Config.Handoff
 	return attempt.Options{
@@ -27,12 +28,14 @@ func (s *snapshot) handoffs(root string) attempt.Options {
 			}
 			return messages, err
 		},
-		Test: func(ctx context.Context, command string, log agent.Log) error {
-			_, err := s.files.Executors()["shell"].Run(ctx, &agent.Task{
-				Agent: &agent.Definition{Name: "shell", Agent: "shell"}, Settings: map[string]any{"command": command}, Dir: root,
+		Test: func(ctx context.Context, task *agent.Task, command string, log agent.Log) error {
+			_, err := employ(s.files.Executors()["shell"]).Run(ctx, &agent.Task{
+				Run: task.Run, Address: task.Address, Attempt: task.Attempt, Key: task.Key, Workflow: task.Workflow, Node: task.Node,
+				Agent: &agent.Definition{Name: "shell", Agent: "shell"}, Settings: map[string]any{"command": command}, Dir: task.Dir, Writes: task.Writes,
 			}, log)
 			return err
 		},
+		Mask: s.secrets.Masker().Mask,
 	}
 }
 

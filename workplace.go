@@ -78,7 +78,7 @@ func texts(values map[string]project.Value, secrets *secret.Store) (map[string]s
 type workplace struct {
 	*staff.Staff
 	memories memories
-	handoffs attempt.Options
+	handoffs func(employ func(agent.Executor) agent.Executor) attempt.Options
 }
 
 // newWorkplace returns a workplace. The caller must close it.
@@ -93,7 +93,7 @@ func (s *snapshot) newWorkplace(root string) *workplace {
 			each[account] = n
 		}
 	}
-	w := &workplace{memories: memories{state: s.files.State, most: c.Context.Memories}, handoffs: s.handoffs(root)}
+	w := &workplace{memories: memories{state: s.files.State, most: c.Context.Memories}, handoffs: s.handoffs}
 	o := staff.Options{
 		Instructions:  func() (string, error) { return instructions(root) },
 		Conversations: conversations{session.Open(s.files.State)},

@@ -21,8 +21,11 @@ type Options struct {
 	// Inbox returns the messages for the agent of a task. All attempts of a task get the
 	// same.
 	Inbox func(task *agent.Task) ([]Message, error)
-	// Test runs the project's test command and returns why it failed.
-	Test func(ctx context.Context, command string, log agent.Log) error
+	// Test runs the project's test command and returns why it failed. It runs what the agent
+	// wrote, so it may write only where the task may.
+	Test func(ctx context.Context, task *agent.Task, command string, log agent.Log) error
+	// Mask hides secrets in what the agent wrote to a file.
+	Mask func(text string) string
 	// Handoff is what is the same for all work that attempts hand on, and for tasks of a workflow
 	// whose setting names no session: the directory of all sessions, and what the project
 	// requires.
@@ -118,7 +121,9 @@ func (w *wrapped) deliver(ctx context.Context, task *agent.Task, asked []*Handof
 		return res, err
 	}
 	if own, ok := h.ownResult(task.Dir); ok && own != before {
-		res.Output = own
+		if res.Output = own; w.o.Mask != nil {
+			res.Output = w.o.Mask(own)
+		}
 	}
 	answer := protocol.ReadResponse(res.Output)
 	if answer.Status == protocol.Failed {
@@ -136,7 +141,7 @@ func (w *wrapped) deliver(ctx context.Context, task *agent.Task, asked []*Handof
 		return res, &agent.Error{Kind: agent.BadOutput, Message: "not everything was delivered:\n- " + strings.Join(missing, "\n- ")}
 	}
 	if h.Request.Workflow == protocol.TDD && h.Test != "" && w.o.Test != nil {
-		if err := w.o.Test(ctx, h.Test, log); err != nil {
+		if err := w.o.Test(ctx, task, h.Test, log); err != nil {
 			return res, &agent.Error{Kind: agent.BadOutput, Message: fmt.Sprintf("the test command failed: %v", err)}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -228,15 +229,17 @@ func TestPromptAndLimit(t *testing.T) {
 func TestTDD(t *testing.T) {
 	s := newScene(t)
 	s.h.Request.Workflow, s.h.Test = protocol.TDD, "make test"
+	s.h.Request.Constraints = []string{"Do not modify src/"}
 	var ran string
-	o := attempt.Options{Test: func(_ context.Context, command string, _ agent.Log) error {
-		ran = command
+	var limit *agent.WriteLimit
+	o := attempt.Options{Test: func(_ context.Context, task *agent.Task, command string, _ agent.Log) error {
+		ran, limit = command, task.Writes
 		return errors.New("2 tests failed")
 	}}
 	_, err := s.run(t, o, "done", nil)
 	wantMissing(t, err, "the test command failed: 2 tests failed")
-	if ran != "make test" {
-		t.Errorf("ran %q", ran)
+	if ran != "make test" || limit == nil || !slices.Contains(limit.Except, "src") {
+		t.Errorf("ran %q, limited by %v", ran, limit)
 	}
 	s.h.Request.Workflow, ran = protocol.Standard, ""
 	if _, err := s.run(t, o, "done", nil); err != nil || ran != "" {
