@@ -35,7 +35,7 @@ func SVG(w *workflow.Workflow) string {
 	wide += 2 * margin
 	x := (wide - r.width) / 2
 	p.region(r, x, y+margin/2)
-	return p.document(w, wide, y+margin*1.5+r.height)
+	return p.document(w.Name, wide, y+margin*1.5+r.height)
 }
 
 // painter collects the picture in layers: later ones are on top.
@@ -43,11 +43,11 @@ type painter struct {
 	frames, wires, marks strings.Builder
 }
 
-func (p *painter) document(w *workflow.Workflow, wide, high float64) string {
+func (p *painter) document(name string, wide, high float64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%s" height="%s" viewBox="0 0 %s %s">`+"\n",
 		num(math.Ceil(wide)), num(math.Ceil(high)), num(math.Ceil(wide)), num(math.Ceil(high)))
-	fmt.Fprintf(&b, "<title>%s</title>\n", escape(w.Name))
+	fmt.Fprintf(&b, "<title>%s</title>\n", escape(name))
 	fmt.Fprintf(&b, "<style>\n%s</style>\n", style)
 	fmt.Fprintf(&b, `<rect class="paper" width="100%%" height="100%%" rx="12"/>`+"\n")
 	b.WriteString(p.frames.String() + p.wires.String() + p.marks.String())
