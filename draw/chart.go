@@ -33,7 +33,7 @@ func Chart(name string, groups []Bars) string {
 	for _, g := range groups {
 		y += barRow + 10
 		p.text(margin, y, "start", textLine{shorten(g.Title, 80), "tag", 12})
-		y += 8
+		y += 10
 		full := g.Full
 		for _, b := range g.Bars {
 			if g.Full == 0 {
@@ -54,7 +54,7 @@ func (p *painter) bar(b Bar, full, y float64) {
 	if full > 0 {
 		scale = barWide / full
 	}
-	p.text(x-10, y+barHigh-3, "end", textLine{shorten(b.Label, 22), "label", 12})
+	p.text(x-10, y+barHigh-3, "end", textLine{shorten(b.Label, 20), "label", 12})
 	fmt.Fprintf(&p.frames, `<rect class="frame" x="%s" y="%s" width="%s" height="%s" rx="3"/>`+"\n", num(x), num(y), num(barWide), num(barHigh))
 	if b.Value > 0 {
 		fmt.Fprintf(&p.marks, `<rect class="mark task" x="%s" y="%s" width="%s" height="%s" rx="3"/>`+"\n", num(x), num(y), num(max(b.Value*scale, 2)), num(barHigh))
