@@ -3,6 +3,7 @@ package handoff
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func (s *Sessions) unmark(id string) error {
 func (s *Sessions) showMarked(ctx context.Context) {
 	entries, _ := os.ReadDir(s.marks()) // without them there is nothing to show
 	for _, e := range entries {
-		run, err := s.p.Run(ctx, e.Name())
+		run, err := s.exact(ctx, e.Name())
 		var unknown *hocket.UnknownRunError
 		if errors.As(err, &unknown) {
 			if info, err := e.Info(); err == nil && s.now().Sub(info.ModTime()) > time.Hour { // it was never recorded
@@ -168,16 +169,19 @@ func (s *Sessions) write(ctx context.Context, one *Session) error {
 // replace replaces a file in one step, so that readers see the old content or all of the new
 // one. It does not wait for the disk: after a power failure the directory is written again.
 func replace(dir *os.Root, name string, text []byte) error {
-	temp := fmt.Sprintf(".%s-%d", name, os.Getpid())
-	if err := dir.WriteFile(temp, text, 0o644); err != nil {
+	temp := "." + name + "-" + rand.Text() // the agent must not have made a pipe of this name, on which writing blocks
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = dir.Rename(temp, name)
+	}
+	if err != nil {
 		_ = dir.Remove(temp) // the first error matters more
-		return err
 	}
-	if err := dir.Rename(temp, name); err != nil {
-		_ = dir.Remove(temp)
-		return err
-	}
-	return nil
+	return err
 }
 
 func indented(v any) ([]byte, error) {

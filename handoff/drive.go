@@ -199,7 +199,7 @@ func (s *Sessions) driveAll(ctx context.Context, given map[string]error) error {
 }
 
 func (s *Sessions) info(ctx context.Context, id string) (hocket.Info, error) {
-	run, err := s.p.Run(ctx, id)
+	run, err := s.exact(ctx, id)
 	if err != nil {
 		return hocket.Info{}, err
 	}

@@ -79,15 +79,21 @@ type Constraint struct {
 }
 
 // Constraints says for each constraint of a request whether it is enforced. A SPIKE has one
-// more.
+// more. None is enforced for a conversation, whose work is another task with limits of its own.
 func Constraints(q *protocol.Request) []Constraint {
 	unenforced := agent.WriteLimits()
 	var all []Constraint
+	add := func(text string, r attempt.Rule) {
+		if q.Mode == protocol.Conversation {
+			r = attempt.Rule{}
+		}
+		all = append(all, Constraint{text, r.Means(unenforced)})
+	}
 	if q.Workflow == protocol.Spike {
-		all = append(all, Constraint{"SPIKE: nothing outside the session directory changes", attempt.Rule{Kind: attempt.ReadOnly}.Means(unenforced)})
+		add("SPIKE: nothing outside the session directory changes", attempt.Rule{Kind: attempt.ReadOnly})
 	}
 	for _, c := range q.Constraints {
-		all = append(all, Constraint{c, attempt.Understand(c).Means(unenforced)})
+		add(c, attempt.Understand(c))
 	}
 	return all
 }

@@ -47,6 +47,9 @@ func (s *Sessions) Send(ctx context.Context, o Order) (*Sent, error) {
 			return nil, err
 		}
 	}
+	if err := s.p.CheckSecret(o.File, string(o.Text)); err != nil {
+		return nil, err
+	}
 	h, err := check(s.p, o)
 	if err != nil {
 		return nil, err
@@ -123,6 +126,9 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs, se
 			sent.Found = append(sent.Found, workflow.Warningf(q.TargetPos(), "agent-unknown", "", "the request is for %s, but %s gets it", q.TargetAgent, o.Agent))
 		}
 		q.TargetAgent, q.Mode = cmp.Or(o.Agent, q.TargetAgent), cmp.Or(o.Mode, q.Mode)
+		if q.TargetAgent == "" && q.Mode == protocol.Conversation {
+			sent.Found = append(sent.Found, workflow.Errorf(q.Pos, "handoff-attribute", "add target_agent, or name the agent on the command line", "a conversation_only request needs a target_agent"))
+		}
 		if d.id != "" && q.Mode != protocol.Conversation {
 			if why := s.used(ctx, d.id); why != "" {
 				sent.Found = append(sent.Found, workflow.Errorf(q.Pos, "handoff-session", "choose another session_id, or leave it out", "Session %s already exists%s", d.id, why))
@@ -169,7 +175,7 @@ func proseDraft(o Order) *draft {
 // used says where a session id is used; "" if it is not. A directory with nothing but a
 // prompt is not in use: whoever wrote the prompt made it.
 func (s *Sessions) used(ctx context.Context, id string) string {
-	if _, err := s.p.Run(ctx, id); err == nil {
+	if _, err := s.exact(ctx, id); err == nil {
 		return " in the list of runs"
 	}
 	entries, err := os.ReadDir(s.Dir(id))
@@ -198,7 +204,7 @@ func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workf
 			if byID[id] != nil {
 				continue
 			}
-			if _, err := s.Find(ctx, id); err != nil {
+			if one, err := s.Find(ctx, id); err != nil || one.ID != id {
 				found = append(found, workflow.Errorf(d.pos, "handoff-session", "`hocket handoff list` lists the sessions", "depends_on names %q, and there is no such session", id))
 			}
 		}
@@ -241,7 +247,7 @@ func (s *Sessions) record(ctx context.Context, o Order, d *draft, sent *Sent) er
 			SessionOnly: c.SessionOnly, TellOnly: c.TellOnly, Test: c.Test,
 		}
 		var err error
-		if h.Before, err = h.Measure(s.p.Root()); err != nil {
+		if h.Before, err = h.Measure(ctx, s.p.Root()); err != nil {
 			return err
 		}
 		if d.Mode == protocol.Conversation {
@@ -323,16 +329,15 @@ func (s *Sessions) choose(w *hocket.Workflow, replies *hocket.Replies) (name, wh
 
 // leave leaves the context of a request for the agent's next task.
 func (s *Sessions) leave(d *draft, h *attempt.Handoff, sent *Sent) error {
-	if d.TargetAgent == "" {
-		sent.Found = append(sent.Found, workflow.Errorf(d.pos, "handoff-attribute", "add target_agent, or name the agent on the command line", "a conversation_only request needs a target_agent"))
-		return &hocket.InvalidError{Diagnostics: sent.Found}
-	}
 	name := d.TargetAgent
 	if def, _, _ := s.p.Agents().Resolve(name); def != nil { // the check has reported an error
 		name = def.Name
 	}
 	h.Dir = ""
 	m := attempt.Message{From: d.ParentAgent, Text: h.Prompt()}
+	if err := s.p.CheckSecret("the request", m.Text); err != nil {
+		return err
+	}
 	if len(d.Deliverables) > 0 {
 		m.Asks = h
 	}

@@ -201,6 +201,16 @@ func (s *Sessions) Find(ctx context.Context, id string) (*Session, error) {
 	return s.read(ctx, run)
 }
 
+// exact returns the run with an id. It does not take the beginning of another id for it, as
+// people may.
+func (s *Sessions) exact(ctx context.Context, id string) (*hocket.Run, error) {
+	run, err := s.p.Run(ctx, id)
+	if err == nil && run.ID() != id {
+		return nil, &hocket.UnknownRunError{ID: id}
+	}
+	return run, err
+}
+
 // read reads a session from the journal.
 func (s *Sessions) read(ctx context.Context, run *hocket.Run) (*Session, error) {
 	info, err := run.Info(ctx)

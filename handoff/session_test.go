@@ -258,14 +258,19 @@ func TestRefused(t *testing.T) {
 	o.refuse(`depends_on names "nobody"`, request(to("s4", `depends_on="nobody"`), ""))
 	o.refuse("wrker", strings.Replace(request(to("s5"), ""), "worker", "wrker", 1))
 	o.refuse("boom", strings.Replace(request(to("s6"), ""), "spawn", "boom", 1))
+	o.refuse(`depends_on names "s"`, request(to("s7", `depends_on="s"`), "")) // the beginning of an id is none
+	talk := strings.Replace(request("", ""), "spawn", "conversation_only", 1)
+	o.refuse("a conversation_only request needs a target_agent", request(to("s8"), ""), talk)
 	all, err := o.List(t.Context(), 0)
 	if err != nil || len(all) != 1 {
 		t.Errorf("%d sessions, %v", len(all), err)
 	}
 	checks, err := o.Checks()
-	if err != nil || len(checks) != 8 || !checks[0].Passed || checks[1].Passed || !slices.Contains(checks[1].Codes, "handoff-session") {
+	if err != nil || len(checks) != 10 || !checks[0].Passed || checks[1].Passed || !slices.Contains(checks[1].Codes, "handoff-session") {
 		t.Errorf("%+v, %v", checks, err)
 	}
+
+	o.send(request(to("s"), "")) // s1 is another one
 
 	// A directory with only a prompt is waiting for its session; any other is in use.
 	write(t, filepath.Join(o.Dir("own"), "prompt.md"), "x")

@@ -131,9 +131,9 @@ func (w *wrapped) deliver(ctx context.Context, task *agent.Task, asked []*Handof
 	}
 	var missing []string
 	for _, h := range asked {
-		lines, err := h.Missing(task.Dir, answer)
+		lines, err := h.Missing(ctx, task.Dir, answer)
 		if err != nil {
-			return res, agent.Errorf("%v", err)
+			return res, err
 		}
 		missing = append(missing, lines...)
 	}

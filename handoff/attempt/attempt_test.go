@@ -83,12 +83,26 @@ func TestDeliverables(t *testing.T) {
 			s := newScene(t, file(c.path))
 			write(t, filepath.Join(s.dir, "old.txt"), "old")
 			var err error
-			if s.h.Before, err = s.h.Measure(s.dir); err != nil {
+			if s.h.Before, err = s.h.Measure(t.Context(), s.dir); err != nil {
 				t.Fatal(err)
 			}
 			_, err = s.run(t, attempt.Options{}, "done", c.work)
 			wantMissing(t, err, c.want)
 		})
+	}
+}
+
+// A file may be too large to read all of it: a session that is cancelled does not wait for
+// that.
+func TestMeasuringEnds(t *testing.T) {
+	s := newScene(t, file("a.txt"))
+	write(t, filepath.Join(s.dir, "a.txt"), "x")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.h.Measure(ctx, s.dir)
+	_, wrong := s.h.Missing(ctx, s.dir, protocol.ReadResponse("done"))
+	if !errors.Is(err, context.Canceled) || !errors.Is(wrong, context.Canceled) {
+		t.Errorf("%v, %v", err, wrong)
 	}
 }
 
@@ -153,7 +167,7 @@ func TestResultFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, file("sessions/{session-id}/result.json"))
 			var err error
-			if s.h.Before, err = s.h.Measure(s.dir); err != nil {
+			if s.h.Before, err = s.h.Measure(t.Context(), s.dir); err != nil {
 				t.Fatal(err)
 			}
 			res, err := s.run(t, attempt.Options{}, c.answer, c.work)

@@ -93,18 +93,19 @@ func only(list string) (Rule, bool) {
 
 var (
 	pathSeparator = lazily(`,? and |,? or |, ?`)
+	obviousPath   = lazily(`/|\.[A-Za-z]`)
 	aPath         = lazily(`^[A-Za-z0-9._@+-]+(?:/[A-Za-z0-9._@+-]+)*/?$`)
 )
 
 // pathsIn reads a list of paths. Every item has to be unmistakably a path: it has a slash or an
-// extension, or is in quotes.
+// extension, which the 2 of v1.2 is not, or is in quotes.
 func pathsIn(list string) ([]string, bool) {
 	var paths []string
 	for _, item := range pathSeparator().Split(list, -1) {
 		item = strings.TrimPrefix(strings.TrimSpace(item), "the ")
 		bare := strings.Trim(item, "`'\"")
 		plain := strings.TrimPrefix(bare, "./")
-		if quoted := bare != item; !aPath().MatchString(plain) || !quoted && !strings.ContainsAny(plain, "/.") {
+		if quoted := bare != item; !aPath().MatchString(plain) || !quoted && !obviousPath().MatchString(plain) {
 			return nil, false
 		}
 		clean := path.Clean(plain)
@@ -129,7 +130,7 @@ func duration(text string) (Rule, bool) {
 	return Rule{Kind: Duration, Duration: d}, err == nil && d > 0 && n < 10_000
 }
 
-var amountOfMoney = lazily(`(?i)^(?:US)?\$? ?([0-9]+(?:\.[0-9]+)?) ?(?:USD|dollars?)?$`)
+var amountOfMoney = lazily(`(?i)^(?:(?:US)?\$ ?)?([0-9]+(?:\.[0-9]+)?) ?(?:USD|dollars?)?$`)
 
 func cost(text string) (Rule, bool) {
 	m := amountOfMoney().FindStringSubmatch(text)
@@ -140,15 +141,15 @@ func cost(text string) (Rule, bool) {
 	return Rule{Kind: Cost, CostUSD: n}, err == nil && n > 0
 }
 
-var amountOfTokens = lazily(`(?i)^([0-9][0-9,_]*(?:\.[0-9]+)?) ?(k|m)?$`)
+var amountOfTokens = lazily(`(?i)^([0-9]{1,3}(?:[,_][0-9]{3})+|[0-9]+(\.[0-9]+)?) ?(k|m)?$`)
 
 func tokens(text string) (Rule, bool) {
 	m := amountOfTokens().FindStringSubmatch(text)
-	if m == nil {
+	if m == nil || m[2] != "" && m[3] == "" { // 50.000 may be 50 or 50,000
 		return Rule{}, false
 	}
 	n, err := strconv.ParseFloat(strings.NewReplacer(",", "", "_", "").Replace(m[1]), 64)
-	n *= map[string]float64{"": 1, "k": 1000, "m": 1_000_000}[strings.ToLower(m[2])]
+	n *= map[string]float64{"": 1, "k": 1000, "m": 1_000_000}[strings.ToLower(m[3])]
 	return Rule{Kind: Tokens, Tokens: int64(n)}, err == nil && n >= 1 && n < 1e12
 }
 

@@ -33,6 +33,7 @@ func TestUnderstand(t *testing.T) {
 		"Budget: 2.50 USD":                 costs(2.5),
 		"Maximum tokens: 50,000":           uses(50_000),
 		"Token limit: 50k":                 uses(50_000),
+		"Token limit: 1.5M":                uses(1_500_000),
 		"At most 2000 tokens":              uses(2000),
 		"Finish within 5 minutes":          takes(5 * time.Minute),
 
@@ -49,6 +50,10 @@ func TestUnderstand(t *testing.T) {
 		"At most 3 files":                     {},
 		"Maximum duration: 0 minutes":         {},
 		"Maximum cost: $0":                    {},
+		"Maximum cost: US5":                   {},
+		"Maximum tokens: 50.000":              {},
+		"Token limit: 1,5M":                   {},
+		"Do not change v1.2":                  {},
 		"":                                    {},
 	} {
 		if diff := cmp.Diff(want, attempt.Understand(text)); diff != "" {

@@ -1,6 +1,8 @@
 package attempt
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,13 +14,14 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/hocket-dev/hocket/handoff/protocol"
 )
 
 // Measure returns the hash of each deliverable of a project, "" for those that do not exist
 // or are not what a deliverable may be.
-func (h *Handoff) Measure(root string) (map[string]string, error) {
+func (h *Handoff) Measure(ctx context.Context, root string) (map[string]string, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, fmt.Errorf("handoff: %w", err)
@@ -26,14 +29,14 @@ func (h *Handoff) Measure(root string) (map[string]string, error) {
 	defer r.Close()
 	found := map[string]string{}
 	for _, file := range h.Files() {
-		found[file], _ = digest(r, file)
+		found[file], _ = digest(ctx, r, file)
 	}
-	return found, nil
+	return found, ctx.Err()
 }
 
 // Missing checks what was delivered, and says what is wrong with it, one line for each
 // deliverable.
-func (h *Handoff) Missing(root string, answer *protocol.Response) ([]string, error) {
+func (h *Handoff) Missing(ctx context.Context, root string, answer *protocol.Response) ([]string, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, fmt.Errorf("handoff: %w", err)
@@ -44,23 +47,23 @@ func (h *Handoff) Missing(root string, answer *protocol.Response) ([]string, err
 		if d.Kind != protocol.File {
 			continue
 		}
-		if why := h.missingFile(r, d, answer); why != "" {
+		if why := h.missingFile(ctx, r, d, answer); why != "" {
 			missing = append(missing, h.path(d)+" "+why)
 		}
 	}
 	for _, d := range answer.Unanswered(h.Request) {
 		missing = append(missing, fmt.Sprintf("the %s is not answered: %s", d.Kind, d.Text))
 	}
-	return missing, nil
+	return missing, ctx.Err()
 }
 
 // missingFile says what is wrong with a file that was delivered; "" if nothing is.
-func (h *Handoff) missingFile(r *os.Root, d protocol.Deliverable, answer *protocol.Response) string {
+func (h *Handoff) missingFile(ctx context.Context, r *os.Root, d protocol.Deliverable, answer *protocol.Response) string {
 	file := h.path(d)
 	if h.SessionOnly && !strings.HasPrefix(file, h.Dir+"/") {
 		return "is outside the session directory " + h.Dir
 	}
-	hash, err := digest(r, file)
+	hash, err := digest(ctx, r, file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !d.Required:
 		return ""
@@ -91,7 +94,7 @@ func openFile(r *os.Root, file string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := r.Open(filepath.FromSlash(file))
+	f, err := r.OpenFile(filepath.FromSlash(file), os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now, on which opening blocks
 	if err != nil {
 		return nil, err
 	}
@@ -136,16 +139,20 @@ func steps(r *os.Root, file string) ([]fs.FileInfo, error) {
 	return infos, nil
 }
 
-// digest returns the hash of a deliverable.
-func digest(r *os.Root, file string) (string, error) {
+// digest returns the hash of a deliverable. An agent can make a file of any size at once, so
+// reading it ends with ctx.
+func digest(ctx context.Context, r *os.Root, file string) (string, error) {
 	f, err := openFile(r, file)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
 	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
+	for err == nil && ctx.Err() == nil {
+		_, err = io.CopyN(sum, f, 1<<20)
+	}
+	if err != io.EOF {
+		return "", cmp.Or(err, ctx.Err())
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }

@@ -232,7 +232,7 @@ func (on *onward) handOn(ctx context.Context, task *agent.Task, q *protocol.Requ
 	if err != nil {
 		return agent.Handed{}, err
 	}
-	if h.Before, err = h.Measure(task.Dir); err != nil {
+	if h.Before, err = h.Measure(ctx, task.Dir); err != nil {
 		return agent.Handed{}, err
 	}
 	setting, err := h.Setting()

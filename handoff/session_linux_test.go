@@ -1,0 +1,34 @@
+package handoff_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/handoff"
+)
+
+// An agent that makes pipes in the directory of its session cannot make the one who writes
+// there wait forever.
+func TestPipesInTheDirectory(t *testing.T) {
+	o := newOffice(t, "")
+	o.work = func(*agent.Task) (string, error) {
+		var failed error
+		for _, name := range []string{"state.json", "result.json", "output.log"} {
+			dir := o.Dir("s1")
+			failed = errors.Join(failed, os.RemoveAll(filepath.Join(dir, name)), syscall.Mkfifo(filepath.Join(dir, name), 0o600),
+				syscall.Mkfifo(filepath.Join(dir, fmt.Sprintf(".%s-%d", name, os.Getpid())), 0o600))
+		}
+		return "fine", failed
+	}
+	o.send(request(to("s1"), ""))
+	o.drive()
+	if one := o.find("s1"); one.Status != handoff.Completed || len(o.problems) > 0 {
+		t.Errorf("%+v, %q", one.State, o.problems)
+	}
+	wantValid(t, "handoff-state", o.read("s1", "state.json"))
+}
