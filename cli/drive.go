@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/handoff"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -45,8 +46,14 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags) error {
 	var res engine.Result
 	if err == nil {
 		person := sync.OnceValue(func() bool { return a.onlyPerson("answer") == nil })
-		front := hocket.Front{Observer: observer{w}, Asker: asker{w, person}, Elsewhere: flags.apart, Replies: d.replies}
-		res, err = d.run.Drive(ctx, front)
+		front := hocket.Front{Asker: asker{w, person}, Elsewhere: flags.apart, Replies: d.replies}
+		var sessions *handoff.Sessions
+		if sessions, err = a.handoffs(); err == nil {
+			var end func()
+			front.Observer, end = sessions.Follow(ctx, d.run, observer{w})
+			res, err = d.run.Drive(ctx, front)
+			end()
+		}
 	}
 	forget()
 	closed()

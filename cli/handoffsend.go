@@ -187,7 +187,9 @@ func (a *app) block(ctx context.Context, s *handoff.Sessions, one *handoff.Sessi
 		a.note("session " + one.ID + "\n")
 	}
 	err = a.drive(ctx, &drive{run: one.Run(), bundle: bundle}, f.driveFlags)
-	a.noteNext(s.Show(context.WithoutCancel(ctx), one.ID))
+	if shown, lost := s.Find(context.WithoutCancel(ctx), one.ID); lost == nil {
+		a.noteNext(shown)
+	}
 	return err
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff"
@@ -223,7 +222,7 @@ func TestRunConverted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := run.Drive(t.Context(), hocket.Front{})
+		res, err := run.Wait(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,12 +45,20 @@ func (s *Sessions) show(ctx context.Context, run *hocket.Run) (one *Session) {
 		if one, err = s.read(ctx, run); err != nil {
 			return err
 		}
-		if err = s.write(ctx, one); err == nil && one.Final() {
-			err = errors.Join(s.notify(one), s.unmark(one.ID))
+		if err = s.shown(ctx, one); err == nil && one.Final() {
+			err = s.unmark(one.ID)
 		}
 		return err
 	})
 	return one
+}
+
+// shown writes the directory of a session, and notifies whoever wants to know that it ended.
+func (s *Sessions) shown(ctx context.Context, one *Session) error {
+	if err := s.write(ctx, one); err != nil || !one.Final() {
+		return err
+	}
+	return s.notify(one)
 }
 
 // A session is marked from before it is recorded until its directory shows how it ended: a
@@ -109,7 +117,7 @@ func (s *Sessions) showing(id string, do func() error) {
 
 // openDir opens the directory of a session, and makes it if necessary. Nothing is written
 // through a link that leaves the project.
-func (s *Sessions) openDir(id string) (*os.Root, error) {
+func (s *Sessions) openDir(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(s.p.Root())
 	if err != nil {
 		return nil, err
@@ -124,16 +132,16 @@ func (s *Sessions) openDir(id string) (*os.Root, error) {
 			return nil, err
 		}
 	}
-	if err := root.MkdirAll(s.relative(id), 0o755); err != nil {
+	if err := root.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	return root.OpenRoot(s.relative(id))
+	return root.OpenRoot(dir)
 }
 
 // write writes the files of a session. state.json comes last: whoever sees there that the
 // session has ended finds its result.
 func (s *Sessions) write(ctx context.Context, one *Session) error {
-	dir, err := s.openDir(one.ID)
+	dir, err := s.openDir(one.Handoff.Dir)
 	if err != nil {
 		return err
 	}
@@ -259,7 +267,7 @@ func (s *Sessions) output(ctx context.Context, one *Session) ([]byte, error) {
 			fmt.Fprintf(&b, "--- attempt %d\n", n)
 		}
 		size := 0
-		for piece, err := range one.run.Read(ctx, sessionName, n, hocket.Output, 0, false) {
+		for piece, err := range one.run.Read(ctx, one.address, n, hocket.Output, 0, false) {
 			var damaged *hocket.DamagedLogError
 			if errors.As(err, &damaged) {
 				fmt.Fprintf(&b, "\n[%v]\n", err)

@@ -233,10 +233,9 @@ func (s *Sessions) driveOne(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	shown := &shower{show: func() { s.show(context.WithoutCancel(ctx), run) }}
-	_, err = run.Drive(ctx, hocket.Front{Elsewhere: true, Observer: shown})
-	shown.end()
-	s.show(context.WithoutCancel(ctx), run)
+	observer, end := s.Follow(ctx, run, nil)
+	_, err = run.Drive(ctx, hocket.Front{Elsewhere: true, Observer: observer})
+	end()
 	var held *hocket.HeldError
 	var interrupted *hocket.InterruptedError
 	if errors.As(err, &held) || errors.As(err, &interrupted) {

@@ -308,7 +308,7 @@ func (s *Sessions) start(ctx context.Context, o Order, d *draft, h *attempt.Hand
 	if err != nil {
 		return nil, err
 	}
-	one := &Session{State: listed(info), Handoff: h, run: run}
+	one := &Session{State: listed(info), Handoff: h, run: run, address: sessionName}
 	one.began(info.Created)
 	one.timing(s.now())
 	return one, nil

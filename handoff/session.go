@@ -179,7 +179,8 @@ type Session struct {
 	Scripted bool               // the replies of a file stand in for the agent
 	Log      []LogLine
 
-	run *hocket.Run
+	run     *hocket.Run
+	address string // of its task
 }
 
 // LogLine is a line of session.log.
@@ -220,7 +221,7 @@ func (s *Sessions) read(ctx context.Context, run *hocket.Run) (*Session, error) 
 	if _, ok := info.Owner.Labels[labelAgent]; !ok {
 		return nil, &UnknownError{run.ID()}
 	}
-	one := &Session{State: listed(info), run: run}
+	one := &Session{State: listed(info), run: run, address: sessionName}
 	replies, err := run.Replies(ctx)
 	if err != nil {
 		return nil, err
@@ -257,10 +258,17 @@ func (one *Session) tell(e hocket.Entry) (err error) {
 		}
 		return nil
 	}
-	f := e.Fact
+	return one.fact(e.Fact, e.Unattended)
+}
+
+// fact adds what happened to the session's task, or to its run.
+func (one *Session) fact(f *engine.Fact, unattended bool) error {
+	if f.Address != one.address && f.Kind != engine.RunEnded {
+		return nil // of work that was handed on
+	}
 	switch f.Kind {
 	case engine.AttemptStarted:
-		if e.Unattended {
+		if unattended {
 			return nil // no process does what follows; it starts with the next Recovered
 		}
 		if one.Started.IsZero() {

@@ -1,0 +1,158 @@
+package handoff
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/handoff/attempt"
+)
+
+// Follow shows everything that agents hand on in a run, and the run itself if it is a session,
+// while a process drives it. The caller drives with the observer, and calls end afterwards.
+func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Observer) (o hocket.Observer, end func()) {
+	ctx = context.WithoutCancel(ctx)
+	f := &follower{also: also}
+	if info, err := run.Info(ctx); err == nil {
+		f.session = info.Owner.Labels[labelAgent] != ""
+	}
+	f.show = func() {
+		if f.session {
+			s.show(ctx, run)
+		}
+		if f.inside.Load() {
+			s.showInside(ctx, run)
+		}
+	}
+	return f, func() {
+		f.end()
+		f.show()
+	}
+}
+
+// follower shows a run while it is driven.
+type follower struct {
+	shower
+	also    hocket.Observer // nil: none
+	session bool            // the run is a session
+	inside  atomic.Bool     // work was handed on in it
+}
+
+func (f *follower) Fact(fact engine.Fact) {
+	if f.also != nil {
+		f.also.Fact(fact)
+	}
+	if strings.Contains(fact.Address, "/handoff-") {
+		f.inside.Store(true)
+	}
+	if f.session || f.inside.Load() {
+		f.shower.Fact(fact)
+	}
+}
+
+func (f *follower) Log(address string, attempt int, piece []byte) {
+	if f.also != nil {
+		f.also.Log(address, attempt, piece)
+	}
+	if f.session || f.inside.Load() {
+		f.shower.Log(address, attempt, piece)
+	}
+}
+
+// showInside writes the directories of everything that was handed on in a run.
+func (s *Sessions) showInside(ctx context.Context, run *hocket.Run) {
+	s.showing(run.ID(), func() error {
+		inside, err := s.Inside(ctx, run)
+		for _, one := range inside {
+			if err == nil {
+				err = s.shown(ctx, one)
+			}
+		}
+		return err
+	})
+}
+
+// Inside returns what agents handed on in a run, in that order. It is part of the run: it has no
+// run of its own.
+func (s *Sessions) Inside(ctx context.Context, run *hocket.Run) ([]*Session, error) {
+	var all []*Session
+	byAddress, handed := map[string]*Session{}, map[string]map[string]bool{}
+	for e, err := range run.History(ctx, hocket.EventID{}) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Fact != nil {
+			if err := told(byAddress, all, e); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		ev, ok := e.Event.(*engine.HandoffAsked)
+		if !ok || handed[ev.Address][ev.Key] && ev.Key != "" {
+			continue // the same work as before
+		}
+		if handed[ev.Address] == nil {
+			handed[ev.Address] = map[string]bool{}
+		}
+		handed[ev.Address][ev.Key] = true
+		settings, _ := ev.Inputs["settings"].(map[string]any)
+		h, err := attempt.Of(settings)
+		if err != nil || h == nil {
+			continue // a program handed it on without the protocol
+		}
+		one := inside(h, run, fmt.Sprintf("%s/handoff-%d", ev.Address, len(handed[ev.Address])))
+		one.Created = e.Time
+		one.began(e.Time)
+		byAddress[one.address] = one
+		all = append(all, one)
+	}
+	for _, one := range all {
+		one.timing(s.now())
+	}
+	return all, nil
+}
+
+// inside returns a session that begins inside a run.
+func inside(h *attempt.Handoff, run *hocket.Run, address string) *Session {
+	q := h.Request
+	return &Session{Handoff: h, run: run, address: address, State: State{
+		ID: h.Session, Run: run.ID(), Status: Running, Phase: Pending, Agent: q.TargetAgent, Parent: q.ParentAgent, Mode: q.Mode,
+		Workflow: q.Workflow, Summary: short(q.Summary), Priority: string(q.Priority), Version: q.Version,
+	}}
+}
+
+// told adds a fact to the session that it is about. The end of a run ends all of its sessions.
+func told(byAddress map[string]*Session, all []*Session, e hocket.Entry) error {
+	if e.Fact.Kind == engine.RunEnded {
+		for _, one := range all {
+			if !one.Final() {
+				one.Status, one.Phase, one.Ended = Cancelled, "", e.Fact.Time
+			}
+		}
+		return nil
+	}
+	one := byAddress[e.Fact.Address]
+	if one == nil {
+		return nil
+	}
+	if err := one.fact(e.Fact, e.Unattended); err != nil {
+		return err
+	}
+	switch e.Fact.Kind {
+	case engine.AttemptStarted:
+		one.Phase = Working
+	case engine.QuestionAsked, engine.Paused:
+		one.Phase = Waiting
+	case engine.AnswerGiven, engine.Raised:
+		one.Phase = Working
+	case engine.StepEnded:
+		one.Status, one.Phase, one.Ended = statuses[e.Fact.Status], "", e.Fact.Time
+		u := e.Fact.Usage
+		one.CostUSD, one.TokensIn, one.TokensOut = u.CostUSD, u.TokensIn, u.TokensOut
+		one.log(e.Fact.Time, "Session ended: "+string(one.Status))
+	}
+	return nil
+}
