@@ -436,6 +436,36 @@ func TestOutputMovesWhileItIsRead(t *testing.T) {
 	}
 }
 
+// Wherever a crash cuts off the last record, the records before it can be read.
+func TestRecordCutOffAnywhere(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	file := filepath.Join(s.runFiles("run-1"), "streams.1")
+	w.Log("first", 1).Write([]byte("one"))
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Log("second", 1).Write([]byte("two"))
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := len(before); n <= len(whole); n++ {
+		if err := os.WriteFile(file, whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.forget("run-1")
+		want := ""
+		if n == len(whole) {
+			want = "two"
+		}
+		if first, second := streamText(t, s, attempt("first"), driver.Output, 0), streamText(t, s, attempt("second"), driver.Output, 0); first != "one" || second != want {
+			t.Errorf("of %d bytes, %d remain: %q, %q", len(whole), n, first, second)
+		}
+	}
+}
+
 // A silent attempt leaves nothing.
 func TestSilentAttempt(t *testing.T) {
 	s := openStore(t, t.TempDir())
