@@ -5,6 +5,7 @@ package handoff
 import (
 	"errors"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -38,8 +39,40 @@ func check(p *hocket.Project, o Order) (*protocol.Handoffs, error) {
 			}
 		}
 	}
+	for _, q := range h.Requests {
+		h.Found = append(h.Found, undeliverable(p, q)...)
+	}
 	h.Found = h.Found.Sort()
 	return h, nil
+}
+
+// undeliverable warns about required files that the agent cannot write, because it may write
+// only to the directory of its session.
+func undeliverable(p *hocket.Project, q *protocol.Request) (found workflow.Diagnostics) {
+	h := &attempt.Handoff{Session: "{session-id}", Dir: path.Join(p.Config().Handoff.Dir, "{session-id}"), Request: q}
+	if q.SessionID != "" {
+		h.Session, h.Dir = q.SessionID, path.Join(p.Config().Handoff.Dir, q.SessionID)
+	}
+	limit := h.Limit()
+	if limit == nil || len(limit.Only) != 1 {
+		return nil
+	}
+	for i, file := range h.Files() {
+		if d := filesOf(q)[i]; d.Required && !strings.HasPrefix(file, h.Dir+"/") {
+			found = append(found, workflow.Warningf(d.Pos, "handoff-path", "write it to "+path.Join(p.Config().Handoff.Dir, "{session-id}")+"/, or relax the constraint",
+				"%s cannot be delivered: the agent may write only to the directory of its session", d.Path))
+		}
+	}
+	return found
+}
+
+func filesOf(q *protocol.Request) (files []protocol.Deliverable) {
+	for _, d := range q.Deliverables {
+		if d.Kind == protocol.File {
+			files = append(files, d)
+		}
+	}
+	return files
 }
 
 // checkAgent checks that an agent can work. One that has a reply need not even exist.

@@ -156,6 +156,11 @@ func (s *Sessions) List(ctx context.Context, limit int) ([]State, error) {
 	states := make([]State, len(runs))
 	for i, r := range runs {
 		states[i] = listed(r)
+		if states[i].Phase == Working && states[i].Estimate != "" { // the list does not have when it started
+			if one, err := s.Find(ctx, r.ID); err == nil {
+				states[i] = one.State
+			}
+		}
 	}
 	return states, nil
 }

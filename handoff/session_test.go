@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/handoff"
 	"github.com/hocket-dev/hocket/schema"
+	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/extract"
 )
 
@@ -378,4 +380,41 @@ func TestDirectoryProblems(t *testing.T) {
 		t.Errorf("%+v", one.State)
 	}
 	wantValid(t, "handoff-state", o.read("s1", "state.json"))
+}
+
+// A session that takes longer than estimated is marked, and its log says since when.
+func TestOverdue(t *testing.T) {
+	o := newOffice(t, "")
+	working, done := make(chan struct{}), make(chan struct{})
+	o.work = func(*agent.Task) (string, error) {
+		close(working)
+		<-done
+		return "all is fine", nil
+	}
+	o.send(request(to("s1", `estimated_duration="1ms"`), ""))
+	ended := make(chan error)
+	go func() { ended <- o.Drive(context.WithoutCancel(t.Context())) }()
+	<-working
+	time.Sleep(2 * time.Millisecond) // what it was estimated to take, at least
+	all, err := o.List(t.Context(), 0)
+	close(done)
+	if err != nil || len(all) != 1 || !all[0].Overdue || all[0].Phase != handoff.Working {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if log := o.read("s1", "session.log"); !strings.Contains(log, "The estimated duration of 1ms is over") {
+		t.Error(log)
+	}
+}
+
+func TestUndeliverable(t *testing.T) {
+	o := newOffice(t, "")
+	q := strings.Replace(request(to("s1"), "<constraint>Read-only</constraint>"), "<report>what you found</report>",
+		`<file path="src/a.go">it</file><file path="docs/.scratch/sessions/{session-id}/a.md">it</file>`, 1)
+	h, err := handoff.Check(o.p, "a.md", []byte(fenced(q)), false)
+	if err != nil || len(h.Found) != 1 || h.Found[0].Severity != workflow.Warning || !strings.Contains(h.Found[0].Summary, "src/a.go cannot be delivered") {
+		t.Errorf("%v, %v", h.Found, err)
+	}
 }
