@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -163,7 +164,7 @@ func (b *builder) deliverable(e xmltext.Element) {
 		d.Path = strings.TrimSpace(at.Value())
 		required := strings.TrimSpace(e.Attr("required").Value())
 		d.Required = required != "false" && required != "0"
-		if why := badPath(d.Path); why != "" {
+		if why := badPath(d.Path, b.SessionID); why != "" {
 			b.doc.Report(workflow.Errorf(pos, codePath, "write the path of a file in the project, relative to its root", "Invalid deliverable path: %s", strings.TrimSpace(d.Path+" "+why)))
 		}
 		if b.paths[d.Path] {
@@ -181,9 +182,11 @@ var reserved = []string{".git", ".hocket", ".glee", ".claude"}
 // drive is the beginning of a Windows path.
 var drive = regexp.MustCompile(`^[A-Za-z]:`)
 
-// badPath says why a path cannot be that of a deliverable; "" if it can.
-func badPath(file string) string {
-	clean := path.Clean(strings.ReplaceAll(file, "{session-id}", "x"))
+// badPath says why a path cannot be that of a deliverable of a session; "" if it can. A session
+// named git must not make .git of .{session-id}. An id that is not known yet begins with the
+// time.
+func badPath(file, session string) string {
+	clean := path.Clean(strings.ReplaceAll(file, "{session-id}", cmp.Or(session, "2")))
 	switch {
 	case file == "":
 		return "is missing"

@@ -85,7 +85,7 @@ func (q *Request) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("handoff: timeout %q is not valid", in.Timeout)
 	}
 	for _, d := range in.Deliverables {
-		if why := badPath(d.Path); d.Kind == File && why != "" {
+		if why := badPath(d.Path, in.SessionID); d.Kind == File && why != "" {
 			return fmt.Errorf("handoff: invalid deliverable path: %s", strings.TrimSpace(d.Path+" "+why))
 		}
 		q.Deliverables = append(q.Deliverables, Deliverable{Kind: d.Kind, Path: d.Path, Required: d.Required, Text: d.Text})

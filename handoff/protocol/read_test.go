@@ -220,6 +220,14 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// The id of a session does not make another path of one that is allowed.
+func TestPathWithID(t *testing.T) {
+	text := strings.NewReplacer(`version="1.0"`, `session_id="git"`, "notes.md", ".{session-id}/hooks/pre-commit").Replace(fenced(valid))
+	if got := found(read(t, "a.md", text, protocol.Options{})); !strings.Contains(got, "Invalid deliverable path: .{session-id}/hooks/pre-commit is in .git") {
+		t.Error(got)
+	}
+}
+
 // TestMarkdown reads requests in places where Markdown allows them.
 func TestMarkdown(t *testing.T) {
 	lines := func(prefix, text string) string {

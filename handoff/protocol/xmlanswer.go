@@ -203,7 +203,7 @@ func (a *answer) file(doc *xmltext.Document, e xmltext.Element) {
 
 func (a *answer) addFile(pos workflow.Pos, path, text string) {
 	path = strings.TrimPrefix(path, "./")
-	if why := badPath(path); why != "" {
+	if why := badPath(path, ""); why != "" {
 		a.report(workflow.Errorf(pos, codePath, "write the path of a file in the project, relative to its root", "the file was left out: %s", strings.TrimSpace(short(path)+" "+why)))
 		return
 	}
