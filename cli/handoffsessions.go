@@ -189,7 +189,7 @@ func (a *app) waitForSessions(ctx context.Context, s *handoff.Sessions, ids []st
 		}
 		a.noteNext(one)
 		if one.Waits != "" {
-			a.note("it waits: " + one.Waits + "\n`" + a.self("show", one.ID) + "` shows how to answer\n")
+			a.note("it waits: " + view.Text(one.Waits) + "\n`" + a.self("show", one.ID) + "` shows how to answer\n")
 		}
 		return a.print(fmt.Sprintf("%s %s\n", one.ID, one.Status))
 	})
@@ -240,7 +240,7 @@ print the further requests that the agent proposes. They are sent only if you se
 			if err != nil {
 				return err
 			}
-			return a.print(string(text))
+			return a.print(a.outText(string(text)))
 		},
 	}
 	cmd.Flags().BoolVar(&next, "next", false, "print the requests that the agent proposes")
