@@ -127,6 +127,11 @@ func (a *app) writeHandoff(t handoff.Template, text, file string) error {
 		return &diagnosticsError{h.Found}
 	}
 	a.note(a.showDiagnostics(h.Found, a.errStyle))
+	return a.putNew(text, file)
+}
+
+// putNew prints a text, or writes it to a file that does not exist yet.
+func (a *app) putNew(text, file string) error {
 	if file == "" {
 		return a.print(a.outText(text))
 	}

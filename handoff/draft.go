@@ -1,0 +1,123 @@
+package handoff
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	texttemplate "text/template"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+//go:embed draft.md
+var draftText string
+
+var draftTemplate = sync.OnceValue(func() *texttemplate.Template {
+	return texttemplate.Must(texttemplate.New("draft").Parse(draftText))
+})
+
+// Wish is what a handoff is to be about.
+type Wish struct {
+	Topic   string
+	Agent   string            // that writes it; "": the project's default
+	Replies *hocket.Replies   // of the steps draft and correct; nil: an agent writes it
+	Began   func(*hocket.Run) // is called for each run; nil: no one needs to know
+}
+
+// Draft has an agent write a handoff, in a run of its own. The answer is read leniently and
+// repaired. If it is not valid, the agent gets one chance to correct it. The result is a
+// Markdown file that is valid in the project; it is not sent. The diagnostics are warnings.
+func Draft(ctx context.Context, p *hocket.Project, w Wish) ([]byte, workflow.Diagnostics, error) {
+	answer, err := w.ask(ctx, p, "draft", nil, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	text, found, err := w.finish(p, answer)
+	if err != nil || !found.Errors() {
+		return text, found, err
+	}
+	if answer, err = w.ask(ctx, p, "correct", found, answer); err != nil {
+		return nil, nil, err
+	}
+	if text, found, err = w.finish(p, answer); err == nil && found.Errors() {
+		err = &hocket.InvalidError{Diagnostics: found}
+	}
+	return text, found, err
+}
+
+// ask has the agent write a request, or correct its last answer.
+func (w *Wish) ask(ctx context.Context, p *hocket.Project, step string, found workflow.Diagnostics, answer string) (string, error) {
+	templates, err := Templates(p)
+	if err != nil {
+		return "", err
+	}
+	var agents []*agent.Definition
+	for _, d := range p.Agents().Definitions() {
+		if p.Agents().Missing(d) == nil {
+			agents = append(agents, d)
+		}
+	}
+	var problems []string
+	for _, d := range found {
+		problems = append(problems, strings.TrimRight(fmt.Sprintf("line %d: %s; %s", d.Line, d.Summary, d.Detail), "; "))
+	}
+	var prompt strings.Builder
+	if err := draftTemplate().Execute(&prompt, map[string]any{"Topic": w.Topic, "Agents": agents, "Templates": templates, "Problems": problems, "Answer": answer}); err != nil {
+		return "", err
+	}
+	loaded, inputs, err := p.LoadTask(hocket.Task{Name: step, Prompt: prompt.String(), Agent: w.Agent})
+	if err != nil {
+		return "", err
+	}
+	run, err := p.Record(ctx, loaded, inputs, hocket.WithReplies(w.Replies), hocket.WithClaim())
+	if err != nil {
+		return "", err
+	}
+	if w.Began != nil {
+		w.Began(run)
+	}
+	res, err := run.Drive(ctx, hocket.Front{})
+	if err != nil {
+		return "", err
+	}
+	text, ok := res.Output.(string)
+	if res.Status != engine.Success || !ok {
+		return "", &undraftedError{run.ID(), strings.TrimRight(fmt.Sprintf("the run is %s: %s", res.Status, res.Error), ": ")}
+	}
+	return text, nil
+}
+
+// undraftedError reports that no handoff was written.
+type undraftedError struct{ run, why string }
+
+func (e *undraftedError) Error() string { return "no handoff was written: " + e.why }
+
+// Hint returns what to do about it.
+func (e *undraftedError) Hint() string { return "`hocket show " + e.run + "` says more" }
+
+// finish checks what the agent wrote, and writes it as it should be.
+func (w *Wish) finish(p *hocket.Project, answer string) ([]byte, workflow.Diagnostics, error) {
+	h, err := Check(p, "", []byte(answer), true)
+	if err != nil {
+		return nil, nil, err
+	}
+	if h.Blocks == 0 {
+		h.Found = append(h.Found, workflow.Errorf(workflow.Pos{Line: 1}, "handoff-block", "write one in a block of XML", "there is no <agent_request> in the answer"))
+	}
+	if h.Found.Errors() {
+		return nil, h.Found, nil
+	}
+	// What the agent wrote around its request is about its answer, not about the task.
+	text, err := protocol.Format("# "+strings.Join(strings.Fields(w.Topic), " "), h.Requests, schemas(p))
+	if err != nil {
+		return nil, nil, errors.Join(err, &hocket.InvalidError{Diagnostics: h.Found})
+	}
+	return text, h.Found, nil
+}
