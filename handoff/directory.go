@@ -116,7 +116,7 @@ func (s *Sessions) showing(id string, do func() error) {
 }
 
 // openDir opens the directory of a session, and makes it if necessary. Nothing is written
-// through a link that leaves the project.
+// through a link.
 func (s *Sessions) openDir(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(s.p.Root())
 	if err != nil {
@@ -132,10 +132,7 @@ func (s *Sessions) openDir(dir string) (*os.Root, error) {
 			return nil, err
 		}
 	}
-	if err := root.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	return root.OpenRoot(dir)
+	return attempt.OpenFolder(s.p.Root(), dir)
 }
 
 // write writes the files of a session. state.json comes last: whoever sees there that the

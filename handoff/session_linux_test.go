@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -31,4 +32,21 @@ func TestPipesInTheDirectory(t *testing.T) {
 		t.Errorf("%+v, %q", one.State, o.problems)
 	}
 	wantValid(t, "handoff-state", o.read("s1", "state.json"))
+}
+
+// An agent cannot have Hocket write where it may not write itself.
+func TestDirectoryBecomesALink(t *testing.T) {
+	o := newOffice(t, "")
+	write(t, filepath.Join(o.p.Root(), "src/result.json"), "old")
+	o.work = func(*agent.Task) (string, error) {
+		return "fine", errors.Join(os.RemoveAll(o.Dir("s1")), os.Symlink("../../../src", o.Dir("s1")))
+	}
+	o.send(request(to("s1"), ""))
+	o.drive()
+	if len(o.problems) == 0 || !strings.Contains(o.problems[0], "docs/.scratch/sessions/s1 is a symbolic link") {
+		t.Errorf("%q", o.problems)
+	}
+	if text, err := os.ReadFile(filepath.Join(o.p.Root(), "src/result.json")); string(text) != "old" {
+		t.Errorf("%s, %v", text, err)
+	}
 }

@@ -154,17 +154,18 @@ func (h *Handoff) makeFolder(root string) error {
 	if h.Dir == "" {
 		return nil
 	}
+	dir, err := OpenFolder(root, h.Dir)
+	if err == nil {
+		err = dir.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("cannot use the session directory: %w", err)
+	}
 	r, err := os.OpenRoot(root)
 	if err != nil {
 		return fmt.Errorf("handoff: %w", err)
 	}
 	defer r.Close()
-	if err := r.MkdirAll(h.Dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make the session directory: %w", err)
-	}
-	if _, err := steps(r, h.Dir); err != refusedFile("is a directory") {
-		return fmt.Errorf("cannot use the session directory %s: it %v", h.Dir, err)
-	}
 	if limit := h.Limit(); limit != nil && len(limit.Except) > 0 {
 		// Beside what must not change, the agent cannot make directories.
 		for _, file := range h.Files() {

@@ -94,6 +94,12 @@ func openFile(r *os.Root, file string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	switch mode := before[len(before)-1].Mode(); {
+	case mode.IsDir():
+		return nil, refusedFile("is a directory")
+	case !mode.IsRegular():
+		return nil, refusedFile("is not a regular file")
+	}
 	f, err := r.OpenFile(filepath.FromSlash(file), os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now, on which opening blocks
 	if err != nil {
 		return nil, err
@@ -113,7 +119,34 @@ func openFile(r *os.Root, file string) (*os.File, error) {
 	return f, nil
 }
 
-// steps returns what is at each part of the path of a deliverable.
+// OpenFolder opens a folder of a project, and makes it if necessary. It must be reached without
+// any link: what Hocket writes there would otherwise be elsewhere, where the agent that made
+// the link may not write.
+func OpenFolder(root, folder string) (*os.Root, error) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if err := r.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	dir, err := r.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := dir.Stat(".")
+	infos, linked := steps(r, folder)
+	if err = errors.Join(err, linked); err == nil && !os.SameFile(opened, infos[len(infos)-1]) {
+		err = refusedFile("was exchanged while it was opened")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s %w", folder, err), dir.Close())
+	}
+	return dir, nil
+}
+
+// steps returns what is at each part of a path without links.
 func steps(r *os.Root, file string) ([]fs.FileInfo, error) {
 	parts := strings.Split(file, "/")
 	infos := make([]fs.FileInfo, len(parts))
@@ -129,10 +162,6 @@ func steps(r *os.Root, file string) ([]fs.FileInfo, error) {
 			return nil, refusedFile("is a symbolic link")
 		case mode&fs.ModeSymlink != 0:
 			return nil, refusedFile("is below the symbolic link " + at)
-		case mode.IsDir() && last:
-			return nil, refusedFile("is a directory")
-		case last && !mode.IsRegular():
-			return nil, refusedFile("is not a regular file")
 		}
 		infos[i] = info
 	}
