@@ -80,6 +80,28 @@ func TestOutputAmongLongStrings(t *testing.T) {
 	}
 }
 
+// A fork has the long outputs of the run that it repeats, also when that is deleted.
+func TestForkHasLongOutputs(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	long := strings.Repeat("long", MaxInline)
+	appendEvents(t, w, ended(1, long))
+	fork := keyed("demo-2", "", "")
+	fork.Origin, fork.Events = "demo-1", list(started("demo-2"), engine.Envelope{Time: start, Event: &engine.TaskEnded{Address: "work[1]", Attempt: 1, Stored: 2}})
+	again, err := s.Create(fork)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	w.Close()
+	if _, err := s.Delete(t.Context(), "demo-1"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Output(t.Context(), "demo-2", 2); err != nil || got != long {
+		t.Errorf("the output has %d bytes, %v", len(got), err)
+	}
+}
+
 func TestLongStringsDeepInValues(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	long := strings.Repeat("é", MaxInline)
