@@ -41,6 +41,7 @@ type Tool struct {
 	Description string
 	Input       map[string]any // JSON Schema of its arguments, an object
 	Approval    bool           // ask a person before every call
+	Resumes     bool           // if a call is interrupted, the same call again continues it
 	// Call executes the tool. The model sees the result, or the error, and may then try
 	// something else. It is safe for concurrent use.
 	Call func(ctx context.Context, args map[string]any, task *Task, log Log) (string, error)

@@ -137,9 +137,7 @@ func (r *Run) openHandoff(in *inst, ev *HandoffAsked) *handoff {
 	h := &handoff{p: p, inputs: ev.Inputs, key: ev.key(), in: in}
 	h.scope = newScope(in.scope(), in, p.body, f)
 	f.scope, f.handoff = h.scope, h
-	if f.limits.Runtime > 0 {
-		r.clock.frames = append(r.clock.frames, f)
-	}
+	r.clock.frames = append(r.clock.frames, f)
 	in.top().handoffs++
 	in.handed = append(in.handed, h)
 	in.scope().handed = append(in.scope().handed, h)
@@ -156,12 +154,9 @@ type definition struct {
 	Facts    *TaskFacts
 }
 
-// addDefinition compiles a definition that compiles.
+// addDefinition compiles a definition that was admitted.
 func (r *Run) addDefinition(d definition) *program {
-	p, err := compile(d.Workflow)
-	if err != nil {
-		panic(err)
-	}
+	p, _ := compile(d.Workflow) // admitHandoff has reported errors
 	p.index = len(r.compiled) + len(r.handed)
 	p.facts = d.Facts
 	r.handed = append(r.handed, p)
@@ -280,7 +275,5 @@ func (r *Run) lend(in *inst, away bool) {
 			f.running++
 		}
 	}
-	if away {
-		r.seatWaiting(in.scope().frame)
-	}
+	r.seatWaiting(in.scope().frame)
 }

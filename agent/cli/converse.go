@@ -20,6 +20,7 @@ func (x *Executor) converse(ctx context.Context, task *agent.Task, set *settings
 	if path == "" {
 		return agent.Result{}, agent.Permanentf("%s", x.m().missingForTalk())
 	}
+	task = impatient(task)
 	l, err := x.prepare(ctx, task, set, allowed, log)
 	if err != nil {
 		return agent.Result{}, err
@@ -34,6 +35,28 @@ func (x *Executor) converse(ctx context.Context, task *agent.Task, set *settings
 		MaxBytes: task.Agent.OutputLimit(set.MaxOutputKB, defaultOutputKB),
 	}
 	return x.o.Converse(ctx, start, task, log)
+}
+
+// talkPatience is how long a call may take in a conversation if it can be continued. The protocol
+// has no way to say how long a CLI should wait; codex and goose give up after five minutes.
+const talkPatience = 270 * time.Second
+
+// impatient returns a task whose tools return before the CLI gives up, if that loses nothing.
+func impatient(task *agent.Task) *agent.Task {
+	own := *task
+	own.Tools = slices.Clone(task.Tools)
+	for i := range own.Tools {
+		call := own.Tools[i].Call
+		if !own.Tools[i].Resumes {
+			continue
+		}
+		own.Tools[i].Call = func(ctx context.Context, args map[string]any, task *agent.Task, log agent.Log) (string, error) {
+			ctx, stop := context.WithTimeout(ctx, talkPatience)
+			defer stop()
+			return call(ctx, args, task, log)
+		}
+	}
+	return &own
 }
 
 func (m *Manifest) missingForTalk() string {

@@ -43,7 +43,7 @@ func (w *wrapped) equip(task *agent.Task) *onward {
 		task.Received = append(task.Received, agent.Received{Step: "handoff " + h.ID + " to " + h.To, Output: recalled(h)})
 	}
 	if w.traits.FromPrompt(task) {
-		task.Tools = append(slices.Clip(task.Tools), agent.Tool{Name: ToolName, Description: toolText, Input: toolInput(task.Handoffs.To), Call: on.call})
+		task.Tools = append(slices.Clip(task.Tools), agent.Tool{Name: ToolName, Description: toolText, Input: toolInput(task.Handoffs.To), Resumes: true, Call: on.call})
 	}
 	return on
 }
@@ -123,6 +123,8 @@ func (on *onward) call(ctx context.Context, args map[string]any, task *agent.Tas
 		}
 	}
 	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "The work is still in progress. To continue to wait for it, call this tool again with the same arguments.", nil
 	case err != nil:
 		return "", err
 	case h.Running:

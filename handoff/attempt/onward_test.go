@@ -42,6 +42,9 @@ func (l *lead) run(t *testing.T, answer string, work func(use func(args map[stri
 			if h.To == "" {
 				return agent.Handed{}, errors.New("nobody")
 			}
+			if h.Prompt == "Take long" {
+				return agent.Handed{}, context.DeadlineExceeded
+			}
 			l.handed = append(l.handed, h)
 			got := agent.Handed{Handoff: h, ID: "a/handoff-1", Running: !h.Blocking, Output: "the answer"}
 			if h.To == "cleo" {
@@ -146,6 +149,11 @@ func TestToolTakesARequest(t *testing.T) {
 			if text, err := use(c.args); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v: %q, %v, want %s", c.args, text, err, c.want)
 			}
+		}
+	})
+	l.run(t, "done", func(use func(map[string]any) (string, error)) {
+		if text, err := use(map[string]any{"to": "bob", "summary": "Take long"}); err != nil || !strings.HasPrefix(text, "The work is still in progress.") {
+			t.Errorf("%q, %v", text, err)
 		}
 	})
 	if h := l.handed[0]; h.To != "bob" || h.Attempts != 3 || h.Blocking {
