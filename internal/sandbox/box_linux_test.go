@@ -1094,6 +1094,18 @@ func TestUnexpectedQuestions(t *testing.T) {
 	}
 }
 
+// An address that cannot be checked is not connected to.
+func TestUnknownAddress(t *testing.T) {
+	c := &clerk{connect: func(context.Context, netip.AddrPort) bool { return true }}
+	for address, want := range map[[unix.SizeofSockaddrInet4]byte]error{{unix.AF_UNIX}: unix.EAFNOSUPPORT, {unix.AF_INET6}: unix.EINVAL} {
+		q := question{task: uint32(os.Getpid())}
+		q.call.arguments[1], q.call.arguments[2] = uint64(uintptr(unsafe.Pointer(&address))), uint64(len(address))
+		if err := c.connects(t.Context(), &q); !errors.Is(err, want) {
+			t.Errorf("family %d: %v, want %v", address[0], err, want)
+		}
+	}
+}
+
 // Nothing is done for a program that no longer waits: its process id may be that of another.
 func TestNobodyWaits(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
