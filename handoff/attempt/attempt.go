@@ -115,12 +115,15 @@ func (w *wrapped) deliver(ctx context.Context, task *agent.Task, asked []*Handof
 	if err := h.makeFolder(task.Dir); err != nil {
 		return agent.Result{}, agent.Permanentf("%v", err)
 	}
-	before, _ := h.ownResult(task.Dir)
+	before, shown := h.ownResult(task.Dir)
+	if task.Attempt > 1 && !shown {
+		before = "" // an earlier attempt wrote it, and this one need not write it again
+	}
 	res, err := w.Executor.Run(ctx, task, log)
 	if err != nil {
 		return res, err
 	}
-	if own, ok := h.ownResult(task.Dir); ok && own != before {
+	if own, _ := h.ownResult(task.Dir); own != "" && own != before {
 		if res.Output = own; w.o.Mask != nil {
 			res.Output = w.o.Mask(own)
 		}
@@ -175,8 +178,9 @@ func (h *Handoff) makeFolder(root string) error {
 	return nil
 }
 
-// ownResult returns the result.json that the agent wrote.
-func (h *Handoff) ownResult(root string) (string, bool) {
+// ownResult returns the result.json that the agent wrote, "" if there is none, and whether it
+// is the one that Hocket shows after a session has ended.
+func (h *Handoff) ownResult(root string) (text string, shown bool) {
 	if h.Dir == "" {
 		return "", false
 	}
@@ -185,10 +189,11 @@ func (h *Handoff) ownResult(root string) (string, bool) {
 		return "", false
 	}
 	defer r.Close()
-	text, err := readSmall(r, h.resultFile())
+	own, err := readSmall(r, h.resultFile())
 	var object map[string]json.RawMessage
-	if err != nil || json.Unmarshal(text, &object) != nil {
+	if err != nil || json.Unmarshal(own, &object) != nil {
 		return "", false
 	}
-	return string(text), true
+	_, shown = object["handoff"]
+	return string(own), shown
 }

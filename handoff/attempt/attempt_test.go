@@ -21,6 +21,8 @@ type scene struct {
 	dir string
 	h   *attempt.Handoff
 	got *agent.Task // what the executor was given
+
+	attempt int // zero: the first
 }
 
 func newScene(t *testing.T, deliverables ...protocol.Deliverable) *scene {
@@ -47,7 +49,7 @@ func (s *scene) run(t *testing.T, o attempt.Options, answer string, work func(di
 		}
 		return agent.Result{Output: answer}, nil
 	})
-	task := &agent.Task{Run: "r", Address: "a", Attempt: 1, Agent: &agent.Definition{Name: "ann"}, Dir: s.dir, Settings: map[string]any{agent.HandoffSetting: setting}}
+	task := &agent.Task{Run: "r", Address: "a", Attempt: max(1, s.attempt), Agent: &agent.Definition{Name: "ann"}, Dir: s.dir, Settings: map[string]any{agent.HandoffSetting: setting}}
 	return attempt.Wrap(exec, o).Run(t.Context(), task, func([]byte) {})
 }
 
@@ -179,6 +181,19 @@ func TestResultFile(t *testing.T) {
 				t.Errorf("%q, %v", res.Output, err)
 			}
 		})
+	}
+}
+
+// What an earlier attempt wrote to result.json is the answer of a later one that leaves it as it
+// is, but what Hocket wrote there when the session ended is not.
+func TestResultOfAnEarlierAttempt(t *testing.T) {
+	for was, want := range map[string]string{`{"checks": 3}`: `{"checks": 3}`, `{"checks": 3, "handoff": {}}`: "done"} {
+		s := newScene(t)
+		s.attempt = 2
+		write(t, filepath.Join(s.dir, "sessions/s1/result.json"), was)
+		if res, err := s.run(t, attempt.Options{}, "done", nil); err != nil || res.Output != want {
+			t.Errorf("%s: %q, %v", was, res.Output, err)
+		}
 	}
 }
 
