@@ -27,7 +27,7 @@ XML block, or the XML itself: a task that one agent, or a person, hands to anoth
   hocket handoff schema --install`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}, a.handoffNewVerb(), a.handoffDraftVerb(), a.handoffCheckVerb(), a.handoffGetVerb(), a.handoffSchemaVerb(), a.handoffSendVerb(), a.handoffCreateVerb(),
-		a.handoffListVerb(), a.handoffStatusVerb(), a.handoffWaitVerb(), a.handoffResultVerb(), a.handoffCancelVerb(), a.handoffStatsVerb(), a.handoffAttachVerb(), a.handoffDriveVerb(), a.handoffWorkVerb())
+		a.handoffListVerb(), a.handoffStatusVerb(), a.handoffWaitVerb(), a.handoffResultVerb(), a.handoffCancelVerb(), a.handoffStatsVerb(), a.handoffArchiveVerb(), a.handoffAttachVerb(), a.handoffDriveVerb(), a.handoffWorkVerb())
 }
 
 func (a *app) handoffCheckVerb() *cobra.Command {

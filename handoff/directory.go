@@ -106,13 +106,17 @@ func (s *Sessions) showMarked(ctx context.Context) {
 // showing calls do, which writes a directory, and reports its error. A lock orders processes
 // that write directories at the same time: the one that writes last has also read last.
 func (s *Sessions) showing(id string, do func() error) {
-	lock, err := filelock.Wait(filepath.Join(s.p.State(), "handoff-directories.lock"), 30*time.Second)
+	lock, err := filelock.Wait(s.directoriesLock(), 30*time.Second)
 	if err == nil {
 		err = errors.Join(do(), lock.Release())
 	}
 	if err != nil {
 		s.problem(fmt.Errorf("the directory of session %s is not up to date: %w", id, err))
 	}
+}
+
+func (s *Sessions) directoriesLock() string {
+	return filepath.Join(s.p.State(), "handoff-directories.lock")
 }
 
 // openDir opens the directory of a session, and makes it if necessary. Nothing is written

@@ -105,7 +105,7 @@ func list(text string) []string {
 // duration reads a duration such as 1h30m.
 func (b *builder) duration(a xmltext.Attr, severity workflow.Severity) time.Duration {
 	value := strings.TrimSpace(a.Value())
-	sum, ok := parseDuration(value)
+	sum, ok := ParseDuration(value)
 	if !ok {
 		d := workflow.Errorf(a.Pos(), codeValue, "write a duration such as 90s, 10m or 1h30m, of at most 366 days", "Attribute '%s': '%s' is not valid", a.Name(), value)
 		d.Severity = severity

@@ -17,8 +17,8 @@ var durationUnits = []struct {
 
 const longest = 366 * 24 * time.Hour
 
-// parseDuration reads a duration such as 1h30m. It is more than zero.
-func parseDuration(text string) (time.Duration, bool) {
+// ParseDuration reads a duration such as 1h30m. It is more than zero.
+func ParseDuration(text string) (time.Duration, bool) {
 	if durationPart.ReplaceAllString(text, "") != "" {
 		return 0, false
 	}
@@ -41,7 +41,7 @@ func parseDuration(text string) (time.Duration, bool) {
 	return sum, sum > 0
 }
 
-// FormatDuration writes a duration as parseDuration reads it; "" for none.
+// FormatDuration writes a duration as ParseDuration reads it; "" for none.
 func FormatDuration(d time.Duration) string {
 	var b strings.Builder
 	for _, u := range durationUnits {
@@ -55,6 +55,6 @@ func FormatDuration(d time.Duration) string {
 
 // IsDuration reports whether a request can have a duration.
 func IsDuration(d time.Duration) bool {
-	again, ok := parseDuration(FormatDuration(d))
+	again, ok := ParseDuration(FormatDuration(d))
 	return ok && again == d
 }

@@ -78,10 +78,10 @@ func (q *Request) UnmarshalJSON(data []byte) error {
 		Workflow: in.Workflow, Details: in.Details, Constraints: in.Constraints, Notes: in.Notes, Namespaces: in.Namespaces,
 	}
 	var ok, also bool
-	if q.Estimate, ok = parseDuration(in.Estimate); !ok && in.Estimate != "" {
+	if q.Estimate, ok = ParseDuration(in.Estimate); !ok && in.Estimate != "" {
 		return fmt.Errorf("handoff: estimated_duration %q is not valid", in.Estimate)
 	}
-	if q.Timeout, also = parseDuration(in.Timeout); !also && in.Timeout != "" {
+	if q.Timeout, also = ParseDuration(in.Timeout); !also && in.Timeout != "" {
 		return fmt.Errorf("handoff: timeout %q is not valid", in.Timeout)
 	}
 	for _, d := range in.Deliverables {

@@ -1,0 +1,235 @@
+package handoff
+
+import (
+	"archive/tar"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/filelock"
+)
+
+// Archived is what became of the directories of finished sessions.
+type Archived struct {
+	File     string   `json:"file,omitempty"` // "" if there was nothing to archive
+	Sessions []string `json:"sessions"`       // whose directories are now only in the archive
+	Kept     []Kept   `json:"kept"`
+}
+
+// Kept is a session whose directory stays.
+type Kept struct {
+	ID  string `json:"session_id"`
+	Why string `json:"why"`
+}
+
+// Archive packs the directories of sessions that ended before a time into a new .tar.gz file,
+// and removes them once that is on the disk. An empty name means a file in the folder of the
+// sessions. The journal keeps the sessions, so [Sessions.Show] can make their directories again;
+// only what agents wrote there is then in the archive alone.
+func (s *Sessions) Archive(ctx context.Context, before time.Time, file string) (*Archived, error) {
+	done := &Archived{Sessions: []string{}, Kept: []Kept{}}
+	states, err := s.List(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	root, err := s.openDir(s.relative(""))
+	if err != nil {
+		return nil, fmt.Errorf("handoff: %w", err)
+	}
+	defer root.Close()
+	var found []directory
+	for _, state := range states {
+		if !state.Final() || !state.Ended.Before(before) {
+			continue
+		}
+		d, err := scan(root, state.ID)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			done.keep(state.ID, err)
+		default:
+			found = append(found, d)
+		}
+	}
+	slices.SortFunc(found, func(a, b directory) int { return strings.Compare(a.id, b.id) })
+	if len(found) == 0 {
+		return done, nil
+	}
+	file = cmp.Or(file, filepath.Join(s.Dir(""), "archive-"+s.now().Format("20060102-150405")+".tar.gz"))
+	if found, err = pack(ctx, root, found, file, done); err != nil || len(found) == 0 {
+		return done, err
+	}
+	done.File = file
+	return done, s.remove(root, found, done)
+}
+
+func (a *Archived) keep(id string, why error) { a.Kept = append(a.Kept, Kept{id, why.Error()}) }
+
+// directory is the directory of a session, with everything in it.
+type directory struct {
+	id    string
+	files []found
+}
+
+// found is a file or folder as it was when it was looked at.
+type found struct {
+	name string // with slashes, from the id of the session on
+	info fs.FileInfo
+}
+
+var errChanged = errors.New("its directory changes")
+
+// scan looks at the directory of a session. Only files and folders can be archived: a link says
+// little about what it leads to, and reading anything else might never end.
+func scan(root *os.Root, id string) (directory, error) {
+	d := directory{id: id}
+	err := fs.WalkDir(root.FS(), id, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := root.Lstat(filepath.FromSlash(name))
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a file or folder", name)
+		}
+		d.files = append(d.files, found{name, info})
+		return nil
+	})
+	return d, err
+}
+
+// same reports whether nothing has changed since the directory was looked at.
+func (d directory) same(root *os.Root) bool {
+	now, err := scan(root, d.id)
+	return err == nil && slices.EqualFunc(d.files, now.files, func(a, b found) bool {
+		return a.name == b.name && os.SameFile(a.info, b.info) && a.info.Mode() == b.info.Mode() &&
+			(a.info.IsDir() || a.info.Size() == b.info.Size() && a.info.ModTime().Equal(b.info.ModTime()))
+	})
+}
+
+// pack writes the archive, whole or not at all, and returns the directories that are in it.
+func pack(ctx context.Context, root *os.Root, all []directory, file string, done *Archived) (packed []directory, err error) {
+	if _, err := os.Lstat(file); err == nil {
+		return nil, fmt.Errorf("handoff: %s already exists", file)
+	}
+	temp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
+	if err != nil {
+		return nil, fmt.Errorf("handoff: %w", err)
+	}
+	zipped := gzip.NewWriter(temp)
+	archive := tar.NewWriter(zipped)
+	for _, d := range all {
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			break
+		}
+		if err = d.writeTo(archive, root); errors.Is(err, errChanged) {
+			done.keep(d.id, err)
+			err = nil
+			continue
+		}
+		packed = append(packed, d)
+	}
+	err = errors.Join(err, archive.Close(), zipped.Close(), temp.Chmod(0o644), temp.Sync(), temp.Close())
+	if err == nil && len(packed) > 0 {
+		if err = os.Rename(temp.Name(), file); err == nil {
+			return packed, syncDir(filepath.Dir(file))
+		}
+	}
+	_ = os.Remove(temp.Name()) // the first error matters more
+	if err != nil {
+		return nil, fmt.Errorf("handoff: cannot write the archive: %w", err)
+	}
+	return nil, nil
+}
+
+// writeTo adds the directory to an archive. Owners and permissions are those of no one in
+// particular.
+func (d directory) writeTo(archive *tar.Writer, root *os.Root) error {
+	for _, f := range d.files {
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.name, Mode: 0o644, ModTime: f.info.ModTime().Truncate(time.Second), Format: tar.FormatPAX}
+		var text []byte
+		if f.info.IsDir() {
+			h.Typeflag, h.Name, h.Mode = tar.TypeDir, f.name+"/", 0o755
+		} else {
+			var err error
+			if text, err = f.read(root); err != nil {
+				return err
+			}
+			h.Size = int64(len(text))
+		}
+		if err := archive.WriteHeader(h); err != nil {
+			return err
+		}
+		if _, err := archive.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads a file, if it is still the one that was found.
+func (f found) read(root *os.Root) ([]byte, error) {
+	file, err := root.Open(filepath.FromSlash(f.name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errChanged
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(info, f.info) {
+		return nil, errChanged
+	}
+	text, err := io.ReadAll(io.LimitReader(file, f.info.Size()+1))
+	if err == nil && int64(len(text)) != f.info.Size() {
+		err = errChanged
+	}
+	return text, err
+}
+
+// remove removes directories that are in the archive, as they are there. While it does, no
+// process of Hocket writes to them.
+func (s *Sessions) remove(root *os.Root, packed []directory, done *Archived) error {
+	lock, err := filelock.Wait(s.directoriesLock(), 30*time.Second)
+	if err != nil {
+		return fmt.Errorf("handoff: nothing was removed: %w", err)
+	}
+	for _, d := range packed {
+		if !d.same(root) {
+			done.keep(d.id, errChanged)
+			continue
+		}
+		if failed := root.RemoveAll(d.id); failed != nil {
+			err = errors.Join(err, fmt.Errorf("handoff: %w", failed))
+			continue
+		}
+		done.Sessions = append(done.Sessions, d.id)
+	}
+	return errors.Join(err, lock.Release())
+}
+
+// syncDir makes the name of a new file durable, where the system can do that.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("handoff: %w", err)
+	}
+	defer f.Close()
+	_ = f.Sync() // some systems cannot sync a directory
+	return nil
+}
