@@ -248,6 +248,7 @@ func (s *Sessions) driveOne(ctx context.Context, id string) error {
 // Those whose dependencies failed are cancelled.
 func (b *board) next(ctx context.Context) ([]string, error) {
 	var next []State
+	skipped := false
 	for _, info := range b.open {
 		state := listed(info)
 		if info.Driven || b.active[info.ID] || b.given[info.ID] != nil || state.Phase == Waiting {
@@ -258,14 +259,19 @@ func (b *board) next(ctx context.Context) ([]string, error) {
 			continue // its sender drives it
 		}
 		if waits {
-			if ready, err := b.ready(ctx, &state); err != nil || !ready {
-				if err != nil {
-					return nil, err
-				}
+			ready, err := b.ready(ctx, &state)
+			if err != nil {
+				return nil, err
+			}
+			if !ready {
+				skipped = skipped || b.ended[info.ID] != ""
 				continue
 			}
 		}
 		next = append(next, state)
+	}
+	if skipped {
+		return b.next(ctx) // those that depend on it are skipped too
 	}
 	slices.SortFunc(next, func(a, b State) int {
 		return cmp.Or(cmp.Compare(rank(a.Priority), rank(b.Priority)), cmp.Compare(a.order, b.order))
@@ -305,6 +311,7 @@ func (b *board) ready(ctx context.Context, state *State) (bool, error) {
 		if status := b.ended[id]; status != Completed {
 			_, err := b.Cancel(ctx, state.ID, fmt.Sprintf("skipped: it depends on session %s, which is %s", id, status))
 			delete(b.open, state.ID)
+			b.ended[state.ID] = Cancelled
 			return false, err
 		}
 	}

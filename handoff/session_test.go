@@ -250,6 +250,21 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
+// All sessions that depend on one that failed end, however long the chain is.
+func TestChainIsSkipped(t *testing.T) {
+	o := newOffice(t, "")
+	o.work = func(*agent.Task) (string, error) { return "", errors.New("boom") }
+	chain := []string{request(to("s0"), "")}
+	for i := 1; i < 20; i++ {
+		chain = append(chain, request(to(fmt.Sprintf("s%d", i), fmt.Sprintf(`depends_on="s%d"`, i-1)), ""))
+	}
+	o.send(chain...)
+	o.drive()
+	if one := o.find("s19"); one.Status != handoff.Cancelled {
+		t.Errorf("%+v", one.State)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	o := newOffice(t, "")
 	o.send(request(to("s1"), ""))
