@@ -24,6 +24,7 @@ type starting struct {
 	claim   bool
 	run     string
 	labels  map[string]string
+	decided *pinnedTrust // about several workflows at once
 }
 
 func startingWith(options []StartOption) (*starting, error) {
@@ -104,7 +105,7 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	if err != nil {
 		return nil, err
 	}
-	trusted, err := p.settleStart(ctx, w, s.replies)
+	trusted, err := p.settleStart(ctx, w, s)
 	if err != nil {
 		return nil, err
 	}

@@ -120,12 +120,30 @@ func (p *Project) CheckTrust(ctx context.Context) error {
 	return err
 }
 
+// Settle decides once about what several workflows can do, so that Record with the returned
+// option does not decide about each of them. The error is an *[UntrustedError] if the user
+// does not approve it.
+func (p *Project) Settle(ctx context.Context, replies *Replies, workflows ...*Workflow) (StartOption, error) {
+	p = p.steady()
+	var powers trust.Powers
+	for _, w := range workflows {
+		if replies == nil || !replies.CoversAll(w.Bundle()) {
+			powers = powers.Union(w.Powers())
+		}
+	}
+	decided, err := p.settle(ctx, powers, "", false)
+	return func(s *starting) { s.decided = &decided }, err
+}
+
 // settleStart decides about the powers of a workflow. A workflow whose tasks all have
 // replies uses none of them.
-func (p *Project) settleStart(ctx context.Context, w *Workflow, replies *Replies) (pinnedTrust, error) {
+func (p *Project) settleStart(ctx context.Context, w *Workflow, s *starting) (pinnedTrust, error) {
 	powers := w.Powers()
-	if replies != nil && replies.CoversAll(w.Bundle()) {
+	if s.replies != nil && s.replies.CoversAll(w.Bundle()) {
 		return pinnedTrust{Powers: powers}, nil
+	}
+	if s.decided != nil && !powers.Exceeds(s.decided.Powers) {
+		return pinnedTrust{s.decided.Trusted, powers, s.decided.At}, nil
 	}
 	return p.settle(ctx, powers, w.Model().Pos.File, false)
 }

@@ -59,21 +59,56 @@ func (s *Sessions) Send(ctx context.Context, o Order) (*Sent, error) {
 	if !h.Found.Errors() {
 		drafts = s.drafts(ctx, o, h, sent)
 	}
+	tasks, err := s.tasks(o, drafts, sent)
+	if err != nil {
+		return sent, err
+	}
 	if err := s.noteCheck(o, h, sent.Found); err != nil {
 		return nil, err
 	}
 	if sent.Found.Errors() {
 		return sent, &hocket.InvalidError{Diagnostics: sent.Found}
 	}
-	if err := s.recordAll(ctx, o, drafts, sent); err != nil {
+	settled, err := s.p.Settle(ctx, o.Replies, tasks...)
+	if err != nil {
+		return sent, err
+	}
+	if err := s.recordAll(ctx, o, drafts, settled, sent); err != nil {
 		return sent, err
 	}
 	return sent, nil
 }
 
+// tasks returns a task for each agent that gets a request. It reports agents that cannot do
+// one before any request is recorded.
+func (s *Sessions) tasks(o Order, drafts []*draft, sent *Sent) (tasks []*hocket.Workflow, err error) {
+	seen := map[string]bool{}
+	for _, d := range drafts {
+		if d.Mode == protocol.Conversation || seen[d.TargetAgent] {
+			continue
+		}
+		seen[d.TargetAgent] = true
+		w, _, err := s.p.LoadTask(hocket.Task{Name: sessionName, Prompt: d.Summary, Agent: d.TargetAgent})
+		if err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, w)
+		for _, one := range w.Check(o.Replies) {
+			if one.Severity != workflow.Error {
+				continue
+			}
+			if one.File == "" {
+				one.Pos = d.pos
+			}
+			sent.Found = append(sent.Found, one)
+		}
+	}
+	return tasks, nil
+}
+
 // recordAll records the sessions of all requests. Several at a time share a write to the
 // disk.
-func (s *Sessions) recordAll(ctx context.Context, o Order, drafts []*draft, sent *Sent) error {
+func (s *Sessions) recordAll(ctx context.Context, o Order, drafts []*draft, settled hocket.StartOption, sent *Sent) error {
 	const together = 8
 	parts, errs := make([]Sent, len(drafts)), make([]error, len(drafts))
 	slots := make(chan struct{}, together)
@@ -83,7 +118,7 @@ func (s *Sessions) recordAll(ctx context.Context, o Order, drafts []*draft, sent
 		d.order = fmt.Sprintf("%019d-%06d", now.UnixNano(), i)
 		slots <- struct{}{}
 		group.Go(func() {
-			errs[i] = s.record(ctx, o, d, &parts[i])
+			errs[i] = s.record(ctx, o, d, settled, &parts[i])
 			<-slots
 		})
 	}
@@ -166,7 +201,7 @@ func proseDraft(o Order) *draft {
 	if o.Spike {
 		method = protocol.Spike
 	}
-	return &draft{prose: true, source: string(o.Text), Request: &protocol.Request{
+	return &draft{prose: true, pos: workflow.Pos{File: o.File, Line: 1, Column: 1}, source: string(o.Text), Request: &protocol.Request{
 		Version: "1.0", TargetAgent: o.Agent, Mode: cmp.Or(o.Mode, protocol.Spawn), Priority: protocol.Medium, Workflow: method,
 		Summary: title, Intent: title, Details: strings.TrimSpace(string(o.Text)),
 	}}
@@ -235,7 +270,7 @@ func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workf
 }
 
 // record records the session of a request, or leaves its context for the agent.
-func (s *Sessions) record(ctx context.Context, o Order, d *draft, sent *Sent) error {
+func (s *Sessions) record(ctx context.Context, o Order, d *draft, settled hocket.StartOption, sent *Sent) error {
 	c := s.p.Config().Handoff
 	for try := 1; ; try++ {
 		id := cmp.Or(d.id, s.newID(d.Summary, try))
@@ -256,7 +291,7 @@ func (s *Sessions) record(ctx context.Context, o Order, d *draft, sent *Sent) er
 		if err := s.mark(id); err != nil {
 			return fmt.Errorf("handoff: %w", err)
 		}
-		one, err := s.start(ctx, o, d, h)
+		one, err := s.start(ctx, o, d, h, settled)
 		var exists *hocket.ExistsError
 		if errors.As(err, &exists) && d.id == "" {
 			continue
@@ -271,7 +306,7 @@ func (s *Sessions) record(ctx context.Context, o Order, d *draft, sent *Sent) er
 }
 
 // start records the run of a session.
-func (s *Sessions) start(ctx context.Context, o Order, d *draft, h *attempt.Handoff) (*Session, error) {
+func (s *Sessions) start(ctx context.Context, o Order, d *draft, h *attempt.Handoff, settled hocket.StartOption) (*Session, error) {
 	setting, err := h.Setting()
 	if err != nil {
 		return nil, err
@@ -293,7 +328,7 @@ func (s *Sessions) start(ctx context.Context, o Order, d *draft, h *attempt.Hand
 			labels[label] = value
 		}
 	}
-	options := []hocket.StartOption{hocket.WithRun(h.Session), hocket.WithLabels(labels), hocket.WithLimits(attempt.Limits(q)), hocket.WithReplies(o.Replies)}
+	options := []hocket.StartOption{hocket.WithRun(h.Session), hocket.WithLabels(labels), hocket.WithLimits(attempt.Limits(q)), hocket.WithReplies(o.Replies), settled}
 	if q.Mode == protocol.Blocking && len(q.DependsOn) == 0 {
 		options = append(options, hocket.WithClaim())
 	}

@@ -278,12 +278,13 @@ func TestRefused(t *testing.T) {
 	o.refuse(`depends_on names "s"`, request(to("s7", `depends_on="s"`), "")) // the beginning of an id is none
 	talk := strings.Replace(request("", ""), "spawn", "conversation_only", 1)
 	o.refuse("a conversation_only request needs a target_agent", request(to("s8"), ""), talk)
+	o.refuse("it needs a model, and none is named", request(to("s9"), ""), strings.Replace(request(to("s10"), ""), "worker", "shell", 1))
 	all, err := o.List(t.Context(), 0)
 	if err != nil || len(all) != 1 {
 		t.Errorf("%d sessions, %v", len(all), err)
 	}
 	checks, err := o.Checks()
-	if err != nil || len(checks) != 10 || !checks[0].Passed || checks[1].Passed || !slices.Contains(checks[1].Codes, "handoff-session") {
+	if err != nil || len(checks) != 11 || !checks[0].Passed || checks[1].Passed || !slices.Contains(checks[1].Codes, "handoff-session") {
 		t.Errorf("%+v, %v", checks, err)
 	}
 
@@ -294,6 +295,45 @@ func TestRefused(t *testing.T) {
 	o.send(request(to("own"), ""))
 	write(t, filepath.Join(o.Dir("used"), "notes.md"), "x")
 	o.refuse("Session used already exists in docs/.scratch/sessions/used", request(to("used"), ""))
+}
+
+// What the agents of several requests can do is one question, and one digest.
+func TestTrustOfABatch(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"one", "two"} {
+		write(t, filepath.Join(dir, ".hocket/agents", name+".yml"), "description: d\nagent: shell\nsettings: {command: echo "+name+"}\n")
+	}
+	batch := []byte(fenced(request(`target_agent="one"`, ""), request(`target_agent="two"`, ""), request(`target_agent="two"`, "")))
+	send := func(options hocket.Options) (int, error) {
+		options.State = t.TempDir()
+		p, err := hocket.Open(dir, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		s := handoff.Open(p, func(err error) { t.Error(err) })
+		_, err = s.Send(t.Context(), handoff.Order{File: "work.md", Text: batch})
+		all, broken := s.List(t.Context(), 0)
+		if broken != nil {
+			t.Error(broken)
+		}
+		return len(all), err
+	}
+	n, err := send(hocket.Options{})
+	var untrusted *hocket.UntrustedError
+	if !errors.As(err, &untrusted) || n != 0 || len(untrusted.Missing) != 2 {
+		t.Fatalf("%d sessions, %v", n, err)
+	}
+	if n, err := send(hocket.Options{TrustDigest: untrusted.Digest}); n != 3 || err != nil {
+		t.Errorf("with a digest: %d sessions, %v", n, err)
+	}
+	asked := 0
+	if n, err := send(hocket.Options{Trust: func(context.Context, *hocket.UntrustedError) (bool, error) {
+		asked++
+		return true, nil
+	}}); n != 3 || err != nil || asked != 1 {
+		t.Errorf("with a person, who was asked %d times: %d sessions, %v", asked, n, err)
+	}
 }
 
 func write(t *testing.T, file, text string) {
