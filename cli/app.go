@@ -24,7 +24,8 @@ type app struct {
 	errStyle view.Style
 	gone     bool // the reader of standard output has closed it
 
-	stdinText []byte // what was read from standard input
+	stdinText []byte            // what was read from standard input
+	unsaved   map[string][]byte // texts that diagnostics refer to, by the files that they would be
 	with      With
 	trusted   string // --trust
 	opened    []*hocket.Project

@@ -149,7 +149,7 @@ func (a *app) requestsIn(file string, text []byte) (*protocol.Handoffs, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := handoff.Read(p, file, text)
+	h, err := handoff.Read(p, file, text, false)
 	if err != nil || h.Blocks == 0 {
 		return nil, err
 	}

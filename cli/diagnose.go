@@ -54,6 +54,9 @@ func (a *app) sourceOf(file string) []byte {
 	if file == stdin {
 		return a.stdinText
 	}
+	if text := a.unsaved[file]; text != nil {
+		return text
+	}
 	if text, err := a.readNamed(file); err == nil {
 		return text
 	}

@@ -19,12 +19,19 @@ import (
 func (a *app) handoffVerb() *cobra.Command {
 	return withVerbs(&cobra.Command{
 		Use:   "handoff COMMAND",
-		Short: "Check and read handoffs between agents",
-		Long: `Check and read handoffs. A handoff is a Markdown file with an <agent_request> in an
-XML block, or the XML itself: a task that one agent, or a person, hands to another.`,
-		Example: `  hocket handoff check prompt.md
-  hocket handoff get prompt.md current_task_summary
-  hocket handoff schema --install`,
+		Short: "Write, check and send handoffs between agents",
+		Long: `Write, check and send handoffs. A handoff is a Markdown file with an <agent_request>
+in an XML block, or the XML itself: a task that one agent, or a person, hands to
+another. Each request that is sent is a session, which you can follow and cancel.`,
+		Example: `  # Write a handoff from a template, check it and send it
+  hocket handoff new review --set subject="the last commit" --set intent="Release 2.0" -o review.md
+  hocket handoff check review.md
+  hocket handoff send review.md
+
+  # Follow it
+  hocket handoff list
+  hocket handoff wait 20260101-120000-review-the-last-commit
+  hocket handoff result 20260101-120000-review-the-last-commit`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}, a.handoffNewVerb(), a.handoffDraftVerb(), a.handoffCheckVerb(), a.handoffGetVerb(), a.handoffSchemaVerb(), a.handoffSendVerb(), a.handoffCreateVerb(),
 		a.handoffListVerb(), a.handoffStatusVerb(), a.handoffWaitVerb(), a.handoffResultVerb(), a.handoffCancelVerb(), a.handoffStatsVerb(), a.handoffArchiveVerb(), a.handoffAttachVerb(), a.handoffDriveVerb(), a.handoffWorkVerb())
@@ -84,8 +91,8 @@ func (a *app) checkHandoffs(files []string, lenient bool, form string) error {
 	if err := a.printHandoffs(requests, around, found, blocks, form); err != nil || !found.Errors() {
 		return err
 	}
-	if !a.json {
-		a.note(protocol.Refusal(found).Advice + "\n")
+	if advice := protocol.Refusal(found).Advice; advice != "" && !a.json {
+		a.note(advice + "\n")
 	}
 	return exitError(exitUsage)
 }
@@ -135,7 +142,7 @@ func (a *app) readHandoffs(name string, lenient bool) (*protocol.Handoffs, error
 	if err != nil {
 		return nil, err
 	}
-	file, text, err := a.readFile(name, "handoff")
+	file, text, err := a.readFile(name, "handoff check")
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +170,15 @@ their prefix, or with their address in braces. The exit code is 1 if there is no
 }
 
 func (a *app) getField(file, field string, lenient bool) error {
-	h, err := a.readHandoffs(file, lenient)
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	file, text, err := a.readFile(file, "handoff get")
+	if err != nil {
+		return err
+	}
+	h, err := handoff.Read(p, file, text, lenient)
 	if err != nil {
 		return err
 	}

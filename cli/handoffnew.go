@@ -31,6 +31,9 @@ checked before it is written, and an existing file is never changed.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
+				if len(values) > 0 || file != "" {
+					return usagef("`hocket handoff new` lists the templates", "name the template to fill in")
+				}
 				return a.listTemplates()
 			}
 			return a.newHandoff(args[0], values, file)
@@ -97,8 +100,11 @@ func (a *app) newHandoff(name string, given []string, file string) error {
 	for _, pair := range given {
 		key, value, ok := strings.Cut(pair, "=")
 		keys := append(keyNames(t, true), keyNames(t, false)...)
-		if !ok || !slices.Contains(keys, key) {
-			return usagef(orList(key, keys), "invalid --set %q: want a key of the template %s, and its value after =", pair, name)
+		switch {
+		case !slices.Contains(keys, key):
+			return usagef(orList(key, keys), "invalid --set %q: %q is not a key of the template %s", pair, key, name)
+		case !ok:
+			return usagef("write --set "+key+"=VALUE", "--set %s has no value", key)
 		}
 		values[key] = value
 	}
@@ -119,10 +125,12 @@ func (a *app) writeHandoff(t handoff.Template, text, file string) error {
 	if err != nil {
 		return err
 	}
-	h, err := handoff.Check(p, cmp.Or(file, t.Name+".md"), []byte(text), false)
+	name := cmp.Or(file, t.Name+".md")
+	h, err := handoff.Check(p, name, []byte(text), false)
 	if err != nil {
 		return err
 	}
+	a.unsaved = map[string][]byte{name: []byte(text)}
 	if h.Found.Errors() {
 		return &diagnosticsError{h.Found}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -68,6 +69,12 @@ print its id.`,
 		Example: `  session=$(hocket handoff create devops-agent validate-grafana.md)
   hocket handoff status "$session" --json`,
 		Args: argsBetween(2, 2),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			return a.completeAgent(cmd, args, typed)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.agent, f.mode = args[0], string(protocol.Spawn)
 			return a.send(cmd.Context(), args[1:], &f)
@@ -105,15 +112,18 @@ func (a *app) send(ctx context.Context, files []string, f *sendFlags) error {
 		return err
 	}
 	var sent []*handoff.Session
+	var refused error
 	left := []string{}
 	for _, name := range files {
-		file, text, err := a.readFile(name, "handoff")
+		file, text, err := a.readFile(name, "handoff send")
 		if err != nil {
-			return err
+			refused = err
+			break
 		}
 		one, err := s.Send(ctx, handoff.Order{File: file, Text: text, Agent: f.agent, Mode: mode, Spike: f.spike, Lenient: f.lenient, Replies: replies})
 		if err != nil {
-			return a.notSent(one, err)
+			refused = a.notSent(one, err)
+			break
 		}
 		a.note(a.showDiagnostics(one.Found, a.errStyle))
 		for _, note := range one.Notes {
@@ -124,7 +134,11 @@ func (a *app) send(ctx context.Context, files []string, f *sendFlags) error {
 	for _, agent := range left {
 		a.note("the next task of " + agent + " gets the context\n")
 	}
-	return a.carryOut(ctx, s, sent, left, f)
+	if refused != nil && len(sent)+len(left) == 0 {
+		return refused
+	}
+	err = a.carryOut(ctx, s, sent, left, f) // what was sent before
+	return cmp.Or(refused, err)
 }
 
 // notSent explains why a handoff was refused, in the words that the protocol defines.
@@ -134,7 +148,10 @@ func (a *app) notSent(sent *handoff.Sent, err error) error {
 		return err
 	}
 	reason := protocol.Refusal(invalid.Diagnostics)
-	a.note(reason.Title + "\n" + a.showDiagnostics(invalid.Diagnostics, a.errStyle) + reason.Advice + "\n")
+	a.note(reason.Title + "\n" + a.showDiagnostics(invalid.Diagnostics, a.errStyle))
+	if reason.Advice != "" {
+		a.note(reason.Advice + "\n")
+	}
 	return exitError(exitUsage)
 }
 

@@ -57,6 +57,18 @@ func (a *app) listSessions(ctx context.Context, all bool) error {
 	return a.print(t.Draw(a.outStyle))
 }
 
+// completeHandoff completes the ids of sessions, described by their status and task.
+func (a *app) completeHandoff(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	if s, err := a.handoffs(); err == nil && len(args) == 0 {
+		states, _ := s.List(cmd.Context(), 50) // completion is silent
+		for _, one := range states {
+			list = append(list, one.ID+"\t"+string(one.Status)+", "+view.Line(one.Summary))
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
 // sessionStatus shows the status of a session, or its phase if it has not ended.
 func sessionStatus(s *handoff.State) view.Cell {
 	var like engine.Status
@@ -73,6 +85,9 @@ func sessionStatus(s *handoff.State) view.Cell {
 		like = engine.Status(s.Phase)
 	}
 	cell := view.Status(like)
+	if s.Status != handoff.Running {
+		cell.Text = string(s.Status)
+	}
 	if s.Overdue {
 		cell.Text += " (overdue)"
 	}
@@ -88,7 +103,8 @@ print what state.json contains: status is RUNNING until the session has ended, a
 COMPLETED, FAILED, TIMEOUT or CANCELLED.`,
 		Example: `  hocket handoff status 20260101-120000-validate-grafana
   hocket handoff status "$session" --json | jq -r .status`,
-		Args: argsBetween(1, 1),
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeHandoff,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.handoffs()
 			if err != nil {
@@ -151,6 +167,9 @@ func (a *app) handoffWaitVerb() *cobra.Command {
 1 if one has not, and 3 if one waits for a person or a budget.`,
 		Example: `  hocket handoff wait 20260101-120000-validate-grafana`,
 		Args:    argsBetween(1, -1),
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return a.completeHandoff(cmd, nil, typed)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.handoffs()
 			if err != nil {
@@ -220,7 +239,8 @@ print the further requests that the agent proposes. They are sent only if you se
   # Look at what the agent proposes, and send it
   hocket handoff result 20260101-120000-validate-grafana --next > next.md
   hocket handoff send next.md`,
-		Args: argsBetween(1, 1),
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeHandoff,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.handoffs()
 			if err != nil {
@@ -250,18 +270,19 @@ print the further requests that the agent proposes. They are sent only if you se
 // noteNext says that the agent of a session proposes further requests.
 func (a *app) noteNext(one *handoff.Session) {
 	if one != nil && one.Answer != nil && len(one.Answer.Next) > 0 {
-		a.note("the agent proposes " + view.Count(len(one.Answer.Next), "request") + ": `" + a.self("handoff", "result", one.ID, "--next") + "` prints them\n")
+		a.note("the agent proposes " + view.Count(len(one.Answer.Next), "request") + "; see `" + a.self("handoff", "result", one.ID, "--next") + "`\n")
 	}
 }
 
 func (a *app) handoffCancelVerb() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use:     "cancel SESSION [FLAGS]",
-		Short:   "End a session",
-		Long:    `End a session and everything that it started.`,
-		Example: `  hocket handoff cancel 20260101-120000-validate-grafana --reason "not needed"`,
-		Args:    argsBetween(1, 1),
+		Use:               "cancel SESSION [FLAGS]",
+		Short:             "End a session",
+		Long:              `End a session and everything that it started.`,
+		Example:           `  hocket handoff cancel 20260101-120000-validate-grafana --reason "not needed"`,
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeHandoff,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.handoffs()
 			if err != nil {
@@ -277,7 +298,7 @@ func (a *app) handoffCancelVerb() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the `RECORD`")
+	cmd.Flags().StringVar(&reason, "reason", "", "store `TEXT` with the session")
 	return cmd
 }
 
@@ -288,8 +309,9 @@ func (a *app) handoffAttachVerb() *cobra.Command {
 		Long: `Attach the terminal to a session that works in tmux, as sessions do with "handoff: {tmux:
 true}" in config.yml. What it printed stays visible after it has ended. Detach with
 Ctrl-B D.`,
-		Example: `  hocket handoff attach 20260101-120000-validate-grafana`,
-		Args:    argsBetween(1, 1),
+		Example:           `  hocket handoff attach 20260101-120000-validate-grafana`,
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeHandoff,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.handoffs()
 			if err != nil {
@@ -298,6 +320,9 @@ Ctrl-B D.`,
 			attach, err := s.Attach(cmd.Context(), args[0])
 			if err != nil {
 				return err
+			}
+			if a.people(a.std.Err) == nil {
+				return usagef("run it in a terminal", "cannot attach: not a terminal")
 			}
 			attach.Stdin, attach.Stdout, attach.Stderr = os.Stdin, os.Stdout, os.Stderr
 			return attach.Run()

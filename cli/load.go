@@ -37,7 +37,7 @@ func (a *app) readFile(name, verb string) (file string, text []byte, err error) 
 	}
 	file = a.path(name)
 	if text, err = a.readNamed(file); err != nil {
-		return "", nil, usagef(verb+" takes a file, not the name of a workflow", "%v", err)
+		return "", nil, usagef(verb+" takes the path of a file, not a name", "%v", err)
 	}
 	return file, text, nil
 }

@@ -100,7 +100,9 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 	}
 	var names []string
 	for _, verb := range cmd.Commands() {
-		names = append(names, verb.Name())
+		if !verb.Hidden {
+			names = append(names, verb.Name())
+		}
 	}
 	hint := workflow.DidYouMean(args[0], names)
 	switch {
@@ -184,7 +186,9 @@ func (a *app) help(cmd *cobra.Command, chapters []chapter) {
 	if cmd.HasParent() && cmd.HasAvailableSubCommands() {
 		b.WriteString("\n" + head("Commands"))
 		for _, verb := range cmd.Commands() {
-			fmt.Fprintf(&b, "  %-11s %s\n", verb.Name(), verb.Short)
+			if !verb.Hidden {
+				fmt.Fprintf(&b, "  %-11s %s\n", verb.Name(), verb.Short)
+			}
 		}
 	}
 	if cmd.Example != "" {

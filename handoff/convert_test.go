@@ -205,7 +205,7 @@ func TestRunConverted(t *testing.T) {
 	o := newOffice(t, "")
 	first := strings.Replace(request(to("first", `max_retries="1"`), ""), "<report>what you found</report>", `<file path="docs/{session-id}.txt">notes</file>`, 1)
 	spike := strings.Replace(request(to("second", `depends_on="first"`), "<constraint>Do not modify src/</constraint>"), "standard", "none", 1)
-	h, err := handoff.Read(o.p, "work.md", []byte(fenced(first, spike)))
+	h, err := handoff.Read(o.p, "work.md", []byte(fenced(first, spike)), false)
 	if err != nil {
 		t.Fatal(err)
 	}

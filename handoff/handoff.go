@@ -26,7 +26,7 @@ func Check(p *hocket.Project, file string, text []byte, lenient bool) (*protocol
 }
 
 func check(p *hocket.Project, o Order) (*protocol.Handoffs, error) {
-	h, err := read(p, o.File, o.Text, o.Lenient)
+	h, err := Read(p, o.File, o.Text, o.Lenient)
 	if err != nil {
 		return nil, err
 	}
@@ -90,13 +90,9 @@ func checkAgent(p *hocket.Project, o Order, name string, pos workflow.Pos) workf
 	return workflow.Diagnostics{d}
 }
 
-func read(p *hocket.Project, file string, text []byte, lenient bool) (*protocol.Handoffs, error) {
+// Read reads the requests in a text. It does not check that their agents exist.
+func Read(p *hocket.Project, file string, text []byte, lenient bool) (*protocol.Handoffs, error) {
 	return protocol.Read(file, text, protocol.Options{Lenient: lenient, Schemas: schemas(p)})
-}
-
-// Read reads the requests in a text strictly. It does not check that their agents exist.
-func Read(p *hocket.Project, file string, text []byte) (*protocol.Handoffs, error) {
-	return read(p, file, text, false)
 }
 
 // Write writes requests as a Markdown file.

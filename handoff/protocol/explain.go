@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,7 +51,7 @@ func explain(doc *xmltext.Document, v xsd.Violation, lenient bool) workflow.Diag
 	name := v.At.Name()
 	switch v.Kind {
 	case xsd.UnknownRoot:
-		return workflow.Errorf(v.At.Pos(), codeElement, "begin with <"+root+">, without a namespace or with "+Namespace, "the document is a <%s>, not a handoff", name)
+		return workflow.Errorf(v.At.Pos(), codeElement, "begin with <"+root+">, without a namespace or with "+Namespace, "the document is <%s>, not a handoff", name)
 	case xsd.Missing:
 		return missing(v, lenient)
 	case xsd.Unexpected:
@@ -99,10 +100,15 @@ func explain(doc *xmltext.Document, v xsd.Violation, lenient bool) workflow.Diag
 // ordered are the elements of a request, in their order.
 var ordered = []string{"mode", "original_intent", "current_task_summary", "workflow", "task_details", "constraints", "deliverables", "backlog_notes"}
 
+func isRequired(name string) bool { return slices.Contains(required, name) }
+
 // missing explains elements that are missing in an element, or before it.
 func missing(v xsd.Violation, lenient bool) workflow.Diagnostic {
 	if len(v.Expected) == 0 {
 		return workflow.Errorf(v.At.Pos(), codeMissing, "the schema says which", "<%s> needs an element of another namespace", v.At.Name())
+	}
+	if slices.ContainsFunc(v.Expected, isRequired) { // the others may be left out
+		v.Expected = slices.DeleteFunc(slices.Clone(v.Expected), func(name string) bool { return !isRequired(name) })
 	}
 	first := v.Expected[0]
 	where := fmt.Sprintf("before <%s>", v.At.Name())
@@ -123,6 +129,11 @@ func missing(v xsd.Violation, lenient bool) workflow.Diagnostic {
 		"Missing required element: %s", strings.Join(v.Expected, ", "))
 }
 
+// wanted describes the types of values that are not listed.
+var wanted = map[string]string{
+	"DurationType": "a duration such as 90s, 10m or 1h30m", "nonNegativeInteger": "a number such as 2", "boolean": "true or false",
+}
+
 // value explains a text that is not allowed.
 func value(pos workflow.Pos, v xsd.Violation, what string) workflow.Diagnostic {
 	found := strings.TrimSpace(v.Value)
@@ -140,7 +151,7 @@ func value(pos workflow.Pos, v xsd.Violation, what string) workflow.Diagnostic {
 	case found == "":
 		return workflow.Errorf(pos, codeValue, "write a text that is not blank", "%s is empty", what)
 	}
-	return workflow.Errorf(pos, codeValue, "write a value of the type "+v.Type, "%s: '%s' is not valid", what, short(found))
+	return workflow.Errorf(pos, codeValue, "write "+cmp.Or(wanted[v.Type], "a value of the type "+v.Type), "%s: '%s' is not valid", what, short(found))
 }
 
 func short(text string) string {

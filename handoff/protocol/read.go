@@ -68,7 +68,7 @@ func Read(file string, text []byte, o Options) (*Handoffs, error) {
 	bare := bytes.TrimPrefix(text, []byte("\uFEFF"))
 	switch isXML := isXML(file, bare); {
 	case !utf8.Valid(text) && !isXML:
-		h.report(workflow.Errorf(workflow.Pos{File: file, Line: badLine(text)}, codeEncoding,
+		h.report(workflow.Errorf(workflow.Pos{File: file, Line: badLine(text), Column: 1}, codeEncoding,
 			"save the file as UTF-8, without characters of another encoding", "the text is not UTF-8"))
 	case isXML:
 		h.Blocks = 1
@@ -98,7 +98,7 @@ func Read(file string, text []byte, o Options) (*Handoffs, error) {
 		for _, b := range all {
 			if b.open {
 				line := b.start.Line
-				d := workflow.Errorf(workflow.Pos{File: file, Line: line}, codeBlock,
+				d := workflow.Errorf(workflow.Pos{File: file, Line: line, Column: 1}, codeBlock,
 					"write a line with the same marks after </"+root+">", "nothing closes the fence of line %d", line)
 				if o.Lenient {
 					d.Severity, d.Code = workflow.Warning, codeRepaired
@@ -152,7 +152,7 @@ func (r *reader) none(text []byte) {
 	if bytes.Contains(text, []byte("<"+root)) {
 		detail = "write the request between lines of ```xml and ```. " + detail
 	}
-	r.handoffs.report(workflow.Warningf(workflow.Pos{File: r.file, Line: 1}, codeBlock, detail,
+	r.handoffs.report(workflow.Warningf(workflow.Pos{File: r.file, Line: 1, Column: 1}, codeBlock, detail,
 		"No XML handoff block found in %s", filepath.Base(r.file)))
 }
 

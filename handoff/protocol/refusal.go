@@ -8,18 +8,22 @@ import (
 )
 
 // Reason sums up why a handoff is refused, in the words that the protocol defines.
-type Reason struct{ Title, Advice string }
+type Reason struct{ Title, Advice string } // no advice: each error has its own
 
 // Refusal returns the reason for the errors in a file, or in the first file that has any.
 func Refusal(found workflow.Diagnostics) Reason {
 	name := ""
 	title := "XML handoff validation failed"
+	advice := ""
 	for _, d := range found {
 		if d.Severity != workflow.Error {
 			continue
 		}
 		if name == "" {
 			name = filepath.Base(d.File)
+		}
+		if strings.HasPrefix(d.Code, "handoff-") {
+			advice = "Fix the values in " + name + ", or read the schema: hocket handoff schema"
 		}
 		switch {
 		case strings.HasPrefix(d.Code, "xml-"):
@@ -28,5 +32,8 @@ func Refusal(found workflow.Diagnostics) Reason {
 			title = "XML handoff validation failed (schema violation)"
 		}
 	}
-	return Reason{title, "Fix the values in " + name + ", or read the schema: hocket handoff schema"}
+	if advice == "" { // it is valid, but no agent can do it
+		title = "The handoff cannot be carried out"
+	}
+	return Reason{title, advice}
 }
