@@ -170,7 +170,7 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs, se
 			}
 		}
 		if why := unenforced(s.p, q); why != "" {
-			sent.Found = append(sent.Found, workflow.Errorf(q.Pos, "handoff-limit", "set `handoff: {write_limits: told}` in config.yml to have the agent only told", "the limits on writing cannot be enforced: %s", why))
+			sent.Found = append(sent.Found, workflow.Errorf(q.Pos, "handoff-value", "set `handoff: {write_limits: told}` in config.yml to have the agent only told", "the limits on writing cannot be enforced: %s", why))
 		}
 		drafts = append(drafts, d)
 	}
