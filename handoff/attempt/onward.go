@@ -273,7 +273,10 @@ func digestOf(text string) string {
 func (on *onward) answered(ctx context.Context, task *agent.Task, output string, log agent.Log) {
 	answer := protocol.ReadResponse(output)
 	requests, around := answer.Next, ""
-	if answer.Form != protocol.XMLForm {
+	if left := explained(answer.Found); left != "" && answer.Form != protocol.ProseForm {
+		log([]byte("[left out] " + left + "\n"))
+	}
+	if answer.Form == protocol.ProseForm || answer.Form == protocol.JSONForm && len(requests) == 0 {
 		found, err := protocol.Read("answer.md", []byte(output), protocol.Options{Lenient: true})
 		if err != nil || found.Blocks == 0 {
 			return

@@ -170,6 +170,8 @@ func TestAnswerHandsOn(t *testing.T) {
 		{"I did it.", "", nil},
 		{"I did it. Now this:\n\n```xml\n" + strings.Replace(request, "spawn", "Blocking", 1) + "\n```\n", "", []string{"bob"}},
 		{"<agent_response version=\"1.0\" status=\"COMPLETED\"><summary>Done</summary><next>" + request + request + "</next></agent_response>", "", []string{"bob", "bob"}},
+		{"<agent_response><summary>a < b</summary><summary>Done<next>" + request + "</next></agent_response>", "[left out] the requests in <next> were left out", nil},
+		{workflow.FormatJSON(map[string]any{"summary": "Done", "next": []any{request}}), "", []string{"bob"}},
 		{strings.Replace(request, ` target_agent="bob"`, "", 1), "[not handed on] nobody\n", nil},
 		{"```xml\n<agent_request><mode>spawn</mode></agent_request>\n```", "[not handed on] ", nil},
 	} {
