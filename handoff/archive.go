@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/handoff/attempt"
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
@@ -41,7 +42,7 @@ func (s *Sessions) Archive(ctx context.Context, before time.Time, file string) (
 	if err != nil {
 		return nil, err
 	}
-	root, err := s.openDir(s.relative(""))
+	root, err := attempt.OpenFolder(s.p.Root(), s.relative(""))
 	if err != nil {
 		return nil, fmt.Errorf("handoff: %w", err)
 	}

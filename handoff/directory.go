@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -23,7 +22,7 @@ import (
 // The files in the directory of a session.
 const (
 	stateFile  = "state.json"
-	promptFile = "prompt.md"
+	promptFile = attempt.PromptFile
 	resultFile = "result.json"
 	outputFile = "output.log"
 	logFile    = "session.log"
@@ -51,6 +50,18 @@ func (s *Sessions) show(ctx context.Context, run *hocket.Run) (one *Session) {
 		return err
 	})
 	return one
+}
+
+// showNew writes the directory of a session that was just recorded. If it is not pending any
+// more, a process drives it and shows it, and what is known here is out of date.
+func (s *Sessions) showNew(ctx context.Context, one *Session) {
+	s.showing(one.ID, func() error {
+		info, err := one.run.Info(ctx)
+		if err != nil || listed(info).Phase != one.Phase {
+			return err
+		}
+		return s.write(ctx, one)
+	})
 }
 
 // shown writes the directory of a session, and notifies whoever wants to know that it ended.
@@ -119,30 +130,10 @@ func (s *Sessions) directoriesLock() string {
 	return filepath.Join(s.p.State(), "handoff-directories.lock")
 }
 
-// openDir opens the directory of a session, and makes it if necessary. Nothing is written
-// through a link.
-func (s *Sessions) openDir(dir string) (*os.Root, error) {
-	root, err := os.OpenRoot(s.p.Root())
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	all := s.p.Config().Handoff.Dir
-	if _, err := root.Lstat(all); errors.Is(err, fs.ErrNotExist) {
-		if err := root.MkdirAll(all, 0o755); err != nil {
-			return nil, err
-		}
-		if err := root.WriteFile(path.Join(all, ".gitignore"), []byte("*\n"), 0o644); err != nil {
-			return nil, err
-		}
-	}
-	return attempt.OpenFolder(s.p.Root(), dir)
-}
-
 // write writes the files of a session. state.json comes last: whoever sees there that the
 // session has ended finds its result.
 func (s *Sessions) write(ctx context.Context, one *Session) error {
-	dir, err := s.openDir(one.Handoff.Dir)
+	dir, err := attempt.OpenSession(s.p.Root(), one.Handoff.Dir)
 	if err != nil {
 		return err
 	}

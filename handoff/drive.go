@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -23,6 +24,8 @@ import (
 // A session that is recorded while the other process is about to end is not forgotten: it is
 // recorded before its sender looks for the lock, and the other process looks for sessions
 // again after it has released the lock.
+//
+// A session that cannot be driven does not keep others from working. The error says why.
 func (s *Sessions) Drive(ctx context.Context) error {
 	given := map[string]error{} // sessions that cannot be driven here
 	for {
@@ -42,10 +45,18 @@ func (s *Sessions) Drive(ctx context.Context) error {
 		if err := b.refresh(ctx); err != nil {
 			return err
 		}
-		if next, err := b.next(ctx); err != nil || len(next) == 0 {
-			return err
+		if len(b.next(ctx)) == 0 {
+			return undriven(given)
 		}
 	}
+}
+
+// undriven returns why sessions could not be driven, nil if there are none.
+func undriven(given map[string]error) (failed error) {
+	for _, id := range slices.Sorted(maps.Keys(given)) {
+		failed = errors.Join(failed, fmt.Errorf("session %s cannot be driven: %w", id, given[id]))
+	}
+	return failed
 }
 
 // Driven reports whether a process drives the spawned sessions of the project.
@@ -145,7 +156,8 @@ func (s *Sessions) driveAll(ctx context.Context, given map[string]error) error {
 	defer group.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	changed := s.changes(ctx)
+	changed := make(chan hocket.Info)
+	group.Go(func() { s.changes(ctx, changed) })
 	type end struct {
 		id   string
 		info hocket.Info
@@ -161,11 +173,7 @@ func (s *Sessions) driveAll(ctx context.Context, given map[string]error) error {
 			}
 		}
 		if b.changed {
-			var err error
-			if queue, err = b.next(ctx); err != nil {
-				return err
-			}
-			b.changed = false
+			queue, b.changed = b.next(ctx), false
 		}
 		for len(queue) > 0 && len(b.active) < s.p.Config().Handoff.Parallel {
 			id := queue[0]
@@ -206,22 +214,20 @@ func (s *Sessions) info(ctx context.Context, id string) (hocket.Info, error) {
 	return run.Info(ctx)
 }
 
-// changes returns what happens to runs.
-func (s *Sessions) changes(ctx context.Context) <-chan hocket.Info {
-	changed := make(chan hocket.Info)
-	go func() {
-		for change, err := range s.p.Watch(ctx) {
-			if err != nil {
-				return
-			}
-			select {
-			case changed <- change.Info:
-			case <-ctx.Done():
-				return
-			}
+// changes sends what happens to runs. If it cannot find out, the sessions that are recorded
+// meanwhile have to wait until the list of runs is read again.
+func (s *Sessions) changes(ctx context.Context, changed chan<- hocket.Info) {
+	for change, err := range s.p.Watch(ctx) {
+		if err != nil {
+			s.problem(err)
+			return
 		}
-	}()
-	return changed
+		select {
+		case changed <- change.Info:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // driveOne drives a session, and shows what becomes of it.
@@ -246,7 +252,7 @@ func (s *Sessions) driveOne(ctx context.Context, id string) error {
 
 // next returns the sessions that can be driven now, in the order in which they should be.
 // Those whose dependencies failed are cancelled.
-func (b *board) next(ctx context.Context) ([]string, error) {
+func (b *board) next(ctx context.Context) []string {
 	var next []State
 	skipped := false
 	for _, info := range b.open {
@@ -261,9 +267,9 @@ func (b *board) next(ctx context.Context) ([]string, error) {
 		if waits {
 			ready, err := b.ready(ctx, &state)
 			if err != nil {
-				return nil, err
+				b.given[info.ID] = err
 			}
-			if !ready {
+			if err != nil || !ready {
 				skipped = skipped || b.ended[info.ID] != ""
 				continue
 			}
@@ -280,7 +286,7 @@ func (b *board) next(ctx context.Context) ([]string, error) {
 	for i, state := range next {
 		ids[i] = state.ID
 	}
-	return ids, nil
+	return ids
 }
 
 func rank(priority string) int {
@@ -310,8 +316,9 @@ func (b *board) ready(ctx context.Context, state *State) (bool, error) {
 		}
 		if status := b.ended[id]; status != Completed {
 			_, err := b.Cancel(ctx, state.ID, fmt.Sprintf("skipped: it depends on session %s, which is %s", id, status))
-			delete(b.open, state.ID)
-			b.ended[state.ID] = Cancelled
+			if delete(b.open, state.ID); err == nil {
+				b.ended[state.ID] = Cancelled
+			}
 			return false, err
 		}
 	}
@@ -326,6 +333,7 @@ type shower struct {
 	mu    sync.Mutex
 	timer *time.Timer
 	ended bool
+	due   sync.WaitGroup // calls of show
 }
 
 // The delays after a fact and after output.
@@ -344,7 +352,9 @@ func (o *shower) in(delay time.Duration) {
 	if o.timer != nil || o.ended {
 		return
 	}
+	o.due.Add(1)
 	o.timer = time.AfterFunc(delay, func() {
+		defer o.due.Done()
 		o.mu.Lock()
 		o.timer = nil
 		ended := o.ended
@@ -355,12 +365,13 @@ func (o *shower) in(delay time.Duration) {
 	})
 }
 
-// end makes the shower write nothing any more.
+// end makes the shower write nothing any more. It waits for what is being written.
 func (o *shower) end() {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.ended = true
-	if o.timer != nil {
-		o.timer.Stop()
+	if o.timer != nil && o.timer.Stop() {
+		o.due.Done()
 	}
+	o.mu.Unlock()
+	o.due.Wait()
 }

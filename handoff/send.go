@@ -149,7 +149,9 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs, se
 				"write an <agent_request> in an XML block: `hocket handoff new` has templates; `--spike` sends research without one", "the project requires an XML request, and there is none"))
 			return nil
 		}
-		return []*draft{proseDraft(o)}
+		d := proseDraft(o)
+		sent.Found = append(sent.Found, unenforced(s.p, d)...)
+		return []*draft{d}
 	}
 	var drafts []*draft
 	for _, q := range h.Requests {
@@ -158,7 +160,7 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs, se
 			d.source = strings.TrimSpace(h.Context) + "\n\n```xml\n" + q.XML + "\n```\n"
 		}
 		if o.Agent != "" && q.TargetAgent != "" && o.Agent != q.TargetAgent {
-			sent.Found = append(sent.Found, workflow.Warningf(q.TargetPos(), "agent-unknown", "", "the request is for %s, but %s gets it", q.TargetAgent, o.Agent))
+			sent.Found = append(sent.Found, workflow.Warningf(q.TargetPos(), codeAgent, "", "the request is for %s, but %s gets it", q.TargetAgent, o.Agent))
 		}
 		q.TargetAgent, q.Mode = cmp.Or(o.Agent, q.TargetAgent), cmp.Or(o.Mode, q.Mode)
 		if q.TargetAgent == "" && q.Mode == protocol.Conversation {
@@ -166,24 +168,28 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs, se
 		}
 		if d.id != "" && q.Mode != protocol.Conversation {
 			if why := s.used(ctx, d.id); why != "" {
-				sent.Found = append(sent.Found, workflow.Errorf(q.Pos, "handoff-session", "choose another session_id, or leave it out", "Session %s already exists%s", d.id, why))
+				sent.Found = append(sent.Found, workflow.Errorf(q.Pos, codeSession, "choose another session_id, or leave it out", "Session %s already exists%s", d.id, why))
 			}
 		}
-		if why := unenforced(s.p, q); why != "" {
-			sent.Found = append(sent.Found, workflow.Errorf(q.Pos, "handoff-value", "set `handoff: {write_limits: told}` in config.yml to have the agent only told", "the limits on writing cannot be enforced: %s", why))
-		}
+		sent.Found = append(sent.Found, unenforced(s.p, d)...)
 		drafts = append(drafts, d)
 	}
 	sent.Found = append(sent.Found, s.checkOrder(ctx, drafts)...)
 	return drafts
 }
 
-// unenforced says why limits on writing cannot be enforced although they must be.
-func unenforced(p *hocket.Project, q *protocol.Request) string {
-	if limit := (&attempt.Handoff{Request: q}).Limit(); limit == nil || p.Config().Handoff.TellOnly {
-		return ""
+// unenforced reports limits on writing that cannot be enforced although they must be. Those of
+// a conversation never are: its work is another task.
+func unenforced(p *hocket.Project, d *draft) workflow.Diagnostics {
+	limit := (&attempt.Handoff{Request: d.Request}).Limit()
+	if limit == nil || d.Mode == protocol.Conversation || p.Config().Handoff.TellOnly {
+		return nil
 	}
-	return agent.WriteLimits()
+	why := agent.WriteLimits()
+	if why == "" {
+		return nil
+	}
+	return workflow.Diagnostics{workflow.Errorf(d.pos, "handoff-value", "set `handoff: {write_limits: told}` in config.yml to have the agent only told", "the limits on writing cannot be enforced: %s", why)}
 }
 
 // proseDraft makes a request of prose: the whole text is the task.
@@ -213,14 +219,8 @@ func (s *Sessions) used(ctx context.Context, id string) string {
 	if _, err := s.exact(ctx, id); err == nil {
 		return " in the list of runs"
 	}
-	entries, err := os.ReadDir(s.Dir(id))
-	if err != nil {
-		return ""
-	}
-	for _, e := range entries {
-		if e.Name() != promptFile {
-			return " in " + s.relative(id)
-		}
+	if files, err := os.ReadDir(s.Dir(id)); err == nil && !attempt.OnlyPrompt(files) {
+		return " in " + s.relative(id)
 	}
 	return ""
 }
@@ -240,7 +240,7 @@ func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workf
 				continue
 			}
 			if one, err := s.Find(ctx, id); err != nil || one.ID != id {
-				found = append(found, workflow.Errorf(d.pos, "handoff-session", "`hocket handoff list` lists the sessions", "depends_on names %q, and there is no such session", id))
+				found = append(found, workflow.Errorf(d.pos, codeSession, "`hocket handoff list` lists the sessions", "depends_on names %q, and there is no such session", id))
 			}
 		}
 	}
@@ -250,7 +250,7 @@ func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workf
 		way = append(way, cmp.Or(d.id, "?"))
 		if state[d] == 1 {
 			at := slices.Index(way, d.id)
-			found = append(found, workflow.Errorf(d.pos, "handoff-session", "remove one of the dependencies", "sessions wait for each other: %s", strings.Join(way[at:], " → ")))
+			found = append(found, workflow.Errorf(d.pos, codeSession, "remove one of the dependencies", "sessions wait for each other: %s", strings.Join(way[at:], " → ")))
 		}
 		if state[d] != 0 {
 			return
@@ -300,7 +300,7 @@ func (s *Sessions) record(ctx context.Context, o Order, d *draft, settled hocket
 			return err
 		}
 		sent.Sessions, sent.Notes = append(sent.Sessions, one), append(sent.Notes, one.run.Notes...)
-		s.showing(id, func() error { return s.write(ctx, one) })
+		s.showNew(ctx, one)
 		return nil
 	}
 }

@@ -249,8 +249,11 @@ func (one *Session) tell(e hocket.Entry) (err error) {
 	if e.Fact == nil {
 		switch ev := e.Event.(type) {
 		case *engine.Started:
-			if one.Handoff, err = attempt.Of(ev.Inputs); err != nil || one.Handoff == nil {
-				return fmt.Errorf("session %s has no request: %w", one.ID, err)
+			if one.Handoff, err = attempt.Of(ev.Inputs); err == nil && one.Handoff == nil {
+				err = errors.New("it has no request")
+			}
+			if err != nil {
+				return fmt.Errorf("session %s: %w", one.ID, err)
 			}
 			one.began(e.Time)
 		case *engine.Recovered:
@@ -268,7 +271,7 @@ func (one *Session) tell(e hocket.Entry) (err error) {
 
 // fact adds what happened to the session's task, or to its run.
 func (one *Session) fact(f *engine.Fact, unattended bool) error {
-	if f.Address != one.address && f.Kind != engine.RunEnded {
+	if f.Address != one.address && f.Address != "" {
 		return nil // of work that was handed on
 	}
 	switch f.Kind {
@@ -287,9 +290,11 @@ func (one *Session) fact(f *engine.Fact, unattended bool) error {
 	case engine.QuestionAsked, engine.Paused:
 		one.log(f.Time, "Waiting: "+f.Text)
 		one.Waits = f.Text
-	case engine.AnswerGiven, engine.Raised:
+	case engine.AnswerGiven:
 		one.log(f.Time, "Answered: "+f.Text)
 		one.Waits = ""
+	case engine.Raised:
+		one.log(f.Time, "Limits raised by "+f.Text)
 	case engine.StepEnded:
 		value, err := f.Value()
 		if err != nil {

@@ -2,7 +2,6 @@ package handoff_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,8 +20,7 @@ func TestPipesInTheDirectory(t *testing.T) {
 		var failed error
 		for _, name := range []string{"state.json", "result.json", "output.log"} {
 			dir := o.Dir("s1")
-			failed = errors.Join(failed, os.RemoveAll(filepath.Join(dir, name)), syscall.Mkfifo(filepath.Join(dir, name), 0o600),
-				syscall.Mkfifo(filepath.Join(dir, fmt.Sprintf(".%s-%d", name, os.Getpid())), 0o600))
+			failed = errors.Join(failed, os.RemoveAll(filepath.Join(dir, name)), syscall.Mkfifo(filepath.Join(dir, name), 0o600))
 		}
 		return "fine", failed
 	}
@@ -48,5 +46,27 @@ func TestDirectoryBecomesALink(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(o.p.Root(), "src/result.json")); string(text) != "old" {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// A session that cannot be driven does not keep the others from working, and leaves no
+// environment behind.
+func TestUndriven(t *testing.T) {
+	o := newOffice(t, "handoff: {tmux: true}")
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "tmux"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	o.send(request(to("s1"), ""), request(to("s2"), ""))
+	o.Tmux = &handoff.Tmux{Command: func(string, string) ([]string, error) { return []string{"true"}, nil }}
+	err := o.Drive(t.Context())
+	for _, id := range []string{"s1", "s2"} {
+		if err == nil || !strings.Contains(err.Error(), "session "+id+" cannot be driven: tmux: exit status 1") {
+			t.Errorf("%s: %v", id, err)
+		}
+		if _, err := os.Stat(filepath.Join(o.p.State(), "environment-"+id)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the environment of %s: %v", id, err)
+		}
 	}
 }

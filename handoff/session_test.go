@@ -55,7 +55,11 @@ func newOffice(t *testing.T, config string) *office {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = o.p.Close() })
-	o.Sessions = handoff.Open(o.p, func(err error) { o.problems = append(o.problems, err.Error()) })
+	o.Sessions = handoff.Open(o.p, func(err error) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.problems = append(o.problems, err.Error())
+	})
 	return o
 }
 
@@ -350,6 +354,9 @@ func TestIDs(t *testing.T) {
 	same := request(`target_agent="worker"`, "")
 	sent := o.send(same, same, same)
 	seen := map[string]bool{}
+	if len(sent) != 3 {
+		t.Errorf("%d sessions", len(sent))
+	}
 	for _, one := range sent {
 		if seen[one.ID] || !strings.Contains(one.ID, "-look-at-the-service") {
 			t.Errorf("id %s", one.ID)
@@ -404,6 +411,9 @@ func TestInbox(t *testing.T) {
 	}
 	if len(with) != 4 || !with[0] || !with[1] || with[2] || with[3] {
 		t.Errorf("%v", with)
+	}
+	if n := strings.Count(o.prompts[0], "# Your folder"); n != 1 { // a conversation has none
+		t.Errorf("%d folders in:\n%s", n, o.prompts[0])
 	}
 	told := 0
 	for _, p := range o.prompts {
@@ -460,6 +470,62 @@ func TestOverdue(t *testing.T) {
 		t.Fatal(err)
 	}
 	if log := o.read("s1", "session.log"); !strings.Contains(log, "The estimated duration of 1ms is over") {
+		t.Error(log)
+	}
+}
+
+// A session may be driven to its end before its sender writes the directory. The directory
+// then keeps showing the end.
+func TestSenderIsSlowerThanTheDriver(t *testing.T) {
+	o := newOffice(t, "")
+	other := handoff.Open(o.p, nil)
+	driven := false
+	o.SetNow(func() time.Time {
+		if _, err := o.p.Run(t.Context(), "s1"); err == nil && !driven {
+			driven = true
+			if err := other.Drive(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		return time.Now()
+	})
+	o.send(request(to("s1"), ""))
+	if state := o.read("s1", "state.json"); !driven || !strings.Contains(state, "COMPLETED") {
+		t.Errorf("driven: %v, %s", driven, state)
+	}
+}
+
+// The folder of all sessions is hidden from Git, unless it is used for other things too.
+func TestGitIgnores(t *testing.T) {
+	for name, c := range map[string]struct {
+		before string
+		want   bool
+	}{"new": {"", true}, "with a prompt": {"s1/prompt.md", true}, "with notes": {"s0/notes.md", false}, "with a file": {"README.md", false}} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t, "")
+			all := filepath.Dir(o.Dir("s1"))
+			if c.before != "" {
+				write(t, filepath.Join(all, c.before), "x")
+			}
+			o.send(request(to("s1"), ""))
+			if text, err := os.ReadFile(filepath.Join(all, ".gitignore")); c.want != (err == nil) || c.want && string(text) != "*\n" {
+				t.Errorf("%q, %v", text, err)
+			}
+			if len(o.problems) > 0 {
+				t.Error(o.problems)
+			}
+		})
+	}
+}
+
+func TestRaisedLimitsAreLogged(t *testing.T) {
+	o := newOffice(t, "")
+	one := o.send(request(to("s1"), "<constraint>Maximum cost: $1</constraint>"))[0]
+	if _, err := one.Run().Raise(t.Context(), workflow.Limits{CostUSD: 2}); err != nil {
+		t.Fatal(err)
+	}
+	o.Show(t.Context(), "s1")
+	if log := o.read("s1", "session.log"); !strings.Contains(log, "Limits raised by") {
 		t.Error(log)
 	}
 }

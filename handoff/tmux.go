@@ -104,8 +104,13 @@ func (s *Sessions) driveInTmux(ctx context.Context, id string) error {
 }
 
 // startPane starts a session in tmux. What it printed stays visible after it has ended.
-func (s *Sessions) startPane(id string) error {
+func (s *Sessions) startPane(id string) (err error) {
 	environment := filepath.Join(s.p.State(), "environment-"+paneName(id))
+	defer func() {
+		if err != nil {
+			_ = os.Remove(environment) // it may contain secrets, and no process will delete it
+		}
+	}()
 	f, err := os.OpenFile(environment, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

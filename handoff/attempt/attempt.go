@@ -157,7 +157,7 @@ func (h *Handoff) makeFolder(root string) error {
 	if h.Dir == "" {
 		return nil
 	}
-	dir, err := OpenFolder(root, h.Dir)
+	dir, err := OpenSession(root, h.Dir)
 	if err == nil {
 		err = dir.Close()
 	}

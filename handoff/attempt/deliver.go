@@ -119,33 +119,6 @@ func openFile(r *os.Root, file string) (*os.File, error) {
 	return f, nil
 }
 
-// OpenFolder opens a folder of a project, and makes it if necessary. It must be reached without
-// any link: what Hocket writes there would otherwise be elsewhere, where the agent that made
-// the link may not write.
-func OpenFolder(root, folder string) (*os.Root, error) {
-	r, err := os.OpenRoot(root)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	if err := r.MkdirAll(folder, 0o755); err != nil {
-		return nil, err
-	}
-	dir, err := r.OpenRoot(folder)
-	if err != nil {
-		return nil, err
-	}
-	opened, err := dir.Stat(".")
-	infos, linked := steps(r, folder)
-	if err = errors.Join(err, linked); err == nil && !os.SameFile(opened, infos[len(infos)-1]) {
-		err = refusedFile("was exchanged while it was opened")
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s %w", folder, err), dir.Close())
-	}
-	return dir, nil
-}
-
 // steps returns what is at each part of a path without links.
 func steps(r *os.Root, file string) ([]fs.FileInfo, error) {
 	parts := strings.Split(file, "/")
@@ -208,8 +181,8 @@ func invalidJSON(r *os.Root, file string) string {
 	if err != nil {
 		return err.Error()
 	}
-	var any json.RawMessage
-	if err := json.Unmarshal(text, &any); err != nil {
+	var value json.RawMessage
+	if err := json.Unmarshal(text, &value); err != nil {
 		return "is not valid JSON: " + err.Error()
 	}
 	return ""

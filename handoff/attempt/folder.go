@@ -1,0 +1,85 @@
+package attempt
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// PromptFile is the file in the directory of a session with the text that was sent. Whoever
+// sends it may make the directory and write it there first.
+const PromptFile = "prompt.md"
+
+// OpenSession opens the directory of a session, and makes it if necessary, like [OpenFolder].
+func OpenSession(root, dir string) (*os.Root, error) {
+	all, err := OpenFolder(root, path.Dir(dir))
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(ignore(all), all.Close()); err != nil {
+		return nil, err
+	}
+	return OpenFolder(root, dir)
+}
+
+// OpenFolder opens a folder of a project, and makes it if necessary. It must be reached without
+// any link: what Hocket writes there would otherwise be elsewhere, where the agent that made
+// the link may not write.
+func OpenFolder(root, folder string) (*os.Root, error) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if err := r.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	dir, err := r.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := dir.Stat(".")
+	infos, linked := steps(r, folder)
+	if err = errors.Join(err, linked); err == nil && !os.SameFile(opened, infos[len(infos)-1]) {
+		err = refusedFile("was exchanged while it was opened")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s %w", folder, err), dir.Close())
+	}
+	return dir, nil
+}
+
+// ignore hides the folder of all sessions from Git. A folder that contains anything but prompts
+// is left alone: it is in use, maybe for other things too.
+func ignore(all *os.Root) error {
+	const file = ".gitignore"
+	if _, err := all.Lstat(file); err == nil {
+		return nil
+	}
+	dirs, err := fs.ReadDir(all.FS(), ".")
+	if err != nil {
+		return err
+	}
+	for _, d := range dirs {
+		if files, err := fs.ReadDir(all.FS(), d.Name()); err != nil || !OnlyPrompt(files) {
+			return nil
+		}
+	}
+	f, err := all.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) { // another process was faster
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("*\n")
+	return errors.Join(err, f.Close())
+}
+
+// OnlyPrompt reports whether a directory contains at most a prompt, so that a new session may
+// have it.
+func OnlyPrompt(files []fs.DirEntry) bool {
+	return len(files) == 0 || len(files) == 1 && files[0].Name() == PromptFile
+}
