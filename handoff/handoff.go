@@ -1,5 +1,7 @@
-// Package handoff checks handoffs against a project. Package protocol reads them; this
-// package knows the project: its agents, and schemas of its own.
+// Package handoff is what a project does with handoffs: it checks them against the project's
+// agents and schemas, carries them out as sessions, shows the sessions as directories, and
+// converts between handoffs and workflows. Package protocol reads and writes the requests, and
+// package attempt makes the attempts at them.
 package handoff
 
 import (

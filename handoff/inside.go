@@ -78,8 +78,9 @@ func (s *Sessions) showInside(ctx context.Context, run *hocket.Run) {
 // Inside returns what agents handed on in a run, in that order. It is part of the run: it has no
 // run of its own.
 func (s *Sessions) Inside(ctx context.Context, run *hocket.Run) ([]*Session, error) {
+	type work struct{ address, key string }
 	var all []*Session
-	byAddress, handed := map[string]*Session{}, map[string]map[string]bool{}
+	latest, count, byAddress := map[work]*Session{}, map[string]int{}, map[string]*Session{}
 	for e, err := range run.History(ctx, hocket.EventID{}) {
 		if err != nil {
 			return nil, err
@@ -91,23 +92,21 @@ func (s *Sessions) Inside(ctx context.Context, run *hocket.Run) ([]*Session, err
 			continue
 		}
 		ev, ok := e.Event.(*engine.HandoffAsked)
-		if !ok || handed[ev.Address][ev.Key] && ev.Key != "" {
-			continue // the same work as before
+		if !ok {
+			continue
 		}
-		if handed[ev.Address] == nil {
-			handed[ev.Address] = map[string]bool{}
+		same := work{ev.Address, ev.Key}
+		if before := latest[same]; before != nil && (!before.Final() || before.Status == Completed) {
+			continue // the attempt gets that result
 		}
-		handed[ev.Address][ev.Key] = true
-		settings, _ := ev.Inputs["settings"].(map[string]any)
-		h, err := attempt.Of(settings)
-		if err != nil || h == nil {
-			continue // a program handed it on without the protocol
+		count[ev.Address]++
+		one := inside(ev, run, fmt.Sprintf("%s/handoff-%d", ev.Address, count[ev.Address]))
+		latest[same], byAddress[one.address] = one, one
+		if one.Handoff != nil { // else a program handed it on without the protocol
+			one.Created = e.Time
+			one.began(e.Time)
+			all = append(all, one)
 		}
-		one := inside(h, run, fmt.Sprintf("%s/handoff-%d", ev.Address, len(handed[ev.Address])))
-		one.Created = e.Time
-		one.began(e.Time)
-		byAddress[one.address] = one
-		all = append(all, one)
 	}
 	for _, one := range all {
 		one.timing(s.now())
@@ -116,12 +115,18 @@ func (s *Sessions) Inside(ctx context.Context, run *hocket.Run) ([]*Session, err
 }
 
 // inside returns a session that begins inside a run.
-func inside(h *attempt.Handoff, run *hocket.Run, address string) *Session {
+func inside(ev *engine.HandoffAsked, run *hocket.Run, address string) *Session {
+	one := &Session{run: run, address: address, State: State{Run: run.ID(), Status: Running, Phase: Pending}}
+	settings, _ := ev.Inputs["settings"].(map[string]any)
+	h, err := attempt.Of(settings)
+	if err != nil || h == nil {
+		return one
+	}
 	q := h.Request
-	return &Session{Handoff: h, run: run, address: address, State: State{
-		ID: h.Session, Run: run.ID(), Status: Running, Phase: Pending, Agent: q.TargetAgent, Parent: q.ParentAgent, Mode: q.Mode,
-		Workflow: q.Workflow, Summary: short(q.Summary), Priority: string(q.Priority), Version: q.Version,
-	}}
+	one.Handoff, one.ID = h, h.Session
+	one.Agent, one.Parent, one.Mode, one.Workflow = q.TargetAgent, q.ParentAgent, q.Mode, q.Workflow
+	one.Summary, one.Priority, one.Version = short(q.Summary), string(q.Priority), q.Version
+	return one
 }
 
 // told adds a fact to the session that it is about. The end of a run ends all of its sessions.
@@ -142,12 +147,10 @@ func told(byAddress map[string]*Session, all []*Session, e hocket.Entry) error {
 		return err
 	}
 	switch e.Fact.Kind {
-	case engine.AttemptStarted:
+	case engine.AttemptStarted, engine.AnswerGiven:
 		one.Phase = Working
 	case engine.QuestionAsked, engine.Paused:
 		one.Phase = Waiting
-	case engine.AnswerGiven, engine.Raised:
-		one.Phase = Working
 	case engine.StepEnded:
 		one.Status, one.Phase, one.Ended = statuses[e.Fact.Status], "", e.Fact.Time
 		u := e.Fact.Usage

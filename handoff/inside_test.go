@@ -2,7 +2,10 @@ package handoff_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,15 +18,20 @@ import (
 // on.
 func TestInside(t *testing.T) {
 	o := newOffice(t, "")
+	failed := false
 	o.work = func(task *agent.Task) (string, error) {
+		if task.Address == "lead/handoff-1" {
+			failed = true
+			return "", errors.New("boom")
+		}
 		if task.HandOn == nil || task.Address != "lead" {
 			return "<agent_response><summary>Looked at it</summary><reports><report>It is up</report></reports></agent_response>", nil
 		}
 		for _, tool := range task.Tools {
 			if tool.Name == "handoff" {
-				for range 2 { // the second is the same work
-					if _, err := tool.Call(context.Background(), map[string]any{"to": "planner", "summary": "Look at the service", "details": "All of it."}, task, func([]byte) {}); err != nil {
-						return "", err
+				for i := range 3 { // work that failed is done again; after that it is the same work
+					if _, err := tool.Call(context.Background(), map[string]any{"to": "planner", "summary": "Look at the service", "details": "All of it."}, task, func([]byte) {}); (err != nil) != (i == 0) {
+						return "", fmt.Errorf("call %d: %w", i, err)
 					}
 				}
 				return "done:\n\n" + fenced(request(`target_agent="planner"`, "")), nil
@@ -45,10 +53,16 @@ func TestInside(t *testing.T) {
 	}
 	end()
 	inside, err := o.Inside(t.Context(), run)
-	if err != nil || len(inside) != 2 {
+	if err != nil || len(inside) != 3 || !failed {
 		t.Fatalf("%d, %v", len(inside), err)
 	}
-	for i, one := range inside {
+	if first := inside[0]; first.Status != handoff.Failed || first.Error != "boom" || first.ID != inside[1].ID {
+		t.Errorf("%+v", first.State)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(o.Dir("x")), ".gitignore")); err != nil {
+		t.Error(err)
+	}
+	for i, one := range inside[1:] {
 		if one.Status != handoff.Completed || one.Agent != "planner" || one.Run().ID() != run.ID() || one.Answer.Summary != "Looked at it" {
 			t.Errorf("%d: %+v", i, one.State)
 		}
