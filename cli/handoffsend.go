@@ -24,12 +24,11 @@ type sendFlags struct {
 	spike   bool
 }
 
-func (f *sendFlags) add(a *app, cmd *cobra.Command) {
+func (f *sendFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.replies, "replies", "", "read the agent's reply from a YAML `FILE`, under the key handoff")
 	flags.BoolVar(&f.lenient, "lenient", false, "accept and report what can be repaired")
 	flags.BoolVar(&f.spike, "spike", false, "send a text without a request as research")
-	f.driveFlags.add(a, flags)
 }
 
 func (a *app) handoffSendVerb() *cobra.Command {
@@ -50,7 +49,8 @@ invalid, nothing of the file is sent. "-" reads from standard input.`,
 		Args: argsBetween(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.send(cmd.Context(), args, &f) },
 	}
-	f.add(a, cmd)
+	f.add(cmd)
+	f.driveFlags.add(a, cmd.Flags())
 	cmd.Flags().StringVarP(&f.agent, "agent", "a", "", "the `NAME` of the agent, instead of target_agent")
 	complete(cmd, "agent", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.completeAgent(cmd, nil, typed)
@@ -80,7 +80,8 @@ print its id.`,
 			return a.send(cmd.Context(), args[1:], &f)
 		},
 	}
-	f.add(a, cmd)
+	f.add(cmd)
+	a.trustFlag(cmd.Flags())
 	return cmd
 }
 

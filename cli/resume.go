@@ -13,6 +13,10 @@ func (f *driveFlags) add(a *app, flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not show progress")
 	flags.BoolVar(&f.plain, "plain", false, "show progress as plain lines, even in a terminal")
 	flags.BoolVar(&f.detach, "detach", false, "run in the background and print the run id")
+	a.trustFlag(flags)
+}
+
+func (a *app) trustFlag(flags *pflag.FlagSet) {
 	flags.StringVar(&a.trusted, "trust", "", "trust the project if `DIGEST` matches what it can do; also $HOCKET_TRUST")
 }
 

@@ -81,12 +81,17 @@ func filesOf(q *protocol.Request) (files []protocol.Deliverable) {
 func checkAgent(p *hocket.Project, o Order, name string, pos workflow.Pos) workflow.Diagnostics {
 	_, _, err := p.Agents().Resolve(name)
 	var failed *agent.ResolveError
-	scripted := o.Replies != nil && o.Replies.CoversTask(sessionName)
-	if err == nil || scripted && errors.As(err, &failed) && failed.Why == agent.NoExecutor {
+	if !errors.As(err, &failed) {
 		return nil
 	}
-	d := workflow.Errorf(pos, codeAgent, "`hocket agents` lists the agents of the project; without target_agent, one is chosen", "%s", strings.TrimPrefix(err.Error(), "agent: "))
-	if scripted {
+	d := workflow.Errorf(pos, codeAgent, failed.Advice(), "%s", failed.Summary())
+	scripted := o.Replies != nil && o.Replies.CoversTask(sessionName)
+	switch {
+	case failed.Why == agent.NoExecutor && scripted:
+		return nil
+	case failed.Why == agent.NoExecutor:
+		d.Code = codeExecutor
+	case scripted:
 		d.Severity = workflow.Warning
 	}
 	return workflow.Diagnostics{d}
@@ -129,8 +134,11 @@ func Constraints(q *protocol.Request) []Constraint {
 	return all
 }
 
-// codeAgent is also that of a step of a workflow.
-const codeAgent = "agent-unknown"
+// These codes are also those of a step of a workflow.
+const (
+	codeAgent    = "agent-unknown"
+	codeExecutor = "agent-no-executor"
+)
 
 // schemas finds the schemas of a project.
 func schemas(p *hocket.Project) protocol.Schemas {

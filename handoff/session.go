@@ -367,6 +367,9 @@ func (s *Sessions) Cancel(ctx context.Context, id, reason string) (hocket.Receip
 	if err != nil {
 		return hocket.Receipt{}, err
 	}
+	if one.Final() {
+		return hocket.Receipt{}, fmt.Errorf("session %s has ended: %s", one.ID, one.Status)
+	}
 	receipt, err := one.run.Cancel(ctx, reason)
 	if err == nil {
 		s.Show(ctx, one.ID)
