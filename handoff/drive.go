@@ -10,10 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/hocket-dev/hocket"
-	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff/protocol"
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
@@ -323,55 +321,4 @@ func (b *board) ready(ctx context.Context, state *State) (bool, error) {
 		}
 	}
 	return true, nil
-}
-
-// shower writes the directory of a session while it is driven: soon after something has
-// happened, and not more often than a person can read.
-type shower struct {
-	show func()
-
-	mu    sync.Mutex
-	timer *time.Timer
-	ended bool
-	due   sync.WaitGroup // calls of show
-}
-
-// The delays after a fact and after output.
-const (
-	soon  = 200 * time.Millisecond
-	later = 2 * time.Second
-)
-
-func (o *shower) Fact(f engine.Fact) { o.in(soon) }
-
-func (o *shower) Log(string, int, []byte) { o.in(later) }
-
-func (o *shower) in(delay time.Duration) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.timer != nil || o.ended {
-		return
-	}
-	o.due.Add(1)
-	o.timer = time.AfterFunc(delay, func() {
-		defer o.due.Done()
-		o.mu.Lock()
-		o.timer = nil
-		ended := o.ended
-		o.mu.Unlock()
-		if !ended {
-			o.show()
-		}
-	})
-}
-
-// end makes the shower write nothing any more. It waits for what is being written.
-func (o *shower) end() {
-	o.mu.Lock()
-	o.ended = true
-	if o.timer != nil && o.timer.Stop() {
-		o.due.Done()
-	}
-	o.mu.Unlock()
-	o.due.Wait()
 }

@@ -3,64 +3,11 @@ package handoff
 import (
 	"context"
 	"fmt"
-	"strings"
-	"sync/atomic"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff/attempt"
 )
-
-// Follow shows everything that agents hand on in a run, and the run itself if it is a session,
-// while a process drives it. The caller drives with the observer, and calls end afterwards.
-func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Observer) (o hocket.Observer, end func()) {
-	ctx = context.WithoutCancel(ctx)
-	f := &follower{also: also}
-	if info, err := run.Info(ctx); err == nil {
-		f.session = info.Owner.Labels[labelAgent] != ""
-	}
-	f.show = func() {
-		if f.session {
-			s.show(ctx, run)
-		}
-		if f.inside.Load() {
-			s.showInside(ctx, run)
-		}
-	}
-	return f, func() {
-		f.end()
-		f.show()
-	}
-}
-
-// follower shows a run while it is driven.
-type follower struct {
-	shower
-	also    hocket.Observer // nil: none
-	session bool            // the run is a session
-	inside  atomic.Bool     // work was handed on in it
-}
-
-func (f *follower) Fact(fact engine.Fact) {
-	if f.also != nil {
-		f.also.Fact(fact)
-	}
-	if strings.Contains(fact.Address, "/handoff-") {
-		f.inside.Store(true)
-	}
-	if f.session || f.inside.Load() {
-		f.shower.Fact(fact)
-	}
-}
-
-func (f *follower) Log(address string, attempt int, piece []byte) {
-	if f.also != nil {
-		f.also.Log(address, attempt, piece)
-	}
-	if f.session || f.inside.Load() {
-		f.shower.Log(address, attempt, piece)
-	}
-}
 
 // showInside writes the directories of everything that was handed on in a run.
 func (s *Sessions) showInside(ctx context.Context, run *hocket.Run) {

@@ -1,0 +1,114 @@
+package handoff
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// Follow shows everything that agents hand on in a run, and the run itself if it is a session,
+// while a process drives it. The caller drives with the observer, and calls end afterwards.
+func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Observer) (o hocket.Observer, end func()) {
+	ctx = context.WithoutCancel(ctx)
+	f := &follower{also: also}
+	if info, err := run.Info(ctx); err == nil {
+		f.session = info.Owner.Labels[labelAgent] != ""
+	}
+	f.show = func() {
+		if f.session {
+			s.show(ctx, run)
+		}
+		if f.inside.Load() {
+			s.showInside(ctx, run)
+		}
+	}
+	return f, func() {
+		f.end()
+		f.show()
+	}
+}
+
+// follower shows a run while it is driven.
+type follower struct {
+	shower
+	also    hocket.Observer // nil: none
+	session bool            // the run is a session
+	inside  atomic.Bool     // work was handed on in it
+}
+
+func (f *follower) Fact(fact engine.Fact) {
+	if f.also != nil {
+		f.also.Fact(fact)
+	}
+	if strings.Contains(fact.Address, "/handoff-") {
+		f.inside.Store(true)
+	}
+	if f.session || f.inside.Load() {
+		f.shower.Fact(fact)
+	}
+}
+
+func (f *follower) Log(address string, attempt int, piece []byte) {
+	if f.also != nil {
+		f.also.Log(address, attempt, piece)
+	}
+	if f.session || f.inside.Load() {
+		f.shower.Log(address, attempt, piece)
+	}
+}
+
+// shower writes the directory of a session while it is driven: soon after something has
+// happened, and not more often than a person can read.
+type shower struct {
+	show func()
+
+	mu    sync.Mutex
+	timer *time.Timer
+	ended bool
+	due   sync.WaitGroup // calls of show
+}
+
+// The delays after a fact and after output.
+const (
+	soon  = 200 * time.Millisecond
+	later = 2 * time.Second
+)
+
+func (o *shower) Fact(f engine.Fact) { o.in(soon) }
+
+func (o *shower) Log(string, int, []byte) { o.in(later) }
+
+func (o *shower) in(delay time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.timer != nil || o.ended {
+		return
+	}
+	o.due.Add(1)
+	o.timer = time.AfterFunc(delay, func() {
+		defer o.due.Done()
+		o.mu.Lock()
+		o.timer = nil
+		ended := o.ended
+		o.mu.Unlock()
+		if !ended {
+			o.show()
+		}
+	})
+}
+
+// end makes the shower write nothing any more. It waits for what is being written.
+func (o *shower) end() {
+	o.mu.Lock()
+	o.ended = true
+	if o.timer != nil && o.timer.Stop() {
+		o.due.Done()
+	}
+	o.mu.Unlock()
+	o.due.Wait()
+}
