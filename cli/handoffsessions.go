@@ -184,15 +184,20 @@ func (a *app) waitForSessions(ctx context.Context, s *handoff.Sessions, ids []st
 	states := []handoff.State{}
 	worst := exitDone
 	var all []string
+	open := false
 	for _, id := range ids {
 		one, err := s.Find(ctx, id)
 		if err != nil {
 			return err
 		}
 		if all = append(all, one.ID); !one.Final() {
-			if err := a.startDriver(s); err != nil {
-				return err
-			}
+			open = true
+			s.ClearObstacle(one.ID)
+		}
+	}
+	if open {
+		if err := a.startDriver(s); err != nil {
+			return err
 		}
 	}
 	err := s.Wait(ctx, all, func(one *handoff.Session) error {
@@ -207,8 +212,13 @@ func (a *app) waitForSessions(ctx context.Context, s *handoff.Sessions, ids []st
 			return nil
 		}
 		a.noteNext(one)
-		if one.Waits != "" {
+		switch {
+		case one.Phase == handoff.Waiting:
 			a.note("it waits: " + view.Text(one.Waits) + "\n`" + a.self("show", one.ID) + "` shows how to answer\n")
+		case one.Waits != "":
+			a.note("it cannot work: " + view.Text(one.Waits) + "\n`" + a.self("resume", one.ID) + "` tries it here\n")
+		case one.Phase == handoff.Working:
+			a.note("it was interrupted: `" + a.self("resume", one.ID) + "` continues it\n")
 		}
 		return a.print(fmt.Sprintf("%s %s\n", one.ID, one.Status))
 	})

@@ -85,6 +85,27 @@ func (s *Sessions) mark(id string) error {
 	return os.WriteFile(filepath.Join(s.marks(), id), nil, 0o600)
 }
 
+// ClearObstacle forgets why a session could not be driven, before another process tries it.
+func (s *Sessions) ClearObstacle(id string) {
+	if s.Obstacle(id) != "" {
+		s.obstacle(id, "")
+	}
+}
+
+// obstacle stores in its mark why a session cannot be driven, for people who look at it from
+// another process; "" means that it can.
+func (s *Sessions) obstacle(id, why string) {
+	if err := os.WriteFile(filepath.Join(s.marks(), id), []byte(why), 0o600); err != nil {
+		s.problem(fmt.Errorf("session %s: %w", id, err))
+	}
+}
+
+// Obstacle returns why a session could not be driven the last time; "" if it could.
+func (s *Sessions) Obstacle(id string) string {
+	text, _ := os.ReadFile(filepath.Join(s.marks(), id)) // without a mark there is none
+	return string(text)
+}
+
 func (s *Sessions) unmark(id string) error {
 	if err := os.Remove(filepath.Join(s.marks(), id)); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/handoff/protocol"
@@ -66,32 +67,48 @@ func (s *Sessions) Driven() bool {
 	return errors.Is(err, filelock.ErrLocked)
 }
 
-// Wait waits until sessions have ended, or wait for people and no process drives them, and
-// calls do for each.
+// Wait waits until sessions have ended, or wait for people and no process drives them, or cannot
+// be driven, and calls do for each.
 func (s *Sessions) Wait(ctx context.Context, ids []string, do func(*Session) error) error {
 	left := map[string]bool{}
 	for _, id := range ids {
 		left[id] = true
 	}
-	for change, err := range s.p.Watch(ctx) {
-		if err != nil {
-			return err
+	var group sync.WaitGroup
+	defer group.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	changed := make(chan hocket.Info)
+	group.Go(func() { s.changes(ctx, changed) })
+	look := time.NewTicker(time.Second) // that a session cannot be driven changes nothing in the journal
+	defer look.Stop()
+	for len(left) > 0 {
+		var over []string
+		select {
+		case info := <-changed:
+			if left[info.ID] && !info.Driven && (!info.Pending || info.Status.Done()) {
+				over = append(over, info.ID)
+			}
+		case <-look.C:
+			if !s.Driven() {
+				over = slices.Collect(maps.Keys(left))
+				over = slices.DeleteFunc(over, func(id string) bool { return s.Obstacle(id) == "" })
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-		if !left[change.Run] || change.Info.Driven || change.Info.Pending && !change.Info.Status.Done() {
-			continue
-		}
-		delete(left, change.Run)
-		one := s.Show(ctx, change.Run)
-		if one == nil {
-			if one, err = s.Find(ctx, change.Run); err != nil {
+		for _, id := range over {
+			delete(left, id)
+			one := s.Show(ctx, id)
+			if one == nil {
+				return &UnknownError{id}
+			}
+			if err := do(one); err != nil {
 				return err
 			}
 		}
-		if err := do(one); err != nil || len(left) == 0 {
-			return err
-		}
 	}
-	return context.Cause(ctx)
+	return nil
 }
 
 // board is the sessions that have not ended, as far as this process knows. It follows the
@@ -194,6 +211,7 @@ func (s *Sessions) driveAll(ctx context.Context, given map[string]error) error {
 			delete(b.active, e.id)
 			if e.err != nil {
 				given[e.id] = e.err
+				s.obstacle(e.id, e.err.Error())
 			}
 			b.note(e.info)
 		case change := <-changed:
@@ -230,6 +248,7 @@ func (s *Sessions) changes(ctx context.Context, changed chan<- hocket.Info) {
 
 // driveOne drives a session, and shows what becomes of it.
 func (s *Sessions) driveOne(ctx context.Context, id string) error {
+	s.ClearObstacle(id)
 	if s.Tmux != nil && s.p.Config().Handoff.Tmux {
 		return s.driveInTmux(ctx, id)
 	}
@@ -266,6 +285,7 @@ func (b *board) next(ctx context.Context) []string {
 			ready, err := b.ready(ctx, &state)
 			if err != nil {
 				b.given[info.ID] = err
+				b.obstacle(info.ID, err.Error())
 			}
 			if err != nil || !ready {
 				skipped = skipped || b.ended[info.ID] != ""

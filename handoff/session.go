@@ -241,6 +241,9 @@ func (s *Sessions) read(ctx context.Context, run *hocket.Run) (*Session, error) 
 		}
 	}
 	one.timing(s.now())
+	if one.Phase == Pending || one.Phase == Working && !info.Driven {
+		one.Waits = s.Obstacle(one.ID)
+	}
 	return one, nil
 }
 

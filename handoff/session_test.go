@@ -539,3 +539,31 @@ func TestUndeliverable(t *testing.T) {
 		t.Errorf("%v, %v", h.Found, err)
 	}
 }
+
+// A session that cannot be driven is not waited for: whoever waits learns why.
+func TestWaitForObstacle(t *testing.T) {
+	o := newOffice(t, "")
+	o.send(request(to("s1"), ""))
+	without, err := hocket.Open(o.p.Root(), hocket.Options{State: o.p.State()}) // its agents are not here
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer without.Close()
+	failed := handoff.Open(without, nil).Drive(t.Context())
+	if failed == nil || !strings.Contains(failed.Error(), "session s1 cannot be driven") {
+		t.Fatal(failed)
+	}
+	err = o.Wait(t.Context(), []string{"s1"}, func(one *handoff.Session) error {
+		if one.Final() || !strings.Contains(one.Waits, "worker") {
+			t.Errorf("%+v", one.State)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	o.drive() // the agents are here
+	if one := o.find("s1"); one.Status != handoff.Completed || o.Obstacle("s1") != "" {
+		t.Errorf("%+v, %q", one.State, o.Obstacle("s1"))
+	}
+}
