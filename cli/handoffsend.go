@@ -183,13 +183,11 @@ func (a *app) carryOut(ctx context.Context, s *handoff.Sessions, sent []*handoff
 			}
 		}
 	}
-	var worst error
+	var failed error
 	for _, one := range blocking {
-		if err := a.block(ctx, s, one, f); err != nil {
-			worst = err
-		}
+		failed = cmp.Or(failed, a.block(ctx, s, one, f))
 	}
-	return worst
+	return failed
 }
 
 // block carries out a session here, and prints its answer.

@@ -107,27 +107,63 @@ func (s *Sessions) tasks(o Order, drafts []*draft, sent *Sent) (tasks []*hocket.
 }
 
 // recordAll records the sessions of all requests. Several at a time share a write to the
-// disk.
+// disk. A session is recorded after those that it depends on: a process that already drives
+// sessions skips one that depends on a session that does not exist.
 func (s *Sessions) recordAll(ctx context.Context, o Order, drafts []*draft, settled hocket.StartOption, sent *Sent) error {
 	const together = 8
 	parts, errs := make([]Sent, len(drafts)), make([]error, len(drafts))
 	slots := make(chan struct{}, together)
 	now := s.now()
-	var group sync.WaitGroup
-	for i, d := range drafts {
-		d.order = fmt.Sprintf("%019d-%06d", now.UnixNano(), i)
-		slots <- struct{}{}
-		group.Go(func() {
-			errs[i] = s.record(ctx, o, d, settled, &parts[i])
-			<-slots
-		})
+	for _, wave := range waves(drafts) {
+		var group sync.WaitGroup
+		for _, i := range wave {
+			drafts[i].order = fmt.Sprintf("%019d-%06d", now.UnixNano(), i)
+			slots <- struct{}{}
+			group.Go(func() {
+				errs[i] = s.record(ctx, o, drafts[i], settled, &parts[i])
+				<-slots
+			})
+		}
+		group.Wait()
+		if errors.Join(errs...) != nil {
+			break
+		}
 	}
-	group.Wait()
 	for _, p := range parts {
 		sent.Sessions, sent.Left = append(sent.Sessions, p.Sessions...), append(sent.Left, p.Left...)
 		sent.Found, sent.Notes = append(sent.Found, p.Found...), append(sent.Notes, p.Notes...)
 	}
 	return errors.Join(errs...)
+}
+
+// waves returns the indexes of requests, so that each comes in a later wave than all that it
+// depends on. They do not depend on each other in a circle.
+func waves(drafts []*draft) (all [][]int) {
+	byID, depth := map[string]int{}, make([]int, len(drafts))
+	for i, d := range drafts {
+		if d.id != "" {
+			byID[d.id] = i
+		}
+	}
+	var depthOf func(i int) int
+	depthOf = func(i int) int {
+		if depth[i] == 0 {
+			depth[i] = 1
+			for _, id := range drafts[i].DependsOn {
+				if on, ok := byID[id]; ok {
+					depth[i] = max(depth[i], 1+depthOf(on))
+				}
+			}
+		}
+		return depth[i]
+	}
+	for i := range drafts {
+		for len(all) < depthOf(i) {
+			all = append(all, nil)
+		}
+		all[depthOf(i)-1] = append(all[depthOf(i)-1], i)
+	}
+	return all
 }
 
 // draft is a request that is about to become a session.

@@ -567,3 +567,35 @@ func TestWaitForObstacle(t *testing.T) {
 		t.Errorf("%+v, %q", one.State, o.Obstacle("s1"))
 	}
 }
+
+// A batch that is sent while another process already drives sessions is complete for it at any
+// time: no session is skipped because the one that it depends on is not recorded yet.
+func TestSendWhileDriven(t *testing.T) {
+	o := newOffice(t, "")
+	busy, done := make(chan struct{}), make(chan struct{})
+	o.work = func(task *agent.Task) (string, error) {
+		if task.Run == "busy" {
+			close(busy)
+			<-done
+		}
+		return "all is fine", nil
+	}
+	o.send(request(to("busy"), ""))
+	ended := make(chan error)
+	go func() { ended <- o.Drive(context.WithoutCancel(t.Context())) }()
+	<-busy
+	var chain []string
+	for i := range 20 {
+		chain = append(chain, request(to(fmt.Sprintf("s%d", i), fmt.Sprintf(`depends_on="s%d"`, i+1)), ""))
+	}
+	o.send(append(chain, request(to("s20"), ""))...)
+	close(done)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	for i := range 21 {
+		if one := o.find(fmt.Sprintf("s%d", i)); one.Status != handoff.Completed {
+			t.Errorf("%s: %s %s", one.ID, one.Status, one.Error)
+		}
+	}
+}
