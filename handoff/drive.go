@@ -111,6 +111,9 @@ func (s *Sessions) Wait(ctx context.Context, ids []string, do func(*Session) err
 	return nil
 }
 
+// deleted stands for the status of a session that does not exist.
+const deleted Status = "DELETED"
+
 // board is the sessions that have not ended, as far as this process knows. It follows the
 // changes that all processes make, so that the list of runs is not read again and again.
 type board struct {
@@ -135,16 +138,19 @@ func (b *board) note(i hocket.Info) {
 	}
 	state := listed(i)
 	old, known := b.open[i.ID]
-	switch {
+	switch ended := b.ended[i.ID]; {
+	case ended != "" && ended != deleted && !state.Final():
+		return // it is older than what is known
 	case state.Final():
 		delete(b.open, i.ID)
 		b.ended[i.ID] = state.Status
 		b.changed = b.changed || b.awaited[i.ID]
-	case !known || !b.active[i.ID] && (old.Driven != i.Driven || old.Status != i.Status):
+	case !known || ended != "" || !b.active[i.ID] && (old.Driven != i.Driven || old.Status != i.Status):
 		b.changed = true
 		fallthrough
 	default:
 		b.open[i.ID] = i
+		delete(b.ended, i.ID)
 	}
 	for _, id := range state.DependsOn {
 		b.awaited[id] = true
@@ -271,7 +277,7 @@ func (s *Sessions) driveOne(ctx context.Context, id string) error {
 // Those whose dependencies failed are cancelled.
 func (b *board) next(ctx context.Context) []string {
 	var next []State
-	skipped := false
+	before := len(b.open)
 	for _, info := range b.open {
 		state := listed(info)
 		if info.Driven || b.active[info.ID] || b.given[info.ID] != nil || state.Phase == Waiting {
@@ -288,14 +294,13 @@ func (b *board) next(ctx context.Context) []string {
 				b.obstacle(info.ID, err.Error())
 			}
 			if err != nil || !ready {
-				skipped = skipped || b.ended[info.ID] != ""
 				continue
 			}
 		}
 		next = append(next, state)
 	}
-	if skipped {
-		return b.next(ctx) // those that depend on it are skipped too
+	if len(b.open) < before { // a session was skipped, and so are those that depend on it
+		return b.next(ctx)
 	}
 	slices.SortFunc(next, func(a, b State) int {
 		return cmp.Or(cmp.Compare(rank(a.Priority), rank(b.Priority)), cmp.Compare(a.order, b.order))
@@ -324,7 +329,7 @@ func (b *board) ready(ctx context.Context, state *State) (bool, error) {
 			if err != nil && !errors.As(err, &unknown) {
 				return false, err
 			}
-			if b.ended[id] = "DELETED"; err == nil {
+			if b.ended[id] = deleted; err == nil {
 				if b.ended[id] = listed(info).Status; b.ended[id] == Running {
 					b.note(info)
 					delete(b.ended, id)
