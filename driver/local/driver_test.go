@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
@@ -17,7 +18,12 @@ import (
 
 func openDriver(t testing.TB, dir string) *local.Driver {
 	t.Helper()
-	d, err := local.Open(dir, local.Options{})
+	return openWith(t, dir, local.Options{})
+}
+
+func openWith(t testing.TB, dir string, o local.Options) *local.Driver {
+	t.Helper()
+	d, err := local.Open(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +143,9 @@ func TestJournalOfVersion3(t *testing.T) {
 			}
 		}
 	}
-	d := openDriver(t, dir)
+	// Its deadline is a day after it was recorded, so the answer comes on that day.
+	then := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+	d := openWith(t, dir, local.Options{Clock: machine{func() time.Time { return then.Add(time.Since(began)) }}})
 	if _, err := d.Act(ctx, "gated-s7yw63t2", &engine.Answered{ID: "ok", Value: "approve"}); err != nil {
 		t.Fatal(err)
 	}
