@@ -227,15 +227,9 @@ func (a *app) handoffWorkVerb() *cobra.Command {
 			if err := readEnvironment(environment); err != nil {
 				return err
 			}
-			s, err := a.handoffs()
-			if err != nil {
-				return err
-			}
-			one, err := s.Find(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return a.block(cmd.Context(), s, one, &sendFlags{driveFlags: driveFlags{apart: true}})
+			return a.withSession(cmd.Context(), args[0], func(s *handoff.Sessions, one *handoff.Session) error {
+				return a.block(cmd.Context(), s, one, &sendFlags{driveFlags: driveFlags{apart: true}})
+			})
 		},
 	}
 	cmd.Flags().StringVar(&environment, "environment", "", "the `FILE` with the environment, which is deleted")

@@ -94,6 +94,19 @@ func sessionStatus(s *handoff.State) view.Cell {
 	return cell
 }
 
+// withSession finds a session by its id or a prefix of it.
+func (a *app) withSession(ctx context.Context, id string, do func(*handoff.Sessions, *handoff.Session) error) error {
+	s, err := a.handoffs()
+	if err != nil {
+		return err
+	}
+	one, err := s.Find(ctx, id)
+	if err != nil {
+		return err
+	}
+	return do(s, one)
+}
+
 func (a *app) handoffStatusVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status SESSION [FLAGS]",
@@ -106,21 +119,15 @@ COMPLETED, FAILED, TIMEOUT or CANCELLED.`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeHandoff,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.handoffs()
-			if err != nil {
-				return err
-			}
-			one, err := s.Find(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if shown := s.Show(cmd.Context(), one.ID); shown != nil {
-				one = shown
-			}
-			if a.json {
-				return a.printJSON(one.State)
-			}
-			return a.print(a.handoffText(s, one))
+			return a.withSession(cmd.Context(), args[0], func(s *handoff.Sessions, one *handoff.Session) error {
+				if shown := s.Show(cmd.Context(), one.ID); shown != nil {
+					one = shown
+				}
+				if a.json {
+					return a.printJSON(one.State)
+				}
+				return a.print(a.handoffText(s, one))
+			})
 		},
 	}
 }
@@ -252,25 +259,19 @@ print the further requests that the agent proposes. They are sent only if you se
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeHandoff,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.handoffs()
-			if err != nil {
-				return err
-			}
-			one, err := s.Find(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if !one.Final() {
-				return usagef("`"+a.self("handoff", "wait", one.ID)+"` waits for it", "session %s has not ended", one.ID)
-			}
-			if next {
-				return a.print(a.outText(one.Next()))
-			}
-			text, err := one.ResultJSON()
-			if err != nil {
-				return err
-			}
-			return a.print(a.outText(string(text)))
+			return a.withSession(cmd.Context(), args[0], func(_ *handoff.Sessions, one *handoff.Session) error {
+				if !one.Final() {
+					return usagef("`"+a.self("handoff", "wait", one.ID)+"` waits for it", "session %s has not ended", one.ID)
+				}
+				if next {
+					return a.print(a.outText(one.Next()))
+				}
+				text, err := one.ResultJSON()
+				if err != nil {
+					return err
+				}
+				return a.print(a.outText(string(text)))
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&next, "next", false, "print the requests that the agent proposes")

@@ -247,7 +247,7 @@ func (one *Session) result() ([]byte, error) {
 	r := Result{ID: one.ID, Status: one.Status, Error: one.Error, Response: one.Answer, Deliverables: []Delivered{}, Scripted: one.Scripted}
 	for _, d := range one.Handoff.Request.Deliverables {
 		r.Deliverables = append(r.Deliverables, Delivered{
-			Kind: d.Kind, Path: strings.ReplaceAll(d.Path, "{session-id}", one.ID), Text: d.Text, Required: d.Required,
+			Kind: d.Kind, Path: d.PathIn(one.ID), Text: d.Text, Required: d.Required,
 			OK: one.Status == Completed && d.Required && !one.Scripted,
 		})
 	}

@@ -26,7 +26,7 @@ import (
 //
 // A session that cannot be driven does not keep others from working. The error says why.
 func (s *Sessions) Drive(ctx context.Context) error {
-	given := map[string]error{} // sessions that cannot be driven here
+	stuck := map[string]error{} // sessions that cannot be driven here
 	for {
 		lock, err := filelock.Take(filepath.Join(s.p.State(), "handoff.lock"))
 		if errors.Is(err, filelock.ErrLocked) || errors.Is(err, fs.ErrNotExist) { // without a state directory there are no sessions
@@ -36,24 +36,24 @@ func (s *Sessions) Drive(ctx context.Context) error {
 			return err
 		}
 		s.showMarked(ctx)
-		err = s.driveAll(ctx, given)
+		err = s.driveAll(ctx, stuck)
 		if err = errors.Join(err, lock.Release()); err != nil || ctx.Err() != nil {
 			return err
 		}
-		b := newBoard(s, given)
+		b := newBoard(s, stuck)
 		if err := b.refresh(ctx); err != nil {
 			return err
 		}
 		if len(b.next(ctx)) == 0 {
-			return undriven(given)
+			return undriven(stuck)
 		}
 	}
 }
 
 // undriven returns why sessions could not be driven, nil if there are none.
-func undriven(given map[string]error) (failed error) {
-	for _, id := range slices.Sorted(maps.Keys(given)) {
-		failed = errors.Join(failed, fmt.Errorf("session %s cannot be driven: %w", id, given[id]))
+func undriven(stuck map[string]error) (failed error) {
+	for _, id := range slices.Sorted(maps.Keys(stuck)) {
+		failed = errors.Join(failed, fmt.Errorf("session %s cannot be driven: %w", id, stuck[id]))
 	}
 	return failed
 }
@@ -123,13 +123,13 @@ type board struct {
 	// awaited are the sessions that others depend on.
 	awaited map[string]bool
 	active  map[string]bool  // this process drives them
-	given   map[string]error // they cannot be driven here
+	stuck   map[string]error // they cannot be driven here
 
 	changed bool // there may be other sessions to drive than before
 }
 
-func newBoard(s *Sessions, given map[string]error) *board {
-	return &board{Sessions: s, open: map[string]hocket.Info{}, ended: map[string]Status{}, awaited: map[string]bool{}, active: map[string]bool{}, given: given}
+func newBoard(s *Sessions, stuck map[string]error) *board {
+	return &board{Sessions: s, open: map[string]hocket.Info{}, ended: map[string]Status{}, awaited: map[string]bool{}, active: map[string]bool{}, stuck: stuck}
 }
 
 func (b *board) note(i hocket.Info) {
@@ -172,7 +172,7 @@ func (b *board) refresh(ctx context.Context) error {
 }
 
 // driveAll drives sessions until none is left that could be driven.
-func (s *Sessions) driveAll(ctx context.Context, given map[string]error) error {
+func (s *Sessions) driveAll(ctx context.Context, stuck map[string]error) error {
 	var group sync.WaitGroup
 	defer group.Wait()
 	ctx, stop := context.WithCancel(ctx)
@@ -185,7 +185,7 @@ func (s *Sessions) driveAll(ctx context.Context, given map[string]error) error {
 		err  error
 	}
 	ended := make(chan end)
-	b := newBoard(s, given)
+	b := newBoard(s, stuck)
 	var queue []string
 	for ctx.Err() == nil {
 		if len(b.active) == 0 {
@@ -216,7 +216,7 @@ func (s *Sessions) driveAll(ctx context.Context, given map[string]error) error {
 		case e := <-ended:
 			delete(b.active, e.id)
 			if e.err != nil {
-				given[e.id] = e.err
+				stuck[e.id] = e.err
 				s.obstacle(e.id, e.err.Error())
 			}
 			b.note(e.info)
@@ -280,7 +280,7 @@ func (b *board) next(ctx context.Context) []string {
 	before := len(b.open)
 	for _, info := range b.open {
 		state := listed(info)
-		if info.Driven || b.active[info.ID] || b.given[info.ID] != nil || state.Phase == Waiting {
+		if info.Driven || b.active[info.ID] || b.stuck[info.ID] != nil || state.Phase == Waiting {
 			continue
 		}
 		waits := state.Phase == Pending && len(state.DependsOn) > 0
@@ -290,7 +290,7 @@ func (b *board) next(ctx context.Context) []string {
 		if waits {
 			ready, err := b.ready(ctx, &state)
 			if err != nil {
-				b.given[info.ID] = err
+				b.stuck[info.ID] = err
 				b.obstacle(info.ID, err.Error())
 			}
 			if err != nil || !ready {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/handoff/protocol"
@@ -58,12 +57,9 @@ func Of(settings map[string]any) (*Handoff, error) {
 	return h, nil
 }
 
-// sessionPlaceholder stands for the id of the session in the path of a deliverable.
-const sessionPlaceholder = "{session-id}"
-
 // path returns the path of a deliverable, relative to the project.
 func (h *Handoff) path(d protocol.Deliverable) string {
-	return path.Clean(strings.ReplaceAll(d.Path, sessionPlaceholder, h.Session))
+	return path.Clean(d.PathIn(h.Session))
 }
 
 // Files returns the paths of the deliverables that are files.

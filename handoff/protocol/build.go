@@ -186,7 +186,7 @@ var drive = regexp.MustCompile(`^[A-Za-z]:`)
 // named git must not make .git of .{session-id}. An id that is not known yet begins with the
 // time.
 func badPath(file, session string) string {
-	clean := path.Clean(strings.ReplaceAll(file, "{session-id}", cmp.Or(session, "2")))
+	clean := path.Clean(strings.ReplaceAll(file, sessionPlaceholder, cmp.Or(session, "2")))
 	switch {
 	case file == "":
 		return "is missing"

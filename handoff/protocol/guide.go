@@ -28,7 +28,7 @@ func ResponseGuide(q *Request, session string) string {
 	for _, d := range q.Deliverables {
 		switch d.Kind {
 		case File:
-			d.Path = strings.ReplaceAll(d.Path, "{session-id}", session)
+			d.Path = d.PathIn(session)
 			asked.Files = append(asked.Files, d)
 		case Decision:
 			asked.Decisions = append(asked.Decisions, d)

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -88,6 +89,14 @@ type Deliverable struct {
 	Required bool   // a file that is not required may be missing
 	Text     string // what it must contain
 	Pos      workflow.Pos
+}
+
+// sessionPlaceholder stands for the id of the session in the path of a deliverable.
+const sessionPlaceholder = "{session-id}"
+
+// PathIn returns the path of a file that is delivered in a session.
+func (d *Deliverable) PathIn(session string) string {
+	return strings.ReplaceAll(d.Path, sessionPlaceholder, session)
 }
 
 // Attribute is an attribute that the protocol does not define.
