@@ -55,7 +55,10 @@ func (s *Set) CheckPermissions(d *Definition) []Problem {
 		return nil
 	}
 	problems := t.unenforced(d.Permissions)
-	if others := s.enforcers(d.Permissions); len(problems) > 0 && len(others) > 0 {
+	if len(problems) == 0 {
+		return nil // before asking every other executor, which reads their manifests
+	}
+	if others := s.enforcers(d.Permissions); len(others) > 0 {
 		last := &problems[len(problems)-1]
 		last.Detail = strings.TrimPrefix(last.Detail+"; or set `agent` to one that can enforce all of it: "+strings.Join(others, ", "), "; or ")
 	}

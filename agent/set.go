@@ -194,7 +194,10 @@ func (s *Set) ValidateSettings(d *Definition, settings map[string]any) []Problem
 		}
 	}
 	for i, p := range found {
-		if others := s.enforcers(nil); p.Detail == unenforcedDetail && len(others) > 0 {
+		if p.Detail != unenforcedDetail {
+			continue
+		}
+		if others := s.enforcers(nil); len(others) > 0 {
 			found[i].Detail = "set `agent` to one that can enforce them: " + strings.Join(others, ", ")
 		}
 	}

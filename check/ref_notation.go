@@ -2,9 +2,9 @@ package check
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
@@ -46,15 +46,15 @@ func (p *pass) bracesOf(n *node, inputs []workflow.Binding) {
 }
 
 var (
-	inBraces    = regexp.MustCompile(`\{\{[^{}]*\}\}`)
-	agentResult = regexp.MustCompile(`^\{\{\s*agent_(.+)_result\s*\}\}$`)
+	inBraces    = lazy.Regexp(`\{\{[^{}]*\}\}`)
+	agentResult = lazy.Regexp(`^\{\{\s*agent_(.+)_result\s*\}\}$`)
 )
 
 // braces reports the references in braces in all texts of a value.
 func (p *pass) braces(pos workflow.Pos, value any) {
 	switch v := value.(type) {
 	case string:
-		for _, at := range inBraces.FindAllStringIndex(v, -1) {
+		for _, at := range inBraces().FindAllStringIndex(v, -1) {
 			written := v[at[0]:at[1]]
 			ref, err := expr.ParseTemplate(written, expr.Mixed)
 			if err != nil || len(ref.Refs()) == 0 {
@@ -64,7 +64,7 @@ func (p *pass) braces(pos workflow.Pos, value any) {
 				continue // a literal in ${…}
 			}
 			instead := "${inputs.NAME}, ${vars.NAME} or ${nodes.ID.output}"
-			if m := agentResult.FindStringSubmatch(written); m != nil {
+			if m := agentResult().FindStringSubmatch(written); m != nil {
 				instead = workflow.Result(m[1])
 			}
 			p.errorf(pos, "write "+instead+"; literal braces are ${\"{{\"}", "%s is plain text in a built workflow", written)

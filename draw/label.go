@@ -3,11 +3,11 @@ package draw
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -21,14 +21,14 @@ const (
 
 // title returns the title of a node.
 func title(n *workflow.Node) string {
-	if c, ok := n.Step.(*workflow.Choice); ok && n.Title == "" && madeUp.MatchString(n.ID) {
+	if c, ok := n.Step.(*workflow.Choice); ok && n.Title == "" && madeUp().MatchString(n.ID) {
 		return shorten(choiceText(c), widestTitle)
 	}
 	return shorten(cmp.Or(n.Heading(), n.ID), widestTitle)
 }
 
 // madeUp matches the generated id of a choice that its author did not name.
-var madeUp = regexp.MustCompile(`^choice(-\d+)?$`)
+var madeUp = lazy.Regexp(`^choice(-\d+)?$`)
 
 // note returns the second line of a node: its agent, or how it works. It is "" if it would
 // only repeat the title.

@@ -3,9 +3,9 @@ package draw
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -77,7 +77,7 @@ func (m *mermaid) link(l link) {
 func mermaidText(lines ...string) string {
 	for i, s := range lines {
 		s = mermaidEscapes.Replace(s)
-		s = mermaidList.ReplaceAllStringFunc(s, func(m string) string {
+		s = mermaidList().ReplaceAllStringFunc(s, func(m string) string {
 			return fmt.Sprintf("%s#%d; ", m[:len(m)-2], m[len(m)-2])
 		})
 		lines[i] = strings.ReplaceAll(s, "direction ", "direction#nbsp;")
@@ -91,7 +91,7 @@ var mermaidEscapes = strings.NewReplacer(
 )
 
 // mermaidList matches the beginning of a list in Markdown, which Mermaid refuses.
-var mermaidList = regexp.MustCompile(`^(\d+[.)]|[-+]) `)
+var mermaidList = lazy.Regexp(`^(\d+[.)]|[-+]) `)
 
 // markLines returns the lines of text in a mark.
 func markLines(m *mark) []string {

@@ -3,7 +3,8 @@ package draw
 import (
 	"fmt"
 	"math"
-	"regexp"
+
+	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
 // The shapes of marks: their sizes, and how they are painted.
@@ -77,7 +78,7 @@ func (p *painter) mark(b *box, x, y float64) {
 		p.shape(b, x+pileSize/2, y+pileSize/2, w, h)
 	}
 	p.shape(b, x, y, w, h)
-	if colorName.MatchString(b.accent) {
+	if colorName().MatchString(b.accent) {
 		fmt.Fprintf(&p.marks, `<rect x="%s" y="%s" width="4" height="%s" rx="2" fill="%s"/>`+"\n",
 			num(x-w/2+6), num(y+9), num(h-18), b.accent)
 	}
@@ -85,7 +86,7 @@ func (p *painter) mark(b *box, x, y float64) {
 }
 
 // colorName matches colours that are safe to write into the picture.
-var colorName = regexp.MustCompile(`^(#[0-9A-Fa-f]{3,8}|[A-Za-z]{3,24})$`)
+var colorName = lazy.Regexp(`^(#[0-9A-Fa-f]{3,8}|[A-Za-z]{3,24})$`)
 
 func (p *painter) caption(b *box, x, middle float64) {
 	title, note := textLine{b.title, "title", titleSize}, textLine{b.note, "note", noteSize}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/handoff/attempt"
 	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -128,7 +128,7 @@ func requestIn(value any) (q *protocol.Request, rest map[string]any, ok bool) {
 	return q, rest, true
 }
 
-var notSession = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var notSession = lazy.Regexp(`[^A-Za-z0-9._-]+`)
 
 // name gives every task the id of a session. A request without one gets one only if others
 // depend on it.
@@ -147,7 +147,7 @@ func (r *requests) name() {
 			continue
 		}
 		p.unnamed = isStep(*p)
-		word := strings.TrimLeft(notSession.ReplaceAllString(p.node.ID, "-"), "._-")
+		word := strings.TrimLeft(notSession().ReplaceAllString(p.node.ID, "-"), "._-")
 		word = cmp.Or(word[:min(len(word), 90)], "step")
 		id := word
 		for n := 2; taken[id]; n++ {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/handoff/attempt"
 	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -419,7 +419,7 @@ func (s *Sessions) leave(d *draft, h *attempt.Handoff, sent *Sent) error {
 	return nil
 }
 
-var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
+var notSlug = lazy.Regexp(`[^a-z0-9]+`)
 
 // newID returns an id for a session, the nth that is tried.
 func (s *Sessions) newID(summary string, n int) string {
@@ -432,7 +432,7 @@ func (s *Sessions) newID(summary string, n int) string {
 
 // slug makes a word of a summary.
 func slug(summary string) string {
-	slug := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(summary), "-"), "-")
+	slug := strings.Trim(notSlug().ReplaceAllString(strings.ToLower(summary), "-"), "-")
 	if len(slug) > 40 {
 		slug = slug[:40]
 		if at := strings.LastIndexByte(slug, '-'); at > 20 {

@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
 // Template is a handoff with placeholders: {{key}}, and {{key=default}} for a value that may be
@@ -74,20 +74,20 @@ func Templates(p *hocket.Project) ([]Template, error) {
 }
 
 var (
-	description = regexp.MustCompile(`^<!--\s*(.*?)\s*-->\r?\n`)
-	heading     = regexp.MustCompile(`(?m)^#+ +(.+?)\s*$`)
-	placeholder = regexp.MustCompile(`\{\{([a-z][a-z0-9_-]*)(=[^\n]*?)?\}\}`)
+	description = lazy.Regexp(`^<!--\s*(.*?)\s*-->\r?\n`)
+	heading     = lazy.Regexp(`(?m)^#+ +(.+?)\s*$`)
+	placeholder = lazy.Regexp(`\{\{([a-z][a-z0-9_-]*)(=[^\n]*?)?\}\}`)
 )
 
 func template(file, text string) Template {
 	text = strings.TrimPrefix(text, "\uFEFF")
 	t := Template{Name: strings.TrimSuffix(filepath.Base(file), ".md"), File: file, Keys: []Key{}, text: text}
-	if m := description.FindStringSubmatch(text); m != nil {
+	if m := description().FindStringSubmatch(text); m != nil {
 		t.Description, t.text = m[1], text[len(m[0]):]
-	} else if m := heading.FindStringSubmatch(text); m != nil {
+	} else if m := heading().FindStringSubmatch(text); m != nil {
 		t.Description = m[1]
 	}
-	for _, m := range placeholder.FindAllStringSubmatch(t.text, -1) {
+	for _, m := range placeholder().FindAllStringSubmatch(t.text, -1) {
 		key := Key{m[1], strings.TrimPrefix(m[2], "="), m[2] == ""}
 		if i := slices.IndexFunc(t.Keys, func(k Key) bool { return k.Name == key.Name }); i < 0 {
 			t.Keys = append(t.Keys, key)
@@ -137,9 +137,9 @@ func Fill(t Template, values map[string]string) (text string, missing []string, 
 // fillLine fills in the placeholders of a line. It reports whether the line stays.
 func fillLine(line string, values map[string]string) (filled string, stays bool) {
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
-	stays = !placeholder.MatchString(line)
-	filled = placeholder.ReplaceAllStringFunc(line, func(written string) string {
-		m := placeholder.FindStringSubmatch(written)
+	stays = !placeholder().MatchString(line)
+	filled = placeholder().ReplaceAllStringFunc(line, func(written string) string {
+		m := placeholder().FindStringSubmatch(written)
 		text := escaped.Replace(strings.ReplaceAll(strings.TrimSpace(values[m[1]]), "\n", "\n"+indent))
 		switch {
 		case text == "" && m[2] == "":

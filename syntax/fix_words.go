@@ -1,22 +1,22 @@
 package syntax
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
 var (
 	// The name of a character, as in &amp; and #quot;, is not a word.
-	entity = regexp.MustCompile(`[&#]#?\w+;`)
+	entity = lazy.Regexp(`[&#]#?\w+;`)
 	// The operators of a condition count as words, because people write them out.
-	word      = regexp.MustCompile(`[\pL\pN]+|==?|&&|\|\||!`)
+	word      = lazy.Regexp(`[\pL\pN]+|==?|&&|\|\||!`)
 	operators = map[string]string{"=": "is", "==": "is", "equals": "is", "&&": "and", "||": "or", "!": "not"}
-	number    = regexp.MustCompile(`^\pN`)
+	number    = lazy.Regexp(`^\pN`)
 	// Words of a notation that close something.
-	closing = regexp.MustCompile("(?i)^\\s*((end ?[a-z]*|</[^<>]*>|```+[a-z]*|~~~+[a-z]*)\\s*)+$")
+	closing = lazy.Regexp("(?i)^\\s*((end ?[a-z]*|</[^<>]*>|```+[a-z]*|~~~+[a-z]*)\\s*)+$")
 )
 
 // losesWords reports whether a fix removes a word or a number of the author. It may move, join
@@ -40,7 +40,7 @@ func losesWords(text []byte, fix *workflow.Fix) bool {
 		if closesAt(old, e.Text) {
 			return len(new) > 0 && workflow.Meant(lost[0], new) == ""
 		}
-		return len(lost) > 1 || len(new) == 0 || number.MatchString(lost[0])
+		return len(lost) > 1 || len(new) == 0 || number().MatchString(lost[0])
 	})
 }
 
@@ -50,12 +50,12 @@ func closes(text []byte, fix *workflow.Fix) bool {
 }
 
 func closesAt(old, new string) bool {
-	return old+new != "" && (old == "" || closing.MatchString(old)) && (new == "" || closing.MatchString(new))
+	return old+new != "" && (old == "" || closing().MatchString(old)) && (new == "" || closing().MatchString(new))
 }
 
 // words returns the words and numbers of a text, in lower case.
 func words(text string) []string {
-	found := word.FindAllString(strings.ToLower(entity.ReplaceAllString(text, " ")), -1)
+	found := word().FindAllString(strings.ToLower(entity().ReplaceAllString(text, " ")), -1)
 	for i, w := range found {
 		if o := operators[w]; o != "" {
 			found[i] = o

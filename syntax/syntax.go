@@ -7,10 +7,10 @@ import (
 	"bytes"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/internal/fidelity"
 	"github.com/hocket-dev/hocket/syntax/json"
@@ -118,23 +118,23 @@ var notations = []Notation{
 }
 
 // JSON with nodes and edges is an object with both keys. Any other object may be YAML.
-var jsonKeys = regexp.MustCompile(`"(nodes|edges)"\s*:`)
+var jsonKeys = lazy.Regexp(`"(nodes|edges)"\s*:`)
 
 func likeJSON(text []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && len(jsonKeys.FindAll(text, 2)) == 2
+	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && len(jsonKeys().FindAll(text, 2)) == 2
 }
 
 // A YAML workflow begins with a key, and has a name or steps. As JSON, it may have both in one
 // line, without blanks. A text with a fence at the margin is not YAML: what looks like a key
 // above the fence is part of the answer around it.
 var (
-	yamlStart = regexp.MustCompile(`\A(\s*(#[^\n]*|---)?\n)*(["']?[\w$]+["']?:(\s|\z)|\{)`)
-	yamlKey   = regexp.MustCompile(`(?m)^\s*\{?\s*["']?(steps|name)["']?:(\s|$)|\A\s*\{[^\n]*"steps"\s*:`)
-	fenceMark = regexp.MustCompile("(?m)^(```|~~~)")
+	yamlStart = lazy.Regexp(`\A(\s*(#[^\n]*|---)?\n)*(["']?[\w$]+["']?:(\s|\z)|\{)`)
+	yamlKey   = lazy.Regexp(`(?m)^\s*\{?\s*["']?(steps|name)["']?:(\s|$)|\A\s*\{[^\n]*"steps"\s*:`)
+	fenceMark = lazy.Regexp("(?m)^(```|~~~)")
 )
 
 func likeYAML(text []byte) bool {
-	return yamlStart.Match(text) && yamlKey.Match(text) && !fenceMark.Match(text) && !likeJSON(text) && !markdown.Like(text)
+	return yamlStart().Match(text) && yamlKey().Match(text) && !fenceMark().Match(text) && !likeJSON(text) && !markdown.Like(text)
 }
 
 const codeNotation = "notation-unknown"

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/outbound"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -183,7 +182,7 @@ func duration(text string, otherwise time.Duration) (time.Duration, error) {
 // fileNamePattern matches valid names of screenshots.
 const fileNamePattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
-var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(fileNamePattern) })
+var fileName = lazy.Regexp(fileNamePattern)
 
 // schema describes the settings in the package comment.
 func schema() map[string]any {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/internal/wholefile"
 	"github.com/hocket-dev/hocket/trust"
@@ -44,7 +45,7 @@ func lookupEnv(env []string, name string) string {
 // versionPatience is how long a CLI may take to report its version, even on a busy machine.
 const versionPatience = time.Minute
 
-var versionText = lazy(`[0-9]+(\.[0-9]+)+`)
+var versionText = lazy.Regexp(`[0-9]+(\.[0-9]+)+`)
 
 // askVersion returns what a program prints when it is asked for its version.
 func askVersion(ctx context.Context, path string, args, env []string, dir string) (string, error) {

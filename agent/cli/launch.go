@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/internal/sandbox"
 	"github.com/hocket-dev/hocket/trust"
@@ -208,7 +209,7 @@ func (l *launch) allServers(ctx context.Context, log agent.Log) ([]agent.Server,
 	return servers, nil
 }
 
-var serverName = lazy(`^[a-zA-Z0-9_-]{1,64}$`)
+var serverName = lazy.Regexp(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // writeServers writes the servers in the format of the CLI.
 func (l *launch) writeServers() (map[string]any, error) {

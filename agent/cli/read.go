@@ -3,11 +3,10 @@ package cli
 import (
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -121,15 +120,10 @@ func (r *reader) whole(n strictyaml.Node) {
 
 // The names that a manifest may use, and the format of a version.
 var (
-	valueName    = lazy(`^[a-z][a-z0-9_]*$`)
-	variableName = lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	plainVersion = lazy(`^[0-9]+(\.[0-9]+)*$`)
+	valueName    = lazy.Regexp(`^[a-z][a-z0-9_]*$`)
+	variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	plainVersion = lazy.Regexp(`^[0-9]+(\.[0-9]+)*$`)
 )
-
-// lazy is a pattern that is compiled on first use.
-func lazy(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
 
 func projectFiles(n strictyaml.Node) (files []string) {
 	for _, entry := range n.OneOrMany() {

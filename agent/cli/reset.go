@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
 // longestReset is the most distant reset of a quota that is believed.
@@ -50,8 +52,8 @@ func resetMoment(text string, _ time.Time) time.Time {
 }
 
 var (
-	spanPart  = lazy(`(?i)^(\d{1,9}(?:\.\d{1,9})?)\s*(days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s|ms)\b[\s,]*(?:and\s+)?`)
-	clockText = lazy(`(?i)^(?:([a-z]{3})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(?:(\d{4}),?\s+)?(?:at\s+)?)?(\d{1,2})(?::(\d{2}))?\s*(am|pm)?\s*(?:\(([A-Za-z_/+-]+)\))?\.?$`)
+	spanPart  = lazy.Regexp(`(?i)^(\d{1,9}(?:\.\d{1,9})?)\s*(days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s|ms)\b[\s,]*(?:and\s+)?`)
+	clockText = lazy.Regexp(`(?i)^(?:([a-z]{3})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(?:(\d{4}),?\s+)?(?:at\s+)?)?(\d{1,2})(?::(\d{2}))?\s*(am|pm)?\s*(?:\(([A-Za-z_/+-]+)\))?\.?$`)
 )
 
 // resetSpan parses a duration from now: 1h2m3s, 3 days 4 hours.
@@ -78,7 +80,7 @@ func joined(text string) string {
 	return strings.TrimRight(spanJoint().ReplaceAllString(strings.TrimSpace(text), "$1 $2"), " .")
 }
 
-var spanJoint = lazy(`([a-zA-Z])(\d)`)
+var spanJoint = lazy.Regexp(`([a-zA-Z])(\d)`)
 
 func unit(word string) time.Duration {
 	switch word = strings.ToLower(word); {

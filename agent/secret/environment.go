@@ -1,11 +1,11 @@
 package secret
 
 import (
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
 // harmless are the variables that a program needs to work at all.
@@ -77,9 +77,7 @@ func LikelyFirst(names []string) []string {
 }
 
 // telling matches names of variables that hold secrets.
-var telling = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(^|_)(keys?|pat|pass|credentials?|auth|jwt|bearer|cookies?|dsn|webhook|sas)(_|$)|apikey|tokens?(_|$)|secret|passw|passphrase|._pwd$|sshpass|privkey|^aws_(access|session|container|web|role)`)
-})
+var telling = lazy.Regexp(`(?i)(^|_)(keys?|pat|pass|credentials?|auth|jwt|bearer|cookies?|dsn|webhook|sas)(_|$)|apikey|tokens?(_|$)|secret|passw|passphrase|._pwd$|sshpass|privkey|^aws_(access|session|container|web|role)`)
 
 // proxy reports whether a variable holds a URL that often contains a password or a token,
 // in any form.
@@ -91,7 +89,7 @@ func hasLogin(value string) bool {
 }
 
 // loginURL matches a value with a password in it: postgres://me:password@host/db.
-var loginURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/?#\s:@]*:[^/?#\s@]+@`) })
+var loginURL = lazy.Regexp(`://[^/?#\s:@]*:[^/?#\s@]+@`)
 
 // Unsecret returns an environment without the variables that are named, those whose names
 // indicate a secret, and URLs with a password: for commands of a model, which may need any

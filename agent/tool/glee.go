@@ -3,12 +3,11 @@ package tool
 import (
 	_ "embed" // for runner.py
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/extract"
@@ -78,7 +77,7 @@ func (r *reader) glee(m *strictyaml.Map) {
 	m.Done()
 }
 
-var gleeReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$?\{([A-Za-z_][A-Za-z0-9_-]*)\}`) })
+var gleeReference = lazy.Regexp(`\$?\{([A-Za-z_][A-Za-z0-9_-]*)\}`)
 
 // translated returns a text, or a value with texts in it, with {name} in place of ${name}.
 func translated(v any) any {

@@ -8,11 +8,11 @@ import (
 	"maps"
 	"os"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
 // Options are what a project provides for tasks that were handed over. Every field is
@@ -98,11 +98,11 @@ func (w *wrapped) work(ctx context.Context, task *agent.Task, asked []*Handoff, 
 	return w.deliver(ctx, task, asked, log)
 }
 
-var notInID = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var notInID = lazy.Regexp(`[^A-Za-z0-9._-]+`)
 
 // adopt gives a task of a workflow a session of its own, the same for all its attempts.
 func (h *Handoff) adopt(task *agent.Task, defaults Handoff) {
-	h.Session = notInID.ReplaceAllString(task.Run+"."+task.Address, "-")
+	h.Session = notInID().ReplaceAllString(task.Run+"."+task.Address, "-")
 	h.Dir = path.Join(defaults.Dir, h.Session)
 	h.SessionOnly = h.SessionOnly || defaults.SessionOnly
 	h.TellOnly = h.TellOnly || defaults.TellOnly

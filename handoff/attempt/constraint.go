@@ -6,10 +6,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -50,28 +50,23 @@ func Understand(constraint string) Rule {
 	return Rule{}
 }
 
-// lazily compiles an expression when it is used for the first time: most processes never do.
-func lazily(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
-
 // patterns are the forms of constraints that are understood, with the part that says how much
 // or what.
 var patterns = []struct {
 	form func() *regexp.Regexp
 	rule func(part string) (Rule, bool)
 }{
-	{lazily(`(?i)^(?:strictly )?(read[- ]only)(?: (?:mode|task|work|validation|review|research|analysis|operations?|checks?|access))?(?: only)?$`), readOnly},
-	{lazily(`(?i)^(?:do not|don't|never) (?:modify|change|edit|write|create or modify) ((?:any )?(?:files?|code|source code|anything))$`), readOnly},
-	{lazily(`(?i)^no (?:file|code|source code) ((?:changes|modifications|edits))$`), readOnly},
-	{lazily(`(?i)^(?:do not|don't|never) (?:modify|change|edit|touch|write to|write in)(?: (?:any )?files? (?:in|under|below))? (.+)$`), except},
-	{lazily(`(?i)^no (?:changes|modifications|edits) (?:to|in|under) (.+)$`), except},
-	{lazily(`(?i)^(?:only (?:modify|change|edit|write to|write in)|(?:modify|change|edit|write) only(?: to| in)?)(?: files? (?:in|under|below))? (.+)$`), only},
-	{lazily(`(?i)^(?:max(?:imum)?\.? (?:duration|time|run ?time|execution time)|(?:time|duration) limit|timeout) ?(?::|=|of|is)? ?(.+)$`), duration},
-	{lazily(`(?i)^(?:max(?:imum)?\.? (?:cost|budget|spend(?:ing)?)|(?:cost|budget|spending) limit|budget) ?(?::|=|of|is)? ?(.+)$`), cost},
-	{lazily(`(?i)^(?:max(?:imum)?\.? tokens?(?: usage)?|tokens? (?:limit|budget)) ?(?::|=|of|is)? ?(.+?)(?: tokens?)?$`), tokens},
-	{lazily(`(?i)^(?:at most|no more than|max(?:imum)?(?: of)?) (.+?) tokens?$`), tokens},
-	{lazily(`(?i)^(?:at most|no more than|finish within|within) (.+)$`), duration},
+	{lazy.Regexp(`(?i)^(?:strictly )?(read[- ]only)(?: (?:mode|task|work|validation|review|research|analysis|operations?|checks?|access))?(?: only)?$`), readOnly},
+	{lazy.Regexp(`(?i)^(?:do not|don't|never) (?:modify|change|edit|write|create or modify) ((?:any )?(?:files?|code|source code|anything))$`), readOnly},
+	{lazy.Regexp(`(?i)^no (?:file|code|source code) ((?:changes|modifications|edits))$`), readOnly},
+	{lazy.Regexp(`(?i)^(?:do not|don't|never) (?:modify|change|edit|touch|write to|write in)(?: (?:any )?files? (?:in|under|below))? (.+)$`), except},
+	{lazy.Regexp(`(?i)^no (?:changes|modifications|edits) (?:to|in|under) (.+)$`), except},
+	{lazy.Regexp(`(?i)^(?:only (?:modify|change|edit|write to|write in)|(?:modify|change|edit|write) only(?: to| in)?)(?: files? (?:in|under|below))? (.+)$`), only},
+	{lazy.Regexp(`(?i)^(?:max(?:imum)?\.? (?:duration|time|run ?time|execution time)|(?:time|duration) limit|timeout) ?(?::|=|of|is)? ?(.+)$`), duration},
+	{lazy.Regexp(`(?i)^(?:max(?:imum)?\.? (?:cost|budget|spend(?:ing)?)|(?:cost|budget|spending) limit|budget) ?(?::|=|of|is)? ?(.+)$`), cost},
+	{lazy.Regexp(`(?i)^(?:max(?:imum)?\.? tokens?(?: usage)?|tokens? (?:limit|budget)) ?(?::|=|of|is)? ?(.+?)(?: tokens?)?$`), tokens},
+	{lazy.Regexp(`(?i)^(?:at most|no more than|max(?:imum)?(?: of)?) (.+?) tokens?$`), tokens},
+	{lazy.Regexp(`(?i)^(?:at most|no more than|finish within|within) (.+)$`), duration},
 }
 
 func readOnly(string) (Rule, bool) { return Rule{Kind: ReadOnly}, true }
@@ -92,9 +87,9 @@ func only(list string) (Rule, bool) {
 }
 
 var (
-	pathSeparator = lazily(`,? and |,? or |, ?`)
-	obviousPath   = lazily(`/|\.[A-Za-z]`)
-	aPath         = lazily(`^[A-Za-z0-9._@+-]+(?:/[A-Za-z0-9._@+-]+)*/?$`)
+	pathSeparator = lazy.Regexp(`,? and |,? or |, ?`)
+	obviousPath   = lazy.Regexp(`/|\.[A-Za-z]`)
+	aPath         = lazy.Regexp(`^[A-Za-z0-9._@+-]+(?:/[A-Za-z0-9._@+-]+)*/?$`)
 )
 
 // pathsIn reads a list of paths. Every item has to be unmistakably a path: it has a slash or an
@@ -117,7 +112,7 @@ func pathsIn(list string) ([]string, bool) {
 	return paths, true
 }
 
-var amountOfTime = lazily(`(?i)^([0-9]+(?:\.[0-9]+)?) ?(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)$`)
+var amountOfTime = lazy.Regexp(`(?i)^([0-9]+(?:\.[0-9]+)?) ?(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)$`)
 
 func duration(text string) (Rule, bool) {
 	m := amountOfTime().FindStringSubmatch(text)
@@ -130,7 +125,7 @@ func duration(text string) (Rule, bool) {
 	return Rule{Kind: Duration, Duration: d}, err == nil && d > 0 && n < 10_000
 }
 
-var amountOfMoney = lazily(`(?i)^(?:(?:US)?\$ ?)?([0-9]+(?:\.[0-9]+)?) ?(?:USD|dollars?)?$`)
+var amountOfMoney = lazy.Regexp(`(?i)^(?:(?:US)?\$ ?)?([0-9]+(?:\.[0-9]+)?) ?(?:USD|dollars?)?$`)
 
 func cost(text string) (Rule, bool) {
 	m := amountOfMoney().FindStringSubmatch(text)
@@ -141,7 +136,7 @@ func cost(text string) (Rule, bool) {
 	return Rule{Kind: Cost, CostUSD: n}, err == nil && n > 0
 }
 
-var amountOfTokens = lazily(`(?i)^([0-9]{1,3}(?:[,_][0-9]{3})+|[0-9]+(\.[0-9]+)?) ?(k|m)?$`)
+var amountOfTokens = lazy.Regexp(`(?i)^([0-9]{1,3}(?:[,_][0-9]{3})+|[0-9]+(\.[0-9]+)?) ?(k|m)?$`)
 
 func tokens(text string) (Rule, bool) {
 	m := amountOfTokens().FindStringSubmatch(text)

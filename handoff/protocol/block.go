@@ -83,7 +83,7 @@ func blocks(source []byte, wanted func(content string) bool) []block {
 // which the start of a block is not if the block is indented.
 func withoutDeclaration(text []byte) {
 	text = bytes.TrimLeft(text, xmltext.Layout)
-	for i := range xmltext.Declaration.Find(text) {
+	for i := range xmltext.Declaration().Find(text) {
 		if text[i] != '\n' && text[i] != '\r' {
 			text[i] = ' '
 		}

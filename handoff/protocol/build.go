@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/xmltext"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -46,7 +46,7 @@ func (b *builder) attribute(a xmltext.Attr) {
 		b.Version = value
 	case "session_id":
 		b.SessionID = value
-		if value != "" && !sessionID.MatchString(value) {
+		if value != "" && !sessionID().MatchString(value) {
 			b.doc.Report(workflow.Errorf(a.Pos(), codeSession, "use 1 to 100 letters, digits, dots, dashes and underscores, and begin with a letter or digit",
 				"%q cannot be the id of a session", value))
 		}
@@ -94,7 +94,7 @@ const MaxRetries = 100
 
 var (
 	priorities = []string{string(High), string(Medium), string(Low)}
-	sessionID  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	sessionID  = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 )
 
 // list splits a list of names.
@@ -180,7 +180,7 @@ func (b *builder) deliverable(e xmltext.Element) {
 var reserved = []string{".git", ".hocket", ".glee", ".claude"}
 
 // drive is the beginning of a Windows path.
-var drive = regexp.MustCompile(`^[A-Za-z]:`)
+var drive = lazy.Regexp(`^[A-Za-z]:`)
 
 // badPath says why a path cannot be that of a deliverable of a session; "" if it can. A session
 // named git must not make .git of .{session-id}. An id that is not known yet begins with the
@@ -192,7 +192,7 @@ func badPath(file, session string) string {
 		return "is missing"
 	case strings.ContainsAny(file, "\x00\\"):
 		return "contains a backslash or a zero byte"
-	case path.IsAbs(file) || drive.MatchString(file):
+	case path.IsAbs(file) || drive().MatchString(file):
 		return "is absolute"
 	case clean == ".." || strings.HasPrefix(clean, "../"):
 		return "is outside the project"

@@ -2,13 +2,14 @@ package protocol
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
-var durationPart = regexp.MustCompile(`([0-9]+)(ms|s|m|h|d)`)
+var durationPart = lazy.Regexp(`([0-9]+)(ms|s|m|h|d)`)
 
 var durationUnits = []struct {
 	name string
@@ -19,11 +20,11 @@ const longest = 366 * 24 * time.Hour
 
 // ParseDuration reads a duration such as 1h30m. It is more than zero.
 func ParseDuration(text string) (time.Duration, bool) {
-	if durationPart.ReplaceAllString(text, "") != "" {
+	if durationPart().ReplaceAllString(text, "") != "" {
 		return 0, false
 	}
 	var sum time.Duration
-	for _, part := range durationPart.FindAllStringSubmatch(text, -1) {
+	for _, part := range durationPart().FindAllStringSubmatch(text, -1) {
 		var unit time.Duration
 		for _, u := range durationUnits {
 			if u.name == part[2] {

@@ -28,7 +28,7 @@ func (a *answer) json() bool {
 	if word := plain(object["status"]); word == Completed || word == Failed { // any other is the agent's own
 		a.Status = word
 	}
-	if id := plain(object["session_id"]); sessionID.MatchString(id) {
+	if id := plain(object["session_id"]); sessionID().MatchString(id) {
 		a.SessionID = id
 	}
 	for _, f := range listed(object["files"], []string{"path", "file", "name"}) {

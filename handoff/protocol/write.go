@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/xmltext"
 )
 
@@ -139,7 +139,7 @@ var (
 )
 
 // blankLine is a line with nothing but white space.
-var blankLine = regexp.MustCompile(`(?m)^[ \t]+$`)
+var blankLine = lazy.Regexp(`(?m)^[ \t]+$`)
 
 // element writes an element in lines of its own. Several lines are indented, because that is
 // removed when they are read. A text with other layout is in a CDATA section, which keeps it.
@@ -150,7 +150,7 @@ func (w *writer) element(indent, name, text string, attributes ...Attribute) {
 	}
 	inner := inLine.Replace(text)
 	switch lines := strings.Split(inner, "\n"); {
-	case text != strings.TrimSpace(text) || strings.Contains(text, "\r") || blankLine.MatchString(text):
+	case text != strings.TrimSpace(text) || strings.Contains(text, "\r") || blankLine().MatchString(text):
 		inner = "<![CDATA[" + inCDATA.Replace(text) + "]]>"
 	case len(lines) > 1:
 		inner = "\n"

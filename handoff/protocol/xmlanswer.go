@@ -113,7 +113,7 @@ func (a *answer) attributes(e xmltext.Element) {
 				a.repaired(attr.Pos(), "Known versions: 1.0", "version %q was read as 1.0", short(value))
 			}
 		case "session_id":
-			if !sessionID.MatchString(value) {
+			if !sessionID().MatchString(value) {
 				a.repaired(attr.Pos(), "write the id that the task names", "%q cannot be the id of a session", short(value))
 				continue
 			}

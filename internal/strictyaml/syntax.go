@@ -3,13 +3,13 @@ package strictyaml
 import (
 	"bytes"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -100,7 +100,7 @@ var remedies = []remedy{
 	{message: "", summary: "this is not well-formed YAML", detail: "check the indentation and the quotes"},
 }
 
-var reportedLine = regexp.MustCompile(`line (\d+): `)
+var reportedLine = lazy.Regexp(`line (\d+): `)
 
 // syntaxError turns an error of the library into a diagnostic. The line that the library
 // names is often where the construct began, and sometimes one too early; the shortest part
@@ -109,7 +109,7 @@ func (d *Document) syntaxError(err error) workflow.Diagnostic {
 	message := err.Error()
 	r := remedyFor(message)
 	number := 1
-	if m := reportedLine.FindStringSubmatch(message); m != nil {
+	if m := reportedLine().FindStringSubmatch(message); m != nil {
 		number, _ = strconv.Atoi(m[1])
 	}
 	if !r.opening {
@@ -147,7 +147,7 @@ func remedyFor(message string) remedy {
 	panic("strictyaml: the last remedy must match everything")
 }
 
-func withoutLine(message string) string { return reportedLine.ReplaceAllString(message, "") }
+func withoutLine(message string) string { return reportedLine().ReplaceAllString(message, "") }
 
 // failingLine returns the first line with which the file, cut after it, fails with the same
 // message: no shorter part does, every longer part does.

@@ -1,8 +1,9 @@
 package xmltext
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
 // checkInstruction checks <?…?>. Only the XML declaration matters.
@@ -33,7 +34,7 @@ func (b *builder) checkInstruction(t token) {
 }
 
 // Declaration matches the XML declaration at the start of a text in UTF-8.
-var Declaration = regexp.MustCompile(`^<\?xml\s+version\s*=\s*("1\.0"|'1\.0')(\s+encoding\s*=\s*("(?i:utf-8)"|'(?i:utf-8)'))?(\s+standalone\s*=\s*("(yes|no)"|'(yes|no)'))?\s*\?>`)
+var Declaration = lazy.Regexp(`^<\?xml\s+version\s*=\s*("1\.0"|'1\.0')(\s+encoding\s*=\s*("(?i:utf-8)"|'(?i:utf-8)'))?(\s+standalone\s*=\s*("(yes|no)"|'(yes|no)'))?\s*\?>`)
 
 func (b *builder) checkDeclaration(t token, content string, at Span) {
 	version, encoding := pseudo(content, "version"), pseudo(content, "encoding")
@@ -42,7 +43,7 @@ func (b *builder) checkDeclaration(t token, content string, at Span) {
 		b.problems(mistake{at: at, code: codeSyntax, summary: "the XML declaration needs version=\"1.0\"", detail: `write <?xml version="1.0" encoding="UTF-8"?>, or remove it`})
 	case encoding != "" && !strings.EqualFold(encoding, "utf-8"):
 		b.problems(mistake{at: at, code: codeEncoding, summary: "the file says that it is " + encoding, detail: "save it as UTF-8 and declare that"})
-	case !Declaration.MatchString(b.text[t.from:t.to]):
+	case !Declaration().MatchString(b.text[t.from:t.to]):
 		b.problems(mistake{at: at, code: codeSyntax, summary: "the XML declaration is not well-formed", detail: `write <?xml version="1.0" encoding="UTF-8"?>, or remove it`})
 	}
 }

@@ -2,12 +2,12 @@ package markdown
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/syntax/internal/source"
 	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
 	"github.com/hocket-dev/hocket/workflow"
@@ -191,7 +191,7 @@ func (r *reader) checkFences() {
 				if hidden == "" && !isDiagram(f.info) && bytes.HasPrefix(written, []byte("### ")) {
 					hidden = lineOf(text, line)
 				}
-				if brokenMark.Match(written) {
+				if brokenMark().Match(written) {
 					at, d.Detail = line, "write "+f.mark+" on line "+lineOf(text, line)
 					break
 				}
@@ -243,7 +243,7 @@ func (r *reader) unopened() bool {
 }
 
 // brokenMark matches a line that was meant to close a block.
-var brokenMark = regexp.MustCompile("^(`[^\\pL\\pN]*|~[^\\pL\\pN]*)$")
+var brokenMark = lazy.Regexp("^(`[^\\pL\\pN]*|~[^\\pL\\pN]*)$")
 
 // closing returns the line that closes a block, after a text that may lack its last line break.
 func closing(text []byte, at int, mark string) string {

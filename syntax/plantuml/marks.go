@@ -1,22 +1,18 @@
 package plantuml
 
 import (
-	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
 var (
-	noteLine  = lazily(`(?i)^\s*(floating\s+)?note\b[^:]*$`)
-	noteEnd   = lazily(`(?i)^\s*end\s*note\b`)
-	blockLine = lazily(`(?i)^\s*(\}|(end\s*)?(if|else|else\s?if|elif|fork|split|switch|case|default|while|repeat|until|merge|join|group|partition)\b)`)
-	word      = lazily(`[\pL\pN]+`)
+	noteLine  = lazy.Regexp(`(?i)^\s*(floating\s+)?note\b[^:]*$`)
+	noteEnd   = lazy.Regexp(`(?i)^\s*end\s*note\b`)
+	blockLine = lazy.Regexp(`(?i)^\s*(\}|(end\s*)?(if|else|else\s?if|elif|fork|split|switch|case|default|while|repeat|until|merge|join|group|partition)\b)`)
+	word      = lazy.Regexp(`[\pL\pN]+`)
 )
-
-// lazily compiles an expression when it is first used: most commands never do.
-func lazily(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
 
 // keywords are the keywords of PlantUML, and words that people mistake for one.
 var keywords = sync.OnceValue(func() map[string]bool {

@@ -2,11 +2,11 @@ package xml
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/xmltext"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -138,7 +138,7 @@ func (r *reader) linkHandovers(all []*handover) {
 
 // mention counts the names that a text refers to.
 func mention(text string, names map[string]int) {
-	for _, found := range named.FindAllStringSubmatch(text, -1) {
+	for _, found := range named().FindAllStringSubmatch(text, -1) {
 		names[found[1]]++
 	}
 }
@@ -147,9 +147,9 @@ func (h *handover) mention(text string) { mention(text, h.mentions) }
 
 var (
 	// named matches a name after the mark of a reference.
-	named = regexp.MustCompile(`(?:\{\{|\$\{?)\s*([A-Za-z_][\w-]*)`)
+	named = lazy.Regexp(`(?:\{\{|\$\{?)\s*([A-Za-z_][\w-]*)`)
 	// reference matches a reference in braces, with everything up to the closing mark.
-	reference = regexp.MustCompile(`(\{\{|\$\{)\s*([A-Za-z_][\w-]*)([^{}]*)(\}\}?)`)
+	reference = lazy.Regexp(`(\{\{|\$\{)\s*([A-Za-z_][\w-]*)([^{}]*)(\}\}?)`)
 )
 
 // explain replaces the names in the texts of a task by what they mean.
@@ -170,8 +170,8 @@ func (h *handover) explain(t *workflow.Task) {
 
 // phrase returns a text of the agent with its names replaced by what they mean in this plan.
 func (h *handover) phrase(text string) string {
-	return reference.ReplaceAllStringFunc(text, func(found string) string {
-		parts := reference.FindStringSubmatch(found)
+	return reference().ReplaceAllStringFunc(text, func(found string) string {
+		parts := reference().FindStringSubmatch(found)
 		means, known := h.means[parts[2]]
 		switch {
 		case !known:

@@ -3,9 +3,9 @@ package yaml
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -313,9 +313,9 @@ func readItems(n strictyaml.Node) (list workflow.Expr, item string) {
 		n.Errorf(codeStepKey, "write `for_each: LIST`, and `as: NAME` below it to name the item", "for_each takes a reference, not a map")
 		return list, ""
 	}
-	if m := itemInList.FindStringSubmatch(n.Written()); m != nil {
+	if m := itemInList().FindStringSubmatch(n.Written()); m != nil {
 		list.Text, item = m[2], m[1]
-	} else if m := listAsItem.FindStringSubmatch(n.Written()); m != nil {
+	} else if m := listAsItem().FindStringSubmatch(n.Written()); m != nil {
 		list.Text, item = m[1], m[2]
 	} else {
 		if given := condition(n); given.Text != "" {
@@ -329,8 +329,8 @@ func readItems(n strictyaml.Node) (list workflow.Expr, item string) {
 
 // The ways in which other languages name the items of a list.
 var (
-	itemInList = regexp.MustCompile(`^(?:for )?(?:each )?([A-Za-z_]\w*) (?:in|of) (.+)$`)
-	listAsItem = regexp.MustCompile(`^(.+) as ([A-Za-z_]\w*)$`)
+	itemInList = lazy.Regexp(`^(?:for )?(?:each )?([A-Za-z_]\w*) (?:in|of) (.+)$`)
+	listAsItem = lazy.Regexp(`^(.+) as ([A-Za-z_]\w*)$`)
 )
 
 // repeat wraps a node: its work goes inside, its place in the graph stays outside.

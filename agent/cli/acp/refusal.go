@@ -4,23 +4,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
 // loginCode is the error of the protocol for an agent that is not logged in.
 const loginCode = -32000
 
 // httpStatus matches the ways in which agents report the status of a model's response.
-var httpStatus = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(?:API Error|status|code|HTTP)["']?[: =]+(\d{3})\b`)
-})
+var httpStatus = lazy.Regexp(`(?i)\b(?:API Error|status|code|HTTP)["']?[: =]+(\d{3})\b`)
 
 // refused returns the error for a request that the agent answered with an error.
 func (t *talk) refused(e *acp.RequestError) error {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
 // simple is a type of text. Every facet that is set must hold, and one of the values and
@@ -16,7 +18,7 @@ import (
 type simple struct {
 	name     string
 	collapse bool // white space
-	lexical  *regexp.Regexp
+	lexical  func() *regexp.Regexp
 	values   []string
 	patterns []*regexp.Regexp
 	min, max int // characters; max < 0: any number
@@ -27,11 +29,11 @@ var builtin = map[string]*simple{
 	"string":             {name: "string", max: -1},
 	"token":              {name: "token", collapse: true, max: -1},
 	"anyURI":             {name: "anyURI", collapse: true, max: -1},
-	"boolean":            {name: "boolean", collapse: true, lexical: regexp.MustCompile(`^(true|false|1|0)$`), max: -1},
-	"integer":            {name: "integer", collapse: true, lexical: regexp.MustCompile(`^[+-]?[0-9]+$`), max: -1},
-	"decimal":            {name: "decimal", collapse: true, lexical: regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)$`), max: -1},
-	"nonNegativeInteger": {name: "nonNegativeInteger", collapse: true, lexical: regexp.MustCompile(`^(\+?[0-9]+|-0+)$`), max: -1},
-	"positiveInteger":    {name: "positiveInteger", collapse: true, lexical: regexp.MustCompile(`^\+?0*[1-9][0-9]*$`), max: -1},
+	"boolean":            {name: "boolean", collapse: true, lexical: lazy.Regexp(`^(true|false|1|0)$`), max: -1},
+	"integer":            {name: "integer", collapse: true, lexical: lazy.Regexp(`^[+-]?[0-9]+$`), max: -1},
+	"decimal":            {name: "decimal", collapse: true, lexical: lazy.Regexp(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)$`), max: -1},
+	"nonNegativeInteger": {name: "nonNegativeInteger", collapse: true, lexical: lazy.Regexp(`^(\+?[0-9]+|-0+)$`), max: -1},
+	"positiveInteger":    {name: "positiveInteger", collapse: true, lexical: lazy.Regexp(`^\+?0*[1-9][0-9]*$`), max: -1},
 }
 
 // accepts reports whether a text is valid.
@@ -39,7 +41,7 @@ func (s *simple) accepts(text string) bool {
 	if s.collapse {
 		text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(layout, r) }), " ")
 	}
-	if s.lexical != nil && !s.lexical.MatchString(text) || s.values != nil && !slices.Contains(s.values, text) {
+	if s.lexical != nil && !s.lexical().MatchString(text) || s.values != nil && !slices.Contains(s.values, text) {
 		return false
 	}
 	if s.min > 0 || s.max >= 0 {
@@ -86,7 +88,7 @@ const maxPattern = 1000
 
 // tokens splits a pattern: classes of characters, escapes, repetitions, and single
 // characters.
-var tokens = regexp.MustCompile(`\\[pP]\{[A-Z][a-z]?\}|\\.|\{[0-9]+(?:,[0-9]*)?\}|\[\^?|[\s\S]`)
+var tokens = lazy.Regexp(`\\[pP]\{[A-Z][a-z]?\}|\\.|\{[0-9]+(?:,[0-9]*)?\}|\[\^?|[\s\S]`)
 
 // classes are those that Go understands otherwise, as they are written in brackets.
 var classes = map[string]string{`\d`: `\p{Nd}`, `\D`: `\P{Nd}`, `\w`: `\pL\pM\pN\pS`, `\W`: `\pP\pZ\pC`}
@@ -99,7 +101,7 @@ func translate(pattern string) (string, error) {
 	}
 	var b strings.Builder
 	inClass, bare := false, true // bare: nothing that can be repeated
-	for _, token := range tokens.FindAllString(pattern, -1) {
+	for _, token := range tokens().FindAllString(pattern, -1) {
 		class := classes[token]
 		repeats := !inClass && (strings.Contains("?*+", token) || token[0] == '{')
 		switch {
