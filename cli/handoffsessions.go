@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff"
@@ -16,18 +17,57 @@ import (
 
 func (a *app) handoffListVerb() *cobra.Command {
 	var all bool
+	var run string
 	cmd := &cobra.Command{
 		Use:   "list [FLAGS]",
 		Short: "List sessions",
 		Long: `List the sessions that have not ended, and the latest ones that have, newest first. A
-session that takes longer than its estimated_duration is marked as overdue.`,
+session that takes longer than its estimated_duration is marked as overdue. With --run, list
+what agents handed on in a run, oldest first.`,
 		Example: `  hocket handoff list
+  hocket handoff list --run review-3k7q
   hocket handoff list --all --json | jq -r '.[] | select(.status == "FAILED") | .session_id'`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listSessions(cmd.Context(), all) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if run != "" {
+				return a.withRun(cmd.Context(), run, func(r *hocket.Run) error { return a.listInside(cmd.Context(), r) })
+			}
+			return a.listSessions(cmd.Context(), all)
+		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list all sessions")
+	cmd.Flags().StringVar(&run, "run", "", "list what agents handed on in the `RUN`")
+	cmd.MarkFlagsMutuallyExclusive("all", "run")
+	complete(cmd, "run", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return a.completeRun(cmd, nil, typed)
+	})
 	return cmd
+}
+
+// listInside lists what agents handed on in a run.
+func (a *app) listInside(ctx context.Context, run *hocket.Run) error {
+	s, err := a.handoffs()
+	if err != nil {
+		return err
+	}
+	inside, err := s.Inside(ctx, run)
+	if err != nil {
+		return err
+	}
+	states := []handoff.State{}
+	t := &view.Table{Head: []string{"SESSION", "STEP", "AGENT", "STATUS", "TASK"}, Spare: []int{4, 2, 1}}
+	for _, one := range inside {
+		states = append(states, one.State)
+		t.Row(view.Cell{Text: one.ID}, view.Cell{Text: one.Step}, view.Cell{Text: one.Agent}, sessionStatus(&one.State), view.Cell{Text: one.Summary})
+	}
+	switch {
+	case a.json:
+		return a.printJSON(states)
+	case len(states) == 0:
+		a.note("nothing was handed on in " + run.ID() + "\n")
+		return nil
+	}
+	return a.print(t.Draw(a.outStyle))
 }
 
 func (a *app) listSessions(ctx context.Context, all bool) error {
@@ -148,6 +188,9 @@ func (a *app) handoffText(s *handoff.Sessions, one *handoff.Session) string {
 		}
 	}
 	line("session", one.ID)
+	if one.Step != "" {
+		line("run", one.State.Run+" "+one.Step)
+	}
 	line("status", status)
 	line("task", one.Summary)
 	line("agent", one.Agent)
@@ -197,7 +240,7 @@ func (a *app) waitForSessions(ctx context.Context, s *handoff.Sessions, ids []st
 		if err != nil {
 			return err
 		}
-		if all = append(all, one.ID); !one.Final() {
+		if all = append(all, one.ID); !one.Final() && one.Step == "" {
 			open = true
 			s.ClearObstacle(one.ID)
 		}
@@ -221,11 +264,11 @@ func (a *app) waitForSessions(ctx context.Context, s *handoff.Sessions, ids []st
 		a.noteNext(one)
 		switch {
 		case one.Phase == handoff.Waiting:
-			a.note("it waits: " + view.Text(one.Waits) + "\n`" + a.self("show", one.ID) + "` shows how to answer\n")
+			a.note("it waits: " + view.Text(one.Waits) + "\n`" + a.self("show", one.State.Run) + "` shows how to answer\n")
 		case one.Waits != "":
-			a.note("it cannot work: " + view.Text(one.Waits) + "\n`" + a.self("resume", one.ID) + "` tries it here\n")
+			a.note("it cannot work: " + view.Text(one.Waits) + "\n`" + a.self("resume", one.State.Run) + "` tries it here\n")
 		case one.Phase == handoff.Working:
-			a.note("it was interrupted: `" + a.self("resume", one.ID) + "` continues it\n")
+			a.note("it was interrupted: `" + a.self("resume", one.State.Run) + "` continues it\n")
 		}
 		return a.print(fmt.Sprintf("%s %s\n", one.ID, one.Status))
 	})

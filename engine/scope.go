@@ -186,6 +186,11 @@ func (r *Run) cancelInst(in *inst) {
 	case stopping, finished:
 		return
 	}
+	why := ""
+	if s := in.scope(); s.frame.handoff != nil && s.ending == TimedOut { // what was handed on is this task, and its limit is that of the task
+		status, why = TimedOut, s.reason
+		in.err = why
+	}
 	if in.status = status; in.phase == running {
 		in.phase, in.ended = stopping, r.elapsed
 	} else {
@@ -194,7 +199,7 @@ func (r *Run) cancelInst(in *inst) {
 	r.dropHandoffs(in, true)
 	in.scope().remember(in)
 	if !in.n.isLoop() {
-		r.tell(in, StepEnded, "")
+		r.tell(in, StepEnded, why)
 	}
 }
 

@@ -30,21 +30,12 @@ const (
 
 // Show writes the directory of a session from the journal. The directory is for people and
 // scripts; nothing reads it back. So a failure loses nothing, and is only reported.
-func (s *Sessions) Show(ctx context.Context, id string) *Session {
-	run, err := s.p.Run(ctx, id)
-	if err != nil {
-		s.problem(err)
-		return nil
-	}
-	return s.show(ctx, run)
-}
-
-func (s *Sessions) show(ctx context.Context, run *hocket.Run) (one *Session) {
-	s.showing(run.ID(), func() (err error) {
-		if one, err = s.read(ctx, run); err != nil {
+func (s *Sessions) Show(ctx context.Context, id string) (one *Session) {
+	s.showing(id, func() (err error) {
+		if one, err = s.Find(ctx, id); err != nil {
 			return err
 		}
-		if err = s.shown(ctx, one); err == nil && one.Final() {
+		if err = s.shown(ctx, one); err == nil && one.Final() && one.Step == "" {
 			err = s.unmark(one.ID)
 		}
 		return err
@@ -130,7 +121,7 @@ func (s *Sessions) showMarked(ctx context.Context) {
 			continue
 		}
 		if info, err := run.Info(ctx); err == nil && info.Status.Done() {
-			s.show(ctx, run)
+			s.Show(ctx, run.ID())
 		}
 	}
 }

@@ -70,9 +70,13 @@ func (s *Sessions) Driven() bool {
 // Wait waits until sessions have ended, or wait for people and no process drives them, or cannot
 // be driven, and calls do for each.
 func (s *Sessions) Wait(ctx context.Context, ids []string, do func(*Session) error) error {
-	left := map[string]bool{}
+	left, inside := map[string]bool{}, map[string]bool{}
 	for _, id := range ids {
-		left[id] = true
+		one, err := s.Find(ctx, id)
+		if err != nil {
+			return err
+		}
+		left[one.ID], inside[one.ID] = true, one.Step != ""
 	}
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -80,8 +84,12 @@ func (s *Sessions) Wait(ctx context.Context, ids []string, do func(*Session) err
 	defer stop()
 	changed := make(chan hocket.Info)
 	group.Go(func() { s.changes(ctx, changed) })
-	look := time.NewTicker(time.Second) // that a session cannot be driven changes nothing in the journal
+	// That a session cannot be driven changes nothing in the journal, and that one inside a run has
+	// ended changes nothing in the list of runs.
+	look := time.NewTicker(time.Second)
 	defer look.Stop()
+	now := make(chan struct{}, 1)
+	now <- struct{}{}
 	for len(left) > 0 {
 		var over []string
 		select {
@@ -89,10 +97,16 @@ func (s *Sessions) Wait(ctx context.Context, ids []string, do func(*Session) err
 			if left[info.ID] && !info.Driven && (!info.Pending || info.Status.Done()) {
 				over = append(over, info.ID)
 			}
+		case <-now:
+			over = s.overInside(ctx, left, inside)
 		case <-look.C:
+			over = s.overInside(ctx, left, inside)
 			if !s.Driven() {
-				over = slices.Collect(maps.Keys(left))
-				over = slices.DeleteFunc(over, func(id string) bool { return s.Obstacle(id) == "" })
+				for id := range left {
+					if s.Obstacle(id) != "" {
+						over = append(over, id)
+					}
+				}
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -101,7 +115,7 @@ func (s *Sessions) Wait(ctx context.Context, ids []string, do func(*Session) err
 			delete(left, id)
 			one := s.Show(ctx, id)
 			if one == nil {
-				return &UnknownError{id}
+				return &UnknownError{ID: id}
 			}
 			if err := do(one); err != nil {
 				return err
@@ -109,6 +123,25 @@ func (s *Sessions) Wait(ctx context.Context, ids []string, do func(*Session) err
 		}
 	}
 	return nil
+}
+
+// overInside returns those of the sessions inside a run that have ended, or whose run no process
+// drives. One that cannot be read counts too: showing it says why.
+func (s *Sessions) overInside(ctx context.Context, left, inside map[string]bool) (over []string) {
+	for id := range left {
+		if !inside[id] {
+			continue
+		}
+		one, err := s.Find(ctx, id)
+		if err == nil && !one.Final() {
+			var info hocket.Info
+			if info, err = one.run.Info(ctx); err == nil && (info.Driven || info.Pending) {
+				continue
+			}
+		}
+		over = append(over, id)
+	}
+	return over
 }
 
 // deleted stands for the status of a session that does not exist.

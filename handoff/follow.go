@@ -21,7 +21,7 @@ func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Obse
 	}
 	f.show = func() {
 		if f.session {
-			s.show(ctx, run)
+			s.Show(ctx, run.ID())
 		}
 		if f.inside.Load() {
 			s.showInside(ctx, run)
@@ -35,7 +35,7 @@ func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Obse
 
 // follower shows a run while it is driven.
 type follower struct {
-	shower
+	writing
 	also    hocket.Observer // nil: none
 	session bool            // the run is a session
 	inside  atomic.Bool     // work was handed on in it
@@ -49,7 +49,7 @@ func (f *follower) Fact(fact engine.Fact) {
 		f.inside.Store(true)
 	}
 	if f.session || f.inside.Load() {
-		f.shower.Fact(fact)
+		f.writing.Fact(fact)
 	}
 }
 
@@ -58,13 +58,13 @@ func (f *follower) Log(address string, attempt int, piece []byte) {
 		f.also.Log(address, attempt, piece)
 	}
 	if f.session || f.inside.Load() {
-		f.shower.Log(address, attempt, piece)
+		f.writing.Log(address, attempt, piece)
 	}
 }
 
-// shower writes the directory of a session while it is driven: soon after something has
+// writing writes the directory of a session while it is driven: soon after something has
 // happened, and not more often than a person can read.
-type shower struct {
+type writing struct {
 	show func()
 
 	mu    sync.Mutex
@@ -79,11 +79,11 @@ const (
 	later = 2 * time.Second
 )
 
-func (o *shower) Fact(f engine.Fact) { o.in(soon) }
+func (o *writing) Fact(f engine.Fact) { o.in(soon) }
 
-func (o *shower) Log(string, int, []byte) { o.in(later) }
+func (o *writing) Log(string, int, []byte) { o.in(later) }
 
-func (o *shower) in(delay time.Duration) {
+func (o *writing) in(delay time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.timer != nil || o.ended {
@@ -102,8 +102,8 @@ func (o *shower) in(delay time.Duration) {
 	})
 }
 
-// end makes the shower write nothing any more. It waits for what is being written.
-func (o *shower) end() {
+// end stops the writing. It waits for what is being written.
+func (o *writing) end() {
 	o.mu.Lock()
 	o.ended = true
 	if o.timer != nil && o.timer.Stop() {

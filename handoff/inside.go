@@ -1,12 +1,18 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff/attempt"
+	"github.com/hocket-dev/hocket/handoff/protocol"
 )
 
 // showInside writes the directories of everything that was handed on in a run.
@@ -61,9 +67,53 @@ func (s *Sessions) Inside(ctx context.Context, run *hocket.Run) ([]*Session, err
 	return all, nil
 }
 
+// findInside finds work that was handed on in a run: by its id, which begins with that of the run, by
+// a unique prefix of it, or by the id of the run and the session_id of the request.
+func (s *Sessions) findInside(ctx context.Context, id string) (*Session, error) {
+	for at := strings.LastIndexByte(id, '-'); at > 0; at = strings.LastIndexByte(id[:at], '-') {
+		run, err := s.exact(ctx, id[:at])
+		var unknown *hocket.UnknownRunError
+		if errors.As(err, &unknown) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all, err := s.Inside(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		return pick(all, run.ID(), id, id[at+1:])
+	}
+	return nil, &UnknownError{ID: id}
+}
+
+// pick returns the session of a run with an id, or the only one with a session_id or with an id that
+// begins like this. Work that was done again after a failure has the same id, and the last time
+// counts.
+func pick(all []*Session, run, id, name string) (*Session, error) {
+	found := map[string]*Session{}
+	for _, one := range all {
+		if strings.HasPrefix(one.ID, id) || one.Handoff.Request.SessionID == name {
+			found[one.ID] = one
+		}
+	}
+	if one := found[id]; one != nil {
+		return one, nil
+	}
+	switch ids := slices.Sorted(maps.Keys(found)); len(ids) {
+	case 0:
+		return nil, &UnknownError{id, run}
+	case 1:
+		return found[ids[0]], nil
+	default:
+		return nil, fmt.Errorf("%q may be several sessions: %s", id, strings.Join(ids, ", "))
+	}
+}
+
 // inside returns a session that begins inside a run.
 func inside(ev *engine.HandoffAsked, run *hocket.Run, address string) *Session {
-	one := &Session{run: run, address: address, State: State{Run: run.ID(), Status: Running, Phase: Pending}}
+	one := &Session{run: run, address: address, State: State{Run: run.ID(), Step: address, Status: Running, Phase: Pending}}
 	settings, _ := ev.Inputs["settings"].(map[string]any)
 	h, err := attempt.Of(settings)
 	if err != nil || h == nil {
@@ -73,6 +123,7 @@ func inside(ev *engine.HandoffAsked, run *hocket.Run, address string) *Session {
 	one.Handoff, one.ID = h, h.Session
 	one.Agent, one.Parent, one.Mode, one.Workflow = q.TargetAgent, q.ParentAgent, q.Mode, q.Workflow
 	one.Summary, one.Priority, one.Version = short(q.Summary), string(q.Priority), q.Version
+	one.Estimate, one.DependsOn = protocol.FormatDuration(q.Estimate), q.DependsOn
 	return one
 }
 
@@ -99,7 +150,7 @@ func told(byAddress map[string]*Session, all []*Session, e hocket.Entry) error {
 	case engine.QuestionAsked, engine.Paused:
 		one.Phase = Waiting
 	case engine.StepEnded:
-		one.Status, one.Phase, one.Ended = statuses[e.Fact.Status], "", e.Fact.Time
+		one.Status, one.Phase, one.Ended = cmp.Or(statuses[e.Fact.Status], Cancelled), "", e.Fact.Time // it may not have started
 		u := e.Fact.Usage
 		one.CostUSD, one.TokensIn, one.TokensOut = u.CostUSD, u.TokensIn, u.TokensOut
 		one.log(e.Fact.Time, "Session ended: "+string(one.Status))

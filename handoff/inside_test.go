@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff"
 )
 
@@ -39,19 +41,8 @@ func TestInside(t *testing.T) {
 		}
 		return "", fmt.Errorf("there is no tool")
 	}
-	w, err := o.p.LoadText("flow.yml", []byte("name: flow\nsteps:\n  - {id: lead, agent: worker, prompt: Lead, handoffs: {to: [planner]}}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := o.p.Record(t.Context(), w, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	observer, end := o.Follow(t.Context(), run, nil)
-	if _, err := run.Drive(t.Context(), hocket.Front{Observer: observer}); err != nil {
-		t.Fatal(err)
-	}
-	end()
+	run := o.record("{to: [planner]}")
+	o.driveRun(run)
 	inside, err := o.Inside(t.Context(), run)
 	if err != nil || len(inside) != 3 || !failed {
 		t.Fatalf("%d, %v", len(inside), err)
@@ -77,5 +68,120 @@ func TestInside(t *testing.T) {
 	}
 	if len(o.problems) > 0 {
 		t.Error(o.problems)
+	}
+	again, err := o.Find(t.Context(), inside[0].ID)
+	if err != nil || again.Status != handoff.Completed || again.Step != "lead/handoff-2" {
+		t.Errorf("of work that was done again, the last time counts: %+v, %v", again, err)
+	}
+}
+
+// record records a run whose only step may hand work on.
+func (o *office) record(handoffs string) *hocket.Run {
+	o.Helper()
+	w, err := o.p.LoadText("flow.yml", []byte("name: flow\nsteps:\n  - {id: lead, agent: worker, prompt: Lead, handoffs: "+handoffs+"}\n"))
+	if err != nil {
+		o.Fatal(err)
+	}
+	run, err := o.p.Record(o.Context(), w, nil)
+	if err != nil {
+		o.Fatal(err)
+	}
+	return run
+}
+
+func (o *office) driveRun(run *hocket.Run) engine.Result {
+	o.Helper()
+	observer, end := o.Follow(o.Context(), run, nil)
+	res, err := run.Drive(o.Context(), hocket.Front{Observer: observer})
+	if err != nil {
+		o.Fatal(err)
+	}
+	end()
+	return res
+}
+
+// lead makes the first agent answer with requests, and the other one work.
+func (o *office) lead(work func() (string, error), requests ...string) {
+	o.work = func(task *agent.Task) (string, error) {
+		if task.Address == "lead" {
+			return fenced(requests...), nil
+		}
+		return work()
+	}
+}
+
+// What was handed on in a run is found by its id, the beginning of it, and its session_id.
+func TestFindInside(t *testing.T) {
+	o := newOffice(t, "")
+	o.lead(func() (string, error) { return "all is fine", nil }, request(`target_agent="planner" session_id="one"`, ""), request(`target_agent="planner" session_id="two"`, "<constraint>Be quick</constraint>"))
+	run := o.record("{to: [planner]}")
+	o.driveRun(run)
+	inside, err := o.Inside(t.Context(), run)
+	if err != nil || len(inside) != 2 {
+		t.Fatalf("%d, %v", len(inside), err)
+	}
+	for i, name := range []string{"one", "two"} {
+		want := inside[i]
+		for _, id := range []string{want.ID, want.ID[:len(want.ID)-3], run.ID() + "-" + name} {
+			if one := o.find(id); one.ID != want.ID || one.Step != fmt.Sprintf("lead/handoff-%d", i+1) || one.State.Run != run.ID() || one.Attempts != 1 || one.Status != handoff.Completed {
+				t.Errorf("%s: %+v", id, one.State)
+			}
+		}
+	}
+	for id, message := range map[string]string{
+		run.ID() + "-three": `there is no session "` + run.ID() + `-three" in run ` + run.ID(),
+		run.ID() + "-":      "may be several sessions: ",
+		run.ID():            "run " + run.ID() + " is not a session",
+		"no-such-thing":     `there is no session "no-such-thing"`,
+	} {
+		if _, err := o.Find(t.Context(), id); err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	first := inside[0]
+	if err := os.RemoveAll(o.Dir(first.ID)); err != nil {
+		t.Fatal(err)
+	}
+	if one := o.Show(t.Context(), first.ID); one == nil || !strings.Contains(o.read(first.ID, "result.json"), "all is fine") {
+		t.Errorf("%+v", one)
+	}
+	var waited []string
+	if err := o.Wait(t.Context(), []string{first.ID}, func(one *handoff.Session) error { waited = append(waited, one.ID); return nil }); err != nil || len(waited) != 1 {
+		t.Errorf("%v, %v", waited, err)
+	}
+	o.refuse("which is part of run "+run.ID(), request(`target_agent="planner" depends_on="`+first.ID+`"`, ""))
+	if len(o.problems) > 0 {
+		t.Error(o.problems)
+	}
+}
+
+// A session inside a run has a timeout and an estimate like any other, can be waited for while the
+// run goes on, and cannot be cancelled alone.
+func TestInsideTakesLong(t *testing.T) {
+	o := newOffice(t, "")
+	waited := make(chan handoff.State, 1)
+	o.exec = func(ctx context.Context, task *agent.Task) (string, error) {
+		if task.Address == "lead" {
+			return fenced(request(`target_agent="planner" session_id="slow" timeout="300ms" estimated_duration="1ms" max_retries="1"`, "")), nil
+		}
+		id := task.Run + "-slow"
+		time.Sleep(2 * time.Millisecond) // what it was estimated to take
+		if one := o.find(id); !one.Overdue || one.Phase != handoff.Working {
+			t.Errorf("%+v", one.State)
+		}
+		_, err := o.Cancel(ctx, id, "")
+		var part *handoff.PartError
+		if !errors.As(err, &part) || part.Run != task.Run {
+			t.Errorf("cancel: %v", err)
+		}
+		go func() {
+			_ = o.Wait(t.Context(), []string{id}, func(one *handoff.Session) error { waited <- one.State; return nil })
+		}()
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	res := o.driveRun(o.record("{to: [planner]}"))
+	if got := <-waited; res.Status != engine.Partial || got.Status != handoff.TimedOut || !strings.Contains(got.Error, "longer than 300ms") || !got.Overdue {
+		t.Errorf("the run is %s, the session %+v", res.Status, got)
 	}
 }

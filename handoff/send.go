@@ -275,8 +275,11 @@ func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workf
 			if byID[id] != nil {
 				continue
 			}
-			if one, err := s.Find(ctx, id); err != nil || one.ID != id {
+			switch one, err := s.Find(ctx, id); {
+			case err != nil || one.ID != id:
 				found = append(found, workflow.Errorf(d.pos, codeSession, "`hocket handoff list` lists the sessions", "depends_on names %q, and there is no such session", id))
+			case one.Step != "":
+				found = append(found, workflow.Errorf(d.pos, codeSession, "a session can wait only for sessions of their own, not for a part of a run", "depends_on names %q, which is part of run %s", id, one.State.Run))
 			}
 		}
 	}

@@ -98,6 +98,7 @@ type State struct {
 	DependsOn []string        `json:"depends_on,omitempty"`
 	Attempts  int             `json:"attempts"`
 	Run       string          `json:"run"`
+	Step      string          `json:"step,omitempty"` // of the run, if the session is part of another one
 	Error     string          `json:"error,omitempty"`
 	Waits     string          `json:"waiting_for,omitempty"`
 	CostUSD   float64         `json:"cost_usd"`
@@ -156,10 +157,12 @@ func (s *Sessions) List(ctx context.Context, limit int) ([]State, error) {
 	states := make([]State, len(runs))
 	for i, r := range runs {
 		states[i] = listed(r)
-		if states[i].Phase == Working && states[i].Estimate != "" { // the list does not have when it started
-			if one, err := s.Find(ctx, r.ID); err == nil {
-				states[i] = one.State
-			}
+		if states[i].Phase == Pending {
+			continue
+		}
+		// The list of runs does not have the attempts, nor when the first one started.
+		if one, err := s.Find(ctx, r.ID); err == nil { // the list still has one whose journal is damaged
+			states[i] = one.State
 		}
 	}
 	return states, nil
@@ -168,12 +171,28 @@ func (s *Sessions) List(ctx context.Context, limit int) ([]State, error) {
 var unfinished = []engine.Status{engine.Running, engine.Waiting}
 
 // UnknownError reports that there is no such session.
-type UnknownError struct{ ID string }
+type UnknownError struct {
+	ID  string
+	Run string // that the id belongs to, or is; "" if there is none
+}
 
-func (e *UnknownError) Error() string { return fmt.Sprintf("there is no session %q", e.ID) }
+func (e *UnknownError) Error() string {
+	switch e.Run {
+	case "":
+		return fmt.Sprintf("there is no session %q", e.ID)
+	case e.ID:
+		return fmt.Sprintf("run %s is not a session", e.ID)
+	}
+	return fmt.Sprintf("there is no session %q in run %s", e.ID, e.Run)
+}
 
 // Hint returns what to do about it.
-func (e *UnknownError) Hint() string { return "`hocket handoff list` lists the sessions" }
+func (e *UnknownError) Hint() string {
+	if e.Run != "" {
+		return "`hocket handoff list --run " + e.Run + "` lists what was handed on in it"
+	}
+	return "`hocket handoff list` lists the sessions, and with `--run RUN` what was handed on in a run"
+}
 
 // Session is one session.
 type Session struct {
@@ -194,12 +213,13 @@ type LogLine struct {
 	Text string
 }
 
-// Find returns a session by its id or by a unique prefix of it.
+// Find returns a session by its id or by a unique prefix of it. Work that was handed on in a run is
+// also found by the id of the run, a dash, and the session_id of its request.
 func (s *Sessions) Find(ctx context.Context, id string) (*Session, error) {
 	run, err := s.p.Run(ctx, id)
 	var unknown *hocket.UnknownRunError
 	if errors.As(err, &unknown) && len(unknown.Candidates) == 0 {
-		return nil, &UnknownError{id}
+		return s.findInside(ctx, id)
 	}
 	if err != nil {
 		return nil, err
@@ -224,7 +244,7 @@ func (s *Sessions) read(ctx context.Context, run *hocket.Run) (*Session, error) 
 		return nil, err
 	}
 	if _, ok := info.Owner.Labels[labelAgent]; !ok {
-		return nil, &UnknownError{run.ID()}
+		return nil, &UnknownError{run.ID(), run.ID()}
 	}
 	one := &Session{State: listed(info), run: run, address: sessionName}
 	replies, err := run.Replies(ctx)
@@ -370,8 +390,11 @@ func (s *Sessions) Cancel(ctx context.Context, id, reason string) (hocket.Receip
 	if err != nil {
 		return hocket.Receipt{}, err
 	}
-	if one.Final() {
+	switch {
+	case one.Final():
 		return hocket.Receipt{}, fmt.Errorf("session %s has ended: %s", one.ID, one.Status)
+	case one.Step != "":
+		return hocket.Receipt{}, &PartError{one.ID, one.State.Run}
 	}
 	receipt, err := one.run.Cancel(ctx, reason)
 	if err == nil {
@@ -379,6 +402,16 @@ func (s *Sessions) Cancel(ctx context.Context, id, reason string) (hocket.Receip
 	}
 	return receipt, err
 }
+
+// PartError reports that a session is part of a run, and cannot be cancelled alone.
+type PartError struct{ ID, Run string }
+
+func (e *PartError) Error() string {
+	return fmt.Sprintf("session %s is part of run %s, and cannot be cancelled alone", e.ID, e.Run)
+}
+
+// Hint returns what to do about it.
+func (e *PartError) Hint() string { return "`hocket cancel " + e.Run + "` cancels the whole run" }
 
 // Next returns the further requests that the agent proposes, as a text to send. Nothing sends
 // them by itself.

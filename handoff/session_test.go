@@ -32,6 +32,7 @@ type office struct {
 	prompts  []string // in the order of the attempts
 	problems []string
 	work     func(task *agent.Task) (string, error)
+	exec     func(ctx context.Context, task *agent.Task) (string, error) // instead of work, if not nil
 }
 
 func newOffice(t *testing.T, config string) *office {
@@ -41,11 +42,14 @@ func newOffice(t *testing.T, config string) *office {
 	if err := errors.Join(os.MkdirAll(filepath.Join(dir, ".hocket"), 0o755), os.WriteFile(filepath.Join(dir, ".hocket/config.yml"), []byte(config), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	exec := agent.New(agent.Traits{Prompted: true}, func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+	exec := agent.New(agent.Traits{Prompted: true}, func(ctx context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
 		o.mu.Lock()
 		o.prompts = append(o.prompts, task.Prompt)
-		work := o.work
+		work, exec := o.work, o.exec
 		o.mu.Unlock()
+		if exec != nil {
+			work = func(task *agent.Task) (string, error) { return exec(ctx, task) }
+		}
 		out, err := work(task)
 		return agent.Result{Output: out}, err
 	})
@@ -463,7 +467,7 @@ func TestOverdue(t *testing.T) {
 	time.Sleep(2 * time.Millisecond) // what it was estimated to take, at least
 	all, err := o.List(t.Context(), 0)
 	close(done)
-	if err != nil || len(all) != 1 || !all[0].Overdue || all[0].Phase != handoff.Working {
+	if err != nil || len(all) != 1 || !all[0].Overdue || all[0].Phase != handoff.Working || all[0].Attempts != 1 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if err := <-ended; err != nil {

@@ -52,9 +52,6 @@ func (s *Sessions) Stats(ctx context.Context) (*Stats, error) {
 	}
 	agents, took := map[string]*AgentStats{}, map[string][]float64{}
 	for _, state := range listed {
-		if one, err := s.Find(ctx, state.ID); err == nil { // the list still has one whose journal is damaged
-			state = one.State
-		}
 		a := agents[state.Agent]
 		if a == nil {
 			a = &AgentStats{Agent: state.Agent, Statuses: map[Status]int{}}

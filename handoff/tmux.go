@@ -58,23 +58,35 @@ func (s *Sessions) Attach(ctx context.Context, id string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	look, err := s.tmux("has-session", "-t", "="+paneName(one.ID))
+	pane := "=" + paneName(one.run.ID()) // one inside a run works where its run does
+	look, err := s.tmux("has-session", "-t", pane)
 	if err != nil {
 		return nil, err
 	}
 	if look.Run() != nil {
-		return nil, &NotInTmuxError{one.ID}
+		return nil, &NotInTmuxError{one.ID, one.State.Run, one.Step}
 	}
-	return s.tmux("attach-session", "-t", "="+paneName(one.ID))
+	return s.tmux("attach-session", "-t", pane)
 }
 
 // NotInTmuxError reports that a session does not work in tmux.
-type NotInTmuxError struct{ ID string }
+type NotInTmuxError struct {
+	ID, Run string
+	Step    string // of the run; "" if the session is the run
+}
 
-func (e *NotInTmuxError) Error() string { return fmt.Sprintf("session %s does not work in tmux", e.ID) }
+func (e *NotInTmuxError) Error() string {
+	if e.Step != "" {
+		return fmt.Sprintf("session %s is part of run %s, which does not work in tmux", e.ID, e.Run)
+	}
+	return fmt.Sprintf("session %s does not work in tmux", e.ID)
+}
 
 // Hint returns what to do about it.
 func (e *NotInTmuxError) Hint() string {
+	if e.Step != "" {
+		return "`hocket logs " + e.Run + " " + e.Step + "` shows what its agent prints"
+	}
 	return "with `handoff: {tmux: true}` in config.yml, new sessions do; `hocket handoff status` and `hocket logs` show this one"
 }
 

@@ -91,6 +91,9 @@ func (m *Model) cancel(in *minst) {
 			}
 		}
 	}
+	if s := in.reg.scope; s.frame.handoff != nil && s.ending == engine.TimedOut {
+		status = engine.TimedOut // the limit of a handoff is that of its task
+	}
 	in.status, in.ended = status, m.clock
 	in.unawait()
 	for _, h := range in.handed {
