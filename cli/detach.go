@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,7 +23,7 @@ func (a *app) spawn(run, replies string) error {
 	if replies != "" {
 		args = append(args, "--replies", replies)
 	}
-	return a.background(args...)
+	return a.background(cmp.Or(a.trusted, os.Getenv("HOCKET_TRUST")), args...)
 }
 
 // where returns the flags that say which project this process works on.
@@ -38,8 +39,9 @@ func (a *app) where() []string {
 }
 
 // background starts a command of this program that goes on after this process has ended. It
-// has no terminal and prints nothing: the journal and the logs contain everything.
-func (a *app) background(args ...string) error {
+// has no terminal and prints nothing: the journal and the logs contain everything. digest is what
+// it trusts; "" means what was approved earlier.
+func (a *app) background(digest string, args ...string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("cannot find the hocket executable: %w", err)
@@ -48,10 +50,12 @@ func (a *app) background(args ...string) error {
 	cmd.Args[0] = os.Args[0]
 	// When a step ends, all processes with this variable are killed. A run that the step
 	// started has to outlive it.
-	marked := func(pair string) bool { return strings.HasPrefix(pair, "HOCKET_KEY=") }
-	cmd.Env = slices.DeleteFunc(os.Environ(), marked)
-	if a.trusted != "" {
-		cmd.Env = append(cmd.Env, "HOCKET_TRUST="+a.trusted)
+	left := func(pair string) bool {
+		return strings.HasPrefix(pair, "HOCKET_KEY=") || strings.HasPrefix(pair, "HOCKET_TRUST=")
+	}
+	cmd.Env = slices.DeleteFunc(os.Environ(), left)
+	if digest != "" {
+		cmd.Env = append(cmd.Env, "HOCKET_TRUST="+digest)
 	}
 	setsid(cmd)
 	if err := cmd.Start(); err != nil {

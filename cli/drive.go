@@ -53,6 +53,7 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags) error {
 			front.Observer, end = sessions.Follow(ctx, d.run, observer{w})
 			res, err = d.run.Drive(ctx, front)
 			end()
+			a.afterSession(context.WithoutCancel(ctx), sessions, d.run, err)
 		}
 	}
 	forget()

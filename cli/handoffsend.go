@@ -209,12 +209,34 @@ func (a *app) block(ctx context.Context, s *handoff.Sessions, one *handoff.Sessi
 	return err
 }
 
-// startDriver starts the process that drives spawned sessions, if there is none.
+// afterSession starts the process that drives sessions after this one has driven one, if others
+// have waited for it.
+func (a *app) afterSession(ctx context.Context, s *handoff.Sessions, run *hocket.Run, failed error) {
+	info, err := run.Info(ctx)
+	if err != nil || !handoff.IsSession(info) {
+		return // what is wrong with the run was already reported
+	}
+	var interrupted *hocket.InterruptedError
+	if errors.As(failed, &interrupted) {
+		s.Interrupted(run.ID())
+		return
+	}
+	idle, err := s.Idle(ctx)
+	if err == nil && idle {
+		err = a.startDriver(s)
+	}
+	if err != nil {
+		a.note("warning: " + err.Error() + "\n")
+	}
+}
+
+// startDriver starts the process that drives the sessions of the project, if there is none. What
+// each of them may do was decided when it was recorded, so a digest for one does not matter.
 func (a *app) startDriver(s *handoff.Sessions) error {
 	if s.Driven() {
 		return nil
 	}
-	return a.background("handoff", "drive")
+	return a.background("", "handoff", "drive")
 }
 
 // handoffWorkVerb drives one session in tmux. It is started by the process that drives them

@@ -234,23 +234,16 @@ func (a *app) waitForSessions(ctx context.Context, s *handoff.Sessions, ids []st
 	states := []handoff.State{}
 	worst := exitDone
 	var all []string
-	open := false
 	for _, id := range ids {
 		one, err := s.Find(ctx, id)
 		if err != nil {
 			return err
 		}
 		if all = append(all, one.ID); !one.Final() && one.Step == "" {
-			open = true
 			s.ClearObstacle(one.ID)
 		}
 	}
-	if open {
-		if err := a.startDriver(s); err != nil {
-			return err
-		}
-	}
-	err := s.Wait(ctx, all, func(one *handoff.Session) error {
+	err := s.Wait(ctx, all, func() error { return a.startDriver(s) }, func(one *handoff.Session) error {
 		states = append(states, one.State)
 		switch {
 		case !one.Final():

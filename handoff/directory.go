@@ -91,6 +91,14 @@ func (s *Sessions) obstacle(id, why string) {
 	}
 }
 
+// Interrupted stores that a person has interrupted the process that drove a run, if it is a
+// session: others must not continue a blocking one by themselves.
+func (s *Sessions) Interrupted(id string) {
+	if _, err := os.Stat(filepath.Join(s.marks(), id)); err == nil {
+		s.obstacle(id, "it was interrupted")
+	}
+}
+
 // Obstacle returns why a session could not be driven the last time; "" if it could.
 func (s *Sessions) Obstacle(id string) string {
 	text, _ := os.ReadFile(filepath.Join(s.marks(), id)) // without a mark there is none

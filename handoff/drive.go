@@ -13,12 +13,18 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff/protocol"
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
-// Drive carries out the spawned sessions of the project until all have ended or wait for
-// people. Only one process does so at a time: if another one does, Drive returns at once.
+// Drive carries out the sessions of the project that no other process drives, until all have
+// ended or wait for people. Only one process does so at a time: if another one does, Drive
+// returns at once.
+//
+// A blocking session is driven by its sender, which holds it from the start. If the sender is
+// killed, Drive takes the session up. If a person has interrupted it, Drive leaves it alone: see
+// [Sessions.Interrupted].
 //
 // A session that is recorded while the other process is about to end is not forgotten: it is
 // recorded before its sender looks for the lock, and the other process looks for sessions
@@ -68,8 +74,9 @@ func (s *Sessions) Driven() bool {
 }
 
 // Wait waits until sessions have ended, or wait for people and no process drives them, or cannot
-// be driven, and calls do for each.
-func (s *Sessions) Wait(ctx context.Context, ids []string, do func(*Session) error) error {
+// be driven, and calls do for each. If no process drives one of them, it calls start, which starts
+// one that calls [Sessions.Drive].
+func (s *Sessions) Wait(ctx context.Context, ids []string, start func() error, do func(*Session) error) error {
 	left, inside := map[string]bool{}, map[string]bool{}
 	for _, id := range ids {
 		one, err := s.Find(ctx, id)
@@ -86,27 +93,35 @@ func (s *Sessions) Wait(ctx context.Context, ids []string, do func(*Session) err
 	group.Go(func() { s.changes(ctx, changed) })
 	// That a session cannot be driven changes nothing in the journal, and that one inside a run has
 	// ended changes nothing in the list of runs.
-	look := time.NewTicker(time.Second)
+	look := time.NewTimer(0)
 	defer look.Stop()
-	now := make(chan struct{}, 1)
-	now <- struct{}{}
+	starts, started := 0, time.Time{}
 	for len(left) > 0 {
 		var over []string
 		select {
 		case info := <-changed:
-			if left[info.ID] && !info.Driven && (!info.Pending || info.Status.Done()) {
+			if left[info.ID] && rests(info) {
 				over = append(over, info.ID)
 			}
-		case <-now:
-			over = s.overInside(ctx, left, inside)
 		case <-look.C:
+			look.Reset(time.Second)
 			over = s.overInside(ctx, left, inside)
-			if !s.Driven() {
-				for id := range left {
-					if s.Obstacle(id) != "" {
-						over = append(over, id)
-					}
+			undriven, err := s.undrivenOf(ctx, left, inside)
+			if err != nil {
+				return err
+			}
+			late, blocked := time.Since(started) > startTime, 0
+			for _, id := range undriven {
+				if s.Obstacle(id) != "" || late && starts == mostStarts {
+					over = append(over, id)
+					blocked++
 				}
+			}
+			if len(undriven) > blocked && late {
+				if err := start(); err != nil {
+					return err
+				}
+				starts, started = starts+1, time.Now()
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -144,6 +159,61 @@ func (s *Sessions) overInside(ctx context.Context, left, inside map[string]bool)
 	return over
 }
 
+// Wait starts a process at most three times: one that ends without saying why it does not drive a
+// session will not say so the next time either. startTime is how long it waits for a process
+// before it starts another one.
+const (
+	mostStarts = 3
+	startTime  = 10 * time.Second
+)
+
+// rests reports whether a session has ended, or waits for a person or a budget and no process
+// drives it.
+func rests(info hocket.Info) bool {
+	return info.Status.Done() || info.Status == engine.Waiting && !info.Driven
+}
+
+// undrivenOf returns those of some sessions that no process drives or will drive, except for
+// those inside a run.
+func (s *Sessions) undrivenOf(ctx context.Context, ids, inside map[string]bool) (undriven []string, err error) {
+	if s.Driven() {
+		return nil, nil
+	}
+	for id := range ids {
+		if inside[id] {
+			continue
+		}
+		info, err := s.info(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if !info.Driven && !rests(info) {
+			undriven = append(undriven, id)
+		}
+	}
+	return undriven, nil
+}
+
+// Idle reports whether there are sessions that no process drives, but one could.
+func (s *Sessions) Idle(ctx context.Context) (bool, error) {
+	if s.Driven() {
+		return false, nil
+	}
+	b := newBoard(s, nil)
+	err := b.refresh(ctx)
+	for _, info := range b.open {
+		if err == nil && !info.Driven && !rests(info) && !s.left(info) {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// left reports whether a session is left to a person, who stopped it.
+func (s *Sessions) left(i hocket.Info) bool {
+	return protocol.Mode(i.Owner.Labels[labelMode]) == protocol.Blocking && s.Obstacle(i.ID) != ""
+}
+
 // deleted stands for the status of a session that does not exist.
 const deleted Status = "DELETED"
 
@@ -166,7 +236,7 @@ func newBoard(s *Sessions, stuck map[string]error) *board {
 }
 
 func (b *board) note(i hocket.Info) {
-	if _, ok := i.Owner.Labels[labelAgent]; !ok {
+	if !IsSession(i) {
 		return
 	}
 	state := listed(i)
@@ -220,8 +290,9 @@ func (s *Sessions) driveAll(ctx context.Context, stuck map[string]error) error {
 	ended := make(chan end)
 	b := newBoard(s, stuck)
 	var queue []string
+	patient := false // it waits for a session that another process drives
 	for ctx.Err() == nil {
-		if len(b.active) == 0 {
+		if len(b.active) == 0 && !patient {
 			if err := b.refresh(ctx); err != nil {
 				return err
 			}
@@ -242,7 +313,7 @@ func (s *Sessions) driveAll(ctx context.Context, stuck map[string]error) error {
 				}
 			})
 		}
-		if len(b.active) == 0 {
+		if patient = len(b.active) == 0 && b.awaitsOthers(); len(b.active) == 0 && !patient {
 			return nil
 		}
 		select {
@@ -259,6 +330,18 @@ func (s *Sessions) driveAll(ctx context.Context, stuck map[string]error) error {
 		}
 	}
 	return context.Cause(ctx)
+}
+
+// awaitsOthers reports whether a session depends on one that another process drives.
+func (b *board) awaitsOthers() bool {
+	for _, info := range b.open {
+		for _, id := range listed(info).DependsOn {
+			if on, open := b.open[id]; open && on.Driven && info.Pending {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (s *Sessions) info(ctx context.Context, id string) (hocket.Info, error) {
@@ -316,11 +399,10 @@ func (b *board) next(ctx context.Context) []string {
 		if info.Driven || b.active[info.ID] || b.stuck[info.ID] != nil || state.Phase == Waiting {
 			continue
 		}
-		waits := state.Phase == Pending && len(state.DependsOn) > 0
-		if !waits && (info.Owner.Claimed || state.Mode != protocol.Spawn) {
-			continue // its sender drives it
+		if b.left(info) {
+			continue
 		}
-		if waits {
+		if state.Phase == Pending && len(state.DependsOn) > 0 {
 			ready, err := b.ready(ctx, &state)
 			if err != nil {
 				b.stuck[info.ID] = err

@@ -17,7 +17,10 @@ func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Obse
 	ctx = context.WithoutCancel(ctx)
 	f := &follower{also: also}
 	if info, err := run.Info(ctx); err == nil {
-		f.session = info.Owner.Labels[labelAgent] != ""
+		f.session = IsSession(info)
+	}
+	if f.session {
+		s.ClearObstacle(run.ID())
 	}
 	f.show = func() {
 		if f.session {

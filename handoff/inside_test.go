@@ -146,7 +146,7 @@ func TestFindInside(t *testing.T) {
 		t.Errorf("%+v", one)
 	}
 	var waited []string
-	if err := o.Wait(t.Context(), []string{first.ID}, func(one *handoff.Session) error { waited = append(waited, one.ID); return nil }); err != nil || len(waited) != 1 {
+	if err := o.Wait(t.Context(), []string{first.ID}, nil, func(one *handoff.Session) error { waited = append(waited, one.ID); return nil }); err != nil || len(waited) != 1 {
 		t.Errorf("%v, %v", waited, err)
 	}
 	o.refuse("which is part of run "+run.ID(), request(`target_agent="planner" depends_on="`+first.ID+`"`, ""))
@@ -175,7 +175,7 @@ func TestInsideTakesLong(t *testing.T) {
 			t.Errorf("cancel: %v", err)
 		}
 		go func() {
-			_ = o.Wait(t.Context(), []string{id}, func(one *handoff.Session) error { waited <- one.State; return nil })
+			_ = o.Wait(t.Context(), []string{id}, nil, func(one *handoff.Session) error { waited <- one.State; return nil })
 		}()
 		<-ctx.Done()
 		return "", ctx.Err()

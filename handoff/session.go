@@ -56,6 +56,9 @@ const (
 	labelOrder    = "handoff.order"
 )
 
+// IsSession reports whether a run is a session.
+func IsSession(i hocket.Info) bool { return i.Owner.Labels[labelAgent] != "" }
+
 // Status is the status of a session.
 type Status string
 
@@ -243,7 +246,7 @@ func (s *Sessions) read(ctx context.Context, run *hocket.Run) (*Session, error) 
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := info.Owner.Labels[labelAgent]; !ok {
+	if !IsSession(info) {
 		return nil, &UnknownError{run.ID(), run.ID()}
 	}
 	one := &Session{State: listed(info), run: run, address: sessionName}

@@ -557,7 +557,7 @@ func TestWaitForObstacle(t *testing.T) {
 	if failed == nil || !strings.Contains(failed.Error(), "session s1 cannot be driven") {
 		t.Fatal(failed)
 	}
-	err = o.Wait(t.Context(), []string{"s1"}, func(one *handoff.Session) error {
+	err = o.Wait(t.Context(), []string{"s1"}, nil, func(one *handoff.Session) error {
 		if one.Final() || !strings.Contains(one.Waits, "worker") {
 			t.Errorf("%+v", one.State)
 		}
