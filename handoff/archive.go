@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/handoff/attempt"
-	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
 // Archived is what became of the directories of finished sessions.
@@ -203,23 +202,30 @@ func (f found) read(root *os.Root) ([]byte, error) {
 	return text, err
 }
 
-// remove removes directories that are in the archive, as they are there. While it does, no
-// process of Hocket writes to them.
-func (s *Sessions) remove(root *os.Root, packed []directory, done *Archived) error {
-	lock, err := filelock.Wait(s.directoriesLock(), 30*time.Second)
-	if err != nil {
-		return fmt.Errorf("handoff: nothing was removed: %w", err)
-	}
+// remove removes directories that are in the archive, as they are there.
+func (s *Sessions) remove(root *os.Root, packed []directory, done *Archived) (failed error) {
 	for _, d := range packed {
-		if !d.same(root) {
-			done.keep(d.id, errChanged)
-			continue
+		err := s.removeOne(root, d)
+		switch {
+		case errors.Is(err, errChanged):
+			done.keep(d.id, err)
+		case err != nil:
+			failed = errors.Join(failed, fmt.Errorf("handoff: %w", err))
+		default:
+			done.Sessions = append(done.Sessions, d.id)
 		}
-		if failed := root.RemoveAll(d.id); failed != nil {
-			err = errors.Join(err, fmt.Errorf("handoff: %w", failed))
-			continue
-		}
-		done.Sessions = append(done.Sessions, d.id)
+	}
+	return failed
+}
+
+// removeOne removes a directory. While it does, no process of Hocket writes to it.
+func (s *Sessions) removeOne(root *os.Root, d directory) error {
+	lock, err := s.lock(d.id)
+	if err != nil {
+		return err
+	}
+	if err = errChanged; d.same(root) {
+		err = root.RemoveAll(d.id)
 	}
 	return errors.Join(err, lock.Release())
 }

@@ -30,9 +30,18 @@ const (
 
 // Show writes the directory of a session from the journal. The directory is for people and
 // scripts; nothing reads it back. So a failure loses nothing, and is only reported.
-func (s *Sessions) Show(ctx context.Context, id string) (one *Session) {
+func (s *Sessions) Show(ctx context.Context, id string) *Session {
+	one, err := s.Find(ctx, id)
+	if err != nil {
+		s.problem(err)
+		return nil
+	}
+	return s.show(ctx, one.ID, func() (*Session, error) { return s.Find(ctx, one.ID) })
+}
+
+func (s *Sessions) show(ctx context.Context, id string, read func() (*Session, error)) (one *Session) {
 	s.showing(id, func() (err error) {
-		if one, err = s.Find(ctx, id); err != nil {
+		if one, err = read(); err != nil {
 			return err
 		}
 		if err = s.shown(ctx, one); err == nil && one.Final() && one.Step == "" {
@@ -134,10 +143,10 @@ func (s *Sessions) showMarked(ctx context.Context) {
 	}
 }
 
-// showing calls do, which writes a directory, and reports its error. A lock orders processes
-// that write directories at the same time: the one that writes last has also read last.
+// showing calls do, which writes the directory of a session, and reports its error. A lock
+// orders those who write it at the same time: the one that writes last has also read last.
 func (s *Sessions) showing(id string, do func() error) {
-	lock, err := filelock.Wait(s.directoriesLock(), 30*time.Second)
+	lock, err := s.lock(id)
 	if err == nil {
 		err = errors.Join(do(), lock.Release())
 	}
@@ -146,8 +155,13 @@ func (s *Sessions) showing(id string, do func() error) {
 	}
 }
 
-func (s *Sessions) directoriesLock() string {
-	return filepath.Join(s.p.State(), "handoff-directories.lock")
+// lock locks the directory of a session.
+func (s *Sessions) lock(id string) (*filelock.Lock, error) {
+	locks := filepath.Join(s.p.State(), "handoff-locks")
+	if err := os.MkdirAll(locks, 0o700); err != nil {
+		return nil, err
+	}
+	return filelock.Wait(filepath.Join(locks, id), 30*time.Second)
 }
 
 // write writes the files of a session. state.json comes last: whoever sees there that the

@@ -24,7 +24,7 @@ func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Obse
 	}
 	f.show = func() {
 		if f.session {
-			s.Show(ctx, run.ID())
+			s.show(ctx, run.ID(), func() (*Session, error) { return s.read(ctx, run) })
 		}
 		if f.inside.Load() {
 			s.showInside(ctx, run)

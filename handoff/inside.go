@@ -20,9 +20,7 @@ func (s *Sessions) showInside(ctx context.Context, run *hocket.Run) {
 	s.showing(run.ID(), func() error {
 		inside, err := s.Inside(ctx, run)
 		for _, one := range inside {
-			if err == nil {
-				err = s.shown(ctx, one)
-			}
+			s.showing(one.ID, func() error { return s.shown(ctx, one) })
 		}
 		return err
 	})
