@@ -85,6 +85,9 @@ type Result struct {
 	Output       string
 	Usage        Usage
 	Conversation *Conversation // how to continue it; nil: the executor keeps no conversation
+	// Found is what was found about each deliverable of a task that was handed over; nil if they
+	// were not checked.
+	Found []workflow.Finding
 }
 
 // Usage is what an attempt used. An unknown cost is not the same as zero.

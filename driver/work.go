@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Work is what a run is driven with. Only Agents is required.
@@ -58,6 +59,7 @@ type Outcome struct {
 	Output string
 	Fault  *engine.Fault // nil: it succeeded
 	Usage  engine.Usage
+	Found  []workflow.Finding // see [agent.Result]
 }
 
 // Asker puts questions to people who are here. Its methods are called by the driver and

@@ -92,6 +92,9 @@ type TaskEnded struct {
 	Output  string `json:"output,omitempty"` // raw; the engine applies the node's output mode
 	Fault   *Fault `json:"fault,omitempty"`  // nil if the agent succeeded
 	Usage   Usage  `json:"usage,omitzero"`
+	// Found is what was found about each deliverable of a task that was handed over. It means
+	// nothing to the engine.
+	Found []workflow.Finding `json:"found,omitempty"`
 	// Stored is the number of the event that has the output, if Output was left out because it is
 	// long: the number of this event or, in a fork, of the event in the other run. The run must be
 	// able to load it, see [Run.Offload]. Zero means that Output is set.

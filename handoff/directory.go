@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-dev/hocket/handoff/attempt"
 	"github.com/hocket-dev/hocket/handoff/protocol"
 	"github.com/hocket-dev/hocket/internal/filelock"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // The files in the directory of a session.
@@ -243,7 +244,7 @@ type Delivered struct {
 	Path     string        `json:"path,omitempty"`
 	Text     string        `json:"text"`
 	Required bool          `json:"required"`
-	OK       bool          `json:"ok"` // it was checked and accepted
+	workflow.Finding
 }
 
 // ResultJSON returns the content of result.json.
@@ -258,11 +259,8 @@ func (one *Session) result() ([]byte, error) {
 		}
 	}
 	r := Result{ID: one.ID, Status: one.Status, Error: one.Error, Response: one.Answer, Deliverables: []Delivered{}, Scripted: one.Scripted}
-	for _, d := range one.Handoff.Request.Deliverables {
-		r.Deliverables = append(r.Deliverables, Delivered{
-			Kind: d.Kind, Path: d.PathIn(one.ID), Text: d.Text, Required: d.Required,
-			OK: one.Status == Completed && d.Required && !one.Scripted,
-		})
+	for i, d := range one.Handoff.Request.Deliverables {
+		r.Deliverables = append(r.Deliverables, Delivered{Kind: d.Kind, Path: d.PathIn(one.ID), Text: d.Text, Required: d.Required, Finding: one.finding(i)})
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -270,6 +268,15 @@ func (one *Session) result() ([]byte, error) {
 	}
 	all["handoff"] = text
 	return indented(all)
+}
+
+// finding returns what was found about a deliverable. Older versions did not record it: then what
+// is required was accepted if the session is completed.
+func (one *Session) finding(i int) workflow.Finding {
+	if i < len(one.found) {
+		return one.found[i]
+	}
+	return workflow.Finding{OK: one.Status == Completed && one.Handoff.Request.Deliverables[i].Required && !one.Scripted}
 }
 
 // logText returns the content of session.log.

@@ -139,7 +139,7 @@ func told(byAddress map[string]*Session, all []*Session, e hocket.Entry) error {
 	if one == nil {
 		return nil
 	}
-	if err := one.fact(e.Fact, e.Unattended); err != nil {
+	if err := one.fact(e); err != nil {
 		return err
 	}
 	switch e.Fact.Kind {

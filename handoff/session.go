@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff/attempt"
 	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Sessions are the sessions of a project. A session is a run of one task: this package
@@ -207,7 +208,8 @@ type Session struct {
 	Log      []LogLine
 
 	run     *hocket.Run
-	address string // of its task
+	address string             // of its task
+	found   []workflow.Finding // what the last attempt delivered; nil if that was not checked
 }
 
 // LogLine is a line of session.log.
@@ -292,17 +294,21 @@ func (one *Session) tell(e hocket.Entry) (err error) {
 		}
 		return nil
 	}
-	return one.fact(e.Fact, e.Unattended)
+	return one.fact(e)
 }
 
 // fact adds what happened to the session's task, or to its run.
-func (one *Session) fact(f *engine.Fact, unattended bool) error {
+func (one *Session) fact(e hocket.Entry) error {
+	f := e.Fact
 	if f.Address != one.address && f.Address != "" {
 		return nil // of work that was handed on
 	}
+	if ev, ok := e.Event.(*engine.TaskEnded); ok && ev.Address == one.address {
+		one.found = ev.Found
+	}
 	switch f.Kind {
 	case engine.AttemptStarted:
-		if unattended {
+		if e.Unattended {
 			return nil // no process does what follows; it starts with the next Recovered
 		}
 		if one.Started.IsZero() {

@@ -603,3 +603,50 @@ func TestSendWhileDriven(t *testing.T) {
 		}
 	}
 }
+
+// The result of a session says what was found about each deliverable, also if it failed.
+func TestFindings(t *testing.T) {
+	o := newOffice(t, "")
+	for _, file := range []string{"old.md", "touched.md"} {
+		write(t, filepath.Join(o.p.Root(), file), "old")
+	}
+	answer := `{"decisions": ["yes"]}`
+	o.work = func(*agent.Task) (string, error) {
+		write(t, filepath.Join(o.p.Root(), "touched.md"), "new")
+		write(t, filepath.Join(o.p.Root(), "bad.json"), "{")
+		return answer, nil
+	}
+	q := strings.Replace(request(to("s1"), ""), "<report>what you found</report>", `<file path="touched.md">a</file><file path="old.md">b</file><file path="bad.json">c</file>
+		<file path="none.md">d</file><file path="maybe.md" required="false">e</file><decision>May it stay?</decision><report>What you saw</report>`, 1)
+	want := []string{"", "has not changed since the work was handed over", "is not valid JSON: unexpected end of JSON input", "does not exist", "does not exist", "", "is not answered"}
+	o.send(q)
+	o.drive()
+	if log := o.read("s1", "session.log"); strings.Contains(log, "maybe.md") {
+		t.Errorf("session.log: %s", log)
+	}
+	findings := func(id string) (found []string) {
+		text := o.read(id, "result.json")
+		wantValid(t, "handoff-result", text)
+		var result struct{ Handoff handoff.Result }
+		if err := json.Unmarshal([]byte(text), &result); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range result.Handoff.Deliverables {
+			if d.OK != (d.Why == "") {
+				t.Errorf("%+v", d)
+			}
+			found = append(found, d.Why)
+		}
+		return found
+	}
+	if diff := cmp.Diff(want, findings("s1")); diff != "" || o.find("s1").Status != handoff.Failed {
+		t.Error(diff)
+	}
+	answer = `{"status": "FAILED", "summary": "It is broken", "decisions": ["yes"]}`
+	o.send(strings.ReplaceAll(q, `"s1"`, `"s2"`))
+	o.drive()
+	want[0], want[2] = want[1], want[1] // they are the same as before
+	if diff := cmp.Diff(want, findings("s2")); diff != "" || !strings.Contains(o.find("s2").Error, "It is broken") {
+		t.Error(diff)
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // endedEvent returns the event for an outcome, with everything in it as it will come back
@@ -20,6 +21,9 @@ func endedEvent(address string, attempt int, out driver.Outcome) *engine.TaskEnd
 		fault := *out.Fault
 		fault.Message, fault.Until = valid(fault.Message), moment(fault.Until)
 		ev.Fault = &fault
+	}
+	for _, f := range out.Found {
+		ev.Found = append(ev.Found, workflow.Finding{OK: f.OK, Why: valid(f.Why)})
 	}
 	return ev
 }

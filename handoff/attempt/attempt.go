@@ -129,16 +129,18 @@ func (w *wrapped) deliver(ctx context.Context, task *agent.Task, asked []*Handof
 		}
 	}
 	answer := protocol.ReadResponse(res.Output)
-	if answer.Status == protocol.Failed {
-		return res, agent.Errorf("%s reports that it failed: %s", task.Agent.Name, cmp.Or(strings.Join(answer.Errors, "; "), answer.Summary))
-	}
 	var missing []string
-	for _, h := range asked {
-		lines, err := h.Missing(ctx, task.Dir, answer)
+	for _, one := range asked {
+		found, err := one.Check(ctx, task.Dir, answer)
 		if err != nil {
 			return res, err
 		}
-		missing = append(missing, lines...)
+		if missing = append(missing, one.missing(found)...); one == h {
+			res.Found = found
+		}
+	}
+	if answer.Status == protocol.Failed {
+		return res, agent.Errorf("%s reports that it failed: %s", task.Agent.Name, cmp.Or(strings.Join(answer.Errors, "; "), answer.Summary))
 	}
 	if len(missing) > 0 {
 		return res, &agent.Error{Kind: agent.BadOutput, Message: "not everything was delivered:\n- " + strings.Join(missing, "\n- ")}

@@ -102,7 +102,7 @@ func TestMeasuringEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.h.Measure(ctx, s.dir)
-	_, wrong := s.h.Missing(ctx, s.dir, protocol.ReadResponse("done"))
+	_, wrong := s.h.Check(ctx, s.dir, protocol.ReadResponse("done"))
 	if !errors.Is(err, context.Canceled) || !errors.Is(wrong, context.Canceled) {
 		t.Errorf("%v, %v", err, wrong)
 	}

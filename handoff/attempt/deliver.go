@@ -13,10 +13,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/hocket-dev/hocket/handoff/protocol"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Measure returns the hash of each deliverable of a project, "" for those that do not exist
@@ -34,43 +36,55 @@ func (h *Handoff) Measure(ctx context.Context, root string) (map[string]string, 
 	return found, ctx.Err()
 }
 
-// Missing checks what was delivered, and says what is wrong with it, one line for each
-// deliverable.
-func (h *Handoff) Missing(ctx context.Context, root string, answer *protocol.Response) ([]string, error) {
+// Check checks each deliverable.
+func (h *Handoff) Check(ctx context.Context, root string, answer *protocol.Response) ([]workflow.Finding, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, fmt.Errorf("handoff: %w", err)
 	}
 	defer r.Close()
-	var missing []string
-	for _, d := range h.Request.Deliverables {
-		if d.Kind != protocol.File {
-			continue
+	unanswered := answer.Unanswered(h.Request)
+	found := make([]workflow.Finding, len(h.Request.Deliverables))
+	for i, d := range h.Request.Deliverables {
+		why := ""
+		if d.Kind == protocol.File {
+			why = h.wrongFile(ctx, r, d, answer)
+		} else if at := slices.Index(unanswered, d); at >= 0 {
+			unanswered, why = slices.Delete(unanswered, at, at+1), "is not answered"
 		}
-		if why := h.missingFile(ctx, r, d, answer); why != "" {
-			missing = append(missing, h.path(d)+" "+why)
-		}
+		found[i] = workflow.Finding{OK: why == "", Why: why}
 	}
-	for _, d := range answer.Unanswered(h.Request) {
-		missing = append(missing, fmt.Sprintf("the %s is not answered: %s", d.Kind, d.Text))
-	}
-	return missing, ctx.Err()
+	return found, ctx.Err()
 }
 
-// missingFile says what is wrong with a file that was delivered; "" if nothing is.
-func (h *Handoff) missingFile(ctx context.Context, r *os.Root, d protocol.Deliverable, answer *protocol.Response) string {
+// missing says what keeps the work from being accepted, one line for each deliverable.
+func (h *Handoff) missing(found []workflow.Finding) (lines []string) {
+	for i, d := range h.Request.Deliverables {
+		switch f := found[i]; {
+		case f.OK || !d.Required && f.Why == notThere:
+		case d.Kind == protocol.File:
+			lines = append(lines, h.path(d)+" "+f.Why)
+		default:
+			lines = append(lines, fmt.Sprintf("the %s %s: %s", d.Kind, f.Why, d.Text))
+		}
+	}
+	return lines
+}
+
+const notThere = "does not exist"
+
+// wrongFile says what is wrong with a file that was delivered; "" if nothing is.
+func (h *Handoff) wrongFile(ctx context.Context, r *os.Root, d protocol.Deliverable, answer *protocol.Response) string {
 	file := h.path(d)
 	if h.SessionOnly && !strings.HasPrefix(file, h.Dir+"/") {
 		return "is outside the session directory " + h.Dir
 	}
 	hash, err := digest(ctx, r, file)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !d.Required:
-		return ""
 	case err != nil && file == h.resultFile() && answer.Form != protocol.ProseForm:
 		return "" // it is written from the answer
 	case errors.Is(err, fs.ErrNotExist):
-		return "does not exist"
+		return notThere
 	case err != nil:
 		return err.Error()
 	case d.Required && h.Before != nil && hash == h.Before[file]:
