@@ -126,17 +126,26 @@ func (r *rules) around(fd int, e *exceptions) error {
 		r.grant(fd, toChange)
 		return nil
 	}
-	for _, name := range e.entries(fd) {
-		if next, err := open(fd, name, unix.O_NOFOLLOW); err == nil { // otherwise it is gone
+	names, err := e.entries(fd)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		next, err := open(fd, name, unix.O_NOFOLLOW)
+		if err == nil {
 			err = r.around(next, e)
 			_ = unix.Close(next)
-			if err != nil {
-				return err
-			}
+		} else if !tooMany(err) { // it is gone, or nobody may enter the directory
+			err = nil
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+func tooMany(err error) bool { return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) }
 
 // inode identifies a file.
 type inode struct{ device, number uint64 }
@@ -156,14 +165,18 @@ type exceptions struct {
 
 // entries returns the names in an open directory; if it cannot be read, as /home on some
 // systems, those that lead to an exception.
-func (e *exceptions) entries(fd int) []string {
-	if dir, err := os.Open(byNumber(fd)); err == nil {
+func (e *exceptions) entries(fd int) ([]string, error) {
+	dir, err := os.Open(byNumber(fd))
+	if tooMany(err) {
+		return nil, err
+	}
+	if err == nil {
 		defer dir.Close()
 		if names, err := dir.Readdirnames(-1); err == nil {
-			return names
+			return names, nil
 		}
 	}
-	return slices.Collect(maps.Keys(e.names))
+	return slices.Collect(maps.Keys(e.names)), nil
 }
 
 // add adds a file. If it is a link, the link is in a directory above, and so stays in its

@@ -359,6 +359,7 @@ func TestNothingIsLeft(t *testing.T) {
 		if _, err := run(t, &Policy{Write: []Place{{Base: in, Path: "write"}}}, nil, "sh", "-c", "cd "+in+"/write && chmod 600 a ./a link "+in+"/write/a && ! chmod 600 out && ! chmod 600 none/none && ! chmod 600 loop"); err != nil {
 			t.Error(err)
 		}
+		_, _ = run(t, &Policy{Limit: &Limit{Areas: []Area{{Place: Place{Base: in, Path: "nowhere"}}}}}, nil, "true")
 		for _, address := range []string{"127.0.0.1:1", "[::1]:1"} {
 			attacks(t, &Policy{Connect: func(context.Context, netip.AddrPort) bool { return true }}, "tcp "+address)
 		}
@@ -376,25 +377,49 @@ func TestNothingIsLeft(t *testing.T) {
 // If the process has too many files open, nothing is started, and nothing is left open.
 func TestTooManyFiles(t *testing.T) {
 	needed(t)
-	in := filepath.Join(dir(t), "in")
-	for _, p := range []*Policy{{}, {Read: []Place{{Base: in, Path: "read"}}}, {Write: []Place{{Base: in, Path: "write"}}}} {
-		if _, err := run(t, p, nil, "true"); err != nil { // the first use opens files that stay open
+	in, around := filepath.Join(dir(t), "in"), tree(t)
+	limit := &Limit{Areas: []Area{{Place: Place{Base: around}, Except: []string{around + "/src/deep", around + "/out/way", around + "/out/none"}}}}
+	confine := func(p *Policy) func(*exec.Cmd) (*Box, error) {
+		return func(cmd *exec.Cmd) (*Box, error) { return Confine(cmd, p) }
+	}
+	starts := map[string]func(*exec.Cmd) (*Box, error){
+		"nothing": confine(&Policy{}), "read": confine(&Policy{Read: []Place{{Base: in, Path: "read"}}}),
+		"write": confine(&Policy{Write: []Place{{Base: in, Path: "write"}}}),
+	}
+	if Unlimited() == "" {
+		starts["limit"] = limit.Apply
+		starts["policy with limit"] = confine(&Policy{Write: []Place{{Base: around}}, Limit: limit})
+	}
+	for name, start := range starts {
+		command := func() *exec.Cmd {
+			if strings.Contains(name, "limit") { // nothing may be missing
+				return exec.Command("sh", "-c", "echo x >"+around+"/out/c && ! echo x 2>/dev/null >"+around+"/src/a")
+			}
+			return exec.Command("/bin/true")
+		}
+		once := func(most int) error {
+			cmd := command()
+			box, err := withFiles(t, most, func() (*Box, error) { return start(cmd) })
+			if err != nil {
+				return err
+			}
+			defer box.Close()
+			if err := cmd.Run(); err != nil {
+				t.Errorf("%s: %v, %v", name, err, box.Failed())
+			}
+			return nil
+		}
+		if err := once(1000); err != nil { // the first use opens files that stay open
 			t.Fatal(err)
 		}
 		before := openFiles(t)
 		for more, done := 0, false; !done; more++ {
-			cmd := exec.Command("/bin/true")
-			box, err := withFiles(t, before+more, func() (*Box, error) { return Confine(cmd, p) })
-			if done = err == nil; done {
-				if err := cmd.Run(); err != nil {
-					t.Errorf("%d more files: %v, %v", more, err, box.Failed())
-				}
-				box.Close()
-			} else if !errors.Is(err, unix.EMFILE) {
-				t.Errorf("%d more files: %v", more, err)
+			err := once(before + more)
+			if done = err == nil; !done && !errors.Is(err, unix.EMFILE) {
+				t.Errorf("%s, %d more files: %v", name, more, err)
 			}
 			if after := openFiles(t); after != before {
-				t.Errorf("%d more files: %d are open, %d before", more, after, before)
+				t.Errorf("%s, %d more files: %d are open, %d before", name, more, after, before)
 			}
 		}
 	}
