@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -38,13 +39,13 @@ another. Each request that is sent is a session, which you can follow and cancel
 }
 
 func (a *app) handoffCheckVerb() *cobra.Command {
-	var lenient bool
+	var f sendFlags
 	var form string
 	cmd := &cobra.Command{
 		Use:   "check FILE... [FLAGS]",
 		Short: "Check handoffs against the schema and the project",
-		Long: `Check handoffs against the schema of their version, and against the agents of the
-project. A file without a block is a task in prose: that is a warning. The exit code
+		Long: `Check handoffs against the schema of their version, and whether "hocket handoff send"
+would accept them: whether their agents can work, and their sessions do not exist yet. A file without a block is a task in prose: that is a warning. The exit code
 is 2 if there are errors. With --json, print the requests; --json=seed prints them
 as the protocol's first description does.`,
 		Example: `  hocket handoff check prompt.md
@@ -53,15 +54,16 @@ as the protocol's first description does.`,
   # Accept what can be repaired, as for the answer of a model
   hocket handoff check --lenient answer.txt`,
 		Args: argsBetween(1, -1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if form != "" && form != plainJSON && form != seedJSON {
 				return usagef("write --json or --json=seed", "unknown form of JSON %q", form)
 			}
 			a.json = form != ""
-			return a.checkHandoffs(args, lenient, form)
+			return a.checkHandoffs(cmd.Context(), args, &f, form)
 		},
 	}
-	cmd.Flags().BoolVar(&lenient, "lenient", false, "accept and report what can be repaired")
+	f.add(cmd)
+	a.agentFlag(cmd, &f)
 	cmd.Flags().StringVar(&form, "json", "", "print the requests as JSON, in Hocket's form or as `seed`")
 	cmd.Flags().Lookup("json").NoOptDefVal = plainJSON
 	return cmd
@@ -73,12 +75,12 @@ const (
 	seedJSON  = "seed"
 )
 
-func (a *app) checkHandoffs(files []string, lenient bool, form string) error {
+func (a *app) checkHandoffs(ctx context.Context, files []string, f *sendFlags, form string) error {
 	var found workflow.Diagnostics
 	requests, around := []*protocol.Request{}, map[string]string{}
 	blocks := 0
 	for _, file := range files {
-		h, err := a.readHandoffs(file, lenient)
+		h, err := a.readHandoffs(ctx, file, f)
 		if err != nil {
 			return err
 		}
@@ -136,9 +138,13 @@ func (a *app) constraintText(requests []*protocol.Request) string {
 	return b.String()
 }
 
-// readHandoffs reads the requests in a file.
-func (a *app) readHandoffs(name string, lenient bool) (*protocol.Handoffs, error) {
-	p, err := a.openProject()
+// readHandoffs reads and checks the requests in a file.
+func (a *app) readHandoffs(ctx context.Context, name string, f *sendFlags) (*protocol.Handoffs, error) {
+	replies, err := a.readReplies(f.replies)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.handoffs()
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +152,7 @@ func (a *app) readHandoffs(name string, lenient bool) (*protocol.Handoffs, error
 	if err != nil {
 		return nil, err
 	}
-	return handoff.Check(p, file, text, lenient)
+	return s.Check(ctx, handoff.Order{File: file, Text: text, Agent: f.agent, Spike: f.spike, Lenient: f.lenient, Replies: replies})
 }
 
 func (a *app) handoffGetVerb() *cobra.Command {

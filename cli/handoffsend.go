@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/handoff/protocol"
 )
 
-// sendFlags are the flags of send and create.
+// sendFlags are the flags of send and create; check has some of them.
 type sendFlags struct {
 	driveFlags
 	agent   string
@@ -51,12 +51,16 @@ invalid, nothing of the file is sent. "-" reads from standard input.`,
 	}
 	f.add(cmd)
 	f.driveFlags.add(a, cmd.Flags())
+	a.agentFlag(cmd, &f)
+	cmd.Flags().StringVar(&f.mode, "mode", "", "spawn or blocking, instead of the `MODE` of the request")
+	return cmd
+}
+
+func (a *app) agentFlag(cmd *cobra.Command, f *sendFlags) {
 	cmd.Flags().StringVarP(&f.agent, "agent", "a", "", "the `NAME` of the agent, instead of target_agent")
 	complete(cmd, "agent", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.completeAgent(cmd, nil, typed)
 	})
-	cmd.Flags().StringVar(&f.mode, "mode", "", "spawn or blocking, instead of the `MODE` of the request")
-	return cmd
 }
 
 func (a *app) handoffCreateVerb() *cobra.Command {

@@ -27,14 +27,28 @@ type CheckNote struct {
 
 func (s *Sessions) checksFile() string { return filepath.Join(s.p.State(), "handoff-checks.jsonl") }
 
+// codeSecret is the code of a refusal because of a secret. No diagnostic has it: that would show the
+// text.
+const codeSecret = "secret"
+
+// noteSecret records that a text was refused because it contains a secret.
+func (s *Sessions) noteSecret(o Order, h *protocol.Handoffs) error {
+	return s.note(CheckNote{File: o.File, Blocks: h.Blocks, Codes: []string{codeSecret}, Errors: []string{"the text contains the value of a secret"}})
+}
+
 // noteCheck records a check.
-func (s *Sessions) noteCheck(o Order, h *protocol.Handoffs, found workflow.Diagnostics) error {
-	n := CheckNote{Time: s.now().UTC(), File: o.File, Blocks: h.Blocks, Passed: !found.Errors()}
-	for _, d := range found {
+func (s *Sessions) noteCheck(o Order, h *protocol.Handoffs) error {
+	n := CheckNote{File: o.File, Blocks: h.Blocks, Passed: !h.Found.Errors()}
+	for _, d := range h.Found {
 		if d.Severity == workflow.Error {
 			n.Codes, n.Errors = append(n.Codes, d.Code), append(n.Errors, d.Summary)
 		}
 	}
+	return s.note(n)
+}
+
+func (s *Sessions) note(n CheckNote) error {
+	n.Time = s.now().UTC()
 	line, err := json.Marshal(n)
 	if err == nil {
 		err = os.MkdirAll(s.p.State(), 0o700)

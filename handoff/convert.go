@@ -36,13 +36,6 @@ const (
 	stepElement = "step" // the request was a setting of a task, and this is the rest of its node
 )
 
-// The codes of what is wrong with a request as a part of a workflow. They are those of package
-// protocol.
-const (
-	codeElement = "handoff-element"
-	codeSession = "handoff-session"
-)
-
 // Workflow makes a workflow of requests. The workflow is nil if there are errors.
 func Workflow(h *protocol.Handoffs) (*workflow.Workflow, workflow.Diagnostics) {
 	c := &conversion{context: h.Context, w: &workflow.Workflow{Name: sessionName}}
@@ -88,7 +81,7 @@ func (c *conversion) read(q *protocol.Request) {
 		}
 		w, err := p.carried(e)
 		if err != nil {
-			c.found = append(c.found, workflow.Errorf(q.Pos, codeElement, "restore the element, or remove it", "<%s> cannot be read: %v", e.Name, err))
+			c.found = append(c.found, workflow.Errorf(q.Pos, protocol.CodeElement, "restore the element, or remove it", "<%s> cannot be read: %v", e.Name, err))
 			return
 		}
 		p.node = w.Body.Nodes[0]
@@ -155,7 +148,7 @@ func (c *conversion) build(i int) {
 	}
 	setting, err := settingOf(q, c.context, task.Settings[agent.HandoffSetting])
 	if err != nil {
-		c.found = append(c.found, workflow.Errorf(q.Pos, codeElement, "", "%v", err))
+		c.found = append(c.found, workflow.Errorf(q.Pos, protocol.CodeElement, "", "%v", err))
 		return
 	}
 	if task.Settings == nil {
@@ -200,7 +193,7 @@ func (c *conversion) connect() {
 		q := c.parts[i].Request
 		for _, id := range q.DependsOn {
 			if byID[id] == nil {
-				c.found = append(c.found, workflow.Errorf(q.Pos, codeSession, "convert both in one file, or remove the dependency", "the request depends on %s, which is not in the file; a workflow cannot wait for it", id))
+				c.found = append(c.found, workflow.Errorf(q.Pos, protocol.CodeSession, "convert both in one file, or remove the dependency", "the request depends on %s, which is not in the file; a workflow cannot wait for it", id))
 			}
 		}
 	}

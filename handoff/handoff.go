@@ -22,7 +22,8 @@ import (
 // one that has a file wins.
 var schemaFolders = []string{".hocket/schemas", ".claude/schemas"}
 
-// Check reads the requests in a text, and checks them against the project.
+// Check reads the requests in a text that is written and not sent yet, and checks them against the
+// project. [Sessions.Check] also checks whether they can be sent now.
 func Check(p *hocket.Project, file string, text []byte, lenient bool) (*protocol.Handoffs, error) {
 	return check(p, Order{File: file, Text: text, Lenient: lenient})
 }
@@ -37,12 +38,13 @@ func check(p *hocket.Project, o Order) (*protocol.Handoffs, error) {
 	} else {
 		for _, q := range h.Requests {
 			if q.TargetAgent != "" {
-				h.Found = append(h.Found, checkAgent(p, o, q.TargetAgent, q.TargetPos())...)
+				h.Found = append(h.Found, checkAgent(p, o, q.TargetAgent, q.AttributePos("target_agent"))...)
 			}
 		}
 	}
 	for _, q := range h.Requests {
 		h.Found = append(h.Found, undeliverable(p, q)...)
+		h.Found = append(h.Found, unnotified(p, q)...)
 	}
 	h.Found = h.Found.Sort()
 	return h, nil
@@ -61,8 +63,20 @@ func undeliverable(p *hocket.Project, q *protocol.Request) (found workflow.Diagn
 	}
 	for i, file := range h.Files() {
 		if d := filesOf(q)[i]; d.Required && !strings.HasPrefix(file, h.Dir+"/") {
-			found = append(found, workflow.Warningf(d.Pos, "handoff-path", "write it to "+path.Join(p.Config().Handoff.Dir, "{session-id}")+"/, or relax the constraint",
+			found = append(found, workflow.Warningf(d.Pos, protocol.CodePath, "write it to "+path.Join(p.Config().Handoff.Dir, "{session-id}")+"/, or relax the constraint",
 				"%s cannot be delivered: the agent may write only to the directory of its session", d.Path))
+		}
+	}
+	return found
+}
+
+// unnotified warns about agents that are to be notified, and do not exist.
+func unnotified(p *hocket.Project, q *protocol.Request) (found workflow.Diagnostics) {
+	for _, name := range q.Notify {
+		_, _, err := p.Agents().Resolve(name)
+		var failed *agent.ResolveError
+		if errors.As(err, &failed) && failed.Why != agent.NoExecutor {
+			found = append(found, workflow.Warningf(q.AttributePos("notify_on_completion"), codeAgent, failed.Advice(), "%s is not notified: %s", name, failed.Summary()))
 		}
 	}
 	return found

@@ -42,28 +42,16 @@ type Sent struct {
 // Send checks the requests in a text and records a session for each. If one of them has an
 // error, no session is recorded, and the error is an *[hocket.InvalidError].
 func (s *Sessions) Send(ctx context.Context, o Order) (*Sent, error) {
-	if s.Tmux != nil && s.p.Config().Handoff.Tmux {
-		if _, err := s.tmux(); err != nil {
-			return nil, err
-		}
+	h, drafts, tasks, err := s.examine(ctx, o)
+	var secret *hocket.SecretError
+	if errors.As(err, &secret) {
+		return nil, errors.Join(err, s.noteSecret(o, h))
 	}
-	if err := s.p.CheckSecret(o.File, string(o.Text)); err != nil {
-		return nil, err
-	}
-	h, err := check(s.p, o)
 	if err != nil {
 		return nil, err
 	}
 	sent := &Sent{Found: h.Found}
-	var drafts []*draft
-	if !h.Found.Errors() {
-		drafts = s.drafts(ctx, o, h, sent)
-	}
-	tasks, err := s.tasks(o, drafts, sent)
-	if err != nil {
-		return sent, err
-	}
-	if err := s.noteCheck(o, h, sent.Found); err != nil {
+	if err := s.noteCheck(o, h); err != nil {
 		return nil, err
 	}
 	if sent.Found.Errors() {
@@ -79,9 +67,44 @@ func (s *Sessions) Send(ctx context.Context, o Order) (*Sent, error) {
 	return sent, nil
 }
 
+// Check reads the requests in a text, and reports everything for which Send would refuse it.
+func (s *Sessions) Check(ctx context.Context, o Order) (*protocol.Handoffs, error) {
+	h, _, _, err := s.examine(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// examine checks the requests in a text, and prepares them to be sent.
+func (s *Sessions) examine(ctx context.Context, o Order) (h *protocol.Handoffs, drafts []*draft, tasks []*hocket.Workflow, err error) {
+	if s.Tmux != nil && s.p.Config().Handoff.Tmux {
+		if _, err := s.tmux(); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if h, err = check(s.p, o); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := s.p.CheckSecret(o.File, string(o.Text)); err != nil {
+		return h, nil, nil, err
+	}
+	if !h.Found.Errors() {
+		drafts = s.drafts(ctx, o, h)
+	}
+	for _, d := range drafts { // what is escaped in the text may be a secret too
+		if err := s.p.CheckSecret("the request", (&attempt.Handoff{Request: d.Request, Context: d.context}).Prompt()); err != nil {
+			return h, nil, nil, err
+		}
+	}
+	tasks, err = s.tasks(o, drafts, h)
+	h.Found = h.Found.Sort()
+	return h, drafts, tasks, err
+}
+
 // tasks returns a task for each agent that gets a request. It reports agents that cannot do
 // one before any request is recorded.
-func (s *Sessions) tasks(o Order, drafts []*draft, sent *Sent) (tasks []*hocket.Workflow, err error) {
+func (s *Sessions) tasks(o Order, drafts []*draft, h *protocol.Handoffs) (tasks []*hocket.Workflow, err error) {
 	seen := map[string]bool{}
 	for _, d := range drafts {
 		if d.Mode == protocol.Conversation || seen[d.TargetAgent] {
@@ -100,7 +123,7 @@ func (s *Sessions) tasks(o Order, drafts []*draft, sent *Sent) (tasks []*hocket.
 			if one.File == "" {
 				one.Pos = d.pos
 			}
-			sent.Found = append(sent.Found, one)
+			h.Found = append(h.Found, one)
 		}
 	}
 	return tasks, nil
@@ -178,15 +201,15 @@ type draft struct {
 }
 
 // drafts prepares all requests, and reports what is wrong with them.
-func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs, sent *Sent) []*draft {
+func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []*draft {
 	if h.Blocks == 0 {
 		if s.p.Config().Handoff.Required && !o.Spike {
-			sent.Found = append(sent.Found, workflow.Errorf(workflow.Pos{File: o.File, Line: 1, Column: 1}, "handoff-block",
+			h.Found = append(h.Found, workflow.Errorf(workflow.Pos{File: o.File, Line: 1, Column: 1}, protocol.CodeBlock,
 				"write an <agent_request> in an XML block: `hocket handoff new` has templates; `--spike` sends research without one", "the project requires an XML request, and there is none"))
 			return nil
 		}
 		d := proseDraft(o)
-		sent.Found = append(sent.Found, unenforced(s.p, d)...)
+		h.Found = append(h.Found, unenforced(s.p, d)...)
 		return []*draft{d}
 	}
 	var drafts []*draft
@@ -196,21 +219,21 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs, se
 			d.source = strings.TrimSpace(h.Context) + "\n\n```xml\n" + q.XML + "\n```\n"
 		}
 		if o.Agent != "" && q.TargetAgent != "" && o.Agent != q.TargetAgent {
-			sent.Found = append(sent.Found, workflow.Warningf(q.TargetPos(), codeAgent, "", "the request is for %s, but %s gets it", q.TargetAgent, o.Agent))
+			h.Found = append(h.Found, workflow.Warningf(q.AttributePos("target_agent"), codeAgent, "", "the request is for %s, but %s gets it", q.TargetAgent, o.Agent))
 		}
 		q.TargetAgent, q.Mode = cmp.Or(o.Agent, q.TargetAgent), cmp.Or(o.Mode, q.Mode)
 		if q.TargetAgent == "" && q.Mode == protocol.Conversation {
-			sent.Found = append(sent.Found, workflow.Errorf(q.Pos, "handoff-attribute", "add target_agent, or name the agent on the command line", "a conversation_only request needs a target_agent"))
+			h.Found = append(h.Found, workflow.Errorf(q.Pos, protocol.CodeAttribute, "add target_agent, or name the agent on the command line", "a conversation_only request needs a target_agent"))
 		}
 		if d.id != "" && q.Mode != protocol.Conversation {
 			if why := s.used(ctx, d.id); why != "" {
-				sent.Found = append(sent.Found, workflow.Errorf(q.Pos, codeSession, "choose another session_id, or leave it out", "Session %s already exists%s", d.id, why))
+				h.Found = append(h.Found, workflow.Errorf(q.Pos, protocol.CodeSession, "choose another session_id, or leave it out", "Session %s already exists%s", d.id, why))
 			}
 		}
-		sent.Found = append(sent.Found, unenforced(s.p, d)...)
+		h.Found = append(h.Found, unenforced(s.p, d)...)
 		drafts = append(drafts, d)
 	}
-	sent.Found = append(sent.Found, s.checkOrder(ctx, drafts)...)
+	h.Found = append(h.Found, s.checkOrder(ctx, drafts)...)
 	return drafts
 }
 
@@ -225,7 +248,7 @@ func unenforced(p *hocket.Project, d *draft) workflow.Diagnostics {
 	if why == "" {
 		return nil
 	}
-	return workflow.Diagnostics{workflow.Errorf(d.pos, "handoff-value", "set `handoff: {write_limits: told}` in config.yml to have the agent only told", "the limits on writing cannot be enforced: %s", why)}
+	return workflow.Diagnostics{workflow.Errorf(d.pos, protocol.CodeValue, "set `handoff: {write_limits: told}` in config.yml to have the agent only told", "the limits on writing cannot be enforced: %s", why)}
 }
 
 // proseDraft makes a request of prose: the whole text is the task.
@@ -277,9 +300,9 @@ func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workf
 			}
 			switch one, err := s.Find(ctx, id); {
 			case err != nil || one.ID != id:
-				found = append(found, workflow.Errorf(d.pos, codeSession, "`hocket handoff list` lists the sessions", "depends_on names %q, and there is no such session", id))
+				found = append(found, workflow.Errorf(d.pos, protocol.CodeSession, "`hocket handoff list` lists the sessions", "depends_on names %q, and there is no such session", id))
 			case one.Step != "":
-				found = append(found, workflow.Errorf(d.pos, codeSession, "a session can wait only for sessions of their own, not for a part of a run", "depends_on names %q, which is part of run %s", id, one.State.Run))
+				found = append(found, workflow.Errorf(d.pos, protocol.CodeSession, "a session can wait only for sessions of their own, not for a part of a run", "depends_on names %q, which is part of run %s", id, one.State.Run))
 			}
 		}
 	}
@@ -289,7 +312,7 @@ func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workf
 		way = append(way, cmp.Or(d.id, "?"))
 		if state[d] == 1 {
 			at := slices.Index(way, d.id)
-			found = append(found, workflow.Errorf(d.pos, codeSession, "remove one of the dependencies", "sessions wait for each other: %s", strings.Join(way[at:], " → ")))
+			found = append(found, workflow.Errorf(d.pos, protocol.CodeSession, "remove one of the dependencies", "sessions wait for each other: %s", strings.Join(way[at:], " → ")))
 		}
 		if state[d] != 0 {
 			return
@@ -409,9 +432,6 @@ func (s *Sessions) leave(d *draft, h *attempt.Handoff, sent *Sent) error {
 	}
 	h.Dir = ""
 	m := attempt.Message{From: d.ParentAgent, Text: h.Prompt()}
-	if err := s.p.CheckSecret("the request", m.Text); err != nil {
-		return err
-	}
 	if len(d.Deliverables) > 0 {
 		m.Asks = h
 	}

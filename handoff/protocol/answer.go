@@ -15,7 +15,7 @@ func ReadResponse(text string) *Response {
 	a := &answer{Response: &Response{}, reported: map[workflow.Severity]int{}}
 	if len(text) > maxAnswer {
 		text = text[:maxAnswer]
-		a.report(workflow.Errorf(workflow.Pos{}, codeResponse, "write long texts to files, and name the files", "the answer is longer than %d MiB, and was cut off", maxAnswer>>20))
+		a.report(workflow.Errorf(workflow.Pos{}, CodeResponse, "write long texts to files, and name the files", "the answer is longer than %d MiB, and was cut off", maxAnswer>>20))
 	}
 	a.text = strings.ToValidUTF8(strings.TrimPrefix(text, "\uFEFF"), "\uFFFD")
 	if !a.xml() && !a.json() {
@@ -44,7 +44,7 @@ func (a *answer) report(found ...workflow.Diagnostic) {
 }
 
 func (a *answer) repaired(pos workflow.Pos, detail, summary string, args ...any) {
-	a.report(workflow.Warningf(pos, codeRepaired, detail, summary, args...))
+	a.report(workflow.Warningf(pos, CodeRepaired, detail, summary, args...))
 }
 
 // prose reads an answer in words. A fenced request in it is handed on.
@@ -64,11 +64,11 @@ func (a *answer) requests(all []block) {
 	r := &reader{Options: Options{Lenient: true}, handoffs: h}
 	for i, b := range all {
 		if i == maxBlocks {
-			a.report(workflow.Errorf(workflow.Pos{Line: b.start.Line + 1}, codeBlock, "hand on fewer", "the answer has more than %d requests", maxBlocks))
+			a.report(workflow.Errorf(workflow.Pos{Line: b.start.Line + 1}, CodeBlock, "hand on fewer", "the answer has more than %d requests", maxBlocks))
 			break
 		}
 		if err := r.request(b.text, b.start); err != nil { // only a schema of a project can fail
-			a.report(workflow.Errorf(workflow.Pos{Line: b.start.Line + 1}, codeBlock, "", "%v", err))
+			a.report(workflow.Errorf(workflow.Pos{Line: b.start.Line + 1}, CodeBlock, "", "%v", err))
 		}
 	}
 	r.sessions()

@@ -47,7 +47,7 @@ func (b *builder) attribute(a xmltext.Attr) {
 	case "session_id":
 		b.SessionID = value
 		if value != "" && !sessionID().MatchString(value) {
-			b.doc.Report(workflow.Errorf(a.Pos(), codeSession, "use 1 to 100 letters, digits, dots, dashes and underscores, and begin with a letter or digit",
+			b.doc.Report(workflow.Errorf(a.Pos(), CodeSession, "use 1 to 100 letters, digits, dots, dashes and underscores, and begin with a letter or digit",
 				"%q cannot be the id of a session", value))
 		}
 	case "parent_agent":
@@ -57,7 +57,7 @@ func (b *builder) attribute(a xmltext.Attr) {
 	case "priority":
 		b.Priority = Priority(strings.ToLower(value))
 		if !slices.Contains(priorities, string(b.Priority)) {
-			b.doc.Report(workflow.Warningf(a.Pos(), codeValue, "Allowed values: "+strings.Join(priorities, ", "), "Attribute 'priority': '%s' is not valid, so it is medium", value).Near(value, priorities))
+			b.doc.Report(workflow.Warningf(a.Pos(), CodeValue, "Allowed values: "+strings.Join(priorities, ", "), "Attribute 'priority': '%s' is not valid, so it is medium", value).Near(value, priorities))
 			b.Priority = Medium
 		}
 	case "estimated_duration":
@@ -67,12 +67,12 @@ func (b *builder) attribute(a xmltext.Attr) {
 	case "max_retries":
 		n, err := strconv.Atoi(value)
 		if b.MaxRetries = n; err != nil || n < 0 || n > MaxRetries {
-			b.doc.Report(workflow.Errorf(a.Pos(), codeValue, fmt.Sprintf("write a number from 0 to %d", MaxRetries), "Attribute 'max_retries': '%s' is not valid", value))
+			b.doc.Report(workflow.Errorf(a.Pos(), CodeValue, fmt.Sprintf("write a number from 0 to %d", MaxRetries), "Attribute 'max_retries': '%s' is not valid", value))
 		}
 	case "depends_on":
 		b.DependsOn = list(value)
 		if own := b.doc.Root().Attr("session_id"); own.Exists() && slices.Contains(b.DependsOn, own.Value()) {
-			b.doc.Report(workflow.Errorf(a.Pos(), codeSession, "remove its own id", "the session depends on itself"))
+			b.doc.Report(workflow.Errorf(a.Pos(), CodeSession, "remove its own id", "the session depends on itself"))
 		}
 	case "notify_on_completion":
 		b.Notify = list(value)
@@ -85,9 +85,15 @@ func (b *builder) attribute(a xmltext.Attr) {
 			b.Namespaces[prefix] = a.Value()
 		case a.Name() != "xmlns":
 			b.Attributes = append(b.Attributes, Attribute{a.Name(), a.Value()})
+			if meant := workflow.Meant(a.Name(), attributes); meant != "" && !b.doc.Root().Attr(meant).Exists() {
+				b.doc.Report(workflow.Warningf(a.NamePos(), CodeAttribute, "", "the attribute %q means nothing to Hocket, and is only passed on", a.Name()).Near(a.Name(), []string{meant}))
+			}
 		}
 	}
 }
+
+// attributes are those of a request.
+var attributes = []string{"version", "session_id", "parent_agent", "target_agent", "priority", "estimated_duration", "timeout", "max_retries", "depends_on", "notify_on_completion"}
 
 // MaxRetries is the largest max_retries.
 const MaxRetries = 100
@@ -107,7 +113,7 @@ func (b *builder) duration(a xmltext.Attr, severity workflow.Severity) time.Dura
 	value := strings.TrimSpace(a.Value())
 	sum, ok := ParseDuration(value)
 	if !ok {
-		d := workflow.Errorf(a.Pos(), codeValue, "write a duration such as 90s, 10m or 1h30m, of at most 366 days", "Attribute '%s': '%s' is not valid", a.Name(), value)
+		d := workflow.Errorf(a.Pos(), CodeValue, "write a duration such as 90s, 10m or 1h30m, of at most 366 days", "Attribute '%s': '%s' is not valid", a.Name(), value)
 		d.Severity = severity
 		b.doc.Report(d)
 	}
@@ -165,10 +171,10 @@ func (b *builder) deliverable(e xmltext.Element) {
 		required := strings.TrimSpace(e.Attr("required").Value())
 		d.Required = required != "false" && required != "0"
 		if why := badPath(d.Path, b.SessionID); why != "" {
-			b.doc.Report(workflow.Errorf(pos, codePath, "write the path of a file in the project, relative to its root", "Invalid deliverable path: %s", strings.TrimSpace(d.Path+" "+why)))
+			b.doc.Report(workflow.Errorf(pos, CodePath, "write the path of a file in the project, relative to its root", "Invalid deliverable path: %s", strings.TrimSpace(d.Path+" "+why)))
 		}
 		if b.paths[d.Path] {
-			b.doc.Report(workflow.Warningf(pos, codePath, "describe the file once", "%s is a deliverable twice", d.Path))
+			b.doc.Report(workflow.Warningf(pos, CodePath, "describe the file once", "%s is a deliverable twice", d.Path))
 		}
 		b.paths[d.Path] = true
 	}
@@ -212,6 +218,6 @@ func badPath(file, session string) string {
 // check looks at the request as a whole.
 func (b *builder) check() {
 	if n := utf8.RuneCountInString(b.Summary); b.summary.Exists() && (n < 10 || n > 500) {
-		b.doc.Report(workflow.Warningf(b.summary.Pos(), codeValue, "say in one or two sentences what is to be done: 10 to 500 characters", "the summary has %d characters", n))
+		b.doc.Report(workflow.Warningf(b.summary.Pos(), CodeValue, "say in one or two sentences what is to be done: 10 to 500 characters", "the summary has %d characters", n))
 	}
 }

@@ -12,35 +12,34 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// The codes of this package, in addition to those of the XML itself.
+// The codes of diagnostics about handoffs, in addition to those of the XML itself.
 const (
-	codeBlock     = "handoff-block"
-	codeElement   = "handoff-element"
-	codeMissing   = "handoff-missing"
-	codeValue     = "handoff-value"
-	codeAttribute = "handoff-attribute"
-	codeVersion   = "handoff-version"
-	codeSession   = "handoff-session"
-	codePath      = "handoff-path"
-	codeEncoding  = "handoff-encoding"
-	codeResponse  = "handoff-response"
-	codeRepaired  = "handoff-repaired"
+	CodeBlock     = "handoff-block"
+	CodeElement   = "handoff-element"
+	CodeMissing   = "handoff-missing"
+	CodeValue     = "handoff-value"
+	CodeAttribute = "handoff-attribute"
+	CodeVersion   = "handoff-version"
+	CodeSession   = "handoff-session"
+	CodePath      = "handoff-path"
+	CodeEncoding  = "handoff-encoding"
+	CodeResponse  = "handoff-response"
+	CodeRepaired  = "handoff-repaired"
 )
 
-// Codes lists every code that a diagnostic of this package can have, in addition to those
-// of package xmltext.
+// Codes lists them with their meanings.
 var Codes = []xmltext.Code{
-	{Name: codeBlock, Meaning: "A text has no block with a request, too many of them, or one that is not closed."},
-	{Name: codeElement, Meaning: "An element or a text is not allowed here."},
-	{Name: codeMissing, Meaning: "A required element is missing."},
-	{Name: codeValue, Meaning: "A value is not allowed."},
-	{Name: codeAttribute, Meaning: "An attribute is missing or not allowed."},
-	{Name: codeVersion, Meaning: "The version of the protocol is unknown."},
-	{Name: codeSession, Meaning: "The id of a session cannot be used, or sessions wait for each other."},
-	{Name: codePath, Meaning: "A deliverable has a path that is not allowed."},
-	{Name: codeEncoding, Meaning: "A Markdown file is not UTF-8."},
-	{Name: codeResponse, Meaning: "A part of a response was left out."},
-	{Name: codeRepaired, Meaning: "A request or response does not follow the schema in a detail, and was understood."},
+	{Name: CodeBlock, Meaning: "A text has no block with a request, too many of them, or one that is not closed."},
+	{Name: CodeElement, Meaning: "An element or a text is not allowed here."},
+	{Name: CodeMissing, Meaning: "A required element is missing."},
+	{Name: CodeValue, Meaning: "A value is not allowed."},
+	{Name: CodeAttribute, Meaning: "An attribute is missing or not allowed."},
+	{Name: CodeVersion, Meaning: "The version of the protocol is unknown."},
+	{Name: CodeSession, Meaning: "The id of a session cannot be used, or sessions wait for each other."},
+	{Name: CodePath, Meaning: "A deliverable has a path that is not allowed."},
+	{Name: CodeEncoding, Meaning: "A Markdown file is not UTF-8."},
+	{Name: CodeResponse, Meaning: "A part of a response was left out."},
+	{Name: CodeRepaired, Meaning: "A request or response does not follow the schema in a detail, and was understood."},
 }
 
 var required = []string{"mode", "original_intent", "current_task_summary", "workflow", "task_details", "deliverables"}
@@ -51,11 +50,11 @@ func explain(doc *xmltext.Document, v xsd.Violation, lenient bool) workflow.Diag
 	name := v.At.Name()
 	switch v.Kind {
 	case xsd.UnknownRoot:
-		return workflow.Errorf(v.At.Pos(), codeElement, "begin with <"+root+">, without a namespace or with "+Namespace, "the document is <%s>, not a handoff", name)
+		return workflow.Errorf(v.At.Pos(), CodeElement, "begin with <"+root+">, without a namespace or with "+Namespace, "the document is <%s>, not a handoff", name)
 	case xsd.Missing:
 		return missing(v, lenient)
 	case xsd.Unexpected:
-		d := workflow.Errorf(v.At.Pos(), codeElement, "", "Element '%s': This element is not expected", name)
+		d := workflow.Errorf(v.At.Pos(), CodeElement, "", "Element '%s': This element is not expected", name)
 		if meant := nearest(v.At); meant != "" {
 			return d.Near(name, []string{meant})
 		}
@@ -83,18 +82,18 @@ func explain(doc *xmltext.Document, v xsd.Violation, lenient bool) workflow.Diag
 		if v.Attr.Exists() {
 			pos = v.Attr.Pos()
 		}
-		return workflow.Warningf(pos, codeRepaired, "write it like this", "%q was read as %s", strings.TrimSpace(v.Value), v.Expected[0])
+		return workflow.Warningf(pos, CodeRepaired, "write it like this", "%q was read as %s", strings.TrimSpace(v.Value), v.Expected[0])
 	case xsd.Moved:
-		return workflow.Warningf(v.At.Pos(), codeRepaired, "the order is "+strings.Join(ordered, ", "), "<%s> is not in its place", name)
+		return workflow.Warningf(v.At.Pos(), CodeRepaired, "the order is "+strings.Join(ordered, ", "), "<%s> is not in its place", name)
 	case xsd.NoText:
-		return workflow.Errorf(v.At.Pos(), codeElement, "put it into one of the elements, or remove it", "there is text in <%s>, between its elements", name)
+		return workflow.Errorf(v.At.Pos(), CodeElement, "put it into one of the elements, or remove it", "there is text in <%s>, between its elements", name)
 	case xsd.NoElements:
 		parent := v.At.Parent().Name()
-		return workflow.Errorf(v.At.Pos(), codeElement, fmt.Sprintf("write &lt;%s&gt; if it is part of the text", name), "<%s> is inside <%s>, which contains only text", name, parent)
+		return workflow.Errorf(v.At.Pos(), CodeElement, fmt.Sprintf("write &lt;%s&gt; if it is part of the text", name), "<%s> is inside <%s>, which contains only text", name, parent)
 	case xsd.MissingAttribute:
-		return workflow.Errorf(v.At.Pos(), codeAttribute, fmt.Sprintf("write <%s %s=\"…\">", name, v.Name), "Element '%s': The attribute '%s' is required but missing", name, v.Name)
+		return workflow.Errorf(v.At.Pos(), CodeAttribute, fmt.Sprintf("write <%s %s=\"…\">", name, v.Name), "Element '%s': The attribute '%s' is required but missing", name, v.Name)
 	}
-	return workflow.Errorf(v.Attr.NamePos(), codeAttribute, "remove it", "Element '%s': The attribute '%s' is not allowed", name, v.Name)
+	return workflow.Errorf(v.Attr.NamePos(), CodeAttribute, "remove it", "Element '%s': The attribute '%s' is not allowed", name, v.Name)
 }
 
 // ordered are the elements of a request, in their order.
@@ -105,7 +104,7 @@ func isRequired(name string) bool { return slices.Contains(required, name) }
 // missing explains elements that are missing in an element, or before it.
 func missing(v xsd.Violation, lenient bool) workflow.Diagnostic {
 	if len(v.Expected) == 0 {
-		return workflow.Errorf(v.At.Pos(), codeMissing, "the schema says which", "<%s> needs an element of another namespace", v.At.Name())
+		return workflow.Errorf(v.At.Pos(), CodeMissing, "the schema says which", "<%s> needs an element of another namespace", v.At.Name())
 	}
 	if slices.ContainsFunc(v.Expected, isRequired) { // the others may be left out
 		v.Expected = slices.DeleteFunc(slices.Clone(v.Expected), func(name string) bool { return !isRequired(name) })
@@ -117,15 +116,15 @@ func missing(v xsd.Violation, lenient bool) workflow.Diagnostic {
 	}
 	switch inside[first] {
 	case "constraints":
-		d := workflow.Errorf(v.At.Pos(), codeMissing, "write <constraint>…</constraint> in it, or remove it", "<constraints> has no constraint")
+		d := workflow.Errorf(v.At.Pos(), CodeMissing, "write <constraint>…</constraint> in it, or remove it", "<constraints> has no constraint")
 		if lenient {
 			d.Severity = workflow.Warning
 		}
 		return d
 	case "deliverables":
-		return workflow.Errorf(v.At.Pos(), codeMissing, `write at least one of <file path="…">, <decision> and <report>`, "<deliverables> has no deliverable")
+		return workflow.Errorf(v.At.Pos(), CodeMissing, `write at least one of <file path="…">, <decision> and <report>`, "<deliverables> has no deliverable")
 	}
-	return workflow.Errorf(v.At.Pos(), codeMissing, fmt.Sprintf("write <%s>…</%[1]s> %s. Required fields: %s", first, where, strings.Join(required, ", ")),
+	return workflow.Errorf(v.At.Pos(), CodeMissing, fmt.Sprintf("write <%s>…</%[1]s> %s. Required fields: %s", first, where, strings.Join(required, ", ")),
 		"Missing required element: %s", strings.Join(v.Expected, ", "))
 }
 
@@ -139,9 +138,9 @@ func value(pos workflow.Pos, v xsd.Violation, what string) workflow.Diagnostic {
 	found := strings.TrimSpace(v.Value)
 	switch {
 	case len(v.Expected) > 0 && found == "":
-		return workflow.Errorf(pos, codeValue, "Allowed values: "+strings.Join(v.Expected, ", "), "%s is empty", what)
+		return workflow.Errorf(pos, CodeValue, "Allowed values: "+strings.Join(v.Expected, ", "), "%s is empty", what)
 	case len(v.Expected) > 0:
-		d := workflow.Errorf(pos, codeValue, "Allowed values: "+strings.Join(v.Expected, ", "), "%s: '%s' is not valid", what, short(found))
+		d := workflow.Errorf(pos, CodeValue, "Allowed values: "+strings.Join(v.Expected, ", "), "%s: '%s' is not valid", what, short(found))
 		for _, allowed := range v.Expected {
 			if strings.EqualFold(allowed, found) {
 				return d.Instead(v.Value, allowed)
@@ -149,9 +148,9 @@ func value(pos workflow.Pos, v xsd.Violation, what string) workflow.Diagnostic {
 		}
 		return d
 	case found == "":
-		return workflow.Errorf(pos, codeValue, "write a text that is not blank", "%s is empty", what)
+		return workflow.Errorf(pos, CodeValue, "write a text that is not blank", "%s is empty", what)
 	}
-	return workflow.Errorf(pos, codeValue, "write "+cmp.Or(wanted[v.Type], "a value of the type "+v.Type), "%s: '%s' is not valid", what, short(found))
+	return workflow.Errorf(pos, CodeValue, "write "+cmp.Or(wanted[v.Type], "a value of the type "+v.Type), "%s: '%s' is not valid", what, short(found))
 }
 
 func short(text string) string {

@@ -44,7 +44,7 @@ func (a *answer) json() bool {
 	var next []block
 	for _, text := range plains(object["next"]) {
 		if !isRequest(text) {
-			a.report(workflow.Errorf(workflow.Pos{}, codeResponse, "write it as a string with an <"+root+">", "a request in next was left out: %s", short(text)))
+			a.report(workflow.Errorf(workflow.Pos{}, CodeResponse, "write it as a string with an <"+root+">", "a request in next was left out: %s", short(text)))
 			continue
 		}
 		next = append(next, block{text: []byte(text)})

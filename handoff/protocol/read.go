@@ -68,7 +68,7 @@ func Read(file string, text []byte, o Options) (*Handoffs, error) {
 	bare := bytes.TrimPrefix(text, []byte("\uFEFF"))
 	switch isXML := isXML(file, bare); {
 	case !utf8.Valid(text) && !isXML:
-		h.report(workflow.Errorf(workflow.Pos{File: file, Line: badLine(text), Column: 1}, codeEncoding,
+		h.report(workflow.Errorf(workflow.Pos{File: file, Line: badLine(text), Column: 1}, CodeEncoding,
 			"save the file as UTF-8, without characters of another encoding", "the text is not UTF-8"))
 	case isXML:
 		h.Blocks = 1
@@ -90,7 +90,7 @@ func Read(file string, text []byte, o Options) (*Handoffs, error) {
 			r.none(bare)
 		}
 		if len(all) > maxBlocks {
-			h.report(workflow.Errorf(workflow.Pos{File: file, Line: all[maxBlocks].start.Line}, codeBlock,
+			h.report(workflow.Errorf(workflow.Pos{File: file, Line: all[maxBlocks].start.Line}, CodeBlock,
 				"write the others to another file", "the file has more than %d requests", maxBlocks))
 			break
 		}
@@ -98,10 +98,10 @@ func Read(file string, text []byte, o Options) (*Handoffs, error) {
 		for _, b := range all {
 			if b.open {
 				line := b.start.Line
-				d := workflow.Errorf(workflow.Pos{File: file, Line: line, Column: 1}, codeBlock,
+				d := workflow.Errorf(workflow.Pos{File: file, Line: line, Column: 1}, CodeBlock,
 					"write a line with the same marks after </"+root+">", "nothing closes the fence of line %d", line)
 				if o.Lenient {
-					d.Severity, d.Code = workflow.Warning, codeRepaired
+					d.Severity, d.Code = workflow.Warning, CodeRepaired
 				}
 				if h.report(d); !o.Lenient {
 					continue
@@ -152,7 +152,7 @@ func (r *reader) none(text []byte) {
 	if bytes.Contains(text, []byte("<"+root)) {
 		detail = "write the request between lines of ```xml and ```. " + detail
 	}
-	r.handoffs.report(workflow.Warningf(workflow.Pos{File: r.file, Line: 1, Column: 1}, codeBlock, detail,
+	r.handoffs.report(workflow.Warningf(workflow.Pos{File: r.file, Line: 1, Column: 1}, CodeBlock, detail,
 		"No XML handoff block found in %s", filepath.Base(r.file)))
 }
 
@@ -238,7 +238,7 @@ func (r *reader) validate(doc *xmltext.Document, top element) error {
 		return err
 	}
 	if !ok {
-		doc.Report(workflow.Errorf(top.Attr("version").Pos(), codeVersion, "Known versions: "+knownVersions(),
+		doc.Report(workflow.Errorf(top.Attr("version").Pos(), CodeVersion, "Known versions: "+knownVersions(),
 			"Unsupported XML handoff version: %s", version).Instead(top.Attr("version").Value(), versions[len(versions)-1]))
 		return nil
 	}
@@ -266,7 +266,7 @@ func (r *reader) sessions() {
 			continue
 		}
 		if first := seen[q.SessionID]; first != nil {
-			r.handoffs.report(workflow.Errorf(q.root.Attr("session_id").Pos(), codeSession,
+			r.handoffs.report(workflow.Errorf(q.root.Attr("session_id").Pos(), CodeSession,
 				"give each request its own session_id, or none", "session %s is also the one of line %d", q.SessionID, first.Pos.Line))
 		}
 		seen[q.SessionID] = q
@@ -275,7 +275,7 @@ func (r *reader) sessions() {
 		return
 	}
 	if cycle := findCycle(r.handoffs.Requests); cycle != nil {
-		r.handoffs.report(workflow.Errorf(seen[cycle[0]].root.Attr("depends_on").Pos(), codeSession,
+		r.handoffs.report(workflow.Errorf(seen[cycle[0]].root.Attr("depends_on").Pos(), CodeSession,
 			"remove one of these dependencies", "sessions wait for each other: %s", strings.Join(append(cycle, cycle[0]), " → ")))
 	}
 }

@@ -28,7 +28,7 @@ func Refusal(found workflow.Diagnostics) Reason {
 		switch {
 		case strings.HasPrefix(d.Code, "xml-"):
 			return Reason{"Invalid XML handoff in " + name, "Fix XML syntax errors or remove XML block to proceed"}
-		case d.Code == codeElement || d.Code == codeMissing || d.Code == codeValue || d.Code == codeAttribute:
+		case d.Code == CodeElement || d.Code == CodeMissing || d.Code == CodeValue || d.Code == CodeAttribute:
 			title = "XML handoff validation failed (schema violation)"
 		}
 	}

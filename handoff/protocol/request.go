@@ -109,5 +109,5 @@ type Extension struct {
 	XML   string
 }
 
-// TargetPos returns the position of target_agent.
-func (q *Request) TargetPos() workflow.Pos { return q.root.Attr("target_agent").Pos() }
+// AttributePos returns the position of the value of an attribute.
+func (q *Request) AttributePos(name string) workflow.Pos { return q.root.Attr(name).Pos() }

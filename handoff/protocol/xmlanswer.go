@@ -204,7 +204,7 @@ func (a *answer) file(doc *xmltext.Document, e xmltext.Element) {
 func (a *answer) addFile(pos workflow.Pos, path, text string) {
 	path = strings.TrimPrefix(path, "./")
 	if why := badPath(path, ""); why != "" {
-		a.report(workflow.Errorf(pos, codePath, "write the path of a file in the project, relative to its root", "the file was left out: %s", strings.TrimSpace(short(path)+" "+why)))
+		a.report(workflow.Errorf(pos, CodePath, "write the path of a file in the project, relative to its root", "the file was left out: %s", strings.TrimSpace(short(path)+" "+why)))
 		return
 	}
 	a.Files = append(a.Files, ResponseFile{path, text})
@@ -232,7 +232,7 @@ func attribute(e xmltext.Element, names ...string) string {
 // response is well-formed: otherwise a text that the agent quotes could be taken for one.
 func (a *answer) next(doc *xmltext.Document, e xmltext.Element, certain bool) {
 	if !certain {
-		a.report(workflow.Errorf(e.Pos(), codeResponse, "close every element, and write < as &lt; in texts", "the requests in <next> were left out: the response is not well-formed"))
+		a.report(workflow.Errorf(e.Pos(), CodeResponse, "close every element, and write < as &lt; in texts", "the requests in <next> were left out: the response is not well-formed"))
 		return
 	}
 	var all []block
