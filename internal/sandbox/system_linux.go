@@ -116,10 +116,7 @@ func resolved(file string) string {
 	if file == "" {
 		return ""
 	}
-	file, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		return ""
-	}
+	file, _ = filepath.EvalSymlinks(file) // "" with an error
 	return file
 }
 
