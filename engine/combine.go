@@ -198,12 +198,7 @@ func mergeObjects(path string, a, b map[string]any) (any, error) {
 		merged[k] = a[k]
 	}
 	for _, k := range sortedKeys(b) {
-		old, both := merged[k]
-		if !both {
-			merged[k] = b[k]
-			continue
-		}
-		v, err := deepMerge(strings.TrimPrefix(path+"."+k, "."), old, b[k])
+		v, err := deepMerge(strings.TrimPrefix(path+"."+k, "."), merged[k], b[k])
 		if err != nil {
 			return nil, err
 		}
