@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/handoff"
 	"github.com/hocket-dev/hocket/handoff/protocol"
@@ -109,14 +110,22 @@ func (a *app) printHandoffs(requests []*protocol.Request, around map[string]stri
 		}
 		return a.print(b.String())
 	case a.json:
+		p, err := a.openProject()
+		if err != nil {
+			return err
+		}
 		constraints := make([][]handoff.Constraint, len(requests))
 		for i, q := range requests {
-			constraints[i] = append([]handoff.Constraint{}, handoff.Constraints(q)...)
+			constraints[i] = append([]handoff.Constraint{}, handoff.Constraints(p, q)...)
 		}
 		return a.printJSON(map[string]any{"requests": requests, "context": around, "constraints": constraints, "diagnostics": jsonDiagnostics(found)})
 	}
 	if !found.Errors() {
-		if err := a.print(a.constraintText(requests)); err != nil {
+		p, err := a.openProject()
+		if err != nil {
+			return err
+		}
+		if err := a.print(a.constraintText(p, requests)); err != nil {
 			return err
 		}
 	}
@@ -124,10 +133,10 @@ func (a *app) printHandoffs(requests []*protocol.Request, around map[string]stri
 }
 
 // constraintText says for each constraint whether it is enforced, and by what.
-func (a *app) constraintText(requests []*protocol.Request) string {
+func (a *app) constraintText(p *hocket.Project, requests []*protocol.Request) string {
 	var b strings.Builder
 	for _, q := range requests {
-		for _, c := range handoff.Constraints(q) {
+		for _, c := range handoff.Constraints(p, q) {
 			if c.Means == "" {
 				b.WriteString("told only  " + a.outText(c.Text) + "\n")
 			} else {

@@ -57,6 +57,7 @@ func undeliverable(p *hocket.Project, q *protocol.Request) (found workflow.Diagn
 	if q.SessionID != "" {
 		h.Session, h.Dir = q.SessionID, path.Join(p.Config().Handoff.Dir, q.SessionID)
 	}
+	h.LookUp(p.Root())
 	limit := h.Limit()
 	if limit == nil || len(limit.Only) != 1 {
 		return nil
@@ -130,8 +131,10 @@ type Constraint struct {
 
 // Constraints says for each constraint of a request whether it is enforced. A SPIKE has one
 // more. None is enforced for a conversation, whose work is another task with limits of its own.
-func Constraints(q *protocol.Request) []Constraint {
+func Constraints(p *hocket.Project, q *protocol.Request) []Constraint {
 	unenforced := agent.WriteLimits()
+	h := &attempt.Handoff{Request: q}
+	h.LookUp(p.Root())
 	var all []Constraint
 	add := func(text string, r attempt.Rule) {
 		if q.Mode == protocol.Conversation {
@@ -143,7 +146,7 @@ func Constraints(q *protocol.Request) []Constraint {
 		add("SPIKE: nothing outside the session directory changes", attempt.Rule{Kind: attempt.ReadOnly})
 	}
 	for _, c := range q.Constraints {
-		add(c, attempt.Understand(c))
+		add(c, h.Rule(c))
 	}
 	return all
 }

@@ -240,7 +240,9 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []
 // unenforced reports limits on writing that cannot be enforced although they must be. Those of
 // a conversation never are: its work is another task.
 func unenforced(p *hocket.Project, d *draft) workflow.Diagnostics {
-	limit := (&attempt.Handoff{Request: d.Request}).Limit()
+	h := &attempt.Handoff{Request: d.Request}
+	h.LookUp(p.Root())
+	limit := h.Limit()
 	if limit == nil || d.Mode == protocol.Conversation || p.Config().Handoff.TellOnly {
 		return nil
 	}

@@ -650,3 +650,29 @@ func TestFindings(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Whether a constraint names a path depends on what exists when the work is handed over, and means
+// the same for all attempts.
+func TestPathsInConstraints(t *testing.T) {
+	if why := agent.WriteLimits(); why != "" {
+		t.Skip(why)
+	}
+	o := newOffice(t, "")
+	kept, made := filepath.Join(o.p.Root(), "lib/a.go"), filepath.Join(o.p.Root(), "client/server")
+	write(t, kept, "package lib")
+	var limits []*agent.WriteLimit
+	o.work = func(task *agent.Task) (string, error) {
+		limits = append(limits, task.Writes)
+		write(t, made, "new")
+		if len(limits) == 1 {
+			return "", errors.Join(os.Remove(kept), agent.Errorf("try again"))
+		}
+		return "all is fine", nil
+	}
+	o.send(request(to("s1", `max_retries="1"`), "<constraint>Do not modify lib/a.go</constraint><constraint>Do not modify client/server</constraint>"))
+	o.drive()
+	want := &agent.WriteLimit{Except: []string{"lib/a.go"}}
+	if diff := cmp.Diff([]*agent.WriteLimit{want, want}, limits); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -63,6 +63,9 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 		if h.Session == "" {
 			h.adopt(task, w.o.Handoff)
 		}
+		if h.Known == nil {
+			h.LookUp(task.Dir)
+		}
 		own.Settings = maps.Clone(task.Settings)
 		delete(own.Settings, agent.HandoffSetting)
 		own.Prompt, own.Writes = h.Prompt(), h.Limit()

@@ -37,12 +37,19 @@ const (
 )
 
 // Understand recognizes a constraint. It is careful: a constraint that might mean something
-// else is only passed on.
-func Understand(constraint string) Rule {
+// else is only passed on. exists reports whether a path exists in the project; nil means that none
+// does.
+func Understand(constraint string, exists func(path string) bool) Rule {
 	text := strings.TrimRight(strings.Join(strings.Fields(constraint), " "), ".!")
+	if at := remark().FindStringIndex(text); at != nil && !exception().MatchString(text[at[0]:]) {
+		text = text[:at[0]]
+	}
+	if exists == nil {
+		exists = func(string) bool { return false }
+	}
 	for _, p := range patterns {
 		if m := p.form().FindStringSubmatch(text); m != nil {
-			if r, ok := p.rule(m[1]); ok {
+			if r, ok := p.rule(m[1], exists); ok {
 				return r
 			}
 		}
@@ -50,11 +57,18 @@ func Understand(constraint string) Rule {
 	return Rule{}
 }
 
+// A remark at the end, such as (no service restarts), explains a constraint, unless it says when it
+// does not hold.
+var (
+	remark    = lazy.Regexp(` \([^()]*\)$`)
+	exception = lazy.Regexp(`(?i)\b(?:except|unless|but|besides|apart|other|only|until|if|when|may|can|allowed)\b`)
+)
+
 // patterns are the forms of constraints that are understood, with the part that says how much
 // or what.
 var patterns = []struct {
 	form func() *regexp.Regexp
-	rule func(part string) (Rule, bool)
+	rule func(part string, exists func(string) bool) (Rule, bool)
 }{
 	{lazy.Regexp(`(?i)^(?:strictly )?(read[- ]only)(?: (?:mode|task|work|validation|review|research|analysis|operations?|checks?|access))?(?: only)?$`), readOnly},
 	{lazy.Regexp(`(?i)^(?:do not|don't|never) (?:modify|change|edit|write|create or modify) ((?:any )?(?:files?|code|source code|anything))$`), readOnly},
@@ -69,17 +83,17 @@ var patterns = []struct {
 	{lazy.Regexp(`(?i)^(?:at most|no more than|finish within|within) (.+)$`), duration},
 }
 
-func readOnly(string) (Rule, bool) { return Rule{Kind: ReadOnly}, true }
+func readOnly(string, func(string) bool) (Rule, bool) { return Rule{Kind: ReadOnly}, true }
 
-func except(list string) (Rule, bool) {
-	paths, ok := pathsIn(list)
+func except(list string, exists func(string) bool) (Rule, bool) {
+	paths, ok := pathsIn(list, exists)
 	return Rule{Kind: Except, Paths: paths}, ok
 }
 
 // only recognizes directories. The kernel limits writing to a file that exists, but most
 // programs replace a file by a new one.
-func only(list string) (Rule, bool) {
-	paths, ok := pathsIn(list)
+func only(list string, exists func(string) bool) (Rule, bool) {
+	paths, ok := pathsIn(list, exists)
 	for _, p := range paths {
 		ok = ok && (path.Ext(p) == "" || strings.Contains(list, p+"/"))
 	}
@@ -88,23 +102,26 @@ func only(list string) (Rule, bool) {
 
 var (
 	pathSeparator = lazy.Regexp(`,? and |,? or |, ?`)
-	obviousPath   = lazy.Regexp(`/|\.[A-Za-z]`)
+	likelyPath    = lazy.Regexp(`/|\.[A-Za-z]`)
 	aPath         = lazy.Regexp(`^[A-Za-z0-9._@+-]+(?:/[A-Za-z0-9._@+-]+)*/?$`)
+	pathNoun      = lazy.Regexp(`([/` + "`" + `'"]) (?:code|files?|directory|folder)$`)
 )
 
-// pathsIn reads a list of paths. Every item has to be unmistakably a path: it has a slash or an
-// extension, which the 2 of v1.2 is not, or is in quotes.
-func pathsIn(list string) ([]string, bool) {
+// pathsIn reads a list of paths. Every item has to be unmistakably a path: it is in backquotes, ends
+// with a slash, or begins with ./. Others are paths if they exist in the project: client/server and
+// Node.js usually do not. A plain word is none even then, because it may mean something else.
+func pathsIn(list string, exists func(string) bool) ([]string, bool) {
 	var paths []string
 	for _, item := range pathSeparator().Split(list, -1) {
-		item = strings.TrimPrefix(strings.TrimSpace(item), "the ")
+		item = pathNoun().ReplaceAllString(strings.TrimPrefix(strings.TrimSpace(item), "the "), "$1")
 		bare := strings.Trim(item, "`'\"")
 		plain := strings.TrimPrefix(bare, "./")
-		if quoted := bare != item; !aPath().MatchString(plain) || !quoted && !obviousPath().MatchString(plain) {
+		clean := path.Clean(plain)
+		if !aPath().MatchString(plain) || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") {
 			return nil, false
 		}
-		clean := path.Clean(plain)
-		if clean == "." || clean == ".." || strings.HasPrefix(clean, "../") {
+		certain := plain != bare || strings.HasSuffix(bare, "/") || strings.HasPrefix(item, "`")
+		if likely := bare != item || likelyPath().MatchString(plain); !certain && !(likely && exists(clean)) {
 			return nil, false
 		}
 		paths = append(paths, clean)
@@ -114,7 +131,7 @@ func pathsIn(list string) ([]string, bool) {
 
 var amountOfTime = lazy.Regexp(`(?i)^([0-9]+(?:\.[0-9]+)?) ?(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)$`)
 
-func duration(text string) (Rule, bool) {
+func duration(text string, _ func(string) bool) (Rule, bool) {
 	m := amountOfTime().FindStringSubmatch(text)
 	if m == nil {
 		return Rule{}, false
@@ -127,7 +144,7 @@ func duration(text string) (Rule, bool) {
 
 var amountOfMoney = lazy.Regexp(`(?i)^(?:(?:US)?\$ ?)?([0-9]+(?:\.[0-9]+)?) ?(?:USD|dollars?)?$`)
 
-func cost(text string) (Rule, bool) {
+func cost(text string, _ func(string) bool) (Rule, bool) {
 	m := amountOfMoney().FindStringSubmatch(text)
 	if m == nil || m[0] == m[1] { // a bare number may be anything
 		return Rule{}, false
@@ -138,7 +155,7 @@ func cost(text string) (Rule, bool) {
 
 var amountOfTokens = lazy.Regexp(`(?i)^([0-9]{1,3}(?:[,_][0-9]{3})+|[0-9]+(\.[0-9]+)?) ?(k|m)?$`)
 
-func tokens(text string) (Rule, bool) {
+func tokens(text string, _ func(string) bool) (Rule, bool) {
 	m := amountOfTokens().FindStringSubmatch(text)
 	if m == nil || m[2] != "" && m[3] == "" { // 50.000 may be 50 or 50,000
 		return Rule{}, false
@@ -152,7 +169,7 @@ func tokens(text string) (Rule, bool) {
 func Limits(q *protocol.Request) workflow.Limits {
 	limits := workflow.Limits{Runtime: q.Timeout}
 	for _, c := range q.Constraints {
-		switch r := Understand(c); r.Kind {
+		switch r := Understand(c, nil); r.Kind {
 		case Duration:
 			limits.Runtime = least(limits.Runtime, r.Duration)
 		case Cost:

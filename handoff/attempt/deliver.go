@@ -22,13 +22,14 @@ import (
 )
 
 // Measure returns the hash of each deliverable of a project, "" for those that do not exist
-// or are not what a deliverable may be.
+// or are not what a deliverable may be. It also looks up the paths in constraints.
 func (h *Handoff) Measure(ctx context.Context, root string) (map[string]string, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, fmt.Errorf("handoff: %w", err)
 	}
 	defer r.Close()
+	h.LookUp(root)
 	found := map[string]string{}
 	for _, file := range h.Files() {
 		found[file], _ = digest(ctx, r, file)

@@ -3,7 +3,9 @@ package attempt
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path"
+	"slices"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/handoff/protocol"
@@ -23,6 +25,9 @@ type Handoff struct {
 	// Before has the hash of each deliverable when the work was handed over, "" for one that
 	// did not exist. Nil means that it is not known: then it is enough that they exist.
 	Before map[string]string `json:"before,omitempty"`
+	// Known are the paths in constraints that existed when the work was handed over. Nil means that
+	// nobody has looked: see [Handoff.LookUp].
+	Known []string `json:"known"`
 	// SessionOnly means that all deliverables must be in the directory of the session.
 	SessionOnly bool `json:"session_only,omitempty"`
 	// TellOnly means that limits on writing that this machine cannot enforce are only told to
@@ -77,12 +82,37 @@ func (h *Handoff) Files() []string {
 // the agent does not write it itself.
 func (h *Handoff) resultFile() string { return path.Join(h.Dir, "result.json") }
 
+// LookUp finds out which paths in constraints exist in a project. What it has found stays, so that
+// a constraint means the same for all attempts.
+func (h *Handoff) LookUp(root string) {
+	h.Known = []string{}
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	for _, c := range h.Request.Constraints {
+		Understand(c, func(path string) bool {
+			_, err := r.Lstat(path)
+			if err == nil {
+				h.Known = append(h.Known, path)
+			}
+			return err == nil
+		})
+	}
+}
+
+func (h *Handoff) knows(path string) bool { return slices.Contains(h.Known, path) }
+
+// Rule returns what Hocket understands of a constraint.
+func (h *Handoff) Rule(constraint string) Rule { return Understand(constraint, h.knows) }
+
 // Limit returns where the agent may write: nil means anywhere.
 func (h *Handoff) Limit() *agent.WriteLimit {
 	limit := &agent.WriteLimit{TellOnly: h.TellOnly}
 	closed := h.Request.Workflow == protocol.Spike
 	for _, c := range h.Request.Constraints {
-		switch r := Understand(c); r.Kind {
+		switch r := h.Rule(c); r.Kind {
 		case ReadOnly:
 			closed = true
 		case Except:
