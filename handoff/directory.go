@@ -202,7 +202,8 @@ func (s *Sessions) write(ctx context.Context, one *Session) error {
 }
 
 // replace replaces a file in one step, so that readers see the old content or all of the new
-// one. It does not wait for the disk: after a power failure the directory is written again.
+// one. It does not wait for the disk: after a power failure the directory is written again. If the
+// agent has made a folder of this name, that is moved aside.
 func replace(dir *os.Root, name string, text []byte) error {
 	temp := "." + name + "-" + rand.Text() // the agent must not have made a pipe of this name, on which writing blocks
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -211,6 +212,11 @@ func replace(dir *os.Root, name string, text []byte) error {
 	}
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err == nil {
+		if info, lost := dir.Lstat(name); lost == nil && info.IsDir() {
+			err = dir.Rename(name, name+".moved-"+rand.Text())
+		}
+	}
+	if err == nil {
 		err = dir.Rename(temp, name)
 	}
 	if err != nil {

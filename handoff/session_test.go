@@ -676,3 +676,33 @@ func TestPathsInConstraints(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// An agent that makes folders where Hocket writes does not keep its session from ending.
+func TestFoldersInTheDirectory(t *testing.T) {
+	o := newOffice(t, "")
+	names := []string{"state.json", "result.json", "output.log", "session.log"}
+	o.work = func(*agent.Task) (string, error) {
+		for _, name := range names {
+			if err := os.RemoveAll(filepath.Join(o.Dir("s1"), name)); err != nil {
+				return "", err
+			}
+			write(t, filepath.Join(o.Dir("s1"), name, "notes.md"), "kept")
+		}
+		return "fine", nil
+	}
+	o.send(request(to("s1"), ""))
+	o.drive()
+	if one := o.find("s1"); one.Status != handoff.Completed || len(o.problems) > 0 {
+		t.Errorf("%+v, %q", one.State, o.problems)
+	}
+	if state := o.read("s1", "state.json"); !strings.Contains(state, `"status": "COMPLETED"`) {
+		t.Error(state)
+	}
+	for _, name := range names {
+		o.read("s1", name)
+		moved, err := filepath.Glob(filepath.Join(o.Dir("s1"), name+".moved-*", "notes.md"))
+		if err != nil || len(moved) != 1 {
+			t.Errorf("%s: %q, %v", name, moved, err)
+		}
+	}
+}

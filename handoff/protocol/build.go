@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/internal/lazy"
@@ -211,6 +212,28 @@ func badPath(file, session string) string {
 		if slices.ContainsFunc(reserved, func(name string) bool { return strings.EqualFold(name, part) }) {
 			return "is in " + part
 		}
+		if why := ambiguous(part); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// shortName is a name that Windows makes for files with long ones: git~1 is .git.
+var shortName = lazy.Regexp(`^[^.~]{1,6}~[0-9]+(?:\.[^.]{0,3})?$`)
+
+// ambiguous says why a name means another one on some systems; "" if it does not. A project that is
+// worked on here is cloned on others too.
+func ambiguous(name string) string {
+	switch {
+	case strings.HasSuffix(name, ".") || strings.HasSuffix(name, " "):
+		return "has a name with a dot or space at its end, which Windows leaves out"
+	case strings.Contains(name, ":"):
+		return "has a name with a colon, which on Windows leads to a stream of another file"
+	case shortName().MatchString(name):
+		return "has a name that Windows gives to other files"
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf) }):
+		return "has a name with invisible characters, some of which macOS leaves out"
 	}
 	return ""
 }

@@ -220,6 +220,27 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// A path must not mean another one on Windows or macOS, whatever the system is here.
+func TestPathElsewhere(t *testing.T) {
+	for path, why := range map[string]string{
+		".git./hooks/x": "Windows leaves out", ".git /hooks/x": "Windows leaves out", ".hocket.../x": "Windows leaves out", "docs/a.md.": "Windows leaves out",
+		".GIT/x": "is in .GIT", ".Claude/x": "is in .Claude",
+		"git~1/hooks/x": "Windows gives to other files", "a/HOCKET~1/x": "Windows gives to other files", "GI7EBA~1/x": "Windows gives to other files", "longna~2.txt": "Windows gives to other files",
+		"a.txt:b": "a stream of another file", ".git::$INDEX_ALLOCATION/x": "a stream of another file",
+		".g\u200cit/x": "invisible characters", "a\u202eb.md": "invisible characters",
+	} {
+		got := found(read(t, "a.md", strings.Replace(fenced(valid), "notes.md", path, 1), protocol.Options{}))
+		if !strings.Contains(got, "Invalid deliverable path: "+path) || !strings.Contains(got, why) {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	for _, path := range []string{"a~b.md", "backup~", "notes~1234567890x.md", ".github/x.yml", ".gitignore", "docs/{session-id}/a b.md", "größe.md"} {
+		if got := found(read(t, "a.md", strings.Replace(fenced(valid), "notes.md", path, 1), protocol.Options{})); got != "" {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
 // The id of a session does not make another path of one that is allowed.
 func TestPathWithID(t *testing.T) {
 	text := strings.NewReplacer(`version="1.0"`, `session_id="git"`, "notes.md", ".{session-id}/hooks/pre-commit").Replace(fenced(valid))
