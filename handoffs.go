@@ -17,7 +17,7 @@ func (s *snapshot) handoffs(employ func(agent.Executor) agent.Executor) attempt.
 	return attempt.Options{
 		Handoff: attempt.Handoff{Dir: c.Dir, SessionOnly: c.SessionOnly, TellOnly: c.TellOnly, Test: c.Test},
 		Inbox: func(task *agent.Task) ([]attempt.Message, error) {
-			texts, err := inbox.Take(task.Agent.Name, task.Run+" "+task.Address, task.Attempt == 1)
+			texts, err := inbox.Take(task.Agent.Name, task.Run, task.Address, task.Attempt == 1)
 			var messages []attempt.Message
 			for _, text := range texts {
 				var m attempt.Message

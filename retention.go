@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/session"
 )
 
 // Delete deletes the run and everything that is stored about it. A run that has not ended
@@ -26,7 +27,23 @@ func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collect
 	if err != nil {
 		return nil, err
 	}
-	return d.Collect(ctx, r, dry)
+	deleted, err := d.Collect(ctx, r, dry)
+	if err == nil && !dry {
+		err = p.forgetMessages(ctx)
+	}
+	return deleted, err
+}
+
+// forgetMessages deletes what runs that have ended took from the inboxes of agents. Usually they did
+// that themselves, unless their process was killed.
+func (p *Project) forgetMessages(ctx context.Context) error {
+	return session.OpenInbox(p.State()).ForgetOthers(func() (ids []string, err error) {
+		open, err := p.Runs(ctx, Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
+		for _, r := range open {
+			ids = append(ids, r.ID)
+		}
+		return ids, err
+	})
 }
 
 // Compact frees the disk space of deleted runs. Runs may have to wait for it.
@@ -38,8 +55,11 @@ func (p *Project) Compact(ctx context.Context) error {
 	return d.Compact(ctx)
 }
 
-// retain deletes old runs as configured, after a run has ended.
+// retain deletes what is not needed after a run has ended: its messages, and old runs as configured.
 func (r *Run) retain(ctx context.Context, res engine.Result) {
+	if res.Status.Done() {
+		_ = session.OpenInbox(r.p.State()).Forget(r.id) // Collect tries again
+	}
 	if keep := Retention(r.p.Config().Retention); keep != (Retention{}) && res.Status.Done() {
 		_, _ = r.d.Collect(ctx, keep, false) // the next run that ends tries again
 	}

@@ -428,6 +428,15 @@ func TestInbox(t *testing.T) {
 	if told != 1 {
 		t.Errorf("%d tasks were told that the session ended", told)
 	}
+	messages, err := filepath.Glob(filepath.Join(o.p.State(), "inbox/*/*.json@*"))
+	if err != nil || len(messages) != 2 {
+		t.Errorf("%q, %v", messages, err)
+	}
+	for _, file := range messages {
+		if text, err := os.ReadFile(file); err != nil || len(text) > 0 {
+			t.Errorf("a message is stored after its task has ended: %s, %v", text, err)
+		}
+	}
 }
 
 // A directory that cannot be written loses nothing.

@@ -55,15 +55,15 @@ func (b *Inbox) Put(agent, id string, message []byte) error {
 	return nil
 }
 
-// Take returns the messages for an agent, oldest first. The first attempt of a task takes
+// Take returns the messages for an agent, oldest first. The first attempt of a task of a run takes
 // those that no other task has; later attempts get the same ones.
-func (b *Inbox) Take(agent, task string, first bool) ([][]byte, error) {
+func (b *Inbox) Take(agent, run, task string, first bool) ([][]byte, error) {
 	names, err := b.names(agent)
 	if err != nil {
 		return nil, err
 	}
 	var messages [][]byte
-	taken := "@" + nameOf(task)
+	taken := "@" + nameOf(run) + "-" + nameOf(task)
 	for _, name := range names {
 		file := filepath.Join(b.dir, nameOf(agent), name)
 		if first && strings.HasSuffix(name, ".json") {
@@ -83,9 +83,61 @@ func (b *Inbox) Take(agent, task string, first bool) ([][]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("session: inbox of %s: %w", agent, err)
 		}
-		messages = append(messages, text)
+		if len(text) > 0 {
+			messages = append(messages, text)
+		}
 	}
 	return messages, nil
+}
+
+// Forget deletes the messages that a run has taken. It must have ended: no attempt needs them.
+func (b *Inbox) Forget(run string) error {
+	return sweep(b.taken(), func(taker string) bool { return taker == nameOf(run) })
+}
+
+// ForgetOthers deletes the messages that were taken by other runs than those that open returns. It
+// looks for messages first: a run that starts meanwhile keeps its own.
+func (b *Inbox) ForgetOthers(open func() ([]string, error)) error {
+	files := b.taken()
+	runs, err := open()
+	if err != nil {
+		return err
+	}
+	keep := map[string]bool{}
+	for _, run := range runs {
+		keep[nameOf(run)] = true
+	}
+	return sweep(files, func(taker string) bool { return !keep[taker] })
+}
+
+// taken returns the files of all messages that were taken.
+func (b *Inbox) taken() []string {
+	files, _ := filepath.Glob(filepath.Join(b.dir, "*", "*.json@*")) // fails only if the pattern is wrong
+	return files
+}
+
+// known is how long the inbox knows that a message was there, so that it is not left a second time.
+const known = 90 * 24 * time.Hour
+
+// sweep empties the messages that some runs have taken, and removes those that have been empty for
+// long.
+func sweep(files []string, gone func(taker string) bool) (err error) {
+	for _, file := range files {
+		_, taker, _ := strings.Cut(filepath.Base(file), "@")
+		taker, _, _ = strings.Cut(taker, "-")
+		info, lost := os.Stat(file)
+		switch {
+		case lost != nil || !gone(taker):
+		case info.Size() > 0:
+			err = errors.Join(err, os.Truncate(file, 0))
+		case time.Since(info.ModTime()) > known:
+			err = errors.Join(err, os.Remove(file))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("session: inbox: %w", err)
+	}
+	return nil
 }
 
 // names returns the names of all messages for an agent, oldest first.

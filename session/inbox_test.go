@@ -2,8 +2,12 @@ package session_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket/session"
 )
@@ -26,7 +30,7 @@ func TestInbox(t *testing.T) {
 	var group sync.WaitGroup
 	var taken [tasks]string
 	take := func(task int, first bool) string {
-		got, err := b.Take("ann", fmt.Sprint("task ", task), first)
+		got, err := b.Take("ann", fmt.Sprint("run ", task), "task", first)
 		if err != nil {
 			t.Error(err)
 		}
@@ -43,7 +47,7 @@ func TestInbox(t *testing.T) {
 		if again := take(i, false); again != taken[i] {
 			t.Errorf("the first attempt got %s, the second %s", taken[i], again)
 		}
-		got, err := b.Take("ann", fmt.Sprint("task ", i), false)
+		got, err := b.Take("ann", fmt.Sprint("run ", i), "task", false)
 		if count += len(got); err != nil {
 			t.Error(err)
 		}
@@ -54,7 +58,66 @@ func TestInbox(t *testing.T) {
 	if got := take(tasks, true); got != "[late]" {
 		t.Errorf("the next task got %s", got)
 	}
-	if got, err := b.Take("bob", "task", true); err != nil || len(got) > 0 {
+	if got, err := b.Take("bob", "run", "task", true); err != nil || len(got) > 0 {
 		t.Errorf("bob got %s, %v", got, err)
+	}
+}
+
+// The messages of a run are deleted when it has ended. They are not left again, and those of other
+// runs stay.
+func TestForget(t *testing.T) {
+	dir := t.TempDir()
+	b := session.OpenInbox(dir)
+	for _, run := range []string{"r1", "r2", "r3"} {
+		if err := b.Put("ann", "for "+run, []byte("secret of "+run)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.Take("ann", run, "task", true); err != nil || len(got) != 1 {
+			t.Fatalf("%s, %v", got, err)
+		}
+	}
+	want := func(want string) {
+		t.Helper()
+		var stored strings.Builder
+		files, _ := filepath.Glob(filepath.Join(dir, "inbox/*/*@*"))
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored.Write(text)
+		}
+		if stored.String() != want {
+			t.Errorf("stored are %q, want %q", stored.String(), want)
+		}
+	}
+	if err := b.Forget("r1"); err != nil {
+		t.Fatal(err)
+	}
+	want("secret of r2secret of r3")
+	if err := b.ForgetOthers(func() ([]string, error) { return []string{"r3"}, nil }); err != nil {
+		t.Fatal(err)
+	}
+	want("secret of r3")
+	if err := b.Put("ann", "for r1", []byte("again")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Take("ann", "r4", "task", true); err != nil || len(got) > 0 {
+		t.Errorf("%s, %v", got, err)
+	}
+	if got, err := b.Take("ann", "r3", "task", false); err != nil || len(got) != 1 {
+		t.Errorf("%s, %v", got, err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "inbox/*/*@*"))
+	for _, file := range files {
+		if err := os.Chtimes(file, time.Time{}, time.Now().Add(-100*24*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.ForgetOthers(func() ([]string, error) { return []string{"r3"}, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if files, _ = filepath.Glob(filepath.Join(dir, "inbox/*/*@*")); len(files) != 1 {
+		t.Errorf("%q", files)
 	}
 }
