@@ -20,6 +20,8 @@ type lanes struct {
 	place   *workplace
 	trusted pinnedTrust
 	current func() trust.Powers // what agents can currently use of the project
+
+	detaching Detaching // nil: work cannot be detached
 }
 
 func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
@@ -32,7 +34,7 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 	if at.HandOn != nil {
 		at.HandOn = l.estimated(at.HandOn)
 	}
-	return driver.Execute(ctx, attempt.Wrap(l.employ(exec), l.place.handoffs(l.employ)), def, l.dir, run, task, at)
+	return driver.Execute(ctx, attempt.Wrap(l.employ(exec), l.handoffs()), def, l.dir, run, task, at)
 }
 
 // employ returns an executor that does no more than the user has approved, and shows no
@@ -44,6 +46,9 @@ func (l *lanes) employ(exec agent.Executor) agent.Executor {
 // estimated adds to work that is handed on what is known about its agent.
 func (l *lanes) estimated(handOn handOn) handOn {
 	return func(ctx context.Context, ev *engine.HandoffAsked) (*engine.Return, error) {
+		if ev.Definition == nil || ev.Facts != nil { // it asks for a result, or needs no agent
+			return handOn(ctx, ev)
+		}
 		for _, n := range ev.Definition.Body.Nodes {
 			facts := handedFacts(l.agents, n.Task(), l.pin.Bundle.Root.RoleOf(n.Task().Agent), ev.Definition.Limits)
 			ev.Facts = &facts

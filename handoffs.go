@@ -35,16 +35,58 @@ func (s *snapshot) handoffs(employ func(agent.Executor) agent.Executor) attempt.
 			}, log)
 			return err
 		},
-		Mask: s.secrets.Masker().Mask,
+		Leave: func(agent, id string, m attempt.Message) error { return leave(inbox, agent, id, m) },
+		Mask:  s.secrets.Masker().Mask,
 	}
+}
+
+// Detaching carries out work that agents detach from their runs. Package handoff has one: its Open
+// sets it.
+type Detaching interface {
+	// Detach starts the session of a handoff that a step of a run detaches, only once, even if it
+	// is called again after a crash. It records the session with the option, which allows it no
+	// more than the run.
+	Detach(ctx context.Context, h *attempt.Handoff, run, step string, within StartOption) error
+	// Detached returns what became of a session.
+	Detached(ctx context.Context, id string) (agent.Handed, error)
+}
+
+// SetDetaching sets who carries out work that agents detach from their runs. Without it, such work
+// fails with a message that says so. It is for all handles of the open project.
+func (p *Project) SetDetaching(d Detaching) {
+	p.opened.Lock()
+	defer p.opened.Unlock()
+	p.detaching = d
+}
+
+func (p *Project) detacher() Detaching {
+	p.opened.Lock()
+	defer p.opened.Unlock()
+	return p.detaching
+}
+
+// handoffs returns what the attempts of the run use for work that is handed over.
+func (l *lanes) handoffs() attempt.Options {
+	o := l.place.handoffs(l.employ)
+	if d := l.detaching; d != nil {
+		o.Detach = func(ctx context.Context, task *agent.Task, h *attempt.Handoff) error {
+			return d.Detach(ctx, h, task.Run, task.Address, within(l.trusted))
+		}
+		o.Detached = d.Detached
+	}
+	return o
 }
 
 // Leave leaves a message for an agent, which its next task takes. A second message with the
 // same id is ignored.
 func (p *Project) Leave(agent, id string, m attempt.Message) error {
+	return leave(session.OpenInbox(p.State()), agent, id, m)
+}
+
+func leave(inbox *session.Inbox, agent, id string, m attempt.Message) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	return session.OpenInbox(p.State()).Put(agent, id, text)
+	return inbox.Put(agent, id, text)
 }

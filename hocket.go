@@ -71,6 +71,8 @@ type core struct {
 	driver driver.Driver
 	closed bool
 
+	detaching Detaching
+
 	driving sync.WaitGroup // runs that are driven here
 }
 

@@ -25,6 +25,7 @@ type starting struct {
 	run     string
 	labels  map[string]string
 	decided *pinnedTrust // about several workflows at once
+	within  bool         // nobody is asked about more than was decided
 }
 
 func startingWith(options []StartOption) (*starting, error) {
@@ -58,6 +59,11 @@ func WithRun(id string) StartOption { return func(s *starting) { s.run = id } }
 // WithLabels adds labels to the run, by which lists show and select it.
 func WithLabels(labels map[string]string) StartOption {
 	return func(s *starting) { s.labels = labels }
+}
+
+// within allows a run no more than another one, without asking anybody.
+func within(t pinnedTrust) StartOption {
+	return func(s *starting) { s.decided, s.within = &t, true }
 }
 
 // Start records a run and drives it in the background until it ends, or waits for

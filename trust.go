@@ -3,6 +3,7 @@ package hocket
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -144,6 +145,13 @@ func (p *Project) settleStart(ctx context.Context, w *Workflow, s *starting) (pi
 	}
 	if s.decided != nil && !powers.Exceeds(s.decided.Powers) {
 		return pinnedTrust{s.decided.Trusted, powers, s.decided.At}, nil
+	}
+	if s.within {
+		decision, err := p.Trusted(powers, p.o.TrustDigest)
+		if more := decision.Untrusted(p.Root(), powers); more != nil {
+			err = errors.Join(err, more)
+		}
+		return pinnedTrust{decision.Trusted, powers, time.Now().UTC()}, err
 	}
 	return p.settle(ctx, powers, w.Model().Pos.File, false)
 }

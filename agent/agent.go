@@ -85,6 +85,7 @@ type Result struct {
 	Output       string
 	Usage        Usage
 	Conversation *Conversation // how to continue it; nil: the executor keeps no conversation
+	Warning      string        // for the person who looks at the run; the result is valid nevertheless
 	// Found is what was found about each deliverable of a task that was handed over; nil if they
 	// were not checked.
 	Found []workflow.Finding

@@ -10,10 +10,14 @@ import (
 // result, which may take very long; otherwise it returns at once. The same work again is the same
 // handoff, unless that has failed. The error says why the work cannot be handed on; that the other
 // agent has failed is a result.
+//
+// To get the result of work that was handed on before, hand on a Handoff with only its ID, and
+// Blocking to wait for it.
 type HandOn func(ctx context.Context, h Handoff) (Handed, error)
 
 // Handoff is work for another agent.
 type Handoff struct {
+	ID       string          // of work that was handed on before, for its result; "": this is work to hand on
 	To       string          // one of the agents that the task may hand work on to
 	Prompt   string          // what to do
 	Settings map[string]any  // of the task, such as [HandoffSetting]
@@ -21,6 +25,12 @@ type Handoff struct {
 	Limits   workflow.Limits // of all attempts together; zero fields: those of the run
 	Blocking bool            // wait for the result
 	Key      string          // the same for the same work; "": all of the above decides
+	// Detach means that the task only starts the work, which is then no longer part of the run. May
+	// is the amount that is reserved for it.
+	Detach bool
+	// May is what the task may use, if it does not need its agent: it can be repeated without using
+	// more. Nil means what the agent may use.
+	May *workflow.Budget
 }
 
 // Mask returns the work with its texts masked.
@@ -32,9 +42,8 @@ func (h Handoff) Mask(mask func(text string) string) Handoff {
 
 // Handed is work that was handed on, with its result.
 type Handed struct {
-	Handoff        // to be handed on again, for the result
-	ID      string // the address of the other agent's task
-	Running bool   // there is no result yet
+	Handoff      // with its ID: the address of the other agent's task
+	Running bool // there is no result yet
 	Output  string
 	Error   string // why it failed; "" if it did not
 }

@@ -150,6 +150,9 @@ func (b *bounder) handedOn(w *workflow.Workflow, h *workflow.Handoffs) totals {
 		worst.steps = t.steps
 		worst.uses = workflow.Budget{CostUSD: worst.uses.CostUSD.Higher(t.uses.CostUSD), Tokens: worst.uses.Tokens.Higher(t.uses.Tokens)}
 	}
+	if h.Detach { // a request names any amount
+		worst.uses = workflow.Budget{}
+	}
 	most, _ := h.Limits()
 	t := worst.repeated(workflow.AtMost(most))
 	t.spawned = t.steps

@@ -92,6 +92,9 @@ func (b *bounder) describe(w *workflow.Workflow, n *node) (uses string, inside w
 			why = "the cost of its agent is not known"
 		} else if h := t.Handoffs; h != nil && b.handedOn(w, h).uses.CostUSD == (workflow.Bound{}) {
 			why = "the cost of an agent that it may hand work on to is not known"
+			if h.Detach {
+				why = "it may detach work, for any amount"
+			}
 		}
 		return cmp.Or(t.Agent, a.Name), workflow.Bound{}, why
 	}

@@ -138,6 +138,10 @@ func TestPlanOfHandoffs(t *testing.T) {
 	if p := check.PlanOf(in); len(p.Open) != 1 || p.Open[0] != "root/a: the cost of an agent that it may hand work on to is not known" {
 		t.Errorf("plan %+v", p)
 	}
+	in.Bundle = bundle(t, [2]string{"root", "steps: [{id: a, agent: writer, handoffs: {to: [writer], detach: true}}]"})
+	if p := check.PlanOf(in); p.CostUSD != (workflow.Bound{}) || len(p.Open) != 1 || p.Open[0] != "root/a: it may detach work, for any amount" {
+		t.Errorf("plan %+v", p)
+	}
 	in.Replied = func(*workflow.Node) bool { return true } // an attempt that is only a reply hands nothing on
 	if p := check.PlanOf(in); p.Steps != workflow.AtMost(1) || p.CostUSD != workflow.AtMost(0.5) {
 		t.Errorf("plan %+v", p)

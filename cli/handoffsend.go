@@ -96,6 +96,7 @@ func (a *app) handoffs() (*handoff.Sessions, error) {
 		return nil, err
 	}
 	s := handoff.Open(p, func(err error) { a.note("warning: " + err.Error() + "\n") })
+	s.Background = func() error { return a.startDriver(s) }
 	s.Tmux = &handoff.Tmux{Command: func(id, environment string) ([]string, error) {
 		self, err := os.Executable()
 		return append([]string{self, "handoff", "work", id, "--environment", environment}, a.where()...), err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -50,15 +51,14 @@ func (a *app) listInside(ctx context.Context, run *hocket.Run) error {
 	if err != nil {
 		return err
 	}
-	inside, err := s.Inside(ctx, run)
+	states, err := s.HandedOn(ctx, run)
 	if err != nil {
 		return err
 	}
-	states := []handoff.State{}
 	t := &view.Table{Head: []string{"SESSION", "STEP", "AGENT", "STATUS", "TASK"}, Spare: []int{4, 2, 1}}
-	for _, one := range inside {
-		states = append(states, one.State)
-		t.Row(view.Cell{Text: one.ID}, view.Cell{Text: one.Step}, view.Cell{Text: one.Agent}, sessionStatus(&one.State), view.Cell{Text: one.Summary})
+	for _, one := range states {
+		step := cmp.Or(one.Step, "detached")
+		t.Row(view.Cell{Text: one.ID}, view.Cell{Text: step}, view.Cell{Text: one.Agent}, sessionStatus(&one), view.Cell{Text: one.Summary})
 	}
 	switch {
 	case a.json:
@@ -191,6 +191,7 @@ func (a *app) handoffText(s *handoff.Sessions, one *handoff.Session) string {
 	if one.Step != "" {
 		line("run", one.State.Run+" "+one.Step)
 	}
+	line("detached", one.From)
 	line("status", status)
 	line("task", one.Summary)
 	line("agent", one.Agent)

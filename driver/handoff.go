@@ -28,13 +28,17 @@ func handingOn(handOn func(context.Context, *engine.HandoffAsked) (*engine.Retur
 		if err != nil {
 			return agent.Handed{}, err
 		}
-		return resulting(agent.Handed{Handoff: h, ID: c.ID}, c.Status, output, c.Error), nil
+		h.ID = c.ID
+		return resulting(agent.Handed{Handoff: h}, c.Status, output, c.Error), nil
 	}
 }
 
 // handoffAsked returns the event for work that an executor hands on. Its driver adds which attempt
 // that was.
 func handoffAsked(h agent.Handoff) *engine.HandoffAsked {
+	if h.ID != "" {
+		return &engine.HandoffAsked{Blocking: h.Blocking, ID: h.ID}
+	}
 	task := &workflow.Task{Agent: h.To, Prompt: workflow.Template{Text: "${inputs." + promptInput + "}"}}
 	inputs := map[string]any{promptInput: h.Prompt}
 	if len(h.Settings) > 0 {
@@ -44,20 +48,24 @@ func handoffAsked(h agent.Handoff) *engine.HandoffAsked {
 	for _, key := range slices.Sorted(maps.Keys(h.Settings)) {
 		task.Settings[key] = "${inputs." + settingsInput + "[" + strconv.Quote(key) + "]}"
 	}
-	return &engine.HandoffAsked{
-		Blocking: h.Blocking, Inputs: inputs, Key: h.Key,
+	ev := &engine.HandoffAsked{
+		Blocking: h.Blocking, Inputs: inputs, Key: h.Key, Detach: h.Detach,
 		Definition: &workflow.Workflow{Name: handedOver, Limits: h.Limits, Body: workflow.Graph{Nodes: []workflow.Node{
 			{ID: handedOver, Step: task, Retry: workflow.Retry{Attempts: h.Attempts}},
 		}}},
 	}
+	if h.May != nil {
+		ev.Facts = &engine.TaskFacts{May: *h.May, Repeats: true}
+	}
+	return ev
 }
 
 // handedOn returns what an earlier attempt has handed on.
 func handedOn(h engine.Handed) agent.Handed {
 	prompt, _ := h.Inputs[promptInput].(string)
 	settings, _ := h.Inputs[settingsInput].(map[string]any)
-	work := agent.Handoff{To: h.Agent, Prompt: prompt, Settings: settings, Blocking: true, Key: h.Key}
-	return resulting(agent.Handed{Handoff: work, ID: h.ID}, h.Status, h.Output, h.Error)
+	work := agent.Handoff{ID: h.ID, To: h.Agent, Prompt: prompt, Settings: settings, Blocking: true, Key: h.Key}
+	return resulting(agent.Handed{Handoff: work}, h.Status, h.Output, h.Error)
 }
 
 func resulting(h agent.Handed, status engine.Status, output any, reason string) agent.Handed {

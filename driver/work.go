@@ -59,7 +59,9 @@ type Outcome struct {
 	Output string
 	Fault  *engine.Fault // nil: it succeeded
 	Usage  engine.Usage
-	Found  []workflow.Finding // see [agent.Result]
+	// Warning is for people; the outcome is the same without it.
+	Warning string
+	Found   []workflow.Finding // see [agent.Result]
 }
 
 // Asker puts questions to people who are here. Its methods are called by the driver and

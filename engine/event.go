@@ -52,6 +52,7 @@ type Started struct {
 type TaskFacts struct {
 	May     workflow.Budget `json:"may"`               // what one attempt may use
 	Keeps   bool            `json:"keeps,omitempty"`   // the agent enforces its budget, so an attempt may use whatever the limits leave
+	Repeats bool            `json:"repeats,omitempty"` // an attempt repeats what a lost one did, so a lost one costs nothing of its own
 	Timeout time.Duration   `json:"timeout,omitempty"` // of the agent; the node's own overrides it
 	Retry   workflow.Retry  `json:"retry,omitzero"`    // of the agent; the node's own overrides it
 }
@@ -92,6 +93,7 @@ type TaskEnded struct {
 	Output  string `json:"output,omitempty"` // raw; the engine applies the node's output mode
 	Fault   *Fault `json:"fault,omitempty"`  // nil if the agent succeeded
 	Usage   Usage  `json:"usage,omitzero"`
+	Warning string `json:"warning,omitempty"` // for people; it does not change the result
 	// Found is what was found about each deliverable of a task that was handed over. It means
 	// nothing to the engine.
 	Found []workflow.Finding `json:"found,omitempty"`
@@ -138,10 +140,16 @@ type Withdrawn struct {
 // with Return: the work begins, or it is the same as what the task has handed on before.
 // [Run.Admit] says beforehand whether the task may hand it on.
 type HandoffAsked struct {
-	Address    string             `json:"address"`
-	Attempt    int                `json:"attempt"`
-	Blocking   bool               `json:"blocking,omitempty"` // the attempt waits for the result
-	Definition *workflow.Workflow `json:"definition"`         // a workflow with only one task, which refers only to Inputs
+	Address  string `json:"address"`
+	Attempt  int    `json:"attempt"`
+	Blocking bool   `json:"blocking,omitempty"` // the attempt waits for the result
+	// ID is that of work which the task has handed on before, and whose result the attempt asks for,
+	// whatever that is. Then nothing begins, and the fields below are not set.
+	ID string `json:"id,omitempty"`
+	// Detach says that the task only starts the work, which is then no longer part of the run. What
+	// it may use is the amount that is reserved for the work.
+	Detach     bool               `json:"detach,omitempty"`
+	Definition *workflow.Workflow `json:"definition"` // a workflow with only one task, which refers only to Inputs
 	Inputs     map[string]any     `json:"inputs,omitempty"`
 	Key        string             `json:"key,omitempty"`   // the same for the same work; "" means that the definition and the inputs decide
 	Facts      *TaskFacts         `json:"facts,omitempty"` // what is known about the task; nil means NoFacts

@@ -56,6 +56,10 @@ func (r *Run) admitHandoff(in *inst, ev *HandoffAsked) error {
 	t, may := ev.onlyTask(), in.n.place.Handoffs
 	top := in.top()
 	switch {
+	case ev.ID != "" && in.handoffWith(ev.ID) == nil:
+		return fmt.Errorf("%q has handed on no work with the id %q", in.address, ev.ID)
+	case ev.ID != "":
+		return nil
 	case t == nil:
 		return errors.New("a handoff needs a definition with exactly one task")
 	case may == nil && top != in:
@@ -64,14 +68,42 @@ func (r *Run) admitHandoff(in *inst, ev *HandoffAsked) error {
 		return fmt.Errorf("%q may not hand work on; to allow it, add `handoffs: {to: [%s]}` to the task", in.address, t.Agent)
 	case !slices.Contains(may.To, t.Agent):
 		return fmt.Errorf("%q may not hand work on to %q, only to %s", in.address, t.Agent, strings.Join(may.To, ", "))
+	case ev.Detach && !may.Detach:
+		return fmt.Errorf("%q may not detach work; to allow it, add `detach: true` to the handoffs of %q", in.address, top.n.def.ID)
 	case in.sameHandoff(ev.key()) != nil:
 		return nil
+	}
+	if err := in.unreserved(ev); err != nil {
+		return err
 	}
 	if most, _ := top.n.place.Handoffs.Limits(); int(top.handoffs) >= most {
 		return fmt.Errorf("%q cannot hand on more work: handoffs of %q are limited to %d", in.address, top.address, most)
 	}
 	_, err := compile(in.handedOn(ev))
 	return err
+}
+
+// unreserved reports that work which is detached names no amount to reserve, although a budget limits
+// it. Other work would wait for a person, but here the attempt that hands it on can name one.
+func (in *inst) unreserved(ev *HandoffAsked) error {
+	if !ev.Detach {
+		return nil
+	}
+	facts := NoFacts
+	if ev.Facts != nil {
+		facts = *ev.Facts
+	}
+	for f := in.scope().frame; f != nil; f = f.around {
+		_, cost := facts.May.CostUSD.Amount()
+		_, tokens := facts.May.Tokens.Amount()
+		switch {
+		case f.limits.CostUSD > 0 && !cost:
+			return fmt.Errorf("the work cannot be detached without an amount to reserve, because workflow %q has a cost limit: state one, such as \"Maximum cost: $2\"", f.p.w.Name)
+		case f.limits.Tokens > 0 && !tokens:
+			return fmt.Errorf("the work cannot be detached without an amount to reserve, because workflow %q has a limit of tokens: state one, such as \"Maximum tokens: 50k\"", f.p.w.Name)
+		}
+	}
+	return nil
 }
 
 // top returns the instance of the workflow's own task from which the work of an instance was
@@ -102,6 +134,16 @@ func (in *inst) sameHandoff(key string) *handoff {
 	return nil
 }
 
+// handoffWith returns the handoff of an instance with an id, or nil.
+func (in *inst) handoffWith(id string) *handoff {
+	for _, h := range in.handed {
+		if h.id() == id {
+			return h
+		}
+	}
+	return nil
+}
+
 // handedOn returns the definition of what is handed on: its task gets an id, and may hand on work
 // to the same agents, but less deep.
 func (in *inst) handedOn(ev *HandoffAsked) *workflow.Workflow {
@@ -116,10 +158,13 @@ func (in *inst) handedOn(ev *HandoffAsked) *workflow.Workflow {
 	return &workflow.Workflow{Name: ev.Definition.Name, Limits: ev.Definition.Limits, Body: workflow.Graph{Nodes: []workflow.Node{n}}}
 }
 
-// handOn starts what an attempt hands on, or attaches the attempt to an earlier handoff of the
-// same definition.
+// handOn starts what an attempt hands on, or attaches the attempt to an earlier handoff: the one that
+// it names, or one of the same definition.
 func (r *Run) handOn(in *inst, ev *HandoffAsked) {
-	h := in.sameHandoff(ev.key())
+	h := in.handoffWith(ev.ID)
+	if ev.ID == "" {
+		h = in.sameHandoff(ev.key())
+	}
 	if h == nil {
 		h = r.openHandoff(in, ev)
 	}

@@ -247,16 +247,22 @@ func (s *script) hand(address, to, prompt string) error {
 	to, seconds, _ := strings.Cut(to, "%")
 	to, usd, costs := strings.Cut(to, "$")
 	to, blocking := strings.CutSuffix(to, "?")
+	to, detach := strings.CutSuffix(to, "!")
 	n := workflow.Node{ID: "work", Step: &workflow.Task{Agent: to, Prompt: workflow.Template{Text: prompt}}}
 	n.Retry.Attempts, _ = strconv.Atoi(attempts)
 	ev := &engine.HandoffAsked{
-		Address: address, Attempt: s.attempt(address), Blocking: blocking,
+		Address: address, Attempt: s.attempt(address), Blocking: blocking, Detach: detach,
 		Definition: &workflow.Workflow{Name: "handoff", Body: workflow.Graph{Nodes: []workflow.Node{n}}},
 	}
 	runtime, _ := strconv.Atoi(seconds)
 	ev.Definition.Limits.Runtime = time.Duration(runtime) * time.Second
 	if most, err := strconv.ParseFloat(usd, 64); costs && err == nil {
-		ev.Facts = &engine.TaskFacts{May: workflow.Budget{CostUSD: workflow.AtMost(most), Tokens: workflow.AtMost(0)}}
+		ev.Facts = &engine.TaskFacts{May: workflow.Budget{CostUSD: workflow.AtMost(most), Tokens: workflow.AtMost(0)}, Repeats: detach}
+	} else if detach {
+		ev.Facts = &engine.TaskFacts{Repeats: true}
+	}
+	if id, ok := strings.CutPrefix(prompt, "result of "); ok {
+		ev = &engine.HandoffAsked{Address: address, Attempt: ev.Attempt, Blocking: blocking, ID: id}
 	}
 	return s.step(ev)
 }
@@ -546,6 +552,9 @@ func TestEventsRoundTrip(t *testing.T) {
 		&engine.HandoffAsked{Address: "a", Attempt: 1, Blocking: true, Definition: &workflow.Workflow{Name: "handoff", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "work", Step: &workflow.Task{Agent: "x", Settings: map[string]any{"n": json.Number("1")}}}}}}, Facts: &engine.TaskFacts{May: workflow.Free}},
 		&engine.CancelAsked{By: "ann", Reason: "enough"},
 		&engine.LimitRaised{Limits: workflow.Limits{CostUSD: 5}, By: "ann"},
+		&engine.HandoffAsked{Address: "a", Attempt: 1, ID: "a/handoff-1"},
+		&engine.HandoffAsked{Address: "a", Attempt: 1, Detach: true, Definition: &workflow.Workflow{Name: "handoff"}, Facts: &engine.TaskFacts{Repeats: true}},
+		&engine.TaskEnded{Address: "a", Attempt: 1, Warning: "not handed on"},
 		&engine.Recovered{Unsettled: true},
 		&engine.Forked{From: "old", Address: "a"},
 		&engine.Recovered{},

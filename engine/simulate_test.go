@@ -341,8 +341,15 @@ func (s *simulation) hand(c *engine.StartTask) (engine.Event, error) {
 	case 2:
 		ev.Definition.Limits.CostUSD = 0.03
 	}
-	if s.IntN(4) == 0 {
+	switch s.IntN(8) {
+	case 0, 1:
 		ev.Key = "the same"
+	case 2:
+		facts := s.bound
+		facts.Repeats = true
+		ev.Detach, ev.Facts = true, &facts
+	case 3:
+		ev = &engine.HandoffAsked{Address: c.Address, Attempt: c.Attempt, Blocking: true, ID: fmt.Sprintf("%s/handoff-%d", c.Address, 1+s.IntN(3))}
 	}
 	err := s.run.Admit(s.envelope(ev))
 	switch may := s.model == nil || s.model.Admits(ev); {

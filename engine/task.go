@@ -123,6 +123,9 @@ func (r *Run) taskEnded(in *inst, ev *TaskEnded) {
 	if ev.Fault == nil || ev.Fault.Kind != FaultLost {
 		r.withdraw(in, "its attempt has ended", (*question).asks)
 	}
+	if ev.Warning != "" {
+		r.warn(in, "%s", ev.Warning)
+	}
 	r.vacate(in, ev.Usage)
 	r.settleAttempt(in, ev)
 	// This comes last, so that nothing starts in a workflow that this failure has ended.
@@ -253,7 +256,7 @@ func (r *Run) recovered(unsettled bool) {
 	open := slices.SortedFunc(maps.Values(r.attempts), func(a, b *inst) int { return int(a.issued - b.issued) })
 	for _, in := range open {
 		r.orphan(in)
-		costs := in.cmd.May != workflow.Free
+		costs := in.cmd.May != workflow.Free && !r.factsOf(in).Repeats
 		r.vacate(in, Usage{CostUnknown: unsettled && costs && !in.unsent})
 	}
 	for _, in := range open {

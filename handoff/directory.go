@@ -67,6 +67,9 @@ func (s *Sessions) showNew(ctx context.Context, one *Session) {
 
 // shown writes the directory of a session, and notifies whoever wants to know that it ended.
 func (s *Sessions) shown(ctx context.Context, one *Session) error {
+	if one.Handoff.Detach { // it has not started, and will be shown by itself
+		return nil
+	}
 	if err := s.write(ctx, one); err != nil || !one.Final() {
 		return err
 	}

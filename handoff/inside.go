@@ -29,6 +29,44 @@ func (s *Sessions) showInside(ctx context.Context, run *hocket.Run) {
 // Inside returns what agents handed on in a run, in that order. It is part of the run: it has no
 // run of its own.
 func (s *Sessions) Inside(ctx context.Context, run *hocket.Run) ([]*Session, error) {
+	all, err := s.handedOn(ctx, run)
+	return slices.DeleteFunc(all, func(one *Session) bool { return one.Handoff.Detach }), err
+}
+
+// HandedOn returns the states of everything that agents handed on in a run, in that order, including
+// the sessions that they detached from it.
+func (s *Sessions) HandedOn(ctx context.Context, run *hocket.Run) ([]State, error) {
+	all, err := s.handedOn(ctx, run)
+	states := []State{}
+	for _, one := range all {
+		if one, err = s.itself(ctx, one); err != nil {
+			return nil, err
+		}
+		states = append(states, one.State)
+	}
+	return states, err
+}
+
+// itself returns a session that was detached from a run, if it has started, instead of the step that
+// starts it, and any other session as it is.
+func (s *Sessions) itself(ctx context.Context, one *Session) (*Session, error) {
+	if !one.Handoff.Detach {
+		return one, nil
+	}
+	run, err := s.exact(ctx, one.ID)
+	var unknown *hocket.UnknownRunError
+	if errors.As(err, &unknown) {
+		return one, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.read(ctx, run)
+}
+
+// handedOn returns what agents handed on in a run. A session that they detached is represented by
+// the step that starts it.
+func (s *Sessions) handedOn(ctx context.Context, run *hocket.Run) ([]*Session, error) {
 	type work struct{ address, key string }
 	var all []*Session
 	latest, count, byAddress := map[work]*Session{}, map[string]int{}, map[string]*Session{}
@@ -43,7 +81,7 @@ func (s *Sessions) Inside(ctx context.Context, run *hocket.Run) ([]*Session, err
 			continue
 		}
 		ev, ok := e.Event.(*engine.HandoffAsked)
-		if !ok {
+		if !ok || ev.ID != "" {
 			continue
 		}
 		same := work{ev.Address, ev.Key}
@@ -53,7 +91,10 @@ func (s *Sessions) Inside(ctx context.Context, run *hocket.Run) ([]*Session, err
 		count[ev.Address]++
 		one := inside(ev, run, fmt.Sprintf("%s/handoff-%d", ev.Address, count[ev.Address]))
 		latest[same], byAddress[one.address] = one, one
-		if one.Handoff != nil { // else a program handed it on without the protocol
+		switch {
+		case one.Handoff == nil: // a program handed it on without the protocol
+		case one.Handoff.Leave: // it has no session
+		default:
 			one.Created = e.Time
 			one.began(e.Time)
 			all = append(all, one)
@@ -77,11 +118,15 @@ func (s *Sessions) findInside(ctx context.Context, id string) (*Session, error) 
 		if err != nil {
 			return nil, err
 		}
-		all, err := s.Inside(ctx, run)
+		all, err := s.handedOn(ctx, run)
 		if err != nil {
 			return nil, err
 		}
-		return pick(all, run.ID(), id, id[at+1:])
+		one, err := pick(all, run.ID(), id, id[at+1:])
+		if err != nil {
+			return nil, err
+		}
+		return s.itself(ctx, one)
 	}
 	return nil, &UnknownError{ID: id}
 }

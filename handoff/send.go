@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
@@ -140,7 +142,7 @@ func (s *Sessions) recordAll(ctx context.Context, o Order, drafts []*draft, sett
 	for _, wave := range waves(drafts) {
 		var group sync.WaitGroup
 		for _, i := range wave {
-			drafts[i].order = fmt.Sprintf("%019d-%06d", now.UnixNano(), i)
+			drafts[i].order = orderOf(now, i)
 			slots <- struct{}{}
 			group.Go(func() {
 				errs[i] = s.record(ctx, o, drafts[i], settled, &parts[i])
@@ -158,6 +160,9 @@ func (s *Sessions) recordAll(ctx context.Context, o Order, drafts []*draft, sett
 	}
 	return errors.Join(errs...)
 }
+
+// orderOf returns a text that sorts like the age of a session: the nth that was sent at a time.
+func orderOf(now time.Time, n int) string { return fmt.Sprintf("%019d-%06d", now.UnixNano(), n) }
 
 // waves returns the indexes of requests, so that each comes in a later wave than all that it
 // depends on. They do not depend on each other in a circle.
@@ -355,7 +360,7 @@ func (s *Sessions) record(ctx context.Context, o Order, d *draft, settled hocket
 		if err := s.mark(id); err != nil {
 			return fmt.Errorf("handoff: %w", err)
 		}
-		one, err := s.start(ctx, o, d, h, settled)
+		one, err := s.start(ctx, h, o.Replies, d.order, nil, settled)
 		var exists *hocket.ExistsError
 		if errors.As(err, &exists) && d.id == "" {
 			continue
@@ -369,8 +374,8 @@ func (s *Sessions) record(ctx context.Context, o Order, d *draft, settled hocket
 	}
 }
 
-// start records the run of a session.
-func (s *Sessions) start(ctx context.Context, o Order, d *draft, h *attempt.Handoff, settled hocket.StartOption) (*Session, error) {
+// start records the run of a session. more are labels.
+func (s *Sessions) start(ctx context.Context, h *attempt.Handoff, replies *hocket.Replies, order string, more map[string]string, options ...hocket.StartOption) (*Session, error) {
 	setting, err := h.Setting()
 	if err != nil {
 		return nil, err
@@ -384,15 +389,16 @@ func (s *Sessions) start(ctx context.Context, o Order, d *draft, h *attempt.Hand
 	}
 	chosen, why := q.TargetAgent, ""
 	if chosen == "" {
-		chosen, why = s.choose(w, o.Replies)
+		chosen, why = s.choose(w, replies)
 	}
-	labels := map[string]string{labelAgent: chosen, labelMode: string(q.Mode), labelMethod: string(q.Workflow), labelSummary: short(q.Summary), labelPriority: string(q.Priority), labelVersion: q.Version, labelOrder: d.order}
+	labels := map[string]string{labelAgent: chosen, labelMode: string(q.Mode), labelMethod: string(q.Workflow), labelSummary: short(q.Summary), labelPriority: string(q.Priority), labelVersion: q.Version, labelOrder: order}
 	for label, value := range map[string]string{labelParent: q.ParentAgent, labelDepends: strings.Join(q.DependsOn, " "), labelEstimate: protocol.FormatDuration(q.Estimate)} {
 		if value != "" {
 			labels[label] = value
 		}
 	}
-	options := []hocket.StartOption{hocket.WithRun(h.Session), hocket.WithLabels(labels), hocket.WithLimits(attempt.Limits(q)), hocket.WithReplies(o.Replies), settled}
+	maps.Copy(labels, more)
+	options = append(options, hocket.WithRun(h.Session), hocket.WithLabels(labels), hocket.WithLimits(attempt.Limits(q)), hocket.WithReplies(replies))
 	if q.Mode == protocol.Blocking && len(q.DependsOn) == 0 {
 		options = append(options, hocket.WithClaim())
 	}
@@ -432,11 +438,7 @@ func (s *Sessions) leave(d *draft, h *attempt.Handoff, sent *Sent) error {
 	if def, _, _ := s.p.Agents().Resolve(name); def != nil { // the check has reported an error
 		name = def.Name
 	}
-	h.Dir = ""
-	m := attempt.Message{From: d.ParentAgent, Text: h.Prompt()}
-	if len(d.Deliverables) > 0 {
-		m.Asks = h
-	}
+	m := h.Message()
 	if err := s.p.Leave(name, h.Session+" "+s.now().String(), m); err != nil {
 		return err
 	}

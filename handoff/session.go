@@ -22,6 +22,9 @@ import (
 type Sessions struct {
 	// Tmux, if not nil, is used if the project asks for it.
 	Tmux *Tmux
+	// Background, if not nil, starts a process that drives spawned sessions, if there is none: an
+	// agent has detached work from its run. Otherwise the session waits for the next [Sessions.Drive].
+	Background func() error
 
 	p   *hocket.Project
 	now func() time.Time
@@ -30,13 +33,16 @@ type Sessions struct {
 	problem func(error)
 }
 
-// Open returns the sessions of a project. problem, which may be nil, receives errors in
-// writing directories, which lose nothing.
+// Open returns the sessions of a project, and lets agents in its runs detach work, see
+// [hocket.Project.SetDetaching]. problem, which may be nil, receives errors in writing
+// directories, which lose nothing.
 func Open(p *hocket.Project, problem func(error)) *Sessions {
 	if problem == nil {
 		problem = func(error) {}
 	}
-	return &Sessions{p: p, now: time.Now, problem: problem}
+	s := &Sessions{p: p, now: time.Now, problem: problem}
+	p.SetDetaching(s)
+	return s
 }
 
 // sessionName is the name of the workflow of a session, and of its only step.
@@ -55,6 +61,7 @@ const (
 	labelDepends  = "handoff.depends_on"
 	labelVersion  = "handoff.version"
 	labelOrder    = "handoff.order"
+	labelFrom     = "handoff.from"
 )
 
 // IsSession reports whether a run is a session.
@@ -102,7 +109,8 @@ type State struct {
 	DependsOn []string        `json:"depends_on,omitempty"`
 	Attempts  int             `json:"attempts"`
 	Run       string          `json:"run"`
-	Step      string          `json:"step,omitempty"` // of the run, if the session is part of another one
+	Step      string          `json:"step,omitempty"`          // of the run, if the session is part of another one
+	From      string          `json:"detached_from,omitempty"` // the run and step, separated by a slash, that it was detached from
 	Error     string          `json:"error,omitempty"`
 	Waits     string          `json:"waiting_for,omitempty"`
 	CostUSD   float64         `json:"cost_usd"`
@@ -126,7 +134,7 @@ func listed(i hocket.Info) State {
 	s := State{
 		ID: i.ID, Run: i.ID, Status: Running, Agent: l[labelAgent], Parent: l[labelParent], Mode: protocol.Mode(l[labelMode]),
 		Workflow: protocol.Method(l[labelMethod]), Summary: l[labelSummary], Priority: l[labelPriority], Created: i.Created,
-		Estimate: l[labelEstimate], DependsOn: strings.Fields(l[labelDepends]), Error: i.Problem, Version: l[labelVersion], order: l[labelOrder],
+		Estimate: l[labelEstimate], DependsOn: strings.Fields(l[labelDepends]), Error: i.Problem, Version: l[labelVersion], From: l[labelFrom], order: l[labelOrder],
 		CostUSD: i.Usage.CostUSD, TokensIn: i.Usage.TokensIn, TokensOut: i.Usage.TokensOut,
 	}
 	if final, ok := statuses[i.Status]; ok {

@@ -35,14 +35,14 @@ type office struct {
 	exec     func(ctx context.Context, task *agent.Task) (string, error) // instead of work, if not nil
 }
 
-func newOffice(t *testing.T, config string) *office {
+func newOffice(t *testing.T, config string, set ...func(*hocket.Options)) *office {
 	t.Helper()
 	o := &office{T: t, work: func(*agent.Task) (string, error) { return "all is fine", nil }}
 	dir := t.TempDir()
 	if err := errors.Join(os.MkdirAll(filepath.Join(dir, ".hocket"), 0o755), os.WriteFile(filepath.Join(dir, ".hocket/config.yml"), []byte(config), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	exec := agent.New(agent.Traits{Prompted: true}, func(ctx context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+	exec := agent.New(agent.Traits{Prompted: true, Unbounded: func(*agent.Task, workflow.Budget) string { return "" }}, func(ctx context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
 		o.mu.Lock()
 		o.prompts = append(o.prompts, task.Prompt)
 		work, exec := o.work, o.exec
@@ -53,8 +53,12 @@ func newOffice(t *testing.T, config string) *office {
 		out, err := work(task)
 		return agent.Result{Output: out}, err
 	})
+	options := hocket.Options{State: t.TempDir(), Agents: map[string]agent.Executor{"worker": exec, "planner": exec}}
+	for _, f := range set {
+		f(&options)
+	}
 	var err error
-	o.p, err = hocket.Open(dir, hocket.Options{State: t.TempDir(), Agents: map[string]agent.Executor{"worker": exec, "planner": exec}})
+	o.p, err = hocket.Open(dir, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -202,6 +202,9 @@ func (p *printer) task(key string, t *Task) {
 		for _, agent := range h.To {
 			p.line("handoff to %s", quote(agent))
 		}
+		if h.Detach {
+			p.line("handoff detach")
+		}
 	}
 }
 

@@ -35,7 +35,9 @@ type Handoffs struct {
 	To    []string // the agents that may receive work
 	Max   int      `json:",omitempty"` // handoffs of one instance of the task, including those of the receivers; zero means 5
 	Depth int      `json:",omitempty"` // how often the same work may be handed on; zero means 3
-	Pos   []Pos    `json:",omitempty"` // where each agent is named
+	// Detach allows work that continues as a separate run, for which an amount is reserved.
+	Detach bool  `json:",omitempty"`
+	Pos    []Pos `json:",omitempty"` // where each agent is named
 }
 
 // The limits of handoffs that a task does not set.

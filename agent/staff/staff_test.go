@@ -272,7 +272,7 @@ func TestHandoffsHoldNoSecret(t *testing.T) {
 	var handed agent.Handoff
 	task := &agent.Task{Agent: &agent.Definition{}, HandOn: func(_ context.Context, h agent.Handoff) (agent.Handed, error) {
 		handed = h
-		return agent.Handed{ID: "a/handoff-1"}, nil
+		return agent.Handed{Handoff: agent.Handoff{ID: "a/handoff-1"}}, nil
 	}}
 	if _, err := staff.New(staff.Options{Mask: stars{}}).Employ(m).Run(t.Context(), task, func([]byte) {}); err != nil {
 		t.Fatal(err)

@@ -182,6 +182,50 @@ func handoffWaits(t *scene, w World) {
 	want(t, resume(t, d, s.Bundle), `success "expensive null"`, `a success "expensive null"`, `a/handoff-1 success "expensive null"`)
 }
 
+// handoffDetached: work that is detached is only started in the run, and its amount is spent there. An
+// attempt that was lost is repeated with the same key, and does not count twice: the budget has room
+// for one.
+func handoffDetached(t *scene, w World) {
+	amount := workflow.Budget{CostUSD: workflow.AtMost(2), Tokens: workflow.AtMost(0)}
+	lead := func(ctx context.Context, task *agent.Task) (string, error) {
+		got, err := task.HandOn(ctx, agent.Handoff{To: "helper", Prompt: "audit", Blocking: true, Detach: true, May: &amount})
+		return got.Output, err
+	}
+	started := map[string]int{}
+	d := open(t, w, nil)
+	d.work.Agents = starter{crew{lead: lead, helper: func(_ context.Context, task *agent.Task) (string, error) {
+		started[task.Key]++
+		d.Kill()
+		return "session-1", nil
+	}}}
+	s := handing()
+	s.Bundle.Root.Body.Nodes[0].Step.(*workflow.Task).Handoffs.Detach = true
+	s.Limits.CostUSD = 3
+	if res, err := d.Start(t.Context(), s); err == nil {
+		t.Fatalf("a driver that was killed returned %s", outline(res))
+	}
+	next := open(t, w, nil)
+	next.work.Agents = starter{crew{lead: lead, helper: func(_ context.Context, task *agent.Task) (string, error) {
+		started[task.Key]++
+		return "session-1", nil
+	}}}
+	res := resume(t, next, s.Bundle)
+	want(t, res, `success "session-1"`, `a success "session-1"`, `a/handoff-1 success "session-1"`)
+	if len(started) != 1 || started[runID+"/a/handoff-1@1"] != 2 || res.Usage.CostUSD != 2 {
+		t.Errorf("started %v, used %+v", started, res.Usage)
+	}
+}
+
+// starter is a crew whose lead is free, and whose helper uses what was reserved.
+type starter struct{ crew }
+
+func (c starter) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) Outcome {
+	out := c.crew.Run(ctx, run, task, at)
+	cost, _ := task.May.CostUSD.Amount()
+	out.Usage = engine.Usage{CostUSD: cost}
+	return out
+}
+
 // expensive says that what is handed on may cost much.
 type expensive struct{ driver.Agents }
 

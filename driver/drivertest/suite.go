@@ -120,6 +120,7 @@ var Scenarios = []Scenario{
 	{"handoff after a crash", []int{10, 12}, handoffCrash},
 	{"handoff that nobody waits for", []int{10}, handoffLeft},
 	{"handoff that waits for a person", []int{10, 25}, handoffWaits},
+	{"detached handoff after a crash", []int{10, 12, 13}, handoffDetached},
 	{"somebody is here", []int{1, 8, 11}, here},
 	{"answered elsewhere", []int{11}, answeredElsewhere},
 	{"nobody is here", []int{10, 11}, nobodyHere},

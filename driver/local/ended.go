@@ -13,7 +13,7 @@ import (
 // endedEvent returns the event for an outcome, with everything in it as it will come back
 // from the journal: a replay must see what the run saw.
 func endedEvent(address string, attempt int, out driver.Outcome) *engine.TaskEnded {
-	ev := &engine.TaskEnded{Address: address, Attempt: attempt, Output: valid(out.Output), Usage: out.Usage}
+	ev := &engine.TaskEnded{Address: address, Attempt: attempt, Output: valid(out.Output), Usage: out.Usage, Warning: valid(out.Warning)}
 	if c := ev.Usage.CostUSD; math.IsNaN(c) || math.IsInf(c, 0) {
 		ev.Usage.CostUSD, ev.Usage.CostUnknown = 0, true
 	}

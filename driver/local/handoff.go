@@ -91,7 +91,9 @@ func stored(e engine.Envelope) (engine.Envelope, error) {
 func (l *loop) returned(c *engine.Return) {
 	if h := l.handing; h != nil && h.id == "" { // this answers the request
 		h.id = c.ID
-		h.log.say("[hands on " + c.ID + "] to " + h.asked.Definition.Body.Nodes[0].Task().Agent)
+		if h.asked.ID == "" {
+			h.log.say("[hands on " + c.ID + "] to " + h.asked.Definition.Body.Nodes[0].Task().Agent)
+		}
 		if c.Status == engine.Running && h.asked.Blocking {
 			l.handings[c.ID] = append(l.handings[c.ID], h)
 		} else {

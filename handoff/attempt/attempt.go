@@ -24,6 +24,12 @@ type Options struct {
 	// Test runs the project's test command and returns why it failed. It runs what the agent
 	// wrote, so it may write only where the task may.
 	Test func(ctx context.Context, task *agent.Task, command string, log agent.Log) error
+	// Leave leaves a message for an agent. A second one with the same id is ignored.
+	Leave func(agent, id string, m Message) error
+	// Detach starts the session of work that a task detaches from its run, once for the task.
+	Detach func(ctx context.Context, task *agent.Task, h *Handoff) error
+	// Detached returns what became of a session that Detach has started.
+	Detached func(ctx context.Context, id string) (agent.Handed, error)
 	// Mask hides secrets in what the agent wrote to a file.
 	Mask func(text string) string
 	// Handoff is what is the same for all work that attempts hand on, and for tasks of a workflow
@@ -63,6 +69,9 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 		if h.Session == "" {
 			h.adopt(task, w.o.Handoff)
 		}
+		if h.apart() {
+			return w.sendApart(ctx, task, h)
+		}
 		if h.Known == nil {
 			h.LookUp(task.Dir)
 		}
@@ -89,7 +98,11 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 	on := w.equip(&own)
 	res, err := w.work(ctx, &own, asked, log)
 	if err == nil {
-		on.answered(ctx, task, res.Output, log)
+		refused := on.answered(ctx, task, res.Output)
+		for _, text := range refused {
+			log([]byte(text + "\n"))
+		}
+		res.Warning = strings.Join(refused, "; ")
 	}
 	return res, err
 }
@@ -110,6 +123,7 @@ func (h *Handoff) adopt(task *agent.Task, defaults Handoff) {
 	h.SessionOnly = h.SessionOnly || defaults.SessionOnly
 	h.TellOnly = h.TellOnly || defaults.TellOnly
 	h.Test = cmp.Or(h.Test, defaults.Test)
+	h.Detach, h.Leave = false, false
 }
 
 // deliver makes an attempt that has to deliver something.

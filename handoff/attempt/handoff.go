@@ -33,6 +33,10 @@ type Handoff struct {
 	// TellOnly means that limits on writing that this machine cannot enforce are only told to
 	// the agent.
 	TellOnly bool `json:"tell_only,omitempty"`
+	// Detach means that the work is a session of its own, which an attempt only starts, and Leave that
+	// it is a message for the agent. Both are only for work that was handed on in a run.
+	Detach bool `json:"detach,omitempty"`
+	Leave  bool `json:"leave,omitempty"`
 	// Test is the command that must succeed before the work of a TDD handoff is accepted.
 	Test string `json:"test,omitempty"`
 }

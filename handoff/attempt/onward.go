@@ -7,7 +7,6 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"maps"
@@ -26,26 +25,70 @@ import (
 type onward struct {
 	o      *Options
 	mu     sync.Mutex
-	handed map[string]agent.Handoff // by id
+	handed map[string]agent.Handed // by id
+	names  map[string]string       // the ids by session_id, and by the id of a detached session
 }
 
 // ToolName is the name of the tool with which an agent hands work on.
 const ToolName = "handoff"
 
-//go:embed onward.md
-var toolText string
+var (
+	//go:embed onward.md
+	toolText string
+	//go:embed detach.md
+	detachText string
+)
 
 // equip gives a task the tool, and tells the agent what was handed on before.
 func (w *wrapped) equip(task *agent.Task) *onward {
-	on := &onward{o: &w.o, handed: map[string]agent.Handoff{}}
+	on := &onward{o: &w.o, handed: map[string]agent.Handed{}, names: map[string]string{}}
 	for _, h := range task.Handed {
-		on.handed[h.ID] = h.Handoff
+		on.note(h)
 		task.Received = append(task.Received, agent.Received{Step: "handoff " + h.ID + " to " + h.To, Output: recalled(h)})
 	}
 	if w.traits.FromPrompt(task) {
-		task.Tools = append(slices.Clip(task.Tools), agent.Tool{Name: ToolName, Description: toolText, Input: toolInput(task.Handoffs.To), Resumes: true, Call: on.call})
+		text := toolText
+		if task.Handoffs.Detach {
+			text += "\n" + detachText
+		}
+		task.Tools = append(slices.Clip(task.Tools), agent.Tool{Name: ToolName, Description: text, Input: toolInput(task.Handoffs), Resumes: true, Call: on.call})
 	}
 	return on
+}
+
+// note remembers work that was handed on.
+func (on *onward) note(h agent.Handed) {
+	on.mu.Lock()
+	defer on.mu.Unlock()
+	on.handed[h.ID] = h
+	of, _ := Of(h.Settings)
+	if of == nil {
+		return // a program handed it on without the protocol
+	}
+	if name := of.Request.SessionID; name != "" {
+		on.names[name] = h.ID
+	}
+	if of.Detach {
+		on.names[of.Session] = h.ID
+	}
+}
+
+// known returns work that was handed on before, by its id or name.
+func (on *onward) known(id string) (agent.Handed, error) {
+	on.mu.Lock()
+	defer on.mu.Unlock()
+	h, ok := on.handed[cmp.Or(on.names[id], id)]
+	if !ok {
+		known := slices.Sorted(maps.Keys(on.handed))
+		return h, fmt.Errorf("there is no work with the id %q; known ids: %s", id, cmp.Or(strings.Join(known, ", "), "none"))
+	}
+	return h, nil
+}
+
+// isDetached reports whether work that was handed on is a session of its own.
+func isDetached(h agent.Handed) bool {
+	of, _ := Of(h.Settings)
+	return of != nil && of.Detach
 }
 
 // recalled says what became of work that an earlier attempt has handed on.
@@ -56,21 +99,23 @@ func recalled(h agent.Handed) string {
 		return text + "It is still in progress."
 	case h.Error != "":
 		return text + "It failed: " + h.Error
+	case isDetached(h):
+		return text + "It works as the separate session " + h.Output + "."
 	}
 	return text + "The result:\n" + h.Output
 }
 
-func toolInput(receivers []string) map[string]any {
+func toolInput(may *workflow.Handoffs) map[string]any {
 	text := func(description string) map[string]any {
 		return map[string]any{"type": "string", "description": description}
 	}
 	to := text("The agent that does the work.")
-	names := make([]any, len(receivers))
-	for i, name := range receivers {
+	names := make([]any, len(may.To))
+	for i, name := range may.To {
 		names[i] = name
 	}
 	to["enum"] = names
-	return map[string]any{"type": "object", "properties": map[string]any{
+	properties := map[string]any{
 		"to":          to,
 		"summary":     text("The work in one sentence."),
 		"details":     text("Everything that the agent needs to know: what to do, where to look, what is known already."),
@@ -85,8 +130,12 @@ func toolInput(receivers []string) map[string]any {
 		},
 		"blocking": map[string]any{"type": "boolean", "description": "Whether to wait for the answer. Default: true."},
 		"request":  text("Instead of all of the above, a complete <agent_request> in XML."),
-		"id":       text("Only this: the id of work that was handed on before. The result is its answer."),
-	}}
+		"id":       text("Only this: the id or session_id of work that was handed on before. The result is its answer."),
+	}
+	if may.Detach {
+		properties["detach"] = map[string]any{"type": "boolean", "description": "Whether the work is a separate session, which continues after your own work. Default: false."}
+	}
+	return map[string]any{"type": "object", "properties": properties}
 }
 
 // arguments are those of the tool.
@@ -101,6 +150,7 @@ type arguments struct {
 		Text string        `json:"text"`
 	} `json:"deliverables"`
 	Blocking *bool  `json:"blocking"`
+	Detach   bool   `json:"detach"`
 	Request  string `json:"request"`
 	ID       string `json:"id"`
 }
@@ -119,7 +169,7 @@ func (on *onward) call(ctx context.Context, args map[string]any, task *agent.Tas
 		var q *protocol.Request
 		var around string
 		if q, around, err = a.read(task); err == nil {
-			h, err = on.handOn(ctx, task, q, around)
+			h, err = on.handOn(ctx, task, q, around, true)
 		}
 	}
 	switch {
@@ -127,36 +177,60 @@ func (on *onward) call(ctx context.Context, args map[string]any, task *agent.Tas
 		return "The work is still in progress. To continue to wait for it, call this tool again with the same arguments.", nil
 	case err != nil:
 		return "", err
-	case h.Running:
-		return fmt.Sprintf("Handed on to %s with the id %s. It is in progress.", h.To, h.ID), nil
-	case h.Error != "":
-		return "", fmt.Errorf("%s could not do the work %s: %s", h.To, h.ID, h.Error)
 	}
-	return fmt.Sprintf("%s has done the work %s. Its answer:\n\n%s", h.To, h.ID, h.Output), nil
+	return told(h, a.ID)
 }
 
-// result waits for work that was handed on before.
-func (on *onward) result(ctx context.Context, task *agent.Task, id string) (agent.Handed, error) {
-	on.mu.Lock()
-	h, ok := on.handed[id]
-	known := slices.Sorted(maps.Keys(on.handed))
-	on.mu.Unlock()
-	if !ok {
-		return agent.Handed{}, fmt.Errorf("there is no work with the id %q; known ids: %s", id, cmp.Or(strings.Join(known, ", "), "none"))
+// told says what became of work: asked is the id by which the agent asked for it, "" if it has just
+// handed it on.
+func told(h agent.Handed, asked string) (string, error) {
+	of, _ := Of(h.Settings)
+	switch {
+	case h.Running:
+		return fmt.Sprintf("Handed on to %s with the id %s. It is in progress.", h.To, cmp.Or(asked, h.ID)), nil
+	case h.Error != "":
+		return "", fmt.Errorf("%s could not do the work %s: %s", h.To, cmp.Or(asked, h.ID), h.Error)
+	case asked == "" && of != nil && of.Detach:
+		return fmt.Sprintf("%s works on it in the separate session %s, which continues after your own work. To look at it, call this tool with this id.", h.To, h.Output), nil
+	case of != nil && of.Leave:
+		return fmt.Sprintf("The next task of %s gets it.", h.To), nil
 	}
-	h.Blocking = true
-	return task.HandOn(ctx, h)
+	return fmt.Sprintf("%s has done the work %s. Its answer:\n\n%s", h.To, cmp.Or(asked, h.ID), h.Output), nil
+}
+
+// result returns the result of work that was handed on before, and waits for it. A detached session
+// is not waited for.
+func (on *onward) result(ctx context.Context, task *agent.Task, id string) (agent.Handed, error) {
+	before, err := on.known(id)
+	if err != nil {
+		return agent.Handed{}, err
+	}
+	got, err := task.HandOn(ctx, agent.Handoff{ID: before.ID, Blocking: true})
+	if err != nil {
+		return agent.Handed{}, err
+	}
+	got.Handoff = before.Handoff
+	if got.Error == "" && isDetached(got) {
+		if on.o.Detached == nil {
+			return agent.Handed{}, errDetached
+		}
+		state, err := on.o.Detached(ctx, got.Output)
+		state.Handoff = before.Handoff
+		return state, err
+	}
+	return got, nil
 }
 
 // read returns the request of a call, and the text around it.
 func (a *arguments) read(task *agent.Task) (q *protocol.Request, around string, err error) {
-	text := []byte(a.Request)
-	if a.Request == "" {
-		if text, err = a.xml(task.Agent.Name); err != nil {
+	text := a.Request
+	if text == "" {
+		if q, err = a.build(task.Agent.Name); err != nil {
 			return nil, "", err
 		}
+		text = q.Format() // so that it is checked like any other
 	}
-	found, err := protocol.Read("request", text, protocol.Options{Lenient: true})
+	found, err := protocol.Read("request", []byte(text), protocol.Options{Lenient: true})
 	switch {
 	case err != nil:
 		return nil, "", err
@@ -172,6 +246,9 @@ func (a *arguments) read(task *agent.Task) (q *protocol.Request, around string, 
 	} else if a.Blocking != nil {
 		q.Mode = protocol.Spawn
 	}
+	if a.Detach && a.Request != "" {
+		q.Attributes = append(q.Attributes, protocol.Attribute{Name: detachAttribute, Value: "true"})
+	}
 	return q, found.Context, nil
 }
 
@@ -186,81 +263,129 @@ func explained(found workflow.Diagnostics) string {
 	return strings.Join(lines, "\n")
 }
 
-type xmlItem struct {
-	XMLName xml.Name
-	Path    string `xml:"path,attr,omitempty"`
-	Text    string `xml:",chardata"`
-}
-
-// xml returns the request as a document, so that it is checked like any other.
-func (a *arguments) xml(parent string) ([]byte, error) {
-	q := struct {
-		XMLName      xml.Name  `xml:"agent_request"`
-		Version      string    `xml:"version,attr"`
-		Parent       string    `xml:"parent_agent,attr"`
-		Target       string    `xml:"target_agent,attr,omitempty"`
-		Mode         string    `xml:"mode"`
-		Intent       string    `xml:"original_intent"`
-		Summary      string    `xml:"current_task_summary"`
-		Workflow     string    `xml:"workflow"`
-		Details      string    `xml:"task_details"`
-		Constraints  []string  `xml:"constraints>constraint"`
-		Deliverables []xmlItem `xml:"deliverables>item"`
-	}{
-		Version: "1.0", Parent: parent, Target: a.To, Mode: string(protocol.Blocking), Intent: a.Summary, Summary: a.Summary,
-		Workflow: string(protocol.Standard), Details: cmp.Or(a.Details, a.Summary), Constraints: a.Constraints,
+// build returns the request that the arguments describe.
+func (a *arguments) build(parent string) (*protocol.Request, error) {
+	q := &protocol.Request{
+		Version: "1.0", ParentAgent: parent, TargetAgent: a.To, Mode: protocol.Blocking, Intent: a.Summary, Summary: a.Summary, Priority: protocol.Medium,
+		Workflow: protocol.Standard, Details: cmp.Or(a.Details, a.Summary), Constraints: a.Constraints,
 	}
 	for _, d := range a.Deliverables {
-		q.Deliverables = append(q.Deliverables, xmlItem{XMLName: xml.Name{Local: string(d.Kind)}, Path: d.Path, Text: d.Text})
+		switch d.Kind {
+		case protocol.File, protocol.Decision, protocol.Report:
+		default:
+			return nil, fmt.Errorf("unknown kind of deliverable %q: write file, decision or report", d.Kind)
+		}
+		q.Deliverables = append(q.Deliverables, protocol.Deliverable{Kind: d.Kind, Path: d.Path, Required: true, Text: d.Text})
 	}
 	if len(q.Deliverables) == 0 {
-		q.Deliverables = []xmlItem{{XMLName: xml.Name{Local: string(protocol.Report)}, Text: "What you did, and what you found"}}
+		q.Deliverables = []protocol.Deliverable{{Kind: protocol.Report, Required: true, Text: "What you did, and what you found"}}
 	}
-	return xml.Marshal(q)
+	if a.Detach {
+		q.Attributes = []protocol.Attribute{{Name: detachAttribute, Value: "true"}}
+	}
+	return q, nil
 }
 
-// handOn hands a request on.
-func (on *onward) handOn(ctx context.Context, task *agent.Task, q *protocol.Request, around string) (agent.Handed, error) {
-	if q.Mode == protocol.Conversation {
-		return agent.Handed{}, fmt.Errorf("the mode %s hands no work on; write %s or %s", q.Mode, protocol.Spawn, protocol.Blocking)
-	}
+// handOn hands a request on. called means that the agent waits for what becomes of it.
+func (on *onward) handOn(ctx context.Context, task *agent.Task, q *protocol.Request, around string, called bool) (agent.Handed, error) {
 	if q.TargetAgent == "" && len(task.Handoffs.To) == 1 {
 		q.TargetAgent = task.Handoffs.To[0]
 	}
 	q.ParentAgent = cmp.Or(q.ParentAgent, task.Agent.Name)
-	h := on.o.handoff(q, task)
+	detach, err := takeDetach(q)
+	if err != nil {
+		return agent.Handed{}, err
+	}
+	if err := on.await(ctx, task, q, detach); err != nil {
+		return agent.Handed{}, err
+	}
+	h := on.o.handoff(q, task, detach)
 	h.Context = around
-	key, err := h.Setting() // before anything is added that may change
+	work, err := h.work(ctx, task.Dir)
 	if err != nil {
 		return agent.Handed{}, err
 	}
-	if h.Before, err = h.Measure(ctx, task.Dir); err != nil {
-		return agent.Handed{}, err
+	if before, err := on.known(q.SessionID); q.SessionID != "" && err == nil && before.Key != work.Key {
+		return agent.Handed{}, fmt.Errorf("the session_id %q is that of other work, %s; choose another one", q.SessionID, before.ID)
 	}
-	setting, err := h.Setting()
-	if err != nil {
-		return agent.Handed{}, err
-	}
-	handed, err := task.HandOn(ctx, agent.Handoff{
-		To: q.TargetAgent, Prompt: q.Summary, Settings: map[string]any{agent.HandoffSetting: setting}, Attempts: 1 + q.MaxRetries,
-		Limits: Limits(q), Blocking: q.Mode == protocol.Blocking, Key: digestOf(workflow.FormatJSON(key)),
-	})
+	work.Blocking = work.Blocking || called && h.apart() // that takes no time
+	handed, err := task.HandOn(ctx, work)
 	if err == nil {
-		on.mu.Lock()
-		on.handed[handed.ID] = handed.Handoff
-		on.mu.Unlock()
+		on.note(handed)
 	}
 	return handed, err
 }
 
+// await waits until everything has ended that a request depends on: work that the same task handed
+// on. A detached session can also wait for other sessions, and does so itself.
+func (on *onward) await(ctx context.Context, task *agent.Task, q *protocol.Request, detach bool) error {
+	var left []string
+	for _, id := range q.DependsOn {
+		before, err := on.known(id)
+		switch {
+		case err != nil && detach:
+			left = append(left, id) // starting the session says whether there is one
+			continue
+		case err != nil:
+			return fmt.Errorf("depends_on: %w", err)
+		case isDetached(before) && !detach:
+			return fmt.Errorf("depends_on: %q is a session of its own; only work that is detached too can wait for it", id)
+		}
+		got, err := task.HandOn(ctx, agent.Handoff{ID: before.ID, Blocking: true})
+		switch {
+		case err != nil:
+			return err
+		case got.Error != "":
+			return fmt.Errorf("skipped: it depends on %s, which failed: %s", id, got.Error)
+		case isDetached(before):
+			left = append(left, got.Output)
+		}
+	}
+	if detach {
+		q.DependsOn = left
+	}
+	return nil
+}
+
 // handoff returns the handoff of a request. Its session is the same for the same request of the
 // same task, in every attempt.
-func (o *Options) handoff(q *protocol.Request, task *agent.Task) *Handoff {
+func (o *Options) handoff(q *protocol.Request, task *agent.Task, detach bool) *Handoff {
 	h := o.Handoff
-	h.Request = q
+	h.Request, h.Detach, h.Leave = q, detach, q.Mode == protocol.Conversation
 	h.Session = task.Run + "-" + digestOf(task.Address + "\x00" + workflow.FormatJSON(q))[:12]
+	if detach {
+		h.Session = cmp.Or(q.SessionID, h.Session)
+	}
 	h.Dir = path.Join(o.Handoff.Dir, h.Session)
 	return &h
+}
+
+// work returns the handoff as work for its agent.
+func (h *Handoff) work(ctx context.Context, dir string) (agent.Handoff, error) {
+	q := h.Request
+	key, err := h.Setting() // before anything is added that may change
+	if err != nil {
+		return agent.Handoff{}, err
+	}
+	if h.Before, err = h.Measure(ctx, dir); err != nil {
+		return agent.Handoff{}, err
+	}
+	setting, err := h.Setting()
+	if err != nil {
+		return agent.Handoff{}, err
+	}
+	work := agent.Handoff{
+		To: q.TargetAgent, Prompt: q.Summary, Settings: map[string]any{agent.HandoffSetting: setting}, Attempts: 1 + q.MaxRetries,
+		Limits: Limits(q), Blocking: q.Mode == protocol.Blocking, Key: digestOf(workflow.FormatJSON(key)), Detach: h.Detach,
+	}
+	if h.apart() {
+		may := workflow.Free
+		if h.Detach {
+			may = work.Limits.Budget()
+		}
+		work.Attempts, work.Limits, work.May = 1, workflow.Limits{}, &may
+	}
+	return work, nil
 }
 
 func digestOf(text string) string {
@@ -268,31 +393,44 @@ func digestOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// answered hands on the requests in the answer of an attempt. That one of them cannot be handed on
-// does not make the work worse that was done.
-func (on *onward) answered(ctx context.Context, task *agent.Task, output string, log agent.Log) {
+// answered hands on the requests in the answer of an attempt, and returns what could not be handed
+// on: that does not make the work worse that was done.
+func (on *onward) answered(ctx context.Context, task *agent.Task, output string) (refused []string) {
 	answer := protocol.ReadResponse(output)
 	requests, around := answer.Next, ""
 	if left := explained(answer.Found); left != "" && answer.Form != protocol.ProseForm {
-		log([]byte("[left out] " + left + "\n"))
+		refused = append(refused, "left out: "+left)
 	}
 	if answer.Form == protocol.ProseForm || answer.Form == protocol.JSONForm && len(requests) == 0 {
 		found, err := protocol.Read("answer.md", []byte(output), protocol.Options{Lenient: true})
 		if err != nil || found.Blocks == 0 {
-			return
+			return refused
 		}
 		if found.Found.Errors() {
-			log([]byte("[not handed on] " + explained(found.Found) + "\n"))
-			return
+			return append(refused, "not handed on: "+explained(found.Found))
 		}
 		requests, around = found.Requests, found.Context
 	}
-	for _, q := range requests {
+	// Those that depend on others come last.
+	slices.SortStableFunc(requests, func(a, b *protocol.Request) int { return min(len(a.DependsOn), 1) - min(len(b.DependsOn), 1) })
+	for len(requests) > 0 {
+		next := slices.IndexFunc(requests, func(q *protocol.Request) bool { return !dependsOnAny(q, requests) })
+		next = max(next, 0) // if they depend on each other, handing one on says so
+		q := requests[next]
+		requests = slices.Delete(requests, next, next+1)
 		if q.Mode == protocol.Blocking {
 			q.Mode = protocol.Spawn // the attempt has ended
 		}
-		if _, err := on.handOn(ctx, task, q, around); err != nil {
-			log([]byte("[not handed on] " + err.Error() + "\n"))
+		if _, err := on.handOn(ctx, task, q, around, false); err != nil {
+			refused = append(refused, fmt.Sprintf("not handed on: %q: %v", q.Summary, err))
 		}
 	}
+	return refused
+}
+
+// dependsOnAny reports whether a request depends on one of the requests.
+func dependsOnAny(q *protocol.Request, requests []*protocol.Request) bool {
+	return slices.ContainsFunc(requests, func(other *protocol.Request) bool {
+		return other.SessionID != "" && slices.Contains(q.DependsOn, other.SessionID)
+	})
 }

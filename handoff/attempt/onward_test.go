@@ -23,6 +23,9 @@ type lead struct {
 	handed []agent.Handoff
 	got    *agent.Task
 	log    bytes.Buffer
+	may    workflow.Handoffs
+	result func(id string) agent.Handed // of what was handed on before; nil: an answer
+	o      attempt.Options
 }
 
 // run makes the attempt; work uses the tool.
@@ -37,24 +40,28 @@ func (l *lead) run(t *testing.T, answer string, work func(use func(args map[stri
 	})
 	task := &agent.Task{
 		Run: "r1", Address: "a", Attempt: 1, Agent: &agent.Definition{Name: "ann"}, Dir: l.dir, Handed: l.before,
-		Handoffs: &workflow.Handoffs{To: []string{"bob", "cleo"}},
+		Handoffs: &workflow.Handoffs{To: []string{"bob", "cleo"}, Detach: l.may.Detach},
 		HandOn: func(_ context.Context, h agent.Handoff) (agent.Handed, error) {
-			if h.To == "" {
+			if h.ID != "" && l.result != nil {
+				return l.result(h.ID), nil
+			}
+			if h.To == "" && h.ID == "" {
 				return agent.Handed{}, errors.New("nobody")
 			}
 			if h.Prompt == "Take long" {
 				return agent.Handed{}, context.DeadlineExceeded
 			}
 			l.handed = append(l.handed, h)
-			got := agent.Handed{Handoff: h, ID: "a/handoff-1", Running: !h.Blocking, Output: "the answer"}
+			got := agent.Handed{Handoff: h, Running: !h.Blocking, Output: "the answer"}
+			got.ID = "a/handoff-1"
 			if h.To == "cleo" {
 				got.Output, got.Error = "", "too hard"
 			}
 			return got, nil
 		},
 	}
-	o := attempt.Options{Handoff: attempt.Handoff{Dir: "sessions", SessionOnly: true, Test: "make test"}}
-	res, err := attempt.Wrap(exec, o).Run(t.Context(), task, func(p []byte) { l.log.Write(p) })
+	l.o.Handoff = attempt.Handoff{Dir: "sessions", SessionOnly: true, Test: "make test"}
+	res, err := attempt.Wrap(exec, l.o).Run(t.Context(), task, func(p []byte) { l.log.Write(p) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +125,7 @@ func TestToolHandsOn(t *testing.T) {
 	if l.handed[2].Key == l.handed[0].Key || l.handed[2].Blocking {
 		t.Errorf("other work: %+v", l.handed[2])
 	}
-	if l.handed[3].Key != l.handed[2].Key || !l.handed[3].Blocking {
+	if l.handed[3].ID != "a/handoff-1" || !l.handed[3].Blocking {
 		t.Errorf("its result: %+v", l.handed[3])
 	}
 }
@@ -137,7 +144,6 @@ func TestToolTakesARequest(t *testing.T) {
 			want string
 		}{
 			{map[string]any{"request": "```xml\n" + request + "\n```\n```xml\n" + request + "\n```\n"}, "expected one <agent_request>, found 2"},
-			{map[string]any{"request": strings.Replace(request, "spawn", "conversation_only", 1)}, "the mode conversation_only hands no work on; write spawn or blocking"},
 			{map[string]any{"request": "just do it"}, "expected one <agent_request>, found 0"},
 			{map[string]any{"request": "<agent_request><mode>spawn</mode></agent_request>"}, "current_task_summary"},
 			{map[string]any{"to": "bob", "summary": "Take the keys", "deliverables": []any{map[string]any{"kind": "file", "path": "../keys", "text": "keys"}}}, "../keys"},
@@ -145,6 +151,10 @@ func TestToolTakesARequest(t *testing.T) {
 			{map[string]any{"summary": "For anyone"}, "nobody"},
 			{map[string]any{"id": "a/handoff-7"}, `there is no work with the id "a/handoff-7"; known ids: a/handoff-1`},
 			{map[string]any{"summary": 7}, "invalid arguments"},
+			{map[string]any{"to": "bob", "summary": "Something odd", "deliverables": []any{map[string]any{"kind": "x y", "text": "z"}}}, `unknown kind of deliverable "x y"`},
+			{map[string]any{"request": strings.Replace(request, "max_retries", `depends_on="x" max_retries`, 1)}, `depends_on: there is no work with the id "x"`},
+			{map[string]any{"request": strings.Replace(request, "max_retries", `detach="maybe" max_retries`, 1)}, `invalid detach="maybe": write true or false`},
+			{map[string]any{"request": strings.Replace(strings.Replace(request, "max_retries", `detach="true" max_retries`, 1), "spawn", "conversation_only", 1)}, "starts nothing that could be detached"},
 		} {
 			if text, err := use(c.args); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v: %q, %v, want %s", c.args, text, err, c.want)
@@ -170,14 +180,14 @@ func TestAnswerHandsOn(t *testing.T) {
 		{"I did it.", "", nil},
 		{"I did it. Now this:\n\n```xml\n" + strings.Replace(request, "spawn", "Blocking", 1) + "\n```\n", "", []string{"bob"}},
 		{"<agent_response version=\"1.0\" status=\"COMPLETED\"><summary>Done</summary><next>" + request + request + "</next></agent_response>", "", []string{"bob", "bob"}},
-		{"<agent_response><summary>a < b</summary><summary>Done<next>" + request + "</next></agent_response>", "[left out] the requests in <next> were left out", nil},
+		{"<agent_response><summary>a < b</summary><summary>Done<next>" + request + "</next></agent_response>", "left out: the requests in <next> were left out", nil},
 		{workflow.FormatJSON(map[string]any{"summary": "Done", "next": []any{request}}), "", []string{"bob"}},
-		{strings.Replace(request, ` target_agent="bob"`, "", 1), "[not handed on] nobody\n", nil},
-		{"```xml\n<agent_request><mode>spawn</mode></agent_request>\n```", "[not handed on] ", nil},
+		{strings.Replace(request, ` target_agent="bob"`, "", 1), "not handed on: \"Do that thing\": nobody\n", nil},
+		{"```xml\n<agent_request><mode>spawn</mode></agent_request>\n```", "not handed on: ", nil},
 	} {
 		l := &lead{dir: t.TempDir()}
-		if res := l.run(t, c.answer, nil); res.Output != c.answer {
-			t.Errorf("the answer became %q", res.Output)
+		if res := l.run(t, c.answer, nil); res.Output != c.answer || !strings.HasPrefix(res.Warning, strings.TrimSpace(c.said)) || c.said == "" && res.Warning != "" {
+			t.Errorf("the answer became %q, with the warning %q", res.Output, res.Warning)
 		}
 		var to []string
 		for _, h := range l.handed {
@@ -194,12 +204,12 @@ func TestAnswerHandsOn(t *testing.T) {
 // An attempt is told what the one before it handed on, and can get the results.
 func TestNextAttemptIsToldWhatWasHandedOn(t *testing.T) {
 	l := &lead{dir: t.TempDir(), before: []agent.Handed{
-		{ID: "a/handoff-1", Handoff: agent.Handoff{To: "bob", Prompt: "Count", Key: "k"}, Running: true},
-		{ID: "a/handoff-2", Handoff: agent.Handoff{To: "bob", Prompt: "Add"}, Output: "7"},
-		{ID: "a/handoff-3", Handoff: agent.Handoff{To: "cleo", Prompt: "Divide"}, Error: "by zero"},
+		{Handoff: agent.Handoff{ID: "a/handoff-1", To: "bob", Prompt: "Count", Key: "k"}, Running: true},
+		{Handoff: agent.Handoff{ID: "a/handoff-2", To: "bob", Prompt: "Add"}, Output: "7"},
+		{Handoff: agent.Handoff{ID: "a/handoff-3", To: "cleo", Prompt: "Divide"}, Error: "by zero"},
 	}}
 	l.run(t, "done", func(use func(map[string]any) (string, error)) {
-		if _, err := use(map[string]any{"id": "a/handoff-1"}); err != nil || l.handed[0].Key != "k" {
+		if _, err := use(map[string]any{"id": "a/handoff-1"}); err != nil || l.handed[0].ID != "a/handoff-1" {
 			t.Errorf("%+v, %v", l.handed, err)
 		}
 	})
@@ -211,5 +221,131 @@ func TestNextAttemptIsToldWhatWasHandedOn(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, l.got.Received); diff != "" {
 		t.Errorf("received (-want +got):\n%s", diff)
+	}
+}
+
+// An agent can name its work, and ask for it by that name. The name is not that of other work.
+func TestNamedWork(t *testing.T) {
+	l := &lead{dir: t.TempDir()}
+	named := strings.Replace(request, "max_retries", `session_id="count" max_retries`, 1)
+	l.run(t, "done", func(use func(map[string]any) (string, error)) {
+		for range 2 {
+			if _, err := use(map[string]any{"request": named}); err != nil {
+				t.Error(err)
+			}
+		}
+		if text, err := use(map[string]any{"id": "count"}); err != nil || text != "bob has done the work count. Its answer:\n\nthe answer" {
+			t.Errorf("%q, %v", text, err)
+		}
+		if _, err := use(map[string]any{"request": strings.Replace(named, "Do it.", "Do more.", 1)}); err == nil || !strings.Contains(err.Error(), `the session_id "count" is that of other work, a/handoff-1`) {
+			t.Error(err)
+		}
+	})
+}
+
+// Work that depends on other work of the task is handed on when that has ended, and not if it
+// failed. In an answer, the order does not matter.
+func TestWorkThatDependsOnOther(t *testing.T) {
+	with := func(attributes, summary string) string {
+		return strings.NewReplacer("max_retries", attributes+" max_retries", "Do that thing", summary).Replace(request)
+	}
+	l := &lead{dir: t.TempDir()}
+	waits := 0
+	l.result = func(id string) agent.Handed {
+		waits++
+		return agent.Handed{Output: "there"}
+	}
+	res := l.run(t, "<agent_response><summary>Done</summary><next>"+with(`depends_on="two"`, "The third part")+with(`session_id="two" depends_on="one"`, "The second part")+
+		with(`session_id="one"`, "The first part")+with(`session_id="x" depends_on="y"`, "A circle")+with(`session_id="y" depends_on="x"`, "Another circle")+"</next></agent_response>", nil)
+	var order []string
+	for _, h := range l.handed {
+		order = append(order, h.Prompt)
+	}
+	if diff := cmp.Diff([]string{"The first part", "The second part", "The third part"}, order); diff != "" || waits != 2 {
+		t.Errorf("%d waits, handed on (-want +got):\n%s", waits, diff)
+	}
+	if !strings.Contains(res.Warning, `"A circle": depends_on: there is no work with the id "y"`) {
+		t.Error(res.Warning)
+	}
+	l = &lead{dir: t.TempDir(), result: func(string) agent.Handed { return agent.Handed{Error: "boom"} }}
+	res = l.run(t, "<agent_response><summary>Done</summary><next>"+with(`session_id="one"`, "The first part")+with(`depends_on="one"`, "The second part")+"</next></agent_response>", nil)
+	if len(l.handed) != 1 || !strings.Contains(res.Warning, "skipped: it depends on one, which failed: boom") {
+		t.Errorf("%d, %q", len(l.handed), res.Warning)
+	}
+}
+
+// Detached work is handed on with the amount that is reserved for it, and its session can be looked
+// at.
+func TestToolDetaches(t *testing.T) {
+	l := &lead{dir: t.TempDir(), may: workflow.Handoffs{Detach: true}}
+	l.o.Detached = func(_ context.Context, id string) (agent.Handed, error) {
+		return agent.Handed{Running: true}, nil
+	}
+	session := ""
+	l.result = func(string) agent.Handed { return agent.Handed{Output: session} }
+	args := map[string]any{"to": "bob", "summary": "Audit everything", "detach": true, "constraints": []any{"Maximum cost: $2"}}
+	l.run(t, "done", func(use func(map[string]any) (string, error)) {
+		if _, err := use(args); err != nil {
+			t.Fatal(err)
+		}
+		session = handoffOf(t, l.handed[0]).Session
+		if text, err := use(map[string]any{"id": session}); err != nil || text != "Handed on to bob with the id "+session+". It is in progress." {
+			t.Errorf("%q, %v", text, err)
+		}
+		if _, err := use(map[string]any{"request": strings.Replace(request, "max_retries", `session_id="own" detach="true" depends_on="`+session+`,other" max_retries`, 1)}); err != nil {
+			t.Error(err)
+		}
+	})
+	first := l.handed[0]
+	if !first.Detach || !first.Blocking || first.Attempts != 1 || first.Limits != (workflow.Limits{}) || *first.May != (workflow.Limits{CostUSD: 2}).Budget() {
+		t.Errorf("%+v", first)
+	}
+	if _, offered := l.got.Tools[0].Input["properties"].(map[string]any)["detach"]; !offered || !strings.Contains(l.got.Tools[0].Description, "detach") {
+		t.Error("the tool does not offer to detach work")
+	}
+	own := handoffOf(t, l.handed[len(l.handed)-1])
+	if diff := cmp.Diff([]string{session, "other"}, own.Request.DependsOn); diff != "" || own.Session != "own" || len(own.Request.Attributes) > 0 {
+		t.Errorf("%+v: %s", own, diff)
+	}
+	l = &lead{dir: t.TempDir()}
+	l.run(t, "done", nil)
+	if _, offered := l.got.Tools[0].Input["properties"].(map[string]any)["detach"]; offered {
+		t.Error("the tool offers to detach work, which is not allowed")
+	}
+}
+
+// The task of detached work, or of a message, does not need its agent.
+func TestSentApart(t *testing.T) {
+	exec := agent.New(agent.Traits{Prompted: true}, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		t.Error("the agent works")
+		return agent.Result{}, nil
+	})
+	task := func(h *attempt.Handoff) *agent.Task {
+		h.Session = "s1"
+		setting, err := h.Setting()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &agent.Task{Run: "r1", Address: "a/handoff-1", Agent: &agent.Definition{Name: "bob"}, Settings: map[string]any{agent.HandoffSetting: setting}}
+	}
+	q := &protocol.Request{Mode: protocol.Conversation, ParentAgent: "ann", Summary: "Know this", Constraints: []string{"Maximum cost: $2", "Maximum tokens: 3k"}, Deliverables: []protocol.Deliverable{{Kind: protocol.Report, Text: "What you think"}}}
+	var left []string
+	o := attempt.Options{
+		Leave: func(agent, id string, m attempt.Message) error {
+			left = append(left, agent, id, m.From, m.Asks.Request.Summary)
+			return nil
+		},
+		Detach: func(context.Context, *agent.Task, *attempt.Handoff) error { return nil },
+	}
+	res, err := attempt.Wrap(exec, o).Run(t.Context(), task(&attempt.Handoff{Request: q, Leave: true}), func([]byte) {})
+	if diff := cmp.Diff([]string{"bob", "r1 a/handoff-1", "ann", "Know this"}, left); diff != "" || err != nil || res.Output != "left for bob" || res.Usage != (agent.Usage{}) {
+		t.Errorf("%+v, %v: %s", res, err, diff)
+	}
+	res, err = attempt.Wrap(exec, o).Run(t.Context(), task(&attempt.Handoff{Request: q, Detach: true}), func([]byte) {})
+	if err != nil || res.Output != "s1" || res.Usage != (agent.Usage{CostUSD: 2, TokensOut: 3000}) {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if _, err = attempt.Wrap(exec, attempt.Options{}).Run(t.Context(), task(&attempt.Handoff{Request: q, Detach: true}), func([]byte) {}); err == nil || !strings.Contains(err.Error(), "this program does not carry out sessions") {
+		t.Error(err)
 	}
 }

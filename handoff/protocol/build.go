@@ -94,7 +94,7 @@ func (b *builder) attribute(a xmltext.Attr) {
 }
 
 // attributes are those of a request.
-var attributes = []string{"version", "session_id", "parent_agent", "target_agent", "priority", "estimated_duration", "timeout", "max_retries", "depends_on", "notify_on_completion"}
+var attributes = []string{"version", "session_id", "parent_agent", "target_agent", "priority", "estimated_duration", "timeout", "max_retries", "depends_on", "notify_on_completion", "detach"}
 
 // MaxRetries is the largest max_retries.
 const MaxRetries = 100

@@ -22,7 +22,7 @@ func Format(context string, requests []*Request, schemas Schemas) ([]byte, error
 		if i > 0 {
 			blocks.WriteByte('\n')
 		}
-		xml := q.format()
+		xml := q.Format()
 		marks := "```"
 		for strings.Contains(xml, marks) {
 			marks += "`"
@@ -51,8 +51,8 @@ func Format(context string, requests []*Request, schemas Schemas) ([]byte, error
 	return nil, errors.New("handoff: the requests cannot be written: they do not follow the schema, or contain characters that XML does not allow")
 }
 
-// format writes a request.
-func (q *Request) format() string {
+// Format writes a request as XML. It does not check it.
+func (q *Request) Format() string {
 	w := &writer{}
 	w.WriteString("<" + root)
 	for _, prefix := range slices.Sorted(maps.Keys(q.Namespaces)) {

@@ -86,7 +86,7 @@ func (m *Model) recovered() {
 		for _, q := range in.questions {
 			q.orphaned = true
 		}
-		m.vacate(in, engine.Usage{CostUnknown: in.may != workflow.Free && !in.unsent})
+		m.vacate(in, engine.Usage{CostUnknown: in.may != workflow.Free && !in.unsent && !m.factsOf(in).Repeats})
 	}
 	for _, in := range open {
 		switch {

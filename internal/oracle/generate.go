@@ -145,7 +145,7 @@ func (g *Generator) node(id string, later []string) workflow.Node {
 			Context: [...]workflow.Context{workflow.AutoContext, workflow.PreviousContext, workflow.NoContext}[g.IntN(3)],
 		}
 		if g.chance(30) {
-			n.Step.(*workflow.Task).Handoffs = &workflow.Handoffs{To: []string{"y"}, Max: g.IntN(6), Depth: g.IntN(4)}
+			n.Step.(*workflow.Task).Handoffs = &workflow.Handoffs{To: []string{"y"}, Max: g.IntN(6), Depth: g.IntN(4), Detach: g.chance(30)}
 		}
 		n.Once = g.chance(5)
 		n.Output.Mode = g.mode()

@@ -33,6 +33,9 @@ func (h *mhandoff) result() string {
 
 // mayHandOn reports whether an attempt may hand on work to an agent.
 func (m *Model) mayHandOn(in *minst, ev *engine.HandoffAsked) bool {
+	if ev.ID != "" {
+		return in.byID(ev.ID) != nil
+	}
 	top, depth := in, 1
 	for ; top.reg.scope.frame.handoff != nil; depth++ {
 		top = top.reg.scope.frame.handoff.in
@@ -48,6 +51,9 @@ func (m *Model) mayHandOn(in *minst, ev *engine.HandoffAsked) bool {
 				count++
 			}
 		}
+	}
+	if ev.Detach && (!may.Detach || in.same(ev) == nil && !in.reserves(ev)) {
+		return false
 	}
 	most, deepest := may.Limits()
 	return depth <= deepest && slices.Contains(may.To, ev.Definition.Body.Nodes[0].Task().Agent) && (count < most || in.same(ev) != nil)
@@ -78,6 +84,32 @@ func (in *minst) same(ev *engine.HandoffAsked) *mhandoff {
 	return nil
 }
 
+// byID returns what an instance has handed on before, by its id.
+func (in *minst) byID(id string) *mhandoff {
+	for _, h := range in.handed {
+		if in.address+"/"+h.scope.body.g.Nodes[0].ID == id {
+			return h
+		}
+	}
+	return nil
+}
+
+// reserves reports whether work that is detached names an amount for every budget around it.
+func (in *minst) reserves(ev *engine.HandoffAsked) bool {
+	may := engine.NoFacts.May
+	if ev.Facts != nil {
+		may = ev.Facts.May
+	}
+	_, cost := may.CostUSD.Amount()
+	_, tokens := may.Tokens.Amount()
+	for f := in.reg.scope.frame; f != nil; f = f.around {
+		if f.limits.CostUSD > 0 && !cost || f.limits.Tokens > 0 && !tokens {
+			return false
+		}
+	}
+	return true
+}
+
 func given(ev *engine.HandoffAsked) string {
 	return cmp.Or(ev.Key, workflow.Print(ev.Definition)+workflow.FormatJSON(ev.Inputs))
 }
@@ -87,7 +119,10 @@ func (m *Model) handOn(in *minst, ev *engine.HandoffAsked) {
 		m.wrong("%s may not hand work on", in.address)
 		return
 	}
-	h := in.same(ev)
+	h := in.byID(ev.ID)
+	if ev.ID == "" {
+		h = in.same(ev)
+	}
 	if h == nil {
 		n := ev.Definition.Body.Nodes[0]
 		n.ID = fmt.Sprintf("handoff-%d", len(in.handed)+1)

@@ -73,7 +73,7 @@ func readHandoffs(n strictyaml.Node) *workflow.Handoffs {
 		return nil
 	}
 	m := n.Map()
-	h := &workflow.Handoffs{Max: m.Int("max", 1), Depth: m.Int("depth", 1)}
+	h := &workflow.Handoffs{Max: m.Int("max", 1), Depth: m.Int("depth", 1), Detach: m.Bool("detach")}
 	for _, to := range readTargets(m.Get("to")) {
 		h.To, h.Pos = append(h.To, to.name), append(h.Pos, to.pos)
 	}

@@ -162,6 +162,9 @@ func HandoffKeys(h *workflow.Handoffs) map[string]any {
 	if h.Depth != 0 {
 		keys["depth"] = json.Number(strconv.Itoa(h.Depth))
 	}
+	if h.Detach {
+		keys["detach"] = true
+	}
 	return keys
 }
 

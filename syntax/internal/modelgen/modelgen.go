@@ -215,7 +215,7 @@ func (g *generator) task(n *workflow.Node) {
 	if g.rarely() {
 		n.Step.(*workflow.Task).Handoffs = &workflow.Handoffs{
 			To:  pick(g, [][]string{{"worker"}, {"Code Reviewer", "ci/bot"}, {"a, b", "true", n.ID}}),
-			Max: pick(g, []int{0, 1, 20}), Depth: pick(g, []int{0, 1, 4}),
+			Max: pick(g, []int{0, 1, 20}), Depth: pick(g, []int{0, 1, 4}), Detach: g.rarely(),
 		}
 	}
 	n.Output, n.Timeout, n.Once = g.output(), g.duration(), g.rarely()

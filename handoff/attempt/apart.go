@@ -1,0 +1,75 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/handoff/protocol"
+)
+
+// detachAttribute is the attribute of a request whose work is a session of its own.
+const detachAttribute = "detach"
+
+// takeDetach removes the attribute from a request, and returns its value.
+func takeDetach(q *protocol.Request) (bool, error) {
+	at := slices.IndexFunc(q.Attributes, func(a protocol.Attribute) bool { return a.Name == detachAttribute })
+	if at < 0 {
+		return false, nil
+	}
+	value := q.Attributes[at].Value
+	q.Attributes = slices.Delete(slices.Clone(q.Attributes), at, at+1)
+	switch {
+	case value == "true" && q.Mode == protocol.Conversation:
+		return false, fmt.Errorf("a request with the mode %s starts nothing that could be detached", q.Mode)
+	case value == "true" || value == "false":
+		return value == "true", nil
+	}
+	return false, fmt.Errorf("invalid detach=%q: write true or false", value)
+}
+
+// apart reports whether the work is not done in the run: the task only starts a session, or leaves
+// a message. Its agent does not work, and an attempt can be repeated.
+func (h *Handoff) apart() bool { return h.Detach || h.Leave }
+
+var errDetached = errors.New("work cannot be detached here: this program does not carry out sessions")
+
+// sendApart starts the session of a detached handoff, or leaves the message of one without a
+// session. The amount that the session may use counts as used here, where it was reserved.
+func (w *wrapped) sendApart(ctx context.Context, task *agent.Task, h *Handoff) (agent.Result, error) {
+	if h.Leave {
+		return w.leave(task, h)
+	}
+	if w.o.Detach == nil {
+		return agent.Result{}, agent.Permanentf("%v", errDetached)
+	}
+	if err := w.o.Detach(ctx, task, h); err != nil {
+		return agent.Result{}, agent.Permanentf("%v", err)
+	}
+	limits := Limits(h.Request)
+	return agent.Result{Output: h.Session, Usage: agent.Usage{CostUSD: limits.CostUSD, TokensOut: limits.Tokens}}, nil
+}
+
+// leave leaves a message for the agent of the task.
+func (w *wrapped) leave(task *agent.Task, h *Handoff) (agent.Result, error) {
+	if w.o.Leave == nil {
+		return agent.Result{}, agent.Permanentf("messages for agents are not supported here")
+	}
+	if err := w.o.Leave(task.Agent.Name, task.Run+" "+task.Address, h.Message()); err != nil {
+		return agent.Result{}, agent.Errorf("cannot leave the message: %v", err)
+	}
+	return agent.Result{Output: fmt.Sprintf("left for %s", task.Agent.Name)}, nil
+}
+
+// Message returns the message that a request without a session leaves for its agent.
+func (h *Handoff) Message() Message {
+	own := *h
+	own.Dir, own.Leave = "", false
+	m := Message{From: h.Request.ParentAgent, Text: own.Prompt()}
+	if len(h.Request.Deliverables) > 0 {
+		m.Asks = &own
+	}
+	return m
+}
