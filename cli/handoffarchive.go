@@ -18,7 +18,8 @@ func (a *app) handoffArchiveVerb() *cobra.Command {
 		Long: `Pack the directories of finished sessions into a .tar.gz file, and remove them once it
 is written. The sessions themselves stay in the journal: "hocket handoff status" makes
 their directories again, but without what agents wrote there. A directory that
-changes meanwhile, or contains links, is kept.`,
+changes meanwhile, or contains links, is kept. Panes that these sessions left open in
+tmux are closed.`,
 		Example: `  hocket handoff archive
   hocket handoff archive --older-than 30d -o ~/handoffs-2026.tar.gz`,
 		Args: noArgs,

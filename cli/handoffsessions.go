@@ -207,6 +207,11 @@ func (a *app) handoffText(s *handoff.Sessions, one *handoff.Session) string {
 	line("waits for", one.Waits)
 	line("error", one.Error)
 	line("directory", s.Dir(one.ID))
+	if command := s.ClosePane(one.ID); command != "" && one.Final() {
+		line("tmux", "its pane is open; close it with `"+command+"`")
+	} else if command != "" {
+		line("tmux", "attach with `"+a.self("handoff", "attach", one.ID)+"`")
+	}
 	return b.String()
 }
 
@@ -355,8 +360,8 @@ func (a *app) handoffAttachVerb() *cobra.Command {
 		Use:   "attach SESSION",
 		Short: "Attach the terminal to a session in tmux",
 		Long: `Attach the terminal to a session that works in tmux, as sessions do with "handoff: {tmux:
-true}" in config.yml. What it printed stays visible after it has ended. Detach with
-Ctrl-B D.`,
+true}" in config.yml. What it printed stays visible after it has ended, until you close
+the pane or archive the session. Detach with Ctrl-B D.`,
 		Example:           `  hocket handoff attach 20260101-120000-validate-grafana`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeHandoff,
@@ -373,7 +378,15 @@ Ctrl-B D.`,
 				return usagef("run it in a terminal", "cannot attach: not a terminal")
 			}
 			attach.Stdin, attach.Stdout, attach.Stderr = os.Stdin, os.Stdout, os.Stderr
-			return attach.Run()
+			if err := attach.Run(); err != nil {
+				return err
+			}
+			if one, err := s.Find(cmd.Context(), args[0]); err == nil && one.Final() {
+				if command := s.ClosePane(one.ID); command != "" {
+					a.note("the session has ended; close its pane with:\n  " + command + "\n")
+				}
+			}
+			return nil
 		},
 	}
 }

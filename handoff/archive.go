@@ -33,7 +33,7 @@ type Kept struct {
 
 // Archive packs the directories of sessions that ended before a time into a new .tar.gz file,
 // and removes them once that is on the disk. An empty name means a file in the folder of the
-// sessions. The journal keeps the sessions, so [Sessions.Show] can make their directories again;
+// sessions. What these sessions left open in tmux is closed. The journal keeps the sessions, so [Sessions.Show] can make their directories again;
 // only what agents wrote there is then in the archive alone.
 func (s *Sessions) Archive(ctx context.Context, before time.Time, file string) (*Archived, error) {
 	done := &Archived{Sessions: []string{}, Kept: []Kept{}}
@@ -69,7 +69,9 @@ func (s *Sessions) Archive(ctx context.Context, before time.Time, file string) (
 		return done, err
 	}
 	done.File = file
-	return done, s.remove(root, found, done)
+	err = s.remove(root, found, done)
+	s.closePanes(done.Sessions)
+	return done, err
 }
 
 func (a *Archived) keep(id string, why error) { a.Kept = append(a.Kept, Kept{id, why.Error()}) }

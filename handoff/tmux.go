@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,8 +39,13 @@ func (s *Sessions) tmux(args ...string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, &NoTmuxError{}
 	}
+	return exec.Command(program, append([]string{"-L", s.tmuxServer(), "-f", os.DevNull}, args...)...), nil
+}
+
+// tmuxServer returns the name of the project's own server.
+func (s *Sessions) tmuxServer() string {
 	sum := sha256.Sum256([]byte(s.p.State()))
-	return exec.Command(program, append([]string{"-L", "hocket-" + hex.EncodeToString(sum[:6]), "-f", os.DevNull}, args...)...), nil
+	return "hocket-" + hex.EncodeToString(sum[:6])
 }
 
 // paneName returns the name of a session in tmux, in which dots and colons have a meaning.
@@ -67,6 +73,38 @@ func (s *Sessions) Attach(ctx context.Context, id string) (*exec.Cmd, error) {
 		return nil, &NotInTmuxError{one.ID, one.State.Run, one.Step}
 	}
 	return s.tmux("attach-session", "-t", pane)
+}
+
+// ClosePane returns the command that closes the pane of a session in tmux; "" if it has none. A pane
+// stays open after the end of its session, so that people can read it.
+func (s *Sessions) ClosePane(id string) string {
+	if !slices.Contains(s.panes(), paneName(id)) {
+		return ""
+	}
+	return fmt.Sprintf("tmux -L %s kill-session -t '=%s'", s.tmuxServer(), paneName(id))
+}
+
+// panes returns the names of the sessions that have a pane. Without tmux, there are none.
+func (s *Sessions) panes() []string {
+	look, err := s.tmux("list-sessions", "-F", "#{session_name}")
+	if err != nil {
+		return nil
+	}
+	said, _ := look.Output() // fails if no server runs
+	return strings.Fields(string(said))
+}
+
+// closePanes closes the panes of sessions. When the last one is closed, tmux ends.
+func (s *Sessions) closePanes(ids []string) {
+	open := s.panes()
+	for _, id := range ids {
+		if !slices.Contains(open, paneName(id)) {
+			continue
+		}
+		if kill, err := s.tmux("kill-session", "-t", "="+paneName(id)); err == nil {
+			_ = kill.Run() // somebody else may have closed it
+		}
+	}
 }
 
 // NotInTmuxError reports that a session does not work in tmux.
