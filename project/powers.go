@@ -98,8 +98,10 @@ func (l *Loaded) Powers() trust.Powers {
 		work := &agent.Task{Agent: d, Settings: d.With(task.Settings)}
 		uses = uses || traits.Configured || traits.FromPrompt(work)
 		reads := func(power agent.Power) bool { return power == agent.MayRead }
-		if l.alone && !d.Builtin && !traits.FromPrompt(work) && len(slices.DeleteFunc(p.does(d, task), reads)) > 0 {
-			// A prompt on the command line does not show this, unlike a workflow file.
+		// A prompt on the command line does not show this, unlike a workflow file. A detached session
+		// has such a prompt, and may do no more than the workflow that it comes from.
+		alone := l.alone || task != n.Task() && n.Task().Handoffs.Detach
+		if alone && !d.Builtin && !traits.FromPrompt(work) && len(slices.DeleteFunc(p.does(d, task), reads)) > 0 {
 			all = append(all, trust.Power{Kind: trust.Program, What: "the agent " + d.Name + " passes whatever it is asked to the " + d.Agent + " with " + workflow.FormatJSON(d.Settings), Where: p.place(d.Pos)})
 		}
 	})

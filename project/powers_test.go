@@ -336,6 +336,19 @@ func TestTaskPowers(t *testing.T) {
 	}
 }
 
+// A detached session has a prompt that no workflow file shows, so a workflow that may detach work has
+// the powers of its sessions.
+func TestDetachPowers(t *testing.T) {
+	for may, want := range map[string]bool{"{to: [helper]}": false, "{to: [helper], detach: true}": true} {
+		p := empowered(t, write(t, map[string]string{
+			".hocket/agents/helper.yml": "agent: shell\nsettings: {command: [evil]}\n", "w.yml": "steps: [{id: a, agent: claude, prompt: x, handoffs: " + may + "}]\n",
+		}), "")
+		if list := load(t, p, "w.yml").Powers().String(); strings.Contains(list, "the agent helper passes whatever") != want {
+			t.Errorf("%s: %s", may, list)
+		}
+	}
+}
+
 // References in a CLI agent's start settings are refused, because their values cannot be
 // approved in advance.
 func TestFixedSettings(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -98,9 +99,15 @@ func TestCurrentJournals(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := versionDir(t, state)
+	more, err := filepath.Glob(dir + "-*") // later recordings of the same versions
+	if err != nil {
+		t.Fatal(err)
+	}
 	have := map[string]bool{}
-	for _, r := range readRecorded(t, dir) {
-		have[r.Kind] = true
+	for _, dir := range append(more, dir) {
+		for _, r := range readRecorded(t, dir) {
+			have[r.Kind] = true
+		}
 	}
 	for _, file := range kinds {
 		if kind := kindOf(file); !have[kind] {
@@ -223,9 +230,10 @@ func record(t *testing.T) {
 			}
 		}
 	}
-	dir := strings.TrimSuffix(versionDir(t, state), fmt.Sprint(engine.Version)) + fmt.Sprint(version)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
+	first := strings.TrimSuffix(versionDir(t, state), fmt.Sprint(engine.Version)) + fmt.Sprint(version)
+	dir := first
+	for n := 2; os.Mkdir(dir, 0o777) != nil; n++ { // what was recorded is never replaced
+		dir = fmt.Sprintf("%s-%d", first, n)
 	}
 	text, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
@@ -257,7 +265,7 @@ type recorder struct {
 func (r *recorder) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(*recordWith, append(args, "--state", r.state)...)
 	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+r.state, "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+r.state, "XDG_STATE_HOME="+r.state, "NO_COLOR=1")
 	return cmd
 }
 
@@ -273,7 +281,8 @@ func (r *recorder) play(file string) bool {
 		r.t.Fatal(err)
 	}
 	for _, f := range archive.Files {
-		if err := os.WriteFile(filepath.Join(r.dir, f.Name), f.Data, 0o666); err != nil {
+		name := filepath.Join(r.dir, f.Name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, f.Data, 0o666)); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -285,9 +294,13 @@ func (r *recorder) play(file string) bool {
 				args[i] = slices.DeleteFunc(r.runs(), func(id string) bool { return slices.Contains(before, id) })[0]
 			}
 		}
-		if args[0] == "kill" {
+		switch args[0] {
+		case "kill":
 			r.kill(args[1:])
 			continue
+		case "trust":
+			digest := bytes.Fields(r.output("trust", args[1], "--print"))
+			args = append(args, "--trust", string(digest[len(digest)-1]))
 		}
 		var exit *exec.ExitError
 		out, err := r.command(args...).CombinedOutput()
