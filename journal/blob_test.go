@@ -191,3 +191,26 @@ func TestTakeOutAndPutBack(t *testing.T) {
 		}
 	})
 }
+
+// Whoever has read enough of a run with long strings gets no more of it.
+func TestLongStringsReadInPart(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	events := list(endedWith(strings.Repeat("long", MaxInline), engine.Usage{}))
+	for i := range 2 * chunk {
+		events = append(events, ended(i+1, "x"))
+	}
+	appendEvents(t, w, events...)
+	for _, err := range s.lines(t.Context(), "demo-1", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		break // Go panics if the iterator goes on
+	}
+}
+
+func TestPinWithoutWorkflow(t *testing.T) {
+	if _, err := decodePin([]byte("{}")); err == nil || !strings.Contains(err.Error(), "it has no workflow") {
+		t.Error(err)
+	}
+}

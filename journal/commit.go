@@ -136,12 +136,3 @@ func (ss *statements) prepare(db *sql.DB) {
 		ss.mu.Unlock()
 	}
 }
-
-func (ss *statements) close() {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	for _, stmt := range ss.stmts {
-		stmt.Close()
-	}
-	ss.stmts = nil
-}

@@ -79,3 +79,23 @@ func TestProcessesRaceForKeys(t *testing.T) {
 		t.Errorf("30 keys started %d runs, %v", len(runs), err)
 	}
 }
+
+// If the key cannot be looked up, that is the error, and not that the key is taken.
+func TestKeyThatCannotBeLookedUp(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	if _, err := s.Create(keyed("a-1", "key", "one")); err != nil {
+		t.Fatal(err)
+	}
+	f := injectInto(t, s)
+	for in := 1; ; in++ {
+		*f = faults{in: in}
+		_, err := s.Create(keyed("a-2", "key", "one"))
+		var used *UsedKeyError
+		if !f.hit && errors.As(err, &used) {
+			break
+		}
+		if !errors.Is(err, errFault) && !errors.As(err, &used) {
+			t.Fatalf("call %d fails: %v", in, err)
+		}
+	}
+}

@@ -18,7 +18,7 @@ import (
 )
 
 // systemRoles are the child process roles that are specific to this system.
-var systemRoles = map[string]func(args []string) error{"small": smallRole, "nobody": nobodyRole}
+var systemRoles = map[string]func(args []string) error{"small": smallRole, "nobody": nobodyRole, "unwritable": unwritableRole}
 
 // smallRole appends until the system refuses to let a file grow, then reads.
 func smallRole(args []string) error {
@@ -229,5 +229,35 @@ func TestHalfARecordIsLeftAlone(t *testing.T) {
 	}
 	if got := streamText(t, s, attempt("after"), driver.Output, 0); got != "y" {
 		t.Errorf("%q", got)
+	}
+}
+
+// unwritableRole opens a journal of which it may only read a file, in a directory in which it may
+// write.
+func unwritableRole(args []string) error {
+	if os.Geteuid() == 0 {
+		if err := syscall.Setuid(65534); err != nil {
+			return err
+		}
+	}
+	_, err := Open(args[0], Options{})
+	fmt.Println(IsProblem(err, ReadOnly))
+	return nil
+}
+
+func TestUnwritableFile(t *testing.T) {
+	for _, unwritable := range []string{fileName, fileName + "-wal", fileName + "-shm"} {
+		dir, live := openTempDir(t), t.TempDir()
+		createRun(t, openStore(t, live), "demo-1")
+		for _, name := range []string{fileName, fileName + "-wal", fileName + "-shm"} {
+			copyTo(t, filepath.Join(dir, name), filepath.Join(live, name))
+			if err := os.Chmod(filepath.Join(dir, name), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(os.Chmod(dir, 0o777), os.Chmod(filepath.Join(dir, unwritable), 0o444)); err != nil {
+			t.Fatal(err)
+		}
+		startChild(t, "unwritable", dir).expect(t, "true")
 	}
 }

@@ -581,3 +581,45 @@ func TestFileNamesDiffer(t *testing.T) {
 		seen[strings.ToLower(got)] = name
 	})
 }
+
+// What an earlier process left in a file of the output is not part of it.
+func TestFileOfTheOutputThatExists(t *testing.T) {
+	s := smallLimits(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	log := w.Log("work", 1)
+	log.Write([]byte(numbered(0, 1)))
+	if err := os.WriteFile(s.partPath(attempt("work"), 20), []byte(strings.Repeat("left ", 20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log.Write([]byte(numbered(1, 3)))
+	if got := streamText(t, s, attempt("work"), driver.Output, 0); got != numbered(0, 3) {
+		t.Errorf("%q", got)
+	}
+}
+
+// Files that cannot be read are reported: by readers, and when the output moves into the journal.
+func TestOutputThatCannotBeRead(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	text := numbered(0, 100_000)
+	log := w.Log("work", 1)
+	log.Write([]byte(text))
+	if err := log.Close(text); err != nil {
+		t.Fatal(err)
+	}
+	other := smallLimits(t, s.Dir()) // another process
+	for _, file := range []string{s.partPath(attempt("work"), MaxInline), filepath.Join(s.runFiles("run-1"), "streams.1")} {
+		if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Recorded(text); err == nil {
+			t.Errorf("%s: Recorded reports nothing", file)
+		}
+	}
+	for _, err := range other.Stream(t.Context(), attempt("work"), driver.Output, 0) {
+		if err != nil {
+			return
+		}
+	}
+	t.Error("a reader reports nothing")
+}

@@ -75,15 +75,8 @@ func (s *Store) connect(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.opened, err = os.Stat(s.file); err != nil {
-		return explain(s.file, err)
-	}
-	// SQLite opens a file without write permission for reading, and reports it only at the
-	// first write.
-	return s.transact(func(tx *sql.Tx) error {
-		_, err := tx.Exec("DELETE FROM runs WHERE false")
-		return err
-	})
+	s.opened, err = os.Stat(s.file)
+	return explain(s.file, err)
 }
 
 // there returns an error if the file no longer exists. SQLite would continue to write to
@@ -114,7 +107,6 @@ func (s *Store) Writable() error { return s.reason }
 
 // Close closes the journal. Writers must have been closed before.
 func (s *Store) Close() error {
-	s.statements.close()
 	var read *sql.DB
 	if s.read != nil {
 		read = s.read.DB

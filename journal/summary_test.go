@@ -261,3 +261,17 @@ func TestCompactRemovesFilesWithoutARun(t *testing.T) {
 		t.Errorf("files of the run that is there are gone: %v, of the other one: %v", gone(s.runFiles("Kept")), gone(s.runFiles("Gone")))
 	}
 }
+
+func TestBegunIsNoted(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	if find(t, s, "demo-1").Begun {
+		t.Error("it has begun before anything was attempted")
+	}
+	if err := w.Append(Batch{Events: list(ended(1, "x")), Begun: true}); err != nil {
+		t.Fatal(err)
+	}
+	if !find(t, s, "demo-1").Begun {
+		t.Error("that it has begun is not noted")
+	}
+}
