@@ -73,9 +73,10 @@ func (p *Project) Trusted(powers trust.Powers, digest string) (trust.Decision, e
 	return p.Approvals().Decide(p.Root(), powers, digest, granted...)
 }
 
-// Trust stores that the user has approved exactly these powers of the project.
+// Trust stores that the user has approved these powers of the project, in addition to others that
+// were approved before.
 func (p *Project) Trust(powers trust.Powers) error {
-	_, err := p.Approvals().Replace(p.Root(), powers, p.owner.By, time.Now())
+	_, err := p.Approvals().Approve(p.Root(), powers, p.owner.By, time.Now())
 	return err
 }
 

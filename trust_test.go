@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/trust"
 )
 
 // Whatever needs trust is refused with a list of it, decided by the embedding program, or
@@ -186,5 +187,31 @@ func TestChangedWhileRunning(t *testing.T) {
 	res := wait(t, start(t, p, "w.yml", nil))
 	if len(res.Steps) != 3 || res.Steps[0].Output != "a rose" || !strings.Contains(res.Error, "not approved: ") {
 		t.Errorf("%+v", res)
+	}
+}
+
+// Approvals of what different files of a project can do coexist.
+func TestApprovalsCoexist(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := t.TempDir()
+	p := openDir(t, dir, hocket.Options{})
+	var lists []trust.Powers
+	for _, name := range []string{"a", "b"} {
+		writeFile(t, filepath.Join(dir, name+".yml"), "name: "+name+"\nsteps:\n  - {id: s, agent: http, config: {url: 'https://"+name+".example', headers: {Authorization: {env: KEY}}}}\n")
+		w, err := p.Load(name + ".yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lists = append(lists, w.Powers()); len(w.Powers()) == 0 {
+			t.Fatal("no powers")
+		}
+		if err := p.Trust(w.Powers()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, powers := range lists {
+		if d, err := p.Trusted(powers, ""); err != nil || !d.Trusted {
+			t.Errorf("list %d: %+v, %v", i, d, err)
+		}
 	}
 }

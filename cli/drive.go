@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -21,6 +22,7 @@ type driveFlags struct {
 // drive is a run about to be driven.
 type drive struct {
 	run     *hocket.Run
+	kind    string // what it is for the user; "": a run
 	bundle  *workflow.Bundle
 	replies *hocket.Replies // nil: those of the run
 	resumed bool            // resumed: there is history to show
@@ -36,7 +38,7 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags) error {
 		w.stopping()
 		stop(errInterrupted)
 	})
-	w = a.watch(d.run.ID(), d.bundle, flags, interrupt)
+	w = a.watch(cmp.Or(d.kind, "run"), d.run.ID(), d.bundle, flags, interrupt)
 	closed := sync.OnceFunc(w.close)
 	forget := onSignal(interrupt, closed)
 	var err error

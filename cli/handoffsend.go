@@ -204,10 +204,7 @@ func (a *app) block(ctx context.Context, s *handoff.Sessions, one *handoff.Sessi
 	if err != nil {
 		return err
 	}
-	if !f.quiet {
-		a.note("session " + one.ID + "\n")
-	}
-	err = a.drive(ctx, &drive{run: one.Run(), bundle: bundle}, f.driveFlags)
+	err = a.drive(ctx, &drive{run: one.Run(), kind: "session", bundle: bundle}, f.driveFlags)
 	if shown, lost := s.Find(context.WithoutCancel(ctx), one.ID); lost == nil {
 		a.noteNext(shown)
 	}

@@ -76,6 +76,9 @@ func (a *app) load(nameOrFile string) (*hocket.Workflow, error) {
 		return nil, usagef("check the permissions of the file", "%s", strings.TrimPrefix(err.Error(), "project: "))
 	case err == nil && w.Model() == nil:
 		found := w.Diagnostics()
+		if d, ok := a.isHandoff(nameOrFile, found); ok {
+			return nil, &diagnosticsError{workflow.Diagnostics{d}}
+		}
 		for i := range found {
 			if found[i].File == "" {
 				found[i].File = nameOrFile
@@ -83,6 +86,21 @@ func (a *app) load(nameOrFile string) (*hocket.Workflow, error) {
 		}
 	}
 	return w, err
+}
+
+// isHandoff returns a diagnostic for a file that is not a workflow because it is a handoff.
+func (a *app) isHandoff(name string, found workflow.Diagnostics) (d workflow.Diagnostic, ok bool) {
+	file := a.path(name)
+	text, err := a.readNamed(file)
+	if err != nil || len(found) == 0 {
+		return d, false
+	}
+	if h, err := a.requestsIn(file, text); err != nil || h == nil {
+		return d, false
+	}
+	return workflow.Errorf(workflow.Pos{File: name}, found[0].Code,
+		"`"+a.self("convert", quoteWord(name), "--to", "yaml")+"` makes a workflow of it; `"+a.self("handoff", "send", quoteWord(name))+"` carries it out",
+		"this file is a handoff, not a workflow"), true
 }
 
 // suggestFile suggests an existing file with a similar name.

@@ -44,14 +44,14 @@ type reply struct {
 
 // watch makes the watcher for standard error: a live tree in a terminal, otherwise lines,
 // and only questions with --quiet. It calls stop when the user asks the run to stop.
-func (a *app) watch(run string, b *workflow.Bundle, f driveFlags, stop func()) watcher {
+func (a *app) watch(kind, run string, b *workflow.Bundle, f driveFlags, stop func()) watcher {
 	if f.quiet {
 		return &quietly{lines: a.newLines(b)}
 	}
 	if out, ok := terminal(a.std.Err); ok && !f.plain && os.Getenv("TERM") != "dumb" {
 		return newLive(out, a.std.In, a.errStyle, view.NewTree(run, b), stop)
 	}
-	a.note("run " + run + "\n")
+	a.note(kind + " " + run + "\n")
 	return a.newLines(b)
 }
 

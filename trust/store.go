@@ -19,11 +19,14 @@ import (
 
 // Approval is what a person has approved for the project at a path.
 type Approval struct {
-	Root   string    `json:"root"`   // absolute; a project that is moved has to be approved again
-	Digest string    `json:"digest"` // of Powers
-	Powers Powers    `json:"powers"`
-	At     time.Time `json:"at"`
-	By     string    `json:"by,omitempty"`
+	Root   string `json:"root"`   // absolute; a project that is moved has to be approved again
+	Digest string `json:"digest"` // of Powers
+	Powers Powers `json:"powers"`
+	// Lists are the digests of the lists that were approved one after the other. Powers has what
+	// they contain together.
+	Lists []string  `json:"lists,omitempty"`
+	At    time.Time `json:"at"`
+	By    string    `json:"by,omitempty"`
 	// Repository is the git directory that the project shares with its linked worktrees,
 	// and Below the path of the project in a worktree. Repository is "" outside of git.
 	Repository string `json:"repository,omitempty"`
@@ -42,20 +45,32 @@ func Open(stateHome string) *Store {
 	return &Store{dir: filepath.Join(stateHome, "hocket", "trust")}
 }
 
-// Approve stores that a person has approved powers of a project, in addition to those
-// approved before.
+// Approve stores that a person has approved powers of a project, in addition to those approved
+// before: commands that use different files of a project have different powers. If the files of a
+// power have changed, the new ones count.
 func (s *Store) Approve(root string, powers Powers, by string, at time.Time) (Approval, error) {
 	before, err := s.at(root)
 	if err != nil {
 		return Approval{}, err
 	}
-	return s.approve(root, powers.Union(before.Powers), by, at, before.Revoked)
-}
-
-func (s *Store) approve(root string, powers Powers, by string, at, revoked time.Time) (Approval, error) {
-	a := Approval{Root: root, Powers: powers, Digest: powers.Digest(), At: at.UTC(), By: by, Revoked: revoked}
+	kept := slices.DeleteFunc(slices.Clone(before.Powers), func(old Power) bool {
+		return slices.ContainsFunc(powers, func(p Power) bool { return p.Kind == old.Kind && p.What == old.What })
+	})
+	all := powers.Union(kept)
+	a := Approval{Root: root, Powers: all, Digest: all.Digest(), Lists: before.lists(), At: at.UTC(), By: by, Revoked: before.Revoked}
+	if digest := powers.Digest(); !slices.Contains(a.Lists, digest) {
+		a.Lists = append(a.Lists, digest)
+	}
 	a.Repository, a.Below = repository(root)
 	return a, s.write(a)
+}
+
+// lists returns the digests of all lists that were approved. Older versions stored one.
+func (a Approval) lists() []string {
+	if a.Lists == nil && a.Digest != "" {
+		return []string{a.Digest}
+	}
+	return a.Lists
 }
 
 func (s *Store) write(a Approval) error {
@@ -75,21 +90,12 @@ func (s *Store) write(a Approval) error {
 	return nil
 }
 
-// Replace is like Approve, but replaces what was approved before.
-func (s *Store) Replace(root string, powers Powers, by string, at time.Time) (Approval, error) {
-	before, err := s.at(root)
-	if err != nil {
-		return Approval{}, err
-	}
-	return s.approve(root, powers, by, at, before.Revoked)
-}
-
 // Find returns the approval that applies to a project with some powers: its own, or that of
-// another worktree of its repository with the same digest.
+// another worktree of its repository in which a list with the same digest was approved.
 func (s *Store) Find(root string, powers Powers) (Approval, bool, error) {
 	all, err := s.around(root)
 	for _, a := range all {
-		if a.Root == root || a.Digest == powers.Digest() {
+		if a.Root == root || a.Digest == powers.Digest() || slices.Contains(a.Lists, powers.Digest()) {
 			return a, a.Digest != "", err
 		}
 	}

@@ -104,6 +104,15 @@ func TestDecide(t *testing.T) {
 	if d := decide(t, s, "/clone", append(powers, hooks), ""); !d.Trusted {
 		t.Error("a second approval takes the first away")
 	}
+	// If the files of a power change, only the new ones are approved.
+	changed := server
+	changed.Material += "2"
+	if _, err := s.Approve("/clone", trust.Powers{changed}, "me", now); err != nil {
+		t.Fatal(err)
+	}
+	if !decide(t, s, "/clone", trust.Powers{key, changed, hooks}, "").Trusted || decide(t, s, "/clone", trust.Powers{server}, "").Trusted {
+		t.Error("the old files are still approved, or the new ones are not")
+	}
 	if had, err := s.Revoke("/clone", now); !had || err != nil {
 		t.Error(had, err)
 	}
@@ -116,7 +125,7 @@ func TestDecide(t *testing.T) {
 	// Approved again with fewer powers, the project is trusted; the earlier approval
 	// stays revoked.
 	for range 2 {
-		if _, err := s.Replace("/clone", trust.Powers{key}, "me", now); err != nil {
+		if _, err := s.Approve("/clone", trust.Powers{key}, "me", now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,6 +215,15 @@ func TestWorktrees(t *testing.T) {
 	} {
 		if d := decide(t, s, c.root, c.powers, ""); d.Trusted != c.want {
 			t.Errorf("%s with %d powers: %+v", c.root, len(c.powers), d)
+		}
+	}
+	// Each list that was approved counts there.
+	if _, err := s.Approve(filepath.Join(repo, "app"), trust.Powers{server}, "me", now); err != nil {
+		t.Fatal(err)
+	}
+	for _, powers := range []trust.Powers{{key}, {server}, {key, server}} {
+		if d := decide(t, s, filepath.Join(tree, "app"), powers, ""); !d.Trusted {
+			t.Errorf("%d powers: %+v", len(powers), d)
 		}
 	}
 	// An approval in the worktree holds for the repository.
