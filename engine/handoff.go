@@ -42,8 +42,8 @@ func (ev *HandoffAsked) onlyTask() *workflow.Task {
 	return t
 }
 
-// key returns the same key for the same work.
-func (ev *HandoffAsked) key() string {
+// Work returns the same text for the same work.
+func (ev *HandoffAsked) Work() string {
 	if ev.Key != "" {
 		return ev.Key
 	}
@@ -70,7 +70,7 @@ func (r *Run) admitHandoff(in *inst, ev *HandoffAsked) error {
 		return fmt.Errorf("%q may not hand work on to %q, only to %s", in.address, t.Agent, strings.Join(may.To, ", "))
 	case ev.Detach && !may.Detach:
 		return fmt.Errorf("%q may not detach work; to allow it, add `detach: true` to the handoffs of %q", in.address, top.n.def.ID)
-	case in.sameHandoff(ev.key()) != nil:
+	case in.sameHandoff(ev.Work()) != nil:
 		return nil
 	}
 	if err := in.unreserved(ev); err != nil {
@@ -163,7 +163,7 @@ func (in *inst) handedOn(ev *HandoffAsked) *workflow.Workflow {
 func (r *Run) handOn(in *inst, ev *HandoffAsked) {
 	h := in.handoffWith(ev.ID)
 	if ev.ID == "" {
-		h = in.sameHandoff(ev.key())
+		h = in.sameHandoff(ev.Work())
 	}
 	if h == nil {
 		h = r.openHandoff(in, ev)
@@ -179,7 +179,7 @@ func (r *Run) openHandoff(in *inst, ev *HandoffAsked) *handoff {
 	above := in.scope().frame
 	f := &frame{p: p, inputs: ev.Inputs, limits: p.w.Limits, depth: above.depth, prefix: in.address + "/", around: above}
 	f.since = r.clock.active
-	h := &handoff{p: p, inputs: ev.Inputs, key: ev.key(), in: in}
+	h := &handoff{p: p, inputs: ev.Inputs, key: ev.Work(), in: in}
 	h.scope = newScope(in.scope(), in, p.body, f)
 	f.scope, f.handoff = h.scope, h
 	r.clock.frames = append(r.clock.frames, f)

@@ -101,6 +101,15 @@ func TestDetach(t *testing.T) {
 	if sessions, err := o.List(t.Context(), 0); err != nil || len(sessions) != 1 {
 		t.Errorf("%+v, %v", sessions, err)
 	}
+
+	// A fork from the step that starts it does.
+	if again, err = run.Fork(t.Context(), "lead/handoff-1", nil); err != nil {
+		t.Fatal(err)
+	}
+	o.driveRun(again)
+	if sessions, err := o.List(t.Context(), 0); err != nil || len(sessions) != 2 || !strings.HasPrefix(sessions[0].ID, again.ID()+"-") {
+		t.Errorf("%+v, %v", sessions, err)
+	}
 	if len(o.problems) > 0 {
 		t.Error(o.problems)
 	}

@@ -84,7 +84,7 @@ func (s *Sessions) handedOn(ctx context.Context, run *hocket.Run) ([]*Session, e
 		if !ok || ev.ID != "" {
 			continue
 		}
-		same := work{ev.Address, ev.Key}
+		same := work{ev.Address, ev.Work()}
 		if before := latest[same]; before != nil && (!before.Final() || before.Status == Completed) {
 			continue // the attempt gets that result
 		}
@@ -163,7 +163,10 @@ func inside(ev *engine.HandoffAsked, run *hocket.Run, address string) *Session {
 		return one
 	}
 	q := h.Request
-	one.Handoff, one.ID = h, h.Session
+	if one.Handoff, one.ID = h, h.Session; !h.Detach {
+		one.Handoff = h.In(run.ID())
+		one.ID = one.Handoff.Session
+	}
 	one.Agent, one.Parent, one.Mode, one.Workflow = q.TargetAgent, q.ParentAgent, q.Mode, q.Workflow
 	one.Summary, one.Priority, one.Version = short(q.Summary), string(q.Priority), q.Version
 	one.Estimate, one.DependsOn = protocol.FormatDuration(q.Estimate), q.DependsOn

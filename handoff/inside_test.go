@@ -150,6 +150,20 @@ func TestFindInside(t *testing.T) {
 		t.Errorf("%v, %v", waited, err)
 	}
 	o.refuse("which is part of run "+run.ID(), request(`target_agent="planner" depends_on="`+first.ID+`"`, ""))
+
+	// In a fork, they are other sessions, with directories of their own.
+	fork, err := run.Fork(t.Context(), "lead/handoff-2", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.lead(func() (string, error) { return "all is different", nil })
+	o.driveRun(fork)
+	for i, want := range []string{"all is fine", "all is different"} {
+		one := o.find(strings.Replace(inside[i].ID, run.ID(), fork.ID(), 1))
+		if one.State.Run != fork.ID() || one.Output != want || !strings.Contains(o.read(one.ID, "result.json"), want) || !strings.Contains(o.read(inside[i].ID, "result.json"), "all is fine") {
+			t.Errorf("%+v", one.State)
+		}
+	}
 	if len(o.problems) > 0 {
 		t.Error(o.problems)
 	}

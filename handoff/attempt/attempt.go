@@ -66,8 +66,11 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 	own := *task
 	var asked []*Handoff
 	if h != nil {
-		if h.Session == "" {
+		switch {
+		case h.Session == "":
 			h.adopt(task, w.o.Handoff)
+		case strings.Contains(task.Address, "/"+handedOn):
+			h = h.In(task.Run)
 		}
 		if h.apart() {
 			return w.sendApart(ctx, task, h)

@@ -352,7 +352,7 @@ func (on *onward) await(ctx context.Context, task *agent.Task, q *protocol.Reque
 func (o *Options) handoff(q *protocol.Request, task *agent.Task, detach bool) *Handoff {
 	h := o.Handoff
 	h.Request, h.Detach, h.Leave = q, detach, q.Mode == protocol.Conversation
-	h.Session = task.Run + "-" + digestOf(task.Address + "\x00" + workflow.FormatJSON(q))[:12]
+	h.Session = task.Run + "-" + digestOf(task.Address + "\x00" + workflow.FormatJSON(q))[:digits]
 	if detach {
 		h.Session = cmp.Or(q.SessionID, h.Session)
 	}
@@ -360,10 +360,29 @@ func (o *Options) handoff(q *protocol.Request, task *agent.Task, detach bool) *H
 	return &h
 }
 
+// handedOn is how the engine names tasks that were handed on, with a number.
+const handedOn = "handoff-"
+
+// digits is how many digits follow the id of the run in that of a session.
+const digits = 12
+
+// In returns the handoff as part of a run. If it comes from a run that this one was forked from, its
+// session gets an id and a directory of its own.
+func (h *Handoff) In(run string) *Handoff {
+	if strings.HasPrefix(h.Session, run+"-") || h.Session == h.Request.SessionID {
+		return h
+	}
+	own := *h
+	own.Session = run + "-" + h.Session[max(0, len(h.Session)-digits):]
+	own.Dir = path.Join(path.Dir(h.Dir), own.Session)
+	return &own
+}
+
 // work returns the handoff as work for its agent.
 func (h *Handoff) work(ctx context.Context, dir string) (agent.Handoff, error) {
 	q := h.Request
-	key, err := h.Setting() // before anything is added that may change
+	same := &Handoff{Request: q, Context: h.Context, Detach: h.Detach, Leave: h.Leave} // without what a fork or a new configuration changes
+	key, err := same.Setting()
 	if err != nil {
 		return agent.Handoff{}, err
 	}

@@ -24,6 +24,7 @@ type lead struct {
 	got    *agent.Task
 	log    bytes.Buffer
 	may    workflow.Handoffs
+	fork   string                       // of the run
 	result func(id string) agent.Handed // of what was handed on before; nil: an answer
 	o      attempt.Options
 }
@@ -39,7 +40,7 @@ func (l *lead) run(t *testing.T, answer string, work func(use func(args map[stri
 		return agent.Result{Output: answer}, nil
 	})
 	task := &agent.Task{
-		Run: "r1", Address: "a", Attempt: 1, Agent: &agent.Definition{Name: "ann"}, Dir: l.dir, Handed: l.before,
+		Run: "r1" + l.fork, Address: "a", Attempt: 1, Agent: &agent.Definition{Name: "ann"}, Dir: l.dir, Handed: l.before,
 		Handoffs: &workflow.Handoffs{To: []string{"bob", "cleo"}, Detach: l.may.Detach},
 		HandOn: func(_ context.Context, h agent.Handoff) (agent.Handed, error) {
 			if h.ID != "" && l.result != nil {
@@ -121,6 +122,15 @@ func TestToolHandsOn(t *testing.T) {
 	again := handoffOf(t, l.handed[1])
 	if l.handed[0].Key != l.handed[1].Key || first.Session != again.Session || first.Before["out/x.md"] == again.Before["out/x.md"] {
 		t.Errorf("the same work, although a file has changed: %+v and %+v", l.handed[0], l.handed[1])
+	}
+	fork := &lead{dir: l.dir, fork: "b"}
+	fork.run(t, "done", func(use func(map[string]any) (string, error)) {
+		if _, err := use(args); err != nil {
+			t.Error(err)
+		}
+	})
+	if fork.handed[0].Key != l.handed[2].Key || handoffOf(t, fork.handed[0]).Session == handoffOf(t, l.handed[2]).Session {
+		t.Errorf("the same work in a fork: %+v and %+v", fork.handed[0], l.handed[2])
 	}
 	if l.handed[2].Key == l.handed[0].Key || l.handed[2].Blocking {
 		t.Errorf("other work: %+v", l.handed[2])
@@ -321,7 +331,7 @@ func TestSentApart(t *testing.T) {
 		return agent.Result{}, nil
 	})
 	task := func(h *attempt.Handoff) *agent.Task {
-		h.Session = "s1"
+		h.Session = "r1-s1"
 		setting, err := h.Setting()
 		if err != nil {
 			t.Fatal(err)
@@ -342,8 +352,13 @@ func TestSentApart(t *testing.T) {
 		t.Errorf("%+v, %v: %s", res, err, diff)
 	}
 	res, err = attempt.Wrap(exec, o).Run(t.Context(), task(&attempt.Handoff{Request: q, Detach: true}), func([]byte) {})
-	if err != nil || res.Output != "s1" || res.Usage != (agent.Usage{CostUSD: 2, TokensOut: 3000}) {
+	if err != nil || res.Output != "r1-s1" || res.Usage != (agent.Usage{CostUSD: 2, TokensOut: 3000}) {
 		t.Errorf("%+v, %v", res, err)
+	}
+	forked := task(&attempt.Handoff{Request: q, Detach: true, Dir: "sessions/r1-s1"})
+	forked.Run = "r2"
+	if res, err = attempt.Wrap(exec, o).Run(t.Context(), forked, func([]byte) {}); err != nil || res.Output != "r2-r1-s1" {
+		t.Errorf("in a fork: %+v, %v", res, err)
 	}
 	if _, err = attempt.Wrap(exec, attempt.Options{}).Run(t.Context(), task(&attempt.Handoff{Request: q, Detach: true}), func([]byte) {}); err == nil || !strings.Contains(err.Error(), "this program does not carry out sessions") {
 		t.Error(err)
