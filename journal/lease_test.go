@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -247,4 +248,35 @@ func TestPatience(t *testing.T) {
 		}
 	}
 	t.Error("no one waits")
+}
+
+// Without a lease, nothing is deleted.
+func TestDeleteWithoutLease(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	if err := createRun(t, s, "demo-1").Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	leases := filepath.Join(s.Dir(), "leases")
+	if err := errors.Join(os.RemoveAll(leases), os.WriteFile(leases, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	other := openStore(t, s.Dir())
+	if deleted, err := other.Delete(t.Context(), "demo-1"); err == nil {
+		t.Errorf("%v", deleted)
+	}
+	find(t, other, "demo-1")
+}
+
+func TestFindInReadOnlyJournal(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1")
+	reader, err := OpenReadOnly(s.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	find(t, reader, "demo-1")
 }

@@ -623,3 +623,9 @@ func TestOutputThatCannotBeRead(t *testing.T) {
 	}
 	t.Error("a reader reports nothing")
 }
+
+func TestFileThatWasOmitted(t *testing.T) {
+	for text, err := range fileTexts(filepath.Join(t.TempDir(), "none"), 0) {
+		t.Errorf("%q, %v", text, err)
+	}
+}
