@@ -29,14 +29,8 @@ func TestSessionKills(t *testing.T) {
 	met := map[int]int{} // how many sessions had ended when the process was killed
 	for done := 0; done < *sessions; {
 		p := newProject(t, nil)
-		for name, text := range map[string]string{".hocket/agents/worker.yml": worker, "batch.md": sessionBatch(random)} {
-			if err := os.MkdirAll(filepath.Dir(filepath.Join(p.dir, name)), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
+		p.write(".hocket/agents/worker.yml", worker)
+		p.write("batch.md", sessionBatch(random))
 		if done == 0 {
 			t.Setenv("HOCKET_TRUST", p.trustDigest())
 		}
@@ -71,6 +65,44 @@ func TestSessionKills(t *testing.T) {
 	t.Logf("%d kills met batches with so many ended sessions: %v", *sessions, met)
 }
 
+// TestSenderKills kills senders of blocking sessions at random moments. A session that was recorded
+// ends in the background, and so does the one that depends on it.
+func TestSenderKills(t *testing.T) {
+	random := rand.New(rand.NewPCG(*seed, 5))
+	p := newProject(t, nil)
+	p.write(".hocket/agents/worker.yml", worker)
+	p.write("batch.md", sessionRequest("s", "blocking", ""))
+	t.Setenv("HOCKET_TRUST", p.trustDigest())
+	recorded := 0
+	for i := range *sessions {
+		first, next := fmt.Sprintf("s%d", 2*i), fmt.Sprintf("s%d", 2*i+1)
+		p.write("batch.md", sessionRequest(next, "spawn", first)+sessionRequest(first, "blocking", ""))
+		p.kill(time.Duration(random.Int64N(int64(300*time.Millisecond))), "handoff", "send", "batch.md")
+		for _, id := range []string{first, next} {
+			if p.call("handoff", "status", id).code != 0 {
+				continue // it was not recorded yet
+			}
+			recorded++
+			if got := p.call("handoff", "wait", id); got.code != 0 || got.out != id+" COMPLETED\n" {
+				t.Fatalf("kill %d: %s%s", i, got.out, got.err)
+			}
+			p.wantOneResult(id)
+		}
+	}
+	t.Logf("%d of %d sessions were recorded", recorded, 2**sessions)
+}
+
+func (p project) write(name, text string) {
+	p.t.Helper()
+	file := filepath.Join(p.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 const batchSize = 8
 
 // sessionBatch returns a batch in which sessions depend on earlier ones.
@@ -79,19 +111,27 @@ func sessionBatch(random *rand.Rand) string {
 	for i := range batchSize {
 		depends := ""
 		if i > 0 && random.IntN(2) == 0 {
-			depends = fmt.Sprintf(` depends_on="s%d"`, random.IntN(i))
+			depends = fmt.Sprintf("s%d", random.IntN(i))
 		}
-		fmt.Fprintf(&b, "```xml\n"+`<agent_request version="1.0" session_id="s%d" target_agent="worker"%s>
-  <mode>spawn</mode>
+		b.WriteString(sessionRequest(fmt.Sprintf("s%d", i), "spawn", depends))
+	}
+	return b.String()
+}
+
+// sessionRequest returns a request in a block. depends may be "".
+func sessionRequest(id, mode, depends string) string {
+	if depends != "" {
+		depends = ` depends_on="` + depends + `"`
+	}
+	return fmt.Sprintf("```xml\n"+`<agent_request version="1.0" session_id="%s" target_agent="worker"%s>
+  <mode>%s</mode>
   <original_intent>See that nothing is lost</original_intent>
-  <current_task_summary>Work on part %d</current_task_summary>
+  <current_task_summary>Work on part %[1]s</current_task_summary>
   <workflow>standard</workflow>
   <task_details>Work.</task_details>
   <constraints><constraint>Be kind</constraint></constraints>
   <deliverables><report>what was done</report></deliverables>
-</agent_request>`+"\n```\n\n", i, depends, i)
-	}
-	return b.String()
+</agent_request>`+"\n```\n\n", id, depends, mode)
 }
 
 // trustDigest returns the digest with which the project is trusted.
