@@ -2,9 +2,12 @@ package journal
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/database"
 )
 
 // changes returns the ids of the runs that changed and those deleted, and the version
@@ -87,5 +90,29 @@ func BenchmarkBeat(b *testing.B) {
 		if _, err := p.Beat(context.Background()); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A beat shows that another process begins to drive runs, and that the journal is gone.
+func TestBeatOfLeases(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	p, err := s.Pulse(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	before, err := p.Beat(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	createRun(t, openStore(t, s.Dir()), "demo-1")
+	if after, err := p.Beat(t.Context()); err != nil || after.Leases.Equal(before.Leases) {
+		t.Errorf("%v, then %v, %v", before, after, err)
+	}
+	if err := os.Remove(filepath.Join(s.Dir(), fileName)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Beat(t.Context()); !IsProblem(err, database.Gone) {
+		t.Error(err)
 	}
 }
