@@ -43,7 +43,8 @@ type Attempt struct {
 	Log agent.Log // receives what it prints
 	Ask agent.Ask // puts a question to a person
 	// HandOn hands work on to another agent. It returns as soon as that has begun or, if the attempt
-	// waits for it, has ended. The error says why the work cannot be handed on.
+	// waits for it, has ended. The error says why the work cannot be handed on. An event with an ID
+	// has no Definition.
 	HandOn func(context.Context, *engine.HandoffAsked) (*engine.Return, error)
 	// Keep replaces the prompt, or appends to another of the attempt's streams.
 	Keep func(s Stream, text []byte)

@@ -73,7 +73,8 @@ func handoff(t *scene, w World) {
 	}
 }
 
-// handoffFails: a failure of what was handed on is a result for the attempt that waits for it.
+// handoffFails: a failure of what was handed on is a result for the attempt that waits for it. Asking
+// for it by its id does not do the work again.
 func handoffFails(t *scene, w World) {
 	d := open(t, w, nil)
 	tries := 0
@@ -86,6 +87,9 @@ func handoffFails(t *scene, w World) {
 	}
 	d.work.Agents = crew{helper: fails, lead: func(ctx context.Context, task *agent.Task) (string, error) {
 		got, err := task.HandOn(ctx, agent.Handoff{To: "helper", Prompt: "try", Attempts: 2, Blocking: true})
+		if again, lost := task.HandOn(ctx, agent.Handoff{ID: got.ID, Blocking: true}); lost != nil || again.ID != got.ID || again.Error != got.Error {
+			t.Errorf("the result by its id: %+v, %v", again, lost)
+		}
 		return got.Error, err
 	}}
 	res := start(t, d, handing())

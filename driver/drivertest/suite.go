@@ -115,6 +115,7 @@ var Scenarios = []Scenario{
 	{"withdrawn question", []int{10, 11}, withdrawn},
 	{"orphaned question", []int{10, 12}, orphan},
 	{"lost question", []int{12}, lostQuestion},
+	{"warning", []int{3}, warned},
 	{"handoff", []int{1, 3, 8, 10}, handoff},
 	{"handoff fails", []int{10}, handoffFails},
 	{"handoff after a crash", []int{10, 12}, handoffCrash},

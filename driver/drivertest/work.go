@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,5 +106,27 @@ func observed(t *scene, w World) {
 	}
 	if seen.printed == 0 {
 		t.Error("the observer saw nothing of what was printed")
+	}
+}
+
+// warned: what an attempt reports beside its result is recorded with it.
+func warned(t *scene, w World) {
+	d := open(t, w, func(context.Context, *engine.StartTask) Outcome {
+		return Outcome{Output: "x", Warning: "careful \xff", Found: []workflow.Finding{{OK: true}, {Why: "missing \xff"}}}
+	})
+	s := starting(bundle(chain(task("a", "x"))))
+	res := start(t, d, s)
+	agree(t, d, s.Bundle, res)
+	if !slices.Equal(res.Warnings, []string{"a: careful \ufffd"}) {
+		t.Errorf("warnings %q", res.Warnings)
+	}
+	events, err := d.Events(t.Context(), runID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if ev, ok := e.Event.(*engine.TaskEnded); ok && !slices.Equal(ev.Found, []workflow.Finding{{OK: true}, {Why: "missing \ufffd"}}) {
+			t.Errorf("found %+v", ev.Found)
+		}
 	}
 }
