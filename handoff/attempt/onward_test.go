@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -314,6 +315,15 @@ func TestToolDetaches(t *testing.T) {
 		t.Error("the tool does not offer to detach work")
 	}
 	own := handoffOf(t, l.handed[len(l.handed)-1])
+	l = &lead{dir: t.TempDir(), before: []agent.Handed{{Handoff: agent.Handoff{ID: "a/handoff-1", To: "bob", Prompt: "Audit", Settings: first.Settings}, Output: "fork-1"}}, o: l.o, result: func(string) agent.Handed { return agent.Handed{Output: "fork-1"} }}
+	l.run(t, "done", func(use func(map[string]any) (string, error)) {
+		if text, err := use(map[string]any{"id": "fork-1"}); err != nil || !strings.HasSuffix(text, "with the id fork-1. It is in progress.") {
+			t.Errorf("the session in a fork: %q, %v", text, err)
+		}
+	})
+	if told := l.got.Received[0].Output; !strings.HasSuffix(fmt.Sprint(told), "It works as the separate session fork-1.") {
+		t.Error(told)
+	}
 	if diff := cmp.Diff([]string{session, "other"}, own.Request.DependsOn); diff != "" || own.Session != "own" || len(own.Request.Attributes) > 0 {
 		t.Errorf("%+v: %s", own, diff)
 	}
