@@ -629,3 +629,22 @@ func TestFileThatWasOmitted(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
+
+// A file that was cut off after it was indexed is reported.
+func TestOutputThatWasCutOff(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	w.Log("work", 1).Write([]byte(numbered(0, 10)))
+	if got := streamText(t, s, attempt("work"), driver.Output, 0); got != numbered(0, 10) {
+		t.Fatalf("%q", got)
+	}
+	if err := os.Truncate(filepath.Join(s.runFiles("run-1"), "streams.1"), 50); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range s.Stream(t.Context(), attempt("work"), driver.Output, 0) {
+		if err != nil {
+			return
+		}
+	}
+	t.Error("nothing is reported")
+}
