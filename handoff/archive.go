@@ -37,7 +37,7 @@ type Kept struct {
 // only what agents wrote there is then in the archive alone.
 func (s *Sessions) Archive(ctx context.Context, before time.Time, file string) (*Archived, error) {
 	done := &Archived{Sessions: []string{}, Kept: []Kept{}}
-	states, err := s.List(ctx, 0)
+	states, err := s.states(ctx, 0)
 	if err != nil {
 		return nil, err
 	}

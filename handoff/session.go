@@ -155,6 +155,24 @@ func listed(i hocket.Info) State {
 // List returns the sessions of the project, newest first: those that have not ended, and the
 // latest of the others. A limit of zero means all.
 func (s *Sessions) List(ctx context.Context, limit int) ([]State, error) {
+	states, err := s.states(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	for i := range states {
+		if states[i].Phase == Pending {
+			continue
+		}
+		// The list of runs does not have the attempts, nor when the first one started.
+		if one, err := s.Find(ctx, states[i].ID); err == nil { // the list still has one whose journal is damaged
+			states[i] = one.State
+		}
+	}
+	return states, ctx.Err()
+}
+
+// states returns the same, as far as the list of runs has it.
+func (s *Sessions) states(ctx context.Context, limit int) ([]State, error) {
 	runs, err := s.p.Runs(ctx, hocket.Filter{Label: labelAgent, Limit: limit})
 	if err != nil {
 		return nil, err
@@ -169,13 +187,6 @@ func (s *Sessions) List(ctx context.Context, limit int) ([]State, error) {
 	states := make([]State, len(runs))
 	for i, r := range runs {
 		states[i] = listed(r)
-		if states[i].Phase == Pending {
-			continue
-		}
-		// The list of runs does not have the attempts, nor when the first one started.
-		if one, err := s.Find(ctx, r.ID); err == nil { // the list still has one whose journal is damaged
-			states[i] = one.State
-		}
 	}
 	return states, nil
 }
