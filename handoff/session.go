@@ -107,7 +107,7 @@ type State struct {
 	Estimate  string          `json:"estimated_duration,omitempty"`
 	Overdue   bool            `json:"overdue,omitempty"` // it takes longer than estimated
 	DependsOn []string        `json:"depends_on,omitempty"`
-	Attempts  int             `json:"attempts"`
+	Attempts  int             `json:"attempts,omitempty"`
 	Run       string          `json:"run"`
 	Step      string          `json:"step,omitempty"`          // of the run, if the session is part of another one
 	From      string          `json:"detached_from,omitempty"` // the run and step, separated by a slash, that it was detached from
@@ -153,22 +153,29 @@ func listed(i hocket.Info) State {
 }
 
 // List returns the sessions of the project, newest first: those that have not ended, and the
-// latest of the others. A limit of zero means all.
+// latest of the others. A limit of zero means all; then the attempts and durations of those that
+// have ended are missing, because they would have to be read one by one.
 func (s *Sessions) List(ctx context.Context, limit int) ([]State, error) {
 	states, err := s.states(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
 	for i := range states {
-		if states[i].Phase == Pending {
-			continue
-		}
-		// The list of runs does not have the attempts, nor when the first one started.
-		if one, err := s.Find(ctx, states[i].ID); err == nil { // the list still has one whose journal is damaged
-			states[i] = one.State
+		if limit > 0 || !states[i].Final() {
+			s.complete(ctx, &states[i])
 		}
 	}
 	return states, ctx.Err()
+}
+
+// complete adds what the list of runs does not have: the attempts, and when the first one started.
+func (s *Sessions) complete(ctx context.Context, state *State) {
+	if state.Phase == Pending {
+		return
+	}
+	if one, err := s.Find(ctx, state.ID); err == nil { // the list still has one whose journal is damaged
+		*state = one.State
+	}
 }
 
 // states returns the same, as far as the list of runs has it.

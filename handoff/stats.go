@@ -46,12 +46,13 @@ func (s *Sessions) Stats(ctx context.Context) (*Stats, error) {
 		return nil, err
 	}
 	stats.addChecks(notes)
-	listed, err := s.List(ctx, 0)
+	listed, err := s.states(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
 	agents, took := map[string]*AgentStats{}, map[string][]float64{}
 	for _, state := range listed {
+		s.complete(ctx, &state)
 		a := agents[state.Agent]
 		if a == nil {
 			a = &AgentStats{Agent: state.Agent, Statuses: map[Status]int{}}
