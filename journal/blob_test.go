@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 func TestLongStringsAreStoredOnceByHash(t *testing.T) {
@@ -212,5 +213,64 @@ func TestLongStringsReadInPart(t *testing.T) {
 func TestPinWithoutWorkflow(t *testing.T) {
 	if _, err := decodePin([]byte("{}")); err == nil || !strings.Contains(err.Error(), "it has no workflow") {
 		t.Error(err)
+	}
+}
+
+// Places that do not fit the text are damage, and not a reason to crash.
+func TestPlacesThatDoNotFit(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	appendEvents(t, w, ended(1, strings.Repeat("long", MaxInline)))
+	var places string
+	if err := s.write.QueryRow("SELECT blobs FROM events WHERE blobs IS NOT NULL").Scan(&places); err != nil {
+		t.Fatal(err)
+	}
+	var ps []place
+	if err := json.Unmarshal([]byte(places), &ps); err != nil || len(ps) != 1 {
+		t.Fatal(places, err)
+	}
+	at := func(n int, hash string) string {
+		return workflow.FormatJSON([]any{map[string]any{"at": n, "hash": hash}})
+	}
+	if text, err := s.putBack(t.Context(), `["", ""]`, at(1, ps[0].Hash)); err != nil || len(text) < MaxInline {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+	for name, places := range map[string]string{
+		"before": at(-1, ps[0].Hash), "behind": at(7, ps[0].Hash), "elsewhere": at(2, ps[0].Hash), "no hash": at(1, "zz"), "unknown": at(1, "00"),
+		"twice": "[" + strings.Trim(at(1, ps[0].Hash), "[]") + "," + strings.Trim(at(1, ps[0].Hash), "[]") + "]",
+	} {
+		if _, err := s.putBack(t.Context(), `["", ""]`, places); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestPinThatWasExchanged(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1")
+	_, other, err := encodePin(testPin("other"))
+	if err == nil {
+		_, err = s.write.Exec("UPDATE pins SET data = ?", other)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.lastPin.Store(nil)
+	if _, err := s.Pin(t.Context(), "demo-1"); err == nil || !strings.Contains(err.Error(), "does not match its hash") {
+		t.Error(err)
+	}
+}
+
+// A run that begins with the results of another may also have results of its own.
+func TestForkWithOwnResult(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	appendEvents(t, createRun(t, s, "demo-1"), ended(1, "x"))
+	n := keyed("demo-2", "", "")
+	n.Origin, n.Events = "demo-1", list(started("demo-2"), ended(1, "own"))
+	if _, err := s.Create(n); err != nil {
+		t.Fatal(err)
+	}
+	if events := readEvents(t, s, "demo-2"); len(events) != 2 || events[1].Event.(*engine.TaskEnded).Output != "own" {
+		t.Errorf("%v", events)
 	}
 }

@@ -99,3 +99,14 @@ func TestKeyThatCannotBeLookedUp(t *testing.T) {
 		}
 	}
 }
+
+func TestTooManyCandidates(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	for i := range 12 {
+		createRun(t, s, fmt.Sprintf("demo-%02d", i))
+	}
+	var unknown *driver.UnknownRunError
+	if _, err := s.Find(t.Context(), "demo"); !errors.As(err, &unknown) || len(unknown.Candidates) != 10 {
+		t.Errorf("%+v", unknown)
+	}
+}

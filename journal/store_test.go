@@ -265,3 +265,16 @@ func TestModes(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestCopyIsRemoved(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1")
+	other, err := openCopy(filepath.Join(s.Dir(), fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	find(t, other, "demo-1")
+	if err := other.Close(); err != nil || !gone(other.scratch) {
+		t.Errorf("%s is still there: %v", other.scratch, err)
+	}
+}

@@ -116,3 +116,12 @@ func TestBeatOfLeases(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestChangesThatCannotBeRead(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, version, err := s.Changes(ctx, 7); err == nil || version != 7 {
+		t.Errorf("version %d, %v", version, err)
+	}
+}
