@@ -15,6 +15,7 @@ import (
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/internal/filelock"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // One store at a time drives a run, across all processes. The row of the run names it, and
@@ -68,23 +69,19 @@ func (s *Store) newLease() (*lease, error) {
 		return nil, err
 	}
 	l := &lease{name, lock}
-	if err := l.sign(); err != nil {
-		return nil, errors.Join(err, l.Release())
-	}
+	l.sign()
 	return l, nil
 }
 
-// sign writes who holds the lease, for the error message that others get.
-func (l *lease) sign() error {
+// sign writes who holds the lease, for the error message that others get. If it cannot be written,
+// they do not learn it.
+func (l *lease) sign() {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "this machine"
 	}
-	text, err := json.Marshal(driver.Holder{PID: os.Getpid(), Host: host, Since: time.Now().Round(time.Second).UTC()})
-	if err == nil {
-		_, err = l.File.WriteAt(append(text, '\n'), 0)
-	}
-	return err
+	holder := driver.Holder{PID: os.Getpid(), Host: host, Since: time.Now().Round(time.Second).UTC()}
+	_, _ = l.File.WriteString(workflow.FormatJSON(holder) + "\n")
 }
 
 // sweep removes the files of killed processes, if no run needs them any more. Files that
