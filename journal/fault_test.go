@@ -26,10 +26,14 @@ var errFault = errors.New("the database failed")
 type faults struct {
 	in   int  // how many calls are left until then; 0: none fails
 	null bool // a row of NULLs is read instead
+	on   bool // all later calls fail too
 	hit  bool
 }
 
 func (f *faults) fail(row bool) bool {
+	if f.hit && f.on {
+		return true
+	}
 	if f.in == 0 || f.null && !row {
 		return false
 	}
@@ -507,6 +511,24 @@ func failEachCall(t *testing.T, next func() trial) {
 			if diff := cmp.Diff(after, contents(t, trial.store)); diff != "" {
 				t.Errorf("call %d fails, null %t, and the journal has (-want +got):\n%s", in, null, diff)
 			}
+		}
+	}
+}
+
+// A check that could not read everything must not say that all is well.
+func TestCheckReportsEveryFailure(t *testing.T) {
+	dir := t.TempDir()
+	writeExample(t, dir)
+	s := openStore(t, dir)
+	f := injectInto(t, s)
+	for in := 1; ; in++ {
+		*f = faults{in: in, on: true}
+		err := s.Check(t.Context())
+		if !f.hit {
+			break
+		}
+		if err == nil {
+			t.Errorf("call %d fails, and there is no error", in)
 		}
 	}
 }
