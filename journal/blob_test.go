@@ -208,6 +208,9 @@ func TestLongStringsReadInPart(t *testing.T) {
 		}
 		break // Go panics if the iterator goes on
 	}
+	if n := len(readEvents(t, s, "demo-1")); n != 2*chunk+2 {
+		t.Errorf("%d events", n)
+	}
 }
 
 func TestPinWithoutWorkflow(t *testing.T) {

@@ -90,7 +90,7 @@ func (d *decoder) time(stamp string) (time.Time, bool) {
 	if !strings.HasSuffix(stamp, "Z") || len(stamp) <= second {
 		return time.Time{}, false
 	}
-	if d.prefix == "" || stamp[:minute] != d.prefix {
+	if stamp[:minute] != d.prefix {
 		at, err := time.Parse(time.RFC3339Nano, stamp[:minute]+"00Z")
 		if err != nil {
 			return time.Time{}, false

@@ -18,7 +18,7 @@ import (
 )
 
 // systemRoles are the child process roles that are specific to this system.
-var systemRoles = map[string]func(args []string) error{"small": smallRole, "nobody": nobodyRole, "unwritable": unwritableRole}
+var systemRoles = map[string]func(args []string) error{"small": smallRole, "nobody": nobodyRole, "unwritable": unwritableRole, "leaseless": leaselessRole}
 
 // smallRole appends until the system refuses to let a file grow, then reads.
 func smallRole(args []string) error {
@@ -259,5 +259,52 @@ func TestUnwritableFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		startChild(t, "unwritable", dir).expect(t, "true")
+	}
+}
+
+// leaselessRole tries to drive a run where it cannot write a lease.
+func leaselessRole(args []string) error {
+	if os.Geteuid() == 0 {
+		if err := syscall.Setuid(65534); err != nil {
+			return err
+		}
+	}
+	s, err := Open(args[0], Options{})
+	if err != nil {
+		return err
+	}
+	_, err = s.Writer(context.Background(), "demo-1")
+	fmt.Println(err != nil)
+	return s.Close()
+}
+
+func TestUnwritableLeases(t *testing.T) {
+	dir, live := openTempDir(t), t.TempDir()
+	s := openStore(t, live)
+	createRun(t, s, "demo-1")
+	s.Close()
+	copyTo(t, filepath.Join(dir, fileName), filepath.Join(live, fileName))
+	err := errors.Join(os.Chmod(dir, 0o777), os.Chmod(filepath.Join(dir, fileName), 0o666), os.Mkdir(filepath.Join(dir, "leases"), 0o555))
+	if err != nil {
+		t.Fatal(err)
+	}
+	startChild(t, "leaseless", dir).expect(t, "true")
+}
+
+func TestCopyLeavesNoFileOpen(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	open := func() int {
+		files, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(files)
+	}
+	before := open()
+	if err := copyFile(filepath.Join(t.TempDir(), "copy"), filepath.Join(s.Dir(), fileName)); err != nil {
+		t.Fatal(err)
+	}
+	if after := open(); after > before {
+		t.Errorf("%d files are open, %d before", after, before)
 	}
 }
