@@ -46,9 +46,10 @@ func (a *app) handoffCheckVerb() *cobra.Command {
 		Use:   "check FILE... [FLAGS]",
 		Short: "Check handoffs against the schema and the project",
 		Long: `Check handoffs against the schema of their version, and whether "hocket handoff send"
-would accept them: whether their agents can work, and their sessions do not exist yet. A file without a block is a task in prose: that is a warning. The exit code
-is 2 if there are errors. With --json, print the requests; --json=seed prints them
-as the protocol's first description does.`,
+would accept them: whether their agents can work, and their sessions do not exist yet.
+A file without a block is a task in prose: that is a warning. The exit code is 2 if
+there are errors. With --json, print the requests; --json=seed prints them as the
+protocol's first description does.`,
 		Example: `  hocket handoff check prompt.md
   hocket handoff check prompt.md --json
 

@@ -100,7 +100,7 @@ func (in *inst) unreserved(ev *HandoffAsked) error {
 		case f.limits.CostUSD > 0 && !cost:
 			return fmt.Errorf("the work cannot be detached without an amount to reserve, because workflow %q has a cost limit: state one, such as \"Maximum cost: $2\"", f.p.w.Name)
 		case f.limits.Tokens > 0 && !tokens:
-			return fmt.Errorf("the work cannot be detached without an amount to reserve, because workflow %q has a limit of tokens: state one, such as \"Maximum tokens: 50k\"", f.p.w.Name)
+			return fmt.Errorf("the work cannot be detached without an amount to reserve, because workflow %q has a token limit: state one, such as \"Maximum tokens: 50k\"", f.p.w.Name)
 		}
 	}
 	return nil

@@ -33,8 +33,9 @@ type Kept struct {
 
 // Archive packs the directories of sessions that ended before a time into a new .tar.gz file,
 // and removes them once that is on the disk. An empty name means a file in the folder of the
-// sessions. What these sessions left open in tmux is closed. The journal keeps the sessions, so [Sessions.Show] can make their directories again;
-// only what agents wrote there is then in the archive alone.
+// sessions. What these sessions left open in tmux is closed. The journal keeps the sessions, so
+// [Sessions.Show] can make their directories again; only what agents wrote there is then in the
+// archive alone.
 func (s *Sessions) Archive(ctx context.Context, before time.Time, file string) (*Archived, error) {
 	done := &Archived{Sessions: []string{}, Kept: []Kept{}}
 	states, err := s.states(ctx, 0)

@@ -16,12 +16,13 @@ import (
 // that it starts only once, although the attempt that starts it may be lost before that is
 // recorded.
 func (s *Sessions) Detach(ctx context.Context, h *attempt.Handoff, run, step string, within hocket.StartOption) error {
+	ctx = context.WithoutCancel(ctx) // the run must count a session that it has started, even if it is cancelled meanwhile
 	own, q := *h, *h.Request
 	q.Mode = protocol.Spawn
 	own.Request, own.Detach, own.Source = &q, false, "```xml\n"+q.Format()+"\n```\n"
 	for _, id := range q.DependsOn {
 		if one, err := s.Find(ctx, id); err != nil || one.ID != id || one.Step != "" {
-			return fmt.Errorf("depends_on names %q, which is not a session of its own", id)
+			return fmt.Errorf("depends_on names %q, which is not a separate session", id)
 		}
 	}
 	if err := s.mark(own.Session); err != nil {

@@ -110,6 +110,9 @@ func TestDetach(t *testing.T) {
 	if sessions, err := o.List(t.Context(), 0); err != nil || len(sessions) != 2 || !strings.HasPrefix(sessions[0].ID, again.ID()+"-") {
 		t.Errorf("%+v, %v", sessions, err)
 	}
+	if all, err = o.HandedOn(t.Context(), again); err != nil || len(all) != 1 || all[0].From != again.ID()+"/lead/handoff-1" {
+		t.Errorf("%+v, %v", all, err)
+	}
 	if len(o.problems) > 0 {
 		t.Error(o.problems)
 	}
@@ -146,6 +149,55 @@ func TestDetachedSurvivesTheRun(t *testing.T) {
 	if one := o.find("own"); one.Status != handoff.Completed || one.Output != "all is fine" {
 		t.Errorf("%+v", one.State)
 	}
+}
+
+// Work that is detached under the id of another session does not start, and leaves that session as
+// it is.
+func TestDetachToATakenID(t *testing.T) {
+	o := newOffice(t, "")
+	o.send(strings.Replace(request(to("own"), ""), "spawn", "blocking", 1))
+	o.Interrupted("own")
+	o.exec = func(ctx context.Context, task *agent.Task) (string, error) {
+		_, err := use(ctx, task, map[string]any{"request": request(`target_agent="planner" session_id="own" detach="true"`, "")})
+		return fmt.Sprint(err), nil
+	}
+	run := o.record("{to: [planner], detach: true}")
+	if res := o.driveRun(run); !strings.Contains(fmt.Sprint(res.Output), "session own already exists: choose another session_id") {
+		t.Errorf("%s %v", res.Status, res.Output)
+	}
+	if got := o.Obstacle("own"); got != "it was interrupted" {
+		t.Errorf("the session is no longer left to the person who stopped it: %q", got)
+	}
+	all, err := o.HandedOn(t.Context(), run)
+	if err != nil || len(all) != 1 || all[0].Status != handoff.Failed || all[0].Step != "lead/handoff-1" {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// A session that is being started when its run is cancelled counts in the run.
+func TestDetachWhileCancelled(t *testing.T) {
+	o := newOffice(t, "")
+	o.detaching()
+	run := o.record("{to: [planner], detach: true}")
+	o.p.SetDetaching(cancelling{o.Sessions, run})
+	res := o.driveRun(run)
+	if sessions, err := o.List(t.Context(), 0); err != nil || len(sessions) != 1 || res.Status != engine.Cancelled || res.Usage.CostUSD != 2 {
+		t.Errorf("%+v, %v; the run is %s and used %+v", sessions, err, res.Status, res.Usage)
+	}
+}
+
+// cancelling cancels a run while it starts a session.
+type cancelling struct {
+	*handoff.Sessions
+	run *hocket.Run
+}
+
+func (c cancelling) Detach(ctx context.Context, h *attempt.Handoff, run, step string, within hocket.StartOption) error {
+	if _, err := c.run.Cancel(ctx, "enough"); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return c.Sessions.Detach(ctx, h, run, step, within)
 }
 
 // An attempt that is lost after it has started a session does not start it again, and costs nothing

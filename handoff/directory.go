@@ -82,11 +82,17 @@ func (s *Sessions) shown(ctx context.Context, one *Session) error {
 
 func (s *Sessions) marks() string { return filepath.Join(s.p.State(), "handoff-open") }
 
+// mark marks a session. A mark that exists keeps what it says: it may be that of another session,
+// which has the id already.
 func (s *Sessions) mark(id string) error {
 	if err := os.MkdirAll(s.marks(), 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(s.marks(), id), nil, 0o600)
+	f, err := os.OpenFile(filepath.Join(s.marks(), id), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // ClearObstacle forgets why a session could not be driven, before another process tries it.

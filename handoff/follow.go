@@ -22,6 +22,10 @@ func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Obse
 	if f.session {
 		s.ClearObstacle(run.ID())
 	}
+	// A process that was killed may not have shown what it handed on, and a fork has not yet.
+	if before, err := s.handedOn(ctx, run); err == nil && len(before) > 0 {
+		f.inside.Store(true)
+	}
 	f.show = func() {
 		if f.session {
 			s.show(ctx, run.ID(), func() (*Session, error) { return s.read(ctx, run) })

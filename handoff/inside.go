@@ -61,7 +61,12 @@ func (s *Sessions) itself(ctx context.Context, one *Session) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.read(ctx, run)
+	started, err := s.read(ctx, run)
+	var other *UnknownError
+	if errors.As(err, &other) || err == nil && one.Status != Completed && started.From != one.State.Run+"/"+one.Step {
+		return one, nil // the id is that of something else, so the step could not start it
+	}
+	return started, err
 }
 
 // handedOn returns what agents handed on in a run. A session that they detached is represented by
@@ -163,10 +168,8 @@ func inside(ev *engine.HandoffAsked, run *hocket.Run, address string) *Session {
 		return one
 	}
 	q := h.Request
-	if one.Handoff, one.ID = h, h.Session; !h.Detach {
-		one.Handoff = h.In(run.ID())
-		one.ID = one.Handoff.Session
-	}
+	one.Handoff = h.In(run.ID())
+	one.ID = one.Handoff.Session
 	one.Agent, one.Parent, one.Mode, one.Workflow = q.TargetAgent, q.ParentAgent, q.Mode, q.Workflow
 	one.Summary, one.Priority, one.Version = short(q.Summary), string(q.Priority), q.Version
 	one.Estimate, one.DependsOn = protocol.FormatDuration(q.Estimate), q.DependsOn
@@ -200,6 +203,9 @@ func told(byAddress map[string]*Session, all []*Session, e hocket.Entry) error {
 		u := e.Fact.Usage
 		one.CostUSD, one.TokensIn, one.TokensOut = u.CostUSD, u.TokensIn, u.TokensOut
 		one.log(e.Fact.Time, "Session ended: "+string(one.Status))
+		if one.Handoff != nil && one.Handoff.Detach && one.Status == Completed {
+			one.ID = one.Output // in a fork, it may be the session that the other run has started
+		}
 	}
 	return nil
 }

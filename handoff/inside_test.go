@@ -169,6 +169,44 @@ func TestFindInside(t *testing.T) {
 	}
 }
 
+// What was handed on before the process was killed is shown when the run continues, and whoever
+// wanted to know is notified.
+func TestInsideAfterACrash(t *testing.T) {
+	o := newOffice(t, "")
+	lost, die := context.WithCancel(t.Context())
+	o.exec = func(ctx context.Context, task *agent.Task) (string, error) {
+		if task.Address != "lead" {
+			return "all is fine", nil
+		}
+		if lost.Err() == nil {
+			if _, err := use(ctx, task, map[string]any{"request": request(`target_agent="planner" notify_on_completion="worker"`, ""), "blocking": true}); err != nil {
+				t.Error(err)
+			}
+			die()
+			<-ctx.Done()
+		}
+		return "done", ctx.Err()
+	}
+	run := o.record("{to: [planner]}")
+	if res, err := run.Drive(lost, hocket.Front{}); err == nil {
+		t.Fatalf("a run that was interrupted is %s", res.Status)
+	}
+	o.driveRun(run)
+	inside, err := o.Inside(t.Context(), run)
+	if err != nil || len(inside) != 1 {
+		t.Fatalf("%+v, %v", inside, err)
+	}
+	if state := o.read(inside[0].ID, "state.json"); !strings.Contains(state, `"COMPLETED"`) {
+		t.Error(state)
+	}
+	o.exec = nil
+	o.send(request(to("next"), ""))
+	o.drive()
+	if last := o.prompts[len(o.prompts)-1]; !strings.Contains(last, "The session "+inside[0].ID) {
+		t.Error(last)
+	}
+}
+
 // A session inside a run has a timeout and an estimate like any other, can be waited for while the
 // run goes on, and cannot be cancelled alone.
 func TestInsideTakesLong(t *testing.T) {

@@ -309,7 +309,7 @@ func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workf
 			case err != nil || one.ID != id:
 				found = append(found, workflow.Errorf(d.pos, protocol.CodeSession, "`hocket handoff list` lists the sessions", "depends_on names %q, and there is no such session", id))
 			case one.Step != "":
-				found = append(found, workflow.Errorf(d.pos, protocol.CodeSession, "a session can wait only for sessions of their own, not for a part of a run", "depends_on names %q, which is part of run %s", id, one.State.Run))
+				found = append(found, workflow.Errorf(d.pos, protocol.CodeSession, "a session can wait only for separate sessions, not for a part of a run", "depends_on names %q, which is part of run %s", id, one.State.Run))
 			}
 		}
 	}

@@ -58,10 +58,10 @@ func Understand(constraint string, exists func(path string) bool) Rule {
 }
 
 // A remark at the end, such as (no service restarts), explains a constraint, unless it says when it
-// does not hold.
+// does not hold, or of what it is a limit.
 var (
 	remark    = lazy.Regexp(` \([^()]*\)$`)
-	exception = lazy.Regexp(`(?i)\b(?:except|unless|but|besides|apart|other|only|until|if|when|may|can|allowed)\b`)
+	exception = lazy.Regexp(`(?i)\b(?:except|unless|but|besides|apart|other|outside|excluding|only|until|before|after|if|when|may|can|allowed|per|each|every|about|soft)\b`)
 )
 
 // patterns are the forms of constraints that are understood, with the part that says how much

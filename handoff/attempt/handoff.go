@@ -27,7 +27,7 @@ type Handoff struct {
 	Before map[string]string `json:"before,omitempty"`
 	// Known are the paths in constraints that existed when the work was handed over. Nil means that
 	// nobody has looked: see [Handoff.LookUp].
-	Known []string `json:"known"`
+	Known []string `json:"known,omitzero"`
 	// SessionOnly means that all deliverables must be in the directory of the session.
 	SessionOnly bool `json:"session_only,omitempty"`
 	// TellOnly means that limits on writing that this machine cannot enforce are only told to

@@ -56,7 +56,7 @@ func (on *onward) note(h agent.Handed) {
 		on.names[name] = h.ID
 	}
 	if of.Detach {
-		on.names[of.Session], on.names[h.Output] = h.ID, h.ID // they differ in a fork
+		on.names[of.Session], on.names[cmp.Or(h.Output, of.Session)] = h.ID, h.ID // they differ in a fork
 	}
 }
 
