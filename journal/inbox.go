@@ -24,17 +24,8 @@ type Verdict struct {
 	Refused string // why it was rejected; "": it was accepted
 }
 
-const (
-	taken   = "taken"
-	refused = "refused"
-)
-
 func (v Verdict) record(tx *sql.Tx) error {
-	word := taken
-	if v.Refused != "" {
-		word = refused
-	}
-	res, err := tx.Exec("UPDATE inbox SET verdict = ?, reason = ? WHERE id = ? AND verdict IS NULL", word, v.Refused, v.ID)
+	res, err := tx.Exec("UPDATE inbox SET verdict = 'read', reason = ? WHERE id = ? AND verdict IS NULL", v.Refused, v.ID)
 	if err != nil {
 		return err
 	}

@@ -648,3 +648,19 @@ func TestOutputThatWasCutOff(t *testing.T) {
 	}
 	t.Error("nothing is reported")
 }
+
+// If it is not known how far an attempt had come, nothing is added to its streams.
+func TestKeepAfterDamage(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	file := filepath.Join(s.runFiles("run-1"), "streams.1")
+	if err := os.MkdirAll(file, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Log("work", 1).Keep(driver.Transcript, []byte("x")); err == nil {
+		t.Error("no error")
+	}
+	if !gone(filepath.Join(s.runFiles("run-1"), "streams.2")) {
+		t.Error("it was written elsewhere")
+	}
+}
