@@ -52,7 +52,7 @@ type Started struct {
 type TaskFacts struct {
 	May     workflow.Budget `json:"may"`               // what one attempt may use
 	Keeps   bool            `json:"keeps,omitempty"`   // the agent enforces its budget, so an attempt may use whatever the limits leave
-	Repeats bool            `json:"repeats,omitempty"` // an attempt repeats what a lost one did, so a lost one costs nothing of its own
+	Repeats bool            `json:"repeats,omitempty"` // an attempt repeats what a lost one did, so a lost one costs nothing if it is repeated
 	Timeout time.Duration   `json:"timeout,omitempty"` // of the agent; the node's own overrides it
 	Retry   workflow.Retry  `json:"retry,omitzero"`    // of the agent; the node's own overrides it
 }

@@ -256,7 +256,8 @@ func (r *Run) recovered(unsettled bool) {
 	open := slices.SortedFunc(maps.Values(r.attempts), func(a, b *inst) int { return int(a.issued - b.issued) })
 	for _, in := range open {
 		r.orphan(in)
-		costs := in.cmd.May != workflow.Free && !r.factsOf(in).Repeats
+		again := in.phase != stopping && !in.expired // otherwise what it did is not repeated, and counts
+		costs := in.cmd.May != workflow.Free && !(again && r.factsOf(in).Repeats)
 		r.vacate(in, Usage{CostUnknown: unsettled && costs && !in.unsent})
 	}
 	for _, in := range open {

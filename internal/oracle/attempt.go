@@ -86,7 +86,8 @@ func (m *Model) recovered() {
 		for _, q := range in.questions {
 			q.orphaned = true
 		}
-		m.vacate(in, engine.Usage{CostUnknown: in.may != workflow.Free && !in.unsent && !m.factsOf(in).Repeats})
+		repeated := m.factsOf(in).Repeats && in.phase != "stopping" && !in.expired
+		m.vacate(in, engine.Usage{CostUnknown: in.may != workflow.Free && !in.unsent && !repeated})
 	}
 	for _, in := range open {
 		switch {
