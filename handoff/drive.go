@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/handoff/protocol"
@@ -209,18 +210,29 @@ func (s *Sessions) info(ctx context.Context, id string) (hocket.Info, error) {
 	return run.Info(ctx)
 }
 
-// changes sends what happens to runs. If it cannot find out, the sessions that are recorded
-// meanwhile have to wait until the list of runs is read again.
+// changes sends what happens to runs, until ctx is done. If it cannot find out, it tries again:
+// whoever waits for a change would wait forever. A new watch reports every run first, so nothing is
+// lost.
 func (s *Sessions) changes(ctx context.Context, changed chan<- hocket.Info) {
-	for change, err := range s.p.Watch(ctx) {
-		if err != nil {
-			s.problem(err)
-			return
+	said := ""
+	for ctx.Err() == nil {
+		for change, err := range s.p.Watch(ctx) {
+			if err != nil {
+				if said != err.Error() {
+					s.problem(err)
+				}
+				said = err.Error()
+				break
+			}
+			select {
+			case changed <- change.Info:
+			case <-ctx.Done():
+				return
+			}
 		}
 		select {
-		case changed <- change.Info:
+		case <-time.After(time.Second):
 		case <-ctx.Done():
-			return
 		}
 	}
 }
