@@ -12,42 +12,66 @@ import (
 	"github.com/hocket-dev/hocket/handoff/protocol"
 )
 
-// Detach starts the session of work that a step of a run detaches. The key of the run makes sure
-// that it starts only once, although the attempt that starts it may be lost before that is
-// recorded.
+// Detach starts the session of work that a step of a run detaches. It does so only once, although the
+// attempt that starts it may be lost before that is recorded.
 func (s *Sessions) Detach(ctx context.Context, h *attempt.Handoff, run, step string, within hocket.StartOption) error {
 	ctx = context.WithoutCancel(ctx) // the run must count a session that it has started, even if it is cancelled meanwhile
-	own, q := *h, *h.Request
-	q.Mode = protocol.Spawn
-	own.Request, own.Detach, own.Source = &q, false, "```xml\n"+q.Format()+"\n```\n"
-	for _, id := range q.DependsOn {
-		if one, err := s.Find(ctx, id); err != nil || one.ID != id || one.Step != "" {
-			return fmt.Errorf("depends_on names %q, which is not a separate session", id)
-		}
-	}
-	if err := s.mark(own.Session); err != nil {
-		return fmt.Errorf("handoff: %w", err)
-	}
 	from := run + "/" + step
-	one, err := s.start(ctx, &own, nil, orderOf(s.now(), 0), map[string]string{labelFrom: from}, within, hocket.WithKey("detached "+from))
-	var started *hocket.KeyError // by an attempt that was lost, with another configuration
-	var exists *hocket.ExistsError
-	switch {
-	case errors.As(err, &started):
-	case errors.As(err, &exists):
-		return fmt.Errorf("session %s already exists: choose another session_id, or leave it out", own.Session)
-	case err != nil:
+	one, err := s.detachedFrom(ctx, from, h.Session)
+	if one == nil && err == nil {
+		one, err = s.detach(ctx, from, h, within)
+	}
+	if err != nil {
 		return err
-	case one.Phase == Pending: // otherwise a process drives it, and shows it
+	}
+	if one.Phase == Pending { // otherwise a process drives it, and shows it
 		s.showNew(ctx, one)
 	}
 	if s.Background == nil {
 		return nil
 	}
 	if err := s.Background(); err != nil {
-		s.problem(fmt.Errorf("session %s waits until a process drives it: %w", own.Session, err))
+		s.problem(fmt.Errorf("session %s waits until a process drives it: %w", one.ID, err))
 	}
 	return nil
+}
+
+// detachedFrom returns the session that a step has started, nil if it has not. It does not matter
+// whether the session could still be started: the project may have changed since.
+func (s *Sessions) detachedFrom(ctx context.Context, from, id string) (*Session, error) {
+	run, err := s.exact(ctx, id)
+	var unknown *hocket.UnknownRunError
+	if errors.As(err, &unknown) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info, err := run.Info(ctx); err != nil || info.Owner.Labels[labelFrom] != from {
+		return nil, err
+	}
+	return s.read(ctx, run)
+}
+
+// detach records the session of a step.
+func (s *Sessions) detach(ctx context.Context, from string, h *attempt.Handoff, within hocket.StartOption) (*Session, error) {
+	own, q := *h, *h.Request
+	q.Mode = protocol.Spawn
+	own.Request, own.Detach, own.Source = &q, false, "```xml\n"+q.Format()+"\n```\n"
+	for _, id := range q.DependsOn {
+		if one, err := s.Find(ctx, id); err != nil || one.ID != id || one.Step != "" {
+			return nil, fmt.Errorf("depends_on names %q, which is not a separate session", id)
+		}
+	}
+	if err := s.mark(own.Session); err != nil {
+		return nil, fmt.Errorf("handoff: %w", err)
+	}
+	one, err := s.start(ctx, &own, nil, orderOf(s.now(), 0), map[string]string{labelFrom: from}, within)
+	var exists *hocket.ExistsError
+	if errors.As(err, &exists) {
+		return nil, fmt.Errorf("session %s already exists: choose another session_id, or leave it out", own.Session)
+	}
+	return one, err
 }
 
 // Detached returns what became of a session that was detached from a run.

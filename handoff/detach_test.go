@@ -214,6 +214,11 @@ func TestDetachAfterACrash(t *testing.T) {
 	if sessions, err := o.List(t.Context(), 0); err != nil || len(sessions) != 1 {
 		t.Fatalf("%+v, %v", sessions, err)
 	}
+	// That the project has changed since does not matter.
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	if err := errors.Join(os.WriteFile(filepath.Join(o.p.Root(), ".hocket/config.yml"), []byte("mcp: {files: {command: [one]}}\n"), 0o644), o.p.Reload()); err != nil {
+		t.Fatal(err)
+	}
 	o.p.SetDetaching(o.Sessions)
 	res := o.driveRun(run)
 	if sessions, err := o.List(t.Context(), 0); err != nil || len(sessions) != 1 || res.Status != engine.Success || res.Usage.CostUSD != 2 {
