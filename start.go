@@ -61,7 +61,8 @@ func WithLabels(labels map[string]string) StartOption {
 	return func(s *starting) { s.labels = labels }
 }
 
-// within allows a run no more than another one, without asking anybody.
+// within allows a run no more than another one, or than what was approved before, without asking
+// anybody.
 func within(t pinnedTrust) StartOption {
 	return func(s *starting) { s.decided, s.within = &t, true }
 }

@@ -24,7 +24,8 @@ func (a *app) handoffListVerb() *cobra.Command {
 		Short: "List sessions",
 		Long: `List the sessions that have not ended, and the latest ones that have, newest first. A
 session that takes longer than its estimated_duration is marked as overdue. With --run, list
-what agents handed on in a run, oldest first.`,
+what agents handed on in a run, oldest first. With --all, sessions that have ended are listed
+without their errors, attempts and durations, which "hocket handoff status" knows.`,
 		Example: `  hocket handoff list
   hocket handoff list --run review-3k7q
   hocket handoff list --all --json | jq -r '.[] | select(.status == "FAILED") | .session_id'`,
