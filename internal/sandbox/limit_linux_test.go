@@ -297,11 +297,18 @@ func TestInsideAnException(t *testing.T) {
 	d := dir(t)
 	write(t, filepath.Join(d, "never/a/b/c"), "x")
 	e := exceptions{never: map[inode]bool{}, above: map[inode]bool{}, names: map[string]bool{}}
-	if err := e.add(filepath.Join(d, "never")); err != nil {
-		t.Fatal(err)
+	write(t, filepath.Join(d, "file"), "x")
+	for _, name := range []string{"never", "file"} {
+		if err := e.add(filepath.Join(d, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link(t, "loop", filepath.Join(d, "loop"))
+	if err := e.add(filepath.Join(d, "loop")); err == nil {
+		t.Error("an exception that leads nowhere is accepted")
 	}
 	for name, want := range map[string]bool{
-		"never": true, "never/a": true, "never/a/b": true, "never/a/b/c": true, ".": false, "out": false, "out/a": false,
+		"file": true, "never": true, "never/a": true, "never/a/b": true, "never/a/b/c": true, ".": false, "out": false, "out/a": false,
 	} {
 		fd, err := open(unix.AT_FDCWD, filepath.Join(d, name), 0)
 		if err != nil {
