@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -33,7 +34,7 @@ import (
 func (s *Sessions) Drive(ctx context.Context) error {
 	stuck := map[string]error{} // sessions that cannot be driven here
 	for {
-		lock, err := filelock.Take(filepath.Join(s.p.State(), "handoff.lock"))
+		lock, err := filelock.Wait(s.drivingLock(), lookTime)
 		if errors.Is(err, filelock.ErrLocked) || errors.Is(err, fs.ErrNotExist) { // without a state directory there are no sessions
 			return nil
 		}
@@ -65,12 +66,19 @@ func undriven(stuck map[string]error) (failed error) {
 
 // Driven reports whether a process drives the spawned sessions of the project.
 func (s *Sessions) Driven() bool {
-	lock, err := filelock.Take(filepath.Join(s.p.State(), "handoff.lock"))
-	if err == nil {
-		err = lock.Release()
+	f, err := os.Open(s.drivingLock())
+	if err != nil {
+		return false
 	}
-	return errors.Is(err, filelock.ErrLocked)
+	defer f.Close()
+	return errors.Is(filelock.Look(f), filelock.ErrLocked)
 }
+
+func (s *Sessions) drivingLock() string { return filepath.Join(s.p.State(), "handoff.lock") }
+
+// lookTime is much longer than [Sessions.Driven] takes, which for that time keeps others from
+// getting the lock.
+const lookTime = 200 * time.Millisecond
 
 // deleted stands for the status of a session that does not exist.
 const deleted Status = "DELETED"

@@ -1,0 +1,37 @@
+package handoff_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/handoff"
+	"github.com/hocket-dev/hocket/internal/filelock"
+)
+
+// Those who look whether sessions are driven do not take each other for the driver, and one who
+// looks does not keep a driver from starting.
+func TestLookingIsNotDriving(t *testing.T) {
+	o := newOffice(t, "")
+	if _, err := o.Send(t.Context(), handoff.Order{File: "batch.md", Text: []byte(batch(0, 1))}); err != nil {
+		t.Fatal(err)
+	}
+	looks, err := os.Create(filepath.Join(o.p.State(), "handoff.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := filelock.Look(looks); err != nil {
+		t.Fatal(err)
+	}
+	if o.Driven() {
+		t.Error("somebody who looks is taken for the driver")
+	}
+	time.AfterFunc(10*time.Millisecond, func() { looks.Close() })
+	if err := o.Drive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if one, err := o.Find(t.Context(), "s0000"); err != nil || one.Status != handoff.Completed {
+		t.Errorf("%+v, %v", one, err)
+	}
+}
