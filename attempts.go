@@ -37,6 +37,15 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 	return driver.Execute(ctx, attempt.Wrap(l.employ(exec), l.handoffs()), def, l.dir, run, task, at)
 }
 
+// scripted makes an attempt with a reply that stands in for the agent. Work that the reply hands on
+// is handed on like that of the agent.
+func (l *lanes) scripted(ctx context.Context, exec agent.Executor, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
+	if at.HandOn != nil {
+		at.HandOn = l.estimated(at.HandOn)
+	}
+	return driver.Execute(ctx, attempt.Scripted(exec, l.handoffs()), driver.Scripted(task), l.dir, run, task, at)
+}
+
 // employ returns an executor that does no more than the user has approved, and shows no
 // secrets.
 func (l *lanes) employ(exec agent.Executor) agent.Executor {

@@ -296,7 +296,8 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 		return fail(err)
 	}
 	place := p.now().newWorkplace(p.Root())
-	w := driver.Work{Agents: &lanes{agents, pin, p.Root(), place, trusted, p.now().files.Equipment, p.detacher()}, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere}
+	l := &lanes{agents, pin, p.Root(), place, trusted, p.now().files.Equipment, p.detacher()}
+	w := driver.Work{Agents: l, Scripted: l.scripted, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere}
 	if replies != nil {
 		w.Script, w.ScriptAll = replies.Script(), replies.CoversAll(pin.Bundle)
 	}

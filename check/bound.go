@@ -126,7 +126,7 @@ func (b *bounder) task(w *workflow.Workflow, n *node, step *workflow.Task) total
 	}
 	t := attempts(tries, b.in.cost(n, by, step))
 	t.least = 1
-	if step.Handoffs != nil && !b.in.replied(n) {
+	if step.Handoffs != nil { // a reply may hand work on too
 		t = t.plus(b.handedOn(w, step.Handoffs), false)
 	}
 	return t

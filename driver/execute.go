@@ -71,6 +71,11 @@ func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at
 	return t
 }
 
+// Scripted returns the definition of an agent whose reply is scripted: it need not exist.
+func Scripted(task *engine.StartTask) *agent.Definition {
+	return &agent.Definition{Name: task.Agent, Builtin: true}
+}
+
 // Execute makes an attempt with an executor, and converts its result for the engine.
 func Execute(ctx context.Context, exec agent.Executor, def *agent.Definition, dir, run string, task *engine.StartTask, at Attempt) Outcome {
 	res, err := exec.Run(ctx, agentTask(run, dir, def, task, at), at.Log)

@@ -19,6 +19,9 @@ type Work struct {
 	// ScriptAll means that the script answers every task; only then may it answer required
 	// questions.
 	ScriptAll bool
+	// Scripted makes an attempt with the executor that the script returned for it. Nil means that
+	// nothing but the answer matters; then an attempt cannot hand work on.
+	Scripted func(ctx context.Context, exec agent.Executor, run string, task *engine.StartTask, at Attempt) Outcome
 	// Asker asks people who are here. Nil means that no one is.
 	Asker Asker
 	// Elsewhere means that questions of attempts may be answered from elsewhere if no one is here.

@@ -75,6 +75,10 @@ func (s *Sessions) handedOn(ctx context.Context, run *hocket.Run) ([]*Session, e
 	type work struct{ address, key string }
 	var all []*Session
 	latest, count, byAddress := map[work]*Session{}, map[string]int{}, map[string]*Session{}
+	replies, err := run.Replies(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for e, err := range run.History(ctx, hocket.EventID{}) {
 		if err != nil {
 			return nil, err
@@ -95,6 +99,7 @@ func (s *Sessions) handedOn(ctx context.Context, run *hocket.Run) ([]*Session, e
 		}
 		count[ev.Address]++
 		one := inside(ev, run, fmt.Sprintf("%s/handoff-%d", ev.Address, count[ev.Address]))
+		one.Scripted = replies != nil && replies.Answers(one.address)
 		latest[same], byAddress[one.address] = one, one
 		switch {
 		case one.Handoff == nil: // a program handed it on without the protocol

@@ -113,27 +113,46 @@ func (r *Replies) CoversPerson(node string) bool {
 // Strangers returns the keys that match no task, question or person of a workflow or of
 // those it calls: most likely a typo.
 func (r *Replies) Strangers(b *workflow.Bundle) []string {
-	known := map[string]bool{others: true}
+	known, handsOn := map[string]bool{others: true}, false
 	for _, body := range bodies(b) {
 		body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 			if n.Kind() == "human" {
 				known[n.ID] = true
 			}
 		})
-		body.WalkTasks(func(n *workflow.Node, _ *workflow.Task) { known[n.ID] = true })
+		body.WalkTasks(func(n *workflow.Node, t *workflow.Task) {
+			known[n.ID] = true
+			handsOn = handsOn || t.Handoffs != nil
+		})
 	}
-	return slices.DeleteFunc(r.Keys(), func(key string) bool { return known[nodeOf(key)] })
+	return slices.DeleteFunc(r.Keys(), func(key string) bool {
+		node := nodeOf(key)
+		return known[node] || handsOn && strings.HasPrefix(node, handedOn)
+	})
 }
+
+// handedOn is how the engine names tasks that were handed on, with a number.
+const handedOn = "handoff-"
 
 // CoversAll reports whether every task and every question of a workflow, and of those it
 // calls, has a reply in every instance. Only then may a required question take its answer
-// from the replies.
+// from the replies. What a task may hand on is covered only by "*": no one knows before how often
+// it hands work on.
 func (r *Replies) CoversAll(b *workflow.Bundle) bool {
+	_, all := r.lists[others]
 	covered := true
 	for _, body := range bodies(b) {
-		body.WalkTasks(func(n *workflow.Node, _ *workflow.Task) { covered = covered && r.CoversEvery(n) })
+		body.WalkTasks(func(n *workflow.Node, t *workflow.Task) {
+			covered = covered && r.CoversEvery(n) && (t.Handoffs == nil || all)
+		})
 	}
 	return covered
+}
+
+// Answers reports whether a task at an address has a reply.
+func (r *Replies) Answers(address string) bool {
+	_, ok := r.taskKey(address, nodeOf(address), false)
+	return ok
 }
 
 // CoversEvery reports whether a task or a question has a reply in every instance.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -170,7 +171,7 @@ func TestPeople(t *testing.T) {
 func TestReplyOfAnAttempt(t *testing.T) {
 	r := scripted.Reply{Output: "x", CostUSD: 0.5, TokensIn: 1, TokensOut: 2}
 	got, err := r.Run(t.Context(), &agent.Task{}, func([]byte) {})
-	if want := (agent.Result{Output: "x", Usage: agent.Usage{CostUSD: 0.5, TokensIn: 1, TokensOut: 2}}); err != nil || got != want {
+	if want := (agent.Result{Output: "x", Usage: agent.Usage{CostUSD: 0.5, TokensIn: 1, TokensOut: 2}}); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	got, err = scripted.Reply{Error: "boom", Permanent: true, CostUSD: 0.5}.Run(t.Context(), &agent.Task{}, func([]byte) {})
@@ -201,6 +202,21 @@ func TestDelay(t *testing.T) {
 	stop()
 	if _, err := (scripted.Reply{}).Run(gone, &agent.Task{}, func([]byte) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled attempt gave a reply: %v", err)
+	}
+}
+
+// What a task may hand on is covered only by "*", and its ids are no typos.
+func TestCoversHandoffs(t *testing.T) {
+	b := &workflow.Bundle{Root: &workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{node("a", &workflow.Task{Handoffs: &workflow.Handoffs{To: []string{"x"}}})}}}}
+	named := parse(t, `{a: x, handoff-1: y, "a/handoff-2": z}`)
+	if named.CoversAll(b) || len(named.Strangers(b)) > 0 || !named.Answers("a/handoff-2") || named.Answers("a/handoff-3") {
+		t.Error(named.Keys(), named.Strangers(b))
+	}
+	if all := parse(t, `{a: x, "*": y}`); !all.CoversAll(b) || !all.Answers("a/handoff-1") {
+		t.Error("\"*\" does not cover it")
+	}
+	if got := named.Strangers(bundle()); len(got) != 2 {
+		t.Errorf("strangers %q", got)
 	}
 }
 

@@ -347,9 +347,11 @@ func (l *loop) startTask(c *engine.StartTask) error {
 func (l *loop) worker(task *engine.StartTask) worker {
 	run := l.writer.Run()
 	if exec, ok := l.script.task(task); ok {
-		def := &agent.Definition{Name: task.Agent, Builtin: true}
 		return func(ctx context.Context, at driver.Attempt) driver.Outcome {
-			return driver.Execute(ctx, exec, def, l.pin.Dir, run, task, at)
+			if l.o.Scripted != nil {
+				return l.o.Scripted(ctx, exec, run, task, at)
+			}
+			return driver.Execute(ctx, exec, driver.Scripted(task), l.pin.Dir, run, task, at)
 		}
 	}
 	return func(ctx context.Context, at driver.Attempt) driver.Outcome { return l.o.Agents.Run(ctx, run, task, at) }

@@ -101,11 +101,25 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 	on := w.equip(&own)
 	res, err := w.work(ctx, &own, asked, log)
 	if err == nil {
-		refused := on.answered(ctx, task, res.Output)
-		for _, text := range refused {
-			log([]byte(text + "\n"))
-		}
-		res.Warning = strings.Join(refused, "; ")
+		res.Warning = on.answered(ctx, task, res.Output, log)
+	}
+	return res, err
+}
+
+// Scripted returns an executor for replies that stand in for an agent: the requests in them are
+// handed on as those in its answers are. What has to be delivered is not checked, because no agent
+// works.
+func Scripted(exec agent.Executor, o Options) agent.Executor { return &scripted{exec, o} }
+
+type scripted struct {
+	agent.Executor
+	o Options
+}
+
+func (s *scripted) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	res, err := s.Executor.Run(ctx, task, log)
+	if err == nil && task.HandOn != nil {
+		res.Warning = newOnward(&s.o, task).answered(ctx, task, res.Output, log)
 	}
 	return res, err
 }

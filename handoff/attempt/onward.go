@@ -26,11 +26,18 @@ type onward struct {
 	names  map[string]string       // the ids by session_id, and by the id of a detached session
 }
 
-// equip gives a task the tool, and tells the agent what was handed on before.
-func (w *wrapped) equip(task *agent.Task) *onward {
-	on := &onward{o: &w.o, handed: map[string]agent.Handed{}, names: map[string]string{}}
+func newOnward(o *Options, task *agent.Task) *onward {
+	on := &onward{o: o, handed: map[string]agent.Handed{}, names: map[string]string{}}
 	for _, h := range task.Handed {
 		on.note(h)
+	}
+	return on
+}
+
+// equip gives a task the tool, and tells the agent what was handed on before.
+func (w *wrapped) equip(task *agent.Task) *onward {
+	on := newOnward(&w.o, task)
+	for _, h := range task.Handed {
 		task.Received = append(task.Received, agent.Received{Step: "handoff " + h.ID + " to " + h.To, Output: recalled(h)})
 	}
 	if w.traits.FromPrompt(task) {
@@ -241,9 +248,18 @@ func digestOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// answered hands on the requests in the answer of an attempt, and returns what could not be handed
-// on: that does not make the work worse that was done.
-func (on *onward) answered(ctx context.Context, task *agent.Task, output string) (refused []string) {
+// answered hands on the requests in the answer of an attempt, and returns a warning about those that
+// could not be handed on: that does not make the work worse that was done.
+func (on *onward) answered(ctx context.Context, task *agent.Task, output string, log agent.Log) (warning string) {
+	refused := on.handOnAnswer(ctx, task, output)
+	for _, text := range refused {
+		log([]byte(text + "\n"))
+	}
+	return strings.Join(refused, "\n")
+}
+
+// handOnAnswer hands on the requests in an answer, and returns what could not be handed on.
+func (on *onward) handOnAnswer(ctx context.Context, task *agent.Task, output string) (refused []string) {
 	answer := protocol.ReadResponse(output)
 	requests, around := answer.Next, ""
 	if left := explained(answer.Found); left != "" && answer.Form != protocol.ProseForm {

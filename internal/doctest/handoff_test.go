@@ -59,6 +59,22 @@ func TestHandoffExamples(t *testing.T) {
 	}
 }
 
+// A workflow whose step hands work on can be tried without an agent.
+func TestHandingOnExample(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(examples(t), "handoff"))); err != nil {
+		t.Fatal(err)
+	}
+	out, code := hocket(t, dir, state, "run", "fix-login.yml", "--replies", "replies/fix-login.yml")
+	if code != 0 || !strings.Contains(out, "status 400") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	out, code = hocket(t, dir, state, "handoff", "list", "--run", "fix-login-")
+	if code != 0 || !strings.Contains(out, "fix/handoff-1  test-agent  COMPLETED") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
+
 // The script starts three sessions in the background, and waits for them.
 func TestHandoffScript(t *testing.T) {
 	for _, program := range []string{"bash", "jq"} {
