@@ -24,7 +24,7 @@ type Handoff struct {
 	Attempts int             // how often the work is tried; zero: as often as the other agent says
 	Limits   workflow.Limits // of all attempts together; zero fields: those of the run
 	Blocking bool            // wait for the result
-	Key      string          // the same for the same work; "": all of the above decides
+	Key      string          // the same for the same work; "": what is handed on, and to whom, decides
 	// Detach means that the task only starts the work, which is then no longer part of the run. May
 	// is the amount that is reserved for it.
 	Detach bool

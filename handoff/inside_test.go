@@ -214,7 +214,7 @@ func TestInsideTakesLong(t *testing.T) {
 	waited := make(chan handoff.State, 1)
 	o.exec = func(ctx context.Context, task *agent.Task) (string, error) {
 		if task.Address == "lead" {
-			return fenced(request(`target_agent="planner" session_id="slow" timeout="300ms" estimated_duration="1ms" max_retries="1"`, "")), nil
+			return fenced(request(`target_agent="planner" session_id="slow" timeout="2s" estimated_duration="1ms" max_retries="1"`, "")), nil
 		}
 		id := task.Run + "-slow"
 		time.Sleep(2 * time.Millisecond) // what it was estimated to take
