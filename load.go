@@ -231,13 +231,23 @@ const (
 	// promptInput is the input that holds the prompt, so that it is not expanded as a
 	// template.
 	promptInput = "prompt"
+	taskPrompt  = "${inputs." + promptInput + "}"
 )
+
+// isTask reports whether LoadTask made a workflow, in this process or in that which recorded its run.
+func isTask(w *workflow.Workflow) bool {
+	if w.Pos.File != "" || len(w.Body.Nodes) != 1 {
+		return false
+	}
+	task := w.Body.Nodes[0].Task()
+	return task != nil && task.Prompt.Text == taskPrompt
+}
 
 // LoadTask makes a workflow with a single step, and the inputs to run it with.
 func (p *Project) LoadTask(t Task) (*Workflow, map[string]any, error) {
 	title, _, _ := strings.Cut(strings.TrimSpace(t.Prompt), "\n")
 	name := cmp.Or(t.Name, onlyTask)
-	task := &workflow.Task{Agent: t.Agent, Prompt: workflow.Template{Text: "${inputs." + promptInput + "}"}}
+	task := &workflow.Task{Agent: t.Agent, Prompt: workflow.Template{Text: taskPrompt}}
 	if t.Session != "" {
 		task.Settings = map[string]any{agent.SessionSetting: t.Session}
 	}

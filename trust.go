@@ -242,7 +242,7 @@ func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agen
 // pinnedPowers returns the powers of a run's workflow and agents with the project's current
 // files.
 func (p *Project) pinnedPowers(b workflow.Bundle, agents *agent.Set) trust.Powers {
-	return p.now().files.Pinned(b, agents).Powers()
+	return p.now().files.Pinned(b, agents, isTask(b.Root)).Powers()
 }
 
 // held is an executor that refuses tasks which exceed the approved powers. Values of the

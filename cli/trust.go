@@ -267,7 +267,7 @@ func (a *app) trustNew(dir string) error {
 		return err
 	}
 	powers, err := p.Powers()
-	if err != nil || len(powers) > 0 {
+	if err != nil || len(powers.Without(trust.Command)) > 0 { // the commands of agents are ours
 		return err
 	}
 	return p.Trust(powers)

@@ -113,7 +113,7 @@ func (s *Sessions) tasks(o Order, drafts []*draft, h *protocol.Handoffs) (tasks 
 			continue
 		}
 		seen[d.TargetAgent] = true
-		w, _, err := s.p.LoadTask(hocket.Task{Name: sessionName, Prompt: d.Summary, Agent: d.TargetAgent})
+		w, _, err := s.p.LoadTask(hocket.Task{Name: sessionName, Prompt: d.Summary, Agent: d.TargetAgent, Settings: map[string]any{agent.HandoffSetting: nil}})
 		if err != nil {
 			return nil, err
 		}

@@ -348,6 +348,58 @@ func TestTrustOfABatch(t *testing.T) {
 	}
 }
 
+// Everything that a session starts is approved before it is recorded, also if its agent is a
+// command, and compared again before it works.
+func TestTrustOfACommand(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	write(t, filepath.Join(dir, ".hocket/agents/dev.yml"), "description: d\nagent: shell\nsettings: {command: sh w.sh}\n")
+	write(t, filepath.Join(dir, "w.sh"), "echo fine")
+	var missing []string // of each refusal
+	open := func(yes bool) *handoff.Sessions {
+		var p *hocket.Project
+		p, err := hocket.Open(dir, hocket.Options{State: state, Trust: func(_ context.Context, e *hocket.UntrustedError) (bool, error) {
+			if yes {
+				return true, p.Trust(e.Powers)
+			}
+			for _, power := range e.Missing {
+				missing = append(missing, power.What)
+			}
+			return false, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = p.Close() })
+		return handoff.Open(p, func(err error) { t.Error(err) })
+	}
+	send := func(s *handoff.Sessions, id string) error {
+		_, err := s.Send(t.Context(), handoff.Order{File: "work.md", Text: []byte(fenced(request(`target_agent="dev" session_id="`+id+`"`, "")))})
+		return err
+	}
+	if err := errors.Join(send(open(true), "s1"), send(open(false), "s2")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "w.sh"), "touch pwned")
+	err := send(open(false), "s3")
+	if err == nil || len(missing) != 1 || !strings.Contains(missing[0], "the agent dev passes whatever") {
+		t.Errorf("a changed program: %q, %v", missing, err)
+	}
+	if err := open(false).Drive(t.Context()); err == nil || !strings.Contains(err.Error(), "session s2 cannot be driven") {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "pwned")); err == nil {
+		t.Error("a session that was recorded before has started the changed program")
+	}
+	write(t, filepath.Join(dir, "w.sh"), "echo fine")
+	write(t, filepath.Join(dir, ".hocket/config.yml"), "handoff: {test: touch pwned}\n")
+	missing = nil
+	err = send(open(false), "s4")
+	if err == nil || len(missing) != 1 || !strings.Contains(missing[0], "with the command touch pwned") {
+		t.Errorf("a new test command: %q, %v", missing, err)
+	}
+}
+
 func write(t *testing.T, file, text string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {

@@ -109,11 +109,11 @@ func (p *Project) loaded(load func(l *Loaded) error) (*Loaded, error) {
 }
 
 // Pinned returns the workflow and the agents that a run was started with, in the project as
-// it is now.
-func (p *Project) Pinned(b workflow.Bundle, agents *agent.Set) *Loaded {
+// it is now. alone means that LoadTask made it.
+func (p *Project) Pinned(b workflow.Bundle, agents *agent.Set, alone bool) *Loaded {
 	l := p.newLoaded()
 	l.project.Agents = agents
-	l.Bundle, l.settled = b, true
+	l.Bundle, l.settled, l.alone = b, true, alone
 	return l
 }
 

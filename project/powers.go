@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
@@ -46,10 +47,14 @@ func (p *Project) Powers() trust.Powers {
 	return all.Union(nil)
 }
 
-// AllPowers returns the powers of the project, including those of all its workflows. It is
-// what the user is asked to trust without naming a workflow.
+// AllPowers returns the powers of the project, including those of all its workflows and of
+// handing a text to any of its agents. It is what the user is asked to trust without naming a
+// workflow.
 func (p *Project) AllPowers() (trust.Powers, error) {
 	all := p.Powers()
+	for _, d := range p.Agents.Definitions() {
+		all = all.Union(p.commandPowers(d, &workflow.Task{Agent: d.Name}))
+	}
 	for _, name := range p.Names() {
 		l, err := p.Load(name)
 		if err != nil {
@@ -97,18 +102,59 @@ func (l *Loaded) Powers() trust.Powers {
 		traits := p.Agents.Traits(d.Agent)
 		work := &agent.Task{Agent: d, Settings: d.With(task.Settings)}
 		uses = uses || traits.Configured || traits.FromPrompt(work)
-		reads := func(power agent.Power) bool { return power == agent.MayRead }
 		// A prompt on the command line does not show this, unlike a workflow file. A detached session
 		// has such a prompt, and may do no more than the workflow that it comes from.
-		alone := l.alone || task != n.Task() && n.Task().Handoffs.Detach
-		if alone && !d.Builtin && !traits.FromPrompt(work) && len(slices.DeleteFunc(p.does(d, task), reads)) > 0 {
-			all = append(all, trust.Power{Kind: trust.Program, What: "the agent " + d.Name + " passes whatever it is asked to the " + d.Agent + " with " + workflow.FormatJSON(d.Settings), Where: p.place(d.Pos)})
+		if l.alone || task != n.Task() && n.Task().Handoffs.Detach {
+			all = append(all, p.commandPowers(d, task)...)
+		}
+		if _, handed := task.Settings[agent.HandoffSetting]; handed || task.Handoffs != nil {
+			all = append(all, p.handoffPowers()...) // whatever the agent is
 		}
 	})
 	if uses {
 		all = append(all, p.Powers()...)
 	}
 	return all.Union(nil)
+}
+
+// commandPowers returns the power of an agent that does the same whatever it is asked, because its
+// settings say what it does: whoever hands a text to an agent expects it to be read.
+func (p *Project) commandPowers(d *agent.Definition, task *workflow.Task) trust.Powers {
+	reads := func(power agent.Power) bool { return power == agent.MayRead }
+	work := &agent.Task{Agent: d, Settings: d.With(task.Settings)}
+	if d.Builtin || p.Agents.Traits(d.Agent).FromPrompt(work) || len(slices.DeleteFunc(p.does(d, task), reads)) == 0 {
+		return nil
+	}
+	words := texts(d.Settings)
+	material := trust.Material(p.Root, "", p.Root, words...)
+	if dir, ok := d.Settings["dir"].(string); ok {
+		material += "\n" + trust.Material(p.Root, "", filepath.Join(p.Root, dir), words...)
+	}
+	return trust.Powers{{
+		Kind: trust.Command, What: "the agent " + d.Name + " passes whatever it is asked to the " + d.Agent + " with " + workflow.FormatJSON(d.Settings),
+		Where: p.place(d.Pos), Material: material,
+	}}
+}
+
+// written finds the files that a command redirects its output to. They change with every run, and
+// starting one needs another mention of it.
+var written = lazy.Regexp(`(^|[^<])>[>|&]?[ \t]*[\w./-]+`)
+
+// texts returns the texts in settings that can name files which a command starts or reads.
+func texts(value any) (list []string) {
+	switch v := value.(type) {
+	case string:
+		return []string{written().ReplaceAllString(v, "$1 ")}
+	case []any:
+		for _, one := range v {
+			list = append(list, texts(one)...)
+		}
+	case map[string]any:
+		for _, one := range v { // the material does not depend on the order
+			list = append(list, texts(one)...)
+		}
+	}
+	return list
 }
 
 // constants returns those settings of a task that have no references.
@@ -188,14 +234,22 @@ func (p *Project) configPowers() trust.Powers {
 			add(trust.Server, "mcp."+s.Name, material, "starts the MCP server %s: %s%s", s.Name, strings.Join(s.Command, " "), given(s.Env))
 		}
 	}
-	if command := c.Handoff.Test; command != "" {
-		add(trust.Program, "handoff", command, "tests what agents deliver with the command %s", command)
-	}
-	if c.Handoff.TellOnly {
-		add(trust.Program, "handoff", "", "lets agents work without limits on writing where these cannot be enforced")
-	}
+	all = append(all, p.handoffPowers()...)
 	if program := c.Browser.Program; program != "" {
 		add(trust.Program, "browser", trust.Material(p.Root, Program(p.Root, program), p.Root), "opens pages with the program %s", program)
+	}
+	return all
+}
+
+// handoffPowers returns the powers of config.yml that every task uses that was handed over. The
+// content of what the test command starts is not part of them: agents write it.
+func (p *Project) handoffPowers() (all trust.Powers) {
+	c, where := &p.Config.Handoff, p.place(p.at["handoff"])
+	if c.Test != "" {
+		all = append(all, trust.Power{Kind: trust.Program, What: "tests what agents deliver with the command " + c.Test, Where: where, Material: c.Test})
+	}
+	if c.TellOnly {
+		all = append(all, trust.Power{Kind: trust.Program, What: "lets agents work without limits on writing where these cannot be enforced", Where: where})
 	}
 	return all
 }

@@ -336,6 +336,48 @@ func TestTaskPowers(t *testing.T) {
 	}
 }
 
+// What an agent starts whatever it is asked counts with the content of the files of the project, but
+// not with that of its output. `hocket trust` shows it too.
+func TestCommandContent(t *testing.T) {
+	for settings, covered := range map[string]bool{
+		"{command: ./w.sh}": true, "{command: 'cd . && sh w.sh'}": true, "{command: [sh, w.sh]}": true, "{script: w.sh}": true, "{command: [./w.sh], dir: sub}": true,
+		"{command: 'date > w.sh'}": false, "{command: 'sh <>w.sh'}": true, "{command: 'date >w.sh; sh w.sh'}": true, "{command: 'date >`./w.sh`'}": true, "{command: date}": false,
+	} {
+		dir := write(t, map[string]string{".hocket/agents/helper.yml": "agent: shell\nsettings: " + settings + "\n", "w.sh": "a", "sub/w.sh": "a"})
+		powers := func() trust.Powers {
+			all, err := empowered(t, dir, "").AllPowers()
+			if err != nil || len(all) != 1 || all[0].Kind != trust.Command {
+				t.Fatalf("%s: %s, %v", settings, all, err)
+			}
+			return all
+		}
+		before := powers()
+		for _, file := range []string{"w.sh", "sub/w.sh"} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte("b"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if powers().Exceeds(before) != covered {
+			t.Errorf("%s: covered is %t", settings, !covered)
+		}
+	}
+}
+
+// The test command of a project is among the powers of every task that can be handed over, whatever
+// its agent is.
+func TestHandoffPowers(t *testing.T) {
+	for step, want := range map[string]bool{
+		"{id: a, agent: helper}": false, "{id: a, agent: helper, handoffs: {to: [helper]}}": true, "{id: a, agent: helper, config: {handoff: {request: {}}}}": true,
+	} {
+		p := empowered(t, write(t, map[string]string{
+			".hocket/config.yml": "handoff: {test: evil}\n", ".hocket/agents/helper.yml": "agent: shell\nsettings: {command: [date]}\n", "w.yml": "steps: [" + step + "]\n",
+		}), "")
+		if list := load(t, p, "w.yml").Powers().String(); strings.Contains(list, "with the command evil") != want {
+			t.Errorf("%s: %s", step, list)
+		}
+	}
+}
+
 // A detached session has a prompt that no workflow file shows, so a workflow that may detach work has
 // the powers of its sessions.
 func TestDetachPowers(t *testing.T) {

@@ -36,6 +36,7 @@ const (
 	Tool     Kind = "tool"     // a tool that is a program, or may write any file
 	Program  Kind = "program"  // a program, an argument or a variable for a CLI agent or a browser
 	Settings Kind = "settings" // settings of a CLI agent in the project
+	Command  Kind = "command"  // a command that runs in place of an agent that is handed a text
 )
 
 // Power is one thing that the files of a project can do that needs trust.
