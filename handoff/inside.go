@@ -142,12 +142,16 @@ func (s *Sessions) findInside(ctx context.Context, id string) (*Session, error) 
 }
 
 // pick returns the session of a run with an id, or the only one with a session_id or with an id that
-// begins like this. Work that was done again after a failure has the same id, and the last time
-// counts.
+// begins like this. Of work that was done again after a failure, which has the same session_id, the
+// last time counts.
 func pick(all []*Session, run, id, name string) (*Session, error) {
-	found := map[string]*Session{}
+	found, named := map[string]*Session{}, map[string]string{}
 	for _, one := range all {
-		if strings.HasPrefix(one.ID, id) || one.Handoff.Request.SessionID == name {
+		if one.Handoff.Request.SessionID == name {
+			step := one.Step[:strings.LastIndexByte(one.Step, '/')] // other steps may use the same name
+			delete(found, named[step])
+			found[one.ID], named[step] = one, one.ID
+		} else if strings.HasPrefix(one.ID, id) {
 			found[one.ID] = one
 		}
 	}

@@ -47,7 +47,7 @@ func TestInside(t *testing.T) {
 	if err != nil || len(inside) != 3 || !failed {
 		t.Fatalf("%d, %v", len(inside), err)
 	}
-	if first := inside[0]; first.Status != handoff.Failed || first.Error != "boom" || first.ID != inside[1].ID {
+	if first := inside[0]; first.Status != handoff.Failed || first.Error != "boom" || first.ID == inside[1].ID {
 		t.Errorf("%+v", first.State)
 	}
 	if _, err := os.Stat(filepath.Join(filepath.Dir(o.Dir("x")), ".gitignore")); err != nil {
@@ -69,9 +69,37 @@ func TestInside(t *testing.T) {
 	if len(o.problems) > 0 {
 		t.Error(o.problems)
 	}
-	again, err := o.Find(t.Context(), inside[0].ID)
-	if err != nil || again.Status != handoff.Completed || again.Step != "lead/handoff-2" {
-		t.Errorf("of work that was done again, the last time counts: %+v, %v", again, err)
+}
+
+// Work that failed and is done again has another session. What is shown of the first one, while the
+// second one works, is not its answer.
+func TestInsideAgain(t *testing.T) {
+	o := newOffice(t, "")
+	o.exec = func(ctx context.Context, task *agent.Task) (string, error) {
+		switch task.Address {
+		case "lead":
+			again := map[string]any{"request": request(`target_agent="planner" session_id="one"`, ""), "blocking": true}
+			if _, err := use(ctx, task, again); err == nil {
+				t.Error("it did not fail")
+			}
+			return use(ctx, task, again)
+		case "lead/handoff-1":
+			return "", errors.New("boom")
+		}
+		for range 100 { // what failed is shown soon
+			if found, _ := filepath.Glob(o.Dir("*/result.json")); len(found) > 0 {
+				return "the second answer", nil
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		return "", errors.New("nothing was shown")
+	}
+	run := o.record("{to: [planner]}")
+	if res := o.driveRun(run); !strings.HasSuffix(fmt.Sprint(res.Output), "the second answer") {
+		t.Errorf("%s: %v", res.Status, res.Output)
+	}
+	if one := o.find(run.ID() + "-one"); one.Step != "lead/handoff-2" || one.Status != handoff.Completed {
+		t.Errorf("of work that was done again, the last time counts: %+v", one.State)
 	}
 }
 

@@ -157,7 +157,7 @@ func (w *wrapped) deliver(ctx context.Context, task *agent.Task, asked []*Handof
 	if err != nil {
 		return res, err
 	}
-	if own, _ := h.ownResult(task.Dir); own != "" && own != before {
+	if own, shown := h.ownResult(task.Dir); !shown && own != "" && own != before {
 		if res.Output = own; w.o.Mask != nil {
 			res.Output = w.o.Mask(own)
 		}
@@ -215,7 +215,7 @@ func (h *Handoff) makeFolder(root string) error {
 }
 
 // ownResult returns the result.json that the agent wrote, "" if there is none, and whether it
-// is the one that Hocket shows after a session has ended.
+// is the one that Hocket shows after a session has ended, which has a key of its own.
 func (h *Handoff) ownResult(root string) (text string, shown bool) {
 	if h.Dir == "" {
 		return "", false

@@ -54,6 +54,9 @@ func (w *wrapped) equip(task *agent.Task) *onward {
 func (on *onward) note(h agent.Handed) {
 	on.mu.Lock()
 	defer on.mu.Unlock()
+	if before, ok := on.handed[h.ID]; ok && before.Key == h.Key {
+		h.Handoff = before.Handoff // the same work, which has a session already
+	}
 	on.handed[h.ID] = h
 	of, _ := Of(h.Settings)
 	if of == nil {
@@ -135,8 +138,10 @@ func (on *onward) handOn(ctx context.Context, task *agent.Task, q *protocol.Requ
 	if err := on.await(ctx, task, q, detach); err != nil {
 		return agent.Handed{}, err
 	}
-	h := on.o.handoff(q, task, detach)
-	h.Context = around
+	h, err := on.handoff(q, around, task, detach)
+	if err != nil {
+		return agent.Handed{}, err
+	}
 	work, err := h.work(ctx, task.Dir)
 	if err != nil {
 		return agent.Handed{}, err
@@ -184,16 +189,41 @@ func (on *onward) await(ctx context.Context, task *agent.Task, q *protocol.Reque
 }
 
 // handoff returns the handoff of a request. Its session is the same for the same request of the
-// same task, in every attempt.
-func (o *Options) handoff(q *protocol.Request, task *agent.Task, detach bool) *Handoff {
-	h := o.Handoff
-	h.Request, h.Detach, h.Leave = q, detach, q.Mode == protocol.Conversation
-	h.Session = task.Run + "-" + digestOf(task.Address + "\x00" + workflow.FormatJSON(q))[:digits]
+// same task, in every attempt. If the work failed and is done again, it gets another session: what
+// Hocket shows of the first one must not be taken for an answer of the second.
+func (on *onward) handoff(q *protocol.Request, around string, task *agent.Task, detach bool) (*Handoff, error) {
+	h := on.o.Handoff
+	h.Request, h.Context, h.Detach, h.Leave = q, around, detach, q.Mode == protocol.Conversation
+	key, err := h.key()
+	if err != nil {
+		return nil, err
+	}
+	h.Session = fmt.Sprintf("%s-%s", task.Run, digestOf(fmt.Sprintf("%s\x00%s\x00%d", task.Address, key, on.times(key)))[:digits])
 	if detach {
 		h.Session = cmp.Or(q.SessionID, h.Session)
 	}
-	h.Dir = path.Join(o.Handoff.Dir, h.Session)
-	return &h
+	h.Dir = path.Join(on.o.Handoff.Dir, h.Session)
+	return &h, nil
+}
+
+// times returns how often work was handed on. The engine does work only once as long as it does
+// not fail.
+func (on *onward) times(key string) (n int) {
+	on.mu.Lock()
+	defer on.mu.Unlock()
+	for _, h := range on.handed {
+		if h.Key == key {
+			n++
+		}
+	}
+	return n
+}
+
+// key returns the same text for the same work: it ignores what a fork or a new configuration changes.
+func (h *Handoff) key() (string, error) {
+	same := &Handoff{Request: h.Request, Context: h.Context, Detach: h.Detach, Leave: h.Leave}
+	setting, err := same.Setting()
+	return digestOf(workflow.FormatJSON(setting)), err
 }
 
 // handedOn is how the engine names tasks that were handed on, with a number.
@@ -217,8 +247,7 @@ func (h *Handoff) In(run string) *Handoff {
 // work returns the handoff as work for its agent.
 func (h *Handoff) work(ctx context.Context, dir string) (agent.Handoff, error) {
 	q := h.Request
-	same := &Handoff{Request: q, Context: h.Context, Detach: h.Detach, Leave: h.Leave} // without what a fork or a new configuration changes
-	key, err := same.Setting()
+	key, err := h.key()
 	if err != nil {
 		return agent.Handoff{}, err
 	}
@@ -231,7 +260,7 @@ func (h *Handoff) work(ctx context.Context, dir string) (agent.Handoff, error) {
 	}
 	work := agent.Handoff{
 		To: q.TargetAgent, Prompt: q.Summary, Settings: map[string]any{agent.HandoffSetting: setting}, Attempts: 1 + q.MaxRetries,
-		Limits: Limits(q), Blocking: q.Mode == protocol.Blocking, Key: digestOf(workflow.FormatJSON(key)), Detach: h.Detach,
+		Limits: Limits(q), Blocking: q.Mode == protocol.Blocking, Key: key, Detach: h.Detach,
 	}
 	if h.apart() {
 		may := workflow.Free

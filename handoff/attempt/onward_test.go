@@ -121,8 +121,8 @@ func TestToolHandsOn(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	again := handoffOf(t, l.handed[1])
-	if l.handed[0].Key != l.handed[1].Key || first.Session != again.Session || first.Before["out/x.md"] == again.Before["out/x.md"] {
-		t.Errorf("the same work, although a file has changed: %+v and %+v", l.handed[0], l.handed[1])
+	if l.handed[0].Key != l.handed[1].Key || first.Session == again.Session || first.Before["out/x.md"] == again.Before["out/x.md"] {
+		t.Errorf("the same work in another session, although a file has changed: %+v and %+v", l.handed[0], l.handed[1])
 	}
 	fork := &lead{dir: l.dir, fork: "b"}
 	fork.run(t, "done", func(use func(map[string]any) (string, error)) {
