@@ -39,8 +39,9 @@ func (a *app) handoffSendVerb() *cobra.Command {
 		Long: `Check handoffs and carry them out, each request as a session. A spawn session works in
 the background, and its id is printed. A blocking session is waited for, and its answer
 is printed; the exit code is that of the run. A conversation_only request starts
-nothing: the next task of its agent gets the context. If one request of a file is
-invalid, nothing of the file is sent. "-" reads from standard input.`,
+nothing: the next task of its agent gets the context. With --detach, blocking requests
+work in the background, too. If one request of a file is invalid, nothing of the file is
+sent. "-" reads from standard input.`,
 		Example: `  hocket handoff send prompt.md
   hocket handoff send prompt.md --mode blocking
 
@@ -126,7 +127,7 @@ func (a *app) send(ctx context.Context, files []string, f *sendFlags) error {
 			refused = err
 			break
 		}
-		one, err := s.Send(ctx, handoff.Order{File: file, Text: text, Agent: f.agent, Mode: mode, Spike: f.spike, Lenient: f.lenient, Replies: replies})
+		one, err := s.Send(ctx, handoff.Order{File: file, Text: text, Agent: f.agent, Mode: mode, Spawn: f.detach, Spike: f.spike, Lenient: f.lenient, Replies: replies})
 		if err != nil {
 			refused = a.notSent(one, err)
 			break

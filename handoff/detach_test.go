@@ -169,7 +169,30 @@ func TestDetachToATakenID(t *testing.T) {
 		t.Errorf("the session is no longer left to the person who stopped it: %q", got)
 	}
 	all, err := o.HandedOn(t.Context(), run)
-	if err != nil || len(all) != 1 || all[0].Status != handoff.Failed || all[0].Step != "lead/handoff-1" {
+	if err != nil || len(all) != 1 || all[0].Status != handoff.Failed || all[0].Step != "lead/handoff-1" || all[0].ID != run.ID()+"-own" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if one := o.find(all[0].ID); one.Status != handoff.Failed || !strings.Contains(one.Error, "session own already exists") {
+		t.Errorf("%+v", one.State)
+	}
+}
+
+// A reply stands in for a session that would be detached, whatever it says.
+func TestDetachScripted(t *testing.T) {
+	o := newOffice(t, "")
+	o.send(request(to("ok"), ""))
+	replies, wrong := hocket.ReadReplies("replies.yml", []byte("lead: |\n  "+strings.ReplaceAll(fenced(request(`target_agent="planner" session_id="own" detach="true"`, "")), "\n", "\n  ")+"\n\"*\": ok\n"))
+	w, err := o.p.LoadText("flow.yml", []byte("name: flow\nsteps:\n  - {id: lead, agent: worker, prompt: Lead, handoffs: {to: [planner], detach: true}}\n"))
+	if err != nil || wrong != nil {
+		t.Fatal(err, wrong)
+	}
+	run, err := o.p.Record(t.Context(), w, nil, hocket.WithReplies(replies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.driveRun(run)
+	all, err := o.HandedOn(t.Context(), run)
+	if err != nil || len(all) != 1 || all[0].ID != run.ID()+"-own" || all[0].Step != "lead/handoff-1" || all[0].Status != handoff.Completed {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -48,15 +48,28 @@ func (s *Sessions) HandedOn(ctx context.Context, run *hocket.Run) ([]State, erro
 }
 
 // itself returns a session that was detached from a run, if it has started, instead of the step that
-// starts it, and any other session as it is.
+// starts it, and any other session as it is. A step that has not started it has an id that begins with
+// that of the run: the session_id alone may be that of another session.
 func (s *Sessions) itself(ctx context.Context, one *Session) (*Session, error) {
 	if !one.Handoff.Detach {
 		return one, nil
 	}
-	run, err := s.exact(ctx, one.ID)
+	step := *one
+	if !strings.HasPrefix(one.ID, one.State.Run+"-") {
+		step.ID = one.State.Run + "-" + one.ID
+	}
+	if one.Scripted { // the reply stands in for the session
+		return &step, nil
+	}
+	// In a fork, it may be the session that the other run has started.
+	id := one.ID
+	if one.Status == Completed {
+		id = one.Output
+	}
+	run, err := s.exact(ctx, id)
 	var unknown *hocket.UnknownRunError
 	if errors.As(err, &unknown) {
-		return one, nil
+		return &step, nil
 	}
 	if err != nil {
 		return nil, err
@@ -64,7 +77,7 @@ func (s *Sessions) itself(ctx context.Context, one *Session) (*Session, error) {
 	started, err := s.read(ctx, run)
 	var other *UnknownError
 	if errors.As(err, &other) || err == nil && one.Status != Completed && started.From != one.State.Run+"/"+one.Step {
-		return one, nil // the id is that of something else, so the step could not start it
+		return &step, nil // the id is that of something else, so the step could not start it
 	}
 	return started, err
 }
@@ -212,9 +225,6 @@ func told(byAddress map[string]*Session, all []*Session, e hocket.Entry) error {
 		u := e.Fact.Usage
 		one.CostUSD, one.TokensIn, one.TokensOut = u.CostUSD, u.TokensIn, u.TokensOut
 		one.log(e.Fact.Time, "Session ended: "+string(one.Status))
-		if one.Handoff != nil && one.Handoff.Detach && one.Status == Completed {
-			one.ID = one.Output // in a fork, it may be the session that the other run has started
-		}
 	}
 	return nil
 }

@@ -26,9 +26,19 @@ type Order struct {
 	Text    []byte
 	Agent   string          // overrides target_agent; "": does not
 	Mode    protocol.Mode   // overrides mode; "": does not
+	Spawn   bool            // blocking requests work in the background, too
 	Spike   bool            // prose is the task of a SPIKE
 	Lenient bool            // accept what can be repaired
 	Replies *hocket.Replies // of agents and people; nil: the real ones
+}
+
+// mode returns the mode of a request.
+func (o *Order) mode(own protocol.Mode) protocol.Mode {
+	mode := cmp.Or(o.Mode, own)
+	if o.Spawn && mode == protocol.Blocking {
+		return protocol.Spawn
+	}
+	return mode
 }
 
 // Sent is what became of an order.
@@ -226,7 +236,7 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []
 		if o.Agent != "" && q.TargetAgent != "" && o.Agent != q.TargetAgent {
 			h.Found = append(h.Found, workflow.Warningf(q.AttributePos("target_agent"), codeAgent, "", "the request is for %s, but %s gets it", q.TargetAgent, o.Agent))
 		}
-		q.TargetAgent, q.Mode = cmp.Or(o.Agent, q.TargetAgent), cmp.Or(o.Mode, q.Mode)
+		q.TargetAgent, q.Mode = cmp.Or(o.Agent, q.TargetAgent), o.mode(q.Mode)
 		if q.TargetAgent == "" && q.Mode == protocol.Conversation {
 			h.Found = append(h.Found, workflow.Errorf(q.Pos, protocol.CodeAttribute, "add target_agent, or name the agent on the command line", "a conversation_only request needs a target_agent"))
 		}
@@ -274,7 +284,7 @@ func proseDraft(o Order) *draft {
 		method = protocol.Spike
 	}
 	return &draft{prose: true, pos: workflow.Pos{File: o.File, Line: 1, Column: 1}, source: string(o.Text), Request: &protocol.Request{
-		Version: "1.0", TargetAgent: o.Agent, Mode: cmp.Or(o.Mode, protocol.Spawn), Priority: protocol.Medium, Workflow: method,
+		Version: "1.0", TargetAgent: o.Agent, Mode: o.mode(protocol.Spawn), Priority: protocol.Medium, Workflow: method,
 		Summary: title, Intent: title, Details: strings.TrimSpace(string(o.Text)),
 	}}
 }
