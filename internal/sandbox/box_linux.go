@@ -236,9 +236,7 @@ func (b *Box) Close() {
 	b.cancel()
 	<-b.done
 	b.asked.Wait()
-	if b.temp != "" {
-		_ = os.RemoveAll(b.temp) // what cannot be removed is left to the system
-	}
+	_ = os.RemoveAll(b.temp) // what cannot be removed is left to the system
 }
 
 func (b *Box) closeTheirs() {

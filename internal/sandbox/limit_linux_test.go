@@ -188,6 +188,12 @@ func TestLimitRemovesItsDirectory(t *testing.T) {
 	if _, lost := os.Stat(out); err != nil || !strings.HasPrefix(out, os.Getenv("TMPDIR")) || lost == nil {
 		t.Errorf("%q, %v", out, err)
 	}
+	if _, err := limited(t, &Limit{Areas: []Area{{Place: Place{Base: dir, Path: "none"}}}}, dir, "true"); err == nil {
+		t.Error("there is no such place")
+	}
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
 }
 
 func TestLimitOfPlacesThatDoNotExist(t *testing.T) {
@@ -215,6 +221,15 @@ func TestLimitOfPlacesThatDoNotExist(t *testing.T) {
 		if out, err := limited(t, l, dir, "echo x >out/c && touch src/new"); err != nil {
 			t.Errorf("%s: %q, %v", except, out, err)
 		}
+	}
+	// The target of a link is excepted, and not everything around it is allowed.
+	link(t, "../src/deep/b", filepath.Join(dir, "out/far"))
+	far := &Limit{Areas: []Area{{Place: Place{Base: dir}, Except: []string{dir + "/out/far"}}}}
+	if out, err := limited(t, far, dir, "echo x >src/deep/b"); err == nil {
+		t.Errorf("%q", out)
+	}
+	if out, err := limited(t, far, dir, "echo x >src/a"); err != nil {
+		t.Errorf("%q, %v", out, err)
 	}
 	// And nothing is allowed inside an exception.
 	for _, place := range []string{"out", "out/c"} {

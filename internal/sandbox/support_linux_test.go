@@ -232,3 +232,21 @@ func TestNobodyWaits(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A path may begin in one page of memory and end in another.
+func TestTextAcrossPages(t *testing.T) {
+	memory, err := unix.Mmap(-1, 0, 2*4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(memory) }()
+	q := question{task: uint32(os.Getpid())}
+	for _, from := range []int{0, 4096 - 1, 4096 - 7, 2*4096 - 15} {
+		clear(memory)
+		copy(memory[from:], "/a/longer/path")
+		q.call.arguments[2] = uint64(uintptr(unsafe.Pointer(&memory[from])))
+		if text, err := q.text(2); err != nil || text != "/a/longer/path" {
+			t.Errorf("from %d: %q, %v", from, text, err)
+		}
+	}
+}
