@@ -63,6 +63,15 @@ func (s *Sessions) detach(ctx context.Context, from string, h *attempt.Handoff, 
 			return nil, fmt.Errorf("depends_on names %q, which is not a separate session", id)
 		}
 	}
+	why := ""
+	if own.Session == q.SessionID {
+		why = s.taken(ctx, own.Session)
+	} else {
+		why = s.used(ctx, own.Session)
+	}
+	if why != "" {
+		return nil, fmt.Errorf("session %s already exists%s: choose another session_id, or leave it out", own.Session, why)
+	}
 	if err := s.mark(own.Session); err != nil {
 		return nil, fmt.Errorf("handoff: %w", err)
 	}

@@ -162,7 +162,7 @@ func TestDetachToATakenID(t *testing.T) {
 		return fmt.Sprint(err), nil
 	}
 	run := o.record("{to: [planner], detach: true}")
-	if res := o.driveRun(run); !strings.Contains(fmt.Sprint(res.Output), "session own already exists: choose another session_id") {
+	if res := o.driveRun(run); !strings.Contains(fmt.Sprint(res.Output), "session own already exists in the list of runs: choose another session_id") {
 		t.Errorf("%s %v", res.Status, res.Output)
 	}
 	if got := o.Obstacle("own"); got != "it was interrupted" {
@@ -195,6 +195,52 @@ func TestDetachScripted(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].ID != run.ID()+"-own" || all[0].Step != "lead/handoff-1" || all[0].Status != handoff.Completed {
 		t.Errorf("%+v, %v", all, err)
 	}
+}
+
+// No session gets an id or a directory that something else has, or may get.
+func TestReservedIDs(t *testing.T) {
+	o := newOffice(t, "")
+	o.lead(func() (string, error) { return "all is fine", nil }, request(`target_agent="planner" session_id="part"`, ""))
+	other := o.record("{to: [planner]}")
+	o.driveRun(other)
+	inside, err := o.Inside(t.Context(), other)
+	if err != nil || len(inside) != 1 {
+		t.Fatalf("%+v, %v", inside, err)
+	}
+	if err := os.RemoveAll(o.Dir(inside[0].ID)); err != nil {
+		t.Fatal(err)
+	}
+	mine := filepath.Join(o.Dir("mine"), "result.json")
+	if err := errors.Join(os.MkdirAll(o.Dir("mine"), 0o755), os.WriteFile(mine, []byte("{}"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for id, why := range map[string]string{
+		other.ID():                   "in the list of runs",
+		inside[0].ID:                 "as an id of work in run " + other.ID(),
+		other.ID() + "-0123456789ab": "as an id of work in run " + other.ID(),
+		other.ID() + "-part":         "as work in run " + other.ID(),
+		"mine":                       "in docs/.scratch/sessions/mine",
+	} {
+		o.exec = nil
+		o.refuse("Session "+id+" already exists "+why, request(to(id), ""))
+		o.exec = func(ctx context.Context, task *agent.Task) (string, error) {
+			_, err := use(ctx, task, map[string]any{"request": request(`target_agent="planner" session_id="`+id+`" detach="true"`, "")})
+			return fmt.Sprint(err), nil
+		}
+		if res := o.driveRun(o.record("{to: [planner], detach: true}")); !strings.Contains(fmt.Sprint(res.Output), "session "+id+" already exists "+why) {
+			t.Errorf("%s: %v", id, res.Output)
+		}
+	}
+	if sessions, err := o.List(t.Context(), 0); err != nil || len(sessions) > 0 {
+		t.Errorf("%+v, %v", sessions, err)
+	}
+	if marks, _ := os.ReadDir(filepath.Join(o.p.State(), "handoff-open")); len(marks) > 0 {
+		t.Errorf("%v", marks)
+	}
+	if text, err := os.ReadFile(mine); err != nil || string(text) != "{}" {
+		t.Errorf("%s, %v", text, err)
+	}
+	o.send(request(to(other.ID()+"-other"), ""))
 }
 
 // A session that is being started when its run is cancelled counts in the run.

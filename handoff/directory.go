@@ -147,7 +147,11 @@ func (s *Sessions) showMarked(ctx context.Context) {
 			s.problem(err)
 			continue
 		}
-		if info, err := run.Info(ctx); err == nil && info.Status.Done() {
+		info, err := run.Info(ctx)
+		switch {
+		case err == nil && !IsSession(info): // somebody else was faster to use the id
+			_ = s.unmark(e.Name()) // the next one tries again
+		case err == nil && info.Status.Done():
 			s.Show(ctx, run.ID())
 		}
 	}

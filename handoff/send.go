@@ -241,7 +241,7 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []
 			h.Found = append(h.Found, workflow.Errorf(q.Pos, protocol.CodeAttribute, "add target_agent, or name the agent on the command line", "a conversation_only request needs a target_agent"))
 		}
 		if d.id != "" && q.Mode != protocol.Conversation {
-			if why := s.used(ctx, d.id); why != "" {
+			if why := s.taken(ctx, d.id); why != "" {
 				h.Found = append(h.Found, workflow.Errorf(q.Pos, protocol.CodeSession, "choose another session_id, or leave it out", "Session %s already exists%s", d.id, why))
 			}
 		}
@@ -297,6 +297,23 @@ func (s *Sessions) used(ctx context.Context, id string) string {
 	}
 	if files, err := os.ReadDir(s.Dir(id)); err == nil && !attempt.OnlyPrompt(files) {
 		return " in " + s.relative(id)
+	}
+	return ""
+}
+
+// taken says where a session id that somebody has chosen is used; "" if it is free. The ids of work
+// in a run are never free, even before there is such work: two sessions would share a directory.
+func (s *Sessions) taken(ctx context.Context, id string) string {
+	if why := s.used(ctx, id); why != "" {
+		return why
+	}
+	if run, inside := attempt.RunOf(id); inside {
+		if _, err := s.exact(ctx, run); err == nil {
+			return " as an id of work in run " + run
+		}
+	}
+	if one, err := s.findInside(ctx, id); err == nil {
+		return " as work in run " + one.State.Run
 	}
 	return ""
 }

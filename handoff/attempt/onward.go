@@ -232,6 +232,16 @@ const handedOn = "handoff-"
 // digits is how many digits follow the id of the run in that of a session.
 const digits = 12
 
+// RunOf returns the run whose id the id of a session begins with, if it has the form of an id of work
+// that was handed on in a run.
+func RunOf(session string) (run string, ok bool) {
+	at := len(session) - digits - 1
+	if at < 1 || session[at] != '-' || strings.Trim(session[at+1:], "0123456789abcdef") != "" {
+		return "", false
+	}
+	return session[:at], true
+}
+
 // In returns the handoff as part of a run. If it comes from a run that this one was forked from, its
 // session gets an id and a directory of its own.
 func (h *Handoff) In(run string) *Handoff {
