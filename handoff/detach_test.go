@@ -394,11 +394,21 @@ func TestLeftInARun(t *testing.T) {
 	}
 }
 
+// An agent that does not exist is not notified.
+func TestNotifyNobody(t *testing.T) {
+	o := newOffice(t, "")
+	o.send(request(to("one", `notify_on_completion="planner,nobody"`), ""))
+	o.drive()
+	if inboxes, err := os.ReadDir(filepath.Join(o.p.State(), "inbox")); err != nil || len(inboxes) != 1 {
+		t.Errorf("%v, %v", inboxes, err)
+	}
+}
+
 // An agent that wants to be notified of the end of work in a run is.
 func TestNotifiedInARun(t *testing.T) {
 	o := newOffice(t, "")
 	o.lead(func() (string, error) { return "all is fine", nil }, request(`target_agent="planner" notify_on_completion="worker"`, ""))
-	run := o.record("{to: [planner]}")
+	run := o.record("{to: [planner, worker]}")
 	o.driveRun(run)
 	o.send(request(to("next"), ""), request(to("after"), ""))
 	o.drive()

@@ -355,11 +355,15 @@ func (s *Sessions) notify(one *Session) error {
 		text += "\nThe answer:\n\n" + one.Output + "\n"
 	}
 	var failed error
-	for _, agent := range q.Notify {
-		if def, _, err := s.p.Agents().Resolve(agent); err == nil {
-			agent = def.Name
+	for _, name := range q.Notify {
+		def, _, err := s.p.Agents().Resolve(name)
+		if missing(err) {
+			continue // the check has warned about it
 		}
-		failed = errors.Join(failed, s.p.Leave(agent, "ended "+one.ID, attempt.Message{From: one.Agent, Text: text}))
+		if err == nil {
+			name = def.Name
+		}
+		failed = errors.Join(failed, s.p.Leave(name, "ended "+one.ID, attempt.Message{From: one.Agent, Text: text}))
 	}
 	return failed
 }

@@ -76,11 +76,17 @@ func unnotified(p *hocket.Project, q *protocol.Request) (found workflow.Diagnost
 	for _, name := range q.Notify {
 		_, _, err := p.Agents().Resolve(name)
 		var failed *agent.ResolveError
-		if errors.As(err, &failed) && failed.Why != agent.NoExecutor {
+		if errors.As(err, &failed) && missing(err) {
 			found = append(found, workflow.Warningf(q.AttributePos("notify_on_completion"), codeAgent, failed.Advice(), "%s is not notified: %s", name, failed.Summary()))
 		}
 	}
 	return found
+}
+
+// missing reports that an agent could not be resolved because it does not exist.
+func missing(err error) bool {
+	var failed *agent.ResolveError
+	return errors.As(err, &failed) && failed.Why != agent.NoExecutor
 }
 
 func filesOf(q *protocol.Request) (files []protocol.Deliverable) {

@@ -215,7 +215,7 @@ func TestInsideAfterACrash(t *testing.T) {
 		}
 		return "done", ctx.Err()
 	}
-	run := o.record("{to: [planner]}")
+	run := o.record("{to: [planner, worker]}")
 	if res, err := run.Drive(lost, hocket.Front{}); err == nil {
 		t.Fatalf("a run that was interrupted is %s", res.Status)
 	}

@@ -127,10 +127,19 @@ func (on *onward) result(ctx context.Context, task *agent.Task, id string) (agen
 
 // handOn hands a request on. called means that the agent waits for what becomes of it.
 func (on *onward) handOn(ctx context.Context, task *agent.Task, q *protocol.Request, around string, called bool) (agent.Handed, error) {
+	q, around, err := on.masked(q, around)
+	if err != nil {
+		return agent.Handed{}, err
+	}
 	if q.TargetAgent == "" && len(task.Handoffs.To) == 1 {
 		q.TargetAgent = task.Handoffs.To[0]
 	}
-	q.ParentAgent = cmp.Or(q.ParentAgent, task.Agent.Name)
+	q.ParentAgent = task.Agent.Name // whatever the agent says who it is
+	for _, name := range q.Notify {
+		if !slices.Contains(task.Handoffs.To, name) {
+			return agent.Handed{}, fmt.Errorf("notify_on_completion: %q may not be notified, only %s", name, strings.Join(task.Handoffs.To, ", "))
+		}
+	}
 	detach, err := takeDetach(q)
 	if err != nil {
 		return agent.Handed{}, err
@@ -155,6 +164,23 @@ func (on *onward) handOn(ctx context.Context, task *agent.Task, q *protocol.Requ
 		on.note(handed)
 	}
 	return handed, err
+}
+
+// masked returns a request, and the text around it, without secrets. What the agent wrote is masked
+// already, but in XML a secret may be escaped.
+func (on *onward) masked(q *protocol.Request, around string) (*protocol.Request, string, error) {
+	if on.o.Mask == nil {
+		return q, around, nil
+	}
+	setting, err := (&Handoff{Request: q, Context: around}).Setting()
+	if err != nil {
+		return nil, "", err
+	}
+	h, err := Of(agent.Handoff{Settings: map[string]any{agent.HandoffSetting: setting}}.Mask(on.o.Mask).Settings)
+	if err != nil {
+		return nil, "", err
+	}
+	return h.Request, h.Context, nil
 }
 
 // await waits until everything has ended that a request depends on: work that the same task handed

@@ -164,6 +164,7 @@ func TestToolTakesARequest(t *testing.T) {
 			{map[string]any{"summary": 7}, "invalid arguments"},
 			{map[string]any{"to": "bob", "summary": "Something odd", "deliverables": []any{map[string]any{"kind": "x y", "text": "z"}}}, `unknown kind of deliverable "x y"`},
 			{map[string]any{"request": strings.Replace(request, "max_retries", `depends_on="x" max_retries`, 1)}, `depends_on: there is no work with the id "x"`},
+			{map[string]any{"request": strings.Replace(request, "max_retries", `notify_on_completion="cleo,dora" max_retries`, 1)}, `notify_on_completion: "dora" may not be notified, only bob, cleo`},
 			{map[string]any{"request": strings.Replace(request, "max_retries", `detach="maybe" max_retries`, 1)}, `invalid detach="maybe": write true or false`},
 			{map[string]any{"request": strings.Replace(strings.Replace(request, "max_retries", `detach="true" max_retries`, 1), "spawn", "conversation_only", 1)}, "starts nothing that could be detached"},
 		} {
@@ -232,6 +233,27 @@ func TestNextAttemptIsToldWhatWasHandedOn(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, l.got.Received); diff != "" {
 		t.Errorf("received (-want +got):\n%s", diff)
+	}
+}
+
+// Nothing of a secret is handed on that is escaped in the XML, and the sender is the agent of the
+// task.
+func TestRequestsAreMasked(t *testing.T) {
+	l := &lead{dir: t.TempDir()}
+	l.o.Mask = func(text string) string { return strings.ReplaceAll(text, "hunter-2", "***") }
+	secret := strings.NewReplacer("Do it.", "Use hunter&#45;2.", "max_retries", `parent_agent="the owner" max_retries`).Replace(request)
+	l.run(t, "Then:\n\n```xml\n"+secret+"\n```\n", func(use func(map[string]any) (string, error)) {
+		if _, err := use(map[string]any{"request": strings.Replace(secret, "that thing", "this thing", 1)}); err != nil {
+			t.Error(err)
+		}
+	})
+	if len(l.handed) != 2 {
+		t.Fatalf("%+v", l.handed)
+	}
+	for _, h := range l.handed {
+		if q := handoffOf(t, h).Request; q.Details != "Use ***." || q.ParentAgent != "ann" || q.MaxRetries != 2 {
+			t.Errorf("%+v", q)
+		}
 	}
 }
 
