@@ -5,11 +5,12 @@
 package handoff
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
@@ -50,22 +51,18 @@ func check(p *hocket.Project, o Order) (*protocol.Handoffs, error) {
 	return h, nil
 }
 
-// undeliverable warns about required files that the agent cannot write, because it may write
-// only to the directory of its session.
+// undeliverable warns about required files that the agent cannot write, or that would not be
+// accepted.
 func undeliverable(p *hocket.Project, q *protocol.Request) (found workflow.Diagnostics) {
-	h := &attempt.Handoff{Session: "{session-id}", Dir: path.Join(p.Config().Handoff.Dir, "{session-id}"), Request: q}
-	if q.SessionID != "" {
-		h.Session, h.Dir = q.SessionID, path.Join(p.Config().Handoff.Dir, q.SessionID)
-	}
+	c := p.Config().Handoff
+	h := &attempt.Handoff{Session: cmp.Or(q.SessionID, "{session-id}"), Request: q, SessionOnly: c.SessionOnly}
+	h.Dir = path.Join(c.Dir, h.Session)
 	h.LookUp(p.Root())
-	limit := h.Limit()
-	if limit == nil || len(limit.Only) != 1 {
-		return nil
-	}
 	for i, file := range h.Files() {
-		if d := filesOf(q)[i]; d.Required && !strings.HasPrefix(file, h.Dir+"/") {
-			found = append(found, workflow.Warningf(d.Pos, protocol.CodePath, "write it to "+path.Join(p.Config().Handoff.Dir, "{session-id}")+"/, or relax the constraint",
-				"%s cannot be delivered: the agent may write only to the directory of its session", d.Path))
+		_, err := os.Lstat(filepath.Join(p.Root(), filepath.FromSlash(file)))
+		why, advice := h.Undeliverable(file, err == nil)
+		if d := filesOf(q)[i]; d.Required && why != "" {
+			found = append(found, workflow.Warningf(d.Pos, protocol.CodePath, advice, "%s cannot be delivered: %s", d.Path, why))
 		}
 	}
 	return found

@@ -32,6 +32,37 @@ func TestPipesInTheDirectory(t *testing.T) {
 	wantValid(t, "handoff-state", o.read("s1", "state.json"))
 }
 
+// Next to what must not change, nothing can be created. The check says so, and so does the prompt.
+func TestUndeliverableBesideAnException(t *testing.T) {
+	if why := agent.WriteLimits(); why != "" {
+		t.Skip(why)
+	}
+	o := newOffice(t, "")
+	write(t, filepath.Join(o.p.Root(), "README.md"), "old")
+	for constraint, want := range map[string]string{
+		"Do not modify src/":         "new.md: the agent cannot create files directly in the root of the project, because something in it must not change",
+		"Do not modify docs/plans/":  "docs/new.md: the agent cannot create files directly in `docs`, because something in it must not change\nnew.md: the agent cannot create files directly in the root of the project, because something in it must not change",
+		"Only modify docs/":          "README.md: the agent may write only to docs/, docs/.scratch/sessions/s1/\nlib/a.go: the agent may write only to docs/, docs/.scratch/sessions/s1/\nnew.md: the agent may write only to docs/, docs/.scratch/sessions/s1/",
+		"Do not modify lib/ or src/": "lib/a.go: a constraint forbids to write it\nnew.md: the agent cannot create files directly in the root of the project, because something in it must not change",
+	} {
+		q := strings.Replace(request(to("s1"), "<constraint>"+constraint+"</constraint>"), "<report>what you found</report>",
+			`<file path="README.md">it</file><file path="docs/new.md">it</file><file path="lib/a.go">it</file><file path="new.md">it</file><file path="x.md" required="false">it</file>`, 1)
+		h, err := handoff.Check(o.p, "a.md", []byte(fenced(q)), false)
+		var got []string
+		for _, d := range h.Found {
+			got = append(got, strings.Replace(d.Summary, " cannot be delivered", "", 1))
+		}
+		if strings.Join(got, "\n") != want || err != nil {
+			t.Errorf("%s: %s, %v", constraint, strings.Join(got, "\n"), err)
+		}
+	}
+	o.send(request(to("s1"), "<constraint>Do not modify docs/plans/</constraint>"))
+	o.drive()
+	if len(o.prompts) != 1 || !strings.Contains(o.prompts[0], "Directly in the root of the project, `docs`, you can change files, but not create, remove or rename any.") {
+		t.Errorf("%q", o.prompts)
+	}
+}
+
 // An agent cannot have Hocket write where it may not write itself.
 func TestDirectoryBecomesALink(t *testing.T) {
 	o := newOffice(t, "")

@@ -609,6 +609,21 @@ func TestUndeliverable(t *testing.T) {
 	}
 }
 
+// A project may accept only files in the directory of the session, and the agent is told so.
+func TestDeliverablesOfTheSession(t *testing.T) {
+	o := newOffice(t, "handoff: {deliverables: session}")
+	q := strings.Replace(request(to("s1"), ""), "<report>what you found</report>", `<file path="a.md">it</file><file path="docs/.scratch/sessions/s1/b.md">it</file>`, 1)
+	h, err := handoff.Check(o.p, "a.md", []byte(fenced(q)), false)
+	if err != nil || len(h.Found) != 1 || !strings.Contains(h.Found[0].Summary, "a.md cannot be delivered: the project accepts only files in the directory of the session") {
+		t.Errorf("%v, %v", h.Found, err)
+	}
+	o.send(q)
+	o.drive()
+	if len(o.prompts) != 1 || !strings.Contains(o.prompts[0], "Only files in `docs/.scratch/sessions/s1` are accepted.") {
+		t.Errorf("%q", o.prompts)
+	}
+}
+
 // A session that cannot be driven is not waited for: whoever waits learns why.
 func TestWaitForObstacle(t *testing.T) {
 	o := newOffice(t, "")

@@ -57,7 +57,7 @@ func TestBuiltInTemplates(t *testing.T) {
 			for _, k := range tpl.Keys {
 				value := hostile
 				if k.Name == "file" || k.Name == "tests" || k.Name == "source" {
-					value = "src/" + k.Name
+					value = "lib/" + k.Name
 				}
 				if k.Required {
 					required[k.Name] = value

@@ -196,10 +196,14 @@ func (r Rule) Means(unenforced string) string {
 		if unenforced != "" {
 			return ""
 		}
+		be := " are"
+		if len(r.Paths) == 1 {
+			be = " is"
+		}
 		return map[RuleKind]string{
 			ReadOnly: "nothing but the session directory is writable (Landlock)",
 			Only:     "nothing but " + strings.Join(r.Paths, ", ") + " and the session directory is writable (Landlock)",
-			Except:   strings.Join(r.Paths, ", ") + " is not writable (Landlock)",
+			Except:   strings.Join(r.Paths, ", ") + be + " not writable (Landlock)",
 		}[r.Kind]
 	case Duration:
 		return fmt.Sprintf("a timeout of %v", r.Duration)

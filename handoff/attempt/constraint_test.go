@@ -86,3 +86,14 @@ func TestUnderstand(t *testing.T) {
 		}
 	}
 }
+
+func TestMeans(t *testing.T) {
+	for constraint, want := range map[string]string{
+		"Do not modify src/":         "src is not writable (Landlock)",
+		"Do not modify src/ or lib/": "src, lib are not writable (Landlock)",
+	} {
+		if got := attempt.Understand(constraint, nil).Means(""); got != want {
+			t.Errorf("%s: %s", constraint, got)
+		}
+	}
+}

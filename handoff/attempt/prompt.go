@@ -43,7 +43,7 @@ func (h *Handoff) Prompt() string {
 	var b strings.Builder
 	err := promptTemplate().Execute(&b, map[string]any{
 		"Summary": q.Summary, "Intent": q.Intent, "Parent": q.ParentAgent, "Details": q.Details, "Method": methods[q.Workflow],
-		"Constraints": q.Constraints, "Files": files, "Extra": extra, "Context": strings.TrimSpace(h.Context), "Dir": h.Dir,
+		"Constraints": q.Constraints, "Files": files, "Extra": extra, "Context": strings.TrimSpace(h.Context), "Dir": h.Dir, "Writing": h.writing(),
 		"Guide": protocol.ResponseGuide(q, h.Session),
 	})
 	if err != nil {
