@@ -28,6 +28,7 @@ func (s *snapshot) handoffs(employ func(agent.Executor) agent.Executor) attempt.
 			}
 			return messages, err
 		},
+		Received: func(task *agent.Task) error { return inbox.Received(task.Agent.Name, task.Run, task.Address) },
 		Test: func(ctx context.Context, task *agent.Task, command string, log agent.Log) error {
 			_, err := employ(s.files.Executors()["shell"]).Run(ctx, &agent.Task{
 				Run: task.Run, Address: task.Address, Attempt: task.Attempt, Key: task.Key, Workflow: task.Workflow, Node: task.Node,
@@ -35,8 +36,11 @@ func (s *snapshot) handoffs(employ func(agent.Executor) agent.Executor) attempt.
 			}, log)
 			return err
 		},
-		Leave: func(agent, id string, m attempt.Message) error { return leave(inbox, agent, id, m) },
-		Mask:  s.secrets.Masker().Mask,
+		Leave: func(agent, id string, m attempt.Message) error {
+			_, err := leave(inbox, agent, id, m)
+			return err
+		},
+		Mask: s.secrets.Masker().Mask,
 	}
 }
 
@@ -78,15 +82,15 @@ func (l *lanes) handoffs() attempt.Options {
 }
 
 // Leave leaves a message for an agent, which its next task takes. A second message with the
-// same id is ignored.
-func (p *Project) Leave(agent, id string, m attempt.Message) error {
+// same id is ignored: then left is false.
+func (p *Project) Leave(agent, id string, m attempt.Message) (left bool, err error) {
 	return leave(session.OpenInbox(p.State()), agent, id, m)
 }
 
-func leave(inbox *session.Inbox, agent, id string, m attempt.Message) error {
+func leave(inbox *session.Inbox, agent, id string, m attempt.Message) (left bool, err error) {
 	text, err := json.Marshal(m)
 	if err != nil {
-		return err
+		return false, err
 	}
 	return inbox.Put(agent, id, text)
 }

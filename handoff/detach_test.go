@@ -357,8 +357,8 @@ func TestLeftInARun(t *testing.T) {
 	talk := strings.NewReplacer("<mode>spawn</mode>", "<mode>conversation_only</mode>", "Look at it.", "There are three ways.").Replace(request(`target_agent="planner"`, ""))
 	tries := 0
 	o.exec = func(ctx context.Context, task *agent.Task) (string, error) {
-		if task.Address != "lead" {
-			return "all is fine", nil
+		if task.Address != "lead" { // it also answers the message
+			return `{"reports": ["all is fine", "so it is"]}`, nil
 		}
 		tries++
 		if text, err := use(ctx, task, map[string]any{"request": talk}); err != nil || text != "The next task of planner gets it." {

@@ -363,7 +363,10 @@ func (s *Sessions) notify(one *Session) error {
 		if err == nil {
 			name = def.Name
 		}
-		failed = errors.Join(failed, s.p.Leave(name, "ended "+one.ID, attempt.Message{From: one.Agent, Text: text}))
+		if tellable(s.p, name) {
+			_, err := s.p.Leave(name, "ended "+one.ID, attempt.Message{From: one.Agent, Text: text})
+			failed = errors.Join(failed, err)
+		}
 	}
 	return failed
 }

@@ -73,8 +73,11 @@ func unnotified(p *hocket.Project, q *protocol.Request) (found workflow.Diagnost
 	for _, name := range q.Notify {
 		_, _, err := p.Agents().Resolve(name)
 		var failed *agent.ResolveError
-		if errors.As(err, &failed) && missing(err) {
+		switch {
+		case errors.As(err, &failed) && missing(err):
 			found = append(found, workflow.Warningf(q.AttributePos("notify_on_completion"), codeAgent, failed.Advice(), "%s is not notified: %s", name, failed.Summary()))
+		case !tellable(p, name):
+			found = append(found, workflow.Warningf(q.AttributePos("notify_on_completion"), protocol.CodeAttribute, "", "%s is not notified: it does not work from a prompt", name))
 		}
 	}
 	return found
@@ -84,6 +87,16 @@ func unnotified(p *hocket.Project, q *protocol.Request) (found workflow.Diagnost
 func missing(err error) bool {
 	var failed *agent.ResolveError
 	return errors.As(err, &failed) && failed.Why != agent.NoExecutor
+}
+
+// tellable reports whether an agent can be told something: it works from a prompt, and its
+// settings do not say all that it does.
+func tellable(p *hocket.Project, name string) bool {
+	d, _, err := p.Agents().Resolve(name)
+	if err != nil {
+		return true // that is another mistake
+	}
+	return p.Agents().Traits(d.Agent).FromPrompt(&agent.Task{Agent: d, Settings: d.Settings})
 }
 
 func filesOf(q *protocol.Request) (files []protocol.Deliverable) {

@@ -240,6 +240,14 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []
 		if q.TargetAgent == "" && q.Mode == protocol.Conversation {
 			h.Found = append(h.Found, workflow.Errorf(q.Pos, protocol.CodeAttribute, "add target_agent, or name the agent on the command line", "a conversation_only request needs a target_agent"))
 		}
+		if q.Mode == protocol.Conversation && q.TargetAgent != "" && !tellable(s.p, q.TargetAgent) {
+			pos := q.Pos
+			if o.Agent == "" {
+				pos = q.AttributePos("target_agent")
+			}
+			h.Found = append(h.Found, workflow.Errorf(pos, protocol.CodeAttribute, "choose an agent that works from a prompt, or another mode",
+				"%s cannot be told anything: it does not work from a prompt, so a conversation_only request would be lost", q.TargetAgent))
+		}
 		if d.id != "" && q.Mode != protocol.Conversation {
 			if why := s.taken(ctx, d.id); why != "" {
 				h.Found = append(h.Found, workflow.Errorf(q.Pos, protocol.CodeSession, "choose another session_id, or leave it out", "Session %s already exists%s", d.id, why))
@@ -465,11 +473,21 @@ func (s *Sessions) leave(d *draft, h *attempt.Handoff, sent *Sent) error {
 	if def, _, _ := s.p.Agents().Resolve(name); def != nil { // the check has reported an error
 		name = def.Name
 	}
-	m := h.Message()
-	if err := s.p.Leave(name, h.Session+" "+s.now().String(), m); err != nil {
-		return err
+	id := "session " + d.id
+	if d.id == "" {
+		id = "content " + d.context + "\x00" + d.XML + d.Details // prose has no XML
 	}
-	sent.Left = append(sent.Left, name)
+	left, err := s.p.Leave(name, id, h.Message())
+	switch {
+	case err != nil:
+		return err
+	case left:
+		sent.Left = append(sent.Left, name)
+	case d.id != "":
+		sent.Found = append(sent.Found, workflow.Warningf(d.AttributePos("session_id"), protocol.CodeSession, "choose another session_id if it is another message", "%s has got the message %s already, and does not get it again", name, d.id))
+	default:
+		sent.Found = append(sent.Found, workflow.Warningf(d.pos, protocol.CodeSession, "give it a session_id if it is another message", "%s has got the same message already, and does not get it again", name))
+	}
 	return nil
 }
 

@@ -459,7 +459,7 @@ func TestInbox(t *testing.T) {
 		if task.Attempt == 1 && task.Run == "next" {
 			return "", errors.New("try again")
 		}
-		return "<agent_response><summary>s</summary><reports><report>it</report></reports></agent_response>", nil
+		return "<agent_response><summary>s</summary><reports><report>it</report><report>that</report></reports></agent_response>", nil
 	}
 	o.send(request(to("next", `max_retries="1" notify_on_completion="planner"`), ""))
 	o.drive()
@@ -496,6 +496,39 @@ func TestInbox(t *testing.T) {
 }
 
 // A directory that cannot be written loses nothing.
+// A message is passed on once: one that was sent again is not, one that an agent could not read
+// is there for its next task, and one that its agent cannot be told is refused.
+func TestMessageOnce(t *testing.T) {
+	o := newOffice(t, "", func(options *hocket.Options) {
+		options.Agents["command"] = agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) { return agent.Result{}, nil })
+	})
+	talk := strings.Replace(strings.Replace(request(to("talk"), ""), "<mode>spawn</mode>", "<mode>conversation_only</mode>", 1), "Look at it.", "There are three ways.", 1)
+	anonymous := strings.Replace(talk, `session_id="talk"`, "", 1)
+	o.refuse("command cannot be told anything", strings.Replace(talk, "worker", "command", 1))
+	for i, text := range []string{talk, talk, anonymous, anonymous} {
+		sent, err := o.Send(t.Context(), handoff.Order{File: "work.md", Text: []byte(fenced(text))})
+		if err != nil || len(sent.Left) != 1-i%2 || i%2 == 1 && !strings.Contains(sent.Found.String(), "does not get it again") {
+			t.Errorf("%d: %+v, %v", i, sent, err)
+		}
+	}
+	o.work = func(*agent.Task) (string, error) { return "", errors.New("the model is away") }
+	o.send(request(to("s1"), ""))
+	o.drive()
+	o.work = func(*agent.Task) (string, error) {
+		return "<agent_response><summary>s</summary><reports><report>1</report><report>2</report><report>3</report></reports></agent_response>", nil
+	}
+	o.send(request(to("s2"), ""))
+	o.drive()
+	if one := o.find("s2"); one.Status != handoff.Completed || len(o.prompts) != 2 {
+		t.Fatalf("%+v, %q", one.State, o.prompts)
+	}
+	for i, p := range o.prompts {
+		if n := strings.Count(p, "There are three ways."); n != 2 {
+			t.Errorf("prompt %d has it %d times:\n%s", i, n, p)
+		}
+	}
+}
+
 func TestDirectoryProblems(t *testing.T) {
 	o := newOffice(t, "")
 	write(t, filepath.Join(o.p.Root(), "docs/.scratch/sessions"), "a file is in the way")

@@ -30,29 +30,36 @@ func nameOf(text string) string {
 	return hex.EncodeToString(sum[:10])
 }
 
-// Put stores a message for an agent. A second message with the same id is ignored.
-func (b *Inbox) Put(agent, id string, message []byte) error {
+// A message that was taken has the run and the task at the end of its name, and a mark if the
+// agent has received it.
+const received = "+"
+
+func takenBy(run, task string) string { return "@" + nameOf(run) + "-" + nameOf(task) }
+
+// Put stores a message for an agent. A second message with the same id is ignored: then stored is
+// false.
+func (b *Inbox) Put(agent, id string, message []byte) (stored bool, err error) {
 	dir := filepath.Join(b.dir, nameOf(agent))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("session: inbox of %s: %w", agent, err)
+		return false, fmt.Errorf("session: inbox of %s: %w", agent, err)
 	}
 	lock, err := filelock.Wait(filepath.Join(dir, "lock"), patience)
 	if err != nil {
-		return fmt.Errorf("session: inbox of %s: %w", agent, err)
+		return false, fmt.Errorf("session: inbox of %s: %w", agent, err)
 	}
 	defer lock.Release() //nolint:errcheck // the kernel releases it with the file
 	names, err := b.names(agent)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, "-"+nameOf(id)) }) {
-		return nil
+		return false, nil
 	}
 	name := fmt.Sprintf("%019d-%s.json", time.Now().UnixNano(), nameOf(id))
 	if err := wholefile.Write(filepath.Join(dir, name), message, 0o600); err != nil {
-		return fmt.Errorf("session: inbox of %s: %w", agent, err)
+		return false, fmt.Errorf("session: inbox of %s: %w", agent, err)
 	}
-	return nil
+	return true, nil
 }
 
 // Take returns the messages for an agent, oldest first. The first attempt of a task of a run takes
@@ -63,7 +70,7 @@ func (b *Inbox) Take(agent, run, task string, first bool) ([][]byte, error) {
 		return nil, err
 	}
 	var messages [][]byte
-	taken := "@" + nameOf(run) + "-" + nameOf(task)
+	taken := takenBy(run, task)
 	for _, name := range names {
 		file := filepath.Join(b.dir, nameOf(agent), name)
 		if first && strings.HasSuffix(name, ".json") {
@@ -76,7 +83,7 @@ func (b *Inbox) Take(agent, run, task string, first bool) ([][]byte, error) {
 			}
 			file = renamed
 		}
-		if !strings.HasSuffix(file, taken) {
+		if !strings.HasSuffix(strings.TrimSuffix(file, received), taken) {
 			continue
 		}
 		text, err := os.ReadFile(file)
@@ -90,12 +97,27 @@ func (b *Inbox) Take(agent, run, task string, first bool) ([][]byte, error) {
 	return messages, nil
 }
 
-// Forget deletes the messages that a run has taken. It must have ended: no attempt needs them.
+// Received notes that an agent has received the messages that a task has taken.
+func (b *Inbox) Received(agent, run, task string) error {
+	names, err := b.names(agent)
+	for _, name := range names {
+		if file := filepath.Join(b.dir, nameOf(agent), name); strings.HasSuffix(name, takenBy(run, task)) {
+			err = errors.Join(err, os.Rename(file, file+received))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("session: inbox of %s: %w", agent, err)
+	}
+	return nil
+}
+
+// Forget deletes the messages that a run has taken, and gives those back that nobody has received.
+// The run must have ended: no attempt needs them.
 func (b *Inbox) Forget(run string) error {
 	return sweep(b.taken(), func(taker string) bool { return taker == nameOf(run) })
 }
 
-// ForgetOthers deletes the messages that were taken by other runs than those that open returns. It
+// ForgetOthers does the same for other runs than those that open returns. It
 // looks for messages first: a run that starts meanwhile keeps its own.
 func (b *Inbox) ForgetOthers(open func() ([]string, error)) error {
 	files := b.taken()
@@ -119,15 +141,17 @@ func (b *Inbox) taken() []string {
 // known is how long the inbox knows that a message was there, so that it is not left a second time.
 const known = 90 * 24 * time.Hour
 
-// sweep empties the messages that some runs have taken, and removes those that have been empty for
-// long.
+// sweep empties the messages that some runs have taken and received, gives the others back, and
+// removes those that have been empty for long.
 func sweep(files []string, gone func(taker string) bool) (err error) {
 	for _, file := range files {
-		_, taker, _ := strings.Cut(filepath.Base(file), "@")
+		name, taker, _ := strings.Cut(filepath.Base(file), "@")
 		taker, _, _ = strings.Cut(taker, "-")
 		info, lost := os.Stat(file)
 		switch {
 		case lost != nil || !gone(taker):
+		case info.Size() > 0 && !strings.HasSuffix(file, received):
+			err = errors.Join(err, os.Rename(file, filepath.Join(filepath.Dir(file), name)))
 		case info.Size() > 0:
 			err = errors.Join(err, os.Truncate(file, 0))
 		case time.Since(info.ModTime()) > known:

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ func TestInbox(t *testing.T) {
 	b := session.OpenInbox(t.TempDir())
 	put := func(id string) {
 		t.Helper()
-		if err := b.Put("ann", id, []byte(id)); err != nil {
+		if _, err := b.Put("ann", id, []byte(id)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,11 +70,14 @@ func TestForget(t *testing.T) {
 	dir := t.TempDir()
 	b := session.OpenInbox(dir)
 	for _, run := range []string{"r1", "r2", "r3"} {
-		if err := b.Put("ann", "for "+run, []byte("secret of "+run)); err != nil {
+		if stored, err := b.Put("ann", "for "+run, []byte("secret of "+run)); err != nil || !stored {
 			t.Fatal(err)
 		}
 		if got, err := b.Take("ann", run, "task", true); err != nil || len(got) != 1 {
 			t.Fatalf("%s, %v", got, err)
+		}
+		if err := b.Received("ann", run, "task"); err != nil {
+			t.Fatal(err)
 		}
 	}
 	want := func(want string) {
@@ -99,8 +103,8 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("secret of r3")
-	if err := b.Put("ann", "for r1", []byte("again")); err != nil {
-		t.Fatal(err)
+	if stored, err := b.Put("ann", "for r1", []byte("again")); err != nil || stored {
+		t.Fatalf("%t, %v", stored, err)
 	}
 	if got, err := b.Take("ann", "r4", "task", true); err != nil || len(got) > 0 {
 		t.Errorf("%s, %v", got, err)
@@ -119,5 +123,31 @@ func TestForget(t *testing.T) {
 	}
 	if files, _ = filepath.Glob(filepath.Join(dir, "inbox/*/*@*")); len(files) != 1 {
 		t.Errorf("%q", files)
+	}
+}
+
+// A message that a run has taken without its agent receiving it is there for the next one.
+func TestGiveBack(t *testing.T) {
+	b := session.OpenInbox(t.TempDir())
+	if _, err := b.Put("ann", "1", []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		run, want string
+		received  bool
+	}{{"r1", "[hello]", false}, {"r2", "[hello]", true}, {"r3", "[]", false}} {
+		got, err := b.Take("ann", c.run, "task", true)
+		if fmt.Sprintf("%s", got) != c.want || err != nil {
+			t.Errorf("%s: %s, %v", c.run, got, err)
+		}
+		if c.received {
+			err = b.Received("ann", c.run, "task")
+			if again, broken := b.Take("ann", c.run, "task", false); fmt.Sprintf("%s", again) != c.want || broken != nil {
+				t.Errorf("%s, after a crash: %s, %v", c.run, again, broken)
+			}
+		}
+		if err = errors.Join(err, b.Forget(c.run)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -54,6 +54,9 @@ func (w *wrapped) sendApart(ctx context.Context, task *agent.Task, h *Handoff) (
 
 // leave leaves a message for the agent of the task.
 func (w *wrapped) leave(task *agent.Task, h *Handoff) (agent.Result, error) {
+	if !w.traits.FromPrompt(task) {
+		return agent.Result{}, agent.Permanentf("%s cannot be told anything: it does not work from a prompt", task.Agent.Name)
+	}
 	if w.o.Leave == nil {
 		return agent.Result{}, agent.Permanentf("messages for agents are not supported here")
 	}
@@ -61,15 +64,4 @@ func (w *wrapped) leave(task *agent.Task, h *Handoff) (agent.Result, error) {
 		return agent.Result{}, agent.Errorf("cannot leave the message: %v", err)
 	}
 	return agent.Result{Output: fmt.Sprintf("left for %s", task.Agent.Name)}, nil
-}
-
-// Message returns the message that a request without a session leaves for its agent.
-func (h *Handoff) Message() Message {
-	own := *h
-	own.Dir, own.Leave = "", false
-	m := Message{From: h.Request.ParentAgent, Text: own.Prompt()}
-	if len(h.Request.Deliverables) > 0 {
-		m.Asks = &own
-	}
-	return m
 }

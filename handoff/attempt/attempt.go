@@ -21,6 +21,9 @@ type Options struct {
 	// Inbox returns the messages for the agent of a task. All attempts of a task get the
 	// same.
 	Inbox func(task *agent.Task) ([]Message, error)
+	// Received is called when the agent has answered a task with messages. Until then it may not have
+	// read them, and if the task ends, they are for the next one.
+	Received func(task *agent.Task) error
 	// Test runs the project's test command and returns why it failed. It runs what the agent
 	// wrote, so it may write only where the task may.
 	Test func(ctx context.Context, task *agent.Task, command string, log agent.Log) error
@@ -36,14 +39,6 @@ type Options struct {
 	// whose setting names no session: the directory of all sessions, and what the project
 	// requires.
 	Handoff Handoff
-}
-
-// Message is what other agents left for an agent: the context of a handoff without a session,
-// or the result of a session that it was to be notified of.
-type Message struct {
-	From string   `json:"from"`
-	Text string   `json:"text"`
-	Asks *Handoff `json:"asks,omitempty"` // what its next task has to deliver too; nil: nothing
 }
 
 // Wrap returns an executor that makes attempts at tasks that were handed over, and at those
@@ -64,7 +59,6 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 		return agent.Result{}, agent.Permanentf("%v", err)
 	}
 	own := *task
-	var asked []*Handoff
 	if h != nil {
 		switch {
 		case h.Session == "":
@@ -80,26 +74,30 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 		}
 		own.Settings = maps.Clone(task.Settings)
 		delete(own.Settings, agent.HandoffSetting)
-		own.Prompt, own.Writes = h.Prompt(), h.Limit()
-		asked = append(asked, h)
+		own.Writes = h.Limit()
 	}
-	if w.o.Inbox != nil && w.traits.Prompted {
+	if w.o.Inbox != nil && takesMessages(w.traits, &own) {
 		messages, err := w.o.Inbox(task)
 		if err != nil {
 			return agent.Result{}, agent.Errorf("cannot read the messages for %s: %v", task.Agent.Name, err)
 		}
 		for _, m := range messages {
-			own.Received = append(own.Received, agent.Received{Step: "handoff from " + cmp.Or(m.From, "another agent"), Output: m.Text})
-			if m.Asks != nil {
-				asked = append(asked, m.Asks)
-			}
+			own.Received = append(own.Received, agent.Received{Step: m.name(), Output: m.Text})
 		}
+		h = inherit(h, messages)
+	}
+	switch {
+	case h == nil:
+	case h.Session == "":
+		own.Prompt = h.addTo(task.Prompt)
+	default:
+		own.Prompt = h.Prompt()
 	}
 	if task.HandOn == nil {
-		return w.work(ctx, &own, asked, log)
+		return w.work(ctx, &own, h, log)
 	}
 	on := w.equip(&own)
-	res, err := w.work(ctx, &own, asked, log)
+	res, err := w.work(ctx, &own, h, log)
 	if err == nil {
 		res.Warning = on.answered(ctx, task, res.Output, log)
 	}
@@ -124,11 +122,21 @@ func (s *scripted) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 	return res, err
 }
 
-func (w *wrapped) work(ctx context.Context, task *agent.Task, asked []*Handoff, log agent.Log) (agent.Result, error) {
-	if len(asked) == 0 {
-		return w.Executor.Run(ctx, task, log)
+func (w *wrapped) work(ctx context.Context, task *agent.Task, h *Handoff, log agent.Log) (agent.Result, error) {
+	if h == nil {
+		return w.run(ctx, task, log)
 	}
-	return w.deliver(ctx, task, asked, log)
+	return w.deliver(ctx, task, h, log)
+}
+
+func (w *wrapped) run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	res, err := w.Executor.Run(ctx, task, log)
+	if err == nil && w.o.Received != nil {
+		if lost := w.o.Received(task); lost != nil {
+			log([]byte("the next task of " + task.Agent.Name + " may get the same messages: " + lost.Error() + "\n"))
+		}
+	}
+	return res, err
 }
 
 var notInID = lazy.Regexp(`[^A-Za-z0-9._-]+`)
@@ -144,8 +152,7 @@ func (h *Handoff) adopt(task *agent.Task, defaults Handoff) {
 }
 
 // deliver makes an attempt that has to deliver something.
-func (w *wrapped) deliver(ctx context.Context, task *agent.Task, asked []*Handoff, log agent.Log) (agent.Result, error) {
-	h := asked[0]
+func (w *wrapped) deliver(ctx context.Context, task *agent.Task, h *Handoff, log agent.Log) (agent.Result, error) {
 	if err := h.makeFolder(task.Dir); err != nil {
 		return agent.Result{}, agent.Permanentf("%v", err)
 	}
@@ -153,7 +160,7 @@ func (w *wrapped) deliver(ctx context.Context, task *agent.Task, asked []*Handof
 	if task.Attempt > 1 && !shown {
 		before = "" // an earlier attempt wrote it, and this one need not write it again
 	}
-	res, err := w.Executor.Run(ctx, task, log)
+	res, err := w.run(ctx, task, log)
 	if err != nil {
 		return res, err
 	}
@@ -163,20 +170,17 @@ func (w *wrapped) deliver(ctx context.Context, task *agent.Task, asked []*Handof
 		}
 	}
 	answer := protocol.ReadResponse(res.Output)
-	var missing []string
-	for _, one := range asked {
-		found, err := one.Check(ctx, task.Dir, answer)
-		if err != nil {
-			return res, err
-		}
-		if missing = append(missing, one.missing(found)...); one == h {
-			res.Found = found
-		}
+	found, err := h.Check(ctx, task.Dir, answer)
+	if err != nil {
+		return res, err
+	}
+	if h.Session != "" {
+		res.Found = found[:h.own()]
 	}
 	if answer.Status == protocol.Failed {
 		return res, agent.Errorf("%s reports that it failed: %s", task.Agent.Name, cmp.Or(strings.Join(answer.Errors, "; "), answer.Summary))
 	}
-	if len(missing) > 0 {
+	if missing := h.missing(found); len(missing) > 0 {
 		return res, &agent.Error{Kind: agent.BadOutput, Message: "not everything was delivered:\n- " + strings.Join(missing, "\n- ")}
 	}
 	if h.Request.Workflow == protocol.TDD && h.Test != "" && w.o.Test != nil {

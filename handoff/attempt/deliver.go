@@ -49,7 +49,7 @@ func (h *Handoff) Check(ctx context.Context, root string, answer *protocol.Respo
 	for i, d := range h.Request.Deliverables {
 		why := ""
 		if d.Kind == protocol.File {
-			why = h.wrongFile(ctx, r, d, answer)
+			why = h.wrongFile(ctx, r, d, answer, h.SessionOnly && h.origin(i) == "")
 		} else if at := slices.Index(unanswered, d); at >= 0 {
 			unanswered, why = slices.Delete(unanswered, at, at+1), "is not answered"
 		}
@@ -61,13 +61,19 @@ func (h *Handoff) Check(ctx context.Context, root string, answer *protocol.Respo
 // missing says what keeps the work from being accepted, one line for each deliverable.
 func (h *Handoff) missing(found []workflow.Finding) (lines []string) {
 	for i, d := range h.Request.Deliverables {
-		switch f := found[i]; {
+		f, line := found[i], ""
+		switch {
 		case f.OK || !d.Required && f.Why == notThere:
+			continue
 		case d.Kind == protocol.File:
-			lines = append(lines, h.path(d)+" "+f.Why)
+			line = h.path(d) + " " + f.Why
 		default:
-			lines = append(lines, fmt.Sprintf("the %s %s: %s", d.Kind, f.Why, d.Text))
+			line = fmt.Sprintf("the %s %s: %s", d.Kind, f.Why, d.Text)
 		}
+		if from := h.origin(i); from != "" {
+			line += " (asked for by the " + from + ")"
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
@@ -75,14 +81,14 @@ func (h *Handoff) missing(found []workflow.Finding) (lines []string) {
 const notThere = "does not exist"
 
 // wrongFile says what is wrong with a file that was delivered; "" if nothing is.
-func (h *Handoff) wrongFile(ctx context.Context, r *os.Root, d protocol.Deliverable, answer *protocol.Response) string {
+func (h *Handoff) wrongFile(ctx context.Context, r *os.Root, d protocol.Deliverable, answer *protocol.Response, sessionOnly bool) string {
 	file := h.path(d)
-	if h.SessionOnly && !strings.HasPrefix(file, h.Dir+"/") {
+	if sessionOnly && !strings.HasPrefix(file, h.Dir+"/") {
 		return "is outside the session directory " + h.Dir
 	}
 	hash, err := digest(ctx, r, file)
 	switch {
-	case err != nil && file == h.resultFile() && answer.Form != protocol.ProseForm:
+	case err != nil && h.Dir != "" && file == h.resultFile() && answer.Form != protocol.ProseForm:
 		return "" // it is written from the answer
 	case errors.Is(err, fs.ErrNotExist):
 		return notThere

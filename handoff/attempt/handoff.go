@@ -39,6 +39,8 @@ type Handoff struct {
 	Leave  bool `json:"leave,omitempty"`
 	// Test is the command that must succeed before the work of a TDD handoff is accepted.
 	Test string `json:"test,omitempty"`
+
+	inherited []string // the messages that ask for the last deliverables, see inherit
 }
 
 // Setting returns the value of the setting.

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	_ "embed"
+	"maps"
 	"strings"
 	"sync"
 	"text/template"
@@ -22,14 +23,24 @@ var methods = map[protocol.Method]string{
 
 // Prompt returns what the agent is asked to do.
 func (h *Handoff) Prompt() string {
-	q := h.Request
 	var files []protocol.Deliverable
-	for _, d := range q.Deliverables {
+	for _, d := range h.Request.Deliverables[:h.own()] {
 		if d.Kind == protocol.File {
 			d.Path = h.path(d)
 			files = append(files, d)
 		}
 	}
+	_, guided := h.demands()
+	return h.text(map[string]any{"Files": files, "Messages": h.messagesPart(), "Writing": h.writing(), "Guide": protocol.ResponseGuide(guided, h.Session)})
+}
+
+// context returns the request as a message, whose receiver has another task. What that has to
+// deliver, and how it answers, is not said here: see demands.
+func (h *Handoff) context() string { return h.text(map[string]any{"Asks": h.asks()}) }
+
+// text returns the request as text, with more parts.
+func (h *Handoff) text(parts map[string]any) string {
+	q := h.Request
 	var extra []string
 	for _, a := range q.Attributes {
 		extra = append(extra, a.Name+": "+a.Value)
@@ -41,11 +52,11 @@ func (h *Handoff) Prompt() string {
 		extra = append(extra, "Notes for whoever continues: "+q.Notes)
 	}
 	var b strings.Builder
-	err := promptTemplate().Execute(&b, map[string]any{
+	maps.Copy(parts, map[string]any{
 		"Summary": q.Summary, "Intent": q.Intent, "Parent": q.ParentAgent, "Details": q.Details, "Method": methods[q.Workflow],
-		"Constraints": q.Constraints, "Files": files, "Extra": extra, "Context": strings.TrimSpace(h.Context), "Dir": h.Dir, "Writing": h.writing(),
-		"Guide": protocol.ResponseGuide(q, h.Session),
+		"Constraints": q.Constraints, "Extra": extra, "Context": strings.TrimSpace(h.Context), "Dir": h.Dir,
 	})
+	err := promptTemplate().Execute(&b, parts)
 	if err != nil {
 		panic("handoff: prompt: " + err.Error()) // the template and its data are ours
 	}
