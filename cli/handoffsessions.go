@@ -123,7 +123,9 @@ func sessionStatus(s *handoff.State) view.Cell {
 	case handoff.Cancelled:
 		like = engine.Cancelled
 	case handoff.Running:
-		like = engine.Status(s.Phase)
+		if like = engine.Status(s.Phase); s.Interrupted {
+			like = "interrupted"
+		}
 	}
 	cell := view.Status(like)
 	if s.Status != handoff.Running {
@@ -176,7 +178,10 @@ COMPLETED, FAILED, TIMEOUT or CANCELLED.`,
 // handoffText describes a session.
 func (a *app) handoffText(s *handoff.Sessions, one *handoff.Session) string {
 	status := string(one.Status)
-	if one.Phase != "" {
+	switch {
+	case one.Interrupted:
+		status += " (interrupted)"
+	case one.Phase != "":
 		status += " (" + string(one.Phase) + ")"
 	}
 	if one.Overdue {
@@ -206,6 +211,12 @@ func (a *app) handoffText(s *handoff.Sessions, one *handoff.Session) string {
 		line("took", view.Took(time.Duration(one.Duration*float64(time.Second))))
 	}
 	line("waits for", one.Waits)
+	switch resume := a.self("resume", one.State.Run); {
+	case one.Interrupted && one.Step != "":
+		line("next", "`"+resume+"` continues its run")
+	case one.Interrupted:
+		line("next", "`"+a.self("handoff", "wait", one.ID)+"` or `"+resume+"` continues it, `"+a.self("handoff", "cancel", one.ID)+"` ends it")
+	}
 	line("error", one.Error)
 	line("directory", s.Dir(one.ID))
 	if command := s.ClosePane(one.ID); command != "" && one.Final() {

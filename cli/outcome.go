@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/handoff"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -102,6 +103,7 @@ func (a *app) unusedReplies(ctx context.Context, s *hocket.State, d *drive) stri
 // failedText says why a run failed, and then which commands help.
 func (a *app) failedText(d *drive, res engine.Result) string {
 	var b strings.Builder
+	res.Error = handoff.Plainly(res.Error)
 	id, reason := d.run.ID(), view.Because(res.Status, res.Error)
 	switch {
 	case res.Error == "":

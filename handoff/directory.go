@@ -114,9 +114,11 @@ func (s *Sessions) obstacle(id, why string) {
 // session: others must not continue a blocking one by themselves.
 func (s *Sessions) Interrupted(id string) {
 	if _, err := os.Stat(filepath.Join(s.marks(), id)); err == nil {
-		s.obstacle(id, "it was interrupted")
+		s.obstacle(id, interrupted)
 	}
 }
+
+const interrupted = "it was interrupted"
 
 // Obstacle returns why a session could not be driven the last time; "" if it could.
 func (s *Sessions) Obstacle(id string) string {

@@ -330,7 +330,7 @@ func (b *board) ready(ctx context.Context, state *State) (bool, error) {
 			}
 		}
 		if status := b.ended[id]; status != Completed {
-			_, err := b.Cancel(ctx, state.ID, fmt.Sprintf("skipped: it depends on session %s, which is %s", id, status))
+			_, err := b.Cancel(ctx, state.ID, fmt.Sprintf(skipped+"it depends on session %s, which is %s", id, status))
 			if delete(b.open, state.ID); err == nil {
 				b.ended[state.ID] = Cancelled
 			}

@@ -50,7 +50,9 @@ type follower struct {
 
 func (f *follower) Fact(fact engine.Fact) {
 	if f.also != nil {
-		f.also.Fact(fact)
+		shown := fact
+		shown.Text = Plainly(fact.Text)
+		f.also.Fact(shown)
 	}
 	if strings.Contains(fact.Address, "/handoff-") {
 		f.inside.Store(true)

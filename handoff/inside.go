@@ -102,6 +102,13 @@ func (s *Sessions) handedOn(ctx context.Context, run *hocket.Run) ([]*Session, e
 			}
 			continue
 		}
+		if ev, ok := e.Event.(*engine.CancelAsked); ok {
+			for _, one := range all {
+				if !one.Final() {
+					one.Error = "the run was " + cancelled(ev)
+				}
+			}
+		}
 		ev, ok := e.Event.(*engine.HandoffAsked)
 		if !ok || ev.ID != "" {
 			continue
@@ -123,7 +130,12 @@ func (s *Sessions) handedOn(ctx context.Context, run *hocket.Run) ([]*Session, e
 			all = append(all, one)
 		}
 	}
+	info, err := run.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, one := range all {
+		one.Interrupted = one.Phase == Working && !info.Driven
 		one.timing(s.now())
 	}
 	return all, nil
@@ -204,6 +216,9 @@ func told(byAddress map[string]*Session, all []*Session, e hocket.Entry) error {
 		for _, one := range all {
 			if !one.Final() {
 				one.Status, one.Phase, one.Ended = Cancelled, "", e.Fact.Time
+				if one.Error == "" {
+					one.Error = "the run ended before it: " + string(e.Fact.Status)
+				}
 			}
 		}
 		return nil
@@ -222,6 +237,9 @@ func told(byAddress map[string]*Session, all []*Session, e hocket.Entry) error {
 		one.Phase = Waiting
 	case engine.StepEnded:
 		one.Status, one.Phase, one.Ended = cmp.Or(statuses[e.Fact.Status], Cancelled), "", e.Fact.Time // it may not have started
+		if one.Status == TimedOut && one.Handoff != nil {
+			one.Error = one.timedOut(one.Error)
+		}
 		u := e.Fact.Usage
 		one.CostUSD, one.TokensIn, one.TokensOut = u.CostUSD, u.TokensIn, u.TokensOut
 		one.log(e.Fact.Time, "Session ended: "+string(one.Status))

@@ -261,7 +261,7 @@ func TestInsideTakesLong(t *testing.T) {
 		return "", ctx.Err()
 	}
 	res := o.driveRun(o.record("{to: [planner]}"))
-	if got := <-waited; res.Status != engine.Partial || got.Status != handoff.TimedOut || !strings.Contains(got.Error, "longer than 2s") || !got.Overdue {
+	if got := <-waited; res.Status != engine.Partial || got.Status != handoff.TimedOut || got.Error != "the session ran longer than 2s, its timeout" || !got.Overdue {
 		t.Errorf("the run is %s, the session %+v", res.Status, got)
 	}
 }

@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,32 +92,34 @@ const (
 
 // State is the state of a session, the content of state.json.
 type State struct {
-	ID        string          `json:"session_id"`
-	Status    Status          `json:"status"`
-	Phase     Phase           `json:"phase,omitempty"` // "" if the status is final
-	Agent     string          `json:"agent,omitempty"`
-	Parent    string          `json:"parent_agent,omitempty"`
-	Mode      protocol.Mode   `json:"mode"`
-	Workflow  protocol.Method `json:"workflow"`
-	Summary   string          `json:"summary"`
-	Priority  string          `json:"priority"`
-	Created   time.Time       `json:"created"`
-	Started   time.Time       `json:"started,omitzero"`
-	Ended     time.Time       `json:"ended,omitzero"`
-	Duration  float64         `json:"duration_seconds,omitempty"`
-	Estimate  string          `json:"estimated_duration,omitempty"`
-	Overdue   bool            `json:"overdue,omitempty"` // it takes longer than estimated
-	DependsOn []string        `json:"depends_on,omitempty"`
-	Attempts  int             `json:"attempts,omitempty"`
-	Run       string          `json:"run"`
-	Step      string          `json:"step,omitempty"`          // of the run, if the session is part of another one
-	From      string          `json:"detached_from,omitempty"` // the run and step, separated by a slash, that it was detached from
-	Error     string          `json:"error,omitempty"`
-	Waits     string          `json:"waiting_for,omitempty"`
-	CostUSD   float64         `json:"cost_usd"`
-	TokensIn  int64           `json:"tokens_in"`
-	TokensOut int64           `json:"tokens_out"`
-	Version   string          `json:"handoff_version"`
+	ID       string          `json:"session_id"`
+	Status   Status          `json:"status"`
+	Phase    Phase           `json:"phase,omitempty"` // "" if the status is final
+	Agent    string          `json:"agent,omitempty"`
+	Parent   string          `json:"parent_agent,omitempty"`
+	Mode     protocol.Mode   `json:"mode"`
+	Workflow protocol.Method `json:"workflow"`
+	Summary  string          `json:"summary"`
+	Priority string          `json:"priority"`
+	Created  time.Time       `json:"created"`
+	Started  time.Time       `json:"started,omitzero"`
+	Ended    time.Time       `json:"ended,omitzero"`
+	Duration float64         `json:"duration_seconds,omitempty"`
+	Estimate string          `json:"estimated_duration,omitempty"`
+	Overdue  bool            `json:"overdue,omitempty"` // it takes longer than estimated
+	// Interrupted means that it has begun to work, and that no process drives it now.
+	Interrupted bool     `json:"interrupted,omitempty"`
+	DependsOn   []string `json:"depends_on,omitempty"`
+	Attempts    int      `json:"attempts,omitempty"`
+	Run         string   `json:"run"`
+	Step        string   `json:"step,omitempty"`          // of the run, if the session is part of another one
+	From        string   `json:"detached_from,omitempty"` // the run and step, separated by a slash, that it was detached from
+	Error       string   `json:"error,omitempty"`
+	Waits       string   `json:"waiting_for,omitempty"`
+	CostUSD     float64  `json:"cost_usd"`
+	TokensIn    int64    `json:"tokens_in"`
+	TokensOut   int64    `json:"tokens_out"`
+	Version     string   `json:"handoff_version"`
 
 	order string // sorts like the age
 }
@@ -147,7 +150,7 @@ func listed(i hocket.Info) State {
 	case i.Status == engine.Waiting:
 		s.Phase = Waiting
 	default:
-		s.Phase = Working
+		s.Phase, s.Interrupted = Working, !i.Driven
 	}
 	return s
 }
@@ -293,7 +296,9 @@ func (s *Sessions) read(ctx context.Context, run *hocket.Run) (*Session, error) 
 	}
 	one.timing(s.now())
 	if one.Phase == Pending || one.Phase == Working && !info.Driven {
-		one.Waits = s.Obstacle(one.ID)
+		if one.Waits = s.Obstacle(one.ID); one.Waits == interrupted {
+			one.Waits = ""
+		}
 	}
 	return one, nil
 }
@@ -315,17 +320,51 @@ func (one *Session) tell(e hocket.Entry) (err error) {
 				one.log(e.Time, "Session resumed")
 			}
 		case *engine.CancelAsked:
-			one.log(e.Time, strings.TrimRight("Cancel requested by "+ev.By+": "+ev.Reason, ": "))
-			one.Error = ev.Reason
+			one.Error = cancelled(ev)
+			one.log(e.Time, strings.ToUpper(one.Error[:1])+one.Error[1:])
 		}
 		return nil
 	}
 	return one.fact(e)
 }
 
+// skipped begins the reason for which a session is cancelled that depends on another one.
+const skipped = "skipped: "
+
+// cancelled says who has cancelled a session, and why. That of a session that was skipped is the
+// session that it depends on.
+func cancelled(ev *engine.CancelAsked) string {
+	if strings.HasPrefix(ev.Reason, skipped) {
+		return ev.Reason
+	}
+	return strings.TrimSuffix("cancelled by "+cmp.Or(ev.By, "someone")+": "+ev.Reason, ": ")
+}
+
+// Plainly returns a text of the engine as it is meant for people: they do not know the name of the
+// workflow of a session.
+func Plainly(text string) string {
+	return strings.ReplaceAll(text, fmt.Sprintf("workflow %q", sessionName), "the session")
+}
+
+// timedOut says which limit a session has exceeded.
+func (one *Session) timedOut(text string) string {
+	q := one.Handoff.Request
+	limit := attempt.Limits(q).Runtime
+	if limit == 0 || !strings.HasSuffix(text, "longer than "+limit.String()) {
+		return text
+	}
+	for _, c := range q.Constraints {
+		if r := one.Handoff.Rule(c); r.Kind == attempt.Duration && r.Duration == limit && q.Timeout != limit {
+			return fmt.Sprintf("%s, the limit of the constraint %q", text, c)
+		}
+	}
+	return text + ", its timeout"
+}
+
 // fact adds what happened to the session's task, or to its run.
 func (one *Session) fact(e hocket.Entry) error {
-	f := e.Fact
+	f := *e.Fact
+	f.Text = Plainly(f.Text)
 	if f.Address != one.address && f.Address != "" {
 		return nil // of work that was handed on
 	}
@@ -366,6 +405,12 @@ func (one *Session) fact(e hocket.Entry) error {
 		}
 	case engine.RunEnded:
 		one.Ended = f.Time
+		switch {
+		case f.Status == engine.TimedOut:
+			one.Error = one.timedOut(f.Text)
+		case f.Status != engine.Success && one.Error == "":
+			one.Error = f.Text
+		}
 		one.log(f.Time, strings.TrimRight("Session ended: "+string(statuses[f.Status])+": "+one.Error, ": "))
 	}
 	return nil

@@ -632,6 +632,68 @@ func TestRaisedLimitsAreLogged(t *testing.T) {
 	}
 }
 
+// A session that did not end by itself says which limit it exceeded, or who cancelled it.
+func TestHowASessionEnded(t *testing.T) {
+	o := newOffice(t, "")
+	o.exec = func(ctx context.Context, _ *agent.Task) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	o.send(request(to("s1", `timeout="50ms"`), ""), request(to("s2", `timeout="1h"`), "<constraint>Maximum duration: 0.05 seconds</constraint>"), request(to("s3", `depends_on="s1"`), ""))
+	o.drive()
+	for id, want := range map[string]string{
+		"s1": "TIMEOUT the session ran longer than 50ms, its timeout",
+		"s2": `TIMEOUT the session ran longer than 50ms, the limit of the constraint "Maximum duration: 0.05 seconds"`,
+		"s3": "CANCELLED skipped: it depends on session s1, which is TIMEOUT",
+	} {
+		if one := o.find(id); string(one.Status)+" "+one.Error != want {
+			t.Errorf("%s: %s %s", id, one.Status, one.Error)
+		}
+	}
+	if log := o.read("s3", "session.log"); strings.Contains(log, "ancelled by") {
+		t.Error(log)
+	}
+	one := o.send(request(to("s4"), ""))[0]
+	if _, err := one.Run().Cancel(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if one := o.find("s4"); one.Status != handoff.Cancelled || !strings.HasPrefix(one.Error, "cancelled by ") {
+		t.Errorf("%+v", one.State)
+	}
+}
+
+// A session that no process drives any more says so.
+func TestInterrupted(t *testing.T) {
+	o := newOffice(t, "")
+	ctx, stop := context.WithCancel(t.Context())
+	o.exec = func(ctx context.Context, _ *agent.Task) (string, error) {
+		if one := o.find("s1"); one.Interrupted {
+			t.Errorf("%+v", one.State)
+		}
+		stop()
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	run := o.send(request(to("s1"), ""))[0].Run()
+	observer, end := o.Follow(ctx, run, nil)
+	if _, err := run.Drive(ctx, hocket.Front{Observer: observer}); err == nil {
+		t.Fatal("it was not interrupted")
+	}
+	end()
+	o.Interrupted("s1")
+	if one := o.find("s1"); !one.Interrupted || one.Phase != handoff.Working || one.Waits != "" {
+		t.Errorf("%+v", one.State)
+	}
+	if listed, err := o.List(t.Context(), 0); err != nil || len(listed) != 1 || !listed[0].Interrupted {
+		t.Errorf("%+v, %v", listed, err)
+	}
+	state := o.read("s1", "state.json")
+	wantValid(t, "handoff-state", state)
+	if !strings.Contains(state, `"interrupted": true`) {
+		t.Error(state)
+	}
+}
+
 func TestUndeliverable(t *testing.T) {
 	o := newOffice(t, "")
 	q := strings.Replace(request(to("s1"), "<constraint>Read-only</constraint>"), "<report>what you found</report>",
