@@ -17,7 +17,6 @@ import (
 	"github.com/hocket-dev/hocket/handoff/attempt"
 	"github.com/hocket-dev/hocket/handoff/protocol"
 	"github.com/hocket-dev/hocket/internal/filelock"
-	"github.com/hocket-dev/hocket/workflow"
 )
 
 // The files in the directory of a session.
@@ -265,7 +264,8 @@ type Delivered struct {
 	Path     string        `json:"path,omitempty"`
 	Text     string        `json:"text"`
 	Required bool          `json:"required"`
-	workflow.Finding
+	OK       *bool         `json:"ok,omitempty"`  // nil if it was not checked
+	Why      string        `json:"why,omitempty"` // what was found otherwise
 }
 
 // ResultJSON returns the content of result.json.
@@ -281,7 +281,8 @@ func (one *Session) result() ([]byte, error) {
 	}
 	r := Result{ID: one.ID, Status: one.Status, Error: one.Error, Response: one.Answer, Deliverables: []Delivered{}, Scripted: one.Scripted}
 	for i, d := range one.Handoff.Request.Deliverables {
-		r.Deliverables = append(r.Deliverables, Delivered{Kind: d.Kind, Path: d.PathIn(one.ID), Text: d.Text, Required: d.Required, Finding: one.finding(i)})
+		ok, why := one.finding(i)
+		r.Deliverables = append(r.Deliverables, Delivered{Kind: d.Kind, Path: d.PathIn(one.ID), Text: d.Text, Required: d.Required, OK: ok, Why: why})
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -293,11 +294,14 @@ func (one *Session) result() ([]byte, error) {
 
 // finding returns what was found about a deliverable. Older versions did not record it: then what
 // is required was accepted if the session is completed.
-func (one *Session) finding(i int) workflow.Finding {
+func (one *Session) finding(i int) (ok *bool, why string) {
 	if i < len(one.found) {
-		return one.found[i]
+		return &one.found[i].OK, one.found[i].Why
 	}
-	return workflow.Finding{OK: one.Status == Completed && one.Handoff.Request.Deliverables[i].Required && !one.Scripted}
+	if accepted := true; one.Status == Completed && one.Handoff.Request.Deliverables[i].Required && !one.Scripted {
+		return &accepted, ""
+	}
+	return nil, "it was not checked"
 }
 
 // logText returns the content of session.log.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/handoff"
 )
@@ -42,14 +43,14 @@ func TestFindings(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, d := range result.Handoff.Deliverables {
-			if d.OK != (d.Why == "") {
+			if d.OK == nil || *d.OK != (d.Why == "") {
 				t.Errorf("%+v", d)
 			}
 			found = append(found, d.Why)
 		}
 		return found
 	}
-	if diff := cmp.Diff(want, findings("s1")); diff != "" || o.find("s1").Status != handoff.Failed {
+	if diff := cmp.Diff(want, findings("s1")); diff != "" || o.find("s1").Status != handoff.Failed || o.find("s1").Answer.Decisions[0].Text != "yes" {
 		t.Error(diff)
 	}
 	answer = `{"status": "FAILED", "summary": "It is broken", "decisions": ["yes"]}`
@@ -113,6 +114,45 @@ func TestFoldersInTheDirectory(t *testing.T) {
 		moved, err := filepath.Glob(filepath.Join(o.Dir("s1"), name+".moved-*", "notes.md"))
 		if err != nil || len(moved) != 1 {
 			t.Errorf("%s: %q, %v", name, moved, err)
+		}
+	}
+}
+
+// The answer of a session that failed is in its result. A reply that says that it failed fails the
+// session too. What nobody has checked is not called wrong.
+func TestFailedAnswers(t *testing.T) {
+	o := newOffice(t, "")
+	failed := `<agent_response status="FAILED"><summary>No way in.</summary></agent_response>`
+	o.work = func(task *agent.Task) (string, error) {
+		if task.Run == "crashed" {
+			return "half an answer", errors.New("crashed")
+		}
+		return failed, nil
+	}
+	replies, found := hocket.ReadReplies("replies.yml", []byte("handoff: '"+failed+"'\n"))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	o.send(request(to("real"), ""), request(to("crashed"), ""))
+	if _, err := o.Send(t.Context(), handoff.Order{File: "work.md", Text: []byte(fenced(request(to("scripted"), ""))), Replies: replies}); err != nil {
+		t.Fatal(err)
+	}
+	o.drive()
+	for id, want := range map[string]struct{ summary, why string }{
+		"real": {"No way in.", ""}, "scripted": {"No way in.", "it was not checked"}, "crashed": {"", "it was not checked"},
+	} {
+		text := o.read(id, "result.json")
+		wantValid(t, "handoff-result", text)
+		var result struct{ Handoff handoff.Result }
+		if err := json.Unmarshal([]byte(text), &result); err != nil {
+			t.Fatal(err)
+		}
+		r, d := result.Handoff, result.Handoff.Deliverables[0]
+		if r.Status != handoff.Failed || (r.Response == nil) != (want.summary == "") || r.Response != nil && r.Response.Summary != want.summary || (d.OK == nil) != (want.why != "") || d.OK == nil && d.Why != want.why {
+			t.Errorf("%s: %s", id, text)
+		}
+		if want.summary != "" && !strings.Contains(r.Error, "worker reports that it failed: No way in.") {
+			t.Errorf("%s: %s", id, r.Error)
 		}
 	}
 }

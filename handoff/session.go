@@ -231,7 +231,7 @@ func (e *UnknownError) Hint() string {
 type Session struct {
 	State
 	Handoff  *attempt.Handoff
-	Answer   *protocol.Response // nil if it has not ended with an answer
+	Answer   *protocol.Response // of the last attempt; nil if that has not answered
 	Output   string             // what the agent answered, as written
 	Scripted bool               // the replies of a file stand in for the agent
 	Log      []LogLine
@@ -368,8 +368,9 @@ func (one *Session) fact(e hocket.Entry) error {
 	if f.Address != one.address && f.Address != "" {
 		return nil // of work that was handed on
 	}
-	if ev, ok := e.Event.(*engine.TaskEnded); ok && ev.Address == one.address {
-		one.found = ev.Found
+	ended, ok := e.Event.(*engine.TaskEnded)
+	if ok = ok && ended.Address == one.address; ok {
+		one.found = ended.Found
 	}
 	switch f.Kind {
 	case engine.AttemptStarted:
@@ -400,8 +401,11 @@ func (one *Session) fact(e hocket.Entry) error {
 		if f.Status == engine.Success {
 			one.Output, _ = value.(string)
 			one.Answer, one.Error = protocol.ReadResponse(one.Output), ""
-		} else if f.Text != "" {
-			one.Error = f.Text
+			break
+		}
+		one.Error = cmp.Or(f.Text, one.Error)
+		if ok {
+			one.answered(ended)
 		}
 	case engine.RunEnded:
 		one.Ended = f.Time
@@ -414,6 +418,15 @@ func (one *Session) fact(e hocket.Entry) error {
 		one.log(f.Time, strings.TrimRight("Session ended: "+string(statuses[f.Status])+": "+one.Error, ": "))
 	}
 	return nil
+}
+
+// answered adds what the agent answered in an attempt that failed. If nothing was checked, its output
+// is an answer only if it looks like one: it may be the last words of a program that crashed.
+func (one *Session) answered(ended *engine.TaskEnded) {
+	answer := protocol.ReadResponse(ended.Output)
+	if len(ended.Found) > 0 || answer.Form != protocol.ProseForm {
+		one.Output, one.Answer = ended.Output, answer
+	}
 }
 
 // began logs how the session began.

@@ -105,7 +105,7 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 }
 
 // Scripted returns an executor for replies that stand in for an agent: the requests in them are
-// handed on as those in its answers are. What has to be delivered is not checked, because no agent
+// handed on as those in its answers are, and a task that was handed over fails if the reply says so. What has to be delivered is not checked, because no agent
 // works.
 func Scripted(exec agent.Executor, o Options) agent.Executor { return &scripted{exec, o} }
 
@@ -116,6 +116,9 @@ type scripted struct {
 
 func (s *scripted) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
 	res, err := s.Executor.Run(ctx, task, log)
+	if _, handed := task.Settings[agent.HandoffSetting]; err == nil && handed {
+		err = failure(task, protocol.ReadResponse(res.Output))
+	}
 	if err == nil && task.HandOn != nil {
 		res.Warning = newOnward(&s.o, task).answered(ctx, task, res.Output, log)
 	}
@@ -177,8 +180,8 @@ func (w *wrapped) deliver(ctx context.Context, task *agent.Task, h *Handoff, log
 	if h.Session != "" {
 		res.Found = found[:h.own()]
 	}
-	if answer.Status == protocol.Failed {
-		return res, agent.Errorf("%s reports that it failed: %s", task.Agent.Name, cmp.Or(strings.Join(answer.Errors, "; "), answer.Summary))
+	if err := failure(task, answer); err != nil {
+		return res, err
 	}
 	if missing := h.missing(found); len(missing) > 0 {
 		return res, &agent.Error{Kind: agent.BadOutput, Message: "not everything was delivered:\n- " + strings.Join(missing, "\n- ")}
@@ -189,6 +192,14 @@ func (w *wrapped) deliver(ctx context.Context, task *agent.Task, h *Handoff, log
 		}
 	}
 	return res, nil
+}
+
+// failure returns the failure that an agent reports in its answer.
+func failure(task *agent.Task, answer *protocol.Response) error {
+	if answer.Status != protocol.Failed {
+		return nil
+	}
+	return agent.Errorf("%s reports that it failed: %s", cmp.Or(task.Agent.Name, "the agent"), cmp.Or(strings.Join(answer.Errors, "; "), answer.Summary))
 }
 
 // makeFolder makes the directory of the session. It must not be below a link: what the agent
