@@ -188,9 +188,6 @@ func (q *question) text(arg int) (string, error) {
 
 // open opens the program's file with a descriptor as O_PATH.
 func (q *question) open(number int) (int, error) {
-	if number < 0 {
-		return -1, unix.EBADF
-	}
 	fd, err := open(unix.AT_FDCWD, "/proc/"+strconv.Itoa(int(q.task))+"/fd/"+strconv.Itoa(number), 0)
 	if errors.Is(err, unix.ENOENT) {
 		err = unix.EBADF

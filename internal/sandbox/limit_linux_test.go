@@ -194,6 +194,10 @@ func TestLimitRemovesItsDirectory(t *testing.T) {
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
+	t.Setenv("TMPDIR", filepath.Join(dir, "none"))
+	if _, err := limited(t, &Limit{}, dir, "true"); err == nil {
+		t.Error("there is no directory for temporary files")
+	}
 }
 
 func TestLimitOfPlacesThatDoNotExist(t *testing.T) {

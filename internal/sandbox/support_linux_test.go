@@ -249,4 +249,13 @@ func TestTextAcrossPages(t *testing.T) {
 			t.Errorf("from %d: %q, %v", from, text, err)
 		}
 	}
+	if err := unix.Mprotect(memory[4096:], unix.PROT_NONE); err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[int]error{4096 - 8: nil, 4096 - 4: unix.EFAULT, 4096: unix.EFAULT} {
+		q.call.arguments[2] = uint64(uintptr(unsafe.Pointer(&memory[from])))
+		if data, err := q.read(2, 8); !errors.Is(err, want) || (err == nil) != (len(data) == 8) {
+			t.Errorf("from %d: %q, %v", from, data, err)
+		}
+	}
 }
