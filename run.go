@@ -465,7 +465,7 @@ func (r *Run) Raise(ctx context.Context, limits workflow.Limits) (Receipt, error
 // Retry records a new run that copies the results of this one, except for a step and those
 // that depend on it, which will run again. Without an address, it is the failed steps that
 // run again. Resume or Drive starts the new run. [WithLimits] overrides the limits of this
-// run; other options have no effect.
+// run, [WithLabels] and [WithClaim] are for the new run, and other options have no effect.
 func (r *Run) Retry(ctx context.Context, address string, options ...StartOption) (*Run, error) {
 	if address != "" {
 		return r.Fork(ctx, address, nil, options...)
@@ -534,6 +534,7 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 		return nil, err
 	}
 	spec.From, spec.Limits, spec.Owner = r.id, s.limits, r.p.owner
+	spec.Owner.Claimed, spec.Owner.Labels = s.claim, s.labels
 	made, err := r.d.Fork(ctx, spec)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/handoff"
 )
 
 // forkFlags are the flags of retry and fork.
@@ -50,8 +51,8 @@ the same limits unless you set others.`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.again(cmd, args[0], &f, func(ctx context.Context, old *hocket.Run) (*hocket.Run, error) {
-				return old.Retry(ctx, f.from, hocket.WithLimits(f.limits))
+			return a.again(cmd, args[0], &f, func(ctx context.Context, old *hocket.Run, options []hocket.StartOption) (*hocket.Run, error) {
+				return old.Retry(ctx, f.from, options...)
 			})
 		},
 	}
@@ -86,8 +87,8 @@ the run continues from there.`,
 				}
 				instead = &output
 			}
-			return a.again(cmd, args[0], &f, func(ctx context.Context, old *hocket.Run) (*hocket.Run, error) {
-				return old.Fork(ctx, f.from, instead, hocket.WithLimits(f.limits))
+			return a.again(cmd, args[0], &f, func(ctx context.Context, old *hocket.Run, options []hocket.StartOption) (*hocket.Run, error) {
+				return old.Fork(ctx, f.from, instead, options...)
 			})
 		},
 	}
@@ -98,7 +99,7 @@ the run continues from there.`,
 
 // again creates a new run and drives it. Only if it is not driven here does the id go to
 // standard output; otherwise the progress shows it.
-func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, make func(ctx context.Context, old *hocket.Run) (*hocket.Run, error)) error {
+func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, make func(ctx context.Context, old *hocket.Run, options []hocket.StartOption) (*hocket.Run, error)) error {
 	ctx := cmd.Context()
 	if err := f.check(cmd.Flags()); err != nil {
 		return err
@@ -109,9 +110,24 @@ func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, make func(ctx c
 				return err
 			}
 		}
-		r, err := make(ctx, old)
+		sessions, err := a.handoffs()
+		if err != nil {
+			return err
+		}
+		info, err := old.Info(ctx)
+		if err != nil {
+			return err
+		}
+		options := []hocket.StartOption{hocket.WithLimits(f.limits), sessions.Again(info)}
+		if !f.noRun && !f.detach {
+			options = append(options, hocket.WithClaim())
+		}
+		r, err := make(ctx, old, options)
 		if err != nil {
 			return a.notForked(ctx, cmd.Name(), f.from, old, err)
+		}
+		if f.noRun && handoff.IsSession(info) {
+			sessions.Rest(r.ID())
 		}
 		for _, note := range r.Notes {
 			a.note(note + "\n")

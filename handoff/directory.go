@@ -119,6 +119,15 @@ func (s *Sessions) Interrupted(id string) {
 
 const interrupted = "it was interrupted"
 
+// Rest leaves a session that repeats another one, see [Sessions.Again], to a person, who decides when
+// it starts.
+func (s *Sessions) Rest(id string) {
+	if err := s.mark(id); err != nil {
+		s.problem(fmt.Errorf("session %s: %w", id, err))
+	}
+	s.obstacle(id, "it was not started")
+}
+
 // Obstacle returns why a session could not be driven the last time; "" if it could.
 func (s *Sessions) Obstacle(id string) string {
 	text, _ := os.ReadFile(filepath.Join(s.marks(), id)) // without a mark there is none

@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,9 @@ func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Obse
 		f.session = IsSession(info)
 	}
 	if f.session {
+		if err := s.mark(run.ID()); err != nil { // one that repeats another has no mark yet
+			s.problem(fmt.Errorf("session %s: %w", run.ID(), err))
+		}
 		s.ClearObstacle(run.ID())
 	}
 	// A process that was killed may not have shown what it handed on, and a fork has not yet.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -47,7 +48,7 @@ func Open(p *hocket.Project, problem func(error)) *Sessions {
 }
 
 // sessionName is the name of the workflow of a session, and of its only step.
-const sessionName = "handoff"
+const sessionName = attempt.SessionName
 
 // The labels of a session's run, for lists. They are copies: the inputs of the run are the
 // truth.
@@ -67,6 +68,20 @@ const (
 
 // IsSession reports whether a run is a session.
 func IsSession(i hocket.Info) bool { return i.Owner.Labels[labelAgent] != "" }
+
+// Again returns the option for [hocket.Run.Retry] and [hocket.Run.Fork] that makes the new run a
+// session, if the old one is: with the id of the new run, and a directory of its own. Like a blocking
+// session, it belongs to whoever starts it. It waits for no others.
+func (s *Sessions) Again(i hocket.Info) hocket.StartOption {
+	if !IsSession(i) {
+		return hocket.WithLabels(nil)
+	}
+	labels := maps.Clone(i.Owner.Labels)
+	labels[labelMode], labels[labelOrder] = string(protocol.Blocking), orderOf(s.now(), 0)
+	delete(labels, labelDepends)
+	delete(labels, labelFrom)
+	return hocket.WithLabels(labels)
+}
 
 // Status is the status of a session.
 type Status string
@@ -314,6 +329,7 @@ func (one *Session) tell(e hocket.Entry) (err error) {
 			if err != nil {
 				return fmt.Errorf("session %s: %w", one.ID, err)
 			}
+			one.Handoff = one.Handoff.As(one.ID)
 			one.began(e.Time)
 		case *engine.Recovered:
 			if one.Attempts > 0 {

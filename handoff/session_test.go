@@ -778,3 +778,49 @@ func TestSendWhileDriven(t *testing.T) {
 		}
 	}
 }
+
+// A session that is retried or forked is a session again, with an id and a directory of its own.
+func TestSessionAgain(t *testing.T) {
+	o := newOffice(t, "")
+	o.work = func(*agent.Task) (string, error) { return "", errors.New("boom") }
+	o.send(request(to("one", `depends_on="zero"`), ""), request(to("zero"), "")) // both end
+	o.send(request(to("two"), ""))
+	o.drive()
+	before := o.read("two", "result.json")
+	o.work = func(task *agent.Task) (string, error) {
+		return "fine now", os.WriteFile(filepath.Join(task.Dir, "docs/.scratch/sessions", task.Run, "notes.md"), nil, 0o644)
+	}
+	for _, id := range []string{"one", "two"} {
+		old := o.find(id)
+		info, err := old.Run().Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := old.Run().Fork(t.Context(), "handoff", nil, o.Again(info))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Rest(run.ID())
+		o.drive()
+		if one := o.find(run.ID()); one.Phase != handoff.Pending {
+			t.Errorf("it was not to be started: %+v", one.State)
+		}
+		o.driveRun(run)
+		one := o.find(run.ID())
+		if one.Status != handoff.Completed || one.ID != run.ID() || one.Agent != "worker" || len(one.DependsOn) > 0 || !strings.Contains(o.read(one.ID, "state.json"), `"COMPLETED"`) {
+			t.Errorf("%+v", one.State)
+		}
+		if !strings.Contains(o.read(one.ID, "result.json"), "fine now") {
+			t.Error(o.read(one.ID, "result.json"))
+		}
+	}
+	if after := o.read("two", "result.json"); after != before {
+		t.Errorf("the session that failed has changed: %s", after)
+	}
+	if all, err := o.List(t.Context(), 0); err != nil || len(all) != 5 || len(o.problems) > 0 {
+		t.Errorf("%+v, %v, %v", all, err, o.problems)
+	}
+	if marks, _ := os.ReadDir(filepath.Join(o.p.State(), "handoff-open")); len(marks) > 0 {
+		t.Errorf("%v", marks)
+	}
+}

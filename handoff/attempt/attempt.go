@@ -65,6 +65,8 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 			h.adopt(task, w.o.Handoff)
 		case strings.Contains(task.Address, "/"+handedOn):
 			h = h.In(task.Run)
+		case task.Workflow == SessionName && task.Address == SessionName:
+			h = h.As(task.Run)
 		}
 		if h.apart() {
 			return w.sendApart(ctx, task, h)

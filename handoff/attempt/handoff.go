@@ -12,6 +12,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
+// SessionName is the name of the workflow of a session, and of its only step.
+const SessionName = "handoff"
+
 // Handoff is the setting of a task that was handed over. It contains everything that an
 // attempt depends on, so that all attempts are alike, in whatever process they are made.
 type Handoff struct {

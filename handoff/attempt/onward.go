@@ -274,9 +274,17 @@ func (h *Handoff) In(run string) *Handoff {
 	if strings.HasPrefix(h.Session, run+"-") || h.Session == h.Request.SessionID {
 		return h
 	}
+	return h.As(run + "-" + h.Session[max(0, len(h.Session)-digits):])
+}
+
+// As returns the handoff with another session, which has a directory of its own. That of a run is the
+// run, also if it repeats another one.
+func (h *Handoff) As(session string) *Handoff {
+	if h.Session == session {
+		return h
+	}
 	own := *h
-	own.Session = run + "-" + h.Session[max(0, len(h.Session)-digits):]
-	own.Dir = path.Join(path.Dir(h.Dir), own.Session)
+	own.Session, own.Dir = session, path.Join(path.Dir(h.Dir), session)
 	return &own
 }
 
