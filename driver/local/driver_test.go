@@ -46,6 +46,9 @@ func TestReadingMakesNothing(t *testing.T) {
 	if qs, err := d.Questions(ctx, ""); len(qs) != 0 || err != nil {
 		t.Errorf("questions %v, %v", qs, err)
 	}
+	if n, err := d.Check(ctx); n != -1 || err != nil {
+		t.Errorf("check: %d, %v", n, err)
+	}
 	_, find := d.Find(ctx, "x-1")
 	_, act := d.Act(ctx, "x-1", &engine.CancelAsked{})
 	for _, err := range []error{find, act, d.Delete(ctx, "x-1")} {
@@ -67,6 +70,9 @@ func TestJournalThatIsOnlyRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, ctx := openDriver(t, s.Dir()), t.Context()
+	if n, err := d.Check(ctx); n != 1 || err != nil {
+		t.Errorf("check: %d, %v", n, err)
+	}
 	if runs, err := d.Runs(ctx, driver.Filter{}); err != nil || len(runs) != 1 {
 		t.Fatalf("%+v, %v", runs, err)
 	}
