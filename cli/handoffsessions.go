@@ -28,7 +28,10 @@ what agents handed on in a run, oldest first. With --all, sessions that have end
 without their errors, attempts and durations, which "hocket handoff status" knows.`,
 		Example: `  hocket handoff list
   hocket handoff list --run review-3k7q
-  hocket handoff list --all --json | jq -r '.[] | select(.status == "FAILED") | .session_id'`,
+
+  # Say of every session that failed why
+  hocket handoff list --all --json | jq -r '.[] | select(.status == "FAILED") | .session_id' |
+    xargs -n1 hocket handoff status`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if run != "" {

@@ -135,6 +135,9 @@ func (s *Sessions) tasks(o Order, drafts []*draft, h *protocol.Handoffs) (tasks 
 			if one.File == "" {
 				one.Pos = d.pos
 			}
+			if one.Code == "agent-missing" { // it names the step of the session, which nobody has written
+				one.Summary, one.Detail = "no agent can do this", "name one with target_agent or --agent NAME; "+one.Detail
+			}
 			h.Found = append(h.Found, one)
 		}
 	}
@@ -250,7 +253,7 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []
 		}
 		if d.id != "" && q.Mode != protocol.Conversation {
 			if why := s.taken(ctx, d.id); why != "" {
-				h.Found = append(h.Found, workflow.Errorf(q.Pos, protocol.CodeSession, "choose another session_id, or leave it out", "Session %s already exists%s", d.id, why))
+				h.Found = append(h.Found, workflow.Errorf(q.AttributePos("session_id"), protocol.CodeSession, "choose another session_id, or leave it out", "Session %s already exists%s", d.id, why))
 			}
 		}
 		h.Found = append(h.Found, unenforced(s.p, d)...)
@@ -342,9 +345,9 @@ func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workf
 			}
 			switch one, err := s.Find(ctx, id); {
 			case err != nil || one.ID != id:
-				found = append(found, workflow.Errorf(d.pos, protocol.CodeSession, "`hocket handoff list` lists the sessions", "depends_on names %q, and there is no such session", id))
+				found = append(found, workflow.Errorf(d.AttributePos("depends_on"), protocol.CodeSession, "`hocket handoff list` lists the sessions", "depends_on names %q, and there is no such session", id))
 			case one.Step != "":
-				found = append(found, workflow.Errorf(d.pos, protocol.CodeSession, "a session can wait only for separate sessions, not for a part of a run", "depends_on names %q, which is part of run %s", id, one.State.Run))
+				found = append(found, workflow.Errorf(d.AttributePos("depends_on"), protocol.CodeSession, "a session can wait only for separate sessions, not for a part of a run", "depends_on names %q, which is part of run %s", id, one.State.Run))
 			}
 		}
 	}
@@ -354,7 +357,7 @@ func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workf
 		way = append(way, cmp.Or(d.id, "?"))
 		if state[d] == 1 {
 			at := slices.Index(way, d.id)
-			found = append(found, workflow.Errorf(d.pos, protocol.CodeSession, "remove one of the dependencies", "sessions wait for each other: %s", strings.Join(way[at:], " → ")))
+			found = append(found, workflow.Errorf(d.AttributePos("depends_on"), protocol.CodeSession, "remove one of the dependencies", "sessions wait for each other: %s", strings.Join(way[at:], " → ")))
 		}
 		if state[d] != 0 {
 			return

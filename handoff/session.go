@@ -151,12 +151,12 @@ func listed(i hocket.Info) State {
 	l := i.Owner.Labels
 	s := State{
 		ID: i.ID, Run: i.ID, Status: Running, Agent: l[labelAgent], Parent: l[labelParent], Mode: protocol.Mode(l[labelMode]),
-		Workflow: protocol.Method(l[labelMethod]), Summary: l[labelSummary], Priority: l[labelPriority], Created: i.Created,
+		Workflow: protocol.Method(l[labelMethod]), Summary: l[labelSummary], Priority: l[labelPriority], Created: moment(i.Created),
 		Estimate: l[labelEstimate], DependsOn: strings.Fields(l[labelDepends]), Error: i.Problem, Version: l[labelVersion], From: l[labelFrom], order: l[labelOrder],
 		CostUSD: i.Usage.CostUSD, TokensIn: i.Usage.TokensIn, TokensOut: i.Usage.TokensOut,
 	}
 	if final, ok := statuses[i.Status]; ok {
-		s.Status, s.Ended = final, i.Changed
+		s.Status, s.Ended = final, moment(i.Changed)
 		return s
 	}
 	switch {
@@ -170,9 +170,12 @@ func listed(i hocket.Info) State {
 	return s
 }
 
+// moment returns a time as it is shown.
+func moment(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
 // List returns the sessions of the project, newest first: those that have not ended, and the
-// latest of the others. A limit of zero means all; then the attempts and durations of those that
-// have ended are missing, because they would have to be read one by one.
+// latest of the others. A limit of zero means all; then the errors, attempts and durations of those
+// that have ended are missing, because they would have to be read one by one.
 func (s *Sessions) List(ctx context.Context, limit int) ([]State, error) {
 	states, err := s.states(ctx, limit)
 	if err != nil {
@@ -465,7 +468,7 @@ func (one *Session) timing(now time.Time) {
 		one.Waits = ""
 	}
 	for _, t := range []*time.Time{&one.Created, &one.Started, &one.Ended} {
-		*t = t.UTC().Truncate(time.Millisecond)
+		*t = moment(*t)
 	}
 	if one.Started.IsZero() {
 		return

@@ -112,7 +112,7 @@ func missing(v xsd.Violation, lenient bool) workflow.Diagnostic {
 	first := v.Expected[0]
 	where := fmt.Sprintf("before <%s>", v.At.Name())
 	if inside[first] == local(v.At.Name()) {
-		where = "at the end of <" + v.At.Name() + ">"
+		where = place(v.At, first)
 	}
 	switch inside[first] {
 	case "constraints":
@@ -126,6 +126,19 @@ func missing(v xsd.Violation, lenient bool) workflow.Diagnostic {
 	}
 	return workflow.Errorf(v.At.Pos(), CodeMissing, fmt.Sprintf("write <%s>…</%[1]s> %s. Required fields: %s", first, where, strings.Join(required, ", ")),
 		"Missing required element: %s", strings.Join(v.Expected, ", "))
+}
+
+// place says where in a request to write an element that is missing: after the one that precedes it
+// in the schema, unless that may be left out and is.
+func place(request xmltext.Element, name string) string {
+	at := slices.Index(ordered, name)
+	for _, before := range slices.Backward(ordered[:max(at, 0)]) {
+		there := slices.ContainsFunc(slices.Collect(request.Children()), func(e xmltext.Element) bool { return local(e.Name()) == before })
+		if there || isRequired(before) {
+			return "after <" + before + ">"
+		}
+	}
+	return "at the beginning of <" + request.Name() + ">"
 }
 
 // wanted describes the types of values that are not listed.

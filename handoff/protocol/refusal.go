@@ -22,7 +22,7 @@ func Refusal(found workflow.Diagnostics) Reason {
 		if name == "" {
 			name = filepath.Base(d.File)
 		}
-		if strings.HasPrefix(d.Code, "handoff-") {
+		if strings.HasPrefix(d.Code, "handoff-") && d.Code != CodeSession { // those are not about the schema
 			advice = "Fix the values in " + name + ", or read the schema: hocket handoff schema"
 		}
 		switch {
