@@ -127,14 +127,29 @@ func (p *Project) CheckTrust(ctx context.Context) error {
 // does not approve it.
 func (p *Project) Settle(ctx context.Context, replies *Replies, workflows ...*Workflow) (StartOption, error) {
 	p = p.steady()
-	var powers trust.Powers
+	decided, err := p.settle(ctx, powersOf(replies, workflows), "", false)
+	return func(s *starting) { s.decided = &decided }, err
+}
+
+// Unsettled returns what Settle would ask the user about, nil if nothing. It asks nobody.
+func (p *Project) Unsettled(replies *Replies, workflows ...*Workflow) (*UntrustedError, error) {
+	p = p.steady()
+	powers := powersOf(replies, workflows)
+	decision, err := p.Trusted(powers, p.o.TrustDigest)
+	if err != nil {
+		return nil, err
+	}
+	return decision.Untrusted(p.Root(), powers), nil
+}
+
+// powersOf returns what several workflows can do, unless replies stand in for all of a workflow.
+func powersOf(replies *Replies, workflows []*Workflow) (powers trust.Powers) {
 	for _, w := range workflows {
 		if replies == nil || !replies.CoversAll(w.Bundle()) {
 			powers = powers.Union(w.Powers())
 		}
 	}
-	decided, err := p.settle(ctx, powers, "", false)
-	return func(s *starting) { s.decided = &decided }, err
+	return powers
 }
 
 // settleStart decides about the powers of a workflow. A workflow whose tasks all have

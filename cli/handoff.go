@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -81,18 +82,24 @@ func (a *app) checkHandoffs(ctx context.Context, files []string, f *sendFlags, f
 	var found workflow.Diagnostics
 	requests, around := []*protocol.Request{}, map[string]string{}
 	blocks := 0
+	var untrusted *hocket.UntrustedError
 	for _, file := range files {
-		h, err := a.readHandoffs(ctx, file, f)
+		h, more, err := a.readHandoffs(ctx, file, f)
 		if err != nil {
 			return err
 		}
+		untrusted = cmp.Or(untrusted, more)
 		found, requests, blocks = append(found, h.Found...), append(requests, h.Requests...), blocks+h.Blocks
 		around[file] = h.Context
 	}
 	if found.Errors() && !a.json {
 		a.note(protocol.Refusal(found).Title + "\n")
 	}
-	if err := a.printHandoffs(requests, around, found, blocks, form); err != nil || !found.Errors() {
+	err := a.printHandoffs(requests, around, found, blocks, form)
+	if err == nil && untrusted != nil && !found.Errors() {
+		a.note("note: before it can be sent, you have to approve what the project can do: run `" + a.self("trust") + "`\n")
+	}
+	if err != nil || !found.Errors() {
 		return err
 	}
 	if advice := protocol.Refusal(found).Advice; advice != "" && !a.json {
@@ -149,18 +156,18 @@ func (a *app) constraintText(p *hocket.Project, requests []*protocol.Request) st
 }
 
 // readHandoffs reads and checks the requests in a file.
-func (a *app) readHandoffs(ctx context.Context, name string, f *sendFlags) (*protocol.Handoffs, error) {
+func (a *app) readHandoffs(ctx context.Context, name string, f *sendFlags) (*protocol.Handoffs, *hocket.UntrustedError, error) {
 	replies, err := a.readReplies(f.replies)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s, err := a.handoffs()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	file, text, err := a.readFile(name, "handoff check")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return s.Check(ctx, handoff.Order{File: file, Text: text, Agent: f.agent, Spike: f.spike, Lenient: f.lenient, Replies: replies})
 }

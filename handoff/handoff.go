@@ -54,6 +54,9 @@ func check(p *hocket.Project, o Order) (*protocol.Handoffs, error) {
 // undeliverable warns about required files that the agent cannot write, or that would not be
 // accepted.
 func undeliverable(p *hocket.Project, q *protocol.Request) (found workflow.Diagnostics) {
+	if q.Mode == protocol.Conversation { // its limits are only told, and another task delivers
+		return nil
+	}
 	c := p.Config().Handoff
 	h := &attempt.Handoff{Session: cmp.Or(q.SessionID, "{session-id}"), Request: q, SessionOnly: c.SessionOnly}
 	h.Dir = path.Join(c.Dir, h.Session)

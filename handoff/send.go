@@ -80,12 +80,16 @@ func (s *Sessions) Send(ctx context.Context, o Order) (*Sent, error) {
 }
 
 // Check reads the requests in a text, and reports everything for which Send would refuse it.
-func (s *Sessions) Check(ctx context.Context, o Order) (*protocol.Handoffs, error) {
-	h, _, _, err := s.examine(ctx, o)
-	if err != nil {
-		return nil, err
+// untrusted is what Send would first ask the user to approve; nil if nothing.
+func (s *Sessions) Check(ctx context.Context, o Order) (h *protocol.Handoffs, untrusted *hocket.UntrustedError, err error) {
+	h, _, tasks, err := s.examine(ctx, o)
+	if err == nil && !h.Found.Errors() {
+		untrusted, err = s.p.Unsettled(o.Replies, tasks...)
 	}
-	return h, nil
+	if err != nil {
+		return nil, nil, err
+	}
+	return h, untrusted, nil
 }
 
 // examine checks the requests in a text, and prepares them to be sent.

@@ -377,8 +377,21 @@ func TestTrustOfACommand(t *testing.T) {
 		_, err := s.Send(t.Context(), handoff.Order{File: "work.md", Text: []byte(fenced(request(`target_agent="dev" session_id="`+id+`"`, "")))})
 		return err
 	}
+	check := func() *hocket.UntrustedError {
+		_, untrusted, err := open(true).Check(t.Context(), handoff.Order{File: "work.md", Text: []byte(fenced(request(`target_agent="dev"`, "")))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return untrusted
+	}
+	if untrusted := check(); untrusted == nil || len(untrusted.Missing) != 1 {
+		t.Errorf("check: %v", untrusted)
+	}
 	if err := errors.Join(send(open(true), "s1"), send(open(false), "s2")); err != nil {
 		t.Fatal(err)
+	}
+	if untrusted := check(); untrusted != nil {
+		t.Errorf("check, after it was approved: %v", untrusted)
 	}
 	write(t, filepath.Join(dir, "w.sh"), "touch pwned")
 	err := send(open(false), "s3")
@@ -700,6 +713,11 @@ func TestUndeliverable(t *testing.T) {
 		`<file path="src/a.go">it</file><file path="docs/.scratch/sessions/{session-id}/a.md">it</file>`, 1)
 	h, err := handoff.Check(o.p, "a.md", []byte(fenced(q)), false)
 	if err != nil || len(h.Found) != 1 || h.Found[0].Severity != workflow.Warning || !strings.Contains(h.Found[0].Summary, "src/a.go cannot be delivered") {
+		t.Errorf("%v, %v", h.Found, err)
+	}
+	// Nothing is enforced for a conversation.
+	h, err = handoff.Check(o.p, "a.md", []byte(fenced(strings.Replace(q, "<mode>spawn</mode>", "<mode>conversation_only</mode>", 1))), false)
+	if err != nil || len(h.Found) != 0 {
 		t.Errorf("%v, %v", h.Found, err)
 	}
 }
