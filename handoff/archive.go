@@ -89,6 +89,10 @@ type found struct {
 	info fs.FileInfo
 }
 
+// mostArchived is how large a file in an archive may be. Each is read as a whole, so that nothing of a file
+// that changes meanwhile is in the archive.
+const mostArchived = 100 << 20
+
 var errChanged = errors.New("its directory changes")
 
 // scan looks at the directory of a session. Only files and folders can be archived: a link says
@@ -105,6 +109,9 @@ func scan(root *os.Root, id string) (directory, error) {
 		}
 		if !info.IsDir() && !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is not a file or folder", name)
+		}
+		if info.Size() > mostArchived && !info.IsDir() {
+			return fmt.Errorf("%s is larger than %d MB", name, mostArchived>>20)
 		}
 		d.files = append(d.files, found{name, info})
 		return nil

@@ -58,12 +58,16 @@ func exists(file string) bool {
 
 func TestArchive(t *testing.T) {
 	o := newOffice(t, "")
-	o.send(request(to("b"), ""), request(to("a"), ""), request(to("linked"), ""))
+	o.send(request(to("b"), ""), request(to("a"), ""), request(to("large"), ""), request(to("linked"), ""))
 	o.drive()
 	o.send(request(to("open"), "")) // it does not work yet
 	o.write("a", "notes/deep.txt", "what the agent found")
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := errors.Join(os.WriteFile(secret, []byte("x"), 0o600), os.Symlink(secret, filepath.Join(o.Dir("linked"), "link"))); err != nil {
+		t.Fatal(err)
+	}
+	o.write("large", "log", "")
+	if err := os.Truncate(filepath.Join(o.Dir("large"), "log"), 30<<30); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "all.tar.gz")
@@ -91,8 +95,13 @@ func TestArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"a", "b"}, done.Sessions); diff != "" || len(done.Kept) != 1 || done.Kept[0].ID != "linked" || !strings.Contains(done.Kept[0].Why, "link is not a file or folder") {
+	if diff := cmp.Diff([]string{"a", "b"}, done.Sessions); diff != "" || len(done.Kept) != 2 {
 		t.Errorf("%s%+v", diff, done)
+	}
+	for _, kept := range done.Kept {
+		if want := map[string]string{"linked": "link is not a file or folder", "large": "large/log is larger than 100 MB"}[kept.ID]; want == "" || !strings.Contains(kept.Why, want) {
+			t.Errorf("%+v", kept)
+		}
 	}
 	names, texts := unpack(t, file)
 	want := []string{"a/", "a/notes/", "a/notes/deep.txt", "a/output.log", "a/prompt.md", "a/result.json", "a/session.log", "a/state.json",

@@ -337,6 +337,12 @@ func TestToolDetaches(t *testing.T) {
 		t.Error("the tool does not offer to detach work")
 	}
 	own := handoffOf(t, l.handed[len(l.handed)-1])
+	l.run(t, "done", func(use func(map[string]any) (string, error)) {
+		before := len(l.handed)
+		if _, err := use(map[string]any{"request": strings.Replace(request, "max_retries", `session_id="own" detach="false" max_retries`, 1), "detach": true}); err != nil || !l.handed[before].Detach {
+			t.Errorf("the argument is ignored: %v", err)
+		}
+	})
 	l = &lead{dir: t.TempDir(), before: []agent.Handed{{Handoff: agent.Handoff{ID: "a/handoff-1", To: "bob", Prompt: "Audit", Settings: first.Settings}, Output: "fork-1"}}, o: l.o, result: func(string) agent.Handed { return agent.Handed{Output: "fork-1"} }}
 	l.run(t, "done", func(use func(map[string]any) (string, error)) {
 		if text, err := use(map[string]any{"id": "fork-1"}); err != nil || !strings.HasSuffix(text, "with the id fork-1. It is in progress.") {

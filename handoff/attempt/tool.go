@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -143,6 +144,7 @@ func (a *arguments) read(task *agent.Task) (q *protocol.Request, around string, 
 		q.Mode = protocol.Spawn
 	}
 	if a.Detach && a.Request != "" {
+		q.Attributes = slices.DeleteFunc(q.Attributes, func(a protocol.Attribute) bool { return a.Name == detachAttribute })
 		q.Attributes = append(q.Attributes, protocol.Attribute{Name: detachAttribute, Value: "true"})
 	}
 	return q, found.Context, nil

@@ -47,7 +47,9 @@ func (b *builder) attribute(a xmltext.Attr) {
 		b.Version = value
 	case "session_id":
 		b.SessionID = value
-		if value != "" && !sessionID().MatchString(value) {
+		if why := ambiguous(value); why != "" && sessionID().MatchString(value) {
+			b.doc.Report(workflow.Errorf(a.Pos(), CodeSession, "choose another one", "%q cannot be the id of a session: its directory %s", value, why))
+		} else if value != "" && !sessionID().MatchString(value) {
 			b.doc.Report(workflow.Errorf(a.Pos(), CodeSession, "use 1 to 100 letters, digits, dots, dashes and underscores, and begin with a letter or digit",
 				"%q cannot be the id of a session", value))
 		}
@@ -186,6 +188,9 @@ func (b *builder) deliverable(e xmltext.Element) {
 // trusted by others.
 var reserved = []string{".git", ".hocket", ".glee", ".claude"}
 
+// settings are files that CLI agents read as settings.
+var settings = []string{".mcp.json", "opencode.json"}
+
 // drive is the beginning of a Windows path.
 var drive = lazy.Regexp(`^[A-Za-z]:`)
 
@@ -212,6 +217,9 @@ func badPath(file, session string) string {
 		if slices.ContainsFunc(reserved, func(name string) bool { return strings.EqualFold(name, part) }) {
 			return "is in " + part
 		}
+		if slices.ContainsFunc(settings, func(name string) bool { return strings.EqualFold(name, part) }) {
+			return "contains settings of CLI agents"
+		}
 		if why := ambiguous(part); why != "" {
 			return why
 		}
@@ -222,6 +230,9 @@ func badPath(file, session string) string {
 // shortName is a name that Windows makes for files with long ones: git~1 is .git.
 var shortName = lazy.Regexp(`^[^.~]{1,6}~[0-9]+(?:\.[^.]{0,3})?$`)
 
+// device is a name that is a device on Windows, in every folder and with every extension.
+var device = lazy.Regexp(`(?i)^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?$`)
+
 // ambiguous says why a name means another one on some systems; "" if it does not. A project that is
 // worked on here is cloned on others too.
 func ambiguous(name string) string {
@@ -230,6 +241,8 @@ func ambiguous(name string) string {
 		return "has a name with a dot or space at its end, which Windows leaves out"
 	case strings.Contains(name, ":"):
 		return "has a name with a colon, which on Windows leads to a stream of another file"
+	case device().MatchString(name):
+		return "has a name that is a device on Windows"
 	case shortName().MatchString(name):
 		return "has a name that Windows gives to other files"
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf) }):

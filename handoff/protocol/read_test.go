@@ -225,6 +225,7 @@ func TestPathElsewhere(t *testing.T) {
 	for path, why := range map[string]string{
 		".git./hooks/x": "Windows leaves out", ".git /hooks/x": "Windows leaves out", ".hocket.../x": "Windows leaves out", "docs/a.md.": "Windows leaves out",
 		".GIT/x": "is in .GIT", ".Claude/x": "is in .Claude",
+		"a/con": "a device on Windows", "nul.txt": "a device on Windows", "COM1/x": "a device on Windows", ".mcp.json": "settings of CLI agents", "a/OpenCode.json": "settings of CLI agents",
 		"git~1/hooks/x": "Windows gives to other files", "a/HOCKET~1/x": "Windows gives to other files", "GI7EBA~1/x": "Windows gives to other files", "longna~2.txt": "Windows gives to other files",
 		"a.txt:b": "a stream of another file", ".git::$INDEX_ALLOCATION/x": "a stream of another file",
 		".g\u200cit/x": "invisible characters", "a\u202eb.md": "invisible characters",
@@ -234,7 +235,13 @@ func TestPathElsewhere(t *testing.T) {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
-	for _, path := range []string{"a~b.md", "backup~", "notes~1234567890x.md", ".github/x.yml", ".gitignore", "docs/{session-id}/a b.md", "größe.md"} {
+	for _, id := range []string{"CON", "nul.1", "x.."} {
+		got := found(read(t, "a.md", strings.Replace(fenced(valid), "<agent_request", `<agent_request session_id="`+id+`"`, 1), protocol.Options{}))
+		if !strings.Contains(got, fmt.Sprintf("%q cannot be the id of a session: its directory has a name", id)) {
+			t.Errorf("%s: %s", id, got)
+		}
+	}
+	for _, path := range []string{"console.md", "a.con", "a~b.md", "backup~", "notes~1234567890x.md", ".github/x.yml", ".gitignore", "docs/{session-id}/a b.md", "größe.md"} {
 		if got := found(read(t, "a.md", strings.Replace(fenced(valid), "notes.md", path, 1), protocol.Options{})); got != "" {
 			t.Errorf("%s: %s", path, got)
 		}

@@ -99,7 +99,7 @@ func (r *Response) Unanswered(q *Request) []Deliverable {
 		}
 		asked, left = append(asked, ofKind...), append(left, unanswered(ofKind, given)...)
 	}
-	if len(asked) == 1 && r.Form != XMLForm && (r.Summary != "" || r.Own != nil) {
+	if len(asked) == 1 && r.Form != XMLForm && (says(r.Summary) || says(string(r.Own))) {
 		return nil
 	}
 	return left
@@ -111,7 +111,7 @@ func unanswered(asked []Deliverable, given []Answer) []Deliverable {
 	for _, a := range given {
 		repeats := func(d Deliverable) bool { return d.Text != "" && words(d.Text) == words(a.Text) }
 		switch at := named(asked, a.For); {
-		case slices.ContainsFunc(asked, repeats): // the question is not an answer
+		case !says(a.Text) || slices.ContainsFunc(asked, repeats): // the question is not an answer
 		case at < 0:
 			spare++
 		default:
@@ -142,6 +142,11 @@ func named(asked []Deliverable, name string) int {
 		text := words(d.Text)
 		return label != "" && (text == label || strings.HasPrefix(text, label+" ") && strings.Contains(label, " "))
 	})
+}
+
+// says reports whether a text says anything: `{}` and `…` do not.
+func says(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSymbol(r) })
 }
 
 // words returns the letters and digits of a text, in one case and with single spaces.

@@ -234,6 +234,10 @@ func TestUnanswered(t *testing.T) {
 		{"prose for several", "It may stay open.", "May the shop stay open?|Who is told?|The reason", two},
 		{"prose for one", "A certificate had expired.", "", one},
 		{"nothing for one", " ", "The reason", one},
+		{"dots for one", "…", "The reason", one},
+		{"an empty object for one", "{}", "The reason", one},
+		{"a sign for one", "👍", "", one},
+		{"dots in a response", answer("<reports><report>…</report></reports>"), "The reason", one},
 		{"own result for one", `{"certificate": "expired"}`, "", one},
 		{"response without the report", answer(""), "The reason", one},
 	} {
