@@ -252,7 +252,7 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []
 			if o.Agent == "" {
 				pos = q.AttributePos("target_agent")
 			}
-			h.Found = append(h.Found, workflow.Errorf(pos, protocol.CodeAttribute, "choose an agent that works from a prompt, or another mode",
+			h.Found = append(h.Found, workflow.Errorf(pos, codeExecutor, "choose an agent that works from a prompt, or another mode",
 				"%s cannot be told anything: it does not work from a prompt, so a conversation_only request would be lost", q.TargetAgent))
 		}
 		if d.id != "" && q.Mode != protocol.Conversation {

@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/handoff"
+	"github.com/hocket-dev/hocket/handoff/protocol"
 	"github.com/hocket-dev/hocket/schema"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/extract"
@@ -518,6 +519,10 @@ func TestMessageOnce(t *testing.T) {
 	talk := strings.Replace(strings.Replace(request(to("talk"), ""), "<mode>spawn</mode>", "<mode>conversation_only</mode>", 1), "Look at it.", "There are three ways.", 1)
 	anonymous := strings.Replace(talk, `session_id="talk"`, "", 1)
 	o.refuse("command cannot be told anything", strings.Replace(talk, "worker", "command", 1))
+	h, _, err := o.Check(t.Context(), handoff.Order{File: "work.md", Text: []byte(fenced(strings.Replace(talk, "worker", "command", 1)))})
+	if err != nil || protocol.Refusal(h.Found).Title != "The handoff cannot be carried out" { // its XML is fine
+		t.Errorf("%v, %v", h, err)
+	}
 	for i, text := range []string{talk, talk, anonymous, anonymous} {
 		sent, err := o.Send(t.Context(), handoff.Order{File: "work.md", Text: []byte(fenced(text))})
 		if err != nil || len(sent.Left) != 1-i%2 || i%2 == 1 && !strings.Contains(sent.Found.String(), "does not get it again") {
