@@ -273,7 +273,13 @@ func unenforced(p *hocket.Project, d *draft) workflow.Diagnostics {
 	h := &attempt.Handoff{Request: d.Request}
 	h.LookUp(p.Root())
 	limit := h.Limit()
-	if limit == nil || d.Mode == protocol.Conversation || p.Config().Handoff.TellOnly {
+	if limit == nil || d.Mode == protocol.Conversation {
+		return nil
+	}
+	if name := h.NotFolder(p.Root()); name != "" {
+		return workflow.Diagnostics{workflow.Errorf(d.pos, protocol.CodeValue, "name the folder that it is in", "the limits on writing cannot be enforced: %s is not a folder", name)}
+	}
+	if p.Config().Handoff.TellOnly {
 		return nil
 	}
 	why := agent.WriteLimits()

@@ -847,3 +847,22 @@ func TestSessionAgain(t *testing.T) {
 		t.Errorf("%v", marks)
 	}
 }
+
+// A limit on writing that could not be enforced is refused before the work begins.
+func TestLimitToAFile(t *testing.T) {
+	o := newOffice(t, "")
+	if err := errors.Join(os.WriteFile(filepath.Join(o.p.Root(), "Makefile"), nil, 0o644), os.Symlink("docs", filepath.Join(o.p.Root(), "lnk"))); err != nil {
+		t.Fatal(err)
+	}
+	for name, constraint := range map[string]string{"Makefile": "<constraint>Only modify `Makefile`</constraint>", "lnk": "<constraint>Only modify lnk/</constraint>"} {
+		want := "the limits on writing cannot be enforced: " + name + " is not a folder"
+		o.refuse(want, request(to("one"), constraint))
+		o.exec = func(ctx context.Context, task *agent.Task) (string, error) {
+			_, err := use(ctx, task, map[string]any{"request": request(`target_agent="planner"`, constraint)})
+			return fmt.Sprint(err), nil
+		}
+		if res := o.driveRun(o.record("{to: [planner]}")); res.Output != want {
+			t.Errorf("%v", res.Output)
+		}
+	}
+}

@@ -143,3 +143,24 @@ func (h *Handoff) Limit() *agent.WriteLimit {
 	}
 	return limit
 }
+
+// NotFolder returns a path to which a constraint limits writing although it is not a folder, "" if there
+// is none. The limit could not be enforced, and every attempt would fail.
+func (h *Handoff) NotFolder(root string) string {
+	limit := h.Limit()
+	if limit == nil {
+		return ""
+	}
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return "" // the attempt says so
+	}
+	defer r.Close()
+	for _, only := range limit.Only {
+		name := path.Clean(only)
+		if info, err := r.Lstat(name); err == nil && !info.IsDir() {
+			return name
+		}
+	}
+	return ""
+}

@@ -298,6 +298,9 @@ func (h *Handoff) work(ctx context.Context, dir string) (agent.Handoff, error) {
 	if h.Before, err = h.Measure(ctx, dir); err != nil {
 		return agent.Handoff{}, err
 	}
+	if name := h.NotFolder(dir); name != "" && !h.Leave {
+		return agent.Handoff{}, fmt.Errorf("the limits on writing cannot be enforced: %s is not a folder", name)
+	}
 	setting, err := h.Setting()
 	if err != nil {
 		return agent.Handoff{}, err
