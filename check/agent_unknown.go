@@ -51,6 +51,7 @@ func (p *pass) reportAgent(n *node, pos workflow.Pos, detail, summary string, ar
 	switch {
 	case p.in.replied(n):
 		report = p.warnf
+		detail, _, _ = strings.Cut(detail, "; or give the step a reply") // it has one
 		detail = strings.TrimSuffix("its reply is used instead; "+detail, "; ")
 	case p.in.Replied != nil && n.Kind() == "choice" && len(labels) > 0:
 		detail = fmt.Sprintf("add `%s: %s` to the replies; its answers are %s; `\"*\"` answers tasks only", n.ID, labels[0], strings.Join(labels, ", "))

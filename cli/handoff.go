@@ -67,16 +67,27 @@ protocol's first description does.`,
 	}
 	f.add(cmd)
 	a.agentFlag(cmd, &f)
-	cmd.Flags().StringVar(&form, "json", "", "print the requests as JSON, in Hocket's form or as `seed`")
+	cmd.Flags().Var((*jsonForm)(&form), "json", "print the requests as JSON; --json=seed prints the form of the first description")
 	cmd.Flags().Lookup("json").NoOptDefVal = plainJSON
 	return cmd
 }
 
-// The values of --json.
+// The values of --json; without one it is plainJSON.
 const (
-	plainJSON = "plain"
+	plainJSON = "true"
 	seedJSON  = "seed"
 )
+
+// jsonForm is the value of --json. The help shows it like a flag that is only on or off.
+type jsonForm string
+
+func (f *jsonForm) String() string { return string(*f) }
+func (f *jsonForm) Type() string   { return "bool" }
+
+func (f *jsonForm) Set(form string) error {
+	*f = jsonForm(form)
+	return nil
+}
 
 func (a *app) checkHandoffs(ctx context.Context, files []string, f *sendFlags, form string) error {
 	var found workflow.Diagnostics
@@ -110,8 +121,11 @@ func (a *app) checkHandoffs(ctx context.Context, files []string, f *sendFlags, f
 
 func (a *app) printHandoffs(requests []*protocol.Request, around map[string]string, found workflow.Diagnostics, blocks int, form string) error {
 	switch {
-	case form == seedJSON && !found.Errors():
+	case form == seedJSON:
 		a.note(a.showDiagnostics(found, a.errStyle))
+		if found.Errors() {
+			return nil // that form has no place for them
+		}
 		var b strings.Builder
 		for _, q := range requests {
 			b.Write(q.SeedJSON())

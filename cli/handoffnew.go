@@ -130,6 +130,9 @@ func (a *app) writeHandoff(t handoff.Template, text, file string) error {
 	if err != nil {
 		return err
 	}
+	if h.Blocks == 0 {
+		return usagef("write one in a block of XML; `hocket handoff new review` shows how", "the template %s has no <agent_request>", t.Name)
+	}
 	a.unsaved = map[string][]byte{name: []byte(text)}
 	if h.Found.Errors() {
 		return &diagnosticsError{h.Found}

@@ -14,6 +14,9 @@ import (
 	"github.com/hocket-dev/hocket/handoff/protocol"
 )
 
+// sessionKind is what the run of a session is for the user.
+const sessionKind = "session"
+
 // sendFlags are the flags of send and create; check has some of them.
 type sendFlags struct {
 	driveFlags
@@ -205,7 +208,7 @@ func (a *app) block(ctx context.Context, s *handoff.Sessions, one *handoff.Sessi
 	if err != nil {
 		return err
 	}
-	err = a.drive(ctx, &drive{run: one.Run(), kind: "session", bundle: bundle}, f.driveFlags)
+	err = a.drive(ctx, &drive{run: one.Run(), kind: sessionKind, bundle: bundle}, f.driveFlags)
 	if shown, lost := s.Find(context.WithoutCancel(ctx), one.ID); lost == nil {
 		a.noteNext(shown)
 	}

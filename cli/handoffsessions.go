@@ -34,6 +34,9 @@ without their errors, attempts and durations, which "hocket handoff status" know
     xargs -n1 hocket handoff status`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if run != "" && all {
+				return usagef("leave one of them out", "--run already lists everything that was handed on in the run, so --all has no effect")
+			}
 			if run != "" {
 				return a.withRun(cmd.Context(), run, func(r *hocket.Run) error { return a.listInside(cmd.Context(), r) })
 			}
@@ -42,7 +45,6 @@ without their errors, attempts and durations, which "hocket handoff status" know
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list all sessions")
 	cmd.Flags().StringVar(&run, "run", "", "list what agents handed on in the `RUN`")
-	cmd.MarkFlagsMutuallyExclusive("all", "run")
 	complete(cmd, "run", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.completeRun(cmd, nil, typed)
 	})
@@ -193,7 +195,7 @@ func (a *app) handoffText(s *handoff.Sessions, one *handoff.Session) string {
 	var b strings.Builder
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "%-10s %s\n", label, a.outText(text))
+			fmt.Fprintf(&b, "%-10s %s\n", label, strings.ReplaceAll(a.outText(text), "\n", "\n"+strings.Repeat(" ", 11)))
 		}
 	}
 	line("session", one.ID)
@@ -360,10 +362,7 @@ func (a *app) handoffCancelVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if receipt.Note != "" {
-				a.note(receipt.Note + "\n")
-			}
-			return nil
+			return a.acknowledge(args[0], act{done: "cancelled", driver: "stops it"}, receipt)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "store `TEXT` with the session")

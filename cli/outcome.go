@@ -104,14 +104,17 @@ func (a *app) unusedReplies(ctx context.Context, s *hocket.State, d *drive) stri
 func (a *app) failedText(d *drive, res engine.Result) string {
 	var b strings.Builder
 	res.Error = handoff.Plainly(res.Error)
+	if d.kind == sessionKind {
+		res.Error = strings.TrimPrefix(res.Error, "handoff: ") // its only step, which nobody has named
+	}
 	id, reason := d.run.ID(), view.Because(res.Status, res.Error)
 	switch {
 	case res.Error == "":
 		reason = ": no reason was recorded"
 	case reason == res.Error:
-		reason = ": " + view.Line(reason)
+		reason = ": " + indentLines(reason)
 	default:
-		reason = " " + view.Line(reason)
+		reason = " " + indentLines(reason)
 	}
 	b.WriteString(a.errStyle.Paint(paintError, string(res.Status)) + reason + "\n")
 	b.WriteString("  " + a.self("show", id) + "\n")
@@ -123,6 +126,11 @@ func (a *app) failedText(d *drive, res engine.Result) string {
 		b.WriteString("  " + a.self(append([]string{"retry", id}, higherLimit(&res, first)...)...) + "\n")
 	}
 	return b.String()
+}
+
+// indentLines returns a text whose further lines are indented, so that they are not taken for something else.
+func indentLines(text string) string {
+	return strings.ReplaceAll(strings.TrimRight(view.Text(text), "\n"), "\n", "\n    ")
 }
 
 // higherLimit returns the flag that lets a retry get past the limit that ended a run, nil

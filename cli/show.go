@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/handoff"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -100,7 +101,9 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 	fact("started", s.Created.Local().Format(time.DateTime))
 	fact("used", usageText(res.Usage))
 	fact("from", s.Origin)
-	fact("reason", res.Error)
+	if res.Error != "" {
+		b.WriteString(style.Paint(view.Dim, view.Pad("reason", 9)) + " " + indentLines(handoff.Plainly(res.Error)) + "\n")
+	}
 	fact("problem", s.Problem)
 	var unread error
 	if len(res.Steps) > 0 {
@@ -113,7 +116,7 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 		b.WriteString("\n")
 	}
 	for _, w := range res.Warnings {
-		b.WriteString(style.Paint(view.Yellow, "warning") + ": " + view.Line(w) + "\n")
+		b.WriteString(style.Paint(view.Yellow, "warning") + ": " + indentLines(w) + "\n")
 	}
 	b.WriteString(a.waitingText(s, style))
 	if res.Status.Done() && res.Output != nil {

@@ -68,7 +68,7 @@ support budgets, the task waits for your approval before it starts.`,
 }
 
 func (a *app) task(ctx context.Context, prompt string, f *taskFlags) error {
-	prompt, err := a.promptText(prompt)
+	prompt, err := a.promptText(prompt, `hocket task "Find all REST endpoints"`)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (a *app) noteSession(ctx context.Context, r *hocket.Run) {
 }
 
 // promptText returns the prompt from the command line or from standard input.
-func (a *app) promptText(prompt string) (string, error) {
+func (a *app) promptText(prompt, example string) (string, error) {
 	if prompt == stdin {
 		text, err := a.readStdin()
 		if err != nil {
@@ -122,7 +122,7 @@ func (a *app) promptText(prompt string) (string, error) {
 		prompt = string(text)
 	}
 	if strings.TrimSpace(prompt) == "" {
-		return "", usagef("say what to do, such as `hocket task \"Find all REST endpoints\"`", "the prompt is empty")
+		return "", usagef("say what to do, such as `"+example+"`", "the prompt is empty")
 	}
 	return prompt, nil
 }

@@ -109,7 +109,7 @@ func (w *Wish) finish(p *hocket.Project, answer string) ([]byte, workflow.Diagno
 		return nil, nil, err
 	}
 	if h.Blocks == 0 {
-		h.Found = append(h.Found, workflow.Errorf(workflow.Pos{Line: 1}, protocol.CodeBlock, "write one in a block of XML", "there is no <agent_request> in the answer"))
+		h.Found = append(withoutBlock(h.Found), workflow.Errorf(workflow.Pos{Line: 1, Column: 1}, protocol.CodeBlock, "write one in a block of XML", "there is no <agent_request> in the answer"))
 	}
 	if h.Found.Errors() {
 		return nil, h.Found, nil

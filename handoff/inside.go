@@ -166,6 +166,24 @@ func (s *Sessions) findInside(ctx context.Context, id string) (*Session, error) 
 	return nil, &UnknownError{ID: id}
 }
 
+// findStep finds work that was handed on in a run by its step.
+func (s *Sessions) findStep(ctx context.Context, id, step string) (*Session, error) {
+	run, err := s.p.Run(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.handedOn(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range all {
+		if one.address == step {
+			return s.itself(ctx, one)
+		}
+	}
+	return nil, &UnknownError{id + "/" + step, run.ID()}
+}
+
 // pick returns the session of a run with an id, or the only one with a session_id or with an id that
 // begins like this. Of work that was done again after a failure, which has the same session_id, the
 // last time counts.

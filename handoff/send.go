@@ -226,7 +226,7 @@ type draft struct {
 func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []*draft {
 	if h.Blocks == 0 {
 		if s.p.Config().Handoff.Required && !o.Spike {
-			h.Found = append(h.Found, workflow.Errorf(workflow.Pos{File: o.File, Line: 1, Column: 1}, protocol.CodeBlock,
+			h.Found = append(withoutBlock(h.Found), workflow.Errorf(workflow.Pos{File: o.File, Line: 1, Column: 1}, protocol.CodeBlock,
 				"write an <agent_request> in an XML block: `hocket handoff new` has templates; `--spike` sends research without one", "the project requires an XML request, and there is none"))
 			return nil
 		}
@@ -265,6 +265,13 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []
 	}
 	h.Found = append(h.Found, s.checkOrder(ctx, drafts)...)
 	return drafts
+}
+
+// withoutBlock leaves out the warning that prose is taken as the task, where it is not.
+func withoutBlock(found workflow.Diagnostics) workflow.Diagnostics {
+	return slices.DeleteFunc(found, func(d workflow.Diagnostic) bool {
+		return d.Code == protocol.CodeBlock && d.Severity == workflow.Warning
+	})
 }
 
 // unenforced reports limits on writing that cannot be enforced although they must be. Those of

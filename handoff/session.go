@@ -266,8 +266,12 @@ type LogLine struct {
 }
 
 // Find returns a session by its id or by a unique prefix of it. Work that was handed on in a run is
-// also found by the id of the run, a dash, and the session_id of its request.
+// also found by the id of the run, a dash, and the session_id of its request, and by the id of the run, a
+// slash, and its step.
 func (s *Sessions) Find(ctx context.Context, id string) (*Session, error) {
+	if run, step, ok := strings.Cut(id, "/"); ok {
+		return s.findStep(ctx, run, step)
+	}
 	run, err := s.p.Run(ctx, id)
 	var unknown *hocket.UnknownRunError
 	if errors.As(err, &unknown) && len(unknown.Candidates) == 0 {

@@ -18,7 +18,7 @@ func (t *Tree) Apply(f engine.Fact) {
 		t.began = f.Time
 	}
 	if f.Kind == engine.Warned {
-		t.warnings = append(t.warnings, Line(f.Text))
+		t.warnings = append(t.warnings, Line(strings.ReplaceAll(f.Text, "\n", "; ")))
 		return
 	}
 	if f.Address == "" {

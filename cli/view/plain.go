@@ -150,7 +150,7 @@ func plainWords(f engine.Fact) (word string, paint Paint, detail string) {
 	case engine.Raised:
 		return "raised", None, f.Text
 	case engine.Warned:
-		return "warning", Yellow, optional(": ", f.Text)
+		return "warning", Yellow, optional(": ", strings.ReplaceAll(f.Text, "\n", "; "))
 	case engine.RunEnded:
 		return string(f.Status), statusPaint(f.Status), optional(": ", Because(f.Status, f.Text))
 	}

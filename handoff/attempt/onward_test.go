@@ -402,3 +402,13 @@ func TestSentApart(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A call without arguments is told which ones there are, not which elements.
+func TestToolWithoutArguments(t *testing.T) {
+	l := &lead{dir: t.TempDir()}
+	l.run(t, "done", func(use func(map[string]any) (string, error)) {
+		if _, err := use(map[string]any{}); err == nil || !strings.Contains(err.Error(), "missing argument summary: call this tool with to, summary and details") {
+			t.Error(err)
+		}
+	})
+}

@@ -121,7 +121,10 @@ func told(h agent.Handed, asked string) (string, error) {
 // read returns the request of a call, and the text around it.
 func (a *arguments) read(task *agent.Task) (q *protocol.Request, around string, err error) {
 	text := a.Request
-	if text == "" {
+	switch {
+	case text == "" && a.Summary == "":
+		return nil, "", errors.New("missing argument summary: call this tool with to, summary and details, with a whole request, or with the id of work that was handed on before")
+	case text == "":
 		if q, err = a.build(task.Agent.Name); err != nil {
 			return nil, "", err
 		}
