@@ -375,3 +375,16 @@ func TestSessionDirectoryIsLink(t *testing.T) {
 		t.Error("accepted")
 	}
 }
+
+func BenchmarkCheckManyReports(b *testing.B) {
+	h := &attempt.Handoff{Request: &protocol.Request{}}
+	for range 20_000 {
+		h.Request.Deliverables = append(h.Request.Deliverables, protocol.Deliverable{Kind: protocol.Report, Required: true, Text: "What"})
+	}
+	dir := b.TempDir()
+	for b.Loop() {
+		if _, err := h.Check(b.Context(), dir, protocol.ReadResponse("done")); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -44,14 +43,18 @@ func (h *Handoff) Check(ctx context.Context, root string, answer *protocol.Respo
 		return nil, fmt.Errorf("handoff: %w", err)
 	}
 	defer r.Close()
-	unanswered := answer.Unanswered(h.Request)
+	unanswered := map[protocol.Deliverable]int{} // there may be thousands
+	for _, d := range answer.Unanswered(h.Request) {
+		unanswered[d]++
+	}
 	found := make([]workflow.Finding, len(h.Request.Deliverables))
 	for i, d := range h.Request.Deliverables {
 		why := ""
 		if d.Kind == protocol.File {
 			why = h.wrongFile(ctx, r, d, answer, h.SessionOnly && h.origin(i) == "")
-		} else if at := slices.Index(unanswered, d); at >= 0 {
-			unanswered, why = slices.Delete(unanswered, at, at+1), "is not answered"
+		} else if unanswered[d] > 0 {
+			unanswered[d]--
+			why = "is not answered"
 		}
 		found[i] = workflow.Finding{OK: why == "", Why: why}
 	}
