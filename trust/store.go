@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/filelock"
 	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
@@ -37,7 +38,7 @@ type Approval struct {
 }
 
 // Store stores approvals in a private directory of the user's state. It is safe for use by
-// several processes: files are replaced atomically.
+// several processes: they take turns, and files are replaced atomically.
 type Store struct{ dir string }
 
 // Open opens the store below the user's state directory. It does not create anything.
@@ -48,7 +49,12 @@ func Open(stateHome string) *Store {
 // Approve stores that a person has approved powers of a project, in addition to those approved
 // before: commands that use different files of a project have different powers. If the files of a
 // power have changed, the new ones count.
-func (s *Store) Approve(root string, powers Powers, by string, at time.Time) (Approval, error) {
+func (s *Store) Approve(root string, powers Powers, by string, at time.Time) (_ Approval, err error) {
+	unlock, err := s.lock()
+	if err != nil {
+		return Approval{}, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	before, err := s.at(root)
 	if err != nil {
 		return Approval{}, err
@@ -73,14 +79,24 @@ func (a Approval) lists() []string {
 	return a.Lists
 }
 
-func (s *Store) write(a Approval) error {
-	data, err := json.MarshalIndent(a, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(s.dir, 0o700)
-	}
+// lock makes the directory, and keeps other processes from changing approvals meanwhile.
+func (s *Store) lock() (unlock func() error, err error) {
+	err = os.MkdirAll(s.dir, 0o700)
 	if err == nil {
 		err = os.Chmod(s.dir, 0o700) // an older version may have created it
 	}
+	if err != nil {
+		return nil, fmt.Errorf("trust: %w", err)
+	}
+	l, err := filelock.Wait(filepath.Join(s.dir, "lock"), 10*time.Second)
+	if err != nil {
+		return nil, fmt.Errorf("trust: %w", err)
+	}
+	return l.Release, nil
+}
+
+func (s *Store) write(a Approval) error {
+	data, err := json.MarshalIndent(a, "", "  ")
 	if err == nil {
 		err = wholefile.Write(s.file(a.Root), append(data, '\n'), 0o600)
 	}
@@ -154,12 +170,17 @@ func (s *Store) all() ([]Approval, error) {
 
 // Revoke revokes the approval of a project, also for runs that were recorded until then. It
 // returns false if there was none.
-func (s *Store) Revoke(root string, at time.Time) (bool, error) {
+func (s *Store) Revoke(root string, at time.Time) (had bool, err error) {
+	unlock, err := s.lock()
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	all, err := s.around(root)
 	if err != nil {
 		return false, err
 	}
-	had := slices.ContainsFunc(all, func(a Approval) bool { return a.Digest != "" })
+	had = slices.ContainsFunc(all, func(a Approval) bool { return a.Digest != "" })
 	a := Approval{Root: root, Revoked: at.UTC()}
 	a.Repository, a.Below = repository(root)
 	return had, s.write(a)

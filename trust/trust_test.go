@@ -1,10 +1,12 @@
 package trust_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -255,5 +257,25 @@ func TestFirst(t *testing.T) {
 	}
 	if all, err := s.List(); len(all) > 0 || err != nil {
 		t.Error(all, err)
+	}
+}
+
+// Approvals that are given at the same time, in several terminals, all count.
+func TestApprovalsAtTheSameTime(t *testing.T) {
+	dir := t.TempDir()
+	var group sync.WaitGroup
+	const people = 16
+	for i := range people {
+		group.Go(func() {
+			power := trust.Power{Kind: trust.Server, What: fmt.Sprintf("program %d", i)}
+			if _, err := trust.Open(dir).Approve("/clone", trust.Powers{power}, "me", time.Unix(1, 0)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	all, err := trust.Open(dir).List()
+	if err != nil || len(all) != 1 || len(all[0].Powers) != people {
+		t.Errorf("%+v, %v", all, err)
 	}
 }
