@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +48,11 @@ func Understand(constraint string, exists func(path string) bool) Rule {
 	if exists == nil {
 		exists = func(string) bool { return false }
 	}
+	lower := strings.ToLower(text)
 	for _, p := range patterns {
+		if !slices.ContainsFunc(strings.Fields(p.begins), func(word string) bool { return strings.HasPrefix(lower, word) }) {
+			continue
+		}
 		if m := p.form().FindStringSubmatch(text); m != nil {
 			if r, ok := p.rule(m[1], exists); ok {
 				return r
@@ -67,20 +72,21 @@ var (
 // patterns are the forms of constraints that are understood, with the part that says how much
 // or what.
 var patterns = []struct {
-	form func() *regexp.Regexp
-	rule func(part string, exists func(string) bool) (Rule, bool)
+	begins string // with one of these words; most expressions need not even be compiled
+	form   func() *regexp.Regexp
+	rule   func(part string, exists func(string) bool) (Rule, bool)
 }{
-	{lazy.Regexp(`(?i)^(?:strictly )?(read[- ]only)(?: (?:mode|task|work|validation|review|research|analysis|operations?|checks?|access))?(?: only)?$`), readOnly},
-	{lazy.Regexp(`(?i)^(?:do not|don't|never) (?:modify|change|edit|write|create or modify) ((?:any )?(?:files?|code|source code|anything))$`), readOnly},
-	{lazy.Regexp(`(?i)^no (?:file|code|source code) ((?:changes|modifications|edits))$`), readOnly},
-	{lazy.Regexp(`(?i)^(?:do not|don't|never) (?:modify|change|edit|touch|write to|write in)(?: (?:any )?files? (?:in|under|below))? (.+)$`), except},
-	{lazy.Regexp(`(?i)^no (?:changes|modifications|edits) (?:to|in|under) (.+)$`), except},
-	{lazy.Regexp(`(?i)^(?:only (?:modify|change|edit|write to|write in)|(?:modify|change|edit|write) only(?: to| in)?)(?: files? (?:in|under|below))? (.+)$`), only},
-	{lazy.Regexp(`(?i)^(?:max(?:imum)?\.? (?:duration|time|run ?time|execution time)|(?:time|duration) limit|timeout) ?(?::|=|of|is)? ?(.+)$`), duration},
-	{lazy.Regexp(`(?i)^(?:max(?:imum)?\.? (?:cost|budget|spend(?:ing)?)|(?:cost|budget|spending) limit|budget) ?(?::|=|of|is)? ?(.+)$`), cost},
-	{lazy.Regexp(`(?i)^(?:max(?:imum)?\.? tokens?(?: usage)?|tokens? (?:limit|budget)) ?(?::|=|of|is)? ?(.+?)(?: tokens?)?$`), tokens},
-	{lazy.Regexp(`(?i)^(?:at most|no more than|max(?:imum)?(?: of)?) (.+?) tokens?$`), tokens},
-	{lazy.Regexp(`(?i)^(?:at most|no more than|finish within|within) (.+)$`), duration},
+	{"strictly read", lazy.Regexp(`(?i)^(?:strictly )?(read[- ]only)(?: (?:mode|task|work|validation|review|research|analysis|operations?|checks?|access))?(?: only)?$`), readOnly},
+	{"do don't never", lazy.Regexp(`(?i)^(?:do not|don't|never) (?:modify|change|edit|write|create or modify) ((?:any )?(?:files?|code|source code|anything))$`), readOnly},
+	{"no", lazy.Regexp(`(?i)^no (?:file|code|source code) ((?:changes|modifications|edits))$`), readOnly},
+	{"do don't never", lazy.Regexp(`(?i)^(?:do not|don't|never) (?:modify|change|edit|touch|write to|write in)(?: (?:any )?files? (?:in|under|below))? (.+)$`), except},
+	{"no", lazy.Regexp(`(?i)^no (?:changes|modifications|edits) (?:to|in|under) (.+)$`), except},
+	{"only modify change edit write", lazy.Regexp(`(?i)^(?:only (?:modify|change|edit|write to|write in)|(?:modify|change|edit|write) only(?: to| in)?)(?: files? (?:in|under|below))? (.+)$`), only},
+	{"max time duration timeout", lazy.Regexp(`(?i)^(?:max(?:imum)?\.? (?:duration|time|run ?time|execution time)|(?:time|duration) limit|timeout) ?(?::|=|of|is)? ?(.+)$`), duration},
+	{"max cost budget spending", lazy.Regexp(`(?i)^(?:max(?:imum)?\.? (?:cost|budget|spend(?:ing)?)|(?:cost|budget|spending) limit|budget) ?(?::|=|of|is)? ?(.+)$`), cost},
+	{"max token", lazy.Regexp(`(?i)^(?:max(?:imum)?\.? tokens?(?: usage)?|tokens? (?:limit|budget)) ?(?::|=|of|is)? ?(.+?)(?: tokens?)?$`), tokens},
+	{"at no max", lazy.Regexp(`(?i)^(?:at most|no more than|max(?:imum)?(?: of)?) (.+?) tokens?$`), tokens},
+	{"at no finish within", lazy.Regexp(`(?i)^(?:at most|no more than|finish within|within) (.+)$`), duration},
 }
 
 func readOnly(string, func(string) bool) (Rule, bool) { return Rule{Kind: ReadOnly}, true }
