@@ -52,6 +52,19 @@ func (s *Sessions) show(ctx context.Context, id string, read func() (*Session, e
 	return one
 }
 
+// showEnd returns a session, and shows it unless its directory already says how it ended.
+func (s *Sessions) showEnd(ctx context.Context, id string) *Session {
+	one, err := s.Find(ctx, id)
+	if err == nil && one.Final() && one.Step == "" {
+		if _, err := os.Lstat(filepath.Join(s.marks(), id)); errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Lstat(filepath.Join(s.p.Root(), one.Handoff.Dir, stateFile)); err == nil {
+				return one
+			}
+		}
+	}
+	return s.Show(ctx, id)
+}
+
 // showNew writes the directory of a session that was just recorded. If it is not pending any
 // more, a process drives it and shows it, and what is known here is out of date.
 func (s *Sessions) showNew(ctx context.Context, one *Session) {

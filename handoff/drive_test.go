@@ -35,3 +35,39 @@ func TestLookingIsNotDriving(t *testing.T) {
 		t.Errorf("%+v, %v", one, err)
 	}
 }
+
+// Waiting for a session that has ended does not write its directory again, unless it is missing.
+func TestWaitLeavesDirectoriesAlone(t *testing.T) {
+	o := newOffice(t, "")
+	if _, err := o.Send(t.Context(), handoff.Order{File: "batch.md", Text: []byte(batch(0, 1))}); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Drive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(o.p.Root(), "docs/.scratch/sessions/s0000/state.json")
+	stat := func() os.FileInfo {
+		t.Helper()
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	wait := func() {
+		t.Helper()
+		if err := o.Wait(t.Context(), []string{"s0000"}, nil, func(one *handoff.Session) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := stat()
+	wait()
+	if !os.SameFile(before, stat()) {
+		t.Error("it was written again")
+	}
+	if err := os.RemoveAll(filepath.Dir(file)); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	stat()
+}

@@ -65,7 +65,7 @@ func (s *Sessions) Wait(ctx context.Context, ids []string, start func() error, d
 		}
 		for _, id := range over {
 			delete(left, id)
-			one := s.Show(ctx, id)
+			one := s.showEnd(ctx, id)
 			if one == nil {
 				return &UnknownError{ID: id}
 			}
