@@ -3,6 +3,7 @@ package handoff_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,4 +71,11 @@ func TestWaitLeavesDirectoriesAlone(t *testing.T) {
 	}
 	wait()
 	stat()
+}
+
+func TestConversationWithoutSessionDirectory(t *testing.T) {
+	o := newOffice(t, "handoff: {deliverables: session}")
+	text := strings.Replace(request(`target_agent="worker"`, ""), "<mode>spawn</mode>", "<mode>conversation_only</mode>", 1)
+	text = strings.Replace(text, "</deliverables>", `<file path="out/x.txt">All</file></deliverables>`, 1)
+	o.refuse("a conversation has none", text)
 }

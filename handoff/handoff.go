@@ -54,10 +54,16 @@ func check(p *hocket.Project, o Order) (*protocol.Handoffs, error) {
 // undeliverable warns about required files that the agent cannot write, or that would not be
 // accepted.
 func undeliverable(p *hocket.Project, q *protocol.Request) (found workflow.Diagnostics) {
-	if q.Mode == protocol.Conversation { // its limits are only told, and another task delivers
-		return nil
-	}
 	c := p.Config().Handoff
+	if q.Mode == protocol.Conversation { // its limits are only told, and another task delivers
+		for _, d := range filesOf(q) {
+			if c.SessionOnly {
+				found = append(found, workflow.Errorf(d.Pos, protocol.CodePath, "ask for a report, or use the mode "+string(protocol.Spawn),
+					"%s cannot be delivered: the project accepts files only in the directory of a session, and a conversation has none", d.Path))
+			}
+		}
+		return found
+	}
 	h := &attempt.Handoff{Session: cmp.Or(q.SessionID, "{session-id}"), Request: q, SessionOnly: c.SessionOnly}
 	h.Dir = path.Join(c.Dir, h.Session)
 	h.LookUp(p.Root())
