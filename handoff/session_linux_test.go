@@ -101,3 +101,41 @@ func TestUndriven(t *testing.T) {
 		}
 	}
 }
+
+// A disk that is full while the directory is written loses nothing: the session goes on, the failure
+// is reported, and the directory can be written when there is room again.
+func TestFullDisk(t *testing.T) {
+	o := newOffice(t, "")
+	sessions := filepath.Join(o.p.Root(), "docs/.scratch/sessions")
+	if err := os.MkdirAll(sessions, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", sessions, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skip("no file system can be mounted here:", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(sessions, syscall.MNT_DETACH) })
+	ballast := filepath.Join(sessions, "ballast")
+	o.work = func(*agent.Task) (string, error) {
+		if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("the disk is not full: %v", err)
+		}
+		return "all is fine", nil
+	}
+	o.send(request(to("s1"), ""))
+	o.drive()
+	if one := o.find("s1"); one.Status != handoff.Completed {
+		t.Errorf("%+v", one.State)
+	}
+	if len(o.problems) == 0 || !strings.Contains(o.problems[0], "no space left") {
+		t.Errorf("%q", o.problems)
+	}
+	if state := o.read("s1", "state.json"); !strings.Contains(state, `"RUNNING"`) {
+		t.Errorf("half of a state is shown: %s", state)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	o.Show(t.Context(), "s1")
+	wantValid(t, "handoff-state", o.read("s1", "state.json"))
+	wantValid(t, "handoff-result", o.read("s1", "result.json"))
+}
