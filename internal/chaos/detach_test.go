@@ -21,16 +21,10 @@ func TestDetachKills(t *testing.T) {
 	met := map[int]int{}                    // how many sessions were started when the process was killed
 	for done := 0; done < *sessions; {
 		p := newProject(t, map[string]string{
-			"flow.yml":   "name: flow\nsteps: [{id: lead, agent: shell, config: {command: cat answer.md}, handoffs: {to: [worker], max: 8, detach: true}}]\n",
-			"answer.md":  strings.NewReplacer("session_id", `detach="true" part`, "depends_on", "after", "Be kind", "Maximum cost: $1").Replace(sessionBatch(random)),
-			"worker.yml": worker,
+			"flow.yml":  "name: flow\nsteps: [{id: lead, agent: shell, config: {command: cat answer.md}, handoffs: {to: [worker], max: 8, detach: true}}]\n",
+			"answer.md": strings.NewReplacer("session_id", `detach="true" part`, "depends_on", "after", "Be kind", "Maximum cost: $1").Replace(sessionBatch(random)),
 		})
-		if err := os.MkdirAll(filepath.Join(p.dir, ".hocket/agents"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(filepath.Join(p.dir, "worker.yml"), filepath.Join(p.dir, ".hocket/agents/worker.yml")); err != nil {
-			t.Fatal(err)
-		}
+		p.write(".hocket/agents/worker.yml", worker)
 		digest := strings.TrimSpace(p.call("trust", "flow.yml", "--print").out)
 		if got := p.call("trust", "flow.yml", "--trust", digest); got.code != 0 {
 			t.Fatalf("trust: %s%s", got.out, got.err)
