@@ -31,17 +31,17 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
 	def = def.Within(task.May)
-	if at.HandOn != nil {
-		at.HandOn = l.estimated(at.HandOn)
+	if at.HandOff != nil {
+		at.HandOff = l.estimated(at.HandOff)
 	}
 	return driver.Execute(ctx, attempt.Wrap(l.employ(exec), l.handoffs()), def, l.dir, run, task, at)
 }
 
-// scripted makes an attempt with a reply that stands in for the agent. Work that the reply hands on
-// is handed on like that of the agent.
+// scripted makes an attempt with a reply that stands in for the agent. Work that the reply hands off
+// is handed off like that of the agent.
 func (l *lanes) scripted(ctx context.Context, exec agent.Executor, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
-	if at.HandOn != nil {
-		at.HandOn = l.estimated(at.HandOn)
+	if at.HandOff != nil {
+		at.HandOff = l.estimated(at.HandOff)
 	}
 	return driver.Execute(ctx, attempt.Scripted(exec, l.handoffs()), driver.Scripted(task), l.dir, run, task, at)
 }
@@ -52,21 +52,21 @@ func (l *lanes) employ(exec agent.Executor) agent.Executor {
 	return l.place.Employ(held{exec, l.trusted, l.current})
 }
 
-// estimated adds to work that is handed on what is known about its agent.
-func (l *lanes) estimated(handOn handOn) handOn {
+// estimated adds to work that is handed off what is known about its agent.
+func (l *lanes) estimated(handOff handOff) handOff {
 	return func(ctx context.Context, ev *engine.HandoffAsked) (*engine.Return, error) {
 		if ev.Definition == nil || ev.Facts != nil { // it asks for a result, or needs no agent
-			return handOn(ctx, ev)
+			return handOff(ctx, ev)
 		}
 		for _, n := range ev.Definition.Body.Nodes {
 			facts := handedFacts(l.agents, n.Task(), l.pin.Bundle.Root.RoleOf(n.Task().Agent), ev.Definition.Limits)
 			ev.Facts = &facts
 		}
-		return handOn(ctx, ev)
+		return handOff(ctx, ev)
 	}
 }
 
-type handOn = func(context.Context, *engine.HandoffAsked) (*engine.Return, error)
+type handOff = func(context.Context, *engine.HandoffAsked) (*engine.Return, error)
 
 // workflow returns the workflow that contains a task.
 func (l *lanes) workflow(name string) *workflow.Workflow {

@@ -36,7 +36,7 @@ func agentFacts(agents *agent.Set, task *workflow.Task, role string) engine.Task
 	return engine.TaskFacts{May: agents.Bound(d, task.Settings), Timeout: d.Timeout, Retry: d.Retry}
 }
 
-// handedFacts returns what is known about the agent of a task that is handed on. If the agent
+// handedFacts returns what is known about the agent of a task that is handed off. If the agent
 // supports that, it is held to the limits of the task.
 func handedFacts(agents *agent.Set, task *workflow.Task, role string, limits workflow.Limits) engine.TaskFacts {
 	facts := agentFacts(agents, task, role)

@@ -9,13 +9,13 @@ import (
 	"github.com/hocket-dev/hocket/session"
 )
 
-// handoffs returns what the project provides for tasks that agents hand over. employ makes an
+// handoffs returns what the project provides for tasks that agents hand off. employ makes an
 // executor safe to use.
 func (s *snapshot) handoffs(employ func(agent.Executor) agent.Executor) attempt.Options {
 	inbox := session.OpenInbox(s.files.State)
 	c := s.files.Config.Handoff
 	return attempt.Options{
-		Handoff: attempt.Handoff{Dir: c.Dir, SessionOnly: c.SessionOnly, TellOnly: c.TellOnly, Test: c.Test},
+		Handoff: attempt.Handoff{Dir: c.Dir, SessionOnly: c.SessionOnly, Advisory: c.Advisory, Test: c.Test},
 		Inbox: func(task *agent.Task) ([]attempt.Message, error) {
 			texts, err := inbox.Take(task.Agent.Name, task.Run, task.Address, task.Attempt == 1)
 			var messages []attempt.Message
@@ -36,7 +36,7 @@ func (s *snapshot) handoffs(employ func(agent.Executor) agent.Executor) attempt.
 			}, log)
 			return err
 		},
-		Leave: func(agent, id string, m attempt.Message) error {
+		LeaveMessage: func(agent, id string, m attempt.Message) error {
 			_, err := leave(inbox, agent, id, m)
 			return err
 		},
@@ -69,7 +69,7 @@ func (p *Project) detacher() Detaching {
 	return p.detaching
 }
 
-// handoffs returns what the attempts of the run use for work that is handed over.
+// handoffs returns what the attempts of the run use for work that is handed off.
 func (l *lanes) handoffs() attempt.Options {
 	o := l.place.handoffs(l.employ)
 	if d := l.detaching; d != nil {
@@ -81,9 +81,9 @@ func (l *lanes) handoffs() attempt.Options {
 	return o
 }
 
-// Leave leaves a message for an agent, which its next task takes. A second message with the
+// LeaveMessage leaves a message for an agent, which its next task takes. A second message with the
 // same id is ignored: then left is false.
-func (p *Project) Leave(agent, id string, m attempt.Message) (left bool, err error) {
+func (p *Project) LeaveMessage(agent, id string, m attempt.Message) (left bool, err error) {
 	return leave(session.OpenInbox(p.State()), agent, id, m)
 }
 

@@ -55,9 +55,9 @@ type Task struct {
 	Servers      []Server           // MCP servers, for executors that connect to them themselves
 	Conversation *Conversation      // to continue; nil: start a new one
 	Ask          Ask                // never nil; may return [ErrNobody]
-	Handoffs     *workflow.Handoffs // what it may hand on; nil: nothing
-	HandOn       HandOn             // hands work on; nil if Handoffs is
-	Handed       []Handed           // what earlier attempts have handed on, or this one before it was interrupted
+	Handoffs     *workflow.Handoffs // what it may hand off; nil: nothing
+	HandOff      HandOffFunc        // hands work off; nil if Handoffs is
+	Handed       []Handed           // what earlier attempts have handed off, or this one before it was interrupted
 	Artifacts    string             // directory for files to keep, not created yet; "": keep none
 	KeepPrompt   func(string)       // receives the complete prompt, to be inspected later; nil: not needed
 	NoteSession  func(string)       // receives the id of the session that the attempt belongs to; nil: not needed
@@ -86,7 +86,7 @@ type Result struct {
 	Usage        Usage
 	Conversation *Conversation // how to continue it; nil: the executor keeps no conversation
 	Warning      string        // for the person who looks at the run; the result is valid nevertheless
-	// Found is what was found about each deliverable of a task that was handed over; nil if they
+	// Found is what was found about each deliverable of a task that was handed off; nil if they
 	// were not checked.
 	Found []workflow.Finding
 }

@@ -10,7 +10,7 @@ import (
 // session to continue. Executors do not see it.
 const SessionSetting = "session"
 
-// HandoffSetting is the setting of a task that was handed over by another agent: what was
+// HandoffSetting is the setting of a task that was handed off by another agent: what was
 // asked for, see package handoff/attempt. Executors do not see it.
 const HandoffSetting = "handoff"
 

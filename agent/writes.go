@@ -33,9 +33,9 @@ type WriteLimit struct {
 	Only []string
 	// Except lists where it may not write, even inside Only. The paths need not exist.
 	Except []string
-	// TellOnly lets the task run on a system that cannot enforce the limit. Otherwise its
+	// Advisory lets the task run on a system that cannot enforce the limit. Otherwise its
 	// attempts fail.
-	TellOnly bool
+	Advisory bool
 }
 
 // WriteLimits returns why this system cannot enforce a [WriteLimit] for programs; "" if it
@@ -53,7 +53,7 @@ func (t *Task) Limit(also ...string) (*sandbox.Limit, error) {
 		return nil, nil
 	}
 	if why := WriteLimits(); why != "" {
-		if t.Writes.TellOnly {
+		if t.Writes.Advisory {
 			return nil, nil
 		}
 		return nil, Permanentf("the task is limited in where it may write, which cannot be enforced here: %s", why)

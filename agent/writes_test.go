@@ -14,7 +14,7 @@ func TestLimitThatCannotBeEnforced(t *testing.T) {
 		want   string
 	}{
 		{nil, ""},
-		{&WriteLimit{TellOnly: true}, ""},
+		{&WriteLimit{Advisory: true}, ""},
 		{&WriteLimit{}, "the task is limited in where it may write, which cannot be enforced here: no Landlock"},
 	} {
 		limit, err := (&Task{Writes: c.writes, Dir: t.TempDir()}).Limit()

@@ -14,7 +14,7 @@ type totals struct {
 
 var nothing = totals{steps: workflow.AtMost(0), attempts: workflow.AtMost(0), spawned: workflow.AtMost(0), uses: workflow.Free}
 
-// closed returns the totals of a scope, which ends after everything that was handed on in it.
+// closed returns the totals of a scope, which ends after everything that was handed off in it.
 func (t totals) closed() totals {
 	t.attempts, t.spawned = t.attempts.Plus(t.spawned), nothing.spawned
 	return t
@@ -126,8 +126,8 @@ func (b *bounder) task(w *workflow.Workflow, n *node, step *workflow.Task) total
 	}
 	t := attempts(tries, b.in.cost(n, by, step))
 	t.least = 1
-	if step.Handoffs != nil { // a reply may hand work on too
-		t = t.plus(b.handedOn(w, step.Handoffs), false)
+	if step.Handoffs != nil { // a reply may hand work off too
+		t = t.plus(b.handedOff(w, step.Handoffs), false)
 	}
 	return t
 }
@@ -140,9 +140,9 @@ func attempts(tries int, uses workflow.Budget) totals {
 	return t
 }
 
-// handedOn returns the totals of everything that a task may hand on: each time to the agent that
+// handedOff returns the totals of everything that a task may hand off: each time to the agent that
 // uses most.
-func (b *bounder) handedOn(w *workflow.Workflow, h *workflow.Handoffs) totals {
+func (b *bounder) handedOff(w *workflow.Workflow, h *workflow.Handoffs) totals {
 	worst := nothing
 	for _, name := range h.To {
 		by := b.in.resolve(name, w.RoleOf(name))

@@ -9,14 +9,14 @@ import (
 var handoffAgent = rule{
 	code:     "handoff-agent",
 	severity: workflow.Error,
-	summary:  "a task may hand work on to an agent that cannot receive it",
+	summary:  "a task may hand work off to an agent that cannot receive it",
 	node: func(p *pass, n *node) {
 		t, ok := n.Step.(*workflow.Task)
 		if !ok || t.Handoffs == nil {
 			return
 		}
 		if len(t.Handoffs.To) == 0 {
-			p.errorf(n.Pos, "name the agents, such as `handoffs: {to: [reviewer]}`, or leave handoffs out", "%q may hand work on, but to no agent", n.ID)
+			p.errorf(n.Pos, "name the agents, such as `handoffs: {to: [reviewer]}`, or leave handoffs out", "%q may hand work off, but to no agent", n.ID)
 		}
 		for i, name := range t.Handoffs.To {
 			p.receiver(n, t.Handoffs, i, name)
@@ -24,7 +24,7 @@ var handoffAgent = rule{
 	},
 }
 
-// receiver reports an agent that work cannot be handed on to.
+// receiver reports an agent that work cannot be handed off to.
 func (p *pass) receiver(n *node, h *workflow.Handoffs, i int, name string) {
 	if p.in.Agents == nil {
 		return

@@ -90,8 +90,8 @@ func (b *bounder) describe(w *workflow.Workflow, n *node) (uses string, inside w
 		a := b.in.agent(w, n, t)
 		if _, known := b.in.cost(n, a, t).CostUSD.Amount(); !known {
 			why = "the cost of its agent is not known"
-		} else if h := t.Handoffs; h != nil && b.handedOn(w, h).uses.CostUSD == (workflow.Bound{}) {
-			why = "the cost of an agent that it may hand work on to is not known"
+		} else if h := t.Handoffs; h != nil && b.handedOff(w, h).uses.CostUSD == (workflow.Bound{}) {
+			why = "the cost of an agent that it may hand work off to is not known"
 			if h.Detach {
 				why = "it may detach work, for any amount"
 			}

@@ -113,7 +113,7 @@ func TestPlanOfAQuestion(t *testing.T) {
 	}
 }
 
-// Everything that may be handed on counts, each time with the most expensive receiver. A handoff
+// Everything that may be handed off counts, each time with the most expensive receiver. A handoff
 // may outlast its step, but not the item of a for_each or the workflow around it.
 func TestPlanOfHandoffs(t *testing.T) {
 	const hands = "handoffs: {to: [shell, writer, thrifty], max: 3}"
@@ -135,14 +135,14 @@ func TestPlanOfHandoffs(t *testing.T) {
 		}
 	}
 	in.Bundle = bundle(t, [2]string{"root", "steps: [{id: a, agent: writer, handoffs: {to: [writer, unpriced]}}]"})
-	if p := check.PlanOf(in); len(p.Open) != 1 || p.Open[0] != "root/a: the cost of an agent that it may hand work on to is not known" {
+	if p := check.PlanOf(in); len(p.Open) != 1 || p.Open[0] != "root/a: the cost of an agent that it may hand work off to is not known" {
 		t.Errorf("plan %+v", p)
 	}
 	in.Bundle = bundle(t, [2]string{"root", "steps: [{id: a, agent: writer, handoffs: {to: [writer], detach: true}}]"})
 	if p := check.PlanOf(in); p.CostUSD != (workflow.Bound{}) || len(p.Open) != 1 || p.Open[0] != "root/a: it may detach work, for any amount" {
 		t.Errorf("plan %+v", p)
 	}
-	in.Replied = func(*workflow.Node) bool { return true } // a reply may hand work on too
+	in.Replied = func(*workflow.Node) bool { return true } // a reply may hand work off too
 	if p := check.PlanOf(in); p.Steps != workflow.AtMost(6) || p.CostUSD != (workflow.Bound{}) {
 		t.Errorf("plan %+v", p)
 	}

@@ -127,7 +127,7 @@ func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, make func(ctx c
 			return a.notForked(ctx, cmd.Name(), f.from, old, err)
 		}
 		if f.noRun && handoff.IsSession(info) {
-			sessions.Rest(r.ID())
+			sessions.Hold(r.ID())
 		}
 		for _, note := range r.Notes {
 			a.note(note + "\n")

@@ -159,10 +159,10 @@ func (a *app) constraintText(p *hocket.Project, requests []*protocol.Request) st
 	var b strings.Builder
 	for _, q := range requests {
 		for _, c := range handoff.Constraints(p, q) {
-			if c.Means == "" {
-				b.WriteString("told only  " + a.outText(c.Text) + "\n")
+			if c.EnforcedBy == "" {
+				b.WriteString("advisory   " + a.outText(c.Text) + "\n")
 			} else {
-				b.WriteString("enforced   " + a.outText(c.Text) + ": " + c.Means + "\n")
+				b.WriteString("enforced   " + a.outText(c.Text) + ": " + c.EnforcedBy + "\n")
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func (a *app) draftHandoff(ctx context.Context, topic, agent, file, repliesFile 
 	if err != nil {
 		return err
 	}
-	text, found, err := handoff.Draft(ctx, p, handoff.Wish{Topic: topic, Agent: agent, Replies: replies, Began: func(run *hocket.Run) {
+	text, found, err := handoff.Draft(ctx, p, handoff.DraftOptions{Topic: topic, Agent: agent, Replies: replies, Began: func(run *hocket.Run) {
 		a.note("run " + run.ID() + "\n")
 		for _, note := range run.Notes {
 			a.note(note + "\n")

@@ -139,7 +139,7 @@ func (a *app) send(ctx context.Context, files []string, f *sendFlags) error {
 		for _, note := range one.Notes {
 			a.note(note + "\n")
 		}
-		sent, left = append(sent, one.Sessions...), append(left, one.Left...)
+		sent, left = append(sent, one.Sessions...), append(left, one.Messaged...)
 	}
 	for _, agent := range left {
 		a.note("the next task of " + agent + " gets the context\n")

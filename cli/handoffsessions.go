@@ -24,7 +24,7 @@ func (a *app) handoffListVerb() *cobra.Command {
 		Short: "List sessions",
 		Long: `List the sessions that have not ended, and the latest ones that have, newest first. A
 session that takes longer than its estimated_duration is marked as overdue. With --run, list
-what agents handed on in a run, oldest first. With --all, sessions that have ended are listed
+what agents handed off in a run, oldest first. With --all, sessions that have ended are listed
 without their errors, attempts and durations, which "hocket handoff status" knows.`,
 		Example: `  hocket handoff list
   hocket handoff list --run review-3k7q
@@ -35,7 +35,7 @@ without their errors, attempts and durations, which "hocket handoff status" know
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if run != "" && all {
-				return usagef("leave one of them out", "--run already lists everything that was handed on in the run, so --all has no effect")
+				return usagef("leave one of them out", "--run already lists everything that was handed off in the run, so --all has no effect")
 			}
 			if run != "" {
 				return a.withRun(cmd.Context(), run, func(r *hocket.Run) error { return a.listInside(cmd.Context(), r) })
@@ -44,20 +44,20 @@ without their errors, attempts and durations, which "hocket handoff status" know
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list all sessions")
-	cmd.Flags().StringVar(&run, "run", "", "list what agents handed on in the `RUN`")
+	cmd.Flags().StringVar(&run, "run", "", "list what agents handed off in the `RUN`")
 	complete(cmd, "run", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.completeRun(cmd, nil, typed)
 	})
 	return cmd
 }
 
-// listInside lists what agents handed on in a run.
+// listInside lists what agents handed off in a run.
 func (a *app) listInside(ctx context.Context, run *hocket.Run) error {
 	s, err := a.handoffs()
 	if err != nil {
 		return err
 	}
-	states, err := s.HandedOn(ctx, run)
+	states, err := s.HandedOff(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (a *app) listInside(ctx context.Context, run *hocket.Run) error {
 	case a.json:
 		return a.printJSON(states)
 	case len(states) == 0:
-		a.note("nothing was handed on in " + run.ID() + "\n")
+		a.note("nothing was handed off in " + run.ID() + "\n")
 		return nil
 	}
 	return a.print(t.Draw(a.outStyle))

@@ -102,8 +102,8 @@ func (a *app) statsText(stats *handoff.Stats) string {
 
 func took(seconds float64) string { return view.Took(time.Duration(seconds * float64(time.Second))) }
 
-// mostBars bounds the agents in a picture: those with the most sessions.
-const mostBars = 20
+// maxBars bounds the agents in a picture: those with the most sessions.
+const maxBars = 20
 
 // statsPicture draws the statistics.
 func statsPicture(stats *handoff.Stats) string {
@@ -119,7 +119,7 @@ func statsPicture(stats *handoff.Stats) string {
 	agents := slices.Clone(stats.Agents)
 	slices.SortStableFunc(agents, func(a, b handoff.AgentStats) int { return b.Sessions - a.Sessions })
 	durations := draw.Bars{Title: "Median and 95th percentile of how long sessions took"}
-	for _, one := range agents[:min(len(agents), mostBars)] {
+	for _, one := range agents[:min(len(agents), maxBars)] {
 		durations.Bars = append(durations.Bars, draw.Bar{
 			Label: one.Agent, Value: one.Median, Mark: one.P95,
 			Text: fmt.Sprintf("%s, %s, %s", took(one.Median), took(one.P95), strings.Replace(view.Count(one.Retries, "retry"), "retrys", "retries", 1)),

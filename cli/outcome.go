@@ -103,7 +103,7 @@ func (a *app) unusedReplies(ctx context.Context, s *hocket.State, d *drive) stri
 // failedText says why a run failed, and then which commands help.
 func (a *app) failedText(d *drive, res engine.Result) string {
 	var b strings.Builder
-	res.Error = handoff.Plainly(res.Error)
+	res.Error = handoff.ForPeople(res.Error)
 	if d.kind == sessionKind {
 		res.Error = strings.TrimPrefix(res.Error, "handoff: ") // its only step, which nobody has named
 	}

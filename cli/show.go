@@ -102,7 +102,7 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 	fact("used", usageText(res.Usage))
 	fact("from", s.Origin)
 	if res.Error != "" {
-		b.WriteString(style.Paint(view.Dim, view.Pad("reason", 9)) + " " + indentLines(handoff.Plainly(res.Error)) + "\n")
+		b.WriteString(style.Paint(view.Dim, view.Pad("reason", 9)) + " " + indentLines(handoff.ForPeople(res.Error)) + "\n")
 	}
 	fact("problem", s.Problem)
 	var unread error

@@ -39,11 +39,11 @@ func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at
 		Agent: def, Prompt: cmd.Prompt, Settings: def.With(cmd.Settings), Written: def.With(cmd.Written), Decide: cmd.Decide, Asks: cmd.Asks, Feedback: cmd.Feedback, Dir: dir,
 		Ask: at.Ask, Artifacts: at.Artifacts,
 	}
-	if cmd.Handoffs != nil && at.HandOn != nil {
-		t.Handoffs, t.HandOn = cmd.Handoffs, handingOn(at.HandOn)
+	if cmd.Handoffs != nil && at.HandOff != nil {
+		t.Handoffs, t.HandOff = cmd.Handoffs, handingOff(at.HandOff)
 	}
 	for _, h := range cmd.Handed {
-		t.Handed = append(t.Handed, handedOn(h))
+		t.Handed = append(t.Handed, handedOff(h))
 	}
 	if at.Keep != nil {
 		t.KeepPrompt = func(text string) { at.Keep(Prompt, []byte(text)) }

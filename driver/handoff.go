@@ -12,15 +12,15 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// handedOver is the name of the workflow of a task that was handed on, and of its step until the
+// handoffName is the name of the workflow of a task that was handed off, and of its step until the
 // engine gives that an id. The task refers to what it consists of, so that no text of it is taken
 // as a template.
-const handedOver, promptInput, settingsInput = "handoff", "prompt", "settings"
+const handoffName, promptInput, settingsInput = "handoff", "prompt", "settings"
 
-// handingOn lets an executor hand work on.
-func handingOn(handOn func(context.Context, *engine.HandoffAsked) (*engine.Return, error)) agent.HandOn {
+// handingOff lets an executor hand work off.
+func handingOff(handOff func(context.Context, *engine.HandoffAsked) (*engine.Return, error)) agent.HandOffFunc {
 	return func(ctx context.Context, h agent.Handoff) (agent.Handed, error) {
-		c, err := handOn(ctx, handoffAsked(h))
+		c, err := handOff(ctx, handoffAsked(h))
 		if err != nil {
 			return agent.Handed{}, err
 		}
@@ -33,7 +33,7 @@ func handingOn(handOn func(context.Context, *engine.HandoffAsked) (*engine.Retur
 	}
 }
 
-// handoffAsked returns the event for work that an executor hands on. Its driver adds which attempt
+// handoffAsked returns the event for work that an executor hands off. Its driver adds which attempt
 // that was.
 func handoffAsked(h agent.Handoff) *engine.HandoffAsked {
 	if h.ID != "" {
@@ -50,8 +50,8 @@ func handoffAsked(h agent.Handoff) *engine.HandoffAsked {
 	}
 	ev := &engine.HandoffAsked{
 		Blocking: h.Blocking, Inputs: inputs, Key: h.Key, Detach: h.Detach,
-		Definition: &workflow.Workflow{Name: handedOver, Limits: h.Limits, Body: workflow.Graph{Nodes: []workflow.Node{
-			{ID: handedOver, Step: task, Retry: workflow.Retry{Attempts: h.Attempts}},
+		Definition: &workflow.Workflow{Name: handoffName, Limits: h.Limits, Body: workflow.Graph{Nodes: []workflow.Node{
+			{ID: handoffName, Step: task, Retry: workflow.Retry{Attempts: h.Attempts}},
 		}}},
 	}
 	if h.May != nil {
@@ -60,8 +60,8 @@ func handoffAsked(h agent.Handoff) *engine.HandoffAsked {
 	return ev
 }
 
-// handedOn returns what an earlier attempt has handed on.
-func handedOn(h engine.Handed) agent.Handed {
+// handedOff returns what an earlier attempt has handed off.
+func handedOff(h engine.Handed) agent.Handed {
 	prompt, _ := h.Inputs[promptInput].(string)
 	settings, _ := h.Inputs[settingsInput].(map[string]any)
 	work := agent.Handoff{ID: h.ID, To: h.Agent, Prompt: prompt, Settings: settings, Blocking: true, Key: h.Key}

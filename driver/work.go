@@ -20,7 +20,7 @@ type Work struct {
 	// questions.
 	ScriptAll bool
 	// Scripted makes an attempt with the executor that the script returned for it. Nil means that
-	// nothing but the answer matters; then an attempt cannot hand work on.
+	// nothing but the answer matters; then an attempt cannot hand work off.
 	Scripted func(ctx context.Context, exec agent.Executor, run string, task *engine.StartTask, at Attempt) Outcome
 	// Asker asks people who are here. Nil means that no one is.
 	Asker Asker
@@ -45,10 +45,10 @@ type Agents interface {
 type Attempt struct {
 	Log agent.Log // receives what it prints
 	Ask agent.Ask // puts a question to a person
-	// HandOn hands work on to another agent. It returns as soon as that has begun or, if the attempt
-	// waits for it, has ended. The error says why the work cannot be handed on. An event with an ID
+	// HandOff hands work off to another agent. It returns as soon as that has begun or, if the attempt
+	// waits for it, has ended. The error says why the work cannot be handed off. An event with an ID
 	// has no Definition.
-	HandOn func(context.Context, *engine.HandoffAsked) (*engine.Return, error)
+	HandOff func(context.Context, *engine.HandoffAsked) (*engine.Return, error)
 	// Keep replaces the prompt, or appends to another of the attempt's streams.
 	Keep func(s Stream, text []byte)
 	// Note stores the session and the model of the attempt. An empty string leaves the

@@ -26,7 +26,7 @@ type StartTask struct {
 	Feedback string        // what was wrong with the previous attempt, or ""
 	Timeout  time.Duration // the engine cancels the attempt after this time; zero means never
 	Again    bool          // the same attempt was started before and lost
-	Handed   []Handed      // what earlier attempts of the task, or this one before it was lost, have handed on
+	Handed   []Handed      // what earlier attempts of the task, or this one before it was lost, have handed off
 
 	May workflow.Budget // what it may use; this amount is reserved for it
 }
@@ -41,7 +41,7 @@ type Place struct {
 	Asks     bool             // the task is the question of a choice: the output is a decision with its reason, or the decision "else"
 	Output   *workflow.Output // how the output will be read
 	Labels   map[string]string
-	Handoffs *workflow.Handoffs // what its attempts may hand on; nil means nothing
+	Handoffs *workflow.Handoffs // what its attempts may hand off; nil means nothing
 }
 
 // Whole returns the command with all outputs in it loaded, if they are long. The error is a
@@ -87,9 +87,9 @@ type Received struct {
 	Reason   string
 }
 
-// Handed is work that a task has handed on to another agent.
+// Handed is work that a task has handed off to another agent.
 type Handed struct {
-	ID     string         // the address of the task that was handed on
+	ID     string         // the address of the task that was handed off
 	Key    string         // for another HandoffAsked of the same work
 	Agent  string         // that received it
 	Inputs map[string]any // of HandoffAsked
@@ -130,10 +130,10 @@ type Reply struct {
 	Value   string
 }
 
-// Return tells an attempt about work that it handed on. The first one answers HandoffAsked. If its
+// Return tells an attempt about work that it handed off. The first one answers HandoffAsked. If its
 // status is Running and the attempt waits for the result, another one follows with the result.
 type Return struct {
-	ID      string // of the handoff: the address of the task that was handed on
+	ID      string // of the handoff: the address of the task that was handed off
 	Address string
 	Attempt int
 	Status  Status

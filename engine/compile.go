@@ -25,7 +25,7 @@ type program struct {
 	refers []string // inputs that its texts refer to
 	inputs []string // names that the workflow accepts, see takes
 	output *expr.Template
-	facts  *TaskFacts // of the only task, if it was handed on
+	facts  *TaskFacts // of the only task, if it was handed off
 }
 
 // graph is a compiled workflow.Graph.

@@ -36,7 +36,7 @@
 //  10. Questions and handoffs. Store an Asked when an attempt asks, and a Withdrawn when it
 //     stops waiting. Each Asked leads at once to one Ask or one Reply for that attempt. If
 //     no one can answer, tell the attempt instead. Likewise, store a HandoffAsked when an
-//     attempt hands work on; it leads at once to one Return for that attempt.
+//     attempt hands work off; it leads at once to one Return for that attempt.
 //  11. People. Show every Ask to the people who are here, if there are any, until they
 //     answer or leave, or the question is withdrawn or answered elsewhere; take it back
 //     then. Tell them if their answer is refused.
@@ -85,7 +85,7 @@
 // workflow, or one item of a for_each. Variables travel along live edges as
 // immutable environments (env.go), so a node sees only what was written on paths
 // that lead to it. Limits and the run's clock are in ledger.go, questions to people
-// in question.go. Work that an attempt hands on runs in a frame of its own (handoff.go).
+// in question.go. Work that an attempt hands off runs in a frame of its own (handoff.go).
 // Long outputs stay where they are stored (stored.go): instances and
 // variables may have a placeholder for a value, and whole returns the value itself.
 // A fork rehearses the events of another run (fork.go). The whole state can be

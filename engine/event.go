@@ -94,7 +94,7 @@ type TaskEnded struct {
 	Fault   *Fault `json:"fault,omitempty"`  // nil if the agent succeeded
 	Usage   Usage  `json:"usage,omitzero"`
 	Warning string `json:"warning,omitempty"` // for people; it does not change the result
-	// Found is what was found about each deliverable of a task that was handed over. It means
+	// Found is what was found about each deliverable of a task that was handed off. It means
 	// nothing to the engine.
 	Found []workflow.Finding `json:"found,omitempty"`
 	// Stored is the number of the event that has the output, if Output was left out because it is
@@ -130,20 +130,20 @@ type Answered struct {
 	Digest  string `json:"digest,omitempty"`  // of the question as it was shown; "" means that it is not checked
 }
 
-// Withdrawn says that the attempt that asked a question, or handed work on, no longer waits for the
+// Withdrawn says that the attempt that asked a question, or handed work off, no longer waits for the
 // answer.
 type Withdrawn struct {
 	ID string `json:"id"` // of the question or the handoff
 }
 
-// HandoffAsked says that an attempt hands work on to another agent. The engine answers at once
-// with Return: the work begins, or it is the same as what the task has handed on before.
-// [Run.Admit] says beforehand whether the task may hand it on.
+// HandoffAsked says that an attempt hands work off to another agent. The engine answers at once
+// with Return: the work begins, or it is the same as what the task has handed off before.
+// [Run.Admit] says beforehand whether the task may hand it off.
 type HandoffAsked struct {
 	Address  string `json:"address"`
 	Attempt  int    `json:"attempt"`
 	Blocking bool   `json:"blocking,omitempty"` // the attempt waits for the result
-	// ID is that of work which the task has handed on before, and whose result the attempt asks for,
+	// ID is that of work which the task has handed off before, and whose result the attempt asks for,
 	// whatever that is. Then nothing begins, and the fields below are not set.
 	ID string `json:"id,omitempty"`
 	// Detach says that the task only starts the work, which is then no longer part of the run. What

@@ -12,20 +12,20 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// handoff is work that an attempt has handed on to another agent. It runs as the only task of a
-// frame of its own, below the task that handed it on, and may outlast that task.
+// handoff is work that an attempt has handed off to another agent. It runs as the only task of a
+// frame of its own, below the task that handed it off, and may outlast that task.
 type handoff struct {
 	p       *program
 	inputs  map[string]any
 	key     string // the same for the same work
-	in      *inst  // the task that handed it on
+	in      *inst  // the task that handed it off
 	scope   *scope // of its frame
 	task    *inst  // the task in it; nil until it is decided
 	spawned bool   // the task does not need the result
 	awaited bool   // an attempt of the task waits for the result
 }
 
-// id returns the address of the task that was handed on.
+// id returns the address of the task that was handed off.
 func (h *handoff) id() string { return h.in.address + "/" + h.p.w.Body.Nodes[0].ID }
 
 // isOpen reports whether the handoff has no result yet.
@@ -33,7 +33,7 @@ func (h *handoff) isOpen() bool {
 	return !h.scope.closed() && (h.task == nil || h.task.phase != finished)
 }
 
-// onlyTask returns the task that is handed on.
+// onlyTask returns the task that is handed off.
 func (ev *HandoffAsked) onlyTask() *workflow.Task {
 	if ev.Definition == nil || len(ev.Definition.Body.Nodes) != 1 {
 		return nil
@@ -51,23 +51,23 @@ func (ev *HandoffAsked) Work() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// admitHandoff reports why an attempt cannot hand this on.
+// admitHandoff reports why an attempt cannot hand this off.
 func (r *Run) admitHandoff(in *inst, ev *HandoffAsked) error {
 	t, may := ev.onlyTask(), in.n.place.Handoffs
 	top := in.top()
 	switch {
 	case ev.ID != "" && in.handoffWith(ev.ID) == nil:
-		return fmt.Errorf("%q has handed on no work with the id %q", in.address, ev.ID)
+		return fmt.Errorf("%q has handed off no work with the id %q", in.address, ev.ID)
 	case ev.ID != "":
 		return nil
 	case t == nil:
 		return errors.New("a handoff needs a definition with exactly one task")
 	case may == nil && top != in:
-		return fmt.Errorf("%q cannot hand its work on: handoffs of %q are limited to depth %d", in.address, top.address, in.handoffDepth())
+		return fmt.Errorf("%q cannot hand its work off: handoffs of %q are limited to depth %d", in.address, top.address, in.handoffDepth())
 	case may == nil:
-		return fmt.Errorf("%q may not hand work on; to allow it, add `handoffs: {to: [%s]}` to the task", in.address, t.Agent)
+		return fmt.Errorf("%q may not hand work off; to allow it, add `handoffs: {to: [%s]}` to the task", in.address, t.Agent)
 	case !slices.Contains(may.To, t.Agent):
-		return fmt.Errorf("%q may not hand work on to %q, only to %s", in.address, t.Agent, strings.Join(may.To, ", "))
+		return fmt.Errorf("%q may not hand work off to %q, only to %s", in.address, t.Agent, strings.Join(may.To, ", "))
 	case ev.Detach && !may.Detach:
 		return fmt.Errorf("%q may not detach work; to allow it, add `detach: true` to the handoffs of %q", in.address, top.n.def.ID)
 	case in.sameHandoff(ev.Work()) != nil:
@@ -77,14 +77,14 @@ func (r *Run) admitHandoff(in *inst, ev *HandoffAsked) error {
 		return err
 	}
 	if most, _ := top.n.place.Handoffs.Limits(); int(top.handoffs) >= most {
-		return fmt.Errorf("%q cannot hand on more work: handoffs of %q are limited to %d", in.address, top.address, most)
+		return fmt.Errorf("%q cannot hand off more work: handoffs of %q are limited to %d", in.address, top.address, most)
 	}
-	_, err := compile(in.handedOn(ev))
+	_, err := compile(in.handoffDefinition(ev))
 	return err
 }
 
 // unreserved reports that work which is detached names no amount to reserve, although a budget limits
-// it. Other work would wait for a person, but here the attempt that hands it on can name one.
+// it. Other work would wait for a person, but here the attempt that hands it off can name one.
 func (in *inst) unreserved(ev *HandoffAsked) error {
 	if !ev.Detach {
 		return nil
@@ -107,7 +107,7 @@ func (in *inst) unreserved(ev *HandoffAsked) error {
 }
 
 // top returns the instance of the workflow's own task from which the work of an instance was
-// handed on, possibly through others.
+// handed off, possibly through others.
 func (in *inst) top() *inst {
 	for in.scope().frame.handoff != nil {
 		in = in.scope().frame.handoff.in
@@ -115,7 +115,7 @@ func (in *inst) top() *inst {
 	return in
 }
 
-// handoffDepth returns how often the work of an instance was handed on.
+// handoffDepth returns how often the work of an instance was handed off.
 func (in *inst) handoffDepth() (depth int) {
 	for ; in.scope().frame.handoff != nil; depth++ {
 		in = in.scope().frame.handoff.in
@@ -144,9 +144,9 @@ func (in *inst) handoffWith(id string) *handoff {
 	return nil
 }
 
-// handedOn returns the definition of what is handed on: its task gets an id, and may hand on work
+// handoffDefinition returns the definition of what is handed off: its task gets an id, and may hand off work
 // to the same agents, but less deep.
-func (in *inst) handedOn(ev *HandoffAsked) *workflow.Workflow {
+func (in *inst) handoffDefinition(ev *HandoffAsked) *workflow.Workflow {
 	n, t := ev.Definition.Body.Nodes[0], *ev.onlyTask()
 	may := *in.n.place.Handoffs
 	_, may.Depth = may.Limits()
@@ -158,9 +158,9 @@ func (in *inst) handedOn(ev *HandoffAsked) *workflow.Workflow {
 	return &workflow.Workflow{Name: ev.Definition.Name, Limits: ev.Definition.Limits, Body: workflow.Graph{Nodes: []workflow.Node{n}}}
 }
 
-// handOn starts what an attempt hands on, or attaches the attempt to an earlier handoff: the one that
+// handOff starts what an attempt hands off, or attaches the attempt to an earlier handoff: the one that
 // it names, or one of the same definition.
-func (r *Run) handOn(in *inst, ev *HandoffAsked) {
+func (r *Run) handOff(in *inst, ev *HandoffAsked) {
 	h := in.handoffWith(ev.ID)
 	if ev.ID == "" {
 		h = in.sameHandoff(ev.Work())
@@ -175,7 +175,7 @@ func (r *Run) handOn(in *inst, ev *HandoffAsked) {
 }
 
 func (r *Run) openHandoff(in *inst, ev *HandoffAsked) *handoff {
-	p := r.addDefinition(definition{in.handedOn(ev), ev.Facts})
+	p := r.addDefinition(definition{in.handoffDefinition(ev), ev.Facts})
 	above := in.scope().frame
 	f := &frame{p: p, inputs: ev.Inputs, limits: p.w.Limits, depth: above.depth, prefix: in.address + "/", around: above}
 	f.since = r.clock.active
@@ -193,7 +193,7 @@ func (r *Run) openHandoff(in *inst, ev *HandoffAsked) *handoff {
 	return h
 }
 
-// definition is a workflow of one task that was handed on.
+// definition is a workflow of one task that was handed off.
 type definition struct {
 	Workflow *workflow.Workflow
 	Facts    *TaskFacts
@@ -228,7 +228,7 @@ func (h *handoff) result() *Return {
 	return c
 }
 
-// results returns what the attempts of an instance have handed on so far, for its next attempt.
+// results returns what the attempts of an instance have handed off so far, for its next attempt.
 func (in *inst) results() []Handed {
 	var list []Handed
 	for _, h := range in.handed {
@@ -306,7 +306,7 @@ func (r *Run) handoffEnded(h *handoff, status Status, reason string) {
 	r.release(s)
 }
 
-// lend gives up the slot of an attempt while it waits for what it handed on, and takes it back
+// lend gives up the slot of an attempt while it waits for what it handed off, and takes it back
 // afterwards. Otherwise the handoff might never get one.
 func (r *Run) lend(in *inst, away bool) {
 	if in.away == away {

@@ -24,7 +24,7 @@ type inst struct {
 	shut    time.Time     // when the last question about it was closed
 	left    time.Duration // remaining timeout of an attempt that waits for a person
 	passed  *passed       // of a node that passes on what reaches it
-	handed  []*handoff    // what its attempts have handed on
+	handed  []*handoff    // what its attempts have handed off
 
 	// Of a composite, one of these is set.
 	body  *region
@@ -36,7 +36,7 @@ type inst struct {
 	attempt   int32 // number of the current or last attempt
 	failures  int32 // number of failed attempts
 	losses    int32
-	handoffs  int32 // number of times that it, or a receiver of its work, has handed work on
+	handoffs  int32 // number of times that it, or a receiver of its work, has handed work off
 	issued    int32
 
 	phase     phase

@@ -246,7 +246,7 @@ func (r *Run) orphan(in *inst) {
 	r.rest(in)
 }
 
-// withdrawn closes a question, or continues an attempt that no longer waits for what it handed on.
+// withdrawn closes a question, or continues an attempt that no longer waits for what it handed off.
 func (r *Run) withdrawn(id string) {
 	if h := r.awaitedHandoff(id); h != nil {
 		h.awaited = false
@@ -257,7 +257,7 @@ func (r *Run) withdrawn(id string) {
 	r.command(&Withdraw{ID: id})
 }
 
-// rest pauses the timeout of an attempt while it waits for a person or for what it handed on, and
+// rest pauses the timeout of an attempt while it waits for a person or for what it handed off, and
 // resumes it afterwards.
 func (r *Run) rest(in *inst) {
 	works := in.phase == running && !in.expired && r.attempts[in.address] == in

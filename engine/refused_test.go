@@ -48,7 +48,7 @@ func (s *simulation) refused() map[string]engine.Envelope {
 		}
 		add("a handoff of the next attempt of "+address, &engine.HandoffAsked{Address: address, Attempt: c.Attempt + 1, Definition: &workflow.Workflow{Body: workflow.Graph{Nodes: two.Nodes[:1]}}})
 		if s.Stopped[address] || c.Handoffs == nil {
-			add("a handoff by "+address+", which may not hand work on", &engine.HandoffAsked{Address: address, Attempt: c.Attempt, Definition: &workflow.Workflow{Body: workflow.Graph{Nodes: two.Nodes[:1]}}})
+			add("a handoff by "+address+", which may not hand work off", &engine.HandoffAsked{Address: address, Attempt: c.Attempt, Definition: &workflow.Workflow{Body: workflow.Graph{Nodes: two.Nodes[:1]}}})
 		}
 		add("a question of "+address+" without answers", &engine.Asked{Address: address, Attempt: c.Attempt})
 		if s.Stopped[address] {
@@ -61,7 +61,7 @@ func (s *simulation) refused() map[string]engine.Envelope {
 		if !q.Custom {
 			add("an answer that "+id+" does not offer", &engine.Answered{ID: id, Value: "something else"})
 		}
-		if (q.Kind != engine.PermissionQuestion || q.Orphaned) && !strings.Contains(id, "/handoff-") { // what was handed on has the same id
+		if (q.Kind != engine.PermissionQuestion || q.Orphaned) && !strings.Contains(id, "/handoff-") { // what was handed off has the same id
 			add("the withdrawal of "+id+", for which no attempt waits", &engine.Withdrawn{ID: id})
 		}
 		if !q.Deadline.IsZero() {

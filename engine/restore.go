@@ -132,7 +132,7 @@ func (c *codec) state() {
 	c.steps()
 }
 
-// definitions codes what was handed on.
+// definitions codes what was handed off.
 func (c *codec) definitions() {
 	var list []definition
 	for _, p := range c.run.handed {
@@ -375,8 +375,8 @@ func (c *codec) instance(in *inst) {
 	asks := len(in.open)+len(in.asked)+len(in.answers) > 0 || in.left > 0
 	hands := in.passed != nil && (!past || in.wasAsked())
 	holds := !past && (in.body != nil || in.child != nil || in.each != nil)
-	handsOn := !past && len(in.handed) > 0
-	c.Bools(&past, &started, &asks, &hands, &holds, &handsOn, &in.away, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
+	handsOff := !past && len(in.handed) > 0
+	c.Bools(&past, &started, &asks, &hands, &holds, &handsOff, &in.away, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
 	c.node(&in.n)
 	twoway.Text(c.Codec, &in.address)
 	twoway.Text(c.Codec, &in.status)
@@ -415,7 +415,7 @@ func (c *codec) instance(in *inst) {
 	}
 	c.region(&in.reg)
 	c.env(&in.env)
-	if handsOn {
+	if handsOff {
 		twoway.List(c.Codec, &in.handed, c.handoff)
 		twoway.Number(c.Codec, &in.handoffs)
 	}

@@ -16,7 +16,7 @@ type Run struct {
 	bundle   *workflow.Bundle
 	programs map[*workflow.Workflow]*program
 	compiled []*program // in the order of their index
-	handed   []*program // what was handed on in this run; their indexes follow
+	handed   []*program // what was handed off in this run; their indexes follow
 
 	id      string
 	version int // of the behaviour with which it was started
@@ -164,7 +164,7 @@ func (r *Run) take(e Envelope, about *inst) {
 	case *Asked:
 		r.attemptAsks(about, ev)
 	case *HandoffAsked:
-		r.handOn(about, ev)
+		r.handOff(about, ev)
 	case *Answered:
 		r.answered(e, ev)
 	case *Withdrawn:
@@ -257,7 +257,7 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 	case *HandoffAsked:
 		in := r.working(ev.Address, ev.Attempt)
 		if in == nil {
-			return nil, fmt.Errorf("attempt %d of %q is not running, so it cannot hand work on", ev.Attempt, ev.Address)
+			return nil, fmt.Errorf("attempt %d of %q is not running, so it cannot hand work off", ev.Attempt, ev.Address)
 		}
 		return in, r.admitHandoff(in, ev)
 	case *Answered:

@@ -11,7 +11,7 @@ import (
 // for_each. `nodes.id` refers to the newest instance in the same scope.
 type scope struct {
 	parent *scope
-	owner  *inst  // the call or each that it belongs to, or the task that handed it on; nil for the run
+	owner  *inst  // the call or each that it belongs to, or the task that handed it off; nil for the run
 	frame  *frame // of its workflow
 	body   region
 	latest []*inst // by node.slot; if groups need it, a second half that includes skipped ones
@@ -29,7 +29,7 @@ type scope struct {
 	endEnv *env       // variables at the ends of all paths
 }
 
-// frame is one running workflow: the run itself, a call, or work that was handed on.
+// frame is one running workflow: the run itself, a call, or work that was handed off.
 type frame struct {
 	p      *program
 	scope  *scope
@@ -187,7 +187,7 @@ func (r *Run) cancelInst(in *inst) {
 		return
 	}
 	why := ""
-	if s := in.scope(); s.frame.handoff != nil && s.ending == TimedOut { // what was handed on is this task, and its limit is that of the task
+	if s := in.scope(); s.frame.handoff != nil && s.ending == TimedOut { // what was handed off is this task, and its limit is that of the task
 		status, why = TimedOut, s.reason
 		in.err = why
 	}

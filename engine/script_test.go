@@ -33,8 +33,8 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 //	answer ADDRESS VALUE       a person answers
 //	leave-answer ADDRESS VALUE a person answers while no process drives the run
 //	ask ADDRESS A|B TEXT       the running attempt asks a person
-//	unask ID                   it no longer waits for the answer, or for what it handed on
-//	hand ADDRESS AGENT TEXT    the running attempt hands work on; AGENT? waits for the result,
+//	unask ID                   it no longer waits for the answer, or for what it handed off
+//	hand ADDRESS AGENT TEXT    the running attempt hands work off; AGENT? waits for the result,
 //	                           AGENT$N may cost N dollars, AGENT%N may take N seconds,
 //	                           AGENT*N has N attempts
 //	seen ID                    from here on, answers to it apply to what it shows now
@@ -241,7 +241,7 @@ func (s *script) do(verb string, args []string, line string) error {
 	return fmt.Errorf("unknown verb %q", verb)
 }
 
-// hand lets an attempt hand work on.
+// hand lets an attempt hand work off.
 func (s *script) hand(address, to, prompt string) error {
 	to, attempts, _ := strings.Cut(to, "*")
 	to, seconds, _ := strings.Cut(to, "%")
@@ -554,7 +554,7 @@ func TestEventsRoundTrip(t *testing.T) {
 		&engine.LimitRaised{Limits: workflow.Limits{CostUSD: 5}, By: "ann"},
 		&engine.HandoffAsked{Address: "a", Attempt: 1, ID: "a/handoff-1"},
 		&engine.HandoffAsked{Address: "a", Attempt: 1, Detach: true, Definition: &workflow.Workflow{Name: "handoff"}, Facts: &engine.TaskFacts{Repeats: true}},
-		&engine.TaskEnded{Address: "a", Attempt: 1, Warning: "not handed on"},
+		&engine.TaskEnded{Address: "a", Attempt: 1, Warning: "not handed off"},
 		&engine.Recovered{Unsettled: true},
 		&engine.Forked{From: "old", Address: "a"},
 		&engine.Recovered{},

@@ -62,7 +62,7 @@ type simulation struct {
 	sent   map[string]bool // keys issued since the last recovery
 	away   bool            // no driver is present
 	raises int             // answers that raised a limit
-	hands  bool            // an attempt has handed work on, and may have given up its slot
+	hands  bool            // an attempt has handed work off, and may have given up its slot
 }
 
 func newSimulation(seed uint64, logf func(string, ...any)) *simulation {
@@ -321,7 +321,7 @@ func (s *simulation) ask(c *engine.StartTask) engine.Event {
 	return &engine.Asked{Address: c.Address, Attempt: c.Attempt, Text: [...]string{"may I?", "and this?"}[s.IntN(2)], Options: []workflow.Option{{Value: "allow"}, {Value: "deny"}}}
 }
 
-// hand returns an attempt that hands work on, or that no longer waits for it, or nil if it may do
+// hand returns an attempt that hands work off, or that no longer waits for it, or nil if it may do
 // neither.
 func (s *simulation) hand(c *engine.StartTask) (engine.Event, error) {
 	if left := (&engine.Withdrawn{ID: fmt.Sprintf("%s/handoff-%d", c.Address, 1+s.IntN(5))}); s.run.Admit(s.envelope(left)) == nil {
@@ -354,9 +354,9 @@ func (s *simulation) hand(c *engine.StartTask) (engine.Event, error) {
 	err := s.run.Admit(s.envelope(ev))
 	switch may := s.model == nil || s.model.Admits(ev); {
 	case err == nil && !may:
-		return nil, fmt.Errorf("%s may hand work on, but the model does not allow it", c.Address)
+		return nil, fmt.Errorf("%s may hand work off, but the model does not allow it", c.Address)
 	case err != nil && may && s.model != nil:
-		return nil, fmt.Errorf("the model allows %s to hand work on: %w", c.Address, err)
+		return nil, fmt.Errorf("the model allows %s to hand work off: %w", c.Address, err)
 	case err != nil:
 		return nil, nil
 	}

@@ -89,9 +89,9 @@ type found struct {
 	info fs.FileInfo
 }
 
-// mostArchived is how large a file in an archive may be. Each is read as a whole, so that nothing of a file
+// maxArchived is how large a file in an archive may be. Each is read as a whole, so that nothing of a file
 // that changes meanwhile is in the archive.
-const mostArchived = 100 << 20
+const maxArchived = 100 << 20
 
 var errChanged = errors.New("its directory changes")
 
@@ -110,8 +110,8 @@ func scan(root *os.Root, id string) (directory, error) {
 		if !info.IsDir() && !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is not a file or folder", name)
 		}
-		if info.Size() > mostArchived && !info.IsDir() {
-			return fmt.Errorf("%s is larger than %d MB", name, mostArchived>>20)
+		if info.Size() > maxArchived && !info.IsDir() {
+			return fmt.Errorf("%s is larger than %d MB", name, maxArchived>>20)
 		}
 		d.files = append(d.files, found{name, info})
 		return nil

@@ -20,7 +20,7 @@ import (
 )
 
 // Requests become a workflow with a task for each: the request is in its setting `handoff`, so
-// that the host treats it as a task that was handed over. What a node has a field for is only
+// that the host treats it as a task that was handed off. What a node has a field for is only
 // there: the agent, the retries, the timeout, and the dependencies as edges.
 //
 // A workflow becomes requests in the same way. A task without that setting becomes a request that

@@ -174,7 +174,7 @@ func TestWorkflowSurvivesAsRequests(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawer{t}
 		w := d.workflow()
-		if d.n(2) == 0 { // some of its tasks were handed over
+		if d.n(2) == 0 { // some of its tasks were handed off
 			h := written(t, &protocol.Handoffs{Requests: d.batch(), Context: pick(d, "", "# Why")})
 			more, _ := handoff.Workflow(h)
 			for i, n := range more.Body.Nodes {

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// use calls the tool with which an agent hands work on.
+// use calls the tool with which an agent hands work off.
 func use(ctx context.Context, task *agent.Task, args map[string]any) (string, error) {
 	for _, tool := range task.Tools {
 		if tool.Name == attempt.ToolName {
@@ -61,7 +61,7 @@ func TestDetach(t *testing.T) {
 	o.detaching()
 	run := o.record("{to: [planner], detach: true}")
 	res := o.driveRun(run)
-	all, err := o.HandedOn(t.Context(), run)
+	all, err := o.HandedOff(t.Context(), run)
 	if err != nil || len(all) != 1 || res.Status != engine.Success || res.Usage.CostUSD != 2 || begun != 1 {
 		t.Fatalf("%s %v, used %+v, begun %d; %+v, %v", res.Status, res.Output, res.Usage, begun, all, err)
 	}
@@ -84,7 +84,7 @@ func TestDetach(t *testing.T) {
 	if inside, err := o.Inside(t.Context(), run); err != nil || len(inside) != 0 {
 		t.Errorf("it is part of the run: %v, %v", inside, err)
 	}
-	all, err = o.HandedOn(t.Context(), run)
+	all, err = o.HandedOff(t.Context(), run)
 	if err != nil || len(all) != 1 || all[0].ID != id || all[0].Status != handoff.Completed {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -110,7 +110,7 @@ func TestDetach(t *testing.T) {
 	if sessions, err := o.List(t.Context(), 0); err != nil || len(sessions) != 2 || !strings.HasPrefix(sessions[0].ID, again.ID()+"-") {
 		t.Errorf("%+v, %v", sessions, err)
 	}
-	if all, err = o.HandedOn(t.Context(), again); err != nil || len(all) != 1 || all[0].From != again.ID()+"/lead/handoff-1" {
+	if all, err = o.HandedOff(t.Context(), again); err != nil || len(all) != 1 || all[0].From != again.ID()+"/lead/handoff-1" {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if len(o.problems) > 0 {
@@ -142,7 +142,7 @@ func TestDetachedSurvivesTheRun(t *testing.T) {
 		return "", ctx.Err()
 	}
 	run := o.record("{to: [planner], detach: true}")
-	if res := o.driveRun(run); res.Status != engine.Cancelled || res.Usage.TokensOut != 5000 || seen != "Handed on to planner with the id own. It is in progress." {
+	if res := o.driveRun(run); res.Status != engine.Cancelled || res.Usage.TokensOut != 5000 || seen != "Handed off to planner with the id own. It is in progress." {
 		t.Errorf("%s, %+v, %q", res.Status, res.Usage, seen)
 	}
 	o.drive()
@@ -168,7 +168,7 @@ func TestDetachToATakenID(t *testing.T) {
 	if got := o.Obstacle("own"); got != "it was interrupted" {
 		t.Errorf("the session is no longer left to the person who stopped it: %q", got)
 	}
-	all, err := o.HandedOn(t.Context(), run)
+	all, err := o.HandedOff(t.Context(), run)
 	if err != nil || len(all) != 1 || all[0].Status != handoff.Failed || all[0].Step != "lead/handoff-1" || all[0].ID != run.ID()+"-own" {
 		t.Fatalf("%+v, %v", all, err)
 	}
@@ -191,7 +191,7 @@ func TestDetachScripted(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.driveRun(run)
-	all, err := o.HandedOn(t.Context(), run)
+	all, err := o.HandedOff(t.Context(), run)
 	if err != nil || len(all) != 1 || all[0].ID != run.ID()+"-own" || all[0].Step != "lead/handoff-1" || all[0].Status != handoff.Completed {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -351,7 +351,7 @@ func TestDetachRefused(t *testing.T) {
 }
 
 // A message for an agent is left once, although the attempt that leaves it is repeated, and counts
-// like everything that is handed on. What could not be handed on is a warning of the run.
+// like everything that is handed off. What could not be handed off is a warning of the run.
 func TestLeftInARun(t *testing.T) {
 	o := newOffice(t, "")
 	talk := strings.NewReplacer("<mode>spawn</mode>", "<mode>conversation_only</mode>", "Look at it.", "There are three ways.").Replace(request(`target_agent="planner"`, ""))
@@ -379,7 +379,7 @@ func TestLeftInARun(t *testing.T) {
 	}
 	res := o.driveRun(run)
 	warnings := strings.Join(res.Warnings, "\n")
-	if res.Status != engine.Success || tries != 2 || !strings.Contains(warnings, `lead: not handed on: "Look at the service": "lead" may not hand work on to "boss", only to planner`) || !strings.Contains(warnings, `handoffs of "lead" are limited to 2`) {
+	if res.Status != engine.Success || tries != 2 || !strings.Contains(warnings, `lead: not handed off: "Look at the service": "lead" may not hand work off to "boss", only to planner`) || !strings.Contains(warnings, `handoffs of "lead" are limited to 2`) {
 		t.Errorf("%s after %d tries: %s\n%s", res.Status, tries, res.Error, warnings)
 	}
 	if inside, err := o.Inside(t.Context(), run); err != nil || len(inside) != 1 {

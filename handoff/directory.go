@@ -132,9 +132,9 @@ func (s *Sessions) Interrupted(id string) {
 
 const interrupted = "it was interrupted"
 
-// Rest leaves a session that repeats another one, see [Sessions.Again], to a person, who decides when
+// Hold leaves a session that repeats another one, see [Sessions.Again], to a person, who decides when
 // it starts.
-func (s *Sessions) Rest(id string) {
+func (s *Sessions) Hold(id string) {
 	if err := s.mark(id); err != nil {
 		s.problem(fmt.Errorf("session %s: %w", id, err))
 	}
@@ -335,9 +335,9 @@ func (one *Session) logText() []byte {
 	return b.Bytes()
 }
 
-// mostOutput is how much of an attempt's output is copied to the directory. `hocket logs` shows
+// maxOutput is how much of an attempt's output is copied to the directory. `hocket logs` shows
 // all of it.
-const mostOutput = 10 << 20
+const maxOutput = 10 << 20
 
 // output returns what all attempts printed, and the answer.
 func (s *Sessions) output(ctx context.Context, one *Session) ([]byte, error) {
@@ -356,7 +356,7 @@ func (s *Sessions) output(ctx context.Context, one *Session) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			if size += len(piece.Text); size > mostOutput {
+			if size += len(piece.Text); size > maxOutput {
 				b.WriteString("\n[the rest is shown by `hocket logs`]\n")
 				break
 			}
@@ -391,8 +391,8 @@ func (s *Sessions) notify(one *Session) error {
 		if err == nil {
 			name = def.Name
 		}
-		if tellable(s.p, name) {
-			_, err := s.p.Leave(name, "ended "+one.ID, attempt.Message{From: one.Agent, Text: text})
+		if takesPrompt(s.p, name) {
+			_, err := s.p.LeaveMessage(name, "ended "+one.ID, attempt.Message{From: one.Agent, Text: text})
 			failed = errors.Join(failed, err)
 		}
 	}

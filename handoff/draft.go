@@ -23,8 +23,8 @@ var draftTemplate = sync.OnceValue(func() *texttemplate.Template {
 	return texttemplate.Must(texttemplate.New("draft").Parse(draftText))
 })
 
-// Wish is what a handoff is to be about.
-type Wish struct {
+// DraftOptions say what a handoff is about, and who writes it.
+type DraftOptions struct {
 	Topic   string
 	Agent   string            // that writes it; "": the project's default
 	Replies *hocket.Replies   // of the steps draft and correct; nil: an agent writes it
@@ -34,26 +34,26 @@ type Wish struct {
 // Draft has an agent write a handoff, in a run of its own. The answer is read leniently and
 // repaired. If it is not valid, the agent gets one chance to correct it. The result is a
 // Markdown file that is valid in the project; it is not sent. The diagnostics are warnings.
-func Draft(ctx context.Context, p *hocket.Project, w Wish) ([]byte, workflow.Diagnostics, error) {
-	answer, err := w.ask(ctx, p, "draft", nil, "")
+func Draft(ctx context.Context, p *hocket.Project, o DraftOptions) ([]byte, workflow.Diagnostics, error) {
+	answer, err := o.ask(ctx, p, "draft", nil, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	text, found, err := w.finish(p, answer)
+	text, found, err := o.finish(p, answer)
 	if err != nil || !found.Errors() {
 		return text, found, err
 	}
-	if answer, err = w.ask(ctx, p, "correct", found, answer); err != nil {
+	if answer, err = o.ask(ctx, p, "correct", found, answer); err != nil {
 		return nil, nil, err
 	}
-	if text, found, err = w.finish(p, answer); err == nil && found.Errors() {
+	if text, found, err = o.finish(p, answer); err == nil && found.Errors() {
 		err = &hocket.InvalidError{Diagnostics: found}
 	}
 	return text, found, err
 }
 
 // ask has the agent write a request, or correct its last answer.
-func (w *Wish) ask(ctx context.Context, p *hocket.Project, step string, found workflow.Diagnostics, answer string) (string, error) {
+func (o *DraftOptions) ask(ctx context.Context, p *hocket.Project, step string, found workflow.Diagnostics, answer string) (string, error) {
 	templates, err := Templates(p)
 	if err != nil {
 		return "", err
@@ -69,19 +69,19 @@ func (w *Wish) ask(ctx context.Context, p *hocket.Project, step string, found wo
 		problems = append(problems, strings.TrimRight(fmt.Sprintf("line %d: %s; %s", d.Line, d.Summary, d.Detail), "; "))
 	}
 	var prompt strings.Builder
-	if err := draftTemplate().Execute(&prompt, map[string]any{"Topic": w.Topic, "Agents": agents, "Templates": templates, "Problems": problems, "Answer": answer}); err != nil {
+	if err := draftTemplate().Execute(&prompt, map[string]any{"Topic": o.Topic, "Agents": agents, "Templates": templates, "Problems": problems, "Answer": answer}); err != nil {
 		return "", err
 	}
-	loaded, inputs, err := p.LoadTask(hocket.Task{Name: step, Prompt: prompt.String(), Agent: w.Agent})
+	loaded, inputs, err := p.LoadTask(hocket.Task{Name: step, Prompt: prompt.String(), Agent: o.Agent})
 	if err != nil {
 		return "", err
 	}
-	run, err := p.Record(ctx, loaded, inputs, hocket.WithReplies(w.Replies), hocket.WithClaim())
+	run, err := p.Record(ctx, loaded, inputs, hocket.WithReplies(o.Replies), hocket.WithClaim())
 	if err != nil {
 		return "", err
 	}
-	if w.Began != nil {
-		w.Began(run)
+	if o.Began != nil {
+		o.Began(run)
 	}
 	res, err := run.Drive(ctx, hocket.Front{})
 	if err != nil {
@@ -103,7 +103,7 @@ func (e *undraftedError) Error() string { return "no handoff was written: " + e.
 func (e *undraftedError) Hint() string { return "`hocket show " + e.run + "` says more" }
 
 // finish checks what the agent wrote, and writes it as it should be.
-func (w *Wish) finish(p *hocket.Project, answer string) ([]byte, workflow.Diagnostics, error) {
+func (o *DraftOptions) finish(p *hocket.Project, answer string) ([]byte, workflow.Diagnostics, error) {
 	h, err := Check(p, "", []byte(answer), true)
 	if err != nil {
 		return nil, nil, err
@@ -115,7 +115,7 @@ func (w *Wish) finish(p *hocket.Project, answer string) ([]byte, workflow.Diagno
 		return nil, h.Found, nil
 	}
 	// What the agent wrote around its request is about its answer, not about the task.
-	text, err := protocol.Format("# "+strings.Join(strings.Fields(w.Topic), " "), h.Requests, schemas(p))
+	text, err := protocol.Format("# "+strings.Join(strings.Fields(o.Topic), " "), h.Requests, schemas(p))
 	if err != nil {
 		return nil, nil, errors.Join(err, &hocket.InvalidError{Diagnostics: h.Found})
 	}

@@ -34,7 +34,7 @@ func TestDraft(t *testing.T) {
 				answers = answers[1:]
 				return answer, nil
 			}
-			text, found, err := handoff.Draft(t.Context(), o.p, handoff.Wish{Topic: "Look at <it> & {{more}}", Agent: "worker"})
+			text, found, err := handoff.Draft(t.Context(), o.p, handoff.DraftOptions{Topic: "Look at <it> & {{more}}", Agent: "worker"})
 			if c.want != "" {
 				var invalid *hocket.InvalidError
 				if !errors.As(err, &invalid) || !strings.Contains(err.Error(), c.want) {
@@ -70,7 +70,7 @@ func TestDraft(t *testing.T) {
 func TestDraftFails(t *testing.T) {
 	o := newOffice(t, "")
 	o.work = func(*agent.Task) (string, error) { return "", agent.Permanentf("no model") }
-	_, _, err := handoff.Draft(t.Context(), o.p, handoff.Wish{Topic: "Look at it", Agent: "worker"})
+	_, _, err := handoff.Draft(t.Context(), o.p, handoff.DraftOptions{Topic: "Look at it", Agent: "worker"})
 	if err == nil || !strings.Contains(err.Error(), "no handoff was written") || !strings.Contains(err.Error(), "no model") {
 		t.Error(err)
 	}

@@ -276,7 +276,7 @@ func (b *board) next(ctx context.Context) []string {
 		if info.Driven || b.active[info.ID] || b.stuck[info.ID] != nil || state.Phase == Waiting {
 			continue
 		}
-		if b.left(info) {
+		if b.onHold(info) {
 			continue
 		}
 		if state.Phase == Pending && len(state.DependsOn) > 0 {

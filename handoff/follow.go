@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// Follow shows everything that agents hand on in a run, and the run itself if it is a session,
+// Follow shows everything that agents hand off in a run, and the run itself if it is a session,
 // while a process drives it. The caller drives with the observer, and calls end afterwards.
 func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Observer) (o hocket.Observer, end func()) {
 	ctx = context.WithoutCancel(ctx)
@@ -26,8 +26,8 @@ func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Obse
 		}
 		s.ClearObstacle(run.ID())
 	}
-	// A process that was killed may not have shown what it handed on, and a fork has not yet.
-	if before, err := s.handedOn(ctx, run); err == nil && len(before) > 0 {
+	// A process that was killed may not have shown what it handed off, and a fork has not yet.
+	if before, err := s.handedOff(ctx, run); err == nil && len(before) > 0 {
 		f.inside.Store(true)
 	}
 	f.show = func() {
@@ -49,13 +49,13 @@ type follower struct {
 	writing
 	also    hocket.Observer // nil: none
 	session bool            // the run is a session
-	inside  atomic.Bool     // work was handed on in it
+	inside  atomic.Bool     // work was handed off in it
 }
 
 func (f *follower) Fact(fact engine.Fact) {
 	if f.also != nil {
 		shown := fact
-		shown.Text = Plainly(fact.Text)
+		shown.Text = ForPeople(fact.Text)
 		f.also.Fact(shown)
 	}
 	if strings.Contains(fact.Address, "/handoff-") {

@@ -29,7 +29,7 @@ func TestFindings(t *testing.T) {
 	}
 	q := strings.Replace(request(to("s1"), ""), "<report>what you found</report>", `<file path="touched.md">a</file><file path="old.md">b</file><file path="bad.json">c</file>
 		<file path="none.md">d</file><file path="maybe.md" required="false">e</file><decision>May it stay?</decision><report>What you saw</report>`, 1)
-	want := []string{"", "has not changed since the work was handed over", "is not valid JSON: unexpected end of JSON input", "does not exist", "does not exist", "", "is not answered"}
+	want := []string{"", "has not changed since the work was handed off", "is not valid JSON: unexpected end of JSON input", "does not exist", "does not exist", "", "is not answered"}
 	o.send(q)
 	o.drive()
 	if log := o.read("s1", "session.log"); strings.Contains(log, "maybe.md") {
@@ -62,7 +62,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// Whether a constraint names a path depends on what exists when the work is handed over, and means
+// Whether a constraint names a path depends on what exists when the work is handed off, and means
 // the same for all attempts.
 func TestPathsInConstraints(t *testing.T) {
 	if why := agent.WriteLimits(); why != "" {

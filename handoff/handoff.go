@@ -85,7 +85,7 @@ func unnotified(p *hocket.Project, q *protocol.Request) (found workflow.Diagnost
 		switch {
 		case errors.As(err, &failed) && missing(err):
 			found = append(found, workflow.Warningf(q.AttributePos("notify_on_completion"), codeAgent, failed.Advice(), "%s is not notified: %s", name, failed.Summary()))
-		case !tellable(p, name):
+		case !takesPrompt(p, name):
 			found = append(found, workflow.Warningf(q.AttributePos("notify_on_completion"), protocol.CodeAttribute, "", "%s is not notified: it does not work from a prompt", name))
 		}
 	}
@@ -98,9 +98,9 @@ func missing(err error) bool {
 	return errors.As(err, &failed) && failed.Why != agent.NoExecutor
 }
 
-// tellable reports whether an agent can be told something: it works from a prompt, and its
+// takesPrompt reports whether an agent can be told something: it works from a prompt, and its
 // settings do not say all that it does.
-func tellable(p *hocket.Project, name string) bool {
+func takesPrompt(p *hocket.Project, name string) bool {
 	d, _, err := p.Agents().Resolve(name)
 	if err != nil {
 		return true // that is another mistake
@@ -150,8 +150,8 @@ func Write(p *hocket.Project, h *protocol.Handoffs) ([]byte, error) {
 // Constraint is a constraint of a request, and what is done about it.
 type Constraint struct {
 	Text string `json:"text"`
-	// Means is by what it is enforced. "" means that it is only passed on to the agent.
-	Means string `json:"enforced_by,omitempty"`
+	// EnforcedBy says what enforces it. "" means that it is only passed on to the agent.
+	EnforcedBy string `json:"enforced_by,omitempty"`
 }
 
 // Constraints says for each constraint of a request whether it is enforced. A SPIKE has one
@@ -165,7 +165,7 @@ func Constraints(p *hocket.Project, q *protocol.Request) []Constraint {
 		if q.Mode == protocol.Conversation {
 			r = attempt.Rule{}
 		}
-		all = append(all, Constraint{text, r.Means(unenforced)})
+		all = append(all, Constraint{text, r.EnforcedBy(unenforced)})
 	}
 	if q.Workflow == protocol.Spike {
 		add("SPIKE: nothing outside the session directory changes", attempt.Rule{Kind: attempt.ReadOnly})

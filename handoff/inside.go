@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/handoff/protocol"
 )
 
-// showInside writes the directories of everything that was handed on in a run.
+// showInside writes the directories of everything that was handed off in a run.
 func (s *Sessions) showInside(ctx context.Context, run *hocket.Run) {
 	s.showing(run.ID(), func() error {
 		inside, err := s.Inside(ctx, run)
@@ -26,17 +26,17 @@ func (s *Sessions) showInside(ctx context.Context, run *hocket.Run) {
 	})
 }
 
-// Inside returns what agents handed on in a run, in that order. It is part of the run: it has no
+// Inside returns what agents handed off in a run, in that order. It is part of the run: it has no
 // run of its own.
 func (s *Sessions) Inside(ctx context.Context, run *hocket.Run) ([]*Session, error) {
-	all, err := s.handedOn(ctx, run)
+	all, err := s.handedOff(ctx, run)
 	return slices.DeleteFunc(all, func(one *Session) bool { return one.Handoff.Detach }), err
 }
 
-// HandedOn returns the states of everything that agents handed on in a run, in that order, including
+// HandedOff returns the states of everything that agents handed off in a run, in that order, including
 // the sessions that they detached from it.
-func (s *Sessions) HandedOn(ctx context.Context, run *hocket.Run) ([]State, error) {
-	all, err := s.handedOn(ctx, run)
+func (s *Sessions) HandedOff(ctx context.Context, run *hocket.Run) ([]State, error) {
+	all, err := s.handedOff(ctx, run)
 	states := []State{}
 	for _, one := range all {
 		if one, err = s.itself(ctx, one); err != nil {
@@ -82,9 +82,9 @@ func (s *Sessions) itself(ctx context.Context, one *Session) (*Session, error) {
 	return started, err
 }
 
-// handedOn returns what agents handed on in a run. A session that they detached is represented by
+// handedOff returns what agents handed off in a run. A session that they detached is represented by
 // the step that starts it.
-func (s *Sessions) handedOn(ctx context.Context, run *hocket.Run) ([]*Session, error) {
+func (s *Sessions) handedOff(ctx context.Context, run *hocket.Run) ([]*Session, error) {
 	type work struct{ address, key string }
 	var all []*Session
 	latest, count, byAddress := map[work]*Session{}, map[string]int{}, map[string]*Session{}
@@ -97,7 +97,7 @@ func (s *Sessions) handedOn(ctx context.Context, run *hocket.Run) ([]*Session, e
 			return nil, err
 		}
 		if e.Fact != nil {
-			if err := told(byAddress, all, e); err != nil {
+			if err := addFact(byAddress, all, e); err != nil {
 				return nil, err
 			}
 			continue
@@ -122,8 +122,8 @@ func (s *Sessions) handedOn(ctx context.Context, run *hocket.Run) ([]*Session, e
 		one.Scripted = replies != nil && replies.Answers(one.address)
 		latest[same], byAddress[one.address] = one, one
 		switch {
-		case one.Handoff == nil: // a program handed it on without the protocol
-		case one.Handoff.Leave: // it has no session
+		case one.Handoff == nil: // a program handed it off without the protocol
+		case one.Handoff.MessageOnly: // it has no session
 		default:
 			one.Created = e.Time
 			one.began(e.Time)
@@ -141,7 +141,7 @@ func (s *Sessions) handedOn(ctx context.Context, run *hocket.Run) ([]*Session, e
 	return all, nil
 }
 
-// findInside finds work that was handed on in a run: by its id, which begins with that of the run, by
+// findInside finds work that was handed off in a run: by its id, which begins with that of the run, by
 // a unique prefix of it, or by the id of the run and the session_id of the request.
 func (s *Sessions) findInside(ctx context.Context, id string) (*Session, error) {
 	for at := strings.LastIndexByte(id, '-'); at > 0; at = strings.LastIndexByte(id[:at], '-') {
@@ -153,7 +153,7 @@ func (s *Sessions) findInside(ctx context.Context, id string) (*Session, error) 
 		if err != nil {
 			return nil, err
 		}
-		all, err := s.handedOn(ctx, run)
+		all, err := s.handedOff(ctx, run)
 		if err != nil {
 			return nil, err
 		}
@@ -166,13 +166,13 @@ func (s *Sessions) findInside(ctx context.Context, id string) (*Session, error) 
 	return nil, &UnknownError{ID: id}
 }
 
-// findStep finds work that was handed on in a run by its step.
+// findStep finds work that was handed off in a run by its step.
 func (s *Sessions) findStep(ctx context.Context, id, step string) (*Session, error) {
 	run, err := s.p.Run(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.handedOn(ctx, run)
+	all, err := s.handedOff(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -228,8 +228,8 @@ func inside(ev *engine.HandoffAsked, run *hocket.Run, address string) *Session {
 	return one
 }
 
-// told adds a fact to the session that it is about. The end of a run ends all of its sessions.
-func told(byAddress map[string]*Session, all []*Session, e hocket.Entry) error {
+// addFact adds a fact to the session that it is about. The end of a run ends all of its sessions.
+func addFact(byAddress map[string]*Session, all []*Session, e hocket.Entry) error {
 	if e.Fact.Kind == engine.RunEnded {
 		for _, one := range all {
 			if !one.Final() {

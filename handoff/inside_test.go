@@ -16,8 +16,8 @@ import (
 	"github.com/hocket-dev/hocket/handoff"
 )
 
-// What an agent hands on inside a run has a directory too, and so has what that agent hands
-// on.
+// What an agent hands off inside a run has a directory too, and so has what that agent hands
+// off.
 func TestInside(t *testing.T) {
 	o := newOffice(t, "")
 	failed := false
@@ -26,7 +26,7 @@ func TestInside(t *testing.T) {
 			failed = true
 			return "", errors.New("boom")
 		}
-		if task.HandOn == nil || task.Address != "lead" {
+		if task.HandOff == nil || task.Address != "lead" {
 			return "<agent_response><summary>Looked at it</summary><reports><report>It is up</report></reports></agent_response>", nil
 		}
 		for _, tool := range task.Tools {
@@ -103,7 +103,7 @@ func TestInsideAgain(t *testing.T) {
 	}
 }
 
-// record records a run whose only step may hand work on.
+// record records a run whose only step may hand work off.
 func (o *office) record(handoffs string) *hocket.Run {
 	o.Helper()
 	w, err := o.p.LoadText("flow.yml", []byte("name: flow\nsteps:\n  - {id: lead, agent: worker, prompt: Lead, handoffs: "+handoffs+"}\n"))
@@ -138,7 +138,7 @@ func (o *office) lead(work func() (string, error), requests ...string) {
 	}
 }
 
-// What was handed on in a run is found by its id, the beginning of it, and its session_id.
+// What was handed off in a run is found by its id, the beginning of it, and its session_id.
 func TestFindInside(t *testing.T) {
 	o := newOffice(t, "")
 	o.lead(func() (string, error) { return "all is fine", nil }, request(`target_agent="planner" session_id="one"`, ""), request(`target_agent="planner" session_id="two"`, "<constraint>Be quick</constraint>"))
@@ -197,7 +197,7 @@ func TestFindInside(t *testing.T) {
 	}
 }
 
-// What was handed on before the process was killed is shown when the run continues, and whoever
+// What was handed off before the process was killed is shown when the run continues, and whoever
 // wanted to know is notified.
 func TestInsideAfterACrash(t *testing.T) {
 	o := newOffice(t, "")

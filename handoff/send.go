@@ -46,7 +46,7 @@ type Sent struct {
 	// Sessions are those that were recorded, in the order of the requests. They do not work
 	// yet: see [Sessions.Drive] and [Session.Run].
 	Sessions []*Session
-	Left     []string // the agents for which a message was left
+	Messaged []string // the agents for which a message was left
 	Found    workflow.Diagnostics
 	Notes    []string // for the user, see [hocket.Run.Notes]
 }
@@ -172,7 +172,7 @@ func (s *Sessions) recordAll(ctx context.Context, o Order, drafts []*draft, sett
 		}
 	}
 	for _, p := range parts {
-		sent.Sessions, sent.Left = append(sent.Sessions, p.Sessions...), append(sent.Left, p.Left...)
+		sent.Sessions, sent.Messaged = append(sent.Sessions, p.Sessions...), append(sent.Messaged, p.Messaged...)
 		sent.Found, sent.Notes = append(sent.Found, p.Found...), append(sent.Notes, p.Notes...)
 	}
 	return errors.Join(errs...)
@@ -247,7 +247,7 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []
 		if q.TargetAgent == "" && q.Mode == protocol.Conversation {
 			h.Found = append(h.Found, workflow.Errorf(q.Pos, protocol.CodeAttribute, "add target_agent, or name the agent on the command line", "a conversation_only request needs a target_agent"))
 		}
-		if q.Mode == protocol.Conversation && q.TargetAgent != "" && !tellable(s.p, q.TargetAgent) {
+		if q.Mode == protocol.Conversation && q.TargetAgent != "" && !takesPrompt(s.p, q.TargetAgent) {
 			pos := q.Pos
 			if o.Agent == "" {
 				pos = q.AttributePos("target_agent")
@@ -286,7 +286,7 @@ func unenforced(p *hocket.Project, d *draft) workflow.Diagnostics {
 	if name := h.NotFolder(p.Root()); name != "" {
 		return workflow.Diagnostics{workflow.Errorf(d.pos, protocol.CodeValue, "name the folder that it is in", "the limits on writing cannot be enforced: %s is not a folder", name)}
 	}
-	if p.Config().Handoff.TellOnly {
+	if p.Config().Handoff.Advisory {
 		return nil
 	}
 	why := agent.WriteLimits()
@@ -403,7 +403,7 @@ func (s *Sessions) record(ctx context.Context, o Order, d *draft, settled hocket
 		}
 		h := &attempt.Handoff{
 			Session: id, Dir: s.relative(id), Request: d.Request, Context: d.context, Source: d.source, Prose: d.prose,
-			SessionOnly: c.SessionOnly, TellOnly: c.TellOnly, Test: c.Test,
+			SessionOnly: c.SessionOnly, Advisory: c.Advisory, Test: c.Test,
 		}
 		var err error
 		if h.Before, err = h.Measure(ctx, s.p.Root()); err != nil {
@@ -497,12 +497,12 @@ func (s *Sessions) leave(d *draft, h *attempt.Handoff, sent *Sent) error {
 	if d.id == "" {
 		id = "content " + d.context + "\x00" + d.XML + d.Details // prose has no XML
 	}
-	left, err := s.p.Leave(name, id, h.Message())
+	left, err := s.p.LeaveMessage(name, id, h.Message())
 	switch {
 	case err != nil:
 		return err
 	case left:
-		sent.Left = append(sent.Left, name)
+		sent.Messaged = append(sent.Messaged, name)
 	case d.id != "":
 		sent.Found = append(sent.Found, workflow.Warningf(d.AttributePos("session_id"), protocol.CodeSession, "choose another session_id if it is another message", "%s has got the message %s already, and does not get it again", name, d.id))
 	default:

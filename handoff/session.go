@@ -240,9 +240,9 @@ func (e *UnknownError) Error() string {
 // Hint returns what to do about it.
 func (e *UnknownError) Hint() string {
 	if e.Run != "" {
-		return "`hocket handoff list --run " + e.Run + "` lists what was handed on in it"
+		return "`hocket handoff list --run " + e.Run + "` lists what was handed off in it"
 	}
-	return "`hocket handoff list` lists the sessions, and with `--run RUN` what was handed on in a run"
+	return "`hocket handoff list` lists the sessions, and with `--run RUN` what was handed off in a run"
 }
 
 // Session is one session.
@@ -265,7 +265,7 @@ type LogLine struct {
 	Text string
 }
 
-// Find returns a session by its id or by a unique prefix of it. Work that was handed on in a run is
+// Find returns a session by its id or by a unique prefix of it. Work that was handed off in a run is
 // also found by the id of the run, a dash, and the session_id of its request, and by the id of the run, a
 // slash, and its step.
 func (s *Sessions) Find(ctx context.Context, id string) (*Session, error) {
@@ -312,7 +312,7 @@ func (s *Sessions) read(ctx context.Context, run *hocket.Run) (*Session, error) 
 		if err != nil {
 			return nil, err
 		}
-		if err := one.tell(e); err != nil {
+		if err := one.apply(e); err != nil {
 			return nil, err
 		}
 	}
@@ -325,8 +325,8 @@ func (s *Sessions) read(ctx context.Context, run *hocket.Run) (*Session, error) 
 	return one, nil
 }
 
-// tell adds an entry of the history to the session.
-func (one *Session) tell(e hocket.Entry) (err error) {
+// apply adds an entry of the history to the session.
+func (one *Session) apply(e hocket.Entry) (err error) {
 	if e.Fact == nil {
 		switch ev := e.Event.(type) {
 		case *engine.Started:
@@ -363,9 +363,9 @@ func cancelled(ev *engine.CancelAsked) string {
 	return strings.TrimSuffix("cancelled by "+cmp.Or(ev.By, "someone")+": "+ev.Reason, ": ")
 }
 
-// Plainly returns a text of the engine as it is meant for people: they do not know the name of the
+// ForPeople returns a text of the engine as it is meant for people: they do not know the name of the
 // workflow of a session.
-func Plainly(text string) string {
+func ForPeople(text string) string {
 	return strings.ReplaceAll(text, fmt.Sprintf("workflow %q", sessionName), "the session")
 }
 
@@ -387,9 +387,9 @@ func (one *Session) timedOut(text string) string {
 // fact adds what happened to the session's task, or to its run.
 func (one *Session) fact(e hocket.Entry) error {
 	f := *e.Fact
-	f.Text = Plainly(f.Text)
+	f.Text = ForPeople(f.Text)
 	if f.Address != one.address && f.Address != "" {
-		return nil // of work that was handed on
+		return nil // of work that was handed off
 	}
 	ended, ok := e.Event.(*engine.TaskEnded)
 	if ok = ok && ended.Address == one.address; ok {

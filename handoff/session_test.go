@@ -525,7 +525,7 @@ func TestMessageOnce(t *testing.T) {
 	}
 	for i, text := range []string{talk, talk, anonymous, anonymous} {
 		sent, err := o.Send(t.Context(), handoff.Order{File: "work.md", Text: []byte(fenced(text))})
-		if err != nil || len(sent.Left) != 1-i%2 || i%2 == 1 && !strings.Contains(sent.Found.String(), "does not get it again") {
+		if err != nil || len(sent.Messaged) != 1-i%2 || i%2 == 1 && !strings.Contains(sent.Found.String(), "does not get it again") {
 			t.Errorf("%d: %+v, %v", i, sent, err)
 		}
 	}
@@ -823,7 +823,7 @@ func TestSessionAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Rest(run.ID())
+		o.Hold(run.ID())
 		o.drive()
 		if one := o.find(run.ID()); one.Phase != handoff.Pending {
 			t.Errorf("it was not to be started: %+v", one.State)

@@ -139,14 +139,14 @@ func (s *Sessions) Idle(ctx context.Context) (bool, error) {
 	b := newBoard(s, nil)
 	err := b.refresh(ctx)
 	for _, info := range b.open {
-		if err == nil && !info.Driven && !rests(info) && !s.left(info) {
+		if err == nil && !info.Driven && !rests(info) && !s.onHold(info) {
 			return true, nil
 		}
 	}
 	return false, err
 }
 
-// left reports whether a session is left to a person, who stopped it.
-func (s *Sessions) left(i hocket.Info) bool {
+// onHold reports whether a session is left to a person, who stopped it.
+func (s *Sessions) onHold(i hocket.Info) bool {
 	return protocol.Mode(i.Owner.Labels[labelMode]) == protocol.Blocking && s.Obstacle(i.ID) != ""
 }

@@ -47,7 +47,7 @@ type Config struct {
 	Autonomy string
 	// Retention limits which runs are kept when one has ended. Zero means all.
 	Retention Retention
-	// Handoff configures work that agents hand over to each other.
+	// Handoff configures work that agents hand off to each other.
 	Handoff Handoff
 	// Limits are the default limits of a run.
 	Limits workflow.Limits
@@ -118,12 +118,12 @@ type Browser struct {
 	PrivateNetwork bool   // allow addresses of this machine and its network
 }
 
-// Handoff configures work that agents hand over to each other.
+// Handoff configures work that agents hand off to each other.
 type Handoff struct {
 	Dir         string // of all sessions, with slashes, relative to the project
 	Parallel    int    // sessions at the same time
 	SessionOnly bool   // deliverables must be in the directory of their session
-	TellOnly    bool   // agents are only told limits on writing that this machine cannot enforce
+	Advisory    bool   // agents are only told limits on writing that this machine cannot enforce
 	Required    bool   // prose without a request is refused, except for a SPIKE
 	Tmux        bool   // sessions work in tmux
 	Test        string // the command that must succeed before the work of a TDD handoff is accepted
@@ -383,7 +383,7 @@ func (h *Handoff) read(m *strictyaml.Map) {
 	}
 	h.Parallel = cmp.Or(m.Int("parallel", 1), h.Parallel)
 	h.SessionOnly = m.Word("deliverables", "project", "session") == "session"
-	h.TellOnly = m.Word("write_limits", "enforced", "told") == "told"
+	h.Advisory = m.Word("write_limits", "enforced", "told") == "told"
 	h.Required = m.Bool("required")
 	h.Tmux = m.Bool("tmux")
 	h.Test = m.String("test")

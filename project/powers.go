@@ -241,14 +241,14 @@ func (p *Project) configPowers() trust.Powers {
 	return all
 }
 
-// handoffPowers returns the powers of config.yml that every task uses that was handed over. The
+// handoffPowers returns the powers of config.yml that every task uses that was handed off. The
 // content of what the test command starts is not part of them: agents write it.
 func (p *Project) handoffPowers() (all trust.Powers) {
 	c, where := &p.Config.Handoff, p.place(p.at["handoff"])
 	if c.Test != "" {
 		all = append(all, trust.Power{Kind: trust.Program, What: "tests what agents deliver with the command " + c.Test, Where: where, Material: c.Test})
 	}
-	if c.TellOnly {
+	if c.Advisory {
 		all = append(all, trust.Power{Kind: trust.Program, What: "lets agents work without limits on writing where these cannot be enforced", Where: where})
 	}
 	return all

@@ -54,7 +54,7 @@ func TestPowers(t *testing.T) {
 		"commands that an agent may run": {map[string]string{
 			".hocket/agents/a.yml": "agent: llm\nprompt: x\npermissions: {shell: {\"* *\": allow, \"*\": ask}}\n",
 		}, []string{"the agent a may run commands like this without asking: * * .hocket/agents/a.yml:3"}},
-		"an agent that work is handed on to": {map[string]string{
+		"an agent that work is handed off to": {map[string]string{
 			"w.yml":                "steps: [{agent: shell, config: {command: [ls]}, handoffs: {to: [a]}}]\n",
 			".hocket/agents/a.yml": "agent: llm\nprompt: x\npermissions: {shell: allow}\n",
 		}, []string{"the agent a may do everything without asking .hocket/agents/a.yml:3"}},
@@ -363,7 +363,7 @@ func TestCommandContent(t *testing.T) {
 	}
 }
 
-// The test command of a project is among the powers of every task that can be handed over, whatever
+// The test command of a project is among the powers of every task that can be handed off, whatever
 // its agent is.
 func TestHandoffPowers(t *testing.T) {
 	for step, want := range map[string]bool{

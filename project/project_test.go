@@ -152,7 +152,7 @@ tools: {sandbox: required}
 		Parallel:  map[string]int{"all": 8, "anthropic": 2},
 		Context:   project.Context{MaxBytes: 64 << 10},
 		Browser:   project.Browser{Program: "/usr/bin/chromium", PrivateNetwork: true},
-		Handoff:   project.Handoff{Dir: "work/sessions", Parallel: 2, SessionOnly: true, TellOnly: true, Required: true, Tmux: true, Test: "make test"},
+		Handoff:   project.Handoff{Dir: "work/sessions", Parallel: 2, SessionOnly: true, Advisory: true, Required: true, Tmux: true, Test: "make test"},
 		Sandbox:   "required",
 		Limits:    workflow.Limits{Steps: 7, Parallel: 10, Depth: 3, Runtime: 90 * time.Second, CostUSD: 2.5, Tokens: 1000},
 		Generated: workflow.Limits{Steps: 10, Parallel: 1, Depth: 1, Runtime: 5 * time.Minute},

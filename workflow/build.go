@@ -130,7 +130,7 @@ func (j *Job) Context(c Context) *Job {
 	return j
 }
 
-// Handoffs lets the agent hand work on while it works.
+// Handoffs lets the agent hand work off while it works.
 func (j *Job) Handoffs(h Handoffs) *Job {
 	if s, ok := only[*Task](j, "Handoffs", "Agent"); ok {
 		s.Handoffs = &h

@@ -18,7 +18,7 @@ type Task struct {
 	// Settings are opaque to everything except the agent, which checks them against its own
 	// schema. Strings in them are templates in canonical form.
 	Settings map[string]any `json:",omitzero"`
-	// Handoffs says what the agent may hand on to other agents while it works; nil means nothing.
+	// Handoffs says what the agent may hand off to other agents while it works; nil means nothing.
 	Handoffs *Handoffs `json:",omitempty"`
 
 	// Pos is where the agent is named; zero means the position of the node. SettingsPos is where
@@ -29,12 +29,12 @@ type Task struct {
 	SettingsSrc map[string]Source `json:",omitzero"`
 }
 
-// Handoffs limits what an agent may hand on. The agents that it hands work to may hand on parts of
+// Handoffs limits what an agent may hand off. The agents that it hands work to may hand off parts of
 // it in turn, to the same agents.
 type Handoffs struct {
 	To    []string // the agents that may receive work
 	Max   int      `json:",omitempty"` // handoffs of one instance of the task, including those of the receivers; zero means 5
-	Depth int      `json:",omitempty"` // how often the same work may be handed on; zero means 3
+	Depth int      `json:",omitempty"` // how often the same work may be handed off; zero means 3
 	// Detach allows work that continues as a separate run, for which an amount is reserved.
 	Detach bool  `json:",omitempty"`
 	Pos    []Pos `json:",omitempty"` // where each agent is named

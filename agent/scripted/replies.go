@@ -113,7 +113,7 @@ func (r *Replies) CoversPerson(node string) bool {
 // Strangers returns the keys that match no task, question or person of a workflow or of
 // those it calls: most likely a typo.
 func (r *Replies) Strangers(b *workflow.Bundle) []string {
-	known, handsOn := map[string]bool{others: true}, false
+	known, handsOff := map[string]bool{others: true}, false
 	for _, body := range bodies(b) {
 		body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 			if n.Kind() == "human" {
@@ -122,22 +122,22 @@ func (r *Replies) Strangers(b *workflow.Bundle) []string {
 		})
 		body.WalkTasks(func(n *workflow.Node, t *workflow.Task) {
 			known[n.ID] = true
-			handsOn = handsOn || t.Handoffs != nil
+			handsOff = handsOff || t.Handoffs != nil
 		})
 	}
 	return slices.DeleteFunc(r.Keys(), func(key string) bool {
 		node := nodeOf(key)
-		return known[node] || handsOn && strings.HasPrefix(node, handedOn)
+		return known[node] || handsOff && strings.HasPrefix(node, handoffPrefix)
 	})
 }
 
-// handedOn is how the engine names tasks that were handed on, with a number.
-const handedOn = "handoff-"
+// handoffPrefix is how the engine names tasks that were handed off, with a number.
+const handoffPrefix = "handoff-"
 
 // CoversAll reports whether every task and every question of a workflow, and of those it
 // calls, has a reply in every instance. Only then may a required question take its answer
-// from the replies. What a task may hand on is covered only by "*": no one knows before how often
-// it hands work on.
+// from the replies. What a task may hand off is covered only by "*": no one knows before how often
+// it hands work off.
 func (r *Replies) CoversAll(b *workflow.Bundle) bool {
 	_, all := r.lists[others]
 	covered := true

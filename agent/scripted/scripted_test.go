@@ -205,7 +205,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// What a task may hand on is covered only by "*", and its ids are no typos.
+// What a task may hand off is covered only by "*", and its ids are no typos.
 func TestCoversHandoffs(t *testing.T) {
 	b := &workflow.Bundle{Root: &workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{node("a", &workflow.Task{Handoffs: &workflow.Handoffs{To: []string{"x"}}})}}}}
 	named := parse(t, `{a: x, handoff-1: y, "a/handoff-2": z}`)

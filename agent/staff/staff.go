@@ -125,9 +125,9 @@ func (e *employed) discreet(task *agent.Task) *agent.Task {
 	if task.Ask != nil {
 		masked.Ask = e.discreetAsk(task.Ask)
 	}
-	if task.HandOn != nil {
-		masked.HandOn = func(ctx context.Context, h agent.Handoff) (agent.Handed, error) {
-			return task.HandOn(ctx, h.Mask(e.o.Mask.Mask))
+	if task.HandOff != nil {
+		masked.HandOff = func(ctx context.Context, h agent.Handoff) (agent.Handed, error) {
+			return task.HandOff(ctx, h.Mask(e.o.Mask.Mask))
 		}
 	}
 	return &masked
@@ -189,9 +189,9 @@ func unseated(task *agent.Task, seat *agent.Seat) *agent.Task {
 			return said, err
 		}
 	}
-	if task.HandOn != nil {
-		patient.HandOn = func(ctx context.Context, h agent.Handoff) (handed agent.Handed, err error) {
-			seat.Rest(ctx, func() { handed, err = task.HandOn(ctx, h) })
+	if task.HandOff != nil {
+		patient.HandOff = func(ctx context.Context, h agent.Handoff) (handed agent.Handed, err error) {
+			seat.Rest(ctx, func() { handed, err = task.HandOff(ctx, h) })
 			return handed, err
 		}
 	}

@@ -270,7 +270,7 @@ func TestQuestionsHoldNoSecret(t *testing.T) {
 func TestHandoffsHoldNoSecret(t *testing.T) {
 	m := &mind{}
 	var handed agent.Handoff
-	task := &agent.Task{Agent: &agent.Definition{}, HandOn: func(_ context.Context, h agent.Handoff) (agent.Handed, error) {
+	task := &agent.Task{Agent: &agent.Definition{}, HandOff: func(_ context.Context, h agent.Handoff) (agent.Handed, error) {
 		handed = h
 		return agent.Handed{Handoff: agent.Handoff{ID: "a/handoff-1"}}, nil
 	}}
@@ -278,10 +278,10 @@ func TestHandoffsHoldNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	work := agent.Handoff{To: "helper", Prompt: "Use " + secret, Settings: map[string]any{"handoff": map[string]any{"details": []any{secret}}}, Attempts: 2, Blocking: true}
-	got, err := m.got.HandOn(t.Context(), work)
+	got, err := m.got.HandOff(t.Context(), work)
 	want := agent.Handoff{To: "helper", Prompt: "Use ***", Settings: map[string]any{"handoff": map[string]any{"details": []any{"***"}}}, Attempts: 2, Blocking: true}
 	if diff := cmp.Diff(want, handed); diff != "" || err != nil || got.ID != "a/handoff-1" {
-		t.Errorf("%+v, %v, handed on (-want +got):\n%s", got, err, diff)
+		t.Errorf("%+v, %v, handed off (-want +got):\n%s", got, err, diff)
 	}
 }
 
@@ -318,7 +318,7 @@ func TestAQuestionLeavesTheSeat(t *testing.T) {
 	asking := &mind{}
 	asking.say = func(agent.Log) (agent.Result, error) {
 		said, err := asking.got.Ask(t.Context(), agent.Question{Text: "May I?", Options: []string{"yes"}})
-		handed, wrong := asking.got.HandOn(t.Context(), agent.Handoff{To: "helper", Blocking: true})
+		handed, wrong := asking.got.HandOff(t.Context(), agent.Handoff{To: "helper", Blocking: true})
 		return agent.Result{Output: said + " " + handed.Output}, errors.Join(err, wrong)
 	}
 	other := func(ctx context.Context) error {
@@ -328,7 +328,7 @@ func TestAQuestionLeavesTheSeat(t *testing.T) {
 	task := &agent.Task{
 		Agent: &agent.Definition{},
 		Ask:   func(ctx context.Context, _ agent.Question) (string, error) { return "yes", other(ctx) },
-		HandOn: func(ctx context.Context, _ agent.Handoff) (agent.Handed, error) {
+		HandOff: func(ctx context.Context, _ agent.Handoff) (agent.Handed, error) {
 			return agent.Handed{Output: "done"}, other(ctx)
 		},
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// crew is two agents: lead does the work of the run and hands some of it on, and helper receives
+// crew is two agents: lead does the work of the run and hands some of it off, and helper receives
 // it.
 type crew struct {
 	lead, helper func(ctx context.Context, task *agent.Task) (string, error)
@@ -35,7 +35,7 @@ func repeats(_ context.Context, task *agent.Task) (string, error) {
 	return task.Prompt + " " + workflow.FormatJSON(task.Settings), nil
 }
 
-// handing returns a run of one task that may hand work on. Only one attempt runs at a time.
+// handing returns a run of one task that may hand work off. Only one attempt runs at a time.
 func handing() Start {
 	n := task("a", "")
 	n.Step.(*workflow.Task).Handoffs = &workflow.Handoffs{To: []string{"helper"}, Max: 3, Depth: 1}
@@ -44,21 +44,21 @@ func handing() Start {
 	return s
 }
 
-// handoff: an attempt hands work on and gets the result, while the only slot is free for it. What
-// it does not wait for continues when it has ended. It is told what it may not hand on.
+// handoff: an attempt hands work off and gets the result, while the only slot is free for it. What
+// it does not wait for continues when it has ended. It is told what it may not hand off.
 func handoff(t *scene, w World) {
 	d := open(t, w, nil)
 	awkward := "${inputs.x} $${y} <&> \xff"
 	d.work.Agents = crew{helper: repeats, lead: func(ctx context.Context, task *agent.Task) (string, error) {
-		got, err := task.HandOn(ctx, agent.Handoff{To: "helper", Prompt: awkward, Settings: map[string]any{"n": 1, "ask": map[string]any{"${z}": "${z}"}}, Blocking: true})
+		got, err := task.HandOff(ctx, agent.Handoff{To: "helper", Prompt: awkward, Settings: map[string]any{"n": 1, "ask": map[string]any{"${z}": "${z}"}}, Blocking: true})
 		if err != nil || got.ID != "a/handoff-1" || got.Running {
 			t.Errorf("%+v, %v", got, err)
 		}
-		spawned, err := task.HandOn(ctx, agent.Handoff{To: "helper", Prompt: "later"})
+		spawned, err := task.HandOff(ctx, agent.Handoff{To: "helper", Prompt: "later"})
 		if err != nil || spawned.ID != "a/handoff-2" || !spawned.Running {
 			t.Errorf("%+v, %v", spawned, err)
 		}
-		if _, err = task.HandOn(ctx, agent.Handoff{To: "boss", Prompt: "do it"}); err == nil || !strings.Contains(err.Error(), `"boss"`) {
+		if _, err = task.HandOff(ctx, agent.Handoff{To: "boss", Prompt: "do it"}); err == nil || !strings.Contains(err.Error(), `"boss"`) {
 			t.Errorf("work for another agent: %v", err)
 		}
 		return got.Output, nil
@@ -73,21 +73,21 @@ func handoff(t *scene, w World) {
 	}
 }
 
-// handoffFails: a failure of what was handed on is a result for the attempt that waits for it. Asking
+// handoffFails: a failure of what was handed off is a result for the attempt that waits for it. Asking
 // for it by its id does not do the work again.
 func handoffFails(t *scene, w World) {
 	d := open(t, w, nil)
 	tries := 0
 	fails := func(_ context.Context, task *agent.Task) (string, error) {
-		if task.HandOn != nil {
-			t.Error("a receiver may hand work on beyond the depth")
+		if task.HandOff != nil {
+			t.Error("a receiver may hand work off beyond the depth")
 		}
 		tries++
 		return "", fmt.Errorf("failure %d", tries)
 	}
 	d.work.Agents = crew{helper: fails, lead: func(ctx context.Context, task *agent.Task) (string, error) {
-		got, err := task.HandOn(ctx, agent.Handoff{To: "helper", Prompt: "try", Attempts: 2, Blocking: true})
-		if again, lost := task.HandOn(ctx, agent.Handoff{ID: got.ID, Blocking: true}); lost != nil || again.ID != got.ID || again.Error != got.Error {
+		got, err := task.HandOff(ctx, agent.Handoff{To: "helper", Prompt: "try", Attempts: 2, Blocking: true})
+		if again, lost := task.HandOff(ctx, agent.Handoff{ID: got.ID, Blocking: true}); lost != nil || again.ID != got.ID || again.Error != got.Error {
 			t.Errorf("the result by its id: %+v, %v", again, lost)
 		}
 		return got.Error, err
@@ -98,19 +98,19 @@ func handoffFails(t *scene, w World) {
 	}
 }
 
-// handoffCrash: what was handed on survives the process. The next attempt is told what was handed
-// on, and the same work is not done again.
+// handoffCrash: what was handed off survives the process. The next attempt is told what was handed
+// off, and the same work is not done again.
 func handoffCrash(t *scene, w World) {
 	asks := func(ctx context.Context, task *agent.Task) (string, error) {
 		var all []string
 		for _, h := range task.Handed {
 			all = append(all, fmt.Sprintf("%s %s %q %t", h.ID, h.To, h.Prompt, h.Running))
-			if again, err := task.HandOn(ctx, h.Handoff); err != nil || again.ID != h.ID || again.Running {
+			if again, err := task.HandOff(ctx, h.Handoff); err != nil || again.ID != h.ID || again.Running {
 				t.Errorf("the result of %s: %+v, %v", h.ID, again, err)
 			}
 		}
 		for _, prompt := range []string{"one", "two"} {
-			got, err := task.HandOn(ctx, agent.Handoff{To: "helper", Prompt: prompt, Blocking: true})
+			got, err := task.HandOff(ctx, agent.Handoff{To: "helper", Prompt: prompt, Blocking: true})
 			if err != nil {
 				return "", err
 			}
@@ -139,7 +139,7 @@ func handoffCrash(t *scene, w World) {
 	}
 }
 
-// handoffLeft: an attempt that gives up waiting continues, and so does what it handed on.
+// handoffLeft: an attempt that gives up waiting continues, and so does what it handed off.
 func handoffLeft(t *scene, w World) {
 	d := open(t, w, nil)
 	begun, end := make(chan struct{}), make(chan struct{})
@@ -154,12 +154,12 @@ func handoffLeft(t *scene, w World) {
 			<-begun
 			cancel()
 		}()
-		if _, err := task.HandOn(short, work); !errors.Is(err, context.Canceled) {
+		if _, err := task.HandOff(short, work); !errors.Is(err, context.Canceled) {
 			t.Errorf("the attempt that gave up waiting is told %v", err)
 		}
 		eventually(t, "that to be recorded", func() bool { return count[*engine.Withdrawn](t, d) == 1 })
 		close(end)
-		got, err := task.HandOn(ctx, work)
+		got, err := task.HandOff(ctx, work)
 		return got.Output, err
 	}}
 	s := handing()
@@ -173,7 +173,7 @@ func handoffLeft(t *scene, w World) {
 func handoffWaits(t *scene, w World) {
 	d := open(t, w, nil)
 	d.work.Agents = expensive{crew{helper: repeats, lead: func(ctx context.Context, task *agent.Task) (string, error) {
-		got, err := task.HandOn(ctx, agent.Handoff{To: "helper", Prompt: "expensive", Blocking: true})
+		got, err := task.HandOff(ctx, agent.Handoff{To: "helper", Prompt: "expensive", Blocking: true})
 		return got.Output, err
 	}}}
 	s := handing()
@@ -192,7 +192,7 @@ func handoffWaits(t *scene, w World) {
 func handoffDetached(t *scene, w World) {
 	amount := workflow.Budget{CostUSD: workflow.AtMost(2), Tokens: workflow.AtMost(0)}
 	lead := func(ctx context.Context, task *agent.Task) (string, error) {
-		got, err := task.HandOn(ctx, agent.Handoff{To: "helper", Prompt: "audit", Blocking: true, Detach: true, May: &amount})
+		got, err := task.HandOff(ctx, agent.Handoff{To: "helper", Prompt: "audit", Blocking: true, Detach: true, May: &amount})
 		return got.Output, err
 	}
 	started := map[string]int{}
@@ -230,14 +230,14 @@ func (c starter) Run(ctx context.Context, run string, task *engine.StartTask, at
 	return out
 }
 
-// expensive says that what is handed on may cost much.
+// expensive says that what is handed off may cost much.
 type expensive struct{ driver.Agents }
 
 func (x expensive) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) Outcome {
-	handOn := at.HandOn
-	at.HandOn = func(ctx context.Context, ev *engine.HandoffAsked) (*engine.Return, error) {
+	handOff := at.HandOff
+	at.HandOff = func(ctx context.Context, ev *engine.HandoffAsked) (*engine.Return, error) {
 		ev.Facts = &engine.TaskFacts{May: workflow.Budget{CostUSD: workflow.AtMost(10), Tokens: workflow.AtMost(0)}}
-		return handOn(ctx, ev)
+		return handOff(ctx, ev)
 	}
 	return x.Agents.Run(ctx, run, task, at)
 }

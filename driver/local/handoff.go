@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/journal"
 )
 
-// handing is work that an attempt hands on.
+// handing is work that an attempt hands off.
 type handing struct {
 	asked  *engine.HandoffAsked
 	log    *attemptLog
@@ -30,14 +30,14 @@ func (h *handing) tell(c *engine.Return, err error) {
 	}
 	switch {
 	case err != nil:
-		h.log.say("[not handed on] " + err.Error())
+		h.log.say("[not handed off] " + err.Error())
 	case c.Status != engine.Running:
 		h.log.say("[result of " + c.ID + "] " + string(c.Status))
 	}
 }
 
-// handingOn lets an attempt hand work on.
-func (l *loop) handingOn(key attemptKey, log *attemptLog) func(context.Context, *engine.HandoffAsked) (*engine.Return, error) {
+// handingOff lets an attempt hand work off.
+func (l *loop) handingOff(key attemptKey, log *attemptLog) func(context.Context, *engine.HandoffAsked) (*engine.Return, error) {
 	mail := l.mail // the rest belongs to the loop
 	return func(ctx context.Context, asked *engine.HandoffAsked) (*engine.Return, error) {
 		own := *asked
@@ -56,8 +56,8 @@ func (l *loop) handingOn(key attemptKey, log *attemptLog) func(context.Context, 
 	}
 }
 
-// handedOn records that an attempt hands work on, or that it no longer waits for the result.
-func (l *loop) handedOn(h *handing) error {
+// handedOff records that an attempt hands work off, or that it no longer waits for the result.
+func (l *loop) handedOff(h *handing) error {
 	select {
 	case <-h.over:
 		return l.dropHanding(h)
@@ -92,7 +92,7 @@ func (l *loop) returned(c *engine.Return) {
 	if h := l.handing; h != nil && h.id == "" { // this answers the request
 		h.id = c.ID
 		if h.asked.ID == "" {
-			h.log.say("[hands on " + c.ID + "] to " + h.asked.Definition.Body.Nodes[0].Task().Agent)
+			h.log.say("[hands off " + c.ID + "] to " + h.asked.Definition.Body.Nodes[0].Task().Agent)
 		}
 		if c.Status == engine.Running && h.asked.Blocking {
 			l.handings[c.ID] = append(l.handings[c.ID], h)

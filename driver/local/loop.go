@@ -33,7 +33,7 @@ type loop struct {
 	asked    map[string]shown      // questions that a person here may answer, by id
 	queries  map[string]*query     // what attempts ask and wait for, by id
 	query    *query                // being recorded
-	handings map[string][]*handing // what attempts have handed on and wait for, by id
+	handings map[string][]*handing // what attempts have handed off and wait for, by id
 	handing  *handing              // being recorded
 	audience *audience
 	alarm    alarm
@@ -125,7 +125,7 @@ func (l *loop) turn(ctx context.Context) error {
 }
 
 // idle reports whether nothing more happens here: no attempt runs, no one here is asked, and no
-// timer is near. An attempt may still wait for what it handed on: it ends, and the next one gets
+// timer is near. An attempt may still wait for what it handed off: it ends, and the next one gets
 // the result, unless people elsewhere can let the run continue.
 func (l *loop) idle() bool {
 	waited := len(l.attempts.open) > 0 && (l.o.Elsewhere || len(l.queries) > 0)
@@ -183,7 +183,7 @@ func (l *loop) readMail() error {
 			}
 		}
 		if m.handing != nil {
-			if err := l.handedOn(m.handing); err != nil {
+			if err := l.handedOff(m.handing); err != nil {
 				return err
 			}
 		}
@@ -331,7 +331,7 @@ func (l *loop) startTask(c *engine.StartTask) error {
 	log := &attemptLog{l.store, id, l.writer.Log(task.Address, task.Attempt), l.audience}
 	at := driver.Attempt{
 		Ask:       l.asking(key, log),
-		HandOn:    l.handingOn(key, log),
+		HandOff:   l.handingOff(key, log),
 		Keep:      log.keep,
 		Note:      log.note,
 		Artifacts: l.store.Artifacts(id),

@@ -7,7 +7,7 @@ import (
 )
 
 // letter is a message of another goroutine to the loop: the result of an attempt, a
-// question of an attempt, work that it hands on, or a person's answer.
+// question of an attempt, work that it hands off, or a person's answer.
 type letter struct {
 	ended   engine.Envelope // of a TaskEnded, if it has an event
 	query   *query

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
-// Options are what a project provides for tasks that were handed over. Every field is
+// Options are what a project provides for tasks that were handed off. Every field is
 // optional.
 type Options struct {
 	// Inbox returns the messages for the agent of a task. All attempts of a task get the
@@ -27,21 +27,21 @@ type Options struct {
 	// Test runs the project's test command and returns why it failed. It runs what the agent
 	// wrote, so it may write only where the task may.
 	Test func(ctx context.Context, task *agent.Task, command string, log agent.Log) error
-	// Leave leaves a message for an agent. A second one with the same id is ignored.
-	Leave func(agent, id string, m Message) error
+	// LeaveMessage leaves a message for an agent. A second one with the same id is ignored.
+	LeaveMessage func(agent, id string, m Message) error
 	// Detach starts the session of work that a task detaches from its run, once for the task.
 	Detach func(ctx context.Context, task *agent.Task, h *Handoff) error
 	// Detached returns what became of a session that Detach has started.
 	Detached func(ctx context.Context, id string) (agent.Handed, error)
 	// Mask hides secrets in what the agent wrote to a file.
 	Mask func(text string) string
-	// Handoff is what is the same for all work that attempts hand on, and for tasks of a workflow
+	// Handoff is what is the same for all work that attempts hand off, and for tasks of a workflow
 	// whose setting names no session: the directory of all sessions, and what the project
 	// requires.
 	Handoff Handoff
 }
 
-// Wrap returns an executor that makes attempts at tasks that were handed over, and at those
+// Wrap returns an executor that makes attempts at tasks that were handed off, and at those
 // of agents with messages.
 func Wrap(exec agent.Executor, o Options) agent.Executor {
 	return &wrapped{exec, exec.Traits(), o}
@@ -63,13 +63,13 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 		switch {
 		case h.Session == "":
 			h.adopt(task, w.o.Handoff)
-		case strings.Contains(task.Address, "/"+handedOn):
+		case strings.Contains(task.Address, "/"+handoffPrefix):
 			h = h.In(task.Run)
 		case task.Workflow == SessionName && task.Address == SessionName:
 			h = h.As(task.Run)
 		}
-		if h.apart() {
-			return w.sendApart(ctx, task, h)
+		if h.outside() {
+			return w.sendOutside(ctx, task, h)
 		}
 		if h.Known == nil {
 			h.LookUp(task.Dir)
@@ -95,7 +95,7 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 	default:
 		own.Prompt = h.Prompt()
 	}
-	if task.HandOn == nil {
+	if task.HandOff == nil {
 		return w.work(ctx, &own, h, log)
 	}
 	on := w.equip(&own)
@@ -107,7 +107,7 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 }
 
 // Scripted returns an executor for replies that stand in for an agent: the requests in them are
-// handed on as those in its answers are, and a task that was handed over fails if the reply says so. What has to be delivered is not checked, because no agent
+// handed off as those in its answers are, and a task that was handed off fails if the reply says so. What has to be delivered is not checked, because no agent
 // works.
 func Scripted(exec agent.Executor, o Options) agent.Executor { return &scripted{exec, o} }
 
@@ -121,7 +121,7 @@ func (s *scripted) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 	if _, handed := task.Settings[agent.HandoffSetting]; err == nil && handed {
 		err = failure(task, protocol.ReadResponse(res.Output))
 	}
-	if err == nil && task.HandOn != nil {
+	if err == nil && task.HandOff != nil {
 		res.Warning = newOnward(&s.o, task).answered(ctx, task, res.Output, log)
 	}
 	return res, err
@@ -151,9 +151,9 @@ func (h *Handoff) adopt(task *agent.Task, defaults Handoff) {
 	h.Session = notInID().ReplaceAllString(task.Run+"."+task.Address, "-")
 	h.Dir = path.Join(defaults.Dir, h.Session)
 	h.SessionOnly = h.SessionOnly || defaults.SessionOnly
-	h.TellOnly = h.TellOnly || defaults.TellOnly
+	h.Advisory = h.Advisory || defaults.Advisory
 	h.Test = cmp.Or(h.Test, defaults.Test)
-	h.Detach, h.Leave = false, false
+	h.Detach, h.MessageOnly = false, false
 }
 
 // deliver makes an attempt that has to deliver something.

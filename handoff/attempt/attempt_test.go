@@ -72,7 +72,7 @@ func TestDeliverables(t *testing.T) {
 	}{
 		"new":       {"out/a.txt", func(dir string) { write(t, filepath.Join(dir, "out/a.txt"), "x") }, ""},
 		"changed":   {"old.txt", func(dir string) { write(t, filepath.Join(dir, "old.txt"), "new") }, ""},
-		"unchanged": {"old.txt", nil, "old.txt has not changed since the work was handed over"},
+		"unchanged": {"old.txt", nil, "old.txt has not changed since the work was handed off"},
 		"missing":   {"out/a.txt", nil, "out/a.txt does not exist"},
 		"JSON":      {"a.json", func(dir string) { write(t, filepath.Join(dir, "a.json"), `{"a": 1}`) }, ""},
 		"not JSON":  {"a.json", func(dir string) { write(t, filepath.Join(dir, "a.json"), `{"a": `) }, "a.json is not valid JSON"},
@@ -278,7 +278,7 @@ func TestTDD(t *testing.T) {
 	}
 }
 
-// A task that was not handed over gets the messages of its agent, and delivers what they
+// A task that was not handed off gets the messages of its agent, and delivers what they
 // ask for.
 func TestMessages(t *testing.T) {
 	s := newScene(t, file("plan.md"))

@@ -37,10 +37,10 @@ const (
 	Tokens   RuleKind = "tokens"
 )
 
-// Understand recognizes a constraint. It is careful: a constraint that might mean something
+// ParseConstraint recognizes a constraint. It is careful: a constraint that might mean something
 // else is only passed on. exists reports whether a path exists in the project; nil means that none
 // does.
-func Understand(constraint string, exists func(path string) bool) Rule {
+func ParseConstraint(constraint string, exists func(path string) bool) Rule {
 	text := strings.TrimRight(strings.Join(strings.Fields(constraint), " "), ".!")
 	if at := remark().FindStringIndex(text); at != nil && !exception().MatchString(text[at[0]:]) {
 		text = text[:at[0]]
@@ -175,7 +175,7 @@ func tokens(text string, _ func(string) bool) (Rule, bool) {
 func Limits(q *protocol.Request) workflow.Limits {
 	limits := workflow.Limits{Runtime: q.Timeout}
 	for _, c := range q.Constraints {
-		switch r := Understand(c, nil); r.Kind {
+		switch r := ParseConstraint(c, nil); r.Kind {
 		case Duration:
 			limits.Runtime = least(limits.Runtime, r.Duration)
 		case Cost:
@@ -194,9 +194,9 @@ func least[N int64 | float64 | time.Duration](a, b N) N {
 	return min(a, b)
 }
 
-// Means says by what a rule is enforced; "" if the constraint is only passed on. unenforced
+// EnforcedBy says what enforces a rule; "" if the constraint is only passed on. unenforced
 // says why limits on writing cannot be enforced here, "" if they can.
-func (r Rule) Means(unenforced string) string {
+func (r Rule) EnforcedBy(unenforced string) string {
 	switch r.Kind {
 	case ReadOnly, Only, Except:
 		if unenforced != "" {

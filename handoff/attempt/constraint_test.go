@@ -81,7 +81,7 @@ func TestUnderstand(t *testing.T) {
 		"Use existing bcrypt library (do not add new dependencies)":           {},
 		"": {},
 	} {
-		if diff := cmp.Diff(want, attempt.Understand(text, exists)); diff != "" {
+		if diff := cmp.Diff(want, attempt.ParseConstraint(text, exists)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}
@@ -92,7 +92,7 @@ func TestMeans(t *testing.T) {
 		"Do not modify src/":         "src is not writable (Landlock)",
 		"Do not modify src/ or lib/": "src, lib are not writable (Landlock)",
 	} {
-		if got := attempt.Understand(constraint, nil).Means(""); got != want {
+		if got := attempt.ParseConstraint(constraint, nil).EnforcedBy(""); got != want {
 			t.Errorf("%s: %s", constraint, got)
 		}
 	}

@@ -98,7 +98,7 @@ func (h *Handoff) wrongFile(ctx context.Context, r *os.Root, d protocol.Delivera
 	case err != nil:
 		return err.Error()
 	case d.Required && h.Before != nil && hash == h.Before[file]:
-		return "has not changed since the work was handed over"
+		return "has not changed since the work was handed off"
 	case path.Ext(file) == ".json":
 		return invalidJSON(r, file)
 	}
@@ -183,8 +183,8 @@ func digest(ctx context.Context, r *os.Root, file string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// mostJSON limits how much of a JSON file is read into memory.
-const mostJSON = 10 << 20
+// maxJSON limits how much of a JSON file is read into memory.
+const maxJSON = 10 << 20
 
 // readSmall returns the content of a deliverable.
 func readSmall(r *os.Root, file string) ([]byte, error) {
@@ -193,8 +193,8 @@ func readSmall(r *os.Root, file string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostJSON+1))
-	if err == nil && len(text) > mostJSON {
+	text, err := io.ReadAll(io.LimitReader(f, maxJSON+1))
+	if err == nil && len(text) > maxJSON {
 		err = refusedFile("is larger than 10 MB")
 	}
 	return text, err

@@ -1,7 +1,7 @@
-// Package attempt makes an attempt at a task that another agent handed over. It says to the
+// Package attempt makes an attempt at a task that another agent handed off. It says to the
 // agent what is asked for and how to answer, limits where it may write, and afterwards checks
 // what it has delivered. The host wraps every attempt with it; tasks that were not handed
-// over pass through unchanged.
+// off pass through unchanged.
 //
-// A task was handed over if it has the setting [agent.HandoffSetting], see [Handoff].
+// A task was handed off if it has the setting [agent.HandoffSetting], see [Handoff].
 package attempt

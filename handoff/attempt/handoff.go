@@ -15,7 +15,7 @@ import (
 // SessionName is the name of the workflow of a session, and of its only step.
 const SessionName = "handoff"
 
-// Handoff is the setting of a task that was handed over. It contains everything that an
+// Handoff is the setting of a task that was handed off. It contains everything that an
 // attempt depends on, so that all attempts are alike, in whatever process they are made.
 type Handoff struct {
 	Session string            `json:"session"`   // its id
@@ -25,21 +25,21 @@ type Handoff struct {
 	// Source is the text that was sent, for people. Prose means that it has no request.
 	Source string `json:"source,omitempty"`
 	Prose  bool   `json:"prose,omitempty"`
-	// Before has the hash of each deliverable when the work was handed over, "" for one that
+	// Before has the hash of each deliverable when the work was handed off, "" for one that
 	// did not exist. Nil means that it is not known: then it is enough that they exist.
 	Before map[string]string `json:"before,omitempty"`
-	// Known are the paths in constraints that existed when the work was handed over. Nil means that
+	// Known are the paths in constraints that existed when the work was handed off. Nil means that
 	// nobody has looked: see [Handoff.LookUp].
 	Known []string `json:"known,omitzero"`
 	// SessionOnly means that all deliverables must be in the directory of the session.
 	SessionOnly bool `json:"session_only,omitempty"`
-	// TellOnly means that limits on writing that this machine cannot enforce are only told to
+	// Advisory means that limits on writing that this machine cannot enforce are only told to
 	// the agent.
-	TellOnly bool `json:"tell_only,omitempty"`
+	Advisory bool `json:"tell_only,omitempty"`
 	// Detach means that the work is a session of its own, which an attempt only starts, and Leave that
-	// it is a message for the agent. Both are only for work that was handed on in a run.
-	Detach bool `json:"detach,omitempty"`
-	Leave  bool `json:"leave,omitempty"`
+	// it is a message for the agent. Both are only for work that was handed off in a run.
+	Detach      bool `json:"detach,omitempty"`
+	MessageOnly bool `json:"leave,omitempty"`
 	// Test is the command that must succeed before the work of a TDD handoff is accepted.
 	Test string `json:"test,omitempty"`
 
@@ -55,7 +55,7 @@ func (h *Handoff) Setting() (any, error) {
 	return workflow.ParseJSON(data)
 }
 
-// Of returns the handoff of a task, nil if it was not handed over.
+// Of returns the handoff of a task, nil if it was not handed off.
 func Of(settings map[string]any) (*Handoff, error) {
 	value, ok := settings[agent.HandoffSetting]
 	if !ok {
@@ -101,7 +101,7 @@ func (h *Handoff) LookUp(root string) {
 	}
 	defer r.Close()
 	for _, c := range h.Request.Constraints {
-		Understand(c, func(path string) bool {
+		ParseConstraint(c, func(path string) bool {
 			_, err := r.Lstat(path)
 			if err == nil {
 				h.Known = append(h.Known, path)
@@ -114,11 +114,11 @@ func (h *Handoff) LookUp(root string) {
 func (h *Handoff) knows(path string) bool { return slices.Contains(h.Known, path) }
 
 // Rule returns what Hocket understands of a constraint.
-func (h *Handoff) Rule(constraint string) Rule { return Understand(constraint, h.knows) }
+func (h *Handoff) Rule(constraint string) Rule { return ParseConstraint(constraint, h.knows) }
 
 // Limit returns where the agent may write: nil means anywhere.
 func (h *Handoff) Limit() *agent.WriteLimit {
-	limit := &agent.WriteLimit{TellOnly: h.TellOnly}
+	limit := &agent.WriteLimit{Advisory: h.Advisory}
 	closed := h.Request.Workflow == protocol.Spike
 	for _, c := range h.Request.Constraints {
 		switch r := h.Rule(c); r.Kind {

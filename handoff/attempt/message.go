@@ -22,7 +22,7 @@ type Message struct {
 // Message returns the message that a request without a session leaves for its agent.
 func (h *Handoff) Message() Message {
 	own := *h
-	own.Dir, own.Leave = "", false
+	own.Dir, own.MessageOnly = "", false
 	m := Message{From: h.Request.ParentAgent, Text: own.context()}
 	if len(h.Request.Deliverables) > 0 {
 		m.Asks = &own
@@ -50,7 +50,7 @@ func takesMessages(traits agent.Traits, task *agent.Task) bool {
 	return free && traits.FromPrompt(task)
 }
 
-// inherit returns a handoff with everything that a task has to deliver: what was handed over with
+// inherit returns a handoff with everything that a task has to deliver: what was handed off with
 // it, if h is not nil, and what messages ask for. It returns h if they ask for nothing.
 func inherit(h *Handoff, messages []Message) *Handoff {
 	all, q := Handoff{}, protocol.Request{}
@@ -145,7 +145,7 @@ func (h *Handoff) messagesPart() string {
 	return messagesText + "\n- " + strings.Join(list, "\n- ")
 }
 
-// addTo returns the prompt of a task that was not handed over, with what messages ask for.
+// addTo returns the prompt of a task that was not handed off, with what messages ask for.
 func (h *Handoff) addTo(prompt string) string {
 	prompt = strings.TrimRight(prompt, "\n") + "\n\n" + h.messagesPart() + "\n"
 	_, q := h.demands()

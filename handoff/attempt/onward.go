@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// onward hands on work of one attempt: with the tool that the agent is given, and with the
+// onward hands off work of one attempt: with the tool that the agent is given, and with the
 // requests in its answer.
 type onward struct {
 	o      *Options
@@ -34,7 +34,7 @@ func newOnward(o *Options, task *agent.Task) *onward {
 	return on
 }
 
-// equip gives a task the tool, and tells the agent what was handed on before.
+// equip gives a task the tool, and tells the agent what was handed off before.
 func (w *wrapped) equip(task *agent.Task) *onward {
 	on := newOnward(&w.o, task)
 	for _, h := range task.Handed {
@@ -50,7 +50,7 @@ func (w *wrapped) equip(task *agent.Task) *onward {
 	return on
 }
 
-// note remembers work that was handed on.
+// note remembers work that was handed off.
 func (on *onward) note(h agent.Handed) {
 	on.mu.Lock()
 	defer on.mu.Unlock()
@@ -60,7 +60,7 @@ func (on *onward) note(h agent.Handed) {
 	on.handed[h.ID] = h
 	of, _ := Of(h.Settings)
 	if of == nil {
-		return // a program handed it on without the protocol
+		return // a program handed it off without the protocol
 	}
 	if name := of.Request.SessionID; name != "" {
 		on.names[name] = h.ID
@@ -70,7 +70,7 @@ func (on *onward) note(h agent.Handed) {
 	}
 }
 
-// known returns work that was handed on before, by its id or name.
+// known returns work that was handed off before, by its id or name.
 func (on *onward) known(id string) (agent.Handed, error) {
 	on.mu.Lock()
 	defer on.mu.Unlock()
@@ -82,15 +82,15 @@ func (on *onward) known(id string) (agent.Handed, error) {
 	return h, nil
 }
 
-// isDetached reports whether work that was handed on is a session of its own.
+// isDetached reports whether work that was handed off is a session of its own.
 func isDetached(h agent.Handed) bool {
 	of, _ := Of(h.Settings)
 	return of != nil && of.Detach
 }
 
-// recalled says what became of work that an earlier attempt has handed on.
+// recalled says what became of work that an earlier attempt has handed off.
 func recalled(h agent.Handed) string {
-	text := "An earlier attempt at your task handed this on: " + h.Prompt + "\n\n"
+	text := "An earlier attempt at your task handed this off: " + h.Prompt + "\n\n"
 	switch {
 	case h.Running:
 		return text + "It is still in progress."
@@ -102,14 +102,14 @@ func recalled(h agent.Handed) string {
 	return text + "The result:\n" + h.Output
 }
 
-// result returns the result of work that was handed on before, and waits for it. A detached session
+// result returns the result of work that was handed off before, and waits for it. A detached session
 // is not waited for.
 func (on *onward) result(ctx context.Context, task *agent.Task, id string) (agent.Handed, error) {
 	before, err := on.known(id)
 	if err != nil {
 		return agent.Handed{}, err
 	}
-	got, err := task.HandOn(ctx, agent.Handoff{ID: before.ID, Blocking: true})
+	got, err := task.HandOff(ctx, agent.Handoff{ID: before.ID, Blocking: true})
 	if err != nil {
 		return agent.Handed{}, err
 	}
@@ -125,8 +125,8 @@ func (on *onward) result(ctx context.Context, task *agent.Task, id string) (agen
 	return got, nil
 }
 
-// handOn hands a request on. called means that the agent waits for what becomes of it.
-func (on *onward) handOn(ctx context.Context, task *agent.Task, q *protocol.Request, around string, called bool) (agent.Handed, error) {
+// handOff hands a request off. called means that the agent waits for what becomes of it.
+func (on *onward) handOff(ctx context.Context, task *agent.Task, q *protocol.Request, around string, called bool) (agent.Handed, error) {
 	q, around, err := on.masked(q, around)
 	if err != nil {
 		return agent.Handed{}, err
@@ -147,7 +147,7 @@ func (on *onward) handOn(ctx context.Context, task *agent.Task, q *protocol.Requ
 	if err := on.await(ctx, task, q, detach); err != nil {
 		return agent.Handed{}, err
 	}
-	h, err := on.handoff(q, around, task, detach)
+	h, err := on.newHandoff(q, around, task, detach)
 	if err != nil {
 		return agent.Handed{}, err
 	}
@@ -158,8 +158,8 @@ func (on *onward) handOn(ctx context.Context, task *agent.Task, q *protocol.Requ
 	if before, err := on.known(q.SessionID); q.SessionID != "" && err == nil && before.Key != work.Key {
 		return agent.Handed{}, fmt.Errorf("the session_id %q is that of other work, %s; choose another one", q.SessionID, before.ID)
 	}
-	work.Blocking = work.Blocking || called && h.apart() // that takes no time
-	handed, err := task.HandOn(ctx, work)
+	work.Blocking = work.Blocking || called && h.outside() // that takes no time
+	handed, err := task.HandOff(ctx, work)
 	if err == nil {
 		on.note(handed)
 	}
@@ -184,7 +184,7 @@ func (on *onward) masked(q *protocol.Request, around string) (*protocol.Request,
 }
 
 // await waits until everything has ended that a request depends on: work that the same task handed
-// on. A detached session can also wait for other sessions, and does so itself.
+// off. A detached session can also wait for other sessions, and does so itself.
 func (on *onward) await(ctx context.Context, task *agent.Task, q *protocol.Request, detach bool) error {
 	var left []string
 	for _, id := range q.DependsOn {
@@ -198,7 +198,7 @@ func (on *onward) await(ctx context.Context, task *agent.Task, q *protocol.Reque
 		case isDetached(before) && !detach:
 			return fmt.Errorf("depends_on: %q is a session of its own; only work that is detached too can wait for it", id)
 		}
-		got, err := task.HandOn(ctx, agent.Handoff{ID: before.ID, Blocking: true})
+		got, err := task.HandOff(ctx, agent.Handoff{ID: before.ID, Blocking: true})
 		switch {
 		case err != nil:
 			return err
@@ -214,12 +214,12 @@ func (on *onward) await(ctx context.Context, task *agent.Task, q *protocol.Reque
 	return nil
 }
 
-// handoff returns the handoff of a request. Its session is the same for the same request of the
+// newHandoff returns the handoff of a request. Its session is the same for the same request of the
 // same task, in every attempt. If the work failed and is done again, it gets another session: what
 // Hocket shows of the first one must not be taken for an answer of the second.
-func (on *onward) handoff(q *protocol.Request, around string, task *agent.Task, detach bool) (*Handoff, error) {
+func (on *onward) newHandoff(q *protocol.Request, around string, task *agent.Task, detach bool) (*Handoff, error) {
 	h := on.o.Handoff
-	h.Request, h.Context, h.Detach, h.Leave = q, around, detach, q.Mode == protocol.Conversation
+	h.Request, h.Context, h.Detach, h.MessageOnly = q, around, detach, q.Mode == protocol.Conversation
 	key, err := h.key()
 	if err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (on *onward) handoff(q *protocol.Request, around string, task *agent.Task, 
 	return &h, nil
 }
 
-// times returns how often work was handed on. The engine does work only once as long as it does
+// times returns how often work was handed off. The engine does work only once as long as it does
 // not fail.
 func (on *onward) times(key string) (n int) {
 	on.mu.Lock()
@@ -247,19 +247,19 @@ func (on *onward) times(key string) (n int) {
 
 // key returns the same text for the same work: it ignores what a fork or a new configuration changes.
 func (h *Handoff) key() (string, error) {
-	same := &Handoff{Request: h.Request, Context: h.Context, Detach: h.Detach, Leave: h.Leave}
+	same := &Handoff{Request: h.Request, Context: h.Context, Detach: h.Detach, MessageOnly: h.MessageOnly}
 	setting, err := same.Setting()
 	return digestOf(workflow.FormatJSON(setting)), err
 }
 
-// handedOn is how the engine names tasks that were handed on, with a number.
-const handedOn = "handoff-"
+// handoffPrefix is how the engine names tasks that were handed off, with a number.
+const handoffPrefix = "handoff-"
 
 // digits is how many digits follow the id of the run in that of a session.
 const digits = 12
 
 // RunOf returns the run whose id the id of a session begins with, if it has the form of an id of work
-// that was handed on in a run.
+// that was handed off in a run.
 func RunOf(session string) (run string, ok bool) {
 	at := len(session) - digits - 1
 	if at < 1 || session[at] != '-' || strings.Trim(session[at+1:], "0123456789abcdef") != "" {
@@ -298,7 +298,7 @@ func (h *Handoff) work(ctx context.Context, dir string) (agent.Handoff, error) {
 	if h.Before, err = h.Measure(ctx, dir); err != nil {
 		return agent.Handoff{}, err
 	}
-	if name := h.NotFolder(dir); name != "" && !h.Leave {
+	if name := h.NotFolder(dir); name != "" && !h.MessageOnly {
 		return agent.Handoff{}, fmt.Errorf("the limits on writing cannot be enforced: %s is not a folder", name)
 	}
 	setting, err := h.Setting()
@@ -309,7 +309,7 @@ func (h *Handoff) work(ctx context.Context, dir string) (agent.Handoff, error) {
 		To: q.TargetAgent, Prompt: q.Summary, Settings: map[string]any{agent.HandoffSetting: setting}, Attempts: 1 + q.MaxRetries,
 		Limits: Limits(q), Blocking: q.Mode == protocol.Blocking, Key: key, Detach: h.Detach,
 	}
-	if h.apart() {
+	if h.outside() {
 		may := workflow.Free
 		if h.Detach {
 			may = work.Limits.Budget()
@@ -324,18 +324,18 @@ func digestOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// answered hands on the requests in the answer of an attempt, and returns a warning about those that
-// could not be handed on: that does not make the work worse that was done.
+// answered hands off the requests in the answer of an attempt, and returns a warning about those that
+// could not be handed off: that does not make the work worse that was done.
 func (on *onward) answered(ctx context.Context, task *agent.Task, output string, log agent.Log) (warning string) {
-	refused := on.handOnAnswer(ctx, task, output)
+	refused := on.handOffAnswer(ctx, task, output)
 	for _, text := range refused {
 		log([]byte(text + "\n"))
 	}
 	return strings.Join(refused, "\n")
 }
 
-// handOnAnswer hands on the requests in an answer, and returns what could not be handed on.
-func (on *onward) handOnAnswer(ctx context.Context, task *agent.Task, output string) (refused []string) {
+// handOffAnswer hands off the requests in an answer, and returns what could not be handed off.
+func (on *onward) handOffAnswer(ctx context.Context, task *agent.Task, output string) (refused []string) {
 	answer := protocol.ReadResponse(output)
 	requests, around := answer.Next, ""
 	if left := explained(answer.Found); left != "" && answer.Form != protocol.ProseForm {
@@ -347,7 +347,7 @@ func (on *onward) handOnAnswer(ctx context.Context, task *agent.Task, output str
 			return refused
 		}
 		if found.Found.Errors() {
-			return append(refused, "not handed on: "+explained(found.Found))
+			return append(refused, "not handed off: "+explained(found.Found))
 		}
 		requests, around = found.Requests, found.Context
 	}
@@ -355,14 +355,14 @@ func (on *onward) handOnAnswer(ctx context.Context, task *agent.Task, output str
 	slices.SortStableFunc(requests, func(a, b *protocol.Request) int { return min(len(a.DependsOn), 1) - min(len(b.DependsOn), 1) })
 	for len(requests) > 0 {
 		next := slices.IndexFunc(requests, func(q *protocol.Request) bool { return !dependsOnAny(q, requests) })
-		next = max(next, 0) // if they depend on each other, handing one on says so
+		next = max(next, 0) // if they depend on each other, handing one off says so
 		q := requests[next]
 		requests = slices.Delete(requests, next, next+1)
 		if q.Mode == protocol.Blocking {
 			q.Mode = protocol.Spawn // the attempt has ended
 		}
-		if _, err := on.handOn(ctx, task, q, around, false); err != nil {
-			refused = append(refused, fmt.Sprintf("not handed on: %q: %v", q.Summary, err))
+		if _, err := on.handOff(ctx, task, q, around, false); err != nil {
+			refused = append(refused, fmt.Sprintf("not handed off: %q: %v", q.Summary, err))
 		}
 	}
 	return refused

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// lead is an attempt that hands work on.
+// lead is an attempt that hands work off.
 type lead struct {
 	dir    string
 	before []agent.Handed
@@ -26,7 +26,7 @@ type lead struct {
 	log    bytes.Buffer
 	may    workflow.Handoffs
 	fork   string                       // of the run
-	result func(id string) agent.Handed // of what was handed on before; nil: an answer
+	result func(id string) agent.Handed // of what was handed off before; nil: an answer
 	o      attempt.Options
 }
 
@@ -43,7 +43,7 @@ func (l *lead) run(t *testing.T, answer string, work func(use func(args map[stri
 	task := &agent.Task{
 		Run: "r1" + l.fork, Address: "a", Attempt: 1, Agent: &agent.Definition{Name: "ann"}, Dir: l.dir, Handed: l.before,
 		Handoffs: &workflow.Handoffs{To: []string{"bob", "cleo"}, Detach: l.may.Detach},
-		HandOn: func(_ context.Context, h agent.Handoff) (agent.Handed, error) {
+		HandOff: func(_ context.Context, h agent.Handoff) (agent.Handed, error) {
 			if h.ID != "" && l.result != nil {
 				return l.result(h.ID), nil
 			}
@@ -95,7 +95,7 @@ func TestToolHandsOn(t *testing.T) {
 		}
 		args["details"] = "All of it."
 		args["blocking"] = false
-		if text, err := use(args); err != nil || text != "Handed on to bob with the id a/handoff-1. It is in progress." {
+		if text, err := use(args); err != nil || text != "Handed off to bob with the id a/handoff-1. It is in progress." {
 			t.Errorf("%q, %v", text, err)
 		}
 		if text, err := use(map[string]any{"id": "a/handoff-1"}); err != nil || !strings.HasSuffix(text, "the answer") {
@@ -103,7 +103,7 @@ func TestToolHandsOn(t *testing.T) {
 		}
 	})
 	if len(l.handed) != 4 {
-		t.Fatalf("handed on: %+v", l.handed)
+		t.Fatalf("handed off: %+v", l.handed)
 	}
 	first := handoffOf(t, l.handed[0])
 	want := &protocol.Request{
@@ -183,7 +183,7 @@ func TestToolTakesARequest(t *testing.T) {
 	}
 }
 
-// Requests in the answer are handed on when the attempt has ended.
+// Requests in the answer are handed off when the attempt has ended.
 func TestAnswerHandsOn(t *testing.T) {
 	for _, c := range []struct {
 		answer, said string
@@ -194,8 +194,8 @@ func TestAnswerHandsOn(t *testing.T) {
 		{"<agent_response version=\"1.0\" status=\"COMPLETED\"><summary>Done</summary><next>" + request + request + "</next></agent_response>", "", []string{"bob", "bob"}},
 		{"<agent_response><summary>a < b</summary><summary>Done<next>" + request + "</next></agent_response>", "left out: the requests in <next> were left out", nil},
 		{workflow.FormatJSON(map[string]any{"summary": "Done", "next": []any{request}}), "", []string{"bob"}},
-		{strings.Replace(request, ` target_agent="bob"`, "", 1), "not handed on: \"Do that thing\": nobody\n", nil},
-		{"```xml\n<agent_request><mode>spawn</mode></agent_request>\n```", "not handed on: ", nil},
+		{strings.Replace(request, ` target_agent="bob"`, "", 1), "not handed off: \"Do that thing\": nobody\n", nil},
+		{"```xml\n<agent_request><mode>spawn</mode></agent_request>\n```", "not handed off: ", nil},
 	} {
 		l := &lead{dir: t.TempDir()}
 		if res := l.run(t, c.answer, nil); res.Output != c.answer || !strings.HasPrefix(res.Warning, strings.TrimSpace(c.said)) || c.said == "" && res.Warning != "" {
@@ -208,13 +208,13 @@ func TestAnswerHandsOn(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(c.to, to); diff != "" || !strings.HasPrefix(l.log.String(), c.said) || c.said == "" && l.log.Len() > 0 {
-			t.Errorf("%q: log %q, handed on (-want +got):\n%s", c.answer, l.log.String(), diff)
+			t.Errorf("%q: log %q, handed off (-want +got):\n%s", c.answer, l.log.String(), diff)
 		}
 	}
 }
 
-// An attempt is told what the one before it handed on, and can get the results.
-func TestNextAttemptIsToldWhatWasHandedOn(t *testing.T) {
+// An attempt is told what the one before it handed off, and can get the results.
+func TestNextAttemptIsToldWhatWasHandedOff(t *testing.T) {
 	l := &lead{dir: t.TempDir(), before: []agent.Handed{
 		{Handoff: agent.Handoff{ID: "a/handoff-1", To: "bob", Prompt: "Count", Key: "k"}, Running: true},
 		{Handoff: agent.Handoff{ID: "a/handoff-2", To: "bob", Prompt: "Add"}, Output: "7"},
@@ -225,7 +225,7 @@ func TestNextAttemptIsToldWhatWasHandedOn(t *testing.T) {
 			t.Errorf("%+v, %v", l.handed, err)
 		}
 	})
-	const told = "An earlier attempt at your task handed this on: "
+	const told = "An earlier attempt at your task handed this off: "
 	want := []agent.Received{
 		{Step: "handoff a/handoff-1 to bob", Output: told + "Count\n\nIt is still in progress."},
 		{Step: "handoff a/handoff-2 to bob", Output: told + "Add\n\nThe result:\n7"},
@@ -236,7 +236,7 @@ func TestNextAttemptIsToldWhatWasHandedOn(t *testing.T) {
 	}
 }
 
-// Nothing of a secret is handed on that is escaped in the XML, and the sender is the agent of the
+// Nothing of a secret is handed off that is escaped in the XML, and the sender is the agent of the
 // task.
 func TestRequestsAreMasked(t *testing.T) {
 	l := &lead{dir: t.TempDir()}
@@ -276,7 +276,7 @@ func TestNamedWork(t *testing.T) {
 	})
 }
 
-// Work that depends on other work of the task is handed on when that has ended, and not if it
+// Work that depends on other work of the task is handed off when that has ended, and not if it
 // failed. In an answer, the order does not matter.
 func TestWorkThatDependsOnOther(t *testing.T) {
 	with := func(attributes, summary string) string {
@@ -295,7 +295,7 @@ func TestWorkThatDependsOnOther(t *testing.T) {
 		order = append(order, h.Prompt)
 	}
 	if diff := cmp.Diff([]string{"The first part", "The second part", "The third part"}, order); diff != "" || waits != 2 {
-		t.Errorf("%d waits, handed on (-want +got):\n%s", waits, diff)
+		t.Errorf("%d waits, handed off (-want +got):\n%s", waits, diff)
 	}
 	if !strings.Contains(res.Warning, `"A circle": depends_on: there is no work with the id "y"`) {
 		t.Error(res.Warning)
@@ -307,7 +307,7 @@ func TestWorkThatDependsOnOther(t *testing.T) {
 	}
 }
 
-// Detached work is handed on with the amount that is reserved for it, and its session can be looked
+// Detached work is handed off with the amount that is reserved for it, and its session can be looked
 // at.
 func TestToolDetaches(t *testing.T) {
 	l := &lead{dir: t.TempDir(), may: workflow.Handoffs{Detach: true}}
@@ -322,7 +322,7 @@ func TestToolDetaches(t *testing.T) {
 			t.Fatal(err)
 		}
 		session = handoffOf(t, l.handed[0]).Session
-		if text, err := use(map[string]any{"id": session}); err != nil || text != "Handed on to bob with the id "+session+". It is in progress." {
+		if text, err := use(map[string]any{"id": session}); err != nil || text != "Handed off to bob with the id "+session+". It is in progress." {
 			t.Errorf("%q, %v", text, err)
 		}
 		if _, err := use(map[string]any{"request": strings.Replace(request, "max_retries", `session_id="own" detach="true" depends_on="`+session+`,other" max_retries`, 1)}); err != nil {
@@ -379,13 +379,13 @@ func TestSentApart(t *testing.T) {
 	q := &protocol.Request{Mode: protocol.Conversation, ParentAgent: "ann", Summary: "Know this", Constraints: []string{"Maximum cost: $2", "Maximum tokens: 3k"}, Deliverables: []protocol.Deliverable{{Kind: protocol.Report, Text: "What you think"}}}
 	var left []string
 	o := attempt.Options{
-		Leave: func(agent, id string, m attempt.Message) error {
+		LeaveMessage: func(agent, id string, m attempt.Message) error {
 			left = append(left, agent, id, m.From, m.Asks.Request.Summary)
 			return nil
 		},
 		Detach: func(context.Context, *agent.Task, *attempt.Handoff) error { return nil },
 	}
-	res, err := attempt.Wrap(exec, o).Run(t.Context(), task(&attempt.Handoff{Request: q, Leave: true}), func([]byte) {})
+	res, err := attempt.Wrap(exec, o).Run(t.Context(), task(&attempt.Handoff{Request: q, MessageOnly: true}), func([]byte) {})
 	if diff := cmp.Diff([]string{"bob", "r1 a/handoff-1", "ann", "Know this"}, left); diff != "" || err != nil || res.Output != "left for bob" || res.Usage != (agent.Usage{}) {
 		t.Errorf("%+v, %v: %s", res, err, diff)
 	}

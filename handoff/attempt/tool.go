@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// ToolName is the name of the tool with which an agent hands work on.
+// ToolName is the name of the tool with which an agent hands work off.
 const ToolName = "handoff"
 
 var (
@@ -50,7 +50,7 @@ func toolInput(may *workflow.Handoffs) map[string]any {
 		},
 		"blocking": map[string]any{"type": "boolean", "description": "Whether to wait for the answer. Default: true."},
 		"request":  text("Instead of all of the above, a complete <agent_request> in XML."),
-		"id":       text("Only this: the id or session_id of work that was handed on before. The result is its answer."),
+		"id":       text("Only this: the id or session_id of work that was handed off before. The result is its answer."),
 	}
 	if may.Detach {
 		properties["detach"] = map[string]any{"type": "boolean", "description": "Whether the work is a separate session, which continues after your own work. Default: false."}
@@ -75,7 +75,7 @@ type arguments struct {
 	ID       string `json:"id"`
 }
 
-// call hands work on. The task is that of the executor, which hides secrets in what is handed on.
+// call hands work off. The task is that of the executor, which hides secrets in what is handed off.
 func (on *onward) call(ctx context.Context, args map[string]any, task *agent.Task, _ agent.Log) (string, error) {
 	var a arguments
 	if err := json.Unmarshal([]byte(workflow.FormatJSON(args)), &a); err != nil {
@@ -89,7 +89,7 @@ func (on *onward) call(ctx context.Context, args map[string]any, task *agent.Tas
 		var q *protocol.Request
 		var around string
 		if q, around, err = a.read(task); err == nil {
-			h, err = on.handOn(ctx, task, q, around, true)
+			h, err = on.handOff(ctx, task, q, around, true)
 		}
 	}
 	switch {
@@ -98,21 +98,21 @@ func (on *onward) call(ctx context.Context, args map[string]any, task *agent.Tas
 	case err != nil:
 		return "", err
 	}
-	return told(h, a.ID)
+	return describe(h, a.ID)
 }
 
-// told says what became of work: asked is the id by which the agent asked for it, "" if it has just
-// handed it on.
-func told(h agent.Handed, asked string) (string, error) {
+// describe says what became of work: asked is the id by which the agent asked for it, "" if it has just
+// handed it off.
+func describe(h agent.Handed, asked string) (string, error) {
 	of, _ := Of(h.Settings)
 	switch {
 	case h.Running:
-		return fmt.Sprintf("Handed on to %s with the id %s. It is in progress.", h.To, cmp.Or(asked, h.ID)), nil
+		return fmt.Sprintf("Handed off to %s with the id %s. It is in progress.", h.To, cmp.Or(asked, h.ID)), nil
 	case h.Error != "":
 		return "", fmt.Errorf("%s could not do the work %s: %s", h.To, cmp.Or(asked, h.ID), h.Error)
 	case asked == "" && of != nil && of.Detach:
 		return fmt.Sprintf("%s works on it in the separate session %s, which continues after your own work. To look at it, call this tool with this id.", h.To, h.Output), nil
-	case of != nil && of.Leave:
+	case of != nil && of.MessageOnly:
 		return fmt.Sprintf("The next task of %s gets it.", h.To), nil
 	}
 	return fmt.Sprintf("%s has done the work %s. Its answer:\n\n%s", h.To, cmp.Or(asked, h.ID), h.Output), nil
@@ -123,7 +123,7 @@ func (a *arguments) read(task *agent.Task) (q *protocol.Request, around string, 
 	text := a.Request
 	switch {
 	case text == "" && a.Summary == "":
-		return nil, "", errors.New("missing argument summary: call this tool with to, summary and details, with a whole request, or with the id of work that was handed on before")
+		return nil, "", errors.New("missing argument summary: call this tool with to, summary and details, with a whole request, or with the id of work that was handed off before")
 	case text == "":
 		if q, err = a.build(task.Agent.Name); err != nil {
 			return nil, "", err

@@ -11,7 +11,7 @@ import (
 )
 
 // Undeliverable says why a file that is asked for cannot be delivered, and what to do about it; ""
-// if it can. exists means that it exists when the work is handed over. A conversation has no limits
+// if it can. exists means that it exists when the work is handed off. A conversation has no limits
 // and no directory of its own: its work is another task.
 func (h *Handoff) Undeliverable(file string, exists bool) (why, advice string) {
 	if h.Request.Mode == protocol.Conversation {

@@ -47,7 +47,7 @@ func (a *answer) repaired(pos workflow.Pos, detail, summary string, args ...any)
 	a.report(workflow.Warningf(pos, CodeRepaired, detail, summary, args...))
 }
 
-// prose reads an answer in words. A fenced request in it is handed on.
+// prose reads an answer in words. A fenced request in it is handed off.
 func (a *answer) prose() {
 	a.Form, a.Summary = ProseForm, strings.TrimSpace(a.text)
 	all := blocks([]byte(a.text), isRequest)
@@ -58,13 +58,13 @@ func (a *answer) prose() {
 	a.requests(all)
 }
 
-// requests reads the requests that the agent hands on.
+// requests reads the requests that the agent hands off.
 func (a *answer) requests(all []block) {
 	h := &Handoffs{}
 	r := &reader{Options: Options{Lenient: true}, handoffs: h}
 	for i, b := range all {
 		if i == maxBlocks {
-			a.report(workflow.Errorf(workflow.Pos{Line: b.start.Line + 1}, CodeBlock, "hand on fewer", "the answer has more than %d requests", maxBlocks))
+			a.report(workflow.Errorf(workflow.Pos{Line: b.start.Line + 1}, CodeBlock, "hand off fewer", "the answer has more than %d requests", maxBlocks))
 			break
 		}
 		if err := r.request(b.text, b.start); err != nil { // only a schema of a project can fail

@@ -41,7 +41,7 @@ type Response struct {
 	Reports         []Answer
 	Errors          []string
 	Recommendations []string
-	// Next are the requests that the agent hands on. Those with errors are left out.
+	// Next are the requests that the agent hands off. Those with errors are left out.
 	Next []*Request
 	// Own is the object that the agent wrote, unchanged; nil unless the form is JSON.
 	Own json.RawMessage

@@ -144,7 +144,7 @@ func TestReadResponse(t *testing.T) {
 	compare(t, "response.txt", b.String())
 }
 
-// workflowJSON returns an object that hands on a request, as text and as an object.
+// workflowJSON returns an object that hands off a request, as text and as an object.
 func workflowJSON(request string) string {
 	text, err := json.Marshal(map[string]any{"summary": "s", "next": []any{request, map[string]any{"mode": "spawn"}}})
 	if err != nil {

@@ -59,7 +59,7 @@ func TestHandoffExamples(t *testing.T) {
 	}
 }
 
-// A workflow whose step hands work on can be tried without an agent.
+// A workflow whose step hands work off can be tried without an agent.
 func TestHandingOnExample(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(examples(t), "handoff"))); err != nil {

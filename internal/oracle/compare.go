@@ -100,7 +100,7 @@ func (m *Model) take(e engine.Envelope) {
 	case *engine.Answered:
 		m.answered(ev)
 	case *engine.HandoffAsked:
-		m.handOn(attempt(ev.Address), ev)
+		m.handOff(attempt(ev.Address), ev)
 	case *engine.Withdrawn:
 		in, q := m.asked(ev.ID)
 		if q == nil || !q.waitedFor() {
@@ -158,7 +158,7 @@ func (m *Model) compareStart(in *minst, c *engine.StartTask) {
 		gotHanded += fmt.Sprintf("%s %s %s\n", h.ID, h.Status, workflow.FormatJSON(h.Output))
 	}
 	if handed != gotHanded {
-		m.wrong("%s has handed on\n%sbut the engine says\n%s", in.address, handed, gotHanded)
+		m.wrong("%s has handed off\n%sbut the engine says\n%s", in.address, handed, gotHanded)
 	}
 	is := fmt.Sprintf("attempt %d of %q given %s %s decide %q feedback %t again %t timeout %s bound %t", c.Attempt, c.Prompt, workflow.FormatJSON(c.Received), workflow.FormatJSON(c.Inputs), c.Decide, c.Feedback != "", c.Again, c.Timeout, gotKnown)
 	if is != want || math.Abs(usd-got) > 1e-6 || math.Abs(tokens-gotTokens) > 0.5 {

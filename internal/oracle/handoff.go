@@ -9,10 +9,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// mhandoff is work that an attempt has handed on.
+// mhandoff is work that an attempt has handed off.
 type mhandoff struct {
-	in      *minst // the task that handed it on
-	given   string // what was handed on
+	in      *minst // the task that handed it off
+	given   string // what was handed off
 	scope   *mscope
 	spawned bool // without waiting for it
 	awaited bool // by the attempt that is running
@@ -20,7 +20,7 @@ type mhandoff struct {
 
 func (h *mhandoff) task() *minst { return h.scope.body.insts[h.scope.body.g.Nodes[0].ID] }
 
-// result returns the status and output of what was handed on.
+// result returns the status and output of what was handed off.
 func (h *mhandoff) result() string {
 	if t := h.task(); t != nil && t.phase == "ended" && t.status != engine.Cancelled && t.status != engine.Skipped {
 		return fmt.Sprintf("%s %s %s", t.address, t.status, workflow.FormatJSON(t.output))
@@ -31,8 +31,8 @@ func (h *mhandoff) result() string {
 	return fmt.Sprintf("%s running null", h.in.address+"/"+h.scope.body.g.Nodes[0].ID)
 }
 
-// mayHandOn reports whether an attempt may hand on work to an agent.
-func (m *Model) mayHandOn(in *minst, ev *engine.HandoffAsked) bool {
+// mayHandOff reports whether an attempt may hand off work to an agent.
+func (m *Model) mayHandOff(in *minst, ev *engine.HandoffAsked) bool {
 	if ev.ID != "" {
 		return in.byID(ev.ID) != nil
 	}
@@ -46,7 +46,7 @@ func (m *Model) mayHandOn(in *minst, ev *engine.HandoffAsked) bool {
 	}
 	count := 0
 	for _, other := range m.insts {
-		for at := other; at != nil; at = at.handedOnBy() {
+		for at := other; at != nil; at = at.handedOffBy() {
 			if at == top && other != top {
 				count++
 			}
@@ -59,18 +59,18 @@ func (m *Model) mayHandOn(in *minst, ev *engine.HandoffAsked) bool {
 	return depth <= deepest && slices.Contains(may.To, ev.Definition.Body.Nodes[0].Task().Agent) && (count < most || in.same(ev) != nil)
 }
 
-// handedOnBy returns the task that handed on the work of an instance, or nil.
-func (in *minst) handedOnBy() *minst {
+// handedOffBy returns the task that handed off the work of an instance, or nil.
+func (in *minst) handedOffBy() *minst {
 	if h := in.reg.scope.frame.handoff; h != nil {
 		return h.in
 	}
 	return nil
 }
 
-// Admits reports whether an attempt may hand work on.
+// Admits reports whether an attempt may hand work off.
 func (m *Model) Admits(ev *engine.HandoffAsked) bool {
 	i := slices.IndexFunc(m.attempts, func(in *minst) bool { return in.address == ev.Address && in.attempt == ev.Attempt })
-	return i >= 0 && m.attempts[i].phase == "running" && !m.attempts[i].expired && m.mayHandOn(m.attempts[i], ev)
+	return i >= 0 && m.attempts[i].phase == "running" && !m.attempts[i].expired && m.mayHandOff(m.attempts[i], ev)
 }
 
 func (in *minst) same(ev *engine.HandoffAsked) *mhandoff {
@@ -84,7 +84,7 @@ func (in *minst) same(ev *engine.HandoffAsked) *mhandoff {
 	return nil
 }
 
-// byID returns what an instance has handed on before, by its id.
+// byID returns what an instance has handed off before, by its id.
 func (in *minst) byID(id string) *mhandoff {
 	for _, h := range in.handed {
 		if in.address+"/"+h.scope.body.g.Nodes[0].ID == id {
@@ -114,9 +114,9 @@ func given(ev *engine.HandoffAsked) string {
 	return cmp.Or(ev.Key, workflow.Print(ev.Definition)+workflow.FormatJSON(ev.Inputs))
 }
 
-func (m *Model) handOn(in *minst, ev *engine.HandoffAsked) {
-	if !m.mayHandOn(in, ev) {
-		m.wrong("%s may not hand work on", in.address)
+func (m *Model) handOff(in *minst, ev *engine.HandoffAsked) {
+	if !m.mayHandOff(in, ev) {
+		m.wrong("%s may not hand work off", in.address)
 		return
 	}
 	h := in.byID(ev.ID)
@@ -145,7 +145,7 @@ func (in *minst) awaits() bool {
 	return slices.ContainsFunc(in.handed, func(h *mhandoff) bool { return h.awaited })
 }
 
-// unawait ends the waiting of an attempt for what it handed on.
+// unawait ends the waiting of an attempt for what it handed off.
 func (in *minst) unawait() {
 	for _, h := range in.handed {
 		h.awaited = false
@@ -195,8 +195,8 @@ func (m *Model) handoffEnded(s *mscope, status engine.Status, reason string) {
 	}
 }
 
-// handsOn reports whether work that was handed on in a scope is in progress.
-func (m *Model) handsOn(s *mscope) bool {
+// handsOff reports whether work that was handed off in a scope is in progress.
+func (m *Model) handsOff(s *mscope) bool {
 	return slices.ContainsFunc(m.frames, func(f *mframe) bool {
 		return f.handoff != nil && !f.scope.over && f.scope != s && s.contains(f.handoff.in)
 	})

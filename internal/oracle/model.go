@@ -447,7 +447,7 @@ func (m *Model) follow(in *minst) {
 	if isLoop(in.n) {
 		return // the nodes in it do
 	}
-	if handsOn(in) {
+	if passesOn(in) {
 		in.passed = &mpassed{}
 	}
 	for _, p := range in.from {
@@ -480,7 +480,7 @@ func (m *Model) follow(in *minst) {
 	}
 }
 
-func handsOn(in *minst) bool {
+func passesOn(in *minst) bool {
 	switch in.n.Step.(type) {
 	case *workflow.Choice, *workflow.Human:
 		return true

@@ -113,7 +113,7 @@ func (m *Model) cancel(in *minst) {
 
 // maybeOver passes the result of a scope on when nothing in it is in progress.
 func (m *Model) maybeOver(s *mscope) {
-	if s.over || s.ending == "" && !s.done || slices.ContainsFunc(m.attempts, s.contains) || m.handsOn(s) {
+	if s.over || s.ending == "" && !s.done || slices.ContainsFunc(m.attempts, s.contains) || m.handsOff(s) {
 		return
 	}
 	s.over = true

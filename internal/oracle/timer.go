@@ -39,7 +39,7 @@ func (m *Model) busy() bool {
 		slices.ContainsFunc(m.attempts, func(in *minst) bool { return !in.waits() })
 }
 
-// waits reports whether an attempt only waits for a person, or for what it handed on.
+// waits reports whether an attempt only waits for a person, or for what it handed off.
 func (in *minst) waits() bool {
 	return in.phase == "running" && !in.expired && (in.awaits() || slices.ContainsFunc(in.questions, (*mquestion).waitedFor))
 }

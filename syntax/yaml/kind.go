@@ -67,7 +67,7 @@ func (r *reader) task(m *strictyaml.Map, s *step) {
 	s.node.Step, s.base = t, orElse(t.Agent, "task")
 }
 
-// readHandoffs reads what the agent may hand on, and to whom.
+// readHandoffs reads what the agent may hand off, and to whom.
 func readHandoffs(n strictyaml.Node) *workflow.Handoffs {
 	if !n.Exists() || n.IsNull() {
 		return nil

@@ -352,7 +352,7 @@ func (r *reader) checkKeys(m *strictyaml.Map, s *step) {
 	}
 	if work := s.work(); work != "task" && work != "none" {
 		misplaced(m, "only agents receive the outputs of earlier steps", "context")
-		misplaced(m, "only agents hand work on", "handoffs")
+		misplaced(m, "only agents hand work off", "handoffs")
 	}
 	if s.isLoop() {
 		misplaced(m, "write the exits of a loop at the steps in it", "route", "else", "error", "on_timeout")

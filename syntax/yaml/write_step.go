@@ -149,7 +149,7 @@ func (out *writer) handoffs(h *workflow.Handoffs) {
 	}
 }
 
-// HandoffKeys returns what a task may hand on as the value of its key.
+// HandoffKeys returns what a task may hand off as the value of its key.
 func HandoffKeys(h *workflow.Handoffs) map[string]any {
 	to := make([]any, len(h.To))
 	for i, name := range h.To {

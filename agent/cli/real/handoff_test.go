@@ -63,7 +63,7 @@ func (c *crew) Run(ctx context.Context, run string, task *engine.StartTask, at d
 	return driver.Execute(ctx, exec, def, c.dir, run, task, at)
 }
 
-// handing returns a run of one task whose agent may hand work on. Only one attempt runs at a time.
+// handing returns a run of one task whose agent may hand work off. Only one attempt runs at a time.
 func handing(t *testing.T, lead string, to ...string) driver.Spec {
 	task := &workflow.Task{
 		Agent: lead, Handoffs: &workflow.Handoffs{To: to, Max: 3},
@@ -81,13 +81,13 @@ func drive(t *testing.T, d driver.Driver, run string, c *crew) (engine.Result, e
 	return d.Drive(ctx, run, driver.Work{Agents: c})
 }
 
-// handOn returns a step in which the model hands work on.
-func handOn(to, details string, blocking bool) fakemodel.Step {
+// handOff returns a step in which the model hands work off.
+func handOff(to, details string, blocking bool) fakemodel.Step {
 	return fakemodel.Step{Tool: "$handoff", Args: map[string]any{"to": to, "summary": "A part of the work", "details": details, "blocking": blocking}}
 }
 
-// One CLI hands work on to another and waits for it; that one hands work on in turn, without
-// waiting. The process ends in between: then the first one learns what it has handed on, and gets
+// One CLI hands work off to another and waits for it; that one hands work off in turn, without
+// waiting. The process ends in between: then the first one learns what it has handed off, and gets
 // the answer.
 func TestHandoffBetweenCLIs(t *testing.T) {
 	c := newCrew(t, "claude", "codex")
@@ -107,13 +107,13 @@ func TestHandoffBetweenCLIs(t *testing.T) {
 	})
 	c.models["codex"].Reply(func(r *fakemodel.Request) fakemodel.Step {
 		if r.Turns == 0 {
-			return handOn("claude", "And you?", false)
+			return handOff("claude", "And you?", false)
 		}
 		return say("codex has done it")
 	})
 	c.models["claude"].Reply(func(*fakemodel.Request) fakemodel.Step { return say("claude again") })
 	spec := handing(t, "claude", "codex", "claude")
-	spec.Inputs = map[string]any{"prompt": fakemodel.Prompt(handOn("codex", "Do it.", true), say("claude has the answer"))}
+	spec.Inputs = map[string]any{"prompt": fakemodel.Prompt(handOff("codex", "Do it.", true), say("claude has the answer"))}
 	if _, err := d.Start(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestHandoffBetweenCLIs(t *testing.T) {
 	if res.Usage.Tokens() != used.Tokens() || res.Usage.Steps != 3 {
 		t.Errorf("the run used %+v, its steps %+v", res.Usage, used)
 	}
-	if kept := prompt(t, d, spec.Run); !strings.Contains(kept, "An earlier attempt at your task handed this on: A part of the work") {
+	if kept := prompt(t, d, spec.Run); !strings.Contains(kept, "An earlier attempt at your task handed this off: A part of the work") {
 		t.Errorf("after the interruption, claude is told only\n%s", kept)
 	}
 }
@@ -167,13 +167,13 @@ func handoffWait() time.Duration {
 	return d
 }
 
-// Every CLI waits for what it handed on.
+// Every CLI waits for what it handed off.
 func TestHandoffTakesLong(t *testing.T) {
 	for _, name := range names {
-		t.Run(name, func(t *testing.T) { takesLong(t, name, "full", handOn("slow", "Take your time.", true)) })
+		t.Run(name, func(t *testing.T) { takesLong(t, name, "full", handOff("slow", "Take your time.", true)) })
 		t.Run("conversation with "+name, func(t *testing.T) {
 			talkProgram(t, name)
-			call := handOn("slow", "Take your time.", true)
+			call := handOff("slow", "Take your time.", true)
 			if name == "qwen" { // whose model has to find such a tool, and to call it through another
 				call = fakemodel.Step{Tool: "tool_call", Args: map[string]any{"name": "mcp__hocket__handoff", "arguments": call.Args}}
 			}
@@ -182,7 +182,7 @@ func TestHandoffTakesLong(t *testing.T) {
 	}
 }
 
-// takesLong lets a CLI hand on work that takes long.
+// takesLong lets a CLI hand off work that takes long.
 func takesLong(t *testing.T, name, mode string, call fakemodel.Step) {
 	t.Parallel()
 	c := newCrew(t, name)

@@ -17,7 +17,7 @@ import (
 )
 
 // The program is killed while one CLI waits for another. Resumed, it ends what was left of both,
-// the work that was handed on is done, and the one that waited gets the answer. All of it is in one
+// the work that was handed off is done, and the one that waited gets the answer. All of it is in one
 // ledger.
 func TestHandoffSurvivesKill(t *testing.T) {
 	claude, codex := newFixture(t, "claude", "dummy"), newFixture(t, "codex", "dummy")
@@ -32,7 +32,7 @@ func TestHandoffSurvivesKill(t *testing.T) {
 		".hocket/agents/boss.yml":   "name: boss\nagent: claude\nmodel: " + models["claude"] + "\npermissions: {mode: full}\n",
 		".hocket/agents/worker.yml": "name: worker\nagent: codex\nmodel: " + models["codex"] + "\npermissions: {mode: full}\n",
 		"demo.yml": fmt.Sprintf("name: demo\nsteps:\n  - id: lead\n    agent: boss\n    handoffs: {to: [worker, boss], max: 3}\n    prompt: %q\n",
-			fakemodel.Prompt(handOn("worker", "Do it.", true), say("boss has the answer"))),
+			fakemodel.Prompt(handOff("worker", "Do it.", true), say("boss has the answer"))),
 	} {
 		path := claude.file(name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -58,7 +58,7 @@ func TestHandoffSurvivesKill(t *testing.T) {
 	codex.server.Reply(func(r *fakemodel.Request) fakemodel.Step {
 		once.Do(func() { _ = run.Process.Kill() })
 		if r.Turns == 0 {
-			return handOn("boss", "And you?", false)
+			return handOff("boss", "And you?", false)
 		}
 		return say("worker has done it")
 	})

@@ -30,17 +30,17 @@ func takeDetach(q *protocol.Request) (bool, error) {
 	return false, fmt.Errorf("invalid detach=%q: write true or false", value)
 }
 
-// apart reports whether the work is not done in the run: the task only starts a session, or leaves
+// outside reports whether the work is not done in the run: the task only starts a session, or leaves
 // a message. Its agent does not work, and an attempt can be repeated.
-func (h *Handoff) apart() bool { return h.Detach || h.Leave }
+func (h *Handoff) outside() bool { return h.Detach || h.MessageOnly }
 
 var errDetached = errors.New("work cannot be detached here: this program does not carry out sessions")
 
-// sendApart starts the session of a detached handoff, or leaves the message of one without a
+// sendOutside starts the session of a detached handoff, or leaves the message of one without a
 // session. The amount that the session may use counts as used here, where it was reserved.
-func (w *wrapped) sendApart(ctx context.Context, task *agent.Task, h *Handoff) (agent.Result, error) {
-	if h.Leave {
-		return w.leave(task, h)
+func (w *wrapped) sendOutside(ctx context.Context, task *agent.Task, h *Handoff) (agent.Result, error) {
+	if h.MessageOnly {
+		return w.leaveMessage(task, h)
 	}
 	if w.o.Detach == nil {
 		return agent.Result{}, agent.Permanentf("%v", errDetached)
@@ -52,15 +52,15 @@ func (w *wrapped) sendApart(ctx context.Context, task *agent.Task, h *Handoff) (
 	return agent.Result{Output: h.Session, Usage: agent.Usage{CostUSD: limits.CostUSD, TokensOut: limits.Tokens}}, nil
 }
 
-// leave leaves a message for the agent of the task.
-func (w *wrapped) leave(task *agent.Task, h *Handoff) (agent.Result, error) {
+// leaveMessage leaves a message for the agent of the task.
+func (w *wrapped) leaveMessage(task *agent.Task, h *Handoff) (agent.Result, error) {
 	if !w.traits.FromPrompt(task) {
 		return agent.Result{}, agent.Permanentf("%s cannot be told anything: it does not work from a prompt", task.Agent.Name)
 	}
-	if w.o.Leave == nil {
+	if w.o.LeaveMessage == nil {
 		return agent.Result{}, agent.Permanentf("messages for agents are not supported here")
 	}
-	if err := w.o.Leave(task.Agent.Name, task.Run+" "+task.Address, h.Message()); err != nil {
+	if err := w.o.LeaveMessage(task.Agent.Name, task.Run+" "+task.Address, h.Message()); err != nil {
 		return agent.Result{}, agent.Errorf("cannot leave the message: %v", err)
 	}
 	return agent.Result{Output: fmt.Sprintf("left for %s", task.Agent.Name)}, nil
