@@ -39,16 +39,14 @@ func (s *Store) Attempt(ctx context.Context, a driver.AttemptID) (session, model
 	err = s.read.QueryRowContext(ctx, `SELECT a.session, a.model, a.usage FROM attempts a JOIN runs r ON r.number = a.run
 		WHERE r.id = ? AND a.address = ? AND a.attempt = ?`, a.Run, a.Address, a.Attempt).Scan(&session, &model, &usage)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return "", "", used, explain(s.file, err)
+		return "", "", engine.Usage{}, explain(s.file, err)
 	}
 	if err := json.Unmarshal([]byte(usage), &used); err != nil {
-		return "", "", used, s.damaged("", fmt.Errorf("usage of %s@%d: %w", a.Address, a.Attempt, err))
+		return "", "", engine.Usage{}, s.damaged("", fmt.Errorf("usage of %s@%d: %w", a.Address, a.Attempt, err))
 	}
 	if session == "" { // version 3 stored it in a file
-		text, err := os.ReadFile(s.beside(a, ".session"))
-		if err == nil {
-			session = strings.TrimSpace(string(text))
-		}
+		text, _ := os.ReadFile(s.beside(a, ".session")) // no file: no session
+		session = strings.TrimSpace(string(text))
 	}
 	return session, model, used, nil
 }

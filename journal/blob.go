@@ -49,10 +49,10 @@ func encode(events []engine.Envelope) (rows, error) {
 	out := make(rows, len(events))
 	for i, e := range events {
 		data, err := engine.Encode(e)
-		if err != nil {
-			return nil, fmt.Errorf("journal: %T: %w", e.Event, err)
+		if err == nil {
+			out[i], err = takeOut(string(data))
 		}
-		if out[i], err = takeOut(string(data)); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("journal: %T: %w", e.Event, err)
 		}
 	}

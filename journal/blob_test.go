@@ -239,7 +239,7 @@ func TestPlacesThatDoNotFit(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
 	for name, places := range map[string]string{
-		"before": at(-1, ps[0].Hash), "behind": at(7, ps[0].Hash), "elsewhere": at(2, ps[0].Hash), "no hash": at(1, "zz"), "unknown": at(1, "00"),
+		"before": at(-1, ps[0].Hash), "behind": at(7, ps[0].Hash), "elsewhere": at(2, ps[0].Hash), "no hash": at(1, "zz"), "no list": "x", "unknown": at(1, "00"),
 		"twice": "[" + strings.Trim(at(1, ps[0].Hash), "[]") + "," + strings.Trim(at(1, ps[0].Hash), "[]") + "]",
 	} {
 		if _, err := s.putBack(t.Context(), `["", ""]`, places); err == nil {

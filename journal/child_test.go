@@ -133,7 +133,11 @@ func createRole(args []string) error {
 func TestManyProcessesWriteAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var children []*child
-	for i := range 16 {
+	processes := 16
+	if testing.Short() {
+		processes = 4
+	}
+	for i := range processes {
 		children = append(children, startChild(t, "create", dir, fmt.Sprint("p", i)))
 	}
 	for _, c := range children {
@@ -141,7 +145,7 @@ func TestManyProcessesWriteAtOnce(t *testing.T) {
 	}
 	s := openStore(t, dir)
 	runs, err := s.List(context.Background(), driver.Filter{})
-	if err != nil || len(runs) != 16*13 {
+	if err != nil || len(runs) != processes*13 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
 	for _, r := range runs {

@@ -197,6 +197,7 @@ func TestChangedRecords(t *testing.T) {
 		{"UPDATE blobs SET data = replace(data, 'long', 'lost')", "UPDATE blobs SET data = replace(data, 'lost', 'long')"},
 		{"UPDATE pins SET data = replace(data, 'shell', 'shall')", "UPDATE pins SET data = replace(data, 'shall', 'shell')"},
 		{"UPDATE runs SET workflow = 'demi'", "UPDATE runs SET workflow = 'demo'"},
+		{"UPDATE runs SET digest = 'x' || digest", "UPDATE runs SET digest = substr(digest, 2)"},
 		{"UPDATE runs SET noted = 9", "UPDATE runs SET noted = 1"},
 	} {
 		if _, err := s.write.Exec(c.change); err != nil {
@@ -305,7 +306,7 @@ func TestDamagedLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		runs, err := s.List(t.Context(), driver.Filter{})
-		if err != nil || len(runs) != 2 || runs[0].Status != engine.Running || runs[1].Status != want {
+		if err != nil || len(runs) != 2 || runs[0].Status != engine.Running || runs[1].Status != want || runs[1].Stale != (want != driver.Damaged || cell == "status") {
 			t.Errorf("%s: the list is %+v, %v", cell, runs, err)
 		}
 		if err := s.Check(t.Context()); !IsProblem(err, Corrupt) || !strings.Contains(err.Error(), "the "+cell+" of run demo-1") {
@@ -340,5 +341,136 @@ func TestMissingEventIsNoticed(t *testing.T) {
 	}
 	if read != 2 || !IsProblem(last, Corrupt) || !strings.Contains(last.Error(), "event 3 is missing") {
 		t.Errorf("%d events, then %v", read, last)
+	}
+}
+
+// change changes a journal behind its back.
+func change(t *testing.T, s *Store, text string, args ...any) {
+	t.Helper()
+	if _, err := s.write.Exec(text, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever of a record cannot be read: the error says that the journal is damaged, and what.
+func TestWhatIsDamaged(t *testing.T) {
+	ctx := t.Context()
+	template := t.TempDir()
+	writeExample(t, template)
+	for _, c := range []struct {
+		name, change string
+		read         func(s *Store) error
+		want         string
+	}{
+		{"usage", "UPDATE attempts SET usage = 'x' WHERE address = 'work[2]'", func(s *Store) error {
+			_, _, _, err := s.Attempt(ctx, attemptOf("demo-1"))
+			return err
+		}, "usage of work[2]@1"},
+		{"question", "UPDATE asked SET data = 'x' WHERE id = 'two'", func(s *Store) error {
+			_, err := s.Open(ctx, "demo-1")
+			return err
+		}, "question two of run demo-1"},
+		{"message", "UPDATE inbox SET event = 'x'", func(s *Store) error {
+			w, err := s.Writer(ctx, "demo-1")
+			if err != nil {
+				return err
+			}
+			defer w.Close()
+			_, err = w.Inbox(ctx)
+			return err
+		}, "message 2"},
+		{"no definition", "DELETE FROM pins", func(s *Store) error {
+			_, err := s.Pin(ctx, "demo-1")
+			return err
+		}, "the definition of run demo-1 is missing"},
+		{"definition", "UPDATE runs SET pin = '" + hashOf([]byte("x")) + "'; INSERT INTO pins VALUES ('" + hashOf([]byte("x")) + "', 'x')", func(s *Store) error {
+			_, err := s.Pin(ctx, "demo-1")
+			return err
+		}, "definition of run demo-1"},
+		{"output", "UPDATE events SET blobs = blobs || ' ' WHERE seq = 3", func(s *Store) error {
+			_, err := s.Output(ctx, "demo-1", 3)
+			return err
+		}, "event 3 of run demo-1: journal"},
+		{"output of an older version", "UPDATE events SET data = 'x', blobs = NULL, sum = NULL WHERE seq = 3", func(s *Store) error {
+			_, err := s.Output(ctx, "demo-1", 3)
+			return err
+		}, "event 3 of run demo-1: engine: not an event"},
+		{"long input of an older version", "UPDATE events SET sum = NULL, blobs = '[]x' WHERE seq = 1", func(s *Store) error {
+			_, err := collect(s.Events(ctx, "demo-1", 0))
+			return err
+		}, "event 1: invalid character"},
+		{"event of an older version", "UPDATE events SET data = 'x', sum = NULL WHERE seq = 2", func(s *Store) error {
+			events := 0
+			var last error
+			for _, err := range s.Events(ctx, "demo-1", 0) {
+				if last = err; err == nil {
+					events++
+				}
+			}
+			if events != 1 {
+				t.Errorf("%d events were read before the damage", events)
+			}
+			return last
+		}, "event 2 of run demo-1"},
+		{"first of two events", "DELETE FROM events WHERE seq = 1 AND run = 2", func(s *Store) error {
+			_, err := collect(s.Events(ctx, "demo-2", 0))
+			return err
+		}, "event 1 is missing"},
+	} {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(template)); err != nil {
+			t.Fatal(err)
+		}
+		s := openStore(t, dir)
+		change(t, s, c.change)
+		for range 2 { // what failed is not cached
+			if err := c.read(s); !IsProblem(err, Corrupt) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: the error is %v, want %q", c.name, err, c.want)
+			}
+		}
+	}
+}
+
+// What each problem means for a user of the journal is part of the message.
+func TestAdvice(t *testing.T) {
+	for problem, want := range map[Problem]string{
+		Full: "resume the run then", ReadOnly: "what was recorded can still be shown",
+		Corrupt: "what can still be read can be shown", Broken: "what was recorded before can still be shown",
+	} {
+		if err := (&Error{Kind: kind, File: "journal.db", Problem: problem}); !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+// An error that is not about the file stays as it is.
+func TestErrorsThatStay(t *testing.T) {
+	for _, err := range []error{&driver.HeldError{Run: "r"}, &driver.UnknownRunError{ID: "r"}, &driver.ExistsError{Run: "r"}, &driver.KeyError{Key: "k", Run: "r"}} {
+		if got := explain("file", err); got != err {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+	if got := explain("file", errFault); !errors.Is(got, errFault) || !strings.Contains(got.Error(), "file") {
+		t.Errorf("the error is %v", got)
+	}
+}
+
+// A directory that is gone has no absolute name.
+func TestDirectoryThatIsGone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "here")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	if err := os.Remove(dir); err != nil {
+		t.Skip(err)
+	}
+	for _, open := range []func() (*Store, error){
+		func() (*Store, error) { return Open("state", Options{}) },
+		func() (*Store, error) { return OpenReadOnly("state") },
+	} {
+		if s, err := open(); err == nil {
+			t.Error("it was opened", s.Close())
+		}
 	}
 }

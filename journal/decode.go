@@ -18,7 +18,7 @@ type decoder struct {
 }
 
 // taskEnded is the beginning of such an event.
-const taskEnded = `{"type":"TaskEnded","time":`
+const taskEnded = `{"type":"TaskEnded","time":"`
 
 func (d *decoder) decode(line string) (engine.Envelope, error) {
 	var e engine.Envelope
@@ -35,11 +35,7 @@ func (d *decoder) decode(line string) (engine.Envelope, error) {
 // as the engine writes it now, and as it did before it had a clock. Events with escapes,
 // faults or usage do not have this form.
 func (d *decoder) taskEnded(line string, e *engine.Envelope) bool {
-	rest, ok := strings.CutPrefix(line, taskEnded)
-	if !ok {
-		return false
-	}
-	stamp, rest, ok := quoted(rest)
+	stamp, rest, ok := field(line, taskEnded)
 	if !ok {
 		return false
 	}
@@ -47,7 +43,7 @@ func (d *decoder) taskEnded(line string, e *engine.Envelope) bool {
 		return false
 	}
 	clock, rest, _ := number(rest, `,"clock":`)
-	address, rest, ok := field(rest, `,"address":`)
+	address, rest, ok := field(rest, `,"address":"`)
 	if !ok {
 		return false
 	}
@@ -55,8 +51,11 @@ func (d *decoder) taskEnded(line string, e *engine.Envelope) bool {
 	if !ok {
 		return false
 	}
-	output, rest, _ := field(rest, `,"output":`)
+	output := ""
 	if rest != "}" {
+		output, rest, ok = field(rest, `,"output":"`)
+	}
+	if !ok || rest != "}" {
 		return false
 	}
 	if len(d.room) == 0 {
@@ -72,12 +71,9 @@ func (d *decoder) taskEnded(line string, e *engine.Envelope) bool {
 // number reads a key and its number; if the key is missing, rest is everything.
 func number(text, key string) (value int64, rest string, ok bool) {
 	after, found := strings.CutPrefix(text, key)
-	digits := strings.IndexAny(after, ",}")
-	if !found || digits < 0 {
-		return 0, text, false
-	}
+	digits := len(after) - len(strings.TrimLeft(after, "-0123456789"))
 	value, err := strconv.ParseInt(after[:digits], 10, 64)
-	if err != nil {
+	if !found || err != nil {
 		return 0, text, false
 	}
 	return value, after[digits:], true
@@ -112,23 +108,10 @@ func (d *decoder) time(stamp string) (time.Time, bool) {
 	return d.minute.Add(nanos), true
 }
 
-// field reads a key and its string; if the key is missing, rest is everything.
+// field reads a key, with the quote after it, and its string, which must have no escapes. If
+// the string does not end, rest is empty.
 func field(text, key string) (value, rest string, ok bool) {
 	after, found := strings.CutPrefix(text, key)
-	if !found {
-		return "", text, false
-	}
-	return quoted(after)
-}
-
-// quoted reads a JSON string without escapes.
-func quoted(text string) (value, rest string, ok bool) {
-	if text == "" || text[0] != '"' {
-		return "", text, false
-	}
-	end := strings.IndexByte(text[1:], '"') + 1
-	if end == 0 || strings.IndexByte(text[1:end], '\\') >= 0 {
-		return "", text, false
-	}
-	return text[1:end], text[end+1:], true
+	value, rest, _ = strings.Cut(after, `"`)
+	return value, rest, found && !strings.Contains(value, `\`)
 }

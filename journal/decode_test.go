@@ -60,7 +60,7 @@ func TestDecodeTimes(t *testing.T) {
 		"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.1Z", "2026-01-02T03:04:59.123456789Z", "2026-01-02T03:05:00.000000001Z",
 		"2026-01-02T03:04:05Z", "2024-02-29T23:59:59.999Z", "2025-02-29T23:59:59Z", "2026-01-02T03:04:60Z", "2026-01-02T03:04:05.Z",
 		"2026-01-02T03:04:05.1234567891Z", "2026-01-02T03:04:5Z", "2026-01-02T03:04:0x.1Z", "2026-01-02T03:04:05,1Z", "2026-01-02T03:04:05.1.2Z",
-		"2026-01-02T03:04:05.1+00:00Z", "2026-01-02T03:04Z", "2026-01-02T03:04:Z", "2026-01-02 03:04:05Z", "2026-01-02T3:04:05.1Z", "Z", "",
+		"2026-01-02T03:04:05.1+00:00Z", "2026-01-02T03:04Z", "2026-01-02T03:04:Z", "2026-01-02 03:04:05Z", "2026-01-02T3:04:05.1Z", "2026-01-02T03:04:05.19", "Z", "",
 	} {
 		got, ok := d.time(stamp)
 		if !ok {
@@ -82,6 +82,9 @@ func TestDecodeLeavesTheRestToTheEngine(t *testing.T) {
 	if !d.taskEnded(whole, &engine.Envelope{}) {
 		t.Fatal("the commonest event is not read the short way")
 	}
+	if short := strings.Replace(whole, `,"output":"ok"`, "", 1); !d.taskEnded(short, &engine.Envelope{}) {
+		t.Error("an event without output is not read the short way")
+	}
 	for i := range whole {
 		if d.taskEnded(whole[:i], &engine.Envelope{}) {
 			t.Errorf("%q was read", whole[:i])
@@ -89,7 +92,12 @@ func TestDecodeLeavesTheRestToTheEngine(t *testing.T) {
 	}
 	for _, line := range []string{
 		strings.Replace(whole, "Z", "+01:00", 1), strings.Replace(whole, "1", "x", 1), whole + " ", whole + "}",
-		strings.Replace(whole, `"ok"`, `"a\nb"`, 1), strings.Replace(whole, `"ok"`, `"ok","usage":{"tokens_in":1}`, 1),
+		strings.Replace(whole, `"ok"`, `"a\nb"`, 1), strings.Replace(whole, `"ok"`, `"\n"`, 1), strings.Replace(whole, `"a"`, `"\n"`, 1),
+		strings.Replace(whole, `"a"`, `5`, 1), strings.Replace(whole, `"a"`, ``, 1), strings.Replace(whole, `"a"`, `a"`, 1),
+		strings.Replace(whole, `,"attempt":1`, ``, 1), strings.Replace(whole, `:1,"output":"ok"`, `:`, 1), strings.Replace(whole, `:77,`, `:,`, 1),
+		strings.Replace(whole, `:1,"output":"ok"`, `:99999999999999999999`, 1), strings.Replace(whole, `,"clock":77`, `7`, 1),
+		strings.Replace(whole, `,"address":`, `,"adress":`, 1), strings.Replace(whole, `,"attempt":1`, `,"attempt":1,"attempt":1`, 1),
+		strings.Replace(whole, `"ok"`, `"ok","usage":{"tokens_in":1}`, 1),
 		strings.Replace(whole, "TaskEnded", "TimerFired", 1), strings.Replace(whole, `:1,`, `:1.5,`, 1),
 		strings.Replace(whole, `:77,`, `:7.7,`, 1), strings.Replace(whole, `"clock"`, `"unattended":true,"clock"`, 1),
 	} {

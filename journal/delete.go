@@ -30,7 +30,7 @@ func (s *Store) Delete(ctx context.Context, runs ...string) (deleted []string, e
 		var busy error
 		err := s.transact(func(tx *sql.Tx) error {
 			gone, held, wrong, busy = nil, nil, nil, nil
-			var numbers []int64
+			numbers := []int64{}
 			for _, run := range left {
 				number, _, err := s.free(tx, run, own)
 				switch {
@@ -41,9 +41,6 @@ func (s *Store) Delete(ctx context.Context, runs ...string) (deleted []string, e
 				default:
 					gone, numbers = append(gone, run), append(numbers, number)
 				}
-			}
-			if len(numbers) == 0 {
-				return nil
 			}
 			return deleteRuns(tx, workflow.FormatJSON(numbers))
 		})
@@ -58,11 +55,9 @@ func (s *Store) Delete(ctx context.Context, runs ...string) (deleted []string, e
 		errs = append(errs, explain(s.runFiles(run), os.RemoveAll(s.runFiles(run))))
 		s.forget(run)
 	}
-	if len(deleted) > 0 {
-		// Others wait while pages are moved, so only some are moved. The runs are deleted
-		// even if it fails.
-		_, _ = s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", maxFreed))
-	}
+	// Others wait while pages are moved, so only some are moved. The runs are deleted even if it
+	// fails.
+	_, _ = s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", maxFreed))
 	return deleted, errors.Join(errs...)
 }
 
@@ -131,10 +126,7 @@ func (s *Store) Compact(ctx context.Context) error {
 // within the transaction.
 func (s *Store) removeStrays(tx *sql.Tx) error {
 	logs := filepath.Join(s.dir, "logs")
-	entries, err := os.ReadDir(logs)
-	if err != nil {
-		return nil // nothing was ever printed
-	}
+	entries, _ := os.ReadDir(logs) // no directory: nothing was ever printed
 	rows, err := tx.Query("SELECT id FROM runs")
 	if err != nil {
 		return err

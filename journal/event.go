@@ -126,67 +126,70 @@ func (s *Store) lines(ctx context.Context, run string, after int) iter.Seq2[stor
 			return
 		}
 		for first := after + 1; ; first += chunk {
-			more, err := s.chunk(ctx, number, first, yield)
-			if err != nil {
-				yield(storedLine{}, explain(s.file, fmt.Errorf("run %s: %w", run, err)))
+			read, failed := s.chunk(ctx, number, first)
+			for i, line := range read {
+				if err := s.complete(ctx, number, first+i, &line); err != nil {
+					failed = err
+					break
+				}
+				if !yield(line, nil) {
+					return
+				}
 			}
-			if err != nil || !more {
+			if failed != nil {
+				yield(storedLine{}, explain(s.file, fmt.Errorf("run %s: %w", run, failed)))
+				return
+			}
+			if len(read) < chunk {
 				return
 			}
 		}
 	}
 }
 
-// chunk yields the events from first on, as many as are read at once, and reports whether there may
-// be more that the caller wants.
-func (s *Store) chunk(ctx context.Context, number int64, first int, yield func(storedLine, error) bool) (more bool, err error) {
+// chunk reads the events from first on, as many as are read at once. With an error, it returns
+// those before it.
+func (s *Store) chunk(ctx context.Context, number int64, first int) ([]storedLine, error) {
 	var joined, sums string
 	var n, last, blobs int
-	err = s.read.QueryRowContext(ctx, `SELECT coalesce(group_concat(data, char(10)), ''), coalesce(group_concat(coalesce(sum, ''), char(10)), ''),
+	err := s.read.QueryRowContext(ctx, `SELECT coalesce(group_concat(data, char(10)), ''), coalesce(group_concat(coalesce(sum, ''), char(10)), ''),
 		count(*), coalesce(max(seq), 0), count(blobs)
 		FROM (SELECT seq, data, blobs, sum FROM events WHERE run = ? AND seq >= ? AND seq < ? ORDER BY seq)`,
 		number, first, first+chunk).Scan(&joined, &sums, &n, &last, &blobs)
 	if err != nil || blobs > 0 || n > 0 && last != first+n-1 {
-		return s.linesOneByOne(ctx, number, first, yield)
+		return s.oneByOne(ctx, number, first)
 	}
 	if n == 0 && first == 1 {
-		return false, s.damaged("the run has no events", nil)
+		return nil, s.damaged("the run has no events", nil)
 	}
-	for i := range n {
-		var line storedLine
-		line.data, joined, _ = strings.Cut(joined, "\n")
-		line.sum, sums, _ = strings.Cut(sums, "\n")
-		if err := s.verify(number, first+i, line); err != nil {
-			return false, err
-		}
-		if !yield(line, nil) {
-			return false, nil
-		}
+	lines := make([]storedLine, n)
+	for i := range lines {
+		lines[i].data, joined, _ = strings.Cut(joined, "\n")
+		lines[i].sum, sums, _ = strings.Cut(sums, "\n")
 	}
-	return n == chunk, nil
+	return lines, nil
 }
 
-// linesOneByOne reads events that have long strings, or that a damaged file yields only up
-// to some point.
-func (s *Store) linesOneByOne(ctx context.Context, number int64, first int, yield func(storedLine, error) bool) (more bool, err error) {
-	stored, unread := s.storedLines(ctx, number, first)
-	for n, line := range stored {
-		if err := s.verify(number, first+n, line); err != nil {
-			return false, err
-		}
-		if _, ok := line.output(); !ok && line.places != "" {
-			if line.data, err = s.putBack(ctx, line.data, line.places); ctx.Err() != nil {
-				return false, ctx.Err()
-			} else if err != nil {
-				return false, s.damaged("", fmt.Errorf("event %d: %w", first+n, err))
-			}
-			line.places = ""
-		}
-		if !yield(line, nil) {
-			return false, nil
-		}
+// complete verifies an event, and restores its long strings, except for the output of a task.
+func (s *Store) complete(ctx context.Context, number int64, seq int, line *storedLine) error {
+	if err := s.verify(number, seq, *line); err != nil {
+		return err
 	}
-	return len(stored) == chunk, unread
+	if line.places == "" {
+		return nil
+	}
+	if _, ok := line.output(); ok {
+		return nil
+	}
+	data, err := s.putBack(ctx, line.data, line.places)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return s.damaged("", fmt.Errorf("event %d: %w", seq, err))
+	}
+	line.data, line.places = data, ""
+	return nil
 }
 
 // storedLine is an event as it is stored, without its long strings. An older version stored
@@ -260,9 +263,10 @@ func (s *Store) verify(run int64, seq int, line storedLine) error {
 	return s.damaged(fmt.Sprintf("event %d does not match its checksum", seq), nil)
 }
 
-// storedLines reads a chunk of events. It releases its connection before anything else is
-// read: readers that each held one and waited for a second would deadlock.
-func (s *Store) storedLines(ctx context.Context, number int64, first int) ([]storedLine, error) {
+// oneByOne is chunk for events that have long strings, or that a damaged file yields only up to
+// some point. It releases its connection before anything else is read: readers that each held
+// one and waited for a second would deadlock.
+func (s *Store) oneByOne(ctx context.Context, number int64, first int) ([]storedLine, error) {
 	rows, err := s.read.QueryContext(ctx, "SELECT seq, data, coalesce(blobs, ''), coalesce(sum, '') FROM events WHERE run = ? AND seq >= ? AND seq < ? ORDER BY seq", number, first, first+chunk)
 	if err != nil {
 		return nil, err

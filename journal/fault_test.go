@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,12 +23,16 @@ import (
 
 var errFault = errors.New("the database failed")
 
-// faults makes one call of the database fail.
+// faults makes one call of the database fail, and notes the calls.
 type faults struct {
-	in   int  // how many calls are left until then; 0: none fails
-	null bool // a row of NULLs is read instead
-	on   bool // all later calls fail too
-	hit  bool
+	in      int    // how many calls are left until then; 0: none fails
+	null    bool   // a row of NULLs is read instead
+	instead func() // called instead
+	on      bool   // all later calls fail too
+	hit     bool
+
+	mu    sync.Mutex // the events of a run are read by another goroutine
+	calls []string
 }
 
 func (f *faults) fail(row bool) bool {
@@ -42,11 +47,18 @@ func (f *faults) fail(row bool) bool {
 	return f.hit
 }
 
-func (f *faults) call() error {
-	if f.fail(false) {
-		return errFault
+func (f *faults) call(what ...string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, strings.Join(what, " "))
+	if !f.fail(false) {
+		return nil
 	}
-	return nil
+	if f.instead != nil {
+		f.instead()
+		return nil
+	}
+	return errFault
 }
 
 // injectInto returns the faults of a store.
@@ -92,7 +104,7 @@ type faultyConn struct {
 }
 
 func (c *faultyConn) BeginTx(ctx context.Context, o sqldriver.TxOptions) (sqldriver.Tx, error) {
-	if err := c.faults.call(); err != nil {
+	if err := c.faults.call("begin"); err != nil {
 		return nil, err
 	}
 	tx, err := c.liteConn.BeginTx(ctx, o)
@@ -100,18 +112,18 @@ func (c *faultyConn) BeginTx(ctx context.Context, o sqldriver.TxOptions) (sqldri
 }
 
 func (c *faultyConn) PrepareContext(ctx context.Context, text string) (sqldriver.Stmt, error) {
-	if err := c.faults.call(); err != nil {
+	if err := c.faults.call("prepare", text); err != nil {
 		return nil, err
 	}
 	stmt, err := c.liteConn.PrepareContext(ctx, text)
 	if err != nil {
 		return nil, err
 	}
-	return &faultyStmt{stmt.(liteStmt), c.faults}, nil
+	return &faultyStmt{stmt.(liteStmt), text, c.faults}, nil
 }
 
 func (c *faultyConn) ExecContext(ctx context.Context, text string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
-	if err := c.faults.call(); err != nil {
+	if err := c.faults.call("exec", text); err != nil {
 		return nil, err
 	}
 	res, err := c.liteConn.ExecContext(ctx, text, args)
@@ -119,7 +131,7 @@ func (c *faultyConn) ExecContext(ctx context.Context, text string, args []sqldri
 }
 
 func (c *faultyConn) QueryContext(ctx context.Context, text string, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
-	if err := c.faults.call(); err != nil {
+	if err := c.faults.call("query", text); err != nil {
 		return nil, err
 	}
 	rows, err := c.liteConn.QueryContext(ctx, text, args)
@@ -134,11 +146,12 @@ type liteStmt interface {
 
 type faultyStmt struct {
 	liteStmt
+	text   string
 	faults *faults
 }
 
 func (s *faultyStmt) ExecContext(ctx context.Context, args []sqldriver.NamedValue) (sqldriver.Result, error) {
-	if err := s.faults.call(); err != nil {
+	if err := s.faults.call("prepared", s.text); err != nil {
 		return nil, err
 	}
 	res, err := s.liteStmt.ExecContext(ctx, args)
@@ -146,7 +159,7 @@ func (s *faultyStmt) ExecContext(ctx context.Context, args []sqldriver.NamedValu
 }
 
 func (s *faultyStmt) QueryContext(ctx context.Context, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
-	if err := s.faults.call(); err != nil {
+	if err := s.faults.call("prepared", s.text); err != nil {
 		return nil, err
 	}
 	rows, err := s.liteStmt.QueryContext(ctx, args)
@@ -159,7 +172,7 @@ type faultyTx struct {
 }
 
 func (tx *faultyTx) Commit() error {
-	if err := tx.faults.call(); err != nil {
+	if err := tx.faults.call("commit"); err != nil {
 		return errors.Join(err, tx.Rollback())
 	}
 	return tx.Tx.Commit()
@@ -171,14 +184,14 @@ type faultyResult struct {
 }
 
 func (r *faultyResult) LastInsertId() (int64, error) {
-	if err := r.faults.call(); err != nil {
+	if err := r.faults.call("result"); err != nil {
 		return 0, err
 	}
 	return r.Result.LastInsertId()
 }
 
 func (r *faultyResult) RowsAffected() (int64, error) {
-	if err := r.faults.call(); err != nil {
+	if err := r.faults.call("result"); err != nil {
 		return 0, err
 	}
 	return r.Result.RowsAffected()
@@ -190,7 +203,13 @@ type faultyRows struct {
 }
 
 func (r *faultyRows) Next(row []sqldriver.Value) error {
+	r.faults.mu.Lock()
 	fails := r.faults.fail(true)
+	r.faults.mu.Unlock()
+	if fails && r.faults.instead != nil {
+		r.faults.instead()
+		fails = false
+	}
 	if fails && !r.faults.null {
 		return errFault
 	}
@@ -259,6 +278,10 @@ func contents(t *testing.T, s *Store) string {
 		}
 		all.WriteString(query + "\n" + strings.Join(lines, "\n") + "\n")
 	}
+	s.writing.Range(func(run, _ any) bool {
+		fmt.Fprintln(&all, run, "has a writer")
+		return true
+	})
 	return all.String()
 }
 

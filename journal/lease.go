@@ -1,12 +1,12 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -48,6 +48,9 @@ const leaseEnding = ".lock"
 func (s *Store) name() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.write == nil {
+		return "", s.reason
+	}
 	if s.lease == nil {
 		l, err := s.newLease()
 		if err != nil {
@@ -76,11 +79,8 @@ func (s *Store) newLease() (*lease, error) {
 // sign writes who holds the lease, for the error message that others get. If it cannot be written,
 // they do not learn it.
 func (l *lease) sign() {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "this machine"
-	}
-	holder := driver.Holder{PID: os.Getpid(), Host: host, Since: time.Now().Round(time.Second).UTC()}
+	host, _ := os.Hostname()
+	holder := driver.Holder{PID: os.Getpid(), Host: cmp.Or(host, "this machine"), Since: time.Now().Round(time.Second).UTC()}
 	_, _ = l.File.WriteString(workflow.FormatJSON(holder) + "\n")
 }
 
@@ -131,15 +131,8 @@ func (s *Store) Lives(name string) bool {
 // nothing yet.
 func (s *Store) signature(name string) driver.Holder {
 	var h driver.Holder
-	f, err := os.Open(s.leasePath(name))
-	if err != nil {
-		return h
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 4096))
-	if err != nil || json.Unmarshal(text, &h) != nil {
-		return driver.Holder{}
-	}
+	text, _ := os.ReadFile(s.leasePath(name))
+	_ = json.Unmarshal(text, &h)
 	return h
 }
 

@@ -3,14 +3,18 @@ package journal
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/filelock"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 func TestOneDriverAtATime(t *testing.T) {
@@ -55,10 +59,14 @@ func TestLeaseRace(t *testing.T) {
 	createRun(t, s, "demo-1").Close()
 	inside := make(chan struct{}, 1)
 	done := make(chan int)
+	tries := 150
+	if testing.Short() {
+		tries = 30
+	}
 	for range 6 {
 		go func() {
 			won := 0
-			for range 150 {
+			for range tries {
 				w, err := s.Writer(ctx, "demo-1")
 				if err != nil {
 					var held *driver.HeldError
@@ -88,8 +96,8 @@ func TestLeaseRace(t *testing.T) {
 	for range 6 {
 		total += <-done
 	}
-	if total < 150 {
-		t.Errorf("only %d leases were given in 900 attempts", total)
+	if total < tries {
+		t.Errorf("only %d leases were given in %d attempts", total, 6*tries)
 	}
 }
 
@@ -279,4 +287,189 @@ func TestFindInReadOnlyJournal(t *testing.T) {
 	}
 	defer reader.Close()
 	find(t, reader, "demo-1")
+}
+
+// leaveLease makes the files and rows that a killed process leaves that drove a run.
+func leaveLease(t *testing.T, s *Store, name, run string) {
+	t.Helper()
+	change(t, s, "UPDATE runs SET driver = ? WHERE id = ?", name, run)
+	text := workflow.FormatJSON(driver.Holder{PID: 1 << 30, Host: name})
+	if err := errors.Join(os.MkdirAll(s.leases(), 0o700), os.WriteFile(s.leasePath(name), []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Looking at the lock of a killed process leaves it free.
+func TestLookingLeavesNoLock(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1").Close()
+	leaveLease(t, s, "dead", "demo-1")
+	if s.Lives("dead") {
+		t.Error("who was killed lives")
+	}
+	lock, err := filelock.Take(s.leasePath("dead"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// If it is not known which leases are needed, all of them stay.
+func TestLeasesThatMayBeNeeded(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1").Close()
+	other := openStore(t, s.Dir())
+	leaveLease(t, other, "dead", "demo-1")
+	*injectInto(t, other) = faults{in: 1}
+	if _, err := other.name(); err != nil {
+		t.Fatal(err)
+	}
+	if !s.Leases()["dead"] {
+		t.Error("a lease that a run needs was removed")
+	}
+}
+
+// A writer that was closed does not release what another one has taken.
+func TestCloseTwice(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next, err := s.Writer(t.Context(), "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	w.Close()
+	if _, driven, err := s.Driver(t.Context(), "demo-1"); !driven || err != nil {
+		t.Errorf("driven: %v, %v", driven, err)
+	}
+}
+
+// A caller that gives up learns why it waited.
+func TestPatienceEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := patiently(ctx, func() error { return &driver.HeldError{Run: "demo-1"} }); !errors.As(err, new(*driver.HeldError)) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// Where no lease can be written, no run is created.
+func TestCreateWithoutLease(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	if err := os.WriteFile(s.leases(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Create(keyed("demo-1", "", "")); err == nil || !strings.Contains(err.Error(), s.leases()) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// A journal that is read beside its driver shows what is recorded meanwhile, and refuses changes.
+func TestReadBesideADriver(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	reader, err := openShared(s.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	reader.file, reader.dir, reader.reason = s.file, s.Dir(), asReadOnly(s.file, errFault)
+	for i := range 3 {
+		appendEvents(t, w, ended(i+1, "x"))
+		if n := len(readEvents(t, reader, "demo-1")); n != i+2 {
+			t.Errorf("%d events are shown, want %d", n, i+2)
+		}
+	}
+	find(t, reader, "demo-1")
+	for name, call := range map[string]func() error{
+		"Create":  func() error { _, err := reader.Create(keyed("demo-2", "", "")); return err },
+		"Writer":  func() error { _, err := reader.Writer(t.Context(), "demo-1"); return err },
+		"Delete":  func() error { _, err := reader.Delete(t.Context(), "demo-1"); return err },
+		"Compact": func() error { return reader.Compact(t.Context()) },
+		"Note":    func() error { return reader.Note(attemptOf("demo-1"), "", "") },
+	} {
+		if err := call(); !IsProblem(err, ReadOnly) || !errors.Is(err, errFault) {
+			t.Errorf("%s gives %v", name, err)
+		}
+	}
+	full := &Error{Kind: kind, Problem: Full}
+	if err := asReadOnly(s.file, full); err != error(full) {
+		t.Errorf("a full disk becomes %v", err)
+	}
+}
+
+// A file that nothing changes is read as it is, unless events are missing in it.
+func TestReadAFileAsItIs(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1")
+	if _, err := openStill(s.file); err == nil {
+		t.Error("events in the -wal file are not shown")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openShared(s.file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("beside no one, the error is %v", err)
+	}
+	if files, err := filepath.Glob(s.file + "*"); err != nil || len(files) != 1 {
+		t.Errorf("there are %q, %v", files, err)
+	}
+	for range 2 {
+		reader, err := openStill(s.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		find(t, reader, "demo-1")
+		if err := reader.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := os.WriteFile(s.file+"-wal", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A copy that cannot be made or read is an error, and is removed.
+func TestCopyThatFails(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	notes := filepath.Join(t.TempDir(), "notes")
+	if err := errors.Join(os.WriteFile(notes, []byte(strings.Repeat("notes", 1000)), 0o600), os.Mkdir(s.file+"-wal", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{filepath.Join(s.Dir(), "none"), notes, s.file} {
+		if other, err := openCopy(file); err == nil {
+			t.Error(file, "was copied", other.Close())
+		}
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	t.Setenv("TMPDIR", notes)
+	if err := os.Remove(s.file + "-wal"); err != nil {
+		t.Fatal(err)
+	}
+	if other, err := openCopy(s.file); err == nil {
+		t.Error("it was copied to a directory that does not exist", other.Close())
+	}
+	if err := copyFile(notes, s.file); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a file was overwritten: %v", err)
+	}
+	copied := filepath.Join(s.Dir(), "copy")
+	if err := copyFile(copied, notes); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(copied); err != nil || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+		t.Errorf("the mode is %v, %v", info.Mode(), err)
+	}
 }

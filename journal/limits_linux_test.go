@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,7 +19,7 @@ import (
 )
 
 // systemRoles are the child process roles that are specific to this system.
-var systemRoles = map[string]func(args []string) error{"small": smallRole, "nobody": nobodyRole, "unwritable": unwritableRole, "leaseless": leaselessRole}
+var systemRoles = map[string]func(args []string) error{"small": smallRole, "nobody": nobodyRole, "unwritable": unwritableRole, "leaseless": leaselessRole, "stray": strayRole}
 
 // smallRole appends until the system refuses to let a file grow, then reads.
 func smallRole(args []string) error {
@@ -306,5 +307,108 @@ func TestCopyLeavesNoFileOpen(t *testing.T) {
 	}
 	if after := open(); after > before {
 		t.Errorf("%d files are open, %d before", after, before)
+	}
+}
+
+// openFiles returns how many files this process has open below a directory.
+func openFiles(t *testing.T, dir string) (open []string) {
+	t.Helper()
+	const all = "/proc/self/fd"
+	files, err := os.ReadDir(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if name, err := os.Readlink(filepath.Join(all, f.Name())); err == nil && strings.HasPrefix(name, dir) {
+			open = append(open, name)
+		}
+	}
+	return open
+}
+
+// Logs leave no file open, whoever wrote or read them.
+func TestLogsLeaveNoFileOpen(t *testing.T) {
+	debug.SetGCPercent(-1) // it would close them
+	defer debug.SetGCPercent(100)
+	s := smallLimits(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	for range 2 {
+		log := w.Log("work", 1)
+		for i := range 20 {
+			log.Write([]byte(numbered(i, i+1)))
+		}
+		streamText(t, s, attempt("work"), driver.Output, 0)
+		if err := log.Close(""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	logs := filepath.Join(s.Dir(), "logs")
+	if open := openFiles(t, logs); len(open) != 1 {
+		t.Errorf("beside the shared file, open are %q", open)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if open := openFiles(t, logs); len(open) > 0 {
+		t.Errorf("open are %q", open)
+	}
+	s.Lives(s.lease.name)
+	if open := openFiles(t, s.leases()); len(open) != 1 {
+		t.Errorf("of leases, open are %q", open)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if open := openFiles(t, s.Dir()); len(open) > 0 {
+		t.Errorf("of the journal, open are %q", open)
+	}
+}
+
+// A copy is closed with its store.
+func TestCopyIsClosed(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1")
+	other, err := openCopy(s.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	find(t, other, "demo-1")
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if open := openFiles(t, os.TempDir()); len(open) > 0 {
+		t.Errorf("open are %q", open)
+	}
+}
+
+// strayRole compacts a journal with files that it may not remove.
+func strayRole(args []string) error {
+	if os.Geteuid() == 0 {
+		if err := syscall.Setuid(65534); err != nil {
+			return err
+		}
+	}
+	s, err := Open(args[0], Options{})
+	if err != nil {
+		return err
+	}
+	fmt.Println(errors.Is(s.Compact(context.Background()), os.ErrPermission))
+	return s.Close()
+}
+
+func TestStrayFilesThatStay(t *testing.T) {
+	dir, live := openTempDir(t), t.TempDir()
+	s := openStore(t, live)
+	s.Close()
+	copyTo(t, filepath.Join(dir, fileName), filepath.Join(live, fileName))
+	logs := filepath.Join(dir, "logs")
+	err := errors.Join(os.Chmod(dir, 0o777), os.Chmod(filepath.Join(dir, fileName), 0o666), os.MkdirAll(filepath.Join(logs, "stray"), 0o755), os.Chmod(logs, 0o555))
+	if err != nil {
+		t.Fatal(err)
+	}
+	startChild(t, "stray", dir).expect(t, "true")
+	if err := os.Chmod(logs, 0o755); err != nil {
+		t.Fatal(err)
 	}
 }

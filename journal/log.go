@@ -34,10 +34,13 @@ type Logs struct {
 
 	mu     sync.Mutex
 	file   *os.File
-	record []byte
-	begun  map[driver.AttemptID]bool // the attempts that this process has written about
 	found  *index                    // what existed when the file was opened, or an attempt was repeated
+	begun  map[driver.AttemptID]bool // the attempts that this process has written about
 	closed bool
+}
+
+func newLogs(s *Store, run string) *Logs {
+	return &Logs{store: s, run: run, begun: map[driver.AttemptID]bool{}}
 }
 
 // Log stores the output and files of one attempt. A silent attempt leaves nothing. An
@@ -182,7 +185,6 @@ func (l *Log) part(at int64) (room int64, err error) {
 		l.file, err = os.OpenFile(s.partPath(l.id, at), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o600)
 	}
 	if err != nil {
-		l.file = nil
 		return 0, err
 	}
 	l.parts = append(l.parts, at)
@@ -217,7 +219,7 @@ func (l *Log) Close(result string) error {
 
 // repeats reports whether the output began with the result, and had little else.
 func (l *Log) repeats(result string) bool {
-	if len(l.parts) == 0 || len(result) <= MaxInline || l.ends[driver.Output] > int64(len(result))+l.logs.store.limits.shared {
+	if len(result) <= MaxInline || l.ends[driver.Output] > int64(len(result))+l.logs.store.limits.shared {
 		return false
 	}
 	rest := result
@@ -291,13 +293,8 @@ func (ls *Logs) ready() error {
 		return err
 	}
 	ls.found = found
-	if ls.begun == nil {
-		ls.begun = map[driver.AttemptID]bool{}
-	}
-	f, err := os.OpenFile(found.path(found.free()), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err == nil {
-		ls.file = f
-	}
+	var err error
+	ls.file, err = os.OpenFile(found.path(found.free()), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	return err
 }
 
@@ -309,14 +306,10 @@ func (ls *Logs) append(h header, text []byte) error {
 	if err := ls.ready(); err != nil {
 		return err
 	}
-	ls.record = h.appendTo(ls.record[:0], text)
-	n, err := ls.file.Write(ls.record)
+	n, err := ls.file.Write(h.record(text))
 	if err != nil && n > 0 { // a full disk: nothing may follow half a record
 		err = errors.Join(err, ls.file.Close())
 		ls.file = nil
-	}
-	if cap(ls.record) > 1<<20 {
-		ls.record = nil
 	}
 	return err
 }

@@ -36,17 +36,10 @@ func (r *reader) QueryRowContext(ctx context.Context, query string, args ...any)
 func (r *reader) prepare(ctx context.Context, query string) *sql.Stmt {
 	known, again := r.stmts.LoadOrStore(query, (*sql.Stmt)(nil))
 	stmt, _ := known.(*sql.Stmt)
-	if stmt != nil || !again {
-		return stmt
-	}
-	stmt, err := r.DB.PrepareContext(ctx, query)
-	if err != nil {
-		return nil
-	}
-	if !r.stmts.CompareAndSwap(query, (*sql.Stmt)(nil), stmt) { // another goroutine was faster
-		_ = stmt.Close()
-		known, _ := r.stmts.Load(query)
-		stmt, _ = known.(*sql.Stmt)
+	if stmt == nil && again {
+		// If two goroutines prepare a query at once, one of the statements is not used again.
+		stmt, _ = r.DB.PrepareContext(ctx, query)
+		r.stmts.Store(query, stmt)
 	}
 	return stmt
 }

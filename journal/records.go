@@ -71,11 +71,12 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// appendTo appends the record to b: mark, kind, folded length of the address, attempt,
+// record returns the record with a text: mark, kind, folded length of the address, attempt,
 // offset, length of the address, length of the text, checksum of the text, checksum of the
 // header and the address. The length is stored twice, because nothing else distinguishes a
 // damaged record from an incomplete one.
-func (h header) appendTo(b []byte, text []byte) []byte {
+func (h header) record(text []byte) []byte {
+	b := make([]byte, 0, 128) // enough for most
 	b = append(b, recordMark, h.kind)
 	b = binary.LittleEndian.AppendUint16(b, fold(int64(len(h.id.Address))))
 	b = binary.LittleEndian.AppendUint32(b, uint32(h.id.Attempt))
@@ -183,22 +184,18 @@ func (x *index) scanFile() error {
 		return err
 	}
 	window := &window{file: f, size: info.Size()}
-	for x.whole = true; x.scanned < info.Size(); {
+	for {
 		next, ok, err := x.readRecord(window)
-		if err != nil {
-			return err
-		}
 		if !ok {
-			x.whole = false
-			return nil
+			x.whole = x.scanned == window.size
+			return err
 		}
 		x.scanned = next
 	}
-	return nil
 }
 
 // readRecord indexes the record at the end of what was scanned, and returns where the next
-// one is; !ok if the record is incomplete or damaged.
+// one is; !ok if there is none, or it is incomplete or damaged.
 func (x *index) readRecord(w *window) (next int64, ok bool, err error) {
 	head, err := w.at(x.scanned, headerSize)
 	if err != nil || head == nil {

@@ -58,9 +58,6 @@ func (e *UsedKeyError) Error() string {
 // writer. The error is a *[UsedKeyError] or a *[driver.KeyError] if the key was used
 // before.
 func (s *Store) Create(n NewRun) (*Writer, error) {
-	if s.write == nil {
-		return nil, s.reason
-	}
 	hash, data, err := encodePin(n.Pin)
 	if err != nil {
 		return nil, err
@@ -69,7 +66,7 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{store: s, run: n.ID, next: 1, lease: name, logs: &Logs{store: s, run: n.ID}}
+	w := &Writer{store: s, run: n.ID, next: 1, lease: name, logs: newLogs(s, n.ID)}
 	before := *w
 	err = s.transact(func(tx *sql.Tx) (err error) {
 		*w = before

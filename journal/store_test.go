@@ -267,6 +267,7 @@ func TestModes(t *testing.T) {
 }
 
 func TestCopyIsRemoved(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
 	s := openStore(t, t.TempDir())
 	createRun(t, s, "demo-1")
 	other, err := openCopy(filepath.Join(s.Dir(), fileName))
@@ -274,7 +275,62 @@ func TestCopyIsRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	find(t, other, "demo-1")
-	if err := other.Close(); err != nil || !gone(other.scratch) {
-		t.Errorf("%s is still there: %v", other.scratch, err)
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// A definition is decoded once.
+func TestPinIsShared(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1")
+	first, err := s.Pin(t.Context(), "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.Pin(t.Context(), "demo-1"); err != nil || again != first {
+		t.Errorf("it was decoded again, %v", err)
+	}
+}
+
+func TestPinThatCannotBeStored(t *testing.T) {
+	for name, spoil := range map[string]func(p *driver.Pin){
+		"workflow": func(p *driver.Pin) { p.Bundle.Root.State = map[string]any{"x": func() {}} },
+		"called": func(p *driver.Pin) {
+			p.Bundle.Called = map[string]*workflow.Workflow{"child": {State: map[string]any{"x": func() {}}}}
+		},
+		"replies": func(p *driver.Pin) { p.Replies = json.RawMessage("{") },
+	} {
+		pin := testPin("demo")
+		spoil(pin)
+		if _, data, err := encodePin(pin); err == nil || !strings.HasPrefix(err.Error(), "journal: pin: ") {
+			t.Errorf("%s: it was stored as %s, %v", name, data, err)
+		}
+	}
+	for _, text := range []string{"", "{", `{"bundle":{"root":7}}`, `{"dir":7}`, `{"bundle":{"root":{}},"dir":7}`} {
+		if _, err := decodePin([]byte(text)); err == nil {
+			t.Errorf("%q was read", text)
+		}
+	}
+}
+
+// The file may be closed more than once, and then nothing of it is open.
+func TestCloseStoreTwice(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1").Close()
+	if err := errors.Join(s.Close(), s.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The same store does not drive a run twice.
+func TestOneWriterInAStore(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1")
+	if _, err := s.Writer(t.Context(), "demo-1"); !errors.As(err, new(*driver.HeldError)) {
+		t.Errorf("the error is %v", err)
 	}
 }

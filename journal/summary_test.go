@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -73,6 +74,9 @@ func TestSummary(t *testing.T) {
 	r := find(t, s, "a-1")
 	if r.Stale || r.Status != m.Status || !r.Due.Equal(m.Due) || r.Usage != m.Usage || r.Open != 2 {
 		t.Errorf("summary: %+v", r)
+	}
+	if stored, err := texts(t.Context(), s.read, "SELECT data FROM asked WHERE data LIKE '%a-1%'"); err != nil || len(stored) > 0 {
+		t.Errorf("the run is stored twice: %q, %v", stored, err)
 	}
 	wantOpen(t, s, "a-1", "a-1 ok", "a-1 work@1")
 	wantOpen(t, s, "", "a-1 ok", "a-1 work@1", "b-1 ok")
@@ -147,6 +151,10 @@ func TestAttemptsAreNoted(t *testing.T) {
 		}
 	}
 	check("", "", engine.Usage{})
+	if err := errors.Join(os.MkdirAll(s.runFiles(a.Run), 0o700), os.WriteFile(s.beside(a, ".session"), []byte("old\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	check("old", "", engine.Usage{})
 	note("s-1", "")
 	note("", "model-2")
 	check("s-1", "model-2", engine.Usage{})
@@ -155,14 +163,6 @@ func TestAttemptsAreNoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("s-1", "model-2", used)
-	a.Attempt = 2
-	if err := os.MkdirAll(s.runFiles(a.Run), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(s.beside(a, ".session"), []byte("s-0\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	check("s-0", "", engine.Usage{})
 }
 
 // Space freed by deletion is reclaimed, also in a journal created before that was
@@ -184,12 +184,13 @@ func TestCompact(t *testing.T) {
 				return info.Size()
 			}
 			before := size()
-			for i := range 20 {
+			const runs = 5
+			for i := range runs {
 				w := createRun(t, s, fmt.Sprintf("large-%d", i))
 				appendEvents(t, w, ended(1, strings.Repeat(fmt.Sprintf("%04d", i), 250_000)))
 				w.Close()
 			}
-			for i := range 20 {
+			for i := range runs {
 				if _, err := s.Delete(t.Context(), fmt.Sprintf("large-%d", i)); err != nil {
 					t.Fatal(err)
 				}
@@ -273,5 +274,90 @@ func TestBegunIsNoted(t *testing.T) {
 	}
 	if !find(t, s, "demo-1").Begun {
 		t.Error("that it has begun is not noted")
+	}
+}
+
+// The last change of a run is that of its status, and that of a problem.
+func TestChangedTime(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	for i, c := range []struct {
+		status engine.Status
+		want   time.Duration
+	}{{engine.Running, 0}, {engine.Waiting, 1 * time.Minute}, {engine.Waiting, 1 * time.Minute}, {engine.Success, 3 * time.Minute}} {
+		m := &Summary{Status: c.status, At: start.Add(time.Duration(i) * time.Minute)}
+		if err := w.Append(Batch{Events: list(ended(i+1, "x")), Summary: m}); err != nil {
+			t.Fatal(err)
+		}
+		if r := find(t, s, "demo-1"); !r.Changed.Equal(start.Add(c.want)) {
+			t.Errorf("after %d it changed at %s", i, r.Changed)
+		}
+	}
+	if err := w.Append(Batch{Events: list(ended(5, "x")), Problem: "broken"}); err != nil {
+		t.Fatal(err)
+	}
+	if r := find(t, s, "demo-1"); r.Problem != "broken" || !r.Changed.After(start.Add(time.Hour)) {
+		t.Errorf("with a problem it is %+v", r)
+	}
+}
+
+// Nothing is left of runs that were deleted, except that they were.
+func TestDeleteEverything(t *testing.T) {
+	dir := t.TempDir()
+	writeExample(t, dir)
+	s := openStore(t, dir)
+	if deleted, err := s.Delete(t.Context(), "demo-1", "demo-2"); err != nil || len(deleted) != 2 {
+		t.Fatal(deleted, err)
+	}
+	for _, table := range []string{"runs", "events", "blobs", "pins", "inbox", "asked", "attempts", "snapshots"} {
+		var n int
+		if err := s.read.QueryRow("SELECT count(*) FROM " + table).Scan(&n); err != nil || n > 0 {
+			t.Errorf("%d rows of %s are left, %v", n, table, err)
+		}
+	}
+	var free int
+	if err := s.read.QueryRow("PRAGMA freelist_count").Scan(&free); err != nil || free > 0 {
+		t.Errorf("%d pages are free, %v", free, err)
+	}
+	if logs, err := os.ReadDir(filepath.Join(dir, "logs")); err != nil || len(logs) > 0 {
+		t.Errorf("left are %v, %v", logs, err)
+	}
+}
+
+// Runs that are driven stay; the others are deleted once.
+func TestDeleteSome(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "held")
+	createRun(t, s, "free").Close()
+	deleted, err := s.Delete(t.Context(), "held", "free")
+	if !slices.Equal(deleted, list("free")) || !errors.As(err, new(*driver.HeldError)) || errors.As(err, new(*driver.UnknownRunError)) {
+		t.Errorf("%q were deleted, %v", deleted, err)
+	}
+	if deleted, err := s.Delete(t.Context()); err != nil || len(deleted) > 0 {
+		t.Errorf("%q were deleted, %v", deleted, err)
+	}
+	find(t, s, "held")
+}
+
+// Compacting returns everything that is free. It rewrites a journal only once.
+func TestCompactReturnsEverything(t *testing.T) {
+	for name, dir := range map[string]string{"new": t.TempDir(), "old": foreign(t, firstVersion(t))} {
+		s := openStore(t, dir)
+		appendEvents(t, createRun(t, s, "large"), ended(1, strings.Repeat("large", 100_000)))
+		change(t, s, "DELETE FROM blobs")
+		f := injectInto(t, s)
+		for i := range 2 {
+			calls := f.called(t, func() error { return s.Compact(t.Context()) })
+			if rewritten := len(with(calls, "exec VACUUM")) > 0; rewritten != (name == "old" && i == 0) {
+				t.Errorf("%s: the calls are %q", name, calls)
+			}
+		}
+		var free, mode int
+		if err := errors.Join(s.write.QueryRow("PRAGMA freelist_count").Scan(&free), s.write.QueryRow("PRAGMA auto_vacuum").Scan(&mode)); err != nil || free > 0 || mode != 2 {
+			t.Errorf("%s: %d pages are free in mode %d, %v", name, free, mode, err)
+		}
+		if wal, err := os.Stat(s.file + "-wal"); err != nil || wal.Size() > 0 {
+			t.Errorf("%s: the -wal file is not empty: %v", name, err)
+		}
 	}
 }

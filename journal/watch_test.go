@@ -125,3 +125,40 @@ func TestChangesThatCannotBeRead(t *testing.T) {
 		t.Errorf("version %d, %v", version, err)
 	}
 }
+
+// Whoever has watched a journal holds no connection.
+func TestWatchingHoldsNothing(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1")
+	p, err := s.Pulse(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := s.read.Stats().InUse; n != 1 {
+		t.Errorf("while it is watched, %d connections are in use", n)
+	}
+	if _, err := p.Beat(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	changes(t, s, -1)
+	if n := s.read.Stats().InUse; n != 0 {
+		t.Errorf("%d connections are in use", n)
+	}
+}
+
+// A list from the very beginning has no deleted runs; from the first version on it does.
+func TestDeletedSinceTheFirstVersion(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1").Close()
+	if _, err := s.Delete(t.Context(), "demo-1"); err != nil {
+		t.Fatal(err)
+	}
+	for since, want := range map[int64]string{-1: "", 0: "-demo-1 "} {
+		if got, _ := changes(t, s, since); got != want {
+			t.Errorf("since %d: %q, want %q", since, got, want)
+		}
+	}
+}

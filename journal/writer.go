@@ -57,14 +57,11 @@ func costs(e engine.Envelope) bool {
 // Writer takes a run in order to drive it. The error is a *driver.HeldError if another
 // process has it, and a *driver.UnknownRunError if it does not exist.
 func (s *Store) Writer(ctx context.Context, run string) (*Writer, error) {
-	if s.write == nil {
-		return nil, s.reason
-	}
 	name, err := s.name()
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{store: s, run: run, asks: true, logs: &Logs{store: s, run: run}}
+	w := &Writer{store: s, run: run, asks: true, logs: newLogs(s, run)}
 	err = patiently(ctx, func() error {
 		return s.transact(func(tx *sql.Tx) error { return w.take(tx, name) })
 	})
