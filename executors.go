@@ -56,7 +56,8 @@ func (s *snapshot) executors(root string, c project.Config, own map[string]agent
 		all[m.Name] = agentcli.New(agentcli.Options{Manifest: m, Prices: prices, Secret: variables, Converse: acp.Converse})
 	}
 	maps.Copy(all, own) // last: no file of the project can override them
-	tools, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get, Sandbox: tool.Sandbox(c.Sandbox)})
+	found = append(found, s.readGenerated(root)...)
+	tools, wrong, err := tool.Load(root, tool.Options{Secret: secrets.Get, Sandbox: tool.Sandbox(c.Sandbox), Generated: s.approvedTools(root)})
 	s.tools, s.wrong = tools, wrong
 	return all, found, err
 }

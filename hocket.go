@@ -83,6 +83,9 @@ type snapshot struct {
 	tools     *tool.Set
 	manifests []*agentcli.Manifest // of the project's own CLIs
 	wrong     workflow.Diagnostics // in the files of tools
+
+	generated []*project.Generated // what models wrote
+	known     *trust.Definitions   // what people decided about it; nil: nothing
 }
 
 // Open opens the project that contains a directory: the nearest directory, from there
@@ -131,6 +134,7 @@ func (p *Project) Reload() error {
 		return err
 	}
 	s.files = files
+	s.admitAgents()
 	files.Report(s.unknownTools())
 	files.Report(s.wrongTools())
 	files.AddPowers(s.tools.Powers)

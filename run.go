@@ -288,6 +288,9 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 			return fail(err)
 		}
 	}
+	if err := p.checkApproval(trusted); err != nil {
+		return fail(err)
+	}
 	if err := p.now().files.NotePlace(); err != nil {
 		return fail(err)
 	}

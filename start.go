@@ -26,6 +26,8 @@ type starting struct {
 	labels  map[string]string
 	decided *pinnedTrust // about several workflows at once
 	within  bool         // nobody is asked about more than was decided
+
+	onlyApproved bool // the workflow must be approved by its digest
 }
 
 func startingWith(options []StartOption) (*starting, error) {
@@ -112,10 +114,15 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	if err != nil {
 		return nil, err
 	}
+	definition, err := p.admit(w, s)
+	if err != nil {
+		return nil, err
+	}
 	trusted, err := p.settleStart(ctx, w, s)
 	if err != nil {
 		return nil, err
 	}
+	trusted.Definition = definition
 	if spec.Pin.Trust, err = json.Marshal(trusted); err != nil {
 		return nil, err
 	}

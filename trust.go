@@ -85,6 +85,8 @@ type pinnedTrust struct {
 	Trusted bool         `json:"trusted"`
 	Powers  trust.Powers `json:"powers,omitempty"`
 	At      time.Time    `json:"at,omitzero"` // when it was decided
+	// Definition is the approval of the workflow itself, if it needs one.
+	Definition *pinnedDefinition `json:"definition,omitempty"`
 }
 
 // settle decides whether powers are trusted before a run is recorded or resumed. again means that
@@ -95,7 +97,7 @@ func (p *Project) settle(ctx context.Context, powers trust.Powers, file string, 
 	if err != nil {
 		return pinnedTrust{}, err
 	}
-	pinned := pinnedTrust{decision.Trusted, powers, time.Now().UTC()}
+	pinned := pinnedTrust{Trusted: decision.Trusted, Powers: powers, At: time.Now().UTC()}
 	untrusted := decision.Untrusted(p.Root(), powers)
 	if (again || p.o.TrustDigest != "") && !decision.Trusted {
 		untrusted = decision.Error(p.Root(), powers)
@@ -160,14 +162,14 @@ func (p *Project) settleStart(ctx context.Context, w *Workflow, s *starting) (pi
 		return pinnedTrust{Powers: powers}, nil
 	}
 	if s.decided != nil && !powers.Exceeds(s.decided.Powers) {
-		return pinnedTrust{s.decided.Trusted, powers, s.decided.At}, nil
+		return pinnedTrust{Trusted: s.decided.Trusted, Powers: powers, At: s.decided.At}, nil
 	}
 	if s.within {
 		decision, err := p.Trusted(powers, p.o.TrustDigest)
 		if more := decision.Untrusted(p.Root(), powers); more != nil {
 			err = errors.Join(err, more)
 		}
-		return pinnedTrust{decision.Trusted, powers, time.Now().UTC()}, err
+		return pinnedTrust{Trusted: decision.Trusted, Powers: powers, At: time.Now().UTC()}, err
 	}
 	return p.settle(ctx, powers, w.Model().Pos.File, false)
 }
@@ -251,7 +253,9 @@ func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agen
 	if before.Trusted && !again && !now.Exceeds(before.Powers) {
 		return before, nil
 	}
-	return p.settle(ctx, now, pin.Bundle.Root.Pos.File, again)
+	settled, err := p.settle(ctx, now, pin.Bundle.Root.Pos.File, again)
+	settled.Definition = before.Definition
+	return settled, err
 }
 
 // pinnedPowers returns the powers of a run's workflow and agents with the project's current

@@ -78,7 +78,7 @@ func (s *Set) Choose(prompt string, settings map[string]any) (Choice, bool) {
 func (s *Set) able(settings map[string]any) []*Definition {
 	usable := s.Usable()
 	return slices.DeleteFunc(slices.Clone(s.agents), func(d *Definition) bool {
-		return !slices.Contains(usable, d.Agent) || s.called(d) == "" || s.traits[d.Agent].incomplete(d, d.With(settings)) != ""
+		return d.Generated || !slices.Contains(usable, d.Agent) || s.called(d) == "" || s.traits[d.Agent].incomplete(d, d.With(settings)) != ""
 	})
 }
 

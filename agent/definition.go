@@ -30,7 +30,10 @@ type Definition struct {
 	Budget       workflow.Budget // of one attempt
 	Source       *Source         // origin of an imported agent
 	Builtin      bool            // not read from a file
-	Pos          workflow.Pos
+	// Generated means that a model wrote it, and a person approved it. Only its name refers to it,
+	// so that it never takes the place of another agent.
+	Generated bool `json:",omitempty"`
+	Pos       workflow.Pos
 
 	Keys map[string]workflow.Pos `json:"-"` // positions of its keys
 }

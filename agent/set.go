@@ -115,9 +115,9 @@ func (s *Set) find(name string) (*Definition, *ResolveError) {
 	meanings := [...]func(*Definition) bool{
 		func(d *Definition) bool { return d.Builtin && d.Name == name && slices.Contains(s.reserved, name) },
 		func(d *Definition) bool { return !d.Builtin && (d.Name == name || d.ID == name) },
-		func(d *Definition) bool { return d.Role == name },
+		func(d *Definition) bool { return d.Role == name && !d.Generated },
 		func(d *Definition) bool { return d.Builtin && d.Name == name },
-		func(d *Definition) bool { return slices.Contains(d.Capabilities, name) },
+		func(d *Definition) bool { return slices.Contains(d.Capabilities, name) && !d.Generated },
 		func(d *Definition) bool { return d.Builtin && strings.EqualFold(d.Name, name) }, // planning tools write Browser
 	}
 	for _, meant := range meanings {

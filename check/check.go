@@ -32,6 +32,8 @@ type Input struct {
 	// been reported, and settings may be missing because of it. Nil means that everything was
 	// read.
 	Unread func(workflow.Pos) bool
+	// Generated restricts the workflow, because a model wrote it. Nil means that a person did.
+	Generated *Generated
 
 	resolved map[agentKey]*Agent // cache: many tasks use the same name
 }
@@ -63,6 +65,9 @@ type Agent struct {
 	// Fixed are the settings that must not contain references, because a person approves them
 	// before a run.
 	Fixed []string
+	// Widens returns those of a task's own settings that would allow it more than its agent, so
+	// that a model must not write them. If it is nil, none does.
+	Widens func(settings map[string]any) []string
 	// Cost returns the budget of an attempt of a task with these settings of its own. If it is
 	// nil, an attempt costs nothing.
 	Cost func(settings map[string]any) workflow.Budget

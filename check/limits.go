@@ -36,3 +36,18 @@ func Override(base, over workflow.Limits) workflow.Limits {
 	}
 	return base
 }
+
+// Lower returns the lower of two limits, field by field. Zero means that one is not limited.
+func Lower(a, b workflow.Limits) workflow.Limits {
+	return workflow.Limits{
+		Steps: lower(a.Steps, b.Steps), Parallel: lower(a.Parallel, b.Parallel), Depth: lower(a.Depth, b.Depth),
+		Runtime: lower(a.Runtime, b.Runtime), CostUSD: lower(a.CostUSD, b.CostUSD), Tokens: lower(a.Tokens, b.Tokens),
+	}
+}
+
+func lower[N int | int64 | float64 | time.Duration](a, b N) N {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}

@@ -94,6 +94,11 @@ var rules = []*rule{
 	&inputMissing,
 	&inputUnknown,
 	&budgetExceeded,
+
+	&generatedCall,
+	&generatedPower,
+	&generatedLimit,
+	&generatedDownload,
 }
 
 // Rule describes a rule for people.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/internal/projectfile"
+	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -43,6 +45,39 @@ func (p *Project) readAgents(homes []string) error {
 	p.Agents = agent.NewSet(p.executors, p.definitions, p.Config.Agent, p.reserved...)
 	p.checkAgents(before)
 	return nil
+}
+
+// Admit adds the agents that models wrote and that a person has approved. The others are known
+// only so that messages can say why they cannot be used.
+func (p *Project) Admit(all []*Generated, approved func(*Generated, *agent.Definition) bool) {
+	before := len(p.definitions)
+	for _, g := range all {
+		d := p.AgentOf(g)
+		switch {
+		case d == nil:
+		case approved(g, d):
+			p.definitions = append(p.definitions, d)
+		default:
+			p.waiting = append(p.waiting, g.ID)
+		}
+	}
+	if len(p.definitions) > before {
+		p.Agents = agent.NewSet(p.executors, p.definitions, p.Config.Agent, p.reserved...)
+		p.checkAgents(before)
+	}
+}
+
+// AgentOf returns the agent that a definition of a model defines; nil if it defines none.
+func (p *Project) AgentOf(g *Generated) *agent.Definition {
+	if g.Kind != AgentKind || g.Wrong.Errors() {
+		return nil
+	}
+	d, found := agent.ReadDefinition(g.File, g.Files[filepath.Base(g.File)])
+	if found.Errors() {
+		return nil
+	}
+	d.Generated = true
+	return d
 }
 
 // checkAgents checks new definitions against their executors and the project's
@@ -102,7 +137,11 @@ func (p *Project) definitionFiles(dir, root string) ([]string, error) {
 }
 
 // directory adapts the agents of a project to the interface of package check.
-type directory struct{ set *agent.Set }
+type directory struct {
+	set     *agent.Set
+	root    string   // of the project
+	waiting []string // agents that nobody has approved
+}
 
 // Agent resolves a name for a check. It also works for an agent whose executor is not
 // installed.
@@ -116,6 +155,7 @@ func (d directory) Agent(name, role string) check.Agent {
 			Settings: def.Settings,
 			Attempts: def.Retry.Attempts,
 			Fixed:    d.set.Traits(def.Agent).Fixed,
+			Widens:   func(settings map[string]any) []string { return d.widens(def, settings) },
 			Cost:     func(settings map[string]any) workflow.Budget { return d.set.Bound(def, settings) },
 			Validate: func(settings map[string]any) []check.Problem { return d.validate(def, settings) },
 		}
@@ -124,6 +164,9 @@ func (d directory) Agent(name, role string) check.Agent {
 	if errors.As(err, &failed) {
 		a.Candidates, a.Install, a.Cost = failed.Candidates, failed.StepAdvice(), check.UnknownCost
 		a.Found = map[agent.Why]check.Found{agent.Unknown: check.Unknown, agent.Ambiguous: check.Ambiguous, agent.NoExecutor: check.NoExecutor}[failed.Why]
+		if failed.Why == agent.Unknown && slices.Contains(d.waiting, name) {
+			a.Found, a.Install = check.NoExecutor, "a model wrote it, and nobody has approved it; review it with `hocket approve "+name+"`"
+		}
 	}
 	return a
 }
@@ -141,4 +184,26 @@ func (d directory) validate(def *agent.Definition, settings map[string]any) []ch
 		list = append(list, problem)
 	}
 	return list
+}
+
+// wide are settings of steps that reach beyond the step, whatever the agent is: a conversation of
+// the user, work of another agent, addresses of this machine, a program that is too old.
+var wide = []string{agent.SessionSetting, agent.HandoffSetting, "private_network", "any_version"}
+
+// widens returns the settings of a task that allow it more than the definition of its agent does.
+func (d directory) widens(def *agent.Definition, settings map[string]any) (names []string) {
+	traits := d.set.Traits(def.Agent)
+	powers := func(own map[string]any) trust.Powers {
+		if traits.Powers == nil {
+			return nil
+		}
+		return traits.Powers(d.root, def.With(own)).Without(trust.Settings) // a CLI does without its own settings
+	}
+	before := powers(nil)
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if slices.Contains(wide, name) || slices.Contains(traits.Fixed, name) || powers(map[string]any{name: settings[name]}).Exceeds(before) {
+			names = append(names, name)
+		}
+	}
+	return names
 }

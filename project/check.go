@@ -22,12 +22,14 @@ func (l *Loaded) Check(replied func(*workflow.Node) bool) workflow.Diagnostics {
 	unread := l.unread()
 	found := check.Run(check.Input{
 		Bundle:  l.Bundle,
-		Agents:  directory{l.project.Agents.Snapshot()},
+		Agents:  l.directory(),
 		Replied: replied,
 		Limits:  limits,
 		Names:   l.callable(),
 		Broken:  l.broken,
 		Unread:  unread,
+
+		Generated: l.restriction(),
 	})
 	found = slices.DeleteFunc(slices.DeleteFunc(found, l.isUnmet), func(d workflow.Diagnostic) bool {
 		return slices.Contains(consequences, d.Code) && unread(d.Pos)
@@ -102,7 +104,7 @@ func comparePlaces(a, b workflow.Pos) int {
 // Plan returns upper bounds on what a run could do. bound is that of [check.Input].
 func (l *Loaded) Plan(bound func(*workflow.Node, workflow.Budget) workflow.Budget) check.Plan {
 	l.choose()
-	plan := check.PlanOf(check.Input{Bundle: l.Bundle, Limits: l.Limits, Agents: directory{l.project.Agents.Snapshot()}, Bound: bound})
+	plan := check.PlanOf(check.Input{Bundle: l.Bundle, Limits: l.Limits, Agents: l.directory(), Bound: bound})
 	for _, c := range l.chosen {
 		for _, w := range plan.Workflows {
 			for i := range w.Nodes {
@@ -117,3 +119,7 @@ func (l *Loaded) Plan(bound func(*workflow.Node, workflow.Budget) workflow.Budge
 
 // Required returns the inputs that a run requires.
 func (l *Loaded) Required() []workflow.Param { return check.RequiredInputs(l.Bundle) }
+
+func (l *Loaded) directory() directory {
+	return directory{l.project.Agents.Snapshot(), l.project.Root, l.project.waiting}
+}

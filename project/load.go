@@ -29,6 +29,8 @@ type Loaded struct {
 	Limits workflow.Limits
 	// Diagnostics are the mistakes that the parsers found. A check finds more.
 	Diagnostics workflow.Diagnostics
+	// Generated is the definition, if a model wrote the workflow; nil: a person did.
+	Generated *Generated
 
 	project   *Project                      // a copy, which also has what was found next to the workflow
 	read      workflow.Diagnostics          // diagnostics of the parsers alone
@@ -144,6 +146,9 @@ func (l *Loaded) load(file *found) error {
 		return err
 	}
 	l.Limits = check.Override(p.Config.Limits, l.Bundle.Root.Limits)
+	if id, yes := p.generatedIn(file.file); yes {
+		l.restrict(id)
+	}
 	return l.follow()
 }
 
@@ -180,6 +185,11 @@ func (l *Loaded) findRoot(nameOrFile string) (*found, error) {
 	list, err := l.project.find(nameOrFile)
 	if err != nil {
 		return nil, err
+	}
+	if len(list) == 0 {
+		if f := l.generatedWorkflow(nameOrFile); f != nil {
+			return f, nil
+		}
 	}
 	if len(list) == 0 && len(l.project.found) == known { // otherwise it exists, but cannot be used
 		return nil, &UnknownError{workflow.Errorf(workflow.Pos{}, codeUnknown, hint(nameOrFile, l.project.Names()), "unknown workflow %q", nameOrFile)}
@@ -274,6 +284,11 @@ func (l *Loaded) call(c called) (*workflow.Workflow, error) {
 		if len(list) > 1 {
 			l.broken = append(l.broken, c.name)
 		}
+		return nil, nil
+	}
+	if id, yes := l.project.generatedIn(file.file); yes && l.Generated == nil {
+		l.report(workflow.Errorf(c.pos, codeGenerated, "review it and make it a workflow of the project with `hocket approve "+id+" --promote`", "%q calls a workflow that a model wrote", c.name))
+		l.broken = append(l.broken, c.name)
 		return nil, nil
 	}
 	w := l.parse(*file)

@@ -125,14 +125,9 @@ func (p *Project) commandPowers(d *agent.Definition, task *workflow.Task) trust.
 	if d.Builtin || p.Agents.Traits(d.Agent).FromPrompt(work) || len(slices.DeleteFunc(p.does(d, task), reads)) == 0 {
 		return nil
 	}
-	words := texts(d.Settings)
-	material := trust.Material(p.Root, "", p.Root, words...)
-	if dir, ok := d.Settings["dir"].(string); ok {
-		material += "\n" + trust.Material(p.Root, "", filepath.Join(p.Root, dir), words...)
-	}
 	return trust.Powers{{
 		Kind: trust.Command, What: "the agent " + d.Name + " passes whatever it is asked to the " + d.Agent + " with " + workflow.FormatJSON(d.Settings),
-		Where: p.place(d.Pos), Material: material,
+		Where: p.place(d.Pos), Material: p.namedFiles(d.Settings),
 	}}
 }
 
@@ -217,21 +212,8 @@ func (p *Project) configPowers() trust.Powers {
 		}
 	}
 	for i := range c.Servers {
-		s := &c.Servers[i]
-		if s.URL != "" {
-			with := given(s.Headers)
-			if s.Login.ClientSecret != "" {
-				with += ", with the secret " + s.Login.ClientSecret + " at its login"
-			}
-			material := workflow.FormatJSON([]any{s.URL, values(s.Headers), s.Login.ClientID, s.Login.ClientSecret})
-			add(trust.Server, "mcp."+s.Name, material, "connects to the MCP server %s at %s%s", s.Name, s.URL, with)
-		} else if len(s.Command) > 0 {
-			var words []string
-			for _, v := range s.Env {
-				words = append(words, v.Text)
-			}
-			material := workflow.FormatJSON([]any{s.Command, values(s.Env)}) + trust.Material(p.Root, Program(p.Root, s.Command[0]), p.Root, append(words, s.Command[1:]...)...)
-			add(trust.Server, "mcp."+s.Name, material, "starts the MCP server %s: %s%s", s.Name, strings.Join(s.Command, " "), given(s.Env))
+		if power := p.serverPower(&c.Servers[i]); power.What != "" {
+			all = append(all, power)
 		}
 	}
 	all = append(all, p.handoffPowers()...)
@@ -239,6 +221,28 @@ func (p *Project) configPowers() trust.Powers {
 		add(trust.Program, "browser", trust.Material(p.Root, Program(p.Root, program), p.Root), "opens pages with the program %s", program)
 	}
 	return all
+}
+
+// serverPower returns the power of an MCP server; it is empty if its configuration is invalid.
+func (p *Project) serverPower(s *Server) trust.Power {
+	power := trust.Power{Kind: trust.Server, Where: p.place(p.at["mcp."+s.Name])}
+	switch {
+	case s.URL != "":
+		with := given(s.Headers)
+		if s.Login.ClientSecret != "" {
+			with += ", with the secret " + s.Login.ClientSecret + " at its login"
+		}
+		power.What = fmt.Sprintf("connects to the MCP server %s at %s%s", s.Name, s.URL, with)
+		power.Material = workflow.FormatJSON([]any{s.URL, values(s.Headers), s.Login.ClientID, s.Login.ClientSecret})
+	case len(s.Command) > 0:
+		var words []string
+		for _, v := range s.Env {
+			words = append(words, v.Text)
+		}
+		power.What = fmt.Sprintf("starts the MCP server %s: %s%s", s.Name, strings.Join(s.Command, " "), given(s.Env))
+		power.Material = workflow.FormatJSON([]any{s.Command, values(s.Env)}) + trust.Material(p.Root, Program(p.Root, s.Command[0]), p.Root, append(words, s.Command[1:]...)...)
+	}
+	return power
 }
 
 // handoffPowers returns the powers of config.yml that every task uses that was handed off. The

@@ -65,6 +65,7 @@ type Project struct {
 	executors   map[string]agent.Executor
 	reserved    []string
 	definitions []*agent.Definition
+	waiting     []string // agents that a model wrote and nobody has approved
 	found       workflow.Diagnostics
 	powers      []func() trust.Powers   // from AddPowers
 	at          map[string]workflow.Pos // of what needs trust in config.yml, such as mcp.NAME

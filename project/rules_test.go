@@ -182,8 +182,12 @@ func try(t *testing.T, code string, blocks []fence) workflow.Diagnostics {
 			files[root] = b.text
 		default:
 			files[name] = b.text
-			if i == 0 && !strings.HasPrefix(name, ".") {
+			generated := strings.HasPrefix(name, ".hocket/generated/")
+			if i == 0 && (generated || !strings.HasPrefix(name, ".")) {
 				root = name
+			}
+			if origin := filepath.Dir(name) + "/origin.yml"; generated && files[origin] == "" {
+				files[origin] = string(project.About(project.WorkflowKind, filepath.Base(filepath.Dir(name)), project.Origin{}))
 			}
 		}
 	}

@@ -42,6 +42,13 @@ func Print(w *Workflow) string {
 	return p.String()
 }
 
+// PrintNode returns the canonical form of a node with its body, as Print does.
+func PrintNode(n *Node) string {
+	p := &printer{}
+	p.node(n)
+	return p.String()
+}
+
 type printer struct {
 	strings.Builder
 	depth int

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -42,6 +43,15 @@ func (s *Set) call(ctx context.Context, m *Manifest, args map[string]any, task *
 	values, err := s.secretsOf(m)
 	if err != nil {
 		return "", err
+	}
+	if m.Generated() {
+		dir, err := m.unpack()
+		defer os.RemoveAll(dir)
+		if err != nil {
+			return "", err
+		}
+		own := *m
+		own.Dir, m = dir, &own
 	}
 	c := &call{Manifest: m, args: args, secrets: values, hide: &secret.Masker{}, dir: s.dir(task), key: s.key(task), env: s.options.Env, task: task}
 	c.hide.Add(slices.Collect(maps.Values(values))...)

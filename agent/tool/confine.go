@@ -68,6 +68,8 @@ func (c *call) hold() (*hold, error) {
 	switch {
 	case c.enforced.Held:
 		h.forced = true
+	case c.Generated():
+		return nil, agent.Permanentf("a model wrote it, and its permissions cannot be enforced here: %s", c.enforced.Why)
 	case c.sandbox == SandboxRequired:
 		return nil, agent.Permanentf("its permissions cannot be enforced here, but config.yml requires it: %s", c.enforced.Why)
 	}

@@ -25,8 +25,9 @@ type Manifest struct {
 	Pos         workflow.Pos
 
 	inputs  *extract.Schema
-	outputs *extract.Schema // nil: it returns text
-	needs   string          // what a built-in tool needs before it can work; "": nothing
+	outputs *extract.Schema   // nil: it returns text
+	files   map[string][]byte // of a tool that a model wrote, see Generated; nil: a person did
+	needs   string            // what a built-in tool needs before it can work; "": nothing
 }
 
 // Work is how a tool works: [*Request], [*Command] or [*Search].
@@ -44,6 +45,9 @@ func (m *Manifest) Kind() string {
 
 // Needs returns what must be done before the tool can work; "" means nothing.
 func (m *Manifest) Needs() string { return m.needs }
+
+// Generated reports whether a model wrote the tool.
+func (m *Manifest) Generated() bool { return m.files != nil }
 
 // Permissions are what a tool may do.
 type Permissions struct {

@@ -16,6 +16,9 @@ import (
 func (s *Set) Powers() trust.Powers {
 	var list trust.Powers
 	for _, m := range s.own {
+		if m.Generated() && len(m.Permissions.Secrets) == 0 {
+			continue // a person has approved its files
+		}
 		p := trust.Power{Kind: trust.Tool, Where: s.at(m)}
 		switch w := m.Work.(type) {
 		case *Command:
@@ -34,7 +37,7 @@ func (s *Set) Powers() trust.Powers {
 			if w.JSON { // all but what calls the function
 				shown = slices.Delete(slices.Clone(words), 1, 3)
 			}
-			p.What = "the tool " + m.Name + " runs " + strings.Join(shown, " ") + w.line() + m.Permissions.line()
+			p.What = "the tool " + m.Name + " runs " + strings.Join(shown, " ") + w.line() + m.Permissions.String()
 			p.Material = trust.Material(s.root, argv[0], dir, append(slices.Collect(maps.Values(w.Env)), argv[1:]...)...)
 			p.Material += workflow.FormatJSON(map[string]any{"argv": words, "dir": w.Dir, "env": w.Env, "permissions": m.Permissions})
 		case *Request:
@@ -73,8 +76,8 @@ func (m *Manifest) sends(p trust.Power, url string) trust.Power {
 	return p
 }
 
-// line says what a program may do, as the end of a sentence.
-func (p Permissions) line() string {
+// String says what a program may do, as the end of a sentence.
+func (p Permissions) String() string {
 	text := p.Network.line()
 	for _, of := range []struct {
 		does string

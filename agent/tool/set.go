@@ -29,6 +29,8 @@ type Options struct {
 	Env []string
 	// Sandbox says whether the permissions of programs are enforced.
 	Sandbox Sandbox
+	// Generated are tools that models wrote and that a person has approved.
+	Generated []Generated
 }
 
 // Set holds all tools of a project, and the built-in ones that it does not replace. It is
@@ -59,6 +61,13 @@ func Load(root string, o Options) (*Set, workflow.Diagnostics, error) {
 	homes, _ := agent.HomesIn(root)
 	for _, home := range homes {
 		found = append(found, s.read(filepath.Join(home, "tools"))...)
+	}
+	for _, g := range o.Generated {
+		m, wrong := g.Read()
+		found = append(found, wrong...)
+		if m != nil && !slices.ContainsFunc(slices.Concat(s.own, builtins()), func(o *Manifest) bool { return strings.EqualFold(o.Name, m.Name) }) {
+			s.own = append(s.own, m)
+		}
 	}
 	slices.SortFunc(s.own, func(a, b *Manifest) int { return strings.Compare(a.Name, b.Name) })
 	// Most commands need none, and reading a schema takes time.

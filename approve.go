@@ -1,0 +1,346 @@
+package hocket
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/trust"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Approve records that a person has seen a definition with a digest and allows its use: one that
+// a model wrote, or a workflow of the project by its name. The caller makes sure that it is a
+// person. The error is a *[ChangedError] if the definition is no longer what the person saw, and
+// a *[DecidedError] if somebody else was faster.
+func (p *Project) Approve(_ context.Context, id, digest string) error {
+	err := p.decide(id, digest, func(_ *Project, d *trust.Definitions, parts trust.Parts) error {
+		if v, ok := d.Approved(digest); ok {
+			return &DecidedError{id, v}
+		}
+		d.Verdicts = append(d.Verdicts, trust.Verdict{ID: id, Digest: digest, Parts: parts, At: time.Now().UTC(), By: p.owner.By})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return p.Reload() // agents and tools can be used from now on
+}
+
+// decide changes what is stored about a definition, if it still has a digest.
+func (p *Project) decide(id, digest string, change func(*Project, *trust.Definitions, trust.Parts) error) error {
+	return p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
+		parts, err := p.parts(id)
+		if err != nil {
+			return err
+		}
+		if now := parts.Digest(); now != digest {
+			return &ChangedError{id, digest, now}
+		}
+		return change(p, d, parts)
+	})
+}
+
+// changeDefinitions changes what is stored about definitions, with the files of the project as
+// they are while no other process does that.
+func (p *Project) changeDefinitions(change func(*Project, *trust.Definitions) error) error {
+	return p.Approvals().ChangeDefinitions(p.Root(), func(d *trust.Definitions) error {
+		if err := p.Reload(); err != nil {
+			return err
+		}
+		return change(p.steady(), d)
+	})
+}
+
+// parts returns everything that a definition, or a workflow of the project, would use. The error
+// is an *[InvalidError] if it cannot be used at all.
+func (p *Project) parts(id string) (trust.Parts, error) {
+	if g := p.now().definition(id); g != nil {
+		found := g.Wrong
+		if !found.Errors() {
+			found = p.checkDraft(g)
+		}
+		if found.Errors() {
+			return nil, &InvalidError{found}
+		}
+		return p.partsOf(g)
+	}
+	w, err := p.Load(id)
+	var unknown *UnknownWorkflowError
+	if errors.As(err, &unknown) {
+		known, err := p.Approvals().Definitions(p.Root())
+		if err != nil {
+			return nil, err
+		}
+		return nil, unknownDefinition(id, known)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if found := w.Check(nil); w.Model() == nil || found.Errors() {
+		return nil, &InvalidError{found}
+	}
+	return w.parts()
+}
+
+// Reject records that a person has rejected a definition that a model wrote, also if it was
+// approved before, and removes it. Runs of it do not continue. seen is the state in which the
+// person saw it: if somebody else has decided since, the error is a *[DecidedError].
+func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) error {
+	err := p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
+		g := p.now().definition(id)
+		if g == nil {
+			return unknownDefinition(id, d)
+		}
+		now := p.describe(g, d)
+		if v, ok := d.Last(id); ok && now.State != seen {
+			return &DecidedError{id, v}
+		}
+		digests := []string{now.Digest}
+		for _, v := range d.Verdicts {
+			if v.ID == id && !v.Rejected {
+				digests = append(digests, v.Digest)
+			}
+		}
+		d.Verdicts = slices.DeleteFunc(d.Verdicts, func(v trust.Verdict) bool { return v.ID == id })
+		for _, digest := range slices.Compact(slices.Sorted(slices.Values(digests))) {
+			d.Verdicts = append(d.Verdicts, trust.Verdict{ID: id, Digest: digest, Rejected: true, At: time.Now().UTC(), By: p.owner.By})
+		}
+		return p.remove(id)
+	})
+	if err != nil {
+		return err
+	}
+	return p.Reload()
+}
+
+// remove removes the directory of a definition.
+func (p *Project) remove(id string) error {
+	root, err := p.generatedRoot()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.RemoveAll(id)
+}
+
+// Promote makes a definition that a model wrote a file of the project, as if a person had written
+// it, and returns the file. It does not overwrite anything. The digest is that of what the person
+// saw, as for Approve.
+func (p *Project) Promote(_ context.Context, id, digest string) (file string, err error) {
+	err = p.decide(id, digest, func(p *Project, d *trust.Definitions, parts trust.Parts) error {
+		g := p.now().definition(id)
+		if g == nil {
+			return unknownDefinition(id, d)
+		}
+		if file, err = p.install(g); err != nil {
+			return err
+		}
+		if _, ok := d.Approved(digest); !ok {
+			d.Verdicts = append(d.Verdicts, trust.Verdict{ID: id, Digest: digest, Parts: parts, At: time.Now().UTC(), By: p.owner.By})
+		}
+		d.Proposed = slices.DeleteFunc(d.Proposed, func(o trust.Proposal) bool { return o.ID == id })
+		return p.remove(id)
+	})
+	if err != nil {
+		return "", err
+	}
+	return file, p.Reload()
+}
+
+// install writes the reviewed files of a definition into the project's own folders.
+func (p *Project) install(g *project.Generated) (file string, err error) {
+	root, err := os.OpenRoot(filepath.Dir(project.GeneratedDir(p.Root())))
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	dir := map[Kind]string{WorkflowKind: "workflows", AgentKind: "agents", ToolKind: "tools/" + g.ID}[g.Kind]
+	if info, err := root.Lstat(dir); g.Kind == ToolKind && err == nil {
+		return "", &NameTakenError{g.ID, "the " + map[bool]string{true: "tool", false: "file"}[info.IsDir()] + " in .hocket/" + dir}
+	}
+	for name, text := range g.Files {
+		at := path.Join(dir, name)
+		if err := root.MkdirAll(path.Dir(at), 0o755); err != nil {
+			return "", err
+		}
+		f, err := root.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			return "", &NameTakenError{g.ID, "the file .hocket/" + at}
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = f.Write(text)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(filepath.Dir(project.GeneratedDir(p.Root())), filepath.FromSlash(dir), filepath.Base(g.File)), nil
+}
+
+// pinnedDefinition is what a run stores about the approval of its workflow.
+type pinnedDefinition struct {
+	ID     string  `json:"id"`
+	Digest string  `json:"digest"`
+	Origin *Origin `json:"origin,omitempty"` // nil: a person wrote it
+	// Agents are the digests of the agents that models wrote, by name.
+	Agents map[string]string `json:"agents,omitempty"`
+}
+
+// admit refuses a workflow that needs an approval and has none, and agents that have lost
+// theirs. It returns what the run stores about it; nil if it needs none.
+func (p *Project) admit(w *Workflow, s *starting) (*pinnedDefinition, error) {
+	known, err := p.Approvals().Definitions(p.Root())
+	pin := &pinnedDefinition{Agents: map[string]string{}}
+	id, needed := p.needsApproval(w, s, known)
+	for _, d := range w.l.Used() {
+		if d.Generated {
+			pin.Agents[d.ID] = ""
+		}
+	}
+	if !needed && len(pin.Agents) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if needed {
+		parts, err := w.parts()
+		if err != nil {
+			return nil, err
+		}
+		if pin.ID, pin.Digest = id, parts.Digest(); w.l.Generated != nil {
+			pin.Origin = &w.l.Generated.Origin
+		}
+	}
+	for name := range pin.Agents {
+		if pin.Agents[name], err = p.now().agentDigest(name); err != nil {
+			return nil, err
+		}
+	}
+	return pin, pin.check(known)
+}
+
+// needsApproval reports whether a workflow needs an approval of its own: a model wrote it, also
+// if its file was moved, or the caller demands it.
+func (p *Project) needsApproval(w *Workflow, s *starting, known *trust.Definitions) (id string, needed bool) {
+	if w.l.Generated != nil {
+		return w.l.Generated.ID, true
+	}
+	if w.only != nil || w.Model() == nil {
+		return "", false // it is a task for an agent
+	}
+	id = p.nameOf(w)
+	if known != nil {
+		if _, moved := known.ProposedAs(workflow.Digest(w.Model())); moved {
+			return id, true
+		}
+	}
+	return id, s.onlyApproved
+}
+
+// nameOf returns the name by which people find a workflow: that of its file in .hocket/workflows,
+// otherwise its path.
+func (p *Project) nameOf(w *Workflow) string {
+	file := w.Model().Pos.File
+	base := filepath.Base(file)
+	if name := base[:len(base)-len(filepath.Ext(base))]; filepath.Base(filepath.Dir(file)) == "workflows" && slices.Contains(p.Workflows(), name) {
+		return name
+	}
+	if abs, err := filepath.Abs(file); err == nil && file != "" {
+		if rel, err := filepath.Rel(p.Root(), abs); err == nil {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return w.Model().Name
+}
+
+// agentDigest returns the digest of an agent that a model wrote.
+func (s *snapshot) agentDigest(id string) (string, error) {
+	g := s.definition(id)
+	if g == nil {
+		return "", &UnknownDefinitionError{ID: id}
+	}
+	d := s.files.AgentOf(g)
+	if d == nil {
+		return "", &InvalidError{g.Wrong}
+	}
+	return s.agentParts(g, d).Digest(), nil
+}
+
+// check returns an *[UnapprovedError] if something that a run uses is not approved, or no longer.
+func (d *pinnedDefinition) check(known *trust.Definitions) error {
+	unapproved := func(kind Kind, id, digest string) error {
+		if state, _, _ := stateOf(id, digest, known); state != Approved {
+			return &UnapprovedError{ID: id, Kind: kind, Digest: digest, State: state}
+		}
+		return nil
+	}
+	if d.Digest != "" {
+		if err := unapproved(WorkflowKind, d.ID, d.Digest); err != nil {
+			return err
+		}
+	}
+	for id, digest := range d.Agents {
+		if err := unapproved(AgentKind, id, digest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkApproval returns an *[UnapprovedError] if what a run was recorded with is no longer
+// approved.
+func (p *Project) checkApproval(t pinnedTrust) error {
+	if t.Definition == nil {
+		return nil
+	}
+	known, err := p.Approvals().Definitions(p.Root())
+	if err != nil {
+		return err
+	}
+	return t.Definition.check(known)
+}
+
+// readGenerated reads the definitions that models wrote, and what people decided about them. If
+// approvals cannot be read, there are none.
+func (s *snapshot) readGenerated(root string) workflow.Diagnostics {
+	all, found := project.ReadGenerated(root)
+	s.generated = all
+	if len(all) > 0 {
+		s.known, _ = trust.Open(stateHome()).Definitions(root) // Record and Review report the error
+	}
+	return found
+}
+
+func (s *snapshot) approves(parts trust.Parts) bool {
+	if s.known == nil {
+		return false
+	}
+	_, ok := s.known.Approved(parts.Digest())
+	return ok
+}
+
+// admitAgents adds the approved agents that models wrote.
+func (s *snapshot) admitAgents() {
+	s.files.Admit(s.generated, func(g *project.Generated, d *agent.Definition) bool { return s.approves(s.agentParts(g, d)) })
+}
+
+// approvedTools returns the approved tools that models wrote.
+func (s *snapshot) approvedTools(root string) (all []tool.Generated) {
+	for _, g := range s.generated {
+		if g.Kind == ToolKind && !g.Wrong.Errors() && s.approves(toolParts(root, g)) {
+			all = append(all, tool.Generated{Dir: g.Dir, Files: g.Files})
+		}
+	}
+	return all
+}

@@ -1,0 +1,26 @@
+package check
+
+import "github.com/hocket-dev/hocket/workflow"
+
+var generatedPower = rule{
+	code:     "generated-power",
+	severity: workflow.Error,
+	summary:  "a step that a model wrote would be allowed more than its agent",
+	node: func(p *pass, n *node) {
+		t := n.Task()
+		if t == nil || !p.generated(n) {
+			return
+		}
+		if h := t.Handoffs; h != nil && h.Detach {
+			p.errorf(n.Pos, "remove `detach`: work that goes on by itself has a budget of its own", "%q may detach work, which only people may allow", n.ID)
+		}
+		a := p.in.agent(p.w, n, t)
+		if a.Widens == nil {
+			return
+		}
+		for _, name := range a.Widens(t.Settings) {
+			pos := placeOr(placeOr(t.SettingsPos[name], t.SettingsSrc[name].Pos), n.Pos)
+			p.errorf(pos, "remove it; a person can set it in the definition of an agent", "%q sets %s, which only people may set", n.ID, name)
+		}
+	},
+}

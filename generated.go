@@ -1,0 +1,546 @@
+package hocket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/trust"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Kind is what a definition defines: a workflow, an agent or a tool.
+type Kind = project.Kind
+
+// The kinds of definitions.
+const (
+	WorkflowKind = project.WorkflowKind
+	AgentKind    = project.AgentKind
+	ToolKind     = project.ToolKind
+)
+
+// Origin says which model wrote a definition, when, and what for.
+type Origin = project.Origin
+
+// Draft is a definition that a model wrote.
+type Draft struct {
+	Kind Kind
+	// Name is the name of what it defines, and of its directory; see [GeneratedName].
+	Name string
+	// Files are its files by name. A workflow or an agent has only one; its extension names its
+	// notation. A tool has a tool.yml.
+	Files  map[string][]byte
+	Origin Origin
+}
+
+// DefinitionState is what people have decided about a definition.
+type DefinitionState string
+
+// The states of a definition.
+const (
+	Proposed DefinitionState = "proposed"
+	Approved DefinitionState = "approved"
+	Changed  DefinitionState = "changed"  // since it was approved
+	Rejected DefinitionState = "rejected" // and then written again
+	Broken   DefinitionState = "broken"   // it cannot be read
+)
+
+// Generated is a definition that a model wrote. It cannot be used until a person has approved it.
+type Generated struct {
+	ID     string          `json:"id"` // the name of its directory
+	Kind   Kind            `json:"kind"`
+	Name   string          `json:"name"`
+	File   string          `json:"file"`
+	Origin Origin          `json:"origin"`
+	Digest string          `json:"digest,omitempty"` // of everything that it would use
+	State  DefinitionState `json:"state"`
+	// By and At are who approved or rejected it, and when.
+	By string    `json:"by,omitempty"`
+	At time.Time `json:"at,omitzero"`
+	// Diagnostics are the reasons why it cannot be used.
+	Diagnostics workflow.Diagnostics `json:"-"`
+}
+
+// UnapprovedError reports that a model wrote a definition, and that nobody has approved it as it
+// is now.
+type UnapprovedError struct {
+	ID     string
+	Kind   Kind
+	Digest string
+	State  DefinitionState
+}
+
+func (e *UnapprovedError) Error() string {
+	why := "nobody has approved it"
+	switch e.State {
+	case Changed:
+		why = "it has changed since it was approved"
+	case Rejected:
+		why = "it was rejected"
+	case Proposed, Approved, Broken:
+	}
+	return fmt.Sprintf("cannot use the %s %s: %s", e.Kind, e.ID, why)
+}
+
+// Hint returns what to do about it.
+func (e *UnapprovedError) Hint() string {
+	return "review it with `hocket approve " + e.ID + "`, in a terminal of your own"
+}
+
+// DecidedError reports that somebody else has decided about a definition in the meantime.
+type DecidedError struct {
+	ID string
+	trust.Verdict
+}
+
+func (e *DecidedError) Error() string {
+	what := "approved"
+	if e.Rejected {
+		what = "rejected"
+	}
+	return fmt.Sprintf("%s was already %s by %s at %s", e.ID, what, e.By, e.At.Local().Format("2006-01-02 15:04:05"))
+}
+
+// Hint returns what to do about it.
+func (e *DecidedError) Hint() string { return "nothing was changed; look at it again" }
+
+// ChangedError reports that a definition is not what was reviewed.
+type ChangedError struct{ ID, Digest, Now string }
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%s has changed: its digest is %s, not %s", e.ID, e.Now, e.Digest)
+}
+
+// Hint returns what to do about it.
+func (e *ChangedError) Hint() string { return "nothing was approved; review it again" }
+
+// NameTakenError reports that something in the project already has the name of a draft.
+type NameTakenError struct{ Name, What string }
+
+func (e *NameTakenError) Error() string {
+	return fmt.Sprintf("the name %q is taken by %s", e.Name, e.What)
+}
+
+// Hint returns what to do about it.
+func (e *NameTakenError) Hint() string { return "use another name" }
+
+// UnknownDefinitionError reports that there is no definition with a name.
+type UnknownDefinitionError struct {
+	ID      string
+	Verdict *trust.Verdict // what was decided about it before it was removed
+}
+
+func (e *UnknownDefinitionError) Error() string {
+	if e.Verdict != nil {
+		return (&DecidedError{e.ID, *e.Verdict}).Error()
+	}
+	return fmt.Sprintf("there is no definition %q that a model wrote", e.ID)
+}
+
+// Hint returns what to do about it.
+func (e *UnknownDefinitionError) Hint() string { return "`hocket approve` lists them" }
+
+// OnlyApproved makes Start and Record refuse a workflow that nobody has approved by its digest,
+// whoever wrote it. It is for callers that a model controls.
+func OnlyApproved() StartOption { return func(s *starting) { s.onlyApproved = true } }
+
+// GeneratedName returns a valid name for a draft that is as close as possible to some words.
+func GeneratedName(words string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return ' '
+	}, words)
+	parts := strings.Fields(name)
+	for name = strings.Join(parts, "-"); len(name) > 40 && len(parts) > 1; name = strings.Join(parts, "-") {
+		parts = parts[:len(parts)-1]
+	}
+	name = name[:min(len(name), 40)]
+	if !project.IsGeneratedName(name) {
+		name = strings.TrimSuffix("draft-"+name, "-")
+	}
+	return name
+}
+
+// Propose checks a definition that a model wrote and stores it in .hocket/generated, where it
+// waits for a person. The error is an *[InvalidError] if it has mistakes or is not allowed, and a
+// *[NameTakenError] if something already has its name.
+func (p *Project) Propose(_ context.Context, d Draft) (*Generated, error) {
+	if err := p.Reload(); err != nil { // what other processes have written
+		return nil, err
+	}
+	newest := p
+	p = p.steady()
+	if d.Origin.At.IsZero() {
+		d.Origin.At = time.Now().UTC()
+	}
+	if !project.IsGeneratedName(d.Name) {
+		return nil, fmt.Errorf("hocket: invalid name %q: use lower-case letters, digits, - and _", d.Name)
+	}
+	if err := p.checkName(d.Name); err != nil {
+		return nil, err
+	}
+	files, err := d.files()
+	if err != nil {
+		return nil, err
+	}
+	g := p.now().draft(d, files)
+	if found := p.checkDraft(g); found.Errors() {
+		return nil, &InvalidError{found}
+	}
+	if n := len(p.now().generated); n >= mostWaiting {
+		return nil, fmt.Errorf("hocket: %d definitions are waiting for approval; review them with `hocket approve` first", n)
+	}
+	if err := p.remember(g); err != nil {
+		return nil, err
+	}
+	if err := p.write(g, files); err != nil {
+		return nil, err
+	}
+	if err := newest.Reload(); err != nil {
+		return nil, err
+	}
+	return newest.generated(d.Name)
+}
+
+// mostWaiting is how many definitions may exist at the same time. A model could write any number.
+const mostWaiting = 100
+
+// files returns the files of a draft as they are stored.
+func (d *Draft) files() (map[string][]byte, error) {
+	all := map[string][]byte{}
+	size := 0
+	for name, text := range d.Files {
+		if d.Kind != ToolKind {
+			name = d.Name + strings.ToLower(path.Ext(name))
+			if d.Kind == AgentKind {
+				name = d.Name + ".yml"
+			}
+		}
+		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\:") || name == originFile || strings.HasPrefix(path.Base(name), ".") {
+			return nil, fmt.Errorf("hocket: invalid file name %q in a draft", name)
+		}
+		if size += len(text); size > 1<<20 || !utf8.Valid(text) {
+			return nil, fmt.Errorf("hocket: a draft must be UTF-8 text of at most 1 MB")
+		}
+		all[name] = text
+	}
+	if len(all) == 0 || len(all) > 40 || d.Kind != ToolKind && len(d.Files) != 1 {
+		return nil, fmt.Errorf("hocket: a draft of kind %q cannot have %d files", d.Kind, len(d.Files))
+	}
+	return all, nil
+}
+
+const originFile = "origin.yml"
+
+// draft returns a draft as it will be read.
+func (s *snapshot) draft(d Draft, files map[string][]byte) *project.Generated {
+	g := &project.Generated{ID: d.Name, Kind: d.Kind, Dir: filepath.Join(project.GeneratedDir(s.files.Root), d.Name), Origin: d.Origin, Files: files}
+	g.File = filepath.Join(g.Dir, tool.File)
+	for name := range files {
+		if d.Kind != ToolKind {
+			g.File = filepath.Join(g.Dir, name)
+		}
+	}
+	return g
+}
+
+// checkName refuses a name that anything in the project has, in any letter case, so that a model
+// cannot put its own definition in the place of another one.
+func (p *Project) checkName(name string) error {
+	s := p.now()
+	taken := map[string][]string{"a workflow": p.Workflows(), "an agent": s.files.Agents.Executors(), "a tool": s.tools.Names()}
+	for _, d := range s.files.Agents.Definitions() {
+		taken["an agent"] = append(append(taken["an agent"], d.Name, d.ID, d.Role), d.Capabilities...)
+	}
+	for _, g := range s.generated {
+		taken["a definition that waits for approval"] = append(taken["a definition that waits for approval"], g.ID)
+	}
+	for _, what := range []string{"a workflow", "an agent", "a tool", "a definition that waits for approval"} {
+		if slices.ContainsFunc(taken[what], func(other string) bool { return strings.EqualFold(other, name) }) {
+			return &NameTakenError{name, what}
+		}
+	}
+	return nil
+}
+
+// checkDraft finds the mistakes in a definition, and what a model may not write.
+func (p *Project) checkDraft(g *project.Generated) workflow.Diagnostics {
+	switch g.Kind {
+	case WorkflowKind:
+		text := g.Files[filepath.Base(g.File)]
+		if _, ok := syntax.Of(g.File, text); !ok {
+			return workflow.Diagnostics{workflow.Errorf(workflow.Pos{File: g.File}, codeGenerated, "write it in one of: "+strings.Join(syntax.Notations(), ", "), "%s is not a workflow", filepath.Base(g.File))}
+		}
+		w, err := p.LoadText(g.File, text)
+		if err != nil {
+			return workflow.Diagnostics{workflow.Errorf(workflow.Pos{File: g.File}, codeGenerated, "", "%v", err)}
+		}
+		if w.Model() == nil {
+			return w.Diagnostics()
+		}
+		found := w.Check(nil)
+		// Lists of runs show this name.
+		if as := w.Model().Name; as != g.ID && p.checkName(GeneratedName(as)) != nil {
+			found = append(found, workflow.Errorf(w.Model().Pos, codeGenerated, "call it "+g.ID, "something else in the project is called %q", as))
+		}
+		return found
+	case AgentKind:
+		return p.checkAgentDraft(g)
+	case ToolKind:
+		_, found := tool.Generated{Dir: g.Dir, Files: g.Files}.Read()
+		return found
+	}
+	return workflow.Diagnostics{workflow.Errorf(workflow.Pos{}, codeGenerated, "use workflow, agent or tool", "unknown kind %q", g.Kind)}
+}
+
+const codeGenerated = "generated-definition"
+
+// checkAgentDraft checks an agent that a model wrote. It works from its prompt, with what the
+// project has, and may do nothing that needs trust.
+func (p *Project) checkAgentDraft(g *project.Generated) workflow.Diagnostics {
+	d, found := agent.ReadDefinition(g.File, g.Files[filepath.Base(g.File)])
+	if d == nil || found.Errors() {
+		return found
+	}
+	refuse := func(key, detail, summary string, args ...any) {
+		found = append(found, workflow.Errorf(d.At(key), codeGenerated, detail, summary, args...))
+	}
+	if d.Name != g.ID {
+		refuse("name", "call it "+g.ID, "the agent is called %q", d.Name)
+	}
+	if d.Role != "" || len(d.Capabilities) > 0 {
+		refuse("role", "remove them: steps name the agent itself", "an agent that a model wrote cannot have a role or capabilities")
+	}
+	s := p.now()
+	for _, name := range d.Tools {
+		if _, known := s.tools.Manifest(name); !known && s.files.Agents.Traits(d.Agent).CallsTools {
+			refuse("tools", "use one of: "+strings.Join(s.tools.Names(), ", "), "unknown tool %q", name)
+		}
+	}
+	return append(found, s.files.CheckAgentDraft(d)...)
+}
+
+// remember records what a workflow that a model wrote means, so that it is recognized if its file
+// is moved.
+func (p *Project) remember(g *project.Generated) error {
+	if g.Kind != WorkflowKind {
+		return nil
+	}
+	w, err := p.LoadText(g.File, g.Files[filepath.Base(g.File)])
+	if err != nil {
+		return err
+	}
+	proposal := trust.Proposal{ID: g.ID, Digest: workflow.Digest(w.Model()), At: g.Origin.At.UTC()}
+	return p.Approvals().ChangeDefinitions(p.Root(), func(d *trust.Definitions) error {
+		d.Proposed = append(slices.DeleteFunc(d.Proposed, func(o trust.Proposal) bool { return o.Digest == proposal.Digest }), proposal)
+		return nil
+	})
+}
+
+// write stores a draft: in a directory of its own that gets its name when it is complete. It does
+// not follow links, and does not overwrite anything.
+func (p *Project) write(g *project.Generated, files map[string][]byte) error {
+	root, err := p.generatedRoot()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	temp := "." + g.ID + "-" + workflow.Digest(&workflow.Workflow{Name: time.Now().String()})[7:19]
+	defer root.RemoveAll(temp)
+	if err := root.Mkdir(temp, 0o755); err != nil {
+		return err
+	}
+	all := map[string][]byte{originFile: project.About(g.Kind, g.ID, g.Origin)}
+	for name, text := range files {
+		all[name] = text
+	}
+	for name, text := range all {
+		if err := errors.Join(root.MkdirAll(path.Join(temp, path.Dir(name)), 0o755), root.WriteFile(path.Join(temp, name), text, 0o644)); err != nil {
+			return err
+		}
+	}
+	if _, err := root.Lstat(g.ID); err == nil {
+		return &NameTakenError{g.ID, "a definition that waits for approval"}
+	}
+	if err := root.Rename(temp, g.ID); err != nil {
+		return &NameTakenError{g.ID, "a definition that waits for approval"} // two at the same time
+	}
+	return nil
+}
+
+// generatedRoot opens .hocket/generated, which it makes if necessary.
+func (p *Project) generatedRoot() (*os.Root, error) {
+	dir := project.GeneratedDir(p.Root())
+	for _, at := range []string{filepath.Dir(dir), dir} {
+		if err := os.Mkdir(at, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		if info, err := os.Lstat(at); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("hocket: %s is not a directory", at)
+		}
+	}
+	return os.OpenRoot(dir)
+}
+
+// Generated returns all definitions that models wrote, by name.
+func (p *Project) Generated() ([]*Generated, error) {
+	if err := p.Reload(); err != nil {
+		return nil, err
+	}
+	p = p.steady()
+	known, err := p.Approvals().Definitions(p.Root())
+	if err != nil {
+		return nil, err
+	}
+	var all []*Generated
+	for _, g := range p.now().generated {
+		all = append(all, p.describe(g, known))
+	}
+	return all, nil
+}
+
+// generated returns one definition.
+func (p *Project) generated(id string) (*Generated, error) {
+	p = p.steady()
+	known, err := p.Approvals().Definitions(p.Root())
+	if err != nil {
+		return nil, err
+	}
+	g := p.now().definition(id)
+	if g == nil {
+		return nil, unknownDefinition(id, known)
+	}
+	return p.describe(g, known), nil
+}
+
+func unknownDefinition(id string, known *trust.Definitions) error {
+	e := &UnknownDefinitionError{ID: id}
+	if v, ok := known.Last(id); ok {
+		e.Verdict = &v
+	}
+	return e
+}
+
+func (s *snapshot) definition(id string) *project.Generated {
+	i := slices.IndexFunc(s.generated, func(g *project.Generated) bool { return g.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return s.generated[i]
+}
+
+func (p *Project) describe(g *project.Generated, known *trust.Definitions) *Generated {
+	out := &Generated{ID: g.ID, Kind: g.Kind, Name: g.ID, File: g.File, Origin: g.Origin, State: Broken, Diagnostics: g.Wrong}
+	if !g.Wrong.Errors() {
+		out.Diagnostics = p.checkDraft(g)
+	}
+	parts, err := p.partsOf(g)
+	if err != nil || out.Diagnostics.Errors() {
+		return out
+	}
+	out.Digest = parts.Digest()
+	out.State, out.By, out.At = stateOf(g.ID, out.Digest, known)
+	return out
+}
+
+// stateOf returns what people have decided about a definition as it is now.
+func stateOf(id, digest string, known *trust.Definitions) (state DefinitionState, by string, at time.Time) {
+	if v, ok := known.Approved(digest); ok {
+		return Approved, v.By, v.At
+	} else if v.Rejected {
+		return Rejected, v.By, v.At
+	}
+	if v, ok := known.Last(id); ok && !v.Rejected {
+		return Changed, v.By, v.At
+	}
+	return Proposed, "", time.Time{}
+}
+
+// partsOf returns everything that a definition would use.
+func (p *Project) partsOf(g *project.Generated) (trust.Parts, error) {
+	s := p.now()
+	switch g.Kind {
+	case WorkflowKind:
+		w, err := p.LoadText(g.File, g.Files[filepath.Base(g.File)])
+		if err != nil {
+			return nil, err
+		}
+		return w.parts()
+	case AgentKind:
+		d := s.files.AgentOf(g)
+		if d == nil {
+			return nil, fmt.Errorf("hocket: the agent %s cannot be read", g.ID)
+		}
+		return s.agentParts(g, d), nil
+	case ToolKind:
+		return toolParts(p.Root(), g), nil
+	}
+	return nil, fmt.Errorf("hocket: unknown kind %q", g.Kind)
+}
+
+// agentParts returns everything that an agent would use that a model wrote.
+func (s *snapshot) agentParts(g *project.Generated, d *agent.Definition) trust.Parts {
+	return slices.Concat(g.Parts(), s.files.AgentParts(d), s.usedTools(d))
+}
+
+// toolParts returns everything that a tool would use that a model wrote.
+func toolParts(root string, g *project.Generated) trust.Parts {
+	all := g.Parts()
+	if m, _ := (tool.Generated{Dir: g.Dir, Files: g.Files}).Read(); m != nil {
+		if c, ok := m.Work.(*tool.Command); ok {
+			all = append(all, trust.Part{Name: "files that it names", Text: trust.Material(root, "", root, c.Argv...)})
+		}
+	}
+	return all
+}
+
+// usedTools returns the tools that an agent names, with the contents of their files.
+func (s *snapshot) usedTools(d *agent.Definition) (all trust.Parts) {
+	for _, name := range d.Tools {
+		m, known := s.tools.Manifest(name)
+		if !known { // a tool of the CLI itself
+			continue
+		}
+		part := trust.Part{Name: "tool " + name}
+		if !m.Builtin {
+			part.Text = trust.Tree(s.files.Root, s.files.Root, m.Dir)
+		}
+		all = append(all, part)
+	}
+	return all
+}
+
+// parts returns everything that a run of the workflow would use.
+func (w *Workflow) parts() (trust.Parts, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.l.Bundle.Root == nil {
+		return nil, &InvalidError{w.l.Diagnostics}
+	}
+	all := w.l.Parts()
+	for _, d := range w.l.Used() {
+		for _, part := range w.p.now().usedTools(d) {
+			if !slices.ContainsFunc(all, func(o trust.Part) bool { return o.Name == part.Name }) {
+				all = append(all, part)
+			}
+		}
+	}
+	return all, nil
+}

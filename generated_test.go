@@ -1,0 +1,256 @@
+package hocket_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// workshop opens a project with a state of its own.
+func workshop(t *testing.T, files map[string]string) *hocket.Project {
+	t.Helper()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir := t.TempDir()
+	put(t, dir, ".hocket/config.yml", "{}\n")
+	for name, text := range files {
+		put(t, dir, name, text)
+	}
+	return reopened(t, dir)
+}
+
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	file := filepath.Join(dir, filepath.FromSlash(name))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func reopened(t *testing.T, dir string) *hocket.Project {
+	t.Helper()
+	p, err := hocket.Open(dir, hocket.Options{By: "ada"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+const greeting = "steps:\n  - id: greet\n    agent: shell\n    config: {command: echo hello}\n"
+
+func greet(name string) hocket.Draft {
+	return hocket.Draft{Kind: hocket.WorkflowKind, Name: name, Files: map[string][]byte{"x.yml": []byte("name: " + name + "\n" + greeting)}, Origin: hocket.Origin{By: "claude-x", Goal: "Greet\nthe world"}}
+}
+
+func propose(t *testing.T, p *hocket.Project, d hocket.Draft) *hocket.Generated {
+	t.Helper()
+	g, err := p.Propose(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// runByName runs a workflow by name and returns its output.
+func runByName(t *testing.T, p *hocket.Project, name string, options ...hocket.StartOption) (string, error) {
+	t.Helper()
+	w, err := p.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Start(t.Context(), w, nil, options...)
+	if err != nil {
+		return "", err
+	}
+	res, err := r.Wait(t.Context())
+	out, _ := res.Output.(string)
+	return out, err
+}
+
+func unapproved(t *testing.T, err error) *hocket.UnapprovedError {
+	t.Helper()
+	var e *hocket.UnapprovedError
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v", err)
+	}
+	return e
+}
+
+func TestGeneratedWorkflow(t *testing.T) {
+	p := workshop(t, nil)
+	g := propose(t, p, greet("greet-all"))
+	if g.ID != "greet-all" || g.State != hocket.Proposed || g.Origin.Goal != "Greet\nthe world" || g.Origin.At.IsZero() || g.Digest == "" {
+		t.Errorf("%+v", g)
+	}
+	_, err := runByName(t, p, "greet-all")
+	if e := unapproved(t, err); e.Digest != g.Digest || !strings.Contains(e.Hint(), "hocket approve greet-all") {
+		t.Errorf("%+v", e)
+	}
+	r, err := p.Review("greet-all")
+	if err != nil || r.Digest != g.Digest || len(r.Deeds) == 0 || !strings.Contains(r.Deeds[0].What, "echo hello") || r.Plan.Limits.Steps != 10 || r.Workflow == nil {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if err := p.Approve(t.Context(), g.ID, "sha256:0"); !errors.As(err, new(*hocket.ChangedError)) {
+		t.Error(err)
+	}
+	if err := p.Approve(t.Context(), g.ID, r.Digest); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := runByName(t, p, "greet-all"); err != nil || out != "hello" {
+		t.Errorf("%q, %v", out, err)
+	}
+	// In another process, too.
+	if out, err := runByName(t, reopened(t, p.Root()), "greet-all"); err != nil || out != "hello" {
+		t.Errorf("%q, %v", out, err)
+	}
+	put(t, p.Root(), ".hocket/generated/greet-all/greet-all.yml", strings.Replace("name: greet-all\n"+greeting, "hello", "bye", 1))
+	_, err = runByName(t, p, "greet-all")
+	if e := unapproved(t, err); e.State != hocket.Changed {
+		t.Errorf("%+v", e)
+	}
+	if r, err := p.Review("greet-all"); err != nil || len(r.Changes) == 0 || r.Changes[len(r.Changes)-1].Lines == nil {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+func TestPromoteAndReject(t *testing.T) {
+	p := workshop(t, nil)
+	g := propose(t, p, greet("one"))
+	file, err := p.Promote(t.Context(), "one", g.Digest)
+	if err != nil || !strings.HasSuffix(file, filepath.FromSlash(".hocket/workflows/one.yml")) {
+		t.Fatal(file, err)
+	}
+	if out, err := runByName(t, p, "one"); err != nil || out != "hello" {
+		t.Error(out, err)
+	}
+	if list, err := p.Generated(); err != nil || len(list) != 0 {
+		t.Error(list, err)
+	}
+	g = propose(t, p, greet("two"))
+	put(t, p.Root(), ".hocket/workflows/two.yml", "steps: [{agent: shell, config: {command: echo mine}}]\n")
+	if _, err := p.Promote(t.Context(), "two", g.Digest); !errors.As(err, new(*hocket.NameTakenError)) {
+		t.Error(err)
+	}
+	if out, err := runByName(t, p, "two"); err != nil || out != "mine" { // the person's own
+		t.Error(out, err)
+	}
+	if err := p.Reject(t.Context(), "two", hocket.Proposed); err != nil {
+		t.Fatal(err)
+	}
+	var gone *hocket.UnknownDefinitionError
+	if err := p.Approve(t.Context(), "three", g.Digest); !errors.As(err, &gone) {
+		t.Error(err)
+	}
+}
+
+// The first decision wins, and the others hear about it.
+func TestDecideAtTheSameTime(t *testing.T) {
+	for round := range 5 {
+		p := workshop(t, nil)
+		g := propose(t, p, greet("race"))
+		var group sync.WaitGroup
+		results := make([]error, 8)
+		for i := range results {
+			other := reopened(t, p.Root())
+			group.Go(func() {
+				if i%2 == 0 {
+					results[i] = other.Approve(context.Background(), g.ID, g.Digest)
+				} else {
+					results[i] = other.Reject(context.Background(), g.ID, hocket.Proposed)
+				}
+			})
+		}
+		group.Wait()
+		won := 0
+		for _, err := range results {
+			switch {
+			case err == nil:
+				won++
+			case !errors.As(err, new(*hocket.DecidedError)) && !errors.As(err, new(*hocket.UnknownDefinitionError)):
+				t.Errorf("round %d: %v", round, err)
+			}
+		}
+		if won != 1 {
+			t.Errorf("round %d: %d decisions: %v", round, won, results)
+		}
+	}
+}
+
+func TestOnlyApproved(t *testing.T) {
+	p := workshop(t, map[string]string{".hocket/workflows/own.yml": greeting})
+	if out, err := runByName(t, p, "own"); err != nil || out != "hello" {
+		t.Error(out, err)
+	}
+	_, err := runByName(t, p, "own", hocket.OnlyApproved())
+	e := unapproved(t, err)
+	if err := p.Approve(t.Context(), e.ID, e.Digest); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := runByName(t, p, "own", hocket.OnlyApproved()); err != nil || out != "hello" {
+		t.Error(out, err)
+	}
+}
+
+func TestDraftsThatAreRefused(t *testing.T) {
+	p := workshop(t, map[string]string{
+		".hocket/workflows/release.yml": greeting,
+		".hocket/agents/reviewer.yml":   "description: reviews\nagent: llm\nprompt: review\nrole: critic\n",
+	})
+	for name, text := range map[string]string{
+		"generated-call":     "steps: [{workflow: release}]",
+		"generated-limit":    "limits: {max_steps: 11}\nsteps: [{agent: shell, config: {command: ls}}]",
+		"agent-unknown":      "steps: [{agent: nobody, prompt: x}]",
+		"generated-power":    "steps: [{agent: claude, prompt: x, config: {program: ./evil}}]",
+		"budget-exceeded":    "steps:\n" + strings.Repeat("  - {agent: shell, config: {command: ls}}\n", 11),
+		"template-unknown":   "steps: [{agent: shell, config: {template: ../../secret}}]",
+		"prompt-file":        "steps: [{agent: shell, config: {prompt_file: /etc/passwd}}]",
+		"yaml-unknown-key":   "stepz: []",
+		"generated-power #2": "steps: [{agent: http, config: {url: \"https://example.org\", headers: {x: {env: SECRET}}}}]",
+		"generated-power #3": "steps: [{agent: claude, prompt: x, config: {session: mine}}]",
+	} {
+		d := greet("draft")
+		d.Files = map[string][]byte{"draft.yml": []byte(text)}
+		_, err := p.Propose(t.Context(), d)
+		var invalid *hocket.InvalidError
+		code, _, _ := strings.Cut(name, " ")
+		if !errors.As(err, &invalid) || !hasCode(invalid.Diagnostics, code) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"release", "reviewer", "critic", "shell", "claude", "http_request", "Release", "..", "a/b", "con", "rele\u0430se", "", "-x", ".hidden", "x.yml"} {
+		if g, err := p.Propose(t.Context(), greet(name)); err == nil {
+			t.Errorf("%q: %+v", name, g)
+		}
+	}
+	if list, err := p.Generated(); err != nil || len(list) != 0 {
+		t.Error(list, err)
+	}
+}
+
+func hasCode(found workflow.Diagnostics, code string) bool {
+	for _, d := range found {
+		if d.Code == code && d.Severity == workflow.Error {
+			return true
+		}
+	}
+	return false
+}
+
+func TestGeneratedName(t *testing.T) {
+	for words, want := range map[string]string{
+		"Compare the three phones!": "compare-the-three-phones", "": "draft", "3 phones": "draft-3-phones", "con": "draft-con", "Ärzte": "rzte",
+		strings.Repeat("word ", 20): "word-word-word-word-word-word-word-word",
+	} {
+		if got := hocket.GeneratedName(words); got != want {
+			t.Errorf("%q: %q", words, got)
+		}
+	}
+}

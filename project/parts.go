@@ -1,0 +1,130 @@
+package project
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/trust"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Parts returns everything that a run of the workflow would use, as a person approves it: what
+// its workflows mean, the agents of its tasks, the servers of these, the files that its commands
+// name, and its limits. Tools are not included: the caller knows them.
+func (l *Loaded) Parts() trust.Parts {
+	l.choose()
+	p := l.project
+	var all trust.Parts
+	add := func(name, text string) {
+		if !slices.ContainsFunc(all, func(o trust.Part) bool { return o.Name == name }) {
+			all = append(all, trust.Part{Name: name, Text: text})
+		}
+	}
+	for i, w := range check.Workflows(l.Bundle) {
+		name := "workflow"
+		if i > 0 {
+			name += " " + w.Name + " in " + p.place(w.Pos)
+		}
+		add(name, workflow.Print(w))
+	}
+	if l.Generated != nil {
+		all = append(all, l.Generated.origin())
+	}
+	add("limits", workflow.FormatJSON(l.Limits))
+	l.tasks(func(w *workflow.Workflow, n *workflow.Node, task *workflow.Task, d *agent.Definition) {
+		for _, part := range p.AgentParts(d) {
+			add(part.Name, part.Text)
+		}
+		settings := d.With(constants(task.Settings))
+		for _, power := range p.settingsPowers(d, settings, n.Pos).Without(trust.Settings) {
+			add("power: "+power.What, power.Material)
+		}
+		if material := p.namedFiles(settings); strings.TrimSpace(material) != "" && slices.Contains(p.does(d, task), agent.MayRun) {
+			add("files of "+w.Name+"/"+n.ID, material)
+		}
+	})
+	return all
+}
+
+// Used returns the definitions of all agents that the workflow uses.
+func (l *Loaded) Used() (all []*agent.Definition) {
+	l.choose()
+	l.tasks(func(_ *workflow.Workflow, _ *workflow.Node, _ *workflow.Task, d *agent.Definition) {
+		if !slices.Contains(all, d) {
+			all = append(all, d)
+		}
+	})
+	return all
+}
+
+// CheckAgentDraft returns what an agent must not be able to do that a model wrote: it works from
+// its prompt, and needs no trust.
+func (p *Project) CheckAgentDraft(d *agent.Definition) (found workflow.Diagnostics) {
+	refuse := func(pos workflow.Pos, detail, summary string, args ...any) {
+		found = append(found, workflow.Errorf(pos, codeGenerated, detail, summary, args...))
+	}
+	probe := *p
+	probe.definitions, probe.found = append(slices.Clip(p.definitions), d), nil
+	probe.Agents = agent.NewSet(p.executors, probe.definitions, p.Config.Agent, p.reserved...)
+	probe.checkAgents(len(p.definitions))
+	for _, one := range probe.found { // what would only be a warning in a file of a person
+		if one.Severity != workflow.Error && one.Code == agent.CodeDefinition {
+			one.Severity = workflow.Error
+		}
+		found = append(found, one)
+	}
+	known, _, _ := probe.Agents.Resolve(d.Name)
+	if known == nil || known.ID != d.ID {
+		refuse(d.Pos, "use another name", "the name %q means another agent", d.Name)
+		return found
+	}
+	if !probe.Agents.Traits(known.Agent).FromPrompt(&agent.Task{Agent: known, Settings: known.Settings}) {
+		refuse(d.At("agent"), "set `agent` to a model or a CLI agent, and write a prompt", "an agent that a model wrote must work from a prompt")
+	}
+	for _, power := range probe.definitionPowers(known).Without(trust.Settings) {
+		refuse(d.At("permissions"), "remove what allows it; only people may", "%s", power.What)
+	}
+	for _, name := range (directory{set: probe.Agents, root: p.Root}).widens(&agent.Definition{Agent: known.Agent}, d.Settings) {
+		refuse(d.At("settings"), "remove it; only people may set it", "the agent sets %s", name)
+	}
+	return found
+}
+
+// namedFiles returns the material of the files in the project that settings name, except those
+// that a command writes to.
+func (p *Project) namedFiles(settings map[string]any) string {
+	words := texts(settings)
+	material := trust.Material(p.Root, "", p.Root, words...)
+	if dir, ok := settings["dir"].(string); ok {
+		material += "\n" + trust.Material(p.Root, "", filepath.Join(p.Root, dir), words...)
+	}
+	return material
+}
+
+// AgentParts returns everything that an agent uses, except tools: its definition, what it may do,
+// and the servers that it names.
+func (p *Project) AgentParts(d *agent.Definition) trust.Parts {
+	own := *d
+	own.Pos, own.Source = workflow.Pos{}, nil
+	text, err := json.MarshalIndent(own, "", " ")
+	if err != nil {
+		text = []byte(err.Error()) // plain data can always be encoded
+	}
+	all := trust.Parts{{Name: "agent " + d.Name, Text: string(text)}}
+	if !d.Builtin {
+		for _, power := range p.definitionPowers(d).Without(trust.Settings) {
+			all = append(all, trust.Part{Name: "power: " + power.What, Text: power.Material})
+		}
+	}
+	for i := range p.Config.Servers {
+		if s := &p.Config.Servers[i]; slices.Contains(d.Servers, s.Name) {
+			power := p.serverPower(s)
+			all = append(all, trust.Part{Name: "server " + s.Name, Text: power.What + "\n" + power.Material})
+		}
+	}
+	return all
+}

@@ -1,0 +1,156 @@
+package trust
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/wholefile"
+)
+
+// Definitions are what a store knows about the definitions of one project that need an approval
+// of their own, because a model wrote them: what people decided, and what was proposed.
+type Definitions struct {
+	Root     string     `json:"root"` // absolute; a project that is moved has to be approved again
+	Verdicts []Verdict  `json:"verdicts,omitempty"`
+	Proposed []Proposal `json:"proposed,omitempty"`
+}
+
+// Verdict is what a person decided about a definition.
+type Verdict struct {
+	ID       string    `json:"id"`
+	Digest   string    `json:"digest"` // of Parts
+	Parts    Parts     `json:"parts,omitempty"`
+	Rejected bool      `json:"rejected,omitempty"`
+	At       time.Time `json:"at"`
+	By       string    `json:"by,omitempty"`
+}
+
+// Proposal is a definition that a model proposed. It is found by the digest of what it means, so
+// that moving its file does not make it one of the project's own.
+type Proposal struct {
+	ID     string    `json:"id"`
+	Digest string    `json:"digest"`
+	At     time.Time `json:"at"`
+}
+
+// mostProposals is how many proposals are remembered; the oldest are forgotten first.
+const mostProposals = 1000
+
+// Approved returns the verdict that approves a digest, if the last one about it does.
+func (d *Definitions) Approved(digest string) (Verdict, bool) {
+	for _, v := range slices.Backward(d.Verdicts) {
+		if v.Digest == digest {
+			return v, !v.Rejected
+		}
+	}
+	return Verdict{}, false
+}
+
+// Last returns the last verdict about a definition.
+func (d *Definitions) Last(id string) (Verdict, bool) {
+	for _, v := range slices.Backward(d.Verdicts) {
+		if v.ID == id {
+			return v, true
+		}
+	}
+	return Verdict{}, false
+}
+
+// ProposedAs returns the proposal whose workflow has a digest.
+func (d *Definitions) ProposedAs(digest string) (Proposal, bool) {
+	for _, p := range d.Proposed {
+		if p.Digest == digest {
+			return p, true
+		}
+	}
+	return Proposal{}, false
+}
+
+// Definitions returns what is stored about the definitions of a project.
+func (s *Store) Definitions(root string) (*Definitions, error) {
+	if err := s.outside(root); err != nil {
+		return nil, err
+	}
+	file := s.definitions(root)
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Definitions{Root: root}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("trust: %w", err)
+	}
+	d := &Definitions{}
+	if json.Unmarshal(data, d) != nil || d.Root != root || slices.ContainsFunc(d.Verdicts, Verdict.damaged) {
+		return nil, fmt.Errorf("trust: %s is damaged; remove it and run `hocket approve` again", file)
+	}
+	return d, nil
+}
+
+// damaged reports whether an approval is not of what it contains: the file was tampered with.
+func (v Verdict) damaged() bool { return !v.Rejected && v.Digest != v.Parts.Digest() }
+
+// ChangeDefinitions changes what is stored about the definitions of a project, while no other
+// process does. If change returns an error, nothing is stored.
+func (s *Store) ChangeDefinitions(root string, change func(*Definitions) error) (err error) {
+	if err := s.outside(root); err != nil {
+		return err
+	}
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	d, err := s.Definitions(root)
+	if err != nil {
+		return err
+	}
+	if err := change(d); err != nil {
+		return err
+	}
+	for i := range d.Verdicts {
+		d.Verdicts[i].Parts = d.Verdicts[i].Parts.stored()
+	}
+	if n := len(d.Proposed) - mostProposals; n > 0 {
+		d.Proposed = slices.Delete(d.Proposed, 0, n)
+	}
+	data, err := json.MarshalIndent(d, "", " ")
+	if err == nil {
+		err = wholefile.Write(s.definitions(root), append(data, '\n'), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("trust: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) definitions(root string) string {
+	return strings.TrimSuffix(s.file(root), ".json") + ".definitions"
+}
+
+// outside refuses a store inside of the project: its files are not evidence of what a person
+// decided. A link in the project can lead to such a directory, and so can XDG_STATE_HOME.
+func (s *Store) outside(root string) error {
+	dir := s.dir
+	for {
+		real, err := filepath.EvalSymlinks(dir)
+		if err == nil {
+			dir = real
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir) // it does not exist yet
+	}
+	if rel, err := filepath.Rel(root, dir); err == nil && filepath.IsLocal(rel) {
+		return fmt.Errorf("trust: the directory of your approvals, %s, is inside of the project %s; set XDG_STATE_HOME to a directory outside", s.dir, root)
+	}
+	return nil
+}
