@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-dev/hocket/session"
 )
 
-// handoffs returns what the project provides for tasks that agents hand off. employ makes an
-// executor safe to use.
+// handoffs returns the options for tasks that agents hand off. employ makes an executor safe to
+// use.
 func (s *snapshot) handoffs(employ func(agent.Executor) agent.Executor) attempt.Options {
 	inbox := session.OpenInbox(s.files.State)
 	c := s.files.Config.Handoff
@@ -44,19 +44,19 @@ func (s *snapshot) handoffs(employ func(agent.Executor) agent.Executor) attempt.
 	}
 }
 
-// Detaching carries out work that agents detach from their runs. Package handoff has one: its Open
-// sets it.
+// Detaching carries out work that agents detach from their runs. Package handoff implements it, and
+// handoff.Open sets it.
 type Detaching interface {
-	// Detach starts the session of a handoff that a step of a run detaches, only once, even if it
-	// is called again after a crash. It records the session with the option, which allows it no
-	// more than the run.
+	// Detach starts a session for a handoff that a step of a run detaches. It starts the session only
+	// once, even if it is called again after a crash. It records the session with the given option, so
+	// that the session may not do more than the run.
 	Detach(ctx context.Context, h *attempt.Handoff, run, step string, within StartOption) error
-	// Detached returns what became of a session.
+	// Detached returns the state of a session.
 	Detached(ctx context.Context, id string) (agent.Handed, error)
 }
 
-// SetDetaching sets who carries out work that agents detach from their runs. Without it, such work
-// fails with a message that says so. It is for all handles of the open project.
+// SetDetaching sets what carries out work that agents detach from their runs. Without it, such work
+// fails with an error that says so. It applies to all handles of the open project.
 func (p *Project) SetDetaching(d Detaching) {
 	p.opened.Lock()
 	defer p.opened.Unlock()
@@ -69,7 +69,7 @@ func (p *Project) detacher() Detaching {
 	return p.detaching
 }
 
-// handoffs returns what the attempts of the run use for work that is handed off.
+// handoffs returns the options for the attempts of the run.
 func (l *lanes) handoffs() attempt.Options {
 	o := l.place.handoffs(l.employ)
 	if d := l.detaching; d != nil {
@@ -81,8 +81,8 @@ func (l *lanes) handoffs() attempt.Options {
 	return o
 }
 
-// LeaveMessage leaves a message for an agent, which its next task takes. A second message with the
-// same id is ignored: then left is false.
+// LeaveMessage leaves a message for the next task of an agent. A second message with the same id is
+// ignored; then left is false.
 func (p *Project) LeaveMessage(agent, id string, m attempt.Message) (left bool, err error) {
 	return leave(session.OpenInbox(p.State()), agent, id, m)
 }

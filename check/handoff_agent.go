@@ -16,7 +16,7 @@ var handoffAgent = rule{
 			return
 		}
 		if len(t.Handoffs.To) == 0 {
-			p.errorf(n.Pos, "name the agents, such as `handoffs: {to: [reviewer]}`, or leave handoffs out", "%q may hand work off, but to no agent", n.ID)
+			p.errorf(n.Pos, "name the agents, such as `handoffs: {to: [reviewer]}`, or remove handoffs", "%q may hand work off, but the list of agents is empty", n.ID)
 		}
 		for i, name := range t.Handoffs.To {
 			p.receiver(n, t.Handoffs, i, name)
@@ -24,7 +24,7 @@ var handoffAgent = rule{
 	},
 }
 
-// receiver reports an agent that work cannot be handed off to.
+// receiver reports an agent that cannot receive work.
 func (p *pass) receiver(n *node, h *workflow.Handoffs, i int, name string) {
 	if p.in.Agents == nil {
 		return

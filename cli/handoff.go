@@ -24,8 +24,8 @@ func (a *app) handoffVerb() *cobra.Command {
 		Use:   "handoff COMMAND",
 		Short: "Write, check and send handoffs between agents",
 		Long: `Write, check and send handoffs. A handoff is a Markdown file with an <agent_request>
-in an XML block, or the XML itself: a task that one agent, or a person, hands to
-another. Each request that is sent is a session, which you can follow and cancel.`,
+in an XML block, or the XML itself: a task that an agent or a person hands to
+another agent. Each request becomes a session, which you can follow and cancel.`,
 		Example: `  # Write a handoff from a template, check it and send it
   hocket handoff new review --set subject="the last commit" --set intent="Release 2.0" -o review.md
   hocket handoff check review.md
@@ -47,14 +47,14 @@ func (a *app) handoffCheckVerb() *cobra.Command {
 		Use:   "check FILE... [FLAGS]",
 		Short: "Check handoffs against the schema and the project",
 		Long: `Check handoffs against the schema of their version, and whether "hocket handoff send"
-would accept them: whether their agents can work, and their sessions do not exist yet.
-A file without a block is a task in prose: that is a warning. The exit code is 2 if
-there are errors. With --json, print the requests; --json=seed prints them as the
-protocol's first description does.`,
+would accept them: their agents can run, and their sessions do not exist yet.
+A file without a block is read as a task in prose, with a warning. The exit code is 2 if
+there are errors. With --json, print the requests; --json=seed uses the format of the
+first draft of the protocol.`,
 		Example: `  hocket handoff check prompt.md
   hocket handoff check prompt.md --json
 
-  # Accept what can be repaired, as for the answer of a model
+  # Repair mistakes, such as those in the answer of a model
   hocket handoff check --lenient answer.txt`,
 		Args: argsBetween(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,7 +67,7 @@ protocol's first description does.`,
 	}
 	f.add(cmd)
 	a.agentFlag(cmd, &f)
-	cmd.Flags().Var((*jsonForm)(&form), "json", "print the requests as JSON; --json=seed prints the form of the first description")
+	cmd.Flags().Var((*jsonForm)(&form), "json", "print the requests as JSON; --json=seed uses the format of the first draft of the protocol")
 	cmd.Flags().Lookup("json").NoOptDefVal = plainJSON
 	return cmd
 }
@@ -78,7 +78,7 @@ const (
 	seedJSON  = "seed"
 )
 
-// jsonForm is the value of --json. The help shows it like a flag that is only on or off.
+// jsonForm is the value of --json. The help shows it as a boolean flag.
 type jsonForm string
 
 func (f *jsonForm) String() string { return string(*f) }
@@ -108,7 +108,7 @@ func (a *app) checkHandoffs(ctx context.Context, files []string, f *sendFlags, f
 	}
 	err := a.printHandoffs(requests, around, found, blocks, form)
 	if err == nil && untrusted != nil && !found.Errors() {
-		a.note("note: before it can be sent, you have to approve what the project can do: run `" + a.self("trust") + "`\n")
+		a.note("note: before you can send it, you have to approve what the project can do: run `" + a.self("trust") + "`\n")
 	}
 	if err != nil || !found.Errors() {
 		return err
@@ -124,7 +124,7 @@ func (a *app) printHandoffs(requests []*protocol.Request, around map[string]stri
 	case form == seedJSON:
 		a.note(a.showDiagnostics(found, a.errStyle))
 		if found.Errors() {
-			return nil // that form has no place for them
+			return nil // this format has no place for diagnostics
 		}
 		var b strings.Builder
 		for _, q := range requests {
@@ -154,7 +154,7 @@ func (a *app) printHandoffs(requests []*protocol.Request, around map[string]stri
 	return a.print(a.verdict(found, view.Count(blocks, "request")))
 }
 
-// constraintText says for each constraint whether it is enforced, and by what.
+// constraintText says for each constraint whether it is enforced, and how.
 func (a *app) constraintText(p *hocket.Project, requests []*protocol.Request) string {
 	var b strings.Builder
 	for _, q := range requests {
@@ -191,9 +191,9 @@ func (a *app) handoffGetVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get FILE FIELD [FLAGS]",
 		Short: "Print one field of a handoff",
-		Long: `Print the text of a field, a line for each place where it occurs. A field is a path of
-elements, and an attribute begins with @. Elements of other namespaces are named with
-their prefix, or with their address in braces. The exit code is 1 if there is none.`,
+		Long: `Print the text of a field, with one line for each occurrence. A field is a path of
+element names; the name of an attribute begins with @. Name elements from other
+namespaces by prefix, or by URI in braces. The exit code is 1 if there is no such field.`,
 		Example: `  hocket handoff get prompt.md mode
   hocket handoff get prompt.md constraints/constraint
   hocket handoff get prompt.md deliverables/file/@path
@@ -202,7 +202,7 @@ their prefix, or with their address in braces. The exit code is 1 if there is no
 		Args: argsBetween(2, 2),
 		RunE: func(_ *cobra.Command, args []string) error { return a.getField(args[0], args[1], lenient) },
 	}
-	cmd.Flags().BoolVar(&lenient, "lenient", false, "also read what can be repaired")
+	cmd.Flags().BoolVar(&lenient, "lenient", false, "repair mistakes instead of reporting errors")
 	return cmd
 }
 
@@ -245,11 +245,11 @@ func (a *app) handoffSchemaVerb() *cobra.Command {
 	var install bool
 	cmd := &cobra.Command{
 		Use:   "schema [NAME] [FLAGS]",
-		Short: "Print or install the schemas of handoffs",
-		Long: `Print a schema of handoffs: an XML Schema of requests or responses, for xmllint or an
-editor, or the JSON Schema of state.json or result.json. Without a name, list them.
-With --install, write them to .claude/schemas, where other tools look for them. Files
-that are there already and differ are the project's own: they are left alone.`,
+		Short: "Print or install the handoff schemas",
+		Long: `Print a handoff schema: an XML Schema for requests or responses, to use with xmllint or an
+editor, or the JSON Schema for state.json or result.json. Without a name, list them.
+With --install, write them to .claude/schemas, where other tools look for them. Existing
+files with other content belong to the project and are not changed.`,
 		Example: `  hocket handoff schema
   hocket handoff schema agent-handoff-v1.0.xsd > handoff.xsd
   hocket handoff schema --install`,

@@ -14,12 +14,12 @@ func (a *app) handoffArchiveVerb() *cobra.Command {
 	var age, file string
 	cmd := &cobra.Command{
 		Use:   "archive [FLAGS]",
-		Short: "Pack the directories of finished sessions",
+		Short: "Archive the directories of finished sessions",
 		Long: `Pack the directories of finished sessions into a .tar.gz file, and remove them once it
-is written. The sessions themselves stay in the journal: "hocket handoff status" makes
-their directories again, but without what agents wrote there. A directory that
-changes meanwhile, or contains links, is kept. Panes that these sessions left open in
-tmux are closed.`,
+is written. The sessions themselves stay in the journal: "hocket handoff status"
+recreates a directory, but without the files that agents wrote there. A directory that
+changes in the meantime, or contains links, is kept. tmux panes that these sessions left
+open are closed.`,
 		Example: `  hocket handoff archive
   hocket handoff archive --older-than 30d -o ~/handoffs-2026.tar.gz`,
 		Args: noArgs,

@@ -14,9 +14,9 @@ func (a *app) handoffDraftVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "draft TOPIC [FLAGS]",
 		Short: "Have an agent write a handoff",
-		Long: `Have an agent write a handoff about a topic. The answer is checked and repaired, and
-the agent corrects it once if it is not valid. The handoff is printed, or written to a
-new file, for you to read: it is never sent. Use - to read the topic from standard
+		Long: `Have an agent write a handoff about a topic. The answer is checked and repaired. If it
+is invalid, the agent gets one chance to correct it. The handoff is printed, or written
+to a new file, for you to review; it is never sent. Use - to read the topic from standard
 input. Each question to the agent is a run.`,
 		Example: `  hocket handoff draft "Validate Grafana"
   hocket handoff draft "Find out why the build is slow" --agent claude -o build.md`,

@@ -18,9 +18,9 @@ func (a *app) handoffNewVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new [TEMPLATE] [FLAGS]",
 		Short: "Write a handoff from a template",
-		Long: `Write a handoff from a template. Without a name, list the templates: those in
-.hocket/handoffs of the project, and the built-in ones. Values are filled in as plain
-text. A value that a template needs and that is not set is an error. The handoff is
+		Long: `Write a handoff from a template. Without a name, list the templates: those of the
+project, in .hocket/handoffs, and the built-in ones. Values are inserted as plain
+text. All required values must be set. The handoff is
 checked before it is written, and an existing file is never changed.`,
 		Example: `  hocket handoff new
   hocket handoff new review --set subject="the last commit" --set intent="Release 2.0" -o review.md`,
@@ -32,7 +32,7 @@ checked before it is written, and an existing file is never changed.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				if len(values) > 0 || file != "" {
-					return usagef("`hocket handoff new` lists the templates", "name the template to fill in")
+					return usagef("`hocket handoff new` lists the templates", "missing template name")
 				}
 				return a.listTemplates()
 			}
@@ -75,7 +75,7 @@ func (a *app) listTemplates() error {
 	return a.print(t.Draw(a.outStyle))
 }
 
-// keyNames returns the keys of a template that are required, or are not.
+// keyNames returns the required or the optional keys of a template.
 func keyNames(t handoff.Template, required bool) []string {
 	var names []string
 	for _, k := range t.Keys {
@@ -113,8 +113,8 @@ func (a *app) newHandoff(name string, given []string, file string) error {
 		return err
 	}
 	if len(missing) > 0 {
-		return usagef(fmt.Sprintf("set each of them: --set %s=…; optional are %s", missing[0], strings.Join(keyNames(t, false), ", ")),
-			"the template %s needs values for %s", name, strings.Join(missing, ", "))
+		return usagef(fmt.Sprintf("set each of them: --set %s=…; optional keys: %s", missing[0], strings.Join(keyNames(t, false), ", ")),
+			"the template %s requires values for %s", name, strings.Join(missing, ", "))
 	}
 	return a.writeHandoff(t, text, file)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/handoff/protocol"
 )
 
-// sessionKind is what the run of a session is for the user.
+// sessionKind is what users call the run of a session.
 const sessionKind = "session"
 
 // sendFlags are the flags of send and create; check has some of them.
@@ -30,8 +30,8 @@ type sendFlags struct {
 func (f *sendFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.replies, "replies", "", "read the agent's reply from a YAML `FILE`, under the key handoff")
-	flags.BoolVar(&f.lenient, "lenient", false, "accept and report what can be repaired")
-	flags.BoolVar(&f.spike, "spike", false, "send a text without a request as research")
+	flags.BoolVar(&f.lenient, "lenient", false, "repair mistakes and report them as warnings")
+	flags.BoolVar(&f.spike, "spike", false, "send prose without a request as a research task")
 }
 
 func (a *app) handoffSendVerb() *cobra.Command {
@@ -39,12 +39,12 @@ func (a *app) handoffSendVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send FILE... [FLAGS]",
 		Short: "Check handoffs and carry them out",
-		Long: `Check handoffs and carry them out, each request as a session. A spawn session works in
-the background, and its id is printed. A blocking session is waited for, and its answer
-is printed; the exit code is that of the run. A conversation_only request starts
-nothing: the next task of its agent gets the context. With --detach, blocking requests
-work in the background, too. If one request of a file is invalid, nothing of the file is
-sent. "-" reads from standard input.`,
+		Long: `Check handoffs and carry them out, each request as a session. A spawn session runs in
+the background, and its id is printed. For a blocking session, wait and print its answer;
+the exit code is that of the run. A conversation_only request starts no session: the
+agent's next task gets the context. With --detach, blocking requests run in the
+background too. If any request in a file is invalid, nothing in that file is sent. Use -
+to read from standard input.`,
 		Example: `  hocket handoff send prompt.md
   hocket handoff send prompt.md --mode blocking
 
@@ -56,12 +56,12 @@ sent. "-" reads from standard input.`,
 	f.add(cmd)
 	f.driveFlags.add(a, cmd.Flags())
 	a.agentFlag(cmd, &f)
-	cmd.Flags().StringVar(&f.mode, "mode", "", "spawn or blocking, instead of the `MODE` of the request")
+	cmd.Flags().StringVar(&f.mode, "mode", "", "use `MODE`, spawn or blocking, instead of the mode in the request")
 	return cmd
 }
 
 func (a *app) agentFlag(cmd *cobra.Command, f *sendFlags) {
-	cmd.Flags().StringVarP(&f.agent, "agent", "a", "", "the `NAME` of the agent, instead of target_agent")
+	cmd.Flags().StringVarP(&f.agent, "agent", "a", "", "use the agent `NAME` instead of target_agent")
 	complete(cmd, "agent", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.completeAgent(cmd, nil, typed)
 	})
@@ -142,16 +142,16 @@ func (a *app) send(ctx context.Context, files []string, f *sendFlags) error {
 		sent, left = append(sent, one.Sessions...), append(left, one.Messaged...)
 	}
 	for _, agent := range left {
-		a.note("the next task of " + agent + " gets the context\n")
+		a.note("the next task of " + agent + " will get the context\n")
 	}
 	if refused != nil && len(sent)+len(left) == 0 {
 		return refused
 	}
-	err = a.carryOut(ctx, s, sent, left, f) // what was sent before
+	err = a.carryOut(ctx, s, sent, left, f) // the files before the refused one were sent
 	return cmp.Or(refused, err)
 }
 
-// notSent explains why a handoff was refused, in the words that the protocol defines.
+// notSent explains why a handoff was refused, with the wording that the protocol defines.
 func (a *app) notSent(sent *handoff.Sent, err error) error {
 	var invalid *hocket.InvalidError
 	if !errors.As(err, &invalid) || sent == nil || a.json {
@@ -199,7 +199,7 @@ func (a *app) carryOut(ctx context.Context, s *handoff.Sessions, sent []*handoff
 	return failed
 }
 
-// block carries out a session here, and prints its answer.
+// block drives a session in this process, and prints its answer.
 func (a *app) block(ctx context.Context, s *handoff.Sessions, one *handoff.Session, f *sendFlags) error {
 	if len(one.DependsOn) > 0 && one.Phase == handoff.Pending && !f.apart {
 		return a.waitForSessions(ctx, s, []string{one.ID})
@@ -215,8 +215,8 @@ func (a *app) block(ctx context.Context, s *handoff.Sessions, one *handoff.Sessi
 	return err
 }
 
-// afterSession starts the process that drives sessions after this one has driven one, if others
-// have waited for it.
+// afterSession starts the process that drives sessions if other sessions were waiting for the one
+// that this process has driven.
 func (a *app) afterSession(ctx context.Context, s *handoff.Sessions, run *hocket.Run, failed error) {
 	info, err := run.Info(ctx)
 	if err != nil || !handoff.IsSession(info) {
@@ -236,8 +236,8 @@ func (a *app) afterSession(ctx context.Context, s *handoff.Sessions, run *hocket
 	}
 }
 
-// startDriver starts the process that drives the sessions of the project, if there is none. What
-// each of them may do was decided when it was recorded, so a digest for one does not matter.
+// startDriver starts the process that drives the sessions of the project, if there is none. It
+// needs no digest: what each session may do was decided when it was recorded.
 func (a *app) startDriver(s *handoff.Sessions) error {
 	if s.Driven() {
 		return nil
@@ -245,8 +245,7 @@ func (a *app) startDriver(s *handoff.Sessions) error {
 	return a.background("", "handoff", "drive")
 }
 
-// handoffWorkVerb drives one session in tmux. It is started by the process that drives them
-// all.
+// handoffWorkVerb drives one session in tmux. The process that drives all sessions starts it.
 func (a *app) handoffWorkVerb() *cobra.Command {
 	var environment string
 	cmd := &cobra.Command{
@@ -260,12 +259,12 @@ func (a *app) handoffWorkVerb() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&environment, "environment", "", "the `FILE` with the environment, which is deleted")
+	cmd.Flags().StringVar(&environment, "environment", "", "read the environment from `FILE`, and delete it")
 	return cmd
 }
 
-// readEnvironment replaces the environment of this process by that in a file, and deletes
-// the file.
+// readEnvironment replaces the environment of this process with the one in a file, and deletes the
+// file.
 func readEnvironment(file string) error {
 	text, err := os.ReadFile(file)
 	if err = errors.Join(err, os.Remove(file)); err != nil {
@@ -287,7 +286,7 @@ func readEnvironment(file string) error {
 	return err
 }
 
-// handoffDriveVerb drives the spawned sessions of the project. It is started by others.
+// handoffDriveVerb drives the spawned sessions of the project. Other commands start it in the background.
 func (a *app) handoffDriveVerb() *cobra.Command {
 	return &cobra.Command{
 		Use: "drive", Short: "Drive the spawned sessions of the project", Hidden: true, Args: noArgs,

@@ -22,20 +22,20 @@ func (a *app) handoffListVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [FLAGS]",
 		Short: "List sessions",
-		Long: `List the sessions that have not ended, and the latest ones that have, newest first. A
+		Long: `List the sessions that have not ended and the most recent ones that have, newest first. A
 session that takes longer than its estimated_duration is marked as overdue. With --run, list
-what agents handed off in a run, oldest first. With --all, sessions that have ended are listed
-without their errors, attempts and durations, which "hocket handoff status" knows.`,
+the work that agents handed off in a run, oldest first. With --all, sessions that have ended
+are listed without errors, attempts and durations; "hocket handoff status" shows those.`,
 		Example: `  hocket handoff list
   hocket handoff list --run review-3k7q
 
-  # Say of every session that failed why
+  # Show why each failed session failed
   hocket handoff list --all --json | jq -r '.[] | select(.status == "FAILED") | .session_id' |
     xargs -n1 hocket handoff status`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if run != "" && all {
-				return usagef("leave one of them out", "--run already lists everything that was handed off in the run, so --all has no effect")
+				return usagef("use one or the other", "--run already lists everything that was handed off in the run, so --all has no effect")
 			}
 			if run != "" {
 				return a.withRun(cmd.Context(), run, func(r *hocket.Run) error { return a.listInside(cmd.Context(), r) })
@@ -44,14 +44,14 @@ without their errors, attempts and durations, which "hocket handoff status" know
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list all sessions")
-	cmd.Flags().StringVar(&run, "run", "", "list what agents handed off in the `RUN`")
+	cmd.Flags().StringVar(&run, "run", "", "list the work that agents handed off in `RUN`")
 	complete(cmd, "run", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.completeRun(cmd, nil, typed)
 	})
 	return cmd
 }
 
-// listInside lists what agents handed off in a run.
+// listInside lists the work that agents handed off in a run.
 func (a *app) listInside(ctx context.Context, run *hocket.Run) error {
 	s, err := a.handoffs()
 	if err != nil {
@@ -159,8 +159,8 @@ func (a *app) handoffStatusVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status SESSION [FLAGS]",
 		Short: "Show the status of a session",
-		Long: `Show the status of a session, and write its directory if it is out of date. With --json,
-print what state.json contains: status is RUNNING until the session has ended, and then
+		Long: `Show the status of a session, and update its directory if it is out of date. With --json,
+print the content of state.json: status is RUNNING until the session ends, and then
 COMPLETED, FAILED, TIMEOUT or CANCELLED.`,
 		Example: `  hocket handoff status 20260101-120000-validate-grafana
   hocket handoff status "$session" --json | jq -r .status`,
@@ -236,8 +236,8 @@ func (a *app) handoffWaitVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "wait SESSION... [FLAGS]",
 		Short: "Wait until sessions have ended",
-		Long: `Wait until sessions have ended, and print how. The exit code is 0 if all have completed,
-1 if one has not, and 3 if one waits for a person or a budget.`,
+		Long: `Wait until sessions have ended, and print their statuses. The exit code is 0 if all have
+completed, 1 if one has not, and 3 if one is waiting for a person or a budget.`,
 		Example: `  hocket handoff wait 20260101-120000-validate-grafana`,
 		Args:    argsBetween(1, -1),
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -280,11 +280,11 @@ func (a *app) waitForSessions(ctx context.Context, s *handoff.Sessions, ids []st
 		a.noteNext(one)
 		switch {
 		case one.Phase == handoff.Waiting:
-			a.note("it waits: " + view.Text(one.Waits) + "\n`" + a.self("show", one.State.Run) + "` shows how to answer\n")
+			a.note("the session is waiting: " + view.Text(one.Waits) + "\n`" + a.self("show", one.State.Run) + "` shows how to answer\n")
 		case one.Waits != "":
-			a.note("it cannot work: " + view.Text(one.Waits) + "\n`" + a.self("resume", one.State.Run) + "` tries it here\n")
+			a.note("the session cannot run: " + view.Text(one.Waits) + "\n`" + a.self("resume", one.State.Run) + "` runs it here\n")
 		case one.Phase == handoff.Working:
-			a.note("it was interrupted: `" + a.self("resume", one.State.Run) + "` continues it\n")
+			a.note("the session was interrupted: `" + a.self("resume", one.State.Run) + "` continues it\n")
 		}
 		return a.print(fmt.Sprintf("%s %s\n", one.ID, one.Status))
 	})
@@ -308,8 +308,8 @@ func (a *app) handoffResultVerb() *cobra.Command {
 		Use:   "result SESSION [FLAGS]",
 		Short: "Print the result of a session",
 		Long: `Print the result of a session that has ended, as in its result.json: what the agent
-answered, and under the key handoff what Hocket understood and checked. With --next,
-print the further requests that the agent proposes. They are sent only if you send them.`,
+answered and, under the key handoff, what Hocket read and checked. With --next, print
+the further requests that the agent proposes. They are not sent unless you send them.`,
 		Example: `  hocket handoff result 20260101-120000-validate-grafana | jq .handoff.response.summary
 
   # Look at what the agent proposes, and send it
@@ -337,7 +337,7 @@ print the further requests that the agent proposes. They are sent only if you se
 	return cmd
 }
 
-// noteNext says that the agent of a session proposes further requests.
+// noteNext prints a note if the agent of a session proposes further requests.
 func (a *app) noteNext(one *handoff.Session) {
 	if one != nil && one.Answer != nil && len(one.Answer.Next) > 0 {
 		a.note("the agent proposes " + view.Count(len(one.Answer.Next), "request") + "; see `" + a.self("handoff", "result", one.ID, "--next") + "`\n")
@@ -348,8 +348,8 @@ func (a *app) handoffCancelVerb() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:               "cancel SESSION [FLAGS]",
-		Short:             "End a session",
-		Long:              `End a session and everything that it started.`,
+		Short:             "Cancel a session",
+		Long:              `Cancel a session and everything that it started.`,
 		Example:           `  hocket handoff cancel 20260101-120000-validate-grafana --reason "not needed"`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeHandoff,
@@ -373,8 +373,8 @@ func (a *app) handoffAttachVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "attach SESSION",
 		Short: "Attach the terminal to a session in tmux",
-		Long: `Attach the terminal to a session that works in tmux, as sessions do with "handoff: {tmux:
-true}" in config.yml. What it printed stays visible after it has ended, until you close
+		Long: `Attach the terminal to a session that runs in tmux. Sessions do so with "handoff: {tmux:
+true}" in config.yml. The output stays visible after the session has ended, until you close
 the pane or archive the session. Detach with Ctrl-B D.`,
 		Example:           `  hocket handoff attach 20260101-120000-validate-grafana`,
 		Args:              argsBetween(1, 1),

@@ -21,16 +21,16 @@ func (a *app) handoffStatsVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats [FLAGS]",
 		Short: "Show how the project uses handoffs",
-		Long: `Show how many of the texts that were sent have a request in XML, how many were
-refused and why, how sessions ended, and how long they took and how often they were
-retried, by agent. Durations are those of sessions that have ended.`,
+		Long: `Show how many of the texts that were sent contain a request in XML, how many were
+refused and why, how sessions ended, and, by agent, how long they took and how often
+they were retried. Durations include only sessions that have ended.`,
 		Example: `  hocket handoff stats
   hocket handoff stats --json | jq '.with_xml / .checks'
   hocket handoff stats --svg handoffs.svg`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.handoffStats(cmd.Context(), svg) },
 	}
-	cmd.Flags().StringVar(&svg, "svg", "", "write a picture to `FILE`")
+	cmd.Flags().StringVar(&svg, "svg", "", "write a chart to `FILE`")
 	return cmd
 }
 
@@ -102,7 +102,7 @@ func (a *app) statsText(stats *handoff.Stats) string {
 
 func took(seconds float64) string { return view.Took(time.Duration(seconds * float64(time.Second))) }
 
-// maxBars bounds the agents in a picture: those with the most sessions.
+// maxBars is how many agents the chart shows: those with the most sessions.
 const maxBars = 20
 
 // statsPicture draws the statistics.

@@ -12,9 +12,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// handoffName is the name of the workflow of a task that was handed off, and of its step until the
-// engine gives that an id. The task refers to what it consists of, so that no text of it is taken
-// as a template.
+// handoffName is the name of the workflow for work that was handed off, and of its step until the
+// engine gives the step an id. The task refers to its texts as inputs, so that they are not read as
+// templates.
 const handoffName, promptInput, settingsInput = "handoff", "prompt", "settings"
 
 // handingOff lets an executor hand work off.
@@ -33,8 +33,7 @@ func handingOff(handOff func(context.Context, *engine.HandoffAsked) (*engine.Ret
 	}
 }
 
-// handoffAsked returns the event for work that an executor hands off. Its driver adds which attempt
-// that was.
+// handoffAsked returns the event for work that an executor hands off. The driver adds the attempt.
 func handoffAsked(h agent.Handoff) *engine.HandoffAsked {
 	if h.ID != "" {
 		return &engine.HandoffAsked{Blocking: h.Blocking, ID: h.ID}
@@ -60,7 +59,7 @@ func handoffAsked(h agent.Handoff) *engine.HandoffAsked {
 	return ev
 }
 
-// handedOff returns what an earlier attempt has handed off.
+// handedOff converts the result of a handoff for the attempt.
 func handedOff(h engine.Handed) agent.Handed {
 	prompt, _ := h.Inputs[promptInput].(string)
 	settings, _ := h.Inputs[settingsInput].(map[string]any)

@@ -12,15 +12,15 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// handoff is work that an attempt has handed off to another agent. It runs as the only task of a
-// frame of its own, below the task that handed it off, and may outlast that task.
+// handoff is work that an attempt has handed off to another agent. It runs as the only task of its
+// own frame, below the task that handed it off, and may outlast that task.
 type handoff struct {
 	p       *program
 	inputs  map[string]any
-	key     string // the same for the same work
+	key     string // identifies the work
 	in      *inst  // the task that handed it off
 	scope   *scope // of its frame
-	task    *inst  // the task in it; nil until it is decided
+	task    *inst  // the task in it; nil until it is created
 	spawned bool   // the task does not need the result
 	awaited bool   // an attempt of the task waits for the result
 }
@@ -42,7 +42,7 @@ func (ev *HandoffAsked) onlyTask() *workflow.Task {
 	return t
 }
 
-// Work returns the same text for the same work.
+// Work identifies the work: it is the same text for the same work.
 func (ev *HandoffAsked) Work() string {
 	if ev.Key != "" {
 		return ev.Key
@@ -57,7 +57,7 @@ func (r *Run) admitHandoff(in *inst, ev *HandoffAsked) error {
 	top := in.top()
 	switch {
 	case ev.ID != "" && in.handoffWith(ev.ID) == nil:
-		return fmt.Errorf("%q has handed off no work with the id %q", in.address, ev.ID)
+		return fmt.Errorf("%q has not handed off any work with the id %q", in.address, ev.ID)
 	case ev.ID != "":
 		return nil
 	case t == nil:
@@ -83,8 +83,8 @@ func (r *Run) admitHandoff(in *inst, ev *HandoffAsked) error {
 	return err
 }
 
-// unreserved reports that work which is detached names no amount to reserve, although a budget limits
-// it. Other work would wait for a person, but here the attempt that hands it off can name one.
+// unreserved reports detached work that names no amount to reserve although a budget applies. Other
+// work would wait for a person, but here the attempt that hands it off can name an amount.
 func (in *inst) unreserved(ev *HandoffAsked) error {
 	if !ev.Detach {
 		return nil
@@ -98,16 +98,16 @@ func (in *inst) unreserved(ev *HandoffAsked) error {
 		_, tokens := facts.May.Tokens.Amount()
 		switch {
 		case f.limits.CostUSD > 0 && !cost:
-			return fmt.Errorf("the work cannot be detached without an amount to reserve, because workflow %q has a cost limit: state one, such as \"Maximum cost: $2\"", f.p.w.Name)
+			return fmt.Errorf("cannot detach work without a cost limit, because workflow %q has one: add a constraint such as \"Maximum cost: $2\"", f.p.w.Name)
 		case f.limits.Tokens > 0 && !tokens:
-			return fmt.Errorf("the work cannot be detached without an amount to reserve, because workflow %q has a token limit: state one, such as \"Maximum tokens: 50k\"", f.p.w.Name)
+			return fmt.Errorf("cannot detach work without a token limit, because workflow %q has one: add a constraint such as \"Maximum tokens: 50k\"", f.p.w.Name)
 		}
 	}
 	return nil
 }
 
-// top returns the instance of the workflow's own task from which the work of an instance was
-// handed off, possibly through others.
+// top returns the instance of the workflow's own task that the work of an instance comes from,
+// possibly through several handoffs.
 func (in *inst) top() *inst {
 	for in.scope().frame.handoff != nil {
 		in = in.scope().frame.handoff.in
@@ -115,7 +115,7 @@ func (in *inst) top() *inst {
 	return in
 }
 
-// handoffDepth returns how often the work of an instance was handed off.
+// handoffDepth returns how many handoffs led to an instance.
 func (in *inst) handoffDepth() (depth int) {
 	for ; in.scope().frame.handoff != nil; depth++ {
 		in = in.scope().frame.handoff.in
@@ -123,8 +123,7 @@ func (in *inst) handoffDepth() (depth int) {
 	return depth
 }
 
-// sameHandoff returns the handoff of the same work to which a request is attached, or nil if
-// there is none, or if it failed.
+// sameHandoff returns an earlier handoff of the same work, or nil if there is none or it failed.
 func (in *inst) sameHandoff(key string) *handoff {
 	for _, h := range slices.Backward(in.handed) {
 		if h.key == key && (h.isOpen() || h.task != nil && h.task.status == Success) {
@@ -134,7 +133,7 @@ func (in *inst) sameHandoff(key string) *handoff {
 	return nil
 }
 
-// handoffWith returns the handoff of an instance with an id, or nil.
+// handoffWith returns the handoff of an instance with the given id, or nil.
 func (in *inst) handoffWith(id string) *handoff {
 	for _, h := range in.handed {
 		if h.id() == id {
@@ -144,8 +143,8 @@ func (in *inst) handoffWith(id string) *handoff {
 	return nil
 }
 
-// handoffDefinition returns the definition of what is handed off: its task gets an id, and may hand off work
-// to the same agents, but less deep.
+// handoffDefinition returns the definition of the work: its task gets an id, and may hand off work to
+// the same agents, with one level less.
 func (in *inst) handoffDefinition(ev *HandoffAsked) *workflow.Workflow {
 	n, t := ev.Definition.Body.Nodes[0], *ev.onlyTask()
 	may := *in.n.place.Handoffs
@@ -158,8 +157,8 @@ func (in *inst) handoffDefinition(ev *HandoffAsked) *workflow.Workflow {
 	return &workflow.Workflow{Name: ev.Definition.Name, Limits: ev.Definition.Limits, Body: workflow.Graph{Nodes: []workflow.Node{n}}}
 }
 
-// handOff starts what an attempt hands off, or attaches the attempt to an earlier handoff: the one that
-// it names, or one of the same definition.
+// handOff starts the work that an attempt hands off, or attaches the attempt to an earlier handoff: the
+// one that it names, or one with the same definition.
 func (r *Run) handOff(in *inst, ev *HandoffAsked) {
 	h := in.handoffWith(ev.ID)
 	if ev.ID == "" {
@@ -193,7 +192,7 @@ func (r *Run) openHandoff(in *inst, ev *HandoffAsked) *handoff {
 	return h
 }
 
-// definition is a workflow of one task that was handed off.
+// definition is the workflow of a task that was handed off.
 type definition struct {
 	Workflow *workflow.Workflow
 	Facts    *TaskFacts
@@ -216,19 +215,19 @@ func (r *Run) program(index int) *program {
 	return r.handed[index-len(r.compiled)]
 }
 
-// result returns what is known of the handoff, for the current attempt of the task.
+// result returns the state of the handoff, for the current attempt of the task.
 func (h *handoff) result() *Return {
 	c := &Return{ID: h.id(), Address: h.in.address, Attempt: int(h.in.attempt), Status: Running}
 	switch t := h.task; {
 	case t != nil && t.phase == finished && t.status != Cancelled && t.status != Skipped:
 		c.Status, c.Output, c.Error = t.status, shown(t.output), t.err
-	case h.scope.over: // a limit of its own ended it, or nobody needs it any more
+	case h.scope.over: // its own limit ended it, or nobody needs it any more
 		c.Status, c.Error = h.scope.ending, h.scope.reason
 	}
 	return c
 }
 
-// results returns what the attempts of an instance have handed off so far, for its next attempt.
+// results returns the work that the attempts of an instance have handed off so far, for its next attempt.
 func (in *inst) results() []Handed {
 	var list []Handed
 	for _, h := range in.handed {
@@ -248,7 +247,7 @@ func (in *inst) awaits() (n int) {
 	return n
 }
 
-// awaitedHandoff returns the handoff with an id that an attempt waits for, or nil.
+// awaitedHandoff returns the handoff with the given id if an attempt waits for it, or nil.
 func (r *Run) awaitedHandoff(id string) *handoff {
 	for _, in := range r.attempts {
 		for _, h := range in.handed {
@@ -261,7 +260,7 @@ func (r *Run) awaitedHandoff(id string) *handoff {
 }
 
 // giveBack returns the result of a handoff to the attempt that waits for it. The attempt takes its
-// slot back first, before anything else can take the one that the handoff had.
+// slot back first, before anything else can take the slot of the handoff.
 func (r *Run) giveBack(h *handoff) {
 	if !h.awaited {
 		return
@@ -271,15 +270,15 @@ func (r *Run) giveBack(h *handoff) {
 	r.rest(h.in)
 }
 
-// unawait says that no attempt of the instance waits for handoffs any more.
+// unawait records that no attempt of the instance waits for handoffs any more.
 func (r *Run) unawait(in *inst) {
 	for _, h := range in.handed {
 		h.awaited = false
 	}
 }
 
-// dropHandoffs cancels handoffs of an instance that has ended: those whose result it still waited
-// for or, if the instance was cancelled, all of them.
+// dropHandoffs cancels handoffs of an instance that has ended: those that it was waiting for or, if
+// the instance was cancelled, all of them.
 func (r *Run) dropHandoffs(in *inst, all bool) {
 	for _, h := range in.handed {
 		if all || !h.spawned && h.isOpen() {
@@ -288,10 +287,10 @@ func (r *Run) dropHandoffs(in *inst, all bool) {
 	}
 }
 
-// handoffEnded ends a handoff, when nothing runs in its frame any more. If nobody needed its result,
-// a failure is tolerated.
+// handoffEnded ends a handoff when nothing runs in its frame any more. If nobody needed its result,
+// a failure is ignored.
 func (r *Run) handoffEnded(h *handoff, status Status, reason string) {
-	r.giveBack(h) // a limit of its own may have ended it
+	r.giveBack(h) // its own limit may have ended it
 	s := h.in.scope()
 	s.handed = slices.DeleteFunc(s.handed, func(o *handoff) bool { return o == h })
 	switch status {
@@ -306,8 +305,8 @@ func (r *Run) handoffEnded(h *handoff, status Status, reason string) {
 	r.release(s)
 }
 
-// lend gives up the slot of an attempt while it waits for what it handed off, and takes it back
-// afterwards. Otherwise the handoff might never get one.
+// lend gives up the slot of an attempt while it waits for a handoff, and takes it back afterwards.
+// Otherwise the handoff might never get a slot.
 func (r *Run) lend(in *inst, away bool) {
 	if in.away == away {
 		return

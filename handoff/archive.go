@@ -18,24 +18,24 @@ import (
 	"github.com/hocket-dev/hocket/handoff/attempt"
 )
 
-// Archived is what became of the directories of finished sessions.
+// Archived is the result of archiving the directories of finished sessions.
 type Archived struct {
 	File     string   `json:"file,omitempty"` // "" if there was nothing to archive
-	Sessions []string `json:"sessions"`       // whose directories are now only in the archive
+	Sessions []string `json:"sessions"`       // their directories are now only in the archive
 	Kept     []Kept   `json:"kept"`
 }
 
-// Kept is a session whose directory stays.
+// Kept is a session whose directory was not archived, and why.
 type Kept struct {
 	ID  string `json:"session_id"`
 	Why string `json:"why"`
 }
 
-// Archive packs the directories of sessions that ended before a time into a new .tar.gz file,
-// and removes them once that is on the disk. An empty name means a file in the folder of the
-// sessions. What these sessions left open in tmux is closed. The journal keeps the sessions, so
-// [Sessions.Show] can make their directories again; only what agents wrote there is then in the
-// archive alone.
+// Archive packs the directories of sessions that ended before a time into a new .tar.gz file, and
+// removes them once that file is on disk. An empty name means a file in the folder of the sessions.
+// tmux panes that these sessions left open are closed. The journal keeps the sessions, so
+// [Sessions.Show] can recreate their directories; the files that agents wrote there are then only
+// in the archive.
 func (s *Sessions) Archive(ctx context.Context, before time.Time, file string) (*Archived, error) {
 	done := &Archived{Sessions: []string{}, Kept: []Kept{}}
 	states, err := s.states(ctx, 0)
@@ -83,20 +83,20 @@ type directory struct {
 	files []found
 }
 
-// found is a file or folder as it was when it was looked at.
+// found is a file or folder as it was when the directory was scanned.
 type found struct {
-	name string // with slashes, from the id of the session on
+	name string // with slashes, relative to the folder of the sessions
 	info fs.FileInfo
 }
 
-// maxArchived is how large a file in an archive may be. Each is read as a whole, so that nothing of a file
-// that changes meanwhile is in the archive.
+// maxArchived limits the size of a file in an archive. A file is read into memory first, so that a file
+// that changes while it is read does not end up in the archive.
 const maxArchived = 100 << 20
 
-var errChanged = errors.New("its directory changes")
+var errChanged = errors.New("its directory is changing")
 
-// scan looks at the directory of a session. Only files and folders can be archived: a link says
-// little about what it leads to, and reading anything else might never end.
+// scan lists the directory of a session. Only files and folders can be archived: a link does not
+// contain its target, and reading anything else might never end.
 func scan(root *os.Root, id string) (directory, error) {
 	d := directory{id: id}
 	err := fs.WalkDir(root.FS(), id, func(name string, e fs.DirEntry, err error) error {
@@ -119,7 +119,7 @@ func scan(root *os.Root, id string) (directory, error) {
 	return d, err
 }
 
-// same reports whether nothing has changed since the directory was looked at.
+// same reports whether the directory is unchanged since it was scanned.
 func (d directory) same(root *os.Root) bool {
 	now, err := scan(root, d.id)
 	return err == nil && slices.EqualFunc(d.files, now.files, func(a, b found) bool {
@@ -128,7 +128,7 @@ func (d directory) same(root *os.Root) bool {
 	})
 }
 
-// pack writes the archive, whole or not at all, and returns the directories that are in it.
+// pack writes the archive, completely or not at all, and returns the directories that are in it.
 func pack(ctx context.Context, root *os.Root, all []directory, file string, done *Archived) (packed []directory, err error) {
 	if _, err := os.Lstat(file); err == nil {
 		return nil, fmt.Errorf("handoff: %s already exists", file)
@@ -163,8 +163,7 @@ func pack(ctx context.Context, root *os.Root, all []directory, file string, done
 	return nil, nil
 }
 
-// writeTo adds the directory to an archive. Owners and permissions are those of no one in
-// particular.
+// writeTo adds the directory to an archive, without its owners and permissions.
 func (d directory) writeTo(archive *tar.Writer, root *os.Root) error {
 	for _, f := range d.files {
 		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.name, Mode: 0o644, ModTime: f.info.ModTime().Truncate(time.Second), Format: tar.FormatPAX}
@@ -188,7 +187,7 @@ func (d directory) writeTo(archive *tar.Writer, root *os.Root) error {
 	return nil
 }
 
-// read reads a file, if it is still the one that was found.
+// read reads a file if it has not changed since the scan.
 func (f found) read(root *os.Root) ([]byte, error) {
 	file, err := root.Open(filepath.FromSlash(f.name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -212,7 +211,7 @@ func (f found) read(root *os.Root) ([]byte, error) {
 	return text, err
 }
 
-// remove removes directories that are in the archive, as they are there.
+// remove removes directories that are in the archive and have not changed since.
 func (s *Sessions) remove(root *os.Root, packed []directory, done *Archived) (failed error) {
 	for _, d := range packed {
 		err := s.removeOne(root, d)
@@ -228,7 +227,7 @@ func (s *Sessions) remove(root *os.Root, packed []directory, done *Archived) (fa
 	return failed
 }
 
-// removeOne removes a directory. While it does, no process of Hocket writes to it.
+// removeOne removes a directory. A lock keeps other Hocket processes from writing to it meanwhile.
 func (s *Sessions) removeOne(root *os.Root, d directory) error {
 	lock, err := s.lock(d.id)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// CheckNote records that a text was checked to be sent, even if it was refused.
+// CheckNote records the check of a text before it is sent, even if the text was refused.
 type CheckNote struct {
 	Time   time.Time `json:"time"`
 	File   string    `json:"file"`
@@ -27,8 +27,8 @@ type CheckNote struct {
 
 func (s *Sessions) checksFile() string { return filepath.Join(s.p.State(), "handoff-checks.jsonl") }
 
-// codeSecret is the code of a refusal because of a secret. No diagnostic has it: that would show the
-// text.
+// codeSecret is the code for texts that were refused because of a secret. No diagnostic uses it,
+// because a diagnostic would show the text.
 const codeSecret = "secret"
 
 // noteSecret records that a text was refused because it contains a secret.
@@ -67,8 +67,8 @@ func (s *Sessions) note(n CheckNote) error {
 	return nil
 }
 
-// Checks returns all recorded checks, oldest first. A line that was cut off, by a full disk,
-// is left out.
+// Checks returns all recorded checks, oldest first. It skips a line that was cut off because the
+// disk was full.
 func (s *Sessions) Checks() ([]CheckNote, error) {
 	text, err := os.ReadFile(s.checksFile())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -19,24 +19,24 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// Requests become a workflow with a task for each: the request is in its setting `handoff`, so
-// that the host treats it as a task that was handed off. What a node has a field for is only
-// there: the agent, the retries, the timeout, and the dependencies as edges.
+// Requests become a workflow with a task for each. The request goes into the setting `handoff` of
+// the task, so that the host treats the task as one that was handed off. What a node has a field
+// for is stored only there: the agent, the retries, the timeout, and the dependencies as edges.
 //
 // A workflow becomes requests in the same way. A task without that setting becomes a request that
-// says what the protocol has words for, and carries the rest of its node in an element of
-// another namespace. That element is a workflow in YAML, with that one step.
+// says what the protocol can express, and carries the rest of its node in an element of another
+// namespace. That element contains a YAML workflow with that one step.
 
-// space is the namespace of the elements that carry what the protocol has no words for.
+// space is the namespace of the elements that carry what the protocol cannot express.
 const space = "https://hocket.dev/handoff/step"
 
-// The elements in it.
+// The elements in that namespace.
 const (
 	taskElement = "task" // the request was made from a task, and says nothing else
 	stepElement = "step" // the request was a setting of a task, and this is the rest of its node
 )
 
-// Workflow makes a workflow of requests. The workflow is nil if there are errors.
+// Workflow converts requests to a workflow. The workflow is nil if there are errors.
 func Workflow(h *protocol.Handoffs) (*workflow.Workflow, workflow.Diagnostics) {
 	c := &conversion{context: h.Context, w: &workflow.Workflow{Name: sessionName}}
 	for _, q := range h.Requests {
@@ -65,11 +65,11 @@ type part struct {
 	*protocol.Request // without the carried element
 	kind              string
 	node              workflow.Node
-	next              []string // the numbers of the requests that follow, if the dependencies of the others do not say it
+	next              []string // the numbers of the requests that follow, if the dependencies do not imply them
 	unnamed           bool     // the id of the session is not part of the request
 }
 
-// read takes the carried step out of a request.
+// read extracts the carried step from a request.
 func (c *conversion) read(q *protocol.Request) {
 	own := *q
 	p := part{Request: &own, node: workflow.Node{Step: &workflow.Task{}}}
@@ -111,12 +111,12 @@ func (p *part) carried(e protocol.Extension) (*workflow.Workflow, error) {
 		return nil, &hocket.InvalidError{Diagnostics: found}
 	}
 	if p.kind != taskElement && p.kind != stepElement || len(w.Body.Nodes) != 1 || w.Body.Nodes[0].Kind() != "task" {
-		return nil, fmt.Errorf("it is not one task")
+		return nil, fmt.Errorf("it does not contain exactly one task")
 	}
 	return w, nil
 }
 
-// build makes the node of a request.
+// build returns the node for a request.
 func (c *conversion) build(i int) {
 	p := &c.parts[i]
 	n, q := &p.node, p.Request
@@ -136,7 +136,7 @@ func (c *conversion) build(i int) {
 		if same(c.request(n, q.SessionID), bare(q)) {
 			return
 		}
-		task.Prompt.Text = "" // the request says more than a task can
+		task.Prompt.Text = "" // a task cannot express all of the request
 	}
 	if task.Prompt.Text == "" {
 		task.Prompt.Text = expr.Literal(q.Summary)
@@ -157,7 +157,7 @@ func (c *conversion) build(i int) {
 	task.Settings[agent.HandoffSetting] = setting
 }
 
-// identify gives every node an id: that of its session, or one made from its summary.
+// identify gives every node an id: the session id, or an id derived from the summary.
 func (c *conversion) identify() {
 	taken := map[string]bool{}
 	for i := range c.parts {
@@ -182,7 +182,7 @@ func (c *conversion) identify() {
 // atEnd stands for the end of the workflow among the requests that follow.
 const atEnd = "end"
 
-// connect makes an edge of every dependency, in the order of the nodes that they leave.
+// connect adds an edge for every dependency, ordered by the nodes where the edges start.
 func (c *conversion) connect() {
 	byID := map[string]*part{}
 	for i := range c.parts {
@@ -193,7 +193,7 @@ func (c *conversion) connect() {
 		q := c.parts[i].Request
 		for _, id := range q.DependsOn {
 			if byID[id] == nil {
-				c.found = append(c.found, workflow.Errorf(q.Pos, protocol.CodeSession, "convert both in one file, or remove the dependency", "the request depends on %s, which is not in the file; a workflow cannot wait for it", id))
+				c.found = append(c.found, workflow.Errorf(q.Pos, protocol.CodeSession, "convert both in one file, or remove the dependency", "the request depends on %s, which is not in this file; a workflow cannot wait for it", id))
 			}
 		}
 	}
@@ -220,10 +220,10 @@ func (c *conversion) connect() {
 	}
 }
 
-// noDetails are the details of a task without a prompt.
+// noDetails is used as task_details for a task without a prompt.
 const noDetails = "The settings of the task say what to do."
 
-// request returns the request that says what a task says, except for what it depends on.
+// request returns a request for a task, without its dependencies.
 func (c *conversion) request(n *workflow.Node, session string) *protocol.Request {
 	q := &protocol.Request{
 		Version: "1.1", SessionID: session, Priority: protocol.Medium, Mode: protocol.Spawn, Workflow: protocol.None,
@@ -244,8 +244,7 @@ func (c *conversion) request(n *workflow.Node, session string) *protocol.Request
 
 const noIntent = "Carry out the workflow"
 
-// fields writes the fields of a node for which a request has attributes, as far as these can
-// hold them.
+// fields copies fields of a node to the attributes of a request, if these can express them.
 func fields(n *workflow.Node, q *protocol.Request) {
 	if name := n.Step.(*workflow.Task).Agent; name == strings.TrimSpace(name) && protocol.IsText(name) {
 		q.TargetAgent = name
@@ -258,7 +257,7 @@ func fields(n *workflow.Node, q *protocol.Request) {
 	}
 }
 
-// summaryOf says in one line what a task is about: its title, or the beginning of its prompt.
+// summaryOf describes a task in one line: its title, or the beginning of its prompt.
 func summaryOf(n *workflow.Node) string {
 	for _, text := range []string{n.Title, n.Step.(*workflow.Task).Prompt.Text} {
 		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
@@ -272,7 +271,7 @@ func summaryOf(n *workflow.Node) string {
 // ofNode are the parts of a request for which a node has a field.
 var ofNode = []string{"target_agent", "max_retries", "depends_on"}
 
-// settingOf returns the setting `handoff` of the task of a request. rest are other values of it.
+// settingOf returns the setting `handoff` for the task of a request. rest has its other values.
 func settingOf(q *protocol.Request, context string, rest any) (map[string]any, error) {
 	data, err := json.Marshal(q)
 	if err != nil {
@@ -303,15 +302,15 @@ func settingOf(q *protocol.Request, context string, rest any) (map[string]any, e
 	return setting, nil
 }
 
-// boundless reports whether no constraint limits how long the task takes. Otherwise the timeout
-// of the node is not that of the request.
+// boundless reports whether no constraint limits how long the task takes. If one does, the timeout
+// of the node differs from that of the request.
 func boundless(q *protocol.Request) bool {
 	own := *q
 	own.Timeout = 0
 	return attempt.Limits(&own).Runtime == 0
 }
 
-// literals makes templates of all texts in a value.
+// literals turns all texts in a value into templates.
 func literals(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -328,7 +327,7 @@ func literals(v any) any {
 	return v
 }
 
-// verbatim is the reverse of literals; ok is false if a text depends on something.
+// verbatim is the inverse of literals; ok is false if a text contains a reference.
 func verbatim(v any) (any, bool) {
 	switch v := v.(type) {
 	case string:
@@ -355,7 +354,7 @@ func verbatim(v any) (any, bool) {
 	return v, true
 }
 
-// bare returns a request without what its place in a batch decides.
+// bare returns a request without the parts that depend on its position in a batch.
 func bare(q *protocol.Request) *protocol.Request {
 	own := *q
 	own.DependsOn = nil

@@ -12,10 +12,10 @@ import (
 	"github.com/hocket-dev/hocket/handoff/protocol"
 )
 
-// Detach starts the session of work that a step of a run detaches. It does so only once, although the
-// attempt that starts it may be lost before that is recorded.
+// Detach starts a session for work that a step of a run detaches. It starts the session only once,
+// even if the first attempt is lost before the start is recorded.
 func (s *Sessions) Detach(ctx context.Context, h *attempt.Handoff, run, step string, within hocket.StartOption) error {
-	ctx = context.WithoutCancel(ctx) // the run must count a session that it has started, even if it is cancelled meanwhile
+	ctx = context.WithoutCancel(ctx) // even if the run is cancelled meanwhile, it must count a session that it has started
 	from := run + "/" + step
 	one, err := s.detachedFrom(ctx, from, h.Session)
 	if one == nil && err == nil {
@@ -24,20 +24,20 @@ func (s *Sessions) Detach(ctx context.Context, h *attempt.Handoff, run, step str
 	if err != nil {
 		return err
 	}
-	if one.Phase == Pending { // otherwise a process drives it, and shows it
+	if one.Phase == Pending { // otherwise a process drives it and writes its directory
 		s.showNew(ctx, one)
 	}
 	if s.Background == nil {
 		return nil
 	}
 	if err := s.Background(); err != nil {
-		s.problem(fmt.Errorf("session %s waits until a process drives it: %w", one.ID, err))
+		s.problem(fmt.Errorf("session %s is waiting for a process to drive it: %w", one.ID, err))
 	}
 	return nil
 }
 
-// detachedFrom returns the session that a step has started, nil if it has not. It does not matter
-// whether the session could still be started: the project may have changed since.
+// detachedFrom returns the session that a step has started, or nil if there is none. The project
+// may have changed since, so that the session could no longer be started; that does not matter.
 func (s *Sessions) detachedFrom(ctx context.Context, from, id string) (*Session, error) {
 	run, err := s.exact(ctx, id)
 	var unknown *hocket.UnknownRunError
@@ -70,7 +70,7 @@ func (s *Sessions) detach(ctx context.Context, from string, h *attempt.Handoff, 
 		why = s.used(ctx, own.Session)
 	}
 	if why != "" {
-		return nil, fmt.Errorf("session %s already exists%s: choose another session_id, or leave it out", own.Session, why)
+		return nil, fmt.Errorf("session %s already exists%s: choose another session_id, or omit it", own.Session, why)
 	}
 	if err := s.mark(own.Session); err != nil {
 		return nil, fmt.Errorf("handoff: %w", err)
@@ -78,12 +78,12 @@ func (s *Sessions) detach(ctx context.Context, from string, h *attempt.Handoff, 
 	one, err := s.start(ctx, &own, nil, orderOf(s.now(), 0), map[string]string{labelFrom: from}, within)
 	var exists *hocket.ExistsError
 	if errors.As(err, &exists) {
-		return nil, fmt.Errorf("session %s already exists: choose another session_id, or leave it out", own.Session)
+		return nil, fmt.Errorf("session %s already exists: choose another session_id, or omit it", own.Session)
 	}
 	return one, err
 }
 
-// Detached returns what became of a session that was detached from a run.
+// Detached returns the state of a session that was detached from a run.
 func (s *Sessions) Detached(ctx context.Context, id string) (agent.Handed, error) {
 	one, err := s.Find(ctx, id)
 	if err != nil {

@@ -318,8 +318,8 @@ func TestDetachRefused(t *testing.T) {
 		args       map[string]any
 	}{
 		{"steps: [{id: lead, agent: worker, prompt: Lead, handoffs: {to: [planner]}}]", "add `detach: true` to the handoffs of \"lead\"", audit},
-		{"limits: {max_cost_usd: 9}\nsteps: [{id: lead, agent: cheap, prompt: Lead, handoffs: {to: [planner], detach: true}}]", `state one, such as "Maximum cost: $2"`, map[string]any{"to": "planner", "summary": "Audit everything", "detach": true}},
-		{"limits: {max_tokens: 900}\nsteps: [{id: lead, agent: cheap, prompt: Lead, handoffs: {to: [planner], detach: true}}]", `state one, such as "Maximum tokens: 50k"`, audit},
+		{"limits: {max_cost_usd: 9}\nsteps: [{id: lead, agent: cheap, prompt: Lead, handoffs: {to: [planner], detach: true}}]", `add a constraint such as "Maximum cost: $2"`, map[string]any{"to": "planner", "summary": "Audit everything", "detach": true}},
+		{"limits: {max_tokens: 900}\nsteps: [{id: lead, agent: cheap, prompt: Lead, handoffs: {to: [planner], detach: true}}]", `add a constraint such as "Maximum tokens: 50k"`, audit},
 	} {
 		o.exec = func(ctx context.Context, task *agent.Task) (string, error) {
 			_, err := use(ctx, task, c.args)
@@ -342,7 +342,7 @@ func TestDetachRefused(t *testing.T) {
 	}
 	o.p.SetDetaching(nil)
 	o.detaching()
-	if res := o.driveRun(o.record("{to: [planner], detach: true}")); res.Status == engine.Success || !strings.Contains(res.Error, "this program does not carry out sessions") {
+	if res := o.driveRun(o.record("{to: [planner], detach: true}")); res.Status == engine.Success || !strings.Contains(res.Error, "this program does not run sessions") {
 		t.Errorf("%s %s", res.Status, res.Error)
 	}
 	if sessions, err := o.List(t.Context(), 0); err != nil || len(sessions) != 0 {
@@ -361,7 +361,7 @@ func TestLeftInARun(t *testing.T) {
 			return `{"reports": ["all is fine", "so it is"]}`, nil
 		}
 		tries++
-		if text, err := use(ctx, task, map[string]any{"request": talk}); err != nil || text != "The next task of planner gets it." {
+		if text, err := use(ctx, task, map[string]any{"request": talk}); err != nil || text != "The next task of planner will get the message." {
 			t.Errorf("%q, %v", text, err)
 		}
 		if tries == 1 {

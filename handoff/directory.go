@@ -28,8 +28,8 @@ const (
 	logFile    = "session.log"
 )
 
-// Show writes the directory of a session from the journal. The directory is for people and
-// scripts; nothing reads it back. So a failure loses nothing, and is only reported.
+// Show writes the directory of a session from the journal. The directory is for people and scripts;
+// Hocket never reads it back. So a failure loses nothing and is only reported.
 func (s *Sessions) Show(ctx context.Context, id string) *Session {
 	one, err := s.Find(ctx, id)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Sessions) show(ctx context.Context, id string, read func() (*Session, e
 	return one
 }
 
-// showEnd returns a session, and shows it unless its directory already says how it ended.
+// showEnd returns a session, and writes its directory unless that already says how it ended.
 func (s *Sessions) showEnd(ctx context.Context, id string) *Session {
 	one, err := s.Find(ctx, id)
 	if err == nil && one.Final() && one.Step == "" {
@@ -65,8 +65,8 @@ func (s *Sessions) showEnd(ctx context.Context, id string) *Session {
 	return s.Show(ctx, id)
 }
 
-// showNew writes the directory of a session that was just recorded. If it is not pending any
-// more, a process drives it and shows it, and what is known here is out of date.
+// showNew writes the directory of a session that was just recorded. If it is no longer pending,
+// another process drives it and writes its directory, and what we know is out of date.
 func (s *Sessions) showNew(ctx context.Context, one *Session) {
 	s.showing(one.ID, func() error {
 		info, err := one.run.Info(ctx)
@@ -77,9 +77,9 @@ func (s *Sessions) showNew(ctx context.Context, one *Session) {
 	})
 }
 
-// shown writes the directory of a session, and notifies whoever wants to know that it ended.
+// shown writes the directory of a session, and notifies the agents that asked to be told when it ends.
 func (s *Sessions) shown(ctx context.Context, one *Session) error {
-	if one.Handoff.Detach { // it has not started, and will be shown by itself
+	if one.Handoff.Detach { // the session has not started, and will write its own directory
 		return nil
 	}
 	if err := s.write(ctx, one); err != nil || !one.Final() {
@@ -88,14 +88,14 @@ func (s *Sessions) shown(ctx context.Context, one *Session) error {
 	return s.notify(one)
 }
 
-// A session is marked from before it is recorded until its directory shows how it ended: a
-// process that is killed in between leaves the mark, and the next one that drives sessions
-// shows it.
+// A session has a mark from before it is recorded until its directory shows how it ended. If a
+// process is killed in between, the mark remains, and the next process that drives sessions writes
+// the directory.
 
 func (s *Sessions) marks() string { return filepath.Join(s.p.State(), "handoff-open") }
 
-// mark marks a session. A mark that exists keeps what it says: it may be that of another session,
-// which has the id already.
+// mark marks a session. It does not change an existing mark, which may belong to another session
+// with the same id.
 func (s *Sessions) mark(id string) error {
 	if err := os.MkdirAll(s.marks(), 0o700); err != nil {
 		return err
@@ -107,23 +107,23 @@ func (s *Sessions) mark(id string) error {
 	return f.Close()
 }
 
-// ClearObstacle forgets why a session could not be driven, before another process tries it.
+// ClearObstacle removes the reason why a session could not be driven, before another process tries again.
 func (s *Sessions) ClearObstacle(id string) {
 	if s.Obstacle(id) != "" {
 		s.obstacle(id, "")
 	}
 }
 
-// obstacle stores in its mark why a session cannot be driven, for people who look at it from
-// another process; "" means that it can.
+// obstacle stores in the mark of a session why it cannot be driven, so that other processes can
+// show it; "" means that it can be driven.
 func (s *Sessions) obstacle(id, why string) {
 	if err := os.WriteFile(filepath.Join(s.marks(), id), []byte(why), 0o600); err != nil {
 		s.problem(fmt.Errorf("session %s: %w", id, err))
 	}
 }
 
-// Interrupted stores that a person has interrupted the process that drove a run, if it is a
-// session: others must not continue a blocking one by themselves.
+// Interrupted records that a person interrupted the process that drove a session. Other processes
+// must not continue a blocking session on their own. It ignores runs that are not sessions.
 func (s *Sessions) Interrupted(id string) {
 	if _, err := os.Stat(filepath.Join(s.marks(), id)); err == nil {
 		s.obstacle(id, interrupted)
@@ -132,8 +132,8 @@ func (s *Sessions) Interrupted(id string) {
 
 const interrupted = "it was interrupted"
 
-// Hold leaves a session that repeats another one, see [Sessions.Again], to a person, who decides when
-// it starts.
+// Hold records that a person decides when a session starts that repeats another one, see
+// [Sessions.Again].
 func (s *Sessions) Hold(id string) {
 	if err := s.mark(id); err != nil {
 		s.problem(fmt.Errorf("session %s: %w", id, err))
@@ -141,9 +141,9 @@ func (s *Sessions) Hold(id string) {
 	s.obstacle(id, "it was not started")
 }
 
-// Obstacle returns why a session could not be driven the last time; "" if it could.
+// Obstacle returns why the last attempt to drive a session failed; "" if it did not.
 func (s *Sessions) Obstacle(id string) string {
-	text, _ := os.ReadFile(filepath.Join(s.marks(), id)) // without a mark there is none
+	text, _ := os.ReadFile(filepath.Join(s.marks(), id)) // no mark means no obstacle
 	return string(text)
 }
 
@@ -154,15 +154,15 @@ func (s *Sessions) unmark(id string) error {
 	return nil
 }
 
-// showMarked shows the sessions that ended without being shown.
+// showMarked writes the directories of sessions that ended without it.
 func (s *Sessions) showMarked(ctx context.Context) {
-	entries, _ := os.ReadDir(s.marks()) // without them there is nothing to show
+	entries, _ := os.ReadDir(s.marks()) // no marks, nothing to show
 	for _, e := range entries {
 		run, err := s.exact(ctx, e.Name())
 		var unknown *hocket.UnknownRunError
 		if errors.As(err, &unknown) {
 			if info, err := e.Info(); err == nil && s.now().Sub(info.ModTime()) > time.Hour { // it was never recorded
-				_ = s.unmark(e.Name()) // the next one tries again
+				_ = s.unmark(e.Name()) // if that fails, the next process tries again
 			}
 			continue
 		}
@@ -172,16 +172,16 @@ func (s *Sessions) showMarked(ctx context.Context) {
 		}
 		info, err := run.Info(ctx)
 		switch {
-		case err == nil && !IsSession(info): // somebody else was faster to use the id
-			_ = s.unmark(e.Name()) // the next one tries again
+		case err == nil && !IsSession(info): // another run got the id first
+			_ = s.unmark(e.Name()) // if that fails, the next process tries again
 		case err == nil && info.Status.Done():
 			s.Show(ctx, run.ID())
 		}
 	}
 }
 
-// showing calls do, which writes the directory of a session, and reports its error. A lock
-// orders those who write it at the same time: the one that writes last has also read last.
+// showing calls do, which writes the directory of a session, and reports its error. A lock orders
+// concurrent writers, so that the one that writes last has also read the journal last.
 func (s *Sessions) showing(id string, do func() error) {
 	lock, err := s.lock(id)
 	if err == nil {
@@ -201,8 +201,8 @@ func (s *Sessions) lock(id string) (*filelock.Lock, error) {
 	return filelock.Wait(filepath.Join(locks, id), 30*time.Second)
 }
 
-// write writes the files of a session. state.json comes last: whoever sees there that the
-// session has ended finds its result.
+// write writes the files of a session. state.json comes last, so that the result exists once
+// state.json says that the session has ended.
 func (s *Sessions) write(ctx context.Context, one *Session) error {
 	dir, err := attempt.OpenSession(s.p.Root(), one.Handoff.Dir)
 	if err != nil {
@@ -224,7 +224,7 @@ func (s *Sessions) write(ctx context.Context, one *Session) error {
 			continue
 		}
 		if _, err := dir.Lstat(promptFile); f.name == promptFile && err == nil && one.Attempts > 0 {
-			continue // the agent may have read it, and it does not change
+			continue // the agent may have read it, and it never changes
 		}
 		text, err := f.text()
 		if err == nil {
@@ -237,11 +237,11 @@ func (s *Sessions) write(ctx context.Context, one *Session) error {
 	return nil
 }
 
-// replace replaces a file in one step, so that readers see the old content or all of the new
-// one. It does not wait for the disk: after a power failure the directory is written again. If the
-// agent has made a folder of this name, that is moved aside.
+// replace replaces a file atomically, so that readers see either the old content or the new. It
+// does not sync to disk: after a power failure the directory is written again. If the agent has
+// created a folder with this name, the folder is renamed.
 func replace(dir *os.Root, name string, text []byte) error {
-	temp := "." + name + "-" + rand.Text() // the agent must not have made a pipe of this name, on which writing blocks
+	temp := "." + name + "-" + rand.Text() // a random name, because writing would block if the agent had created a pipe with this name
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
@@ -270,7 +270,7 @@ func indented(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Result is what Hocket says about a session in result.json, under the key handoff.
+// Result is Hocket's part of result.json, under the key handoff.
 type Result struct {
 	ID           string             `json:"session_id"`
 	Status       Status             `json:"status"`
@@ -280,20 +280,20 @@ type Result struct {
 	Scripted     bool               `json:"scripted,omitempty"` // no agent worked: deliverables were not checked
 }
 
-// Delivered is what became of a deliverable.
+// Delivered is the result of checking a deliverable.
 type Delivered struct {
 	Kind     protocol.Kind `json:"kind"`
 	Path     string        `json:"path,omitempty"`
 	Text     string        `json:"text"`
 	Required bool          `json:"required"`
 	OK       *bool         `json:"ok,omitempty"`  // nil if it was not checked
-	Why      string        `json:"why,omitempty"` // what was found otherwise
+	Why      string        `json:"why,omitempty"` // why it was not accepted; "" if it was
 }
 
 // ResultJSON returns the content of result.json.
 func (one *Session) ResultJSON() ([]byte, error) { return one.result() }
 
-// result returns the content of result.json: the agent's own, with one more key.
+// result returns the content of result.json: the agent's own object, with one more key.
 func (one *Session) result() ([]byte, error) {
 	all := map[string]json.RawMessage{}
 	if one.Answer != nil && one.Answer.Own != nil {
@@ -314,8 +314,8 @@ func (one *Session) result() ([]byte, error) {
 	return indented(all)
 }
 
-// finding returns what was found about a deliverable. Older versions did not record it: then what
-// is required was accepted if the session is completed.
+// finding returns the result of checking a deliverable. Older versions did not record it; for
+// those, a completed session means that everything required was accepted.
 func (one *Session) finding(i int) (ok *bool, why string) {
 	if i < len(one.found) {
 		return &one.found[i].OK, one.found[i].Why
@@ -335,7 +335,7 @@ func (one *Session) logText() []byte {
 	return b.Bytes()
 }
 
-// maxOutput is how much of an attempt's output is copied to the directory. `hocket logs` shows
+// maxOutput limits how much of an attempt's output is copied to the directory. `hocket logs` shows
 // all of it.
 const maxOutput = 10 << 20
 
@@ -357,7 +357,7 @@ func (s *Sessions) output(ctx context.Context, one *Session) ([]byte, error) {
 				return nil, err
 			}
 			if size += len(piece.Text); size > maxOutput {
-				b.WriteString("\n[the rest is shown by `hocket logs`]\n")
+				b.WriteString("\n[`hocket logs` shows the rest]\n")
 				break
 			}
 			b.Write(piece.Text)
@@ -369,7 +369,7 @@ func (s *Sessions) output(ctx context.Context, one *Session) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// notify tells the agents that asked for it that a session has ended.
+// notify leaves a message for the agents in notify_on_completion when a session has ended.
 func (s *Sessions) notify(one *Session) error {
 	q := one.Handoff.Request
 	if len(q.Notify) == 0 {
@@ -386,7 +386,7 @@ func (s *Sessions) notify(one *Session) error {
 	for _, name := range q.Notify {
 		def, _, err := s.p.Agents().Resolve(name)
 		if missing(err) {
-			continue // the check has warned about it
+			continue // the check has already warned about it
 		}
 		if err == nil {
 			name = def.Name

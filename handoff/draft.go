@@ -26,14 +26,14 @@ var draftTemplate = sync.OnceValue(func() *texttemplate.Template {
 // DraftOptions say what a handoff is about, and who writes it.
 type DraftOptions struct {
 	Topic   string
-	Agent   string            // that writes it; "": the project's default
-	Replies *hocket.Replies   // of the steps draft and correct; nil: an agent writes it
-	Began   func(*hocket.Run) // is called for each run; nil: no one needs to know
+	Agent   string            // the author; "": the project's default
+	Replies *hocket.Replies   // for the steps draft and correct; nil: an agent writes it
+	Began   func(*hocket.Run) // called for each run; may be nil
 }
 
-// Draft has an agent write a handoff, in a run of its own. The answer is read leniently and
-// repaired. If it is not valid, the agent gets one chance to correct it. The result is a
-// Markdown file that is valid in the project; it is not sent. The diagnostics are warnings.
+// Draft has an agent write a handoff, in a separate run. The answer is read leniently and repaired.
+// If it is invalid, the agent gets one chance to correct it. The result is a Markdown file that is
+// valid in the project; it is not sent. The diagnostics are warnings.
 func Draft(ctx context.Context, p *hocket.Project, o DraftOptions) ([]byte, workflow.Diagnostics, error) {
 	answer, err := o.ask(ctx, p, "draft", nil, "")
 	if err != nil {
@@ -99,10 +99,10 @@ type undraftedError struct{ run, why string }
 
 func (e *undraftedError) Error() string { return "no handoff was written: " + e.why }
 
-// Hint returns what to do about it.
-func (e *undraftedError) Hint() string { return "`hocket show " + e.run + "` says more" }
+// Hint returns advice for the user.
+func (e *undraftedError) Hint() string { return "`hocket show " + e.run + "` shows the details" }
 
-// finish checks what the agent wrote, and writes it as it should be.
+// finish checks what the agent wrote, and formats it.
 func (o *DraftOptions) finish(p *hocket.Project, answer string) ([]byte, workflow.Diagnostics, error) {
 	h, err := Check(p, "", []byte(answer), true)
 	if err != nil {
@@ -114,7 +114,7 @@ func (o *DraftOptions) finish(p *hocket.Project, answer string) ([]byte, workflo
 	if h.Found.Errors() {
 		return nil, h.Found, nil
 	}
-	// What the agent wrote around its request is about its answer, not about the task.
+	// The text around the request is about the agent's answer, not about the task.
 	text, err := protocol.Format("# "+strings.Join(strings.Fields(o.Topic), " "), h.Requests, schemas(p))
 	if err != nil {
 		return nil, nil, errors.Join(err, &hocket.InvalidError{Diagnostics: h.Found})

@@ -18,19 +18,19 @@ import (
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
-// Drive carries out the sessions of the project that no other process drives, until all have
-// ended or wait for people. Only one process does so at a time: if another one does, Drive
-// returns at once.
+// Drive carries out the sessions of the project that no other process drives, until all of them
+// have ended or wait for people. Only one process does this at a time: if another one is running,
+// Drive returns at once.
 //
 // A blocking session is driven by its sender, which holds it from the start. If the sender is
-// killed, Drive takes the session up. If a person has interrupted it, Drive leaves it alone: see
-// [Sessions.Interrupted].
+// killed, Drive takes over the session. If a person has interrupted the sender, Drive leaves the
+// session alone: see [Sessions.Interrupted].
 //
 // A session that is recorded while the other process is about to end is not forgotten: it is
 // recorded before its sender looks for the lock, and the other process looks for sessions
 // again after it has released the lock.
 //
-// A session that cannot be driven does not keep others from working. The error says why.
+// A session that cannot be driven does not block the others. The error says why it cannot be driven.
 func (s *Sessions) Drive(ctx context.Context) error {
 	stuck := map[string]error{} // sessions that cannot be driven here
 	for {
@@ -56,7 +56,7 @@ func (s *Sessions) Drive(ctx context.Context) error {
 	}
 }
 
-// undriven returns why sessions could not be driven, nil if there are none.
+// undriven returns an error that says why sessions could not be driven, or nil.
 func undriven(stuck map[string]error) (failed error) {
 	for _, id := range slices.Sorted(maps.Keys(stuck)) {
 		failed = errors.Join(failed, fmt.Errorf("session %s cannot be driven: %w", id, stuck[id]))
@@ -76,25 +76,24 @@ func (s *Sessions) Driven() bool {
 
 func (s *Sessions) drivingLock() string { return filepath.Join(s.p.State(), "handoff.lock") }
 
-// lookTime is much longer than [Sessions.Driven] takes, which for that time keeps others from
-// getting the lock.
+// lookTime is much longer than [Sessions.Driven] holds the lock.
 const lookTime = 200 * time.Millisecond
 
 // deleted stands for the status of a session that does not exist.
 const deleted Status = "DELETED"
 
-// board is the sessions that have not ended, as far as this process knows. It follows the
-// changes that all processes make, so that the list of runs is not read again and again.
+// board has the sessions that have not ended, as far as this process knows. It follows the changes
+// made by all processes, so that the list of runs need not be read again and again.
 type board struct {
 	*Sessions
 	open  map[string]hocket.Info
 	ended map[string]Status
 	// awaited are the sessions that others depend on.
 	awaited map[string]bool
-	active  map[string]bool  // this process drives them
-	stuck   map[string]error // they cannot be driven here
+	active  map[string]bool  // driven by this process
+	stuck   map[string]error // cannot be driven here
 
-	changed bool // there may be other sessions to drive than before
+	changed bool // there may be new sessions to drive
 }
 
 func newBoard(s *Sessions, stuck map[string]error) *board {
@@ -109,7 +108,7 @@ func (b *board) note(i hocket.Info) {
 	old, known := b.open[i.ID]
 	switch ended := b.ended[i.ID]; {
 	case ended != "" && ended != deleted && !state.Final():
-		return // it is older than what is known
+		return // we know a newer state
 	case state.Final():
 		delete(b.open, i.ID)
 		b.ended[i.ID] = state.Status
@@ -140,7 +139,7 @@ func (b *board) refresh(ctx context.Context) error {
 	return nil
 }
 
-// driveAll drives sessions until none is left that could be driven.
+// driveAll drives sessions until there are none left to drive.
 func (s *Sessions) driveAll(ctx context.Context, stuck map[string]error) error {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -156,7 +155,7 @@ func (s *Sessions) driveAll(ctx context.Context, stuck map[string]error) error {
 	ended := make(chan end)
 	b := newBoard(s, stuck)
 	var queue []string
-	patient := false // it waits for a session that another process drives
+	patient := false // waiting for a session that another process drives
 	for ctx.Err() == nil {
 		if len(b.active) == 0 && !patient {
 			if err := b.refresh(ctx); err != nil {
@@ -218,9 +217,8 @@ func (s *Sessions) info(ctx context.Context, id string) (hocket.Info, error) {
 	return run.Info(ctx)
 }
 
-// changes sends what happens to runs, until ctx is done. If it cannot find out, it tries again:
-// whoever waits for a change would wait forever. A new watch reports every run first, so nothing is
-// lost.
+// changes sends the changes of runs until ctx is done. If watching fails, it tries again; otherwise
+// the receiver would wait forever. A new watch first reports every run, so nothing is lost.
 func (s *Sessions) changes(ctx context.Context, changed chan<- hocket.Info) {
 	said := ""
 	for ctx.Err() == nil {
@@ -245,7 +243,7 @@ func (s *Sessions) changes(ctx context.Context, changed chan<- hocket.Info) {
 	}
 }
 
-// driveOne drives a session, and shows what becomes of it.
+// driveOne drives a session, and keeps its directory up to date.
 func (s *Sessions) driveOne(ctx context.Context, id string) error {
 	s.ClearObstacle(id)
 	if s.Tmux != nil && s.p.Config().Handoff.Tmux {
@@ -266,8 +264,8 @@ func (s *Sessions) driveOne(ctx context.Context, id string) error {
 	return err
 }
 
-// next returns the sessions that can be driven now, in the order in which they should be.
-// Those whose dependencies failed are cancelled.
+// next returns the sessions that can be driven now, in the order to drive them. It cancels those
+// whose dependencies failed.
 func (b *board) next(ctx context.Context) []string {
 	var next []State
 	before := len(b.open)

@@ -12,8 +12,9 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// Follow shows everything that agents hand off in a run, and the run itself if it is a session,
-// while a process drives it. The caller drives with the observer, and calls end afterwards.
+// Follow writes the directories of all work that agents hand off in a run, and of the run itself if
+// it is a session, while a process drives it. The caller passes the observer to the driver, and
+// calls end afterwards.
 func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Observer) (o hocket.Observer, end func()) {
 	ctx = context.WithoutCancel(ctx)
 	f := &follower{also: also}
@@ -21,12 +22,12 @@ func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Obse
 		f.session = IsSession(info)
 	}
 	if f.session {
-		if err := s.mark(run.ID()); err != nil { // one that repeats another has no mark yet
+		if err := s.mark(run.ID()); err != nil { // a session that repeats another one has no mark yet
 			s.problem(fmt.Errorf("session %s: %w", run.ID(), err))
 		}
 		s.ClearObstacle(run.ID())
 	}
-	// A process that was killed may not have shown what it handed off, and a fork has not yet.
+	// After a kill, or in a new fork, the directories of earlier handoffs may be missing.
 	if before, err := s.handedOff(ctx, run); err == nil && len(before) > 0 {
 		f.inside.Store(true)
 	}
@@ -44,7 +45,7 @@ func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Obse
 	}
 }
 
-// follower shows a run while it is driven.
+// follower writes the directories of a run while it is driven.
 type follower struct {
 	writing
 	also    hocket.Observer // nil: none
@@ -75,8 +76,8 @@ func (f *follower) Log(address string, attempt int, piece []byte) {
 	}
 }
 
-// writing writes the directory of a session while it is driven: soon after something has
-// happened, and not more often than a person can read.
+// writing updates the directory of a session while it is driven: soon after each change, but not
+// more often than a person can read.
 type writing struct {
 	show func()
 
@@ -115,7 +116,7 @@ func (o *writing) in(delay time.Duration) {
 	})
 }
 
-// end stops the writing. It waits for what is being written.
+// end stops the updates, and waits for one in progress.
 func (o *writing) end() {
 	o.mu.Lock()
 	o.ended = true

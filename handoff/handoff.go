@@ -1,7 +1,7 @@
-// Package handoff is what a project does with handoffs: it checks them against the project's
-// agents and schemas, carries them out as sessions, shows the sessions as directories, and
-// converts between handoffs and workflows. Package protocol reads and writes the requests, and
-// package attempt makes the attempts at them.
+// Package handoff implements handoffs for a project: it checks them against the project's agents
+// and schemas, carries them out as sessions, presents the sessions as directories, and converts
+// between handoffs and workflows. Package protocol reads and writes the requests, and package
+// attempt runs the attempts to carry them out.
 package handoff
 
 import (
@@ -19,11 +19,11 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// schemaFolders are the folders in which a project may have schemas of its own. The first
-// one that has a file wins.
+// schemaFolders are the folders in which a project may have its own schemas. The first folder that
+// contains a file wins.
 var schemaFolders = []string{".hocket/schemas", ".claude/schemas"}
 
-// Check reads the requests in a text that is written and not sent yet, and checks them against the
+// Check reads the requests in a text that has not been sent yet, and checks them against the
 // project. [Sessions.Check] also checks whether they can be sent now.
 func Check(p *hocket.Project, file string, text []byte, lenient bool) (*protocol.Handoffs, error) {
 	return check(p, Order{File: file, Text: text, Lenient: lenient})
@@ -55,11 +55,11 @@ func check(p *hocket.Project, o Order) (*protocol.Handoffs, error) {
 // accepted.
 func undeliverable(p *hocket.Project, q *protocol.Request) (found workflow.Diagnostics) {
 	c := p.Config().Handoff
-	if q.Mode == protocol.Conversation { // its limits are only told, and another task delivers
+	if q.Mode == protocol.Conversation { // its limits are advisory, and another task delivers
 		for _, d := range filesOf(q) {
 			if c.SessionOnly {
 				found = append(found, workflow.Errorf(d.Pos, protocol.CodePath, "ask for a report, or use the mode "+string(protocol.Spawn),
-					"%s cannot be delivered: the project accepts files only in the directory of a session, and a conversation has none", d.Path))
+					"%s cannot be delivered: the project accepts only files in a session directory, and a conversation has none", d.Path))
 			}
 		}
 		return found
@@ -77,33 +77,33 @@ func undeliverable(p *hocket.Project, q *protocol.Request) (found workflow.Diagn
 	return found
 }
 
-// unnotified warns about agents that are to be notified, and do not exist.
+// unnotified warns about agents that should be notified but cannot be.
 func unnotified(p *hocket.Project, q *protocol.Request) (found workflow.Diagnostics) {
 	for _, name := range q.Notify {
 		_, _, err := p.Agents().Resolve(name)
 		var failed *agent.ResolveError
 		switch {
 		case errors.As(err, &failed) && missing(err):
-			found = append(found, workflow.Warningf(q.AttributePos("notify_on_completion"), codeAgent, failed.Advice(), "%s is not notified: %s", name, failed.Summary()))
+			found = append(found, workflow.Warningf(q.AttributePos("notify_on_completion"), codeAgent, failed.Advice(), "%s will not be notified: %s", name, failed.Summary()))
 		case !takesPrompt(p, name):
-			found = append(found, workflow.Warningf(q.AttributePos("notify_on_completion"), protocol.CodeAttribute, "", "%s is not notified: it does not work from a prompt", name))
+			found = append(found, workflow.Warningf(q.AttributePos("notify_on_completion"), protocol.CodeAttribute, "", "%s will not be notified: it does not work from a prompt", name))
 		}
 	}
 	return found
 }
 
-// missing reports that an agent could not be resolved because it does not exist.
+// missing reports whether an agent could not be resolved because it does not exist.
 func missing(err error) bool {
 	var failed *agent.ResolveError
 	return errors.As(err, &failed) && failed.Why != agent.NoExecutor
 }
 
-// takesPrompt reports whether an agent can be told something: it works from a prompt, and its
-// settings do not say all that it does.
+// takesPrompt reports whether an agent can receive messages: it works from a prompt, and its
+// settings do not already define everything it does.
 func takesPrompt(p *hocket.Project, name string) bool {
 	d, _, err := p.Agents().Resolve(name)
 	if err != nil {
-		return true // that is another mistake
+		return true // reported elsewhere
 	}
 	return p.Agents().Traits(d.Agent).FromPrompt(&agent.Task{Agent: d, Settings: d.Settings})
 }
@@ -117,7 +117,7 @@ func filesOf(q *protocol.Request) (files []protocol.Deliverable) {
 	return files
 }
 
-// checkAgent checks that an agent can work. One that has a reply need not even exist.
+// checkAgent checks that an agent can run. If there is a reply for it, it need not even exist.
 func checkAgent(p *hocket.Project, o Order, name string, pos workflow.Pos) workflow.Diagnostics {
 	_, _, err := p.Agents().Resolve(name)
 	var failed *agent.ResolveError
@@ -147,15 +147,16 @@ func Write(p *hocket.Project, h *protocol.Handoffs) ([]byte, error) {
 	return protocol.Format(h.Context, h.Requests, schemas(p))
 }
 
-// Constraint is a constraint of a request, and what is done about it.
+// Constraint is a constraint of a request, and how it is enforced.
 type Constraint struct {
 	Text string `json:"text"`
-	// EnforcedBy says what enforces it. "" means that it is only passed on to the agent.
+	// EnforcedBy says what enforces it. "" means that it is advisory: only the agent is told.
 	EnforcedBy string `json:"enforced_by,omitempty"`
 }
 
-// Constraints says for each constraint of a request whether it is enforced. A SPIKE has one
-// more. None is enforced for a conversation, whose work is another task with limits of its own.
+// Constraints says for each constraint of a request whether it is enforced. A SPIKE has an
+// additional one. For a conversation, none is enforced, because another task with its own limits
+// does the work.
 func Constraints(p *hocket.Project, q *protocol.Request) []Constraint {
 	unenforced := agent.WriteLimits()
 	h := &attempt.Handoff{Request: q}
@@ -168,7 +169,7 @@ func Constraints(p *hocket.Project, q *protocol.Request) []Constraint {
 		all = append(all, Constraint{text, r.EnforcedBy(unenforced)})
 	}
 	if q.Workflow == protocol.Spike {
-		add("SPIKE: nothing outside the session directory changes", attempt.Rule{Kind: attempt.ReadOnly})
+		add("SPIKE: nothing outside the session directory may change", attempt.Rule{Kind: attempt.ReadOnly})
 	}
 	for _, c := range q.Constraints {
 		add(c, h.Rule(c))
@@ -176,7 +177,7 @@ func Constraints(p *hocket.Project, q *protocol.Request) []Constraint {
 	return all
 }
 
-// These codes are also those of a step of a workflow.
+// These codes are also used for the steps of a workflow.
 const (
 	codeAgent    = "agent-unknown"
 	codeExecutor = "agent-no-executor"

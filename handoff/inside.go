@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/handoff/protocol"
 )
 
-// showInside writes the directories of everything that was handed off in a run.
+// showInside writes the directories of all work that was handed off in a run.
 func (s *Sessions) showInside(ctx context.Context, run *hocket.Run) {
 	s.showing(run.ID(), func() error {
 		inside, err := s.Inside(ctx, run)
@@ -26,15 +26,15 @@ func (s *Sessions) showInside(ctx context.Context, run *hocket.Run) {
 	})
 }
 
-// Inside returns what agents handed off in a run, in that order. It is part of the run: it has no
-// run of its own.
+// Inside returns the work that agents handed off in a run, oldest first. It is part of the run, not
+// a separate one.
 func (s *Sessions) Inside(ctx context.Context, run *hocket.Run) ([]*Session, error) {
 	all, err := s.handedOff(ctx, run)
 	return slices.DeleteFunc(all, func(one *Session) bool { return one.Handoff.Detach }), err
 }
 
-// HandedOff returns the states of everything that agents handed off in a run, in that order, including
-// the sessions that they detached from it.
+// HandedOff returns the states of all work that agents handed off in a run, oldest first, including
+// detached sessions.
 func (s *Sessions) HandedOff(ctx context.Context, run *hocket.Run) ([]State, error) {
 	all, err := s.handedOff(ctx, run)
 	states := []State{}
@@ -47,9 +47,9 @@ func (s *Sessions) HandedOff(ctx context.Context, run *hocket.Run) ([]State, err
 	return states, err
 }
 
-// itself returns a session that was detached from a run, if it has started, instead of the step that
-// starts it, and any other session as it is. A step that has not started it has an id that begins with
-// that of the run: the session_id alone may be that of another session.
+// itself replaces the step that starts a detached session by that session, once it has started. It
+// returns any other session unchanged. Until the session has started, the step has an id that begins
+// with the id of the run, because the session_id alone may belong to another session.
 func (s *Sessions) itself(ctx context.Context, one *Session) (*Session, error) {
 	if !one.Handoff.Detach {
 		return one, nil
@@ -58,10 +58,10 @@ func (s *Sessions) itself(ctx context.Context, one *Session) (*Session, error) {
 	if !strings.HasPrefix(one.ID, one.State.Run+"-") {
 		step.ID = one.State.Run + "-" + one.ID
 	}
-	if one.Scripted { // the reply stands in for the session
+	if one.Scripted { // there is a reply instead of a session
 		return &step, nil
 	}
-	// In a fork, it may be the session that the other run has started.
+	// In a fork, the original run may have started the session.
 	id := one.ID
 	if one.Status == Completed {
 		id = one.Output
@@ -77,12 +77,12 @@ func (s *Sessions) itself(ctx context.Context, one *Session) (*Session, error) {
 	started, err := s.read(ctx, run)
 	var other *UnknownError
 	if errors.As(err, &other) || err == nil && one.Status != Completed && started.From != one.State.Run+"/"+one.Step {
-		return &step, nil // the id is that of something else, so the step could not start it
+		return &step, nil // the id belongs to something else, so the step could not start the session
 	}
 	return started, err
 }
 
-// handedOff returns what agents handed off in a run. A session that they detached is represented by
+// handedOff returns the work that agents handed off in a run. A detached session is represented by
 // the step that starts it.
 func (s *Sessions) handedOff(ctx context.Context, run *hocket.Run) ([]*Session, error) {
 	type work struct{ address, key string }
@@ -115,7 +115,7 @@ func (s *Sessions) handedOff(ctx context.Context, run *hocket.Run) ([]*Session, 
 		}
 		same := work{ev.Address, ev.Work()}
 		if before := latest[same]; before != nil && (!before.Final() || before.Status == Completed) {
-			continue // the attempt gets that result
+			continue // the attempt gets this result
 		}
 		count[ev.Address]++
 		one := inside(ev, run, fmt.Sprintf("%s/handoff-%d", ev.Address, count[ev.Address]))
@@ -141,8 +141,8 @@ func (s *Sessions) handedOff(ctx context.Context, run *hocket.Run) ([]*Session, 
 	return all, nil
 }
 
-// findInside finds work that was handed off in a run: by its id, which begins with that of the run, by
-// a unique prefix of it, or by the id of the run and the session_id of the request.
+// findInside finds work that was handed off in a run by its id, by a unique prefix of the id, or by
+// the id of the run and the session_id of the request.
 func (s *Sessions) findInside(ctx context.Context, id string) (*Session, error) {
 	for at := strings.LastIndexByte(id, '-'); at > 0; at = strings.LastIndexByte(id[:at], '-') {
 		run, err := s.exact(ctx, id[:at])
@@ -184,9 +184,9 @@ func (s *Sessions) findStep(ctx context.Context, id, step string) (*Session, err
 	return nil, &UnknownError{id + "/" + step, run.ID()}
 }
 
-// pick returns the session of a run with an id, or the only one with a session_id or with an id that
-// begins like this. Of work that was done again after a failure, which has the same session_id, the
-// last time counts.
+// pick returns the session of a run with the given id, or the only one with the given session_id or
+// prefix of an id. If work was repeated after a failure, with the same session_id, pick returns the
+// latest.
 func pick(all []*Session, run, id, name string) (*Session, error) {
 	found, named := map[string]*Session{}, map[string]string{}
 	for _, one := range all {
@@ -207,11 +207,11 @@ func pick(all []*Session, run, id, name string) (*Session, error) {
 	case 1:
 		return found[ids[0]], nil
 	default:
-		return nil, fmt.Errorf("%q may be several sessions: %s", id, strings.Join(ids, ", "))
+		return nil, fmt.Errorf("%q is ambiguous: it matches %s", id, strings.Join(ids, ", "))
 	}
 }
 
-// inside returns a session that begins inside a run.
+// inside returns a new session inside a run.
 func inside(ev *engine.HandoffAsked, run *hocket.Run, address string) *Session {
 	one := &Session{run: run, address: address, State: State{Run: run.ID(), Step: address, Status: Running, Phase: Pending}}
 	settings, _ := ev.Inputs["settings"].(map[string]any)
@@ -228,14 +228,14 @@ func inside(ev *engine.HandoffAsked, run *hocket.Run, address string) *Session {
 	return one
 }
 
-// addFact adds a fact to the session that it is about. The end of a run ends all of its sessions.
+// addFact adds a fact to the session that it belongs to. The end of a run ends all of its sessions.
 func addFact(byAddress map[string]*Session, all []*Session, e hocket.Entry) error {
 	if e.Fact.Kind == engine.RunEnded {
 		for _, one := range all {
 			if !one.Final() {
 				one.Status, one.Phase, one.Ended = Cancelled, "", e.Fact.Time
 				if one.Error == "" {
-					one.Error = "the run ended before it: " + string(e.Fact.Status)
+					one.Error = "the run ended first: " + string(e.Fact.Status)
 				}
 			}
 		}

@@ -158,7 +158,7 @@ func TestFindInside(t *testing.T) {
 	}
 	for id, message := range map[string]string{
 		run.ID() + "-three": `there is no session "` + run.ID() + `-three" in run ` + run.ID(),
-		run.ID() + "-":      "may be several sessions: ",
+		run.ID() + "-":      "is ambiguous: it matches ",
 		run.ID():            "run " + run.ID() + " is not a session",
 		"no-such-thing":     `there is no session "no-such-thing"`,
 	} {

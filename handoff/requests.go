@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
 
-// Requests makes a request of every task of a workflow. The report says how each part was
+// Requests converts every task of a workflow to a request. The report says how each part was
 // converted. If a part is rejected, there are no requests.
 func Requests(w *workflow.Workflow) (h *protocol.Handoffs, report []syntax.Item) {
 	r := &requests{conversion: conversion{w: w}}
@@ -46,7 +46,7 @@ func Requests(w *workflow.Workflow) (h *protocol.Handoffs, report []syntax.Item)
 	return h, r.report
 }
 
-// requests is a workflow on its way to requests.
+// requests is a workflow that is being converted.
 type requests struct {
 	conversion
 	sessions map[string]string // by the id of the node
@@ -78,19 +78,19 @@ func (r *requests) rejected() (items []syntax.Item) {
 	})
 	for _, e := range r.w.Body.Edges {
 		if e.On != workflow.OnSuccess {
-			reject(e.From, "edge", "a session waits for others, but not for how they end: the edge to "+e.To+" has a condition")
+			reject(e.From, "edge", "the edge to "+e.To+" has a condition, but sessions cannot depend on how others end")
 		}
 	}
 	return items
 }
 
-// notTask says why other nodes than tasks cannot be requests.
+// notTask says why nodes other than tasks cannot become requests.
 var notTask = map[string]string{
-	"human": "an agent carries out a request, not a person", "call": "a request cannot start a workflow", "choice": "sessions do not branch",
+	"human": "requests are for agents, not for people", "call": "a request cannot start a workflow", "choice": "sessions do not branch",
 	"combine": "no agent carries it out", "loop": "sessions do not repeat", "each": "sessions do not repeat",
 }
 
-// take copies a node, and takes the request out of it if it has one.
+// take copies a node, and extracts the request if the node has one.
 func (r *requests) take(n workflow.Node) {
 	task := *n.Step.(*workflow.Task)
 	task.Settings = maps.Clone(task.Settings)
@@ -122,7 +122,7 @@ func requestIn(value any) (q *protocol.Request, rest map[string]any, ok bool) {
 	}
 	again, err := settingOf(q, "", nil)
 	if err != nil || workflow.FormatJSON(again["request"]) != workflow.FormatJSON(literals(rest["request"])) {
-		return nil, nil, false // something in it would be lost
+		return nil, nil, false // part of it would be lost
 	}
 	delete(rest, "request")
 	return q, rest, true
@@ -157,8 +157,7 @@ func (r *requests) name() {
 	}
 }
 
-// express writes what the protocol has words for into the request of a task, and takes it out
-// of its node.
+// express moves what the protocol can express from the node of a task to its request.
 func (r *requests) express(p *part) {
 	n := &p.node
 	task := n.Step.(*workflow.Task)
@@ -187,8 +186,8 @@ func (r *requests) express(p *part) {
 	}
 }
 
-// carry adds to a request what is left of its node, if that is needed for the way back. bare is
-// the workflow that the requests would become without it.
+// carry adds the rest of its node to a request, if that is needed to convert it back. bare is the
+// workflow that the requests would become without it.
 func (r *requests) carry(i int, bare *workflow.Workflow) {
 	p, n := &r.parts[i], &r.w.Body.Nodes[i]
 	header := &workflow.Workflow{Name: r.w.Name}
@@ -219,8 +218,8 @@ func (r *requests) carry(i int, bare *workflow.Workflow) {
 	p.Extensions = append(slices.Clone(p.Extensions), protocol.NewExtension("hocket", p.kind, space, "\n"+string(text), attributes...))
 }
 
-// next finds out which requests follow a task, if the dependencies of the others do not say it:
-// in another order, or with the end.
+// next returns the requests that follow a task if the dependencies do not imply them, because the
+// order differs or the workflow can end there.
 func (r *requests) next(p *part, n *workflow.Node) {
 	var next []string
 	sorted, last := true, -1
@@ -252,7 +251,7 @@ func (r *requests) add(node, construct string, how syntax.How, note string) {
 	r.report = append(r.report, syntax.Item{Node: node, Construct: construct, How: how, Note: note})
 }
 
-// describe adds what became of a task to the report.
+// describe adds to the report how a task was converted.
 func (r *requests) describe(p *part, id string, header bool) {
 	where := "in <hocket:" + p.kind + ">"
 	if header {
@@ -275,7 +274,7 @@ func (r *requests) describe(p *part, id string, header bool) {
 		}
 	}
 	if t, err := expr.ParseTemplate(p.Details, expr.Canonical); !isStep(*p) && err == nil && len(t.Refs()) > 0 {
-		r.add(id, "reference", syntax.Carried, "as text; a session does not replace it")
+		r.add(id, "reference", syntax.Carried, "as plain text; sessions do not resolve references")
 	}
 }
 

@@ -24,12 +24,12 @@ import (
 type Order struct {
 	File    string
 	Text    []byte
-	Agent   string          // overrides target_agent; "": does not
-	Mode    protocol.Mode   // overrides mode; "": does not
-	Spawn   bool            // blocking requests work in the background, too
-	Spike   bool            // prose is the task of a SPIKE
-	Lenient bool            // accept what can be repaired
-	Replies *hocket.Replies // of agents and people; nil: the real ones
+	Agent   string          // overrides target_agent, unless ""
+	Mode    protocol.Mode   // overrides mode, unless ""
+	Spawn   bool            // run blocking requests in the background too
+	Spike   bool            // treat prose as the task of a SPIKE
+	Lenient bool            // repair mistakes
+	Replies *hocket.Replies // instead of agents and people; nil: none
 }
 
 // mode returns the mode of a request.
@@ -41,12 +41,12 @@ func (o *Order) mode(own protocol.Mode) protocol.Mode {
 	return mode
 }
 
-// Sent is what became of an order.
+// Sent is the result of sending an order.
 type Sent struct {
-	// Sessions are those that were recorded, in the order of the requests. They do not work
-	// yet: see [Sessions.Drive] and [Session.Run].
+	// Sessions are those that were recorded, in the order of the requests. They have not started yet:
+	// see [Sessions.Drive] and [Session.Run].
 	Sessions []*Session
-	Messaged []string // the agents for which a message was left
+	Messaged []string // the agents that will get a message
 	Found    workflow.Diagnostics
 	Notes    []string // for the user, see [hocket.Run.Notes]
 }
@@ -79,8 +79,8 @@ func (s *Sessions) Send(ctx context.Context, o Order) (*Sent, error) {
 	return sent, nil
 }
 
-// Check reads the requests in a text, and reports everything for which Send would refuse it.
-// untrusted is what Send would first ask the user to approve; nil if nothing.
+// Check reads the requests in a text, and reports every reason for which Send would refuse it.
+// untrusted has what Send would first ask the user to approve, or is nil.
 func (s *Sessions) Check(ctx context.Context, o Order) (h *protocol.Handoffs, untrusted *hocket.UntrustedError, err error) {
 	h, _, tasks, err := s.examine(ctx, o)
 	if err == nil && !h.Found.Errors() {
@@ -108,7 +108,7 @@ func (s *Sessions) examine(ctx context.Context, o Order) (h *protocol.Handoffs, 
 	if !h.Found.Errors() {
 		drafts = s.drafts(ctx, o, h)
 	}
-	for _, d := range drafts { // what is escaped in the text may be a secret too
+	for _, d := range drafts { // a secret may be escaped in the text
 		if err := s.p.CheckSecret("the request", (&attempt.Handoff{Request: d.Request, Context: d.context}).Prompt()); err != nil {
 			return h, nil, nil, err
 		}
@@ -118,8 +118,8 @@ func (s *Sessions) examine(ctx context.Context, o Order) (h *protocol.Handoffs, 
 	return h, drafts, tasks, err
 }
 
-// tasks returns a task for each agent that gets a request. It reports agents that cannot do
-// one before any request is recorded.
+// tasks returns a task for each agent that gets a request. So agents that cannot work are reported
+// before any request is recorded.
 func (s *Sessions) tasks(o Order, drafts []*draft, h *protocol.Handoffs) (tasks []*hocket.Workflow, err error) {
 	seen := map[string]bool{}
 	for _, d := range drafts {
@@ -139,8 +139,8 @@ func (s *Sessions) tasks(o Order, drafts []*draft, h *protocol.Handoffs) (tasks 
 			if one.File == "" {
 				one.Pos = d.pos
 			}
-			if one.Code == "agent-missing" { // it names the step of the session, which nobody has written
-				one.Summary, one.Detail = "no agent can do this", "name one with target_agent or --agent NAME; "+one.Detail
+			if one.Code == "agent-missing" { // it mentions the step of the session, which is not in the user's text
+				one.Summary, one.Detail = "no agent is available for this request", "name one with target_agent or --agent NAME; "+one.Detail
 			}
 			h.Found = append(h.Found, one)
 		}
@@ -148,8 +148,8 @@ func (s *Sessions) tasks(o Order, drafts []*draft, h *protocol.Handoffs) (tasks 
 	return tasks, nil
 }
 
-// recordAll records the sessions of all requests. Several at a time share a write to the
-// disk. A session is recorded after those that it depends on: a process that already drives
+// recordAll records the sessions of all requests, several at a time, so that they share a disk
+// write. A session is recorded after those that it depends on: a process that already drives
 // sessions skips one that depends on a session that does not exist.
 func (s *Sessions) recordAll(ctx context.Context, o Order, drafts []*draft, settled hocket.StartOption, sent *Sent) error {
 	const together = 8
@@ -178,11 +178,11 @@ func (s *Sessions) recordAll(ctx context.Context, o Order, drafts []*draft, sett
 	return errors.Join(errs...)
 }
 
-// orderOf returns a text that sorts like the age of a session: the nth that was sent at a time.
+// orderOf returns a text that sorts sessions by age: the nth session that was sent at a given time.
 func orderOf(now time.Time, n int) string { return fmt.Sprintf("%019d-%06d", now.UnixNano(), n) }
 
-// waves returns the indexes of requests, so that each comes in a later wave than all that it
-// depends on. They do not depend on each other in a circle.
+// waves groups the indexes of requests so that each request comes in a later wave than its
+// dependencies. There must be no cycle.
 func waves(drafts []*draft) (all [][]int) {
 	byID, depth := map[string]int{}, make([]int, len(drafts))
 	for i, d := range drafts {
@@ -219,7 +219,7 @@ type draft struct {
 	source  string
 	prose   bool
 	id      string // "": a new one
-	order   string // sorts like the age: when it was sent, and its position in the text
+	order   string // sorts by age: when it was sent, and its position in the text
 }
 
 // drafts prepares all requests, and reports what is wrong with them.
@@ -227,7 +227,7 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []
 	if h.Blocks == 0 {
 		if s.p.Config().Handoff.Required && !o.Spike {
 			h.Found = append(withoutBlock(h.Found), workflow.Errorf(workflow.Pos{File: o.File, Line: 1, Column: 1}, protocol.CodeBlock,
-				"write an <agent_request> in an XML block: `hocket handoff new` has templates; `--spike` sends research without one", "the project requires an XML request, and there is none"))
+				"write an <agent_request> in an XML block: `hocket handoff new` has templates; `--spike` sends research without one", "the project requires a request in XML, but there is none"))
 			return nil
 		}
 		d := proseDraft(o)
@@ -241,7 +241,7 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []
 			d.source = strings.TrimSpace(h.Context) + "\n\n```xml\n" + q.XML + "\n```\n"
 		}
 		if o.Agent != "" && q.TargetAgent != "" && o.Agent != q.TargetAgent {
-			h.Found = append(h.Found, workflow.Warningf(q.AttributePos("target_agent"), codeAgent, "", "the request is for %s, but %s gets it", q.TargetAgent, o.Agent))
+			h.Found = append(h.Found, workflow.Warningf(q.AttributePos("target_agent"), codeAgent, "", "the request names %s, but is sent to %s", q.TargetAgent, o.Agent))
 		}
 		q.TargetAgent, q.Mode = cmp.Or(o.Agent, q.TargetAgent), o.mode(q.Mode)
 		if q.TargetAgent == "" && q.Mode == protocol.Conversation {
@@ -253,11 +253,11 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []
 				pos = q.AttributePos("target_agent")
 			}
 			h.Found = append(h.Found, workflow.Errorf(pos, codeExecutor, "choose an agent that works from a prompt, or another mode",
-				"%s cannot be told anything: it does not work from a prompt, so a conversation_only request would be lost", q.TargetAgent))
+				"%s cannot receive a conversation_only request: it does not work from a prompt", q.TargetAgent))
 		}
 		if d.id != "" && q.Mode != protocol.Conversation {
 			if why := s.taken(ctx, d.id); why != "" {
-				h.Found = append(h.Found, workflow.Errorf(q.AttributePos("session_id"), protocol.CodeSession, "choose another session_id, or leave it out", "Session %s already exists%s", d.id, why))
+				h.Found = append(h.Found, workflow.Errorf(q.AttributePos("session_id"), protocol.CodeSession, "choose another session_id, or omit it", "Session %s already exists%s", d.id, why))
 			}
 		}
 		h.Found = append(h.Found, unenforced(s.p, d)...)
@@ -267,15 +267,15 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []
 	return drafts
 }
 
-// withoutBlock leaves out the warning that prose is taken as the task, where it is not.
+// withoutBlock removes the warning that prose is taken as the task, for cases where it is not.
 func withoutBlock(found workflow.Diagnostics) workflow.Diagnostics {
 	return slices.DeleteFunc(found, func(d workflow.Diagnostic) bool {
 		return d.Code == protocol.CodeBlock && d.Severity == workflow.Warning
 	})
 }
 
-// unenforced reports limits on writing that cannot be enforced although they must be. Those of
-// a conversation never are: its work is another task.
+// unenforced reports write limits that must be enforced but cannot be. The limits of a conversation
+// are never enforced, because another task does its work.
 func unenforced(p *hocket.Project, d *draft) workflow.Diagnostics {
 	h := &attempt.Handoff{Request: d.Request}
 	h.LookUp(p.Root())
@@ -284,7 +284,7 @@ func unenforced(p *hocket.Project, d *draft) workflow.Diagnostics {
 		return nil
 	}
 	if name := h.NotFolder(p.Root()); name != "" {
-		return workflow.Diagnostics{workflow.Errorf(d.pos, protocol.CodeValue, "name the folder that it is in", "the limits on writing cannot be enforced: %s is not a folder", name)}
+		return workflow.Diagnostics{workflow.Errorf(d.pos, protocol.CodeValue, "name the folder that it is in", "the write limits cannot be enforced: %s is not a folder", name)}
 	}
 	if p.Config().Handoff.Advisory {
 		return nil
@@ -293,10 +293,10 @@ func unenforced(p *hocket.Project, d *draft) workflow.Diagnostics {
 	if why == "" {
 		return nil
 	}
-	return workflow.Diagnostics{workflow.Errorf(d.pos, protocol.CodeValue, "set `handoff: {write_limits: told}` in config.yml to have the agent only told", "the limits on writing cannot be enforced: %s", why)}
+	return workflow.Diagnostics{workflow.Errorf(d.pos, protocol.CodeValue, "to only tell the agent about the limits, set `handoff: {write_limits: told}` in config.yml", "the write limits cannot be enforced: %s", why)}
 }
 
-// proseDraft makes a request of prose: the whole text is the task.
+// proseDraft turns prose into a request: the whole text is the task.
 func proseDraft(o Order) *draft {
 	title := ""
 	for line := range strings.Lines(string(o.Text)) {
@@ -317,8 +317,8 @@ func proseDraft(o Order) *draft {
 	}}
 }
 
-// used says where a session id is used; "" if it is not. A directory with nothing but a
-// prompt is not in use: whoever wrote the prompt made it.
+// used says where a session id is used; "" if it is not. A directory that contains only a prompt is
+// not in use: the sender may write the prompt there first.
 func (s *Sessions) used(ctx context.Context, id string) string {
 	if _, err := s.exact(ctx, id); err == nil {
 		return " in the list of runs"
@@ -329,8 +329,9 @@ func (s *Sessions) used(ctx context.Context, id string) string {
 	return ""
 }
 
-// taken says where a session id that somebody has chosen is used; "" if it is free. The ids of work
-// in a run are never free, even before there is such work: two sessions would share a directory.
+// taken says where a session id that the sender has chosen is used; "" if it is free. An id that
+// work in a run could get is never free, even before that work exists, because two sessions would
+// share a directory.
 func (s *Sessions) taken(ctx context.Context, id string) string {
 	if why := s.used(ctx, id); why != "" {
 		return why
@@ -346,8 +347,7 @@ func (s *Sessions) taken(ctx context.Context, id string) string {
 	return ""
 }
 
-// checkOrder checks that every session waits only for sessions that exist, and that no
-// sessions wait for each other.
+// checkOrder checks that sessions depend only on existing sessions, without a cycle.
 func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workflow.Diagnostics) {
 	byID := map[string]*draft{}
 	for _, d := range drafts {
@@ -362,13 +362,13 @@ func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workf
 			}
 			switch one, err := s.Find(ctx, id); {
 			case err != nil || one.ID != id:
-				found = append(found, workflow.Errorf(d.AttributePos("depends_on"), protocol.CodeSession, "`hocket handoff list` lists the sessions", "depends_on names %q, and there is no such session", id))
+				found = append(found, workflow.Errorf(d.AttributePos("depends_on"), protocol.CodeSession, "`hocket handoff list` lists the sessions", "depends_on names an unknown session %q", id))
 			case one.Step != "":
-				found = append(found, workflow.Errorf(d.AttributePos("depends_on"), protocol.CodeSession, "a session can wait only for separate sessions, not for a part of a run", "depends_on names %q, which is part of run %s", id, one.State.Run))
+				found = append(found, workflow.Errorf(d.AttributePos("depends_on"), protocol.CodeSession, "a session can wait only for other sessions, not for part of a run", "depends_on names %q, which is part of run %s", id, one.State.Run))
 			}
 		}
 	}
-	state := map[*draft]int{} // 1: on the way, 2: done
+	state := map[*draft]int{} // 1: in progress, 2: done
 	var visit func(d *draft, way []string)
 	visit = func(d *draft, way []string) {
 		way = append(way, cmp.Or(d.id, "?"))
@@ -393,7 +393,7 @@ func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workf
 	return found
 }
 
-// record records the session of a request, or leaves its context for the agent.
+// record records the session of a request, or leaves its context as a message for the agent.
 func (s *Sessions) record(ctx context.Context, o Order, d *draft, settled hocket.StartOption, sent *Sent) error {
 	c := s.p.Config().Handoff
 	for try := 1; ; try++ {
@@ -474,7 +474,7 @@ func (s *Sessions) start(ctx context.Context, h *attempt.Handoff, replies *hocke
 	return one, nil
 }
 
-// choose returns the agent of a task that names none, and why it is that one.
+// choose returns the agent for a task that names none, and why it was chosen.
 func (s *Sessions) choose(w *hocket.Workflow, replies *hocket.Replies) (name, why string) {
 	for _, d := range w.Check(replies) {
 		if d.Code == "agent-chosen" {
@@ -504,16 +504,16 @@ func (s *Sessions) leave(d *draft, h *attempt.Handoff, sent *Sent) error {
 	case left:
 		sent.Messaged = append(sent.Messaged, name)
 	case d.id != "":
-		sent.Found = append(sent.Found, workflow.Warningf(d.AttributePos("session_id"), protocol.CodeSession, "choose another session_id if it is another message", "%s has got the message %s already, and does not get it again", name, d.id))
+		sent.Found = append(sent.Found, workflow.Warningf(d.AttributePos("session_id"), protocol.CodeSession, "if this is a different message, choose another session_id", "%s already has the message %s, and will not get it again", name, d.id))
 	default:
-		sent.Found = append(sent.Found, workflow.Warningf(d.pos, protocol.CodeSession, "give it a session_id if it is another message", "%s has got the same message already, and does not get it again", name))
+		sent.Found = append(sent.Found, workflow.Warningf(d.pos, protocol.CodeSession, "if this is a different message, give it a session_id", "%s already has this message, and will not get it again", name))
 	}
 	return nil
 }
 
 var notSlug = lazy.Regexp(`[^a-z0-9]+`)
 
-// newID returns an id for a session, the nth that is tried.
+// newID returns the nth id to try for a session.
 func (s *Sessions) newID(summary string, n int) string {
 	id := s.now().Format("20060102-150405") + "-" + slug(summary)
 	if n > 1 {
@@ -522,7 +522,7 @@ func (s *Sessions) newID(summary string, n int) string {
 	return id
 }
 
-// slug makes a word of a summary.
+// slug turns a summary into a part of an id.
 func slug(summary string) string {
 	slug := strings.Trim(notSlug().ReplaceAllString(strings.ToLower(summary), "-"), "-")
 	if len(slug) > 40 {

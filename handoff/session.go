@@ -19,25 +19,26 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Sessions are the sessions of a project. A session is a run of one task: this package
-// starts such runs, schedules them, and shows them as the protocol describes.
+// Sessions are the sessions of a project. A session is a run with one task. This package starts
+// such runs, schedules them, and presents them as the protocol describes.
 type Sessions struct {
 	// Tmux, if not nil, is used if the project asks for it.
 	Tmux *Tmux
-	// Background, if not nil, starts a process that drives spawned sessions, if there is none: an
-	// agent has detached work from its run. Otherwise the session waits for the next [Sessions.Drive].
+	// Background, if not nil, starts a process that drives spawned sessions, unless one is running. It is
+	// called when an agent has detached work from its run. If it is nil, the session waits for the next
+	// [Sessions.Drive].
 	Background func() error
 
 	p   *hocket.Project
 	now func() time.Time
-	// problem receives what went wrong with the directory of a session. The session itself
-	// goes on: the directory can be written again at any time.
+	// problem receives errors about the directory of a session. The session itself continues, and the
+	// directory can be written again at any time.
 	problem func(error)
 }
 
 // Open returns the sessions of a project, and lets agents in its runs detach work, see
-// [hocket.Project.SetDetaching]. problem, which may be nil, receives errors in writing
-// directories, which lose nothing.
+// [hocket.Project.SetDetaching]. problem, which may be nil, receives errors about directories;
+// these lose nothing.
 func Open(p *hocket.Project, problem func(error)) *Sessions {
 	if problem == nil {
 		problem = func(error) {}
@@ -50,8 +51,8 @@ func Open(p *hocket.Project, problem func(error)) *Sessions {
 // sessionName is the name of the workflow of a session, and of its only step.
 const sessionName = attempt.SessionName
 
-// The labels of a session's run, for lists. They are copies: the inputs of the run are the
-// truth.
+// The labels of a session's run, for lists. They are copies: the inputs of the run are
+// authoritative.
 const (
 	labelAgent    = "handoff"
 	labelParent   = "handoff.parent"
@@ -70,8 +71,8 @@ const (
 func IsSession(i hocket.Info) bool { return i.Owner.Labels[labelAgent] != "" }
 
 // Again returns the option for [hocket.Run.Retry] and [hocket.Run.Fork] that makes the new run a
-// session, if the old one is: with the id of the new run, and a directory of its own. Like a blocking
-// session, it belongs to whoever starts it. It waits for no others.
+// session if the old one is. The session has the id of the new run, and its own directory. Like a
+// blocking session, it is driven by the process that starts it. It does not wait for other sessions.
 func (s *Sessions) Again(i hocket.Info) hocket.StartOption {
 	if !IsSession(i) {
 		return hocket.WithLabels(nil)
@@ -86,7 +87,7 @@ func (s *Sessions) Again(i hocket.Info) hocket.StartOption {
 // Status is the status of a session.
 type Status string
 
-// The statuses. A session that is not running is final.
+// The statuses. All but Running are final.
 const (
 	Running   Status = "RUNNING"
 	Completed Status = "COMPLETED"
@@ -95,12 +96,12 @@ const (
 	Cancelled Status = "CANCELLED"
 )
 
-// Phase says what a running session does.
+// Phase says what a running session is doing.
 type Phase string
 
 // The phases.
 const (
-	Pending Phase = "pending" // it waits for other sessions, or for its turn
+	Pending Phase = "pending" // waiting for other sessions, or for its turn
 	Working Phase = "running"
 	Waiting Phase = "waiting" // for a person or a budget
 )
@@ -122,12 +123,12 @@ type State struct {
 	Duration float64         `json:"duration_seconds,omitempty"`
 	Estimate string          `json:"estimated_duration,omitempty"`
 	Overdue  bool            `json:"overdue,omitempty"` // it takes longer than estimated
-	// Interrupted means that it has begun to work, and that no process drives it now.
+	// Interrupted means that it has started, and that no process drives it now.
 	Interrupted bool     `json:"interrupted,omitempty"`
 	DependsOn   []string `json:"depends_on,omitempty"`
 	Attempts    int      `json:"attempts,omitempty"`
 	Run         string   `json:"run"`
-	Step        string   `json:"step,omitempty"`          // of the run, if the session is part of another one
+	Step        string   `json:"step,omitempty"`          // the step of the run, if the session is part of a run
 	From        string   `json:"detached_from,omitempty"` // the run and step, separated by a slash, that it was detached from
 	Error       string   `json:"error,omitempty"`
 	Waits       string   `json:"waiting_for,omitempty"`
@@ -136,7 +137,7 @@ type State struct {
 	TokensOut   int64    `json:"tokens_out"`
 	Version     string   `json:"handoff_version"`
 
-	order string // sorts like the age
+	order string // sorts by age
 }
 
 // Final reports whether the session has ended.
@@ -146,7 +147,7 @@ var statuses = map[engine.Status]Status{
 	engine.Success: Completed, engine.Partial: Completed, engine.Failed: Failed, engine.TimedOut: TimedOut, engine.Cancelled: Cancelled, hocket.Damaged: Failed,
 }
 
-// listed returns the state of a session as far as the list of runs has it.
+// listed returns the state of a session as far as the list of runs contains it.
 func listed(i hocket.Info) State {
 	l := i.Owner.Labels
 	s := State{
@@ -170,12 +171,12 @@ func listed(i hocket.Info) State {
 	return s
 }
 
-// moment returns a time as it is shown.
+// moment returns a time as it is displayed.
 func moment(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// List returns the sessions of the project, newest first: those that have not ended, and the
-// latest of the others. A limit of zero means all; then the errors, attempts and durations of those
-// that have ended are missing, because they would have to be read one by one.
+// List returns the sessions of the project, newest first: those that have not ended, and the most
+// recent others. A limit of zero means all; then the errors, attempts and durations of those that
+// have ended are missing, because that would mean reading each of them.
 func (s *Sessions) List(ctx context.Context, limit int) ([]State, error) {
 	states, err := s.states(ctx, limit)
 	if err != nil {
@@ -189,17 +190,17 @@ func (s *Sessions) List(ctx context.Context, limit int) ([]State, error) {
 	return states, ctx.Err()
 }
 
-// complete adds what the list of runs does not have: the attempts, and when the first one started.
+// complete adds what the list of runs does not contain: the attempts, and when the first one started.
 func (s *Sessions) complete(ctx context.Context, state *State) {
 	if state.Phase == Pending {
 		return
 	}
-	if one, err := s.Find(ctx, state.ID); err == nil { // the list still has one whose journal is damaged
+	if one, err := s.Find(ctx, state.ID); err == nil { // a damaged session is still listed
 		*state = one.State
 	}
 }
 
-// states returns the same, as far as the list of runs has it.
+// states is like List, but returns only what the list of runs contains.
 func (s *Sessions) states(ctx context.Context, limit int) ([]State, error) {
 	runs, err := s.p.Runs(ctx, hocket.Filter{Label: labelAgent, Limit: limit})
 	if err != nil {
@@ -224,7 +225,7 @@ var unfinished = []engine.Status{engine.Running, engine.Waiting}
 // UnknownError reports that there is no such session.
 type UnknownError struct {
 	ID  string
-	Run string // that the id belongs to, or is; "" if there is none
+	Run string // the run that the id belongs to, or is the id of; "": none
 }
 
 func (e *UnknownError) Error() string {
@@ -237,26 +238,26 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no session %q in run %s", e.ID, e.Run)
 }
 
-// Hint returns what to do about it.
+// Hint returns advice for the user.
 func (e *UnknownError) Hint() string {
 	if e.Run != "" {
-		return "`hocket handoff list --run " + e.Run + "` lists what was handed off in it"
+		return "`hocket handoff list --run " + e.Run + "` lists the work that was handed off in it"
 	}
-	return "`hocket handoff list` lists the sessions, and with `--run RUN` what was handed off in a run"
+	return "`hocket handoff list` lists the sessions, and with `--run RUN` the work that was handed off in a run"
 }
 
 // Session is one session.
 type Session struct {
 	State
 	Handoff  *attempt.Handoff
-	Answer   *protocol.Response // of the last attempt; nil if that has not answered
+	Answer   *protocol.Response // of the last attempt; nil: no answer
 	Output   string             // what the agent answered, as written
-	Scripted bool               // the replies of a file stand in for the agent
+	Scripted bool               // the answer comes from a file with replies
 	Log      []LogLine
 
 	run     *hocket.Run
 	address string             // of its task
-	found   []workflow.Finding // what the last attempt delivered; nil if that was not checked
+	found   []workflow.Finding // the result of checking the last attempt; nil: not checked
 }
 
 // LogLine is a line of session.log.
@@ -265,9 +266,8 @@ type LogLine struct {
 	Text string
 }
 
-// Find returns a session by its id or by a unique prefix of it. Work that was handed off in a run is
-// also found by the id of the run, a dash, and the session_id of its request, and by the id of the run, a
-// slash, and its step.
+// Find returns a session by its id or a unique prefix of the id. Work that was handed off in a run is
+// also found as RUN-NAME, with the session_id of its request, and as RUN/STEP.
 func (s *Sessions) Find(ctx context.Context, id string) (*Session, error) {
 	if run, step, ok := strings.Cut(id, "/"); ok {
 		return s.findStep(ctx, run, step)
@@ -283,8 +283,7 @@ func (s *Sessions) Find(ctx context.Context, id string) (*Session, error) {
 	return s.read(ctx, run)
 }
 
-// exact returns the run with an id. It does not take the beginning of another id for it, as
-// people may.
+// exact returns the run with exactly this id. Unlike people, programs must not abbreviate it.
 func (s *Sessions) exact(ctx context.Context, id string) (*hocket.Run, error) {
 	run, err := s.p.Run(ctx, id)
 	if err == nil && run.ID() != id {
@@ -325,7 +324,7 @@ func (s *Sessions) read(ctx context.Context, run *hocket.Run) (*Session, error) 
 	return one, nil
 }
 
-// apply adds an entry of the history to the session.
+// apply updates the session with an entry of its history.
 func (one *Session) apply(e hocket.Entry) (err error) {
 	if e.Fact == nil {
 		switch ev := e.Event.(type) {
@@ -351,11 +350,11 @@ func (one *Session) apply(e hocket.Entry) (err error) {
 	return one.fact(e)
 }
 
-// skipped begins the reason for which a session is cancelled that depends on another one.
+// skipped is the beginning of the reason for cancelling a session because a dependency failed.
 const skipped = "skipped: "
 
-// cancelled says who has cancelled a session, and why. That of a session that was skipped is the
-// session that it depends on.
+// cancelled says who cancelled a session, and why. For a skipped session, it names the session that
+// it depends on.
 func cancelled(ev *engine.CancelAsked) string {
 	if strings.HasPrefix(ev.Reason, skipped) {
 		return ev.Reason
@@ -363,8 +362,8 @@ func cancelled(ev *engine.CancelAsked) string {
 	return strings.TrimSuffix("cancelled by "+cmp.Or(ev.By, "someone")+": "+ev.Reason, ": ")
 }
 
-// ForPeople returns a text of the engine as it is meant for people: they do not know the name of the
-// workflow of a session.
+// ForPeople rewrites a text of the engine for people, who do not know the name of a session's
+// workflow.
 func ForPeople(text string) string {
 	return strings.ReplaceAll(text, fmt.Sprintf("workflow %q", sessionName), "the session")
 }
@@ -384,12 +383,12 @@ func (one *Session) timedOut(text string) string {
 	return text + ", its timeout"
 }
 
-// fact adds what happened to the session's task, or to its run.
+// fact updates the session with a fact about its task or its run.
 func (one *Session) fact(e hocket.Entry) error {
 	f := *e.Fact
 	f.Text = ForPeople(f.Text)
 	if f.Address != one.address && f.Address != "" {
-		return nil // of work that was handed off
+		return nil // it is about work that was handed off
 	}
 	ended, ok := e.Event.(*engine.TaskEnded)
 	if ok = ok && ended.Address == one.address; ok {
@@ -398,7 +397,7 @@ func (one *Session) fact(e hocket.Entry) error {
 	switch f.Kind {
 	case engine.AttemptStarted:
 		if e.Unattended {
-			return nil // no process does what follows; it starts with the next Recovered
+			return nil // the process has stopped; the next Recovered continues
 		}
 		if one.Started.IsZero() {
 			one.Started = f.Time
@@ -443,8 +442,8 @@ func (one *Session) fact(e hocket.Entry) error {
 	return nil
 }
 
-// answered adds what the agent answered in an attempt that failed. If nothing was checked, its output
-// is an answer only if it looks like one: it may be the last words of a program that crashed.
+// answered adds the answer of a failed attempt. If nothing was checked, the output counts as an
+// answer only if it looks like one, because it may be the last output of a program that crashed.
 func (one *Session) answered(ended *engine.TaskEnded) {
 	answer := protocol.ReadResponse(ended.Output)
 	if len(ended.Found) > 0 || answer.Form != protocol.ProseForm {
@@ -452,7 +451,7 @@ func (one *Session) answered(ended *engine.TaskEnded) {
 	}
 }
 
-// began logs how the session began.
+// began logs the start of the session.
 func (one *Session) began(at time.Time) {
 	one.log(at, "Session created: "+one.Handoff.Request.Summary)
 	if one.Handoff.Prose {
@@ -487,7 +486,7 @@ func (one *Session) timing(now time.Time) {
 	}
 	if estimate := one.Handoff.Request.Estimate; estimate > 0 && took > estimate {
 		one.Overdue = true
-		one.log(one.Started.Add(estimate), "The estimated duration of "+one.Estimate+" is over")
+		one.log(one.Started.Add(estimate), "The session has exceeded its estimated duration of "+one.Estimate)
 		slices.SortStableFunc(one.Log, func(a, b LogLine) int { return a.Time.Compare(b.Time) })
 	}
 }
@@ -500,7 +499,7 @@ func (s *Sessions) Dir(id string) string {
 // relative returns the directory of a session, with slashes, relative to the project.
 func (s *Sessions) relative(id string) string { return path.Join(s.p.Config().Handoff.Dir, id) }
 
-// Cancel ends a session.
+// Cancel cancels a session.
 func (s *Sessions) Cancel(ctx context.Context, id, reason string) (hocket.Receipt, error) {
 	one, err := s.Find(ctx, id)
 	if err != nil {
@@ -508,7 +507,7 @@ func (s *Sessions) Cancel(ctx context.Context, id, reason string) (hocket.Receip
 	}
 	switch {
 	case one.Final():
-		return hocket.Receipt{}, fmt.Errorf("session %s has ended: %s", one.ID, one.Status)
+		return hocket.Receipt{}, fmt.Errorf("session %s has already ended: %s", one.ID, one.Status)
 	case one.Step != "":
 		return hocket.Receipt{}, &PartError{one.ID, one.State.Run}
 	}
@@ -519,18 +518,18 @@ func (s *Sessions) Cancel(ctx context.Context, id, reason string) (hocket.Receip
 	return receipt, err
 }
 
-// PartError reports that a session is part of a run, and cannot be cancelled alone.
+// PartError reports that a session is part of a run, and cannot be cancelled on its own.
 type PartError struct{ ID, Run string }
 
 func (e *PartError) Error() string {
-	return fmt.Sprintf("session %s is part of run %s, and cannot be cancelled alone", e.ID, e.Run)
+	return fmt.Sprintf("session %s is part of run %s and cannot be cancelled on its own", e.ID, e.Run)
 }
 
-// Hint returns what to do about it.
+// Hint returns advice for the user.
 func (e *PartError) Hint() string { return "`hocket cancel " + e.Run + "` cancels the whole run" }
 
-// Next returns the further requests that the agent proposes, as a text to send. Nothing sends
-// them by itself.
+// Next returns the further requests that the agent proposes, as a text to send. They are never sent
+// automatically.
 func (one *Session) Next() string {
 	var b strings.Builder
 	if one.Answer != nil {

@@ -43,7 +43,7 @@ func TestUndeliverableBesideAnException(t *testing.T) {
 		"Do not modify src/":         "new.md: the agent cannot create files directly in the root of the project, because something in it must not change",
 		"Do not modify docs/plans/":  "docs/new.md: the agent cannot create files directly in `docs`, because something in it must not change\nnew.md: the agent cannot create files directly in the root of the project, because something in it must not change",
 		"Only modify docs/":          "README.md: the agent may write only to docs/, docs/.scratch/sessions/s1/\nlib/a.go: the agent may write only to docs/, docs/.scratch/sessions/s1/\nnew.md: the agent may write only to docs/, docs/.scratch/sessions/s1/",
-		"Do not modify lib/ or src/": "lib/a.go: a constraint forbids to write it\nnew.md: the agent cannot create files directly in the root of the project, because something in it must not change",
+		"Do not modify lib/ or src/": "lib/a.go: a constraint forbids writing it\nnew.md: the agent cannot create files directly in the root of the project, because something in it must not change",
 	} {
 		q := strings.Replace(request(to("s1"), "<constraint>"+constraint+"</constraint>"), "<report>what you found</report>",
 			`<file path="README.md">it</file><file path="docs/new.md">it</file><file path="lib/a.go">it</file><file path="new.md">it</file><file path="x.md" required="false">it</file>`, 1)
@@ -58,7 +58,7 @@ func TestUndeliverableBesideAnException(t *testing.T) {
 	}
 	o.send(request(to("s1"), "<constraint>Do not modify docs/plans/</constraint>"))
 	o.drive()
-	if len(o.prompts) != 1 || !strings.Contains(o.prompts[0], "Directly in the root of the project, `docs`, you can change files, but not create, remove or rename any.") {
+	if len(o.prompts) != 1 || !strings.Contains(o.prompts[0], "Directly in the root of the project, `docs`, you can change existing files, but not create, remove or rename files.") {
 		t.Errorf("%q", o.prompts)
 	}
 }

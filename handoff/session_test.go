@@ -282,13 +282,13 @@ func TestRefused(t *testing.T) {
 	o := newOffice(t, "")
 	o.send(request(to("s1"), ""))
 	o.refuse("Session s1 already exists", request(to("s1"), ""))
-	o.refuse("session s2 is also the one of line 4", request(to("s2"), ""), request(to("s2"), ""))
+	o.refuse("session s2 is also used in line 4", request(to("s2"), ""), request(to("s2"), ""))
 	o.refuse("the session depends on itself", request(to("s3", `depends_on="s3"`), ""))
 	o.refuse("sessions wait for each other: a → b → a", request(to("a", `depends_on="b"`), ""), request(to("b", `depends_on="a"`), ""))
-	o.refuse(`depends_on names "nobody"`, request(to("s4", `depends_on="nobody"`), ""))
+	o.refuse(`depends_on names an unknown session "nobody"`, request(to("s4", `depends_on="nobody"`), ""))
 	o.refuse("wrker", strings.Replace(request(to("s5"), ""), "worker", "wrker", 1))
 	o.refuse("boom", strings.Replace(request(to("s6"), ""), "spawn", "boom", 1))
-	o.refuse(`depends_on names "s"`, request(to("s7", `depends_on="s"`), "")) // the beginning of an id is none
+	o.refuse(`depends_on names an unknown session "s"`, request(to("s7", `depends_on="s"`), "")) // the beginning of an id is none
 	talk := strings.Replace(request("", ""), "spawn", "conversation_only", 1)
 	o.refuse("a conversation_only request needs a target_agent", request(to("s8"), ""), talk)
 	o.refuse("it needs a model, and none is named", request(to("s9"), ""), strings.Replace(request(to("s10"), ""), "worker", "shell", 1))
@@ -451,7 +451,7 @@ func TestProse(t *testing.T) {
 		t.Errorf("%q", o.prompts)
 	}
 	strict := newOffice(t, "handoff: {required: true}")
-	if _, err := strict.Send(t.Context(), order); err == nil || !strings.Contains(err.Error(), "requires an XML request") {
+	if _, err := strict.Send(t.Context(), order); err == nil || !strings.Contains(err.Error(), "requires a request in XML") {
 		t.Error(err)
 	}
 	order.Spike = true
@@ -518,14 +518,14 @@ func TestMessageOnce(t *testing.T) {
 	})
 	talk := strings.Replace(strings.Replace(request(to("talk"), ""), "<mode>spawn</mode>", "<mode>conversation_only</mode>", 1), "Look at it.", "There are three ways.", 1)
 	anonymous := strings.Replace(talk, `session_id="talk"`, "", 1)
-	o.refuse("command cannot be told anything", strings.Replace(talk, "worker", "command", 1))
+	o.refuse("command cannot receive a conversation_only request", strings.Replace(talk, "worker", "command", 1))
 	h, _, err := o.Check(t.Context(), handoff.Order{File: "work.md", Text: []byte(fenced(strings.Replace(talk, "worker", "command", 1)))})
 	if err != nil || protocol.Refusal(h.Found).Title != "The handoff cannot be carried out" { // its XML is fine
 		t.Errorf("%v, %v", h, err)
 	}
 	for i, text := range []string{talk, talk, anonymous, anonymous} {
 		sent, err := o.Send(t.Context(), handoff.Order{File: "work.md", Text: []byte(fenced(text))})
-		if err != nil || len(sent.Messaged) != 1-i%2 || i%2 == 1 && !strings.Contains(sent.Found.String(), "does not get it again") {
+		if err != nil || len(sent.Messaged) != 1-i%2 || i%2 == 1 && !strings.Contains(sent.Found.String(), "will not get it again") {
 			t.Errorf("%d: %+v, %v", i, sent, err)
 		}
 	}
@@ -589,7 +589,7 @@ func TestOverdue(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if log := o.read("s1", "session.log"); !strings.Contains(log, "The estimated duration of 1ms is over") {
+	if log := o.read("s1", "session.log"); !strings.Contains(log, "The session has exceeded its estimated duration of 1ms") {
 		t.Error(log)
 	}
 }
@@ -855,7 +855,7 @@ func TestLimitToAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, constraint := range map[string]string{"Makefile": "<constraint>Only modify `Makefile`</constraint>", "lnk": "<constraint>Only modify lnk/</constraint>"} {
-		want := "the limits on writing cannot be enforced: " + name + " is not a folder"
+		want := "the write limits cannot be enforced: " + name + " is not a folder"
 		o.refuse(want, request(to("one"), constraint))
 		o.exec = func(ctx context.Context, task *agent.Task) (string, error) {
 			_, err := use(ctx, task, map[string]any{"request": request(`target_agent="planner"`, constraint)})

@@ -9,8 +9,7 @@ import (
 
 // Stats says how a project uses handoffs.
 type Stats struct {
-	// Checks counts the texts that were checked to be sent, and XML those of them with a
-	// request.
+	// Checks counts the texts that were checked before sending, and XML those that contain a request.
 	Checks  int          `json:"checks"`
 	XML     int          `json:"with_xml"`
 	Refused int          `json:"refused"`
@@ -20,15 +19,15 @@ type Stats struct {
 	Agents   []AgentStats   `json:"agents"` // by name
 }
 
-// ErrorCount counts the texts with a kind of error.
+// ErrorCount counts the texts with a certain error.
 type ErrorCount struct {
 	Code    string `json:"code"`
 	Count   int    `json:"count"`
 	Example string `json:"example"` // the latest
 }
 
-// AgentStats describes the sessions of an agent. The durations are those of sessions that ended, in
-// seconds.
+// AgentStats describes the sessions of an agent. Durations are in seconds, and include only
+// sessions that have ended.
 type AgentStats struct {
 	Agent    string         `json:"agent"`
 	Sessions int            `json:"sessions"`
@@ -104,8 +103,8 @@ func (stats *Stats) addChecks(notes []CheckNote) {
 	slices.SortFunc(stats.Errors, func(a, b ErrorCount) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Code, b.Code)) })
 }
 
-// percentile returns the smallest value that is at least as large as a share of the sorted
-// values; zero if there are none.
+// percentile returns the smallest value that is greater than or equal to the given share of the
+// sorted values; zero if there are none.
 func percentile(sorted []float64, percent int) float64 {
 	if len(sorted) == 0 {
 		return 0

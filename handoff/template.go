@@ -14,8 +14,8 @@ import (
 	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
-// Template is a handoff with placeholders: {{key}}, and {{key=default}} for a value that may be
-// left out. A line whose placeholders are all empty is left out. A comment in the first line
+// Template is a handoff with placeholders: {{key}} for a required value, and {{key=default}} for an
+// optional one. A line whose placeholders are all empty is omitted. A comment in the first line
 // describes the template.
 type Template struct {
 	Name        string `json:"name"`
@@ -25,7 +25,7 @@ type Template struct {
 	text        string
 }
 
-// Key is a value that a template needs.
+// Key is a placeholder of a template.
 type Key struct {
 	Name     string `json:"name"`
 	Default  string `json:"default,omitempty"`
@@ -35,11 +35,11 @@ type Key struct {
 //go:embed templates/*.md
 var builtIn embed.FS
 
-// templateFolder is where a project has templates of its own.
+// templateFolder has the project's own templates.
 const templateFolder = ".hocket/handoffs"
 
-// Templates returns the templates of a project and those that are built in, sorted by name. A
-// project's own replaces a built-in one of the same name.
+// Templates returns the project's own templates and the built-in ones, sorted by name. A template
+// of the project replaces a built-in one with the same name.
 func Templates(p *hocket.Project) ([]Template, error) {
 	own, err := os.ReadDir(filepath.Join(p.Root(), templateFolder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -102,8 +102,8 @@ func template(file, text string) Template {
 // tag, end an attribute, or close a fence.
 var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "```", "&#96;``", "~~~", "&#126;~~")
 
-// Fill fills in a template. It returns the keys without a value, for which the placeholders
-// stay in the text. A key that the template does not have is an error.
+// Fill fills in a template. It returns the required keys without a value; their placeholders stay
+// in the text. An unknown key is an error.
 func Fill(t Template, values map[string]string) (text string, missing []string, err error) {
 	var names []string
 	for _, k := range t.Keys {
@@ -114,11 +114,11 @@ func Fill(t Template, values map[string]string) (text string, missing []string, 
 	}
 	for key := range values {
 		if !slices.Contains(names, key) {
-			return "", nil, fmt.Errorf("handoff: the template %s has no key %q; its keys are %s", t.Name, key, strings.Join(names, ", "))
+			return "", nil, fmt.Errorf("handoff: unknown key %q in the template %s; its keys are %s", key, t.Name, strings.Join(names, ", "))
 		}
 	}
 	var lines []string
-	gap := false // a line was left out between empty ones
+	gap := false // a line was omitted between empty ones
 	for line := range strings.Lines(t.text) {
 		filled, ok := fillLine(line, values)
 		blank := strings.TrimSpace(filled) == ""
@@ -134,7 +134,7 @@ func Fill(t Template, values map[string]string) (text string, missing []string, 
 	return strings.Join(lines, ""), missing, nil
 }
 
-// fillLine fills in the placeholders of a line. It reports whether the line stays.
+// fillLine fills in the placeholders of a line. It reports whether to keep the line.
 func fillLine(line string, values map[string]string) (filled string, stays bool) {
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 	stays = !placeholder().MatchString(line)

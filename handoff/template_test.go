@@ -118,7 +118,7 @@ func TestFill(t *testing.T) {
 			t.Errorf("%v: %q, %v, %v", c.values, text, missing, err)
 		}
 	}
-	if _, _, err := handoff.Fill(release, map[string]string{"wat": "x"}); err == nil || !strings.Contains(err.Error(), `no key "wat"; its keys are what, more, much, lines`) {
+	if _, _, err := handoff.Fill(release, map[string]string{"wat": "x"}); err == nil || !strings.Contains(err.Error(), `unknown key "wat" in the template release; its keys are what, more, much, lines`) {
 		t.Errorf("got %v", err)
 	}
 }

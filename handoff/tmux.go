@@ -14,21 +14,23 @@ import (
 	"time"
 )
 
-// Tmux lets sessions work in tmux, so that people can attach to them. It uses a server of its
-// own for every project.
+// Tmux lets sessions run in tmux, so that people can attach to them. Every project has its own tmux
+// server.
 type Tmux struct {
-	// Command returns the command that drives a session. It reads the environment of the
-	// session from a file, and deletes the file: on the command line of tmux, everybody on
-	// the machine could read it.
+	// Command returns the command that drives a session. The command reads the environment of the
+	// session from a file and deletes the file. On the command line of tmux, every user of the machine
+	// could read the environment.
 	Command func(id, environment string) ([]string, error)
 }
 
 // NoTmuxError reports that tmux is not installed.
 type NoTmuxError struct{}
 
-func (*NoTmuxError) Error() string { return "sessions work in tmux here, and tmux is not installed" }
+func (*NoTmuxError) Error() string {
+	return "the project runs sessions in tmux, but tmux is not installed"
+}
 
-// Hint returns what to do about it.
+// Hint returns advice for the user.
 func (*NoTmuxError) Hint() string {
 	return "install it, for instance with `apt install tmux` or `brew install tmux`, or remove `handoff: {tmux: true}` from config.yml"
 }
@@ -48,7 +50,7 @@ func (s *Sessions) tmuxServer() string {
 	return "hocket-" + hex.EncodeToString(sum[:6])
 }
 
-// paneName returns the name of a session in tmux, in which dots and colons have a meaning.
+// paneName returns the name of a session in tmux, where dots and colons have a special meaning.
 func paneName(id string) string {
 	name := strings.NewReplacer(".", "_", ":", "_").Replace(id)
 	if name != id {
@@ -64,7 +66,7 @@ func (s *Sessions) Attach(ctx context.Context, id string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	pane := "=" + paneName(one.run.ID()) // one inside a run works where its run does
+	pane := "=" + paneName(one.run.ID()) // work inside a run is in the pane of the run
 	look, err := s.tmux("has-session", "-t", pane)
 	if err != nil {
 		return nil, err
@@ -76,7 +78,7 @@ func (s *Sessions) Attach(ctx context.Context, id string) (*exec.Cmd, error) {
 }
 
 // ClosePane returns the command that closes the pane of a session in tmux; "" if it has none. A pane
-// stays open after the end of its session, so that people can read it.
+// stays open after its session has ended, so that people can read it.
 func (s *Sessions) ClosePane(id string) string {
 	if !slices.Contains(s.panes(), paneName(id)) {
 		return ""
@@ -84,17 +86,17 @@ func (s *Sessions) ClosePane(id string) string {
 	return fmt.Sprintf("tmux -L %s kill-session -t '=%s'", s.tmuxServer(), paneName(id))
 }
 
-// panes returns the names of the sessions that have a pane. Without tmux, there are none.
+// panes returns the names of the sessions that have a pane; none if tmux is not installed.
 func (s *Sessions) panes() []string {
 	look, err := s.tmux("list-sessions", "-F", "#{session_name}")
 	if err != nil {
 		return nil
 	}
-	said, _ := look.Output() // fails if no server runs
+	said, _ := look.Output() // fails if no server is running
 	return strings.Fields(string(said))
 }
 
-// closePanes closes the panes of sessions. When the last one is closed, tmux ends.
+// closePanes closes the panes of sessions. tmux exits when the last one is closed.
 func (s *Sessions) closePanes(ids []string) {
 	open := s.panes()
 	for _, id := range ids {
@@ -102,12 +104,12 @@ func (s *Sessions) closePanes(ids []string) {
 			continue
 		}
 		if kill, err := s.tmux("kill-session", "-t", "="+paneName(id)); err == nil {
-			_ = kill.Run() // somebody else may have closed it
+			_ = kill.Run() // it may be closed already
 		}
 	}
 }
 
-// NotInTmuxError reports that a session does not work in tmux.
+// NotInTmuxError reports that a session does not run in tmux.
 type NotInTmuxError struct {
 	ID, Run string
 	Step    string // of the run; "" if the session is the run
@@ -115,20 +117,20 @@ type NotInTmuxError struct {
 
 func (e *NotInTmuxError) Error() string {
 	if e.Step != "" {
-		return fmt.Sprintf("session %s is part of run %s, which does not work in tmux", e.ID, e.Run)
+		return fmt.Sprintf("session %s is part of run %s, which does not run in tmux", e.ID, e.Run)
 	}
-	return fmt.Sprintf("session %s does not work in tmux", e.ID)
+	return fmt.Sprintf("session %s does not run in tmux", e.ID)
 }
 
-// Hint returns what to do about it.
+// Hint returns advice for the user.
 func (e *NotInTmuxError) Hint() string {
 	if e.Step != "" {
 		return "`hocket logs " + e.Run + " " + e.Step + "` shows what its agent prints"
 	}
-	return "with `handoff: {tmux: true}` in config.yml, new sessions do; `hocket handoff status` and `hocket logs` show this one"
+	return "to run new sessions in tmux, set `handoff: {tmux: true}` in config.yml; for this one, use `hocket handoff status` and `hocket logs`"
 }
 
-// driveInTmux drives a session in tmux, and waits until that has ended.
+// driveInTmux drives a session in tmux, and waits until it has ended.
 func (s *Sessions) driveInTmux(ctx context.Context, id string) error {
 	if err := s.startPane(id); err != nil {
 		return err
@@ -142,7 +144,7 @@ func (s *Sessions) driveInTmux(ctx context.Context, id string) error {
 			break
 		}
 		if !info.Driven && s.paneDead(id) {
-			return fmt.Errorf("the process of session %s has ended in tmux; `hocket handoff attach %s` shows why", id, id)
+			return fmt.Errorf("the process of session %s exited in tmux; `hocket handoff attach %s` shows why", id, id)
 		}
 		select {
 		case <-time.After(200 * time.Millisecond):
@@ -153,12 +155,12 @@ func (s *Sessions) driveInTmux(ctx context.Context, id string) error {
 	return nil
 }
 
-// startPane starts a session in tmux. What it printed stays visible after it has ended.
+// startPane starts a session in tmux. Its output stays visible after it has ended.
 func (s *Sessions) startPane(id string) (err error) {
 	environment := filepath.Join(s.p.State(), "environment-"+paneName(id))
 	defer func() {
 		if err != nil {
-			_ = os.Remove(environment) // it may contain secrets, and no process will delete it
+			_ = os.Remove(environment) // it may contain secrets, and nothing else will delete it
 		}
 	}()
 	f, err := os.OpenFile(environment, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -174,7 +176,7 @@ func (s *Sessions) startPane(id string) (err error) {
 		return err
 	}
 	if old, err := s.tmux("kill-session", "-t", "="+paneName(id)); err == nil {
-		_ = old.Run() // of an earlier attempt to drive it; usually there is none
+		_ = old.Run() // left over from an earlier attempt to drive it; usually there is none
 	}
 	start, err := s.tmux(append([]string{"start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";",
 		"new-session", "-d", "-x", "160", "-y", "50", "-s", paneName(id), "-c", s.p.Root(), "--"}, command...)...)

@@ -10,9 +10,9 @@ import (
 	"github.com/hocket-dev/hocket/handoff/protocol"
 )
 
-// Wait waits until sessions have ended, or wait for people and no process drives them, or cannot
-// be driven, and calls do for each. If no process drives one of them, it calls start, which starts
-// one that calls [Sessions.Drive].
+// Wait waits until each session has ended, cannot be driven, or waits for people while no process
+// drives it, and then calls do for it. If no process drives a session, Wait calls start, which
+// starts a process that calls [Sessions.Drive].
 func (s *Sessions) Wait(ctx context.Context, ids []string, start func() error, do func(*Session) error) error {
 	left, inside := map[string]bool{}, map[string]bool{}
 	for _, id := range ids {
@@ -28,8 +28,8 @@ func (s *Sessions) Wait(ctx context.Context, ids []string, start func() error, d
 	defer stop()
 	changed := make(chan hocket.Info)
 	group.Go(func() { s.changes(ctx, changed) })
-	// That a session cannot be driven changes nothing in the journal, and that one inside a run has
-	// ended changes nothing in the list of runs.
+	// Watching the journal is not enough: it does not change when a session cannot be driven, and the
+	// list of runs does not change when work inside a run has ended.
 	look := time.NewTimer(0)
 	defer look.Stop()
 	starts, started := 0, time.Time{}
@@ -77,8 +77,8 @@ func (s *Sessions) Wait(ctx context.Context, ids []string, start func() error, d
 	return nil
 }
 
-// overInside returns those of the sessions inside a run that have ended, or whose run no process
-// drives. One that cannot be read counts too: showing it says why.
+// overInside returns the sessions inside runs that have ended, or whose run no process drives. It
+// includes sessions that cannot be read: showing them reports why.
 func (s *Sessions) overInside(ctx context.Context, left, inside map[string]bool) (over []string) {
 	for id := range left {
 		if !inside[id] {
@@ -96,22 +96,22 @@ func (s *Sessions) overInside(ctx context.Context, left, inside map[string]bool)
 	return over
 }
 
-// Wait starts a process at most three times: one that ends without saying why it does not drive a
-// session will not say so the next time either. startTime is how long it waits for a process
-// before it starts another one.
+// Wait starts a process at most three times. If a process exits without saying why it does not
+// drive a session, another one will not say so either. startTime is how long Wait waits for a
+// process before it starts the next one.
 const (
 	mostStarts = 3
 	startTime  = 10 * time.Second
 )
 
-// rests reports whether a session has ended, or waits for a person or a budget and no process
+// rests reports whether a session has ended, or waits for a person or a budget while no process
 // drives it.
 func rests(info hocket.Info) bool {
 	return info.Status.Done() || info.Status == engine.Waiting && !info.Driven
 }
 
-// undrivenOf returns those of some sessions that no process drives or will drive, except for
-// those inside a run.
+// undrivenOf returns the given sessions that no process drives or is going to drive, except those
+// inside a run.
 func (s *Sessions) undrivenOf(ctx context.Context, ids, inside map[string]bool) (undriven []string, err error) {
 	if s.Driven() {
 		return nil, nil
@@ -131,7 +131,7 @@ func (s *Sessions) undrivenOf(ctx context.Context, ids, inside map[string]bool) 
 	return undriven, nil
 }
 
-// Idle reports whether there are sessions that no process drives, but one could.
+// Idle reports whether there are sessions that could be driven, but no process drives them.
 func (s *Sessions) Idle(ctx context.Context) (bool, error) {
 	if s.Driven() {
 		return false, nil
@@ -146,7 +146,7 @@ func (s *Sessions) Idle(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// onHold reports whether a session is left to a person, who stopped it.
+// onHold reports whether a person has stopped a session, and has to continue it.
 func (s *Sessions) onHold(i hocket.Info) bool {
 	return protocol.Mode(i.Owner.Labels[labelMode]) == protocol.Blocking && s.Obstacle(i.ID) != ""
 }

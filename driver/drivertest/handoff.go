@@ -12,8 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// crew is two agents: lead does the work of the run and hands some of it off, and helper receives
-// it.
+// crew has two agents: lead does the work of the run and hands some of it off to helper.
 type crew struct {
 	lead, helper func(ctx context.Context, task *agent.Task) (string, error)
 }
@@ -44,8 +43,9 @@ func handing() Start {
 	return s
 }
 
-// handoff: an attempt hands work off and gets the result, while the only slot is free for it. What
-// it does not wait for continues when it has ended. It is told what it may not hand off.
+// handoff: an attempt hands off work and gets the result, and gives up the only slot meanwhile.
+// Work that it does not wait for continues after it has ended. It gets an error for work that it
+// may not hand off.
 func handoff(t *scene, w World) {
 	d := open(t, w, nil)
 	awkward := "${inputs.x} $${y} <&> \xff"
@@ -73,8 +73,8 @@ func handoff(t *scene, w World) {
 	}
 }
 
-// handoffFails: a failure of what was handed off is a result for the attempt that waits for it. Asking
-// for it by its id does not do the work again.
+// handoffFails: if the work fails, the attempt that waits for it gets that as a result. Asking for the
+// result by id does not repeat the work.
 func handoffFails(t *scene, w World) {
 	d := open(t, w, nil)
 	tries := 0
@@ -98,8 +98,8 @@ func handoffFails(t *scene, w World) {
 	}
 }
 
-// handoffCrash: what was handed off survives the process. The next attempt is told what was handed
-// off, and the same work is not done again.
+// handoffCrash: handoffs survive the process. The next attempt is told about them, and the same
+// work is not done again.
 func handoffCrash(t *scene, w World) {
 	asks := func(ctx context.Context, task *agent.Task) (string, error) {
 		var all []string
@@ -139,7 +139,7 @@ func handoffCrash(t *scene, w World) {
 	}
 }
 
-// handoffLeft: an attempt that gives up waiting continues, and so does what it handed off.
+// handoffLeft: an attempt that gives up waiting continues, and so does the work it handed off.
 func handoffLeft(t *scene, w World) {
 	d := open(t, w, nil)
 	begun, end := make(chan struct{}), make(chan struct{})
@@ -168,8 +168,8 @@ func handoffLeft(t *scene, w World) {
 	want(t, res, `success "there"`, `a success "there"`, `a/handoff-1 success "there"`)
 }
 
-// handoffWaits: a run in which an attempt waits for work that waits for a person does not wait in
-// the process, if nobody is there.
+// handoffWaits: if an attempt waits for work that waits for a person, and nobody is there, the
+// process ends and the run waits.
 func handoffWaits(t *scene, w World) {
 	d := open(t, w, nil)
 	d.work.Agents = expensive{crew{helper: repeats, lead: func(ctx context.Context, task *agent.Task) (string, error) {
@@ -186,9 +186,9 @@ func handoffWaits(t *scene, w World) {
 	want(t, resume(t, d, s.Bundle), `success "expensive null"`, `a success "expensive null"`, `a/handoff-1 success "expensive null"`)
 }
 
-// handoffDetached: work that is detached is only started in the run, and its amount is spent there. An
-// attempt that was lost is repeated with the same key, and does not count twice: the budget has room
-// for one.
+// handoffDetached: detached work is only started in the run, and its amount counts as spent there. A
+// lost attempt is repeated with the same key and does not count twice: the budget has room for only
+// one.
 func handoffDetached(t *scene, w World) {
 	amount := workflow.Budget{CostUSD: workflow.AtMost(2), Tokens: workflow.AtMost(0)}
 	lead := func(ctx context.Context, task *agent.Task) (string, error) {
@@ -220,7 +220,7 @@ func handoffDetached(t *scene, w World) {
 	}
 }
 
-// starter is a crew whose lead is free, and whose helper uses what was reserved.
+// starter is a crew whose lead costs nothing, and whose helper uses the reserved amount.
 type starter struct{ crew }
 
 func (c starter) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) Outcome {
@@ -230,7 +230,7 @@ func (c starter) Run(ctx context.Context, run string, task *engine.StartTask, at
 	return out
 }
 
-// expensive says that what is handed off may cost much.
+// expensive says that the work may cost a lot.
 type expensive struct{ driver.Agents }
 
 func (x expensive) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) Outcome {

@@ -21,7 +21,7 @@ type handedResult struct {
 	err error
 }
 
-// tell tells the attempt the result. Only the first one counts.
+// tell sends the result to the attempt. Only the first result counts.
 func (h *handing) tell(c *engine.Return, err error) {
 	select {
 	case h.result <- handedResult{c, err}:

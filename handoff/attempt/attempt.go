@@ -15,34 +15,31 @@ import (
 	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
-// Options are what a project provides for tasks that were handed off. Every field is
-// optional.
+// Options has what a project provides for tasks that were handed off. Every field is optional.
 type Options struct {
-	// Inbox returns the messages for the agent of a task. All attempts of a task get the
-	// same.
+	// Inbox returns the messages for the agent of a task. All attempts of a task get the same
+	// messages.
 	Inbox func(task *agent.Task) ([]Message, error)
 	// Received is called when the agent has answered a task with messages. Until then it may not have
-	// read them, and if the task ends, they are for the next one.
+	// read them: if the task ends without an answer, the next task gets them.
 	Received func(task *agent.Task) error
-	// Test runs the project's test command and returns why it failed. It runs what the agent
-	// wrote, so it may write only where the task may.
+	// Test runs the project's test command and returns why it failed. The command runs code that the
+	// agent wrote, so it may write only where the task may.
 	Test func(ctx context.Context, task *agent.Task, command string, log agent.Log) error
-	// LeaveMessage leaves a message for an agent. A second one with the same id is ignored.
+	// LeaveMessage leaves a message for an agent. A second message with the same id is ignored.
 	LeaveMessage func(agent, id string, m Message) error
-	// Detach starts the session of work that a task detaches from its run, once for the task.
+	// Detach starts a session for work that a task detaches from its run, only once per task.
 	Detach func(ctx context.Context, task *agent.Task, h *Handoff) error
-	// Detached returns what became of a session that Detach has started.
+	// Detached returns the state of a session that Detach has started.
 	Detached func(ctx context.Context, id string) (agent.Handed, error)
-	// Mask hides secrets in what the agent wrote to a file.
+	// Mask hides secrets in text that the agent wrote to a file.
 	Mask func(text string) string
-	// Handoff is what is the same for all work that attempts hand off, and for tasks of a workflow
-	// whose setting names no session: the directory of all sessions, and what the project
-	// requires.
+	// Handoff has the defaults for all work that attempts hand off, and for tasks of a workflow whose
+	// setting names no session: the directory of all sessions, and what the project requires.
 	Handoff Handoff
 }
 
-// Wrap returns an executor that makes attempts at tasks that were handed off, and at those
-// of agents with messages.
+// Wrap returns an executor for tasks that were handed off, and for tasks of agents with messages.
 func Wrap(exec agent.Executor, o Options) agent.Executor {
 	return &wrapped{exec, exec.Traits(), o}
 }
@@ -106,9 +103,9 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 	return res, err
 }
 
-// Scripted returns an executor for replies that stand in for an agent: the requests in them are
-// handed off as those in its answers are, and a task that was handed off fails if the reply says so. What has to be delivered is not checked, because no agent
-// works.
+// Scripted returns an executor for scripted replies. The requests in a reply are handed off like those
+// in an agent's answer, and a task that was handed off fails if the reply says so. Deliverables are not
+// checked, because no agent runs.
 func Scripted(exec agent.Executor, o Options) agent.Executor { return &scripted{exec, o} }
 
 type scripted struct {
@@ -138,7 +135,7 @@ func (w *wrapped) run(ctx context.Context, task *agent.Task, log agent.Log) (age
 	res, err := w.Executor.Run(ctx, task, log)
 	if err == nil && w.o.Received != nil {
 		if lost := w.o.Received(task); lost != nil {
-			log([]byte("the next task of " + task.Agent.Name + " may get the same messages: " + lost.Error() + "\n"))
+			log([]byte("the next task of " + task.Agent.Name + " may get the same messages again: " + lost.Error() + "\n"))
 		}
 	}
 	return res, err
@@ -146,7 +143,7 @@ func (w *wrapped) run(ctx context.Context, task *agent.Task, log agent.Log) (age
 
 var notInID = lazy.Regexp(`[^A-Za-z0-9._-]+`)
 
-// adopt gives a task of a workflow a session of its own, the same for all its attempts.
+// adopt gives a task of a workflow its own session, the same for all its attempts.
 func (h *Handoff) adopt(task *agent.Task, defaults Handoff) {
 	h.Session = notInID().ReplaceAllString(task.Run+"."+task.Address, "-")
 	h.Dir = path.Join(defaults.Dir, h.Session)
@@ -156,14 +153,14 @@ func (h *Handoff) adopt(task *agent.Task, defaults Handoff) {
 	h.Detach, h.MessageOnly = false, false
 }
 
-// deliver makes an attempt that has to deliver something.
+// deliver runs an attempt and checks what it delivers.
 func (w *wrapped) deliver(ctx context.Context, task *agent.Task, h *Handoff, log agent.Log) (agent.Result, error) {
 	if err := h.makeFolder(task.Dir); err != nil {
 		return agent.Result{}, agent.Permanentf("%v", err)
 	}
 	before, shown := h.ownResult(task.Dir)
 	if task.Attempt > 1 && !shown {
-		before = "" // an earlier attempt wrote it, and this one need not write it again
+		before = "" // an earlier attempt may have written it, and that is enough
 	}
 	res, err := w.run(ctx, task, log)
 	if err != nil {
@@ -196,7 +193,7 @@ func (w *wrapped) deliver(ctx context.Context, task *agent.Task, h *Handoff, log
 	return res, nil
 }
 
-// failure returns the failure that an agent reports in its answer.
+// failure returns an error if the agent reports in its answer that it failed.
 func failure(task *agent.Task, answer *protocol.Response) error {
 	if answer.Status != protocol.Failed {
 		return nil
@@ -204,8 +201,8 @@ func failure(task *agent.Task, answer *protocol.Response) error {
 	return agent.Errorf("%s reports that it failed: %s", cmp.Or(task.Agent.Name, "the agent"), cmp.Or(strings.Join(answer.Errors, "; "), answer.Summary))
 }
 
-// makeFolder makes the directory of the session. It must not be below a link: what the agent
-// may write would then be elsewhere.
+// makeFolder creates the directory of the session. The path must not contain a link, because the
+// agent could then write elsewhere.
 func (h *Handoff) makeFolder(root string) error {
 	if h.Dir == "" {
 		return nil
@@ -223,7 +220,7 @@ func (h *Handoff) makeFolder(root string) error {
 	}
 	defer r.Close()
 	if limit := h.Limit(); limit != nil && len(limit.Except) > 0 {
-		// Beside what must not change, the agent cannot make directories.
+		// The agent cannot create directories next to paths that must not change.
 		for _, file := range h.Files() {
 			_ = r.MkdirAll(path.Dir(file), 0o755) // if that fails, the file will be missing
 		}
@@ -231,8 +228,8 @@ func (h *Handoff) makeFolder(root string) error {
 	return nil
 }
 
-// ownResult returns the result.json that the agent wrote, "" if there is none, and whether it
-// is the one that Hocket shows after a session has ended, which has a key of its own.
+// ownResult returns the content of result.json, or "" if there is none. shown means that Hocket
+// wrote it after the session had ended, which is clear from the key handoff.
 func (h *Handoff) ownResult(root string) (text string, shown bool) {
 	if h.Dir == "" {
 		return "", false

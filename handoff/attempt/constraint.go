@@ -14,8 +14,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Rule is what Hocket understands of a constraint. All constraints are passed on to the
-// agent; those with a kind are also enforced.
+// Rule is what Hocket can enforce of a constraint. The agent is told all constraints; those with a
+// kind are also enforced.
 type Rule struct {
 	Kind     RuleKind
 	Paths    []string      // Only, Except
@@ -24,22 +24,22 @@ type Rule struct {
 	Tokens   int64         // Tokens
 }
 
-// RuleKind is the kind of a rule; "" if the constraint is only passed on.
+// RuleKind is the kind of a rule; "" if the constraint is advisory.
 type RuleKind string
 
 // The kinds of rules.
 const (
-	ReadOnly RuleKind = "read-only" // nothing outside the directory of the session changes
-	Only     RuleKind = "only"      // nothing but these paths changes
-	Except   RuleKind = "except"    // these paths do not change
-	Duration RuleKind = "duration"  // how long all attempts together may take
+	ReadOnly RuleKind = "read-only" // nothing outside the directory of the session may change
+	Only     RuleKind = "only"      // only these paths may change
+	Except   RuleKind = "except"    // these paths must not change
+	Duration RuleKind = "duration"  // the limit for all attempts together
 	Cost     RuleKind = "cost"
 	Tokens   RuleKind = "tokens"
 )
 
-// ParseConstraint recognizes a constraint. It is careful: a constraint that might mean something
-// else is only passed on. exists reports whether a path exists in the project; nil means that none
-// does.
+// ParseConstraint returns the rule for a constraint. It is careful: if a constraint might mean
+// something else, there is no rule. exists reports whether a path exists in the project; nil means
+// that none does.
 func ParseConstraint(constraint string, exists func(path string) bool) Rule {
 	text := strings.TrimRight(strings.Join(strings.Fields(constraint), " "), ".!")
 	if at := remark().FindStringIndex(text); at != nil && !exception().MatchString(text[at[0]:]) {
@@ -62,17 +62,16 @@ func ParseConstraint(constraint string, exists func(path string) bool) Rule {
 	return Rule{}
 }
 
-// A remark at the end, such as (no service restarts), explains a constraint, unless it says when it
-// does not hold, or of what it is a limit.
+// A remark at the end, such as (no service restarts), only explains a constraint, unless it
+// restricts it, as (except docs/) and (per test) do.
 var (
 	remark    = lazy.Regexp(` \([^()]*\)$`)
 	exception = lazy.Regexp(`(?i)\b(?:except|unless|but|besides|apart|other|outside|excluding|only|until|before|after|if|when|may|can|allowed|per|each|every|about|soft)\b`)
 )
 
-// patterns are the forms of constraints that are understood, with the part that says how much
-// or what.
+// patterns are the supported forms of constraints. The group of each is the amount or the paths.
 var patterns = []struct {
-	begins string // with one of these words; most expressions need not even be compiled
+	begins string // with one of these words, so that most expressions need not even be compiled
 	form   func() *regexp.Regexp
 	rule   func(part string, exists func(string) bool) (Rule, bool)
 }{
@@ -96,8 +95,8 @@ func except(list string, exists func(string) bool) (Rule, bool) {
 	return Rule{Kind: Except, Paths: paths}, ok
 }
 
-// only recognizes directories. The kernel limits writing to a file that exists, but most
-// programs replace a file by a new one.
+// only accepts directories. The kernel can allow writing to an existing file, but most programs
+// replace the file with a new one.
 func only(list string, exists func(string) bool) (Rule, bool) {
 	paths, ok := pathsIn(list, exists)
 	for _, p := range paths {
@@ -113,9 +112,10 @@ var (
 	pathNoun      = lazy.Regexp(`([/` + "`" + `'"]) (?:code|files?|directory|folder)$`)
 )
 
-// pathsIn reads a list of paths. Every item has to be unmistakably a path: it is in backquotes, ends
-// with a slash, or begins with ./. Others are paths if they exist in the project: client/server and
-// Node.js usually do not. A plain word is none even then, because it may mean something else.
+// pathsIn reads a list of paths. Every item has to be clearly a path: in backquotes, ending with a
+// slash, or beginning with ./. Others are paths only if they exist in the project, which
+// client/server and Node.js usually do not. A plain word is never a path, because it may mean
+// something else.
 func pathsIn(list string, exists func(string) bool) ([]string, bool) {
 	var paths []string
 	for _, item := range pathSeparator().Split(list, -1) {
@@ -171,7 +171,7 @@ func tokens(text string, _ func(string) bool) (Rule, bool) {
 	return Rule{Kind: Tokens, Tokens: int64(n)}, err == nil && n >= 1 && n < 1e12
 }
 
-// Limits returns the limits of a run that carries out a request. Zero means none.
+// Limits returns the limits for a run that carries out a request. Zero means no limit.
 func Limits(q *protocol.Request) workflow.Limits {
 	limits := workflow.Limits{Runtime: q.Timeout}
 	for _, c := range q.Constraints {
@@ -194,8 +194,8 @@ func least[N int64 | float64 | time.Duration](a, b N) N {
 	return min(a, b)
 }
 
-// EnforcedBy says what enforces a rule; "" if the constraint is only passed on. unenforced
-// says why limits on writing cannot be enforced here, "" if they can.
+// EnforcedBy says what enforces a rule; "" if the constraint is advisory. unenforced says why write
+// limits cannot be enforced here, "" if they can.
 func (r Rule) EnforcedBy(unenforced string) string {
 	switch r.Kind {
 	case ReadOnly, Only, Except:
@@ -207,7 +207,7 @@ func (r Rule) EnforcedBy(unenforced string) string {
 			be = " is"
 		}
 		return map[RuleKind]string{
-			ReadOnly: "nothing but the session directory is writable (Landlock)",
+			ReadOnly: "only the session directory is writable (Landlock)",
 			Only:     "nothing but " + strings.Join(r.Paths, ", ") + " and the session directory is writable (Landlock)",
 			Except:   strings.Join(r.Paths, ", ") + be + " not writable (Landlock)",
 		}[r.Kind]

@@ -20,8 +20,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Measure returns the hash of each deliverable of a project, "" for those that do not exist
-// or are not what a deliverable may be. It also looks up the paths in constraints.
+// Measure returns the hash of each deliverable, or "" if it does not exist or is not a valid
+// deliverable. It also looks up the paths in constraints.
 func (h *Handoff) Measure(ctx context.Context, root string) (map[string]string, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
@@ -61,7 +61,7 @@ func (h *Handoff) Check(ctx context.Context, root string, answer *protocol.Respo
 	return found, ctx.Err()
 }
 
-// missing says what keeps the work from being accepted, one line for each deliverable.
+// missing says why the work is not accepted, with one line for each deliverable.
 func (h *Handoff) missing(found []workflow.Finding) (lines []string) {
 	for i, d := range h.Request.Deliverables {
 		f, line := found[i], ""
@@ -83,7 +83,7 @@ func (h *Handoff) missing(found []workflow.Finding) (lines []string) {
 
 const notThere = "does not exist"
 
-// wrongFile says what is wrong with a file that was delivered; "" if nothing is.
+// wrongFile says what is wrong with a delivered file; "" if nothing is.
 func (h *Handoff) wrongFile(ctx context.Context, r *os.Root, d protocol.Deliverable, answer *protocol.Response, sessionOnly bool) string {
 	file := h.path(d)
 	if sessionOnly && !strings.HasPrefix(file, h.Dir+"/") {
@@ -92,7 +92,7 @@ func (h *Handoff) wrongFile(ctx context.Context, r *os.Root, d protocol.Delivera
 	hash, err := digest(ctx, r, file)
 	switch {
 	case err != nil && h.Dir != "" && file == h.resultFile() && answer.Form != protocol.ProseForm:
-		return "" // it is written from the answer
+		return "" // Hocket writes it from the answer
 	case errors.Is(err, fs.ErrNotExist):
 		return notThere
 	case err != nil:
@@ -105,14 +105,14 @@ func (h *Handoff) wrongFile(ctx context.Context, r *os.Root, d protocol.Delivera
 	return ""
 }
 
-// refusedFile says why something cannot be a deliverable.
+// refusedFile says why a path cannot be a deliverable.
 type refusedFile string
 
 func (e refusedFile) Error() string { return string(e) }
 
 // openFile opens a deliverable: a regular file that is reached without any link. The path is
-// looked at before and after the file is opened, so that nobody can exchange a part of it
-// for a link in between and have another file checked.
+// checked before and after the file is opened, so that nobody can replace a part of it by a link in
+// between and have another file checked.
 func openFile(r *os.Root, file string) (*os.File, error) {
 	before, err := steps(r, file)
 	if err != nil {
@@ -124,7 +124,7 @@ func openFile(r *os.Root, file string) (*os.File, error) {
 	case !mode.IsRegular():
 		return nil, refusedFile("is not a regular file")
 	}
-	f, err := r.OpenFile(filepath.FromSlash(file), os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now, on which opening blocks
+	f, err := r.OpenFile(filepath.FromSlash(file), os.O_RDONLY|syscall.O_NONBLOCK, 0) // by now it may be a pipe, and opening it would block
 	if err != nil {
 		return nil, err
 	}
@@ -138,12 +138,12 @@ func openFile(r *os.Root, file string) (*os.File, error) {
 		same = same && os.SameFile(before[i], after[i])
 	}
 	if !same {
-		return nil, errors.Join(refusedFile("was exchanged while it was checked"), f.Close())
+		return nil, errors.Join(refusedFile("was replaced while it was checked"), f.Close())
 	}
 	return f, nil
 }
 
-// steps returns what is at each part of a path without links.
+// steps returns the file info for each part of a path without links.
 func steps(r *os.Root, file string) ([]fs.FileInfo, error) {
 	parts := strings.Split(file, "/")
 	infos := make([]fs.FileInfo, len(parts))
@@ -165,8 +165,8 @@ func steps(r *os.Root, file string) ([]fs.FileInfo, error) {
 	return infos, nil
 }
 
-// digest returns the hash of a deliverable. An agent can make a file of any size at once, so
-// reading it ends with ctx.
+// digest returns the hash of a deliverable. An agent can create a file of any size instantly, so
+// reading it stops with ctx.
 func digest(ctx context.Context, r *os.Root, file string) (string, error) {
 	f, err := openFile(r, file)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"path"
 )
 
-// PromptFile is the file in the directory of a session with the text that was sent. Whoever
-// sends it may make the directory and write it there first.
+// PromptFile is the file with the sent text, in the directory of a session. The sender may create
+// the directory and write the file there before sending it.
 const PromptFile = "prompt.md"
 
-// OpenSession opens the directory of a session, and makes it if necessary, like [OpenFolder].
+// OpenSession opens the directory of a session, and creates it if necessary, like [OpenFolder].
 func OpenSession(root, dir string) (*os.Root, error) {
 	all, err := OpenFolder(root, path.Dir(dir))
 	if err != nil {
@@ -24,9 +24,9 @@ func OpenSession(root, dir string) (*os.Root, error) {
 	return OpenFolder(root, dir)
 }
 
-// OpenFolder opens a folder of a project, and makes it if necessary. It must be reached without
-// any link: what Hocket writes there would otherwise be elsewhere, where the agent that made
-// the link may not write.
+// OpenFolder opens a folder of a project, and creates it if necessary. The path must not contain a
+// link: otherwise an agent could create a link and make Hocket write where the agent itself may
+// not.
 func OpenFolder(root, folder string) (*os.Root, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
@@ -43,7 +43,7 @@ func OpenFolder(root, folder string) (*os.Root, error) {
 	opened, err := dir.Stat(".")
 	infos, linked := steps(r, folder)
 	if err = errors.Join(err, linked); err == nil && !os.SameFile(opened, infos[len(infos)-1]) {
-		err = refusedFile("was exchanged while it was opened")
+		err = refusedFile("was replaced while it was opened")
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s %w", folder, err), dir.Close())
@@ -51,8 +51,8 @@ func OpenFolder(root, folder string) (*os.Root, error) {
 	return dir, nil
 }
 
-// ignore hides the folder of all sessions from Git. A folder that contains anything but prompts
-// is left alone: it is in use, maybe for other things too.
+// ignore adds a .gitignore to the folder of all sessions. It does nothing if the folder contains
+// anything but prompts, because it may be in use for other things too.
 func ignore(all *os.Root) error {
 	const file = ".gitignore"
 	if _, err := all.Lstat(file); err == nil {

@@ -15,35 +15,35 @@ import (
 // SessionName is the name of the workflow of a session, and of its only step.
 const SessionName = "handoff"
 
-// Handoff is the setting of a task that was handed off. It contains everything that an
-// attempt depends on, so that all attempts are alike, in whatever process they are made.
+// Handoff is the setting of a task that was handed off. It contains everything that an attempt
+// depends on, so that all attempts are the same, no matter which process runs them.
 type Handoff struct {
 	Session string            `json:"session"`   // its id
 	Dir     string            `json:"directory"` // of the session, with slashes, relative to the project
 	Request *protocol.Request `json:"request"`
 	Context string            `json:"context,omitempty"` // the text around the request
-	// Source is the text that was sent, for people. Prose means that it has no request.
+	// Source is the text that was sent, for people. Prose means that the text has no request.
 	Source string `json:"source,omitempty"`
 	Prose  bool   `json:"prose,omitempty"`
-	// Before has the hash of each deliverable when the work was handed off, "" for one that
-	// did not exist. Nil means that it is not known: then it is enough that they exist.
+	// Before has the hash of each deliverable when the work was handed off, or "" if it did not exist.
+	// Nil means that the hashes are unknown: then it is enough that the files exist.
 	Before map[string]string `json:"before,omitempty"`
 	// Known are the paths in constraints that existed when the work was handed off. Nil means that
-	// nobody has looked: see [Handoff.LookUp].
+	// this was not checked: see [Handoff.LookUp].
 	Known []string `json:"known,omitzero"`
 	// SessionOnly means that all deliverables must be in the directory of the session.
 	SessionOnly bool `json:"session_only,omitempty"`
-	// Advisory means that limits on writing that this machine cannot enforce are only told to
-	// the agent.
+	// Advisory means that write limits are only mentioned in the prompt if this machine cannot enforce
+	// them.
 	Advisory bool `json:"tell_only,omitempty"`
-	// Detach means that the work is a session of its own, which an attempt only starts, and Leave that
-	// it is a message for the agent. Both are only for work that was handed off in a run.
+	// Detach means that the work is a separate session, which the attempt only starts, and MessageOnly
+	// that it is a message for the agent. Both are only for work that was handed off in a run.
 	Detach      bool `json:"detach,omitempty"`
 	MessageOnly bool `json:"leave,omitempty"`
 	// Test is the command that must succeed before the work of a TDD handoff is accepted.
 	Test string `json:"test,omitempty"`
 
-	inherited []string // the messages that ask for the last deliverables, see inherit
+	inherited []string // the messages that the last deliverables come from, see inherit
 }
 
 // Setting returns the value of the setting.
@@ -55,7 +55,7 @@ func (h *Handoff) Setting() (any, error) {
 	return workflow.ParseJSON(data)
 }
 
-// Of returns the handoff of a task, nil if it was not handed off.
+// Of returns the handoff of a task, or nil if it was not handed off.
 func Of(settings map[string]any) (*Handoff, error) {
 	value, ok := settings[agent.HandoffSetting]
 	if !ok {
@@ -63,7 +63,7 @@ func Of(settings map[string]any) (*Handoff, error) {
 	}
 	h := &Handoff{}
 	if err := json.Unmarshal([]byte(workflow.FormatJSON(value)), h); err != nil {
-		return nil, fmt.Errorf("the setting %q is not valid: %w", agent.HandoffSetting, err)
+		return nil, fmt.Errorf("invalid setting %q: %w", agent.HandoffSetting, err)
 	}
 	if h.Request == nil {
 		return nil, fmt.Errorf("the setting %q has no request", agent.HandoffSetting)
@@ -87,12 +87,12 @@ func (h *Handoff) Files() []string {
 	return files
 }
 
-// resultFile is the file with the result of the session. Hocket writes it from the answer, if
-// the agent does not write it itself.
+// resultFile is the file with the result of the session. Hocket writes it from the answer if the
+// agent does not write it.
 func (h *Handoff) resultFile() string { return path.Join(h.Dir, "result.json") }
 
-// LookUp finds out which paths in constraints exist in a project. What it has found stays, so that
-// a constraint means the same for all attempts.
+// LookUp records which paths in constraints exist in a project, so that a constraint means the same
+// for all attempts.
 func (h *Handoff) LookUp(root string) {
 	h.Known = []string{}
 	r, err := os.OpenRoot(root)
@@ -113,7 +113,7 @@ func (h *Handoff) LookUp(root string) {
 
 func (h *Handoff) knows(path string) bool { return slices.Contains(h.Known, path) }
 
-// Rule returns what Hocket understands of a constraint.
+// Rule returns the rule that Hocket reads from a constraint.
 func (h *Handoff) Rule(constraint string) Rule { return ParseConstraint(constraint, h.knows) }
 
 // Limit returns where the agent may write: nil means anywhere.
@@ -144,8 +144,8 @@ func (h *Handoff) Limit() *agent.WriteLimit {
 	return limit
 }
 
-// NotFolder returns a path to which a constraint limits writing although it is not a folder, "" if there
-// is none. The limit could not be enforced, and every attempt would fail.
+// NotFolder returns a path that a constraint limits writing to and that is not a folder, or "". Such a
+// limit cannot be enforced, and every attempt would fail.
 func (h *Handoff) NotFolder(root string) string {
 	limit := h.Limit()
 	if limit == nil {
@@ -153,7 +153,7 @@ func (h *Handoff) NotFolder(root string) string {
 	}
 	r, err := os.OpenRoot(root)
 	if err != nil {
-		return "" // the attempt says so
+		return "" // the attempt will report it
 	}
 	defer r.Close()
 	for _, only := range limit.Only {

@@ -11,15 +11,15 @@ import (
 	"github.com/hocket-dev/hocket/handoff/protocol"
 )
 
-// Message is what other agents left for an agent: the context of a handoff without a session,
-// or the result of a session that it was to be notified of.
+// Message is a message for an agent from another agent: the context of a handoff without a session,
+// or the result of a session that the agent should be notified of.
 type Message struct {
 	From string   `json:"from"`
 	Text string   `json:"text"`
-	Asks *Handoff `json:"asks,omitempty"` // what its next task has to deliver too; nil: nothing
+	Asks *Handoff `json:"asks,omitempty"` // what the next task must also deliver; nil: nothing
 }
 
-// Message returns the message that a request without a session leaves for its agent.
+// Message returns the message for the agent of a request without a session.
 func (h *Handoff) Message() Message {
 	own := *h
 	own.Dir, own.MessageOnly = "", false
@@ -30,7 +30,7 @@ func (h *Handoff) Message() Message {
 	return m
 }
 
-// name says which message it is, in words that are safe among our own.
+// name identifies the message. It is safe to use in Hocket's own part of a prompt.
 func (m Message) name() string {
 	words := []string{"message"}
 	if m.Asks != nil {
@@ -43,15 +43,15 @@ func (m Message) name() string {
 	return strings.Join(words, " ")
 }
 
-// takesMessages reports whether a task can be told messages, and answer what they ask for. One
-// whose answer has a fixed form leaves them for the next.
+// takesMessages reports whether a task can receive messages and answer them. If its answer has a
+// fixed form, the messages wait for the next task.
 func takesMessages(traits agent.Traits, task *agent.Task) bool {
 	free := len(task.Decide) == 0 && !task.Asks && task.Output.Mode == "" && task.Output.Schema == nil
 	return free && traits.FromPrompt(task)
 }
 
-// inherit returns a handoff with everything that a task has to deliver: what was handed off with
-// it, if h is not nil, and what messages ask for. It returns h if they ask for nothing.
+// inherit returns a handoff with everything that a task has to deliver: the deliverables of h, if
+// it is not nil, and those that messages ask for. It returns h if they ask for nothing.
 func inherit(h *Handoff, messages []Message) *Handoff {
 	all, q := Handoff{}, protocol.Request{}
 	if h != nil {
@@ -79,10 +79,10 @@ func inherit(h *Handoff, messages []Message) *Handoff {
 	return &all
 }
 
-// own returns how many deliverables are not those of messages.
+// own returns the number of deliverables that do not come from messages.
 func (h *Handoff) own() int { return len(h.Request.Deliverables) - len(h.inherited) }
 
-// origin returns the message that asks for a deliverable, "" if it is the task's own.
+// origin returns the message that asks for a deliverable, or "" if it is the task's own.
 func (h *Handoff) origin(i int) string {
 	if i < h.own() {
 		return ""
@@ -90,9 +90,9 @@ func (h *Handoff) origin(i int) string {
 	return h.inherited[i-h.own()]
 }
 
-// demands lists in our own words what messages ask for. What the senders wrote about it is only in
-// the messages, which the agent is told not to obey. guided is the request for the description of
-// the answer, without these texts too.
+// demands lists in Hocket's own words what messages ask for. The text of the senders appears only
+// in the messages, which the agent is told to treat as information. guided is the request to
+// describe the answer with, also without that text.
 func (h *Handoff) demands() (list []string, guided *protocol.Request) {
 	q := *h.Request
 	q.Deliverables = slices.Clone(q.Deliverables)
@@ -119,7 +119,7 @@ func optional(d protocol.Deliverable) string {
 	return " (optional)"
 }
 
-// asks lists the deliverables of a request with the numbers that demands uses.
+// asks lists the deliverables of a request with the same numbers as demands.
 func (h *Handoff) asks() (list []string) {
 	numbers := map[protocol.Kind]int{}
 	for _, d := range h.Request.Deliverables {
@@ -136,7 +136,7 @@ func (h *Handoff) asks() (list []string) {
 //go:embed messages.md
 var messagesText string
 
-// messagesPart returns what a prompt says about what messages ask for, "" if they ask for nothing.
+// messagesPart returns the part of a prompt about the deliverables that messages ask for, or "".
 func (h *Handoff) messagesPart() string {
 	list, _ := h.demands()
 	if len(list) == 0 {
@@ -145,7 +145,7 @@ func (h *Handoff) messagesPart() string {
 	return messagesText + "\n- " + strings.Join(list, "\n- ")
 }
 
-// addTo returns the prompt of a task that was not handed off, with what messages ask for.
+// addTo adds the deliverables that messages ask for to the prompt of a task that was not handed off.
 func (h *Handoff) addTo(prompt string) string {
 	prompt = strings.TrimRight(prompt, "\n") + "\n\n" + h.messagesPart() + "\n"
 	_, q := h.demands()

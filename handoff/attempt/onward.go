@@ -17,8 +17,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// onward hands off work of one attempt: with the tool that the agent is given, and with the
-// requests in its answer.
+// onward hands off work for one attempt, with the tool that the agent gets and with the requests in
+// its answer.
 type onward struct {
 	o      *Options
 	mu     sync.Mutex
@@ -34,7 +34,7 @@ func newOnward(o *Options, task *agent.Task) *onward {
 	return on
 }
 
-// equip gives a task the tool, and tells the agent what was handed off before.
+// equip gives a task the tool, and tells the agent which work was handed off before.
 func (w *wrapped) equip(task *agent.Task) *onward {
 	on := newOnward(&w.o, task)
 	for _, h := range task.Handed {
@@ -66,7 +66,7 @@ func (on *onward) note(h agent.Handed) {
 		on.names[name] = h.ID
 	}
 	if of.Detach {
-		on.names[of.Session], on.names[cmp.Or(h.Output, of.Session)] = h.ID, h.ID // they differ in a fork
+		on.names[of.Session], on.names[cmp.Or(h.Output, of.Session)] = h.ID, h.ID // these ids differ in a fork
 	}
 }
 
@@ -77,18 +77,18 @@ func (on *onward) known(id string) (agent.Handed, error) {
 	h, ok := on.handed[cmp.Or(on.names[id], id)]
 	if !ok {
 		known := slices.Sorted(maps.Keys(on.handed))
-		return h, fmt.Errorf("there is no work with the id %q; known ids: %s", id, cmp.Or(strings.Join(known, ", "), "none"))
+		return h, fmt.Errorf("unknown work id %q; known ids: %s", id, cmp.Or(strings.Join(known, ", "), "none"))
 	}
 	return h, nil
 }
 
-// isDetached reports whether work that was handed off is a session of its own.
+// isDetached reports whether work that was handed off is a separate session.
 func isDetached(h agent.Handed) bool {
 	of, _ := Of(h.Settings)
 	return of != nil && of.Detach
 }
 
-// recalled says what became of work that an earlier attempt has handed off.
+// recalled describes the state of work that an earlier attempt has handed off.
 func recalled(h agent.Handed) string {
 	text := "An earlier attempt at your task handed this off: " + h.Prompt + "\n\n"
 	switch {
@@ -97,13 +97,13 @@ func recalled(h agent.Handed) string {
 	case h.Error != "":
 		return text + "It failed: " + h.Error
 	case isDetached(h):
-		return text + "It works as the separate session " + h.Output + "."
+		return text + "It runs as the separate session " + h.Output + "."
 	}
 	return text + "The result:\n" + h.Output
 }
 
-// result returns the result of work that was handed off before, and waits for it. A detached session
-// is not waited for.
+// result waits for work that was handed off before, and returns its result. It does not wait for a
+// detached session.
 func (on *onward) result(ctx context.Context, task *agent.Task, id string) (agent.Handed, error) {
 	before, err := on.known(id)
 	if err != nil {
@@ -125,7 +125,7 @@ func (on *onward) result(ctx context.Context, task *agent.Task, id string) (agen
 	return got, nil
 }
 
-// handOff hands a request off. called means that the agent waits for what becomes of it.
+// handOff hands off a request. called means that the agent called the tool and waits for the result.
 func (on *onward) handOff(ctx context.Context, task *agent.Task, q *protocol.Request, around string, called bool) (agent.Handed, error) {
 	q, around, err := on.masked(q, around)
 	if err != nil {
@@ -134,7 +134,7 @@ func (on *onward) handOff(ctx context.Context, task *agent.Task, q *protocol.Req
 	if q.TargetAgent == "" && len(task.Handoffs.To) == 1 {
 		q.TargetAgent = task.Handoffs.To[0]
 	}
-	q.ParentAgent = task.Agent.Name // whatever the agent says who it is
+	q.ParentAgent = task.Agent.Name // not what the agent claims
 	for _, name := range q.Notify {
 		if !slices.Contains(task.Handoffs.To, name) {
 			return agent.Handed{}, fmt.Errorf("notify_on_completion: %q may not be notified, only %s", name, strings.Join(task.Handoffs.To, ", "))
@@ -156,9 +156,9 @@ func (on *onward) handOff(ctx context.Context, task *agent.Task, q *protocol.Req
 		return agent.Handed{}, err
 	}
 	if before, err := on.known(q.SessionID); q.SessionID != "" && err == nil && before.Key != work.Key {
-		return agent.Handed{}, fmt.Errorf("the session_id %q is that of other work, %s; choose another one", q.SessionID, before.ID)
+		return agent.Handed{}, fmt.Errorf("the session_id %q is already used for other work, %s; choose another one", q.SessionID, before.ID)
 	}
-	work.Blocking = work.Blocking || called && h.outside() // that takes no time
+	work.Blocking = work.Blocking || called && h.outside() // this takes no time
 	handed, err := task.HandOff(ctx, work)
 	if err == nil {
 		on.note(handed)
@@ -166,8 +166,8 @@ func (on *onward) handOff(ctx context.Context, task *agent.Task, q *protocol.Req
 	return handed, err
 }
 
-// masked returns a request, and the text around it, without secrets. What the agent wrote is masked
-// already, but in XML a secret may be escaped.
+// masked hides secrets in a request and the text around it. What the agent wrote is already masked,
+// but in XML a secret may be escaped.
 func (on *onward) masked(q *protocol.Request, around string) (*protocol.Request, string, error) {
 	if on.o.Mask == nil {
 		return q, around, nil
@@ -183,20 +183,20 @@ func (on *onward) masked(q *protocol.Request, around string) (*protocol.Request,
 	return h.Request, h.Context, nil
 }
 
-// await waits until everything has ended that a request depends on: work that the same task handed
-// off. A detached session can also wait for other sessions, and does so itself.
+// await waits until all work has ended that a request depends on. That is work that the same task
+// handed off. A detached session can also depend on other sessions, and waits for them itself.
 func (on *onward) await(ctx context.Context, task *agent.Task, q *protocol.Request, detach bool) error {
 	var left []string
 	for _, id := range q.DependsOn {
 		before, err := on.known(id)
 		switch {
 		case err != nil && detach:
-			left = append(left, id) // starting the session says whether there is one
+			left = append(left, id) // checked when the session is started
 			continue
 		case err != nil:
 			return fmt.Errorf("depends_on: %w", err)
 		case isDetached(before) && !detach:
-			return fmt.Errorf("depends_on: %q is a session of its own; only work that is detached too can wait for it", id)
+			return fmt.Errorf("depends_on: %q is a separate session; only detached work can wait for it", id)
 		}
 		got, err := task.HandOff(ctx, agent.Handoff{ID: before.ID, Blocking: true})
 		switch {
@@ -215,8 +215,8 @@ func (on *onward) await(ctx context.Context, task *agent.Task, q *protocol.Reque
 }
 
 // newHandoff returns the handoff of a request. Its session is the same for the same request of the
-// same task, in every attempt. If the work failed and is done again, it gets another session: what
-// Hocket shows of the first one must not be taken for an answer of the second.
+// same task, in every attempt. If the work failed and is repeated, it gets another session, so that
+// the directory of the first one is not mistaken for an answer of the second.
 func (on *onward) newHandoff(q *protocol.Request, around string, task *agent.Task, detach bool) (*Handoff, error) {
 	h := on.o.Handoff
 	h.Request, h.Context, h.Detach, h.MessageOnly = q, around, detach, q.Mode == protocol.Conversation
@@ -232,8 +232,7 @@ func (on *onward) newHandoff(q *protocol.Request, around string, task *agent.Tas
 	return &h, nil
 }
 
-// times returns how often work was handed off. The engine does work only once as long as it does
-// not fail.
+// times returns how often work was handed off. The engine repeats work only if it failed.
 func (on *onward) times(key string) (n int) {
 	on.mu.Lock()
 	defer on.mu.Unlock()
@@ -245,21 +244,21 @@ func (on *onward) times(key string) (n int) {
 	return n
 }
 
-// key returns the same text for the same work: it ignores what a fork or a new configuration changes.
+// key identifies the work. It ignores everything that a fork or a new configuration changes.
 func (h *Handoff) key() (string, error) {
 	same := &Handoff{Request: h.Request, Context: h.Context, Detach: h.Detach, MessageOnly: h.MessageOnly}
 	setting, err := same.Setting()
 	return digestOf(workflow.FormatJSON(setting)), err
 }
 
-// handoffPrefix is how the engine names tasks that were handed off, with a number.
+// handoffPrefix begins the names of tasks that were handed off. A number follows.
 const handoffPrefix = "handoff-"
 
-// digits is how many digits follow the id of the run in that of a session.
+// digits is the number of digits after the id of the run in the id of a session.
 const digits = 12
 
-// RunOf returns the run whose id the id of a session begins with, if it has the form of an id of work
-// that was handed off in a run.
+// RunOf returns the run in the id of a session, if the id has the form of work that was handed off in
+// a run.
 func RunOf(session string) (run string, ok bool) {
 	at := len(session) - digits - 1
 	if at < 1 || session[at] != '-' || strings.Trim(session[at+1:], "0123456789abcdef") != "" {
@@ -268,8 +267,8 @@ func RunOf(session string) (run string, ok bool) {
 	return session[:at], true
 }
 
-// In returns the handoff as part of a run. If it comes from a run that this one was forked from, its
-// session gets an id and a directory of its own.
+// In returns the handoff as part of a run. If this run is a fork, the session gets a new id and
+// directory.
 func (h *Handoff) In(run string) *Handoff {
 	if strings.HasPrefix(h.Session, run+"-") || h.Session == h.Request.SessionID {
 		return h
@@ -277,8 +276,8 @@ func (h *Handoff) In(run string) *Handoff {
 	return h.As(run + "-" + h.Session[max(0, len(h.Session)-digits):])
 }
 
-// As returns the handoff with another session, which has a directory of its own. That of a run is the
-// run, also if it repeats another one.
+// As returns the handoff with another session id, and the directory of that session. If the session
+// is a run, its id is that of the run, even if the run repeats another one.
 func (h *Handoff) As(session string) *Handoff {
 	if h.Session == session {
 		return h
@@ -288,7 +287,7 @@ func (h *Handoff) As(session string) *Handoff {
 	return &own
 }
 
-// work returns the handoff as work for its agent.
+// work returns the handoff in the form that the engine needs.
 func (h *Handoff) work(ctx context.Context, dir string) (agent.Handoff, error) {
 	q := h.Request
 	key, err := h.key()
@@ -299,7 +298,7 @@ func (h *Handoff) work(ctx context.Context, dir string) (agent.Handoff, error) {
 		return agent.Handoff{}, err
 	}
 	if name := h.NotFolder(dir); name != "" && !h.MessageOnly {
-		return agent.Handoff{}, fmt.Errorf("the limits on writing cannot be enforced: %s is not a folder", name)
+		return agent.Handoff{}, fmt.Errorf("the write limits cannot be enforced: %s is not a folder", name)
 	}
 	setting, err := h.Setting()
 	if err != nil {
@@ -325,7 +324,7 @@ func digestOf(text string) string {
 }
 
 // answered hands off the requests in the answer of an attempt, and returns a warning about those that
-// could not be handed off: that does not make the work worse that was done.
+// could not be handed off. It is not an error, because the attempt's own work is done.
 func (on *onward) answered(ctx context.Context, task *agent.Task, output string, log agent.Log) (warning string) {
 	refused := on.handOffAnswer(ctx, task, output)
 	for _, text := range refused {
@@ -334,12 +333,12 @@ func (on *onward) answered(ctx context.Context, task *agent.Task, output string,
 	return strings.Join(refused, "\n")
 }
 
-// handOffAnswer hands off the requests in an answer, and returns what could not be handed off.
+// handOffAnswer hands off the requests in an answer, and returns why some could not be handed off.
 func (on *onward) handOffAnswer(ctx context.Context, task *agent.Task, output string) (refused []string) {
 	answer := protocol.ReadResponse(output)
 	requests, around := answer.Next, ""
 	if left := explained(answer.Found); left != "" && answer.Form != protocol.ProseForm {
-		refused = append(refused, "left out: "+left)
+		refused = append(refused, left)
 	}
 	if answer.Form == protocol.ProseForm || answer.Form == protocol.JSONForm && len(requests) == 0 {
 		found, err := protocol.Read("answer.md", []byte(output), protocol.Options{Lenient: true})
@@ -355,7 +354,7 @@ func (on *onward) handOffAnswer(ctx context.Context, task *agent.Task, output st
 	slices.SortStableFunc(requests, func(a, b *protocol.Request) int { return min(len(a.DependsOn), 1) - min(len(b.DependsOn), 1) })
 	for len(requests) > 0 {
 		next := slices.IndexFunc(requests, func(q *protocol.Request) bool { return !dependsOnAny(q, requests) })
-		next = max(next, 0) // if they depend on each other, handing one off says so
+		next = max(next, 0) // if there is a cycle, handing one off reports it
 		q := requests[next]
 		requests = slices.Delete(requests, next, next+1)
 		if q.Mode == protocol.Blocking {

@@ -160,13 +160,13 @@ func TestToolTakesARequest(t *testing.T) {
 			{map[string]any{"to": "bob", "summary": "Take the keys", "deliverables": []any{map[string]any{"kind": "file", "path": "../keys", "text": "keys"}}}, "../keys"},
 			{map[string]any{"to": "cleo", "summary": "Something hard"}, "cleo could not do the work a/handoff-1: too hard"},
 			{map[string]any{"summary": "For anyone"}, "nobody"},
-			{map[string]any{"id": "a/handoff-7"}, `there is no work with the id "a/handoff-7"; known ids: a/handoff-1`},
+			{map[string]any{"id": "a/handoff-7"}, `unknown work id "a/handoff-7"; known ids: a/handoff-1`},
 			{map[string]any{"summary": 7}, "invalid arguments"},
 			{map[string]any{"to": "bob", "summary": "Something odd", "deliverables": []any{map[string]any{"kind": "x y", "text": "z"}}}, `unknown kind of deliverable "x y"`},
-			{map[string]any{"request": strings.Replace(request, "max_retries", `depends_on="x" max_retries`, 1)}, `depends_on: there is no work with the id "x"`},
+			{map[string]any{"request": strings.Replace(request, "max_retries", `depends_on="x" max_retries`, 1)}, `depends_on: unknown work id "x"`},
 			{map[string]any{"request": strings.Replace(request, "max_retries", `notify_on_completion="cleo,dora" max_retries`, 1)}, `notify_on_completion: "dora" may not be notified, only bob, cleo`},
 			{map[string]any{"request": strings.Replace(request, "max_retries", `detach="maybe" max_retries`, 1)}, `invalid detach="maybe": write true or false`},
-			{map[string]any{"request": strings.Replace(strings.Replace(request, "max_retries", `detach="true" max_retries`, 1), "spawn", "conversation_only", 1)}, "starts nothing that could be detached"},
+			{map[string]any{"request": strings.Replace(strings.Replace(request, "max_retries", `detach="true" max_retries`, 1), "spawn", "conversation_only", 1)}, "cannot be detached"},
 		} {
 			if text, err := use(c.args); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v: %q, %v, want %s", c.args, text, err, c.want)
@@ -184,7 +184,7 @@ func TestToolTakesARequest(t *testing.T) {
 }
 
 // Requests in the answer are handed off when the attempt has ended.
-func TestAnswerHandsOn(t *testing.T) {
+func TestAnswerHandsOff(t *testing.T) {
 	for _, c := range []struct {
 		answer, said string
 		to           []string
@@ -192,7 +192,7 @@ func TestAnswerHandsOn(t *testing.T) {
 		{"I did it.", "", nil},
 		{"I did it. Now this:\n\n```xml\n" + strings.Replace(request, "spawn", "Blocking", 1) + "\n```\n", "", []string{"bob"}},
 		{"<agent_response version=\"1.0\" status=\"COMPLETED\"><summary>Done</summary><next>" + request + request + "</next></agent_response>", "", []string{"bob", "bob"}},
-		{"<agent_response><summary>a < b</summary><summary>Done<next>" + request + "</next></agent_response>", "left out: the requests in <next> were left out", nil},
+		{"<agent_response><summary>a < b</summary><summary>Done<next>" + request + "</next></agent_response>", "the requests in <next> were ignored", nil},
 		{workflow.FormatJSON(map[string]any{"summary": "Done", "next": []any{request}}), "", []string{"bob"}},
 		{strings.Replace(request, ` target_agent="bob"`, "", 1), "not handed off: \"Do that thing\": nobody\n", nil},
 		{"```xml\n<agent_request><mode>spawn</mode></agent_request>\n```", "not handed off: ", nil},
@@ -270,7 +270,7 @@ func TestNamedWork(t *testing.T) {
 		if text, err := use(map[string]any{"id": "count"}); err != nil || text != "bob has done the work count. Its answer:\n\nthe answer" {
 			t.Errorf("%q, %v", text, err)
 		}
-		if _, err := use(map[string]any{"request": strings.Replace(named, "Do it.", "Do more.", 1)}); err == nil || !strings.Contains(err.Error(), `the session_id "count" is that of other work, a/handoff-1`) {
+		if _, err := use(map[string]any{"request": strings.Replace(named, "Do it.", "Do more.", 1)}); err == nil || !strings.Contains(err.Error(), `the session_id "count" is already used for other work, a/handoff-1`) {
 			t.Error(err)
 		}
 	})
@@ -297,7 +297,7 @@ func TestWorkThatDependsOnOther(t *testing.T) {
 	if diff := cmp.Diff([]string{"The first part", "The second part", "The third part"}, order); diff != "" || waits != 2 {
 		t.Errorf("%d waits, handed off (-want +got):\n%s", waits, diff)
 	}
-	if !strings.Contains(res.Warning, `"A circle": depends_on: there is no work with the id "y"`) {
+	if !strings.Contains(res.Warning, `"A circle": depends_on: unknown work id "y"`) {
 		t.Error(res.Warning)
 	}
 	l = &lead{dir: t.TempDir(), result: func(string) agent.Handed { return agent.Handed{Error: "boom"} }}
@@ -349,7 +349,7 @@ func TestToolDetaches(t *testing.T) {
 			t.Errorf("the session in a fork: %q, %v", text, err)
 		}
 	})
-	if told := l.got.Received[0].Output; !strings.HasSuffix(fmt.Sprint(told), "It works as the separate session fork-1.") {
+	if told := l.got.Received[0].Output; !strings.HasSuffix(fmt.Sprint(told), "It runs as the separate session fork-1.") {
 		t.Error(told)
 	}
 	if diff := cmp.Diff([]string{session, "other"}, own.Request.DependsOn); diff != "" || own.Session != "own" || len(own.Request.Attributes) > 0 {
@@ -363,7 +363,7 @@ func TestToolDetaches(t *testing.T) {
 }
 
 // The task of detached work, or of a message, does not need its agent.
-func TestSentApart(t *testing.T) {
+func TestSentOutside(t *testing.T) {
 	exec := agent.New(agent.Traits{Prompted: true}, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
 		t.Error("the agent works")
 		return agent.Result{}, nil
@@ -386,7 +386,7 @@ func TestSentApart(t *testing.T) {
 		Detach: func(context.Context, *agent.Task, *attempt.Handoff) error { return nil },
 	}
 	res, err := attempt.Wrap(exec, o).Run(t.Context(), task(&attempt.Handoff{Request: q, MessageOnly: true}), func([]byte) {})
-	if diff := cmp.Diff([]string{"bob", "r1 a/handoff-1", "ann", "Know this"}, left); diff != "" || err != nil || res.Output != "left for bob" || res.Usage != (agent.Usage{}) {
+	if diff := cmp.Diff([]string{"bob", "r1 a/handoff-1", "ann", "Know this"}, left); diff != "" || err != nil || res.Output != "message left for bob" || res.Usage != (agent.Usage{}) {
 		t.Errorf("%+v, %v: %s", res, err, diff)
 	}
 	res, err = attempt.Wrap(exec, o).Run(t.Context(), task(&attempt.Handoff{Request: q, Detach: true}), func([]byte) {})
@@ -398,7 +398,7 @@ func TestSentApart(t *testing.T) {
 	if res, err = attempt.Wrap(exec, o).Run(t.Context(), forked, func([]byte) {}); err != nil || res.Output != "r2-r1-s1" {
 		t.Errorf("in a fork: %+v, %v", res, err)
 	}
-	if _, err = attempt.Wrap(exec, attempt.Options{}).Run(t.Context(), task(&attempt.Handoff{Request: q, Detach: true}), func([]byte) {}); err == nil || !strings.Contains(err.Error(), "this program does not carry out sessions") {
+	if _, err = attempt.Wrap(exec, attempt.Options{}).Run(t.Context(), task(&attempt.Handoff{Request: q, Detach: true}), func([]byte) {}); err == nil || !strings.Contains(err.Error(), "this program does not run sessions") {
 		t.Error(err)
 	}
 }

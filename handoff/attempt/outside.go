@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/handoff/protocol"
 )
 
-// detachAttribute is the attribute of a request whose work is a session of its own.
+// detachAttribute is the attribute of a request for work in a separate session.
 const detachAttribute = "detach"
 
 // takeDetach removes the attribute from a request, and returns its value.
@@ -23,21 +23,21 @@ func takeDetach(q *protocol.Request) (bool, error) {
 	q.Attributes = slices.Delete(slices.Clone(q.Attributes), at, at+1)
 	switch {
 	case value == "true" && q.Mode == protocol.Conversation:
-		return false, fmt.Errorf("a request with the mode %s starts nothing that could be detached", q.Mode)
+		return false, fmt.Errorf("a request with the mode %s cannot be detached: it starts no work", q.Mode)
 	case value == "true" || value == "false":
 		return value == "true", nil
 	}
 	return false, fmt.Errorf("invalid detach=%q: write true or false", value)
 }
 
-// outside reports whether the work is not done in the run: the task only starts a session, or leaves
-// a message. Its agent does not work, and an attempt can be repeated.
+// outside reports whether the work is done outside the run: the task only starts a session or leaves
+// a message. No agent runs in this task, and it is safe to repeat an attempt.
 func (h *Handoff) outside() bool { return h.Detach || h.MessageOnly }
 
-var errDetached = errors.New("work cannot be detached here: this program does not carry out sessions")
+var errDetached = errors.New("cannot detach work: this program does not run sessions")
 
-// sendOutside starts the session of a detached handoff, or leaves the message of one without a
-// session. The amount that the session may use counts as used here, where it was reserved.
+// sendOutside starts the session of a detached handoff, or leaves a message. The amount that the
+// session may use was reserved in this run, so it counts as used here.
 func (w *wrapped) sendOutside(ctx context.Context, task *agent.Task, h *Handoff) (agent.Result, error) {
 	if h.MessageOnly {
 		return w.leaveMessage(task, h)
@@ -52,10 +52,10 @@ func (w *wrapped) sendOutside(ctx context.Context, task *agent.Task, h *Handoff)
 	return agent.Result{Output: h.Session, Usage: agent.Usage{CostUSD: limits.CostUSD, TokensOut: limits.Tokens}}, nil
 }
 
-// leaveMessage leaves a message for the agent of the task.
+// leaveMessage leaves a message for the task's agent.
 func (w *wrapped) leaveMessage(task *agent.Task, h *Handoff) (agent.Result, error) {
 	if !w.traits.FromPrompt(task) {
-		return agent.Result{}, agent.Permanentf("%s cannot be told anything: it does not work from a prompt", task.Agent.Name)
+		return agent.Result{}, agent.Permanentf("%s cannot receive messages: it does not work from a prompt", task.Agent.Name)
 	}
 	if w.o.LeaveMessage == nil {
 		return agent.Result{}, agent.Permanentf("messages for agents are not supported here")
@@ -63,5 +63,5 @@ func (w *wrapped) leaveMessage(task *agent.Task, h *Handoff) (agent.Result, erro
 	if err := w.o.LeaveMessage(task.Agent.Name, task.Run+" "+task.Address, h.Message()); err != nil {
 		return agent.Result{}, agent.Errorf("cannot leave the message: %v", err)
 	}
-	return agent.Result{Output: fmt.Sprintf("left for %s", task.Agent.Name)}, nil
+	return agent.Result{Output: fmt.Sprintf("message left for %s", task.Agent.Name)}, nil
 }

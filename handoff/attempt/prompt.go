@@ -15,13 +15,13 @@ var promptText string
 
 var promptTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("prompt").Parse(promptText)) })
 
-// methods say how an agent works with a method.
+// methods tell the agent how to work with each method.
 var methods = map[protocol.Method]string{
-	protocol.Spike: "This is research. Nothing outside your folder and a temporary folder may change, and attempts to write elsewhere fail. Write what you find to your folder.",
+	protocol.Spike: "This is research. Do not change anything outside your folder and the temporary folder; attempts to write elsewhere fail. Write what you find to your folder.",
 	protocol.TDD:   "Work test first: write a test that fails because the work is not done, then make it pass, then clean up.",
 }
 
-// Prompt returns what the agent is asked to do.
+// Prompt returns the prompt for the agent.
 func (h *Handoff) Prompt() string {
 	var files []protocol.Deliverable
 	for _, d := range h.Request.Deliverables[:h.own()] {
@@ -34,11 +34,11 @@ func (h *Handoff) Prompt() string {
 	return h.text(map[string]any{"Files": files, "Messages": h.messagesPart(), "Writing": h.writing(), "Guide": protocol.ResponseGuide(guided, h.Session)})
 }
 
-// context returns the request as a message, whose receiver has another task. What that has to
-// deliver, and how it answers, is not said here: see demands.
+// context returns the request as a message for an agent that is working on another task. It does
+// not say what to deliver or how to answer: see demands.
 func (h *Handoff) context() string { return h.text(map[string]any{"Asks": h.asks()}) }
 
-// text returns the request as text, with more parts.
+// text returns the request as text, with additional parts.
 func (h *Handoff) text(parts map[string]any) string {
 	q := h.Request
 	var extra []string

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// ToolName is the name of the tool with which an agent hands work off.
+// ToolName is the name of the tool that agents use to hand off work.
 const ToolName = "handoff"
 
 var (
@@ -39,9 +39,9 @@ func toolInput(may *workflow.Handoffs) map[string]any {
 		"to":          to,
 		"summary":     text("The work in one sentence."),
 		"details":     text("Everything that the agent needs to know: what to do, where to look, what is known already."),
-		"constraints": map[string]any{"type": "array", "items": map[string]any{"type": "string"}, "description": "What it must observe, such as \"Do not modify src/\"."},
+		"constraints": map[string]any{"type": "array", "items": map[string]any{"type": "string"}, "description": "Rules that it must follow, such as \"Do not modify src/\"."},
 		"deliverables": map[string]any{
-			"type": "array", "description": "What it has to hand in. By default a report.",
+			"type": "array", "description": "What it has to deliver. Default: a report.",
 			"items": map[string]any{"type": "object", "required": []any{"kind", "text"}, "properties": map[string]any{
 				"kind": map[string]any{"enum": []any{string(protocol.File), string(protocol.Decision), string(protocol.Report)}},
 				"path": text("The path of a file, relative to the project."),
@@ -50,7 +50,7 @@ func toolInput(may *workflow.Handoffs) map[string]any {
 		},
 		"blocking": map[string]any{"type": "boolean", "description": "Whether to wait for the answer. Default: true."},
 		"request":  text("Instead of all of the above, a complete <agent_request> in XML."),
-		"id":       text("Only this: the id or session_id of work that was handed off before. The result is its answer."),
+		"id":       text("The id or session_id of work that was handed off before, to get its answer. Use it without other arguments."),
 	}
 	if may.Detach {
 		properties["detach"] = map[string]any{"type": "boolean", "description": "Whether the work is a separate session, which continues after your own work. Default: false."}
@@ -58,7 +58,7 @@ func toolInput(may *workflow.Handoffs) map[string]any {
 	return map[string]any{"type": "object", "properties": properties}
 }
 
-// arguments are those of the tool.
+// arguments are the arguments of the tool.
 type arguments struct {
 	To           string   `json:"to"`
 	Summary      string   `json:"summary"`
@@ -75,7 +75,7 @@ type arguments struct {
 	ID       string `json:"id"`
 }
 
-// call hands work off. The task is that of the executor, which hides secrets in what is handed off.
+// call hands off work. The task is the one that the executor got, so secrets in the work are masked.
 func (on *onward) call(ctx context.Context, args map[string]any, task *agent.Task, _ agent.Log) (string, error) {
 	var a arguments
 	if err := json.Unmarshal([]byte(workflow.FormatJSON(args)), &a); err != nil {
@@ -94,15 +94,15 @@ func (on *onward) call(ctx context.Context, args map[string]any, task *agent.Tas
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return "The work is still in progress. To continue to wait for it, call this tool again with the same arguments.", nil
+		return "The work is still in progress. To keep waiting for it, call this tool again with the same arguments.", nil
 	case err != nil:
 		return "", err
 	}
 	return describe(h, a.ID)
 }
 
-// describe says what became of work: asked is the id by which the agent asked for it, "" if it has just
-// handed it off.
+// describe tells the agent the state of work. asked is the id that the agent used to ask for it, or ""
+// if it has just handed it off.
 func describe(h agent.Handed, asked string) (string, error) {
 	of, _ := Of(h.Settings)
 	switch {
@@ -111,9 +111,9 @@ func describe(h agent.Handed, asked string) (string, error) {
 	case h.Error != "":
 		return "", fmt.Errorf("%s could not do the work %s: %s", h.To, cmp.Or(asked, h.ID), h.Error)
 	case asked == "" && of != nil && of.Detach:
-		return fmt.Sprintf("%s works on it in the separate session %s, which continues after your own work. To look at it, call this tool with this id.", h.To, h.Output), nil
+		return fmt.Sprintf("%s is working on it in the separate session %s, which continues after your own work. To check on it, call this tool with this id.", h.To, h.Output), nil
 	case of != nil && of.MessageOnly:
-		return fmt.Sprintf("The next task of %s gets it.", h.To), nil
+		return fmt.Sprintf("The next task of %s will get the message.", h.To), nil
 	}
 	return fmt.Sprintf("%s has done the work %s. Its answer:\n\n%s", h.To, cmp.Or(asked, h.ID), h.Output), nil
 }
@@ -123,12 +123,12 @@ func (a *arguments) read(task *agent.Task) (q *protocol.Request, around string, 
 	text := a.Request
 	switch {
 	case text == "" && a.Summary == "":
-		return nil, "", errors.New("missing argument summary: call this tool with to, summary and details, with a whole request, or with the id of work that was handed off before")
+		return nil, "", errors.New("missing argument summary: call this tool with to, summary and details, with a complete request, or with the id of work that was handed off before")
 	case text == "":
 		if q, err = a.build(task.Agent.Name); err != nil {
 			return nil, "", err
 		}
-		text = q.Format() // so that it is checked like any other
+		text = q.Format() // so that it is checked like any other request
 	}
 	found, err := protocol.Read("request", []byte(text), protocol.Options{Lenient: true})
 	switch {
@@ -153,7 +153,7 @@ func (a *arguments) read(task *agent.Task) (q *protocol.Request, around string, 
 	return q, found.Context, nil
 }
 
-// explained returns the errors among diagnostics, one on each line.
+// explained returns the errors among diagnostics, one per line.
 func explained(found workflow.Diagnostics) string {
 	var lines []string
 	for _, d := range found {

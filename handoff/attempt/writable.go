@@ -10,9 +10,9 @@ import (
 	"github.com/hocket-dev/hocket/handoff/protocol"
 )
 
-// Undeliverable says why a file that is asked for cannot be delivered, and what to do about it; ""
-// if it can. exists means that it exists when the work is handed off. A conversation has no limits
-// and no directory of its own: its work is another task.
+// Undeliverable says why a requested file cannot be delivered, and what to do about it; "" if it
+// can. exists means that the file exists when the work is handed off. A conversation has no limits
+// and no directory, because another task does its work.
 func (h *Handoff) Undeliverable(file string, exists bool) (why, advice string) {
 	if h.Request.Mode == protocol.Conversation {
 		return "", ""
@@ -31,16 +31,16 @@ func (h *Handoff) Undeliverable(file string, exists bool) (why, advice string) {
 	case len(limit.Only) > 0 && !slices.ContainsFunc(limit.Only, only):
 		return "the agent may write only to " + strings.Join(limit.Only, ", "), "write it to one of these, or relax the constraint"
 	case slices.ContainsFunc(limit.Except, func(dir string) bool { return within(file, dir) }):
-		return "a constraint forbids to write it", "write it to " + h.Dir + "/, or relax the constraint"
+		return "a constraint forbids writing it", "write it to " + h.Dir + "/, or relax the constraint"
 	case !exists && slices.Contains(h.sealed(), folder):
 		return "the agent cannot create files directly in " + folderName(folder) + ", because something in it must not change",
-			"write it to another folder, such as " + h.Dir + "/, or create it before"
+			"write it to another folder, such as " + h.Dir + "/, or create it first"
 	}
 	return "", ""
 }
 
-// sealed returns the folders of the project in which the agent can create, remove and rename nothing
-// directly, because something in them must not change; see [agent.WriteLimit].
+// sealed returns the folders in which the agent cannot create, remove or rename anything directly,
+// because something inside them must not change; see [agent.WriteLimit].
 func (h *Handoff) sealed() (folders []string) {
 	limit := h.Limit()
 	if limit == nil || agent.WriteLimits() != "" {
@@ -59,7 +59,7 @@ func (h *Handoff) sealed() (folders []string) {
 	return folders
 }
 
-// within reports whether a path is a directory, or in it.
+// within reports whether a path is a directory or something inside it.
 func within(file, dir string) bool { return file == dir || strings.HasPrefix(file, dir+"/") }
 
 func folderName(folder string) string {
@@ -69,16 +69,16 @@ func folderName(folder string) string {
 	return "`" + folder + "`"
 }
 
-// writing tells the agent what it could not know of the limits on where it may write.
+// writing tells the agent about write limits that it could not guess.
 func (h *Handoff) writing() (notes []string) {
-	if h.Dir == "" { // of a conversation
+	if h.Dir == "" { // a conversation
 		return nil
 	}
 	if folders := h.sealed(); len(folders) > 0 {
 		for i := range folders {
 			folders[i] = folderName(folders[i])
 		}
-		notes = append(notes, fmt.Sprintf("Directly in %s, you can change files, but not create, remove or rename any. Write new files to other folders.", strings.Join(folders, ", ")))
+		notes = append(notes, fmt.Sprintf("Directly in %s, you can change existing files, but not create, remove or rename files. Write new files to other folders.", strings.Join(folders, ", ")))
 	}
 	if h.SessionOnly {
 		notes = append(notes, "Only files in `"+h.Dir+"` are accepted.")

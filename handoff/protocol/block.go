@@ -15,8 +15,8 @@ import (
 
 // block is a piece of a file that holds a request.
 type block struct {
-	// text has the lines of the block from their first column on, so that columns are
-	// those of the file. What Markdown puts in front of a line is blank.
+	// text has the lines of the block with their indentation, so that columns match the file. Markdown
+	// prefixes such as > are replaced by spaces.
 	text  []byte
 	start xmltext.Start
 	// from and to are the fences around it, in the file.
@@ -24,8 +24,8 @@ type block struct {
 	open     bool // nothing closes the fence
 }
 
-// fences reads the blocks of Markdown, and nothing in them. Inline parsers are left out:
-// they are not needed, and a text can make them slow.
+// fences parses the block structure of Markdown only. It has no inline parsers: they are not
+// needed, and some texts make them slow.
 var fences = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(parser.WithBlockParsers(
 		util.Prioritized(parser.NewSetextHeadingParser(), 100),
@@ -41,7 +41,7 @@ var fences = sync.OnceValue(func() parser.Parser {
 	))
 })
 
-// blocks returns the fenced blocks of a Markdown text whose content is wanted.
+// blocks returns the fenced blocks of a Markdown text whose content matches wanted.
 func blocks(source []byte, wanted func(content string) bool) []block {
 	var all []block
 	lines := lineCounter{text: source}
@@ -79,8 +79,8 @@ func blocks(source []byte, wanted func(content string) bool) []block {
 	return all
 }
 
-// withoutDeclaration blanks an XML declaration. It may only be at the very start of a text,
-// which the start of a block is not if the block is indented.
+// withoutDeclaration replaces an XML declaration by spaces. XML allows it only at the very start of
+// a text, and an indented block starts with spaces.
 func withoutDeclaration(text []byte) {
 	text = bytes.TrimLeft(text, xmltext.Layout)
 	for i := range xmltext.Declaration().Find(text) {
@@ -90,8 +90,8 @@ func withoutDeclaration(text []byte) {
 	}
 }
 
-// shallow is a parser of blocks that contain others. It takes what is nested too deeply as
-// text, because the time that Markdown takes grows with the square of the depth.
+// shallow is a parser for container blocks. It treats blocks that are nested too deeply as text,
+// because the parsing time grows with the square of the depth.
 type shallow struct{ parser.BlockParser }
 
 const maxNesting = 100

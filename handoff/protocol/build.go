@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// build makes a request of a valid document, and checks what a schema cannot express.
+// build converts a valid document to a request, and checks what a schema cannot express.
 func build(doc *xmltext.Document, top element) *Request {
 	q := &Request{
 		Version: "1.0", Priority: Medium, Pos: top.Pos(), root: top,
@@ -48,10 +48,10 @@ func (b *builder) attribute(a xmltext.Attr) {
 	case "session_id":
 		b.SessionID = value
 		if why := ambiguous(value); why != "" && sessionID().MatchString(value) {
-			b.doc.Report(workflow.Errorf(a.Pos(), CodeSession, "choose another one", "%q cannot be the id of a session: its directory %s", value, why))
+			b.doc.Report(workflow.Errorf(a.Pos(), CodeSession, "choose another one", "invalid session id %q: its directory %s", value, why))
 		} else if value != "" && !sessionID().MatchString(value) {
 			b.doc.Report(workflow.Errorf(a.Pos(), CodeSession, "use 1 to 100 letters, digits, dots, dashes and underscores, and begin with a letter or digit",
-				"%q cannot be the id of a session", value))
+				"invalid session id %q", value))
 		}
 	case "parent_agent":
 		b.ParentAgent = value
@@ -60,7 +60,7 @@ func (b *builder) attribute(a xmltext.Attr) {
 	case "priority":
 		b.Priority = Priority(strings.ToLower(value))
 		if !slices.Contains(priorities, string(b.Priority)) {
-			b.doc.Report(workflow.Warningf(a.Pos(), CodeValue, "Allowed values: "+strings.Join(priorities, ", "), "Attribute 'priority': '%s' is not valid, so it is medium", value).Near(value, priorities))
+			b.doc.Report(workflow.Warningf(a.Pos(), CodeValue, "Allowed values: "+strings.Join(priorities, ", "), "Attribute 'priority': '%s' is not valid; using medium", value).Near(value, priorities))
 			b.Priority = Medium
 		}
 	case "estimated_duration":
@@ -75,7 +75,7 @@ func (b *builder) attribute(a xmltext.Attr) {
 	case "depends_on":
 		b.DependsOn = list(value)
 		if own := b.doc.Root().Attr("session_id"); own.Exists() && slices.Contains(b.DependsOn, own.Value()) {
-			b.doc.Report(workflow.Errorf(a.Pos(), CodeSession, "remove its own id", "the session depends on itself"))
+			b.doc.Report(workflow.Errorf(a.Pos(), CodeSession, "remove this id", "the session depends on itself"))
 		}
 	case "notify_on_completion":
 		b.Notify = list(value)
@@ -89,16 +89,16 @@ func (b *builder) attribute(a xmltext.Attr) {
 		case a.Name() != "xmlns":
 			b.Attributes = append(b.Attributes, Attribute{a.Name(), a.Value()})
 			if meant := workflow.Meant(a.Name(), attributes); meant != "" && !b.doc.Root().Attr(meant).Exists() {
-				b.doc.Report(workflow.Warningf(a.NamePos(), CodeAttribute, "", "the attribute %q means nothing to Hocket, and is only passed on", a.Name()).Near(a.Name(), []string{meant}))
+				b.doc.Report(workflow.Warningf(a.NamePos(), CodeAttribute, "", "unknown attribute %q has no effect", a.Name()).Near(a.Name(), []string{meant}))
 			}
 		}
 	}
 }
 
-// attributes are those of a request.
+// attributes are the attributes of a request.
 var attributes = []string{"version", "session_id", "parent_agent", "target_agent", "priority", "estimated_duration", "timeout", "max_retries", "depends_on", "notify_on_completion", "detach"}
 
-// MaxRetries is the largest max_retries.
+// MaxRetries is the largest allowed value of max_retries.
 const MaxRetries = 100
 
 var (
@@ -177,26 +177,26 @@ func (b *builder) deliverable(e xmltext.Element) {
 			b.doc.Report(workflow.Errorf(pos, CodePath, "write the path of a file in the project, relative to its root", "Invalid deliverable path: %s", strings.TrimSpace(d.Path+" "+why)))
 		}
 		if b.paths[d.Path] {
-			b.doc.Report(workflow.Warningf(pos, CodePath, "describe the file once", "%s is a deliverable twice", d.Path))
+			b.doc.Report(workflow.Warningf(pos, CodePath, "describe the file once", "%s is listed twice as a deliverable", d.Path))
 		}
 		b.paths[d.Path] = true
 	}
 	b.Deliverables = append(b.Deliverables, d)
 }
 
-// reserved are folders in which no deliverable may be: what is written there is run or
-// trusted by others.
+// reserved are folders that must not contain deliverables, because programs run or trust the files
+// in them.
 var reserved = []string{".git", ".hocket", ".glee", ".claude"}
 
-// settings are files that CLI agents read as settings.
+// settings are settings files of CLI agents.
 var settings = []string{".mcp.json", "opencode.json"}
 
 // drive is the beginning of a Windows path.
 var drive = lazy.Regexp(`^[A-Za-z]:`)
 
-// badPath says why a path cannot be that of a deliverable of a session; "" if it can. A session
-// named git must not make .git of .{session-id}. An id that is not known yet begins with the
-// time.
+// badPath says why a path is not allowed for a deliverable of a session; "" if it is. The session
+// id is filled in first, because a session named git would turn .{session-id} into .git. A
+// generated id begins with the time, so it is harmless.
 func badPath(file, session string) string {
 	clean := path.Clean(strings.ReplaceAll(file, sessionPlaceholder, cmp.Or(session, "2")))
 	switch {
@@ -218,7 +218,7 @@ func badPath(file, session string) string {
 			return "is in " + part
 		}
 		if slices.ContainsFunc(settings, func(name string) bool { return strings.EqualFold(name, part) }) {
-			return "contains settings of CLI agents"
+			return "is a settings file of CLI agents"
 		}
 		if why := ambiguous(part); why != "" {
 			return why
@@ -227,33 +227,33 @@ func badPath(file, session string) string {
 	return ""
 }
 
-// shortName is a name that Windows makes for files with long ones: git~1 is .git.
+// shortName matches the short names that Windows creates for long ones: git~1 is .git.
 var shortName = lazy.Regexp(`^[^.~]{1,6}~[0-9]+(?:\.[^.]{0,3})?$`)
 
-// device is a name that is a device on Windows, in every folder and with every extension.
+// device matches names that are devices on Windows, in every folder and with any extension.
 var device = lazy.Regexp(`(?i)^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?$`)
 
-// ambiguous says why a name means another one on some systems; "" if it does not. A project that is
-// worked on here is cloned on others too.
+// ambiguous says why a name refers to another file on some systems; "" if it does not. It applies
+// on every system, because a project may be cloned elsewhere.
 func ambiguous(name string) string {
 	switch {
 	case strings.HasSuffix(name, ".") || strings.HasSuffix(name, " "):
-		return "has a name with a dot or space at its end, which Windows leaves out"
+		return "has a name that ends with a dot or space, which Windows ignores"
 	case strings.Contains(name, ":"):
-		return "has a name with a colon, which on Windows leads to a stream of another file"
+		return "has a name with a colon, which on Windows means a stream of another file"
 	case device().MatchString(name):
 		return "has a name that is a device on Windows"
 	case shortName().MatchString(name):
-		return "has a name that Windows gives to other files"
+		return "has a name that Windows may use for another file"
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf) }):
-		return "has a name with invisible characters, some of which macOS leaves out"
+		return "has a name with invisible characters, some of which macOS ignores"
 	}
 	return ""
 }
 
-// check looks at the request as a whole.
+// check checks the request as a whole.
 func (b *builder) check() {
 	if n := utf8.RuneCountInString(b.Summary); b.summary.Exists() && (n < 10 || n > 500) {
-		b.doc.Report(workflow.Warningf(b.summary.Pos(), CodeValue, "say in one or two sentences what is to be done: 10 to 500 characters", "the summary has %d characters", n))
+		b.doc.Report(workflow.Warningf(b.summary.Pos(), CodeValue, "describe the task in one or two sentences, with 10 to 500 characters", "the summary has %d characters", n))
 	}
 }

@@ -42,7 +42,7 @@ func ParseDuration(text string) (time.Duration, bool) {
 	return sum, sum > 0
 }
 
-// FormatDuration writes a duration as ParseDuration reads it; "" for none.
+// FormatDuration writes a duration in the form that ParseDuration reads; "" for zero.
 func FormatDuration(d time.Duration) string {
 	var b strings.Builder
 	for _, u := range durationUnits {
@@ -54,7 +54,7 @@ func FormatDuration(d time.Duration) string {
 	return b.String()
 }
 
-// IsDuration reports whether a request can have a duration.
+// IsDuration reports whether a duration is valid in a request.
 func IsDuration(d time.Duration) bool {
 	again, ok := ParseDuration(FormatDuration(d))
 	return ok && again == d

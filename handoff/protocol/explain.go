@@ -35,17 +35,17 @@ var Codes = []xmltext.Code{
 	{Name: CodeValue, Meaning: "A value is not allowed."},
 	{Name: CodeAttribute, Meaning: "An attribute is missing or not allowed."},
 	{Name: CodeVersion, Meaning: "The version of the protocol is unknown."},
-	{Name: CodeSession, Meaning: "The id of a session cannot be used, or sessions wait for each other."},
+	{Name: CodeSession, Meaning: "The id of a session is invalid or already in use, or sessions wait for each other."},
 	{Name: CodePath, Meaning: "A deliverable has a path that is not allowed."},
 	{Name: CodeEncoding, Meaning: "A Markdown file is not UTF-8."},
 	{Name: CodeResponse, Meaning: "A part of a response was left out."},
-	{Name: CodeRepaired, Meaning: "A request or response does not follow the schema in a detail, and was understood."},
+	{Name: CodeRepaired, Meaning: "A request or response does not quite follow the schema, but could be repaired."},
 }
 
 var required = []string{"mode", "original_intent", "current_task_summary", "workflow", "task_details", "deliverables"}
 
-// explain turns a violation of the schema into a diagnostic. Its words are those that the
-// protocol defines.
+// explain turns a violation of the schema into a diagnostic, with the wording that the protocol
+// defines.
 func explain(doc *xmltext.Document, v xsd.Violation, lenient bool) workflow.Diagnostic {
 	name := v.At.Name()
 	switch v.Kind {
@@ -64,7 +64,7 @@ func explain(doc *xmltext.Document, v xsd.Violation, lenient bool) workflow.Diag
 		if slices.ContainsFunc(slices.Collect(v.At.Parent().Children()), func(o xmltext.Element) bool { return o != v.At && o.Name() == name }) {
 			d.Detail += "<" + name + "> may occur once"
 		} else if slices.Contains(ordered, local(name)) {
-			d.Detail += "Move it to its place: the order is " + strings.Join(ordered, ", ")
+			d.Detail += "Move it to the right place: the order is " + strings.Join(ordered, ", ")
 		} else {
 			d.Detail += "Remove it, or give it a namespace of its own and write it after the others"
 		}
@@ -84,9 +84,9 @@ func explain(doc *xmltext.Document, v xsd.Violation, lenient bool) workflow.Diag
 		}
 		return workflow.Warningf(pos, CodeRepaired, "write it like this", "%q was read as %s", strings.TrimSpace(v.Value), v.Expected[0])
 	case xsd.Moved:
-		return workflow.Warningf(v.At.Pos(), CodeRepaired, "the order is "+strings.Join(ordered, ", "), "<%s> is not in its place", name)
+		return workflow.Warningf(v.At.Pos(), CodeRepaired, "the order is "+strings.Join(ordered, ", "), "<%s> is out of order", name)
 	case xsd.NoText:
-		return workflow.Errorf(v.At.Pos(), CodeElement, "put it into one of the elements, or remove it", "there is text in <%s>, between its elements", name)
+		return workflow.Errorf(v.At.Pos(), CodeElement, "put it into one of the elements, or remove it", "unexpected text between the elements of <%s>", name)
 	case xsd.NoElements:
 		parent := v.At.Parent().Name()
 		return workflow.Errorf(v.At.Pos(), CodeElement, fmt.Sprintf("write &lt;%s&gt; if it is part of the text", name), "<%s> is inside <%s>, which contains only text", name, parent)
@@ -101,10 +101,10 @@ var ordered = []string{"mode", "original_intent", "current_task_summary", "workf
 
 func isRequired(name string) bool { return slices.Contains(required, name) }
 
-// missing explains elements that are missing in an element, or before it.
+// missing reports elements that are missing inside an element or before it.
 func missing(v xsd.Violation, lenient bool) workflow.Diagnostic {
 	if len(v.Expected) == 0 {
-		return workflow.Errorf(v.At.Pos(), CodeMissing, "the schema says which", "<%s> needs an element of another namespace", v.At.Name())
+		return workflow.Errorf(v.At.Pos(), CodeMissing, "see the schema", "<%s> requires an element from another namespace", v.At.Name())
 	}
 	if slices.ContainsFunc(v.Expected, isRequired) { // the others may be left out
 		v.Expected = slices.DeleteFunc(slices.Clone(v.Expected), func(name string) bool { return !isRequired(name) })
@@ -116,20 +116,20 @@ func missing(v xsd.Violation, lenient bool) workflow.Diagnostic {
 	}
 	switch inside[first] {
 	case "constraints":
-		d := workflow.Errorf(v.At.Pos(), CodeMissing, "write <constraint>…</constraint> in it, or remove it", "<constraints> has no constraint")
+		d := workflow.Errorf(v.At.Pos(), CodeMissing, "write <constraint>…</constraint> in it, or remove it", "<constraints> is empty")
 		if lenient {
 			d.Severity = workflow.Warning
 		}
 		return d
 	case "deliverables":
-		return workflow.Errorf(v.At.Pos(), CodeMissing, `write at least one of <file path="…">, <decision> and <report>`, "<deliverables> has no deliverable")
+		return workflow.Errorf(v.At.Pos(), CodeMissing, `write at least one of <file path="…">, <decision> and <report>`, "<deliverables> is empty")
 	}
 	return workflow.Errorf(v.At.Pos(), CodeMissing, fmt.Sprintf("write <%s>…</%[1]s> %s. Required fields: %s", first, where, strings.Join(required, ", ")),
 		"Missing required element: %s", strings.Join(v.Expected, ", "))
 }
 
-// place says where in a request to write an element that is missing: after the one that precedes it
-// in the schema, unless that may be left out and is.
+// place says where in a request to add a missing element: after the nearest earlier element of the
+// schema that is present or required.
 func place(request xmltext.Element, name string) string {
 	at := slices.Index(ordered, name)
 	for _, before := range slices.Backward(ordered[:max(at, 0)]) {
@@ -141,12 +141,12 @@ func place(request xmltext.Element, name string) string {
 	return "at the beginning of <" + request.Name() + ">"
 }
 
-// wanted describes the types of values that are not listed.
+// wanted describes the types of values that have no list of allowed values.
 var wanted = map[string]string{
 	"DurationType": "a duration such as 90s, 10m or 1h30m", "nonNegativeInteger": "a number such as 2", "boolean": "true or false",
 }
 
-// value explains a text that is not allowed.
+// value reports a text that is not allowed.
 func value(pos workflow.Pos, v xsd.Violation, what string) workflow.Diagnostic {
 	found := strings.TrimSpace(v.Value)
 	switch {
@@ -161,7 +161,7 @@ func value(pos workflow.Pos, v xsd.Violation, what string) workflow.Diagnostic {
 		}
 		return d
 	case found == "":
-		return workflow.Errorf(pos, CodeValue, "write a text that is not blank", "%s is empty", what)
+		return workflow.Errorf(pos, CodeValue, "write some text", "%s is empty", what)
 	}
 	return workflow.Errorf(pos, CodeValue, "write "+cmp.Or(wanted[v.Type], "a value of the type "+v.Type), "%s: '%s' is not valid", what, short(found))
 }
@@ -173,7 +173,7 @@ func short(text string) string {
 	return text
 }
 
-// nearest returns the element that was probably meant by an unknown one; "" if none was.
+// nearest returns the element that an unknown one was probably meant to be, or "".
 func nearest(e xmltext.Element) string {
 	if slices.Contains(elements, local(e.Name())) {
 		return ""

@@ -7,11 +7,11 @@ import (
 	"github.com/hocket-dev/hocket/handoff/protocol/internal/xsd"
 )
 
-// Get returns the texts of a field, in the order of the document. A field is a path of
-// elements below the request, such as mode, constraints/constraint or
-// deliverables/file/@path; the last part may be an attribute. An element of another
-// namespace is named with a prefix that the request declares, or with its address in
-// braces, as in {urn:qa}coverage. It is also found further below if the path has one part.
+// Get returns the texts of a field, in the order of the document. A field is a path of elements
+// below the request, such as mode, constraints/constraint or deliverables/file/@path; the last part
+// may be an attribute. An element from another namespace is named by a prefix that the request
+// declares, or by its URI in braces, as in {urn:qa}coverage. If the path has only one part,
+// elements at any depth match.
 func (q *Request) Get(field string) ([]string, error) {
 	parts, err := q.path(field)
 	if err != nil {
@@ -51,7 +51,7 @@ type step struct {
 	xsd.Name
 	written   string
 	attribute bool
-	prefixed  bool // only the name as written is known
+	prefixed  bool // only the prefixed name is known, not the namespace
 }
 
 func (s step) is(e element) bool {
@@ -61,8 +61,8 @@ func (s step) is(e element) bool {
 	return e.name() == s.Name
 }
 
-// path splits the path of a field. It also accepts the beginnings of XPath: // and the name
-// of the root.
+// path splits the path of a field. It also accepts a path that begins like XPath, with // or the
+// name of the root.
 func (q *Request) path(field string) ([]step, error) {
 	rest := strings.TrimPrefix(strings.TrimLeft(field, "/"), root+"/")
 	var steps []step
@@ -78,7 +78,7 @@ func (q *Request) path(field string) ([]step, error) {
 		s.Local = s.written
 		if prefix, local, ok := strings.Cut(s.written, ":"); ok && !s.attribute {
 			s.Name = q.root.scope.Resolve(prefix, local)
-			s.prefixed = s.Space == "" // it may be declared further below
+			s.prefixed = s.Space == "" // the prefix may be declared on an inner element
 		}
 		if s.Space == Namespace {
 			s.Space = ""
@@ -94,7 +94,7 @@ func (q *Request) path(field string) ([]step, error) {
 	return steps, nil
 }
 
-// descendants returns the elements below an element that a step names.
+// descendants returns the elements inside an element that match a step.
 func (e element) descendants(s step) []element {
 	var all []element
 	for _, c := range e.children() {
@@ -113,7 +113,7 @@ func texts(of []element) []string {
 			all = append(all, e.Text())
 			continue
 		}
-		for _, c := range e.children() { // constraints, say: what is in it
+		for _, c := range e.children() { // an element without text, such as constraints: its content
 			all = append(all, texts([]element{c})...)
 		}
 	}

@@ -18,8 +18,8 @@ var guide = sync.OnceValue(func() *template.Template {
 	}).Parse(guideText))
 })
 
-// ResponseGuide returns what an agent is told about its answer to a request: a response with
-// the id of its session, and everything that it must contain.
+// ResponseGuide returns the instructions for an agent on how to answer a request: a response with
+// the id of its session, and what the response must contain.
 func ResponseGuide(q *Request, session string) string {
 	asked := struct {
 		Session                   string

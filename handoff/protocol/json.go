@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// requestJSON is a request with the names of the protocol.
+// requestJSON is a request in JSON, with the names of the protocol as keys.
 type requestJSON struct {
 	Version      string            `json:"version"`
 	SessionID    string            `json:"session_id,omitempty"`
@@ -47,7 +47,7 @@ type extensionJSON struct {
 	XML   string `json:"xml"`
 }
 
-// MarshalJSON writes a request with the names of the protocol.
+// MarshalJSON writes a request with the names of the protocol as keys.
 func (q *Request) MarshalJSON() ([]byte, error) {
 	out := requestJSON{
 		q.Version, q.SessionID, q.ParentAgent, q.TargetAgent, q.Priority, FormatDuration(q.Estimate), FormatDuration(q.Timeout), q.MaxRetries,
@@ -79,10 +79,10 @@ func (q *Request) UnmarshalJSON(data []byte) error {
 	}
 	var ok, also bool
 	if q.Estimate, ok = ParseDuration(in.Estimate); !ok && in.Estimate != "" {
-		return fmt.Errorf("handoff: estimated_duration %q is not valid", in.Estimate)
+		return fmt.Errorf("handoff: invalid estimated_duration %q", in.Estimate)
 	}
 	if q.Timeout, also = ParseDuration(in.Timeout); !also && in.Timeout != "" {
-		return fmt.Errorf("handoff: timeout %q is not valid", in.Timeout)
+		return fmt.Errorf("handoff: invalid timeout %q", in.Timeout)
 	}
 	for _, d := range in.Deliverables {
 		if why := badPath(d.Path, in.SessionID); d.Kind == File && why != "" {
@@ -99,9 +99,8 @@ func (q *Request) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// SeedJSON writes a request in the shape of the protocol's first description: with its
-// texts as written, pairs for files, and everything that is not ASCII escaped, like the
-// Python program there.
+// SeedJSON writes a request in the format of the first draft of the protocol: with the texts as
+// written, files as pairs, and non-ASCII characters escaped, like the Python program in that draft.
 func (q *Request) SeedJSON() []byte {
 	type deliverables struct {
 		Files     [][2]string `json:"files"`
@@ -155,7 +154,7 @@ func (q *Request) SeedJSON() []byte {
 	return ascii(b.String())
 }
 
-// ascii escapes what is not ASCII in a JSON text.
+// ascii escapes non-ASCII characters in a JSON text.
 func ascii(text string) []byte {
 	var b bytes.Buffer
 	for _, r := range text {

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// json reads an answer that is a JSON object, or has one in a fenced block. It reports whether
+// json reads an answer that is a JSON object, or contains one in a fenced block. It reports whether
 // there is one.
 func (a *answer) json() bool {
 	own, around := strings.TrimSpace(a.text), ""
@@ -25,7 +25,7 @@ func (a *answer) json() bool {
 	if s := plain(object["summary"]); s != "" {
 		a.Summary = s
 	}
-	if word := plain(object["status"]); word == Completed || word == Failed { // any other is the agent's own
+	if word := plain(object["status"]); word == Completed || word == Failed { // any other word has its own meaning for the agent
 		a.Status = word
 	}
 	if id := plain(object["session_id"]); sessionID().MatchString(id) {
@@ -44,7 +44,7 @@ func (a *answer) json() bool {
 	var next []block
 	for _, text := range plains(object["next"]) {
 		if !isRequest(text) {
-			a.report(workflow.Errorf(workflow.Pos{}, CodeResponse, "write it as a string with an <"+root+">", "a request in next was left out: %s", short(text)))
+			a.report(workflow.Errorf(workflow.Pos{}, CodeResponse, "write it as a string with an <"+root+">", "a request in next was ignored: %s", short(text)))
 			continue
 		}
 		next = append(next, block{text: []byte(text)})
@@ -58,7 +58,7 @@ func jsonObject(text string) (object map[string]json.RawMessage, ok bool) {
 	return object, strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &object) == nil
 }
 
-// fencedObject returns the last object in a fenced block that is a response, and not only an
+// fencedObject returns the last object in a fenced block that is a response rather than just an
 // example in the answer, and the text around it.
 func fencedObject(text string) (own, rest string, ok bool) {
 	all := blocks([]byte(text), func(content string) bool {
@@ -72,7 +72,7 @@ func fencedObject(text string) (own, rest string, ok bool) {
 	return strings.TrimSpace(string(last.text)), around([]byte(text), all[len(all)-1:]), true
 }
 
-// The keys that name what an answer is for, and those that have its text.
+// The keys that say what an answer is for, and those that contain its text.
 var (
 	questions = []string{"for", "question", "decision", "report", "name", "title", "id"}
 	contents  = []string{"text", "answer", "description", "summary", "content", "value", "result"}
@@ -103,7 +103,7 @@ func listed(raw json.RawMessage, names []string) []Answer {
 	return slices.DeleteFunc(all, func(a Answer) bool { return a.Text == "" && a.For == "" })
 }
 
-// namedText reads one text, which may have a name. A name alone is the text.
+// namedText reads one text, which may have a name. If there is only a name, it is the text.
 func namedText(raw json.RawMessage, names []string) Answer {
 	object, ok := jsonObject(string(raw))
 	if !ok {
@@ -139,8 +139,8 @@ func plains(raw json.RawMessage) []string {
 	return texts
 }
 
-// plain returns a string, or any other value as JSON. That of null, of nothing and of what is
-// empty is "".
+// plain returns a string, or any other value as JSON. It returns "" for null, a missing value, and
+// an empty list or object.
 func plain(raw json.RawMessage) string {
 	var text string
 	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil { // null is ""

@@ -6,13 +6,13 @@ import (
 	"github.com/hocket-dev/hocket/internal/xmltext"
 )
 
-// lastResponse returns where the last response in a text is. One that is never closed reaches
-// to the end. A response in another one is quoted there; but a response in which nothing comes
+// lastResponse returns the position of the last response in a text. A response that is never closed
+// extends to the end. A response inside another one is a quotation; but a start tag with nothing
 // before the next one is only a mention of the name.
 func lastResponse(text string) (last xmltext.Span, ok bool) {
 	var open int            // where the outermost response begins
 	var depth int           // how many are open
-	var filled, claims bool // it has elements, attributes
+	var filled, claims bool // the response has elements, attributes
 	for from := strings.IndexByte(text, '<'); from >= 0; {
 		rest := text[from+1:]
 		closes := strings.HasPrefix(rest, "/")
@@ -58,7 +58,7 @@ func lastResponse(text string) (last xmltext.Span, ok bool) {
 	return last, ok
 }
 
-// skipped returns the length of the section or comment with which a text begins.
+// skipped returns the length of the CDATA section or comment at the beginning of a text.
 func skipped(text string) int {
 	closing := "-->"
 	if strings.HasPrefix(text, "<![") {
@@ -70,7 +70,7 @@ func skipped(text string) int {
 	return len(text)
 }
 
-// tagName returns the name in a tag, from which the < is missing.
+// tagName returns the name in a tag. The text begins after the <.
 func tagName(rest string) string {
 	rest = strings.TrimPrefix(rest[:min(len(rest), 100)], "/") // no name is longer
 	if end := strings.IndexAny(rest, xmltext.Layout+"/<>"); end >= 0 {
@@ -79,7 +79,7 @@ func tagName(rest string) string {
 	return lower(rest)
 }
 
-// tagEnd returns the end of the tag in which an offset is.
+// tagEnd returns the end of the tag that contains an offset.
 func tagEnd(text string, at int) int {
 	end := strings.IndexAny(text[at:], "<>")
 	switch {
@@ -91,8 +91,8 @@ func tagEnd(text string, at int) int {
 	return at + end
 }
 
-// declared returns where the document type of a response begins, if it has one, else where the
-// response does.
+// declared returns where the document type of a response begins or, without one, where the response
+// begins.
 func declared(text string, at int) int {
 	from := max(strings.LastIndex(text[:at], "<!DOCTYPE"), strings.LastIndex(text[:at], "<!doctype"))
 	if from >= 0 && lower(xmltext.FirstName(text[from:])) == responseRoot {

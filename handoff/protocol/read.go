@@ -19,8 +19,8 @@ type element struct {
 	scope *xsd.Scope
 }
 
-// name resolves the name of the element. One of the protocol has no namespace, whether or
-// not the request is written with it.
+// name resolves the name of the element. The elements of the protocol have no namespace here, even
+// if the request uses it.
 func (e element) name() xsd.Name {
 	n := e.scope.Element(e.Element)
 	if n.Space == Namespace {
@@ -43,19 +43,19 @@ type Options struct {
 	Schemas Schemas // of the project
 }
 
-// Handoffs is what a text contains.
+// Handoffs is the content of a text.
 type Handoffs struct {
 	// Requests are the blocks without an error of their own. They must not be used if Found
 	// has an error.
 	Requests []*Request
-	// Context is the text around the blocks. Without a block it is the whole text: the task.
+	// Context is the text around the blocks. Without a block, it is the whole text, which is then the task.
 	Context string
 	// Blocks counts the requests in the text, valid or not.
 	Blocks int
 	Found  workflow.Diagnostics
 }
 
-// maxBlocks bounds a batch.
+// maxBlocks limits the size of a batch.
 const maxBlocks = 1000
 
 const root = "agent_request"
@@ -69,7 +69,7 @@ func Read(file string, text []byte, o Options) (*Handoffs, error) {
 	switch isXML := isXML(file, bare); {
 	case !utf8.Valid(text) && !isXML:
 		h.report(workflow.Errorf(workflow.Pos{File: file, Line: badLine(text), Column: 1}, CodeEncoding,
-			"save the file as UTF-8, without characters of another encoding", "the text is not UTF-8"))
+			"save the file as UTF-8", "the text is not valid UTF-8"))
 	case isXML:
 		h.Blocks = 1
 		if err := r.request(text, xmltext.Start{}); err != nil {
@@ -91,7 +91,7 @@ func Read(file string, text []byte, o Options) (*Handoffs, error) {
 		}
 		if len(all) > maxBlocks {
 			h.report(workflow.Errorf(workflow.Pos{File: file, Line: all[maxBlocks].start.Line}, CodeBlock,
-				"write the others to another file", "the file has more than %d requests", maxBlocks))
+				"move some of them to another file", "the file has more than %d requests", maxBlocks))
 			break
 		}
 		h.Context = around(bare, all)
@@ -99,7 +99,7 @@ func Read(file string, text []byte, o Options) (*Handoffs, error) {
 			if b.open {
 				line := b.start.Line
 				d := workflow.Errorf(workflow.Pos{File: file, Line: line, Column: 1}, CodeBlock,
-					"write a line with the same marks after </"+root+">", "nothing closes the fence of line %d", line)
+					"write a line with the same characters after </"+root+">", "the fence in line %d is not closed", line)
 				if o.Lenient {
 					d.Severity, d.Code = workflow.Warning, CodeRepaired
 				}
@@ -146,11 +146,11 @@ func badLine(text []byte) int {
 	return line
 }
 
-// none reports that a text has no block.
+// none warns that a text has no block.
 func (r *reader) none(text []byte) {
 	detail := "Proceeding with unstructured handoff (agent must parse prose)"
 	if bytes.Contains(text, []byte("<"+root)) {
-		detail = "write the request between lines of ```xml and ```. " + detail
+		detail = "write the request between the lines ```xml and ```. " + detail
 	}
 	r.handoffs.report(workflow.Warningf(workflow.Pos{File: r.file, Line: 1, Column: 1}, CodeBlock, detail,
 		"No XML handoff block found in %s", filepath.Base(r.file)))
@@ -176,7 +176,7 @@ var rules = xmltext.Rules{
 	},
 }
 
-// inside says in which element the others are.
+// inside maps each element to the element that contains it.
 var inside = map[string]string{
 	"mode": root, "original_intent": root, "current_task_summary": root, "workflow": root, "task_details": root,
 	"constraints": root, "deliverables": root, "backlog_notes": root,
@@ -226,7 +226,7 @@ func (r *reader) request(text []byte, start xmltext.Start) error {
 	return nil
 }
 
-// validate compares a request with the schema of its version.
+// validate checks a request against the schema of its version.
 func (r *reader) validate(doc *xmltext.Document, top element) error {
 	version := "1.0"
 	if a := top.Attr("version"); a.Exists() {
@@ -267,7 +267,7 @@ func (r *reader) sessions() {
 		}
 		if first := seen[q.SessionID]; first != nil {
 			r.handoffs.report(workflow.Errorf(q.root.Attr("session_id").Pos(), CodeSession,
-				"give each request its own session_id, or none", "session %s is also the one of line %d", q.SessionID, first.Pos.Line))
+				"give each request its own session_id, or none", "session %s is also used in line %d", q.SessionID, first.Pos.Line))
 		}
 		seen[q.SessionID] = q
 	}

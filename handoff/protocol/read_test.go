@@ -223,10 +223,10 @@ func TestMistakes(t *testing.T) {
 // A path must not mean another one on Windows or macOS, whatever the system is here.
 func TestPathElsewhere(t *testing.T) {
 	for path, why := range map[string]string{
-		".git./hooks/x": "Windows leaves out", ".git /hooks/x": "Windows leaves out", ".hocket.../x": "Windows leaves out", "docs/a.md.": "Windows leaves out",
+		".git./hooks/x": "which Windows ignores", ".git /hooks/x": "which Windows ignores", ".hocket.../x": "which Windows ignores", "docs/a.md.": "which Windows ignores",
 		".GIT/x": "is in .GIT", ".Claude/x": "is in .Claude",
-		"a/con": "a device on Windows", "nul.txt": "a device on Windows", "COM1/x": "a device on Windows", ".mcp.json": "settings of CLI agents", "a/OpenCode.json": "settings of CLI agents",
-		"git~1/hooks/x": "Windows gives to other files", "a/HOCKET~1/x": "Windows gives to other files", "GI7EBA~1/x": "Windows gives to other files", "longna~2.txt": "Windows gives to other files",
+		"a/con": "a device on Windows", "nul.txt": "a device on Windows", "COM1/x": "a device on Windows", ".mcp.json": "settings file of CLI agents", "a/OpenCode.json": "settings file of CLI agents",
+		"git~1/hooks/x": "Windows may use for another file", "a/HOCKET~1/x": "Windows may use for another file", "GI7EBA~1/x": "Windows may use for another file", "longna~2.txt": "Windows may use for another file",
 		"a.txt:b": "a stream of another file", ".git::$INDEX_ALLOCATION/x": "a stream of another file",
 		".g\u200cit/x": "invisible characters", "a\u202eb.md": "invisible characters",
 	} {
@@ -237,7 +237,7 @@ func TestPathElsewhere(t *testing.T) {
 	}
 	for _, id := range []string{"CON", "nul.1", "x.."} {
 		got := found(read(t, "a.md", strings.Replace(fenced(valid), "<agent_request", `<agent_request session_id="`+id+`"`, 1), protocol.Options{}))
-		if !strings.Contains(got, fmt.Sprintf("%q cannot be the id of a session: its directory has a name", id)) {
+		if !strings.Contains(got, fmt.Sprintf("invalid session id %q: its directory has a name", id)) {
 			t.Errorf("%s: %s", id, got)
 		}
 	}
@@ -477,7 +477,7 @@ func TestProjectSchema(t *testing.T) {
 		},
 		{
 			`<xs:sequence><xs:any namespace="##other" processContents="lax"/></xs:sequence>`, `<agent_request/>`,
-			"1:2 error handoff-missing: <agent_request> needs an element of another namespace (the schema says which)",
+			"1:2 error handoff-missing: <agent_request> requires an element from another namespace (see the schema)",
 		},
 	} {
 		schema := `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="agent_request"><xs:complexType>` + c.content + `</xs:complexType></xs:element></xs:schema>`

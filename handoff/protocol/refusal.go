@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Reason sums up why a handoff is refused, in the words that the protocol defines.
-type Reason struct{ Title, Advice string } // no advice: each error has its own
+// Reason summarizes why a handoff is refused, with the wording that the protocol defines.
+type Reason struct{ Title, Advice string } // Advice is "" if each error has its own
 
 // Refusal returns the reason for the errors in a file, or in the first file that has any.
 func Refusal(found workflow.Diagnostics) Reason {
@@ -22,7 +22,7 @@ func Refusal(found workflow.Diagnostics) Reason {
 		if name == "" {
 			name = filepath.Base(d.File)
 		}
-		if strings.HasPrefix(d.Code, "handoff-") && d.Code != CodeSession { // those are not about the schema
+		if strings.HasPrefix(d.Code, "handoff-") && d.Code != CodeSession { // session errors are not about the schema
 			advice = "Fix the values in " + name + ", or read the schema: hocket handoff schema"
 		}
 		switch {

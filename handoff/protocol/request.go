@@ -17,7 +17,7 @@ const (
 	Conversation Mode = "conversation_only" // no session: the agent's next task gets the context
 )
 
-// Method says how the agent is to work.
+// Method says how the agent should work.
 type Method string
 
 // The methods.
@@ -41,9 +41,9 @@ const (
 // Request is an <agent_request>.
 type Request struct {
 	Version      string
-	SessionID    string // "" if the receiver chooses one
+	SessionID    string // "": the receiver chooses one
 	ParentAgent  string
-	TargetAgent  string // "" if the receiver chooses one
+	TargetAgent  string // "": the receiver chooses one
 	Mode         Mode
 	Intent       string // original_intent
 	Summary      string // current_task_summary
@@ -54,7 +54,7 @@ type Request struct {
 	Notes        string // backlog_notes
 
 	Priority   Priority
-	Estimate   time.Duration // estimated_duration; 0 if there is none
+	Estimate   time.Duration // estimated_duration; 0: none
 	Timeout    time.Duration // 0 if there is none
 	MaxRetries int
 	DependsOn  []string // session ids
@@ -64,7 +64,7 @@ type Request struct {
 	// and elements of other namespaces. They are kept for the agent.
 	Attributes []Attribute
 	Extensions []Extension
-	// Namespaces has the addresses of the prefixes that the request declares, for these.
+	// Namespaces maps the prefixes that the request declares to their URIs.
 	Namespaces map[string]string
 
 	XML  string // the block as written
@@ -82,10 +82,10 @@ const (
 	Report   Kind = "report"
 )
 
-// Deliverable is something that the agent has to hand in.
+// Deliverable is something that the agent has to deliver.
 type Deliverable struct {
 	Kind     Kind
-	Path     string // of a file; {session-id} stands for the id of the session
+	Path     string // for a file; {session-id} stands for the id of the session
 	Required bool   // a file that is not required may be missing
 	Text     string // what it must contain
 	Pos      workflow.Pos
@@ -105,7 +105,7 @@ type Attribute struct{ Name, Value string }
 // Extension is an element of another namespace.
 type Extension struct {
 	Name  string // with the prefix, as written
-	Space string // the address of its namespace
+	Space string // the URI of its namespace
 	XML   string
 }
 

@@ -16,7 +16,7 @@ type ResponseForm string
 // The forms of answers.
 const (
 	XMLForm   ResponseForm = "xml"   // an <agent_response>
-	JSONForm  ResponseForm = "json"  // an object, such as a result.json of the agent's own
+	JSONForm  ResponseForm = "json"  // an object, such as a result.json written by the agent
 	ProseForm ResponseForm = "prose" // anything else
 )
 
@@ -26,16 +26,16 @@ const (
 	Failed    = "FAILED"
 )
 
-// Response is the answer to a request. All of it is what an agent claims: the texts are data,
-// and the files may be missing.
+// Response is the answer to a request. Nothing in it is verified: the texts are data, and the files
+// may be missing.
 type Response struct {
 	Form      ResponseForm
 	Version   string // "" if it is not XML
 	SessionID string
 	Status    string
 	Summary   string
-	// Files are those that the agent says it wrote. Paths that no deliverable may have are left
-	// out.
+	// Files are those that the agent says it wrote, without paths that are not allowed for a
+	// deliverable.
 	Files           []ResponseFile
 	Decisions       []Answer
 	Reports         []Answer
@@ -43,9 +43,9 @@ type Response struct {
 	Recommendations []string
 	// Next are the requests that the agent hands off. Those with errors are left out.
 	Next []*Request
-	// Own is the object that the agent wrote, unchanged; nil unless the form is JSON.
+	// Own is the object that the agent wrote, unchanged. It is nil unless the form is JSON.
 	Own json.RawMessage
-	// Found says what was repaired or left out. An error is about something left out.
+	// Found says what was repaired, as warnings, and what was left out, as errors.
 	Found workflow.Diagnostics
 }
 
@@ -63,8 +63,8 @@ type Answer struct {
 	Text string `json:"text"`
 }
 
-// MarshalJSON writes a response with the names of the protocol, as in result.json. It leaves
-// out the agent's own object, and what was found.
+// MarshalJSON writes a response with the names of the protocol, as in result.json. It omits Own and
+// Found.
 func (r *Response) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Form            ResponseForm   `json:"form"`
@@ -81,9 +81,9 @@ func (r *Response) MarshalJSON() ([]byte, error) {
 	}{r.Form, r.Version, r.SessionID, r.Status, r.Summary, r.Files, r.Decisions, r.Reports, r.Errors, r.Recommendations, r.Next})
 }
 
-// Unanswered returns the decisions and reports that a request asks for and the response does
-// not contain. An answer that names none of them counts for the first that is left. If the
-// request asks for one only, an answer that is not XML is the answer to it.
+// Unanswered returns the decisions and reports that a request asks for but the response does not
+// contain. An answer that names none of them counts for the first one that is still open. If the
+// request asks for only one, any answer that is not XML answers it.
 func (r *Response) Unanswered(q *Request) []Deliverable {
 	var asked, left []Deliverable
 	for _, kind := range []Kind{Decision, Report} {
@@ -105,13 +105,13 @@ func (r *Response) Unanswered(q *Request) []Deliverable {
 	return left
 }
 
-// unanswered returns those of one kind that are left.
+// unanswered returns the deliverables of one kind that have no answer.
 func unanswered(asked []Deliverable, given []Answer) []Deliverable {
 	answered, spare := make([]bool, len(asked)), 0
 	for _, a := range given {
 		repeats := func(d Deliverable) bool { return d.Text != "" && words(d.Text) == words(a.Text) }
 		switch at := named(asked, a.For); {
-		case !says(a.Text) || slices.ContainsFunc(asked, repeats): // the question is not an answer
+		case !says(a.Text) || slices.ContainsFunc(asked, repeats): // repeating the question is not an answer
 		case at < 0:
 			spare++
 		default:
@@ -131,8 +131,8 @@ func unanswered(asked []Deliverable, given []Answer) []Deliverable {
 	return left
 }
 
-// named returns the index of the deliverable that an answer names by its number, its text or
-// the first words of it, or -1.
+// named returns the index of the deliverable that an answer names by its number, its text or the
+// first words of its text, or -1.
 func named(asked []Deliverable, name string) int {
 	if n, err := strconv.Atoi(strings.Trim(name, "#. ")); err == nil && n >= 1 && n <= len(asked) {
 		return n - 1
@@ -149,7 +149,7 @@ func says(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSymbol(r) })
 }
 
-// words returns the letters and digits of a text, in one case and with single spaces.
+// words returns the letters and digits of a text, in lower case and with single spaces.
 func words(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 }

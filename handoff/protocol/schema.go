@@ -11,15 +11,14 @@ import (
 	"github.com/hocket-dev/hocket/schema"
 )
 
-// Namespace is that of version 1. A request may also have none.
+// Namespace is the namespace of version 1. It is optional in a request.
 const Namespace = "http://instructor-workflow.org/agent-handoff/v1"
 
-// versions are those that the built-in schemas define, the newest last.
+// versions are the versions with built-in schemas, the newest last.
 var versions = []string{"1.0", "1.1"}
 
-// Schemas finds the schemas of a project by their file names, such as
-// agent-handoff-v1.0.xsd. It returns an error that is fs.ErrNotExist for those that the
-// project does not have. A nil Schemas has none.
+// Schemas finds the schemas of a project by their file names, such as agent-handoff-v1.0.xsd. It
+// returns fs.ErrNotExist if the project has no such schema. A nil Schemas has none.
 type Schemas func(file string) ([]byte, error)
 
 // schemaFile returns the name of the schema for a version.
@@ -31,7 +30,7 @@ func schemaFile(version string, namespaced bool) string {
 	return name + ".xsd"
 }
 
-// builtIn has the compiled schemas of this package by the names of their files.
+// builtIn maps file names to the compiled schemas of this package.
 var builtIn sync.Map
 
 // find returns the schema in a file of the project, or the built-in one. ok is false if

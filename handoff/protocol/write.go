@@ -14,8 +14,8 @@ import (
 	"github.com/hocket-dev/hocket/internal/xmltext"
 )
 
-// Format writes requests, with text around them, as a Markdown file. It reads the file again to
-// make sure that it means the same.
+// Format writes requests and the text around them as a Markdown file. It reads the file back to
+// make sure that nothing changed.
 func Format(context string, requests []*Request, schemas Schemas) ([]byte, error) {
 	var blocks strings.Builder
 	for i, q := range requests {
@@ -33,7 +33,7 @@ func Format(context string, requests []*Request, schemas Schemas) ([]byte, error
 	if err != nil {
 		return nil, fmt.Errorf("handoff: %w", err)
 	}
-	// The text may leave a fence or a comment open. Then it comes last.
+	// If the text leaves a fence or a comment open, it comes last.
 	for _, text := range []string{strings.TrimSpace(context + "\n\n" + blocks.String()), blocks.String() + "\n" + context} {
 		text = strings.TrimSpace(text) + "\n"
 		again, err := Read("handoff.md", []byte(text), Options{Schemas: schemas})
@@ -48,7 +48,7 @@ func Format(context string, requests []*Request, schemas Schemas) ([]byte, error
 			return []byte(text), nil
 		}
 	}
-	return nil, errors.New("handoff: the requests cannot be written: they do not follow the schema, or contain characters that XML does not allow")
+	return nil, errors.New("handoff: cannot write the requests: they do not follow the schema, or contain characters that XML does not allow")
 }
 
 // Format writes a request as XML. It does not check it.
@@ -112,7 +112,7 @@ func (q *Request) Format() string {
 	return w.String()
 }
 
-// NewExtension returns an element with a text. Its prefix is declared on it.
+// NewExtension returns an element that contains a text and declares its own prefix.
 func NewExtension(prefix, name, space, text string, attributes ...Attribute) Extension {
 	w := &writer{}
 	full := prefix + ":" + name
@@ -120,7 +120,7 @@ func NewExtension(prefix, name, space, text string, attributes ...Attribute) Ext
 	return Extension{Name: full, Space: space, XML: strings.TrimSuffix(w.String(), "\n")}
 }
 
-// IsText reports whether an element can have a text: it is not blank, and XML allows its
+// IsText reports whether a text is valid in an element: it is not blank, and XML allows its
 // characters.
 func IsText(text string) bool { return strings.TrimSpace(text) != "" && xmltext.CanHold(text) }
 
@@ -141,8 +141,8 @@ var (
 // blankLine is a line with nothing but white space.
 var blankLine = lazy.Regexp(`(?m)^[ \t]+$`)
 
-// element writes an element in lines of its own. Several lines are indented, because that is
-// removed when they are read. A text with other layout is in a CDATA section, which keeps it.
+// element writes an element on separate lines. A text with several lines is indented, because
+// readers remove the indentation. A text whose layout would change is written as a CDATA section.
 func (w *writer) element(indent, name, text string, attributes ...Attribute) {
 	w.WriteString(indent + "<" + name)
 	for _, a := range attributes {

@@ -18,7 +18,7 @@ type section struct {
 	add  func(a *answer, doc *xmltext.Document, e xmltext.Element)
 }
 
-// sections are those whose items are texts. The items may also be outside them.
+// sections are the elements that contain items. Items may also appear outside them.
 var sections = map[string]section{
 	"files":     {"file", (*answer).file},
 	"decisions": {"decision", func(a *answer, doc *xmltext.Document, e xmltext.Element) { a.answer(&a.Decisions, doc, e) }},
@@ -29,7 +29,7 @@ var sections = map[string]section{
 	}},
 }
 
-// items has the sections by the names of their items.
+// items maps the names of items to their sections.
 var items = func() map[string]section {
 	all := map[string]section{}
 	for _, s := range sections {
@@ -56,7 +56,7 @@ var responseRules = xmltext.Rules{
 	},
 }
 
-// inResponse reports whether an element may be directly in a response.
+// inResponse reports whether an element may be a direct child of a response.
 func inResponse(name string) bool {
 	return name == "summary" || name == "next" || sections[name].item != "" || items[name].item != ""
 }
@@ -97,8 +97,9 @@ func (a *answer) xml() bool {
 	return true
 }
 
-// tagsMatch reports whether nothing but references is wrong in a response, so that there is no
-// doubt where its texts end. The reader stops after many errors, and may have seen no others.
+// tagsMatch reports whether a response has no errors other than bad references, so that it is clear
+// where its texts end. It is false if there are too many errors, because the reader stops after
+// some of them.
 func tagsMatch(found workflow.Diagnostics) bool {
 	return len(found) < 50 && !slices.ContainsFunc(found, func(d workflow.Diagnostic) bool { return d.Code != "xml-entity" })
 }
@@ -114,7 +115,7 @@ func (a *answer) attributes(e xmltext.Element) {
 			}
 		case "session_id":
 			if !sessionID().MatchString(value) {
-				a.repaired(attr.Pos(), "write the id that the task names", "%q cannot be the id of a session", short(value))
+				a.repaired(attr.Pos(), "use the id from the task", "invalid session id %q", short(value))
 				continue
 			}
 			a.SessionID = value
@@ -127,7 +128,7 @@ func (a *answer) attributes(e xmltext.Element) {
 	}
 }
 
-// statuses are the words that mean a status.
+// statuses maps words to the status that they mean.
 var statuses = map[string]string{
 	"completed": Completed, "complete": Completed, "success": Completed, "successful": Completed, "succeeded": Completed,
 	"done": Completed, "ok": Completed, "passed": Completed, "finished": Completed,
@@ -135,7 +136,7 @@ var statuses = map[string]string{
 	"incomplete": Failed, "blocked": Failed, "cancelled": Failed, "canceled": Failed, "timeout": Failed, "aborted": Failed,
 }
 
-// status returns the status that a word means; "" if it means none.
+// status returns the status that a word means, or "".
 func status(word string) string { return statuses[words(word)] }
 
 func (a *answer) child(doc *xmltext.Document, e xmltext.Element, certain bool) {
@@ -162,7 +163,7 @@ func (a *answer) child(doc *xmltext.Document, e xmltext.Element, certain bool) {
 			}
 		}
 		if e.HasText() {
-			a.repaired(e.Pos(), fmt.Sprintf("write <%s>…</%[1]s> around it", section.item), "there is text in <%s>", name)
+			a.repaired(e.Pos(), fmt.Sprintf("write <%s>…</%[1]s> around it", section.item), "unexpected text in <%s>", name)
 			if !e.First().Exists() {
 				section.add(a, doc, e)
 			}
@@ -173,11 +174,10 @@ func (a *answer) child(doc *xmltext.Document, e xmltext.Element, certain bool) {
 }
 
 func (a *answer) leftOut(e xmltext.Element) {
-	a.repaired(e.Pos(), "write it into the summary or a report", "<%s> is not a part of a response, and was left out", e.Name())
+	a.repaired(e.Pos(), "put it into the summary or a report", "<%s> is not part of a response and was ignored", e.Name())
 }
 
-// content returns the text of an element. Elements in it were not meant as such: they are part
-// of the text, as written.
+// content returns the text of an element. Elements inside it become part of the text, as written.
 func content(doc *xmltext.Document, e xmltext.Element) string {
 	if e.First().Exists() {
 		inner := e.Inner()
@@ -204,19 +204,19 @@ func (a *answer) file(doc *xmltext.Document, e xmltext.Element) {
 func (a *answer) addFile(pos workflow.Pos, path, text string) {
 	path = strings.TrimPrefix(path, "./")
 	if why := badPath(path, ""); why != "" {
-		a.report(workflow.Errorf(pos, CodePath, "write the path of a file in the project, relative to its root", "the file was left out: %s", strings.TrimSpace(short(path)+" "+why)))
+		a.report(workflow.Errorf(pos, CodePath, "write the path of a file in the project, relative to its root", "the file was ignored: %s", strings.TrimSpace(short(path)+" "+why)))
 		return
 	}
 	a.Files = append(a.Files, ResponseFile{path, text})
 }
 
 func (a *answer) answer(to *[]Answer, doc *xmltext.Document, e xmltext.Element) {
-	if text := content(doc, e); text != "" && text != "…" { // which the guide has in its place
+	if text := content(doc, e); text != "" && text != "…" { // the placeholder in the guide
 		*to = append(*to, Answer{attribute(e, "for", "question", "name", "title", "id"), text})
 	}
 }
 
-// attribute returns the value of the first attribute that there is.
+// attribute returns the value of the first of these attributes that exists.
 func attribute(e xmltext.Element, names ...string) string {
 	for _, name := range names {
 		for a := range e.Attrs() {
@@ -228,11 +228,11 @@ func attribute(e xmltext.Element, names ...string) string {
 	return ""
 }
 
-// next reads the requests in a response. They have effects, so they are only read if the
-// response is well-formed: otherwise a text that the agent quotes could be taken for one.
+// next reads the requests in a response. Requests have side effects, so they are read only if the
+// response is well-formed; otherwise text that the agent quotes could be mistaken for a request.
 func (a *answer) next(doc *xmltext.Document, e xmltext.Element, certain bool) {
 	if !certain {
-		a.report(workflow.Errorf(e.Pos(), CodeResponse, "close every element, and write < as &lt; in texts", "the requests in <next> were left out: the response is not well-formed"))
+		a.report(workflow.Errorf(e.Pos(), CodeResponse, "close every element, and write < as &lt; in texts", "the requests in <next> were ignored: the response is not well-formed"))
 		return
 	}
 	var all []block
@@ -246,7 +246,7 @@ func (a *answer) next(doc *xmltext.Document, e xmltext.Element, certain bool) {
 	a.requests(all)
 }
 
-// within returns an element as a block of its own.
+// within returns an element as a separate block.
 func within(doc *xmltext.Document, e xmltext.Element) block {
 	at := e.Span()
 	pos := doc.Pos(at)

@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-dev/hocket/internal/xmltext"
 )
 
-// These bound a schema, which may be one of an untrusted project. Each occurrence of a part
-// counts: it becomes a state of a content model.
+// These limit a schema, which may come from an untrusted project. Each occurrence of a part counts,
+// because it becomes a state of a content model.
 const (
 	maxCopies   = 100    // minOccurs and maxOccurs
 	maxParts    = 5000   // elements, groups, attributes and facets
@@ -29,7 +29,7 @@ func (c *compiler) count(at xmltext.Element) error {
 	return nil
 }
 
-// particle adds an element, a group or a wildcard to a content model, as often as it occurs.
+// particle adds an element, a group or a wildcard to a content model, once for each occurrence.
 func (c *compiler) particle(m *model, d definition) (part, error) {
 	least, most, err := occurs(d.at)
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *compiler) local(d definition) (*element, error) {
 		_, local := resolve(d.at, ref.Value())
 		global, ok := c.globals[local]
 		if !ok {
-			return nil, fmt.Errorf("line %d: there is no element %s", d.at.Pos().Line, ref.Value())
+			return nil, fmt.Errorf("line %d: unknown element %s", d.at.Pos().Line, ref.Value())
 		}
 		if c.open[local] {
 			return nil, fmt.Errorf("line %d: %s contains itself", d.at.Pos().Line, ref.Value())

@@ -22,7 +22,7 @@ func (c *compiler) namedSimple(at xmltext.Element, written string) (*simple, err
 	}
 	d, ok := c.types[local]
 	if !ok || localName(d.at) != "simpleType" || c.open[local] {
-		return nil, fmt.Errorf("line %d: there is no simple type %s", at.Pos().Line, written)
+		return nil, fmt.Errorf("line %d: unknown simple type %s", at.Pos().Line, written)
 	}
 	c.open[local] = true
 	defer delete(c.open, local)
@@ -82,7 +82,7 @@ func (c *compiler) restrict(base *simple, at xmltext.Element, called string) (*s
 		case "minLength", "maxLength", "length":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 0 || n > math.MaxInt32 {
-				return nil, fmt.Errorf("line %d: %s is not a length", facet.Pos().Line, value)
+				return nil, fmt.Errorf("line %d: invalid length %s", facet.Pos().Line, value)
 			}
 			if kind != "maxLength" {
 				s.min = n

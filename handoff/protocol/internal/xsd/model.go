@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// term is what one place of a content model accepts: an element, or any element of
-// certain namespaces.
+// term is what one position of a content model accepts: an element, or any element of certain
+// namespaces.
 type term struct {
 	element *element
 	any     *wildcard
@@ -19,21 +19,21 @@ func (t term) accepts(n Name) bool {
 	return t.element.name == n
 }
 
-// model is a content model as an automaton: its states are the terms as they occur in the
-// schema. Schemas are required to be deterministic, so at most one next state fits.
+// model is a content model as an automaton: its states are the occurrences of terms in the schema.
+// Schemas are required to be deterministic, so at most one next state fits.
 type model struct {
 	terms    []term
 	first    []int
 	follow   [][]int
 	last     map[int]bool
-	optional bool // no element at all is allowed
+	optional bool // the content may be empty
 
 	linked [][]bool // follow, while the model is built
 	links  int
 	ranks  func() []int
 }
 
-// part is a piece of a model while it is built.
+// part is a piece of a model that is being built.
 type part struct {
 	first, last []int
 	optional    bool
@@ -98,7 +98,7 @@ func (m *model) finish(p part) *model {
 
 const start = -1
 
-// next is what may follow a state.
+// next returns the states that may follow a state.
 func (m *model) next(state int) []int {
 	if state == start {
 		return m.first
@@ -121,7 +121,7 @@ func (m *model) step(state int, n Name) (next int, ok bool) {
 	return state, false
 }
 
-// skip finds the state after an element that comes too early, and the elements that are
+// skip finds the state after an element that comes too early, and returns the elements that are
 // missing before it.
 func (m *model) skip(state int, n Name) (next int, missing []string, ok bool) {
 	for len(missing) <= len(m.terms) {
@@ -150,8 +150,7 @@ func (m *model) expected(state int) []string {
 	return names
 }
 
-// accepts reports whether elements of these names may follow each other, and nothing is
-// missing.
+// accepts reports whether a sequence of elements with these names is valid and complete.
 func (m *model) accepts(names []Name) bool {
 	state, ok := start, true
 	for _, n := range names {
@@ -162,9 +161,8 @@ func (m *model) accepts(names []Name) bool {
 	return m.ends(state)
 }
 
-// rank orders the elements of the model: those that must come before others have lower
-// ranks, and those that may come in any order have the same rank. What the model does not
-// have comes last.
+// rank orders the elements of the model: those that must come before others have lower ranks, and
+// those that may come in any order have the same rank. Unknown elements come last.
 func (m *model) rank(n Name) int {
 	at := slices.IndexFunc(m.terms, func(t term) bool { return t.accepts(n) })
 	if at < 0 {
@@ -173,7 +171,7 @@ func (m *model) rank(n Name) int {
 	return m.ranks()[at]
 }
 
-// findRanks counts, for each term, those that must come before it.
+// findRanks counts, for each term, the terms that must come before it.
 func (m *model) findRanks() []int {
 	after := make([][]bool, len(m.terms))
 	for at := range m.terms {

@@ -24,7 +24,7 @@ type element struct {
 	typ  *typ
 }
 
-// typ is the type of an element. One with text has no content model.
+// typ is the type of an element. A type with text has no content model.
 type typ struct {
 	text       *simple
 	model      *model // nil: no elements
@@ -46,9 +46,9 @@ type attribute struct {
 
 // wildcard stands for any name of certain namespaces.
 type wildcard struct {
-	not  bool // all but space, and none
+	not  bool // any namespace except space, and not none
 	all  bool
-	skip bool // what is in the element is not looked at
+	skip bool // the content of the element is not checked
 	list []string
 }
 
@@ -64,8 +64,8 @@ func (w *wildcard) accepts(space string) bool {
 
 const namespace = "http://www.w3.org/2001/XMLSchema"
 
-// allowed lists the attributes and children that are understood. The names of elements are
-// without their prefix.
+// allowed lists the supported attributes and children of each element of a schema, without
+// prefixes.
 var allowed = map[string]struct{ attributes, children string }{
 	"schema":        {"targetNamespace elementFormDefault attributeFormDefault version", "element complexType simpleType include annotation"},
 	"include":       {"schemaLocation", "annotation"},
@@ -101,17 +101,17 @@ type compiler struct {
 	simples  map[string]*simple
 	open     map[string]bool // types that are being compiled
 	parts    int
-	patterns int // how large they are, compiled
+	patterns int // their compiled size
 }
 
-// definition is a global component with the form of the document that it is in.
+// definition is a global component, with the element form of its document.
 type definition struct {
 	at        xmltext.Element
 	qualified bool
 }
 
-// Compile reads a schema. It asks include for the documents that the schema includes, by
-// the location that is written there.
+// Compile reads a schema. It calls include with the location of each document that the schema
+// includes.
 func Compile(file string, text []byte, include func(location string) ([]byte, error)) (*Schema, error) {
 	c := &compiler{
 		schema: &Schema{elements: map[string]*element{}}, include: include, included: map[string]bool{},
@@ -139,7 +139,7 @@ func (c *compiler) document(file string, text []byte, outermost bool) error {
 	}
 	root := doc.Root()
 	if space, local := resolve(root, root.Name()); space != namespace || local != "schema" {
-		return errors.New("it is not an XML schema")
+		return errors.New("not an XML schema")
 	}
 	if err := understood(root); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (c *compiler) document(file string, text []byte, outermost bool) error {
 	case outermost && target.Exists():
 		c.schema.target = target.Value()
 	case target.Exists() && target.Value() != c.schema.target:
-		return fmt.Errorf("it includes a schema for another namespace, %s", target.Value())
+		return fmt.Errorf("the schema includes a schema for another namespace, %s", target.Value())
 	}
 	if root.Attr("attributeFormDefault").Value() == "qualified" {
 		return errors.New(`attributeFormDefault="qualified" is not supported`)
@@ -187,7 +187,7 @@ func (c *compiler) includeAt(e xmltext.Element) error {
 	return nil
 }
 
-// understood refuses what a schema says that this package would overlook.
+// understood refuses a schema that uses anything this package does not support.
 func understood(e xmltext.Element) error {
 	declared := 0
 	for a := range e.Attrs() {
@@ -227,7 +227,7 @@ func localName(e xmltext.Element) string {
 	return local
 }
 
-// resolve finds the namespace of a name that is written in or at an element.
+// resolve finds the namespace of a name in an element or its attributes.
 func resolve(e xmltext.Element, written string) (space, local string) {
 	prefix, local, ok := strings.Cut(written, ":")
 	key := "xmlns"

@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
-// simple is a type of text. Every facet that is set must hold, and one of the values and
-// one of the patterns of each step of its derivation.
+// simple is a type of text. A valid text satisfies every facet that is set, is one of the listed
+// values, and matches a pattern of each derivation step.
 type simple struct {
 	name     string
 	collapse bool // white space
@@ -24,7 +24,7 @@ type simple struct {
 	min, max int // characters; max < 0: any number
 }
 
-// builtin holds the types of XML Schema that are supported.
+// builtin has the supported types of XML Schema.
 var builtin = map[string]*simple{
 	"string":             {name: "string", max: -1},
 	"token":              {name: "token", collapse: true, max: -1},
@@ -54,8 +54,8 @@ func (s *simple) accepts(text string) bool {
 
 const layout = " \t\r\n"
 
-// compilePattern compiles the alternatives of one restriction. It returns how large the
-// result is.
+// compilePattern compiles the alternatives of one restriction. It also returns the size of the
+// result.
 func compilePattern(alternatives []string) (*regexp.Regexp, int, error) {
 	var all []string
 	for _, p := range alternatives {
@@ -64,7 +64,7 @@ func compilePattern(alternatives []string) (*regexp.Regexp, int, error) {
 			_, err = syntax.Parse(translated, syntax.Perl)
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("the pattern %q cannot be used: %w", p, err)
+			return nil, 0, fmt.Errorf("invalid pattern %q: %w", p, err)
 		}
 		all = append(all, "(?:"+translated+")")
 	}
@@ -83,24 +83,24 @@ func compilePattern(alternatives []string) (*regexp.Regexp, int, error) {
 	return re, len(program.Inst), nil
 }
 
-// maxPattern bounds the text of a pattern. Compiled, it is up to a hundred times as large.
+// maxPattern limits the length of a pattern. The compiled pattern may be a hundred times as large.
 const maxPattern = 1000
 
 // tokens splits a pattern: classes of characters, escapes, repetitions, and single
 // characters.
 var tokens = lazy.Regexp(`\\[pP]\{[A-Z][a-z]?\}|\\.|\{[0-9]+(?:,[0-9]*)?\}|\[\^?|[\s\S]`)
 
-// classes are those that Go understands otherwise, as they are written in brackets.
+// classes translates character classes that mean something else in Go, for use inside brackets.
 var classes = map[string]string{`\d`: `\p{Nd}`, `\D`: `\P{Nd}`, `\w`: `\pL\pM\pN\pS`, `\W`: `\pP\pZ\pC`}
 
-// translate turns a pattern of XML Schema into one of Go. What only one of the two has, such
-// as \i, [a-z-[aeiou]] and (?i), is refused.
+// translate turns an XML Schema pattern into a Go regular expression. It refuses features that only
+// one of the two supports, such as \i, [a-z-[aeiou]] and (?i).
 func translate(pattern string) (string, error) {
 	if len(pattern) > maxPattern {
 		return "", errors.New("it is too long")
 	}
 	var b strings.Builder
-	inClass, bare := false, true // bare: nothing that can be repeated
+	inClass, bare := false, true // bare: there is nothing before that can be repeated
 	for _, token := range tokens().FindAllString(pattern, -1) {
 		class := classes[token]
 		repeats := !inClass && (strings.Contains("?*+", token) || token[0] == '{')

@@ -24,7 +24,7 @@ func (c *compiler) typeOf(d definition) (*typ, error) {
 	return nil, fmt.Errorf("line %d: the element has no type", d.at.Pos().Line)
 }
 
-// named finds a type by the name that an attribute has.
+// named finds the type that an attribute names.
 func (c *compiler) named(at xmltext.Element, written string) (*typ, error) {
 	space, local := resolve(at, written)
 	if space == namespace {
@@ -36,7 +36,7 @@ func (c *compiler) named(at xmltext.Element, written string) (*typ, error) {
 	}
 	d, ok := c.types[local]
 	if !ok || space != "" && space != c.schema.target {
-		return nil, fmt.Errorf("line %d: there is no type %s", at.Pos().Line, written)
+		return nil, fmt.Errorf("line %d: unknown type %s", at.Pos().Line, written)
 	}
 	if localName(d.at) == "simpleType" {
 		s, err := c.namedSimple(at, written)

@@ -13,7 +13,7 @@ type Kind string
 // The kinds of violations.
 const (
 	UnknownRoot      Kind = "unknown root"      // the root is not declared
-	Unexpected       Kind = "unexpected"        // the element may not be here
+	Unexpected       Kind = "unexpected"        // the element is not allowed here
 	Missing          Kind = "missing"           // Expected must come in or before At; nil if the schema does not name it
 	BadText          Kind = "bad text"          // the text is not a value of the type
 	NoText           Kind = "no text"           // there is text between elements
@@ -22,12 +22,12 @@ const (
 	UnknownAttribute Kind = "unknown attribute" // Name is not declared
 	BadAttribute     Kind = "bad attribute"     // the value of Name is not a value of its type
 
-	// These are found by lenient validation only, and accepted.
-	Moved  Kind = "moved"  // the element belongs before one that it follows
-	Folded Kind = "folded" // the value has the letters of Expected, in another case or with blanks
+	// Only lenient validation reports these, and it accepts them.
+	Moved  Kind = "moved"  // the element should come earlier
+	Folded Kind = "folded" // the value equals Expected except for letter case and white space
 )
 
-// Accepted reports whether the document is valid in spite of the violation.
+// Accepted reports whether the document is valid despite the violation.
 func (k Kind) Accepted() bool { return k == Moved || k == Folded }
 
 // Violation is a place where a document does not match its schema.
@@ -36,17 +36,17 @@ type Violation struct {
 	At       xmltext.Element
 	Name     string       // of the attribute
 	Attr     xmltext.Attr // of BadAttribute and UnknownAttribute
-	Value    string       // that was found
+	Value    string       // the value that was found
 	Expected []string     // names of elements, or the values of an enumeration
 	Type     string       // of the value; "" if it has no name
 }
 
-// maxViolations bounds what is reported about one document.
+// maxViolations limits how many violations of a document are reported.
 const maxViolations = 100
 
-// Validate compares a document with the schema. It is valid if there is no violation.
-// Lenient validation accepts elements in any order, and the values of enumerations in any
-// letter case, and reports where it did.
+// Validate checks a document against the schema. The document is valid if there is no violation.
+// Lenient validation accepts elements in any order and the values of enumerations in any letter
+// case, but reports them.
 func (s *Schema) Validate(root xmltext.Element, lenient bool) []Violation {
 	v := &validator{schema: s, lenient: lenient}
 	scope := (*Scope)(nil).In(root)
@@ -70,14 +70,14 @@ func (v *validator) report(found Violation) {
 	}
 }
 
-// Scope is the namespaces that are declared at an element and around it. The nil Scope is
-// that outside the root.
+// Scope has the namespaces that an element and its ancestors declare. The nil Scope is outside the
+// root.
 type Scope struct {
 	outer  *Scope
 	spaces map[string]string
 }
 
-// In returns the scope in an element.
+// In returns the scope inside an element.
 func (s *Scope) In(e xmltext.Element) *Scope {
 	var spaces map[string]string
 	for a := range e.Attrs() {
@@ -106,8 +106,7 @@ func (s *Scope) space(prefix string) string {
 	return ""
 }
 
-// Element resolves the name of an element that is in this scope, its own declarations
-// included.
+// Element resolves the name of an element in this scope, which includes its own declarations.
 func (s *Scope) Element(e xmltext.Element) Name {
 	if prefix, local, ok := strings.Cut(e.Name(), ":"); ok {
 		return Name{s.space(prefix), local}
@@ -115,7 +114,7 @@ func (s *Scope) Element(e xmltext.Element) Name {
 	return Name{s.space(""), e.Name()}
 }
 
-// attribute resolves the name of an attribute: one without a prefix is in no namespace.
+// attribute resolves the name of an attribute. Without a prefix, it has no namespace.
 func (s *Scope) attribute(a xmltext.Attr) Name {
 	if prefix, local, ok := strings.Cut(a.Name(), ":"); ok {
 		return Name{s.space(prefix), local}
@@ -147,7 +146,7 @@ func (v *validator) element(in *Scope, e xmltext.Element, t *typ) {
 	}
 }
 
-// value checks a text, and reports what is wrong as the given violation.
+// value checks a text, and completes and reports the given violation if it is invalid.
 func (v *validator) value(t *simple, wrong Violation) {
 	if t.accepts(wrong.Value) {
 		return
@@ -164,8 +163,8 @@ func (v *validator) value(t *simple, wrong Violation) {
 
 const instance = "http://www.w3.org/2001/XMLSchema-instance"
 
-// These would change what an element may contain. They are not supported, so they are
-// refused, even where the schema knows nothing of the element.
+// These attributes would change what an element may contain. They are not supported, so they are
+// refused, even on elements that the schema does not know.
 var typeAttribute, nilAttribute = Name{instance, "type"}, Name{instance, "nil"}
 
 func (v *validator) attributes(in *Scope, e xmltext.Element, t *typ) {
@@ -219,14 +218,14 @@ func (v *validator) ordered(in *Scope, e xmltext.Element, m *model) {
 		v.report(Violation{Kind: Missing, At: e, Expected: m.expected(state)})
 		after := m.next(state)
 		if len(after) == 0 {
-			return // an empty choice, which nothing matches
+			return // nothing matches an empty choice
 		}
 		state = after[len(after)-1]
 	}
 }
 
-// children returns the elements in an element, in the order of the schema if that is
-// demanded leniently.
+// children returns the children of an element. In lenient mode, it sorts them in the order of the
+// schema.
 func (v *validator) children(in *Scope, e xmltext.Element, m *model) []xmltext.Element {
 	children := slices.Collect(e.Children())
 	if !v.lenient {
@@ -254,7 +253,7 @@ func (v *validator) children(in *Scope, e xmltext.Element, m *model) []xmltext.E
 	return children
 }
 
-// term checks an element that a place of the content model accepted.
+// term checks an element that was accepted by a position of the content model.
 func (v *validator) term(in *Scope, e xmltext.Element, t term) {
 	if t.element != nil {
 		v.element(in, e, t.element.typ)
@@ -265,7 +264,7 @@ func (v *validator) term(in *Scope, e xmltext.Element, t term) {
 	}
 }
 
-// lax checks an element of which the schema may know nothing, and those in it.
+// lax checks an element and its content, as far as the schema knows them.
 func (v *validator) lax(in *Scope, e xmltext.Element) {
 	if n := in.Element(e); n.Space == v.schema.target {
 		if declared, ok := v.schema.elements[n.Local]; ok {
@@ -303,6 +302,6 @@ func (v *validator) unordered(in *Scope, e xmltext.Element, t *typ) {
 	}
 }
 
-// Resolve returns the name that a prefix and a local name mean in this scope. Its space is
-// "" if the prefix is not declared.
+// Resolve returns the full name for a prefix and a local name in this scope. Its space is "" if the
+// prefix is not declared.
 func (s *Scope) Resolve(prefix, local string) Name { return Name{s.space(prefix), local} }
