@@ -16,6 +16,9 @@ import (
 // Deed is something that a definition does or may do.
 type Deed = project.Deed
 
+// DeedKind is a kind of deed.
+type DeedKind = project.DeedKind
+
 // The kinds of deeds.
 const (
 	CommandDeed    = project.CommandDeed

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -91,6 +92,15 @@ func (a *app) start(ctx context.Context, w *hocket.Workflow, f *runFlags) (*hock
 		options = append(options, hocket.WithClaim())
 	}
 	r, err := p.Record(ctx, w, inputs, options...)
+	if unapproved := (*hocket.UnapprovedError)(nil); errors.As(err, &unapproved) {
+		approved, wrong := a.offer(ctx, unapproved)
+		if wrong != nil {
+			return nil, wrong
+		}
+		if approved {
+			r, err = p.Record(ctx, w, inputs, options...)
+		}
+	}
 	if err != nil {
 		return nil, a.nearSecret(err)
 	}
