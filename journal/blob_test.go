@@ -76,6 +76,14 @@ func TestOutputAmongLongStrings(t *testing.T) {
 			t.Errorf("the output has %d bytes, %v, want %d", len(got), err, len(output))
 		}
 	}
+	appendEvents(t, w, ended(4, "plain"))
+	if got, err := s.Output(t.Context(), "demo-1", 5); err != nil || got != "plain" {
+		t.Errorf("the output is %q, %v", got, err)
+	}
+	change(t, s, "DELETE FROM blobs")
+	if _, err := s.Output(t.Context(), "demo-1", 2); !IsProblem(err, Corrupt) || !strings.Contains(err.Error(), "value ") {
+		t.Errorf("without the long strings, the output is %v", err)
+	}
 	if _, err := s.Output(t.Context(), "demo-1", 1); !IsProblem(err, Corrupt) {
 		t.Errorf("the start of a run has an output: %v", err)
 	}

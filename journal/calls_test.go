@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hocket-dev/hocket/engine"
@@ -66,7 +68,8 @@ func TestStatementsArePreparedOnce(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(w.Append(Batch{Events: list(ended(1, "x")), Begun: true, Summary: &Summary{Status: engine.Running}}), w.Close())
+		m := &Summary{Status: engine.Running}
+		return errors.Join(w.Append(Batch{Events: list(ended(1, "x")), Begun: true, Summary: m}), w.Append(Batch{Summary: m}), w.Close())
 	}
 	prepared := with(f.called(t, create), "prepare ")
 	for range 3 {
@@ -110,6 +113,15 @@ func TestPlainEventsAreReadTogether(t *testing.T) {
 	}
 	if calls := f.called(t, read); len(with(calls, "prepared SELECT number")) != 1 || len(with(calls, "prepared SELECT coalesce")) != 2 || len(with(calls, "query")) > 0 {
 		t.Errorf("later, the calls are %q", calls)
+	}
+	mail := func() error {
+		_, err := s.Mail(t.Context())
+		return err
+	}
+	for _, want := range []string{"query", "prepare ", "prepared"} {
+		if calls := f.called(t, mail); !strings.HasPrefix(calls[0], want) {
+			t.Errorf("the calls are %q, want %s", calls, want)
+		}
 	}
 	last := func() error {
 		all, err := collect(s.Events(t.Context(), "demo-1", chunk+4))
@@ -214,4 +226,47 @@ func TestCancelledReader(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A run that is created together with a change that fails is created once.
+func TestCreateIsRepeated(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	if _, err := s.name(); err != nil { // it needs the connection
+		t.Fatal(err)
+	}
+	held, begun := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() { _ = s.transact(func(*sql.Tx) error { close(begun); <-held; return nil }) })
+	<-begun
+	all.Go(func() {
+		w, err := s.Create(keyed("demo-1", "", ""))
+		if err != nil || w.Recorded() != 1 {
+			t.Errorf("it has %d events, %v", w.Recorded(), err)
+			return
+		}
+		if err := errors.Join(w.Append(Batch{Events: list(ended(1, "x"))}), w.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	for s.queued() < 1 {
+		runtime.Gosched()
+	}
+	all.Go(func() {
+		if err := s.transact(func(*sql.Tx) error { return errFault }); !errors.Is(err, errFault) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+	for s.queued() < 2 {
+		runtime.Gosched()
+	}
+	close(held)
+	all.Wait()
+	wantEvents(t, s, "demo-1", list(started("demo-1"), ended(1, "x")))
+}
+
+// queued returns how many changes wait.
+func (s *Store) queued() int {
+	s.commits.mu.Lock()
+	defer s.commits.mu.Unlock()
+	return len(s.commits.waiting)
 }

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -36,13 +37,8 @@ func TestChangesTogether(t *testing.T) {
 			}
 		})
 	}
-	for {
-		s.commits.mu.Lock()
-		n := len(s.commits.waiting)
-		s.commits.mu.Unlock()
-		if n == runs {
-			break
-		}
+	for s.queued() < runs {
+		runtime.Gosched()
 	}
 	close(held)
 	all.Wait()

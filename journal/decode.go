@@ -35,10 +35,8 @@ func (d *decoder) decode(line string) (engine.Envelope, error) {
 // as the engine writes it now, and as it did before it had a clock. Events with escapes,
 // faults or usage do not have this form.
 func (d *decoder) taskEnded(line string, e *engine.Envelope) bool {
-	stamp, rest, ok := field(line, taskEnded)
-	if !ok {
-		return false
-	}
+	stamp, rest, _ := field(line, taskEnded) // of another event, this is no time
+	var ok bool
 	if e.Time, ok = d.time(stamp); !ok {
 		return false
 	}

@@ -98,7 +98,7 @@ func (s *Store) Verdict(ctx context.Context, id int64) (v Verdict, ok bool, err 
 	v.ID = id
 	err = s.read.QueryRowContext(ctx, "SELECT verdict, reason FROM inbox WHERE id = ?", id).Scan(&word, &v.Refused)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Verdict{}, false, &WithdrawnError{id}
+		err = &WithdrawnError{id}
 	}
 	return v, word.Valid, explain(s.file, err)
 }

@@ -71,6 +71,16 @@ func TestInbox(t *testing.T) {
 	if _, _, err := sender.Verdict(ctx, ids[2]); !errors.As(err, &withdrawn) {
 		t.Errorf("the verdict on a withdrawn message is %v", err)
 	}
+	last, err := sender.Send(ctx, "demo-1", cancel, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mail, err := w.Inbox(ctx); err != nil || len(mail) != 1 || !mail[0].Sent.Equal(start) {
+		t.Errorf("the inbox has %v, %v", mail, err)
+	}
+	if err := w.Append(Batch{Events: []engine.Envelope{{Time: start, Event: cancel}}, Verdicts: []Verdict{{ID: last}}}); err != nil {
+		t.Fatal(err)
+	}
 	if rest, err := w.Inbox(ctx); err != nil || len(rest) != 0 {
 		t.Errorf("%d messages are left (%v)", len(rest), err)
 	}

@@ -132,6 +132,12 @@ func TestLeaseOfAKilledProcess(t *testing.T) {
 func TestLastBatchGivesUp(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")
+	if err := w.Append(Batch{Summary: &Summary{Status: engine.Running}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, driven, err := s.Driver(t.Context(), "demo-1"); !driven || err != nil {
+		t.Error("another batch released the run", err)
+	}
 	if err := w.Append(Batch{Summary: &Summary{Status: engine.Success}, Last: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -410,6 +416,9 @@ func TestReadAFileAsItIs(t *testing.T) {
 	if _, err := openStill(s.file); err == nil {
 		t.Error("events in the -wal file are not shown")
 	}
+	if _, err := openWith(filepath.Join(s.Dir(), "none", fileName), "mode", "ro"); err == nil {
+		t.Error("a file that does not exist was opened")
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -472,4 +481,18 @@ func TestCopyThatFails(t *testing.T) {
 	if info, err := os.Stat(copied); err != nil || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
 		t.Errorf("the mode is %v, %v", info.Mode(), err)
 	}
+}
+
+// A run that was released can be taken by another store, also if a batch came before.
+func TestReleaseAfterABatch(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	if err := errors.Join(w.Append(Batch{Summary: &Summary{Status: engine.Running}}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	next, err := openStore(t, s.Dir()).Writer(t.Context(), "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.Close()
 }

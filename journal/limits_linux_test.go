@@ -87,8 +87,13 @@ func nobodyRole(args []string) error {
 		n++
 	}
 	fmt.Println(n)
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
 	runs, err := s.List(context.Background(), driver.Filter{})
 	fmt.Println(len(runs), err)
+	later, err := collect(s.Events(context.Background(), "demo-1", n))
+	fmt.Println(len(later.([]engine.Envelope)), err)
 	questions, err := s.Open(context.Background(), "demo-1")
 	fmt.Println(len(questions), err)
 	_, err = s.Writer(context.Background(), "demo-1")
@@ -101,25 +106,29 @@ func nobodyRole(args []string) error {
 func TestReadOnlyDirectory(t *testing.T) {
 	cases := []struct {
 		name string
-		make func(t *testing.T, dir string)
+		make func(t *testing.T, dir string) *Writer // nil: no process drives the run
 		want int
 	}{
-		{"closed cleanly", func(t *testing.T, dir string) {
+		{"closed cleanly", func(t *testing.T, dir string) *Writer {
 			s := openStore(t, dir)
 			appendEvents(t, createRun(t, s, "demo-1"), ended(1, "x"))
 			s.Close()
+			return nil
 		}, 2},
-		{"beside a driver", func(t *testing.T, dir string) {
-			appendEvents(t, createRun(t, openStore(t, dir), "demo-1"), ended(1, "x"))
+		{"beside a driver", func(t *testing.T, dir string) *Writer {
+			w := createRun(t, openStore(t, dir), "demo-1")
+			appendEvents(t, w, ended(1, "x"))
+			return w
 		}, 2},
-		{"left by a crash", func(t *testing.T, dir string) { // the -wal holds everything, no -shm
+		{"left by a crash", func(t *testing.T, dir string) *Writer { // the -wal holds everything, no -shm
 			live := t.TempDir()
 			appendEvents(t, createRun(t, openStore(t, live), "demo-1"), ended(1, "x"))
 			for _, name := range []string{fileName, fileName + "-wal"} {
 				copyTo(t, filepath.Join(dir, name), filepath.Join(live, name))
 			}
+			return nil
 		}, 2},
-		{"left by a crash later", func(t *testing.T, dir string) { // the -wal holds only the last event
+		{"left by a crash later", func(t *testing.T, dir string) *Writer { // the -wal holds only the last event
 			live := t.TempDir()
 			s := openStore(t, live)
 			w := createRun(t, s, "demo-1")
@@ -130,23 +139,34 @@ func TestReadOnlyDirectory(t *testing.T) {
 			for _, name := range []string{fileName, fileName + "-wal"} {
 				copyTo(t, filepath.Join(dir, name), filepath.Join(live, name))
 			}
+			return nil
 		}, 2},
-		{"oldest schema", func(t *testing.T, dir string) {
+		{"oldest schema", func(t *testing.T, dir string) *Writer {
 			old := foreign(t, strings.ReplaceAll(firstVersion(t), "old-1", "demo-1"))
 			copyTo(t, filepath.Join(dir, fileName), filepath.Join(old, fileName))
+			return nil
 		}, 3},
-		{"older schema", func(t *testing.T, dir string) {
+		{"older schema", func(t *testing.T, dir string) *Writer {
 			old := foreign(t, strings.ReplaceAll(secondVersion(t), "old-1", "demo-1"))
 			copyTo(t, filepath.Join(dir, fileName), filepath.Join(old, fileName))
+			return nil
 		}, 3},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			dir := openTempDir(t)
-			c.make(t, dir)
+			w := c.make(t, dir)
 			readOnly(t, dir)
 			child := startChild(t, "nobody", dir)
-			for _, line := range []string{"true", fmt.Sprint(c.want), "1 <nil>", "0 <nil>", "true true", "true"} {
+			child.expect(t, "true")
+			child.expect(t, fmt.Sprint(c.want))
+			later := "0 <nil>"
+			if w != nil {
+				appendEvents(t, w, ended(2, "y"))
+				later = "1 <nil>"
+			}
+			child.stdin.Close()
+			for _, line := range []string{"1 <nil>", later, "0 <nil>", "true true", "true"} {
 				child.expect(t, line)
 			}
 		})

@@ -269,9 +269,7 @@ func (ls *Logs) open(id driver.AttemptID) (*index, error) {
 	if err == nil && ls.begun[id] {
 		err = ls.found.scan()
 	}
-	if err == nil {
-		ls.begun[id] = true
-	}
+	ls.begun[id] = true
 	return ls.found, err
 }
 
@@ -306,8 +304,8 @@ func (ls *Logs) append(h header, text []byte) error {
 	if err := ls.ready(); err != nil {
 		return err
 	}
-	n, err := ls.file.Write(h.record(text))
-	if err != nil && n > 0 { // a full disk: nothing may follow half a record
+	_, err := ls.file.Write(h.record(text))
+	if err != nil { // a full disk: nothing may follow half a record
 		err = errors.Join(err, ls.file.Close())
 		ls.file = nil
 	}

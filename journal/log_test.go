@@ -228,7 +228,6 @@ func TestKeepAfterAFailure(t *testing.T) {
 	if err := keep("lost "); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("the error is %v", err)
 	}
-	w.logs.file = nil
 	if err := keep("two"); err != nil {
 		t.Fatal(err)
 	}
@@ -239,8 +238,22 @@ func TestKeepAfterAFailure(t *testing.T) {
 	if err := errors.Join(w.logs.file.Close(), os.RemoveAll(logs), os.WriteFile(logs, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	w.logs.file = nil
+	if err := keep("lost "); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the error is %v", err)
+	}
 	if err := keep("three"); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// A log that was closed before anything was printed stays empty.
+func TestLogThatIsClosed(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "run-1")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Log("work", 1).Keep(driver.Transcript, []byte("x")); !errors.Is(err, os.ErrClosed) || !gone(s.runFiles("run-1")) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -262,6 +275,14 @@ func TestLongResultOfARepeatedAttempt(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "run-1")
 	text := numbered(0, 20_000)
+	missing := w.Log("missing", 1)
+	missing.Write([]byte(text))
+	if err := errors.Join(missing.Close(text), os.Remove(s.partPath(attempt("missing"), MaxInline))); err != nil {
+		t.Fatal(err)
+	}
+	if err := missing.Recorded(text); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the error is %v", err)
+	}
 	w.Log("work", 1).Write([]byte(text[:100]))
 	log := w.Log("work", 1)
 	log.Write([]byte(text[100:]))
@@ -909,6 +930,34 @@ func TestOutputThatCannotBeRead(t *testing.T) {
 		}
 	}
 	t.Error("a reader reports nothing")
+}
+
+// A file that cannot be opened is not a missing one.
+func TestLogThatCannotBeOpened(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	dir := s.runFiles("run-1")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.Symlink("streams.1", filepath.Join(dir, "streams.1"))); err != nil {
+		t.Skip(err)
+	}
+	if _, err := s.Sizes(attempt("work")); !errors.Is(err, syscall.ELOOP) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// Nothing follows an error of the system.
+func TestReaderEndsWithTheError(t *testing.T) {
+	s := smallLimits(t, t.TempDir())
+	createRun(t, s, "run-1").Log("work", 1).Write([]byte(numbered(0, 6)))
+	if file := s.partPath(attempt("work"), 40); errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) != nil {
+		t.Fatal("the file cannot be replaced")
+	}
+	got, last := "", error(nil)
+	for p, err := range s.Stream(t.Context(), attempt("work"), driver.Output, 0) {
+		got, last = got+string(p.Text), err
+	}
+	if got != numbered(0, 4) || !errors.Is(last, syscall.EISDIR) {
+		t.Errorf("%q, then %v", got, last)
+	}
 }
 
 func TestFileThatWasOmitted(t *testing.T) {

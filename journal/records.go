@@ -185,8 +185,8 @@ func (x *index) scanFile() error {
 	}
 	window := &window{file: f, size: info.Size()}
 	for {
-		next, ok, err := x.readRecord(window)
-		if !ok {
+		next, err := x.readRecord(window)
+		if next == 0 {
 			x.whole = x.scanned == window.size
 			return err
 		}
@@ -195,11 +195,11 @@ func (x *index) scanFile() error {
 }
 
 // readRecord indexes the record at the end of what was scanned, and returns where the next
-// one is; !ok if there is none, or it is incomplete or damaged.
-func (x *index) readRecord(w *window) (next int64, ok bool, err error) {
+// one is; 0 if there is none, or it is incomplete or damaged.
+func (x *index) readRecord(w *window) (next int64, err error) {
 	head, err := w.at(x.scanned, headerSize)
 	if err != nil || head == nil {
-		return 0, false, err
+		return 0, err
 	}
 	number := func(at int) int64 { return int64(binary.LittleEndian.Uint32(head[at:])) }
 	key := streamKey{stream: streamOf(head[1]), attempt: int(number(4))}
@@ -210,18 +210,18 @@ func (x *index) readRecord(w *window) (next int64, ok bool, err error) {
 	again := binary.LittleEndian.Uint16(head[2:]) // zero: the first records did not have it
 	if head[0] != recordMark || key.stream == "" || again != 0 && again != fold(number(16)) || p.kind == inValue && p.size < valueSize {
 		x.noteDamage()
-		return 0, false, nil
+		return 0, nil
 	}
 	full, err := w.at(x.scanned, int(p.pos-x.scanned))
 	if err != nil || full == nil {
-		return 0, false, err
+		return 0, err
 	}
 	if headerSum(full[:headerSize-4], string(full[headerSize:])) != check {
 		x.noteDamage()
-		return 0, false, nil
+		return 0, nil
 	}
 	if next > w.size {
-		return 0, false, nil
+		return 0, nil
 	}
 	key.address = string(full[headerSize:])
 	if p.at == 0 {
@@ -230,14 +230,14 @@ func (x *index) readRecord(w *window) (next int64, ok bool, err error) {
 	if p.kind == inValue {
 		head, err := w.at(p.pos, valueSize)
 		if err != nil {
-			return 0, false, err
+			return 0, err
 		}
 		value := piece{kind: inValue, hash: hex.EncodeToString(head[:sha256.Size]), size: int64(binary.LittleEndian.Uint64(head[sha256.Size:]))}
 		x.streams[key] = append(x.streams[key], value)
 		p.kind, p.at, p.size, p.skip = inOutput, value.size, p.size-valueSize, valueSize
 	}
 	x.streams[key] = append(x.streams[key], p)
-	return next, true, nil
+	return next, nil
 }
 
 // noteDamage records that the record at the end of what was scanned is damaged.
@@ -447,11 +447,7 @@ func (s *Store) Stream(ctx context.Context, a driver.AttemptID, stream driver.St
 			yield(driver.Piece{}, err)
 			return
 		}
-		for p, err := range x.read(ctx, a, stream, offset) {
-			if !yield(p, err) || err != nil {
-				return
-			}
-		}
+		x.read(ctx, a, stream, offset)(yield)
 	}
 }
 

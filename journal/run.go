@@ -234,7 +234,7 @@ func (c *cells) scanRun(rows *sql.Rows) (r Run, err error) {
 	err = rows.Scan(&r.number, &r.pin, &r.ID, &r.Workflow, &r.Digest, &created, &changed, &r.Status, &r.Origin, &r.Problem,
 		&owner, &due, &usage, &noted, &begun, &lease, &r.Open, &last)
 	if err != nil {
-		return r, err
+		return Run{}, err
 	}
 	r.noted, r.Begun, r.lease = int(noted.n), begun.n != 0, lease.String
 	r.Created, r.Changed, r.Stale = fromMicros(created.n), fromMicros(changed.n), r.noted == 0 || r.noted != int(last.n)

@@ -266,6 +266,9 @@ func TestCompactRemovesFilesWithoutARun(t *testing.T) {
 func TestBegunIsNoted(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")
+	if err := w.Append(Batch{Summary: &Summary{Status: engine.Running}}); err != nil {
+		t.Fatal(err)
+	}
 	if find(t, s, "demo-1").Begun {
 		t.Error("it has begun before anything was attempted")
 	}
@@ -359,5 +362,21 @@ func TestCompactReturnsEverything(t *testing.T) {
 		if wal, err := os.Stat(s.file + "-wal"); err != nil || wal.Size() > 0 {
 			t.Errorf("%s: the -wal file is not empty: %v", name, err)
 		}
+	}
+}
+
+// A question that is not asked any more is not open.
+func TestQuestionIsOver(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	w := createRun(t, s, "demo-1")
+	for _, questions := range [][]driver.Question{list(asks("one")), nil, list(asks("two")), list(asks("three"))} {
+		if err := w.Append(Batch{Summary: &Summary{Status: engine.Waiting, Questions: questions}}); err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, q := range questions {
+			want = append(want, "demo-1 "+q.ID)
+		}
+		wantOpen(t, s, "demo-1", want...)
 	}
 }

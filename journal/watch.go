@@ -39,7 +39,7 @@ type Beat struct {
 // Beat looks at the journal.
 func (p *Pulse) Beat(ctx context.Context) (b Beat, err error) {
 	if err = p.stmt.QueryRowContext(ctx).Scan(&b.Data); err != nil {
-		return b, explain(p.store.file, err)
+		return Beat{}, explain(p.store.file, err)
 	}
 	if f, err := os.Stat(p.store.leases()); err == nil {
 		b.Leases = f.ModTime()
