@@ -192,6 +192,7 @@ func TestChangedRecords(t *testing.T) {
 	}
 	for _, c := range []struct{ change, undo string }{
 		{`UPDATE events SET data = replace(data, '"c"', '"d"') WHERE seq = 4`, `UPDATE events SET data = replace(data, '"d"', '"c"') WHERE seq = 4`},
+		{"UPDATE events SET data = data || ' ' WHERE seq = 1", "UPDATE events SET data = trim(data) WHERE seq = 1"},
 		{"UPDATE events SET seq = 5 WHERE seq = 4", "UPDATE events SET seq = 4 WHERE seq = 5"},
 		{"UPDATE events SET blobs = replace(blobs, 'at', 'aT') WHERE seq = 3", "UPDATE events SET blobs = replace(blobs, 'aT', 'at') WHERE seq = 3"},
 		{"UPDATE blobs SET data = replace(data, 'long', 'lost')", "UPDATE blobs SET data = replace(data, 'lost', 'long')"},

@@ -36,7 +36,7 @@ type Store struct {
 	read    *reader
 	opened  os.FileInfo // of the file; nil if the journal is read-only
 	reason  error       // why the journal is read-only
-	scratch string      // a copy to remove at the end, see readonly.go
+	scratch string      // a copy to remove at the end, see readonly.go; "": none
 	commits commits
 	lastPin atomic.Pointer[lastPin]
 	since   time.Time    // when it was opened
@@ -69,9 +69,7 @@ func Open(dir string, o Options) (*Store, error) {
 
 func (s *Store) connect(o Options) (err error) {
 	write, read, err := kind.Open(s.file, database.Options{Relaxed: o.Relaxed, VFS: o.vfs})
-	if s.write = write; read != nil {
-		s.read = &reader{DB: read}
-	}
+	s.write, s.read = write, &reader{DB: read}
 	if err != nil {
 		return err
 	}
@@ -107,19 +105,12 @@ func (s *Store) Writable() error { return s.reason }
 
 // Close closes the journal. Writers must have been closed before.
 func (s *Store) Close() error {
-	var read *sql.DB
-	if s.read != nil {
-		read = s.read.DB
-	}
-	err := database.Close(read, s.write)
+	err := database.Close(s.read.DB, s.write)
 	if s.lease != nil {
 		err = errors.Join(err, s.lease.Release())
 		s.lease = nil
 	}
-	if s.scratch != "" {
-		err = errors.Join(err, os.RemoveAll(s.scratch))
-	}
-	return explain(s.file, err)
+	return explain(s.file, errors.Join(err, os.RemoveAll(s.scratch)))
 }
 
 // Check reads the whole database and reports damage.

@@ -324,6 +324,12 @@ func TestCloseStoreTwice(t *testing.T) {
 	if err := errors.Join(s.Close(), s.Close()); err != nil {
 		t.Error(err)
 	}
+	other := openStore(t, s.Dir())
+	createRun(t, other, "demo-2").Close()
+	other.lease.File.Close()
+	if err := other.Close(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("a lease that cannot be released gives %v", err)
+	}
 }
 
 // The same store does not drive a run twice.
