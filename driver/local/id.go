@@ -22,7 +22,7 @@ func slug(name string) string {
 	const most = 40
 	s := strings.Map(func(r rune) rune {
 		switch {
-		case 'a' <= r && r <= 'z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9', r == '_', r == '.':
 			return r
 		case 'A' <= r && r <= 'Z':
 			return r - 'A' + 'a'

@@ -146,6 +146,7 @@ func TestStaleListIsCorrected(t *testing.T) {
 func TestNewID(t *testing.T) {
 	for name, want := range map[string]string{
 		"full-review":               `^full-review-[0-9a-z]{8}$`,
+		"az.AZ_09-`{/:@[x":          `^az\.az_09-{7}x-[0-9a-z]{8}$`,
 		"Größe & So":                `^gr--e---so-[0-9a-z]{8}$`,
 		"../..":                     `^run-[0-9a-z]{8}$`,
 		"":                          `^run-[0-9a-z]{8}$`,

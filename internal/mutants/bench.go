@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,7 +91,19 @@ func (t *tests) add(name string, took time.Duration) {
 	t.groups[i].took += took
 }
 
-var passed = regexp.MustCompile(`(?m)^--- PASS: (\S+) \(([\d.]+)s\)$`)
+var passed = regexp.MustCompile(`(?m)^ *--- PASS: ([^\s/]+)\S* \(([\d.]+)s\)$`)
+
+// durations returns how long each test took, from what go test -v prints, in order of names. The time
+// of a test does not include that of its parallel subtests, so the longest of them counts too.
+func durations(printed string) (names []string, took map[string]time.Duration) {
+	took = map[string]time.Duration{}
+	for _, line := range passed.FindAllStringSubmatch(printed, -1) {
+		if d, err := time.ParseDuration(line[2] + "s"); err == nil {
+			took[line[1]] = max(took[line[1]], d)
+		}
+	}
+	return slices.Sorted(maps.Keys(took)), took
+}
 
 // measure builds the tests of a package with changed files and runs them without a mutant.
 // They must pass.
@@ -106,12 +119,9 @@ func (b *bench) measure(ctx context.Context, t tests, changed map[string][]byte)
 	if err != nil {
 		return t, fmt.Errorf("the tests of %s fail without a mutant; they must pass, and not depend on lines or allocations: %w: %q\n%s", t.dir, err, failed.FindAllString(printed, -1), process.LastLines(printed))
 	}
-	for _, line := range passed.FindAllStringSubmatch(printed, -1) {
-		took, err := time.ParseDuration(line[2] + "s")
-		if err != nil {
-			return t, err
-		}
-		t.add(line[1], took)
+	names, took := durations(printed)
+	for _, name := range names {
+		t.add(name, took[name])
 	}
 	return t, nil
 }

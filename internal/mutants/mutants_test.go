@@ -241,3 +241,11 @@ func TestSurvivors(t *testing.T) {
 		}
 	}
 }
+
+// The time of a test with parallel subtests is not that of the line of the test alone.
+func TestDurations(t *testing.T) {
+	names, took := durations("=== RUN   TestB\n--- PASS: TestB (0.00s)\n    --- PASS: TestB/one (0.20s)\n    --- PASS: TestB/two (0.90s)\n--- PASS: TestA (0.10s)\n    --- PASS: TestA/sub (0.05s)\nPASS\n")
+	if !slices.Equal(names, []string{"TestA", "TestB"}) || took["TestA"] != 100*time.Millisecond || took["TestB"] != 900*time.Millisecond {
+		t.Errorf("%q, %v", names, took)
+	}
+}
