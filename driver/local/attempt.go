@@ -80,11 +80,10 @@ func (as *attempts) stop(key attemptKey) {
 // ended forgets an attempt whose result has been stored.
 func (as *attempts) ended(ev *engine.TaskEnded) {
 	key := attemptKey{ev.Address, ev.Attempt}
-	if a, ok := as.open[key]; ok {
-		a.cancel(nil)                      // frees what the context holds
-		_ = a.log.file.Recorded(ev.Output) // otherwise it is stored twice, which does no harm
-		delete(as.open, key)
-	}
+	a := as.open[key]
+	a.cancel(nil)                      // frees what the context holds
+	_ = a.log.file.Recorded(ev.Output) // otherwise it is stored twice, which does no harm
+	delete(as.open, key)
 }
 
 // attemptLog stores what an attempt prints and leaves, and shows what it prints. A failure

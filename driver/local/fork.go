@@ -23,22 +23,18 @@ func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created
 	if err != nil {
 		return driver.Created{}, err
 	}
-	r, err := load(ctx, s, spec.From)
+	var old []engine.Envelope
+	r, err := driver.Replay(spec.From, pin.Bundle, loader(s, spec.From), s.Brief(ctx, spec.From, 0), func(_ *engine.Run, e engine.Envelope, _ []engine.Command) {
+		old = append(old, e)
+	})
 	if err != nil {
 		return driver.Created{}, err
-	}
-	var old []engine.Envelope
-	for e, err := range s.Brief(ctx, spec.From, 0) {
-		if err != nil {
-			return driver.Created{}, err
-		}
-		old = append(old, e)
 	}
 	note, err := endLostOf(ctx, s, spec.From, r)
 	if err != nil {
 		return driver.Created{}, err
 	}
-	w, err := d.fork(s, pin, old, spec)
+	w, err := d.fork(s, pin, r, old, spec)
 	if err != nil {
 		return driver.Created{}, err
 	}
@@ -50,7 +46,8 @@ func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created
 	return made, w.Close()
 }
 
-func (d *Driver) fork(store *journal.Store, pin *driver.Pin, old []engine.Envelope, spec driver.ForkSpec) (*journal.Writer, error) {
+// fork records the fork of a run with its events so far.
+func (d *Driver) fork(store *journal.Store, pin *driver.Pin, of *engine.Run, old []engine.Envelope, spec driver.ForkSpec) (*journal.Writer, error) {
 	now := moment(d.o.Clock.Now())
 	return d.createAs(store, spec.Run, pin, func(id string) (journal.NewRun, error) {
 		for _, address := range spec.Also {
@@ -65,10 +62,7 @@ func (d *Driver) fork(store *journal.Store, pin *driver.Pin, old []engine.Envelo
 		if err != nil {
 			return journal.NewRun{}, refused(spec.From, err)
 		}
-		r, err := engine.New(pin.Bundle)
-		if err != nil {
-			return journal.NewRun{}, err
-		}
+		r := of.Fresh()
 		r.Offload(math.MaxInt, loader(store, spec.From)) // its own events are not recorded yet
 		for _, e := range events {
 			if _, err := driver.Step(r, id, e); err != nil {

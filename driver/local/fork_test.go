@@ -3,6 +3,7 @@ package local_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -159,3 +160,102 @@ func (s stopAt) Fact(f engine.Fact) {
 }
 
 func (stopAt) Log(string, int, []byte) {}
+
+// Other steps can be repeated too, those that do not exist are ignored, and limits replace those of
+// the other run.
+func TestForkOfSeveralSteps(t *testing.T) {
+	s := openStore(t)
+	b := beside(task("a", "a"), task("b", "b"), task("c", "c"))
+	start(t, s, b, work{Agents: echo})
+	run, err := forkRun(t.Context(), s, driver.ForkSpec{From: "demo-1", Address: "a", Also: []string{"b", "nowhere"}, Limits: workflow.Limits{Parallel: 1, Steps: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m made
+	res, err := driveRun(t.Context(), s, run, work{Agents: &m})
+	slices.Sort(m.nodes)
+	if got := strings.Join(m.nodes, " "); err != nil || got != "a b" && got != "a" && got != "b" {
+		t.Errorf("%s, %v: the new run works on %q", res.Status, err, got)
+	}
+	_, events, err := loadRun(t.Context(), s, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if forked, ok := e.Event.(*engine.Forked); ok && forked.Address == "a" && forked.Limits != (workflow.Limits{Parallel: 1, Steps: 2}) {
+			t.Errorf("%+v", forked)
+		}
+	}
+}
+
+// A fork with an output records who gave it, as text that the journal can store.
+func TestForkWithAnOutput(t *testing.T) {
+	s := openStore(t)
+	custom, sure := gate("ok"), gate("sure", "yes")
+	custom.Step.(*workflow.Human).Custom = true
+	sure.Step.(*workflow.Human).Required = true
+	each := workflow.Node{ID: "each", Step: &workflow.Call{Workflow: "child"}}
+	b := chain(task("a", "a"), custom, each, sure)
+	b.Called = map[string]*workflow.Workflow{"child": chain(task("inner", "inner")).Root}
+	start(t, s, b, work{Agents: echo, Asker: says("yes", func(error) {})})
+	given := "given \xff"
+	for address, want := range map[string]string{"a": "", "ok": "", "each": "is neither a task nor a question", "sure": "must be answered by a person"} {
+		run, err := forkRun(t.Context(), s, driver.ForkSpec{From: "demo-1", Address: address, Output: &given})
+		if want != "" {
+			if !errors.As(err, new(*driver.RefusedError)) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", address, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, events, err := loadRun(t.Context(), s, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := events[len(events)-1]
+		switch ev := last.Event.(type) {
+		case *engine.TaskEnded:
+			if ev.Output != "given \ufffd" || ev.Address != "a" {
+				t.Errorf("%+v", ev)
+			}
+		case *engine.Answered:
+			if ev.Value != "given \ufffd" || ev.ID != "ok" || !strings.Contains(ev.By, "forked") {
+				t.Errorf("%+v", ev)
+			}
+		default:
+			t.Errorf("%s: %T", address, ev)
+		}
+		if !last.Unattended {
+			t.Errorf("%s: a process attended it", address)
+		}
+	}
+}
+
+// An observer of a run that another process recorded sees its beginning, and of one that was begun
+// only what is new.
+func TestObserverOfARecordedRun(t *testing.T) {
+	s := openStore(t)
+	d := openDriver(t, s.Dir())
+	if _, err := d.Start(t.Context(), spec(chain(gate("ok", "yes"), task("b", "y")))); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{
+		"step_started ok, asked ok",
+		"step_started b, attempt_started b, step_ended b, run_ended ",
+	} {
+		r := &recorder{}
+		if _, err := d.Drive(t.Context(), "demo-1", driver.Work{Agents: echo, Observer: r}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(r.seen, ", "); got != want {
+			t.Errorf("seen are %s, want %s", got, want)
+		}
+		if i == 0 {
+			if _, err := d.Act(t.Context(), "demo-1", &engine.Answered{ID: "ok", Value: "yes"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
