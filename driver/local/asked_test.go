@@ -202,7 +202,7 @@ func TestAnswerAtTheDeadline(t *testing.T) {
 	}
 }
 
-// lead is an agent that hands work on, and helper the one that receives it.
+// lead is an agent that hands work off, and helper the one that receives it.
 func crew(lead func(ctx context.Context, at driver.Attempt) string, helper func(ctx context.Context, prompt string) driver.Outcome) attemptFunc {
 	return func(ctx context.Context, _ string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
 		if task.Agent == "helper" {
@@ -212,34 +212,34 @@ func crew(lead func(ctx context.Context, at driver.Attempt) string, helper func(
 	}
 }
 
-// The log of an attempt has what it handed on.
+// The log of an attempt has what it handed off.
 func TestLogOfHandoffs(t *testing.T) {
 	s := openStore(t)
-	start(t, s, chain(handsOn("a")), work{Agents: crew(func(ctx context.Context, at driver.Attempt) string {
-		first, err := at.HandOn(ctx, handed("one", true))
+	start(t, s, chain(handsOff("a")), work{Agents: crew(func(ctx context.Context, at driver.Attempt) string {
+		first, err := at.HandOff(ctx, handed("one", true))
 		if err != nil || first.Status != engine.Success {
 			t.Errorf("%+v, %v", first, err)
 			return ""
 		}
-		if again, err := at.HandOn(ctx, &engine.HandoffAsked{ID: first.ID, Blocking: true}); err != nil || again.Status != engine.Success {
+		if again, err := at.HandOff(ctx, &engine.HandoffAsked{ID: first.ID, Blocking: true}); err != nil || again.Status != engine.Success {
 			t.Errorf("%+v, %v", again, err)
 		}
-		if later, err := at.HandOn(ctx, handed("two", false)); err != nil || later.Status != engine.Running {
+		if later, err := at.HandOff(ctx, handed("two", false)); err != nil || later.Status != engine.Running {
 			t.Errorf("%+v, %v", later, err)
 		}
-		if unknown, err := at.HandOn(ctx, &engine.HandoffAsked{ID: "a/handoff-9"}); err == nil {
+		if unknown, err := at.HandOff(ctx, &engine.HandoffAsked{ID: "a/handoff-9"}); err == nil {
 			t.Errorf("%+v", unknown)
 		}
 		invalid := handed("three", true)
 		invalid.Inputs = map[string]any{"x": make(chan int)}
-		if unknown, err := at.HandOn(ctx, invalid); err == nil {
+		if unknown, err := at.HandOff(ctx, invalid); err == nil {
 			t.Errorf("%+v", unknown)
 		}
 		return ""
 	}, func(_ context.Context, prompt string) driver.Outcome { return driver.Outcome{Output: prompt} })})
 	log := readStream(t, s, driver.Output)
 	lines := strings.Split(log, "\n")
-	for i, want := range []string{"[hands on a/handoff-1] to helper", "[result of a/handoff-1] success", "[result of a/handoff-1] success", "[hands on a/handoff-2] to helper", "[not handed on] ", "[not handed on] ", ""} {
+	for i, want := range []string{"[hands off a/handoff-1] to helper", "[result of a/handoff-1] success", "[result of a/handoff-1] success", "[hands off a/handoff-2] to helper", "[not handed off] ", "[not handed off] ", ""} {
 		if i >= len(lines) || !strings.HasPrefix(lines[i], want) || want == "" && lines[i] != "" {
 			t.Errorf("line %d is not %q:\n%s", i+1, want, log)
 			break
@@ -251,14 +251,14 @@ func TestLogOfHandoffs(t *testing.T) {
 func TestOneOfTwoGivesUp(t *testing.T) {
 	s := openStore(t)
 	begun, end := make(chan struct{}), make(chan struct{})
-	res := start(t, s, chain(handsOn("a")), work{Agents: crew(func(ctx context.Context, at driver.Attempt) string {
+	res := start(t, s, chain(handsOff("a")), work{Agents: crew(func(ctx context.Context, at driver.Attempt) string {
 		type result struct {
 			*engine.Return
 			error
 		}
 		first, second := make(chan result), make(chan result)
 		go func() {
-			got, err := at.HandOn(ctx, handed("it", true))
+			got, err := at.HandOff(ctx, handed("it", true))
 			first <- result{got, err}
 		}()
 		<-begun
@@ -269,7 +269,7 @@ func TestOneOfTwoGivesUp(t *testing.T) {
 			}
 			go func() {
 				defer cancel()
-				got, err := at.HandOn(short, &engine.HandoffAsked{ID: "a/handoff-1", Blocking: true})
+				got, err := at.HandOff(short, &engine.HandoffAsked{ID: "a/handoff-1", Blocking: true})
 				second <- result{got, err}
 			}()
 			if gives {
@@ -279,7 +279,7 @@ func TestOneOfTwoGivesUp(t *testing.T) {
 			}
 		}
 		// The letters arrive in order, so the others wait when this one is refused.
-		if _, err := at.HandOn(ctx, &engine.HandoffAsked{ID: "a/handoff-9"}); err == nil {
+		if _, err := at.HandOff(ctx, &engine.HandoffAsked{ID: "a/handoff-9"}); err == nil {
 			t.Error("unknown work has a result")
 		}
 		close(end)

@@ -63,7 +63,7 @@ func (l *loop) handedOff(h *handing) error {
 		return l.dropHanding(h)
 	default:
 	}
-	e, err := stored(l.now(h.asked))
+	e, err := roundTrip(l.now(h.asked))
 	if err == nil {
 		err = l.run.Admit(e)
 	}
@@ -74,17 +74,6 @@ func (l *loop) handedOff(h *handing) error {
 	l.handing = h
 	defer func() { l.handing = nil }()
 	return l.record(journal.Batch{Events: []engine.Envelope{e}})
-}
-
-// stored returns an event as it will come back from the journal.
-func stored(e engine.Envelope) (engine.Envelope, error) {
-	line, err := engine.Encode(e)
-	if err != nil {
-		return e, err
-	}
-	again, err := engine.Decode(line)
-	e.Event = again.Event
-	return e, err
 }
 
 // returned passes what is known of a handoff to the attempts that wait for it.

@@ -34,14 +34,14 @@ func says(value string, err func(error)) asker {
 	}
 }
 
-// handsOn returns a task that may hand work on.
-func handsOn(id string) workflow.Node {
+// handsOff returns a task that may hand work off.
+func handsOff(id string) workflow.Node {
 	n := task(id, "lead")
 	n.Step.(*workflow.Task).Handoffs = &workflow.Handoffs{To: []string{"helper"}, Max: 9, Depth: 1}
 	return n
 }
 
-// work that an attempt hands on.
+// work that an attempt hands off.
 func handed(prompt string, blocking bool) *engine.HandoffAsked {
 	return &engine.HandoffAsked{Blocking: blocking, Definition: &workflow.Workflow{Name: "handoff", Body: workflow.Graph{Nodes: []workflow.Node{
 		{ID: "handoff", Step: &workflow.Task{Agent: "helper", Prompt: workflow.Template{Text: prompt}}}}}}}
@@ -123,13 +123,13 @@ var plays = map[string]play{
 		output: context.Canceled.Error(),
 	},
 	"handoff": {
-		bundle: chain(handsOn("a")),
+		bundle: chain(handsOff("a")),
 		work: func() driver.Work {
 			return driver.Work{Agents: attemptFunc(func(ctx context.Context, _ string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
 				if task.Agent == "helper" {
 					return driver.Outcome{Output: "did " + task.Prompt}
 				}
-				got, err := at.HandOn(ctx, handed("this", true))
+				got, err := at.HandOff(ctx, handed("this", true))
 				if err != nil {
 					return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error()}}
 				}
@@ -139,7 +139,7 @@ var plays = map[string]play{
 		output: "did this",
 	},
 	"handoff that is given up": {
-		bundle: chain(handsOn("a")),
+		bundle: chain(handsOff("a")),
 		work: func() driver.Work {
 			begun := make(chan struct{}, 9)
 			return driver.Work{Agents: attemptFunc(func(ctx context.Context, _ string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
@@ -156,7 +156,7 @@ var plays = map[string]play{
 					}
 					cancel()
 				}()
-				_, err := at.HandOn(short, handed("this", true))
+				_, err := at.HandOff(short, handed("this", true))
 				return driver.Outcome{Output: err.Error(), Fault: &engine.Fault{Kind: engine.FaultError, Permanent: true, Message: "given up"}}
 			})}
 		},
