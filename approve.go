@@ -17,10 +17,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Approve records that a person has seen a definition with a digest and allows its use: one that
-// a model wrote, or a workflow of the project by its name. The caller makes sure that it is a
-// person. The error is a *[ChangedError] if the definition is no longer what the person saw, and
-// a *[DecidedError] if somebody else was faster.
+// Approve records that a person has seen a definition with a digest and allows its use: one that a
+// model wrote, or a workflow of the project by its name. The caller makes sure that it is a person.
+// The error is a *[ChangedError] if the definition is no longer what the person saw, and a
+// *[DecidedError] if someone else was faster.
 func (p *Project) Approve(_ context.Context, id, digest string) error {
 	err := p.decide(id, digest, func(_ *Project, d *trust.Definitions, parts trust.Parts) error {
 		if v, ok := d.Approved(digest); ok {
@@ -91,9 +91,9 @@ func (p *Project) parts(id string) (trust.Parts, error) {
 	return w.parts()
 }
 
-// Reject records that a person has rejected a definition that a model wrote, also if it was
+// Reject records that a person has rejected a definition that a model wrote, even if it was
 // approved before, and removes it. Runs of it do not continue. seen is the state in which the
-// person saw it: if somebody else has decided since, the error is a *[DecidedError].
+// person saw it: if someone else has decided since, the error is a *[DecidedError].
 func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) error {
 	err := p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
 		g := p.now().definition(id)
@@ -230,8 +230,8 @@ func (p *Project) admit(w *Workflow, s *starting) (*pinnedDefinition, error) {
 	return pin, pin.check(known)
 }
 
-// needsApproval reports whether a workflow needs an approval of its own: a model wrote it, also
-// if its file was moved, or the caller demands it.
+// needsApproval reports whether a workflow needs its own approval: a model wrote it, even if its
+// file was moved, or the caller demands it.
 func (p *Project) needsApproval(w *Workflow, s *starting, known *trust.Definitions) (id string, needed bool) {
 	if w.l.Generated != nil {
 		return w.l.Generated.ID, true

@@ -354,7 +354,7 @@ func (p *Project) remember(g *project.Generated) error {
 	})
 }
 
-// write stores a draft: in a directory of its own that gets its name when it is complete. It does
+// write stores a draft in its own directory, which gets its final name when it is complete. It does
 // not follow links, and does not overwrite anything.
 func (p *Project) write(g *project.Generated, files map[string][]byte) error {
 	root, err := p.generatedRoot()

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// workshop opens a project with a state of its own.
+// workshop opens a project with its own state.
 func workshop(t *testing.T, files map[string]string) *hocket.Project {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())

@@ -63,8 +63,7 @@ func WithLabels(labels map[string]string) StartOption {
 	return func(s *starting) { s.labels = labels }
 }
 
-// within allows a run no more than another one, or than what was approved before, without asking
-// anybody.
+// within limits a run to what another run may do, or to what was approved before. Nobody is asked.
 func within(t pinnedTrust) StartOption {
 	return func(s *starting) { s.decided, s.within = &t, true }
 }

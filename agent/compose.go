@@ -81,7 +81,7 @@ type Composed struct {
 //go:embed compose.md
 var preamble string
 
-// Compose returns the prompt of a task. Every part is in a tag of its own, which names its
+// Compose returns the prompt of a task. Every part is in its own tag, which names its
 // source and says whether it may be trusted:
 //
 //	<hocket:context source="AGENTS.md" trusted="true">

@@ -405,9 +405,9 @@ func TestComposeThatJustFits(t *testing.T) {
 		"1 of 1 memories": {Prompt: "p", Memories: []Passage{{"memory:1", "x"}}},
 		"1 of 1 messages": {Prompt: "p", Session: "s", History: []Message{{Role: "user", Content: "x"}}},
 	} {
-		size := len(Compose(brief).Prompt) + 1 // the last part has an empty line behind it too
+		size := len(Compose(brief).Prompt) + 1 // there is an empty line after the last part too
 		if brief.History != nil {
-			size += len("\n\n") // between no messages and the next
+			size += len("\n\n") // between nothing and the next message
 		}
 		for less, want := range []string{"", name} {
 			brief.MaxBytes = size - less

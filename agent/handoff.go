@@ -6,10 +6,10 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// HandOffFunc hands work off to another agent while an attempt runs. If h.Blocking, it returns with the
-// result, which may take very long; otherwise it returns at once. Handing off the same work again
-// attaches to the same handoff, unless that has failed. The error says why the work cannot be handed
-// off. If the other agent fails, that is a result, not an error.
+// HandOffFunc hands work off to another agent while an attempt runs. If h.Blocking, it waits for the
+// result, which may take a very long time; otherwise it returns at once. Handing off the same work
+// again attaches to the same handoff, unless that has failed. The error says why the work cannot be
+// handed off. If the other agent fails, that is a result, not an error.
 //
 // To get the result of work that was handed off before, hand off a Handoff with only its ID, and
 // Blocking to wait for it.

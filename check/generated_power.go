@@ -12,7 +12,7 @@ var generatedPower = rule{
 			return
 		}
 		if h := t.Handoffs; h != nil && h.Detach {
-			p.errorf(n.Pos, "remove `detach`: work that goes on by itself has a budget of its own", "%q may detach work, which only people may allow", n.ID)
+			p.errorf(n.Pos, "remove `detach`: detached work has its own budget", "%q may detach work, which only people may allow", n.ID)
 		}
 		a := p.in.agent(p.w, n, t)
 		if a.Widens == nil {

@@ -59,7 +59,7 @@ func codeOf(kind expr.ProblemKind, text textKind) string {
 	return "ref-unknown"
 }
 
-// inAggregate returns the code for an unknown name in a text. Combines have a code of their own.
+// inAggregate returns the code for an unknown name in a text. Combines have their own code.
 func inAggregate(text textKind, other string) string {
 	if text == inCombine {
 		return "combine-input-undefined"

@@ -154,7 +154,7 @@ var takers = taking{
 	"awk": `-l -i`, "gawk": `-l -i`, "openssl": `-engine -provider -config`,
 }
 
-// read returns the word with a value that a program would run.
+// read returns the word that contains code which a program would run.
 func (t taking) read(words []shellWord) shellWord {
 	code, known := t[path.Base(words[0].text)]
 	if !known {
@@ -249,7 +249,7 @@ func (l *language) read(args []shellWord) (code shellWord, found bool) {
 	return shellWord{}, found
 }
 
-// isLetters reports whether an option consists of short options of which the last is followed by
+// isLetters reports whether an option consists of short options, the last of which is followed by
 // code.
 func (l *language) isLetters(option string) bool {
 	return len(option) > 1 && option[0] == '-' && option[1] != '-' && l.letters != "" && strings.Contains(l.letters, option[len(option)-1:])

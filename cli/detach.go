@@ -38,9 +38,9 @@ func (a *app) where() []string {
 	return args
 }
 
-// background starts a command of this program that goes on after this process has ended. It
-// has no terminal and prints nothing: the journal and the logs contain everything. digest is what
-// it trusts; "" means what was approved earlier.
+// background starts a command of this program that continues after this process has ended. It has
+// no terminal and prints nothing: the journal and the logs contain everything. digest is what it
+// trusts; "" means what was approved earlier.
 func (a *app) background(digest string, args ...string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A field is printed as it is for programs, and without control characters in a terminal.
+// A field is printed unchanged for programs, and without control characters in a terminal.
 func TestFieldInATerminal(t *testing.T) {
 	dir := t.TempDir()
 	text := "<agent_request><mode>spawn</mode><original_intent>one \u009b31mred\u202e&#13;two</original_intent>" +

@@ -18,8 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/handoff"
 )
 
-// Stdio is where a command reads and writes. A field that is an *os.File is checked for
-// being a terminal.
+// Stdio is where a command reads and writes. If a field is an *os.File, it may be a terminal.
 type Stdio struct {
 	In  io.Reader
 	Out io.Writer

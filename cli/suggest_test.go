@@ -21,8 +21,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// suggested lists situations in which the command suggests what to type next: the files
-// of a project, and commands of which the output of the last is examined.
+// suggested lists situations in which the command suggests what to type next: the files of a
+// project, and commands; the output of the last command is checked.
 var suggested = []struct {
 	name  string
 	least int // minimum number of suggestions

@@ -68,8 +68,8 @@ type grower struct {
 	shown []bool
 }
 
-// until is where a branch ends because it continues elsewhere: at a node, or at any node of a
-// set.
+// until is where a branch ends because it continues elsewhere: at one node, or at any of a set of
+// nodes.
 type until struct {
 	at    int
 	set   map[int]bool

@@ -98,7 +98,7 @@ type Owner struct {
 	// Claimed means that the driver that records the run is going to drive it, so no other driver
 	// drives it as long as that driver is open.
 	Claimed bool `json:"claimed,omitempty"`
-	// Labels are what the front end wants to know about the run in a list, by name.
+	// Labels are values by name that the front end wants to show for the run in a list.
 	Labels map[string]string `json:"labels,omitempty"`
 }
 

@@ -82,7 +82,7 @@ type Asker interface {
 	Withdraw(id string)
 }
 
-// Observer sees what happens, in order, on a goroutine of its own: however slow it is, the
+// Observer sees what happens, in order, on its own goroutine: however slow it is, the
 // run does not wait for it.
 type Observer interface {
 	Fact(f engine.Fact)

@@ -13,7 +13,7 @@ import (
 //sumtype:decl
 type Command interface{ command() }
 
-// StartTask lets an agent make one attempt. It is always answered by TaskEnded, also if it is
+// StartTask lets an agent make one attempt. It is always answered by TaskEnded, even if it is
 // cancelled.
 type StartTask struct {
 	*Place
@@ -67,7 +67,7 @@ func (c *StartTask) Whole() (*StartTask, error) {
 	return &w, nil
 }
 
-// Key returns the same key for the same attempt of the same run, also after a crash.
+// Key returns the same key for the same attempt of the same run, even after a crash.
 func (c *StartTask) Key(run string) string {
 	return run + "/" + c.Address + "@" + strconv.Itoa(c.Attempt)
 }

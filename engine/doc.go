@@ -14,7 +14,7 @@
 //  2. Order. For everything that happens: store the event durably, then [Run.Step] it,
 //     then carry out the commands. Otherwise a crash could forget an attempt that has
 //     begun, or lose a result that something depends on.
-//  3. Attempts. Answer every StartTask with exactly one TaskEnded, also when it was
+//  3. Attempts. Answer every StartTask with exactly one TaskEnded, even when it was
 //     cancelled. Attempts run at the same time: none waits for another.
 //  4. Panics. If an agent panics, or ends without a result, the attempt has failed with a
 //     fault that may be retried.
@@ -65,7 +65,7 @@
 //  21. Starting. An id is used once. A key that was used before for the same request
 //     returns that run. A claimed run is left to the process that claimed it.
 //  22. Lists. Runs, their status, their questions and the changes to them are true in every
-//     process, also after the process that drove a run was killed.
+//     process, even after the process that drove a run was killed.
 //  23. Streams. Events, outputs and what attempts printed can be read completely, from any
 //     position, in every process, and followed to their end.
 //  24. Forks and deletions. A fork repeats events of another run, and outlives it. A run
@@ -85,7 +85,7 @@
 // workflow, or one item of a for_each. Variables travel along live edges as
 // immutable environments (env.go), so a node sees only what was written on paths
 // that lead to it. Limits and the run's clock are in ledger.go, questions to people
-// in question.go. Work that an attempt hands off runs in a frame of its own (handoff.go).
+// in question.go. Work that an attempt hands off runs in its own frame (handoff.go).
 // Long outputs stay where they are stored (stored.go): instances and
 // variables may have a placeholder for a value, and whole returns the value itself.
 // A fork rehearses the events of another run (fork.go). The whole state can be

@@ -86,7 +86,7 @@ func (f *TaskFacts) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// TaskEnded always answers StartTask, also after CancelTask.
+// TaskEnded always answers StartTask, even after CancelTask.
 type TaskEnded struct {
 	Address string `json:"address"`
 	Attempt int    `json:"attempt"`

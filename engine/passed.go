@@ -42,7 +42,7 @@ func (h *passed) reach(p *parcel, choice bool) {
 	}
 }
 
-// decided returns what the source of an edge passes on, or nil if it has a result of its own or
+// decided returns what the source of an edge passes on, or nil if it has its own result or
 // failed.
 func (p *parcel) decided() *passed {
 	if p.failed == p.by {

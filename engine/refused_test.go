@@ -163,8 +163,8 @@ func TestAnswerToOtherWords(t *testing.T) {
 	}
 }
 
-// An answer may have a time that was rounded down to microseconds after its question was read. One
-// that is older than the question was given to another.
+// An answer may have a time that was rounded down to microseconds after its question was read. An
+// answer that is older than the question belongs to another question.
 func TestAnswerInTheSameMicrosecond(t *testing.T) {
 	asked := time.Unix(1, 1500)
 	for ago, want := range map[time.Duration]bool{0: true, 500: true, 1000: true, 1001: false, 2000: false} {

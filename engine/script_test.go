@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 }
 
 // playFile plays a script once as it is and once with a run that is restored after every event,
-// then in the version before, whose output is in a file of its own where it is different. That
+// then in the version before, whose output is in its own file where it is different. That
 // file is never rewritten.
 func playFile(t *testing.T, file string) {
 	archive, err := txtar.ParseFile(file)

@@ -23,7 +23,7 @@ func folder(t *testing.T) (*os.Root, string) {
 	return root, dir
 }
 
-// An archive that is not on the disk does not count.
+// An archive that was not written to disk does not count.
 func TestArchiveOfFullDisk(t *testing.T) {
 	disktest.Unsynced(t, func() {
 		root, dir := folder(t)
@@ -41,7 +41,7 @@ func TestArchiveOfFullDisk(t *testing.T) {
 	})
 }
 
-// A directory is kept if it is not what is in the archive.
+// A directory is kept if it differs from the archive.
 func TestChangedDirectory(t *testing.T) {
 	for name, change := range map[string]func(dir string) error{
 		"written": func(dir string) error { return os.WriteFile(filepath.Join(dir, "notes"), []byte("found more"), 0o644) },

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// unpack returns the names and contents in an archive, in its order.
+// unpack returns the names and contents of the files in an archive, in order.
 func unpack(t *testing.T, file string) (names []string, texts map[string]string) {
 	t.Helper()
 	f, err := os.Open(file)
@@ -60,7 +60,7 @@ func TestArchive(t *testing.T) {
 	o := newOffice(t, "")
 	o.send(request(to("b"), ""), request(to("a"), ""), request(to("large"), ""), request(to("linked"), ""))
 	o.drive()
-	o.send(request(to("open"), "")) // it does not work yet
+	o.send(request(to("open"), "")) // it has not started yet
 	o.write("a", "notes/deep.txt", "what the agent found")
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := errors.Join(os.WriteFile(secret, []byte("x"), 0o600), os.Symlink(secret, filepath.Join(o.Dir("linked"), "link"))); err != nil {
@@ -77,7 +77,7 @@ func TestArchive(t *testing.T) {
 		t.Fatalf("%+v, %v", done, err)
 	}
 
-	// What cannot be written changes nothing.
+	// If the archive cannot be written, nothing changes.
 	taken := filepath.Join(t.TempDir(), "taken")
 	if err := os.WriteFile(taken, nil, 0o600); err != nil {
 		t.Fatal(err)

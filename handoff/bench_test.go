@@ -46,8 +46,8 @@ func BenchmarkBatch(b *testing.B) {
 	b.ReportMetric(float64(sessions*b.N)/b.Elapsed().Seconds(), "sessions/s")
 }
 
-// BenchmarkList lists sessions of a project that has 10,000: the latest, as people see them, and
-// all.
+// BenchmarkList lists the sessions of a project that has 10,000: the most recent ones, and all of
+// them.
 func BenchmarkList(b *testing.B) {
 	const sessions = 10_000
 	p, err := hocket.Open(b.TempDir(), hocket.Options{State: b.TempDir(), Agents: map[string]agent.Executor{"worker": agent.Func(nil)}})
@@ -76,7 +76,7 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// batch returns a text with n requests, which are numbered.
+// batch returns a text with n numbered requests.
 func batch(first, n int) string {
 	var t strings.Builder
 	for i := first; i < first+n; i++ {
@@ -85,7 +85,7 @@ func batch(first, n int) string {
 	return t.String()
 }
 
-// request returns a request with attributes and further elements of its constraints.
+// request returns a request with the given attributes and constraints.
 func request(attributes, constraints string) string {
 	if constraints == "" {
 		constraints = "<constraint>Be kind</constraint>"

@@ -22,7 +22,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// drawer draws parts of requests and workflows.
+// drawer generates random parts of requests and workflows.
 type drawer struct{ *rapid.T }
 
 func pick[E any](d drawer, from ...E) E { return rapid.SampledFrom(from).Draw(d.T, "pick") }
@@ -57,7 +57,7 @@ func (d drawer) batch() (requests []*protocol.Request) {
 		}
 		requests = append(requests, q)
 	}
-	if d.n(1) == 0 { // what depends on others may come first
+	if d.n(1) == 0 { // a request may come before its dependencies
 		slices.Reverse(requests)
 	}
 	return requests
@@ -106,7 +106,7 @@ func (d drawer) workflow() *workflow.Workflow {
 // plain returns a canonical template without references.
 func (d drawer) plain() string { return strings.ReplaceAll(d.line(), "${", "$${") }
 
-// asJSON returns requests as JSON. The order of what they depend on means nothing.
+// asJSON returns requests as JSON, ignoring the order of dependencies.
 func asJSON(t *rapid.T, requests []*protocol.Request) string {
 	for _, q := range requests {
 		slices.Sort(q.DependsOn)
@@ -118,7 +118,7 @@ func asJSON(t *rapid.T, requests []*protocol.Request) string {
 	return string(text)
 }
 
-// written writes requests to a file and reads it again.
+// written writes requests to a file and reads the file back.
 func written(t *rapid.T, h *protocol.Handoffs) *protocol.Handoffs {
 	text, err := protocol.Format(h.Context, h.Requests, nil)
 	if err != nil {
@@ -131,7 +131,7 @@ func written(t *rapid.T, h *protocol.Handoffs) *protocol.Handoffs {
 	return again
 }
 
-// parsed writes a workflow in a notation and reads it again.
+// parsed writes a workflow in a notation and reads it back.
 func parsed(t *rapid.T, w *workflow.Workflow, notation string) *workflow.Workflow {
 	text, err := syntax.Format(w, notation)
 	if err != nil {
@@ -200,7 +200,7 @@ func TestWorkflowSurvivesAsRequests(t *testing.T) {
 	})
 }
 
-// A workflow made of requests runs like any other, and what a request asks for must be delivered.
+// A workflow made from requests runs like any other, and the deliverables of each request are required.
 func TestRunConverted(t *testing.T) {
 	o := newOffice(t, "")
 	first := strings.Replace(request(to("first", `max_retries="1"`), ""), "<report>what you found</report>", `<file path="docs/{session-id}.txt">notes</file>`, 1)
@@ -273,7 +273,7 @@ steps:
 	}
 }
 
-// A person may change the request that a task became.
+// A person may edit the request that was made from a task.
 func TestEditedRequest(t *testing.T) {
 	w, found := syntax.Parse("flow.yml", []byte("name: flow\nsteps: [{id: one, agent: a, prompt: Look at the log of the shop, effect: once}]\n"))
 	if found.Errors() {

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// use calls the tool with which an agent hands work off.
+// use calls the tool that agents use to hand off work.
 func use(ctx context.Context, task *agent.Task, args map[string]any) (string, error) {
 	for _, tool := range task.Tools {
 		if tool.Name == attempt.ToolName {
@@ -52,8 +52,8 @@ func limits(t *testing.T, run *hocket.Run) workflow.Limits {
 	return workflow.Limits{}
 }
 
-// Detached work is a session with a run and a ledger of its own. What was reserved for it counts as
-// spent in the run that it comes from.
+// Detached work is a session with its own run and ledger. The amount reserved for it counts as
+// spent in the original run.
 func TestDetach(t *testing.T) {
 	o := newOffice(t, "")
 	begun := 0
@@ -92,7 +92,7 @@ func TestDetach(t *testing.T) {
 		t.Error(prompt)
 	}
 
-	// A fork keeps it, and does not start another one.
+	// A fork keeps the session, and does not start another one.
 	again, err := run.Fork(t.Context(), "lead", new(string))
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestDetach(t *testing.T) {
 		t.Errorf("%+v, %v", sessions, err)
 	}
 
-	// A fork from the step that starts it does.
+	// A fork from the step that starts it starts another one.
 	if again, err = run.Fork(t.Context(), "lead/handoff-1", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// A run that is cancelled leaves alone what was detached from it, and the agent can look at it.
+// Cancelling a run does not affect work that was detached from it, and the agent can check on it.
 func TestDetachedSurvivesTheRun(t *testing.T) {
 	o := newOffice(t, "")
 	var seen string
@@ -151,8 +151,8 @@ func TestDetachedSurvivesTheRun(t *testing.T) {
 	}
 }
 
-// Work that is detached under the id of another session does not start, and leaves that session as
-// it is.
+// Work that is detached with the id of another session does not start, and does not change that
+// session.
 func TestDetachToATakenID(t *testing.T) {
 	o := newOffice(t, "")
 	o.send(strings.Replace(request(to("own"), ""), "spawn", "blocking", 1))
@@ -177,7 +177,7 @@ func TestDetachToATakenID(t *testing.T) {
 	}
 }
 
-// A reply stands in for a session that would be detached, whatever it says.
+// With a scripted reply, no session is started, whatever the reply says.
 func TestDetachScripted(t *testing.T) {
 	o := newOffice(t, "")
 	o.send(request(to("ok"), ""))
@@ -197,7 +197,7 @@ func TestDetachScripted(t *testing.T) {
 	}
 }
 
-// No session gets an id or a directory that something else has, or may get.
+// No session gets an id or a directory that something else has or could get.
 func TestReservedIDs(t *testing.T) {
 	o := newOffice(t, "")
 	o.lead(func() (string, error) { return "all is fine", nil }, request(`target_agent="planner" session_id="part"`, ""))
@@ -243,7 +243,7 @@ func TestReservedIDs(t *testing.T) {
 	o.send(request(to(other.ID()+"-other"), ""))
 }
 
-// A session that is being started when its run is cancelled counts in the run.
+// A session that is being started while its run is cancelled still counts in the run.
 func TestDetachWhileCancelled(t *testing.T) {
 	o := newOffice(t, "")
 	o.detaching()
@@ -269,8 +269,8 @@ func (c cancelling) Detach(ctx context.Context, h *attempt.Handoff, run, step st
 	return c.Sessions.Detach(ctx, h, run, step, within)
 }
 
-// An attempt that is lost after it has started a session does not start it again, and costs nothing
-// of its own.
+// If an attempt is lost after it has started a session, the session is not started again, and
+// nothing is counted twice.
 func TestDetachAfterACrash(t *testing.T) {
 	o := newOffice(t, "")
 	o.detaching()
@@ -283,7 +283,7 @@ func TestDetachAfterACrash(t *testing.T) {
 	if sessions, err := o.List(t.Context(), 0); err != nil || len(sessions) != 1 {
 		t.Fatalf("%+v, %v", sessions, err)
 	}
-	// That the project has changed since does not matter.
+	// It does not matter that the project has changed since.
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	if err := errors.Join(os.WriteFile(filepath.Join(o.p.Root(), ".hocket/config.yml"), []byte("mcp: {files: {command: [one]}}\n"), 0o644), o.p.Reload()); err != nil {
 		t.Fatal(err)
@@ -295,7 +295,7 @@ func TestDetachAfterACrash(t *testing.T) {
 	}
 }
 
-// dying starts a session, and then the process dies before that is recorded.
+// dying starts a session, and then kills the process before the start is recorded.
 type dying struct {
 	*handoff.Sessions
 	die func()
@@ -310,7 +310,7 @@ func (d dying) Detach(ctx context.Context, h *attempt.Handoff, run, step string,
 	return ctx.Err()
 }
 
-// What may not be detached is refused, with what to do about it.
+// Work that may not be detached is refused, with advice.
 func TestDetachRefused(t *testing.T) {
 	o := newOffice(t, "")
 	for _, c := range []struct {
@@ -350,8 +350,8 @@ func TestDetachRefused(t *testing.T) {
 	}
 }
 
-// A message for an agent is left once, although the attempt that leaves it is repeated, and counts
-// like everything that is handed off. What could not be handed off is a warning of the run.
+// A message for an agent is left only once, even if the attempt that leaves it is repeated, and
+// counts as a handoff. If something cannot be handed off, the run gets a warning.
 func TestLeftInARun(t *testing.T) {
 	o := newOffice(t, "")
 	talk := strings.NewReplacer("<mode>spawn</mode>", "<mode>conversation_only</mode>", "Look at it.", "There are three ways.").Replace(request(`target_agent="planner"`, ""))
@@ -404,7 +404,7 @@ func TestNotifyNobody(t *testing.T) {
 	}
 }
 
-// An agent that wants to be notified of the end of work in a run is.
+// An agent can be notified when work in a run has ended.
 func TestNotifiedInARun(t *testing.T) {
 	o := newOffice(t, "")
 	o.lead(func() (string, error) { return "all is fine", nil }, request(`target_agent="planner" notify_on_completion="worker"`, ""))
@@ -423,7 +423,7 @@ func TestNotifiedInARun(t *testing.T) {
 	}
 }
 
-// A detached session may do no more than the run that it comes from, and nobody is asked.
+// A detached session may not do more than the original run, and nobody is asked.
 func TestDetachIsTrusted(t *testing.T) {
 	asked := 0
 	o := newOffice(t, "", func(o *hocket.Options) {

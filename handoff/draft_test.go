@@ -18,7 +18,7 @@ func TestDraft(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		answers []string
-		want    string // of the error
+		want    string // part of the error
 	}{
 		{"valid", []string{fenced(good)}, ""},
 		{"repaired", []string{sloppy}, ""},

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
-// Those who look whether sessions are driven do not take each other for the driver, and one who
-// looks does not keep a driver from starting.
+// Processes that check whether sessions are driven do not mistake each other for the driver, and do
+// not keep a driver from starting.
 func TestLookingIsNotDriving(t *testing.T) {
 	o := newOffice(t, "")
 	if _, err := o.Send(t.Context(), handoff.Order{File: "batch.md", Text: []byte(batch(0, 1))}); err != nil {
@@ -26,7 +26,7 @@ func TestLookingIsNotDriving(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o.Driven() {
-		t.Error("somebody who looks is taken for the driver")
+		t.Error("a process that only checks is mistaken for the driver")
 	}
 	time.AfterFunc(10*time.Millisecond, func() { looks.Close() })
 	if err := o.Drive(t.Context()); err != nil {

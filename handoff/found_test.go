@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/handoff"
 )
 
-// The result of a session says what was found about each deliverable, also if it failed.
+// The result of a session has the result of each check, even if the session failed.
 func TestFindings(t *testing.T) {
 	o := newOffice(t, "")
 	for _, file := range []string{"old.md", "touched.md"} {
@@ -88,7 +88,7 @@ func TestPathsInConstraints(t *testing.T) {
 	}
 }
 
-// An agent that makes folders where Hocket writes does not keep its session from ending.
+// A session can end even if its agent creates folders where Hocket writes files.
 func TestFoldersInTheDirectory(t *testing.T) {
 	o := newOffice(t, "")
 	names := []string{"state.json", "result.json", "output.log", "session.log"}
@@ -118,8 +118,8 @@ func TestFoldersInTheDirectory(t *testing.T) {
 	}
 }
 
-// The answer of a session that failed is in its result. A reply that says that it failed fails the
-// session too. What nobody has checked is not called wrong.
+// The result of a failed session contains its answer. A scripted reply that reports a failure makes
+// the session fail too. Deliverables that were not checked are not reported as wrong.
 func TestFailedAnswers(t *testing.T) {
 	o := newOffice(t, "")
 	failed := `<agent_response status="FAILED"><summary>No way in.</summary></agent_response>`

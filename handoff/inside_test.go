@@ -16,8 +16,7 @@ import (
 	"github.com/hocket-dev/hocket/handoff"
 )
 
-// What an agent hands off inside a run has a directory too, and so has what that agent hands
-// off.
+// Work that an agent hands off inside a run has a directory too, at every depth.
 func TestInside(t *testing.T) {
 	o := newOffice(t, "")
 	failed := false
@@ -31,7 +30,7 @@ func TestInside(t *testing.T) {
 		}
 		for _, tool := range task.Tools {
 			if tool.Name == "handoff" {
-				for i := range 3 { // work that failed is done again; after that it is the same work
+				for i := range 3 { // failed work is repeated; after that it is the same work
 					if _, err := tool.Call(context.Background(), map[string]any{"to": "planner", "summary": "Look at the service", "details": "All of it."}, task, func([]byte) {}); (err != nil) != (i == 0) {
 						return "", fmt.Errorf("call %d: %w", i, err)
 					}
@@ -71,8 +70,8 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// Work that failed and is done again has another session. What is shown of the first one, while the
-// second one works, is not its answer.
+// Work that failed and is repeated gets another session. The directory of the first session is not
+// mistaken for an answer of the second.
 func TestInsideAgain(t *testing.T) {
 	o := newOffice(t, "")
 	o.exec = func(ctx context.Context, task *agent.Task) (string, error) {
@@ -86,7 +85,7 @@ func TestInsideAgain(t *testing.T) {
 		case "lead/handoff-1":
 			return "", errors.New("boom")
 		}
-		for range 100 { // what failed is shown soon
+		for range 100 { // the failure is shown soon
 			if found, _ := filepath.Glob(o.Dir("*/result.json")); len(found) > 0 {
 				return "the second answer", nil
 			}
@@ -138,7 +137,7 @@ func (o *office) lead(work func() (string, error), requests ...string) {
 	}
 }
 
-// What was handed off in a run is found by its id, the beginning of it, and its session_id.
+// Work that was handed off in a run is found by its id, a prefix of the id, and its session_id.
 func TestFindInside(t *testing.T) {
 	o := newOffice(t, "")
 	o.lead(func() (string, error) { return "all is fine", nil }, request(`target_agent="planner" session_id="one"`, ""), request(`target_agent="planner" session_id="two"`, "<constraint>Be quick</constraint>"))
@@ -179,7 +178,7 @@ func TestFindInside(t *testing.T) {
 	}
 	o.refuse("which is part of run "+run.ID(), request(`target_agent="planner" depends_on="`+first.ID+`"`, ""))
 
-	// In a fork, they are other sessions, with directories of their own.
+	// In a fork, they are different sessions, with their own directories.
 	fork, err := run.Fork(t.Context(), "lead/handoff-2", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -197,8 +196,8 @@ func TestFindInside(t *testing.T) {
 	}
 }
 
-// What was handed off before the process was killed is shown when the run continues, and whoever
-// wanted to know is notified.
+// After a kill, the directories of earlier handoffs are written when the run continues, and agents
+// that asked for it are notified.
 func TestInsideAfterACrash(t *testing.T) {
 	o := newOffice(t, "")
 	lost, die := context.WithCancel(t.Context())
@@ -236,7 +235,7 @@ func TestInsideAfterACrash(t *testing.T) {
 }
 
 // A session inside a run has a timeout and an estimate like any other, can be waited for while the
-// run goes on, and cannot be cancelled alone.
+// run continues, and cannot be cancelled on its own.
 func TestInsideTakesLong(t *testing.T) {
 	o := newOffice(t, "")
 	waited := make(chan handoff.State, 1)
@@ -245,7 +244,7 @@ func TestInsideTakesLong(t *testing.T) {
 			return fenced(request(`target_agent="planner" session_id="slow" timeout="2s" estimated_duration="1ms" max_retries="1"`, "")), nil
 		}
 		id := task.Run + "-slow"
-		time.Sleep(2 * time.Millisecond) // what it was estimated to take
+		time.Sleep(2 * time.Millisecond) // longer than estimated
 		if one := o.find(id); !one.Overdue || one.Phase != handoff.Working {
 			t.Errorf("%+v", one.State)
 		}

@@ -41,7 +41,7 @@ func Requests(w *workflow.Workflow) (h *protocol.Handoffs, report []syntax.Item)
 	}
 	h = r.handoffs()
 	if again, found := Workflow(h); found.Errors() || workflow.Digest(again) != workflow.Digest(w) {
-		return nil, append(r.report, syntax.Item{Construct: "workflow", How: syntax.Rejected, Note: "the requests would not mean the same"})
+		return nil, append(r.report, syntax.Item{Construct: "workflow", How: syntax.Rejected, Note: "converting the requests back would give a different workflow"})
 	}
 	return h, r.report
 }

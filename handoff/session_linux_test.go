@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-dev/hocket/handoff"
 )
 
-// An agent that makes pipes in the directory of its session cannot make the one who writes
-// there wait forever.
+// Pipes that an agent creates in the directory of its session cannot block Hocket when it writes
+// there.
 func TestPipesInTheDirectory(t *testing.T) {
 	o := newOffice(t, "")
 	o.work = func(*agent.Task) (string, error) {
@@ -32,7 +32,7 @@ func TestPipesInTheDirectory(t *testing.T) {
 	wantValid(t, "handoff-state", o.read("s1", "state.json"))
 }
 
-// Next to what must not change, nothing can be created. The check says so, and so does the prompt.
+// Next to a path that must not change, nothing can be created. Both the check and the prompt say so.
 func TestUndeliverableBesideAnException(t *testing.T) {
 	if why := agent.WriteLimits(); why != "" {
 		t.Skip(why)
@@ -63,7 +63,7 @@ func TestUndeliverableBesideAnException(t *testing.T) {
 	}
 }
 
-// An agent cannot have Hocket write where it may not write itself.
+// An agent cannot make Hocket write where the agent itself may not.
 func TestDirectoryBecomesALink(t *testing.T) {
 	o := newOffice(t, "")
 	write(t, filepath.Join(o.p.Root(), "src/result.json"), "old")
@@ -80,8 +80,7 @@ func TestDirectoryBecomesALink(t *testing.T) {
 	}
 }
 
-// A session that cannot be driven does not keep the others from working, and leaves no
-// environment behind.
+// A session that cannot be driven does not block the others, and leaves no environment file behind.
 func TestUndriven(t *testing.T) {
 	o := newOffice(t, "handoff: {tmux: true}")
 	bin := t.TempDir()
@@ -102,8 +101,8 @@ func TestUndriven(t *testing.T) {
 	}
 }
 
-// A disk that is full while the directory is written loses nothing: the session goes on, the failure
-// is reported, and the directory can be written when there is room again.
+// If the disk is full when the directory is written, nothing is lost: the session continues, the
+// failure is reported, and the directory can be written when there is space again.
 func TestFullDisk(t *testing.T) {
 	o := newOffice(t, "")
 	sessions := filepath.Join(o.p.Root(), "docs/.scratch/sessions")

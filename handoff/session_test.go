@@ -30,7 +30,7 @@ type office struct {
 	*handoff.Sessions
 	p        *hocket.Project
 	mu       sync.Mutex
-	prompts  []string // in the order of the attempts
+	prompts  []string // one per attempt, in order
 	problems []string
 	work     func(task *agent.Task) (string, error)
 	exec     func(ctx context.Context, task *agent.Task) (string, error) // instead of work, if not nil
@@ -76,7 +76,7 @@ func fenced(requests ...string) string {
 	return "# Work\n\n```xml\n" + strings.Join(requests, "\n```\n\n```xml\n") + "\n```\n"
 }
 
-// send sends requests, which must be valid.
+// send sends requests, and fails the test if they are invalid.
 func (o *office) send(requests ...string) []*handoff.Session {
 	o.Helper()
 	sent, err := o.Send(o.Context(), handoff.Order{File: "work.md", Text: []byte(fenced(requests...))})
@@ -86,7 +86,7 @@ func (o *office) send(requests ...string) []*handoff.Session {
 	return sent.Sessions
 }
 
-// refuse sends requests, which must be refused with a message.
+// refuse sends requests that must be refused with a message.
 func (o *office) refuse(want string, requests ...string) {
 	o.Helper()
 	sent, err := o.Send(o.Context(), handoff.Order{File: "work.md", Text: []byte(fenced(requests...))})
@@ -156,7 +156,7 @@ func TestSession(t *testing.T) {
 	}
 	wantValid(t, "handoff-result", o.read("s1", "result.json"))
 
-	// The directory is a projection: it can be made again at any time.
+	// The directory is a projection: it can be recreated at any time.
 	kept := map[string]string{}
 	for _, name := range []string{"state.json", "prompt.md", "result.json", "output.log", "session.log"} {
 		kept[name] = o.read("s1", name)
@@ -263,7 +263,7 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// All sessions that depend on one that failed end, however long the chain is.
+// If a session fails, all sessions that depend on it end, however long the chain is.
 func TestChainIsSkipped(t *testing.T) {
 	o := newOffice(t, "")
 	o.work = func(*agent.Task) (string, error) { return "", errors.New("boom") }
@@ -288,7 +288,7 @@ func TestRefused(t *testing.T) {
 	o.refuse(`depends_on names an unknown session "nobody"`, request(to("s4", `depends_on="nobody"`), ""))
 	o.refuse("wrker", strings.Replace(request(to("s5"), ""), "worker", "wrker", 1))
 	o.refuse("boom", strings.Replace(request(to("s6"), ""), "spawn", "boom", 1))
-	o.refuse(`depends_on names an unknown session "s"`, request(to("s7", `depends_on="s"`), "")) // the beginning of an id is none
+	o.refuse(`depends_on names an unknown session "s"`, request(to("s7", `depends_on="s"`), "")) // a prefix is not enough here
 	talk := strings.Replace(request("", ""), "spawn", "conversation_only", 1)
 	o.refuse("a conversation_only request needs a target_agent", request(to("s8"), ""), talk)
 	o.refuse("it needs a model, and none is named", request(to("s9"), ""), strings.Replace(request(to("s10"), ""), "worker", "shell", 1))
@@ -301,7 +301,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("%+v, %v", checks, err)
 	}
 
-	o.send(request(to("s"), "")) // s1 is another one
+	o.send(request(to("s"), "")) // s1 is a different session
 
 	// A directory with only a prompt is waiting for its session; any other is in use.
 	write(t, filepath.Join(o.Dir("own"), "prompt.md"), "x")
@@ -310,7 +310,7 @@ func TestRefused(t *testing.T) {
 	o.refuse("Session used already exists in docs/.scratch/sessions/used", request(to("used"), ""))
 }
 
-// What the agents of several requests can do is one question, and one digest.
+// For several requests, there is one trust question and one digest.
 func TestTrustOfABatch(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"one", "two"} {
@@ -349,14 +349,14 @@ func TestTrustOfABatch(t *testing.T) {
 	}
 }
 
-// Everything that a session starts is approved before it is recorded, also if its agent is a
-// command, and compared again before it works.
+// Everything that a session starts is approved before it is recorded, even if its agent is a
+// command, and checked again before it starts.
 func TestTrustOfACommand(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	write(t, filepath.Join(dir, ".hocket/agents/dev.yml"), "description: d\nagent: shell\nsettings: {command: sh w.sh}\n")
 	write(t, filepath.Join(dir, "w.sh"), "echo fine")
-	var missing []string // of each refusal
+	var missing []string // for each refusal
 	open := func(yes bool) *handoff.Sessions {
 		var p *hocket.Project
 		p, err := hocket.Open(dir, hocket.Options{State: state, Trust: func(_ context.Context, e *hocket.UntrustedError) (bool, error) {
@@ -421,8 +421,8 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// Sessions without an id get one from the time and the task, and those of the same second
-// are counted.
+// Sessions without an id get one from the time and the task, and a number if there are several in
+// the same second.
 func TestIDs(t *testing.T) {
 	o := newOffice(t, "")
 	same := request(`target_agent="worker"`, "")
@@ -509,9 +509,8 @@ func TestInbox(t *testing.T) {
 	}
 }
 
-// A directory that cannot be written loses nothing.
-// A message is passed on once: one that was sent again is not, one that an agent could not read
-// is there for its next task, and one that its agent cannot be told is refused.
+// A message is delivered once. If it is sent again, it is not delivered again; if the agent could
+// not read it, the next task gets it; and if the agent cannot receive messages, it is refused.
 func TestMessageOnce(t *testing.T) {
 	o := newOffice(t, "", func(options *hocket.Options) {
 		options.Agents["command"] = agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) { return agent.Result{}, nil })
@@ -567,7 +566,7 @@ func TestDirectoryProblems(t *testing.T) {
 	wantValid(t, "handoff-state", o.read("s1", "state.json"))
 }
 
-// A session that takes longer than estimated is marked, and its log says since when.
+// A session that takes longer than estimated is marked as overdue, and its log says since when.
 func TestOverdue(t *testing.T) {
 	o := newOffice(t, "")
 	working, done := make(chan struct{}), make(chan struct{})
@@ -580,7 +579,7 @@ func TestOverdue(t *testing.T) {
 	ended := make(chan error)
 	go func() { ended <- o.Drive(context.WithoutCancel(t.Context())) }()
 	<-working
-	time.Sleep(2 * time.Millisecond) // what it was estimated to take, at least
+	time.Sleep(2 * time.Millisecond) // at least as long as estimated
 	all, err := o.List(t.Context(), 0)
 	close(done)
 	if err != nil || len(all) != 1 || !all[0].Overdue || all[0].Phase != handoff.Working || all[0].Attempts != 1 {
@@ -594,8 +593,8 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// A session may be driven to its end before its sender writes the directory. The directory
-// then keeps showing the end.
+// A session may have ended before its sender writes the directory. The directory still shows the
+// end.
 func TestSenderIsSlowerThanTheDriver(t *testing.T) {
 	o := newOffice(t, "")
 	other := handoff.Open(o.p, nil)
@@ -650,7 +649,7 @@ func TestRaisedLimitsAreLogged(t *testing.T) {
 	}
 }
 
-// A session that did not end by itself says which limit it exceeded, or who cancelled it.
+// If a session was stopped, its state says which limit it exceeded, or who cancelled it.
 func TestHowASessionEnded(t *testing.T) {
 	o := newOffice(t, "")
 	o.exec = func(ctx context.Context, _ *agent.Task) (string, error) {
@@ -680,7 +679,7 @@ func TestHowASessionEnded(t *testing.T) {
 	}
 }
 
-// A session that no process drives any more says so.
+// The state of a session says that no process drives it any more.
 func TestInterrupted(t *testing.T) {
 	o := newOffice(t, "")
 	ctx, stop := context.WithCancel(t.Context())
@@ -742,11 +741,11 @@ func TestDeliverablesOfTheSession(t *testing.T) {
 	}
 }
 
-// A session that cannot be driven is not waited for: whoever waits learns why.
+// Waiting for a session that cannot be driven returns, with the reason.
 func TestWaitForObstacle(t *testing.T) {
 	o := newOffice(t, "")
 	o.send(request(to("s1"), ""))
-	without, err := hocket.Open(o.p.Root(), hocket.Options{State: o.p.State()}) // its agents are not here
+	without, err := hocket.Open(o.p.Root(), hocket.Options{State: o.p.State()}) // without its agents
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -764,14 +763,14 @@ func TestWaitForObstacle(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	o.drive() // the agents are here
+	o.drive() // with its agents
 	if one := o.find("s1"); one.Status != handoff.Completed || o.Obstacle("s1") != "" {
 		t.Errorf("%+v, %q", one.State, o.Obstacle("s1"))
 	}
 }
 
-// A batch that is sent while another process already drives sessions is complete for it at any
-// time: no session is skipped because the one that it depends on is not recorded yet.
+// While a batch is being sent, another process may already drive sessions. It never skips a session
+// because its dependency is not recorded yet.
 func TestSendWhileDriven(t *testing.T) {
 	o := newOffice(t, "")
 	busy, done := make(chan struct{}), make(chan struct{})
@@ -802,7 +801,7 @@ func TestSendWhileDriven(t *testing.T) {
 	}
 }
 
-// A session that is retried or forked is a session again, with an id and a directory of its own.
+// A retry or fork of a session is a session too, with its own id and directory.
 func TestSessionAgain(t *testing.T) {
 	o := newOffice(t, "")
 	o.work = func(*agent.Task) (string, error) { return "", errors.New("boom") }
@@ -848,7 +847,7 @@ func TestSessionAgain(t *testing.T) {
 	}
 }
 
-// A limit on writing that could not be enforced is refused before the work begins.
+// A write limit that cannot be enforced is refused before the work begins.
 func TestLimitToAFile(t *testing.T) {
 	o := newOffice(t, "")
 	if err := errors.Join(os.WriteFile(filepath.Join(o.p.Root(), "Makefile"), nil, 0o644), os.Symlink("docs", filepath.Join(o.p.Root(), "lnk"))); err != nil {

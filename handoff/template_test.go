@@ -43,7 +43,7 @@ func templates(t *testing.T, p *hocket.Project) []handoff.Template {
 	return all
 }
 
-// Every built-in template is valid once it is filled in, with whatever values.
+// Every built-in template is valid once it is filled in, whatever the values are.
 func TestBuiltInTemplates(t *testing.T) {
 	p := project(t, nil)
 	var names []string

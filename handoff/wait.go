@@ -146,7 +146,7 @@ func (s *Sessions) Idle(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// onHold reports whether a person has stopped a session, and has to continue it.
+// onHold reports whether a person has stopped a session, so that only a person continues it.
 func (s *Sessions) onHold(i hocket.Info) bool {
 	return protocol.Mode(i.Owner.Labels[labelMode]) == protocol.Blocking && s.Obstacle(i.ID) != ""
 }

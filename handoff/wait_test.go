@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/handoff"
 )
 
-// shaky is a driver that fails the first time that its runs are watched.
+// shaky is a driver that fails the first time its runs are watched.
 type shaky struct {
 	driver.Driver
 	failed atomic.Bool
@@ -26,8 +26,7 @@ func (s *shaky) Watch(ctx context.Context) iter.Seq2[driver.Change, error] {
 	return func(yield func(driver.Change, error) bool) { yield(driver.Change{}, errors.New("the disk is slow")) }
 }
 
-// Whoever waits for a session does not miss its end because its run could not be watched for a
-// moment.
+// Waiting for a session does not miss its end, even if watching its run fails for a moment.
 func TestWaitAfterAFailure(t *testing.T) {
 	o := newOffice(t, "driver: shaky\n", func(o *hocket.Options) {
 		o.Drivers = map[string]hocket.OpenDriver{"shaky": func(state string) (driver.Driver, error) {

@@ -64,7 +64,7 @@ func TestLongStringsThatAreNoOutput(t *testing.T) {
 	}
 }
 
-// The output of an event can be read alone, also if other strings of the event are long.
+// The output of an event can be read alone, even if other strings of the event are long.
 func TestOutputAmongLongStrings(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")
@@ -89,7 +89,7 @@ func TestOutputAmongLongStrings(t *testing.T) {
 	}
 }
 
-// A fork has the long outputs of the run that it repeats, also when that is deleted.
+// A fork has the long outputs of the run that it repeats, even when that is deleted.
 func TestForkHasLongOutputs(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")

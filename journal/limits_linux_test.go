@@ -253,8 +253,7 @@ func TestHalfARecordIsLeftAlone(t *testing.T) {
 	}
 }
 
-// unwritableRole opens a journal of which it may only read a file, in a directory in which it may
-// write.
+// unwritableRole opens a journal with a file that is read-only, in a writable directory.
 func unwritableRole(args []string) error {
 	if os.Geteuid() == 0 {
 		if err := syscall.Setuid(65534); err != nil {

@@ -133,8 +133,8 @@ func (l *Log) begin() error {
 	return nil
 }
 
-// print writes a piece of the output: its beginning to the shared file, the rest to files
-// of its own, of which the oldest are removed.
+// print writes a piece of the output: its beginning to the shared file, the rest to files of its
+// own; the oldest are removed.
 func (l *Log) print(piece []byte) error {
 	limits := l.logs.store.limits
 	for len(piece) > 0 {

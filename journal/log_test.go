@@ -109,7 +109,7 @@ func TestLogs(t *testing.T) {
 func TestLogThatCannotBeWritten(t *testing.T) {
 	s := smallLimits(t, t.TempDir())
 	log := createRun(t, s, "run-1").Log("work", 1)
-	log.Write([]byte(numbered(0, 3))) // the last line is in a file of its own
+	log.Write([]byte(numbered(0, 3))) // the last line is in a separate file
 	file := log.file.Name()
 	log.file.Close()
 	log.file, _ = os.Open(file) // it can be closed, but not written

@@ -41,7 +41,7 @@ const (
 	inOutput     = 'o'
 	inPrompt     = 'p'
 	inTranscript = 't'
-	inPart       = 'f' // the output continues in a file of its own
+	inPart       = 'f' // the output continues in a separate file
 	inValue      = 'v' // the output is a value in the journal, by its hash and size, and then the text
 	inOld        = 0   // not a record: a file of an older version holds the stream
 )

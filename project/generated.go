@@ -48,7 +48,7 @@ type Generated struct {
 	Origin Origin
 	// Files are the contents of its files except origin.yml, by their paths with slashes.
 	Files map[string][]byte
-	// Wrong are the mistakes because of which it cannot be used.
+	// Wrong are the mistakes that make it unusable.
 	Wrong workflow.Diagnostics
 
 	about []byte // origin.yml

@@ -131,8 +131,8 @@ func (p *Project) commandPowers(d *agent.Definition, task *workflow.Task) trust.
 	}}
 }
 
-// written finds the files that a command redirects its output to. They change with every run, and
-// starting one needs another mention of it.
+// written finds the files that a command redirects its output to. They change with every run. If
+// the command also starts one of them, it mentions it a second time.
 var written = lazy.Regexp(`(^|[^<])>[>|&]?[ \t]*[\w./-]+`)
 
 // texts returns the texts in settings that can name files which a command starts or reads.

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 )
 
-// chromium is a browser process with a profile of its own. It lasts until everything that
+// chromium is a browser process with its own profile. It lasts until everything that
 // it started has ended.
 type chromium struct {
 	path    string

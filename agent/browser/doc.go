@@ -28,7 +28,7 @@
 // else as JSON. Otherwise the output is a JSON object.
 //
 // The actions open, click, type and wait, and extract for one element, wait for what they
-// need. They may have a timeout of their own.
+// need. They may have their own timeout.
 //
 // # What a page cannot do
 //

@@ -5,7 +5,7 @@
 //
 // # A run
 //
-// A CLI runs non-interactively, in a session of its own: it cannot reach a terminal, and
+// A CLI runs non-interactively, in its own session: it cannot reach a terminal, and
 // everything that it starts ends with it. Its standard input is the prompt or nothing,
 // never a pipe that stays open. What it says goes to the log immediately: its text, and a
 // line for every tool that it uses. The files that it needs are private to the user and are

@@ -76,7 +76,7 @@ type choice struct {
 	is         form
 }
 
-// file is a file that is written before a run, into a directory of its own.
+// file is a file that is written before a run, into its own directory.
 type file struct {
 	id      string // the value of that name is its path
 	name    string

@@ -26,7 +26,7 @@ func (v values) has(name string) bool {
 	}
 }
 
-// pairs is a map with an order of its own.
+// pairs is a map with its own order.
 type pairs []pair
 
 type pair struct {

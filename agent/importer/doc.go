@@ -64,8 +64,8 @@ type Target struct {
 // Formats returns the programs whose agents can be imported, sorted.
 func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// Find reads all agents of a program at a place, in the order of their files. The error is
-// one of the machine: a file that is not a valid agent is a Found that is refused.
+// Find reads all agents of a program at a place, in the order of their files. The error reports a
+// failure of the machine; an invalid agent file is a Found that is refused.
 func Find(from string, place Place, target Target) ([]Found, error) {
 	f, ok := formats[from]
 	if !ok {

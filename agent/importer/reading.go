@@ -33,7 +33,7 @@ type reading struct {
 	limited bool            // it may use only some tools of its program:
 	only    []string        // these
 	denied  []string        // tools of its program that it may not use
-	partial map[string]bool // servers of which it may use only some tools
+	partial map[string]bool // servers with tools that it may not use
 }
 
 // frontIsList is the refusal of a file whose front matter is not a map.

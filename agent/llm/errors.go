@@ -129,7 +129,7 @@ func tried(tries int) string {
 	return fmt.Sprintf(" (tried %d times)", tries)
 }
 
-// brokenOff returns the error for an answer of which a part had arrived.
+// brokenOff returns the error for an answer that was cut off after some of it had arrived.
 func (c *conversation) brokenOff(err error, said string) *agent.Error {
 	var r *refusal
 	message := plainError(err)

@@ -123,7 +123,7 @@ func (e *Executor) Traits() agent.Traits {
 }
 
 // account returns the name of the provider, with what distinguishes it from one of the same
-// name with another address or key, which has a quota of its own.
+// name with another address or key, which has its own quota.
 func (e *Executor) account(task *agent.Task) string {
 	var set settings
 	if e.schema.Decode(task.Settings, &set) != nil {

@@ -23,7 +23,7 @@ import (
 type site struct {
 	server  agent.Server
 	address *url.URL
-	logins  *login.Store // nil: the server has a key of its own, or there are no logins
+	logins  *login.Store // nil: the server has its own key, or there are no logins
 	through *http.Transport
 }
 

@@ -84,7 +84,7 @@ func (t *Terminal) show(ctx context.Context, q Question, prompt time.Time) error
 	}
 	lines := Render(q, style)
 	for from := 0; ; {
-		to := from + min(len(lines)-from, max(rows-2, 1)) // the prompt takes a line, and enter starts one
+		to := from + min(len(lines)-from, max(rows-2, 1)) // one line for the prompt, and one that enter starts
 		if _, err := io.WriteString(t.out, strings.Join(lines[from:to], "\n")+"\n"); err != nil {
 			return fmt.Errorf("ask: %w", err)
 		}

@@ -226,7 +226,7 @@ func cancelWhileDriven(t *scene, w World) {
 	agree(t, d, s.Bundle, res)
 	want(t, res, `cancelled null (cancelled: enough)`, `a cancelled null`, `b skipped null`)
 	if err := other.Cancel(t.Context(), runID, "again"); err == nil {
-		t.Error("a run that is over was cancelled")
+		t.Error("a run that had ended was cancelled")
 	}
 }
 

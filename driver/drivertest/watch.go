@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// watched: a watcher sees runs appear, change and disappear, in any process, also if the
+// watched: a watcher sees runs appear, change and disappear, in any process, even if the
 // watch began before the first run.
 func watched(t *scene, w World) {
 	ctx, cancel := context.WithCancel(t.Context())

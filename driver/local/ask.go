@@ -106,8 +106,8 @@ func (l *loop) answerLater(a *answer, delay time.Duration) {
 	}()
 }
 
-// answered records an answer that was given here, if it is valid. An invalid scripted one
-// is left to people.
+// answered records an answer that was given here, if it is valid. An invalid scripted answer is
+// left for people to replace.
 func (l *loop) answered(a *answer) error {
 	if a.left {
 		return l.left(a.ID)

@@ -71,7 +71,7 @@ func collected[T any](all iter.Seq2[T, error]) (any, error) {
 	return list, nil
 }
 
-// calls are the methods of a driver, of which the first few need no run.
+// calls are the methods of a driver. The first few need no run.
 func calls(ctx context.Context) (general, ofRun map[string]func(d *local.Driver) (any, error)) {
 	a := driver.AttemptID{Run: "demo-1", Address: "a", Attempt: 1}
 	again := spec(chain(task("a", "x")))

@@ -210,8 +210,8 @@ func (l *loop) collect() {
 	}
 }
 
-// fireTimers fires the timers that are due. Each is an event of its own: the first may
-// cancel the second.
+// fireTimers fires the timers that are due. Each is a separate event: the first may cancel the
+// second.
 func (l *loop) fireTimers() error {
 	l.alarm.stop()                        // it has rung
 	if err := l.readInbox(); err != nil { // an answer may have arrived in time

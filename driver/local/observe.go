@@ -16,7 +16,7 @@ const maxPieces = 1000
 // fact costs as much as a short step.
 const breath = time.Millisecond
 
-// audience passes what happens to the observer, on a goroutine of its own. A nil audience
+// audience passes what happens to the observer, on its own goroutine. A nil audience
 // has no observer.
 type audience struct {
 	observer driver.Observer

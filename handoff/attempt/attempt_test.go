@@ -22,7 +22,7 @@ import (
 type scene struct {
 	dir string
 	h   *attempt.Handoff
-	got *agent.Task // what the executor was given
+	got *agent.Task // the task that the executor got
 
 	attempt int // zero: the first
 }
@@ -37,7 +37,7 @@ func file(path string) protocol.Deliverable {
 	return protocol.Deliverable{Kind: protocol.File, Path: path, Required: true, Text: "it"}
 }
 
-// run makes an attempt in which the agent does something and answers.
+// run runs an attempt in which the agent does something and answers.
 func (s *scene) run(t *testing.T, o attempt.Options, answer string, work func(dir string)) (agent.Result, error) {
 	t.Helper()
 	setting, err := s.h.Setting()
@@ -96,8 +96,7 @@ func TestDeliverables(t *testing.T) {
 	}
 }
 
-// A file may be too large to read all of it: a session that is cancelled does not wait for
-// that.
+// A file may be huge: cancelling a session does not wait until all of it is read.
 func TestMeasuringEnds(t *testing.T) {
 	s := newScene(t, file("a.txt"))
 	write(t, filepath.Join(s.dir, "a.txt"), "x")
@@ -151,7 +150,7 @@ func TestSessionOnly(t *testing.T) {
 	wantMissing(t, err, "src/a.go is outside the session directory sessions/s1")
 }
 
-// result.json of the session may be written by the agent, or from its answer.
+// The session's result.json may be written by the agent, or by Hocket from the agent's answer.
 func TestResultFile(t *testing.T) {
 	const structured = "<agent_response version=\"1.0\" status=\"COMPLETED\"><summary>It works</summary></agent_response>"
 	own := func(t *testing.T, text string) func(string) {
@@ -186,8 +185,8 @@ func TestResultFile(t *testing.T) {
 	}
 }
 
-// What an earlier attempt wrote to result.json is the answer of a later one that leaves it as it
-// is, but what Hocket wrote there when the session ended is not.
+// If an earlier attempt wrote result.json and a later one does not change it, it is the later one's
+// answer. But a result.json that Hocket wrote when the session ended is not an answer.
 func TestResultOfAnEarlierAttempt(t *testing.T) {
 	for was, want := range map[string]string{`{"checks": 3}`: `{"checks": 3}`, `{"checks": 3, "handoff": {}}`: "done"} {
 		s := newScene(t)
@@ -278,8 +277,8 @@ func TestTDD(t *testing.T) {
 	}
 }
 
-// A task that was not handed off gets the messages of its agent, and delivers what they
-// ask for.
+// A task that was not handed off also gets the messages for its agent, and delivers what they ask
+// for.
 func TestMessages(t *testing.T) {
 	s := newScene(t, file("plan.md"))
 	o := attempt.Options{Inbox: func(*agent.Task) ([]attempt.Message, error) {
@@ -306,8 +305,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// What a message asks for is part of the task, in our own words, with one description of the answer.
-// What its sender wrote is not.
+// What a message asks for is part of the task, in Hocket's own words, with one description of the
+// answer. The sender's text is not.
 func TestMessagesForAHandoff(t *testing.T) {
 	decision := func(text string) protocol.Deliverable {
 		return protocol.Deliverable{Kind: protocol.Decision, Text: text, Required: true}
@@ -344,7 +343,7 @@ func TestMessagesForAHandoff(t *testing.T) {
 	wantMissing(t, err, "")
 }
 
-// Messages stay for a task that can be told them, and that can answer them.
+// Messages wait for a task that can receive and answer them.
 func TestMessagesStay(t *testing.T) {
 	prompted, exact := agent.Traits{Prompted: true}, agent.Traits{Prompted: true, Exact: func(*agent.Task) bool { return true }}
 	for name, c := range map[string]struct {

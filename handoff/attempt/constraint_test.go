@@ -48,7 +48,7 @@ func TestUnderstand(t *testing.T) {
 		"At most 2000 tokens":                                       uses(2000),
 		"Finish within 5 minutes":                                   takes(5 * time.Minute),
 
-		// These may mean something else, so they are only passed on.
+		// These may mean something else, so they are advisory.
 		"Read-only access to the database":         {},
 		"No production configuration changes":      {},
 		"Do not modify the public API":             {},

@@ -26,11 +26,11 @@ type lead struct {
 	log    bytes.Buffer
 	may    workflow.Handoffs
 	fork   string                       // of the run
-	result func(id string) agent.Handed // of what was handed off before; nil: an answer
+	result func(id string) agent.Handed // the result of earlier work; nil: an answer
 	o      attempt.Options
 }
 
-// run makes the attempt; work uses the tool.
+// run runs the attempt; work uses the tool.
 func (l *lead) run(t *testing.T, answer string, work func(use func(args map[string]any) (string, error))) agent.Result {
 	t.Helper()
 	exec := agent.New(agent.Traits{Prompted: true}, func(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
@@ -213,7 +213,7 @@ func TestAnswerHandsOff(t *testing.T) {
 	}
 }
 
-// An attempt is told what the one before it handed off, and can get the results.
+// An attempt is told about work that the previous attempt handed off, and can get the results.
 func TestNextAttemptIsToldWhatWasHandedOff(t *testing.T) {
 	l := &lead{dir: t.TempDir(), before: []agent.Handed{
 		{Handoff: agent.Handoff{ID: "a/handoff-1", To: "bob", Prompt: "Count", Key: "k"}, Running: true},
@@ -236,7 +236,7 @@ func TestNextAttemptIsToldWhatWasHandedOff(t *testing.T) {
 	}
 }
 
-// Nothing of a secret is handed off that is escaped in the XML, and the sender is the agent of the
+// A secret is masked even if it is escaped in the XML, and the sender is always the agent of the
 // task.
 func TestRequestsAreMasked(t *testing.T) {
 	l := &lead{dir: t.TempDir()}
@@ -257,7 +257,7 @@ func TestRequestsAreMasked(t *testing.T) {
 	}
 }
 
-// An agent can name its work, and ask for it by that name. The name is not that of other work.
+// An agent can name its work, and ask for it by that name. The name must be unique.
 func TestNamedWork(t *testing.T) {
 	l := &lead{dir: t.TempDir()}
 	named := strings.Replace(request, "max_retries", `session_id="count" max_retries`, 1)
@@ -307,8 +307,7 @@ func TestWorkThatDependsOnOther(t *testing.T) {
 	}
 }
 
-// Detached work is handed off with the amount that is reserved for it, and its session can be looked
-// at.
+// Detached work is handed off with a reserved amount, and the agent can check on its session.
 func TestToolDetaches(t *testing.T) {
 	l := &lead{dir: t.TempDir(), may: workflow.Handoffs{Detach: true}}
 	l.o.Detached = func(_ context.Context, id string) (agent.Handed, error) {
@@ -362,7 +361,7 @@ func TestToolDetaches(t *testing.T) {
 	}
 }
 
-// The task of detached work, or of a message, does not need its agent.
+// The task for detached work or a message does not need its agent.
 func TestSentOutside(t *testing.T) {
 	exec := agent.New(agent.Traits{Prompted: true}, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
 		t.Error("the agent works")
@@ -403,7 +402,7 @@ func TestSentOutside(t *testing.T) {
 	}
 }
 
-// A call without arguments is told which ones there are, not which elements.
+// The error for a call without arguments lists the arguments, not XML elements.
 func TestToolWithoutArguments(t *testing.T) {
 	l := &lead{dir: t.TempDir()}
 	l.run(t, "done", func(use func(map[string]any) (string, error)) {

@@ -45,8 +45,7 @@ type Options struct {
 
 // Handoffs is the content of a text.
 type Handoffs struct {
-	// Requests are the blocks without an error of their own. They must not be used if Found
-	// has an error.
+	// Requests are the blocks without errors. They must not be used if Found has an error.
 	Requests []*Request
 	// Context is the text around the blocks. Without a block, it is the whole text, which is then the task.
 	Context string

@@ -51,7 +51,7 @@ func read(t *testing.T, file, text string, o protocol.Options) *protocol.Handoff
 	return h
 }
 
-// found returns the diagnostics of a text, a line each.
+// found returns the diagnostics of a text, one per line.
 func found(h *protocol.Handoffs) string {
 	var lines []string
 	for _, d := range h.Found {
@@ -157,7 +157,7 @@ func compare(t *testing.T, file, got string) {
 	}
 }
 
-// mistakes are changes to the valid request that make it doubtful or wrong.
+// mistakes are changes to the valid request that make it doubtful or invalid.
 var mistakes = []struct{ name, was, is string }{
 	{"mode", "spawn", "invalid-mode"},
 	{"case", ">spawn<", "> Spawn<"},
@@ -197,8 +197,8 @@ var mistakes = []struct{ name, was, is string }{
 	{"other namespace", "<agent_request", `<agent_request xmlns="urn:other"`},
 }
 
-// TestMistakes compares what is reported with testdata: strictly, as for a file of a
-// person, and leniently, as for the answer of a model.
+// TestMistakes compares the reported diagnostics with testdata, in strict mode, as for a person's
+// file, and in lenient mode, as for the answer of a model.
 func TestMistakes(t *testing.T) {
 	for _, lenient := range []bool{false, true} {
 		var b strings.Builder
@@ -220,7 +220,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A path must not mean another one on Windows or macOS, whatever the system is here.
+// A path must not mean something else on Windows or macOS, on any system.
 func TestPathElsewhere(t *testing.T) {
 	for path, why := range map[string]string{
 		".git./hooks/x": "which Windows ignores", ".git /hooks/x": "which Windows ignores", ".hocket.../x": "which Windows ignores", "docs/a.md.": "which Windows ignores",
@@ -248,7 +248,7 @@ func TestPathElsewhere(t *testing.T) {
 	}
 }
 
-// The id of a session does not make another path of one that is allowed.
+// The id of a session cannot turn an allowed path into a forbidden one.
 func TestPathWithID(t *testing.T) {
 	text := strings.NewReplacer(`version="1.0"`, `session_id="git"`, "notes.md", ".{session-id}/hooks/pre-commit").Replace(fenced(valid))
 	if got := found(read(t, "a.md", text, protocol.Options{})); !strings.Contains(got, "Invalid deliverable path: .{session-id}/hooks/pre-commit is in .git") {
@@ -311,7 +311,7 @@ func TestAnswer(t *testing.T) {
 	compare(t, "answer.txt", b.String())
 }
 
-// TestLarge reads requests that are as large as they get.
+// TestLarge reads the largest possible requests.
 func TestLarge(t *testing.T) {
 	for name, text := range map[string]string{
 		"10 MB":               strings.Replace(valid, "1. Ask", strings.Repeat("Long. ", 10<<20/6), 1),
@@ -359,8 +359,8 @@ func attributes(n int) string {
 	return b.String()
 }
 
-// FuzzRead looks for texts that make the reader panic, or that it accepts strictly and not
-// leniently.
+// FuzzRead looks for texts that make the reader panic, or that it accepts in strict but not in
+// lenient mode.
 func FuzzRead(f *testing.F) {
 	f.Add(fenced(valid))
 	f.Add(valid)
@@ -443,7 +443,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestSeed reads the examples with which the protocol was first described.
+// TestSeed reads the examples of the first draft of the protocol.
 func TestSeed(t *testing.T) {
 	text, err := os.ReadFile("../../../shared/seeds/003_db9bb5119b69e71a.txt")
 	if err != nil {
@@ -466,7 +466,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestProjectSchema reads requests with schemas that demand less than the built-in ones.
+// TestProjectSchema reads requests with schemas that are less strict than the built-in ones.
 func TestProjectSchema(t *testing.T) {
 	for _, c := range []struct{ content, text, want string }{
 		{`<xs:sequence/>`, `<agent_request/>`, ""},

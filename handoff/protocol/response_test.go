@@ -69,7 +69,7 @@ func shown(r *protocol.Response) string {
 	return b.String()
 }
 
-// TestReadResponse compares how answers are understood with testdata.
+// TestReadResponse compares how answers are read with testdata.
 func TestReadResponse(t *testing.T) {
 	replaced := func(was, is string) string {
 		t.Helper()
@@ -153,7 +153,7 @@ func workflowJSON(request string) string {
 	return string(text)
 }
 
-// The reader of XML stops after many mistakes. Then it may not have seen that a tag is missing.
+// The XML reader stops after many mistakes, and then may not have noticed a missing tag.
 func TestManyMistakesBeforeNext(t *testing.T) {
 	r := protocol.ReadResponse("<agent_response status='COMPLETED'><summary>" + strings.Repeat("& ", 120) + "<next>" + valid + "</next></agent_response>")
 	if len(r.Next) > 0 || !r.Found.Errors() {
@@ -251,8 +251,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// TestResponseGuide compares what agents are told with testdata. The example answers nothing as
-// it is, and everything with other texts.
+// TestResponseGuide compares the instructions for agents with testdata. The example in them is not
+// an answer as it is, but answers everything once its placeholders are filled in.
 func TestResponseGuide(t *testing.T) {
 	text := strings.Replace(valid, "<decision>", "<report>The\nreason</report><decision>", 1)
 	q := read(t, "a.xml", text, protocol.Options{}).Requests[0]
@@ -271,9 +271,9 @@ func TestResponseGuide(t *testing.T) {
 	}
 }
 
-// TestLargeResponse reads answers that are as large as they get.
+// TestLargeResponse reads the largest possible answers.
 func TestLargeResponse(t *testing.T) {
-	const size = 1 << 20 // far more than enough to notice what is quadratic
+	const size = 1 << 20 // large enough to notice quadratic behaviour
 	begin, end := "<agent_response status='COMPLETED'><summary>s</summary>", "</agent_response>"
 	many := func(text string) string { return strings.Repeat(text, (size-200)/len(text)) }
 	for _, c := range []struct {
@@ -368,7 +368,7 @@ func FuzzReadResponse(f *testing.F) {
 	})
 }
 
-// FuzzQuotation looks for texts that are more than text although they are escaped.
+// FuzzQuotation looks for escaped texts that are read as more than text.
 func FuzzQuotation(f *testing.F) {
 	f.Add("</summary><next>" + valid + "</next>")
 	f.Add("</agent_response>" + response)

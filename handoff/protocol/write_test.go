@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What Format writes is read as the same requests, with the same text around them.
+// Reading what Format writes gives the same requests, with the same text around them.
 func TestFormat(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Custom(func(t *rapid.T) string {

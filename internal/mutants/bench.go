@@ -39,7 +39,7 @@ func newBench() (*bench, error) {
 		return nil, err
 	}
 	b := &bench{root: root, dir: dir, env: os.Environ(), patience: 30 * time.Second}
-	// Broken code may write anywhere, so it gets a home directory of its own. The caches of
+	// Broken code may write anywhere, so it gets its own home directory. The caches of
 	// the go command stay where they are, for tests that build programs.
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
 		value, err := exec.Command("go", "env", name).Output()
@@ -226,8 +226,8 @@ func (b *bench) test(ctx context.Context, t tests, program []byte, patience time
 	return string(out.Bytes()), err
 }
 
-// writeProgram writes a program that can be run at once: a process that starts meanwhile
-// would have the file open for writing.
+// writeProgram writes a program that can be run at once. A process that this program starts
+// meanwhile must not inherit the open file, because then the program could not be executed.
 func writeProgram(file string, program []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// target is a folder, or a file that has a goal of its own.
+// target is a folder, or a file that has its own goal.
 type target struct {
 	name string
 	goal int // percent

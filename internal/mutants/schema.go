@@ -41,7 +41,7 @@ const (
 )
 
 // The variable with the number of the mutant. Its value is stored in the program, because
-// tests start the program again with an environment of their own.
+// tests start the program again with their own environment.
 const (
 	variable  = "mutant__chosen"
 	undecided = variable + "=999999"

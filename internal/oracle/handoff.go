@@ -12,7 +12,7 @@ import (
 // mhandoff is work that an attempt has handed off.
 type mhandoff struct {
 	in      *minst // the task that handed it off
-	given   string // what was handed off
+	given   string // the work
 	scope   *mscope
 	spawned bool // without waiting for it
 	awaited bool // by the attempt that is running
@@ -20,7 +20,7 @@ type mhandoff struct {
 
 func (h *mhandoff) task() *minst { return h.scope.body.insts[h.scope.body.g.Nodes[0].ID] }
 
-// result returns the status and output of what was handed off.
+// result returns the status and output of the work.
 func (h *mhandoff) result() string {
 	if t := h.task(); t != nil && t.phase == "ended" && t.status != engine.Cancelled && t.status != engine.Skipped {
 		return fmt.Sprintf("%s %s %s", t.address, t.status, workflow.FormatJSON(t.output))
@@ -84,7 +84,7 @@ func (in *minst) same(ev *engine.HandoffAsked) *mhandoff {
 	return nil
 }
 
-// byID returns what an instance has handed off before, by its id.
+// byID returns earlier work of an instance by its id.
 func (in *minst) byID(id string) *mhandoff {
 	for _, h := range in.handed {
 		if in.address+"/"+h.scope.body.g.Nodes[0].ID == id {
@@ -94,7 +94,7 @@ func (in *minst) byID(id string) *mhandoff {
 	return nil
 }
 
-// reserves reports whether work that is detached names an amount for every budget around it.
+// reserves reports whether detached work names an amount for every budget that applies.
 func (in *minst) reserves(ev *engine.HandoffAsked) bool {
 	may := engine.NoFacts.May
 	if ev.Facts != nil {
@@ -145,14 +145,14 @@ func (in *minst) awaits() bool {
 	return slices.ContainsFunc(in.handed, func(h *mhandoff) bool { return h.awaited })
 }
 
-// unawait ends the waiting of an attempt for what it handed off.
+// unawait records that an attempt no longer waits for its handoffs.
 func (in *minst) unawait() {
 	for _, h := range in.handed {
 		h.awaited = false
 	}
 }
 
-// unawaited ends the waiting for one handoff.
+// unawaited records that nobody waits for a handoff any more.
 func (m *Model) unawaited(id string) {
 	for _, in := range m.attempts {
 		for _, h := range in.handed {
@@ -166,8 +166,8 @@ func (m *Model) unawaited(id string) {
 	m.wrong("no attempt waits for %s", id)
 }
 
-// handoffOver passes a result on to the attempt that waits for it, and cancels what the instance
-// itself would still have waited for.
+// handoffOver passes a result to the attempt that waits for it, and cancels other work that the
+// instance would still have waited for.
 func (m *Model) handoffOver(in *minst) {
 	if h := in.reg.scope.frame.handoff; h != nil && h.awaited {
 		h.awaited = false
@@ -180,7 +180,7 @@ func (m *Model) handoffOver(in *minst) {
 	}
 }
 
-// handoffEnded says that nothing of a handoff is in progress any more.
+// handoffEnded records that no part of a handoff is running any more.
 func (m *Model) handoffEnded(s *mscope, status engine.Status, reason string) {
 	h := s.frame.handoff
 	if h.awaited {

@@ -20,8 +20,8 @@ func NewWorld() *World {
 	return &World{Tasks: map[string]*engine.StartTask{}, Stopped: map[string]bool{}, Timers: map[string]*engine.SetTimer{}, Questions: map[string]engine.Question{}}
 }
 
-// Happened removes what an event ends. A process that resumes a run knows nothing that
-// another process started.
+// Happened removes what an event ends. A process that resumes a run knows nothing that another
+// process started.
 func (w *World) Happened(ev engine.Event) {
 	switch ev := ev.(type) {
 	case *engine.TaskEnded:

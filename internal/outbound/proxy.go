@@ -141,7 +141,7 @@ func (p *Proxy) hear(conn net.Conn) {
 	_ = h.Close()
 }
 
-// heard is a connection of which a part has been read already. It ends with its proxy.
+// heard is a connection from which some bytes have already been read. It ends with its proxy.
 type heard struct {
 	net.Conn
 	r   *bufio.Reader

@@ -1,6 +1,6 @@
 // Package process runs a command so that everything that it starts ends with it.
 //
-// A command has a process group of its own; it and all of its group end together: at the
+// A command has its own process group; it and all of its group end together: at the
 // end of the command itself, when its context is done, and when a reader of its output
 // returns an error. They get SIGTERM first, and SIGKILL after a grace period. On Linux a
 // process that leaves the group is found by the key in its environment and killed at once,
@@ -42,7 +42,7 @@ const (
 // that keeps its environment.
 const KeyVariable = "HOCKET_KEY"
 
-// Command is one command. It is used once. It has a session of its own, so that it cannot
+// Command is one command. It is used once. It has its own session, so that it cannot
 // access the user's terminal. If it is aborted, all of its descendants end on Linux, even
 // those that have lost the key.
 type Command struct {

@@ -297,7 +297,7 @@ func TestInstallScript(t *testing.T) {
 	if err == nil || !strings.Contains(out, "expected") || !strings.Contains(out, "nothing was installed") {
 		t.Errorf("a changed archive: %v\n%s", err, out)
 	}
-	// Nor is anything done by a script of which the end did not arrive.
+	// A script that arrived incompletely does nothing either.
 	text, err := os.ReadFile(script)
 	if err != nil {
 		t.Fatal(err)

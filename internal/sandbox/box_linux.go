@@ -229,7 +229,7 @@ func (b *Box) Failed() error {
 	return b.failed
 }
 
-// Close ends what the box does for its program, and waits for that.
+// Close stops the work that the box does for its program, and waits until it has stopped.
 func (b *Box) Close() {
 	b.closeTheirs()
 	_ = b.talk.Close()

@@ -248,8 +248,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Renaming between two directories needs a right of its own, which the first version of Landlock
-// does not have.
+// Renaming between two directories needs a separate right, which the first version of Landlock does
+// not have.
 func TestRenamedBetweenDirectories(t *testing.T) {
 	needed(t)
 	if v, _ := version(); v < versionRefer {

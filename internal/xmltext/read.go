@@ -134,7 +134,7 @@ func (b *builder) build() {
 	}
 }
 
-// stop ends with a text that is nested too deeply.
+// stop stops reading a text that is nested too deeply.
 func (b *builder) stop(t token) {
 	if len(b.open) > maxDepth {
 		b.found = append(b.found, b.diagnose(mistake{

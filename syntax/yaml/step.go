@@ -24,7 +24,7 @@ type step struct {
 	group string
 	when  workflow.Expr // condition of the choice before it
 	needs *[]target
-	next  *[]target // nil if the mode says what follows
+	next  *[]target // nil if the mode determines what follows
 	ways  []way     // route, else, error, on_timeout, in this order
 
 	body  *block        // of a loop, or of a for_each over several steps

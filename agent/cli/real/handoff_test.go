@@ -24,7 +24,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// crew makes the attempts of a run with real CLIs, and with functions.
+// crew runs the attempts of a run with real CLIs and with functions.
 type crew struct {
 	mode   string // of permissions
 	dir    string
@@ -87,8 +87,8 @@ func handOff(to, details string, blocking bool) fakemodel.Step {
 }
 
 // One CLI hands work off to another and waits for it; that one hands work off in turn, without
-// waiting. The process ends in between: then the first one learns what it has handed off, and gets
-// the answer.
+// waiting. The process ends in between. Afterwards the first one learns what it has handed off, and
+// gets the answer.
 func TestHandoffBetweenCLIs(t *testing.T) {
 	c := newCrew(t, "claude", "codex")
 	d, err := local.Open(t.TempDir(), local.Options{})
@@ -144,7 +144,7 @@ func TestHandoffBetweenCLIs(t *testing.T) {
 	}
 }
 
-// prompt returns what the first agent was told.
+// prompt returns the prompt of the first agent.
 func prompt(t *testing.T, d driver.Driver, run string) string {
 	t.Helper()
 	var all strings.Builder
@@ -157,8 +157,8 @@ func prompt(t *testing.T, d driver.Driver, run string) string {
 	return all.String()
 }
 
-// handoffWait is how long the receiver of a handoff takes: longer than the most impatient client is
-// silent, if HOCKET_HANDOFF_WAIT says so, such as 20m.
+// handoffWait is how long the receiver of a handoff takes. Set HOCKET_HANDOFF_WAIT, for example to
+// 20m, to exceed the timeouts of all clients.
 func handoffWait() time.Duration {
 	d, err := time.ParseDuration(os.Getenv("HOCKET_HANDOFF_WAIT"))
 	if err != nil {
@@ -167,14 +167,14 @@ func handoffWait() time.Duration {
 	return d
 }
 
-// Every CLI waits for what it handed off.
+// Every CLI waits for the work it handed off.
 func TestHandoffTakesLong(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) { takesLong(t, name, "full", handOff("slow", "Take your time.", true)) })
 		t.Run("conversation with "+name, func(t *testing.T) {
 			talkProgram(t, name)
 			call := handOff("slow", "Take your time.", true)
-			if name == "qwen" { // whose model has to find such a tool, and to call it through another
+			if name == "qwen" { // its model has to find such a tool, and call it through another one
 				call = fakemodel.Step{Tool: "tool_call", Args: map[string]any{"name": "mcp__hocket__handoff", "arguments": call.Args}}
 			}
 			takesLong(t, name, "ask", call)
@@ -182,7 +182,7 @@ func TestHandoffTakesLong(t *testing.T) {
 	}
 }
 
-// takesLong lets a CLI hand off work that takes long.
+// takesLong lets a CLI hand off work that takes a long time.
 func takesLong(t *testing.T, name, mode string, call fakemodel.Step) {
 	t.Parallel()
 	c := newCrew(t, name)

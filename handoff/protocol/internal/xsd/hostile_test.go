@@ -27,7 +27,7 @@ func repeat(n int, format string) string {
 	return b.String()
 }
 
-// TestHostileSchemas compiles schemas that would take very long, or much memory.
+// TestHostileSchemas compiles schemas that would take very long or use a lot of memory.
 func TestHostileSchemas(t *testing.T) {
 	const root = `<xs:element name="a"><xs:complexType>%s</xs:complexType></xs:element>`
 	wide := repeat(1900, `<xs:element name="a%d" id="x%d" type="xs:string"/>`)
@@ -51,7 +51,7 @@ func TestHostileSchemas(t *testing.T) {
 	}
 }
 
-// TestProjectSchemas compares what a project's own schema can say with xmllint.
+// TestProjectSchemas compares the supported schema features with xmllint.
 func TestProjectSchemas(t *testing.T) {
 	xmllint, err := exec.LookPath("xmllint")
 	if err != nil {

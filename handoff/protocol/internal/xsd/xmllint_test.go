@@ -98,7 +98,7 @@ func TestAgainstXmllint(t *testing.T) {
 	}
 }
 
-// generator writes documents around what the schema accepts.
+// generator writes documents that are valid or almost valid.
 type generator struct {
 	*rand.Rand
 	space string
@@ -262,7 +262,7 @@ func (g *generator) response() string {
 	return g.document("agent_response", attributes+g.of("", ` session_id="a"`, ` version="1.0"`, ` colour="red"`), parts)
 }
 
-// document puts parts together, with mistakes.
+// document combines parts, sometimes with mistakes.
 func (g *generator) document(root, attributes string, parts []string) string {
 	for g.rarely(4) {
 		parts = append(parts, g.of(

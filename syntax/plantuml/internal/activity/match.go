@@ -223,8 +223,8 @@ func stereotypes(s string) (group part, at int) {
 	return group, at
 }
 
-// link returns a [[link]] at the end of a text, and the offset before it and the white space
-// before it.
+// link returns a [[link]] at the end of a text, and the offset where the link and the white space
+// before it begin.
 func link(s string) (url part, at int) {
 	if !strings.HasSuffix(s, "]]") {
 		return part{}, len(s)

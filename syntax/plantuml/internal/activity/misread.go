@@ -205,7 +205,7 @@ func (r *reader) oldActivity(l *line, st *stmt) bool {
 	return true
 }
 
-// oldShape returns the stereotype that replaces another sign at the end of an activity.
+// oldShape returns the stereotype that replaces an old sign, other than a semicolon, at the end of an activity.
 func oldShape(end byte) string {
 	switch end {
 	case '|':
