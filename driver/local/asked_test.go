@@ -385,7 +385,7 @@ func TestLeftOnAnotherMachine(t *testing.T) {
 		}
 		says := func(what, note string) {
 			t.Helper()
-			if strings.Contains(note, "died on elsewhere") != told {
+			if strings.Contains(note, "died on elsewhere") != told || (note != "") != told {
 				t.Errorf("%s, with %s: %q", what, holder, note)
 			}
 		}
@@ -420,5 +420,20 @@ func TestLeftOnAnotherMachine(t *testing.T) {
 			log += string(p.Text)
 		}
 		says("the log", log)
+	}
+}
+
+// If an output cannot be read for a later step, the run stops there.
+func TestOutputThatIsLostAtOnce(t *testing.T) {
+	s := openStore(t)
+	changeSnapshots(t, s.Dir(), "CREATE TRIGGER spoil AFTER INSERT ON blobs BEGIN UPDATE blobs SET data = '!' || data; END")
+	_, err := startRun(t.Context(), s, spec(chain(task("a", "x"), task("b", "y"), task("c", "of ${nodes.a.output}"))), work{Agents: agentFunc(func(_ context.Context, task *engine.StartTask, _ agent.Log) driver.Outcome {
+		if task.Node == "c" {
+			t.Error("c began")
+		}
+		return driver.Outcome{Output: outputOf(task.Node)}
+	})})
+	if !errors.As(err, new(*engine.LoadError)) {
+		t.Errorf("%v", err)
 	}
 }

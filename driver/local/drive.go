@@ -138,10 +138,7 @@ func (l *loop) restore(ctx context.Context) {
 	if l.o.Script != nil {
 		return
 	}
-	snapshot, err := l.store.Snapshot(ctx, l.writer.Run())
-	if err != nil || snapshot == nil {
-		return
-	}
+	snapshot, _ := l.store.Snapshot(ctx, l.writer.Run()) // without one, the run is replayed
 	if r, err := engine.Restore(l.pin.Bundle, snapshot); err == nil && r.Seq() <= l.writer.Recorded() {
 		r.Offload(driver.LongOutput, loader(l.store, l.writer.Run()))
 		l.run, l.last, l.kept = r, r.Time(), r.Seq()
@@ -161,7 +158,7 @@ func (l *loop) keep() {
 	if l.run.Status() == engine.Waiting {
 		after = keepWaiting
 	}
-	if seq := l.run.Seq(); seq-l.kept >= after && !l.over {
+	if seq := l.run.Seq(); seq-l.kept >= after {
 		l.kept = seq
 		_ = l.writer.Keep(l.run.Snapshot())
 	}

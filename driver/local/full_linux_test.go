@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -21,12 +22,19 @@ func TestDiskFullWhileLogging(t *testing.T) {
 	if err := os.Symlink("/dev/full", path); err != nil {
 		t.Fatal(err)
 	}
-	res := start(t, s, chain(task("a", "x")), work{Agents: agentWith(func(_ context.Context, at driver.Attempt) driver.Outcome {
+	watch := &recorder{}
+	res := start(t, s, chain(task("a", "x")), work{Observer: watch, Agents: agentWith(func(_ context.Context, at driver.Attempt) driver.Outcome {
 		at.Keep(driver.Prompt, []byte("all of it"))
 		at.Log([]byte("so far\n"))
 		return driver.Outcome{Output: "done"}
 	})})
 	if res.Status != engine.Success || res.Output != "done" {
 		t.Errorf("%s: %v, %s", res.Status, res.Output, res.Error)
+	}
+	seen := strings.Join(watch.seen, "\n")
+	for _, part := range []string{"log a@1 so far", "log a@1 [this log is incomplete: "} {
+		if !strings.Contains(seen, part) {
+			t.Errorf("the observer does not see %q:\n%s", part, seen)
+		}
 	}
 }

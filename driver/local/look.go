@@ -66,10 +66,12 @@ func (l *looker) look(p *pulse) {
 		l.list()
 	}
 	if p.heard(change) {
-		if moved || l.killed() {
+		if !moved && l.killed() {
 			l.list()
-			p.leases.Add(1)
 			moved = true
+		}
+		if moved {
+			p.leases.Add(1)
 		}
 		if moved || recorded {
 			p.tell(change, nil)

@@ -242,6 +242,9 @@ func TestReadOnlyDriver(t *testing.T) {
 	if _, err := d.Act(t.Context(), "one", &engine.CancelAsked{}); !errors.Is(err, errReadOnly) {
 		t.Errorf("%v", err)
 	}
+	if err := d.Compact(t.Context()); !errors.Is(err, errReadOnly) {
+		t.Errorf("%v", err)
+	}
 	one, err := d.reading()
 	if two, again := d.reading(); err != nil || again != nil || one == nil || one != two {
 		t.Errorf("%v, %v", err, again)
@@ -338,6 +341,164 @@ func TestSnapshotOfARun(t *testing.T) {
 		}
 		if c.script != nil && strings.Join(c.script.all, ", ") != "task a, task a, ended a, person ok, person ok" {
 			t.Errorf("the script was told %q", c.script.all)
+		}
+	}
+}
+
+// An interruption records the results that have arrived. If they end the run, it is over.
+func TestResultBeforeAnInterruption(t *testing.T) {
+	node := func(id string) workflow.Node { return workflow.Node{ID: id, Step: &workflow.Task{Agent: "x"}} }
+	for name, c := range map[string]struct {
+		nodes  []workflow.Node
+		events int
+		refuse bool
+		over   bool
+	}{
+		"over":    {nodes: []workflow.Node{node("a")}, events: 2, over: true},
+		"not yet": {nodes: []workflow.Node{node("a"), node("b")}, events: 3},
+		"refused": {nodes: []workflow.Node{node("a")}, events: 1, refuse: true},
+	} {
+		d, _, _ := opened(t, "one")
+		g := workflow.Graph{Nodes: c.nodes}
+		if len(c.nodes) > 1 {
+			g.Nodes = append(g.Nodes, node("c"))
+			g.Edges = []workflow.Edge{{From: "a", To: "c"}, {From: "b", To: "c"}}
+		}
+		spec := driver.Spec{Run: "long", Pin: &driver.Pin{Bundle: &workflow.Bundle{Root: &workflow.Workflow{Name: "demo", Body: g}}}, Limits: workflow.Limits{Parallel: 5}, Owner: driver.Owner{Claimed: true}}
+		if _, err := d.Start(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+		made := d.isNew("long")
+		l, err := newLoop(d, d.store, made, driver.Work{Agents: agents{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.begin(made.first); err != nil {
+			t.Fatal(err)
+		}
+		for len(l.letters) < len(c.nodes) { // all attempts have ended
+			<-l.mail.wake
+			l.letters = append(l.letters, l.mail.take(nil)...)
+		}
+		for _, m := range l.letters {
+			l.mail.post(m)
+		}
+		l.letters = nil
+		if c.refuse {
+			Refuse(t, d.dir, func() error { return io.ErrShortWrite }, "INSERT ON events")
+		}
+		err = l.interrupted(io.EOF)
+		var interrupted *driver.InterruptedError
+		switch {
+		case c.refuse:
+			if err == nil || errors.As(err, &interrupted) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case c.over:
+			if err != nil || !l.over {
+				t.Errorf("%s: %v", name, err)
+			}
+		default:
+			if !errors.As(err, &interrupted) || !errors.Is(err, io.EOF) || interrupted.Run != "long" || l.over {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if l.writer.Recorded() != c.events || l.attempts.flying != 0 {
+			t.Errorf("%s: %d events are recorded, want %d; %d attempts are in progress", name, l.writer.Recorded(), c.events, l.attempts.flying)
+		}
+		if err := l.writer.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// executing is a script that does every task itself.
+type executing struct{ told }
+
+func (*executing) Task(string, string, int, bool) (agent.Executor, bool) {
+	return agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		return agent.Result{Output: "scripted"}, nil
+	}), true
+}
+
+// The attempts of a script are made as the caller wants.
+func TestScriptedAttempt(t *testing.T) {
+	d, _, _ := opened(t, "one")
+	node := workflow.Node{ID: "a", Step: &workflow.Task{Agent: "x"}}
+	bundle := &workflow.Bundle{Root: &workflow.Workflow{Name: "demo", Body: workflow.Graph{Nodes: []workflow.Node{node}}}}
+	for _, own := range []bool{true, false} {
+		made, err := d.Start(t.Context(), driver.Spec{Pin: &driver.Pin{Bundle: bundle}, Limits: workflow.Limits{Parallel: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, want := driver.Work{Agents: agents{}, Script: &executing{}}, "scripted"
+		if own {
+			want = "its own"
+			w.Scripted = func(_ context.Context, exec agent.Executor, run string, task *engine.StartTask, _ driver.Attempt) driver.Outcome {
+				if exec == nil || run != made.Run || task.Node != "a" {
+					t.Errorf("%v, %s, %s", exec, run, task.Node)
+				}
+				return driver.Outcome{Output: want}
+			}
+		}
+		if res, err := d.Drive(t.Context(), made.Run, w); err != nil || res.Output != want {
+			t.Errorf("%v, %v", res.Output, err)
+		}
+	}
+}
+
+// The list of runs says until when a run waits.
+func TestDueInTheList(t *testing.T) {
+	d, _, _ := opened(t, "one")
+	i, err := d.Info(t.Context(), "one")
+	if err != nil || !i.Due.Equal(d.o.Clock.Now().Add(24*time.Hour)) || i.Pending || i.Driven || i.Open != 1 {
+		t.Errorf("%+v, %v", i, err)
+	}
+	if _, err := d.Act(t.Context(), "one", &engine.CancelAsked{}); err != nil {
+		t.Fatal(err)
+	}
+	if i, err := d.Info(t.Context(), "one"); err != nil || !i.Due.IsZero() || i.Open != 0 {
+		t.Errorf("%+v, %v", i, err)
+	}
+}
+
+// Whenever an answer arrives while a run stops, its sender is told that the run has stopped.
+func TestAnswerWhileARunStops(t *testing.T) {
+	d, _, _ := opened(t, "one")
+	for _, flying := range []int{0, 1} {
+		made, err := d.takeUp(t.Context(), d.store, "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := newLoop(d, d.store, made, driver.Work{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, second := newAnswer(engine.Answered{}), newAnswer(engine.Answered{})
+		l.letters = []letter{{answer: first}}
+		l.mail.post(letter{answer: second})
+		if l.attempts.flying = flying; flying > 0 {
+			l.mail.post(letter{ended: engine.Envelope{Event: &engine.TaskEnded{}}})
+		}
+		l.noted = l.writer.Recorded()
+		if err := l.settle(io.EOF); !errors.Is(err, io.EOF) {
+			t.Error(err)
+		}
+		for i, a := range []*answer{first, second} {
+			select {
+			case err := <-a.taken:
+				if !errors.Is(err, errStopped) {
+					t.Errorf("answer %d: %v", i+1, err)
+				}
+			default:
+				t.Errorf("with %d attempts, nobody was told about answer %d", flying, i+1)
+			}
+		}
+		if l.mail.post(letter{}) {
+			t.Error("a loop that has ended accepts letters")
+		}
+		if err := l.writer.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
