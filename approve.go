@@ -35,7 +35,7 @@ func (p *Project) Approve(_ context.Context, id, digest string) error {
 	return p.Reload() // agents and tools can be used from now on
 }
 
-// decide changes what is stored about a definition, if it still has a digest.
+// decide changes what is stored about a definition, if its digest is still the given one.
 func (p *Project) decide(id, digest string, change func(*Project, *trust.Definitions, trust.Parts) error) error {
 	return p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
 		parts, err := p.parts(id)
@@ -196,8 +196,8 @@ type pinnedDefinition struct {
 	Agents map[string]string `json:"agents,omitempty"`
 }
 
-// admit refuses a workflow that needs an approval and has none, and agents that have lost
-// theirs. It returns what the run stores about it; nil if it needs none.
+// admit refuses a workflow that needs an approval and has none, and agents that have lost theirs.
+// It returns what the run stores about the approval; nil if none is needed.
 func (p *Project) admit(w *Workflow, s *starting) (*pinnedDefinition, error) {
 	known, err := p.Approvals().Definitions(p.Root())
 	pin := &pinnedDefinition{Agents: map[string]string{}}

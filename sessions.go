@@ -14,7 +14,7 @@ import (
 // Session is a conversation with an agent that a task can continue.
 type Session = session.Session
 
-// UnknownSessionError reports that no session has an id, or that it is an ambiguous prefix.
+// UnknownSessionError reports that there is no session with an id, or that the id is an ambiguous prefix.
 type UnknownSessionError = session.UnknownError
 
 // Sessions lists the conversations of the project, newest first. broken has an error for

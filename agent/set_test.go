@@ -82,7 +82,7 @@ func TestResolveNoExecutorKeepsTheDefinition(t *testing.T) {
 	}
 }
 
-// What to do about a missing executor includes a step without it.
+// The advice for a missing executor includes a way that does not need it.
 func TestAdvice(t *testing.T) {
 	none := &agent.ResolveError{Why: agent.NoExecutor, Definition: &agent.Definition{Name: "x", Agent: "codexx"}, Executors: []string{"claude", "codex"}}
 	only := &agent.ResolveError{Why: agent.NoExecutor, Definition: &agent.Definition{Name: "x", Agent: "absent"}, Executors: []string{"shell"}}

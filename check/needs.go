@@ -9,7 +9,7 @@ import (
 type needs struct {
 	bundle workflow.Bundle
 	known  map[*workflow.Workflow][]workflow.Param
-	active map[*workflow.Workflow]bool // being computed: a call of one of these is a cycle, which another rule reports
+	active map[*workflow.Workflow]bool // being computed: calling one of these is a cycle, which another rule reports
 }
 
 func newNeeds(b workflow.Bundle) *needs {

@@ -165,8 +165,7 @@ func TestAttemptsAreNoted(t *testing.T) {
 	check("s-1", "model-2", used)
 }
 
-// Space freed by deletion is reclaimed, also in a journal created before that was
-// supported.
+// Space freed by deletion is reclaimed, even in a journal created before that was supported.
 func TestCompact(t *testing.T) {
 	for name, old := range map[string]bool{"new": false, "old": true} {
 		t.Run(name, func(t *testing.T) {
@@ -280,7 +279,7 @@ func TestBegunIsNoted(t *testing.T) {
 	}
 }
 
-// The last change of a run is that of its status, and that of a problem.
+// The last change of a run is updated when its status changes, and when a problem is recorded.
 func TestChangedTime(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")

@@ -89,8 +89,8 @@ func IsGeneratedName(name string) bool {
 // GeneratedDir returns the directory of the definitions that models wrote.
 func GeneratedDir(root string) string { return filepath.Join(root, agent.Homes[0], generatedDir) }
 
-// ReadGenerated reads the definitions that models wrote in a project. What is wrong with one is
-// in it; the diagnostics are about the directory as a whole.
+// ReadGenerated reads the definitions that models wrote in a project. Each definition contains its
+// own mistakes; the diagnostics are about the directory as a whole.
 func ReadGenerated(root string) ([]*Generated, workflow.Diagnostics) {
 	dir := GeneratedDir(root)
 	info, err := os.Lstat(dir)

@@ -43,8 +43,8 @@ func (c *Config) readUser(file string, text []byte) workflow.Diagnostics {
 // official are the hosts of the providers that the APIs are named after.
 var official = map[string]string{"anthropic": "api.anthropic.com", "openai": "api.openai.com", "google": "generativelanguage.googleapis.com"}
 
-// standing reports whether a provider would be sent a key that the user has for another
-// provider: the standard one of its API, or one in a well-known variable.
+// standing reports whether a provider would receive a key that belongs to another provider: the
+// standard provider of its API, or one whose key is in a well-known variable.
 func (p Provider) standing() bool {
 	host, known := official[p.API]
 	if u, err := url.Parse(p.BaseURL); p.BaseURL == "" || known && err == nil && u.Scheme == "https" && u.Host == host {

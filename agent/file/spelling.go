@@ -24,10 +24,10 @@ func (r inRoot) Lstat(name string) (fs.FileInfo, error) {
 
 func (r inRoot) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS(), name) }
 
-// spelt returns a path as the directories themselves spell it. On some systems a file is
-// also found under other names: in different letter case, with accents composed
-// differently, abbreviated, or with a trailing dot. Permissions apply to the file, so their
-// patterns must match its real name. A part that does not exist stays as written.
+// spelt returns a path as it is spelled in the directories. On some systems a file is also found
+// under other names: in different letter case, with accents composed differently, abbreviated, or
+// with a trailing dot. Permissions apply to the file, so their patterns must match its real name. A
+// part that does not exist stays as written.
 func spelt(in files, name string) string {
 	name = path.Clean(name)
 	if name == "." || path.IsAbs(name) {

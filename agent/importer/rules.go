@@ -208,7 +208,7 @@ func effective(rules []rule, tool string) (list []rule) {
 	return list
 }
 
-// strictest returns the narrowest action of rules; what no rule matches is allowed.
+// strictest returns the strictest action of rules, or "" if there are none.
 func strictest(rules []rule) string {
 	action := agent.Allow
 	for _, rule := range rules {

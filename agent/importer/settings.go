@@ -91,7 +91,7 @@ func bounds(from string, fsys fs.FS) *reading {
 	return all
 }
 
-// ofSettings returns a reading of settings, with a.b for what is in the map a.
+// ofSettings returns a reading of settings, with a.b for the key b of the map a.
 func ofSettings(file string, text []byte, err error) *reading {
 	if err != nil {
 		return &reading{refuse: "it may restrict all agents: " + err.Error()}

@@ -313,8 +313,8 @@ func (a *chatAnswer) call(index int64, id, name string) *chatCall {
 	return k
 }
 
-// isFollowedBy reports whether a piece without an id begins a new call: it has a name, and
-// this call already has one, and is complete or calls something else.
+// isFollowedBy reports whether a piece without an id begins a new call: it has a name although this
+// call already has one, and this call is complete or has another name.
 func (k *chatCall) isFollowedBy(name string) bool {
 	return name != "" && k.name.Len() > 0 && (name != k.name.String() || json.Valid([]byte(k.args.String())))
 }

@@ -128,7 +128,7 @@ func (b *bench) measure(ctx context.Context, t tests, changed map[string][]byte)
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
-// timeout is the reported killer of a mutant with which the tests do not end.
+// timeout is reported as the killer of a mutant that makes the tests hang.
 const timeout = "a timeout"
 
 // try returns which test fails with a mutant; "" if none does.

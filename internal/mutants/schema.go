@@ -52,7 +52,7 @@ func with(program []byte, number int) []byte {
 	return bytes.ReplaceAll(program, []byte(undecided), fmt.Appendf(nil, "%s=%06d", variable, number))
 }
 
-// newSchema finds hosts with which the package compiles.
+// newSchema finds hosts that the package compiles with.
 func newSchema(p *pkg, mutants []mutant) *schema {
 	s := &schema{pkg: p, mutants: mutants}
 	for _, m := range mutants {
@@ -166,8 +166,7 @@ func (s *schema) changed() map[string][]byte {
 	return changed
 }
 
-// settle moves the mutants with which the package does not compile to their next hosts. It
-// reports whether there were any.
+// settle moves mutants that break the build to their next hosts. It reports whether there were any.
 func (s *schema) settle() bool {
 	wrong := map[int]bool{}
 	files := map[string]*ast.File{}

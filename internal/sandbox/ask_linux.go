@@ -63,7 +63,7 @@ var errItself = errors.New("sandbox: it may do so itself")
 
 // work answers until the program has ended or ctx is done.
 func (c *clerk) work(ctx context.Context, fd int) {
-	_ = unix.SetNonblock(fd, true) // then the file can be polled, and closed meanwhile
+	_ = unix.SetNonblock(fd, true) // so that the file can be polled, and closed while it is being read
 	c.file = os.NewFile(uintptr(fd), "questions")
 	defer c.file.Close()
 	stop := context.AfterFunc(ctx, func() { _ = c.file.Close() })

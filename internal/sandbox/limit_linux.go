@@ -206,7 +206,7 @@ func (e *exceptions) add(file string) error {
 	return nil
 }
 
-// addAbove adds a directory and those above it. Of a path that does not exist it takes what
+// addAbove adds a directory and those above it. If the path does not exist, it adds the part that
 // does.
 func (e *exceptions) addAbove(dir string) error {
 	fd, err := open(unix.AT_FDCWD, dir, unix.O_DIRECTORY)

@@ -204,7 +204,7 @@ func TestUnknownAddress(t *testing.T) {
 	}
 }
 
-// Nothing is done for a program that no longer waits: its process id may be that of another.
+// Nothing is done for a program that no longer waits: its process id may belong to another process by now.
 func TestNobodyWaits(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {

@@ -135,7 +135,7 @@ func (e *ends) findFirst(order []int) {
 	}
 }
 
-// deepen records an edge at its end, which is drawn at one part and stands for several, and at
+// deepen records an edge at the part where it is drawn to end, which may stand for several, and at
 // every loop and for_each that it enters or leaves there.
 func (e *ends) deepen(deep []int, means []int, drawn, meet int) {
 	level := e.level(meet)

@@ -170,8 +170,8 @@ var want = regexp.MustCompile(`want(\+\d+)?: (\S+) ("(?:[^"\\]|\\.)*")`)
 //
 //	want: yaml-unknown-key "did you mean \"prompt\"?"
 //
-// expects one in its line, with the code and some of its words; want+2: expects it
-// two lines below. There are no others.
+// expects one in its line, with the code and some of its words; want+2: expects it two lines below.
+// Any other diagnostic is an error.
 func Expect(t *testing.T, text []byte, found workflow.Diagnostics) {
 	t.Helper()
 	line := 0

@@ -99,7 +99,7 @@ func letterAt(s string, at int) int {
 	return n
 }
 
-// words returns the end of the word characters from a place on.
+// words returns the end of the word characters that start at a position.
 func words(s string, at int) int {
 	for at < len(s) && is(s[at], isWord) {
 		at++

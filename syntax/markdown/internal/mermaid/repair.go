@@ -117,7 +117,7 @@ func (s *slip) indent(at int) string {
 	return s.s[from:min(skipBlanks(s.s, from), at)]
 }
 
-// rest returns the line from a place on.
+// rest returns the rest of the line after a position.
 func (s *slip) rest(at int) string {
 	end := lineEnd(s.s, at)
 	if end > at && s.s[end-1] == '\n' {
