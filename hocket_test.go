@@ -202,7 +202,7 @@ func TestStartKey(t *testing.T) {
 	}
 }
 
-// Events can be read from any id on, also those of a run that another process drives.
+// Events can be read starting at any id, even for a run that another process drives.
 func TestEventsOfAnotherProcess(t *testing.T) {
 	if os.Getenv("HOCKET_TEST_DRIVE") != "" {
 		driveForTest(t)

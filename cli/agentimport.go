@@ -38,7 +38,7 @@ edited is kept; pass --overwrite to replace it.`,
 		RunE: func(*cobra.Command, []string) error { return a.importAgents(&f) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.from, "from", nil, "the `PROGRAM` to import from; several with commas, or all")
+	flags.StringSliceVar(&f.from, "from", nil, "the `PROGRAM` to import from, a comma-separated list, or all")
 	flags.BoolVar(&f.user, "user", false, "also import from your home directory")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would happen without writing anything")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace agents that you have edited")

@@ -59,7 +59,7 @@ first draft of the protocol.`,
 		Args: argsBetween(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if form != "" && form != plainJSON && form != seedJSON {
-				return usagef("write --json or --json=seed", "unknown form of JSON %q", form)
+				return usagef("write --json or --json=seed", "unknown JSON format %q", form)
 			}
 			a.json = form != ""
 			return a.checkHandoffs(cmd.Context(), args, &f, form)

@@ -187,7 +187,7 @@ func TestAnswerInTheSameMicrosecond(t *testing.T) {
 	}
 }
 
-// A limit can be raised, however small it is, and is never lowered or set by it.
+// However small a limit is, it can be raised. Raising never lowers a limit, and never sets one that did not exist.
 func TestRaisedLimits(t *testing.T) {
 	for _, c := range []struct {
 		limit, to float64

@@ -57,7 +57,7 @@ type Run struct {
 	facts    []Fact
 }
 
-// Result is the result of a run, or what is known of it while the run is in progress.
+// Result is the result of a run, or its current state while the run is in progress.
 type Result struct {
 	Run      string       `json:"run"`
 	Status   Status       `json:"status"`

@@ -69,7 +69,7 @@ func (r *requests) rejected() (items []syntax.Item) {
 		items = append(items, syntax.Item{Node: node, Construct: construct, How: syntax.Rejected, Note: why})
 	}
 	if len(r.w.Body.Nodes) == 0 {
-		reject("", "workflow", "it has no task")
+		reject("", "workflow", "it has no tasks")
 	}
 	r.w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 		if why := notTask[n.Kind()]; why != "" {

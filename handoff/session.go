@@ -37,8 +37,8 @@ type Sessions struct {
 }
 
 // Open returns the sessions of a project, and lets agents in its runs detach work, see
-// [hocket.Project.SetDetaching]. problem, which may be nil, receives errors about directories;
-// these lose nothing.
+// [hocket.Project.SetDetaching]. problem, which may be nil, receives errors about directories,
+// which are not critical.
 func Open(p *hocket.Project, problem func(error)) *Sessions {
 	if problem == nil {
 		problem = func(error) {}

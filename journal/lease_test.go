@@ -247,7 +247,7 @@ func TestLeasesOfKilledProcesses(t *testing.T) {
 	}
 }
 
-// A run that another process is about to release is waited for.
+// The store waits for a run that another process is about to release.
 func TestPatience(t *testing.T) {
 	for range 100 { // a machine may be so slow that the time is up before the second try
 		tries := 0
@@ -375,7 +375,7 @@ func TestCreateWithoutLease(t *testing.T) {
 	}
 }
 
-// A journal that is read beside its driver shows what is recorded meanwhile, and refuses changes.
+// A journal that is read while another process drives its runs shows new records, and refuses changes.
 func TestReadBesideADriver(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	w := createRun(t, s, "demo-1")

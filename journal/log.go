@@ -73,7 +73,7 @@ func (s *Store) beside(a driver.AttemptID, ending string) string {
 
 func (s *Store) runFiles(run string) string { return filepath.Join(s.dir, "logs", fileNameOf(run)) }
 
-// partPath returns the file of an attempt's output from an offset on.
+// partPath returns the file with an attempt's output after an offset.
 func (s *Store) partPath(a driver.AttemptID, at int64) string {
 	return s.beside(a, ".log."+strconv.FormatInt(at, 10))
 }

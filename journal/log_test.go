@@ -408,7 +408,7 @@ func TestOneFileOfAnOlderVersion(t *testing.T) {
 	}
 }
 
-// The log of a run that is created again after it was deleted has nothing of the old one.
+// If a run is deleted and created again, its log contains nothing from the old run.
 func TestLogOfARunThatWasDeleted(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	for _, text := range []string{"the first run printed this", "second"} {

@@ -307,7 +307,7 @@ func (x *index) end(id driver.AttemptID, stream driver.Stream) int64 {
 	return last.at + last.size
 }
 
-// read yields what a stream holds from an offset on, in order, each piece with its offset:
+// read yields the content of a stream after an offset, in order, each piece with its offset:
 // omitted or damaged parts are missing between them. An error about damage comes last.
 func (x *index) read(ctx context.Context, id driver.AttemptID, stream driver.Stream, offset int64) iter.Seq2[driver.Piece, error] {
 	return func(yield func(driver.Piece, error) bool) {
@@ -391,7 +391,7 @@ func (x *index) text(p piece, from int64) ([]byte, error) {
 	return text[p.skip+from:], nil
 }
 
-// fileTexts yields a file from an offset on. A missing file was omitted.
+// fileTexts yields the content of a file after an offset. A missing file was omitted.
 func fileTexts(path string, from int64) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := os.Open(path)
@@ -439,7 +439,7 @@ func (s *Store) forget(run string) {
 	delete(s.indexes, run)
 }
 
-// Stream yields what an attempt wrote to a stream, from an offset on, up to now.
+// Stream yields what an attempt has written to a stream so far, after an offset.
 func (s *Store) Stream(ctx context.Context, a driver.AttemptID, stream driver.Stream, offset int64) iter.Seq2[driver.Piece, error] {
 	return func(yield func(driver.Piece, error) bool) {
 		x, err := s.indexOf(a.Run)

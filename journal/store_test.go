@@ -317,7 +317,7 @@ func TestPinThatCannotBeStored(t *testing.T) {
 	}
 }
 
-// The file may be closed more than once, and then nothing of it is open.
+// The file may be closed more than once, and no handle stays open.
 func TestCloseStoreTwice(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	createRun(t, s, "demo-1").Close()

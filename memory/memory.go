@@ -122,8 +122,8 @@ func (s *Store) load(ctx context.Context, which string, args ...any) ([]Memory, 
 	return all, explain(s.file, rows.Err())
 }
 
-// Delete deletes a memory: nothing of it stays in the file. The error is an *UnknownError if
-// there is none.
+// Delete deletes a memory; no trace of it stays in the file. The error is an *UnknownError if there
+// is none.
 func (s *Store) Delete(ctx context.Context, id int64) error {
 	err := s.transact(ctx, func(tx *sql.Tx) error {
 		m, err := scan(tx.QueryRowContext(ctx, "SELECT id, text, tags, source, created FROM memories WHERE id = ?", id))

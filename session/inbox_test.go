@@ -64,8 +64,8 @@ func TestInbox(t *testing.T) {
 	}
 }
 
-// The messages of a run are deleted when it has ended. They are not left again, and those of other
-// runs stay.
+// The messages of a run are deleted when it has ended. They cannot be left a second time, and those
+// of other runs stay.
 func TestForget(t *testing.T) {
 	dir := t.TempDir()
 	b := session.OpenInbox(dir)

@@ -79,7 +79,7 @@ func (a Approval) lists() []string {
 	return a.Lists
 }
 
-// lock makes the directory, and keeps other processes from changing approvals meanwhile.
+// lock creates the directory, and keeps other processes from changing approvals while it is held.
 func (s *Store) lock() (unlock func() error, err error) {
 	err = os.MkdirAll(s.dir, 0o700)
 	if err == nil {

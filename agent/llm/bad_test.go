@@ -86,7 +86,7 @@ func TestRateLimitWithoutTime(t *testing.T) {
 	wantError(t, err, agent.Quota, false, "tried 4 times")
 }
 
-// During a conversation a short rate limit is waited for, but not a long one.
+// During a conversation, the executor waits for a short rate limit, but not for a long one.
 func TestRateLimitBetweenTurns(t *testing.T) {
 	fake := fakemodel.Start(t)
 	wait, limited := 20, false

@@ -35,7 +35,7 @@ const (
 	named         // by its own name, wherever it is
 )
 
-// reach returns how a host with a port is allowed.
+// reach returns how a program may reach a host and port.
 func (n Network) reach(host, port string) reach {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	best := refused

@@ -148,9 +148,9 @@ func (t *Tree) Log(address string, piece []byte) {
 }
 
 const (
-	maxLog   = 8000 // bytes that are kept of what an attempt prints
-	maxLine  = 1000 // bytes that are looked at for its last line
-	maxShown = 60   // characters that are shown of a line that grows
+	maxLog   = 8000 // how many bytes of an attempt's output are kept
+	maxLine  = 1000 // how many bytes are searched for the last line
+	maxShown = 60   // how many characters of an unfinished line are shown
 )
 
 // endOf returns the end of a long line, starting at a word.

@@ -242,8 +242,8 @@ func cancelWhileIdle(t *scene, w World) {
 	want(t, resume(t, d, b), `cancelled null (cancelled: enough)`, `a success "x"`, `ok cancelled null`, `b skipped null`)
 }
 
-// interrupt: an interrupted attempt is not recorded and runs again under its key. When
-// Drive returns, nothing of it is running.
+// interrupt: an interrupted attempt is not recorded and runs again under its key. When Drive
+// returns, no part of it is running.
 func interrupt(t *scene, w World) {
 	var seen calls
 	began := make(chan struct{}, 2)

@@ -76,7 +76,7 @@ func (l *loop) handedOff(h *handing) error {
 	return l.record(journal.Batch{Events: []engine.Envelope{e}})
 }
 
-// returned passes what is known of a handoff to the attempts that wait for it.
+// returned passes the state of a handoff to the attempts that wait for it.
 func (l *loop) returned(c *engine.Return) {
 	if h := l.handing; h != nil && h.id == "" { // this answers the request
 		h.id = c.ID

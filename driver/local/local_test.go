@@ -219,7 +219,7 @@ func TestPanicIsInTheLog(t *testing.T) {
 	}
 }
 
-// A quota that resets soon is waited for; one that resets later is not.
+// The driver waits for a quota that resets soon, but not for one that resets later.
 func TestPatience(t *testing.T) {
 	for _, c := range []struct {
 		quota time.Duration

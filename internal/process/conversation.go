@@ -41,7 +41,7 @@ func (c *Command) Start(ctx context.Context, stderr Sink) (*Conversation, error)
 		return conv, nil
 	case <-conv.done:
 		select {
-		case <-started: // it was over at once
+		case <-started: // it has started, and has already ended
 			return conv, nil
 		default:
 			return nil, conv.err

@@ -67,8 +67,8 @@ func (p *pipes) read(from *os.File, sink Sink) {
 	})
 }
 
-// drain waits for what the command has printed. Later output of an orphan is cut off. If the
-// time is over because the machine is too busy to read, what is in the pipes still counts.
+// drain waits for what the command has printed. Later output of an orphan is cut off. If the time
+// is over because the machine is too busy to read, the content of the pipes still counts.
 func (p *pipes) drain() {
 	done := make(chan struct{})
 	go func() {

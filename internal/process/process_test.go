@@ -263,7 +263,7 @@ func TestLateReader(t *testing.T) {
 	var heard []byte
 	err := c.Run(t.Context(), "", func(piece []byte) error {
 		if len(heard) == 0 {
-			time.Sleep(3 * time.Second) // longer than the output of an orphan is waited for
+			time.Sleep(3 * time.Second) // longer than Run waits for the output of an orphan
 		}
 		heard = append(heard, piece...)
 		return nil

@@ -102,7 +102,7 @@ func (r *release) npm() error {
 		os, arch := npmOS[a.OS], npmArch[a.Arch]
 		name := "@hocket-dev/hocket-" + os + "-" + arch
 		depends[name] = r.source.number()
-		json, err := about(name, fmt.Sprintf("The program of hocket for %s on %s", a.OS, a.Arch), map[string]any{
+		json, err := about(name, fmt.Sprintf("The hocket program for %s on %s", a.OS, a.Arch), map[string]any{
 			"os": []string{os}, "cpu": []string{arch}, "preferUnplugged": true, "files": []string{"bin", "LICENSES-OF-DEPENDENCIES.txt"},
 		})
 		if err != nil {

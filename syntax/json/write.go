@@ -36,7 +36,7 @@ func Format(w *workflow.Workflow) ([]byte, error) {
 	return nil, errors.New("json: the workflow " + strconv.Quote(w.Name) + " cannot be written as nodes and edges")
 }
 
-// writer knows the drawing of a workflow.
+// writer writes a workflow from its drawing.
 type writer struct {
 	*flow.Drawing
 	outer  map[string]string // the frame around each node or frame

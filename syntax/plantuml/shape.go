@@ -391,7 +391,7 @@ func (s *shaper) starts(i, hi int, f form, ways []way) (starts [][]int, last int
 	return starts, last, true
 }
 
-// meeting returns the first node from last on that no node in between leads beyond.
+// meeting returns the first node, at or after last, that no node in between skips.
 func (s *shaper) meeting(i, last, hi int) int {
 	end := last
 	for range 64 { // a drawing that needs more would not be readable

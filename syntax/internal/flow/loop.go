@@ -83,7 +83,7 @@ func (l *lifter) nest(over []int, isHead []bool) {
 		if isHead[n] {
 			if depth[n]++; depth[n] > maxNesting {
 				if !deep {
-					l.report(workflow.Errorf(l.node(v).Pos, codeNested, "draw some of them as workflows of their own and call them",
+					l.report(workflow.Errorf(l.node(v).Pos, codeNested, "draw some of them as separate workflows and call them",
 						"loops are nested more than %d levels deep", maxNesting))
 				}
 				deep = true

@@ -108,7 +108,7 @@ func (p *parts) place() {
 		}
 	}
 	if deep != none {
-		p.report(workflow.Errorf(p.node(deep).Pos, codeNested, "draw some of them as workflows of their own and call them",
+		p.report(workflow.Errorf(p.node(deep).Pos, codeNested, "draw some of them as separate workflows and call them",
 			"frames are nested more than %d levels deep", maxNesting))
 	}
 }

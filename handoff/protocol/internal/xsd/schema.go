@@ -46,7 +46,7 @@ type attribute struct {
 
 // wildcard stands for any name of certain namespaces.
 type wildcard struct {
-	not  bool // any namespace except space, and not none
+	not  bool // matches any namespace except space, but not names without one
 	all  bool
 	skip bool // the content of the element is not checked
 	list []string

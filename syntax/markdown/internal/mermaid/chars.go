@@ -54,7 +54,7 @@ func blankAt(s string, at int) int {
 	return 0
 }
 
-// blanks returns the end of the blanks from a place on.
+// blanks returns the end of the blanks that start at a position.
 func blanks(s string, at int) int {
 	for at < len(s) {
 		n := blankAt(s, at)

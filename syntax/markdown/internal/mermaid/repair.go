@@ -126,7 +126,7 @@ func (s *slip) rest(at int) string {
 	return s.s[at:end]
 }
 
-// line returns the line of the statement from its start on.
+// line returns the line of the statement, beginning at the statement.
 func (s *slip) line() string { return s.s[s.from:s.eol] }
 
 // unknown returns the finding if nothing better is known.

@@ -125,8 +125,8 @@ func (r *reader) sibling(l *line, st *stmt) bool {
 
 func (r *reader) nameOf(f *frame) string { return f.word + " at line " + r.lineOf(f.opener.From) }
 
-// unclosed reports the open blocks from a frame on. They end before a line, or
-// at the end of the diagram.
+// unclosed reports a frame and the open blocks inside it. They end before a line, or at the end of
+// the diagram.
 func (r *reader) unclosed(from int, l *line) {
 	at := `the end of the diagram`
 	place := source.Span{From: r.scan.end, To: r.scan.end}
