@@ -79,7 +79,7 @@ func (r *Run) onlySession(ctx context.Context, sessions *session.Store) (*Sessio
 // SessionOf returns the id of the conversation of the last attempt of a step, "" if none
 // was stored.
 func (r *Run) SessionOf(ctx context.Context, step engine.StepResult) string {
-	if step.Agent == "" || step.Attempts == 0 {
+	if step.Attempts == 0 {
 		return ""
 	}
 	kept, err := r.Kept(ctx, step.Address, step.Attempts)

@@ -99,13 +99,18 @@ func (a *app) handoffs() (*handoff.Sessions, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.sessionsOf(p), nil
+}
+
+// sessionsOf opens the sessions of a project.
+func (a *app) sessionsOf(p *hocket.Project) *handoff.Sessions {
 	s := handoff.Open(p, func(err error) { a.note("warning: " + err.Error() + "\n") })
 	s.Background = func() error { return a.startDriver(s) }
 	s.Tmux = &handoff.Tmux{Command: func(id, environment string) ([]string, error) {
 		self, err := os.Executable()
 		return append([]string{self, "handoff", "work", id, "--environment", environment}, a.where()...), err
 	}}
-	return s, nil
+	return s
 }
 
 func (a *app) send(ctx context.Context, files []string, f *sendFlags) error {

@@ -18,18 +18,24 @@ import (
 func (a *app) mcpVerb() *cobra.Command {
 	return withVerbs(&cobra.Command{
 		Use:   "mcp [COMMAND]",
-		Short: "List and check MCP servers, and log in to them",
+		Short: "List and check MCP servers, log in to them, and be one",
 		Long: `List the MCP servers that config.yml defines under mcp, how they are reached, and
 whether you are logged in. An agent can use the tools of the servers that its
-definition lists under mcp.`,
+definition lists under mcp.
+
+Hocket is an MCP server itself: "serve" serves a client, such as Claude Code, and
+"install" sets it up.`,
 		Example: `  hocket mcp
   hocket mcp check
 
   # Show the tools of a server, and log in to another one
   hocket mcp show notes
-  hocket mcp login tracker`,
+  hocket mcp login tracker
+
+  # Use Hocket from Claude Code
+  hocket mcp install --for claude`,
 		RunE: func(*cobra.Command, []string) error { return a.listServers() },
-	}, a.mcpCheckVerb(), a.mcpShowVerb(), a.mcpLoginVerb(), a.mcpLogoutVerb())
+	}, a.mcpCheckVerb(), a.mcpShowVerb(), a.mcpLoginVerb(), a.mcpLogoutVerb(), a.mcpServeVerb(), a.mcpInstallVerb())
 }
 
 // serverLine is one server in mcp --json and mcp check --json.

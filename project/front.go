@@ -15,19 +15,21 @@ const codeTemplateKeys = "template-keys"
 // template is a prompt of the project: its text, and its front matter, which has defaults
 // for tasks that use it.
 type template struct {
-	src      workflow.Source // of the text after the front matter
-	agent    string
-	model    string
-	output   workflow.Output
-	declares bool // the front matter lists its inputs
-	inputs   []templateInput
+	src         workflow.Source // of the text after the front matter
+	description string
+	agent       string
+	model       string
+	output      workflow.Output
+	declares    bool // the front matter lists its inputs
+	inputs      []templateInput
 }
 
 // templateInput is an input of a prompt.
 type templateInput struct {
-	name       string
-	hasDefault bool
-	value      any
+	name        string
+	description string
+	hasDefault  bool
+	value       any
 }
 
 // readFront reads a prompt's file:
@@ -53,7 +55,7 @@ func readFront(file string, text []byte) (*template, workflow.Diagnostics) {
 }
 
 func (t *template) read(m *strictyaml.Map) {
-	m.String("description")
+	t.description = m.String("description")
 	t.agent, t.model = m.Name("agent"), m.Name("model")
 	t.readInputs(m.Get("inputs"))
 	if more := m.Get("variables"); more.Exists() && t.declares {
@@ -85,7 +87,7 @@ func (t *template) readInputs(n strictyaml.Node) {
 		switch {
 		case e.Value.IsMap():
 			m := e.Value.Map()
-			m.String("description")
+			in.description = m.String("description")
 			if d := m.Get("default"); d.Exists() {
 				in.hasDefault, in.value = true, d.Value()
 			}

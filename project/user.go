@@ -19,6 +19,7 @@ const userOnly = "remove it here; a user can set it in ~/.config/hocket/config.y
 //	autonomy    full: agents of every project may do anything without asking
 //	retention   as in a project
 //	providers   as in a project; here the user's own keys may be sent anywhere
+//	mcp_server  {answers: none or all}: the questions that clients may put to the user
 //
 // It takes precedence over the project.
 func (c *Config) readUser(file string, text []byte) workflow.Diagnostics {
@@ -30,6 +31,9 @@ func (c *Config) readUser(file string, text []byte) workflow.Diagnostics {
 	}
 	tools.Done()
 	c.Autonomy = root.Word("autonomy", "full")
+	server := root.Map("mcp_server")
+	c.MCP.Answers = server.Word("answers", "none", "all")
+	server.Done()
 	readRetention(root.Map("retention"), &c.Retention)
 	own := readProviders(root.Map("providers"), map[string]workflow.Pos{}, true)
 	if c.Providers == nil {

@@ -1,0 +1,319 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket/cli/ask"
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/internal/wholefile"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// serverName is the name of our server in the settings of clients.
+const serverName = "hocket"
+
+// Clients that are set up wait this long for a call, and the server a little less.
+const (
+	clientTimeout = time.Hour
+	serverWait    = "55m"
+)
+
+// mcpClient is a program that can use our server. Its words have these placeholders: {hocket} is the
+// path of this program, {ms} and {s} are the timeout.
+type mcpClient struct {
+	program string
+	remove  []string // arguments that remove the server; nil: edit the file
+	add     []string // arguments that add it; nil: edit the file
+	list    []string // arguments that list servers
+	file    string   // its settings, below the home directory
+	edit    func(text []byte, self string) ([]byte, error)
+	undo    func(text []byte) ([]byte, error)
+	works   string // what its list says about a server that works; "": it does not say
+	note    string // what a user has to know
+}
+
+// mcpClients are the known clients. Those that have a command to add a server are set up with it; if
+// it cannot set the timeout, their settings are edited afterwards.
+var mcpClients = map[string]mcpClient{
+	"claude": {
+		program: "claude", list: []string{"mcp", "list"}, works: "Connected",
+		add:    []string{"mcp", "add-json", "--scope", "user", serverName, `{"type":"stdio","command":{hocket},"args":["mcp","serve","--wait","` + serverWait + `"],"timeout":{ms},"alwaysLoad":true}`},
+		remove: []string{"mcp", "remove", "--scope", "user", serverName},
+	},
+	"codex": {
+		program: "codex", list: []string{"mcp", "list"}, file: "${CODEX_HOME:-.codex}/config.toml", works: "enabled",
+		add:    []string{"mcp", "add", serverName, "--", "{hocket}", "mcp", "serve", "--wait", serverWait},
+		remove: []string{"mcp", "remove", serverName},
+		edit:   func(text []byte, _ string) ([]byte, error) { return codexTimeout(text) },
+		note:   "codex asks before it calls a tool; in `codex exec` it refuses, unless its config.toml has default_tools_approval_mode = \"approve\" for the server",
+	},
+	"gemini": {
+		program: "gemini", list: []string{"mcp", "list"}, works: "Connected",
+		add:    []string{"mcp", "add", "--scope", "user", "--timeout", "{ms}", serverName, "{hocket}", "--", "mcp", "serve", "--wait", serverWait},
+		remove: []string{"mcp", "remove", "--scope", "user", serverName},
+		note:   "gemini starts servers only in folders that it trusts",
+	},
+	"opencode": {
+		program: "opencode", list: []string{"mcp", "list"}, file: "${XDG_CONFIG_HOME:-.config}/opencode/opencode.json", works: "connected",
+		add: []string{"mcp", "add", serverName, "--", "{hocket}", "mcp", "serve", "--wait", serverWait},
+		edit: func(text []byte, _ string) ([]byte, error) {
+			return setJSONC(text, []string{"mcp", serverName, "timeout"}, clientTimeout.Milliseconds())
+		},
+		undo: func(text []byte) ([]byte, error) { return removeJSONC(text, []string{"mcp", serverName}) },
+	},
+	"copilot": {
+		program: "copilot", list: []string{"mcp", "list"},
+		add:    []string{"mcp", "add", serverName, "--timeout", "{ms}", "--", "{hocket}", "mcp", "serve", "--wait", serverWait},
+		remove: []string{"mcp", "remove", serverName},
+	},
+	"cursor": {
+		program: "cursor-agent", list: []string{"mcp", "list"}, file: ".cursor/mcp.json",
+		edit: func(text []byte, self string) ([]byte, error) {
+			return setJSONC(text, []string{"mcpServers", serverName}, map[string]any{"command": self, "args": []string{"mcp", "serve"}})
+		},
+		undo: func(text []byte) ([]byte, error) { return removeJSONC(text, []string{"mcpServers", serverName}) },
+	},
+}
+
+func (a *app) mcpInstallVerb() *cobra.Command {
+	var client string
+	var uninstall, yes bool
+	names := slices.Sorted(maps.Keys(mcpClients))
+	cmd := &cobra.Command{
+		Use:   "install --for CLIENT [FLAGS]",
+		Short: "Set up a program to use Hocket as an MCP server",
+		Long: `Set up a program to use "hocket mcp serve" in all your projects: ` + strings.Join(names, ", ") + `.
+Where the program has a command that adds a server, that command is used. Otherwise
+its settings are edited, after you have seen the change; the old file is kept beside
+it. Calls may then take an hour. Afterwards the program lists its servers. Running it
+again changes nothing, except for the path of hocket if that has moved.`,
+		Example: `  hocket mcp install --for claude
+  hocket mcp install --for cursor --yes
+  hocket mcp install --for codex --uninstall`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, ok := mcpClients[client]
+			if !ok {
+				return usagef("expected --for "+strings.Join(names, ", "), "unknown client %q", client)
+			}
+			if err := a.onlyPerson("mcp install"); err != nil {
+				return err
+			}
+			return a.installMCP(cmd.Context(), &c, uninstall, yes)
+		},
+	}
+	cmd.Flags().StringVar(&client, "for", "", "the `CLIENT`: "+strings.Join(names, ", "))
+	complete(cmd, "for", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().BoolVar(&uninstall, "uninstall", false, "remove the server from the program instead")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "edit settings without asking")
+	return cmd
+}
+
+func (a *app) installMCP(ctx context.Context, c *mcpClient, uninstall, yes bool) error {
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot find the hocket executable: %w", err)
+	}
+	if _, err := exec.LookPath(c.program); err != nil && c.add != nil {
+		return usagef("install it, or add it to the PATH", "%s is not installed", c.program)
+	}
+	if uninstall {
+		return a.uninstallMCP(ctx, c, yes)
+	}
+	if c.add != nil {
+		if c.remove != nil { // some refuse to add a server twice
+			_, _ = clientOutput(ctx, c, c.remove, self)
+		}
+		if out, err := clientOutput(ctx, c, c.add, self); err != nil {
+			return fmt.Errorf("%s cannot add the server: %w\n%s", c.program, err, view.Text(out))
+		}
+	}
+	if c.edit != nil {
+		change := func(text []byte) ([]byte, error) { return c.edit(text, self) }
+		if err := a.editSettings(ctx, c, change, yes || c.add != nil); err != nil {
+			return err
+		}
+	}
+	return a.showClient(ctx, c, self)
+}
+
+func (a *app) uninstallMCP(ctx context.Context, c *mcpClient, yes bool) error {
+	if c.undo != nil {
+		return a.editSettings(ctx, c, c.undo, yes)
+	}
+	out, err := clientOutput(ctx, c, c.remove, "")
+	if err != nil {
+		return fmt.Errorf("%s cannot remove the server: %w\n%s", c.program, err, view.Text(out))
+	}
+	a.note(view.Text(out))
+	return nil
+}
+
+// clientOutput runs a command of a client.
+func clientOutput(ctx context.Context, c *mcpClient, words []string, self string) (string, error) {
+	fill := strings.NewReplacer("{ms}", strconv.FormatInt(clientTimeout.Milliseconds(), 10), "{hocket}", self)
+	args := make([]string, len(words))
+	for i, w := range words {
+		if strings.HasPrefix(w, "{\"") { // JSON
+			w = strings.ReplaceAll(w, "{hocket}", workflow.FormatJSON(self))
+		}
+		args[i] = fill.Replace(w)
+	}
+	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+	defer stop()
+	cmd := exec.CommandContext(ctx, c.program, args...)
+	cmd.WaitDelay = 5 * time.Second
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// settingsFile returns the path of a client's settings. A variable may name the directory.
+func settingsFile(file string) (string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	if rest, ok := strings.CutPrefix(file, "${"); ok {
+		variable, rest, _ := strings.Cut(rest, ":-")
+		usual, below, _ := strings.Cut(rest, "}")
+		dir := os.Getenv(variable)
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(home, usual)
+		}
+		return filepath.Join(dir, below), nil
+	}
+	return filepath.Join(home, file), nil
+}
+
+// editSettings changes the settings of a client, and keeps the old ones.
+func (a *app) editSettings(ctx context.Context, c *mcpClient, change func([]byte) ([]byte, error), yes bool) error {
+	file, err := settingsFile(c.file)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(file + "c"); err == nil { // with comments
+		file += "c"
+	}
+	if real, err := filepath.EvalSymlinks(file); err == nil { // people link their settings to a repository
+		file = real
+	}
+	before, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	after, wrong := change(before)
+	if wrong != nil {
+		return fmt.Errorf("cannot edit %s: %w", file, wrong)
+	}
+	if bytes.Equal(before, after) {
+		return nil
+	}
+	a.note(file + ":\n" + changedLines(string(before), string(after)))
+	if !yes {
+		if err := a.mayEdit(ctx, file); err != nil {
+			return err
+		}
+	}
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(file); err == nil {
+		mode = info.Mode().Perm()
+		if err := wholefile.Write(file+".before-hocket", before, mode); err != nil {
+			return err
+		}
+	} else if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return wholefile.Write(file, after, mode)
+}
+
+// mayEdit asks before a file is edited.
+func (a *app) mayEdit(ctx context.Context, file string) error {
+	people := a.people(a.std.Err)
+	if people == nil {
+		return usagef("pass --yes", "nothing was changed: there is no terminal to ask in")
+	}
+	answer, err := people.Ask(ctx, ask.Question{Text: "Change " + file + "?", Options: []workflow.Option{{Value: "yes"}, {Value: "no"}}})
+	if err != nil || answer != "yes" {
+		a.note("nothing was changed\n")
+		return exitError(exitFailed)
+	}
+	return nil
+}
+
+// changedLines shows the lines that differ between two texts.
+func changedLines(before, after string) string {
+	old, now := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
+	for len(old) > 0 && len(now) > 0 && old[0] == now[0] {
+		old, now = old[1:], now[1:]
+	}
+	for len(old) > 0 && len(now) > 0 && old[len(old)-1] == now[len(now)-1] {
+		old, now = old[:len(old)-1], now[:len(now)-1]
+	}
+	var b strings.Builder
+	for _, l := range old {
+		b.WriteString("- " + view.Text(strings.TrimSuffix(l, "\n")) + "\n")
+	}
+	for _, l := range now {
+		b.WriteString("+ " + view.Text(strings.TrimSuffix(l, "\n")) + "\n")
+	}
+	return b.String()
+}
+
+// showClient has a client list its servers, and reports what it says about ours.
+func (a *app) showClient(ctx context.Context, c *mcpClient, self string) error {
+	if c.note != "" {
+		a.note(c.note + "\n")
+	}
+	out, err := clientOutput(ctx, c, c.list, self)
+	if errors.Is(err, exec.ErrNotFound) {
+		a.note("installed; " + c.program + " is not on the PATH, so its list of servers cannot be shown\n")
+		return nil
+	}
+	about := ""
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, serverName) {
+			about += strings.TrimSpace(line) + "\n"
+		}
+	}
+	switch {
+	case err != nil || about == "":
+		return fmt.Errorf("%s does not list the server: %w\n%s", c.program, err, view.Text(out))
+	case c.works != "" && !strings.Contains(about, c.works):
+		a.note("warning: " + c.program + " lists the server, but does not use it here\n")
+	}
+	return a.print(view.Text(about))
+}
+
+// codexTimeout sets the timeout of our server in codex's settings, which `codex mcp add` has written.
+func codexTimeout(text []byte) ([]byte, error) {
+	const key = "tool_timeout_sec"
+	lines := strings.SplitAfter(string(text), "\n")
+	at := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSpace(l) == "[mcp_servers."+serverName+"]" })
+	if at < 0 {
+		return nil, errors.New("codex has not added the server")
+	}
+	for i := at + 1; i < len(lines) && !strings.HasPrefix(strings.TrimSpace(lines[i]), "["); i++ {
+		if strings.HasPrefix(strings.TrimSpace(lines[i]), key) {
+			return text, nil
+		}
+	}
+	lines = slices.Insert(lines, at+1, fmt.Sprintf("%s = %d\n", key, int(clientTimeout.Seconds())))
+	return []byte(strings.Join(lines, "")), nil
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/trust"
+)
+
+// install runs mcp install in a home directory with a fake program.
+func install(t *testing.T, home, program, script string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("PATH", bin+":/usr/bin:/bin")
+	for _, name := range []string{"CODEX_HOME", "XDG_CONFIG_HOME"} {
+		t.Setenv(name, "")
+	}
+	var o, e bytes.Buffer
+	code = Main(append([]string{"mcp", "install"}, args...), Stdio{In: strings.NewReader(""), Out: &o, Err: &e, Agent: trust.Supervisor(os.Environ())})
+	return code, o.String(), e.String()
+}
+
+func TestInstallWithTheCommandOfTheClient(t *testing.T) {
+	home := t.TempDir()
+	script := `for a in "$@"; do echo "$a" >> "$HOME/args"; done; echo >> "$HOME/args"
+case "$2" in list) echo "hocket: x - Connected";; esac`
+	code, out, errs := install(t, home, "claude", script, "--for", "claude")
+	args, _ := os.ReadFile(filepath.Join(home, "args"))
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code != 0 || !strings.Contains(out, "Connected") || !strings.Contains(string(args), `"command":"`+self+`"`) || !strings.Contains(string(args), `"timeout":3600000`) || !strings.Contains(string(args), "--scope\nuser\n") {
+		t.Errorf("%d, %s, %s, %s", code, out, errs, args)
+	}
+}
+
+func TestInstallReportsAClientThatFails(t *testing.T) {
+	if code, _, errs := install(t, t.TempDir(), "claude", "echo no such thing; exit 1", "--for", "claude"); code != 1 || !strings.Contains(errs, "no such thing") {
+		t.Errorf("%d, %s", code, errs)
+	}
+	if code, _, errs := install(t, t.TempDir(), "claude", `[ "$2" = list ] && echo "hocket: x - Failed"; exit 0`, "--for", "claude"); code != 0 || !strings.Contains(errs, "warning") {
+		t.Errorf("%d, %s", code, errs)
+	}
+	if code, _, errs := install(t, t.TempDir(), "other", "", "--for", "codex"); code != 2 || !strings.Contains(errs, "not installed") {
+		t.Errorf("%d, %s", code, errs)
+	}
+	if code, _, errs := install(t, t.TempDir(), "other", "", "--for", "emacs"); code != 2 || !strings.Contains(errs, "claude, codex, copilot, cursor, gemini, opencode") {
+		t.Errorf("%d, %s", code, errs)
+	}
+}
+
+func TestInstallEditsSettings(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, ".cursor/mcp.json")
+	const before = "{\n  // my servers\n  \"mcpServers\": {\"notes\": {\"command\": \"n\"}},\n}\n"
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(before), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := install(t, home, "other", "", "--for", "cursor"); code != 2 || !strings.Contains(errs, "--yes") || !strings.Contains(errs, `+     "hocket": {`) {
+		t.Errorf("%d, %s", code, errs)
+	}
+	if text, _ := os.ReadFile(file); string(text) != before {
+		t.Errorf("it was changed without asking: %s", text)
+	}
+	for range 2 {
+		if code, _, errs := install(t, home, "other", "", "--for", "cursor", "--yes"); code != 0 {
+			t.Fatalf("%d, %s", code, errs)
+		}
+	}
+	text, _ := os.ReadFile(file)
+	kept, _ := os.ReadFile(file + ".before-hocket")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
+		t.Error(info, err)
+	}
+	if !strings.Contains(string(text), "// my servers") || !strings.Contains(string(text), `"notes"`) || strings.Count(string(text), `"hocket"`) != 1 || string(kept) != before {
+		t.Errorf("%s\n%s", text, kept)
+	}
+	if code, _, errs := install(t, home, "other", "", "--for", "cursor", "--uninstall", "--yes"); code != 0 {
+		t.Fatal(code, errs)
+	}
+	if text, _ := os.ReadFile(file); strings.Contains(string(text), "hocket") || !strings.Contains(string(text), "// my servers") {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestCodexTimeout(t *testing.T) {
+	text, err := codexTimeout([]byte("# mine\n[mcp_servers.hocket]\ncommand = \"x\"\n\n[other]\ntool_timeout_sec = 1\n"))
+	if err != nil || string(text) != "# mine\n[mcp_servers.hocket]\ntool_timeout_sec = 3600\ncommand = \"x\"\n\n[other]\ntool_timeout_sec = 1\n" {
+		t.Errorf("%s, %v", text, err)
+	}
+	if again, err := codexTimeout(text); err != nil || string(again) != string(text) {
+		t.Errorf("%s, %v", again, err)
+	}
+	if _, err := codexTimeout([]byte("[other]\n")); err == nil {
+		t.Error("no server, and no error")
+	}
+}
+
+// An agent cannot set up clients.
+func TestInstallIsForPeople(t *testing.T) {
+	t.Setenv("HOCKET_RUN", "x")
+	home := t.TempDir()
+	bin := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("PATH", bin)
+	var o, e bytes.Buffer
+	if code := Main([]string{"mcp", "install", "--for", "cursor", "--yes"}, Stdio{In: strings.NewReader(""), Out: &o, Err: &e}); code != 2 || !strings.Contains(e.String(), "reserved for people") {
+		t.Errorf("%d, %s", code, e.String())
+	}
+}

@@ -1,0 +1,99 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+type createArgs struct {
+	Name       string         `json:"name" jsonschema:"lower-case letters, digits, - and _"`
+	Definition map[string]any `json:"definition,omitempty" jsonschema:"the definition as an object, with the keys of its YAML file"`
+	Text       string         `json:"text,omitempty" jsonschema:"or the definition as text"`
+	Goal       string         `json:"goal,omitempty" jsonschema:"what it is for, for the person who approves it"`
+}
+
+type createWorkflowArgs struct {
+	createArgs
+	Notation string `json:"notation,omitempty" jsonschema:"of the text: yaml (the default), xml, mermaid, plantuml or json"`
+}
+
+type createToolArgs struct {
+	createArgs
+	Files map[string]string `json:"files,omitempty" jsonschema:"its other files, such as a script, by name"`
+}
+
+func (c *call) createWorkflow(ctx context.Context, in *createWorkflowArgs) (*sdk.CallToolResult, error) {
+	file, err := fileIn(in.Notation)
+	if err != nil {
+		return nil, err
+	}
+	text, err := in.text()
+	if err != nil {
+		return nil, err
+	}
+	return c.propose(ctx, hocket.WorkflowKind, &in.createArgs, map[string][]byte{file: text})
+}
+
+func (c *call) createAgent(ctx context.Context, in *createArgs) (*sdk.CallToolResult, error) {
+	text, err := in.text()
+	if err != nil {
+		return nil, err
+	}
+	return c.propose(ctx, hocket.AgentKind, in, map[string][]byte{"agent.yml": text})
+}
+
+func (c *call) createTool(ctx context.Context, in *createToolArgs) (*sdk.CallToolResult, error) {
+	text, err := in.text()
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{hocket.ToolFile: text}
+	for name, text := range in.Files {
+		if name == hocket.ToolFile {
+			return nil, fmt.Errorf("%s is the definition itself; remove it from the files", name)
+		}
+		files[name] = []byte(text)
+	}
+	return c.propose(ctx, hocket.ToolKind, &in.createArgs, files)
+}
+
+// text returns the definition. YAML can be written as JSON. An object may leave out the name, which
+// the call has already.
+func (in *createArgs) text() ([]byte, error) {
+	switch {
+	case (in.Text == "") == (in.Definition == nil):
+		return nil, errors.New("expected either definition or text")
+	case in.Text != "":
+		return []byte(in.Text), nil
+	}
+	object := maps.Clone(in.Definition)
+	if object["name"] == nil {
+		object["name"] = in.Name
+	}
+	return []byte(workflow.FormatJSON(object) + "\n"), nil
+}
+
+// propose stores a draft, which a person has to approve.
+func (c *call) propose(ctx context.Context, kind hocket.Kind, in *createArgs, files map[string][]byte) (*sdk.CallToolResult, error) {
+	for name, text := range files {
+		if err := c.p.CheckSecret("the file "+name, string(text)); err != nil {
+			return nil, err
+		}
+	}
+	g, err := c.p.Propose(ctx, hocket.Draft{Kind: kind, Name: in.Name, Files: files, Origin: hocket.Origin{By: clientName(c.req.ClientInfo()), Goal: agent.OneLine(in.Goal, 500)}})
+	if err != nil {
+		return nil, err
+	}
+	return result(map[string]any{
+		"id": g.ID, "kind": g.Kind, "state": g.State, "digest": g.Digest,
+		"next": "nothing can use it yet; tell the user to review and approve it with: " + c.s.command("approve", g.ID),
+	})
+}

@@ -1,0 +1,257 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/draw"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// The URIs of resources:
+//
+//	hocket://workflows/NAME          as its author wrote it
+//	hocket://workflows/NAME/tree     drawn, as text; svg: as a picture
+//	hocket://runs/ID                 its state, with the outputs of its steps
+//	hocket://runs/ID/tree            its workflow, drawn; svg: as a picture
+//	hocket://runs/ID/logs/STEP       what the last attempt of a step printed
+const scheme = "hocket"
+
+func runURI(id string) string { return scheme + "://runs/" + url.PathEscape(id) }
+
+func workflowURI(name string) string { return scheme + "://workflows/" + url.PathEscape(name) }
+
+// maxLog is how much of a log a client gets: its end.
+const maxLog = 256 << 10
+
+func (s *server) addResources() {
+	for template, about := range map[string]string{
+		"hocket://workflows/{name}":        "A workflow as its author wrote it",
+		"hocket://workflows/{name}/{form}": "A workflow drawn: tree or svg",
+		"hocket://runs/{run}":              "The state of a run, with the outputs of its steps",
+		"hocket://runs/{run}/{form}":       "The workflow of a run drawn: tree or svg",
+		"hocket://runs/{run}/logs/{step}":  "What the last attempt of a step printed",
+	} {
+		s.sdk.AddResourceTemplate(&sdk.ResourceTemplate{Name: about, URITemplate: template}, s.readResource)
+	}
+	s.sdk.AddReceivingMiddleware(s.listResources)
+}
+
+// listResources lists the workflows, and then the runs, a page at a time.
+func (s *server) listResources(next sdk.MethodHandler) sdk.MethodHandler {
+	const page = 50
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		r, ok := req.(*sdk.ListResourcesRequest)
+		if !ok {
+			return next(ctx, method, req)
+		}
+		res := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}}
+		before := ""
+		if r.Params != nil {
+			before = r.Params.Cursor
+		}
+		if before == "" {
+			for _, name := range s.p.Workflows() {
+				res.Resources = append(res.Resources, &sdk.Resource{URI: workflowURI(name), Name: name, Description: "Workflow"})
+			}
+		}
+		runs, err := s.p.Runs(ctx, hocket.Filter{Limit: page + 1, Before: before})
+		if err != nil {
+			return nil, err
+		}
+		if len(runs) > page {
+			runs = runs[:page]
+			res.NextCursor = runs[page-1].ID
+		}
+		for _, run := range runs {
+			res.Resources = append(res.Resources, &sdk.Resource{URI: runURI(run.ID), Name: run.ID, Description: "Run of " + run.Workflow + ", " + string(run.Status), MIMEType: "application/json"})
+		}
+		return res, nil
+	}
+}
+
+// readResource reads a resource. Names in URIs are compared with what exists, and never used as
+// paths.
+func (s *server) readResource(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	uri := req.Params.URI
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != scheme {
+		return nil, sdk.ResourceNotFoundError(uri)
+	}
+	parts := strings.Split(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
+	for i, part := range parts {
+		if parts[i], err = url.PathUnescape(part); err != nil {
+			return nil, sdk.ResourceNotFoundError(uri)
+		}
+	}
+	var text, mime string
+	switch {
+	case u.Host == "workflows":
+		text, mime, err = s.workflowText(parts)
+	case u.Host == "runs":
+		text, mime, err = s.runText(ctx, parts)
+	}
+	if err != nil || mime == "" {
+		return nil, sdk.ResourceNotFoundError(uri)
+	}
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: s.p.Mask(text)}}}, nil
+}
+
+func (s *server) workflowText(parts []string) (text, mime string, err error) {
+	if err := knownName(s.p, parts[0]); err != nil {
+		return "", "", err
+	}
+	w, err := s.p.Load(parts[0])
+	if err != nil || w.Model() == nil {
+		return "", "", err
+	}
+	if len(parts) == 2 {
+		text, mime = drawn(w.Model(), parts[1])
+		return text, mime, nil
+	}
+	file := w.Model().Pos.File
+	source, err := s.p.ReadFile(file)
+	if len(parts) != 1 || err != nil {
+		return "", "", err
+	}
+	mime = "text/plain"
+	if n, ok := syntax.Of(file, source); ok && n.Name == "yaml" {
+		mime = "application/yaml"
+	}
+	return string(source), mime, nil
+}
+
+// drawn draws a workflow. mime is "" for an unknown form.
+func drawn(w *workflow.Workflow, form string) (text, mime string) {
+	switch form {
+	case "tree":
+		return draw.Tree(w), "text/plain"
+	case "svg":
+		return draw.SVG(w), "image/svg+xml"
+	}
+	return "", ""
+}
+
+func (s *server) runText(ctx context.Context, parts []string) (text, mime string, err error) {
+	run, err := s.p.Run(ctx, parts[0])
+	if err != nil || run.ID() != parts[0] {
+		return "", "", err
+	}
+	switch {
+	case len(parts) == 1:
+		text, err = s.runJSON(ctx, run)
+		return text, "application/json", err
+	case len(parts) == 2:
+		bundle, err := run.Bundle(ctx)
+		if err != nil {
+			return "", "", err
+		}
+		text, mime = drawn(bundle.Root, parts[1])
+		return text, mime, nil
+	case len(parts) == 3 && parts[1] == "logs":
+		text, err = logText(ctx, run, parts[2])
+		return text, "text/plain", err
+	}
+	return "", "", nil
+}
+
+// runJSON returns the state of a run with the outputs of its steps.
+func (s *server) runJSON(ctx context.Context, run *hocket.Run) (string, error) {
+	state, err := run.State(ctx)
+	if state == nil {
+		return "", err
+	}
+	type stepOutput struct {
+		step
+		Output any `json:"output,omitempty"`
+	}
+	all := struct {
+		*outcome
+		Output any          `json:"output,omitempty"`
+		Steps  []stepOutput `json:"steps"`
+	}{outcome: s.outcomeOf(ctx, run, state), Output: state.Result.Output}
+	for _, r := range state.Result.Steps {
+		output, err := r.Value()
+		if err != nil {
+			return "", err
+		}
+		all.Steps = append(all.Steps, stepOutput{step{r.Address, string(r.Status), r.Agent, r.Error}, output})
+	}
+	data, err := json.Marshal(all)
+	return string(data), err
+}
+
+// logText returns the end of what the last attempt of a step printed.
+func logText(ctx context.Context, run *hocket.Run, address string) (string, error) {
+	state, err := run.State(ctx)
+	if state == nil {
+		return "", err
+	}
+	i := slices.IndexFunc(state.Result.Steps, func(r engine.StepResult) bool { return r.Address == address })
+	if i < 0 {
+		return "", os.ErrNotExist
+	}
+	var log []byte
+	for piece, err := range run.Read(ctx, address, max(state.Result.Steps[i].Attempts, 1), hocket.Output, 0, false) {
+		if err != nil {
+			return "", err
+		}
+		log = append(log, piece.Text...)
+		if len(log) > 2*maxLog {
+			log = log[len(log)-maxLog:]
+		}
+	}
+	if len(log) > maxLog {
+		log = log[len(log)-maxLog:]
+	}
+	return strings.ToValidUTF8(string(log), ""), nil
+}
+
+// refreshPrompts offers the prompts of the project, with their inputs as arguments. Clients are told
+// about changes, so it changes only what is different.
+func (s *server) refreshPrompts() {
+	now := map[string]*sdk.Prompt{}
+	for _, p := range s.p.Prompts() {
+		one := &sdk.Prompt{Name: p.Name, Description: p.Description}
+		for _, in := range p.Inputs {
+			one.Arguments = append(one.Arguments, &sdk.PromptArgument{Name: in.Name, Description: in.Description, Required: !in.HasDefault})
+		}
+		now[p.Name] = one
+	}
+	for name := range s.prompts {
+		if now[name] == nil {
+			s.sdk.RemovePrompts(name)
+		}
+	}
+	for name, one := range now {
+		if !reflect.DeepEqual(one, s.prompts[name]) {
+			s.sdk.AddPrompt(one, s.prompt)
+		}
+	}
+	s.prompts = now
+}
+
+// prompt returns a prompt with its arguments filled in.
+func (s *server) prompt(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+	for _, p := range s.p.Prompts() {
+		if p.Name != req.Params.Name {
+			continue
+		}
+		text, err := p.Text(req.Params.Arguments)
+		if err != nil {
+			return nil, err
+		}
+		return &sdk.GetPromptResult{Description: p.Description, Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: s.p.Mask(text)}}}}, nil
+	}
+	return nil, &unknownError{"prompt", req.Params.Name, nil}
+}

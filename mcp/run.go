@@ -1,0 +1,412 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/handoff"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// drive is a run that this process drives.
+type drive struct {
+	stop context.CancelFunc
+	done chan struct{}
+	err  error // valid once done is closed
+}
+
+// drive drives a run until it ends, waits for people, or the server ends.
+func (s *server) drive(p *hocket.Project, run *hocket.Run) {
+	ctx, stop := context.WithCancel(s.ctx)
+	d := &drive{stop: stop, done: make(chan struct{})}
+	s.mu.Lock()
+	s.drives[run.ID()] = d
+	s.mu.Unlock()
+	s.driving.Go(func() {
+		defer stop()
+		defer close(d.done)
+		observer, end := s.sessions(p).Follow(ctx, run, nil)
+		defer end()
+		_, d.err = run.Drive(ctx, hocket.Front{Observer: observer, Elsewhere: true})
+	})
+}
+
+func (s *server) sessions(p *hocket.Project) *handoff.Sessions {
+	if s.o.Sessions == nil {
+		return handoff.Open(p, nil)
+	}
+	return s.o.Sessions(p)
+}
+
+// driven returns the drive of a run, nil if it is not driven here.
+func (s *server) driven(run string) *drive {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.drives[run]
+}
+
+// start records a run of a workflow and waits for it, or returns its id if it goes on in the
+// background.
+func (c *call) start(ctx context.Context, w *hocket.Workflow, inputs map[string]any, background bool, title string) (*sdk.CallToolResult, error) {
+	options := c.bounds(title)
+	task := c.wantsTask(ctx)
+	if !background && task == nil {
+		options = append(options, hocket.WithClaim())
+	}
+	run, err := c.p.Record(ctx, w, inputs, options...)
+	if err != nil {
+		return nil, err
+	}
+	return c.carryOut(ctx, run, background)
+}
+
+// titleLabel is the label of a run with what a client calls it.
+const titleLabel = "title"
+
+// bounds are the options of every run that a client starts.
+func (c *call) bounds(title string) []hocket.StartOption {
+	options := []hocket.StartOption{hocket.OnlyApproved()}
+	if title = agent.OneLine(title, 60); title != "" {
+		options = append(options, hocket.WithLabels(map[string]string{titleLabel: title}))
+	}
+	return options
+}
+
+// carryOut has a recorded run driven, here or in the background, and waits for it.
+func (c *call) carryOut(ctx context.Context, run *hocket.Run, background bool) (*sdk.CallToolResult, error) {
+	task := c.wantsTask(ctx)
+	if background || task != nil {
+		if err := c.s.detach(c.p, run); err != nil {
+			return nil, err
+		}
+		if task != nil {
+			task.run = run
+			return &sdk.CallToolResult{}, nil
+		}
+		return c.report(ctx, run)
+	}
+	c.s.drive(c.p, run)
+	return c.follow(ctx, run, true)
+}
+
+// detach has a run driven in the background.
+func (s *server) detach(p *hocket.Project, run *hocket.Run) error {
+	if s.o.Detach == nil {
+		return errors.New("background runs are not supported here")
+	}
+	return s.o.Detach(run.ID())
+}
+
+// follow waits for a run, tells the client about its progress and puts its questions to the user,
+// until the run has ended, or only people can continue it, or the client would not wait any longer.
+// own means that the run ends with the call.
+func (c *call) follow(ctx context.Context, run *hocket.Run, own bool) (*sdk.CallToolResult, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	enough := time.NewTimer(c.patience())
+	defer enough.Stop()
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	facts, rest := c.facts(ctx, run), c.rests(ctx, run, 0)
+	gates := c.newGates(ctx, run)
+	progress := c.progress(ctx)
+	if asks, err := gates.look(); asks != nil || err != nil {
+		return asks, err
+	}
+	for {
+		select {
+		case f, ok := <-facts:
+			if !ok { // the run has ended, or cannot be read
+				facts = nil
+				if rest == nil {
+					return c.report(ctx, run)
+				}
+				break
+			}
+			if text := describe(&f); text != "" && !f.Time.Before(c.began) {
+				progress(text)
+			}
+			if f.Kind == engine.QuestionAsked || len(gates.asking) > 0 {
+				if asks, err := gates.look(); asks != nil || err != nil {
+					return asks, err
+				}
+				if rest == nil && len(gates.asking) == 0 { // answered elsewhere
+					rest = c.rests(ctx, run, settling)
+				}
+			}
+		case a := <-gates.answers:
+			again, err := gates.take(a)
+			if err != nil {
+				return nil, err
+			}
+			if again {
+				rest = c.rests(ctx, run, 0)
+			}
+		case <-rest:
+			rest = nil
+			asks, err := gates.look()
+			if asks != nil || err != nil {
+				return asks, err
+			}
+			if len(gates.asking) == 0 {
+				return c.report(ctx, run)
+			}
+		case <-beat.C:
+			progress("")
+		case <-enough.C:
+			return c.report(ctx, run)
+		case <-c.s.leaving:
+			stop()
+		case <-ctx.Done():
+			if own {
+				c.s.abandon(run)
+			}
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// abandon cancels a run whose call was cancelled.
+func (s *server) abandon(run *hocket.Run) {
+	ctx := context.WithoutCancel(s.ctx)
+	if _, err := run.Cancel(ctx, "the client cancelled the call"); err != nil {
+		if d := s.driven(run.ID()); d != nil {
+			d.stop()
+		}
+	}
+	if d := s.driven(run.ID()); d != nil {
+		<-d.done
+	}
+}
+
+// facts yields what happened and happens in a run.
+func (c *call) facts(ctx context.Context, run *hocket.Run) <-chan engine.Fact {
+	facts := make(chan engine.Fact)
+	go func() {
+		defer close(facts)
+		for e, err := range run.Events(ctx, hocket.EventID{}) {
+			if err != nil {
+				return // report says what is wrong
+			}
+			if e.Fact == nil {
+				continue
+			}
+			select {
+			case facts <- *e.Fact:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return facts
+}
+
+// settling is how long a process may take to drive a run after it has answered.
+const settling = time.Second
+
+// rests returns a channel that is closed when a run has ended, or when no process drives it any
+// more. It begins to look after a while.
+func (c *call) rests(ctx context.Context, run *hocket.Run, after time.Duration) <-chan struct{} {
+	rest := make(chan struct{})
+	d := c.s.driven(run.ID())
+	go func() {
+		defer close(rest)
+		select {
+		case <-time.After(after):
+		case <-ctx.Done():
+			return
+		}
+		if d != nil {
+			select {
+			case <-d.done:
+			case <-ctx.Done():
+			}
+			if after == 0 {
+				return
+			}
+		}
+		_, _ = run.Wait(ctx) // report says what is wrong
+	}()
+	return rest
+}
+
+// progress returns a function that tells the client how far a call is. It does nothing if the
+// client did not ask for that.
+func (c *call) progress(ctx context.Context) func(text string) {
+	token := c.req.Params.GetProgressToken()
+	if token == nil {
+		return func(string) {}
+	}
+	n, last := 0.0, "working"
+	return func(text string) {
+		if text != "" {
+			last = text
+		}
+		n++
+		_ = c.req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: last})
+	}
+}
+
+// describe returns a line about a fact, "" if it is of no interest.
+func describe(f *engine.Fact) string {
+	switch f.Kind {
+	case engine.StepStarted:
+		return f.Address + ": started"
+	case engine.StepEnded:
+		return f.Address + ": " + string(f.Status)
+	case engine.Retrying:
+		return f.Address + ": retrying"
+	case engine.QuestionAsked:
+		return f.Address + ": waits for an answer"
+	case engine.RunEnded:
+		return "the run ended: " + string(f.Status)
+	case engine.AttemptStarted, engine.AttemptFailed, engine.StepSkipped, engine.AnswerGiven, engine.AnswerUnused,
+		engine.Decided, engine.Iterated, engine.Paused, engine.Raised, engine.Warned:
+	}
+	return ""
+}
+
+// outcome is what a client learns about a run.
+type outcome struct {
+	Run       string     `json:"run"`
+	Workflow  string     `json:"workflow"`
+	Status    string     `json:"status"`
+	Error     string     `json:"error,omitempty"`
+	Steps     []step     `json:"steps,omitempty"`
+	Questions []question `json:"questions,omitempty"`
+	Session   string     `json:"session,omitempty"` // of a task, to continue the conversation
+	CostUSD   float64    `json:"cost_usd,omitempty"`
+	Notes     []string   `json:"notes,omitempty"`
+	Next      string     `json:"next,omitempty"` // what to do now
+}
+
+type step struct {
+	Step   string `json:"step"`
+	Status string `json:"status"`
+	Agent  string `json:"agent,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// question is an open question. Clients cannot answer, but tell their users how to.
+type question struct {
+	ID       string   `json:"id"`
+	Kind     string   `json:"kind"`
+	Text     string   `json:"text"`
+	Options  []string `json:"options,omitempty"`
+	Answered string   `json:"answer_with"` // the command for the user
+}
+
+// Clients cut off or refuse results that are longer than their model can read.
+const (
+	maxOutput = 48 << 10
+	maxSteps  = 60
+)
+
+// report describes a run, with its output if it has ended.
+func (c *call) report(ctx context.Context, run *hocket.Run) (*sdk.CallToolResult, error) {
+	return c.s.report(context.WithoutCancel(ctx), run)
+}
+
+func (s *server) report(ctx context.Context, run *hocket.Run) (*sdk.CallToolResult, error) {
+	state, err := run.State(ctx)
+	if state == nil {
+		return nil, err
+	}
+	o := s.outcomeOf(ctx, run, state)
+	if d := s.driven(run.ID()); d != nil && !state.Status.Done() {
+		select {
+		case <-d.done:
+			if d.err != nil {
+				o.Error = s.p.Mask(d.err.Error())
+			}
+		default:
+		}
+	}
+	res := &sdk.CallToolResult{IsError: state.Status.Done() && state.Status != engine.Success && state.Status != engine.Partial}
+	if state.Status.Done() {
+		if text := textOf(state.Result.Output); text != "" {
+			res.Content = append(res.Content, &sdk.TextContent{Text: s.cut(run, text)})
+		}
+	}
+	data, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	res.Content = append(res.Content, &sdk.TextContent{Text: string(data)})
+	return res, nil
+}
+
+func (s *server) outcomeOf(ctx context.Context, run *hocket.Run, state *hocket.State) *outcome {
+	o := &outcome{Run: run.ID(), Workflow: state.Workflow, Status: string(state.Status), Error: state.Result.Error, CostUSD: state.Result.Usage.CostUSD, Notes: run.Notes}
+	for _, r := range state.Result.Steps {
+		if len(o.Steps) == maxSteps {
+			o.Notes = append(o.Notes, fmt.Sprintf("%d more steps are in the resource %s", len(state.Result.Steps)-maxSteps, runURI(run.ID())))
+			break
+		}
+		o.Steps = append(o.Steps, step{r.Address, string(r.Status), r.Agent, r.Error})
+	}
+	switch {
+	case state.Status.Done():
+		if said, err := run.Session(ctx); err == nil {
+			o.Session = said.ID
+		}
+	case len(state.Questions) > 0:
+		for _, q := range state.Questions {
+			o.Questions = append(o.Questions, s.question(q))
+		}
+		o.Next = "tell the user what the run asks and the command that answers; then call hocket_run with action wait"
+	case state.Driven || state.Pending:
+		o.Next = "the run goes on; call hocket_run with action wait"
+	default:
+		o.Next = "no process drives the run; the user can continue it with " + s.command("resume", run.ID())
+	}
+	return o
+}
+
+func (s *server) question(q hocket.Question) question {
+	one := question{ID: q.ID, Kind: string(q.Kind), Text: q.Text}
+	value := "TEXT"
+	for _, o := range q.Options {
+		one.Options = append(one.Options, o.Value)
+	}
+	if len(q.Options) > 0 {
+		value = q.Options[0].Value
+	}
+	words := []string{"answer", q.Run, q.ID, value}
+	if q.Kind != engine.PermissionQuestion || q.Orphaned { // a running attempt continues by itself
+		words = append(words, "--resume")
+	}
+	one.Answered = s.command(words...)
+	return one
+}
+
+// cut shortens an output that is too long for a client.
+func (s *server) cut(run *hocket.Run, text string) string {
+	if len(text) <= maxOutput {
+		return text
+	}
+	at := maxOutput
+	for at > 0 && text[at]&0xC0 == 0x80 { // do not split a character
+		at--
+	}
+	return text[:at] + fmt.Sprintf("\n[cut off: %d of %d bytes; the rest is in the resource %s]", at, len(text), runURI(run.ID()))
+}
+
+// textOf returns an output as text: JSON unless it is a string.
+func textOf(output any) string {
+	switch v := output.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	return workflow.FormatJSON(output)
+}

@@ -1,0 +1,244 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/handoff"
+)
+
+// Options configure [Serve].
+type Options struct {
+	// Version is that of the program.
+	Version string
+	// Wait is how long a call waits for its run before it returns the id of the run. Zero means
+	// as long as clients are known to wait.
+	Wait time.Duration
+	// Aliases lists the tools under their old names, too. They can always be called.
+	Aliases bool
+	// Detach starts a process that drives a run after this one has ended.
+	Detach func(run string) error
+	// Sessions opens the sessions of a project, for handoffs.
+	Sessions func(p *hocket.Project) *handoff.Sessions
+	// Command returns the command line that does something in the same project, for people.
+	Command func(words ...string) string
+}
+
+// The longest silence that clients are known to bear is that of opencode, a minute. Those that ask
+// for progress wait longer as long as they get some; the strictest of them ends a call after five
+// minutes nevertheless.
+const (
+	quietWait    = 50 * time.Second
+	progressWait = 4 * time.Minute
+	heartbeat    = 5 * time.Second // between notifications of progress
+	lastWords    = 5 * time.Second // for a client that has gone to read what is left
+)
+
+// Serve serves one client until it disconnects or ctx is done. Then it cancels the runs whose calls
+// have not returned, and interrupts the others that it drives: `hocket resume` continues them.
+func Serve(ctx context.Context, p *hocket.Project, t sdk.Transport, o Options) error {
+	work, end := context.WithCancel(context.WithoutCancel(ctx))
+	s := newServer(work, p, o)
+	defer s.driving.Wait()
+	defer end()
+	session, err := s.sdk.Connect(work, t, nil)
+	if err != nil {
+		return err
+	}
+	gone := make(chan error, 1)
+	go func() { gone <- session.Wait() }() // and for calls, which end when the client has gone
+	select {
+	case err = <-gone:
+	case <-ctx.Done():
+		close(s.leaving)
+		go func() { _ = session.Close() }()
+		select {
+		case <-gone:
+		case <-time.After(lastWords): // the client does not read
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return err
+}
+
+// server serves one client.
+type server struct {
+	ctx context.Context // of the runs that are driven here; done after the last call
+	p   *hocket.Project
+	o   Options
+	sdk *sdk.Server
+	key []byte // signs states of requests
+
+	leaving chan struct{} // closed when calls must end
+	driving sync.WaitGroup
+
+	mu        sync.Mutex
+	drives    map[string]*drive    // of runs that are driven here
+	declined  map[string]bool      // questions that the user of the client does not want to answer
+	workflows map[string]*sdk.Tool // those that are tools now
+	prompts   map[string]*sdk.Prompt
+}
+
+func newServer(ctx context.Context, p *hocket.Project, o Options) *server {
+	s := &server{ctx: ctx, p: p, o: o, key: make([]byte, 32), leaving: make(chan struct{}), drives: map[string]*drive{}, declined: map[string]bool{}}
+	_, _ = rand.Read(s.key) // never fails
+	capable := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{ListChanged: true}, Resources: &sdk.ResourceCapabilities{}}
+	capable.AddExtension(tasksExtension, nil)
+	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "hocket", Title: "Hocket", Version: o.Version}, &sdk.ServerOptions{
+		Instructions: instructions, Capabilities: capable, Logger: slog.New(slog.DiscardHandler),
+	})
+	s.addTools()
+	s.addResources()
+	s.addTasks()
+	s.refresh()
+	s.sdk.AddReceivingMiddleware(s.fresh, s.renamed, s.asTask, s.listed)
+	return s
+}
+
+const instructions = `Hocket runs durable workflows of agents, tools and people in this project. ` +
+	`hocket_task gives one task to one agent, hocket_workflow runs a workflow. ` +
+	`A long call returns {run, status}: then call hocket_run with action "wait". ` +
+	`What you create has to be approved by a person before it runs; tell the user the command that the result names. ` +
+	`You cannot answer the questions of a run: tell the user what it asks and how to answer.`
+
+// fresh reads the project's files again before what depends on them: people and models edit them
+// while the server runs.
+func (s *server) fresh(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		switch method {
+		case "tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/read":
+			s.refresh()
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// refresh reads the project's files again. If they have mistakes, the old ones stay in use.
+func (s *server) refresh() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.p.Reload()
+	s.refreshWorkflows()
+	s.refreshPrompts()
+}
+
+// call is a call of a tool.
+type call struct {
+	s   *server
+	req *sdk.CallToolRequest
+	p   *hocket.Project // for the client
+
+	began time.Time
+}
+
+func (s *server) call(req *sdk.CallToolRequest) *call {
+	return &call{s, req, s.p.As(clientName(req.ClientInfo()), "mcp"), time.Now()}
+}
+
+// clientName returns the name of a client for the records. The client chooses it, so it is
+// harmless for a terminal, and says that it is that of a client.
+func clientName(info *sdk.Implementation) string {
+	if info == nil {
+		return "an MCP client"
+	}
+	var name []rune
+	for _, r := range info.Name {
+		if unicode.IsGraphic(r) && len(name) < 40 {
+			name = append(name, r)
+		}
+	}
+	if text := strings.TrimSpace(string(name)); text != "" {
+		return "MCP client " + text
+	}
+	return "an MCP client"
+}
+
+// patience is how long a call waits for a run.
+func (c *call) patience() time.Duration {
+	switch {
+	case c.s.o.Wait > 0:
+		return c.s.o.Wait
+	case c.req.Params.GetProgressToken() != nil:
+		return progressWait
+	}
+	return quietWait
+}
+
+// command returns what a person can type in a terminal.
+func (s *server) command(words ...string) string {
+	if s.o.Command == nil {
+		return "hocket " + strings.Join(words, " ")
+	}
+	return s.o.Command(words...)
+}
+
+// failure returns a result that explains an error to a model: what is wrong, and what to do.
+func (s *server) failure(err error) *sdk.CallToolResult {
+	text := err.Error()
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		if hint := hinted.Hint(); !strings.Contains(text, hint) {
+			text += "; " + hint
+		}
+	}
+	const longest = 8 << 10 // it may repeat what the client sent
+	if text = s.p.Mask(text); len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: true}
+}
+
+// knownName returns an error unless a workflow has this name. A name that is a path would be a file
+// that nobody chose for this project.
+func knownName(p *hocket.Project, name string) error {
+	names := p.Workflows()
+	if slices.Contains(names, name) {
+		return nil
+	}
+	drafts, err := p.Generated()
+	for _, g := range drafts {
+		if g.Kind == hocket.WorkflowKind {
+			names = append(names, g.ID)
+		}
+	}
+	if slices.Contains(names, name) || err != nil {
+		return err
+	}
+	return &unknownError{"workflow", name, names}
+}
+
+// unknownError reports that a name that a client used does not exist.
+type unknownError struct {
+	kind, name string
+	names      []string
+}
+
+func (e *unknownError) Error() string { return fmt.Sprintf("unknown %s %q", e.kind, e.name) }
+
+// Hint lists what exists.
+func (e *unknownError) Hint() string {
+	if len(e.names) == 0 {
+		return "the project has none"
+	}
+	const most = 30
+	list := e.names[:min(len(e.names), most)]
+	text := "expected one of: " + strings.Join(list, ", ")
+	if more := len(e.names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

@@ -1,0 +1,293 @@
+package mcp_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/mcp"
+)
+
+func TestTask(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	text := f.must("hocket_task", map[string]any{"prompt": "say it", "description": "A word"})
+	if !strings.Contains(text, "say it") {
+		t.Error(text)
+	}
+	o := parse(t, text)
+	if o.Status != "success" || o.Session == "" {
+		t.Errorf("%+v", o)
+	}
+	if again := f.must("hocket_task", map[string]any{"prompt": "and again", "session": o.Session}); !strings.Contains(again, "say it") {
+		t.Errorf("the conversation was not continued: %s", again)
+	}
+	if runs := f.must("hocket_runs", nil); !strings.Contains(runs, `"title":"A word"`) || !strings.Contains(runs, `"via":"mcp"`) {
+		t.Error(runs)
+	}
+	f.refused("hocket_task", map[string]any{"prompt": " "}, "empty")
+	f.refused("hocket_task", map[string]any{"prompt": "x", "agent": "nobody"}, "nobody")
+	if !slices.ContainsFunc(f.progress, func(s string) bool { return strings.Contains(s, "started") }) {
+		t.Errorf("no progress: %q", f.progress)
+	}
+}
+
+func TestWorkflow(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	text := f.must("hocket_workflow", map[string]any{"name": "hello", "inputs": map[string]any{"name": "Ada"}})
+	if !strings.Contains(text, "Hello Ada") || parse(t, text).Status != "success" {
+		t.Error(text)
+	}
+	f.refused("hocket_workflow", map[string]any{"name": "helo"}, "hello")
+	f.refused("hocket_workflow", map[string]any{"name": "hello"}, "name")
+	f.refused("hocket_workflow", map[string]any{"name": "hello", "inputs": map[string]any{"name": "x", "times": "many"}}, "times")
+	f.refused("hocket_workflow", map[string]any{"title": "hello"}, "title")
+}
+
+// A workflow that the project lists is a tool with the workflow's inputs.
+func TestWorkflowsAreTools(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	tools := f.tools()
+	schema, _ := tools["workflow_hello"].InputSchema.(map[string]any)
+	if properties, _ := schema["properties"].(map[string]any); properties["name"] == nil || properties["times"] == nil || properties["background"] == nil {
+		t.Fatalf("%v", schema)
+	}
+	if tools["workflow_missing"] != nil || tools["workflow_gated"] != nil {
+		t.Error("tools of workflows that are missing or not listed")
+	}
+	if text := f.must("workflow_hello", map[string]any{"name": "Bob"}); !strings.Contains(text, "Hello Bob") {
+		t.Error(text)
+	}
+	f.refused("workflow_hello", map[string]any{"name": "Bob", "nmae": "x"}, "nmae")
+	f.write(".hocket/config.yml", "agent: echo\nmcp_server: {workflows: [gated]}\n") // while the server runs
+	if tools := f.tools(); tools["workflow_hello"] != nil || tools["workflow_gated"] == nil {
+		t.Error("the change was not noticed")
+	}
+}
+
+func (f *fixture) tools() map[string]*sdk.Tool {
+	f.t.Helper()
+	all := map[string]*sdk.Tool{}
+	for tool, err := range f.client.Tools(f.t.Context(), nil) {
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		all[tool.Name] = tool
+	}
+	return all
+}
+
+func TestAgentsMemoryCheckConvert(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	if text := f.must("hocket_agents_list", nil); !strings.Contains(text, `"echo"`) {
+		t.Error(text)
+	}
+	f.must("hocket_memory_add", map[string]any{"text": "The tests need a database.", "tags": []string{"tests"}})
+	if text := f.must("hocket_memory_search", map[string]any{"query": "database"}); !strings.Contains(text, "The tests need a database.") || !strings.Contains(text, "tester") {
+		t.Error(text)
+	}
+	if text := f.must("hocket_check", map[string]any{"text": "name: x\nsteps:\n  - agent: nobody\n    prompt: y\n"}); !strings.Contains(text, `"valid":false`) || !strings.Contains(text, "nobody") {
+		t.Error(text)
+	}
+	if text := f.must("hocket_check", map[string]any{"name": "hello"}); !strings.Contains(text, `"valid":true`) {
+		t.Error(text)
+	}
+	f.refused("hocket_check", nil, "either")
+	if text := f.must("hocket_convert", map[string]any{"name": "hello", "to": "mermaid"}); !strings.Contains(text, "flowchart") {
+		t.Error(text)
+	}
+	f.refused("hocket_convert", map[string]any{"name": "hello", "to": "cobol"}, "plantuml")
+}
+
+// The names of an earlier design are accepted with their parameters, and listed only if asked for.
+func TestAliases(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	text := f.must("glee_task", map[string]any{"description": "Find API endpoints", "prompt": "find them", "agent_name": "echo", "agent_cli": "codex", "background": false, "session_id": nil})
+	if !strings.Contains(text, "find them") {
+		t.Error(text)
+	}
+	if text := f.must("glee_task", map[string]any{"prompt": "more", "session_id": parse(t, text).Session}); !strings.Contains(text, "find them") {
+		t.Error(text)
+	}
+	f.must("glee_workflow", map[string]any{"name": "hello", "inputs": map[string]any{"name": "Ada"}})
+	f.must("glee_agents_list", nil)
+	if f.tools()["glee_task"] != nil {
+		t.Error("the old names are listed")
+	}
+	f.disconnect()
+	f.options.Aliases = true
+	f.connect(nil)
+	old := f.tools()["glee_task"]
+	if old == nil {
+		t.Fatal("the old names are not listed")
+	}
+	schema, _ := old.InputSchema.(map[string]any)
+	if properties, _ := schema["properties"].(map[string]any); properties["agent_name"] == nil || properties["agent_cli"] == nil || properties["session_id"] == nil || properties["agent"] != nil {
+		t.Errorf("%v", schema)
+	}
+}
+
+func TestBackground(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	o := parse(t, f.must("hocket_workflow", map[string]any{"name": "slow", "background": true}))
+	if o.Run == "" || o.Status != "running" && o.Status != "" {
+		t.Fatalf("%+v", o)
+	}
+	f.disconnect() // it goes on without the client
+	f.connect(nil)
+	close(f.release)
+	text := f.must("hocket_run", map[string]any{"run": o.Run, "action": "wait"})
+	if !strings.Contains(text, "at last") || parse(t, text).Status != "success" {
+		t.Error(text)
+	}
+}
+
+// A call returns the id of its run before the client gives up; the run goes on.
+func TestLongCallReturnsTheRun(t *testing.T) {
+	f := newFixture(t, mcp.Options{Wait: 300 * time.Millisecond}, nil)
+	o := parse(t, f.must("hocket_workflow", map[string]any{"name": "slow"}))
+	if o.Status != "running" || !strings.Contains(o.Next, "hocket_run") {
+		t.Fatalf("%+v", o)
+	}
+	if o := parse(t, f.must("hocket_run", map[string]any{"run": o.Run, "action": "wait"})); o.Status != "running" {
+		t.Errorf("%+v", o)
+	}
+	close(f.release)
+	f.status(o.Run, "success")
+	if text := f.must("hocket_run", map[string]any{"run": o.Run}); !strings.Contains(text, "at last") {
+		t.Error(text)
+	}
+}
+
+func TestCancelledCallCancelsItsRun(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan bool)
+	go func() {
+		_, failed := f.callIn(ctx, "hocket_workflow", map[string]any{"name": "slow"})
+		done <- failed
+	}()
+	run := f.newest()
+	cancel()
+	if !<-done {
+		t.Error("the call succeeded")
+	}
+	f.status(run, "cancelled")
+}
+
+// What a client has not waited for to the end does not continue without it.
+func TestDisconnecting(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	go f.callIn(context.Background(), "hocket_workflow", map[string]any{"name": "slow"})
+	run := f.newest()
+	f.disconnect()
+	f.status(run, "cancelled")
+
+	f.options.Wait = 100 * time.Millisecond
+	f.connect(nil)
+	kept := parse(t, f.must("hocket_workflow", map[string]any{"name": "slow"})).Run
+	f.disconnect()
+	f.status(kept, "running") // interrupted: a person can resume it
+	r, err := f.p.Run(t.Context(), kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(f.release)
+	if res, err := r.Drive(t.Context(), hocket.Front{}); err != nil || res.Status != "success" {
+		t.Errorf("%v, %v", res.Status, err)
+	}
+}
+
+func TestRunActions(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	o := parse(t, f.must("hocket_task", map[string]any{"prompt": "x", "agent": "slow", "background": true}))
+	if text, _ := f.call("hocket_run", map[string]any{"run": o.Run, "action": "cancel"}); parse(t, text).Status != "cancelled" {
+		t.Error(text)
+	}
+	f.refused("hocket_run", map[string]any{"run": o.Run, "action": "answer"}, "status, wait, cancel")
+	f.refused("hocket_run", map[string]any{"run": "nothing"}, "nothing")
+	theirs := f.p.As("ada", "cli")
+	w, err := theirs.Load("slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := theirs.Record(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.refused("hocket_run", map[string]any{"run": r.ID(), "action": "cancel"}, "only a person")
+	if text := f.must("hocket_run", map[string]any{"run": r.ID()}); !strings.Contains(text, "slow") {
+		t.Error(text)
+	}
+}
+
+func TestRunsArePaged(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	for range 5 {
+		f.must("hocket_task", map[string]any{"prompt": "x"})
+	}
+	var seen []string
+	cursor := ""
+	for {
+		args := map[string]any{"limit": 2}
+		if cursor != "" {
+			args["cursor"] = cursor
+		}
+		var page struct {
+			Runs []struct{ Run string }
+			Next string `json:"next_cursor"`
+		}
+		decode(t, f.must("hocket_runs", args), &page)
+		for _, r := range page.Runs {
+			if slices.Contains(seen, r.Run) {
+				t.Errorf("%s is on two pages", r.Run)
+			}
+			seen = append(seen, r.Run)
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	if len(seen) != 5 {
+		t.Errorf("%q", seen)
+	}
+}
+
+func TestResourcesAndPrompts(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	o := parse(t, f.must("hocket_workflow", map[string]any{"name": "hello", "inputs": map[string]any{"name": "Ada"}}))
+	var uris []string
+	for r, err := range f.client.Resources(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		uris = append(uris, r.URI)
+	}
+	if !slices.Contains(uris, "hocket://workflows/hello") || !slices.Contains(uris, "hocket://runs/"+o.Run) {
+		t.Errorf("%q", uris)
+	}
+	for uri, want := range map[string]string{
+		"hocket://workflows/hello":               "whom to greet",
+		"hocket://workflows/hello/tree":          "greet",
+		"hocket://workflows/hello/svg":           "<svg",
+		"hocket://runs/" + o.Run:                 "Hello Ada",
+		"hocket://runs/" + o.Run + "/tree":       "greet",
+		"hocket://runs/" + o.Run + "/logs/greet": "echoes",
+	} {
+		res, err := f.client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+		if err != nil || !strings.Contains(res.Contents[0].Text, want) {
+			t.Errorf("%s: %v, %v", uri, res, err)
+		}
+	}
+	got, err := f.client.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "review", Arguments: map[string]string{"file": "a.go"}})
+	if err != nil || got.Messages[0].Content.(*sdk.TextContent).Text != "Review a.go and be kind." {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := f.client.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "review"}); err == nil || !strings.Contains(err.Error(), "file") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,184 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// tasksExtension lets a server return the handle of long work instead of its result. The id of a
+// task is that of its run, so a task outlives client and server.
+const tasksExtension = "io.modelcontextprotocol/tasks"
+
+// pollInterval is how often a client should look at a task.
+const pollInterval = 2 * time.Second
+
+// handle is where a call leaves the run that becomes a task.
+type handle struct{ run *hocket.Run }
+
+type handleKey struct{}
+
+// wantsTask returns where to leave the run of a call, nil if the client does not support tasks.
+func (c *call) wantsTask(ctx context.Context) *handle {
+	h, _ := ctx.Value(handleKey{}).(*handle)
+	return h
+}
+
+// asTask returns a task instead of a result if the call started one.
+func (s *server) asTask(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		r, ok := req.(*sdk.CallToolRequest)
+		if !ok || r.ClientCapabilities() == nil || r.ClientCapabilities().Extensions[tasksExtension] == nil {
+			return next(ctx, method, req)
+		}
+		h := &handle{}
+		res, err := next(context.WithValue(ctx, handleKey{}, h), method, req)
+		if err != nil || h.run == nil {
+			return res, err
+		}
+		t, err := s.task(ctx, h.run)
+		if err == nil {
+			t.ResultType = "task"
+		}
+		return t, err
+	}
+}
+
+// task is the state of a task.
+type task struct {
+	sdk.ResultBase
+	ResultType    string              `json:"resultType"`
+	TaskID        string              `json:"taskId"`
+	Status        string              `json:"status"`
+	Message       string              `json:"statusMessage,omitempty"`
+	Created       time.Time           `json:"createdAt"`
+	Updated       time.Time           `json:"lastUpdatedAt"`
+	TTL           *int64              `json:"ttlMs"` // null: it is kept
+	PollInterval  int64               `json:"pollIntervalMs"`
+	Result        *sdk.CallToolResult `json:"result,omitempty"`
+	InputRequests sdk.InputRequestMap `json:"inputRequests,omitempty"`
+}
+
+type taskParams struct {
+	sdk.ParamsBase
+	TaskID         string               `json:"taskId"`
+	InputResponses sdk.InputResponseMap `json:"inputResponses,omitempty"`
+}
+
+type taskAck struct {
+	sdk.ResultBase
+	ResultType string `json:"resultType"`
+}
+
+func (s *server) addTasks() {
+	err := errors.Join(
+		sdk.AddReceivingCustomMethod(s.sdk, "tasks/get", s.getTask),
+		sdk.AddReceivingCustomMethod(s.sdk, "tasks/update", s.updateTask),
+		sdk.AddReceivingCustomMethod(s.sdk, "tasks/cancel", s.cancelTask),
+	)
+	if err != nil {
+		panic(err) // the SDK has methods of these names
+	}
+}
+
+// ownRun finds a run that a client started. Others do not belong to it.
+func ownRun(ctx context.Context, p *hocket.Project, id string) (*hocket.Run, error) {
+	run, err := p.Run(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	info, err := run.Info(ctx)
+	if err == nil && info.Owner.Via != "mcp" {
+		err = &foreignError{info.ID, info.Owner.By, info.Owner.Via}
+	}
+	return run, err
+}
+
+// foreignError reports that a run was not started through MCP.
+type foreignError struct{ run, by, via string }
+
+func (e *foreignError) Error() string {
+	return "run " + e.run + " was started by " + e.by + " via " + e.via
+}
+
+// Hint returns what to do about it.
+func (e *foreignError) Hint() string { return "only a person can cancel it: hocket cancel " + e.run }
+
+func (s *server) getTask(ctx context.Context, ss *sdk.ServerSession, in *taskParams) (*task, error) {
+	run, err := ownRun(ctx, s.p, in.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	return s.task(ctx, run)
+}
+
+func (s *server) task(ctx context.Context, run *hocket.Run) (*task, error) {
+	info, err := run.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &task{ResultType: "complete", TaskID: info.ID, Created: info.Created, Updated: info.Changed, PollInterval: pollInterval.Milliseconds(), Status: "working"}
+	switch {
+	case info.Status == engine.Cancelled:
+		t.Status = "cancelled"
+	case info.Status.Done():
+		t.Status = "completed"
+		t.Result, err = s.report(ctx, run)
+	case info.Open > 0:
+		err = s.taskQuestions(ctx, run, t)
+	}
+	return t, err
+}
+
+// taskQuestions adds what the user of the client may answer, and says what only a person can.
+func (s *server) taskQuestions(ctx context.Context, run *hocket.Run, t *task) error {
+	open, err := run.Questions(ctx)
+	for _, q := range open {
+		if !s.askable(&q) || s.hasDeclined(&q) {
+			t.Message = "waits for an answer; the user can give it with " + s.question(q).Answered
+			continue
+		}
+		if t.InputRequests == nil {
+			t.InputRequests = sdk.InputRequestMap{}
+		}
+		t.InputRequests[q.ID+"#"+q.Digest] = form(&q)
+		t.Status = "input_required"
+	}
+	return err
+}
+
+func (s *server) updateTask(ctx context.Context, ss *sdk.ServerSession, in *taskParams) (*taskAck, error) {
+	p := s.p.As(clientName(clientOf(ss)), "mcp")
+	run, err := ownRun(ctx, p, in.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	open, err := run.Questions(ctx)
+	for _, q := range open {
+		if r, ok := in.InputResponses[q.ID+"#"+q.Digest].(*sdk.ElicitResult); ok && err == nil {
+			_, err = s.answer(ctx, p, run, &q, r)
+		}
+	}
+	return &taskAck{ResultType: "complete"}, err
+}
+
+func (s *server) cancelTask(ctx context.Context, ss *sdk.ServerSession, in *taskParams) (*taskAck, error) {
+	run, err := ownRun(ctx, s.p.As(clientName(clientOf(ss)), "mcp"), in.TaskID)
+	if err == nil {
+		_, err = run.Cancel(ctx, "the client cancelled the task")
+	}
+	return &taskAck{ResultType: "complete"}, err
+}
+
+// clientOf returns the client of a session.
+func clientOf(ss *sdk.ServerSession) *sdk.Implementation {
+	if params := ss.InitializeParams(); params != nil {
+		return params.ClientInfo
+	}
+	return nil
+}
