@@ -566,3 +566,30 @@ func TestCheckReportsEveryFailure(t *testing.T) {
 		}
 	}
 }
+
+// Events before one that cannot be read are read.
+func TestEventsBeforeAFault(t *testing.T) {
+	dir := t.TempDir()
+	writeExample(t, dir)
+	s := openStore(t, dir)
+	f := injectInto(t, s)
+	most := 0
+	for in := 1; ; in++ {
+		*f = faults{in: in, null: true}
+		n, last := 0, error(nil)
+		for _, err := range s.lines(t.Context(), "demo-1", 0) {
+			if last = err; err == nil {
+				n++
+			}
+		}
+		if !f.hit {
+			break
+		}
+		if last != nil {
+			most = max(most, n)
+		}
+	}
+	if most != 3 {
+		t.Errorf("of 4 events, at most %d are read before the one that cannot be", most)
+	}
+}
