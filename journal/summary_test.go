@@ -273,11 +273,15 @@ func TestBegunIsNoted(t *testing.T) {
 	if find(t, s, "demo-1").Begun {
 		t.Error("it has begun before anything was attempted")
 	}
-	if err := w.Append(Batch{Events: list(ended(1, "x")), Begun: true}); err != nil {
+	used := list(endedWith("work", engine.Usage{TokensIn: 1}), endedWith("more", engine.Usage{TokensIn: 2}))
+	if err := w.Append(Batch{Events: used, Begun: true, Summary: &Summary{Status: engine.Waiting}}); err != nil {
 		t.Fatal(err)
 	}
-	if !find(t, s, "demo-1").Begun {
-		t.Error("that it has begun is not noted")
+	if r := find(t, s, "demo-1"); !r.Begun || r.Status != engine.Waiting {
+		t.Errorf("noted is %+v", r)
+	}
+	if _, _, usage, err := s.Attempt(t.Context(), driver.AttemptID{Run: "demo-1", Address: "more", Attempt: 1}); err != nil || usage.TokensIn != 2 {
+		t.Errorf("the second attempt used %+v, %v", usage, err)
 	}
 }
 
