@@ -37,7 +37,7 @@ type Driver interface {
 	Info(ctx context.Context, run string) (Info, error)
 	// Runs lists runs, newest first.
 	Runs(ctx context.Context, f Filter) ([]Info, error)
-	// Pin returns what a run was started with.
+	// Pin returns what a run works with: what it was started with, or its newest plan.
 	Pin(ctx context.Context, run string) (*Pin, error)
 	// Watch reports changes to runs of this project, made by any process, until ctx is
 	// done. It works even before the first run exists.
@@ -62,6 +62,10 @@ type Driver interface {
 	// run continues by itself. The error is a *[RefusedError] if the run does not accept
 	// the event, which is then not recorded.
 	Act(ctx context.Context, run string, ev engine.Event) (Receipt, error)
+	// Replan gives a run a new plan, and continues it if it is over: see engine.Replanned. Either all
+	// of it is recorded or nothing. A process that drives the run continues by itself with the new
+	// plan. The error is a *[RefusedError] if the run, or that process, cannot continue with it.
+	Replan(ctx context.Context, run string, p Replan) (Receipt, error)
 	// Fork records a new run that repeats another one up to a step.
 	Fork(ctx context.Context, spec ForkSpec) (Created, error)
 	// Delete deletes a run. The error is a *[HeldError] if a process drives it. The caller must
@@ -125,8 +129,19 @@ type ForkSpec struct {
 	Owner  Owner
 }
 
-// Pin is everything that a run was started with and that could change afterwards: editing a
-// file does not affect a run in progress.
+// Replan is a new plan for a run. Everything else that the run was started with stays: its inputs,
+// its limits and what it has used of them.
+type Replan struct {
+	Pin    *Pin
+	Tasks  map[string]engine.TaskFacts
+	Limits workflow.Limits // to raise; zero fields do not change anything
+	Words  string          // what the plan was asked for with, if anything
+	By     string          // who approved it
+	Via    string          // through which front end
+}
+
+// Pin is everything that a run was started with, or that a new plan brought, and that could change
+// afterwards: editing a file does not affect a run in progress.
 type Pin struct {
 	Bundle *workflow.Bundle `json:"bundle"`
 	// Sources are the texts of the files that were read, by path.

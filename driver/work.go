@@ -29,6 +29,9 @@ type Work struct {
 	Elsewhere bool
 	// Observer sees what happens. It may be nil.
 	Observer Observer
+	// Replan returns what the run is driven with after it got a new plan: Agents, Scripted and
+	// ScriptAll are used. Its error refuses the plan. Nil means that nothing changes.
+	Replan func(p *Pin) (Work, error)
 	// Patience is how long a run that waits for people, a quota or a budget stays in Drive
 	// before it returns. Zero means one minute.
 	Patience time.Duration

@@ -25,6 +25,7 @@ func (r *Run) call(in *inst, s *workflow.Call) {
 	if in.n.def.Timeout > 0 {
 		r.setTimer(in.timerID(timeoutTimer), in, in.n.def.Timeout, time.Time{})
 	}
+	r.continueCall(in)
 	r.begin(in.child, f.p.initial())
 }
 

@@ -17,7 +17,7 @@ func (r *Run) choose(in *inst) {
 	reached := previous(in.from())
 	if in.n.place.Asks && in.n.conditional && !r.isAnswered(in, reached) {
 		r.list(in)
-		r.admitTask(in)
+		r.ready(in)
 	} else if fault := r.succeed(in, reached, nil); fault != nil {
 		r.fail(in, fault)
 	}

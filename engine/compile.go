@@ -74,7 +74,8 @@ type node struct {
 	factsKey string // "workflow/node", as in Started.Tasks
 
 	def     *workflow.Node
-	step    int // index among the steps of the workflow, shown to people
+	worksAs digest // see work
+	step    int    // index among the steps of the workflow, shown to people
 	body    *graph
 	item    int               // variable for the item of an Each; -1 if none
 	options []workflow.Option // of a human

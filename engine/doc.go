@@ -5,7 +5,7 @@
 //
 // # The driver's duties
 //
-// The engine relies on the first eighteen, the host on the others. Package
+// The engine relies on the first eighteen and the last, the host on the others. Package
 // driver/drivertest has scenarios for each.
 //
 //  1. Start. Make a [Run] with [New] and step it with [Started]. Step every event in the
@@ -27,7 +27,7 @@
 //     another machine's can be behind: no event has an earlier time than the one before
 //     it, except Answered.
 //  8. Admission. Ask [Run.Admit] before you store what came from outside: questions,
-//     handoffs, answers, cancellations, raised limits. Report a refusal to the sender of the event. A
+//     handoffs, answers, cancellations, raised limits, new plans. Report a refusal to the sender of the event. A
 //     stored event must never be refused.
 //  9. Deadlines. The time of an Answered is the moment at which the answer was given, for
 //     example put into an inbox. Before it is stored, every timer on the wall clock that
@@ -51,7 +51,8 @@
 //     asks for has not begun, so the next Recovered does not take it as lost.
 //  15. Interruption. A driver that is told to stop stores what has ended, cancels the
 //     other attempts and waits for them, and does not store what they return.
-//  16. The end. After [Finish], store nothing more.
+//  16. The end. After [Finish], store nothing more, except a [Replanned], with which the run
+//     goes on.
 //  17. Long outputs. A run keeps the outputs of all its steps, unless [Run.Offload] says
 //     where to load them from. Then load what a StartTask needs with [StartTask.Whole]
 //     before the attempt begins. A [LoadError] is not a failure of the step: stop driving;
@@ -73,6 +74,9 @@
 //  25. Work. A script answers before agents and people do. An observer sees every fact in
 //     order, and however slow it is, the run does not wait. Drive returns a run that
 //     only waits for a time further away than its patience.
+//  26. New plans. Store the bundle of a Replanned with the event, completely or not at all, and
+//     return it with the event wherever that is read. Replay a run with the bundle that it was
+//     started with; a snapshot is restored with the newest.
 //
 // # Inside
 //
@@ -88,6 +92,7 @@
 // in question.go. Work that an attempt hands off runs in its own frame (handoff.go).
 // Long outputs stay where they are stored (stored.go): instances and
 // variables may have a placeholder for a value, and whole returns the value itself.
-// A fork rehearses the events of another run (fork.go). The whole state can be
+// A fork rehearses the events of another run (fork.go). A new plan starts afresh, and takes
+// what earlier ones have recorded (replan.go, digest.go). The whole state can be
 // written to a snapshot and restored (restore.go).
 package engine

@@ -15,7 +15,17 @@ func (r *Run) Dump() []byte {
 		r.printScope(&b, r.root, "")
 	}
 	for in := range r.steps() {
-		fmt.Fprintf(&b, "step %s %s attempts=%d seq=%d output=%s error=%q\n", in.address, in.status, in.attempt, in.seq, workflow.FormatJSON(whole(in.output)), in.err)
+		fmt.Fprintf(&b, "step %s %s attempts=%d-%d seq=%d begun=%d done=%d asked %x output=%s error=%q\n", in.address, in.status, in.base, in.attempt, in.seq, in.begun, in.done, in.asksFor(), workflow.FormatJSON(whole(in.output)), in.err)
+	}
+	for _, address := range sortedKeys(r.replans.memo) {
+		p := r.replans.memo[address]
+		fmt.Fprintf(&b, "past %s %s begun=%d done=%d does %x asked %x, handed off %d\n", address, p.in.status, p.in.begun, p.in.done, p.work, p.in.sum, len(p.below))
+	}
+	for _, address := range sortedKeys(r.replans.tally) {
+		fmt.Fprintf(&b, "used %s %+v\n", address, r.replans.tally[address])
+	}
+	for _, in := range r.replans.behind {
+		fmt.Fprintf(&b, "behind %s %d\n", in.address, in.phase)
 	}
 	for _, c := range r.Pending() {
 		fmt.Fprintf(&b, "pending %s\n", describe(c))

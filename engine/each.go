@@ -120,7 +120,7 @@ func (r *Run) itemFailed(in *inst, item int, reason string) {
 	case workflow.Continue:
 		in.scope().tolerate(in.address + ": " + x.failed)
 	case workflow.SkipDependents:
-	case workflow.Stop:
+	case workflow.Stop, workflow.Replan:
 		if x.stopped {
 			return
 		}

@@ -187,6 +187,27 @@ type Forked struct {
 	Limits  workflow.Limits `json:"limits,omitzero"` // of the new run; zero fields are left unchanged
 }
 
+// Replanned replaces the definition of the run, which may be over. The new definition starts
+// afresh, but every step that is unchanged takes its recorded result, or goes on with the attempt
+// that is running, see replan.go. [Run.Admit] says beforehand whether the run can go on with it.
+type Replanned struct {
+	// Plan names Bundle where the events are stored. The bundle is not part of the event there, so
+	// whoever reads the event has to set it.
+	Plan   string           `json:"plan,omitempty"`
+	Bundle *workflow.Bundle `json:"-"`
+	// Tasks says what is known about the tasks of the new definition, as in Started.
+	Tasks map[string]TaskFacts `json:"tasks,omitempty"`
+	// Limits changes limits of the run, as in LimitRaised. The limits of the new definition do not
+	// apply to the run.
+	Limits workflow.Limits `json:"limits,omitzero"`
+	// Gone lists attempts that cannot go on, by address: in the run that was forked, they had been
+	// told to stop.
+	Gone  []string `json:"gone,omitempty"`
+	Words string   `json:"words,omitempty"` // what the new plan was asked for with
+	By    string   `json:"by,omitempty"`
+	Via   string   `json:"via,omitempty"`
+}
+
 // Usage is what an attempt used.
 type Usage = workflow.Usage
 
@@ -225,3 +246,4 @@ func (*CancelAsked) event() string  { return "CancelAsked" }
 func (*LimitRaised) event() string  { return "LimitRaised" }
 func (*Recovered) event() string    { return "Recovered" }
 func (*Forked) event() string       { return "Forked" }
+func (*Replanned) event() string    { return "Replanned" }

@@ -45,10 +45,14 @@ const (
 	Paused         FactKind = "paused"        // a budget would be exceeded
 	Raised         FactKind = "raised"
 	Warned         FactKind = "warned"
+	PlanChanged    FactKind = "replanned" // the run has a new definition; steps that keep their results are not told again
 	RunEnded       FactKind = "run_ended"
 )
 
 func (r *Run) note(f Fact) {
+	if r.replans.old != nil && f.Address != "" && f.Kind != Warned {
+		return // see tellChanges
+	}
 	f.Time = r.now
 	if f.Workflow == "" {
 		f.Workflow = r.bundle.Root.Name

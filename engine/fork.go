@@ -30,7 +30,7 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 	var kept []Envelope
 	var set workflow.Limits // if the old run was a fork itself
 	for _, e := range events {
-		stopped, awaited := old.stopped(e.Event), old.awaited(e.Event)
+		stopped, awaited, gone := old.stopped(e.Event), old.awaited(e.Event), r.goneIn(old, e.Event)
 		if _, err := old.Step(e); err != nil {
 			return nil, err
 		}
@@ -43,6 +43,11 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 			raise(&set, ev.Limits, false)
 		case *LimitRaised:
 			raise(&set, ev.Limits, true)
+		case *Replanned:
+			raise(&set, ev.Limits, true)
+			again := *ev
+			again.Gone = gone
+			e.Event = &again
 		case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *HandoffAsked, *CancelAsked, *Recovered:
 		}
 		if r.isOfOther(e.Event, stopped) || r.awaited(e.Event) > awaited {
@@ -82,20 +87,38 @@ func (r *Run) stopped(ev Event) bool {
 	return ok && r.attempts[ended.Address] != nil && r.attempts[ended.Address].phase == stopping
 }
 
+// goneIn returns the attempts that are running, and that do not run in the other run, or were told to
+// stop there. It matters only for a new plan.
+func (r *Run) goneIn(other *Run, ev Event) []string {
+	var gone []string
+	if _, ok := ev.(*Replanned); !ok {
+		return nil
+	}
+	for _, address := range sortedKeys(r.attempts) {
+		if r.attempts[address].scope().frame.handoff != nil {
+			continue // the task that handed it off decides
+		}
+		if in := other.attempts[address]; in == nil || in.attempt != r.attempts[address].attempt || in.phase != running {
+			gone = append(gone, address)
+		}
+	}
+	return gone
+}
+
 // awaited returns how many handoffs the attempt that caused an event waits for. If it waits for more
 // than in the other run, it does not know yet what it knew there, and the event depends on that.
 func (r *Run) awaited(ev Event) int {
-	address := ""
+	address, attempt := "", 0
 	switch ev := ev.(type) {
 	case *TaskEnded:
-		address = ev.Address
+		address, attempt = ev.Address, ev.Attempt
 	case *Asked:
-		address = ev.Address
+		address, attempt = ev.Address, ev.Attempt
 	case *HandoffAsked:
-		address = ev.Address
-	case *Started, *TimerFired, *Answered, *Withdrawn, *CancelAsked, *LimitRaised, *Recovered, *Forked:
+		address, attempt = ev.Address, ev.Attempt
+	case *Started, *TimerFired, *Answered, *Withdrawn, *CancelAsked, *LimitRaised, *Recovered, *Forked, *Replanned:
 	}
-	if in := r.attempts[address]; in != nil {
+	if in := r.attempts[address]; in != nil && int(in.attempt) == attempt {
 		return in.awaits()
 	}
 	return 0
@@ -114,7 +137,7 @@ func (r *Run) isOfOther(ev Event, stopped bool) bool {
 		return ev.ID == runtimeTimer && r.version < 3
 	case *CancelAsked, *Forked:
 		return true
-	case *Started, *Asked, *Answered, *Withdrawn, *HandoffAsked, *LimitRaised, *Recovered:
+	case *Started, *Asked, *Answered, *Withdrawn, *HandoffAsked, *LimitRaised, *Recovered, *Replanned:
 	}
 	return false
 }
@@ -123,30 +146,57 @@ func (r *Run) isOfOther(ev Event, stopped bool) bool {
 // free slot when the instance that is held back here had ended. If the event still does not
 // apply, the run is left unchanged.
 func (r *Run) admitRehearsed(e Envelope) (*inst, error) {
-	address := ""
+	address, attempt := "", 0
 	switch ev := e.Event.(type) {
 	case *TaskEnded:
-		address = ev.Address
+		address, attempt = ev.Address, ev.Attempt
 	case *HandoffAsked:
-		address = ev.Address
+		address, attempt = ev.Address, ev.Attempt
 	case *TimerFired: // of an attempt that was told to stop before it ended
-		attempt, _ := strings.CutPrefix(ev.ID, timeoutTimer+" ")
-		address = attempt[:max(0, strings.LastIndexByte(attempt, '@'))]
-	case *Started, *Asked, *Answered, *Withdrawn, *CancelAsked, *LimitRaised, *Recovered, *Forked:
+		of, _ := strings.CutPrefix(ev.ID, timeoutTimer+" ")
+		address = of[:max(0, strings.LastIndexByte(of, '@'))]
+	case *Started, *Asked, *Answered, *Withdrawn, *CancelAsked, *LimitRaised, *Recovered, *Forked, *Replanned:
 	}
-	if address == "" || r.finish != nil || r.attempts[address] != nil {
+	running := r.attempts[address]
+	later := running != nil && attempt > int(running.attempt) && !r.replans.at.IsZero()
+	if address == "" || r.finish != nil || running != nil && !later {
 		return r.admit(e)
 	}
 	before := r.Snapshot()
-	r.makeRoom(address)
+	if later {
+		r.skipTo(running, int32(attempt))
+	} else {
+		r.makeRoom(address)
+	}
 	about, err := r.admit(e)
 	if err != nil {
-		as := r.Fresh()
-		as.store = r.store
+		as := newRun(r.plan)
+		as.first, as.store = r.first, r.store
 		as, _ = as.restore(before)
 		*r = *as
 	}
 	return about, err
+}
+
+// skipTo continues with a later attempt at an address: in the other run, a new plan began after the
+// one that is running here was cancelled.
+func (r *Run) skipTo(in *inst, attempt int32) {
+	if in.phase == stopping {
+		r.vacate(in, Usage{})
+		r.over(in)
+		r.startBehind()
+		r.work()
+		if r.attempts[in.address] == nil {
+			r.makeRoom(in.address)
+		}
+	}
+	if in = r.attempts[in.address]; in != nil && in.phase == running && in.attempt < attempt {
+		r.unawait(in)
+		r.rest(in)
+		r.clearTimer(in.timerID(timeoutTimer))
+		cmd := *in.cmd
+		in.attempt, cmd.Attempt, in.cmd = attempt, int(attempt), &cmd
+	}
 }
 
 func (r *Run) makeRoom(address string) {

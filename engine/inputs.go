@@ -11,7 +11,7 @@ import (
 // takes returns the inputs that a workflow accepts: the declared ones or, if none are declared,
 // every name that it refers to, or that workflows it calls without binding the name refer to. A
 // workflow that occurs twice on the path of calls adds nothing.
-func (r *Run) takes(p *program, above []*program) []string {
+func (x *plan) takes(p *program, above []*program) []string {
 	if len(p.w.Inputs) > 0 {
 		names := make([]string, len(p.w.Inputs))
 		for i, in := range p.w.Inputs {
@@ -26,11 +26,11 @@ func (r *Run) takes(p *program, above []*program) []string {
 		if !ok {
 			return
 		}
-		child := r.programs[r.bundle.Called[call.Workflow]]
+		child := x.programs[x.bundle.Called[call.Workflow]]
 		if child == nil || slices.Contains(above, child) {
 			return
 		}
-		for _, name := range r.takes(child, above) {
+		for _, name := range x.takes(child, above) {
 			bound := slices.ContainsFunc(call.Inputs, func(in workflow.Binding) bool { return in.Name == name })
 			if !bound && !slices.Contains(names, name) {
 				names = append(names, name)

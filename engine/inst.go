@@ -9,11 +9,16 @@ type inst struct {
 	address string
 	status  Status
 	output  any
+	limited any           // its output, before it failed because its loop reached the limit
 	env     *env          // at its start; after success, including its own write
 	started time.Duration // since the start of the run
 	ended   time.Duration // likewise; notYet while it is running
 	seq     int           // orders the ends of instances
+	begun   int           // of a task or a question: the newest seq when it started
+	done    int           // like seq, but the same in all plans; of others, the latest of what they consist of and follow
 	cmd     *StartTask    // of a task, from its first attempt to its end
+	sum     digest        // of what it was asked to do, without parts
+	parts   []any         // digests of its inputs, or those that are long; nil if sum includes them
 	next    *inst         // in the order of Result.Steps
 	err     string
 	usage   Usage
@@ -34,6 +39,7 @@ type inst struct {
 	iteration int32 // of the innermost loop
 	came      int32 // number of parcels with which it started, see from
 	attempt   int32 // number of the current or last attempt
+	base      int32 // number of the last attempt at its address in earlier plans
 	failures  int32 // number of failed attempts
 	losses    int32
 	handoffs  int32 // number of times that it, or a receiver of its work, has handed work off

@@ -334,7 +334,7 @@ func (r *Run) advance(e Envelope) {
 		r.began, r.now = at, at
 	case *Recovered, *Forked:
 		taken = true
-	case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *HandoffAsked, *CancelAsked, *LimitRaised:
+	case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *HandoffAsked, *CancelAsked, *LimitRaised, *Replanned:
 	}
 	passed := e.Clock - r.elapsed
 	if e.Clock == 0 {

@@ -141,7 +141,7 @@ func (in *inst) field(name string) any {
 	case "duration_ms":
 		return jsonNumber(in.durationMS())
 	case "attempts":
-		return jsonNumber(int64(in.attempt))
+		return jsonNumber(int64(in.attempt - in.base))
 	}
 	return nil
 }
@@ -280,7 +280,7 @@ func results(list []*inst) []any {
 func (in *inst) value() map[string]any {
 	return map[string]any{
 		"node": in.n.def.ID, "agent": in.n.place.Agent, "status": string(in.status), "output": whole(in.output), "error": in.field("error"),
-		"duration_ms": jsonNumber(in.durationMS()), "attempts": jsonNumber(int64(in.attempt)), "step_index": jsonNumber(int64(in.n.step)),
+		"duration_ms": jsonNumber(in.durationMS()), "attempts": jsonNumber(int64(in.attempt - in.base)), "step_index": jsonNumber(int64(in.n.step)),
 	}
 }
 

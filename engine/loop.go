@@ -153,11 +153,13 @@ func sameExit(a, b *edge) bool {
 	return a.from == b.from && a.def.On == b.def.On && a.def.Label == b.def.Label && a.def.When.Text == b.def.When.Text
 }
 
+const loopLimit = "the loop reached its limit without an exit"
+
 // failLimit fails the node that took the back edge. Inside the body everything is settled, so
 // only an error edge that leaves the loop can handle the failure.
 func (r *Run) failLimit(reg *region, by *inst) {
-	by.status, by.output = Failed, nil
-	by.err = "the loop reached its limit without an exit"
+	by.status, by.output, by.limited = Failed, nil, by.output
+	by.err = loopLimit
 	r.tell(by, StepEnded, by.err)
 	onError := by.n.def.OnError
 	leaving := func(e *edge) bool { return e.def.On == workflow.OnFailure && len(e.leaves) > 0 }
@@ -173,7 +175,7 @@ func (r *Run) failLimit(reg *region, by *inst) {
 	text := by.address + ": " + by.err
 	switch {
 	case handled:
-	case onError == workflow.Stop:
+	case onError == workflow.Stop || onError == workflow.Replan:
 		r.end(by.scope(), Failed, text)
 		return
 	default:

@@ -156,6 +156,7 @@ func played(seed uint64, logf func(string, ...any)) (*simulation, error) {
 	if s.run, err = engine.New(s.bundle); err != nil {
 		return nil, err
 	}
+	s.first, s.fresh = s.bundle, s.run.Fresh()
 	s.chooseLimits()
 	return s, s.play()
 }

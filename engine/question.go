@@ -46,6 +46,7 @@ const (
 	PermissionQuestion QuestionKind = "permission" // an attempt asks while it runs
 	BudgetQuestion     QuestionKind = "budget"     // a task might exceed a limit
 	LostQuestion       QuestionKind = "lost"       // an attempt whose effect must happen once was lost
+	ReplanQuestion     QuestionKind = "replan"     // a step with on_error: replan has failed; a new plan settles it
 	TrustQuestion      QuestionKind = "trust"      // whether to trust a project; no run asks it
 )
 
@@ -56,6 +57,7 @@ const (
 	Rerun = "rerun" // lost: it did not happen
 	Done  = "done"  // lost: it happened
 	Fail  = "fail"  // lost: count it as failed
+	Stop  = "stop"  // replan: the failure ends the workflow
 )
 
 // digest returns the same digest for questions of a step that look the same to a person.
@@ -154,21 +156,36 @@ func (r *Run) closeQuestions(in *inst) {
 
 // ask asks the question of a human node.
 func (r *Run) ask(in *inst, s *workflow.Human) {
+	if in.phase == asked { // it was asked in an earlier plan
+		return
+	}
 	in.attempt = 1
-	text := in.n.text
-	if in.n.prompt != nil {
-		filled, err := in.n.prompt.Text(in.view())
-		if err != nil {
-			r.fail(in, &Fault{Kind: FaultError, Message: "question: " + err.Error(), Permanent: true})
-			return
-		}
-		text = filled
+	q, err := r.gate(in, s)
+	if err != nil {
+		r.fail(in, &Fault{Kind: FaultError, Message: "question: " + err.Error(), Permanent: true})
+		return
 	}
 	r.tell(in, StepStarted, "")
-	in.phase = asked
-	r.open(in, Question{
-		Kind: GateQuestion, Text: text, Options: in.n.options, Custom: s.Custom, Required: s.Required, Deadline: r.now.Add(gateTimeout(in.n)),
-	})
+	in.phase, in.begun, in.sum = asked, r.seq, q.sum()
+	r.open(in, q)
+}
+
+// gate returns the question of a human node.
+func (r *Run) gate(in *inst, s *workflow.Human) (Question, error) {
+	q := Question{Kind: GateQuestion, Address: in.address, Text: in.n.text, Options: in.n.options, Custom: s.Custom, Required: s.Required, Deadline: r.now.Add(gateTimeout(in.n))}
+	if in.n.prompt == nil {
+		return q, nil
+	}
+	var err error
+	q.Text, err = in.n.prompt.Text(in.view())
+	return q, err
+}
+
+// sum returns the digest of a question for comparison with that of an earlier plan.
+func (q *Question) sum() digest {
+	d := newDigester()
+	d.text(q.digest())
+	return d.digest()
 }
 
 // askLost asks a person what happened to an attempt.
@@ -299,6 +316,8 @@ func (r *Run) admitAnswer(e Envelope, ev *Answered) (*question, string, error) {
 	switch {
 	case err != nil:
 		return nil, "", err
+	case ev.Digest == "" && e.Time.Add(time.Microsecond).Before(r.replans.at) && !q.Asked.Before(r.replans.at):
+		return nil, "", fmt.Errorf("question %q is new since the plan was changed, and this answer was sent before; read it, then answer", q.ID)
 	case r.version >= 2 && !q.Deadline.IsZero() && e.Time.After(q.Deadline):
 		return nil, "", fmt.Errorf("the deadline of question %q was %s; it can no longer be answered", q.ID, q.Deadline.UTC().Format(time.RFC3339))
 	}
@@ -399,6 +418,8 @@ func (r *Run) answered(e Envelope, ev *Answered) {
 		r.lostAnswered(in, value)
 	case BudgetQuestion:
 		r.budgetAnswered(in, q, value, ev.By)
+	case ReplanQuestion:
+		r.failFinally(in)
 	case PermissionQuestion:
 		if q.Orphaned || e.Unattended { // there is no attempt to send a Reply to
 			in.answers = append(in.answers, kept{q.ID, value, q.Digest})
@@ -495,4 +516,20 @@ func (h *hold) question(address string, facts TaskFacts) Question {
 	ask.Text = fmt.Sprintf("Raise the budget for %q? %s.", address, text)
 	ask.Detail = "Answer with the new limit, " + h.wants() + ", or " + Abort + "."
 	return ask
+}
+
+// mayReplan reports whether a failure waits for a new plan.
+func (r *Run) mayReplan(in *inst) bool {
+	handled := in.n.onFailure || in.n.onTimeout && in.status == TimedOut
+	return in.n.def.OnError == workflow.Replan && !handled && r.rehearsal == "" && r.replans.asked < r.root.frame.limits.MaxReplans()
+}
+
+// askReplan asks for a new plan, or whether the failure ends the workflow.
+func (r *Run) askReplan(in *inst) {
+	in.phase = asked
+	r.open(in, Question{
+		Kind: ReplanQuestion, Attempt: int(in.attempt), Required: true, Detail: in.err,
+		Text:    fmt.Sprintf("%q has failed. Change the plan, or stop?", in.address),
+		Options: []workflow.Option{{Value: Stop, Description: "the failure ends the workflow"}},
+	})
 }

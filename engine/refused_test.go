@@ -23,10 +23,13 @@ func (s *simulation) refused() map[string]engine.Envelope {
 	add("an unknown timer", &engine.TimerFired{ID: "nowhere"})
 	add("an answer to nothing", &engine.Answered{ID: "nowhere", Value: "yes"})
 	add("the withdrawal of nothing", &engine.Withdrawn{ID: "nowhere"})
+	add("no plan", &engine.Replanned{})
+	add("a plan that needs another input", &engine.Replanned{Bundle: &workflow.Bundle{Root: &workflow.Workflow{Inputs: []workflow.Param{{Name: "other", Required: true}}}}})
+	add("a broken plan", &engine.Replanned{Bundle: &workflow.Bundle{Root: &workflow.Workflow{Body: workflow.Graph{Edges: []workflow.Edge{{From: "a", To: "b"}}}}}})
 	for _, step := range s.run.Result().Steps {
 		add("an answer to no question of "+step.Address, &engine.Answered{ID: step.Address + "@0", Value: "yes"})
 	}
-	if slices.ContainsFunc(s.events, func(e engine.Envelope) bool { _, ok := e.Event.(*engine.CancelAsked); return ok }) {
+	if s.bundle == s.first && slices.ContainsFunc(s.events, func(e engine.Envelope) bool { _, ok := e.Event.(*engine.CancelAsked); return ok }) {
 		add("a second cancel", &engine.CancelAsked{})
 	}
 	if l := s.limits; l.Steps > 1 {

@@ -123,6 +123,11 @@ func (r *Run) push(j job) { r.jobs = append(r.jobs, j) }
 // work does everything that is due, until only a new event can continue the run. It is a loop
 // instead of a recursion because a chain of skipped nodes may be very long.
 func (r *Run) work() {
+	for r.drain(); r.unfold(); r.drain() {
+	}
+}
+
+func (r *Run) drain() {
 	for r.next < len(r.jobs) {
 		j := r.jobs[r.next]
 		r.next++
@@ -246,7 +251,9 @@ func (r *Run) newInst(reg *region, n *node) *inst {
 
 // instance returns a new instance that starts now.
 func (r *Run) instance(reg *region, n *node) *inst {
-	return &inst{n: n, reg: reg, address: reg.address(n), started: r.elapsed, ended: r.elapsed, iteration: int32(reg.iterationHere())}
+	in := &inst{n: n, reg: reg, address: reg.address(n), started: r.elapsed, ended: r.elapsed, iteration: int32(reg.iterationHere())}
+	r.continueCounts(in)
+	return in
 }
 
 // launch starts what a node does, unless too few branches of its join succeeded.
@@ -260,10 +267,8 @@ func (r *Run) launch(in *inst) {
 		return
 	}
 	switch s := in.n.does.(type) {
-	case *workflow.Task:
-		r.admitTask(in)
-	case *workflow.Human:
-		r.ask(in, s)
+	case *workflow.Task, *workflow.Human:
+		r.ready(in)
 	case *workflow.Call:
 		r.call(in, s)
 	case *workflow.Choice:
@@ -290,7 +295,7 @@ func (n *node) isStep() bool {
 // list adds an instance to the steps of the result.
 func (r *Run) list(in *inst) {
 	if r.last == nil {
-		r.first = in
+		r.head = in
 	} else {
 		r.last.next = in
 	}
@@ -301,7 +306,7 @@ func (r *Run) list(in *inst) {
 // steps returns the instances in the order of Result.Steps.
 func (r *Run) steps() iter.Seq[*inst] {
 	return func(yield func(*inst) bool) {
-		for in := r.first; in != nil; in = in.next {
+		for in := r.head; in != nil; in = in.next {
 			if !yield(in) {
 				return
 			}

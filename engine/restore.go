@@ -14,7 +14,7 @@ import (
 
 // layout is the version of the snapshot format. Increase it with every change to what is encoded
 // below; older snapshots are then ignored.
-const layout = 5
+const layout = 6
 
 // header tells whether a snapshot can be restored.
 type header struct {
@@ -130,6 +130,36 @@ func (c *codec) state() {
 	twoway.Number(c.Codec, &r.clock.resting)
 	twoway.List(c.Codec, &r.clock.frames, c.frame)
 	c.steps()
+	twoway.Map(c.Codec, &r.inputs, c.Value)
+	c.replans(&r.replans)
+}
+
+func (c *codec) replans(x *replans) {
+	replanned := !x.at.IsZero()
+	if c.Bools(&replanned); !replanned {
+		return
+	}
+	twoway.JSON(c.Codec, &x.at)
+	twoway.Number(c.Codec, &x.asked)
+	twoway.JSON(c.Codec, &x.tally)
+	c.scope(&x.limbo)
+	twoway.List(c.Codec, &x.behind, c.inst)
+	twoway.Map(c.Codec, &x.memo, func(p **past) {
+		if !c.Writes {
+			*p = &past{}
+		}
+		c.inst(&(*p).in)
+		c.digest(&(*p).work)
+		twoway.Text(c.Codec, &(*p).decision)
+		twoway.Text(c.Codec, &(*p).reason)
+		twoway.List(c.Codec, &(*p).below, c.inst)
+	})
+}
+
+func (c *codec) digest(d *digest) {
+	s := string(d[:])
+	twoway.Text(c.Codec, &s)
+	copy(d[:], s)
 }
 
 // definitions codes what was handed off.
@@ -173,7 +203,7 @@ func (c *codec) handoff(p **handoff) {
 // steps codes the list of steps.
 func (c *codec) steps() {
 	r := c.run
-	n, next := r.listed, r.first
+	n, next := r.listed, r.head
 	twoway.Number(c.Codec, &n)
 	for range n {
 		in := next
@@ -275,6 +305,7 @@ func (c *codec) scope(p **scope) {
 		c.scope(&s.parent)
 		c.frame(&s.frame)
 		c.inst(&s.owner)
+		twoway.Number(c.Codec, &s.done)
 		twoway.Number(c.Codec, &s.item)
 		twoway.Number(c.Codec, &s.outstanding)
 		c.Bools(&s.bodyDone, &s.over)
@@ -373,7 +404,7 @@ func (c *codec) instance(in *inst) {
 	past := c.Writes && in.phase == finished && in != c.run.heldBack && (in.reg == nil || in.reg.scope.over)
 	started := in.cmd != nil
 	asks := len(in.open)+len(in.asked)+len(in.answers) > 0 || in.left > 0
-	hands := in.passed != nil && (!past || in.wasAsked())
+	hands := in.passed != nil && (!past || in.works())
 	holds := !past && (in.body != nil || in.child != nil || in.each != nil)
 	handsOff := !past && len(in.handed) > 0
 	c.Bools(&past, &started, &asks, &hands, &holds, &handsOff, &in.away, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
@@ -388,6 +419,12 @@ func (c *codec) instance(in *inst) {
 	twoway.Number(c.Codec, &in.iteration)
 	twoway.Number(c.Codec, &in.came)
 	twoway.Number(c.Codec, &in.attempt)
+	twoway.Number(c.Codec, &in.base)
+	twoway.Number(c.Codec, &in.begun)
+	twoway.Number(c.Codec, &in.done)
+	c.value(&in.limited)
+	c.digest(&in.sum)
+	twoway.List(c.Codec, &in.parts, c.value)
 	twoway.Number(c.Codec, &in.failures)
 	twoway.Number(c.Codec, &in.losses)
 	twoway.Number(c.Codec, &in.issued)

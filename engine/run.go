@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -13,13 +14,13 @@ const Version = 3
 
 // Run is the state of one run. It is not safe for concurrent use.
 type Run struct {
-	bundle   *workflow.Bundle
-	programs map[*workflow.Workflow]*program
-	compiled []*program // in the order of their index
-	handed   []*program // what was handed off in this run; their indexes follow
+	plan              // the newest
+	first  plan       // the one that New was called with
+	handed []*program // what was handed off in this run; their indexes follow those of the plan
 
 	id      string
-	version int // of the behaviour with which it was started
+	version int            // of the behaviour with which it was started
+	inputs  map[string]any // the inputs with which it was started
 	began   time.Time
 	now     time.Time
 	elapsed time.Duration         // the run's own clock
@@ -39,6 +40,8 @@ type Run struct {
 	heldBack   *inst  // the instance there
 	unattended bool   // no driver executes the commands of the current event
 
+	replans replans // what earlier plans left
+
 	jobs   []job // decisions that are due, first in, first out
 	next   int   // first job that is not done
 	paused []*inst
@@ -46,11 +49,11 @@ type Run struct {
 	clock  clock
 	store  *store
 
-	first    *inst // first and last are the ends of the list of steps
+	head     *inst // head and last are the ends of the list of steps
 	last     *inst
 	listed   int // length of that list
 	warnings []string
-	finish   *Finish // set once, at the end
+	finish   *Finish // set at the end; the run may be replanned then
 	unread   error   // the error that interrupted the last Step, or nil
 
 	commands []Command // of the last Step
@@ -79,30 +82,43 @@ type RunUsage struct {
 // New returns a run that has not started. An error says why the bundle cannot run at all; a check
 // would have reported it.
 func New(b *workflow.Bundle) (*Run, error) {
-	r := newRun(b, map[*workflow.Workflow]*program{}, nil)
-	all := append([]*workflow.Workflow{b.Root}, called(b)...)
-	for _, w := range all {
-		p, err := compile(w)
-		if err != nil {
-			return nil, err
-		}
-		p.index = len(r.compiled)
-		r.programs[w], r.compiled = p, append(r.compiled, p)
+	p, err := newPlan(b)
+	if err != nil {
+		return nil, err
 	}
-	for _, w := range all {
-		r.programs[w].inputs = r.takes(r.programs[w], nil)
-	}
-	return r, nil
+	return newRun(p), nil
 }
 
-// Fresh returns another run of the same bundle that has not started, without compiling it again.
-func (r *Run) Fresh() *Run { return newRun(r.bundle, r.programs, r.compiled) }
+// Fresh returns another run of the bundle that New was called with. It has not started. Nothing is
+// compiled again.
+func (r *Run) Fresh() *Run { return newRun(r.first) }
 
-func newRun(b *workflow.Bundle, programs map[*workflow.Workflow]*program, compiled []*program) *Run {
-	return &Run{
-		bundle: b, programs: programs, compiled: compiled,
-		attempts: map[string]*inst{}, questions: map[string]*question{}, timers: map[string]*timer{}, store: &store{},
+func newRun(p plan) *Run {
+	return &Run{plan: p, first: p, attempts: map[string]*inst{}, questions: map[string]*question{}, timers: map[string]*timer{}, store: &store{}}
+}
+
+// plan is a compiled bundle.
+type plan struct {
+	bundle   *workflow.Bundle
+	programs map[*workflow.Workflow]*program
+	compiled []*program // in the order of their index
+}
+
+func newPlan(b *workflow.Bundle) (plan, error) {
+	p := plan{bundle: b, programs: map[*workflow.Workflow]*program{}}
+	all := append([]*workflow.Workflow{b.Root}, called(b)...)
+	for _, w := range all {
+		c, err := compile(w)
+		if err != nil {
+			return plan{}, err
+		}
+		c.index = len(p.compiled)
+		p.programs[w], p.compiled = c, append(p.compiled, c)
 	}
+	for _, w := range all {
+		p.programs[w].inputs = p.takes(p.programs[w], nil)
+	}
+	return p, nil
 }
 
 func called(b *workflow.Bundle) []*workflow.Workflow {
@@ -178,6 +194,8 @@ func (r *Run) take(e Envelope, about *inst) {
 		if r.version >= 3 { // before, they waited until the next attempt ended
 			r.resumeHeld(false)
 		}
+	case *Replanned:
+		r.replan(ev)
 	case *Forked:
 		r.clock.active = 0
 		for _, address := range sortedKeys(r.attempts) { // their questions, and what was lost, belong to the other run
@@ -223,6 +241,9 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 			return nil, fmt.Errorf("the run has already started")
 		}
 		return nil, fmt.Errorf("the run has not started")
+	}
+	if ev, ok := e.Event.(*Replanned); ok { // also of a run that is over
+		return nil, r.admitPlan(ev)
 	}
 	if r.finish != nil {
 		if answer, ok := e.Event.(*Answered); ok {
@@ -273,7 +294,7 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 		}
 	case *LimitRaised:
 		return nil, lowers(r.root.frame.limits, ev.Limits)
-	case *Recovered, *Forked:
+	case *Recovered, *Forked, *Replanned:
 	}
 	return nil, nil
 }
@@ -290,15 +311,21 @@ func (r *Run) working(address string, attempt int) *inst {
 // start starts the run.
 func (r *Run) start(ev *Started) {
 	r.id, r.version, r.rehearsal = ev.Run, ev.Version, ev.Rehearse
-	r.tasks = make(map[string]*TaskFacts, len(ev.Tasks))
-	for _, key := range sortedKeys(ev.Tasks) {
-		facts := ev.Tasks[key]
+	r.inputs = ev.Inputs
+	r.startPlan(ev.Tasks, ev.Inputs, ev.Limits)
+}
+
+// startPlan starts the newest plan.
+func (r *Run) startPlan(tasks map[string]TaskFacts, given map[string]any, limits workflow.Limits) {
+	r.tasks = make(map[string]*TaskFacts, len(tasks))
+	for _, key := range sortedKeys(tasks) {
+		facts := tasks[key]
 		r.tasks[key] = &facts
 	}
 	p := r.programs[r.bundle.Root]
-	f := &frame{p: p, limits: ev.Limits}
+	f := &frame{p: p, limits: limits}
 	r.root = newScope(nil, nil, p.body, f)
-	inputs, err := p.complete(ev.Inputs)
+	inputs, err := p.complete(given)
 	f.inputs = inputs
 	r.clock.frames = append(r.clock.frames, f)
 	f.scope = r.root
@@ -311,6 +338,9 @@ func (r *Run) start(ev *Started) {
 
 func (r *Run) warn(in *inst, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
+	if in != nil && r.replans.old != nil && slices.Contains(r.warnings, in.address+": "+text) {
+		return
+	}
 	if in != nil {
 		r.tell(in, Warned, text)
 		text = in.address + ": " + text

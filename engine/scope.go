@@ -16,6 +16,7 @@ type scope struct {
 	body   region
 	latest []*inst // by node.slot; if groups need it, a second half that includes skipped ones
 
+	done        int    // the highest of its instances
 	item        int32  // index of the item in a for_each
 	outstanding int32  // number of attempts and handoffs in it, and in what it calls, that have not ended
 	bodyDone    bool   // every path has ended
@@ -181,6 +182,9 @@ func (r *Run) cancelInst(in *inst) {
 	case delayed, parked:
 		r.clearTimer(in.timerID(retryTimer))
 	case asked: // over withdraws the question
+		if in.status != Running { // it waited for a new plan
+			status = in.status
+		}
 	case nested:
 		r.cancelNested(in)
 	case stopping, finished:
@@ -227,6 +231,9 @@ func (r *Run) scopeEnded(s *scope) {
 		return
 	}
 	s.over = true
+	if s.owner != nil && s.frame.handoff == nil {
+		s.owner.done = max(s.owner.done, s.done)
+	}
 	status, output, reason := r.outcome(s)
 	switch {
 	case s.owner == nil:

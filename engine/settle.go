@@ -40,6 +40,11 @@ func (r *Run) succeed(in *inst, given any, again *stored) *Fault {
 	if in.wasAsked() {
 		value = previous(in.from())
 	}
+	return r.settle(in, said, value)
+}
+
+// settle ends an instance with its value, and takes the edges that what it said leads to.
+func (r *Run) settle(in *inst, said, value any) *Fault {
 	before := in.env
 	in.status, in.output = Success, value
 	in.err = ""
@@ -72,9 +77,21 @@ func (r *Run) succeed(in *inst, given any, again *stored) *Fault {
 
 // conclude records the end of an instance.
 func (r *Run) conclude(in *inst) {
+	if !in.works() {
+		for _, p := range in.from() {
+			in.done = max(in.done, p.by.done)
+		}
+	}
 	r.over(in)
 	r.seq++
 	in.seq = r.seq
+	if in.works() && in.done == 0 { // otherwise an earlier plan has the result
+		in.done = in.seq
+	}
+	in.scope().done = max(in.scope().done, in.done)
+	if len(r.replans.memo) > 0 && !in.works() {
+		r.keepTimes(in)
+	}
 	in.scope().remember(in)
 	if !in.n.isChoice() || in.err != "" || in.wasAsked() {
 		r.tell(in, StepEnded, in.err)
@@ -83,6 +100,19 @@ func (r *Run) conclude(in *inst) {
 		r.giveBack(h)
 	}
 	r.dropHandoffs(in, false)
+}
+
+// works reports whether an agent or a person does what the instance does, so that its result cannot
+// be computed again.
+func (in *inst) works() bool {
+	switch in.n.does.(type) {
+	case *workflow.Task, *workflow.Human:
+		return true
+	case *workflow.Choice:
+		return in.wasAsked()
+	case *workflow.Call, *workflow.Combine, *workflow.Loop, *workflow.Each:
+	}
+	return false
 }
 
 // passedFailure returns the failure that a choice passes on.
@@ -215,9 +245,18 @@ func (r *Run) fail(in *inst, fault *Fault) {
 	if fault.Kind == FaultTimeout {
 		in.status = TimedOut
 	}
+	if r.mayReplan(in) {
+		r.askReplan(in)
+		return
+	}
+	r.failFinally(in)
+}
+
+func (r *Run) failFinally(in *inst) {
+	timedOut := in.status == TimedOut
 	r.conclude(in)
 	switch {
-	case in.n.onTimeout && fault.Kind == FaultTimeout:
+	case in.n.onTimeout && timedOut:
 		r.settleFailed(in, workflow.OnTimeout)
 	case in.n.onFailure:
 		r.settleFailed(in, workflow.OnFailure)
@@ -243,7 +282,7 @@ func (r *Run) settleFailed(in *inst, on workflow.On) {
 func (r *Run) judge(in *inst) {
 	s, text := in.scope(), in.address+": "+in.err
 	switch in.n.def.OnError {
-	case workflow.Stop:
+	case workflow.Stop, workflow.Replan:
 		in.reg.nodes[in.n.local].settled = true
 		r.end(s, Failed, text)
 	case workflow.SkipDependents:

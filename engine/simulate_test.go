@@ -63,6 +63,11 @@ type simulation struct {
 	away   bool            // no driver is present
 	raises int             // answers that raised a limit
 	hands  bool            // an attempt has handed work off, and may have given up its slot
+
+	first   *workflow.Bundle  // the plan that the run was started with
+	fresh   *engine.Run       // of that plan, not started
+	replans bool              // the plan changes now and then
+	done    map[string]string // by address, what the newest result was asked for with
 }
 
 func newSimulation(seed uint64, logf func(string, ...any)) *simulation {
@@ -71,22 +76,27 @@ func newSimulation(seed uint64, logf func(string, ...any)) *simulation {
 	}
 }
 
-func simulate(seed uint64, logf func(string, ...any)) (err error) {
-	s := newSimulation(seed, logf)
+func simulate(seed uint64, logf func(string, ...any)) error {
+	return newSimulation(seed, logf).simulate()
+}
+
+func (s *simulation) simulate() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, s.story())
-			if logf != nil {
+			if s.logf != nil {
 				panic(p)
 			}
 		}
 	}()
 	g := &oracle.Generator{Rand: s.Rand}
 	s.bundle = g.Bundle()
+	s.first = s.bundle
 	s.model = oracle.New(s.bundle)
 	if s.run, err = engine.New(s.bundle); err != nil {
 		return fmt.Errorf("%w\n%s", err, s.story())
 	}
+	s.fresh = s.run.Fresh()
 	if s.stores = s.IntN(2) == 0; s.stores {
 		s.other = s.run.Fresh()
 		s.run.Offload(0, s.load)
@@ -142,6 +152,9 @@ func (s *simulation) play() error {
 			return fmt.Errorf("no end after %d events", i)
 		}
 		err = s.next()
+		if s.replans && err == nil && s.IntN(12) == 0 {
+			err = s.replan()
+		}
 		if err == nil && s.IntN(40) == 0 {
 			err = s.compareReplay()
 		}
@@ -170,8 +183,11 @@ func (s *simulation) play() error {
 // next makes one thing happen.
 func (s *simulation) next() error {
 	s.pass(time.Duration(1+s.IntN(2000)) * time.Millisecond)
-	if s.IntN(100) == 0 { // the clock is set
+	if s.IntN(100) == 0 { // the clock is set; an answer must not seem older than a new plan
 		s.now = s.now.Add(time.Duration(s.IntN(4000)-2000) * time.Second)
+		if s.replans {
+			s.now = s.now.Add(2000 * time.Second)
+		}
 	}
 	switch k := s.IntN(200); {
 	case k == 0:
@@ -388,7 +404,7 @@ func (s *simulation) fireNext() error {
 
 // crash forgets everything but the events.
 func (s *simulation) crash() error {
-	run := s.run.Fresh()
+	run := s.fresh.Fresh()
 	for _, ev := range s.events {
 		if _, err := run.Step(ev); err != nil {
 			return fmt.Errorf("replay: %w", err)
@@ -418,6 +434,7 @@ func (s *simulation) step(ev engine.Event) error {
 		line, _ := engine.Encode(e)
 		s.logf("%s", line)
 	}
+	s.note(ev)
 	s.Happened(ev)
 	if ended, ok := ev.(*engine.TaskEnded); ok && ended.Fault != nil && (ended.Fault.Kind == engine.FaultLost || ended.Fault.Kind == engine.FaultQuota) {
 		clear(s.sent)
@@ -549,11 +566,14 @@ func (s *simulation) story() string {
 			b.WriteString(workflow.Print(w))
 		}
 	}
-	b.WriteString(workflow.Print(s.bundle.Root))
+	b.WriteString(workflow.Print(s.first.Root))
 	for _, ev := range s.events {
 		line, _ := engine.Encode(ev)
 		b.Write(line)
 		b.WriteByte('\n')
+		if ev, ok := ev.Event.(*engine.Replanned); ok {
+			b.WriteString(workflow.Print(ev.Bundle.Root))
+		}
 	}
 	if s.run != nil {
 		b.Write(s.run.Dump())

@@ -25,6 +25,10 @@ func (r *Run) admitTask(in *inst) {
 
 // startAttempt starts the first or the next attempt, unless a limit forbids it.
 func (r *Run) startAttempt(in *inst) {
+	if r.attempts[in.address] != nil { // of an earlier plan
+		r.replans.behind = append(r.replans.behind, in)
+		return
+	}
 	if !r.mayStart(in) {
 		return
 	}
@@ -40,6 +44,7 @@ func (r *Run) startAttempt(in *inst) {
 			return
 		}
 		in.cmd = cmd
+		in.digest()
 	}
 	r.issue(in)
 }
@@ -95,12 +100,12 @@ func (r *Run) bind(in *inst, inputs []input) ([]Input, error) {
 // issue issues the attempt. An attempt that was lost, or that hit a quota, is issued again with
 // the same number and key.
 func (r *Run) issue(in *inst) {
-	if in.attempt == in.failures {
-		in.attempt++
+	if max(0, in.attempt-in.base) == in.failures {
+		in.attempt = in.base + in.failures + 1
 	}
 	again := in.counted && (r.version >= 3 || in.losses > 0) // version 2 started it again after a quota
-	if in.attempt == 1 && (!again || in.unsent && r.version >= 2) {
-		in.started = r.elapsed
+	if in.attempt == in.base+1 && (!again || in.unsent && r.version >= 2) {
+		in.started, in.begun = r.elapsed, r.seq
 		r.tell(in, StepStarted, "")
 	}
 	in.phase, in.expired, in.unsent = running, false, r.unattended
@@ -129,6 +134,7 @@ func (r *Run) taskEnded(in *inst, ev *TaskEnded) {
 	r.vacate(in, ev.Usage)
 	r.settleAttempt(in, ev)
 	// This comes last, so that nothing starts in a workflow that this failure has ended.
+	r.startBehind()
 	r.seatWaiting(in.scope().frame)
 	r.resumeHeld(false)
 }
@@ -276,6 +282,7 @@ func (r *Run) recovered(unsettled bool) {
 			r.lost(in)
 		}
 	}
+	r.startBehind()
 	for _, in := range open {
 		r.seatWaiting(in.scope().frame)
 	}

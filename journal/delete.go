@@ -76,6 +76,7 @@ func deleteRuns(tx *sql.Tx, numbers string) error {
 		"DELETE FROM asked WHERE run" + among,
 		"DELETE FROM attempts WHERE run" + among,
 		"DELETE FROM snapshots WHERE run" + among,
+		"DELETE FROM plans WHERE run" + among,
 		"INSERT INTO deleted (version, id) SELECT " + nextVersion + " + row_number() OVER () - 1, id FROM runs WHERE number" + among,
 		"DELETE FROM runs WHERE number" + among,
 	} {
@@ -87,7 +88,7 @@ func deleteRuns(tx *sql.Tx, numbers string) error {
 		`DELETE FROM blobs WHERE hash IN (SELECT hash FROM loose EXCEPT
 			SELECT unhex(p.value ->> 'hash') FROM events e, json_each(e.blobs) p WHERE e.blobs IS NOT NULL)`,
 		"DROP TABLE loose",
-		"DELETE FROM pins WHERE hash NOT IN (SELECT pin FROM runs)",
+		"DELETE FROM pins WHERE hash NOT IN (SELECT pin FROM runs UNION ALL SELECT first FROM runs WHERE first IS NOT NULL UNION ALL SELECT pin FROM plans)",
 	} {
 		if _, err := tx.Exec(text); err != nil {
 			return err

@@ -98,6 +98,8 @@ func (s *Store) decode(ctx context.Context, run string, after int, out chan<- pa
 				err = s.damaged("", fmt.Errorf("event %d of run %s: %w", seq, run, err))
 			} else if line.places != "" {
 				e.Event.(*engine.TaskEnded).Stored = seq
+			} else {
+				err = s.addBundle(ctx, run, e.Event)
 			}
 		}
 		if err != nil {

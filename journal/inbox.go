@@ -89,7 +89,16 @@ func (w *Writer) Inbox(ctx context.Context) ([]Message, error) {
 		m.Event, m.Sent = e.Event, fromMicros(sent)
 		ms = append(ms, m)
 	}
-	return ms, explain(s.file, rows.Err())
+	if err := rows.Err(); err != nil {
+		return nil, explain(s.file, err)
+	}
+	_ = rows.Close() // nothing else may be read before
+	for _, m := range ms {
+		if err := s.addBundle(ctx, w.run, m.Event); err != nil {
+			return nil, err
+		}
+	}
+	return ms, nil
 }
 
 // Verdict returns the outcome of a message; !ok if it has not been read yet.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -62,16 +63,31 @@ type lastPin struct {
 	pin  *driver.Pin
 }
 
-// Pin reads what a run was started with. Callers share it, and must not change it.
+// Pin reads what a run works with now: what it was started with, or its newest plan. Callers share
+// it, and must not change it.
 func (s *Store) Pin(ctx context.Context, run string) (*driver.Pin, error) {
+	return s.pinOf(ctx, run, "SELECT pin FROM runs WHERE id = ?")
+}
+
+// FirstPin reads what a run was started with, with which its events are replayed. Callers share it,
+// and must not change it.
+func (s *Store) FirstPin(ctx context.Context, run string) (*driver.Pin, error) {
+	return s.pinOf(ctx, run, "SELECT coalesce(first, pin) FROM runs WHERE id = ?")
+}
+
+func (s *Store) pinOf(ctx context.Context, run, query string) (*driver.Pin, error) {
 	var hash string
-	err := s.read.QueryRowContext(ctx, "SELECT pin FROM runs WHERE id = ?", run).Scan(&hash)
+	err := s.read.QueryRowContext(ctx, query, run).Scan(&hash)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, &driver.UnknownRunError{ID: run}
 	}
 	if err != nil {
 		return nil, explain(s.file, err)
 	}
+	return s.cachedPin(ctx, run, hash)
+}
+
+func (s *Store) cachedPin(ctx context.Context, run, hash string) (*driver.Pin, error) {
 	if last := s.lastPin.Load(); last != nil && last.hash == hash {
 		return last.pin, nil
 	}
@@ -80,6 +96,43 @@ func (s *Store) Pin(ctx context.Context, run string) (*driver.Pin, error) {
 		s.lastPin.Store(&lastPin{hash, p})
 	}
 	return p, err
+}
+
+// AddPlan stores a pin that an event of a run is about to name, and returns its hash.
+func (s *Store) AddPlan(ctx context.Context, run string, p *driver.Pin) (hash string, err error) {
+	hash, data, err := encodePin(p)
+	if err != nil {
+		return "", err
+	}
+	number, err := s.number(ctx, run)
+	if err != nil {
+		return "", err
+	}
+	return hash, s.transact(func(tx *sql.Tx) error {
+		if _, err := tx.Exec("INSERT INTO pins (hash, data) VALUES (?, ?) ON CONFLICT DO NOTHING", hash, string(data)); err != nil {
+			return err
+		}
+		_, err := tx.Exec("INSERT INTO plans (run, pin) VALUES (?, ?) ON CONFLICT DO NOTHING", number, hash)
+		return err
+	})
+}
+
+// Plan reads a pin that an event of a run names.
+func (s *Store) Plan(ctx context.Context, run, hash string) (*driver.Pin, error) {
+	return s.cachedPin(ctx, run, hash)
+}
+
+// addBundle completes an event that names a plan.
+func (s *Store) addBundle(ctx context.Context, run string, ev engine.Event) error {
+	plan, ok := ev.(*engine.Replanned)
+	if !ok {
+		return nil
+	}
+	p, err := s.cachedPin(ctx, run, plan.Plan)
+	if err == nil {
+		plan.Bundle = p.Bundle
+	}
+	return err
 }
 
 func (s *Store) readPin(ctx context.Context, run, hash string) (*driver.Pin, error) {

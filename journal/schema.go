@@ -102,4 +102,10 @@ var migrations = []string{
 	`ALTER TABLE runs ADD COLUMN begun INTEGER NOT NULL DEFAULT 1; -- 0: no process has taken it up yet`,
 	`ALTER TABLE events ADD COLUMN sum INTEGER; -- see checksum; NULL: an older version wrote the event`,
 	`ALTER TABLE runs ADD COLUMN driver TEXT; -- the store that drives it, see lease.go; NULL: none`,
+	`ALTER TABLE runs ADD COLUMN first TEXT;  -- the pin that it was started with; NULL: pin, which is the newest
+	CREATE TABLE plans (
+		run INTEGER NOT NULL,
+		pin TEXT NOT NULL,           -- that an event of the run, or a message to it, may name
+		PRIMARY KEY (run, pin)
+	) WITHOUT ROWID;`,
 }

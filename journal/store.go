@@ -158,7 +158,7 @@ func (s *Store) checkRun(ctx context.Context, r Run) error {
 		return err
 	}
 	if root := pin.Bundle.Root; root.Name != r.Workflow || workflow.Digest(root) != r.Digest {
-		return s.damaged(fmt.Sprintf("the definition of run %s is not the one it was started with", r.ID), nil)
+		return s.damaged(fmt.Sprintf("the definition of run %s is not the one that it has", r.ID), nil)
 	}
 	last := 0
 	for e, err := range s.Events(ctx, r.ID, 0) {

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/database"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Writer is the right to record events of one run. Only one exists at a time, across all
@@ -45,7 +46,13 @@ type Batch struct {
 
 // plain reports whether there is nothing but events.
 func (b *Batch) plain() bool {
-	return b.Summary == nil && !b.Begun && b.Problem == "" && len(b.Verdicts) == 0 && !slices.ContainsFunc(b.Events, costs)
+	return b.Summary == nil && !b.Begun && b.Problem == "" && len(b.Verdicts) == 0 && !slices.ContainsFunc(b.Events, costs) && !slices.ContainsFunc(b.Events, replans)
+}
+
+// replans reports whether an event gives the run a new plan.
+func replans(e engine.Envelope) bool {
+	_, ok := e.Event.(*engine.Replanned)
+	return ok
 }
 
 // costs reports whether an event's usage is stored separately too, see noteUsage.
@@ -160,6 +167,11 @@ func (w *Writer) mark(tx *sql.Tx, b Batch) error {
 				return err
 			}
 		}
+		if plan, ok := e.Event.(*engine.Replanned); ok {
+			if err := w.notePlan(tx, plan); err != nil {
+				return err
+			}
+		}
 	}
 	if b.Begun {
 		if _, err := w.store.statements.exec(nil, tx, "UPDATE runs SET begun = 1 WHERE number = ?", w.number); err != nil {
@@ -184,6 +196,26 @@ func (w *Writer) mark(tx *sql.Tx, b Batch) error {
 	}
 	_, err := tx.Exec("UPDATE runs SET problem = ?, changed = ?, version = "+nextVersion+" WHERE number = ?", b.Problem, micros(time.Now()), w.number)
 	return err
+}
+
+// notePlan makes a plan that was stored before the definition of the run. The run goes on, whatever
+// its status was, and a snapshot of the earlier plan is of no use.
+func (w *Writer) notePlan(tx *sql.Tx, ev *engine.Replanned) error {
+	root := ev.Bundle.Root
+	for _, x := range []struct {
+		text string
+		args []any
+	}{
+		{"INSERT INTO plans (run, pin) VALUES (?, ?) ON CONFLICT DO NOTHING", []any{w.number, ev.Plan}},
+		{"UPDATE runs SET first = coalesce(first, pin), pin = ?, workflow = ?, digest = ?, status = ?, version = " + nextVersion + " WHERE number = ?",
+			[]any{ev.Plan, root.Name, workflow.Digest(root), string(engine.Running), w.number}},
+		{"DELETE FROM snapshots WHERE run = ?", []any{w.number}},
+	} {
+		if _, err := tx.Exec(x.text, x.args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Store) explainAppend(w *Writer, err error) error {

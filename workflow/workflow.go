@@ -1,6 +1,9 @@
 package workflow
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Workflow is one workflow, whatever notation it was written in.
 type Workflow struct {
@@ -82,7 +85,14 @@ type Limits struct {
 	Runtime  time.Duration `json:"runtime,omitempty"`  // time in which attempts run or retries are awaited
 	CostUSD  float64       `json:"cost_usd,omitempty"`
 	Tokens   int64         `json:"tokens,omitempty"`
+	Replans  int           `json:"replans,omitempty"` // new plans because of on_error: replan; 0 means DefaultReplans
 }
+
+// DefaultReplans is how often a failure may lead to a new plan, if the limits do not say it.
+const DefaultReplans = 2
+
+// MaxReplans returns how often a failure may lead to a new plan.
+func (l Limits) MaxReplans() int { return cmp.Or(l.Replans, DefaultReplans) }
 
 // Binding binds a value to a name: an input of a task or of a called workflow. Every string in
 // Value, at any depth, is a template in canonical form.
@@ -120,6 +130,7 @@ const (
 	Stop           OnError = ""
 	Continue       OnError = "continue"
 	SkipDependents OnError = "skip_dependents"
+	Replan         OnError = "replan" // ask for a new plan; without one, like Stop
 )
 
 // Output says how a node's raw output becomes its value, and where the value is stored.

@@ -24,10 +24,37 @@ func (d *Driver) Act(ctx context.Context, run string, ev engine.Event) (driver.R
 	if err != nil {
 		return driver.Receipt{}, err
 	}
+	return d.act(ctx, s, run, e.Event)
+}
+
+// Replan records a new plan. It is stored first, so that the event that names it makes it the plan
+// of the run, at once and completely.
+func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (driver.Receipt, error) {
+	s, err := d.changing(run)
+	if err != nil {
+		return driver.Receipt{}, err
+	}
+	hash, err := s.AddPlan(ctx, run, p.Pin)
+	if err != nil {
+		return driver.Receipt{}, err
+	}
+	pin, err := s.Plan(ctx, run, hash)
+	if err != nil {
+		return driver.Receipt{}, err
+	}
+	e, err := roundTrip(engine.Envelope{Event: &engine.Replanned{Plan: hash, Tasks: p.Tasks, Limits: p.Limits, Words: valid(p.Words), By: p.By, Via: p.Via}})
+	if err != nil {
+		return driver.Receipt{}, err
+	}
+	e.Event.(*engine.Replanned).Bundle = pin.Bundle
+	return d.act(ctx, s, run, e.Event)
+}
+
+func (d *Driver) act(ctx context.Context, s *journal.Store, run string, ev engine.Event) (driver.Receipt, error) {
 	for {
 		writer, err := s.Writer(ctx, run)
 		if err == nil {
-			receipt, err := recordIdle(ctx, s, writer, e.Event, moment(d.o.Clock.Now()))
+			receipt, err := recordIdle(ctx, s, writer, ev, moment(d.o.Clock.Now()))
 			d.pulse.changed(change)
 			return receipt, errors.Join(err, writer.Close())
 		}
@@ -35,7 +62,7 @@ func (d *Driver) Act(ctx context.Context, run string, ev engine.Event) (driver.R
 		if !errors.As(err, &held) {
 			return driver.Receipt{}, err
 		}
-		settled, err := d.send(ctx, s, held, e.Event)
+		settled, err := d.send(ctx, s, held, ev)
 		if settled || err != nil {
 			return driver.Receipt{Driven: true}, err
 		}

@@ -320,7 +320,7 @@ func (s *script) happened(ev engine.Event) {
 		s.Script.Ended(ev.Address)
 	case *engine.Answered:
 		s.ended(ev.ID)
-	case *engine.Started, *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
+	case *engine.Started, *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked, *engine.Replanned:
 	}
 }
 

@@ -27,7 +27,7 @@ func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, err
 	}
 	d.pulse.changed(change)
 	if spec.Owner.Claimed {
-		return driver.Created{Run: w.Run()}, d.keep(w.Run(), &recorded{pin: spec.Pin, writer: w, first: first, status: engine.Running})
+		return driver.Created{Run: w.Run()}, d.keep(w.Run(), &recorded{pin: spec.Pin, began: spec.Pin, writer: w, first: first, status: engine.Running})
 	}
 	return driver.Created{Run: w.Run()}, w.Close()
 }
@@ -94,7 +94,8 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 
 // recorded is what the driver knows about a run that it is about to drive.
 type recorded struct {
-	pin    *driver.Pin
+	pin    *driver.Pin // the newest
+	began  *driver.Pin // the one that it was started with
 	writer *journal.Writer
 	first  engine.Envelope // of a run that this driver has recorded and not begun
 	status engine.Status   // in the list of runs; "": it must be written again
@@ -111,6 +112,10 @@ func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (*rec
 	if err != nil {
 		return nil, err
 	}
+	first, err := s.FirstPin(ctx, run)
+	if err != nil {
+		return nil, err
+	}
 	writer, err := s.Writer(ctx, run)
 	if err != nil {
 		return nil, err
@@ -118,7 +123,7 @@ func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (*rec
 	if r.Problem != "" {
 		r.Status = "" // so that the mark is removed when the run continues
 	}
-	return &recorded{pin: pin, writer: writer, status: r.Status, begun: r.Begun}, nil
+	return &recorded{pin: pin, began: first, writer: writer, status: r.Status, begun: r.Begun}, nil
 }
 
 // begin carries out what the first event asks for. The run's own clock starts now: the run

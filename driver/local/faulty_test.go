@@ -422,6 +422,15 @@ var faults = []fault{
 			return s
 		}
 	}},
+	{26, "returns a new plan without its bundle", "new plan after the end", "does not fit", func(f *faulty) {
+		f.events = func(e engine.Envelope) []engine.Envelope {
+			if plan, ok := e.Event.(*engine.Replanned); ok {
+				without := *plan
+				without.Bundle, e.Event = nil, &without
+			}
+			return []engine.Envelope{e}
+		}
+	}},
 	{25, "reads no script", "script", "-want +got", func(f *faulty) {
 		f.work = func(w driver.Work) driver.Work {
 			w.Script = nil

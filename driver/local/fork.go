@@ -19,7 +19,11 @@ func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created
 	if err != nil {
 		return driver.Created{}, err
 	}
-	pin, err := s.Pin(ctx, spec.From)
+	newest, err := s.Pin(ctx, spec.From)
+	if err != nil {
+		return driver.Created{}, err
+	}
+	pin, err := s.FirstPin(ctx, spec.From)
 	if err != nil {
 		return driver.Created{}, err
 	}
@@ -41,7 +45,7 @@ func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created
 	d.pulse.changed(change)
 	made := driver.Created{Run: w.Run(), Note: note}
 	if spec.Owner.Claimed {
-		return made, d.keep(w.Run(), &recorded{pin: pin, writer: w})
+		return made, d.keep(w.Run(), &recorded{pin: newest, began: pin, writer: w})
 	}
 	return made, w.Close()
 }

@@ -41,13 +41,24 @@ func (l *loop) readMessage(m journal.Message) error {
 		e.Event = validAnswer(*a)
 	}
 	b := journal.Batch{Verdicts: []journal.Verdict{{ID: m.ID}}}
-	if err := l.run.Admit(e); err != nil {
+	err := l.run.Admit(e)
+	plan, replanned := m.Event.(*engine.Replanned)
+	pin, work, all := l.pin, l.o, l.script.all
+	if err == nil && replanned {
+		err = l.replan(plan)
+	}
+	if err != nil {
 		b.Verdicts[0].Refused = err.Error()
 	} else {
 		b.Events = []engine.Envelope{e}
+		l.over = l.over && !replanned
 	}
-	err := l.record(b)
+	refused := err != nil
+	err = l.record(b)
 	var gone *journal.WithdrawnError
+	if refused || errors.As(err, &gone) {
+		l.pin, l.o, l.script.all, l.over = pin, work, all, l.run.Status().Done()
+	}
 	if errors.As(err, &gone) {
 		return nil
 	}

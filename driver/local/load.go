@@ -10,7 +10,7 @@ import (
 
 // load replays a run without driving it.
 func load(ctx context.Context, store *journal.Store, run string) (*engine.Run, error) {
-	pin, err := store.Pin(ctx, run)
+	pin, err := store.FirstPin(ctx, run)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ type loop struct {
 }
 
 func newLoop(d *Driver, store *journal.Store, made *recorded, o driver.Work) (*loop, error) {
-	run, err := driver.NewRun(made.pin.Bundle, loader(store, made.writer.Run()))
+	run, err := driver.NewRun(made.began.Bundle, loader(store, made.writer.Run()))
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +278,7 @@ func (l *loop) step(seq int, e engine.Envelope) ([]engine.Command, error) {
 		l.attempts.ended(ev)
 	case *engine.Answered:
 		l.forgetAnswered()
-	case *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.Started, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked:
+	case *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.Started, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked, *engine.Replanned:
 	}
 	return cmds, nil
 }
@@ -319,6 +319,23 @@ func (l *loop) obey(c engine.Command) error {
 		l.over = true
 	}
 	return nil
+}
+
+// replan is what the run is driven with under a new plan.
+func (l *loop) replan(ev *engine.Replanned) error {
+	pin, err := l.store.Plan(context.Background(), l.writer.Run(), ev.Plan)
+	if err != nil {
+		return err
+	}
+	l.pin = pin
+	if l.o.Replan == nil {
+		return nil
+	}
+	w, err := l.o.Replan(pin)
+	if err == nil {
+		l.o.Agents, l.o.Scripted, l.script.all = w.Agents, w.Scripted, w.ScriptAll
+	}
+	return err
 }
 
 func (l *loop) startTask(c *engine.StartTask) error {

@@ -36,11 +36,7 @@ func info(ctx context.Context, s *journal.Store, r journal.Run) driver.Info {
 // refresh replays a run to update its entry in the list of runs. A run that cannot be
 // replayed keeps its entry.
 func refresh(ctx context.Context, s *journal.Store, r *journal.Run) {
-	pin, err := s.Pin(ctx, r.ID)
-	if err != nil {
-		return
-	}
-	run, err := driver.Replay(r.ID, pin.Bundle, loader(s, r.ID), s.Brief(ctx, r.ID, 0), nil)
+	run, err := load(ctx, s, r.ID)
 	if err != nil {
 		return
 	}

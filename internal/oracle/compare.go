@@ -115,7 +115,7 @@ func (m *Model) take(e engine.Envelope) {
 		m.raised(ev.Limits)
 	case *engine.Recovered:
 		m.recovered()
-	case *engine.Forked:
+	case *engine.Forked, *engine.Replanned:
 	}
 }
 

@@ -1,0 +1,637 @@
+package engine
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Replanned starts a new plan afresh. While it unfolds, each task, gate and question of a choice
+// that becomes ready is compared with what earlier plans have at the same address. It is the same
+// if the node does the same work, it is asked for the same, and nothing that it only follows has
+// run since. Then
+//
+//  1. a recorded result is taken at once, in the order in which the results came about, so that
+//     joins decide as they did;
+//  2. after that, what was in progress goes on: attempts, retries, open questions, handoffs;
+//  3. everything else that was in progress is cancelled;
+//  4. whatever else is ready starts.
+//
+// A step may become ready long after Replanned, so results that were not needed yet are kept.
+
+// replans is what earlier plans of a run left.
+type replans struct {
+	at     time.Time        // when the newest plan began; zero if it is the first
+	asked  int              // number of plans that answered a question of on_error
+	tally  map[string]tally // what happened at each address, so that nothing is numbered twice
+	memo   map[string]*past // results that the newest plan has not needed yet, by address
+	limbo  *scope           // of attempts that were cancelled and have not ended
+	behind []*inst          // tasks that wait until such an attempt at their address has ended
+	old    *old             // what was in progress, while Replanned is stepped
+	due    []due            // what is ready, while an event is stepped; first those with a result
+}
+
+// tally is how often something happened at an address.
+type tally struct {
+	Attempts int32    `json:"attempts,omitempty"`
+	Asked    []string `json:"asked,omitempty"` // see inst.asked
+}
+
+// past is an instance that ended in an earlier plan.
+type past struct {
+	in               *inst // without its place in that plan
+	work             digest
+	decision, reason string
+	below            []*inst    // the tasks that it handed off
+	open             []*handoff // those of them that go on, while Replanned is stepped
+}
+
+// old is what was in progress in the plan that is replaced. What goes on is removed from it.
+type old struct {
+	insts     map[string]*inst
+	below     map[string][]*inst // tasks that were handed off, by the address of the workflow's own task
+	attempts  map[string]*inst
+	timers    map[string]*timer
+	questions map[string]*question
+	told      map[string]Status // of all steps
+}
+
+// due is an instance that is ready, with its recorded result, if there is one.
+type due struct {
+	in *inst
+	p  *past
+}
+
+// admitPlan reports why the run cannot go on with a plan.
+func (r *Run) admitPlan(ev *Replanned) error {
+	if ev.Bundle == nil || ev.Bundle.Root == nil {
+		return errors.New("the new plan is missing")
+	}
+	p, err := newPlan(ev.Bundle)
+	if err != nil {
+		return err
+	}
+	root := p.programs[p.bundle.Root]
+	if _, err := root.complete(root.accepted(r.inputs)); err != nil {
+		return err
+	}
+	return lowers(r.root.frame.limits, ev.Limits)
+}
+
+// accepted returns the inputs that a workflow accepts: all, if it declares none.
+func (p *program) accepted(given map[string]any) map[string]any {
+	if len(p.w.Inputs) == 0 {
+		return given
+	}
+	inputs := map[string]any{}
+	for _, name := range p.inputs {
+		if v, ok := given[name]; ok {
+			inputs[name] = v
+		}
+	}
+	return inputs
+}
+
+func (r *Run) replan(ev *Replanned) {
+	p, _ := newPlan(ev.Bundle) // admitPlan has reported errors
+	x := &r.replans
+	if r.asksForPlan() {
+		x.asked++
+	}
+	for _, address := range ev.Gone {
+		if in := r.attempts[address]; in != nil {
+			in.phase = stopping
+		}
+	}
+	r.recollect()
+	limits, used := r.root.frame.limits, r.root.frame.ledger
+	raise(&limits, ev.Limits, true)
+	x.at, x.behind = r.now, nil
+	r.plan = p
+	for i, h := range r.handed {
+		h.index = len(p.compiled) + i
+	}
+	r.attempts, r.questions, r.timers = map[string]*inst{}, map[string]*question{}, map[string]*timer{}
+	if t := x.old.timers[runtimeTimer]; t != nil {
+		r.timers[runtimeTimer] = t
+	}
+	r.clock = clock{active: r.clock.active}
+	r.paused, r.head, r.last, r.listed, r.heldBack, r.finish = nil, nil, nil, 0, nil, nil
+	r.note(Fact{Kind: PlanChanged, Text: ev.Words})
+	r.startPlan(ev.Tasks, p.programs[p.bundle.Root].accepted(r.inputs), limits)
+	f := r.root.frame
+	f.steps, f.spent = used.steps, used.spent
+	x.limbo = newScope(r.root, nil, f.p.body, f)
+	r.root.outstanding++ // until it is clear what is cancelled
+}
+
+// recollect moves what is recorded, and what is in progress, out of the plan that is replaced.
+func (r *Run) recollect() {
+	x := &r.replans
+	o := &old{map[string]*inst{}, map[string][]*inst{}, r.attempts, r.timers, r.questions, map[string]Status{}}
+	x.old = o
+	if x.memo == nil {
+		x.memo, x.tally = map[string]*past{}, map[string]tally{}
+	}
+	tops := map[string]string{} // of what was handed off, the address of the workflow's own task
+	ended := map[string]*past{}
+	for in := range r.steps() {
+		o.told[in.address] = in.status
+		r.tallyUp(in)
+		switch {
+		case in.n.home.index >= len(r.compiled): // it was handed off
+			top := in.address[:strings.LastIndexByte(in.address, '/')]
+			if above, ok := tops[top]; ok {
+				top = above
+			}
+			tops[in.address] = top
+			o.below[top] = append(o.below[top], in)
+		case in.phase != finished:
+			o.insts[in.address] = in
+		case in.status == Success || in.status == Failed || in.status == TimedOut:
+			ended[in.address] = remembered(in)
+		}
+	}
+	for address, p := range ended {
+		p.below = o.below[address]
+		x.memo[address] = p
+	}
+	if len(x.due) > 0 {
+		panic("engine: a step is still due when the plan changes")
+	}
+}
+
+// tallyUp records what was numbered at the address of an instance.
+func (r *Run) tallyUp(in *inst) {
+	if !in.n.isTried() {
+		return
+	}
+	t := r.replans.tally[in.address]
+	t.Attempts = max(t.Attempts, in.attempt, in.base)
+	if len(in.asked) > len(t.Asked) {
+		t.Asked = slices.Clone(in.asked)
+	}
+	for i, how := range t.Asked {
+		if how == "" {
+			t.Asked[i] = "the plan was changed"
+		}
+	}
+	if t.Attempts > 0 {
+		r.replans.tally[in.address] = t
+	}
+}
+
+// isTried reports whether instances of the node have attempts.
+func (n *node) isTried() bool {
+	_, task := n.does.(*workflow.Task)
+	return task || n.place.Asks
+}
+
+// continueCounts makes a new instance number its attempts and questions from where earlier plans
+// ended.
+func (r *Run) continueCounts(in *inst) {
+	if t, ok := r.replans.tally[in.address]; ok && in.n.isTried() {
+		in.base, in.asked = t.Attempts, slices.Clone(t.Asked)
+	}
+}
+
+// remembered returns an instance that has ended, without its place in its plan.
+func remembered(in *inst) *past {
+	p := &past{work: in.n.work()}
+	c := *in
+	if in.passed != nil {
+		p.decision, p.reason = in.passed.decision, in.passed.reason
+	}
+	for _, h := range in.handed {
+		if !h.scope.over {
+			p.open = append(p.open, h)
+		}
+	}
+	c.n, c.reg, c.env, c.passed, c.handed, c.next, c.body, c.child, c.each = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	c.sum, c.parts = in.asksFor(), nil
+	switch in.n.does.(type) {
+	case *workflow.Task, *workflow.Human:
+		if in.err == loopLimit {
+			c.output = in.limited
+		}
+		c.output = rebind(c.output, nil)
+	case *workflow.Call, *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each:
+		c.output = nil // it is computed again
+	}
+	if c.limited = nil; in.err == loopLimit { // if it is the same again, so is its loop
+		c.status, c.err = Success, ""
+	}
+	p.in = &c
+	return p
+}
+
+// rebind returns a value of a task as the value of another node that reads outputs in the same way.
+func rebind(v any, n *node) any {
+	s, ok := v.(*stored)
+	if !ok {
+		return v
+	}
+	c := *s
+	c.n, c.given = n, rebind(s.given, n)
+	return &c
+}
+
+// ready starts what an instance does, unless an earlier plan may have its result.
+func (r *Run) ready(in *inst) {
+	x := &r.replans
+	if len(x.memo) == 0 && x.old == nil {
+		r.startReady(in)
+		return
+	}
+	in.phase = queued
+	d := due{in, r.resultFor(in)}
+	at := len(x.due)
+	if d.p != nil {
+		at = 0
+		for at < len(x.due) && x.due[at].p != nil && x.due[at].p.in.seq < d.p.in.seq {
+			at++
+		}
+	}
+	x.due = slices.Insert(x.due, at, d)
+}
+
+func (r *Run) startReady(in *inst) {
+	if s, ok := in.n.does.(*workflow.Human); ok {
+		r.ask(in, s)
+	} else {
+		r.admitTask(in)
+	}
+}
+
+// unfold continues with what is ready, and reports whether that may have led to something.
+func (r *Run) unfold() bool {
+	x := &r.replans
+	for len(x.due) > 0 && x.due[0].p != nil {
+		d := x.due[0]
+		x.due = x.due[1:]
+		if d.in.phase != queued { // a competing branch was faster
+			continue
+		}
+		if r.recall(d.in, d.p) {
+			return true
+		}
+		x.due = append(x.due, due{in: d.in})
+	}
+	settled := x.old == nil
+	if !settled {
+		for _, d := range x.due {
+			r.goOn(d.in)
+		}
+		r.cancelOld()
+	}
+	list := x.due
+	x.due = nil
+	for _, d := range list {
+		if (d.in.phase == queued || d.in.phase == held) && d.in.status == Running {
+			r.startReady(d.in)
+		}
+	}
+	return len(list) > 0 || !settled
+}
+
+// resultFor returns the recorded result of an instance, or nil if it has to run.
+func (r *Run) resultFor(in *inst) *past {
+	p := r.replans.memo[in.address]
+	switch {
+	case p == nil || p.work != in.n.work() || !r.prepare(in) || p.in.sum != in.asksFor():
+		return nil
+	case p.in.status != Success && !in.goesOn(p.in.status):
+		return nil
+	case !in.n.def.Once && !in.startsAfter(p.in.begun, nil): // what must happen once is not repeated for that
+		return nil
+	}
+	return p
+}
+
+// prepare renders what an instance asks for, and reports whether that is possible.
+func (r *Run) prepare(in *inst) bool {
+	if s, ok := in.n.does.(*workflow.Human); ok {
+		q, err := r.gate(in, s)
+		in.sum = q.sum()
+		return err == nil
+	}
+	if in.cmd == nil {
+		cmd, err := r.render(in)
+		if err != nil {
+			return false
+		}
+		in.cmd = cmd
+		in.digest()
+	}
+	return true
+}
+
+// goesOn reports whether the workflow continues after a failure of the instance with something that
+// may depend on it. Other failures are not taken over, so that the step is tried again.
+func (in *inst) goesOn(status Status) bool {
+	switch {
+	case in.n.onFailure, in.n.onTimeout && status == TimedOut, in.n.def.OnError == workflow.Continue:
+		return true
+	case in.n.def.OnError == workflow.SkipDependents, in.scope().owner == nil:
+		return false
+	}
+	return in.scope().owner.goesOn(Failed)
+}
+
+// startsAfter reports whether everything that an instance follows, and that its texts do not show,
+// ended before an earlier instance at its address began. also is a node around it that decides what
+// the texts show.
+func (in *inst) startsAfter(begun int, also *node) bool {
+	for _, p := range in.from() {
+		for _, of := range append(p.sources(), p.by) {
+			if of.done > begun && !in.n.sees(of) && (also == nil || !also.sees(of)) {
+				return false
+			}
+		}
+	}
+	if len(in.n.in) > 0 {
+		return true
+	}
+	switch reg := in.reg; {
+	case reg.loop != nil:
+		return reg.loop.in.startsAfter(begun, in.n)
+	case reg.scope.owner != nil && reg.scope.frame.handoff == nil:
+		return reg.scope.owner.startsAfter(begun, in.n)
+	}
+	return true
+}
+
+// recall ends an instance with its recorded result, and reports whether it could: in the new plan,
+// there may be no edge to take.
+func (r *Run) recall(in *inst, p *past) bool {
+	o, before := p.in, *in
+	in.attempt, in.base, in.failures, in.losses = o.attempt, o.base, o.failures, o.losses
+	in.usage, in.started, in.begun, in.done = o.usage, o.started, o.begun, o.done
+	in.asked, in.shut, in.counted, in.granted = o.asked, o.shut, o.counted, o.granted
+	in.handed, in.handoffs = p.open, o.handoffs
+	switch said, value := rebind(o.output, in.n), any(nil); {
+	case o.status != Success:
+		fault := &Fault{Kind: FaultError, Message: o.err}
+		if o.status == TimedOut {
+			fault.Kind = FaultTimeout
+		}
+		r.fail(in, fault)
+	default:
+		if _, human := in.n.does.(*workflow.Human); human {
+			in.passed.decision, in.passed.reason = p.decision, p.reason
+		}
+		if value = said; in.wasAsked() {
+			said, value = map[string]any{"decision": p.decision, "reason": p.reason}, previous(in.from())
+		}
+		switch fault := r.settle(in, said, value); {
+		case fault != nil && in.n.def.Once:
+			r.fail(in, fault)
+		case fault != nil:
+			*in = before
+			return false
+		}
+	}
+	in.ended = o.ended
+	delete(r.replans.memo, in.address)
+	in.account(in)
+	r.moveHandoffs(in, p.open, p.below)
+	return true
+}
+
+// account adds what an instance has used to the called workflows around in. The run itself knows.
+func (in *inst) account(used *inst) {
+	for f := in.scope().frame; f.around != nil; f = f.around {
+		if used.counted {
+			f.steps++
+		}
+		f.spent = f.spent.Plus(used.usage)
+	}
+}
+
+// goOn continues with what was in progress at the address of an instance, if it is the same.
+func (r *Run) goOn(in *inst) {
+	x := r.replans.old
+	o := x.insts[in.address]
+	if o == nil || in.phase != queued || o.phase == stopping || o.n.work() != in.n.work() || !r.prepare(in) {
+		return
+	}
+	if o.sum != (digest{}) && (o.asksFor() != in.asksFor() || !in.n.def.Once && !in.startsAfter(o.begun, nil)) {
+		return
+	}
+	delete(x.insts, in.address)
+	now := *in
+	*in = *o
+	in.n, in.reg, in.env, in.came, in.iteration, in.next, in.passed = now.n, now.reg, now.env, now.came, now.iteration, now.next, now.passed
+	in.cmd, in.sum, in.parts = now.cmd, now.sum, now.parts
+	if o.cmd != nil {
+		cmd := *o.cmd
+		cmd.Place, cmd.Prompt, cmd.Inputs, cmd.Received, cmd.Settings = now.cmd.Place, now.cmd.Prompt, now.cmd.Inputs, now.cmd.Received, now.cmd.Settings
+		in.cmd = &cmd
+	}
+	in.account(in)
+	r.moveProgress(in, o)
+	if r.attempts[in.address] == in {
+		r.seat(in)
+	}
+	r.moveHandoffs(in, in.handed, x.below[in.address])
+	if in.phase == held && r.overBudget(in) == nil {
+		r.withdraw(in, "", r.ofBudget)
+	}
+}
+
+// moveProgress makes what is in progress for an instance of the old plan that of another, which may
+// be the same.
+func (r *Run) moveProgress(in, o *inst) {
+	x := r.replans.old
+	if x.attempts[in.address] == o {
+		r.attempts[in.address] = in
+		delete(x.attempts, in.address)
+	}
+	for id, t := range x.timers {
+		if t.in == o {
+			t.in = in
+			r.timers[id] = t
+			delete(x.timers, id)
+		}
+	}
+	for _, q := range in.open {
+		q.in = in
+		r.questions[q.ID] = q
+		delete(x.questions, q.ID)
+	}
+	if in.phase == delayed {
+		r.clock.delays++
+	}
+	if in.resting {
+		r.clock.resting++
+	}
+}
+
+// seat takes the slot of an attempt that goes on, and reserves what it may use.
+func (r *Run) seat(in *inst) {
+	for f := in.scope().frame; f != nil; f = f.around {
+		if !in.away {
+			f.running++
+		}
+		f.reserved = f.reserved.Plus(in.cmd.reserves())
+	}
+	for s := in.scope(); s != nil; s = s.parent {
+		s.outstanding++
+	}
+}
+
+// moveHandoffs makes handoffs those of an instance. below are all tasks that were handed off from it.
+func (r *Run) moveHandoffs(in *inst, handed []*handoff, below []*inst) {
+	for _, h := range handed {
+		h.in, h.scope.owner, h.scope.parent = in, in, in.scope()
+		inner := h.scope.frame
+		inner.around = in.scope().frame
+		if h.scope.over {
+			continue
+		}
+		in.scope().handed = append(in.scope().handed, h)
+		for s := in.scope(); s != nil; s = s.parent {
+			s.outstanding += 1 + h.scope.outstanding
+		}
+		for f := inner.around; f != nil; f = f.around {
+			f.running += inner.running
+			f.reserved = f.reserved.Plus(inner.reserved)
+		}
+		r.clock.frames = append(r.clock.frames, inner)
+	}
+	for _, b := range below {
+		b.next = nil
+		r.list(b)
+		in.account(b)
+		if b.phase != finished {
+			r.moveProgress(b, b)
+		}
+		switch {
+		case r.rehearsal != "" && b.address == r.rehearsal:
+			r.heldBack = b
+		case b.phase == queued || b.phase == held:
+			r.replans.due = append(r.replans.due, due{in: b})
+		}
+		for _, h := range b.handed {
+			if !h.scope.over {
+				r.clock.frames = append(r.clock.frames, h.scope.frame)
+			}
+		}
+	}
+}
+
+// cancelOld cancels what was in progress and does not go on.
+func (r *Run) cancelOld() {
+	x := &r.replans
+	o := x.old
+	x.old = nil
+	for _, address := range sortedKeys(o.attempts) {
+		r.abandon(o.attempts[address])
+	}
+	for _, id := range sortedKeys(o.timers) {
+		if r.timers[id] == nil {
+			r.command(&CancelTimer{ID: id})
+		}
+	}
+	for _, id := range sortedKeys(o.questions) {
+		if r.questions[id] == nil {
+			r.command(&Withdraw{ID: id})
+		}
+	}
+	r.release(r.root)
+	r.tellChanges(o.told)
+	for _, p := range x.memo { // what they handed off does not go on
+		p.open = nil
+		p.below = slices.DeleteFunc(p.below, func(b *inst) bool { return b.phase != finished })
+		for _, b := range p.below {
+			b.reg, b.env, b.passed, b.handed, b.next = nil, nil, nil, nil, nil
+		}
+	}
+}
+
+// abandon cancels an attempt that is no longer part of the plan. It still occupies its slot, and
+// what it used will count.
+func (r *Run) abandon(o *inst) {
+	at := o.n.place
+	p := r.addDefinition(definition{Workflow: &workflow.Workflow{Name: at.Workflow, Body: workflow.Graph{Nodes: []workflow.Node{
+		{ID: at.Node, Step: &workflow.Task{Agent: at.Agent}},
+	}}}})
+	in := &inst{
+		n: p.all[0], reg: &r.replans.limbo.body, address: o.address, status: Cancelled, started: o.started, ended: r.elapsed, usage: o.usage,
+		attempt: o.attempt, base: o.base, issued: o.issued, phase: stopping, unsent: o.unsent, counted: true,
+	}
+	in.cmd = &StartTask{Place: &in.n.place, Address: o.address, Attempt: o.cmd.Attempt, May: o.cmd.May}
+	r.attempts[in.address] = in
+	r.seat(in)
+	if o.phase != stopping && !o.expired {
+		r.command(&CancelTask{Address: in.address, Attempt: int(in.attempt)})
+	}
+}
+
+// startBehind starts the tasks at whose address an attempt of an earlier plan has ended by now.
+func (r *Run) startBehind() {
+	waiting := r.replans.behind
+	r.replans.behind = nil
+	for _, in := range waiting {
+		if in.phase == queued && r.attempts[in.address] != in {
+			r.admitTask(in)
+		}
+	}
+}
+
+// keepTimes lets a call or a combine that consists of the same results as before have ended when it
+// did.
+func (r *Run) keepTimes(in *inst) {
+	p := r.replans.memo[in.address]
+	if p != nil && p.work == in.n.work() && p.in.status == in.status && p.in.done == in.done {
+		in.started, in.ended = p.in.started, p.in.ended
+		delete(r.replans.memo, in.address)
+	}
+}
+
+// continueCall lets a call that was in progress go on with its time.
+func (r *Run) continueCall(in *inst) {
+	x := r.replans.old
+	if x == nil {
+		return
+	}
+	o := x.insts[in.address]
+	if o == nil || o.child == nil || o.n.work() != in.n.work() {
+		return
+	}
+	in.started, in.child.frame.since = o.started, o.child.frame.since
+	id := in.timerID(timeoutTimer)
+	if t, was := r.timers[id], x.timers[id]; t != nil && was != nil && o.n.def.Timeout == in.n.def.Timeout {
+		t.Clock = was.Clock
+	}
+}
+
+// tellChanges tells which steps are now in another state than in the plan that was replaced.
+func (r *Run) tellChanges(told map[string]Status) {
+	for in := range r.steps() {
+		status, known := told[in.address]
+		switch {
+		case known && status == in.status:
+		case in.status == Skipped:
+			r.tell(in, StepSkipped, "")
+		case in.status.Done():
+			r.tell(in, StepEnded, in.err)
+		case in.phase == nested:
+			r.tell(in, StepStarted, "")
+		}
+	}
+}
+
+// asksForPlan reports whether a failed step waits for a new plan.
+func (r *Run) asksForPlan() bool {
+	for q := range maps.Values(r.questions) {
+		if q.Kind == ReplanQuestion {
+			return true
+		}
+	}
+	return false
+}
