@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -298,6 +299,7 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 	if err != nil {
 		return fail(err)
 	}
+	process.SetState(p.State())
 	place := p.now().newWorkplace(p.Root())
 	l := &lanes{agents, pin, p.Root(), place, trusted, p.now().files.Equipment, p.detacher()}
 	w := driver.Work{Agents: l, Scripted: l.scripted, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere}
@@ -535,6 +537,15 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 	s, err := startingWith(options)
 	if err != nil {
 		return nil, err
+	}
+	if trust.Depth() > 0 {
+		was, err := r.State(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if s.limits, s.labels, err = r.p.nested(ctx, check.Override(was.Result.Limits, s.limits), s.labels); err != nil {
+			return nil, err
+		}
 	}
 	spec.From, spec.Limits, spec.Owner = r.id, s.limits, r.p.owner
 	spec.Owner.Claimed, spec.Owner.Labels = s.claim, s.labels

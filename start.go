@@ -104,6 +104,13 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 		return nil, err
 	}
 	w = w.WithLimits(s.limits)
+	limits, labels, err := p.nested(ctx, w.Limits(), s.labels)
+	if err != nil {
+		return nil, err
+	}
+	if s.labels = labels; limits != w.Limits() {
+		w = w.WithLimits(limits)
+	}
 	p = &Project{p.core, p.owner, w.p.still} // with the files that the workflow was loaded with
 	inputs, err = p.checkStart(w, inputs, s.replies)
 	if err != nil {

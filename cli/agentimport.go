@@ -57,6 +57,11 @@ func (a *app) importAgents(f *importFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.overwrite && !f.dryRun {
+		if err := a.onlyPerson("agents import --overwrite"); err != nil {
+			return err
+		}
+	}
 	list, err := p.ImportAgents(hocket.ImportOptions{From: froms, User: f.user, Overwrite: f.overwrite, DryRun: f.dryRun})
 	if err != nil {
 		return err

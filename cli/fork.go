@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // forkFlags are the flags of retry and fork.
@@ -103,6 +104,11 @@ func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, make func(ctx c
 	ctx := cmd.Context()
 	if err := f.check(cmd.Flags()); err != nil {
 		return err
+	}
+	if f.limits != (workflow.Limits{}) {
+		if err := a.onlyPerson(cmd.Name() + " with other limits"); err != nil {
+			return err
+		}
 	}
 	return a.withRun(ctx, id, func(old *hocket.Run) error {
 		if !f.noRun {

@@ -55,6 +55,7 @@ func (w *With) add(more With) {
 //	130  interrupted
 func Main(args []string, std Stdio, with ...With) int {
 	catchSIGPIPE()
+	hocket.MarkPrograms()
 	a := newApp(std)
 	defer a.close()
 	for _, w := range with {
@@ -143,7 +144,7 @@ func isUsage(err error) bool {
 		new(*hocket.NoDirectoryError), new(*hocket.NoHomeError), new(*hocket.SecretError), new(*hocket.UnknownServerError),
 		new(*hocket.LoginError), new(*hocket.KeyError), new(*hocket.UntrustedError), new(*hocket.UnknownDriverError),
 		new(*hocket.MovedError), new(*hocket.AdoptError), new(*handoff.UnknownError), new(*handoff.NoTmuxError), new(*handoff.NotInTmuxError),
-		new(*hocket.UnapprovedError), new(*hocket.UnknownDefinitionError), new(*hocket.ChangedError), new(*hocket.DecidedError), new(*hocket.NameTakenError),
+		new(*hocket.UnapprovedError), new(*hocket.UnknownDefinitionError), new(*hocket.ChangedError), new(*hocket.DecidedError), new(*hocket.NameTakenError), new(*hocket.NestedError),
 	} {
 		if errors.As(err, target) {
 			return true

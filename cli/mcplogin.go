@@ -36,7 +36,12 @@ never open a browser themselves.`,
   hocket mcp login tracker --no-browser`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeServer,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.login(cmd.Context(), args[0], &f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.onlyPerson("mcp login"); err != nil {
+				return err
+			}
+			return a.login(cmd.Context(), args[0], &f)
+		},
 	}
 	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, "only print the address to open")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "give up after this `TIME`")

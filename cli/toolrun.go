@@ -64,6 +64,11 @@ func (a *app) runTool(ctx context.Context, name string, f *toolRunFlags) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer onSignal(func() { cancel(errInterrupted) }, func() {})()
+	if m.Approval {
+		if err := a.onlyPerson("tools run " + name); err != nil {
+			return err
+		}
+	}
 	if m.Approval && !f.yes {
 		if err := a.approve(ctx, m, args); err != nil {
 			return err

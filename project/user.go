@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"slices"
@@ -18,6 +19,7 @@ const userOnly = "remove it here; a user can set it in ~/.config/hocket/config.y
 //	tools       {sandbox: none or required}
 //	autonomy    full: agents of every project may do anything without asking
 //	retention   as in a project
+//	max_nesting how many runs may be inside of each other
 //	providers   as in a project; here the user's own keys may be sent anywhere
 //	mcp_server  {answers: none or all}: the questions that clients may put to the user
 //
@@ -35,6 +37,7 @@ func (c *Config) readUser(file string, text []byte) workflow.Diagnostics {
 	c.MCP.Answers = server.Word("answers", "none", "all")
 	server.Done()
 	readRetention(root.Map("retention"), &c.Retention)
+	c.MaxNesting = cmp.Or(root.Int("max_nesting", 1), c.MaxNesting)
 	own := readProviders(root.Map("providers"), map[string]workflow.Pos{}, true)
 	if c.Providers == nil {
 		c.Providers = own

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/process"
 )
 
 // Only people may answer, approve and trust. A step that answers a question of its own run,
@@ -14,6 +16,7 @@ import (
 var markers = []struct{ name, by string }{
 	{"HOCKET_KEY", attempt},
 	{"HOCKET_RUN", attempt},
+	{process.DepthVariable, attempt},
 	{"CLAUDECODE", "claude"},
 	{"GEMINI_CLI", "gemini"},
 	{"QWEN_CODE", "qwen"},
@@ -34,12 +37,16 @@ var agents = []string{"claude", "codex", "gemini", "qwen", "opencode", "copilot"
 const attempt = "an attempt of a run"
 
 // Supervisor returns the name of the agent or run that started this process, directly or
-// indirectly, "" if there is none. env is the environment of this process. Ancestors are
-// checked only on Linux; elsewhere the environment alone decides. A descendant of a hocket
-// process is always a step, a tool or a server.
+// indirectly, "" if there is none. env is the environment of this process. Ancestors and the
+// mark that processes of an attempt inherit, see [process.Mark], are checked only on Linux;
+// elsewhere the environment alone decides. A descendant of a hocket process is always a step, a
+// tool or a server.
 func Supervisor(env []string) string {
 	if by := ByVariables(env); by != "" {
 		return by
+	}
+	if process.Depth() > 0 {
+		return attempt
 	}
 	for _, p := range ancestors() {
 		if by := ByVariables(p.env); by != "" {
@@ -48,7 +55,7 @@ func Supervisor(env []string) string {
 		if by := agentNamed(p.args); by != "" {
 			return by
 		}
-		if p.hocket() && !slices.Contains(p.args, "--detach") { // its run is driven by another process
+		if p.drives() { // otherwise its run is driven by another process
 			return attempt
 		}
 	}
@@ -64,6 +71,51 @@ type ancestor struct {
 func (a ancestor) hocket() bool {
 	return filepath.Base(a.args[0]) == "hocket" || filepath.Base(strings.TrimSuffix(a.exe, " (deleted)")) == "hocket"
 }
+
+// Depth returns how many hocket processes with an attempt are above this process. It is at least
+// as high as what the mark of an attempt, the environment and the ancestors say.
+func Depth() int {
+	above := 0
+	for _, p := range ancestors() {
+		if p.drives() {
+			above++
+		}
+	}
+	return max(above, process.Depth())
+}
+
+// Outer returns the run whose attempt this process belongs to, and the directory in which it is
+// stored, both "" if there is none. hidden means that there is one and that this process has
+// removed all traces of it. The ancestors count before the environment, which a step can change.
+func Outer(env []string) (state, run string, hidden bool) {
+	list := ancestors()
+	for _, vars := range append(environments(list), env) {
+		state, run = variable(vars, process.StateVariable), variable(vars, "HOCKET_RUN")
+		if run != "" && state != "" {
+			return state, run, false
+		}
+	}
+	return "", "", process.Depth() > 0 && ByVariables(env) == "" && !slices.ContainsFunc(list, ancestor.drives)
+}
+
+func environments(list []ancestor) (all [][]string) {
+	for _, a := range list {
+		all = append(all, a.env)
+	}
+	return all
+}
+
+func variable(env []string, name string) (value string) {
+	for _, pair := range env {
+		if v, ok := strings.CutPrefix(pair, name+"="); ok {
+			value = v // the last one counts
+		}
+	}
+	return value
+}
+
+// drives reports whether an ancestor is a hocket with attempts.
+func (a ancestor) drives() bool { return a.hocket() && !slices.Contains(a.args, "--detach") }
 
 // ByVariables is Supervisor based on the environment alone.
 func ByVariables(env []string) string {

@@ -39,7 +39,7 @@ func environment(base []string, task *agent.Task, set map[string]agent.Text, dir
 func isOurs(name string) bool {
 	switch name {
 	case "HOCKET_RUN", "HOCKET_WORKFLOW", "HOCKET_NODE", "HOCKET_ADDRESS", "HOCKET_ATTEMPT", "HOCKET_KEY",
-		"HOCKET_PROJECT", "HOCKET_INPUTS", "HOCKET_LABELS", "HOCKET_FEEDBACK", "HOCKET_TRUST":
+		"HOCKET_PROJECT", "HOCKET_INPUTS", "HOCKET_LABELS", "HOCKET_FEEDBACK", "HOCKET_TRUST", "HOCKET_DEPTH", "HOCKET_STATE":
 		return true
 	}
 	return strings.HasPrefix(name, inputPrefix)

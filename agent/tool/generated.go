@@ -3,6 +3,7 @@ package tool
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/workflow"
@@ -27,7 +28,7 @@ func (g Generated) Read() (*Manifest, workflow.Diagnostics) {
 		found = append(found, workflow.Errorf(m.Pos, CodeDefinition, detail, summary, args...))
 	}
 	for _, path := range append(m.Permissions.Read, m.Permissions.Write...) {
-		if !filepath.IsLocal(filepath.FromSlash(path)) {
+		if !filepath.IsLocal(filepath.FromSlash(path)) || strings.HasPrefix(path, "~") {
 			refuse("name paths in the project", "a tool that a model wrote cannot use %q", path)
 		}
 	}

@@ -120,6 +120,9 @@ func (c *Command) runAlone(ctx context.Context, p *pipes, started func()) error 
 	if c.Key != "" {
 		c.Cmd.Env = append(c.Cmd.Environ(), KeyVariable+"="+c.Key)
 	}
+	if marking.Load() {
+		c.Cmd.Env = variables(c.Cmd.Environ())
+	}
 	g, err := startGroup(c.Cmd)
 	p.closeTheirs()
 	if err != nil {
