@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -55,7 +56,9 @@ func (w *With) add(more With) {
 //	130  interrupted
 func Main(args []string, std Stdio, with ...With) int {
 	catchSIGPIPE()
-	hocket.MarkPrograms()
+	if std.In == os.Stdin { // otherwise the command is only part of a program
+		hocket.MarkPrograms()
+	}
 	a := newApp(std)
 	defer a.close()
 	for _, w := range with {
