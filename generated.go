@@ -297,7 +297,7 @@ func (p *Project) checkDraft(g *project.Generated) workflow.Diagnostics {
 		}
 		found := w.Check(nil)
 		// Lists of runs show this name.
-		if as := w.Model().Name; as != g.ID && p.checkName(GeneratedName(as)) != nil {
+		if as := w.Model().Name; GeneratedName(as) != g.ID && p.checkName(GeneratedName(as)) != nil {
 			found = append(found, workflow.Errorf(w.Model().Pos, codeGenerated, "call it "+g.ID, "something else in the project is called %q", as))
 		}
 		return found
@@ -347,7 +347,13 @@ func (p *Project) remember(g *project.Generated) error {
 	if err != nil {
 		return err
 	}
-	proposal := trust.Proposal{ID: g.ID, Digest: workflow.Digest(w.Model()), At: g.Origin.At.UTC()}
+	return p.Wrote(w.Model(), g.ID, g.Origin.At)
+}
+
+// Wrote records that a model wrote a workflow, under a name. Wherever it is stored, it runs only after
+// a person has approved it.
+func (p *Project) Wrote(w *workflow.Workflow, name string, at time.Time) error {
+	proposal := trust.Proposal{ID: name, Digest: workflow.Digest(w), At: at.UTC()}
 	return p.Approvals().ChangeDefinitions(p.Root(), func(d *trust.Definitions) error {
 		d.Proposed = append(slices.DeleteFunc(d.Proposed, func(o trust.Proposal) bool { return o.Digest == proposal.Digest }), proposal)
 		return nil

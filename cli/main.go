@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/handoff"
+	"github.com/hocket-dev/hocket/planner"
 )
 
 // Stdio is where a command reads and writes. If a field is an *os.File, it may be a terminal.
@@ -146,7 +147,7 @@ func isUsage(err error) bool {
 	for _, target := range []any{
 		new(*hocket.NoDirectoryError), new(*hocket.NoHomeError), new(*hocket.SecretError), new(*hocket.UnknownServerError),
 		new(*hocket.LoginError), new(*hocket.KeyError), new(*hocket.UntrustedError), new(*hocket.UnknownDriverError),
-		new(*hocket.MovedError), new(*hocket.AdoptError), new(*handoff.UnknownError), new(*handoff.NoTmuxError), new(*handoff.NotInTmuxError),
+		new(*hocket.MovedError), new(*hocket.AdoptError), new(*handoff.UnknownError), new(*handoff.NoTmuxError), new(*handoff.NotInTmuxError), new(*planner.NoModelError),
 		new(*hocket.UnapprovedError), new(*hocket.UnknownDefinitionError), new(*hocket.ChangedError), new(*hocket.DecidedError), new(*hocket.NameTakenError), new(*hocket.NestedError),
 	} {
 		if errors.As(err, target) {

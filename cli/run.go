@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +22,7 @@ type runFlags struct {
 	replies string
 	given   map[string]any // inputs that do not come from flags
 	advise  func(workflow.Diagnostics)
+	others  []string // keys of the replies that are for something else
 }
 
 func (a *app) runVerb() *cobra.Command {
@@ -144,6 +147,9 @@ func (a *app) checked(w *hocket.Workflow, replies *hocket.Replies, f *runFlags) 
 		if err != nil {
 			return nil, err
 		}
+		unfit = slices.DeleteFunc(unfit, func(d workflow.Diagnostic) bool {
+			return slices.ContainsFunc(f.others, func(key string) bool { return strings.Contains(d.Summary, strconv.Quote(key)) })
+		})
 		a.note(a.showDiagnostics(unfit, a.errStyle)) // even with --quiet
 	}
 	if !f.quiet {

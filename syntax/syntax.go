@@ -163,13 +163,13 @@ func Named(name string) (Notation, bool) {
 
 // IsWorkflow reports whether a file has the extension of a notation.
 func IsWorkflow(file string) bool {
-	_, ok := byEnding(file)
+	_, ok := ByEnding(file)
 	return ok
 }
 
 // Of returns the notation of a file: by its extension, otherwise by its content.
 func Of(file string, text []byte) (Notation, bool) {
-	if n, ok := byEnding(file); ok {
+	if n, ok := ByEnding(file); ok {
 		if n.Often || n.Like(text) {
 			return n, true
 		}
@@ -183,7 +183,8 @@ func Of(file string, text []byte) (Notation, bool) {
 	return Notation{}, false
 }
 
-func byEnding(file string) (Notation, bool) {
+// ByEnding returns the notation that files with the extension of a file usually have.
+func ByEnding(file string) (Notation, bool) {
 	ending := strings.ToLower(path.Ext(file))
 	for _, n := range notations {
 		if slices.Contains(n.Endings, ending) {
@@ -196,7 +197,7 @@ func byEnding(file string) (Notation, bool) {
 // find is like Of, but also looks into the answer of a model if the file as a whole is in no
 // notation.
 func find(file string, text []byte) (Notation, []byte, bool) {
-	named, ok := byEnding(file)
+	named, ok := ByEnding(file)
 	if ok && named.Recover != nil { // a file may not have mistakes that are repaired in an answer
 		return named, text, true
 	}

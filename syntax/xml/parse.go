@@ -40,6 +40,38 @@ func Recover(file string, text []byte) (*workflow.Workflow, workflow.Diagnostics
 	return w, r.diagnostics()
 }
 
+// Span is where a workflow is in a text.
+type Span struct {
+	From, To int
+	Closed   bool // it ends with the end tag of its root
+}
+
+// maxSpans is how many workflows are looked for in an answer, which should have one.
+const maxSpans = 4
+
+// Spans finds the workflows in the answer of a language model. A workflow that is not closed extends
+// to the end of the text.
+func Spans(text []byte) []Span {
+	var all []Span
+	for at := 0; at < len(text) && len(all) < maxSpans; {
+		doc := xmltext.Recover("", text[at:], rules)
+		root := doc.Root()
+		if !root.Exists() {
+			break
+		}
+		s := root.Span()
+		closed := root.Inner().To < s.To
+		if root.First().Exists() {
+			all = append(all, Span{at + s.From, min(at+s.To, len(text)), closed})
+		}
+		if !closed || s.To == 0 {
+			break
+		}
+		at += s.To
+	}
+	return all
+}
+
 var rules = xmltext.Rules{Known: isElement, Root: isRoot, Inside: inside}
 
 // Like reports whether a text looks like a workflow in XML, even if its root is misspelt.

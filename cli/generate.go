@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/planner"
+	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// generateFlags are the flags of generate.
+type generateFlags struct {
+	agent, to, file, replies string
+	run, explain             bool
+}
+
+func (a *app) generateVerb() *cobra.Command {
+	var f generateFlags
+	cmd := &cobra.Command{
+		Use:   "generate GOAL [FLAGS]",
+		Short: "Have a model write a workflow for a goal",
+		Long: `Have a model of the project write a workflow for a goal, and watch it being drawn
+while it is written. The answer is checked: if it is not valid, the model is told
+what is wrong and asked again, at most three times. It may use only agents that the
+project has, and it cannot call other workflows.
+
+The result is a proposal in .hocket/generated. It runs only after you have approved
+exactly that, with --run or with "hocket approve". With -o, it is written to a file
+instead. Use - to read the goal from standard input. Each question to the model is a
+run.`,
+		Example: `  hocket generate "Compare the three phones and write a table"
+  hocket generate "Review the last commit" --run
+  hocket generate "Check all links in docs" --agent claude --explain
+  hocket generate "Summarize the news" --to mermaid -o news.md`,
+		Args: argsBetween(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.generate(cmd.Context(), args[0], &f) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.run, "run", false, "ask for approval, then run it")
+	flags.BoolVar(&f.explain, "explain", false, "print what the model thought, and why it chose the agents")
+	flags.StringVar(&f.to, "to", "", "write it in `NOTATION`: yaml (default), xml, mermaid, plantuml or json")
+	flags.StringVarP(&f.file, "output", "o", "", "write it to a new `FILE` instead of proposing it")
+	flags.StringVarP(&f.agent, "agent", "a", "", "the `NAME` of the agent that plans")
+	flags.StringVar(&f.replies, "replies", "", "read the model's answers from a YAML `FILE`, under generate, correct, correct-2 and correct-3")
+	complete(cmd, "to", cobra.FixedCompletions(syntax.Notations(), cobra.ShellCompDirectiveNoFileComp))
+	complete(cmd, "agent", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return a.completeAgent(cmd, nil, typed)
+	})
+	return cmd
+}
+
+func (a *app) generate(ctx context.Context, goal string, f *generateFlags) error {
+	goal, err := a.promptText(goal, `hocket generate "Compare the three phones"`)
+	if err != nil {
+		return err
+	}
+	if f.run && f.file != "" {
+		return usagef("use one of them", "--run and -o are mutually exclusive")
+	}
+	if f.to == "" && f.file != "" {
+		if n, ok := syntax.ByEnding(f.file); ok {
+			f.to = n.Name
+		}
+	}
+	if _, ok := syntax.Named(f.to); f.to != "" && !ok {
+		return usagef("the notations are "+strings.Join(syntax.Notations(), ", "), "unknown notation %q", f.to)
+	}
+	replies, err := a.readReplies(f.replies)
+	if err != nil {
+		return err
+	}
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	pl := planner.New(p, planner.Options{Agent: f.agent, Replies: replies, Notation: f.to})
+	plan, err := a.watchPlan(ctx, func(ctx context.Context, see func(planner.Partial)) (*planner.Plan, error) {
+		return pl.Generate(ctx, goal, see)
+	})
+	if err != nil {
+		return err
+	}
+	a.note(a.showDiagnostics(plan.Notes, a.errStyle))
+	if f.file != "" {
+		return a.writePlan(p, plan, f)
+	}
+	made, err := pl.Propose(ctx, plan)
+	if err != nil {
+		return err
+	}
+	if err := a.showPlan(plan, made, f); err != nil || !f.run {
+		return err
+	}
+	return a.run(ctx, made.ID, &runFlags{replies: f.replies, others: planner.Steps()})
+}
+
+// watchPlan shows a plan while it is made. Ctrl-C cancels it.
+func (a *app) watchPlan(ctx context.Context, make func(context.Context, func(planner.Partial)) (*planner.Plan, error)) (*planner.Plan, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s := a.newSketch()
+	var plan *planner.Plan
+	closed := sync.OnceFunc(func() { s.close(plan) })
+	forget := onSignal(func() { stop(errInterrupted) }, closed)
+	made, err := make(ctx, s.see)
+	forget()
+	plan = made
+	closed()
+	if err != nil && context.Cause(ctx) != nil {
+		a.note("interrupted; nothing was proposed\n")
+		return nil, exitError(exitInterrupted)
+	}
+	return plan, err
+}
+
+// writePlan writes a plan to a file. It still needs approval.
+func (a *app) writePlan(p *hocket.Project, plan *planner.Plan, f *generateFlags) error {
+	if err := p.Wrote(plan.Workflow.Model(), plan.Name, time.Now()); err != nil {
+		return err
+	}
+	if err := a.putNew(string(plan.Text), f.file); err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(planJSON(plan, nil, f.file))
+	}
+	if f.explain {
+		bound := plan.Workflow.Plan(nil)
+		if err := a.print(view.Reveal(a.explanation(plan) + "\nAt most\n" + a.planText(&bound))); err != nil {
+			return err
+		}
+	}
+	a.note("wrote " + f.file + "\n" + a.approveText(f.file))
+	return nil
+}
+
+// showPlan shows what was proposed, with everything that it may do and cost.
+func (a *app) showPlan(plan *planner.Plan, made *hocket.Generated, f *generateFlags) error {
+	if a.json {
+		if f.run { // the result of the run is printed
+			return nil
+		}
+		return a.printJSON(planJSON(plan, made, made.File))
+	}
+	text := ""
+	if f.explain {
+		text = a.explanation(plan) + "\n"
+	}
+	if f.run { // which shows it before it asks
+		return a.print(view.Reveal(text))
+	}
+	p, err := a.openProject()
+	if err != nil {
+		return err
+	}
+	r, err := p.Review(made.ID)
+	if err != nil {
+		return err
+	}
+	if err := a.print(view.Reveal(text + a.reviewText(r))); err != nil {
+		return err
+	}
+	a.note(a.approveText(made.ID))
+	return nil
+}
+
+func (a *app) approveText(id string) string {
+	return "to approve and run it:\n  " + a.self("approve", id) + "\n  " + a.self("run", id) + "\n"
+}
+
+// explanation says what the model thought, and why it chose the agents.
+func (a *app) explanation(plan *planner.Plan) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "planned by %s in %s", view.RevealLine(plan.By), view.Count(len(plan.Rounds), "answer"))
+	if used := plan.Usage(); used.Tokens() > 0 {
+		fmt.Fprintf(&b, ", %s tokens, %s", view.Tokens(used.Tokens()), used.CostText())
+	}
+	b.WriteString("\n")
+	for i, r := range plan.Rounds[:len(plan.Rounds)-1] {
+		fmt.Fprintf(&b, "answer %d was sent back:\n", i+1)
+		for _, d := range r.Wrong {
+			b.WriteString("  " + indentLines(d.Summary) + "\n")
+		}
+	}
+	if plan.Thought != "" {
+		b.WriteString("\nThought\n  " + indented(plan.Thought, "  ") + "\n")
+	}
+	b.WriteString("\nAgents\n")
+	plan.Workflow.Model().Body.WalkTasks(func(n *workflow.Node, t *workflow.Task) {
+		why := plan.Reasons[n.ID]
+		if why == "" {
+			why = "no reason given"
+		}
+		fmt.Fprintf(&b, "  %s: %s, %s\n", view.RevealLine(n.ID), view.RevealLine(t.Agent), indented(why, "  "))
+	})
+	return b.String()
+}
+
+// planned is generate with --json.
+type planned struct {
+	ID       string            `json:"id,omitempty"` // of the proposal
+	Name     string            `json:"name"`
+	File     string            `json:"file"`
+	Digest   string            `json:"digest,omitempty"`
+	State    string            `json:"state,omitempty"`
+	Notation string            `json:"notation"`
+	Text     string            `json:"text"`
+	By       string            `json:"by"`
+	Thought  string            `json:"thought,omitempty"`
+	Reasons  map[string]string `json:"reasons"`
+	Rounds   []plannedRound    `json:"rounds"`
+	Usage    workflow.Usage    `json:"usage"`
+	Plan     check.Plan        `json:"plan"`
+}
+
+type plannedRound struct {
+	Run   string   `json:"run"`
+	Wrong []string `json:"wrong"`
+}
+
+func planJSON(plan *planner.Plan, made *hocket.Generated, file string) planned {
+	out := planned{
+		Name: plan.Name, File: file, Notation: plan.Notation, Text: string(plan.Text), By: plan.By, Thought: plan.Thought,
+		Reasons: maps.Collect(maps.All(plan.Reasons)), Usage: plan.Usage(), Plan: plan.Workflow.Plan(nil),
+	}
+	if made != nil {
+		out.ID, out.Digest, out.State = made.ID, made.Digest, string(made.State)
+	}
+	for _, r := range plan.Rounds {
+		round := plannedRound{r.Run, []string{}}
+		for _, d := range r.Wrong {
+			round.Wrong = append(round.Wrong, d.Summary)
+		}
+		out.Rounds = append(out.Rounds, round)
+	}
+	return out
+}

@@ -1,0 +1,186 @@
+package planner
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"text/template"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+//go:embed generate.md
+var promptText string
+
+var promptTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("generate").Parse(promptText))
+})
+
+// question is what the model is asked. The template of the prompt uses its exported fields.
+type question struct {
+	Goal     string
+	Workflow bool // there is one to change, in the inputs
+	Agents   []*agent.Definition
+	Exact    []string
+	Limits   workflow.Limits
+	Problems []string // of the last answer
+
+	step   string             // the name of the first one
+	inputs []workflow.Binding // what the model needs to know, and must not follow
+	answer string             // the last one
+}
+
+// exact says how to use the agents that need no model.
+var exact = []struct{ agent, how string }{
+	{"shell", "`shell`: `<config><command>git log --oneline</command></config>`; the command is run by sh"},
+	{"http", "`http`: `<config><url>https://example.com/prices.json</url></config>`"},
+	{"file", "`file`: `<config><action>read</action><path>notes.md</path></config>`, or `write` with `<content>`"},
+}
+
+func (p *Planner) question(step, goal string) *question {
+	q := &question{step: step, Goal: goal, Limits: p.limits()}
+	set := p.p.Agents().Snapshot()
+	for _, d := range set.Definitions() {
+		if set.Missing(d) != nil {
+			continue
+		}
+		q.Agents = append(q.Agents, d)
+		for _, e := range exact {
+			if d.Builtin && d.Name == e.agent {
+				q.Exact = append(q.Exact, e.how)
+			}
+		}
+	}
+	return q
+}
+
+// corrections are the names of the steps that send an answer back.
+var corrections = [maxCorrections]string{"correct", "correct-2", "correct-3"}
+
+// Steps returns the names of all steps in which a model is asked.
+func Steps() []string { return append([]string{"generate", "replan"}, corrections[:]...) }
+
+// maxQuoted is how much of a wrong answer the model sees again.
+const maxQuoted = 64 << 10
+
+// task returns the task of the model for a round.
+func (q *question) task(round int) (hocket.Task, error) {
+	var prompt strings.Builder
+	if err := promptTemplate().Execute(&prompt, q); err != nil {
+		return hocket.Task{}, fmt.Errorf("planner: prompt: %w", err)
+	}
+	t := hocket.Task{Name: q.step, Prompt: prompt.String(), Inputs: slices.Clone(q.inputs)}
+	if round > 1 {
+		t.Name = corrections[round-2]
+		t.Inputs = append(t.Inputs, workflow.Binding{Name: "answer", Value: bounded(q.answer, maxQuoted)})
+	}
+	return t, nil
+}
+
+// bounded returns the beginning of a text.
+func bounded(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + fmt.Sprintf("\n[%d more bytes]", len(text)-most)
+}
+
+// answer is what the model has written.
+type answer struct {
+	text  string
+	wrong string // why it is not complete; "": it is
+	run   string
+	by    string
+	usage workflow.Usage
+}
+
+// The reasons for which the planner stops an answer.
+var (
+	errTooLong = errors.New("the answer is too long")
+	errTooSlow = errors.New("the answer takes too long")
+)
+
+// read reads the answer.
+func (a *answer) read() reading {
+	if a.wrong != "" {
+		r := reading{}
+		r.refuse("answer with a shorter workflow, and nothing else", "%s", a.wrong)
+		return r
+	}
+	return read(a.text)
+}
+
+// ask asks the model in a run of its own.
+func (p *Planner) ask(ctx context.Context, q *question, round int, see func(Partial)) (*answer, error) {
+	t, err := q.task(round)
+	if err != nil {
+		return nil, err
+	}
+	t.Agent = p.o.Agent
+	w, inputs, err := p.p.LoadTask(t)
+	if err != nil {
+		return nil, err
+	}
+	run, err := p.p.Record(ctx, w, inputs, hocket.WithReplies(p.o.Replies), hocket.WithClaim())
+	if err != nil {
+		return nil, noModel(err)
+	}
+	own, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	own, stop := context.WithTimeoutCause(own, p.o.Timeout, errTooSlow)
+	defer stop()
+	l := newListener(Partial{Run: run.ID(), Round: round, Problems: q.Problems}, p.o.MaxBytes, see, func() { cancel(errTooLong) })
+	res, err := run.Drive(own, hocket.Front{Observer: l})
+	l.close()
+	a := &answer{run: run.ID(), usage: res.Usage.Usage}
+	if err != nil {
+		// It will not be continued: the next answer is another run.
+		_, _ = run.Cancel(context.WithoutCancel(ctx), "the planner has stopped it")
+		cause := context.Cause(own)
+		if ctx.Err() == nil && (errors.Is(cause, errTooLong) || errors.Is(cause, errTooSlow)) {
+			a.wrong, a.text = fmt.Sprintf("%v: the limits are %d KB and %s", cause, p.o.MaxBytes>>10, p.o.Timeout), l.written()
+			return a, nil
+		}
+		return nil, err
+	}
+	text, ok := res.Output.(string)
+	if res.Status != engine.Success || !ok {
+		return nil, &FailedError{run.ID(), strings.TrimRight(fmt.Sprintf("the run is %s: %s", res.Status, res.Error), ": ")}
+	}
+	if a.text = text; len(text) > p.o.MaxBytes {
+		a.wrong = fmt.Sprintf("%v: the limit is %d KB", errTooLong, p.o.MaxBytes>>10)
+	}
+	a.by = p.by(ctx, run, &res)
+	return a, nil
+}
+
+// by returns who has answered: the agent, and its model if that is known.
+func (p *Planner) by(ctx context.Context, run *hocket.Run, res *engine.Result) string {
+	s := res.Steps[len(res.Steps)-1]
+	if p.o.Replies != nil && p.o.Replies.Answers(s.Address) {
+		return "replies"
+	}
+	name := p.o.Agent
+	if d, _, err := p.p.Agents().Resolve(name); err == nil {
+		name = d.Name
+	}
+	if kept, err := run.Kept(ctx, s.Address, s.Attempts); err == nil && kept.Model != "" {
+		name += " (" + kept.Model + ")"
+	}
+	return name
+}
+
+// FailedError reports that the model did not answer.
+type FailedError struct{ Run, Why string }
+
+func (e *FailedError) Error() string { return "no workflow was written: " + e.Why }
+
+// Hint returns what to do about it.
+func (e *FailedError) Hint() string { return "`hocket show " + e.Run + "` says more" }

@@ -1,0 +1,272 @@
+// Package planner turns words into workflows: a model of the project writes a workflow for a goal, or
+// changes the one of a run, and the result is checked before anybody sees it as a proposal.
+//
+// The model is asked through the host, each time in a run of its own, so that its costs are counted,
+// its answer is in a log, and it can be cancelled. What it writes is read while it arrives. The answer
+// may be in any notation, and is repaired only where it has a single meaning. Otherwise the model is
+// told what is wrong and asked again. A workflow is offered only if it says what the model said and
+// passes the check; a person still has to approve it.
+package planner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// maxCorrections is how often an answer is sent back.
+const maxCorrections = 3
+
+// Options configure a Planner. The zero value is the default.
+type Options struct {
+	// Agent is the agent that plans. "" means the project's default.
+	Agent string
+	// Replies are the answers of the steps generate and replan, and of correct, correct-2 and
+	// correct-3. Nil: an agent answers.
+	Replies *hocket.Replies
+	// Notation is the notation of the result. "" means yaml.
+	Notation string
+	// Timeout is the time for one answer. Zero means ten minutes.
+	Timeout time.Duration
+	// MaxBytes is the size of one answer. Zero means one megabyte.
+	MaxBytes int
+}
+
+// Planner plans for one project.
+type Planner struct {
+	p *hocket.Project
+	o Options
+}
+
+// New returns a planner for a project.
+func New(p *hocket.Project, o Options) *Planner {
+	o.Notation = cmp.Or(o.Notation, "yaml")
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Minute)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 1<<20)
+	return &Planner{p, o}
+}
+
+// Plan is a workflow that a model wrote. It has passed the check, and nobody has approved it.
+type Plan struct {
+	Name     string // for its file: lower-case letters, digits and hyphens
+	Notation string
+	Text     []byte
+	Workflow *hocket.Workflow
+	Thought  string            // what the model said about its plan; "" if nothing
+	Reasons  map[string]string // why it chose the agents, by step, as far as it said
+	Notes    workflow.Diagnostics
+	Rounds   []Round // the answers, the last one of which is the plan
+	By       string  // the agent that planned, with its model if that is known
+	Goal     string
+
+	file string // as which it was checked
+}
+
+// Round is one answer of the model.
+type Round struct {
+	Run   string // that asked for it
+	Usage workflow.Usage
+	Wrong workflow.Diagnostics // why it was sent back; none for the last one
+}
+
+// Usage returns what all answers have used.
+func (p *Plan) Usage() workflow.Usage {
+	var sum workflow.Usage
+	for _, r := range p.Rounds {
+		sum = sum.Plus(r.Usage)
+	}
+	return sum
+}
+
+// Generate has the model write a workflow for a goal. see, which may be nil, is called with what has
+// been written so far, from another goroutine, at most 20 times a second. The error is an *[Error] if
+// no answer could be used, a *[NoModelError] if there is no agent that could plan.
+func (p *Planner) Generate(ctx context.Context, goal string, see func(Partial)) (*Plan, error) {
+	q := p.question("generate", goal)
+	return p.plan(ctx, q, see)
+}
+
+// plan asks until an answer can be used.
+func (p *Planner) plan(ctx context.Context, q *question, see func(Partial)) (*Plan, error) {
+	plan := &Plan{Notation: p.o.Notation, Goal: q.Goal}
+	for round := 1; ; round++ {
+		answer, err := p.ask(ctx, q, round, see)
+		if err != nil {
+			return nil, err
+		}
+		r := answer.read()
+		wrong := r.wrong
+		if len(wrong) == 0 {
+			if wrong, err = p.finish(plan, r, q); err != nil {
+				return nil, err
+			}
+		}
+		plan.Rounds = append(plan.Rounds, Round{Run: answer.run, Usage: answer.usage, Wrong: wrong})
+		plan.By = answer.by
+		if len(wrong) == 0 {
+			return plan, nil
+		}
+		if round > maxCorrections {
+			return nil, &Error{Rounds: plan.Rounds}
+		}
+		q.Problems, q.answer = problems(wrong), answer.text
+	}
+}
+
+// finish writes the workflow of an answer and checks it. The diagnostics say why it cannot be offered.
+func (p *Planner) finish(plan *Plan, r reading, q *question) (workflow.Diagnostics, error) {
+	r.workflow.Name = cmp.Or(r.workflow.Name, hocket.GeneratedName(q.Goal))
+	if err := p.write(plan, r.workflow); err != nil {
+		return nil, err
+	}
+	plan.Thought, plan.Reasons, plan.Notes = r.thought, r.reasons, r.notes
+	return inSteps(errorsIn(plan.Workflow.Check(nil), nil), plan.Workflow.Model()), nil
+}
+
+// inSteps names the steps in which mistakes are. Their lines are those of the plan as it was written
+// here, which the model does not know.
+func inSteps(found workflow.Diagnostics, w *workflow.Workflow) workflow.Diagnostics {
+	for i := range found {
+		d := &found[i]
+		step := ""
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			if n.Pos.Line > 0 && n.Pos.Line <= d.Line {
+				step = n.ID
+			}
+		})
+		if step != "" && !strings.Contains(d.Summary, strconv.Quote(step)) {
+			d.Summary += " in step " + step
+		}
+		d.Pos = workflow.Pos{}
+	}
+	return found
+}
+
+// write writes a workflow in the wanted notation, as a file that would be a proposal: the check holds
+// it to what a model may write.
+func (p *Planner) write(plan *Plan, w *workflow.Workflow) error {
+	notation, ok := syntax.Named(p.o.Notation)
+	if !ok {
+		return fmt.Errorf("planner: unknown notation %q; the notations are %s", p.o.Notation, strings.Join(syntax.Notations(), ", "))
+	}
+	text, err := notation.Format(w)
+	if err != nil {
+		return fmt.Errorf("planner: %w", err)
+	}
+	if again, _ := notation.Parse("", text); again == nil || workflow.Digest(again) != workflow.Digest(w) {
+		return fmt.Errorf("planner: the workflow changes when it is written in %s", notation.Name)
+	}
+	plan.Name, plan.Text = hocket.GeneratedName(w.Name), text
+	plan.file = filepath.Join(project.GeneratedDir(p.p.Root()), plan.Name, plan.Name+notation.Endings[0])
+	plan.Workflow, err = p.p.LoadText(plan.file, text)
+	return err
+}
+
+// maxProblems is how many mistakes the model is told at once.
+const maxProblems = 20
+
+// problems returns what is wrong with an answer as the model is told.
+func problems(wrong workflow.Diagnostics) []string {
+	var all []string
+	for _, d := range wrong {
+		if len(all) == maxProblems {
+			all = append(all, fmt.Sprintf("and %d more mistakes", len(wrong)-maxProblems))
+			break
+		}
+		text := d.Summary
+		if d.Line > 0 {
+			text = fmt.Sprintf("line %d: %s", d.Line, text)
+		}
+		if d.Detail != "" {
+			text += "; " + d.Detail
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// mostNames is how many names are tried if others are taken.
+const mostNames = 50
+
+// Propose stores the plan as a definition that waits for approval. If its name is taken, it gets a
+// number, and so does the workflow.
+func (p *Planner) Propose(ctx context.Context, plan *Plan) (*hocket.Generated, error) {
+	name := plan.Name
+	for n := 2; ; n++ {
+		file := plan.Name + path.Ext(plan.file)
+		g, err := p.p.Propose(ctx, hocket.Draft{
+			Kind: hocket.WorkflowKind, Name: plan.Name, Files: map[string][]byte{file: plan.Text},
+			Origin: hocket.Origin{By: plan.By, Goal: plan.Goal},
+		})
+		if taken := (*hocket.NameTakenError)(nil); !errors.As(err, &taken) || n > mostNames {
+			return g, err
+		}
+		w := *plan.Workflow.Model()
+		w.Name = fmt.Sprintf("%s-%d", name, n)
+		if err := p.write(plan, &w); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Error reports that no answer of the model could be used.
+type Error struct{ Rounds []Round }
+
+func (e *Error) Error() string {
+	last := e.Rounds[len(e.Rounds)-1]
+	return fmt.Sprintf("no valid workflow in %d answers; the last one: %s", len(e.Rounds), strings.Join(problems(last.Wrong), "\n"))
+}
+
+// Hint returns what to do about it.
+func (e *Error) Hint() string {
+	return "`hocket logs " + e.Rounds[len(e.Rounds)-1].Run + "` prints the last answer; say more in the goal, or name another agent with --agent"
+}
+
+// NoModelError reports that there is no agent that could plan.
+type NoModelError struct{ Why workflow.Diagnostics }
+
+func (e *NoModelError) Error() string { return "there is no model to write the workflow" }
+
+// Hint returns what to do about it.
+func (e *NoModelError) Hint() string {
+	hint := "name an agent with --agent, or set a default agent in .hocket/config.yml"
+	for _, d := range e.Why {
+		if d.Severity == workflow.Error && d.Detail != "" {
+			hint = d.Detail
+		}
+	}
+	if !strings.Contains(hint, "hocket doctor") {
+		hint += "; `hocket doctor` shows what is missing"
+	}
+	return hint
+}
+
+// noModel says that an agent is missing, if that is why a task cannot start.
+func noModel(err error) error {
+	var invalid *hocket.InvalidError
+	if errors.As(err, &invalid) && slices.ContainsFunc(invalid.Diagnostics, func(d workflow.Diagnostic) bool {
+		return d.Severity == workflow.Error && strings.HasPrefix(d.Code, "agent-")
+	}) {
+		return &NoModelError{invalid.Diagnostics}
+	}
+	return err
+}
+
+// limits returns what a run of a plan may use.
+func (p *Planner) limits() workflow.Limits {
+	c := p.p.Config()
+	return check.WithDefaults(check.Lower(c.Limits, c.Generated))
+}
