@@ -1,9 +1,12 @@
 package local_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
@@ -72,6 +75,32 @@ func TestMendedRun(t *testing.T) {
 	resume(t, s, work{Agents: echo})
 	if info, err := s.Find(t.Context(), "demo-1"); err != nil || info.Problem != "" || info.Status != engine.Waiting {
 		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// The mark is cleared when the run continues, not when it ends.
+func TestMendedRunThatWorks(t *testing.T) {
+	s := openStore(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	began := false
+	agents := agentFunc(func(ctx context.Context, _ *engine.StartTask, _ agent.Log) driver.Outcome {
+		if !began {
+			began = true
+			cancel()
+			<-ctx.Done()
+			return driver.Outcome{}
+		}
+		if info, err := s.Find(t.Context(), "demo-1"); err != nil || info.Problem != "" || info.Status != engine.Running {
+			return driver.Outcome{Output: fmt.Sprintf("%+v, %v", info, err)}
+		}
+		return driver.Outcome{Output: "fine"}
+	})
+	if _, err := startRun(ctx, s, spec(chain(task("a", "x"), task("b", "y"))), work{Agents: agents}); !errors.As(err, new(*driver.InterruptedError)) {
+		t.Fatal(err)
+	}
+	changeSnapshots(t, s.Dir(), "UPDATE runs SET problem = 'an old program failed'")
+	if res := resume(t, s, work{Agents: agents}); res.Output != "fine" { // b begins after the mark was cleared
+		t.Error(res.Output)
 	}
 }
 

@@ -19,6 +19,7 @@ func TestEventsSurviveTheJournal(t *testing.T) {
 		{Output: "bytes \xff\xfe and \x00 and <&> and \u2028"},
 		{Usage: engine.Usage{CostUSD: math.NaN()}},
 		{Usage: engine.Usage{CostUSD: math.Inf(1), TokensIn: 5}},
+		{Usage: engine.Usage{CostUSD: math.Inf(-1)}},
 		{Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "\xc3", Until: time.Now().In(local)}},
 	} {
 		ev := engine.Envelope{Time: moment(time.Now()), Clock: 1, Event: endedEvent("a", 1, out)}

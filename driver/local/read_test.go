@@ -358,10 +358,39 @@ func TestCollect(t *testing.T) {
 	if removed, err := d.Collect(t.Context(), driver.Retention{Runs: 1}, false); err == nil || len(removed) > 0 {
 		t.Errorf("%+v, %v", removed, err)
 	}
-	changeSnapshots(t, s.Dir(), "DROP TABLE events")
+	if err := os.WriteFile(filepath.Join(s.Dir(), "logs"), nil, 0o600); err != nil { // their files cannot be read
+		t.Fatal(err)
+	}
 	for _, keep := range []driver.Retention{{Age: 1}, {Size: 1}} {
 		if surplus, err := d.Collect(t.Context(), keep, true); err == nil {
 			t.Errorf("%+v: %+v", keep, surplus)
 		}
+	}
+}
+
+// Whoever follows a run that is deleted meanwhile learns it, once.
+func TestFollowARunThatIsDeleted(t *testing.T) {
+	dir := t.TempDir()
+	example(t, dir)
+	d := openWith(t, dir, local.Options{Poll: time.Millisecond})
+	store, err := journal.Open(dir, journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	w, err := store.Writer(t.Context(), "lost-1") // so that it counts as driven
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, errs := yields(d.Events(ctx, "lost-1", 1, true), func(engine.Envelope) { changeSnapshots(t, dir, "DELETE FROM runs WHERE id = 'lost-1'") })
+	if len(errs) != 1 || !errors.As(errs[0], new(*driver.UnknownRunError)) {
+		t.Errorf("its events: %v", errs)
+	}
+	a := driver.AttemptID{Run: "lost-1", Address: "a", Attempt: 1}
+	if over, _, err := local.AttemptEnded(t.Context(), store, a, 0); !over || !errors.As(err, new(*driver.UnknownRunError)) {
+		t.Errorf("%t, %v", over, err)
 	}
 }

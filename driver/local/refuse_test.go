@@ -46,3 +46,6 @@ func Refuse(t testing.TB, dir string, refuse func() error, changes ...string) {
 		}
 	}
 }
+
+// AttemptEnded is attemptEnded, for tests outside of the package.
+var AttemptEnded = attemptEnded
