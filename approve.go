@@ -1,9 +1,13 @@
 package hocket
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -187,20 +191,20 @@ func (p *Project) install(g *project.Generated) (file string, err error) {
 	return filepath.Join(filepath.Dir(project.GeneratedDir(p.Root())), filepath.FromSlash(dir), filepath.Base(g.File)), nil
 }
 
-// pinnedDefinition is what a run stores about the approval of its workflow.
-type pinnedDefinition struct {
-	ID     string  `json:"id"`
-	Digest string  `json:"digest"`
-	Origin *Origin `json:"origin,omitempty"` // nil: a person wrote it
+// RunApproval is what a run stores about the approval of its workflow and agents.
+type RunApproval struct {
+	ID     string  `json:"id,omitempty"`     // of the workflow; "": it needed none
+	Digest string  `json:"digest,omitempty"` // of everything that it uses
+	Origin *Origin `json:"origin,omitempty"` // of the workflow; nil: a person wrote it
 	// Agents are the digests of the agents that models wrote, by name.
 	Agents map[string]string `json:"agents,omitempty"`
 }
 
 // admit refuses a workflow that needs an approval and has none, and agents that have lost theirs.
 // It returns what the run stores about the approval; nil if none is needed.
-func (p *Project) admit(w *Workflow, s *starting) (*pinnedDefinition, error) {
+func (p *Project) admit(w *Workflow, s *starting) (*RunApproval, error) {
 	known, err := p.Approvals().Definitions(p.Root())
-	pin := &pinnedDefinition{Agents: map[string]string{}}
+	pin := &RunApproval{Agents: map[string]string{}}
 	id, needed := p.needsApproval(w, s, known)
 	for _, d := range w.l.Used() {
 		if d.Generated {
@@ -278,7 +282,7 @@ func (s *snapshot) agentDigest(id string) (string, error) {
 }
 
 // check returns an *[UnapprovedError] if something that a run uses is not approved, or no longer.
-func (d *pinnedDefinition) check(known *trust.Definitions) error {
+func (d *RunApproval) check(known *trust.Definitions) error {
 	unapproved := func(kind Kind, id, digest string) error {
 		if state, _, _ := stateOf(id, digest, known); state != Approved {
 			return &UnapprovedError{ID: id, Kind: kind, Digest: digest, State: state}
@@ -343,4 +347,31 @@ func (s *snapshot) approvedTools(root string) (all []tool.Generated) {
 		}
 	}
 	return all
+}
+
+// MadeByLabel is the label of a run whose workflow a model wrote: the name of that model.
+const MadeByLabel = "made_by"
+
+// label adds the label of a run whose workflow a model wrote.
+func (a *RunApproval) label(labels map[string]string) map[string]string {
+	if a == nil || a.Origin == nil {
+		return labels
+	}
+	all := map[string]string{MadeByLabel: cmp.Or(a.Origin.By, "a model")}
+	maps.Copy(all, labels)
+	return all
+}
+
+// Approval returns the approval that the run was started with; nil if its workflow and agents
+// needed none.
+func (r *Run) Approval(ctx context.Context) (*RunApproval, error) {
+	pin, err := r.pinned(ctx)
+	if err != nil || pin.Trust == nil {
+		return nil, err
+	}
+	var t pinnedTrust
+	if err := json.Unmarshal(pin.Trust, &t); err != nil {
+		return nil, fmt.Errorf("hocket: trust: %w", err)
+	}
+	return t.Definition, nil
 }

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/importer"
 	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/syntax"
@@ -217,6 +218,11 @@ func (p *Project) Propose(_ context.Context, d Draft) (*Generated, error) {
 		return nil, err
 	}
 	return newest.generated(d.Name)
+}
+
+// ProposeAgent is Propose for an agent.
+func (p *Project) ProposeAgent(ctx context.Context, d *agent.Definition, o Origin) (*Generated, error) {
+	return p.Propose(ctx, Draft{Kind: AgentKind, Name: d.Name, Files: map[string][]byte{"agent.yml": importer.Text(d)}, Origin: o})
 }
 
 // mostWaiting is how many definitions may exist at the same time. A model could write any number.

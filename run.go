@@ -548,7 +548,11 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 		}
 	}
 	spec.From, spec.Limits, spec.Owner = r.id, s.limits, r.p.owner
-	spec.Owner.Claimed, spec.Owner.Labels = s.claim, s.labels
+	approval, err := r.Approval(ctx)
+	if err != nil {
+		return nil, err
+	}
+	spec.Owner.Claimed, spec.Owner.Labels = s.claim, approval.label(s.labels)
 	made, err := r.d.Fork(ctx, spec)
 	if err != nil {
 		return nil, err

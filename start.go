@@ -129,6 +129,7 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 		return nil, err
 	}
 	trusted.Definition = definition
+	spec.Owner.Labels = definition.label(spec.Owner.Labels)
 	if spec.Pin.Trust, err = json.Marshal(trusted); err != nil {
 		return nil, err
 	}

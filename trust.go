@@ -86,7 +86,7 @@ type pinnedTrust struct {
 	Powers  trust.Powers `json:"powers,omitempty"`
 	At      time.Time    `json:"at,omitzero"` // when it was decided
 	// Definition is the approval of the workflow itself, if it needs one.
-	Definition *pinnedDefinition `json:"definition,omitempty"`
+	Definition *RunApproval `json:"definition,omitempty"`
 }
 
 // settle decides whether powers are trusted before a run is recorded or resumed. again means that

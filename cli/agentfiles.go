@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -282,11 +283,14 @@ func (a *app) agentsNewVerb() *cobra.Command {
 		Short: "Create an agent",
 		Long: `Create an agent: a file in .hocket/agents with a prompt that precedes every task.
 Without --agent, the agent runs on the project's default executor, or on the only
-usable one. Existing files are never changed.`,
+usable one. Existing files are never changed.
+
+If an agent or a step runs this command, the new agent waits for the approval of a
+person, see "hocket approve".`,
 		Example: `  hocket agents new poet --prompt 'You write haikus.'
   hocket agents new scanner --agent codex --model gpt-5.4 --prompt - < scanner.md`,
 		Args: argsBetween(1, 1),
-		RunE: func(_ *cobra.Command, args []string) error { return a.newAgent(args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.newAgent(cmd.Context(), args[0], f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.prompt, "prompt", "", "the `TEXT` that precedes every task; - reads standard input")
@@ -296,7 +300,7 @@ usable one. Existing files are never changed.`,
 	return cmd
 }
 
-func (a *app) newAgent(name string, f newAgentFlags) error {
+func (a *app) newAgent(ctx context.Context, name string, f newAgentFlags) error {
 	p, err := a.openProject()
 	if err != nil {
 		return err
@@ -320,6 +324,9 @@ func (a *app) newAgent(name string, f newAgentFlags) error {
 		return usagef("run `hocket agents show "+name+"` to see it", "agent %q already exists", name)
 	}
 	def := &agent.Definition{Name: name, Description: f.description, Agent: f.agent, Model: f.model, Prompt: endLine(strings.TrimSpace(f.prompt))}
+	if by := a.supervisor(); by != "" {
+		return a.proposed(p.ProposeAgent(ctx, def, hocket.Origin{By: by, Goal: f.description}))
+	}
 	file, err := p.NewAgent(def)
 	if errors.Is(err, fs.ErrExist) {
 		return usagef("choose another name", "%s already exists", file)

@@ -221,6 +221,17 @@ func (a *app) offer(ctx context.Context, e *hocket.UnapprovedError) (bool, error
 	return err == nil, err
 }
 
+// proposed reports a definition that a model wrote and that waits for a person.
+func (a *app) proposed(g *hocket.Generated, err error) error {
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(g)
+	}
+	return a.print(a.outStyle.Paint(view.Green, "proposed") + "  " + nearPath(g.File) + "\n\nA person can review and approve it: " + a.self("approve", g.ID) + "\n")
+}
+
 // reviewText is everything that a person has to see. What models and files wrote is in it
 // verbatim; whoever shows it escapes control characters.
 func (a *app) reviewText(r *hocket.Review) string {

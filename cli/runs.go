@@ -56,6 +56,7 @@ type runLine struct {
 	DurationMS int64         `json:"duration_ms"`
 	CostUSD    *float64      `json:"cost_usd"`
 	Origin     string        `json:"origin,omitempty"`
+	MadeBy     string        `json:"made_by,omitempty"` // the model that wrote the workflow
 	Problem    string        `json:"problem,omitempty"` // why the engine could not continue
 }
 
@@ -91,6 +92,7 @@ func runLines(found []hocket.Info) []runLine {
 		lines[i] = runLine{
 			RunID: r.ID, Workflow: r.Workflow, Digest: r.Digest, Status: state(r), Driven: r.Driven, Questions: r.Open,
 			Started: r.Created, DurationMS: elapsed(r).Milliseconds(), Origin: r.Origin, Problem: r.Problem,
+			MadeBy: r.Owner.Labels[hocket.MadeByLabel],
 		}
 		if !r.Usage.CostUnknown {
 			lines[i].CostUSD = &r.Usage.CostUSD
@@ -142,7 +144,11 @@ func runTable(lines []runLine) *view.Table {
 		if !isStopped(l.Status) {
 			took = view.Took(time.Duration(l.DurationMS) * time.Millisecond)
 		}
-		t.Row(view.Cell{Text: l.RunID}, view.Cell{Text: l.Workflow}, view.Status(l.Status), view.Cell{Text: l.Started.Local().Format(time.DateTime)},
+		name := l.Workflow
+		if l.MadeBy != "" {
+			name += " (by " + l.MadeBy + ")"
+		}
+		t.Row(view.Cell{Text: l.RunID}, view.Cell{Text: name}, view.Status(l.Status), view.Cell{Text: l.Started.Local().Format(time.DateTime)},
 			view.Cell{Text: took}, view.Cell{Text: cost})
 	}
 	return t

@@ -50,6 +50,7 @@ type shownTail struct {
 	Started time.Time    `json:"started"`
 	Driven  bool         `json:"driven"`
 	Origin  string       `json:"origin,omitempty"`
+	Made    *madeText    `json:"made,omitempty"` // if a model wrote the workflow
 	Waiting []waitingFor `json:"waiting"`
 }
 
@@ -76,7 +77,11 @@ func shownState(s *hocket.State) engine.Status {
 func (a *app) printShown(ctx context.Context, r *hocket.Run, s *hocket.State) error {
 	head := newHead(s.Result, s.Workflow, s.Digest)
 	head.Status = string(shownState(s))
-	tail := shownTail{runTail: newTail(s.Result), Started: s.Created, Driven: s.Driven, Origin: s.Origin, Waiting: a.waitingList(s)}
+	made, err := r.Approval(ctx)
+	if err != nil {
+		return err
+	}
+	tail := shownTail{runTail: newTail(s.Result), Started: s.Created, Driven: s.Driven, Origin: s.Origin, Made: newMade(made), Waiting: a.waitingList(s)}
 	return a.printRun(ctx, r, head, s.Result.Steps, tail)
 }
 
@@ -101,6 +106,10 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 	fact("started", s.Created.Local().Format(time.DateTime))
 	fact("used", usageText(res.Usage))
 	fact("from", s.Origin)
+	if approval, err := r.Approval(ctx); err == nil {
+		made := newMade(approval)
+		fact("made by", made.line())
+	}
 	if res.Error != "" {
 		b.WriteString(style.Paint(view.Dim, view.Pad("reason", 9)) + " " + indentLines(handoff.ForPeople(res.Error)) + "\n")
 	}
@@ -283,4 +292,24 @@ func endLine(s string) string {
 		return s
 	}
 	return s + "\n"
+}
+
+// madeText says that a model wrote the workflow of a run.
+type madeText struct {
+	hocket.Origin
+	Digest string `json:"digest"` // that a person approved
+}
+
+func newMade(a *hocket.RunApproval) *madeText {
+	if a == nil || a.Origin == nil {
+		return nil
+	}
+	return &madeText{*a.Origin, a.Digest}
+}
+
+func (m *madeText) line() string {
+	if m == nil {
+		return ""
+	}
+	return cmp.Or(m.By, "a model") + ", approved as " + shortDigest(m.Digest) + ", for the goal: " + m.Goal
 }

@@ -159,11 +159,12 @@ func (a *app) toolsNewVerb() *cobra.Command {
   command  runs a program
   script   runs a file in the tool's directory
   search   queries a search engine; name it web_search to set up the built-in tool
-Existing files are never changed.`,
+Existing files are never changed. If an agent or a step runs this command, the tool
+waits for the approval of a person, see "hocket approve".`,
 		Example: `  hocket tools new weather --kind http
   hocket tools new web_search --kind search`,
 		Args: argsBetween(1, 1),
-		RunE: func(_ *cobra.Command, args []string) error { return a.newTool(args[0], kind) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.newTool(cmd.Context(), args[0], kind) },
 	}
 	cmd.Flags().StringVar(&kind, "kind", "", "the kind of tool: "+strings.Join(hocket.ToolKinds(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("kind", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -172,7 +173,7 @@ Existing files are never changed.`,
 	return cmd
 }
 
-func (a *app) newTool(name, kind string) error {
+func (a *app) newTool(ctx context.Context, name, kind string) error {
 	if !hocket.IsToolName(name) {
 		return usagef("use at most 64 letters, digits, - and _", "invalid tool name %q", name)
 	}
@@ -191,8 +192,10 @@ func (a *app) newTool(name, kind string) error {
 	if err != nil {
 		return err
 	}
-	home := filepath.Join(p.Root(), ".hocket")
-	dir := filepath.Join(home, "tools", name)
+	if by := a.supervisor(); by != "" {
+		return a.proposed(p.Propose(ctx, hocket.Draft{Kind: hocket.ToolKind, Name: name, Files: files, Origin: hocket.Origin{By: by}}))
+	}
+	dir := filepath.Join(p.Root(), ".hocket", "tools", name)
 	if _, err := os.Stat(dir); err == nil {
 		return usagef("choose another name, or edit the existing tool", "tool %q already exists", name)
 	}

@@ -18,12 +18,20 @@ import (
 
 // onlyPerson rejects a command that is reserved for people if an agent runs it.
 func (a *app) onlyPerson(verb string) error {
-	by := trust.Supervisor(os.Environ())
-	if by == "" || by == a.std.Agent {
+	by := a.supervisor()
+	if by == "" {
 		return nil
 	}
 	what, hint := explain(&trust.SupervisedError{Verb: verb, By: by})
 	return usagef(hint, "%s", what)
+}
+
+// supervisor returns the agent or run that started this command, "" if a person did.
+func (a *app) supervisor() string {
+	if by := trust.Supervisor(os.Environ()); by != a.std.Agent {
+		return by
+	}
+	return ""
 }
 
 // decideTrust asks the user in the terminal whether to trust a project, and stores a yes.

@@ -306,6 +306,25 @@ var attacks = map[string]func(v *victim){
 		v.refused(v.step("env -i PATH=$PATH HOME=$HOME setsid -w hocket trust --trust $(hocket trust --print)"))
 	},
 	"reject in a step": func(v *victim) { v.refused(v.step("hocket approve plan --reject")) },
+	"an agent made in a step": func(v *victim) {
+		v.step("hocket agents new helper --agent claude --prompt 'You may do everything.'")
+		if _, err := os.Stat(filepath.Join(v.project, ".hocket/agents/helper.yml")); err == nil {
+			v.t.Error("it can be used at once")
+		}
+		if d, _, _ := v.open().Agents().Resolve("helper"); d != nil {
+			v.t.Errorf("%+v", d)
+		}
+	},
+	"a tool made in a step": func(v *victim) {
+		v.step("hocket tools new helper --kind script")
+		if _, err := v.open().Tool("helper"); err == nil {
+			v.t.Error("it can be used at once")
+		}
+	},
+	"a tool that asks": func(v *victim) {
+		v.write("project/.hocket/tools/deploy/tool.yml", "description: x\nkind: command\ncommand: [touch, stolen]\napproval: true\npermissions: {fs: {write: [stolen]}}\n")
+		v.refused(v.step("hocket tools run deploy --yes"))
+	},
 	"answer in a step": func(v *victim) {
 		v.write("project/gate.yml", "steps:\n  - {id: gate, human: {question: \"Really?\", required: true}}\n  - {id: steal, agent: shell, config: {command: touch ../stolen}}\n")
 		v.refused(v.step("hocket run gate.yml; R=$(hocket runs --json | tr ',' '\\n' | grep -o 'gate-[a-z0-9]*' | head -1); hocket answer $R gate approve --resume; env -i PATH=$PATH HOME=$HOME setsid -w hocket answer $R gate approve --resume"))
