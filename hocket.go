@@ -42,6 +42,9 @@ type Options struct {
 	Trust func(ctx context.Context, e *UntrustedError) (bool, error)
 	// TrustDigest approves exactly the powers with this digest, for this process.
 	TrustDigest string
+	// Planner writes new plans for runs in which a step with on_error: replan has failed. If nil, a
+	// person does.
+	Planner Planner
 	// By is who starts, answers and cancels, and Via is how; both are recorded. The
 	// defaults are the user of this process and "go". See also [Project.As].
 	By, Via string

@@ -356,7 +356,7 @@ func TestLimitsAreChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range []workflow.Limits{{Steps: -1}, {Parallel: -1}, {Depth: -1}, {Runtime: -1}, {CostUSD: -1}, {Tokens: -1}} {
+	for _, l := range []workflow.Limits{{Steps: -1}, {Parallel: -1}, {Depth: -1}, {Runtime: -1}, {CostUSD: -1}, {Tokens: -1}, {Replans: -1}} {
 		if _, err := p.Start(t.Context(), w, nil, hocket.WithLimits(l)); err == nil {
 			t.Errorf("%+v was taken", l)
 		}

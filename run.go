@@ -155,7 +155,7 @@ func (r *Run) ID() string { return r.id }
 // Info returns the run as lists show it.
 func (r *Run) Info(ctx context.Context) (Info, error) { return r.d.Info(ctx, r.id) }
 
-// Bundle returns the workflow that the run was started with, and those that it calls.
+// Bundle returns the workflow of the run, or its newest plan, and those that it calls.
 func (r *Run) Bundle(ctx context.Context) (*workflow.Bundle, error) {
 	pin, err := r.pinned(ctx)
 	if err != nil {
@@ -167,14 +167,17 @@ func (r *Run) Bundle(ctx context.Context) (*workflow.Bundle, error) {
 func (r *Run) pinned(ctx context.Context) (*driver.Pin, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.pin == nil {
-		pin, err := r.d.Pin(ctx, r.id)
-		if err != nil {
-			return nil, err
-		}
-		r.pin = pin
+	if r.pin != nil {
+		return r.pin, nil
 	}
-	return r.pin, nil
+	return r.d.Pin(ctx, r.id)
+}
+
+// forget makes the run read what it works with again: another process may have given it a new plan.
+func (r *Run) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pin, r.agents, r.trusted = nil, nil, pinnedTrust{}
 }
 
 // Replies returns the replies that the run was started with, nil if there are none.
@@ -245,6 +248,18 @@ func (r *Run) Resume(ctx context.Context) error {
 // drives the run, an *[InterruptedError] if ctx was done first, and a
 // *[MissingAgentError], with the run unchanged, if its agents are not available here.
 func (r *Run) Drive(ctx context.Context, f Front) (engine.Result, error) {
+	for {
+		result, err := r.drive(ctx, f)
+		if err != nil || result.Status != engine.Waiting || r.p.o.Planner == nil {
+			return result, err
+		}
+		if replanned, err := r.replanFailure(ctx); !replanned {
+			return result, err
+		}
+	}
+}
+
+func (r *Run) drive(ctx context.Context, f Front) (engine.Result, error) {
 	w, end, err := r.work(ctx, f)
 	if err != nil {
 		return engine.Result{Run: r.id}, err
@@ -259,17 +274,44 @@ func (r *Run) Drive(ctx context.Context, f Front) (engine.Result, error) {
 // configuration. The caller must call the function after driving.
 func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 	fail := func(err error) (driver.Work, func(), error) { return driver.Work{}, nil, err }
+	defer r.forget()
 	pin, err := r.pinned(ctx)
 	if err != nil {
 		return fail(err)
 	}
+	r.mu.Lock()
+	agents, trusted := r.agents, r.trusted
+	r.mu.Unlock()
+	w, end, err := r.workWith(ctx, f, pin, agents, trusted)
+	if err != nil {
+		return fail(err)
+	}
+	ends := []func(){end}
+	w.Replan = func(pin *driver.Pin) (driver.Work, error) {
+		w, end, err := r.workWith(ctx, f, pin, nil, pinnedTrust{})
+		if err == nil {
+			ends = append(ends, end)
+		}
+		return w, err
+	}
+	return w, func() {
+		for _, end := range ends {
+			end()
+		}
+	}, nil
+}
+
+// workWith collects what a plan of the run is driven with. agents and trusted are those of a run that
+// this process has recorded, otherwise nil.
+func (r *Run) workWith(ctx context.Context, f Front, pin *driver.Pin, agents *agent.Set, trusted pinnedTrust) (driver.Work, func(), error) {
+	fail := func(err error) (driver.Work, func(), error) { return driver.Work{}, nil, err }
 	p, err := r.p.at(r.id, pin.Dir)
 	if err != nil {
 		return fail(err)
 	}
 	p = p.steady()
-	agents := r.agents
-	if agents == nil {
+	recorded := agents != nil
+	if !recorded {
 		if agents, err = agent.DecodeSet(pin.Agents, p.now().files.Executors()); err != nil {
 			return fail(err)
 		}
@@ -283,8 +325,7 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 	if err := missingAgents(r.id, pin.Bundle, agents, replies); err != nil {
 		return fail(err)
 	}
-	trusted := r.trusted
-	if r.agents == nil || f.Replies != nil { // otherwise it was decided when the run was recorded
+	if !recorded || f.Replies != nil { // otherwise it was decided when the run was recorded
 		if trusted, err = p.settleAgain(ctx, pin, agents, replies); err != nil {
 			return fail(err)
 		}

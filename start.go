@@ -35,7 +35,7 @@ func startingWith(options []StartOption) (*starting, error) {
 	for _, option := range options {
 		option(s)
 	}
-	if l := s.limits; min(l.Steps, l.Parallel, l.Depth) < 0 || l.Runtime < 0 || l.CostUSD < 0 || l.Tokens < 0 {
+	if l := s.limits; min(l.Steps, l.Parallel, l.Depth, l.Replans) < 0 || l.Runtime < 0 || l.CostUSD < 0 || l.Tokens < 0 {
 		return nil, fmt.Errorf("hocket: invalid limits %+v: must not be negative; use zero for no limit", l)
 	}
 	return s, nil

@@ -63,7 +63,7 @@ func (r *Run) History(ctx context.Context, after EventID) iter.Seq2[Entry, error
 
 func (r *Run) entries(ctx context.Context, after EventID, follow bool) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		pin, err := r.pinned(ctx)
+		pin, err := r.d.FirstPin(ctx, r.id)
 		var run *engine.Run
 		if err == nil {
 			run, err = driver.NewRun(pin.Bundle, r.load(ctx))
@@ -157,8 +157,12 @@ func (r *Run) State(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	first, err := r.d.FirstPin(ctx, r.id)
+	if err != nil {
+		return nil, err
+	}
 	s := &State{Info: info, Bundle: pin.Bundle}
-	run, err := driver.Replay(r.id, pin.Bundle, r.load(ctx), r.d.Events(ctx, r.id, 0, false), func(run *engine.Run, _ engine.Envelope, _ []engine.Command) {
+	run, err := driver.Replay(r.id, first.Bundle, r.load(ctx), r.d.Events(ctx, r.id, 0, false), func(run *engine.Run, _ engine.Envelope, _ []engine.Command) {
 		for _, f := range run.Facts() {
 			s.note(f)
 		}
@@ -167,11 +171,14 @@ func (r *Run) State(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	s.Result, s.Status = run.Result(), run.Status()
+	open := map[string]bool{}
 	for _, step := range s.Result.Steps {
 		r.begun(step.Address, step.Attempts)
+		open[step.Address] = !step.Status.Done()
 	}
-	open, unread := r.d.Questions(ctx, r.id)
-	s.Questions = open
+	s.Later = slices.DeleteFunc(s.Later, func(l Later) bool { return !open[l.Address] }) // of an earlier plan
+	questions, unread := r.d.Questions(ctx, r.id)
+	s.Questions = questions
 	return s, errors.Join(err, unread)
 }
 

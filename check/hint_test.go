@@ -145,7 +145,7 @@ func TestLimitsOfTheRun(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", limits, got, want)
 		}
 	}
-	if got, want := fmt.Sprint(check.Defaults()), "{100 10 5 30m0s 0 0}"; got != want {
+	if got, want := fmt.Sprint(check.Defaults()), "{100 10 5 30m0s 0 0 0}"; got != want {
 		t.Errorf("defaults are %s, want %s", got, want)
 	}
 	if p := check.PlanOf(check.Input{Bundle: b, Agents: cast{}}); p.Limits != check.Defaults() {

@@ -18,6 +18,7 @@ var limitNegative = rule{
 			{"max_runtime", l.Runtime < 0},
 			{"max_cost_usd", l.CostUSD < 0},
 			{"max_tokens", l.Tokens < 0},
+			{"replans", l.Replans < 0},
 		} {
 			if field.negative {
 				p.errorf(p.w.Pos, "leave it out to use the project's limit", "limit %s is negative", field.name)

@@ -34,6 +34,9 @@ func Override(base, over workflow.Limits) workflow.Limits {
 	if over.Tokens != 0 {
 		base.Tokens = over.Tokens
 	}
+	if over.Replans != 0 {
+		base.Replans = over.Replans
+	}
 	return base
 }
 

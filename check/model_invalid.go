@@ -56,7 +56,7 @@ var modelInvalid = rule{
 
 var (
 	paramTypes  = []workflow.ParamType{workflow.AnyType, workflow.StringType, workflow.NumberType, workflow.IntegerType, workflow.BooleanType, workflow.ArrayType, workflow.ObjectType}
-	onErrors    = []workflow.OnError{workflow.Stop, workflow.Continue, workflow.SkipDependents}
+	onErrors    = []workflow.OnError{workflow.Stop, workflow.Continue, workflow.SkipDependents, workflow.Replan}
 	backoffs    = []workflow.Backoff{workflow.Fixed, workflow.Linear, workflow.Exponential}
 	outputModes = []workflow.OutputMode{workflow.Full, workflow.JSON, workflow.JSONPath, workflow.Regex, workflow.FirstLine}
 	edgeKinds   = []workflow.On{workflow.OnSuccess, workflow.OnLabel, workflow.OnWhen, workflow.OnElse, workflow.OnFailure, workflow.OnTimeout}

@@ -49,14 +49,21 @@ func shownText(q *engine.Question) string {
 func (a *app) questionText(run string, q hocket.Question, style view.Style) string {
 	var b strings.Builder
 	what := "an answer"
-	if q.Kind == engine.BudgetQuestion {
+	switch q.Kind {
+	case engine.BudgetQuestion:
 		what = "a budget"
+	case engine.ReplanQuestion:
+		what = "a new plan"
+	case engine.GateQuestion, engine.PermissionQuestion, engine.LostQuestion, engine.TrustQuestion:
 	}
 	b.WriteString("\n" + style.Paint(view.BoldYellow, "waiting for "+what) + ": " + view.Line(q.ID) + "\n")
 	for _, line := range style.Asked(q.Text, q.Detail, "  ") {
 		b.WriteString(line + "\n")
 	}
 	b.WriteString(style.Paint(view.Dim, "to answer:") + "\n")
+	if q.Kind == engine.ReplanQuestion {
+		b.WriteString("  " + a.replanCommand(run) + style.Paint(view.Dim, "   # continue with a new plan") + "\n")
+	}
 	if q.Custom {
 		b.WriteString("  " + a.answerCommand(run, q, anyAnswer(q)) + "\n")
 	}
@@ -94,6 +101,11 @@ func (a *app) answerCommand(run string, q hocket.Question, value string) string 
 	return a.self(words...)
 }
 
+// replanCommand returns the command that continues a run with a new plan.
+func (a *app) replanCommand(run string) string {
+	return a.self("replan", run, "--with", "FILE", "--resume")
+}
+
 // firstAnswer returns an answer that a question accepts.
 func (a *app) firstAnswer(q hocket.Question) string {
 	if len(q.Options) > 0 && !(q.Custom && q.Kind == engine.BudgetQuestion) {
@@ -105,7 +117,7 @@ func (a *app) firstAnswer(q hocket.Question) string {
 // waitingFor is one thing that a run is waiting for, with --json.
 type waitingFor struct {
 	Address  string      `json:"address"`
-	For      string      `json:"for"` // answer, budget or time
+	For      string      `json:"for"` // answer, budget, plan or time
 	Question string      `json:"question,omitempty"`
 	Options  []optionFor `json:"options,omitempty"`
 	Custom   bool        `json:"custom,omitempty"`
@@ -137,8 +149,12 @@ func (a *app) waitingList(s *hocket.State) []waitingFor {
 			Address: q.ID, For: "answer", Question: shownText(&q.Question), Options: options, Custom: q.Custom, Deadline: q.Deadline,
 			Command: a.answerCommand(s.ID, q, a.firstAnswer(q)),
 		}
-		if q.Kind == engine.BudgetQuestion {
+		switch q.Kind {
+		case engine.BudgetQuestion:
 			one.For = "budget"
+		case engine.ReplanQuestion:
+			one.For, one.Command = "plan", a.replanCommand(s.ID)
+		case engine.GateQuestion, engine.PermissionQuestion, engine.LostQuestion, engine.TrustQuestion:
 		}
 		list = append(list, one)
 	}

@@ -39,6 +39,8 @@ type Driver interface {
 	Runs(ctx context.Context, f Filter) ([]Info, error)
 	// Pin returns what a run works with: what it was started with, or its newest plan.
 	Pin(ctx context.Context, run string) (*Pin, error)
+	// FirstPin returns what a run was started with, with which its events are replayed.
+	FirstPin(ctx context.Context, run string) (*Pin, error)
 	// Watch reports changes to runs of this project, made by any process, until ctx is
 	// done. It works even before the first run exists.
 	Watch(ctx context.Context) iter.Seq2[Change, error]

@@ -92,6 +92,7 @@ func (p *printer) limits(l Limits) {
 	add("runtime", l.Runtime != 0, l.Runtime)
 	add("cost_usd", l.CostUSD != 0, strconv.FormatFloat(l.CostUSD, 'f', -1, 64))
 	add("tokens", l.Tokens != 0, l.Tokens)
+	add("replans", l.Replans != 0, l.Replans)
 	if parts != nil {
 		p.line("limits %s", strings.Join(parts, " "))
 	}

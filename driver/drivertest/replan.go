@@ -43,6 +43,9 @@ func replanOver(t *scene, w World) {
 		if pin, err := p.raw.Pin(t.Context(), runID); err != nil || pin.Dir != "there" || len(pin.Bundle.Root.Body.Nodes) != 3 {
 			t.Errorf("%+v, %v", pin, err)
 		}
+		if first, err := p.raw.FirstPin(t.Context(), runID); err != nil || len(first.Bundle.Root.Body.Nodes) != 2 {
+			t.Errorf("%+v, %v", first, err)
+		}
 	}
 	want(t, resume(t, other, b), `success "one two three"`, `a success "one"`, `b success "one two"`, `c success "one two three"`)
 	if got := seen.all(); !slices.Equal(got, []string{"a@1", "b@1", "b@2", "c@1"}) {

@@ -154,7 +154,16 @@ func (d *Driver) Runs(ctx context.Context, f driver.Filter) ([]driver.Info, erro
 	return list, nil
 }
 
-// Pin returns what a run was started with.
+// FirstPin returns what a run was started with.
+func (d *Driver) FirstPin(ctx context.Context, run string) (*driver.Pin, error) {
+	s, err := d.known(run)
+	if err != nil {
+		return nil, err
+	}
+	return s.FirstPin(ctx, run)
+}
+
+// Pin returns what a run was started with, or its newest plan.
 func (d *Driver) Pin(ctx context.Context, run string) (*driver.Pin, error) {
 	s, err := d.known(run)
 	if err != nil {

@@ -94,7 +94,7 @@ func rename(m *strictyaml.Map) {
 
 // isPolicy reports whether a value is an on_error policy, not the step that a failure leads to.
 func isPolicy(n strictyaml.Node) bool {
-	return slices.Contains([]string{"continue", "stop", "skip_dependents"}, n.Written())
+	return slices.Contains([]string{"continue", "stop", "skip_dependents", "replan"}, n.Written())
 }
 
 // config takes a key of a node that may also appear in its config.

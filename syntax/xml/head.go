@@ -41,7 +41,7 @@ func (r *reader) head(root xmltext.Element, w *workflow.Workflow) {
 	}
 	m := r.words().Map(pairs, root.Pos()).Map()
 	yaml.ReadHead(m, w)
-	if word := m.Word("on_error", "stop", "continue", "skip_dependents"); word != "stop" {
+	if word := m.Word("on_error", "stop", "continue", "skip_dependents", "replan"); word != "stop" {
 		r.onError = workflow.OnError(word)
 	}
 	m.Done()

@@ -87,7 +87,7 @@ var rootShape = &shape{
 		"param":  {words: []string{"name", "type", "required", "description"}, parts: map[string]*shape{"default": valueShape}, many: true},
 		"state":  valueShape,
 		"lane":   {words: []string{"name", "role", "color", "title"}, many: true},
-		"limits": {words: []string{"max_steps", "max_parallel", "max_depth", "max_runtime", "max_runtime_mins", "max_cost_usd", "max_tokens"}},
+		"limits": {words: []string{"max_steps", "max_parallel", "max_depth", "max_runtime", "max_runtime_mins", "max_cost_usd", "max_tokens", "replans"}},
 		"output": wordShape,
 		"agents": stepsShape, "nodes": stepsShape, "steps": stepsShape,
 	},

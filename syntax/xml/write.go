@@ -138,6 +138,7 @@ func limits(l workflow.Limits) *element {
 		e.attr("max_cost_usd", strconv.FormatFloat(l.CostUSD, 'f', -1, 64))
 	}
 	e.number("max_tokens", int(l.Tokens))
+	e.number("replans", l.Replans)
 	return e
 }
 

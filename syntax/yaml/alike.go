@@ -44,7 +44,7 @@ func MostOnError(g *workflow.Graph) workflow.OnError {
 	count := map[workflow.OnError]int{}
 	countOnError(g, count)
 	most := workflow.Stop
-	for _, o := range []workflow.OnError{workflow.Continue, workflow.SkipDependents} {
+	for _, o := range []workflow.OnError{workflow.Continue, workflow.SkipDependents, workflow.Replan} {
 		if count[o] > count[most] {
 			most = o
 		}

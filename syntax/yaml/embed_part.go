@@ -10,7 +10,7 @@ import (
 // ReadOutputMap reads the long form of an output.
 func ReadOutputMap(m *strictyaml.Map) workflow.Output { return readOutputMap(m) }
 
-// ReadOnError reads continue, stop or skip_dependents.
+// ReadOnError reads continue, stop, skip_dependents or replan.
 func ReadOnError(n strictyaml.Node) workflow.OnError { return readOnError(n) }
 
 // ReadSetting adds a setting to those of a task.

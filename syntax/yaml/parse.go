@@ -145,9 +145,11 @@ func readMode(n strictyaml.Node) mode {
 }
 
 func readOnError(n strictyaml.Node) workflow.OnError {
-	switch n.Word("continue", "stop", "skip_dependents") {
+	switch n.Word("continue", "stop", "skip_dependents", "replan") {
 	case "continue":
 		return workflow.Continue
+	case "replan":
+		return workflow.Replan
 	case "skip_dependents":
 		return workflow.SkipDependents
 	}
@@ -252,6 +254,7 @@ func readLimits(m *strictyaml.Map) workflow.Limits {
 		Runtime:  readTime(m, "max_runtime", "max_runtime_mins"),
 		CostUSD:  m.Float("max_cost_usd"),
 		Tokens:   m.Get("max_tokens").Int(1),
+		Replans:  m.Int("replans", 1),
 	}
 	m.Done()
 	return l

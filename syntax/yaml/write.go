@@ -230,6 +230,7 @@ func (out *writer) limits(l workflow.Limits) {
 			out.field("max_cost_usd", strconv.FormatFloat(l.CostUSD, 'f', -1, 64))
 		}
 		out.number("max_tokens", l.Tokens)
+		out.number("replans", int64(l.Replans))
 	})
 }
 

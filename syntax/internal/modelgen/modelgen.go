@@ -166,7 +166,7 @@ func (g *generator) label() string {
 
 func (g *generator) node(n *workflow.Node, depth int, in place) {
 	n.Title = g.maybe(g.text)
-	n.OnError = pick(g, []workflow.OnError{workflow.Stop, workflow.Stop, workflow.Continue, workflow.SkipDependents})
+	n.OnError = pick(g, []workflow.OnError{workflow.Stop, workflow.Stop, workflow.Continue, workflow.SkipDependents, workflow.Replan})
 	n.Join = workflow.Join{Need: pick(g, []int{0, 0, 0, 1, 2, 7}), Keep: g.rarely()}
 	n.Group = pick(g, []string{"", "", "scanners", "g: 1"})
 	n.Labels = g.labels()

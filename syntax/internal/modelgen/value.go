@@ -220,6 +220,6 @@ func (g *generator) limits() workflow.Limits {
 	}
 	return workflow.Limits{
 		Steps: g.number(0, 200), Parallel: g.number(0, 20), Depth: g.number(0, 9), Runtime: g.duration(),
-		CostUSD: pick(g, []float64{0, 5, 0.25, 1e-9}), Tokens: int64(g.number(0, 100000)),
+		CostUSD: pick(g, []float64{0, 5, 0.25, 1e-9}), Tokens: int64(g.number(0, 100000)), Replans: g.number(0, 3),
 	}
 }

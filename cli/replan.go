@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/cli/ask"
+	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/trust"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// replanFlags are the flags of replan.
+type replanFlags struct {
+	act
+	limitFlags
+	with string
+	yes  bool
+}
+
+func (a *app) replanVerb() *cobra.Command {
+	var f replanFlags
+	cmd := &cobra.Command{
+		Use:   "replan RUN --with FILE [FLAGS]",
+		Short: "Give a run a new plan, and keep what is done",
+		Long: `Replace the workflow of a run by the one in FILE. Steps that are done and unchanged
+keep their results, steps in progress go on if they are unchanged, and everything else
+runs as the new workflow says: what is changed or new, and what follows it. What is in
+progress and no longer part of the workflow is cancelled.
+
+The run keeps its id, its inputs, its limits and what it has spent. A run that has ended
+continues. The command first shows what would change, and asks.`,
+		Example: `  hocket replan review-3k7q --with review.yml
+  hocket replan review-3k7q --with review.yml --resume
+
+  # In a script
+  hocket replan review-3k7q --with review.yml --yes --max-steps 200`,
+		Args:              argsBetween(1, 1),
+		ValidArgsFunction: a.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := errors.Join(a.onlyPerson("replan"), f.check(cmd.Flags())); err != nil {
+				return err
+			}
+			if f.with == "" {
+				return usagef("name the new workflow, such as `"+a.self("replan", args[0], "--with", "FILE")+"`", "missing --with FILE")
+			}
+			f.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) {
+				w, err := a.load(f.with)
+				if err != nil {
+					return hocket.Receipt{}, err
+				}
+				return a.replan(ctx, r, w, f.yes, hocket.Replan{Limits: f.limits})
+			}
+			f.done, f.driver = "the run has a new plan", "continues with it"
+			return a.actOn(cmd, args[0], f.act)
+		},
+	}
+	cmd.Flags().StringVar(&f.with, "with", "", "the new workflow, as `FILE` or by its name")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	f.limitFlags.add(cmd.Flags())
+	f.flags(cmd)
+	return cmd
+}
+
+// replan shows what a new plan would change, and gives it to the run if the user agrees.
+func (a *app) replan(ctx context.Context, r *hocket.Run, w *hocket.Workflow, yes bool, o hocket.Replan) (hocket.Receipt, error) {
+	changes, err := r.Compare(ctx, w)
+	if err != nil {
+		return hocket.Receipt{}, err
+	}
+	text := comparisonText(changes)
+	if yes {
+		a.note(text)
+	} else if err := a.agree(ctx, r.ID(), text); err != nil {
+		return hocket.Receipt{}, err
+	}
+	receipt, err := r.Replan(ctx, w, o)
+	var unapproved *hocket.UnapprovedError
+	if errors.As(err, &unapproved) {
+		if ok, wrong := a.offer(ctx, unapproved); wrong != nil || !ok {
+			return receipt, errors.Join(wrong, err)
+		}
+		return r.Replan(ctx, w, o)
+	}
+	return receipt, err
+}
+
+// agree asks the user whether a run continues with a new plan.
+func (a *app) agree(ctx context.Context, run, changes string) error {
+	people := a.people(a.std.Err)
+	if people == nil {
+		a.note(view.Reveal(changes))
+		return usagef("run it in a terminal, or pass --yes", "cannot ask whether to change the plan: not a terminal")
+	}
+	answer, err := people.Ask(ctx, ask.Question{
+		Text: "Continue run " + run + " with this plan?", Detail: changes,
+		Options: []workflow.Option{{Value: trust.Yes}, {Value: trust.No}},
+	})
+	switch {
+	case errors.Is(err, errInterrupted):
+		return exitError(exitInterrupted)
+	case err != nil && !errors.Is(err, ask.ErrUnanswered):
+		return err
+	case err != nil || answer != trust.Yes:
+		a.note("the plan was not changed\n")
+		return exitError(exitFailed)
+	}
+	return nil
+}
+
+// changeMarks are the marks of changes in a list of steps.
+var changeMarks = map[hocket.StepChangeKind]string{hocket.StepKept: " ", hocket.StepChanged: "~", hocket.StepAdded: "+", hocket.StepRemoved: "-"}
+
+// comparisonText lists the steps of the new plan, with marks for what changes, and what happens to
+// the steps of the run.
+func comparisonText(c *hocket.Comparison) string {
+	var b strings.Builder
+	for _, n := range c.Nodes {
+		var now []string
+		for _, s := range []struct {
+			list []string
+			text string
+		}{{c.Kept, "keeps its result"}, {c.GoesOn, "goes on"}, {c.Again, "runs again"}, {c.Cancelled, "is cancelled"}, {c.Dropped, "its result is dropped"}} {
+			if slices.ContainsFunc(s.list, func(address string) bool { return nodeOf(address) == n.Node }) {
+				now = append(now, s.text)
+			}
+		}
+		line := fmt.Sprintf("%s %-10s %s", changeMarks[n.Kind], n.Kind, view.Line(n.Node))
+		if len(now) > 0 {
+			line += ": " + strings.Join(now, ", ")
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// nodeOf returns the node of an address.
+func nodeOf(address string) string {
+	address = address[strings.LastIndexByte(address, '/')+1:]
+	if i := strings.IndexAny(address, "#["); i >= 0 {
+		address = address[:i]
+	}
+	return address
+}
