@@ -140,6 +140,7 @@ func (p *Project) remove(id string) error {
 // it, and returns the file. It does not overwrite anything. The digest is that of what the person
 // saw, as for Approve.
 func (p *Project) Promote(_ context.Context, id, digest string) (file string, err error) {
+	var promoted *workflow.Workflow
 	err = p.decide(id, digest, func(p *Project, d *trust.Definitions, parts trust.Parts) error {
 		g := p.now().definition(id)
 		if g == nil {
@@ -151,13 +152,16 @@ func (p *Project) Promote(_ context.Context, id, digest string) (file string, er
 		if _, ok := d.Approved(digest); !ok {
 			d.Verdicts = append(d.Verdicts, trust.Verdict{ID: id, Digest: digest, Parts: parts, At: time.Now().UTC(), By: p.owner.By})
 		}
-		d.Proposed = slices.DeleteFunc(d.Proposed, func(o trust.Proposal) bool { return o.ID == id })
+		promoted = p.meaning(g)
 		return p.remove(id)
 	})
 	if err != nil {
 		return "", err
 	}
-	return file, p.Reload()
+	if promoted != nil {
+		err = p.Approvals().Propose(workflow.Digest(promoted), false)
+	}
+	return file, errors.Join(err, p.Reload())
 }
 
 // install writes the reviewed files of a definition into the project's own folders.
@@ -205,7 +209,7 @@ type RunApproval struct {
 func (p *Project) admit(w *Workflow, s *starting) (*RunApproval, error) {
 	known, err := p.Approvals().Definitions(p.Root())
 	pin := &RunApproval{Agents: map[string]string{}}
-	id, needed := p.needsApproval(w, s, known)
+	id, needed := p.needsApproval(w, s)
 	for _, d := range w.l.Used() {
 		if d.Generated {
 			pin.Agents[d.ID] = ""
@@ -236,20 +240,14 @@ func (p *Project) admit(w *Workflow, s *starting) (*RunApproval, error) {
 
 // needsApproval reports whether a workflow needs its own approval: a model wrote it, even if its
 // file was moved, or the caller demands it.
-func (p *Project) needsApproval(w *Workflow, s *starting, known *trust.Definitions) (id string, needed bool) {
+func (p *Project) needsApproval(w *Workflow, s *starting) (id string, needed bool) {
 	if w.l.Generated != nil {
 		return w.l.Generated.ID, true
 	}
-	if w.only != nil || w.Model() == nil {
-		return "", false // it is a task for an agent
+	if w.only != nil { // it is a task for an agent
+		return "", false
 	}
-	id = p.nameOf(w)
-	if known != nil {
-		if _, moved := known.ProposedAs(workflow.Digest(w.Model())); moved {
-			return id, true
-		}
-	}
-	return id, s.onlyApproved
+	return p.nameOf(w), s.onlyApproved || p.Approvals().Proposed(workflow.Digest(w.Model()))
 }
 
 // nameOf returns the name by which people find a workflow: that of its file in .hocket/workflows,

@@ -208,8 +208,10 @@ func (p *Project) Propose(_ context.Context, d Draft) (*Generated, error) {
 	if n := len(p.now().generated); n >= mostWaiting {
 		return nil, fmt.Errorf("hocket: %d definitions are waiting for approval; review them with `hocket approve` first", n)
 	}
-	if err := p.remember(g); err != nil {
-		return nil, err
+	if w := p.meaning(g); w != nil {
+		if err := p.Wrote(w); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.write(g, files); err != nil {
 		return nil, err
@@ -343,27 +345,22 @@ func (p *Project) checkAgentDraft(g *project.Generated) workflow.Diagnostics {
 	return append(found, s.files.CheckAgentDraft(d)...)
 }
 
-// remember records what a workflow that a model wrote means, so that it is recognized if its file
-// is moved.
-func (p *Project) remember(g *project.Generated) error {
+// Wrote records that a model wrote a workflow. Wherever its file is stored, it runs only after a
+// person has approved it.
+func (p *Project) Wrote(w *workflow.Workflow) error {
+	return p.Approvals().Propose(workflow.Digest(w), true)
+}
+
+// meaning returns the workflow in a definition; nil if it is not one.
+func (p *Project) meaning(g *project.Generated) *workflow.Workflow {
 	if g.Kind != WorkflowKind {
 		return nil
 	}
 	w, err := p.LoadText(g.File, g.Files[filepath.Base(g.File)])
 	if err != nil {
-		return err
-	}
-	return p.Wrote(w.Model(), g.ID, g.Origin.At)
-}
-
-// Wrote records that a model wrote a workflow, under a name. Wherever it is stored, it runs only after
-// a person has approved it.
-func (p *Project) Wrote(w *workflow.Workflow, name string, at time.Time) error {
-	proposal := trust.Proposal{ID: name, Digest: workflow.Digest(w), At: at.UTC()}
-	return p.Approvals().ChangeDefinitions(p.Root(), func(d *trust.Definitions) error {
-		d.Proposed = append(slices.DeleteFunc(d.Proposed, func(o trust.Proposal) bool { return o.Digest == proposal.Digest }), proposal)
 		return nil
-	})
+	}
+	return w.Model()
 }
 
 // write stores a draft in its own directory, which gets its final name when it is complete. It does

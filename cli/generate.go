@@ -6,7 +6,6 @@ import (
 	"maps"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -125,7 +124,7 @@ func (a *app) watchPlan(ctx context.Context, make func(context.Context, func(pla
 
 // writePlan writes a plan to a file. It still needs approval.
 func (a *app) writePlan(p *hocket.Project, plan *planner.Plan, f *generateFlags) error {
-	if err := p.Wrote(plan.Workflow.Model(), plan.Name, time.Now()); err != nil {
+	if err := p.Wrote(plan.Workflow.Model()); err != nil {
 		return err
 	}
 	if err := a.putNew(string(plan.Text), f.file); err != nil {

@@ -229,30 +229,31 @@ func About(kind Kind, name string, o Origin) []byte {
 		"kind: " + string(kind) + "\nname: " + quoted(name) + "\nby: " + quoted(o.By) + "\nat: " + quoted(o.At.UTC().Format(time.RFC3339)) + "\ngoal: " + quoted(o.Goal) + "\n")
 }
 
-// generatedIn returns the name of the definition that a file belongs to if a model wrote it:
-// the file is in .hocket/generated, whatever its path is and however it is spelled.
-func (p *Project) generatedIn(file string) (id string, yes bool) {
+// generatedIn returns the directory of the definition that a file belongs to if a model wrote it:
+// the file is in the .hocket/generated of any project, whatever its path is and however it is
+// spelled; "" if it is not.
+func (p *Project) generatedIn(file string) string {
 	abs, err := filepath.Abs(file)
 	if err != nil {
-		return "", false
+		return ""
 	}
 	paths := []string{abs}
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
 		paths = append(paths, real)
 	}
-	dir, err := os.Stat(GeneratedDir(p.Root))
+	own, err := os.Stat(GeneratedDir(p.Root))
 	for _, path := range paths {
 		for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {
 			above := filepath.Dir(at)
-			if above == GeneratedDir(p.Root) || above == GeneratedDir(p.spelled) {
-				return filepath.Base(at), true
+			if info, wrong := os.Stat(above); err == nil && wrong == nil && os.SameFile(info, own) || above == GeneratedDir(p.spelled) {
+				return filepath.Join(GeneratedDir(p.Root), filepath.Base(at))
 			}
-			if info, wrong := os.Stat(above); err == nil && wrong == nil && os.SameFile(info, dir) {
-				return filepath.Base(at), true
+			if strings.EqualFold(filepath.Base(above), generatedDir) && strings.EqualFold(filepath.Base(filepath.Dir(above)), agent.Homes[0]) {
+				return at
 			}
 		}
 	}
-	return "", false
+	return ""
 }
 
 // generatedWorkflow returns the file of a workflow that a model wrote; nil if there is none, or
@@ -280,13 +281,14 @@ func (l *Loaded) generatedWorkflow(name string) *found {
 
 // restrict holds the workflow to what a model may write, as far as it concerns limits: its own
 // can only be lower than those of the project for such workflows.
-func (l *Loaded) restrict(id string) {
-	dir := filepath.Join(GeneratedDir(l.project.Root), id)
-	l.Generated = &Generated{ID: id, Kind: WorkflowKind, Dir: dir}
-	if _, err := os.Lstat(dir); err == nil { // otherwise it is about to be proposed
-		l.Generated = readGenerated(l.project.Root, dir)
-		l.Diagnostics = append(l.Diagnostics, l.Generated.Wrong...)
+func (l *Loaded) restrict(dir string) {
+	g := &Generated{ID: filepath.Base(dir), Kind: WorkflowKind, Dir: dir}
+	if filepath.Dir(dir) != GeneratedDir(l.project.Root) {
+		g.refuse(l.Bundle.Root.Pos.File, "run it there: its approval is for that project", "a model wrote this workflow in another project, %s", filepath.Dir(filepath.Dir(filepath.Dir(dir))))
+	} else if _, err := os.Lstat(dir); err == nil { // otherwise it is about to be proposed
+		g = readGenerated(l.project.Root, dir)
 	}
+	l.Generated, l.Diagnostics = g, append(l.Diagnostics, g.Wrong...)
 	l.Limits = check.Override(check.Lower(l.project.Config.Limits, l.project.Config.Generated), l.Bundle.Root.Limits)
 }
 

@@ -146,8 +146,8 @@ func (l *Loaded) load(file *found) error {
 		return err
 	}
 	l.Limits = check.Override(p.Config.Limits, l.Bundle.Root.Limits)
-	if id, yes := p.generatedIn(file.file); yes {
-		l.restrict(id)
+	if dir := p.generatedIn(file.file); dir != "" {
+		l.restrict(dir)
 	}
 	return l.follow()
 }
@@ -286,8 +286,8 @@ func (l *Loaded) call(c called) (*workflow.Workflow, error) {
 		}
 		return nil, nil
 	}
-	if id, yes := l.project.generatedIn(file.file); yes && l.Generated == nil {
-		l.report(workflow.Errorf(c.pos, codeGenerated, "review it and make it a workflow of the project with `hocket approve "+id+" --promote`", "%q calls a workflow that a model wrote", c.name))
+	if dir := l.project.generatedIn(file.file); dir != "" && l.Generated == nil {
+		l.report(workflow.Errorf(c.pos, codeGenerated, "review it and make it a workflow of the project with `hocket approve "+filepath.Base(dir)+" --promote`", "%q calls a workflow that a model wrote", c.name))
 		l.broken = append(l.broken, c.name)
 		return nil, nil
 	}

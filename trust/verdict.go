@@ -15,11 +15,10 @@ import (
 )
 
 // Definitions are what a store knows about the definitions of one project that need an approval
-// of their own, because a model wrote them: what people decided, and what was proposed.
+// of their own, because a model wrote them: what people decided.
 type Definitions struct {
-	Root     string     `json:"root"` // absolute; a project that is moved has to be approved again
-	Verdicts []Verdict  `json:"verdicts,omitempty"`
-	Proposed []Proposal `json:"proposed,omitempty"`
+	Root     string    `json:"root"` // absolute; a project that is moved has to be approved again
+	Verdicts []Verdict `json:"verdicts,omitempty"`
 }
 
 // Verdict is what a person decided about a definition.
@@ -31,17 +30,6 @@ type Verdict struct {
 	At       time.Time `json:"at"`
 	By       string    `json:"by,omitempty"`
 }
-
-// Proposal is a definition that a model proposed. It is found by the digest of what it means, so
-// that moving its file does not make it one of the project's own.
-type Proposal struct {
-	ID     string    `json:"id"`
-	Digest string    `json:"digest"`
-	At     time.Time `json:"at"`
-}
-
-// mostProposals is how many proposals are remembered; the oldest are forgotten first.
-const mostProposals = 1000
 
 // Approved returns the verdict that approves a digest, if the last one about it does.
 func (d *Definitions) Approved(digest string) (Verdict, bool) {
@@ -61,16 +49,6 @@ func (d *Definitions) Last(id string) (Verdict, bool) {
 		}
 	}
 	return Verdict{}, false
-}
-
-// ProposedAs returns the proposal whose workflow has a digest.
-func (d *Definitions) ProposedAs(digest string) (Proposal, bool) {
-	for _, p := range d.Proposed {
-		if p.Digest == digest {
-			return p, true
-		}
-	}
-	return Proposal{}, false
 }
 
 // Definitions returns what is stored about the definitions of a project.
@@ -117,9 +95,6 @@ func (s *Store) ChangeDefinitions(root string, change func(*Definitions) error) 
 	for i := range d.Verdicts {
 		d.Verdicts[i].Parts = d.Verdicts[i].Parts.stored()
 	}
-	if n := len(d.Proposed) - mostProposals; n > 0 {
-		d.Proposed = slices.Delete(d.Proposed, 0, n)
-	}
 	data, err := json.MarshalIndent(d, "", " ")
 	if err == nil {
 		err = wholefile.Write(s.definitions(root), append(data, '\n'), 0o600)
@@ -129,6 +104,41 @@ func (s *Store) ChangeDefinitions(root string, change func(*Definitions) error) 
 	}
 	return nil
 }
+
+// Propose remembers, or forgets, that a model proposed the workflow with a digest, in any project:
+// a copy of its file elsewhere is not a file of a person.
+func (s *Store) Propose(digest string, proposed bool) (err error) {
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	all := slices.DeleteFunc(s.proposals(), func(line string) bool { return line == digest })
+	if proposed {
+		all = append(all, digest)
+	}
+	all = all[max(len(all)-mostProposals, 0):]
+	if err := wholefile.Write(s.proposed(), []byte(strings.Join(all, "\n")), 0o600); err != nil {
+		return fmt.Errorf("trust: %w", err)
+	}
+	return nil
+}
+
+// mostProposals is how many proposals are remembered; the oldest are forgotten first.
+const mostProposals = 1000
+
+// Proposed reports whether a model proposed the workflow with a digest.
+func (s *Store) Proposed(digest string) bool { return slices.Contains(s.proposals(), digest) }
+
+func (s *Store) proposals() []string {
+	text, err := os.ReadFile(s.proposed())
+	if err != nil {
+		return nil // there are none yet
+	}
+	return strings.Fields(string(text))
+}
+
+func (s *Store) proposed() string { return filepath.Join(s.dir, "proposed") }
 
 func (s *Store) definitions(root string) string {
 	return strings.TrimSuffix(s.file(root), ".json") + ".definitions"

@@ -220,6 +220,12 @@ var attacks = map[string]func(v *victim){
 		v.step("mkdir .hocket/workflows; ln .hocket/generated/plan/plan.yml .hocket/workflows/mine.yml")
 		v.run("run", "mine")
 	},
+	"run from another directory": func(v *victim) {
+		v.step("P=$PWD; mkdir ../else; cd ../else; hocket run $P/.hocket/generated/plan/plan.yml; hocket -C $P/.hocket/generated/plan run plan.yml")
+	},
+	"copied to another directory": func(v *victim) {
+		v.step("mkdir ../else; cp .hocket/generated/plan/plan.yml ../else; cd ../else; hocket run plan.yml")
+	},
 	"called by a workflow": func(v *victim) {
 		v.write("project/outer.yml", "steps: [{workflow: ./.hocket/generated/plan/plan}]\n")
 		v.run("run", "outer.yml")
