@@ -48,12 +48,7 @@ func (a *app) background(digest string, args ...string) error {
 	}
 	cmd := exec.Command(self, append(args, a.where()...)...)
 	cmd.Args[0] = os.Args[0]
-	// When a step ends, all processes with this variable are killed. A run that the step
-	// started has to outlive it.
-	left := func(pair string) bool {
-		return strings.HasPrefix(pair, "HOCKET_KEY=") || strings.HasPrefix(pair, "HOCKET_TRUST=")
-	}
-	cmd.Env = slices.DeleteFunc(os.Environ(), left)
+	cmd.Env = withoutKey(os.Environ())
 	if digest != "" {
 		cmd.Env = append(cmd.Env, "HOCKET_TRUST="+digest)
 	}
@@ -62,4 +57,12 @@ func (a *app) background(digest string, args ...string) error {
 		return fmt.Errorf("the run is recorded, but the process that drives it could not be started: %w", err)
 	}
 	return cmd.Process.Release()
+}
+
+// withoutKey returns an environment for a process that outlives this one. When a step ends, all processes
+// with its key are killed, and a digest is for one command.
+func withoutKey(env []string) []string {
+	return slices.DeleteFunc(env, func(pair string) bool {
+		return strings.HasPrefix(pair, "HOCKET_KEY=") || strings.HasPrefix(pair, "HOCKET_TRUST=")
+	})
 }

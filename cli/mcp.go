@@ -35,7 +35,7 @@ Hocket is an MCP server itself: "serve" serves a client, such as Claude Code, an
   # Use Hocket from Claude Code
   hocket mcp install --for claude`,
 		RunE: func(*cobra.Command, []string) error { return a.listServers() },
-	}, a.mcpCheckVerb(), a.mcpShowVerb(), a.mcpLoginVerb(), a.mcpLogoutVerb(), a.mcpServeVerb(), a.mcpInstallVerb())
+	}, a.mcpCheckVerb(), a.mcpShowVerb(), a.mcpLoginVerb(), a.mcpLogoutVerb(), a.mcpServeVerb(), a.mcpInstallVerb(), a.mcpGuardVerb())
 }
 
 // serverLine is one server in mcp --json and mcp check --json.

@@ -2,6 +2,11 @@ package cli
 
 import (
 	"context"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -36,23 +41,66 @@ with another call. Without --wait, that is as long as clients are known to wait.
 	return cmd
 }
 
-// serveMCP serves a client. It opens the project without a way to ask for trust, and without a digest
-// from the environment: the program that starts a server may be configured by the project.
-func (a *app) serveMCP(ctx context.Context, o mcp.Options) error {
+// openMCP opens the project for a client: without a way to ask for trust, and without a digest from the
+// environment, because the program that starts a server may be configured by the project.
+func (a *app) openMCP() (*hocket.Project, error) {
 	dir := a.dir
 	if dir == "" {
 		dir = "."
 	}
 	p, err := hocket.Open(dir, hocket.Options{State: a.state, Agents: a.with.Agents, Drivers: a.with.Drivers, Via: "mcp"})
+	if err == nil {
+		a.opened = append(a.opened, p)
+	}
+	return p, err
+}
+
+func (a *app) serveMCP(ctx context.Context, o mcp.Options) error {
+	p, err := a.openMCP()
 	if err != nil {
 		return err
 	}
-	a.opened = append(a.opened, p)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer onSignal(cancel, func() {})()
+	// Clients repeat signals at once. If the server takes too long to cancel its runs, they kill it.
+	ctx, forget := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer forget()
 	o.Version, o.Command = buildOf().version, a.self
 	o.Detach = func(run string) error { return a.background("", "resume", run, "--quiet", "--apart") }
+	o.Guard = a.guardMCP
 	o.Sessions = a.sessionsOf
 	return mcp.Serve(ctx, p, mcp.Lines{In: a.std.In, Out: a.std.Out}, o)
+}
+
+// guardMCP starts the process that guards a server.
+func (a *app) guardMCP() (io.WriteCloser, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, append([]string{"mcp", "guard"}, a.where()...)...)
+	cmd.Env = withoutKey(os.Environ())
+	setsid(cmd)
+	to, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() { _ = cmd.Wait() }()
+	return to, nil
+}
+
+// mcpGuardVerb guards a server, which starts it.
+func (a *app) mcpGuardVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "guard", Short: "Cancel the runs of a server that was killed", Hidden: true, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.openMCP()
+			if err != nil {
+				return err
+			}
+			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // it ends with the server
+			return mcp.Guard(cmd.Context(), p, a.std.In)
+		},
+	}
 }

@@ -93,6 +93,8 @@ func (c *call) carryOut(ctx context.Context, run *hocket.Run, background bool) (
 		}
 		return c.report(ctx, run)
 	}
+	c.s.guarded("+", run)
+	defer c.s.guarded("-", run)
 	c.s.drive(c.p, run)
 	return c.follow(ctx, run, true)
 }

@@ -30,6 +30,9 @@ type Options struct {
 	Aliases bool
 	// Detach starts a process that drives a run after this one has ended.
 	Detach func(run string) error
+	// Guard starts a process that survives this one, reads lines from it, and cancels the runs
+	// that are left when they end, see [Guard]. Some clients kill a server without a warning.
+	Guard func() (io.WriteCloser, error)
 	// Sessions opens the sessions of a project, for handoffs.
 	Sessions func(p *hocket.Project) *handoff.Sessions
 	// Command returns the command line that does something in the same project, for people.
@@ -51,6 +54,7 @@ const (
 func Serve(ctx context.Context, p *hocket.Project, t sdk.Transport, o Options) error {
 	work, end := context.WithCancel(context.WithoutCancel(ctx))
 	s := newServer(work, p, o)
+	defer s.unguard()
 	defer s.driving.Wait()
 	defer end()
 	session, err := s.sdk.Connect(work, t, nil)
@@ -87,6 +91,7 @@ type server struct {
 	driving sync.WaitGroup
 
 	mu        sync.Mutex
+	guard     io.WriteCloser       // nil: it is not needed yet
 	drives    map[string]*drive    // of runs that are driven here
 	declined  map[string]bool      // questions that the user of the client does not want to answer
 	workflows map[string]*sdk.Tool // those that are tools now

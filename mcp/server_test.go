@@ -1,7 +1,9 @@
 package mcp_test
 
 import (
+	"bufio"
 	"context"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -290,4 +292,44 @@ func TestResourcesAndPrompts(t *testing.T) {
 	if _, err := f.client.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "review"}); err == nil || !strings.Contains(err.Error(), "file") {
 		t.Error(err)
 	}
+}
+
+// The runs of a server that is killed are cancelled by the process that guards it.
+func TestGuard(t *testing.T) {
+	told, to := io.Pipe()
+	f := newFixture(t, mcp.Options{Guard: func() (io.WriteCloser, error) { return to, nil }}, nil)
+	lines := bufio.NewScanner(told)
+	go f.callIn(context.Background(), "hocket_workflow", map[string]any{"name": "slow"})
+	if !lines.Scan() || lines.Text() != "+"+f.newest() {
+		t.Errorf("%q", lines.Text())
+	}
+	left := f.newest()
+	close(f.release)
+	if !lines.Scan() || lines.Text() != "-"+left {
+		t.Errorf("%q", lines.Text())
+	}
+	w, err := f.p.Load("slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for range 2 {
+		r, err := f.p.Record(t.Context(), w, nil, hocket.WithClaim())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID())
+	}
+	if err := mcp.Guard(t.Context(), f.p, strings.NewReader("+"+ids[0]+"\n+"+ids[1]+"\n\n-"+ids[1]+"\n")); err != nil {
+		t.Fatal(err)
+	}
+	f.status(ids[0], "cancelled")
+	r, err := f.p.Run(t.Context(), ids[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := r.Info(t.Context()); err != nil || info.Status != "running" {
+		t.Errorf("%s, %v", info.Status, err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, told) }()
 }

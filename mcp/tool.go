@@ -65,7 +65,7 @@ func (s *server) answered(ctx context.Context, c *call, do func() (*sdk.CallTool
 	return res
 }
 
-// result returns a value as JSON.
+// result returns an object as JSON. Gemini refuses a result whose text is another JSON value.
 func result(v any) (*sdk.CallToolResult, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -228,7 +228,7 @@ func (c *call) agents(context.Context, *agentsArgs) (*sdk.CallToolResult, error)
 		}
 		lines = append(lines, l)
 	}
-	return result(lines)
+	return result(map[string]any{"agents": lines})
 }
 
 type toolArgs struct {
@@ -322,7 +322,7 @@ func (c *call) searchMemory(ctx context.Context, in *searchArgs) (*sdk.CallToolR
 	for _, m := range found {
 		lines = append(lines, memoryLine{m.ID, m.Text, m.Tags, m.Source})
 	}
-	return result(lines)
+	return result(map[string]any{"memories": lines})
 }
 
 type memoryArgs struct {

@@ -1,6 +1,7 @@
 // Package realtest runs the real CLI agents, installed by the script setup, against a
 // scripted model. That takes minutes, so it runs only if HOCKET_CLIS names their
-// directory: `make clis` does both.
+// directory: `make clis` does both. In hocket_test.go the CLIs are clients of Hocket's own
+// MCP server.
 package realtest
 
 import (
