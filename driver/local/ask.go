@@ -172,6 +172,7 @@ type query struct {
 	log   *attemptLog
 	over  <-chan struct{} // closed when the attempt no longer waits
 	id    string          // of the question; "": not recorded yet. Owned by the loop
+	done  bool            // it was told. Owned by the loop
 	reply chan queryReply // receives one value
 }
 
@@ -180,13 +181,13 @@ type queryReply struct {
 	err   error
 }
 
-// tell answers it. Only the first answer counts.
+// tell answers it. Only the first answer counts. The log has the answer before the attempt does, which
+// may then end and close its log.
 func (q *query) tell(value string, err error) {
-	select {
-	case q.reply <- queryReply{value, err}:
-	default:
+	if q.done {
 		return
 	}
+	q.done = true
 	switch {
 	case err == nil:
 		q.log.say("[answered " + q.id + "] " + value)
@@ -195,6 +196,7 @@ func (q *query) tell(value string, err error) {
 	default:
 		q.log.say("[withdrawn " + q.id + "]")
 	}
+	q.reply <- queryReply{value, err}
 }
 
 // asking lets an attempt ask questions. Its questions and their answers are in its log.
@@ -209,7 +211,9 @@ func (l *loop) asking(key attemptKey, log *attemptLog) agent.Ask {
 		case r := <-q.reply:
 			return r.value, r.err
 		case <-ctx.Done():
-			mail.post(letter{query: q}) // so that it is withdrawn
+			if mail.post(letter{query: q}) { // so that it is withdrawn
+				<-q.reply // the log has it
+			}
 			return "", context.Cause(ctx)
 		}
 	}

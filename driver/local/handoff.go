@@ -13,6 +13,7 @@ type handing struct {
 	log    *attemptLog
 	over   <-chan struct{}   // closed when the attempt no longer waits
 	id     string            // of the handoff; "": not recorded yet. Owned by the loop
+	done   bool              // it was told. Owned by the loop
 	result chan handedResult // receives one value
 }
 
@@ -21,19 +22,20 @@ type handedResult struct {
 	err error
 }
 
-// tell sends the result to the attempt. Only the first result counts.
+// tell sends the result to the attempt, after its log has it: see [query.tell]. Only the first result
+// counts.
 func (h *handing) tell(c *engine.Return, err error) {
-	select {
-	case h.result <- handedResult{c, err}:
-	default:
+	if h.done {
 		return
 	}
+	h.done = true
 	switch {
 	case err != nil:
 		h.log.say("[not handed off] " + err.Error())
 	case c.Status != engine.Running:
 		h.log.say("[result of " + c.ID + "] " + string(c.Status))
 	}
+	h.result <- handedResult{c, err}
 }
 
 // handingOff lets an attempt hand work off.
@@ -50,7 +52,9 @@ func (l *loop) handingOff(key attemptKey, log *attemptLog) func(context.Context,
 		case r := <-h.result:
 			return r.Return, r.err
 		case <-ctx.Done():
-			mail.post(letter{handing: h}) // so that the attempt counts as working again
+			if mail.post(letter{handing: h}) { // so that the attempt counts as working again
+				<-h.result // the log has it
+			}
 			return nil, context.Cause(ctx)
 		}
 	}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
@@ -268,5 +271,78 @@ func TestGuard(t *testing.T) {
 	}
 	if err := l.guard(func() error { return nil }); err != nil {
 		t.Error(err)
+	}
+}
+
+// An attempt may end as soon as it has an answer, so the log has it before.
+func TestLogBeforeTheAnswer(t *testing.T) {
+	log := quiet(t)
+	log.audience = newAudience(&spectator{})
+	q, h := asks(log, nil), hands(log, "", true)
+	for line, tell := range map[string]func(){
+		"[answered ] yes":             func() { q.tell("yes", nil) },
+		"[not handed off] unexpected": func() { h.tell(nil, errors.New("unexpected")) },
+	} {
+		log.audience.mu.Lock() // so that it comes no further than this
+		told := make(chan struct{})
+		go func() { tell(); close(told) }()
+		for !strings.Contains(printed(t, log), line) {
+			runtime.Gosched()
+		}
+		if len(q.reply)+len(h.result) > 0 {
+			t.Errorf("it was told while %q was written", line)
+		}
+		log.audience.mu.Unlock()
+		<-told
+		if q.told()+h.told() == "" {
+			t.Errorf("nothing was told after %q", line)
+		}
+	}
+	log.audience.close()
+}
+
+// An attempt that no longer waits continues when its log says so, or when the loop has ended.
+func TestLogBeforeAnAttemptContinues(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &loop{mail: newMailbox()}
+			ctx, cancel := context.WithCancel(t.Context())
+			var continued atomic.Int32
+			go func() {
+				if _, err := l.asking(attemptKey{"a", 1}, nil)(ctx, agent.Question{}); !errors.Is(err, context.Canceled) {
+					t.Errorf("the question: %v", err)
+				}
+				continued.Add(1)
+			}()
+			go func() {
+				if _, err := l.handingOff(attemptKey{"a", 1}, nil)(ctx, &engine.HandoffAsked{}); !errors.Is(err, context.Canceled) {
+					t.Errorf("the work: %v", err)
+				}
+				continued.Add(1)
+			}()
+			synctest.Wait()
+			if ended {
+				l.mail.close()
+			}
+			cancel()
+			synctest.Wait()
+			if n := continued.Load(); n != map[bool]int32{true: 2}[ended] {
+				t.Errorf("%d of 2 continued", n)
+			}
+			if ended {
+				return
+			}
+			for _, m := range l.mail.take(nil)[2:] {
+				if m.query != nil {
+					m.query.reply <- queryReply{}
+				} else {
+					m.handing.result <- handedResult{}
+				}
+			}
+			synctest.Wait()
+			if n := continued.Load(); n != 2 {
+				t.Errorf("%d of 2 continued after they were told", n)
+			}
+		})
 	}
 }
