@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -188,7 +189,7 @@ func (l *loop) recover(ctx context.Context) error {
 		l.script.happened(e.Event)
 		l.script.commanded(cmds)
 		if first && l.audience != nil {
-			l.audience.facts(l.run.Facts())
+			l.audience.facts(l.beginning(e.Unattended))
 		}
 	}
 	if l.run.Status().Done() {
@@ -210,6 +211,24 @@ func (l *loop) recover(ctx context.Context) error {
 		return err
 	}
 	return l.readInbox()
+}
+
+// beginning returns the facts of the first event. The recovery of an unattended one starts its
+// attempts again and says so, so they are not among them.
+func (l *loop) beginning(unattended bool) []engine.Fact {
+	facts := l.run.Facts()
+	if !unattended {
+		return facts
+	}
+	again := map[string]bool{}
+	for _, c := range l.run.Pending() {
+		if task, ok := c.(*engine.StartTask); ok {
+			again[task.Address] = true
+		}
+	}
+	return slices.DeleteFunc(facts, func(f engine.Fact) bool {
+		return again[f.Address] && (f.Kind == engine.StepStarted || f.Kind == engine.AttemptStarted)
+	})
 }
 
 // tookUp records and steps an event of the recovery. Its commands are not carried out:

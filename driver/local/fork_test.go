@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
@@ -256,6 +257,32 @@ func TestObserverOfARecordedRun(t *testing.T) {
 			if _, err := d.Act(t.Context(), "demo-1", &engine.Answered{ID: "ok", Value: "yes"}); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// An observer of a run that another process recorded sees once that its first steps start. If that
+// process had begun the run and died, the attempt is lost, and the observer sees the next one too.
+func TestObserverOfTheFirstAttempts(t *testing.T) {
+	for claimed, want := range map[bool]string{
+		false: "step_started ok, asked ok, step_started a, attempt_started a, step_ended a",
+		true:  "step_started a, attempt_started a, step_started ok, asked ok, attempt_failed a, attempt_started a, step_ended a",
+	} {
+		s := openStore(t)
+		began := spec(beside(task("a", "x"), gate("ok", "yes")))
+		began.Owner.Claimed = claimed
+		if err := with(s, work{}, func(d *local.Driver) error {
+			_, err := d.Start(t.Context(), began)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r := &recorder{}
+		if res := resume(t, s, work{Agents: echo, Observer: r}); res.Status != engine.Waiting {
+			t.Errorf("%s: %v", res.Status, res.Output)
+		}
+		if got := strings.Join(r.seen, ", "); got != want {
+			t.Errorf("claimed: %v: seen are %s, want %s", claimed, got, want)
 		}
 	}
 }
