@@ -384,3 +384,31 @@ func TestGeneratedTool(t *testing.T) {
 		t.Error("it wrote outside of its permissions")
 	}
 }
+
+func TestCheckChange(t *testing.T) {
+	p := workshop(t, map[string]string{"old.yml": "limits: {max_steps: 20}\nsteps:\n  - {id: mine, workflow: other}\n  - {id: list, agent: shell, config: {command: ls}}\n", "other.yml": greeting})
+	load := func(text string) *hocket.Workflow {
+		t.Helper()
+		w, err := p.LoadText(filepath.Join(p.Root(), "new.yml"), []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	old, err := p.Load("old.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const kept = "steps:\n  - {id: mine, workflow: other}\n"
+	for text, code := range map[string]string{
+		"limits: {max_steps: 20}\n" + kept + "  - {id: list, agent: shell, config: {command: ls -l}}\n": "",
+		"limits: {max_steps: 21}\n" + kept:                                             "generated-limit",
+		kept + "  - {id: more, workflow: other}\n":                                     "generated-call",
+		kept + "  - {id: list, agent: claude, prompt: x, config: {program: ./evil}}\n": "generated-power",
+	} {
+		found := load(text).CheckChange(old.Model())
+		if code == "" && len(found) > 0 || code != "" && !hasCode(found, code) {
+			t.Errorf("%q in\n%s: %v", code, text, found)
+		}
+	}
+}

@@ -156,6 +156,8 @@ tools: {sandbox: required}
 		Sandbox:   "required",
 		Limits:    workflow.Limits{Steps: 7, Parallel: 10, Depth: 3, Runtime: 90 * time.Second, CostUSD: 2.5, Tokens: 1000},
 		Generated: workflow.Limits{Steps: 10, Parallel: 1, Depth: 1, Runtime: 5 * time.Minute},
+
+		MaxNesting: 3,
 	}
 	if diff := cmp.Diff(want, p.Config); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)

@@ -1,0 +1,111 @@
+package trust_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/trust"
+)
+
+func TestParts(t *testing.T) {
+	old := trust.Parts{{Name: "a", Text: "one\ntwo\nthree\nfour"}, {Name: "b", Text: "x"}, {Name: "gone", Text: ""}}
+	now := trust.Parts{{Name: "new", Text: ""}, {Name: "b", Text: "x"}, {Name: "a", Text: "one\n2\nthree\nfour\nfive"}}
+	if old.Digest() == now.Digest() || now.Digest() != (trust.Parts{now[2], now[0], now[1]}).Digest() {
+		t.Error("the digest must depend on the texts, and not on their order")
+	}
+	if (trust.Parts{{Name: "a", Text: "bc"}}).Digest() == (trust.Parts{{Name: "ab", Text: "c"}}).Digest() {
+		t.Error("names and texts are mixed up")
+	}
+	var got []string
+	for _, c := range now.Diff(old) {
+		got = append(got, c.Mark+c.Name+strings.Join(c.Lines, ""))
+	}
+	if want := []string{"~a-two+2+five", "+new", "-gone"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	// Texts that are too long to compare line by line.
+	long := trust.Parts{{Name: "a", Text: strings.Repeat("x\n", 2000)}}
+	if c := long.Diff(trust.Parts{{Name: "a", Text: strings.Repeat("y\n", 2000)}}); len(c) != 1 || len(c[0].Lines) != 4000 {
+		t.Error(len(c[0].Lines))
+	}
+}
+
+func TestDefinitions(t *testing.T) {
+	home := t.TempDir()
+	s := trust.Open(home)
+	parts := trust.Parts{{Name: "long", Text: strings.Repeat("x", 100<<10)}}
+	approve := func(d *trust.Definitions) error {
+		d.Verdicts = append(d.Verdicts, trust.Verdict{ID: "plan", Digest: parts.Digest(), Parts: parts, At: time.Unix(1, 0), By: "ada"})
+		return nil
+	}
+	if err := s.ChangeDefinitions("/project", approve); err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.Definitions("/project")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := d.Approved(parts.Digest()); !ok || v.By != "ada" || v.Parts[0].Text != "" || v.Parts.Digest() != parts.Digest() {
+		t.Errorf("%+v %v", v, ok)
+	}
+	if other, err := s.Definitions("/moved"); err != nil || len(other.Verdicts) > 0 {
+		t.Error(other, err)
+	}
+	if all, err := s.List(); err != nil || len(all) > 0 { // it is not the trust of a project
+		t.Error(all, err)
+	}
+	failed := errors.New("failed")
+	if err := s.ChangeDefinitions("/project", func(d *trust.Definitions) error { d.Verdicts = nil; return failed }); !errors.Is(err, failed) {
+		t.Error(err)
+	}
+	reject := func(d *trust.Definitions) error {
+		d.Verdicts = append(d.Verdicts, trust.Verdict{ID: "plan", Digest: parts.Digest(), Rejected: true})
+		return nil
+	}
+	if err := s.ChangeDefinitions("/project", reject); err != nil {
+		t.Fatal(err)
+	}
+	if d, err = s.Definitions("/project"); err != nil || len(d.Verdicts) != 2 {
+		t.Error(d, err)
+	}
+	if _, ok := d.Approved(parts.Digest()); ok {
+		t.Error("the last verdict counts")
+	}
+	if _, err := s.Definitions(home); err == nil {
+		t.Error("approvals inside of a project count")
+	}
+	files, _ := filepath.Glob(filepath.Join(home, "hocket/trust/*.definitions"))
+	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err == nil {
+		err = os.WriteFile(files[0], []byte(strings.Replace(string(text), parts.Digest(), "sha256:"+strings.Repeat("0", 32), 1)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Definitions("/project"); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Error(err)
+	}
+}
+
+func TestProposed(t *testing.T) {
+	s := trust.Open(t.TempDir())
+	for _, step := range []struct {
+		digest   string
+		proposed bool
+	}{{"a", true}, {"b", true}, {"a", true}, {"b", false}} {
+		if err := s.Propose(step.digest, step.proposed); err != nil || s.Proposed(step.digest) != step.proposed {
+			t.Error(step, err)
+		}
+	}
+	if !s.Proposed("a") || s.Proposed("c") {
+		t.Error("a was proposed, and c was not")
+	}
+}
