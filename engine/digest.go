@@ -3,7 +3,7 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
+	"slices"
 
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -13,69 +13,93 @@ import (
 // whatever the run keeps in memory.
 type digest [16]byte
 
-// digester computes digests.
-type digester struct{ hash.Hash }
+// digester computes digests. Every task needs one, so its memory is used again.
+type digester struct{ buf []byte }
 
-func newDigester() digester { return digester{sha256.New()} }
-
-func (d digester) text(parts ...string) {
-	var size [8]byte
+// text adds texts.
+func (d *digester) text(parts ...string) {
 	for _, p := range parts {
-		d.Write(binary.LittleEndian.AppendUint64(size[:0], uint64(len(p))))
-		d.Write([]byte(p))
+		d.buf = binary.LittleEndian.AppendUint64(d.buf, uint64(len(p)))
+		d.buf = append(d.buf, p...)
 	}
 }
 
-func (d digester) value(v any) {
-	if s, ok := v.(string); ok {
-		d.text("text", s)
-	} else {
+// value adds a value, of which nothing is left out.
+func (d *digester) value(v any) {
+	switch v := v.(type) {
+	case nil:
+		d.text("none")
+	case string:
+		d.text("text", v)
+	default:
 		d.text("value", workflow.FormatJSON(v))
 	}
 }
 
-func (d digester) digest() (sum digest) {
-	copy(sum[:], d.Sum(nil))
-	return sum
+// take returns the digest of what was added since a position, and removes it.
+func (d *digester) take(from int) (sum digest) {
+	full := sha256.Sum256(d.buf[from:])
+	d.buf = d.buf[:from]
+	return digest(full[:len(sum)])
 }
 
 // digest records what the command of an instance asks for, without what differs between attempts.
 // If values are long, this is left to asksFor: loading them here would cost every run what only a
 // few need.
-func (in *inst) digest() {
-	fixed := newDigester()
-	var values []any
+func (d *digester) digest(in *inst) {
+	d.buf = d.buf[:0]
 	long := false
-	add := func(v any) {
-		if l, ok := v.(*Long); ok {
-			v = l.of
-		}
-		if long = long || standsIn(v); !standsIn(v) {
-			v = digestOf(v)
-		}
-		values = append(values, v)
+	d.text(in.cmd.Prompt)
+	for i := range in.cmd.Inputs {
+		d.text(in.cmd.Inputs[i].Name)
+		long = long || standsIn(unshown(in.cmd.Inputs[i].Value))
 	}
-	fixed.text(in.cmd.Prompt)
-	for _, i := range in.cmd.Inputs {
-		fixed.text(i.Name)
-		add(i.Value)
+	d.text("received")
+	for i := range in.cmd.Received {
+		r := &in.cmd.Received[i]
+		d.text(r.Step, r.Decision, r.Reason)
+		long = long || standsIn(unshown(r.Output))
 	}
-	fixed.text("received")
-	for _, r := range in.cmd.Received {
-		fixed.text(r.Step, r.Decision, r.Reason)
-		add(r.Output)
+	if len(in.cmd.Settings) > 0 {
+		d.value(in.cmd.Settings)
 	}
-	fixed.value(in.cmd.Settings)
-	in.sum, in.parts = fixed.digest(), values
-	if !long {
-		in.sum, in.parts = in.asksFor(), nil
+	in.sum, in.parts = d.take(0), nil
+	if len(in.cmd.Inputs)+len(in.cmd.Received) == 0 {
+		return
+	}
+	d.buf = append(d.buf, in.sum[:]...)
+	for i := range in.cmd.Inputs {
+		d.part(in, long, in.cmd.Inputs[i].Value)
+	}
+	for i := range in.cmd.Received {
+		d.part(in, long, in.cmd.Received[i].Output)
+	}
+	if sum := d.take(0); !long {
+		in.sum = sum
 	}
 }
 
-func digestOf(v any) string {
-	d := newDigester()
+// part adds the digest of a value, or makes the value a part of what an instance was asked for.
+func (d *digester) part(in *inst, long bool, v any) {
+	v = unshown(v)
+	if standsIn(v) {
+		in.parts = append(in.parts, v)
+		return
+	}
+	from := len(d.buf)
 	d.value(v)
-	return string(d.Sum(nil))
+	sum := d.take(from)
+	if d.buf = append(d.buf, sum[:]...); long {
+		in.parts = append(in.parts, string(sum[:]))
+	}
+}
+
+// unshown returns a value that was shown as the run keeps it.
+func unshown(v any) any {
+	if l, ok := v.(*Long); ok {
+		return l.of
+	}
+	return v
 }
 
 // asksFor returns the digest of everything that an instance was asked to do. It may load values.
@@ -83,15 +107,18 @@ func (in *inst) asksFor() digest {
 	if len(in.parts) == 0 {
 		return in.sum
 	}
-	d := newDigester()
-	d.Write(in.sum[:])
+	d := digester{buf: slices.Clone(in.sum[:])}
 	for _, v := range in.parts {
-		if standsIn(v) {
-			v = digestOf(whole(v))
+		if text, ok := v.(string); ok {
+			d.buf = append(d.buf, text...)
+			continue
 		}
-		d.text(v.(string))
+		from := len(d.buf)
+		d.value(whole(v))
+		sum := d.take(from)
+		d.buf = append(d.buf, sum[:]...)
 	}
-	return d.digest()
+	return d.take(0)
 }
 
 // work returns the digest of what a node does: its definition, without what only decides when it
@@ -99,10 +126,10 @@ func (in *inst) asksFor() digest {
 func (n *node) work() digest {
 	if n.worksAs == (digest{}) {
 		only := workflow.Node{ID: n.def.ID, Step: n.does, Output: n.def.Output, Once: n.def.Once}
-		d := newDigester()
+		var d digester
 		d.text(workflow.Print(&workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{only}}}))
 		d.text(n.place.Decide...)
-		n.worksAs = d.digest()
+		n.worksAs = d.take(0)
 	}
 	return n.worksAs
 }

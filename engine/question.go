@@ -183,9 +183,9 @@ func (r *Run) gate(in *inst, s *workflow.Human) (Question, error) {
 
 // sum returns the digest of a question for comparison with that of an earlier plan.
 func (q *Question) sum() digest {
-	d := newDigester()
+	var d digester
 	d.text(q.digest())
-	return d.digest()
+	return d.take(0)
 }
 
 // askLost asks a person what happened to an attempt.

@@ -325,7 +325,7 @@ func (r *Run) prepare(in *inst) bool {
 			return false
 		}
 		in.cmd = cmd
-		in.digest()
+		r.digester.digest(in)
 	}
 	return true
 }

@@ -40,7 +40,8 @@ type Run struct {
 	heldBack   *inst  // the instance there
 	unattended bool   // no driver executes the commands of the current event
 
-	replans replans // what earlier plans left
+	replans  replans // what earlier plans left
+	digester digester
 
 	jobs   []job // decisions that are due, first in, first out
 	next   int   // first job that is not done

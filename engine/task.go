@@ -44,7 +44,7 @@ func (r *Run) startAttempt(in *inst) {
 			return
 		}
 		in.cmd = cmd
-		in.digest()
+		r.digester.digest(in)
 	}
 	r.issue(in)
 }
