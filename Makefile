@@ -71,8 +71,8 @@ diagrams: ## Install the real Mermaid and PlantUML, and compare what they and Ho
 	$(if $(UPDATE),HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" go test ./syntax/markdown/internal/mermaid ./syntax/plantuml/internal/activity -run '^TestReadsOur' -count 1 -timeout 1h -update)
 	@HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" go test -json ./syntax/... -count 1 -timeout 1h | go run ./internal/testreport
 
-chaos: build ## Kill bin/hocket 1,200 times, damage 1,000 of its journals, have it run 1,000 random workflows (SEED=n for others)
-	go test ./internal/chaos -count 1 -timeout 2h -v -hocket "$(CURDIR)/bin/hocket" -kills 1000 -session-kills 200 -journals 1000 -workflows 1000 -seed $(SEED)
+chaos: build ## Kill bin/hocket 1,400 times, damage 1,000 of its journals, have it run 1,000 random workflows (SEED=n for others)
+	go test ./internal/chaos -count 1 -timeout 2h -v -hocket "$(CURDIR)/bin/hocket" -kills 1000 -session-kills 200 -replan-kills 200 -journals 1000 -workflows 1000 -seed $(SEED)
 
 build: ## Build bin/hocket
 	CGO_ENABLED=0 go build -trimpath -o bin/hocket ./cmd/hocket

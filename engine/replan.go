@@ -31,6 +31,7 @@ type replans struct {
 	memo   map[string]*past // results that the newest plan has not needed yet, by address
 	limbo  *scope           // of attempts that were cancelled and have not ended
 	behind []*inst          // tasks that wait until such an attempt at their address has ended
+	next   plan             // the one that was admitted last
 	old    *old             // what was in progress, while Replanned is stepped
 	due    []due            // what is ready, while an event is stepped; first those with a result
 }
@@ -71,9 +72,13 @@ func (r *Run) admitPlan(ev *Replanned) error {
 	if ev.Bundle == nil || ev.Bundle.Root == nil {
 		return errors.New("the new plan is missing")
 	}
-	p, err := newPlan(ev.Bundle)
-	if err != nil {
-		return err
+	p := r.replans.next
+	if p.bundle != ev.Bundle {
+		var err error
+		if p, err = newPlan(ev.Bundle); err != nil {
+			return err
+		}
+		r.replans.next = p
 	}
 	root := p.programs[p.bundle.Root]
 	if _, err := root.complete(root.accepted(r.inputs)); err != nil {
@@ -97,8 +102,9 @@ func (p *program) accepted(given map[string]any) map[string]any {
 }
 
 func (r *Run) replan(ev *Replanned) {
-	p, _ := newPlan(ev.Bundle) // admitPlan has reported errors
 	x := &r.replans
+	p := x.next // admitPlan has compiled it
+	x.next = plan{}
 	if r.asksForPlan() {
 		x.asked++
 	}

@@ -302,3 +302,28 @@ func BenchmarkList(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkReplan gives a run with 1,000 finished steps a new plan with one more step, and drives it
+// to its end. Nothing that is done is repeated.
+func BenchmarkReplan(b *testing.B) {
+	const steps = 1000
+	for b.Loop() {
+		b.StopTimer()
+		d := benchDriver(b)
+		made, err := d.Start(b.Context(), driver.Spec{Pin: &driver.Pin{Bundle: chainOf(steps)}, Limits: workflow.Limits{Steps: 2 * steps}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := d.Drive(b.Context(), made.Run, driver.Work{Agents: noop{}}); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		if _, err := d.Replan(b.Context(), made.Run, driver.Replan{Pin: &driver.Pin{Bundle: chainOf(steps + 1)}}); err != nil {
+			b.Fatal(err)
+		}
+		res, err := d.Drive(b.Context(), made.Run, driver.Work{Agents: noop{}})
+		if err != nil || res.Usage.Steps != steps+1 {
+			b.Fatalf("%d steps, %v", res.Usage.Steps, err)
+		}
+	}
+}
