@@ -39,6 +39,23 @@ func (p *Project) Approve(_ context.Context, id, digest string) error {
 	return p.Reload() // agents and tools can be used from now on
 }
 
+// ApprovePlan is Approve for a workflow that is not stored in a file yet, see [Project.ReviewPlan].
+func (p *Project) ApprovePlan(w *Workflow, id, digest string) error {
+	parts, err := w.parts()
+	if err != nil {
+		return err
+	}
+	if now := parts.Digest(); now != digest {
+		return &ChangedError{id, digest, now}
+	}
+	return p.changeDefinitions(func(_ *Project, d *trust.Definitions) error {
+		if _, ok := d.Approved(digest); !ok {
+			d.Verdicts = append(d.Verdicts, trust.Verdict{ID: id, Digest: digest, Parts: parts, At: time.Now().UTC(), By: p.owner.By})
+		}
+		return nil
+	})
+}
+
 // decide changes what is stored about a definition, if its digest is still the given one.
 func (p *Project) decide(id, digest string, change func(*Project, *trust.Definitions, trust.Parts) error) error {
 	return p.changeDefinitions(func(p *Project, d *trust.Definitions) error {

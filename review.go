@@ -77,6 +77,22 @@ func (p *Project) Review(id string) (*Review, error) {
 	return r, nil
 }
 
+// ReviewPlan is Review for a workflow that is not stored in a file yet, such as a new plan of a run.
+func (p *Project) ReviewPlan(w *Workflow, id string, o Origin) (*Review, error) {
+	parts, err := w.parts()
+	if err != nil {
+		return nil, err
+	}
+	known, err := p.Approvals().Definitions(p.Root())
+	if err != nil {
+		return nil, err
+	}
+	r := &Review{Generated: Generated{ID: id, Name: w.Model().Name, Kind: WorkflowKind, Origin: o, Digest: parts.Digest()}, Workflow: w}
+	r.does(p)
+	r.State, r.By, r.At = stateOf(id, r.Digest, known)
+	return r, nil
+}
+
 // aboutWorkflow adds what a workflow does. g is nil for a workflow of the project.
 func (r *Review) aboutWorkflow(p *Project, g *project.Generated) (err error) {
 	if g != nil {
@@ -87,6 +103,12 @@ func (r *Review) aboutWorkflow(p *Project, g *project.Generated) (err error) {
 	if err != nil {
 		return err
 	}
+	r.does(p)
+	return nil
+}
+
+// does adds what the workflow does.
+func (r *Review) does(p *Project) {
 	r.File = r.Workflow.Model().Pos.File
 	r.Found = r.Workflow.Check(nil)
 	plan := r.Workflow.Plan(nil)
@@ -95,7 +117,6 @@ func (r *Review) aboutWorkflow(p *Project, g *project.Generated) (err error) {
 	for _, d := range r.Agents {
 		r.Deeds = append(r.Deeds, p.now().toolDeeds(d.Tools)...)
 	}
-	return nil
 }
 
 // about adds what an agent or a tool may do.

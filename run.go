@@ -149,6 +149,9 @@ func (p *Project) Questions(ctx context.Context) ([]Question, error) {
 	return d.Questions(ctx, "")
 }
 
+// Project returns the project of the run.
+func (r *Run) Project() *Project { return r.p }
+
 // ID returns the id of the run.
 func (r *Run) ID() string { return r.id }
 

@@ -135,7 +135,7 @@ func (a *app) approveOne(ctx context.Context, id string, f approveFlags) error {
 	case r.State == hocket.Approved && !f.promote:
 		return a.print(id + " was approved by " + view.Line(r.By) + " at " + when(r.At) + "\n")
 	}
-	if err := a.confirm(ctx, r); err != nil {
+	if err := a.confirm(ctx, r, a.reviewText(r)); err != nil {
 		return err
 	}
 	if f.promote {
@@ -175,8 +175,8 @@ func (a *app) reject(ctx context.Context, p *hocket.Project, id string) error {
 // typed is how many characters of a digest a person types to confirm it.
 const typed = 6
 
-// confirm shows a review to a person, who types the end of its digest.
-func (a *app) confirm(ctx context.Context, r *hocket.Review) error {
+// confirm shows the text of a review to a person, who types the end of its digest.
+func (a *app) confirm(ctx context.Context, r *hocket.Review, text string) error {
 	if err := a.onlyPerson("approve"); err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (a *app) confirm(ctx context.Context, r *hocket.Review) error {
 	}
 	answer, err := people.Ask(ctx, ask.Question{
 		Text:    fmt.Sprintf("Do you approve this? Type the last %d characters of its digest, %s", typed, r.Digest),
-		Detail:  a.reviewText(r),
+		Detail:  text,
 		Options: []workflow.Option{{Value: trust.No}}, Custom: true, Amount: true,
 	})
 	switch {
@@ -213,7 +213,7 @@ func (a *app) offer(ctx context.Context, e *hocket.UnapprovedError) (bool, error
 	}
 	r, err := p.Review(e.ID)
 	if err == nil {
-		err = a.confirm(ctx, r)
+		err = a.confirm(ctx, r, a.reviewText(r))
 	}
 	if err == nil {
 		err = p.Approve(ctx, r.ID, r.Digest)

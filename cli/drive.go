@@ -61,6 +61,9 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags) error {
 	forget()
 	closed()
 	d.drawn = w.drawn()
+	if err == nil && a.offerPlan(ctx, d, res) {
+		return a.resume(ctx, d.run, "", flags)
+	}
 	return a.outcome(ctx, d, res, err)
 }
 
@@ -93,6 +96,9 @@ type asker struct {
 }
 
 func (a asker) Ask(q *engine.Question, answer func(engine.Answered) error, leave func()) bool {
+	if q.Kind == engine.ReplanQuestion {
+		return false // a model plans first
+	}
 	return a.person() && a.w.ask(q, reply{give: func(value string) error {
 		return answer(engine.Answered{Value: value, By: hocket.UserName(), Via: "terminal"})
 	}, leave: leave})

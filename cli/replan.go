@@ -20,37 +20,45 @@ import (
 type replanFlags struct {
 	act
 	limitFlags
-	with string
-	yes  bool
+	with           string
+	yes            bool
+	agent, replies string // for a plan in words
 }
 
 func (a *app) replanVerb() *cobra.Command {
 	var f replanFlags
 	cmd := &cobra.Command{
-		Use:   "replan RUN --with FILE [FLAGS]",
+		Use:   "replan RUN [WORDS] [FLAGS]",
 		Short: "Give a run a new plan, and keep what is done",
-		Long: `Replace the workflow of a run by the one in FILE. Steps that are done and unchanged
-keep their results, steps in progress go on if they are unchanged, and everything else
+		Long: `Change the workflow of a run: a model changes it as WORDS say, or FILE replaces it.
+Steps that are done and unchanged keep their results, steps in progress go on if they are unchanged, and everything else
 runs as the new workflow says: what is changed or new, and what follows it. What is in
 progress and no longer part of the workflow is cancelled.
 
 The run keeps its id, its inputs, its limits and what it has spent. A run that has ended
-continues. The command first shows what would change, and asks.`,
-		Example: `  hocket replan review-3k7q --with review.yml
+continues. The command first shows what would change, and asks. What a model wrote is
+approved by its digest, in a terminal.`,
+		Example: `  hocket replan review-3k7q "skip the third phone, add a chart" --resume
+
+  # Edit the workflow by hand
+  hocket replan review-3k7q --with review.yml
   hocket replan review-3k7q --with review.yml --resume
 
   # In a script
   hocket replan review-3k7q --with review.yml --yes --max-steps 200`,
-		Args:              argsBetween(1, 1),
+		Args:              argsBetween(1, 2),
 		ValidArgsFunction: a.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := errors.Join(a.onlyPerson("replan"), f.check(cmd.Flags())); err != nil {
 				return err
 			}
-			if f.with == "" {
-				return usagef("name the new workflow, such as `"+a.self("replan", args[0], "--with", "FILE")+"`", "missing --with FILE")
+			if (f.with == "") == (len(args) == 1) {
+				return usagef("say what to change, or name the new workflow: `"+a.self("replan", args[0], "--with", "FILE")+"`", "expected either WORDS or --with FILE")
 			}
 			f.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) {
+				if f.with == "" {
+					return a.replanWords(ctx, r, args[1], &f)
+				}
 				w, err := a.load(f.with)
 				if err != nil {
 					return hocket.Receipt{}, err
@@ -62,7 +70,9 @@ continues. The command first shows what would change, and asks.`,
 		},
 	}
 	cmd.Flags().StringVar(&f.with, "with", "", "the new workflow, as `FILE` or by its name")
-	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "with --with: do not ask")
+	cmd.Flags().StringVarP(&f.agent, "agent", "a", "", "the `NAME` of the agent that plans")
+	cmd.Flags().StringVar(&f.replies, "replies", "", "read the model's answers from a YAML `FILE`, under replan, correct, correct-2 and correct-3")
 	f.limitFlags.add(cmd.Flags())
 	f.flags(cmd)
 	return cmd

@@ -35,6 +35,10 @@ type question struct {
 	step   string             // the name of the first one
 	inputs []workflow.Binding // what the model needs to know, and must not follow
 	answer string             // the last one
+
+	// Of a workflow that is changed: its name, its directory, and the check of the new one.
+	name, dir string
+	check     func(*Plan) (workflow.Diagnostics, error)
 }
 
 // exact says how to use the agents that need no model.

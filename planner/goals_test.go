@@ -168,7 +168,7 @@ func agrees(got, want string) bool {
 		return false
 	}
 	for i := range a {
-		if !strings.HasPrefix(a[i], strings.TrimSpace(b[i])) {
+		if !strings.HasPrefix(strings.Replace(a[i], "step find: ", "", 1), strings.TrimSpace(b[i])) {
 			return false
 		}
 		gotHead, _, _ := strings.Cut(a[i], " | ")

@@ -128,17 +128,22 @@ func (p *Planner) plan(ctx context.Context, q *question, see func(Partial)) (*Pl
 
 // finish writes the workflow of an answer and checks it. The diagnostics say why it cannot be offered.
 func (p *Planner) finish(plan *Plan, r reading, q *question) (workflow.Diagnostics, error) {
-	r.workflow.Name = cmp.Or(r.workflow.Name, hocket.GeneratedName(q.Goal))
-	if err := p.write(plan, r.workflow); err != nil {
+	r.workflow.Name = cmp.Or(q.name, r.workflow.Name, hocket.GeneratedName(q.Goal))
+	if err := p.write(plan, r.workflow, q.dir); err != nil {
 		return nil, err
 	}
 	plan.Thought, plan.Reasons, plan.Notes = r.thought, r.reasons, r.notes
-	return inSteps(errorsIn(plan.Workflow.Check(nil), nil), plan.Workflow.Model()), nil
+	if q.check == nil {
+		return inSteps(plan.Workflow.Check(nil), plan.Workflow.Model()), nil
+	}
+	found, err := q.check(plan)
+	return inSteps(found, plan.Workflow.Model()), err
 }
 
-// inSteps names the steps in which mistakes are. Their lines are those of the plan as it was written
+// inSteps returns the errors, with the steps in which they are. Their lines are those of the plan as it was written
 // here, which the model does not know.
 func inSteps(found workflow.Diagnostics, w *workflow.Workflow) workflow.Diagnostics {
+	found = errorsIn(found, nil)
 	for i := range found {
 		d := &found[i]
 		step := ""
@@ -148,16 +153,16 @@ func inSteps(found workflow.Diagnostics, w *workflow.Workflow) workflow.Diagnost
 			}
 		})
 		if step != "" && !strings.Contains(d.Summary, strconv.Quote(step)) {
-			d.Summary += " in step " + step
+			d.Summary = "step " + step + ": " + d.Summary
 		}
 		d.Pos = workflow.Pos{}
 	}
 	return found
 }
 
-// write writes a workflow in the wanted notation, as a file that would be a proposal: the check holds
-// it to what a model may write.
-func (p *Planner) write(plan *Plan, w *workflow.Workflow) error {
+// write writes a workflow in the wanted notation, as a file in a directory. Without one, it is the file
+// of a proposal, and the check holds it to what a model may write.
+func (p *Planner) write(plan *Plan, w *workflow.Workflow, dir string) error {
 	notation, ok := syntax.Named(p.o.Notation)
 	if !ok {
 		return fmt.Errorf("planner: unknown notation %q; the notations are %s", p.o.Notation, strings.Join(syntax.Notations(), ", "))
@@ -170,7 +175,10 @@ func (p *Planner) write(plan *Plan, w *workflow.Workflow) error {
 		return fmt.Errorf("planner: the workflow changes when it is written in %s", notation.Name)
 	}
 	plan.Name, plan.Text = hocket.GeneratedName(w.Name), text
-	plan.file = filepath.Join(project.GeneratedDir(p.p.Root()), plan.Name, plan.Name+notation.Endings[0])
+	if dir == "" {
+		dir = filepath.Join(project.GeneratedDir(p.p.Root()), plan.Name)
+	}
+	plan.file = filepath.Join(dir, plan.Name+notation.Endings[0])
 	plan.Workflow, err = p.p.LoadText(plan.file, text)
 	return err
 }
@@ -216,7 +224,7 @@ func (p *Planner) Propose(ctx context.Context, plan *Plan) (*hocket.Generated, e
 		}
 		w := *plan.Workflow.Model()
 		w.Name = fmt.Sprintf("%s-%d", name, n)
-		if err := p.write(plan, &w); err != nil {
+		if err := p.write(plan, &w, ""); err != nil {
 			return nil, err
 		}
 	}

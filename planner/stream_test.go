@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/hocket-dev/hocket/draw"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -135,26 +134,4 @@ func pieces(text []byte, n int) [][]byte {
 		all = append(all, text[len(text)*i/n:len(text)*(i+1)/n])
 	}
 	return all
-}
-
-// BenchmarkStream reads and draws a plan of 200 steps that comes in 1,000 pieces: after every piece, and
-// as often as it is shown if the model writes 100 pieces a second.
-func BenchmarkStream(b *testing.B) {
-	all := pieces(longPlan(200), 1000)
-	for _, every := range []int{1, 5} {
-		b.Run(fmt.Sprintf("every=%d", every), func(b *testing.B) {
-			for b.Loop() {
-				var s Stream
-				for i, piece := range all {
-					s.Write(piece)
-					if i%every > 0 {
-						continue
-					}
-					if w := s.Workflow(); w != nil {
-						draw.Tree(w)
-					}
-				}
-			}
-		})
-	}
 }
