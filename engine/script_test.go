@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,6 +51,8 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 //	                           of another workflow is WORKFLOW/NODE
 //	tokens NODE N              an attempt of the node may use N tokens; ? is unknown
 //	fork ADDRESS [steps=N]     a new run starts again from there, with that limit
+//	replan NAME [LIMIT=N]      the run goes on with the workflow in plan/NAME.yml, which calls the same
+//	                           ones, or those in plan/NAME/; steps=N and cost=N change a limit
 //	facts                      shows facts from here on
 //	steps                      shows the results so far
 func TestScripts(t *testing.T) {
@@ -102,8 +105,10 @@ type script struct {
 	version  int
 	restores bool // after every event
 	bundle   *workflow.Bundle
+	first    *workflow.Bundle            // of the run
+	plans    map[string]*workflow.Bundle // by name
 	run      *engine.Run
-	model    *oracle.Model // nil in a fork, and in an old version
+	model    *oracle.Model // nil in a fork, with several plans, and in an old version
 	world    *oracle.World
 	events   []engine.Envelope
 	now      time.Time
@@ -120,6 +125,10 @@ func (s *script) load(name string, text []byte) {
 	if ds.Errors() {
 		s.t.Fatalf("%s:\n%s", name, ds)
 	}
+	if plan, ok := strings.CutPrefix(strings.TrimSuffix(name, ".yml"), "plan/"); ok {
+		s.loadPlan(plan, w)
+		return
+	}
 	if s.bundle.Root == nil {
 		s.bundle.Root = w
 		s.limits = workflow.Limits{Steps: 100, Parallel: 10, Depth: 5, Runtime: 30 * time.Minute}
@@ -132,10 +141,22 @@ func (s *script) load(name string, text []byte) {
 		if w.Limits.Runtime > 0 {
 			s.limits.Runtime = w.Limits.Runtime
 		}
-		s.limits.CostUSD, s.limits.Tokens = w.Limits.CostUSD, w.Limits.Tokens
+		s.limits.CostUSD, s.limits.Tokens, s.limits.Replans = w.Limits.CostUSD, w.Limits.Tokens, w.Limits.Replans
 	} else {
 		s.bundle.Called[strings.TrimSuffix(name, ".yml")] = w
 	}
+}
+
+func (s *script) loadPlan(name string, w *workflow.Workflow) {
+	name, called, isCalled := strings.Cut(name, "/")
+	if isCalled {
+		s.plans[name].Called[called] = w
+		return
+	}
+	if s.plans == nil {
+		s.plans = map[string]*workflow.Bundle{}
+	}
+	s.plans[name] = &workflow.Bundle{Root: w, Called: maps.Clone(s.bundle.Called)}
 }
 
 // play returns the script with what really happened below each line.
@@ -231,6 +252,8 @@ func (s *script) do(verb string, args []string, line string) error {
 		return s.restore()
 	case "fork":
 		return s.fork(rest)
+	case "replan":
+		return s.replan(rest)
 	case "facts":
 		s.facts = true
 		return nil
@@ -239,6 +262,27 @@ func (s *script) do(verb string, args []string, line string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown verb %q", verb)
+}
+
+// replan gives the run another plan.
+func (s *script) replan(rest string) error {
+	name, limit, _ := strings.Cut(rest, " ")
+	ev := &engine.Replanned{Plan: name, Bundle: s.plans[name], Tasks: s.tasks, Words: "another plan", By: "ann"}
+	what, n, _ := strings.Cut(limit, "=")
+	value, _ := strconv.ParseFloat(n, 64)
+	switch what {
+	case "steps":
+		ev.Limits.Steps = int(value)
+	case "cost":
+		ev.Limits.CostUSD = value
+	}
+	before := s.bundle
+	s.bundle = ev.Bundle
+	err := s.step(ev)
+	if err != nil {
+		s.bundle = before
+	}
+	return err
 }
 
 // hand lets an attempt hand work off.
@@ -310,10 +354,11 @@ func unquote(text string) string {
 
 func (s *script) start(rest string) error {
 	var err error
+	s.first = s.bundle
 	if s.run, err = engine.New(s.bundle); err != nil {
 		return err
 	}
-	if s.world = oracle.NewWorld(); s.version == engine.Version {
+	if s.world = oracle.NewWorld(); s.version == engine.Version && len(s.plans) == 0 {
 		s.model = oracle.New(s.bundle)
 	}
 	s.events, s.timers = nil, map[string]time.Time{}
@@ -498,7 +543,7 @@ func (s *script) crash() error {
 func (s *script) fork(address string) error {
 	address, steps, _ := strings.Cut(address, " steps=")
 	most, _ := strconv.Atoi(steps)
-	events, err := engine.Fork(s.bundle, s.events, nil, address, "fork", workflow.Limits{Steps: most}, s.now)
+	events, err := engine.Fork(s.first, s.events, nil, address, "fork", workflow.Limits{Steps: most}, s.now)
 	if err != nil {
 		return err
 	}
@@ -507,7 +552,7 @@ func (s *script) fork(address string) error {
 }
 
 func (s *script) rebuild(events []engine.Envelope) error {
-	run, err := engine.New(s.bundle)
+	run, err := engine.New(s.first)
 	if err != nil {
 		return err
 	}
