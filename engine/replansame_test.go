@@ -1,0 +1,170 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// planned starts a script with a workflow that calls child, and with the same as its plan "same".
+func planned(t *testing.T, main, child string) *script {
+	t.Helper()
+	s := &script{t: t, version: engine.Version, now: time.Unix(0, 0).UTC(), bundle: &workflow.Bundle{Called: map[string]*workflow.Workflow{}}}
+	s.load("main.yml", []byte("name: main\nlimits: {max_cost_usd: 100}\nsteps:\n"+main))
+	if child != "" {
+		s.load("child.yml", []byte("name: child\nsteps:\n"+child))
+	}
+	s.plans = map[string]*workflow.Bundle{"same": clone(s.bundle)}
+	return s
+}
+
+// does plays lines, a second after each other, and returns the commands and facts of the last one.
+func (s *script) does(lines ...string) string {
+	s.t.Helper()
+	for _, line := range lines {
+		s.now = s.now.Add(time.Second)
+		s.out.Reset()
+		s.play(line)
+		if strings.Contains(s.out.String(), "  error: ") {
+			s.t.Fatal(s.out.String())
+		}
+	}
+	_, shown, _ := strings.Cut(s.out.String(), "\n")
+	return shown
+}
+
+// A run that is over and gets the plan that it has ends at once with the same results, which took as
+// long and cost as much as they did.
+func TestReplanWithTheSamePlan(t *testing.T) {
+	s := planned(t, `
+  - {id: list, agent: x, output: {var: files, mode: json}}
+  - {id: scan, agent: x, for_each: '${files}', as: file, prompt: 'scan ${file}', output: {var: reports, mode: json}, retry: 2}
+  - {id: all, combine: {strategy: array, inputs: [reports]}, output: all}
+  - {id: call, workflow: child, inputs: {of: '${all}'}, output: called}
+  - loop:
+      max: 3
+      steps:
+        - {id: write, agent: x, prompt: 'write ${called}'}
+        - {id: good, choice: {ask: 'Good?', agent: critic}, route: {yes: ok, no: again}}
+  - {id: ok, human: {question: 'Publish?', options: [yes, no]}, route: {yes: publish, no: end}}
+  - {id: publish, agent: x, on_error: continue, next: last}
+  - {id: last, agent: x, prompt: 'after ${failure.error}'}
+`, `
+  - {id: in, agent: x, prompt: 'in ${of}', handoffs: {to: [y]}}
+  - {id: both, agent: x, for_each: '[1, 2]'}
+`)
+	s.does("start", `ok list ["a", "b"]`, "fail scan[1] error no", "ok scan[1] 2", "ok scan[0] 1",
+		"hand call/in y$2 count", "ok call/in/handoff-1 7", "ok call/in I", "ok call/both[0] B0", "ok call/both[1] B1",
+		"ok write W1", `ok good {"decision": "no", "reason": "short"}`, "ok write#2 W2", `ok good#2 {"decision": "yes", "reason": "long"}`,
+		"answer ok yes # fine", "fail publish error no", "ok last L")
+	before := s.run.Result()
+	s.does("facts", "wait 3600")
+	if said := s.does("replan same"); said != "  · replanned  another plan\n  · run_ended  publish: no\n  finish partial output=\"L\" error=\"publish: no\"\n" {
+		t.Errorf("it does\n%s", said)
+	}
+	now := s.run.Result()
+	if diff := gocmp.Diff(before.Steps, now.Steps); diff != "" {
+		t.Errorf("the steps (-before +after):\n%s", diff)
+	}
+	if before.Usage != now.Usage || before.Status != now.Status {
+		t.Errorf("%s for %+v, and then %s for %+v", before.Status, before.Usage, now.Status, now.Usage)
+	}
+}
+
+// A run that gets the plan that it has, at any moment, goes on as if nothing had happened.
+func TestReplanAtAnyMoment(t *testing.T) {
+	lines := []string{
+		"start topic=cats", "fail a error not yet", "fail b quota@40 later", "hand c y? count", "hand c/handoff-1 y more", "ask d yes|no May I?",
+		"answer ok yes # fine", "fire", "ok a A", "ok c/handoff-1/handoff-1 M", "fail c/handoff-1 error no", "ok c C", "fire", "ok b B",
+		"ok call/one 1", "answer d@1 yes", "ask d yes|no And now?", "unask d@2", "ok d D", "ok call/two 2", "ok call/three[0] x", "ok call/three[1] y",
+		"fail once lost gone", "answer once rerun", "ok once O", "ok write W", `ok judge more`, "ok write#2 V", "ok judge#2 good", "fire", "fail slow error stopped", "ok last L",
+	}
+	from := func() *script {
+		s := planned(t, `
+  - {id: a, agent: x, retry: {attempts: 3, delay: 5s}, parallel_group: g}
+  - {id: b, agent: x, parallel_group: g}
+  - {id: c, agent: x, prompt: 'about ${topic}', handoffs: {to: [y], max: 9, depth: 2}, parallel_group: g, output: c}
+  - {id: d, agent: x, config: {deep: '${topic}'}, parallel_group: g}
+  - {id: ok, human: {question: 'Begin with ${topic}?', options: [yes, no]}, parallel_group: g}
+  - {id: call, workflow: child, timeout: 5m, parallel_group: g}
+  - {id: once, agent: x, effect: once, prompt: '${c}'}
+  - loop:
+      max: 3
+      steps:
+        - {id: write, agent: x, output: w}
+        - {id: judge, agent: x, prompt: 'Is ${w} good?', route: {good: slow, more: again}}
+  - {id: slow, agent: x, timeout: 7s, on_timeout: last}
+  - {id: last, agent: x, inputs: {all: '${groups.g.output}'}}
+`, `
+  - {id: one, agent: x, prompt: '${topic}'}
+  - {id: two, agent: x}
+  - {id: three, agent: x, for_each: '[1, 2]', max_parallel: 1}
+`)
+		s.does("tokens c 0")
+		return s
+	}
+	undisturbed := from()
+	undisturbed.does(lines...)
+	want := undisturbed.run.Result()
+	if want.Status != engine.Success {
+		t.Fatalf("undisturbed: %s: %s", want.Status, want.Error)
+	}
+	for i := range lines[1:] {
+		s := from()
+		s.does(lines[:i+1]...)
+		before, asked := pending(s.run), s.run.Questions()
+		s.out.Reset()
+		if err := s.replan("same"); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(s.out.String()) {
+			if !strings.Contains(line, "timer timeout call@1") { // the call starts again, with its time
+				t.Errorf("after %q:%s", lines[i], line)
+			}
+		}
+		if diff := gocmp.Diff(before, pending(s.run)); diff != "" {
+			t.Errorf("after %q, pending are (-before +after):\n%s", lines[i], diff)
+		}
+		if diff := gocmp.Diff(asked, s.run.Questions()); diff != "" {
+			t.Errorf("after %q, the questions are (-before +after):\n%s", lines[i], diff)
+		}
+		s.does(lines[i+1:]...)
+		got := s.run.Result()
+		if diff := gocmp.Diff(byAddress(want), byAddress(got)); diff != "" || got.Usage != want.Usage || workflow.FormatJSON(got.Output) != workflow.FormatJSON(want.Output) {
+			t.Errorf("replanned after %q, the steps (-want +got):\n%s\n%+v, %+v", lines[i], diff, got.Usage, got.Output)
+		}
+	}
+}
+
+// pending returns the pending commands by what they are about, because a new plan may change their order.
+func pending(r *engine.Run) map[string]engine.Command {
+	all := map[string]engine.Command{}
+	for _, c := range r.Pending() {
+		switch c := c.(type) {
+		case *engine.StartTask:
+			all["start "+c.Address] = c
+		case *engine.CancelTask:
+			all["cancel "+c.Address] = c
+		case *engine.Ask:
+			all["ask "+c.ID] = c
+		case *engine.SetTimer:
+			all["timer "+c.ID] = c
+		case *engine.CancelTimer, *engine.Withdraw, *engine.Reply, *engine.Return, *engine.Finish:
+			all[workflow.FormatJSON(c)] = c
+		}
+	}
+	return all
+}
+
+func byAddress(r engine.Result) map[string]engine.StepResult {
+	all := map[string]engine.StepResult{}
+	for _, s := range r.Steps {
+		all[s.Address] = s
+	}
+	return all
+}
