@@ -266,7 +266,7 @@ func (e *NoModelError) Hint() string {
 func noModel(err error) error {
 	var invalid *hocket.InvalidError
 	if errors.As(err, &invalid) && slices.ContainsFunc(invalid.Diagnostics, func(d workflow.Diagnostic) bool {
-		return d.Severity == workflow.Error && strings.HasPrefix(d.Code, "agent-")
+		return d.Severity == workflow.Error && slices.Contains([]string{"agent-missing", "agent-no-executor"}, d.Code)
 	}) {
 		return &NoModelError{invalid.Diagnostics}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/fakemodel"
 	"github.com/hocket-dev/hocket/planner"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -353,5 +354,42 @@ func TestApprovedPlanRuns(t *testing.T) {
 	res, err := run.Wait(ctx)
 	if err != nil || res.Status != engine.Success || workflow.FormatText(res.Output) == "" {
 		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// A real client streams the answer of a model over each API. An answer that the provider cuts off is not
+// a plan.
+func TestRealClients(t *testing.T) {
+	server := fakemodel.Start(t)
+	t.Setenv("PLAN_KEY", "not-a-real-key")
+	for _, api := range []string{"anthropic", "openai", "google", "openai-compatible"} {
+		t.Run(api, func(t *testing.T) {
+			dir := t.TempDir()
+			put(t, dir, "config.yml", fmt.Sprintf("agent: llm\nmodel: fake/owl\nproviders: {fake: {api: %s, base_url: %q, key: {env: PLAN_KEY}}}\n", api, server.URL+map[string]string{"openai": "/v1", "openai-compatible": "/v1"}[api]))
+			for _, name := range people {
+				put(t, dir, "agents/"+name+".yml", "agent: llm\nprompt: You are the "+name+".\n")
+			}
+			p, err := hocket.Open(dir, hocket.Options{State: t.TempDir(), Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			seen, early := 0, 0
+			plan, err := planner.New(p, planner.Options{}).Generate(context.Background(), fakemodel.Prompt(fakemodel.Step{Text: small, Pieces: 8, Delay: 12}), func(part planner.Partial) {
+				if seen++; part.Workflow != nil && part.Size < len(small) {
+					early++
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if early == 0 || plan.By != "llm (owl)" || plan.Usage().Tokens() == 0 {
+				t.Errorf("seen %d times, %d times early; by %s; %+v", seen, early, plan.By, plan.Usage())
+			}
+			_, err = planner.New(p, planner.Options{}).Generate(context.Background(), fakemodel.Prompt(fakemodel.Step{Text: small[:len(small)/2], MaxTokens: true}), nil)
+			if err == nil {
+				t.Error("an answer that was cut off is a plan")
+			}
+		})
 	}
 }

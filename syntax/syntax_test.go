@@ -260,3 +260,57 @@ func TestWorkIsLinear(t *testing.T) {
 		}
 	}
 }
+
+// An answer can contain several workflows, and end in the middle of one.
+func TestFindsAllWorkflowsInAnAnswer(t *testing.T) {
+	const one = "<workflow name='x'><agent id='1' name='a'/></workflow>"
+	for _, c := range []struct {
+		text, want string // the notation of each workflow, with ! if it is open
+	}{
+		{"", ""},
+		{"no plan", ""},
+		{"a <workflow> here", ""},
+		{one, "xml"},
+		{"Here:\n" + one + "\nDone.", "xml"},
+		{one + "\nor\n" + one, "xml xml"},
+		{"```xml\n" + one + "\n```\n```yaml\nname: x\nsteps: []\n```\n", "xml yaml"},
+		{"```xml\n" + one[:40], "xml!"},
+		{"```xml\n" + one[:len(one)-11] + "\n```\n", "xml"},
+		{"```yaml\nname: x\nsteps:\n  - agent: a", "yaml!"},
+		{"name: x\nsteps:\n  - agent: a", "yaml"},
+		{"A <workflow> with an <agent>:\n\n" + one, "xml"},
+	} {
+		var got []string
+		for _, a := range syntax.Answers([]byte(c.text)) {
+			name := a.Notation.Name
+			if a.Open {
+				name += "!"
+			}
+			got = append(got, name)
+			if !strings.HasPrefix(c.text, "```xml\n") && len(a.Text) > len(c.text) {
+				t.Errorf("%q: positions move", c.text)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%q: got %v, want %s", c.text, got, c.want)
+		}
+	}
+}
+
+// A workflow that is being written is read up to its last complete line or tag.
+func TestReadsPartialAnswers(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, "Let me think": 0,
+		"Here:\n<workflow name='x'><agent id='1' name='a'/><agent id='2' na": 2,
+		"```yaml\nname: x\nsteps:\n  - {id: a, agent: b}\n  - {id: c, ag":    1,
+		"```mermaid\nflowchart TD\n  a --> b\n  b --> cdef":                  2,
+	} {
+		n := 0
+		if w := syntax.Partial([]byte(text)); w != nil {
+			n = len(w.Body.Nodes)
+		}
+		if n != want {
+			t.Errorf("%q: %d steps, want %d", text, n, want)
+		}
+	}
+}
