@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,6 +62,9 @@ func (a *app) serveMCP(ctx context.Context, o mcp.Options) error {
 	if err != nil {
 		return err
 	}
+	// A server lives long and mostly waits, unlike other commands, for which memory is not reclaimed early.
+	debug.SetGCPercent(100)
+	defer time.AfterFunc(time.Second, debug.FreeOSMemory).Stop()
 	// Clients repeat signals at once. If the server takes too long to cancel its runs, they kill it.
 	ctx, forget := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer forget()

@@ -238,3 +238,14 @@ func TestLongOutputs(t *testing.T) {
 		t.Error("the resource is not complete:", err)
 	}
 }
+
+// A client inside of a run can start only so many runs inside of each other.
+func TestNestingIsBounded(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	t.Setenv("HOCKET_DEPTH", "9")
+	f.refused("hocket_task", map[string]any{"prompt": "x"}, "inside of 9 other runs")
+	f.refused("hocket_workflow", map[string]any{"name": "slow", "background": true}, "inside of 9 other runs")
+	if runs := f.runs(); len(runs) > 0 {
+		t.Errorf("%q", runs)
+	}
+}

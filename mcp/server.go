@@ -109,7 +109,6 @@ func newServer(ctx context.Context, p *hocket.Project, o Options) *server {
 	s.addTools()
 	s.addResources()
 	s.addTasks()
-	s.refresh()
 	s.sdk.AddReceivingMiddleware(s.fresh, s.renamed, s.asTask, s.listed)
 	return s
 }
