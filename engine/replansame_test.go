@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +80,7 @@ func TestReplanWithTheSamePlan(t *testing.T) {
 // A run that gets the plan that it has, at any moment, goes on as if nothing had happened.
 func TestReplanAtAnyMoment(t *testing.T) {
 	lines := []string{
-		"start topic=cats", "fail a error not yet", "fail b quota@40 later", "hand c y? count", "hand c/handoff-1 y more", "ask d yes|no May I?",
+		"start topic=cats", "fail a error not yet", "fail b quota@40 later", "hand c y? count", "hand c/handoff-1 y%50 more", "ask d yes|no May I?",
 		"answer ok yes # fine", "fire", "ok a A", "ok c/handoff-1/handoff-1 M", "fail c/handoff-1 error no", "ok c C", "fire", "ok b B",
 		"ok call/one 1", "answer d@1 yes", "ask d yes|no And now?", "unask d@2", "ok d D", "ok call/two 2", "ok call/three[0] x", "ok call/three[1] y",
 		"fail once lost gone", "answer once rerun", "ok once O", "ok write W", `ok judge more`, "ok write#2 V", "ok judge#2 good", "fire", "fail slow error stopped", "ok last L",
@@ -167,4 +168,64 @@ func byAddress(r engine.Result) map[string]engine.StepResult {
 		all[s.Address] = s
 	}
 	return all
+}
+
+// Whether a step is asked for the same decides whether its result is used, also if outputs are long and
+// are not in memory.
+func TestReplanComparesRequests(t *testing.T) {
+	const two = "${steps.a.output}"
+	for request, c := range map[string]struct {
+		a, b         string // the nodes
+		first, again string // the outputs of a
+		same         bool
+	}{
+		"prompt":                {b: `prompt: 'p ` + two + `', context: none`, first: "xxx", again: "yyy"},
+		"input":                 {b: `prompt: p, inputs: {i: '` + two + `'}, context: none`, first: "xxx", again: "yyy"},
+		"second input":          {b: `prompt: p, inputs: {h: '${topic}', i: '` + two + `'}, context: none`, first: "xxx", again: "yyy"},
+		"received":              {b: `prompt: p`, first: "xxx", again: "yyy"},
+		"config":                {b: `prompt: p, config: {i: '` + two + `'}, context: none`, first: "xxx", again: "yyy"},
+		"same prompt":           {b: `prompt: 'p ` + two + `', context: none`, first: "xxx", again: "xxx", same: true},
+		"same input":            {b: `prompt: p, inputs: {h: '${topic}', i: '` + two + `'}, context: none`, first: "xxx", again: "xxx", same: true},
+		"same received":         {b: `prompt: p`, first: "xxx", again: "xxx", same: true},
+		"same config":           {b: `prompt: p, config: {i: '` + two + `'}, context: none`, first: "xxx", again: "xxx", same: true},
+		"nothing and a word":    {a: ", output: {mode: json}", b: `prompt: p, inputs: {i: '` + two + `'}, context: none`, first: "null", again: `"none"`},
+		"object and its text":   {a: ", output: {mode: json}", b: `prompt: p, inputs: {i: '` + two + `'}, context: none`, first: `{"a": 1}`, again: `"{\"a\":1}"`},
+		"object, spaced freely": {a: ", output: {mode: json}", b: `prompt: p`, first: `{"a": 1, "b": 2}`, again: `{"b":2,"a":1}`, same: true},
+	} {
+		for _, offload := range []bool{false, true} {
+			plan := func(prompt string) string {
+				return "  - {id: a, agent: x, prompt: " + prompt + c.a + "}\n  - {id: b, agent: x, " + c.b + "}\n"
+			}
+			s := planned(t, plan("one"), "")
+			s.load("plan/two.yml", []byte("name: main\nsteps:\n"+plan("two")))
+			s.offloads = offload
+			s.does("start topic=cats", "ok a "+strconv.Quote(c.first), "ok b B", "replan two")
+			said := s.does("ok a " + strconv.Quote(c.again))
+			if strings.Contains(said, "start b attempt=2") == c.same || strings.Contains(said, "finish success") != c.same {
+				t.Errorf("%s, offload %t: a new result leads to\n%s", request, offload, said)
+			}
+		}
+	}
+}
+
+// What follows something that ended after it began starts again, unless it must run only once.
+func TestReplanAddsAnEdge(t *testing.T) {
+	s := planned(t, `
+  - {id: z, agent: x, prompt: p, parallel_group: g}
+  - {id: many, agent: x, prompt: p, context: none, parallel_group: g}
+  - {id: once, agent: x, prompt: p, context: none, effect: once, parallel_group: g}
+`, "")
+	s.load("plan/two.yml", []byte(`name: main
+steps:
+  - {id: z, agent: x, prompt: p}
+  - {id: many, agent: x, prompt: p, context: none, parallel_group: g}
+  - {id: once, agent: x, prompt: p, context: none, effect: once, parallel_group: g}
+`))
+	s.does("start", "ok z Z")
+	if said := s.does("replan two"); said != "  cancel many\n" {
+		t.Errorf("it does\n%s", said)
+	}
+	if said := s.does("ok many M"); said != "  start many attempt=2 prompt=\"p\"\n" {
+		t.Errorf("it does\n%s", said)
+	}
 }

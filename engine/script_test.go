@@ -104,6 +104,7 @@ type script struct {
 	t        *testing.T
 	version  int
 	restores bool // after every event
+	offloads bool // outputs are not in memory
 	bundle   *workflow.Bundle
 	first    *workflow.Bundle            // of the run
 	plans    map[string]*workflow.Bundle // by name
@@ -357,6 +358,9 @@ func (s *script) start(rest string) error {
 	s.first = s.bundle
 	if s.run, err = engine.New(s.bundle); err != nil {
 		return err
+	}
+	if s.offloads {
+		s.run.Offload(0, func(seq int) (string, error) { return s.events[seq-1].Event.(*engine.TaskEnded).Output, nil })
 	}
 	if s.world = oracle.NewWorld(); s.version == engine.Version && len(s.plans) == 0 {
 		s.model = oracle.New(s.bundle)
