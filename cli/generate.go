@@ -89,7 +89,7 @@ func (a *app) generate(ctx context.Context, goal string, f *generateFlags) error
 	if err != nil {
 		return err
 	}
-	a.note(a.showDiagnostics(plan.Notes, a.errStyle))
+	a.noteRepairs(plan, f.explain)
 	if f.file != "" {
 		return a.writePlan(p, plan, f)
 	}
@@ -101,6 +101,15 @@ func (a *app) generate(ctx context.Context, goal string, f *generateFlags) error
 		return err
 	}
 	return a.run(ctx, made.ID, &runFlags{replies: f.replies, others: planner.Steps()})
+}
+
+// noteRepairs says that an answer was repaired. Repairs change no meaning, so that most people need no more.
+func (a *app) noteRepairs(plan *planner.Plan, all bool) {
+	if all {
+		a.note(a.showDiagnostics(plan.Notes, a.errStyle))
+	} else if n := len(plan.Notes); n > 0 {
+		a.note(fmt.Sprintf("the answer had %s without consequences\n", view.Count(n, "mistake")))
+	}
 }
 
 // watchPlan shows a plan while it is made. Ctrl-C cancels it.

@@ -37,7 +37,7 @@ func (a *app) planAgain(ctx context.Context, r *hocket.Run, words string, o plan
 	if err != nil {
 		return hocket.Receipt{}, err
 	}
-	a.note(a.showDiagnostics(plan.Notes, a.errStyle))
+	a.noteRepairs(plan, false)
 	changes, err := r.Compare(ctx, plan.Workflow)
 	if err != nil {
 		return hocket.Receipt{}, err

@@ -104,6 +104,9 @@ func (p *Planner) plan(ctx context.Context, q *question, see func(Partial)) (*Pl
 	plan := &Plan{Notation: p.o.Notation, Goal: q.Goal}
 	for round := 1; ; round++ {
 		answer, err := p.ask(ctx, q, round, see)
+		if err != nil && round > 1 && ctx.Err() == nil {
+			return nil, &Error{Rounds: plan.Rounds, Why: err}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -231,12 +234,29 @@ func (p *Planner) Propose(ctx context.Context, plan *Plan) (*hocket.Generated, e
 }
 
 // Error reports that no answer of the model could be used.
-type Error struct{ Rounds []Round }
+type Error struct {
+	Rounds []Round
+	Why    error // why the model could not be asked again; nil: it was asked often enough
+}
 
 func (e *Error) Error() string {
 	last := e.Rounds[len(e.Rounds)-1]
-	return fmt.Sprintf("no valid workflow in %d answers; the last one: %s", len(e.Rounds), strings.Join(problems(last.Wrong), "\n"))
+	text := fmt.Sprintf("no valid workflow in %s; the last one: %s", count(len(e.Rounds)), strings.Join(problems(last.Wrong), "\n"))
+	if e.Why != nil {
+		text += fmt.Sprintf("\nthe model could not be asked again: %v", e.Why)
+	}
+	return text
 }
+
+func count(answers int) string {
+	if answers == 1 {
+		return "1 answer"
+	}
+	return strconv.Itoa(answers) + " answers"
+}
+
+// Unwrap returns why the model could not be asked again.
+func (e *Error) Unwrap() error { return e.Why }
 
 // Hint returns what to do about it.
 func (e *Error) Hint() string {

@@ -209,6 +209,22 @@ func TestModelThatFails(t *testing.T) {
 	}
 }
 
+// What was wrong with an answer is reported even if the model cannot be asked again.
+func TestModelThatFailsLater(t *testing.T) {
+	asked := 0
+	p := model(t, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		if asked++; asked > 1 {
+			return agent.Result{}, agent.Permanentf("out of credit")
+		}
+		return agent.Result{Output: "Well."}, nil
+	})
+	_, err := planner.New(p, planner.Options{}).Generate(context.Background(), "Data", nil)
+	var failed *planner.FailedError
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "no valid workflow in 1 answer; the last one: there is no workflow") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestNoModel(t *testing.T) {
 	t.Setenv("PATH", "")
 	for _, key := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"} {
