@@ -229,3 +229,32 @@ steps:
 		t.Errorf("it does\n%s", said)
 	}
 }
+
+// What handed off work may cost stays reserved.
+func TestReplanKeepsReservations(t *testing.T) {
+	main := "  - {id: a, agent: x, handoffs: {to: [y]}}\n"
+	for _, replans := range []bool{false, true} {
+		s := planned(t, main, "")
+		s.does("start", "hand a y$60 first")
+		if replans {
+			s.does("replan same")
+		}
+		if said := s.does("hand a y$60 second"); strings.Contains(said, "start a/handoff-2") {
+			t.Errorf("replanned %t: more than the budget is reserved:\n%s", replans, said)
+		}
+	}
+}
+
+// A question at the address of a task does not count the attempts of the task; a later task does.
+func TestReplanTaskAndGate(t *testing.T) {
+	s := planned(t, "  - {id: a, agent: x}\n", "")
+	s.load("plan/gate.yml", []byte("name: main\nsteps:\n  - {id: a, human: {question: 'Good?', options: [yes, no]}}\n"))
+	s.load("plan/task.yml", []byte("name: main\nsteps:\n  - {id: a, agent: y}\n"))
+	s.does("start", "ok a A", "replan gate", "answer a yes")
+	if step := s.run.Result().Steps[0]; step.Attempts != 1 {
+		t.Errorf("the gate has %d attempts", step.Attempts)
+	}
+	if said := s.does("replan task"); said != "  start a attempt=2\n" {
+		t.Errorf("the task: %s", said)
+	}
+}
