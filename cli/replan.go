@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/ask"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/draw"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -84,9 +85,9 @@ func (a *app) replan(ctx context.Context, r *hocket.Run, w *hocket.Workflow, yes
 	if err != nil {
 		return hocket.Receipt{}, err
 	}
-	text := comparisonText(changes)
+	text := comparisonText(w, changes)
 	if yes {
-		a.note(text)
+		a.note(view.Reveal(text))
 	} else if err := a.agree(ctx, r.ID(), text); err != nil {
 		return hocket.Receipt{}, err
 	}
@@ -124,30 +125,56 @@ func (a *app) agree(ctx context.Context, run, changes string) error {
 	return nil
 }
 
-// changeMarks are the marks of changes in a list of steps.
+// changeMarks are the marks of changes in a drawing.
 var changeMarks = map[hocket.StepChangeKind]string{hocket.StepKept: " ", hocket.StepChanged: "~", hocket.StepAdded: "+", hocket.StepRemoved: "-"}
 
-// comparisonText lists the steps of the new plan, with marks for what changes, and what happens to
-// the steps of the run.
-func comparisonText(c *hocket.Comparison) string {
+// comparisonText draws the new plan, with marks for what changes and what happens to the steps of the
+// run, and lists what is removed. Whoever shows it escapes control characters.
+func comparisonText(w *hocket.Workflow, c *hocket.Comparison) string {
 	var b strings.Builder
+	byNode := map[string]hocket.NodeChange{}
+	var others []hocket.NodeChange // removed, or in workflows that are called
 	for _, n := range c.Nodes {
-		var now []string
-		for _, s := range []struct {
-			list []string
-			text string
-		}{{c.Kept, "keeps its result"}, {c.GoesOn, "goes on"}, {c.Again, "runs again"}, {c.Cancelled, "is cancelled"}, {c.Dropped, "its result is dropped"}} {
-			if slices.ContainsFunc(s.list, func(address string) bool { return nodeOf(address) == n.Node }) {
-				now = append(now, s.text)
-			}
+		if n.Workflow == w.Model().Name && n.Kind != hocket.StepRemoved {
+			byNode[n.Node] = n
+		} else if n.Kind != hocket.StepKept {
+			others = append(others, n)
 		}
-		line := fmt.Sprintf("%s %-10s %s", changeMarks[n.Kind], n.Kind, view.Line(n.Node))
-		if len(now) > 0 {
-			line += ": " + strings.Join(now, ", ")
+	}
+	tree, _ := draw.Draw(w.Model(), "tree")
+	for i, line := range strings.Split(strings.TrimRight(tree, "\n"), "\n") {
+		node, _, _ := strings.Cut(strings.TrimLeft(line, "│├└─ "), " ")
+		mark, now := " ", ""
+		if n, ok := byNode[node]; ok && i > 0 {
+			mark, now = changeMarks[n.Kind], fate(c, n.Node)
 		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		b.WriteString(strings.TrimRight(mark+" "+line, " ") + now + "\n")
+	}
+	for _, n := range others {
+		name := n.Node
+		if n.Workflow != w.Model().Name {
+			name = n.Workflow + "/" + name
+		}
+		fmt.Fprintf(&b, "%s %s %s%s\n", changeMarks[n.Kind], n.Kind, name, fate(c, n.Node))
 	}
 	return b.String()
+}
+
+// fate says what happens to the instances of a node.
+func fate(c *hocket.Comparison, node string) string {
+	var now []string
+	for _, s := range []struct {
+		list []string
+		text string
+	}{{c.Kept, "keeps its result"}, {c.GoesOn, "goes on"}, {c.Again, "runs again"}, {c.Cancelled, "is cancelled"}, {c.Dropped, "its result is dropped"}} {
+		if slices.ContainsFunc(s.list, func(address string) bool { return nodeOf(address) == node }) {
+			now = append(now, s.text)
+		}
+	}
+	if len(now) == 0 {
+		return ""
+	}
+	return "  (" + strings.Join(now, ", ") + ")"
 }
 
 // nodeOf returns the node of an address.

@@ -46,7 +46,7 @@ func (a *app) planAgain(ctx context.Context, r *hocket.Run, words string, o plan
 	if err != nil {
 		return hocket.Receipt{}, err
 	}
-	if err := a.confirm(ctx, review, a.explanation(plan)+"\nChanges\n"+comparisonText(changes)+"\n"+a.reviewText(review)); err != nil {
+	if err := a.confirm(ctx, review, a.explanation(plan)+"\nChanges\n"+comparisonText(plan.Workflow, changes)+"\n"+a.reviewText(review)); err != nil {
 		return hocket.Receipt{}, err
 	}
 	if err := p.ApprovePlan(plan.Workflow, r.ID(), review.Digest); err != nil {

@@ -521,7 +521,7 @@ func (h *hold) question(address string, facts TaskFacts) Question {
 // mayReplan reports whether a failure waits for a new plan.
 func (r *Run) mayReplan(in *inst) bool {
 	handled := in.n.onFailure || in.n.onTimeout && in.status == TimedOut
-	return in.n.def.OnError == workflow.Replan && !handled && r.rehearsal == "" && r.replans.asked < r.root.frame.limits.MaxReplans()
+	return in.n.def.OnError == workflow.Replan && !handled && in.scope().frame.handoff == nil && r.rehearsal == "" && r.replans.asked < r.root.frame.limits.MaxReplans()
 }
 
 // askReplan asks for a new plan, or whether the failure ends the workflow.

@@ -422,7 +422,10 @@ func (in *inst) account(used *inst) {
 func (r *Run) goOn(in *inst) {
 	x := r.replans.old
 	o := x.insts[in.address]
-	if o == nil || in.phase != queued || o.phase == stopping || o.n.work() != in.n.work() || !r.prepare(in) {
+	if o == nil || in.phase != queued || o.phase == stopping || o.status != Running { // it was cancelled, or waits for this plan
+		return
+	}
+	if o.n.work() != in.n.work() || !r.prepare(in) {
 		return
 	}
 	if o.sum != (digest{}) && (o.asksFor() != in.asksFor() || !in.n.def.Once && !in.startsAfter(o.begun, nil)) {

@@ -211,6 +211,11 @@ func TestOnErrorReplan(t *testing.T) {
 
 	r = beginPlan(t, inOrder(a), workflow.Limits{})
 	r.failed("a", 1)
+	r.want("the same plan tries again", r.plan(inOrder(a)), "withdraw a, start a@2")
+	r.want("it asks again", r.failed("a", 2), "ask a")
+
+	r = beginPlan(t, inOrder(a), workflow.Limits{})
+	r.failed("a", 1)
 	r.want("a person stops it", r.step(&engine.Answered{ID: "a", Value: engine.Stop, By: "ann"}), "finish error")
 	if res := r.run.Result(); res.Steps[0].Status != engine.Failed || res.Error != "a: boom" {
 		t.Errorf("%+v", res)

@@ -271,7 +271,7 @@ func describe(f *engine.Fact) string {
 	case engine.RunEnded:
 		return "the run ended: " + string(f.Status)
 	case engine.AttemptStarted, engine.AttemptFailed, engine.StepSkipped, engine.AnswerGiven, engine.AnswerUnused,
-		engine.Decided, engine.Iterated, engine.Paused, engine.Raised, engine.Warned:
+		engine.Decided, engine.Iterated, engine.Paused, engine.Raised, engine.Warned, engine.PlanChanged:
 	}
 	return ""
 }

@@ -38,6 +38,8 @@ func (t *Tree) applyRun(f engine.Fact) {
 		t.status, t.reason = engine.Waiting, Line(f.Text)
 	case engine.Raised:
 		t.status, t.reason = engine.Running, ""
+	case engine.PlanChanged: // it may have been over
+		t.status, t.reason, t.ended = engine.Running, "", time.Time{}
 	case engine.StepStarted, engine.AttemptStarted, engine.AttemptFailed, engine.Retrying, engine.StepEnded,
 		engine.StepSkipped, engine.QuestionAsked, engine.AnswerGiven, engine.AnswerUnused, engine.Decided, engine.Iterated, engine.Warned:
 	}
@@ -83,7 +85,7 @@ func (t *Tree) applyStep(it *item, f engine.Fact) {
 		if it.def.Kind() == "loop" {
 			it.enterRound(f.Attempt)
 		}
-	case engine.Warned, engine.RunEnded:
+	case engine.Warned, engine.RunEnded, engine.PlanChanged:
 	}
 }
 

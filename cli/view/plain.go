@@ -100,7 +100,7 @@ func (p *Plain) took(f engine.Fact) string {
 			return "in " + Took(f.Time.Sub(began))
 		}
 	case engine.AttemptFailed, engine.Retrying, engine.StepSkipped, engine.QuestionAsked, engine.AnswerGiven, engine.AnswerUnused,
-		engine.Decided, engine.Iterated, engine.Paused, engine.Raised, engine.Warned:
+		engine.Decided, engine.Iterated, engine.Paused, engine.Raised, engine.Warned, engine.PlanChanged:
 	}
 	return ""
 }
@@ -149,6 +149,8 @@ func plainWords(f engine.Fact) (word string, paint Paint, detail string) {
 		return "paused", Yellow, optional(": ", f.Text)
 	case engine.Raised:
 		return "raised", None, f.Text
+	case engine.PlanChanged:
+		return "replanned", None, optional(": ", f.Text)
 	case engine.Warned:
 		return "warning", Yellow, optional(": ", strings.ReplaceAll(f.Text, "\n", "; "))
 	case engine.RunEnded:
