@@ -109,6 +109,8 @@ func newServer(ctx context.Context, p *hocket.Project, o Options) *server {
 	s.addTools()
 	s.addResources()
 	s.addTasks()
+	s.refreshWorkflows() // before the client is there, which would be told about changes
+	s.refreshPrompts()
 	s.sdk.AddReceivingMiddleware(s.fresh, s.renamed, s.asTask, s.listed)
 	return s
 }
