@@ -258,3 +258,49 @@ func TestReplanTaskAndGate(t *testing.T) {
 		t.Errorf("the task: %s", said)
 	}
 }
+
+// If the limit of a loop is raised, the step at which it failed has its output, and the loop goes on.
+func TestReplanLoopLimit(t *testing.T) {
+	loop := func(most int) string {
+		return strings.ReplaceAll(`
+  - loop:
+      max: MAX
+      steps:
+        - {id: work, agent: x, output: v, route: {left: l, right: r, more: again}}
+  - {id: l, agent: x, prompt: '${v}', next: end}
+  - {id: r, agent: x, next: end}
+`, "MAX", strconv.Itoa(most))
+	}
+	s := planned(t, loop(1), "")
+	s.load("plan/two.yml", []byte("name: main\nsteps:\n"+loop(2)))
+	if said := s.does("start", "ok work more"); !strings.HasPrefix(said, "  finish error ") {
+		t.Errorf("at the limit:\n%s", said)
+	}
+	if said, want := s.does("replan two"), planned(t, loop(2), "").does("start", "ok work more"); said != want {
+		t.Errorf("with another limit:\n%swant\n%s", said, want)
+	}
+	if step := s.run.Result().Steps[0]; step.Status != engine.Success || step.Output != "more" || step.Error != "" {
+		t.Errorf("the first round: %+v", step)
+	}
+	if said := s.does("ok work#2 left"); said != "  start l prompt=\"left\"\n" {
+		t.Errorf("after the second round:\n%s", said)
+	}
+}
+
+// A step after a called workflow runs again if a step of that workflow has.
+func TestReplanAfterACall(t *testing.T) {
+	main := "  - {id: call, workflow: child}\n  - {id: test, agent: x, prompt: p, context: none}\n"
+	for prompt, want := range map[string]string{"one": "", "two": "  start test attempt=2 prompt=\"p\"\n"} {
+		s := planned(t, main, "  - {id: in, agent: x, prompt: one}\n  - {id: out, agent: x, prompt: p, context: none, for_each: '[1]'}\n")
+		s.load("plan/new.yml", []byte("name: main\nsteps:\n"+main))
+		s.load("plan/new/child.yml", []byte("name: child\nsteps:\n  - {id: in, agent: x, prompt: "+prompt+"}\n  - {id: out, agent: x, prompt: p, context: none, for_each: '[1]'}\n"))
+		s.does("start", "ok call/in I", "ok call/out[0] O", "ok test T")
+		said := s.does("replan new")
+		if prompt == "two" {
+			said = s.does("ok call/in I", "ok call/out[0] O")
+		}
+		if !strings.HasPrefix(said, want) || want == "" && !strings.HasPrefix(said, "  finish success") {
+			t.Errorf("with %q: %s", prompt, said)
+		}
+	}
+}
