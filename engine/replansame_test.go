@@ -304,3 +304,18 @@ func TestReplanAfterACall(t *testing.T) {
 		}
 	}
 }
+
+// A question that shows another result is asked again, and one that shows the same is not.
+func TestReplanComparesQuestions(t *testing.T) {
+	plan := func(prompt string) string {
+		return "  - {id: a, agent: x, prompt: " + prompt + "}\n  - {id: ok, human: {question: 'Publish ${steps.a.output}?', options: [yes, no]}}\n"
+	}
+	for output, want := range map[string]string{"A": "  finish success", "B": "  ask ok \"Publish B?\""} {
+		s := planned(t, plan("one"), "")
+		s.load("plan/two.yml", []byte("name: main\nsteps:\n"+plan("two")))
+		s.does("start", "ok a A", "answer ok yes", "replan two")
+		if said := s.does("ok a " + output); !strings.HasPrefix(said, want) {
+			t.Errorf("with %s: %s", output, said)
+		}
+	}
+}
