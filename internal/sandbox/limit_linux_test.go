@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -337,5 +338,55 @@ func TestInsideAnException(t *testing.T) {
 			t.Errorf("%s: %t, %v", name, got, err)
 		}
 		_ = unix.Close(fd)
+	}
+}
+
+// If the kernel does not accept a rule, there is no limit.
+func TestRuleThatIsNotAccepted(t *testing.T) {
+	canLimit(t)
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	defer write.Close()
+	before := alwaysWritable
+	defer func() { alwaysWritable = before }()
+	alwaysWritable = []string{byNumber(int(read.Fd()))}
+	if err := (&Limit{}).Check(); !errors.Is(err, unix.EBADFD) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A directory that can be read and not entered has nothing to allow.
+func TestDirectoryThatCannotBeEntered(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "closed")
+	write(t, filepath.Join(dir, "file"), "")
+	if err := os.Chmod(dir, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(dir, 0o755)
+	fd, err := open(unix.AT_FDCWD, dir, unix.O_DIRECTORY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	is, _, err := inodeOf(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() == 0 { // root may enter everything
+		runtime.LockOSThread() // and the thread ends with the test
+		if err := unix.Setfsuid(65534); err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Setfsuid(0)
+	}
+	e := exceptions{above: map[inode]bool{is: true}}
+	if names, err := e.entries(fd); err != nil || len(names) != 1 {
+		t.Fatalf("its entries are %q, %v", names, err)
+	}
+	if err := (&rules{}).around(fd, &e); err != nil {
+		t.Error(err)
 	}
 }

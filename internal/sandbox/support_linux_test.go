@@ -259,3 +259,16 @@ func TestTextAcrossPages(t *testing.T) {
 		}
 	}
 }
+
+// The own directory of a process that has ended has no name.
+func TestStepOfAProcessThatHasEnded(t *testing.T) {
+	proc, err := open(unix.AT_FDCWD, "/proc", unix.O_DIRECTORY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(proc)
+	q := &question{task: 1<<31 - 1}
+	if fd, target, err := q.step(proc, "self", true); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%d, %q, %v", fd, target, err)
+	}
+}
