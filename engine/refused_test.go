@@ -250,3 +250,18 @@ func TestClocksThatGoBack(t *testing.T) {
 		}
 	}
 }
+
+// An input that is not required may be missing.
+func TestOptionalInput(t *testing.T) {
+	for _, required := range []bool{false, true} {
+		b := chain(1)
+		b.Root.Inputs = []workflow.Param{{Name: "topic", Required: required}}
+		run, err := engine.New(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Step(engine.Envelope{Seq: 1, Time: time.Unix(1, 0), Event: &engine.Started{Run: "r", Version: engine.Version}}); err != nil || run.Status().Done() != required {
+			t.Errorf("required %t: %s, %v", required, run.Status(), err)
+		}
+	}
+}
