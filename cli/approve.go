@@ -185,9 +185,10 @@ func (a *app) confirm(ctx context.Context, r *hocket.Review, text string) error 
 		return usagef("run `"+a.self("approve", r.ID)+"` in a terminal; `--show` prints it", "cannot ask for approval: not a terminal")
 	}
 	answer, err := people.Ask(ctx, ask.Question{
-		Text:    fmt.Sprintf("Do you approve this? Type the last %d characters of its digest, %s", typed, r.Digest),
-		Detail:  text,
-		Options: []workflow.Option{{Value: trust.No}}, Custom: true, Amount: true,
+		Text:   "Do you approve this, with the digest " + r.Digest + "?",
+		Detail: text,
+		Custom: true,
+		How:    fmt.Sprintf("To approve it, type the last %d characters of its digest. Any other answer approves nothing.", typed),
 	})
 	switch {
 	case errors.Is(err, errInterrupted):

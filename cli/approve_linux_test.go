@@ -28,7 +28,7 @@ func proposedProject(t *testing.T) (dir, project string) {
 	return dir, project
 }
 
-var typedDigest = regexp.MustCompile(`digest, sha256:[0-9a-f]{26}([0-9a-f]{6})`)
+var typedDigest = regexp.MustCompile(`with the digest\s*sha256:[0-9a-f]{26}([0-9a-f]{6})`)
 
 // approve answers the question about a definition with the end of its digest, as a function
 // changes it.

@@ -17,8 +17,9 @@ type Question struct {
 	Text    string
 	Detail  string // what it is about, verbatim
 	Options []workflow.Option
-	Custom  bool // any other text is an answer, too
-	Amount  bool // that text is a number, so options are not numbered
+	Custom  bool   // any other text is an answer, too
+	Amount  bool   // that text is a number, so options are not numbered
+	How     string // how to answer; "": as the options say
 }
 
 // Render returns the lines of a question: its text, its numbered options, and how to
@@ -46,11 +47,11 @@ func Render(q Question, style view.Style) []string {
 	}
 	how := "Answer with a number or a name."
 	switch {
+	case q.How != "":
+		how = q.How
 	case len(q.Options) == 0:
 		how = "Answer with any text."
-	case q.Amount:
-		how = "Answer with a number or a name."
-	case q.Custom:
+	case q.Custom && !q.Amount:
 		how = "Answer with a number, a name, or any other text."
 	}
 	return append(lines, how)
