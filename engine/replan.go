@@ -258,7 +258,7 @@ func (r *Run) ready(in *inst) {
 	at := len(x.due)
 	if d.p != nil {
 		at = 0
-		for at < len(x.due) && x.due[at].p != nil && x.due[at].p.in.seq < d.p.in.seq {
+		for at < len(x.due) && x.due[at].p != nil && x.due[at].p.in.done < d.p.in.done {
 			at++
 		}
 	}
@@ -312,7 +312,7 @@ func (r *Run) resultFor(in *inst) *past {
 		return nil
 	case p.in.status != Success && !in.goesOn(p.in.status):
 		return nil
-	case !in.n.def.Once && !in.startsAfter(p.in.begun, nil): // what must happen once is not repeated for that
+	case !in.n.def.Once && !in.startsAfter(p.in.begun): // what must happen once is not repeated for that
 		return nil
 	}
 	return p
@@ -349,12 +349,13 @@ func (in *inst) goesOn(status Status) bool {
 }
 
 // startsAfter reports whether everything that an instance follows, and that its texts do not show,
-// ended before an earlier instance at its address began. also is a node around it that decides what
-// the texts show.
-func (in *inst) startsAfter(begun int, also *node) bool {
+// ended before an earlier instance at its address began. within are the nodes inside it, for whose
+// sake it is asked: their texts show it, too.
+func (in *inst) startsAfter(begun int, within ...*node) bool {
+	within = append(within, in.n)
 	for _, p := range in.from() {
 		for _, of := range append(p.sources(), p.by) {
-			if of.done > begun && !in.n.sees(of) && (also == nil || !also.sees(of)) {
+			if of.done > begun && !slices.ContainsFunc(within, func(n *node) bool { return n.sees(of) }) {
 				return false
 			}
 		}
@@ -364,9 +365,11 @@ func (in *inst) startsAfter(begun int, also *node) bool {
 	}
 	switch reg := in.reg; {
 	case reg.loop != nil:
-		return reg.loop.in.startsAfter(begun, in.n)
-	case reg.scope.owner != nil && reg.scope.frame.handoff == nil:
-		return reg.scope.owner.startsAfter(begun, in.n)
+		return reg.loop.in.startsAfter(begun, within...)
+	case reg.scope.each() != nil:
+		return reg.scope.owner.startsAfter(begun, within...)
+	case reg.scope.owner != nil && reg.scope.frame.handoff == nil: // nothing in a called workflow sees its caller's steps
+		return reg.scope.owner.startsAfter(begun)
 	}
 	return true
 }
@@ -381,11 +384,8 @@ func (r *Run) recall(in *inst, p *past) bool {
 	in.handed, in.handoffs = p.open, o.handoffs
 	switch said, value := rebind(o.output, in.n), any(nil); {
 	case o.status != Success:
-		fault := &Fault{Kind: FaultError, Message: o.err}
-		if o.status == TimedOut {
-			fault.Kind = FaultTimeout
-		}
-		r.fail(in, fault)
+		in.status, in.err = o.status, o.err
+		r.failFinally(in) // whether to change the plan was asked when it failed
 	default:
 		if _, human := in.n.does.(*workflow.Human); human {
 			in.passed.decision, in.passed.reason = p.decision, p.reason
@@ -428,7 +428,7 @@ func (r *Run) goOn(in *inst) {
 	if o.n.work() != in.n.work() || !r.prepare(in) {
 		return
 	}
-	if o.sum != (digest{}) && (o.asksFor() != in.asksFor() || !in.n.def.Once && !in.startsAfter(o.begun, nil)) {
+	if o.sum != (digest{}) && (o.asksFor() != in.asksFor() || !in.n.def.Once && !in.startsAfter(o.begun)) {
 		return
 	}
 	delete(x.insts, in.address)
