@@ -390,3 +390,86 @@ func TestDirectoryThatCannotBeEntered(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// oneFileLeft lets this process open one more file at a time, until it calls restore.
+func oneFileLeft(t *testing.T) (restore func()) {
+	t.Helper()
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	next, err := open(unix.AT_FDCWD, "/", unix.O_DIRECTORY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = unix.Close(next)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(next) + 1, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// If files cannot be opened because too many are open, nothing is left out of the rules silently.
+func TestRulesWithTooManyOpenFiles(t *testing.T) {
+	dir := tree(t)
+	e := exceptions{above: map[inode]bool{}}
+	var top int
+	for _, name := range []string{"src/deep", "src", ""} {
+		fd, err := open(unix.AT_FDCWD, filepath.Join(dir, name), unix.O_DIRECTORY)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		is, _, err := inodeOf(fd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.above[is], top = true, fd
+	}
+	restore := oneFileLeft(t)
+	around := (&rules{}).around(top, &e)
+	area := (&rules{}).area(Area{Place: Place{Base: dir}})
+	restore()
+	if !errors.Is(around, unix.EMFILE) {
+		t.Errorf("around a file: %v", around)
+	}
+	if !errors.Is(area, unix.EMFILE) {
+		t.Errorf("an area: %v", area)
+	}
+}
+
+// Links, files and directories are told apart.
+func TestKinds(t *testing.T) {
+	dir := tree(t)
+	seen := map[inode]bool{}
+	for name, want := range map[string]uint32{"src": unix.S_IFDIR, "top": unix.S_IFREG, "out/way": unix.S_IFLNK} {
+		fd, err := open(unix.AT_FDCWD, filepath.Join(dir, name), unix.O_NOFOLLOW)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		is, kind, err := inodeOf(fd)
+		if err != nil || uint32(kind) != want || seen[is] {
+			t.Errorf("%s: %v, %o, %v", name, is, kind, err)
+		}
+		seen[is] = true
+	}
+}
+
+// A limit covers devices too, which are allowed nowhere.
+func TestLimitCoversDevices(t *testing.T) {
+	canLimit(t)
+	r, err := (&Limit{}).rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.file.Close()
+	const devices = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
+	if r.handled&devices != devices || toChange&devices != 0 {
+		t.Errorf("handled are %x, allowed are %x", r.handled, uint64(toChange))
+	}
+}
