@@ -94,3 +94,18 @@ func TestApproveInATerminal(t *testing.T) {
 		t.Errorf("%s %v", text, err)
 	}
 }
+
+// Ctrl-C at the question whether to edit settings is an interruption, and changes nothing.
+func TestInterruptedInstall(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	c := startConsole(t, dir, 40, 120, "mcp", "install", "--for", "cursor")
+	c.until("Change ")
+	c.press("\x03")
+	if code := c.exit(); code != 130 {
+		t.Errorf("exit code %d\n%s", code, c.see())
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".cursor", "mcp.json")); err == nil {
+		t.Error("the settings were edited")
+	}
+}

@@ -50,7 +50,7 @@ type mcpClient struct {
 // it cannot set the timeout, their settings are edited afterwards.
 var mcpClients = map[string]mcpClient{
 	"claude": {
-		program: "claude", list: []string{"mcp", "list"}, works: "Connected",
+		program: "claude", list: []string{"mcp", "list"}, file: "${CLAUDE_CONFIG_DIR:-.}/.claude.json", works: "Connected",
 		add:    []string{"mcp", "add-json", "--scope", "user", serverName, `{"type":"stdio","command":{hocket},"args":["mcp","serve","--wait","` + serverWait + `"],"timeout":{ms},"alwaysLoad":true}`},
 		remove: []string{"mcp", "remove", "--scope", "user", serverName},
 	},
@@ -62,7 +62,7 @@ var mcpClients = map[string]mcpClient{
 		note:   "codex asks before it calls a tool; in `codex exec` it refuses, unless its config.toml has default_tools_approval_mode = \"approve\" for the server",
 	},
 	"gemini": {
-		program: "gemini", list: []string{"mcp", "list"}, works: "Connected",
+		program: "gemini", list: []string{"mcp", "list"}, file: ".gemini/settings.json", works: "Connected",
 		add:    []string{"mcp", "add", "--scope", "user", "--timeout", "{ms}", serverName, "{hocket}", "--", "mcp", "serve", "--wait", serverWait},
 		remove: []string{"mcp", "remove", "--scope", "user", serverName},
 		note:   "gemini starts servers only in folders that it trusts",
@@ -76,7 +76,7 @@ var mcpClients = map[string]mcpClient{
 		undo: func(text []byte) ([]byte, error) { return removeJSONC(text, []string{"mcp", serverName}) },
 	},
 	"copilot": {
-		program: "copilot", list: []string{"mcp", "list"},
+		program: "copilot", list: []string{"mcp", "list"}, file: "${COPILOT_HOME:-.copilot}/mcp-config.json",
 		add:    []string{"mcp", "add", serverName, "--timeout", "{ms}", "--", "{hocket}", "mcp", "serve", "--wait", serverWait},
 		remove: []string{"mcp", "remove", serverName},
 	},
@@ -106,14 +106,25 @@ again changes nothing, except for the path of hocket if that has moved.`,
   hocket mcp install --for codex --uninstall`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			expected := "expected one of: " + strings.Join(names, ", ")
+			if client == "" {
+				return usagef(expected, "missing --for CLIENT")
+			}
 			c, ok := mcpClients[client]
 			if !ok {
-				return usagef("expected --for "+strings.Join(names, ", "), "unknown client %q", client)
+				return usagef(expected, "unknown client %q", client)
 			}
 			if err := a.onlyPerson("mcp install"); err != nil {
 				return err
 			}
-			return a.installMCP(cmd.Context(), &c, uninstall, yes)
+			ctx, cancel := context.WithCancelCause(cmd.Context())
+			defer cancel(nil)
+			defer onSignal(func() { cancel(errInterrupted) }, func() {})()
+			err := a.installMCP(ctx, &c, uninstall, yes)
+			if err != nil && errors.Is(context.Cause(ctx), errInterrupted) {
+				return exitError(exitInterrupted)
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&client, "for", "", "the `CLIENT`: "+strings.Join(names, ", "))
@@ -137,32 +148,73 @@ func (a *app) installMCP(ctx context.Context, c *mcpClient, uninstall, yes bool)
 	if uninstall {
 		return a.uninstallMCP(ctx, c, yes)
 	}
+	if c.add != nil && c.edit != nil && !yes && a.people(a.std.Err) == nil { // before anything has changed
+		return cannotAsk()
+	}
 	if c.add != nil {
-		if c.remove != nil { // some refuse to add a server twice
-			_, _ = clientOutput(ctx, c, c.remove, self)
-		}
-		if out, err := clientOutput(ctx, c, c.add, self); err != nil {
-			return fmt.Errorf("%s cannot add the server: %w\n%s", c.program, err, view.Text(out))
+		if err := addToClient(ctx, c, self); err != nil {
+			return err
 		}
 	}
 	if c.edit != nil {
-		change := func(text []byte) ([]byte, error) { return c.edit(text, self) }
-		if err := a.editSettings(ctx, c, change, yes || c.add != nil); err != nil {
+		if _, err := a.editSettings(ctx, c, func(text []byte) ([]byte, error) { return c.edit(text, self) }, yes); err != nil {
 			return err
 		}
 	}
 	return a.showClient(ctx, c, self)
 }
 
+// addToClient has a client add the server. Some refuse to add one twice, so that the old one is removed
+// first; if the new one cannot be added then, the old settings are restored.
+func addToClient(ctx context.Context, c *mcpClient, self string) error {
+	out, err := clientOutput(ctx, c, c.add, self)
+	if err == nil {
+		return nil
+	}
+	failed := func() error { return fmt.Errorf("%s cannot add the server: %w\n%s", c.program, err, view.Text(out)) }
+	if c.remove == nil || listed(ctx, c, self) == "" {
+		return failed()
+	}
+	file, before, wrong := readSettings(c)
+	if wrong != nil {
+		return errors.Join(failed(), wrong)
+	}
+	if out, err := clientOutput(ctx, c, c.remove, self); err != nil {
+		return fmt.Errorf("%s cannot remove the old server: %w\n%s", c.program, err, view.Text(out))
+	}
+	if out, err = clientOutput(ctx, c, c.add, self); err == nil {
+		return nil
+	}
+	if now, wrong := os.ReadFile(file); wrong == nil && !bytes.Equal(now, before) {
+		if wrong := wholefile.Write(file, before, modeOf(file)); wrong != nil {
+			return errors.Join(failed(), wrong)
+		}
+	}
+	return failed()
+}
+
 func (a *app) uninstallMCP(ctx context.Context, c *mcpClient, yes bool) error {
-	if c.undo != nil {
-		return a.editSettings(ctx, c, c.undo, yes)
+	if c.undo == nil {
+		if out, err := clientOutput(ctx, c, c.remove, ""); err != nil {
+			return fmt.Errorf("%s cannot remove the server: %w\n%s", c.program, err, view.Text(out))
+		}
+		a.note("removed the server from " + c.program + "\n")
+		return nil
 	}
-	out, err := clientOutput(ctx, c, c.remove, "")
-	if err != nil {
-		return fmt.Errorf("%s cannot remove the server: %w\n%s", c.program, err, view.Text(out))
+	undo := func(text []byte) ([]byte, error) {
+		if len(bytes.TrimSpace(text)) == 0 {
+			return text, nil
+		}
+		return c.undo(text)
 	}
-	a.note(view.Text(out))
+	switch changed, err := a.editSettings(ctx, c, undo, yes); {
+	case err != nil:
+		return err
+	case changed:
+		a.note("removed the server from " + c.program + "\n")
+	default:
+		a.note("nothing to remove: " + c.program + " does not have the server\n")
+	}
 	return nil
 }
 
@@ -202,11 +254,11 @@ func settingsFile(file string) (string, error) {
 	return filepath.Join(home, file), nil
 }
 
-// editSettings changes the settings of a client, and keeps the old ones.
-func (a *app) editSettings(ctx context.Context, c *mcpClient, change func([]byte) ([]byte, error), yes bool) error {
-	file, err := settingsFile(c.file)
+// readSettings returns the settings of a client. There may be none yet.
+func readSettings(c *mcpClient) (file string, text []byte, err error) {
+	file, err = settingsFile(c.file)
 	if err != nil {
-		return err
+		return "", nil, err
 	}
 	if _, err := os.Stat(file + "c"); err == nil { // with comments
 		file += "c"
@@ -214,44 +266,87 @@ func (a *app) editSettings(ctx context.Context, c *mcpClient, change func([]byte
 	if real, err := filepath.EvalSymlinks(file); err == nil { // people link their settings to a repository
 		file = real
 	}
-	before, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	text, err = os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return file, text, err
+}
+
+// modeOf returns the mode of a file, that of a private one if it does not exist.
+func modeOf(file string) fs.FileMode {
+	if info, err := os.Stat(file); err == nil {
+		return info.Mode().Perm()
+	}
+	return 0o600
+}
+
+// editSettings changes the settings of a client, and keeps the old ones. It reports whether there was
+// something to change.
+func (a *app) editSettings(ctx context.Context, c *mcpClient, change func([]byte) ([]byte, error), yes bool) (bool, error) {
+	file, before, err := readSettings(c)
+	if err != nil {
+		return false, err
 	}
 	after, wrong := change(before)
 	if wrong != nil {
-		return fmt.Errorf("cannot edit %s: %w", file, wrong)
+		return false, fmt.Errorf("cannot edit %s: %w", file, wrong)
 	}
 	if bytes.Equal(before, after) {
-		return nil
+		return false, nil
 	}
 	a.note(file + ":\n" + changedLines(string(before), string(after)))
 	if !yes {
 		if err := a.mayEdit(ctx, file); err != nil {
-			return err
+			return false, err
 		}
 	}
-	mode := fs.FileMode(0o600)
-	if info, err := os.Stat(file); err == nil {
-		mode = info.Mode().Perm()
-		if err := wholefile.Write(file+".before-hocket", before, mode); err != nil {
-			return err
-		}
-	} else if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
+	if before != nil {
+		err = keep(file, before)
+	} else {
+		err = os.MkdirAll(filepath.Dir(file), 0o700)
 	}
-	return wholefile.Write(file, after, mode)
+	if err != nil {
+		return false, err
+	}
+	return true, wholefile.Write(file, after, modeOf(file))
+}
+
+// keep writes the old content of a file beside it, and overwrites no older one.
+func keep(file string, text []byte) error {
+	for n := 1; ; n++ {
+		to := file + ".before-hocket"
+		if n > 1 {
+			to += "-" + strconv.Itoa(n)
+		}
+		kept, err := os.ReadFile(to)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return wholefile.Write(to, text, modeOf(file))
+		case err != nil:
+			return err
+		case bytes.Equal(kept, text):
+			return nil
+		}
+	}
+}
+
+func cannotAsk() error {
+	return usagef("pass --yes", "nothing was changed: there is no terminal to ask in")
 }
 
 // mayEdit asks before a file is edited.
 func (a *app) mayEdit(ctx context.Context, file string) error {
 	people := a.people(a.std.Err)
 	if people == nil {
-		return usagef("pass --yes", "nothing was changed: there is no terminal to ask in")
+		return cannotAsk()
 	}
 	answer, err := people.Ask(ctx, ask.Question{Text: "Change " + file + "?", Options: []workflow.Option{{Value: "yes"}, {Value: "no"}}})
-	if err != nil || answer != "yes" {
-		a.note("nothing was changed\n")
+	switch {
+	case err != nil && !errors.Is(err, ask.ErrUnanswered):
+		return err
+	case answer != "yes":
+		a.note(file + " was not changed\n")
 		return exitError(exitFailed)
 	}
 	return nil
@@ -286,19 +381,34 @@ func (a *app) showClient(ctx context.Context, c *mcpClient, self string) error {
 		a.note("installed; " + c.program + " is not on the PATH, so its list of servers cannot be shown\n")
 		return nil
 	}
-	about := ""
-	for line := range strings.Lines(out) {
-		if strings.Contains(line, serverName) {
-			about += strings.TrimSpace(line) + "\n"
-		}
-	}
+	about := linesAboutUs(out)
 	switch {
-	case err != nil || about == "":
-		return fmt.Errorf("%s does not list the server: %w\n%s", c.program, err, view.Text(out))
+	case err != nil:
+		return fmt.Errorf("%s cannot list its servers: %w\n%s", c.program, err, view.Text(out))
+	case about == "":
+		return fmt.Errorf("%s does not list the server:\n%s", c.program, view.Text(out))
 	case c.works != "" && !strings.Contains(about, c.works):
 		a.note("warning: " + c.program + " lists the server, but does not use it here\n")
 	}
 	return a.print(view.Text(about))
+}
+
+func linesAboutUs(list string) (about string) {
+	for line := range strings.Lines(list) {
+		if strings.Contains(line, serverName) {
+			about += strings.TrimSpace(line) + "\n"
+		}
+	}
+	return about
+}
+
+// listed returns what a client says about our server, "" if it does not have it.
+func listed(ctx context.Context, c *mcpClient, self string) string {
+	out, err := clientOutput(ctx, c, c.list, self)
+	if err != nil {
+		return ""
+	}
+	return linesAboutUs(out)
 }
 
 // codexTimeout sets the timeout of our server in codex's settings, which `codex mcp add` has written.

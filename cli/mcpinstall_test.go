@@ -19,7 +19,7 @@ func install(t *testing.T, home, program, script string, args ...string) (code i
 	}
 	t.Setenv("HOME", home)
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
-	for _, name := range []string{"CODEX_HOME", "XDG_CONFIG_HOME"} {
+	for _, name := range []string{"CODEX_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "COPILOT_HOME"} {
 		t.Setenv(name, "")
 	}
 	var o, e bytes.Buffer
@@ -50,6 +50,12 @@ func TestInstallReportsAClientThatFails(t *testing.T) {
 		t.Errorf("%d, %s", code, errs)
 	}
 	if code, _, errs := install(t, t.TempDir(), "other", "", "--for", "codex"); code != 2 || !strings.Contains(errs, "not installed") {
+		t.Errorf("%d, %s", code, errs)
+	}
+	if code, _, errs := install(t, t.TempDir(), "claude", "exit 0", "--for", "claude"); code != 1 || !strings.Contains(errs, "does not list the server") || strings.Contains(errs, "%!") {
+		t.Errorf("%d, %s", code, errs)
+	}
+	if code, _, errs := install(t, t.TempDir(), "other", ""); code != 2 || !strings.Contains(errs, "missing --for") || !strings.Contains(errs, "claude, codex, copilot, cursor, gemini, opencode") {
 		t.Errorf("%d, %s", code, errs)
 	}
 	if code, _, errs := install(t, t.TempDir(), "other", "", "--for", "emacs"); code != 2 || !strings.Contains(errs, "claude, codex, copilot, cursor, gemini, opencode") {
@@ -86,11 +92,59 @@ func TestInstallEditsSettings(t *testing.T) {
 	if !strings.Contains(string(text), "// my servers") || !strings.Contains(string(text), `"notes"`) || strings.Count(string(text), `"hocket"`) != 1 || string(kept) != before {
 		t.Errorf("%s\n%s", text, kept)
 	}
-	if code, _, errs := install(t, home, "other", "", "--for", "cursor", "--uninstall", "--yes"); code != 0 {
+	if err := os.WriteFile(file, append(text, "// more\n"...), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := install(t, home, "other", "", "--for", "cursor", "--uninstall", "--yes"); code != 0 || !strings.Contains(errs, "removed the server from cursor-agent") {
 		t.Fatal(code, errs)
+	}
+	kept, _ = os.ReadFile(file + ".before-hocket")
+	second, _ := os.ReadFile(file + ".before-hocket-2")
+	if string(kept) != before || !strings.Contains(string(second), "// more") {
+		t.Errorf("the first backup was overwritten: %s\n%s", kept, second)
 	}
 	if text, _ := os.ReadFile(file); strings.Contains(string(text), "hocket") || !strings.Contains(string(text), "// my servers") {
 		t.Errorf("%s", text)
+	}
+}
+
+// Removing what is not there is not an error.
+func TestUninstallWithoutSettings(t *testing.T) {
+	home := t.TempDir()
+	if code, _, errs := install(t, home, "other", "", "--for", "cursor", "--uninstall", "--yes"); code != 0 || !strings.Contains(errs, "nothing to remove") {
+		t.Errorf("%d, %s", code, errs)
+	}
+	if _, err := os.Stat(filepath.Join(home, ".cursor/mcp.json")); err == nil {
+		t.Error("a file was made")
+	}
+}
+
+// If a client has removed the old server and cannot add the new one, the old one is restored.
+func TestInstallKeepsTheOldServer(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, ".claude.json")
+	if err := os.WriteFile(file, []byte("old hocket\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := `case "$2" in list) cat "$HOME/.claude.json";; remove) : > "$HOME/.claude.json";; *) echo no; exit 1;; esac`
+	code, _, errs := install(t, home, "claude", script, "--for", "claude")
+	if text, _ := os.ReadFile(file); code != 1 || string(text) != "old hocket\n" || !strings.Contains(errs, "cannot add the server") {
+		t.Errorf("%d, %s, %q", code, errs, text)
+	}
+}
+
+// The settings of a client with a command are not edited without asking either, and nothing else is
+// done before.
+func TestInstallAsksBeforeItEdits(t *testing.T) {
+	home := t.TempDir()
+	script := `mkdir -p "$HOME/.codex"; case "$2" in list) echo "hocket enabled";; add) printf '[mcp_servers.hocket]\n' > "$HOME/.codex/config.toml";; esac`
+	code, _, errs := install(t, home, "codex", script, "--for", "codex")
+	if _, err := os.Stat(filepath.Join(home, ".codex")); code != 2 || !strings.Contains(errs, "--yes") || err == nil {
+		t.Errorf("%d, %s, %v", code, errs, err)
+	}
+	code, _, errs = install(t, home, "codex", script, "--for", "codex", "--yes")
+	if text, _ := os.ReadFile(filepath.Join(home, ".codex/config.toml")); code != 0 || !strings.Contains(string(text), "tool_timeout_sec = 3600") {
+		t.Errorf("%d, %s, %s", code, errs, text)
 	}
 }
 
