@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -182,6 +183,13 @@ func TestEnvironmentTrustsNothing(t *testing.T) {
 	}
 	t.Setenv("HOCKET_TRUST", powers)
 	f.refused("hocket_task", map[string]any{"prompt": "x"}, "hocket trust")
+	f.write(".hocket/tools/count/tool.yml", "name: count\ndescription: Counts\nkind: script\nscript: {file: count.sh, interpreter: sh}\n")
+	f.write(".hocket/tools/count/count.sh", "echo 1\n")
+	for name, args := range map[string]map[string]any{"hocket_task": {"prompt": "x"}, "hocket_tool": {"name": "count"}} {
+		if text, failed := f.call(name, args); !failed || !strings.Contains(text, "with hocket trust") || strings.Contains(text, "HOCKET_TRUST") || strings.Contains(text, "sha256:") {
+			t.Errorf("%s: %s", name, text) // what trusts the project is not for a model
+		}
+	}
 }
 
 // The name of a client is harmless in a terminal, and is marked as that of a client.
@@ -236,6 +244,26 @@ func TestLongOutputs(t *testing.T) {
 	res, err := f.client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "hocket://runs/" + o.Run})
 	if err != nil || !strings.Contains(res.Contents[0].Text, long) {
 		t.Error("the resource is not complete:", err)
+	}
+}
+
+// Every other result is bounded, too, and says what was left out.
+func TestResultsAreBounded(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	text := "name: long\nsteps:\n"
+	for i := range 1000 {
+		text += fmt.Sprintf("  - agent: nobody%d\n    prompt: %s\n", i, strings.Repeat("la ", 100))
+	}
+	if got := f.must("hocket_check", map[string]any{"text": text}); len(got) > 60_000 || !strings.Contains(got, "more findings") || !strings.Contains(got, "hocket check FILE") {
+		t.Errorf("%d bytes: %.100s", len(got), got)
+	}
+	if got := f.must("hocket_convert", map[string]any{"text": text, "to": "xml"}); len(got) > 60_000 || !strings.Contains(got, "hocket convert FILE --to xml") {
+		t.Errorf("%d bytes: %.100s", len(got), got)
+	}
+	o := parse(t, f.must("hocket_task", map[string]any{"prompt": strings.Repeat("0123456789", 60_000)}))
+	res, err := f.client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "hocket://runs/" + o.Run})
+	if err != nil || len(res.Contents[0].Text) > 1<<20 || !strings.Contains(res.Contents[0].Text, "1 outputs are too long and left out; the user sees them with hocket show "+o.Run) {
+		t.Errorf("%v, %d bytes", err, len(res.Contents[0].Text))
 	}
 }
 

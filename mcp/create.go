@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -65,8 +67,15 @@ func (c *call) createTool(ctx context.Context, in *createToolArgs) (*sdk.CallToo
 	return c.propose(ctx, hocket.ToolKind, &in.createArgs, files)
 }
 
-// text returns the definition. YAML can be written as JSON. An object may leave out the name, which
-// the call has already.
+// usualKeys is the order of keys in the files of definitions. Others follow by name.
+var usualKeys = []string{
+	"name", "id", "description", "kind", "role", "capabilities", "inputs", "budget",
+	"type", "default", "required", "needs", "when", "agent", "model", "tools", "mcp", "permissions", "settings", "config", "prompt",
+	"steps", "output",
+}
+
+// text returns the definition. An object is written as YAML, as people write it, because a person will
+// read it. It may leave out the name, which the call has already.
 func (in *createArgs) text() ([]byte, error) {
 	switch {
 	case (in.Text == "") == (in.Definition == nil):
@@ -78,7 +87,7 @@ func (in *createArgs) text() ([]byte, error) {
 	if object["name"] == nil {
 		object["name"] = in.Name
 	}
-	return []byte(workflow.FormatJSON(object) + "\n"), nil
+	return strictyaml.Write(object, usualKeys), nil
 }
 
 // propose stores a draft, which a person has to approve.
@@ -90,10 +99,30 @@ func (c *call) propose(ctx context.Context, kind hocket.Kind, in *createArgs, fi
 	}
 	g, err := c.p.Propose(ctx, hocket.Draft{Kind: kind, Name: in.Name, Files: files, Origin: hocket.Origin{By: clientName(c.req.ClientInfo()), Goal: agent.OneLine(in.Goal, 500)}})
 	if err != nil {
-		return nil, err
+		return nil, in.located(err)
 	}
 	return result(map[string]any{
 		"id": g.ID, "kind": g.Kind, "state": g.State, "digest": g.Digest,
 		"next": "nothing can use it yet; tell the user to review and approve it with: " + c.s.command("approve", g.ID),
 	})
+}
+
+// located returns an error whose positions are in what the client sent. The file that they name was
+// not written, and of a definition that is an object, the client does not know the lines.
+func (in *createArgs) located(err error) error {
+	var invalid *hocket.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	found := slices.Clone(invalid.Diagnostics)
+	for i := range found {
+		if found[i].Pos.File == "" {
+			continue
+		}
+		found[i].Pos.File = "text"
+		if in.Text == "" {
+			found[i].Pos = workflow.Pos{File: "definition"}
+		}
+	}
+	return &hocket.InvalidError{Diagnostics: found}
 }

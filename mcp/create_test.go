@@ -29,6 +29,9 @@ func TestCreatedWorkflow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if want := "name: duet\ndescription: Sings\nsteps:\n  - id: sing\n    agent: echo\n    prompt: la la\n"; string(data) != want {
+		t.Errorf("a person has to read this:\n%s", data)
+	}
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(data), "la la", "la la la")), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +39,22 @@ func TestCreatedWorkflow(t *testing.T) {
 	review, err := f.p.Review("duet")
 	if err != nil || review.Origin.By != "MCP client tester" || review.Origin.Goal != "music" {
 		t.Errorf("%+v, %v", review, err)
+	}
+}
+
+// Mistakes are reported at what the client sent, and in words for a model.
+func TestMistakesInWhatIsCreated(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	wrong := map[string]any{"steps": []any{map[string]any{"id": "a", "agent": "nobody"}}}
+	for want, args := range map[string]map[string]any{
+		"definition: error[": {"name": "one", "definition": wrong},
+		"text:3:12: error[":  {"name": "one", "text": "name: one\nsteps:\n  - agent: nobody\n    prompt: x\n"},
+		`invalid name "O N`:  {"name": "O N E", "definition": duet},
+	} {
+		text, failed := f.call("hocket_workflow_create", args)
+		if !failed || !strings.HasPrefix(text, want) || strings.Contains(text, "generated/") {
+			t.Errorf("%s", text)
+		}
 	}
 }
 
@@ -59,7 +78,7 @@ func TestCreatedAgentAndTool(t *testing.T) {
 	f.must("hocket_tool_create", map[string]any{
 		"name": "count", "text": "description: Counts\nkind: script\nscript: {file: count.sh, interpreter: sh}\n", "files": map[string]any{"count.sh": "echo 1 2 3\n"},
 	})
-	f.refused("hocket_tool", map[string]any{"name": "count"}, "count")
+	f.refused("hocket_tool", map[string]any{"name": "count"}, "nobody has approved it")
 	f.approve("count")
 	if text := f.must("hocket_tool", map[string]any{"name": "count"}); !strings.Contains(text, "1 2 3") {
 		t.Error(text)

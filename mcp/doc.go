@@ -10,7 +10,10 @@
 //  2. It puts a question to the user of the client only if the question is a gate that an agent
 //     could answer, too. Only the user's own configuration allows more. There is no tool that
 //     answers.
-//  3. What a call started ends with the call, unless the client asked for a background run.
+//  3. What a call started does not outlive the server, unless the client asked for a background run.
+//     If the call is cancelled, or the client goes while it waits, its run is cancelled. If the run
+//     takes longer than a client waits, the call returns first, and the run goes on as long as the
+//     server; then it is interrupted, and a person can resume it.
 //
 // The server is the same for all versions of the protocol. Where they differ, in how a server
 // asks something and in how it hands out long work, the difference is in gate.go and task.go.

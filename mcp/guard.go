@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/hocket-dev/hocket"
 )
@@ -16,24 +17,61 @@ import (
 // process that guards it, and -RUN when the call returns. If the server is killed in between, nobody
 // else could end the run and the programs that its steps have started.
 
-// guarded tells the guard about a run. If there is no guard, the run is only less safe.
-func (s *server) guarded(mark string, run *hocket.Run) {
+// guard is the process that guards a server.
+type guard struct {
+	to   io.WriteCloser // nil: it is not needed yet; owned by whoever holds the last turn
+	last chan struct{}  // closed when everything has been written so far
+}
+
+// guardWait is how long a call waits for the guard to read. If it hangs, the run is only less safe.
+const guardWait = time.Second
+
+// tell does something with the guard after everything that was to be done before, without a lock: a
+// guard that hangs must stop nobody else. The channel is closed when it is done.
+func (s *server) tell(do func(*guard)) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.guard == nil && s.o.Guard != nil {
-		s.guard, _ = s.o.Guard()
+	before, done := s.guard.last, make(chan struct{})
+	s.guard.last = done
+	go func() {
+		defer close(done)
+		if before != nil {
+			<-before
+		}
+		do(&s.guard)
+	}()
+	return done
+}
+
+// guarded tells the guard about a run. If there is no guard, the run is only less safe.
+func (s *server) guarded(mark string, run *hocket.Run) {
+	if s.o.Guard == nil {
+		return
 	}
-	if s.guard != nil {
-		_, _ = fmt.Fprintf(s.guard, "%s%s\n", mark, run.ID())
-	}
+	told := s.tell(func(g *guard) {
+		if g.to == nil {
+			g.to, _ = s.o.Guard()
+		}
+		if g.to != nil {
+			_, _ = fmt.Fprintf(g.to, "%s%s\n", mark, run.ID())
+		}
+	})
+	await(told)
 }
 
 // unguard ends the guard.
 func (s *server) unguard() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.guard != nil {
-		_ = s.guard.Close()
+	await(s.tell(func(g *guard) {
+		if g.to != nil {
+			_ = g.to.Close()
+		}
+	}))
+}
+
+func await(told <-chan struct{}) {
+	select {
+	case <-told:
+	case <-time.After(guardWait):
 	}
 }
 

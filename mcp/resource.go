@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"reflect"
@@ -31,8 +33,10 @@ func runURI(id string) string { return scheme + "://runs/" + url.PathEscape(id) 
 
 func workflowURI(name string) string { return scheme + "://workflows/" + url.PathEscape(name) }
 
-// maxLog is how much of a log a client gets: its end.
-const maxLog = 256 << 10
+const (
+	maxLog   = 256 << 10 // how much of a log a client gets: its end
+	maxState = 1 << 20   // how much of the outputs of a run
+)
 
 func (s *server) addResources() {
 	for template, about := range map[string]string{
@@ -165,7 +169,8 @@ func (s *server) runText(ctx context.Context, parts []string) (text, mime string
 	return "", "", nil
 }
 
-// runJSON returns the state of a run with the outputs of its steps.
+// runJSON returns the state of a run with the outputs of its steps. What is too much for a client is
+// left out, which the notes say.
 func (s *server) runJSON(ctx context.Context, run *hocket.Run) (string, error) {
 	state, err := run.State(ctx)
 	if state == nil {
@@ -173,19 +178,42 @@ func (s *server) runJSON(ctx context.Context, run *hocket.Run) (string, error) {
 	}
 	type stepOutput struct {
 		step
-		Output any `json:"output,omitempty"`
+		Output json.RawMessage `json:"output,omitempty"`
 	}
 	all := struct {
 		*outcome
-		Output any          `json:"output,omitempty"`
-		Steps  []stepOutput `json:"steps"`
-	}{outcome: s.outcomeOf(ctx, run, state), Output: state.Result.Output}
-	for _, r := range state.Result.Steps {
+		Output json.RawMessage `json:"output,omitempty"`
+		Steps  []stepOutput    `json:"steps"`
+	}{outcome: s.outcomeOf(ctx, run, state)}
+	all.outcome.Notes = run.Notes // without the one about steps
+	left, without := maxState, 0
+	fit := func(output any) json.RawMessage {
+		if output == nil {
+			return nil
+		}
+		text := []byte(workflow.FormatJSON(output))
+		if len(text) > left {
+			without++
+			return nil
+		}
+		left -= len(text)
+		return text
+	}
+	all.Output = fit(state.Result.Output)
+	for i, r := range state.Result.Steps {
+		one := step{r.Address, string(r.Status), r.Agent, r.Error}
+		if left -= len(one.Step) + len(one.Error) + 100; left < 0 {
+			all.Notes = append(slices.Clip(all.Notes), fmt.Sprintf("%d more steps are left out; the user sees them with %s", len(state.Result.Steps)-i, s.command("show", run.ID())))
+			break
+		}
 		output, err := r.Value()
 		if err != nil {
 			return "", err
 		}
-		all.Steps = append(all.Steps, stepOutput{step{r.Address, string(r.Status), r.Agent, r.Error}, output})
+		all.Steps = append(all.Steps, stepOutput{one, fit(output)})
+	}
+	if without > 0 {
+		all.Notes = append(slices.Clip(all.Notes), fmt.Sprintf("%d outputs are too long and left out; the user sees them with %s", without, s.command("show", run.ID(), "STEP")))
 	}
 	data, err := json.Marshal(all)
 	return string(data), err
@@ -249,7 +277,7 @@ func (s *server) prompt(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetP
 		}
 		text, err := p.Text(req.Params.Arguments)
 		if err != nil {
-			return nil, err
+			return nil, errors.New(s.explain(err))
 		}
 		return &sdk.GetPromptResult{Description: p.Description, Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: s.p.Mask(text)}}}}, nil
 	}

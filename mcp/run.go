@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -23,20 +25,56 @@ type drive struct {
 	err  error // valid once done is closed
 }
 
-// drive drives a run until it ends, waits for people, or the server ends.
+func (d *drive) ended() bool {
+	select {
+	case <-d.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// drive drives a run until it ends, waits for people, or the server ends. If the run is driven here
+// already, it is driven again afterwards: after two answers at once, the first drive may end before
+// it has seen the second one.
 func (s *server) drive(p *hocket.Project, run *hocket.Run) {
 	ctx, stop := context.WithCancel(s.ctx)
 	d := &drive{stop: stop, done: make(chan struct{})}
 	s.mu.Lock()
+	before := s.drives[run.ID()]
+	if before != nil && before.ended() {
+		before = nil
+	}
+	if before != nil {
+		d.stop = func() { stop(); before.stop() }
+	}
 	s.drives[run.ID()] = d
 	s.mu.Unlock()
 	s.driving.Go(func() {
 		defer stop()
 		defer close(d.done)
+		if before != nil {
+			<-before.done
+		}
+		if info, err := run.Info(ctx); err == nil && info.Status.Done() {
+			s.forget(run.ID())
+			return
+		}
 		observer, end := s.sessions(p).Follow(ctx, run, nil)
 		defer end()
-		_, d.err = run.Drive(ctx, hocket.Front{Observer: observer, Elsewhere: true})
+		var result engine.Result
+		if result, d.err = run.Drive(ctx, hocket.Front{Observer: observer, Elsewhere: true}); result.Status.Done() {
+			s.forget(run.ID())
+		}
 	})
+}
+
+// forget removes what is known about a run that has ended.
+func (s *server) forget(run string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.drives, run)
+	maps.DeleteFunc(s.declined, func(question string, _ bool) bool { return strings.HasPrefix(question, run+" ") })
 }
 
 func (s *server) sessions(p *hocket.Project) *handoff.Sessions {
@@ -303,7 +341,8 @@ type question struct {
 	Kind     string   `json:"kind"`
 	Text     string   `json:"text"`
 	Options  []string `json:"options,omitempty"`
-	Answered string   `json:"answer_with"` // the command for the user
+	Answered string   `json:"answer_with"`           // the command for the user
+	Replan   string   `json:"replan_with,omitempty"` // and the one that changes the plan instead
 }
 
 // Clients cut off or refuse results that are longer than their model can read.
@@ -323,19 +362,18 @@ func (s *server) report(ctx context.Context, run *hocket.Run) (*sdk.CallToolResu
 		return nil, err
 	}
 	o := s.outcomeOf(ctx, run, state)
+	if state.Status.Done() {
+		s.forget(run.ID()) // it may have ended elsewhere
+	}
 	if d := s.driven(run.ID()); d != nil && !state.Status.Done() {
-		select {
-		case <-d.done:
-			if d.err != nil {
-				o.Error = s.p.Mask(d.err.Error())
-			}
-		default:
+		if d.ended() && d.err != nil {
+			o.Error = s.explain(d.err)
 		}
 	}
 	res := &sdk.CallToolResult{IsError: state.Status.Done() && state.Status != engine.Success && state.Status != engine.Partial}
 	if state.Status.Done() {
 		if text := textOf(state.Result.Output); text != "" {
-			res.Content = append(res.Content, &sdk.TextContent{Text: s.cut(run, text)})
+			res.Content = append(res.Content, &sdk.TextContent{Text: cut(text, "the rest is in the resource "+runURI(run.ID()))})
 		}
 	}
 	data, err := json.Marshal(o)
@@ -364,7 +402,7 @@ func (s *server) outcomeOf(ctx context.Context, run *hocket.Run, state *hocket.S
 		for _, q := range state.Questions {
 			o.Questions = append(o.Questions, s.question(q))
 		}
-		o.Next = "tell the user what the run asks and the command that answers; then call hocket_run with action wait"
+		o.Next = "tell the user what the run asks and the commands that answer; then call hocket_run with action wait"
 	case state.Driven || state.Pending:
 		o.Next = "the run goes on; call hocket_run with action wait"
 	default:
@@ -387,11 +425,14 @@ func (s *server) question(q hocket.Question) question {
 		words = append(words, "--resume")
 	}
 	one.Answered = s.command(words...)
+	if q.Kind == engine.ReplanQuestion {
+		one.Replan = s.command("replan", q.Run, "WORDS", "--resume")
+	}
 	return one
 }
 
-// cut shortens an output that is too long for a client.
-func (s *server) cut(run *hocket.Run, text string) string {
+// cut shortens a text that is too long for a client, and says where the rest is.
+func cut(text, rest string) string {
 	if len(text) <= maxOutput {
 		return text
 	}
@@ -399,7 +440,7 @@ func (s *server) cut(run *hocket.Run, text string) string {
 	for at > 0 && text[at]&0xC0 == 0x80 { // do not split a character
 		at--
 	}
-	return text[:at] + fmt.Sprintf("\n[cut off: %d of %d bytes; the rest is in the resource %s]", at, len(text), runURI(run.ID()))
+	return text[:at] + fmt.Sprintf("\n[cut off: %d of %d bytes; %s]", at, len(text), rest)
 }
 
 // textOf returns an output as text: JSON unless it is a string.

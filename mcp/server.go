@@ -91,7 +91,7 @@ type server struct {
 	driving sync.WaitGroup
 
 	mu        sync.Mutex
-	guard     io.WriteCloser       // nil: it is not needed yet
+	guard     guard
 	drives    map[string]*drive    // of runs that are driven here
 	declined  map[string]bool      // questions that the user of the client does not want to answer
 	workflows map[string]*sdk.Tool // those that are tools now
@@ -194,18 +194,32 @@ func (s *server) command(words ...string) string {
 
 // failure returns a result that explains an error to a model: what is wrong, and what to do.
 func (s *server) failure(err error) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s.explain(err)}}, IsError: true}
+}
+
+// explain returns the text of an error for a model.
+func (s *server) explain(err error) string {
 	text := err.Error()
 	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) {
+	var untrusted *hocket.UntrustedError
+	switch {
+	case errors.As(err, &untrusted): // a model must not learn the digest with which it could trust
+		command := untrusted.Approve
+		if command == nil {
+			command = []string{"trust"}
+		}
+		text = untrusted.Reason() + "; the user can review and trust it with " + s.command(command...)
+	case errors.As(err, &hinted):
 		if hint := hinted.Hint(); !strings.Contains(text, hint) {
 			text += "; " + hint
 		}
 	}
-	const longest = 8 << 10 // it may repeat what the client sent
+	text = strings.TrimPrefix(text, "hocket: ") // which names the package, for Go programs
+	const longest = 8 << 10                     // it may repeat what the client sent
 	if text = s.p.Mask(text); len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + "…"
 	}
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: true}
+	return text
 }
 
 // knownName returns an error unless a workflow has this name. A name that is a path would be a file

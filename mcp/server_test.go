@@ -294,6 +294,15 @@ func TestResourcesAndPrompts(t *testing.T) {
 	}
 }
 
+// A guard that does not read stops nobody.
+func TestGuardThatHangs(t *testing.T) {
+	_, to := io.Pipe()
+	f := newFixture(t, mcp.Options{Guard: func() (io.WriteCloser, error) { return to, nil }}, nil)
+	if text := f.must("hocket_workflow", map[string]any{"name": "hello", "inputs": map[string]any{"name": "Ada"}}); !strings.Contains(text, "Hello Ada") {
+		t.Error(text)
+	}
+}
+
 // The runs of a server that is killed are cancelled by the process that guards it.
 func TestGuard(t *testing.T) {
 	told, to := io.Pipe()

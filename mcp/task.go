@@ -126,6 +126,7 @@ func (s *server) task(ctx context.Context, run *hocket.Run) (*task, error) {
 	switch {
 	case info.Status == engine.Cancelled:
 		t.Status = "cancelled"
+		s.forget(info.ID)
 	case info.Status.Done():
 		t.Status = "completed"
 		t.Result, err = s.report(ctx, run)
@@ -140,7 +141,11 @@ func (s *server) taskQuestions(ctx context.Context, run *hocket.Run, t *task) er
 	open, err := run.Questions(ctx)
 	for _, q := range open {
 		if !s.askable(&q) || s.hasDeclined(&q) {
-			t.Message = "waits for an answer; the user can give it with " + s.question(q).Answered
+			one := s.question(q)
+			t.Message = "waits for an answer; the user can give it with " + one.Answered
+			if one.Replan != "" {
+				t.Message += ", or change the plan with " + one.Replan
+			}
 			continue
 		}
 		if t.InputRequests == nil {

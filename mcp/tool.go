@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -239,7 +240,7 @@ type toolArgs struct {
 func (c *call) tool(ctx context.Context, in *toolArgs) (*sdk.CallToolResult, error) {
 	t, err := c.p.Tool(in.Name)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(c.unapproved(in.Name), err)
 	}
 	if t.Approval {
 		return nil, fmt.Errorf("a person has to approve each call of %s: the user can call it with %s", t.Name, c.s.command("tools", "run", t.Name))
@@ -251,11 +252,19 @@ func (c *call) tool(ctx context.Context, in *toolArgs) (*sdk.CallToolResult, err
 	if err != nil {
 		return nil, err
 	}
-	output = c.p.Mask(output)
-	if len(output) > maxOutput {
-		output = strings.ToValidUTF8(output[:maxOutput], "") + fmt.Sprintf("\n[cut off: %d of %d bytes]", maxOutput, len(output))
-	}
+	output = cut(c.p.Mask(output), "the user gets all of it with "+c.s.command("tools", "run", t.Name))
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: output}}}, nil
+}
+
+// unapproved returns an error if a tool has been proposed, and cannot be used yet.
+func (c *call) unapproved(name string) error {
+	drafts, err := c.p.Generated()
+	for _, g := range drafts {
+		if g.Kind == hocket.ToolKind && g.ID == name && g.State != hocket.Approved {
+			return &hocket.UnapprovedError{ID: g.ID, Kind: g.Kind, Digest: g.Digest, State: g.State}
+		}
+	}
+	return err
 }
 
 type handoffArgs struct {
@@ -354,12 +363,19 @@ func (c *call) check(_ context.Context, in *checkArgs) (*sdk.CallToolResult, err
 		Valid    bool     `json:"valid"`
 		Digest   string   `json:"digest,omitempty"`
 		Findings []string `json:"findings,omitempty"`
+		More     string   `json:"more,omitempty"` // what was left out
 	}{Valid: !found.Errors() && w.Model() != nil}
 	if w.Model() != nil {
 		res.Digest = workflow.Digest(w.Model())
 	}
-	for _, d := range found {
-		res.Findings = append(res.Findings, c.p.Mask(d.String()))
+	size := 0
+	for i, d := range found {
+		text := c.p.Mask(d.String())
+		if size += len(text); size > maxOutput {
+			res.More = fmt.Sprintf("%d more findings; fix these and check again, or the user gets all of them with %s", len(found)-i, c.s.command("check", cmp.Or(in.Name, "FILE")))
+			break
+		}
+		res.Findings = append(res.Findings, text)
 	}
 	return result(res)
 }
@@ -412,7 +428,8 @@ func (c *call) convert(_ context.Context, in *convertArgs) (*sdk.CallToolResult,
 	if err != nil {
 		return nil, err
 	}
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, nil
+	all := cut(string(text), "the user gets all of it with "+c.s.command("convert", cmp.Or(in.Name, "FILE"), "--to", notation.Name))
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: all}}}, nil
 }
 
 // workflowTool is the prefix of the tools that are workflows.

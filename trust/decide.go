@@ -78,7 +78,10 @@ type UntrustedError struct {
 	Approve []string
 }
 
-func (e *UntrustedError) Error() string {
+func (e *UntrustedError) Error() string { return e.Reason() + "; " + e.Hint() }
+
+// Reason is Error without the hint.
+func (e *UntrustedError) Reason() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "the project %s is not trusted", e.Root)
 	if e.Given != "" {
@@ -87,7 +90,7 @@ func (e *UntrustedError) Error() string {
 	if len(e.Missing) > 0 {
 		text.WriteString(", and its files can do this:\n" + strings.TrimRight(e.list(), "\n"))
 	}
-	return text.String() + "; " + e.Hint()
+	return text.String()
 }
 
 // Hint returns what to do about it.

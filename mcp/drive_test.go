@@ -1,0 +1,64 @@
+package mcp
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// A run that needs a new plan is not only one to be stopped.
+func TestQuestionAboutThePlan(t *testing.T) {
+	q := hocket.Question{Run: "r1"}
+	q.Question = engine.Question{ID: "build", Kind: engine.ReplanQuestion, Options: []workflow.Option{{Value: "stop"}}}
+	got := (&server{}).question(q)
+	if got.Answered != "hocket answer r1 build stop --resume" || got.Replan != "hocket replan r1 WORDS --resume" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Two answers at the same time both have the run driven; neither finds that the other one holds it.
+// Nothing is remembered about a run that has ended.
+func TestDrivenTwice(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir, begun, release := t.TempDir(), make(chan struct{}), make(chan struct{})
+	work := func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		close(begun)
+		<-release
+		return agent.Result{Output: "done"}, nil
+	}
+	p, err := hocket.Open(dir, hocket.Options{State: filepath.Join(dir, ".state"), Agents: map[string]agent.Executor{"slow": agent.Func(work)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	w, err := p.LoadText("one.yml", []byte("name: one\nsteps:\n  - id: a\n    agent: slow\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := p.Record(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t.Context(), p, Options{})
+	s.decline(&hocket.Question{Run: run.ID()})
+	s.decline(&hocket.Question{Run: "other"})
+	s.drive(p, run)
+	<-begun
+	first := s.driven(run.ID())
+	s.drive(p, run)
+	second := s.driven(run.ID())
+	close(release)
+	s.driving.Wait()
+	if first == second || first.err != nil || second.err != nil {
+		t.Errorf("%v, %v", first.err, second.err)
+	}
+	if len(s.drives) != 0 || len(s.declined) != 1 {
+		t.Errorf("it remembers %v, %v", s.drives, s.declined)
+	}
+}
