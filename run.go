@@ -290,6 +290,7 @@ func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 		return fail(err)
 	}
 	ends := []func(){end}
+	w.Pin = pin
 	w.Replan = func(pin *driver.Pin) (driver.Work, error) {
 		w, end, err := r.workWith(ctx, f, pin, nil, pinnedTrust{})
 		if err == nil {

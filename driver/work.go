@@ -29,6 +29,9 @@ type Work struct {
 	Elsewhere bool
 	// Observer sees what happens. It may be nil.
 	Observer Observer
+	// Pin is the plan that this is for. If the run has got another one in the meantime, Replan is
+	// asked. Nil means any.
+	Pin *Pin
 	// Replan returns what the run is driven with after it got a new plan: Agents, Scripted and
 	// ScriptAll are used. Its error refuses the plan. Nil means that nothing changes.
 	Replan func(p *Pin) (Work, error)

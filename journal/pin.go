@@ -56,6 +56,19 @@ func hashOf(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// SamePin reports whether two pins are stored as one.
+func SamePin(a, b *driver.Pin) bool {
+	if a == b {
+		return true
+	}
+	first, _, err := encodePin(a)
+	if err != nil {
+		return false
+	}
+	second, _, err := encodePin(b)
+	return err == nil && first == second
+}
+
 // lastPin is the definition that was read last. Decoding it takes longer than replaying a
 // run, and the host reads it before the driver does.
 type lastPin struct {

@@ -73,6 +73,49 @@ func replannedFork(t *scene, d *process, seen *calls) {
 	}
 }
 
+// replanBetween: a run gets a new plan after a process has prepared to drive it, and before it does.
+// The process drives it with the agents of the new plan, or not at all.
+func replanBetween(t *scene, w World) {
+	d := open(t, w, func(context.Context, *engine.StartTask) Outcome {
+		return Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: "boom"}}
+	})
+	if res := start(t, d, starting(bundle(chain(task("a", "one"))))); res.Status != engine.Failed {
+		t.Fatalf("%s", outline(res))
+	}
+	before, err := d.raw.Pin(t.Context(), runID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replan := driver.Replan{Pin: &driver.Pin{Bundle: bundle(chain(task("a", "two"))), Dir: "there"}}
+	if _, err := open(t, w, nil).raw.Replan(t.Context(), runID, replan); err != nil {
+		t.Fatal(err)
+	}
+	d.work.Pin = before
+	missing := errors.New("there are no such agents here")
+	d.work.Replan = func(*driver.Pin) (driver.Work, error) { return driver.Work{}, missing }
+	if _, err := d.Resume(t.Context(), runID); !errors.Is(err, missing) {
+		t.Errorf("without agents: %v", err)
+	}
+	if i, err := d.raw.Info(t.Context(), runID); err != nil || i.Driven {
+		t.Errorf("%+v, %v", i, err)
+	}
+	d.work.Replan = func(p *driver.Pin) (driver.Work, error) {
+		if p.Dir != "there" {
+			t.Errorf("asked for the agents of %+v", p)
+		}
+		return driver.Work{Agents: agents(echo)}, nil
+	}
+	res, err := d.Resume(t.Context(), runID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, res, `success "two"`, `a success "two"`)
+	d.work.Pin, d.work.Replan = replan.Pin, func(*driver.Pin) (driver.Work, error) { return driver.Work{}, missing }
+	if _, err := d.Resume(t.Context(), runID); err != nil {
+		t.Errorf("with the same plan: %v", err)
+	}
+}
+
 // replanDriven: the process that drives a run continues with a new plan. An attempt that is
 // unchanged goes on, one that is not part of it any more is cancelled, and the agents are those of
 // the new plan.

@@ -105,6 +105,7 @@ var Scenarios = []Scenario{
 	{"collect", []int{24}, collected},
 	{"fork", []int{24}, forked},
 	{"new plan after the end", []int{16, 22, 24, 26}, replanOver},
+	{"new plan before it is driven", []int{26}, replanBetween},
 	{"new plan while driven", []int{5, 8, 26}, replanDriven},
 	{"new plan and a crash", []int{12, 26}, replanCrash},
 	{"follow", []int{23}, follow},

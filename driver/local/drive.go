@@ -77,6 +77,9 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 	if err == nil && ctx.Err() != nil { // before anything of the run is touched
 		err = &driver.InterruptedError{Run: run, Cause: context.Cause(ctx)}
 	}
+	if err == nil && w.Pin != nil && !journal.SamePin(w.Pin, made.pin) {
+		w, err = under(made.pin, w)
+	}
 	var l *loop
 	if err == nil {
 		l, err = newLoop(d, s, made, w)
@@ -103,8 +106,18 @@ type recorded struct {
 	begun  bool            // in the list of runs
 }
 
-// takeUp reads what a run was started with, unless another process drives it.
-func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (*recorded, error) {
+// takeUp takes a run, unless another process drives it, and reads what is recorded about it. Before,
+// another process could still give it a new plan.
+func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (made *recorded, err error) {
+	writer, err := s.Writer(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, writer.Close())
+		}
+	}()
 	r, err := s.Run(ctx, run)
 	if err != nil {
 		return nil, err
@@ -117,14 +130,22 @@ func (d *Driver) takeUp(ctx context.Context, s *journal.Store, run string) (*rec
 	if err != nil {
 		return nil, err
 	}
-	writer, err := s.Writer(ctx, run)
-	if err != nil {
-		return nil, err
-	}
 	if r.Problem != "" {
 		r.Status = "" // so that the mark is removed when the run continues
 	}
 	return &recorded{pin: pin, began: first, writer: writer, status: r.Status, begun: r.Begun}, nil
+}
+
+// under returns what a run is driven with under another plan.
+func under(pin *driver.Pin, w driver.Work) (driver.Work, error) {
+	if w.Replan == nil {
+		return w, nil
+	}
+	now, err := w.Replan(pin)
+	if err == nil {
+		w.Pin, w.Agents, w.Scripted, w.ScriptAll = pin, now.Agents, now.Scripted, now.ScriptAll
+	}
+	return w, err
 }
 
 // begin carries out what the first event asks for. The run's own clock starts now: the run

@@ -327,13 +327,9 @@ func (l *loop) replan(ev *engine.Replanned) error {
 	if err != nil {
 		return err
 	}
-	l.pin = pin
-	if l.o.Replan == nil {
-		return nil
-	}
-	w, err := l.o.Replan(pin)
+	w, err := under(pin, l.o)
 	if err == nil {
-		l.o.Agents, l.o.Scripted, l.script.all = w.Agents, w.Scripted, w.ScriptAll
+		l.pin, l.o, l.script.all = pin, w, w.ScriptAll
 	}
 	return err
 }
