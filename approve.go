@@ -16,6 +16,7 @@ import (
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/tool"
+	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
@@ -59,14 +60,14 @@ func (p *Project) ApprovePlan(w *Workflow, id, digest string) error {
 // decide changes what is stored about a definition, if its digest is still the given one.
 func (p *Project) decide(id, digest string, change func(*Project, *trust.Definitions, trust.Parts) error) error {
 	return p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
-		parts, err := p.parts(id)
+		s, err := p.subject(id)
 		if err != nil {
 			return err
 		}
-		if now := parts.Digest(); now != digest {
+		if now := s.parts.Digest(); now != digest {
 			return &ChangedError{id, digest, now}
 		}
-		return change(p, d, parts)
+		return change(p, d, s.parts)
 	})
 }
 
@@ -81,19 +82,41 @@ func (p *Project) changeDefinitions(change func(*Project, *trust.Definitions) er
 	})
 }
 
-// parts returns everything that a definition, or a workflow of the project, would use. The error
-// is an *[InvalidError] if it cannot be used at all.
-func (p *Project) parts(id string) (trust.Parts, error) {
-	if g := p.now().definition(id); g != nil {
-		found := g.Wrong
-		if !found.Errors() {
-			found = p.checkDraft(g)
-		}
-		if found.Errors() {
-			return nil, &InvalidError{found}
-		}
-		return p.partsOf(g)
+// subject is what a person decides about. Its workflow is read once, so that its digest is of what
+// the person sees.
+type subject struct {
+	g     *project.Generated // nil: a workflow of the project
+	w     *Workflow          // nil: an agent or a tool
+	parts trust.Parts        // everything that it would use
+}
+
+// subject returns a definition, or a workflow of the project. The error is an *[InvalidError] if it
+// cannot be used at all.
+func (p *Project) subject(id string) (*subject, error) {
+	g := p.now().definition(id)
+	if g == nil {
+		return p.ownSubject(id)
 	}
+	found := g.Wrong
+	if !found.Errors() {
+		found = p.checkDraft(g)
+	}
+	if found.Errors() {
+		return nil, &InvalidError{found}
+	}
+	if g.Kind != WorkflowKind {
+		parts, err := p.partsOf(g)
+		return &subject{g: g, parts: parts}, err
+	}
+	w, err := p.LoadText(g.File, g.Files[filepath.Base(g.File)])
+	if err != nil {
+		return nil, err
+	}
+	return subjectOf(g, w)
+}
+
+// ownSubject returns a workflow of the project.
+func (p *Project) ownSubject(id string) (*subject, error) {
 	w, err := p.Load(id)
 	var unknown *UnknownWorkflowError
 	if errors.As(err, &unknown) {
@@ -106,22 +129,26 @@ func (p *Project) parts(id string) (trust.Parts, error) {
 	if err != nil {
 		return nil, err
 	}
+	return subjectOf(nil, w)
+}
+
+func subjectOf(g *project.Generated, w *Workflow) (*subject, error) {
 	if found := w.Check(nil); w.Model() == nil || found.Errors() {
 		return nil, &InvalidError{found}
 	}
-	return w.parts()
+	parts, err := w.parts()
+	return &subject{g, w, parts}, err
 }
 
-// Reject records that a person has rejected a definition that a model wrote, even if it was
-// approved before, and removes it. Runs of it do not continue. seen is the state in which the
+// Reject records that a person has rejected a definition, even if it was approved before. Runs of it
+// do not continue. One that a model wrote is removed; a workflow of the project stays. seen is the state in which the
 // person saw it: if someone else has decided since, the error is a *[DecidedError].
 func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) error {
 	err := p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
-		g := p.now().definition(id)
-		if g == nil {
-			return unknownDefinition(id, d)
+		now, err := p.undecided(id, d)
+		if err != nil {
+			return err
 		}
-		now := p.describe(g, d)
 		if v, ok := d.Last(id); ok && now.State != seen {
 			return &DecidedError{id, v}
 		}
@@ -135,12 +162,34 @@ func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) err
 		for _, digest := range slices.Compact(slices.Sorted(slices.Values(digests))) {
 			d.Verdicts = append(d.Verdicts, trust.Verdict{ID: id, Digest: digest, Rejected: true, At: time.Now().UTC(), By: p.owner.By})
 		}
+		if p.now().definition(id) == nil {
+			return nil
+		}
 		return p.remove(id)
 	})
 	if err != nil {
 		return err
 	}
 	return p.Reload()
+}
+
+// undecided returns the digest and the state of what a person rejects.
+func (p *Project) undecided(id string, known *trust.Definitions) (*Generated, error) {
+	if g := p.now().definition(id); g != nil {
+		return p.describe(g, known), nil
+	}
+	out := &Generated{ID: id}
+	s, err := p.ownSubject(id)
+	switch v, ok := known.Last(id); {
+	case err == nil:
+		out.Digest = s.parts.Digest()
+		out.State, _, _ = stateOf(id, out.Digest, known)
+	case ok && !v.Rejected: // its file is gone or invalid, but was approved
+		out.Digest, out.State = v.Digest, Proposed
+	default:
+		return nil, err
+	}
+	return out, nil
 }
 
 // remove removes the directory of a definition.
@@ -224,9 +273,11 @@ type RunApproval struct {
 // admit refuses a workflow that needs an approval and has none, and agents that have lost theirs.
 // It returns what the run stores about the approval; nil if none is needed.
 func (p *Project) admit(w *Workflow, s *starting) (*RunApproval, error) {
-	known, err := p.Approvals().Definitions(p.Root())
 	pin := &RunApproval{Agents: map[string]string{}}
-	id, needed := p.needsApproval(w, s)
+	id, needed, called, err := p.needsApproval(w, s)
+	if err != nil {
+		return nil, err
+	}
 	for _, d := range w.l.Used() {
 		if d.Generated {
 			pin.Agents[d.ID] = ""
@@ -235,6 +286,7 @@ func (p *Project) admit(w *Workflow, s *starting) (*RunApproval, error) {
 	if !needed && len(pin.Agents) == 0 {
 		return nil, nil
 	}
+	known, err := p.Approvals().Definitions(p.Root())
 	if err != nil {
 		return nil, err
 	}
@@ -252,25 +304,43 @@ func (p *Project) admit(w *Workflow, s *starting) (*RunApproval, error) {
 			return nil, err
 		}
 	}
-	return pin, pin.check(known)
+	err = pin.check(known)
+	var e *UnapprovedError
+	if errors.As(err, &e) && e.Kind == WorkflowKind {
+		e.Calls = called
+	}
+	return pin, err
 }
 
-// needsApproval reports whether a workflow needs its own approval: a model wrote it, even if its
-// file was moved, or the caller demands it.
-func (p *Project) needsApproval(w *Workflow, s *starting) (id string, needed bool) {
+// needsApproval reports whether a workflow needs its own approval: a model wrote it or a workflow
+// that it calls, even if the file was moved, or the caller demands it. called is the name of the
+// called one. The approval is of both: the caller decides what the called one gets.
+func (p *Project) needsApproval(w *Workflow, s *starting) (id string, needed bool, called string, err error) {
 	if w.l.Generated != nil {
-		return w.l.Generated.ID, true
+		return w.l.Generated.ID, true, "", nil
 	}
 	if w.only != nil { // it is a task for an agent
-		return "", false
+		return "", false, "", nil
 	}
-	return p.nameOf(w), s.onlyApproved || p.Approvals().Proposed(workflow.Digest(w.Model()))
+	for i, one := range check.Workflows(*w.Bundle()) {
+		proposed, err := p.Approvals().Proposed(workflow.Digest(one))
+		if err != nil {
+			return "", false, "", err
+		}
+		if proposed && i > 0 {
+			called = p.nameOf(one)
+		}
+		if proposed {
+			return p.nameOf(w.Model()), true, called, nil
+		}
+	}
+	return p.nameOf(w.Model()), s.onlyApproved, "", nil
 }
 
 // nameOf returns the name by which people find a workflow: that of its file in .hocket/workflows,
 // otherwise its path.
-func (p *Project) nameOf(w *Workflow) string {
-	file := w.Model().Pos.File
+func (p *Project) nameOf(w *workflow.Workflow) string {
+	file := w.Pos.File
 	base := filepath.Base(file)
 	if name := base[:len(base)-len(filepath.Ext(base))]; filepath.Base(filepath.Dir(file)) == "workflows" && slices.Contains(p.Workflows(), name) {
 		return name
@@ -280,7 +350,7 @@ func (p *Project) nameOf(w *Workflow) string {
 			return filepath.ToSlash(rel)
 		}
 	}
-	return w.Model().Name
+	return w.Name
 }
 
 // agentDigest returns the digest of an agent that a model wrote.

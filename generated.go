@@ -81,6 +81,7 @@ type UnapprovedError struct {
 	Kind   Kind
 	Digest string
 	State  DefinitionState
+	Calls  string // the workflow of a model that it calls, if that is the reason
 }
 
 func (e *UnapprovedError) Error() string {
@@ -91,6 +92,9 @@ func (e *UnapprovedError) Error() string {
 	case Rejected:
 		why = "it was rejected"
 	case Proposed, Approved, Broken:
+	}
+	if e.Calls != "" {
+		why = "it calls " + e.Calls + ", which a model wrote, and " + why
 	}
 	return fmt.Sprintf("cannot use the %s %s: %s", e.Kind, e.ID, why)
 }

@@ -195,6 +195,15 @@ func TestRunOfGeneratedWorkflow(t *testing.T) {
 	if e := unapproved(t, err); e.State != hocket.Rejected {
 		t.Errorf("%+v", e)
 	}
+	put(t, p.Root(), "new.yml", "name: ask-first\nsteps:\n  - {id: gate, human: {question: Go on}}\n")
+	plan, err := other.Load("new.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = again.Replan(t.Context(), plan, hocket.Replan{})
+	if e := unapproved(t, err); e.ID != g.ID || e.State != hocket.Rejected {
+		t.Errorf("%+v", e)
+	}
 	forked, err := again.Fork(t.Context(), "gate", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -266,6 +275,7 @@ func TestDraftsThatAreRefused(t *testing.T) {
 		"prompt-file":        "steps: [{agent: shell, config: {prompt_file: /etc/passwd}}]",
 		"yaml-unknown-key":   "stepz: []",
 		"generated-power #2": "steps: [{agent: http, config: {url: \"https://example.org\", headers: {x: {env: SECRET}}}}]",
+		"generated-power #4": "steps: [{agent: shell, inputs: {PATH: ./evil}, config: {command: ls}}]",
 		"generated-power #3": "steps: [{agent: claude, prompt: x, config: {session: mine}}]",
 	} {
 		d := greet("draft")
@@ -325,6 +335,9 @@ func TestGeneratedAgent(t *testing.T) {
 	if err := p.Approve(t.Context(), "helper", g.Digest); err != nil {
 		t.Fatal(err)
 	}
+	if r, err := p.Review("helper"); err != nil || r.State != hocket.Approved {
+		t.Errorf("the agent is in its own way: %v", err)
+	}
 	known, _, _ := p.Agents().Resolve("helper") // claude may not be installed
 	if known == nil || !known.Generated {
 		t.Fatalf("%+v", known)
@@ -346,6 +359,138 @@ func TestGeneratedAgent(t *testing.T) {
 	}
 	if known, _, _ := p.Agents().Resolve("helper"); known == nil || known.Generated {
 		t.Errorf("%+v", known)
+	}
+}
+
+// A person sees everything that the digest is of, not only what is drawn and listed.
+func TestReviewOfGeneratedWorkflowShowsEverything(t *testing.T) {
+	p := workshop(t, map[string]string{"run.sh": "echo one\n"})
+	d := greet("greet-all")
+	d.Files["x.yml"] = []byte(`name: greet-all
+inputs: {who: {default: the-default}}
+state: {kept: the-state}
+output: the-output {{who}}
+steps:
+  - id: greet
+    title: Greet
+    agent: shell
+    prompt: the-prompt
+    inputs: {SCRIPT: run.sh, GREETING: the-input}
+    config: {command: 'sh "$SCRIPT"', dir: "."}
+`)
+	g := propose(t, p, d)
+	r, err := p.Review("greet-all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"the-default", "the-state", "the-output", "the-prompt", "the-input", "dir"} {
+		if !strings.Contains(r.Meaning, want) {
+			t.Errorf("%s is not shown in %s", want, r.Meaning)
+		}
+	}
+	if what := r.Deeds[0].What; r.Deeds[0].Kind != hocket.CommandDeed || !strings.Contains(what, "input GREETING: the-input") || !strings.Contains(what, "prompt: the-prompt") {
+		t.Errorf("%q", what)
+	}
+	put(t, p.Root(), "run.sh", "echo two\n")
+	if r, err := p.Review("greet-all"); err != nil || r.Digest == g.Digest {
+		t.Errorf("the script in an input has changed, and the digest has not: %v", err)
+	}
+}
+
+// The digest is of what is shown, even if the file changes in between.
+func TestReviewReadsGeneratedFileOnce(t *testing.T) {
+	p := workshop(t, nil)
+	text := func(i int) string { return strings.Replace(greeting, "hello", []string{"one", "two"}[i%2], 1) }
+	digest := map[string]string{}
+	for i := range 2 {
+		put(t, p.Root(), "w.yml", text(i))
+		r, err := p.Review("w.yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest[workflow.Print(r.Workflow.Model())] = r.Digest
+	}
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		file := filepath.Join(p.Root(), "w.yml")
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if os.WriteFile(file+".new", []byte(text(i)), 0o644) != nil || os.Rename(file+".new", file) != nil {
+				return
+			}
+		}
+	}()
+	for range 100 {
+		r, err := p.Review("w.yml")
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if digest[workflow.Print(r.Workflow.Model())] != r.Digest {
+			t.Error("the digest is of something else")
+			break
+		}
+	}
+	close(stop)
+	<-done
+}
+
+// A copy of a proposal does not run because another workflow calls it.
+func TestCallOfGeneratedWorkflow(t *testing.T) {
+	p := workshop(t, map[string]string{
+		"copy.yml": "name: greet-all\n" + greeting,
+		"cc.yml":   "steps: [{id: call, workflow: ./copy.yml}]\n",
+	})
+	propose(t, p, greet("greet-all"))
+	_, err := runByName(t, p, "cc.yml")
+	if e := unapproved(t, err); e.ID != "cc.yml" || e.Calls != "copy.yml" || !strings.Contains(e.Error(), "calls copy.yml") {
+		t.Errorf("%+v", e)
+	}
+	r, err := p.Review("cc.yml")
+	if err != nil || !strings.Contains(r.Meaning, "echo hello") {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if err := p.Approve(t.Context(), "cc.yml", r.Digest); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := runByName(t, p, "cc.yml"); err != nil || out != "hello" {
+		t.Error(out, err)
+	}
+}
+
+// The approval of a file that is not in .hocket/generated can be withdrawn, and the file stays.
+func TestRejectFileThatIsNotGenerated(t *testing.T) {
+	p := workshop(t, map[string]string{".hocket/workflows/mine.yml": greeting})
+	r, err := p.Review("mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Approve(t.Context(), "mine", r.Digest); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := runByName(t, p, "mine", hocket.OnlyApproved()); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Reject(t.Context(), "mine", hocket.Proposed); !errors.As(err, new(*hocket.DecidedError)) {
+		t.Error(err)
+	}
+	if err := p.Reject(t.Context(), "mine", hocket.Approved); err != nil {
+		t.Fatal(err)
+	}
+	_, err = runByName(t, p, "mine", hocket.OnlyApproved())
+	if e := unapproved(t, err); e.State != hocket.Rejected {
+		t.Errorf("%+v", e)
+	}
+	if _, err := runByName(t, p, "mine"); err != nil {
+		t.Error(err)
+	}
+	if err := p.Reject(t.Context(), "unknown", hocket.Proposed); !errors.As(err, new(*hocket.UnknownDefinitionError)) {
+		t.Error(err)
 	}
 }
 

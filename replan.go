@@ -80,6 +80,11 @@ func (r *Run) newPlan(ctx context.Context, w *Workflow, o Replan) (driver.Replan
 	if err := r.checkPlan(ctx, w, replies); err != nil {
 		return driver.Replan{}, err
 	}
+	if before, err := r.Approval(ctx); err != nil {
+		return driver.Replan{}, err
+	} else if err := p.checkApproval(pinnedTrust{Definition: before}); err != nil {
+		return driver.Replan{}, err
+	}
 	s := &starting{replies: replies}
 	spec, err := p.spec(w, nil, s)
 	if err != nil {

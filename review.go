@@ -1,7 +1,6 @@
 package hocket
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,6 +29,7 @@ const (
 type Review struct {
 	Generated
 	Workflow *Workflow           // to draw; nil for an agent or a tool
+	Meaning  string              // all that the workflow, and those that it calls, say, in canonical form
 	Plan     *check.Plan         // the most that a run of it could do and cost; nil for an agent or a tool
 	Deeds    []Deed              // every command, address and permission
 	Agents   []*agent.Definition // that it uses, with their prompts
@@ -48,31 +48,27 @@ func (p *Project) Review(id string) (*Review, error) {
 		return nil, err
 	}
 	p = p.steady()
-	parts, err := p.parts(id)
-	if err != nil {
-		return nil, err
-	}
 	known, err := p.Approvals().Definitions(p.Root())
 	if err != nil {
 		return nil, err
 	}
-	r := &Review{Generated: Generated{ID: id, Name: id, Kind: WorkflowKind}}
-	g := p.now().definition(id)
-	if g != nil {
-		r.Generated = *p.describe(g, known)
-	}
-	if r.Kind == WorkflowKind {
-		err = r.aboutWorkflow(p, g)
-	} else {
-		r.about(p.now(), g)
-	}
+	s, err := p.subject(id)
 	if err != nil {
 		return nil, err
 	}
-	r.Digest = parts.Digest()
+	r := &Review{Generated: Generated{ID: id, Name: id, Kind: WorkflowKind}}
+	if s.g != nil {
+		r.Generated = *p.describe(s.g, known)
+	}
+	if s.w != nil {
+		r.does(p, s.w, s.parts)
+	} else {
+		r.about(p.now(), s.g)
+	}
+	r.Digest = s.parts.Digest()
 	r.State, r.By, r.At = stateOf(id, r.Digest, known)
 	if v, ok := known.Last(id); ok && !v.Rejected && v.Digest != r.Digest {
-		r.Before, r.Changes = &v, parts.Diff(v.Parts)
+		r.Before, r.Changes = &v, s.parts.Diff(v.Parts)
 	}
 	return r, nil
 }
@@ -87,33 +83,25 @@ func (p *Project) ReviewPlan(w *Workflow, id string, o Origin) (*Review, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := &Review{Generated: Generated{ID: id, Name: w.Model().Name, Kind: WorkflowKind, Origin: o, Digest: parts.Digest()}, Workflow: w}
-	r.does(p)
+	r := &Review{Generated: Generated{ID: id, Name: w.Model().Name, Kind: WorkflowKind, Origin: o, Digest: parts.Digest()}}
+	r.does(p, w, parts)
 	r.State, r.By, r.At = stateOf(id, r.Digest, known)
 	return r, nil
 }
 
-// aboutWorkflow adds what a workflow does. g is nil for a workflow of the project.
-func (r *Review) aboutWorkflow(p *Project, g *project.Generated) (err error) {
-	if g != nil {
-		r.Workflow, err = p.LoadText(g.File, g.Files[filepath.Base(g.File)])
-	} else {
-		r.Workflow, err = p.Load(r.ID)
+// does adds what a workflow does. The parts are those that the digest is of.
+func (r *Review) does(p *Project, w *Workflow, parts trust.Parts) {
+	r.Workflow = w
+	for _, part := range parts {
+		if project.IsWorkflow(part) {
+			r.Meaning += part.Text
+		}
 	}
-	if err != nil {
-		return err
-	}
-	r.does(p)
-	return nil
-}
-
-// does adds what the workflow does.
-func (r *Review) does(p *Project) {
-	r.File = r.Workflow.Model().Pos.File
-	r.Found = r.Workflow.Check(nil)
-	plan := r.Workflow.Plan(nil)
+	r.File = w.Model().Pos.File
+	r.Found = w.Check(nil)
+	plan := w.Plan(nil)
 	r.Plan = &plan
-	r.Agents, r.Deeds = r.Workflow.l.Used(), r.Workflow.l.Deeds()
+	r.Agents, r.Deeds = w.l.Used(), w.l.Deeds()
 	for _, d := range r.Agents {
 		r.Deeds = append(r.Deeds, p.now().toolDeeds(d.Tools)...)
 	}

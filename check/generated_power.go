@@ -15,6 +15,13 @@ var generatedPower = rule{
 			p.errorf(n.Pos, "remove `detach`: detached work has its own budget", "%q may detach work, which only people may allow", n.ID)
 		}
 		a := p.in.agent(p.w, n, t)
+		if a.Executor == "shell" { // its inputs are environment variables
+			for _, in := range t.Inputs {
+				if startsPrograms(in.Name) {
+					p.errorf(placeOr(in.Pos, n.Pos), "use another name for the input", "the input %s of %q would decide which programs run", in.Name, n.ID)
+				}
+			}
+		}
 		if a.Widens == nil {
 			return
 		}

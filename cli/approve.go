@@ -29,11 +29,11 @@ func (a *app) approveVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve [ID] [FLAGS]",
 		Short: "Review and approve what a model wrote",
-		Long: `Show what a model wrote, and approve exactly that: a workflow with a drawing, every
-command, address and permission, its agents with their prompts, and the most that
-a run could cost; or an agent or a tool. You confirm by typing the last characters
-of its digest, which covers everything that it would use. If anything of that
-changes, you are asked again.
+		Long: `Show what a model wrote, and approve exactly that: a workflow with a drawing, all
+that it says, every command, address and permission, its agents with their
+prompts, and the most that a run could cost; or an agent or a tool. You confirm by
+typing the last characters of its digest, which covers everything that it would
+use. If anything of that changes, you are asked again.
 
 Without an ID, list what is waiting. ID can also be the name of a workflow of the
 project, for callers that may only run what was approved. Approving needs a
@@ -50,7 +50,7 @@ terminal and a person: there is no flag to skip the question.`,
 		Args:              argsBetween(0, 1),
 		ValidArgsFunction: a.completeGenerated,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if n := cmd.LocalNonPersistentFlags().NFlag(); n > 1 {
+			if givenFlags(cmd) > 1 {
 				return usagef("use one of them", "--show, --diff, --promote and --reject are mutually exclusive")
 			}
 			if len(args) == 0 {
@@ -66,7 +66,7 @@ terminal and a person: there is no flag to skip the question.`,
 	flags.BoolVar(&f.show, "show", false, "show it without asking")
 	flags.BoolVar(&f.diff, "diff", false, "print what has changed since it was approved")
 	flags.BoolVar(&f.promote, "promote", false, "approve it and make it a file of the project")
-	flags.BoolVar(&f.reject, "reject", false, "reject it, or withdraw its approval, and remove it")
+	flags.BoolVar(&f.reject, "reject", false, "reject it, or withdraw its approval, and remove it if a model wrote it")
 	return cmd
 }
 
@@ -162,6 +162,8 @@ func (a *app) reject(ctx context.Context, p *hocket.Project, id string) error {
 	seen := hocket.Proposed
 	if i := slices.IndexFunc(list, func(g *hocket.Generated) bool { return g.ID == id }); i >= 0 {
 		seen = list[i].State
+	} else if r, err := p.Review(id); err == nil { // a file that is gone or invalid can lose its approval, too
+		seen = r.State
 	}
 	if err := p.Reject(ctx, id, seen); err != nil {
 		return err
@@ -248,6 +250,7 @@ func (a *app) reviewText(r *hocket.Review) string {
 		}
 	}
 	for _, section := range []struct{ title, text string }{
+		{"Meaning", meaningText(r.Meaning)},
 		{"Warnings", warningsText(r.Found)},
 		{"Commands", deedsText(r.Deeds, hocket.CommandDeed)},
 		{"Addresses", deedsText(r.Deeds, hocket.AddressDeed)},
@@ -268,6 +271,14 @@ func (a *app) reviewText(r *hocket.Review) string {
 // cannot look like a heading.
 func indented(text, by string) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+by)
+}
+
+// meaningText shows all that a workflow says, also what neither the drawing nor the lists have.
+func meaningText(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "  " + indented(text, "  ") + "\n"
 }
 
 func warningsText(found workflow.Diagnostics) string {
@@ -344,6 +355,7 @@ func changesText(r *hocket.Review) string {
 type reviewed struct {
 	hocket.Generated
 	Drawing  string             `json:"drawing,omitempty"`
+	Meaning  string             `json:"meaning,omitempty"`
 	Deeds    []hocket.Deed      `json:"deeds"`
 	Agents   []reviewedAgent    `json:"agents"`
 	Files    map[string]string  `json:"files,omitempty"`
@@ -362,7 +374,7 @@ type reviewedAgent struct {
 
 func (a *app) reviewJSON(r *hocket.Review) reviewed {
 	out := reviewed{
-		Generated: r.Generated, Deeds: append([]hocket.Deed{}, r.Deeds...), Agents: []reviewedAgent{}, Files: r.Texts, Plan: r.Plan,
+		Generated: r.Generated, Meaning: r.Meaning, Deeds: append([]hocket.Deed{}, r.Deeds...), Agents: []reviewedAgent{}, Files: r.Texts, Plan: r.Plan,
 		Warnings: []string{}, Changes: append([]trust.PartChange{}, r.Changes...),
 	}
 	if r.Workflow != nil {

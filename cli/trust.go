@@ -82,13 +82,7 @@ stored in your state directory, for the directory of the project.`,
 		Args:              argsBetween(0, -1),
 		ValidArgsFunction: a.completeWorkflow,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			given := 0
-			cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
-				if flag.Changed {
-					given++
-				}
-			})
-			if given > 1 {
+			if givenFlags(cmd) > 1 {
 				return usagef("use one of them", "--list, --print, --diff, --revoke and --trust are mutually exclusive")
 			}
 			return a.trust(cmd.Context(), args, &f)
@@ -111,6 +105,16 @@ type trustState struct {
 	Powers  trust.Powers `json:"powers"`
 	Missing trust.Powers `json:"missing"` // not approved
 	Changed trust.Powers `json:"changed"` // of these, approved with different file contents
+}
+
+// givenFlags returns how many of a command's own flags are given.
+func givenFlags(cmd *cobra.Command) (given int) {
+	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed {
+			given++
+		}
+	})
+	return given
 }
 
 func (a *app) trust(ctx context.Context, files []string, f *trustFlags) error {

@@ -25,7 +25,7 @@ func (l *Loaded) Parts() trust.Parts {
 		}
 	}
 	for i, w := range check.Workflows(l.Bundle) {
-		name := "workflow"
+		name := workflowPart
 		if i > 0 {
 			name += " " + w.Name + " in " + p.place(w.Pos)
 		}
@@ -43,11 +43,24 @@ func (l *Loaded) Parts() trust.Parts {
 		for _, power := range p.settingsPowers(d, settings, n.Pos).Without(trust.Settings) {
 			add("power: "+power.What, power.Material)
 		}
-		if material := p.namedFiles(settings); strings.TrimSpace(material) != "" && slices.Contains(p.does(d, task), agent.MayRun) {
+		words := texts(settings)
+		if p.exact(d, settings) { // the inputs of a model are not programs to run
+			words = slices.Concat(words, texts(constants(bound(task))), []string{task.Prompt.Text})
+		}
+		if material := p.namedFiles(settings, words); strings.TrimSpace(material) != "" && slices.Contains(p.does(d, task), agent.MayRun) {
 			add("files of "+w.Name+"/"+n.ID, material)
 		}
 	})
 	return all
+}
+
+// workflowPart is the name of the part that is the meaning of a workflow. Those of the workflows
+// that it calls begin with it.
+const workflowPart = "workflow"
+
+// IsWorkflow reports whether a part is the meaning of a workflow.
+func IsWorkflow(part trust.Part) bool {
+	return part.Name == workflowPart || strings.HasPrefix(part.Name, workflowPart+" ")
 }
 
 // Used returns the definitions of all agents that the workflow uses.
@@ -68,9 +81,12 @@ func (p *Project) CheckAgentDraft(d *agent.Definition) (found workflow.Diagnosti
 		found = append(found, workflow.Errorf(pos, codeGenerated, detail, summary, args...))
 	}
 	probe := *p
-	probe.definitions, probe.found = append(slices.Clip(p.definitions), d), nil
+	others := slices.DeleteFunc(slices.Clone(p.definitions), func(o *agent.Definition) bool {
+		return o.Generated && o.ID == d.ID // the same one, which is approved
+	})
+	probe.definitions, probe.found = append(others, d), nil
 	probe.Agents = agent.NewSet(p.executors, probe.definitions, p.Config.Agent, p.reserved...)
-	probe.checkAgents(len(p.definitions))
+	probe.checkAgents(len(others))
 	for _, one := range probe.found { // what would only be a warning in a file of a person
 		if one.Severity != workflow.Error && one.Code == agent.CodeDefinition {
 			one.Severity = workflow.Error
@@ -94,10 +110,14 @@ func (p *Project) CheckAgentDraft(d *agent.Definition) (found workflow.Diagnosti
 	return found
 }
 
-// namedFiles returns the material of the files in the project that settings name, except those
-// that a command writes to.
-func (p *Project) namedFiles(settings map[string]any) string {
-	words := texts(settings)
+// exact reports whether settings describe all of the work of a task, so that no model decides.
+func (p *Project) exact(d *agent.Definition, settings map[string]any) bool {
+	return !p.Agents.Traits(d.Agent).FromPrompt(&agent.Task{Agent: d, Settings: settings})
+}
+
+// namedFiles returns the material of the files in the project that the words of a task with some
+// settings name, except those that a command writes to.
+func (p *Project) namedFiles(settings map[string]any, words []string) string {
 	material := trust.Material(p.Root, "", p.Root, words...)
 	if dir, ok := settings["dir"].(string); ok {
 		material += "\n" + trust.Material(p.Root, "", filepath.Join(p.Root, dir), words...)

@@ -127,7 +127,7 @@ func (p *Project) commandPowers(d *agent.Definition, task *workflow.Task) trust.
 	}
 	return trust.Powers{{
 		Kind: trust.Command, What: "the agent " + d.Name + " passes whatever it is asked to the " + d.Agent + " with " + workflow.FormatJSON(d.Settings),
-		Where: p.place(d.Pos), Material: p.namedFiles(d.Settings),
+		Where: p.place(d.Pos), Material: p.namedFiles(d.Settings, texts(d.Settings)),
 	}}
 }
 

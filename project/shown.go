@@ -43,11 +43,11 @@ func (l *Loaded) Deeds() (all []Deed) {
 	p := l.project
 	l.tasks(func(_ *workflow.Workflow, n *workflow.Node, task *workflow.Task, d *agent.Definition) {
 		settings := d.With(task.Settings)
-		exact := !p.Agents.Traits(d.Agent).FromPrompt(&agent.Task{Agent: d, Settings: settings})
+		exact := p.exact(d, settings)
 		does := p.does(d, task)
 		switch {
 		case exact && slices.Contains(does, agent.MayRun):
-			add(CommandDeed, n.ID, settingsText(settings))
+			add(CommandDeed, n.ID, settingsText(settings)+givenText(task))
 		case exact:
 			add(PermissionDeed, n.ID, d.Agent+" with "+workflow.FormatJSON(settings))
 		default:
@@ -55,7 +55,7 @@ func (l *Loaded) Deeds() (all []Deed) {
 				add(PermissionDeed, n.ID, line)
 			}
 		}
-		for _, text := range slices.Concat(texts(settings), []string{task.Prompt.Text, d.Prompt}) {
+		for _, text := range slices.Concat(texts(settings), texts(bound(task)), []string{task.Prompt.Text, d.Prompt}) {
 			for _, found := range address().FindAllString(text, -1) {
 				add(AddressDeed, n.ID, found)
 			}
@@ -126,6 +126,28 @@ func settingsText(settings map[string]any) string {
 		lines = append(lines, name+": "+text)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// givenText returns what a command gets: its inputs, which are environment variables, and its
+// prompt, which is its standard input.
+func givenText(task *workflow.Task) string {
+	var b strings.Builder
+	for _, in := range task.Inputs {
+		b.WriteString("\ninput " + in.Name + ": " + workflow.FormatText(in.Value))
+	}
+	if task.Prompt.Text != "" {
+		b.WriteString("\nprompt: " + task.Prompt.Text)
+	}
+	return b.String()
+}
+
+// bound returns the inputs of a task by name.
+func bound(task *workflow.Task) map[string]any {
+	all := map[string]any{}
+	for _, in := range task.Inputs {
+		all[in.Name] = in.Value
+	}
+	return all
 }
 
 func rank(setting string) int {

@@ -101,11 +101,38 @@ func TestProposed(t *testing.T) {
 		digest   string
 		proposed bool
 	}{{"a", true}, {"b", true}, {"a", true}, {"b", false}} {
-		if err := s.Propose(step.digest, step.proposed); err != nil || s.Proposed(step.digest) != step.proposed {
+		if err := s.Propose(step.digest, step.proposed); err != nil {
 			t.Error(step, err)
 		}
+		if proposed, err := s.Proposed(step.digest); err != nil || proposed != step.proposed {
+			t.Error(step, proposed, err)
+		}
 	}
-	if !s.Proposed("a") || s.Proposed("c") {
-		t.Error("a was proposed, and c was not")
+	for digest, want := range map[string]bool{"a": true, "c": false} {
+		if got, err := s.Proposed(digest); err != nil || got != want {
+			t.Error(digest, got, err)
+		}
+	}
+}
+
+// If nobody can tell what models proposed, that is an error: nothing counts as a person's.
+func TestProposedThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	s := trust.Open(dir)
+	if err := s.Propose("a", true); err != nil {
+		t.Fatal(err)
+	}
+	file, err := filepath.Glob(filepath.Join(dir, "hocket", "trust", "proposed"))
+	if err != nil || len(file) != 1 {
+		t.Fatal(file, err)
+	}
+	if err := errors.Join(os.Remove(file[0]), os.Mkdir(file[0], 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Proposed("a"); err == nil {
+		t.Error("the file cannot be read, and nothing was proposed")
+	}
+	if err := s.Propose("b", true); err == nil {
+		t.Error("what was proposed before is forgotten")
 	}
 }

@@ -113,7 +113,11 @@ func (s *Store) Propose(digest string, proposed bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	all := slices.DeleteFunc(s.proposals(), func(line string) bool { return line == digest })
+	all, err := s.proposals()
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(line string) bool { return line == digest })
 	if proposed {
 		all = append(all, digest)
 	}
@@ -128,14 +132,17 @@ func (s *Store) Propose(digest string, proposed bool) (err error) {
 const mostProposals = 1000
 
 // Proposed reports whether a model proposed the workflow with a digest.
-func (s *Store) Proposed(digest string) bool { return slices.Contains(s.proposals(), digest) }
+func (s *Store) Proposed(digest string) (bool, error) {
+	all, err := s.proposals()
+	return slices.Contains(all, digest), err
+}
 
-func (s *Store) proposals() []string {
+func (s *Store) proposals() ([]string, error) {
 	text, err := os.ReadFile(s.proposed())
-	if err != nil {
-		return nil // there are none yet
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // otherwise a model's workflow would count as a person's
+		return nil, fmt.Errorf("trust: %w", err)
 	}
-	return strings.Fields(string(text))
+	return strings.Fields(string(text)), nil
 }
 
 func (s *Store) proposed() string { return filepath.Join(s.dir, "proposed") }
