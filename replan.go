@@ -18,6 +18,8 @@ type Replan struct {
 	// Limits raises limits of the run. Zero fields do not change anything. The limits of the new
 	// plan do not apply to the run.
 	Limits workflow.Limits
+	// Origin says who wrote a plan that had to be approved; nil if its file says it.
+	Origin *Origin
 }
 
 // Planner writes new plans. A project that has one, see [Options], uses it when a step with
@@ -93,6 +95,9 @@ func (r *Run) newPlan(ctx context.Context, w *Workflow, o Replan) (driver.Replan
 	definition, err := p.admit(w, s)
 	if err != nil {
 		return driver.Replan{}, err
+	}
+	if definition != nil && definition.Digest != "" && o.Origin != nil {
+		definition.Origin = o.Origin
 	}
 	trusted, err := p.settleStart(ctx, w, s)
 	if err != nil {

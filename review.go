@@ -85,6 +85,7 @@ func (p *Project) ReviewPlan(w *Workflow, id string, o Origin) (*Review, error) 
 	}
 	r := &Review{Generated: Generated{ID: id, Name: w.Model().Name, Kind: WorkflowKind, Origin: o, Digest: parts.Digest()}}
 	r.does(p, w, parts)
+	r.File = "" // there is none
 	r.State, r.By, r.At = stateOf(id, r.Digest, known)
 	return r, nil
 }

@@ -239,11 +239,18 @@ func (a *app) proposed(g *hocket.Generated, err error) error {
 // verbatim; whoever shows it escapes control characters.
 func (a *app) reviewText(r *hocket.Review) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n", r.Kind, r.ID)
+	if r.File == "" {
+		fmt.Fprintf(&b, "new plan of the run %s\n", r.ID)
+	} else {
+		fmt.Fprintf(&b, "%s %s\n", r.Kind, r.ID)
+	}
 	if r.Origin != (hocket.Origin{}) {
 		fmt.Fprintf(&b, "written by %s at %s\nfor the goal: %s\n", view.RevealLine(r.Origin.By), when(r.Origin.At), indented(r.Origin.Goal, "  "))
 	}
-	fmt.Fprintf(&b, "file %s\ndigest %s (%s)\n", r.File, r.Digest, r.State)
+	if r.File != "" {
+		fmt.Fprintf(&b, "file %s\n", r.File)
+	}
+	fmt.Fprintf(&b, "digest %s (%s)\n", r.Digest, r.State)
 	if r.Workflow != nil {
 		if text, err := draw.Draw(r.Workflow.Model(), "tree"); err == nil {
 			b.WriteString("\n" + text)

@@ -66,13 +66,14 @@ func (a *app) generate(ctx context.Context, goal string, f *generateFlags) error
 	if f.run && f.file != "" {
 		return usagef("use one of them", "--run and -o are mutually exclusive")
 	}
-	if f.to == "" && f.file != "" {
-		if n, ok := syntax.ByEnding(f.file); ok {
-			f.to = n.Name
-		}
-	}
 	if _, ok := syntax.Named(f.to); f.to != "" && !ok {
 		return usagef("the notations are "+strings.Join(syntax.Notations(), ", "), "unknown notation %q", f.to)
+	}
+	if n, ok := syntax.ByEnding(f.file); ok && f.file != "" {
+		if f.to != "" && f.to != n.Name {
+			return usagef("leave out --to, or give the file another ending", "-o %s means %s, but --to says %s", f.file, n.Name, f.to)
+		}
+		f.to = n.Name
 	}
 	replies, err := a.readReplies(f.replies)
 	if err != nil {

@@ -116,15 +116,18 @@ func TestReplanInATerminal(t *testing.T) {
 	dir := t.TempDir()
 	project := filepath.Join(dir, "project")
 	writeFiles(t, project, replanFiles)
-	c := startConsole(t, dir, 60, 120, "-C", project, "run", "flow.yml")
-	c.until(" WORDS")
+	c := startConsole(t, dir, 60, 120, "-C", project, "run", "flow.yml", "--max-steps", "7")
+	c.until(` "WORDS"`)
 	if code := c.exit(); code != 1 {
 		t.Fatalf("exit code %d\n%s", code, c.see())
 	}
-	run := regexp.MustCompile(`replan (flow-\w+) WORDS`).FindStringSubmatch(c.see())
+	run := regexp.MustCompile(`replan (flow-\w+) "WORDS"`).FindStringSubmatch(c.see())
 	c = startConsole(t, dir, 60, 120, "-C", project, "replan", run[1], "skip the second step", "--replies", "plan.yml", "--resume")
 	c.until("The second step is not needed.")
-	for _, want := range []string{"kept       first: keeps its result", "+ added      third", "- removed    second", "third: command: echo three"} {
+	for _, want := range []string{
+		"first  task: shell  (keeps its result)", "+ └─ third", "- removed second", "new plan of the run " + run[1],
+		"third: command: echo three", "limit 7", "Used so far", "2 tasks",
+	} {
 		c.until(want)
 	}
 	c.approve(same)
@@ -133,6 +136,30 @@ func TestReplanInATerminal(t *testing.T) {
 	}
 	if log, err := os.ReadFile(filepath.Join(project, "log")); err != nil || string(log) != "once\n" {
 		t.Errorf("the first step ran again: %s %v", log, err)
+	}
+	c = startConsole(t, dir, 60, 120, "-C", project, "show", run[1])
+	c.until("made by   replies")
+	c.exit()
+}
+
+// The question whether to continue with a plan in a file is answered with yes.
+func TestReplanWithAFileInATerminal(t *testing.T) {
+	dir := t.TempDir()
+	project := filepath.Join(dir, "project")
+	writeFiles(t, project, replanFiles)
+	writeFiles(t, project, map[string]string{"better.yml": strings.Replace(replanFiles["flow.yml"], "exit 7", "echo two", 1)})
+	c := startConsole(t, dir, 60, 120, "-C", project, "run", "flow.yml")
+	c.until(` "WORDS"`)
+	c.exit()
+	run := regexp.MustCompile(`replan (flow-\w+)`).FindStringSubmatch(c.see())
+	c = startConsole(t, dir, 60, 120, "-C", project, "replan", run[1], "--with", "better.yml")
+	c.until("1) continue")
+	c.until("2) stop")
+	c.wait("the prompt", func() bool { return strings.HasSuffix(strings.TrimSpace(c.screen.String()), ">") })
+	c.press("y\r")
+	c.until("the run has a new plan")
+	if code := c.exit(); code != 0 {
+		t.Errorf("exit code %d\n%s", code, c.see())
 	}
 }
 

@@ -124,8 +124,8 @@ func (a *app) failedText(d *drive, res engine.Result) string {
 			b.WriteString("  " + a.self("logs", id, first.Address) + "\n")
 		}
 		b.WriteString("  " + a.self(append([]string{"retry", id}, higherLimit(&res, first)...)...) + "\n")
-		if a.errStyle.Width > 0 && d.kind == "" { // a person may want something else now
-			b.WriteString("  " + a.self("replan", id, "WORDS") + "\n")
+		if d.kind == "" { // a person may want something else now
+			b.WriteString("  " + a.self("replan", id) + ` "WORDS"` + "\n")
 		}
 	}
 	return b.String()

@@ -13,7 +13,6 @@ import (
 	"github.com/hocket-dev/hocket/cli/ask"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/draw"
-	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -111,14 +110,14 @@ func (a *app) agree(ctx context.Context, run, changes string) error {
 	}
 	answer, err := people.Ask(ctx, ask.Question{
 		Text: "Continue run " + run + " with this plan?", Detail: changes,
-		Options: []workflow.Option{{Value: trust.Yes}, {Value: trust.No}},
+		Options: []workflow.Option{{Value: workflow.Approve, Label: "continue"}, {Value: workflow.Reject, Label: "stop"}}, // yes and no are understood, too
 	})
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitError(exitInterrupted)
 	case err != nil && !errors.Is(err, ask.ErrUnanswered):
 		return err
-	case err != nil || answer != trust.Yes:
+	case err != nil || answer != workflow.Approve:
 		a.note("the plan was not changed\n")
 		return exitError(exitFailed)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/planner"
 )
@@ -20,11 +21,14 @@ func (a *app) replanWords(ctx context.Context, r *hocket.Run, words string, f *r
 	if f.yes {
 		return hocket.Receipt{}, usagef("leave it out: only a person can approve what a model wrote", "--yes does not apply to a plan in words")
 	}
+	if a.people(a.std.Err) == nil { // before the model is paid for a plan that cannot be approved
+		return hocket.Receipt{}, usagef("run it in a terminal, or write the new workflow yourself: `"+a.self("replan", r.ID(), "--with", "FILE")+"`", "cannot ask for approval: not a terminal")
+	}
 	replies, err := a.readReplies(f.replies)
 	if err != nil {
 		return hocket.Receipt{}, err
 	}
-	return a.planAgain(ctx, r, words, planner.Options{Agent: f.agent, Replies: replies}, hocket.Replan{Words: words, Limits: f.limits})
+	return a.planAgain(ctx, r, words, planner.Options{Agent: f.agent, Replies: replies, Limits: f.limits}, hocket.Replan{Words: words, Limits: f.limits})
 }
 
 // planAgain has a model change a workflow, shows the difference and all that the new one does, and gives
@@ -42,11 +46,18 @@ func (a *app) planAgain(ctx context.Context, r *hocket.Run, words string, o plan
 	if err != nil {
 		return hocket.Receipt{}, err
 	}
-	review, err := p.ReviewPlan(plan.Workflow, r.ID(), hocket.Origin{By: plan.By, Goal: words, At: time.Now().UTC()})
+	s, err := r.State(ctx)
 	if err != nil {
 		return hocket.Receipt{}, err
 	}
-	if err := a.confirm(ctx, review, a.explanation(plan)+"\nChanges\n"+comparisonText(plan.Workflow, changes)+"\n"+a.reviewText(review)); err != nil {
+	with.Origin = &hocket.Origin{By: plan.By, Goal: words, At: time.Now().UTC()}
+	review, err := p.ReviewPlan(plan.Workflow, r.ID(), *with.Origin)
+	if err != nil {
+		return hocket.Receipt{}, err
+	}
+	review.Plan.Limits = check.Override(s.Result.Limits, with.Limits) // a run keeps its own
+	text := a.explanation(plan) + "\nChanges\n" + comparisonText(plan.Workflow, changes) + "\n" + a.reviewText(review) + "\nUsed so far\n  " + usageText(s.Result.Usage) + "\n"
+	if err := a.confirm(ctx, review, text); err != nil {
 		return hocket.Receipt{}, err
 	}
 	if err := p.ApprovePlan(plan.Workflow, r.ID(), review.Digest); err != nil {
@@ -74,7 +85,7 @@ func (a *app) offerPlan(ctx context.Context, d *drive, res engine.Result) bool {
 		if replies, err := d.run.Replies(ctx); err == nil && replies != nil && replies.CoversPerson("replan") {
 			o.Replies = replies
 		}
-		_, err := a.planAgain(ctx, d.run, planner.FailureWords(words), o, hocket.Replan{Words: words})
+		_, err := a.planAgain(ctx, d.run, planner.FailureWords, o, hocket.Replan{Words: words})
 		var told exitError
 		if err != nil && !errors.As(err, &told) {
 			what, hint := explain(err)

@@ -134,7 +134,10 @@ func (p *Planner) ask(ctx context.Context, q *question, round int, see func(Part
 	}
 	run, err := p.p.Record(ctx, w, inputs, hocket.WithReplies(p.o.Replies), hocket.WithClaim())
 	if err != nil {
-		return nil, noModel(err)
+		if err = noModel(err); p.o.Replies != nil && errors.As(err, new(*NoModelError)) {
+			err = fmt.Errorf("the replies have no answer for %s, and %w", t.Name, err)
+		}
+		return nil, err
 	}
 	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

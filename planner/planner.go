@@ -37,6 +37,8 @@ type Options struct {
 	// Replies are the answers of the steps generate and replan, and of correct, correct-2 and
 	// correct-3. Nil: an agent answers.
 	Replies *hocket.Replies
+	// Limits are those that a run gets with its new plan. Zero fields: it keeps its own.
+	Limits workflow.Limits
 	// Notation is the notation of the result. "" means yaml.
 	Notation string
 	// Timeout is the time for one answer. Zero means ten minutes.
@@ -137,10 +139,29 @@ func (p *Planner) finish(plan *Plan, r reading, q *question) (workflow.Diagnosti
 	}
 	plan.Thought, plan.Reasons, plan.Notes = r.thought, r.reasons, r.notes
 	if q.check == nil {
-		return inSteps(plan.Workflow.Check(nil), plan.Workflow.Model()), nil
+		return append(inSteps(plan.Workflow.Check(nil), plan.Workflow.Model()), undefined(plan.Workflow)...), nil
 	}
 	found, err := q.check(plan)
 	return inSteps(found, plan.Workflow.Model()), err
+}
+
+// undefined finds the names that nothing defines. In a workflow that declares no inputs, they would become
+// inputs, although the model meant something else.
+func undefined(w *hocket.Workflow) (found workflow.Diagnostics) {
+	m := w.Model()
+	if len(m.Inputs) > 0 {
+		return nil
+	}
+	for _, in := range w.Required() {
+		detail := "write the value itself, or `${steps.ID.output}` for what a step returns"
+		m.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			if n.ID == in.Name {
+				detail = fmt.Sprintf("write `${steps.%s.output}` for what the step returns", n.ID)
+			}
+		})
+		found = append(found, workflow.Errorf(workflow.Pos{}, codeAnswer, detail, "nothing defines %q", in.Name))
+	}
+	return found
 }
 
 // inSteps returns the errors, with the steps in which they are. Their lines are those of the plan as it was written

@@ -409,3 +409,18 @@ func TestRealClients(t *testing.T) {
 		})
 	}
 }
+
+// A name that nothing defines would silently become an input.
+func TestNamesThatNothingDefines(t *testing.T) {
+	answer := strings.Replace(small, "Write it down", "Write down ${find} and ${more}", 1)
+	plan, err := planner.New(office(t), planner.Options{Replies: scripted(t, answer, small)}).Generate(context.Background(), "Data", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Rounds) != 2 || len(plan.Rounds[0].Wrong) != 2 {
+		t.Fatalf("rounds: %+v", plan.Rounds)
+	}
+	if d := plan.Rounds[0].Wrong[0]; d.Summary != `nothing defines "find"` || !strings.Contains(d.Detail, "${steps.find.output}") {
+		t.Errorf("told: %+v", d)
+	}
+}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
@@ -28,8 +30,8 @@ func (p *Planner) Replan(ctx context.Context, run *hocket.Run, words string, see
 		return nil, fmt.Errorf("planner: %w", err)
 	}
 	q := p.question("replan", words)
-	q.Workflow, q.Limits = true, s.Result.Limits
-	q.inputs = append([]workflow.Binding{{Name: "workflow", Value: string(text)}}, p.told(ctx, s)...)
+	q.Workflow, q.Limits = true, check.Override(s.Result.Limits, p.o.Limits)
+	q.inputs = append([]workflow.Binding{{Name: "workflow", Value: string(text)}}, p.told(s)...)
 	replies, err := run.Replies(ctx)
 	if err != nil {
 		return nil, err
@@ -39,7 +41,7 @@ func (p *Planner) Replan(ctx context.Context, run *hocket.Run, words string, see
 		if found.Errors() {
 			return found, nil
 		}
-		_, err := run.Compare(ctx, plan.Workflow)
+		changes, err := run.Compare(ctx, plan.Workflow)
 		var refused *hocket.RefusedError
 		var invalid *hocket.InvalidError
 		switch {
@@ -47,8 +49,10 @@ func (p *Planner) Replan(ctx context.Context, run *hocket.Run, words string, see
 			return workflow.Diagnostics{workflow.Errorf(workflow.Pos{}, codeAnswer, "", "%s", refused.Reason)}, nil
 		case errors.As(err, &invalid):
 			return invalid.Diagnostics, nil
+		case err != nil:
+			return nil, err
 		}
-		return nil, err
+		return tooMany(plan.Workflow.Plan(replies).Least, changes, s.Result.Usage.Steps, q.Limits.Steps), nil
 	}
 	q.dir, q.name = place(p.p, old), old.Name
 	plan, err := p.plan(ctx, q, see)
@@ -56,6 +60,17 @@ func (p *Planner) Replan(ctx context.Context, run *hocket.Run, words string, see
 		return nil, err
 	}
 	return plan, p.p.Wrote(plan.Workflow.Model())
+}
+
+// tooMany refuses a plan that the rest of the limit of steps cannot cover, even if nothing fails. Results
+// that stay are among the steps that were used.
+func tooMany(least int, c *hocket.Comparison, used, limit int) workflow.Diagnostics {
+	need := least - len(c.Kept) - len(c.GoesOn)
+	if limit == 0 || need <= 0 || used+need <= limit {
+		return nil
+	}
+	return workflow.Diagnostics{workflow.Errorf(workflow.Pos{}, codeAnswer, "plan fewer steps",
+		"the run has used %d of its %d steps, and this workflow needs at least %d more", used, limit, need)}
 }
 
 // place returns the directory to which the calls of a workflow are relative. One that a model wrote has
@@ -70,34 +85,70 @@ func place(p *hocket.Project, old *workflow.Workflow) string {
 
 // Limits of what the model sees of a run.
 const (
-	maxOutput  = 4 << 10  // of one step
-	maxOutputs = 48 << 10 // of all steps
+	maxText  = 4 << 10  // of one error or output
+	maxTexts = 48 << 10 // of all errors, and of all outputs
+	maxSteps = 200      // that are listed
+	maxTold  = 40       // outputs
 )
+
+// allowance is how many bytes of texts may still be told.
+type allowance int
+
+// take returns the beginning of a text, "" if nothing is left.
+func (a *allowance) take(text string) string {
+	if *a <= 0 {
+		return ""
+	}
+	text = bounded(text, min(maxText, int(*a)))
+	*a -= allowance(len(text))
+	return text
+}
 
 // told returns what became of the steps of a run. Texts that steps returned are inputs of their own,
 // which the prompt of every task marks as material.
-func (p *Planner) told(ctx context.Context, s *hocket.State) []workflow.Binding {
+func (p *Planner) told(s *hocket.State) []workflow.Binding {
 	var state strings.Builder
 	fmt.Fprintf(&state, "The run is %s.\n", s.Status)
-	var outputs []workflow.Binding
-	left := maxOutputs
-	for _, step := range s.Result.Steps {
-		fmt.Fprintf(&state, "- %s: %s", step.Address, step.Status)
-		if step.Error != "" {
-			fmt.Fprintf(&state, ", because: %s", bounded(step.Error, maxOutput))
+	errs, texts := allowance(maxTexts), allowance(maxTexts)
+	for _, q := range s.Questions {
+		if q.Kind == engine.ReplanQuestion {
+			fmt.Fprintf(&state, "%s has failed and waits for a new plan, because: %s\n", q.Address, errs.take(q.Detail))
 		}
-		if step.Status == engine.Success && left > 0 {
+	}
+	steps := slices.Clone(s.Result.Steps)
+	if len(steps) > maxSteps { // what has not succeeded matters most
+		slices.SortStableFunc(steps, func(a, b engine.StepResult) int { return rank(a) - rank(b) })
+		steps = steps[:maxSteps]
+	}
+	var outputs []workflow.Binding
+	for _, step := range steps {
+		fmt.Fprintf(&state, "- %s: %s", step.Address, step.Status)
+		if why := errs.take(step.Error); why != "" {
+			fmt.Fprintf(&state, ", because: %s", why)
+		}
+		if step.Status == engine.Success && len(outputs) < maxTold {
 			if value, err := step.Value(); err == nil && value != nil {
-				text := bounded(workflow.FormatText(value), min(maxOutput, left))
-				left -= len(text)
-				name := fmt.Sprintf("output_%d", len(outputs)+1)
-				outputs = append(outputs, workflow.Binding{Name: name, Value: text})
-				fmt.Fprintf(&state, "; it returned what is in %s", name)
+				if text := texts.take(workflow.FormatText(value)); text != "" {
+					name := fmt.Sprintf("output_%d", len(outputs)+1)
+					outputs = append(outputs, workflow.Binding{Name: name, Value: text})
+					fmt.Fprintf(&state, "; it returned what is in %s", name)
+				}
 			}
 		}
 		state.WriteString("\n")
 	}
+	if more := len(s.Result.Steps) - len(steps); more > 0 {
+		fmt.Fprintf(&state, "and %d more steps\n", more)
+	}
 	return append([]workflow.Binding{{Name: "state", Value: state.String()}}, outputs...)
+}
+
+// rank orders steps: those that succeeded, were skipped or have not begun come last.
+func rank(s engine.StepResult) int {
+	if s.Error != "" && s.Status != engine.Skipped {
+		return 0
+	}
+	return 1
 }
 
 // OnFailure returns the planner of a project, see [hocket.Options]: it has the model change a workflow in
@@ -112,16 +163,15 @@ type onFailure struct {
 	approve func(ctx context.Context, run *hocket.Run, plan *Plan) error
 }
 
-// Replan plans again.
-func (f onFailure) Replan(ctx context.Context, run *hocket.Run, words string) (*hocket.Workflow, error) {
-	plan, err := New(run.Project(), f.o).Replan(ctx, run, FailureWords(words), nil)
+// Replan plans again. What failed is in the state of the run: it is the text of a command or a model, and
+// must not become what the model is asked for.
+func (f onFailure) Replan(ctx context.Context, run *hocket.Run, _ string) (*hocket.Workflow, error) {
+	plan, err := New(run.Project(), f.o).Replan(ctx, run, FailureWords, nil)
 	if err != nil {
 		return nil, err
 	}
 	return plan.Workflow, f.approve(ctx, run, plan)
 }
 
-// FailureWords returns the words for a step that has failed.
-func FailureWords(failure string) string {
-	return "A step has failed. Change the workflow so that it can still reach its goal.\n\n" + failure
-}
+// FailureWords are the words for a step that has failed.
+const FailureWords = "A step has failed, as the input `state` says. Change the workflow so that it can still reach its goal."

@@ -3,6 +3,7 @@ package planner_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/planner"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // factory is a project in which steps are done by one agent, and plans by another. done counts the tasks
@@ -30,6 +32,9 @@ func newFactory(t *testing.T, with func(*hocket.Options), answers ...string) *fa
 	o := hocket.Options{State: t.TempDir(), Agents: map[string]agent.Executor{
 		"hands": agent.Func(func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
 			f.done[task.Prompt]++
+			if strings.Contains(task.Prompt, "complain") {
+				return agent.Result{}, agent.Permanentf("%s", strings.Repeat("no way ", 1000))
+			}
 			if strings.Contains(task.Prompt, "impossible") {
 				return agent.Result{}, agent.Permanentf("no way")
 			}
@@ -178,5 +183,84 @@ func TestReplanOnFailure(t *testing.T) {
 	res, err := r.Drive(ctx, hocket.Front{})
 	if err != nil || res.Status != engine.Success || f.done["do the first thing"] != 1 {
 		t.Errorf("%+v, %v, %v", res, err, f.done)
+	}
+}
+
+// What a failed step said is material for the model, never what the model is asked for.
+func TestFailureIsNotTheGoal(t *testing.T) {
+	ctx := context.Background()
+	f := newFactory(t, func(o *hocket.Options) {
+		o.Planner = planner.OnFailure(planner.Options{}, func(context.Context, *hocket.Run, *planner.Plan) error { return errors.New("not now") })
+	}, changed)
+	w, err := f.LoadText("flow.yml", []byte(strings.Replace(flow, "steps:", "on_error: replan\nsteps:", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.Record(ctx, w, nil, hocket.WithClaim())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Drive(ctx, hocket.Front{}); err == nil || err.Error() != "not now" {
+		t.Fatalf("got %v", err)
+	}
+	material, instructions, _ := strings.Cut(f.prompts[0], "<hocket:task>")
+	if strings.Contains(instructions, "no way") || !strings.Contains(instructions, planner.FailureWords) || !strings.Contains(material, "because: no way") {
+		t.Errorf("the prompt:\n%s", f.prompts[0])
+	}
+}
+
+// However much a run has produced, the model is told a bounded part of it.
+func TestToldIsBounded(t *testing.T) {
+	f := newFactory(t, nil, changed)
+	var b strings.Builder
+	b.WriteString("name: flow\non_error: continue\nsteps:\n")
+	for i := range 60 {
+		fmt.Fprintf(&b, "  - {id: s%d, agent: worker, prompt: do thing %d}\n", i, i)
+	}
+	for i := range 30 {
+		fmt.Fprintf(&b, "  - {id: e%d, agent: worker, prompt: complain}\n", i)
+	}
+	w, err := f.LoadText("flow.yml", []byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.Record(context.Background(), w, nil, hocket.WithClaim(), hocket.WithLimits(workflow.Limits{Steps: 1000}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Drive(context.Background(), hocket.Front{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := planner.New(f.Project, planner.Options{}).Replan(context.Background(), r, "less", nil); err != nil {
+		t.Fatal(err)
+	}
+	_, state, _ := strings.Cut(f.prompts[0], `<hocket:input name="state">`)
+	if len(state) > 80<<10 || !strings.Contains(state, "output_40") || strings.Contains(state, "output_41") {
+		t.Errorf("the model is told %d bytes", len(state))
+	}
+}
+
+// A plan that does not fit into what is left of the run's limit is sent back, unless the run gets a higher one.
+func TestPlanThatDoesNotFit(t *testing.T) {
+	const long = `<workflow name="other">
+  <agent name="worker" id="first"><task>do the first thing</task></agent>
+  <agent name="worker" id="third" depends="first"><task>do the third thing</task></agent>
+  <agent name="worker" id="fourth" depends="third"><task>do the fourth thing</task></agent>
+</workflow>`
+	f := newFactory(t, nil, long, changed, long)
+	r := f.run(t, strings.Replace(flow, "steps:", "limits: {max_steps: 3}\nsteps:", 1), engine.Failed)
+	plan, err := planner.New(f.Project, planner.Options{}).Replan(context.Background(), r, "more", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Rounds) != 2 || !strings.Contains(plan.Rounds[0].Wrong.String(), "the run has used 2 of its 3 steps, and this workflow needs at least 2 more") {
+		t.Errorf("rounds: %+v", plan.Rounds)
+	}
+	plan, err = planner.New(f.Project, planner.Options{Limits: workflow.Limits{Steps: 4}}).Replan(context.Background(), r, "more", nil)
+	if err != nil || len(plan.Rounds) != 1 {
+		t.Errorf("%+v, %v", plan, err)
+	}
+	if !strings.Contains(f.prompts[0], "No new `<call>`") {
+		t.Errorf("the prompt:\n%s", f.prompts[0])
 	}
 }
