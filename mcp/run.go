@@ -308,8 +308,10 @@ func describe(f *engine.Fact) string {
 		return f.Address + ": waits for an answer"
 	case engine.RunEnded:
 		return "the run ended: " + string(f.Status)
+	case engine.PlanChanged:
+		return "the plan was changed"
 	case engine.AttemptStarted, engine.AttemptFailed, engine.StepSkipped, engine.AnswerGiven, engine.AnswerUnused,
-		engine.Decided, engine.Iterated, engine.Paused, engine.Raised, engine.Warned, engine.PlanChanged:
+		engine.Decided, engine.Iterated, engine.Paused, engine.Raised, engine.Warned:
 	}
 	return ""
 }
