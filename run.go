@@ -213,13 +213,19 @@ type Front struct {
 // driven here, see [Run.Drive]. If the run is already being driven through this handle, it
 // is driven again afterwards, in case an answer came too late.
 func (r *Run) Resume(ctx context.Context) error {
+	r.mu.Lock()
+	queued := r.queued
+	r.mu.Unlock()
+	if queued { // that drive will see everything up to now
+		return nil
+	}
 	work, end, err := r.work(ctx, Front{Elsewhere: true})
 	if err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.queued { // the queued drive will see everything up to now
+	if r.queued { // by another goroutine
 		end()
 		return nil
 	}
