@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -186,22 +185,12 @@ func (a *app) confirm(ctx context.Context, r *hocket.Review, text string) error 
 	if people == nil {
 		return usagef("run `"+a.self("approve", r.ID)+"` in a terminal; `--show` prints it", "cannot ask for approval: not a terminal")
 	}
-	answer, err := people.Ask(ctx, ask.Question{
+	return a.decide(ctx, people, ask.Question{
 		Text:   "Do you approve this, with the digest " + r.Digest + "?",
 		Detail: text,
 		Custom: true,
 		How:    fmt.Sprintf("To approve it, type the last %d characters of its digest. Any other answer approves nothing.", typed),
-	})
-	switch {
-	case errors.Is(err, errInterrupted):
-		return exitError(exitInterrupted)
-	case err != nil && !errors.Is(err, ask.ErrUnanswered):
-		return err
-	case err == nil && answer == r.Digest[len(r.Digest)-typed:]:
-		return nil
-	}
-	a.note("not approved\n")
-	return exitError(exitFailed)
+	}, r.Digest[len(r.Digest)-typed:], "not approved")
 }
 
 // offer lets a person review what a command could not use. It returns false if there is none to

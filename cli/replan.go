@@ -108,20 +108,10 @@ func (a *app) agree(ctx context.Context, run, changes string) error {
 		a.note(view.Reveal(changes))
 		return usagef("run it in a terminal, or pass --yes", "cannot ask whether to change the plan: not a terminal")
 	}
-	answer, err := people.Ask(ctx, ask.Question{
+	return a.decide(ctx, people, ask.Question{
 		Text: "Continue run " + run + " with this plan?", Detail: changes,
 		Options: []workflow.Option{{Value: workflow.Approve, Label: "continue"}, {Value: workflow.Reject, Label: "stop"}}, // yes and no are understood, too
-	})
-	switch {
-	case errors.Is(err, errInterrupted):
-		return exitError(exitInterrupted)
-	case err != nil && !errors.Is(err, ask.ErrUnanswered):
-		return err
-	case err != nil || answer != workflow.Approve:
-		a.note("the plan was not changed\n")
-		return exitError(exitFailed)
-	}
-	return nil
+	}, workflow.Approve, "the plan was not changed")
 }
 
 // changeMarks are the marks of changes in a drawing.

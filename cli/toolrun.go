@@ -132,21 +132,11 @@ func (a *app) approve(ctx context.Context, m *hocket.Tool, args map[string]any) 
 	if people == nil {
 		return usagef("review it with `hocket tools show "+m.Name+"`, then pass --yes", "tool %s requires approval, and there is no terminal to ask in", m.Name)
 	}
-	answer, err := people.Ask(ctx, ask.Question{
+	return a.decide(ctx, people, ask.Question{
 		Text:    "Call " + m.Name + " with these inputs?",
 		Detail:  workflow.FormatJSON(args),
 		Options: []workflow.Option{{Value: workflow.Approve}, {Value: workflow.Reject}},
-	})
-	switch {
-	case errors.Is(err, errInterrupted):
-		return exitError(exitInterrupted)
-	case err != nil && !errors.Is(err, ask.ErrUnanswered):
-		return err
-	case err != nil || answer != workflow.Approve:
-		a.note("not called\n")
-		return exitError(exitFailed)
-	}
-	return nil
+	}, workflow.Approve, "not called")
 }
 
 func (a *app) toolsNewVerb() *cobra.Command {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"time"
 
@@ -221,17 +220,7 @@ func (a *app) askPerson(ctx context.Context, q engine.Question) error {
 		a.note(view.Reveal(q.Detail))
 		return usagef("run it in a terminal, or pass --trust "+q.Digest, "cannot ask for approval: not a terminal")
 	}
-	answer, err := people.Ask(ctx, ask.Question{Text: q.Text, Detail: q.Detail, Options: q.Options})
-	switch {
-	case errors.Is(err, errInterrupted):
-		return exitError(exitInterrupted)
-	case err != nil && !errors.Is(err, ask.ErrUnanswered):
-		return err
-	case err != nil || answer != trust.Yes:
-		a.note("not trusted\n")
-		return exitError(exitFailed)
-	}
-	return nil
+	return a.decide(ctx, people, ask.Question{Text: q.Text, Detail: q.Detail, Options: q.Options}, trust.Yes, "not trusted")
 }
 
 func (a *app) revoke(p *hocket.Project) error {

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -116,6 +117,22 @@ func (a *app) people(out io.Writer) *ask.Terminal {
 		return style, rows
 	}
 	return people
+}
+
+// decide asks the user a question. Every answer except yes fails with a note that says what was not
+// done.
+func (a *app) decide(ctx context.Context, people *ask.Terminal, q ask.Question, yes, otherwise string) error {
+	answer, err := people.Ask(ctx, q)
+	switch {
+	case errors.Is(err, errInterrupted):
+		return exitError(exitInterrupted)
+	case err != nil && !errors.Is(err, ask.ErrUnanswered):
+		return err
+	case err != nil || answer != yes:
+		a.note(otherwise + "\n")
+		return exitError(exitFailed)
+	}
+	return nil
 }
 
 func (l *lines) fact(f engine.Fact) {

@@ -93,6 +93,6 @@
 // Long outputs stay where they are stored (stored.go): instances and
 // variables may have a placeholder for a value, and whole returns the value itself.
 // A fork rehearses the events of another run (fork.go). A new plan starts afresh, and takes
-// what earlier ones have recorded (replan.go, digest.go). The whole state can be
+// what earlier ones have recorded (replan.go, progress.go, digest.go). The whole state can be
 // written to a snapshot and restored (restore.go).
 package engine
