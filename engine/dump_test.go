@@ -31,7 +31,7 @@ func (r *Run) Dump() []byte {
 		fmt.Fprintf(&b, "pending %s\n", describe(c))
 	}
 	for _, w := range r.warnings {
-		fmt.Fprintf(&b, "warning %s\n", w)
+		fmt.Fprintf(&b, "warning %v\n", w)
 	}
 	return b.Bytes()
 }

@@ -168,8 +168,13 @@ func (r *Run) handOff(in *inst, ev *HandoffAsked) {
 		h = r.openHandoff(in, ev)
 	}
 	h.spawned = h.spawned || !ev.Blocking
-	h.awaited = h.awaited || ev.Blocking && h.isOpen()
-	r.command(h.result())
+	result := h.result()
+	waits := result.Status == Running // also while its own limit stops it; before version 4, no result came then
+	if r.version < 4 {
+		waits = h.isOpen()
+	}
+	h.awaited = h.awaited || ev.Blocking && waits
+	r.command(result)
 	r.rest(in)
 }
 

@@ -9,7 +9,7 @@ type inst struct {
 	address string
 	status  Status
 	output  any
-	limited any           // its output, before it failed because its loop reached the limit
+	limited any           // its output before it failed, if atLimit
 	env     *env          // at its start; after success, including its own write
 	started time.Duration // since the start of the run
 	ended   time.Duration // likewise; notYet while it is running
@@ -52,6 +52,8 @@ type inst struct {
 	counted   bool // it counts among the steps of the run
 	continued bool // another step follows it
 	resting   bool // its attempt waits for a person or a handoff
+	unsure    bool // an attempt of an earlier plan was cancelled, and its effect must happen only once; a person has to decide
+	atLimit   bool // it failed because its loop reached the limit
 	away      bool // its attempt has given up its slot, because it waits for a handoff
 }
 

@@ -153,17 +153,20 @@ func sameExit(a, b *edge) bool {
 	return a.from == b.from && a.def.On == b.def.On && a.def.Label == b.def.Label && a.def.When.Text == b.def.When.Text
 }
 
-const loopLimit = "the loop reached its limit without an exit"
-
 // failLimit fails the node that took the back edge. Inside the body everything is settled, so
 // only an error edge that leaves the loop can handle the failure.
 func (r *Run) failLimit(reg *region, by *inst) {
-	by.status, by.output, by.limited = Failed, nil, by.output
-	by.err = loopLimit
-	r.tell(by, StepEnded, by.err)
-	onError := by.n.def.OnError
+	by.status, by.output, by.limited, by.atLimit = Failed, nil, by.output, true
+	by.err = "the loop reached its limit without an exit"
 	leaving := func(e *edge) bool { return e.def.On == workflow.OnFailure && len(e.leaves) > 0 }
 	handled := slices.ContainsFunc(by.n.out, leaving)
+	if r.mayReplan(by, handled) && r.version >= 4 {
+		reg.reopen(by)
+		r.askReplan(by)
+		return
+	}
+	r.tell(by, StepEnded, by.err)
+	onError := by.n.def.OnError
 	for _, e := range by.n.out {
 		switch {
 		case leaving(e):
@@ -182,6 +185,13 @@ func (r *Run) failLimit(reg *region, by *inst) {
 		by.scope().tolerate(text)
 	}
 	r.endLoop(reg)
+}
+
+// reopen makes a region wait again for an instance whose edges are settled, so that the instance is
+// cancelled with the region.
+func (reg *region) reopen(in *inst) {
+	reg.nodes[in.n.local].settled = false
+	reg.open++
 }
 
 // endLoop settles the exits in the region around the loop.

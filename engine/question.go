@@ -188,9 +188,8 @@ func (q *Question) sum() digest {
 	return d.take(0)
 }
 
-// askLost asks a person what happened to an attempt.
+// askLost asks a person what happened to an attempt that was lost, or that a new plan has cancelled.
 func (r *Run) askLost(in *inst) {
-	r.tell(in, AttemptFailed, "lost; its effect must happen once, so a person decides")
 	in.phase = asked
 	r.open(in, Question{
 		Kind: LostQuestion, Attempt: int(in.attempt), Required: true, Deadline: r.now.Add(gateTimeout(in.n)),
@@ -419,6 +418,12 @@ func (r *Run) answered(e Envelope, ev *Answered) {
 	case BudgetQuestion:
 		r.budgetAnswered(in, q, value, ev.By)
 	case ReplanQuestion:
+		if in.atLimit {
+			r.over(in)
+			r.tell(in, StepEnded, in.err)
+			r.judge(in)
+			return
+		}
 		r.failFinally(in)
 	case PermissionQuestion:
 		if q.Orphaned || e.Unattended { // there is no attempt to send a Reply to
@@ -441,6 +446,7 @@ func (r *Run) gateAnswered(in *inst, value, by string) {
 }
 
 func (r *Run) lostAnswered(in *inst, value string) {
+	in.unsure = false
 	switch value {
 	case Rerun:
 		r.admitTask(in)
@@ -518,9 +524,8 @@ func (h *hold) question(address string, facts TaskFacts) Question {
 	return ask
 }
 
-// mayReplan reports whether a failure waits for a new plan.
-func (r *Run) mayReplan(in *inst) bool {
-	handled := in.n.onFailure || in.n.onTimeout && in.status == TimedOut
+// mayReplan reports whether a failure waits for a new plan. handled says whether an edge handles it.
+func (r *Run) mayReplan(in *inst, handled bool) bool {
 	return in.n.def.OnError == workflow.Replan && !handled && in.scope().frame.handoff == nil && r.rehearsal == "" && r.replans.asked < r.root.frame.limits.MaxReplans()
 }
 

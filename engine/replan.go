@@ -39,7 +39,8 @@ type replans struct {
 // tally is how often something happened at an address.
 type tally struct {
 	Attempts int32    `json:"attempts,omitempty"`
-	Asked    []string `json:"asked,omitempty"` // see inst.asked
+	Asked    []string `json:"asked,omitempty"`  // see inst.asked
+	Unsure   bool     `json:"unsure,omitempty"` // see inst.unsure
 }
 
 // past is an instance that ended in an earlier plan.
@@ -59,6 +60,7 @@ type old struct {
 	timers    map[string]*timer
 	questions map[string]*question
 	told      map[string]Status // of all steps
+	warned    []warning
 }
 
 // due is an instance that is ready, with its recorded result, if there is one.
@@ -121,6 +123,7 @@ func (r *Run) replan(ev *Replanned) {
 	for i, h := range r.handed {
 		h.index = len(p.compiled) + i
 	}
+	r.warnings = slices.DeleteFunc(slices.Clone(r.warnings), func(w warning) bool { return !w.Reported })
 	r.attempts, r.questions, r.timers = map[string]*inst{}, map[string]*question{}, map[string]*timer{}
 	if t := x.old.timers[runtimeTimer]; t != nil {
 		r.timers[runtimeTimer] = t
@@ -138,7 +141,7 @@ func (r *Run) replan(ev *Replanned) {
 // recollect moves what is recorded, and what is in progress, out of the plan that is replaced.
 func (r *Run) recollect() {
 	x := &r.replans
-	o := &old{map[string]*inst{}, map[string][]*inst{}, r.attempts, r.timers, r.questions, map[string]Status{}}
+	o := &old{map[string]*inst{}, map[string][]*inst{}, r.attempts, r.timers, r.questions, map[string]Status{}, r.warnings}
 	x.old = o
 	if x.memo == nil {
 		x.memo, x.tally = map[string]*past{}, map[string]tally{}
@@ -156,7 +159,7 @@ func (r *Run) recollect() {
 			}
 			tops[in.address] = top
 			o.below[top] = append(o.below[top], in)
-		case in.phase != finished:
+		case in.phase != finished && !in.atLimit:
 			o.insts[in.address] = in
 		case in.status == Success || in.status == Failed || in.status == TimedOut:
 			ended[in.address] = remembered(in)
@@ -186,9 +189,18 @@ func (r *Run) tallyUp(in *inst) {
 			t.Asked[i] = "the plan was changed"
 		}
 	}
+	if in.n.def.Once && in.status != Skipped {
+		t.Unsure = in.mayHaveHappened() && r.version >= 4
+	}
 	if t.Attempts > 0 {
 		r.replans.tally[in.address] = t
 	}
+}
+
+// mayHaveHappened reports whether the effect of an instance is unknown: its newest attempt has not
+// ended, or was cancelled or lost.
+func (in *inst) mayHaveHappened() bool {
+	return (in.status == Running || in.status == Cancelled) && (in.unsure || in.attempt-in.base > in.failures && !in.unsent)
 }
 
 // isTried reports whether instances of the node have attempts.
@@ -201,7 +213,7 @@ func (n *node) isTried() bool {
 // ended.
 func (r *Run) continueCounts(in *inst) {
 	if t, ok := r.replans.tally[in.address]; ok && in.n.isTried() {
-		in.base, in.asked = t.Attempts, slices.Clone(t.Asked)
+		in.base, in.asked, in.unsure = t.Attempts, slices.Clone(t.Asked), t.Unsure && in.n.def.Once
 	}
 }
 
@@ -221,15 +233,15 @@ func remembered(in *inst) *past {
 	c.sum, c.parts = in.asksFor(), nil
 	switch in.n.does.(type) {
 	case *workflow.Task, *workflow.Human:
-		if in.err == loopLimit {
+		if in.atLimit {
 			c.output = in.limited
 		}
 		c.output = rebind(c.output, nil)
 	case *workflow.Call, *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each:
 		c.output = nil // it is computed again
 	}
-	if c.limited = nil; in.err == loopLimit { // if it is the same again, so is its loop
-		c.status, c.err = Success, ""
+	if c.limited, c.atLimit = nil, false; in.atLimit { // if it is the same again, so is its loop
+		c.status, c.err, c.phase, c.open = Success, "", finished, nil
 	}
 	p.in = &c
 	return p

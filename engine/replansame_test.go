@@ -319,3 +319,149 @@ func TestReplanComparesQuestions(t *testing.T) {
 		}
 	}
 }
+
+// A loop that reaches its limit asks for a new plan, if the step that would repeat it says so.
+func TestReplanAtLoopLimit(t *testing.T) {
+	loop := func(most string) string {
+		return strings.ReplaceAll(`
+  - {id: beside, agent: x}
+  - loop:
+      max: MAX
+      steps:
+        - {id: work, agent: x, on_error: replan, route: {left: l, right: r, more: again}}
+  - {id: l, agent: x, next: end}
+  - {id: r, agent: x, next: end}
+execution: parallel
+`, "MAX", most)
+	}
+	const asks = "  ask work \"\\\"work\\\" has failed. Change the plan, or stop?\" offers stop\n"
+	begin := func() *script {
+		s := planned(t, loop("1"), "")
+		s.load("plan/two.yml", []byte("name: main\nsteps:\n"+loop("2")))
+		s.does("start")
+		return s
+	}
+	s := begin()
+	if said := s.does("ok work more"); said != asks {
+		t.Errorf("at the limit:\n%s", said)
+	}
+	if said := s.does("crash"); said != asks+"  start beside\n" {
+		t.Errorf("after a crash:\n%s", said)
+	}
+	if said := s.does("replan same"); said != asks {
+		t.Errorf("with the same plan:\n%s", said)
+	}
+	if said := s.does("replan two"); said != "  withdraw work\n  start work#2 from work null decision=\"more\" decide=left|right|more\n" {
+		t.Errorf("with a higher limit:\n%s", said)
+	}
+	if said := s.does("ok work#2 more"); said != "  cancel beside\n" {
+		t.Errorf("without plans that are left:\n%s", said)
+	}
+	for line, want := range map[string]string{"answer work stop": "  cancel beside\n", "cancel": "  cancel beside\n  withdraw work\n"} {
+		s := begin()
+		s.does("ok work more")
+		if said := s.does(line); said != want {
+			t.Errorf("%s:\n%s", line, said)
+		}
+		s.does("ok beside B")
+		if res := s.run.Result(); !res.Status.Done() || len(s.run.Questions()) > 0 || res.Steps[1].Status != engine.Failed || res.Steps[1].Error == "" {
+			t.Errorf("%s: %+v", line, res)
+		}
+	}
+	s = begin()
+	s.version = 3
+	if said := s.does("start", "ok work more"); said != "  cancel beside\n" {
+		t.Errorf("in version 3:\n%s", said)
+	}
+}
+
+// Warnings about the plan that was replaced are gone, those of attempts stay, and none is told twice.
+func TestReplanWarnings(t *testing.T) {
+	loop := func(most string) string {
+		return "  - loop:\n      max: " + most + "\n      until: 'iteration == 5'\n      steps:\n        - {id: work, agent: x}\n  - {id: last, agent: x}\n"
+	}
+	s := planned(t, loop("1"), "")
+	s.load("plan/two.yml", []byte("name: main\nsteps:\n"+loop("2")))
+	s.does("facts", "start")
+	warned := func(facts []engine.Fact) (list []string) {
+		for _, f := range facts {
+			if f.Kind == engine.Warned {
+				list = append(list, f.Text)
+			}
+		}
+		return list
+	}
+	const limit = "the loop ended after 1 iterations without its condition"
+	if err := s.step(&engine.TaskEnded{Address: "work", Attempt: 1, Output: "W", Warning: "slow"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := warned(s.run.Facts()); strings.Join(got, "; ") != "slow; "+limit {
+		t.Errorf("the first plan: %q", got)
+	}
+	s.does("restore", "replan same")
+	if got := warned(s.run.Facts()); len(got) > 0 {
+		t.Errorf("the same plan: %q", got)
+	}
+	if got := s.run.Result().Warnings; strings.Join(got, "; ") != "work: slow; choice: "+limit {
+		t.Errorf("with the same plan: %q", got)
+	}
+	s.does("replan two")
+	if got := s.run.Result().Warnings; strings.Join(got, "; ") != "work: slow" {
+		t.Errorf("with a higher limit: %q", got)
+	}
+}
+
+// A step that must run only once, and whose attempt a new plan has cancelled, asks before it runs again,
+// in whichever plan that is.
+func TestReplanAsksAboutOnce(t *testing.T) {
+	once := "  - {id: once, agent: x, prompt: one, effect: once, context: none, retry: 2}\n"
+	first := "  - {id: first, agent: x}\n"
+	begin := func(lines ...string) *script {
+		s := planned(t, once, "")
+		s.load("plan/later.yml", []byte("name: main\nsteps:\n"+first+once))
+		s.load("plan/without.yml", []byte("name: main\nsteps:\n"+first))
+		s.load("plan/other.yml", []byte("name: main\nsteps:\n"+strings.ReplaceAll(once, "prompt: one", "prompt: two")))
+		s.load("plan/often.yml", []byte("name: main\nsteps:\n"+strings.ReplaceAll(once, "effect: once, ", "")))
+		s.does("start")
+		s.does(lines...)
+		return s
+	}
+	const asks = `  ask once "Attempt 1 of \"once\" may have run already`
+	for does, asked := range map[string]bool{
+		"replan later; fail once cancelled stopped; ok first F":                                          true,
+		"replan later; ok first F; fail once cancelled stopped":                                          true,
+		"replan later; crash; ok first F":                                                                true,
+		"replan without; fail once cancelled stopped; ok first F; replan same":                           true,
+		"replan without; fail once cancelled stopped; restore; replan without; replan later; ok first F": true,
+		"replan later; fail once cancelled stopped; ok first F; replan other":                            true,
+		"replan often; replan same; fail once cancelled stopped":                                         true,
+		"replan other; fail once cancelled stopped":                                                      true,
+		"crash; replan later; ok first F":                                                                true,
+		"cancel; fail once cancelled stopped; replan same":                                               true,
+		"replan later; fail once cancelled stopped; ok first F; answer once fail; replan same":           false,
+		"replan later; fail once cancelled stopped; ok first F; answer once rerun":                       false,
+		"replan later; fail once cancelled stopped; ok first F; answer once rerun; fail once error no":   false,
+		"fail once error no; fail once error no; replan same":                                            false,
+		"replan often; fail once cancelled stopped":                                                      false,
+	} {
+		lines := strings.Split(does, "; ")
+		s := begin(lines[:len(lines)-1]...)
+		said := s.does(lines[len(lines)-1])
+		if strings.Contains(said, asks) != asked || strings.Contains(said, "start once") == asked {
+			t.Errorf("%s:\n%s", does, said)
+		}
+	}
+	s := begin("replan later", "fail once cancelled stopped", "ok first F")
+	if said := s.does("replan later"); said != "" {
+		t.Errorf("the same plan again: %s", said)
+	}
+	if said := s.does("answer once done"); !strings.Contains(said, "finish success") {
+		t.Errorf("it is done: %s", said)
+	}
+	if said := s.does("replan later"); !strings.Contains(said, "finish success") {
+		t.Errorf("it stays done: %s", said)
+	}
+	if step := s.run.Result().Steps[1]; step.Attempts != 1 {
+		t.Errorf("%+v", step)
+	}
+}

@@ -14,7 +14,7 @@ import (
 
 // layout is the version of the snapshot format. Increase it with every change to what is encoded
 // below; older snapshots are then ignored.
-const layout = 6
+const layout = 7
 
 // header tells whether a snapshot can be restored.
 type header struct {
@@ -407,7 +407,7 @@ func (c *codec) instance(in *inst) {
 	hands := in.passed != nil && (!past || in.works())
 	holds := !past && (in.body != nil || in.child != nil || in.each != nil)
 	handsOff := !past && len(in.handed) > 0
-	c.Bools(&past, &started, &asks, &hands, &holds, &handsOff, &in.away, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
+	c.Bools(&past, &started, &asks, &hands, &holds, &handsOff, &in.unsure, &in.atLimit, &in.away, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
 	c.node(&in.n)
 	twoway.Text(c.Codec, &in.address)
 	twoway.Text(c.Codec, &in.status)

@@ -10,7 +10,7 @@ import (
 
 // Version is the version of the engine's behaviour. A run keeps the version it
 // was started with; a program that does not know it refuses the run.
-const Version = 3
+const Version = 4
 
 // Run is the state of one run. It is not safe for concurrent use.
 type Run struct {
@@ -53,7 +53,7 @@ type Run struct {
 	head     *inst // head and last are the ends of the list of steps
 	last     *inst
 	listed   int // length of that list
-	warnings []string
+	warnings []warning
 	finish   *Finish // set at the end; the run may be replanned then
 	unread   error   // the error that interrupted the last Step, or nil
 
@@ -337,18 +337,26 @@ func (r *Run) startPlan(tasks map[string]TaskFacts, given map[string]any, limits
 	r.begin(r.root, p.initial())
 }
 
+// warning is a warning about the run.
+type warning struct {
+	Text     string `json:"text"`
+	Reported bool   `json:"reported,omitempty"` // by an attempt; other warnings come again in every plan that they apply to
+}
+
+// warn warns about an instance, or about the run if in is nil.
 func (r *Run) warn(in *inst, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if in != nil && r.replans.old != nil && slices.Contains(r.warnings, in.address+": "+text) {
-		return
-	}
+	r.addWarning(in, warning{Text: fmt.Sprintf(format, args...)})
+}
+
+func (r *Run) addWarning(in *inst, w warning) {
+	f := Fact{Kind: Warned, Text: w.Text}
 	if in != nil {
-		r.tell(in, Warned, text)
-		text = in.address + ": " + text
-	} else {
-		r.note(Fact{Kind: Warned, Text: text})
+		f, w.Text = in.fact(Warned, w.Text), in.address+": "+w.Text
 	}
-	r.warnings = append(r.warnings, text)
+	r.warnings = append(r.warnings, w)
+	if r.replans.old == nil || !slices.Contains(r.replans.old.warned, w) {
+		r.note(f)
+	}
 }
 
 func (r *Run) command(c Command) { r.commands = append(r.commands, c) }
@@ -375,7 +383,10 @@ func (r *Run) Usage() RunUsage {
 
 // Result returns the result of the run so far.
 func (r *Run) Result() Result {
-	res := Result{Run: r.id, Status: r.Status(), Warnings: r.warnings}
+	res := Result{Run: r.id, Status: r.Status()}
+	for _, w := range r.warnings {
+		res.Warnings = append(res.Warnings, w.Text)
+	}
 	if r.finish != nil {
 		res.Output, res.Error = r.finish.Output, r.finish.Error
 	}

@@ -65,9 +65,9 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// playFile plays a script once as it is and once with a run that is restored after every event,
-// then in the version before, whose output is in its own file where it is different. That
-// file is never rewritten.
+// playFile plays a script once as it is and once with a run that is restored after every event, in
+// this version and in earlier ones. Where their output is different, it is in a file with the name of
+// the last version that it applies to. These files are never rewritten.
 func playFile(t *testing.T, file string) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
@@ -87,11 +87,13 @@ func playFile(t *testing.T, file string) {
 			t.Fatal(err)
 		}
 	}
-	want := map[int]string{2: string(archive.Files[i].Data), engine.Version: string(archive.Files[i].Data)}
-	if rest := archive.Files[i+1:]; len(rest) > 0 {
-		want[2] = string(rest[0].Data)
-	}
-	for version, want := range want {
+	want := string(archive.Files[i].Data)
+	for version := engine.Version; version > 1; version-- {
+		for _, f := range archive.Files[i+1:] {
+			if f.Name == fmt.Sprintf("version %d", version) {
+				want = string(f.Data)
+			}
+		}
 		for _, restores := range []bool{false, true} {
 			if diff := gocmp.Diff(want, play(version, restores)); diff != "" {
 				t.Errorf("version %d, restored %t (-want +got):\n%s", version, restores, diff)

@@ -245,7 +245,7 @@ func (r *Run) fail(in *inst, fault *Fault) {
 	if fault.Kind == FaultTimeout {
 		in.status = TimedOut
 	}
-	if r.mayReplan(in) {
+	if r.mayReplan(in, in.n.onFailure || in.n.onTimeout && in.status == TimedOut) {
 		r.askReplan(in)
 		return
 	}

@@ -46,6 +46,11 @@ func (r *Run) startAttempt(in *inst) {
 		in.cmd = cmd
 		r.digester.digest(in)
 	}
+	if in.unsure {
+		in.attempt, in.begun = in.base, r.seq
+		r.askLost(in)
+		return
+	}
 	r.issue(in)
 }
 
@@ -129,7 +134,7 @@ func (r *Run) taskEnded(in *inst, ev *TaskEnded) {
 		r.withdraw(in, "its attempt has ended", (*question).asks)
 	}
 	if ev.Warning != "" {
-		r.warn(in, "%s", ev.Warning)
+		r.addWarning(in, warning{ev.Warning, true})
 	}
 	r.vacate(in, ev.Usage)
 	r.settleAttempt(in, ev)
@@ -245,6 +250,7 @@ func (r *Run) lost(in *inst) {
 	in.losses++
 	switch {
 	case in.n.def.Once:
+		r.tell(in, AttemptFailed, "lost; its effect must happen once, so a person decides")
 		r.askLost(in)
 	case in.losses > maxLosses:
 		in.failures++

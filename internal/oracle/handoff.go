@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
@@ -135,9 +136,8 @@ func (m *Model) handOff(in *minst, ev *engine.HandoffAsked) {
 		in.handed = append(in.handed, h)
 		m.enter(f.scope.body)
 	}
-	t := h.task()
 	h.spawned = h.spawned || !ev.Blocking
-	h.awaited = h.awaited || ev.Blocking && (t == nil || t.phase != "ended")
+	h.awaited = h.awaited || ev.Blocking && strings.HasSuffix(h.result(), " running null")
 	m.rest(in)
 }
 
