@@ -347,9 +347,12 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 		if err != nil {
 			return nil, err
 		}
-		if s.limits, s.labels, err = r.p.nested(ctx, check.Override(was.Result.Limits, s.limits), s.labels); err != nil {
+		s.limits = check.Override(was.Result.Limits, s.limits)
+		done, err := r.p.nested(ctx, &s.limits, &s.labels, func() check.Plan { return check.Plan{} })
+		if err != nil {
 			return nil, err
 		}
+		defer done()
 	}
 	spec.From, spec.Limits, spec.Owner = r.id, s.limits, r.p.owner
 	approval, err := r.Approval(ctx)

@@ -104,11 +104,18 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 		return nil, err
 	}
 	w = w.WithLimits(s.limits)
-	limits, labels, err := p.nested(ctx, w.Limits(), s.labels)
+	limits := w.Limits()
+	done, err := p.nested(ctx, &limits, &s.labels, func() check.Plan {
+		if w.Model() == nil || w.Check(s.replies).Errors() { // which is reported below
+			return check.Plan{}
+		}
+		return w.Plan(s.replies)
+	})
 	if err != nil {
 		return nil, err
 	}
-	if s.labels = labels; limits != w.Limits() {
+	defer done()
+	if limits != w.Limits() {
 		w = w.WithLimits(limits)
 	}
 	p = &Project{p.core, p.owner, w.p.still} // with the files that the workflow was loaded with

@@ -9,14 +9,14 @@ import (
 
 // ancestors returns the ancestors of this process, nearest first, as far as they can be
 // read.
-func ancestors() []ancestor {
-	var list []ancestor
+func ancestors() []Process {
+	var list []Process
 	for pid := os.Getppid(); pid > 0; { // the first of a container may be a Hocket
 		dir := fmt.Sprintf("/proc/%d/", pid)
 		args, _ := os.ReadFile(dir + "cmdline") // fails for processes of other users
 		env, _ := os.ReadFile(dir + "environ")
 		exe, _ := os.Readlink(dir + "exe")
-		list = append(list, ancestor{args: words(args), env: words(env), exe: exe})
+		list = append(list, Process{PID: pid, args: words(args), env: words(env), exe: exe})
 		status, err := os.ReadFile(dir + "status")
 		if err != nil {
 			break // it has ended in the meantime

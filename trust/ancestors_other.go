@@ -2,4 +2,4 @@
 
 package trust
 
-func ancestors() []ancestor { return nil }
+func ancestors() []Process { return nil }

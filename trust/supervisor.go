@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,14 +63,32 @@ func Supervisor(env []string) string {
 	return ""
 }
 
-// ancestor is an ancestor of this process. It has at least one argument.
-type ancestor struct {
-	args, env []string
+// Process is this process or an ancestor of it.
+type Process struct {
+	PID       int
+	args, env []string // it has at least one argument
 	exe       string
 }
 
-func (a ancestor) hocket() bool {
-	return filepath.Base(a.args[0]) == "hocket" || filepath.Base(strings.TrimSuffix(a.exe, " (deleted)")) == "hocket"
+// Lineage returns this process, followed by its ancestors, nearest first. They are known only on
+// Linux.
+func Lineage() []Process {
+	return append([]Process{{PID: os.Getpid(), args: os.Args, env: os.Environ()}}, ancestors()...)
+}
+
+// Variable returns an environment variable that the process was started with. A process can start
+// itself again with other variables.
+func (p Process) Variable(name string) (value string) {
+	for _, pair := range p.env {
+		if v, ok := strings.CutPrefix(pair, name+"="); ok {
+			value = v // the last one counts
+		}
+	}
+	return value
+}
+
+func (p Process) hocket() bool {
+	return filepath.Base(p.args[0]) == "hocket" || filepath.Base(strings.TrimSuffix(p.exe, " (deleted)")) == "hocket"
 }
 
 // Depth returns how many hocket processes with an attempt are above this process. It is at least
@@ -84,38 +103,8 @@ func Depth() int {
 	return max(above, process.Depth())
 }
 
-// Outer returns the run whose attempt this process belongs to, and the directory in which it is
-// stored, both "" if there is none. hidden means that there is one and that this process has
-// removed all traces of it. The ancestors count before the environment, which a step can change.
-func Outer(env []string) (state, run string, hidden bool) {
-	list := ancestors()
-	for _, vars := range append(environments(list), env) {
-		state, run = variable(vars, process.StateVariable), variable(vars, "HOCKET_RUN")
-		if run != "" && state != "" {
-			return state, run, false
-		}
-	}
-	return "", "", process.Depth() > 0 && ByVariables(env) == "" && !slices.ContainsFunc(list, ancestor.drives)
-}
-
-func environments(list []ancestor) (all [][]string) {
-	for _, a := range list {
-		all = append(all, a.env)
-	}
-	return all
-}
-
-func variable(env []string, name string) (value string) {
-	for _, pair := range env {
-		if v, ok := strings.CutPrefix(pair, name+"="); ok {
-			value = v // the last one counts
-		}
-	}
-	return value
-}
-
-// drives reports whether an ancestor is a hocket with attempts.
-func (a ancestor) drives() bool { return a.hocket() && !slices.Contains(a.args, "--detach") }
+// drives reports whether a process is a hocket with attempts.
+func (p Process) drives() bool { return p.hocket() && !slices.Contains(p.args, "--detach") }
 
 // ByVariables is Supervisor based on the environment alone.
 func ByVariables(env []string) string {

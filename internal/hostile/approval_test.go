@@ -413,6 +413,28 @@ steps:
 			v.t.Errorf("%d steps inside of a run with 4", strings.Count(string(text), "x"))
 		}
 	},
+	"a run with the budget of a run that it names": func(v *victim) {
+		v.write("project/free.yml", "steps: [{agent: shell, config: {command: \"true\"}}]\n")
+		v.run("run", "free.yml")
+		v.write("project/inner.yml", "steps:\n"+strings.Repeat("  - {agent: shell, config: {command: echo x >>../count}}\n", 4))
+		const other = "R=$(hocket runs --json | grep -o 'free-[a-z0-9]*' | head -1); "
+		v.write("project/a.sh", other+"HOCKET_RUN=$R hocket run inner.yml\n")
+		v.write("project/b.sh", other+"exec env HOCKET_RUN=$R HOCKET_DEPTH=1 sh -c 'hocket run inner.yml; true'\n")
+		v.write("project/c.sh", "mkdir -p ../else; cp inner.yml ../else; cd ../else; exec env -i PATH=$PATH HOME=$HOME sh -c 'hocket run inner.yml; true'\n")
+		v.write("project/outer.yml", "limits: {max_steps: 6}\non_error: continue\nsteps:\n  - {id: a, agent: shell, config: {command: [sh, a.sh]}}\n  - {id: b, agent: shell, config: {command: [sh, b.sh]}}\n  - {id: c, agent: shell, config: {command: [sh, c.sh]}}\n")
+		v.t.Log(v.run("run", "outer.yml"))
+		if text, _ := os.ReadFile(filepath.Join(v.base, "count")); len(text) == 0 || strings.Count(string(text), "x") > 5 {
+			v.t.Errorf("%d steps inside of a run with 6", strings.Count(string(text), "x"))
+		}
+	},
+	"runs beside each other with one budget": func(v *victim) {
+		v.write("project/inner.yml", "steps:\n"+strings.Repeat("  - {agent: shell, config: {command: sleep 0.1; echo x >>../count}}\n", 5))
+		v.write("project/outer.yml", "limits: {max_steps: 8}\nsteps: [{id: nest, agent: shell, config: {command: \"for i in 1 2 3 4; do hocket run inner.yml & done; wait\"}}]\n")
+		v.t.Log(v.run("run", "outer.yml"))
+		if text, _ := os.ReadFile(filepath.Join(v.base, "count")); strings.Count(string(text), "x") < 5 || strings.Count(string(text), "x") > 7 {
+			v.t.Errorf("%d steps inside of a run with 8", strings.Count(string(text), "x"))
+		}
+	},
 }
 
 // refused fails unless a command said that it is only for people.
