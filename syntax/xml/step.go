@@ -203,7 +203,7 @@ func (p *parts) element(c xmltext.Element) {
 	case "output":
 		p.add(c, p.output(c))
 	case "retry":
-		p.add(c, p.mapOrText(c))
+		p.add(c, p.keyed(c, p.pairs(c, stepParts[c.Name()].words...), "attempts"))
 	case "labels", "handoffs":
 		p.add(c, p.composed(c))
 	case "task":
@@ -225,12 +225,24 @@ func (p *parts) add(c xmltext.Element, value strictyaml.Node) {
 	p.words = append(p.words, strictyaml.Pair{Key: c.Name(), Pos: c.Pos(), Value: value})
 }
 
-// mapOrText returns an element with keys, or one with only text.
-func (p *parts) mapOrText(c xmltext.Element) strictyaml.Node {
-	if pairs := p.pairs(c, stepParts[c.Name()].words...); len(pairs) > 0 {
-		return p.reader.words().Map(pairs, c.Pos())
+// keyed returns an element with keys, or one with only text. Text beside keys is the value of the first of the
+// others that is missing.
+func (p *parts) keyed(c xmltext.Element, pairs []strictyaml.Pair, others ...string) strictyaml.Node {
+	if len(pairs) == 0 {
+		return p.scalar(p.wordOf(c))
 	}
-	return p.scalar(p.wordOf(c))
+	if strings.TrimSpace(c.Source().Text) != "" {
+		missing := slices.IndexFunc(others, func(name string) bool {
+			return !slices.ContainsFunc(pairs, func(pair strictyaml.Pair) bool { return pair.Key == name })
+		})
+		if missing < 0 {
+			p.strayText(c)
+		} else {
+			text := p.wordOf(c)
+			pairs = append(pairs, strictyaml.Pair{Key: others[missing], Pos: text.src.Pos, Value: p.scalar(text)})
+		}
+	}
+	return p.reader.words().Map(pairs, c.Pos())
 }
 
 func (p *parts) output(c xmltext.Element) strictyaml.Node {
@@ -239,17 +251,11 @@ func (p *parts) output(c xmltext.Element) strictyaml.Node {
 		v := p.value(schema)
 		pairs = append(pairs, strictyaml.Pair{Key: "schema", Pos: schema.Pos(), Value: p.reader.words().Of(v, sourceOf(schema, v))})
 	}
-	if len(pairs) > 0 {
-		return p.reader.words().Map(pairs, c.Pos())
-	}
-	return p.scalar(p.wordOf(c))
+	return p.keyed(c, pairs, "var")
 }
 
 func (p *parts) option(c xmltext.Element) strictyaml.Node {
-	if pairs := p.pairs(c, "value", "label", "description"); len(pairs) > 0 {
-		return p.reader.words().Map(pairs, c.Pos())
-	}
-	return p.scalar(p.wordOf(c))
+	return p.keyed(c, p.pairs(c, "value", "label", "description"), "value", "label")
 }
 
 // input takes an input of the step.
