@@ -65,9 +65,12 @@ func TestLongQuestionsComeInPages(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 	for i, page := range strings.Split(out.String(), "press enter for more")[:3] {
-		if strings.Count(page, "\n") > 8 || strings.Contains(page, "Answer with") {
+		if strings.Count(page, "\n") > 9 || strings.Contains(page, "Answer with") {
 			t.Errorf("page %d: %s", i, page)
 		}
+	}
+	if n := strings.Count(out.String(), "not an answer yet: the question continues\n"); n != 3 {
+		t.Errorf("%d lines were not taken as an answer:\n%s", n, out.String())
 	}
 	if !strings.Contains(out.String(), "│ the end\n  1) Ship it") {
 		t.Error(out.String())

@@ -94,8 +94,12 @@ func (t *Terminal) show(ctx context.Context, q Question, prompt time.Time) error
 		if to == len(lines) {
 			return nil
 		}
-		if _, err := t.line(ctx, fmt.Sprintf("press enter for more; line %d of %d ", to, len(lines))); err != nil {
+		said, err := t.line(ctx, fmt.Sprintf("press enter for more; line %d of %d ", to, len(lines)))
+		if err != nil {
 			return err
+		}
+		if strings.TrimSpace(said) != "" {
+			fmt.Fprintln(t.out, "not an answer yet: the question continues") // a write error shows up below
 		}
 		from = to
 	}
