@@ -58,6 +58,10 @@ func WithClaim() StartOption { return func(s *starting) { s.claim = true } }
 // WithRun sets the id of the run. The error is an *[ExistsError] if there is such a run.
 func WithRun(id string) StartOption { return func(s *starting) { s.run = id } }
 
+// HelperLabel is the label of runs that a front end started for itself, such as one that asks a model for
+// a workflow. Lists for people leave them out.
+const HelperLabel = "helper"
+
 // WithLabels adds labels to the run, by which lists show and select it.
 func WithLabels(labels map[string]string) StartOption {
 	return func(s *starting) { s.labels = labels }

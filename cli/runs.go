@@ -22,7 +22,8 @@ func (a *app) runsVerb() *cobra.Command {
 		Short: "List and delete runs",
 		Long: `List the runs of this project, newest first. Resume an interrupted run with "hocket
 resume". A run is also waiting if one of its agents has asked a question; "hocket
-show" prints it.`,
+show" prints it. Runs in which "hocket generate", "hocket replan" and "hocket handoff
+draft" ask a model are listed only with --all.`,
 		Example: `  hocket runs
   hocket runs --all
 
@@ -35,7 +36,11 @@ show" prints it.`,
 			} else if limit < 1 {
 				return usagef("use --all to list all runs", "invalid --limit %d: expected at least 1", limit)
 			}
-			return a.runs(cmd.Context(), limit)
+			f := hocket.Filter{Limit: limit}
+			if !all {
+				f.Without = hocket.HelperLabel
+			}
+			return a.runs(cmd.Context(), f)
 		},
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "list at most `N` runs")
@@ -60,12 +65,12 @@ type runLine struct {
 	Problem    string        `json:"problem,omitempty"` // why the engine could not continue
 }
 
-func (a *app) runs(ctx context.Context, limit int) error {
+func (a *app) runs(ctx context.Context, f hocket.Filter) error {
 	p, err := a.openProject()
 	if err != nil {
 		return err
 	}
-	found, err := p.Runs(ctx, hocket.Filter{Limit: limit})
+	found, err := p.Runs(ctx, f)
 	if err != nil {
 		return err
 	}

@@ -194,6 +194,7 @@ type Filter struct {
 	Workflow string
 	Origin   string
 	Label    string // only runs with this label
+	Without  string // only runs without this label
 	Before   string // only runs older than this one, for paging
 }
 

@@ -76,7 +76,8 @@ func (o *DraftOptions) ask(ctx context.Context, p *hocket.Project, step string, 
 	if err != nil {
 		return "", err
 	}
-	run, err := p.Record(ctx, loaded, inputs, hocket.WithReplies(o.Replies), hocket.WithClaim())
+	run, err := p.Record(ctx, loaded, inputs, hocket.WithReplies(o.Replies), hocket.WithClaim(),
+		hocket.WithLabels(map[string]string{hocket.HelperLabel: "draft"}))
 	if err != nil {
 		return "", err
 	}

@@ -155,6 +155,9 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]Run, error) {
 	if f.Label != "" {
 		also("EXISTS (SELECT 1 FROM json_each(owner, '$.labels') WHERE key = ?)", f.Label)
 	}
+	if f.Without != "" { // a damaged run is listed
+		also("CASE WHEN json_valid(owner) THEN NOT EXISTS (SELECT 1 FROM json_each(owner, '$.labels') WHERE key = ?) ELSE 1 END", f.Without)
+	}
 	return s.runs(ctx, where+" ORDER BY number DESC LIMIT ?", append(args, cmp.Or(f.Limit, -1))...)
 }
 

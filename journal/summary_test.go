@@ -121,6 +121,7 @@ func TestFilter(t *testing.T) {
 		{driver.Filter{Workflow: "a", Status: list(engine.Running, engine.Success)}, "a-2 a-1 "},
 		{driver.Filter{Origin: "a-1"}, "a-3 "},
 		{driver.Filter{Label: "nightly"}, "b-1 "},
+		{driver.Filter{Without: "nightly"}, "a-3 a-2 a-1 "},
 	} {
 		runs, err := s.List(context.Background(), c.f)
 		got := ""

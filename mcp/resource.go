@@ -69,7 +69,7 @@ func (s *server) listResources(next sdk.MethodHandler) sdk.MethodHandler {
 				res.Resources = append(res.Resources, &sdk.Resource{URI: workflowURI(name), Name: name, Description: "Workflow"})
 			}
 		}
-		runs, err := s.p.Runs(ctx, hocket.Filter{Limit: page + 1, Before: before})
+		runs, err := s.p.Runs(ctx, hocket.Filter{Limit: page + 1, Before: before, Without: hocket.HelperLabel})
 		if err != nil {
 			return nil, err
 		}

@@ -177,7 +177,7 @@ func (c *call) runs(ctx context.Context, in *runsArgs) (*sdk.CallToolResult, err
 	if in.Limit <= 0 {
 		in.Limit = 20
 	}
-	f := hocket.Filter{Limit: min(in.Limit, 100) + 1, Workflow: in.Workflow, Before: in.Cursor}
+	f := hocket.Filter{Limit: min(in.Limit, 100) + 1, Workflow: in.Workflow, Before: in.Cursor, Without: hocket.HelperLabel}
 	if in.Status != "" {
 		f.Status = []engine.Status{engine.Status(in.Status)}
 	}

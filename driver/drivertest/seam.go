@@ -102,6 +102,9 @@ func claim(t *scene, w World) {
 		if runs, err := next.raw.Runs(t.Context(), driver.Filter{Label: label}); err != nil || len(runs) != n {
 			t.Errorf("label %s: %d runs, %v, want %d", label, len(runs), err, n)
 		}
+		if runs, err := next.raw.Runs(t.Context(), driver.Filter{Without: label}); err != nil || len(runs) != 1-n {
+			t.Errorf("without label %s: %d runs, %v, want %d", label, len(runs), err, 1-n)
+		}
 	}
 	var held *driver.HeldError
 	if res, err := next.Resume(t.Context(), runID); !errors.As(err, &held) {
