@@ -80,7 +80,7 @@ func (r *Run) Drive(ctx context.Context, f Front) (engine.Result, error) {
 		if err != nil || result.Status != engine.Waiting || r.p.o.Planner == nil {
 			return result, err
 		}
-		if replanned, err := r.replanFailure(ctx); !replanned {
+		if replanned, err := r.ReplanFailure(ctx, r.p.o.Planner); !replanned {
 			return result, err
 		}
 	}

@@ -22,13 +22,10 @@ type Replan struct {
 	Origin *Origin
 }
 
-// Planner writes new plans. A project that has one, see [Options], uses it when a step with
-// on_error: replan has failed in a run that [Run.Drive] drives. A person must have approved the
-// plan; otherwise the run waits.
-type Planner interface {
-	// Replan returns a new plan for a run that waits for one. words say what failed.
-	Replan(ctx context.Context, r *Run, words string) (*Workflow, error)
-}
+// Planner returns a new plan for a run in which a step with on_error: replan has failed; words say
+// what failed. The origin says who wrote the plan, and is nil if its file does. A person must have
+// approved the plan; otherwise the run waits.
+type Planner func(ctx context.Context, r *Run, words string) (*Workflow, *Origin, error)
 
 // Replan gives the run a new plan, and continues it if it is over: what is done and unchanged is
 // kept, attempts that are unchanged go on, and everything else runs as the new plan says. If no
@@ -50,9 +47,9 @@ func (r *Run) Replan(ctx context.Context, w *Workflow, o Replan) (Receipt, error
 	return receipt, err
 }
 
-// replanFailure asks the planner for a new plan, if a failed step waits for one, and gives it to the
-// run.
-func (r *Run) replanFailure(ctx context.Context) (replanned bool, err error) {
+// ReplanFailure asks a planner for a new plan, if a failed step waits for one, and gives it to the
+// run. [Run.Drive] does that with the planner of the project, see [Options].
+func (r *Run) ReplanFailure(ctx context.Context, plan Planner) (replanned bool, err error) {
 	open, err := r.Questions(ctx)
 	if err != nil {
 		return false, err
@@ -62,11 +59,11 @@ func (r *Run) replanFailure(ctx context.Context) (replanned bool, err error) {
 			continue
 		}
 		words := q.Address + ": " + q.Detail
-		w, err := r.p.o.Planner.Replan(ctx, r, words)
+		w, origin, err := plan(ctx, r, words)
 		if err != nil {
 			return false, err
 		}
-		_, err = r.Replan(ctx, w, Replan{Words: words})
+		_, err = r.Replan(ctx, w, Replan{Words: words, Origin: origin})
 		return err == nil, err
 	}
 	return false, nil

@@ -90,17 +90,18 @@ type planner struct {
 	words []string
 }
 
-func (p *planner) Replan(_ context.Context, r *hocket.Run, words string) (*hocket.Workflow, error) {
+func (p *planner) plan(_ context.Context, r *hocket.Run, words string) (*hocket.Workflow, *hocket.Origin, error) {
 	p.words = append(p.words, words)
 	if p.file == "" {
-		return nil, errors.New("no idea")
+		return nil, nil, errors.New("no idea")
 	}
 	project, err := hocket.Open(filepath.Dir(p.file), hocket.Options{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p.t.Cleanup(func() { _ = project.Close() })
-	return project.Load(filepath.Base(p.file))
+	w, err := project.Load(filepath.Base(p.file))
+	return w, nil, err
 }
 
 // A planner is asked for a new plan when a step with on_error: replan has failed, as often as the
@@ -114,7 +115,7 @@ func TestPlanner(t *testing.T) {
 		asked  int
 	}{"": {engine.Waiting, "a b", 1}, "same.yml": {engine.Failed, "a b b b", 2}, "good.yml": {engine.Success, "a b", 1}} {
 		plans := &planner{t: t}
-		p := open(t, files, hocket.Options{Planner: plans})
+		p := open(t, files, hocket.Options{Planner: plans.plan})
 		if file != "" {
 			plans.file = filepath.Join(p.Root(), file)
 		}

@@ -204,7 +204,7 @@ func (a *app) explanation(plan *planner.Plan) string {
 	if plan.Thought != "" {
 		b.WriteString("\nThought\n  " + indented(plan.Thought, "  ") + "\n")
 	}
-	b.WriteString("\nAgents\n")
+	b.WriteString("\nReasons\n") // for the choice of agents
 	plan.Workflow.Model().Body.WalkTasks(func(n *workflow.Node, t *workflow.Task) {
 		why := plan.Reasons[n.ID]
 		if why == "" {

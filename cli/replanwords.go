@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/check"
@@ -28,42 +27,42 @@ func (a *app) replanWords(ctx context.Context, r *hocket.Run, words string, f *r
 	if err != nil {
 		return hocket.Receipt{}, err
 	}
-	return a.planAgain(ctx, r, words, planner.Options{Agent: f.agent, Replies: replies, Limits: f.limits}, hocket.Replan{Words: words, Limits: f.limits})
+	w, origin, err := a.planAgain(ctx, r, words, planner.Options{Agent: f.agent, Replies: replies, Limits: f.limits})
+	if err != nil {
+		return hocket.Receipt{}, err
+	}
+	return r.Replan(ctx, w, hocket.Replan{Words: words, Limits: f.limits, Origin: origin})
 }
 
-// planAgain has a model change a workflow, shows the difference and all that the new one does, and gives
-// it to the run.
-func (a *app) planAgain(ctx context.Context, r *hocket.Run, words string, o planner.Options, with hocket.Replan) (hocket.Receipt, error) {
+// planAgain has a model change the workflow of a run, and shows the difference and all that the new one does to
+// a person, who approves it.
+func (a *app) planAgain(ctx context.Context, r *hocket.Run, words string, o planner.Options) (*hocket.Workflow, *hocket.Origin, error) {
 	p := r.Project()
 	plan, err := a.watchPlan(ctx, func(ctx context.Context, see func(planner.Partial)) (*planner.Plan, error) {
 		return planner.New(p, o).Replan(ctx, r, words, see)
 	})
 	if err != nil {
-		return hocket.Receipt{}, err
+		return nil, nil, err
 	}
 	a.noteRepairs(plan, false)
 	changes, err := r.Compare(ctx, plan.Workflow)
 	if err != nil {
-		return hocket.Receipt{}, err
+		return nil, nil, err
 	}
 	s, err := r.State(ctx)
 	if err != nil {
-		return hocket.Receipt{}, err
+		return nil, nil, err
 	}
-	with.Origin = &hocket.Origin{By: plan.By, Goal: words, At: time.Now().UTC()}
-	review, err := p.ReviewPlan(plan.Workflow, r.ID(), *with.Origin)
+	review, err := p.ReviewPlan(plan.Workflow, r.ID(), plan.Origin)
 	if err != nil {
-		return hocket.Receipt{}, err
+		return nil, nil, err
 	}
-	review.Plan.Limits = check.Override(s.Result.Limits, with.Limits) // a run keeps its own
+	review.Plan.Limits = check.Override(s.Result.Limits, o.Limits) // a run keeps its own
 	text := a.explanation(plan) + "\nChanges\n" + comparisonText(plan.Workflow, changes) + "\n" + a.reviewText(review) + "\nUsed so far\n  " + usageText(s.Result.Usage) + "\n"
 	if err := a.confirm(ctx, review, text); err != nil {
-		return hocket.Receipt{}, err
+		return nil, nil, err
 	}
-	if err := p.ApprovePlan(plan.Workflow, r.ID(), review.Digest); err != nil {
-		return hocket.Receipt{}, err
-	}
-	return r.Replan(ctx, plan.Workflow, with)
+	return plan.Workflow, &plan.Origin, p.ApprovePlan(plan.Workflow, r.ID(), review.Digest)
 }
 
 // offerPlan has a model change the workflow of a run in which a step with on_error: replan has failed, if a
@@ -72,26 +71,16 @@ func (a *app) offerPlan(ctx context.Context, d *drive, res engine.Result) bool {
 	if res.Status != engine.Waiting || a.json || a.people(a.std.Err) == nil || a.onlyPerson("replan") != nil {
 		return false
 	}
-	open, err := d.run.Questions(ctx)
-	if err != nil {
-		return false
+	o := planner.Options{}
+	if replies, err := d.run.Replies(ctx); err == nil && replies != nil && replies.CoversPerson("replan") {
+		o.Replies = replies
 	}
-	for _, q := range open {
-		if q.Kind != engine.ReplanQuestion {
-			continue
-		}
-		words := q.Address + ": " + q.Detail
-		o := planner.Options{}
-		if replies, err := d.run.Replies(ctx); err == nil && replies != nil && replies.CoversPerson("replan") {
-			o.Replies = replies
-		}
-		_, err := a.planAgain(ctx, d.run, planner.FailureWords, o, hocket.Replan{Words: words})
-		var told exitError
-		if err != nil && !errors.As(err, &told) {
-			what, hint := explain(err)
-			a.report(what, hint)
-		}
-		return err == nil
+	replanned, err := d.run.ReplanFailure(ctx, func(ctx context.Context, r *hocket.Run, _ string) (*hocket.Workflow, *hocket.Origin, error) {
+		return a.planAgain(ctx, r, planner.FailureWords, o)
+	})
+	if told := exitError(0); err != nil && !errors.As(err, &told) {
+		what, hint := explain(err)
+		a.report(what, hint)
 	}
-	return false
+	return replanned
 }

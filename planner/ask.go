@@ -36,9 +36,8 @@ type question struct {
 	inputs []workflow.Binding // what the model needs to know, and must not follow
 	answer string             // the last one
 
-	// Of a workflow that is changed: its name, its directory, and the check of the new one.
-	name, dir string
 	check     func(*Plan) (workflow.Diagnostics, error)
+	name, dir string // of a workflow that is changed
 }
 
 // exact says how to use the agents that need no model.
@@ -75,17 +74,39 @@ func Steps() []string { return append([]string{"generate", "replan"}, correction
 const maxQuoted = 64 << 10
 
 // task returns the task of the model for a round.
-func (q *question) task(round int) (hocket.Task, error) {
-	var prompt strings.Builder
-	if err := promptTemplate().Execute(&prompt, q); err != nil {
+func (p *Planner) task(q *question, round int) (hocket.Task, error) {
+	prompt, err := p.prompt(q)
+	if err != nil {
 		return hocket.Task{}, fmt.Errorf("planner: prompt: %w", err)
 	}
-	t := hocket.Task{Name: q.step, Prompt: prompt.String(), Inputs: slices.Clone(q.inputs)}
+	t := hocket.Task{Name: q.step, Prompt: prompt, Agent: p.o.Agent, Inputs: slices.Clone(q.inputs)}
 	if round > 1 {
 		t.Name = corrections[round-2]
 		t.Inputs = append(t.Inputs, workflow.Binding{Name: "answer", Value: bounded(q.answer, maxQuoted)})
 	}
 	return t, nil
+}
+
+// prompt returns the prompt of the project for a step, planner/generate or planner/replan, or else our own. What
+// was wrong with an answer follows both.
+func (p *Planner) prompt(q *question) (string, error) {
+	parts := map[string]string{}
+	for _, name := range []string{"generate", "form", "agents", "limits", "correction"} {
+		var b strings.Builder
+		if err := promptTemplate().ExecuteTemplate(&b, name, q); err != nil {
+			return "", err
+		}
+		parts[name] = b.String()
+	}
+	for _, own := range p.p.Prompts() {
+		if own.Name == "planner/"+q.step {
+			parts["goal"] = q.Goal
+			parts["TASK_PROMPT"], parts["AGENT_LIST"] = q.Goal, parts["agents"] // as other planners call them
+			text, err := own.Text(parts)
+			return text + parts["correction"], err
+		}
+	}
+	return parts["generate"], nil
 }
 
 // bounded returns the beginning of a text.
@@ -123,16 +144,16 @@ func (a *answer) read() reading {
 
 // ask asks the model in a run of its own.
 func (p *Planner) ask(ctx context.Context, q *question, round int, see func(Partial)) (*answer, error) {
-	t, err := q.task(round)
+	t, err := p.task(q, round)
 	if err != nil {
 		return nil, err
 	}
-	t.Agent = p.o.Agent
 	w, inputs, err := p.p.LoadTask(t)
 	if err != nil {
 		return nil, err
 	}
-	run, err := p.p.Record(ctx, w, inputs, hocket.WithReplies(p.o.Replies), hocket.WithClaim())
+	run, err := p.p.Record(ctx, w, inputs, hocket.WithReplies(p.o.Replies), hocket.WithClaim(),
+		hocket.WithLabels(map[string]string{hocket.HelperLabel: "generate"}))
 	if err != nil {
 		if err = noModel(err); p.o.Replies != nil && errors.As(err, new(*NoModelError)) {
 			err = fmt.Errorf("the replies have no answer for %s, and %w", t.Name, err)
@@ -156,6 +177,9 @@ func (p *Planner) ask(ctx context.Context, q *question, round int, see func(Part
 			return a, nil
 		}
 		return nil, err
+	}
+	if !res.Status.Done() { // it asks something
+		_, _ = run.Cancel(context.WithoutCancel(ctx), "nobody answers the questions of a planner")
 	}
 	text, ok := res.Output.(string)
 	if res.Status != engine.Success || !ok {

@@ -1,12 +1,14 @@
 package planner
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -66,4 +68,49 @@ func lastAnswer(t testing.TB, file string) string {
 	before, _, _ := strings.Cut(string(text), "-- want --\n")
 	answers := strings.Split(before, "-- answer --\n")
 	return answers[len(answers)-1]
+}
+
+var word = regexp.MustCompile(`[\pL\d_]+`)
+
+// without are words that mean nothing: how a diagram is laid out and where it ends, the id of a task for other
+// programs, and what a branch is called in a drawing.
+var without = regexp.MustCompile("taskId=\"$|flowchart $|graph $|@$|```$|(then|else) \\($")
+
+// TestEveryWordCounts changes every word of the workflows in the answers, one at a time. Then the answer is
+// refused, or repaired, or something else is read: nothing that a model writes is ignored.
+func TestEveryWordCounts(t *testing.T) {
+	files, err := filepath.Glob("testdata/goals/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, file := range files {
+		answer := lastAnswer(t, file)
+		whole := read(answer)
+		found := syntax.Answers([]byte(answer))
+		if len(whole.wrong) > 0 || len(found) != 1 || wrapped([]byte(answer)) != nil {
+			continue
+		}
+		text, want := string(found[0].Text), said(whole) // the text around the workflow is blank
+		for _, m := range word.FindAllStringIndex(text, -1) {
+			if without.MatchString(text[:m[0]]) {
+				continue
+			}
+			tried++
+			r := read(answer[:m[1]] + "zq" + answer[m[1]:])
+			if len(r.wrong) == 0 && len(r.notes) == len(whole.notes) && said(r) == want {
+				t.Errorf("%s: %q has no effect in %q", filepath.Base(file), text[m[0]:m[1]], text[max(0, m[0]-30):min(len(text), m[1]+10)])
+			}
+		}
+	}
+	if tried < 2000 {
+		t.Errorf("only %d words were tried", tried)
+	}
+}
+
+// said returns everything that was read.
+func said(r reading) string {
+	text := r.thought + "\n" + fmt.Sprint(r.reasons) + workflow.Print(r.workflow)
+	r.workflow.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { text += n.Title + "\n" })
+	return text
 }

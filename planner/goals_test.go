@@ -58,8 +58,8 @@ func scripted(t testing.TB, answers ...string) *hocket.Replies {
 	return r
 }
 
-// TestGoals has a model answer 60 goals, as well and as badly as models do. At least 95 % end in a valid
-// workflow with the steps and dependencies that the model wrote, and none in another one.
+// TestGoals has a model answer goals, as well and as badly as models do. At least 95 % end in a valid
+// workflow with everything that the model wrote, and none in another one.
 func TestGoals(t *testing.T) {
 	files, err := filepath.Glob("testdata/goals/*.txt")
 	if err != nil || len(files) < 60 {
@@ -69,7 +69,7 @@ func TestGoals(t *testing.T) {
 	planned := 0
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			goal, answers, want := readGoal(t, file)
+			goal, answers, want, wantFacts := readGoal(t, file)
 			plan, err := planner.New(p, planner.Options{Replies: scripted(t, answers...)}).Generate(context.Background(), goal, nil)
 			got := ""
 			var failed *planner.Error
@@ -81,6 +81,9 @@ func TestGoals(t *testing.T) {
 			default:
 				planned++
 				got = outline(&plan.Workflow.Model().Body, "")
+				if facts := facts(plan.Workflow.Model()); facts != wantFacts {
+					t.Errorf("got the facts\n%swant\n%s", facts, wantFacts)
+				}
 				if len(plan.Rounds) != len(answers) {
 					t.Errorf("%d of %d answers were used: %v", len(plan.Rounds), len(answers), plan.Rounds)
 				}
@@ -95,8 +98,9 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// readGoal reads a goal, the answers of the model and what they mean.
-func readGoal(t *testing.T, file string) (goal string, answers []string, want string) {
+// readGoal reads a goal, the answers of the model, and what they mean: the outline of a workflow and the facts
+// about it.
+func readGoal(t *testing.T, file string) (goal string, answers []string, want, facts string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -107,7 +111,29 @@ func readGoal(t *testing.T, file string) (goal string, answers []string, want st
 	if !ok {
 		t.Fatal("invalid file")
 	}
-	return strings.TrimSpace(strings.TrimPrefix(head, "goal:")), strings.Split(rest, "-- answer --\n"), want
+	want, facts, _ = strings.Cut(want, "-- facts --\n")
+	return strings.TrimSpace(strings.TrimPrefix(head, "goal:")), strings.Split(rest, "-- answer --\n"), want, facts
+}
+
+// facts returns everything that a workflow says and that its outline leaves out, a line each: inputs, outputs,
+// limits, settings, questions and their options, conditions.
+func facts(w *workflow.Workflow) string {
+	var b strings.Builder
+	at := ""
+	for line := range strings.Lines(workflow.Print(w)) {
+		line = strings.TrimSpace(line)
+		word, rest, _ := strings.Cut(line, " ")
+		switch {
+		case word == "node":
+			at, _, _ = strings.Cut(rest, " ")
+			at += ": "
+		case word == "edge" && len(strings.Fields(rest)) > 3: // with a condition
+			b.WriteString(line + "\n")
+		case !slices.Contains([]string{"workflow", "agent", "prompt", "edge"}, word):
+			b.WriteString(at + line + "\n")
+		}
+	}
+	return b.String()
 }
 
 // outline writes the steps of a graph with their agents, what they depend on, and their tasks.

@@ -63,16 +63,15 @@ func New(p *hocket.Project, o Options) *Planner {
 
 // Plan is a workflow that a model wrote. It has passed the check, and nobody has approved it.
 type Plan struct {
-	Name     string // for its file: lower-case letters, digits and hyphens
-	Notation string
-	Text     []byte
-	Workflow *hocket.Workflow
-	Thought  string            // what the model said about its plan; "" if nothing
-	Reasons  map[string]string // why it chose the agents, by step, as far as it said
-	Notes    workflow.Diagnostics
-	Rounds   []Round // the answers, the last one of which is the plan
-	By       string  // the agent that planned, with its model if that is known
-	Goal     string
+	Name          string // for its file: lower-case letters, digits and hyphens
+	Notation      string
+	Text          []byte
+	Workflow      *hocket.Workflow
+	Thought       string            // what the model said about its plan; "" if nothing
+	Reasons       map[string]string // why it chose the agents, by step, as far as it said
+	Notes         workflow.Diagnostics
+	Rounds        []Round // the answers, the last one of which is the plan
+	hocket.Origin         // its agent, with the model if that is known; the goal; and when it answered
 
 	file string // as which it was checked
 }
@@ -98,12 +97,13 @@ func (p *Plan) Usage() workflow.Usage {
 // no answer could be used, a *[NoModelError] if there is no agent that could plan.
 func (p *Planner) Generate(ctx context.Context, goal string, see func(Partial)) (*Plan, error) {
 	q := p.question("generate", goal)
+	q.check = checkNew
 	return p.plan(ctx, q, see)
 }
 
 // plan asks until an answer can be used.
 func (p *Planner) plan(ctx context.Context, q *question, see func(Partial)) (*Plan, error) {
-	plan := &Plan{Notation: p.o.Notation, Goal: q.Goal}
+	plan := &Plan{Notation: p.o.Notation, Origin: hocket.Origin{Goal: q.Goal}}
 	for round := 1; ; round++ {
 		answer, err := p.ask(ctx, q, round, see)
 		if err != nil && round > 1 && ctx.Err() == nil {
@@ -120,7 +120,7 @@ func (p *Planner) plan(ctx context.Context, q *question, see func(Partial)) (*Pl
 			}
 		}
 		plan.Rounds = append(plan.Rounds, Round{Run: answer.run, Usage: answer.usage, Wrong: wrong})
-		plan.By = answer.by
+		plan.By, plan.At = answer.by, time.Now().UTC()
 		if len(wrong) == 0 {
 			return plan, nil
 		}
@@ -138,11 +138,26 @@ func (p *Planner) finish(plan *Plan, r reading, q *question) (workflow.Diagnosti
 		return nil, err
 	}
 	plan.Thought, plan.Reasons, plan.Notes = r.thought, r.reasons, r.notes
-	if q.check == nil {
-		return append(inSteps(plan.Workflow.Check(nil), plan.Workflow.Model()), undefined(plan.Workflow)...), nil
-	}
 	found, err := q.check(plan)
 	return inSteps(found, plan.Workflow.Model()), err
+}
+
+// ineffective are the codes of warnings that say that a part of a workflow means nothing, or not what its
+// author thought.
+var ineffective = []string{
+	"combine-input-undefined", "edge-twice", "else-alone", "field-unused", "label-alike", "loop-never-repeats",
+	"name-reserved", "question-empty", "unreachable-node",
+}
+
+// checkNew checks a workflow that is the model's alone.
+func checkNew(plan *Plan) (workflow.Diagnostics, error) {
+	found := slices.Clone(plan.Workflow.Check(nil))
+	for i := range found {
+		if slices.Contains(ineffective, found[i].Code) {
+			found[i].Severity = workflow.Error
+		}
+	}
+	return append(found, undefined(plan.Workflow)...), nil
 }
 
 // undefined finds the names that nothing defines. In a workflow that declares no inputs, they would become
@@ -210,6 +225,16 @@ func (p *Planner) write(plan *Plan, w *workflow.Workflow, dir string) error {
 // maxProblems is how many mistakes the model is told at once.
 const maxProblems = 20
 
+// forModels is what a model can do about mistakes whose usual advice is for people.
+var forModels = map[string]string{
+	"agent-missing":     "name one of the agents above",
+	"agent-no-executor": "use another agent",
+	"budget-exceeded":   "plan fewer steps",
+	"generated-call":    "write the steps of that workflow here",
+	"generated-limit":   "lower it",
+	"template-unknown":  "write the prompt itself",
+}
+
 // problems returns what is wrong with an answer as the model is told.
 func problems(wrong workflow.Diagnostics) []string {
 	var all []string
@@ -222,8 +247,8 @@ func problems(wrong workflow.Diagnostics) []string {
 		if d.Line > 0 {
 			text = fmt.Sprintf("line %d: %s", d.Line, text)
 		}
-		if d.Detail != "" {
-			text += "; " + d.Detail
+		if detail := cmp.Or(forModels[d.Code], d.Detail); detail != "" {
+			text += "; " + detail
 		}
 		all = append(all, text)
 	}
@@ -241,7 +266,7 @@ func (p *Planner) Propose(ctx context.Context, plan *Plan) (*hocket.Generated, e
 		file := plan.Name + path.Ext(plan.file)
 		g, err := p.p.Propose(ctx, hocket.Draft{
 			Kind: hocket.WorkflowKind, Name: plan.Name, Files: map[string][]byte{file: plan.Text},
-			Origin: hocket.Origin{By: plan.By, Goal: plan.Goal},
+			Origin: plan.Origin,
 		})
 		if taken := (*hocket.NameTakenError)(nil); !errors.As(err, &taken) || n > mostNames {
 			return g, err

@@ -99,6 +99,73 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
+// A project can have a prompt of its own, such as that of another planner.
+func TestOwnPrompt(t *testing.T) {
+	var prompts []string
+	p := model(t, func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+		if prompts = append(prompts, task.Prompt); len(prompts) == 1 {
+			return agent.Result{Output: "Well."}, nil
+		}
+		return agent.Result{Output: small}, nil
+	})
+	put(t, p.Root(), "prompts/planner/generate.md", "You are a task planner.\n\nAvailable Agents:\n{{AGENT_LIST}}\n\nRules:\n{{limits}}\n\nUser Request: {{TASK_PROMPT}}\n")
+	if err := p.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := planner.New(p, planner.Options{}).Generate(context.Background(), "Count the {{owls}}", nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, prompt := range prompts {
+		if !strings.Contains(prompt, "You are a task planner.") || !strings.Contains(prompt, "- `researcher`: The researcher") || !strings.Contains(prompt, "At most 10 steps") ||
+			!strings.Contains(prompt, "User Request: Count the {{owls}}") || strings.Contains(prompt, "Plan a workflow") || strings.Contains(prompt, "there is no workflow in the answer") != (i == 1) {
+			t.Errorf("prompt %d:\n%s", i+1, prompt)
+		}
+	}
+	put(t, p.Root(), "prompts/planner/generate.md", "Plan {{what}}.\n")
+	if err := p.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := planner.New(p, planner.Options{}).Generate(context.Background(), "Data", nil); err == nil || !strings.Contains(err.Error(), `requires the input "what"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The model is told what it can do about a mistake, not what a person could.
+func TestCorrectionsAreForModels(t *testing.T) {
+	for wrong, want := range map[string]string{
+		`<workflow name="x"><call workflow="deploy" id="a"/></workflow>`:                                             "only people may write; write the steps of that workflow here",
+		`<workflow name="x"><limits max_steps="900"/><agent name="writer" id="a"><task>Hi</task></agent></workflow>`: "for what a model wrote; lower it",
+		`<workflow name="x"><agent name="ghost" id="a"><task>Hi</task></agent></workflow>`:                           "use another agent",
+		"name: x\nsteps:\n  - {id: a, agent: writer, template: letter}\n":                                            "write the prompt itself",
+		`<workflow name="x">` + strings.Repeat(`<agent name="writer"><task>Hi</task></agent>`, 30) + `</workflow>`:   "plan fewer steps",
+	} {
+		var prompts []string
+		p := model(t, func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+			if prompts = append(prompts, task.Prompt); len(prompts) == 1 {
+				return agent.Result{Output: wrong}, nil
+			}
+			return agent.Result{Output: small}, nil
+		})
+		put(t, p.Root(), "agents/ghost.yml", "agent: nosuch\n")
+		put(t, p.Root(), "workflows/deploy.yml", "steps: [{id: d, agent: shell, config: {command: ls}}]\n")
+		if err := p.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := planner.New(p, planner.Options{}).Generate(context.Background(), "Data", nil); err != nil {
+			t.Fatal(err)
+		}
+		_, told, _ := strings.Cut(prompts[len(prompts)-1], "# Your last answer")
+		if len(prompts) != 2 || !strings.Contains(told, want) {
+			t.Errorf("%s\nis corrected by\n%s", wrong, told)
+		}
+		for _, word := range []string{"hocket ", " --", ".hocket", "config.yml", "doctor"} {
+			if strings.Contains(told, word) {
+				t.Errorf("%q is for people:\n%s", word, told)
+			}
+		}
+	}
+}
+
 // The plan is visible while it is written.
 func TestPartial(t *testing.T) {
 	seen, more := make(chan struct{}), make(chan struct{})
@@ -156,6 +223,25 @@ func TestAnswerThatIsTooLong(t *testing.T) {
 			checkEnded(t, p)
 		})
 	}
+}
+
+// Nobody answers the questions of a run in which a model plans, such as whether it may cost more. It does
+// not wait for that.
+func TestRunThatAsks(t *testing.T) {
+	p := model(t, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		return agent.Result{Usage: agent.Usage{CostUSD: 1}}, agent.Errorf("try again")
+	})
+	put(t, p.Root(), "config.yml", "agent: boss\nworkflows: {budgets: {max_cost_usd: 0.5}}\n")
+	put(t, p.Root(), "agents/boss.yml", "agent: model\nretry: {attempts: 2}\n")
+	if err := p.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := planner.New(p, planner.Options{}).Generate(context.Background(), "Data", nil)
+	var failed *planner.FailedError
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "waiting") {
+		t.Errorf("got %v", err)
+	}
+	checkEnded(t, p)
 }
 
 // checkEnded checks that no run is left that could be resumed.

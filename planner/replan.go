@@ -151,27 +151,22 @@ func rank(s engine.StepResult) int {
 	return 1
 }
 
-// OnFailure returns the planner of a project, see [hocket.Options]: it has the model change a workflow in
+// OnFailure returns the planner of a project, see [hocket.Options]: it has a model change a workflow in
 // which a step with on_error: replan has failed. approve shows the plan to a person, and approves it with
 // [hocket.Project.ApprovePlan]; if it returns an error, the run waits.
 func OnFailure(o Options, approve func(ctx context.Context, run *hocket.Run, plan *Plan) error) hocket.Planner {
-	return onFailure{o, approve}
-}
-
-type onFailure struct {
-	o       Options
-	approve func(ctx context.Context, run *hocket.Run, plan *Plan) error
-}
-
-// Replan plans again. What failed is in the state of the run: it is the text of a command or a model, and
-// must not become what the model is asked for.
-func (f onFailure) Replan(ctx context.Context, run *hocket.Run, _ string) (*hocket.Workflow, error) {
-	plan, err := New(run.Project(), f.o).Replan(ctx, run, FailureWords, nil)
-	if err != nil {
-		return nil, err
+	return func(ctx context.Context, run *hocket.Run, _ string) (*hocket.Workflow, *hocket.Origin, error) {
+		plan, err := New(run.Project(), o).Replan(ctx, run, FailureWords, nil)
+		if err == nil {
+			err = approve(ctx, run, plan)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		return plan.Workflow, &plan.Origin, nil
 	}
-	return plan.Workflow, f.approve(ctx, run, plan)
 }
 
-// FailureWords are the words for a step that has failed.
+// FailureWords are what the model is asked for if a step has failed. Why it failed is in the state of the
+// run: it is the text of a command or a model, and must not become what the model is asked for.
 const FailureWords = "A step has failed, as the input `state` says. Change the workflow so that it can still reach its goal."

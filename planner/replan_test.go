@@ -184,6 +184,9 @@ func TestReplanOnFailure(t *testing.T) {
 	if err != nil || res.Status != engine.Success || f.done["do the first thing"] != 1 {
 		t.Errorf("%+v, %v, %v", res, err, f.done)
 	}
+	if a, err := r.Approval(ctx); err != nil || a == nil || a.Origin == nil || a.Origin.By != "model" || a.Origin.Goal != planner.FailureWords || a.Origin.At.IsZero() {
+		t.Errorf("the new plan was made by %+v, %v", a, err)
+	}
 }
 
 // What a failed step said is material for the model, never what the model is asked for.
