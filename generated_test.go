@@ -557,3 +557,32 @@ func TestCheckChange(t *testing.T) {
 		}
 	}
 }
+
+// A copy of a run would have the answer of a person to a required question, so no interface can make
+// one that does not say that a person asks for it.
+func TestCopyRequiresPerson(t *testing.T) {
+	p := workshop(t, map[string]string{"ask.yml": "name: ask\nsteps:\n  - {id: gate, human: {question: Really, required: true}}\n"})
+	w, err := p.Load("ask.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Record(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Drive(t.Context(), hocket.Front{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, again := range map[string]func(...hocket.StartOption) (*hocket.Run, error){
+		"retry": func(o ...hocket.StartOption) (*hocket.Run, error) { return r.Retry(t.Context(), "gate", o...) },
+		"fork":  func(o ...hocket.StartOption) (*hocket.Run, error) { return r.Fork(t.Context(), "gate", nil, o...) },
+	} {
+		var e *hocket.RequiresPersonError
+		if _, err := again(); !errors.As(err, &e) || e.Run != r.ID() {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := again(hocket.ByPerson()); err != nil {
+			t.Errorf("%s by a person: %v", name, err)
+		}
+	}
+}

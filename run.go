@@ -3,6 +3,7 @@ package hocket
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -274,7 +275,8 @@ func (r *Run) Raise(ctx context.Context, limits workflow.Limits) (Receipt, error
 // Retry records a new run that copies the results of this one, except for a step and those
 // that depend on it, which will run again. Without an address, it is the failed steps that
 // run again. Resume or Drive starts the new run. [WithLimits] overrides the limits of this
-// run, [WithLabels] and [WithClaim] are for the new run, and other options have no effect.
+// run, [WithLabels] and [WithClaim] are for the new run, [ByPerson] allows to copy a run with a question
+// that requires a person, and other options have no effect.
 func (r *Run) Retry(ctx context.Context, address string, options ...StartOption) (*Run, error) {
 	if address != "" {
 		return r.Fork(ctx, address, nil, options...)
@@ -342,6 +344,11 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 	if err != nil {
 		return nil, err
 	}
+	if asks, err := r.requiresPerson(ctx); err != nil {
+		return nil, err
+	} else if asks && !s.byPerson {
+		return nil, &RequiresPersonError{r.id}
+	}
 	if trust.Depth() > 0 {
 		was, err := r.State(ctx)
 		if err != nil {
@@ -369,6 +376,35 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 		forked.Notes = []string{made.Note}
 	}
 	return forked, nil
+}
+
+// RequiresPersonError reports that a run was not copied because it has a question that only a person
+// may answer, and that the caller did not say [ByPerson].
+type RequiresPersonError struct{ Run string }
+
+func (e *RequiresPersonError) Error() string {
+	return fmt.Sprintf("only people may retry or fork run %s: it has a question that requires a person", e.Run)
+}
+
+// Hint returns what to do about it.
+func (e *RequiresPersonError) Hint() string {
+	return "run `hocket retry " + e.Run + "` yourself, in your own terminal"
+}
+
+// requiresPerson reports whether the run has a question that only a person may answer. A new run would
+// copy the answer, which was given for the results of the old one.
+func (r *Run) requiresPerson(ctx context.Context) (asks bool, err error) {
+	b, err := r.Bundle(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, w := range check.Workflows(*b) {
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			h, ok := n.Step.(*workflow.Human)
+			asks = asks || ok && h.Required
+		})
+	}
+	return asks, nil
 }
 
 // Kept returns what is stored about an attempt of a step. The error is an

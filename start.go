@@ -28,6 +28,7 @@ type starting struct {
 	within  bool         // nobody is asked about more than was decided
 
 	onlyApproved bool // the workflow must be approved by its digest
+	byPerson     bool
 }
 
 func startingWith(options []StartOption) (*starting, error) {
@@ -66,6 +67,9 @@ const HelperLabel = "helper"
 func WithLabels(labels map[string]string) StartOption {
 	return func(s *starting) { s.labels = labels }
 }
+
+// ByPerson says that a person starts the run, which the caller has made sure of.
+func ByPerson() StartOption { return func(s *starting) { s.byPerson = true } }
 
 // within limits a run to what another run may do, or to what was approved before. Nobody is asked.
 func within(t pinnedTrust) StartOption {

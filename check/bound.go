@@ -6,13 +6,14 @@ import "github.com/hocket-dev/hocket/workflow"
 // tasks that it starts if nothing fails.
 type totals struct {
 	steps    workflow.Bound
+	tries    workflow.Bound // attempts of these steps, with retries
 	least    int
 	attempts workflow.Bound // that run at the same time
 	spawned  workflow.Bound // handoffs that may still run when the node has ended
 	uses     workflow.Budget
 }
 
-var nothing = totals{steps: workflow.AtMost(0), attempts: workflow.AtMost(0), spawned: workflow.AtMost(0), uses: workflow.Free}
+var nothing = totals{steps: workflow.AtMost(0), tries: workflow.AtMost(0), attempts: workflow.AtMost(0), spawned: workflow.AtMost(0), uses: workflow.Free}
 
 // closed returns the totals of a scope, which ends after everything that was handed off in it.
 func (t totals) closed() totals {
@@ -21,7 +22,7 @@ func (t totals) closed() totals {
 }
 
 func (t totals) repeated(times workflow.Bound) totals {
-	t.steps = t.steps.Times(times)
+	t.steps, t.tries = t.steps.Times(times), t.tries.Times(times)
 	t.spawned = t.spawned.Times(times)
 	t.uses.CostUSD = t.uses.CostUSD.Times(times)
 	t.uses.Tokens = t.uses.Tokens.Times(times)
@@ -31,7 +32,7 @@ func (t totals) repeated(times workflow.Bound) totals {
 // plus adds the totals of a node; certain says that the node always runs. The parallel attempts
 // are not added: [scope.width] bounds them.
 func (t totals) plus(node totals, certain bool) totals {
-	t.steps = t.steps.Plus(node.steps)
+	t.steps, t.tries = t.steps.Plus(node.steps), t.tries.Plus(node.tries)
 	t.spawned = t.spawned.Plus(node.spawned)
 	t.uses.CostUSD = t.uses.CostUSD.Plus(node.uses.CostUSD)
 	t.uses.Tokens = t.uses.Tokens.Plus(node.uses.Tokens)
@@ -134,7 +135,7 @@ func (b *bounder) task(w *workflow.Workflow, n *node, step *workflow.Task) total
 
 // attempts returns the totals of a task. Retries do not count as steps.
 func attempts(tries int, uses workflow.Budget) totals {
-	one := totals{uses: uses}
+	one := totals{tries: workflow.AtMost(1), uses: uses}
 	t := one.repeated(workflow.AtMost(max(tries, 1)))
 	t.steps, t.attempts, t.spawned = workflow.AtMost(1), workflow.AtMost(1), nothing.spawned
 	return t
@@ -147,7 +148,7 @@ func (b *bounder) handedOff(w *workflow.Workflow, h *workflow.Handoffs) totals {
 	for _, name := range h.To {
 		by := b.in.resolve(name, w.RoleOf(name))
 		t := attempts(by.Attempts, by.budget(nil))
-		worst.steps = t.steps
+		worst.steps, worst.tries = t.steps, worst.tries.Higher(t.tries)
 		worst.uses = workflow.Budget{CostUSD: worst.uses.CostUSD.Higher(t.uses.CostUSD), Tokens: worst.uses.Tokens.Higher(t.uses.Tokens)}
 	}
 	if h.Detach { // a request names any amount

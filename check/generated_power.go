@@ -1,6 +1,11 @@
 package check
 
-import "github.com/hocket-dev/hocket/workflow"
+import (
+	"maps"
+	"slices"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
 
 var generatedPower = rule{
 	code:     "generated-power",
@@ -15,10 +20,16 @@ var generatedPower = rule{
 			p.errorf(n.Pos, "remove `detach`: detached work has its own budget", "%q may detach work, which only people may allow", n.ID)
 		}
 		a := p.in.agent(p.w, n, t)
-		if a.Executor == "shell" { // its inputs are environment variables
+		if a.Executor == "shell" { // its inputs are environment variables, too
 			for _, in := range t.Inputs {
 				if startsPrograms(in.Name) {
 					p.errorf(placeOr(in.Pos, n.Pos), "use another name for the input", "the input %s of %q would decide which programs run", in.Name, n.ID)
+				}
+			}
+			env, _ := t.Settings["env"].(map[string]any)
+			for _, name := range slices.Sorted(maps.Keys(env)) {
+				if startsPrograms(name) {
+					p.errorf(splicePos(n, t, "env"), "remove it, and name the program in the command", "the variable %s of %q would decide which programs run", name, n.ID)
 				}
 			}
 		}

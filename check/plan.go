@@ -11,6 +11,7 @@ import (
 // that exclude each other are added up, and loops run as often as they are allowed to.
 type Plan struct {
 	Steps     workflow.Bound  `json:"steps"`    // task instances
+	Attempts  workflow.Bound  `json:"attempts"` // of these, with retries
 	Least     int             `json:"least"`    // task instances of every run in which nothing fails
 	Parallel  workflow.Bound  `json:"parallel"` // attempts at the same time, within the limit
 	Tokens    workflow.Bound  `json:"tokens"`
@@ -44,7 +45,7 @@ func PlanOf(in Input) Plan {
 	in.Limits = WithDefaults(in.Limits)
 	sum := newBounder(&in, nil)
 	t := sum.workflow(in.Bundle.Root)
-	plan := Plan{Steps: t.steps, Least: t.least, Parallel: atMost(t.attempts, in.Limits.Parallel), Tokens: t.uses.Tokens, CostUSD: t.uses.CostUSD, Limits: in.Limits}
+	plan := Plan{Steps: t.steps, Attempts: t.tries, Least: t.least, Parallel: atMost(t.attempts, in.Limits.Parallel), Tokens: t.uses.Tokens, CostUSD: t.uses.CostUSD, Limits: in.Limits}
 	for _, w := range Workflows(in.Bundle) {
 		one := WorkflowPlan{Name: w.Name, Steps: sum.workflow(w).steps}
 		plan.layout(&one, sum, w)

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-dev/hocket"
-	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff"
@@ -101,7 +100,7 @@ the run continues from there.`,
 
 // again creates a new run and drives it. Only if it is not driven here does the id go to
 // standard output; otherwise the progress shows it.
-func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, make func(ctx context.Context, old *hocket.Run, options []hocket.StartOption) (*hocket.Run, error)) error {
+func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, copied func(ctx context.Context, old *hocket.Run, options []hocket.StartOption) (*hocket.Run, error)) error {
 	ctx := cmd.Context()
 	if err := f.check(cmd.Flags()); err != nil {
 		return err
@@ -112,11 +111,6 @@ func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, make func(ctx c
 		}
 	}
 	return a.withRun(ctx, id, func(old *hocket.Run) error {
-		if err := a.onlyPerson(cmd.Name() + " of a run with a required question"); err != nil {
-			if asks, unread := requiresPerson(ctx, old); asks || unread != nil {
-				return errors.Join(unread, err)
-			}
-		}
 		if !f.noRun {
 			if err := old.CheckDrive(ctx, nil); err != nil {
 				return err
@@ -134,7 +128,14 @@ func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, make func(ctx c
 		if !f.noRun && !f.detach {
 			options = append(options, hocket.WithClaim())
 		}
-		r, err := make(ctx, old, options)
+		reserved := a.onlyPerson(cmd.Name() + " of a run with a required question")
+		if reserved == nil {
+			options = append(options, hocket.ByPerson())
+		}
+		r, err := copied(ctx, old, options)
+		if errors.As(err, new(*hocket.RequiresPersonError)) {
+			return reserved
+		}
 		if err != nil {
 			return a.notForked(ctx, cmd.Name(), f.from, old, err)
 		}
@@ -154,23 +155,6 @@ func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, make func(ctx c
 		}
 		return a.resume(ctx, r, "", f.driveFlags)
 	})
-}
-
-// requiresPerson reports whether a run has a question that only a person may answer. A new run would copy
-// the answer, which was given for the results of the old one.
-func requiresPerson(ctx context.Context, r *hocket.Run) (asks bool, err error) {
-	b, err := r.Bundle(ctx)
-	if err != nil {
-		return false, err
-	}
-	for _, w := range check.Workflows(*b) {
-		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-			if h, ok := n.Step.(*workflow.Human); ok && h.Required {
-				asks = true
-			}
-		})
-	}
-	return asks, nil
 }
 
 // notForked turns a refusal of the run into a usage error. If the step to start at is the

@@ -61,6 +61,9 @@ func (a *app) drawPlan(p *check.Plan) string {
 		b.WriteString(style.Paint(view.Dim, view.Pad(name, 9)) + " " + view.Line(text) + "\n")
 	}
 	fact("tasks", fmt.Sprintf("%s; at least %d if nothing fails; limit %d", most(p.Steps), p.Least, p.Limits.Steps))
+	if p.Attempts != p.Steps {
+		fact("attempts", most(p.Attempts)+", with retries")
+	}
 	fact("at once", fmt.Sprintf("%s; limit %d", most(p.Parallel), p.Limits.Parallel))
 	fact("cost", costText(p))
 	fact("tokens", most(p.Tokens))

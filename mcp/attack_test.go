@@ -277,3 +277,43 @@ func TestNestingIsBounded(t *testing.T) {
 		t.Errorf("%q", runs)
 	}
 }
+
+// A client can write files in .hocket/agents with its own tools. A task for such an agent runs only
+// what a person has trusted: its command with the files that it names, and its permissions.
+func TestTaskForAgentOfTheProject(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	for name, c := range map[string]struct{ text, changed, file string }{
+		"command": {"agent: shell\nsettings: {command: [touch, pwned]}\n", "agent: shell\nsettings: {command: [touch, ./pwned]}\n", ""},
+		"file":    {"agent: shell\nsettings: {command: [sh, x.sh]}\n", "", "x.sh"},
+		"full":    {"agent: echo\nprompt: x\npermissions: {shell: {ls: allow}}\n", "agent: echo\nprompt: x\npermissions: {mode: full}\n", ""},
+	} {
+		f.write("x.sh", "touch pwned\n")
+		f.write(".hocket/agents/"+name+".yml", c.text)
+		task := map[string]any{"prompt": "x", "agent": name}
+		f.refused("hocket_task", task, "hocket trust")
+		if _, err := os.Stat(filepath.Join(f.dir, "pwned")); err == nil {
+			t.Fatalf("%s ran", name)
+		}
+		if err := f.p.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		powers, err := f.p.Powers()
+		if err == nil {
+			err = f.p.Trust(powers)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.must("hocket_task", task)
+		_ = os.Remove(filepath.Join(f.dir, "pwned"))
+		if c.file != "" {
+			f.write(c.file, "touch pwned pwned\n")
+		} else {
+			f.write(".hocket/agents/"+name+".yml", c.changed)
+		}
+		f.refused("hocket_task", task, "hocket trust")
+		if err := os.Remove(filepath.Join(f.dir, ".hocket/agents", name+".yml")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
