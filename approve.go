@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -27,12 +25,15 @@ import (
 // The error is a *[ChangedError] if the definition is no longer what the person saw, and a
 // *[DecidedError] if someone else was faster.
 func (p *Project) Approve(_ context.Context, id, digest string) error {
-	err := p.decide(id, digest, func(_ *Project, d *trust.Definitions, parts trust.Parts) error {
-		if v, ok := d.Approved(digest); ok {
+	err := p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
+		s, err := p.subject(id)
+		if err != nil {
+			return err
+		}
+		if v, ok := d.Approved(digest); ok && s.parts.Digest() == digest {
 			return &DecidedError{id, v}
 		}
-		d.Verdicts = append(d.Verdicts, trust.Verdict{ID: id, Digest: digest, Parts: parts, At: time.Now().UTC(), By: p.owner.By})
-		return nil
+		return p.approve(d, id, digest, s.parts)
 	})
 	if err != nil {
 		return err
@@ -46,29 +47,18 @@ func (p *Project) ApprovePlan(w *Workflow, id, digest string) error {
 	if err != nil {
 		return err
 	}
+	return p.changeDefinitions(func(p *Project, d *trust.Definitions) error { return p.approve(d, id, digest, parts) })
+}
+
+// approve adds an approval of parts, if their digest is the one that the person saw.
+func (p *Project) approve(d *trust.Definitions, id, digest string, parts trust.Parts) error {
 	if now := parts.Digest(); now != digest {
 		return &ChangedError{id, digest, now}
 	}
-	return p.changeDefinitions(func(_ *Project, d *trust.Definitions) error {
-		if _, ok := d.Approved(digest); !ok {
-			d.Verdicts = append(d.Verdicts, trust.Verdict{ID: id, Digest: digest, Parts: parts, At: time.Now().UTC(), By: p.owner.By})
-		}
-		return nil
-	})
-}
-
-// decide changes what is stored about a definition, if its digest is still the given one.
-func (p *Project) decide(id, digest string, change func(*Project, *trust.Definitions, trust.Parts) error) error {
-	return p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
-		s, err := p.subject(id)
-		if err != nil {
-			return err
-		}
-		if now := s.parts.Digest(); now != digest {
-			return &ChangedError{id, digest, now}
-		}
-		return change(p, d, s.parts)
-	})
+	if _, ok := d.Approved(digest); !ok {
+		d.Verdicts = append(d.Verdicts, trust.Verdict{ID: id, Digest: digest, Parts: parts, At: time.Now().UTC(), By: p.owner.By})
+	}
+	return nil
 }
 
 // changeDefinitions changes what is stored about definitions, with the files of the project as
@@ -82,68 +72,41 @@ func (p *Project) changeDefinitions(change func(*Project, *trust.Definitions) er
 	})
 }
 
-// subject is what a person decides about. Its workflow is read once, so that its digest is of what
-// the person sees.
-type subject struct {
-	g     *project.Generated // nil: a workflow of the project
-	w     *Workflow          // nil: an agent or a tool
-	parts trust.Parts        // everything that it would use
-}
-
 // subject returns a definition, or a workflow of the project. The error is an *[InvalidError] if it
 // cannot be used at all.
 func (p *Project) subject(id string) (*subject, error) {
-	g := p.now().definition(id)
-	if g == nil {
-		return p.ownSubject(id)
-	}
-	found := g.Wrong
-	if !found.Errors() {
-		found = p.checkDraft(g)
-	}
-	if found.Errors() {
-		return nil, &InvalidError{found}
-	}
-	if g.Kind != WorkflowKind {
-		parts, err := p.partsOf(g)
-		return &subject{g: g, parts: parts}, err
-	}
-	w, err := p.LoadText(g.File, g.Files[filepath.Base(g.File)])
-	if err != nil {
-		return nil, err
-	}
-	return subjectOf(g, w)
-}
-
-// ownSubject returns a workflow of the project.
-func (p *Project) ownSubject(id string) (*subject, error) {
-	w, err := p.Load(id)
-	var unknown *UnknownWorkflowError
-	if errors.As(err, &unknown) {
-		known, err := p.Approvals().Definitions(p.Root())
+	s := &subject{}
+	if g := p.now().definition(id); g != nil {
+		s = p.read(g)
+	} else {
+		w, err := p.Load(id)
+		if errors.As(err, new(*UnknownWorkflowError)) {
+			known, err := p.Approvals().Definitions(p.Root())
+			if err != nil {
+				return nil, err
+			}
+			return nil, unknownDefinition(id, known)
+		}
 		if err != nil {
 			return nil, err
 		}
-		return nil, unknownDefinition(id, known)
+		s.check(w)
 	}
-	if err != nil {
-		return nil, err
+	if s.found.Errors() {
+		return nil, &InvalidError{s.found}
 	}
-	return subjectOf(nil, w)
-}
-
-func subjectOf(g *project.Generated, w *Workflow) (*subject, error) {
-	if found := w.Check(nil); w.Model() == nil || found.Errors() {
-		return nil, &InvalidError{found}
-	}
-	parts, err := w.parts()
-	return &subject{g, w, parts}, err
+	return s, nil
 }
 
 // Reject records that a person has rejected a definition, even if it was approved before. Runs of it
 // do not continue. One that a model wrote is removed; a workflow of the project stays. seen is the state in which the
 // person saw it: if someone else has decided since, the error is a *[DecidedError].
 func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) error {
+	if g := p.now().definition(id); g != nil { // somebody may have put the file there
+		if err := p.remember(p.steady().read(g)); err != nil {
+			return err
+		}
+	}
 	err := p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
 		now, err := p.undecided(id, d)
 		if err != nil {
@@ -176,10 +139,10 @@ func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) err
 // undecided returns the digest and the state of what a person rejects.
 func (p *Project) undecided(id string, known *trust.Definitions) (*Generated, error) {
 	if g := p.now().definition(id); g != nil {
-		return p.describe(g, known), nil
+		return p.read(g).describe(known), nil
 	}
 	out := &Generated{ID: id}
-	s, err := p.ownSubject(id)
+	s, err := p.subject(id)
 	switch v, ok := known.Last(id); {
 	case err == nil:
 		out.Digest = s.parts.Digest()
@@ -194,71 +157,52 @@ func (p *Project) undecided(id string, known *trust.Definitions) (*Generated, er
 
 // remove removes the directory of a definition.
 func (p *Project) remove(id string) error {
-	root, err := p.generatedRoot()
+	root, err := p.home("generated")
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	return root.RemoveAll(id)
+	return root.RemoveAll("generated/" + id)
 }
 
 // Promote makes a definition that a model wrote a file of the project, as if a person had written
 // it, and returns the file. It does not overwrite anything. The digest is that of what the person
 // saw, as for Approve.
 func (p *Project) Promote(_ context.Context, id, digest string) (file string, err error) {
-	var promoted *workflow.Workflow
-	err = p.decide(id, digest, func(p *Project, d *trust.Definitions, parts trust.Parts) error {
-		g := p.now().definition(id)
-		if g == nil {
-			return unknownDefinition(id, d)
-		}
-		if file, err = p.install(g); err != nil {
+	var s *subject
+	err = p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
+		if s, err = p.subject(id); err != nil {
 			return err
 		}
-		if _, ok := d.Approved(digest); !ok {
-			d.Verdicts = append(d.Verdicts, trust.Verdict{ID: id, Digest: digest, Parts: parts, At: time.Now().UTC(), By: p.owner.By})
+		if s.g == nil {
+			return unknownDefinition(id, d)
 		}
-		promoted = p.meaning(g)
+		if err := p.approve(d, id, digest, s.parts); err != nil {
+			return err
+		}
+		if file, err = p.install(s.g); err != nil {
+			return err
+		}
 		return p.remove(id)
 	})
 	if err != nil {
 		return "", err
 	}
-	if promoted != nil {
-		err = p.Approvals().Propose(workflow.Digest(promoted), false)
+	if s.w != nil {
+		err = p.Approvals().Propose(workflow.Digest(s.w.Model()), false)
 	}
 	return file, errors.Join(err, p.Reload())
 }
 
 // install writes the reviewed files of a definition into the project's own folders.
 func (p *Project) install(g *project.Generated) (file string, err error) {
-	root, err := os.OpenRoot(filepath.Dir(project.GeneratedDir(p.Root())))
-	if err != nil {
-		return "", err
+	base := filepath.Base(g.File)
+	final, only := map[Kind]string{WorkflowKind: "workflows/" + base, AgentKind: "agents/" + base, ToolKind: "tools/" + g.ID}[g.Kind], base
+	if file = final; g.Kind == ToolKind {
+		file, only = path.Join(final, base), "."
 	}
-	defer root.Close()
-	dir := map[Kind]string{WorkflowKind: "workflows", AgentKind: "agents", ToolKind: "tools/" + g.ID}[g.Kind]
-	if info, err := root.Lstat(dir); g.Kind == ToolKind && err == nil {
-		return "", &NameTakenError{g.ID, "the " + map[bool]string{true: "tool", false: "file"}[info.IsDir()] + " in .hocket/" + dir}
-	}
-	for name, text := range g.Files {
-		at := path.Join(dir, name)
-		if err := root.MkdirAll(path.Dir(at), 0o755); err != nil {
-			return "", err
-		}
-		f, err := root.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-		if errors.Is(err, fs.ErrExist) {
-			return "", &NameTakenError{g.ID, "the file .hocket/" + at}
-		}
-		if err != nil {
-			return "", err
-		}
-		_, err = f.Write(text)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return "", err
-		}
-	}
-	return filepath.Join(filepath.Dir(project.GeneratedDir(p.Root())), filepath.FromSlash(dir), filepath.Base(g.File)), nil
+	err = p.store(final, g.Files, only, &NameTakenError{g.ID, ".hocket/" + final})
+	return filepath.Join(filepath.Dir(project.GeneratedDir(p.Root())), filepath.FromSlash(file)), err
 }
 
 // RunApproval is what a run stores about the approval of its workflow and agents.

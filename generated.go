@@ -2,9 +2,11 @@ package hocket
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -205,19 +207,19 @@ func (p *Project) Propose(_ context.Context, d Draft) (*Generated, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := p.now().draft(d, files)
-	if found := p.checkDraft(g); found.Errors() {
-		return nil, &InvalidError{found}
+	s := p.read(p.now().draft(d, files))
+	if s.found.Errors() {
+		return nil, &InvalidError{s.found}
 	}
 	if n := len(p.now().generated); n >= mostWaiting {
 		return nil, fmt.Errorf("hocket: %d definitions are waiting for approval; review them with `hocket approve` first", n)
 	}
-	if w := p.meaning(g); w != nil {
-		if err := p.Wrote(w); err != nil {
-			return nil, err
-		}
+	if err := p.remember(s); err != nil {
+		return nil, err
 	}
-	if err := p.write(g, files); err != nil {
+	all := map[string][]byte{project.OriginFile: project.About(d.Kind, d.Name, d.Origin)}
+	maps.Copy(all, files)
+	if err := p.store("generated/"+d.Name, all, ".", &NameTakenError{d.Name, "a definition that waits for approval"}); err != nil {
 		return nil, err
 	}
 	if err := newest.Reload(); err != nil {
@@ -245,7 +247,7 @@ func (d *Draft) files() (map[string][]byte, error) {
 				name = d.Name + ".yml"
 			}
 		}
-		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\:") || name == originFile || strings.HasPrefix(path.Base(name), ".") {
+		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\:") || name == project.OriginFile || strings.HasPrefix(path.Base(name), ".") {
 			return nil, fmt.Errorf("hocket: invalid file name %q in a draft", name)
 		}
 		if size += len(text); size > 1<<20 || !utf8.Valid(text) {
@@ -258,8 +260,6 @@ func (d *Draft) files() (map[string][]byte, error) {
 	}
 	return all, nil
 }
-
-const originFile = "origin.yml"
 
 // draft returns a draft as it will be read.
 func (s *snapshot) draft(d Draft, files map[string][]byte) *project.Generated {
@@ -292,37 +292,70 @@ func (p *Project) checkName(name string) error {
 	return nil
 }
 
-// checkDraft finds the mistakes in a definition, and what a model may not write.
-func (p *Project) checkDraft(g *project.Generated) workflow.Diagnostics {
-	switch g.Kind {
-	case WorkflowKind:
-		text := g.Files[filepath.Base(g.File)]
-		if _, ok := syntax.Of(g.File, text); !ok {
-			return workflow.Diagnostics{workflow.Errorf(workflow.Pos{File: g.File}, codeGenerated, "write it in one of: "+strings.Join(syntax.Notations(), ", "), "%s is not a workflow", filepath.Base(g.File))}
-		}
-		w, err := p.LoadText(g.File, text)
-		if err != nil {
-			return workflow.Diagnostics{workflow.Errorf(workflow.Pos{File: g.File}, codeGenerated, "", "%v", err)}
-		}
-		if w.Model() == nil {
-			return w.Diagnostics()
-		}
-		found := w.Check(nil)
-		// Lists of runs show this name.
-		if as := w.Model().Name; GeneratedName(as) != g.ID && p.checkName(GeneratedName(as)) != nil {
-			found = append(found, workflow.Errorf(w.Model().Pos, codeGenerated, "call it "+g.ID, "something else in the project is called %q", as))
-		}
-		return found
-	case AgentKind:
-		return p.checkAgentDraft(g)
-	case ToolKind:
-		_, found := tool.Generated{Dir: g.Dir, Files: g.Files}.Read()
-		return found
-	}
-	return workflow.Diagnostics{workflow.Errorf(workflow.Pos{}, codeGenerated, "use workflow, agent or tool", "unknown kind %q", g.Kind)}
+// subject is what a person decides about. It is read once, so that the digest is of what the person
+// sees.
+type subject struct {
+	g     *project.Generated   // nil: a workflow of the project
+	w     *Workflow            // nil: an agent or a tool
+	found workflow.Diagnostics // mistakes, and what a model may not write
+	parts trust.Parts          // everything that it would use; nil if there are errors
 }
 
-const codeGenerated = "generated-definition"
+// read reads a definition that a model wrote.
+func (p *Project) read(g *project.Generated) *subject {
+	s := &subject{g: g, found: g.Wrong}
+	if s.found.Errors() {
+		return s
+	}
+	switch g.Kind {
+	case WorkflowKind:
+		p.readWorkflow(s)
+	case AgentKind:
+		if s.found = p.checkAgentDraft(g); !s.found.Errors() {
+			s.parts = p.now().agentParts(g, p.now().files.AgentOf(g))
+		}
+	case ToolKind:
+		if _, s.found = (tool.Generated{Dir: g.Dir, Files: g.Files}).Read(); !s.found.Errors() {
+			s.parts = toolParts(p.Root(), g)
+		}
+	default:
+		s.refuse(workflow.Pos{}, "use workflow, agent or tool", "unknown kind %q", g.Kind)
+	}
+	return s
+}
+
+func (s *subject) refuse(pos workflow.Pos, detail, summary string, args ...any) {
+	s.found = append(s.found, workflow.Errorf(pos, project.CodeGenerated, detail, summary, args...))
+}
+
+func (p *Project) readWorkflow(s *subject) {
+	file := s.g.File
+	text := s.g.Files[filepath.Base(file)]
+	if _, ok := syntax.Of(file, text); !ok {
+		s.refuse(workflow.Pos{File: file}, "write it in one of: "+strings.Join(syntax.Notations(), ", "), "%s is not a workflow", filepath.Base(file))
+		return
+	}
+	w, err := p.LoadText(file, text)
+	if err != nil {
+		s.refuse(workflow.Pos{File: file}, "", "%v", err)
+		return
+	}
+	s.check(w)
+	// Lists of runs show this name.
+	if w.Model() != nil && GeneratedName(w.Model().Name) != s.g.ID && p.checkName(GeneratedName(w.Model().Name)) != nil {
+		s.refuse(w.Model().Pos, "call it "+s.g.ID, "something else in the project is called %q", w.Model().Name)
+	}
+}
+
+// check adds a workflow, what is wrong with it, and its parts.
+func (s *subject) check(w *Workflow) {
+	if s.w = w; w.Model() == nil {
+		s.found = w.Diagnostics()
+		return
+	}
+	s.found = w.Check(nil)
+	s.parts, _ = w.parts() // there is a workflow
+}
 
 // checkAgentDraft checks an agent that a model wrote. It works from its prompt, with what the
 // project has, and may do nothing that needs trust.
@@ -332,7 +365,7 @@ func (p *Project) checkAgentDraft(g *project.Generated) workflow.Diagnostics {
 		return found
 	}
 	refuse := func(key, detail, summary string, args ...any) {
-		found = append(found, workflow.Errorf(d.At(key), codeGenerated, detail, summary, args...))
+		found = append(found, workflow.Errorf(d.At(key), project.CodeGenerated, detail, summary, args...))
 	}
 	if d.Name != g.ID {
 		refuse("name", "call it "+g.ID, "the agent is called %q", d.Name)
@@ -355,53 +388,43 @@ func (p *Project) Wrote(w *workflow.Workflow) error {
 	return p.Approvals().Propose(workflow.Digest(w), true)
 }
 
-// meaning returns the workflow in a definition; nil if it is not one.
-func (p *Project) meaning(g *project.Generated) *workflow.Workflow {
-	if g.Kind != WorkflowKind {
+// remember is Wrote for what a definition means, if it is a workflow.
+func (p *Project) remember(s *subject) error {
+	if s.g == nil || s.w == nil || s.w.Model() == nil {
 		return nil
 	}
-	w, err := p.LoadText(g.File, g.Files[filepath.Base(g.File)])
-	if err != nil {
-		return nil
-	}
-	return w.Model()
+	return p.Wrote(s.w.Model())
 }
 
-// write stores a draft in its own directory, which gets its final name when it is complete. It does
-// not follow links, and does not overwrite anything.
-func (p *Project) write(g *project.Generated, files map[string][]byte) error {
-	root, err := p.generatedRoot()
+// store writes files into .hocket: all of them as a directory, or only one. It gets its final name when
+// it is complete. It does not follow links, and does not overwrite anything.
+func (p *Project) store(final string, files map[string][]byte, only string, taken *NameTakenError) error {
+	root, err := p.home(path.Dir(final))
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	temp := "." + g.ID + "-" + workflow.Digest(&workflow.Workflow{Name: time.Now().String()})[7:19]
+	temp := ".new-" + strings.ToLower(rand.Text())
 	defer root.RemoveAll(temp)
-	if err := root.Mkdir(temp, 0o755); err != nil {
-		return err
-	}
-	all := map[string][]byte{originFile: project.About(g.Kind, g.ID, g.Origin)}
 	for name, text := range files {
-		all[name] = text
-	}
-	for name, text := range all {
-		if err := errors.Join(root.MkdirAll(path.Join(temp, path.Dir(name)), 0o755), root.WriteFile(path.Join(temp, name), text, 0o644)); err != nil {
+		name = path.Join(temp, name)
+		if err := errors.Join(root.MkdirAll(path.Dir(name), 0o755), root.WriteFile(name, text, 0o644)); err != nil {
 			return err
 		}
 	}
-	if _, err := root.Lstat(g.ID); err == nil {
-		return &NameTakenError{g.ID, "a definition that waits for approval"}
+	if _, err := root.Lstat(final); err == nil {
+		return taken
 	}
-	if err := root.Rename(temp, g.ID); err != nil {
-		return &NameTakenError{g.ID, "a definition that waits for approval"} // two at the same time
+	if err = root.Rename(path.Join(temp, only), final); errors.Is(err, fs.ErrExist) { // two at the same time
+		return taken
 	}
-	return nil
+	return err
 }
 
-// generatedRoot opens .hocket/generated, which it makes if necessary.
-func (p *Project) generatedRoot() (*os.Root, error) {
-	dir := project.GeneratedDir(p.Root())
-	for _, at := range []string{filepath.Dir(dir), dir} {
+// home opens .hocket, and makes a directory in it if necessary. None of them is a link.
+func (p *Project) home(dir string) (*os.Root, error) {
+	home := filepath.Dir(project.GeneratedDir(p.Root()))
+	for _, at := range []string{home, filepath.Join(home, dir)} {
 		if err := os.Mkdir(at, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
@@ -409,7 +432,7 @@ func (p *Project) generatedRoot() (*os.Root, error) {
 			return nil, fmt.Errorf("hocket: %s is not a directory", at)
 		}
 	}
-	return os.OpenRoot(dir)
+	return os.OpenRoot(home)
 }
 
 // Generated returns all definitions that models wrote, by name.
@@ -424,7 +447,7 @@ func (p *Project) Generated() ([]*Generated, error) {
 	}
 	var all []*Generated
 	for _, g := range p.now().generated {
-		all = append(all, p.describe(g, known))
+		all = append(all, p.read(g).describe(known))
 	}
 	return all, nil
 }
@@ -440,7 +463,7 @@ func (p *Project) generated(id string) (*Generated, error) {
 	if g == nil {
 		return nil, unknownDefinition(id, known)
 	}
-	return p.describe(g, known), nil
+	return p.read(g).describe(known), nil
 }
 
 func unknownDefinition(id string, known *trust.Definitions) error {
@@ -459,17 +482,14 @@ func (s *snapshot) definition(id string) *project.Generated {
 	return s.generated[i]
 }
 
-func (p *Project) describe(g *project.Generated, known *trust.Definitions) *Generated {
-	out := &Generated{ID: g.ID, Kind: g.Kind, Name: g.ID, File: g.File, Origin: g.Origin, State: Broken, Diagnostics: g.Wrong}
-	if !g.Wrong.Errors() {
-		out.Diagnostics = p.checkDraft(g)
+// describe describes a definition that a model wrote.
+func (s *subject) describe(known *trust.Definitions) *Generated {
+	g := s.g
+	out := &Generated{ID: g.ID, Kind: g.Kind, Name: g.ID, File: g.File, Origin: g.Origin, State: Broken, Diagnostics: s.found}
+	if !s.found.Errors() {
+		out.Digest = s.parts.Digest()
+		out.State, out.By, out.At = stateOf(g.ID, out.Digest, known)
 	}
-	parts, err := p.partsOf(g)
-	if err != nil || out.Diagnostics.Errors() {
-		return out
-	}
-	out.Digest = parts.Digest()
-	out.State, out.By, out.At = stateOf(g.ID, out.Digest, known)
 	return out
 }
 
@@ -484,28 +504,6 @@ func stateOf(id, digest string, known *trust.Definitions) (state DefinitionState
 		return Changed, v.By, v.At
 	}
 	return Proposed, "", time.Time{}
-}
-
-// partsOf returns everything that a definition would use.
-func (p *Project) partsOf(g *project.Generated) (trust.Parts, error) {
-	s := p.now()
-	switch g.Kind {
-	case WorkflowKind:
-		w, err := p.LoadText(g.File, g.Files[filepath.Base(g.File)])
-		if err != nil {
-			return nil, err
-		}
-		return w.parts()
-	case AgentKind:
-		d := s.files.AgentOf(g)
-		if d == nil {
-			return nil, fmt.Errorf("hocket: the agent %s cannot be read", g.ID)
-		}
-		return s.agentParts(g, d), nil
-	case ToolKind:
-		return toolParts(p.Root(), g), nil
-	}
-	return nil, fmt.Errorf("hocket: unknown kind %q", g.Kind)
 }
 
 // agentParts returns everything that an agent would use that a model wrote.

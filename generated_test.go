@@ -96,7 +96,7 @@ func TestGeneratedWorkflow(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	r, err := p.Review("greet-all")
-	if err != nil || r.Digest != g.Digest || len(r.Deeds) == 0 || !strings.Contains(r.Deeds[0].What, "echo hello") || r.Plan.Limits.Steps != 10 || r.Workflow == nil {
+	if err != nil || r.Digest != g.Digest || len(r.Effects) == 0 || !strings.Contains(r.Effects[0].What, "echo hello") || r.Plan.Limits.Steps != 10 || r.Workflow == nil {
 		t.Fatalf("%+v %v", r, err)
 	}
 	if err := p.Approve(t.Context(), g.ID, "sha256:0"); !errors.As(err, new(*hocket.ChangedError)) {
@@ -388,7 +388,7 @@ steps:
 			t.Errorf("%s is not shown in %s", want, r.Meaning)
 		}
 	}
-	if what := r.Deeds[0].What; r.Deeds[0].Kind != hocket.CommandDeed || !strings.Contains(what, "input GREETING: the-input") || !strings.Contains(what, "prompt: the-prompt") {
+	if what := r.Effects[0].What; r.Effects[0].Kind != hocket.CommandEffect || !strings.Contains(what, "input GREETING: the-input") || !strings.Contains(what, "prompt: the-prompt") {
 		t.Errorf("%q", what)
 	}
 	put(t, p.Root(), "run.sh", "echo two\n")
@@ -504,6 +504,9 @@ func TestGeneratedTool(t *testing.T) {
 		"run.sh":   []byte("echo hello; cat secret.txt 2>/dev/null; echo x 2>/dev/null >stolen; true\n"),
 	}}
 	g := propose(t, p, d)
+	if r, err := p.Review("say"); err != nil || len(r.Effects) != 2 || r.Effects[1].What != "the tool say cannot read the project" {
+		t.Errorf("%+v %v", r, err)
+	}
 	call := func() (string, error) { return p.CallTool(t.Context(), "say", nil, func([]byte) {}) }
 	if out, err := call(); err == nil {
 		t.Errorf("%q", out)
@@ -584,5 +587,95 @@ func TestCopyRequiresPerson(t *testing.T) {
 		if _, err := again(hocket.ByPerson()); err != nil {
 			t.Errorf("%s by a person: %v", name, err)
 		}
+	}
+}
+
+// An approval covers the files that a command names, however it does that, and the review says which
+// these are, and that there may be others.
+func TestFilesOfCommands(t *testing.T) {
+	for command, file := range map[string]string{
+		"cd sub && sh tool.sh":       "sub/tool.sh",
+		"make -C sub -f tool.mk all": "sub/tool.mk",
+		"sh *.sh":                    "tool.sh",
+		`sh to"ol".sh`:               "tool.sh",
+		"cat sub/*/x":                "sub/deep/x",
+		"wc -l nothing":              "",
+	} {
+		p := workshop(t, nil)
+		if file != "" {
+			put(t, p.Root(), file, "true\n")
+		}
+		g := propose(t, p, hocket.Draft{Kind: hocket.WorkflowKind, Name: "fine", Files: map[string][]byte{"x.yml": []byte("name: fine\nsteps: [{id: a, agent: shell, config: {command: '" + command + "'}}]\n")}})
+		r, err := p.Review(g.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "files: none is part of the approval"
+		if file != "" {
+			want = "files: " + file + "; others that it reads or runs are not part of the approval"
+		}
+		if shown := r.Effects[0].What; !strings.Contains(shown, want) {
+			t.Errorf("%s: %s", command, shown)
+		}
+		if file == "" {
+			continue
+		}
+		put(t, p.Root(), file, "touch stolen\n")
+		if again, err := p.Review(g.ID); err != nil || again.Digest == r.Digest {
+			t.Errorf("%s: the approval does not cover %s", command, file)
+		}
+	}
+}
+
+// A file that somebody put into .hocket/generated counts as written by a model as soon as a person has
+// seen it: a copy of it needs the approval, too.
+func TestCopyOfWhatWasReviewed(t *testing.T) {
+	for name, see := range map[string]func(*hocket.Project) error{
+		"review": func(p *hocket.Project) error { _, err := p.Review("greet"); return err },
+		"reject": func(p *hocket.Project) error { return p.Reject(t.Context(), "greet", hocket.Proposed) },
+	} {
+		p := workshop(t, map[string]string{
+			".hocket/generated/greet/origin.yml": "kind: workflow\nname: greet\nby: x\n", ".hocket/generated/greet/greet.yml": "name: greet\n" + greeting,
+			".hocket/workflows/other.yml": "name: greet\n" + greeting,
+		})
+		if err := see(p); err != nil {
+			t.Fatal(err)
+		}
+		w, err := p.Load("other")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.Record(t.Context(), w, nil)
+		if e := unapproved(t, err); e.ID != "other" {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
+// A name that is taken, and a directory that cannot be written, are different errors; nothing is left
+// of what could not be stored.
+func TestStoreThatFails(t *testing.T) {
+	p := workshop(t, nil)
+	g := propose(t, p, hocket.Draft{Kind: hocket.ToolKind, Name: "helper", Files: map[string][]byte{"tool.yml": []byte("description: x\nkind: script\nscript: {file: run.sh, interpreter: sh}\n"), "run.sh": []byte("true\n")}})
+	put(t, p.Root(), ".hocket/tools", "not a directory")
+	var taken *hocket.NameTakenError
+	if _, err := p.Promote(t.Context(), g.ID, g.Digest); err == nil || errors.As(err, &taken) {
+		t.Errorf("%v", err)
+	}
+	if err := os.Remove(filepath.Join(p.Root(), ".hocket/tools")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, p.Root(), ".hocket/tools/helper/notes", "mine")
+	if _, err := p.Promote(t.Context(), g.ID, g.Digest); !errors.As(err, &taken) {
+		t.Errorf("%v", err)
+	}
+	list, err := os.ReadDir(filepath.Join(p.Root(), ".hocket"))
+	for _, e := range list {
+		if strings.HasPrefix(e.Name(), ".") {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+	if left, _ := os.ReadDir(filepath.Join(p.Root(), ".hocket/tools/helper")); err != nil || len(left) != 1 {
+		t.Errorf("%v %v", left, err)
 	}
 }

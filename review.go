@@ -12,17 +12,17 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Deed is something that a definition does or may do.
-type Deed = project.Deed
+// Effect is something that a definition does or may do.
+type Effect = project.Effect
 
-// DeedKind is a kind of deed.
-type DeedKind = project.DeedKind
+// EffectKind is a kind of effect.
+type EffectKind = project.EffectKind
 
-// The kinds of deeds.
+// The kinds of effects.
 const (
-	CommandDeed    = project.CommandDeed
-	AddressDeed    = project.AddressDeed
-	PermissionDeed = project.PermissionDeed
+	CommandEffect    = project.CommandEffect
+	AddressEffect    = project.AddressEffect
+	PermissionEffect = project.PermissionEffect
 )
 
 // Review is what a person has to see before approving a definition.
@@ -31,7 +31,7 @@ type Review struct {
 	Workflow *Workflow           // to draw; nil for an agent or a tool
 	Meaning  string              // all that the workflow, and those that it calls, say, in canonical form
 	Plan     *check.Plan         // the most that a run of it could do and cost; nil for an agent or a tool
-	Deeds    []Deed              // every command, address and permission
+	Effects  []Effect            // every command, address and permission
 	Agents   []*agent.Definition // that it uses, with their prompts
 	Texts    map[string]string   // the files of an agent or a tool
 	Found    workflow.Diagnostics
@@ -58,7 +58,10 @@ func (p *Project) Review(id string) (*Review, error) {
 	}
 	r := &Review{Generated: Generated{ID: id, Name: id, Kind: WorkflowKind}}
 	if s.g != nil {
-		r.Generated = *p.describe(s.g, known)
+		r.Generated = *s.describe(known)
+		if err := p.remember(s); err != nil { // somebody may have put the file there
+			return nil, err
+		}
 	}
 	if s.w != nil {
 		r.does(p, s.w, s.parts)
@@ -102,9 +105,9 @@ func (r *Review) does(p *Project, w *Workflow, parts trust.Parts) {
 	r.Found = w.Check(nil)
 	plan := w.Plan(nil)
 	r.Plan = &plan
-	r.Agents, r.Deeds = w.l.Used(), w.l.Deeds()
+	r.Agents, r.Effects = w.l.Used(), w.l.Effects()
 	for _, d := range r.Agents {
-		r.Deeds = append(r.Deeds, p.now().toolDeeds(d.Tools)...)
+		r.Effects = append(r.Effects, p.now().toolEffects(d.Tools)...)
 	}
 }
 
@@ -116,26 +119,26 @@ func (r *Review) about(s *snapshot, g *project.Generated) {
 	}
 	if d := s.files.AgentOf(g); d != nil {
 		r.Agents = []*agent.Definition{d}
-		r.Deeds = append(s.files.AgentDeeds(d), s.toolDeeds(d.Tools)...)
+		r.Effects = append(s.files.AgentEffects(d), s.toolEffects(d.Tools)...)
 	}
 	if g.Kind == ToolKind {
 		if m, _ := (tool.Generated{Dir: g.Dir, Files: g.Files}).Read(); m != nil {
-			r.Deeds = toolDeed(m)
+			r.Effects = toolEffect(m)
 		}
 	}
 }
 
-// toolDeeds returns what the tools with some names do.
-func (s *snapshot) toolDeeds(names []string) (all []Deed) {
+// toolEffects returns what the tools with some names do.
+func (s *snapshot) toolEffects(names []string) (all []Effect) {
 	for _, name := range names {
 		if m, ok := s.tools.Manifest(name); ok {
-			all = append(all, toolDeed(m)...)
+			all = append(all, toolEffect(m)...)
 		}
 	}
 	return all
 }
 
-func toolDeed(m *tool.Manifest) (all []Deed) {
+func toolEffect(m *tool.Manifest) (all []Effect) {
 	name := "the tool " + m.Name
 	switch w := m.Work.(type) {
 	case *tool.Command:
@@ -146,15 +149,19 @@ func toolDeed(m *tool.Manifest) (all []Deed) {
 		if w.File != "" {
 			words = append(words, w.File)
 		}
-		all = append(all, Deed{Kind: CommandDeed, What: name + " runs " + strings.Join(words, " ")})
+		all = append(all, Effect{Kind: CommandEffect, What: name + " runs " + strings.Join(words, " ")})
 	case *tool.Request:
-		all = append(all, Deed{Kind: AddressDeed, What: name + " requests " + w.URL})
+		all = append(all, Effect{Kind: AddressEffect, What: name + " requests " + w.URL})
 	case *tool.Search:
-		all = append(all, Deed{Kind: AddressDeed, What: name + " requests " + w.URL})
+		all = append(all, Effect{Kind: AddressEffect, What: name + " requests " + w.URL})
 	case nil:
 	}
-	if may := strings.TrimPrefix(m.Permissions.String(), ", "); may != "" {
-		all = append(all, Deed{Kind: PermissionDeed, What: name + " " + may})
+	may := strings.TrimPrefix(m.Permissions.String(), ", ")
+	if _, program := m.Work.(*tool.Command); program && len(m.Permissions.Read)+len(m.Permissions.Write) == 0 {
+		may = strings.TrimPrefix(may+", and cannot read the project", ", and ")
+	}
+	if may != "" {
+		all = append(all, Effect{Kind: PermissionEffect, What: name + " " + may})
 	}
 	return all
 }

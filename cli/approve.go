@@ -125,6 +125,12 @@ func (a *app) approveOne(ctx context.Context, id string, f approveFlags) error {
 		return err
 	case f.diff && a.json:
 		return a.printJSON(append([]trust.PartChange{}, r.Changes...))
+	case f.diff && r.Before == nil && r.State != hocket.Approved:
+		a.note("nobody has approved " + id + " before; `" + a.self("approve", id, "--show") + "` prints all of it\n")
+		return nil
+	case f.diff && r.Before == nil:
+		a.note("nothing has changed since " + view.Line(r.By) + " approved it at " + when(r.At) + "\n")
+		return nil
 	case f.diff:
 		return a.print(view.Reveal(changesText(r)))
 	case a.json:
@@ -240,6 +246,9 @@ func (a *app) reviewText(r *hocket.Review) string {
 		fmt.Fprintf(&b, "file %s\n", r.File)
 	}
 	fmt.Fprintf(&b, "digest %s (%s)\n", r.Digest, r.State)
+	if text := changesText(r); text != "" {
+		b.WriteString("\nChanged since it was approved\n" + text)
+	}
 	if r.Workflow != nil {
 		if text, err := draw.Draw(r.Workflow.Model(), "tree"); err == nil {
 			b.WriteString("\n" + text)
@@ -248,13 +257,12 @@ func (a *app) reviewText(r *hocket.Review) string {
 	for _, section := range []struct{ title, text string }{
 		{"Meaning", meaningText(r.Meaning)},
 		{"Warnings", warningsText(r.Found)},
-		{"Commands", deedsText(r.Deeds, hocket.CommandDeed)},
-		{"Addresses", deedsText(r.Deeds, hocket.AddressDeed)},
-		{"Permissions", deedsText(r.Deeds, hocket.PermissionDeed)},
+		{"Commands", effectsText(r.Effects, hocket.CommandEffect)},
+		{"Addresses", effectsText(r.Effects, hocket.AddressEffect)},
+		{"Permissions", effectsText(r.Effects, hocket.PermissionEffect)},
 		{"Agents", agentsText(r.Agents)},
 		{"Files", filesText(r.Texts)},
 		{"At most", a.planText(r.Plan)},
-		{"Changed since it was approved", changesText(r)},
 	} {
 		if section.text != "" {
 			b.WriteString("\n" + section.title + "\n" + section.text)
@@ -287,9 +295,9 @@ func warningsText(found workflow.Diagnostics) string {
 	return b.String()
 }
 
-func deedsText(deeds []hocket.Deed, kind hocket.DeedKind) string {
+func effectsText(effects []hocket.Effect, kind hocket.EffectKind) string {
 	var b strings.Builder
-	for _, d := range deeds {
+	for _, d := range effects {
 		if d.Kind == kind {
 			b.WriteString("  " + indented(strings.TrimPrefix(d.Step+": "+d.What, ": "), "    ") + "\n")
 		}
@@ -352,7 +360,7 @@ type reviewed struct {
 	hocket.Generated
 	Drawing  string             `json:"drawing,omitempty"`
 	Meaning  string             `json:"meaning,omitempty"`
-	Deeds    []hocket.Deed      `json:"deeds"`
+	Effects  []hocket.Effect    `json:"effects"`
 	Agents   []reviewedAgent    `json:"agents"`
 	Files    map[string]string  `json:"files,omitempty"`
 	Plan     *check.Plan        `json:"plan,omitempty"`
@@ -370,7 +378,7 @@ type reviewedAgent struct {
 
 func (a *app) reviewJSON(r *hocket.Review) reviewed {
 	out := reviewed{
-		Generated: r.Generated, Meaning: r.Meaning, Deeds: append([]hocket.Deed{}, r.Deeds...), Agents: []reviewedAgent{}, Files: r.Texts, Plan: r.Plan,
+		Generated: r.Generated, Meaning: r.Meaning, Effects: append([]hocket.Effect{}, r.Effects...), Agents: []reviewedAgent{}, Files: r.Texts, Plan: r.Plan,
 		Warnings: []string{}, Changes: append([]trust.PartChange{}, r.Changes...),
 	}
 	if r.Workflow != nil {

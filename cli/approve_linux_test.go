@@ -28,7 +28,7 @@ func proposedProject(t *testing.T) (dir, project string) {
 	return dir, project
 }
 
-var typedDigest = regexp.MustCompile(`with the digest\s*sha256:[0-9a-f]{26}([0-9a-f]{6})`)
+var typedDigest = regexp.MustCompile(`with the digest\s*sha256:[0-9a-f]{58}([0-9a-f]{6})`)
 
 // approve answers the question about a definition with the end of its digest, as a function
 // changes it.
@@ -46,7 +46,10 @@ func same(end string) string { return end }
 
 func TestApproveInATerminal(t *testing.T) {
 	dir, project := proposedProject(t)
-	c := startConsole(t, dir, 60, 120, "-C", project, "approve", "hello")
+	c := startConsole(t, dir, 60, 120, "-C", project, "approve", "hello", "--diff")
+	c.until("nobody has approved hello before")
+	c.exit()
+	c = startConsole(t, dir, 60, 120, "-C", project, "approve", "hello")
 	c.until("echo hello")
 	c.approve(func(end string) string { return "yes" })
 	c.until("not approved")
@@ -64,6 +67,9 @@ func TestApproveInATerminal(t *testing.T) {
 	if code := c.exit(); code != 0 {
 		t.Errorf("exit code %d\n%s", code, c.see())
 	}
+	c = startConsole(t, dir, 60, 120, "-C", project, "approve", "hello", "--diff")
+	c.until("nothing has changed since tester approved it")
+	c.exit()
 	// What a person saw is what counts: the file changes while the question is open.
 	file := filepath.Join(project, ".hocket/generated/hello/hello.yml")
 	change := func(old, now string) {
@@ -77,7 +83,10 @@ func TestApproveInATerminal(t *testing.T) {
 	}
 	change("echo hello", "echo bye")
 	c = startConsole(t, dir, 60, 120, "-C", project, "approve", "hello")
-	c.until("Changed since it was approved")
+	c.until("Agents")
+	if changed, whole, _ := strings.Cut(c.see(), "Meaning"); !strings.Contains(changed, "+    setting command = \"echo bye\"") || whole == "" {
+		t.Errorf("the differences are not first:\n%s", c.see())
+	}
 	change("echo bye", "touch stolen")
 	c.approve(same)
 	c.until("has changed")

@@ -20,6 +20,7 @@ import (
 	"github.com/hocket-dev/hocket/cli/ask"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/internal/wholefile"
+	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -295,7 +296,7 @@ func (a *app) editSettings(ctx context.Context, c *mcpClient, change func([]byte
 	if bytes.Equal(before, after) {
 		return false, nil
 	}
-	a.note(file + ":\n" + changedLines(string(before), string(after)))
+	a.note(file + ":\n" + view.Text(strings.Join(trust.DiffLines(string(before), string(after)), "\n")) + "\n")
 	if !yes {
 		if err := a.mayEdit(ctx, file); err != nil {
 			return false, err
@@ -350,25 +351,6 @@ func (a *app) mayEdit(ctx context.Context, file string) error {
 		return exitError(exitFailed)
 	}
 	return nil
-}
-
-// changedLines shows the lines that differ between two texts.
-func changedLines(before, after string) string {
-	old, now := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
-	for len(old) > 0 && len(now) > 0 && old[0] == now[0] {
-		old, now = old[1:], now[1:]
-	}
-	for len(old) > 0 && len(now) > 0 && old[len(old)-1] == now[len(now)-1] {
-		old, now = old[:len(old)-1], now[:len(now)-1]
-	}
-	var b strings.Builder
-	for _, l := range old {
-		b.WriteString("- " + view.Text(strings.TrimSuffix(l, "\n")) + "\n")
-	}
-	for _, l := range now {
-		b.WriteString("+ " + view.Text(strings.TrimSuffix(l, "\n")) + "\n")
-	}
-	return b.String()
 }
 
 // showClient has a client list its servers, and reports what it says about ours.

@@ -73,7 +73,7 @@ func TestInstallEditsSettings(t *testing.T) {
 	if err := os.WriteFile(file, []byte(before), 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := install(t, home, "other", "", "--for", "cursor"); code != 2 || !strings.Contains(errs, "--yes") || !strings.Contains(errs, `+     "hocket": {`) {
+	if code, _, errs := install(t, home, "other", "", "--for", "cursor"); code != 2 || !strings.Contains(errs, "--yes") || !strings.Contains(errs, `+    "hocket": {`) {
 		t.Errorf("%d, %s", code, errs)
 	}
 	if text, _ := os.ReadFile(file); string(text) != before {

@@ -63,12 +63,14 @@ func (g *Generated) Parts() trust.Parts {
 	return all
 }
 
-// codeGenerated is the code of mistakes in .hocket/generated.
-const codeGenerated = "generated-definition"
+// CodeGenerated is the code of mistakes in .hocket/generated.
+const CodeGenerated = "generated-definition"
+
+// OriginFile is the file with the origin of a definition.
+const OriginFile = "origin.yml"
 
 const (
 	generatedDir = "generated"
-	originFile   = "origin.yml"
 
 	mostGenerated  = 200     // directories; more are not read
 	mostFiles      = 50      // in one of them
@@ -98,7 +100,7 @@ func ReadGenerated(root string) ([]*Generated, workflow.Diagnostics) {
 		return nil, nil
 	}
 	refused := func(detail, summary string, args ...any) ([]*Generated, workflow.Diagnostics) {
-		return nil, workflow.Diagnostics{workflow.Errorf(workflow.Pos{File: dir}, codeGenerated, detail, summary, args...)}
+		return nil, workflow.Diagnostics{workflow.Errorf(workflow.Pos{File: dir}, CodeGenerated, detail, summary, args...)}
 	}
 	if err != nil || !info.IsDir() {
 		return refused("replace it with a real directory", "%s is not a directory", generatedDir)
@@ -113,7 +115,7 @@ func ReadGenerated(root string) ([]*Generated, workflow.Diagnostics) {
 			continue
 		}
 		if len(all) == mostGenerated {
-			return all, workflow.Diagnostics{workflow.Warningf(workflow.Pos{File: dir}, codeGenerated, "review them with `hocket approve`, and reject those that you do not need",
+			return all, workflow.Diagnostics{workflow.Warningf(workflow.Pos{File: dir}, CodeGenerated, "review them with `hocket approve`, and reject those that you do not need",
 				"there are more than %d definitions, and the others are not read", mostGenerated)}
 		}
 		all = append(all, readGenerated(root, filepath.Join(dir, e.Name())))
@@ -141,7 +143,7 @@ func readGenerated(root, dir string) *Generated {
 }
 
 func (g *Generated) refuse(file, detail, summary string, args ...any) {
-	g.Wrong = append(g.Wrong, workflow.Errorf(workflow.Pos{File: file}, codeGenerated, detail, summary, args...))
+	g.Wrong = append(g.Wrong, workflow.Errorf(workflow.Pos{File: file}, CodeGenerated, detail, summary, args...))
 }
 
 func (g *Generated) origin() trust.Part { return trust.Part{Name: "origin", Text: string(g.about)} }
@@ -168,7 +170,7 @@ func (g *Generated) readFiles(root string) error {
 		if total += len(text); total > mostFilesBytes || len(g.Files) == mostFiles {
 			return errors.New("it is too large")
 		}
-		if rel == originFile {
+		if rel == OriginFile {
 			g.about = text
 		} else {
 			g.Files[filepath.ToSlash(rel)] = text
@@ -179,9 +181,9 @@ func (g *Generated) readFiles(root string) error {
 
 // readOrigin reads origin.yml: by, at, goal, kind and name.
 func (g *Generated) readOrigin() {
-	file := filepath.Join(g.Dir, originFile)
+	file := filepath.Join(g.Dir, OriginFile)
 	if g.about == nil {
-		g.refuse(file, "have it proposed again", "%q has no %s", g.ID, originFile)
+		g.refuse(file, "have it proposed again", "%q has no %s", g.ID, OriginFile)
 		return
 	}
 	doc := strictyaml.Read(file, g.about)
@@ -190,12 +192,12 @@ func (g *Generated) readOrigin() {
 	at := m.Get("at")
 	if when, err := time.Parse(time.RFC3339, at.Name()); at.Exists() {
 		if g.Origin.At = when; err != nil {
-			at.Errorf(codeGenerated, "write a time such as 2026-01-31T12:00:00Z", "invalid time %q", at.Name())
+			at.Errorf(CodeGenerated, "write a time such as 2026-01-31T12:00:00Z", "invalid time %q", at.Name())
 		}
 	}
 	g.Kind = Kind(m.Word("kind", string(WorkflowKind), string(AgentKind), string(ToolKind)))
 	if name := m.Get("name"); name.Name() != g.ID {
-		name.Errorf(codeGenerated, "give both the same name", "%q is in the directory %q", name.Name(), g.ID)
+		name.Errorf(CodeGenerated, "give both the same name", "%q is in the directory %q", name.Name(), g.ID)
 	}
 	m.Done()
 	if g.Wrong = append(g.Wrong, doc.Diagnostics()...); g.Kind == "" && !g.Wrong.Errors() {
@@ -213,7 +215,7 @@ func (g *Generated) findFile() {
 				return
 			}
 		}
-		g.refuse(g.Dir, "it must be the only file beside "+originFile+", and have the name of the directory", "%q has no file with its %s", g.ID, g.Kind)
+		g.refuse(g.Dir, "it must be the only file beside "+OriginFile+", and have the name of the directory", "%q has no file with its %s", g.ID, g.Kind)
 	case ToolKind:
 		g.File = filepath.Join(g.Dir, "tool.yml")
 		if g.Files["tool.yml"] == nil {

@@ -287,7 +287,7 @@ func (l *Loaded) call(c called) (*workflow.Workflow, error) {
 		return nil, nil
 	}
 	if dir := l.project.generatedIn(file.file); dir != "" && l.Generated == nil {
-		l.report(workflow.Errorf(c.pos, codeGenerated, "review it and make it a workflow of the project with `hocket approve "+filepath.Base(dir)+" --promote`", "%q calls a workflow that a model wrote", c.name))
+		l.report(workflow.Errorf(c.pos, CodeGenerated, "review it and make it a workflow of the project with `hocket approve "+filepath.Base(dir)+" --promote`", "%q calls a workflow that a model wrote", c.name))
 		l.broken = append(l.broken, c.name)
 		return nil, nil
 	}

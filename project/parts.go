@@ -43,11 +43,7 @@ func (l *Loaded) Parts() trust.Parts {
 		for _, power := range p.settingsPowers(d, settings, n.Pos).Without(trust.Settings) {
 			add("power: "+power.What, power.Material)
 		}
-		words := texts(settings)
-		if p.exact(d, settings) { // the inputs of a model are not programs to run
-			words = slices.Concat(words, texts(constants(bound(task))), []string{task.Prompt.Text})
-		}
-		if material := p.namedFiles(settings, words); strings.TrimSpace(material) != "" && slices.Contains(p.does(d, task), agent.MayRun) {
+		if material := p.commandFiles(d, task); material != "" {
 			add("files of "+w.Name+"/"+n.ID, material)
 		}
 	})
@@ -78,7 +74,7 @@ func (l *Loaded) Used() (all []*agent.Definition) {
 // its prompt, and needs no trust.
 func (p *Project) CheckAgentDraft(d *agent.Definition) (found workflow.Diagnostics) {
 	refuse := func(pos workflow.Pos, detail, summary string, args ...any) {
-		found = append(found, workflow.Errorf(pos, codeGenerated, detail, summary, args...))
+		found = append(found, workflow.Errorf(pos, CodeGenerated, detail, summary, args...))
 	}
 	probe := *p
 	others := slices.DeleteFunc(slices.Clone(p.definitions), func(o *agent.Definition) bool {
@@ -113,6 +109,20 @@ func (p *Project) CheckAgentDraft(d *agent.Definition) (found workflow.Diagnosti
 // exact reports whether settings describe all of the work of a task, so that no model decides.
 func (p *Project) exact(d *agent.Definition, settings map[string]any) bool {
 	return !p.Agents.Traits(d.Agent).FromPrompt(&agent.Task{Agent: d, Settings: settings})
+}
+
+// commandFiles returns the material of the files in the project that the command of a task names. What
+// such a file, or a program such as make, reads or runs in turn is not known.
+func (p *Project) commandFiles(d *agent.Definition, task *workflow.Task) string {
+	if !slices.Contains(p.does(d, task), agent.MayRun) {
+		return ""
+	}
+	settings := d.With(constants(task.Settings))
+	words := texts(settings)
+	if p.exact(d, settings) { // the inputs of a model are not programs to run
+		words = slices.Concat(words, texts(constants(bound(task))), []string{task.Prompt.Text})
+	}
+	return strings.TrimSpace(p.namedFiles(settings, words))
 }
 
 // namedFiles returns the material of the files in the project that the words of a task with some

@@ -11,31 +11,31 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// Deed is something that a definition does or may do, as a person has to see it before approving
+// Effect is something that a definition does or may do, as a person has to see it before approving
 // it.
-type Deed struct {
-	Kind DeedKind `json:"kind"`
-	Step string   `json:"step,omitempty"` // "": not of one step
-	What string   `json:"what"`           // may have several lines
+type Effect struct {
+	Kind EffectKind `json:"kind"`
+	Step string     `json:"step,omitempty"` // "": not of one step
+	What string     `json:"what"`           // may have several lines
 }
 
-// DeedKind is a kind of deed.
-type DeedKind string
+// EffectKind is a kind of effect.
+type EffectKind string
 
-// The kinds of deeds.
+// The kinds of effects.
 const (
-	CommandDeed    DeedKind = "command"
-	AddressDeed    DeedKind = "address"
-	PermissionDeed DeedKind = "permission"
+	CommandEffect    EffectKind = "command"
+	AddressEffect    EffectKind = "address"
+	PermissionEffect EffectKind = "permission"
 )
 
 var address = lazy.Regexp("(?i)\\b(https?|wss?|ftp|ssh)://[^\\s\"'`<>|;)]+")
 
-// Deeds returns everything that the steps of the workflow do on this machine and elsewhere: every
+// Effects returns everything that the steps of the workflow do on this machine and elsewhere: every
 // command, every address, and what their agents may do.
-func (l *Loaded) Deeds() (all []Deed) {
-	add := func(kind DeedKind, step, what string) {
-		if d := (Deed{kind, step, what}); !slices.Contains(all, d) {
+func (l *Loaded) Effects() (all []Effect) {
+	add := func(kind EffectKind, step, what string) {
+		if d := (Effect{kind, step, what}); !slices.Contains(all, d) {
 			all = append(all, d)
 		}
 	}
@@ -47,51 +47,51 @@ func (l *Loaded) Deeds() (all []Deed) {
 		does := p.does(d, task)
 		switch {
 		case exact && slices.Contains(does, agent.MayRun):
-			add(CommandDeed, n.ID, settingsText(settings)+givenText(task))
+			add(CommandEffect, n.ID, settingsText(settings)+givenText(task)+"\n"+filesText(p.commandFiles(d, task)))
 		case exact:
-			add(PermissionDeed, n.ID, d.Agent+" with "+workflow.FormatJSON(settings))
+			add(PermissionEffect, n.ID, d.Agent+" with "+workflow.FormatJSON(settings))
 		default:
-			for _, line := range agentDeeds(d, does) {
-				add(PermissionDeed, n.ID, line)
+			for _, line := range agentEffects(d, does) {
+				add(PermissionEffect, n.ID, line)
 			}
 		}
 		for _, text := range slices.Concat(texts(settings), texts(bound(task)), []string{task.Prompt.Text, d.Prompt}) {
 			for _, found := range address().FindAllString(text, -1) {
-				add(AddressDeed, n.ID, found)
+				add(AddressEffect, n.ID, found)
 			}
 		}
 		for _, power := range p.settingsPowers(d, d.With(constants(task.Settings)), n.Pos).Without(trust.Settings) {
-			add(PermissionDeed, n.ID, power.What)
+			add(PermissionEffect, n.ID, power.What)
 		}
 	})
 	for _, d := range l.Used() {
-		for _, deed := range p.AgentDeeds(d) {
-			add(deed.Kind, deed.Step, deed.What)
+		for _, effect := range p.AgentEffects(d) {
+			add(effect.Kind, effect.Step, effect.What)
 		}
 	}
 	return all
 }
 
-// AgentDeeds returns what an agent may do, whatever it is asked.
-func (p *Project) AgentDeeds(d *agent.Definition) (all []Deed) {
+// AgentEffects returns what an agent may do, whatever it is asked.
+func (p *Project) AgentEffects(d *agent.Definition) (all []Effect) {
 	if !d.Builtin {
 		for _, power := range p.definitionPowers(d).Without(trust.Settings) {
-			all = append(all, Deed{PermissionDeed, "", power.What})
+			all = append(all, Effect{PermissionEffect, "", power.What})
 		}
 	}
 	for i := range p.Config.Servers {
 		if s := &p.Config.Servers[i]; slices.Contains(d.Servers, s.Name) {
-			all = append(all, Deed{PermissionDeed, "", "the agent " + d.Name + " " + p.serverPower(s).What})
+			all = append(all, Effect{PermissionEffect, "", "the agent " + d.Name + " " + p.serverPower(s).What})
 			if s.URL != "" {
-				all = append(all, Deed{AddressDeed, "", s.URL})
+				all = append(all, Effect{AddressEffect, "", s.URL})
 			}
 		}
 	}
 	return all
 }
 
-// agentDeeds describes an agent that works from a prompt.
-func agentDeeds(d *agent.Definition, does []agent.Power) []string {
+// agentEffects describes an agent that works from a prompt.
+func agentEffects(d *agent.Definition, does []agent.Power) []string {
 	may := "nothing without asking"
 	words := map[agent.Power]string{agent.MayRun: "run commands", agent.MayWrite: "write files", agent.MayReach: "access the network"}
 	var list []string
@@ -139,6 +139,18 @@ func givenText(task *workflow.Task) string {
 		b.WriteString("\nprompt: " + task.Prompt.Text)
 	}
 	return b.String()
+}
+
+// filesText says which files of the project the approval of a command covers.
+func filesText(material string) string {
+	var names []string
+	for line := range strings.Lines(material) {
+		names = append(names, line[:max(strings.LastIndex(line, " "), 0)])
+	}
+	if len(names) == 0 {
+		return "files: none is part of the approval, also if the command reads or runs some"
+	}
+	return "files: " + strings.Join(names, ", ") + "; others that it reads or runs are not part of the approval"
 }
 
 // bound returns the inputs of a task by name.

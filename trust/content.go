@@ -46,22 +46,29 @@ func Locate(root, program, path string) (string, error) {
 }
 
 // Material returns what the digest covers of a program: its file, and the files that its
-// arguments and variables name, relative to its working directory. Files outside of the
-// project belong to the user, and only their names count.
+// arguments and variables name, relative to its working directory, or to a directory that they name
+// (cd sub, make -C sub), or with a pattern (*.sh). Files outside of the project belong to the user, and
+// only their names count.
 func Material(root, file, dir string, words ...string) string {
+	names := namesIn(words)
+	dirs := []string{dir}
+	for _, name := range names {
+		at := filepath.Join(dir, name)
+		if real, err := projectfile.Resolve(at, root); err != nil || len(dirs) == mostDirs || slices.Contains(dirs, at) {
+			continue
+		} else if info, err := os.Stat(real); err == nil && info.IsDir() {
+			dirs = append(dirs, at)
+		}
+	}
 	var found []string
-	for _, word := range words {
-		for _, name := range append(strings.FieldsFunc(word, separates), word) {
-			// A program may or may not resolve symbolic links before "..".
-			for _, path := range []string{dir + string(filepath.Separator) + name, filepath.Join(dir, name), name} {
-				if filepath.IsAbs(name) != (path == name) {
-					continue
-				}
+	for _, dir := range dirs {
+		for _, name := range names {
+			for _, path := range matches(dir, name) {
 				if sum := content(root, path); sum != "" {
-					if inside, err := filepath.Rel(root, name); err == nil && filepath.IsAbs(name) {
-						name = inside // independent of the machine
+					if inside, err := filepath.Rel(root, filepath.Clean(path)); err == nil {
+						path = inside // independent of the machine
 					}
-					found = append(found, name+" "+sum)
+					found = append(found, path+" "+sum)
 				}
 			}
 		}
@@ -70,8 +77,44 @@ func Material(root, file, dir string, words ...string) string {
 	return content(root, file) + "\n" + strings.Join(slices.Compact(found), "\n")
 }
 
-// separates reports whether a character may separate file names in an argument or variable:
-// --config=a.js, a.js:b.js, sh -c "node a.js".
+// mostDirs is how many directories that words name are searched, and mostMatches how many files a
+// pattern may mean.
+const (
+	mostDirs    = 20
+	mostMatches = 1000
+)
+
+// matches returns the files that a name may mean in a directory.
+func matches(dir, name string) []string {
+	if filepath.IsAbs(name) {
+		return []string{name}
+	}
+	if strings.ContainsAny(name, "*?[") {
+		if found, err := filepath.Glob(filepath.Join(dir, name)); err == nil && len(found) <= mostMatches {
+			return found
+		}
+	}
+	// A program may or may not resolve symbolic links before "..".
+	return []string{dir + string(filepath.Separator) + name, filepath.Join(dir, name)}
+}
+
+// namesIn returns everything in arguments and variables that may be the name of a file: --config=a.js,
+// a.js:b.js, sh -c "node a.js", also with quotes inside of a name.
+func namesIn(words []string) (names []string) {
+	for _, word := range words {
+		names = append(names, word)
+		names = append(names, strings.FieldsFunc(word, separates)...)
+		if plain := quotes.Replace(word); plain != word {
+			names = append(names, strings.FieldsFunc(plain, separates)...)
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" || len(name) > 4096 })
+}
+
+var quotes = strings.NewReplacer("'", "", `"`, "", `\`, "")
+
+// separates reports whether a character may separate file names in an argument or variable.
 func separates(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`=:,;&|<>()@", r) }
 
 // most is how many files of a CLI agent's settings are read, and large how many bytes of one

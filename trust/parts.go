@@ -34,11 +34,20 @@ type Parts []Part
 
 // Digest returns a digest of all parts, regardless of their order.
 func (ps Parts) Digest() string {
-	sum := sha256.New()
+	var all []string
 	for _, p := range ps.sorted() {
-		fmt.Fprintf(sum, "%d %s\n%s\n", len(p.Name), p.Name, p.sum())
+		all = append(all, p.Name, p.sum())
 	}
-	return "sha256:" + hex.EncodeToString(sum.Sum(nil))[:32]
+	return digest(all)
+}
+
+// digest returns the digest of a list of texts.
+func digest(texts []string) string {
+	sum := sha256.New()
+	for _, text := range texts {
+		fmt.Fprintf(sum, "%d %s\n", len(text), text)
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
 func (ps Parts) sorted() Parts {
@@ -47,11 +56,12 @@ func (ps Parts) sorted() Parts {
 	})
 }
 
-// stored returns the parts with long texts replaced by their hashes.
-func (ps Parts) stored() Parts {
+// stored returns the parts with texts that are longer than some number of bytes replaced by their
+// hashes.
+func (ps Parts) stored(longest int) Parts {
 	all := ps.sorted()
 	for i, p := range all {
-		if len(p.Text) > longText {
+		if len(p.Text) > longest {
 			all[i] = Part{Name: p.Name, Hash: p.sum()}
 		}
 	}
@@ -84,7 +94,7 @@ func (ps Parts) Diff(old Parts) []PartChange {
 		case before.sum() != p.sum():
 			c := PartChange{Name: p.Name, Mark: "~"}
 			if before.Hash == "" && p.Hash == "" {
-				c.Lines = lineDiff(before.Text, p.Text)
+				c.Lines = DiffLines(before.Text, p.Text)
 			}
 			list = append(list, c)
 		}
@@ -97,9 +107,10 @@ func (ps Parts) Diff(old Parts) []PartChange {
 	return list
 }
 
-// lineDiff returns the lines that differ, in the order of the texts. It compares what is left
-// between the common beginning and end by a table of common lines, unless that is too large.
-func lineDiff(before, after string) []string {
+// DiffLines returns the lines that differ, in the order of the texts, marked with + and -. It compares
+// what is left between the common beginning and end by a table of common lines, unless that is too
+// large.
+func DiffLines(before, after string) []string {
 	a, b := strings.Split(before, "\n"), strings.Split(after, "\n")
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]

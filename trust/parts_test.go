@@ -85,13 +85,42 @@ func TestDefinitions(t *testing.T) {
 	}
 	text, err := os.ReadFile(files[0])
 	if err == nil {
-		err = os.WriteFile(files[0], []byte(strings.Replace(string(text), parts.Digest(), "sha256:"+strings.Repeat("0", 32), 1)), 0o600)
+		err = os.WriteFile(files[0], []byte(strings.Replace(string(text), parts.Digest(), "sha256:"+strings.Repeat("0", 64), 1)), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Definitions("/project"); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Error(err)
+	}
+}
+
+// The store does not grow for ever, and keeps the texts that a review compares with.
+func TestOldVerdicts(t *testing.T) {
+	s := trust.Open(t.TempDir())
+	parts := func(i int) trust.Parts { return trust.Parts{{Name: "x", Text: strings.Repeat("x", i)}} }
+	err := s.ChangeDefinitions("/project", func(d *trust.Definitions) error {
+		for i := range 50 {
+			d.Verdicts = append(d.Verdicts, trust.Verdict{ID: "plan", Digest: parts(i).Digest(), Parts: parts(i)})
+		}
+		for i := range 2000 {
+			d.Verdicts = append(d.Verdicts, trust.Verdict{ID: "run-" + strings.Repeat("i", i), Digest: parts(1).Digest(), Parts: parts(1)})
+		}
+		d.Verdicts = append(d.Verdicts, trust.Verdict{ID: "plan", Digest: parts(50).Digest(), Parts: parts(50)}, trust.Verdict{ID: "plan", Digest: parts(51).Digest(), Parts: parts(51)})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.Definitions("/project")
+	if err != nil || len(d.Verdicts) != 1000 {
+		t.Fatal(len(d.Verdicts), err)
+	}
+	if v, ok := d.Approved(parts(50).Digest()); !ok || v.Parts[0].Text != "" {
+		t.Errorf("%+v", v)
+	}
+	if v, ok := d.Last("plan"); !ok || len(v.Parts[0].Text) != 51 {
+		t.Errorf("%+v", v)
 	}
 }
 

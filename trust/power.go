@@ -14,8 +14,6 @@ package trust
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -89,13 +87,11 @@ func (ps Powers) Without(kinds ...Kind) Powers {
 
 // Digest returns a digest of exactly these powers, regardless of their positions and order.
 func (ps Powers) Digest() string {
-	sum := sha256.New()
+	var all []string
 	for _, p := range ps.Union(nil) {
-		for _, part := range []string{string(p.Kind), p.What, p.Material} {
-			fmt.Fprintf(sum, "%d %s\n", len(part), part)
-		}
+		all = append(all, string(p.Kind), p.What, p.Material)
 	}
-	return "sha256:" + hex.EncodeToString(sum.Sum(nil))[:32]
+	return digest(all)
 }
 
 // String returns a list for people, one per line.

@@ -92,9 +92,7 @@ func (s *Store) ChangeDefinitions(root string, change func(*Definitions) error) 
 	if err := change(d); err != nil {
 		return err
 	}
-	for i := range d.Verdicts {
-		d.Verdicts[i].Parts = d.Verdicts[i].Parts.stored()
-	}
+	d.prune()
 	data, err := json.MarshalIndent(d, "", " ")
 	if err == nil {
 		err = wholefile.Write(s.definitions(root), append(data, '\n'), 0o600)
@@ -103,6 +101,29 @@ func (s *Store) ChangeDefinitions(root string, change func(*Definitions) error) 
 		return fmt.Errorf("trust: %w", err)
 	}
 	return nil
+}
+
+const (
+	mostVerdicts = 1000 // of a project
+	mostOfOne    = 20   // of these, about one definition
+)
+
+// prune forgets the oldest verdicts if there are too many. Only the last one about a definition keeps
+// its texts, for a later review.
+func (d *Definitions) prune() {
+	count := map[string]int{}
+	var kept []Verdict
+	for _, v := range slices.Backward(d.Verdicts) {
+		longest := longText
+		if count[v.ID]++; count[v.ID] > 1 {
+			longest = 0
+		}
+		if v.Parts = v.Parts.stored(longest); count[v.ID] <= mostOfOne && len(kept) < mostVerdicts {
+			kept = append(kept, v)
+		}
+	}
+	slices.Reverse(kept)
+	d.Verdicts = kept
 }
 
 // Propose remembers, or forgets, that a model proposed the workflow with a digest, in any project:

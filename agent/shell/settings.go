@@ -33,6 +33,10 @@ func (c *command) UnmarshalJSON(data []byte) error {
 	if bytes.HasPrefix(data, []byte("[")) {
 		return json.Unmarshal(data, &c.argv)
 	}
+	if err := json.Unmarshal(data, new(bool)); err == nil { // the programs true and false; some notations have no other way to write them
+		c.text = string(data)
+		return nil
+	}
 	return json.Unmarshal(data, &c.text)
 }
 
@@ -46,7 +50,7 @@ func schema() map[string]any {
 		"properties": map[string]any{
 			"command": map[string]any{
 				"description": "A program with its arguments as a list, or the text of a script for sh -c. The text must not contain references: use environment variables and arguments for values.",
-				"type":        []any{"string", "array"}, "items": scalar, "minItems": 1, "minLength": 1,
+				"type":        []any{"string", "array", "boolean"}, "items": scalar, "minItems": 1, "minLength": 1,
 			},
 			"script": agent.PathInside("A script file in the project, run with args."),
 			"args":   map[string]any{"description": "Arguments, after those of command.", "type": "array", "items": scalar},

@@ -51,6 +51,7 @@ func write(t *testing.T, task *agent.Task, name, text string, mode os.FileMode) 
 func TestCommands(t *testing.T) {
 	for _, c := range []struct{ name, settings, want string }{
 		{"a list is a program and its arguments", `{"command": ["printf", "%s|", "a b", "$HOME", 3, true]}`, "a b|$HOME|3|true|"},
+		{"the program true", `{"command": true}`, ""},
 		{"args come after those of the command", `{"command": ["printf", "%s|"], "args": ["a", 2]}`, "a|2|"},
 		{"a text is a script", `{"command": "echo one; echo two"}`, "one\ntwo"},
 		{"a script text has args", `{"command": "echo \"$2-$1\"", "args": ["a b", "$(date)"]}`, "$(date)-a b"},
