@@ -62,9 +62,12 @@ func (a *app) serveMCP(ctx context.Context, o mcp.Options) error {
 	if err != nil {
 		return err
 	}
-	// A server lives long and mostly waits, unlike other commands, for which memory is not reclaimed early.
-	debug.SetGCPercent(100)
-	defer time.AfterFunc(time.Second, debug.FreeOSMemory).Stop()
+	debug.SetGCPercent(100) // other commands end before their memory is worth reclaiming
+	in := &restful{Reader: a.std.In, rest: time.AfterFunc(idle, func() {
+		debug.FreeOSMemory()
+		unmapCode()
+	})}
+	defer in.rest.Stop()
 	// Clients repeat signals at once. If the server takes too long to cancel its runs, they kill it.
 	ctx, forget := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer forget()
@@ -72,7 +75,22 @@ func (a *app) serveMCP(ctx context.Context, o mcp.Options) error {
 	o.Detach = func(run string) error { return a.background("", "resume", run, "--quiet", "--apart") }
 	o.Guard = a.guardMCP
 	o.Sessions = a.sessionsOf
-	return mcp.Serve(ctx, p, mcp.Lines{In: a.std.In, Out: a.std.Out}, o)
+	return mcp.Serve(ctx, p, mcp.Lines{In: in, Out: a.std.Out}, o)
+}
+
+// idle is how long a client has to say nothing before the server gives back memory.
+const idle = time.Second
+
+// restful is an input after whose pieces there is some time to rest.
+type restful struct {
+	io.Reader
+	rest *time.Timer
+}
+
+func (r *restful) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.rest.Reset(idle)
+	return n, err
 }
 
 // guardMCP starts the process that guards a server.

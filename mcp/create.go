@@ -16,20 +16,20 @@ import (
 )
 
 type createArgs struct {
-	Name       string         `json:"name" jsonschema:"lower-case letters, digits, - and _"`
-	Definition map[string]any `json:"definition,omitempty" jsonschema:"the definition as an object, with the keys of its YAML file"`
-	Text       string         `json:"text,omitempty" jsonschema:"or the definition as text"`
-	Goal       string         `json:"goal,omitempty" jsonschema:"what it is for, for the person who approves it"`
+	Name       string         `json:"name" about:"lower-case letters, digits, - and _"`
+	Definition map[string]any `json:"definition,omitempty" about:"the definition as an object, with the keys of its YAML file"`
+	Text       string         `json:"text,omitempty" about:"or the definition as text"`
+	Goal       string         `json:"goal,omitempty" about:"what it is for, for the person who approves it"`
 }
 
 type createWorkflowArgs struct {
 	createArgs
-	Notation string `json:"notation,omitempty" jsonschema:"of the text: yaml (the default), xml, mermaid, plantuml or json"`
+	Notation string `json:"notation,omitempty" about:"of the text: yaml (the default), xml, mermaid, plantuml or json"`
 }
 
 type createToolArgs struct {
 	createArgs
-	Files map[string]string `json:"files,omitempty" jsonschema:"its other files, such as a script, by name"`
+	Files map[string]string `json:"files,omitempty" about:"its other files, such as a script, by name"`
 }
 
 func (c *call) createWorkflow(ctx context.Context, in *createWorkflowArgs) (*sdk.CallToolResult, error) {

@@ -43,8 +43,9 @@ type lines struct {
 	writing sync.Mutex
 	out     io.Writer
 
-	mu   sync.Mutex
-	open map[jsonrpc.ID]bool // requests without a response
+	mu    sync.Mutex
+	open  map[jsonrpc.ID]bool // requests without a response
+	older bool                // the client began as in versions before [stateless]
 }
 
 // read reads messages until the input ends. After Close, it ends with the next line: a read from
@@ -113,6 +114,7 @@ func (c *lines) decode(line []byte) (jsonrpc.Message, *refusal) {
 		return nil, refuse(req.ID.Raw(), jsonrpc.CodeInternalError, "too many requests at the same time; wait for responses")
 	}
 	c.open[req.ID] = true
+	c.older = c.older || req.Method == "initialize"
 	return msg, nil
 }
 
@@ -159,16 +161,35 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write writes a message.
 func (c *lines) Write(_ context.Context, msg jsonrpc.Message) error {
+	if res, ok := msg.(*jsonrpc.Response); ok {
+		c.mu.Lock()
+		delete(c.open, res.ID)
+		older := c.older
+		c.mu.Unlock()
+		if older {
+			res.Result = withoutCaching(res.Result)
+		}
+	}
 	data, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
 		return err
 	}
-	if res, ok := msg.(*jsonrpc.Response); ok {
-		c.mu.Lock()
-		delete(c.open, res.ID)
-		c.mu.Unlock()
-	}
 	return c.put(data)
+}
+
+// withoutCaching removes how long a result may be kept, which older clients do not know.
+func withoutCaching(result json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if !bytes.Contains(result, []byte(`"cacheScope"`)) || json.Unmarshal(result, &fields) != nil || fields["cacheScope"] == nil {
+		return result
+	}
+	delete(fields, "cacheScope")
+	delete(fields, "ttlMs")
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return result
+	}
+	return data
 }
 
 func (c *lines) write(r *refusal) error {

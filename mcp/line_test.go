@@ -65,6 +65,35 @@ func (r *raw) end() {
 	}
 }
 
+// How long a result may be kept is said only to clients of the version that has it.
+func TestOlderClientsDoNotLearnAboutCaching(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	r := newRaw(f)
+	r.start()
+	for i, method := range []string{"tools/list", "resources/list", "prompts/list", "resources/templates/list"} {
+		r.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q}`, i+1, method))
+		if text := r.receive(); strings.Contains(text, "cacheScope") || strings.Contains(text, "ttlMs") || strings.Contains(text, `"error"`) {
+			t.Errorf("%s: %s", method, text)
+		}
+	}
+	r.send(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"hocket_task","arguments":{"prompt":"what is a \"cacheScope\"?"}}}`)
+	if text := r.receive(); !strings.Contains(text, "cacheScope") {
+		t.Error(text)
+	}
+	r.end()
+	r = newRaw(f)
+	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`)
+	if text := r.receive(); !strings.Contains(text, `"cacheScope":"private"`) {
+		t.Error(text)
+	}
+	r.send(`{"jsonrpc":"2.0","id":2,"method":"resources/list","params":{` + meta + `}}`)
+	if text := r.receive(); !strings.Contains(text, `"cacheScope":"private"`) {
+		t.Error(text)
+	}
+	r.end()
+}
+
 // Invalid messages get an error, and the connection goes on.
 func TestInvalidMessages(t *testing.T) {
 	f := newFixture(t, mcp.Options{}, nil)

@@ -59,7 +59,7 @@ func (s *server) listResources(next sdk.MethodHandler) sdk.MethodHandler {
 		if !ok {
 			return next(ctx, method, req)
 		}
-		res := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}}
+		res := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}, Cacheable: private}
 		before := ""
 		if r.Params != nil {
 			before = r.Params.Cursor

@@ -105,15 +105,19 @@ func newServer(ctx context.Context, p *hocket.Project, o Options) *server {
 	capable.AddExtension(tasksExtension, nil)
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "hocket", Title: "Hocket", Version: o.Version}, &sdk.ServerOptions{
 		Instructions: instructions, Capabilities: capable, Logger: slog.New(slog.DiscardHandler),
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { *c = private },
 	})
 	s.addTools()
 	s.addResources()
 	s.addTasks()
 	s.refreshWorkflows() // before the client is there, which would be told about changes
 	s.refreshPrompts()
-	s.sdk.AddReceivingMiddleware(s.fresh, s.renamed, s.asTask, s.listed)
+	s.sdk.AddReceivingMiddleware(s.fresh, s.asTask, s.unlisted)
 	return s
 }
+
+// private means that nobody but the client may keep a result, and not without asking again.
+var private = sdk.Cacheable{CacheScope: "private"}
 
 const instructions = `Hocket runs durable workflows of agents, tools and people in this project. ` +
 	`hocket_task gives one task to one agent, hocket_workflow runs a workflow. ` +

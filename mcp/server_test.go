@@ -105,6 +105,32 @@ func TestAgentsMemoryCheckConvert(t *testing.T) {
 	f.refused("hocket_convert", map[string]any{"name": "hello", "to": "cobol"}, "plantuml")
 }
 
+// A client is told plainly what is wrong with its arguments.
+func TestWrongArguments(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	for _, c := range []struct {
+		tool string
+		args map[string]any
+		want string
+	}{
+		{"hocket_task", map[string]any{"promt": "x"}, `unknown argument "promt"; expected one of: prompt, description, agent, session, background`},
+		{"hocket_task", nil, `missing argument "prompt": expected a string, the complete task`},
+		{"hocket_task", map[string]any{"prompt": 3}, `argument "prompt": expected a string, found a number`},
+		{"hocket_task", map[string]any{"prompt": "x", "background": "yes"}, `argument "background": expected true or false, found a string`},
+		{"hocket_memory_search", map[string]any{"query": "x", "limit": 2.5}, `argument "limit": expected an integer, found a number 2.5`},
+		{"hocket_memory_search", map[string]any{"query": "x", "tags": []any{1}}, `argument "tags": expected a list of strings, found a number`},
+		{"hocket_workflow", map[string]any{"name": "hello", "inputs": "x"}, `argument "inputs": expected an object, found a string`},
+		{"hocket_workflow_create", map[string]any{"name": "x", "text": true}, `argument "text": expected a string, found a bool`},
+		{"hocket_tool_create", map[string]any{"name": "x", "text": "y", "files": map[string]any{"a": 1}}, `argument "files"`},
+		{"glee_task", map[string]any{"prompt": "x", "agent_name": 3}, `argument "agent": expected a string, found a number`},
+	} {
+		if text, failed := f.call(c.tool, c.args); !failed || !strings.Contains(text, c.want) || strings.Contains(text, "validating") {
+			t.Errorf("%s %v: %s", c.tool, c.args, text)
+		}
+	}
+	f.must("hocket_memory_search", map[string]any{"query": "x", "tags": nil})
+}
+
 // The names of an earlier design are accepted with their parameters, and listed only if asked for.
 func TestAliases(t *testing.T) {
 	f := newFixture(t, mcp.Options{}, nil)

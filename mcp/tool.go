@@ -46,12 +46,25 @@ func (s *server) addTools() {
 	add(s, "hocket_convert", reads, "Convert a workflow to another notation: one of the project by name, or a text.", (*call).convert)
 }
 
-// add adds a tool whose arguments are the fields of a struct.
+// add adds a tool whose arguments are the fields of a struct, also under its old name.
 func add[In any](s *server, name string, hints *sdk.ToolAnnotations, about string, do func(*call, context.Context, *In) (*sdk.CallToolResult, error)) {
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: name, Description: about, Annotations: hints}, func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
-		c := s.call(req)
-		return s.answered(ctx, c, func() (*sdk.CallToolResult, error) { return do(c, ctx, &in) }), nil, nil
-	})
+	params := paramsOf(reflect.TypeFor[In]())
+	offer := func(name string, named []workflow.Param, old []rename) {
+		s.sdk.AddTool(&sdk.Tool{Name: name, Description: about, Annotations: hints, InputSchema: schema(named, map[string]any{"type": "string"})}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			c := s.call(req)
+			return s.answered(ctx, c, func() (*sdk.CallToolResult, error) {
+				var in In
+				if err := decode(req.Params.Arguments, params, old, &in); err != nil {
+					return nil, err
+				}
+				return do(c, ctx, &in)
+			}), nil
+		})
+	}
+	offer(name, params, nil)
+	if old, ok := aliases[name]; ok {
+		offer(oldName(name), oldParams(params, old), old)
+	}
 }
 
 // answered makes a call, or continues one that was repeated with answers.
@@ -76,11 +89,11 @@ func result(v any) (*sdk.CallToolResult, error) {
 }
 
 type taskArgs struct {
-	Prompt      string `json:"prompt" jsonschema:"the complete task"`
-	Description string `json:"description,omitempty" jsonschema:"the task in 3 to 5 words, for lists"`
-	Agent       string `json:"agent,omitempty" jsonschema:"name, role or capability of the agent"`
-	Session     string `json:"session,omitempty" jsonschema:"id of the conversation to continue"`
-	Background  bool   `json:"background,omitempty" jsonschema:"return the id of the run at once"`
+	Prompt      string `json:"prompt" about:"the complete task"`
+	Description string `json:"description,omitempty" about:"the task in 3 to 5 words, for lists"`
+	Agent       string `json:"agent,omitempty" about:"name, role or capability of the agent"`
+	Session     string `json:"session,omitempty" about:"id of the conversation to continue"`
+	Background  bool   `json:"background,omitempty" about:"return the id of the run at once"`
 }
 
 func (c *call) task(ctx context.Context, in *taskArgs) (*sdk.CallToolResult, error) {
@@ -106,9 +119,9 @@ func (c *call) task(ctx context.Context, in *taskArgs) (*sdk.CallToolResult, err
 }
 
 type workflowArgs struct {
-	Name       string         `json:"name" jsonschema:"the workflow"`
-	Inputs     map[string]any `json:"inputs,omitempty" jsonschema:"its inputs, by name"`
-	Background bool           `json:"background,omitempty" jsonschema:"return the id of the run at once"`
+	Name       string         `json:"name" about:"the workflow"`
+	Inputs     map[string]any `json:"inputs,omitempty" about:"its inputs, by name"`
+	Background bool           `json:"background,omitempty" about:"return the id of the run at once"`
 }
 
 func (c *call) workflow(ctx context.Context, in *workflowArgs) (*sdk.CallToolResult, error) {
@@ -128,8 +141,8 @@ func (c *call) load(name string) (*hocket.Workflow, error) {
 }
 
 type runArgs struct {
-	Run    string `json:"run" jsonschema:"id of the run"`
-	Action string `json:"action,omitempty" jsonschema:"status (the default), wait or cancel"`
+	Run    string `json:"run" about:"id of the run"`
+	Action string `json:"action,omitempty" about:"status (the default), wait or cancel"`
 }
 
 func (c *call) run(ctx context.Context, in *runArgs) (*sdk.CallToolResult, error) {
@@ -157,10 +170,10 @@ func (c *call) run(ctx context.Context, in *runArgs) (*sdk.CallToolResult, error
 }
 
 type runsArgs struct {
-	Workflow string `json:"workflow,omitempty" jsonschema:"only runs of this workflow"`
-	Status   string `json:"status,omitempty" jsonschema:"only runs with this status: running, waiting, success, partial, error, timeout or cancelled"`
-	Limit    int    `json:"limit,omitempty" jsonschema:"how many, at most 100; 20 by default"`
-	Cursor   string `json:"cursor,omitempty" jsonschema:"next_cursor of the previous page"`
+	Workflow string `json:"workflow,omitempty" about:"only runs of this workflow"`
+	Status   string `json:"status,omitempty" about:"only runs with this status: running, waiting, success, partial, error, timeout or cancelled"`
+	Limit    int    `json:"limit,omitempty" about:"how many, at most 100; 20 by default"`
+	Cursor   string `json:"cursor,omitempty" about:"next_cursor of the previous page"`
 }
 
 type runLine struct {
@@ -233,8 +246,8 @@ func (c *call) agents(context.Context, *agentsArgs) (*sdk.CallToolResult, error)
 }
 
 type toolArgs struct {
-	Name   string         `json:"name" jsonschema:"the tool"`
-	Inputs map[string]any `json:"inputs,omitempty" jsonschema:"its inputs, by name"`
+	Name   string         `json:"name" about:"the tool"`
+	Inputs map[string]any `json:"inputs,omitempty" about:"its inputs, by name"`
 }
 
 func (c *call) tool(ctx context.Context, in *toolArgs) (*sdk.CallToolResult, error) {
@@ -268,9 +281,9 @@ func (c *call) unapproved(name string) error {
 }
 
 type handoffArgs struct {
-	Request    string `json:"request" jsonschema:"a text with one agent_request"`
-	Agent      string `json:"agent,omitempty" jsonschema:"overrides the agent of the request"`
-	Background bool   `json:"background,omitempty" jsonschema:"return the id of the run at once"`
+	Request    string `json:"request" about:"a text with one agent_request"`
+	Agent      string `json:"agent,omitempty" about:"overrides the agent of the request"`
+	Background bool   `json:"background,omitempty" about:"return the id of the run at once"`
 }
 
 func (c *call) handoff(ctx context.Context, in *handoffArgs) (*sdk.CallToolResult, error) {
@@ -307,9 +320,9 @@ func (c *call) handoff(ctx context.Context, in *handoffArgs) (*sdk.CallToolResul
 }
 
 type searchArgs struct {
-	Query string   `json:"query" jsonschema:"words to search for"`
-	Limit int      `json:"limit,omitempty" jsonschema:"how many, at most 50; 5 by default"`
-	Tags  []string `json:"tags,omitempty" jsonschema:"only memories with all of these"`
+	Query string   `json:"query" about:"words to search for"`
+	Limit int      `json:"limit,omitempty" about:"how many, at most 50; 5 by default"`
+	Tags  []string `json:"tags,omitempty" about:"only memories with all of these"`
 }
 
 type memoryLine struct {
@@ -335,7 +348,7 @@ func (c *call) searchMemory(ctx context.Context, in *searchArgs) (*sdk.CallToolR
 }
 
 type memoryArgs struct {
-	Text string   `json:"text" jsonschema:"the fact, in one or two sentences"`
+	Text string   `json:"text" about:"the fact, in one or two sentences"`
 	Tags []string `json:"tags,omitempty"`
 }
 
@@ -348,9 +361,9 @@ func (c *call) addMemory(ctx context.Context, in *memoryArgs) (*sdk.CallToolResu
 }
 
 type checkArgs struct {
-	Name     string `json:"name,omitempty" jsonschema:"a workflow of the project"`
-	Text     string `json:"text,omitempty" jsonschema:"or a text"`
-	Notation string `json:"notation,omitempty" jsonschema:"of the text: yaml (the default), xml, mermaid, plantuml or json"`
+	Name     string `json:"name,omitempty" about:"a workflow of the project"`
+	Text     string `json:"text,omitempty" about:"or a text"`
+	Notation string `json:"notation,omitempty" about:"of the text: yaml (the default), xml, mermaid, plantuml or json"`
 }
 
 func (c *call) check(_ context.Context, in *checkArgs) (*sdk.CallToolResult, error) {
@@ -409,7 +422,7 @@ func fileIn(notation string) (string, error) {
 
 type convertArgs struct {
 	checkArgs
-	To string `json:"to" jsonschema:"yaml, xml, mermaid, plantuml or json"`
+	To string `json:"to" about:"yaml, xml, mermaid, plantuml or json"`
 }
 
 func (c *call) convert(_ context.Context, in *convertArgs) (*sdk.CallToolResult, error) {
@@ -444,7 +457,7 @@ func (s *server) refreshWorkflows() {
 			continue
 		}
 		if w, err := s.p.Load(name); err == nil && w.Model() != nil {
-			now[name] = &sdk.Tool{Name: workflowTool + name, Description: "Run the workflow " + name + ". " + w.Model().Description, Annotations: works, InputSchema: inputSchema(w)}
+			now[name] = &sdk.Tool{Name: workflowTool + name, Description: "Run the workflow " + name + ". " + w.Model().Description, Annotations: works, InputSchema: schema(inputsOf(w), map[string]any{})}
 		}
 	}
 	for name := range s.workflows {
@@ -481,37 +494,24 @@ func (c *call) namedWorkflow(ctx context.Context, name string) (*sdk.CallToolRes
 	if err != nil {
 		return nil, err
 	}
-	background, _ := inputs[backgroundArg].(bool)
-	if !slices.ContainsFunc(w.Model().Inputs, func(p workflow.Param) bool { return p.Name == backgroundArg }) {
+	background := false
+	if !slices.ContainsFunc(w.Model().Inputs, isBackground) {
+		background, _ = inputs[backgroundArg].(bool)
 		delete(inputs, backgroundArg)
-	} else {
-		background = false
 	}
 	return c.start(ctx, w, inputs, background, "")
 }
 
-// inputSchema returns the schema of a workflow's inputs.
-func inputSchema(w *hocket.Workflow) map[string]any {
-	properties, required := map[string]any{backgroundArg: map[string]any{"type": "boolean", "description": "return the id of the run at once"}}, []any{}
+// inputsOf returns the parameters of the tool of a workflow.
+func inputsOf(w *hocket.Workflow) []workflow.Param {
 	params := w.Model().Inputs
 	if len(params) == 0 {
 		params = w.Required()
 	}
-	for _, p := range params {
-		field := map[string]any{}
-		if p.Type != workflow.AnyType {
-			field["type"] = string(p.Type)
-		}
-		if p.Description != "" {
-			field["description"] = p.Description
-		}
-		if p.HasDefault {
-			field["default"] = p.Default
-		}
-		if p.Required && !p.HasDefault {
-			required = append(required, p.Name)
-		}
-		properties[p.Name] = field
+	if slices.ContainsFunc(params, isBackground) {
+		return params
 	}
-	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+	return append(slices.Clip(params), workflow.Param{Name: backgroundArg, Type: workflow.BooleanType, Description: "return the id of the run at once"})
 }
+
+func isBackground(p workflow.Param) bool { return p.Name == backgroundArg }
