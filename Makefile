@@ -58,9 +58,9 @@ fuzz: ## Run every fuzz target for a minute (FUZZTIME=10s for less)
 mutants: ## Break the code in 200 places, one by one, and expect a test to fail (MUTANTS=n, SEED=n for others)
 	go run ./internal/mutants -n $(MUTANTS) -seed $(SEED)
 
-clis: ## Install the real CLI agents and drive them against a scripted model (needs npm; OLDEST=1 for the oldest ones)
+clis: ## Install the real CLI agents and drive them against a scripted model, and as clients of the MCP server (needs npm and tmux; OLDEST=1 for the oldest ones)
 	HOCKET_CLIS="$(HOCKET_CLIS)" agent/cli/real/setup
-	HOCKET_CLIS="$(HOCKET_CLIS)" go test ./agent/cli/real -count 1 -timeout 1h
+	@HOCKET_CLIS="$(HOCKET_CLIS)" go test -json ./agent/cli/real -count 1 -timeout 1h | go run ./internal/testreport
 
 servers: ## Install real MCP servers and talk with them (needs npm)
 	npm install --prefix "$(HOCKET_SERVERS)" --no-audit --no-fund @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31

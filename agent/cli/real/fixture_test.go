@@ -225,8 +225,22 @@ func (f *fixture) left(t *testing.T) []string {
 	return found
 }
 
+// program returns the path of the CLI.
+func (f *fixture) program() string {
+	return filepath.Join(os.Getenv("HOCKET_CLIS"), "node_modules", ".bin", f.cli)
+}
+
 // file returns a path in the project.
 func (f *fixture) file(name string) string { return filepath.Join(f.project, name) }
+
+// put writes a file of the project.
+func (f *fixture) put(t *testing.T, name, text string) {
+	t.Helper()
+	name = f.file(name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func (f *fixture) has(name string) bool {
 	_, err := os.Stat(f.file(name))
@@ -235,7 +249,11 @@ func (f *fixture) has(name string) bool {
 
 // told reports whether the model was sent some words.
 func (f *fixture) told(words string) bool {
-	return slices.ContainsFunc(f.server.Requests(), func(r *fakemodel.Request) bool { return bytes.Contains(r.Body, []byte(words)) })
+	return told(f.server.Requests(), words)
+}
+
+func told(requests []*fakemodel.Request, words string) bool {
+	return slices.ContainsFunc(requests, func(r *fakemodel.Request) bool { return bytes.Contains(r.Body, []byte(words)) })
 }
 
 func (f *fixture) logged() string {

@@ -3,7 +3,6 @@ package realtest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -65,10 +64,7 @@ func withHocket(t *testing.T, name string) (*fixture, *hocket.Project) {
 		".hocket/workflows/later.yml":   "name: later\nsteps:\n  - id: wait\n    agent: shell\n    config: {command: sleep 1; echo it was la\"\"ter}\n",
 		".hocket/workflows/endless.yml": "name: endless\nsteps:\n  - id: wait\n    agent: shell\n    config: {command: sleep 1000}\n",
 	} {
-		file = f.file(file)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		f.put(t, file, text)
 	}
 	p, err := hocket.Open(f.project, hocket.Options{})
 	if err != nil {
@@ -135,14 +131,7 @@ func (f *fixture) command2(ctx context.Context, script string) *exec.Cmd {
 		inArgs = inArgs || a == "{prompt}"
 		args = append(args, strings.ReplaceAll(a, "{prompt}", prompt))
 	}
-	program := ""
-	for _, pair := range f.env {
-		if dirs, ok := strings.CutPrefix(pair, "PATH="); ok {
-			dir, _, _ := strings.Cut(dirs, ":")
-			program = filepath.Join(dir, f.cli)
-		}
-	}
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := exec.CommandContext(ctx, f.program(), args...)
 	cmd.Env, cmd.Dir = append(slices.Clone(f.env), "PWD="+f.project), f.project
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
