@@ -134,48 +134,57 @@ func (n *node) work() digest {
 	return n.worksAs
 }
 
-// sees reports whether the texts of a node show the result of another: then the same texts mean the
-// same result.
-func (n *node) sees(of *inst) bool {
-	if n.receives {
-		return true
+// texts is what the texts of a node show: if they are the same, so is that.
+type texts struct {
+	refs     []*expr.Ref
+	receives bool // the outputs that reach it
+	asks     bool // also the item and, without a step before it, the inputs
+}
+
+func (n *node) texts() texts {
+	t := texts{receives: n.receives, asks: n.place.Asks}
+	if n.prompt != nil {
+		t.refs = append(t.refs, n.prompt.Refs()...)
 	}
-	for _, ref := range n.refs() {
+	for _, in := range n.inputs {
+		t.refs = append(t.refs, in.value.Refs()...)
+	}
+	if n.settings != nil {
+		t.refs = append(t.refs, n.settings.Refs()...)
+	}
+	if n.on != nil {
+		t.refs = append(t.refs, n.on.Refs()...)
+	}
+	return t
+}
+
+// show reports whether the texts show the result of a step.
+func (t texts) show(of *inst) bool {
+	return t.receives || slices.ContainsFunc(t.refs, func(ref *expr.Ref) bool {
 		switch ref.Kind {
 		case expr.Nodes:
-			if ref.Name == of.n.def.ID {
-				return true
-			}
+			return ref.Name == of.n.def.ID
 		case expr.Vars:
-			if ref.Name == of.n.def.Output.Var {
-				return true
-			}
+			return ref.Name == of.n.def.Output.Var
 		case expr.Groups:
-			if ref.Name == of.n.def.Group {
-				return true
-			}
+			return ref.Name == of.n.def.Group
 		case expr.Previous, expr.Failure:
 			return true
 		case expr.Unresolved, expr.Inputs, expr.Item, expr.Index, expr.Iteration, expr.Repeats:
 		}
-	}
-	return false
+		return false
+	})
 }
 
-// refs returns what the texts of a node refer to.
-func (n *node) refs() []*expr.Ref {
-	var refs []*expr.Ref
-	if n.prompt != nil {
-		refs = append(refs, n.prompt.Refs()...)
-	}
-	for _, in := range n.inputs {
-		refs = append(refs, in.value.Refs()...)
-	}
-	if n.settings != nil {
-		refs = append(refs, n.settings.Refs()...)
-	}
-	if n.on != nil {
-		refs = append(refs, n.on.Refs()...)
-	}
-	return refs
+// showItem reports whether the texts of a node in a for_each show the item.
+func (t texts) showItem(each *node) bool {
+	as := each.does.(*workflow.Each).As
+	return t.asks || slices.ContainsFunc(t.refs, func(ref *expr.Ref) bool {
+		return ref.Kind == expr.Item || ref.Kind == expr.Vars && ref.Name == as
+	})
+}
+
+// showInputs reports whether the texts of a node in a called workflow show an input.
+func (t texts) showInputs() bool {
+	return t.asks || slices.ContainsFunc(t.refs, func(ref *expr.Ref) bool { return ref.Kind == expr.Inputs })
 }

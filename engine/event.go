@@ -200,12 +200,11 @@ type Replanned struct {
 	// Limits changes limits of the run, as in LimitRaised. The limits of the new definition do not
 	// apply to the run.
 	Limits workflow.Limits `json:"limits,omitzero"`
-	// Gone lists attempts that cannot go on, by address: in the run that was forked, they had been
-	// told to stop.
-	Gone  []string `json:"gone,omitempty"`
-	Words string   `json:"words,omitempty"` // what the new plan was asked for with
-	By    string   `json:"by,omitempty"`
-	Via   string   `json:"via,omitempty"`
+	// Rehearse makes the run repeat events of another run from here on, as in Started.
+	Rehearse string `json:"rehearse,omitempty"`
+	Words    string `json:"words,omitempty"` // what the new plan was asked for with
+	By       string `json:"by,omitempty"`
+	Via      string `json:"via,omitempty"`
 }
 
 // Usage is what an attempt used.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,15 +30,18 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 	from := ""
 	var kept []Envelope
 	var set workflow.Limits // if the old run was a fork itself
-	for _, e := range events {
-		stopped, awaited, gone := old.stopped(e.Event), old.awaited(e.Event), r.goneIn(old, e.Event)
+	plan := newestPlan(events)
+	for i, e := range events {
+		stopped, awaited := old.stopped(e.Event), old.awaited(e.Event)
 		if _, err := old.Step(e); err != nil {
 			return nil, err
 		}
 		switch ev := e.Event.(type) {
 		case *Started:
 			again := *ev
-			from, again.Run, again.Rehearse = ev.Run, run, address
+			if from, again.Run = ev.Run, run; i == plan {
+				again.Rehearse = address
+			}
 			e.Event = &again
 		case *Forked:
 			raise(&set, ev.Limits, false)
@@ -46,19 +50,25 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 		case *Replanned:
 			raise(&set, ev.Limits, true)
 			again := *ev
-			again.Gone = gone
+			if i == plan {
+				again.Rehearse = address
+			}
 			e.Event = &again
 		case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *HandoffAsked, *CancelAsked, *Recovered:
 		}
-		if r.isOfOther(e.Event, stopped) || r.awaited(e.Event) > awaited {
+		if i > plan && (r.isOfOther(e.Event, stopped) || r.awaited(e.Event) > awaited) {
 			continue
 		}
 		e.Seq = len(kept) + 1
 		if _, err := r.Step(e); err == nil {
 			kept = append(kept, e)
-		} else if len(kept) == 0 || errors.As(err, new(*LoadError)) {
+		} else if i <= plan || errors.As(err, new(*LoadError)) {
 			return nil, err
 		}
+	}
+	if in := old.stepAt(address); r.heldBack == nil && in != nil && old.wasHandedOff(in) {
+		by, _, _ := strings.Cut(address, "/handoff-")
+		return nil, fmt.Errorf("%q was handed off before the plan was changed; start again from %q", address, by)
 	}
 	if r.heldBack == nil {
 		return nil, fmt.Errorf("the run has no step %q%s", address, old.suggestStep(address))
@@ -68,6 +78,17 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 	}
 	raise(&set, limits, false)
 	return append(kept, Envelope{Seq: len(kept) + 1, Time: now, Clock: r.ClockAt(now), Event: &Forked{From: from, Address: address, Limits: set}}), nil
+}
+
+// newestPlan returns the index of the event with which the newest plan began. Up to there, a fork is the
+// same as the other run: all results are there, and the new plan takes those that it needs.
+func newestPlan(events []Envelope) int {
+	for i, e := range slices.Backward(events) {
+		if _, ok := e.Event.(*Replanned); ok {
+			return i
+		}
+	}
+	return 0
 }
 
 // whyEnding returns the failure that ends the scope of the instance that is held back.
@@ -85,24 +106,6 @@ func (r *Run) whyEnding() string {
 func (r *Run) stopped(ev Event) bool {
 	ended, ok := ev.(*TaskEnded)
 	return ok && r.attempts[ended.Address] != nil && r.attempts[ended.Address].phase == stopping
-}
-
-// goneIn returns the attempts that are running, and that do not run in the other run, or were told to
-// stop there. It matters only for a new plan.
-func (r *Run) goneIn(other *Run, ev Event) []string {
-	var gone []string
-	if _, ok := ev.(*Replanned); !ok {
-		return nil
-	}
-	for _, address := range sortedKeys(r.attempts) {
-		if r.attempts[address].scope().frame.handoff != nil {
-			continue // the task that handed it off decides
-		}
-		if in := other.attempts[address]; in == nil || in.attempt != r.attempts[address].attempt || in.phase != running {
-			gone = append(gone, address)
-		}
-	}
-	return gone
 }
 
 // awaited returns how many handoffs the attempt that caused an event waits for. If it waits for more
@@ -146,28 +149,22 @@ func (r *Run) isOfOther(ev Event, stopped bool) bool {
 // free slot when the instance that is held back here had ended. If the event still does not
 // apply, the run is left unchanged.
 func (r *Run) admitRehearsed(e Envelope) (*inst, error) {
-	address, attempt := "", 0
+	address := ""
 	switch ev := e.Event.(type) {
 	case *TaskEnded:
-		address, attempt = ev.Address, ev.Attempt
+		address = ev.Address
 	case *HandoffAsked:
-		address, attempt = ev.Address, ev.Attempt
+		address = ev.Address
 	case *TimerFired: // of an attempt that was told to stop before it ended
 		of, _ := strings.CutPrefix(ev.ID, timeoutTimer+" ")
 		address = of[:max(0, strings.LastIndexByte(of, '@'))]
 	case *Started, *Asked, *Answered, *Withdrawn, *CancelAsked, *LimitRaised, *Recovered, *Forked, *Replanned:
 	}
-	running := r.attempts[address]
-	later := running != nil && attempt > int(running.attempt) && !r.replans.at.IsZero()
-	if address == "" || r.finish != nil || running != nil && !later {
+	if address == "" || r.finish != nil || r.attempts[address] != nil {
 		return r.admit(e)
 	}
 	before := r.Snapshot()
-	if later {
-		r.skipTo(running, int32(attempt))
-	} else {
-		r.makeRoom(address)
-	}
+	r.makeRoom(address)
 	about, err := r.admit(e)
 	if err != nil {
 		as := newRun(r.plan)
@@ -176,27 +173,6 @@ func (r *Run) admitRehearsed(e Envelope) (*inst, error) {
 		*r = *as
 	}
 	return about, err
-}
-
-// skipTo continues with a later attempt at an address: in the other run, a new plan began after the
-// one that is running here was cancelled.
-func (r *Run) skipTo(in *inst, attempt int32) {
-	if in.phase == stopping {
-		r.vacate(in, Usage{})
-		r.over(in)
-		r.startBehind()
-		r.work()
-		if r.attempts[in.address] == nil {
-			r.makeRoom(in.address)
-		}
-	}
-	if in = r.attempts[in.address]; in != nil && in.phase == running && in.attempt < attempt {
-		r.unawait(in)
-		r.rest(in)
-		r.clearTimer(in.timerID(timeoutTimer))
-		cmd := *in.cmd
-		in.attempt, cmd.Attempt, in.cmd = attempt, int(attempt), &cmd
-	}
 }
 
 func (r *Run) makeRoom(address string) {

@@ -212,6 +212,9 @@ func (r *Run) addDefinition(d definition) *program {
 	return p
 }
 
+// wasHandedOff reports whether an instance is a task that was handed off.
+func (r *Run) wasHandedOff(in *inst) bool { return in.n.home.index >= len(r.compiled) }
+
 // program returns a program by its index.
 func (r *Run) program(index int) *program {
 	if index < len(r.compiled) {

@@ -18,7 +18,11 @@ func (r *Run) goOn(in *inst) {
 	if o.n.work() != in.n.work() || !r.prepare(in) {
 		return
 	}
-	if o.sum != (digest{}) && (o.asksFor() != in.asksFor() || !in.n.def.Once && !in.startsAfter(o.begun)) {
+	begun := o.attempt > 0
+	if r.version < 4 {
+		begun = o.sum != (digest{})
+	}
+	if begun && (o.asksFor() != in.asksFor() || !in.n.def.Once && !r.startsAfter(in, o.begun)) {
 		return
 	}
 	delete(x.insts, in.address)
@@ -109,10 +113,7 @@ func (r *Run) moveHandoffs(in *inst, handed []*handoff, below []*inst) {
 		if b.phase != finished {
 			r.moveProgress(b, b)
 		}
-		switch {
-		case r.rehearsal != "" && b.address == r.rehearsal:
-			r.heldBack = b
-		case b.phase == queued || b.phase == held:
+		if b.phase == queued || b.phase == held {
 			r.replans.due = append(r.replans.due, due{in: b})
 		}
 		for _, h := range b.handed {

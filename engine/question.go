@@ -211,19 +211,31 @@ func (r *Run) askHeld() {
 		return
 	}
 	var seen []*frame
+	about := func(over *hold, in *inst) (ask Question, open bool) {
+		ask = over.question(in.address, r.factsOf(in))
+		ask.Address = in.address
+		digest := ask.digest()
+		return ask, slices.ContainsFunc(in.open, func(q *question) bool { return q.Digest == digest })
+	}
+	if !r.replans.at.IsZero() && r.version >= 4 { // a new plan may have changed the order
+		for _, in := range r.paused {
+			if over := r.overBudget(in); over != nil {
+				if _, open := about(over, in); open {
+					seen = append(seen, over.f)
+				}
+			}
+		}
+	}
 	for _, in := range r.paused {
 		over := r.overBudget(in)
 		if over == nil || over.f.running > 0 || slices.Contains(seen, over.f) {
 			continue
 		}
 		seen = append(seen, over.f)
-		ask := over.question(in.address, r.factsOf(in))
-		ask.Address = in.address
-		if digest := ask.digest(); slices.ContainsFunc(in.open, func(q *question) bool { return q.Digest == digest }) {
-			continue
+		if ask, open := about(over, in); !open {
+			r.withdraw(in, "", r.ofBudget) // the amounts have changed
+			r.open(in, ask)
 		}
-		r.withdraw(in, "", r.ofBudget) // the amounts have changed
-		r.open(in, ask)
 	}
 }
 
@@ -531,6 +543,9 @@ func (r *Run) mayReplan(in *inst, handled bool) bool {
 
 // askReplan asks for a new plan, or whether the failure ends the workflow.
 func (r *Run) askReplan(in *inst) {
+	if r.version >= 4 { // before, questions of lost attempts stayed open
+		r.closeQuestions(in)
+	}
 	in.phase = asked
 	r.open(in, Question{
 		Kind: ReplanQuestion, Attempt: int(in.attempt), Required: true, Detail: in.err,

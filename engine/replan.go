@@ -28,7 +28,7 @@ type replans struct {
 	at     time.Time        // when the newest plan began; zero if it is the first
 	asked  int              // number of plans that answered a question of on_error
 	tally  map[string]tally // what happened at each address, so that nothing is numbered twice
-	memo   map[string]*past // results that the newest plan has not needed yet, by address
+	memo   map[string]*past // results that the newest plan has not needed yet, by memoKey
 	limbo  *scope           // of attempts that were cancelled and have not ended
 	behind []*inst          // tasks that wait until such an attempt at their address has ended
 	next   plan             // the one that was admitted last
@@ -110,11 +110,7 @@ func (r *Run) replan(ev *Replanned) {
 	if r.asksForPlan() {
 		x.asked++
 	}
-	for _, address := range ev.Gone {
-		if in := r.attempts[address]; in != nil {
-			in.phase = stopping
-		}
-	}
+	r.rehearsal = ev.Rehearse
 	r.recollect()
 	limits, used := r.root.frame.limits, r.root.frame.ledger
 	raise(&limits, ev.Limits, true)
@@ -147,12 +143,16 @@ func (r *Run) recollect() {
 		x.memo, x.tally = map[string]*past{}, map[string]tally{}
 	}
 	tops := map[string]string{} // of what was handed off, the address of the workflow's own task
-	ended := map[string]*past{}
+	type result struct {
+		key string
+		*past
+	}
+	ended := map[string]result{}
 	for in := range r.steps() {
 		o.told[in.address] = in.status
 		r.tallyUp(in)
 		switch {
-		case in.n.home.index >= len(r.compiled): // it was handed off
+		case r.wasHandedOff(in):
 			top := in.address[:strings.LastIndexByte(in.address, '/')]
 			if above, ok := tops[top]; ok {
 				top = above
@@ -161,17 +161,27 @@ func (r *Run) recollect() {
 			o.below[top] = append(o.below[top], in)
 		case in.phase != finished && !in.atLimit:
 			o.insts[in.address] = in
+		case in.attempt == 0 && r.version >= 4: // it failed before it began
 		case in.status == Success || in.status == Failed || in.status == TimedOut:
-			ended[in.address] = remembered(in)
+			ended[in.address] = result{r.memoKey(in), remembered(in)}
 		}
 	}
 	for address, p := range ended {
 		p.below = o.below[address]
-		x.memo[address] = p
+		x.memo[p.key] = p.past
 	}
 	if len(x.due) > 0 {
 		panic("engine: a step is still due when the plan changes")
 	}
+}
+
+// memoKey returns the key of the result of an instance in memo. What was computed does not replace
+// what an agent or a person did at the same address in an earlier plan.
+func (r *Run) memoKey(in *inst) string {
+	if in.works() || r.version < 4 {
+		return in.address
+	}
+	return "computed " + in.address
 }
 
 // tallyUp records what was numbered at the address of an instance.
@@ -309,8 +319,12 @@ func (r *Run) unfold() bool {
 	list := x.due
 	x.due = nil
 	for _, d := range list {
-		if (d.in.phase == queued || d.in.phase == held) && d.in.status == Running {
-			r.startReady(d.in)
+		switch in := d.in; {
+		case in.status != Running || in.phase != queued && in.phase != held:
+		case in.phase == held && r.overBudget(in) != nil && r.version >= 4: // before, it could exceed the limit of steps
+			r.pause(in)
+		default:
+			r.startReady(in)
 		}
 	}
 	return len(list) > 0 || !settled
@@ -324,7 +338,7 @@ func (r *Run) resultFor(in *inst) *past {
 		return nil
 	case p.in.status != Success && !in.goesOn(p.in.status):
 		return nil
-	case !in.n.def.Once && !in.startsAfter(p.in.begun): // what must happen once is not repeated for that
+	case !in.n.def.Once && !r.startsAfter(in, p.in.begun): // what must happen once is not repeated for that
 		return nil
 	}
 	return p
@@ -361,29 +375,39 @@ func (in *inst) goesOn(status Status) bool {
 }
 
 // startsAfter reports whether everything that an instance follows, and that its texts do not show,
-// ended before an earlier instance at its address began. within are the nodes inside it, for whose
-// sake it is asked: their texts show it, too.
-func (in *inst) startsAfter(begun int, within ...*node) bool {
-	within = append(within, in.n)
-	for _, p := range in.from() {
-		for _, of := range append(p.sources(), p.by) {
-			if of.done > begun && !slices.ContainsFunc(within, func(n *node) bool { return n.sees(of) }) {
-				return false
+// ended before an earlier instance at its address began.
+func (r *Run) startsAfter(in *inst, begun int) bool {
+	for t := in.n.texts(); ; {
+		reg, entry := in.reg, len(in.n.in) == 0
+		item := entry && reg.loop == nil && reg.scope.each() != nil // it follows what the for_each follows
+		for _, p := range in.from() {
+			for _, of := range append(p.sources(), p.by) {
+				if of.done > begun && !t.show(of) && (!item || r.version < 4) {
+					return false
+				}
 			}
 		}
+		switch {
+		case !entry:
+			return true
+		case item:
+			in = reg.scope.owner
+			if t.showItem(in.n) || r.version < 4 {
+				t.refs = append(t.refs, in.n.texts().refs...)
+			}
+		case reg.loop != nil:
+			in = reg.loop.in
+		case reg.scope.owner != nil && reg.scope.frame.handoff == nil:
+			in = reg.scope.owner
+			if shows := t.showInputs(); shows || r.version < 4 { // nothing else in a called workflow shows its caller's steps
+				t = in.n.texts()
+			} else {
+				t = texts{}
+			}
+		default:
+			return true
+		}
 	}
-	if len(in.n.in) > 0 {
-		return true
-	}
-	switch reg := in.reg; {
-	case reg.loop != nil:
-		return reg.loop.in.startsAfter(begun, within...)
-	case reg.scope.each() != nil:
-		return reg.scope.owner.startsAfter(begun, within...)
-	case reg.scope.owner != nil && reg.scope.frame.handoff == nil: // nothing in a called workflow sees its caller's steps
-		return reg.scope.owner.startsAfter(begun)
-	}
-	return true
 }
 
 // recall ends an instance with its recorded result, and reports whether it could: in the new plan,
@@ -433,10 +457,11 @@ func (in *inst) account(used *inst) {
 // keepTimes lets a call or a combine that consists of the same results as before have ended when it
 // did.
 func (r *Run) keepTimes(in *inst) {
-	p := r.replans.memo[in.address]
+	key := r.memoKey(in)
+	p := r.replans.memo[key]
 	if p != nil && p.work == in.n.work() && p.in.status == in.status && p.in.done == in.done {
 		in.started, in.ended = p.in.started, p.in.ended
-		delete(r.replans.memo, in.address)
+		delete(r.replans.memo, key)
 	}
 }
 

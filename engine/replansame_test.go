@@ -465,3 +465,119 @@ func TestReplanAsksAboutOnce(t *testing.T) {
 		t.Errorf("%+v", step)
 	}
 }
+
+// The items of a list, and the inputs of a called workflow, show the result that they come from only to
+// steps whose texts show them.
+func TestReplanShownThrough(t *testing.T) {
+	for what, c := range map[string]struct{ main, child, step string }{
+		"item":            {main: "  - {id: s, agent: x, prompt: 'scan ${file}', for_each: '${files}', as: file, context: none}\n", step: "s[0]"},
+		"its word":        {main: "  - {id: s, agent: x, prompt: 'scan ${item}', for_each: '${files}', context: none}\n", step: "s[0]"},
+		"no item":         {main: "  - {id: s, agent: x, prompt: 'make test', for_each: '${files}', as: file, context: none}\n", step: "s[0]"},
+		"another list":    {main: "  - {id: s, agent: x, prompt: 'scan ${file}', for_each: '[1]', as: file, context: none}\n", step: "s[0]"},
+		"input":           {main: "  - {id: c, workflow: child, inputs: {of: '${files}'}}\n", child: "  - {id: s, agent: x, prompt: 'scan ${of}', context: none}\n", step: "c/s"},
+		"no input":        {main: "  - {id: c, workflow: child, inputs: {of: '${files}'}}\n", child: "  - {id: s, agent: x, prompt: 'make test', context: none}\n", step: "c/s"},
+		"another input":   {main: "  - {id: c, workflow: child, inputs: {of: '${topic}'}}\n", child: "  - {id: s, agent: x, prompt: 'scan ${of}', context: none}\n", step: "c/s"},
+		"a variable":      {main: "  - {id: c, workflow: child, inputs: {of: '${files}'}}\n", child: "  - {id: s, agent: x, prompt: 'see ${iteration}', context: none}\n", step: "c/s"},
+		"input of a list": {main: "  - {id: c, workflow: child, inputs: {of: '${item}'}, for_each: '${files}'}\n", child: "  - {id: s, agent: x, prompt: 'scan ${of}', context: none}\n", step: "c[0]/s"},
+	} {
+		shown := what == "item" || what == "its word" || what == "input" || what == "input of a list"
+		plan := func(prompt string) string {
+			return "  - {id: list, agent: x, prompt: " + prompt + ", output: {var: files, mode: json}}\n" + c.main
+		}
+		s := planned(t, plan("one"), c.child)
+		s.load("plan/two.yml", []byte("name: main\nsteps:\n"+plan("two")))
+		s.does("start topic=cats", "ok list [1]", "ok "+c.step+" S", "replan two")
+		said := s.does("ok list [1]")
+		if strings.HasPrefix(said, "  finish success") != shown || strings.Contains(said, "start "+c.step+" attempt=2") == shown {
+			t.Errorf("%s:\n%s", what, said)
+		}
+	}
+}
+
+// A result stays known while a plan has something else at its address that no agent does, or that does
+// not even begin.
+func TestReplanKeepsEarlierResults(t *testing.T) {
+	task := "  - {id: a, agent: x, prompt: p}\n"
+	for what, other := range map[string]string{
+		"combine": "  - {id: a, combine: {strategy: array, inputs: ['${topic}']}}\n",
+		"quorum":  "  - {id: b, agent: x, on_error: continue, route: {yes: a, no: end}}\n  - {id: c, agent: x, route: {yes: a, no: end}}\n  - {id: a, agent: x, prompt: p, join: 2, next: end}\nexecution: parallel\n",
+	} {
+		s := planned(t, task+"  - {id: last, agent: x, prompt: q}\n", "")
+		s.load("plan/other.yml", []byte("name: main\nsteps:\n"+other))
+		s.does("start topic=cats", "ok a A", "replan other")
+		if what == "quorum" {
+			s.does("ok last L", "ok b yes", "ok c no")
+			if step := s.run.Result().Steps[2]; step.Address != "a" || step.Status != engine.Failed {
+				t.Fatalf("%+v", s.run.Result().Steps)
+			}
+		} else {
+			s.does("ok last L")
+		}
+		if said := s.does("replan same"); strings.Contains(said, "start a ") || s.run.Result().Steps[0].Output != "A" {
+			t.Errorf("%s: %s", what, said)
+		}
+	}
+}
+
+// The attempts after one that has gone on follow the new plan.
+func TestReplanChangesTheTimeout(t *testing.T) {
+	for before, after := range map[string]string{"30s": "60s", "60s": ""} {
+		plan := func(timeout string) string {
+			if timeout != "" {
+				timeout = ", timeout: " + timeout
+			}
+			return "  - {id: a, agent: x, retry: 2" + timeout + "}\n"
+		}
+		s := planned(t, plan(before), "")
+		s.load("plan/two.yml", []byte("name: main\nsteps:\n"+plan(after)))
+		s.does("start", "replan two")
+		want := "  no timer timeout a@1\n  start a attempt=2\n"
+		if after != "" {
+			want += "  timer timeout a@2 in 1m0s\n"
+		}
+		if said := s.does("fail a error no"); said != want {
+			t.Errorf("%s: %s", before, said)
+		}
+	}
+}
+
+// What a budget holds back still waits for it, and only one question is asked about that budget.
+func TestReplanHoldsBack(t *testing.T) {
+	main := "  - {id: a, agent: x, handoffs: {to: [y]}}\n  - {id: b, agent: x}\n  - {id: c, agent: x, needs: [b]}\nexecution: dag\n"
+	s := planned(t, main, "")
+	s.load("plan/two.yml", []byte("name: main\nsteps:\n  - {id: d, agent: x}\n"+main))
+	s.limits.Steps = 3
+	s.does("cost a 1", "cost b 0", "cost c 0", "start", "hand a y?$100 much", "ok b B")
+	if said := s.does("replan same"); said != "" {
+		t.Errorf("the same plan: %s", said)
+	}
+	s.does("ok c C")
+	asked := s.run.Questions()
+	if len(asked) != 1 || asked[0].Kind != engine.BudgetQuestion {
+		t.Fatalf("%+v", asked)
+	}
+	s.does("raise steps=100", "cost d 200", "replan two")
+	if now := s.run.Questions(); len(now) != 1 || now[0].ID != asked[0].ID {
+		t.Errorf("the questions are %+v", now)
+	}
+}
+
+// A fork of a run whose plan was changed begins with the newest plan, whatever ran in earlier ones.
+func TestForkAfterReplan(t *testing.T) {
+	s := planned(t, "  - {id: a, agent: x}\n  - {id: b, agent: x}\nexecution: parallel\n", "")
+	s.load("plan/two.yml", []byte("name: main\nsteps:\n  - {id: b, agent: x, prompt: p}\n  - {id: a, agent: z}\n  - {id: c, agent: x}\n"))
+	s.limits.Parallel = 1
+	s.does("start", "replan two", "ok a A", "ok b B", "ok a AGAIN", "ok c C")
+	if said := s.does("fork a"); said != "  start a attempt=2 from b \"B\"\n" {
+		t.Errorf("from a: %s", said)
+	}
+	s.does("ok a THIRD", "ok c C")
+	if used := s.run.Usage().Steps; used != 4 {
+		t.Errorf("%d steps", used)
+	}
+	s = planned(t, "  - {id: a, agent: x, handoffs: {to: [y]}}\n", "")
+	s.does("start", "hand a y work", "ok a/handoff-1 W", "ok a A", "replan same")
+	if err := s.fork("a/handoff-1"); err == nil || err.Error() != `"a/handoff-1" was handed off before the plan was changed; start again from "a"` {
+		t.Error(err)
+	}
+}

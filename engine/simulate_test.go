@@ -64,10 +64,10 @@ type simulation struct {
 	raises int             // answers that raised a limit
 	hands  bool            // an attempt has handed work off, and may have given up its slot
 
-	first   *workflow.Bundle  // the plan that the run was started with
-	fresh   *engine.Run       // of that plan, not started
-	replans bool              // the plan changes now and then
-	done    map[string]string // by address, what the newest result was asked for with
+	first   *workflow.Bundle   // the plan that the run was started with
+	fresh   *engine.Run        // of that plan, not started
+	replans bool               // the plan changes now and then
+	plans   []*workflow.Bundle // earlier ones
 }
 
 func newSimulation(seed uint64, logf func(string, ...any)) *simulation {
@@ -90,7 +90,9 @@ func (s *simulation) simulate() (err error) {
 		}
 	}()
 	g := &oracle.Generator{Rand: s.Rand}
-	s.bundle = g.Bundle()
+	if s.bundle = g.Bundle(); s.replans && s.IntN(4) > 0 {
+		withoutAsides(s.bundle)
+	}
 	s.first = s.bundle
 	s.model = oracle.New(s.bundle)
 	if s.run, err = engine.New(s.bundle); err != nil {
@@ -152,7 +154,7 @@ func (s *simulation) play() error {
 			return fmt.Errorf("no end after %d events", i)
 		}
 		err = s.next()
-		if s.replans && err == nil && s.IntN(12) == 0 {
+		if s.replans && err == nil && s.IntN(6) == 0 {
 			err = s.replan()
 		}
 		if err == nil && s.IntN(40) == 0 {
@@ -434,7 +436,6 @@ func (s *simulation) step(ev engine.Event) error {
 		line, _ := engine.Encode(e)
 		s.logf("%s", line)
 	}
-	s.note(ev)
 	s.Happened(ev)
 	if ended, ok := ev.(*engine.TaskEnded); ok && ended.Fault != nil && (ended.Fault.Kind == engine.FaultLost || ended.Fault.Kind == engine.FaultQuota) {
 		clear(s.sent)
@@ -500,7 +501,7 @@ func (s *simulation) carryOut(e engine.Envelope, commands []engine.Command) erro
 	if err := s.checkBudget(); err != nil || s.model == nil {
 		return err
 	}
-	if err := s.model.Step(e, commands, s.run.Facts()); err != nil {
+	if err := s.model.Step(e, commands, s.told(e)); err != nil {
 		return err
 	}
 	return s.model.Compare(s.run, s.World)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -57,10 +58,7 @@ func (r *Run) startAttempt(in *inst) {
 // render renders the task's texts, once for all attempts.
 func (r *Run) render(in *inst) (*StartTask, error) {
 	n := in.n
-	cmd := &StartTask{Place: &n.place, Address: in.address, Timeout: n.timeout, Prompt: n.text}
-	if cmd.Timeout == 0 {
-		cmd.Timeout = r.factsOf(in).Timeout
-	}
+	cmd := &StartTask{Place: &n.place, Address: in.address, Timeout: r.timeoutOf(in), Prompt: n.text}
 	if n.prompt != nil {
 		text, err := n.prompt.Text(in.view())
 		if err != nil {
@@ -84,6 +82,10 @@ func (r *Run) render(in *inst) (*StartTask, error) {
 		cmd.Settings, _ = settings.(map[string]any)
 	}
 	return cmd, nil
+}
+
+func (r *Run) timeoutOf(in *inst) time.Duration {
+	return cmp.Or(in.n.timeout, r.factsOf(in).Timeout)
 }
 
 // bind evaluates the inputs of a task or a call.
@@ -119,6 +121,9 @@ func (r *Run) issue(in *inst) {
 	cmd := *in.cmd
 	cmd.Attempt, cmd.Again, cmd.Handed = int(in.attempt), in.losses > 0, in.results()
 	cmd.May = r.share(in)
+	if !r.replans.at.IsZero() && r.version >= 4 { // the plan may have changed since the last attempt
+		cmd.Timeout = r.timeoutOf(in)
+	}
 	in.cmd = &cmd
 	r.occupy(in)
 	r.attempts[in.address] = in

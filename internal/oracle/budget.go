@@ -45,6 +45,9 @@ func (m *Model) running(f *mframe) (n int) {
 
 // hasSlot reports whether the parallel limits let another attempt start.
 func (m *Model) hasSlot(in *minst) bool {
+	if slices.ContainsFunc(m.attempts, func(other *minst) bool { return other.address == in.address }) {
+		return false // of an earlier plan
+	}
 	for _, f := range framesOf(in) {
 		if f.limits.Parallel > 0 && m.running(f) >= f.limits.Parallel {
 			return false
@@ -103,7 +106,7 @@ func (m *Model) holder(in *minst) *mframe {
 // consider starts a task if the engine started it next, or ends the workflow that has no
 // step left for it.
 func (m *Model) consider(in *minst) {
-	if in.phase != "ready" {
+	if in.phase != "ready" || in.due {
 		return
 	}
 	if len(m.starts) > 0 && m.starts[0].Address == in.address {
@@ -117,6 +120,10 @@ func (m *Model) consider(in *minst) {
 		m.end(f.scope, engine.Failed, "steps")
 	} else if m.holder(in) != nil {
 		in.held = true
+	} else if in.unsure && m.isTold(engine.QuestionAsked, in.address) {
+		in.attempt, in.begun, in.phase, in.held = in.base, m.order, "asked", false
+		m.render(in)
+		m.ask(in, engine.LostQuestion)
 	}
 }
 
@@ -128,7 +135,9 @@ func (m *Model) seat() {
 				m.consider(in)
 			}
 		}
-		i := slices.IndexFunc(m.insts, func(in *minst) bool { return in.phase == "ready" && in.address == m.starts[0].Address })
+		i := slices.IndexFunc(m.insts, func(in *minst) bool {
+			return in.phase == "ready" && !in.due && in.address == m.starts[0].Address
+		})
 		if i < 0 {
 			break
 		}
@@ -146,7 +155,7 @@ func (m *Model) triedFirst(in *minst) bool {
 		switch {
 		case f.Kind == engine.AttemptStarted && f.Address == m.starts[0].Address:
 			return false
-		case (f.Kind == engine.StepEnded || f.Kind == engine.Paused) && f.Address == in.address:
+		case (f.Kind == engine.StepEnded || f.Kind == engine.Paused || f.Kind == engine.QuestionAsked) && f.Address == in.address:
 			return true
 		}
 	}
@@ -165,8 +174,11 @@ func (m *Model) start(in *minst) {
 	if !m.hasSlot(in) {
 		m.wrong("%s started, but there is no free slot", in.address)
 	}
-	if in.attempt == in.failures {
-		in.attempt++
+	if max(0, in.attempt-in.base) == in.failures {
+		in.attempt = in.base + in.failures + 1
+	}
+	if in.unsure {
+		m.wrong("%s started, although its effect may have happened", in.address)
 	}
 	for _, f := range framesOf(in) {
 		if !in.counted {
@@ -184,8 +196,8 @@ func (m *Model) start(in *minst) {
 			in.may.Tokens = in.may.Tokens.Lower(workflow.AtMost(tokens))
 		}
 	}
-	if in.attempt == 1 && (!in.counted || in.unsent) {
-		in.started = m.clock
+	if in.attempt == in.base+1 && (!in.counted || in.unsent) {
+		in.started, in.begun = m.clock, m.order
 	}
 	in.counted, in.held, in.expired, in.unsent, in.phase = true, false, false, m.unattended, "running"
 	m.attempts = append(m.attempts, in)
@@ -207,13 +219,16 @@ func (m *Model) vacate(in *minst, used engine.Usage) {
 	if used.CostUnknown { // count the most it may have cost
 		used.CostUSD, _ = in.may.CostUSD.Amount()
 	}
+	in.used = in.used.Plus(used)
 	for _, f := range framesOf(in) {
 		f.spent = f.spent.Plus(used)
 	}
 	in.unawait()
 	in.left = 0
 	m.attempts = slices.DeleteFunc(m.attempts, func(other *minst) bool { return other == in })
-	delete(m.timers, in.timer("timeout"))
+	if id := in.timer("timeout"); m.timers[id].in == in {
+		delete(m.timers, id)
+	}
 	for s := in.reg.scope; s != nil; s = s.parent() {
 		s := s
 		m.later(func() { m.maybeOver(s) })

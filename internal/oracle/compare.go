@@ -50,21 +50,27 @@ func (m *Model) Step(e engine.Envelope, commands []engine.Command, told []engine
 	m.advance(e)
 	m.take(e)
 	m.seat()
-	for len(m.todo) > 0 && m.broken == nil {
-		next := m.todo[0]
-		m.todo = m.todo[1:]
-		next()
-	}
+	m.work()
 	m.seat()
-	for len(m.todo) > 0 && m.broken == nil {
-		next := m.todo[0]
-		m.todo = m.todo[1:]
-		next()
-	}
+	m.work()
 	if len(m.starts) > 0 {
 		m.wrong("%s was started, but is not ready", m.starts[0].Address)
 	}
 	return m.broken
+}
+
+// work does everything that is due.
+func (m *Model) work() {
+	for m.broken == nil {
+		for len(m.todo) > 0 && m.broken == nil {
+			next := m.todo[0]
+			m.todo = m.todo[1:]
+			next()
+		}
+		if !m.unfold() {
+			return
+		}
+	}
 }
 
 // advance moves the clocks. The time before a process resumed the run does not count.
@@ -89,7 +95,7 @@ func (m *Model) take(e engine.Envelope) {
 	}
 	switch ev := e.Event.(type) {
 	case *engine.Started:
-		m.facts = ev.Tasks
+		m.facts, m.given = ev.Tasks, ev.Inputs
 		m.begin(&mframe{w: m.bundle.Root, limits: ev.Limits, inputs: ev.Inputs}, nil)
 	case *engine.TaskEnded:
 		m.attemptEnded(attempt(ev.Address), ev)
@@ -115,7 +121,9 @@ func (m *Model) take(e engine.Envelope) {
 		m.raised(ev.Limits)
 	case *engine.Recovered:
 		m.recovered()
-	case *engine.Forked, *engine.Replanned:
+	case *engine.Replanned:
+		m.replanned(ev)
+	case *engine.Forked:
 	}
 }
 
@@ -126,25 +134,7 @@ func (m *Model) compareStart(in *minst, c *engine.StartTask) {
 		m.wrong("%v", err)
 		return
 	}
-	task := in.n.Task()
-	if in.failures == 0 && !in.rendered {
-		in.rendered = true
-		in.prompt = m.text(m.view(in, false), task.Prompt.Text)
-		in.given = workflow.FormatJSON(m.received(in))
-		var inputs []engine.Input
-		for _, b := range task.Inputs {
-			inputs = append(inputs, engine.Input{Name: b.Name, Value: m.fill(m.view(in, false), b.Value)})
-		}
-		if asks(in.n) && len(in.from) == 0 {
-			for _, name := range sorted(in.reg.scope.frame.inputs) {
-				inputs = append(inputs, engine.Input{Name: name, Value: in.reg.scope.frame.inputs[name]})
-			}
-		}
-		if asks(in.n) && in.reg.scope.isItem() {
-			inputs = append(inputs, engine.Input{Name: "item", Value: in.reg.scope.owner.each.items[in.reg.scope.item]})
-		}
-		in.inputs = workflow.FormatJSON(inputs)
-	}
+	m.render(in)
 	usd, known := in.may.CostUSD.Amount()
 	got, gotKnown := c.May.CostUSD.Amount()
 	tokens, _ := in.may.Tokens.Amount()
@@ -164,6 +154,30 @@ func (m *Model) compareStart(in *minst, c *engine.StartTask) {
 	if is != want || math.Abs(usd-got) > 1e-6 || math.Abs(tokens-gotTokens) > 0.5 {
 		m.wrong("%s is %s (%g USD, %g tokens), but the engine has %s (%g USD, %g tokens)", in.address, want, usd, tokens, is, got, gotTokens)
 	}
+}
+
+// render fills in the texts of a task, once for all attempts.
+func (m *Model) render(in *minst) {
+	if in.rendered {
+		return
+	}
+	task := in.n.Task()
+	in.rendered = true
+	in.prompt = m.text(m.view(in, false), task.Prompt.Text)
+	in.given = workflow.FormatJSON(m.received(in))
+	var inputs []engine.Input
+	for _, b := range task.Inputs {
+		inputs = append(inputs, engine.Input{Name: b.Name, Value: m.fill(m.view(in, false), b.Value)})
+	}
+	if asks(in.n) && len(in.from) == 0 {
+		for _, name := range sorted(in.reg.scope.frame.inputs) {
+			inputs = append(inputs, engine.Input{Name: name, Value: in.reg.scope.frame.inputs[name]})
+		}
+	}
+	if asks(in.n) && in.reg.scope.isItem() {
+		inputs = append(inputs, engine.Input{Name: "item", Value: in.reg.scope.owner.each.items[in.reg.scope.item]})
+	}
+	in.inputs = workflow.FormatJSON(inputs)
 }
 
 func sorted[V any](m map[string]V) []string {

@@ -96,28 +96,34 @@ func (m *Model) isHuman(loop *minst, id string) (human bool) {
 // exits can still change.
 func (m *Model) failAtLimit(loop *minst) {
 	by := loop.body.by
-	by.status, by.output, by.err = engine.Failed, nil, m.worded(by, "limit")
-	handled := false
+	by.limited, by.atLimit = by.output, true
+	by.status, by.output, by.err = engine.Failed, nil, m.worded(by, "the loop reached its limit without an exit")
+	leaves := func(e *workflow.Edge) bool { return e.From == by.n.ID && e.On == workflow.OnFailure }
+	handled := slices.ContainsFunc(exitsOf(loop.body.g), leaves)
+	if m.waitsForPlan(by, handled) {
+		delete(by.reg.settled, by.n.ID)
+		return
+	}
+	text := by.address + ": " + by.err
 	for _, e := range exitsOf(loop.body.g) {
-		if e.From == by.n.ID && e.On == workflow.OnFailure {
-			handled = true
+		if leaves(e) {
 			loop.exits[e].settle("live", mparcel{by: by, vars: by.vars, failed: by})
 		}
 	}
 	switch {
 	case handled:
-	case by.n.OnError == workflow.Stop:
-		m.end(by.reg.scope, engine.Failed, by.err)
+	case by.n.OnError == workflow.Stop || by.n.OnError == workflow.Replan:
+		m.end(by.reg.scope, engine.Failed, text)
 		return
 	case by.n.OnError == workflow.SkipDependents:
-		by.reg.scope.tolerate(by.err)
+		by.reg.scope.tolerate(text)
 		for _, e := range exitsOf(loop.body.g) {
 			if e.From == by.n.ID && !onlyOnTrouble(e) {
 				loop.exits[e].settle("poisoned", mparcel{})
 			}
 		}
 	default:
-		by.reg.scope.tolerate(by.err)
+		by.reg.scope.tolerate(text)
 	}
 	m.endLoop(loop)
 }

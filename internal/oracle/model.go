@@ -43,6 +43,9 @@ type Model struct {
 	unattended  bool                // no driver carries out the commands of this event
 	frames      []*mframe           // of workflows in progress
 	inputsOf    map[string][]string // input names by workflow name
+
+	given map[string]any // the inputs of the run
+	plans plans
 }
 
 // mframe is one running workflow.
@@ -75,6 +78,7 @@ type mscope struct {
 	tolerated string
 	sinks     []*minst
 	vars      mvars // at the ends of paths
+	latest    int   // the latest result in it
 }
 
 // mregion is one round through a graph.
@@ -154,6 +158,16 @@ type minst struct {
 	may       workflow.Budget
 	questions []*mquestion
 	numbered  int
+	base      int    // number of the last attempt at its address in earlier plans
+	unsure    bool   // an attempt of an earlier plan may have had its effect, which must happen once
+	due       bool   // it is not clear yet whether an earlier plan has its result
+	refused   bool   // that result leads nowhere
+	question  string // that a gate asks
+	begun     int    // the newest order when it began
+	done      int    // when it really ended, whichever the plan; of what is computed, the latest that it depends on
+	limited   any    // its output before it failed at the limit of its loop
+	atLimit   bool
+	used      engine.Usage
 	kept      []string // answers to texts, for the next attempt
 	left      time.Duration
 
@@ -288,7 +302,7 @@ func (m *Model) decide(reg *mregion, n *workflow.Node) {
 		m.skip(reg, n, "dead")
 	case need > 0:
 		reg.decided[n.ID] = true
-		m.fail(m.instance(reg, n), fault{why: "quorum"})
+		m.fail(m.instance(reg, n), fault{why: fmt.Sprintf("quorum: %d of the %d branches it needs came through", live, need)})
 	default:
 		m.run(reg, n)
 	}
@@ -423,6 +437,7 @@ func (m *Model) instance(reg *mregion, n *workflow.Node) *minst {
 		}
 	}
 	m.follow(in)
+	m.continueCounts(in)
 	return in
 }
 

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"fmt"
 	"maps"
 
 	"github.com/hocket-dev/hocket/engine"
@@ -11,6 +12,10 @@ func (m *Model) call(in *minst, s *workflow.Call) {
 	in.attempt = 1
 	w, above := m.bundle.Called[s.Workflow], in.reg.scope.frame
 	f := &mframe{w: w, around: above, prefix: in.address + "/", limits: w.Limits, since: m.active, inputs: map[string]any{}}
+	if w == nil {
+		m.fail(in, fault{why: "there is no such workflow"})
+		return
+	}
 	depth := 1
 	for at := f; at != nil; at = at.around {
 		depth++
@@ -31,6 +36,7 @@ func (m *Model) call(in *minst, s *workflow.Call) {
 	if in.n.Timeout > 0 {
 		m.setTimer(in, "timeout", mtimer{clock: m.clock + in.n.Timeout})
 	}
+	m.continueCall(in, f)
 	m.begin(f, in)
 }
 
@@ -118,12 +124,13 @@ func (m *Model) itemEnded(s *mscope, status engine.Status, output any, reason st
 	case status == engine.Success || status == engine.Partial:
 		x.outputs[s.item] = output
 		in.reg.scope.tolerate(reason)
-	case in.n.OnError == workflow.Continue:
-		x.failed = "item"
-		in.reg.scope.tolerate("item: " + reason)
 	default:
-		x.failed = "item"
-		if in.n.OnError == workflow.Stop && !x.stopped {
+		if x.failed == "" {
+			x.failed = fmt.Sprintf("item %d: %s", s.item, reason)
+		}
+		if in.n.OnError == workflow.Continue {
+			in.reg.scope.tolerate(in.address + ": " + x.failed)
+		} else if in.n.OnError != workflow.SkipDependents && !x.stopped {
 			x.stopped = true
 			for i := range x.items {
 				if other := x.open[i]; other != nil {

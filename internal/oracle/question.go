@@ -13,6 +13,9 @@ import (
 // ask asks a person about a step.
 func (m *Model) ask(in *minst, kind engine.QuestionKind) {
 	in.questions = append(in.questions, &mquestion{id: in.address, kind: kind})
+	if kind == engine.ReplanQuestion {
+		return
+	}
 	wait := 24 * time.Hour
 	if _, human := in.n.Step.(*workflow.Human); human && in.n.Timeout > 0 {
 		wait = in.n.Timeout
@@ -86,11 +89,19 @@ func (m *Model) answered(ev *engine.Answered) {
 	case q.kind == engine.PermissionQuestion:
 		m.rest(in)
 	case q.kind == engine.LostQuestion && ev.Value == "rerun":
+		in.unsure = false
 		m.ready(in)
 	case q.kind == engine.LostQuestion && ev.Value == "done":
+		in.unsure = false
 		m.conclude(in, "")
 	case q.kind == engine.LostQuestion:
+		in.unsure = false
 		m.fail(in, fault{why: "given up"})
+	case q.kind == engine.ReplanQuestion && in.atLimit:
+		in.phase, in.reg.settled[in.n.ID] = "ended", true
+		m.end(in.reg.scope, engine.Failed, in.address+": "+in.err)
+	case q.kind == engine.ReplanQuestion:
+		m.failFinally(in)
 	default:
 		human := in.n.Step.(*workflow.Human)
 		value, ok := workflow.Chosen(in.reg.g.Offered(in.n), ev.Value)

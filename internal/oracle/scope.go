@@ -77,6 +77,10 @@ func (m *Model) cancel(in *minst) {
 		if in.attempt == 0 {
 			status = engine.Skipped
 		}
+	case "asked":
+		if in.status != engine.Running { // it waits for a new plan
+			status = in.status
+		}
 	case "inside":
 		switch {
 		case in.body != nil:
@@ -113,10 +117,16 @@ func (m *Model) cancel(in *minst) {
 
 // maybeOver passes the result of a scope on when nothing in it is in progress.
 func (m *Model) maybeOver(s *mscope) {
+	if m.plans.old != nil && s.owner == nil {
+		return // until it is clear what is cancelled
+	}
 	if s.over || s.ending == "" && !s.done || slices.ContainsFunc(m.attempts, s.contains) || m.handsOff(s) {
 		return
 	}
 	s.over = true
+	if s.owner != nil && s.frame.handoff == nil {
+		s.owner.done = max(s.owner.done, s.latest)
+	}
 	status, output, reason := m.outcome(s)
 	if s.isItem() || s.owner != nil && s.owner.child == s {
 		if s.owner.phase != "inside" {

@@ -1,6 +1,9 @@
 package oracle
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/extract"
@@ -23,11 +26,8 @@ type mquestion struct {
 // launch starts a node.
 func (m *Model) launch(in *minst) {
 	switch s := in.n.Step.(type) {
-	case *workflow.Task:
-		m.ready(in)
-	case *workflow.Human:
-		in.attempt, in.phase = 1, "asked"
-		m.ask(in, engine.GateQuestion)
+	case *workflow.Task, *workflow.Human:
+		m.isReady(in)
 	case *workflow.Call:
 		m.call(in, s)
 	case *workflow.Choice:
@@ -59,7 +59,7 @@ func (m *Model) choose(in *minst) {
 		}
 		if d := decisionIn(labelsOf(in.reg.g, in.n), value); !byPerson && (!d.Matched || d.Loose) {
 			in.listed = true
-			m.ready(in)
+			m.isReady(in)
 			return
 		}
 	}
@@ -82,6 +82,11 @@ func (m *Model) succeed(in *minst, given any) *fault {
 	if asks(in.n) && in.attempt > 0 {
 		value = reached(in.from) // a choice passes on what reached it
 	}
+	return m.endWith(in, said, value)
+}
+
+// endWith ends an instance with its value, and takes the edges that what it said leads to.
+func (m *Model) endWith(in *minst, said, value any) *fault {
 	before := *in
 	in.status, in.output, in.err = engine.Success, value, ""
 	if name := in.n.Output.Var; name != "" && !isChoice(in.n) {
@@ -116,6 +121,7 @@ func (m *Model) succeed(in *minst, given any) *fault {
 func (m *Model) over(in *minst) {
 	m.order++
 	in.order, in.phase, in.ended = m.order, "ended", m.clock
+	m.noteDone(in)
 	in.questions, in.kept = nil, nil
 	m.clearTimers(in)
 	in.reg.scope.newest[in.n.ID] = in
@@ -171,7 +177,11 @@ func (m *Model) route(in *minst, said any, failed bool) (map[*workflow.Edge]bool
 	}
 	switch {
 	case len(taken) == 0 && !failed:
-		return nil, &fault{why: "no route", told: true}
+		why := "no condition holds, and there is no else"
+		if labels := labelsOf(in.reg.g, in.n); len(labels) > 0 {
+			why = fmt.Sprintf("the decision “%s” matches none of the labels %s, and there is no else", d.Said, strings.Join(labels, ", "))
+		}
+		return nil, &fault{why: why, told: true}
 	case len(taken) > 0 && !failed && in.passed != nil && (!isChoice(in.n) || asks(in.n)):
 		if label != "" {
 			in.passed.decision = label
@@ -191,8 +201,18 @@ func (m *Model) fail(in *minst, f fault) {
 	if f.timeout {
 		in.status = engine.TimedOut
 	}
+	out := edgesFrom(in.reg.g, in.n.ID)
+	if m.waitsForPlan(in, has(out, workflow.OnFailure) || f.timeout && has(out, workflow.OnTimeout)) {
+		return
+	}
+	m.failFinally(in)
+}
+
+// failFinally settles the edges of an instance that has failed.
+func (m *Model) failFinally(in *minst) {
+	in.err = m.worded(in, in.err) // only now, if it waited for a new plan
 	m.over(in)
-	out, s := edgesFrom(in.reg.g, in.n.ID), in.reg.scope
+	out, s, text := edgesFrom(in.reg.g, in.n.ID), in.reg.scope, in.address+": "+in.err
 	handle := func(on workflow.On) {
 		for _, e := range out {
 			state := "dead"
@@ -204,21 +224,21 @@ func (m *Model) fail(in *minst, f fault) {
 		m.nodeSettled(in.reg, in.n)
 	}
 	switch {
-	case f.timeout && has(out, workflow.OnTimeout):
+	case in.status == engine.TimedOut && has(out, workflow.OnTimeout):
 		handle(workflow.OnTimeout)
 	case has(out, workflow.OnFailure):
 		handle(workflow.OnFailure)
-	case in.n.OnError == workflow.Stop:
+	case in.n.OnError == workflow.Stop || in.n.OnError == workflow.Replan:
 		in.reg.settled[in.n.ID] = true
-		m.end(s, engine.Failed, in.err)
+		m.end(s, engine.Failed, text)
 	case in.n.OnError == workflow.SkipDependents:
-		s.tolerate(in.err)
+		s.tolerate(text)
 		m.settleAll(in.reg, in.n, "poisoned")
 	case isLoop(in.n):
-		s.tolerate(in.err)
+		s.tolerate(text)
 		m.settleAll(in.reg, in.n, "dead")
 	default:
-		s.tolerate(in.err)
+		s.tolerate(text)
 		taken, _ := m.route(in, nil, true)
 		for _, e := range out {
 			state := "dead"

@@ -502,9 +502,9 @@ func mergeValues(a, b any) (any, error) {
 	return b, nil
 }
 
-// received returns the incoming values that the prompt of a task shows.
-func (m *Model) received(in *minst) (list []engine.Received) {
-	task := in.n.Task()
+// receives reports whether the prompt of a task shows the incoming values.
+func receives(n *workflow.Node) bool {
+	task := n.Task()
 	refersBack := false
 	for _, word := range []string{"vars.", "nodes.", "groups.", "previous.", "failure.", "item"} {
 		for _, text := range strings.Split(task.Prompt.Text, "${")[1:] {
@@ -513,7 +513,12 @@ func (m *Model) received(in *minst) (list []engine.Received) {
 		}
 	}
 	auto := task.Context == workflow.AutoContext && len(task.Inputs) == 0 && !refersBack
-	if !asks(in.n) && !auto && task.Context != workflow.PreviousContext {
+	return asks(n) || auto || task.Context == workflow.PreviousContext
+}
+
+// received returns the incoming values that the prompt of a task shows.
+func (m *Model) received(in *minst) (list []engine.Received) {
+	if !receives(in.n) {
 		return nil
 	}
 	told := map[*minst]bool{}
