@@ -217,24 +217,20 @@ type RunApproval struct {
 // admit refuses a workflow that needs an approval and has none, and agents that have lost theirs.
 // It returns what the run stores about the approval; nil if none is needed.
 func (p *Project) admit(w *Workflow, s *starting) (*RunApproval, error) {
-	pin := &RunApproval{Agents: map[string]string{}}
-	id, needed, called, err := p.needsApproval(w, s)
+	id, called, err := p.needsApproval(w, s)
 	if err != nil {
 		return nil, err
 	}
+	pin := &RunApproval{Agents: map[string]string{}}
 	for _, d := range w.l.Used() {
-		if d.Generated {
-			pin.Agents[d.ID] = ""
+		if g := p.now().definition(d.ID); d.Generated && g != nil {
+			pin.Agents[d.ID] = p.read(g).parts.Digest()
 		}
 	}
-	if !needed && len(pin.Agents) == 0 {
+	if id == "" && len(pin.Agents) == 0 {
 		return nil, nil
 	}
-	known, err := p.Approvals().Definitions(p.Root())
-	if err != nil {
-		return nil, err
-	}
-	if needed {
+	if id != "" {
 		parts, err := w.parts()
 		if err != nil {
 			return nil, err
@@ -243,42 +239,39 @@ func (p *Project) admit(w *Workflow, s *starting) (*RunApproval, error) {
 			pin.Origin = &w.l.Generated.Origin
 		}
 	}
-	for name := range pin.Agents {
-		if pin.Agents[name], err = p.now().agentDigest(name); err != nil {
-			return nil, err
-		}
-	}
-	err = pin.check(known)
-	var e *UnapprovedError
-	if errors.As(err, &e) && e.Kind == WorkflowKind {
+	err = p.checkApproval(pinnedTrust{Definition: pin})
+	if e := (*UnapprovedError)(nil); errors.As(err, &e) && e.Kind == WorkflowKind {
 		e.Calls = called
 	}
 	return pin, err
 }
 
-// needsApproval reports whether a workflow needs its own approval: a model wrote it or a workflow
-// that it calls, even if the file was moved, or the caller demands it. called is the name of the
-// called one. The approval is of both: the caller decides what the called one gets.
-func (p *Project) needsApproval(w *Workflow, s *starting) (id string, needed bool, called string, err error) {
+// needsApproval returns the name of a workflow that needs its own approval, otherwise "": a model wrote
+// it or a workflow that it calls, even if the file was moved, or the caller demands it. called is the
+// name of the called one. The approval is of both: the caller decides what the called one gets.
+func (p *Project) needsApproval(w *Workflow, s *starting) (id, called string, err error) {
 	if w.l.Generated != nil {
-		return w.l.Generated.ID, true, "", nil
+		return w.l.Generated.ID, "", nil
 	}
 	if w.only != nil { // it is a task for an agent
-		return "", false, "", nil
+		return "", "", nil
 	}
 	for i, one := range check.Workflows(*w.Bundle()) {
 		proposed, err := p.Approvals().Proposed(workflow.Digest(one))
 		if err != nil {
-			return "", false, "", err
+			return "", "", err
 		}
 		if proposed && i > 0 {
 			called = p.nameOf(one)
 		}
 		if proposed {
-			return p.nameOf(w.Model()), true, called, nil
+			return p.nameOf(w.Model()), called, nil
 		}
 	}
-	return p.nameOf(w.Model()), s.onlyApproved, "", nil
+	if s.onlyApproved {
+		id = p.nameOf(w.Model())
+	}
+	return id, "", nil
 }
 
 // nameOf returns the name by which people find a workflow: that of its file in .hocket/workflows,
@@ -297,42 +290,8 @@ func (p *Project) nameOf(w *workflow.Workflow) string {
 	return w.Name
 }
 
-// agentDigest returns the digest of an agent that a model wrote.
-func (s *snapshot) agentDigest(id string) (string, error) {
-	g := s.definition(id)
-	if g == nil {
-		return "", &UnknownDefinitionError{ID: id}
-	}
-	d := s.files.AgentOf(g)
-	if d == nil {
-		return "", &InvalidError{g.Wrong}
-	}
-	return s.agentParts(g, d).Digest(), nil
-}
-
-// check returns an *[UnapprovedError] if something that a run uses is not approved, or no longer.
-func (d *RunApproval) check(known *trust.Definitions) error {
-	unapproved := func(kind Kind, id, digest string) error {
-		if state, _, _ := stateOf(id, digest, known); state != Approved {
-			return &UnapprovedError{ID: id, Kind: kind, Digest: digest, State: state}
-		}
-		return nil
-	}
-	if d.Digest != "" {
-		if err := unapproved(WorkflowKind, d.ID, d.Digest); err != nil {
-			return err
-		}
-	}
-	for id, digest := range d.Agents {
-		if err := unapproved(AgentKind, id, digest); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkApproval returns an *[UnapprovedError] if what a run was recorded with is no longer
-// approved.
+// checkApproval returns an *[UnapprovedError] if something that a run uses is not approved, or no
+// longer.
 func (p *Project) checkApproval(t pinnedTrust) error {
 	if t.Definition == nil {
 		return nil
@@ -341,7 +300,17 @@ func (p *Project) checkApproval(t pinnedTrust) error {
 	if err != nil {
 		return err
 	}
-	return t.Definition.check(known)
+	unapproved := func(kind Kind, id, digest string) error {
+		if state, _, _ := stateOf(id, digest, known); digest != "" && state != Approved {
+			return &UnapprovedError{ID: id, Kind: kind, Digest: digest, State: state}
+		}
+		return nil
+	}
+	all := []error{unapproved(WorkflowKind, t.Definition.ID, t.Definition.Digest)}
+	for id, digest := range t.Definition.Agents {
+		all = append(all, unapproved(AgentKind, id, digest))
+	}
+	return errors.Join(all...)
 }
 
 // readGenerated reads the definitions that models wrote, and what people decided about them. If

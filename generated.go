@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -144,15 +143,9 @@ func (e *NameTakenError) Error() string {
 func (e *NameTakenError) Hint() string { return "use another name" }
 
 // UnknownDefinitionError reports that there is no definition with a name.
-type UnknownDefinitionError struct {
-	ID      string
-	Verdict *trust.Verdict // what was decided about it before it was removed
-}
+type UnknownDefinitionError struct{ ID string }
 
 func (e *UnknownDefinitionError) Error() string {
-	if e.Verdict != nil {
-		return (&DecidedError{e.ID, *e.Verdict}).Error()
-	}
 	return fmt.Sprintf("there is no definition %q that a model wrote", e.ID)
 }
 
@@ -194,6 +187,10 @@ func (p *Project) Propose(_ context.Context, d Draft) (*Generated, error) {
 	}
 	newest := p
 	p = p.steady()
+	known, err := p.Approvals().Definitions(p.Root())
+	if err != nil {
+		return nil, err
+	}
 	if d.Origin.At.IsZero() {
 		d.Origin.At = time.Now().UTC()
 	}
@@ -207,7 +204,7 @@ func (p *Project) Propose(_ context.Context, d Draft) (*Generated, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := p.read(p.now().draft(d, files))
+	s := p.read(project.NewGenerated(p.Root(), d.Kind, d.Name, d.Origin, files))
 	if s.found.Errors() {
 		return nil, &InvalidError{s.found}
 	}
@@ -217,15 +214,16 @@ func (p *Project) Propose(_ context.Context, d Draft) (*Generated, error) {
 	if err := p.remember(s); err != nil {
 		return nil, err
 	}
-	all := map[string][]byte{project.OriginFile: project.About(d.Kind, d.Name, d.Origin)}
-	maps.Copy(all, files)
-	if err := p.store("generated/"+d.Name, all, ".", &NameTakenError{d.Name, "a definition that waits for approval"}); err != nil {
+	if err := p.store("generated/"+d.Name, s.g.All(), ".", &NameTakenError{d.Name, "a definition that waits for approval"}); err != nil {
 		return nil, err
 	}
 	if err := newest.Reload(); err != nil {
 		return nil, err
 	}
-	return newest.generated(d.Name)
+	if p = newest.steady(); p.now().definition(d.Name) == nil {
+		return nil, unknownDefinition(d.Name, known)
+	}
+	return p.read(p.now().definition(d.Name)).describe(known), nil
 }
 
 // ProposeAgent is Propose for an agent.
@@ -259,18 +257,6 @@ func (d *Draft) files() (map[string][]byte, error) {
 		return nil, fmt.Errorf("hocket: a draft of kind %q cannot have %d files", d.Kind, len(d.Files))
 	}
 	return all, nil
-}
-
-// draft returns a draft as it will be read.
-func (s *snapshot) draft(d Draft, files map[string][]byte) *project.Generated {
-	g := &project.Generated{ID: d.Name, Kind: d.Kind, Dir: filepath.Join(project.GeneratedDir(s.files.Root), d.Name), Origin: d.Origin, Files: files}
-	g.File = filepath.Join(g.Dir, tool.File)
-	for name := range files {
-		if d.Kind != ToolKind {
-			g.File = filepath.Join(g.Dir, name)
-		}
-	}
-	return g
 }
 
 // checkName refuses a name that anything in the project has, in any letter case, so that a model
@@ -452,26 +438,12 @@ func (p *Project) Generated() ([]*Generated, error) {
 	return all, nil
 }
 
-// generated returns one definition.
-func (p *Project) generated(id string) (*Generated, error) {
-	p = p.steady()
-	known, err := p.Approvals().Definitions(p.Root())
-	if err != nil {
-		return nil, err
-	}
-	g := p.now().definition(id)
-	if g == nil {
-		return nil, unknownDefinition(id, known)
-	}
-	return p.read(g).describe(known), nil
-}
-
+// unknownDefinition is the error for a definition that does not exist, or no longer.
 func unknownDefinition(id string, known *trust.Definitions) error {
-	e := &UnknownDefinitionError{ID: id}
 	if v, ok := known.Last(id); ok {
-		e.Verdict = &v
+		return &DecidedError{id, v}
 	}
-	return e
+	return &UnknownDefinitionError{id}
 }
 
 func (s *snapshot) definition(id string) *project.Generated {

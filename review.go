@@ -28,16 +28,24 @@ const (
 // Review is what a person has to see before approving a definition.
 type Review struct {
 	Generated
-	Workflow *Workflow           // to draw; nil for an agent or a tool
-	Meaning  string              // all that the workflow, and those that it calls, say, in canonical form
-	Plan     *check.Plan         // the most that a run of it could do and cost; nil for an agent or a tool
-	Effects  []Effect            // every command, address and permission
-	Agents   []*agent.Definition // that it uses, with their prompts
-	Texts    map[string]string   // the files of an agent or a tool
-	Found    workflow.Diagnostics
-	// Changes are the differences to what was approved before; nil: nothing was.
-	Changes []trust.PartChange
-	Before  *trust.Verdict // that approval
+	Workflow *Workflow            `json:"-"`                 // to draw; nil for an agent or a tool
+	Meaning  string               `json:"meaning,omitempty"` // all that the workflow, and those that it calls, say, in canonical form
+	Plan     *check.Plan          `json:"plan,omitempty"`    // the most that a run of it could do and cost; nil for an agent or a tool
+	Effects  []Effect             `json:"effects"`           // every command, address and permission
+	Agents   []ReviewedAgent      `json:"agents"`            // that it uses
+	Texts    map[string]string    `json:"files,omitempty"`   // of an agent or a tool
+	Found    workflow.Diagnostics `json:"-"`
+	// Changes are the differences to what was approved before.
+	Changes []trust.PartChange `json:"changes"`
+	Before  *trust.Verdict     `json:"-"` // that approval; nil: there is none
+}
+
+// ReviewedAgent is an agent that a definition uses.
+type ReviewedAgent struct {
+	Name   string `json:"name"`
+	Agent  string `json:"agent"`
+	Model  string `json:"model,omitempty"`
+	Prompt string `json:"prompt,omitempty"`
 }
 
 // Review returns what a person has to see before approving a definition that a model wrote, or a
@@ -48,48 +56,47 @@ func (p *Project) Review(id string) (*Review, error) {
 		return nil, err
 	}
 	p = p.steady()
-	known, err := p.Approvals().Definitions(p.Root())
-	if err != nil {
-		return nil, err
-	}
 	s, err := p.subject(id)
 	if err != nil {
 		return nil, err
 	}
-	r := &Review{Generated: Generated{ID: id, Name: id, Kind: WorkflowKind}}
-	if s.g != nil {
-		r.Generated = *s.describe(known)
-		if err := p.remember(s); err != nil { // somebody may have put the file there
-			return nil, err
-		}
+	if err := p.remember(s); err != nil { // somebody may have put the file there
+		return nil, err
 	}
+	g := Generated{ID: id, Name: id, Kind: WorkflowKind}
+	if s.g != nil {
+		g = *s.describe(&trust.Definitions{})
+	} else {
+		g.File = s.w.Model().Pos.File
+	}
+	return p.review(g, s)
+}
+
+// ReviewPlan is Review for a workflow that is not stored in a file yet, such as a new plan of a run.
+func (p *Project) ReviewPlan(w *Workflow, id string, o Origin) (*Review, error) {
+	s := &subject{}
+	if s.check(w); w.Model() == nil {
+		return nil, &InvalidError{s.found}
+	}
+	return p.review(Generated{ID: id, Name: w.Model().Name, Kind: WorkflowKind, Origin: o}, s)
+}
+
+func (p *Project) review(g Generated, s *subject) (*Review, error) {
+	known, err := p.Approvals().Definitions(p.Root())
+	if err != nil {
+		return nil, err
+	}
+	r := &Review{Generated: g, Found: s.found, Effects: []Effect{}, Agents: []ReviewedAgent{}, Changes: []trust.PartChange{}}
 	if s.w != nil {
 		r.does(p, s.w, s.parts)
 	} else {
 		r.about(p.now(), s.g)
 	}
 	r.Digest = s.parts.Digest()
-	r.State, r.By, r.At = stateOf(id, r.Digest, known)
-	if v, ok := known.Last(id); ok && !v.Rejected && v.Digest != r.Digest {
+	r.State, r.By, r.At = stateOf(r.ID, r.Digest, known)
+	if v, ok := known.Last(r.ID); ok && !v.Rejected && v.Digest != r.Digest {
 		r.Before, r.Changes = &v, s.parts.Diff(v.Parts)
 	}
-	return r, nil
-}
-
-// ReviewPlan is Review for a workflow that is not stored in a file yet, such as a new plan of a run.
-func (p *Project) ReviewPlan(w *Workflow, id string, o Origin) (*Review, error) {
-	parts, err := w.parts()
-	if err != nil {
-		return nil, err
-	}
-	known, err := p.Approvals().Definitions(p.Root())
-	if err != nil {
-		return nil, err
-	}
-	r := &Review{Generated: Generated{ID: id, Name: w.Model().Name, Kind: WorkflowKind, Origin: o, Digest: parts.Digest()}}
-	r.does(p, w, parts)
-	r.File = "" // there is none
-	r.State, r.By, r.At = stateOf(id, r.Digest, known)
 	return r, nil
 }
 
@@ -101,44 +108,39 @@ func (r *Review) does(p *Project, w *Workflow, parts trust.Parts) {
 			r.Meaning += part.Text
 		}
 	}
-	r.File = w.Model().Pos.File
-	r.Found = w.Check(nil)
 	plan := w.Plan(nil)
 	r.Plan = &plan
-	r.Agents, r.Effects = w.l.Used(), w.l.Effects()
-	for _, d := range r.Agents {
-		r.Effects = append(r.Effects, p.now().toolEffects(d.Tools)...)
+	r.Effects = append(r.Effects, w.l.Effects()...)
+	for _, d := range w.l.Used() {
+		r.uses(p.now(), d)
+	}
+}
+
+func (r *Review) uses(s *snapshot, d *agent.Definition) {
+	r.Agents = append(r.Agents, ReviewedAgent{d.Name, d.Agent, d.Model, d.Prompt})
+	for _, name := range d.Tools {
+		if m, ok := s.tools.Manifest(name); ok {
+			r.Effects = append(r.Effects, toolEffects(m)...)
+		}
 	}
 }
 
 // about adds what an agent or a tool may do.
 func (r *Review) about(s *snapshot, g *project.Generated) {
-	r.Found, r.Texts = r.Diagnostics, map[string]string{}
+	r.Texts = map[string]string{}
 	for name, text := range g.Files {
 		r.Texts[name] = string(text)
 	}
 	if d := s.files.AgentOf(g); d != nil {
-		r.Agents = []*agent.Definition{d}
-		r.Effects = append(s.files.AgentEffects(d), s.toolEffects(d.Tools)...)
-	}
-	if g.Kind == ToolKind {
-		if m, _ := (tool.Generated{Dir: g.Dir, Files: g.Files}).Read(); m != nil {
-			r.Effects = toolEffect(m)
-		}
+		r.Effects = append(r.Effects, s.files.AgentEffects(d)...)
+		r.uses(s, d)
+	} else if m, _ := (tool.Generated{Dir: g.Dir, Files: g.Files}).Read(); m != nil {
+		r.Effects = toolEffects(m)
 	}
 }
 
-// toolEffects returns what the tools with some names do.
-func (s *snapshot) toolEffects(names []string) (all []Effect) {
-	for _, name := range names {
-		if m, ok := s.tools.Manifest(name); ok {
-			all = append(all, toolEffect(m)...)
-		}
-	}
-	return all
-}
-
-func toolEffect(m *tool.Manifest) (all []Effect) {
+// toolEffects returns what a tool does.
+func toolEffects(m *tool.Manifest) (all []Effect) {
 	name := "the tool " + m.Name
 	switch w := m.Work.(type) {
 	case *tool.Command:

@@ -11,12 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-dev/hocket"
-	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/cli/ask"
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/draw"
-	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -124,7 +122,7 @@ func (a *app) approveOne(ctx context.Context, id string, f approveFlags) error {
 	case err != nil:
 		return err
 	case f.diff && a.json:
-		return a.printJSON(append([]trust.PartChange{}, r.Changes...))
+		return a.printJSON(r.Changes)
 	case f.diff && r.Before == nil && r.State != hocket.Approved:
 		a.note("nobody has approved " + id + " before; `" + a.self("approve", id, "--show") + "` prints all of it\n")
 		return nil
@@ -132,9 +130,9 @@ func (a *app) approveOne(ctx context.Context, id string, f approveFlags) error {
 		a.note("nothing has changed since " + view.Line(r.By) + " approved it at " + when(r.At) + "\n")
 		return nil
 	case f.diff:
-		return a.print(view.Reveal(changesText(r)))
+		return a.print(view.Reveal(strings.Join(changes(r), "\n") + "\n"))
 	case a.json:
-		return a.printJSON(a.reviewJSON(r))
+		return a.printJSON(reviewJSON(r))
 	case f.show:
 		return a.print(view.Reveal(a.reviewText(r)))
 	case r.State == hocket.Approved && !f.promote:
@@ -240,158 +238,112 @@ func (a *app) reviewText(r *hocket.Review) string {
 		fmt.Fprintf(&b, "%s %s\n", r.Kind, r.ID)
 	}
 	if r.Origin != (hocket.Origin{}) {
-		fmt.Fprintf(&b, "written by %s at %s\nfor the goal: %s\n", view.RevealLine(r.Origin.By), when(r.Origin.At), indented(r.Origin.Goal, "  "))
+		fmt.Fprintf(&b, "written by %s at %s\nfor the goal: %s\n", view.RevealLine(r.Origin.By), when(r.Origin.At), indented(r.Origin.Goal))
 	}
 	if r.File != "" {
 		fmt.Fprintf(&b, "file %s\n", r.File)
 	}
 	fmt.Fprintf(&b, "digest %s (%s)\n", r.Digest, r.State)
-	if text := changesText(r); text != "" {
-		b.WriteString("\nChanged since it was approved\n" + text)
+	section := func(title string, items ...string) {
+		if len(items) > 0 {
+			b.WriteString("\n" + title + "\n")
+		}
+		for _, item := range items {
+			b.WriteString("  " + indented(item) + "\n")
+		}
 	}
+	section("Changed since it was approved", changes(r)...)
 	if r.Workflow != nil {
-		if text, err := draw.Draw(r.Workflow.Model(), "tree"); err == nil {
-			b.WriteString("\n" + text)
-		}
+		b.WriteString("\n" + drawing(r))
+		section("Meaning", r.Meaning)
 	}
-	for _, section := range []struct{ title, text string }{
-		{"Meaning", meaningText(r.Meaning)},
-		{"Warnings", warningsText(r.Found)},
-		{"Commands", effectsText(r.Effects, hocket.CommandEffect)},
-		{"Addresses", effectsText(r.Effects, hocket.AddressEffect)},
-		{"Permissions", effectsText(r.Effects, hocket.PermissionEffect)},
-		{"Agents", agentsText(r.Agents)},
-		{"Files", filesText(r.Texts)},
-		{"At most", a.planText(r.Plan)},
-	} {
-		if section.text != "" {
-			b.WriteString("\n" + section.title + "\n" + section.text)
-		}
+	section("Warnings", warnings(r)...)
+	section("Commands", effects(r, hocket.CommandEffect)...)
+	section("Addresses", effects(r, hocket.AddressEffect)...)
+	section("Permissions", effects(r, hocket.PermissionEffect)...)
+	section("Agents", agents(r)...)
+	var files []string
+	for _, name := range slices.Sorted(maps.Keys(r.Texts)) {
+		files = append(files, name+"\n  "+indented(r.Texts[name]))
+	}
+	section("Files", files...)
+	if r.Plan != nil {
+		section("At most", a.planText(*r.Plan))
 	}
 	return b.String()
+}
+
+// planText is the most that a run could do and cost.
+func (a *app) planText(p check.Plan) string {
+	plain := *a
+	plain.outStyle = view.Style{}
+	facts, _, _ := strings.Cut(plain.drawPlan(&p), "\n\n")
+	return facts
 }
 
 // indented indents all lines of a text but the first. It hides nothing, and what a model wrote
 // cannot look like a heading.
-func indented(text, by string) string {
-	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+by)
+func indented(text string) string {
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
 }
 
-// meaningText shows all that a workflow says, also what neither the drawing nor the lists have.
-func meaningText(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "  " + indented(text, "  ") + "\n"
+func drawing(r *hocket.Review) string {
+	text, _ := draw.Draw(r.Workflow.Model(), "tree") // a checked workflow can be drawn
+	return text
 }
 
-func warningsText(found workflow.Diagnostics) string {
-	var b strings.Builder
-	for _, d := range found {
-		if d.Severity == workflow.Warning {
-			fmt.Fprintf(&b, "  line %d: %s (%s)\n", d.Line, view.RevealLine(d.Summary), d.Code)
-		}
-	}
-	return b.String()
-}
-
-func effectsText(effects []hocket.Effect, kind hocket.EffectKind) string {
-	var b strings.Builder
-	for _, d := range effects {
-		if d.Kind == kind {
-			b.WriteString("  " + indented(strings.TrimPrefix(d.Step+": "+d.What, ": "), "    ") + "\n")
-		}
-	}
-	return b.String()
-}
-
-func agentsText(agents []*agent.Definition) string {
-	var b strings.Builder
-	for _, d := range agents {
-		b.WriteString("  " + view.RevealLine(d.Name))
-		if d.Agent != d.Name {
-			b.WriteString(", an agent of " + view.RevealLine(d.Agent))
-		}
-		if d.Model != "" {
-			b.WriteString(", with the model " + view.RevealLine(d.Model))
-		}
-		b.WriteString("\n")
-		if d.Prompt != "" {
-			b.WriteString("    " + indented(d.Prompt, "    ") + "\n")
-		}
-	}
-	return b.String()
-}
-
-func filesText(texts map[string]string) string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		b.WriteString("  " + name + "\n    " + indented(texts[name], "    ") + "\n")
-	}
-	return b.String()
-}
-
-func (a *app) planText(p *check.Plan) string {
-	if p == nil {
-		return ""
-	}
-	plain := *a
-	plain.outStyle = view.Style{}
-	facts, _, _ := strings.Cut(plain.drawPlan(p), "\n\n")
-	return "  " + indented(facts, "  ") + "\n"
-}
-
-func changesText(r *hocket.Review) string {
-	var b strings.Builder
-	if r.Before != nil {
-		fmt.Fprintf(&b, "  approved by %s at %s\n", r.Before.By, when(r.Before.At))
-	}
-	for _, c := range r.Changes {
-		b.WriteString("  " + c.Mark + " " + view.RevealLine(c.Name) + "\n")
-		for _, line := range c.Lines {
-			b.WriteString("      " + line + "\n")
-		}
-	}
-	return b.String()
-}
-
-// reviewed is approve --show --json.
-type reviewed struct {
-	hocket.Generated
-	Drawing  string             `json:"drawing,omitempty"`
-	Meaning  string             `json:"meaning,omitempty"`
-	Effects  []hocket.Effect    `json:"effects"`
-	Agents   []reviewedAgent    `json:"agents"`
-	Files    map[string]string  `json:"files,omitempty"`
-	Plan     *check.Plan        `json:"plan,omitempty"`
-	Limits   *workflow.Limits   `json:"limits,omitempty"`
-	Warnings []string           `json:"warnings"`
-	Changes  []trust.PartChange `json:"changes"`
-}
-
-type reviewedAgent struct {
-	Name   string `json:"name"`
-	Agent  string `json:"agent"`
-	Model  string `json:"model,omitempty"`
-	Prompt string `json:"prompt,omitempty"`
-}
-
-func (a *app) reviewJSON(r *hocket.Review) reviewed {
-	out := reviewed{
-		Generated: r.Generated, Meaning: r.Meaning, Effects: append([]hocket.Effect{}, r.Effects...), Agents: []reviewedAgent{}, Files: r.Texts, Plan: r.Plan,
-		Warnings: []string{}, Changes: append([]trust.PartChange{}, r.Changes...),
-	}
-	if r.Workflow != nil {
-		out.Drawing, _ = draw.Draw(r.Workflow.Model(), "tree") // a checked workflow can be drawn
-		out.Limits = &r.Plan.Limits
-	}
-	for _, d := range r.Agents {
-		out.Agents = append(out.Agents, reviewedAgent{d.Name, d.Agent, d.Model, d.Prompt})
-	}
+func warnings(r *hocket.Review) (items []string) {
 	for _, d := range r.Found {
 		if d.Severity == workflow.Warning {
-			out.Warnings = append(out.Warnings, d.Summary)
+			items = append(items, fmt.Sprintf("line %d: %s (%s)", d.Line, view.RevealLine(d.Summary), d.Code))
 		}
+	}
+	return items
+}
+
+func effects(r *hocket.Review, kind hocket.EffectKind) (items []string) {
+	for _, e := range r.Effects {
+		if e.Kind == kind {
+			items = append(items, indented(strings.TrimPrefix(e.Step+": "+e.What, ": ")))
+		}
+	}
+	return items
+}
+
+func agents(r *hocket.Review) (items []string) {
+	for _, d := range r.Agents {
+		item := view.RevealLine(d.Name)
+		if d.Agent != d.Name {
+			item += ", an agent of " + view.RevealLine(d.Agent)
+		}
+		if d.Model != "" {
+			item += ", with the model " + view.RevealLine(d.Model)
+		}
+		items = append(items, item+"\n  "+indented(d.Prompt))
+	}
+	return items
+}
+
+func changes(r *hocket.Review) (items []string) {
+	if r.Before != nil {
+		items = append(items, fmt.Sprintf("approved by %s at %s", r.Before.By, when(r.Before.At)))
+	}
+	for _, c := range r.Changes {
+		items = append(items, strings.Join(append([]string{c.Mark + " " + view.RevealLine(c.Name)}, c.Lines...), "\n    "))
+	}
+	return items
+}
+
+// reviewJSON is approve --show --json.
+func reviewJSON(r *hocket.Review) any {
+	out := struct {
+		*hocket.Review
+		Drawing  string           `json:"drawing,omitempty"`
+		Limits   *workflow.Limits `json:"limits,omitempty"`
+		Warnings []string         `json:"warnings"`
+	}{Review: r, Warnings: append([]string{}, warnings(r)...)}
+	if r.Workflow != nil {
+		out.Drawing, out.Limits = drawing(r), &r.Plan.Limits
 	}
 	return out
 }

@@ -144,8 +144,7 @@ func (a *app) writePlan(p *hocket.Project, plan *planner.Plan, f *generateFlags)
 		return a.printJSON(planJSON(plan, nil, f.file))
 	}
 	if f.explain {
-		bound := plan.Workflow.Plan(nil)
-		if err := a.print(view.Reveal(a.explanation(plan) + "\nAt most\n" + a.planText(&bound))); err != nil {
+		if err := a.print(view.Reveal(a.explanation(plan) + "\nAt most\n  " + indented(a.planText(plan.Workflow.Plan(nil))) + "\n")); err != nil {
 			return err
 		}
 	}
@@ -202,7 +201,7 @@ func (a *app) explanation(plan *planner.Plan) string {
 		}
 	}
 	if plan.Thought != "" {
-		b.WriteString("\nThought\n  " + indented(plan.Thought, "  ") + "\n")
+		b.WriteString("\nThought\n  " + indented(plan.Thought) + "\n")
 	}
 	b.WriteString("\nReasons\n") // for the choice of agents
 	plan.Workflow.Model().Body.WalkTasks(func(n *workflow.Node, t *workflow.Task) {
@@ -210,7 +209,7 @@ func (a *app) explanation(plan *planner.Plan) string {
 		if why == "" {
 			why = "no reason given"
 		}
-		fmt.Fprintf(&b, "  %s: %s, %s\n", view.RevealLine(n.ID), view.RevealLine(t.Agent), indented(why, "  "))
+		fmt.Fprintf(&b, "  %s: %s, %s\n", view.RevealLine(n.ID), view.RevealLine(t.Agent), indented(why))
 	})
 	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -224,11 +225,21 @@ func (g *Generated) findFile() {
 	}
 }
 
-// About returns the text of origin.yml for a new definition.
-func About(kind Kind, name string, o Origin) []byte {
+// NewGenerated returns a definition that is not stored yet.
+func NewGenerated(root string, kind Kind, name string, o Origin, files map[string][]byte) *Generated {
 	quoted := func(text string) string { return workflow.FormatJSON(text) } // JSON is YAML
-	return []byte("# Written by Hocket. A model made this definition: it can be used once a person has approved it.\n" +
+	g := &Generated{ID: name, Kind: kind, Dir: filepath.Join(GeneratedDir(root), name), Origin: o, Files: files}
+	g.about = []byte("# Written by Hocket. A model made this definition: it can be used once a person has approved it.\n" +
 		"kind: " + string(kind) + "\nname: " + quoted(name) + "\nby: " + quoted(o.By) + "\nat: " + quoted(o.At.UTC().Format(time.RFC3339)) + "\ngoal: " + quoted(o.Goal) + "\n")
+	g.findFile()
+	return g
+}
+
+// All returns the files of the definition with origin.yml.
+func (g *Generated) All() map[string][]byte {
+	all := map[string][]byte{OriginFile: g.about}
+	maps.Copy(all, g.Files)
+	return all
 }
 
 // generatedIn returns the directory of the definition that a file belongs to if a model wrote it:

@@ -187,7 +187,7 @@ func try(t *testing.T, code string, blocks []fence) workflow.Diagnostics {
 				root = name
 			}
 			if origin := filepath.Dir(name) + "/origin.yml"; generated && files[origin] == "" {
-				files[origin] = string(project.About(project.WorkflowKind, filepath.Base(filepath.Dir(name)), project.Origin{}))
+				files[origin] = string(project.NewGenerated("", project.WorkflowKind, filepath.Base(filepath.Dir(name)), project.Origin{}, nil).All()[project.OriginFile])
 			}
 		}
 	}
