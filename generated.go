@@ -1,6 +1,7 @@
 package hocket
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -86,14 +87,7 @@ type UnapprovedError struct {
 }
 
 func (e *UnapprovedError) Error() string {
-	why := "nobody has approved it"
-	switch e.State {
-	case Changed:
-		why = "it has changed since it was approved"
-	case Rejected:
-		why = "it was rejected"
-	case Proposed, Approved, Broken:
-	}
+	why := cmp.Or(map[DefinitionState]string{Changed: "it has changed since it was approved", Rejected: "it was rejected"}[e.State], "nobody has approved it")
 	if e.Calls != "" {
 		why = "it calls " + e.Calls + ", which a model wrote, and " + why
 	}
@@ -112,10 +106,7 @@ type DecidedError struct {
 }
 
 func (e *DecidedError) Error() string {
-	what := "approved"
-	if e.Rejected {
-		what = "rejected"
-	}
+	what := map[bool]string{false: "approved", true: "rejected"}[e.Rejected]
 	return fmt.Sprintf("%s was already %s by %s at %s", e.ID, what, e.By, e.At.Local().Format("2006-01-02 15:04:05"))
 }
 
@@ -158,20 +149,13 @@ func OnlyApproved() StartOption { return func(s *starting) { s.onlyApproved = tr
 
 // GeneratedName returns a valid name for a draft that is as close as possible to some words.
 func GeneratedName(words string) string {
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r - 'A' + 'a'
+	name := strings.Join(strings.FieldsFunc(strings.ToLower(words), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }), "-")
+	if most := 40; len(name) > most {
+		if end := strings.LastIndexByte(name[:most+1], '-'); end > 0 {
+			most = end
 		}
-		return ' '
-	}, words)
-	parts := strings.Fields(name)
-	for name = strings.Join(parts, "-"); len(name) > 40 && len(parts) > 1; name = strings.Join(parts, "-") {
-		parts = parts[:len(parts)-1]
+		name = name[:most]
 	}
-	name = name[:min(len(name), 40)]
 	if !project.IsGeneratedName(name) {
 		name = strings.TrimSuffix("draft-"+name, "-")
 	}

@@ -1,7 +1,6 @@
 package hocket
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -144,14 +143,7 @@ func toolEffects(m *tool.Manifest) (all []Effect) {
 	name := "the tool " + m.Name
 	switch w := m.Work.(type) {
 	case *tool.Command:
-		words := slices.Clone(w.Argv)
-		for _, arg := range w.Args {
-			words = append(words, workflow.FormatText(arg))
-		}
-		if w.File != "" {
-			words = append(words, w.File)
-		}
-		all = append(all, Effect{Kind: CommandEffect, What: name + " runs " + strings.Join(words, " ")})
+		all = append(all, Effect{Kind: CommandEffect, What: name + " runs " + strings.Join(w.Words(), " ")})
 	case *tool.Request:
 		all = append(all, Effect{Kind: AddressEffect, What: name + " requests " + w.URL})
 	case *tool.Search:

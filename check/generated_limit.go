@@ -23,27 +23,16 @@ var generatedLimit = rule{
 		exceeds(c, pos, "max_runtime_mins", has.Runtime.Minutes(), may.Runtime.Minutes())
 		exceeds(c, pos, "max_cost_usd", has.CostUSD, may.CostUSD)
 		exceeds(c, pos, "max_tokens", has.Tokens, may.Tokens)
-		retries(c, min(has.Steps, cmp.Or(may.Steps, has.Steps)))
+	},
+	node: func(p *pass, n *node) {
+		if n.Retry.Attempts > mostAttempts && p.generated(n) { // a retry is not a step, so the limit of steps does not count it
+			p.errorf(n.Pos, "retry less often", "%q is tried up to %d times, but at most %d times for what a model wrote", n.ID, n.Retry.Attempts, mostAttempts)
+		}
 	},
 }
 
-// retries reports retries that a model wrote with which a run could make more attempts than it may
-// have steps: a retry is not a step, so the limit of the run does not count it.
-func retries(c *bundlePass, most int) {
-	var first *workflow.Node
-	c.in.Bundle.Root.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-		if first == nil && n.Retry.Attempts > 1 && (c.in.Generated.Wrote == nil || c.in.Generated.Wrote(n)) {
-			first = n
-		}
-	})
-	if first == nil || most == 0 {
-		return
-	}
-	all := newBounder(c.in, nil).workflow(c.in.Bundle.Root).tries
-	if n, known := all.Amount(); !known || n > float64(most) {
-		c.errorf(first.Pos, "retry less often, or fewer steps", "with its retries, a run could make %s attempts, but at most %d for what a model wrote", all, most)
-	}
-}
+// mostAttempts is how often a step may be tried that a model wrote.
+const mostAttempts = 3
 
 func exceeds[N cmp.Ordered](c *bundlePass, pos workflow.Pos, name string, has, may N) {
 	var none N

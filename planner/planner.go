@@ -261,7 +261,7 @@ const mostNames = 50
 // Propose stores the plan as a definition that waits for approval. If its name is taken, it gets a
 // number, and so does the workflow.
 func (p *Planner) Propose(ctx context.Context, plan *Plan) (*hocket.Generated, error) {
-	name := plan.Name
+	name, title := plan.Name, plan.Workflow.Model().Name
 	for n := 2; ; n++ {
 		file := plan.Name + path.Ext(plan.file)
 		g, err := p.p.Propose(ctx, hocket.Draft{
@@ -272,7 +272,9 @@ func (p *Planner) Propose(ctx context.Context, plan *Plan) (*hocket.Generated, e
 			return g, err
 		}
 		w := *plan.Workflow.Model()
-		w.Name = fmt.Sprintf("%s-%d", name, n)
+		if w.Name = fmt.Sprintf("%s %d", title, n); !strings.HasSuffix(hocket.GeneratedName(w.Name), fmt.Sprint(-n)) { // it is too long
+			w.Name = fmt.Sprintf("%.30s %d", name, n)
+		}
 		if err := p.write(plan, &w, ""); err != nil {
 			return nil, err
 		}

@@ -420,13 +420,24 @@ func TestProposalsHaveTheirOwnNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if plan.Workflow.Model().Name != made.ID || made.Origin.Goal != "Data" || made.Origin.By == "" {
+		if name := plan.Workflow.Model().Name; !strings.HasPrefix(name, "Writer ") || hocket.GeneratedName(name) != made.ID || made.Origin.Goal != "Data" || made.Origin.By == "" {
 			t.Errorf("%q was proposed as %+v", plan.Workflow.Model().Name, made)
 		}
 		ids = append(ids, made.ID)
 	}
 	if got := strings.Join(ids, " "); got != "writer-2 writer-3 writer-4" {
 		t.Errorf("got %s", got)
+	}
+	title := "Writer of all the chapters of the very long report"
+	pl = planner.New(p, planner.Options{Replies: scripted(t, strings.Replace(small, "Small plan", title, 1))})
+	for _, want := range []string{"writer-of-all-the-chapters-of-the-very", "writer-of-all-the-chapters-of-2"} {
+		plan, err := pl.Generate(context.Background(), "Data", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made, err := pl.Propose(context.Background(), plan); err != nil || made.ID != want {
+			t.Errorf("%+v %v", made, err)
+		}
 	}
 }
 

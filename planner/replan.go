@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -31,7 +32,7 @@ func (p *Planner) Replan(ctx context.Context, run *hocket.Run, words string, see
 	}
 	q := p.question("replan", words)
 	q.Workflow, q.Limits = true, check.Override(s.Result.Limits, p.o.Limits)
-	q.inputs = append([]workflow.Binding{{Name: "workflow", Value: string(text)}}, p.told(s)...)
+	q.inputs = append([]workflow.Binding{{Name: "workflow", Value: string(text)}}, p.progress(s)...)
 	replies, err := run.Replies(ctx)
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func tooMany(least int, c *hocket.Comparison, used, limit int) workflow.Diagnost
 // none, and what replaces it is not a proposal.
 func place(p *hocket.Project, old *workflow.Workflow) string {
 	dir := filepath.Dir(old.Pos.File)
-	if old.Pos.File == "" || strings.Contains(filepath.ToSlash(dir), "/.hocket/generated/") {
+	if old.Pos.File == "" || filepath.Dir(dir) == project.GeneratedDir(p.Root()) {
 		return p.Root()
 	}
 	return dir
@@ -85,10 +86,10 @@ func place(p *hocket.Project, old *workflow.Workflow) string {
 
 // Limits of what the model sees of a run.
 const (
-	maxText  = 4 << 10  // of one error or output
-	maxTexts = 48 << 10 // of all errors, and of all outputs
-	maxSteps = 200      // that are listed
-	maxTold  = 40       // outputs
+	maxText    = 4 << 10  // of one error or output
+	maxTexts   = 48 << 10 // of all errors, and of all outputs
+	maxSteps   = 200      // that are listed
+	maxOutputs = 40       // outputs
 )
 
 // allowance is how many bytes of texts may still be told.
@@ -104,9 +105,9 @@ func (a *allowance) take(text string) string {
 	return text
 }
 
-// told returns what became of the steps of a run. Texts that steps returned are inputs of their own,
+// progress returns what became of the steps of a run. Texts that steps returned are inputs of their own,
 // which the prompt of every task marks as material.
-func (p *Planner) told(s *hocket.State) []workflow.Binding {
+func (p *Planner) progress(s *hocket.State) []workflow.Binding {
 	var state strings.Builder
 	fmt.Fprintf(&state, "The run is %s.\n", s.Status)
 	errs, texts := allowance(maxTexts), allowance(maxTexts)
@@ -126,7 +127,7 @@ func (p *Planner) told(s *hocket.State) []workflow.Binding {
 		if why := errs.take(step.Error); why != "" {
 			fmt.Fprintf(&state, ", because: %s", why)
 		}
-		if step.Status == engine.Success && len(outputs) < maxTold {
+		if step.Status == engine.Success && len(outputs) < maxOutputs {
 			if value, err := step.Value(); err == nil && value != nil {
 				if text := texts.take(workflow.FormatText(value)); text != "" {
 					name := fmt.Sprintf("output_%d", len(outputs)+1)

@@ -118,28 +118,26 @@ func DiffLines(before, after string) []string {
 	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
+	if len(a)*len(b) > 1<<20 {
+		return append(marked("-", a), marked("+", b)...)
+	}
 	common := make([][]int, len(a)+1) // [i][j]: the most lines that a[i:] and b[j:] have in common
-	if len(a)*len(b) <= 1<<20 {
-		for i := range common {
-			common[i] = make([]int, len(b)+1)
-		}
-		for i := len(a) - 1; i >= 0; i-- {
-			for j := len(b) - 1; j >= 0; j-- {
-				if common[i][j] = max(common[i+1][j], common[i][j+1]); a[i] == b[j] {
-					common[i][j] = common[i+1][j+1] + 1
-				}
+	common[len(a)] = make([]int, len(b)+1)
+	for i := len(a) - 1; i >= 0; i-- {
+		common[i] = make([]int, len(b)+1)
+		for j := len(b) - 1; j >= 0; j-- {
+			if common[i][j] = max(common[i+1][j], common[i][j+1]); a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
 			}
 		}
-	} else {
-		common = nil
 	}
 	var lines []string
 	i, j := 0, 0
-	for i < len(a) || j < len(b) {
+	for i < len(a) && j < len(b) {
 		switch {
-		case common != nil && i < len(a) && j < len(b) && a[i] == b[j]:
+		case a[i] == b[j]:
 			i, j = i+1, j+1
-		case i < len(a) && (common == nil || j == len(b) || common[i+1][j] >= common[i][j+1]):
+		case common[i+1][j] >= common[i][j+1]:
 			lines = append(lines, "-"+a[i])
 			i++
 		default:
@@ -147,5 +145,12 @@ func DiffLines(before, after string) []string {
 			j++
 		}
 	}
-	return lines
+	return slices.Concat(lines, marked("-", a[i:]), marked("+", b[j:]))
+}
+
+func marked(mark string, lines []string) (all []string) {
+	for _, line := range lines {
+		all = append(all, mark+line)
+	}
+	return all
 }

@@ -22,13 +22,7 @@ func (s *Set) Powers() trust.Powers {
 		p := trust.Power{Kind: trust.Tool, Where: s.at(m)}
 		switch w := m.Work.(type) {
 		case *Command:
-			words := slices.Clone(w.Argv)
-			for _, arg := range w.Args {
-				words = append(words, workflow.FormatText(arg))
-			}
-			if w.File != "" {
-				words = append(words, w.File)
-			}
+			words := w.Words()
 			argv, dir := w.start(s.root, m.Dir)
 			if len(argv) == 0 {
 				continue // its file is invalid, so it cannot be called
@@ -52,6 +46,18 @@ func (s *Set) Powers() trust.Powers {
 		}
 	}
 	return list
+}
+
+// Words returns the command line of a program, with the templates of its arguments.
+func (w *Command) Words() []string {
+	words := slices.Clone(w.Argv)
+	for _, arg := range w.Args {
+		words = append(words, workflow.FormatText(arg))
+	}
+	if w.File != "" {
+		words = append(words, w.File)
+	}
+	return words
 }
 
 // line says where and with which variables a program starts, as the end of a sentence.
