@@ -37,6 +37,6 @@ const mostAttempts = 3
 func exceeds[N cmp.Ordered](c *bundlePass, pos workflow.Pos, name string, has, may N) {
 	var none N
 	if may != none && (has > may || has == none) {
-		c.errorf(pos, "lower it, or let a person raise it under `workflows: {ai_generated_budgets: …}` in config.yml", "%s is %s, but at most %s for what a model wrote", name, fmt.Sprint(has), fmt.Sprint(may))
+		c.errorf(pos, "lower it; a person can allow more with `workflows: {ai_generated_budgets: …}` in config.yml", "%s is %s, but at most %s for what a model wrote", name, fmt.Sprint(has), fmt.Sprint(may))
 	}
 }

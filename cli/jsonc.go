@@ -5,214 +5,116 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
 // Settings of other programs are JSON that people edit: with comments and trailing commas. They are
 // changed in place, so that everything else stays as it was written.
 
-// jsonc is a text with its reading position.
-type jsonc struct {
-	text []byte
-	at   int
-}
-
-var errNotJSONC = errors.New("it is not a JSON object")
-
 // setJSONC sets a key in nested objects, which it makes if they do not exist.
 func setJSONC(text []byte, path []string, value any) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
 	}
-	indent := strings.Repeat("  ", len(path))
-	data, err := json.MarshalIndent(value, indent, "  ")
+	p, err := findJSONC(text, path)
 	if err != nil {
 		return nil, err
 	}
-	found, rest, at, empty, err := findJSONC(text, path)
-	switch {
-	case err != nil:
-		return nil, err
-	case len(rest) == 0:
-		return bytes.Join([][]byte{text[:found.from], data, text[found.to:]}, nil), nil
+	for i := len(p.rest) - 1; i > 0; i-- { // the objects that are missing
+		value = map[string]any{p.rest[i]: value}
 	}
-	for i := len(rest) - 1; i > 0; i-- { // the objects that are missing
-		data = fmt.Appendf(nil, "{\n%s%q: %s\n%s}", strings.Repeat("  ", len(path)-len(rest)+i+1), rest[i], data, strings.Repeat("  ", len(path)-len(rest)+i))
+	indent := func(depth int) string { return strings.Repeat("  ", depth) }
+	depth := len(path) - len(p.rest) // of what exists
+	if len(p.rest) == 0 {
+		data, err := json.MarshalIndent(value, indent(depth), "  ")
+		return bytes.Join([][]byte{text[:p.from], data, text[p.to:]}, nil), err
 	}
-	member := fmt.Sprintf("\n%s%q: %s,", strings.Repeat("  ", len(path)-len(rest)+1), rest[0], data)
-	if empty {
-		member = strings.TrimSuffix(member, ",") + "\n" + strings.Repeat("  ", len(path)-len(rest))
+	data, err := json.MarshalIndent(value, indent(depth+1), "  ")
+	after := ","
+	if p.empty {
+		after = "\n" + indent(depth)
 	}
-	return bytes.Join([][]byte{text[:at], []byte(member), text[at:]}, nil), nil
+	member := fmt.Appendf(nil, "\n%s%q: %s%s", indent(depth+1), p.rest[0], data, after)
+	return bytes.Join([][]byte{text[:p.from], member, text[p.from:]}, nil), err
 }
 
 // removeJSONC removes a key from nested objects. Without such a key it changes nothing.
 func removeJSONC(text []byte, path []string) ([]byte, error) {
-	found, rest, _, _, err := findJSONC(text, path)
-	if err != nil || len(rest) > 0 {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return text, nil
+	}
+	p, err := findJSONC(text, path)
+	if err != nil || len(p.rest) > 0 {
 		return text, err
 	}
-	from, to := found.key, found.to
-	r := jsonc{text, to}
-	r.skip()
-	if r.next() == ',' {
-		to = r.at + 1
-	} else if before := bytes.TrimRight(text[:from], " \t\r\n"); bytes.HasSuffix(before, []byte(",")) {
-		from = len(before) - 1
+	plain := blankJSONC(text)
+	from, to := len(bytes.TrimRight(plain[:p.key], " \t\r\n")), p.to
+	if after := bytes.TrimLeft(plain[to:], " \t\r\n"); after[0] == ',' {
+		to = len(plain) - len(after) + 1
+	} else if plain[from-1] == ',' {
+		from--
 	}
-	from = len(bytes.TrimRight(text[:from], " \t\r\n"))
+	if len(bytes.TrimSpace(text[from:p.key])) > len(",") { // a comment stays, and the end of its line
+		from = p.key
+	}
 	return append(bytes.Clone(text[:from]), text[to:]...), nil
 }
 
-// member is where a key and its value are.
-type member struct{ key, from, to int }
+// place is where a key is in nested objects.
+type place struct {
+	key, from, to int      // its beginning, and that of its value with its end
+	rest          []string // the keys that do not exist; then from is where to add the first of them,
+	empty         bool     // in an object without members
+}
 
-// findJSONC finds a key in nested objects. rest are the keys that do not exist; then at is where to
-// add the first of them, in an object that may be empty.
-func findJSONC(text []byte, path []string) (m member, rest []string, at int, empty bool, err error) {
-	r := &jsonc{text, 0}
+var errNotJSONC = errors.New("it is not a JSON object")
+
+func findJSONC(text []byte, path []string) (p place, err error) {
+	plain := blankJSONC(text)
+	if !json.Valid(plain) {
+		return p, errNotJSONC
+	}
 	for i, key := range path {
-		at, empty, m = 0, true, member{}
-		end, err := r.object(func(name string, one member) {
-			empty = false
+		at := p.from
+		in := json.NewDecoder(bytes.NewReader(plain[at:]))
+		offset := func() int { return at + int(in.InputOffset()) }
+		if brace, _ := in.Token(); brace != json.Delim('{') {
+			return p, errNotJSONC
+		}
+		p = place{from: offset(), rest: path[i:], empty: true}
+		for in.More() { // the last of several members of that name counts
+			p.empty = false
+			before := offset()
+			name, _ := in.Token() // it is valid
+			var value json.RawMessage
+			if err := in.Decode(&value); err != nil {
+				return p, err
+			}
 			if name == key {
-				m = one
-			}
-		})
-		if err != nil {
-			return m, nil, 0, false, err
-		}
-		if i == 0 {
-			tail := jsonc{text, end}
-			if tail.skip(); tail.at < len(text) {
-				return m, nil, 0, false, errNotJSONC
+				p = place{key: before + bytes.IndexByte(plain[before:], '"'), from: offset() - len(value), to: offset(), rest: path[i+1:]}
 			}
 		}
-		if m.to == 0 {
-			return m, path[i:], r.at + 1, empty, nil
+		if len(p.rest) == len(path)-i {
+			return p, nil
 		}
-		r = &jsonc{text, m.from}
 	}
-	return m, nil, 0, false, nil
+	return p, nil
 }
 
-// object reads an object, and returns its end. The position stays at its beginning.
-func (r *jsonc) object(each func(name string, m member)) (end int, err error) {
-	r.skip()
-	in := jsonc{r.text, r.at}
-	if in.next() != '{' {
-		return 0, errNotJSONC
+// blankJSONC returns a text of the same length, with spaces for comments and trailing commas.
+func blankJSONC(text []byte) []byte {
+	blank := func(token []byte) []byte {
+		if token[0] == '"' {
+			return token
+		}
+		end := token[len(token)-1:]
+		if token[0] == '/' {
+			end = []byte(" ")
+		}
+		return append(bytes.Repeat([]byte(" "), len(token)-1), end...)
 	}
-	in.at++
-	for {
-		in.skip()
-		if in.next() == '}' {
-			return in.at + 1, nil
-		}
-		var m member
-		m.key = in.at
-		if err := in.value(); err != nil {
-			return 0, err
-		}
-		var name string
-		if json.Unmarshal(in.text[m.key:in.at], &name) != nil {
-			return 0, errNotJSONC
-		}
-		if in.skip(); in.next() != ':' {
-			return 0, errNotJSONC
-		}
-		in.at++
-		in.skip()
-		m.from = in.at
-		if err := in.value(); err != nil {
-			return 0, err
-		}
-		m.to = in.at
-		each(name, m)
-		if in.skip(); in.next() == ',' {
-			in.at++
-		} else if in.next() != '}' {
-			return 0, errNotJSONC
-		}
-	}
-}
-
-// value reads over a value.
-func (r *jsonc) value() error {
-	depth := 0
-	for {
-		r.skip()
-		switch c := r.next(); {
-		case c == 0:
-			return errNotJSONC
-		case c == '"':
-			if err := r.quoted(); err != nil {
-				return err
-			}
-		case c == '{' || c == '[':
-			depth++
-			r.at++
-		case c == '}' || c == ']':
-			depth--
-			r.at++
-		case c == ',' || c == ':':
-			if depth == 0 {
-				return errNotJSONC
-			}
-			r.at++
-		default:
-			for r.next() != 0 && !bytes.ContainsRune([]byte(",:{}[]\"/ \t\r\n"), rune(r.next())) {
-				r.at++
-			}
-		}
-		if depth == 0 {
-			return nil
-		}
-	}
-}
-
-func (r *jsonc) quoted() error {
-	for r.at++; r.at < len(r.text); r.at++ {
-		switch r.text[r.at] {
-		case '\\':
-			r.at++
-		case '"':
-			r.at++
-			return nil
-		}
-	}
-	return errNotJSONC
-}
-
-// skip reads over spaces and comments.
-func (r *jsonc) skip() {
-	for r.at < len(r.text) {
-		rest := r.text[r.at:]
-		switch {
-		case bytes.ContainsRune([]byte(" \t\r\n"), rune(rest[0])):
-			r.at++
-		case bytes.HasPrefix(rest, []byte("//")):
-			if end := bytes.IndexByte(rest, '\n'); end >= 0 {
-				r.at += end
-			} else {
-				r.at = len(r.text)
-			}
-		case bytes.HasPrefix(rest, []byte("/*")):
-			if end := bytes.Index(rest, []byte("*/")); end >= 0 {
-				r.at += end + 2
-			} else {
-				r.at = len(r.text)
-			}
-		default:
-			return
-		}
-	}
-}
-
-// next returns the next byte, 0 at the end.
-func (r *jsonc) next() byte {
-	if r.at >= len(r.text) {
-		return 0
-	}
-	return r.text[r.at]
+	comments := regexp.MustCompile(`"(?:\\.|[^"\\])*"|//[^\n]*|(?s:/\*.*?\*/)`)
+	commas := regexp.MustCompile(`"(?:\\.|[^"\\])*"|,\s*[}\]]`)
+	return commas.ReplaceAllFunc(comments.ReplaceAllFunc(text, blank), blank)
 }

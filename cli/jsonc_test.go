@@ -18,6 +18,10 @@ func TestJSONC(t *testing.T) {
 			"{\"mcpServers\": {\"a\": 1, \"hocket\": {\"x\": [1, \"}\"]} /* c */, \"b\": 2}}",
 			"{\"mcpServers\": {\"a\": 1, \"hocket\": {\n      \"command\": \"/bin/hocket\"\n    } /* c */, \"b\": 2}}",
 		},
+		"comment before": {
+			"{\"mcpServers\": {\n  \"a\": 1, // keep, \" {\n  \"hocket\": 2 }}",
+			"{\"mcpServers\": {\n  \"a\": 1, // keep, \" {\n  \"hocket\": {\n      \"command\": \"/bin/hocket\"\n    } }}",
+		},
 		"other keys": {
 			"{\"theme\": \"dark\"}",
 			"{\n  \"mcpServers\": {\n    \"hocket\": {\n      \"command\": \"/bin/hocket\"\n    }\n  },\"theme\": \"dark\"}",

@@ -33,61 +33,81 @@ const (
 	serverWait    = "55m"
 )
 
-// mcpClient is a program that can use our server. Its words have these placeholders: {hocket} is the
-// path of this program, {ms} and {s} are the timeout.
+var milliseconds = strconv.FormatInt(clientTimeout.Milliseconds(), 10)
+
+// serves are the arguments with which clients start our server.
+var serves = []string{"mcp", "serve", "--wait", serverWait}
+
+// mcpClient is a program that can use our server.
 type mcpClient struct {
-	program string
-	remove  []string // arguments that remove the server; nil: edit the file
-	add     []string // arguments that add it; nil: edit the file
-	list    []string // arguments that list servers
-	file    string   // its settings, below the home directory
-	edit    func(text []byte, self string) ([]byte, error)
-	undo    func(text []byte) ([]byte, error)
-	works   string // what its list says about a server that works; "": it does not say
-	note    string // what a user has to know
+	program  string
+	remove   []string                   // arguments that remove the server; nil: edit the file
+	add      func(self string) []string // arguments that add it, with the path of hocket; nil: edit the file
+	settings func(home string) string   // the file with its settings
+	edit     func(text []byte, self string) ([]byte, error)
+	undo     func(text []byte) ([]byte, error)
+	works    string // what its list of servers says about one that works; "": it does not say
+	note     string // what a user has to know
 }
 
 // mcpClients are the known clients. Those that have a command to add a server are set up with it; if
 // it cannot set the timeout, their settings are edited afterwards.
 var mcpClients = map[string]mcpClient{
 	"claude": {
-		program: "claude", list: []string{"mcp", "list"}, file: "${CLAUDE_CONFIG_DIR:-.}/.claude.json", works: "Connected",
-		add:    []string{"mcp", "add-json", "--scope", "user", serverName, `{"type":"stdio","command":{hocket},"args":["mcp","serve","--wait","` + serverWait + `"],"timeout":{ms},"alwaysLoad":true}`},
+		program: "claude", settings: below("CLAUDE_CONFIG_DIR", "", ".claude.json"), works: "Connected",
+		add: func(self string) []string {
+			server := map[string]any{"type": "stdio", "command": self, "args": serves, "timeout": clientTimeout.Milliseconds(), "alwaysLoad": true}
+			return []string{"mcp", "add-json", "--scope", "user", serverName, workflow.FormatJSON(server)}
+		},
 		remove: []string{"mcp", "remove", "--scope", "user", serverName},
 	},
 	"codex": {
-		program: "codex", list: []string{"mcp", "list"}, file: "${CODEX_HOME:-.codex}/config.toml", works: "enabled",
-		add:    []string{"mcp", "add", serverName, "--", "{hocket}", "mcp", "serve", "--wait", serverWait},
+		program: "codex", settings: below("CODEX_HOME", ".codex", "config.toml"), works: "enabled",
+		add:    func(self string) []string { return append([]string{"mcp", "add", serverName, "--", self}, serves...) },
 		remove: []string{"mcp", "remove", serverName},
 		edit:   func(text []byte, _ string) ([]byte, error) { return codexTimeout(text) },
 		note:   "codex asks before it calls a tool; in `codex exec` it refuses, unless its config.toml has default_tools_approval_mode = \"approve\" for the server",
 	},
 	"gemini": {
-		program: "gemini", list: []string{"mcp", "list"}, file: ".gemini/settings.json", works: "Connected",
-		add:    []string{"mcp", "add", "--scope", "user", "--timeout", "{ms}", serverName, "{hocket}", "--", "mcp", "serve", "--wait", serverWait},
+		program: "gemini", settings: below("", ".gemini", "settings.json"), works: "Connected",
+		add: func(self string) []string {
+			return append([]string{"mcp", "add", "--scope", "user", "--timeout", milliseconds, serverName, self, "--"}, serves...)
+		},
 		remove: []string{"mcp", "remove", "--scope", "user", serverName},
 		note:   "gemini starts servers only in folders that it trusts",
 	},
 	"opencode": {
-		program: "opencode", list: []string{"mcp", "list"}, file: "${XDG_CONFIG_HOME:-.config}/opencode/opencode.json", works: "connected",
-		add: []string{"mcp", "add", serverName, "--", "{hocket}", "mcp", "serve", "--wait", serverWait},
+		program: "opencode", settings: below("XDG_CONFIG_HOME", ".config", "opencode/opencode.json"), works: "connected",
+		add: func(self string) []string { return append([]string{"mcp", "add", serverName, "--", self}, serves...) },
 		edit: func(text []byte, _ string) ([]byte, error) {
 			return setJSONC(text, []string{"mcp", serverName, "timeout"}, clientTimeout.Milliseconds())
 		},
 		undo: func(text []byte) ([]byte, error) { return removeJSONC(text, []string{"mcp", serverName}) },
 	},
 	"copilot": {
-		program: "copilot", list: []string{"mcp", "list"}, file: "${COPILOT_HOME:-.copilot}/mcp-config.json",
-		add:    []string{"mcp", "add", serverName, "--timeout", "{ms}", "--", "{hocket}", "mcp", "serve", "--wait", serverWait},
+		program: "copilot", settings: below("COPILOT_HOME", ".copilot", "mcp-config.json"),
+		add: func(self string) []string {
+			return append([]string{"mcp", "add", serverName, "--timeout", milliseconds, "--", self}, serves...)
+		},
 		remove: []string{"mcp", "remove", serverName},
 	},
 	"cursor": {
-		program: "cursor-agent", list: []string{"mcp", "list"}, file: ".cursor/mcp.json",
+		program: "cursor-agent", settings: below("", ".cursor", "mcp.json"),
 		edit: func(text []byte, self string) ([]byte, error) {
 			return setJSONC(text, []string{"mcpServers", serverName}, map[string]any{"command": self, "args": []string{"mcp", "serve"}})
 		},
 		undo: func(text []byte) ([]byte, error) { return removeJSONC(text, []string{"mcpServers", serverName}) },
 	},
+}
+
+// below returns the path of a file in the directory that a variable names, otherwise in the usual one.
+func below(variable, usual, file string) func(home string) string {
+	return func(home string) string {
+		if dir := os.Getenv(variable); filepath.IsAbs(dir) {
+			return filepath.Join(dir, file)
+		}
+		return filepath.Join(home, usual, file)
+	}
 }
 
 func (a *app) mcpInstallVerb() *cobra.Command {
@@ -162,53 +182,48 @@ func (a *app) installMCP(ctx context.Context, c *mcpClient, uninstall, yes bool)
 			return err
 		}
 	}
-	return a.showClient(ctx, c, self)
+	return a.showClient(ctx, c)
 }
 
 // addToClient has a client add the server. Some refuse to add one twice, so that the old one is removed
 // first; if the new one cannot be added then, the old settings are restored.
 func addToClient(ctx context.Context, c *mcpClient, self string) error {
-	out, err := clientOutput(ctx, c, c.add, self)
+	out, err := c.output(ctx, c.add(self))
 	if err == nil {
 		return nil
 	}
 	failed := func() error { return fmt.Errorf("%s cannot add the server: %w\n%s", c.program, err, view.Text(out)) }
-	if c.remove == nil || listed(ctx, c, self) == "" {
+	if c.remove == nil {
+		return failed()
+	}
+	if _, ours, err := c.list(ctx); err != nil || ours == "" {
 		return failed()
 	}
 	file, before, wrong := readSettings(c)
 	if wrong != nil {
 		return errors.Join(failed(), wrong)
 	}
-	if out, err := clientOutput(ctx, c, c.remove, self); err != nil {
+	if out, err := c.output(ctx, c.remove); err != nil {
 		return fmt.Errorf("%s cannot remove the old server: %w\n%s", c.program, err, view.Text(out))
 	}
-	if out, err = clientOutput(ctx, c, c.add, self); err == nil {
+	if out, err = c.output(ctx, c.add(self)); err == nil {
 		return nil
 	}
-	if now, wrong := os.ReadFile(file); wrong == nil && !bytes.Equal(now, before) {
-		if wrong := wholefile.Write(file, before, modeOf(file)); wrong != nil {
-			return errors.Join(failed(), wrong)
-		}
+	if before != nil {
+		wrong = wholefile.Write(file, before, modeOf(file))
 	}
-	return failed()
+	return errors.Join(failed(), wrong)
 }
 
 func (a *app) uninstallMCP(ctx context.Context, c *mcpClient, yes bool) error {
 	if c.undo == nil {
-		if out, err := clientOutput(ctx, c, c.remove, ""); err != nil {
+		if out, err := c.output(ctx, c.remove); err != nil {
 			return fmt.Errorf("%s cannot remove the server: %w\n%s", c.program, err, view.Text(out))
 		}
 		a.note("removed the server from " + c.program + "\n")
 		return nil
 	}
-	undo := func(text []byte) ([]byte, error) {
-		if len(bytes.TrimSpace(text)) == 0 {
-			return text, nil
-		}
-		return c.undo(text)
-	}
-	switch changed, err := a.editSettings(ctx, c, undo, yes); {
+	switch changed, err := a.editSettings(ctx, c, c.undo, yes); {
 	case err != nil:
 		return err
 	case changed:
@@ -219,16 +234,8 @@ func (a *app) uninstallMCP(ctx context.Context, c *mcpClient, yes bool) error {
 	return nil
 }
 
-// clientOutput runs a command of a client.
-func clientOutput(ctx context.Context, c *mcpClient, words []string, self string) (string, error) {
-	fill := strings.NewReplacer("{ms}", strconv.FormatInt(clientTimeout.Milliseconds(), 10), "{hocket}", self)
-	args := make([]string, len(words))
-	for i, w := range words {
-		if strings.HasPrefix(w, "{\"") { // JSON
-			w = strings.ReplaceAll(w, "{hocket}", workflow.FormatJSON(self))
-		}
-		args[i] = fill.Replace(w)
-	}
+// output runs a command of a client.
+func (c *mcpClient) output(ctx context.Context, args []string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
 	defer stop()
 	cmd := exec.CommandContext(ctx, c.program, args...)
@@ -237,30 +244,24 @@ func clientOutput(ctx context.Context, c *mcpClient, words []string, self string
 	return string(out), err
 }
 
-// settingsFile returns the path of a client's settings. A variable may name the directory.
-func settingsFile(file string) (string, error) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", err
-	}
-	if rest, ok := strings.CutPrefix(file, "${"); ok {
-		variable, rest, _ := strings.Cut(rest, ":-")
-		usual, below, _ := strings.Cut(rest, "}")
-		dir := os.Getenv(variable)
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(home, usual)
+// list returns what a client says about its servers, and which lines of it are about ours.
+func (c *mcpClient) list(ctx context.Context) (all, ours string, err error) {
+	all, err = c.output(ctx, []string{"mcp", "list"})
+	for line := range strings.Lines(all) {
+		if strings.Contains(line, serverName) {
+			ours += strings.TrimSpace(line) + "\n"
 		}
-		return filepath.Join(dir, below), nil
 	}
-	return filepath.Join(home, file), nil
+	return all, ours, err
 }
 
 // readSettings returns the settings of a client. There may be none yet.
 func readSettings(c *mcpClient) (file string, text []byte, err error) {
-	file, err = settingsFile(c.file)
+	home, err := os.UserHomeDir()
 	if err != nil {
 		return "", nil, err
 	}
+	file = c.settings(home)
 	if _, err := os.Stat(file + "c"); err == nil { // with comments
 		file += "c"
 	}
@@ -354,43 +355,23 @@ func (a *app) mayEdit(ctx context.Context, file string) error {
 }
 
 // showClient has a client list its servers, and reports what it says about ours.
-func (a *app) showClient(ctx context.Context, c *mcpClient, self string) error {
+func (a *app) showClient(ctx context.Context, c *mcpClient) error {
 	if c.note != "" {
 		a.note(c.note + "\n")
 	}
-	out, err := clientOutput(ctx, c, c.list, self)
-	if errors.Is(err, exec.ErrNotFound) {
+	all, ours, err := c.list(ctx)
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
 		a.note("installed; " + c.program + " is not on the PATH, so its list of servers cannot be shown\n")
 		return nil
-	}
-	about := linesAboutUs(out)
-	switch {
 	case err != nil:
-		return fmt.Errorf("%s cannot list its servers: %w\n%s", c.program, err, view.Text(out))
-	case about == "":
-		return fmt.Errorf("%s does not list the server:\n%s", c.program, view.Text(out))
-	case c.works != "" && !strings.Contains(about, c.works):
+		return fmt.Errorf("%s cannot list its servers: %w\n%s", c.program, err, view.Text(all))
+	case ours == "":
+		return fmt.Errorf("%s does not list the server:\n%s", c.program, view.Text(all))
+	case c.works != "" && !strings.Contains(ours, c.works):
 		a.note("warning: " + c.program + " lists the server, but does not use it here\n")
 	}
-	return a.print(view.Text(about))
-}
-
-func linesAboutUs(list string) (about string) {
-	for line := range strings.Lines(list) {
-		if strings.Contains(line, serverName) {
-			about += strings.TrimSpace(line) + "\n"
-		}
-	}
-	return about
-}
-
-// listed returns what a client says about our server, "" if it does not have it.
-func listed(ctx context.Context, c *mcpClient, self string) string {
-	out, err := clientOutput(ctx, c, c.list, self)
-	if err != nil {
-		return ""
-	}
-	return linesAboutUs(out)
+	return a.print(view.Text(ours))
 }
 
 // codexTimeout sets the timeout of our server in codex's settings, which `codex mcp add` has written.

@@ -37,7 +37,7 @@ case "$2" in list) echo "hocket: x - Connected";; esac`
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code != 0 || !strings.Contains(out, "Connected") || !strings.Contains(string(args), `"command":"`+self+`"`) || !strings.Contains(string(args), `"timeout":3600000`) || !strings.Contains(string(args), "--scope\nuser\n") {
+	if code != 0 || !strings.Contains(out, "Connected") || !strings.Contains(string(args), `"command":"`+self+`"`) || !strings.Contains(string(args), `"timeout":3600000`) || !strings.Contains(string(args), `"args":["mcp","serve","--wait","55m"]`) || !strings.Contains(string(args), "--scope\nuser\n") {
 		t.Errorf("%d, %s, %s, %s", code, out, errs, args)
 	}
 }

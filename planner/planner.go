@@ -225,13 +225,11 @@ func (p *Planner) write(plan *Plan, w *workflow.Workflow, dir string) error {
 // maxProblems is how many mistakes the model is told at once.
 const maxProblems = 20
 
-// forModels is what a model can do about mistakes whose usual advice is for people.
+// forModels is what a model can do about mistakes for which only people have other advice.
 var forModels = map[string]string{
 	"agent-missing":     "name one of the agents above",
 	"agent-no-executor": "use another agent",
 	"budget-exceeded":   "plan fewer steps",
-	"generated-call":    "write the steps of that workflow here",
-	"generated-limit":   "lower it",
 	"template-unknown":  "write the prompt itself",
 }
 
@@ -247,7 +245,8 @@ func problems(wrong workflow.Diagnostics) []string {
 		if d.Line > 0 {
 			text = fmt.Sprintf("line %d: %s", d.Line, text)
 		}
-		if detail := cmp.Or(forModels[d.Code], d.Detail); detail != "" {
+		detail, _, _ := strings.Cut(d.Detail, "; a person can")
+		if detail = cmp.Or(forModels[d.Code], detail); detail != "" {
 			text += "; " + detail
 		}
 		all = append(all, text)

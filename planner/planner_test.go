@@ -133,7 +133,7 @@ func TestOwnPrompt(t *testing.T) {
 // The model is told what it can do about a mistake, not what a person could.
 func TestCorrectionsAreForModels(t *testing.T) {
 	for wrong, want := range map[string]string{
-		`<workflow name="x"><call workflow="deploy" id="a"/></workflow>`:                                             "only people may write; write the steps of that workflow here",
+		`<workflow name="x"><call workflow="deploy" id="a"/></workflow>`:                                             "only people may write; write its steps here",
 		`<workflow name="x"><limits max_steps="900"/><agent name="writer" id="a"><task>Hi</task></agent></workflow>`: "for what a model wrote; lower it",
 		`<workflow name="x"><agent name="ghost" id="a"><task>Hi</task></agent></workflow>`:                           "use another agent",
 		"name: x\nsteps:\n  - {id: a, agent: writer, template: letter}\n":                                            "write the prompt itself",

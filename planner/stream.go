@@ -56,8 +56,8 @@ const longestTail = 400
 
 // Reading and drawing a long plan again for every piece would take all the time of a fast model.
 const (
-	pause = 50 * time.Millisecond // between two partial answers
-	share = 10                    // the reader and the one who sees take at most one in so many parts of the time
+	pause = 50 * time.Millisecond // between two partial answers, at least
+	share = 10                    // and so many times as long as it took to read and show the last one
 )
 
 // listener reads what the model of one run prints. The driver calls Log, which never blocks, and a
@@ -124,49 +124,29 @@ func (l *listener) close() {
 func (l *listener) watch() {
 	defer close(l.still)
 	l.see(l.seen)
-	var due time.Time // when the workflow may be read again
-	for {
+	for over := false; !over; {
 		select {
 		case <-l.news:
 		case <-l.over:
-			l.look(true)
-			return
+			over = true
 		}
 		began := time.Now()
-		read := !began.Before(due)
-		l.look(read)
-		cost := time.Since(began)
-		if read {
-			due = began.Add(share * cost)
-		} else { // read what was left out, if nothing more comes
-			time.AfterFunc(time.Until(due), l.wake)
-		}
+		l.look()
 		select {
-		case <-time.After(pause - cost):
+		case <-time.After(max(pause, share*time.Since(began))):
 		case <-l.over:
-			l.look(true)
-			return
 		}
 	}
 }
 
-func (l *listener) wake() {
-	select {
-	case l.news <- struct{}{}:
-	default:
-	}
-}
-
-// look shows the newest text, and the workflow in it if that is read again.
-func (l *listener) look(read bool) {
+// look shows the newest text.
+func (l *listener) look() {
 	l.mu.Lock()
 	s := Stream{text: l.stream.text[:len(l.stream.text):len(l.stream.text)]}
 	l.mu.Unlock()
 	l.seen.Size, l.seen.Tail = len(s.text), s.Tail()
-	if read {
-		if w := s.Workflow(); w != nil {
-			l.seen.Workflow = w
-		}
+	if w := s.Workflow(); w != nil {
+		l.seen.Workflow = w
 	}
 	l.see(l.seen)
 }
