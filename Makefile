@@ -7,7 +7,7 @@
 FUZZTIME ?= 60s
 # Where `make clis` installs the CLI agents.
 HOCKET_CLIS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-clis$(if $(OLDEST),-oldest)
-# Where `make servers` installs MCP servers.
+# Where `make servers` installs MCP servers, the inspector and the conformance suite.
 HOCKET_SERVERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-servers
 # Where `make diagrams` installs Mermaid and PlantUML.
 HOCKET_DIAGRAMS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-diagrams
@@ -62,9 +62,9 @@ clis: ## Install the real CLI agents and drive them against a scripted model, an
 	HOCKET_CLIS="$(HOCKET_CLIS)" agent/cli/real/setup
 	@HOCKET_CLIS="$(HOCKET_CLIS)" go test -json ./agent/cli/real -count 1 -timeout 1h | go run ./internal/testreport
 
-servers: ## Install real MCP servers and talk with them (needs npm)
-	npm install --prefix "$(HOCKET_SERVERS)" --no-audit --no-fund @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31
-	HOCKET_SERVERS="$(HOCKET_SERVERS)" go test ./agent/mcp -run Real -count 1
+servers: ## Install real MCP servers, and the MCP inspector and conformance suite for our own, and try them (needs npm)
+	HOCKET_SERVERS="$(HOCKET_SERVERS)" mcp/setup
+	@HOCKET_SERVERS="$(HOCKET_SERVERS)" go test -json ./agent/mcp ./mcp -run Real -count 1 | go run ./internal/testreport
 
 diagrams: ## Install the real Mermaid and PlantUML, and compare what they and Hocket read (needs npm and a JDK; UPDATE=1 records what they read)
 	HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" syntax/internal/tooltest/setup

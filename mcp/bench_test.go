@@ -24,7 +24,7 @@ import (
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`
 
 // program builds hocket.
-func program(b *testing.B) string {
+func program(b testing.TB) string {
 	b.Helper()
 	file := filepath.Join(b.TempDir(), "hocket")
 	if out, err := exec.Command("go", "build", "-o", file, "github.com/hocket-dev/hocket/cmd/hocket").CombinedOutput(); err != nil {
