@@ -117,6 +117,9 @@ func (t *teller) tell(e engine.Envelope, facts []engine.Fact) bool {
 		return false
 	}
 	for i, f := range facts {
+		if f.Kind == engine.PlanChanged {
+			clear(t.started)
+		}
 		if f.Kind == engine.StepStarted {
 			if t.started[f.Address] {
 				continue

@@ -3,6 +3,8 @@ package engine
 import (
 	"slices"
 	"time"
+
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Fact is something that happened in a step of the engine, for people who watch the run. Facts
@@ -21,6 +23,11 @@ type Fact struct {
 	Until    time.Time // for Retrying
 	Usage    Usage     // for StepEnded and AttemptFailed
 	Output   any       // for StepEnded and RunEnded: the output of the step or the run; a *Long if a step's output is long, see Value
+
+	// Bundle is the new definition, for PlanChanged, and Kept are the addresses of the steps that are
+	// as they were. The facts that follow tell the others, if they have begun.
+	Bundle *workflow.Bundle `json:"-"`
+	Kept   []string         `json:",omitempty"`
 }
 
 // Value returns the output, and loads it if it is long.
@@ -45,7 +52,7 @@ const (
 	Paused         FactKind = "paused"        // a budget would be exceeded
 	Raised         FactKind = "raised"
 	Warned         FactKind = "warned"
-	PlanChanged    FactKind = "replanned" // the run has a new definition; steps that keep their results are not told again
+	PlanChanged    FactKind = "replanned" // the run has a new definition
 	RunEnded       FactKind = "run_ended"
 )
 

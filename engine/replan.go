@@ -126,7 +126,7 @@ func (r *Run) replan(ev *Replanned) {
 	}
 	r.clock = clock{active: r.clock.active}
 	r.paused, r.head, r.last, r.listed, r.heldBack, r.finish = nil, nil, nil, 0, nil, nil
-	r.note(Fact{Kind: PlanChanged, Text: ev.Words})
+	r.note(Fact{Kind: PlanChanged, Text: ev.Words, Bundle: p.bundle})
 	r.startPlan(ev.Tasks, p.programs[p.bundle.Root].accepted(r.inputs), limits)
 	f := r.root.frame
 	f.steps, f.spent = used.steps, used.spent
@@ -482,12 +482,16 @@ func (r *Run) continueCall(in *inst) {
 	}
 }
 
-// tellChanges tells which steps are now in another state than in the plan that was replaced.
+// tellChanges tells which steps are now in another state than in the plan that was replaced, and in
+// the first fact which are not.
 func (r *Run) tellChanges(told map[string]Status) {
 	for in := range r.steps() {
 		status, known := told[in.address]
 		switch {
 		case known && status == in.status:
+			if in.status != Running || in.phase != queued || in.attempt > 0 { // what has not begun is told when it begins
+				r.facts[0].Kept = append(r.facts[0].Kept, in.address)
+			}
 		case in.status == Skipped:
 			r.tell(in, StepSkipped, "")
 		case in.status.Done():

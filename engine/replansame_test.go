@@ -581,3 +581,15 @@ func TestForkAfterReplan(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The fact that the plan was changed has the new one, and says which steps are as they were.
+func TestReplanTellsWhatIsKept(t *testing.T) {
+	s := planned(t, "  - {id: a, agent: x}\n  - {id: b, agent: x}\n  - {id: c, agent: x}\n  - {id: ok, human: {question: 'Go?'}}\nexecution: parallel\n", "")
+	s.load("plan/two.yml", []byte("name: main\nsteps:\n  - {id: a, agent: x}\n  - {id: b, agent: x, prompt: other}\n  - {id: c, agent: x}\n  - {id: ok, human: {question: 'Go?'}}\nexecution: parallel\n"))
+	s.limits.Parallel = 2
+	s.does("start", "ok a A", "fail c error no", "replan two")
+	f := s.run.Facts()[0]
+	if f.Kind != engine.PlanChanged || f.Bundle != s.plans["two"] || strings.Join(f.Kept, " ") != "a c ok" {
+		t.Errorf("%+v", f)
+	}
+}

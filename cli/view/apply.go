@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Began sets when the run itself began, if the facts so far are those of the run that it
@@ -26,7 +27,24 @@ func (t *Tree) Apply(f engine.Fact) {
 		return
 	}
 	if it := t.find(f.Address); it != nil {
+		t.known[f.Address] = it
 		t.applyStep(it, f)
+	}
+}
+
+// follow makes the tree that of a new plan, in which some steps are as they were.
+func (t *Tree) follow(b *workflow.Bundle, kept []string) {
+	known := t.known
+	t.plan(b)
+	for _, address := range kept {
+		was, it := known[address], t.find(address)
+		if was == nil || it == nil || was.def.Kind() != it.def.Kind() {
+			continue
+		}
+		t.known[address] = it
+		it.attempt, it.until, it.usage, it.note, it.log, it.total = was.attempt, was.until, was.usage, was.note, was.log, max(it.total, was.total)
+		it.began = was.began
+		it.set(was.state, was.ended)
 	}
 }
 
@@ -40,6 +58,9 @@ func (t *Tree) applyRun(f engine.Fact) {
 		t.status, t.reason = engine.Running, ""
 	case engine.PlanChanged: // it may have been over
 		t.status, t.reason, t.ended = engine.Running, "", time.Time{}
+		if f.Bundle != nil {
+			t.follow(f.Bundle, f.Kept)
+		}
 	case engine.StepStarted, engine.AttemptStarted, engine.AttemptFailed, engine.Retrying, engine.StepEnded,
 		engine.StepSkipped, engine.QuestionAsked, engine.AnswerGiven, engine.AnswerUnused, engine.Decided, engine.Iterated, engine.Warned:
 	}

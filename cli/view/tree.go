@@ -14,6 +14,7 @@ type Tree struct {
 	bundle   *workflow.Bundle
 	layouts  map[*workflow.Workflow]*layout
 	root     *scope
+	known    map[string]*item // that facts were about, by address
 	began    time.Time
 	ended    time.Time
 	status   engine.Status
@@ -73,9 +74,15 @@ type item struct {
 
 // NewTree returns the tree of a run before its first fact.
 func NewTree(run string, b *workflow.Bundle) *Tree {
-	t := &Tree{run: run, bundle: b, layouts: map[*workflow.Workflow]*layout{}, status: engine.Running}
-	t.root = newScope(nil, &b.Root.Body)
+	t := &Tree{run: run, status: engine.Running}
+	t.plan(b)
 	return t
+}
+
+// plan begins with the structure of a bundle.
+func (t *Tree) plan(b *workflow.Bundle) {
+	t.bundle, t.layouts, t.known = b, map[*workflow.Workflow]*layout{}, map[string]*item{}
+	t.root = newScope(nil, &b.Root.Body)
 }
 
 func newScope(owner *item, g *workflow.Graph) *scope {

@@ -427,3 +427,43 @@ func TestTreeTellsUnknownCosts(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A run that gets a new plan is drawn with its steps. Those that are as they were keep their state,
+// wherever they are now, and the others begin again.
+func TestTreeOfANewPlan(t *testing.T) {
+	tree := view.NewTree("release-1", release())
+	tell(t, tree, `
+0 step_started plan
+0 attempt_started plan
+1 ok plan
+1 step_started write
+1 attempt_started write
+2 ok write
+2 iterated loop
+2 step_started write#2
+2 attempt_started write#2
+2 log write#2 working
+3 step_started scan[0]
+3 attempt_started scan[0]
+4 ok scan[0]
+4 step_started publish/build
+4 attempt_started publish/build
+`)
+	plan := release()
+	nodes := plan.Root.Body.Nodes
+	nodes[0], nodes[4] = task("outline"), nodes[0]
+	tree.Apply(engine.Fact{Time: at(5), Kind: engine.PlanChanged, Bundle: plan, Kept: []string{"plan", "write", "write#2"}})
+	tell(t, tree, `
+5 step_started outline
+5 attempt_started outline
+`)
+	same(t, frame(tree, 6, 60, 20), `
+⠋ outline     1.0s
+⠋ loop        4.0s  round 2 of 5
+  └ ⠋ write   4.0s  working
+· scan
+· publish
+✓ plan        1.0s
+⠋ release-1  running 6.0s  6 tasks
+`)
+}
