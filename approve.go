@@ -313,6 +313,16 @@ func (p *Project) checkApproval(t pinnedTrust) error {
 	return errors.Join(all...)
 }
 
+// CheckApproval returns an *[UnapprovedError] if the run cannot continue because what a model wrote
+// for it is no longer approved.
+func (r *Run) CheckApproval(ctx context.Context) error {
+	definition, err := r.Approval(ctx)
+	if err != nil {
+		return err
+	}
+	return r.p.checkApproval(pinnedTrust{Definition: definition})
+}
+
 // readGenerated reads the definitions that models wrote, and what people decided about them. If
 // approvals cannot be read, there are none.
 func (s *snapshot) readGenerated(root string) workflow.Diagnostics {

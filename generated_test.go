@@ -195,6 +195,9 @@ func TestRunOfGeneratedWorkflow(t *testing.T) {
 	if e := unapproved(t, err); e.State != hocket.Rejected {
 		t.Errorf("%+v", e)
 	}
+	if e := unapproved(t, again.CheckApproval(t.Context())); e.ID != g.ID || e.State != hocket.Rejected {
+		t.Errorf("%+v", e)
+	}
 	put(t, p.Root(), "new.yml", "name: ask-first\nsteps:\n  - {id: gate, human: {question: Go on}}\n")
 	plan, err := other.Load("new.yml")
 	if err != nil {

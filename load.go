@@ -178,16 +178,21 @@ func ReadReplies(file string, text []byte) (*Replies, workflow.Diagnostics) {
 // are errors, and unknown keys are warnings at file.
 func CheckReplies(r *Replies, b *workflow.Bundle, file string) workflow.Diagnostics {
 	var names []string
+	replans := false
 	for _, w := range check.Workflows(*b) {
 		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
 			if n.Kind() == "human" {
 				names = append(names, n.ID)
 			}
+			replans = replans || n.OnError == workflow.Replan
 		})
 		w.Body.WalkTasks(func(n *workflow.Node, _ *workflow.Task) { names = append(names, n.ID) })
 	}
 	found := r.Problems(b)
 	for _, key := range r.Strangers(b) {
+		if replans && (key == "replan" || strings.HasPrefix(key, "correct")) {
+			continue // for the model that plans
+		}
 		found = append(found, workflow.Warningf(workflow.Pos{File: file}, "reply-unused", workflow.DidYouMean(key, names), "unknown step %q in the replies", key))
 	}
 	return found

@@ -79,9 +79,7 @@ func (r *Run) newPlan(ctx context.Context, w *Workflow, o Replan) (driver.Replan
 	if err := r.checkPlan(ctx, w, replies); err != nil {
 		return driver.Replan{}, err
 	}
-	if before, err := r.Approval(ctx); err != nil {
-		return driver.Replan{}, err
-	} else if err := p.checkApproval(pinnedTrust{Definition: before}); err != nil {
+	if err := r.CheckApproval(ctx); err != nil {
 		return driver.Replan{}, err
 	}
 	s := &starting{replies: replies}
@@ -236,6 +234,11 @@ func (c *Comparison) compareSteps(before, after []engine.StepResult) {
 func compareNodes(old, plan *workflow.Bundle) []NodeChange {
 	var list []NodeChange
 	was := definitions(old)
+	for i := range was {
+		if was[i].at[0] == old.Root.Name { // it may have another name now
+			was[i].at[0] = plan.Root.Name
+		}
+	}
 	seen := map[[2]string]bool{}
 	for _, d := range definitions(plan) {
 		i := slices.IndexFunc(was, func(o definition) bool { return o.at == d.at })

@@ -132,3 +132,18 @@ func TestPlanner(t *testing.T) {
 		}
 	}
 }
+
+// Replies for the model that plans are used only if a failure may lead to a new plan.
+func TestRepliesOfThePlanner(t *testing.T) {
+	replies, found := hocket.ReadReplies("replies.yml", []byte("a: A\nreplan: new\ncorrect-2: better\n"))
+	if found.Errors() {
+		t.Fatal(found)
+	}
+	for onError, unused := range map[workflow.OnError]int{workflow.Replan: 0, workflow.Stop: 2} {
+		n := workflow.Node{ID: "a", OnError: onError, Step: &workflow.Task{Agent: "x"}}
+		b := &workflow.Bundle{Root: &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{n}}}}
+		if found := hocket.CheckReplies(replies, b, "replies.yml"); len(found) != unused {
+			t.Errorf("%s: %s", onError, found)
+		}
+	}
+}

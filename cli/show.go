@@ -95,6 +95,15 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 		after = " in " + view.Took(elapsed(s.Info))
 	case isStopped(shownState(s)): // the time is not known
 		after = "; to continue: " + a.self("resume", s.ID)
+		var unapproved *hocket.UnapprovedError
+		if errors.As(r.CheckApproval(ctx), &unapproved) {
+			after = "; " + unapproved.Error()
+		}
+		for i := range res.Steps {
+			if res.Steps[i].Status == engine.Running { // no process works on it
+				res.Steps[i].Status = shownState(s)
+			}
+		}
 	}
 	b.WriteString(style.Paint(view.Bold, s.ID) + "  " + style.Paint(status.Paint, status.Text) + after + "\n")
 	fact := func(name, text string) {
