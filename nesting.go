@@ -3,12 +3,15 @@ package hocket
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/check"
@@ -16,6 +19,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/filelock"
 	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/internal/wholefile"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -60,10 +64,18 @@ func (p *Project) CheckNesting() error {
 	return nil
 }
 
+// place is where a project stores its runs.
+type place struct {
+	state string
+	d     driver.Driver
+}
+
 // outer is a run whose attempt this process belongs to.
 type outer struct {
-	id, state string
-	d         driver.Driver
+	place
+	id     string
+	pid    int    // of the process that drives it
+	around string // the run that it is inside of itself; "": none
 }
 
 // nested holds a run that an attempt of another run starts to what is left of the budget of that
@@ -80,19 +92,23 @@ func (p *Project) nested(ctx context.Context, limits *workflow.Limits, labels *m
 			end()
 		}
 	}
-	o, err := p.outer(ctx, func(end func()) { ends = append(ends, end) })
-	if err == nil {
-		var lock *filelock.Lock
-		if lock, err = filelock.Wait(filepath.Join(o.state, "nested.lock"), 10*time.Second); err == nil {
-			ends = append(ends, func() { _ = lock.Release() })
+	defer func() {
+		if err != nil {
+			done()
 		}
+	}()
+	atEnd := func(end func()) { ends = append(ends, end) }
+	o, err := p.outer(ctx, atEnd)
+	if err != nil || o == nil {
+		return done, err
 	}
-	var left workflow.Limits
-	if err == nil {
-		left, err = p.leftOf(ctx, o)
-	}
+	lock, err := filelock.Wait(filepath.Join(o.state, "nested.lock"), 10*time.Second)
 	if err != nil {
-		done()
+		return nil, err
+	}
+	atEnd(func() { _ = lock.Release() })
+	left, err := p.leftOf(ctx, o, atEnd)
+	if err != nil {
 		return nil, err
 	}
 	share(&left, plan())
@@ -105,50 +121,91 @@ func (p *Project) nested(ctx context.Context, limits *workflow.Limits, labels *m
 
 // outer finds the run that the nearest ancestor of this process drives. What the environment says
 // only tells where to look, and which of several runs of one process it is: a step can change it.
-// Elsewhere than on Linux, it is all there is.
+// Elsewhere than on Linux, it is all there is. A process that drives runs already belongs where they do;
+// nil means that this is nowhere.
 func (p *Project) outer(ctx context.Context, atEnd func(func())) (*outer, error) {
 	line := trust.Lineage()
-	held := map[int][]*outer{} // by process
-	var states []string
-	for _, one := range append([]string{p.State()}, variables(line, process.StateVariable)...) {
-		if info, err := os.Stat(one); err == nil && info.IsDir() && !slices.Contains(states, one) {
-			states = append(states, one)
-		}
+	places, err := p.places(append(variables(line, process.StateVariable), p.State()), atEnd)
+	if err != nil {
+		return nil, err
 	}
-	for _, state := range states {
-		d, err := p.driverIn(state, atEnd)
-		if err != nil {
-			return nil, err
-		}
-		runs, err := d.Runs(ctx, driver.Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
+	var driven []*outer
+	for _, at := range places {
+		runs, err := at.d.Runs(ctx, driver.Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
 		if err != nil {
 			return nil, err
 		}
 		for _, info := range runs {
-			pid := info.Holder.PID
-			if runtime.GOOS != "linux" {
-				pid = line[0].PID // the ancestors are not known
-			}
 			if info.Driven {
-				held[pid] = append(held[pid], &outer{info.ID, state, d})
+				driven = append(driven, &outer{at, info.ID, info.Holder.PID, info.Owner.Labels[outerLabel]})
 			}
 		}
 	}
-	known := runtime.GOOS == "linux"
-	for i := range line {
-		if known && i == 0 {
-			continue // its own runs are not around it
+	named := func(below []trust.Process, list []*outer) *outer {
+		names := variables(below, "HOCKET_RUN")
+		for _, o := range list {
+			if len(names) > 0 && o.id == names[len(names)-1] { // the process that the driver started
+				return o
+			}
 		}
-		own := held[line[i].PID]
-		if len(own) > 1 || !known {
-			named := variables(line[:max(i, 1)], "HOCKET_RUN")
-			own = slices.DeleteFunc(own, func(o *outer) bool { return len(named) == 0 || o.id != named[len(named)-1] })
+		return nil
+	}
+	if runtime.GOOS != "linux" {
+		if o := named(line, driven); o != nil {
+			return o, nil
 		}
-		if len(own) == 1 {
+		return nil, &NestedError{Why: "the outer run cannot be found"}
+	}
+	for i, above := range line {
+		own := slices.DeleteFunc(slices.Clone(driven), func(o *outer) bool { return o.pid != above.PID })
+		switch {
+		case len(own) == 0:
+		case i == 0:
+			return p.find(ctx, own[0].around, places)
+		case len(own) == 1:
 			return own[0], nil
+		default:
+			if o := named(line[:i], own); o != nil {
+				return o, nil
+			}
 		}
 	}
 	return nil, &NestedError{Why: "the outer run cannot be found"}
+}
+
+// find finds a run, which may be over.
+func (p *Project) find(ctx context.Context, run string, places []place) (*outer, error) {
+	if run == "" {
+		return nil, nil
+	}
+	for _, at := range places {
+		if _, err := p.handle(at.d, run).Info(ctx); err == nil {
+			return &outer{place: at, id: run}, nil
+		}
+	}
+	return nil, &NestedError{Why: "the outer run cannot be found"}
+}
+
+// places opens state directories that exist, which may belong to other projects.
+func (p *Project) places(states []string, atEnd func(func())) (all []place, err error) {
+	for _, state := range states {
+		if info, err := os.Stat(state); err != nil || !info.IsDir() || slices.ContainsFunc(all, func(at place) bool { return at.state == state }) {
+			continue
+		}
+		at := place{state: state}
+		if state == p.State() {
+			at.d, err = p.runs()
+		} else if open, missing := p.openDriver(); missing != nil {
+			err = missing
+		} else if at.d, err = open(state); err == nil {
+			atEnd(func() { _ = at.d.Close() })
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, at)
+	}
+	return all, nil
 }
 
 // variables returns the values of an environment variable in processes that have it.
@@ -161,48 +218,51 @@ func variables(of []trust.Process, name string) (all []string) {
 	return all
 }
 
-// driverIn returns the driver of a state directory, which may belong to another project.
-func (p *Project) driverIn(state string, atEnd func(func())) (driver.Driver, error) {
-	if state == p.State() {
-		return p.runs()
-	}
-	open, err := p.openDriver()
-	if err != nil {
-		return nil, err
-	}
-	d, err := open(state)
-	if err == nil {
-		atEnd(func() { _ = d.Close() })
-	}
-	return d, err
-}
-
 // leftOf returns what is left of the limits of an outer run, after what it has used, and what the
-// runs inside of it have used or, until they are over, may use.
-func (p *Project) leftOf(ctx context.Context, o *outer) (left workflow.Limits, err error) {
+// runs inside of it have used or, until they are over, may use. A file beside the runs lists where else
+// such runs are stored.
+func (p *Project) leftOf(ctx context.Context, o *outer, atEnd func(func())) (left workflow.Limits, err error) {
 	s, err := p.handle(o.d, o.id).State(ctx)
 	if err != nil {
 		return left, err
 	}
 	left = s.Result.Limits
 	gone := spend(&left, s.Result.Usage, workflow.Limits{})
-	inside, err := o.d.Runs(ctx, driver.Filter{Label: outerLabel})
+	file := filepath.Join(o.state, "nested")
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return left, err
+	}
+	states := append(strings.Split(strings.TrimSpace(string(text)), "\n"), o.state)
+	if !slices.Contains(states, p.State()) {
+		states = append(states, p.State())
+		if err := wholefile.Write(file, []byte(strings.Join(states, "\n")), 0o600); err != nil {
+			return left, err
+		}
+	}
+	places, err := p.places(states, atEnd)
 	if err != nil {
 		return left, err
 	}
-	for _, info := range inside {
-		if info.Owner.Labels[outerLabel] != o.id {
-			continue
+	for _, at := range places {
+		inside, err := at.d.Runs(ctx, driver.Filter{Label: outerLabel})
+		if err != nil {
+			return left, err
 		}
-		var reserved workflow.Limits
-		if !info.Status.Done() {
-			inner, err := p.handle(o.d, info.ID).State(ctx)
-			if err != nil {
-				return left, err
+		for _, info := range inside {
+			if info.Owner.Labels[outerLabel] != o.id {
+				continue
 			}
-			reserved = inner.Result.Limits
+			var reserved workflow.Limits
+			if !info.Status.Done() {
+				inner, err := p.handle(at.d, info.ID).State(ctx)
+				if err != nil {
+					return left, err
+				}
+				reserved = inner.Result.Limits
+			}
+			gone = cmp.Or(spend(&left, info.Usage, reserved), gone)
 		}
-		gone = cmp.Or(spend(&left, info.Usage, reserved), gone)
 	}
 	if gone != "" {
 		return left, &NestedError{Why: fmt.Sprintf("nothing is left of %s of run %s that other runs inside of it have not reserved", gone, o.id)}

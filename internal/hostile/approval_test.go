@@ -427,6 +427,15 @@ steps:
 			v.t.Errorf("%d steps inside of a run with 6", strings.Count(string(text), "x"))
 		}
 	},
+	"runs in another project with the budget of one": func(v *victim) {
+		v.write("project/inner.yml", "steps:\n"+strings.Repeat("  - {agent: shell, config: {command: echo x >>../count}}\n", 4))
+		v.write("project/else.sh", "mkdir -p ../else; cp inner.yml ../else; cd ../else; hocket run inner.yml; hocket run inner.yml; mkdir -p ../third; cp inner.yml ../third; cd ../third; hocket run inner.yml; true\n")
+		v.write("project/outer.yml", "limits: {max_steps: 6}\nsteps: [{id: nest, agent: shell, config: {command: [sh, else.sh]}}]\n")
+		v.t.Log(v.run("run", "outer.yml"))
+		if text, _ := os.ReadFile(filepath.Join(v.base, "count")); len(text) == 0 || strings.Count(string(text), "x") > 5 {
+			v.t.Errorf("%d steps inside of a run with 6", strings.Count(string(text), "x"))
+		}
+	},
 	"runs beside each other with one budget": func(v *victim) {
 		v.write("project/inner.yml", "steps:\n"+strings.Repeat("  - {agent: shell, config: {command: sleep 0.1; echo x >>../count}}\n", 5))
 		v.write("project/outer.yml", "limits: {max_steps: 8}\nsteps: [{id: nest, agent: shell, config: {command: \"for i in 1 2 3 4; do hocket run inner.yml & done; wait\"}}]\n")
