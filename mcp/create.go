@@ -37,34 +37,18 @@ func (c *call) createWorkflow(ctx context.Context, in *createWorkflowArgs) (*sdk
 	if err != nil {
 		return nil, err
 	}
-	text, err := in.text()
-	if err != nil {
-		return nil, err
-	}
-	return c.propose(ctx, hocket.WorkflowKind, &in.createArgs, map[string][]byte{file: text})
+	return c.propose(ctx, hocket.WorkflowKind, &in.createArgs, file, nil)
 }
 
 func (c *call) createAgent(ctx context.Context, in *createArgs) (*sdk.CallToolResult, error) {
-	text, err := in.text()
-	if err != nil {
-		return nil, err
-	}
-	return c.propose(ctx, hocket.AgentKind, in, map[string][]byte{"agent.yml": text})
+	return c.propose(ctx, hocket.AgentKind, in, "agent.yml", nil)
 }
 
 func (c *call) createTool(ctx context.Context, in *createToolArgs) (*sdk.CallToolResult, error) {
-	text, err := in.text()
-	if err != nil {
-		return nil, err
+	if _, twice := in.Files[hocket.ToolFile]; twice {
+		return nil, fmt.Errorf("%s is the definition itself; remove it from the files", hocket.ToolFile)
 	}
-	files := map[string][]byte{hocket.ToolFile: text}
-	for name, text := range in.Files {
-		if name == hocket.ToolFile {
-			return nil, fmt.Errorf("%s is the definition itself; remove it from the files", name)
-		}
-		files[name] = []byte(text)
-	}
-	return c.propose(ctx, hocket.ToolKind, &in.createArgs, files)
+	return c.propose(ctx, hocket.ToolKind, &in.createArgs, hocket.ToolFile, in.Files)
 }
 
 // usualKeys is the order of keys in the files of definitions. Others follow by name.
@@ -90,8 +74,16 @@ func (in *createArgs) text() ([]byte, error) {
 	return strictyaml.Write(object, usualKeys), nil
 }
 
-// propose stores a draft, which a person has to approve.
-func (c *call) propose(ctx context.Context, kind hocket.Kind, in *createArgs, files map[string][]byte) (*sdk.CallToolResult, error) {
+// propose stores a draft, which a person has to approve: a file with the definition, and others.
+func (c *call) propose(ctx context.Context, kind hocket.Kind, in *createArgs, file string, others map[string]string) (*sdk.CallToolResult, error) {
+	text, err := in.text()
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{file: text}
+	for name, text := range others {
+		files[name] = []byte(text)
+	}
 	for name, text := range files {
 		if err := c.p.CheckSecret("the file "+name, string(text)); err != nil {
 			return nil, err

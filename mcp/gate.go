@@ -181,7 +181,7 @@ func (s *server) answer(ctx context.Context, p *hocket.Project, run *hocket.Run,
 		s.drive(p, run)
 		return true, nil
 	}
-	return true, s.detach(p, run)
+	return true, s.detach(run)
 }
 
 // seen identifies a question as it was shown.

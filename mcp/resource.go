@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -245,8 +244,7 @@ func logText(ctx context.Context, run *hocket.Run, address string) (string, erro
 	return strings.ToValidUTF8(string(log), ""), nil
 }
 
-// refreshPrompts offers the prompts of the project, with their inputs as arguments. Clients are told
-// about changes, so it changes only what is different.
+// refreshPrompts offers the prompts of the project, with their inputs as arguments.
 func (s *server) refreshPrompts() {
 	now := map[string]*sdk.Prompt{}
 	for _, p := range s.p.Prompts() {
@@ -256,17 +254,7 @@ func (s *server) refreshPrompts() {
 		}
 		now[p.Name] = one
 	}
-	for name := range s.prompts {
-		if now[name] == nil {
-			s.sdk.RemovePrompts(name)
-		}
-	}
-	for name, one := range now {
-		if !reflect.DeepEqual(one, s.prompts[name]) {
-			s.sdk.AddPrompt(one, s.prompt)
-		}
-	}
-	s.prompts = now
+	s.prompts = exchange(s.prompts, now, func(name string) { s.sdk.RemovePrompts(name) }, func(_ string, one *sdk.Prompt) { s.sdk.AddPrompt(one, s.prompt) })
 }
 
 // prompt returns a prompt with its arguments filled in.

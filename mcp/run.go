@@ -2,10 +2,10 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,9 +94,11 @@ func (s *server) driven(run string) *drive {
 // start records a run of a workflow and waits for it, or returns its id if it goes on in the
 // background.
 func (c *call) start(ctx context.Context, w *hocket.Workflow, inputs map[string]any, background bool, title string) (*sdk.CallToolResult, error) {
-	options := c.bounds(title)
-	task := c.wantsTask(ctx)
-	if !background && task == nil {
+	options := []hocket.StartOption{hocket.OnlyApproved()}
+	if title = agent.OneLine(title, 60); title != "" {
+		options = append(options, hocket.WithLabels(map[string]string{titleLabel: title}))
+	}
+	if !background && c.handle == nil {
 		options = append(options, hocket.WithClaim())
 	}
 	run, err := c.p.Record(ctx, w, inputs, options...)
@@ -109,27 +111,16 @@ func (c *call) start(ctx context.Context, w *hocket.Workflow, inputs map[string]
 // titleLabel is the label of a run with what a client calls it.
 const titleLabel = "title"
 
-// bounds are the options of every run that a client starts.
-func (c *call) bounds(title string) []hocket.StartOption {
-	options := []hocket.StartOption{hocket.OnlyApproved()}
-	if title = agent.OneLine(title, 60); title != "" {
-		options = append(options, hocket.WithLabels(map[string]string{titleLabel: title}))
-	}
-	return options
-}
-
 // carryOut has a recorded run driven, here or in the background, and waits for it.
 func (c *call) carryOut(ctx context.Context, run *hocket.Run, background bool) (*sdk.CallToolResult, error) {
-	task := c.wantsTask(ctx)
-	if background || task != nil {
-		if err := c.s.detach(c.p, run); err != nil {
+	if background || c.handle != nil {
+		if err := c.s.detach(run); err != nil {
 			return nil, err
 		}
-		if task != nil {
-			task.run = run
-			return &sdk.CallToolResult{}, nil
+		if c.handle != nil {
+			c.handle.run = run
 		}
-		return c.report(ctx, run)
+		return c.s.report(ctx, run)
 	}
 	c.s.guarded("+", run)
 	defer c.s.guarded("-", run)
@@ -138,7 +129,7 @@ func (c *call) carryOut(ctx context.Context, run *hocket.Run, background bool) (
 }
 
 // detach has a run driven in the background.
-func (s *server) detach(p *hocket.Project, run *hocket.Run) error {
+func (s *server) detach(run *hocket.Run) error {
 	if s.o.Detach == nil {
 		return errors.New("background runs are not supported here")
 	}
@@ -167,7 +158,7 @@ func (c *call) follow(ctx context.Context, run *hocket.Run, own bool) (*sdk.Call
 			if !ok { // the run has ended, or cannot be read
 				facts = nil
 				if rest == nil {
-					return c.report(ctx, run)
+					return c.s.report(ctx, run)
 				}
 				break
 			}
@@ -197,12 +188,12 @@ func (c *call) follow(ctx context.Context, run *hocket.Run, own bool) (*sdk.Call
 				return asks, err
 			}
 			if len(gates.asking) == 0 {
-				return c.report(ctx, run)
+				return c.s.report(ctx, run)
 			}
 		case <-beat.C:
 			progress("")
 		case <-enough.C:
-			return c.report(ctx, run)
+			return c.s.report(ctx, run)
 		case <-c.s.leaving:
 			stop()
 		case <-ctx.Done():
@@ -354,11 +345,8 @@ const (
 )
 
 // report describes a run, with its output if it has ended.
-func (c *call) report(ctx context.Context, run *hocket.Run) (*sdk.CallToolResult, error) {
-	return c.s.report(context.WithoutCancel(ctx), run)
-}
-
 func (s *server) report(ctx context.Context, run *hocket.Run) (*sdk.CallToolResult, error) {
+	ctx = context.WithoutCancel(ctx) // a call that is over says what became of its run
 	state, err := run.State(ctx)
 	if state == nil {
 		return nil, err
@@ -367,22 +355,18 @@ func (s *server) report(ctx context.Context, run *hocket.Run) (*sdk.CallToolResu
 	if state.Status.Done() {
 		s.forget(run.ID()) // it may have ended elsewhere
 	}
-	if d := s.driven(run.ID()); d != nil && !state.Status.Done() {
-		if d.ended() && d.err != nil {
-			o.Error = s.explain(d.err)
-		}
+	if d := s.driven(run.ID()); d != nil && d.ended() && d.err != nil {
+		o.Error = s.explain(d.err)
 	}
-	res := &sdk.CallToolResult{IsError: state.Status.Done() && state.Status != engine.Success && state.Status != engine.Partial}
-	if state.Status.Done() {
-		if text := textOf(state.Result.Output); text != "" {
-			res.Content = append(res.Content, &sdk.TextContent{Text: cut(text, "the rest is in the resource "+runURI(run.ID()))})
-		}
-	}
-	data, err := json.Marshal(o)
+	res, err := result(o)
 	if err != nil {
 		return nil, err
 	}
-	res.Content = append(res.Content, &sdk.TextContent{Text: string(data)})
+	if text := workflow.FormatText(state.Result.Output); state.Status.Done() && text != "" {
+		text = cut(text, "the rest is in the resource "+runURI(run.ID()))
+		res.Content = slices.Insert(res.Content, 0, sdk.Content(&sdk.TextContent{Text: text}))
+	}
+	res.IsError = state.Status.Done() && state.Status != engine.Success && state.Status != engine.Partial
 	return res, nil
 }
 
@@ -438,20 +422,6 @@ func cut(text, rest string) string {
 	if len(text) <= maxOutput {
 		return text
 	}
-	at := maxOutput
-	for at > 0 && text[at]&0xC0 == 0x80 { // do not split a character
-		at--
-	}
-	return text[:at] + fmt.Sprintf("\n[cut off: %d of %d bytes; %s]", at, len(text), rest)
-}
-
-// textOf returns an output as text: JSON unless it is a string.
-func textOf(output any) string {
-	switch v := output.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	}
-	return workflow.FormatJSON(output)
+	begin := strings.ToValidUTF8(text[:maxOutput], "")
+	return begin + fmt.Sprintf("\n[cut off: %d of %d bytes; %s]", len(begin), len(text), rest)
 }

@@ -152,11 +152,13 @@ type call struct {
 	req *sdk.CallToolRequest
 	p   *hocket.Project // for the client
 
-	began time.Time
+	began  time.Time
+	handle *handle // where to leave the run if it becomes a task, otherwise nil
 }
 
-func (s *server) call(req *sdk.CallToolRequest) *call {
-	return &call{s, req, s.p.As(clientName(req.ClientInfo()), "mcp"), time.Now()}
+func (s *server) call(ctx context.Context, req *sdk.CallToolRequest) *call {
+	h, _ := ctx.Value(handleKey{}).(*handle)
+	return &call{s, req, s.p.As(clientName(req.ClientInfo()), "mcp"), time.Now(), h}
 }
 
 // clientName returns the name of a client for the records. The client chooses it, so it is

@@ -18,16 +18,10 @@ const tasksExtension = "io.modelcontextprotocol/tasks"
 // pollInterval is how often a client should look at a task.
 const pollInterval = 2 * time.Second
 
-// handle is where a call leaves the run that becomes a task.
+// handle is where a call leaves the run that becomes a task, if the client supports tasks.
 type handle struct{ run *hocket.Run }
 
 type handleKey struct{}
-
-// wantsTask returns where to leave the run of a call, nil if the client does not support tasks.
-func (c *call) wantsTask(ctx context.Context) *handle {
-	h, _ := ctx.Value(handleKey{}).(*handle)
-	return h
-}
 
 // asTask returns a task instead of a result if the call started one.
 func (s *server) asTask(next sdk.MethodHandler) sdk.MethodHandler {

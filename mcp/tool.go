@@ -51,7 +51,7 @@ func add[In any](s *server, name string, hints *sdk.ToolAnnotations, about strin
 	params := paramsOf(reflect.TypeFor[In]())
 	offer := func(name string, named []workflow.Param, old []rename) {
 		s.sdk.AddTool(&sdk.Tool{Name: name, Description: about, Annotations: hints, InputSchema: schema(named, map[string]any{"type": "string"})}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			c := s.call(req)
+			c := s.call(ctx, req)
 			return s.answered(ctx, c, func() (*sdk.CallToolResult, error) {
 				var in In
 				if err := decode(req.Params.Arguments, params, old, &in); err != nil {
@@ -155,7 +155,7 @@ func (c *call) run(ctx context.Context, in *runArgs) (*sdk.CallToolResult, error
 		if in.Action == "wait" {
 			return c.follow(ctx, run, false)
 		}
-		return c.report(ctx, run)
+		return c.s.report(ctx, run)
 	case "cancel":
 		run, err := ownRun(ctx, c.p, in.Run)
 		if err != nil {
@@ -288,7 +288,7 @@ type handoffArgs struct {
 
 func (c *call) handoff(ctx context.Context, in *handoffArgs) (*sdk.CallToolResult, error) {
 	s := c.s.sessions(c.p)
-	background := in.Background || c.wantsTask(ctx) != nil
+	background := in.Background || c.handle != nil
 	order := handoff.Order{File: "request.md", Text: []byte(in.Request), Agent: in.Agent, Mode: protocol.Blocking, Spawn: background}
 	h, _, err := s.Check(ctx, order)
 	if err != nil {
@@ -313,10 +313,10 @@ func (c *call) handoff(ctx context.Context, in *handoffArgs) (*sdk.CallToolResul
 			return nil, err
 		}
 	}
-	if task := c.wantsTask(ctx); task != nil {
-		task.run = run
+	if c.handle != nil {
+		c.handle.run = run
 	}
-	return c.report(ctx, run)
+	return c.s.report(ctx, run)
 }
 
 type searchArgs struct {
@@ -449,7 +449,7 @@ func (c *call) convert(_ context.Context, in *convertArgs) (*sdk.CallToolResult,
 const workflowTool = "workflow_"
 
 // refreshWorkflows makes tools of the workflows that the project lists for that, with their inputs
-// as arguments. Clients are told about changes, so it changes only what is different.
+// as arguments.
 func (s *server) refreshWorkflows() {
 	now := map[string]*sdk.Tool{}
 	for _, name := range s.p.Config().MCP.Workflows {
@@ -460,21 +460,28 @@ func (s *server) refreshWorkflows() {
 			now[name] = &sdk.Tool{Name: workflowTool + name, Description: "Run the workflow " + name + ". " + w.Model().Description, Annotations: works, InputSchema: schema(inputsOf(w), map[string]any{})}
 		}
 	}
-	for name := range s.workflows {
-		if now[name] == nil {
-			s.sdk.RemoveTools(workflowTool + name)
-		}
-	}
-	for name, tool := range now {
-		if reflect.DeepEqual(tool, s.workflows[name]) {
-			continue
-		}
+	s.workflows = exchange(s.workflows, now, func(name string) { s.sdk.RemoveTools(workflowTool + name) }, func(name string, tool *sdk.Tool) {
 		s.sdk.AddTool(tool, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			c := s.call(req)
+			c := s.call(ctx, req)
 			return s.answered(ctx, c, func() (*sdk.CallToolResult, error) { return c.namedWorkflow(ctx, name) }), nil
 		})
+	})
+}
+
+// exchange removes and adds what is different, and returns what is there now. Clients are told about every
+// change.
+func exchange[T any](before, now map[string]*T, remove func(name string), add func(name string, one *T)) map[string]*T {
+	for name := range before {
+		if now[name] == nil {
+			remove(name)
+		}
 	}
-	s.workflows = now
+	for name, one := range now {
+		if !reflect.DeepEqual(one, before[name]) {
+			add(name, one)
+		}
+	}
+	return now
 }
 
 // backgroundArg is the argument of workflow tools that is not an input.
