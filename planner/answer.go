@@ -42,22 +42,20 @@ func read(answer string) reading {
 		found = syntax.Answers(text)
 	}
 	if len(found) == 0 {
-		r.refuse("answer with the workflow itself, as it should be carried out", "there is no workflow in the answer")
+		r.wrong = refuse("answer with the workflow itself, as it should be carried out", "there is no workflow in the answer")
 		return r
 	}
 	for i, a := range found {
 		w, notes, wrong := repair(a)
 		if i > 0 && (w == nil || r.workflow == nil || workflow.Digest(w) != workflow.Digest(r.workflow)) {
-			r.workflow = nil
-			r.refuse("answer with one workflow", "there are %d different workflows in the answer", len(found))
-			return r
+			return reading{wrong: refuse("answer with one workflow", "there are %d different workflows in the answer", len(found))}
 		}
 		if i == 0 {
-			r.workflow, r.notes, r.wrong = w, notes, append(r.wrong, wrong...)
+			r.workflow, r.notes, r.wrong = w, notes, wrong
 		}
 	}
 	if last := found[len(found)-1].Text; !isWrapped && rootEnd().Match(text[len(last):]) {
-		r.refuse("write one workflow, with one start tag and one end tag", "there is an end tag after the end of the workflow")
+		r.wrong = append(r.wrong, refuse("write one workflow, with one start tag and one end tag", "there is an end tag after the end of the workflow")...)
 	}
 	if r.workflow != nil && r.thought == "" {
 		r.thought = r.workflow.Description
@@ -65,8 +63,9 @@ func read(answer string) reading {
 	return r
 }
 
-func (r *reading) refuse(detail, summary string, args ...any) {
-	r.wrong = append(r.wrong, workflow.Errorf(workflow.Pos{}, codeAnswer, detail, summary, args...))
+// refuse says what is wrong with an answer, and what to write instead.
+func refuse(detail, summary string, args ...any) workflow.Diagnostics {
+	return workflow.Diagnostics{workflow.Errorf(workflow.Pos{}, codeAnswer, detail, summary, args...)}
 }
 
 // maxRepairs is how often repairs are looked for in the result of the previous ones.
@@ -76,7 +75,7 @@ const maxRepairs = 4
 // everything that was read before is read again, as [syntax.Fix] proves.
 func repair(a syntax.Answer) (w *workflow.Workflow, notes, wrong workflow.Diagnostics) {
 	if a.Open {
-		return nil, nil, workflow.Diagnostics{workflow.Errorf(workflow.Pos{}, codeAnswer, "answer with the whole workflow", "the answer ends in the middle of the workflow")}
+		return nil, nil, refuse("answer with the whole workflow", "the answer ends in the middle of the workflow")
 	}
 	text := a.Text
 	for range maxRepairs {
@@ -131,9 +130,6 @@ var (
 
 // misread finds what a notation reads, but probably not as the model meant it.
 func misread(notation string, text []byte) workflow.Diagnostics {
-	refuse := func(detail, summary string) workflow.Diagnostics {
-		return workflow.Diagnostics{workflow.Errorf(workflow.Pos{}, codeAnswer, detail, "%s", summary)}
-	}
 	switch trimmed := bytes.TrimSpace(text); {
 	case notation == "yaml" && bytes.HasPrefix(trimmed, []byte("{")) && !json.Valid(trimmed): // YAML reads a quote that is left over as text
 		return refuse("write every quote, comma and brace", "the answer is not valid JSON")

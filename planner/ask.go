@@ -135,9 +135,7 @@ var (
 // read reads the answer.
 func (a *answer) read() reading {
 	if a.wrong != "" {
-		r := reading{}
-		r.refuse("answer with a shorter workflow, and nothing else", "%s", a.wrong)
-		return r
+		return reading{wrong: refuse("answer with a shorter workflow, and nothing else", "%s", a.wrong)}
 	}
 	return read(a.text)
 }

@@ -174,7 +174,7 @@ func undefined(w *hocket.Workflow) (found workflow.Diagnostics) {
 				detail = fmt.Sprintf("write `${steps.%s.output}` for what the step returns", n.ID)
 			}
 		})
-		found = append(found, workflow.Errorf(workflow.Pos{}, codeAnswer, detail, "nothing defines %q", in.Name))
+		found = append(found, refuse(detail, "nothing defines %q", in.Name)...)
 	}
 	return found
 }

@@ -47,7 +47,7 @@ func (p *Planner) Replan(ctx context.Context, run *hocket.Run, words string, see
 		var invalid *hocket.InvalidError
 		switch {
 		case errors.As(err, &refused):
-			return workflow.Diagnostics{workflow.Errorf(workflow.Pos{}, codeAnswer, "", "%s", refused.Reason)}, nil
+			return refuse("", "%s", refused.Reason), nil
 		case errors.As(err, &invalid):
 			return invalid.Diagnostics, nil
 		case err != nil:
@@ -70,8 +70,7 @@ func tooMany(least int, c *hocket.Comparison, used, limit int) workflow.Diagnost
 	if limit == 0 || need <= 0 || used+need <= limit {
 		return nil
 	}
-	return workflow.Diagnostics{workflow.Errorf(workflow.Pos{}, codeAnswer, "plan fewer steps",
-		"the run has used %d of its %d steps, and this workflow needs at least %d more", used, limit, need)}
+	return refuse("plan fewer steps", "the run has used %d of its %d steps, and this workflow needs at least %d more", used, limit, need)
 }
 
 // place returns the directory to which the calls of a workflow are relative. One that a model wrote has

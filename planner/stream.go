@@ -124,17 +124,19 @@ func (l *listener) close() {
 func (l *listener) watch() {
 	defer close(l.still)
 	l.see(l.seen)
-	for over := false; !over; {
+	defer l.look()
+	for {
 		select {
 		case <-l.news:
 		case <-l.over:
-			over = true
+			return
 		}
 		began := time.Now()
 		l.look()
 		select {
 		case <-time.After(max(pause, share*time.Since(began))):
 		case <-l.over:
+			return
 		}
 	}
 }
