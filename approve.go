@@ -115,16 +115,14 @@ func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) err
 		if v, ok := d.Last(id); ok && now.State != seen {
 			return &DecidedError{id, v}
 		}
-		digests := []string{now.Digest}
-		for _, v := range d.Verdicts {
-			if v.ID == id && !v.Rejected {
-				digests = append(digests, v.Digest)
+		rejected := trust.Verdict{ID: id, Digest: now.Digest, Rejected: true, At: time.Now().UTC(), By: p.owner.By}
+		for i, v := range d.Verdicts {
+			if v.ID == id {
+				d.Verdicts[i] = rejected
+				d.Verdicts[i].Digest = v.Digest
 			}
 		}
-		d.Verdicts = slices.DeleteFunc(d.Verdicts, func(v trust.Verdict) bool { return v.ID == id })
-		for _, digest := range slices.Compact(slices.Sorted(slices.Values(digests))) {
-			d.Verdicts = append(d.Verdicts, trust.Verdict{ID: id, Digest: digest, Rejected: true, At: time.Now().UTC(), By: p.owner.By})
-		}
+		d.Verdicts = append(d.Verdicts, rejected)
 		if p.now().definition(id) == nil {
 			return nil
 		}
@@ -327,17 +325,16 @@ func (r *Run) CheckApproval(ctx context.Context) error {
 // approvals cannot be read, there are none.
 func (s *snapshot) readGenerated(root string) workflow.Diagnostics {
 	all, found := project.ReadGenerated(root)
-	s.generated = all
+	s.generated, s.known = all, &trust.Definitions{}
 	if len(all) > 0 {
-		s.known, _ = trust.Open(stateHome()).Definitions(root) // Record and Review report the error
+		if known, err := trust.Open(stateHome()).Definitions(root); err == nil { // Record and Review report it
+			s.known = known
+		}
 	}
 	return found
 }
 
 func (s *snapshot) approves(parts trust.Parts) bool {
-	if s.known == nil {
-		return false
-	}
 	_, ok := s.known.Approved(parts.Digest())
 	return ok
 }
@@ -351,7 +348,7 @@ func (s *snapshot) admitAgents() {
 func (s *snapshot) approvedTools(root string) (all []tool.Generated) {
 	for _, g := range s.generated {
 		if g.Kind == ToolKind && !g.Wrong.Errors() && s.approves(toolParts(root, g)) {
-			all = append(all, tool.Generated{Dir: g.Dir, Files: g.Files})
+			all = append(all, toolOf(g))
 		}
 	}
 	return all

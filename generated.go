@@ -285,7 +285,7 @@ func (p *Project) read(g *project.Generated) *subject {
 			s.parts = p.now().agentParts(g, p.now().files.AgentOf(g))
 		}
 	case ToolKind:
-		if _, s.found = (tool.Generated{Dir: g.Dir, Files: g.Files}).Read(); !s.found.Errors() {
+		if _, s.found = toolOf(g).Read(); !s.found.Errors() {
 			s.parts = toolParts(p.Root(), g)
 		}
 	default:
@@ -467,10 +467,12 @@ func (s *snapshot) agentParts(g *project.Generated, d *agent.Definition) trust.P
 	return slices.Concat(g.Parts(), s.files.AgentParts(d), s.usedTools(d))
 }
 
+func toolOf(g *project.Generated) tool.Generated { return tool.Generated{Dir: g.Dir, Files: g.Files} }
+
 // toolParts returns everything that a tool would use that a model wrote.
 func toolParts(root string, g *project.Generated) trust.Parts {
 	all := g.Parts()
-	if m, _ := (tool.Generated{Dir: g.Dir, Files: g.Files}).Read(); m != nil {
+	if m, _ := toolOf(g).Read(); m != nil {
 		if c, ok := m.Work.(*tool.Command); ok {
 			all = append(all, trust.Part{Name: "files that it names", Text: trust.Material(root, "", root, c.Argv...)})
 		}

@@ -133,7 +133,7 @@ func (r *Review) about(s *snapshot, g *project.Generated) {
 	if d := s.files.AgentOf(g); d != nil {
 		r.Effects = append(r.Effects, s.files.AgentEffects(d)...)
 		r.uses(s, d)
-	} else if m, _ := (tool.Generated{Dir: g.Dir, Files: g.Files}).Read(); m != nil {
+	} else if m, _ := toolOf(g).Read(); m != nil {
 		r.Effects = toolEffects(m)
 	}
 }

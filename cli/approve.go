@@ -141,17 +141,17 @@ func (a *app) approveOne(ctx context.Context, id string, f approveFlags) error {
 	if err := a.confirm(ctx, r, a.reviewText(r)); err != nil {
 		return err
 	}
+	done := "approved " + id + "  " + r.Digest
 	if f.promote {
-		file, err := p.Promote(ctx, id, r.Digest)
-		if err != nil {
-			return err
-		}
-		return a.print("promoted to " + file + "\n")
+		done, err = p.Promote(ctx, id, r.Digest)
+		done = "promoted to " + done
+	} else {
+		err = p.Approve(ctx, id, r.Digest)
 	}
-	if err := p.Approve(ctx, id, r.Digest); err != nil {
+	if err != nil {
 		return err
 	}
-	return a.print("approved " + id + "  " + r.Digest + "\n")
+	return a.print(done + "\n")
 }
 
 func (a *app) reject(ctx context.Context, p *hocket.Project, id string) error {
