@@ -151,13 +151,20 @@ var ineffective = []string{
 
 // checkNew checks a workflow that is the model's alone.
 func checkNew(plan *Plan) (workflow.Diagnostics, error) {
-	found := slices.Clone(plan.Workflow.Check(nil))
+	return append(strictly(plan.Workflow.Check(nil), nil), undefined(plan.Workflow)...), nil
+}
+
+// strictly makes errors of what has no effect, unless it was there before the model wrote.
+func strictly(found, before workflow.Diagnostics) workflow.Diagnostics {
+	found = slices.Clone(found)
 	for i := range found {
-		if slices.Contains(ineffective, found[i].Code) {
-			found[i].Severity = workflow.Error
+		d := &found[i]
+		same := func(was workflow.Diagnostic) bool { return was.Code == d.Code && was.Summary == d.Summary }
+		if slices.Contains(ineffective, d.Code) && !slices.ContainsFunc(before, same) {
+			d.Severity = workflow.Error
 		}
 	}
-	return append(found, undefined(plan.Workflow)...), nil
+	return found
 }
 
 // undefined finds the names that nothing defines. In a workflow that declares no inputs, they would become

@@ -37,8 +37,13 @@ func (p *Planner) Replan(ctx context.Context, run *hocket.Run, words string, see
 	if err != nil {
 		return nil, err
 	}
+	q.dir, q.name = place(p.p, old), old.Name
+	before, err := p.p.LoadText(filepath.Join(q.dir, "before.xml"), text)
+	if err != nil {
+		return nil, err
+	}
 	q.check = func(plan *Plan) (workflow.Diagnostics, error) {
-		found := append(plan.Workflow.Check(replies), plan.Workflow.CheckChange(old)...)
+		found := append(strictly(plan.Workflow.Check(replies), before.Check(replies)), plan.Workflow.CheckChange(old)...)
 		if found.Errors() {
 			return found, nil
 		}
@@ -55,7 +60,6 @@ func (p *Planner) Replan(ctx context.Context, run *hocket.Run, words string, see
 		}
 		return tooMany(plan.Workflow.Plan(replies).Least, changes, s.Result.Usage.Steps, q.Limits.Steps), nil
 	}
-	q.dir, q.name = place(p.p, old), old.Name
 	plan, err := p.plan(ctx, q, see)
 	if err != nil {
 		return nil, err

@@ -153,6 +153,24 @@ func TestReplanKeepsWhatAPersonWrote(t *testing.T) {
 	}
 }
 
+// A question without text is sent back if the model wrote it, but stays if a person did.
+func TestReplanWithoutEffect(t *testing.T) {
+	const asks = `<workflow name="flow">
+  <agent name="worker" id="first"><task>do the first thing</task></agent>
+  <human id="old" depends="first"><option value="yes"/><option value="no"/></human>
+  <human id="new" depends="old"><question>QUESTION</question><option value="yes"/><option value="no"/></human>
+</workflow>`
+	f := newFactory(t, nil, strings.Replace(asks, "QUESTION", " ", 1), strings.Replace(asks, "QUESTION", "Well?", 1))
+	r := f.run(t, "name: flow\nsteps:\n  - {id: first, agent: worker, prompt: do the first thing}\n  - {id: bad, agent: worker, prompt: do the impossible}\n  - {id: old, human: {options: [yes, no]}}\n", engine.Failed)
+	plan, err := planner.New(f.Project, planner.Options{}).Replan(context.Background(), r, "ask twice", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong := plan.Rounds[0].Wrong.String(); len(plan.Rounds) != 2 || !strings.Contains(wrong, `"new" has no question`) || strings.Contains(wrong, `"old"`) {
+		t.Errorf("rounds: %+v", plan.Rounds)
+	}
+}
+
 // A step with on_error: replan asks the planner of the project, whose plan a person approves.
 func TestReplanOnFailure(t *testing.T) {
 	ctx := context.Background()
