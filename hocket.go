@@ -314,6 +314,16 @@ func UserName() string {
 	return fmt.Sprintf("uid %d", os.Getuid())
 }
 
+// UserState returns the directory for what belongs to the user and to no project. The error is a
+// *[NoHomeError].
+func UserState() (string, error) {
+	home := stateHome()
+	if home == "" {
+		return "", &NoHomeError{}
+	}
+	return filepath.Join(home, "hocket"), nil
+}
+
 // stateHome returns the user's state directory by the conventions of the system, "" if
 // there is none.
 func stateHome() string {

@@ -71,6 +71,9 @@ const (
 	Transcript = driver.Transcript
 )
 
+// RunDeleted is the kind of a [Change] after which a run does not exist any more.
+const RunDeleted = driver.Deleted
+
 // Damaged is the status of a run in a list if its entry cannot be read.
 const Damaged = driver.Damaged
 

@@ -3,7 +3,6 @@ package hocket
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -180,9 +179,10 @@ func (r *Run) State(ctx context.Context) (*State, error) {
 		open[step.Address] = !step.Status.Done()
 	}
 	s.Later = slices.DeleteFunc(s.Later, func(l Later) bool { return !open[l.Address] }) // of an earlier plan
-	questions, unread := r.d.Questions(ctx, r.id)
-	s.Questions = questions
-	return s, errors.Join(err, unread)
+	for _, q := range run.Questions() {
+		s.Questions = append(s.Questions, Question{Run: r.id, Question: q})
+	}
+	return s, err
 }
 
 // UnknownStepError reports that a run has no such step, or that the step has no such

@@ -239,7 +239,7 @@ func (c *cells) scanRun(rows *sql.Rows) (r Run, err error) {
 	if err != nil {
 		return Run{}, err
 	}
-	r.noted, r.Begun, r.lease = int(noted.n), begun.n != 0, lease.String
+	r.noted, r.Begun, r.lease, r.Seq = int(noted.n), begun.n != 0, lease.String, int(last.n)
 	r.Created, r.Changed, r.Stale = fromMicros(created.n), fromMicros(changed.n), r.noted == 0 || r.noted != int(last.n)
 	if due.n != 0 {
 		r.Due = fromMicros(due.n)

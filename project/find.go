@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-dev/hocket/internal/projectfile"
 	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // found is a workflow's file.
@@ -36,6 +37,31 @@ func (p *Project) find(name string, among ...string) ([]found, error) {
 		}
 	}
 	return list, nil
+}
+
+// Source returns the file of a workflow of the project, also of one that a model wrote, and its text. A
+// path is not a name. The error is an *[UnknownError] if there is none, or if several files have the
+// name.
+func (p *Project) Source(name string) (file string, text []byte, err error) {
+	l := p.newLoaded()
+	var list []found
+	if filepath.Base(name) == name {
+		if list, err = l.project.find(name); err != nil {
+			return "", nil, err
+		}
+		if len(list) == 0 {
+			if f := l.generatedWorkflow(name); f != nil {
+				list = []found{*f}
+			}
+		}
+	}
+	if f := l.only(name, list, workflow.Pos{}); f != nil {
+		return f.file, f.text, nil
+	}
+	if len(l.Diagnostics) > 0 {
+		return "", nil, &UnknownError{l.Diagnostics[0]}
+	}
+	return "", nil, &UnknownError{workflow.Errorf(workflow.Pos{}, codeUnknown, hint(name, p.Names()), "unknown workflow %q", name)}
 }
 
 // candidates returns the files that a name may mean, likeliest first.

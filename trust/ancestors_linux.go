@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// ancestors returns the ancestors of this process, nearest first, as far as they can be
-// read.
-func ancestors() []Process {
+// ancestors returns a process and its ancestors, nearest first, as far as they can be read.
+func ancestors(pid int) []Process {
 	var list []Process
-	for pid := os.Getppid(); pid > 0; { // the first of a container may be a Hocket
+	for pid > 0 { // the first of a container may be a Hocket
 		dir := fmt.Sprintf("/proc/%d/", pid)
 		args, _ := os.ReadFile(dir + "cmdline") // fails for processes of other users
 		env, _ := os.ReadFile(dir + "environ")

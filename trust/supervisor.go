@@ -43,13 +43,26 @@ const attempt = "an attempt of a run"
 // elsewhere the environment alone decides. A descendant of a hocket process is always a step, a
 // tool or a server.
 func Supervisor(env []string) string {
+	return supervisor(env, process.Depth(), ancestors(os.Getppid()))
+}
+
+// SupervisorOf is Supervisor for another process of this user, on Linux. Elsewhere it knows nothing.
+func SupervisorOf(pid int) string {
+	line := ancestors(pid)
+	if len(line) == 0 {
+		return ""
+	}
+	return supervisor(line[0].env, process.DepthOf(pid), line[1:])
+}
+
+func supervisor(env []string, depth int, above []Process) string {
 	if by := ByVariables(env); by != "" {
 		return by
 	}
-	if process.Depth() > 0 {
+	if depth > 0 {
 		return attempt
 	}
-	for _, p := range ancestors() {
+	for _, p := range above {
 		if by := ByVariables(p.env); by != "" {
 			return by
 		}
@@ -73,7 +86,7 @@ type Process struct {
 // Lineage returns this process, followed by its ancestors, nearest first. They are known only on
 // Linux.
 func Lineage() []Process {
-	return append([]Process{{PID: os.Getpid(), args: os.Args, env: os.Environ()}}, ancestors()...)
+	return append([]Process{{PID: os.Getpid(), args: os.Args, env: os.Environ()}}, ancestors(os.Getppid())...)
 }
 
 // Variable returns an environment variable that the process was started with. A process can start
@@ -95,7 +108,7 @@ func (p Process) hocket() bool {
 // as high as what the mark of an attempt, the environment and the ancestors say.
 func Depth() int {
 	above := 0
-	for _, p := range ancestors() {
+	for _, p := range ancestors(os.Getppid()) {
 		if p.drives() {
 			above++
 		}

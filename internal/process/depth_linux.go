@@ -1,6 +1,10 @@
 package process
 
 import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -17,11 +21,33 @@ const (
 // inherited returns the depth of this process, before it marked itself.
 var inherited = sync.OnceValue(func() int {
 	var l syscall.Rlimit
-	if err := syscall.Getrlimit(limitOfLocks, &l); err != nil || uint64(l.Max) >= unmarked {
+	if err := syscall.Getrlimit(limitOfLocks, &l); err != nil {
 		return 0
 	}
-	return int(min(unmarked-uint64(l.Max), deepest))
+	return depthBy(uint64(l.Max))
 })
+
+func depthBy(limit uint64) int {
+	if limit >= unmarked {
+		return 0
+	}
+	return int(min(unmarked-limit, deepest))
+}
+
+// DepthOf returns the depth of another process according to its mark.
+func DepthOf(pid int) int {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid)) // it may have ended
+	_, after, _ := strings.Cut(string(text), "\nMax file locks")
+	fields := strings.Fields(after)
+	if len(fields) < 2 {
+		return 0
+	}
+	hard, err := strconv.ParseUint(fields[1], 10, 64)
+	if err != nil { // unlimited
+		return 0
+	}
+	return depthBy(hard)
+}
 
 // pass makes everything that this process starts inherit a depth.
 func pass(depth int) {

@@ -1,0 +1,390 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/handoff"
+	"github.com/hocket-dev/hocket/trust"
+)
+
+// Agent is an agent that steps can use.
+type Agent struct {
+	Name         string   `json:"name"`
+	Description  string   `json:"description,omitempty"`
+	Role         string   `json:"role,omitempty"`
+	Capabilities []string `json:"capabilities"`
+	Executor     string   `json:"executor" doc:"What does the work"`
+	Model        string   `json:"model,omitempty"`
+	Tools        []string `json:"tools"`
+	Builtin      bool     `json:"builtin"`
+	File         string   `json:"file,omitempty"`
+}
+
+// Tool is a tool that agents can call.
+type Tool struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// Conversation is a conversation with an agent that can be continued.
+type Conversation struct {
+	ID       string    `json:"session_id"`
+	Agent    string    `json:"agent"`
+	Executor string    `json:"executor"`
+	Created  time.Time `json:"created"`
+	Changed  time.Time `json:"changed"`
+	Messages int       `json:"messages"`
+	CostUSD  float64   `json:"cost_usd"`
+}
+
+// Memory is something that agents remember.
+type Memory struct {
+	ID      int64     `json:"id"`
+	Text    string    `json:"text"`
+	Tags    []string  `json:"tags"`
+	Source  string    `json:"source,omitempty"`
+	Created time.Time `json:"created"`
+	Score   float64   `json:"score,omitempty" doc:"How well it matches the query"`
+}
+
+// Handoff is a task that one agent gave to another.
+type Handoff struct {
+	ID       string     `json:"session_id"`
+	Status   string     `json:"status"`
+	Agent    string     `json:"agent,omitempty"`
+	Parent   string     `json:"parent_agent,omitempty"`
+	Summary  string     `json:"summary"`
+	Priority string     `json:"priority,omitempty"`
+	Created  time.Time  `json:"created"`
+	Started  *time.Time `json:"started,omitempty"`
+	Ended    *time.Time `json:"ended,omitempty"`
+	Run      string     `json:"run_id"`
+	Step     string     `json:"step,omitempty"`
+	Error    string     `json:"error,omitempty"`
+	CostUSD  float64    `json:"cost_usd"`
+}
+
+// Definition is a workflow, agent or tool that a model wrote.
+type Definition struct {
+	ID      string    `json:"id"`
+	Kind    string    `json:"kind" enum:"workflow,agent,tool"`
+	Name    string    `json:"name"`
+	State   string    `json:"state" doc:"Whether it can be used"`
+	By      string    `json:"by,omitempty" doc:"The model that wrote it"`
+	Goal    string    `json:"goal,omitempty"`
+	Written time.Time `json:"written"`
+	Digest  string    `json:"digest,omitempty" doc:"Of everything that it would use. Send it with the approval"`
+}
+
+// Review is what a person must see before approving a definition.
+type Review struct {
+	Definition
+	Meaning     string            `json:"meaning,omitempty" doc:"All that the workflow says, in canonical form"`
+	Texts       map[string]string `json:"texts,omitempty" doc:"The files of an agent or a tool"`
+	Effects     []Effect          `json:"effects" doc:"Every command, address and permission"`
+	Plan        *Plan             `json:"plan,omitempty"`
+	Changes     []string          `json:"changes" doc:"What differs from what was approved before"`
+	Diagnostics []Diagnostic      `json:"diagnostics"`
+}
+
+// Effect is something that a definition would do.
+type Effect struct {
+	Step string `json:"step,omitempty"`
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+// Trust is what the files of a project can do, and whether its user has approved it.
+type Trust struct {
+	Trusted bool     `json:"trusted"`
+	Digest  string   `json:"digest" doc:"Of all powers. Send it to approve them"`
+	Powers  []string `json:"powers" doc:"Everything that the files can do"`
+	Missing []string `json:"missing" doc:"Of these, what is not approved"`
+}
+
+func (a *api) addDefinitions() {
+	a.addAgents()
+	a.addMemories()
+	a.addApprovals()
+}
+
+func (a *api) addAgents() {
+	const tag = "Agents"
+	add(a, op{id: "list-agents", method: http.MethodGet, path: "/projects/{project}/agents", scope: Read, tag: tag, summary: "List the agents", errors: []int{404}},
+		func(ctx context.Context, in *InProject) (*reply[[]Agent], error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			_ = p.Reload()
+			all := []Agent{}
+			for _, d := range p.Agents().Definitions() {
+				one := Agent{d.Name, d.Description, d.Role, append([]string{}, d.Capabilities...), d.Agent, d.Model, append([]string{}, d.Tools...), d.Builtin, ""}
+				if d.Pos.File != "" {
+					one.File = inside(p.Root(), d.Pos.File)
+				}
+				all = append(all, one)
+			}
+			return say(all), nil
+		})
+	add(a, op{id: "list-tools", method: http.MethodGet, path: "/projects/{project}/tools", scope: Read, tag: tag, summary: "List the tools", errors: []int{404}},
+		func(ctx context.Context, in *InProject) (*reply[[]Tool], error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			_ = p.Reload()
+			all := []Tool{}
+			for _, t := range p.Tools() {
+				all = append(all, Tool{t.Name, t.Description})
+			}
+			return say(all), nil
+		})
+	add(a, op{id: "list-sessions", method: http.MethodGet, path: "/projects/{project}/sessions", scope: Read, tag: tag, summary: "List the conversations with agents", errors: []int{404}},
+		func(ctx context.Context, in *InProject) (*reply[[]Conversation], error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			found, _, err := p.Sessions() // broken ones are not shown
+			all := []Conversation{}
+			for _, s := range found {
+				all = append(all, Conversation{s.ID, s.Agent, s.Executor, s.Created, s.Changed, len(s.Messages), s.Spent.CostUSD})
+			}
+			return say(all), err
+		})
+	add(a, op{id: "list-handoffs", method: http.MethodGet, path: "/projects/{project}/handoffs", scope: Read, tag: tag, summary: "List the tasks that agents gave to others, newest first", errors: []int{404}},
+		func(ctx context.Context, in *struct {
+			InProject
+			Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+		}) (*reply[[]Handoff], error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			found, err := a.handoffs(p.Project).List(ctx, in.Limit)
+			all := []Handoff{}
+			for _, s := range found {
+				all = append(all, handoffOf(&s))
+			}
+			return say(all), err
+		})
+}
+
+func handoffOf(s *handoff.State) Handoff {
+	h := Handoff{s.ID, string(s.Status), s.Agent, s.Parent, s.Summary, s.Priority, s.Created, nil, nil, s.Run, s.Step, s.Error, s.CostUSD}
+	if !s.Started.IsZero() {
+		h.Started = &s.Started
+	}
+	if !s.Ended.IsZero() {
+		h.Ended = &s.Ended
+	}
+	return h
+}
+
+func (a *api) addMemories() {
+	const tag = "Memory"
+	add(a, op{id: "list-memories", method: http.MethodGet, path: "/projects/{project}/memories", scope: Read, tag: tag, summary: "List or search what agents remember", errors: []int{404}},
+		func(ctx context.Context, in *struct {
+			InProject
+			Query string   `query:"query" doc:"Words to search for" maxLength:"1000"`
+			Tags  []string `query:"tag,explode" maxItems:"20"`
+			Limit int      `query:"limit" minimum:"1" maximum:"500" default:"50"`
+		}) (*reply[[]Memory], error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			all := []Memory{}
+			if in.Query == "" {
+				found, err := p.Memories(ctx, in.Limit, in.Tags)
+				for _, m := range found {
+					all = append(all, memoryOf(m, 0))
+				}
+				return say(all), err
+			}
+			found, err := p.SearchMemories(ctx, in.Query, in.Limit, in.Tags)
+			for _, m := range found {
+				all = append(all, memoryOf(m.Memory, m.Score))
+			}
+			return say(all), err
+		})
+	add(a, op{id: "add-memory", method: http.MethodPost, path: "/projects/{project}/memories", scope: Start, tag: tag, status: http.StatusCreated, summary: "Remember something", errors: []int{404, 422}},
+		func(ctx context.Context, in *struct {
+			InProject
+			Body struct {
+				Text string   `json:"text" minLength:"1" maxLength:"100000"`
+				Tags []string `json:"tags,omitempty" maxItems:"20"`
+			}
+		}) (*reply[Memory], error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			m, err := p.AddMemory(ctx, in.Body.Text, in.Body.Tags, callerOf(ctx).by)
+			return say(memoryOf(m, 0)), err
+		})
+	add(a, op{id: "delete-memory", method: http.MethodDelete, path: "/projects/{project}/memories/{id}", scope: Admin, tag: tag, status: http.StatusNoContent, summary: "Forget something", errors: []int{404}},
+		func(ctx context.Context, in *struct {
+			InProject
+			ID int64 `path:"id"`
+		}) (*struct{}, error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			return nil, p.DeleteMemory(ctx, in.ID)
+		})
+}
+
+func memoryOf(m hocket.Memory, score float64) Memory {
+	return Memory{m.ID, m.Text, append([]string{}, m.Tags...), m.Source, m.Created, score}
+}
+
+func (a *api) addApprovals() {
+	const tag = "Approvals"
+	add(a, op{id: "list-definitions", method: http.MethodGet, path: "/projects/{project}/definitions", scope: Read, tag: tag, summary: "List what models wrote", errors: []int{404}},
+		func(ctx context.Context, in *InProject) (*reply[[]Definition], error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			found, err := p.Generated()
+			all := []Definition{}
+			for _, g := range found {
+				all = append(all, definitionOf(g))
+			}
+			return say(all), err
+		})
+	add(a, op{id: "review-definition", method: http.MethodGet, path: "/projects/{project}/definitions/{id}", scope: Read, tag: tag, summary: "Show all that a person must see before approving a definition", errors: []int{404}},
+		func(ctx context.Context, in *InDefinition) (*reply[Review], error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			if err := written(p, in.ID); err != nil {
+				return nil, err
+			}
+			r, err := p.Review(in.ID)
+			if err != nil {
+				return nil, err
+			}
+			return say(reviewOf(r)), nil
+		})
+	add(a, op{id: "approve-definition", method: http.MethodPost, path: "/projects/{project}/definitions/{id}/approve", scope: Admin, tag: tag, status: http.StatusNoContent,
+		summary: "Approve exactly what was shown", errors: []int{404, 409}},
+		func(ctx context.Context, in *struct {
+			InDefinition
+			Body struct {
+				Digest string `json:"digest" minLength:"1" maxLength:"200"`
+			}
+		}) (*struct{}, error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			if err := written(p, in.ID); err != nil {
+				return nil, err
+			}
+			return nil, p.Approve(ctx, in.ID, in.Body.Digest)
+		})
+	add(a, op{id: "reject-definition", method: http.MethodPost, path: "/projects/{project}/definitions/{id}/reject", scope: Admin, tag: tag, status: http.StatusNoContent,
+		summary: "Reject a definition, or withdraw its approval", errors: []int{404, 409}},
+		func(ctx context.Context, in *struct {
+			InDefinition
+			Body struct {
+				State string `json:"state" doc:"The state that was shown" maxLength:"50"`
+			}
+		}) (*struct{}, error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			if err := written(p, in.ID); err != nil {
+				return nil, err
+			}
+			return nil, p.Reject(ctx, in.ID, hocket.DefinitionState(in.Body.State))
+		})
+	add(a, op{id: "show-trust", method: http.MethodGet, path: "/projects/{project}/trust", scope: Read, tag: tag, summary: "Show what the files of a project can do", errors: []int{404}},
+		func(ctx context.Context, in *InProject) (*reply[Trust], error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			_ = p.Reload()
+			powers, err := p.Powers()
+			if err != nil {
+				return nil, err
+			}
+			d, err := p.Trusted(powers, "")
+			return say(Trust{d.Trusted, powers.Digest(), textsOf(powers), textsOf(d.Missing)}), err
+		})
+	add(a, op{id: "trust-project", method: http.MethodPost, path: "/projects/{project}/trust", scope: Admin, tag: tag, status: http.StatusNoContent, summary: "Approve exactly the powers that were shown", errors: []int{404, 409}},
+		func(ctx context.Context, in *struct {
+			InProject
+			Body struct {
+				Digest string `json:"digest" minLength:"1" maxLength:"200"`
+			}
+		}) (*struct{}, error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			_ = p.Reload()
+			powers, err := p.Powers()
+			if err != nil {
+				return nil, err
+			}
+			if powers.Digest() != in.Body.Digest {
+				return nil, newProblem(http.StatusConflict, "changed", "what the files can do has changed since it was shown")
+			}
+			return nil, p.Trust(powers)
+		})
+}
+
+// written returns an error unless a model wrote a definition with this id. The host would also accept
+// the path of a file.
+func written(p served, id string) error {
+	all, err := p.Generated()
+	if err == nil && !slices.ContainsFunc(all, func(g *hocket.Generated) bool { return g.ID == id }) {
+		err = newProblem(http.StatusNotFound, "unknown-definition", "no model wrote "+quote(id))
+	}
+	return err
+}
+
+// InDefinition names a definition that a model wrote.
+type InDefinition struct {
+	InProject
+	ID string `path:"id" maxLength:"200"`
+}
+
+func definitionOf(g *hocket.Generated) Definition {
+	return Definition{g.ID, string(g.Kind), g.Name, string(g.State), g.Origin.By, g.Origin.Goal, g.Origin.At, g.Digest}
+}
+
+func reviewOf(r *hocket.Review) Review {
+	out := Review{Definition: definitionOf(&r.Generated), Meaning: r.Meaning, Texts: r.Texts, Effects: []Effect{}, Changes: []string{}, Diagnostics: diagnosticsOf(r.Found)}
+	for _, d := range r.Effects {
+		out.Effects = append(out.Effects, Effect{d.Step, string(d.Kind), d.What})
+	}
+	if r.Plan != nil {
+		out.Plan = planOf(r.Plan)
+	}
+	for _, c := range r.Changes {
+		out.Changes = append(out.Changes, strings.Join(append([]string{c.Mark + " " + c.Name}, c.Lines...), "\n"))
+	}
+	return out
+}
+
+func textsOf(powers trust.Powers) []string {
+	texts := []string{}
+	for _, p := range powers {
+		texts = append(texts, p.What)
+	}
+	return texts
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/trust"
+)
+
+// A door is a socket in a private directory through which another process of the same user gets a
+// link to the page, so that no secret is in the arguments of a process or in a file.
+
+// wish is what a process asks for.
+type wish struct {
+	Root string `json:"root"` // of the project; "": any
+	Path string `json:"path"` // of the page to open; "" means the first
+}
+
+// answered is what the server says.
+type answered struct {
+	Link string `json:"link,omitempty"` // the complete address
+	None bool   `json:"none,omitempty"` // it does not serve the project
+	Why  string `json:"why,omitempty"`
+}
+
+const doorWait = 5 * time.Second
+
+// OpenDoor hands out links in a directory until ctx is done. base is the address of the server.
+func (s *Server) OpenDoor(ctx context.Context, dir, base string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return err
+	}
+	file := filepath.Join(dir, strings.TrimPrefix(s.place.cookie, "hocket-")+".sock")
+	_ = os.Remove(file) // of a server that was killed; the port is ours now
+	l, err := net.Listen("unix", file)
+	if err != nil {
+		return fmt.Errorf("the socket for `hocket open`: %w", err)
+	}
+	context.AfterFunc(ctx, func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.attend(c, base)
+		}
+	}()
+	return nil
+}
+
+// attend answers one process. A process that an agent started gets nothing.
+func (s *Server) attend(c net.Conn, base string) {
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(doorWait))
+	var w wish
+	if err := json.NewDecoder(bufio.NewReaderSize(c, 8<<10)).Decode(&w); err != nil {
+		return
+	}
+	var out answered
+	switch by, err := supervisorOf(c); {
+	case err != nil:
+		out.Why = err.Error()
+	case by != "":
+		s.log.Warn("refused a link to a process of an agent", "by", by)
+		out.Why = (&trust.SupervisedError{Verb: "open", By: by}).Error()
+	case w.Root != "" && !slices.ContainsFunc(s.projects, func(p served) bool { return p.Root() == w.Root }):
+		out.None = true
+	default:
+		link, err := s.Link(w.Path)
+		if err != nil {
+			out.Why = err.Error()
+		} else {
+			out.Link = base + link
+		}
+	}
+	_ = json.NewEncoder(c).Encode(out) // the process may have ended
+}
+
+// supervisorOf returns the agent that started the process at the other end, "" if a person did.
+func supervisorOf(c net.Conn) (string, error) {
+	pid, err := peer(c)
+	if err != nil || pid == 0 {
+		return "", err
+	}
+	return trust.SupervisorOf(pid), nil
+}
+
+// ErrNoServer means that no server serves a project.
+var ErrNoServer = errors.New("no server is running for this project")
+
+// RequestLink asks the servers with doors in a directory for a link to a page of a project.
+func RequestLink(ctx context.Context, dir, root, path string) (string, error) {
+	doors, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	for _, d := range doors {
+		if filepath.Ext(d.Name()) != ".sock" {
+			continue
+		}
+		dialer := net.Dialer{Timeout: doorWait}
+		c, err := dialer.DialContext(ctx, "unix", filepath.Join(dir, d.Name()))
+		if err != nil {
+			continue // that server has ended
+		}
+		_ = c.SetDeadline(time.Now().Add(doorWait))
+		var out answered
+		err = json.NewEncoder(c).Encode(wish{root, path})
+		if err == nil {
+			err = json.NewDecoder(c).Decode(&out)
+		}
+		_ = c.Close()
+		switch {
+		case err != nil:
+			return "", err
+		case out.Why != "":
+			return "", errors.New(out.Why)
+		case !out.None:
+			return out.Link, nil
+		}
+	}
+	return "", ErrNoServer
+}

@@ -1,0 +1,252 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/wholefile"
+)
+
+// servedLabel is the label of runs that were started through a server. A server drives them again
+// after it was killed.
+const servedLabel = "served"
+
+// drives drives the runs of a project that the server is responsible for: those that were started
+// through a server, and those that were handed to it.
+type drives struct {
+	s    *Server
+	p    *hocket.Project
+	file string // the runs that were handed to the server, by id
+
+	mu     sync.Mutex
+	ctx    context.Context // nil before run
+	closed bool
+	handed map[string]bool
+	active map[string]bool        // being driven here; true: look at it again afterwards
+	due    map[string]*time.Timer // of runs that wait for a time
+	idle   *sync.Cond             // no run is driven here
+}
+
+func newDrives(s *Server, p *hocket.Project) *drives {
+	d := &drives{s: s, p: p, file: filepath.Join(p.State(), "served.json"), handed: map[string]bool{}, active: map[string]bool{}, due: map[string]*time.Timer{}}
+	d.idle = sync.NewCond(&d.mu)
+	return d
+}
+
+// run drives what is due now and later, until ctx is done. Then it waits until nothing is driven.
+func (d *drives) run(ctx context.Context) {
+	d.mu.Lock()
+	d.ctx = ctx
+	d.readHanded()
+	d.mu.Unlock()
+	for ctx.Err() == nil {
+		for change, err := range d.p.Watch(ctx) {
+			if err != nil {
+				if ctx.Err() == nil {
+					d.s.log.Error("runs cannot be watched", "project", d.p.Root(), "error", err)
+				}
+				break
+			}
+			d.see(change.Info)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second): // the journal may be readable again
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for len(d.active) > 0 {
+		d.idle.Wait()
+	}
+}
+
+// close makes drives start nothing new.
+func (d *drives) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	for id, t := range d.due {
+		t.Stop()
+		delete(d.due, id)
+	}
+}
+
+// drain waits until nothing is driven, or ctx is done.
+func (d *drives) drain(ctx context.Context) {
+	stop := context.AfterFunc(ctx, d.idle.Broadcast)
+	defer stop()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for len(d.active) > 0 && ctx.Err() == nil {
+		d.idle.Wait()
+	}
+}
+
+// see decides what to do about a run that has changed.
+func (d *drives) see(info hocket.Info) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id := info.ID
+	if t := d.due[id]; t != nil {
+		t.Stop()
+		delete(d.due, id)
+	}
+	_, ours := info.Owner.Labels[servedLabel]
+	switch {
+	case info.Status.Done() || info.Status == "": // over or deleted
+		if d.handed[id] {
+			delete(d.handed, id)
+			d.writeHanded()
+		}
+	case d.closed || !ours && !d.handed[id]:
+	case d.isActive(id):
+		d.active[id] = true
+	case info.Driven || info.Problem != "":
+	case info.Status == engine.Running:
+		d.drive(id)
+	case !info.Due.IsZero():
+		d.due[id] = time.AfterFunc(time.Until(info.Due), func() {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if delete(d.due, id); !d.closed && !d.isActive(id) {
+				d.drive(id)
+			}
+		})
+	}
+}
+
+func (d *drives) isActive(id string) bool {
+	_, active := d.active[id]
+	return active
+}
+
+// take makes the server responsible for a run, and drives it. The error says why the run cannot be
+// driven here.
+func (d *drives) take(ctx context.Context, r *hocket.Run) error {
+	if err := r.CheckDrive(ctx, nil); err != nil {
+		return err
+	}
+	info, err := r.Info(ctx)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return hocket.ErrClosed
+	}
+	if _, ours := info.Owner.Labels[servedLabel]; !ours && !d.handed[r.ID()] {
+		d.handed[r.ID()] = true
+		d.writeHanded()
+	}
+	if d.isActive(r.ID()) {
+		d.active[r.ID()] = true
+	} else {
+		d.drive(r.ID())
+	}
+	return nil
+}
+
+// drive drives a run in the background. The caller holds the lock.
+func (d *drives) drive(id string) {
+	if d.ctx == nil {
+		return // run will see it
+	}
+	ctx := d.ctx
+	d.active[id] = false
+	go func() {
+		info, err := d.once(ctx, id)
+		d.mu.Lock()
+		again := d.active[id]
+		delete(d.active, id)
+		d.idle.Broadcast()
+		d.mu.Unlock()
+		var held *hocket.HeldError
+		var interrupted *hocket.InterruptedError
+		switch {
+		case errors.As(err, &held) || errors.As(err, &interrupted):
+		case err != nil: // it stays as it is, so that the server does not try for ever
+			d.s.log.Error("run cannot be driven", "run", id, "error", err)
+		case again || info.Status == engine.Running || !info.Due.IsZero():
+			if info, err = d.info(ctx, id); err == nil {
+				d.see(info)
+			}
+		}
+	}()
+}
+
+// once drives a run until it ends or waits, and returns its state after that.
+func (d *drives) once(ctx context.Context, id string) (hocket.Info, error) {
+	r, err := d.p.Run(ctx, id)
+	if err != nil {
+		return hocket.Info{}, err
+	}
+	observer, end := d.s.handoffs(d.p).Follow(ctx, r, nil)
+	_, err = r.Drive(ctx, hocket.Front{Observer: observer, Elsewhere: true})
+	end()
+	if err != nil {
+		return hocket.Info{}, err
+	}
+	return r.Info(ctx)
+}
+
+func (d *drives) info(ctx context.Context, id string) (hocket.Info, error) {
+	r, err := d.p.Run(ctx, id)
+	if err != nil {
+		return hocket.Info{}, err
+	}
+	return r.Info(ctx)
+}
+
+// drivesNow reports whether a run is driven here.
+func (d *drives) drivesNow(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.isActive(id)
+}
+
+// running returns how many runs are driven here.
+func (d *drives) running() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.active)
+}
+
+func (d *drives) readHanded() {
+	data, err := os.ReadFile(d.file)
+	var ids []string
+	if err == nil {
+		err = json.Unmarshal(data, &ids)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		d.s.log.Error("the list of runs to continue cannot be read", "file", d.file, "error", err)
+	}
+	for _, id := range ids {
+		d.handed[id] = true
+	}
+}
+
+func (d *drives) writeHanded() {
+	ids := make([]string, 0, len(d.handed))
+	for id := range d.handed {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	data, err := json.Marshal(ids)
+	if err == nil {
+		err = wholefile.Write(d.file, data, 0o600)
+	}
+	if err != nil { // the run is driven, but would not be after a crash
+		d.s.log.Error("the list of runs to continue cannot be written", "file", d.file, "error", err)
+	}
+}

@@ -1,0 +1,199 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-dev/hocket"
+)
+
+// place is where the server can be reached: the names that requests may use for it.
+type place struct {
+	hosts  []string // with the port, unless it is the usual one
+	origin []string // scheme and host of each
+	secure bool     // the public address is https
+	cookie string
+}
+
+// newPlace returns the place of a server that listens on an address. public is its public address, nil
+// if it has none. On loopback, the server is also known by its local names.
+func newPlace(listen net.Addr, public *url.URL) place {
+	_, port, _ := net.SplitHostPort(listen.String())
+	p := place{cookie: "hocket-" + port} // cookies do not distinguish ports
+	for _, host := range []string{"127.0.0.1", "localhost", "::1"} {
+		p.add("http", net.JoinHostPort(host, port))
+	}
+	if public != nil {
+		p.add(public.Scheme, public.Host)
+		p.secure = public.Scheme == "https"
+	} else if tcp, ok := listen.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && !tcp.IP.IsUnspecified() {
+		p.add("http", listen.String())
+		p.add("https", listen.String())
+	}
+	return p
+}
+
+func (p *place) add(scheme, host string) {
+	host = strings.ToLower(host)
+	p.hosts = append(p.hosts, host)
+	p.origin = append(p.origin, scheme+"://"+host)
+}
+
+// policy is what the pages of the server may do. Nothing in them is inline, so that text from a run
+// can never become a script or a style.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+	"worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// caller is who makes a request.
+type caller struct {
+	by  string // as the journal records it
+	via string
+	*Token
+}
+
+type callerKey struct{}
+
+// callerOf returns who makes the request of an operation. The guard has checked it.
+func callerOf(ctx context.Context) *caller {
+	c, _ := ctx.Value(callerKey{}).(*caller)
+	return c
+}
+
+// guard checks every request before anything else sees it.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if !slices.Contains(s.place.hosts, strings.ToLower(r.Host)) {
+			// Another name for this address may be that of an attacker, who pointed it here.
+			fail(w, newProblem(http.StatusMisdirectedRequest, "unknown-host", "this server is not "+strconv.Quote(r.Host)+"; start it with --url if that is its public address"))
+			return
+		}
+		if r.URL.Path == "/healthz" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if !s.fromHere(r) {
+			fail(w, newProblem(http.StatusForbidden, "foreign-origin", "the request comes from a page of another site"))
+			return
+		}
+		if r.URL.Path == enterPath { // has its own secret
+			s.enter(w, r)
+			return
+		}
+		who, err := s.identify(r)
+		switch {
+		case err != nil:
+			s.log.Error("tokens cannot be read", "error", err)
+			fail(w, newProblem(http.StatusInternalServerError, "internal", "the tokens of this server cannot be read"))
+		case who == nil:
+			h.Set("WWW-Authenticate", `Bearer realm="hocket"`)
+			p := newProblem(http.StatusUnauthorized, "unauthorized", "this needs a valid token or session")
+			p.Hint = "open the page with `hocket open`, or send a token of `hocket serve token`"
+			fail(w, p)
+		default:
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, who)))
+		}
+	})
+}
+
+// fromHere reports whether a request comes from a page of this server, or from no page at all. Every
+// port of this machine is the same site for a browser, and gets the cookie; so SameSite is not enough.
+func (s *Server) fromHere(r *http.Request) bool {
+	if origin := r.Header.Get("Origin"); origin != "" && !slices.Contains(s.place.origin, strings.ToLower(origin)) {
+		return false
+	}
+	safe := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin":
+		return true
+	case "none": // the user typed the address, or opened a link of another program
+		return safe
+	case "": // not a browser, or an old one, which sends at least the origin
+		_, err := r.Cookie(s.place.cookie)
+		return err != nil || r.Header.Get("Origin") != "" || safe && !streams(r)
+	}
+	return safe && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" && !strings.HasPrefix(r.URL.Path, "/api/")
+}
+
+// streams reports whether the request is for a stream of events.
+func streams(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+}
+
+// identify returns who makes a request, nil if nobody known does.
+func (s *Server) identify(r *http.Request) (*caller, error) {
+	if secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		t, err := s.access.find(strings.TrimSpace(secret), false)
+		if t == nil {
+			return nil, err
+		}
+		return &caller{t.Name, "http", t}, nil
+	}
+	c, err := r.Cookie(s.place.cookie)
+	if err != nil {
+		return nil, nil //nolint:nilerr // there is no cookie
+	}
+	t, err := s.access.find(c.Value, true)
+	if t == nil {
+		return nil, err
+	}
+	return &caller{t.Name, "page", t}, nil
+}
+
+const enterPath = "/enter"
+
+// enter starts a browser session with a link that can be used once.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		fail(w, newProblem(http.StatusMethodNotAllowed, "invalid-request", "use GET"))
+		return
+	}
+	if !s.links.use(r.URL.Query().Get("key")) {
+		p := newProblem(http.StatusForbidden, "link-used", "this link was used before or is too old")
+		p.Hint = "get a new one with `hocket open`"
+		fail(w, p)
+		return
+	}
+	secret, err := s.access.session(hocket.UserName())
+	if err != nil {
+		s.log.Error("session not stored", "error", err)
+		fail(w, newProblem(http.StatusInternalServerError, "internal", "the session could not be stored"))
+		return
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: s.place.cookie, Value: secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.place.secure,
+		MaxAge: int(sessionLife.Seconds()),
+	})
+	to := r.URL.Query().Get("to")
+	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsFunc(to, unfitForPath) {
+		to = "/"
+	}
+	// Not a redirect: after one that another page or program began, a browser does not send the cookie.
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = fmt.Fprintf(w, "<!doctype html><html lang=\"en\"><meta http-equiv=\"refresh\" content=\"0; url=%[1]s\"><title>Hocket</title><p><a href=\"%[1]s\">Open Hocket</a></p></html>\n", html.EscapeString(to))
+}
+
+func unfitForPath(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\\\"'<>;", r) }
+
+// fail answers a request with a problem.
+func fail(w http.ResponseWriter, p *Problem) {
+	w.Header().Set("Content-Type", p.ContentType(""))
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // if the client has gone, nobody reads it
+}

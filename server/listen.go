@@ -1,0 +1,67 @@
+package server
+
+import (
+	"crypto/tls"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// limited returns a listener that has at most some connections open. Further ones get a short answer
+// and are closed, so that a client that opens too many learns why.
+func limited(l net.Listener, most int64) net.Listener {
+	return &limitedListener{Listener: l, most: most}
+}
+
+type limitedListener struct {
+	net.Listener
+	most int64
+	open atomic.Int64
+}
+
+const tooMany = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 21\r\n\r\ntoo many connections\n"
+
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.open.Add(1) <= l.most {
+			return &countedConn{Conn: c, open: &l.open}, nil
+		}
+		l.open.Add(-1)
+		_ = c.SetDeadline(time.Now().Add(time.Second))
+		_, _ = c.Write([]byte(tooMany)) // it fits into the buffer of the connection
+		_ = c.Close()
+	}
+}
+
+type countedConn struct {
+	net.Conn
+	open   *atomic.Int64
+	closed atomic.Bool
+}
+
+func (c *countedConn) Close() error {
+	if !c.closed.Swap(true) {
+		c.open.Add(-1)
+	}
+	return c.Conn.Close()
+}
+
+// TLS returns a listener that encrypts with a certificate and its key, which are read again when a
+// client connects, so that a renewed certificate is used at once.
+func TLS(l net.Listener, cert, key string) (net.Listener, error) {
+	load := func() (*tls.Certificate, error) {
+		c, err := tls.LoadX509KeyPair(cert, key)
+		return &c, err
+	}
+	if _, err := load(); err != nil {
+		return nil, err
+	}
+	return tls.NewListener(l, &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return load() },
+	}), nil
+}

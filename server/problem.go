@@ -1,0 +1,153 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Problem is the body of every error, as RFC 9457 defines it.
+type Problem struct {
+	Type        string              `json:"type" doc:"What kind of problem it is, for programs" example:"urn:hocket:refused"`
+	Title       string              `json:"title" doc:"The meaning of the status" example:"Conflict"`
+	Status      int                 `json:"status" example:"409"`
+	Detail      string              `json:"detail" doc:"What is wrong, for people"`
+	Hint        string              `json:"hint,omitempty" doc:"What to do about it"`
+	Errors      []*huma.ErrorDetail `json:"errors,omitempty" doc:"Which parts of the request are invalid"`
+	Diagnostics []Diagnostic        `json:"diagnostics,omitempty" doc:"What is wrong in a workflow or its inputs"`
+}
+
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus makes the problem the response of an operation that returns it.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType is that of problems.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// newProblem creates a problem of a kind, such as "refused".
+func newProblem(status int, kind, detail string) *Problem {
+	return &Problem{Type: "urn:hocket:" + kind, Title: http.StatusText(status), Status: status, Detail: detail}
+}
+
+// invalidRequest is how the library reports a request that does not fit the description of the
+// operation.
+func invalidRequest(status int, detail string, errs ...error) huma.StatusError {
+	kind := "invalid-request"
+	if status == http.StatusRequestEntityTooLarge {
+		kind = "too-large"
+	}
+	p := newProblem(status, kind, detail)
+	for _, err := range errs {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return newProblem(http.StatusRequestEntityTooLarge, "too-large", "the request is too large")
+		}
+		var detailed huma.ErrorDetailer
+		if errors.As(err, &detailed) {
+			e := *detailed.ErrorDetail()
+			e.Value = nil // it may be long, and the client knows it
+			p.Errors = append(p.Errors, &e)
+		} else if err != nil {
+			p.Errors = append(p.Errors, &huma.ErrorDetail{Message: err.Error()})
+		}
+	}
+	return p
+}
+
+// kinds are the errors of the host that are the client's to solve.
+var kinds = []struct {
+	is     func(error) bool
+	status int
+	kind   string
+}{
+	{isA[*hocket.UnknownRunError], http.StatusNotFound, "unknown-run"},
+	{isA[*hocket.UnknownStepError], http.StatusNotFound, "unknown-step"},
+	{isA[*hocket.UnknownWorkflowError], http.StatusNotFound, "unknown-workflow"},
+	{isA[*hocket.UnknownDefinitionError], http.StatusNotFound, "unknown-definition"},
+	{isA[*hocket.UnknownSessionError], http.StatusNotFound, "unknown-session"},
+	{isA[*hocket.UnknownMemoryError], http.StatusNotFound, "unknown-memory"},
+	{isA[*hocket.InvalidError], http.StatusUnprocessableEntity, "invalid-workflow"},
+	{isA[*hocket.InvalidMemoryError], http.StatusUnprocessableEntity, "invalid-memory"},
+	{isA[*hocket.FileNameError], http.StatusUnprocessableEntity, "invalid-file-name"},
+	{isA[*hocket.SecretError], http.StatusUnprocessableEntity, "secret"},
+	{isA[*hocket.UntrustedError], http.StatusForbidden, "untrusted"},
+	{isA[*hocket.UnapprovedError], http.StatusForbidden, "unapproved"},
+	{isA[*hocket.NestedError], http.StatusForbidden, "nested"},
+	{isA[*hocket.RefusedError], http.StatusConflict, "refused"},
+	{isA[*hocket.HeldError], http.StatusConflict, "held"},
+	{isA[*hocket.KeyError], http.StatusConflict, "key-used"},
+	{isA[*hocket.ExistsError], http.StatusConflict, "exists"},
+	{isA[*hocket.ChangedError], http.StatusConflict, "changed"},
+	{isA[*hocket.RevisionError], http.StatusConflict, "revision"},
+	{isA[*hocket.DecidedError], http.StatusConflict, "decided"},
+	{isA[*hocket.NameTakenError], http.StatusConflict, "name-taken"},
+	{isA[*hocket.MissingAgentError], http.StatusConflict, "missing-agent"},
+	{isA[*hocket.MovedError], http.StatusConflict, "moved"},
+	{isA[*TokenExistsError], http.StatusConflict, "exists"},
+	{isA[*UnknownTokenError], http.StatusNotFound, "unknown-token"},
+	{func(err error) bool { return errors.Is(err, hocket.ErrClosed) }, http.StatusServiceUnavailable, "stopping"},
+	{func(err error) bool { return errors.Is(err, context.Canceled) }, http.StatusServiceUnavailable, "stopping"},
+}
+
+func isA[E error](err error) bool {
+	var e E
+	return errors.As(err, &e)
+}
+
+// problemOf explains an error to a client.
+func (s *Server) problemOf(ctx context.Context, err error) error {
+	var status huma.StatusError
+	if errors.As(err, &status) {
+		return err
+	}
+	p := newProblem(http.StatusInternalServerError, "internal", err.Error())
+	for _, k := range kinds {
+		if k.is(err) {
+			p = newProblem(k.status, k.kind, err.Error())
+			break
+		}
+	}
+	if p.Status == http.StatusInternalServerError {
+		s.log.ErrorContext(ctx, "request failed", "error", err)
+	}
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) && !strings.Contains(p.Detail, hinted.Hint()) {
+		p.Hint = hinted.Hint()
+	}
+	var invalid *hocket.InvalidError
+	if errors.As(err, &invalid) {
+		p.Detail, p.Diagnostics = "the workflow, its inputs or its replies have errors", diagnosticsOf(invalid.Diagnostics)
+	}
+	p.Detail = strings.TrimPrefix(p.Detail, "hocket: ") // which names the package, for Go programs
+	return p
+}
+
+// Diagnostic is something wrong in a workflow, at a place in its text.
+type Diagnostic struct {
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line" doc:"From 1; 0 if it is about the whole file"`
+	Column    int    `json:"column"`
+	EndLine   int    `json:"end_line"`
+	EndColumn int    `json:"end_column"`
+	Severity  string `json:"severity" enum:"error,warning,note"`
+	Code      string `json:"code"`
+	Summary   string `json:"summary"`
+	Detail    string `json:"detail,omitempty"`
+}
+
+func diagnosticsOf(found workflow.Diagnostics) []Diagnostic {
+	all := make([]Diagnostic, 0, len(found))
+	for _, d := range found {
+		all = append(all, Diagnostic{
+			d.File, d.Line, d.Column, d.EndLine, d.EndColumn, string(d.Severity), d.Code, d.Summary, d.Detail,
+		})
+	}
+	return all
+}

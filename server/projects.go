@@ -1,0 +1,80 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/hocket-dev/hocket/engine"
+
+	"github.com/hocket-dev/hocket"
+)
+
+// Project is a project that is served.
+type Project struct {
+	Name      string `json:"name" doc:"Its name in the paths of this API"`
+	Root      string `json:"root" doc:"Its directory"`
+	Workflows int    `json:"workflows"`
+	Agents    int    `json:"agents"`
+	Questions int    `json:"questions" doc:"How many questions are open"`
+	Driven    int    `json:"driven" doc:"How many of its runs this server drives now"`
+	Problems  int    `json:"problems" doc:"How many errors its files have"`
+	Trusted   bool   `json:"trusted" doc:"Whether its user has approved all that its files can do"`
+}
+
+func (a *api) addProjects() {
+	add(a, op{id: "list-projects", method: http.MethodGet, path: "/projects", scope: Read, tag: "Projects", summary: "List the projects"},
+		func(ctx context.Context, _ *struct{}) (*reply[[]Project], error) {
+			all := []Project{}
+			for _, p := range a.projects {
+				one, err := a.describe(ctx, p)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, one)
+			}
+			return say(all), nil
+		})
+	add(a, op{id: "show-project", method: http.MethodGet, path: "/projects/{project}", scope: Read, tag: "Projects", summary: "Show a project", errors: []int{404}},
+		func(ctx context.Context, in *InProject) (*reply[Project], error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			one, err := a.describe(ctx, p)
+			return say(one), err
+		})
+}
+
+func (s *Server) describe(ctx context.Context, p served) (Project, error) {
+	_ = p.Reload() // if the files have mistakes, the old ones stay in use
+	open, err := p.Questions(ctx)
+	if err != nil {
+		return Project{}, err
+	}
+	one := Project{
+		Name: p.name, Root: p.Root(), Workflows: len(p.Workflows()), Agents: len(p.Agents().Definitions()),
+		Questions: len(open), Driven: p.drives.running(), Trusted: p.CheckTrust(ctx) == nil,
+	}
+	for _, d := range p.Diagnostics() {
+		if d.Severity == "error" {
+			one.Problems++
+		}
+	}
+	return one, nil
+}
+
+// statusOf returns the state of a run for people: a run that no process drives is not running, and a
+// run with an open question is waiting.
+func statusOf(i hocket.Info) string {
+	switch {
+	case i.Status != engine.Running:
+		return string(i.Status)
+	case i.Pending:
+		return "pending"
+	case !i.Driven:
+		return "interrupted"
+	case i.Open > 0:
+		return string(engine.Waiting)
+	}
+	return string(engine.Running)
+}

@@ -1,0 +1,93 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+)
+
+// Question is something that a run asks a person.
+type Question struct {
+	Project  string     `json:"project"`
+	Run      string     `json:"run_id"`
+	ID       string     `json:"id"`
+	Kind     string     `json:"kind"`
+	Workflow string     `json:"workflow"`
+	Node     string     `json:"node"`
+	Address  string     `json:"address"`
+	Text     string     `json:"text"`
+	Detail   string     `json:"detail,omitempty"`
+	Options  []Option   `json:"options"`
+	Custom   bool       `json:"custom" doc:"Any other answer is accepted, too"`
+	Required bool       `json:"required" doc:"Only a person may answer"`
+	Asked    time.Time  `json:"asked"`
+	Deadline *time.Time `json:"deadline,omitempty"`
+	Digest   string     `json:"digest" doc:"Of what is shown. Send it with the answer"`
+}
+
+// Option is an answer that a question offers.
+type Option struct {
+	Value       string `json:"value"`
+	Label       string `json:"label,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+func (a *api) addQuestions() {
+	const tag = "Questions"
+	add(a, op{id: "list-questions", method: http.MethodGet, path: "/questions", scope: Read, tag: tag, summary: "List the open questions of all projects"},
+		func(ctx context.Context, in *struct {
+			Project string `query:"project" doc:"Only of this project" maxLength:"200"`
+		}) (*reply[[]Question], error) {
+			all := []Question{}
+			for _, p := range a.projects {
+				if in.Project != "" && in.Project != p.name {
+					continue
+				}
+				open, err := p.Questions(ctx)
+				if err != nil {
+					return nil, err
+				}
+				for _, q := range open {
+					all = append(all, questionOf(p.name, q))
+				}
+			}
+			return say(all), nil
+		})
+	add(a, op{id: "answer-question", method: http.MethodPost, path: "/projects/{project}/runs/{run}/questions/{question}/answer", scope: Answer, tag: tag,
+		summary: "Answer a question", detail: "The first valid answer wins. It is recorded under the name of the token.", errors: []int{404, 409, 422}},
+		func(ctx context.Context, in *struct {
+			InRun
+			Question string `path:"question" doc:"The id of the question; escape each slash in it as %2F" maxLength:"1000"`
+			Body     struct {
+				Value   string `json:"value" maxLength:"200000"`
+				Comment string `json:"comment,omitempty" doc:"Such as the reason of a rejection" maxLength:"20000"`
+				Digest  string `json:"digest" doc:"Of the question that was shown" minLength:"1" maxLength:"200"`
+			}
+		}) (*reply[Receipt], error) {
+			p, r, err := a.run(ctx, &in.InRun)
+			if err != nil {
+				return nil, err
+			}
+			receipt, err := r.Answer(ctx, in.Question, hocket.Answer{Value: in.Body.Value, Comment: in.Body.Comment, Digest: in.Body.Digest})
+			if err != nil {
+				return nil, err
+			}
+			return a.receipt(ctx, p, r, receipt)
+		})
+}
+
+func questionOf(project string, q hocket.Question) Question {
+	out := Question{
+		Project: project, Run: q.Run, ID: q.ID, Kind: string(q.Kind), Workflow: q.Workflow, Node: q.Node, Address: q.Address, Text: q.Text, Detail: q.Detail,
+		Options: []Option{}, Custom: q.Custom, Required: q.Required, Asked: q.Asked, Digest: q.Digest,
+	}
+	for _, o := range q.Options {
+		out.Options = append(out.Options, Option{o.Value, o.Label, o.Description})
+	}
+	if !q.Deadline.IsZero() {
+		out.Deadline = &q.Deadline
+	}
+	return out
+}

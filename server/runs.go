@@ -1,0 +1,383 @@
+package server
+
+import (
+	"container/list"
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// RunLine is a run in a list.
+type RunLine struct {
+	Project   string            `json:"project"`
+	ID        string            `json:"run_id"`
+	Workflow  string            `json:"workflow"`
+	Digest    string            `json:"digest"`
+	Status    string            `json:"status" enum:"running,waiting,success,partial,error,timeout,cancelled,pending,interrupted,damaged"`
+	Driven    bool              `json:"driven" doc:"A process drives it now"`
+	Started   time.Time         `json:"started"`
+	Changed   time.Time         `json:"changed" doc:"When its status changed last"`
+	Questions int               `json:"questions" doc:"How many wait for an answer"`
+	Due       *time.Time        `json:"due,omitempty" doc:"When it goes on by itself"`
+	Steps     int               `json:"steps" doc:"How many tasks have started"`
+	CostUSD   *float64          `json:"cost_usd" doc:"null: partly unknown"`
+	TokensIn  int64             `json:"tokens_in"`
+	TokensOut int64             `json:"tokens_out"`
+	By        string            `json:"by,omitempty" doc:"Who started it"`
+	Via       string            `json:"via,omitempty"`
+	Origin    string            `json:"origin,omitempty" doc:"The run that it was forked from"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Problem   string            `json:"problem,omitempty" doc:"Why it cannot continue, a defect of the program"`
+}
+
+// Run is a run with its steps.
+type Run struct {
+	RunLine
+	Output   any        `json:"output" doc:"null if the run has not ended"`
+	Error    string     `json:"error,omitempty"`
+	Limits   Limits     `json:"limits"`
+	Steps    []Step     `json:"step_list" doc:"In the order in which they started"`
+	Open     []Question `json:"open_questions"`
+	Later    []Later    `json:"later" doc:"Steps that will be tried again"`
+	Warnings []string   `json:"warnings"`
+	Last     string     `json:"last_event" doc:"The newest event that this includes, to follow the run from here"`
+}
+
+// Step is a step of a run.
+type Step struct {
+	Address    string     `json:"address"`
+	Node       string     `json:"node"`
+	Agent      string     `json:"agent,omitempty"`
+	Status     string     `json:"status"`
+	Output     any        `json:"output" doc:"null if it has none, or if it is long"`
+	Long       bool       `json:"long,omitempty" doc:"The output is long: get it on its own"`
+	Error      string     `json:"error,omitempty"`
+	Started    *time.Time `json:"started,omitempty"`
+	Ended      *time.Time `json:"ended,omitempty"`
+	DurationMS int64      `json:"duration_ms"`
+	Attempts   int        `json:"attempts"`
+	Iteration  int        `json:"iteration"`
+	CostUSD    *float64   `json:"cost_usd" doc:"null: partly unknown"`
+	TokensIn   int64      `json:"tokens_in"`
+	TokensOut  int64      `json:"tokens_out"`
+}
+
+// Later is a step that will be tried again at a time.
+type Later struct {
+	Address string    `json:"address"`
+	Why     string    `json:"why"`
+	Until   time.Time `json:"until"`
+}
+
+type InRun struct {
+	InProject
+	Run string `path:"run" doc:"The id of the run" maxLength:"200"`
+}
+
+func (a *api) addRuns() {
+	const tag = "Runs"
+	add(a, op{id: "list-runs", method: http.MethodGet, path: "/projects/{project}/runs", scope: Read, tag: tag, summary: "List runs, newest first", errors: []int{404}},
+		func(ctx context.Context, in *struct {
+			InProject
+			Paged
+			Status   string `query:"status" enum:"running,waiting,success,partial,error,timeout,cancelled,"`
+			Workflow string `query:"workflow" maxLength:"200"`
+			Origin   string `query:"origin" doc:"Only forks of this run" maxLength:"200"`
+		}) (*reply[page[RunLine]], error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			before, err := in.after()
+			if err != nil {
+				return nil, err
+			}
+			f := hocket.Filter{Limit: in.Limit + 1, Workflow: in.Workflow, Origin: in.Origin, Before: before}
+			if in.Status != "" {
+				f.Status = []engine.Status{engine.Status(in.Status)}
+			}
+			found, err := p.Runs(ctx, f)
+			if err != nil {
+				return nil, err
+			}
+			out := page[RunLine]{Items: []RunLine{}}
+			if len(found) > in.Limit {
+				found = found[:in.Limit]
+				out.Next = cursorOf(found[in.Limit-1].ID)
+			}
+			for _, i := range found {
+				out.Items = append(out.Items, lineOf(p.name, i))
+			}
+			return say(out), nil
+		})
+	add(a, op{id: "show-run", method: http.MethodGet, path: "/projects/{project}/runs/{run}", scope: Read, tag: tag, summary: "Show a run with its steps", errors: []int{404}},
+		func(ctx context.Context, in *InRun) (*encoded[Run], error) {
+			p, r, err := a.run(ctx, in)
+			if err != nil {
+				return nil, err
+			}
+			data, err := a.states.of(ctx, p, r)
+			return &encoded[Run]{Type: "application/json", Body: data}, err
+		})
+	add(a, op{id: "show-output", method: http.MethodGet, path: "/projects/{project}/runs/{run}/steps/{address}/output", scope: Read, tag: tag, summary: "Show the output of a step", detail: "A text is returned as it is, everything else as JSON.", errors: []int{404}},
+		func(ctx context.Context, in *InStep) (*drawing, error) {
+			_, r, err := a.run(ctx, &in.InRun)
+			if err != nil {
+				return nil, err
+			}
+			s, err := r.State(ctx)
+			if s == nil {
+				return nil, err
+			}
+			if err := s.CheckStep(in.Address); err != nil {
+				return nil, err
+			}
+			for _, step := range s.Result.Steps {
+				if step.Address == in.Address {
+					value, err := step.Value()
+					return rawOf(value), err
+				}
+			}
+			return rawOf(nil), nil
+		})
+	add(a, op{id: "show-source", method: http.MethodGet, path: "/projects/{project}/runs/{run}/source", scope: Read, tag: tag, summary: "Show the workflow of a run in a notation", errors: []int{404}},
+		func(ctx context.Context, in *struct {
+			InRun
+			As string `query:"as" enum:"yaml,xml,mermaid,plantuml" default:"yaml"`
+		}) (*drawing, error) {
+			_, r, err := a.run(ctx, &in.InRun)
+			if err != nil {
+				return nil, err
+			}
+			b, err := r.Bundle(ctx)
+			if err != nil {
+				return nil, err
+			}
+			text, err := syntax.Format(b.Root, in.As)
+			return &drawing{"text/plain; charset=utf-8", text}, err
+		})
+	add(a, op{id: "draw-run", method: http.MethodGet, path: "/projects/{project}/runs/{run}/graph", scope: Read, tag: tag, summary: "Draw the workflow of a run", errors: []int{404}},
+		func(ctx context.Context, in *struct {
+			InRun
+			As string `query:"as" enum:"tree,json,mermaid,plantuml,dot,svg" default:"json"`
+		}) (*drawing, error) {
+			_, r, err := a.run(ctx, &in.InRun)
+			if err != nil {
+				return nil, err
+			}
+			b, err := r.Bundle(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return drawn(b.Root, in.As)
+		})
+}
+
+type InStep struct {
+	InRun
+	Address string `path:"address" doc:"The address of the step; escape each slash in it as %2F" maxLength:"1000"`
+}
+
+// encoded is a body that is encoded already.
+type encoded[T any] struct {
+	Type string `header:"Content-Type"`
+	Body []byte
+	_    T
+}
+
+// run finds a run by its complete id.
+func (s *Server) run(ctx context.Context, in *InRun) (served, *hocket.Run, error) {
+	p, err := s.project(ctx, in.Project)
+	if err != nil {
+		return p, nil, err
+	}
+	r, err := p.Run(ctx, in.Run)
+	if err == nil && r.ID() != in.Run {
+		err = newProblem(http.StatusNotFound, "unknown-run", "there is no run "+quote(in.Run))
+	}
+	return p, r, err
+}
+
+func lineOf(project string, i hocket.Info) RunLine {
+	l := RunLine{
+		Project: project, ID: i.ID, Workflow: i.Workflow, Digest: i.Digest, Status: statusOf(i), Driven: i.Driven, Started: i.Created, Changed: i.Changed,
+		Questions: i.Open, Steps: i.Usage.Steps, CostUSD: costOf(i.Usage.Usage), TokensIn: i.Usage.TokensIn, TokensOut: i.Usage.TokensOut,
+		By: i.Owner.By, Via: i.Owner.Via, Origin: i.Origin, Labels: i.Owner.Labels, Problem: i.Problem,
+	}
+	if !i.Due.IsZero() {
+		l.Due = &i.Due
+	}
+	return l
+}
+
+func costOf(u engine.Usage) *float64 {
+	if u.CostUnknown {
+		return nil
+	}
+	return &u.CostUSD
+}
+
+func limitsOf(l workflow.Limits) Limits {
+	return Limits{l.Steps, l.Parallel, l.Depth, l.Runtime.Seconds(), l.CostUSD, l.Tokens, l.Replans}
+}
+
+func (l *Limits) model() workflow.Limits {
+	if l == nil {
+		return workflow.Limits{}
+	}
+	return workflow.Limits{Steps: l.Steps, Parallel: l.Parallel, Depth: l.Depth, Runtime: time.Duration(l.Seconds * float64(time.Second)), CostUSD: l.CostUSD, Tokens: l.Tokens, Replans: l.Replans}
+}
+
+// maxInline is the longest output of a step that is part of the run.
+const maxInline = 16 << 10
+
+func describeRun(project string, s *hocket.State) *Run {
+	info := s.Info
+	info.Status, info.Open, info.Usage = s.Result.Status, len(s.Questions), s.Result.Usage
+	out := &Run{
+		RunLine: lineOf(project, info), Output: s.Result.Output, Error: s.Result.Error, Limits: limitsOf(s.Result.Limits),
+		Steps: make([]Step, 0, len(s.Result.Steps)), Open: []Question{}, Later: []Later{}, Warnings: append([]string{}, s.Result.Warnings...),
+		Last: hocket.EventID{Seq: s.Seq, Index: wholeEvent}.String(),
+	}
+	for _, r := range s.Result.Steps {
+		out.Steps = append(out.Steps, stepOf(r))
+	}
+	for _, q := range s.Questions {
+		out.Open = append(out.Open, questionOf(project, q))
+	}
+	for _, l := range s.Later {
+		out.Later = append(out.Later, Later{l.Address, l.Why, l.Until})
+	}
+	return out
+}
+
+// wholeEvent is an index after all facts of an event.
+const wholeEvent = 1 << 30
+
+func stepOf(r engine.StepResult) Step {
+	s := Step{
+		Address: r.Address, Node: r.Node, Agent: r.Agent, Status: string(r.Status), Error: r.Error, DurationMS: r.DurationMS,
+		Attempts: r.Attempts, Iteration: r.Iteration, CostUSD: costOf(r.Usage), TokensIn: r.Usage.TokensIn, TokensOut: r.Usage.TokensOut,
+	}
+	s.Output, s.Long = inline(r.Output)
+	if !r.Started.IsZero() {
+		s.Started = &r.Started
+	}
+	if !r.Ended.IsZero() {
+		s.Ended = &r.Ended
+	}
+	return s
+}
+
+// inline returns an output if it is short.
+func inline(v any) (out any, long bool) {
+	switch v := v.(type) {
+	case *engine.Long:
+		return nil, true
+	case string:
+		if len(v) > maxInline {
+			return nil, true
+		}
+	case nil, bool, float64, int:
+	default:
+		if data, err := json.Marshal(v); err != nil || len(data) > maxInline {
+			return nil, true
+		}
+	}
+	return v, false
+}
+
+// rawOf returns a value as a body of its own.
+func rawOf(v any) *drawing {
+	if text, ok := v.(string); ok {
+		return &drawing{"text/plain; charset=utf-8", []byte(text)}
+	}
+	return &drawing{"application/json", []byte(workflow.FormatJSON(v))}
+}
+
+// states are runs as they were sent last. A run is replayed only if it has changed since.
+type states struct {
+	mu    sync.Mutex
+	known map[string]*list.Element
+	order list.List // of *sent, those used last first
+	size  int
+}
+
+type sent struct {
+	key  string
+	line RunLine
+	seq  int
+	data []byte
+}
+
+const maxStates = 32 << 20 // bytes
+
+// of returns a run as JSON.
+func (c *states) of(ctx context.Context, p served, r *hocket.Run) ([]byte, error) {
+	info, err := r.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	key := p.name + "/" + r.ID()
+	if data := c.get(key, info); data != nil {
+		return data, nil
+	}
+	s, err := r.State(ctx)
+	if s == nil {
+		return nil, err
+	}
+	if err != nil { // a damaged run is shown as far as it can be read
+		s.Problem = err.Error()
+	}
+	data, wrong := json.Marshal(describeRun(p.name, s))
+	if wrong == nil && err == nil {
+		c.put(&sent{key, lineOf(p.name, s.Info), s.Seq, data})
+	}
+	return data, wrong
+}
+
+func (c *states) get(key string, now hocket.Info) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.known[key]
+	if e == nil {
+		return nil
+	}
+	was := e.Value.(*sent)
+	if was.seq != now.Seq || was.line.Driven != now.Driven || was.line.Questions != now.Open || was.line.Problem != now.Problem || was.line.Started != now.Created {
+		return nil
+	}
+	c.order.MoveToFront(e)
+	return was.data
+}
+
+func (c *states) put(s *sent) {
+	if len(s.data) > maxStates/8 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil {
+		c.known = map[string]*list.Element{}
+	}
+	if e := c.known[s.key]; e != nil {
+		c.drop(e)
+	}
+	c.known[s.key] = c.order.PushFront(s)
+	for c.size += len(s.data); c.size > maxStates; {
+		c.drop(c.order.Back())
+	}
+}
+
+func (c *states) drop(e *list.Element) {
+	s := c.order.Remove(e).(*sent)
+	delete(c.known, s.key)
+	c.size -= len(s.data)
+}

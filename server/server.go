@@ -1,0 +1,187 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/handoff"
+)
+
+// Options configure [New].
+type Options struct {
+	// Projects are served. Each is known by the name of its directory.
+	Projects []*hocket.Project
+	// Access decides who may use the server.
+	Access *Access
+	// Listen is the address that the server listens on.
+	Listen net.Addr
+	// Public is the address at which people and programs reach the server; nil: that of Listen.
+	Public *url.URL
+	// Version is that of the program.
+	Version string
+	// Sessions opens the sessions of a project, for handoffs; nil: the usual ones.
+	Sessions func(p *hocket.Project) *handoff.Sessions
+	// Log is for the operator; nil: none.
+	Log *slog.Logger
+}
+
+const (
+	maxBody        = 4 << 20 // of a request
+	maxHeader      = 32 << 10
+	maxConnections = 1000
+	headerTimeout  = 10 * time.Second
+	bodyTimeout    = time.Minute
+	idleTimeout    = 2 * time.Minute
+	writeTimeout   = 20 * time.Second // for one piece of a response
+)
+
+// farewell is how long open attempts may take when the server stops.
+var farewell = 30 * time.Second
+
+// Server serves projects over HTTP.
+type Server struct {
+	access   *Access
+	links    links
+	place    place
+	projects []served
+	version  string
+	handoffs func(p *hocket.Project) *handoff.Sessions
+	log      *slog.Logger
+	handler  http.Handler
+	states   states
+
+	mu       sync.Mutex
+	feeds    map[string]*feed // by project and run
+	watching int              // open streams
+}
+
+// served is a project and its name in the API.
+type served struct {
+	name string
+	*hocket.Project
+	drives *drives
+}
+
+// New creates a server. It starts nothing: [Server.Serve] does.
+func New(o Options) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Sessions == nil {
+		o.Sessions = func(p *hocket.Project) *handoff.Sessions { return handoff.Open(p, nil) }
+	}
+	s := &Server{access: o.Access, place: newPlace(o.Listen, o.Public), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}}
+	names := map[string]int{}
+	for _, p := range o.Projects {
+		if slices.ContainsFunc(s.projects, func(other served) bool { return other.Root() == p.Root() }) {
+			return nil, fmt.Errorf("the project %s is named twice", p.Root())
+		}
+		name := nameOf(p.Root())
+		if names[name]++; names[name] > 1 {
+			name = fmt.Sprintf("%s-%d", name, names[name])
+		}
+		s.projects = append(s.projects, served{name, p, newDrives(s, p)})
+	}
+	mux := http.NewServeMux()
+	s.addAPI(mux)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /metrics", s.metrics)
+	mux.Handle("GET /{$}", http.RedirectHandler(apiPath+"/", http.StatusSeeOther))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		fail(w, newProblem(http.StatusNotFound, "unknown-path", "there is nothing at "+r.URL.Path))
+	})
+	s.handler = s.guard(mux)
+	return s, nil
+}
+
+// nameOf makes a name for a path of the API out of that of a directory.
+func nameOf(dir string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(filepath.Base(dir)))
+	if name = strings.Trim(name, "-."); name == "" {
+		return "project"
+	}
+	return name
+}
+
+// Link returns a path with a secret that starts a browser session, once.
+func (s *Server) Link(to string) (string, error) {
+	secret := s.links.add()
+	if secret == "" {
+		return "", errors.New("too many links are open; use one of them, or wait five minutes")
+	}
+	q := url.Values{"key": {secret}}
+	if to != "" {
+		q.Set("to", to)
+	}
+	return enterPath + "?" + q.Encode(), nil
+}
+
+// Serve serves until ctx is done. Then it starts nothing new, gives open attempts half a minute, and
+// interrupts what is left; the next start continues it.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	streams, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	h := &http.Server{
+		Handler: s.handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader, BaseContext: func(net.Listener) context.Context { return streams },
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelError),
+	}
+	var work sync.WaitGroup
+	driving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	for _, p := range s.projects {
+		work.Go(func() { p.drives.run(driving) })
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(limited(l, maxConnections)) }()
+	var err error
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	for _, p := range s.projects {
+		p.drives.close() // nothing new
+	}
+	end() // streams
+	patience, enough := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer enough()
+	for _, p := range s.projects {
+		p.drives.drain(patience)
+	}
+	stop()
+	work.Wait()
+	hurry, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = h.Shutdown(hurry)
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return err
+}
+
+// project finds a project for the caller of an operation.
+func (s *Server) project(ctx context.Context, name string) (served, error) {
+	for _, p := range s.projects {
+		if p.name == name {
+			who := callerOf(ctx)
+			return served{p.name, p.As(who.by, who.via), p.drives}, nil
+		}
+	}
+	return served{}, newProblem(http.StatusNotFound, "unknown-project", fmt.Sprintf("there is no project %q", name))
+}

@@ -1,0 +1,398 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/hocket-dev/hocket"
+)
+
+const (
+	maxStreams  = 400                   // open at the same time
+	maxFollowed = 20                    // runs in one stream
+	quiet       = 15 * time.Second      // then a comment shows that the server is there
+	pace        = 20 * time.Millisecond // between two writes: what happens meanwhile is sent together
+)
+
+func (a *api) addStreams() {
+	const tag = "Events"
+	add(a, op{id: "list-events", method: http.MethodGet, path: "/projects/{project}/runs/{run}/history", scope: Read, tag: tag, summary: "List what happened in a run, oldest first", errors: []int{404}},
+		func(ctx context.Context, in *struct {
+			InRun
+			After string `query:"after" doc:"The id of an event" maxLength:"50"`
+			Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"200"`
+		}) (*reply[page[Event]], error) {
+			_, r, err := a.run(ctx, &in.InRun)
+			if err != nil {
+				return nil, err
+			}
+			after, err := eventID(in.After)
+			if err != nil {
+				return nil, err
+			}
+			out := page[Event]{Items: []Event{}}
+			for e, err := range r.History(ctx, after) {
+				if err != nil {
+					return nil, err
+				}
+				if len(out.Items) == in.Limit {
+					out.Next = out.Items[in.Limit-1].ID
+					break
+				}
+				one, err := eventOf(e)
+				if err != nil {
+					return nil, err
+				}
+				out.Items = append(out.Items, *one)
+			}
+			return say(out), nil
+		})
+	add(a, op{id: "follow-run", method: http.MethodGet, path: "/projects/{project}/runs/{run}/events", scope: Read, tag: tag, summary: "Follow a run as server-sent events",
+		detail: "Each message has the id of an event and its JSON. A client that sends Last-Event-ID gets what came after it. The message end follows the last event of the run.",
+		stream: "Messages: event, end", errors: []int{404, 503}},
+		func(ctx context.Context, in *struct {
+			InRun
+			After string `query:"after" doc:"Begin after this event" maxLength:"50"`
+			Last  string `header:"Last-Event-ID" maxLength:"50"`
+		}) (*huma.StreamResponse, error) {
+			p, r, err := a.run(ctx, &in.InRun)
+			if err != nil {
+				return nil, err
+			}
+			if in.Last != "" {
+				in.After = in.Last
+			}
+			after, err := eventID(in.After)
+			if err != nil {
+				return nil, err
+			}
+			return a.stream(func(ctx context.Context, out *messages) error {
+				err := out.send(ctx, nil, a.entriesOf(&followedRun{p, r, after}))
+				if err == nil {
+					out.put("end", "", []byte("{}"))
+				}
+				return err
+			})
+		})
+	add(a, op{id: "follow-all", method: http.MethodGet, path: "/events", scope: Read, tag: tag, summary: "Follow all projects, and some runs, as server-sent events",
+		detail: "A message change has a run in its new state, as in the list of runs. For each run that is named, there are messages event, too. One stream is enough for a browser, which has few connections. The id of a message says how far each named run has been sent.",
+		stream: "Messages: change, deleted, event", errors: []int{404, 503}},
+		func(ctx context.Context, in *struct {
+			Runs []string `query:"run,explode" doc:"PROJECT/RUN, or PROJECT/RUN@EVENT to begin after an event" maxItems:"20"`
+			Last string   `header:"Last-Event-ID" maxLength:"5000"`
+		}) (*huma.StreamResponse, error) {
+			followed, err := a.followed(ctx, in.Runs, in.Last)
+			if err != nil {
+				return nil, err
+			}
+			return a.stream(func(ctx context.Context, out *messages) error { return a.sendAll(ctx, out, followed) })
+		})
+	add(a, op{id: "read-log", method: http.MethodGet, path: "/projects/{project}/runs/{run}/steps/{address}/attempts/{attempt}/{stream}", scope: Read, tag: tag, summary: "Read what an attempt printed, its prompt or its transcript",
+		detail: "Offsets count bytes of what the attempt wrote. Of a long output, only the beginning and the end are kept; the header Hocket-Pieces lists the parts in the body as OFFSET+LENGTH. A negative offset counts from the end.", errors: []int{404}},
+		a.readLog)
+}
+
+func eventID(text string) (hocket.EventID, error) {
+	if text == "" {
+		return hocket.EventID{}, nil
+	}
+	id, err := hocket.ParseEventID(text)
+	if err != nil {
+		return id, invalidRequest(http.StatusUnprocessableEntity, err.Error())
+	}
+	return id, nil
+}
+
+// messages writes server-sent events.
+type messages struct {
+	buf  bytes.Buffer
+	w    io.Writer
+	http *http.ResponseController
+}
+
+func (m *messages) put(kind, id string, data []byte) {
+	if id != "" {
+		m.buf.WriteString("id: " + id + "\n")
+	}
+	m.buf.WriteString("event: " + kind + "\ndata: ")
+	m.buf.Write(data) // JSON has no line break
+	m.buf.WriteString("\n\n")
+}
+
+// flush sends what was put. A client that does not read is dropped, and can continue later.
+func (m *messages) flush() error {
+	if m.buf.Len() == 0 {
+		return nil
+	}
+	if err := m.http.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	_, err := m.w.Write(m.buf.Bytes())
+	m.buf.Reset()
+	if err == nil {
+		err = m.http.Flush()
+	}
+	return err
+}
+
+// stream returns a response that send writes until the client has gone.
+func (s *Server) stream(send func(ctx context.Context, out *messages) error) (*huma.StreamResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watching >= maxStreams {
+		return nil, newProblem(http.StatusServiceUnavailable, "too-many-streams", "too many streams are open")
+	}
+	s.watching++
+	return &huma.StreamResponse{Body: func(c huma.Context) {
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.watching--
+		}()
+		_, w := humago.Unwrap(c)
+		c.SetHeader("Content-Type", "text/event-stream")
+		c.SetHeader("X-Accel-Buffering", "no")
+		out := &messages{w: w, http: http.NewResponseController(w)}
+		_ = out.http.SetReadDeadline(time.Time{}) // the request was read
+		out.buf.WriteString("retry: 1000\n\n")
+		if out.flush() != nil {
+			return
+		}
+		if err := send(c.Context(), out); err != nil && c.Context().Err() == nil {
+			var p *Problem
+			if !errors.As(s.problemOf(c.Context(), err), &p) {
+				return // the client has gone
+			}
+			if data, err := json.Marshal(p); err == nil {
+				out.put("problem", "", data)
+			}
+		}
+		_ = out.flush() // the client may have gone
+	}}, nil
+}
+
+// message is something to send.
+type message struct {
+	kind, id string
+	data     []byte
+}
+
+// source produces messages until it has no more, or tell returns false.
+type source func(ctx context.Context, tell func(message) bool) error
+
+// send sends what the sources produce, until all have ended or one fails. If note is not nil, it
+// returns the id under which a message is sent.
+func (out *messages) send(ctx context.Context, note func(message) string, sources ...source) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	news, ended := make(chan message, 256), make(chan error, len(sources))
+	tell := func(m message) bool {
+		select {
+		case news <- m:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for _, produce := range sources {
+		go func() { ended <- produce(ctx, tell) }()
+	}
+	put := func(m message) {
+		if note != nil {
+			m.id = note(m)
+		}
+		out.put(m.kind, m.id, m.data)
+	}
+	alive := time.NewTicker(quiet)
+	defer alive.Stop()
+	for left := len(sources); left > 0 || len(news) > 0; {
+		select {
+		case m := <-news:
+			put(m)
+			for len(news) > 0 && out.buf.Len() < 1<<20 {
+				put(<-news)
+			}
+			if err := out.flush(); err != nil {
+				return err
+			}
+			select {
+			case <-time.After(pace):
+			case <-ctx.Done():
+			}
+		case err := <-ended:
+			if left--; err != nil {
+				return err
+			}
+		case <-alive.C:
+			out.buf.WriteString(": \n\n")
+			if err := out.flush(); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// entriesOf is a source of the entries of a run, until it is over.
+func (s *Server) entriesOf(f *followedRun) source {
+	return func(ctx context.Context, tell func(message) bool) error {
+		feed, end, err := s.follow(f.p, f.r.ID())
+		if err != nil {
+			return err
+		}
+		defer end()
+		for after := f.after; ; {
+			found, missing, more, over, wrong := feed.after(after)
+			if missing {
+				if found, err = reread(ctx, f.r, after, found[0].id); err != nil {
+					return err
+				}
+			}
+			for _, e := range found {
+				if after = e.id; !tell(message{"event", e.id.String(), e.data}) {
+					return ctx.Err()
+				}
+			}
+			switch {
+			case missing:
+			case over:
+				return wrong
+			default:
+				select {
+				case <-more:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+		}
+	}
+}
+
+// changesOf is a source of the changes of all runs of a project.
+func changesOf(p served) source {
+	return func(ctx context.Context, tell func(message) bool) error {
+		for c, err := range p.Watch(ctx) {
+			if err != nil {
+				return err
+			}
+			m := message{kind: "change"}
+			var body any = lineOf(p.name, c.Info)
+			if c.Kind == hocket.RunDeleted {
+				m.kind, body = "deleted", map[string]string{"project": p.name, "run_id": c.Run}
+			}
+			if m.data, err = json.Marshal(body); err != nil {
+				return err
+			}
+			if !tell(m) {
+				break
+			}
+		}
+		return ctx.Err()
+	}
+}
+
+// reread reads entries that a feed does not keep any more.
+func reread(ctx context.Context, r *hocket.Run, after, before hocket.EventID) ([]entry, error) {
+	var found []entry
+	for e, err := range r.History(ctx, after) {
+		if err != nil {
+			return nil, err
+		}
+		if !later(before, e.ID) || len(found) == 1000 {
+			break
+		}
+		one, err := eventOf(e)
+		if err != nil {
+			return nil, err
+		}
+		data, err := json.Marshal(one)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, entry{e.ID, data})
+	}
+	return found, nil
+}
+
+// followedRun is a run in a stream of several.
+type followedRun struct {
+	p     served
+	r     *hocket.Run
+	after hocket.EventID // what the client has seen
+}
+
+func (f *followedRun) key() string { return f.p.name + "/" + f.r.ID() }
+
+// followed finds the runs that a client wants to follow. last is the id of the last message that it
+// has seen.
+func (s *Server) followed(ctx context.Context, names []string, last string) ([]*followedRun, error) {
+	if len(names) > maxFollowed {
+		return nil, invalidRequest(http.StatusUnprocessableEntity, fmt.Sprintf("at most %d runs can be followed in one stream", maxFollowed))
+	}
+	seen, _ := url.ParseQuery(last) // what cannot be read is sent again
+	var all []*followedRun
+	for _, name := range names {
+		name, at, _ := strings.Cut(name, "@")
+		project, run, _ := strings.Cut(name, "/")
+		p, r, err := s.run(ctx, &InRun{InProject{project}, run})
+		if err != nil {
+			return nil, err
+		}
+		if v := seen.Get(name); v != "" {
+			at = v
+		}
+		after, err := eventID(at)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &followedRun{p, r, after})
+	}
+	return all, nil
+}
+
+// sendAll sends the changes of all projects and the entries of some runs. The id of a message says how
+// far each run has been sent.
+func (s *Server) sendAll(ctx context.Context, out *messages, followed []*followedRun) error {
+	var sources []source
+	for _, p := range s.projects {
+		sources = append(sources, changesOf(p))
+	}
+	at := url.Values{}
+	for _, f := range followed {
+		at.Set(f.key(), f.after.String())
+		entries := s.entriesOf(f)
+		sources = append(sources, func(ctx context.Context, tell func(message) bool) error {
+			return entries(ctx, func(m message) bool { return tell(message{m.kind, f.key() + "@" + m.id, within(f, m.data)}) })
+		})
+	}
+	return out.send(ctx, func(m message) string {
+		if m.id == "" {
+			return ""
+		}
+		run, id, _ := strings.Cut(m.id, "@")
+		at.Set(run, id)
+		return at.Encode()
+	}, sources...)
+}
+
+// within adds the project and the run to the JSON object of an event.
+func within(f *followedRun, data []byte) []byte {
+	head, _ := json.Marshal(struct {
+		Project string `json:"project"`
+		Run     string `json:"run_id"`
+	}{f.p.name, f.r.ID()})
+	return append(append(head[:len(head)-1], ','), data[1:]...)
+}

@@ -1,0 +1,403 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/draw"
+	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// WorkflowLine is a workflow in a list.
+type WorkflowLine struct {
+	Name       string `json:"name"`
+	Title      string `json:"title,omitempty" doc:"Its description"`
+	File       string `json:"file" doc:"Relative to the project"`
+	Notation   string `json:"notation" enum:"yaml,xml,mermaid,plantuml,json,"`
+	Digest     string `json:"digest,omitempty"`
+	Steps      int    `json:"steps"`
+	Valid      bool   `json:"valid"`
+	Problem    string `json:"problem,omitempty" doc:"The first error"`
+	Unapproved bool   `json:"unapproved,omitempty" doc:"A model wrote it, and nobody has approved it"`
+}
+
+// Workflow is a workflow with its text and what can be said about it.
+type Workflow struct {
+	WorkflowLine
+	Text        string       `json:"text"`
+	Revision    string       `json:"revision" doc:"Of the text, to save it later"`
+	Inputs      []Input      `json:"inputs"`
+	Agents      []string     `json:"agents" doc:"The agents that it uses"`
+	Abilities   string       `json:"abilities,omitempty" doc:"What a run may do on this machine"`
+	Diagnostics []Diagnostic `json:"diagnostics"`
+	Plan        *Plan        `json:"plan,omitempty" doc:"The most that a run would do; absent if the workflow has errors"`
+}
+
+// Input is an input of a workflow.
+type Input struct {
+	Name        string `json:"name"`
+	Type        string `json:"type" doc:"As in JSON Schema; empty: any value" enum:"string,number,integer,boolean,array,object,"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required"`
+	Default     any    `json:"default,omitempty"`
+}
+
+// Plan is the most that a run would do and cost.
+type Plan struct {
+	Least    int        `json:"least" doc:"How many tasks start if nothing fails"`
+	Steps    *float64   `json:"steps" doc:"At most so many tasks start; null: unknown"`
+	Parallel *float64   `json:"parallel" doc:"At most so many at the same time"`
+	Tokens   *float64   `json:"tokens"`
+	CostUSD  *float64   `json:"cost_usd"`
+	Unknown  []string   `json:"unknown" doc:"Why a bound is not known"`
+	Limits   Limits     `json:"limits" doc:"Where the run stops"`
+	Nodes    []PlanNode `json:"nodes"`
+}
+
+// PlanNode is a node of a workflow in a plan.
+type PlanNode struct {
+	Workflow string   `json:"workflow"`
+	ID       string   `json:"id"`
+	Kind     string   `json:"kind"`
+	Uses     string   `json:"uses,omitempty"`
+	Times    *float64 `json:"times" doc:"At most so often; null: unknown"`
+}
+
+// Limits are limits of a run. Zero means that the limit of the workflow or the project applies.
+type Limits struct {
+	Steps    int     `json:"steps,omitempty" minimum:"0"`
+	Parallel int     `json:"parallel,omitempty" minimum:"0"`
+	Depth    int     `json:"depth,omitempty" minimum:"0"`
+	Seconds  float64 `json:"seconds,omitempty" minimum:"0" maximum:"31536000" doc:"Working time"`
+	CostUSD  float64 `json:"cost_usd,omitempty" minimum:"0"`
+	Tokens   int64   `json:"tokens,omitempty" minimum:"0"`
+	Replans  int     `json:"replans,omitempty" minimum:"0"`
+}
+
+func (a *api) addWorkflows() {
+	const tag = "Workflows"
+	add(a, op{id: "list-workflows", method: http.MethodGet, path: "/projects/{project}/workflows", scope: Read, tag: tag, summary: "List the workflows of a project", errors: []int{404}},
+		func(ctx context.Context, in *InProject) (*reply[[]WorkflowLine], error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			_ = p.Reload()
+			unapproved, err := unapprovedOf(p)
+			if err != nil {
+				return nil, err
+			}
+			all := []WorkflowLine{}
+			for _, name := range slices.Concat(p.Workflows(), unapproved) {
+				line := WorkflowLine{Name: name, Unapproved: slices.Contains(unapproved, name)}
+				if w, err := p.Load(name); err != nil {
+					line.Problem = err.Error()
+				} else {
+					line.fill(p, w)
+				}
+				all = append(all, line)
+			}
+			return say(all), nil
+		})
+	add(a, op{id: "show-workflow", method: http.MethodGet, path: "/projects/{project}/workflows/{name}", scope: Read, tag: tag, summary: "Show a workflow, its text, inputs, diagnostics and plan", errors: []int{404}},
+		func(ctx context.Context, in *InWorkflow) (*reply[Workflow], error) {
+			p, w, err := a.load(ctx, in.Project, in.Name)
+			if err != nil {
+				return nil, err
+			}
+			one, err := describeWorkflow(p, in.Name, w)
+			return say(one), err
+		})
+	add(a, op{id: "save-workflow", method: http.MethodPut, path: "/projects/{project}/workflows/{name}", scope: Admin, tag: tag, summary: "Save the text of a workflow",
+		detail: "The revision is that of the text that was edited, or empty for a new workflow. If the file has changed since, nothing is saved. A text with errors is saved, too: it cannot run.", errors: []int{404, 409, 422}},
+		func(ctx context.Context, in *struct {
+			InWorkflow
+			Body struct {
+				Text     string `json:"text" maxLength:"2000000"`
+				Revision string `json:"revision" doc:"Of the text that was edited; empty for a new workflow" maxLength:"100"`
+				File     string `json:"file,omitempty" doc:"The name of a new file, with the ending of its notation" maxLength:"200"`
+			}
+		}) (*reply[Workflow], error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			name, err := p.SaveWorkflow(in.Name, in.Body.File, []byte(in.Body.Text), in.Body.Revision)
+			if err != nil {
+				return nil, err
+			}
+			w, err := p.Load(name)
+			if err != nil {
+				return nil, err
+			}
+			one, err := describeWorkflow(p, name, w)
+			return say(one), err
+		})
+	add(a, op{id: "draw-workflow", method: http.MethodGet, path: "/projects/{project}/workflows/{name}/graph", scope: Read, tag: tag, summary: "Draw a workflow", errors: []int{404, 422}},
+		func(ctx context.Context, in *struct {
+			InWorkflow
+			As string `query:"as" enum:"tree,json,mermaid,plantuml,dot,svg" default:"json"`
+		}) (*drawing, error) {
+			_, w, err := a.load(ctx, in.Project, in.Name)
+			if err != nil {
+				return nil, err
+			}
+			if w.Model() == nil {
+				return nil, &hocket.InvalidError{Diagnostics: w.Diagnostics()}
+			}
+			return drawn(w.Model(), in.As)
+		})
+	add(a, op{id: "check-text", method: http.MethodPost, path: "/projects/{project}/check", scope: Read, tag: tag, summary: "Check a text as a workflow of the project, without saving it", errors: []int{404}},
+		func(ctx context.Context, in *InText) (*reply[Workflow], error) {
+			p, w, err := a.loadText(ctx, in)
+			if err != nil {
+				return nil, err
+			}
+			one, err := describeText(p, in.Body.File, in.Body.Text, w)
+			return say(one), err
+		})
+	add(a, op{id: "draw-text", method: http.MethodPost, path: "/projects/{project}/graph", scope: Read, tag: tag, summary: "Draw a text", errors: []int{404, 422}},
+		func(ctx context.Context, in *struct {
+			InText
+			As string `query:"as" enum:"tree,json,mermaid,plantuml,dot,svg" default:"json"`
+		}) (*drawing, error) {
+			_, w, err := a.loadText(ctx, &in.InText)
+			if err != nil {
+				return nil, err
+			}
+			if w.Model() == nil {
+				return nil, &hocket.InvalidError{Diagnostics: w.Diagnostics()}
+			}
+			return drawn(w.Model(), in.As)
+		})
+	add(a, op{id: "convert-text", method: http.MethodPost, path: "/projects/{project}/convert", scope: Read, tag: tag, summary: "Convert a text to another notation, or format it in its own", errors: []int{404, 422}},
+		func(_ context.Context, in *struct {
+			InText
+			To string `query:"to" doc:"Empty: its own notation, with comments kept" enum:"yaml,xml,mermaid,plantuml,"`
+		}) (*reply[Converted], error) {
+			return convert(in.Body.File, []byte(in.Body.Text), in.To)
+		})
+}
+
+type InWorkflow struct {
+	InProject
+	Name string `path:"name" doc:"The name of the workflow" maxLength:"200"`
+}
+
+// InText is a text that is not saved.
+type InText struct {
+	InProject
+	Body struct {
+		File string `json:"file" doc:"Its file name, with the ending of the notation" maxLength:"200" example:"review.yml"`
+		Text string `json:"text" maxLength:"2000000"`
+	}
+}
+
+// drawing is a drawing in one of several formats.
+type drawing struct {
+	Type string `header:"Content-Type"`
+	Body []byte
+}
+
+func drawn(w *workflow.Workflow, as string) (*drawing, error) {
+	if as == "json" {
+		text, err := syntax.Format(w, as)
+		return &drawing{"application/json", text}, err
+	}
+	kind := "text/plain; charset=utf-8"
+	if as == "svg" {
+		kind = "image/svg+xml"
+	}
+	text, err := draw.Draw(w, as)
+	return &drawing{kind, []byte(text)}, err
+}
+
+// Converted is a text in another notation.
+type Converted struct {
+	Notation string `json:"notation"`
+	Text     string `json:"text"`
+	Report   []Fate `json:"report" doc:"What the notation has no form of its own for"`
+}
+
+// Fate is how a part of a workflow is written in a notation.
+type Fate struct {
+	Node string `json:"node,omitempty"`
+	What string `json:"what"`
+	How  string `json:"how" enum:"carried,rejected"`
+	Note string `json:"note,omitempty"`
+}
+
+func convert(file string, text []byte, to string) (*reply[Converted], error) {
+	if to == "" {
+		n, ok := syntax.Of(file, text)
+		formatted, found := syntax.Fmt(file, text)
+		if found.Errors() || !ok {
+			return nil, &hocket.InvalidError{Diagnostics: found}
+		}
+		return say(Converted{n.Name, string(formatted), []Fate{}}), nil
+	}
+	w, found := syntax.Parse(file, text)
+	if w == nil || found.Errors() {
+		return nil, &hocket.InvalidError{Diagnostics: found}
+	}
+	n, _ := syntax.Named(to) // one of the enumerated
+	out := Converted{Notation: n.Name, Report: []Fate{}}
+	for _, it := range syntax.Fidelity(w, n) {
+		if it.How != syntax.Exact {
+			out.Report = append(out.Report, Fate{it.Node, it.Construct, string(it.How), it.Note})
+		}
+	}
+	converted, err := n.Format(w)
+	if err != nil {
+		return nil, invalidRequest(http.StatusUnprocessableEntity, err.Error())
+	}
+	out.Text = string(converted)
+	return say(out), nil
+}
+
+// load loads a workflow of a project by its name. A path would be a file that nobody chose for this
+// project.
+func (s *Server) load(ctx context.Context, project, name string) (served, *hocket.Workflow, error) {
+	p, err := s.project(ctx, project)
+	if err != nil {
+		return p, nil, err
+	}
+	_ = p.Reload()
+	names := p.Workflows()
+	if !slices.Contains(names, name) {
+		more, err := unapprovedOf(p)
+		if err != nil {
+			return p, nil, err
+		}
+		if !slices.Contains(more, name) {
+			return p, nil, newProblem(http.StatusNotFound, "unknown-workflow", "the project has no workflow "+quote(name))
+		}
+	}
+	w, err := p.Load(name)
+	return p, w, err
+}
+
+func (s *Server) loadText(ctx context.Context, in *InText) (served, *hocket.Workflow, error) {
+	p, err := s.project(ctx, in.Project)
+	if err != nil {
+		return p, nil, err
+	}
+	if base := filepath.Base(in.Body.File); base != in.Body.File {
+		return p, nil, invalidRequest(http.StatusUnprocessableEntity, "invalid file name "+quote(in.Body.File)+": expected a name without a directory")
+	}
+	w, err := p.LoadText(in.Body.File, []byte(in.Body.Text))
+	return p, w, err
+}
+
+// unapprovedOf returns the workflows that a model wrote. Each can be read, and runs once it is
+// approved.
+func unapprovedOf(p served) ([]string, error) {
+	drafts, err := p.Generated()
+	var names []string
+	for _, g := range drafts {
+		if g.Kind == hocket.WorkflowKind && !slices.Contains(p.Workflows(), g.ID) {
+			names = append(names, g.ID)
+		}
+	}
+	return names, err
+}
+
+func (l *WorkflowLine) fill(p served, w *hocket.Workflow) {
+	found := w.Check(nil)
+	l.Valid = w.Model() != nil && !found.Errors()
+	for _, d := range found {
+		if d.Severity == workflow.Error {
+			l.Problem = d.String()
+			break
+		}
+	}
+	if m := w.Model(); m != nil {
+		l.Title, l.Digest, l.File = m.Description, workflow.Digest(m), inside(p.Root(), m.Pos.File)
+		m.Body.Walk(func(*workflow.Graph, *workflow.Node) { l.Steps++ })
+		if n, ok := syntax.ByEnding(m.Pos.File); ok {
+			l.Notation = n.Name
+		}
+	}
+}
+
+// inside returns the path of a file relative to the project.
+func inside(root, file string) string {
+	if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.Base(file)
+}
+
+func describeWorkflow(p served, name string, w *hocket.Workflow) (Workflow, error) {
+	file, text, revision, err := p.Source(name)
+	if err != nil {
+		return Workflow{}, err
+	}
+	one, err := describeText(p, file, string(text), w)
+	one.Name, one.File, one.Revision = name, inside(p.Root(), file), revision
+	return one, err
+}
+
+func describeText(p served, file, text string, w *hocket.Workflow) (Workflow, error) {
+	one := Workflow{Text: text, Inputs: []Input{}, Agents: []string{}}
+	one.fill(p, w)
+	if n, ok := syntax.Of(file, []byte(text)); ok {
+		one.Notation = n.Name
+	}
+	one.Diagnostics = diagnosticsOf(w.Check(nil))
+	for i := range one.Diagnostics {
+		if one.Diagnostics[i].File != "" {
+			one.Diagnostics[i].File = inside(p.Root(), one.Diagnostics[i].File)
+		}
+	}
+	m := w.Model()
+	if m == nil {
+		return one, nil
+	}
+	one.Name = m.Name
+	for _, in := range m.Inputs {
+		one.Inputs = append(one.Inputs, Input{in.Name, string(in.Type), in.Description, in.Required, in.Default})
+	}
+	m.Body.WalkTasks(func(_ *workflow.Node, t *workflow.Task) {
+		if t.Agent != "" && !slices.Contains(one.Agents, t.Agent) {
+			one.Agents = append(one.Agents, t.Agent)
+		}
+	})
+	if one.Valid {
+		one.Abilities = w.Abilities(nil)
+		plan := w.Plan(nil)
+		one.Plan = planOf(&plan)
+	}
+	return one, nil
+}
+
+func planOf(p *check.Plan) *Plan {
+	out := &Plan{Least: p.Least, Steps: amount(p.Steps), Parallel: amount(p.Parallel), Tokens: amount(p.Tokens), CostUSD: amount(p.CostUSD),
+		Unknown: append([]string{}, p.Open...), Limits: limitsOf(p.Limits), Nodes: []PlanNode{}}
+	for _, w := range p.Workflows {
+		for _, n := range w.Nodes {
+			out.Nodes = append(out.Nodes, PlanNode{w.Name, n.ID, n.Kind, n.Uses, amount(n.Times)})
+		}
+	}
+	return out
+}
+
+func amount(b workflow.Bound) *float64 {
+	if n, ok := b.Amount(); ok {
+		return &n
+	}
+	return nil
+}
+
+func quote(name string) string {
+	if len(name) > 100 {
+		name = strings.ToValidUTF8(name[:100], "") + "…"
+	}
+	return `"` + name + `"`
+}

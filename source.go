@@ -1,0 +1,108 @@
+package hocket
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/filelock"
+	"github.com/hocket-dev/hocket/internal/projectfile"
+	"github.com/hocket-dev/hocket/internal/wholefile"
+	"github.com/hocket-dev/hocket/syntax"
+)
+
+// Source returns the file of a workflow of the project, also of one that a model wrote, its text, and
+// the revision of the text, which [Project.SaveWorkflow] compares. The error is an
+// *[UnknownWorkflowError] if there is none.
+func (p *Project) Source(name string) (file string, text []byte, revision string, err error) {
+	file, text, err = p.steady().now().files.Source(name)
+	return file, text, revisionOf(text), err
+}
+
+func revisionOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// RevisionError reports that a file has changed since it was read, or exists already. Nothing was
+// saved.
+type RevisionError struct{ File string }
+
+func (e *RevisionError) Error() string { return e.File + " has changed since you opened it" }
+
+// Hint returns what to do about it.
+func (e *RevisionError) Hint() string { return "open it again and repeat the change" }
+
+// FileNameError reports that a file cannot hold a new workflow.
+type FileNameError struct{ File, Workflow string }
+
+func (e *FileNameError) Error() string {
+	return fmt.Sprintf("invalid file name %q for the workflow %q", e.File, e.Workflow)
+}
+
+// Hint returns what to do about it.
+func (e *FileNameError) Hint() string {
+	return "use its name and the ending of a notation, such as " + e.Workflow + ".yml"
+}
+
+// saveWait is how long to wait for another program that saves.
+const saveWait = 5 * time.Second
+
+// SaveWorkflow replaces the text of a workflow of the project, if its revision is still the given one,
+// and returns its name. If revision is "", it creates the workflow in the given file of
+// .hocket/workflows. The text may have mistakes: then the workflow cannot run.
+func (p *Project) SaveWorkflow(name, newFile string, text []byte, revision string) (string, error) {
+	dir := filepath.Join(p.Root(), ".hocket", "workflows")
+	file := filepath.Join(dir, newFile)
+	if revision == "" {
+		if !syntax.IsWorkflow(newFile) || filepath.Base(newFile) != newFile || strings.HasPrefix(newFile, ".") || strings.TrimSuffix(newFile, filepath.Ext(newFile)) != name {
+			return "", &FileNameError{newFile, name}
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return "", err
+		}
+	} else {
+		var err error
+		if file, _, _, err = p.Source(name); err != nil {
+			return "", err
+		}
+	}
+	if _, err := projectfile.Resolve(filepath.Dir(file), p.Root()); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(p.State(), 0o700); err != nil {
+		return "", err
+	}
+	lock, err := filelock.Wait(filepath.Join(p.State(), "save.lock"), saveWait)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Release()
+	mode := fs.FileMode(0o644)
+	switch info, err := os.Lstat(file); {
+	case errors.Is(err, fs.ErrNotExist) && revision == "":
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("hocket: %s is not a regular file", file)
+	default:
+		was, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		if revisionOf(was) != revision {
+			return "", &RevisionError{file}
+		}
+		mode = info.Mode().Perm()
+	}
+	if err := wholefile.Write(file, text, mode); err != nil {
+		return "", err
+	}
+	return name, p.Reload()
+}
