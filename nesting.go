@@ -1,7 +1,6 @@
 package hocket
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,12 +106,11 @@ func (p *Project) nested(ctx context.Context, limits *workflow.Limits, labels *m
 		return nil, err
 	}
 	atEnd(func() { _ = lock.Release() })
-	left, err := p.leftOf(ctx, o, atEnd)
+	share, err := p.shareOf(ctx, o, plan(), atEnd)
 	if err != nil {
 		return nil, err
 	}
-	share(&left, plan())
-	*limits = check.Lower(*limits, left)
+	*limits = check.Lower(*limits, share)
 	all := map[string]string{outerLabel: o.id}
 	maps.Copy(all, *labels)
 	*labels = all
@@ -218,88 +216,83 @@ func variables(of []trust.Process, name string) (all []string) {
 	return all
 }
 
-// leftOf returns what is left of the limits of an outer run, after what it has used, and what the
-// runs inside of it have used or, until they are over, may use. A file beside the runs lists where else
-// such runs are stored.
-func (p *Project) leftOf(ctx context.Context, o *outer, atEnd func(func())) (left workflow.Limits, err error) {
+// budgets are the limits that runs inside of a run share, and how much of each cannot be divided.
+var budgets = [3]struct {
+	name string
+	unit float64
+}{{"max_steps", 1}, {"max_cost_usd", 0}, {"max_tokens", 1}}
+
+func amounts(steps int, usd float64, tokens int64) [3]float64 {
+	return [3]float64{float64(steps), usd, float64(tokens)}
+}
+
+// shareOf returns the limits of a new run inside of an outer one: half of what is left, so that others can
+// start beside it, or what its plan needs at most if that is more.
+func (p *Project) shareOf(ctx context.Context, o *outer, plan check.Plan, atEnd func(func())) (workflow.Limits, error) {
 	s, err := p.handle(o.d, o.id).State(ctx)
 	if err != nil {
-		return left, err
+		return workflow.Limits{}, err
 	}
-	left = s.Result.Limits
-	gone := spend(&left, s.Result.Usage, workflow.Limits{})
+	limits := s.Result.Limits
+	used, err := p.inside(ctx, o, atEnd)
+	if err != nil {
+		return limits, err
+	}
+	own := amounts(s.Result.Usage.Steps, s.Result.Usage.CostUSD, s.Result.Usage.Tokens())
+	left := amounts(limits.Steps, limits.CostUSD, limits.Tokens)
+	for i, need := range []workflow.Bound{plan.Steps, plan.CostUSD, plan.Tokens} {
+		if left[i] == 0 {
+			continue // no limit
+		}
+		if left[i] -= own[i] + used[i]; left[i] <= 0 {
+			return limits, &NestedError{Why: fmt.Sprintf("nothing is left of %s of run %s that other runs inside of it have not reserved", budgets[i].name, o.id)}
+		}
+		most, _ := need.Amount()
+		left[i] = min(left[i], max(most, (left[i]+budgets[i].unit)/2))
+	}
+	return workflow.Limits{Steps: int(left[0]), CostUSD: left[1], Tokens: int64(left[2]), Parallel: limits.Parallel, Runtime: limits.Runtime}, nil
+}
+
+// inside returns what the runs inside of an outer run have used or, until they are over, may use. A
+// file beside the runs lists where else such runs are stored.
+func (p *Project) inside(ctx context.Context, o *outer, atEnd func(func())) (sum [3]float64, err error) {
 	file := filepath.Join(o.state, "nested")
 	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return left, err
+		return sum, err
 	}
 	states := append(strings.Split(strings.TrimSpace(string(text)), "\n"), o.state)
 	if !slices.Contains(states, p.State()) {
 		states = append(states, p.State())
 		if err := wholefile.Write(file, []byte(strings.Join(states, "\n")), 0o600); err != nil {
-			return left, err
+			return sum, err
 		}
 	}
 	places, err := p.places(states, atEnd)
 	if err != nil {
-		return left, err
+		return sum, err
 	}
 	for _, at := range places {
-		inside, err := at.d.Runs(ctx, driver.Filter{Label: outerLabel})
+		runs, err := at.d.Runs(ctx, driver.Filter{Label: outerLabel})
 		if err != nil {
-			return left, err
+			return sum, err
 		}
-		for _, info := range inside {
+		for _, info := range runs {
 			if info.Owner.Labels[outerLabel] != o.id {
 				continue
 			}
-			var reserved workflow.Limits
+			var reserved [3]float64
 			if !info.Status.Done() {
-				inner, err := p.handle(at.d, info.ID).State(ctx)
+				s, err := p.handle(at.d, info.ID).State(ctx)
 				if err != nil {
-					return left, err
+					return sum, err
 				}
-				reserved = inner.Result.Limits
+				reserved = amounts(s.Result.Limits.Steps, s.Result.Limits.CostUSD, s.Result.Limits.Tokens)
 			}
-			gone = cmp.Or(spend(&left, info.Usage, reserved), gone)
+			for i, used := range amounts(info.Usage.Steps, info.Usage.CostUSD, info.Usage.Tokens()) {
+				sum[i] += max(used, reserved[i])
+			}
 		}
 	}
-	if gone != "" {
-		return left, &NestedError{Why: fmt.Sprintf("nothing is left of %s of run %s that other runs inside of it have not reserved", gone, o.id)}
-	}
-	left.Depth = 0 // of calls, which start anew
-	return left, nil
-}
-
-// spend subtracts what a run has used, or reserved if that is more, and returns the name of a limit
-// of which nothing is left. Zero means no limit, and stays zero.
-func spend(left *workflow.Limits, used engine.RunUsage, reserved workflow.Limits) (gone string) {
-	return cmp.Or(
-		spendOne("max_steps", &left.Steps, max(used.Steps, reserved.Steps)),
-		spendOne("max_cost_usd", &left.CostUSD, max(used.CostUSD, reserved.CostUSD)),
-		spendOne("max_tokens", &left.Tokens, max(used.Tokens(), reserved.Tokens)))
-}
-
-func spendOne[N int | int64 | float64](name string, limit *N, used N) (gone string) {
-	if *limit == 0 {
-		return ""
-	}
-	if *limit -= used; *limit <= 0 {
-		*limit = -1 // gone, and not unlimited
-		return name
-	}
-	return ""
-}
-
-// share lowers what is left to what a run gets of it: half, so that others can start beside it, or
-// what it needs at most if that is more.
-func share(left *workflow.Limits, plan check.Plan) {
-	shareOne(&left.Steps, plan.Steps, 1)
-	shareOne(&left.CostUSD, plan.CostUSD, 0)
-	shareOne(&left.Tokens, plan.Tokens, 1)
-}
-
-func shareOne[N int | int64 | float64](left *N, most workflow.Bound, rounding N) {
-	need, _ := most.Amount()
-	*left = min(*left, max(N(need), (*left+rounding)/2))
+	return sum, nil
 }
