@@ -83,7 +83,7 @@ func decode(data json.RawMessage, params []workflow.Param, old []rename, to any)
 	}
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if !slices.Contains(names, name) {
-			return &unknownError{"argument", name, names}
+			return unknown("argument", name, names)
 		}
 	}
 	for _, p := range params {

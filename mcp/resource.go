@@ -269,5 +269,5 @@ func (s *server) prompt(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetP
 		}
 		return &sdk.GetPromptResult{Description: p.Description, Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: s.p.Mask(text)}}}}, nil
 	}
-	return nil, &unknownError{"prompt", req.Params.Name, nil}
+	return nil, fmt.Errorf("unknown prompt %q", req.Params.Name)
 }

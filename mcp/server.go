@@ -244,27 +244,18 @@ func knownName(p *hocket.Project, name string) error {
 	if slices.Contains(names, name) || err != nil {
 		return err
 	}
-	return &unknownError{"workflow", name, names}
+	return unknown("workflow", name, names)
 }
 
-// unknownError reports that a name that a client used does not exist.
-type unknownError struct {
-	kind, name string
-	names      []string
-}
-
-func (e *unknownError) Error() string { return fmt.Sprintf("unknown %s %q", e.kind, e.name) }
-
-// Hint lists what exists.
-func (e *unknownError) Hint() string {
-	if len(e.names) == 0 {
-		return "the project has none"
-	}
+// unknown reports that a name that a client used does not exist, and what exists.
+func unknown(kind, name string, names []string) error {
 	const most = 30
-	list := e.names[:min(len(e.names), most)]
-	text := "expected one of: " + strings.Join(list, ", ")
-	if more := len(e.names) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+	list := strings.Join(names[:min(len(names), most)], ", ")
+	switch more := len(names) - most; {
+	case len(names) == 0:
+		return fmt.Errorf("unknown %s %q; the project has none", kind, name)
+	case more > 0:
+		list += fmt.Sprintf(" and %d more", more)
 	}
-	return text
+	return fmt.Errorf("unknown %s %q; expected one of: %s", kind, name, list)
 }

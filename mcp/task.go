@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -88,20 +89,10 @@ func ownRun(ctx context.Context, p *hocket.Project, id string) (*hocket.Run, err
 	}
 	info, err := run.Info(ctx)
 	if err == nil && info.Owner.Via != "mcp" {
-		err = &foreignError{info.ID, info.Owner.By, info.Owner.Via}
+		err = fmt.Errorf("run %s was started by %s via %s; only a person can cancel it: hocket cancel %s", info.ID, info.Owner.By, info.Owner.Via, info.ID)
 	}
 	return run, err
 }
-
-// foreignError reports that a run was not started through MCP.
-type foreignError struct{ run, by, via string }
-
-func (e *foreignError) Error() string {
-	return "run " + e.run + " was started by " + e.by + " via " + e.via
-}
-
-// Hint returns what to do about it.
-func (e *foreignError) Hint() string { return "only a person can cancel it: hocket cancel " + e.run }
 
 func (s *server) getTask(ctx context.Context, ss *sdk.ServerSession, in *taskParams) (*task, error) {
 	run, err := ownRun(ctx, s.p, in.TaskID)

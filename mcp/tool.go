@@ -166,7 +166,7 @@ func (c *call) run(ctx context.Context, in *runArgs) (*sdk.CallToolResult, error
 		}
 		return c.follow(ctx, run, false)
 	}
-	return nil, &unknownError{"action", in.Action, []string{"status", "wait", "cancel"}}
+	return nil, unknown("action", in.Action, []string{"status", "wait", "cancel"})
 }
 
 type runsArgs struct {
@@ -415,7 +415,7 @@ func fileIn(notation string) (string, error) {
 	}
 	n, ok := syntax.Named(notation)
 	if !ok {
-		return "", &unknownError{"notation", notation, syntax.Notations()}
+		return "", unknown("notation", notation, syntax.Notations())
 	}
 	return "text" + n.Endings[0], nil
 }
@@ -432,7 +432,7 @@ func (c *call) convert(_ context.Context, in *convertArgs) (*sdk.CallToolResult,
 	}
 	notation, ok := syntax.Named(in.To)
 	if !ok {
-		return nil, &unknownError{"notation", in.To, syntax.Notations()}
+		return nil, unknown("notation", in.To, syntax.Notations())
 	}
 	if w.Model() == nil || w.Diagnostics().Errors() {
 		return nil, &hocket.InvalidError{Diagnostics: w.Diagnostics()}
