@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"strings"
 	"sync"
 
@@ -74,6 +75,9 @@ func (a *app) generate(ctx context.Context, goal string, f *generateFlags) error
 			return usagef("leave out --to, or give the file another ending", "-o %s means %s, but --to says %s", f.file, n.Name, f.to)
 		}
 		f.to = n.Name
+	}
+	if _, err := os.Lstat(a.outPath(f.file)); err == nil && f.file != "" { // before the model is paid for it
+		return existsAlready(f.file)
 	}
 	replies, err := a.readReplies(f.replies)
 	if err != nil {

@@ -148,7 +148,11 @@ func (a *app) putNew(text, file string) error {
 	}
 	made, err := writeNew(a.outPath(file), []byte(text))
 	if err == nil && !made {
-		err = usagef("choose another name, or delete it", "%s already exists", file)
+		err = existsAlready(file)
 	}
 	return err
+}
+
+func existsAlready(file string) error {
+	return usagef("choose another name, or delete it", "%s already exists", file)
 }

@@ -39,7 +39,7 @@ func paramsOf(args reflect.Type) []workflow.Param {
 
 // schema returns the JSON schema of parameters. items is that of the items of lists.
 func schema(params []workflow.Param, items map[string]any) map[string]any {
-	properties, required := map[string]any{}, []any{}
+	properties, required := map[string]any{}, []string{}
 	for _, p := range params {
 		field := map[string]any{}
 		if p.Type != workflow.AnyType {
@@ -59,7 +59,11 @@ func schema(params []workflow.Param, items map[string]any) map[string]any {
 		}
 		properties[p.Name] = field
 	}
-	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+	all := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 { // older versions of JSON Schema allow no empty list
+		all["required"] = required
+	}
+	return all
 }
 
 // decode reads the arguments of a call into a struct. One that is null is not given.
