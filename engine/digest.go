@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -13,7 +14,7 @@ import (
 // whatever the run keeps in memory.
 type digest [16]byte
 
-// digester computes digests. Every task needs one, so its memory is used again.
+// digester computes digests. Its memory is used again.
 type digester struct{ buf []byte }
 
 // text adds texts.
@@ -30,95 +31,68 @@ func (d *digester) value(v any) {
 	case nil:
 		d.text("none")
 	case string:
-		d.text("text", v)
+		d.text("text", hashed(v))
 	default:
 		d.text("value", workflow.FormatJSON(v))
 	}
 }
 
-// take returns the digest of what was added since a position, and removes it.
-func (d *digester) take(from int) (sum digest) {
-	full := sha256.Sum256(d.buf[from:])
-	d.buf = d.buf[:from]
+// take returns the digest of what was added, and removes it.
+func (d *digester) take() (sum digest) {
+	full := sha256.Sum256(d.buf)
+	d.buf = d.buf[:0]
 	return digest(full[:len(sum)])
 }
 
-// digest records what the command of an instance asks for, without what differs between attempts.
-// If values are long, this is left to asksFor: loading them here would cost every run what only a
-// few need.
+// hashed returns a text, or the digest of a long one.
+func hashed(text string) string {
+	if len(text) <= 256 {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return string(sum[:])
+}
+
+// digest records what the command of an instance asks for, without what differs between attempts. As
+// few runs get a new plan, this must cost almost nothing: values are kept as they are, because the run
+// keeps most of them anyway, and texts that do not differ from those of the node are left out.
 func (d *digester) digest(in *inst) {
-	d.buf = d.buf[:0]
-	long := false
-	d.text(in.cmd.Prompt)
-	for i := range in.cmd.Inputs {
-		d.text(in.cmd.Inputs[i].Name)
-		long = long || standsIn(unshown(in.cmd.Inputs[i].Value))
+	in.sum, in.with = digest{}, in.cmd.Received
+	if in.n.prompt != nil || in.n.settings != nil {
+		d.text(in.cmd.Prompt, workflow.FormatJSON(in.cmd.Settings))
+		in.sum = d.take()
 	}
-	d.text("received")
-	for i := range in.cmd.Received {
-		r := &in.cmd.Received[i]
-		d.text(r.Step, r.Decision, r.Reason)
-		long = long || standsIn(unshown(r.Output))
-	}
-	if len(in.cmd.Settings) > 0 {
-		d.value(in.cmd.Settings)
-	}
-	in.sum, in.parts = d.take(0), nil
-	if len(in.cmd.Inputs)+len(in.cmd.Received) == 0 {
+	if len(in.cmd.Inputs) == 0 {
 		return
 	}
-	d.buf = append(d.buf, in.sum[:]...)
-	for i := range in.cmd.Inputs {
-		d.part(in, long, in.cmd.Inputs[i].Value)
+	in.with = nil
+	for _, input := range in.cmd.Inputs {
+		shown := Received{Step: "input " + input.Name, Output: input.Value}
+		if text, ok := input.Value.(string); ok && len(text) > 256 { // it may have been put together for this
+			shown.Output, shown.Decision = nil, hashed(text)
+		}
+		in.with = append(in.with, shown)
 	}
-	for i := range in.cmd.Received {
-		d.part(in, long, in.cmd.Received[i].Output)
-	}
-	if sum := d.take(0); !long {
-		in.sum = sum
-	}
-}
-
-// part adds the digest of a value, or makes the value a part of what an instance was asked for.
-func (d *digester) part(in *inst, long bool, v any) {
-	v = unshown(v)
-	if standsIn(v) {
-		in.parts = append(in.parts, v)
-		return
-	}
-	from := len(d.buf)
-	d.value(v)
-	sum := d.take(from)
-	if d.buf = append(d.buf, sum[:]...); long {
-		in.parts = append(in.parts, string(sum[:]))
-	}
-}
-
-// unshown returns a value that was shown as the run keeps it.
-func unshown(v any) any {
-	if l, ok := v.(*Long); ok {
-		return l.of
-	}
-	return v
+	in.with = append(in.with, in.cmd.Received...)
 }
 
 // asksFor returns the digest of everything that an instance was asked to do. It may load values.
 func (in *inst) asksFor() digest {
-	if len(in.parts) == 0 {
-		return in.sum
-	}
 	d := digester{buf: slices.Clone(in.sum[:])}
-	for _, v := range in.parts {
-		if text, ok := v.(string); ok {
-			d.buf = append(d.buf, text...)
+	for _, s := range in.with {
+		v := s.Output
+		if l, ok := v.(*Long); ok {
+			v = whole(l.of)
+		}
+		if strings.HasPrefix(s.Step, "input ") && s.Decision != "" {
+			d.text(s.Step, "", s.Reason)
+			d.text("text", s.Decision)
 			continue
 		}
-		from := len(d.buf)
-		d.value(whole(v))
-		sum := d.take(from)
-		d.buf = append(d.buf, sum[:]...)
+		d.text(s.Step, s.Decision, s.Reason)
+		d.value(v)
 	}
-	return d.take(0)
+	return d.take()
 }
 
 // work returns the digest of what a node does: its definition, without what only decides when it
@@ -129,7 +103,7 @@ func (n *node) work() digest {
 		var d digester
 		d.text(workflow.Print(&workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{only}}}))
 		d.text(n.place.Decide...)
-		n.worksAs = d.take(0)
+		n.worksAs = d.take()
 	}
 	return n.worksAs
 }

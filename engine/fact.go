@@ -24,10 +24,13 @@ type Fact struct {
 	Usage    Usage     // for StepEnded and AttemptFailed
 	Output   any       // for StepEnded and RunEnded: the output of the step or the run; a *Long if a step's output is long, see Value
 
-	// Bundle is the new definition, for PlanChanged, and Kept are the addresses of the steps that are
-	// as they were. The facts that follow tell the others, if they have begun.
-	Bundle *workflow.Bundle `json:"-"`
-	Kept   []string         `json:",omitempty"`
+	Plan *NewPlan `json:",omitempty"` // for PlanChanged
+}
+
+// NewPlan is what a run continues with when its plan was changed.
+type NewPlan struct {
+	Bundle *workflow.Bundle `json:"-"` // the new definition
+	Kept   []string         // the addresses of steps that are as they were; facts tell the others, if they have begun
 }
 
 // Value returns the output, and loads it if it is long.

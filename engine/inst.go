@@ -14,11 +14,9 @@ type inst struct {
 	started time.Duration // since the start of the run
 	ended   time.Duration // likewise; notYet while it is running
 	seq     int           // orders the ends of instances
-	begun   int           // of a task or a question: the newest seq when it started
-	done    int           // like seq, but the same in all plans; of others, the latest of what they consist of and follow
 	cmd     *StartTask    // of a task, from its first attempt to its end
-	sum     digest        // of what it was asked to do, without parts
-	parts   []any         // digests of its inputs, or those that are long; nil if sum includes them
+	sum     digest        // of the texts that it was asked with; zero if they are those of its node
+	with    []Received    // the values that it was asked with
 	next    *inst         // in the order of Result.Steps
 	err     string
 	usage   Usage
@@ -26,7 +24,7 @@ type inst struct {
 	open    []*question   // open questions about it
 	asked   []string      // how the questions of its attempts ended, by number; "" while open
 	answers []kept        // for the next attempt
-	shut    time.Time     // when the last question about it was closed
+	shut    time.Duration // when the last question about it was closed, on the wall clock since the run began; 0: never
 	left    time.Duration // remaining timeout of an attempt that waits for a person
 	passed  *passed       // of a node that passes on what reaches it
 	handed  []*handoff    // what its attempts have handed off
@@ -36,6 +34,8 @@ type inst struct {
 	child *scope
 	each  *each
 
+	begun     int32 // of a task or a question: the newest seq when it started
+	done      int32 // like seq, but the same in all plans; of others, the latest of what they consist of and follow
 	iteration int32 // of the innermost loop
 	came      int32 // number of parcels with which it started, see from
 	attempt   int32 // number of the current or last attempt

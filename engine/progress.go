@@ -20,7 +20,7 @@ func (r *Run) goOn(in *inst) {
 	}
 	begun := o.attempt > 0
 	if r.version < 4 {
-		begun = o.sum != (digest{})
+		begun = o.cmd != nil || o.attempt > 0
 	}
 	if begun && (o.asksFor() != in.asksFor() || !in.n.def.Once && !r.startsAfter(in, o.begun)) {
 		return
@@ -29,7 +29,7 @@ func (r *Run) goOn(in *inst) {
 	now := *in
 	*in = *o
 	in.n, in.reg, in.env, in.came, in.iteration, in.next, in.passed = now.n, now.reg, now.env, now.came, now.iteration, now.next, now.passed
-	in.cmd, in.sum, in.parts = now.cmd, now.sum, now.parts
+	in.cmd, in.sum, in.with = now.cmd, now.sum, now.with
 	if o.cmd != nil {
 		cmd := *o.cmd
 		cmd.Place, cmd.Prompt, cmd.Inputs, cmd.Received, cmd.Settings = now.cmd.Place, now.cmd.Prompt, now.cmd.Inputs, now.cmd.Received, now.cmd.Settings

@@ -114,7 +114,7 @@ func (r *Run) open(in *inst, ask Question) {
 func (r *Run) shut(q *question, how string) {
 	delete(r.questions, q.ID)
 	q.in.open = slices.DeleteFunc(q.in.open, func(o *question) bool { return o == q })
-	q.in.shut = r.now
+	q.in.shut = r.now.Sub(r.began)
 	if q.Kind == PermissionQuestion {
 		q.in.asked[q.number()-1] = how
 	}
@@ -166,7 +166,7 @@ func (r *Run) ask(in *inst, s *workflow.Human) {
 		return
 	}
 	r.tell(in, StepStarted, "")
-	in.phase, in.begun, in.sum = asked, r.seq, q.sum()
+	in.phase, in.begun, in.sum = asked, int32(r.seq), q.sum()
 	r.open(in, q)
 }
 
@@ -185,7 +185,7 @@ func (r *Run) gate(in *inst, s *workflow.Human) (Question, error) {
 func (q *Question) sum() digest {
 	var d digester
 	d.text(q.digest())
-	return d.take(0)
+	return d.take()
 }
 
 // askLost asks a person what happened to an attempt that was lost, or that a new plan has cancelled.
@@ -364,7 +364,7 @@ func (r *Run) find(id string, answered time.Time) (*question, error) {
 	switch {
 	case len(in.open) > 1:
 		return nil, fmt.Errorf("%q asks %d questions; answer one of them by its id: %s", id, len(in.open), ids(in.open))
-	case answered.Before(in.open[0].Asked) || answered.Before(in.shut):
+	case answered.Before(in.open[0].Asked) || answered.Before(r.began.Add(in.shut)):
 		return nil, fmt.Errorf("%q has a new question since this answer was sent; answer it by its id: %s", id, ids(in.open))
 	}
 	return in.open[0], nil
@@ -403,7 +403,7 @@ func (r *Run) notOpen(id string) error {
 		return fmt.Errorf("question %s is closed: %s", id, in.asked[n-1])
 	case human && in.status == Cancelled:
 		return fmt.Errorf("the question %q was withdrawn", id)
-	case human && in.status != Skipped, in != nil && in.n.def.Once && !in.shut.IsZero():
+	case human && in.status != Skipped, in != nil && in.n.def.Once && in.shut > 0:
 		return fmt.Errorf("the question %q is already answered or closed (%s)", id, in.status)
 	}
 	if len(r.questions) == 0 {

@@ -126,7 +126,7 @@ func (r *Run) replan(ev *Replanned) {
 	}
 	r.clock = clock{active: r.clock.active}
 	r.paused, r.head, r.last, r.listed, r.heldBack, r.finish = nil, nil, nil, 0, nil, nil
-	r.note(Fact{Kind: PlanChanged, Text: ev.Words, Bundle: p.bundle})
+	r.note(Fact{Kind: PlanChanged, Text: ev.Words, Plan: &NewPlan{Bundle: p.bundle}})
 	r.startPlan(ev.Tasks, p.programs[p.bundle.Root].accepted(r.inputs), limits)
 	f := r.root.frame
 	f.steps, f.spent = used.steps, used.spent
@@ -222,6 +222,9 @@ func (n *node) isTried() bool {
 // continueCounts makes a new instance number its attempts and questions from where earlier plans
 // ended.
 func (r *Run) continueCounts(in *inst) {
+	if len(r.replans.tally) == 0 {
+		return
+	}
 	if t, ok := r.replans.tally[in.address]; ok && in.n.isTried() {
 		in.base, in.asked, in.unsure = t.Attempts, slices.Clone(t.Asked), t.Unsure && in.n.def.Once
 	}
@@ -240,7 +243,9 @@ func remembered(in *inst) *past {
 		}
 	}
 	c.n, c.reg, c.env, c.passed, c.handed, c.next, c.body, c.child, c.each = nil, nil, nil, nil, nil, nil, nil, nil, nil
-	c.sum, c.parts = in.asksFor(), nil
+	if c.sum, c.with = (digest{}), nil; in.attempt > 0 {
+		c.sum = in.asksFor()
+	}
 	switch in.n.does.(type) {
 	case *workflow.Task, *workflow.Human:
 		if in.atLimit {
@@ -376,7 +381,7 @@ func (in *inst) goesOn(status Status) bool {
 
 // startsAfter reports whether everything that an instance follows, and that its texts do not show,
 // ended before an earlier instance at its address began.
-func (r *Run) startsAfter(in *inst, begun int) bool {
+func (r *Run) startsAfter(in *inst, begun int32) bool {
 	for t := in.n.texts(); ; {
 		reg, entry := in.reg, len(in.n.in) == 0
 		item := entry && reg.loop == nil && reg.scope.each() != nil // it follows what the for_each follows
@@ -490,7 +495,7 @@ func (r *Run) tellChanges(told map[string]Status) {
 		switch {
 		case known && status == in.status:
 			if in.status != Running || in.phase != queued || in.attempt > 0 { // what has not begun is told when it begins
-				r.facts[0].Kept = append(r.facts[0].Kept, in.address)
+				r.facts[0].Plan.Kept = append(r.facts[0].Plan.Kept, in.address)
 			}
 		case in.status == Skipped:
 			r.tell(in, StepSkipped, "")

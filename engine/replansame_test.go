@@ -589,7 +589,7 @@ func TestReplanTellsWhatIsKept(t *testing.T) {
 	s.limits.Parallel = 2
 	s.does("start", "ok a A", "fail c error no", "replan two")
 	f := s.run.Facts()[0]
-	if f.Kind != engine.PlanChanged || f.Bundle != s.plans["two"] || strings.Join(f.Kept, " ") != "a c ok" {
+	if f.Kind != engine.PlanChanged || f.Plan.Bundle != s.plans["two"] || strings.Join(f.Plan.Kept, " ") != "a c ok" {
 		t.Errorf("%+v", f)
 	}
 }

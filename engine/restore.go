@@ -424,7 +424,7 @@ func (c *codec) instance(in *inst) {
 	twoway.Number(c.Codec, &in.done)
 	c.value(&in.limited)
 	c.digest(&in.sum)
-	twoway.List(c.Codec, &in.parts, c.value)
+	twoway.List(c.Codec, &in.with, c.received)
 	twoway.Number(c.Codec, &in.failures)
 	twoway.Number(c.Codec, &in.losses)
 	twoway.Number(c.Codec, &in.issued)
@@ -441,7 +441,7 @@ func (c *codec) instance(in *inst) {
 			twoway.Text(c.Codec, &k.value)
 			twoway.Text(c.Codec, &k.digest)
 		})
-		twoway.JSON(c.Codec, &in.shut)
+		twoway.Number(c.Codec, &in.shut)
 		twoway.Number(c.Codec, &in.left)
 	}
 	if hands {
@@ -489,12 +489,7 @@ func (c *codec) command(in *inst) {
 		twoway.Text(c.Codec, &i.Name)
 		c.shown(&i.Value)
 	})
-	twoway.List(c.Codec, &received, func(r *Received) {
-		twoway.Text(c.Codec, &r.Step)
-		c.shown(&r.Output)
-		twoway.Text(c.Codec, &r.Decision)
-		twoway.Text(c.Codec, &r.Reason)
-	})
+	twoway.List(c.Codec, &received, c.received)
 	i := 0
 	twoway.List(c.Codec, &handed, func(h *Handed) {
 		if !c.Writes {
@@ -510,6 +505,13 @@ func (c *codec) command(in *inst) {
 		cmd.Place, cmd.Inputs, cmd.Received, cmd.Handed = &in.n.place, inputs, received, handed
 		in.cmd = &cmd
 	}
+}
+
+func (c *codec) received(r *Received) {
+	twoway.Text(c.Codec, &r.Step)
+	c.shown(&r.Output)
+	twoway.Text(c.Codec, &r.Decision)
+	twoway.Text(c.Codec, &r.Reason)
 }
 
 // shown codes a value that was shown.

@@ -16,7 +16,7 @@ type scope struct {
 	body   region
 	latest []*inst // by node.slot; if groups need it, a second half that includes skipped ones
 
-	done        int    // the highest of its instances
+	done        int32  // the highest of its instances
 	item        int32  // index of the item in a for_each
 	outstanding int32  // number of attempts and handoffs in it, and in what it calls, that have not ended
 	bodyDone    bool   // every path has ended

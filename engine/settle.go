@@ -86,7 +86,7 @@ func (r *Run) conclude(in *inst) {
 	r.seq++
 	in.seq = r.seq
 	if in.works() && in.done == 0 { // otherwise an earlier plan has the result
-		in.done = in.seq
+		in.done = int32(in.seq)
 	}
 	in.scope().done = max(in.scope().done, in.done)
 	if len(r.replans.memo) > 0 && !in.works() {

@@ -48,7 +48,7 @@ func (r *Run) startAttempt(in *inst) {
 		r.digester.digest(in)
 	}
 	if in.unsure {
-		in.attempt, in.begun = in.base, r.seq
+		in.attempt, in.begun = in.base, int32(r.seq)
 		r.askLost(in)
 		return
 	}
@@ -112,7 +112,7 @@ func (r *Run) issue(in *inst) {
 	}
 	again := in.counted && (r.version >= 3 || in.losses > 0) // version 2 started it again after a quota
 	if in.attempt == in.base+1 && (!again || in.unsent && r.version >= 2) {
-		in.started, in.begun = r.elapsed, r.seq
+		in.started, in.begun = r.elapsed, int32(r.seq)
 		r.tell(in, StepStarted, "")
 	}
 	in.phase, in.expired, in.unsent = running, false, r.unattended

@@ -58,8 +58,8 @@ func (t *Tree) applyRun(f engine.Fact) {
 		t.status, t.reason = engine.Running, ""
 	case engine.PlanChanged: // it may have been over
 		t.status, t.reason, t.ended = engine.Running, "", time.Time{}
-		if f.Bundle != nil {
-			t.follow(f.Bundle, f.Kept)
+		if f.Plan != nil {
+			t.follow(f.Plan.Bundle, f.Plan.Kept)
 		}
 	case engine.StepStarted, engine.AttemptStarted, engine.AttemptFailed, engine.Retrying, engine.StepEnded,
 		engine.StepSkipped, engine.QuestionAsked, engine.AnswerGiven, engine.AnswerUnused, engine.Decided, engine.Iterated, engine.Warned:

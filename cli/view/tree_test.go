@@ -452,7 +452,7 @@ func TestTreeOfANewPlan(t *testing.T) {
 	plan := release()
 	nodes := plan.Root.Body.Nodes
 	nodes[0], nodes[4] = task("outline"), nodes[0]
-	tree.Apply(engine.Fact{Time: at(5), Kind: engine.PlanChanged, Bundle: plan, Kept: []string{"plan", "write", "write#2"}})
+	tree.Apply(engine.Fact{Time: at(5), Kind: engine.PlanChanged, Plan: &engine.NewPlan{Bundle: plan, Kept: []string{"plan", "write", "write#2"}}})
 	tell(t, tree, `
 5 step_started outline
 5 attempt_started outline
