@@ -314,10 +314,18 @@ func TestTasks(t *testing.T) {
 	until(slow, "working")
 	ask("tasks/cancel", &taskParams{TaskID: slow})
 	until(slow, "cancelled")
+	// What only a person elsewhere can continue ends the task, so that the model learns about it.
 	strict := start(map[string]any{"name": "strict"})
 	f.status(strict, "waiting")
-	if got := ask("tasks/get", &taskParams{TaskID: strict}); got.Status != "working" || len(got.InputRequests) != 0 {
-		t.Errorf("a required gate: %+v", got)
+	declined := start(map[string]any{"name": "gated"})
+	for id := range until(declined, "input_required").InputRequests {
+		ask("tasks/update", &taskParams{TaskID: declined, InputResponses: sdk.InputResponseMap{id: &sdk.ElicitResult{Action: "decline"}}})
+	}
+	for _, id := range []string{strict, declined} {
+		got := until(id, "completed")
+		if len(got.InputRequests) != 0 || got.Result == nil || !strings.Contains(got.Result.Content[0].(*sdk.TextContent).Text, "hocket answer "+id+" ship approve") || f.answered(id) != nil {
+			t.Errorf("%+v", got)
+		}
 	}
 }
 

@@ -65,6 +65,9 @@ func TestForms(t *testing.T) {
 					s.sees("done it")
 					time.Sleep(settling)
 					f.stillOpen(t, p)
+					if name == "codex" || what == "decline" { // in claude, Escape means later
+						s.wait("the command that answers", func() bool { return f.told("hocket answer " + newest(t, p)) })
+					}
 				})
 			}
 			t.Run("answered elsewhere", func(t *testing.T) {
@@ -85,6 +88,7 @@ func TestForms(t *testing.T) {
 				s.sees("done it")
 				time.Sleep(settling)
 				f.stillOpen(t, p)
+				s.wait("the command that answers", func() bool { return f.told("hocket answer " + newest(t, p)) })
 				inTerminal(t, p, newest(t, p))
 				s.never(form.mark)
 			})
