@@ -2,11 +2,15 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Receipt is what became of a request to change a run.
@@ -14,6 +18,28 @@ type Receipt struct {
 	Status string `json:"status" doc:"Of the run"`
 	Driven bool   `json:"driven" doc:"A process drives it, and goes on by itself"`
 	Note   string `json:"note,omitempty" doc:"Which processes may be left of attempts whose process died"`
+}
+
+// Inputs are the inputs of a run. Their numbers are kept as they are written.
+type Inputs map[string]any
+
+// UnmarshalJSON reads them.
+func (in *Inputs) UnmarshalJSON(data []byte) error {
+	v, err := workflow.ParseJSON(data)
+	if err != nil {
+		return err
+	}
+	values, ok := v.(map[string]any)
+	if !ok {
+		return errors.New("inputs: expected an object")
+	}
+	*in = values
+	return nil
+}
+
+// Schema describes them.
+func (Inputs) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, Description: "By name, as the workflow declares them"}
 }
 
 // started is the response to a request that creates a run.
@@ -33,7 +59,7 @@ func (a *api) addActions() {
 			Key  string `header:"Idempotency-Key" maxLength:"200" doc:"A unique value, such as a UUID"`
 			Body struct {
 				Workflow string            `json:"workflow" doc:"Its name" maxLength:"200"`
-				Inputs   map[string]any    `json:"inputs,omitempty"`
+				Inputs   Inputs            `json:"inputs,omitempty"`
 				Limits   *Limits           `json:"limits,omitempty"`
 				Labels   map[string]string `json:"labels,omitempty" doc:"Values that lists show"`
 				Replies  string            `json:"replies,omitempty" doc:"Scripted answers of agents and people, as a YAML file has them, to try the workflow for free" maxLength:"2000000"`

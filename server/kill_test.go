@@ -1,0 +1,233 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/server"
+)
+
+var (
+	kills    = flag.Int("server-kills", 4, "how often TestKill kills the server")
+	killRuns = flag.Int("server-runs", 60, "how many runs TestKill starts")
+)
+
+// killed is a real server, which is killed and started again.
+type killed struct {
+	t               *testing.T
+	program, dir    string
+	address, secret string
+	env             []string
+
+	mu  sync.Mutex
+	cmd *exec.Cmd
+}
+
+func (k *killed) start() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.cmd = exec.Command(k.program, "-C", k.dir, "serve", "--listen", k.address)
+	k.cmd.Env, k.cmd.Stderr = k.env, k.t.Output()
+	if err := k.cmd.Start(); err != nil {
+		k.t.Error(err)
+	}
+}
+
+func (k *killed) kill() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_ = k.cmd.Process.Kill()
+	_ = k.cmd.Wait()
+}
+
+// do sends a request until there is an answer.
+func (k *killed) do(method, path, key string, body any) (int, []byte) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		k.t.Error(err)
+	}
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		r, err := http.NewRequest(method, "http://"+k.address+path, bytes.NewReader(data))
+		if err != nil {
+			k.t.Error(err)
+			break
+		}
+		r.Header.Set("Authorization", "Bearer "+k.secret)
+		r.Header.Set("Content-Type", "application/json")
+		if key != "" {
+			r.Header.Set("Idempotency-Key", key)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			continue
+		}
+		text, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err == nil && res.StatusCode != http.StatusServiceUnavailable {
+			return res.StatusCode, text
+		}
+	}
+	k.t.Errorf("no answer to %s %s", method, path)
+	return 0, nil
+}
+
+// Runs are started while the server is killed: each request starts one run, and each run ends once.
+func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
+	dir := t.TempDir()
+	k := &killed{t: t, program: filepath.Join(t.TempDir(), "hocket"), dir: dir}
+	if out, err := exec.Command("go", "build", "-o", k.program, "../cmd/hocket").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	// Each step writes a line. A step that was killed may write a second one, but a recorded step never does.
+	flow := "name: three\ninputs: {n: {type: integer, required: true}}\nsteps:\n"
+	for _, step := range []string{"a", "b", "c"} {
+		flow += fmt.Sprintf("  - {id: %[1]s, agent: shell, inputs: {n: \"${inputs.n}\"}, config: {command: 'echo %[1]s >> \"out/$n\"; echo %[1]s'}}\n", step)
+	}
+	for name, text := range map[string]string{".hocket/workflows/three.yml": flow, "out/.keep": ""} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := t.TempDir()
+	k.env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CONFIG_HOME="+t.TempDir())
+	var err error
+	if k.secret, err = server.OpenAccess(filepath.Join(state, "hocket", "server")).Create("test", []server.Scope{server.Start}, 0); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.address = l.Addr().String()
+	l.Close()
+	k.start()
+	defer func() { k.kill() }()
+	_, text := k.do("GET", "/api/projects", "", nil)
+	var projects []server.Project
+	if err := json.Unmarshal(text, &projects); err != nil || len(projects) != 1 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	base := "/api/projects/" + projects[0].Name + "/runs"
+
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for range *kills {
+			select {
+			case <-time.After(time.Duration(100+rand.IntN(900)) * time.Millisecond):
+				k.kill()
+				k.start()
+			case <-stop:
+				return
+			}
+		}
+	}()
+	ids := make([]string, *killRuns)
+	work := make(chan int)
+	var wait sync.WaitGroup
+	for range min(50, *killRuns) {
+		wait.Go(func() {
+			for n := range work {
+				status, text := k.do("POST", base, fmt.Sprint(n), map[string]any{"workflow": "three", "inputs": map[string]any{"n": n}})
+				var line server.RunLine
+				if err := json.Unmarshal(text, &line); err != nil || status != http.StatusCreated {
+					t.Errorf("run %d: %d %s", n, status, text)
+				}
+				ids[n] = line.ID
+			}
+		})
+	}
+	for n := range *killRuns {
+		work <- n
+	}
+	close(work)
+	wait.Wait()
+	<-stopped
+	close(stop)
+
+	known := map[string]bool{}
+	for n, id := range ids {
+		if known[id] {
+			t.Errorf("the run %s was started twice", id)
+		}
+		known[id] = true
+		var run server.Run
+		for end := time.Now().Add(2 * time.Minute); run.Status != "success" && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			_, text := k.do("GET", base+"/"+id, "", nil)
+			if err := json.Unmarshal(text, &run); err != nil {
+				t.Fatalf("%v: %s", err, text)
+			}
+		}
+		if run.Status != "success" || len(run.Steps) != 3 {
+			t.Errorf("run %d, %s, is %s with %d steps", n, id, run.Status, len(run.Steps))
+		}
+		_, text := k.do("GET", base+"/"+id+"/history?limit=1000", "", nil)
+		var history struct{ Items []server.Event }
+		if err := json.Unmarshal(text, &history); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		ends, ran := map[string]int{}, ranIn(t, filepath.Join(dir, "out", fmt.Sprint(n)))
+		for _, e := range history.Items {
+			if e.Type == "step_ended" {
+				ends[e.Node]++
+			}
+		}
+		for _, s := range []string{"a", "b", "c"} {
+			// An attempt that was lost with the server is made again; what was recorded is not.
+			if ends[s] != 1 || ran[s] < 1 || ran[s] > 1+*kills {
+				t.Errorf("step %s of run %s ended %d times, and ran %d times", s, id, ends[s], ran[s])
+			}
+		}
+	}
+	total := 0
+	for cursor := ""; ; {
+		_, text := k.do("GET", base+"?limit=200&cursor="+cursor, "", nil)
+		var page struct {
+			Items []server.RunLine
+			Next  string
+		}
+		if err := json.Unmarshal(text, &page); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		total += len(page.Items)
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	if total != *killRuns {
+		t.Errorf("there are %d runs, want %d", total, *killRuns)
+	}
+}
+
+// ranIn counts the lines that steps have written to a file.
+func ranIn(t *testing.T, file string) map[string]int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Error(err)
+	}
+	n := map[string]int{}
+	for line := range bytes.Lines(text) {
+		n[string(bytes.TrimSpace(line))]++
+	}
+	return n
+}
