@@ -3,9 +3,7 @@ package hocket
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"path"
 	"path/filepath"
@@ -26,7 +24,7 @@ import (
 // *[DecidedError] if someone else was faster.
 func (p *Project) Approve(_ context.Context, id, digest string) error {
 	err := p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
-		s, err := p.subject(id)
+		s, err := p.subject(id, d)
 		if err != nil {
 			return err
 		}
@@ -72,30 +70,29 @@ func (p *Project) changeDefinitions(change func(*Project, *trust.Definitions) er
 	})
 }
 
-// subject returns a definition, or a workflow of the project. The error is an *[InvalidError] if it
-// cannot be used at all.
-func (p *Project) subject(id string) (*subject, error) {
-	s := &subject{}
+// find returns a definition, or a workflow of the project. It may have mistakes.
+func (p *Project) find(id string, known *trust.Definitions) (*subject, error) {
 	if g := p.now().definition(id); g != nil {
-		s = p.read(g)
-	} else {
-		w, err := p.Load(id)
-		if errors.As(err, new(*UnknownWorkflowError)) {
-			known, err := p.Approvals().Definitions(p.Root())
-			if err != nil {
-				return nil, err
-			}
-			return nil, unknownDefinition(id, known)
-		}
-		if err != nil {
-			return nil, err
-		}
+		return p.read(g), nil
+	}
+	w, err := p.Load(id)
+	if errors.As(err, new(*UnknownWorkflowError)) {
+		err = unknownDefinition(id, known)
+	}
+	s := &subject{}
+	if err == nil {
 		s.check(w)
 	}
-	if s.found.Errors() {
-		return nil, &InvalidError{s.found}
+	return s, err
+}
+
+// subject is find, but the error is an *[InvalidError] if there are mistakes.
+func (p *Project) subject(id string, known *trust.Definitions) (*subject, error) {
+	s, err := p.find(id, known)
+	if err == nil && s.found.Errors() {
+		err = &InvalidError{s.found}
 	}
-	return s, nil
+	return s, err
 }
 
 // Reject records that a person has rejected a definition, even if it was approved before. Runs of it
@@ -108,12 +105,15 @@ func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) err
 		}
 	}
 	err := p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
-		now, err := p.undecided(id, d)
-		if err != nil {
+		now := &Generated{State: Proposed}
+		s, err := p.find(id, d)
+		switch last, had := d.Last(id); {
+		case err == nil:
+			if now = s.describe(id, d); had && now.State != seen {
+				return &DecidedError{id, last}
+			}
+		case !had || last.Rejected: // otherwise its file is gone, but was approved
 			return err
-		}
-		if v, ok := d.Last(id); ok && now.State != seen {
-			return &DecidedError{id, v}
 		}
 		rejected := trust.Verdict{ID: id, Digest: now.Digest, Rejected: true, At: time.Now().UTC(), By: p.owner.By}
 		for i, v := range d.Verdicts {
@@ -134,25 +134,6 @@ func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) err
 	return p.Reload()
 }
 
-// undecided returns the digest and the state of what a person rejects.
-func (p *Project) undecided(id string, known *trust.Definitions) (*Generated, error) {
-	if g := p.now().definition(id); g != nil {
-		return p.read(g).describe(known), nil
-	}
-	out := &Generated{ID: id}
-	s, err := p.subject(id)
-	switch v, ok := known.Last(id); {
-	case err == nil:
-		out.Digest = s.parts.Digest()
-		out.State, _, _ = stateOf(id, out.Digest, known)
-	case ok && !v.Rejected: // its file is gone or invalid, but was approved
-		out.Digest, out.State = v.Digest, Proposed
-	default:
-		return nil, err
-	}
-	return out, nil
-}
-
 // remove removes the directory of a definition.
 func (p *Project) remove(id string) error {
 	root, err := p.home("generated")
@@ -169,7 +150,7 @@ func (p *Project) remove(id string) error {
 func (p *Project) Promote(_ context.Context, id, digest string) (file string, err error) {
 	var s *subject
 	err = p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
-		if s, err = p.subject(id); err != nil {
+		if s, err = p.subject(id, d); err != nil {
 			return err
 		}
 		if s.g == nil {
@@ -371,12 +352,9 @@ func (a *RunApproval) label(labels map[string]string) map[string]string {
 // needed none.
 func (r *Run) Approval(ctx context.Context) (*RunApproval, error) {
 	pin, err := r.pinned(ctx)
-	if err != nil || pin.Trust == nil {
+	if err != nil {
 		return nil, err
 	}
-	var t pinnedTrust
-	if err := json.Unmarshal(pin.Trust, &t); err != nil {
-		return nil, fmt.Errorf("hocket: trust: %w", err)
-	}
-	return t.Definition, nil
+	t, err := trustOf(pin)
+	return t.Definition, err
 }

@@ -207,7 +207,7 @@ func (p *Project) Propose(_ context.Context, d Draft) (*Generated, error) {
 	if p = newest.steady(); p.now().definition(d.Name) == nil {
 		return nil, unknownDefinition(d.Name, known)
 	}
-	return p.read(p.now().definition(d.Name)).describe(known), nil
+	return p.read(p.now().definition(d.Name)).describe(d.Name, known), nil
 }
 
 // ProposeAgent is Propose for an agent.
@@ -417,7 +417,7 @@ func (p *Project) Generated() ([]*Generated, error) {
 	}
 	var all []*Generated
 	for _, g := range p.now().generated {
-		all = append(all, p.read(g).describe(known))
+		all = append(all, p.read(g).describe(g.ID, known))
 	}
 	return all, nil
 }
@@ -438,13 +438,17 @@ func (s *snapshot) definition(id string) *project.Generated {
 	return s.generated[i]
 }
 
-// describe describes a definition that a model wrote.
-func (s *subject) describe(known *trust.Definitions) *Generated {
-	g := s.g
-	out := &Generated{ID: g.ID, Kind: g.Kind, Name: g.ID, File: g.File, Origin: g.Origin, State: Broken, Diagnostics: s.found}
+// describe describes what a person decides about.
+func (s *subject) describe(id string, known *trust.Definitions) *Generated {
+	out := &Generated{ID: id, Name: id, Kind: WorkflowKind, State: Broken, Diagnostics: s.found}
+	if s.g != nil {
+		out.Kind, out.File, out.Origin = s.g.Kind, s.g.File, s.g.Origin
+	} else if s.w.Model() != nil {
+		out.File = s.w.Model().Pos.File
+	}
 	if !s.found.Errors() {
 		out.Digest = s.parts.Digest()
-		out.State, out.By, out.At = stateOf(g.ID, out.Digest, known)
+		out.State, out.By, out.At = stateOf(id, out.Digest, known)
 	}
 	return out
 }

@@ -159,7 +159,7 @@ func (p *Project) outer(ctx context.Context, atEnd func(func())) (*outer, error)
 		switch {
 		case len(own) == 0:
 		case i == 0:
-			return p.find(ctx, own[0].around, places)
+			return p.outerIn(ctx, own[0].around, places)
 		case len(own) == 1:
 			return own[0], nil
 		default:
@@ -171,8 +171,8 @@ func (p *Project) outer(ctx context.Context, atEnd func(func())) (*outer, error)
 	return nil, &NestedError{Why: "the outer run cannot be found"}
 }
 
-// find finds a run, which may be over.
-func (p *Project) find(ctx context.Context, run string, places []place) (*outer, error) {
+// outerIn finds an outer run, which may be over.
+func (p *Project) outerIn(ctx context.Context, run string, places []place) (*outer, error) {
 	if run == "" {
 		return nil, nil
 	}

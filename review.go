@@ -55,48 +55,43 @@ func (p *Project) Review(id string) (*Review, error) {
 		return nil, err
 	}
 	p = p.steady()
-	s, err := p.subject(id)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.remember(s); err != nil { // somebody may have put the file there
-		return nil, err
-	}
-	g := Generated{ID: id, Name: id, Kind: WorkflowKind}
-	if s.g != nil {
-		g = *s.describe(&trust.Definitions{})
-	} else {
-		g.File = s.w.Model().Pos.File
-	}
-	return p.review(g, s)
-}
-
-// ReviewPlan is Review for a workflow that is not stored in a file yet, such as a new plan of a run.
-func (p *Project) ReviewPlan(w *Workflow, id string, o Origin) (*Review, error) {
-	s := &subject{}
-	if s.check(w); w.Model() == nil {
-		return nil, &InvalidError{s.found}
-	}
-	return p.review(Generated{ID: id, Name: w.Model().Name, Kind: WorkflowKind, Origin: o}, s)
-}
-
-func (p *Project) review(g Generated, s *subject) (*Review, error) {
 	known, err := p.Approvals().Definitions(p.Root())
 	if err != nil {
 		return nil, err
 	}
-	r := &Review{Generated: g, Found: s.found, Effects: []Effect{}, Agents: []ReviewedAgent{}, Changes: []trust.PartChange{}}
+	s, err := p.subject(id, known)
+	if err != nil {
+		return nil, err
+	}
+	return p.review(s.describe(id, known), s, known), p.remember(s) // somebody may have put the file there
+}
+
+// ReviewPlan is Review for a workflow that is not stored in a file yet, such as a new plan of a run.
+func (p *Project) ReviewPlan(w *Workflow, id string, o Origin) (*Review, error) {
+	known, err := p.Approvals().Definitions(p.Root())
+	if err != nil {
+		return nil, err
+	}
+	s := &subject{}
+	if s.check(w); w.Model() == nil {
+		return nil, &InvalidError{s.found}
+	}
+	g := &Generated{ID: id, Name: w.Model().Name, Kind: WorkflowKind, Origin: o, Digest: s.parts.Digest()}
+	g.State, g.By, g.At = stateOf(id, g.Digest, known)
+	return p.review(g, s, known), nil
+}
+
+func (p *Project) review(g *Generated, s *subject, known *trust.Definitions) *Review {
+	r := &Review{Generated: *g, Found: s.found, Effects: []Effect{}, Agents: []ReviewedAgent{}, Changes: []trust.PartChange{}}
 	if s.w != nil {
 		r.does(p, s.w, s.parts)
 	} else {
 		r.about(p.now(), s.g)
 	}
-	r.Digest = s.parts.Digest()
-	r.State, r.By, r.At = stateOf(r.ID, r.Digest, known)
 	if v, ok := known.Last(r.ID); ok && !v.Rejected && v.Digest != r.Digest {
 		r.Before, r.Changes = &v, s.parts.Diff(v.Parts)
 	}
-	return r, nil
+	return r
 }
 
 // does adds what a workflow does. The parts are those that the digest is of.

@@ -226,15 +226,23 @@ func (p *Project) withheld(w *Workflow) []string {
 	return []string{"the project is not trusted, so its commands do not see these environment variables: " + list + "; run `hocket trust` to pass them on"}
 }
 
+// trustOf returns what was decided when a run was recorded.
+func trustOf(pin *driver.Pin) (t pinnedTrust, err error) {
+	if pin.Trust != nil {
+		if err = json.Unmarshal(pin.Trust, &t); err != nil {
+			err = fmt.Errorf("hocket: trust: %w", err)
+		}
+	}
+	return t, err
+}
+
 // settleAgain compares what the project can do now with what it could do when a run was
 // recorded. If it can do more, if its approval was revoked, or if it was moved, the user
 // has to decide again.
 func (p *Project) settleAgain(ctx context.Context, pin *driver.Pin, agents *agent.Set, replies *Replies) (pinnedTrust, error) {
-	var before pinnedTrust
-	if pin.Trust != nil {
-		if err := json.Unmarshal(pin.Trust, &before); err != nil {
-			return pinnedTrust{}, fmt.Errorf("hocket: trust: %w", err)
-		}
+	before, err := trustOf(pin)
+	if err != nil {
+		return before, err
 	}
 	if replies != nil && replies.CoversAll(pin.Bundle) {
 		return before, nil

@@ -158,14 +158,8 @@ func (a *app) reject(ctx context.Context, p *hocket.Project, id string) error {
 	if err := a.onlyPerson("approve --reject"); err != nil {
 		return err
 	}
-	list, err := p.Generated()
-	if err != nil {
-		return err
-	}
-	seen := hocket.Proposed
-	if i := slices.IndexFunc(list, func(g *hocket.Generated) bool { return g.ID == id }); i >= 0 {
-		seen = list[i].State
-	} else if r, err := p.Review(id); err == nil { // a file that is gone or invalid can lose its approval, too
+	seen := hocket.Broken // it can be rejected, too, and what is gone can lose its approval
+	if r, err := p.Review(id); err == nil {
 		seen = r.State
 	}
 	if err := p.Reject(ctx, id, seen); err != nil {
