@@ -281,8 +281,9 @@ func (p *Project) read(g *project.Generated) *subject {
 	case WorkflowKind:
 		p.readWorkflow(s)
 	case AgentKind:
-		if s.found = p.checkAgentDraft(g); !s.found.Errors() {
-			s.parts = p.now().agentParts(g, p.now().files.AgentOf(g))
+		now := p.now()
+		if s.found = now.files.CheckAgentDraft(g, now.tools.Names()); !s.found.Errors() {
+			s.parts = now.agentParts(g, now.files.AgentOf(g))
 		}
 	case ToolKind:
 		if _, s.found = toolOf(g).Read(); !s.found.Errors() {
@@ -325,31 +326,6 @@ func (s *subject) check(w *Workflow) {
 	}
 	s.found = w.Check(nil)
 	s.parts, _ = w.parts() // there is a workflow
-}
-
-// checkAgentDraft checks an agent that a model wrote. It works from its prompt, with what the
-// project has, and may do nothing that needs trust.
-func (p *Project) checkAgentDraft(g *project.Generated) workflow.Diagnostics {
-	d, found := agent.ReadDefinition(g.File, g.Files[filepath.Base(g.File)])
-	if d == nil || found.Errors() {
-		return found
-	}
-	refuse := func(key, detail, summary string, args ...any) {
-		found = append(found, workflow.Errorf(d.At(key), project.CodeGenerated, detail, summary, args...))
-	}
-	if d.Name != g.ID {
-		refuse("name", "call it "+g.ID, "the agent is called %q", d.Name)
-	}
-	if d.Role != "" || len(d.Capabilities) > 0 {
-		refuse("role", "remove them: steps name the agent itself", "an agent that a model wrote cannot have a role or capabilities")
-	}
-	s := p.now()
-	for _, name := range d.Tools {
-		if _, known := s.tools.Manifest(name); !known && s.files.Agents.Traits(d.Agent).CallsTools {
-			refuse("tools", "use one of: "+strings.Join(s.tools.Names(), ", "), "unknown tool %q", name)
-		}
-	}
-	return append(found, s.files.CheckAgentDraft(d)...)
 }
 
 // Wrote records that a model wrote a workflow. Wherever its file is stored, it runs only after a

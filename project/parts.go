@@ -70,11 +70,26 @@ func (l *Loaded) Used() (all []*agent.Definition) {
 	return all
 }
 
-// CheckAgentDraft returns what an agent must not be able to do that a model wrote: it works from
-// its prompt, and needs no trust.
-func (p *Project) CheckAgentDraft(d *agent.Definition) (found workflow.Diagnostics) {
+// CheckAgentDraft checks an agent that a model wrote. It works from its prompt, with the tools and
+// everything else that the project has, and needs no trust.
+func (p *Project) CheckAgentDraft(g *Generated, tools []string) workflow.Diagnostics {
+	d, found := agent.ReadDefinition(g.File, g.Files[filepath.Base(g.File)])
+	if d == nil || found.Errors() {
+		return found
+	}
 	refuse := func(pos workflow.Pos, detail, summary string, args ...any) {
 		found = append(found, workflow.Errorf(pos, CodeGenerated, detail, summary, args...))
+	}
+	if d.Name != g.ID {
+		refuse(d.At("name"), "call it "+g.ID, "the agent is called %q", d.Name)
+	}
+	if d.Role != "" || len(d.Capabilities) > 0 {
+		refuse(d.At("role"), "remove them: steps name the agent itself", "an agent that a model wrote cannot have a role or capabilities")
+	}
+	for _, name := range d.Tools {
+		if !slices.Contains(tools, name) && p.Agents.Traits(d.Agent).CallsTools {
+			refuse(d.At("tools"), "use one of: "+strings.Join(tools, ", "), "unknown tool %q", name)
+		}
 	}
 	probe := *p
 	others := slices.DeleteFunc(slices.Clone(p.definitions), func(o *agent.Definition) bool {

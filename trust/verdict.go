@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -176,18 +177,12 @@ func (s *Store) definitions(root string) string {
 // decided. A link in the project can lead to such a directory, and so can XDG_STATE_HOME.
 func (s *Store) outside(root string) error {
 	dir := s.dir
-	for {
-		real, err := filepath.EvalSymlinks(dir)
-		if err == nil {
-			dir = real
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			break
-		}
-		dir = filepath.Dir(dir) // it does not exist yet
+	real, err := filepath.EvalSymlinks(dir)
+	for err != nil && dir != filepath.Dir(dir) { // it does not exist yet
+		dir = filepath.Dir(dir)
+		real, err = filepath.EvalSymlinks(dir)
 	}
-	if rel, err := filepath.Rel(root, dir); err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(root, cmp.Or(real, dir)); err == nil && filepath.IsLocal(rel) {
 		return fmt.Errorf("trust: the directory of your approvals, %s, is inside of the project %s; set XDG_STATE_HOME to a directory outside", s.dir, root)
 	}
 	return nil
