@@ -318,3 +318,24 @@ func TestNothingToDo(t *testing.T) {
 		}
 	}
 }
+
+// A run without inputs gets the defaults, and its own inputs are not changed.
+func TestDefaultsWithoutInputs(t *testing.T) {
+	w := &workflow.Workflow{Name: "w", Inputs: []workflow.Param{{Name: "x", HasDefault: true, Default: "cats"}}}
+	w.Body.Nodes = []workflow.Node{{ID: "a", Step: &workflow.Task{Agent: "x", Prompt: workflow.Template{Text: "${inputs.x}"}}}}
+	for _, given := range []map[string]any{nil, {}, {"x": "dogs"}} {
+		run, err := engine.New(&workflow.Bundle{Root: w})
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := len(given)
+		commands, err := run.Step(engine.Envelope{Time: time.Unix(1e9, 0), Event: &engine.Started{Run: "r", Version: engine.Version, Inputs: given}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]string{false: "cats", true: "dogs"}[size > 0]
+		if start, ok := commands[0].(*engine.StartTask); !ok || start.Prompt != want || len(given) != size {
+			t.Errorf("%v: %+v", given, commands[0])
+		}
+	}
+}

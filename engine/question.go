@@ -288,7 +288,7 @@ func (r *Run) withdrawn(id string) {
 // rest pauses the timeout of an attempt while it waits for a person or for what it handed off, and
 // resumes it afterwards.
 func (r *Run) rest(in *inst) {
-	works := in.phase == running && !in.expired && r.attempts[in.address] == in
+	works := in.phase == running
 	r.lend(in, works && in.awaits() > 0)
 	waits := works && (in.away || slices.ContainsFunc(in.open, (*question).asks))
 	if waits == in.resting {

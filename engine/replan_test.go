@@ -260,3 +260,14 @@ func BenchmarkReplan(b *testing.B) {
 		}
 	}
 }
+
+// Only plans that answer a failure count towards the limit.
+func TestReplanByHandDoesNotCount(t *testing.T) {
+	a := did("a", "1")
+	a.OnError = workflow.Replan
+	r := beginPlan(t, inOrder(a, did("b", "2")), workflow.Limits{Replans: 1})
+	r.plan(inOrder(a, did("c", "3")))
+	r.want("it asks", r.failed("a", 1), "ask a")
+	r.plan(inOrder(a))
+	r.want("none is left", r.failed("a", 2), "finish error")
+}
