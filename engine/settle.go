@@ -59,7 +59,17 @@ func (r *Run) settle(in *inst, said, value any) *Fault {
 	}
 	p := parcel{by: in, env: in.env, failed: in.passedFailure()}
 	r.conclude(in)
-	sink := true
+	if r.leaveBy(taken, p) {
+		in.scope().pathEnded(in)
+	}
+	return nil
+}
+
+// leaveBy settles the out-edges of the instance that a parcel comes from, and reports whether a path
+// ends there: it takes no edge that leads to a node.
+func (r *Run) leaveBy(taken []bool, p parcel) (sink bool) {
+	in := p.by
+	sink = true
 	for i, e := range in.n.out {
 		if !taken[i] {
 			r.settleEdge(in.reg, e, dead, parcel{})
@@ -68,11 +78,8 @@ func (r *Run) settle(in *inst, said, value any) *Fault {
 		sink = sink && e.ends()
 		r.settleEdge(in.reg, e, live, p)
 	}
-	if sink {
-		in.scope().pathEnded(in)
-	}
 	r.settled(in.reg, in.n)
-	return nil
+	return sink
 }
 
 // conclude records the end of an instance.
@@ -267,15 +274,11 @@ func (r *Run) failFinally(in *inst) {
 
 // settleFailed takes the edges that handle the failure.
 func (r *Run) settleFailed(in *inst, on workflow.On) {
-	p := parcel{by: in, env: in.env, failed: in}
-	for _, e := range in.n.out {
-		if e.on == on {
-			r.settleEdge(in.reg, e, live, p)
-		} else {
-			r.settleEdge(in.reg, e, dead, parcel{})
-		}
+	taken := make([]bool, len(in.n.out))
+	for i, e := range in.n.out {
+		taken[i] = e.on == on
 	}
-	r.settled(in.reg, in.n)
+	r.leaveBy(taken, parcel{by: in, env: in.env, failed: in})
 }
 
 // judge applies on_error.
@@ -299,15 +302,7 @@ func (r *Run) judge(in *inst) {
 			r.warn(in, "%s", fault.Message)
 			clear(taken)
 		}
-		p := parcel{by: in, env: in.env, tolerated: true}
-		for i, e := range in.n.out {
-			if taken[i] {
-				r.settleEdge(in.reg, e, live, p)
-			} else {
-				r.settleEdge(in.reg, e, dead, parcel{})
-			}
-		}
-		r.settled(in.reg, in.n)
+		r.leaveBy(taken, parcel{by: in, env: in.env, tolerated: true})
 	}
 }
 
