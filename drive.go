@@ -23,6 +23,9 @@ type Front struct {
 	// another process, if this one cannot ask. Otherwise the agent is told at once that
 	// no one can answer.
 	Elsewhere bool
+	// Leave, when it is closed, means that nothing new starts: attempts in progress may end, and then
+	// Drive returns an *[InterruptedError]. Nil means never.
+	Leave <-chan struct{}
 	// Replies replace those that the run was started with.
 	Replies *Replies
 }
@@ -171,7 +174,7 @@ func (r *Run) workWith(ctx context.Context, f Front, pin *driver.Pin, agents *ag
 	process.SetState(p.State())
 	place := p.now().newWorkplace(p.Root())
 	l := &lanes{agents, pin, p.Root(), place, trusted, p.now().files.Equipment, p.detacher()}
-	w := driver.Work{Agents: l, Scripted: l.scripted, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere}
+	w := driver.Work{Agents: l, Scripted: l.scripted, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere, Leave: f.Leave}
 	if replies != nil {
 		w.Script, w.ScriptAll = replies.Script(), replies.CoversAll(pin.Bundle)
 	}

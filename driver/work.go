@@ -35,6 +35,9 @@ type Work struct {
 	// Replan returns what the run is driven with after it got a new plan: Agents, Scripted and
 	// ScriptAll are used. Its error refuses the plan. Nil means that nothing changes.
 	Replan func(p *Pin) (Work, error)
+	// Leave, when it is closed, means that nothing new starts. Attempts in progress may end, and Drive
+	// returns an *[InterruptedError] as soon as there is none. Nil means never.
+	Leave <-chan struct{}
 	// Patience is how long a run that waits for people, a quota or a budget stays in Drive
 	// before it returns. Zero means one minute.
 	Patience time.Duration

@@ -50,7 +50,8 @@
 //     process drives the run, such as the start of a run for another process, or an answer. What it
 //     asks for has not begun, so the next Recovered does not take it as lost.
 //  15. Interruption. A driver that is told to stop stores what has ended, cancels the
-//     other attempts and waits for them, and does not store what they return.
+//     other attempts and waits for them, and does not store what they return. One that
+//     leaves lets attempts end first, and stores their ends as unattended events.
 //  16. The end. After [Finish], store nothing more, except a [Replanned], with which the run
 //     goes on.
 //  17. Long outputs. A run keeps the outputs of all its steps, unless [Run.Offload] says

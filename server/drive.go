@@ -30,6 +30,7 @@ type drives struct {
 	mu     sync.Mutex
 	ctx    context.Context // nil before run
 	closed bool
+	leave  chan struct{} // closed when nothing new may start
 	handed map[string]bool
 	active map[string]bool        // being driven here; true: look at it again afterwards
 	due    map[string]*time.Timer // of runs that wait for a time
@@ -37,7 +38,7 @@ type drives struct {
 }
 
 func newDrives(s *Server, p *hocket.Project) *drives {
-	d := &drives{s: s, p: p, file: filepath.Join(p.State(), "served.json"), handed: map[string]bool{}, active: map[string]bool{}, due: map[string]*time.Timer{}}
+	d := &drives{s: s, p: p, file: filepath.Join(p.State(), "served.json"), leave: make(chan struct{}), handed: map[string]bool{}, active: map[string]bool{}, due: map[string]*time.Timer{}}
 	d.idle = sync.NewCond(&d.mu)
 	return d
 }
@@ -70,11 +71,12 @@ func (d *drives) run(ctx context.Context) {
 	}
 }
 
-// close makes drives start nothing new.
+// close makes drives start nothing new, neither runs nor steps.
 func (d *drives) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
+	close(d.leave)
 	for id, t := range d.due {
 		t.Stop()
 		delete(d.due, id)
@@ -192,7 +194,7 @@ func (d *drives) once(ctx context.Context, id string) (hocket.Info, error) {
 		return hocket.Info{}, err
 	}
 	observer, end := d.s.handoffs(d.p).Follow(ctx, r, nil)
-	_, err = r.Drive(ctx, hocket.Front{Observer: observer, Elsewhere: true})
+	_, err = r.Drive(ctx, hocket.Front{Observer: observer, Elsewhere: true, Leave: d.leave})
 	end()
 	if err != nil {
 		return hocket.Info{}, err

@@ -170,3 +170,43 @@ func TestConvert(t *testing.T) {
 	}
 	f.want(http.StatusUnprocessableEntity, "POST", f.path("/convert?to=xml"), map[string]string{"file": "x.yml", "text": "steps: ["})
 }
+
+// A server that stops starts no step, and lets the one that runs end.
+func TestStop(t *testing.T) {
+	f := newFixture(t, map[string]string{
+		".hocket/workflows/slow.yml": "name: slow\nsteps:\n  - {id: a, agent: shell, config: {command: 'touch began; while ! test -e go; do sleep 0.02; done; echo first'}}\n  - {id: b, agent: shell, effect: once, config: {command: 'echo second'}}\n",
+	})
+	run := f.begin("slow")
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(f.dir + "/began"); err == nil {
+			break
+		}
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		f.stop()
+	}()
+	time.Sleep(50 * time.Millisecond) // it has noticed
+	if err := os.WriteFile(f.dir+"/go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-stopped
+	p, err := hocket.Open(f.dir, hocket.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Run(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.State(t.Context())
+	if err != nil || s.Result.Steps[0].Status != "success" || s.Result.Steps[0].Attempts != 1 {
+		t.Errorf("after the stop: %+v, %v", s.Result, err)
+	}
+	p.Close()
+	f.start()
+	if r := f.until(run, "success"); len(r.Steps) != 2 || r.Steps[1].Attempts != 1 {
+		t.Errorf("after the restart: %+v", r.Steps)
+	}
+}

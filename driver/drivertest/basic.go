@@ -284,6 +284,44 @@ func interrupt(t *scene, w World) {
 	}
 }
 
+// leave: a driver that leaves lets attempts end, records their results and starts nothing new. The
+// next one continues with the first attempt of what follows, even if that may run only once.
+func leave(t *scene, w World) {
+	var seen calls
+	began, mayEnd, leaves := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
+		seen.note(task)
+		if task.Node == "slow" {
+			close(began)
+			<-mayEnd
+		}
+		return Outcome{Output: task.Node}
+	})
+	d.work.Leave = leaves
+	once := task("once", "")
+	once.Once = true
+	s := starting(bundle(chain(task("slow", ""), once, task("last", ""))))
+	go func() {
+		<-began
+		close(leaves)
+		time.Sleep(20 * time.Millisecond) // the driver notices
+		close(mayEnd)
+	}()
+	if res, err := d.Start(t.Context(), s); !errors.As(err, new(*driver.InterruptedError)) {
+		t.Fatalf("a driver that leaves returned %s, %v", outline(res), err)
+	}
+	if n := count[*engine.TaskEnded](t, d); n != 1 || seen.count("once@1") != 0 {
+		t.Errorf("%d results are recorded, want 1; all: %v", n, seen.all())
+	}
+	d.work.Leave = nil
+	want(t, resume(t, d, s.Bundle), `success "last"`, `slow success "slow"`, `once success "once"`, `last success "last"`)
+	for _, key := range []string{"slow@1", "once@1", "last@1"} {
+		if seen.count(key) != 1 {
+			t.Errorf("%s was made %d times; all: %v", key, seen.count(key), seen.all())
+		}
+	}
+}
+
 // over: a finished run does not change.
 func over(t *scene, w World) {
 	var seen calls

@@ -76,6 +76,7 @@ var Scenarios = []Scenario{
 	{"cancel", []int{5, 8}, cancelWhileDriven},
 	{"cancel while nobody drives", []int{8, 14}, cancelWhileIdle},
 	{"interrupt", []int{12, 15}, interrupt},
+	{"leave", []int{14, 15}, leave},
 	{"over", []int{16}, over},
 	{"clock set", []int{6, 7}, clockSet},
 	{"deadline", []int{9}, deadline},

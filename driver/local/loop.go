@@ -45,6 +45,7 @@ type loop struct {
 	noted  int           // the last event that the list of runs includes
 	unsaid bool          // the list of runs does not have the currently open questions
 	over   bool          // Finish came
+	leaves bool          // nothing new starts
 	kept   int           // the last event that the snapshot includes
 	note   string        // which processes may be left of lost attempts, for their logs
 }
@@ -98,11 +99,15 @@ func (l *loop) guard(do func() error) (err error) {
 func (l *loop) turn(ctx context.Context) error {
 	changes := l.d.pulse.listen(mail, l.writer.Run())
 	defer changes.close()
+	leave := l.o.Leave
 	for !l.over {
 		if err := l.noteStatus(); err != nil {
 			return err
 		}
 		l.keep()
+		if l.leaves && l.attempts.flying == 0 {
+			return l.interrupted(errLeft)
+		}
 		if l.idle() {
 			return nil
 		}
@@ -110,6 +115,8 @@ func (l *loop) turn(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			err = l.interrupted(context.Cause(ctx))
+		case <-leave:
+			l.leaves, leave = true, nil
 		case <-l.mail.wake:
 			err = l.readMail()
 		case <-l.alarm.at(&l.timers, l.clock):
@@ -161,8 +168,9 @@ func (l *loop) append(b journal.Batch) error {
 func (l *loop) now(ev engine.Event) engine.Envelope { return l.after(l.clock.stamp(ev)) }
 
 // after returns an event with a time that does not go backwards: within a run it never
-// does.
+// does. What it starts is started by the next process, if this one leaves.
 func (l *loop) after(e engine.Envelope) engine.Envelope {
+	e.Unattended = e.Unattended || l.leaves
 	if e.Time.Before(l.last) {
 		e.Time = l.last
 	}
@@ -296,7 +304,9 @@ func (l *loop) carryOut(cmds []engine.Command) error {
 func (l *loop) obey(c engine.Command) error {
 	switch c := c.(type) {
 	case *engine.StartTask:
-		return l.startTask(c)
+		if !l.leaves {
+			return l.startTask(c)
+		}
 	case *engine.CancelTask:
 		l.attempts.stop(attemptKey{c.Address, c.Attempt})
 	case *engine.SetTimer:
@@ -391,6 +401,9 @@ func (l *loop) interrupted(cause error) error {
 	}
 	return &driver.InterruptedError{Run: l.writer.Run(), Cause: cause}
 }
+
+// errLeft is why a run is interrupted whose driver leaves.
+var errLeft = errors.New("the process that drove it ends")
 
 // grace is how long attempts may take to end when the loop does.
 const grace = 10 * time.Second
