@@ -541,6 +541,22 @@ func TestReplanChangesTheTimeout(t *testing.T) {
 	}
 }
 
+// The time that an attempt had left when it waited is not that of the next one, which may have no limit.
+func TestReplanForgetsTimeLeft(t *testing.T) {
+	for _, answered := range []bool{false, true} {
+		s := planned(t, "  - {id: a, agent: x, retry: 3, timeout: 30s}\n", "")
+		s.load("plan/two.yml", []byte("name: main\nsteps:\n  - {id: a, agent: x, retry: 3}\n"))
+		s.does("start", "ask a yes|no May I?", "replan two")
+		if answered {
+			s.does("answer a@1 yes")
+		}
+		s.does("fail a error no", "ask a yes|no And now?")
+		if said := s.does("answer a@2 yes"); strings.Contains(said, "timer") {
+			t.Errorf("answered %t: %s", answered, said)
+		}
+	}
+}
+
 // What a budget holds back still waits for it, and only one question is asked about that budget.
 func TestReplanHoldsBack(t *testing.T) {
 	main := "  - {id: a, agent: x, handoffs: {to: [y]}}\n  - {id: b, agent: x}\n  - {id: c, agent: x, needs: [b]}\nexecution: dag\n"

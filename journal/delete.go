@@ -65,6 +65,9 @@ func (s *Store) Delete(ctx context.Context, runs ...string) (deleted []string, e
 // are reused.
 const maxFreed = 4096
 
+// deleteLoosePins deletes definitions that no run refers to.
+const deleteLoosePins = "DELETE FROM pins WHERE hash NOT IN (SELECT pin FROM runs UNION ALL SELECT first FROM runs WHERE first IS NOT NULL UNION ALL SELECT pin FROM plans)"
+
 // deleteRuns deletes the rows of runs, given as a JSON list of their numbers, and then what
 // no other run refers to.
 func deleteRuns(tx *sql.Tx, numbers string) error {
@@ -88,7 +91,7 @@ func deleteRuns(tx *sql.Tx, numbers string) error {
 		`DELETE FROM blobs WHERE hash IN (SELECT hash FROM loose EXCEPT
 			SELECT unhex(p.value ->> 'hash') FROM events e, json_each(e.blobs) p WHERE e.blobs IS NOT NULL)`,
 		"DROP TABLE loose",
-		"DELETE FROM pins WHERE hash NOT IN (SELECT pin FROM runs UNION ALL SELECT first FROM runs WHERE first IS NOT NULL UNION ALL SELECT pin FROM plans)",
+		deleteLoosePins,
 	} {
 		if _, err := tx.Exec(text); err != nil {
 			return err

@@ -130,6 +130,25 @@ func (s *Store) AddPlan(ctx context.Context, run string, p *driver.Pin) (hash st
 	})
 }
 
+// DropPlan removes a pin that AddPlan has stored and that the run has refused, unless another event of
+// the run, or a message to it, names it.
+func (s *Store) DropPlan(ctx context.Context, run, hash string) error {
+	number, err := s.number(ctx, run)
+	if err != nil {
+		return err
+	}
+	return s.transact(func(tx *sql.Tx) error {
+		_, err := tx.Exec(`DELETE FROM plans WHERE run = ?1 AND pin = ?2
+			AND NOT EXISTS (SELECT 1 FROM events WHERE run = ?1 AND instr(data, ?2) > 0)
+			AND NOT EXISTS (SELECT 1 FROM inbox WHERE run = ?1 AND verdict IS NULL AND instr(event, ?2) > 0)`, number, hash)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(deleteLoosePins)
+		return err
+	})
+}
+
 // Plan reads a pin that an event of a run names.
 func (s *Store) Plan(ctx context.Context, run, hash string) (*driver.Pin, error) {
 	return s.cachedPin(ctx, run, hash)

@@ -47,7 +47,11 @@ func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (drive
 		return driver.Receipt{}, err
 	}
 	e.Event.(*engine.Replanned).Bundle = pin.Bundle
-	return d.act(ctx, s, run, e.Event)
+	receipt, err := d.act(ctx, s, run, e.Event)
+	if errors.As(err, new(*driver.RefusedError)) {
+		err = errors.Join(err, s.DropPlan(context.WithoutCancel(ctx), run, hash))
+	}
+	return receipt, err
 }
 
 func (d *Driver) act(ctx context.Context, s *journal.Store, run string, ev engine.Event) (driver.Receipt, error) {

@@ -160,3 +160,30 @@ func TestJournalOfVersion3(t *testing.T) {
 		t.Errorf("%s, %v", res.Status, err)
 	}
 }
+
+// A plan that a run cannot continue with leaves nothing in the journal.
+func TestRefusedPlanIsNotKept(t *testing.T) {
+	dir := t.TempDir()
+	d := openDriver(t, dir)
+	w := func(name string, inputs ...workflow.Param) *driver.Pin {
+		nodes := []workflow.Node{{ID: "a", Step: &workflow.Human{Question: workflow.Template{Text: "Go?"}}}}
+		return &driver.Pin{Bundle: &workflow.Bundle{Root: &workflow.Workflow{Name: name, Inputs: inputs, Body: workflow.Graph{Nodes: nodes}}}}
+	}
+	made, err := d.Start(t.Context(), driver.Spec{Run: "demo-1", Pin: w("demo")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pin := w("refused", workflow.Param{Name: "missing", Required: true})
+	if _, err := d.Replan(t.Context(), made.Run, driver.Replan{Pin: pin}); !errors.As(err, new(*driver.RefusedError)) {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var kept int
+	if err := db.QueryRow("SELECT (SELECT count(*) FROM pins) + (SELECT count(*) FROM plans)").Scan(&kept); err != nil || kept != 1 {
+		t.Errorf("%d definitions are kept: %v", kept, err)
+	}
+}
