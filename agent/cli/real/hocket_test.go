@@ -268,7 +268,15 @@ func ended(t *testing.T, p *hocket.Project, id string, want ...engine.Status) {
 			return
 		}
 	}
-	t.Errorf("the run has not become %v", want)
+	run, err := p.Run(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, _ := run.Info(t.Context())
+	t.Errorf("the run has not become %v: %+v", want, info)
+	for e := range run.Recorded(t.Context()) {
+		t.Logf("%v %T %+v", e.Time, e.Event, e.Event)
+	}
 }
 
 // noneLeft reports processes of the fixture that still work: servers, and what they started.
