@@ -43,20 +43,23 @@ func (s *server) tell(do func(*guard)) <-chan struct{} {
 	return done
 }
 
-// guarded tells the guard about a run. If there is no guard, the run is only less safe.
-func (s *server) guarded(mark string, run *hocket.Run) {
-	if s.o.Guard == nil {
-		return
-	}
-	told := s.tell(func(g *guard) {
-		if g.to == nil {
+// watchful starts the guard if there is none yet. It comes before a run is recorded, so that hardly any time is
+// left in which the server could be killed without the guard knowing the run.
+func (s *server) watchful() {
+	await(s.tell(func(g *guard) {
+		if g.to == nil && s.o.Guard != nil {
 			g.to, _ = s.o.Guard()
 		}
+	}))
+}
+
+// guarded tells the guard about a run. If there is no guard, the run is only less safe.
+func (s *server) guarded(mark string, run *hocket.Run) {
+	await(s.tell(func(g *guard) {
 		if g.to != nil {
 			_, _ = fmt.Fprintf(g.to, "%s%s\n", mark, run.ID())
 		}
-	})
-	await(told)
+	}))
 }
 
 // unguard ends the guard.

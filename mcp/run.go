@@ -100,6 +100,7 @@ func (c *call) start(ctx context.Context, w *hocket.Workflow, inputs map[string]
 	}
 	if !background && c.handle == nil {
 		options = append(options, hocket.WithClaim())
+		c.s.watchful()
 	}
 	run, err := c.p.Record(ctx, w, inputs, options...)
 	if err != nil {

@@ -332,7 +332,13 @@ func TestGuardThatHangs(t *testing.T) {
 // The runs of a server that is killed are cancelled by the process that guards it.
 func TestGuard(t *testing.T) {
 	told, to := io.Pipe()
-	f := newFixture(t, mcp.Options{Guard: func() (io.WriteCloser, error) { return to, nil }}, nil)
+	var f *fixture
+	f = newFixture(t, mcp.Options{Guard: func() (io.WriteCloser, error) {
+		if n := len(f.runs()); n > 0 {
+			t.Errorf("there are %d runs before there is a guard", n)
+		}
+		return to, nil
+	}}, nil)
 	lines := bufio.NewScanner(told)
 	go f.callIn(context.Background(), "hocket_workflow", map[string]any{"name": "slow"})
 	if !lines.Scan() || lines.Text() != "+"+f.newest() {

@@ -297,6 +297,9 @@ func (c *call) handoff(ctx context.Context, in *handoffArgs) (*sdk.CallToolResul
 	if n := len(h.Requests); n != 1 {
 		return nil, fmt.Errorf("expected one request, found %d; call hocket_handoff for each", n)
 	}
+	if !background {
+		c.s.watchful()
+	}
 	sent, err := s.Send(ctx, order)
 	if err != nil {
 		return nil, err
