@@ -37,6 +37,7 @@ const (
 	loopFrame  frameKind = "loop"
 	eachFrame  frameKind = "each"
 	groupFrame frameKind = "group"
+	callFrame  frameKind = "called"
 )
 
 // part is either a mark or a frame.

@@ -110,11 +110,11 @@ func (p *painter) arrive(t *trail, w *wire, x, y float64, joined bool) {
 		t.down(end - 5)
 		p.arrow(class, t.x, end, 0)
 	}
-	p.line(class, t)
+	p.line(class, t, p.ends(w.from, w.to))
 }
 
-func (p *painter) line(class string, t *trail) {
-	fmt.Fprintf(&p.wires, `<path class="wire %s" d="%s"/>`+"\n", class, t.String())
+func (p *painter) line(class string, t *trail, ends string) {
+	fmt.Fprintf(&p.wires, `<path class="wire %s" d="%s"%s/>`+"\n", class, t.String(), ends)
 }
 
 // entryTop returns where the wires into a box end: for a loop, at the top of the start of its
@@ -165,7 +165,7 @@ func (p *painter) back(r *region, k *back, x, y float64) {
 		p.arrow("back", x+head.x+head.w/2, side, math.Pi/2)
 	}
 	t.corner(points...)
-	p.line("back", t)
+	p.line("back", t, p.ends(from, head))
 }
 
 // selfLoop is the distance between the top of a box and its own back edge.

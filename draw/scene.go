@@ -33,6 +33,7 @@ type box struct {
 	kind   boxKind
 	mark   markKind // for markBox
 	id     string
+	place  string // the address of its node, without iterations and items; "" if it is no node
 	title  string
 	note   string
 	accent string  // colour of the lane, or ""
@@ -85,6 +86,10 @@ type leaving struct {
 type scene struct {
 	picture *picture
 	colors  map[string]string // by agent
+	called  map[string]*workflow.Workflow
+	open    func(place string) bool // whether a call is drawn with the workflow that it calls
+	prefix  string                  // of the places of its nodes
+	depth   int                     // how many calls are around it
 }
 
 // builder fills one region.
@@ -97,12 +102,21 @@ type builder struct {
 	tags  map[string]*box // texts of failures, by target: each is drawn once
 }
 
+// deepest is how many calls can be drawn inside of each other. Workflows that have errors may call
+// each other in a circle.
+const deepest = 8
+
 func newScene(w *workflow.Workflow) *region {
-	s := &scene{picture: newPicture(w), colors: map[string]string{}}
+	return (&scene{}).whole(w, wholeFrame, "")
+}
+
+// whole lays out a workflow.
+func (s *scene) whole(w *workflow.Workflow, kind frameKind, title string) *region {
+	s.picture, s.colors = newPicture(w), map[string]string{}
 	for _, a := range w.Agents {
 		s.colors[a.Name] = a.Color
 	}
-	b := s.builder(wholeFrame, "", &w.Body)
+	b := s.builder(kind, title, &w.Body)
 	start := b.add(&box{kind: markBox, mark: startMark, w: startSize, h: startSize})
 	b.end = &box{kind: markBox, mark: endMark, w: endSize, h: endSize}
 	for _, id := range entries(&w.Body) {
@@ -135,7 +149,7 @@ func (b *builder) add(x *box) *box {
 }
 
 func (s *scene) node(n *workflow.Node) *box {
-	x := &box{id: n.ID, group: n.Group, title: title(n), note: note(n)}
+	x := &box{id: n.ID, place: s.prefix + n.ID, group: n.Group, title: title(n), note: note(n)}
 	inner := n
 	if one := single(n); one != nil {
 		inner, x.stack = one, true
@@ -143,6 +157,13 @@ func (s *scene) node(n *workflow.Node) *box {
 	}
 	if t, ok := inner.Step.(*workflow.Task); ok {
 		x.accent = s.colors[t.Agent]
+	}
+	if w := s.opened(n, x.place); w != nil {
+		x.kind, x.mark = frameBox, ""
+		inner := &scene{called: s.called, open: s.open, prefix: x.place + "/", depth: s.depth + 1}
+		x.inner = inner.whole(w, callFrame, joined(x.title, x.note))
+		x.w, x.h = x.inner.width, x.inner.height
+		return x
 	}
 	if x.mark = s.picture.kindOf(n); x.mark != "" {
 		x.kind = markBox
@@ -157,6 +178,15 @@ func (s *scene) node(n *workflow.Node) *box {
 		x.w, x.h = x.w+pileSize, x.h+pileSize
 	}
 	return x
+}
+
+// opened returns the workflow that is drawn in place of a call, or nil.
+func (s *scene) opened(n *workflow.Node, place string) *workflow.Workflow {
+	c, ok := n.Step.(*workflow.Call)
+	if !ok || s.open == nil || s.depth >= deepest || !s.open(place) {
+		return nil
+	}
+	return s.called[c.Workflow]
 }
 
 func joined(a, b string) string {

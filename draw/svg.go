@@ -38,9 +38,55 @@ func SVG(w *workflow.Workflow) string {
 	return p.document(w.Name, wide, y+margin*1.5+r.height)
 }
 
+// Inline is a picture that is part of a page: the style sheet of the page has its colours. Its nodes, frames
+// and edges are marked with places, so that the page can show the state of a run without drawing again. A
+// place is the address of a node without iterations and items.
+type Inline struct {
+	Bundle *workflow.Bundle
+	Open   func(place string) bool   // which calls are drawn with the workflow that they call; nil: none
+	Link   func(place string) string // where a node leads; nil: nowhere
+}
+
+// SVG draws the picture. It has no style and no script.
+func (o Inline) SVG() string {
+	r := (&scene{called: o.Bundle.Called, open: o.Open}).whole(o.Bundle.Root, wholeFrame, "")
+	p := &painter{places: true, link: o.Link}
+	p.region(r, inlineMargin, inlineMargin)
+	wide, high := num(math.Ceil(r.width+2*inlineMargin)), num(math.Ceil(r.height+2*inlineMargin))
+	return fmt.Sprintf(`<svg class="drawing" xmlns="http://www.w3.org/2000/svg" role="group" aria-label="%s" width="%s" height="%s" viewBox="0 0 %s %s">`+"\n",
+		escape("Drawing of "+o.Bundle.Root.Name), wide, high, wide, high) +
+		p.frames.String() + p.wires.String() + p.marks.String() + "</svg>\n"
+}
+
+const inlineMargin = 8.0
+
 // painter collects the picture in layers: later ones are on top.
 type painter struct {
 	frames, wires, marks strings.Builder
+
+	places bool // mark the parts with their places
+	link   func(place string) string
+}
+
+// begin opens an element around what is painted for a node, and returns what closes it.
+func (p *painter) begin(to *strings.Builder, class string, b *box) (end string) {
+	if !p.places || b.place == "" {
+		return ""
+	}
+	name, href := "g", ""
+	if p.link != nil {
+		name, href = "a", ` href="`+escape(p.link(b.place))+`"`
+	}
+	fmt.Fprintf(to, `<%s class="%s" data-place="%s"%s>`+"\n", name, class, escape(b.place), href)
+	return "</" + name + ">\n"
+}
+
+// ends returns the attributes of an edge.
+func (p *painter) ends(from, to *box) string {
+	if !p.places || from.place == "" {
+		return ""
+	}
+	return fmt.Sprintf(` data-from="%s" data-to="%s"`, escape(from.place), escape(to.place))
 }
 
 func (p *painter) document(name string, wide, high float64) string {
@@ -81,7 +127,9 @@ func (p *painter) outline(o outline, x, y float64) {
 func (p *painter) box(b *box, x, y float64) {
 	switch b.kind {
 	case markBox:
+		end := p.begin(&p.marks, "node", b)
 		p.mark(b, x+b.x, y+b.y)
+		p.marks.WriteString(end)
 	case frameBox:
 		p.frame(b, x+b.x-b.w/2, y+b.y)
 	case textBox:
@@ -94,6 +142,7 @@ func (p *painter) box(b *box, x, y float64) {
 
 func (p *painter) frame(b *box, x, y float64) {
 	w, h := b.w, b.h
+	end := p.begin(&p.frames, "node holder", b)
 	if b.stack {
 		w, h = w-pileSize, h-pileSize
 		for _, off := range []float64{pileSize, pileSize / 2} {
@@ -102,6 +151,7 @@ func (p *painter) frame(b *box, x, y float64) {
 	}
 	p.panel(b, x, y, w, h)
 	writeText(&p.frames, x+b.inner.titleX, y+19, "start", textLine{b.inner.title, "tag", smallSize})
+	p.frames.WriteString(end)
 	p.region(b.inner, x, y)
 }
 

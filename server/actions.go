@@ -48,6 +48,22 @@ type started struct {
 	Body     RunLine
 }
 
+// StartRun says what to start.
+type StartRun struct {
+	Workflow string            `json:"workflow" doc:"Its name" maxLength:"200"`
+	Inputs   Inputs            `json:"inputs,omitempty"`
+	Limits   *Limits           `json:"limits,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty" doc:"Values that lists show"`
+	Replies  string            `json:"replies,omitempty" doc:"Scripted answers of agents and people, as a YAML file has them, to try the workflow for free" maxLength:"2000000"`
+}
+
+// RetryRun says what a run repeats of another.
+type RetryRun struct {
+	From   string  `json:"from,omitempty" doc:"The address of the step; absent: what failed" maxLength:"1000"`
+	Output *string `json:"output,omitempty" doc:"Use this as the result of the step instead of running it again" maxLength:"2000000"`
+	Limits *Limits `json:"limits,omitempty"`
+}
+
 func (a *api) addActions() {
 	const tag = "Runs"
 	add(a, op{id: "start-run", method: http.MethodPost, path: "/projects/{project}/runs", scope: Start, tag: tag, status: http.StatusCreated,
@@ -57,41 +73,9 @@ func (a *api) addActions() {
 		func(ctx context.Context, in *struct {
 			InProject
 			Key  string `header:"Idempotency-Key" maxLength:"200" doc:"A unique value, such as a UUID"`
-			Body struct {
-				Workflow string            `json:"workflow" doc:"Its name" maxLength:"200"`
-				Inputs   Inputs            `json:"inputs,omitempty"`
-				Limits   *Limits           `json:"limits,omitempty"`
-				Labels   map[string]string `json:"labels,omitempty" doc:"Values that lists show"`
-				Replies  string            `json:"replies,omitempty" doc:"Scripted answers of agents and people, as a YAML file has them, to try the workflow for free" maxLength:"2000000"`
-			}
+			Body StartRun
 		}) (*started, error) {
-			p, w, err := a.load(ctx, in.Project, in.Body.Workflow)
-			if err != nil {
-				return nil, err
-			}
-			labels := map[string]string{servedLabel: "yes"}
-			for k, v := range in.Body.Labels {
-				if k == servedLabel || k == hocket.MadeByLabel || len(k) > 60 || len(v) > 500 || len(labels) > 20 {
-					return nil, invalidRequest(http.StatusUnprocessableEntity, "invalid label "+quote(k)+": it is reserved, too long, or there are more than 20")
-				}
-				labels[k] = v
-			}
-			options := []hocket.StartOption{hocket.WithLimits(in.Body.Limits.model()), hocket.WithLabels(labels)}
-			if in.Key != "" {
-				options = append(options, hocket.WithKey("http "+callerOf(ctx).Name+" "+in.Key))
-			}
-			if in.Body.Replies != "" {
-				replies, found := hocket.ReadReplies("replies.yml", []byte(in.Body.Replies))
-				if found.Errors() {
-					return nil, &hocket.InvalidError{Diagnostics: found}
-				}
-				options = append(options, hocket.WithReplies(replies))
-			}
-			r, err := p.Record(ctx, w, in.Body.Inputs, options...)
-			if err != nil {
-				return nil, err
-			}
-			return a.made(ctx, p, r)
+			return startedAt(a.Start(ctx, in.Project, in.Key, &in.Body))
 		})
 	act(a, "cancel-run", "/cancel", "End a run and everything that it started", Start,
 		func(ctx context.Context, _ served, r *hocket.Run, in *struct {
@@ -105,48 +89,16 @@ func (a *api) addActions() {
 		})
 	add(a, op{id: "resume-run", method: http.MethodPost, path: "/projects/{project}/runs/{run}/resume", scope: Start, tag: tag, summary: "Hand a run to this server, which drives it from now on", errors: []int{404, 409}},
 		func(ctx context.Context, in *InRun) (*reply[RunLine], error) {
-			p, r, err := a.run(ctx, in)
-			if err != nil {
-				return nil, err
-			}
-			if err := p.drives.take(ctx, r); err != nil {
-				return nil, err
-			}
-			info, err := r.Info(ctx)
-			return say(lineOf(p.name, info)), err
+			line, err := a.Resume(ctx, in)
+			return say(line), err
 		})
 	add(a, op{id: "retry-run", method: http.MethodPost, path: "/projects/{project}/runs/{run}/retry", scope: Start, tag: tag, status: http.StatusCreated,
 		summary: "Start a new run that repeats this one from a step, or from what failed", errors: []int{404, 409, 422}},
 		func(ctx context.Context, in *struct {
 			InRun
-			Body struct {
-				From   string  `json:"from,omitempty" doc:"The address of the step; absent: what failed" maxLength:"1000"`
-				Output *string `json:"output,omitempty" doc:"Use this as the result of the step instead of running it again" maxLength:"2000000"`
-				Limits *Limits `json:"limits,omitempty"`
-			}
+			Body RetryRun
 		}) (*started, error) {
-			p, r, err := a.run(ctx, &in.InRun)
-			if err != nil {
-				return nil, err
-			}
-			if in.Body.Output != nil && in.Body.From == "" {
-				return nil, invalidRequest(http.StatusUnprocessableEntity, "an output needs the step that it is for")
-			}
-			options := []hocket.StartOption{hocket.WithLimits(in.Body.Limits.model()), hocket.WithLabels(map[string]string{servedLabel: "yes"})}
-			var again *hocket.Run
-			if in.Body.Output != nil {
-				// The output of a step may be the answer to a question, so this is more than running it again.
-				if who := callerOf(ctx); !who.allows(Admin) {
-					return nil, newProblem(http.StatusForbidden, "scope", "only a token with the scope admin may replace an output")
-				}
-				again, err = r.Fork(ctx, in.Body.From, in.Body.Output, options...)
-			} else {
-				again, err = r.Retry(ctx, in.Body.From, options...)
-			}
-			if err != nil {
-				return nil, err
-			}
-			return a.made(ctx, p, again)
+			return startedAt(a.Retry(ctx, &in.InRun, &in.Body))
 		})
 	add(a, op{id: "delete-run", method: http.MethodDelete, path: "/projects/{project}/runs/{run}", scope: Admin, tag: tag, status: http.StatusNoContent, summary: "Delete a run that is over", errors: []int{404, 409}},
 		func(ctx context.Context, in *InRun) (*struct{}, error) {
@@ -165,13 +117,100 @@ func (a *api) addActions() {
 		})
 }
 
-// made has a new run driven.
-func (s *Server) made(ctx context.Context, p served, r *hocket.Run) (*started, error) {
+// Start starts a run of a workflow of a project, which the server drives. A request with the same key
+// returns the same run; "": none.
+func (s *Server) Start(ctx context.Context, project, key string, in *StartRun) (RunLine, error) {
+	p, w, err := s.load(ctx, project, in.Workflow)
+	if err != nil {
+		return RunLine{}, err
+	}
+	labels := map[string]string{servedLabel: "yes"}
+	for k, v := range in.Labels {
+		if k == servedLabel || k == hocket.MadeByLabel || len(k) > 60 || len(v) > 500 || len(labels) > 20 {
+			return RunLine{}, invalidRequest(http.StatusUnprocessableEntity, "invalid label "+quote(k)+": it is reserved, too long, or there are more than 20")
+		}
+		labels[k] = v
+	}
+	options := []hocket.StartOption{hocket.WithLimits(in.Limits.model()), hocket.WithLabels(labels)}
+	if key != "" {
+		options = append(options, hocket.WithKey("http "+callerOf(ctx).Name+" "+key))
+	}
+	if in.Replies != "" {
+		replies, found := hocket.ReadReplies("replies.yml", []byte(in.Replies))
+		if found.Errors() {
+			return RunLine{}, &hocket.InvalidError{Diagnostics: found}
+		}
+		options = append(options, hocket.WithReplies(replies))
+	}
+	r, err := p.Record(ctx, w, in.Inputs, options...)
+	if err != nil {
+		return RunLine{}, err
+	}
+	return drivenFromNow(ctx, p, r)
+}
+
+// Retry starts a run that repeats another one from a step, or from what failed.
+func (s *Server) Retry(ctx context.Context, in *InRun, what *RetryRun) (RunLine, error) {
+	p, r, err := s.run(ctx, in)
+	if err != nil {
+		return RunLine{}, err
+	}
+	if what.Output != nil && what.From == "" {
+		return RunLine{}, invalidRequest(http.StatusUnprocessableEntity, "an output needs the step that it is for")
+	}
+	options := []hocket.StartOption{hocket.WithLimits(what.Limits.model()), hocket.WithLabels(map[string]string{servedLabel: "yes"})}
+	var again *hocket.Run
+	if what.Output != nil {
+		// The output of a step may be the answer to a question, so this is more than running it again.
+		if who := callerOf(ctx); !who.allows(Admin) {
+			return RunLine{}, newProblem(http.StatusForbidden, "scope", "only a token with the scope admin may replace an output")
+		}
+		again, err = r.Fork(ctx, what.From, what.Output, options...)
+	} else {
+		again, err = r.Retry(ctx, what.From, options...)
+	}
+	if err != nil {
+		return RunLine{}, err
+	}
+	return drivenFromNow(ctx, p, again)
+}
+
+// Resume hands a run to the server.
+func (s *Server) Resume(ctx context.Context, in *InRun) (RunLine, error) {
+	p, r, err := s.run(ctx, in)
+	if err != nil {
+		return RunLine{}, err
+	}
+	return drivenFromNow(ctx, p, r)
+}
+
+// Cancel ends a run.
+func (s *Server) Cancel(ctx context.Context, in *InRun, reason string) (Receipt, error) {
+	p, r, err := s.run(ctx, in)
+	if err != nil {
+		return Receipt{}, err
+	}
+	made, err := r.Cancel(ctx, reason)
+	if err != nil {
+		return Receipt{}, err
+	}
+	return s.receipt(ctx, p, r, made)
+}
+
+// drivenFromNow has the server drive a run.
+func drivenFromNow(ctx context.Context, p served, r *hocket.Run) (RunLine, error) {
 	if err := p.drives.take(ctx, r); err != nil {
-		return nil, err
+		return RunLine{}, err
 	}
 	info, err := r.Info(ctx)
-	return &started{apiPath + "/projects/" + url.PathEscape(p.name) + "/runs/" + url.PathEscape(r.ID()), lineOf(p.name, info)}, err
+	return lineOf(p.name, info), err
+}
+
+func startedAt(l RunLine, err error) (*started, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &started{apiPath + "/projects/" + url.PathEscape(l.Project) + "/runs/" + url.PathEscape(l.ID), l}, nil
 }
 
 // act adds an operation that records an event in a run.
@@ -185,24 +224,25 @@ func act[B any](a *api, id, path, summary string, scope Scope, do func(ctx conte
 			if err != nil {
 				return nil, err
 			}
-			receipt, err := do(ctx, p, r, &in.Body)
+			made, err := do(ctx, p, r, &in.Body)
 			if err != nil {
 				return nil, err
 			}
-			return a.receipt(ctx, p, r, receipt)
+			out, err := a.receipt(ctx, p, r, made)
+			return say(out), err
 		})
 }
 
 // receipt reports what an event changed, and has the run continue if the server is responsible for it.
-func (s *Server) receipt(ctx context.Context, p served, r *hocket.Run, made hocket.Receipt) (*reply[Receipt], error) {
+func (s *Server) receipt(ctx context.Context, p served, r *hocket.Run, made hocket.Receipt) (Receipt, error) {
 	info, err := r.Info(ctx)
 	if err != nil {
-		return nil, err
+		return Receipt{}, err
 	}
 	p.drives.see(info)
 	status := string(info.Status)
 	if info.Status == engine.Running && !made.Driven {
 		status = statusOf(info)
 	}
-	return say(Receipt{status, made.Driven || p.drives.drivesNow(r.ID()), made.Note}), nil
+	return Receipt{status, made.Driven || p.drives.drivesNow(r.ID()), made.Note}, nil
 }

@@ -88,10 +88,8 @@ func add[I, O any](a *api, o op, handle func(ctx context.Context, in *I) (*O, er
 	}
 	h.Middlewares = huma.Middlewares{func(c huma.Context, next func(huma.Context)) {
 		if who := callerOf(c.Context()); !who.allows(o.scope) {
-			p := newProblem(http.StatusForbidden, "scope", "the token "+who.Name+" does not allow this")
-			p.Hint = "it needs a token with the scope " + string(o.scope)
 			_, w := humago.Unwrap(c)
-			fail(w, p)
+			fail(w, noScope(who, o.scope))
 			return
 		}
 		next(c)
@@ -103,6 +101,12 @@ func add[I, O any](a *api, o op, handle func(ctx context.Context, in *I) (*O, er
 		}
 		return out, nil
 	})
+}
+
+func noScope(who *caller, scope Scope) *Problem {
+	p := newProblem(http.StatusForbidden, "scope", "the token "+who.Name+" does not allow this")
+	p.Hint = "it needs a token with the scope " + string(scope)
+	return p
 }
 
 // InProject is the parameter of every operation on a project.

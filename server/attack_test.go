@@ -186,7 +186,7 @@ func TestOtherPages(t *testing.T) {
 		}
 	}
 	res = f.request("GET", "/api/projects", nil)
-	for name, want := range map[string]string{"Cross-Origin-Resource-Policy": "same-origin", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"} {
+	for name, want := range map[string]string{"Cross-Origin-Resource-Policy": "same-origin", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "same-origin"} {
 		if res.Header.Get(name) != want {
 			t.Errorf("%s is %q", name, res.Header.Get(name))
 		}

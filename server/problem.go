@@ -101,6 +101,15 @@ func isA[E error](err error) bool {
 	return errors.As(err, &e)
 }
 
+// Explain returns an error as the API would report it.
+func (s *Server) Explain(ctx context.Context, err error) *Problem {
+	var p *Problem
+	if !errors.As(s.problemOf(ctx, err), &p) {
+		p = newProblem(http.StatusInternalServerError, "internal", err.Error())
+	}
+	return p
+}
+
 // problemOf explains an error to a client.
 func (s *Server) problemOf(ctx context.Context, err error) error {
 	var status huma.StatusError

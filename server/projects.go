@@ -24,15 +24,8 @@ type Project struct {
 func (a *api) addProjects() {
 	add(a, op{id: "list-projects", method: http.MethodGet, path: "/projects", scope: Read, tag: "Projects", summary: "List the projects"},
 		func(ctx context.Context, _ *struct{}) (*reply[[]Project], error) {
-			all := []Project{}
-			for _, p := range a.projects {
-				one, err := a.describe(ctx, p)
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, one)
-			}
-			return say(all), nil
+			all, err := a.Projects(ctx)
+			return say(all), err
 		})
 	add(a, op{id: "show-project", method: http.MethodGet, path: "/projects/{project}", scope: Read, tag: "Projects", summary: "Show a project", errors: []int{404}},
 		func(ctx context.Context, in *InProject) (*reply[Project], error) {
@@ -43,6 +36,19 @@ func (a *api) addProjects() {
 			one, err := a.describe(ctx, p)
 			return say(one), err
 		})
+}
+
+// Projects returns the projects that are served.
+func (s *Server) Projects(ctx context.Context) ([]Project, error) {
+	all := []Project{}
+	for _, p := range s.projects {
+		one, err := s.describe(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
 }
 
 func (s *Server) describe(ctx context.Context, p served) (Project, error) {

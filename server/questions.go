@@ -40,20 +40,8 @@ func (a *api) addQuestions() {
 		func(ctx context.Context, in *struct {
 			Project string `query:"project" doc:"Only of this project" maxLength:"200"`
 		}) (*reply[[]Question], error) {
-			all := []Question{}
-			for _, p := range a.projects {
-				if in.Project != "" && in.Project != p.name {
-					continue
-				}
-				open, err := p.Questions(ctx)
-				if err != nil {
-					return nil, err
-				}
-				for _, q := range open {
-					all = append(all, questionOf(p.name, q))
-				}
-			}
-			return say(all), nil
+			all, err := a.Questions(ctx, in.Project)
+			return say(all), err
 		})
 	add(a, op{id: "answer-question", method: http.MethodPost, path: "/projects/{project}/runs/{run}/questions/{question}/answer", scope: Answer, tag: tag,
 		summary: "Answer a question", detail: "The first valid answer wins. It is recorded under the name of the token.", errors: []int{404, 409, 422}},
@@ -66,16 +54,40 @@ func (a *api) addQuestions() {
 				Digest  string `json:"digest" doc:"Of the question that was shown" minLength:"1" maxLength:"200"`
 			}
 		}) (*reply[Receipt], error) {
-			p, r, err := a.run(ctx, &in.InRun)
-			if err != nil {
-				return nil, err
-			}
-			receipt, err := r.Answer(ctx, in.Question, hocket.Answer{Value: in.Body.Value, Comment: in.Body.Comment, Digest: in.Body.Digest})
-			if err != nil {
-				return nil, err
-			}
-			return a.receipt(ctx, p, r, receipt)
+			out, err := a.Answer(ctx, &in.InRun, in.Question, hocket.Answer{Value: in.Body.Value, Comment: in.Body.Comment, Digest: in.Body.Digest})
+			return say(out), err
 		})
+}
+
+// Questions returns the open questions of a project; "": of all.
+func (s *Server) Questions(ctx context.Context, project string) ([]Question, error) {
+	all := []Question{}
+	for _, p := range s.projects {
+		if project != "" && project != p.name {
+			continue
+		}
+		open, err := p.Questions(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range open {
+			all = append(all, questionOf(p.name, q))
+		}
+	}
+	return all, nil
+}
+
+// Answer answers a question, in the name of the caller.
+func (s *Server) Answer(ctx context.Context, in *InRun, question string, answer hocket.Answer) (Receipt, error) {
+	p, r, err := s.run(ctx, in)
+	if err != nil {
+		return Receipt{}, err
+	}
+	made, err := r.Answer(ctx, question, answer)
+	if err != nil {
+		return Receipt{}, err
+	}
+	return s.receipt(ctx, p, r, made)
 }
 
 func questionOf(project string, q hocket.Question) Question {

@@ -81,41 +81,66 @@ type InRun struct {
 	Run string `path:"run" doc:"The id of the run" maxLength:"200"`
 }
 
+// ListRuns selects runs of a project.
+type ListRuns struct {
+	InProject
+	Paged
+	Status   string `query:"status" enum:"running,waiting,success,partial,error,timeout,cancelled,"`
+	Workflow string `query:"workflow" maxLength:"200"`
+	Origin   string `query:"origin" doc:"Only forks of this run" maxLength:"200"`
+}
+
+// Runs returns runs of a project, newest first.
+func (s *Server) Runs(ctx context.Context, in *ListRuns) (page[RunLine], error) {
+	out := page[RunLine]{Items: []RunLine{}}
+	p, err := s.project(ctx, in.Project)
+	if err != nil {
+		return out, err
+	}
+	before, err := in.after()
+	if err != nil {
+		return out, err
+	}
+	f := hocket.Filter{Limit: in.Limit + 1, Workflow: in.Workflow, Origin: in.Origin, Before: before}
+	if in.Status != "" {
+		f.Status = []engine.Status{engine.Status(in.Status)}
+	}
+	found, err := p.Runs(ctx, f)
+	if err != nil {
+		return out, err
+	}
+	if len(found) > in.Limit {
+		found = found[:in.Limit]
+		out.Next = cursorOf(found[in.Limit-1].ID)
+	}
+	for _, i := range found {
+		out.Items = append(out.Items, lineOf(p.name, i))
+	}
+	return out, nil
+}
+
+// Run returns a run, and its state for the API.
+func (s *Server) Run(ctx context.Context, in *InRun) (*hocket.Run, *hocket.State, *Run, error) {
+	p, r, err := s.run(ctx, in)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	state, err := r.State(ctx)
+	if state == nil {
+		return nil, nil, nil, err
+	}
+	if err != nil { // a damaged run is shown as far as it can be read
+		state.Problem = err.Error()
+	}
+	return r, state, describeRun(p.name, state), nil
+}
+
 func (a *api) addRuns() {
 	const tag = "Runs"
 	add(a, op{id: "list-runs", method: http.MethodGet, path: "/projects/{project}/runs", scope: Read, tag: tag, summary: "List runs, newest first", errors: []int{404}},
-		func(ctx context.Context, in *struct {
-			InProject
-			Paged
-			Status   string `query:"status" enum:"running,waiting,success,partial,error,timeout,cancelled,"`
-			Workflow string `query:"workflow" maxLength:"200"`
-			Origin   string `query:"origin" doc:"Only forks of this run" maxLength:"200"`
-		}) (*reply[page[RunLine]], error) {
-			p, err := a.project(ctx, in.Project)
-			if err != nil {
-				return nil, err
-			}
-			before, err := in.after()
-			if err != nil {
-				return nil, err
-			}
-			f := hocket.Filter{Limit: in.Limit + 1, Workflow: in.Workflow, Origin: in.Origin, Before: before}
-			if in.Status != "" {
-				f.Status = []engine.Status{engine.Status(in.Status)}
-			}
-			found, err := p.Runs(ctx, f)
-			if err != nil {
-				return nil, err
-			}
-			out := page[RunLine]{Items: []RunLine{}}
-			if len(found) > in.Limit {
-				found = found[:in.Limit]
-				out.Next = cursorOf(found[in.Limit-1].ID)
-			}
-			for _, i := range found {
-				out.Items = append(out.Items, lineOf(p.name, i))
-			}
-			return say(out), nil
+		func(ctx context.Context, in *ListRuns) (*reply[page[RunLine]], error) {
+			out, err := a.Runs(ctx, in)
+			return say(out), err
 		})
 	add(a, op{id: "show-run", method: http.MethodGet, path: "/projects/{project}/runs/{run}", scope: Read, tag: tag, summary: "Show a run with its steps", errors: []int{404}},
 		func(ctx context.Context, in *InRun) (*encoded[Run], error) {

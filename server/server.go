@@ -32,9 +32,14 @@ type Options struct {
 	Version string
 	// Sessions opens the sessions of a project, for handoffs; nil: the usual ones.
 	Sessions func(p *hocket.Project) *handoff.Sessions
+	// Pages adds the pages for people; nil: "/" leads to the description of the API.
+	Pages func(s *Server, add AddPage)
 	// Log is for the operator; nil: none.
 	Log *slog.Logger
 }
+
+// AddPage adds a page to a server. Its handler is called only for callers with the scope.
+type AddPage func(pattern string, scope Scope, handle http.HandlerFunc)
 
 const (
 	maxBody        = 4 << 20 // of a request
@@ -97,12 +102,27 @@ func New(o Options) (*Server, error) {
 	s.addAPI(mux)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /metrics", s.metrics)
-	mux.Handle("GET /{$}", http.RedirectHandler(apiPath+"/", http.StatusSeeOther))
+	if o.Pages != nil {
+		o.Pages(s, func(pattern string, scope Scope, handle http.HandlerFunc) { mux.Handle(pattern, s.page(scope, handle)) })
+	} else {
+		mux.Handle("GET /{$}", http.RedirectHandler(apiPath+"/", http.StatusSeeOther))
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, newProblem(http.StatusNotFound, "unknown-path", "there is nothing at "+r.URL.Path))
 	})
 	s.handler = s.guard(mux)
 	return s, nil
+}
+
+// page is a handler that only callers with a scope reach.
+func (s *Server) page(scope Scope, handle http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if who := callerOf(r.Context()); !who.allows(scope) {
+			fail(w, noScope(who, scope))
+			return
+		}
+		handle(w, r)
+	})
 }
 
 // nameOf makes a name for a path of the API out of that of a directory.

@@ -84,34 +84,12 @@ func (a *api) addWorkflows() {
 	const tag = "Workflows"
 	add(a, op{id: "list-workflows", method: http.MethodGet, path: "/projects/{project}/workflows", scope: Read, tag: tag, summary: "List the workflows of a project", errors: []int{404}},
 		func(ctx context.Context, in *InProject) (*reply[[]WorkflowLine], error) {
-			p, err := a.project(ctx, in.Project)
-			if err != nil {
-				return nil, err
-			}
-			_ = p.Reload()
-			unapproved, err := unapprovedOf(p)
-			if err != nil {
-				return nil, err
-			}
-			all := []WorkflowLine{}
-			for _, name := range slices.Concat(p.Workflows(), unapproved) {
-				line := WorkflowLine{Name: name, Unapproved: slices.Contains(unapproved, name)}
-				if w, err := p.Load(name); err != nil {
-					line.Problem = err.Error()
-				} else {
-					line.fill(p, w)
-				}
-				all = append(all, line)
-			}
-			return say(all), nil
+			all, err := a.Workflows(ctx, in.Project)
+			return say(all), err
 		})
 	add(a, op{id: "show-workflow", method: http.MethodGet, path: "/projects/{project}/workflows/{name}", scope: Read, tag: tag, summary: "Show a workflow, its text, inputs, diagnostics and plan", errors: []int{404}},
 		func(ctx context.Context, in *InWorkflow) (*reply[Workflow], error) {
-			p, w, err := a.load(ctx, in.Project, in.Name)
-			if err != nil {
-				return nil, err
-			}
-			one, err := describeWorkflow(p, in.Name, w)
+			_, one, err := a.Workflow(ctx, in)
 			return say(one), err
 		})
 	add(a, op{id: "save-workflow", method: http.MethodPut, path: "/projects/{project}/workflows/{name}", scope: Admin, tag: tag, summary: "Save the text of a workflow",
@@ -183,6 +161,40 @@ func (a *api) addWorkflows() {
 		}) (*reply[Converted], error) {
 			return convert(in.Body.File, []byte(in.Body.Text), in.To)
 		})
+}
+
+// Workflows returns the workflows of a project.
+func (s *Server) Workflows(ctx context.Context, project string) ([]WorkflowLine, error) {
+	p, err := s.project(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	_ = p.Reload()
+	unapproved, err := unapprovedOf(p)
+	if err != nil {
+		return nil, err
+	}
+	all := []WorkflowLine{}
+	for _, name := range slices.Concat(p.Workflows(), unapproved) {
+		line := WorkflowLine{Name: name, Unapproved: slices.Contains(unapproved, name)}
+		if w, err := p.Load(name); err != nil {
+			line.Problem = err.Error()
+		} else {
+			line.fill(p, w)
+		}
+		all = append(all, line)
+	}
+	return all, nil
+}
+
+// Workflow returns a workflow of a project, and what the API says about it.
+func (s *Server) Workflow(ctx context.Context, in *InWorkflow) (*hocket.Workflow, Workflow, error) {
+	p, w, err := s.load(ctx, in.Project, in.Name)
+	if err != nil {
+		return nil, Workflow{}, err
+	}
+	one, err := describeWorkflow(p, in.Name, w)
+	return w, one, err
 }
 
 type InWorkflow struct {
