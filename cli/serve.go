@@ -21,6 +21,7 @@ import (
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/internal/wholefile"
 	"github.com/hocket-dev/hocket/server"
+	"github.com/hocket-dev/hocket/web"
 )
 
 // serveFlags are the flags of serve.
@@ -34,9 +35,9 @@ func (a *app) serveVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [DIR...] [FLAGS]",
 		Short: "Serve projects over HTTP",
-		Long: `Serve projects over HTTP, to programs with a token of "hocket serve token": they list,
-check, start, watch and answer. Your browser shows the API with --open or "hocket
-open". Without DIR, the project of the current directory is served.
+		Long: `Serve projects over HTTP: a page for people, which --open or "hocket open" opens in the
+browser, and an API for programs with a token of "hocket serve token". Without DIR, the
+project of the current directory is served.
 
 The server drives the runs that are started or continued through it. When it gets
 SIGTERM, it starts nothing new, gives open attempts 30 seconds, and interrupts the
@@ -94,7 +95,7 @@ func (a *app) serve(ctx context.Context, dirs []string, f *serveFlags) error {
 	// A server lives long and mostly waits, unlike other commands, for which memory is not reclaimed early.
 	debug.SetGCPercent(100)
 	s, err := server.New(server.Options{
-		Projects: projects, Access: server.OpenAccess(dir), Listen: l.Addr(), Public: public, Version: buildOf().version, Sessions: a.sessionsOf, Log: slog.New(handler),
+		Projects: projects, Access: server.OpenAccess(dir), Listen: l.Addr(), Public: public, Version: buildOf().version, Sessions: a.sessionsOf, Pages: web.Add, Log: slog.New(handler),
 	})
 	if err != nil {
 		return usagef("name each project once", "%v", err)

@@ -101,6 +101,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			s.log.Error("tokens cannot be read", "error", err)
 			fail(w, newProblem(http.StatusInternalServerError, "internal", "the tokens of this server cannot be read"))
 		case who == nil:
+			if strings.Contains(r.Header.Get("Accept"), "text/html") && !strings.HasPrefix(r.URL.Path, apiPath) {
+				strange(w)
+				return
+			}
 			h.Set("WWW-Authenticate", `Bearer realm="hocket"`)
 			p := newProblem(http.StatusUnauthorized, "unauthorized", "this needs a valid token or session")
 			p.Hint = "open the page with `hocket open`, or send a token of `hocket serve token`"
@@ -110,6 +114,14 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, who)))
 		}
 	})
+}
+
+// strange tells a person without a session how to get one.
+func strange(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusUnauthorized)
+	_, _ = w.Write([]byte("<!doctype html><html lang=\"en\"><meta name=\"viewport\" content=\"width=device-width\"><title>Hocket</title><h1>This browser has no session</h1>" +
+		"<p>Run <code>hocket open</code> in a directory of the project. It opens a link that starts one.</p></html>\n"))
 }
 
 // fromHere reports whether a request comes from a page of this server, or from no page at all. Every

@@ -38,6 +38,15 @@ func (a *api) addProjects() {
 		})
 }
 
+// Names returns the names of the projects.
+func (s *Server) Names() []string {
+	var names []string
+	for _, p := range s.projects {
+		names = append(names, p.name)
+	}
+	return names
+}
+
 // Projects returns the projects that are served.
 func (s *Server) Projects(ctx context.Context) ([]Project, error) {
 	all := []Project{}

@@ -83,6 +83,9 @@ func (s *Server) Answer(ctx context.Context, in *InRun, question string, answer 
 	if err != nil {
 		return Receipt{}, err
 	}
+	if answer.Digest == "" {
+		return Receipt{}, invalidRequest(http.StatusUnprocessableEntity, "an answer needs the digest of the question that was shown")
+	}
 	made, err := r.Answer(ctx, question, answer)
 	if err != nil {
 		return Receipt{}, err

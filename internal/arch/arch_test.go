@@ -178,7 +178,7 @@ func TestImportsFollowTheTable(t *testing.T) {
 }
 
 // frontEnds translate between people or protocols and the host, and do nothing else.
-var frontEnds = []string{"cli", "mcp", "server"}
+var frontEnds = []string{"cli", "mcp", "server", "web"}
 
 // The host and the packages below it decide what a run means. A front end that bypassed the host
 // would duplicate some of that.

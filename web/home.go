@@ -1,0 +1,140 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/server"
+)
+
+type homeData struct {
+	Questions []server.Question
+	Running   []server.RunLine
+	Recent    []server.RunLine
+	Projects  []server.Project
+	Today     spent
+}
+
+// spent is what runs cost.
+type spent struct {
+	Runs    int
+	CostUSD *float64 // nil: partly unknown
+	Tokens  int64
+}
+
+const (
+	recentRuns = 15
+	mostRuns   = 500 // that a page looks at
+)
+
+func (s *site) home(r *http.Request) (string, any, error) {
+	ctx := r.Context()
+	var d homeData
+	var err error
+	if d.Questions, err = s.Questions(ctx, ""); err != nil {
+		return "", nil, err
+	}
+	if d.Running, err = s.running(ctx); err != nil {
+		return "", nil, err
+	}
+	if d.Projects, err = s.Projects(ctx); err != nil {
+		return "", nil, err
+	}
+	year, month, day := time.Now().Date()
+	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.Local)
+	var total float64
+	d.Today.CostUSD = &total
+	for _, p := range s.Names() {
+		runs, err := s.Runs(ctx, &server.ListRuns{InProject: server.InProject{Project: p}, Paged: server.Paged{Limit: mostRuns}})
+		if err != nil {
+			return "", nil, err
+		}
+		for _, run := range runs.Items {
+			if !inProgress(run) {
+				d.Recent = append(d.Recent, run)
+			}
+			if run.Started.Before(midnight) {
+				continue
+			}
+			d.Today.Runs++
+			d.Today.Tokens += run.TokensIn + run.TokensOut
+			if run.CostUSD == nil {
+				d.Today.CostUSD = nil
+			} else {
+				total += *run.CostUSD
+			}
+		}
+	}
+	newestFirst(d.Recent)
+	d.Recent = d.Recent[:min(recentRuns, len(d.Recent))]
+	return "Home", d, nil
+}
+
+// running returns the runs of all projects that are in progress.
+func (s *site) running(ctx context.Context) ([]server.RunLine, error) {
+	var all []server.RunLine
+	for _, p := range s.Names() {
+		for _, status := range []string{"running", "waiting"} {
+			runs, err := s.Runs(ctx, &server.ListRuns{InProject: server.InProject{Project: p}, Paged: server.Paged{Limit: 100}, Status: status})
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, runs.Items...)
+		}
+	}
+	newestFirst(all)
+	return all, nil
+}
+
+func inProgress(r server.RunLine) bool {
+	return slices.Contains([]string{"running", "waiting", "pending", "interrupted"}, r.Status)
+}
+
+func newestFirst(runs []server.RunLine) {
+	slices.SortStableFunc(runs, func(a, b server.RunLine) int { return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.ID, b.ID)) })
+}
+
+func (s *site) inbox(r *http.Request) (string, any, error) {
+	all, err := s.Questions(r.Context(), "")
+	return "Inbox", all, err
+}
+
+// answer answers the question of a form.
+func (s *site) answer(r *http.Request) (string, error) {
+	in, f := inRun(r), r.PostForm
+	value := f.Get("value")
+	if f.Get("own") != "" {
+		value = f.Get("text")
+	}
+	_, err := s.Answer(r.Context(), in, f.Get("question"), hocket.Answer{Value: value, Comment: f.Get("comment"), Digest: f.Get("digest")})
+	return back(r, runPath(in.Project, in.Run)), err
+}
+
+type projectData struct {
+	Name      string
+	Workflows []server.WorkflowLine
+	Runs      []server.RunLine
+	Next      string
+	Status    string
+	Workflow  string
+	Statuses  []string
+}
+
+func (s *site) project(r *http.Request) (string, any, error) {
+	q := r.URL.Query()
+	d := projectData{Name: r.PathValue("project"), Status: q.Get("status"), Workflow: q.Get("workflow"),
+		Statuses: []string{"running", "waiting", "success", "partial", "error", "timeout", "cancelled"}}
+	runs, err := s.Runs(r.Context(), &server.ListRuns{
+		InProject: server.InProject{Project: d.Name}, Paged: server.Paged{Cursor: q.Get("cursor"), Limit: 30}, Status: d.Status, Workflow: d.Workflow,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	d.Runs, d.Next = runs.Items, runs.Next
+	d.Workflows, err = s.Workflows(r.Context(), d.Name)
+	return d.Name, d, err
+}

@@ -1,0 +1,132 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestScreenshots shows every page in several widths and themes, in the directory of `go test -artifacts`.
+// It checks what can be checked without eyes: nothing is wider than the page.
+func TestScreenshots(t *testing.T) {
+	f := newFixture(t, nil)
+	done, gated, wide, broken := f.begin("hello"), f.begin("gated"), f.begin("release"), f.begin("broken")
+	f.until(done, "success")
+	f.until(gated, "waiting")
+	f.until(wide, "waiting")
+	f.until(broken, "error")
+	long := f.begin("long")
+	b := f.tab()
+	pages := map[string]string{
+		"home": "/", "inbox": "/inbox", "project": "/projects/shop", "problem": "/projects/none",
+	}
+	_ = long
+	for _, width := range []int64{360, 1280, 2560} {
+		for _, theme := range []string{"light", "dark"} {
+			b.theme(theme)
+			for name, path := range pages {
+				b.do(chromedp.EmulateViewport(width, 900))
+				b.open(path)
+				b.wait(`[...document.images].every((i) => i.complete || i.loading === "lazy")`)
+				if over := eval[float64](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+					t.Errorf("%s at %d px is %.0f px too wide", name, width, over)
+				}
+				picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(t.ArtifactDir(), fmt.Sprintf("%s-%d-%s.png", name, width, theme)), picture, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// TestPagesWithoutJavaScript reads pages and answers a question as a browser without JavaScript does.
+func TestPagesWithoutJavaScript(t *testing.T) {
+	f := newFixture(t, nil)
+	run := f.begin("gated")
+	f.until(run, "waiting")
+	c := f.client()
+	for path, want := range map[string]string{
+		"/":              "Publish the draft?",
+		"/inbox":         "Publish the draft?",
+		"/projects/shop": "Checks every package",
+	} {
+		if page := f.get(c, path, http.StatusOK); !strings.Contains(page, want) {
+			t.Errorf("%s does not show %q:\n%s", path, want, page)
+		}
+	}
+	questions, err := run.Questions(t.Context())
+	if err != nil || len(questions) != 1 {
+		t.Fatal(questions, err)
+	}
+	q := questions[0]
+	send := func(digest, origin string) *http.Response {
+		r, err := http.NewRequest("POST", f.base+"/projects/shop/runs/"+run.ID()+"/answer", strings.NewReader(url.Values{
+			"question": {q.ID}, "digest": {digest}, "value": {"send back"}, "comment": {"too long"}, "back": {"/inbox"}}.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", origin)
+		res, err := c.Transport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { res.Body.Close() })
+		return res
+	}
+	for digest, status := range map[string]int{"": http.StatusUnprocessableEntity, "sha256:other": http.StatusConflict} {
+		if res := send(digest, f.base); res.StatusCode != status {
+			t.Errorf("an answer with the digest %q has status %d, want %d", digest, res.StatusCode, status)
+		}
+	}
+	for _, origin := range []string{"http://127.0.0.1:1", "null", "https://example.org"} {
+		if res := send(q.Digest, origin); res.StatusCode != http.StatusForbidden {
+			t.Errorf("an answer from %s has status %d", origin, res.StatusCode)
+		}
+	}
+	res := send(q.Digest, f.base)
+	if res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/inbox" {
+		t.Fatalf("the answer has status %d and leads to %q", res.StatusCode, res.Header.Get("Location"))
+	}
+	f.until(run, "success")
+	if page := f.get(c, "/inbox", http.StatusOK); !strings.Contains(page, "Nothing waits for you") {
+		t.Errorf("the inbox still has the question:\n%s", page)
+	}
+}
+
+// TestQuestionsComeAndGo has an open page show a question of a run that was started elsewhere, and the
+// question disappear when it is answered elsewhere. What is being typed stays.
+func TestQuestionsComeAndGo(t *testing.T) {
+	f := newFixture(t, nil)
+	b := f.tab()
+	b.open("/inbox")
+	b.wait(`document.querySelector("#nothing")`)
+	first := f.elsewhere("gated", nil)
+	begun := time.Now()
+	b.wait(`document.querySelector("article.question")`)
+	t.Logf("the question was on the page %d ms after the start of the run", time.Since(begun).Milliseconds())
+	b.do(chromedp.SendKeys("article.question textarea[name=comment]", "half a sent"))
+	second := f.begin("gated")
+	b.wait(`document.querySelectorAll("article.question").length === 2`)
+	if text := eval[string](b, `[...document.querySelectorAll("textarea[name=comment]")].map((t) => t.value).join("")`); text != "half a sent" {
+		t.Errorf("what was typed is now %q", text)
+	}
+	if count := eval[string](b, `document.querySelector("#counts b").textContent`); count != "2" {
+		t.Errorf("the header counts %s questions", count)
+	}
+	b.do(chromedp.Click(`article.question[id*="` + second.ID() + `"] button[value=drop]`))
+	f.until(second, "success")
+	b.wait(`document.querySelectorAll("article.question").length === 1`)
+	f.until(first, "waiting")
+}

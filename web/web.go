@@ -1,0 +1,176 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/hocket-dev/hocket/server"
+)
+
+//go:embed templates
+var templates embed.FS
+
+//go:embed static
+var static embed.FS
+
+// site renders the pages of a server.
+type site struct {
+	*server.Server
+	pages  map[string]*template.Template
+	assets string // where the static files are; a new version has another address
+}
+
+// Add adds the pages to a server.
+func Add(s *server.Server, add server.AddPage) {
+	w := &site{Server: s, pages: map[string]*template.Template{}, assets: assetsPath()}
+	names, _ := fs.Glob(templates, "templates/*.html") // the pattern is valid
+	for _, name := range names {
+		if base := path.Base(name); base != "base.html" && base != "parts.html" {
+			w.pages[strings.TrimSuffix(base, ".html")] = template.Must(template.New("base.html").Funcs(w.functions()).ParseFS(templates, "templates/base.html", "templates/parts.html", name))
+		}
+	}
+	add("GET "+w.assets+"{name}", server.Read, w.asset)
+	add("GET /{$}", server.Read, w.show("home", w.home))
+	add("GET /inbox", server.Read, w.show("inbox", w.inbox))
+	add("GET /projects/{project}", server.Read, w.show("project", w.project))
+	add("POST /projects/{project}/runs/{run}/answer", server.Answer, w.do(w.answer))
+}
+
+// assetsPath returns a path that depends on the static files, so that browsers can keep them for ever.
+func assetsPath() string {
+	sum := sha256.New()
+	_ = fs.WalkDir(static, ".", func(name string, d fs.DirEntry, _ error) error {
+		if !d.IsDir() {
+			text, _ := static.ReadFile(name) // embedded
+			sum.Write(text)
+		}
+		return nil
+	})
+	return "/assets/" + hex.EncodeToString(sum.Sum(nil))[:12] + "/"
+}
+
+var assetTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
+func (s *site) asset(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	text, err := static.ReadFile("static/" + name)
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", assetTypes[path.Ext(name)])
+	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+	_, _ = w.Write(text) // the browser may have gone
+}
+
+// view is what the templates show.
+type view struct {
+	Title  string
+	Assets string
+	Here   string // the path of the page, for links that lead back
+	Frame  frame
+	Part   string // what a module asked for; "": the whole page
+	Data   any
+}
+
+// frame is what every page shows.
+type frame struct {
+	Projects []string
+	Project  string // of the page, or ""
+	Waiting  int    // questions
+	Running  int
+}
+
+// show is a handler that renders a page. load returns its title and its data.
+func (s *site) show(name string, load func(r *http.Request) (string, any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		title, data, err := load(r)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.render(w, r, http.StatusOK, name, title, data)
+	}
+}
+
+func (s *site) render(w http.ResponseWriter, r *http.Request, status int, name, title string, data any) {
+	v := view{Title: title, Assets: s.assets, Here: r.URL.Path, Part: r.URL.Query().Get("part"), Data: data}
+	var err error
+	if v.Frame, err = s.frame(r.Context(), r.PathValue("project")); err != nil && name != "problem" {
+		s.fail(w, r, err)
+		return
+	}
+	var page bytes.Buffer // so that an error does not leave half a page
+	if err := s.pages[name].Execute(&page, v); err != nil {
+		http.Error(w, s.Explain(r.Context(), err).Detail, http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = page.WriteTo(w) // the browser may have gone
+}
+
+func (s *site) frame(ctx context.Context, project string) (frame, error) {
+	f := frame{Projects: s.Names(), Project: project}
+	open, err := s.Questions(ctx, "")
+	if err != nil {
+		return f, err
+	}
+	f.Waiting = len(open)
+	running, err := s.running(ctx)
+	f.Running = len(running)
+	return f, err
+}
+
+// fail shows an error as a page.
+func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := s.Explain(r.Context(), err)
+	s.render(w, r, p.Status, "problem", p.Title, p)
+}
+
+// do is a handler of a form. act returns where the browser goes next.
+func (s *site) do(act func(r *http.Request) (string, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil {
+			http.Error(w, "the form could not be read", http.StatusBadRequest)
+			return
+		}
+		next, err := act(r)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		http.Redirect(w, r, next, http.StatusSeeOther)
+	}
+}
+
+// back returns the page that a form was on.
+func back(r *http.Request, otherwise string) string {
+	if to := r.PostForm.Get("back"); strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//") && !strings.ContainsAny(to, "\\\r\n") {
+		return to
+	}
+	return otherwise
+}
+
+func inRun(r *http.Request) *server.InRun {
+	return &server.InRun{InProject: server.InProject{Project: r.PathValue("project")}, Run: r.PathValue("run")}
+}
+
+func projectPath(project string) string { return "/projects/" + url.PathEscape(project) }
+
+func runPath(project, run string) string {
+	return projectPath(project) + "/runs/" + url.PathEscape(run)
+}
+
+func workflowPath(project, name string) string {
+	return projectPath(project) + "/workflows/" + url.PathEscape(name)
+}
