@@ -53,7 +53,7 @@ func (e *env) set(level, i int, w *write) *env {
 }
 
 // merge returns an environment with the later write of a and b for each variable.
-func merge(level int, a, b *env) *env {
+func merge(a, b *env) *env {
 	if a == b || b == nil {
 		return a
 	}
@@ -62,12 +62,9 @@ func merge(level int, a, b *env) *env {
 	}
 	out, same := *a, true
 	for k := range fan {
-		if level > 0 {
-			m := merge(level-1, a.below[k], b.below[k])
-			same = same && m == a.below[k]
-			out.below[k] = m
-			continue
-		}
+		m := merge(a.below[k], b.below[k])
+		same = same && m == a.below[k]
+		out.below[k] = m
 		if w := b.leaf[k]; w != nil && (a.leaf[k] == nil || w.seq > a.leaf[k].seq) {
 			out.leaf[k], same = w, false
 		}

@@ -22,7 +22,7 @@ func TestEnvironments(t *testing.T) {
 				e, want[i] = e.set(depth, i, w), w
 			} else {
 				other := random.IntN(len(envs))
-				e = merge(depth, e, envs[other])
+				e = merge(e, envs[other])
 				for i, w := range wants[other] {
 					if want[i] == nil || w.seq > want[i].seq {
 						want[i] = w
@@ -46,10 +46,10 @@ func TestEnvironments(t *testing.T) {
 func TestMergeSharesMemory(t *testing.T) {
 	a := (*env)(nil).set(1, 3, &write{seq: 1}).set(1, 40, &write{seq: 2})
 	b := a.set(1, 3, &write{seq: 3})
-	if merge(1, b, a) != b || merge(1, a, a) != a || merge(1, a, nil) != a || merge(1, nil, a) != a {
+	if merge(b, a) != b || merge(a, a) != a || merge(a, nil) != a || merge(nil, a) != a {
 		t.Error("a merge that changes nothing returns a new environment")
 	}
-	if got := merge(1, a, b); got.below[5] != a.below[5] {
+	if got := merge(a, b); got.below[5] != a.below[5] {
 		t.Error("a merge copies what both environments share")
 	}
 }

@@ -26,10 +26,10 @@ type rounds struct {
 
 // settle records the state of the edge in this iteration. The value of the newest live one is
 // kept, and the latest of all writes that the live ones carry.
-func (x *exitState) settle(state edgeState, p parcel, level int) {
+func (x *exitState) settle(state edgeState, p parcel) {
 	x.now = state
 	if state == live {
-		p.env = merge(level, p.env, x.p.env)
+		p.env = merge(p.env, x.p.env)
 		x.ever, x.p = true, p
 	}
 }
@@ -67,7 +67,7 @@ func (r *Run) iterationSettled(reg *region) {
 	}
 	from, at := l.again, l.again[0].env
 	for _, p := range from[1:] {
-		at = merge(reg.levels(), at, p.env)
+		at = merge(at, p.env)
 	}
 	// The entry parcels of the settled iteration are no longer needed.
 	l.by, l.again, l.entry = nil, l.entry[:0], from
@@ -109,7 +109,7 @@ func (r *Run) limitLoop(reg *region) {
 	for i, e := range reg.g.exits {
 		if sameExit(e, forced) {
 			from := reg.scope.newest(e.from)
-			l.exits[i].settle(live, parcel{by: from, env: from.env, forced: true}, reg.levels())
+			l.exits[i].settle(live, parcel{by: from, env: from.env, forced: true})
 			if e.ends() {
 				from.scope().pathEnded(from)
 			}
@@ -170,9 +170,9 @@ func (r *Run) failLimit(reg *region, by *inst) {
 	for _, e := range by.n.out {
 		switch {
 		case leaving(e):
-			reg.loop.exits[e.leaves[0]].settle(live, parcel{by: by, env: by.env, failed: by}, reg.levels())
+			reg.loop.exits[e.leaves[0]].settle(live, parcel{by: by, env: by.env, failed: by})
 		case len(e.leaves) > 0 && !handled && onError == workflow.SkipDependents:
-			reg.loop.exits[e.leaves[0]].settle(skipState(e, poisoned), parcel{}, reg.levels())
+			reg.loop.exits[e.leaves[0]].settle(skipState(e, poisoned), parcel{})
 		}
 	}
 	text := by.address + ": " + by.err
@@ -223,7 +223,7 @@ func (r *Run) leave(around *region, g *graph, i int, state edgeState, p parcel) 
 	}
 	switch {
 	case depth < len(e.leaves):
-		around.loop.exits[e.leaves[depth]].settle(state, p, around.levels())
+		around.loop.exits[e.leaves[depth]].settle(state, p)
 	case e.to != nil:
 		r.arrive(around, e, state, p)
 	}

@@ -158,7 +158,7 @@ func (r *Run) settleEdge(reg *region, e *edge, state edgeState, p parcel) {
 			}
 		}
 	case len(e.leaves) > 0:
-		reg.loop.exits[e.leaves[0]].settle(state, p, reg.levels())
+		reg.loop.exits[e.leaves[0]].settle(state, p)
 	case e.to != nil:
 		r.arrive(reg, e, state, p)
 	}
@@ -241,7 +241,7 @@ func (r *Run) newInst(reg *region, n *node) *inst {
 			if p.live {
 				came[in.came] = p
 				in.came++
-				in.env = merge(reg.levels(), in.env, p.env)
+				in.env = merge(in.env, p.env)
 			}
 		}
 	}

@@ -115,7 +115,7 @@ func (s *scope) tolerate(text string) {
 // pathEnded records the end of a path. If it ends at a choice, its last steps are those before
 // the choice.
 func (s *scope) pathEnded(in *inst) {
-	s.endEnv = merge(s.frame.p.depth, s.endEnv, in.env)
+	s.endEnv = merge(s.endEnv, in.env)
 	if !in.n.isChoice() {
 		s.sinks = append(s.sinks, in)
 		return
