@@ -62,9 +62,10 @@ clis: ## Install the real CLI agents and drive them against a scripted model, an
 	HOCKET_CLIS="$(HOCKET_CLIS)" agent/cli/real/setup
 	@HOCKET_CLIS="$(HOCKET_CLIS)" go test -json ./agent/cli/real -count 1 -timeout 1h | go run ./internal/testreport
 
-servers: ## Install real MCP servers, and the MCP inspector and conformance suite for our own, and try them (needs npm)
+servers: ## Install real MCP servers, clients and test suites for our MCP server and our HTTP API, and try them (needs npm)
 	HOCKET_SERVERS="$(HOCKET_SERVERS)" mcp/setup
-	@HOCKET_SERVERS="$(HOCKET_SERVERS)" go test -json ./agent/mcp ./mcp -run Real -count 1 | go run ./internal/testreport
+	server/setup
+	@HOCKET_SERVERS="$(HOCKET_SERVERS)" go test -json ./agent/mcp ./mcp ./server -run 'Real|GeneratedClient' -count 1 | go run ./internal/testreport
 
 diagrams: ## Install the real Mermaid and PlantUML, and compare what they and Hocket read (needs npm and a JDK; UPDATE=1 records what they read)
 	HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" syntax/internal/tooltest/setup

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"reflect"
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -73,6 +74,7 @@ type op struct {
 	status           int   // zero: 200, or 204 without a body
 	errors           []int // beside those that every operation has
 	stream           string
+	returns          reflect.Type // what a body that is encoded already has
 }
 
 // add adds an operation. The handler is called only if the caller may do it.
@@ -85,6 +87,10 @@ func add[I, O any](a *api, o op, handle func(ctx context.Context, in *I) (*O, er
 	}
 	if o.stream != "" {
 		h.Responses = map[string]*huma.Response{"200": {Description: o.stream, Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+	}
+	if o.returns != nil {
+		schema := a.OpenAPI().Components.Schemas.Schema(o.returns, true, "")
+		h.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}}
 	}
 	h.Middlewares = huma.Middlewares{func(c huma.Context, next func(huma.Context)) {
 		if who := callerOf(c.Context()); !who.allows(o.scope) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"sync"
 	"time"
 
@@ -142,17 +143,17 @@ func (a *api) addRuns() {
 			out, err := a.Runs(ctx, in)
 			return say(out), err
 		})
-	add(a, op{id: "show-run", method: http.MethodGet, path: "/projects/{project}/runs/{run}", scope: Read, tag: tag, summary: "Show a run with its steps", errors: []int{404}},
-		func(ctx context.Context, in *InRun) (*encoded[Run], error) {
+	add(a, op{id: "show-run", method: http.MethodGet, path: "/projects/{project}/runs/{run}", scope: Read, tag: tag, summary: "Show a run with its steps", returns: reflect.TypeFor[Run](), errors: []int{404}},
+		func(ctx context.Context, in *InRun) (*rawBody, error) {
 			p, r, err := a.run(ctx, in)
 			if err != nil {
 				return nil, err
 			}
 			data, err := a.states.of(ctx, p, r)
-			return &encoded[Run]{Type: "application/json", Body: data}, err
+			return &rawBody{"application/json", data}, err
 		})
 	add(a, op{id: "show-output", method: http.MethodGet, path: "/projects/{project}/runs/{run}/steps/{address}/output", scope: Read, tag: tag, summary: "Show the output of a step", detail: "A text is returned as it is, everything else as JSON.", errors: []int{404}},
-		func(ctx context.Context, in *InStep) (*drawing, error) {
+		func(ctx context.Context, in *InStep) (*rawBody, error) {
 			_, r, err := a.run(ctx, &in.InRun)
 			if err != nil {
 				return nil, err
@@ -176,7 +177,7 @@ func (a *api) addRuns() {
 		func(ctx context.Context, in *struct {
 			InRun
 			As string `query:"as" enum:"yaml,xml,mermaid,plantuml" default:"yaml"`
-		}) (*drawing, error) {
+		}) (*rawBody, error) {
 			_, r, err := a.run(ctx, &in.InRun)
 			if err != nil {
 				return nil, err
@@ -186,13 +187,13 @@ func (a *api) addRuns() {
 				return nil, err
 			}
 			text, err := syntax.Format(b.Root, in.As)
-			return &drawing{"text/plain; charset=utf-8", text}, err
+			return &rawBody{"text/plain; charset=utf-8", text}, err
 		})
 	add(a, op{id: "draw-run", method: http.MethodGet, path: "/projects/{project}/runs/{run}/graph", scope: Read, tag: tag, summary: "Draw the workflow of a run", errors: []int{404}},
 		func(ctx context.Context, in *struct {
 			InRun
 			As string `query:"as" enum:"tree,json,mermaid,plantuml,dot,svg" default:"json"`
-		}) (*drawing, error) {
+		}) (*rawBody, error) {
 			_, r, err := a.run(ctx, &in.InRun)
 			if err != nil {
 				return nil, err
@@ -208,13 +209,6 @@ func (a *api) addRuns() {
 type InStep struct {
 	InRun
 	Address string `path:"address" doc:"The address of the step; escape each slash in it as %2F" maxLength:"1000"`
-}
-
-// encoded is a body that is encoded already.
-type encoded[T any] struct {
-	Type string `header:"Content-Type"`
-	Body []byte
-	_    T
 }
 
 // run finds a run by its complete id.
@@ -320,11 +314,11 @@ func inline(v any) (out any, long bool) {
 }
 
 // rawOf returns a value as a body of its own.
-func rawOf(v any) *drawing {
+func rawOf(v any) *rawBody {
 	if text, ok := v.(string); ok {
-		return &drawing{"text/plain; charset=utf-8", []byte(text)}
+		return &rawBody{"text/plain; charset=utf-8", []byte(text)}
 	}
-	return &drawing{"application/json", []byte(workflow.FormatJSON(v))}
+	return &rawBody{"application/json", []byte(workflow.FormatJSON(v))}
 }
 
 // states are runs as they were sent last. A run is replayed only if it has changed since.

@@ -121,7 +121,7 @@ func (a *api) addWorkflows() {
 		func(ctx context.Context, in *struct {
 			InWorkflow
 			As string `query:"as" enum:"tree,json,mermaid,plantuml,dot,svg" default:"json"`
-		}) (*drawing, error) {
+		}) (*rawBody, error) {
 			_, w, err := a.load(ctx, in.Project, in.Name)
 			if err != nil {
 				return nil, err
@@ -144,7 +144,7 @@ func (a *api) addWorkflows() {
 		func(ctx context.Context, in *struct {
 			InText
 			As string `query:"as" enum:"tree,json,mermaid,plantuml,dot,svg" default:"json"`
-		}) (*drawing, error) {
+		}) (*rawBody, error) {
 			_, w, err := a.loadText(ctx, &in.InText)
 			if err != nil {
 				return nil, err
@@ -211,23 +211,23 @@ type InText struct {
 	}
 }
 
-// drawing is a drawing in one of several formats.
-type drawing struct {
+// rawBody is a body that is encoded already: a drawing, a text, JSON.
+type rawBody struct {
 	Type string `header:"Content-Type"`
 	Body []byte
 }
 
-func drawn(w *workflow.Workflow, as string) (*drawing, error) {
+func drawn(w *workflow.Workflow, as string) (*rawBody, error) {
 	if as == "json" {
 		text, err := syntax.Format(w, as)
-		return &drawing{"application/json", text}, err
+		return &rawBody{"application/json", text}, err
 	}
 	kind := "text/plain; charset=utf-8"
 	if as == "svg" {
 		kind = "image/svg+xml"
 	}
 	text, err := draw.Draw(w, as)
-	return &drawing{kind, []byte(text)}, err
+	return &rawBody{kind, []byte(text)}, err
 }
 
 // Converted is a text in another notation.
