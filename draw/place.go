@@ -147,7 +147,7 @@ func (r *region) finish() {
 	y = r.stackRows(y)
 	r.width = max(r.lanes(right-left)+inset, room-left)
 	r.height = y + inset
-	if r.kind == eachFrame {
+	if r.kind == eachFrame || r.kind == callFrame {
 		r.titleX = framePad * 0.7
 		r.width = max(r.width, widthOf(r.title, smallSize, true)+2*framePad)
 	}

@@ -28,10 +28,11 @@ import (
 // files are those of the project in the tests.
 var files = map[string]string{
 	".hocket/agents/greeter.yml": "name: greeter\nagent: shell\nsettings: {command: \"cat >/dev/null; printf done\"}\n",
+	".hocket/agents/echo.yml":    "name: echo\nagent: shell\nsettings: {command: cat}\n",
 	".hocket/agents/slow.yml":    "name: slow\nagent: shell\nsettings: {command: \"cat >/dev/null; i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo line $i; sleep 0.05; done\"}\n",
 	".hocket/agents/broken.yml":  "name: broken\nagent: shell\nsettings: {command: \"cat >/dev/null; echo it is broken >&2; exit 3\"}\n",
 	".hocket/workflows/hello.yml": "name: hello\ndescription: Says hello twice\ninputs:\n  who: {type: string, default: world, description: Who is greeted}\n  times: {type: integer, default: 2}\n  loud: {type: boolean, default: false}\n" +
-		"steps:\n  - {id: greet, title: Greet the guest, agent: greeter, prompt: \"Hello ${inputs.who}\"}\n  - {id: repeat, agent: greeter, prompt: again}\n",
+		"steps:\n  - {id: greet, title: Greet the guest, agent: echo, prompt: \"Hello ${inputs.who}\"}\n  - {id: repeat, agent: greeter, prompt: again}\n",
 	".hocket/workflows/gated.yml": "name: gated\nsteps:\n  - {id: draft, title: Write the draft, agent: greeter, prompt: draft}\n" +
 		"  - {id: approve, human: {question: \"Publish the draft?\", options: [publish, send back, drop]}}\n  - {id: publish, agent: greeter, prompt: publish}\n",
 	".hocket/workflows/release.yml": "name: release\ndescription: Checks every package, and publishes what a person approves\nsteps:\n  - {id: plan, title: Plan the release, agent: greeter, prompt: plan}\n" +

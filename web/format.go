@@ -14,7 +14,7 @@ func (s *site) functions() template.FuncMap {
 	return template.FuncMap{
 		"when": when, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) }, "duration": duration, "usd": usd, "total": total, "count": count,
 		"status": statusText, "projectPath": projectPath, "runPath": runPath, "workflowPath": workflowPath, "took": took,
-		"asset": func(name string) string { return s.assets + name }, "kind": kindText, "plural": plural, "inProgress": inProgress, "args": func(all ...any) []any { return all },
+		"asset": func(name string) string { return s.assets + name }, "kind": kindText, "plain": plain, "bound": bound, "plural": plural, "inProgress": inProgress, "args": func(all ...any) []any { return all },
 	}
 }
 
@@ -67,6 +67,14 @@ func total(cost *float64) string {
 		return "$0"
 	}
 	return usd(cost)
+}
+
+// bound returns the most of something; nil is unknown.
+func bound(n *float64) string {
+	if n == nil {
+		return "unknown"
+	}
+	return count(*n)
 }
 
 // count returns a number with its digits in groups.

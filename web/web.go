@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -42,7 +43,13 @@ func Add(s *server.Server, add server.AddPage) {
 	add("GET /{$}", server.Read, w.show("home", w.home))
 	add("GET /inbox", server.Read, w.show("inbox", w.inbox))
 	add("GET /projects/{project}", server.Read, w.show("project", w.project))
+	add("GET /projects/{project}/workflows/{name}", server.Read, w.show("workflow", w.workflow))
+	add("POST /projects/{project}/workflows/{name}/start", server.Start, w.do(w.start))
+	add("GET /projects/{project}/runs/{run}", server.Read, w.show("run", w.run))
 	add("POST /projects/{project}/runs/{run}/answer", server.Answer, w.do(w.answer))
+	add("POST /projects/{project}/runs/{run}/cancel", server.Start, w.do(w.cancel))
+	add("POST /projects/{project}/runs/{run}/resume", server.Start, w.do(w.resume))
+	add("POST /projects/{project}/runs/{run}/retry", server.Start, w.do(w.retry))
 }
 
 // assetsPath returns a path that depends on the static files, so that browsers can keep them for ever.
@@ -173,4 +180,11 @@ func runPath(project, run string) string {
 
 func workflowPath(project, name string) string {
 	return projectPath(project) + "/workflows/" + url.PathEscape(name)
+}
+
+// newKey returns a key for a form that starts something.
+func newKey() string {
+	key := make([]byte, 16)
+	_, _ = rand.Read(key) // never fails
+	return hex.EncodeToString(key)
 }

@@ -1,0 +1,271 @@
+package web
+
+import (
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/draw"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/lazy"
+	"github.com/hocket-dev/hocket/server"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+type runData struct {
+	*server.Run
+	Path      string
+	Drawing   template.HTML // "" if only parts are shown
+	Nodes     []*node
+	Open      string // addresses and states of the steps in progress, for the module of the page
+	Output    string
+	Timeline  *timeline
+	Detail    *stepData // nil: none is chosen
+	Step      string    // that was chosen
+	InProcess bool
+	CanResume bool
+	CanRetry  bool
+	Questions []server.Question
+}
+
+// node is a node of the workflow, with what became of its instances.
+type node struct {
+	Place   string // its address without iterations and items
+	Title   string
+	ID      string
+	Kind    string
+	Agent   string
+	Depth   int
+	Counts  map[string]int // instances by status
+	Status  string
+	Took    time.Duration
+	CostUSD float64
+	Cost    bool // whether it is known
+	Tokens  int64
+	Text    string // the error or the beginning of the output of the last instance
+}
+
+// Total returns how many instances have started or were skipped.
+func (n *node) Total() int {
+	total := 0
+	for _, c := range n.Counts {
+		total += c
+	}
+	return total
+}
+
+// Tally returns the counts for the module of the page.
+func (n *node) Tally() string {
+	var parts []string
+	for _, s := range statusOrder {
+		if c := n.Counts[s]; c > 0 {
+			parts = append(parts, s+" "+count(c))
+		}
+	}
+	return strings.ReplaceAll(strings.Join(parts, ", "), "\u202f", "")
+}
+
+// statusOrder is in which order the states of instances determine that of their node.
+var statusOrder = []string{"waiting", "running", "error", "timeout", "cancelled", "partial", "success", "skipped"}
+
+func (n *node) settle() {
+	for _, s := range statusOrder {
+		if n.Counts[s] > 0 {
+			n.Status = s
+			return
+		}
+	}
+}
+
+// instance matches what distinguishes the instances of a node in their addresses.
+var instance = lazy.Regexp(`#\d+|\[\d+\]`)
+
+func placeOf(address string) string { return instance().ReplaceAllString(address, "") }
+
+func (s *site) run(r *http.Request) (string, any, error) {
+	ctx, in := r.Context(), inRun(r)
+	run, state, shown, err := s.Run(ctx, in)
+	if err != nil {
+		return "", nil, err
+	}
+	q := r.URL.Query()
+	d := runData{
+		Run: shown, Path: runPath(in.Project, in.Run), Step: q.Get("step"), Questions: shown.Open,
+		InProcess: inProgress(shown.RunLine), CanResume: shown.Status == "interrupted" || shown.Status == "pending",
+		CanRetry: slices.Contains([]string{"error", "timeout", "cancelled", "partial"}, shown.Status),
+	}
+	if shown.Output != nil {
+		d.Output = plain(shown.Output)
+	}
+	if d.Step != "" {
+		if d.Detail, err = s.step(ctx, in, run, state, d.Step); err != nil {
+			return "", nil, err
+		}
+	}
+	part := q.Get("part")
+	if part == "detail" {
+		return shown.Workflow, d, nil
+	}
+	d.Timeline = newTimeline(state, time.Now())
+	if part == "live" {
+		return shown.Workflow, d, nil
+	}
+	d.Nodes, d.Open = nodesOf(state)
+	drawing := draw.Inline{
+		Bundle: state.Bundle, Open: func(string) bool { return true },
+		Link: func(place string) string { return d.Path + "?step=" + url.QueryEscape(place) },
+	}
+	d.Drawing = template.HTML(drawing.SVG()) //nolint:gosec // draw escapes all text
+	return shown.Workflow + " " + shown.ID, d, nil
+}
+
+// nodesOf returns the nodes of a run in the order of its workflow, and the steps in progress.
+func nodesOf(s *hocket.State) ([]*node, string) {
+	var all []*node
+	byPlace := map[string]*node{}
+	var walk func(w *workflow.Workflow, prefix string, depth int)
+	var graph func(w *workflow.Workflow, g *workflow.Graph, prefix string, depth int)
+	graph = func(w *workflow.Workflow, g *workflow.Graph, prefix string, depth int) {
+		for i := range g.Nodes {
+			n := &g.Nodes[i]
+			one := &node{Place: prefix + n.ID, ID: n.ID, Title: n.Title, Kind: kindOf(n), Depth: depth, Counts: map[string]int{}, Cost: true}
+			if one.Title == "" {
+				one.Title = n.Heading()
+			}
+			if t := n.Task(); t != nil {
+				one.Agent = t.Agent
+			}
+			if byPlace[one.Place] == nil { // a for_each of one node has its id
+				byPlace[one.Place] = one
+				all = append(all, one)
+			}
+			if body := n.Body(); body != nil {
+				inner := depth + 1
+				if len(body.Nodes) == 1 && body.Nodes[0].ID == n.ID {
+					inner = depth
+					if t := body.Nodes[0].Task(); t != nil {
+						one.Agent = t.Agent
+					}
+				}
+				graph(w, body, prefix, inner)
+			}
+			if c, ok := n.Step.(*workflow.Call); ok && depth < 20 {
+				walk(s.Bundle.Called[c.Workflow], one.Place+"/", depth+1)
+			}
+		}
+	}
+	walk = func(w *workflow.Workflow, prefix string, depth int) {
+		if w != nil {
+			graph(w, &w.Body, prefix, depth)
+		}
+	}
+	walk(s.Bundle.Root, "", 0)
+	var open []string
+	for i := range s.Result.Steps {
+		step := &s.Result.Steps[i]
+		place := placeOf(step.Address)
+		n := byPlace[place]
+		if n == nil { // a handoff
+			n = &node{Place: place, ID: step.Node, Title: step.Node, Kind: "handoff", Agent: step.Agent, Depth: strings.Count(place, "/"), Counts: map[string]int{}, Cost: true}
+			byPlace[place] = n
+			at := len(all)
+			for i, other := range all {
+				if strings.HasPrefix(place, other.Place+"/") || strings.HasPrefix(other.Place, place[:strings.LastIndexByte(place, '/')+1]) {
+					at = i + 1
+				}
+			}
+			all = slices.Insert(all, at, n)
+		}
+		n.add(step)
+		if status := string(step.Status); status == "running" || status == "waiting" {
+			open = append(open, step.Address+" "+status)
+		}
+	}
+	for _, n := range all {
+		n.settle()
+	}
+	return all, strings.Join(open, "\n")
+}
+
+func (n *node) add(step *engine.StepResult) {
+	n.Counts[string(step.Status)]++
+	n.Took += time.Duration(step.DurationMS) * time.Millisecond
+	n.CostUSD += step.Usage.CostUSD
+	n.Cost = n.Cost && !step.Usage.CostUnknown
+	n.Tokens += step.Usage.TokensIn + step.Usage.TokensOut
+	if text := firstLine(step.Error); text != "" {
+		n.Text = text
+	} else if out, ok := step.Output.(string); ok && out != "" {
+		n.Text = firstLine(out)
+	}
+}
+
+// Price returns what the node cost, nil if that is partly unknown.
+func (n *node) Price() *float64 {
+	if !n.Cost {
+		return nil
+	}
+	return &n.CostUSD
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(readable([]byte(text[:min(len(text), 4000)]))), "\n")
+	if runes := []rune(line); len(runes) > 120 {
+		line = string(runes[:119]) + "…"
+	}
+	return line
+}
+
+func kindOf(n *workflow.Node) string {
+	switch n.Step.(type) {
+	case *workflow.Task:
+		return "task"
+	case *workflow.Human:
+		return "person"
+	case *workflow.Call:
+		return "workflow"
+	case *workflow.Choice:
+		return "choice"
+	case *workflow.Combine:
+		return "combine"
+	case *workflow.Loop:
+		return "loop"
+	case *workflow.Each:
+		return "for each"
+	}
+	return ""
+}
+
+// plain returns a value as a text to read.
+func plain(v any) string {
+	if text, ok := v.(string); ok {
+		return readable([]byte(text))
+	}
+	return workflow.FormatJSON(v)
+}
+
+func (s *site) cancel(r *http.Request) (string, error) {
+	in := inRun(r)
+	_, err := s.Cancel(r.Context(), in, r.PostForm.Get("reason"))
+	return runPath(in.Project, in.Run), err
+}
+
+func (s *site) resume(r *http.Request) (string, error) {
+	in := inRun(r)
+	_, err := s.Resume(r.Context(), in)
+	return runPath(in.Project, in.Run), err
+}
+
+func (s *site) retry(r *http.Request) (string, error) {
+	in, what := inRun(r), &server.RetryRun{From: r.PostForm.Get("from")}
+	if r.PostForm.Get("replace") != "" {
+		output := strings.ReplaceAll(r.PostForm.Get("output"), "\r\n", "\n") // which forms write
+		what.Output = &output
+	}
+	line, err := s.Retry(r.Context(), in, what)
+	return runPath(line.Project, line.ID), err
+}

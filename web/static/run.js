@@ -1,0 +1,181 @@
+// The page of a run: colours nodes and counts steps by the events of the run, without asking the server, and
+// shows a step beside the drawing.
+import { follow, watch } from "./stream.js";
+import { load, refresh } from "./refresh.js";
+import { duration } from "./page.js";
+import { openLogs, closeLogs, readable } from "./log.js";
+
+const run = document.querySelector("#run");
+const order = ["waiting", "running", "error", "timeout", "cancelled", "partial", "success", "skipped"];
+const texts = { waiting: "Waiting", running: "Running", error: "Failed", timeout: "Timed out", cancelled: "Cancelled", partial: "Partly failed", success: "Success", skipped: "Skipped", "": "Not started" };
+
+export const placeOf = (address) => address.replace(/#\d+|\[\d+\]/g, "");
+
+// What is known about the instances of each node: how many are in which state.
+const nodes = new Map();
+for (const row of document.querySelectorAll("tr[data-place]")) {
+  const counts = new Map(row.dataset.tally.split(", ").filter(Boolean).map((t) => [t.split(" ")[0], Number(t.split(" ")[1])]));
+  nodes.set(row.dataset.place, { counts, row, marks: [] });
+}
+for (const mark of document.querySelectorAll(".drawing [data-place]")) nodes.get(mark.dataset.place)?.marks.push(mark);
+const open = new Map(run.dataset.open.split("\n").filter(Boolean).map((line) => [line.slice(0, line.lastIndexOf(" ")), line.slice(line.lastIndexOf(" ") + 1)]));
+
+const began = new Map(); // when the instances in progress started
+const changed = new Set();
+let painting = 0;
+
+function paintLater(place) {
+  changed.add(place);
+  painting ||= requestAnimationFrame(() => {
+    painting = 0;
+    for (const place of changed) paint(nodes.get(place));
+    changed.clear();
+  });
+}
+
+function paint({ counts, row, marks }) {
+  const status = order.find((s) => counts.get(s) > 0) ?? "";
+  for (const mark of marks) {
+    mark.classList.remove(...order);
+    if (status) mark.classList.add(status);
+  }
+  const pill = row.querySelector("[data-status] .pill");
+  pill.className = `pill ${status}`;
+  pill.textContent = texts[status];
+  const total = [...counts.values()].reduce((a, b) => a + b, 0);
+  row.querySelector("[data-count]").textContent = total > 1 ? order.filter((s) => counts.get(s)).map((s) => `${s} ${counts.get(s)}`).join(", ") : "";
+}
+
+for (const n of nodes.values()) paint(n);
+
+// become moves an instance to another state.
+function become(address, status) {
+  const place = placeOf(address);
+  const node = nodes.get(place);
+  if (!node) return refresh(); // a handoff: it has no row yet
+  const was = open.get(address);
+  if (was === status) return;
+  if (was) node.counts.set(was, node.counts.get(was) - 1);
+  node.counts.set(status, (node.counts.get(status) ?? 0) + 1);
+  if (status === "running" || status === "waiting") open.set(address, status);
+  else open.delete(address);
+  paintLater(place);
+}
+
+function short(ms) {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  return ms < 60000 ? `${(ms / 1000).toFixed(1)} s` : duration(ms);
+}
+
+// took adds to the time and the cost of a node.
+function took(e) {
+  const node = nodes.get(placeOf(e.address));
+  if (!node) return;
+  const time = node.row.querySelector("[data-took]");
+  if (began.has(e.address)) {
+    time.dataset.took = Number(time.dataset.took) + Math.max(0, Date.parse(e.time) - began.get(e.address));
+    time.textContent = short(Number(time.dataset.took));
+    began.delete(e.address);
+  }
+  const cost = node.row.querySelector("[data-cost]");
+  if (e.cost_usd) {
+    cost.dataset.cost = Number(cost.dataset.cost) + e.cost_usd;
+    cost.textContent = `$${Number(cost.dataset.cost).toFixed(Number(cost.dataset.cost) < 1 ? 4 : 2)}`;
+  }
+  const text = e.text || (typeof e.output === "string" ? e.output : "");
+  if (text) node.row.querySelector("[data-text]").textContent = readable(text.slice(0, 4000)).trim().split("\n")[0].slice(0, 120);
+}
+
+watch("event", (e) => {
+  if (!e.address) {
+    if (e.type === "replanned") location.reload(); // the drawing is another one
+    return;
+  }
+  switch (e.type) {
+    case "step_started":
+      began.set(e.address, Date.parse(e.time));
+      become(e.address, "running");
+      break;
+    case "attempt_started":
+    case "answered":
+      become(e.address, "running");
+      break;
+    case "asked":
+    case "paused":
+    case "retrying":
+      become(e.address, "waiting");
+      break;
+    case "step_ended":
+      become(e.address, e.status || "success");
+      took(e);
+      break;
+    case "step_skipped":
+      become(e.address, "skipped");
+      break;
+    default:
+      return;
+  }
+  refresh();
+  const shown = document.querySelector("#detail [data-address]");
+  if (shown && (shown.dataset.address === e.address || shown.dataset.place === e.address)) again();
+});
+follow(run.dataset.run, run.dataset.last);
+
+// The chosen step.
+let loading = 0;
+
+async function choose(url) {
+  const mine = ++loading;
+  const ask = new URL(url);
+  ask.searchParams.set("part", "detail");
+  try {
+    const page = await load(ask);
+    if (mine !== loading) return;
+    show(page.querySelector("#detail"));
+  } catch {
+    location.href = url; // which says what is wrong
+  }
+}
+
+let soon = 0;
+function again() {
+  soon ||= setTimeout(() => {
+    soon = 0;
+    const fork = document.querySelector("#detail form[data-edited]");
+    if (!fork) choose(location.href);
+  }, 150);
+}
+
+function show(fresh) {
+  const part = document.querySelector("#detail");
+  const openParts = new Set([...part.querySelectorAll("details[open] > summary")].map((s) => s.textContent));
+  const same = part.querySelector("[data-address]")?.dataset.address === fresh.querySelector("[data-address]")?.dataset.address;
+  closeLogs(part);
+  part.replaceChildren(...[...fresh.childNodes].map((n) => document.importNode(n, true)));
+  if (same) for (const s of part.querySelectorAll("details > summary")) if (openParts.has(s.textContent)) s.parentElement.open = true;
+  chosen();
+  openLogs(part);
+}
+
+function chosen() {
+  const place = document.querySelector("#detail [data-place]")?.dataset.place;
+  for (const was of document.querySelectorAll(".chosen")) was.classList.remove("chosen");
+  const node = place && nodes.get(place);
+  if (node) for (const mark of [node.row, ...node.marks]) mark.classList.add("chosen");
+}
+
+document.addEventListener("click", (e) => {
+  if (e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
+  const link = e.target.closest("a[data-step], a.node, a[data-close]");
+  if (!link) return;
+  e.preventDefault();
+  const url = new URL(link.getAttribute("href"), location.href);
+  history.pushState(null, "", url);
+  choose(url);
+});
+addEventListener("popstate", () => choose(location.href));
+document.addEventListener("keydown", (e) => {
+  if (e.key === "Escape" && !e.target.matches("input, textarea")) document.querySelector("[data-close]")?.click();
+});
+chosen();
+openLogs(document);

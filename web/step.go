@@ -1,0 +1,206 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/lazy"
+	"github.com/hocket-dev/hocket/server"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// stepData is a step of a run in full.
+type stepData struct {
+	Path     string // of the run
+	API      string // of the step in the API
+	Place    string
+	Title    string
+	Address  string
+	Known    bool // it has started, or was skipped
+	Step     engine.StepResult
+	Cost     *float64
+	Output   string
+	Cut      bool // the output is longer
+	Live     bool
+	Done     bool // the run
+	Others   []other
+	More     int // instances that are not listed
+	Attempts []attempt
+}
+
+// other is an instance of the same node.
+type other struct {
+	Address, Status string
+	This            bool
+}
+
+// attempt is what is stored about an attempt.
+type attempt struct {
+	Number int
+	Model  string
+	Live   bool
+	Log    *log
+	Prompt string
+	Script *log
+}
+
+// log is the end of what an attempt wrote.
+type log struct {
+	API   string
+	Start int64 // of Text in the whole
+	Size  int64
+	Text  string
+}
+
+const (
+	shownOutput = 64 << 10
+	shownLog    = 16 << 10
+	shownPrompt = 64 << 10
+	mostOthers  = 200
+)
+
+// step describes a step by its address, or that of its node: then the instance that is in progress, or the last one.
+func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, state *hocket.State, address string) (*stepData, error) {
+	d := &stepData{Path: runPath(in.Project, in.Run), Place: placeOf(address), Address: address, Done: state.Result.Status.Done()}
+	exact := false
+	for _, step := range state.Result.Steps {
+		if placeOf(step.Address) != d.Place {
+			continue
+		}
+		live := step.Status == engine.Running || step.Status == engine.Waiting
+		if !exact && (step.Address == address || !d.Known || live || !d.Live) {
+			d.Step, d.Known, d.Live, exact = step, true, live, step.Address == address
+		}
+		if d.Others = append(d.Others, other{Address: step.Address, Status: string(step.Status)}); len(d.Others) > mostOthers {
+			d.Others, d.More = d.Others[1:], d.More+1
+		}
+	}
+	d.Title = d.Place
+	if n := nodeAt(state.Bundle, d.Place); n != nil && n.Heading() != "" {
+		d.Title = n.Heading()
+	}
+	if !d.Known {
+		return d, state.CheckStep(address)
+	}
+	d.Address = d.Step.Address
+	d.API = "/api" + d.Path + "/steps/" + url.PathEscape(d.Address)
+	for i := range d.Others {
+		d.Others[i].This = d.Others[i].Address == d.Address
+	}
+	if len(d.Others) == 1 && d.More == 0 {
+		d.Others = nil
+	}
+	if !d.Step.Usage.CostUnknown {
+		d.Cost = &d.Step.Usage.CostUSD
+	}
+	value, err := d.Step.Value()
+	if err != nil {
+		return nil, err
+	}
+	if value != nil {
+		d.Output = plain(value)
+		if len(d.Output) > shownOutput {
+			d.Output, d.Cut = strings.ToValidUTF8(d.Output[:shownOutput], ""), true
+		}
+	}
+	for n := d.Step.Attempts; n > 0; n-- { // the last one first
+		a, err := s.attempt(ctx, run, d, n)
+		if err != nil {
+			return nil, err
+		}
+		d.Attempts = append(d.Attempts, a)
+		if len(d.Attempts) == 10 {
+			break
+		}
+	}
+	return d, nil
+}
+
+func (s *site) attempt(ctx context.Context, run *hocket.Run, d *stepData, n int) (attempt, error) {
+	kept, err := run.Kept(ctx, d.Address, n)
+	if err != nil {
+		return attempt{}, err
+	}
+	a := attempt{Number: n, Model: kept.Model, Live: d.Step.Status == engine.Running && n == d.Step.Attempts}
+	api := d.API + "/attempts/" + strconv.Itoa(n) + "/"
+	if kept.Sizes["output"] > 0 || a.Live {
+		a.Log = tail(ctx, run, d.Address, n, "output", kept.Sizes["output"], api)
+	}
+	if size := kept.Sizes["prompt"]; size > 0 {
+		a.Prompt = strings.ToValidUTF8(string(readAt(ctx, run, d.Address, n, "prompt", 0, shownPrompt)), "\uFFFD")
+	}
+	if kept.Sizes["transcript"] > 0 {
+		a.Script = tail(ctx, run, d.Address, n, "transcript", kept.Sizes["transcript"], api)
+	}
+	return a, nil
+}
+
+// tail reads the end of a stream, from the beginning of a line or at least of a character.
+func tail(ctx context.Context, run *hocket.Run, address string, n int, stream hocket.Stream, size int64, api string) *log {
+	l := &log{API: api + string(stream), Size: size, Start: max(0, size-shownLog)}
+	text := readAt(ctx, run, address, n, stream, l.Start, shownLog)
+	if l.Start > 0 {
+		cut := bytes.IndexByte(text, '\n') + 1
+		for cut == 0 && cut < len(text) && cut < utf8.UTFMax && !utf8.RuneStart(text[cut]) {
+			cut++
+		}
+		l.Start, text = l.Start+int64(cut), text[cut:]
+	}
+	l.Size = l.Start + int64(len(text))
+	l.Text = readable(text)
+	return l
+}
+
+func readAt(ctx context.Context, run *hocket.Run, address string, n int, stream hocket.Stream, at, limit int64) []byte {
+	var text []byte
+	for p, err := range run.Read(ctx, address, n, stream, at, false) {
+		if err != nil {
+			break // what could be read is shown
+		}
+		text = append(text, p.Text...)
+		if int64(len(text)) >= limit {
+			return text[:limit]
+		}
+	}
+	return text
+}
+
+// escapes matches the control sequences of terminals.
+var escapes = lazy.Regexp("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
+
+// readable returns a log without the control sequences of terminals.
+func readable(text []byte) string {
+	return strings.ToValidUTF8(escapes().ReplaceAllString(string(text), ""), "\uFFFD")
+}
+
+// nodeAt returns the node at a place, or nil.
+func nodeAt(b *workflow.Bundle, place string) *workflow.Node {
+	w := b.Root
+	for {
+		id, rest, more := strings.Cut(place, "/")
+		var found *workflow.Node
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			if n.ID == id && found == nil {
+				found = n
+			}
+		})
+		if found == nil || !more {
+			return found
+		}
+		c, ok := found.Step.(*workflow.Call)
+		if !ok || b.Called[c.Workflow] == nil {
+			return nil
+		}
+		w, place = b.Called[c.Workflow], rest
+	}
+}
+
+// Took returns how long the step took.
+func (d *stepData) Took() time.Duration { return time.Duration(d.Step.DurationMS) * time.Millisecond }

@@ -1,0 +1,154 @@
+package web
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// timeline shows when steps ran. Time in which nothing ran is folded, so that it does not squeeze the rest.
+type timeline struct {
+	Width, Height int
+	Bars          []bar
+	Folds         []fold
+	Ticks         []tick
+	More          int // steps that are not shown
+}
+
+type bar struct {
+	X, Y, W, T   float64 // T is where the label begins, or ends
+	Label        string
+	Address      string
+	Status, Took string
+	After        bool // the label is left of the bar, since there is no room to the right
+}
+
+type fold struct {
+	X    float64
+	Text string
+}
+
+type tick struct {
+	X    float64
+	Text string
+}
+
+const (
+	lineWidth  = 760
+	lineHigh   = 24
+	lineTop    = 26
+	mostBars   = 300
+	foldWidth  = 34.0
+	labelWidth = 220.0
+)
+
+type span struct{ from, to time.Time }
+
+// newTimeline places the steps that have started. Those in progress end now.
+func newTimeline(s *hocket.State, now time.Time) *timeline {
+	t := &timeline{Width: lineWidth}
+	var bars []bar
+	var spans, working []span
+	for _, step := range s.Result.Steps {
+		if step.Started.IsZero() {
+			continue
+		}
+		if len(bars) == mostBars {
+			t.More++
+			continue
+		}
+		end := step.Ended
+		if end.IsZero() {
+			end = now
+		}
+		person := false
+		if n := nodeAt(s.Bundle, placeOf(step.Address)); n != nil {
+			_, person = n.Step.(*workflow.Human)
+		}
+		if !person { // waiting for a person is idle time, too
+			working = append(working, span{step.Started, end})
+		}
+		bars = append(bars, bar{Label: step.Address, Address: step.Address, Status: string(step.Status), Took: duration(end.Sub(step.Started))})
+		spans = append(spans, span{step.Started, end})
+	}
+	if len(bars) == 0 {
+		return nil
+	}
+	if len(working) == 0 {
+		working = spans
+	}
+	busy := union(working)
+	last := busy[len(busy)-1].to
+	worked := time.Duration(0)
+	for _, b := range busy {
+		worked += b.to.Sub(b.from)
+	}
+	idle := func(i int) time.Duration { return busy[i+1].from.Sub(busy[i].to) }
+	folded := func(i int) bool { return idle(i) > max(worked/10, 100*time.Millisecond) }
+	length, folds := worked, 1 // the end may be idle, too
+	for i := range len(busy) - 1 {
+		if folded(i) {
+			folds++
+		} else {
+			length += idle(i)
+		}
+	}
+	scale := max(100, lineWidth-labelWidth-float64(folds)*foldWidth) / float64(max(length, time.Millisecond))
+	x := func(at time.Time) float64 {
+		pos := 0.0
+		for i, b := range busy {
+			if !at.After(b.to) {
+				return pos + float64(max(0, at.Sub(b.from)))*scale
+			}
+			pos += float64(b.to.Sub(b.from)) * scale
+			if i == len(busy)-1 || folded(i) {
+				pos += foldWidth
+			} else {
+				pos += float64(idle(i)) * scale
+			}
+		}
+		return pos
+	}
+	for i := range bars {
+		b := &bars[i]
+		b.X, b.Y = x(spans[i].from), float64(lineTop+i*lineHigh)
+		b.W = max(3, x(spans[i].to)-b.X)
+		b.After = b.X+b.W > lineWidth-labelWidth+2 && b.X > labelWidth
+		if b.T = b.X + b.W + 5; b.After {
+			b.T = b.X - 5
+		}
+	}
+	for i := range len(busy) - 1 {
+		if folded(i) {
+			t.Folds = append(t.Folds, fold{x(busy[i].to) + foldWidth/2, duration(idle(i))})
+		}
+	}
+	for _, s := range spans {
+		if s.to.After(last) {
+			t.Folds = append(t.Folds, fold{x(last) + foldWidth/2, "idle"})
+			break
+		}
+	}
+	t.Ticks = []tick{{0, busy[0].from.Local().Format("15:04:05")}}
+	t.Bars, t.Height = bars, lineTop+len(bars)*lineHigh+4
+	return t
+}
+
+// union joins spans that touch.
+func union(spans []span) []span {
+	sorted := slices.Clone(spans)
+	slices.SortFunc(sorted, func(a, b span) int { return a.from.Compare(b.from) })
+	var all []span
+	for _, s := range sorted {
+		if n := len(all); n > 0 && !s.from.After(all[n-1].to) {
+			if s.to.After(all[n-1].to) {
+				all[n-1].to = s.to
+			}
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
+}

@@ -1,0 +1,118 @@
+package web
+
+import (
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/hocket-dev/hocket/draw"
+	"github.com/hocket-dev/hocket/server"
+	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+type workflowData struct {
+	server.Workflow
+	Project  string
+	Path     string
+	Drawing  template.HTML
+	Fields   []field
+	Notation string // of the text that is shown
+	As       []notation
+	Shown    string // the text in that notation
+	Problem  string // why it cannot be written in that notation
+	Key      string // so that a form that is sent twice starts one run
+	Recent   []server.RunLine
+}
+
+// notation is one in which the workflow can be shown.
+type notation struct {
+	Name, Title string
+	This, Own   bool
+}
+
+// field is an input in a form.
+type field struct {
+	server.Input
+	Value string // the default as text
+	JSON  bool   // the value is written as JSON
+	Area  bool   // it may be long
+}
+
+var notations = [][2]string{{"yaml", "YAML"}, {"xml", "XML"}, {"mermaid", "Markdown"}, {"plantuml", "PlantUML"}}
+
+func (s *site) workflow(r *http.Request) (string, any, error) {
+	in := &server.InWorkflow{InProject: server.InProject{Project: r.PathValue("project")}, Name: r.PathValue("name")}
+	loaded, shown, err := s.Workflow(r.Context(), in)
+	if err != nil {
+		return "", nil, err
+	}
+	d := workflowData{Workflow: shown, Project: in.Project, Path: workflowPath(in.Project, in.Name), Shown: shown.Text, Notation: r.URL.Query().Get("as"), Key: newKey()}
+	if d.Notation == "" {
+		d.Notation = shown.Notation
+	}
+	for _, n := range notations {
+		d.As = append(d.As, notation{n[0], n[1], n[0] == d.Notation, n[0] == shown.Notation})
+	}
+	m := loaded.Model()
+	if m == nil {
+		d.Notation = shown.Notation
+	}
+	if m != nil && d.Notation != shown.Notation {
+		text, err := syntax.Format(m, d.Notation)
+		if d.Shown = string(text); err != nil {
+			d.Problem = err.Error()
+		}
+	}
+	if m != nil && shown.Valid {
+		d.Drawing = template.HTML(draw.Inline{Bundle: loaded.Bundle(), Open: func(string) bool { return true }}.SVG()) //nolint:gosec // draw escapes all text
+	}
+	for _, i := range shown.Inputs {
+		f := field{Input: i, JSON: i.Type == "array" || i.Type == "object" || i.Type == "", Area: i.Type == "array" || i.Type == "object"}
+		switch v := i.Default.(type) {
+		case nil:
+		case string:
+			if f.Value = v; i.Type == "" {
+				f.Value = workflow.FormatJSON(v)
+			}
+		default:
+			f.Value = workflow.FormatJSON(v)
+		}
+		d.Fields = append(d.Fields, f)
+	}
+	runs, err := s.Runs(r.Context(), &server.ListRuns{InProject: in.InProject, Paged: server.Paged{Limit: 10}, Workflow: shown.Name})
+	d.Recent = runs.Items
+	return shown.Name, d, err
+}
+
+// start starts a run with the inputs of a form. An empty field is an input that is not given.
+func (s *site) start(r *http.Request) (string, error) {
+	in := &server.InWorkflow{InProject: server.InProject{Project: r.PathValue("project")}, Name: r.PathValue("name")}
+	_, shown, err := s.Workflow(r.Context(), in)
+	if err != nil {
+		return "", err
+	}
+	what := &server.StartRun{Workflow: in.Name, Inputs: server.Inputs{}}
+	for _, i := range shown.Inputs {
+		text := strings.ReplaceAll(r.PostForm.Get("input."+i.Name), "\r\n", "\n") // which forms write
+		switch {
+		case i.Type == "boolean":
+			what.Inputs[i.Name] = text != ""
+		case text == "":
+		case i.Type == "string":
+			what.Inputs[i.Name] = text
+		default:
+			what.Inputs[i.Name] = valueOf(text)
+		}
+	}
+	line, err := s.Start(r.Context(), in.Project, r.PostForm.Get("key"), what)
+	return runPath(line.Project, line.ID), err
+}
+
+// valueOf reads a value that is written as JSON. What is no JSON is a text: the host says whether it fits.
+func valueOf(text string) any {
+	if v, err := workflow.ParseJSON([]byte(text)); err == nil {
+		return v
+	}
+	return text
+}
