@@ -102,7 +102,8 @@ func (c *call) start(ctx context.Context, w *hocket.Workflow, inputs map[string]
 		options = append(options, hocket.WithClaim())
 		c.s.watchful()
 	}
-	run, err := c.p.Record(ctx, w, inputs, options...)
+	// A call that is cancelled now must still know its run, to cancel it.
+	run, err := c.p.Record(context.WithoutCancel(ctx), w, inputs, options...)
 	if err != nil {
 		return nil, err
 	}
@@ -143,6 +144,19 @@ func (s *server) detach(run *hocket.Run) error {
 func (c *call) follow(ctx context.Context, run *hocket.Run, own bool) (*sdk.CallToolResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	res, err := c.watch(ctx, run, stop)
+	if ctx.Err() != nil { // whatever noticed it first
+		if own {
+			c.s.abandon(run)
+		}
+		return nil, context.Cause(ctx)
+	}
+	return res, err
+}
+
+// watch waits for a run until it rests, the call has waited long enough, or ctx is done. It calls stop
+// when the server has to end.
+func (c *call) watch(ctx context.Context, run *hocket.Run, stop func()) (*sdk.CallToolResult, error) {
 	enough := time.NewTimer(c.patience())
 	defer enough.Stop()
 	beat := time.NewTicker(heartbeat)
@@ -198,10 +212,7 @@ func (c *call) follow(ctx context.Context, run *hocket.Run, own bool) (*sdk.Call
 		case <-c.s.leaving:
 			stop()
 		case <-ctx.Done():
-			if own {
-				c.s.abandon(run)
-			}
-			return nil, context.Cause(ctx)
+			return nil, ctx.Err()
 		}
 	}
 }

@@ -321,6 +321,22 @@ func TestResourcesAndPrompts(t *testing.T) {
 }
 
 // A guard that does not read stops nobody.
+// A client that goes away while a call has only recorded its run cancels it, also if it has forms.
+func TestClientGoesWhileARunStarts(t *testing.T) {
+	starting := make(chan struct{})
+	_, to := io.Pipe()
+	f := newFixture(t, mcp.Options{Guard: func() (io.WriteCloser, error) {
+		close(starting)
+		time.Sleep(300 * time.Millisecond)
+		return to, nil
+	}}, says("approve").options())
+	go func() { _, _ = f.callIn(context.Background(), "hocket_workflow", map[string]any{"name": "slow"}) }()
+	<-starting
+	f.hangUp()
+	f.served <- <-f.served
+	f.status(f.newest(), "cancelled")
+}
+
 func TestGuardThatHangs(t *testing.T) {
 	_, to := io.Pipe()
 	f := newFixture(t, mcp.Options{Guard: func() (io.WriteCloser, error) { return to, nil }}, nil)
