@@ -179,20 +179,22 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 // Find returns a run by its id or by a unique prefix. The error is a
 // *driver.UnknownRunError.
 func (s *Store) Find(ctx context.Context, id string) (Run, error) {
-	if err := s.there(); err != nil {
-		return Run{}, err
+	// Mostly it is complete. SQLite plans the other query again for every id.
+	exact, err := s.Run(ctx, id)
+	unknown := &driver.UnknownRunError{ID: id}
+	if id == "" || !errors.As(err, &unknown) {
+		return exact, err
 	}
 	const most = 10 // candidates to name
-	found, err := s.runs(ctx, "WHERE id >= ?1 AND id < ?1 || char(0x10ffff) ORDER BY id <> ?1, number DESC LIMIT ?2", id, most)
+	found, err := s.runs(ctx, "WHERE id >= ?1 AND id < ?1 || char(0x10ffff) ORDER BY number DESC LIMIT ?2", id, most)
 	switch {
 	case err != nil:
 		return Run{}, err
-	case id == "" || len(found) == 0:
-		return Run{}, &driver.UnknownRunError{ID: id}
-	case len(found) == 1 || found[0].ID == id:
+	case len(found) == 0:
+		return Run{}, unknown
+	case len(found) == 1:
 		return found[0], nil
 	}
-	unknown := &driver.UnknownRunError{ID: id}
 	for _, r := range found {
 		unknown.Candidates = append(unknown.Candidates, r.ID)
 	}
