@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -126,6 +127,14 @@ func (s *Server) Run(ctx context.Context, in *InRun) (*hocket.Run, *hocket.State
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	info, err := r.Info(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	key := p.name + "/" + r.ID()
+	if state, shown := s.shown.get(key, info); state != nil {
+		return r, state, shown, nil
+	}
 	state, err := r.State(ctx)
 	if state == nil {
 		return nil, nil, nil, err
@@ -133,7 +142,47 @@ func (s *Server) Run(ctx context.Context, in *InRun) (*hocket.Run, *hocket.State
 	if err != nil { // a damaged run is shown as far as it can be read
 		state.Problem = err.Error()
 	}
-	return r, state, describeRun(p.name, state), nil
+	shown := describeRun(p.name, state)
+	if err == nil {
+		s.shown.put(key, state, shown)
+	}
+	return r, state, shown, nil
+}
+
+// shownRuns are the runs that pages showed last. A page asks for the parts of a run separately, and a long run takes
+// a while to replay.
+type shownRuns struct {
+	mu   sync.Mutex
+	last []shownRun // the newest last
+}
+
+type shownRun struct {
+	key   string
+	state *hocket.State
+	shown *Run
+}
+
+const maxShown = 4
+
+func (c *shownRuns) get(key string, now hocket.Info) (*hocket.State, *Run) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.last {
+		was := one.state.Info
+		if one.key == key && was.Seq == now.Seq && was.Driven == now.Driven && was.Pending == now.Pending && was.Status == now.Status && was.Open == now.Open && was.Problem == now.Problem && was.Created.Equal(now.Created) {
+			return one.state, one.shown
+		}
+	}
+	return nil, nil
+}
+
+func (c *shownRuns) put(key string, state *hocket.State, shown *Run) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = slices.DeleteFunc(c.last, func(one shownRun) bool { return one.key == key })
+	if c.last = append(c.last, shownRun{key, state, shown}); len(c.last) > maxShown {
+		c.last = slices.Delete(c.last, 0, 1)
+	}
 }
 
 func (a *api) addRuns() {

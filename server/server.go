@@ -65,6 +65,7 @@ type Server struct {
 	log      *slog.Logger
 	handler  http.Handler
 	states   states
+	shown    shownRuns
 
 	mu       sync.Mutex
 	feeds    map[string]*feed // by project and run

@@ -173,8 +173,12 @@ func (f *fixture) begin(name string) *hocket.Run {
 	}
 	defer res.Body.Close()
 	var line server.RunLine
-	if err := json.NewDecoder(res.Body).Decode(&line); err != nil || res.StatusCode != http.StatusCreated {
-		f.t.Fatalf("status %d: %v", res.StatusCode, err)
+	answer, err := io.ReadAll(res.Body)
+	if err == nil {
+		err = json.Unmarshal(answer, &line)
+	}
+	if err != nil || res.StatusCode != http.StatusCreated {
+		f.t.Fatalf("status %d: %v: %s", res.StatusCode, err, answer)
 	}
 	r, err := f.p.Run(f.t.Context(), line.ID)
 	if err != nil {

@@ -48,11 +48,20 @@ function paint({ counts, row, marks }) {
 
 for (const n of nodes.values()) paint(n);
 
+// later has the timeline and the totals follow, not with every event: that is what the colours are for.
+let waiting = 0;
+function later() {
+  waiting ||= setTimeout(() => {
+    waiting = 0;
+    refresh();
+  }, 1500);
+}
+
 // become moves an instance to another state.
 function become(address, status) {
   const place = placeOf(address);
   const node = nodes.get(place);
-  if (!node) return refresh(); // a handoff: it has no row yet
+  if (!node) return; // a handoff, which has no row until the page is loaded again
   const was = open.get(address);
   if (was === status) return;
   if (was) node.counts.set(was, node.counts.get(was) - 1);
@@ -115,7 +124,7 @@ watch("event", (e) => {
     default:
       return;
   }
-  refresh();
+  later();
   const shown = document.querySelector("#detail [data-address]");
   if (shown && (shown.dataset.address === e.address || shown.dataset.place === e.address)) again();
 });

@@ -1,0 +1,107 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/hocket-dev/hocket"
+)
+
+// TestLargeDrawing opens the page of a run with 1,000 nodes, and logs how long it takes, and how long after an event
+// its node has another colour.
+func TestLargeDrawing(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("name: large\nlimits: {max_steps: 2000}\nsteps:\n  - {id: begin, human: {question: Begin, options: [yes]}}\n")
+	for i := range 999 {
+		fmt.Fprintf(&text, "  - {id: s%d, agent: greeter, prompt: go on}\n", i)
+	}
+	f := newFixture(t, map[string]string{".hocket/workflows/large.yml": text.String()})
+	run := f.begin("large")
+	f.until(run, "waiting")
+	b := f.tab()
+	b.open("/projects/shop/runs/" + run.ID())
+	answered := eval[float64](b, `performance.getEntriesByType("navigation")[0].responseEnd`)
+	paint := eval[float64](b, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
+	if n := eval[int](b, `document.querySelectorAll(".drawing a.node").length`); n != 1000 {
+		t.Errorf("%d nodes are drawn", n)
+	}
+	b.do(chromedp.Evaluate[chromedp.Void](`globalThis.seen = {}; new MutationObserver((all) => { for (const m of all) if (m.target.classList.contains("success")) seen[m.target.dataset.place] ??= Date.now(); })
+		.observe(document.querySelector(".drawing"), {subtree: true, attributeFilter: ["class"]}); undefined`))
+	q, err := run.Questions(t.Context())
+	if err != nil || len(q) != 1 {
+		t.Fatal(q, err)
+	}
+	body := fmt.Sprintf(`{"value": "yes", "digest": %q}`, q[0].Digest)
+	res, err := f.client().Post(f.base+"/api/projects/shop/runs/"+run.ID()+"/questions/begin/answer", "application/json", strings.NewReader(body))
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(res, err)
+	}
+	res.Body.Close()
+	b.wait(`seen.s80`)
+	seen := eval[map[string]int64](b, `seen`)
+	var delays []time.Duration
+	for e, err := range run.History(t.Context(), hocket.EventID{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Fact != nil && e.Fact.Kind == "step_ended" && seen[e.Fact.Address] > 0 {
+			delays = append(delays, time.UnixMilli(seen[e.Fact.Address]).Sub(e.Time))
+		}
+	}
+	slices.Sort(delays)
+	if len(delays) < 80 {
+		t.Fatalf("%d steps were seen", len(delays))
+	}
+	t.Logf("the page had arrived after %.0f ms, first paint after %.0f ms; from an event to its colour: median %d ms, 99th percentile %d ms, of %d", answered, paint,
+		delays[len(delays)/2].Milliseconds(), delays[len(delays)*99/100].Milliseconds(), len(delays))
+}
+
+// TestManyEvents opens the page of a run with more than 20,000 events, and logs how long it takes until the page can be used, and
+// how long its longest task is.
+func TestManyEvents(t *testing.T) {
+	f := newFixture(t, map[string]string{
+		".hocket/workflows/many.yml": "name: many\nlimits: {max_steps: 10000, max_parallel: 50}\ninputs: {items: {type: array, required: true}}\nsteps:\n  - {id: one, title: One of many, for_each: \"${inputs.items}\", as: item, agent: greeter, prompt: a}\n",
+	})
+	items := make([]any, 7000)
+	for i := range items {
+		items[i] = i
+	}
+	w, err := f.p.Load("many")
+	if err != nil {
+		t.Fatal(err)
+	}
+	replies, found := hocket.ReadReplies("replies.yml", []byte("one: done\n"))
+	if found.Errors() {
+		t.Fatal(found)
+	}
+	run, err := f.p.Start(t.Context(), w, map[string]any{"items": items}, hocket.WithReplies(replies))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	entries := 0
+	for range run.History(t.Context(), hocket.EventID{}) {
+		entries++
+	}
+	if entries < 20000 {
+		t.Fatalf("the run has only %d events", entries)
+	}
+	b := f.tab()
+	b.open("/inbox")
+	begun := time.Now()
+	b.open("/projects/shop/runs/" + run.ID())
+	b.do(chromedp.Evaluate[chromedp.Void](`globalThis.longest = 0; new PerformanceObserver((l) => { for (const e of l.getEntries()) longest = Math.max(longest, e.duration); }).observe({type: "longtask", buffered: true}); undefined`))
+	b.wait(`document.querySelector('tr[data-place="one"] [data-count]').textContent === "success 7000"`)
+	b.do(chromedp.Click(`tr[data-place="one"] a`))
+	b.wait(`document.querySelector("#detail [data-address]")`)
+	t.Logf("%d events; a step was chosen after %d ms; the longest task took %.0f ms; the page has %d elements", entries, time.Since(begun).Milliseconds(),
+		eval[float64](b, `longest`), eval[int](b, `document.querySelectorAll("*").length`))
+}
