@@ -109,3 +109,52 @@ func TestRunWithoutJavaScript(t *testing.T) {
 	}
 	f.get(f.client(), "/projects/shop/runs/"+run.ID()+"?step=nothing", http.StatusNotFound)
 }
+
+// TestReplay moves the slider over a run that is over.
+func TestReplay(t *testing.T) {
+	f := newFixture(t, nil)
+	run := f.begin("hello")
+	f.until(run, "success")
+	b := f.tab()
+	b.open("/projects/shop/runs/" + run.ID())
+	b.wait(state("repeat", "success"))
+	move := func(to string) {
+		b.do(chromedp.Evaluate[chromedp.Void](`{const s = document.querySelector("#replay input"); s.value = ` + to + `; s.dispatchEvent(new Event("input")); undefined}`))
+	}
+	move("0")
+	b.wait(`!document.querySelector('.drawing [data-place="greet"]').classList.contains("success") && document.querySelector("#replay output").textContent === "the beginning"`)
+	move("1")
+	b.wait(state("greet", "running"))
+	move("s.max")
+	b.wait(state("repeat", "success"))
+}
+
+// TestLogScrolls opens a log at its end, and loads what was before when it is scrolled up.
+func TestLogScrolls(t *testing.T) {
+	f := newFixture(t, map[string]string{
+		".hocket/agents/wordy.yml":    "name: wordy\nagent: shell\nsettings: {command: \"cat >/dev/null; seq -f 'línea %.0f' 1 20000\"}\n",
+		".hocket/workflows/wordy.yml": "name: wordy\nsteps:\n  - {id: talk, agent: wordy, prompt: a}\n",
+	})
+	run := f.begin("wordy")
+	f.until(run, "success")
+	b := f.tab()
+	b.open("/projects/shop/runs/" + run.ID() + "?step=talk")
+	b.wait(`(() => { const l = document.querySelector("pre.log"); return l.textContent.endsWith("línea 20000\n") && l.scrollTop > 0 && l.scrollHeight - l.scrollTop - l.clientHeight < 5; })()`)
+	for range 10 {
+		b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("pre.log").scrollTop = 0; undefined`))
+		before := eval[string](b, `document.querySelector("pre.log").dataset.start`)
+		if before == "0" {
+			break
+		}
+		b.wait(`document.querySelector("pre.log").dataset.start !== "` + before + `"`)
+	}
+	lines := strings.Split(strings.TrimSpace(eval[string](b, `document.querySelector("pre.log").textContent`)), "\n")
+	for i, line := range lines {
+		if want := fmt.Sprintf("línea %d", i+1); line != want {
+			t.Fatalf("line %d of %d is %q, want %q", i+1, len(lines), line, want)
+		}
+	}
+	if len(lines) != 20000 {
+		t.Errorf("%d lines", len(lines))
+	}
+}

@@ -48,7 +48,8 @@ type attempt struct {
 	Live   bool
 	Log    *log
 	Prompt string
-	Script *log
+	Script []entry
+	Cut    bool // the transcript has more at its beginning
 }
 
 // log is the end of what an attempt wrote.
@@ -63,6 +64,7 @@ const (
 	shownOutput = 64 << 10
 	shownLog    = 16 << 10
 	shownPrompt = 64 << 10
+	shownScript = 512 << 10
 	mostOthers  = 200
 )
 
@@ -136,8 +138,9 @@ func (s *site) attempt(ctx context.Context, run *hocket.Run, d *stepData, n int)
 	if size := kept.Sizes["prompt"]; size > 0 {
 		a.Prompt = strings.ToValidUTF8(string(readAt(ctx, run, d.Address, n, "prompt", 0, shownPrompt)), "\uFFFD")
 	}
-	if kept.Sizes["transcript"] > 0 {
-		a.Script = tail(ctx, run, d.Address, n, "transcript", kept.Sizes["transcript"], api)
+	if size := kept.Sizes["transcript"]; size > 0 {
+		text := readAt(ctx, run, d.Address, n, "transcript", max(0, size-shownScript), shownScript)
+		a.Script, a.Cut = entriesOf(text, size > shownScript), size > shownScript
 	}
 	return a, nil
 }

@@ -42,6 +42,7 @@ func Add(s *server.Server, add server.AddPage) {
 	add("GET "+w.assets+"{name}", server.Read, w.asset)
 	add("GET /{$}", server.Read, w.show("home", w.home))
 	add("GET /inbox", server.Read, w.show("inbox", w.inbox))
+	add("GET /usage", server.Read, w.show("usage", w.usage))
 	add("GET /projects/{project}", server.Read, w.show("project", w.project))
 	add("GET /projects/{project}/workflows/{name}", server.Read, w.show("workflow", w.workflow))
 	add("POST /projects/{project}/workflows/{name}/start", server.Start, w.do(w.start))

@@ -3,6 +3,7 @@
 import { follow, watch } from "./stream.js";
 import { load, refresh } from "./refresh.js";
 import { duration } from "./page.js";
+import { replay } from "./replay.js";
 import { openLogs, closeLogs, readable } from "./log.js";
 
 const run = document.querySelector("#run");
@@ -129,6 +130,9 @@ watch("event", (e) => {
   if (shown && (shown.dataset.address === e.address || shown.dataset.place === e.address)) again();
 });
 follow(run.dataset.run, run.dataset.last);
+
+const slider = document.querySelector("#replay");
+if (slider) replay(slider, `/api${run.dataset.path}`, nodes, placeOf, paint);
 
 // The chosen step.
 let loading = 0;
