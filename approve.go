@@ -149,6 +149,7 @@ func (p *Project) remove(id string) error {
 // saw, as for Approve.
 func (p *Project) Promote(_ context.Context, id, digest string) (file string, err error) {
 	var s *subject
+	newest := p
 	err = p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
 		if s, err = p.subject(id, d); err != nil {
 			return err
@@ -162,7 +163,10 @@ func (p *Project) Promote(_ context.Context, id, digest string) (file string, er
 		if file, err = p.install(s.g); err != nil {
 			return err
 		}
-		return p.remove(id)
+		if err := errors.Join(p.remove(id), newest.Reload()); err != nil || s.w == nil {
+			return err
+		}
+		return newest.steady().approvePromoted(d, id)
 	})
 	if err != nil {
 		return "", err
@@ -171,6 +175,16 @@ func (p *Project) Promote(_ context.Context, id, digest string) (file string, er
 		err = p.Approvals().Propose(workflow.Digest(s.w.Model()), false)
 	}
 	return file, errors.Join(err, p.Reload())
+}
+
+// approvePromoted approves a workflow as a file of the project. It means the same as before, but has
+// another digest, because the limits for what models write no longer apply.
+func (p *Project) approvePromoted(d *trust.Definitions, id string) error {
+	s, err := p.subject(id, d)
+	if err != nil {
+		return err
+	}
+	return p.approve(d, id, s.parts.Digest(), s.parts)
 }
 
 // install writes the reviewed files of a definition into the project's own folders.

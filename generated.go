@@ -287,7 +287,7 @@ func (p *Project) read(g *project.Generated) *subject {
 		}
 	case ToolKind:
 		if _, s.found = toolOf(g).Read(); !s.found.Errors() {
-			s.parts = toolParts(p.Root(), g)
+			s.parts = p.withoutSecrets(toolParts(p.Root(), g))
 		}
 	default:
 		s.refuse(workflow.Pos{}, "use workflow, agent or tool", "unknown kind %q", g.Kind)
@@ -454,10 +454,22 @@ func toolParts(root string, g *project.Generated) trust.Parts {
 	all := g.Parts()
 	if m, _ := toolOf(g).Read(); m != nil {
 		if c, ok := m.Work.(*tool.Command); ok {
-			all = append(all, trust.Part{Name: "files that it names", Text: trust.Material(root, "", root, c.Argv...)})
+			material := trust.Material(root, "", root, c.Argv...)
+			all = append(all, trust.Part{Name: "files that it names", Text: material})
+			all = append(all, trust.Files(root, material)...)
 		}
 	}
 	return all
+}
+
+// withoutSecrets removes the texts of files that contain secrets: an approval stores texts.
+func (p *Project) withoutSecrets(parts trust.Parts) trust.Parts {
+	for i, part := range parts {
+		if _, file := part.File(); file && p.holdsSecret(part.Text) {
+			parts[i] = part.WithoutText()
+		}
+	}
+	return parts
 }
 
 // usedTools returns the tools that an agent names, with the contents of their files.
@@ -491,5 +503,5 @@ func (w *Workflow) parts() (trust.Parts, error) {
 			}
 		}
 	}
-	return all, nil
+	return w.p.withoutSecrets(all), nil
 }

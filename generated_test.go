@@ -132,6 +132,9 @@ func TestPromoteAndReject(t *testing.T) {
 	if out, err := runByName(t, p, "one"); err != nil || out != "hello" {
 		t.Error(out, err)
 	}
+	if out, err := runByName(t, p, "one", hocket.OnlyApproved()); err != nil || out != "hello" {
+		t.Error("promoted, but not approved:", out, err)
+	}
 	if list, err := p.Generated(); err != nil || len(list) != 0 {
 		t.Error(list, err)
 	}
@@ -623,10 +626,38 @@ func TestFilesOfCommands(t *testing.T) {
 		if file == "" {
 			continue
 		}
+		if r.Covered[file] != "true\n" {
+			t.Errorf("%s: the review does not show %s: %q", command, file, r.Covered)
+		}
 		put(t, p.Root(), file, "touch stolen\n")
 		if again, err := p.Review(g.ID); err != nil || again.Digest == r.Digest {
 			t.Errorf("%s: the approval does not cover %s", command, file)
 		}
+	}
+}
+
+// A review shows what has changed in a file that a command names, but no secrets in it.
+func TestChangedFilesOfCommands(t *testing.T) {
+	t.Setenv("PRESS_KEY", "s3cr3t-v4lue-0123456789")
+	p := workshop(t, map[string]string{
+		".hocket/config.yml": "secrets: {press: {env: PRESS_KEY}}\n",
+		"table.sh":           "a\nb\n", "key.sh": "echo s3cr3t-v4lue-0123456789\n", "logo.png": "PNG\x00",
+	})
+	g := propose(t, p, hocket.Draft{Kind: hocket.WorkflowKind, Name: "fine", Files: map[string][]byte{"x.yml": []byte("name: fine\nsteps: [{id: a, agent: shell, config: {command: 'sh table.sh key.sh logo.png'}}]\n")}})
+	r, err := p.Review(g.ID)
+	if err != nil || strings.Contains(r.Covered["key.sh"], "s3cr3t") || r.Covered["logo.png"] != "(binary, 4 bytes)" {
+		t.Fatal(r.Covered, err)
+	}
+	if err := p.Approve(t.Context(), g.ID, r.Digest); err != nil {
+		t.Fatal(err)
+	}
+	put(t, p.Root(), "table.sh", "a\nc\n")
+	if r, err = p.Review(g.ID); err != nil || len(r.Changes) != 1 || r.Changes[0].Name != "file table.sh" || strings.Join(r.Changes[0].Lines, " ") != "-b +c" {
+		t.Errorf("%+v, %v", r.Changes, err)
+	}
+	put(t, p.Root(), "key.sh", "echo s3cr3t-v4lue-0123456789 again\n")
+	if r, err = p.Review(g.ID); err != nil || len(r.Changes) != 2 || r.Changes[0].Name != "file key.sh" || r.Changes[0].Lines != nil {
+		t.Errorf("%+v, %v", r.Changes, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package hocket
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -27,13 +28,16 @@ const (
 // Review is what a person has to see before approving a definition.
 type Review struct {
 	Generated
-	Workflow *Workflow            `json:"-"`                 // to draw; nil for an agent or a tool
-	Meaning  string               `json:"meaning,omitempty"` // all that the workflow, and those that it calls, say, in canonical form
-	Plan     *check.Plan          `json:"plan,omitempty"`    // the most that a run of it could do and cost; nil for an agent or a tool
-	Effects  []Effect             `json:"effects"`           // every command, address and permission
-	Agents   []ReviewedAgent      `json:"agents"`            // that it uses
-	Texts    map[string]string    `json:"files,omitempty"`   // of an agent or a tool
-	Found    workflow.Diagnostics `json:"-"`
+	Workflow *Workflow         `json:"-"`                 // to draw; nil for an agent or a tool
+	Meaning  string            `json:"meaning,omitempty"` // all that the workflow, and those that it calls, say, in canonical form
+	Plan     *check.Plan       `json:"plan,omitempty"`    // the most that a run of it could do and cost; nil for an agent or a tool
+	Effects  []Effect          `json:"effects"`           // every command, address and permission
+	Agents   []ReviewedAgent   `json:"agents"`            // that it uses
+	Texts    map[string]string `json:"files,omitempty"`   // of an agent or a tool
+	// Covered are the files of the project that its commands name, by name. Of a long one it is the
+	// beginning.
+	Covered map[string]string    `json:"covered,omitempty"`
+	Found   workflow.Diagnostics `json:"-"`
 	// Changes are the differences to what was approved before.
 	Changes []trust.PartChange `json:"changes"`
 	Before  *trust.Verdict     `json:"-"` // that approval; nil: there is none
@@ -88,10 +92,38 @@ func (p *Project) review(g *Generated, s *subject, known *trust.Definitions) *Re
 	} else {
 		r.about(p.now(), s.g)
 	}
+	r.Covered = map[string]string{}
+	for _, part := range s.parts {
+		if name, ok := part.File(); ok && part.Hash != "" {
+			r.Covered[name] = "(not shown: it contains a secret)"
+		} else if ok {
+			r.Covered[name] = part.Text
+		}
+	}
 	if v, ok := known.Last(r.ID); ok && !v.Rejected && v.Digest != r.Digest {
-		r.Before, r.Changes = &v, s.parts.Diff(v.Parts)
+		r.Before, r.Changes = &v, readable(s.parts.Diff(v.Parts))
 	}
 	return r
+}
+
+// readable removes the hashes of files from changes if the changes of their texts are there, too.
+func readable(changes []trust.PartChange) (all []trust.PartChange) {
+	shown := map[string]bool{}
+	for _, c := range changes {
+		if name, ok := (trust.Part{Name: c.Name}).File(); ok {
+			shown[name] = true
+		}
+	}
+	for _, c := range changes {
+		if had := len(c.Lines) > 0; had && project.IsFiles(c.Name) {
+			c.Lines = slices.DeleteFunc(c.Lines, func(line string) bool { return shown[line[1:max(strings.LastIndexByte(line, ' '), 1)]] })
+			if len(c.Lines) == 0 {
+				continue
+			}
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 // does adds what a workflow does. The parts are those that the digest is of.

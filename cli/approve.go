@@ -261,10 +261,25 @@ func (a *app) reviewText(r *hocket.Review) string {
 		files = append(files, name+"\n  "+indented(r.Texts[name]))
 	}
 	section("Files", files...)
+	section("Files of the project that it covers", covered(r)...)
 	if r.Plan != nil {
 		section("At most", a.planText(*r.Plan))
 	}
 	return b.String()
+}
+
+// shownLines is how many lines of a file a review shows that is part of the project.
+const shownLines = 40
+
+func covered(r *hocket.Review) (items []string) {
+	for _, name := range slices.Sorted(maps.Keys(r.Covered)) {
+		lines := strings.Split(strings.TrimSpace(r.Covered[name]), "\n")
+		if more := len(lines) - shownLines; more > 0 {
+			lines = append(lines[:shownLines], fmt.Sprintf("[cut off: %s more; read all of it in %s]", view.Count(more, "line"), name))
+		}
+		items = append(items, name+"\n  "+indented(strings.Join(lines, "\n")))
+	}
+	return items
 }
 
 // planText is the most that a run could do and cost.

@@ -44,7 +44,10 @@ func (l *Loaded) Parts() trust.Parts {
 			add("power: "+power.What, power.Material)
 		}
 		if material := p.commandFiles(d, task); material != "" {
-			add("files of "+w.Name+"/"+n.ID, material)
+			add(filesPart+w.Name+"/"+n.ID, material)
+			for _, file := range trust.Files(p.Root, material) {
+				add(file.Name, file.Text)
+			}
 		}
 	})
 	return all
@@ -53,6 +56,12 @@ func (l *Loaded) Parts() trust.Parts {
 // workflowPart is the name of the part that is the meaning of a workflow. Those of the workflows
 // that it calls begin with it.
 const workflowPart = "workflow"
+
+// filesPart is the beginning of the name of a part with the hashes of the files that a command names.
+const filesPart = "files of "
+
+// IsFiles reports whether a part is a list of hashes of files.
+func IsFiles(part string) bool { return strings.HasPrefix(part, filesPart) }
 
 // IsWorkflow reports whether a part is the meaning of a workflow.
 func IsWorkflow(part trust.Part) bool {

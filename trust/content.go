@@ -1,10 +1,12 @@
 package trust
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -75,6 +77,41 @@ func Material(root, file, dir string, words ...string) string {
 	}
 	slices.Sort(found)
 	return content(root, file) + "\n" + strings.Join(slices.Compact(found), "\n")
+}
+
+// Files returns the files of [Material] as parts with their texts, so that a person can read what the
+// digest covers, and later what has changed. Of a long file it is the beginning.
+func Files(root, material string) (all Parts) {
+	for line := range strings.Lines(material) {
+		i := max(strings.LastIndexByte(line, ' '), 0)
+		name, sum := line[:i], strings.TrimSpace(line[i:])
+		if _, err := hex.DecodeString(sum); err == nil && name != "" {
+			all = append(all, Part{Name: filePart + name, Text: beginning(root, filepath.Join(root, name))})
+		}
+	}
+	return all
+}
+
+// beginning returns the beginning of a text file in the project, or says why there is none.
+func beginning(root, file string) string {
+	path, err := projectfile.Resolve(file, root)
+	if err != nil {
+		return "(cannot be read)"
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "(cannot be read)"
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, longText))
+	info, wrong := f.Stat()
+	if err != nil || wrong != nil {
+		return "(cannot be read)"
+	}
+	if bytes.IndexByte(text, 0) >= 0 {
+		return fmt.Sprintf("(binary, %d bytes)", info.Size())
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
 // mostDirs is how many directories that words name are searched, and mostMatches how many files a

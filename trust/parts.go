@@ -62,11 +62,20 @@ func (ps Parts) stored(longest int) Parts {
 	all := ps.sorted()
 	for i, p := range all {
 		if len(p.Text) > longest {
-			all[i] = Part{Name: p.Name, Hash: p.sum()}
+			all[i] = p.WithoutText()
 		}
 	}
 	return all
 }
+
+// WithoutText returns the part with the hash of its text. The digest stays the same.
+func (p Part) WithoutText() Part { return Part{Name: p.Name, Hash: p.sum()} }
+
+// filePart is the beginning of the name of a part that is a file of the project.
+const filePart = "file "
+
+// File returns the name of the file in the project if the part is one that a command names.
+func (p Part) File() (name string, ok bool) { return strings.CutPrefix(p.Name, filePart) }
 
 // PartChange is a part that differs from what was approved. Lines are its differences, marked
 // with + and -, if both texts are known.
