@@ -16,12 +16,7 @@ import (
 // TestLargeDrawing opens the page of a run with 1,000 nodes, and logs how long it takes, and how long after an event
 // its node has another colour.
 func TestLargeDrawing(t *testing.T) {
-	var text strings.Builder
-	text.WriteString("name: large\nlimits: {max_steps: 2000}\nsteps:\n  - {id: begin, human: {question: Begin, options: [yes]}}\n")
-	for i := range 999 {
-		fmt.Fprintf(&text, "  - {id: s%d, agent: greeter, prompt: go on}\n", i)
-	}
-	f := newFixture(t, map[string]string{".hocket/workflows/large.yml": text.String()})
+	f := newFixture(t, map[string]string{".hocket/workflows/large.yml": large()})
 	run := f.begin("large")
 	f.until(run, "waiting")
 	b := f.tab()
@@ -55,6 +50,7 @@ func TestLargeDrawing(t *testing.T) {
 		}
 	}
 	slices.Sort(delays)
+	t.Logf("%d requests for what is new", eval[int](b, `performance.getEntriesByType("resource").filter((e) => e.name.includes("part=live")).length`))
 	if len(delays) < 80 {
 		t.Fatalf("%d steps were seen", len(delays))
 	}
@@ -104,4 +100,27 @@ func TestManyEvents(t *testing.T) {
 	b.wait(`document.querySelector("#detail [data-address]")`)
 	t.Logf("%d events; a step was chosen after %d ms; the longest task took %.0f ms; the page has %d elements", entries, time.Since(begun).Milliseconds(),
 		eval[float64](b, `longest`), eval[int](b, `document.querySelectorAll("*").length`))
+}
+
+// large is a workflow with 1,000 nodes, of which the first asks.
+func large() string {
+	var text strings.Builder
+	text.WriteString("name: large\nlimits: {max_steps: 2000}\nsteps:\n  - {id: begin, human: {question: Begin, options: [yes]}}\n")
+	for i := range 999 {
+		fmt.Fprintf(&text, "  - {id: s%d, agent: greeter, prompt: go on}\n", i)
+	}
+	return text.String()
+}
+
+// BenchmarkRunPage renders the page of a run with 1,000 nodes.
+func BenchmarkRunPage(b *testing.B) {
+	f := newFixture(b, map[string]string{".hocket/workflows/large.yml": large()})
+	run := f.begin("large")
+	f.until(run, "waiting")
+	c := f.client()
+	size := 0
+	for b.Loop() {
+		size = len(f.get(c, "/projects/shop/runs/"+run.ID(), http.StatusOK))
+	}
+	b.ReportMetric(float64(size), "bytes")
 }

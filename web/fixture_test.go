@@ -45,14 +45,15 @@ var files = map[string]string{
 
 // fixture is a server with pages, and one project.
 type fixture struct {
-	t    *testing.T
+	t    testing.TB
 	s    *server.Server
 	p    *hocket.Project
 	base string
 	name string
+	stop func() // the server
 }
 
-func newFixture(t *testing.T, more map[string]string) *fixture {
+func newFixture(t testing.TB, more map[string]string) *fixture {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "shop")
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
@@ -86,24 +87,27 @@ func newFixture(t *testing.T, more map[string]string) *fixture {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()
+	end := sync.OnceFunc(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
 	t.Cleanup(func() {
 		for _, i := range runsOf(t, p) { // or the server would wait for them
 			if r, err := p.Run(context.Background(), i.ID); err == nil && !i.Status.Done() {
 				_, _ = r.Cancel(context.Background(), "the test is over")
 			}
 		}
-		stop()
-		if err := <-done; err != nil {
-			t.Errorf("serve: %v", err)
-		}
+		end()
 		if err := p.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return &fixture{t, s, p, "http://" + l.Addr().String(), "shop"}
+	return &fixture{t, s, p, "http://" + l.Addr().String(), "shop", end}
 }
 
-func runsOf(t *testing.T, p *hocket.Project) []hocket.Info {
+func runsOf(t testing.TB, p *hocket.Project) []hocket.Info {
 	t.Helper()
 	all, err := p.Runs(context.Background(), hocket.Filter{})
 	if err != nil {

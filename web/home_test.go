@@ -130,3 +130,13 @@ func TestQuestionsComeAndGo(t *testing.T) {
 	b.wait(`document.querySelectorAll("article.question").length === 1`)
 	f.until(first, "waiting")
 }
+
+// TestServerGone has a page say that the server has stopped, so that nobody trusts what it shows.
+func TestServerGone(t *testing.T) {
+	f := newFixture(t, nil)
+	b := f.tab()
+	b.open("/inbox")
+	b.wait(`performance.getEntriesByType("resource").some((e) => e.name.includes("part=live"))`) // the stream is open
+	f.stop()
+	b.wait(`document.querySelector("#says").textContent.includes("does not answer")`)
+}

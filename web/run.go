@@ -117,7 +117,7 @@ func (s *site) run(r *http.Request) (string, any, error) {
 	d.Nodes, d.Open = nodesOf(state)
 	drawing := draw.Inline{
 		Bundle: state.Bundle, Open: func(string) bool { return true },
-		Link: func(place string) string { return d.Path + "?step=" + url.QueryEscape(place) },
+		Link: func(place string) string { return "?step=" + url.QueryEscape(place) },
 	}
 	d.Drawing = template.HTML(drawing.SVG()) //nolint:gosec // draw escapes all text
 	return shown.Workflow + " " + shown.ID, d, nil

@@ -22,6 +22,10 @@ setInterval(tick, 1000);
 document.addEventListener("refreshed", tick);
 watch("change", () => refresh());
 watch("deleted", () => refresh());
+watch("state", ({ open }) => {
+  document.querySelector("#says").textContent = open ? "" : "The server does not answer. What you see may be old.";
+  if (open) refresh();
+});
 
 // A form that was edited is not replaced; one that is being sent cannot be sent twice.
 document.addEventListener("input", (e) => e.target.form?.toggleAttribute("data-edited", true));
