@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -711,5 +712,42 @@ func TestStoreThatFails(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(filepath.Join(p.Root(), ".hocket/tools/helper")); err != nil || len(left) != 1 {
 		t.Errorf("%v %v", left, err)
+	}
+}
+
+// An approval covers the model and the provider that the configuration adds, but not those that are
+// not used.
+func TestApprovalCoversModel(t *testing.T) {
+	const config = "model: local/llama\nproviders:\n  local: {api: openai-compatible, base_url: 'http://127.0.0.1:18001/v1'}\n  other: {api: openai-compatible, base_url: 'http://127.0.0.1:18002/v1'}\n"
+	const asks = "name: ask\nsteps: [{id: a, agent: llm, prompt: Say hello}]\n"
+	p := workshop(t, map[string]string{".hocket/config.yml": config})
+	propose(t, p, hocket.Draft{Kind: hocket.WorkflowKind, Name: "ask", Files: map[string][]byte{"x.yml": []byte(asks)}})
+	propose(t, p, hocket.Draft{Kind: hocket.AgentKind, Name: "asker", Files: map[string][]byte{"x.yml": []byte("name: asker\nagent: llm\nprompt: Say hello\n")}})
+	propose(t, p, greet("greet"))
+	for _, c := range []struct {
+		from, to string
+		covered  bool
+	}{
+		{"18001", "18009", true}, {"local/llama", "local/other", true}, {"model: local/", "model: other/", true},
+		{"18001/v1'", "18001/v1', key: {env: MY_KEY}", true}, {"18002", "18009", false},
+	} {
+		for _, id := range []string{"ask", "asker", "greet"} {
+			put(t, p.Root(), ".hocket/config.yml", config)
+			before, err := p.Review(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if shown := slices.Contains(before.Effects, hocket.Effect{Kind: hocket.AddressEffect, Step: "a", What: "http://127.0.0.1:18001/v1"}); shown != (id == "ask") {
+				t.Errorf("%s: %+v", id, before.Effects)
+			}
+			put(t, p.Root(), ".hocket/config.yml", strings.Replace(config, c.from, c.to, 1))
+			after, err := p.Review(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if changed := after.Digest != before.Digest; changed != (c.covered && id != "greet") {
+				t.Errorf("%s, %s to %s: changed is %v", id, c.from, c.to, changed)
+			}
+		}
 	}
 }

@@ -1,7 +1,9 @@
 package project
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,8 +15,8 @@ import (
 )
 
 // Parts returns everything that a run of the workflow would use, as a person approves it: what
-// its workflows mean, the agents of its tasks, the servers of these, the files that its commands
-// name, and its limits. Tools are not included: the caller knows them.
+// its workflows mean, the agents of its tasks, the models and servers of these, the files that its
+// commands name, and its limits. Tools are not included: the caller knows them.
 func (l *Loaded) Parts() trust.Parts {
 	l.choose()
 	p := l.project
@@ -36,10 +38,10 @@ func (l *Loaded) Parts() trust.Parts {
 	}
 	add("limits", workflow.FormatJSON(l.Limits))
 	l.tasks(func(w *workflow.Workflow, n *workflow.Node, task *workflow.Task, d *agent.Definition) {
-		for _, part := range p.AgentParts(d) {
+		settings := d.With(constants(task.Settings))
+		for _, part := range append(p.agentParts(d), p.modelParts(d, settings)...) {
 			add(part.Name, part.Text)
 		}
-		settings := d.With(constants(task.Settings))
 		for _, power := range p.settingsPowers(d, settings, n.Pos).Without(trust.Settings) {
 			add("power: "+power.What, power.Material)
 		}
@@ -159,9 +161,48 @@ func (p *Project) namedFiles(settings map[string]any, words []string) string {
 	return material
 }
 
-// AgentParts returns everything that an agent uses, except tools: its definition, what it may do,
-// and the servers that it names.
+// AgentParts returns everything that an agent uses, except tools: its definition, its model, what it
+// may do, and the servers that it names.
 func (p *Project) AgentParts(d *agent.Definition) trust.Parts {
+	return append(p.agentParts(d), p.modelParts(d, d.Settings)...)
+}
+
+// modelParts returns the model that an agent uses over an API, and its provider. Both may be in the
+// configuration: whoever changes it decides what the model says, and who reads the prompt.
+func (p *Project) modelParts(d *agent.Definition, settings map[string]any) (all trust.Parts) {
+	model, providers := p.modelOf(d, settings)
+	if model != "" {
+		all = append(all, trust.Part{Name: "model " + model})
+	}
+	for _, name := range providers {
+		one := p.Config.Providers[name]
+		all = append(all, trust.Part{Name: "provider " + name, Text: workflow.FormatJSON(map[string]any{"api": one.API, "base_url": one.BaseURL, "key_env": one.Key.Env, "key_file": one.Key.File})})
+	}
+	return all
+}
+
+// modelOf returns the model that an agent uses over an API, and those of the configured providers that
+// it may belong to.
+func (p *Project) modelOf(d *agent.Definition, settings map[string]any) (model string, providers []string) {
+	traits := p.Agents.Traits(d.Agent)
+	if traits.Settings.Properties()["provider"] == nil || !traits.FromPrompt(&agent.Task{Agent: d, Settings: settings}) {
+		return "", nil // a CLI finds its own model
+	}
+	named, _ := settings["model"].(string)
+	model = cmp.Or(named, d.Model, p.Config.Model)
+	provider, _ := settings["provider"].(string)
+	if before, _, ok := strings.Cut(model, "/"); ok && provider == "" && p.Config.Providers[before].API != "" {
+		provider = before
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Config.Providers)) {
+		if provider == "" || name == provider || strings.Contains(provider+model, "${") {
+			providers = append(providers, name)
+		}
+	}
+	return model, providers
+}
+
+func (p *Project) agentParts(d *agent.Definition) trust.Parts {
 	own := *d
 	own.Pos, own.Source = workflow.Pos{}, nil
 	text, err := json.MarshalIndent(own, "", " ")

@@ -54,6 +54,12 @@ func (l *Loaded) Effects() (all []Effect) {
 			for _, line := range agentEffects(d, does) {
 				add(PermissionEffect, n.ID, line)
 			}
+			_, providers := p.modelOf(d, d.With(constants(task.Settings)))
+			for _, name := range providers {
+				if url := p.Config.Providers[name].BaseURL; url != "" {
+					add(AddressEffect, n.ID, url)
+				}
+			}
 		}
 		for _, text := range slices.Concat(texts(settings), texts(bound(task)), []string{task.Prompt.Text, d.Prompt}) {
 			for _, found := range address().FindAllString(text, -1) {
