@@ -194,8 +194,8 @@ func (a *app) approveText(id string) string {
 func (a *app) explanation(plan *planner.Plan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "planned by %s in %s", view.RevealLine(plan.By), view.Count(len(plan.Rounds), "answer"))
-	if used := plan.Usage(); used.Tokens() > 0 {
-		fmt.Fprintf(&b, ", %s tokens, %s", view.Tokens(used.Tokens()), used.CostText())
+	if used := plannerUsage(plan.Usage()); used != "" {
+		b.WriteString(", " + used)
 	}
 	b.WriteString("\n")
 	for i, r := range plan.Rounds[:len(plan.Rounds)-1] {
@@ -216,6 +216,17 @@ func (a *app) explanation(plan *planner.Plan) string {
 		fmt.Fprintf(&b, "  %s: %s, %s\n", view.RevealLine(n.ID), view.RevealLine(t.Agent), indented(why))
 	})
 	return b.String()
+}
+
+// plannerUsage says what answers of a model have used, "" if nothing.
+func plannerUsage(u workflow.Usage) string {
+	switch {
+	case u == workflow.Usage{}:
+		return ""
+	case u.CostUnknown:
+		return view.Tokens(u.Tokens()) + " tokens, cost unknown"
+	}
+	return view.Tokens(u.Tokens()) + " tokens, " + u.CostText()
 }
 
 // planned is generate with --json.

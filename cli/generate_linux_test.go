@@ -176,10 +176,42 @@ func TestReplanIsOffered(t *testing.T) {
 	if code := c.exit(); code != 3 {
 		t.Fatalf("exit code %d\n%s", code, c.see())
 	}
+	for _, want := range []string{"second: exit status 7", "for the goal: continue after the failure of second"} {
+		if !strings.Contains(c.see(), want) {
+			t.Errorf("the review lacks %q:\n%s", want, c.see())
+		}
+	}
 	c = startConsole(t, dir, 60, 120, "-C", project, "run", "flow.yml", "--replies", "plan.yml")
 	c.approve(same)
 	if code := c.exit(); code != 0 || !strings.Contains(c.see(), "\nthree") {
 		t.Errorf("exit code %d\n%s", code, c.see())
+	}
+}
+
+// A model is not paid for a plan before a person agrees, and never if the run takes its answers from a file.
+func TestReplanIsPaidForWithConsent(t *testing.T) {
+	dir, project := plannerProject(t)
+	writeFiles(t, project, map[string]string{
+		"flow.yml":  strings.Replace(replanFiles["flow.yml"], "steps:", "on_error: replan\nsteps:", 1),
+		"other.yml": "first: one\n",
+		"model.sh":  "echo asked >> asked\n",
+	})
+	c := startConsole(t, dir, 60, 120, "-C", project, "run", "flow.yml")
+	c.until("Should a model change the workflow?")
+	c.until("second: exit status 7")
+	c.wait("the prompt", func() bool { return strings.HasSuffix(strings.TrimSpace(c.screen.String()), ">") })
+	c.press("wait\r")
+	c.until("not planned")
+	if code := c.exit(); code != 3 {
+		t.Errorf("exit code %d\n%s", code, c.see())
+	}
+	c = startConsole(t, dir, 60, 120, "-C", project, "run", "flow.yml", "--replies", "other.yml")
+	c.until("the replies have no answer for replan")
+	if code := c.exit(); code != 3 {
+		t.Errorf("exit code %d\n%s", code, c.see())
+	}
+	if text, err := os.ReadFile(filepath.Join(project, "asked")); err == nil {
+		t.Errorf("the model was %s", text)
 	}
 }
 

@@ -144,10 +144,13 @@ func (a *app) exit(err error) int {
 
 // isUsage reports whether an error of the host is a mistake by the user.
 func isUsage(err error) bool {
+	if errors.As(err, new(*planner.Error)) { // it may wrap one of them, but a model has answered
+		return false
+	}
 	for _, target := range []any{
 		new(*hocket.NoDirectoryError), new(*hocket.NoHomeError), new(*hocket.SecretError), new(*hocket.UnknownServerError),
 		new(*hocket.LoginError), new(*hocket.KeyError), new(*hocket.UntrustedError), new(*hocket.UnknownDriverError),
-		new(*hocket.MovedError), new(*hocket.AdoptError), new(*handoff.UnknownError), new(*handoff.NoTmuxError), new(*handoff.NotInTmuxError), new(*planner.NoModelError),
+		new(*hocket.MovedError), new(*hocket.AdoptError), new(*handoff.UnknownError), new(*handoff.NoTmuxError), new(*handoff.NotInTmuxError), new(*planner.NoModelError), new(*planner.NoReplyError),
 		new(*hocket.UnapprovedError), new(*hocket.UnknownDefinitionError), new(*hocket.ChangedError), new(*hocket.DecidedError), new(*hocket.NameTakenError), new(*hocket.NestedError),
 	} {
 		if errors.As(err, target) {

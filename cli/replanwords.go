@@ -6,8 +6,10 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/cli/ask"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/planner"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // replanWords has a model change the workflow of a run, and gives it to the run once a person has approved
@@ -27,7 +29,7 @@ func (a *app) replanWords(ctx context.Context, r *hocket.Run, words string, f *r
 	if err != nil {
 		return hocket.Receipt{}, err
 	}
-	w, origin, err := a.planAgain(ctx, r, words, planner.Options{Agent: f.agent, Replies: replies, Limits: f.limits})
+	w, origin, err := a.planAgain(ctx, r, words, "", planner.Options{Agent: f.agent, Replies: replies, Limits: f.limits})
 	if err != nil {
 		return hocket.Receipt{}, err
 	}
@@ -35,11 +37,12 @@ func (a *app) replanWords(ctx context.Context, r *hocket.Run, words string, f *r
 }
 
 // planAgain has a model change the workflow of a run, and shows the difference and all that the new one does to
-// a person, who approves it.
-func (a *app) planAgain(ctx context.Context, r *hocket.Run, words string, o planner.Options) (*hocket.Workflow, *hocket.Origin, error) {
+// a person, who approves it. Without words, it is because of a failure.
+func (a *app) planAgain(ctx context.Context, r *hocket.Run, words, failure string, o planner.Options) (*hocket.Workflow, *hocket.Origin, error) {
 	p := r.Project()
+	pl := planner.New(p, o)
 	plan, err := a.watchPlan(ctx, func(ctx context.Context, see func(planner.Partial)) (*planner.Plan, error) {
-		return planner.New(p, o).Replan(ctx, r, words, see)
+		return pl.Replan(ctx, r, words, see)
 	})
 	if err != nil {
 		return nil, nil, err
@@ -53,12 +56,22 @@ func (a *app) planAgain(ctx context.Context, r *hocket.Run, words string, o plan
 	if err != nil {
 		return nil, nil, err
 	}
+	spent, err := pl.Spent(ctx, r.ID())
+	if err != nil {
+		return nil, nil, err
+	}
 	review, err := p.ReviewPlan(plan.Workflow, r.ID(), plan.Origin)
 	if err != nil {
 		return nil, nil, err
 	}
 	review.Plan.Limits = check.Override(s.Result.Limits, o.Limits) // a run keeps its own
 	text := a.explanation(plan) + "\nChanges\n" + comparisonText(plan.Workflow, changes) + "\n" + a.reviewText(review) + "\nUsed so far\n  " + usageText(s.Result.Usage) + "\n"
+	if used := plannerUsage(spent); used != "" {
+		text += "  planning: " + used + "\n"
+	}
+	if failure != "" {
+		text = "Failed\n  " + indented(failure) + "\n\n" + text
+	}
 	if err := a.confirm(ctx, review, text); err != nil {
 		return nil, nil, err
 	}
@@ -71,16 +84,39 @@ func (a *app) offerPlan(ctx context.Context, d *drive, res engine.Result) bool {
 	if res.Status != engine.Waiting || a.json || a.people(a.std.Err) == nil || a.onlyPerson("replan") != nil {
 		return false
 	}
-	o := planner.Options{}
-	if replies, err := d.run.Replies(ctx); err == nil && replies != nil && replies.CoversPerson("replan") {
-		o.Replies = replies
-	}
-	replanned, err := d.run.ReplanFailure(ctx, func(ctx context.Context, r *hocket.Run, _ string) (*hocket.Workflow, *hocket.Origin, error) {
-		return a.planAgain(ctx, r, planner.FailureWords, o)
+	replies := d.replies
+	replanned, err := d.run.ReplanFailure(ctx, func(ctx context.Context, r *hocket.Run, failure string) (*hocket.Workflow, *hocket.Origin, error) {
+		var err error
+		if replies == nil {
+			replies, err = r.Replies(ctx)
+		}
+		switch {
+		case err != nil:
+		case replies == nil:
+			err = a.askToPlan(ctx, failure)
+		case !replies.CoversPerson("replan"): // "*" is for the steps of the workflow
+			err = &planner.NoReplyError{Key: "replan"}
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		return a.planAgain(ctx, r, "", failure, planner.Options{Replies: replies})
 	})
 	if told := exitError(0); err != nil && !errors.As(err, &told) {
 		what, hint := explain(err)
 		a.report(what, hint)
 	}
 	return replanned
+}
+
+// askToPlan asks whether a model may be paid for a new plan.
+func (a *app) askToPlan(ctx context.Context, failure string) error {
+	return a.decide(ctx, a.people(a.std.Err), ask.Question{
+		Text:   "A step has failed. Should a model change the workflow?",
+		Detail: failure,
+		Options: []workflow.Option{
+			{Value: "plan", Description: "ask the model; what it uses counts against the limits of the run"},
+			{Value: "wait", Description: "leave the run waiting"},
+		},
+	}, "plan", "not planned")
 }

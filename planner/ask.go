@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -35,6 +37,12 @@ type question struct {
 	step   string             // the name of the first one
 	inputs []workflow.Binding // what the model needs to know, and must not follow
 	answer string             // the last one
+
+	reason string // what people see instead of the goal, if the goal is not theirs
+
+	run  string          // for which it plans, if there is one
+	most workflow.Limits // what all answers together may cost, and their tokens; zero fields: as the project says
+	used workflow.Usage  // of that
 
 	check     func(*Plan) (workflow.Diagnostics, error)
 	name, dir string // of a workflow that is changed
@@ -146,17 +154,25 @@ func (p *Planner) ask(ctx context.Context, q *question, round int, see func(Part
 	if err != nil {
 		return nil, err
 	}
+	if p.o.Replies != nil && !p.o.Replies.Answers(t.Name) { // who passes replies does not expect to pay
+		return nil, &NoReplyError{t.Name, unused(p.o.Replies)}
+	}
+	left, err := q.left()
+	if err != nil {
+		return nil, err
+	}
 	w, inputs, err := p.p.LoadTask(t)
 	if err != nil {
 		return nil, err
 	}
-	run, err := p.p.Record(ctx, w, inputs, hocket.WithReplies(p.o.Replies), hocket.WithClaim(),
-		hocket.WithLabels(map[string]string{hocket.HelperLabel: "generate"}))
+	labels := map[string]string{hocket.HelperLabel: "generate"}
+	if q.run != "" {
+		labels[planLabel] = q.run
+	}
+	run, err := p.p.Record(ctx, w, inputs, hocket.WithReplies(p.o.Replies), hocket.WithClaim(), hocket.WithLabels(labels),
+		hocket.WithLimits(check.Lower(w.Limits(), left)))
 	if err != nil {
-		if err = noModel(err); p.o.Replies != nil && errors.As(err, new(*NoModelError)) {
-			err = fmt.Errorf("the replies have no answer for %s, and %w", t.Name, err)
-		}
-		return nil, err
+		return nil, noModel(err)
 	}
 	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -177,11 +193,16 @@ func (p *Planner) ask(ctx context.Context, q *question, round int, see func(Part
 		return nil, err
 	}
 	if !res.Status.Done() { // it asks something
+		why := "it has a question that nobody answers"
+		if open, err := run.Questions(ctx); err == nil && len(open) > 0 {
+			why = "nobody answers its question: " + strings.TrimSpace(open[0].Text+"\n"+open[0].Detail)
+		}
 		_, _ = run.Cancel(context.WithoutCancel(ctx), "nobody answers the questions of a planner")
+		return nil, &FailedError{run.ID(), why}
 	}
 	text, ok := res.Output.(string)
 	if res.Status != engine.Success || !ok {
-		return nil, &FailedError{run.ID(), strings.TrimRight(fmt.Sprintf("the run is %s: %s", res.Status, res.Error), ": ")}
+		return nil, &FailedError{run.ID(), cmp.Or(res.Error, "the run has ended as "+string(res.Status))}
 	}
 	if a.text = text; len(text) > p.o.MaxBytes {
 		a.wrong = fmt.Sprintf("%v: the limit is %d KB", errTooLong, p.o.MaxBytes>>10)
@@ -196,7 +217,7 @@ func (p *Planner) by(ctx context.Context, run *hocket.Run, res *engine.Result) s
 	if p.o.Replies != nil && p.o.Replies.Answers(s.Address) {
 		return "replies"
 	}
-	name := p.o.Agent
+	name := cmp.Or(s.Agent, p.o.Agent)
 	if d, _, err := p.p.Agents().Resolve(name); err == nil {
 		name = d.Name
 	}
@@ -213,3 +234,83 @@ func (e *FailedError) Error() string { return "no workflow was written: " + e.Wh
 
 // Hint returns what to do about it.
 func (e *FailedError) Hint() string { return "`hocket show " + e.Run + "` says more" }
+
+// planLabel is the label of a run in which a model plans for another run: the id of that run.
+const planLabel = "plans"
+
+// Spent returns what planning for a run has used so far.
+func (p *Planner) Spent(ctx context.Context, run string) (sum workflow.Usage, err error) {
+	runs, err := p.p.Runs(ctx, hocket.Filter{Label: planLabel})
+	for _, info := range runs {
+		if info.Owner.Labels[planLabel] == run {
+			sum = sum.Plus(info.Usage.Usage)
+		}
+	}
+	return sum, err
+}
+
+// left returns what the next answer may cost, and its tokens.
+func (q *question) left() (workflow.Limits, error) {
+	left := q.most
+	if q.most.CostUSD > 0 {
+		if left.CostUSD -= q.used.CostUSD; left.CostUSD <= 0 {
+			return left, &SpentError{q.run, "cost", workflow.FormatUSD(q.most.CostUSD), workflow.FormatUSD(q.used.CostUSD)}
+		}
+	}
+	if q.most.Tokens > 0 {
+		if left.Tokens -= q.used.Tokens(); left.Tokens <= 0 {
+			return left, &SpentError{q.run, "tokens", fmt.Sprint(q.most.Tokens), fmt.Sprint(q.used.Tokens())}
+		}
+	}
+	return left, nil
+}
+
+// SpentError reports that nothing is left for another answer.
+type SpentError struct {
+	Run        string // for which the model plans; "": none
+	What       string // cost or tokens
+	Most, Used string
+}
+
+func (e *SpentError) Error() string {
+	if e.Run == "" {
+		return fmt.Sprintf("nothing is left to plan with: %s of at most %s used (%s)", e.Used, e.Most, e.What)
+	}
+	return fmt.Sprintf("nothing is left of the limit of %s to plan with: it and its plans have used %s of %s (%s)", e.Run, e.Used, e.Most, e.What)
+}
+
+// Hint returns what to do about it.
+func (e *SpentError) Hint() string {
+	flag := "--max-" + e.What + " N"
+	if e.Run == "" {
+		return "raise the limit with " + flag
+	}
+	return "`hocket raise " + e.Run + " " + flag + "` raises the limit"
+}
+
+// unused returns the keys of replies that are not for a planner.
+func unused(r *hocket.Replies) []string {
+	return slices.DeleteFunc(r.Keys(), func(key string) bool { return slices.Contains(Steps(), key) })
+}
+
+// NoReplyError reports that the replies have no answer for a question to the model.
+type NoReplyError struct {
+	Key    string   // that is missing
+	Unused []string // keys that no question of a planner has
+}
+
+func (e *NoReplyError) Error() string {
+	text := "the replies have no answer for " + e.Key
+	switch len(e.Unused) {
+	case 0:
+		return text
+	case 1:
+		return text + "; their key " + e.Unused[0] + " is unused"
+	}
+	return text + "; their keys " + strings.Join(e.Unused, ", ") + " are unused"
+}
+
+// Hint returns what to do about it.
+func (e *NoReplyError) Hint() string {
+	return "add the key " + e.Key + " to the file, with the answer of the model"
+}

@@ -39,6 +39,9 @@ type Options struct {
 	Replies *hocket.Replies
 	// Limits are those that a run gets with its new plan. Zero fields: it keeps its own.
 	Limits workflow.Limits
+	// Budget is what all answers of Generate together may cost, and their tokens; zero: as the project
+	// says. Replan may use what is left of the limits of the run.
+	Budget workflow.Limits
 	// Notation is the notation of the result. "" means yaml.
 	Notation string
 	// Timeout is the time for one answer. Zero means ten minutes.
@@ -97,17 +100,17 @@ func (p *Plan) Usage() workflow.Usage {
 // no answer could be used, a *[NoModelError] if there is no agent that could plan.
 func (p *Planner) Generate(ctx context.Context, goal string, see func(Partial)) (*Plan, error) {
 	q := p.question("generate", goal)
-	q.check = checkNew
+	q.check, q.most = checkNew, workflow.Limits{CostUSD: p.o.Budget.CostUSD, Tokens: p.o.Budget.Tokens}
 	return p.plan(ctx, q, see)
 }
 
 // plan asks until an answer can be used.
 func (p *Planner) plan(ctx context.Context, q *question, see func(Partial)) (*Plan, error) {
-	plan := &Plan{Notation: p.o.Notation, Origin: hocket.Origin{Goal: q.Goal}}
+	plan := &Plan{Notation: p.o.Notation, Origin: hocket.Origin{Goal: cmp.Or(q.reason, q.Goal)}}
 	for round := 1; ; round++ {
 		answer, err := p.ask(ctx, q, round, see)
 		if err != nil && round > 1 && ctx.Err() == nil {
-			return nil, &Error{Rounds: plan.Rounds, Why: err}
+			return nil, &Error{Rounds: plan.Rounds, Why: err, Run: q.run}
 		}
 		if err != nil {
 			return nil, err
@@ -119,13 +122,14 @@ func (p *Planner) plan(ctx context.Context, q *question, see func(Partial)) (*Pl
 				return nil, err
 			}
 		}
+		q.used = q.used.Plus(answer.usage)
 		plan.Rounds = append(plan.Rounds, Round{Run: answer.run, Usage: answer.usage, Wrong: wrong})
 		plan.By, plan.At = answer.by, time.Now().UTC()
 		if len(wrong) == 0 {
 			return plan, nil
 		}
 		if round > maxCorrections {
-			return nil, &Error{Rounds: plan.Rounds}
+			return nil, &Error{Rounds: plan.Rounds, Run: q.run}
 		}
 		q.Problems, q.answer = problems(wrong), answer.text
 	}
@@ -290,7 +294,8 @@ func (p *Planner) Propose(ctx context.Context, plan *Plan) (*hocket.Generated, e
 // Error reports that no answer of the model could be used.
 type Error struct {
 	Rounds []Round
-	Why    error // why the model could not be asked again; nil: it was asked often enough
+	Why    error  // why the model could not be asked again; nil: it was asked often enough
+	Run    string // for which it planned; "": none
 }
 
 func (e *Error) Error() string {
@@ -314,7 +319,15 @@ func (e *Error) Unwrap() error { return e.Why }
 
 // Hint returns what to do about it.
 func (e *Error) Hint() string {
-	return "`hocket logs " + e.Rounds[len(e.Rounds)-1].Run + "` prints the last answer; say more in the goal, or name another agent with --agent"
+	var missing *NoReplyError
+	if errors.As(e.Why, &missing) {
+		return missing.Hint()
+	}
+	text := "`hocket logs " + e.Rounds[len(e.Rounds)-1].Run + "` prints the last answer; "
+	if e.Run != "" {
+		return text + "say what to change with `hocket replan " + e.Run + " \"WORDS\"`"
+	}
+	return text + "say more in the goal, or name another agent with --agent"
 }
 
 // NoModelError reports that there is no agent that could plan.

@@ -238,7 +238,7 @@ func TestRunThatAsks(t *testing.T) {
 	}
 	_, err := planner.New(p, planner.Options{}).Generate(context.Background(), "Data", nil)
 	var failed *planner.FailedError
-	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "waiting") {
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "nobody answers its question") {
 		t.Errorf("got %v", err)
 	}
 	checkEnded(t, p)
@@ -519,5 +519,55 @@ func TestNamesThatNothingDefines(t *testing.T) {
 	}
 	if d := plan.Rounds[0].Wrong[0]; d.Summary != `nothing defines "find"` || !strings.Contains(d.Detail, "${steps.find.output}") {
 		t.Errorf("told: %+v", d)
+	}
+}
+
+// With replies, no model is ever asked.
+func TestRepliesAreAll(t *testing.T) {
+	p := model(t, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		t.Error("a model was asked")
+		return agent.Result{Output: small}, nil
+	})
+	for text, want := range map[string]string{
+		"generat: hello": "the replies have no answer for generate; their key generat is unused",
+		"generate: Well": "the model could not be asked again: the replies have no answer for correct",
+	} {
+		replies, found := hocket.ReadReplies("replies.yml", []byte(text))
+		if found.Errors() {
+			t.Fatal(found)
+		}
+		_, err := planner.New(p, planner.Options{Replies: replies}).Generate(context.Background(), "Data", nil)
+		var missing *planner.NoReplyError
+		if !errors.As(err, &missing) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", text, err)
+		}
+		var hinted interface{ Hint() string }
+		if !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "add the key "+missing.Key) {
+			t.Errorf("%s: got the hint of %v", text, err)
+		}
+	}
+}
+
+// Without a default agent, a plan says which one was chosen.
+func TestPlanSaysWhichAgentWasChosen(t *testing.T) {
+	p := model(t, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		return agent.Result{Output: small}, nil
+	})
+	t.Setenv("PATH", "")
+	put(t, p.Root(), "config.yml", "")
+	for _, name := range people {
+		put(t, p.Root(), "agents/"+name+".yml", "description: The "+name+"\nagent: nosuch\n")
+	}
+	put(t, p.Root(), "agents/researcher.yml", "description: The researcher\nagent: model\n")
+	put(t, p.Root(), "agents/writer.yml", "description: The writer\nagent: model\n")
+	if err := p.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := planner.New(p, planner.Options{}).Generate(context.Background(), "Data", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan.By == "" || strings.HasPrefix(plan.By, " ") {
+		t.Errorf("by %q", plan.By)
 	}
 }

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,9 @@ import (
 // became of its steps, and what they returned. The plan is what the run could continue with, see
 // [hocket.Run.Replan]; a person has to approve it first. The restrictions on what a model may write apply
 // to steps that are new or changed.
+//
+// Without words, the plan is for a step with on_error: replan that has failed. What the model uses counts
+// against the limits of the run: the error is a *[SpentError] if nothing is left.
 func (p *Planner) Replan(ctx context.Context, run *hocket.Run, words string, see func(Partial)) (*Plan, error) {
 	s, err := run.State(ctx)
 	if err != nil {
@@ -30,8 +34,23 @@ func (p *Planner) Replan(ctx context.Context, run *hocket.Run, words string, see
 	if err != nil {
 		return nil, fmt.Errorf("planner: %w", err)
 	}
-	q := p.question("replan", words)
+	q := p.question("replan", cmp.Or(words, failureWords))
+	if words == "" {
+		q.reason = "continue after a failure"
+		for _, failed := range s.Questions {
+			if failed.Kind == engine.ReplanQuestion {
+				q.reason = "continue after the failure of " + failed.Address
+				break
+			}
+		}
+	}
 	q.Workflow, q.Limits = true, check.Override(s.Result.Limits, p.o.Limits)
+	spent, err := p.Spent(ctx, run.ID())
+	if err != nil {
+		return nil, err
+	}
+	q.run, q.used = run.ID(), s.Result.Usage.Usage.Plus(spent)
+	q.most = workflow.Limits{CostUSD: q.Limits.CostUSD, Tokens: q.Limits.Tokens}
 	q.inputs = append([]workflow.Binding{{Name: "workflow", Value: string(text)}}, p.progress(s)...)
 	replies, err := run.Replies(ctx)
 	if err != nil {
@@ -160,7 +179,7 @@ func rank(s engine.StepResult) int {
 // [hocket.Project.ApprovePlan]; if it returns an error, the run waits.
 func OnFailure(o Options, approve func(ctx context.Context, run *hocket.Run, plan *Plan) error) hocket.Planner {
 	return func(ctx context.Context, run *hocket.Run, _ string) (*hocket.Workflow, *hocket.Origin, error) {
-		plan, err := New(run.Project(), o).Replan(ctx, run, FailureWords, nil)
+		plan, err := New(run.Project(), o).Replan(ctx, run, "", nil)
 		if err == nil {
 			err = approve(ctx, run, plan)
 		}
@@ -171,6 +190,6 @@ func OnFailure(o Options, approve func(ctx context.Context, run *hocket.Run, pla
 	}
 }
 
-// FailureWords are what the model is asked for if a step has failed. Why it failed is in the state of the
+// failureWords are what the model is asked for if a step has failed. Why it failed is in the state of the
 // run: it is the text of a command or a model, and must not become what the model is asked for.
-const FailureWords = "A step has failed, as the input `state` says. Change the workflow so that it can still reach its goal."
+const failureWords = "A step has failed, as the input `state` says. Change the workflow so that it can still reach its goal."

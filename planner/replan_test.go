@@ -202,7 +202,7 @@ func TestReplanOnFailure(t *testing.T) {
 	if err != nil || res.Status != engine.Success || f.done["do the first thing"] != 1 {
 		t.Errorf("%+v, %v, %v", res, err, f.done)
 	}
-	if a, err := r.Approval(ctx); err != nil || a == nil || a.Origin == nil || a.Origin.By != "model" || a.Origin.Goal != planner.FailureWords || a.Origin.At.IsZero() {
+	if a, err := r.Approval(ctx); err != nil || a == nil || a.Origin == nil || a.Origin.By != "model" || a.Origin.Goal != "continue after the failure of second" || a.Origin.At.IsZero() {
 		t.Errorf("the new plan was made by %+v, %v", a, err)
 	}
 }
@@ -225,7 +225,7 @@ func TestFailureIsNotTheGoal(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	material, instructions, _ := strings.Cut(f.prompts[0], "<hocket:task>")
-	if strings.Contains(instructions, "no way") || !strings.Contains(instructions, planner.FailureWords) || !strings.Contains(material, "because: no way") {
+	if strings.Contains(instructions, "no way") || !strings.Contains(instructions, "A step has failed, as the input `state` says.") || !strings.Contains(material, "because: no way") {
 		t.Errorf("the prompt:\n%s", f.prompts[0])
 	}
 }
@@ -283,5 +283,37 @@ func TestPlanThatDoesNotFit(t *testing.T) {
 	}
 	if !strings.Contains(f.prompts[0], "No new `<call>`") {
 		t.Errorf("the prompt:\n%s", f.prompts[0])
+	}
+}
+
+// What a model uses to plan for a run counts against the limits of that run, also over several plans.
+func TestPlanningCountsAgainstTheRun(t *testing.T) {
+	ctx := context.Background()
+	var budgets []string
+	f := newFactory(t, func(o *hocket.Options) {
+		o.Agents["model"] = agent.New(agent.Traits{
+			Prompted: true, Supports: agent.Keys("budget"), Unbounded: func(*agent.Task, workflow.Budget) string { return "" },
+		}, func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+			budgets = append(budgets, task.Agent.Budget.String())
+			return agent.Result{Output: changed, Usage: agent.Usage{CostUSD: 1.5, TokensIn: 10}}, nil
+		})
+	})
+	r := f.run(t, strings.Replace(flow, "steps:", "limits: {max_cost_usd: 2}\nsteps:", 1), engine.Failed)
+	pl := planner.New(f.Project, planner.Options{})
+	for range 2 {
+		if _, err := pl.Replan(ctx, r, "less", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(budgets, "; "); got != "$2.00; $0.50" {
+		t.Errorf("the budgets of the model: %s", got)
+	}
+	if used, err := pl.Spent(ctx, r.ID()); err != nil || used.CostUSD != 3 {
+		t.Errorf("used: %+v, %v", used, err)
+	}
+	_, err := pl.Replan(ctx, r, "less", nil)
+	var spent *planner.SpentError
+	if !errors.As(err, &spent) || !strings.Contains(err.Error(), "used $3.00 of $2.00") || !strings.Contains(spent.Hint(), "hocket raise "+r.ID()) || len(budgets) != 2 {
+		t.Errorf("got %v", err)
 	}
 }
