@@ -2,15 +2,17 @@ package hocket
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/check"
@@ -18,7 +20,6 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/filelock"
 	"github.com/hocket-dev/hocket/internal/process"
-	"github.com/hocket-dev/hocket/internal/wholefile"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -103,18 +104,68 @@ func (p *Project) nested(ctx context.Context, limits *workflow.Limits, labels *m
 	}
 	lock, err := filelock.Wait(filepath.Join(o.state, "nested.lock"), 10*time.Second)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	atEnd(func() { _ = lock.Release() })
 	share, err := p.shareOf(ctx, o, plan(), atEnd)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	*limits = check.Lower(*limits, share)
-	all := map[string]string{outerLabel: o.id}
-	maps.Copy(all, *labels)
+	one := reservation{o.id, rand.Text(), p.State(), amounts(limits.Steps, limits.CostUSD, limits.Tokens)}
+	all := maps.Clone(*labels)
+	if all == nil {
+		all = map[string]string{}
+	}
+	all[outerLabel], all[reservationLabel] = o.id, one.ID
 	*labels = all
-	return done, nil
+	return done, o.reserve(one)
+}
+
+// reservation is what a run inside of another one may use. It is written to a file beside the outer run
+// before the inner run is recorded, and stays there: deleting the inner run gives nothing back.
+type reservation struct {
+	Outer  string     `json:"outer"` // the run
+	ID     string     `json:"id"`    // the label of the inner run
+	State  string     `json:"state"` // where the inner run is stored
+	Limits [3]float64 `json:"limits"`
+}
+
+// reservationLabel is the label of a run inside of another one: the id of its reservation.
+const reservationLabel = "reserved"
+
+func (at place) reservations() string { return filepath.Join(at.state, "nested") }
+
+// reserve adds a reservation. The caller holds the lock.
+func (o *outer) reserve(r reservation) error {
+	f, err := os.OpenFile(o.reservations(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(json.NewEncoder(f).Encode(r), f.Sync(), f.Close())
+}
+
+// reserved returns the reservations inside of a run of a place.
+func (at place) reserved(run string) (all []reservation, err error) {
+	f, err := os.Open(at.reservations())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for dec := json.NewDecoder(f); ; {
+		var r reservation
+		if err := dec.Decode(&r); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("hocket: %s: %w", at.reservations(), err)
+		}
+		if r.Outer == run {
+			all = append(all, r)
+		}
+	}
 }
 
 // outer finds the run that the nearest ancestor of this process drives. What the environment says
@@ -234,7 +285,7 @@ func (p *Project) shareOf(ctx context.Context, o *outer, plan check.Plan, atEnd 
 		return workflow.Limits{}, err
 	}
 	limits := s.Result.Limits
-	used, err := p.inside(ctx, o, atEnd)
+	used, err := p.inside(ctx, o.place, o.id, atEnd)
 	if err != nil {
 		return limits, err
 	}
@@ -253,46 +304,42 @@ func (p *Project) shareOf(ctx context.Context, o *outer, plan check.Plan, atEnd 
 	return workflow.Limits{Steps: int(left[0]), CostUSD: left[1], Tokens: int64(left[2]), Parallel: limits.Parallel, Runtime: limits.Runtime}, nil
 }
 
-// inside returns what the runs inside of an outer run have used or, until they are over, may use. A
-// file beside the runs lists where else such runs are stored.
-func (p *Project) inside(ctx context.Context, o *outer, atEnd func(func())) (sum [3]float64, err error) {
-	file := filepath.Join(o.state, "nested")
-	text, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return sum, err
-	}
-	states := append(strings.Split(strings.TrimSpace(string(text)), "\n"), o.state)
-	if !slices.Contains(states, p.State()) {
-		states = append(states, p.State())
-		if err := wholefile.Write(file, []byte(strings.Join(states, "\n")), 0o600); err != nil {
-			return sum, err
-		}
-	}
-	places, err := p.places(states, atEnd)
+// inside returns what the runs inside of a run, and those inside of them, have used or, until they are over, may
+// use. A run that does not exist any more counts with all that it was allowed.
+func (p *Project) inside(ctx context.Context, at place, run string, atEnd func(func())) (sum [3]float64, err error) {
+	all, err := at.reserved(run)
 	if err != nil {
 		return sum, err
 	}
-	for _, at := range places {
-		runs, err := at.d.Runs(ctx, driver.Filter{Label: outerLabel})
+	for _, r := range all {
+		amount, err := p.usedOf(ctx, r, atEnd)
 		if err != nil {
 			return sum, err
 		}
-		for _, info := range runs {
-			if info.Owner.Labels[outerLabel] != o.id {
-				continue
-			}
-			var reserved [3]float64
-			if !info.Status.Done() {
-				s, err := p.handle(at.d, info.ID).State(ctx)
-				if err != nil {
-					return sum, err
-				}
-				reserved = amounts(s.Result.Limits.Steps, s.Result.Limits.CostUSD, s.Result.Limits.Tokens)
-			}
-			for i, used := range amounts(info.Usage.Steps, info.Usage.CostUSD, info.Usage.Tokens()) {
-				sum[i] += max(used, reserved[i])
-			}
+		for i := range sum {
+			sum[i] += amount[i]
 		}
 	}
 	return sum, nil
+}
+
+func (p *Project) usedOf(ctx context.Context, r reservation, atEnd func(func())) (sum [3]float64, err error) {
+	places, err := p.places([]string{r.State}, atEnd)
+	if err != nil || len(places) == 0 {
+		return r.Limits, err
+	}
+	runs, err := places[0].d.Runs(ctx, driver.Filter{Label: reservationLabel})
+	if err != nil {
+		return sum, err
+	}
+	i := slices.IndexFunc(runs, func(i Info) bool { return i.Owner.Labels[reservationLabel] == r.ID })
+	if i < 0 || !runs[i].Status.Done() {
+		return r.Limits, nil
+	}
+	sum, err = p.inside(ctx, places[0], runs[i].ID, atEnd)
+	used := runs[i].Usage
+	for i, n := range amounts(used.Steps, used.CostUSD, used.Tokens()) {
+		sum[i] += n
+	}
+	return sum, err
 }

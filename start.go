@@ -59,6 +59,12 @@ func WithClaim() StartOption { return func(s *starting) { s.claim = true } }
 // WithRun sets the id of the run. The error is an *[ExistsError] if there is such a run.
 func WithRun(id string) StartOption { return func(s *starting) { s.run = id } }
 
+// IsReservedLabel reports whether a label has a meaning for Hocket itself. A client of a front end must not
+// choose it.
+func IsReservedLabel(name string) bool {
+	return slices.Contains([]string{MadeByLabel, HelperLabel, outerLabel, reservationLabel}, name)
+}
+
 // HelperLabel is the label of runs that a front end started for itself, such as one that asks a model for
 // a workflow. Lists for people leave them out.
 const HelperLabel = "helper"

@@ -30,7 +30,7 @@ type PromptInput struct {
 // Prompts returns the prompts of the project by name. It skips those that tasks could not use either.
 func (p *Project) Prompts() []Prompt {
 	var all []Prompt
-	l := &Loaded{project: p}
+	l := p.newLoaded() // p is shared, and reading notes what was read
 	for _, home := range p.homes {
 		dir := filepath.Join(home, "prompts")
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

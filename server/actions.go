@@ -126,7 +126,7 @@ func (s *Server) Start(ctx context.Context, project, key string, in *StartRun) (
 	}
 	labels := map[string]string{servedLabel: "yes"}
 	for k, v := range in.Labels {
-		if k == servedLabel || k == hocket.MadeByLabel || len(k) > 60 || len(v) > 500 || len(labels) > 20 {
+		if k == servedLabel || hocket.IsReservedLabel(k) || len(k) > 60 || len(v) > 500 || len(labels) > 20 {
 			return RunLine{}, invalidRequest(http.StatusUnprocessableEntity, "invalid label "+quote(k)+": it is reserved, too long, or there are more than 20")
 		}
 		labels[k] = v

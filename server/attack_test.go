@@ -475,6 +475,10 @@ func TestAnAgentCannotOpenTheDoor(t *testing.T) {
 	if got := door("CLAUDECODE=1"); got.Link != "" {
 		t.Errorf("claude got %+v", got)
 	}
+	// A process that has ended may have been anything, and another one speaks for it.
+	if got := door("KNOCK_THROUGH=" + filepath.Join(t.TempDir(), "answer")); got.Link != "" {
+		t.Errorf("a process that connected and ended got %+v", got)
+	}
 }
 
 // TestKnock is the process of TestAnAgentCannotOpenTheDoor.
@@ -488,6 +492,9 @@ func TestKnock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	if file := os.Getenv("KNOCK_THROUGH"); file != "" {
+		knockThrough(t, c, file)
+	}
 	if err := json.NewEncoder(c).Encode(wish{}); err != nil {
 		t.Fatal(err)
 	}
@@ -497,4 +504,40 @@ func TestKnock(t *testing.T) {
 	}
 	fmt.Print(line)
 	os.Exit(0)
+}
+
+// knockThrough has a process connect that ends before the wish is sent, and prints the answer.
+func knockThrough(t *testing.T, c net.Conn, file string) {
+	switch os.Getenv("KNOCK_AS") {
+	case "": // start the one that connects, and wait for the answer
+		cmd := exec.Command(os.Args[0], "-test.run", "TestKnock")
+		cmd.Env = append(os.Environ(), "KNOCK_AS=connector")
+		_ = cmd.Run()
+		for range 500 {
+			if text, err := os.ReadFile(file); err == nil && strings.HasSuffix(string(text), "\n") {
+				fmt.Print(string(text))
+				os.Exit(0)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatal("there is no answer")
+	case "connector":
+		f, err := c.(*net.UnixConn).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(os.Args[0], "-test.run", "TestKnock")
+		cmd.Env, cmd.ExtraFiles = append(os.Environ(), "KNOCK_AS=speaker"), []*os.File{f}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		os.Exit(0)
+	case "speaker":
+		time.Sleep(200 * time.Millisecond) // the connector has ended
+		f := os.NewFile(3, "door")
+		_ = json.NewEncoder(f).Encode(wish{})
+		line, _ := bufio.NewReader(f).ReadString('\n')
+		_ = os.WriteFile(file, []byte(line), 0o600)
+		os.Exit(0)
+	}
 }

@@ -1,11 +1,11 @@
 package server
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -66,14 +66,18 @@ func (s *Server) OpenDoor(ctx context.Context, dir, base string) error {
 func (s *Server) attend(c net.Conn, base string) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(doorWait))
+	by, unknown := supervisorOf(c)
 	var w wish
-	if err := json.NewDecoder(bufio.NewReaderSize(c, 8<<10)).Decode(&w); err != nil {
+	if err := json.NewDecoder(io.LimitReader(c, 8<<10)).Decode(&w); err != nil {
 		return
 	}
+	if by == "" && unknown == nil { // the process may have ended, and another one speaks for it
+		by, unknown = supervisorOf(c)
+	}
 	var out answered
-	switch by, err := supervisorOf(c); {
-	case err != nil:
-		out.Why = err.Error()
+	switch {
+	case unknown != nil:
+		out.Why = unknown.Error()
 	case by != "":
 		s.log.Warn("refused a link to a process of an agent", "by", by)
 		out.Why = (&trust.SupervisedError{Verb: "open", By: by}).Error()
@@ -93,7 +97,7 @@ func (s *Server) attend(c net.Conn, base string) {
 // supervisorOf returns the agent that started the process at the other end, "" if a person did.
 func supervisorOf(c net.Conn) (string, error) {
 	pid, err := peer(c)
-	if err != nil || pid == 0 {
+	if err != nil {
 		return "", err
 	}
 	return trust.SupervisorOf(pid), nil

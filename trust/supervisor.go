@@ -3,6 +3,7 @@ package trust
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -46,13 +47,18 @@ func Supervisor(env []string) string {
 	return supervisor(env, process.Depth(), ancestors(os.Getppid()))
 }
 
-// SupervisorOf is Supervisor for another process of this user, on Linux. Elsewhere it knows nothing.
+// SupervisorOf is Supervisor for another process of this user, on Linux. Elsewhere it knows nothing. A
+// process that cannot be read, for instance because it has ended, counts as supervised.
 func SupervisorOf(pid int) string {
-	line := ancestors(pid)
-	if len(line) == 0 {
+	if runtime.GOOS != "linux" {
 		return ""
 	}
-	return supervisor(line[0].env, process.DepthOf(pid), line[1:])
+	line := ancestors(pid)
+	depth, known := process.DepthOf(pid)
+	if len(line) == 0 || line[0].exe == "" || !known {
+		return "an unknown process"
+	}
+	return supervisor(line[0].env, depth, line[1:])
 }
 
 func supervisor(env []string, depth int, above []Process) string {

@@ -436,6 +436,25 @@ steps:
 			v.t.Errorf("%d steps inside of a run with 6", strings.Count(string(text), "x"))
 		}
 	},
+	"runs inside of runs inside of a run": func(v *victim) {
+		v.write("project/inner.yml", "steps:\n"+strings.Repeat("  - {agent: shell, config: {command: echo x >>../count}}\n", 3))
+		v.write("project/between.yml", "steps: [{id: between, agent: shell, config: {command: \"echo x >>../count; hocket run inner.yml; true\"}}]\n")
+		v.write("project/outer.yml", "limits: {max_steps: 10}\nsteps: [{id: nest, agent: shell, config: {command: \"for i in 1 2 3 4 5 6; do hocket run between.yml; done; true\"}}]\n")
+		v.t.Log(v.run("run", "outer.yml"))
+		if text, _ := os.ReadFile(filepath.Join(v.base, "count")); strings.Count(string(text), "x") < 4 || strings.Count(string(text), "x") > 9 {
+			v.t.Errorf("%d steps inside of a run with 10", strings.Count(string(text), "x"))
+		}
+	},
+	"runs that are deleted after they have used the budget": func(v *victim) {
+		v.write("project/inner.yml", "steps:\n"+strings.Repeat("  - {agent: shell, config: {command: echo x >>"+filepath.Join(v.base, "count")+"}}\n", 3))
+		v.write("project/delete.sh", "for i in 1 2 3 4; do hocket run inner.yml; hocket runs delete $(hocket runs --json | grep -o 'inner-[a-z0-9]*' | head -1); done\n"+
+			"for i in 1 2 3 4; do mkdir ../q$i; cp inner.yml ../q$i; hocket -C ../q$i --state ../q$i/state run inner.yml; rm -r ../q$i; done; true\n")
+		v.write("project/outer.yml", "limits: {max_steps: 10}\nsteps: [{id: nest, agent: shell, config: {command: [sh, delete.sh]}}]\n")
+		v.t.Log(v.run("run", "outer.yml"))
+		if text, _ := os.ReadFile(filepath.Join(v.base, "count")); strings.Count(string(text), "x") < 3 || strings.Count(string(text), "x") > 9 {
+			v.t.Errorf("%d steps inside of a run with 10", strings.Count(string(text), "x"))
+		}
+	},
 	"runs beside each other with one budget": func(v *victim) {
 		v.write("project/inner.yml", "steps:\n"+strings.Repeat("  - {agent: shell, config: {command: sleep 0.1; echo x >>../count}}\n", 5))
 		v.write("project/outer.yml", "limits: {max_steps: 8}\nsteps: [{id: nest, agent: shell, config: {command: \"for i in 1 2 3 4; do hocket run inner.yml & done; wait\"}}]\n")

@@ -34,19 +34,20 @@ func depthBy(limit uint64) int {
 	return int(min(unmarked-limit, deepest))
 }
 
-// DepthOf returns the depth of another process according to its mark.
-func DepthOf(pid int) int {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid)) // it may have ended
-	_, after, _ := strings.Cut(string(text), "\nMax file locks")
+// DepthOf returns the depth of another process according to its mark. known is false if the process
+// cannot be read.
+func DepthOf(pid int) (depth int, known bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
+	_, after, found := strings.Cut(string(text), "\nMax file locks")
 	fields := strings.Fields(after)
-	if len(fields) < 2 {
-		return 0
+	if err != nil || !found || len(fields) < 2 {
+		return 0, false
 	}
 	hard, err := strconv.ParseUint(fields[1], 10, 64)
 	if err != nil { // unlimited
-		return 0
+		return 0, fields[1] == "unlimited"
 	}
-	return depthBy(hard)
+	return depthBy(hard), true
 }
 
 // pass makes everything that this process starts inherit a depth.

@@ -7,5 +7,5 @@ func inherited() int { return 0 }
 
 func pass(int) {}
 
-// DepthOf returns 0: the depth of another process is not known here.
-func DepthOf(int) int { return 0 }
+// DepthOf knows nothing: here another process has no mark.
+func DepthOf(int) (depth int, known bool) { return 0, false }
