@@ -21,14 +21,24 @@ import (
 // Approve records that a person has seen a definition with a digest and allows its use: one that a
 // model wrote, or a workflow of the project by its name. The caller makes sure that it is a person.
 // The error is a *[ChangedError] if the definition is no longer what the person saw, and a
-// *[DecidedError] if someone else was faster.
+// *[DecidedError] if someone has already approved or rejected it.
 func (p *Project) Approve(_ context.Context, id, digest string) error {
+	return p.approveSeen(id, digest, false)
+}
+
+// ApproveRejected is Approve for a definition of which the person saw that it was rejected before.
+func (p *Project) ApproveRejected(_ context.Context, id, digest string) error {
+	return p.approveSeen(id, digest, true)
+}
+
+func (p *Project) approveSeen(id, digest string, rejected bool) error {
 	err := p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
+		id := p.canonical(id)
 		s, err := p.subject(id, d)
 		if err != nil {
 			return err
 		}
-		if v, ok := d.Approved(digest); ok && s.parts.Digest() == digest {
+		if v, ok := d.Approved(digest); s.parts.Digest() == digest && (ok || v.Rejected && !rejected) {
 			return &DecidedError{id, v}
 		}
 		return p.approve(d, id, digest, s.parts)
@@ -37,6 +47,22 @@ func (p *Project) Approve(_ context.Context, id, digest string) error {
 		return err
 	}
 	return p.Reload() // agents and tools can be used from now on
+}
+
+// canonical returns the name under which decisions about a definition are stored, however a person
+// spells it: a workflow of the project has a name and a path.
+func (p *Project) canonical(id string) string {
+	if p.now().definition(id) != nil {
+		return id
+	}
+	w, err := p.Load(id)
+	switch {
+	case err != nil || w.Model() == nil:
+		return id
+	case w.l.Generated != nil:
+		return w.l.Generated.ID
+	}
+	return p.nameOf(w.Model())
 }
 
 // ApprovePlan is Approve for a workflow that is not stored in a file yet, see [Project.ReviewPlan].
@@ -105,6 +131,7 @@ func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) err
 		}
 	}
 	err := p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
+		id := p.canonical(id)
 		now := &Generated{State: Proposed}
 		s, err := p.find(id, d)
 		switch last, had := d.Last(id); {
@@ -156,6 +183,9 @@ func (p *Project) Promote(_ context.Context, id, digest string) (file string, er
 		}
 		if s.g == nil {
 			return unknownDefinition(id, d)
+		}
+		if v, _ := d.Approved(digest); v.Rejected {
+			return &DecidedError{id, v}
 		}
 		if err := p.approve(d, id, digest, s.parts); err != nil {
 			return err

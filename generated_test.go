@@ -751,3 +751,65 @@ func TestApprovalCoversModel(t *testing.T) {
 		}
 	}
 }
+
+// Who rejects first wins, also if the files are still there or again; a person who saw that can approve
+// it again.
+func TestApproveAfterRejection(t *testing.T) {
+	p := workshop(t, map[string]string{".hocket/workflows/mine.yml": greeting})
+	made := propose(t, p, greet("two"))
+	for _, id := range []string{"mine", "two"} {
+		r, err := p.Review(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := reopened(t, p.Root()).Reject(t.Context(), id, hocket.Proposed); err != nil {
+			t.Fatal(err)
+		}
+		if id == "two" {
+			put(t, p.Root(), ".hocket/generated/two/two.yml", "name: two\n"+greeting)
+			put(t, p.Root(), ".hocket/generated/two/origin.yml", "kind: workflow\nname: two\n")
+			if r, err = p.Review(id); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Reject(t.Context(), id, r.State); err != nil { // a second time, as it is now
+				t.Fatal(err)
+			}
+			put(t, p.Root(), ".hocket/generated/two/two.yml", "name: two\n"+greeting)
+			put(t, p.Root(), ".hocket/generated/two/origin.yml", "kind: workflow\nname: two\n")
+			if _, err := p.Promote(t.Context(), id, r.Digest); !errors.As(err, new(*hocket.DecidedError)) {
+				t.Error(err, made.Digest)
+			}
+		}
+		if err := p.Approve(t.Context(), id, r.Digest); !errors.As(err, new(*hocket.DecidedError)) {
+			t.Errorf("%s: %v", id, err)
+		}
+		if again, err := p.Review(id); err != nil || again.State != hocket.Rejected {
+			t.Errorf("%s: %+v, %v", id, again, err)
+		}
+		if err := p.ApproveRejected(t.Context(), id, r.Digest); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+// A workflow has a name and a path. Withdrawing an approval under one withdraws it under the other.
+func TestRejectUnderAnotherSpelling(t *testing.T) {
+	p := workshop(t, map[string]string{".hocket/workflows/al.yml": greeting})
+	file := filepath.Join(p.Root(), ".hocket", "workflows", "al.yml")
+	r, err := p.Review(file)
+	if err != nil || r.ID != "al" {
+		t.Fatal(r, err)
+	}
+	if err := p.Approve(t.Context(), file, r.Digest); err != nil {
+		t.Fatal(err)
+	}
+	put(t, p.Root(), ".hocket/workflows/al.yml", strings.Replace(greeting, "hello", "bye", 1))
+	if err := p.Reject(t.Context(), "al", hocket.Changed); err != nil {
+		t.Fatal(err)
+	}
+	put(t, p.Root(), ".hocket/workflows/al.yml", greeting)
+	_, err = runByName(t, reopened(t, p.Root()), "al", hocket.OnlyApproved())
+	if e := unapproved(t, err); e.State != hocket.Rejected {
+		t.Errorf("%+v", e)
+	}
+}

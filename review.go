@@ -59,6 +59,7 @@ func (p *Project) Review(id string) (*Review, error) {
 		return nil, err
 	}
 	p = p.steady()
+	id = p.canonical(id)
 	known, err := p.Approvals().Definitions(p.Root())
 	if err != nil {
 		return nil, err

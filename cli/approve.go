@@ -146,7 +146,7 @@ func (a *app) approveOne(ctx context.Context, id string, f approveFlags) error {
 		done, err = p.Promote(ctx, id, r.Digest)
 		done = "promoted to " + done
 	} else {
-		err = p.Approve(ctx, id, r.Digest)
+		err = approveReviewed(ctx, p, r)
 	}
 	if err != nil {
 		return err
@@ -206,9 +206,17 @@ func (a *app) offer(ctx context.Context, e *hocket.UnapprovedError) (bool, error
 		err = a.confirm(ctx, r, a.reviewText(r))
 	}
 	if err == nil {
-		err = p.Approve(ctx, r.ID, r.Digest)
+		err = approveReviewed(ctx, p, r)
 	}
 	return err == nil, err
+}
+
+// approveReviewed approves what a person saw, also that it was rejected before.
+func approveReviewed(ctx context.Context, p *hocket.Project, r *hocket.Review) error {
+	if r.State == hocket.Rejected {
+		return p.ApproveRejected(ctx, r.ID, r.Digest)
+	}
+	return p.Approve(ctx, r.ID, r.Digest)
 }
 
 // proposed reports a definition that a model wrote and that waits for a person.
