@@ -1,7 +1,7 @@
 # `make` prints what can be done; `make test` is what CI runs.
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint bench sim fuzz mutants clis servers diagrams build install release release-test chaos
+.PHONY: help test race lint bench sim fuzz mutants clis servers diagrams axe build install release release-test chaos
 
 # Each fuzz target runs this long.
 FUZZTIME ?= 60s
@@ -11,6 +11,8 @@ HOCKET_CLIS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-clis$(if $(OLDEST),
 HOCKET_SERVERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-servers
 # Where `make diagrams` installs Mermaid and PlantUML.
 HOCKET_DIAGRAMS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-diagrams
+# Where `make axe` installs axe-core.
+HOCKET_AXE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-axe
 # Where `make install` puts hocket, and the manual pages.
 BINDIR ?= $(or $(shell go env GOBIN),$(shell go env GOPATH)/bin)
 MANDIR ?= $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/man/man1
@@ -71,6 +73,10 @@ diagrams: ## Install the real Mermaid and PlantUML, and compare what they and Ho
 	HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" syntax/internal/tooltest/setup
 	$(if $(UPDATE),HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" go test ./syntax/markdown/internal/mermaid ./syntax/plantuml/internal/activity -run '^TestReadsOur' -count 1 -timeout 1h -update)
 	@HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" go test -json ./syntax/... -count 1 -timeout 1h | go run ./internal/testreport
+
+axe: ## Install axe-core, and check with it whether everybody can use the pages (needs npm and Chromium)
+	npm install --prefix "$(HOCKET_AXE)" --no-audit --no-fund axe-core@4.14.0
+	HOCKET_AXE="$(HOCKET_AXE)" go test ./web -run Accessible -count 1 -v
 
 chaos: build ## Kill bin/hocket 1,400 times, damage 1,000 of its journals, have it run 1,000 random workflows (SEED=n for others)
 	go test ./internal/chaos -count 1 -timeout 2h -v -hocket "$(CURDIR)/bin/hocket" -kills 1000 -session-kills 200 -replan-kills 200 -journals 1000 -workflows 1000 -seed $(SEED)
