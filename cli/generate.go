@@ -60,7 +60,7 @@ run.`,
 }
 
 func (a *app) generate(ctx context.Context, goal string, f *generateFlags) error {
-	goal, err := a.promptText(goal, `hocket generate "Compare the three phones"`)
+	goal, err := a.promptText("goal", goal, `hocket generate "Compare the three phones"`)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,14 @@ func (a *app) generate(ctx context.Context, goal string, f *generateFlags) error
 	if _, ok := syntax.Named(f.to); f.to != "" && !ok {
 		return usagef("the notations are "+strings.Join(syntax.Notations(), ", "), "unknown notation %q", f.to)
 	}
-	if n, ok := syntax.ByEnding(f.file); ok && f.file != "" {
+	if f.run && a.people(a.std.Err) == nil { // before the model is paid for it
+		return usagef("leave out --run, and approve the workflow later", "--run has to ask for approval: not a terminal")
+	}
+	n, ok := syntax.ByEnding(f.file)
+	if f.file != "" && !ok && f.to == "" {
+		return usagef("use the ending of a notation, such as .yml, or name the notation with --to", "the ending of %s does not name a notation", f.file)
+	}
+	if ok && f.file != "" {
 		if f.to != "" && f.to != n.Name {
 			return usagef("leave out --to, or give the file another ending", "-o %s means %s, but --to says %s", f.file, n.Name, f.to)
 		}
@@ -95,6 +102,9 @@ func (a *app) generate(ctx context.Context, goal string, f *generateFlags) error
 		return err
 	}
 	a.noteRepairs(plan, f.explain)
+	if _, cut := terminal(a.std.Err); cut && !f.explain { // while it was drawn, only the beginning fitted
+		a.note(sentBack(plan))
+	}
 	if f.file != "" {
 		return a.writePlan(p, plan, f)
 	}
@@ -113,7 +123,7 @@ func (a *app) noteRepairs(plan *planner.Plan, all bool) {
 	if all {
 		a.note(a.showDiagnostics(plan.Notes, a.errStyle))
 	} else if n := len(plan.Notes); n > 0 {
-		a.note(fmt.Sprintf("the answer had %s without consequences\n", view.Count(n, "mistake")))
+		a.note(fmt.Sprintf("the answer had %s without consequences; --explain lists them\n", view.Count(n, "mistake")))
 	}
 }
 
@@ -198,12 +208,7 @@ func (a *app) explanation(plan *planner.Plan) string {
 		b.WriteString(", " + used)
 	}
 	b.WriteString("\n")
-	for i, r := range plan.Rounds[:len(plan.Rounds)-1] {
-		fmt.Fprintf(&b, "answer %d was sent back:\n", i+1)
-		for _, d := range r.Wrong {
-			b.WriteString("  " + indentLines(d.Summary) + "\n")
-		}
-	}
+	b.WriteString(sentBack(plan))
 	if plan.Thought != "" {
 		b.WriteString("\nThought\n  " + indented(plan.Thought) + "\n")
 	}
@@ -215,6 +220,18 @@ func (a *app) explanation(plan *planner.Plan) string {
 		}
 		fmt.Fprintf(&b, "  %s: %s, %s\n", view.RevealLine(n.ID), view.RevealLine(t.Agent), indented(why))
 	})
+	return b.String()
+}
+
+// sentBack says what was wrong with earlier answers.
+func sentBack(plan *planner.Plan) string {
+	var b strings.Builder
+	for i, r := range plan.Rounds[:len(plan.Rounds)-1] {
+		fmt.Fprintf(&b, "answer %d was sent back:\n", i+1)
+		for _, d := range r.Wrong {
+			b.WriteString("  " + indentLines(d.Summary) + "\n")
+		}
+	}
 	return b.String()
 }
 

@@ -35,7 +35,7 @@ input. Each question to the agent is a run.`,
 }
 
 func (a *app) draftHandoff(ctx context.Context, topic, agent, file, repliesFile string) error {
-	topic, err := a.promptText(topic, `hocket handoff draft "Validate Grafana"`)
+	topic, err := a.promptText("topic", topic, `hocket handoff draft "Validate Grafana"`)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // replanWords has a model change the workflow of a run, and gives it to the run once a person has approved
 // it.
 func (a *app) replanWords(ctx context.Context, r *hocket.Run, words string, f *replanFlags) (hocket.Receipt, error) {
-	words, err := a.promptText(words, `hocket replan RUN "skip the third phone"`)
+	words, err := a.promptText("text", words, `hocket replan RUN "skip the third phone"`)
 	if err != nil {
 		return hocket.Receipt{}, err
 	}

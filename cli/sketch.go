@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -64,12 +65,28 @@ func (s *sketch) list(w *workflow.Workflow, most int) {
 	for ; s.steps < most; s.steps++ {
 		n := &w.Body.Nodes[s.steps]
 		text := n.ID + ": " + n.Kind()
-		if t := n.Task(); t != nil {
+		if t := n.Task(); t != nil && t.Agent != "" {
 			text = n.ID + ": " + t.Agent
 		}
-		s.write("  " + view.Line(strings.TrimSuffix(text+", "+n.Heading(), ", ")) + "\n")
+		s.write("  " + view.Line(strings.TrimSuffix(text+", "+saying(n), ", ")) + "\n")
 	}
 }
+
+// saying returns what a step says, or the beginning of it.
+func saying(n *workflow.Node) string {
+	text := n.Heading()
+	switch step := n.Step.(type) {
+	case *workflow.Task:
+		text = cmp.Or(text, step.Prompt.Text)
+	case *workflow.Human:
+		text = cmp.Or(text, step.Question.Text)
+	case *workflow.Call, *workflow.Choice, *workflow.Combine, *workflow.Loop, *workflow.Each:
+	}
+	return view.Style{}.Cut(strings.Join(strings.Fields(text), " "), widestSaying)
+}
+
+// widestSaying is how much of a step's text is shown.
+const widestSaying = 60
 
 func (s *sketch) title(p planner.Partial) string {
 	if p.Round == 1 {

@@ -68,7 +68,7 @@ support budgets, the task waits for your approval before it starts.`,
 }
 
 func (a *app) task(ctx context.Context, prompt string, f *taskFlags) error {
-	prompt, err := a.promptText(prompt, `hocket task "Find all REST endpoints"`)
+	prompt, err := a.promptText("prompt", prompt, `hocket task "Find all REST endpoints"`)
 	if err != nil {
 		return err
 	}
@@ -112,8 +112,8 @@ func (a *app) noteSession(ctx context.Context, r *hocket.Run) {
 	}
 }
 
-// promptText returns the prompt from the command line or from standard input.
-func (a *app) promptText(prompt, example string) (string, error) {
+// promptText returns the prompt, or what else it is called, from the command line or from standard input.
+func (a *app) promptText(what, prompt, example string) (string, error) {
 	if prompt == stdin {
 		text, err := a.readStdin()
 		if err != nil {
@@ -122,7 +122,7 @@ func (a *app) promptText(prompt, example string) (string, error) {
 		prompt = string(text)
 	}
 	if strings.TrimSpace(prompt) == "" {
-		return "", usagef("say what to do, such as `"+example+"`", "the prompt is empty")
+		return "", usagef("say what to do, such as `"+example+"`", "the %s is empty", what)
 	}
 	return prompt, nil
 }

@@ -41,6 +41,10 @@ func read(answer string) reading {
 	if !isWrapped {
 		found = syntax.Answers(text)
 	}
+	if len(found) == 0 && roots().Match(text) {
+		r.wrong = refuse("write the steps of the workflow", "the workflow has no steps")
+		return r
+	}
 	if len(found) == 0 {
 		r.wrong = refuse("answer with the workflow itself, as it should be carried out", "there is no workflow in the answer")
 		return r
@@ -87,7 +91,8 @@ func repair(a syntax.Answer) (w *workflow.Workflow, notes, wrong workflow.Diagno
 		_, proposed := syntax.Parse("", text) // with the repairs that are made in answers
 		fixed, made, _ := syntax.Fix("", text, proposed)
 		if made == 0 || guesses(text, proposed) {
-			return nil, notes, errorsIn(proposed, found)
+			_, lossy := split(found)
+			return w, notes, append(errorsIn(proposed, found), lossy...)
 		}
 		for _, d := range proposed {
 			if d.Fix != nil {
@@ -176,6 +181,9 @@ var (
 	roots   = lazy.Regexp(`<(workflow|root|agents)\b`)
 	begins  = lazy.Regexp("(?im)<(workflow|root|agents)\\b|^\\s*(```|~~~)|^steps:|^@startuml|^(flowchart|graph) |^\\s*[{]")
 )
+
+// begun reports whether a model has begun to answer, so that a text is more than what its program prints.
+func begun(text string) bool { return begins().MatchString(text) || asides().MatchString(text) }
 
 // setAside returns the text with what comes before the workflow replaced by blanks. The same
 // elements inside the workflow are part of it.

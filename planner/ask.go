@@ -37,6 +37,7 @@ type question struct {
 	step   string             // the name of the first one
 	inputs []workflow.Binding // what the model needs to know, and must not follow
 	answer string             // the last one
+	wrong  []string           // with that, as people are told
 
 	reason string // what people see instead of the goal, if the goal is not theirs
 
@@ -178,7 +179,7 @@ func (p *Planner) ask(ctx context.Context, q *question, round int, see func(Part
 	defer cancel(nil)
 	own, stop := context.WithTimeoutCause(own, p.o.Timeout, errTooSlow)
 	defer stop()
-	l := newListener(Partial{Run: run.ID(), Round: round, Problems: q.Problems}, p.o.MaxBytes, see, func() { cancel(errTooLong) })
+	l := newListener(Partial{Run: run.ID(), Round: round, Problems: q.wrong}, p.o.MaxBytes, see, func() { cancel(errTooLong) })
 	res, err := run.Drive(own, hocket.Front{Observer: l})
 	l.close()
 	a := &answer{run: run.ID(), usage: res.Usage.Usage}
@@ -199,6 +200,10 @@ func (p *Planner) ask(ctx context.Context, q *question, round int, see func(Part
 		}
 		_, _ = run.Cancel(context.WithoutCancel(ctx), "nobody answers the questions of a planner")
 		return nil, &FailedError{run.ID(), why}
+	}
+	if said := l.written(); res.Status == engine.Failed && begun(said) { // it was cut off, or the connection was
+		a.wrong, a.text = "the answer was cut off", said
+		return a, nil
 	}
 	text, ok := res.Output.(string)
 	if res.Status != engine.Success || !ok {

@@ -117,10 +117,12 @@ func (p *Planner) plan(ctx context.Context, q *question, see func(Partial)) (*Pl
 		}
 		r := answer.read()
 		wrong := r.wrong
-		if len(wrong) == 0 {
-			if wrong, err = p.finish(plan, r, q); err != nil {
+		if r.workflow != nil { // all mistakes are told at once
+			more, err := p.finish(plan, r, q)
+			if err != nil && len(wrong) == 0 {
 				return nil, err
 			}
+			wrong = union(wrong, more)
 		}
 		q.used = q.used.Plus(answer.usage)
 		plan.Rounds = append(plan.Rounds, Round{Run: answer.run, Usage: answer.usage, Wrong: wrong})
@@ -131,19 +133,34 @@ func (p *Planner) plan(ctx context.Context, q *question, see func(Partial)) (*Pl
 		if round > maxCorrections {
 			return nil, &Error{Rounds: plan.Rounds, Run: q.run}
 		}
-		q.Problems, q.answer = problems(wrong), answer.text
+		q.Problems, q.wrong, q.answer = q.problems(wrong), summaries(wrong), answer.text
 	}
 }
 
 // finish writes the workflow of an answer and checks it. The diagnostics say why it cannot be offered.
 func (p *Planner) finish(plan *Plan, r reading, q *question) (workflow.Diagnostics, error) {
 	r.workflow.Name = cmp.Or(q.name, r.workflow.Name, hocket.GeneratedName(q.Goal))
-	if err := p.write(plan, r.workflow, q.dir); err != nil {
-		return nil, err
-	}
 	plan.Thought, plan.Reasons, plan.Notes = r.thought, r.reasons, r.notes
-	found, err := q.check(plan)
-	return inSteps(found, plan.Workflow.Model()), err
+	for _, notation := range []string{"yaml", p.o.Notation} { // mistakes are first looked for where each has the position of its step
+		if err := p.write(plan, r.workflow, q.dir, notation); err != nil {
+			return nil, err
+		}
+		found, err := q.check(plan)
+		if found = inSteps(found, plan.Workflow.Model()); err != nil || len(found) > 0 || notation == p.o.Notation {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+// union returns all diagnostics once.
+func union(all, more workflow.Diagnostics) workflow.Diagnostics {
+	for _, d := range more {
+		if !slices.ContainsFunc(all, func(was workflow.Diagnostic) bool { return was.Summary == d.Summary }) {
+			all = append(all, d)
+		}
+	}
+	return all
 }
 
 // ineffective are the codes of warnings that say that a part of a workflow means nothing, or not what its
@@ -210,12 +227,12 @@ func inSteps(found workflow.Diagnostics, w *workflow.Workflow) workflow.Diagnost
 	return found
 }
 
-// write writes a workflow in the wanted notation, as a file in a directory. Without one, it is the file
+// write writes a workflow in a notation, as a file in a directory. Without one, it is the file
 // of a proposal, and the check holds it to what a model may write.
-func (p *Planner) write(plan *Plan, w *workflow.Workflow, dir string) error {
-	notation, ok := syntax.Named(p.o.Notation)
+func (p *Planner) write(plan *Plan, w *workflow.Workflow, dir, name string) error {
+	notation, ok := syntax.Named(name)
 	if !ok {
-		return fmt.Errorf("planner: unknown notation %q; the notations are %s", p.o.Notation, strings.Join(syntax.Notations(), ", "))
+		return fmt.Errorf("planner: unknown notation %q; the notations are %s", name, strings.Join(syntax.Notations(), ", "))
 	}
 	text, err := notation.Format(w)
 	if err != nil {
@@ -245,8 +262,11 @@ var forModels = map[string]string{
 }
 
 // problems returns what is wrong with an answer as the model is told.
-func problems(wrong workflow.Diagnostics) []string {
-	var all []string
+func (q *question) problems(wrong workflow.Diagnostics) []string {
+	var all, names []string
+	for _, d := range q.Agents {
+		names = append(names, d.Name)
+	}
 	for _, d := range wrong {
 		if len(all) == maxProblems {
 			all = append(all, fmt.Sprintf("and %d more mistakes", len(wrong)-maxProblems))
@@ -257,10 +277,22 @@ func problems(wrong workflow.Diagnostics) []string {
 			text = fmt.Sprintf("line %d: %s", d.Line, text)
 		}
 		detail, _, _ := strings.Cut(d.Detail, "; a person can")
+		if d.Code == "agent-unknown" { // its advice names agents that cannot work here, too
+			detail = "name one of " + strings.Join(names, ", ")
+		}
 		if detail = cmp.Or(forModels[d.Code], detail); detail != "" {
 			text += "; " + detail
 		}
 		all = append(all, text)
+	}
+	return all
+}
+
+// summaries returns what is wrong with an answer as people are told.
+func summaries(wrong workflow.Diagnostics) []string {
+	all := make([]string, len(wrong))
+	for i, d := range wrong {
+		all[i] = d.Summary
 	}
 	return all
 }
@@ -285,7 +317,7 @@ func (p *Planner) Propose(ctx context.Context, plan *Plan) (*hocket.Generated, e
 		if w.Name = fmt.Sprintf("%s %d", title, n); !strings.HasSuffix(hocket.GeneratedName(w.Name), fmt.Sprint(-n)) { // it is too long
 			w.Name = fmt.Sprintf("%.30s %d", name, n)
 		}
-		if err := p.write(plan, &w, ""); err != nil {
+		if err := p.write(plan, &w, "", p.o.Notation); err != nil {
 			return nil, err
 		}
 	}
@@ -300,7 +332,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	last := e.Rounds[len(e.Rounds)-1]
-	text := fmt.Sprintf("no valid workflow in %s; the last one: %s", count(len(e.Rounds)), strings.Join(problems(last.Wrong), "\n"))
+	text := fmt.Sprintf("no valid workflow in %s; the last one: %s", count(len(e.Rounds)), strings.Join(summaries(last.Wrong), "\n"))
 	if e.Why != nil {
 		text += fmt.Sprintf("\nthe model could not be asked again: %v", e.Why)
 	}

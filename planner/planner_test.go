@@ -571,3 +571,81 @@ func TestPlanSaysWhichAgentWasChosen(t *testing.T) {
 		t.Errorf("by %q", plan.By)
 	}
 }
+
+// All mistakes in an answer are told at once.
+func TestAllMistakesAtOnce(t *testing.T) {
+	const answer = `<workflow name="x">
+  <agent name="writer" id="table"><taks>Draw</taks><task>Draw a table of ${steps.pixle.output}</task></agent>
+  <agent name="galaxy" id="text" depends="tabel"><task>Write</task></agent>
+</workflow>`
+	plan, err := planner.New(office(t), planner.Options{Replies: scripted(t, answer, small)}).Generate(context.Background(), "Data", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := plan.Rounds[0].Wrong.String()
+	for _, want := range []string{"taks", "tabel", "pixle", "galaxy"} {
+		if strings.Count(wrong, `"`+want+`"`)+strings.Count(wrong, "<"+want+">") == 0 {
+			t.Errorf("%s is not in:\n%s", want, wrong)
+		}
+	}
+}
+
+// The model is told the agents that the prompt lists, and where the mistake is, in every notation.
+func TestCorrectionOfAnAgent(t *testing.T) {
+	for _, notation := range []string{"yaml", "plantuml", "mermaid"} {
+		var prompts []string
+		p := model(t, func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+			if prompts = append(prompts, task.Prompt); len(prompts) == 1 {
+				return agent.Result{Output: strings.ReplaceAll(small, "researcher", "galaxy")}, nil
+			}
+			return agent.Result{Output: small}, nil
+		})
+		put(t, p.Root(), "agents/ghost.yml", "agent: nosuch\n")
+		if err := p.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		plan, err := planner.New(p, planner.Options{Notation: notation}).Generate(context.Background(), "Data", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, told, _ := strings.Cut(prompts[1], "# Your last answer")
+		if !strings.Contains(told, `step find: unknown agent "galaxy"; name one of `) || !strings.Contains(told, "writer") || strings.Contains(told, "ghost") {
+			t.Errorf("%s: the model is told\n%s", notation, told)
+		}
+		if plan.Notation != notation || plan.Rounds[0].Wrong[0].Summary != `step find: unknown agent "galaxy"` {
+			t.Errorf("%s: %+v", notation, plan.Rounds)
+		}
+	}
+}
+
+// An answer that breaks off is asked for again; people are not told what only the model can do about it.
+func TestAnswerThatBreaksOff(t *testing.T) {
+	asked := 0
+	p := model(t, func(_ context.Context, _ *agent.Task, log agent.Log) (agent.Result, error) {
+		if asked++; asked == 2 {
+			return agent.Result{Output: small}, nil
+		}
+		log([]byte(small[:len(small)/2]))
+		return agent.Result{}, agent.Errorf("the answer was cut off; accept incomplete answers with partial: true")
+	})
+	plan, err := planner.New(p, planner.Options{}).Generate(context.Background(), "Data", nil)
+	if err != nil || len(plan.Rounds) != 2 || plan.Rounds[0].Wrong[0].Summary != "the answer was cut off" {
+		t.Errorf("%+v, %v", plan, err)
+	}
+	_, err = planner.New(p, planner.Options{}).Generate(context.Background(), "Data", nil)
+	if err == nil || err.Error() != "no valid workflow in 4 answers; the last one: the answer was cut off" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWorkflowWithoutSteps(t *testing.T) {
+	for _, answer := range []string{`<workflow name="x"></workflow>`, `<workflow/>`} {
+		plan, err := planner.New(office(t), planner.Options{Replies: scripted(t, answer, small)}).Generate(context.Background(), "Data", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wrong := plan.Rounds[0].Wrong.String(); strings.Contains(wrong, "there is no workflow") || !strings.Contains(wrong, "no steps") {
+			t.Errorf("%s: %s", answer, wrong)
+		}
+	}
+}
