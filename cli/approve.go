@@ -130,11 +130,11 @@ func (a *app) approveOne(ctx context.Context, id string, f approveFlags) error {
 		a.note("nothing has changed since " + view.Line(r.By) + " approved it at " + when(r.At) + "\n")
 		return nil
 	case f.diff:
-		return a.print(view.Reveal(strings.Join(changes(r), "\n") + "\n"))
+		return a.print(a.outStyle.Revealed(strings.Join(changes(r), "\n") + "\n"))
 	case a.json:
 		return a.printJSON(reviewJSON(r))
 	case f.show:
-		return a.print(view.Reveal(a.reviewText(r)))
+		return a.print(a.outStyle.Revealed(a.reviewText(r)))
 	case r.State == hocket.Approved && !f.promote:
 		return a.print(id + " was approved by " + view.Line(r.By) + " at " + when(r.At) + "\n")
 	}

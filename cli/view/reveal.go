@@ -11,8 +11,8 @@ import (
 )
 
 // Reveal makes a text safe to show to a person who decides about it. Unlike [Text], it
-// omits nothing: control and invisible characters become escapes, such as \x1b or \u202e,
-// and a wide gap becomes the number of its spaces. It keeps line breaks.
+// omits nothing: control and invisible characters and unusual spaces become escapes, such as \x1b
+// or \u202e, and a wide gap becomes the number of its spaces. It keeps line breaks.
 func Reveal(s string) string {
 	var b strings.Builder
 	marks := 0 // combining marks on the previous letter
@@ -81,7 +81,7 @@ func hidden(r, before rune) bool {
 	case unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), strings.ContainsRune(blanks, r):
 		return true
 	}
-	return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r)
+	return !unicode.IsPrint(r) // which is true of only one space
 }
 
 // turned reports whether a text contains right-to-left characters, so that a terminal may
@@ -96,20 +96,36 @@ func turned(s string) bool {
 // Asked formats a question in lines that fit: its text, and after a bar what it is about,
 // such as a command. The bar keeps that from looking like text of Hocket.
 func (s Style) Asked(text, detail, indent string) []string {
-	out := s.wrapped(strings.TrimSpace(text), indent)
+	out := s.wrapped(strings.TrimSpace(text), indent, 0)
 	if detail = strings.Trim(detail, "\r\n"); detail != "" {
-		out = append(append(out, ""), s.wrapped(detail, indent+s.pick("│ ", "| "))...)
+		out = append(append(out, ""), s.wrapped(detail, indent+s.pick("│ ", "| "), hang)...)
 	}
 	if turned(text + detail) {
-		out = append(append(out, ""), s.wrapped("This contains right-to-left text, which the terminal may show in a different order.", indent)...)
+		out = append(append(out, ""), s.wrapped("This contains right-to-left text, which the terminal may show in a different order.", indent, 0)...)
 	}
 	return out
 }
 
-func (s Style) wrapped(text, indent string) []string {
+// Revealed is Reveal in lines that fit, without a question.
+func (s Style) Revealed(text string) string { return strings.Join(s.wrapped(text, "", hang), "\n") }
+
+// hang is how much deeper a line continues than it begins, so that its rows do not look like lines
+// of their own, such as headings.
+const hang = 2
+
+func (s Style) wrapped(text, indent string, hang int) []string {
 	var out []string
 	for line := range strings.SplitSeq(Reveal(text), "\n") {
-		for _, row := range s.Wrap(line, Width(indent)) {
+		rows, deeper := s.Wrap(line, Width(indent)), 0
+		if len(rows) > 1 && hang > 0 {
+			deeper = len(line) - len(strings.TrimLeft(line, " ")) + hang
+			deeper = max(min(deeper, s.Width-Width(indent)-2), 0)
+			rows = s.Wrap(line, Width(indent)+deeper)
+		}
+		for i, row := range rows {
+			if i > 0 {
+				row = strings.Repeat(" ", deeper) + row
+			}
 			out = append(out, strings.TrimRight(indent+row, " "))
 		}
 	}

@@ -26,7 +26,7 @@ func TestRevealHidesNothing(t *testing.T) {
 		"ls" + strings.Repeat("\t", 10) + "; x": "ls<40 spaces>; x",
 		"ls" + strings.Repeat("\u00a0", 30):     "ls<30 spaces>",
 		"name          value":                   "name          value",
-		"Publier\u00a0?　はい":                     "Publier\u00a0?　はい",
+		"Publier\u00a0?　はい":                     `Publier\u00a0?\u3000はい`,
 		"❤\ufe0f\u200d🔥 👨\u200d👩 می\u200cخواهم": "❤\ufe0f\u200d🔥 👨\u200d👩 می\u200cخواهم",
 		"❤" + strings.Repeat("\ufe0f", 3):       "❤\ufe0f" + `\ufe0f\ufe0f`,
 		"a" + strings.Repeat("\u0301", 6):       "a" + strings.Repeat("\u0301", 4) + `\u0301\u0301`,
@@ -54,6 +54,21 @@ func TestAskedFits(t *testing.T) {
 	}
 	if lines := (view.Style{}).Asked("Run this?", "rm שלום", ""); !strings.Contains(lines[len(lines)-1], "right-to-left") {
 		t.Errorf("%q", lines)
+	}
+}
+
+// The rows of a long line do not look like lines of their own.
+func TestLongLinesStayTogether(t *testing.T) {
+	text := "Commands\n  a: command: echo " + strings.Repeat("x", 60) + " Permissions none\n"
+	want := "Commands\n  a: command: echo\n    xxx"
+	if got := (view.Style{Width: 80}).Revealed(text); !strings.HasPrefix(got, want) || strings.Contains(got, "\nPermissions") || strings.Contains(got, "\n  Permissions") {
+		t.Errorf("%s", got)
+	}
+	if got := (view.Style{Width: 80}).Asked("Approve?", text, ""); strings.HasPrefix(got[len(got)-1], "| P") {
+		t.Errorf("%q", got)
+	}
+	if got := (view.Style{}).Revealed(text); got != text {
+		t.Errorf("%q", got)
 	}
 }
 
