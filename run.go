@@ -270,10 +270,15 @@ func (r *Run) Cancel(ctx context.Context, reason string) (Receipt, error) {
 // Raise raises limits of the run. Zero fields do not change anything.
 func (r *Run) Raise(ctx context.Context, limits workflow.Limits) (Receipt, error) {
 	if limits == (workflow.Limits{}) {
-		return Receipt{}, errors.New("hocket: no limit given to raise")
+		return Receipt{}, &NoLimitError{}
 	}
 	return r.d.Act(ctx, r.id, &engine.LimitRaised{Limits: limits, By: r.p.owner.By, Via: r.p.owner.Via})
 }
+
+// NoLimitError reports that no limit was given to raise.
+type NoLimitError struct{}
+
+func (*NoLimitError) Error() string { return "no limit was given to raise" }
 
 // Retry records a new run that copies the results of this one, except for a step and those
 // that depend on it, which will run again. Without an address, it is the failed steps that

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,12 +33,25 @@ func revisionOf(text []byte) string {
 
 // RevisionError reports that a file has changed since it was read, or exists already. Nothing was
 // saved.
-type RevisionError struct{ File string }
+type RevisionError struct {
+	File   string
+	Exists bool // it was to be created
+}
 
-func (e *RevisionError) Error() string { return e.File + " has changed since you opened it" }
+func (e *RevisionError) Error() string {
+	if e.Exists {
+		return "there is already a workflow with the name of " + e.File
+	}
+	return e.File + " has changed since you opened it"
+}
 
 // Hint returns what to do about it.
-func (e *RevisionError) Hint() string { return "open it again and repeat the change" }
+func (e *RevisionError) Hint() string {
+	if e.Exists {
+		return "choose another name"
+	}
+	return "open it again and repeat the change"
+}
 
 // FileNameError reports that a file cannot hold a new workflow.
 type FileNameError struct{ File, Workflow string }
@@ -64,8 +78,8 @@ func (p *Project) SaveWorkflow(name, newFile string, text []byte, revision strin
 		if !syntax.IsWorkflow(newFile) || filepath.Base(newFile) != newFile || strings.HasPrefix(newFile, ".") || strings.TrimSuffix(newFile, filepath.Ext(newFile)) != name {
 			return "", &FileNameError{newFile, name}
 		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return "", err
+		if slices.Contains(p.Workflows(), name) { // also in another notation, which would make the name ambiguous
+			return "", &RevisionError{file, true}
 		}
 	} else {
 		var err error
@@ -73,7 +87,16 @@ func (p *Project) SaveWorkflow(name, newFile string, text []byte, revision strin
 			return "", err
 		}
 	}
-	if _, err := projectfile.Resolve(filepath.Dir(file), p.Root()); err != nil {
+	for at := filepath.Dir(file); ; at = filepath.Dir(at) { // a link must not lead out of the project
+		_, err := projectfile.Resolve(at, p.Root())
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || at == p.Root() {
+			return "", err
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(p.State(), 0o700); err != nil {
@@ -97,12 +120,13 @@ func (p *Project) SaveWorkflow(name, newFile string, text []byte, revision strin
 			return "", err
 		}
 		if revisionOf(was) != revision {
-			return "", &RevisionError{file}
+			return "", &RevisionError{file, revision == ""}
 		}
 		mode = info.Mode().Perm()
 	}
 	if err := wholefile.Write(file, text, mode); err != nil {
 		return "", err
 	}
-	return name, p.Reload()
+	_ = p.Reload() // it was saved, even if another file has mistakes
+	return name, nil
 }

@@ -95,7 +95,7 @@ func (a *app) serve(ctx context.Context, dirs []string, f *serveFlags) error {
 	// A server lives long and mostly waits, unlike other commands, for which memory is not reclaimed early.
 	debug.SetGCPercent(100)
 	s, err := server.New(server.Options{
-		Projects: projects, Access: server.OpenAccess(dir), Listen: l.Addr(), Public: public, Version: buildOf().version, Sessions: a.sessionsOf, Pages: web.Add, Log: slog.New(handler),
+		Projects: projects, Access: server.OpenAccess(dir), Listen: l.Addr(), TLS: f.cert != "", Public: public, Version: buildOf().version, Sessions: a.sessionsOf, Pages: web.Add, Log: slog.New(handler),
 	})
 	if err != nil {
 		return usagef("name each project once", "%v", err)
@@ -213,6 +213,9 @@ func (f *serveFlags) check() (*url.URL, error) {
 		return nil, usagef("pass --cert and --key, or --insecure if a proxy encrypts", "--listen %s can be reached by others, who could read tokens on the way", f.listen)
 	}
 	if f.url == "" {
+		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+			return nil, usagef("pass the address that people use with --url", "--listen %s does not say how the server is reached", f.listen)
+		}
 		return nil, nil
 	}
 	u, err := url.Parse(f.url)

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 
@@ -83,7 +84,7 @@ func (a *api) addActions() {
 		}) (hocket.Receipt, error) {
 			return r.Cancel(ctx, in.Reason)
 		})
-	act(a, "raise-limits", "/raise", "Raise limits of a run", Start,
+	act(a, "raise-limits", "/raise", "Raise limits of a run", Admin,
 		func(ctx context.Context, _ served, r *hocket.Run, in *Limits) (hocket.Receipt, error) {
 			return r.Raise(ctx, in.model())
 		})
@@ -133,7 +134,7 @@ func (s *Server) Start(ctx context.Context, project, key string, in *StartRun) (
 	}
 	options := []hocket.StartOption{hocket.WithLimits(in.Limits.model()), hocket.WithLabels(labels)}
 	if key != "" {
-		options = append(options, hocket.WithKey("http "+callerOf(ctx).Name+" "+key))
+		options = append(options, hocket.WithKey(fmt.Sprintf("http %q %s", callerOf(ctx).Name, key)))
 	}
 	if in.Replies != "" {
 		replies, found := hocket.ReadReplies("replies.yml", []byte(in.Replies))
@@ -160,11 +161,13 @@ func (s *Server) Retry(ctx context.Context, in *InRun, what *RetryRun) (RunLine,
 	}
 	options := []hocket.StartOption{hocket.WithLimits(what.Limits.model()), hocket.WithLabels(map[string]string{servedLabel: "yes"})}
 	var again *hocket.Run
-	if what.Output != nil {
+	if who := callerOf(ctx); who.allows(Admin) {
+		options = append(options, hocket.ByPerson())
+	} else if what.Output != nil || what.Limits != nil {
 		// The output of a step may be the answer to a question, so this is more than running it again.
-		if who := callerOf(ctx); !who.allows(Admin) {
-			return RunLine{}, newProblem(http.StatusForbidden, "scope", "only a token with the scope admin may replace an output")
-		}
+		return RunLine{}, newProblem(http.StatusForbidden, "scope", "only a token with the scope admin may replace an output or change limits")
+	}
+	if what.Output != nil {
 		again, err = r.Fork(ctx, what.From, what.Output, options...)
 	} else {
 		again, err = r.Retry(ctx, what.From, options...)

@@ -18,7 +18,7 @@ import (
 )
 
 // A door is a socket in a private directory through which another process of the same user gets a
-// link to the page, so that no secret is in the arguments of a process or in a file.
+// link to the page, so that no secret is in the arguments of a process.
 
 // wish is what a process asks for.
 type wish struct {

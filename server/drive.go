@@ -168,18 +168,20 @@ func (d *drives) drive(id string) {
 	d.active[id] = false
 	go func() {
 		info, err := d.once(ctx, id)
+		var held *hocket.HeldError
+		var interrupted *hocket.InterruptedError
+		if errors.As(err, &held) || errors.As(err, &interrupted) || ctx.Err() != nil {
+			info, err = hocket.Info{}, nil
+		}
+		if err != nil { // it stays as it is, so that the server does not try for ever
+			d.s.log.Error("run cannot be driven", "run", id, "error", err)
+		}
 		d.mu.Lock()
 		again := d.active[id]
 		delete(d.active, id)
 		d.idle.Broadcast()
 		d.mu.Unlock()
-		var held *hocket.HeldError
-		var interrupted *hocket.InterruptedError
-		switch {
-		case errors.As(err, &held) || errors.As(err, &interrupted):
-		case err != nil: // it stays as it is, so that the server does not try for ever
-			d.s.log.Error("run cannot be driven", "run", id, "error", err)
-		case again || info.Status == engine.Running || !info.Due.IsZero():
+		if err == nil && ctx.Err() == nil && (again || info.Status == engine.Running || !info.Due.IsZero()) {
 			if info, err = d.info(ctx, id); err == nil {
 				d.see(info)
 			}

@@ -67,6 +67,8 @@ type feed struct {
 
 	mu      sync.Mutex
 	entries []entry
+	dropped hocket.EventID // the last entry that is not kept any more
+	most    int            // how many bytes are kept
 	size    int
 	grown   chan struct{} // closed when there is more, or no more will come
 	err     error
@@ -84,19 +86,14 @@ type entry struct {
 const maxFeed = 16 << 20
 
 // follow returns the feed of a run. The caller must call the function when it needs it no more.
-func (s *Server) follow(p served, run string) (*feed, func(), error) {
+func (s *Server) follow(p served, r *hocket.Run) (*feed, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := p.name + "/" + run
+	key := p.name + "/" + r.ID()
 	f := s.feeds[key]
 	if f == nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		r, err := p.Run(ctx, run)
-		if err != nil {
-			cancel()
-			return nil, nil, err
-		}
-		f = &feed{cancel: cancel, grown: make(chan struct{})}
+		f = &feed{cancel: cancel, most: maxFeed, grown: make(chan struct{})}
 		s.feeds[key] = f
 		go f.read(ctx, r)
 	}
@@ -110,7 +107,7 @@ func (s *Server) follow(p served, run string) (*feed, func(), error) {
 				delete(s.feeds, key)
 			}
 		}
-	}, nil
+	}
 }
 
 func (f *feed) read(ctx context.Context, r *hocket.Run) {
@@ -139,10 +136,11 @@ func (f *feed) add(e entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.entries = append(f.entries, e)
-	if f.size += len(e.data); f.size > maxFeed {
+	if f.size += len(e.data); f.size > f.most {
 		half := len(f.entries) / 2
 		for _, old := range f.entries[:half] {
 			f.size -= len(old.data)
+			f.dropped = old.id
 		}
 		f.entries = append([]entry(nil), f.entries[half:]...)
 	}
@@ -163,9 +161,14 @@ func (f *feed) after(id hocket.EventID) (found []entry, missing bool, more <-cha
 			low = mid + 1
 		}
 	}
-	first := hocket.EventID{Seq: 1}
-	missing = len(f.entries) > 0 && low == 0 && f.entries[0].id != first && later(f.entries[0].id, id)
-	return f.entries[low:], missing, f.grown, f.over, f.err
+	return f.entries[low:], later(f.dropped, id), f.grown, f.over, f.err
+}
+
+// first returns the id of the first entry that is kept.
+func (f *feed) first() hocket.EventID {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.entries[0].id
 }
 
 func later(a, b hocket.EventID) bool { return a.Seq > b.Seq || a.Seq == b.Seq && a.Index > b.Index }

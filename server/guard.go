@@ -23,20 +23,23 @@ type place struct {
 	cookie string
 }
 
-// newPlace returns the place of a server that listens on an address. public is its public address, nil
-// if it has none. On loopback, the server is also known by its local names.
-func newPlace(listen net.Addr, public *url.URL) place {
+// newPlace returns the place of a server that listens on an address, with TLS or without. public is its
+// public address, nil if it has none. On loopback, the server is also known by its local names.
+func newPlace(listen net.Addr, tls bool, public *url.URL) place {
 	_, port, _ := net.SplitHostPort(listen.String())
-	p := place{cookie: "hocket-" + port} // cookies do not distinguish ports
+	p := place{cookie: "hocket-" + port, secure: tls} // cookies do not distinguish ports
+	scheme := "http"
+	if tls {
+		scheme = "https"
+	}
 	for _, host := range []string{"127.0.0.1", "localhost", "::1"} {
-		p.add("http", net.JoinHostPort(host, port))
+		p.add(scheme, net.JoinHostPort(host, port))
 	}
 	if public != nil {
 		p.add(public.Scheme, public.Host)
-		p.secure = public.Scheme == "https"
+		p.secure = tls || public.Scheme == "https"
 	} else if tcp, ok := listen.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && !tcp.IP.IsUnspecified() {
-		p.add("http", listen.String())
-		p.add("https", listen.String())
+		p.add(scheme, listen.String())
 	}
 	return p
 }

@@ -60,7 +60,7 @@ func TLS(l net.Listener, cert, key string) (net.Listener, error) {
 	if _, err := load(); err != nil {
 		return nil, err
 	}
-	return tls.NewListener(l, &tls.Config{
+	return tls.NewListener(limited(l, maxConnections), &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return load() },
 	}), nil

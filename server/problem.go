@@ -79,6 +79,8 @@ var kinds = []struct {
 	{isA[*hocket.SecretError], http.StatusUnprocessableEntity, "secret"},
 	{isA[*hocket.UntrustedError], http.StatusForbidden, "untrusted"},
 	{isA[*hocket.UnapprovedError], http.StatusForbidden, "unapproved"},
+	{isA[*hocket.RequiresPersonError], http.StatusForbidden, "requires-person"},
+	{isA[*hocket.NoLimitError], http.StatusUnprocessableEntity, "no-limit"},
 	{isA[*hocket.NestedError], http.StatusForbidden, "nested"},
 	{isA[*hocket.RefusedError], http.StatusConflict, "refused"},
 	{isA[*hocket.HeldError], http.StatusConflict, "held"},

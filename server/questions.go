@@ -61,6 +61,11 @@ func (a *api) addQuestions() {
 
 // Questions returns the open questions of a project; "": of all.
 func (s *Server) Questions(ctx context.Context, project string) ([]Question, error) {
+	if project != "" {
+		if _, err := s.project(ctx, project); err != nil {
+			return nil, err
+		}
+	}
 	all := []Question{}
 	for _, p := range s.projects {
 		if project != "" && project != p.name {

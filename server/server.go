@@ -26,6 +26,8 @@ type Options struct {
 	Access *Access
 	// Listen is the address that the server listens on.
 	Listen net.Addr
+	// TLS says that connections are encrypted.
+	TLS bool
 	// Public is the address at which people and programs reach the server; nil: that of Listen.
 	Public *url.URL
 	// Version is that of the program.
@@ -87,7 +89,7 @@ func New(o Options) (*Server, error) {
 	if o.Sessions == nil {
 		o.Sessions = func(p *hocket.Project) *handoff.Sessions { return handoff.Open(p, nil) }
 	}
-	s := &Server{access: o.Access, place: newPlace(o.Listen, o.Public), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}}
+	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}}
 	names := map[string]int{}
 	for _, p := range o.Projects {
 		if slices.ContainsFunc(s.projects, func(other served) bool { return other.Root() == p.Root() }) {

@@ -249,15 +249,13 @@ func (out *messages) send(ctx context.Context, note func(message) string, source
 // entriesOf is a source of the entries of a run, until it is over.
 func (s *Server) entriesOf(f *followedRun) source {
 	return func(ctx context.Context, tell func(message) bool) error {
-		feed, end, err := s.follow(f.p, f.r.ID())
-		if err != nil {
-			return err
-		}
+		feed, end := s.follow(f.p, f.r)
 		defer end()
 		for after := f.after; ; {
 			found, missing, more, over, wrong := feed.after(after)
 			if missing {
-				if found, err = reread(ctx, f.r, after, found[0].id); err != nil {
+				var err error
+				if found, err = reread(ctx, f.r, after, feed.first()); err != nil {
 					return err
 				}
 			}

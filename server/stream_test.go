@@ -273,3 +273,34 @@ func TestLogs(t *testing.T) {
 	f.want(http.StatusNotFound, "GET", f.path("/runs/"+run+"/steps/none/attempts/1/output"), nil)
 	f.want(http.StatusUnprocessableEntity, "GET", f.path("/runs/"+run+"/steps/a/attempts/1/secrets"), nil)
 }
+
+// A client that is behind what a feed keeps gets the rest from the journal, and then what is new.
+func TestFollowBehind(t *testing.T) {
+	f := newFixture(t, nil)
+	run := f.begin("gated")
+	r := f.until(run, "waiting")
+	handle, err := f.s.projects[0].Run(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	feed, end := f.s.follow(f.s.projects[0], handle)
+	defer end()
+	for range 500 { // it has read what is there
+		if found, _, _, _, _ := feed.after(hocket.EventID{}); len(found) >= 9 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	feed.mu.Lock()
+	feed.most = 300 // about one event
+	feed.mu.Unlock()
+	f.want(http.StatusOK, "POST", f.path("/runs/"+run+"/questions/approve/answer"), map[string]string{"value": "yes", "digest": r.Open[0].Digest})
+	f.until(run, "success")
+	all, ids := types(t, f.stream(f.path("/runs/"+run+"/events")))
+	if feed.dropped == (hocket.EventID{}) {
+		t.Fatal("the feed has dropped nothing")
+	}
+	if len(all) < 15 || ids[0] != "1.0" || all[len(all)-1] != "run_ended " {
+		t.Errorf("got %v", all)
+	}
+}

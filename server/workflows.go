@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -170,13 +171,14 @@ func (s *Server) Workflows(ctx context.Context, project string) ([]WorkflowLine,
 		return nil, err
 	}
 	_ = p.Reload()
-	unapproved, err := unapprovedOf(p)
+	written, err := generatedIn(p)
 	if err != nil {
 		return nil, err
 	}
 	all := []WorkflowLine{}
-	for _, name := range slices.Concat(p.Workflows(), unapproved) {
-		line := WorkflowLine{Name: name, Unapproved: slices.Contains(unapproved, name)}
+	for _, name := range slices.Concat(p.Workflows(), slices.Sorted(maps.Keys(written))) {
+		approved, generated := written[name]
+		line := WorkflowLine{Name: name, Unapproved: generated && !approved}
 		if w, err := p.Load(name); err != nil {
 			line.Problem = err.Error()
 		} else {
@@ -283,11 +285,11 @@ func (s *Server) load(ctx context.Context, project, name string) (served, *hocke
 	_ = p.Reload()
 	names := p.Workflows()
 	if !slices.Contains(names, name) {
-		more, err := unapprovedOf(p)
+		written, err := generatedIn(p)
 		if err != nil {
 			return p, nil, err
 		}
-		if !slices.Contains(more, name) {
+		if _, ok := written[name]; !ok {
 			return p, nil, newProblem(http.StatusNotFound, "unknown-workflow", "the project has no workflow "+quote(name))
 		}
 	}
@@ -307,17 +309,17 @@ func (s *Server) loadText(ctx context.Context, in *InText) (served, *hocket.Work
 	return p, w, err
 }
 
-// unapprovedOf returns the workflows that a model wrote. Each can be read, and runs once it is
-// approved.
-func unapprovedOf(p served) ([]string, error) {
+// generatedIn returns the workflows that a model wrote, by name, and whether each is approved: each can be
+// read, and runs once it is.
+func generatedIn(p served) (map[string]bool, error) {
 	drafts, err := p.Generated()
-	var names []string
+	written := map[string]bool{}
 	for _, g := range drafts {
 		if g.Kind == hocket.WorkflowKind && !slices.Contains(p.Workflows(), g.ID) {
-			names = append(names, g.ID)
+			written[g.ID] = g.State == hocket.Approved
 		}
 	}
-	return names, err
+	return written, err
 }
 
 func (l *WorkflowLine) fill(p served, w *hocket.Workflow) {
