@@ -504,6 +504,9 @@ func (c *call) namedWorkflow(ctx context.Context, name string) (*sdk.CallToolRes
 	if err != nil {
 		return nil, err
 	}
+	if w.Model() == nil { // its file has changed since the list
+		return nil, &hocket.InvalidError{Diagnostics: w.Diagnostics()}
+	}
 	background := false
 	if !slices.ContainsFunc(w.Model().Inputs, isBackground) {
 		background, _ = inputs[backgroundArg].(bool)
