@@ -20,6 +20,7 @@ import (
 
 // generateFlags are the flags of generate.
 type generateFlags struct {
+	limitFlags
 	agent, to, file, replies string
 	run, explain             bool
 }
@@ -43,7 +44,12 @@ run.`,
   hocket generate "Check all links in docs" --agent claude --explain
   hocket generate "Summarize the news" --to mermaid -o news.md`,
 		Args: argsBetween(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.generate(cmd.Context(), args[0], &f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd.Flags()); err != nil {
+				return err
+			}
+			return a.generate(cmd.Context(), args[0], &f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.run, "run", false, "ask for approval, then run it")
@@ -52,6 +58,7 @@ run.`,
 	flags.StringVarP(&f.file, "output", "o", "", "write it to a new `FILE` instead of proposing it")
 	flags.StringVarP(&f.agent, "agent", "a", "", "the `NAME` of the agent that plans")
 	flags.StringVar(&f.replies, "replies", "", "read the model's answers from a YAML `FILE`, under generate, correct, correct-2 and correct-3")
+	f.addToPlan(flags)
 	complete(cmd, "to", cobra.FixedCompletions(syntax.Notations(), cobra.ShellCompDirectiveNoFileComp))
 	complete(cmd, "agent", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.completeAgent(cmd, nil, typed)
@@ -94,7 +101,7 @@ func (a *app) generate(ctx context.Context, goal string, f *generateFlags) error
 	if err != nil {
 		return err
 	}
-	pl := planner.New(p, planner.Options{Agent: f.agent, Replies: replies, Notation: f.to})
+	pl := planner.New(p, planner.Options{Agent: f.agent, Replies: replies, Notation: f.to, Budget: f.limits})
 	plan, err := a.watchPlan(ctx, func(ctx context.Context, see func(planner.Partial)) (*planner.Plan, error) {
 		return pl.Generate(ctx, goal, see)
 	})

@@ -27,6 +27,12 @@ func (l *limitFlags) addToTask(flags *pflag.FlagSet) {
 	l.addRuntime(flags)
 }
 
+// addToPlan adds the limits that apply to all answers of a model that plans.
+func (l *limitFlags) addToPlan(flags *pflag.FlagSet) {
+	flags.Float64Var(&l.limits.CostUSD, "max-cost", 0, "spend at most `USD` on planning")
+	flags.Int64Var(&l.limits.Tokens, "max-tokens", 0, "use at most `N` tokens for planning")
+}
+
 func (l *limitFlags) addRuntime(flags *pflag.FlagSet) {
 	flags.DurationVar(&l.limits.Runtime, "max-runtime", 0, "end the run after working for `TIME`, such as 90s or 2h")
 }

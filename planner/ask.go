@@ -6,6 +6,8 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +17,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -86,7 +89,7 @@ const maxQuoted = 64 << 10
 func (p *Planner) task(q *question, round int) (hocket.Task, error) {
 	prompt, err := p.prompt(q)
 	if err != nil {
-		return hocket.Task{}, fmt.Errorf("planner: prompt: %w", err)
+		return hocket.Task{}, err
 	}
 	t := hocket.Task{Name: q.step, Prompt: prompt, Agent: p.o.Agent, Inputs: slices.Clone(q.inputs)}
 	if round > 1 {
@@ -103,19 +106,69 @@ func (p *Planner) prompt(q *question) (string, error) {
 	for _, name := range []string{"generate", "form", "agents", "limits", "correction"} {
 		var b strings.Builder
 		if err := promptTemplate().ExecuteTemplate(&b, name, q); err != nil {
-			return "", err
+			return "", fmt.Errorf("planner: prompt: %w", err)
 		}
 		parts[name] = b.String()
 	}
+	parts["goal"] = q.Goal
+	parts["TASK_PROMPT"], parts["AGENT_LIST"] = q.Goal, parts["agents"] // as other planners call them
+	file := filepath.Join(filepath.Dir(project.GeneratedDir(p.p.Root())), "prompts", "planner", q.step+".md")
 	for _, own := range p.p.Prompts() {
 		if own.Name == "planner/"+q.step {
-			parts["goal"] = q.Goal
-			parts["TASK_PROMPT"], parts["AGENT_LIST"] = q.Goal, parts["agents"] // as other planners call them
 			text, err := own.Text(parts)
-			return text + parts["correction"], err
+			switch {
+			case err != nil:
+				return "", &PromptError{file, unknownIn(file, own.Inputs, parts), err.Error()}
+			case !strings.Contains(text, q.Goal):
+				return "", &PromptError{file, 0, "the prompt does not contain the goal"}
+			}
+			return text + parts["correction"], nil
 		}
 	}
+	if _, err := os.Lstat(file); err == nil { // ignoring it would ask with another prompt
+		why := "it is not a valid prompt"
+		if _, err := os.ReadFile(file); err != nil {
+			why = "it cannot be read"
+		}
+		return "", &PromptError{file, 0, why}
+	}
 	return parts["generate"], nil
+}
+
+// unknownIn returns the line of a prompt that names an input that no planner has, 0 if it is not found.
+func unknownIn(file string, inputs []project.PromptInput, known map[string]string) int {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0
+	}
+	for _, in := range inputs {
+		if _, ok := known[in.Name]; ok || in.HasDefault {
+			continue
+		}
+		if before, _, found := strings.Cut(string(text), in.Name); found {
+			return strings.Count(before, "\n") + 1
+		}
+	}
+	return 0
+}
+
+// PromptError reports that a prompt of the project for the planner cannot be used.
+type PromptError struct {
+	File string
+	Line int // 0: all of it
+	Why  string
+}
+
+func (e *PromptError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Why)
+	}
+	return e.File + ": " + e.Why
+}
+
+// Hint returns what to do about it.
+func (e *PromptError) Hint() string {
+	return "write {{goal}} for what is asked for, and {{agents}}, {{form}} and {{limits}} for what the model has to know; or remove the file, to use the built-in prompt"
 }
 
 // bounded returns the beginning of a text.

@@ -121,12 +121,20 @@ func TestOwnPrompt(t *testing.T) {
 			t.Errorf("prompt %d:\n%s", i+1, prompt)
 		}
 	}
-	put(t, p.Root(), "prompts/planner/generate.md", "Plan {{what}}.\n")
-	if err := p.Reload(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := planner.New(p, planner.Options{}).Generate(context.Background(), "Data", nil); err == nil || !strings.Contains(err.Error(), `requires the input "what"`) {
-		t.Errorf("got %v", err)
+	for text, want := range map[string]string{
+		"Plan {{goal}}\nwith {{nobody}}.\n": `generate.md:2: the prompt "planner/generate" requires the input "nobody"`,
+		"Plan something.\n":                 "generate.md: the prompt does not contain the goal",
+		"Plan \xff {{goal}}.\n":             "generate.md: it is not a valid prompt",
+	} {
+		put(t, p.Root(), "prompts/planner/generate.md", text)
+		if err := p.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := planner.New(p, planner.Options{}).Generate(context.Background(), "Data", nil)
+		var bad *planner.PromptError
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || !strings.Contains(bad.Hint(), "{{goal}}") {
+			t.Errorf("%q: got %v", text, err)
+		}
 	}
 }
 
@@ -647,5 +655,28 @@ func TestWorkflowWithoutSteps(t *testing.T) {
 		if wrong := plan.Rounds[0].Wrong.String(); strings.Contains(wrong, "there is no workflow") || !strings.Contains(wrong, "no steps") {
 			t.Errorf("%s: %s", answer, wrong)
 		}
+	}
+}
+
+// All answers together keep to a budget.
+func TestBudget(t *testing.T) {
+	p := model(t, nil)
+	p.Close()
+	asked := 0
+	dir := p.Root()
+	p, err := hocket.Open(dir, hocket.Options{State: t.TempDir(), Agents: map[string]agent.Executor{"model": agent.New(agent.Traits{
+		Prompted: true, Supports: agent.Keys("budget"), Unbounded: func(*agent.Task, workflow.Budget) string { return "" },
+	}, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		asked++
+		return agent.Result{Output: "Well.", Usage: agent.Usage{CostUSD: 0.3}}, nil
+	})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	_, err = planner.New(p, planner.Options{Budget: workflow.Limits{CostUSD: 0.5}}).Generate(context.Background(), "Data", nil)
+	var spent *planner.SpentError
+	if !errors.As(err, &spent) || asked != 2 || !strings.Contains(spent.Hint(), "--max-cost") {
+		t.Errorf("asked %d times: %v", asked, err)
 	}
 }
