@@ -813,3 +813,23 @@ func TestRejectUnderAnotherSpelling(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// An approval is also of lower limits, but not of higher ones.
+func TestApprovalCoversLowerLimits(t *testing.T) {
+	p := workshop(t, nil)
+	d := greet("greet")
+	d.Files["x.yml"] = append(d.Files["x.yml"], "limits: {max_steps: 8}\n"...)
+	g := propose(t, p, d)
+	if err := p.Approve(t.Context(), g.ID, g.Digest); err != nil {
+		t.Fatal(err)
+	}
+	for _, lower := range []workflow.Limits{{}, {Steps: 5}, {Steps: 8, Replans: 1, CostUSD: 1, Tokens: 10}} {
+		if out, err := runByName(t, p, "greet", hocket.WithLimits(lower)); err != nil || out != "hello" {
+			t.Errorf("%+v: %q, %v", lower, out, err)
+		}
+	}
+	for _, higher := range []workflow.Limits{{Steps: 9}, {Steps: 5, Replans: 3}} {
+		_, err := runByName(t, p, "greet", hocket.WithLimits(higher))
+		unapproved(t, err)
+	}
+}

@@ -117,6 +117,7 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	if err != nil {
 		return nil, err
 	}
+	approved := w
 	w = w.WithLimits(s.limits)
 	limits := w.Limits()
 	done, err := p.nested(ctx, &limits, &s.labels, func() check.Plan {
@@ -141,7 +142,10 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	if err != nil {
 		return nil, err
 	}
-	definition, err := p.admit(w, s)
+	if check.Lower(approved.Limits(), w.Limits()) != w.Limits() { // an approval is also of all lower limits
+		approved = w
+	}
+	definition, err := p.admit(approved, s)
 	if err != nil {
 		return nil, err
 	}

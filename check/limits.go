@@ -42,9 +42,14 @@ func Override(base, over workflow.Limits) workflow.Limits {
 
 // Lower returns the lower of two limits, field by field. Zero means that one is not limited.
 func Lower(a, b workflow.Limits) workflow.Limits {
+	replans := a.Replans // zero is not unlimited here
+	if b.MaxReplans() < a.MaxReplans() {
+		replans = b.Replans
+	}
 	return workflow.Limits{
 		Steps: lower(a.Steps, b.Steps), Parallel: lower(a.Parallel, b.Parallel), Depth: lower(a.Depth, b.Depth),
 		Runtime: lower(a.Runtime, b.Runtime), CostUSD: lower(a.CostUSD, b.CostUSD), Tokens: lower(a.Tokens, b.Tokens),
+		Replans: replans,
 	}
 }
 
