@@ -59,6 +59,11 @@ var exact = []struct{ agent, how string }{
 	{"file", "`file`: `<config><action>read</action><path>notes.md</path></config>`, or `write` with `<content>`"},
 }
 
+// isExact reports whether an agent is one of them.
+func isExact(d *agent.Definition) bool {
+	return d.Builtin && slices.ContainsFunc(exact, func(e struct{ agent, how string }) bool { return e.agent == d.Name })
+}
+
 func (p *Planner) question(step, goal string) *question {
 	q := &question{step: step, Goal: goal, Limits: p.limits()}
 	set := p.p.Agents().Snapshot()

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/syntax"
@@ -106,6 +107,9 @@ func (p *Planner) Generate(ctx context.Context, goal string, see func(Partial)) 
 
 // plan asks until an answer can be used.
 func (p *Planner) plan(ctx context.Context, q *question, see func(Partial)) (*Plan, error) {
+	if p.o.Replies == nil && slices.ContainsFunc(q.Agents, func(d *agent.Definition) bool { return d.Name == p.o.Agent && isExact(d) }) {
+		return nil, &NoModelError{Agent: p.o.Agent}
+	}
 	plan := &Plan{Notation: p.o.Notation, Origin: hocket.Origin{Goal: cmp.Or(q.reason, q.Goal)}}
 	for round := 1; ; round++ {
 		answer, err := p.ask(ctx, q, round, see)
@@ -363,9 +367,17 @@ func (e *Error) Hint() string {
 }
 
 // NoModelError reports that there is no agent that could plan.
-type NoModelError struct{ Why workflow.Diagnostics }
+type NoModelError struct {
+	Agent string // that was named and is not a model; "": there is none
+	Why   workflow.Diagnostics
+}
 
-func (e *NoModelError) Error() string { return "there is no model to write the workflow" }
+func (e *NoModelError) Error() string {
+	if e.Agent != "" {
+		return "the agent " + e.Agent + " cannot plan: it is not a model"
+	}
+	return "there is no model to write the workflow"
+}
 
 // Hint returns what to do about it.
 func (e *NoModelError) Hint() string {
@@ -387,7 +399,7 @@ func noModel(err error) error {
 	if errors.As(err, &invalid) && slices.ContainsFunc(invalid.Diagnostics, func(d workflow.Diagnostic) bool {
 		return d.Severity == workflow.Error && slices.Contains([]string{"agent-missing", "agent-no-executor"}, d.Code)
 	}) {
-		return &NoModelError{invalid.Diagnostics}
+		return &NoModelError{Why: invalid.Diagnostics}
 	}
 	return err
 }
