@@ -606,6 +606,14 @@ func TestFilesOfCommands(t *testing.T) {
 		"sh *.sh":                    "tool.sh",
 		`sh to"ol".sh`:               "tool.sh",
 		"cat sub/*/x":                "sub/deep/x",
+		`sh "a b.sh"`:                "a b.sh",
+		`sh "sub dir/"b.sh`:          "sub dir/b.sh",
+		`sh a\ b.sh`:                 "a b.sh",
+		`X="a b.sh" make`:            "a b.sh",
+		"sh {lib,}.sh":               "lib.sh",
+		"sh {a,sub/{b,c}}.sh":        "sub/c.sh",
+		"sh x{1..3}.sh":              "x2.sh",
+		"sh [ab].sh":                 "[ab].sh",
 		"wc -l nothing":              "",
 	} {
 		p := workshop(t, nil)

@@ -119,6 +119,7 @@ func beginning(root, file string) string {
 const (
 	mostDirs    = 20
 	mostMatches = 1000
+	longestName = 4096
 )
 
 // matches returns the files that a name may mean in a directory.
@@ -126,17 +127,18 @@ func matches(dir, name string) []string {
 	if filepath.IsAbs(name) {
 		return []string{name}
 	}
+	// A program may or may not resolve symbolic links before "..".
+	all := []string{dir + string(filepath.Separator) + name, filepath.Join(dir, name)}
 	if strings.ContainsAny(name, "*?[") {
 		if found, err := filepath.Glob(filepath.Join(dir, name)); err == nil && len(found) <= mostMatches {
-			return found
+			return append(all, found...)
 		}
 	}
-	// A program may or may not resolve symbolic links before "..".
-	return []string{dir + string(filepath.Separator) + name, filepath.Join(dir, name)}
+	return all
 }
 
 // namesIn returns everything in arguments and variables that may be the name of a file: --config=a.js,
-// a.js:b.js, sh -c "node a.js", also with quotes inside of a name.
+// a.js:b.js, sh -c "node a.js", also with quotes or braces inside of a name, or spaces inside of quotes.
 func namesIn(words []string) (names []string) {
 	for _, word := range words {
 		names = append(names, word)
@@ -144,12 +146,63 @@ func namesIn(words []string) (names []string) {
 		if plain := quotes.Replace(word); plain != word {
 			names = append(names, strings.FieldsFunc(plain, separates)...)
 		}
+		for _, one := range shellWords(word) {
+			names = append(names, alternatives(one, mostMatches)...)
+			if _, value, ok := strings.Cut(one, "="); ok {
+				names = append(names, alternatives(value, mostMatches)...)
+			}
+		}
 	}
 	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" || len(name) > 4096 })
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" || len(name) > longestName })
 }
 
 var quotes = strings.NewReplacer("'", "", `"`, "", `\`, "")
+
+// shellWords splits a command roughly as a shell does, and removes the quotes.
+func shellWords(command string) (words []string) {
+	var word strings.Builder
+	quote, escaped := rune(0), false
+	for _, r := range command {
+		switch {
+		case escaped:
+			escaped = false
+			word.WriteRune(r)
+		case r == '\\' && quote != '\'':
+			escaped = true
+		case r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote = r
+		case quote == 0 && strings.ContainsRune(" \t\r\n`;&|<>()", r):
+			words = append(words, word.String())
+			word.Reset()
+		default:
+			word.WriteRune(r)
+		}
+	}
+	return append(words, word.String())
+}
+
+// alternatives returns the names that a word with braces means: a{b,c} is ab and ac. A range, and
+// whatever would be more than a number of names, becomes a pattern.
+func alternatives(word string, most int) []string {
+	end := strings.IndexByte(word, '}')
+	start := strings.LastIndexByte(word[:max(end, 0)], '{')
+	if start < 0 || len(word) > longestName {
+		return []string{word}
+	}
+	before, inside, after := word[:start], word[start+1:end], word[end+1:]
+	choices := strings.Split(inside, ",")
+	if most /= len(choices); most == 0 || strings.Contains(inside, "..") {
+		choices = []string{"*"}
+	}
+	var all []string
+	for _, choice := range choices {
+		all = append(all, alternatives(before+choice+after, max(most, 1))...)
+	}
+	return all
+}
 
 // separates reports whether a character may separate file names in an argument or variable.
 func separates(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`=:,;&|<>()@", r) }
