@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
@@ -39,7 +41,7 @@ func (p *Project) approveSeen(id, digest string, rejected bool) error {
 			return err
 		}
 		if v, ok := d.Approved(digest); s.parts.Digest() == digest && (ok || v.Rejected && !rejected) {
-			return &DecidedError{id, v}
+			return &DecidedError{ID: id, Verdict: v}
 		}
 		return p.approve(d, id, digest, s.parts)
 	})
@@ -137,7 +139,7 @@ func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) err
 		switch last, had := d.Last(id); {
 		case err == nil:
 			if now = s.describe(id, d); had && now.State != seen {
-				return &DecidedError{id, last}
+				return &DecidedError{ID: id, Verdict: last}
 			}
 		case !had || last.Rejected: // otherwise its file is gone, but was approved
 			return err
@@ -159,6 +161,25 @@ func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) err
 		return err
 	}
 	return p.Reload()
+}
+
+// RunsOf returns the ids of the runs that have not ended, and that need the approval of a definition.
+func (p *Project) RunsOf(ctx context.Context, id string) (ids []string, err error) {
+	all, err := p.Runs(ctx, Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
+	for _, info := range all {
+		run, err := p.Run(ctx, info.ID)
+		if err != nil {
+			return nil, err
+		}
+		needs, err := run.Approval(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if needs != nil && (needs.ID == id || needs.Agents[id] != "") {
+			ids = append(ids, info.ID)
+		}
+	}
+	return ids, err
 }
 
 // remove removes the directory of a definition.
@@ -185,7 +206,7 @@ func (p *Project) Promote(_ context.Context, id, digest string) (file string, er
 			return unknownDefinition(id, d)
 		}
 		if v, _ := d.Approved(digest); v.Rejected {
-			return &DecidedError{id, v}
+			return &DecidedError{ID: id, Verdict: v}
 		}
 		if err := p.approve(d, id, digest, s.parts); err != nil {
 			return err
@@ -325,7 +346,7 @@ func (p *Project) checkApproval(t pinnedTrust) error {
 	}
 	unapproved := func(kind Kind, id, digest string) error {
 		if state, _, _ := stateOf(id, digest, known); digest != "" && state != Approved {
-			return &UnapprovedError{ID: id, Kind: kind, Digest: digest, State: state}
+			return &UnapprovedError{ID: id, Kind: kind, Digest: digest, State: state, Gone: state == Rejected && p.gone(id, known)}
 		}
 		return nil
 	}
@@ -334,6 +355,16 @@ func (p *Project) checkApproval(t pinnedTrust) error {
 		all = append(all, unapproved(AgentKind, id, digest))
 	}
 	return errors.Join(all...)
+}
+
+// gone reports whether a definition no longer exists. Another process may have removed it.
+func (p *Project) gone(id string, known *trust.Definitions) bool {
+	if g := p.now().definition(id); g != nil {
+		_, err := os.Stat(g.File)
+		return err != nil
+	}
+	_, err := p.find(id, known)
+	return err != nil
 }
 
 // CheckApproval returns an *[UnapprovedError] if the run cannot continue because what a model wrote

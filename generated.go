@@ -84,6 +84,7 @@ type UnapprovedError struct {
 	Digest string
 	State  DefinitionState
 	Calls  string // the workflow of a model that it calls, if that is the reason
+	Gone   bool   // it was removed when it was rejected, so that it cannot be approved
 }
 
 func (e *UnapprovedError) Error() string {
@@ -96,13 +97,22 @@ func (e *UnapprovedError) Error() string {
 
 // Hint returns what to do about it.
 func (e *UnapprovedError) Hint() string {
-	return "review it with `hocket approve " + e.ID + "`, in a terminal of your own"
+	return e.HintWith("hocket approve " + e.ID)
+}
+
+// HintWith is Hint with the command that approves it.
+func (e *UnapprovedError) HintWith(approve string) string {
+	if e.Gone {
+		return "it was removed, so nobody can approve it any more; its runs can only be cancelled"
+	}
+	return "review it with `" + approve + "`, in a terminal of your own"
 }
 
 // DecidedError reports that somebody else has decided about a definition in the meantime.
 type DecidedError struct {
 	ID string
 	trust.Verdict
+	Gone bool // its file no longer exists
 }
 
 func (e *DecidedError) Error() string {
@@ -111,7 +121,12 @@ func (e *DecidedError) Error() string {
 }
 
 // Hint returns what to do about it.
-func (e *DecidedError) Hint() string { return "nothing was changed; look at it again" }
+func (e *DecidedError) Hint() string {
+	if e.Gone {
+		return "its file no longer exists; `hocket approve` lists what there is"
+	}
+	return "nothing was changed; look at it again"
+}
 
 // ChangedError reports that a definition is not what was reviewed.
 type ChangedError struct{ ID, Digest, Now string }
@@ -401,7 +416,7 @@ func (p *Project) Generated() ([]*Generated, error) {
 // unknownDefinition is the error for a definition that does not exist, or no longer.
 func unknownDefinition(id string, known *trust.Definitions) error {
 	if v, ok := known.Last(id); ok {
-		return &DecidedError{id, v}
+		return &DecidedError{ID: id, Verdict: v, Gone: true}
 	}
 	return &UnknownDefinitionError{id}
 }

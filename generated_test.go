@@ -189,14 +189,20 @@ func TestRunOfGeneratedWorkflow(t *testing.T) {
 	if res, err := again.Drive(t.Context(), hocket.Front{}); err != nil || res.Status != engine.Waiting {
 		t.Fatal(res.Status, err)
 	}
+	if runs, err := p.RunsOf(t.Context(), g.ID); err != nil || len(runs) != 1 || runs[0] != r.ID() {
+		t.Errorf("%q, %v", runs, err)
+	}
 	if err := p.Reject(t.Context(), g.ID, hocket.Approved); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := p.Review(g.ID); err == nil || !strings.Contains(err.(*hocket.DecidedError).Hint(), "no longer exists") {
+		t.Error(err)
 	}
 	if _, err := again.Answer(t.Context(), "gate", hocket.Answer{Value: "approve"}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = again.Drive(t.Context(), hocket.Front{})
-	if e := unapproved(t, err); e.State != hocket.Rejected {
+	if e := unapproved(t, err); e.State != hocket.Rejected || !strings.Contains(e.Hint(), "can only be cancelled") {
 		t.Errorf("%+v", e)
 	}
 	if e := unapproved(t, again.CheckApproval(t.Context())); e.ID != g.ID || e.State != hocket.Rejected {
@@ -311,6 +317,22 @@ func hasCode(found workflow.Diagnostics, code string) bool {
 		}
 	}
 	return false
+}
+
+// What a model may not do is reported once, with a remedy that helps.
+func TestRemediesForDrafts(t *testing.T) {
+	p := workshop(t, map[string]string{".hocket/workflows/other.yml": greeting})
+	steps := strings.Repeat("  - {agent: shell, config: {command: echo hello}}\n", 11)
+	for text, want := range map[string]string{
+		"steps:\n  - workflow: other\n": "move the file to .hocket/workflows",
+		"steps:\n" + steps:              "ai_generated_budgets",
+	} {
+		_, err := p.Propose(t.Context(), hocket.Draft{Kind: hocket.WorkflowKind, Name: "plan", Files: map[string][]byte{"x.yml": []byte("name: plan\n" + text)}})
+		var invalid *hocket.InvalidError
+		if !errors.As(err, &invalid) || len(invalid.Diagnostics) != 1 || !strings.Contains(invalid.Diagnostics[0].Detail, want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
 }
 
 func TestGeneratedName(t *testing.T) {

@@ -36,6 +36,12 @@ func (c *bundlePass) budget(p *pass, sum, tasks *bounder, limits workflow.Limits
 	if isRoot {
 		report = c.errorf
 	}
+	raise := func(limit string) string {
+		if isRoot && c.in.Generated != nil {
+			return "a person can allow more with `workflows: {ai_generated_budgets: …}` in config.yml"
+		}
+		return "raise " + limit
+	}
 	t, steps, most := sum.workflow(p.w), limits.Steps, limits.Budget()
 	certain := func(t totals) bool { return steps > 0 && t.least > steps }
 	possible := func(t totals) bool { return over(t.steps, atMost(workflow.NoBound, steps)) }
@@ -43,16 +49,16 @@ func (c *bundlePass) budget(p *pass, sum, tasks *bounder, limits workflow.Limits
 	wordy := func(t totals) bool { return over(t.uses.Tokens, most.Tokens) }
 	switch {
 	case certain(t):
-		report(sum.passes(p, certain), "this step exceeds the limit; raise max_steps, or split the workflow", "every run starts %d tasks, but max_steps is %d", t.least, steps)
+		report(sum.passes(p, certain), "this step exceeds the limit; "+raise("max_steps")+", or split the workflow", "every run starts %d tasks, but max_steps is %d", t.least, steps)
 	case possible(tasks.workflow(p.w)):
-		c.warnf(tasks.passes(p, possible), "this step may exceed the limit; lower the max of loops, or raise max_steps", "a run may start %v tasks, but max_steps is %d", t.steps, steps)
+		c.warnf(tasks.passes(p, possible), "this step may exceed the limit; lower the max of loops, or "+raise("max_steps"), "a run may start %v tasks, but max_steps is %d", t.steps, steps)
 	}
-	const lower = "this step may exceed the limit; lower the budgets of agents or the max of loops, or raise "
+	const lower = "this step may exceed the limit; lower the budgets of agents or the max of loops, or "
 	if usd, _ := t.uses.CostUSD.Amount(); costly(t) {
-		c.warnf(sum.passes(p, costly), lower+"max_cost_usd", "a run may cost %s, but max_cost_usd is %s", workflow.FormatUSD(usd), workflow.FormatUSD(limits.CostUSD))
+		c.warnf(sum.passes(p, costly), lower+raise("max_cost_usd"), "a run may cost %s, but max_cost_usd is %s", workflow.FormatUSD(usd), workflow.FormatUSD(limits.CostUSD))
 	}
 	if wordy(t) {
-		c.warnf(sum.passes(p, wordy), lower+"max_tokens", "a run may use %v tokens, but max_tokens is %d", t.uses.Tokens, limits.Tokens)
+		c.warnf(sum.passes(p, wordy), lower+raise("max_tokens"), "a run may use %v tokens, but max_tokens is %d", t.uses.Tokens, limits.Tokens)
 	}
 }
 

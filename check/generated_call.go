@@ -8,7 +8,7 @@ var generatedCall = rule{
 	summary:  "a workflow that a model wrote calls another workflow",
 	node: func(p *pass, n *node) {
 		if call, ok := n.Step.(*workflow.Call); ok && p.generated(n) {
-			p.errorf(placeOr(call.Pos, n.Pos), "write its steps here; a person can promote the workflow with `hocket approve NAME --promote`", "%q calls the workflow %q, which only people may write", n.ID, call.Workflow)
+			p.errorf(placeOr(call.Pos, n.Pos), "write its steps here; a person can move the file to .hocket/workflows, where it may call others", "%q calls the workflow %q, which only people may write", n.ID, call.Workflow)
 		}
 	},
 }

@@ -17,7 +17,7 @@ var workflowDepth = rule{
 			if i == 0 {
 				limit = c.in.Limits.Depth
 			}
-			if below := d.below(p.w); limit > 0 && below.levels+1 > limit {
+			if below := d.below(p.w); limit > 0 && below.levels+1 > limit && !(i == 0 && p.generated(below.via.node)) { // generated-call reports those
 				c.tooDeep(d, p.w, limit)
 			}
 		}

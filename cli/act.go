@@ -30,7 +30,11 @@ func (a *app) actOn(cmd *cobra.Command, id string, v act) error {
 			return refused(err)
 		}
 		if v.resume && !receipt.Driven {
-			return a.resume(ctx, r, "", v.driveFlags)
+			err := a.resume(ctx, r, "", v.driveFlags)
+			if errors.As(err, new(*hocket.UnapprovedError)) {
+				a.note(v.done + ": this is recorded, but the run cannot continue\n")
+			}
+			return err
 		}
 		return a.acknowledge(r.ID(), v, receipt)
 	})

@@ -18,8 +18,8 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// approveFlags are the flags of approve. They are mutually exclusive.
-type approveFlags struct{ show, diff, promote, reject bool }
+// approveFlags are the flags of approve. All but yes are mutually exclusive.
+type approveFlags struct{ show, diff, promote, reject, yes bool }
 
 func (a *app) approveVerb() *cobra.Command {
 	var f approveFlags
@@ -43,11 +43,15 @@ terminal and a person: there is no flag to skip the question.`,
 
   # See what has changed since the approval, and withdraw it
   hocket approve compare-phones --diff
-  hocket approve compare-phones --reject`,
+  hocket approve compare-phones --reject
+  hocket approve compare-phones --reject --yes`,
 		Args:              argsBetween(0, 1),
 		ValidArgsFunction: a.completeGenerated,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if givenFlags(cmd) > 1 {
+			if f.yes && !f.reject {
+				return usagef("approving needs a person in a terminal", "--yes can only be used with --reject")
+			}
+			if !f.yes && givenFlags(cmd) > 1 || givenFlags(cmd) > 2 {
 				return usagef("use one of them", "--show, --diff, --promote and --reject are mutually exclusive")
 			}
 			if len(args) == 0 {
@@ -64,6 +68,7 @@ terminal and a person: there is no flag to skip the question.`,
 	flags.BoolVar(&f.diff, "diff", false, "print what has changed since it was approved")
 	flags.BoolVar(&f.promote, "promote", false, "approve it and make it a file of the project")
 	flags.BoolVar(&f.reject, "reject", false, "reject it, or withdraw its approval, and remove it if a model wrote it")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "with --reject: do not ask")
 	return cmd
 }
 
@@ -115,7 +120,7 @@ func (a *app) approveOne(ctx context.Context, id string, f approveFlags) error {
 		return err
 	}
 	if f.reject {
-		return a.reject(ctx, p, id)
+		return a.reject(ctx, p, id, f.yes)
 	}
 	r, err := p.Review(id)
 	switch {
@@ -138,10 +143,17 @@ func (a *app) approveOne(ctx context.Context, id string, f approveFlags) error {
 	case r.State == hocket.Approved && !f.promote:
 		return a.print(id + " was approved by " + view.Line(r.By) + " at " + when(r.At) + "\n")
 	}
-	if err := a.confirm(ctx, r, a.reviewText(r)); err != nil {
+	command := []string{"approve", id}
+	if f.promote {
+		command = append(command, "--promote")
+	}
+	if err := a.confirm(ctx, r, a.reviewText(r), command...); err != nil {
 		return err
 	}
 	done := "approved " + id + "  " + r.Digest
+	if r.Kind == hocket.WorkflowKind {
+		done += "\nto run it: " + a.self("run", id)
+	}
 	if f.promote {
 		done, err = p.Promote(ctx, id, r.Digest)
 		done = "promoted to " + done
@@ -154,41 +166,95 @@ func (a *app) approveOne(ctx context.Context, id string, f approveFlags) error {
 	return a.print(done + "\n")
 }
 
-func (a *app) reject(ctx context.Context, p *hocket.Project, id string) error {
+func (a *app) reject(ctx context.Context, p *hocket.Project, id string, yes bool) error {
 	if err := a.onlyPerson("approve --reject"); err != nil {
+		return err
+	}
+	runs, err := p.RunsOf(ctx, id)
+	if err != nil {
 		return err
 	}
 	seen := hocket.Broken // it can be rejected, too, and what is gone can lose its approval
 	if r, err := p.Review(id); err == nil {
 		seen = r.State
 	}
+	if !yes {
+		if err := a.agreeToReject(ctx, p, id, runs); err != nil {
+			return err
+		}
+	}
 	if err := p.Reject(ctx, id, seen); err != nil {
 		return err
 	}
 	if a.json {
-		return a.printJSON(map[string]any{"id": id, "state": hocket.Rejected})
+		return a.printJSON(map[string]any{"id": id, "state": hocket.Rejected, "runs": append([]string{}, runs...)})
 	}
-	return a.print("rejected " + id + "\n")
+	return a.print("rejected " + id + "\n" + stuckText(runs))
+}
+
+// stuckText lists the runs that a rejection stops.
+func stuckText(runs []string) string {
+	if len(runs) == 0 {
+		return ""
+	}
+	return "these runs cannot continue: " + strings.Join(runs, ", ") + "\n"
+}
+
+// agreeToReject asks whether to reject a definition, if there is one.
+func (a *app) agreeToReject(ctx context.Context, p *hocket.Project, id string, runs []string) error {
+	detail := stuckText(runs)
+	list, err := p.Generated()
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(list, func(g *hocket.Generated) bool { return g.ID == id }) {
+		detail = "its files are removed\n" + detail
+	}
+	people := a.people(a.std.Err)
+	if people == nil {
+		a.note(detail)
+		return usagef("run it in a terminal, or pass --yes", "cannot ask whether to reject %s: not a terminal", id)
+	}
+	return a.decide(ctx, people, ask.Question{
+		Text: "Reject " + id + "?", Detail: detail,
+		Options: []workflow.Option{{Value: "yes"}, {Value: "no"}},
+	}, "yes", "not rejected")
 }
 
 // typed is how many characters of a digest a person types to confirm it.
 const typed = 6
 
-// confirm shows the text of a review to a person, who types the end of its digest.
-func (a *app) confirm(ctx context.Context, r *hocket.Review, text string) error {
+// confirm shows the text of a review to a person, who types the end of its digest, with one more try.
+// later is the command that asks again, if there is one.
+func (a *app) confirm(ctx context.Context, r *hocket.Review, text string, later ...string) error {
 	if err := a.onlyPerson("approve"); err != nil {
 		return err
 	}
+	otherwise := "not approved"
+	if len(later) > 0 {
+		otherwise += "; to do it later: " + a.self(later...)
+	} else {
+		later = []string{"approve", r.ID}
+	}
 	people := a.people(a.std.Err)
 	if people == nil {
-		return usagef("run `"+a.self("approve", r.ID)+"` in a terminal; `--show` prints it", "cannot ask for approval: not a terminal")
+		return usagef("run `"+a.self(later...)+"` in a terminal; `"+a.self("approve", r.ID, "--show")+"` prints it", "cannot ask for approval: not a terminal")
 	}
-	return a.decide(ctx, people, ask.Question{
+	end := r.Digest[len(r.Digest)-typed:]
+	answer, err := people.Ask(ctx, ask.Question{
 		Text:   "Do you approve this, with the digest " + r.Digest + "?",
 		Detail: text,
 		Custom: true,
-		How:    fmt.Sprintf("To approve it, type the last %d characters of its digest. Any other answer approves nothing.", typed),
-	}, r.Digest[len(r.Digest)-typed:], "not approved")
+		How:    fmt.Sprintf("To approve it, type the last %d characters of its digest, %s. Any other answer approves nothing.", typed, r.Digest),
+	})
+	if err != nil || answer == end {
+		return a.decided(answer, err, end, otherwise)
+	}
+	return a.decide(ctx, people, ask.Question{
+		Text:   "That is not the end of the digest " + r.Digest + ".",
+		Custom: true,
+		How:    fmt.Sprintf("To approve it, type its last %d characters. Any other answer approves nothing.", typed),
+	}, end, otherwise)
 }
 
 // offer lets a person review what a command could not use. It returns false if there is none to
@@ -203,7 +269,7 @@ func (a *app) offer(ctx context.Context, e *hocket.UnapprovedError) (bool, error
 	}
 	r, err := p.Review(e.ID)
 	if err == nil {
-		err = a.confirm(ctx, r, a.reviewText(r))
+		err = a.confirm(ctx, r, a.reviewText(r), "approve", r.ID)
 	}
 	if err == nil {
 		err = approveReviewed(ctx, p, r)

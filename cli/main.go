@@ -110,6 +110,7 @@ func (a *app) exit(err error) int {
 	var refused *hocket.InvalidError
 	var moved *hocket.MovedError
 	var untrusted *hocket.UntrustedError
+	var unapproved *hocket.UnapprovedError
 	switch {
 	case err == nil:
 		return exitDone
@@ -132,6 +133,10 @@ func (a *app) exit(err error) int {
 	case errors.As(err, &untrusted):
 		what, _ := explain(err)
 		a.report(what, untrusted.HintWith(a.self(untrusted.Approve...)))
+		return exitUsage
+	case errors.As(err, &unapproved):
+		what, _ := explain(err)
+		a.report(what, unapproved.HintWith(a.self("approve", unapproved.ID)))
 		return exitUsage
 	case isUsage(err):
 		a.report(explain(err))

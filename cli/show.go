@@ -159,7 +159,7 @@ func usageText(u engine.RunUsage) string {
 	if n := u.Tokens(); n > 0 {
 		parts = append(parts, view.Tokens(n)+" tokens")
 	}
-	return strings.Join(parts, "  ")
+	return strings.Join(parts, ", ")
 }
 
 // stepTable lists steps. The error is about the first output that cannot be read.

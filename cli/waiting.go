@@ -62,7 +62,7 @@ func (a *app) questionText(run string, q hocket.Question, style view.Style) stri
 	}
 	b.WriteString(style.Paint(view.Dim, "to answer:") + "\n")
 	if q.Kind == engine.ReplanQuestion {
-		b.WriteString("  " + a.self("replan", run, "WORDS", "--resume") + style.Paint(view.Dim, "   # a model changes the plan as you say") + "\n")
+		b.WriteString("  " + strings.Replace(a.self("replan", run, "WORDS", "--resume"), " WORDS ", ` "WORDS" `, 1) + style.Paint(view.Dim, "   # a model changes the plan as you say") + "\n")
 		b.WriteString("  " + a.replanCommand(run) + style.Paint(view.Dim, "   # continue with a new plan") + "\n")
 	}
 	if q.Custom {

@@ -123,6 +123,11 @@ func (a *app) people(out io.Writer) *ask.Terminal {
 // done.
 func (a *app) decide(ctx context.Context, people *ask.Terminal, q ask.Question, yes, otherwise string) error {
 	answer, err := people.Ask(ctx, q)
+	return a.decided(answer, err, yes, otherwise)
+}
+
+// decided returns an error unless the answer to a question is yes.
+func (a *app) decided(answer string, err error, yes, otherwise string) error {
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitError(exitInterrupted)

@@ -16,7 +16,7 @@ func TestQuestionAboutThePlan(t *testing.T) {
 	q := hocket.Question{Run: "r1"}
 	q.Question = engine.Question{ID: "build", Kind: engine.ReplanQuestion, Options: []workflow.Option{{Value: "stop"}}}
 	got := (&server{}).question(q)
-	if got.Answered != "hocket answer r1 build stop --resume" || got.Replan != "hocket replan r1 WORDS --resume" {
+	if len(got.Answered) != 1 || got.Answered[0] != "hocket answer r1 build stop --resume" || got.Replan != `hocket replan r1 "WORDS" --resume` {
 		t.Errorf("%+v", got)
 	}
 }

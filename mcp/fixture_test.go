@@ -273,7 +273,7 @@ type outcome struct {
 	Run, Status, Next, Session string
 	Questions                  []struct {
 		ID     string
-		Answer string `json:"answer_with"`
+		Answer []string `json:"answer_with"`
 	}
 }
 

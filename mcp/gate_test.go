@@ -101,7 +101,7 @@ func TestDecliningLeavesTheGateOpen(t *testing.T) {
 				u := does(action)
 				f := newFixtureIn(t, version, mcp.Options{}, u.options())
 				o := parse(t, f.must("hocket_workflow", map[string]any{"name": "gated"}))
-				if o.Status != "waiting" || len(o.Questions) != 1 || o.Questions[0].Answer != "hocket answer "+o.Run+" ship approve --resume" {
+				if o.Status != "waiting" || len(o.Questions) != 1 || strings.Join(o.Questions[0].Answer, ", ") != "hocket answer "+o.Run+" ship approve --resume, hocket answer "+o.Run+" ship reject --resume" {
 					t.Fatalf("%+v", o)
 				}
 				if o := parse(t, f.must("hocket_run", map[string]any{"run": o.Run, "action": "wait"})); o.Status != "waiting" {

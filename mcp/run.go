@@ -346,7 +346,7 @@ type question struct {
 	Kind     string   `json:"kind"`
 	Text     string   `json:"text"`
 	Options  []string `json:"options,omitempty"`
-	Answered string   `json:"answer_with"`           // the command for the user
+	Answered []string `json:"answer_with"`           // the commands for the user, one for each option
 	Replan   string   `json:"replan_with,omitempty"` // and the one that changes the plan instead
 }
 
@@ -383,7 +383,7 @@ func (s *server) report(ctx context.Context, run *hocket.Run) (*sdk.CallToolResu
 }
 
 func (s *server) outcomeOf(ctx context.Context, run *hocket.Run, state *hocket.State) *outcome {
-	o := &outcome{Run: run.ID(), Workflow: state.Workflow, Status: string(state.Status), Error: state.Result.Error, CostUSD: state.Result.Usage.CostUSD, Notes: run.Notes}
+	o := &outcome{Run: run.ID(), Workflow: state.Workflow, Status: statusOf(state.Info), Error: state.Result.Error, CostUSD: state.Result.Usage.CostUSD, Notes: run.Notes}
 	for _, r := range state.Result.Steps {
 		if len(o.Steps) == maxSteps {
 			o.Notes = append(o.Notes, fmt.Sprintf("%d more steps are in the resource %s", len(state.Result.Steps)-maxSteps, runURI(run.ID())))
@@ -409,25 +409,39 @@ func (s *server) outcomeOf(ctx context.Context, run *hocket.Run, state *hocket.S
 	return o
 }
 
+// statusOf returns the status of a run as the command line shows it: a run that no process drives is not
+// running.
+func statusOf(r hocket.Info) string {
+	if r.Status == engine.Running && !r.Driven && !r.Pending {
+		return "interrupted"
+	}
+	return string(r.Status)
+}
+
 func (s *server) question(q hocket.Question) question {
 	one := question{ID: q.ID, Kind: string(q.Kind), Text: q.Text}
-	value := "TEXT"
 	for _, o := range q.Options {
 		one.Options = append(one.Options, o.Value)
 	}
-	if len(q.Options) > 0 {
-		value = q.Options[0].Value
+	values := slices.Clip(one.Options)
+	if q.Custom || len(values) == 0 {
+		values = append(values, "TEXT")
 	}
-	words := []string{"answer", q.Run, q.ID, value}
-	if q.Kind != engine.PermissionQuestion || q.Orphaned { // a running attempt continues by itself
-		words = append(words, "--resume")
+	for _, value := range values {
+		words := []string{"answer", q.Run, q.ID, value}
+		if q.Kind != engine.PermissionQuestion || q.Orphaned { // a running attempt continues by itself
+			words = append(words, "--resume")
+		}
+		one.Answered = append(one.Answered, s.command(words...))
 	}
-	one.Answered = s.command(words...)
 	if q.Kind == engine.ReplanQuestion {
-		one.Replan = s.command("replan", q.Run, "WORDS", "--resume")
+		one.Replan = quotedWords(s.command("replan", q.Run, "WORDS", "--resume"))
 	}
 	return one
 }
+
+// quotedWords shows that the words of a command are one argument.
+func quotedWords(command string) string { return strings.Replace(command, " WORDS ", ` "WORDS" `, 1) }
 
 // cut shortens a text that is too long for a client, and says where the rest is.
 func cut(text, rest string) string {

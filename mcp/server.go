@@ -208,6 +208,7 @@ func (s *server) explain(err error) string {
 	text := err.Error()
 	var hinted interface{ Hint() string }
 	var untrusted *hocket.UntrustedError
+	var unapproved *hocket.UnapprovedError
 	switch {
 	case errors.As(err, &untrusted): // a model must not learn the digest with which it could trust
 		command := untrusted.Approve
@@ -215,6 +216,8 @@ func (s *server) explain(err error) string {
 			command = []string{"trust"}
 		}
 		text = untrusted.Reason() + "; the user can review and trust it with " + s.command(command...)
+	case errors.As(err, &unapproved) && !unapproved.Gone:
+		text += "; the user can review it with " + s.command("approve", unapproved.ID)
 	case errors.As(err, &hinted):
 		if hint := hinted.Hint(); !strings.Contains(text, hint) {
 			text += "; " + hint

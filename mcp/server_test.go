@@ -283,6 +283,24 @@ func TestRunsArePaged(t *testing.T) {
 	if len(seen) != 5 {
 		t.Errorf("%q", seen)
 	}
+	f.refused("hocket_runs", map[string]any{"limit": -1}, "invalid limit -1")
+	f.refused("hocket_runs", map[string]any{"status": "bogus"}, `"bogus"`)
+}
+
+// A run that no process drives is not running.
+func TestInterruptedRun(t *testing.T) {
+	f := newFixture(t, mcp.Options{Detach: func(string) error { return nil }}, nil)
+	o := parse(t, f.must("hocket_workflow", map[string]any{"name": "slow", "background": true}))
+	run, err := f.p.Run(t.Context(), o.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond) // as if it were killed
+	defer stop()
+	_, _ = run.Drive(ctx, hocket.Front{})
+	if o := parse(t, f.must("hocket_run", map[string]any{"run": o.Run})); o.Status != "interrupted" {
+		t.Errorf("%+v", o)
+	}
 }
 
 func TestResourcesAndPrompts(t *testing.T) {

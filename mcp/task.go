@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -133,7 +134,7 @@ func (s *server) taskQuestions(ctx context.Context, run *hocket.Run, t *task) er
 	for _, q := range open {
 		if !s.askable(&q) || s.hasDeclined(&q) {
 			one := s.question(q)
-			t.Message = "waits for an answer; the user can give it with " + one.Answered
+			t.Message = "waits for an answer; the user can give it with " + strings.Join(one.Answered, " or ")
 			if one.Replan != "" {
 				t.Message += ", or change the plan with " + one.Replan
 			}

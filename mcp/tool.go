@@ -176,6 +176,9 @@ type runsArgs struct {
 	Cursor   string `json:"cursor,omitempty" about:"next_cursor of the previous page"`
 }
 
+// statuses are what a run can be filtered by.
+var statuses = []string{"running", "waiting", "success", "partial", "error", "timeout", "cancelled"}
+
 type runLine struct {
 	Run      string `json:"run"`
 	Workflow string `json:"workflow"`
@@ -187,8 +190,12 @@ type runLine struct {
 }
 
 func (c *call) runs(ctx context.Context, in *runsArgs) (*sdk.CallToolResult, error) {
-	if in.Limit <= 0 {
-		in.Limit = 20
+	if in.Limit < 0 {
+		return nil, fmt.Errorf("invalid limit %d: expected 1 to 100", in.Limit)
+	}
+	in.Limit = cmp.Or(in.Limit, 20)
+	if in.Status != "" && !slices.Contains(statuses, in.Status) {
+		return nil, unknown("status", in.Status, statuses)
 	}
 	f := hocket.Filter{Limit: min(in.Limit, 100) + 1, Workflow: in.Workflow, Before: in.Cursor, Without: hocket.HelperLabel}
 	if in.Status != "" {
@@ -207,7 +214,7 @@ func (c *call) runs(ctx context.Context, in *runsArgs) (*sdk.CallToolResult, err
 			page.Next = all[i-1].ID
 			break
 		}
-		page.Runs = append(page.Runs, runLine{r.ID, r.Workflow, string(r.Status), r.Created.UTC().Format("2006-01-02T15:04:05Z"), r.Owner.Via, r.Owner.Labels[titleLabel], r.Open})
+		page.Runs = append(page.Runs, runLine{r.ID, r.Workflow, statusOf(r), r.Created.UTC().Format("2006-01-02T15:04:05Z"), r.Owner.Via, r.Owner.Labels[titleLabel], r.Open})
 	}
 	return result(page)
 }
