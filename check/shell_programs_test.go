@@ -403,6 +403,8 @@ func scripts(text string) (list []string) {
 
 func TestVariablesThatStartPrograms(t *testing.T) {
 	for name, want := range map[string]bool{
+		"MAKEFILES": true, "GNUMAKEFLAGS": true, "GIT_SEQUENCE_EDITOR": true, "GIT_AUTHOR_NAME": false, "PYTHONUSERBASE": true, "DOTNET_STARTUP_HOOKS": true, "PSQL_PAGER": true,
+		"XDG_STATE_HOME": true, "XDG_CONFIG_HOME": true, "HOCKET_X": true, "RUSTC": true, "LD": true, "CC": true, "CXX": true, "GOENV": true, "CARGO_HOME": true, "GIT_SSH_COMMAND": true,
 		"PATH": true, "LD_PRELOAD": true, "DYLD_INSERT_LIBRARIES": true, "BASH_FUNC_ls%%": true, "GIT_CONFIG_COUNT": true, "npm_config_script_shell": true, "NPM_CONFIG_SCRIPT_SHELL": true,
 		"LANG": false, "MY_PATH": false, "PATHS": false, "BUILD_": false, "": false,
 	} {
