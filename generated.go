@@ -328,6 +328,9 @@ func (p *Project) readWorkflow(s *subject) {
 	}
 	s.check(w)
 	// Lists of runs show this name.
+	if w.Model() != nil && strings.ContainsFunc(w.Model().Name, func(r rune) bool { return r < ' ' || r > '~' }) {
+		s.refuse(w.Model().Pos, "call it "+s.g.ID, "the name %q has characters that can look like others", w.Model().Name)
+	}
 	if w.Model() != nil && GeneratedName(w.Model().Name) != s.g.ID && p.checkName(GeneratedName(w.Model().Name)) != nil {
 		s.refuse(w.Model().Pos, "call it "+s.g.ID, "something else in the project is called %q", w.Model().Name)
 	}

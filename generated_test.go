@@ -863,3 +863,12 @@ func TestApprovalCoversLowerLimits(t *testing.T) {
 		unapproved(t, err)
 	}
 }
+
+// The name in a workflow cannot look like that of another one.
+func TestGeneratedNameThatLooksLikeAnother(t *testing.T) {
+	p := workshop(t, map[string]string{".hocket/workflows/release.yml": greeting})
+	_, err := p.Propose(t.Context(), hocket.Draft{Kind: hocket.WorkflowKind, Name: "fine", Files: map[string][]byte{"x.yml": []byte("name: r\u0435lease\n" + greeting)}})
+	if !errors.As(err, new(*hocket.InvalidError)) {
+		t.Error(err)
+	}
+}
