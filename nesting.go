@@ -168,9 +168,9 @@ func (at place) reserved(run string) (all []reservation, err error) {
 	}
 }
 
-// outer finds the run that the nearest ancestor of this process drives. What the environment says
-// only tells where to look, and which of several runs of one process it is: a step can change it.
-// Elsewhere than on Linux, it is all there is. A process that drives runs already belongs where they do;
+// outer finds the run that the nearest ancestor of this process drives. If that drives several, it has
+// noted which one the program below it works for. What the environment says only tells where to look: a
+// step can change it. Elsewhere than on Linux, it is all there is. A process that drives runs already belongs where they do;
 // nil means that this is nowhere.
 func (p *Project) outer(ctx context.Context, atEnd func(func())) (*outer, error) {
 	line := trust.Lineage()
@@ -190,18 +190,12 @@ func (p *Project) outer(ctx context.Context, atEnd func(func())) (*outer, error)
 			}
 		}
 	}
-	named := func(below []trust.Process, list []*outer) *outer {
-		names := variables(below, "HOCKET_RUN")
-		for _, o := range list {
-			if len(names) > 0 && o.id == names[len(names)-1] { // the process that the driver started
-				return o
-			}
-		}
-		return nil
-	}
 	if runtime.GOOS != "linux" {
-		if o := named(line, driven); o != nil {
-			return o, nil
+		names := variables(line, process.RunVariable)
+		for _, o := range driven {
+			if len(names) > 0 && o.id == names[len(names)-1] { // the process that the driver started
+				return o, nil
+			}
 		}
 		return nil, &NestedError{Why: "the outer run cannot be found"}
 	}
@@ -214,8 +208,10 @@ func (p *Project) outer(ctx context.Context, atEnd func(func())) (*outer, error)
 		case len(own) == 1:
 			return own[0], nil
 		default:
-			if o := named(line[:i], own); o != nil {
-				return o, nil
+			for _, o := range own {
+				if slices.ContainsFunc(places, func(at place) bool { return process.RunOf(at.state, line[i-1].PID) == o.id }) {
+					return o, nil
+				}
 			}
 		}
 	}

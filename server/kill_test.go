@@ -35,6 +35,48 @@ type killed struct {
 	cmd *exec.Cmd
 }
 
+// newKilled builds the program and prepares a project with some files.
+func newKilled(t *testing.T, files map[string]string) *killed {
+	t.Helper()
+	k := &killed{t: t, program: filepath.Join(t.TempDir(), "hocket"), dir: t.TempDir()}
+	if out, err := exec.Command("go", "build", "-o", k.program, "../cmd/hocket").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for name, text := range files {
+		file := filepath.Join(k.dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := t.TempDir()
+	k.env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CONFIG_HOME="+t.TempDir())
+	var err error
+	if k.secret, err = server.OpenAccess(filepath.Join(state, "hocket", "server")).Create("test", []server.Scope{server.Start}, 0); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	k.address = l.Addr().String()
+	return k
+}
+
+// runs returns the path of the runs of the project.
+func (k *killed) runs() string {
+	k.t.Helper()
+	_, text := k.do("GET", "/api/projects", "", nil)
+	var projects []server.Project
+	if err := json.Unmarshal(text, &projects); err != nil || len(projects) != 1 {
+		k.t.Fatalf("%v: %s", err, text)
+	}
+	return "/api/projects/" + projects[0].Name + "/runs"
+}
+
 func (k *killed) start() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,48 +127,16 @@ func (k *killed) do(method, path, key string, body any) (int, []byte) {
 
 // Runs are started while the server is killed: each request starts one run, and each run ends once.
 func TestKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the program")
-	}
-	dir := t.TempDir()
-	k := &killed{t: t, program: filepath.Join(t.TempDir(), "hocket"), dir: dir}
-	if out, err := exec.Command("go", "build", "-o", k.program, "../cmd/hocket").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	// Each step writes a line. A step that was killed may write a second one, but a recorded step never does.
 	flow := "name: three\ninputs: {n: {type: integer, required: true}}\nsteps:\n"
 	for _, step := range []string{"a", "b", "c"} {
 		flow += fmt.Sprintf("  - {id: %[1]s, agent: shell, inputs: {n: \"${inputs.n}\"}, config: {command: 'echo %[1]s >> \"out/$n\"; echo %[1]s'}}\n", step)
 	}
-	for name, text := range map[string]string{".hocket/workflows/three.yml": flow, "out/.keep": ""} {
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	state := t.TempDir()
-	k.env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CONFIG_HOME="+t.TempDir())
-	var err error
-	if k.secret, err = server.OpenAccess(filepath.Join(state, "hocket", "server")).Create("test", []server.Scope{server.Start}, 0); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	k.address = l.Addr().String()
-	l.Close()
+	k := newKilled(t, map[string]string{".hocket/workflows/three.yml": flow, "out/.keep": ""})
+	dir := k.dir
 	k.start()
 	defer func() { k.kill() }()
-	_, text := k.do("GET", "/api/projects", "", nil)
-	var projects []server.Project
-	if err := json.Unmarshal(text, &projects); err != nil || len(projects) != 1 {
-		t.Fatalf("%v: %s", err, text)
-	}
-	base := "/api/projects/" + projects[0].Name + "/runs"
+	base := k.runs()
 
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -2,7 +2,9 @@ package process
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -30,6 +32,42 @@ func Mark() {
 
 // SetState sets the directory in which this process stores runs, for [StateVariable].
 func SetState(dir string) { state.Store(dir) }
+
+// RunVariable is the environment variable with the run that a program works for.
+const RunVariable = "HOCKET_RUN"
+
+// note writes down which run a command works for, for [RunOf]. Its environment says so, too, but it can
+// start itself again with another one.
+func (c *Command) note() (forget func()) {
+	dir, ok := state.Load().(string)
+	run := ""
+	for _, pair := range c.Cmd.Env {
+		if v, found := strings.CutPrefix(pair, RunVariable+"="); found {
+			run = v
+		}
+	}
+	if !marking.Load() || !ok || run == "" {
+		return func() {}
+	}
+	file := noteOf(dir, c.Cmd.Process.Pid)
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
+	if err == nil {
+		err = os.WriteFile(file, []byte(run), 0o600)
+	}
+	if err != nil {
+		return func() {} // then runs inside of this one may be refused
+	}
+	return func() { _ = os.Remove(file) }
+}
+
+func noteOf(dir string, pid int) string { return filepath.Join(dir, "programs", strconv.Itoa(pid)) }
+
+// RunOf returns the run that a program works for which another process has started. dir is where that
+// process stores runs. "" means that it is not known.
+func RunOf(dir string, pid int) string {
+	text, _ := os.ReadFile(noteOf(dir, pid))
+	return string(text)
+}
 
 // Depth returns how many programs that mark their processes are above this one.
 func Depth() int {

@@ -129,6 +129,7 @@ func (c *Command) runAlone(ctx context.Context, p *pipes, started func()) error 
 		return err
 	}
 	defer g.release()
+	defer c.note()()
 	live.Store(c, g)
 	defer live.Delete(c)
 	started()
