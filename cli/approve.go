@@ -247,7 +247,7 @@ func (a *app) confirm(ctx context.Context, r *hocket.Review, text string, later 
 		Custom: true,
 		How:    fmt.Sprintf("To approve it, type the last %d characters of its digest, %s. Any other answer approves nothing.", typed, r.Digest),
 	})
-	if err != nil || answer == end {
+	if err != nil || answer == end || strings.EqualFold(answer, "no") { // which is not a mistyped digest
 		return a.decided(answer, err, end, otherwise)
 	}
 	return a.decide(ctx, people, ask.Question{
