@@ -52,6 +52,16 @@ func Locate(root, program, path string) (string, error) {
 // (cd sub, make -C sub), or with a pattern (*.sh). Files outside of the project belong to the user, and
 // only their names count.
 func Material(root, file, dir string, words ...string) string {
+	return material(root, file, dir, root, words)
+}
+
+// SameMaterial reports whether a program would use the same files in two working directories.
+func SameMaterial(root, file, one, other string, words ...string) bool {
+	return material(root, file, one, one, words) == material(root, file, other, other, words)
+}
+
+// material names the files relative to a base, so that it does not depend on the machine.
+func material(root, file, dir, base string, words []string) string {
 	names := namesIn(words)
 	dirs := []string{dir}
 	for _, name := range names {
@@ -67,8 +77,8 @@ func Material(root, file, dir string, words ...string) string {
 		for _, name := range names {
 			for _, path := range matches(dir, name) {
 				if sum := content(root, path); sum != "" {
-					if inside, err := filepath.Rel(root, filepath.Clean(path)); err == nil {
-						path = inside // independent of the machine
+					if inside, err := filepath.Rel(base, filepath.Clean(path)); err == nil {
+						path = inside
 					}
 					found = append(found, path+" "+sum)
 				}

@@ -194,7 +194,7 @@ func (l *launch) allServers(ctx context.Context, log agent.Log) ([]agent.Server,
 			continue
 		}
 		words := slices.AppendSeq(slices.Clone(command), maps.Values(servers[i].Env))
-		if trust.Material(l.task.Dir, command[0], l.dir, words...) != trust.Material(l.task.Dir, command[0], l.task.Dir, words...) {
+		if !trust.SameMaterial(l.task.Dir, command[0], l.dir, l.task.Dir, words...) {
 			return nil, agent.Permanentf("the MCP server %q would use different files in %s than in the project; use absolute paths, or remove `dir`", servers[i].Name, l.set.Dir)
 		}
 	}
