@@ -263,12 +263,13 @@ func (a *app) openServed(dirs []string) ([]*hocket.Project, error) {
 func (a *app) tokenVerb() *cobra.Command {
 	var scopes string
 	var expires time.Duration
-	var revoke bool
+	var revoke, sessions bool
 	cmd := &cobra.Command{
 		Use:   "token [NAME] [FLAGS]",
 		Short: "Create, list and revoke tokens for the server",
 		Long: `Create a token with which a program uses the server, and print it. It is not stored,
 only its hash. Runs and answers are recorded under NAME. Without NAME, list the tokens.
+With --sessions, end the sessions of all browsers.
 
 The scope read lists and watches; answer also answers questions; run also starts,
 cancels and retries the workflows of the project; admin may do everything, such as save
@@ -287,6 +288,10 @@ files, approve and trust.`,
 			}
 			access := server.OpenAccess(dir)
 			switch {
+			case sessions && (len(args) > 0 || revoke):
+				return usagef("pass it alone", "--sessions is about browsers, and not about a token")
+			case sessions:
+				return access.RevokeSessions()
 			case len(args) == 0 && revoke:
 				return usagef("name the token", "--revoke needs the name of a token")
 			case len(args) == 0:
@@ -318,6 +323,7 @@ files, approve and trust.`,
 	cmd.Flags().StringVar(&scopes, "scope", "read", "what it may do: read, answer, run, admin, or several as `LIST`")
 	cmd.Flags().DurationVar(&expires, "expires", 0, "make it invalid after `DURATION`, such as 720h")
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "make the token invalid")
+	cmd.Flags().BoolVar(&sessions, "sessions", false, "end the sessions of all browsers")
 	return cmd
 }
 

@@ -151,12 +151,6 @@ func (a *Access) RevokeSessions() error {
 	return a.remove(func(t Token) bool { return t.Browser }, nil)
 }
 
-// end ends the browser session of a cookie.
-func (a *Access) end(secret string) error {
-	sum := hash(secret)
-	return a.remove(func(t Token) bool { return t.Browser && t.Hash == sum }, nil)
-}
-
 func (a *Access) remove(which func(Token) bool, none error) error {
 	return a.change(func(all []Token) ([]Token, error) {
 		left := slices.DeleteFunc(slices.Clone(all), which)
