@@ -207,8 +207,8 @@ func (p *Project) Propose(_ context.Context, d Draft) (*Generated, error) {
 	if s.found.Errors() {
 		return nil, &InvalidError{s.found}
 	}
-	if n := len(p.now().generated); n >= mostWaiting {
-		return nil, fmt.Errorf("hocket: %d definitions are waiting for approval; review them with `hocket approve` first", n)
+	if n := len(p.now().generated); n >= mostDefinitions {
+		return nil, fmt.Errorf("hocket: there are already %d definitions in .hocket/generated; `hocket approve` lists them: reject some, or make them files of the project with --promote", n)
 	}
 	if err := p.remember(s); err != nil {
 		return nil, err
@@ -230,8 +230,9 @@ func (p *Project) ProposeAgent(ctx context.Context, d *agent.Definition, o Origi
 	return p.Propose(ctx, Draft{Kind: AgentKind, Name: d.Name, Files: map[string][]byte{"agent.yml": importer.Text(d)}, Origin: o})
 }
 
-// mostWaiting is how many definitions may exist at the same time. A model could write any number.
-const mostWaiting = 100
+// mostDefinitions is how many definitions may exist at the same time, approved or not. A model could write any
+// number.
+const mostDefinitions = 100
 
 // files returns the files of a draft as they are stored.
 func (d *Draft) files() (map[string][]byte, error) {
@@ -376,13 +377,27 @@ func (p *Project) store(final string, files map[string][]byte, only string, take
 			return err
 		}
 	}
-	if _, err := root.Lstat(final); err == nil {
-		return taken
+	if only != "." { // a file would be replaced, also one that somebody makes at this moment
+		err = reserve(root, final)
+	} else if _, wrong := root.Lstat(final); wrong == nil {
+		err = fs.ErrExist
 	}
-	if err = root.Rename(path.Join(temp, only), final); errors.Is(err, fs.ErrExist) { // two at the same time
+	if err == nil {
+		err = root.Rename(path.Join(temp, only), final)
+	}
+	if errors.Is(err, fs.ErrExist) {
 		return taken
 	}
 	return err
+}
+
+// reserve makes an empty file. The error is fs.ErrExist if there is one.
+func reserve(root *os.Root, name string) error {
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // home opens .hocket, and makes a directory in it if necessary. None of them is a link.
@@ -399,7 +414,7 @@ func (p *Project) home(dir string) (*os.Root, error) {
 	return os.OpenRoot(home)
 }
 
-// Generated returns all definitions that models wrote, by name.
+// Generated returns all definitions that models wrote, the newest first.
 func (p *Project) Generated() ([]*Generated, error) {
 	if err := p.Reload(); err != nil {
 		return nil, err
@@ -413,7 +428,19 @@ func (p *Project) Generated() ([]*Generated, error) {
 	for _, g := range p.now().generated {
 		all = append(all, p.read(g).describe(g.ID, known))
 	}
+	slices.SortStableFunc(all, func(a, b *Generated) int { return b.Origin.At.Compare(a.Origin.At) })
 	return all, nil
+}
+
+// CheckGenerated returns how many definitions models wrote, and what is wrong with them, whether people have
+// approved them or not.
+func (p *Project) CheckGenerated() (n int, found workflow.Diagnostics) {
+	p = p.steady()
+	all := p.now().generated
+	for _, g := range all {
+		found = append(found, p.read(g).found...)
+	}
+	return len(all), found
 }
 
 // unknownDefinition is the error for a definition that does not exist, or no longer.

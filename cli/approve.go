@@ -154,11 +154,12 @@ func (a *app) approveOne(ctx context.Context, id string, f approveFlags) error {
 	if r.Kind == hocket.WorkflowKind {
 		done += "\nto run it: " + a.self("run", id)
 	}
-	if f.promote {
+	if !f.promote || r.State == hocket.Rejected {
+		err = approveReviewed(ctx, p, r)
+	}
+	if f.promote && err == nil {
 		done, err = p.Promote(ctx, id, r.Digest)
 		done = "promoted to " + done
-	} else {
-		err = approveReviewed(ctx, p, r)
 	}
 	if err != nil {
 		return err

@@ -98,6 +98,16 @@ func TestApproveInATerminal(t *testing.T) {
 	if code := c.exit(); code != 2 {
 		t.Errorf("exit code %d\n%s", code, c.see())
 	}
+	// Who sees that it was rejected before can still promote it.
+	if err := os.CopyFS(filepath.Join(dir, "before"), os.DirFS(filepath.Dir(file))); err != nil {
+		t.Fatal(err)
+	}
+	c = startConsole(t, dir, 60, 120, "-C", project, "approve", "hello", "--reject", "--yes")
+	c.until("rejected hello")
+	c.exit()
+	if err := os.CopyFS(filepath.Dir(file), os.DirFS(filepath.Join(dir, "before"))); err != nil {
+		t.Fatal(err)
+	}
 	c = startConsole(t, dir, 60, 120, "-C", project, "approve", "hello", "--promote")
 	c.approve(same)
 	c.until("promoted to")

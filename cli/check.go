@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/planner"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -21,8 +23,8 @@ func (a *app) checkVerb() *cobra.Command {
 		Short: "Check workflows for errors",
 		Long: `Check workflows, the workflows that they call, and the agents of the project. Every
 error and warning comes with its position and how to fix it. Without a file, check
-all workflows, agents and tools of the project. The exit code is 2 if there are
-errors.`,
+all workflows, agents and tools of the project, what models have proposed, and the
+prompts for the planner. The exit code is 2 if there are errors.`,
 		Example: `  hocket check review.yml
   hocket check
 
@@ -72,7 +74,9 @@ func (a *app) check(files []string, f *checkFlags) error {
 		if files = p.Workflows(); len(files) == 0 {
 			found = p.Diagnostics()
 		}
-		if what = contents(p); what == "" && len(found) == 0 {
+		n, wrong := p.CheckGenerated()
+		found = slices.Concat(found, wrong, planner.CheckPrompts(p))
+		if what = contents(p, n); what == "" && len(found) == 0 {
 			return usagef("name a file, or create a project with `hocket init`", "nothing to check")
 		}
 	}
@@ -104,8 +108,8 @@ func (a *app) check(files []string, f *checkFlags) error {
 	return err
 }
 
-// contents counts the workflows, agents and tools of a project, "" if it has none.
-func contents(p *hocket.Project) string {
+// contents counts what a project has, "" if that is nothing.
+func contents(p *hocket.Project, generated int) string {
 	agents, tools := 0, 0
 	for _, d := range p.Agents().Definitions() {
 		if !d.Builtin {
@@ -121,7 +125,7 @@ func contents(p *hocket.Project) string {
 	for _, k := range []struct {
 		n    int
 		noun string
-	}{{len(p.Workflows()), "workflow"}, {agents, "agent"}, {tools, "tool"}} {
+	}{{len(p.Workflows()), "workflow"}, {agents, "agent"}, {tools, "tool"}, {generated, "generated definition"}} {
 		if k.n > 0 {
 			parts = append(parts, view.Count(k.n, k.noun))
 		}

@@ -140,6 +140,18 @@ func (p *Planner) prompt(q *question) (string, error) {
 	return parts["generate"], nil
 }
 
+// CheckPrompts returns what is wrong with the prompts that a project has for the planner.
+func CheckPrompts(project *hocket.Project) (found workflow.Diagnostics) {
+	p := New(project, Options{})
+	for _, step := range []string{"generate", "replan"} {
+		_, err := p.prompt(p.question(step, "the goal of this check"))
+		if bad := (*PromptError)(nil); errors.As(err, &bad) {
+			found = append(found, workflow.Errorf(workflow.Pos{File: bad.File, Line: bad.Line}, "prompt-file", bad.Hint(), "%s", bad.Why))
+		}
+	}
+	return found
+}
+
 // unknownIn returns the line of a prompt that names an input that no planner has, 0 if it is not found.
 func unknownIn(file string, inputs []project.PromptInput, known map[string]string) int {
 	text, err := os.ReadFile(file)

@@ -197,7 +197,9 @@ func (g *Generated) readOrigin() {
 		}
 	}
 	g.Kind = Kind(m.Word("kind", string(WorkflowKind), string(AgentKind), string(ToolKind)))
-	if name := m.Get("name"); name.Name() != g.ID {
+	if name := m.Get("name"); !name.Exists() {
+		g.refuse(file, "add `name: "+g.ID+"`", "the origin of %q has no name", g.ID)
+	} else if name.Name() != g.ID {
 		name.Errorf(CodeGenerated, "give both the same name", "%q is in the directory %q", name.Name(), g.ID)
 	}
 	m.Done()

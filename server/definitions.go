@@ -282,6 +282,7 @@ func (a *api) addApprovals() {
 			InDefinition
 			Body struct {
 				Digest string `json:"digest" minLength:"1" maxLength:"200"`
+				State  string `json:"state,omitempty" doc:"The state that was shown. What was rejected can be approved only with rejected" maxLength:"50"`
 			}
 		}) (*struct{}, error) {
 			p, err := a.project(ctx, in.Project)
@@ -290,6 +291,9 @@ func (a *api) addApprovals() {
 			}
 			if err := written(p, in.ID); err != nil {
 				return nil, err
+			}
+			if in.Body.State == string(hocket.Rejected) {
+				return nil, p.ApproveRejected(ctx, in.ID, in.Body.Digest)
 			}
 			return nil, p.Approve(ctx, in.ID, in.Body.Digest)
 		})

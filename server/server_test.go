@@ -1,7 +1,10 @@
 package server
 
 import (
+	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -26,4 +29,32 @@ func TestAnswer(t *testing.T) {
 	f.want(http.StatusConflict, "POST", f.path("/runs/"+run+"/questions/approve/answer"), map[string]string{"value": "yes", "digest": "sha256:00"})
 	f.want(http.StatusOK, "POST", f.path("/runs/"+run+"/questions/approve/answer"), map[string]string{"value": "yes", "digest": q.Digest, "comment": "fine"})
 	f.until(run, "success")
+}
+
+// A definition that was rejected can be approved by a person who has seen that.
+func TestApproveAfterRejection(t *testing.T) {
+	files := map[string]string{
+		".hocket/generated/plan/origin.yml": "kind: workflow\nname: plan\nby: a-model\n",
+		".hocket/generated/plan/plan.yml":   "name: plan\nsteps: [{agent: shell, config: {command: echo hello}}]\n",
+	}
+	f := newFixture(t, files)
+	path := f.path("/definitions/plan")
+	seen := read[Definition](t, f.want(http.StatusOK, "GET", path, nil))
+	f.want(http.StatusNoContent, "POST", path+"/reject", map[string]string{"state": seen.State})
+	for name, text := range files { // a model writes the same again
+		file := filepath.Join(f.dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := read[Definition](t, f.want(http.StatusOK, "GET", path, nil))
+	if again.State != "rejected" || again.Digest != seen.Digest {
+		t.Fatalf("%+v", again)
+	}
+	f.want(http.StatusConflict, "POST", path+"/approve", map[string]string{"digest": seen.Digest})
+	f.want(http.StatusConflict, "POST", path+"/approve", map[string]string{"digest": seen.Digest, "state": seen.State})
+	f.want(http.StatusNoContent, "POST", path+"/approve", map[string]string{"digest": seen.Digest, "state": again.State})
+	if now := read[Definition](t, f.want(http.StatusOK, "GET", path, nil)); now.State != "approved" {
+		t.Errorf("%+v", now)
+	}
 }

@@ -144,6 +144,31 @@ func TestProposed(t *testing.T) {
 	}
 }
 
+// A model that writes many workflows cannot have the first one forgotten, which would then run without
+// approval.
+func TestTooManyProposals(t *testing.T) {
+	dir := t.TempDir()
+	s := trust.Open(dir)
+	if err := s.Propose("first", true); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "hocket", "trust", "proposed")
+	write(t, file, "first"+strings.Repeat("\nx", 9999))
+	var full *trust.FullError
+	if err := s.Propose("last", true); !errors.As(err, &full) || full.File != file || full.Hint() == "" {
+		t.Error(err)
+	}
+	if proposed, err := s.Proposed("first"); err != nil || !proposed {
+		t.Error(proposed, err)
+	}
+	if err := s.Propose("first", true); err != nil { // it is remembered already
+		t.Error(err)
+	}
+	if err := errors.Join(s.Propose("x", false), s.Propose("last", true)); err != nil {
+		t.Error(err)
+	}
+}
+
 // If nobody can tell what models proposed, that is an error: nothing counts as a person's.
 func TestProposedThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()

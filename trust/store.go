@@ -221,7 +221,11 @@ func read(file string) (Approval, error) {
 		return Approval{}, fmt.Errorf("trust: %w", err)
 	}
 	var a Approval
-	if err := json.Unmarshal(data, &a); err != nil || a.Digest != a.Powers.Digest() && (a.Digest != "" || a.Revoked.IsZero() || len(a.Powers) > 0) {
+	err = json.Unmarshal(data, &a)
+	if err == nil && isOld(a.Digest) {
+		return Approval{Root: a.Root, Repository: a.Repository, Below: a.Below, Revoked: a.Revoked}, nil
+	}
+	if err != nil || a.Digest != a.Powers.Digest() && (a.Digest != "" || a.Revoked.IsZero() || len(a.Powers) > 0) {
 		return Approval{}, fmt.Errorf("trust: %s is damaged; remove it and run `hocket trust` again", file)
 	}
 	return a, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -177,6 +178,54 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Decide("/clone", trust.Powers{key}, ""); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Error(err)
+	}
+}
+
+// Older versions wrote digests of half the length. What they approved is asked for again.
+func TestOldDigests(t *testing.T) {
+	home := t.TempDir()
+	s := trust.Open(home)
+	if _, err := s.Approve("/clone", trust.Powers{key}, "me", now); err != nil {
+		t.Fatal(err)
+	}
+	parts := trust.Parts{{Name: "a", Text: "b"}}
+	approve := func(d *trust.Definitions) error {
+		d.Verdicts = append(d.Verdicts, trust.Verdict{ID: "plan", Digest: parts.Digest(), Parts: parts}, trust.Verdict{ID: "bad", Digest: parts.Digest(), Rejected: true})
+		return nil
+	}
+	if err := s.ChangeDefinitions("/clone", approve); err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(home, "hocket", "trust", "*.*"))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, file, regexp.MustCompile(`sha256:[0-9a-f]{64}`).ReplaceAllStringFunc(string(text), func(d string) string { return d[:39] }))
+	}
+	if d := decide(t, s, "/clone", trust.Powers{key}, ""); d.Trusted || len(d.Missing) != 1 || len(files) != 2 {
+		t.Errorf("%+v %q", d, files)
+	}
+	if all, err := s.List(); len(all) > 0 || err != nil {
+		t.Error(all, err)
+	}
+	d, err := s.Definitions("/clone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := d.Last("plan"); ok {
+		t.Error("the old approval counts")
+	}
+	if v, ok := d.Last("bad"); !ok || !v.Rejected {
+		t.Error("the rejection is forgotten")
+	}
+	// They can be approved again.
+	if _, err := s.Approve("/clone", trust.Powers{key}, "me", now); err != nil || !decide(t, s, "/clone", trust.Powers{key}, "").Trusted {
+		t.Error(err)
+	}
+	if err := s.ChangeDefinitions("/clone", approve); err != nil {
 		t.Error(err)
 	}
 }

@@ -66,7 +66,9 @@ func (s *Store) Definitions(root string) (*Definitions, error) {
 		return nil, fmt.Errorf("trust: %w", err)
 	}
 	d := &Definitions{}
-	if json.Unmarshal(data, d) != nil || d.Root != root || slices.ContainsFunc(d.Verdicts, Verdict.damaged) {
+	err = json.Unmarshal(data, d)
+	d.Verdicts = slices.DeleteFunc(d.Verdicts, func(v Verdict) bool { return isOld(v.Digest) && !v.Rejected })
+	if err != nil || d.Root != root || slices.ContainsFunc(d.Verdicts, Verdict.damaged) {
 		return nil, fmt.Errorf("trust: %s is damaged; remove it and run `hocket approve` again", file)
 	}
 	return d, nil
@@ -139,19 +141,37 @@ func (s *Store) Propose(digest string, proposed bool) (err error) {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(line string) bool { return line == digest })
-	if proposed {
+	known := slices.Contains(all, digest)
+	switch {
+	case known == proposed:
+		return nil
+	case !proposed:
+		all = slices.DeleteFunc(all, func(line string) bool { return line == digest })
+	case len(all) >= mostProposals: // forgetting one would let it run without approval
+		return &FullError{s.proposed()}
+	default:
 		all = append(all, digest)
 	}
-	all = all[max(len(all)-mostProposals, 0):]
 	if err := wholefile.Write(s.proposed(), []byte(strings.Join(all, "\n")), 0o600); err != nil {
 		return fmt.Errorf("trust: %w", err)
 	}
 	return nil
 }
 
-// mostProposals is how many proposals are remembered; the oldest are forgotten first.
-const mostProposals = 1000
+// mostProposals is how many proposals are remembered.
+const mostProposals = 10000
+
+// FullError reports that no more proposals of models can be remembered, and so none are accepted.
+type FullError struct{ File string }
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("models have written more than %d workflows, and no more can be recorded in %s", mostProposals, e.File)
+}
+
+// Hint returns what to do about it.
+func (e *FullError) Hint() string {
+	return "delete that file if no copies of them are left outside of .hocket/generated: such copies would no longer need approval"
+}
 
 // Proposed reports whether a model proposed the workflow with a digest.
 func (s *Store) Proposed(digest string) (bool, error) {
