@@ -57,7 +57,7 @@ func (p *Project) canonical(id string) string {
 	if p.now().definition(id) != nil {
 		return id
 	}
-	w, err := p.Load(id)
+	w, err := p.loadSubject(id)
 	switch {
 	case err != nil || w.Model() == nil:
 		return id
@@ -103,7 +103,7 @@ func (p *Project) find(id string, known *trust.Definitions) (*subject, error) {
 	if g := p.now().definition(id); g != nil {
 		return p.read(g), nil
 	}
-	w, err := p.Load(id)
+	w, err := p.loadSubject(id)
 	if errors.As(err, new(*UnknownWorkflowError)) {
 		err = unknownDefinition(id, known)
 	}
@@ -112,6 +112,16 @@ func (p *Project) find(id string, known *trust.Definitions) (*subject, error) {
 		s.check(w)
 	}
 	return s, err
+}
+
+// loadSubject is Load, but a workflow of the project counts before a file of that name: clients ask people
+// to approve it by its name.
+func (p *Project) loadSubject(id string) (*Workflow, error) {
+	w, err := p.LoadNamed(id)
+	if errors.As(err, new(*UnknownWorkflowError)) {
+		return p.Load(id)
+	}
+	return w, err
 }
 
 // subject is find, but the error is an *[InvalidError] if there are mistakes.

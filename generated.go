@@ -487,6 +487,24 @@ func stateOf(id, digest string, known *trust.Definitions) (state DefinitionState
 	return Proposed, "", time.Time{}
 }
 
+// State returns what people have decided about the workflow as it is now.
+func (w *Workflow) State() (DefinitionState, error) {
+	known, err := w.p.Approvals().Definitions(w.p.Root())
+	if err != nil {
+		return "", err
+	}
+	s := &subject{}
+	s.check(w)
+	id := ""
+	switch {
+	case w.l.Generated != nil:
+		id = w.l.Generated.ID
+	case w.Model() != nil:
+		id = w.p.nameOf(w.Model())
+	}
+	return s.describe(id, known).State, nil
+}
+
 // agentParts returns everything that an agent would use that a model wrote.
 func (s *snapshot) agentParts(g *project.Generated, d *agent.Definition) trust.Parts {
 	return slices.Concat(g.Parts(), s.files.AgentParts(d), s.usedTools(d))

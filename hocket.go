@@ -220,6 +220,19 @@ func (p *Project) Workflows() []string {
 	return p.now().files.Names()
 }
 
+// GeneratedWorkflows returns the names of the workflows that models wrote, approved or not, except for
+// those that a workflow of the project has.
+func (p *Project) GeneratedWorkflows() (names []string) {
+	p = p.steady()
+	own := p.Workflows()
+	for _, g := range p.now().generated {
+		if g.Kind == WorkflowKind && !slices.Contains(own, g.ID) {
+			names = append(names, g.ID)
+		}
+	}
+	return names
+}
+
 // ReadFile reads a file that the user named. A symbolic link in the project must not
 // leave it. The error is a *[project.ReadError].
 func (p *Project) ReadFile(file string) ([]byte, error) {

@@ -48,6 +48,17 @@ func (p *Project) Load(nameOrFile string) (*Workflow, error) {
 	return &Workflow{p: p, l: l}, nil
 }
 
+// LoadNamed is Load for a name that comes from a client or a model. It finds workflows of the project,
+// also those that models wrote, and nothing by a path.
+func (p *Project) LoadNamed(name string) (*Workflow, error) {
+	p = p.steady()
+	l, err := p.now().files.LoadNamed(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Workflow{p: p, l: l}, nil
+}
+
 // LoadText parses a workflow that is not in a file. Diagnostics use name as its file name,
 // and files that it calls are relative to that.
 func (p *Project) LoadText(name string, text []byte) (*Workflow, error) {

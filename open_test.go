@@ -390,3 +390,39 @@ func TestResumeQueuesOnce(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 }
+
+// A name is not a path, whatever files there are.
+func TestLoadNamed(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, ".hocket", "workflows", "w.yml"), gated)
+	writeFile(t, filepath.Join(dir, "w"), "name: other\nsteps:\n  - {id: a, human: Go?}\n")
+	writeFile(t, filepath.Join(dir, "beside.yml"), gated)
+	p := openDir(t, dir, hocket.Options{})
+	w, err := p.LoadNamed("w")
+	if err != nil || w.Model() == nil || w.Model().Name != "gated" {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	for name, hint := range map[string]string{"w.yml": "", "./w": "", "beside": "expected one of: w", "beside.yml": "expected one of: w", filepath.Join(dir, "beside.yml"): "expected one of: w", "../workflows/w": "", "": "expected one of: w"} {
+		_, err := p.LoadNamed(name)
+		var unknown *hocket.UnknownWorkflowError
+		if !errors.As(err, &unknown) || !strings.Contains(unknown.Hint(), hint) || strings.Contains(unknown.Hint(), "path") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if state, err := w.State(); err != nil || state != hocket.Proposed {
+		t.Errorf("%s, %v", state, err)
+	}
+	review, err := p.Review("w.yml") // however a person names it
+	if err == nil {
+		err = p.Approve(t.Context(), "w", review.Digest)
+	}
+	if err == nil {
+		w, err = p.LoadNamed("w")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state, err := w.State(); err != nil || state != hocket.Approved {
+		t.Errorf("%s, %v", state, err)
+	}
+}

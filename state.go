@@ -71,7 +71,7 @@ func (r *Run) entries(ctx context.Context, after EventID, follow bool) iter.Seq2
 			yield(Entry{}, err)
 			return
 		}
-		t := &teller{after: after, started: map[string]bool{}, yield: yield}
+		t := &entryWriter{after: after, started: map[string]bool{}, yield: yield}
 		for e, err := range r.d.Events(ctx, r.id, 0, follow) {
 			if err == nil {
 				_, err = driver.Step(run, r.id, e)
@@ -89,7 +89,7 @@ func (r *Run) entries(ctx context.Context, after EventID, follow bool) iter.Seq2
 					r.begun(f.Address, f.Attempt)
 				}
 			}
-			if !t.tell(e, facts) {
+			if !t.write(e, facts) {
 				return
 			}
 		}
@@ -102,16 +102,16 @@ func (r *Run) load(ctx context.Context) driver.Load {
 	return func(seq int) (string, error) { return r.d.Output(ctx, r.id, seq) }
 }
 
-// teller yields the entries after an id.
-type teller struct {
+// entryWriter yields the entries after an id.
+type entryWriter struct {
 	after   EventID
 	started map[string]bool // steps, by address
 	yield   func(Entry, error) bool
 }
 
-// tell yields an event and its facts. A step that an answer started while no process drove
-// the run starts again when the run is resumed; tell yields its start only once.
-func (t *teller) tell(e engine.Envelope, facts []engine.Fact) bool {
+// write yields an event and its facts. A step that an answer started while no process drove
+// the run starts again when the run is resumed; write yields its start only once.
+func (t *entryWriter) write(e engine.Envelope, facts []engine.Fact) bool {
 	if id := (EventID{Seq: e.Seq}); id.after(t.after) && !t.yield(Entry{ID: id, Envelope: e}, nil) {
 		return false
 	}

@@ -74,8 +74,11 @@ func (e *ResolveError) StepAdvice() string {
 	if e.Why != NoExecutor {
 		return e.Advice()
 	}
-	return e.Advice() + "; or give the step a reply with --replies"
+	return e.Advice() + ReplyAdvice
 }
+
+// ReplyAdvice is the end of what StepAdvice returns that only a person in a terminal can follow.
+const ReplyAdvice = "; or give the step a reply with --replies"
 
 // noPrompted is the advice if no executor can do a task from its prompt.
 const noPrompted = "no executor on this machine works from a prompt; run `hocket doctor` to see what to install or set"

@@ -24,95 +24,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// serverName is the name of our server in the settings of clients.
-const serverName = "hocket"
-
-// Clients that are set up wait this long for a call, and the server a little less.
-const (
-	clientTimeout = time.Hour
-	serverWait    = "55m"
-)
-
-var milliseconds = strconv.FormatInt(clientTimeout.Milliseconds(), 10)
-
-// serves are the arguments with which clients start our server.
-var serves = []string{"mcp", "serve", "--wait", serverWait}
-
-// mcpClient is a program that can use our server.
-type mcpClient struct {
-	program  string
-	remove   []string                   // arguments that remove the server; nil: edit the file
-	add      func(self string) []string // arguments that add it, with the path of hocket; nil: edit the file
-	settings func(home string) string   // the file with its settings
-	edit     func(text []byte, self string) ([]byte, error)
-	undo     func(text []byte) ([]byte, error)
-	works    string // what its list of servers says about one that works; "": it does not say
-	note     string // what a user has to know
-}
-
-// mcpClients are the known clients. Those that have a command to add a server are set up with it; if
-// it cannot set the timeout, their settings are edited afterwards.
-var mcpClients = map[string]mcpClient{
-	"claude": {
-		program: "claude", settings: below("CLAUDE_CONFIG_DIR", "", ".claude.json"), works: "Connected",
-		add: func(self string) []string {
-			server := map[string]any{"type": "stdio", "command": self, "args": serves, "timeout": clientTimeout.Milliseconds(), "alwaysLoad": true}
-			return []string{"mcp", "add-json", "--scope", "user", serverName, workflow.FormatJSON(server)}
-		},
-		remove: []string{"mcp", "remove", "--scope", "user", serverName},
-	},
-	"codex": {
-		program: "codex", settings: below("CODEX_HOME", ".codex", "config.toml"), works: "enabled",
-		add:    func(self string) []string { return append([]string{"mcp", "add", serverName, "--", self}, serves...) },
-		remove: []string{"mcp", "remove", serverName},
-		edit:   func(text []byte, _ string) ([]byte, error) { return codexTimeout(text) },
-		note:   "codex asks before it calls a tool; in `codex exec` it refuses, unless its config.toml has default_tools_approval_mode = \"approve\" for the server",
-	},
-	"gemini": {
-		program: "gemini", settings: below("", ".gemini", "settings.json"), works: "Connected",
-		add: func(self string) []string {
-			return append([]string{"mcp", "add", "--scope", "user", "--timeout", milliseconds, serverName, self, "--"}, serves...)
-		},
-		remove: []string{"mcp", "remove", "--scope", "user", serverName},
-		note:   "gemini starts servers only in folders that it trusts",
-	},
-	"opencode": {
-		program: "opencode", settings: below("XDG_CONFIG_HOME", ".config", "opencode/opencode.json"), works: "connected",
-		add: func(self string) []string { return append([]string{"mcp", "add", serverName, "--", self}, serves...) },
-		edit: func(text []byte, _ string) ([]byte, error) {
-			return setJSONC(text, []string{"mcp", serverName, "timeout"}, clientTimeout.Milliseconds())
-		},
-		undo: func(text []byte) ([]byte, error) { return removeJSONC(text, []string{"mcp", serverName}) },
-	},
-	"copilot": {
-		program: "copilot", settings: below("COPILOT_HOME", ".copilot", "mcp-config.json"),
-		add: func(self string) []string {
-			return append([]string{"mcp", "add", serverName, "--timeout", milliseconds, "--", self}, serves...)
-		},
-		remove: []string{"mcp", "remove", serverName},
-	},
-	"cursor": {
-		program: "cursor-agent", settings: below("", ".cursor", "mcp.json"),
-		edit: func(text []byte, self string) ([]byte, error) {
-			return setJSONC(text, []string{"mcpServers", serverName}, map[string]any{"command": self, "args": []string{"mcp", "serve"}})
-		},
-		undo: func(text []byte) ([]byte, error) { return removeJSONC(text, []string{"mcpServers", serverName}) },
-	},
-}
-
-// below returns the path of a file in the directory that a variable names, otherwise in the usual one.
-func below(variable, usual, file string) func(home string) string {
-	return func(home string) string {
-		if dir := os.Getenv(variable); filepath.IsAbs(dir) {
-			return filepath.Join(dir, file)
-		}
-		return filepath.Join(home, usual, file)
-	}
-}
-
 func (a *app) mcpInstallVerb() *cobra.Command {
 	var client string
-	var uninstall, yes bool
+	var uninstall, yes, dry bool
 	names := slices.Sorted(maps.Keys(mcpClients))
 	cmd := &cobra.Command{
 		Use:   "install --for CLIENT [FLAGS]",
@@ -121,8 +35,12 @@ func (a *app) mcpInstallVerb() *cobra.Command {
 Where the program has a command that adds a server, that command is used. Otherwise
 its settings are edited, after you have seen the change; the old file is kept beside
 it. Calls may then take an hour. Afterwards the program lists its servers. Running it
-again changes nothing, except for the path of hocket if that has moved.`,
+again changes nothing, except for the path of hocket if that has moved.
+
+With --dry-run, it changes nothing: it prints the command of the program, or the change
+of its settings, and what to paste into them to do the same by hand.`,
 		Example: `  hocket mcp install --for claude
+  hocket mcp install --for claude --dry-run
   hocket mcp install --for cursor --yes
   hocket mcp install --for codex --uninstall`,
 		Args: noArgs,
@@ -134,6 +52,9 @@ again changes nothing, except for the path of hocket if that has moved.`,
 			c, ok := mcpClients[client]
 			if !ok {
 				return usagef(expected, "unknown client %q", client)
+			}
+			if dry {
+				return a.showInstall(&c, uninstall)
 			}
 			if err := a.onlyPerson("mcp install"); err != nil {
 				return err
@@ -152,16 +73,84 @@ again changes nothing, except for the path of hocket if that has moved.`,
 	complete(cmd, "for", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&uninstall, "uninstall", false, "remove the server from the program instead")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "edit settings without asking")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "print what would be done, and how to do it by hand, without doing it")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "yes")
 	return cmd
 }
 
-func (a *app) installMCP(ctx context.Context, c *mcpClient, uninstall, yes bool) error {
+// executable returns the path of this program.
+func executable() (string, error) {
 	self, err := os.Executable()
 	if err == nil {
 		self, err = filepath.EvalSymlinks(self)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot find the hocket executable: %w", err)
+		return "", fmt.Errorf("cannot find the hocket executable: %w", err)
+	}
+	return self, nil
+}
+
+// showInstall prints what installMCP would do, and how a person can do it.
+func (a *app) showInstall(c *mcpClient, uninstall bool) error {
+	self, err := executable()
+	if err != nil {
+		return err
+	}
+	file, before, err := readSettings(c)
+	if err != nil {
+		return err
+	}
+	var args []string
+	change := func(text []byte) ([]byte, error) { return c.edit(text, c, self) }
+	switch {
+	case uninstall && c.remove == nil:
+		change = c.undo
+	case uninstall:
+		args, change = c.remove, nil
+	case c.add != nil:
+		args = c.add(c, self)
+	}
+	var out strings.Builder
+	if args != nil {
+		words := []string{c.program}
+		for _, w := range args {
+			words = append(words, quoteWord(w))
+		}
+		fmt.Fprintf(&out, "would run:\n  %s\n", strings.Join(words, " "))
+	}
+	switch {
+	case change == nil || !uninstall && c.edit == nil:
+	case args != nil: // what is there then, depends on the program
+		fmt.Fprintf(&out, "and then set the timeout of the server in %s\n", file)
+	default:
+		after, err := change(before)
+		if err != nil {
+			return fmt.Errorf("cannot edit %s: %w", file, err)
+		}
+		if bytes.Equal(before, after) {
+			fmt.Fprintf(&out, "would not change %s\n", file)
+			break
+		}
+		fmt.Fprintf(&out, "would change %s:\n%s\n", file, diffText(before, after))
+	}
+	if !uninstall {
+		entry, err := c.entry(self)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&out, "\nto do it by hand, add this to %s:\n%s", file, entry)
+	}
+	return a.print(out.String())
+}
+
+func diffText(before, after []byte) string {
+	return view.Text(strings.Join(trust.DiffLines(string(before), string(after)), "\n"))
+}
+
+func (a *app) installMCP(ctx context.Context, c *mcpClient, uninstall, yes bool) error {
+	self, err := executable()
+	if err != nil {
+		return err
 	}
 	if _, err := exec.LookPath(c.program); err != nil && c.add != nil {
 		return usagef("install it, or add it to the PATH", "%s is not installed", c.program)
@@ -178,7 +167,7 @@ func (a *app) installMCP(ctx context.Context, c *mcpClient, uninstall, yes bool)
 		}
 	}
 	if c.edit != nil {
-		if _, err := a.editSettings(ctx, c, func(text []byte) ([]byte, error) { return c.edit(text, self) }, yes); err != nil {
+		if _, err := a.editSettings(ctx, c, func(text []byte) ([]byte, error) { return c.edit(text, c, self) }, yes); err != nil {
 			return err
 		}
 	}
@@ -188,7 +177,7 @@ func (a *app) installMCP(ctx context.Context, c *mcpClient, uninstall, yes bool)
 // addToClient has a client add the server. Some refuse to add one twice, so that the old one is removed
 // first; if the new one cannot be added then, the old settings are restored.
 func addToClient(ctx context.Context, c *mcpClient, self string) error {
-	out, err := c.output(ctx, c.add(self))
+	out, err := c.output(ctx, c.add(c, self))
 	if err == nil {
 		return nil
 	}
@@ -206,7 +195,7 @@ func addToClient(ctx context.Context, c *mcpClient, self string) error {
 	if out, err := c.output(ctx, c.remove); err != nil {
 		return fmt.Errorf("%s cannot remove the old server: %w\n%s", c.program, err, view.Text(out))
 	}
-	if out, err = c.output(ctx, c.add(self)); err == nil {
+	if out, err = c.output(ctx, c.add(c, self)); err == nil {
 		return nil
 	}
 	if before != nil {
@@ -216,7 +205,7 @@ func addToClient(ctx context.Context, c *mcpClient, self string) error {
 }
 
 func (a *app) uninstallMCP(ctx context.Context, c *mcpClient, yes bool) error {
-	if c.undo == nil {
+	if c.remove != nil {
 		if out, err := c.output(ctx, c.remove); err != nil {
 			return fmt.Errorf("%s cannot remove the server: %w\n%s", c.program, err, view.Text(out))
 		}
@@ -297,7 +286,7 @@ func (a *app) editSettings(ctx context.Context, c *mcpClient, change func([]byte
 	if bytes.Equal(before, after) {
 		return false, nil
 	}
-	a.note(file + ":\n" + view.Text(strings.Join(trust.DiffLines(string(before), string(after)), "\n")) + "\n")
+	a.note(file + ":\n" + diffText(before, after) + "\n")
 	if !yes {
 		if err := a.mayEdit(ctx, file); err != nil {
 			return false, err
@@ -372,21 +361,4 @@ func (a *app) showClient(ctx context.Context, c *mcpClient) error {
 		a.note("warning: " + c.program + " lists the server, but does not use it here\n")
 	}
 	return a.print(view.Text(ours))
-}
-
-// codexTimeout sets the timeout of our server in codex's settings, which `codex mcp add` has written.
-func codexTimeout(text []byte) ([]byte, error) {
-	const key = "tool_timeout_sec"
-	lines := strings.SplitAfter(string(text), "\n")
-	at := slices.IndexFunc(lines, func(l string) bool { return strings.TrimSpace(l) == "[mcp_servers."+serverName+"]" })
-	if at < 0 {
-		return nil, errors.New("codex has not added the server")
-	}
-	for i := at + 1; i < len(lines) && !strings.HasPrefix(strings.TrimSpace(lines[i]), "["); i++ {
-		if strings.HasPrefix(strings.TrimSpace(lines[i]), key) {
-			return text, nil
-		}
-	}
-	lines = slices.Insert(lines, at+1, fmt.Sprintf("%s = %d\n", key, int(clientTimeout.Seconds())))
-	return []byte(strings.Join(lines, "")), nil
 }

@@ -148,6 +148,34 @@ func TestInstallAsksBeforeItEdits(t *testing.T) {
 	}
 }
 
+// A dry run prints what would be done and how to do it by hand, and does nothing.
+func TestInstallDryRun(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]string{
+		"claude":   {"would run:\n  claude mcp add-json --scope user hocket '{", `add this to HOME/.claude.json:` + "\n{\n  \"mcpServers\": {\n    \"hocket\": {", `"timeout": 3600000`},
+		"codex":    {"would run:\n  codex mcp add hocket -- " + self + " mcp serve --wait 55m\nand then set the timeout of the server in HOME/.codex/config.toml\n", "[mcp_servers.hocket]\ncommand = \"" + self + "\"\nargs = [\"mcp\",\"serve\",\"--wait\",\"55m\"]\ntool_timeout_sec = 3600\n"},
+		"gemini":   {"would run:\n  gemini mcp add --scope user --timeout 3600000 hocket ", `add this to HOME/.gemini/settings.json:`},
+		"opencode": {"would run:\n  opencode mcp add hocket -- ", `"mcp": {`, `"type": "local"`},
+		"copilot":  {"would run:\n  copilot mcp add hocket --timeout 3600000 -- ", `"tools": [`},
+		"cursor":   {"would change HOME/.cursor/mcp.json:\n", "+    \"hocket\": {\n", `add this to HOME/.cursor/mcp.json:`},
+	} {
+		home := t.TempDir()
+		code, out, errs := install(t, home, mcpClients[name].program, `touch "$HOME/ran"`, "--for", name, "--dry-run")
+		for _, words := range want {
+			if !strings.Contains(out, strings.ReplaceAll(words, "HOME", home)) || code != 0 {
+				t.Errorf("%s: %d, %s%s; want %s", name, code, out, errs, words)
+			}
+		}
+		undo, out, errs := install(t, home, mcpClients[name].program, `touch "$HOME/ran"`, "--for", name, "--uninstall", "--dry-run")
+		if entries, err := os.ReadDir(home); err != nil || len(entries) != 0 || undo != 0 || !strings.Contains(out, "would ") || strings.Contains(out, "by hand") {
+			t.Errorf("%s: %v, %v, %d, %s%s", name, entries, err, undo, out, errs)
+		}
+	}
+}
+
 func TestCodexTimeout(t *testing.T) {
 	text, err := codexTimeout([]byte("# mine\n[mcp_servers.hocket]\ncommand = \"x\"\n\n[other]\ntool_timeout_sec = 1\n"))
 	if err != nil || string(text) != "# mine\n[mcp_servers.hocket]\ntool_timeout_sec = 3600\ncommand = \"x\"\n\n[other]\ntool_timeout_sec = 1\n" {

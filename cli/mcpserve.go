@@ -63,7 +63,7 @@ func (a *app) serveMCP(ctx context.Context, o mcp.Options) error {
 		return err
 	}
 	debug.SetGCPercent(100) // other commands end before their memory is worth reclaiming
-	in := &restful{Reader: a.std.In, rest: time.AfterFunc(idle, func() {
+	in := &idleReader{Reader: a.std.In, rest: time.AfterFunc(idle, func() {
 		debug.FreeOSMemory()
 		unmapCode()
 	})}
@@ -81,13 +81,13 @@ func (a *app) serveMCP(ctx context.Context, o mcp.Options) error {
 // idle is how long a client has to say nothing before the server gives back memory.
 const idle = time.Second
 
-// restful is an input after whose pieces there is some time to rest.
-type restful struct {
+// idleReader starts a timer anew whenever something was read.
+type idleReader struct {
 	io.Reader
 	rest *time.Timer
 }
 
-func (r *restful) Read(p []byte) (int, error) {
+func (r *idleReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	r.rest.Reset(idle)
 	return n, err

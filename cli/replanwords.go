@@ -102,7 +102,7 @@ func (a *app) offerPlan(ctx context.Context, d *drive, res engine.Result) bool {
 		}
 		return a.planAgain(ctx, r, "", failure, planner.Options{Replies: replies})
 	})
-	if told := exitError(0); err != nil && !errors.As(err, &told) {
+	if reported := exitError(0); err != nil && !errors.As(err, &reported) {
 		what, hint := explain(err)
 		a.report(what, hint)
 	}

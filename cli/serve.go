@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"html"
 	"log/slog"
 	"net"
 	"net/url"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
-	"github.com/hocket-dev/hocket/internal/wholefile"
 	"github.com/hocket-dev/hocket/server"
 	"github.com/hocket-dev/hocket/web"
 )
@@ -144,15 +142,12 @@ func (f *serveFlags) base(listen net.Addr, public *url.URL) string {
 	return scheme + "://" + listen.String()
 }
 
-// browse opens an address in the browser. The address has a secret, which must not be in the arguments of a
-// process that other users can see. So the browser gets a private file, which leads to the address.
-func (a *app) browse(dir, address string) error {
-	file := filepath.Join(dir, "open.html")
-	page := "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; url=" + html.EscapeString(address) + "\"><title>Hocket</title>\n"
-	if err := wholefile.Write(file, []byte(page), 0o600); err != nil {
+// browse opens a link of a server in the browser, through a file that the server removes.
+func (a *app) browse(dir, link string) error {
+	file, err := server.RedirectFile(dir, link)
+	if err != nil {
 		return err
 	}
-	time.AfterFunc(time.Minute, func() { _ = os.Remove(file) }) // the secret in it can be used once
 	if !openBrowser(file) {
 		return errors.New("there is no graphical browser here")
 	}

@@ -68,6 +68,8 @@ func TestNamesAreNotPaths(t *testing.T) {
 	f := newFixture(t, mcp.Options{}, nil)
 	f.write("evil.yml", "name: evil\nsteps:\n  - id: a\n    agent: shell\n    config: {command: touch pwned}\n")
 	f.write("secret.txt", "top secret")
+	f.write("hello", "name: hello\nsteps:\n  - id: a\n    agent: shell\n    config: {command: touch pwned}\n")
+	f.must("hocket_workflow", map[string]any{"name": "hello", "inputs": map[string]any{"name": "Ada"}}) // that of the project
 	for _, name := range []string{"evil.yml", "./evil.yml", "../workflows/hello", "../../evil", filepath.Join(f.dir, "evil.yml"), "hello.yml", "", "hello\x00"} {
 		for _, tool := range []string{"hocket_workflow", "glee_workflow", "hocket_check", "hocket_convert"} {
 			args := map[string]any{"name": name}
@@ -79,14 +81,23 @@ func TestNamesAreNotPaths(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"../workflows/hello", "..", "a/b", "Hello", "hello", ".hidden", "", strings.Repeat("x", 300)} {
-		for _, tool := range []string{"hocket_workflow_create", "hocket_agent_create", "hocket_tool_create", "glee_workflow_create"} {
-			if text, failed := f.call(tool, map[string]any{"name": name, "definition": duet}); !failed {
-				t.Errorf("%s %q: %s", tool, name, text)
-			}
+	// Every definition is valid: only the name is wrong.
+	counter := map[string]any{"description": "Counts", "kind": "script", "script": map[string]any{"file": "a.sh", "interpreter": "sh"}}
+	for tool, args := range map[string]map[string]any{
+		"hocket_workflow_create": {"definition": duet}, "glee_workflow_create": {"definition": duet},
+		"hocket_agent_create": {"definition": map[string]any{"agent": "echo", "prompt": "You count.", "description": "Counts"}},
+		"hocket_tool_create":  {"definition": counter, "files": map[string]any{"a.sh": "echo 1\n"}},
+	} {
+		for _, name := range []string{"../workflows/hello", "..", "a/b", "Hello", ".hidden", "", strings.Repeat("x", 300)} {
+			args["name"] = name
+			f.refused(tool, args, "invalid name")
 		}
+		args["name"] = "hello"
+		f.refused(tool, args, "taken")
+		args["name"] = "fine-" + strings.ReplaceAll(tool, "_", "-")
+		f.must(tool, args)
 	}
-	f.refused("hocket_tool_create", map[string]any{"name": "t", "text": "description: x\nkind: script\nscript: {file: a.sh}\n", "files": map[string]any{"../../workflows/x.yml": "x", "a.sh": "x"}}, "")
+	f.refused("hocket_tool_create", map[string]any{"name": "t", "definition": counter, "files": map[string]any{"../../workflows/x.yml": "x", "a.sh": "x"}}, "invalid file name")
 	for _, uri := range []string{
 		"hocket://workflows/..%2F..%2Fsecret.txt", "hocket://workflows/../../secret.txt", "hocket://workflows/%2e%2e%2fevil", "file:///etc/passwd", "hocket://runs/..%2F..%2Fsecret.txt",
 		"hocket://workflows/hello/../../secret.txt", "hocket://files/secret.txt", "hocket://runs/", "hocket://workflows/hello%00", "hocket:/workflows/hello", "hocket://workflows/" + filepath.Join(f.dir, "secret.txt"),
@@ -119,7 +130,7 @@ func TestAliasesSkipNoCheck(t *testing.T) {
 	f := newFixture(t, mcp.Options{}, nil)
 	f.must("glee_workflow_create", map[string]any{"name": "duet", "definition": duet})
 	f.refused("glee_workflow", map[string]any{"name": "duet"}, "hocket approve duet")
-	f.refused("glee_tool_create", map[string]any{"name": "sh", "text": "kind: nonsense\n"}, "")
+	f.refused("glee_tool_create", map[string]any{"name": "sh", "text": "description: x\nkind: nonsense\n"}, "nonsense")
 	f.refused("glee_task", map[string]any{"prompt": "x", "agent_name": "nobody"}, "nobody")
 	f.refused("glee_task", map[string]any{"prompt": "x", "settings": map[string]any{"command": "touch pwned"}}, "settings")
 }
@@ -132,9 +143,7 @@ func TestCreatedWorkflowsAreRestricted(t *testing.T) {
 		"nobody":    "name: a\nsteps:\n  - agent: nobody\n    prompt: x\n",
 		"max_steps": "name: a\nlimits: {max_steps: 100000}\nsteps:\n  - agent: echo\n    prompt: x\n",
 	} {
-		if got, failed := f.call("hocket_workflow_create", map[string]any{"name": "a", "text": text}); !failed {
-			t.Errorf("%s: %s", words, got)
-		}
+		f.refused("hocket_workflow_create", map[string]any{"name": "a", "text": text}, words)
 	}
 }
 
@@ -262,8 +271,11 @@ func TestResultsAreBounded(t *testing.T) {
 	}
 	o := parse(t, f.must("hocket_task", map[string]any{"prompt": strings.Repeat("0123456789", 60_000)}))
 	res, err := f.client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "hocket://runs/" + o.Run})
-	if err != nil || len(res.Contents[0].Text) > 1<<20 || !strings.Contains(res.Contents[0].Text, "1 outputs are too long and left out; the user sees them with hocket show "+o.Run) {
-		t.Errorf("%v, %d bytes", err, len(res.Contents[0].Text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := res.Contents[0].Text; len(text) > 1<<20 || !strings.Contains(text, "1 outputs are too long and left out; the user sees them with hocket show "+o.Run) {
+		t.Errorf("%d bytes", len(text))
 	}
 }
 

@@ -53,7 +53,7 @@ func (c *call) createTool(ctx context.Context, in *createToolArgs) (*sdk.CallToo
 
 // usualKeys is the order of keys in the files of definitions. Others follow by name.
 var usualKeys = []string{
-	"name", "id", "description", "kind", "role", "capabilities", "inputs", "budget",
+	"name", "id", "description", "kind", "role", "capabilities", "inputs", "limits", "budget",
 	"type", "default", "required", "needs", "when", "agent", "model", "tools", "mcp", "permissions", "settings", "config", "prompt",
 	"steps", "output",
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
@@ -46,8 +47,8 @@ func TestDrivenTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newServer(t.Context(), p, Options{})
-	s.decline(&hocket.Question{Run: run.ID()})
-	s.decline(&hocket.Question{Run: "other"})
+	s.refuse(&hocket.Question{Run: run.ID()}, "no")
+	s.refuse(&hocket.Question{Run: "other"}, "no")
 	s.drive(p, run)
 	<-begun
 	first := s.driven(run.ID())
@@ -58,7 +59,29 @@ func TestDrivenTwice(t *testing.T) {
 	if first == second || first.err != nil || second.err != nil {
 		t.Errorf("%v, %v", first.err, second.err)
 	}
-	if len(s.drives) != 0 || len(s.declined) != 1 {
-		t.Errorf("it remembers %v, %v", s.drives, s.declined)
+	if len(s.drives) != 0 || len(s.forms) != 1 {
+		t.Errorf("it remembers %v, %v", s.drives, s.forms)
+	}
+}
+
+// What the server does with runs does not wait while it reads files.
+func TestRefreshBlocksNothing(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir := t.TempDir()
+	p, err := hocket.Open(dir, hocket.Options{State: filepath.Join(dir, ".state")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	s := newServer(t.Context(), p, Options{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done := make(chan struct{})
+	go func() { s.refresh(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Fatal("it holds the lock of runs while it reads files")
 	}
 }

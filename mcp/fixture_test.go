@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -232,14 +233,28 @@ func (f *fixture) call(name string, args map[string]any) (string, bool) {
 	f.t.Helper()
 	ctx, stop := context.WithTimeout(f.t.Context(), patience)
 	defer stop()
-	return f.callIn(ctx, name, args)
+	return callOn(ctx, f.client, name, args)
 }
 
-func (f *fixture) callIn(ctx context.Context, name string, args map[string]any) (string, bool) {
-	f.t.Helper()
+// start calls a tool in the background, with the client that is connected now.
+func (f *fixture) start(ctx context.Context, name string, args map[string]any) <-chan result {
+	client, done := f.client, make(chan result, 1)
+	go func() {
+		text, failed := callOn(ctx, client, name, args)
+		done <- result{text, failed}
+	}()
+	return done
+}
+
+type result struct {
+	text   string
+	failed bool
+}
+
+func callOn(ctx context.Context, client *sdk.ClientSession, name string, args map[string]any) (string, bool) {
 	params := &sdk.CallToolParams{Name: name, Arguments: args}
 	params.SetProgressToken("p")
-	res, err := f.client.CallTool(ctx, params)
+	res, err := client.CallTool(ctx, params)
 	if err != nil {
 		return err.Error(), true
 	}
@@ -260,6 +275,13 @@ func (f *fixture) must(name string, args map[string]any) string {
 	return text
 }
 
+// says reports whether some progress was notified that contains words.
+func (f *fixture) says(words string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.ContainsFunc(f.progress, func(s string) bool { return strings.Contains(s, words) })
+}
+
 // refused calls a tool that fails with some words.
 func (f *fixture) refused(name string, args map[string]any, words string) {
 	f.t.Helper()
@@ -272,8 +294,8 @@ func (f *fixture) refused(name string, args map[string]any, words string) {
 type outcome struct {
 	Run, Status, Next, Session string
 	Questions                  []struct {
-		ID     string
-		Answer []string `json:"answer_with"`
+		ID, Refused string
+		Answer      []string `json:"answer_with"`
 	}
 }
 

@@ -69,7 +69,7 @@ func (g *gates) look() (*sdk.CallToolResult, error) {
 	still, asked := map[string]bool{}, []hocket.Question{}
 	for _, q := range open {
 		still[q.ID] = true
-		if g.asking[q.ID] == nil && g.c.s.askable(&q) && !g.c.s.hasDeclined(&q) {
+		if g.asking[q.ID] == nil && g.c.s.asks(&q) {
 			asked = append(asked, q)
 		}
 	}
@@ -97,7 +97,7 @@ func (g *gates) ask(q hocket.Question) {
 	ctx, withdraw := context.WithCancel(g.ctx)
 	g.asking[q.ID] = withdraw
 	go func() {
-		res, err := g.c.req.Session.Elicit(ctx, form(&q))
+		res, err := g.c.req.Session.Elicit(ctx, g.c.s.form(&q))
 		select {
 		case g.answers <- answer{q, res, err}:
 		case <-g.ctx.Done():
@@ -105,7 +105,8 @@ func (g *gates) ask(q hocket.Question) {
 	}()
 }
 
-// take records an answer. again means that the run had stopped, and is driven again.
+// take records an answer, and asks again if it is invalid. again means that the run had stopped, and is
+// driven again.
 func (g *gates) take(a answer) (again bool, err error) {
 	if g.asking[a.q.ID] == nil {
 		return false, nil // it was answered elsewhere
@@ -113,8 +114,14 @@ func (g *gates) take(a answer) (again bool, err error) {
 	delete(g.asking, a.q.ID)
 	if a.err != nil {
 		a.result = &sdk.ElicitResult{Action: "cancel"}
+		if strings.Contains(a.err.Error(), "does not match requested schema") { // the SDK has no type for that
+			a.result.Action = "accept" // nothing valid
+		}
 	}
-	again, err = g.c.s.answer(g.ctx, g.c.p, g.run, &a.q, a.result)
+	again, invalid, err := g.c.s.answer(g.ctx, g.c.p, g.run, &a.q, a.result)
+	if invalid && g.c.s.asks(&a.q) {
+		g.ask(a.q)
+	}
 	if err == nil && !again && len(g.asking) == 0 {
 		again = true // look whether it still rests
 	}
@@ -123,7 +130,7 @@ func (g *gates) take(a answer) (again bool, err error) {
 
 // form is the question to the user. Its field has no default, so that a client that accepts
 // everything by itself has nothing to send.
-func form(q *hocket.Question) *sdk.ElicitParams {
+func (s *server) form(q *hocket.Question) *sdk.ElicitParams {
 	field := map[string]any{"type": "string", "title": "Answer", "minLength": 1}
 	var about []string
 	var values []any
@@ -144,6 +151,9 @@ func form(q *hocket.Question) *sdk.ElicitParams {
 	if q.Detail != "" {
 		message += "\n\n" + q.Detail
 	}
+	if why := s.shown(q).refused; why != "" {
+		message = "Please answer again: " + why + "\n\n" + message
+	}
 	return &sdk.ElicitParams{
 		Mode: "form", Message: fmt.Sprintf("%s\n\n(%s of run %s)", message, q.ID, q.Run),
 		RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"answer": field}, "required": []any{"answer"}},
@@ -151,52 +161,97 @@ func form(q *hocket.Question) *sdk.ElicitParams {
 }
 
 // answer records the answer of the user of a client, and has the run driven again if it had
-// stopped. What is not accepted stays open, and is not asked again.
-func (s *server) answer(ctx context.Context, p *hocket.Project, run *hocket.Run, q *hocket.Question, r *sdk.ElicitResult) (again bool, err error) {
+// stopped. What is not accepted stays open. If it is invalid, the user may be asked again, see asks.
+func (s *server) answer(ctx context.Context, p *hocket.Project, run *hocket.Run, q *hocket.Question, r *sdk.ElicitResult) (again, invalid bool, err error) {
 	value, _ := r.Content["answer"].(string)
-	if r.Action != "accept" || value == "" || !s.askable(q) {
-		s.decline(q)
-		return false, nil
+	switch {
+	case r.Action != "accept" || !s.askable(q):
+		s.note(q, func(f *shown) { f.declined = true })
+		return false, false, nil
+	case value == "":
+		s.refuse(q, "the form has no valid answer; "+expectedAnswer(q))
+		return false, true, nil
 	}
 	run, err = p.Run(ctx, run.ID()) // the answer is recorded as that of the client
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	receipt, err := run.Answer(ctx, q.ID, hocket.Answer{Value: value, Digest: q.Digest})
 	var refused *hocket.RefusedError
 	switch {
 	case errors.As(err, &refused): // answered elsewhere, or not one of the options
-		s.decline(q)
-		return false, nil
+		s.refuse(q, refused.Reason)
+		return false, true, nil
 	case err != nil:
-		return false, err
+		return false, false, err
 	case receipt.Driven || receipt.Status.Done():
-		return false, nil
+		return false, false, nil
 	}
 	info, err := run.Info(ctx)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	if s.driven(run.ID()) != nil || info.Owner.Claimed {
 		s.drive(p, run)
-		return true, nil
+		return true, false, nil
 	}
-	return true, s.detach(run)
+	return true, false, s.detach(run)
+}
+
+// expectedAnswer says what a question accepts.
+func expectedAnswer(q *hocket.Question) string {
+	if q.Custom || len(q.Options) == 0 {
+		return "expected a text"
+	}
+	var values []string
+	for _, o := range q.Options {
+		values = append(values, o.Value)
+	}
+	return "expected one of: " + strings.Join(values, ", ")
+}
+
+// maxInvalid is how many invalid answers a user may give to a question. Some clients submit forms by
+// themselves, and would do so forever.
+const maxInvalid = 3
+
+// shown is what became of the forms of a question.
+type shown struct {
+	declined bool   // the user does not want to answer
+	invalid  int    // how many answers were not accepted
+	refused  string // why the last one was not
 }
 
 // seen identifies a question as it was shown.
 func seen(q *hocket.Question) string { return q.Run + " " + q.ID + " " + q.Digest }
 
-func (s *server) decline(q *hocket.Question) {
+func (s *server) shown(q *hocket.Question) shown {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.declined[seen(q)] = true
+	return s.forms[seen(q)]
 }
 
-func (s *server) hasDeclined(q *hocket.Question) bool {
+// note changes what became of the forms of a question.
+func (s *server) note(q *hocket.Question, change func(*shown)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.declined[seen(q)]
+	f := s.forms[seen(q)]
+	change(&f)
+	s.forms[seen(q)] = f
+}
+
+func (s *server) refuse(q *hocket.Question, why string) {
+	s.note(q, func(f *shown) { f.invalid, f.refused = f.invalid+1, why })
+}
+
+// asks reports whether the user of the client is asked a question, perhaps again.
+func (s *server) asks(q *hocket.Question) bool {
+	f := s.shown(q)
+	return s.askable(q) && !f.declined && f.invalid < maxInvalid
+}
+
+// formKey identifies a form for a question in a task. A client answers each only once.
+func (s *server) formKey(q *hocket.Question) string {
+	return fmt.Sprintf("%s#%s#%d", q.ID, q.Digest, s.shown(q).invalid)
 }
 
 // asked is what a client sends back with answers, so that they count only for what was shown.
@@ -209,7 +264,7 @@ type asked struct {
 func (s *server) inputRequired(run *hocket.Run, open []hocket.Question) (*sdk.CallToolResult, error) {
 	res, state := &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{}}, asked{run.ID(), map[string]string{}}
 	for _, q := range open {
-		res.InputRequests[q.ID] = form(&q)
+		res.InputRequests[q.ID] = s.form(&q)
 		state.Questions[q.ID] = q.Digest
 	}
 	data, err := json.Marshal(state)
@@ -252,7 +307,7 @@ func (c *call) proceed(ctx context.Context) (*sdk.CallToolResult, error) {
 		if !ok {
 			result = &sdk.ElicitResult{Action: "cancel"}
 		}
-		if _, err := c.s.answer(ctx, c.p, run, &q, result); err != nil {
+		if _, _, err := c.s.answer(ctx, c.p, run, &q, result); err != nil {
 			return nil, err
 		}
 	}

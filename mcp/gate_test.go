@@ -181,19 +181,58 @@ func TestUserCanSwitchFormsOff(t *testing.T) {
 	}
 }
 
-// An empty form, or an answer that is not offered, answers nothing.
+// An empty form, or an answer that is not offered, answers nothing. The user learns why, and can answer
+// again, but not forever.
 func TestInvalidForms(t *testing.T) {
-	for _, version := range versions {
+	for _, version := range versions[:2] {
 		for _, content := range []map[string]any{nil, {}, {"answer": ""}, {"answer": "maybe"}, {"answer": 1}} {
 			u := &user{answer: func(context.Context, *sdk.ElicitParams) *sdk.ElicitResult {
 				return &sdk.ElicitResult{Action: "accept", Content: content}
 			}}
 			f := newFixtureIn(t, version, mcp.Options{}, u.options())
-			text, _ := f.call("hocket_workflow", map[string]any{"name": "gated"})
-			if run := f.newest(); f.answered(run) != nil {
-				t.Errorf("%s, %v was accepted: %s", version, content, text)
+			o := parse(t, f.must("hocket_workflow", map[string]any{"name": "gated"}))
+			if f.answered(o.Run) != nil || o.Status != "waiting" || len(o.Questions) != 1 || !strings.Contains(o.Questions[0].Refused, "expected one of: approve, reject") {
+				t.Errorf("%s, %v: %+v", version, content, o)
+			}
+			if u.asked() != 3 || strings.Contains(u.forms[0].Message, "again") || !strings.HasPrefix(u.forms[2].Message, "Please answer again: the form has no valid answer; expected one of: approve, reject\n\nShip it?") {
+				t.Errorf("%s, %v: asked %d times: %+v", version, content, u.asked(), u.forms)
 			}
 		}
+	}
+}
+
+func TestSecondAnswerCounts(t *testing.T) {
+	for _, version := range versions[:2] {
+		u := &user{}
+		u.answer = func(context.Context, *sdk.ElicitParams) *sdk.ElicitResult {
+			value := map[bool]string{true: "maybe", false: "approve"}[u.asked() == 1]
+			return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": value}}
+		}
+		f := newFixtureIn(t, version, mcp.Options{}, u.options())
+		if text := f.must("hocket_workflow", map[string]any{"name": "gated"}); !strings.Contains(text, "shipped") || u.asked() != 2 {
+			t.Errorf("asked %d times: %s", u.asked(), text)
+		}
+	}
+}
+
+// In the newer protocol, the call returns the form again.
+func TestInvalidResponses(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, &sdk.ClientOptions{
+		ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) { return nil, nil },
+		MultiRoundTrip:     &sdk.MultiRoundTripOptions{Disabled: true},
+	})
+	params := &sdk.CallToolParams{Name: "hocket_workflow", Arguments: map[string]any{"name": "gated"}}
+	for i, want := range []string{"Ship it?", `"maybe"`, "expected one of: approve, reject"} {
+		res, err := f.client.CallTool(t.Context(), params)
+		if err != nil || len(res.InputRequests) != 1 || !strings.Contains(res.InputRequests["ship"].(*sdk.ElicitParams).Message, want) {
+			t.Fatalf("%d: %+v, %v; want %s", i, res, err, want)
+		}
+		params.RequestState = res.RequestState
+		params.InputResponses = sdk.InputResponseMap{"ship": &sdk.ElicitResult{Action: "accept", Content: []map[string]any{{"answer": "maybe"}, nil, {"answer": "perhaps"}}[i]}}
+	}
+	res, err := f.client.CallTool(t.Context(), params)
+	if err != nil || len(res.InputRequests) != 0 || f.answered(f.newest()) != nil || parse(t, res.Content[0].(*sdk.TextContent).Text).Status != "waiting" {
+		t.Errorf("%+v, %v", res, err)
 	}
 }
 
@@ -207,11 +246,7 @@ func TestFormsAreWithdrawn(t *testing.T) {
 		return &sdk.ElicitResult{Action: "cancel"}
 	}}
 	f := newFixtureIn(t, "2025-06-18", mcp.Options{}, u.options())
-	result := make(chan string)
-	go func() {
-		text, _ := f.callIn(context.Background(), "hocket_workflow", map[string]any{"name": "gated"})
-		result <- text
-	}()
+	done := f.start(context.Background(), "hocket_workflow", map[string]any{"name": "gated"})
 	<-shown
 	f.person(f.newest(), "ship", "approve")
 	select {
@@ -219,8 +254,8 @@ func TestFormsAreWithdrawn(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("the form stays")
 	}
-	if text := <-result; !strings.Contains(text, "shipped") {
-		t.Error(text)
+	if res := <-done; !strings.Contains(res.text, "shipped") {
+		t.Error(res.text)
 	}
 }
 
@@ -305,6 +340,13 @@ func TestTasks(t *testing.T) {
 	gated := start(map[string]any{"name": "gated"})
 	asks := until(gated, "input_required")
 	for id := range asks.InputRequests {
+		ask("tasks/update", &taskParams{TaskID: gated, InputResponses: sdk.InputResponseMap{id: &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "maybe"}}}})
+	}
+	again := until(gated, "input_required")
+	for id, asked := range again.InputRequests {
+		if message := asked.(*sdk.ElicitParams).Message; asks.InputRequests[id] != nil || !strings.Contains(message, `"maybe"`) {
+			t.Errorf("%s: %s", id, message)
+		}
 		ask("tasks/update", &taskParams{TaskID: gated, InputResponses: sdk.InputResponseMap{id: &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "approve"}}}})
 	}
 	if done := until(gated, "completed"); done.Result == nil || done.Result.IsError {
@@ -314,6 +356,20 @@ func TestTasks(t *testing.T) {
 	until(slow, "working")
 	ask("tasks/cancel", &taskParams{TaskID: slow})
 	until(slow, "cancelled")
+	// A run that a person started is no task, whatever a client wants with it.
+	w, err := f.p.Load("slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := f.p.As("ada", "cli").Record(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for method, want := range map[string]string{"tasks/get": "only runs that a client started are tasks", "tasks/update": "only runs that a client started are tasks", "tasks/cancel": "only a person can cancel it: hocket cancel " + theirs.ID()} {
+		if _, err := sdk.CallCustomMethod[*taskParams, *taskResult](t.Context(), f.client, method, &taskParams{TaskID: theirs.ID()}); err == nil || !strings.HasSuffix(err.Error(), "was started by ada via cli; "+want) {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
 	// What only a person elsewhere can continue ends the task, so that the model learns about it.
 	strict := start(map[string]any{"name": "strict"})
 	f.status(strict, "waiting")

@@ -26,9 +26,9 @@ type guard struct {
 // guardWait is how long a call waits for the guard to read. If it hangs, the run is only less safe.
 const guardWait = time.Second
 
-// tell does something with the guard after everything that was to be done before, without a lock: a
+// withGuard does something with the guard after everything that was to be done before, without a lock: a
 // guard that hangs must stop nobody else. The channel is closed when it is done.
-func (s *server) tell(do func(*guard)) <-chan struct{} {
+func (s *server) withGuard(do func(*guard)) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, done := s.guard.last, make(chan struct{})
@@ -43,10 +43,10 @@ func (s *server) tell(do func(*guard)) <-chan struct{} {
 	return done
 }
 
-// watchful starts the guard if there is none yet. It comes before a run is recorded, so that hardly any time is
+// startGuard starts the guard if there is none yet. It comes before a run is recorded, so that hardly any time is
 // left in which the server could be killed without the guard knowing the run.
-func (s *server) watchful() {
-	await(s.tell(func(g *guard) {
+func (s *server) startGuard() {
+	await(s.withGuard(func(g *guard) {
 		if g.to == nil && s.o.Guard != nil {
 			g.to, _ = s.o.Guard()
 		}
@@ -55,7 +55,7 @@ func (s *server) watchful() {
 
 // guarded tells the guard about a run. If there is no guard, the run is only less safe.
 func (s *server) guarded(mark string, run *hocket.Run) {
-	await(s.tell(func(g *guard) {
+	await(s.withGuard(func(g *guard) {
 		if g.to != nil {
 			_, _ = fmt.Fprintf(g.to, "%s%s\n", mark, run.ID())
 		}
@@ -64,16 +64,16 @@ func (s *server) guarded(mark string, run *hocket.Run) {
 
 // unguard ends the guard.
 func (s *server) unguard() {
-	await(s.tell(func(g *guard) {
+	await(s.withGuard(func(g *guard) {
 		if g.to != nil {
 			_ = g.to.Close()
 		}
 	}))
 }
 
-func await(told <-chan struct{}) {
+func await(done <-chan struct{}) {
 	select {
-	case <-told:
+	case <-done:
 	case <-time.After(guardWait):
 	}
 }

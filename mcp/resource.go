@@ -1,12 +1,13 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -64,8 +65,8 @@ func (s *server) listResources(next sdk.MethodHandler) sdk.MethodHandler {
 			before = r.Params.Cursor
 		}
 		if before == "" {
-			for _, name := range s.p.Workflows() {
-				res.Resources = append(res.Resources, &sdk.Resource{URI: workflowURI(name), Name: name, Description: "Workflow"})
+			for _, name := range s.workflowNames() {
+				res.Resources = append(res.Resources, s.workflowLine(name).resource())
 			}
 		}
 		runs, err := s.p.Runs(ctx, hocket.Filter{Limit: page + 1, Before: before, Without: hocket.HelperLabel})
@@ -81,6 +82,22 @@ func (s *server) listResources(next sdk.MethodHandler) sdk.MethodHandler {
 		}
 		return res, nil
 	}
+}
+
+// resource describes a workflow as a resource: clients show that to people and to models.
+func (l workflowLine) resource() *sdk.Resource {
+	about := "Workflow, approved"
+	if !l.Approved {
+		about = "Workflow, cannot run: " + l.Problem
+	}
+	for i, p := range l.params {
+		about += map[bool]string{true: ". Inputs: ", false: ", "}[i == 0] + p.Name
+		if p.Required && !p.HasDefault {
+			about += " (required)"
+		}
+	}
+	title, _, _ := strings.Cut(l.Description, "\n")
+	return &sdk.Resource{URI: workflowURI(l.Name), Name: l.Name, Title: cmp.Or(title, l.Name), Description: about}
 }
 
 // readResource reads a resource. Names in URIs are compared with what exists, and never used as
@@ -104,34 +121,36 @@ func (s *server) readResource(ctx context.Context, req *sdk.ReadResourceRequest)
 	case u.Host == "runs":
 		text, mime, err = s.runText(ctx, parts)
 	}
-	if err != nil || mime == "" {
+	switch {
+	case isMissing(err) || err == nil && mime == "":
 		return nil, sdk.ResourceNotFoundError(uri)
+	case err != nil:
+		return nil, errors.New(s.explain(err))
 	}
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: s.p.Mask(text)}}}, nil
 }
 
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*hocket.UnknownRunError)) || errors.As(err, new(*hocket.UnknownStepError))
+}
+
 func (s *server) workflowText(parts []string) (text, mime string, err error) {
-	if err := knownName(s.p, parts[0]); err != nil {
+	w, err := s.p.LoadNamed(parts[0])
+	switch {
+	case err != nil || len(parts) > 2:
 		return "", "", err
-	}
-	w, err := s.p.Load(parts[0])
-	if err != nil || w.Model() == nil {
-		return "", "", err
-	}
-	if len(parts) == 2 {
+	case len(parts) == 2 && w.Model() == nil:
+		return "", "", &hocket.InvalidError{Diagnostics: w.Diagnostics()}
+	case len(parts) == 2:
 		text, mime = drawn(w.Model(), parts[1])
 		return text, mime, nil
 	}
-	file := w.Model().Pos.File
-	source, err := s.p.ReadFile(file)
-	if len(parts) != 1 || err != nil {
-		return "", "", err
-	}
+	file, source, _, err := s.p.Source(parts[0]) // also if it has mistakes
 	mime = "text/plain"
 	if n, ok := syntax.Of(file, source); ok && n.Name == "yaml" {
 		mime = "application/yaml"
 	}
-	return string(source), mime, nil
+	return string(source), mime, err
 }
 
 // drawn draws a workflow. mime is "" for an unknown form.
@@ -226,7 +245,7 @@ func logText(ctx context.Context, run *hocket.Run, address string) (string, erro
 	}
 	i := slices.IndexFunc(state.Result.Steps, func(r engine.StepResult) bool { return r.Address == address })
 	if i < 0 {
-		return "", os.ErrNotExist
+		return "", fs.ErrNotExist
 	}
 	var log []byte
 	for piece, err := range run.Read(ctx, address, max(state.Result.Steps[i].Attempts, 1), hocket.Output, 0, false) {

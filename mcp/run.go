@@ -74,7 +74,7 @@ func (s *server) forget(run string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.drives, run)
-	maps.DeleteFunc(s.declined, func(question string, _ bool) bool { return strings.HasPrefix(question, run+" ") })
+	maps.DeleteFunc(s.forms, func(question string, _ shown) bool { return strings.HasPrefix(question, run+" ") })
 }
 
 func (s *server) sessions(p *hocket.Project) *handoff.Sessions {
@@ -100,7 +100,7 @@ func (c *call) start(ctx context.Context, w *hocket.Workflow, inputs map[string]
 	}
 	if !background && c.handle == nil {
 		options = append(options, hocket.WithClaim())
-		c.s.watchful()
+		c.s.startGuard()
 	}
 	// A call that is cancelled now must still know its run, to cancel it.
 	run, err := c.p.Record(context.WithoutCancel(ctx), w, inputs, options...)
@@ -348,6 +348,7 @@ type question struct {
 	Options  []string `json:"options,omitempty"`
 	Answered []string `json:"answer_with"`           // the commands for the user, one for each option
 	Replan   string   `json:"replan_with,omitempty"` // and the one that changes the plan instead
+	Refused  string   `json:"refused,omitempty"`     // why the last answer in a form was not accepted
 }
 
 // Clients cut off or refuse results that are longer than their model can read.
@@ -419,7 +420,7 @@ func statusOf(r hocket.Info) string {
 }
 
 func (s *server) question(q hocket.Question) question {
-	one := question{ID: q.ID, Kind: string(q.Kind), Text: q.Text}
+	one := question{ID: q.ID, Kind: string(q.Kind), Text: q.Text, Refused: s.shown(&q).refused}
 	for _, o := range q.Options {
 		one.Options = append(one.Options, o.Value)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/handoff"
 )
 
@@ -90,16 +90,18 @@ type server struct {
 	leaving chan struct{} // closed when calls must end
 	driving sync.WaitGroup
 
-	mu        sync.Mutex
-	guard     guard
-	drives    map[string]*drive    // of runs that are driven here
-	declined  map[string]bool      // questions that the user of the client does not want to answer
-	workflows map[string]*sdk.Tool // those that are tools now
-	prompts   map[string]*sdk.Prompt
+	mu     sync.Mutex
+	guard  guard
+	drives map[string]*drive // of runs that are driven here
+	forms  map[string]shown  // what became of forms, see [seen]
+
+	refreshing sync.Mutex           // separate, because reading files takes long
+	workflows  map[string]*sdk.Tool // those that are tools now
+	prompts    map[string]*sdk.Prompt
 }
 
 func newServer(ctx context.Context, p *hocket.Project, o Options) *server {
-	s := &server{ctx: ctx, p: p, o: o, key: make([]byte, 32), leaving: make(chan struct{}), drives: map[string]*drive{}, declined: map[string]bool{}}
+	s := &server{ctx: ctx, p: p, o: o, key: make([]byte, 32), leaving: make(chan struct{}), drives: map[string]*drive{}, forms: map[string]shown{}}
 	_, _ = rand.Read(s.key) // never fails
 	capable := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{ListChanged: true}, Resources: &sdk.ResourceCapabilities{}}
 	capable.AddExtension(tasksExtension, nil)
@@ -120,7 +122,7 @@ func newServer(ctx context.Context, p *hocket.Project, o Options) *server {
 var private = sdk.Cacheable{CacheScope: "private"}
 
 const instructions = `Hocket runs durable workflows of agents, tools and people in this project. ` +
-	`hocket_task gives one task to one agent, hocket_workflow runs a workflow. ` +
+	`hocket_task gives one task to one agent, hocket_workflow runs a workflow of hocket_workflows_list. ` +
 	`A long call returns {run, status}: then call hocket_run with action "wait". ` +
 	`What you create has to be approved by a person before it runs; tell the user the command that the result names. ` +
 	`You cannot answer the questions of a run: tell the user what it asks and how to answer.`
@@ -139,8 +141,8 @@ func (s *server) fresh(next sdk.MethodHandler) sdk.MethodHandler {
 
 // refresh reads the project's files again. If they have mistakes, the old ones stay in use.
 func (s *server) refresh() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.refreshing.Lock()
+	defer s.refreshing.Unlock()
 	_ = s.p.Reload()
 	s.refreshWorkflows()
 	s.refreshPrompts()
@@ -225,40 +227,18 @@ func (s *server) explain(err error) string {
 	}
 	text = strings.TrimPrefix(text, "hocket: ") // which names the package, for Go programs
 	const longest = 8 << 10                     // it may repeat what the client sent
-	if text = s.p.Mask(text); len(text) > longest {
+	if text = s.forModel(text); len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + "…"
 	}
 	return text
 }
 
-// knownName returns an error unless a workflow has this name. A name that is a path would be a file
-// that nobody chose for this project.
-func knownName(p *hocket.Project, name string) error {
-	names := p.Workflows()
-	if slices.Contains(names, name) {
-		return nil
-	}
-	drafts, err := p.Generated()
-	for _, g := range drafts {
-		if g.Kind == hocket.WorkflowKind {
-			names = append(names, g.ID)
-		}
-	}
-	if slices.Contains(names, name) || err != nil {
-		return err
-	}
-	return unknown("workflow", name, names)
+// forModel removes secrets from a text, and advice that only people can follow.
+func (s *server) forModel(text string) string {
+	return s.p.Mask(strings.ReplaceAll(text, agent.ReplyAdvice, ""))
 }
 
 // unknown reports that a name that a client used does not exist, and what exists.
 func unknown(kind, name string, names []string) error {
-	const most = 30
-	list := strings.Join(names[:min(len(names), most)], ", ")
-	switch more := len(names) - most; {
-	case len(names) == 0:
-		return fmt.Errorf("unknown %s %q; the project has none", kind, name)
-	case more > 0:
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return fmt.Errorf("unknown %s %q; expected one of: %s", kind, name, list)
+	return fmt.Errorf("unknown %s %q; expected one of: %s", kind, name, strings.Join(names, ", "))
 }

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -33,8 +34,8 @@ func TestTask(t *testing.T) {
 	}
 	f.refused("hocket_task", map[string]any{"prompt": " "}, "empty")
 	f.refused("hocket_task", map[string]any{"prompt": "x", "agent": "nobody"}, "nobody")
-	if !slices.ContainsFunc(f.progress, func(s string) bool { return strings.Contains(s, "started") }) {
-		t.Errorf("no progress: %q", f.progress)
+	if !f.says("started") {
+		t.Error("no progress")
 	}
 }
 
@@ -48,6 +49,114 @@ func TestWorkflow(t *testing.T) {
 	f.refused("hocket_workflow", map[string]any{"name": "hello"}, "name")
 	f.refused("hocket_workflow", map[string]any{"name": "hello", "inputs": map[string]any{"name": "x", "times": "many"}}, "times")
 	f.refused("hocket_workflow", map[string]any{"title": "hello"}, "title")
+}
+
+// A client finds the workflows and their inputs without reading files, and learns which of them can run.
+func TestWorkflowsAreListed(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	f.must("hocket_workflow_create", map[string]any{"name": "duet", "definition": duet})
+	f.write(".hocket/workflows/broken.yml", "name: broken\nsteps:\n  - agent: nobody\n    prompt: x\n")
+	f.write(".hocket/workflows/gated.yml", files[".hocket/workflows/gated.yml"]+"output: changed\n")
+	type line struct {
+		Name, Description, Problem string
+		Approved                   bool
+		Inputs                     struct {
+			Properties map[string]struct {
+				Type, Description string
+				Default           any
+			}
+			Required []string
+		}
+	}
+	var page struct{ Workflows []line }
+	decode(t, f.must("hocket_workflows_list", nil), &page)
+	found := map[string]line{}
+	for _, l := range page.Workflows {
+		found[l.Name] = l
+	}
+	hello := found["hello"]
+	if in := hello.Inputs; !hello.Approved || hello.Problem != "" || hello.Description != "Says hello." || in.Properties["name"].Description != "whom to greet" || in.Properties["times"].Type != "integer" ||
+		in.Properties["times"].Default != 1.0 || !slices.Equal(in.Required, []string{"name"}) || len(in.Properties) != 2 {
+		t.Errorf("%+v", hello)
+	}
+	for name, want := range map[string]string{"duet": "nobody has approved it; the user can review it with hocket approve duet", "gated": "it has changed since it was approved", "broken": "nobody"} {
+		if l := found[name]; l.Approved || !strings.Contains(l.Problem, want) {
+			t.Errorf("%s: %+v", name, l)
+		}
+	}
+	resources := map[string]*sdk.Resource{}
+	for r, err := range f.client.Resources(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		resources[r.URI] = r
+	}
+	if r := resources["hocket://workflows/hello"]; r == nil || r.Title != "Says hello." || r.Description != "Workflow, approved. Inputs: name (required), times" {
+		t.Errorf("%+v", r)
+	}
+	if r := resources["hocket://workflows/duet"]; r == nil || !strings.Contains(r.Description, "nobody has approved it") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A long list of workflows comes in pages.
+func TestWorkflowsArePaged(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	for i := range 3 {
+		f.write(fmt.Sprintf(".hocket/workflows/long%d.yml", i), "name: x\ndescription: "+strings.Repeat("la ", 10_000)+"\nsteps:\n  - agent: echo\n    prompt: x\n")
+	}
+	var seen []string
+	for args, pages := map[string]any{}, 1; ; pages++ {
+		var page struct {
+			Workflows []struct{ Name string }
+			Next      string `json:"next_cursor"`
+		}
+		text := f.must("hocket_workflows_list", args)
+		decode(t, text, &page)
+		for _, w := range page.Workflows {
+			seen = append(seen, w.Name)
+		}
+		if args["cursor"] = page.Next; page.Next == "" || len(text) > 60_000 || pages > 5 {
+			if pages != 3 {
+				t.Errorf("%d pages, the last of %d bytes", pages, len(text))
+			}
+			break
+		}
+	}
+	if want := "gated hello long0 long1 long2 slow strict"; strings.Join(seen, " ") != want {
+		t.Errorf("%q", seen)
+	}
+}
+
+// Only what is missing is not found. Of a workflow with mistakes, the text can be read, and what is wrong.
+func TestResourcesWithMistakes(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	f.write(".hocket/workflows/broken.yml", "name: broken\nsteps: [\n")
+	res, err := f.client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "hocket://workflows/broken"})
+	if err != nil || !strings.Contains(res.Contents[0].Text, "steps: [") {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if _, err := f.client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "hocket://workflows/broken/tree"}); err == nil || !strings.Contains(err.Error(), "broken.yml:2:") || strings.Contains(err.Error(), "not found") {
+		t.Error(err)
+	}
+	o := parse(t, f.must("hocket_task", map[string]any{"prompt": "x"}))
+	for _, uri := range []string{"hocket://workflows/none", "hocket://workflows/hello/jpg", "hocket://workflows/hello/tree/x", "hocket://runs/none", "hocket://runs/" + o.Run + "/logs/none"} {
+		if _, err := f.client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil || !strings.Contains(err.Error(), "not found") {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+}
+
+// A model cannot pass a flag of the command line, so no text advises that.
+func TestAdviceForModels(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	f.write(".hocket/agents/lost.yml", "agent: absent\n")
+	f.write(".hocket/workflows/lost.yml", "name: lost\nsteps:\n  - agent: lost\n    prompt: x\n")
+	for tool, args := range map[string]map[string]any{"hocket_check": {"name": "lost"}, "hocket_workflow": {"name": "lost"}, "hocket_workflows_list": nil, "hocket_task": {"prompt": "x", "agent": "lost"}} {
+		if text, _ := f.call(tool, args); !strings.Contains(text, "absent") || strings.Contains(text, "--replies") {
+			t.Errorf("%s: %s", tool, text)
+		}
+	}
 }
 
 // A workflow that the project lists is a tool with the workflow's inputs.
@@ -194,14 +303,10 @@ func TestLongCallReturnsTheRun(t *testing.T) {
 func TestCancelledCallCancelsItsRun(t *testing.T) {
 	f := newFixture(t, mcp.Options{}, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan bool)
-	go func() {
-		_, failed := f.callIn(ctx, "hocket_workflow", map[string]any{"name": "slow"})
-		done <- failed
-	}()
+	done := f.start(ctx, "hocket_workflow", map[string]any{"name": "slow"})
 	run := f.newest()
 	cancel()
-	if !<-done {
+	if !(<-done).failed {
 		t.Error("the call succeeded")
 	}
 	f.status(run, "cancelled")
@@ -210,7 +315,7 @@ func TestCancelledCallCancelsItsRun(t *testing.T) {
 // What a client has not waited for to the end does not continue without it.
 func TestDisconnecting(t *testing.T) {
 	f := newFixture(t, mcp.Options{}, nil)
-	go f.callIn(context.Background(), "hocket_workflow", map[string]any{"name": "slow"})
+	f.start(context.Background(), "hocket_workflow", map[string]any{"name": "slow"})
 	run := f.newest()
 	f.disconnect()
 	f.status(run, "cancelled")
@@ -338,7 +443,6 @@ func TestResourcesAndPrompts(t *testing.T) {
 	}
 }
 
-// A guard that does not read stops nobody.
 // A client that goes away while a call has only recorded its run cancels it, also if it has forms.
 func TestClientGoesWhileARunStarts(t *testing.T) {
 	starting := make(chan struct{})
@@ -348,13 +452,14 @@ func TestClientGoesWhileARunStarts(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
 		return to, nil
 	}}, says("approve").options())
-	go func() { _, _ = f.callIn(context.Background(), "hocket_workflow", map[string]any{"name": "slow"}) }()
+	f.start(context.Background(), "hocket_workflow", map[string]any{"name": "slow"})
 	<-starting
 	f.hangUp()
 	f.served <- <-f.served
 	f.status(f.newest(), "cancelled")
 }
 
+// A guard that does not read stops nobody.
 func TestGuardThatHangs(t *testing.T) {
 	_, to := io.Pipe()
 	f := newFixture(t, mcp.Options{Guard: func() (io.WriteCloser, error) { return to, nil }}, nil)
@@ -374,7 +479,7 @@ func TestGuard(t *testing.T) {
 		return to, nil
 	}}, nil)
 	lines := bufio.NewScanner(told)
-	go f.callIn(context.Background(), "hocket_workflow", map[string]any{"name": "slow"})
+	f.start(context.Background(), "hocket_workflow", map[string]any{"name": "slow"})
 	if !lines.Scan() || lines.Text() != "+"+f.newest() {
 		t.Errorf("%q", lines.Text())
 	}

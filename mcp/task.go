@@ -82,21 +82,28 @@ func (s *server) addTasks() {
 	}
 }
 
-// ownRun finds a run that a client started. Others do not belong to it.
-func ownRun(ctx context.Context, p *hocket.Project, id string) (*hocket.Run, error) {
+// ownRun finds a run that a client started. Of others it says what that means.
+func ownRun(ctx context.Context, p *hocket.Project, id, otherwise string) (*hocket.Run, error) {
 	run, err := p.Run(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	info, err := run.Info(ctx)
 	if err == nil && info.Owner.Via != "mcp" {
-		err = fmt.Errorf("run %s was started by %s via %s; only a person can cancel it: hocket cancel %s", info.ID, info.Owner.By, info.Owner.Via, info.ID)
+		err = fmt.Errorf("run %s was started by %s via %s; %s", info.ID, info.Owner.By, info.Owner.Via, otherwise)
 	}
 	return run, err
 }
 
+// notCancelled is what it means for a run that a client wants to cancel.
+func (s *server) notCancelled(id string) string {
+	return "only a person can cancel it: " + s.command("cancel", id)
+}
+
+const notATask = "only runs that a client started are tasks"
+
 func (s *server) getTask(ctx context.Context, ss *sdk.ServerSession, in *taskParams) (*task, error) {
-	run, err := ownRun(ctx, s.p, in.TaskID)
+	run, err := ownRun(ctx, s.p, in.TaskID, notATask)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +139,7 @@ func (s *server) task(ctx context.Context, run *hocket.Run) (*task, error) {
 func (s *server) taskQuestions(ctx context.Context, run *hocket.Run, t *task) error {
 	open, err := run.Questions(ctx)
 	for _, q := range open {
-		if !s.askable(&q) || s.hasDeclined(&q) {
+		if !s.asks(&q) {
 			one := s.question(q)
 			t.Message = "waits for an answer; the user can give it with " + strings.Join(one.Answered, " or ")
 			if one.Replan != "" {
@@ -143,7 +150,7 @@ func (s *server) taskQuestions(ctx context.Context, run *hocket.Run, t *task) er
 		if t.InputRequests == nil {
 			t.InputRequests = sdk.InputRequestMap{}
 		}
-		t.InputRequests[q.ID+"#"+q.Digest] = form(&q)
+		t.InputRequests[s.formKey(&q)] = s.form(&q)
 		t.Status = "input_required"
 	}
 	return err
@@ -151,21 +158,21 @@ func (s *server) taskQuestions(ctx context.Context, run *hocket.Run, t *task) er
 
 func (s *server) updateTask(ctx context.Context, ss *sdk.ServerSession, in *taskParams) (*taskAck, error) {
 	p := s.p.As(clientName(clientOf(ss)), "mcp")
-	run, err := ownRun(ctx, p, in.TaskID)
+	run, err := ownRun(ctx, p, in.TaskID, notATask)
 	if err != nil {
 		return nil, err
 	}
 	open, err := run.Questions(ctx)
 	for _, q := range open {
-		if r, ok := in.InputResponses[q.ID+"#"+q.Digest].(*sdk.ElicitResult); ok && err == nil {
-			_, err = s.answer(ctx, p, run, &q, r)
+		if r, ok := in.InputResponses[s.formKey(&q)].(*sdk.ElicitResult); ok && err == nil {
+			_, _, err = s.answer(ctx, p, run, &q, r)
 		}
 	}
 	return &taskAck{ResultType: "complete"}, err
 }
 
 func (s *server) cancelTask(ctx context.Context, ss *sdk.ServerSession, in *taskParams) (*taskAck, error) {
-	run, err := ownRun(ctx, s.p.As(clientName(clientOf(ss)), "mcp"), in.TaskID)
+	run, err := ownRun(ctx, s.p.As(clientName(clientOf(ss)), "mcp"), in.TaskID, s.notCancelled(in.TaskID))
 	if err == nil {
 		_, err = run.Cancel(ctx, "the client cancelled the task")
 	}

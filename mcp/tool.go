@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -32,6 +31,7 @@ var (
 func (s *server) addTools() {
 	add(s, "hocket_task", works, "Give one task to one agent and wait for its answer. Without an agent, the best one is chosen; hocket_agents_list lists them.", (*call).task)
 	add(s, "hocket_workflow", works, "Run a workflow of the project and wait for its output. A person must have approved the workflow.", (*call).workflow)
+	add(s, "hocket_workflows_list", reads, "List the workflows of the project, with their inputs, and whether they are approved and can run.", (*call).workflows)
 	add(s, "hocket_run", works, "Look at a run (status), wait for it to end (wait), or cancel one that a client started (cancel). Questions of a run are answered by people, not here.", (*call).run)
 	add(s, "hocket_runs", reads, "List the runs of the project, newest first.", (*call).runs)
 	add(s, "hocket_agents_list", reads, "List the agents that can be given tasks.", (*call).agents)
@@ -118,28 +118,6 @@ func (c *call) task(ctx context.Context, in *taskArgs) (*sdk.CallToolResult, err
 	return c.start(ctx, w, inputs, in.Background, in.Description)
 }
 
-type workflowArgs struct {
-	Name       string         `json:"name" about:"the workflow"`
-	Inputs     map[string]any `json:"inputs,omitempty" about:"its inputs, by name"`
-	Background bool           `json:"background,omitempty" about:"return the id of the run at once"`
-}
-
-func (c *call) workflow(ctx context.Context, in *workflowArgs) (*sdk.CallToolResult, error) {
-	w, err := c.load(in.Name)
-	if err != nil {
-		return nil, err
-	}
-	return c.start(ctx, w, in.Inputs, in.Background, "")
-}
-
-// load loads a workflow of the project by its name.
-func (c *call) load(name string) (*hocket.Workflow, error) {
-	if err := knownName(c.p, name); err != nil {
-		return nil, err
-	}
-	return c.p.Load(name)
-}
-
 type runArgs struct {
 	Run    string `json:"run" about:"id of the run"`
 	Action string `json:"action,omitempty" about:"status (the default), wait or cancel"`
@@ -157,7 +135,7 @@ func (c *call) run(ctx context.Context, in *runArgs) (*sdk.CallToolResult, error
 		}
 		return c.s.report(ctx, run)
 	case "cancel":
-		run, err := ownRun(ctx, c.p, in.Run)
+		run, err := ownRun(ctx, c.p, in.Run, c.s.notCancelled(in.Run))
 		if err != nil {
 			return nil, err
 		}
@@ -305,7 +283,7 @@ func (c *call) handoff(ctx context.Context, in *handoffArgs) (*sdk.CallToolResul
 		return nil, fmt.Errorf("expected one request, found %d; call hocket_handoff for each", n)
 	}
 	if !background {
-		c.s.watchful()
+		c.s.startGuard()
 	}
 	sent, err := s.Send(ctx, order)
 	if err != nil {
@@ -393,7 +371,7 @@ func (c *call) check(_ context.Context, in *checkArgs) (*sdk.CallToolResult, err
 	}
 	size := 0
 	for i, d := range found {
-		text := c.p.Mask(d.String())
+		text := c.s.forModel(d.String())
 		if size += len(text); size > maxOutput {
 			res.More = fmt.Sprintf("%d more findings; fix these and check again, or the user gets all of them with %s", len(found)-i, c.s.command("check", cmp.Or(in.Name, "FILE")))
 			break
@@ -409,7 +387,7 @@ func (c *call) given(in *checkArgs) (*hocket.Workflow, error) {
 		return nil, errors.New("expected either name or text")
 	}
 	if in.Name != "" {
-		return c.load(in.Name)
+		return c.p.LoadNamed(in.Name)
 	}
 	file, err := fileIn(in.Notation)
 	if err != nil {
@@ -454,84 +432,3 @@ func (c *call) convert(_ context.Context, in *convertArgs) (*sdk.CallToolResult,
 	all := cut(string(text), "the user gets all of it with "+c.s.command("convert", cmp.Or(in.Name, "FILE"), "--to", notation.Name))
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: all}}}, nil
 }
-
-// workflowTool is the prefix of the tools that are workflows.
-const workflowTool = "workflow_"
-
-// refreshWorkflows makes tools of the workflows that the project lists for that, with their inputs
-// as arguments.
-func (s *server) refreshWorkflows() {
-	now := map[string]*sdk.Tool{}
-	for _, name := range s.p.Config().MCP.Workflows {
-		if knownName(s.p, name) != nil {
-			continue
-		}
-		if w, err := s.p.Load(name); err == nil && w.Model() != nil {
-			now[name] = &sdk.Tool{Name: workflowTool + name, Description: "Run the workflow " + name + ". " + w.Model().Description, Annotations: works, InputSchema: schema(inputsOf(w), map[string]any{})}
-		}
-	}
-	s.workflows = exchange(s.workflows, now, func(name string) { s.sdk.RemoveTools(workflowTool + name) }, func(name string, tool *sdk.Tool) {
-		s.sdk.AddTool(tool, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			c := s.call(ctx, req)
-			return s.answered(ctx, c, func() (*sdk.CallToolResult, error) { return c.namedWorkflow(ctx, name) }), nil
-		})
-	})
-}
-
-// exchange removes and adds what is different, and returns what is there now. Clients are told about every
-// change.
-func exchange[T any](before, now map[string]*T, remove func(name string), add func(name string, one *T)) map[string]*T {
-	for name := range before {
-		if now[name] == nil {
-			remove(name)
-		}
-	}
-	for name, one := range now {
-		if !reflect.DeepEqual(one, before[name]) {
-			add(name, one)
-		}
-	}
-	return now
-}
-
-// backgroundArg is the argument of workflow tools that is not an input.
-const backgroundArg = "background"
-
-func (c *call) namedWorkflow(ctx context.Context, name string) (*sdk.CallToolResult, error) {
-	inputs := map[string]any{}
-	if len(c.req.Params.Arguments) > 0 {
-		v, err := workflow.ParseJSON(c.req.Params.Arguments)
-		object, ok := v.(map[string]any)
-		if err != nil || !ok {
-			return nil, errors.New("the arguments must be a JSON object")
-		}
-		inputs = maps.Clone(object)
-	}
-	w, err := c.load(name)
-	if err != nil {
-		return nil, err
-	}
-	if w.Model() == nil { // its file has changed since the list
-		return nil, &hocket.InvalidError{Diagnostics: w.Diagnostics()}
-	}
-	background := false
-	if !slices.ContainsFunc(w.Model().Inputs, isBackground) {
-		background, _ = inputs[backgroundArg].(bool)
-		delete(inputs, backgroundArg)
-	}
-	return c.start(ctx, w, inputs, background, "")
-}
-
-// inputsOf returns the parameters of the tool of a workflow.
-func inputsOf(w *hocket.Workflow) []workflow.Param {
-	params := w.Model().Inputs
-	if len(params) == 0 {
-		params = w.Required()
-	}
-	if slices.ContainsFunc(params, isBackground) {
-		return params
-	}
-	return append(slices.Clip(params), workflow.Param{Name: backgroundArg, Type: workflow.BooleanType, Description: "return the id of the run at once"})
-}
-
-func isBackground(p workflow.Param) bool { return p.Name == backgroundArg }

@@ -62,6 +62,43 @@ func (p *Project) Load(nameOrFile string) (*Loaded, error) {
 	})
 }
 
+// LoadNamed is Load for a name alone: that of a workflow of the project, or of one that a model wrote. It
+// is never taken for a path, which could be a file that nobody chose for this project.
+func (p *Project) LoadNamed(name string) (*Loaded, error) {
+	names := p.Names()
+	return p.loaded(func(l *Loaded) (err error) {
+		known := len(l.project.found)
+		var list []found
+		if slices.Contains(names, name) {
+			list, err = l.project.find(name)
+		} else if f := l.generatedWorkflow(name); f != nil {
+			list = []found{*f}
+		} else if len(l.project.found) == known { // otherwise it exists, but cannot be used
+			err = &UnknownError{workflow.Errorf(workflow.Pos{}, codeUnknown, namesHint(name, names), "unknown workflow %q", name)}
+		}
+		if err != nil {
+			return err
+		}
+		if file := l.only(name, list, workflow.Pos{}); file != nil {
+			err = l.load(file)
+		}
+		return err
+	})
+}
+
+func namesHint(name string, names []string) string {
+	const most = 30
+	switch near := workflow.DidYouMean(name, names); {
+	case near != "":
+		return near
+	case len(names) == 0:
+		return "the project has none"
+	case len(names) > most:
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("and %d more", len(names)-most))
+	}
+	return "expected one of: " + strings.Join(names, ", ")
+}
+
 // UnknownError reports that there is no workflow or file with a name. It is an
 // [fs.ErrNotExist].
 type UnknownError struct{ Diagnostic workflow.Diagnostic }

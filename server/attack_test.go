@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -481,6 +483,65 @@ func TestAnAgentCannotOpenTheDoor(t *testing.T) {
 	}
 }
 
+// The file that leads a browser to a link does not stay: the link is used, or is too old, or its server was
+// killed.
+func TestRedirectFilesAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	left := filepath.Join(dir, "open-0123456789abcdef.html")
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(left, time.Time{}, time.Now().Add(-2*linkLife)); err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t, nil)
+	if err := f.s.OpenDoor(t.Context(), dir, f.base); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Error("the file of a server that was killed stays")
+	}
+	link, err := f.s.Link("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := RedirectFile(dir, f.base+link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), html.EscapeString(f.base+link)) {
+		t.Errorf("%s, %v", text, err)
+	}
+	res, err := http.Get(f.base + link)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(res, err)
+	}
+	_ = res.Body.Close()
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the file stays after the link was used")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{doors: dir}
+		link, err := s.Link("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := RedirectFile(dir, link)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(linkLife - time.Second)
+		if _, err := os.Stat(file); err != nil {
+			t.Error("the file is removed before the link has expired")
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if _, err := os.Stat(file); err == nil {
+			t.Error("the file stays after the link has expired")
+		}
+	})
+}
+
 // TestKnock is the process of TestAnAgentCannotOpenTheDoor.
 func TestKnock(t *testing.T) {
 	door := os.Getenv("KNOCK")
@@ -495,7 +556,7 @@ func TestKnock(t *testing.T) {
 	if file := os.Getenv("KNOCK_THROUGH"); file != "" {
 		knockThrough(t, c, file)
 	}
-	if err := json.NewEncoder(c).Encode(wish{}); err != nil {
+	if err := json.NewEncoder(c).Encode(linkRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(c).ReadString('\n')
@@ -506,7 +567,7 @@ func TestKnock(t *testing.T) {
 	os.Exit(0)
 }
 
-// knockThrough has a process connect that ends before the wish is sent, and prints the answer.
+// knockThrough has a process connect that ends before the request is sent, and prints the answer.
 func knockThrough(t *testing.T, c net.Conn, file string) {
 	switch os.Getenv("KNOCK_AS") {
 	case "": // start the one that connects, and wait for the answer
@@ -535,7 +596,7 @@ func knockThrough(t *testing.T, c net.Conn, file string) {
 	case "speaker":
 		time.Sleep(200 * time.Millisecond) // the connector has ended
 		f := os.NewFile(3, "door")
-		_ = json.NewEncoder(f).Encode(wish{})
+		_ = json.NewEncoder(f).Encode(linkRequest{})
 		line, _ := bufio.NewReader(f).ReadString('\n')
 		_ = os.WriteFile(file, []byte(line), 0o600)
 		os.Exit(0)

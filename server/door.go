@@ -5,23 +5,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"io/fs"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/wholefile"
 	"github.com/hocket-dev/hocket/trust"
 )
 
 // A door is a socket in a private directory through which another process of the same user gets a
 // link to the page, so that no secret is in the arguments of a process.
 
-// wish is what a process asks for.
-type wish struct {
+// linkRequest is what a process asks for.
+type linkRequest struct {
 	Root string `json:"root"` // of the project; "": any
 	Path string `json:"path"` // of the page to open; "" means the first
 }
@@ -35,8 +38,11 @@ type answered struct {
 
 const doorWait = 5 * time.Second
 
-// OpenDoor hands out links in a directory until ctx is done. base is the address of the server.
+// OpenDoor hands out links in a directory until ctx is done. base is the address of the server. Call it
+// before Serve.
 func (s *Server) OpenDoor(ctx context.Context, dir, base string) error {
+	s.doors = dir
+	sweep(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -62,12 +68,40 @@ func (s *Server) OpenDoor(ctx context.Context, dir, base string) error {
 	return nil
 }
 
+// RedirectFile writes a private file that leads a browser to a link, whose secret must not be in the
+// arguments of a process. The server removes the file when the link was used or is too old.
+func RedirectFile(dir, link string) (string, error) {
+	u, err := url.Parse(link)
+	if err != nil {
+		return "", err
+	}
+	file := redirectFile(dir, u.Query().Get("key"))
+	page := "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; url=" + html.EscapeString(link) + "\"><title>Hocket</title>\n"
+	return file, wholefile.Write(file, []byte(page), 0o600)
+}
+
+const redirectPrefix = "open-"
+
+func redirectFile(dir, secret string) string {
+	return filepath.Join(dir, redirectPrefix+hash(secret)[:16]+".html")
+}
+
+// sweep removes the files of links of servers that were killed.
+func sweep(dir string) {
+	files, _ := filepath.Glob(filepath.Join(dir, redirectPrefix+"*.html"))
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil && time.Since(info.ModTime()) > linkLife {
+			_ = os.Remove(file)
+		}
+	}
+}
+
 // attend answers one process. A process that an agent started gets nothing.
 func (s *Server) attend(c net.Conn, base string) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(doorWait))
 	by, unknown := supervisorOf(c)
-	var w wish
+	var w linkRequest
 	if err := json.NewDecoder(io.LimitReader(c, 8<<10)).Decode(&w); err != nil {
 		return
 	}
@@ -123,7 +157,7 @@ func RequestLink(ctx context.Context, dir, root, path string) (string, error) {
 		}
 		_ = c.SetDeadline(time.Now().Add(doorWait))
 		var out answered
-		err = json.NewEncoder(c).Encode(wish{root, path})
+		err = json.NewEncoder(c).Encode(linkRequest{root, path})
 		if err == nil {
 			err = json.NewDecoder(c).Decode(&out)
 		}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,7 +106,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			fail(w, newProblem(http.StatusInternalServerError, "internal", "the tokens of this server cannot be read"))
 		case who == nil:
 			if strings.Contains(r.Header.Get("Accept"), "text/html") && !strings.HasPrefix(r.URL.Path, apiPath) {
-				strange(w)
+				askForSession(w)
 				return
 			}
 			h.Set("WWW-Authenticate", `Bearer realm="hocket"`)
@@ -119,8 +120,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// strange tells a person without a session how to get one.
-func strange(w http.ResponseWriter) {
+// askForSession tells a person without a session how to get one.
+func askForSession(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(http.StatusUnauthorized)
 	_, _ = w.Write([]byte("<!doctype html><html lang=\"en\"><meta name=\"viewport\" content=\"width=device-width\"><title>Hocket</title><h1>This browser has no session</h1>" +
@@ -179,7 +180,11 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		fail(w, newProblem(http.StatusMethodNotAllowed, "invalid-request", "use GET"))
 		return
 	}
-	if !s.links.use(r.URL.Query().Get("key")) {
+	key := r.URL.Query().Get("key")
+	if s.doors != "" {
+		_ = os.Remove(redirectFile(s.doors, key)) // there may be none
+	}
+	if !s.links.use(key) {
 		p := newProblem(http.StatusForbidden, "link-used", "this link was used before or is too old")
 		p.Hint = "get a new one with `hocket open`"
 		fail(w, p)

@@ -82,7 +82,7 @@ func (a *api) readLog(ctx context.Context, in *InLog) (*huma.StreamResponse, err
 // followLog sends what an attempt writes while it writes it.
 func (a *api) followLog(r *hocket.Run, in *InLog, stream hocket.Stream) (*huma.StreamResponse, error) {
 	return a.stream(func(ctx context.Context, out *messages) error {
-		read := func(ctx context.Context, tell func(message) bool) error {
+		read := func(ctx context.Context, emit func(message) bool) error {
 			for p, err := range r.Read(ctx, in.Address, in.Attempt, stream, in.Offset, true) {
 				if err != nil {
 					return err
@@ -94,7 +94,7 @@ func (a *api) followLog(r *hocket.Run, in *InLog, stream hocket.Stream) (*huma.S
 				if err != nil {
 					return err
 				}
-				if !tell(message{"piece", strconv.FormatInt(p.At+int64(len(p.Text)), 10), data}) {
+				if !emit(message{"piece", strconv.FormatInt(p.At+int64(len(p.Text)), 10), data}) {
 					break
 				}
 			}

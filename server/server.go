@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,6 +61,7 @@ var farewell = 30 * time.Second
 type Server struct {
 	access   *Access
 	links    links
+	doors    string // the directory of redirect files; "": there are none
 	place    place
 	projects []served
 	version  string
@@ -147,6 +149,9 @@ func (s *Server) Link(to string) (string, error) {
 	secret := s.links.add()
 	if secret == "" {
 		return "", errors.New("too many links are open; use one of them, or wait five minutes")
+	}
+	if s.doors != "" {
+		time.AfterFunc(linkLife, func() { _ = os.Remove(redirectFile(s.doors, secret)) })
 	}
 	q := url.Values{"key": {secret}}
 	if to != "" {

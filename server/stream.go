@@ -188,8 +188,8 @@ type message struct {
 	data     []byte
 }
 
-// source produces messages until it has no more, or tell returns false.
-type source func(ctx context.Context, tell func(message) bool) error
+// source produces messages until it has no more, or emit returns false.
+type source func(ctx context.Context, emit func(message) bool) error
 
 // send sends what the sources produce, until all have ended or one fails. If note is not nil, it
 // returns the id under which a message is sent.
@@ -197,7 +197,7 @@ func (out *messages) send(ctx context.Context, note func(message) string, source
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	news, ended := make(chan message, 256), make(chan error, len(sources))
-	tell := func(m message) bool {
+	emit := func(m message) bool {
 		select {
 		case news <- m:
 			return true
@@ -206,7 +206,7 @@ func (out *messages) send(ctx context.Context, note func(message) string, source
 		}
 	}
 	for _, produce := range sources {
-		go func() { ended <- produce(ctx, tell) }()
+		go func() { ended <- produce(ctx, emit) }()
 	}
 	put := func(m message) {
 		if note != nil {
@@ -248,7 +248,7 @@ func (out *messages) send(ctx context.Context, note func(message) string, source
 
 // entriesOf is a source of the entries of a run, until it is over.
 func (s *Server) entriesOf(f *followedRun) source {
-	return func(ctx context.Context, tell func(message) bool) error {
+	return func(ctx context.Context, emit func(message) bool) error {
 		feed, end := s.follow(f.p, f.r)
 		defer end()
 		for after := f.after; ; {
@@ -260,7 +260,7 @@ func (s *Server) entriesOf(f *followedRun) source {
 				}
 			}
 			for _, e := range found {
-				if after = e.id; !tell(message{"event", e.id.String(), e.data}) {
+				if after = e.id; !emit(message{"event", e.id.String(), e.data}) {
 					return ctx.Err()
 				}
 			}
@@ -281,7 +281,7 @@ func (s *Server) entriesOf(f *followedRun) source {
 
 // changesOf is a source of the changes of all runs of a project.
 func changesOf(p served) source {
-	return func(ctx context.Context, tell func(message) bool) error {
+	return func(ctx context.Context, emit func(message) bool) error {
 		for c, err := range p.Watch(ctx) {
 			if err != nil {
 				return err
@@ -294,7 +294,7 @@ func changesOf(p served) source {
 			if m.data, err = json.Marshal(body); err != nil {
 				return err
 			}
-			if !tell(m) {
+			if !emit(m) {
 				break
 			}
 		}
@@ -372,8 +372,8 @@ func (s *Server) sendAll(ctx context.Context, out *messages, followed []*followe
 	for _, f := range followed {
 		at.Set(f.key(), f.after.String())
 		entries := s.entriesOf(f)
-		sources = append(sources, func(ctx context.Context, tell func(message) bool) error {
-			return entries(ctx, func(m message) bool { return tell(message{m.kind, f.key() + "@" + m.id, within(f, m.data)}) })
+		sources = append(sources, func(ctx context.Context, emit func(message) bool) error {
+			return entries(ctx, func(m message) bool { return emit(message{m.kind, f.key() + "@" + m.id, within(f, m.data)}) })
 		})
 	}
 	return out.send(ctx, func(m message) string {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -171,18 +170,20 @@ func (s *Server) Workflows(ctx context.Context, project string) ([]WorkflowLine,
 		return nil, err
 	}
 	_ = p.Reload()
-	written, err := generatedIn(p)
-	if err != nil {
-		return nil, err
-	}
+	own := p.Workflows()
 	all := []WorkflowLine{}
-	for _, name := range slices.Concat(p.Workflows(), slices.Sorted(maps.Keys(written))) {
-		approved, generated := written[name]
-		line := WorkflowLine{Name: name, Unapproved: generated && !approved}
-		if w, err := p.Load(name); err != nil {
-			line.Problem = err.Error()
-		} else {
+	for i, name := range slices.Concat(own, p.GeneratedWorkflows()) {
+		line := WorkflowLine{Name: name}
+		w, err := p.LoadNamed(name)
+		if err == nil {
 			line.fill(p, w)
+			if i >= len(own) {
+				state, wrong := w.State()
+				line.Unapproved, err = state != hocket.Approved, wrong
+			}
+		}
+		if err != nil {
+			line.Problem = err.Error()
 		}
 		all = append(all, line)
 	}
@@ -234,13 +235,13 @@ func drawn(w *workflow.Workflow, as string) (*rawBody, error) {
 
 // Converted is a text in another notation.
 type Converted struct {
-	Notation string `json:"notation"`
-	Text     string `json:"text"`
-	Report   []Fate `json:"report" doc:"What the notation has no form of its own for"`
+	Notation string          `json:"notation"`
+	Text     string          `json:"text"`
+	Report   []ConvertedPart `json:"report" doc:"What the notation has no form of its own for"`
 }
 
-// Fate is how a part of a workflow is written in a notation.
-type Fate struct {
+// ConvertedPart is how a part of a workflow is written in a notation.
+type ConvertedPart struct {
 	Node string `json:"node,omitempty"`
 	What string `json:"what"`
 	How  string `json:"how" enum:"carried,rejected"`
@@ -254,17 +255,17 @@ func convert(file string, text []byte, to string) (*reply[Converted], error) {
 		if found.Errors() || !ok {
 			return nil, &hocket.InvalidError{Diagnostics: found}
 		}
-		return say(Converted{n.Name, string(formatted), []Fate{}}), nil
+		return say(Converted{n.Name, string(formatted), []ConvertedPart{}}), nil
 	}
 	w, found := syntax.Parse(file, text)
 	if w == nil || found.Errors() {
 		return nil, &hocket.InvalidError{Diagnostics: found}
 	}
 	n, _ := syntax.Named(to) // one of the enumerated
-	out := Converted{Notation: n.Name, Report: []Fate{}}
+	out := Converted{Notation: n.Name, Report: []ConvertedPart{}}
 	for _, it := range syntax.Fidelity(w, n) {
 		if it.How != syntax.Exact {
-			out.Report = append(out.Report, Fate{it.Node, it.Construct, string(it.How), it.Note})
+			out.Report = append(out.Report, ConvertedPart{it.Node, it.Construct, string(it.How), it.Note})
 		}
 	}
 	converted, err := n.Format(w)
@@ -275,25 +276,14 @@ func convert(file string, text []byte, to string) (*reply[Converted], error) {
 	return say(out), nil
 }
 
-// load loads a workflow of a project by its name. A path would be a file that nobody chose for this
-// project.
+// load loads a workflow of a project by its name.
 func (s *Server) load(ctx context.Context, project, name string) (served, *hocket.Workflow, error) {
 	p, err := s.project(ctx, project)
 	if err != nil {
 		return p, nil, err
 	}
 	_ = p.Reload()
-	names := p.Workflows()
-	if !slices.Contains(names, name) {
-		written, err := generatedIn(p)
-		if err != nil {
-			return p, nil, err
-		}
-		if _, ok := written[name]; !ok {
-			return p, nil, newProblem(http.StatusNotFound, "unknown-workflow", "the project has no workflow "+quote(name))
-		}
-	}
-	w, err := p.Load(name)
+	w, err := p.LoadNamed(name)
 	return p, w, err
 }
 
@@ -307,19 +297,6 @@ func (s *Server) loadText(ctx context.Context, in *InText) (served, *hocket.Work
 	}
 	w, err := p.LoadText(in.Body.File, []byte(in.Body.Text))
 	return p, w, err
-}
-
-// generatedIn returns the workflows that a model wrote, by name, and whether each is approved: each can be
-// read, and runs once it is.
-func generatedIn(p served) (map[string]bool, error) {
-	drafts, err := p.Generated()
-	written := map[string]bool{}
-	for _, g := range drafts {
-		if g.Kind == hocket.WorkflowKind && !slices.Contains(p.Workflows(), g.ID) {
-			written[g.ID] = g.State == hocket.Approved
-		}
-	}
-	return written, err
 }
 
 func (l *WorkflowLine) fill(p served, w *hocket.Workflow) {

@@ -65,7 +65,7 @@ func (p *Plain) once(f engine.Fact) engine.Fact {
 		return f
 	}
 	for rest, more := f.Text, true; more; _, rest, more = strings.Cut(rest, ": ") {
-		if named, told := p.failed[rest]; told {
+		if named, printed := p.failed[rest]; printed {
 			if f.Text = f.Text[:len(f.Text)-len(rest)+named]; f.Kind == engine.RunEnded {
 				f.Text = ""
 			}
