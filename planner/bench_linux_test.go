@@ -17,7 +17,7 @@ func BenchmarkStream(b *testing.B) {
 		b.Run(fmt.Sprintf("every=%d", every), func(b *testing.B) {
 			began := cpu(b)
 			for b.Loop() {
-				var s Stream
+				var s unfinished
 				for i, piece := range all {
 					s.Write(piece)
 					if i%every > 0 {

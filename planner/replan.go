@@ -174,22 +174,6 @@ func rank(s engine.StepResult) int {
 	return 1
 }
 
-// OnFailure returns the planner of a project, see [hocket.Options]: it has a model change a workflow in
-// which a step with on_error: replan has failed. approve shows the plan to a person, and approves it with
-// [hocket.Project.ApprovePlan]; if it returns an error, the run waits.
-func OnFailure(o Options, approve func(ctx context.Context, run *hocket.Run, plan *Plan) error) hocket.Planner {
-	return func(ctx context.Context, run *hocket.Run, _ string) (*hocket.Workflow, *hocket.Origin, error) {
-		plan, err := New(run.Project(), o).Replan(ctx, run, "", nil)
-		if err == nil {
-			err = approve(ctx, run, plan)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		return plan.Workflow, &plan.Origin, nil
-	}
-}
-
 // failureWords are what the model is asked for if a step has failed. Why it failed is in the state of the
 // run: it is the text of a command or a model, and must not become what the model is asked for.
 const failureWords = "A step has failed, as the input `state` says. Change the workflow so that it can still reach its goal."

@@ -171,12 +171,26 @@ func TestReplanWithoutEffect(t *testing.T) {
 	}
 }
 
+// onFailure returns a planner of a project that asks the model, and then somebody for approval.
+func onFailure(approve func(ctx context.Context, run *hocket.Run, plan *planner.Plan) error) hocket.Planner {
+	return func(ctx context.Context, run *hocket.Run, _ string) (*hocket.Workflow, *hocket.Origin, error) {
+		plan, err := planner.New(run.Project(), planner.Options{}).Replan(ctx, run, "", nil)
+		if err == nil {
+			err = approve(ctx, run, plan)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		return plan.Workflow, &plan.Origin, nil
+	}
+}
+
 // A step with on_error: replan asks the planner of the project, whose plan a person approves.
 func TestReplanOnFailure(t *testing.T) {
 	ctx := context.Background()
 	asked := 0
 	f := newFactory(t, func(o *hocket.Options) {
-		o.Planner = planner.OnFailure(planner.Options{}, func(_ context.Context, run *hocket.Run, plan *planner.Plan) error {
+		o.Planner = onFailure(func(_ context.Context, run *hocket.Run, plan *planner.Plan) error {
 			if asked++; asked == 1 {
 				return errors.New("not now")
 			}
@@ -211,7 +225,7 @@ func TestReplanOnFailure(t *testing.T) {
 func TestFailureIsNotTheGoal(t *testing.T) {
 	ctx := context.Background()
 	f := newFactory(t, func(o *hocket.Options) {
-		o.Planner = planner.OnFailure(planner.Options{}, func(context.Context, *hocket.Run, *planner.Plan) error { return errors.New("not now") })
+		o.Planner = onFailure(func(context.Context, *hocket.Run, *planner.Plan) error { return errors.New("not now") })
 	}, changed)
 	w, err := f.LoadText("flow.yml", []byte(strings.Replace(flow, "steps:", "on_error: replan\nsteps:", 1)))
 	if err != nil {

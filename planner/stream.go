@@ -22,18 +22,18 @@ type Partial struct {
 	Tail     string // the last line of it
 }
 
-// Stream reads a workflow while a model writes it. The zero Stream has read nothing. It is not safe for
+// unfinished reads a workflow while a model writes it. The zero unfinished has read nothing. It is not safe for
 // concurrent use.
-type Stream struct {
+type unfinished struct {
 	text []byte
 }
 
 // Write adds what has been written since.
-func (s *Stream) Write(piece []byte) { s.text = append(s.text, piece...) }
+func (s *unfinished) Write(piece []byte) { s.text = append(s.text, piece...) }
 
 // Workflow returns what can be read so far, nil if that is nothing. It depends only on the text, not on
 // the pieces in which it came.
-func (s *Stream) Workflow() *workflow.Workflow {
+func (s *unfinished) Workflow() *workflow.Workflow {
 	var r reading
 	w := syntax.Partial(r.setAside(s.text))
 	if w == nil || len(w.Body.Nodes) == 0 {
@@ -43,7 +43,7 @@ func (s *Stream) Workflow() *workflow.Workflow {
 }
 
 // Tail returns the last line of the text that is not empty.
-func (s *Stream) Tail() string {
+func (s *unfinished) Tail() string {
 	text := bytes.TrimSpace(s.text[max(0, len(s.text)-longestTail):])
 	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
 		text = text[i+1:]
@@ -71,7 +71,7 @@ type listener struct {
 	still chan struct{} // closed when see is not called any more
 
 	mu      sync.Mutex
-	stream  Stream
+	stream  unfinished
 	attempt int
 
 	seen Partial // owned by the goroutine
@@ -95,7 +95,7 @@ func (l *listener) Log(_ string, attempt int, piece []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if attempt != l.attempt {
-		l.attempt, l.stream = attempt, Stream{}
+		l.attempt, l.stream = attempt, unfinished{}
 	}
 	if len(l.stream.text)+len(piece) > l.most {
 		l.stop()
@@ -144,7 +144,7 @@ func (l *listener) watch() {
 // look shows the newest text.
 func (l *listener) look() {
 	l.mu.Lock()
-	s := Stream{text: l.stream.text[:len(l.stream.text):len(l.stream.text)]}
+	s := unfinished{text: l.stream.text[:len(l.stream.text):len(l.stream.text)]}
 	l.mu.Unlock()
 	l.seen.Size, l.seen.Tail = len(s.text), s.Tail()
 	if w := s.Workflow(); w != nil {

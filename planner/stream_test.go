@@ -25,7 +25,7 @@ func TestStreamReadsEveryPrefix(t *testing.T) {
 		if whole.workflow == nil || len(whole.notes) > 0 || wrapped([]byte(answer)) != nil {
 			continue // JSON around a workflow is read when it is complete
 		}
-		var s Stream
+		var s unfinished
 		first := 0
 		for i, c := range answer {
 			s.Write([]byte(string(c)))
@@ -58,7 +58,7 @@ func FuzzStream(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, one, two uint16) {
 		a, b := int(one)%(len(text)+1), int(two)%(len(text)+1)
 		a, b = min(a, b), max(a, b)
-		var s, whole Stream
+		var s, whole unfinished
 		for _, piece := range [][]byte{text[:a], text[a:b], text[b:]} {
 			s.Write(piece)
 			s.Workflow()
