@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/draw"
 	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/syntax/complete"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -102,19 +103,7 @@ func (a *api) addWorkflows() {
 				File     string `json:"file,omitempty" doc:"The name of a new file, with the ending of its notation" maxLength:"200"`
 			}
 		}) (*reply[Workflow], error) {
-			p, err := a.project(ctx, in.Project)
-			if err != nil {
-				return nil, err
-			}
-			name, err := p.SaveWorkflow(in.Name, in.Body.File, []byte(in.Body.Text), in.Body.Revision)
-			if err != nil {
-				return nil, err
-			}
-			w, err := p.Load(name)
-			if err != nil {
-				return nil, err
-			}
-			one, err := describeWorkflow(p, name, w)
+			one, err := a.Save(ctx, &in.InWorkflow, in.Body.Text, in.Body.Revision, in.Body.File)
 			return say(one), err
 		})
 	add(a, op{id: "draw-workflow", method: http.MethodGet, path: "/projects/{project}/workflows/{name}/graph", scope: Read, tag: tag, summary: "Draw a workflow", errors: []int{404, 422}},
@@ -133,12 +122,26 @@ func (a *api) addWorkflows() {
 		})
 	add(a, op{id: "check-text", method: http.MethodPost, path: "/projects/{project}/check", scope: Read, tag: tag, summary: "Check a text as a workflow of the project, without saving it", errors: []int{404}},
 		func(ctx context.Context, in *InText) (*reply[Workflow], error) {
-			p, w, err := a.loadText(ctx, in)
+			_, one, err := a.Text(ctx, in)
+			return say(one), err
+		})
+	add(a, op{id: "complete-text", method: http.MethodPost, path: "/projects/{project}/complete", scope: Read, tag: tag, summary: "List what can be written at a place of a text",
+		detail: "Keys, agents, steps and references, as an editor offers them.", errors: []int{404}},
+		func(ctx context.Context, in *struct {
+			InProject
+			Body struct {
+				TextBody
+				Offset int `json:"offset" doc:"In bytes" minimum:"0"`
+			}
+		}) (*reply[Completed], error) {
+			p, err := a.project(ctx, in.Project)
 			if err != nil {
 				return nil, err
 			}
-			one, err := describeText(p, in.Body.File, in.Body.Text, w)
-			return say(one), err
+			text := in.Body.Text
+			at := min(in.Body.Offset, len(text))
+			from, found := complete.At(in.Body.File, []byte(text), at, namesIn(p))
+			return say(Completed{text[from:at], append([]complete.Suggestion{}, found...)}), nil
 		})
 	add(a, op{id: "draw-text", method: http.MethodPost, path: "/projects/{project}/graph", scope: Read, tag: tag, summary: "Draw a text", errors: []int{404, 422}},
 		func(ctx context.Context, in *struct {
@@ -200,6 +203,35 @@ func (s *Server) Workflow(ctx context.Context, in *InWorkflow) (*hocket.Workflow
 	return w, one, err
 }
 
+// Text returns what the API says about a text that is not saved.
+func (s *Server) Text(ctx context.Context, in *InText) (*hocket.Workflow, Workflow, error) {
+	p, w, err := s.loadText(ctx, in)
+	if err != nil {
+		return nil, Workflow{}, err
+	}
+	one, err := describeText(p, in.Body.File, in.Body.Text, w)
+	return w, one, err
+}
+
+// Save saves the text of a workflow. revision is that of the text that was edited; if it is empty, the
+// workflow is new and file is the name of its file.
+func (s *Server) Save(ctx context.Context, in *InWorkflow, text, revision, file string) (Workflow, error) {
+	p, err := s.project(ctx, in.Project)
+	if err != nil {
+		return Workflow{}, err
+	}
+	name, err := p.SaveWorkflow(in.Name, file, []byte(text), revision)
+	if err != nil {
+		return Workflow{}, err
+	}
+	w, err := p.Load(name)
+	if err != nil {
+		return Workflow{}, err
+	}
+	return describeWorkflow(p, name, w)
+}
+
+// InWorkflow names a workflow of a project.
 type InWorkflow struct {
 	InProject
 	Name string `path:"name" doc:"The name of the workflow" maxLength:"200"`
@@ -208,10 +240,28 @@ type InWorkflow struct {
 // InText is a text that is not saved.
 type InText struct {
 	InProject
-	Body struct {
-		File string `json:"file" doc:"Its file name, with the ending of the notation" maxLength:"200" example:"review.yml"`
-		Text string `json:"text" maxLength:"2000000"`
+	Body TextBody
+}
+
+// TextBody is a text and the name of its file.
+type TextBody struct {
+	File string `json:"file" doc:"Its file name, with the ending of the notation" maxLength:"200" example:"review.yml"`
+	Text string `json:"text" maxLength:"2000000"`
+}
+
+// namesIn returns what a workflow of a project can use.
+func namesIn(p served) complete.Names {
+	n := complete.Names{Agents: p.Agents().Names(), Workflows: p.Workflows()}
+	for _, t := range p.Prompts() {
+		n.Templates = append(n.Templates, t.Name)
 	}
+	return n
+}
+
+// Completed is what can be written at a place.
+type Completed struct {
+	Word        string                `json:"word" doc:"The word before the place, which the suggestions continue"`
+	Suggestions []complete.Suggestion `json:"suggestions"`
 }
 
 // rawBody is a body that is encoded already: a drawing, a text, JSON.

@@ -25,7 +25,7 @@ func TestAccessible(t *testing.T) {
 	b := f.tab()
 	for _, theme := range []string{"light", "dark"} {
 		b.theme(theme)
-		for _, path := range []string{"/", "/inbox", "/usage", "/projects/shop", "/projects/shop/workflows/hello", "/projects/shop/workflows/wrong", "/projects/shop/runs/" + wide.ID() + "?step=check", "/projects/shop/runs/" + broken.ID() + "?step=bad"} {
+		for _, path := range []string{"/", "/inbox", "/usage", "/projects/shop", "/projects/shop/workflows/hello", "/projects/shop/workflows/wrong", "/projects/shop/workflows/hello/edit", "/projects/shop/new", "/projects/shop/runs/" + wide.ID() + "?step=check", "/projects/shop/runs/" + broken.ID() + "?step=bad"} {
 			b.open(path)
 			b.do(chromedp.Evaluate[chromedp.Void](string(source) + ";undefined"))
 			v, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](`axe.run().then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.impact + " " + v.id + ": " + n.target.join(" ") + " " + n.html.slice(0, 140) + " " + (n.any[0]?.message ?? ""))))`, chromedp.EvalAwaitPromise))

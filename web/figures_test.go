@@ -124,3 +124,25 @@ func BenchmarkRunPage(b *testing.B) {
 	}
 	b.ReportMetric(float64(size), "bytes")
 }
+
+// TestTyping logs how long after a key the drawing of a workflow with 100 steps is new.
+func TestTyping(t *testing.T) {
+	text := "name: wide\nsteps:\n"
+	for i := range 100 {
+		text += fmt.Sprintf("  - {id: s%d, title: Step %d, agent: greeter, prompt: x}\n", i, i)
+	}
+	f := newFixture(t, map[string]string{".hocket/workflows/wide.yml": text})
+	b := f.tab()
+	b.open("/projects/shop/workflows/wide/edit")
+	b.wait(editor)
+	var delays []float64
+	for i := range 20 {
+		delays = append(delays, eval[float64](b, fmt.Sprintf(`new Promise((done) => {
+			const began = performance.now();
+			new MutationObserver((_, me) => { if (document.querySelector("#drawing").textContent.includes("Typed %[1]d.")) { me.disconnect(); done(performance.now() - began); } }).observe(document.querySelector("#drawing"), {childList: true, subtree: true});
+			%[2]s.dispatch({changes: {from: %[2]s.state.doc.length, insert: "  - {id: t%[1]d, title: Typed %[1]d., agent: greeter, prompt: x}\n"}});
+		})`, i, editor)))
+	}
+	slices.Sort(delays)
+	t.Logf("from a key to the new drawing: median %.0f ms, at worst %.0f ms", delays[len(delays)/2], delays[len(delays)-1])
+}

@@ -25,7 +25,7 @@ func TestScreenshots(t *testing.T) {
 	long := f.begin("long")
 	b := f.tab()
 	pages := map[string]string{
-		"home": "/", "inbox": "/inbox", "project": "/projects/shop", "problem": "/projects/none", "usage": "/usage", "workflow": "/projects/shop/workflows/hello?as=mermaid", "wrong": "/projects/shop/workflows/wrong",
+		"home": "/", "inbox": "/inbox", "project": "/projects/shop", "problem": "/projects/none", "usage": "/usage", "workflow": "/projects/shop/workflows/hello?as=mermaid", "wrong": "/projects/shop/workflows/wrong", "edit": "/projects/shop/workflows/release/edit", "new": "/projects/shop/new?as=plantuml",
 		"run": "/projects/shop/runs/" + wide.ID() + "?step=check", "failed": "/projects/shop/runs/" + broken.ID() + "?step=bad", "live": "/projects/shop/runs/" + long.ID() + "?step=wait",
 	}
 	for _, width := range []int64{360, 1280, 2560} {

@@ -30,6 +30,8 @@ type site struct {
 	assets string // where the static files are; a new version has another address
 }
 
+//go:generate env NODE_PATH=editor/vendor go tool esbuild editor/editor.js --bundle --format=esm --minify --target=es2022 --legal-comments=none --outfile=static/editor.js --log-level=warning
+
 // Add adds the pages to a server.
 func Add(s *server.Server, add server.AddPage) {
 	w := &site{Server: s, pages: map[string]*template.Template{}, assets: assetsPath()}
@@ -45,6 +47,11 @@ func Add(s *server.Server, add server.AddPage) {
 	add("GET /usage", server.Read, w.show("usage", w.usage))
 	add("GET /projects/{project}", server.Read, w.show("project", w.project))
 	add("GET /projects/{project}/workflows/{name}", server.Read, w.show("workflow", w.workflow))
+	add("GET /projects/{project}/new", server.Read, w.show("edit", w.create))
+	add("POST /projects/{project}/new", server.Admin, w.save)
+	add("GET /projects/{project}/workflows/{name}/edit", server.Read, w.show("edit", w.edit))
+	add("POST /projects/{project}/workflows/{name}/edit", server.Admin, w.save)
+	add("POST /projects/{project}/preview", server.Read, w.previewText)
 	add("POST /projects/{project}/workflows/{name}/start", server.Start, w.do(w.start))
 	add("GET /projects/{project}/runs/{run}", server.Read, w.show("run", w.run))
 	add("POST /projects/{project}/runs/{run}/answer", server.Answer, w.do(w.answer))

@@ -38,6 +38,9 @@ var marks = []string{
 	string(loopMark), string(eachMark), string(onErrorMark), string(metricsMark), string(inputMark), string(workflowMark),
 }
 
+// NoteMarks returns what may stand in << >> at the beginning of a note.
+func NoteMarks() []string { return slices.Clone(marks) }
+
 // kinds maps the marks of steps to kinds of the model. All other marks add something to a step.
 var kinds = map[mark]string{
 	promptMark: "task", taskMark: "task", routerMark: "task", aggregatorMark: "combine", includeMark: "call",

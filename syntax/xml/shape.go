@@ -161,6 +161,21 @@ func (s *shape) names() []string {
 	return slices.Concat(all, slices.Sorted(maps.Keys(s.parts)), s.words)
 }
 
+// Allowed returns the elements and the attributes that may appear in an element, which is given by the names
+// of the elements around it, from the outermost, and its own. Without a name, it returns the outermost elements.
+func Allowed(path []string) (elements, attributes []string) {
+	if len(path) == 0 {
+		return roots, nil
+	}
+	s := rootShape
+	for _, name := range path[1:] {
+		if s = s.child(name); s == nil {
+			return nil, nil
+		}
+	}
+	return s.names(), s.words
+}
+
 // inside tells the repairing parser whether an element may appear in another.
 func inside(parent xmltext.Element, name string) bool {
 	s := shapeOf(parent)
