@@ -102,7 +102,47 @@ func (r *Run) newPlan(ctx context.Context, w *Workflow, o Replan) (driver.Replan
 	if spec.Pin.Trust, err = json.Marshal(trusted); err != nil {
 		return driver.Replan{}, err
 	}
-	return driver.Replan{Pin: spec.Pin, Tasks: spec.Tasks, Limits: o.Limits, Words: o.Words, By: p.owner.By, Via: p.owner.Via}, nil
+	used, runs, err := r.Planning(ctx)
+	if err != nil {
+		return driver.Replan{}, err
+	}
+	return driver.Replan{
+		Pin: spec.Pin, Tasks: spec.Tasks, Limits: o.Limits, Words: o.Words, Usage: used, Planning: runs,
+		Labels: map[string]string{MadeByLabel: definition.label(nil)[MadeByLabel]}, By: p.owner.By, Via: p.owner.Via,
+	}, nil
+}
+
+// PlansLabel is the label of a run in which a model plans for another run: the id of that run.
+const PlansLabel = "plans"
+
+// Planning returns what planning for the run has used since the run got its last plan, whether or not a
+// plan came of it, and the runs in which it was used. The next plan charges the run for it.
+func (r *Run) Planning(ctx context.Context) (used engine.Usage, runs []string, err error) {
+	found, err := r.p.Runs(ctx, Filter{Label: PlansLabel})
+	if err != nil {
+		return engine.Usage{}, nil, err
+	}
+	found = slices.DeleteFunc(found, func(i Info) bool { return i.Owner.Labels[PlansLabel] != r.id || i.Driven })
+	if len(found) == 0 {
+		return engine.Usage{}, nil, nil
+	}
+	charged := map[string]bool{}
+	for e, err := range r.d.Events(ctx, r.id, 0, false) {
+		if err != nil {
+			return engine.Usage{}, nil, err
+		}
+		if plan, ok := e.Event.(*engine.Replanned); ok {
+			for _, id := range plan.Planning {
+				charged[id] = true
+			}
+		}
+	}
+	for _, info := range slices.Backward(found) {
+		if !charged[info.ID] {
+			used, runs = used.Plus(info.Usage.Usage), append(runs, info.ID)
+		}
+	}
+	return used, runs, nil
 }
 
 // checkPlan checks a new plan with the inputs of the run.

@@ -56,7 +56,7 @@ func (a *app) planAgain(ctx context.Context, r *hocket.Run, words, failure strin
 	if err != nil {
 		return nil, nil, err
 	}
-	spent, err := pl.Spent(ctx, r.ID())
+	spent, _, err := r.Planning(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,7 +67,7 @@ func (a *app) planAgain(ctx context.Context, r *hocket.Run, words, failure strin
 	review.Plan.Limits = check.Override(s.Result.Limits, o.Limits) // a run keeps its own
 	text := a.explanation(plan) + "\nChanges\n" + comparisonText(plan.Workflow, changes) + "\n" + a.reviewText(review) + "\nUsed so far\n  " + usageText(s.Result.Usage) + "\n"
 	if used := plannerUsage(spent); used != "" {
-		text += "  planning: " + used + "\n"
+		text += "  and for this plan: " + used + "\n"
 	}
 	if failure != "" {
 		text = "Failed\n  " + indented(failure) + "\n\n" + text

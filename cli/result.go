@@ -53,6 +53,7 @@ type stepUsage struct {
 type usageResult struct {
 	Steps int `json:"steps"`
 	stepUsage
+	Planning *stepUsage `json:"planning,omitempty"` // the part with which new plans were made; nil if there is none
 }
 
 func newHead(res engine.Result, workflow, digest string) runHead {
@@ -64,7 +65,12 @@ func newHead(res engine.Result, workflow, digest string) runHead {
 }
 
 func newTail(res engine.Result) runTail {
-	return runTail{append([]string{}, res.Warnings...), usageResult{res.Usage.Steps, newUsage(res.Usage.Usage)}}
+	used := usageResult{Steps: res.Usage.Steps, stepUsage: newUsage(res.Usage.Usage)}
+	if res.Usage.Planning != (engine.Usage{}) {
+		planning := newUsage(res.Usage.Planning)
+		used.Planning = &planning
+	}
+	return runTail{append([]string{}, res.Warnings...), used}
 }
 
 // printRun prints a run as one object. It loads the outputs of the steps one at a time,

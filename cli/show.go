@@ -159,7 +159,11 @@ func usageText(u engine.RunUsage) string {
 	if n := u.Tokens(); n > 0 {
 		parts = append(parts, view.Tokens(n)+" tokens")
 	}
-	return strings.Join(parts, ", ")
+	text := strings.Join(parts, ", ")
+	if used := plannerUsage(u.Planning); used != "" {
+		text += "; of that, for new plans: " + used
+	}
+	return text
 }
 
 // stepTable lists steps. The error is about the first output that cannot be read.

@@ -138,8 +138,13 @@ type Replan struct {
 	Tasks  map[string]engine.TaskFacts
 	Limits workflow.Limits // to raise; zero fields do not change anything
 	Words  string          // what the plan was asked for with, if anything
-	By     string          // who approved it
-	Via    string          // through which front end
+	// Usage is what planning has used and the run was not charged for yet; Planning are the runs in
+	// which that was.
+	Usage    engine.Usage
+	Planning []string
+	Labels   map[string]string // to change; an empty one is removed
+	By       string            // who approved it
+	Via      string            // through which front end
 }
 
 // Pin is everything that a run was started with, or that a new plan brought, and that could change

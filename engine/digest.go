@@ -3,6 +3,7 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -106,6 +107,19 @@ func (n *node) work() digest {
 		n.worksAs = d.take()
 	}
 	return n.worksAs
+}
+
+// reads returns the digest of how a node gets its value from an output. Nodes with the same digest have
+// the same value for an output.
+func (n *node) reads() digest {
+	if n.readsAs == (digest{}) {
+		only := workflow.Node{ID: "n", Step: &workflow.Task{}, Output: n.def.Output}
+		only.Output.Var = ""
+		var d digester
+		d.text(fmt.Sprintf("%T", n.does), workflow.Print(&workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{only}}}))
+		n.readsAs = d.take()
+	}
+	return n.readsAs
 }
 
 // texts is what the texts of a node show: if they are the same, so is that.

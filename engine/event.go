@@ -203,8 +203,15 @@ type Replanned struct {
 	// Rehearse makes the run repeat events of another run from here on, as in Started.
 	Rehearse string `json:"rehearse,omitempty"`
 	Words    string `json:"words,omitempty"` // what the new plan was asked for with
-	By       string `json:"by,omitempty"`
-	Via      string `json:"via,omitempty"`
+	// Usage is what was used to make plans for the run, also those that it did not get, since its last
+	// plan. It counts against the limits of the run. Planning names the runs in which it was used.
+	Usage    Usage    `json:"usage,omitzero"`
+	Planning []string `json:"planning,omitempty"`
+	// Labels are labels of the run that the plan changes; an empty one is removed. They mean nothing to
+	// the engine.
+	Labels map[string]string `json:"labels,omitempty"`
+	By     string            `json:"by,omitempty"`
+	Via    string            `json:"via,omitempty"`
 }
 
 // Usage is what an attempt used.

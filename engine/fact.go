@@ -21,7 +21,7 @@ type Fact struct {
 	Status   Status    // for StepEnded and RunEnded
 	Text     string    // an error, a decision and its rule, a warning, a question
 	Until    time.Time // for Retrying
-	Usage    Usage     // for StepEnded and AttemptFailed
+	Usage    Usage     // for StepEnded and AttemptFailed; for PlanChanged: of planning
 	Output   any       // for StepEnded and RunEnded: the output of the step or the run; a *Long if a step's output is long, see Value
 
 	Plan *NewPlan `json:",omitempty"` // for PlanChanged

@@ -53,6 +53,7 @@ type inst struct {
 	continued bool // another step follows it
 	resting   bool // its attempt waits for a person or a handoff
 	unsure    bool // an attempt of an earlier plan was cancelled, and its effect must happen only once; a person has to decide
+	happened  bool // it was done in an earlier plan, and has not run since
 	atLimit   bool // it failed because its loop reached the limit
 	away      bool // its attempt has given up its slot, because it waits for a handoff
 }

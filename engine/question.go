@@ -188,10 +188,11 @@ func (q *Question) sum() digest {
 	return d.take()
 }
 
-// askLost asks a person what happened to an attempt that was lost, or that a new plan has cancelled.
+// askLost asks a person what happened to an attempt that was lost, or that a new plan has cancelled, or
+// whether to repeat a step that was done in an earlier plan.
 func (r *Run) askLost(in *inst) {
 	in.phase = asked
-	r.open(in, Question{
+	q := Question{
 		Kind: LostQuestion, Attempt: int(in.attempt), Required: true, Deadline: r.now.Add(gateTimeout(in.n)),
 		Text: fmt.Sprintf("Attempt %d of %q may have run already, and its effect must happen only once. Run it again, mark it as done, or fail the step?", in.attempt, in.address),
 		Options: []workflow.Option{
@@ -199,7 +200,16 @@ func (r *Run) askLost(in *inst) {
 			{Value: Done, Description: "it happened; continue with an empty output"},
 			{Value: Fail, Description: "count it as failed"},
 		},
-	})
+	}
+	if in.happened && !in.unsure {
+		q.Text = fmt.Sprintf("%q is done, and its effect must happen only once, but the new plan changes the step or what it is given. Run it again, leave it as it is, or fail the step?", in.address)
+		q.Options[0].Description = "run it again; its effect happens once more"
+		q.Options[1].Description = "leave it as it is; continue with an empty output"
+		if r.doneBefore(in) != nil {
+			q.Options[1].Description = "leave it as it is; continue with the result that it has"
+		}
+	}
+	r.open(in, q)
 }
 
 // askHeld asks a person about tasks that a budget holds back: one task at a time for each
@@ -461,9 +471,12 @@ func (r *Run) lostAnswered(in *inst, value string) {
 	in.unsure = false
 	switch value {
 	case Rerun:
+		in.happened = false
 		r.admitTask(in)
 	case Done:
-		if fault := r.succeed(in, "", nil); fault != nil {
+		if p := r.doneBefore(in); p != nil {
+			r.recall(in, p)
+		} else if fault := r.succeed(in, "", nil); fault != nil {
 			r.fail(in, fault)
 		}
 	case Fail:
@@ -541,15 +554,28 @@ func (r *Run) mayReplan(in *inst, handled bool) bool {
 	return in.n.def.OnError == workflow.Replan && !handled && in.scope().frame.handoff == nil && r.rehearsal == "" && r.replans.asked < r.root.frame.limits.MaxReplans()
 }
 
+// noPlanLeft says that a failure would have waited for a new plan if the limit allowed more of them.
+func (r *Run) noPlanLeft(in *inst) string {
+	most := r.root.frame.limits.MaxReplans()
+	if in.n.def.OnError != workflow.Replan || in.scope().frame.handoff != nil || r.replans.asked < most || r.version < 5 {
+		return ""
+	}
+	return fmt.Sprintf(" (it did not wait for a new plan: replans: %d is used up)", most)
+}
+
 // askReplan asks for a new plan, or whether the failure ends the workflow.
 func (r *Run) askReplan(in *inst) {
 	if r.version >= 4 { // before, questions of lost attempts stayed open
 		r.closeQuestions(in)
 	}
 	in.phase = asked
+	last := ""
+	if most := r.root.frame.limits.MaxReplans(); r.replans.asked+1 == most && r.version >= 5 {
+		last = fmt.Sprintf(" Later failures will not wait for a new plan (replans: %d).", most)
+	}
 	r.open(in, Question{
 		Kind: ReplanQuestion, Attempt: int(in.attempt), Required: true, Detail: in.err,
-		Text:    fmt.Sprintf("%q has failed. Change the plan, or stop?", in.address),
+		Text:    fmt.Sprintf("%q has failed. Change the plan, or stop?%s", in.address, last),
 		Options: []workflow.Option{{Value: Stop, Description: "the failure ends the workflow"}},
 	})
 }

@@ -25,15 +25,16 @@ import (
 
 // replans is what earlier plans of a run left.
 type replans struct {
-	at     time.Time        // when the newest plan began; zero if it is the first
-	asked  int              // number of plans that answered a question of on_error
-	tally  map[string]tally // what happened at each address, so that nothing is numbered twice
-	memo   map[string]*past // results that the newest plan has not needed yet, by memoKey
-	limbo  *scope           // of attempts that were cancelled and have not ended
-	behind []*inst          // tasks that wait until such an attempt at their address has ended
-	next   plan             // the one that was admitted last
-	old    *old             // what was in progress, while Replanned is stepped
-	due    []due            // what is ready, while an event is stepped; first those with a result
+	at       time.Time        // when the newest plan began; zero if it is the first
+	asked    int              // number of plans that answered a question of on_error
+	planning Usage            // what was used to make the plans
+	tally    map[string]tally // what happened at each address, so that nothing is numbered twice
+	memo     map[string]*past // results that the newest plan has not needed yet, by memoKey
+	limbo    *scope           // of attempts that were cancelled and have not ended
+	behind   []*inst          // tasks that wait until such an attempt at their address has ended
+	next     plan             // the one that was admitted last
+	old      *old             // what was in progress, while Replanned is stepped
+	due      []due            // what is ready, while an event is stepped; first those with a result
 }
 
 // tally is how often something happened at an address.
@@ -41,12 +42,13 @@ type tally struct {
 	Attempts int32    `json:"attempts,omitempty"`
 	Asked    []string `json:"asked,omitempty"`  // see inst.asked
 	Unsure   bool     `json:"unsure,omitempty"` // see inst.unsure
+	Done     bool     `json:"done,omitempty"`   // see inst.happened
 }
 
 // past is an instance that ended in an earlier plan.
 type past struct {
 	in               *inst // without its place in that plan
-	work             digest
+	work, reads      digest
 	decision, reason string
 	below            []*inst    // the tasks that it handed off
 	open             []*handoff // those of them that go on, while Replanned is stepped
@@ -126,10 +128,11 @@ func (r *Run) replan(ev *Replanned) {
 	}
 	r.clock = clock{active: r.clock.active}
 	r.paused, r.head, r.last, r.listed, r.heldBack, r.finish = nil, nil, nil, 0, nil, nil
-	r.note(Fact{Kind: PlanChanged, Text: ev.Words, Plan: &NewPlan{Bundle: p.bundle}})
+	r.note(Fact{Kind: PlanChanged, Text: ev.Words, Usage: ev.Usage, Plan: &NewPlan{Bundle: p.bundle}})
 	r.startPlan(ev.Tasks, p.programs[p.bundle.Root].accepted(r.inputs), limits)
 	f := r.root.frame
-	f.steps, f.spent = used.steps, used.spent
+	f.steps, f.spent = used.steps, used.spent.Plus(ev.Usage)
+	x.planning = x.planning.Plus(ev.Usage)
 	x.limbo = newScope(r.root, nil, f.p.body, f)
 	r.root.outstanding++ // until it is clear what is cancelled
 }
@@ -162,6 +165,7 @@ func (r *Run) recollect() {
 		case in.phase != finished && !in.atLimit:
 			o.insts[in.address] = in
 		case in.attempt == 0 && r.version >= 4: // it failed before it began
+		case in.happened && in.status != Success: // it did not run, and the earlier result may still be needed
 		case in.status == Success || in.status == Failed || in.status == TimedOut:
 			ended[in.address] = result{r.memoKey(in), remembered(in)}
 		}
@@ -201,6 +205,10 @@ func (r *Run) tallyUp(in *inst) {
 	}
 	if in.n.def.Once && in.status != Skipped {
 		t.Unsure = in.mayHaveHappened() && r.version >= 4
+		t.Done = in.happened
+	}
+	if r.version >= 5 && in.attempt > 0 && (in.status == Success || in.atLimit) {
+		t.Done = true
 	}
 	if t.Attempts > 0 {
 		r.replans.tally[in.address] = t
@@ -226,13 +234,13 @@ func (r *Run) continueCounts(in *inst) {
 		return
 	}
 	if t, ok := r.replans.tally[in.address]; ok && in.n.isTried() {
-		in.base, in.asked, in.unsure = t.Attempts, slices.Clone(t.Asked), t.Unsure && in.n.def.Once
+		in.base, in.asked, in.unsure, in.happened = t.Attempts, slices.Clone(t.Asked), t.Unsure && in.n.def.Once, t.Done && in.n.def.Once
 	}
 }
 
 // remembered returns an instance that has ended, without its place in its plan.
 func remembered(in *inst) *past {
-	p := &past{work: in.n.work()}
+	p := &past{work: in.n.work(), reads: in.n.reads()}
 	c := *in
 	if in.passed != nil {
 		p.decision, p.reason = in.passed.decision, in.passed.reason
@@ -415,6 +423,16 @@ func (r *Run) startsAfter(in *inst, begun int32) bool {
 	}
 }
 
+// doneBefore returns the result that a step which must happen once has from an earlier plan, or nil if
+// it has none that it could continue with.
+func (r *Run) doneBefore(in *inst) *past {
+	p := r.replans.memo[in.address]
+	if !in.happened || p == nil || p.in.status != Success || p.reads != in.n.reads() {
+		return nil
+	}
+	return p
+}
+
 // recall ends an instance with its recorded result, and reports whether it could: in the new plan,
 // there may be no edge to take.
 func (r *Run) recall(in *inst, p *past) bool {
@@ -443,9 +461,11 @@ func (r *Run) recall(in *inst, p *past) bool {
 		}
 	}
 	in.ended = o.ended
-	delete(r.replans.memo, in.address)
 	in.account(in)
 	r.moveHandoffs(in, p.open, p.below)
+	if p.open, p.below = nil, nil; !in.happened || in.status == Success {
+		delete(r.replans.memo, in.address)
+	}
 	return true
 }
 

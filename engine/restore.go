@@ -14,7 +14,7 @@ import (
 
 // layout is the version of the snapshot format. Increase it with every change to what is encoded
 // below; older snapshots are then ignored.
-const layout = 7
+const layout = 8
 
 // header tells whether a snapshot can be restored.
 type header struct {
@@ -142,6 +142,7 @@ func (c *codec) replans(x *replans) {
 	twoway.JSON(c.Codec, &x.at)
 	twoway.Number(c.Codec, &x.asked)
 	twoway.JSON(c.Codec, &x.tally)
+	twoway.JSON(c.Codec, &x.planning)
 	c.scope(&x.limbo)
 	twoway.List(c.Codec, &x.behind, c.inst)
 	twoway.Map(c.Codec, &x.memo, func(p **past) {
@@ -150,6 +151,7 @@ func (c *codec) replans(x *replans) {
 		}
 		c.inst(&(*p).in)
 		c.digest(&(*p).work)
+		c.digest(&(*p).reads)
 		twoway.Text(c.Codec, &(*p).decision)
 		twoway.Text(c.Codec, &(*p).reason)
 		twoway.List(c.Codec, &(*p).below, c.inst)
@@ -407,7 +409,7 @@ func (c *codec) instance(in *inst) {
 	hands := in.passed != nil && (!past || in.works())
 	holds := !past && (in.body != nil || in.child != nil || in.each != nil)
 	handsOff := !past && len(in.handed) > 0
-	c.Bools(&past, &started, &asks, &hands, &holds, &handsOff, &in.unsure, &in.atLimit, &in.away, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
+	c.Bools(&past, &started, &asks, &hands, &holds, &handsOff, &in.unsure, &in.happened, &in.atLimit, &in.away, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
 	c.node(&in.n)
 	twoway.Text(c.Codec, &in.address)
 	twoway.Text(c.Codec, &in.status)

@@ -10,7 +10,7 @@ import (
 
 // Version is the version of the engine's behaviour. A run keeps the version it
 // was started with; a program that does not know it refuses the run.
-const Version = 4
+const Version = 5
 
 // Run is the state of one run. It is not safe for concurrent use.
 type Run struct {
@@ -78,6 +78,7 @@ type Result struct {
 type RunUsage struct {
 	Steps int `json:"steps"`
 	Usage
+	Planning Usage `json:"planning,omitzero"` // the part of it with which new plans were made, in runs of their own
 }
 
 // New returns a run that has not started. An error says why the bundle cannot run at all; a check
@@ -378,7 +379,7 @@ func (r *Run) Usage() RunUsage {
 	if r.root == nil {
 		return RunUsage{}
 	}
-	return RunUsage{r.root.frame.steps, r.root.frame.spent}
+	return RunUsage{r.root.frame.steps, r.root.frame.spent, r.replans.planning}
 }
 
 // Result returns the result of the run so far.

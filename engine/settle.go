@@ -283,7 +283,7 @@ func (r *Run) settleFailed(in *inst, on workflow.On) {
 
 // judge applies on_error.
 func (r *Run) judge(in *inst) {
-	s, text := in.scope(), in.address+": "+in.err
+	s, text := in.scope(), in.address+": "+in.err+r.noPlanLeft(in)
 	switch in.n.def.OnError {
 	case workflow.Stop, workflow.Replan:
 		in.reg.nodes[in.n.local].settled = true

@@ -193,14 +193,19 @@ func (s *simulation) checkBudget() error {
 		// as all of it. The host has no run in which such a task is not the only one.
 		return nil
 	}
-	reserved := 0.0
-	for _, c := range s.Tasks {
-		reserved += dollars(c)
-	}
+	reserved := s.reserved()
 	if most := s.limits.CostUSD; most > 0 && usage.CostUSD+reserved > most+1e-6 {
 		return fmt.Errorf("%g is spent and %g reserved, but the limit is %g", usage.CostUSD, reserved, most)
 	}
 	return nil
+}
+
+// reserved returns what the attempts that are running may cost.
+func (s *simulation) reserved() (sum float64) {
+	for _, c := range s.Tasks {
+		sum += dollars(c)
+	}
+	return sum
 }
 
 // compareReplay compares the state with the one that the events lead to.

@@ -49,7 +49,19 @@ func (s *simulation) replan() error {
 	s.plans = append(s.plans, s.bundle)
 	s.Ended, s.bundle = nil, plan
 	s.pass(1)
-	return s.step(&engine.Replanned{Plan: "new", Bundle: plan, Tasks: s.facts(plan), By: "sim"})
+	return s.step(&engine.Replanned{Plan: "new", Bundle: plan, Tasks: s.facts(plan), Usage: s.planning(), By: "sim"})
+}
+
+// planning returns what it took to make a plan. A planner is held to what the limits leave.
+func (s *simulation) planning() engine.Usage {
+	if s.IntN(3) > 0 {
+		return engine.Usage{}
+	}
+	cost := s.Float64() / 10
+	if s.limits.CostUSD > 0 {
+		cost = min(cost, max(0, s.limits.CostUSD-s.run.Usage().CostUSD-s.reserved()))
+	}
+	return engine.Usage{CostUSD: cost, TokensIn: int64(s.IntN(5)), TokensOut: int64(s.IntN(5))}
 }
 
 // told returns what the run reports, for the model. A new plan reports only what has changed, so the

@@ -47,7 +47,7 @@ func (r *Run) startAttempt(in *inst) {
 		in.cmd = cmd
 		r.digester.digest(in)
 	}
-	if in.unsure {
+	if in.unsure || in.happened {
 		in.attempt, in.begun = in.base, int32(r.seq)
 		r.askLost(in)
 		return
@@ -312,6 +312,9 @@ func (r *Run) endRehearsal(limits workflow.Limits) {
 	r.rehearsal, r.heldBack = "", nil
 	if in != nil && in.phase == held {
 		in.started = r.elapsed
+		if r.version >= 5 { // a person wants it to run again
+			in.unsure, in.happened = false, false
+		}
 		r.launch(in)
 	}
 	if r.version >= 2 {

@@ -210,12 +210,24 @@ func (w *Writer) notePlan(tx *sql.Tx, ev *engine.Replanned) error {
 		{"UPDATE runs SET first = coalesce(first, pin), pin = ?, workflow = ?, digest = ?, status = ?, version = " + nextVersion + " WHERE number = ?",
 			[]any{ev.Plan, root.Name, workflow.Digest(root), string(engine.Running), w.number}},
 		{"DELETE FROM snapshots WHERE run = ?", []any{w.number}},
+		{"UPDATE runs SET owner = json_patch(owner, ?) WHERE number = ? AND json_valid(owner)", []any{labelPatch(ev.Labels), w.number}},
 	} {
 		if _, err := tx.Exec(x.text, x.args...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// labelPatch returns the JSON merge patch of an owner that changes labels.
+func labelPatch(labels map[string]string) string {
+	patch := map[string]any{}
+	for name, value := range labels {
+		if patch[name] = value; value == "" {
+			patch[name] = nil // removes it
+		}
+	}
+	return workflow.FormatJSON(map[string]any{"labels": patch})
 }
 
 func (s *Store) explainAppend(w *Writer, err error) error {

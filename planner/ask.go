@@ -238,7 +238,7 @@ func (p *Planner) ask(ctx context.Context, q *question, round int, see func(Part
 	}
 	labels := map[string]string{hocket.HelperLabel: "generate"}
 	if q.run != "" {
-		labels[planLabel] = q.run
+		labels[hocket.PlansLabel] = q.run
 	}
 	run, err := p.p.Record(ctx, w, inputs, hocket.WithReplies(p.o.Replies), hocket.WithClaim(), hocket.WithLabels(labels),
 		hocket.WithLimits(check.Lower(w.Limits(), left)))
@@ -309,20 +309,6 @@ func (e *FailedError) Error() string { return "no workflow was written: " + e.Wh
 
 // Hint returns what to do about it.
 func (e *FailedError) Hint() string { return "`hocket show " + e.Run + "` says more" }
-
-// planLabel is the label of a run in which a model plans for another run: the id of that run.
-const planLabel = "plans"
-
-// Spent returns what planning for a run has used so far.
-func (p *Planner) Spent(ctx context.Context, run string) (sum workflow.Usage, err error) {
-	runs, err := p.p.Runs(ctx, hocket.Filter{Label: planLabel})
-	for _, info := range runs {
-		if info.Owner.Labels[planLabel] == run {
-			sum = sum.Plus(info.Usage.Usage)
-		}
-	}
-	return sum, err
-}
 
 // left returns what the next answer may cost, and its tokens.
 func (q *question) left() (workflow.Limits, error) {

@@ -45,7 +45,7 @@ func (p *Planner) Replan(ctx context.Context, run *hocket.Run, words string, see
 		}
 	}
 	q.Workflow, q.Limits = true, check.Override(s.Result.Limits, p.o.Limits)
-	spent, err := p.Spent(ctx, run.ID())
+	spent, _, err := run.Planning(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -300,7 +300,8 @@ func TestPlanThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// What a model uses to plan for a run counts against the limits of that run, also over several plans.
+// What a model uses to plan for a run counts against the limits of that run, also over several plans. The
+// run is charged for all of them, also for those that it did not get, when it gets a plan.
 func TestPlanningCountsAgainstTheRun(t *testing.T) {
 	ctx := context.Background()
 	var budgets []string
@@ -314,20 +315,63 @@ func TestPlanningCountsAgainstTheRun(t *testing.T) {
 	})
 	r := f.run(t, strings.Replace(flow, "steps:", "limits: {max_cost_usd: 2}\nsteps:", 1), engine.Failed)
 	pl := planner.New(f.Project, planner.Options{})
+	var plan *planner.Plan
 	for range 2 {
-		if _, err := pl.Replan(ctx, r, "less", nil); err != nil {
+		var err error
+		if plan, err = pl.Replan(ctx, r, "less", nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := strings.Join(budgets, "; "); got != "$2.00; $0.50" {
 		t.Errorf("the budgets of the model: %s", got)
 	}
-	if used, err := pl.Spent(ctx, r.ID()); err != nil || used.CostUSD != 3 {
-		t.Errorf("used: %+v, %v", used, err)
+	if used, runs, err := r.Planning(ctx); err != nil || used.CostUSD != 3 || len(runs) != 2 {
+		t.Errorf("used: %+v in %q, %v", used, runs, err)
 	}
-	_, err := pl.Replan(ctx, r, "less", nil)
-	var spent *planner.SpentError
-	if !errors.As(err, &spent) || !strings.Contains(err.Error(), "used $3.00 of $2.00") || !strings.Contains(spent.Hint(), "hocket raise "+r.ID()) || len(budgets) != 2 {
-		t.Errorf("got %v", err)
+	spent := func() {
+		t.Helper()
+		_, err := pl.Replan(ctx, r, "less", nil)
+		var spent *planner.SpentError
+		if !errors.As(err, &spent) || !strings.Contains(err.Error(), "used $3.00 of $2.00") || !strings.Contains(spent.Hint(), "hocket raise "+r.ID()) || len(budgets) != 2 {
+			t.Errorf("got %v", err)
+		}
+	}
+	spent()
+	approve(t, f.Project, r, plan)
+	if _, err := r.Replan(ctx, plan.Workflow, hocket.Replan{Words: "less", Origin: &plan.Origin}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.State(ctx)
+	if err != nil || s.Result.Usage.CostUSD != 3 || s.Result.Usage.TokensIn != 20 || s.Result.Usage.Planning.CostUSD != 3 {
+		t.Errorf("the run has used %+v, %v", s.Result.Usage, err)
+	}
+	if info, err := r.Info(ctx); err != nil || info.Usage.Planning.CostUSD != 3 || info.Owner.Labels[hocket.MadeByLabel] != plan.By {
+		t.Errorf("the list has %+v, %v", info, err)
+	}
+	if used, runs, err := r.Planning(ctx); err != nil || used != (workflow.Usage{}) || runs != nil {
+		t.Errorf("used after that: %+v in %q, %v", used, runs, err)
+	}
+	spent()
+	own, err := f.LoadText("own.yml", []byte(flow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Replan(ctx, own, hocket.Replan{}); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := r.Info(ctx); err != nil || info.Usage.CostUSD != 3 || info.Owner.Labels[hocket.MadeByLabel] != "" {
+		t.Errorf("with a plan of a person: %+v, %v", info, err)
+	}
+}
+
+// approve approves a plan for a run.
+func approve(t *testing.T, p *hocket.Project, r *hocket.Run, plan *planner.Plan) {
+	t.Helper()
+	review, err := p.ReviewPlan(plan.Workflow, r.ID(), plan.Origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.ApprovePlan(plan.Workflow, r.ID(), review.Digest); err != nil {
+		t.Fatal(err)
 	}
 }

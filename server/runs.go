@@ -32,11 +32,18 @@ type RunLine struct {
 	CostUSD   *float64          `json:"cost_usd" doc:"null: partly unknown"`
 	TokensIn  int64             `json:"tokens_in"`
 	TokensOut int64             `json:"tokens_out"`
+	Planning  *Planning         `json:"planning,omitempty" doc:"The part of that with which models changed its plan, in runs of their own"`
 	By        string            `json:"by,omitempty" doc:"Who started it"`
 	Via       string            `json:"via,omitempty"`
 	Origin    string            `json:"origin,omitempty" doc:"The run that it was forked from"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Problem   string            `json:"problem,omitempty" doc:"Why it cannot continue, a defect of the program"`
+}
+
+// Planning is what models used to change the plan of a run.
+type Planning struct {
+	CostUSD *float64 `json:"cost_usd" doc:"null: partly unknown"`
+	Tokens  int64    `json:"tokens"`
 }
 
 // Run is a run with its steps.
@@ -281,6 +288,9 @@ func lineOf(project string, i hocket.Info) RunLine {
 	}
 	if !i.Due.IsZero() {
 		l.Due = &i.Due
+	}
+	if u := i.Usage.Planning; u != (engine.Usage{}) {
+		l.Planning = &Planning{costOf(u), u.Tokens()}
 	}
 	return l
 }

@@ -61,11 +61,12 @@ func (s *site) home(r *http.Request) (string, any, error) {
 				continue
 			}
 			d.Today.Runs++
-			d.Today.Tokens += run.TokensIn + run.TokensOut
-			if run.CostUSD == nil {
+			cost, tokens := ownCost(run)
+			d.Today.Tokens += tokens
+			if cost == nil {
 				d.Today.CostUSD = nil
 			} else {
-				total += *run.CostUSD
+				total += *cost
 			}
 		}
 	}

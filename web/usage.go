@@ -35,16 +35,31 @@ type part struct {
 
 func (s *spent) add(r server.RunLine) {
 	s.Runs++
-	s.Tokens += r.TokensIn + r.TokensOut
-	if s.CostUSD == nil && s.Runs > 1 || r.CostUSD == nil {
+	cost, tokens := ownCost(r)
+	s.Tokens += tokens
+	if s.CostUSD == nil && s.Runs > 1 || cost == nil {
 		s.CostUSD = nil
 		return
 	}
-	sum := *r.CostUSD
+	sum := *cost
 	if s.CostUSD != nil {
 		sum += *s.CostUSD
 	}
 	s.CostUSD = &sum
+}
+
+// ownCost returns what a run has used, without what runs of their own have used to change its plan: these
+// are listed, too.
+func ownCost(r server.RunLine) (cost *float64, tokens int64) {
+	cost, tokens = r.CostUSD, r.TokensIn+r.TokensOut
+	if r.Planning == nil {
+		return cost, tokens
+	}
+	if cost != nil && r.Planning.CostUSD != nil {
+		own := max(0, *cost-*r.Planning.CostUSD)
+		cost = &own
+	}
+	return cost, tokens - r.Planning.Tokens
 }
 
 const (

@@ -57,6 +57,7 @@ func (t *Tree) applyRun(f engine.Fact) {
 	case engine.Raised:
 		t.status, t.reason = engine.Running, ""
 	case engine.PlanChanged: // it may have been over
+		t.usage = t.usage.Plus(f.Usage)
 		t.status, t.reason, t.ended = engine.Running, "", time.Time{}
 		if f.Plan != nil {
 			t.follow(f.Plan.Bundle, f.Plan.Kept)

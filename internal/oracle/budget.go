@@ -120,7 +120,7 @@ func (m *Model) consider(in *minst) {
 		m.end(f.scope, engine.Failed, "steps")
 	} else if m.holder(in) != nil {
 		in.held = true
-	} else if in.unsure && m.isTold(engine.QuestionAsked, in.address) {
+	} else if (in.unsure || in.happened) && m.isTold(engine.QuestionAsked, in.address) {
 		in.attempt, in.begun, in.phase, in.held = in.base, m.order, "asked", false
 		m.render(in)
 		m.ask(in, engine.LostQuestion)
@@ -177,7 +177,7 @@ func (m *Model) start(in *minst) {
 	if max(0, in.attempt-in.base) == in.failures {
 		in.attempt = in.base + in.failures + 1
 	}
-	if in.unsure {
+	if in.unsure || in.happened {
 		m.wrong("%s started, although its effect may have happened", in.address)
 	}
 	for _, f := range framesOf(in) {

@@ -160,6 +160,7 @@ type minst struct {
 	numbered  int
 	base      int    // number of the last attempt at its address in earlier plans
 	unsure    bool   // an attempt of an earlier plan may have had its effect, which must happen once
+	happened  bool   // it was done in an earlier plan, must happen once, and has not run since
 	due       bool   // it is not clear yet whether an earlier plan has its result
 	refused   bool   // that result leads nowhere
 	question  string // that a gate asks

@@ -89,11 +89,11 @@ func (m *Model) answered(ev *engine.Answered) {
 	case q.kind == engine.PermissionQuestion:
 		m.rest(in)
 	case q.kind == engine.LostQuestion && ev.Value == "rerun":
-		in.unsure = false
+		in.unsure, in.happened = false, false
 		m.ready(in)
 	case q.kind == engine.LostQuestion && ev.Value == "done":
 		in.unsure = false
-		m.conclude(in, "")
+		m.leaveDone(in)
 	case q.kind == engine.LostQuestion:
 		in.unsure = false
 		m.fail(in, fault{why: "given up"})

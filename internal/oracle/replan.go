@@ -20,10 +20,10 @@ type plans struct {
 }
 
 // mtally is how often something was tried at an address, and whether an effect that must happen once
-// may have happened there.
+// may have happened there, or has happened.
 type mtally struct {
 	attempts, asked int
-	unsure          bool
+	unsure, done    bool
 }
 
 // mpast is a result of an earlier plan.
@@ -68,7 +68,7 @@ func (m *Model) replanned(ev *engine.Replanned) {
 	if len(m.bundle.Root.Inputs) > 0 {
 		maps.DeleteFunc(inputs, func(name string, _ any) bool { return !slices.Contains(m.takes(m.bundle.Root), name) })
 	}
-	m.begin(&mframe{w: m.bundle.Root, limits: before.limits, inputs: inputs, steps: before.steps, spent: before.spent}, nil)
+	m.begin(&mframe{w: m.bundle.Root, limits: before.limits, inputs: inputs, steps: before.steps, spent: before.spent.Plus(ev.Usage)}, nil)
 }
 
 // collect takes what an instance of the old plan has come to.
@@ -80,7 +80,9 @@ func (m *Model) collect(in *minst) {
 		if in.n.Once && in.status != engine.Skipped {
 			open := in.status == engine.Running || in.status == engine.Cancelled
 			t.unsure = open && (in.unsure || in.attempt-in.base > in.failures && !in.unsent)
+			t.done = in.happened
 		}
+		t.done = t.done || in.attempt > 0 && (in.status == engine.Success || in.atLimit)
 		x.tally[in.address] = t
 	}
 	past := &mpast{in, x.old.below[in.address]}
@@ -92,6 +94,7 @@ func (m *Model) collect(in *minst) {
 		x.memo[in.address] = past
 	case in.phase != "ended":
 		x.old.insts[in.address] = in
+	case in.happened && in.status != engine.Success: // the earlier result stays
 	case works(in) && in.attempt > 0 && (in.status == engine.Success || in.status == engine.Failed || in.status == engine.TimedOut):
 		x.memo[in.address] = past
 	}
@@ -125,6 +128,7 @@ func tried(n *workflow.Node) bool {
 func (m *Model) continueCounts(in *minst) {
 	if t := m.plans.tally[in.address]; tried(in.n) {
 		in.base, in.numbered, in.unsure = t.attempts, t.asked, t.unsure && in.n.Once
+		in.happened = t.done && in.n.Once
 	}
 }
 
@@ -372,9 +376,29 @@ func (m *Model) recall(in *minst, past *mpast) bool {
 			m.fail(in, *f)
 		}
 	}
-	delete(m.plans.memo, in.address)
 	m.move(in, past.below)
+	if past.below = nil; !in.happened || in.status == engine.Success {
+		delete(m.plans.memo, in.address)
+	}
 	return true
+}
+
+// leaveDone ends a step whose effect has happened: with the result of an earlier plan, if it has one that
+// the step would read in the same way, otherwise with an empty output.
+func (m *Model) leaveDone(in *minst) {
+	past := m.plans.memo[in.address]
+	if !in.happened || past == nil || past.status != engine.Success || reads(past.n) != reads(in.n) {
+		m.conclude(in, "")
+		return
+	}
+	m.recall(in, past)
+}
+
+// reads describes how a node gets its value from an output.
+func reads(n *workflow.Node) string {
+	out := n.Output
+	out.Var = ""
+	return fmt.Sprintf("%T %s", n.Step, workflow.FormatJSON(out))
 }
 
 // goOn lets an instance continue what was in progress at its address, if it is the same.
