@@ -23,6 +23,7 @@ const (
 	CommandEffect    = project.CommandEffect
 	AddressEffect    = project.AddressEffect
 	PermissionEffect = project.PermissionEffect
+	PromptEffect     = project.PromptEffect
 )
 
 // Review is what a person has to see before approving a definition.
@@ -31,7 +32,7 @@ type Review struct {
 	Workflow *Workflow         `json:"-"`                 // to draw; nil for an agent or a tool
 	Meaning  string            `json:"meaning,omitempty"` // all that the workflow, and those that it calls, say, in canonical form
 	Plan     *check.Plan       `json:"plan,omitempty"`    // the most that a run of it could do and cost; nil for an agent or a tool
-	Effects  []Effect          `json:"effects"`           // every command, address and permission
+	Effects  []Effect          `json:"effects"`           // every command, address, permission and prompt
 	Agents   []ReviewedAgent   `json:"agents"`            // that it uses
 	Texts    map[string]string `json:"files,omitempty"`   // of an agent or a tool
 	// Covered are the files of the project that its commands name, by name. Of a long one it is the

@@ -304,15 +304,18 @@ func (a *app) reviewText(r *hocket.Review) string {
 	if r.File == "" {
 		fmt.Fprintf(&b, "new plan of the run %s\n", r.ID)
 	} else {
-		fmt.Fprintf(&b, "%s %s\n", r.Kind, r.ID)
+		fmt.Fprintf(&b, "%s %s (%s)\n", r.Kind, r.ID, r.State)
 	}
-	if r.Origin != (hocket.Origin{}) {
-		fmt.Fprintf(&b, "written by %s at %s\nfor the goal: %s\n", view.RevealLine(r.Origin.By), when(r.Origin.At), indented(r.Origin.Goal))
+	if by := r.Origin.By; by != "" {
+		fmt.Fprintf(&b, "written by %s\n", strings.TrimSuffix(view.RevealLine(by)+" at "+when(r.Origin.At), " at "))
+	}
+	if goal := r.Origin.Goal; goal != "" {
+		fmt.Fprintf(&b, "for the goal: %s\n", indented(goal))
 	}
 	if r.File != "" {
-		fmt.Fprintf(&b, "file %s\n", r.File)
+		fmt.Fprintf(&b, "file %s\n", nearPath(r.File))
 	}
-	fmt.Fprintf(&b, "digest %s (%s)\n", r.Digest, r.State)
+	fmt.Fprintf(&b, "digest %s\n", r.Digest)
 	section := func(title string, items ...string) {
 		if len(items) > 0 {
 			b.WriteString("\n" + title + "\n")
@@ -324,12 +327,12 @@ func (a *app) reviewText(r *hocket.Review) string {
 	section("Changed since it was approved", changes(r)...)
 	if r.Workflow != nil {
 		b.WriteString("\n" + drawing(r))
-		section("Meaning", r.Meaning)
 	}
 	section("Warnings", warnings(r)...)
-	section("Commands", effects(r, hocket.CommandEffect)...)
+	section("Commands", commands(r)...)
 	section("Addresses", effects(r, hocket.AddressEffect)...)
 	section("Permissions", effects(r, hocket.PermissionEffect)...)
+	section("Prompts", effects(r, hocket.PromptEffect)...)
 	section("Agents", agents(r)...)
 	var files []string
 	for _, name := range slices.Sorted(maps.Keys(r.Texts)) {
@@ -337,8 +340,31 @@ func (a *app) reviewText(r *hocket.Review) string {
 	}
 	section("Files", files...)
 	section("Files of the project that it covers", covered(r)...)
-	if r.Plan != nil {
-		section("At most", a.planText(*r.Plan))
+	if r.Workflow != nil {
+		section("All else that it says", rest(r.Meaning))
+		section("Limits", a.planText(*r.Plan))
+	}
+	return b.String()
+}
+
+// rest returns what a workflow says without what is shown as effects: the settings, inputs and prompts of its
+// tasks. Each fact is a line that begins with a word.
+func rest(meaning string) string {
+	var b strings.Builder
+	call := false
+	for line := range strings.Lines(meaning) {
+		words := strings.Fields(line)
+		switch words[0] {
+		case "node":
+			call = words[len(words)-1] == "call"
+		case "prompt", "ask", "setting":
+			continue
+		case "with":
+			if !call {
+				continue
+			}
+		}
+		b.WriteString(line)
 	}
 	return b.String()
 }
@@ -385,17 +411,51 @@ func warnings(r *hocket.Review) (items []string) {
 	return items
 }
 
+// effects returns the effects of a kind. One of several steps is shown once, and so is an address in a command
+// or a request.
 func effects(r *hocket.Review, kind hocket.EffectKind) (items []string) {
+	steps := map[string][]string{}
+	var order []string
 	for _, e := range r.Effects {
-		if e.Kind == kind {
-			items = append(items, indented(strings.TrimPrefix(e.Step+": "+e.What, ": ")))
+		shown := func(o hocket.Effect) bool {
+			return o.Step == e.Step && (o.Kind == hocket.CommandEffect || o.Kind == hocket.PermissionEffect) && strings.Contains(o.What, e.What)
 		}
+		if e.Kind != kind || kind == hocket.AddressEffect && slices.ContainsFunc(r.Effects, shown) {
+			continue
+		}
+		what := e.What
+		if len(e.Files) > 0 {
+			what += "\nfiles: " + strings.Join(e.Files, ", ")
+		}
+		if steps[what] == nil {
+			order = append(order, what)
+		}
+		steps[what] = append(steps[what], e.Step)
+	}
+	for _, what := range order {
+		items = append(items, indented(strings.TrimPrefix(strings.Join(steps[what], ", ")+": "+what, ": ")))
 	}
 	return items
 }
 
+// commands returns the commands, and which files the approval covers.
+func commands(r *hocket.Review) []string {
+	items := effects(r, hocket.CommandEffect)
+	named := slices.ContainsFunc(r.Effects, func(e hocket.Effect) bool { return len(e.Files) > 0 })
+	switch {
+	case len(items) == 0 || r.Workflow == nil:
+		return items
+	case named:
+		return append(items, "The approval covers these files, and no others that a command reads or runs.")
+	}
+	return append(items, "The approval covers no files, even if a command reads or runs some.")
+}
+
 func agents(r *hocket.Review) (items []string) {
 	for _, d := range r.Agents {
+		if d.Agent == d.Name && d.Model+d.Prompt == "" { // the drawing says all
+			continue
+		}
 		item := view.RevealLine(d.Name)
 		if d.Agent != d.Name {
 			item += ", an agent of " + view.RevealLine(d.Agent)
@@ -403,7 +463,10 @@ func agents(r *hocket.Review) (items []string) {
 		if d.Model != "" {
 			item += ", with the model " + view.RevealLine(d.Model)
 		}
-		items = append(items, item+"\n  "+indented(d.Prompt))
+		if r.Kind != hocket.AgentKind { // otherwise its file is shown
+			item += "\n  " + indented(d.Prompt)
+		}
+		items = append(items, item)
 	}
 	return items
 }

@@ -88,8 +88,8 @@ func TestApproveInATerminal(t *testing.T) {
 	}
 	change("echo hello", "echo bye")
 	c = startConsole(t, dir, 60, 120, "-C", project, "approve", "hello")
-	c.until("Agents")
-	if changed, whole, _ := strings.Cut(c.see(), "Meaning"); !strings.Contains(changed, "+    setting command = \"echo bye\"") || whole == "" {
+	c.until("All else")
+	if changed, whole, _ := strings.Cut(c.see(), "All else"); !strings.Contains(changed, "+    setting command = \"echo bye\"") || whole == "" {
 		t.Errorf("the differences are not first:\n%s", c.see())
 	}
 	change("echo bye", "touch stolen")

@@ -165,7 +165,7 @@ func (a *app) writePlan(p *hocket.Project, plan *planner.Plan, f *generateFlags)
 		return a.printJSON(planJSON(plan, nil, f.file))
 	}
 	if f.explain {
-		if err := a.print(view.Reveal(a.explanation(plan) + "\nAt most\n  " + indented(a.planText(plan.Workflow.Plan(nil))) + "\n")); err != nil {
+		if err := a.print(view.Reveal(a.explanation(plan) + "\nLimits\n  " + indented(a.planText(plan.Workflow.Plan(nil))) + "\n")); err != nil {
 			return err
 		}
 	}

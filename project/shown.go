@@ -17,6 +17,9 @@ type Effect struct {
 	Kind EffectKind `json:"kind"`
 	Step string     `json:"step,omitempty"` // "": not of one step
 	What string     `json:"what"`           // may have several lines
+	// Files are the files of the project that a command names, which the approval covers. It covers no
+	// others that the command reads or runs.
+	Files []string `json:"files,omitempty"`
 }
 
 // EffectKind is a kind of effect.
@@ -27,16 +30,19 @@ const (
 	CommandEffect    EffectKind = "command"
 	AddressEffect    EffectKind = "address"
 	PermissionEffect EffectKind = "permission"
+	PromptEffect     EffectKind = "prompt" // what a model is told
 )
 
 var address = lazy.Regexp("(?i)\\b(https?|wss?|ftp|ssh)://[^\\s\"'`<>|;)]+")
 
 // Effects returns everything that the steps of the workflow do on this machine and elsewhere: every
-// command, every address, and what their agents may do.
+// command, every address, what their agents may do, and what models are told. It has the settings, inputs and
+// prompts of all tasks.
 func (l *Loaded) Effects() (all []Effect) {
-	add := func(kind EffectKind, step, what string) {
-		if d := (Effect{kind, step, what}); !slices.Contains(all, d) {
-			all = append(all, d)
+	add := func(kind EffectKind, step, what string, files ...string) {
+		known := func(e Effect) bool { return e.Kind == kind && e.Step == step && e.What == what }
+		if what != "" && !slices.ContainsFunc(all, known) {
+			all = append(all, Effect{kind, step, what, files})
 		}
 	}
 	l.choose()
@@ -47,10 +53,11 @@ func (l *Loaded) Effects() (all []Effect) {
 		does := p.does(d, task)
 		switch {
 		case exact && slices.Contains(does, agent.MayRun):
-			add(CommandEffect, n.ID, settingsText(settings)+givenText(task)+"\n"+filesText(p.commandFiles(d, task)))
+			add(CommandEffect, n.ID, lines(settingsText(settings), inputsText(task), optional("prompt: ", task.Prompt.Text)), fileNames(p.commandFiles(d, task))...)
 		case exact:
-			add(PermissionEffect, n.ID, d.Agent+" with "+workflow.FormatJSON(settings))
+			add(PermissionEffect, n.ID, lines(d.Agent, settingsText(settings), inputsText(task), optional("prompt: ", task.Prompt.Text)))
 		default:
+			add(PromptEffect, n.ID, lines(strings.TrimRight(task.Prompt.Text, "\n"), inputsText(task), settingsText(settings)))
 			for _, line := range agentEffects(d, does) {
 				add(PermissionEffect, n.ID, line)
 			}
@@ -82,14 +89,14 @@ func (l *Loaded) Effects() (all []Effect) {
 func (p *Project) AgentEffects(d *agent.Definition) (all []Effect) {
 	if !d.Builtin {
 		for _, power := range p.definitionPowers(d).Without(trust.Settings) {
-			all = append(all, Effect{PermissionEffect, "", power.What})
+			all = append(all, Effect{Kind: PermissionEffect, What: power.What})
 		}
 	}
 	for i := range p.Config.Servers {
 		if s := &p.Config.Servers[i]; slices.Contains(d.Servers, s.Name) {
-			all = append(all, Effect{PermissionEffect, "", "the agent " + d.Name + " " + p.serverPower(s).What})
+			all = append(all, Effect{Kind: PermissionEffect, What: "the agent " + d.Name + " " + p.serverPower(s).What})
 			if s.URL != "" {
-				all = append(all, Effect{AddressEffect, "", s.URL})
+				all = append(all, Effect{Kind: AddressEffect, What: s.URL})
 			}
 		}
 	}
@@ -109,54 +116,58 @@ func agentEffects(d *agent.Definition, does []agent.Power) []string {
 	if len(list) > 0 {
 		may = strings.Join(list, ", ") + " without asking"
 	}
-	lines := []string{"the agent " + d.Name + " may do this: " + may}
+	all := []string{"the agent " + d.Name + " may do this: " + may}
 	if len(d.Permissions) > 0 {
-		lines = append(lines, "the agent "+d.Name+" has the permissions "+workflow.FormatJSON(d.Permissions))
+		all = append(all, "the agent "+d.Name+" has the permissions "+workflow.FormatJSON(d.Permissions))
 	}
 	if len(d.Tools) > 0 {
-		lines = append(lines, "the agent "+d.Name+" uses the tools "+strings.Join(d.Tools, ", "))
+		all = append(all, "the agent "+d.Name+" uses the tools "+strings.Join(d.Tools, ", "))
 	}
-	return lines
+	return all
 }
 
-// settingsText returns settings with the command first, as a person reads them.
+// settingsText returns settings with the most important ones first, as a person reads them.
 func settingsText(settings map[string]any) string {
 	names := slices.Sorted(maps.Keys(settings))
 	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
-	var lines []string
+	var all []string
 	for _, name := range names {
 		text, isText := settings[name].(string)
 		if !isText {
 			text = workflow.FormatJSON(settings[name])
 		}
-		lines = append(lines, name+": "+text)
+		all = append(all, name+": "+text)
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(all, "\n")
 }
 
-// givenText returns what a command gets: its inputs, which are environment variables, and its
-// prompt, which is its standard input.
-func givenText(task *workflow.Task) string {
-	var b strings.Builder
+// inputsText returns the inputs of a task. Those of a command are environment variables.
+func inputsText(task *workflow.Task) string {
+	var all []string
 	for _, in := range task.Inputs {
-		b.WriteString("\ninput " + in.Name + ": " + workflow.FormatText(in.Value))
+		all = append(all, "input "+in.Name+": "+workflow.FormatText(in.Value))
 	}
-	if task.Prompt.Text != "" {
-		b.WriteString("\nprompt: " + task.Prompt.Text)
-	}
-	return b.String()
+	return strings.Join(all, "\n")
 }
 
-// filesText says which files of the project the approval of a command covers.
-func filesText(material string) string {
-	var names []string
+// lines joins the texts that are not empty.
+func lines(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "\n")
+}
+
+func optional(label, text string) string {
+	if text == "" {
+		return ""
+	}
+	return label + text
+}
+
+// fileNames returns the names of the files in a material.
+func fileNames(material string) (names []string) {
 	for line := range strings.Lines(material) {
 		names = append(names, line[:max(strings.LastIndex(line, " "), 0)])
 	}
-	if len(names) == 0 {
-		return "files: none is part of the approval, also if the command reads or runs some"
-	}
-	return "files: " + strings.Join(names, ", ") + "; others that it reads or runs are not part of the approval"
+	return names
 }
 
 // bound returns the inputs of a task by name.
@@ -169,8 +180,9 @@ func bound(task *workflow.Task) map[string]any {
 }
 
 func rank(setting string) int {
-	if i := slices.Index([]string{"command", "script", "args"}, setting); i >= 0 {
-		return i - 3
+	first := []string{"command", "script", "args", "action", "method", "url", "path"}
+	if i := slices.Index(first, setting); i >= 0 {
+		return i - len(first)
 	}
 	return 0
 }

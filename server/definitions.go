@@ -86,7 +86,7 @@ type Review struct {
 	Definition
 	Meaning     string            `json:"meaning,omitempty" doc:"All that the workflow says, in canonical form"`
 	Texts       map[string]string `json:"texts,omitempty" doc:"The files of an agent or a tool"`
-	Effects     []Effect          `json:"effects" doc:"Every command, address and permission"`
+	Effects     []Effect          `json:"effects" doc:"Every command, address, permission and prompt"`
 	Plan        *Plan             `json:"plan,omitempty"`
 	Changes     []string          `json:"changes" doc:"What differs from what was approved before"`
 	Diagnostics []Diagnostic      `json:"diagnostics"`
@@ -94,9 +94,10 @@ type Review struct {
 
 // Effect is something that a definition would do.
 type Effect struct {
-	Step string `json:"step,omitempty"`
-	Kind string `json:"kind"`
-	Text string `json:"text"`
+	Step  string   `json:"step,omitempty"`
+	Kind  string   `json:"kind"`
+	Text  string   `json:"text"`
+	Files []string `json:"files,omitempty" doc:"That a command names. The approval covers them, and no others"`
 }
 
 // Trust is what the files of a project can do, and whether its user has approved it.
@@ -374,7 +375,7 @@ func definitionOf(g *hocket.Generated) Definition {
 func reviewOf(r *hocket.Review) Review {
 	out := Review{Definition: definitionOf(&r.Generated), Meaning: r.Meaning, Texts: r.Texts, Effects: []Effect{}, Changes: []string{}, Diagnostics: diagnosticsOf(r.Found)}
 	for _, d := range r.Effects {
-		out.Effects = append(out.Effects, Effect{d.Step, string(d.Kind), d.What})
+		out.Effects = append(out.Effects, Effect{d.Step, string(d.Kind), d.What, d.Files})
 	}
 	if r.Plan != nil {
 		out.Plan = planOf(r.Plan)
