@@ -18,18 +18,19 @@ import (
 func (s *Sessions) Follow(ctx context.Context, run *hocket.Run, also hocket.Observer) (o hocket.Observer, end func()) {
 	ctx = context.WithoutCancel(ctx)
 	f := &follower{also: also}
-	if info, err := run.Info(ctx); err == nil {
-		f.session = IsSession(info)
-	}
+	info, err := run.Info(ctx)
+	f.session = err == nil && IsSession(info)
 	if f.session {
 		if err := s.mark(run.ID()); err != nil { // a session that repeats another one has no mark yet
 			s.problem(fmt.Errorf("session %s: %w", run.ID(), err))
 		}
 		s.ClearObstacle(run.ID())
 	}
-	// After a kill, or in a new fork, the directories of earlier handoffs may be missing.
-	if before, err := s.handedOff(ctx, run); err == nil && len(before) > 0 {
-		f.inside.Store(true)
+	// After a kill, or in a new fork, the directories of earlier handoffs may be missing. A run that
+	// has only started has none, and reading its definition back takes as long as many steps.
+	if err != nil || info.Seq > 1 {
+		before, err := s.handedOff(ctx, run)
+		f.inside.Store(err == nil && len(before) > 0)
 	}
 	f.show = func() {
 		if f.session {

@@ -127,6 +127,28 @@ func (o *office) driveRun(run *hocket.Run) engine.Result {
 	return res
 }
 
+// Nothing was handed off in a run that has only started, so its definition is not read again.
+func TestFollowNewRun(t *testing.T) {
+	o := newOffice(t, "")
+	const steps = 1000
+	text := "name: flow\nlimits: {max_steps: 1000}\nsteps:\n" + strings.Repeat("  - {agent: worker, prompt: Work}\n", steps)
+	w, err := o.p.LoadText("flow.yml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := o.p.Record(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	allocations := testing.AllocsPerRun(1, func() {
+		_, end := o.Follow(t.Context(), run, nil)
+		end()
+	})
+	if allocations >= steps {
+		t.Errorf("%v allocations", allocations)
+	}
+}
+
 // lead makes the first agent answer with requests, and the other one work.
 func (o *office) lead(work func() (string, error), requests ...string) {
 	o.work = func(task *agent.Task) (string, error) {

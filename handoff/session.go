@@ -365,7 +365,7 @@ func cancelled(ev *engine.CancelAsked) string {
 // ForPeople rewrites a text of the engine for people, who do not know the name of a session's
 // workflow.
 func ForPeople(text string) string {
-	return strings.ReplaceAll(text, fmt.Sprintf("workflow %q", sessionName), "the session")
+	return strings.ReplaceAll(text, `workflow "`+sessionName+`"`, "the session")
 }
 
 // timedOut says which limit a session has exceeded.
