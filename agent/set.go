@@ -14,6 +14,7 @@ type Set struct {
 	executors map[string]Executor
 	traits    map[string]Traits // of the executors
 	agents    []*Definition     // the project's, then the built-in ones, by name
+	names     []string          // of the agents, each once
 	fallback  string
 	reserved  []string // sorted
 }
@@ -41,6 +42,11 @@ func newSet(executors map[string]Executor, definitions []*Definition, fallback s
 	for _, name := range s.reserved {
 		if _, here := executors[name]; !here { // known to be missing, with no replacement
 			s.agents = append(s.agents, &Definition{Name: name, Agent: name, Builtin: true})
+		}
+	}
+	for _, d := range s.agents {
+		if !slices.Contains(s.names, d.Name) {
+			s.names = append(s.names, d.Name)
 		}
 	}
 	return s
@@ -109,39 +115,57 @@ func (s *Set) unknown(name string) bool {
 	return err != nil && err.Why == Unknown
 }
 
-// find returns the definition for a name. It tries the possible meanings in order; the
-// first with any match decides.
+// find returns the definition for a name: the only one for which the name has its first meaning.
 func (s *Set) find(name string) (*Definition, *ResolveError) {
-	meanings := [...]func(*Definition) bool{
-		func(d *Definition) bool { return d.Builtin && d.Name == name && slices.Contains(s.reserved, name) },
-		func(d *Definition) bool { return !d.Builtin && (d.Name == name || d.ID == name) },
-		func(d *Definition) bool { return d.Role == name && !d.Generated },
-		func(d *Definition) bool { return d.Builtin && d.Name == name },
-		func(d *Definition) bool { return slices.Contains(d.Capabilities, name) && !d.Generated },
-		func(d *Definition) bool { return d.Builtin && strings.EqualFold(d.Name, name) }, // planning tools write Browser
+	first := noMeaning
+	var found []*Definition
+	for _, d := range s.agents {
+		m := s.meaning(name, d)
+		if m < first {
+			first, found = m, nil
+		}
+		if m == first && m != noMeaning {
+			found = append(found, d)
+		}
 	}
-	for _, meant := range meanings {
-		var found []*Definition
-		for _, d := range s.agents {
-			if name != "" && meant(d) {
-				found = append(found, d)
-			}
-		}
-		if len(found) == 1 {
-			return found[0], nil
-		}
-		if len(found) > 1 {
-			return nil, &ResolveError{Why: Ambiguous, Name: name, Candidates: labels(found)}
-		}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	if len(found) > 1 {
+		return nil, &ResolveError{Why: Ambiguous, Name: name, Candidates: labels(found)}
 	}
 	if name != "" {
-		return nil, &ResolveError{Why: Unknown, Name: name, Candidates: s.Names()}
+		return nil, &ResolveError{Why: Unknown, Name: name, Candidates: s.names}
 	}
 	var able []string
 	for _, d := range s.able(nil) {
 		able = append(able, s.called(d))
 	}
 	return nil, &ResolveError{Why: Unknown, Candidates: able}
+}
+
+// noMeaning is the meaning of a name for a definition that it does not refer to.
+const noMeaning = 6
+
+// meaning returns what a name means for a definition; a lower number comes first.
+func (s *Set) meaning(name string, d *Definition) int {
+	switch {
+	case name == "":
+		return noMeaning
+	case d.Builtin && d.Name == name && slices.Contains(s.reserved, name):
+		return 0
+	case !d.Builtin && (d.Name == name || d.ID == name):
+		return 1
+	case d.Role == name && !d.Generated:
+		return 2
+	case d.Builtin && d.Name == name:
+		return 3
+	case slices.Contains(d.Capabilities, name) && !d.Generated:
+		return 4
+	case d.Builtin && strings.EqualFold(d.Name, name): // planning tools write Browser
+		return 5
+	}
+	return noMeaning
 }
 
 // labels returns definitions with their files, because their names may be equal.
@@ -160,15 +184,7 @@ func labels(list []*Definition) []string {
 func (s *Set) Definitions() []*Definition { return slices.Clone(s.agents) }
 
 // Names returns the names of all agents, in the same order.
-func (s *Set) Names() []string {
-	var names []string
-	for _, d := range s.agents {
-		if !slices.Contains(names, d.Name) {
-			names = append(names, d.Name)
-		}
-	}
-	return names
-}
+func (s *Set) Names() []string { return slices.Clone(s.names) }
 
 // Executors returns the names of the executors, sorted.
 func (s *Set) Executors() []string { return slices.Sorted(maps.Keys(s.executors)) }

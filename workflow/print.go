@@ -54,17 +54,22 @@ type printer struct {
 	depth int
 }
 
-func (p *printer) line(format string, args ...any) {
+func (p *printer) line(format string, args ...any) { p.join(fmt.Sprintf(format, args...)) }
+
+// join prints a line that consists of the given parts. It is faster than line, for what most nodes have.
+func (p *printer) join(parts ...string) {
 	for range p.depth {
 		p.WriteString("  ")
 	}
-	fmt.Fprintf(p, format, args...)
+	for _, part := range parts {
+		p.WriteString(part)
+	}
 	p.WriteByte('\n')
 }
 
 func (p *printer) text(key, value string) {
 	if value != "" {
-		p.line("%s %s", key, quote(value))
+		p.join(key, " ", quote(value))
 	}
 }
 
@@ -108,7 +113,7 @@ func (p *printer) graph(g *Graph) {
 }
 
 func (p *printer) node(n *Node) {
-	p.line("node %s %s", quote(n.ID), n.Kind())
+	p.join("node ", quote(n.ID), " ", n.Kind())
 	p.depth++
 	p.step(n.Step)
 	if n.Join != (Join{}) {
@@ -240,17 +245,17 @@ func (p *printer) duration(key string, d time.Duration) {
 }
 
 func (p *printer) edge(e *Edge) {
-	s := fmt.Sprintf("edge %s -> %s", quote(e.From), quote(e.To))
+	on := ""
 	switch e.On {
 	case OnSuccess:
 	case OnLabel:
-		s += " label " + quote(e.Label)
+		on = " label " + quote(e.Label)
 	case OnWhen:
-		s += " when " + quote(e.When.Text)
+		on = " when " + quote(e.When.Text)
 	case OnElse, OnFailure, OnTimeout:
-		s += " " + string(e.On)
+		on = " " + string(e.On)
 	}
-	p.line("%s", s)
+	p.join("edge ", quote(e.From), " -> ", quote(e.To), on)
 }
 
 // quote returns a plain word unchanged and everything else in Go quotes, so that a fact is always
