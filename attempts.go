@@ -21,7 +21,8 @@ type lanes struct {
 	trusted pinnedTrust
 	current func() trust.Powers // what agents can currently use of the project
 
-	detaching Detaching // nil: work cannot be detached
+	detaching Detaching        // nil: work cannot be detached
+	handed    *attempt.Options // for work that is handed off
 }
 
 func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
@@ -34,7 +35,7 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 	if at.HandOff != nil {
 		at.HandOff = l.estimated(at.HandOff)
 	}
-	return driver.Execute(ctx, attempt.Wrap(l.employ(exec), l.handoffs()), def, l.dir, run, task, at)
+	return driver.Execute(ctx, attempt.Wrap(l.employ(exec), l.handed), def, l.dir, run, task, at)
 }
 
 // scripted makes an attempt with a reply that stands in for the agent. Work that the reply hands off
@@ -43,7 +44,7 @@ func (l *lanes) scripted(ctx context.Context, exec agent.Executor, run string, t
 	if at.HandOff != nil {
 		at.HandOff = l.estimated(at.HandOff)
 	}
-	return driver.Execute(ctx, attempt.Scripted(exec, l.handoffs()), driver.Scripted(task), l.dir, run, task, at)
+	return driver.Execute(ctx, attempt.Scripted(exec, l.handed), driver.Scripted(task), l.dir, run, task, at)
 }
 
 // employ returns an executor that does no more than the user has approved, and shows no

@@ -173,7 +173,8 @@ func (r *Run) workWith(ctx context.Context, f Front, pin *driver.Pin, agents *ag
 	}
 	process.SetState(p.State())
 	place := p.now().newWorkplace(p.Root())
-	l := &lanes{agents, pin, p.Root(), place, trusted, p.now().files.Equipment, p.detacher()}
+	l := &lanes{agents: agents, pin: pin, dir: p.Root(), place: place, trusted: trusted, current: p.now().files.Equipment, detaching: p.detacher()}
+	l.handed = l.handoffs()
 	w := driver.Work{Agents: l, Scripted: l.scripted, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere, Leave: f.Leave}
 	if replies != nil {
 		w.Script, w.ScriptAll = replies.Script(), replies.CoversAll(pin.Bundle)

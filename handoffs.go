@@ -11,10 +11,10 @@ import (
 
 // handoffs returns the options for tasks that agents hand off. employ makes an executor safe to
 // use.
-func (s *snapshot) handoffs(employ func(agent.Executor) agent.Executor) attempt.Options {
+func (s *snapshot) handoffs(employ func(agent.Executor) agent.Executor) *attempt.Options {
 	inbox := session.OpenInbox(s.files.State)
 	c := s.files.Config.Handoff
-	return attempt.Options{
+	return &attempt.Options{
 		Handoff: attempt.Handoff{Dir: c.Dir, SessionOnly: c.SessionOnly, Advisory: c.Advisory, Test: c.Test},
 		Inbox: func(task *agent.Task) ([]attempt.Message, error) {
 			texts, err := inbox.Take(task.Agent.Name, task.Run, task.Address, task.Attempt == 1)
@@ -70,7 +70,7 @@ func (p *Project) detacher() Detaching {
 }
 
 // handoffs returns the options for the attempts of the run.
-func (l *lanes) handoffs() attempt.Options {
+func (l *lanes) handoffs() *attempt.Options {
 	o := l.place.handoffs(l.employ)
 	if d := l.detaching; d != nil {
 		o.Detach = func(ctx context.Context, task *agent.Task, h *attempt.Handoff) error {

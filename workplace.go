@@ -78,7 +78,7 @@ func texts(values map[string]project.Value, secrets *secret.Store) (map[string]s
 type workplace struct {
 	*staff.Staff
 	memories memories
-	handoffs func(employ func(agent.Executor) agent.Executor) attempt.Options
+	handoffs func(employ func(agent.Executor) agent.Executor) *attempt.Options
 }
 
 // newWorkplace returns a workplace. The caller must close it.

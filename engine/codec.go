@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"time"
 )
 
@@ -47,7 +48,8 @@ func Encode(e Envelope) ([]byte, error) {
 	b.WriteString(typeKey + name + `","time":`)
 	b.Write(stamp)
 	if e.Clock != 0 {
-		fmt.Fprintf(&b, `,"clock":%d`, e.Clock)
+		b.WriteString(`,"clock":`)
+		b.Write(strconv.AppendInt(b.AvailableBuffer(), int64(e.Clock), 10))
 	}
 	if e.Unattended {
 		b.WriteString(`,"unattended":true`)

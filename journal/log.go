@@ -68,10 +68,13 @@ func (w *Writer) Log(address string, attempt int) *Log {
 func (s *Store) Artifacts(a driver.AttemptID) string { return s.beside(a, ".files") }
 
 func (s *Store) beside(a driver.AttemptID, ending string) string {
-	return filepath.Join(s.runFiles(a.Run), fileNameOf(a.Address)+"."+strconv.Itoa(a.Attempt)+ending)
+	return s.runFiles(a.Run) + sep + fileNameOf(a.Address) + "." + strconv.Itoa(a.Attempt) + ending
 }
 
-func (s *Store) runFiles(run string) string { return filepath.Join(s.dir, "logs", fileNameOf(run)) }
+func (s *Store) runFiles(run string) string { return s.dir + sep + "logs" + sep + fileNameOf(run) }
+
+// sep joins names without cleaning them as filepath.Join does: every attempt needs some, and they are clean.
+const sep = string(filepath.Separator)
 
 // partPath returns the file with an attempt's output after an offset.
 func (s *Store) partPath(a driver.AttemptID, at int64) string {
@@ -123,7 +126,9 @@ func (l *Log) begin() error {
 	}
 	l.ends = map[driver.Stream]int64{}
 	for _, stream := range streams {
-		l.ends[stream] = before.end(l.id, stream)
+		if end := before.end(l.id, stream); end > 0 {
+			l.ends[stream] = end
+		}
 	}
 	for _, p := range before.pieces(l.id, driver.Output) {
 		if p.kind == inPart {
@@ -211,8 +216,11 @@ func (l *Log) Close(result string) error {
 		}
 		l.file = nil
 	}
-	if l.err == nil && l.repeats(result) {
-		l.same = int64(len(result))
+	if l.err == nil {
+		if l.repeats(result) {
+			l.same = int64(len(result))
+		}
+		return nil
 	}
 	return explain(l.logs.store.runFiles(l.id.Run), l.err)
 }

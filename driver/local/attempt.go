@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -51,11 +52,15 @@ func (as *attempts) start(key attemptKey, work worker, log *attemptLog, at drive
 	as.open[key] = openAttempt{cancel, log}
 	as.flying++
 	go func() {
-		out := failed("the agent ended without a result")
+		makeRoom()
+		var out driver.Outcome
+		done := false
 		defer func() {
 			if p := recover(); p != nil {
 				log.write(fmt.Appendf(nil, "panic: %v\n%s", p, debug.Stack()))
 				out = failed("the agent panicked: %v", p)
+			} else if !done {
+				out = failed("the agent ended without a result")
 			}
 			ended := endedEvent(key.address, key.attempt, out)
 			log.close(ended.Output)
@@ -63,7 +68,17 @@ func (as *attempts) start(key attemptKey, work worker, log *attemptLog, at drive
 		}()
 		at.Log = log.write
 		out = work(ctx, at)
+		done = true
 	}()
+}
+
+// makeRoom makes the stack of a new goroutine large enough for an attempt. Otherwise it would grow twice
+// later, when there is much on it to copy, which takes as long as the engine's step.
+//
+//go:noinline
+func makeRoom() {
+	var room [4 << 10]byte
+	runtime.KeepAlive(&room)
 }
 
 func failed(format string, args ...any) driver.Outcome {

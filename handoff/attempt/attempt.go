@@ -40,14 +40,14 @@ type Options struct {
 }
 
 // Wrap returns an executor for tasks that were handed off, and for tasks of agents with messages.
-func Wrap(exec agent.Executor, o Options) agent.Executor {
+func Wrap(exec agent.Executor, o *Options) agent.Executor {
 	return &wrapped{exec, exec.Traits(), o}
 }
 
 type wrapped struct {
 	agent.Executor
 	traits agent.Traits
-	o      Options
+	o      *Options
 }
 
 func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
@@ -106,11 +106,11 @@ func (w *wrapped) Run(ctx context.Context, task *agent.Task, log agent.Log) (age
 // Scripted returns an executor for scripted replies. The requests in a reply are handed off like those
 // in an agent's answer, and a task that was handed off fails if the reply says so. Deliverables are not
 // checked, because no agent runs.
-func Scripted(exec agent.Executor, o Options) agent.Executor { return &scripted{exec, o} }
+func Scripted(exec agent.Executor, o *Options) agent.Executor { return &scripted{exec, o} }
 
 type scripted struct {
 	agent.Executor
-	o Options
+	o *Options
 }
 
 func (s *scripted) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
@@ -119,7 +119,7 @@ func (s *scripted) Run(ctx context.Context, task *agent.Task, log agent.Log) (ag
 		err = failure(task, protocol.ReadResponse(res.Output))
 	}
 	if err == nil && task.HandOff != nil {
-		res.Warning = newOnward(&s.o, task).answered(ctx, task, res.Output, log)
+		res.Warning = newOnward(s.o, task).answered(ctx, task, res.Output, log)
 	}
 	return res, err
 }

@@ -52,7 +52,7 @@ func (s *scene) run(t *testing.T, o attempt.Options, answer string, work func(di
 		return agent.Result{Output: answer}, nil
 	})
 	task := &agent.Task{Run: "r", Address: "a", Attempt: max(1, s.attempt), Agent: &agent.Definition{Name: "ann"}, Dir: s.dir, Settings: map[string]any{agent.HandoffSetting: setting}}
-	return attempt.Wrap(exec, o).Run(t.Context(), task, func([]byte) {})
+	return attempt.Wrap(exec, &o).Run(t.Context(), task, func([]byte) {})
 }
 
 func write(t *testing.T, file, text string) {
@@ -293,7 +293,7 @@ func TestMessages(t *testing.T) {
 			}
 			return agent.Result{Output: "ok"}, nil
 		})
-		_, err := attempt.Wrap(exec, o).Run(t.Context(), &agent.Task{Agent: &agent.Definition{Name: "ann"}, Prompt: "Plan it", Dir: s.dir}, func([]byte) {})
+		_, err := attempt.Wrap(exec, &o).Run(t.Context(), &agent.Task{Agent: &agent.Definition{Name: "ann"}, Prompt: "Plan it", Dir: s.dir}, func([]byte) {})
 		return err
 	}
 	wantMissing(t, run(false), "plan.md does not exist (asked for by the message s1 from research)")
@@ -358,7 +358,7 @@ func TestMessagesStay(t *testing.T) {
 		o := attempt.Options{Inbox: func(*agent.Task) ([]attempt.Message, error) { took = true; return nil, nil }}
 		c.task.Agent, c.task.Dir = &agent.Definition{Name: "ann"}, t.TempDir()
 		exec := agent.New(c.traits, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) { return agent.Result{}, nil })
-		if _, err := attempt.Wrap(exec, o).Run(t.Context(), &c.task, func([]byte) {}); err != nil || took != c.takes {
+		if _, err := attempt.Wrap(exec, &o).Run(t.Context(), &c.task, func([]byte) {}); err != nil || took != c.takes {
 			t.Errorf("%s: %t, %v", name, took, err)
 		}
 	}

@@ -36,7 +36,7 @@ func newOnward(o *Options, task *agent.Task) *onward {
 
 // equip gives a task the tool, and tells the agent which work was handed off before.
 func (w *wrapped) equip(task *agent.Task) *onward {
-	on := newOnward(&w.o, task)
+	on := newOnward(w.o, task)
 	for _, h := range task.Handed {
 		task.Received = append(task.Received, agent.Received{Step: "handoff " + h.ID + " to " + h.To, Output: recalled(h)})
 	}

@@ -63,7 +63,7 @@ func (l *lead) run(t *testing.T, answer string, work func(use func(args map[stri
 		},
 	}
 	l.o.Handoff = attempt.Handoff{Dir: "sessions", SessionOnly: true, Test: "make test"}
-	res, err := attempt.Wrap(exec, l.o).Run(t.Context(), task, func(p []byte) { l.log.Write(p) })
+	res, err := attempt.Wrap(exec, &l.o).Run(t.Context(), task, func(p []byte) { l.log.Write(p) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -384,20 +384,20 @@ func TestSentOutside(t *testing.T) {
 		},
 		Detach: func(context.Context, *agent.Task, *attempt.Handoff) error { return nil },
 	}
-	res, err := attempt.Wrap(exec, o).Run(t.Context(), task(&attempt.Handoff{Request: q, MessageOnly: true}), func([]byte) {})
+	res, err := attempt.Wrap(exec, &o).Run(t.Context(), task(&attempt.Handoff{Request: q, MessageOnly: true}), func([]byte) {})
 	if diff := cmp.Diff([]string{"bob", "r1 a/handoff-1", "ann", "Know this"}, left); diff != "" || err != nil || res.Output != "message left for bob" || res.Usage != (agent.Usage{}) {
 		t.Errorf("%+v, %v: %s", res, err, diff)
 	}
-	res, err = attempt.Wrap(exec, o).Run(t.Context(), task(&attempt.Handoff{Request: q, Detach: true}), func([]byte) {})
+	res, err = attempt.Wrap(exec, &o).Run(t.Context(), task(&attempt.Handoff{Request: q, Detach: true}), func([]byte) {})
 	if err != nil || res.Output != "r1-s1" || res.Usage != (agent.Usage{CostUSD: 2, TokensOut: 3000}) {
 		t.Errorf("%+v, %v", res, err)
 	}
 	forked := task(&attempt.Handoff{Request: q, Detach: true, Dir: "sessions/r1-s1"})
 	forked.Run = "r2"
-	if res, err = attempt.Wrap(exec, o).Run(t.Context(), forked, func([]byte) {}); err != nil || res.Output != "r2-r1-s1" {
+	if res, err = attempt.Wrap(exec, &o).Run(t.Context(), forked, func([]byte) {}); err != nil || res.Output != "r2-r1-s1" {
 		t.Errorf("in a fork: %+v, %v", res, err)
 	}
-	if _, err = attempt.Wrap(exec, attempt.Options{}).Run(t.Context(), task(&attempt.Handoff{Request: q, Detach: true}), func([]byte) {}); err == nil || !strings.Contains(err.Error(), "this program does not run sessions") {
+	if _, err = attempt.Wrap(exec, &attempt.Options{}).Run(t.Context(), task(&attempt.Handoff{Request: q, Detach: true}), func([]byte) {}); err == nil || !strings.Contains(err.Error(), "this program does not run sessions") {
 		t.Error(err)
 	}
 }
