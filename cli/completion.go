@@ -118,7 +118,7 @@ func (a *app) completeRunThat(cmd *cobra.Command, args []string, wanted func(hoc
 	var list []string
 	for _, r := range runs {
 		if wanted(r) {
-			list = append(list, r.ID+"\t"+string(state(r))+", "+r.Created.Local().Format(time.DateTime))
+			list = append(list, r.ID+"\t"+string(r.Shown())+", "+r.Created.Local().Format(time.DateTime))
 		}
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder

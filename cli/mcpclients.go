@@ -117,9 +117,27 @@ func below(variable, usual, file string) func(home string) string {
 	}
 }
 
-// undo removes the server from the settings of a client that has no command for that.
-func (c *mcpClient) undo(text []byte) ([]byte, error) {
-	return removeJSONC(text, []string{c.key, serverName})
+// setup is what adds or removes the server: a command of the client, and then a change of its settings. Either
+// may be nil.
+type setup struct {
+	args   []string
+	change func(text []byte) ([]byte, error)
+}
+
+func (c *mcpClient) setup(self string, uninstall bool) (s setup) {
+	switch {
+	case uninstall && c.remove != nil:
+		return setup{args: c.remove}
+	case uninstall:
+		return setup{change: func(text []byte) ([]byte, error) { return removeJSONC(text, []string{c.key, serverName}) }}
+	}
+	if c.add != nil {
+		s.args = c.add(c, self)
+	}
+	if c.edit != nil {
+		s.change = func(text []byte) ([]byte, error) { return c.edit(text, c, self) }
+	}
+	return s
 }
 
 // entry returns what the settings of a client contain about the server.

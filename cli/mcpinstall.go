@@ -100,38 +100,29 @@ func (a *app) showInstall(c *mcpClient, uninstall bool) error {
 	if err != nil {
 		return err
 	}
-	var args []string
-	change := func(text []byte) ([]byte, error) { return c.edit(text, c, self) }
-	switch {
-	case uninstall && c.remove == nil:
-		change = c.undo
-	case uninstall:
-		args, change = c.remove, nil
-	case c.add != nil:
-		args = c.add(c, self)
-	}
 	var out strings.Builder
-	if args != nil {
-		words := []string{c.program}
-		for _, w := range args {
-			words = append(words, quoteWord(w))
+	do := c.setup(self, uninstall)
+	if do.args != nil {
+		out.WriteString("would run:\n  " + c.program)
+		for _, w := range do.args {
+			out.WriteString(" " + quoteWord(w))
 		}
-		fmt.Fprintf(&out, "would run:\n  %s\n", strings.Join(words, " "))
+		out.WriteString("\n")
 	}
 	switch {
-	case change == nil || !uninstall && c.edit == nil:
-	case args != nil: // what is there then, depends on the program
+	case do.change == nil:
+	case do.args != nil: // what is in the file then, depends on the program
 		fmt.Fprintf(&out, "and then set the timeout of the server in %s\n", file)
 	default:
-		after, err := change(before)
+		after, err := do.change(before)
 		if err != nil {
 			return fmt.Errorf("cannot edit %s: %w", file, err)
 		}
 		if bytes.Equal(before, after) {
 			fmt.Fprintf(&out, "would not change %s\n", file)
-			break
+		} else {
+			fmt.Fprintf(&out, "would change %s:\n%s\n", file, diffText(before, after))
 		}
-		fmt.Fprintf(&out, "would change %s:\n%s\n", file, diffText(before, after))
 	}
 	if !uninstall {
 		entry, err := c.entry(self)
@@ -155,19 +146,20 @@ func (a *app) installMCP(ctx context.Context, c *mcpClient, uninstall, yes bool)
 	if _, err := exec.LookPath(c.program); err != nil && c.add != nil {
 		return usagef("install it, or add it to the PATH", "%s is not installed", c.program)
 	}
+	do := c.setup(self, uninstall)
 	if uninstall {
-		return a.uninstallMCP(ctx, c, yes)
+		return a.uninstallMCP(ctx, c, do, yes)
 	}
-	if c.add != nil && c.edit != nil && !yes && a.people(a.std.Err) == nil { // before anything has changed
+	if do.args != nil && do.change != nil && !yes && a.people(a.std.Err) == nil { // before anything has changed
 		return cannotAsk()
 	}
-	if c.add != nil {
-		if err := addToClient(ctx, c, self); err != nil {
+	if do.args != nil {
+		if err := addToClient(ctx, c, do.args); err != nil {
 			return err
 		}
 	}
-	if c.edit != nil {
-		if _, err := a.editSettings(ctx, c, func(text []byte) ([]byte, error) { return c.edit(text, c, self) }, yes); err != nil {
+	if do.change != nil {
+		if _, err := a.editSettings(ctx, c, do.change, yes); err != nil {
 			return err
 		}
 	}
@@ -176,8 +168,8 @@ func (a *app) installMCP(ctx context.Context, c *mcpClient, uninstall, yes bool)
 
 // addToClient has a client add the server. Some refuse to add one twice, so that the old one is removed
 // first; if the new one cannot be added then, the old settings are restored.
-func addToClient(ctx context.Context, c *mcpClient, self string) error {
-	out, err := c.output(ctx, c.add(c, self))
+func addToClient(ctx context.Context, c *mcpClient, add []string) error {
+	out, err := c.output(ctx, add)
 	if err == nil {
 		return nil
 	}
@@ -195,7 +187,7 @@ func addToClient(ctx context.Context, c *mcpClient, self string) error {
 	if out, err := c.output(ctx, c.remove); err != nil {
 		return fmt.Errorf("%s cannot remove the old server: %w\n%s", c.program, err, view.Text(out))
 	}
-	if out, err = c.output(ctx, c.add(c, self)); err == nil {
+	if out, err = c.output(ctx, add); err == nil {
 		return nil
 	}
 	if before != nil {
@@ -204,15 +196,15 @@ func addToClient(ctx context.Context, c *mcpClient, self string) error {
 	return errors.Join(failed(), wrong)
 }
 
-func (a *app) uninstallMCP(ctx context.Context, c *mcpClient, yes bool) error {
-	if c.remove != nil {
-		if out, err := c.output(ctx, c.remove); err != nil {
+func (a *app) uninstallMCP(ctx context.Context, c *mcpClient, do setup, yes bool) error {
+	if do.args != nil {
+		if out, err := c.output(ctx, do.args); err != nil {
 			return fmt.Errorf("%s cannot remove the server: %w\n%s", c.program, err, view.Text(out))
 		}
 		a.note("removed the server from " + c.program + "\n")
 		return nil
 	}
-	switch changed, err := a.editSettings(ctx, c, c.undo, yes); {
+	switch changed, err := a.editSettings(ctx, c, do.change, yes); {
 	case err != nil:
 		return err
 	case changed:

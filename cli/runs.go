@@ -95,7 +95,7 @@ func runLines(found []hocket.Info) []runLine {
 	lines := make([]runLine, len(found))
 	for i, r := range found {
 		lines[i] = runLine{
-			RunID: r.ID, Workflow: r.Workflow, Digest: r.Digest, Status: state(r), Driven: r.Driven, Questions: r.Open,
+			RunID: r.ID, Workflow: r.Workflow, Digest: r.Digest, Status: r.Shown(), Driven: r.Driven, Questions: r.Open,
 			Started: r.Created, DurationMS: elapsed(r).Milliseconds(), Origin: r.Origin, Problem: r.Problem,
 			MadeBy: r.Owner.Labels[hocket.MadeByLabel],
 		}
@@ -104,22 +104,6 @@ func runLines(found []hocket.Info) []runLine {
 		}
 	}
 	return lines
-}
-
-// state returns the status of a run for people: a run that no process drives is not
-// running, and a run with an open question is waiting.
-func state(info hocket.Info) engine.Status {
-	switch {
-	case info.Status != engine.Running:
-		return info.Status
-	case info.Pending:
-		return "pending"
-	case !info.Driven:
-		return "interrupted"
-	case info.Open > 0:
-		return engine.Waiting
-	}
-	return engine.Running
 }
 
 // isStopped reports whether a run could continue but no process drives it. Then it is not

@@ -71,7 +71,7 @@ func (a *app) show(ctx context.Context, r *hocket.Run) error {
 func shownState(s *hocket.State) engine.Status {
 	info := s.Info
 	info.Status, info.Open = s.Result.Status, len(s.Questions)
-	return state(info)
+	return info.Shown()
 }
 
 func (a *app) printShown(ctx context.Context, r *hocket.Run, s *hocket.State) error {

@@ -183,6 +183,22 @@ type Info struct {
 	Open    int // questions that wait for an answer
 }
 
+// Shown returns the status of a run for people and models: a run that no process drives is not running,
+// and a run with an open question is waiting.
+func (i Info) Shown() engine.Status {
+	switch {
+	case i.Status != engine.Running:
+		return i.Status
+	case i.Pending:
+		return "pending"
+	case !i.Driven:
+		return "interrupted"
+	case i.Open > 0:
+		return engine.Waiting
+	}
+	return engine.Running
+}
+
 // Damaged is the status of a run whose entry in the list cannot be read.
 const Damaged engine.Status = "damaged"
 

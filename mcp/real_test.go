@@ -51,6 +51,7 @@ func TestRealInspector(t *testing.T) {
 	}{
 		{[]string{"tools/list", "--strict"}, `"name": "hocket_workflow_create"`, 0},
 		{[]string{"tools/call", "--tool-name", "hocket_agents_list"}, `\"name\":\"shell\"`, 0},
+		{[]string{"tools/call", "--tool-name", "hocket_workflows_list"}, `\"name\":\"gated\",\"inputs\"`, 0},
 		{[]string{"tools/call", "--tool-name", "hocket_workflow", "--tool-arg", "name=strict"}, "nobody has approved it", 5},
 		{[]string{"tools/call", "--tool-name", "hocket_memory_add", "--tool-arg", "text=The key is green."}, "The key is green.", 0},
 		{[]string{"resources/list"}, `"uri": "hocket://workflows/gated"`, 0},

@@ -384,7 +384,7 @@ func (s *server) report(ctx context.Context, run *hocket.Run) (*sdk.CallToolResu
 }
 
 func (s *server) outcomeOf(ctx context.Context, run *hocket.Run, state *hocket.State) *outcome {
-	o := &outcome{Run: run.ID(), Workflow: state.Workflow, Status: statusOf(state.Info), Error: state.Result.Error, CostUSD: state.Result.Usage.CostUSD, Notes: run.Notes}
+	o := &outcome{Run: run.ID(), Workflow: state.Workflow, Status: string(state.Shown()), Error: state.Result.Error, CostUSD: state.Result.Usage.CostUSD, Notes: run.Notes}
 	for _, r := range state.Result.Steps {
 		if len(o.Steps) == maxSteps {
 			o.Notes = append(o.Notes, fmt.Sprintf("%d more steps are in the resource %s", len(state.Result.Steps)-maxSteps, runURI(run.ID())))
@@ -408,15 +408,6 @@ func (s *server) outcomeOf(ctx context.Context, run *hocket.Run, state *hocket.S
 		o.Next = "no process drives the run; the user can continue it with " + s.command("resume", run.ID())
 	}
 	return o
-}
-
-// statusOf returns the status of a run as the command line shows it: a run that no process drives is not
-// running.
-func statusOf(r hocket.Info) string {
-	if r.Status == engine.Running && !r.Driven && !r.Pending {
-		return "interrupted"
-	}
-	return string(r.Status)
 }
 
 func (s *server) question(q hocket.Question) question {

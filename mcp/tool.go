@@ -192,7 +192,7 @@ func (c *call) runs(ctx context.Context, in *runsArgs) (*sdk.CallToolResult, err
 			page.Next = all[i-1].ID
 			break
 		}
-		page.Runs = append(page.Runs, runLine{r.ID, r.Workflow, statusOf(r), r.Created.UTC().Format("2006-01-02T15:04:05Z"), r.Owner.Via, r.Owner.Labels[titleLabel], r.Open})
+		page.Runs = append(page.Runs, runLine{r.ID, r.Workflow, string(r.Shown()), r.Created.UTC().Format("2006-01-02T15:04:05Z"), r.Owner.Via, r.Owner.Labels[titleLabel], r.Open})
 	}
 	return result(page)
 }

@@ -245,7 +245,7 @@ func (s *Server) receipt(ctx context.Context, p served, r *hocket.Run, made hock
 	p.drives.see(info)
 	status := string(info.Status)
 	if info.Status == engine.Running && !made.Driven {
-		status = statusOf(info)
+		status = string(info.Shown())
 	}
 	return Receipt{status, made.Driven || p.drives.drivesNow(r.ID()), made.Note}, nil
 }

@@ -3,10 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-
-	"github.com/hocket-dev/hocket/engine"
-
-	"github.com/hocket-dev/hocket"
 )
 
 // Project is a project that is served.
@@ -76,20 +72,4 @@ func (s *Server) describe(ctx context.Context, p served) (Project, error) {
 		}
 	}
 	return one, nil
-}
-
-// statusOf returns the state of a run for people: a run that no process drives is not running, and a
-// run with an open question is waiting.
-func statusOf(i hocket.Info) string {
-	switch {
-	case i.Status != engine.Running:
-		return string(i.Status)
-	case i.Pending:
-		return "pending"
-	case !i.Driven:
-		return "interrupted"
-	case i.Open > 0:
-		return string(engine.Waiting)
-	}
-	return string(engine.Running)
 }

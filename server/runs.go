@@ -282,7 +282,7 @@ func (s *Server) run(ctx context.Context, in *InRun) (served, *hocket.Run, error
 
 func lineOf(project string, i hocket.Info) RunLine {
 	l := RunLine{
-		Project: project, ID: i.ID, Workflow: i.Workflow, Digest: i.Digest, Status: statusOf(i), Driven: i.Driven, Started: i.Created, Changed: i.Changed,
+		Project: project, ID: i.ID, Workflow: i.Workflow, Digest: i.Digest, Status: string(i.Shown()), Driven: i.Driven, Started: i.Created, Changed: i.Changed,
 		Questions: i.Open, Steps: i.Usage.Steps, CostUSD: costOf(i.Usage.Usage), TokensIn: i.Usage.TokensIn, TokensOut: i.Usage.TokensOut,
 		By: i.Owner.By, Via: i.Owner.Via, Origin: i.Origin, Labels: i.Owner.Labels, Problem: i.Problem,
 	}

@@ -140,7 +140,7 @@ func (r *recoverer) start(t token, attrs int) {
 	}
 	if t.empty {
 		r.leave(t.to, t.to)
-		r.goOn()
+		r.nextRoot()
 	}
 }
 
@@ -163,11 +163,11 @@ func (r *recoverer) end(t token) {
 	}
 	r.closeTo(depth, t.from)
 	r.leave(t.from, t.to)
-	r.goOn()
+	r.nextRoot()
 }
 
-// goOn looks for another root if the closed one is empty: it was only a mention.
-func (r *recoverer) goOn() {
+// nextRoot looks for another root if the closed one is empty: it was only a mention.
+func (r *recoverer) nextRoot() {
 	if r.closed && r.elements[0].first < 0 {
 		r.forget()
 	}

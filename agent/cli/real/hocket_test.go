@@ -61,7 +61,7 @@ func withHocket(t *testing.T, name string) (*fixture, *hocket.Project) {
 		".hocket/agents/scribe.yml":     "name: scribe\ndescription: Writes\nagent: llm\n",
 		".hocket/workflows/gated.yml":   "name: gated\nsteps:\n  - id: ship\n    human: Ship it?\n  - id: after\n    agent: shell\n    config: {command: echo it was sh\"\"ipped}\n",
 		".hocket/workflows/strict.yml":  "name: strict\nsteps:\n  - id: ship\n    human: {question: \"Ship it?\", required: true}\n",
-		".hocket/workflows/later.yml":   "name: later\nsteps:\n  - id: wait\n    agent: shell\n    config: {command: sleep 1; echo it was la\"\"ter}\n",
+		".hocket/workflows/later.yml":   "name: later\ndescription: Takes a second.\nsteps:\n  - id: wait\n    agent: shell\n    config: {command: sleep 1; echo it was la\"\"ter}\n",
 		".hocket/workflows/endless.yml": "name: endless\nsteps:\n  - id: wait\n    agent: shell\n    config: {command: sleep 1000}\n",
 	} {
 		f.put(t, file, text)
@@ -156,6 +156,7 @@ func TestClients(t *testing.T) {
 			made := map[string]any{"description": "Made by a model", "steps": []any{map[string]any{"id": "a", "agent": "shell", "config": map[string]any{"command": "echo it was ma\"\"de"}}}}
 			out, err := f.ask(t.Context(), t,
 				tool("hocket_agents_list", map[string]any{}),
+				tool("hocket_workflows_list", map[string]any{}),
 				tool("hocket_task", map[string]any{"prompt": "Answer.", "agent": "scribe", "description": "An answer"}),
 				tool("hocket_workflow", map[string]any{"name": "gated"}),
 				tool("hocket_workflow_create", map[string]any{"name": "made", "definition": made}),
@@ -168,7 +169,7 @@ func TestClients(t *testing.T) {
 				t.Fatalf("%v", err)
 			}
 			for what, words := range map[string]string{
-				"the agents": "Writes", "the task": "the inner answer", "the gate": "Ship it?", "how to answer": "hocket answer gated-", "how to approve": "hocket approve made",
+				"the agents": "Writes", "the workflows": "Takes a second.", "the task": "the inner answer", "the gate": "Ship it?", "how to answer": "hocket answer gated-", "how to approve": "hocket approve made",
 				"the refusal": "nobody has approved it", "the memory": "the green key", "the background run": "it was later",
 			} {
 				if !f.told(words) {
