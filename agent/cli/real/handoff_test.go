@@ -59,7 +59,7 @@ func (c *crew) Run(ctx context.Context, run string, task *engine.StartTask, at d
 	}
 	def := &agent.Definition{Name: task.Agent, Model: models[task.Agent], Permissions: map[string]any{"mode": c.mode}}
 	at.Ask = func(_ context.Context, q agent.Question) (string, error) { return q.Options[0], nil }
-	exec := handed.Wrap(staff.New(staff.Options{}).Employ(c.execs[task.Agent]), handed.Options{Handoff: handed.Handoff{Dir: "sessions"}})
+	exec := handed.Wrap(staff.New(staff.Options{}).Employ(c.execs[task.Agent]), &handed.Options{Handoff: handed.Handoff{Dir: "sessions"}})
 	return driver.Execute(ctx, exec, def, c.dir, run, task, at)
 }
 
