@@ -151,7 +151,7 @@ func (r *Run) checkPlan(ctx context.Context, w *Workflow, replies *Replies) erro
 	if w.Model() == nil || found.Errors() {
 		return &InvalidError{found}
 	}
-	given, err := r.given(ctx)
+	given, err := r.Inputs(ctx)
 	if err != nil {
 		return err
 	}
@@ -167,8 +167,8 @@ func (r *Run) checkPlan(ctx context.Context, w *Workflow, replies *Replies) erro
 	return w.checkExposed(r.p.now().secrets)
 }
 
-// given returns the inputs that the run was started with.
-func (r *Run) given(ctx context.Context) (map[string]any, error) {
+// Inputs returns the inputs that the run was started with.
+func (r *Run) Inputs(ctx context.Context) (map[string]any, error) {
 	for e, err := range r.d.Events(ctx, r.id, 0, false) {
 		if started, ok := e.Event.(*engine.Started); ok || err != nil {
 			if err != nil {

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -32,7 +33,9 @@ func (l *Loaded) Inputs(given map[string]any, pairs []string) (map[string]any, w
 		r.pair(pair)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.inputs)) {
-		r.fit(name)
+		if r.plain(name) {
+			r.fit(name)
+		}
 	}
 	for _, in := range required {
 		if _, ok := r.inputs[in.Name]; !ok && !r.wrong[in.Name] {
@@ -52,6 +55,23 @@ type inputReader struct {
 
 func (r *inputReader) errorf(code, detail, summary string, args ...any) {
 	r.found = append(r.found, workflow.Errorf(workflow.Pos{Part: "inputs"}, code, detail, summary, args...))
+}
+
+// plain replaces a value of a Go program, such as an int or a struct, by what its JSON says.
+func (r *inputReader) plain(name string) (ok bool) {
+	switch r.inputs[name].(type) {
+	case nil, string, bool, json.Number:
+		return true
+	}
+	text, err := json.Marshal(r.inputs[name])
+	if err == nil {
+		r.inputs[name], err = workflow.ParseJSON(text)
+	}
+	if err != nil {
+		delete(r.inputs, name)
+		r.errorf(codeInputType, "give a value that JSON can represent", "input %q: %v", name, err)
+	}
+	return err == nil
 }
 
 // missing reports a missing input: if the workflow does not declare it, at the position

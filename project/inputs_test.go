@@ -35,6 +35,28 @@ func TestInputsAreReadByTheirTypes(t *testing.T) {
 	}
 }
 
+// A Go program gives values of its own types.
+func TestInputsOfGoPrograms(t *testing.T) {
+	l := load(t, open(t, write(t, map[string]string{"a.yml": declaring})), "a.yml")
+	got, ds := l.Inputs(map[string]any{"topic": "geese", "rounds": 3, "share": float32(0.5), "deep": struct {
+		A []int `json:"a"`
+	}{[]int{1}}, "list": []string{"b"}, "rest": int64(9007199254740993)}, nil)
+	if len(ds) > 0 {
+		t.Fatalf("found %v", ds)
+	}
+	want := map[string]any{
+		"topic": "geese", "rounds": json.Number("3"), "share": json.Number("0.5"),
+		"deep": map[string]any{"a": []any{json.Number("1")}}, "list": []any{"b"}, "rest": json.Number("9007199254740993"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("inputs (-want +got):\n%s", diff)
+	}
+	_, ds = l.Inputs(map[string]any{"topic": "geese", "rounds": 1, "rest": func() {}}, nil)
+	if got := codes(ds); !slices.Equal(got, []string{"input-type"}) {
+		t.Errorf("found %v", ds)
+	}
+}
+
 func TestEveryWrongInputIsReported(t *testing.T) {
 	l := load(t, open(t, write(t, map[string]string{"a.yml": declaring})), "a.yml")
 	_, ds := l.Inputs(map[string]any{"loud": "yes"}, []string{"rounds=1.5", "tpoic=geese", "alone", "deep={"})

@@ -103,19 +103,46 @@ func (a *api) addActions() {
 		})
 	add(a, op{id: "delete-run", method: http.MethodDelete, path: "/projects/{project}/runs/{run}", scope: Admin, tag: tag, status: http.StatusNoContent, summary: "Delete a run that is over", errors: []int{404, 409}},
 		func(ctx context.Context, in *InRun) (*struct{}, error) {
-			_, r, err := a.run(ctx, in)
-			if err != nil {
-				return nil, err
-			}
-			info, err := r.Info(ctx)
-			if err == nil && !info.Status.Done() && info.Status != hocket.Damaged {
-				err = &hocket.RefusedError{Run: r.ID(), Reason: "it is not over; cancel it first"}
-			}
-			if err != nil {
-				return nil, err
-			}
-			return nil, r.Delete(ctx)
+			return nil, a.Delete(ctx, in)
 		})
+}
+
+// Delete deletes a run that is over.
+func (s *Server) Delete(ctx context.Context, in *InRun) error {
+	_, r, err := s.run(ctx, in)
+	if err != nil {
+		return err
+	}
+	info, err := r.Info(ctx)
+	if err == nil && !info.Status.Done() && info.Status != hocket.Damaged {
+		err = &hocket.RefusedError{Run: r.ID(), Reason: "it is not over; cancel it first"}
+	}
+	if err != nil {
+		return err
+	}
+	return r.Delete(ctx)
+}
+
+// Raise raises limits of a run.
+func (s *Server) Raise(ctx context.Context, in *InRun, limits *Limits) (Receipt, error) {
+	p, r, err := s.run(ctx, in)
+	if err != nil {
+		return Receipt{}, err
+	}
+	made, err := r.Raise(ctx, limits.model())
+	if err != nil {
+		return Receipt{}, err
+	}
+	return s.receipt(ctx, p, r, made)
+}
+
+// Inputs returns the inputs of a run.
+func (s *Server) Inputs(ctx context.Context, in *InRun) (map[string]any, error) {
+	_, r, err := s.run(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return r.Inputs(ctx)
 }
 
 // Start starts a run of a workflow of a project, which the server drives. A request with the same key

@@ -251,31 +251,13 @@ func (a *api) addApprovals() {
 	const tag = "Approvals"
 	add(a, op{id: "list-definitions", method: http.MethodGet, path: "/projects/{project}/definitions", scope: Read, tag: tag, summary: "List what models wrote", errors: []int{404}},
 		func(ctx context.Context, in *InProject) (*reply[[]Definition], error) {
-			p, err := a.project(ctx, in.Project)
-			if err != nil {
-				return nil, err
-			}
-			found, err := p.Generated()
-			all := []Definition{}
-			for _, g := range found {
-				all = append(all, definitionOf(g))
-			}
+			all, err := a.Definitions(ctx, in.Project)
 			return say(all), err
 		})
 	add(a, op{id: "review-definition", method: http.MethodGet, path: "/projects/{project}/definitions/{id}", scope: Read, tag: tag, summary: "Show all that a person must see before approving a definition", errors: []int{404}},
 		func(ctx context.Context, in *InDefinition) (*reply[Review], error) {
-			p, err := a.project(ctx, in.Project)
-			if err != nil {
-				return nil, err
-			}
-			if err := written(p, in.ID); err != nil {
-				return nil, err
-			}
-			r, err := p.Review(in.ID)
-			if err != nil {
-				return nil, err
-			}
-			return say(reviewOf(r)), nil
+			r, err := a.Review(ctx, in)
+			return say(r), err
 		})
 	add(a, op{id: "approve-definition", method: http.MethodPost, path: "/projects/{project}/definitions/{id}/approve", scope: Admin, tag: tag, status: http.StatusNoContent,
 		summary: "Approve exactly what was shown", errors: []int{404, 409}},
@@ -286,17 +268,7 @@ func (a *api) addApprovals() {
 				State  string `json:"state,omitempty" doc:"The state that was shown. What was rejected can be approved only with rejected" maxLength:"50"`
 			}
 		}) (*struct{}, error) {
-			p, err := a.project(ctx, in.Project)
-			if err != nil {
-				return nil, err
-			}
-			if err := written(p, in.ID); err != nil {
-				return nil, err
-			}
-			if in.Body.State == string(hocket.Rejected) {
-				return nil, p.ApproveRejected(ctx, in.ID, in.Body.Digest)
-			}
-			return nil, p.Approve(ctx, in.ID, in.Body.Digest)
+			return nil, a.Approve(ctx, &in.InDefinition, in.Body.Digest, in.Body.State)
 		})
 	add(a, op{id: "reject-definition", method: http.MethodPost, path: "/projects/{project}/definitions/{id}/reject", scope: Admin, tag: tag, status: http.StatusNoContent,
 		summary: "Reject a definition, or withdraw its approval", errors: []int{404, 409}},
@@ -306,28 +278,12 @@ func (a *api) addApprovals() {
 				State string `json:"state" doc:"The state that was shown" maxLength:"50"`
 			}
 		}) (*struct{}, error) {
-			p, err := a.project(ctx, in.Project)
-			if err != nil {
-				return nil, err
-			}
-			if err := written(p, in.ID); err != nil {
-				return nil, err
-			}
-			return nil, p.Reject(ctx, in.ID, hocket.DefinitionState(in.Body.State))
+			return nil, a.Reject(ctx, &in.InDefinition, in.Body.State)
 		})
 	add(a, op{id: "show-trust", method: http.MethodGet, path: "/projects/{project}/trust", scope: Read, tag: tag, summary: "Show what the files of a project can do", errors: []int{404}},
 		func(ctx context.Context, in *InProject) (*reply[Trust], error) {
-			p, err := a.project(ctx, in.Project)
-			if err != nil {
-				return nil, err
-			}
-			_ = p.Reload()
-			powers, err := p.Powers()
-			if err != nil {
-				return nil, err
-			}
-			d, err := p.Trusted(powers, "")
-			return say(Trust{d.Trusted, powers.Digest(), textsOf(powers), textsOf(d.Missing)}), err
+			t, err := a.Trust(ctx, in.Project)
+			return say(t), err
 		})
 	add(a, op{id: "trust-project", method: http.MethodPost, path: "/projects/{project}/trust", scope: Admin, tag: tag, status: http.StatusNoContent, summary: "Approve exactly the powers that were shown", errors: []int{404, 409}},
 		func(ctx context.Context, in *struct {
@@ -336,30 +292,102 @@ func (a *api) addApprovals() {
 				Digest string `json:"digest" minLength:"1" maxLength:"200"`
 			}
 		}) (*struct{}, error) {
-			p, err := a.project(ctx, in.Project)
-			if err != nil {
-				return nil, err
-			}
-			_ = p.Reload()
-			powers, err := p.Powers()
-			if err != nil {
-				return nil, err
-			}
-			if powers.Digest() != in.Body.Digest {
-				return nil, newProblem(http.StatusConflict, "changed", "what the files can do has changed since it was shown")
-			}
-			return nil, p.Trust(powers)
+			return nil, a.GiveTrust(ctx, in.Project, in.Body.Digest)
 		})
 }
 
-// written returns an error unless a model wrote a definition with this id. The host would also accept
-// the path of a file.
-func written(p served, id string) error {
-	all, err := p.Generated()
-	if err == nil && !slices.ContainsFunc(all, func(g *hocket.Generated) bool { return g.ID == id }) {
-		err = newProblem(http.StatusNotFound, "unknown-definition", "no model wrote "+quote(id))
+// Definitions returns what models wrote in a project.
+func (s *Server) Definitions(ctx context.Context, project string) ([]Definition, error) {
+	p, err := s.project(ctx, project)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	found, err := p.Generated()
+	all := []Definition{}
+	for _, g := range found {
+		all = append(all, definitionOf(g))
+	}
+	return all, err
+}
+
+// Review returns all that a person must see before approving a definition.
+func (s *Server) Review(ctx context.Context, in *InDefinition) (Review, error) {
+	p, err := s.written(ctx, in)
+	if err != nil {
+		return Review{}, err
+	}
+	r, err := p.Review(in.ID)
+	if err != nil {
+		return Review{}, err
+	}
+	return reviewOf(r), nil
+}
+
+// Approve approves a definition. The digest and the state are those that were shown.
+func (s *Server) Approve(ctx context.Context, in *InDefinition, digest, state string) error {
+	p, err := s.written(ctx, in)
+	switch {
+	case err != nil:
+		return err
+	case state == string(hocket.Rejected):
+		return p.ApproveRejected(ctx, in.ID, digest)
+	}
+	return p.Approve(ctx, in.ID, digest)
+}
+
+// Reject rejects a definition, or withdraws its approval.
+func (s *Server) Reject(ctx context.Context, in *InDefinition, state string) error {
+	p, err := s.written(ctx, in)
+	if err != nil {
+		return err
+	}
+	return p.Reject(ctx, in.ID, hocket.DefinitionState(state))
+}
+
+// Trust returns what the files of a project can do.
+func (s *Server) Trust(ctx context.Context, project string) (Trust, error) {
+	p, err := s.project(ctx, project)
+	if err != nil {
+		return Trust{}, err
+	}
+	_ = p.Reload()
+	powers, err := p.Powers()
+	if err != nil {
+		return Trust{}, err
+	}
+	d, err := p.Trusted(powers, "")
+	return Trust{d.Trusted, powers.Digest(), textsOf(powers), textsOf(d.Missing)}, err
+}
+
+// GiveTrust approves the powers of a project whose digest was shown.
+func (s *Server) GiveTrust(ctx context.Context, project, digest string) error {
+	p, err := s.project(ctx, project)
+	if err != nil {
+		return err
+	}
+	_ = p.Reload()
+	powers, err := p.Powers()
+	if err != nil {
+		return err
+	}
+	if powers.Digest() != digest {
+		return newProblem(http.StatusConflict, "changed", "what the files can do has changed since it was shown")
+	}
+	return p.Trust(powers)
+}
+
+// written returns the project of a definition that a model wrote. The host would also accept the path of a
+// file.
+func (s *Server) written(ctx context.Context, in *InDefinition) (served, error) {
+	p, err := s.project(ctx, in.Project)
+	if err != nil {
+		return p, err
+	}
+	all, err := p.Generated()
+	if err == nil && !slices.ContainsFunc(all, func(g *hocket.Generated) bool { return g.ID == in.ID }) {
+		err = newProblem(http.StatusNotFound, "unknown-definition", "no model wrote "+quote(in.ID))
+	}
+	return p, err
 }
 
 // InDefinition names a definition that a model wrote.

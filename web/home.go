@@ -13,6 +13,7 @@ import (
 
 type homeData struct {
 	Questions []server.Question
+	Proposals []proposal
 	Running   []server.RunLine
 	Recent    []server.RunLine
 	Projects  []server.Project
@@ -36,6 +37,9 @@ func (s *site) home(r *http.Request) (string, any, error) {
 	var d homeData
 	var err error
 	if d.Questions, err = s.Questions(ctx, ""); err != nil {
+		return "", nil, err
+	}
+	if d.Proposals, err = s.proposals(ctx); err != nil {
 		return "", nil, err
 	}
 	if d.Running, err = s.running(ctx); err != nil {
@@ -100,8 +104,13 @@ func newestFirst(runs []server.RunLine) {
 }
 
 func (s *site) inbox(r *http.Request) (string, any, error) {
-	all, err := s.Questions(r.Context(), "")
-	return "Inbox", all, err
+	var d homeData
+	var err error
+	if d.Questions, err = s.Questions(r.Context(), ""); err != nil {
+		return "", nil, err
+	}
+	d.Proposals, err = s.proposals(r.Context())
+	return "Inbox", d, err
 }
 
 // answer answers the question of a form.
@@ -123,6 +132,7 @@ type projectData struct {
 	Status    string
 	Workflow  string
 	Statuses  []string
+	Trusted   bool
 }
 
 func (s *site) project(r *http.Request) (string, any, error) {
@@ -136,6 +146,11 @@ func (s *site) project(r *http.Request) (string, any, error) {
 		return "", nil, err
 	}
 	d.Runs, d.Next = runs.Items, runs.Next
+	t, err := s.Trust(r.Context(), d.Name)
+	if err != nil {
+		return "", nil, err
+	}
+	d.Trusted = t.Trusted
 	d.Workflows, err = s.Workflows(r.Context(), d.Name)
 	return d.Name, d, err
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/server"
+	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -29,6 +31,11 @@ type runData struct {
 	InProcess bool
 	CanResume bool
 	CanRetry  bool
+	CanDelete bool
+	As        string // the notation that was chosen for the source
+	Notations []notation
+	Source    string // what the run runs, in a notation
+	Lossy     string // why it cannot be written in that notation
 	Questions []server.Question
 }
 
@@ -96,7 +103,8 @@ func (s *site) run(r *http.Request) (string, any, error) {
 	d := runData{
 		Run: shown, Path: runPath(in.Project, in.Run), Step: q.Get("step"), Questions: shown.Open,
 		InProcess: inProgress(shown.RunLine), CanResume: shown.Status == "interrupted" || shown.Status == "pending",
-		CanRetry: slices.Contains([]string{"error", "timeout", "cancelled", "partial"}, shown.Status),
+		CanRetry:  slices.Contains([]string{"error", "timeout", "cancelled", "partial"}, shown.Status),
+		CanDelete: !inProgress(shown.RunLine),
 	}
 	if shown.Output != nil {
 		d.Output = plain(shown.Output)
@@ -115,12 +123,31 @@ func (s *site) run(r *http.Request) (string, any, error) {
 		return shown.Workflow, d, nil
 	}
 	d.Nodes, d.Open = nodesOf(state)
+	d.source(state.Bundle.Root, q.Get("as"))
 	drawing := draw.Inline{
 		Bundle: state.Bundle, Open: func(string) bool { return true },
 		Link: func(place string) string { return "?step=" + url.QueryEscape(place) },
 	}
 	d.Drawing = template.HTML(drawing.SVG()) //nolint:gosec // draw escapes all text
 	return shown.Workflow + " " + shown.ID, d, nil
+}
+
+// source shows what the run runs, which may differ from what the file contains now.
+func (d *runData) source(w *workflow.Workflow, as string) {
+	d.As = as
+	if as == "" {
+		as = "yaml"
+		if n, ok := syntax.ByEnding(w.Pos.File); ok && n.Name != "json" {
+			as = n.Name
+		}
+	}
+	for _, n := range notations {
+		d.Notations = append(d.Notations, notation{Name: n[0], Title: n[1], This: n[0] == as})
+	}
+	text, err := syntax.Format(w, as)
+	if d.Source = string(text); err != nil {
+		d.Lossy = err.Error()
+	}
 }
 
 // nodesOf returns the nodes of a run in the order of its workflow, and the steps in progress.
@@ -268,4 +295,29 @@ func (s *site) retry(r *http.Request) (string, error) {
 	}
 	line, err := s.Retry(r.Context(), in, what)
 	return runPath(line.Project, line.ID), err
+}
+
+// raise raises the limits that were filled in.
+func (s *site) raise(r *http.Request) (string, error) {
+	in, f := inRun(r), r.PostForm
+	var limits server.Limits
+	for name, to := range map[string]func(float64){
+		"steps": func(n float64) { limits.Steps = int(n) }, "tokens": func(n float64) { limits.Tokens = int64(n) },
+		"cost": func(n float64) { limits.CostUSD = n }, "seconds": func(n float64) { limits.Seconds = n },
+	} {
+		if text := f.Get(name); text != "" {
+			n, err := strconv.ParseFloat(text, 64)
+			if err != nil || !(n > 0 && n < 1e15) {
+				return "", &hocket.RefusedError{Run: in.Run, Reason: "invalid number " + strconv.Quote(text)}
+			}
+			to(n)
+		}
+	}
+	_, err := s.Raise(r.Context(), in, &limits)
+	return runPath(in.Project, in.Run), err
+}
+
+func (s *site) delete(r *http.Request) (string, error) {
+	in := inRun(r)
+	return projectPath(in.Project) + "#runs", s.Delete(r.Context(), in)
 }

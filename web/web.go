@@ -53,11 +53,18 @@ func Add(s *server.Server, add server.AddPage) {
 	add("POST /projects/{project}/workflows/{name}/edit", server.Admin, w.save)
 	add("POST /projects/{project}/preview", server.Read, w.previewText)
 	add("POST /projects/{project}/workflows/{name}/start", server.Start, w.do(w.start))
+	add("GET /projects/{project}/definitions/{id}", server.Read, w.show("review", w.review))
+	add("POST /projects/{project}/definitions/{id}/approve", server.Admin, w.do(w.approve))
+	add("POST /projects/{project}/definitions/{id}/reject", server.Admin, w.do(w.reject))
+	add("GET /projects/{project}/trust", server.Read, w.show("trust", w.trust))
+	add("POST /projects/{project}/trust", server.Admin, w.do(w.giveTrust))
 	add("GET /projects/{project}/runs/{run}", server.Read, w.show("run", w.run))
 	add("POST /projects/{project}/runs/{run}/answer", server.Answer, w.do(w.answer))
 	add("POST /projects/{project}/runs/{run}/cancel", server.Start, w.do(w.cancel))
 	add("POST /projects/{project}/runs/{run}/resume", server.Start, w.do(w.resume))
 	add("POST /projects/{project}/runs/{run}/retry", server.Start, w.do(w.retry))
+	add("POST /projects/{project}/runs/{run}/raise", server.Admin, w.do(w.raise))
+	add("POST /projects/{project}/runs/{run}/delete", server.Admin, w.do(w.delete))
 }
 
 // assetsPath returns a path that depends on the static files, so that browsers can keep them for ever.
@@ -101,7 +108,7 @@ type view struct {
 type frame struct {
 	Projects []string
 	Project  string // of the page, or ""
-	Waiting  int    // questions
+	Waiting  int    // questions and approvals
 	Running  int
 }
 
@@ -140,7 +147,11 @@ func (s *site) frame(ctx context.Context, project string) (frame, error) {
 	if err != nil {
 		return f, err
 	}
-	f.Waiting = len(open)
+	proposals, err := s.proposals(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.Waiting = len(open) + len(proposals)
 	running, err := s.running(ctx)
 	f.Running = len(running)
 	return f, err

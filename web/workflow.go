@@ -67,7 +67,16 @@ func (s *site) workflow(r *http.Request) (string, any, error) {
 	if m != nil && shown.Valid {
 		d.Drawing = template.HTML(draw.Inline{Bundle: loaded.Bundle(), Open: func(string) bool { return true }}.SVG()) //nolint:gosec // draw escapes all text
 	}
+	given := map[string]any{}
+	if from := r.URL.Query().Get("run"); from != "" { // with the inputs of that run
+		if given, err = s.Inputs(r.Context(), &server.InRun{InProject: in.InProject, Run: from}); err != nil {
+			return "", nil, err
+		}
+	}
 	for _, i := range shown.Inputs {
+		if v, ok := given[i.Name]; ok {
+			i.Default = v
+		}
 		f := field{Input: i, JSON: i.Type == "array" || i.Type == "object" || i.Type == "", Area: i.Type == "array" || i.Type == "object"}
 		switch v := i.Default.(type) {
 		case nil:
