@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/agent/scripted"
@@ -37,6 +38,8 @@ type (
 	Asker = driver.Asker
 	// Kept is what is stored about an attempt.
 	Kept = driver.Kept
+	// Spent is what an attempt has cost.
+	Spent = driver.Spent
 	// Retention limits how many runs are kept.
 	Retention = driver.Retention
 	// Collected is a run that was deleted.
@@ -148,6 +151,16 @@ func (p *Project) Questions(ctx context.Context) ([]Question, error) {
 		return nil, err
 	}
 	return d.Questions(ctx, "")
+}
+
+// Spent lists what the attempts of all runs that ended since a time have cost. What a fork took over from
+// another run is not listed again.
+func (p *Project) Spent(ctx context.Context, since time.Time) ([]Spent, error) {
+	d, err := p.runs()
+	if err != nil {
+		return nil, err
+	}
+	return d.Spent(ctx, since)
 }
 
 // Project returns the project of the run.

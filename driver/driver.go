@@ -57,6 +57,9 @@ type Driver interface {
 	Read(ctx context.Context, a AttemptID, s Stream, offset int64, follow bool) iter.Seq2[Piece, error]
 	// Kept returns what is stored about an attempt.
 	Kept(ctx context.Context, a AttemptID) (Kept, error)
+	// Spent lists what attempts that ended since a time have cost, in the order in which they ended. What a
+	// fork took over from another run is not listed again.
+	Spent(ctx context.Context, since time.Time) ([]Spent, error)
 	// Questions lists the open questions of one run, or of all if run is "".
 	Questions(ctx context.Context, run string) ([]Question, error)
 
@@ -289,6 +292,17 @@ type Kept struct {
 	Sizes   map[Stream]int64 // of the streams that exist, including omitted parts
 	Files   fs.FS            // files that it left; nil: none
 	Dir     string           // where Files are on this machine; "": elsewhere
+}
+
+// Spent is what an attempt has cost.
+type Spent struct {
+	Run      string
+	Workflow string
+	Address  string
+	Agent    string
+	Model    string // as its provider names it; "": unknown
+	At       time.Time
+	Usage    engine.Usage
 }
 
 // Receipt says who continues a run after an event was recorded in it.

@@ -79,7 +79,7 @@ func Scripted(task *engine.StartTask) *agent.Definition {
 // Execute makes an attempt with an executor, and converts its result for the engine.
 func Execute(ctx context.Context, exec agent.Executor, def *agent.Definition, dir, run string, task *engine.StartTask, at Attempt) Outcome {
 	res, err := exec.Run(ctx, agentTask(run, dir, def, task, at), at.Log)
-	out := Outcome{Output: res.Output, Usage: res.Usage, Warning: res.Warning, Found: res.Found}
+	out := Outcome{Output: res.Output, Usage: res.Usage, Agent: def.Name, Warning: res.Warning, Found: res.Found}
 	if err != nil {
 		out.Fault = faultOf(ctx, err)
 	}

@@ -93,6 +93,8 @@ type TaskEnded struct {
 	Output  string `json:"output,omitempty"` // raw; the engine applies the node's output mode
 	Fault   *Fault `json:"fault,omitempty"`  // nil if the agent succeeded
 	Usage   Usage  `json:"usage,omitzero"`
+	// Agent is who did the work, if it cost something: for reports. It means nothing to the engine.
+	Agent   string `json:"agent,omitempty"`
 	Warning string `json:"warning,omitempty"` // for people; it does not change the result
 	// Found is what was found about each deliverable of a task that was handed off. It means
 	// nothing to the engine.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -27,10 +28,36 @@ func (s *Store) Note(a driver.AttemptID, session, model string) error {
 
 // noteUsage stores the usage of an attempt, for queries about a single attempt. An attempt
 // without usage needs no row.
-func (w *Writer) noteUsage(tx *sql.Tx, ev *engine.TaskEnded) error {
-	_, err := tx.Exec(`INSERT INTO attempts (run, address, attempt, usage) VALUES (?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET usage = excluded.usage`, w.number, ev.Address, ev.Attempt, workflow.FormatJSON(ev.Usage))
+func (w *Writer) noteUsage(tx *sql.Tx, ev *engine.TaskEnded, at time.Time) error {
+	_, err := tx.Exec(`INSERT INTO attempts (run, address, attempt, usage, agent, ended) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET usage = excluded.usage, agent = excluded.agent, ended = excluded.ended`,
+		w.number, ev.Address, ev.Attempt, workflow.FormatJSON(ev.Usage), ev.Agent, at.UnixMicro())
 	return err
+}
+
+// Spent returns what attempts that ended since a time have cost. What a fork took over is not counted again.
+func (s *Store) Spent(ctx context.Context, since time.Time) ([]driver.Spent, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT r.id, r.workflow, a.address, a.agent, a.model, a.usage, a.ended FROM attempts a JOIN runs r ON r.number = a.run
+		WHERE a.ended >= ?1 AND a.ended >= r.created ORDER BY a.ended, a.run, a.address, a.attempt`, since.UnixMicro())
+	if err != nil {
+		return nil, explain(s.file, err)
+	}
+	defer rows.Close()
+	var all []driver.Spent
+	for rows.Next() {
+		var one driver.Spent
+		var usage string
+		var ended int64
+		if err := rows.Scan(&one.Run, &one.Workflow, &one.Address, &one.Agent, &one.Model, &usage, &ended); err != nil {
+			return nil, explain(s.file, err)
+		}
+		if err := json.Unmarshal([]byte(usage), &one.Usage); err != nil {
+			return nil, s.damaged("", fmt.Errorf("usage of %s in run %s: %w", one.Address, one.Run, err))
+		}
+		one.At = time.UnixMicro(ended)
+		all = append(all, one)
+	}
+	return all, explain(s.file, rows.Err())
 }
 
 // Attempt reads what was noted about an attempt.

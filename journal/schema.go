@@ -108,4 +108,6 @@ var migrations = []string{
 		pin TEXT NOT NULL,           -- that an event of the run, or a message to it, may name
 		PRIMARY KEY (run, pin)
 	) WITHOUT ROWID;`,
+	`ALTER TABLE attempts ADD COLUMN agent TEXT NOT NULL DEFAULT '';
+	ALTER TABLE attempts ADD COLUMN ended INTEGER NOT NULL DEFAULT 0; -- 0: it costs nothing, or an older version wrote it`,
 }

@@ -163,7 +163,7 @@ func (w *Writer) record(tx *sql.Tx, rows rows, b Batch) error {
 func (w *Writer) mark(tx *sql.Tx, b Batch) error {
 	for _, e := range b.Events {
 		if costs(e) {
-			if err := w.noteUsage(tx, e.Event.(*engine.TaskEnded)); err != nil {
+			if err := w.noteUsage(tx, e.Event.(*engine.TaskEnded), e.Time); err != nil {
 				return err
 			}
 		}

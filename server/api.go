@@ -48,6 +48,7 @@ func (s *Server) addAPI(mux *http.ServeMux) {
 	a.addWorkflows()
 	a.addRuns()
 	a.addActions()
+	a.addUsage()
 	a.addQuestions()
 	a.addStreams()
 	a.addDefinitions()

@@ -21,6 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/server"
 	"github.com/hocket-dev/hocket/web"
 )
@@ -41,6 +42,12 @@ var files = map[string]string{
 	".hocket/workflows/long.yml":   "name: long\nsteps:\n  - {id: first, agent: greeter, prompt: a}\n  - {id: wait, title: Take a while, agent: slow, prompt: b}\n",
 	".hocket/workflows/broken.yml": "name: broken\nsteps:\n  - {id: fine, agent: greeter, prompt: a}\n  - {id: bad, title: Break, agent: broken, prompt: b}\n  - {id: after, agent: greeter, prompt: c}\n",
 	".hocket/workflows/wrong.yml":  "name: wrong\nsteps:\n  - {id: a, agent: nobody, promt: x}\n",
+}
+
+// paid is an agent that costs something.
+func paid(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+	task.NoteModel("large-1")
+	return agent.Result{Output: "done", Usage: agent.Usage{CostUSD: 0.25, TokensIn: 1000, TokensOut: 200}}, nil
 }
 
 // fixture is a server with pages, and one project.
@@ -69,7 +76,7 @@ func newFixture(t testing.TB, more map[string]string) *fixture {
 			}
 		}
 	}
-	p, err := hocket.Open(dir, hocket.Options{Via: "http"})
+	p, err := hocket.Open(dir, hocket.Options{Via: "http", Agents: map[string]agent.Executor{"paid": agent.Func(paid)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,14 +17,8 @@ type homeData struct {
 	Running   []server.RunLine
 	Recent    []server.RunLine
 	Projects  []server.Project
-	Today     spent
-}
-
-// spent is what runs cost.
-type spent struct {
-	Runs    int
-	CostUSD *float64 // nil: partly unknown
-	Tokens  int64
+	RunsToday int
+	Today     used
 }
 
 const (
@@ -50,8 +44,6 @@ func (s *site) home(r *http.Request) (string, any, error) {
 	}
 	year, month, day := time.Now().Date()
 	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.Local)
-	var total float64
-	d.Today.CostUSD = &total
 	for _, p := range s.Names() {
 		runs, err := s.Runs(ctx, &server.ListRuns{InProject: server.InProject{Project: p}, Paged: server.Paged{Limit: mostRuns}})
 		if err != nil {
@@ -61,17 +53,16 @@ func (s *site) home(r *http.Request) (string, any, error) {
 			if !inProgress(run) {
 				d.Recent = append(d.Recent, run)
 			}
-			if run.Started.Before(midnight) {
-				continue
+			if !run.Started.Before(midnight) {
+				d.RunsToday++
 			}
-			d.Today.Runs++
-			cost, tokens := ownCost(run)
-			d.Today.Tokens += tokens
-			if cost == nil {
-				d.Today.CostUSD = nil
-			} else {
-				total += *cost
-			}
+		}
+		rows, err := s.Usage(ctx, p, 1)
+		if err != nil {
+			return "", nil, err
+		}
+		for _, row := range rows {
+			d.Today.add(row)
 		}
 	}
 	newestFirst(d.Recent)

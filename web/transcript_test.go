@@ -34,23 +34,23 @@ func TestEntriesOfATranscript(t *testing.T) {
 	}
 }
 
-// A cost that is unknown for one run is unknown in total, also if others follow.
-func TestSpentOfUnknownCosts(t *testing.T) {
-	known := 2.0
-	var s spent
-	for _, cost := range []*float64{&known, nil, &known} {
-		r := line(cost)
-		s.add(r)
-	}
-	if s.CostUSD != nil || s.Runs != 3 {
-		t.Errorf("spent %v in %d runs", s.CostUSD, s.Runs)
-	}
-	s = spent{}
-	s.add(line(&known))
-	s.add(line(&known))
-	if s.CostUSD == nil || *s.CostUSD != 4 {
-		t.Errorf("spent %v", s.CostUSD)
+// A sum of which a part is unknown is at least what is known.
+func TestCostOfUsage(t *testing.T) {
+	for _, test := range []struct {
+		rows []server.Usage
+		want string
+	}{
+		{nil, "$0"},
+		{[]server.Usage{{CostUSD: 2}, {CostUSD: 2.5}}, "$4.50"},
+		{[]server.Usage{{CostUSD: 2}, {CostUnknown: true}, {CostUSD: 1}}, "at least $3.00"},
+		{[]server.Usage{{CostUnknown: true}}, "unknown"},
+	} {
+		var u used
+		for _, row := range test.rows {
+			u.add(row)
+		}
+		if got := u.Cost(); got != test.want {
+			t.Errorf("%v: %s, want %s", test.rows, got, test.want)
+		}
 	}
 }
-
-func line(cost *float64) server.RunLine { return server.RunLine{CostUSD: cost} }

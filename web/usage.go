@@ -2,23 +2,52 @@ package web
 
 import (
 	"cmp"
+	"encoding/csv"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/server"
 )
 
 type usageData struct {
-	Days      []day
-	Workflows []part
-	Total     spent
-	Chart     int // its height
+	Days  []day
+	Parts []parts
+	Total used
+	Chart int // its height
 }
 
-// day is what was spent on a day.
+// used is what some work cost.
+type used struct {
+	Attempts int
+	Tokens   int64
+	CostUSD  float64
+	Unknown  bool // some costs are not known
+}
+
+func (u *used) add(row server.Usage) {
+	u.Attempts += row.Attempts
+	u.Tokens += row.TokensIn + row.TokensOut
+	u.CostUSD += row.CostUSD
+	u.Unknown = u.Unknown || row.CostUnknown
+}
+
+// Cost returns the cost for people.
+func (u used) Cost() string {
+	switch {
+	case u.Unknown && u.CostUSD == 0:
+		return "unknown"
+	case u.Unknown:
+		return "at least " + total(&u.CostUSD)
+	}
+	return total(&u.CostUSD)
+}
+
+// day is what was used on a day.
 type day struct {
-	spent
+	used
 	Date string
 	X, H float64 // of its bar
 	Y    float64
@@ -27,107 +56,123 @@ type day struct {
 // Label reports whether the day is named below its bar: each fifth is.
 func (day) Label(i int) bool { return i%5 == 0 }
 
-// part is what the runs of a workflow cost.
+// parts are the same costs by one of their properties.
+type parts struct {
+	By   string
+	Rows []part
+}
+
 type part struct {
-	spent
-	Project, Workflow string
-}
-
-func (s *spent) add(r server.RunLine) {
-	s.Runs++
-	cost, tokens := ownCost(r)
-	s.Tokens += tokens
-	if s.CostUSD == nil && s.Runs > 1 || cost == nil {
-		s.CostUSD = nil
-		return
-	}
-	sum := *cost
-	if s.CostUSD != nil {
-		sum += *s.CostUSD
-	}
-	s.CostUSD = &sum
-}
-
-// ownCost returns what a run has used, without what runs of their own have used to change its plan: these
-// are listed, too.
-func ownCost(r server.RunLine) (cost *float64, tokens int64) {
-	cost, tokens = r.CostUSD, r.TokensIn+r.TokensOut
-	if r.Planning == nil {
-		return cost, tokens
-	}
-	if cost != nil && r.Planning.CostUSD != nil {
-		own := max(0, *cost-*r.Planning.CostUSD)
-		cost = &own
-	}
-	return cost, tokens - r.Planning.Tokens
+	used
+	Name, Path string
 }
 
 const (
 	usageDays  = 30
 	chartHigh  = 120.0
 	chartPitch = 20.0
+	mostParts  = 50 // rows of a table
 )
 
-// usage shows what the runs of the last days cost, by the day on which they started and by workflow.
-func (s *site) usage(r *http.Request) (string, any, error) {
-	year, month, today := time.Now().Date()
-	d := usageData{Chart: int(chartHigh) + 24}
-	byDay, byWorkflow := map[string]*day{}, map[[2]string]*part{}
-	for i := range usageDays {
-		d.Days = append(d.Days, day{Date: time.Date(year, month, today-usageDays+1+i, 0, 0, 0, 0, time.Local).Format("2 Jan"), X: float64(i) * chartPitch})
-	}
-	for i := range d.Days {
-		byDay[d.Days[i].Date] = &d.Days[i]
-	}
-	since := time.Date(year, month, today-usageDays+1, 0, 0, 0, 0, time.Local)
+// rows returns what was used in all projects.
+func (s *site) rows(r *http.Request) ([]server.Usage, error) {
+	var all []server.Usage
 	for _, p := range s.Names() {
-		for in := (&server.ListRuns{InProject: server.InProject{Project: p}, Paged: server.Paged{Limit: mostRuns}}); ; {
-			runs, err := s.Runs(r.Context(), in)
-			if err != nil {
-				return "", nil, err
-			}
-			for _, run := range runs.Items {
-				if run.Started.Before(since) {
-					runs.Next = ""
-					break
-				}
-				key := [2]string{p, run.Workflow}
-				if byWorkflow[key] == nil {
-					byWorkflow[key] = &part{Project: p, Workflow: run.Workflow}
-				}
-				byWorkflow[key].add(run)
-				d.Total.add(run)
-				if one := byDay[run.Started.Local().Format("2 Jan")]; one != nil {
-					one.add(run)
-				}
-			}
-			if in.Cursor = runs.Next; in.Cursor == "" {
-				break
-			}
+		some, err := s.Usage(r.Context(), p, usageDays)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// usage shows what agents cost in the last days: by day, workflow, agent, model, project and run.
+func (s *site) usage(r *http.Request) (string, any, error) {
+	rows, err := s.rows(r)
+	if err != nil {
+		return "", nil, err
+	}
+	d := usageData{Chart: int(chartHigh) + 24}
+	year, month, today := time.Now().Date()
+	byDay := map[string]int{}
+	for i := range usageDays {
+		at := time.Date(year, month, today-usageDays+1+i, 0, 0, 0, 0, time.Local)
+		byDay[at.Format(time.DateOnly)] = i
+		d.Days = append(d.Days, day{Date: at.Format("2 Jan"), X: float64(i) * chartPitch})
+	}
+	for _, row := range rows {
+		d.Total.add(row)
+		if i, ok := byDay[row.Day]; ok {
+			d.Days[i].add(row)
 		}
 	}
-	for _, p := range byWorkflow {
-		d.Workflows = append(d.Workflows, *p)
-	}
-	slices.SortFunc(d.Workflows, func(a, b part) int {
-		return cmp.Or(cmp.Compare(amount(b.CostUSD), amount(a.CostUSD)), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Workflow, b.Workflow))
-	})
 	most := 0.0
 	for _, one := range d.Days {
-		most = max(most, amount(one.CostUSD))
+		most = max(most, one.CostUSD)
 	}
 	for i := range d.Days {
 		if one := &d.Days[i]; most > 0 {
-			one.H = amount(one.CostUSD) / most * chartHigh
+			one.H = one.CostUSD / most * chartHigh
 			one.Y = chartHigh - one.H
 		}
+	}
+	for _, by := range []struct {
+		name string
+		of   func(u server.Usage) (name, path string)
+	}{
+		{"Agent", func(u server.Usage) (string, string) { return u.Agent, "" }},
+		{"Model", func(u server.Usage) (string, string) { return cmp.Or(u.Model, "unknown"), "" }},
+		{"Workflow", func(u server.Usage) (string, string) { return u.Workflow, workflowPath(u.Project, u.Workflow) }},
+		{"Project", func(u server.Usage) (string, string) { return u.Project, projectPath(u.Project) }},
+		{"Run", func(u server.Usage) (string, string) { return u.Run, runPath(u.Project, u.Run) }},
+	} {
+		sums := map[[2]string]*part{}
+		for _, row := range rows {
+			name, path := by.of(row)
+			key := [2]string{name, path}
+			if sums[key] == nil {
+				sums[key] = &part{Name: name, Path: path}
+			}
+			sums[key].add(row)
+		}
+		table := parts{By: by.name}
+		for _, one := range sums {
+			table.Rows = append(table.Rows, *one)
+		}
+		slices.SortFunc(table.Rows, func(a, b part) int {
+			return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path))
+		})
+		table.Rows = table.Rows[:min(mostParts, len(table.Rows))]
+		d.Parts = append(d.Parts, table)
 	}
 	return "Usage", d, nil
 }
 
-func amount(cost *float64) float64 {
-	if cost == nil {
-		return 0
+// usageCSV writes what was used as a table for spreadsheets.
+func (s *site) usageCSV(w http.ResponseWriter, r *http.Request) {
+	rows, err := s.rows(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
 	}
-	return *cost
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="hocket-usage.csv"`)
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"day", "project", "workflow", "run", "agent", "model", "attempts", "cost_usd", "cost_unknown", "tokens_in", "tokens_out"})
+	for _, u := range rows {
+		_ = out.Write([]string{
+			u.Day, cell(u.Project), cell(u.Workflow), cell(u.Run), cell(u.Agent), cell(u.Model), strconv.Itoa(u.Attempts), strconv.FormatFloat(u.CostUSD, 'f', -1, 64),
+			strconv.FormatBool(u.CostUnknown), strconv.FormatInt(u.TokensIn, 10), strconv.FormatInt(u.TokensOut, 10),
+		})
+	}
+	out.Flush() // the browser may have gone
+}
+
+// cell returns a text that a spreadsheet does not take for a formula.
+func cell(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
 }

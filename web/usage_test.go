@@ -1,18 +1,29 @@
-package web
+package web_test
 
 import (
+	"net/http"
+	"strings"
 	"testing"
-
-	"github.com/hocket-dev/hocket/server"
+	"time"
 )
 
-// Planning for a run is a run of its own, which is listed, too. So it is added only once.
-func TestPlanningIsAddedOnce(t *testing.T) {
-	all, planning := 5.0, 2.0
-	var sum spent
-	sum.add(server.RunLine{CostUSD: &all, TokensIn: 50, Planning: &server.Planning{CostUSD: &planning, Tokens: 20}})
-	sum.add(server.RunLine{CostUSD: &planning, TokensIn: 20})
-	if *sum.CostUSD != all || sum.Tokens != 50 {
-		t.Errorf("%g, %d tokens", *sum.CostUSD, sum.Tokens)
+// TestUsage shows what agents cost by agent, model, workflow, project and run, and the same as CSV.
+func TestUsage(t *testing.T) {
+	f := newFixture(t, map[string]string{".hocket/workflows/costly.yml": "name: costly\nsteps:\n  - {id: a, agent: paid, prompt: x}\n  - {id: b, agent: paid, prompt: y}\n  - {id: c, agent: greeter, prompt: z}\n"})
+	run := f.begin("costly")
+	f.until(run, "success")
+	c := f.client()
+	page := f.get(c, "/usage", http.StatusOK)
+	for _, want := range []string{"By agent", "By model", "By workflow", "By project", "By run", ">paid<", ">large-1<", ">costly<", ">" + run.ID() + "<", "$0.50", "2\u202f400"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not contain %q", want)
+		}
+	}
+	want := "day,project,workflow,run,agent,model,attempts,cost_usd,cost_unknown,tokens_in,tokens_out\n" + time.Now().Format(time.DateOnly) + ",shop,costly," + run.ID() + ",paid,large-1,2,0.5,false,2000,400\n"
+	if got := f.get(c, "/usage.csv", http.StatusOK); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if home := f.get(c, "/", http.StatusOK); !strings.Contains(home, "$0.50</b> spent today") {
+		t.Errorf("the home page does not say what was spent:\n%s", home)
 	}
 }

@@ -45,6 +45,7 @@ func Add(s *server.Server, add server.AddPage) {
 	add("GET /{$}", server.Read, w.show("home", w.home))
 	add("GET /inbox", server.Read, w.show("inbox", w.inbox))
 	add("GET /usage", server.Read, w.show("usage", w.usage))
+	add("GET /usage.csv", server.Read, w.usageCSV)
 	add("GET /projects/{project}", server.Read, w.show("project", w.project))
 	add("GET /projects/{project}/workflows/{name}", server.Read, w.show("workflow", w.workflow))
 	add("GET /projects/{project}/new", server.Read, w.show("edit", w.create))

@@ -404,6 +404,44 @@ func forked(t *scene, w World) {
 	}
 }
 
+// spent: what every attempt has cost is listed once, with who did it and when, also after a fork.
+func spent(t *scene, w World) {
+	before := time.Now().Add(-time.Minute)
+	d := open(t, w, nil)
+	d.work.Agents = attempts(func(_ string, task *engine.StartTask, at driver.Attempt) Outcome {
+		if task.Node == "free" {
+			return Outcome{Output: "x", Agent: "shell"}
+		}
+		at.Note("", "m-1")
+		return Outcome{Output: "x", Agent: "ann", Usage: engine.Usage{CostUSD: 0.5, TokensIn: 3, TokensOut: 2}}
+	})
+	start(t, d, starting(bundle(chain(task("a", ""), task("free", ""), task("b", "")))))
+	made, err := d.raw.Fork(t.Context(), driver.ForkSpec{From: runID, Address: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Resume(t.Context(), made.Run); err != nil {
+		t.Fatal(err)
+	}
+	all, err := d.raw.Spent(t.Context(), before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range all {
+		if s.Agent != "ann" || s.Model != "m-1" || s.Usage != (engine.Usage{CostUSD: 0.5, TokensIn: 3, TokensOut: 2}) || s.Workflow == "" || s.At.Before(before) || s.At.After(time.Now().Add(time.Minute)) {
+			t.Errorf("%+v", s)
+		}
+		got = append(got, s.Run+" "+s.Address)
+	}
+	if want := []string{runID + " a", runID + " b", made.Run + " b"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if later, err := d.raw.Spent(t.Context(), time.Now().Add(time.Hour)); err != nil || len(later) > 0 {
+		t.Errorf("%v, %v", later, err)
+	}
+}
+
 // follow: a follower sees every event once, in order, from any process, and is done when
 // the run is.
 func follow(t *scene, w World) {

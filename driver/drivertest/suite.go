@@ -105,6 +105,7 @@ var Scenarios = []Scenario{
 	{"delete", []int{19, 24}, deleted},
 	{"collect", []int{24}, collected},
 	{"fork", []int{24}, forked},
+	{"what attempts cost", []int{23, 24}, spent},
 	{"new plan after the end", []int{16, 22, 24, 26}, replanOver},
 	{"new plan before it is driven", []int{26}, replanBetween},
 	{"new plan while driven", []int{5, 8, 26}, replanDriven},

@@ -17,6 +17,9 @@ func endedEvent(address string, attempt int, out driver.Outcome) *engine.TaskEnd
 	if c := ev.Usage.CostUSD; math.IsNaN(c) || math.IsInf(c, 0) {
 		ev.Usage.CostUSD, ev.Usage.CostUnknown = 0, true
 	}
+	if ev.Usage != (engine.Usage{}) {
+		ev.Agent = valid(out.Agent)
+	}
 	if out.Fault != nil {
 		fault := *out.Fault
 		fault.Message, fault.Until = valid(fault.Message), moment(fault.Until)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"os"
+	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -132,6 +133,15 @@ func (d *Driver) Kept(ctx context.Context, a driver.AttemptID) (driver.Kept, err
 		k.Dir, k.Files = dir, os.DirFS(dir)
 	}
 	return k, nil
+}
+
+// Spent lists what attempts have cost.
+func (d *Driver) Spent(ctx context.Context, since time.Time) ([]driver.Spent, error) {
+	s, err := d.reading()
+	if err != nil || s == nil {
+		return nil, err
+	}
+	return s.Spent(ctx, since)
 }
 
 // Questions lists the open questions.

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Usage is what an agent used in a run on a day.
+type Usage struct {
+	Day         string  `json:"day" format:"date" doc:"In the time zone of the server"`
+	Project     string  `json:"project"`
+	Workflow    string  `json:"workflow"`
+	Run         string  `json:"run_id"`
+	Agent       string  `json:"agent"`
+	Model       string  `json:"model" doc:"As its provider names it; empty if it is unknown"`
+	Attempts    int     `json:"attempts"`
+	CostUSD     float64 `json:"cost_usd"`
+	CostUnknown bool    `json:"cost_unknown" doc:"The cost of some attempts is unknown: the sum is at least this"`
+	TokensIn    int64   `json:"tokens_in"`
+	TokensOut   int64   `json:"tokens_out"`
+}
+
+func (a *api) addUsage() {
+	add(a, op{id: "list-usage", method: http.MethodGet, path: "/projects/{project}/usage", scope: Read, tag: "Runs", summary: "List what agents used, by day, run, agent and model", errors: []int{404}},
+		func(ctx context.Context, in *struct {
+			InProject
+			Days int `query:"days" doc:"How many days, with today" minimum:"1" maximum:"3650" default:"30"`
+		}) (*reply[[]Usage], error) {
+			all, err := a.Usage(ctx, in.Project, in.Days)
+			return say(all), err
+		})
+}
+
+// Usage returns what agents used in the last days, with today, in the order of the days.
+func (s *Server) Usage(ctx context.Context, project string, days int) ([]Usage, error) {
+	p, err := s.project(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	year, month, day := time.Now().Date()
+	spent, err := p.Spent(ctx, time.Date(year, month, day-days+1, 0, 0, 0, 0, time.Local))
+	if err != nil {
+		return nil, err
+	}
+	rows := map[Usage]*Usage{}
+	all := []Usage{}
+	for _, one := range spent {
+		key := Usage{Day: one.At.Local().Format(time.DateOnly), Project: project, Workflow: one.Workflow, Run: one.Run, Agent: one.Agent, Model: one.Model}
+		row := rows[key]
+		if row == nil {
+			row = &Usage{}
+			*row = key
+			rows[key] = row
+		}
+		row.Attempts++
+		row.CostUSD += one.Usage.CostUSD
+		row.CostUnknown = row.CostUnknown || one.Usage.CostUnknown
+		row.TokensIn += one.Usage.TokensIn
+		row.TokensOut += one.Usage.TokensOut
+	}
+	for _, row := range rows {
+		all = append(all, *row)
+	}
+	slices.SortFunc(all, func(a, b Usage) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Model, b.Model))
+	})
+	return all, nil
+}
