@@ -113,7 +113,7 @@ func (a *app) generate(ctx context.Context, goal string, f *generateFlags) error
 		a.note(sentBack(plan))
 	}
 	if f.file != "" {
-		return a.writePlan(p, plan, f)
+		return a.writePlan(pl, plan, f)
 	}
 	made, err := pl.Propose(ctx, plan)
 	if err != nil {
@@ -135,14 +135,14 @@ func (a *app) noteRepairs(plan *planner.Plan, all bool) {
 }
 
 // watchPlan shows a plan while it is made. Ctrl-C cancels it.
-func (a *app) watchPlan(ctx context.Context, make func(context.Context, func(planner.Partial)) (*planner.Plan, error)) (*planner.Plan, error) {
+func (a *app) watchPlan(ctx context.Context, ask func(context.Context, func(planner.Partial)) (*planner.Plan, error)) (*planner.Plan, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	s := a.newSketch()
 	var plan *planner.Plan
 	closed := sync.OnceFunc(func() { s.close(plan) })
 	forget := onSignal(func() { stop(errInterrupted) }, closed)
-	made, err := make(ctx, s.see)
+	made, err := ask(ctx, s.see)
 	forget()
 	plan = made
 	closed()
@@ -154,8 +154,8 @@ func (a *app) watchPlan(ctx context.Context, make func(context.Context, func(pla
 }
 
 // writePlan writes a plan to a file. It still needs approval.
-func (a *app) writePlan(p *hocket.Project, plan *planner.Plan, f *generateFlags) error {
-	if err := p.Wrote(plan.Workflow.Model()); err != nil {
+func (a *app) writePlan(pl *planner.Planner, plan *planner.Plan, f *generateFlags) error {
+	if err := pl.Export(plan); err != nil {
 		return err
 	}
 	if err := a.putNew(string(plan.Text), f.file); err != nil {

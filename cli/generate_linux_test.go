@@ -50,6 +50,26 @@ func writeFiles(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
+// A step with a long text is drawn with its beginning.
+func TestGenerateDrawsLongTexts(t *testing.T) {
+	dir, project := plannerProject(t)
+	writeFiles(t, project, map[string]string{"model.sh": `cat <<'END'
+<workflow name="Phones">
+  <agent name="model" id="compare"><task>Compare every phone that was released this year
+with the phones of the year before, ${inputs.list}, and write down what has changed in each of them</task></agent>
+END
+while test -e wait; do sleep 0.02; done
+`})
+	c := startConsole(t, dir, 40, 80, "-C", project, "generate", "Compare phones")
+	c.trust()
+	c.until("Compare every phone that was")
+	if seen := c.see(); !regexp.MustCompile(`compare +task: model, .*Compare every phone.*…`).MatchString(seen) {
+		t.Errorf("the screen shows\n%s", seen)
+	}
+	c.press("\x03")
+	c.exit()
+}
+
 // A plan is drawn while it is written, shown with all that it does, approved by its digest, and run.
 func TestGenerateInATerminal(t *testing.T) {
 	dir, project := plannerProject(t)

@@ -101,6 +101,11 @@ func (s *sketch) frame(p planner.Partial) []string {
 	head := []string{s.style.Paint(view.Dim, s.cut(s.title(p)+fmt.Sprintf(", %s written", view.Bytes(uint64(p.Size)))))}
 	var tree []string
 	if p.Workflow != nil {
+		p.Workflow.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { // a long text is no heading of its own
+			if n.Heading() == "" {
+				n.Title = saying(n)
+			}
+		})
 		for line := range strings.Lines(draw.Tree(p.Workflow)) {
 			tree = append(tree, s.cut(strings.TrimRight(line, "\n")))
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"text/template"
+	"time"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
@@ -219,6 +220,37 @@ func (a *answer) read() reading {
 	return read(a.text)
 }
 
+// maxAgain is how often the model is asked again if it could not be reached.
+const maxAgain = 2
+
+// askPatiently is ask, and asks again if the connection was lost before the model wrote something. If its agent
+// has rules for that, they were followed already.
+func (p *Planner) askPatiently(ctx context.Context, q *question, round int, see func(Partial)) (*answer, error) {
+	for again := 1; ; again++ {
+		a, err := p.ask(ctx, q, round, see)
+		var failed *FailedError
+		if !errors.As(err, &failed) || !failed.passing || again > maxAgain {
+			return a, err
+		}
+		select {
+		case <-time.After(time.Duration(again) * time.Second):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// passing reports whether the only attempt of a run has failed for a reason that another one may not have.
+func passing(ctx context.Context, run *hocket.Run) bool {
+	var faults []*engine.Fault
+	for e, err := range run.Recorded(ctx) {
+		if ended, ok := e.Event.(*engine.TaskEnded); err == nil && ok && ended.Fault != nil {
+			faults = append(faults, ended.Fault)
+		}
+	}
+	return len(faults) == 1 && faults[0].Kind == engine.FaultError && !faults[0].Permanent
+}
+
 // ask asks the model in a run of its own.
 func (p *Planner) ask(ctx context.Context, q *question, round int, see func(Partial)) (*answer, error) {
 	t, err := p.task(q, round)
@@ -269,7 +301,7 @@ func (p *Planner) ask(ctx context.Context, q *question, round int, see func(Part
 			why = "nobody answers its question: " + strings.TrimSpace(open[0].Text+"\n"+open[0].Detail)
 		}
 		_, _ = run.Cancel(context.WithoutCancel(ctx), "nobody answers the questions of a planner")
-		return nil, &FailedError{run.ID(), why}
+		return nil, &FailedError{Run: run.ID(), Why: why}
 	}
 	if said := l.written(); res.Status == engine.Failed && begun(said) { // it was cut off, or the connection was
 		a.wrong, a.text = "the answer was cut off", said
@@ -277,7 +309,7 @@ func (p *Planner) ask(ctx context.Context, q *question, round int, see func(Part
 	}
 	text, ok := res.Output.(string)
 	if res.Status != engine.Success || !ok {
-		return nil, &FailedError{run.ID(), cmp.Or(res.Error, "the run has ended as "+string(res.Status))}
+		return nil, &FailedError{run.ID(), cmp.Or(res.Error, "the run has ended as "+string(res.Status)), res.Status == engine.Failed && l.written() == "" && passing(ctx, run)}
 	}
 	if a.text = text; len(text) > p.o.MaxBytes {
 		a.wrong = fmt.Sprintf("%v: the limit is %d KB", errTooLong, p.o.MaxBytes>>10)
@@ -303,7 +335,10 @@ func (p *Planner) by(ctx context.Context, run *hocket.Run, res *engine.Result) s
 }
 
 // FailedError reports that the model did not answer.
-type FailedError struct{ Run, Why string }
+type FailedError struct {
+	Run, Why string
+	passing  bool // another attempt may succeed
+}
 
 func (e *FailedError) Error() string { return "no workflow was written: " + e.Why }
 

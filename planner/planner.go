@@ -107,17 +107,21 @@ func (p *Planner) Generate(ctx context.Context, goal string, see func(Partial)) 
 
 // plan asks until an answer can be used.
 func (p *Planner) plan(ctx context.Context, q *question, see func(Partial)) (*Plan, error) {
-	if p.o.Replies == nil && slices.ContainsFunc(q.Agents, func(d *agent.Definition) bool { return d.Name == p.o.Agent && isExact(d) }) {
-		return nil, &NoModelError{Agent: p.o.Agent}
+	by := p.agent()
+	if by != nil && (isExact(by) || !p.prompted(by) && (by.Agent != "shell" || by.Settings["stdin"] != nil)) {
+		return nil, &NoModelError{Agent: by.Name}
 	}
 	plan := &Plan{Notation: p.o.Notation, Origin: hocket.Origin{Goal: cmp.Or(q.reason, q.Goal)}}
 	for round := 1; ; round++ {
-		answer, err := p.ask(ctx, q, round, see)
+		answer, err := p.askPatiently(ctx, q, round, see)
 		if err != nil && round > 1 && ctx.Err() == nil {
 			return nil, &Error{Rounds: plan.Rounds, Why: err, Run: q.run}
 		}
 		if err != nil {
 			return nil, err
+		}
+		if by != nil && !p.prompted(by) && round > 1 && answer.text == q.answer { // a command, whatever it is asked
+			return nil, &NoModelError{Agent: by.Name}
 		}
 		r := answer.read()
 		wrong := r.wrong
@@ -139,6 +143,22 @@ func (p *Planner) plan(ctx context.Context, q *question, see func(Partial)) (*Pl
 		}
 		q.Problems, q.wrong, q.answer = q.problems(wrong), summaries(wrong), answer.text
 	}
+}
+
+// agent returns the agent that plans, nil if Hocket chooses one, or if none is asked.
+func (p *Planner) agent() *agent.Definition {
+	name := cmp.Or(p.o.Agent, p.p.Config().Agent)
+	if name == "" || p.o.Replies != nil {
+		return nil
+	}
+	d, _, _ := p.p.Agents().Resolve(name) // that it cannot work is reported later
+	return d
+}
+
+// prompted reports whether an agent works from a prompt. Others do what their settings say; only a command
+// could still read it, from its standard input.
+func (p *Planner) prompted(d *agent.Definition) bool {
+	return p.p.Agents().Traits(d.Agent).FromPrompt(&agent.Task{Agent: d, Settings: d.With(nil)})
 }
 
 // finish writes the workflow of an answer and checks it. The diagnostics say why it cannot be offered.
@@ -327,6 +347,18 @@ func (p *Planner) Propose(ctx context.Context, plan *Plan) (*hocket.Generated, e
 	}
 }
 
+// Export prepares the plan for a file outside of .hocket/generated, where only the workflow itself says what
+// its runs may use: it gets the limits for what a model wrote. It still needs approval.
+func (p *Planner) Export(plan *Plan) error {
+	c := p.p.Config()
+	w := *plan.Workflow.Model()
+	w.Limits = check.Override(check.Lower(c.Limits, c.Generated), w.Limits)
+	if err := p.write(plan, &w, "", p.o.Notation); err != nil {
+		return err
+	}
+	return p.p.Wrote(plan.Workflow.Model())
+}
+
 // Error reports that no answer of the model could be used.
 type Error struct {
 	Rounds []Round
@@ -368,13 +400,13 @@ func (e *Error) Hint() string {
 
 // NoModelError reports that there is no agent that could plan.
 type NoModelError struct {
-	Agent string // that was named and is not a model; "": there is none
+	Agent string // that ignores its prompt; "": there is none
 	Why   workflow.Diagnostics
 }
 
 func (e *NoModelError) Error() string {
 	if e.Agent != "" {
-		return "the agent " + e.Agent + " cannot plan: it is not a model"
+		return "the agent " + e.Agent + " cannot plan: it ignores its prompt"
 	}
 	return "there is no model to write the workflow"
 }
@@ -382,6 +414,9 @@ func (e *NoModelError) Error() string {
 // Hint returns what to do about it.
 func (e *NoModelError) Hint() string {
 	hint := "name an agent with --agent, or set a default agent in .hocket/config.yml"
+	if e.Agent != "" {
+		return hint + "; it has to be a model, or a command that reads the prompt from its standard input"
+	}
 	for _, d := range e.Why {
 		if d.Severity == workflow.Error && d.Detail != "" {
 			hint = d.Detail

@@ -293,13 +293,93 @@ func TestCancelled(t *testing.T) {
 }
 
 func TestModelThatFails(t *testing.T) {
+	asked := 0
 	p := model(t, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		asked++
 		return agent.Result{}, agent.Permanentf("out of credit")
 	})
 	_, err := planner.New(p, planner.Options{}).Generate(context.Background(), "Data", nil)
 	var failed *planner.FailedError
-	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "out of credit") {
-		t.Errorf("got %v", err)
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "out of credit") || asked != 1 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+}
+
+// A connection that is lost before the model has written anything is tried again, but not for ever.
+func TestConnectionThatIsLost(t *testing.T) {
+	asked, until := 0, 2
+	p := model(t, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		if asked++; asked < until {
+			return agent.Result{}, agent.Errorf("connection reset")
+		}
+		return agent.Result{Output: small}, nil
+	})
+	plan, err := planner.New(p, planner.Options{}).Generate(t.Context(), "Data", nil)
+	if err != nil || asked != 2 || len(plan.Rounds) != 1 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+	asked, until = 0, 100
+	_, err = planner.New(p, planner.Options{}).Generate(t.Context(), "Data", nil)
+	if !errors.As(err, new(*planner.FailedError)) || asked != 3 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+}
+
+// An agent that does the same whatever it is asked cannot plan. A command can read the prompt.
+func TestAgentThatIgnoresItsPrompt(t *testing.T) {
+	p := model(t, nil)
+	put(t, p.Root(), "agents/lister.yml", "agent: shell\nsettings: {command: echo files}\n")
+	put(t, p.Root(), "agents/fixed.yml", "agent: shell\nsettings: {command: cat, stdin: hello}\n")
+	put(t, p.Root(), "agents/getter.yml", "agent: http\nsettings: {url: \"http://127.0.0.1:1/\"}\n")
+	put(t, p.Root(), "agents/script.yml", "agent: shell\nsettings: {command: \"grep -q 'Count the owls' && cat plan.xml\"}\n")
+	put(t, p.Root(), "../plan.xml", small)
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	p, err := hocket.Open(p.Root(), hocket.Options{
+		State: t.TempDir(), Agents: map[string]agent.Executor{"model": agent.New(agent.Traits{Prompted: true}, nil)},
+		Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for name, runs := range map[string]int{"lister": 2, "fixed": 0, "getter": 0} {
+		before, err := p.Runs(t.Context(), hocket.Filter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = planner.New(p, planner.Options{Agent: name}).Generate(t.Context(), "Count the owls", nil)
+		after, wrong := p.Runs(t.Context(), hocket.Filter{})
+		var none *planner.NoModelError
+		if !errors.As(err, &none) || none.Agent != name || !strings.Contains(none.Hint(), "--agent") || !strings.Contains(none.Hint(), "standard input") || wrong != nil || len(after)-len(before) != runs {
+			t.Errorf("%s: %v after %d runs", name, err, len(after)-len(before))
+		}
+	}
+	if _, err := planner.New(p, planner.Options{Agent: "script"}).Generate(t.Context(), "Count the owls", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// A plan in a file of its own has the limits for what a model wrote.
+func TestExport(t *testing.T) {
+	p := office(t)
+	pl := planner.New(p, planner.Options{Replies: scripted(t, small)})
+	plan, err := pl.Generate(t.Context(), "Data", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pl.Export(plan); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(p.Root(), "mine.yml")
+	if err := os.WriteFile(file, plan.Text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w, err := p.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := w.Plan(nil).Limits, plan.Workflow.Plan(nil).Limits; got != want || got.Steps != 10 || got.Parallel != 3 || got.Runtime != 5*time.Minute {
+		t.Errorf("the file has %+v, shown are %+v", got, want)
 	}
 }
 

@@ -16,7 +16,8 @@ type Partial struct {
 	Run      string   // that asks the model
 	Round    int      // 1 is the first answer
 	Problems []string // why the previous answer was sent back
-	// Workflow is what can be read so far, nil if that is nothing. A later one can still differ.
+	// Workflow is what can be read so far, nil if that is nothing. A later one can still differ. It is
+	// the receiver's own.
 	Workflow *workflow.Workflow
 	Size     int    // of the answer in bytes
 	Tail     string // the last line of it

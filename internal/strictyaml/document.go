@@ -31,6 +31,7 @@ type Document struct {
 	own   Pool // if the piece has none
 
 	broken int // number of syntax errors
+	joined int // how often it was parsed again, see joinPairs
 
 	sources []workflow.Source // places of nodes that were composed
 }
@@ -86,6 +87,10 @@ func (d *Document) parse() {
 	dec := yaml.NewDecoder(bytes.NewReader(d.text))
 	root, err := decode(dec)
 	if errors.Is(err, io.EOF) {
+		return
+	}
+	if err != nil && d.joinPairs(err) {
+		d.parse()
 		return
 	}
 	if err != nil {

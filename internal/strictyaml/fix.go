@@ -2,12 +2,17 @@ package strictyaml
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -52,6 +57,34 @@ func (d *Document) fix(c workflow.Change) bool {
 		return false
 	}
 	d.text = slices.Concat(d.text[:start], []byte(c.Text), d.text[start+len(c.Was):])
+	d.lines, d.seen = d.splitLines(d.text), place{}
+	return true
+}
+
+// pair is a character that is escaped as two surrogates, as JSON does for those beyond U+FFFF. YAML has
+// another escape for them.
+var pair = lazy.Regexp(`\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})`)
+
+// joinPairs replaces such pairs with the escape of YAML if they are why a text cannot be parsed: all of them
+// in JSON, otherwise those in the line, as in other places they may be text. It returns false if there are none.
+func (d *Document) joinPairs(err error) bool {
+	if d.joined++; d.joined > maxFixed || !strings.Contains(err.Error(), "invalid Unicode character escape") {
+		return false
+	}
+	from, to := 0, len(d.text)
+	if !json.Valid(d.text) {
+		l := d.lines[d.syntaxError(err).Line-d.piece.Line]
+		from, to = l.from, l.to
+	}
+	joined := pair().ReplaceAllFunc(d.text[from:to], func(escapes []byte) []byte {
+		high, _ := strconv.ParseUint(string(escapes[2:6]), 16, 32) // the pattern allows only such digits
+		low, _ := strconv.ParseUint(string(escapes[8:12]), 16, 32)
+		return fmt.Appendf(nil, `\U%08x`, utf16.DecodeRune(rune(high), rune(low)))
+	})
+	if len(joined) == to-from {
+		return false
+	}
+	d.text = slices.Concat(d.text[:from], joined, d.text[to:])
 	d.lines, d.seen = d.splitLines(d.text), place{}
 	return true
 }
