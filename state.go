@@ -139,6 +139,9 @@ type State struct {
 	Result    engine.Result // so far; engine.StepResult.Value returns the outputs of its steps
 	Questions []Question    // open ones
 	Later     []Later       // steps that wait for a time
+
+	// Decisions are what the steps decided that have several ways to continue, by their addresses.
+	Decisions map[string]engine.Branch
 }
 
 // Later is a step that will be retried at a time.
@@ -261,7 +264,7 @@ func (r *Run) checkAttempt(ctx context.Context, address string, attempt int) err
 	return err
 }
 
-// note updates the list of steps that wait for a time.
+// note updates the list of steps that wait for a time, and the decisions.
 func (s *State) note(f engine.Fact) {
 	forget := func() {
 		s.Later = slices.DeleteFunc(s.Later, func(l Later) bool { return l.Address == f.Address })
@@ -272,6 +275,19 @@ func (s *State) note(f engine.Fact) {
 		s.Later = append(s.Later, Later{f.Address, f.Text, f.Until})
 	case engine.AttemptStarted, engine.StepStarted, engine.StepEnded, engine.StepSkipped, engine.Paused:
 		forget()
+	case engine.Decided:
+		if s.Decisions == nil {
+			s.Decisions = map[string]engine.Branch{}
+		}
+		s.Decisions[f.Address] = *f.Branch
+	case engine.PlanChanged:
+		kept := make(map[string]engine.Branch, len(s.Decisions))
+		for _, address := range f.Plan.Kept {
+			if b, ok := s.Decisions[address]; ok {
+				kept[address] = b
+			}
+		}
+		s.Decisions = kept
 	}
 }
 

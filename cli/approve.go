@@ -398,8 +398,7 @@ func indented(text string) string {
 }
 
 func drawing(r *hocket.Review) string {
-	text, _ := draw.Draw(r.Workflow.Model(), "tree") // a checked workflow can be drawn
-	return text
+	return draw.Tree(r.Workflow.Model())
 }
 
 func warnings(r *hocket.Review) (items []string) {

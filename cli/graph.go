@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,11 +15,15 @@ import (
 
 func (a *app) graphVerb() *cobra.Command {
 	var form, file string
+	var fold int
 	cmd := &cobra.Command{
 		Use:   "graph FILE|NAME [FLAGS]",
 		Short: "Draw a workflow",
 		Long: `Draw a workflow: as a tree in the terminal, as SVG, as text for Mermaid, PlantUML or
-Graphviz, or as nodes and edges in JSON.`,
+Graphviz, or as nodes and edges in JSON.
+
+With --fold, many steps of the same kind with the same edges are drawn as one, such as
+"24 steps".`,
 		Example: `  hocket graph review.yml
   hocket graph review.yml --as svg -o review.svg
   hocket graph review.yml --as mermaid`,
@@ -27,11 +33,13 @@ Graphviz, or as nodes and edges in JSON.`,
 			if a.json && !cmd.Flags().Changed("as") {
 				form = "json"
 			}
-			return a.graph(args[0], form, file)
+			return a.graph(cmd.Context(), args[0], file, form, fold)
 		},
 	}
 	cmd.Flags().StringVar(&form, "as", "tree", "the output `FORMAT`: "+strings.Join(forms, ", "))
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to `FILE`")
+	cmd.Flags().IntVar(&fold, "fold", 0, "draw more than `N` alike steps as one; 12 if N is not given")
+	cmd.Flags().Lookup("fold").NoOptDefVal = strconv.Itoa(draw.Usual)
 	complete(cmd, "as", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -39,15 +47,18 @@ Graphviz, or as nodes and edges in JSON.`,
 // forms are the output formats. Programs that draw by themselves use json.
 var forms = append(draw.Forms(), "json")
 
-func drawn(w *workflow.Workflow, form string) (string, error) {
+func drawn(ctx context.Context, w *workflow.Workflow, form string, fold int) (string, error) {
 	if form == "json" {
 		text, err := syntax.Format(w, form)
 		return string(text), err
 	}
-	return draw.Draw(w, form)
+	return draw.Draw(ctx, w, form, draw.Fold{Over: fold})
 }
 
-func (a *app) graph(name, form, file string) error {
+func (a *app) graph(ctx context.Context, name, file, form string, fold int) error {
+	if fold < 0 {
+		return usagef("use a number of steps, such as --fold=12", "invalid --fold %d", fold)
+	}
 	l, err := a.load(name)
 	if err != nil {
 		return err
@@ -55,9 +66,12 @@ func (a *app) graph(name, form, file string) error {
 	if l.Model() == nil {
 		return &diagnosticsError{l.Diagnostics()}
 	}
-	text, err := drawn(l.Model(), form)
-	if err != nil {
+	text, err := drawn(ctx, l.Model(), form, fold)
+	if err != nil && ctx.Err() == nil {
 		return usagef("expected one of: "+strings.Join(forms, ", "), "%s", strings.TrimPrefix(err.Error(), "draw: "))
+	}
+	if err != nil {
+		return err
 	}
 	if file == "" {
 		err = a.print(text)

@@ -130,7 +130,7 @@ func comparisonText(w *hocket.Workflow, c *hocket.Comparison) string {
 			others = append(others, n)
 		}
 	}
-	tree, _ := draw.Draw(w.Model(), "tree")
+	tree := draw.Tree(w.Model())
 	for i, line := range strings.Split(strings.TrimRight(tree, "\n"), "\n") {
 		node, _, _ := strings.Cut(strings.TrimLeft(line, "│├└─ "), " ")
 		mark, now := " ", ""

@@ -1,7 +1,5 @@
 package draw
 
-import "fmt"
-
 // Bars is a group of horizontal bars with a common scale.
 type Bars struct {
 	Title string
@@ -29,10 +27,10 @@ const (
 func Chart(name string, groups []Bars) string {
 	p := &painter{}
 	y := margin + 16
-	p.text(margin, y, "start", textLine{shorten(name, 60), "name", 16})
+	p.marks.line(margin, y, "start", textLine{shorten(name, 60), "name", 16})
 	for _, g := range groups {
 		y += barRow + 10
-		p.text(margin, y, "start", textLine{shorten(g.Title, 80), "tag", 12})
+		p.marks.line(margin, y, "start", textLine{shorten(g.Title, 80), "tag", 12})
 		y += 10
 		full := g.Full
 		for _, b := range g.Bars {
@@ -54,13 +52,14 @@ func (p *painter) bar(b Bar, full, y float64) {
 	if full > 0 {
 		scale = barWide / full
 	}
-	p.text(x-10, y+barHigh-3, "end", textLine{shorten(b.Label, 20), "label", 12})
-	fmt.Fprintf(&p.frames, `<rect class="frame" x="%s" y="%s" width="%s" height="%s" rx="3"/>`+"\n", num(x), num(y), num(barWide), num(barHigh))
+	p.marks.line(x-10, y+barHigh-3, "end", textLine{shorten(b.Label, 20), "label", 12})
+	p.frames.put(`<rect class="frame"`).attr("x", x).attr("y", y).attr("width", barWide).attr("height", barHigh).put(` rx="3"/>` + "\n")
 	if b.Value > 0 {
-		fmt.Fprintf(&p.marks, `<rect class="mark task" x="%s" y="%s" width="%s" height="%s" rx="3"/>`+"\n", num(x), num(y), num(max(b.Value*scale, 2)), num(barHigh))
+		p.marks.put(`<rect class="mark task"`).attr("x", x).attr("y", y).attr("width", max(b.Value*scale, 2)).attr("height", barHigh).put(` rx="3"/>` + "\n")
 	}
 	if b.Mark > 0 {
-		fmt.Fprintf(&p.marks, `<line class="ring" x1="%s" y1="%s" x2="%s" y2="%s"/>`+"\n", num(x+b.Mark*scale), num(y-2), num(x+b.Mark*scale), num(y+barHigh+2))
+		at := x + b.Mark*scale
+		p.marks.put(`<line class="ring"`).attr("x1", at).attr("y1", y-2).attr("x2", at).attr("y2", y+barHigh+2).put("/>\n")
 	}
-	p.text(x+barWide+10, y+barHigh-3, "start", textLine{shorten(b.Text, 34), "label", 12})
+	p.marks.line(x+barWide+10, y+barHigh-3, "start", textLine{shorten(b.Text, 34), "label", 12})
 }

@@ -9,6 +9,7 @@
 package draw
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -17,13 +18,21 @@ import (
 // forms are the output formats, in the order of the help.
 var forms = []struct {
 	name string
-	draw func(*workflow.Workflow) string
+	draw func(context.Context, *workflow.Workflow, Fold) (string, error)
 }{
-	{"tree", Tree},
-	{"mermaid", Mermaid},
-	{"plantuml", PlantUML},
-	{"dot", DOT},
+	{"tree", quick(Tree)},
+	{"mermaid", quick(Mermaid)},
+	{"plantuml", quick(PlantUML)},
+	{"dot", quick(DOT)},
 	{"svg", SVG},
+}
+
+// quick is for formats in which nothing has to be laid out.
+func quick(draw func(*workflow.Workflow) string) func(context.Context, *workflow.Workflow, Fold) (string, error) {
+	return func(_ context.Context, w *workflow.Workflow, fold Fold) (string, error) {
+		w, _ = fold.workflow(w, "")
+		return draw(w), nil
+	}
 }
 
 // Forms returns the names of the formats.
@@ -36,11 +45,11 @@ func Forms() []string {
 }
 
 // Draw draws a workflow in one of the [Forms]. The result ends with a newline. The only
-// error is an unknown format.
-func Draw(w *workflow.Workflow, form string) (string, error) {
+// errors are an unknown format, and that the context is done.
+func Draw(ctx context.Context, w *workflow.Workflow, form string, fold Fold) (string, error) {
 	for _, f := range forms {
 		if f.name == form {
-			return f.draw(w), nil
+			return f.draw(ctx, w, fold)
 		}
 	}
 	err := fmt.Errorf("draw: unknown format %q", form)

@@ -28,7 +28,7 @@ func TestDrawings(t *testing.T) {
 	for _, test := range tests {
 		for _, form := range test.forms {
 			t.Run(test.workflow.Name+"."+form, func(t *testing.T) {
-				got, err := Draw(test.workflow, form)
+				got, err := Draw(t.Context(), test.workflow, form, Fold{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -57,8 +57,8 @@ func golden(t *testing.T, name, got string) {
 
 func TestEveryFormIsDeterministic(t *testing.T) {
 	for _, form := range Forms() {
-		first, _ := Draw(release(), form)
-		again, _ := Draw(release(), form)
+		first, _ := Draw(t.Context(), release(), form, Fold{})
+		again, _ := Draw(t.Context(), release(), form, Fold{})
 		if first != again || !strings.HasSuffix(first, "\n") {
 			t.Errorf("%s: two drawings of one workflow differ, or the last line is open", form)
 		}
@@ -66,7 +66,7 @@ func TestEveryFormIsDeterministic(t *testing.T) {
 }
 
 func TestUnknownFormNamesTheNearest(t *testing.T) {
-	_, err := Draw(chain(), "svgg")
+	_, err := Draw(t.Context(), chain(), "svgg", Fold{})
 	if err == nil || err.Error() != `draw: unknown format "svgg"; did you mean "svg"?` {
 		t.Errorf("got %v", err)
 	}
@@ -82,7 +82,7 @@ func TestHostileTextStaysText(t *testing.T) {
 		{"plantuml", `^(@startuml|hide empty description|title [^"'!@]*| *state ("[^"'!@]*" as )?n\d+_\w*( \{| <<\w+>>)?| *\}|n\d+_\w* --> n\d+_\w*( : [^"'!@]*)?|@enduml)$`},
 	}
 	for _, test := range tests {
-		got, _ := Draw(hostile(), test.form)
+		got, _ := Draw(t.Context(), hostile(), test.form, Fold{})
 		line := regexp.MustCompile(test.line)
 		for s := range strings.SplitSeq(strings.TrimSuffix(got, "\n"), "\n") {
 			if !line.MatchString(s) {

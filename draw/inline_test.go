@@ -14,7 +14,7 @@ func TestInlineMarksPlaces(t *testing.T) {
 		Edges: []workflow.Edge{{From: "first", To: "sub"}},
 	}}
 	i := Inline{Bundle: &workflow.Bundle{Root: outer, Called: map[string]*workflow.Workflow{"inner": inner}}, Link: func(place string) string { return "?step=" + place }}
-	closed := i.SVG()
+	closed := inlineSVG(t, i)
 	for _, want := range []string{`<a class="node" data-place="first" href="?step=first">`, `>Plan the feature</text>`, `data-from="first" data-to="sub"`} {
 		if !strings.Contains(closed, want) {
 			t.Errorf("the picture does not contain %s:\n%s", want, closed)
@@ -24,7 +24,7 @@ func TestInlineMarksPlaces(t *testing.T) {
 		t.Errorf("the picture has a style, or the nodes of a closed call:\n%s", closed)
 	}
 	i.Open = func(place string) bool { return place == "sub" }
-	open := i.SVG()
+	open := inlineSVG(t, i)
 	for _, want := range []string{`data-place="sub/deep"`, `class="node holder" data-place="sub"`, `Deep &amp; &lt;b&gt;wide&lt;/b&gt;`} {
 		if !strings.Contains(open, want) {
 			t.Errorf("the picture does not contain %s:\n%s", want, open)
@@ -32,10 +32,48 @@ func TestInlineMarksPlaces(t *testing.T) {
 	}
 }
 
+// Every edge and every frame is marked, also where an edge leaves loops, repeats one, or shares its line with others.
+func TestInlineMarksEdges(t *testing.T) {
+	svg := inlineSVG(t, Inline{Bundle: &workflow.Bundle{Root: book()}}) + inlineSVG(t, Inline{Bundle: &workflow.Bundle{Root: release()}})
+	for _, want := range []string{
+		`<g class="edge" data-from="verdict" data-to="give-up" data-on="label" data-case="hopeless">`, `<g class="edge back" data-from="verdict" data-to="@again" data-on="label" data-case="poor">`,
+		`data-from="more" data-to="print" data-on="else"`, `class="edge" data-from="" data-to="chapters"`, `data-from="print" data-to="@end"`, `<g class="node holder" data-place="polish">`,
+		`<g class="edge failure" data-from="repair" data-to="tell" data-on="error">`, `data-from="choice" data-to="gate" data-on="when" data-case="nodes.test.status == &#39;success&#39;"`,
+		`<g class="edge failure" data-from="gate" data-to="tell" data-on="timeout">`,
+	} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the picture does not contain %s:\n%s", want, svg)
+		}
+	}
+	if lines, marked := strings.Count(svg, "<path d="), strings.Count(svg, `<g class="edge`); lines > 2*marked || strings.Contains(svg, `class="wire`) {
+		t.Errorf("%d lines, %d edges", lines, marked)
+	}
+	// A handler of several failures in a loop has one line, which has all of them as its sources.
+	loop := &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "loop", Step: &workflow.Loop{Body: pipeline().Body}}, task("help", "a")}}}
+	body := &loop.Body.Nodes[0].Step.(*workflow.Loop).Body
+	for i := range body.Edges {
+		if body.Edges[i].To == "alarm" {
+			body.Edges[i].To = "help"
+		}
+	}
+	if svg = inlineSVG(t, Inline{Bundle: &workflow.Bundle{Root: loop}}); !strings.Contains(svg, `data-from="fetch&#10;build&#10;unit&#10;lint&#10;pack" data-to="help" data-on="error"`) {
+		t.Errorf("the line of several failures:\n%s", svg)
+	}
+}
+
 func TestInlineStopsInACircle(t *testing.T) {
 	w := &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "again", Step: &workflow.Call{Workflow: "w"}}}}}
 	i := Inline{Bundle: &workflow.Bundle{Root: w, Called: map[string]*workflow.Workflow{"w": w}}, Open: func(string) bool { return true }}
-	if n := strings.Count(i.SVG(), `data-place="again`); n != deepest+1 {
+	if n := strings.Count(inlineSVG(t, i), `data-place="again`); n != deepest+1 {
 		t.Errorf("%d calls are drawn, want %d", n, deepest+1)
 	}
+}
+
+func inlineSVG(t *testing.T, i Inline) string {
+	t.Helper()
+	p, err := i.Draw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.SVG(Look{})
 }

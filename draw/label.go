@@ -24,8 +24,11 @@ func title(n *workflow.Node) string {
 	if c, ok := n.Step.(*workflow.Choice); ok && n.Title == "" && madeUp().MatchString(n.ID) {
 		return shorten(choiceText(c), widestTitle)
 	}
-	return shorten(cmp.Or(n.Heading(), n.ID), widestTitle)
+	return shorten(heading(n), widestTitle)
 }
+
+// heading returns what its author calls a node.
+func heading(n *workflow.Node) string { return cmp.Or(n.Heading(), n.ID) }
 
 // madeUp matches the generated id of a choice that its author did not name.
 var madeUp = lazy.Regexp(`^choice(-\d+)?$`)

@@ -2,7 +2,10 @@ package draw
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -17,6 +20,8 @@ type row struct {
 	// The space of the row is from top to bottom. Above and below the boxes there is space for the
 	// outline of a group, if there is one.
 	top, bottom float64
+
+	offsets []float64 // of the boxes, if they are as close together as possible
 }
 
 // strand is the part of a wire between two adjacent rows. Its ends are off the middle of their
@@ -28,21 +33,38 @@ type strand struct {
 	weight         float64
 }
 
-func (r *region) layout() {
+// layout decides where the boxes of a region are, those in its frames first. It fails only if the
+// context is done.
+func (r *region) layout(ctx context.Context) error {
+	for _, b := range r.boxes {
+		if b.kind == frameBox {
+			if err := b.inner.layout(ctx); err != nil {
+				return err
+			}
+			b.enclose()
+		}
+	}
 	r.rank()
 	r.thread()
 	strands := r.strands()
-	r.order(strands)
-	r.place(strands)
-	r.straighten(strands)
+	if err := r.order(ctx); err != nil {
+		return err
+	}
+	if err := r.place(ctx); err != nil {
+		return err
+	}
+	if err := r.straighten(ctx, strands); err != nil {
+		return err
+	}
 	r.finish()
+	return nil
 }
 
 // rank puts every box into the first row below all boxes that lead to it, and ports into the last
 // row.
 func (r *region) rank() {
-	out := map[*box][]*box{}
-	waiting := map[*box]int{}
+	out := make(map[*box][]*box, len(r.boxes))
+	waiting := make(map[*box]int, len(r.boxes))
 	join := func(from, to *box) {
 		out[from] = append(out[from], to)
 		waiting[to]++
@@ -105,18 +127,62 @@ func (r *region) thread() {
 		}
 		return b
 	}
+	r.tooLong()
 	for _, w := range r.wires {
 		w.chain = []*box{w.from}
 		for _, to := range []*box{w.text, w.to} {
 			if to == nil {
 				continue
 			}
-			for row := w.chain[len(w.chain)-1].row + 1; row < to.row; row++ {
+			for row := w.chain[len(w.chain)-1].row + 1; row < to.row && !w.straight; row++ {
 				w.chain = append(w.chain, bend(to, row))
 			}
 			w.chain = append(w.chain, to)
 		}
 	}
+}
+
+// mostBends limits how many bends a region has: a wire that crosses all of 5,000 rows needs 5,000.
+const mostBends = 30000
+
+// tooLong has the longest wires lead straight to their ends, behind what is between, so that the
+// others do not need too many bends.
+func (r *region) tooLong() {
+	bends := 0
+	for _, w := range r.wires {
+		bends += w.to.row - w.from.row
+	}
+	if bends <= mostBends {
+		return
+	}
+	byLength := slices.Clone(r.wires)
+	slices.SortStableFunc(byLength, func(a, b *wire) int { return (b.to.row - b.from.row) - (a.to.row - a.from.row) })
+	for _, w := range byLength {
+		if long := w.to.row - w.from.row; bends > mostBends && long > 1 {
+			bends -= long
+			w.straight = true
+			r.straight++
+		}
+	}
+}
+
+// simpler says what is simpler than usual in a large region, or returns "".
+func (r *region) simpler() string {
+	n := r.countStraight()
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("This drawing is simplified: its %d longest edges lead straight to their ends, behind the steps between.", n)
+}
+
+func (r *region) countStraight() int {
+	n := r.straight
+	for _, b := range r.boxes {
+		if b.inner != nil {
+			n += b.inner.countStraight()
+		}
+	}
+	return n
 }
 
 // strands splits the wires at every row. A part that several wires share is returned once.
@@ -125,15 +191,20 @@ func (r *region) strands() []*strand {
 		from, to *box
 		off      float64
 	}
-	seen := map[key]bool{}
+	seen := make(map[key]bool, len(r.wires))
 	var all []*strand
 	for _, w := range r.wires {
-		for i := 1; i < len(w.chain); i++ {
-			s := &strand{from: w.chain[i-1], to: w.chain[i], fromOff: w.startOff(i), toOff: w.endOff(i), failure: w.failure()}
-			if k := (key{s.from, s.to, s.fromOff}); !seen[k] {
+		for i := 1; i < len(w.chain) && !w.straight; i++ {
+			from, to, off := w.chain[i-1], w.chain[i], w.startOff(i)
+			if k := (key{from, to, off}); from.kind == bendBox && len(from.down) > 0 || seen[k] {
+				continue // from a bend, all wires lead on together
+			} else if from.kind != bendBox {
 				seen[k] = true
-				all = append(all, s)
 			}
+			s := &strand{from: from, to: to, fromOff: off, toOff: w.endOff(i), failure: w.failure()}
+			from.spread = from.spread || len(from.down) > 0 && from.down[0].fromOff != off
+			from.down, to.up = append(from.down, s), append(to.up, s)
+			all = append(all, s)
 		}
 	}
 	stiffen(all)
@@ -143,23 +214,29 @@ func (r *region) strands() []*strand {
 // stiffen sets how important it is that each strand is straight: most in the middle of a long
 // wire, and more if one box directly follows another.
 func stiffen(strands []*strand) {
-	in, out := map[*box]int{}, map[*box]int{}
-	for _, s := range strands {
-		if !s.failure {
-			out[s.from]++
-			in[s.to]++
-		}
-	}
 	for _, s := range strands {
 		ends := thin(s.from) + thin(s.to)
 		s.weight = stiffness[ends]
 		switch {
 		case s.failure && (thin(s.from) == 0 || s.to.beside):
 			s.weight = 0.1 // a failure must not bend the normal path
-		case out[s.from] == 1 && in[s.to] == 1:
+		case normal(s.from.down) == 1 && normal(s.to.up) == 1:
 			s.weight = stiffness[2]
 		}
 	}
+}
+
+// normal counts the strands that are no failures, up to two.
+func normal(strands []*strand) int {
+	n := 0
+	for _, s := range strands {
+		if !s.failure {
+			if n++; n == 2 {
+				break
+			}
+		}
+	}
+	return n
 }
 
 // stiffness is indexed by the number of ends that are not marks or frames.
@@ -208,23 +285,21 @@ func entryOffset(b *box) float64 {
 
 // order fills the rows, then sweeps over them: a box moves to the middle of the boxes it is
 // connected to in the row before. The best order found is kept.
-func (r *region) order(strands []*strand) {
-	r.fill(strands)
-	down, up := map[*box][]*strand{}, map[*box][]*strand{}
-	for _, s := range strands {
-		up[s.to] = append(up[s.to], s)
-		down[s.from] = append(down[s.from], s)
-	}
-	best, fewest := r.snapshot(), r.crossings(strands)
-	for sweep := 0; sweep < sweeps && fewest > 0; sweep++ {
+func (r *region) order(ctx context.Context) error {
+	r.fill()
+	best, fewest := r.snapshot(), r.crossings()
+	for sweep := 0; sweep < r.effort(sweeps) && fewest > 0; sweep++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		for i := range r.rows {
 			if sweep%2 == 0 {
-				r.rows[i].sort(func(b *box) (float64, bool) { return middle(up[b], true) })
+				r.sort(r.rows[i], above)
 			} else {
-				r.rows[len(r.rows)-1-i].sort(func(b *box) (float64, bool) { return middle(down[b], false) })
+				r.sort(r.rows[len(r.rows)-1-i], below)
 			}
 		}
-		if n := r.crossings(strands); n < fewest {
+		if n := r.crossings(); n < fewest {
 			best, fewest = r.snapshot(), n
 		}
 	}
@@ -232,17 +307,25 @@ func (r *region) order(strands []*strand) {
 		r.rows[i].boxes = boxes
 		r.rows[i].number()
 	}
+	return nil
 }
 
 const sweeps = 16
 
-// fill puts the boxes into rows in the order in which the wires reach them.
-func (r *region) fill(strands []*strand) {
-	below := map[*box][]*box{}
-	for _, s := range strands {
-		below[s.from] = append(below[s.from], s.to)
+// effort returns how often something is repeated: less often in a large region, in which nobody
+// sees the difference.
+func (r *region) effort(most int) int {
+	if len(r.boxes) > largeRegion {
+		return most / 2
 	}
-	seen := map[*box]bool{}
+	return most
+}
+
+const largeRegion = 3000 // boxes, including bends
+
+// fill puts the boxes into rows in the order in which the wires reach them.
+func (r *region) fill() {
+	seen := make(map[*box]bool, len(r.boxes))
 	var visit func(b *box)
 	visit = func(b *box) {
 		if seen[b] {
@@ -253,8 +336,8 @@ func (r *region) fill(strands []*strand) {
 			r.rows = append(r.rows, &row{})
 		}
 		r.rows[b.row].boxes = append(r.rows[b.row].boxes, b)
-		for _, to := range below[b] {
-			visit(to)
+		for _, s := range b.down {
+			visit(s.to)
 		}
 	}
 	for _, b := range r.boxes {
@@ -267,7 +350,7 @@ func (r *region) fill(strands []*strand) {
 	}
 	for _, row := range r.rows {
 		row.number()
-		row.sort(func(b *box) (float64, bool) { return float64(b.at), true }) // puts groups together
+		r.sort(row, func(b *box) (float64, bool) { return float64(b.at), true }) // puts groups together
 	}
 }
 
@@ -279,20 +362,22 @@ func (r *region) snapshot() [][]*box {
 	return rows
 }
 
-// middle returns the mean position of what a box is connected to, and false if there is nothing.
-func middle(strands []*strand, up bool) (float64, bool) {
-	if len(strands) == 0 {
-		return 0, false
-	}
+// above returns the mean position of what leads to a box, and false if there is nothing.
+func above(b *box) (float64, bool) {
 	sum := 0.0
-	for _, s := range strands {
-		if up {
-			sum += spot(s.from, s.fromOff)
-		} else {
-			sum += spot(s.to, s.toOff)
-		}
+	for _, s := range b.up {
+		sum += spot(s.from, s.fromOff)
 	}
-	return sum / float64(len(strands)), true
+	return sum / float64(len(b.up)), len(b.up) > 0
+}
+
+// below returns the mean position of what a box leads to, and false if there is nothing.
+func below(b *box) (float64, bool) {
+	sum := 0.0
+	for _, s := range b.down {
+		sum += spot(s.to, s.toOff)
+	}
+	return sum / float64(len(b.down)), len(b.down) > 0
 }
 
 // spot returns a position in a row: that of the box, plus the position on the box.
@@ -303,36 +388,52 @@ func spot(b *box, off float64) float64 {
 	return float64(b.at) + 0.9*off/b.w
 }
 
+// entry is a box of a row that is being sorted: by the position of its group, and its own.
+type entry struct {
+	box        *box
+	block, own float64
+}
+
 // sort orders a row by a key; a box without a key stays where it is. The members of a group stay
 // together.
-func (w *row) sort(key func(*box) (float64, bool)) {
-	type entry struct {
-		box        *box
-		block, own float64
-	}
-	entries := make([]entry, len(w.boxes))
-	sums, counts := map[string]float64{}, map[string]float64{}
+func (r *region) sort(w *row, key func(*box) (float64, bool)) {
+	entries, grouped := r.entries[:0], false
 	for i, b := range w.boxes {
 		own, ok := key(b)
 		if !ok {
 			own = float64(i)
 		}
-		entries[i] = entry{b, own, own}
-		sums[b.group] += own
-		counts[b.group]++
+		entries = append(entries, entry{b, own, own})
+		grouped = grouped || b.group != ""
+	}
+	if grouped {
+		gather(entries)
+	}
+	slices.SortFunc(entries, func(a, b entry) int {
+		if a.block != b.block {
+			return cmp.Compare(a.block, b.block)
+		}
+		return cmp.Or(strings.Compare(a.box.group, b.box.group), cmp.Compare(a.own, b.own), a.box.at-b.box.at)
+	})
+	for i, e := range entries {
+		w.boxes[i] = e.box
+	}
+	w.number()
+	r.entries = entries
+}
+
+// gather puts the members of each group at their mean position.
+func gather(entries []entry) {
+	sums, counts := map[string]float64{}, map[string]float64{}
+	for _, e := range entries {
+		sums[e.box.group] += e.own
+		counts[e.box.group]++
 	}
 	for i, e := range entries {
 		if g := e.box.group; g != "" {
 			entries[i].block = sums[g] / counts[g]
 		}
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.block, b.block), cmp.Compare(a.box.group, b.box.group), cmp.Compare(a.own, b.own))
-	})
-	for i, e := range entries {
-		w.boxes[i] = e.box
-	}
-	w.number()
 }
 
 func (w *row) number() {
@@ -342,36 +443,47 @@ func (w *row) number() {
 }
 
 // crossings counts the pairs of strands that cross.
-func (r *region) crossings(strands []*strand) int {
-	byRow := make([][]*strand, len(r.rows))
-	for _, s := range strands {
-		byRow[s.from.row] = append(byRow[s.from.row], s)
-	}
+func (r *region) crossings() int {
 	sum := 0
-	for _, list := range byRow {
-		slices.SortStableFunc(list, func(a, b *strand) int {
-			return cmp.Or(cmp.Compare(spot(a.from, a.fromOff), spot(b.from, b.fromOff)),
-				cmp.Compare(spot(a.to, a.toOff), spot(b.to, b.toOff)))
-		})
-		ends := make([]float64, len(list))
-		for i, s := range list {
-			ends[i] = spot(s.to, s.toOff)
+	for _, row := range r.rows {
+		ends := r.ends[:0]
+		for _, b := range row.boxes { // strands begin in the order of their boxes
+			first := len(ends)
+			for _, s := range b.starts() {
+				ends = append(ends, spot(s.to, s.toOff))
+			}
+			if !b.spread {
+				slices.Sort(ends[first:])
+			}
 		}
-		sum += inversions(ends)
+		r.ends = slices.Grow(ends, len(ends))
+		sum += inversions(ends, r.ends[len(ends):2*len(ends)])
 	}
 	return sum
 }
 
+// starts returns the strands that lead down from a box, from left to right if they begin at
+// different places.
+func (b *box) starts() []*strand {
+	if !b.spread {
+		return b.down
+	}
+	return slices.SortedFunc(slices.Values(b.down), func(a, b *strand) int {
+		return cmp.Or(cmp.Compare(a.fromOff, b.fromOff), cmp.Compare(spot(a.to, a.toOff), spot(b.to, b.toOff)))
+	})
+}
+
 // inversions counts the pairs that are in the wrong order, using merge sort; it leaves the values
-// sorted.
-func inversions(v []float64) int {
-	if len(v) < 2 {
+// sorted. There must be as much space as there are values.
+func inversions(v, space []float64) int {
+	half := len(v) / 2
+	if half == 0 {
 		return 0
 	}
-	left, right := slices.Clone(v[:len(v)/2]), slices.Clone(v[len(v)/2:])
-	sum := inversions(left) + inversions(right)
-	for i, l, r := 0, 0, 0; i < len(v); i++ {
-		if l < len(left) && (r == len(right) || left[l] <= right[r]) {
+	sum := inversions(v[:half], space) + inversions(v[half:], space)
+	left, right := space[:copy(space, v[:half])], v[half:]
+	for i, l, r := 0, 0, 0; l < len(left); i++ {
+		if r == len(right) || left[l] <= right[r] {
 			v[i] = left[l]
 			l++
 		} else {

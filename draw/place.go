@@ -2,6 +2,7 @@ package draw
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 )
@@ -29,39 +30,43 @@ const (
 
 // place finds the positions of the boxes in their rows: as close as possible to what they are
 // connected to, without touching.
-func (r *region) place(strands []*strand) {
-	up, down := map[*box][]*strand{}, map[*box][]*strand{}
-	for _, s := range strands {
-		up[s.to] = append(up[s.to], s)
-		down[s.from] = append(down[s.from], s)
-	}
+func (r *region) place(ctx context.Context) error {
 	for _, row := range r.rows {
-		row.settle(func(b *box) (float64, float64) { return 0, 1 })
+		row.measure()
+		r.space.settle(row, func(*box) (float64, float64) { return 0, 1 })
 	}
+	rounds := r.effort(rounds)
 	for round := range rounds {
-		both := round >= rounds/2
-		for i := range r.rows {
-			r.rows[i].settle(func(b *box) (float64, float64) { return pull(b, up, down, true, both) })
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		for i := range slices.Backward(r.rows) {
-			r.rows[i].settle(func(b *box) (float64, float64) { return pull(b, up, down, false, both) })
+		both := round >= rounds/2
+		fromUp := func(b *box) (float64, float64) { return pull(b, true, both) }
+		fromDown := func(b *box) (float64, float64) { return pull(b, both, true) }
+		for _, row := range r.rows {
+			r.space.settle(row, fromUp)
+		}
+		for _, row := range slices.Backward(r.rows) {
+			r.space.settle(row, fromDown)
 		}
 	}
+	return nil
 }
 
 const rounds = 24
 
-// pull returns the position to which the strands of a box pull it, and how strongly.
-func pull(b *box, up, down map[*box][]*strand, fromUp, both bool) (at, weight float64) {
+// pull returns the position to which the strands of a box pull it, those from above, those below,
+// or both, and how strongly.
+func pull(b *box, up, down bool) (at, weight float64) {
 	sum := 0.0
-	if fromUp || both {
-		for _, s := range up[b] {
+	if up {
+		for _, s := range b.up {
 			sum += s.weight * (s.from.x + s.fromOff - s.toOff)
 			weight += s.weight
 		}
 	}
-	if !fromUp || both {
-		for _, s := range down[b] {
+	if down {
+		for _, s := range b.down {
 			sum += s.weight * (s.to.x + s.toOff - s.fromOff)
 			weight += s.weight
 		}
@@ -72,24 +77,35 @@ func pull(b *box, up, down map[*box][]*strand, fromUp, both bool) (at, weight fl
 	return sum / weight, weight
 }
 
-// settle moves the boxes of a row to where they are pulled, in the least squares sense, keeping
-// their order and distance. Without the distances this is isotonic regression: neighbours that
-// would swap places are pooled, and a pool is at the mean of what its members want.
-func (w *row) settle(want func(*box) (at, weight float64)) {
-	type pool struct {
-		sum, weight float64
-		n           int
-	}
-	var pools []pool
+// measure finds how far each box is from the first one if the row is as narrow as possible.
+func (w *row) measure() {
 	offset := 0.0
-	offsets := make([]float64, len(w.boxes))
+	w.offsets = make([]float64, len(w.boxes))
 	for i, b := range w.boxes {
 		if i > 0 {
 			offset += distance(w.boxes[i-1], b)
 		}
-		offsets[i] = offset
+		w.offsets[i] = offset
+	}
+}
+
+// settling has the space that settle needs.
+type settling []pool
+
+// pool is a set of neighbours that want to be at the mean of sum/weight.
+type pool struct {
+	sum, weight float64
+	n           int
+}
+
+// settle moves the boxes of a row to where they are pulled, in the least squares sense, keeping
+// their order and distance. Without the distances this is isotonic regression: neighbours that
+// would swap places are pooled, and a pool is at the mean of what its members want.
+func (space *settling) settle(w *row, want func(*box) (at, weight float64)) {
+	pools := (*space)[:0]
+	for i, b := range w.boxes {
 		at, weight := want(b)
-		p := pool{(at - offset) * weight, weight, 1}
+		p := pool{(at - w.offsets[i]) * weight, weight, 1}
 		for len(pools) > 0 {
 			last := pools[len(pools)-1]
 			if last.sum/last.weight <= p.sum/p.weight {
@@ -102,11 +118,13 @@ func (w *row) settle(want func(*box) (at, weight float64)) {
 	}
 	i := 0
 	for _, p := range pools {
+		at := p.sum / p.weight
 		for range p.n {
-			w.boxes[i].x = p.sum/p.weight + offsets[i]
+			w.boxes[i].x = at + w.offsets[i]
 			i++
 		}
 	}
+	*space = pools
 }
 
 // distance returns the minimum distance between the middles of two neighbours.

@@ -1,57 +1,56 @@
 package draw
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
 
 // trail is the drawn line of a wire.
 type trail struct {
-	strings.Builder
+	ink
 	x, y float64
 }
 
-func (t *trail) move(x, y float64) {
-	fmt.Fprintf(t, "M%s %s", num(x), num(y))
+func (t *trail) to(command string, x, y float64) {
+	t.put(command).num(x).put(" ").num(y)
 	t.x, t.y = x, y
 }
 
+func (t *trail) move(x, y float64) { t.to("M", x, y) }
+
 // down draws a straight line to a height.
 func (t *trail) down(y float64) {
-	if num(y) != num(t.y) {
-		fmt.Fprintf(t, "V%s", num(y))
+	if !sameNum(y, t.y) {
+		t.put("V").num(y)
 		t.y = y
 	}
 }
 
 // swing draws an S-shaped line from one column to another that starts and ends vertically.
 func (t *trail) swing(x, y float64) {
-	if num(x) == num(t.x) {
+	if sameNum(x, t.x) {
 		t.down(y)
 		return
 	}
-	middle := num((t.y + y) / 2)
-	fmt.Fprintf(t, "C%s %s %s %s %s %s", num(t.x), middle, num(x), middle, num(x), num(y))
-	t.x, t.y = x, y
+	middle := (t.y + y) / 2
+	t.put("C").num(t.x).put(" ").num(middle).put(" ").num(x).put(" ").num(middle)
+	t.to(" ", x, y)
 }
 
 // corner draws straight lines through points, with round corners.
 func (t *trail) corner(points ...[2]float64) {
-	for i, to := range points {
+	for i, at := range points {
 		if i == len(points)-1 {
-			fmt.Fprintf(t, "L%s %s", num(to[0]), num(to[1]))
-			t.x, t.y = to[0], to[1]
+			t.to("L", at[0], at[1])
 			return
 		}
-		next := points[i+1]
-		x1, y1 := towards(to, [2]float64{t.x, t.y}, 8)
-		x2, y2 := towards(to, next, 8)
-		fmt.Fprintf(t, "L%s %sQ%s %s %s %s", num(x1), num(y1), num(to[0]), num(to[1]), num(x2), num(y2))
-		t.x, t.y = x2, y2
+		x1, y1 := towards(at, [2]float64{t.x, t.y}, 8)
+		x2, y2 := towards(at, points[i+1], 8)
+		t.to("L", x1, y1)
+		t.put("Q").num(at[0]).put(" ").num(at[1])
+		t.to(" ", x2, y2)
 	}
 }
 
@@ -99,7 +98,7 @@ var landing = map[boxKind]float64{markBox: 11, frameBox: 11, jointBox: 4}
 
 // arrive ends a wire at its target, with an arrow unless it continues from there.
 func (p *painter) arrive(t *trail, w *wire, x, y float64, joined bool) {
-	class := wireClass(w.on)
+	line := edgeLine{trail: t, class: wireClass(w.on), edge: w.edge, text: w.text}
 	last := w.chain[len(w.chain)-1]
 	switch {
 	case joined:
@@ -108,14 +107,55 @@ func (p *painter) arrive(t *trail, w *wire, x, y float64, joined bool) {
 	default:
 		end := y + entryTop(last)
 		t.down(end - 5)
-		p.arrow(class, t.x, end, 0)
+		line.head, line.tip = downHead, point{t.x, end}
 	}
-	p.line(class, t, p.ends(w.from, w.to))
+	p.line(line, x, y)
 }
 
-func (p *painter) line(class string, t *trail, ends string) {
-	fmt.Fprintf(&p.wires, `<path class="wire %s" d="%s"%s/>`+"\n", class, t.String(), ends)
+// edgeLine is the line of an edge, its arrow and its text.
+type edgeLine struct {
+	*trail
+	class string
+	edge  Edge
+	head  string // the outline of the arrow from its tip; "": none
+	tip   point
+	text  *box // nil: none
 }
+
+type point struct{ x, y float64 }
+
+// The arrows at the ends of lines.
+const (
+	downHead = "l-4-8h8z"
+	leftHead = "l8-4v8z"
+)
+
+func (p *painter) line(l edgeLine, x, y float64) {
+	to := &p.wires
+	if p.inline == nil {
+		if l.head != "" {
+			to.put(`<path class="head `).put(l.class).put(`" d="`)
+			to.arrow(l)
+			to.end(`"/>`)
+		}
+		to.put(`<path class="wire `).put(l.class).put(`" d="`).put(string(l.ink))
+		to.end(`"/>`)
+		return
+	}
+	p.beginEdge(l)
+	to.put(`<path d="`).put(string(l.ink)).put(`"/>`)
+	if l.head != "" {
+		to.put(`<path d="`)
+		to.arrow(l)
+		to.put(`"/>`)
+	}
+	if l.text != nil && !l.text.trunk {
+		p.label(to, l.text, x, y)
+	}
+	to.put("</g>\n")
+}
+
+func (l *layer) arrow(e edgeLine) { l.put("M").num(e.tip.x).put(" ").num(e.tip.y).put(e.head) }
 
 // entryTop returns where the wires into a box end: for a loop, at the top of the start of its
 // body.
@@ -132,8 +172,10 @@ func wireClass(on workflow.On) string {
 		return "failure"
 	case workflow.OnSuccess, workflow.OnLabel, workflow.OnWhen, workflow.OnElse:
 	}
-	return "plain"
+	return plainWire
 }
+
+const plainWire = "plain"
 
 // back paints the edge that repeats a loop: out to the right, up, and in again at the start of
 // the body.
@@ -149,6 +191,7 @@ func (p *painter) back(r *region, k *back, x, y float64) {
 		points = append(points, [2]float64{t.x, out})
 	}
 	points = append(points, [2]float64{x + k.x, out})
+	line := edgeLine{trail: t, class: "back", edge: k.edge, text: k.text}
 	if k.text != nil {
 		p.box(k.text, x, y)
 		t.corner(append(points, [2]float64{x + k.x, y + k.text.y + k.text.h})...)
@@ -158,14 +201,14 @@ func (p *painter) back(r *region, k *back, x, y float64) {
 	if from == head {
 		over, roof := x+head.x+head.w/3, y+head.y+head.roof()
 		points = append(points, [2]float64{x + k.x, y + head.y - selfLoop}, [2]float64{over, y + head.y - selfLoop}, [2]float64{over, roof - 5})
-		p.arrow("back", over, roof, 0)
+		line.head, line.tip = downHead, point{over, roof}
 	} else {
 		side := y + head.y + head.h/2
 		points = append(points, [2]float64{x + k.x, side}, [2]float64{x + head.x + head.w/2 + 5, side})
-		p.arrow("back", x+head.x+head.w/2, side, math.Pi/2)
+		line.head, line.tip = leftHead, point{x + head.x + head.w/2, side}
 	}
 	t.corner(points...)
-	p.line("back", t, p.ends(from, head))
+	p.line(line, x, y)
 }
 
 // selfLoop is the distance between the top of a box and its own back edge.

@@ -1,7 +1,7 @@
 package draw
 
 import (
-	"slices"
+	"cmp"
 	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
@@ -25,7 +25,13 @@ type region struct {
 	rows   []*row
 	groups []outline
 
+	straight int // how many wires lead straight to their ends
+
 	width, height float64
+
+	entries []entry   // space for sort
+	ends    []float64 // space for crossings
+	space   settling  // space for settle
 }
 
 // box is something that occupies space in a row.
@@ -36,8 +42,9 @@ type box struct {
 	place  string // the address of its node, without iterations and items; "" if it is no node
 	title  string
 	note   string
-	accent string  // colour of the lane, or ""
-	inner  *region // for frameBox
+	folded []string // the places of the nodes that it stands for, if it is several
+	accent string   // colour of the lane, or ""
+	inner  *region  // for frameBox
 	group  string
 	stack  bool // drawn as a stack: an Each
 	trunk  bool // several wires lead to it and share their bends
@@ -47,6 +54,10 @@ type box struct {
 	x, y float64 // of the middle of its upper side
 	row  int
 	at   int // index in the row
+
+	up, down []*strand // in the order of the wires
+	spread   bool      // the strands below begin at different places
+	column   *column
 }
 
 type boxKind int
@@ -64,14 +75,26 @@ const (
 type wire struct {
 	from, to *box
 	on       workflow.On
+	edge     Edge
 	text     *box  // nil if it has no text
 	via      *wire // its part inside the frame that it comes from, which ends at a port
 	chain    []*box
+	straight bool // it is too long to be led around what is between its ends
+}
+
+// Edge is what a line of a picture stands for. A line that several edges share has several sources.
+// What leads to the beginning of a loop leads to the loop, and what repeats it to [workflow.Again].
+type Edge struct {
+	From []string // places; none: the start
+	To   string   // the place of a node, of [workflow.End] or of [workflow.Again]
+	On   workflow.On
+	Case string // the label or the condition
 }
 
 // back is an edge that repeats a loop, drawn on the right side.
 type back struct {
 	from *box
+	edge Edge
 	text *box // nil if it has no text
 	x    float64
 }
@@ -80,6 +103,7 @@ type back struct {
 type leaving struct {
 	edge *workflow.Edge
 	wire *wire
+	from []string // the places that it comes from
 }
 
 // scene builds the regions of a workflow.
@@ -88,8 +112,10 @@ type scene struct {
 	colors  map[string]string // by agent
 	called  map[string]*workflow.Workflow
 	open    func(place string) bool // whether a call is drawn with the workflow that it calls
-	prefix  string                  // of the places of its nodes
-	depth   int                     // how many calls are around it
+	fold    Fold
+	folds   map[string][]*workflow.Node
+	prefix  string // of the places of its nodes
+	depth   int    // how many calls are around it
 }
 
 // builder fills one region.
@@ -100,18 +126,16 @@ type builder struct {
 	end   *box
 	ports map[string]*box // of failures, by target: these leave the region together
 	tags  map[string]*box // texts of failures, by target: each is drawn once
+	exits map[*box]*leaving
 }
 
 // deepest is how many calls can be drawn inside of each other. Workflows that have errors may call
 // each other in a circle.
 const deepest = 8
 
-func newScene(w *workflow.Workflow) *region {
-	return (&scene{}).whole(w, wholeFrame, "")
-}
-
-// whole lays out a workflow.
+// whole builds the region of a workflow.
 func (s *scene) whole(w *workflow.Workflow, kind frameKind, title string) *region {
+	w, s.folds = s.fold.workflow(w, s.prefix)
 	s.picture, s.colors = newPicture(w), map[string]string{}
 	for _, a := range w.Agents {
 		s.colors[a.Name] = a.Color
@@ -127,14 +151,13 @@ func (s *scene) whole(w *workflow.Workflow, kind frameKind, title string) *regio
 		b.plain(b.byID[id], b.end)
 	}
 	b.add(b.end)
-	b.r.layout()
 	return b.r
 }
 
 func (s *scene) builder(kind frameKind, title string, g *workflow.Graph) *builder {
 	b := &builder{
 		scene: s, r: &region{kind: kind, title: title},
-		byID: map[string]*box{}, ports: map[string]*box{}, tags: map[string]*box{},
+		byID: map[string]*box{}, ports: map[string]*box{}, tags: map[string]*box{}, exits: map[*box]*leaving{},
 	}
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
@@ -158,11 +181,13 @@ func (s *scene) node(n *workflow.Node) *box {
 	if t, ok := inner.Step.(*workflow.Task); ok {
 		x.accent = s.colors[t.Agent]
 	}
-	if w := s.opened(n, x.place); w != nil {
+	if all := s.folds[n.ID]; all != nil {
+		x.folded, x.stack = s.members(all), true
+		x.note = shorten(heading(all[0])+" … "+heading(all[len(all)-1]), widestNote)
+	} else if w := s.opened(n, x.place); w != nil {
 		x.kind, x.mark = frameBox, ""
-		inner := &scene{called: s.called, open: s.open, prefix: x.place + "/", depth: s.depth + 1}
+		inner := &scene{called: s.called, open: s.open, fold: s.fold, prefix: x.place + "/", depth: s.depth + 1}
 		x.inner = inner.whole(w, callFrame, joined(x.title, x.note))
-		x.w, x.h = x.inner.width, x.inner.height
 		return x
 	}
 	if x.mark = s.picture.kindOf(n); x.mark != "" {
@@ -173,11 +198,24 @@ func (s *scene) node(n *workflow.Node) *box {
 	x.kind = frameBox
 	_, x.stack = n.Step.(*workflow.Each)
 	x.inner = s.body(n, x)
+	return x
+}
+
+// enclose makes a frame as large as its region.
+func (x *box) enclose() {
 	x.w, x.h = x.inner.width, x.inner.height
 	if x.stack {
 		x.w, x.h = x.w+pileSize, x.h+pileSize
 	}
-	return x
+}
+
+// members returns the places of nodes.
+func (s *scene) members(nodes []*workflow.Node) []string {
+	places := make([]string, len(nodes))
+	for i, n := range nodes {
+		places[i] = s.prefix + n.ID
+	}
+	return places
 }
 
 // opened returns the workflow that is drawn in place of a call, or nil.
@@ -196,7 +234,7 @@ func joined(a, b string) string {
 	return a + " · " + b
 }
 
-// body lays out the body of a loop or an Each.
+// body builds the region of the body of a loop or an Each.
 func (s *scene) body(n *workflow.Node, frame *box) *region {
 	g := n.Body()
 	kind := loopFrame
@@ -217,13 +255,24 @@ func (s *scene) body(n *workflow.Node, frame *box) *region {
 	if b.end != nil {
 		b.add(b.end)
 	}
-	b.r.layout()
 	return b.r
 }
 
 func (b *builder) plain(from, to *box) {
 	to.beside = true
-	b.r.wires = append(b.r.wires, &wire{from: from, to: to})
+	w := &wire{from: from, to: to, edge: Edge{To: to.place}}
+	if from.place != "" {
+		w.edge.From = []string{from.place}
+	}
+	if to == b.end {
+		w.edge.To = b.prefix + workflow.End
+	}
+	b.r.wires = append(b.r.wires, w)
+}
+
+// edgeOf returns what an edge of this workflow leads from and to.
+func (s *scene) edgeOf(e *workflow.Edge) Edge {
+	return Edge{[]string{s.prefix + e.From}, s.prefix + e.To, e.On, cmp.Or(e.Label, e.When.Text)}
 }
 
 // begin returns the box to which the edges into a loop lead, including its back edges.
@@ -243,7 +292,7 @@ func (b *builder) edges(g *workflow.Graph) {
 	for i := range g.Edges {
 		e := &g.Edges[i]
 		if e.To == workflow.Again {
-			b.r.backs = append(b.r.backs, &back{from: b.byID[e.From], text: newText(edgeText(e))})
+			b.r.backs = append(b.r.backs, &back{from: b.byID[e.From], edge: b.edgeOf(e), text: newText(edgeText(e))})
 			continue
 		}
 		b.edge(b.byID[e.From], e, nil)
@@ -252,35 +301,44 @@ func (b *builder) edges(g *workflow.Graph) {
 		frame := b.byID[g.Nodes[i].ID]
 		if frame.kind == frameBox {
 			for _, x := range frame.inner.exits {
-				b.edge(frame, x.edge, x.wire)
+				b.edge(frame, x.edge, x)
 			}
 		}
 	}
 }
 
-// edge draws an edge that begins at a box of this region; via is its part inside that box.
-func (b *builder) edge(from *box, e *workflow.Edge, via *wire) {
+// edge draws an edge that begins at a box of this region; inside is its part inside that box.
+func (b *builder) edge(from *box, e *workflow.Edge, inside *leaving) {
 	to := b.byID[e.To]
 	if e.To == workflow.End && b.r.kind != loopFrame {
 		if to = b.end; to == nil {
 			return // a path that ends in an Each needs no mark
 		}
 	}
-	w := &wire{from: from, to: to, on: e.On, via: via}
+	w := &wire{from: from, to: to, on: e.On, edge: b.edgeOf(e)}
+	if inside != nil {
+		w.via, w.edge.From = inside.wire, inside.from
+	}
 	if to == nil {
 		w.to = b.port(e)
 	}
 	w.text = b.text(e, w)
 	w.to.beside = w.to.beside || !w.failure()
 	b.r.wires = append(b.r.wires, w)
-	if to == nil && !b.leads(w.to) {
-		b.r.exits = append(b.r.exits, &leaving{e, w})
+	if to == nil {
+		b.leave(e, w)
 	}
 }
 
-// leads reports whether an edge already leads on from a port, which failures share.
-func (b *builder) leads(port *box) bool {
-	return slices.ContainsFunc(b.r.exits, func(x *leaving) bool { return x.wire.to == port })
+// leave has a wire lead on from its port, which failures share.
+func (b *builder) leave(e *workflow.Edge, w *wire) {
+	if x := b.exits[w.to]; x != nil {
+		x.from = append(x.from, w.edge.From...)
+		return
+	}
+	x := &leaving{e, w, w.edge.From}
+	b.exits[w.to] = x
+	b.r.exits = append(b.r.exits, x)
 }
 
 // text returns the text of a wire: that of a decision is at its source, and that of a failure is

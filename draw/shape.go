@@ -1,9 +1,6 @@
 package draw
 
 import (
-	"fmt"
-	"math"
-
 	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
@@ -79,8 +76,8 @@ func (p *painter) mark(b *box, x, y float64) {
 	}
 	p.shape(b, x, y, w, h)
 	if colorName().MatchString(b.accent) {
-		fmt.Fprintf(&p.marks, `<rect x="%s" y="%s" width="4" height="%s" rx="2" fill="%s"/>`+"\n",
-			num(x-w/2+6), num(y+9), num(h-18), b.accent)
+		p.marks.put("<rect").attr("x", x-w/2+6).attr("y", y+9).put(` width="4"`).attr("height", h-18).put(` rx="2" fill="`).put(b.accent)
+		p.marks.end(`"/>`)
 	}
 	p.caption(b, x, y+h/2)
 }
@@ -92,13 +89,18 @@ func (p *painter) caption(b *box, x, middle float64) {
 	title, note := textLine{b.title, "title", titleSize}, textLine{b.note, "note", noteSize}
 	switch {
 	case b.title == "" && b.note == "":
+	case b.folded != nil && p.inline != nil:
+		p.marks.line(x, middle-3, "middle", title)
+		p.marks.put(`<text class="note"`).attr("x", x).attr("y", middle+13).put(">")
+		p.marks.slot(slot{folded: b.folded, count: true, place: b.note})
+		p.marks.end("</text>")
 	case b.note == "":
-		p.text(x, middle+4.5, "middle", title)
+		p.marks.line(x, middle+4.5, "middle", title)
 	case b.title == "":
-		p.text(x, middle+4, "middle", note)
+		p.marks.line(x, middle+4, "middle", note)
 	default:
-		p.text(x, middle-3, "middle", title)
-		p.text(x, middle+13, "middle", note)
+		p.marks.line(x, middle-3, "middle", title)
+		p.marks.line(x, middle+13, "middle", note)
 	}
 }
 
@@ -125,27 +127,19 @@ func (p *painter) shape(b *box, x, y, w, h float64) {
 }
 
 func (p *painter) circle(class string, x, y, r float64) {
-	fmt.Fprintf(&p.marks, `<circle class="%s" cx="%s" cy="%s" r="%s"/>`+"\n", class, num(x), num(y), num(r))
+	p.marks.put(`<circle class="`).put(class).put(`"`).attr("cx", x).attr("cy", y).attr("r", r)
+	p.marks.end("/>")
 }
 
 func (p *painter) rect(class markKind, x, y, w, h, round float64) {
-	fmt.Fprintf(&p.marks, `<rect class="mark %s" x="%s" y="%s" width="%s" height="%s" rx="%s"/>`+"\n",
-		class, num(x), num(y), num(w), num(h), num(round))
+	p.marks.put(`<rect class="mark `).put(string(class)).put(`"`).attr("x", x).attr("y", y).attr("width", w).attr("height", h).attr("rx", round)
+	p.marks.end("/>")
 }
 
 func (p *painter) polygon(class markKind, points ...float64) {
-	fmt.Fprintf(&p.marks, `<polygon class="mark %s" points="`, class)
+	p.marks.put(`<polygon class="mark `).put(string(class)).put(`" points="`)
 	for i := 0; i < len(points); i += 2 {
-		fmt.Fprintf(&p.marks, "%s,%s ", num(points[i]), num(points[i+1]))
+		p.marks.num(points[i]).put(",").num(points[i+1]).put(" ")
 	}
-	p.marks.WriteString("\"/>\n")
-}
-
-// arrow paints the head of a wire with its tip at x, y, rotated by an angle: zero points down, a
-// quarter turn points to the left.
-func (p *painter) arrow(class string, x, y, angle float64) {
-	const long, half = 8, 4
-	sin, cos := math.Sincos(angle)
-	at := func(dx, dy float64) string { return num(x+dx*cos-dy*sin) + "," + num(y+dx*sin+dy*cos) }
-	fmt.Fprintf(&p.wires, `<polygon class="head %s" points="%s %s %s"/>`+"\n", class, at(0, 0), at(-half, -long), at(half, -long))
+	p.marks.end(`"/>`)
 }

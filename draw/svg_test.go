@@ -18,9 +18,19 @@ func samples() []*workflow.Workflow {
 	return []*workflow.Workflow{chain(), release(), book(), pipeline(), wide(12, 3), hostile(), {Name: "empty"}}
 }
 
+// svgOf draws a workflow; nothing can go wrong.
+func svgOf(t testing.TB, w *workflow.Workflow) string {
+	t.Helper()
+	svg, err := SVG(t.Context(), w, Fold{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return svg
+}
+
 func TestSVGIsWellFormed(t *testing.T) {
 	for _, w := range samples() {
-		dec := xml.NewDecoder(strings.NewReader(SVG(w)))
+		dec := xml.NewDecoder(strings.NewReader(svgOf(t, w)))
 		for {
 			token, err := dec.Token()
 			if errors.Is(err, io.EOF) {
@@ -37,10 +47,10 @@ func TestSVGIsWellFormed(t *testing.T) {
 }
 
 func TestColoursOfLanesAreChecked(t *testing.T) {
-	if got := SVG(release()); !strings.Contains(got, `fill="LightBlue"`) {
+	if got := svgOf(t, release()); !strings.Contains(got, `fill="LightBlue"`) {
 		t.Error("the colour of a lane is not in the picture")
 	}
-	if got := SVG(hostile()); strings.Contains(got, `fill="&`) || strings.Contains(got, `fill="</`) {
+	if got := svgOf(t, hostile()); strings.Contains(got, `fill="&`) || strings.Contains(got, `fill="</`) {
 		t.Error("text that is no colour is in the picture")
 	}
 }
@@ -48,8 +58,17 @@ func TestColoursOfLanesAreChecked(t *testing.T) {
 // Invariant: no box in a region touches another, and all are inside the region.
 func TestBoxesDoNotOverlap(t *testing.T) {
 	for _, w := range append(samples(), randomWorkflows(100)...) {
-		checkRegion(t, w, newScene(w))
+		checkRegion(t, w, laidOut(t, w))
 	}
+}
+
+func laidOut(t *testing.T, w *workflow.Workflow) *region {
+	t.Helper()
+	r := (&scene{}).whole(w, wholeFrame, "")
+	if err := r.layout(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 func checkRegion(t *testing.T, w *workflow.Workflow, r *region) {
@@ -83,7 +102,7 @@ func overlap(a, b *box) bool {
 // Invariant: no wire passes through a mark or through the text of another wire.
 func TestWiresPassBetweenMarks(t *testing.T) {
 	for _, w := range append(samples(), randomWorkflows(100)...) {
-		svg := SVG(w)
+		svg := svgOf(t, w)
 		solids := solids(t, svg)
 		for _, d := range regexp.MustCompile(`<path class="wire \w+" d="([^"]*)"`).FindAllStringSubmatch(svg, -1) {
 			for _, p := range follow(t, d[1]) {
@@ -96,8 +115,6 @@ func TestWiresPassBetweenMarks(t *testing.T) {
 		}
 	}
 }
-
-type point struct{ x, y float64 }
 
 // solid returns the inside of a mark, slightly smaller than the mark, so that a wire may touch it.
 // A diamond is smaller than its rectangle.
@@ -284,11 +301,4 @@ func (d *dice) edges(from string, later, outside []string, loop bool) []workflow
 		}
 	}
 	return edges
-}
-
-func BenchmarkSVG200(b *testing.B) {
-	w := wide(25, 8)
-	for b.Loop() {
-		SVG(w)
-	}
 }

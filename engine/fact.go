@@ -22,9 +22,16 @@ type Fact struct {
 	Text     string    // an error, a decision and its rule, a warning, a question
 	Until    time.Time // for Retrying
 	Usage    Usage     // for StepEnded and AttemptFailed; for PlanChanged: of planning
+	Branch   *Branch   `json:",omitempty"` // for Decided
 	Output   any       // for StepEnded and RunEnded: the output of the step or the run; a *Long if a step's output is long, see Value
 
 	Plan *NewPlan `json:",omitempty"` // for PlanChanged
+}
+
+// Branch is what a step decided for: all its edges of this kind with this label or condition were taken.
+type Branch struct {
+	On   workflow.On // OnElse, too, if an edge without a condition was taken because no other matched
+	Case string      // the label or the condition
 }
 
 // NewPlan is what a run continues with when its plan was changed.

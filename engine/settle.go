@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -228,8 +229,14 @@ func (r *Run) tellDecision(in *inst, d extract.Decision, taken []bool) {
 			edges = append(edges, e)
 		}
 	}
+	first := edges[0].def
+	f := in.fact(Decided, edges[0].told)
+	f.Branch = &Branch{On: first.On, Case: cmp.Or(first.Label, first.When.Text)}
+	if first.On == workflow.OnSuccess {
+		f.Branch.On = workflow.OnElse
+	}
 	if !d.Matched && len(edges) == 1 {
-		r.tell(in, Decided, edges[0].told)
+		r.note(f)
 		return
 	}
 	text := string(edges[0].def.On)
@@ -241,7 +248,8 @@ func (r *Run) tellDecision(in *inst, d extract.Decision, taken []bool) {
 		text += separator + e.def.To
 		separator = ", "
 	}
-	r.tell(in, Decided, text)
+	f.Text = text
+	r.note(f)
 }
 
 // fail ends an instance with a final failure. Error edges handle it; without one, the node's

@@ -117,7 +117,7 @@ func (s *server) readResource(ctx context.Context, req *sdk.ReadResourceRequest)
 	var text, mime string
 	switch {
 	case u.Host == "workflows":
-		text, mime, err = s.workflowText(parts)
+		text, mime, err = s.workflowText(ctx, parts)
 	case u.Host == "runs":
 		text, mime, err = s.runText(ctx, parts)
 	}
@@ -134,7 +134,7 @@ func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*hocket.UnknownRunError)) || errors.As(err, new(*hocket.UnknownStepError))
 }
 
-func (s *server) workflowText(parts []string) (text, mime string, err error) {
+func (s *server) workflowText(ctx context.Context, parts []string) (text, mime string, err error) {
 	w, err := s.p.LoadNamed(parts[0])
 	switch {
 	case err != nil || len(parts) > 2:
@@ -142,8 +142,7 @@ func (s *server) workflowText(parts []string) (text, mime string, err error) {
 	case len(parts) == 2 && w.Model() == nil:
 		return "", "", &hocket.InvalidError{Diagnostics: w.Diagnostics()}
 	case len(parts) == 2:
-		text, mime = drawn(w.Model(), parts[1])
-		return text, mime, nil
+		return drawn(ctx, w.Model(), parts[1])
 	}
 	file, source, _, err := s.p.Source(parts[0]) // also if it has mistakes
 	mime = "text/plain"
@@ -154,14 +153,15 @@ func (s *server) workflowText(parts []string) (text, mime string, err error) {
 }
 
 // drawn draws a workflow. mime is "" for an unknown form.
-func drawn(w *workflow.Workflow, form string) (text, mime string) {
+func drawn(ctx context.Context, w *workflow.Workflow, form string) (text, mime string, err error) {
 	switch form {
 	case "tree":
-		return draw.Tree(w), "text/plain"
+		return draw.Tree(w), "text/plain", nil
 	case "svg":
-		return draw.SVG(w), "image/svg+xml"
+		text, err = draw.SVG(ctx, w, draw.Fold{})
+		return text, "image/svg+xml", err
 	}
-	return "", ""
+	return "", "", nil
 }
 
 func (s *server) runText(ctx context.Context, parts []string) (text, mime string, err error) {
@@ -178,8 +178,7 @@ func (s *server) runText(ctx context.Context, parts []string) (text, mime string
 		if err != nil {
 			return "", "", err
 		}
-		text, mime = drawn(bundle.Root, parts[1])
-		return text, mime, nil
+		return drawn(ctx, bundle.Root, parts[1])
 	case len(parts) == 3 && parts[1] == "logs":
 		text, err = logText(ctx, run, parts[2])
 		return text, "text/plain", err

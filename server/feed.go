@@ -24,6 +24,7 @@ type Event struct {
 	Items     int             `json:"items,omitempty" doc:"How many items a for_each has"`
 	Status    string          `json:"status,omitempty"`
 	Text      string          `json:"text,omitempty"`
+	Branch    *Branch         `json:"branch,omitempty" doc:"Of a step that decided: which of its edges were taken"`
 	Until     *time.Time      `json:"until,omitempty"`
 	Output    any             `json:"output,omitempty"`
 	Long      bool            `json:"long,omitempty" doc:"The output is long: get it on its own"`
@@ -31,6 +32,12 @@ type Event struct {
 	TokensIn  int64           `json:"tokens_in,omitempty"`
 	TokensOut int64           `json:"tokens_out,omitempty"`
 	Recorded  json.RawMessage `json:"recorded,omitempty" doc:"The event as the journal has it"`
+}
+
+// Branch is what a step decided for.
+type Branch struct {
+	On   string `json:"on" doc:"The kind of the edges that were taken" enum:"label,when,else,error,timeout"`
+	Case string `json:"case,omitempty" doc:"Their label or condition"`
 }
 
 // recordedType is the type of an entry that is a recorded event.
@@ -51,6 +58,9 @@ func eventOf(e hocket.Entry) (*Event, error) {
 	out.Type, out.Address, out.Node, out.Workflow, out.Agent = string(f.Kind), f.Address, f.Node, f.Workflow, f.Agent
 	out.Attempt, out.Items, out.Status, out.Text = f.Attempt, f.Items, string(f.Status), f.Text
 	out.Output, out.Long = inline(f.Output)
+	if f.Branch != nil {
+		out.Branch = &Branch{string(f.Branch.On), f.Branch.Case}
+	}
 	if !f.Until.IsZero() {
 		out.Until = &f.Until
 	}

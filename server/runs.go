@@ -248,7 +248,7 @@ func (a *api) addRuns() {
 	add(a, op{id: "draw-run", method: http.MethodGet, path: "/projects/{project}/runs/{run}/graph", scope: Read, tag: tag, summary: "Draw the workflow of a run", errors: []int{404}},
 		func(ctx context.Context, in *struct {
 			InRun
-			As string `query:"as" enum:"tree,json,mermaid,plantuml,dot,svg" default:"json"`
+			AsDrawing
 		}) (*rawBody, error) {
 			_, r, err := a.run(ctx, &in.InRun)
 			if err != nil {
@@ -258,7 +258,7 @@ func (a *api) addRuns() {
 			if err != nil {
 				return nil, err
 			}
-			return drawn(b.Root, in.As)
+			return in.draw(ctx, b.Root)
 		})
 }
 

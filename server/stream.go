@@ -22,7 +22,7 @@ const (
 	maxStreams  = 400                   // open at the same time
 	maxFollowed = 20                    // runs in one stream
 	quiet       = 15 * time.Second      // then a comment shows that the server is there
-	pace        = 20 * time.Millisecond // between two writes: what happens meanwhile is sent together
+	pace        = 10 * time.Millisecond // between two writes: what happens meanwhile is sent together
 )
 
 func (a *api) addStreams() {
@@ -78,7 +78,7 @@ func (a *api) addStreams() {
 				return nil, err
 			}
 			return a.stream(func(ctx context.Context, out *messages) error {
-				err := out.send(ctx, nil, a.entriesOf(&followedRun{p, r, after}))
+				err := out.send(ctx, nil, a.entriesOf(&followedRun{p, r, after}, false))
 				if err == nil {
 					out.put("end", "", []byte("{}"))
 				}
@@ -89,14 +89,15 @@ func (a *api) addStreams() {
 		detail: "A message change has a run in its new state, as in the list of runs. For each run that is named, there are messages event, too. One stream is enough for a browser, which has few connections. The id of a message says how far each named run has been sent.",
 		stream: "Messages: change, deleted, event", errors: []int{404, 503}},
 		func(ctx context.Context, in *struct {
-			Runs []string `query:"run,explode" doc:"PROJECT/RUN, or PROJECT/RUN@EVENT to begin after an event" maxItems:"20"`
-			Last string   `header:"Last-Event-ID" maxLength:"5000"`
+			Runs  []string `query:"run,explode" doc:"PROJECT/RUN, or PROJECT/RUN@EVENT to begin after an event" maxItems:"20"`
+			Facts bool     `query:"facts" doc:"Leave out recorded events, from which the facts follow"`
+			Last  string   `header:"Last-Event-ID" maxLength:"5000"`
 		}) (*huma.StreamResponse, error) {
 			followed, err := a.followed(ctx, in.Runs, in.Last)
 			if err != nil {
 				return nil, err
 			}
-			return a.stream(func(ctx context.Context, out *messages) error { return a.sendAll(ctx, out, followed) })
+			return a.stream(func(ctx context.Context, out *messages) error { return a.sendAll(ctx, out, followed, in.Facts) })
 		})
 	add(a, op{id: "read-log", method: http.MethodGet, path: "/projects/{project}/runs/{run}/steps/{address}/attempts/{attempt}/{stream}", scope: Read, tag: tag, summary: "Read what an attempt printed, its prompt or its transcript",
 		detail: "Offsets count bytes of what the attempt wrote. Of a long output, only the beginning and the end are kept; the header Hocket-Pieces lists the parts in the body as OFFSET+LENGTH. A negative offset counts from the end.", errors: []int{404}},
@@ -246,8 +247,8 @@ func (out *messages) send(ctx context.Context, note func(message) string, source
 	return nil
 }
 
-// entriesOf is a source of the entries of a run, until it is over.
-func (s *Server) entriesOf(f *followedRun) source {
+// entriesOf is a source of the entries of a run, or only of its facts, until it is over.
+func (s *Server) entriesOf(f *followedRun, facts bool) source {
 	return func(ctx context.Context, emit func(message) bool) error {
 		feed, end := s.follow(f.p, f.r)
 		defer end()
@@ -260,7 +261,10 @@ func (s *Server) entriesOf(f *followedRun) source {
 				}
 			}
 			for _, e := range found {
-				if after = e.id; !emit(message{"event", e.id.String(), e.data}) {
+				if after = e.id; facts && after.Index == 0 {
+					continue
+				}
+				if !emit(message{"event", e.id.String(), e.data}) {
 					return ctx.Err()
 				}
 			}
@@ -363,7 +367,7 @@ func (s *Server) followed(ctx context.Context, names []string, last string) ([]*
 
 // sendAll sends the changes of all projects and the entries of some runs. The id of a message says how
 // far each run has been sent.
-func (s *Server) sendAll(ctx context.Context, out *messages, followed []*followedRun) error {
+func (s *Server) sendAll(ctx context.Context, out *messages, followed []*followedRun, facts bool) error {
 	var sources []source
 	for _, p := range s.projects {
 		sources = append(sources, changesOf(p))
@@ -371,7 +375,7 @@ func (s *Server) sendAll(ctx context.Context, out *messages, followed []*followe
 	at := url.Values{}
 	for _, f := range followed {
 		at.Set(f.key(), f.after.String())
-		entries := s.entriesOf(f)
+		entries := s.entriesOf(f, facts)
 		sources = append(sources, func(ctx context.Context, emit func(message) bool) error {
 			return entries(ctx, func(m message) bool { return emit(message{m.kind, f.key() + "@" + m.id, within(f, m.data)}) })
 		})

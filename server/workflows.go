@@ -109,7 +109,7 @@ func (a *api) addWorkflows() {
 	add(a, op{id: "draw-workflow", method: http.MethodGet, path: "/projects/{project}/workflows/{name}/graph", scope: Read, tag: tag, summary: "Draw a workflow", errors: []int{404, 422}},
 		func(ctx context.Context, in *struct {
 			InWorkflow
-			As string `query:"as" enum:"tree,json,mermaid,plantuml,dot,svg" default:"json"`
+			AsDrawing
 		}) (*rawBody, error) {
 			_, w, err := a.load(ctx, in.Project, in.Name)
 			if err != nil {
@@ -118,7 +118,7 @@ func (a *api) addWorkflows() {
 			if w.Model() == nil {
 				return nil, &hocket.InvalidError{Diagnostics: w.Diagnostics()}
 			}
-			return drawn(w.Model(), in.As)
+			return in.draw(ctx, w.Model())
 		})
 	add(a, op{id: "check-text", method: http.MethodPost, path: "/projects/{project}/check", scope: Read, tag: tag, summary: "Check a text as a workflow of the project, without saving it", errors: []int{404}},
 		func(ctx context.Context, in *InText) (*reply[Workflow], error) {
@@ -146,7 +146,7 @@ func (a *api) addWorkflows() {
 	add(a, op{id: "draw-text", method: http.MethodPost, path: "/projects/{project}/graph", scope: Read, tag: tag, summary: "Draw a text", errors: []int{404, 422}},
 		func(ctx context.Context, in *struct {
 			InText
-			As string `query:"as" enum:"tree,json,mermaid,plantuml,dot,svg" default:"json"`
+			AsDrawing
 		}) (*rawBody, error) {
 			_, w, err := a.loadText(ctx, &in.InText)
 			if err != nil {
@@ -155,7 +155,7 @@ func (a *api) addWorkflows() {
 			if w.Model() == nil {
 				return nil, &hocket.InvalidError{Diagnostics: w.Diagnostics()}
 			}
-			return drawn(w.Model(), in.As)
+			return in.draw(ctx, w.Model())
 		})
 	add(a, op{id: "convert-text", method: http.MethodPost, path: "/projects/{project}/convert", scope: Read, tag: tag, summary: "Convert a text to another notation, or format it in its own", errors: []int{404, 422}},
 		func(_ context.Context, in *struct {
@@ -270,16 +270,22 @@ type rawBody struct {
 	Body []byte
 }
 
-func drawn(w *workflow.Workflow, as string) (*rawBody, error) {
-	if as == "json" {
-		text, err := syntax.Format(w, as)
+// AsDrawing is how a workflow is drawn.
+type AsDrawing struct {
+	As   string `query:"as" enum:"tree,json,mermaid,plantuml,dot,svg" default:"json"`
+	Fold int    `query:"fold" doc:"Draw more than this many steps of the same kind with the same edges as one; 0: never. json always has all" minimum:"0" maximum:"100000"`
+}
+
+func (d AsDrawing) draw(ctx context.Context, w *workflow.Workflow) (*rawBody, error) {
+	if d.As == "json" {
+		text, err := syntax.Format(w, d.As)
 		return &rawBody{"application/json", text}, err
 	}
 	kind := "text/plain; charset=utf-8"
-	if as == "svg" {
+	if d.As == "svg" {
 		kind = "image/svg+xml"
 	}
-	text, err := draw.Draw(w, as)
+	text, err := draw.Draw(ctx, w, d.As, draw.Fold{Over: d.Fold})
 	return &rawBody{kind, []byte(text)}, err
 }
 

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"html/template"
 	"net/http"
 	"net/url"
 
@@ -43,7 +42,7 @@ type reviewData struct {
 	server.Review
 	Project string
 	Path    string
-	Drawing template.HTML
+	Drawing *drawn // nil: there is none
 }
 
 // review shows all that a person must see before approving something that a model wrote.
@@ -57,7 +56,11 @@ func (s *site) review(r *http.Request) (string, any, error) {
 	if shown.Kind == string(hocket.WorkflowKind) {
 		w, _, err := s.Workflow(r.Context(), &server.InWorkflow{InProject: in.InProject, Name: in.ID})
 		if err == nil && w.Model() != nil {
-			d.Drawing = template.HTML(draw.Inline{Bundle: w.Bundle(), Open: func(string) bool { return true }}.SVG()) //nolint:gosec // draw escapes all text
+			picture, err := draw.Inline{Bundle: w.Bundle(), Open: func(string) bool { return true }}.Draw(r.Context()) // every step
+			if err != nil {
+				return "", nil, err
+			}
+			d.Drawing = newDrawn(picture, draw.Look{})
 		}
 	}
 	return "Review " + shown.Name, d, nil

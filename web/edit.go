@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"html/template"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -33,7 +32,7 @@ type editData struct {
 // preview is what can be said about a text while it is written.
 type preview struct {
 	Diagnostics []server.Diagnostic
-	Drawing     template.HTML
+	Drawing     *drawn // nil: the text cannot be read
 	As          []notation
 	Converted   string // the text in the notation that was chosen
 	Lossy       string // why there is none
@@ -69,7 +68,11 @@ func (s *site) preview(ctx context.Context, project, file, text, as string) (pre
 		return p, nil
 	}
 	if b := loaded.Bundle(); b != nil {
-		p.Drawing = template.HTML(draw.Inline{Bundle: b}.SVG()) //nolint:gosec // draw escapes all text
+		picture, err := draw.Inline{Bundle: b}.Draw(ctx)
+		if err != nil {
+			return p, err
+		}
+		p.Drawing = newDrawn(picture, draw.Look{})
 	}
 	converted, err := syntax.Format(m, as)
 	if p.Converted = string(converted); err != nil {

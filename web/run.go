@@ -1,16 +1,14 @@
 package web
 
 import (
-	"html/template"
+	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket"
-	"github.com/hocket-dev/hocket/draw"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/server"
@@ -21,8 +19,9 @@ import (
 type runData struct {
 	*server.Run
 	Path      string
-	Drawing   template.HTML // "" if only parts are shown
+	Drawing   *drawn // nil: only parts are shown
 	Nodes     []*node
+	Decided   string // which edges were taken, for the module of the page
 	Open      string // addresses and states of the steps in progress, for the module of the page
 	Output    string
 	Timeline  *timeline
@@ -47,6 +46,7 @@ type node struct {
 	Kind    string
 	Agent   string
 	Depth   int
+	Holds   bool           // other nodes: its state is theirs
 	Counts  map[string]int // instances by status
 	Status  string
 	Took    time.Duration
@@ -124,11 +124,12 @@ func (s *site) run(r *http.Request) (string, any, error) {
 	}
 	d.Nodes, d.Open = nodesOf(state)
 	d.source(state.Bundle.Root, q.Get("as"))
-	drawing := draw.Inline{
-		Bundle: state.Bundle, Open: func(string) bool { return true },
-		Link: func(place string) string { return "?step=" + url.QueryEscape(place) },
+	picture, err := s.drawings.of(ctx, state.Bundle, q["unfold"], true)
+	if err != nil {
+		return "", nil, err
 	}
-	d.Drawing = template.HTML(drawing.SVG()) //nolint:gosec // draw escapes all text
+	d.Drawing = newDrawn(picture, newColours(picture, d.Nodes, state.Decisions).look())
+	d.Decided = decided(state.Decisions)
 	return shown.Workflow + " " + shown.ID, d, nil
 }
 
@@ -148,6 +149,25 @@ func (d *runData) source(w *workflow.Workflow, as string) {
 	if d.Source = string(text); err != nil {
 		d.Lossy = err.Error()
 	}
+}
+
+// decided lists decisions for the module of the page: a place, and the kind and the case of an edge.
+func decided(all map[string]engine.Branch) string {
+	lines := map[string]bool{}
+	for address, b := range all {
+		lines[placeOf(address)+"\t"+string(b.On)+" "+oneLine(b.Case)] = true
+	}
+	return strings.Join(slices.Sorted(maps.Keys(lines)), "\n")
+}
+
+// oneLine returns a text without line breaks, as attributes of the drawing have it.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // nodesOf returns the nodes of a run in the order of its workflow, and the steps in progress.
@@ -172,8 +192,9 @@ func nodesOf(s *hocket.State) ([]*node, string) {
 			}
 			if body := n.Body(); body != nil {
 				inner := depth + 1
+				one.Holds = true
 				if len(body.Nodes) == 1 && body.Nodes[0].ID == n.ID {
-					inner = depth
+					inner, one.Holds = depth, false
 					if t := body.Nodes[0].Task(); t != nil {
 						one.Agent = t.Agent
 					}
@@ -192,6 +213,7 @@ func nodesOf(s *hocket.State) ([]*node, string) {
 	}
 	walk(s.Bundle.Root, "", 0)
 	var open []string
+	listed := make(map[string]bool, len(s.Result.Steps))
 	for i := range s.Result.Steps {
 		step := &s.Result.Steps[i]
 		place := placeOf(step.Address)
@@ -208,14 +230,40 @@ func nodesOf(s *hocket.State) ([]*node, string) {
 			all = slices.Insert(all, at, n)
 		}
 		n.add(step)
+		listed[step.Address] = true
 		if status := string(step.Status); status == "running" || status == "waiting" {
 			open = append(open, step.Address+" "+status)
 		}
 	}
-	for _, n := range all {
+	for address := range s.Decisions {
+		if n := byPlace[placeOf(address)]; n != nil && n.Kind == choiceKind && !listed[address] {
+			n.Counts["success"]++
+		}
+	}
+	for i, n := range slices.Backward(all) {
 		n.settle()
+		if n.Status == "" && n.Holds {
+			n.Status = inside(all[i+1:], n.Depth)
+		}
 	}
 	return all, strings.Join(open, "\n")
+}
+
+// inside returns the state of a loop or a for_each: that of the nodes in it, which follow it and are deeper.
+func inside(after []*node, depth int) string {
+	by := map[string]bool{}
+	for _, n := range after {
+		if n.Depth <= depth {
+			break
+		}
+		by[n.Status] = true
+	}
+	for _, s := range statusOrder {
+		if by[s] {
+			return s
+		}
+	}
+	return ""
 }
 
 func (n *node) add(step *engine.StepResult) {
@@ -256,7 +304,7 @@ func kindOf(n *workflow.Node) string {
 	case *workflow.Call:
 		return "workflow"
 	case *workflow.Choice:
-		return "choice"
+		return choiceKind
 	case *workflow.Combine:
 		return "combine"
 	case *workflow.Loop:
@@ -266,6 +314,8 @@ func kindOf(n *workflow.Node) string {
 	}
 	return ""
 }
+
+const choiceKind = "choice"
 
 // plain returns a value as a text to read.
 func plain(v any) string {

@@ -26,8 +26,9 @@ var static embed.FS
 // site renders the pages of a server.
 type site struct {
 	*server.Server
-	pages  map[string]*template.Template
-	assets string // where the static files are; a new version has another address
+	pages    map[string]*template.Template
+	drawings drawings
+	assets   string // where the static files are; a new version has another address
 }
 
 //go:generate env NODE_PATH=editor/vendor go tool esbuild editor/editor.js --bundle --format=esm --minify --target=es2022 --legal-comments=none --outfile=static/editor.js --log-level=warning

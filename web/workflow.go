@@ -1,7 +1,6 @@
 package web
 
 import (
-	"html/template"
 	"net/http"
 	"strings"
 
@@ -15,7 +14,7 @@ type workflowData struct {
 	server.Workflow
 	Project  string
 	Path     string
-	Drawing  template.HTML
+	Drawing  *drawn // nil: it has errors
 	Fields   []field
 	Notation string // of the text that is shown
 	As       []notation
@@ -65,7 +64,11 @@ func (s *site) workflow(r *http.Request) (string, any, error) {
 		}
 	}
 	if m != nil && shown.Valid {
-		d.Drawing = template.HTML(draw.Inline{Bundle: loaded.Bundle(), Open: func(string) bool { return true }}.SVG()) //nolint:gosec // draw escapes all text
+		picture, err := s.drawings.of(r.Context(), loaded.Bundle(), r.URL.Query()["unfold"], false)
+		if err != nil {
+			return "", nil, err
+		}
+		d.Drawing = newDrawn(picture, draw.Look{})
 	}
 	given := map[string]any{}
 	if from := r.URL.Query().Get("run"); from != "" { // with the inputs of that run

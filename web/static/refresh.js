@@ -3,7 +3,7 @@
 let timer = 0;
 let last = 0;
 let asking = Promise.resolve(); // one request at a time, or an old answer could come last
-const patience = 300; // milliseconds between two requests
+let patience = 300; // milliseconds between two requests: more if they take long, so that the colours of nodes do not wait
 
 // refresh asks for the page again, soon, and together for all that happens meanwhile.
 export function refresh() {
@@ -22,6 +22,7 @@ async function now() {
       if (fresh) merge(part, fresh);
     }
     document.dispatchEvent(new Event("refreshed"));
+    patience = Math.max(300, 4 * (Date.now() - last));
   } catch {
     // The stream notices that the server has gone, and refreshes when it is back.
   }

@@ -6,7 +6,7 @@ const becomes = { step_started: "running", attempt_started: "running", answered:
 export function replay(box, api, nodes, placeOf, paint) {
   const slider = box.querySelector("input");
   const says = box.querySelector("output");
-  const ends = new Map([...nodes].map(([place, n]) => [place, n.counts]));
+  const ends = new Map([...nodes].map(([place, n]) => [place, [n.counts, n.decided]]));
   let events;
 
   async function load() {
@@ -16,8 +16,11 @@ export function replay(box, api, nodes, placeOf, paint) {
       if (!answer.ok) throw new Error(answer.statusText);
       const page = await answer.json();
       for (const e of page.items) {
-        const status = e.type === "step_ended" ? e.status : becomes[e.type];
-        if (status && e.address && nodes.has(placeOf(e.address))) all.push({ address: e.address, status, time: Date.parse(e.time) });
+        const node = e.address && nodes.get(placeOf(e.address));
+        if (!node) continue;
+        let status = e.type === "step_ended" ? e.status : becomes[e.type];
+        if (e.branch && node.choice) status = "success"; // a choice that asks nobody only decides
+        if (status || e.branch) all.push({ address: e.address, status, branch: e.branch, time: Date.parse(e.time) });
       }
       after = page.next;
       if (!after) return all;
@@ -26,16 +29,19 @@ export function replay(box, api, nodes, placeOf, paint) {
 
   function show(upTo) {
     const at = new Map();
-    for (const e of events.slice(0, upTo)) at.set(e.address, e.status);
-    for (const n of nodes.values()) n.counts = new Map();
+    for (const n of nodes.values()) [n.counts, n.decided] = [new Map(), new Set()];
+    for (const e of events.slice(0, upTo)) {
+      if (e.status) at.set(e.address, e.status);
+      if (e.branch) nodes.get(placeOf(e.address)).decided.add(`${e.branch.on} ${e.branch.case ?? ""}`);
+    }
     for (const [address, status] of at) {
       const { counts } = nodes.get(placeOf(address));
       counts.set(status, (counts.get(status) ?? 0) + 1);
     }
-    if (upTo === events.length) for (const [place, n] of nodes) n.counts = ends.get(place);
+    if (upTo === events.length) for (const [place, n] of nodes) [n.counts, n.decided] = ends.get(place);
     for (const n of nodes.values()) paint(n);
     const e = events[upTo - 1];
-    says.textContent = e ? `${upTo} of ${events.length}: ${e.address} ${e.status}, after ${((e.time - events[0].time) / 1000).toFixed(1)} s` : "the beginning";
+    says.textContent = e ? `${upTo} of ${events.length}: ${e.address} ${e.status ?? e.branch.case ?? e.branch.on}, after ${((e.time - events[0].time) / 1000).toFixed(1)} s` : "the beginning";
   }
 
   slider.addEventListener("input", async () => {

@@ -3,22 +3,14 @@
 import { follow, watch } from "./stream.js";
 import { load, refresh } from "./refresh.js";
 import { duration } from "./page.js";
+import { nodes, paint } from "./drawing.js";
 import { replay } from "./replay.js";
 import { openLogs, closeLogs, readable } from "./log.js";
 
 const run = document.querySelector("#run");
-const order = ["waiting", "running", "error", "timeout", "cancelled", "partial", "success", "skipped"];
-const texts = { waiting: "Waiting", running: "Running", error: "Failed", timeout: "Timed out", cancelled: "Cancelled", partial: "Partly failed", success: "Success", skipped: "Skipped", "": "Not started" };
 
 export const placeOf = (address) => address.replace(/#\d+|\[\d+\]/g, "");
 
-// What is known about the instances of each node: how many are in which state.
-const nodes = new Map();
-for (const row of document.querySelectorAll("tr[data-place]")) {
-  const counts = new Map(row.dataset.tally.split(", ").filter(Boolean).map((t) => [t.split(" ")[0], Number(t.split(" ")[1])]));
-  nodes.set(row.dataset.place, { counts, row, marks: [] });
-}
-for (const mark of document.querySelectorAll(".drawing [data-place]")) nodes.get(mark.dataset.place)?.marks.push(mark);
 const open = new Map(run.dataset.open.split("\n").filter(Boolean).map((line) => [line.slice(0, line.lastIndexOf(" ")), line.slice(line.lastIndexOf(" ") + 1)]));
 
 const began = new Map(); // when the instances in progress started
@@ -33,21 +25,6 @@ function paintLater(place) {
     changed.clear();
   });
 }
-
-function paint({ counts, row, marks }) {
-  const status = order.find((s) => counts.get(s) > 0) ?? "";
-  for (const mark of marks) {
-    mark.classList.remove(...order);
-    if (status) mark.classList.add(status);
-  }
-  const pill = row.querySelector("[data-status] .pill");
-  pill.className = `pill ${status}`;
-  pill.textContent = texts[status];
-  const total = [...counts.values()].reduce((a, b) => a + b, 0);
-  row.querySelector("[data-count]").textContent = total > 1 ? order.filter((s) => counts.get(s)).map((s) => `${s} ${counts.get(s)}`).join(", ") : "";
-}
-
-for (const n of nodes.values()) paint(n);
 
 // later has the timeline and the totals follow, not with every event: that is what the colours are for.
 let waiting = 0;
@@ -81,19 +58,29 @@ function short(ms) {
 function took(e) {
   const node = nodes.get(placeOf(e.address));
   if (!node) return;
-  const time = node.row.querySelector("[data-took]");
+  const [step, , , time, cost] = node.row.cells;
   if (began.has(e.address)) {
-    time.dataset.took = Number(time.dataset.took) + Math.max(0, Date.parse(e.time) - began.get(e.address));
+    time.dataset.took = Number(time.dataset.took ?? 0) + Math.max(0, Date.parse(e.time) - began.get(e.address));
     time.textContent = short(Number(time.dataset.took));
     began.delete(e.address);
   }
-  const cost = node.row.querySelector("[data-cost]");
   if (e.cost_usd) {
-    cost.dataset.cost = Number(cost.dataset.cost) + e.cost_usd;
+    cost.dataset.cost = Number(cost.dataset.cost ?? 0) + e.cost_usd;
     cost.textContent = `$${Number(cost.dataset.cost).toFixed(Number(cost.dataset.cost) < 1 ? 4 : 2)}`;
   }
   const text = e.text || (typeof e.output === "string" ? e.output : "");
-  if (text) node.row.querySelector("[data-text]").textContent = readable(text.slice(0, 4000)).trim().split("\n")[0].slice(0, 120);
+  if (!text) return;
+  const line = step.querySelector("p") ?? step.appendChild(document.createElement("p"));
+  line.textContent = readable(text.slice(0, 4000)).trim().split("\n")[0].slice(0, 120);
+}
+
+// decide shows which edges a step has taken. A choice that asks nobody does nothing else.
+function decide({ address, branch }) {
+  const node = nodes.get(placeOf(address));
+  if (!node) return;
+  node.decided.add(`${branch.on} ${branch.case ?? ""}`);
+  if (node.choice && !open.has(address)) become(address, "success");
+  paintLater(node.place);
 }
 
 watch("event", (e) => {
@@ -118,6 +105,9 @@ watch("event", (e) => {
     case "step_ended":
       become(e.address, e.status || "success");
       took(e);
+      break;
+    case "decided":
+      decide(e);
       break;
     case "step_skipped":
       become(e.address, "skipped");
@@ -174,15 +164,18 @@ function chosen() {
   const place = document.querySelector("#detail [data-place]")?.dataset.place;
   for (const was of document.querySelectorAll(".chosen")) was.classList.remove("chosen");
   const node = place && nodes.get(place);
-  if (node) for (const mark of [node.row, ...node.marks]) mark.classList.add("chosen");
+  if (node) for (const mark of [node.row, ...node.marks, ...node.outer.filter((n) => n.folded).flatMap((n) => n.marks)]) mark.classList.add("chosen");
 }
 
 document.addEventListener("click", (e) => {
   if (e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
-  const link = e.target.closest("a[data-step], a.node, a[data-close]");
+  const link = e.target.closest("a[data-step], a.node:not(.fold), a[data-close]");
   if (!link) return;
   e.preventDefault();
   const url = new URL(link.getAttribute("href"), location.href);
+  const { searchParams: unfolded } = new URL(location.href);
+  url.searchParams.delete("unfold");
+  for (const place of unfolded.getAll("unfold")) url.searchParams.append("unfold", place);
   history.pushState(null, "", url);
   choose(url);
 });

@@ -1,0 +1,199 @@
+package draw
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Inline draws a picture that is part of a page: the style sheet of the page has its colours. Its nodes, frames
+// and edges are marked with places, so that the page can show the state of a run without drawing again. A
+// place is the address of a node without iterations and items.
+type Inline struct {
+	Bundle *workflow.Bundle
+	Open   func(place string) bool   // which calls are drawn with the workflow that they call; nil: none
+	Link   func(place string) string // where a node leads; nil: nowhere
+	Fold   Fold
+	Unfold func(place string) string // where a node leads that stands for several, by the place of the first; nil: nowhere
+}
+
+// Picture is a drawing for a page. It can be shown any number of times, in different states.
+type Picture struct {
+	text  string
+	slots []slot
+
+	// Note says what is simpler than usual in a large drawing, or is "".
+	Note string
+	// Opened are the places of the first nodes of those that could be folded, but are open.
+	Opened []string
+}
+
+// Look is the state in which a picture is shown. All functions may be nil.
+type Look struct {
+	Node func(place string) string    // the classes of a node or a frame
+	Edge func(e Edge) string          // the classes of an edge
+	Fold func(places []string) string // the classes of a node that stands for several
+	Text func(places []string) string // what such a node says; "": the names of the first and the last
+}
+
+// Draw draws the picture. It has no style and no script. Draw fails only if the context is done.
+func (o Inline) Draw(ctx context.Context) (*Picture, error) {
+	out := &Picture{}
+	if open := o.Fold.Open; open != nil {
+		o.Fold.Open = func(place string) bool {
+			yes := open(place)
+			if yes && !slices.Contains(out.Opened, place) {
+				out.Opened = append(out.Opened, place)
+			}
+			return yes
+		}
+	}
+	r := (&scene{called: o.Bundle.Called, open: o.Open, fold: o.Fold}).whole(o.Bundle.Root, wholeFrame, "")
+	if err := r.layout(ctx); err != nil {
+		return nil, err
+	}
+	p := &painter{inline: &o}
+	p.frames.compact, p.wires.compact, p.marks.compact = true, true, true
+	p.region(r, inlineMargin, inlineMargin)
+	var text ink
+	text.put(`<svg class="drawing" xmlns="http://www.w3.org/2000/svg" role="group" aria-label="Drawing of `).text(o.Bundle.Root.Name).put(`"`)
+	text.size(r.width+2*inlineMargin, r.height+2*inlineMargin).put(">\n")
+	for _, l := range []*layer{&p.frames, &p.wires, &p.marks} {
+		for _, s := range l.slots {
+			s.at += len(text)
+			out.slots = append(out.slots, s)
+		}
+		text = append(text, l.ink...)
+	}
+	out.text, out.Note = string(*text.put("</svg>\n")), r.simpler()
+	return out, nil
+}
+
+const inlineMargin = 8.0
+
+// SVG returns the picture in a state.
+func (p *Picture) SVG(look Look) string {
+	var out strings.Builder
+	out.Grow(len(p.text) + 12*len(p.slots))
+	at := 0
+	for _, s := range p.slots {
+		out.WriteString(p.text[at:s.at])
+		out.WriteString(look.of(s))
+		at = s.at
+	}
+	out.WriteString(p.text[at:])
+	return out.String()
+}
+
+// Edges yields the edges of the picture.
+func (p *Picture) Edges() iter.Seq[Edge] {
+	return func(yield func(Edge) bool) {
+		for _, s := range p.slots {
+			if s.edge != nil && !yield(*s.edge) {
+				return
+			}
+		}
+	}
+}
+
+// Folds yields the nodes that stand for several: their places, and those of the nodes.
+func (p *Picture) Folds() iter.Seq2[string, []string] {
+	return func(yield func(string, []string) bool) {
+		for _, s := range p.slots {
+			if s.folded != nil && !s.count && !yield(s.place, s.folded) {
+				return
+			}
+		}
+	}
+}
+
+// of returns what is in a slot.
+func (l Look) of(s slot) string {
+	class := ""
+	switch {
+	case s.count:
+		if l.Text != nil {
+			class = l.Text(s.folded)
+		}
+		if class == "" {
+			class = s.place
+		}
+		return string(*new(ink).text(class))
+	case s.edge != nil && l.Edge != nil:
+		class = l.Edge(*s.edge)
+	case s.folded != nil && l.Fold != nil:
+		class = l.Fold(s.folded)
+	case s.edge == nil && s.folded == nil && l.Node != nil:
+		class = l.Node(s.place)
+	}
+	if class == "" {
+		return ""
+	}
+	return " " + string(*new(ink).text(class))
+}
+
+// begin opens an element around what is painted for a node, and returns what closes it.
+func (p *painter) begin(to *layer, class string, b *box) (end string) {
+	if p.inline == nil || b.place == "" {
+		return ""
+	}
+	link := p.inline.Link
+	if b.folded != nil {
+		class, link = class+" fold", p.unfold(b)
+	}
+	name := "g"
+	if link != nil {
+		name = "a"
+	}
+	to.put("<").put(name).put(` class="`).put(class)
+	to.slot(slot{place: b.place, folded: b.folded})
+	to.put(`" data-place="`).text(b.place).put(`"`)
+	if b.folded != nil {
+		to.put(` data-folded="`).places(b.folded).put(`"`)
+	}
+	if link != nil {
+		to.put(` href="`).text(link(b.place)).put(`"`)
+	}
+	to.put(">")
+	return "</" + name + ">\n"
+}
+
+// unfold returns where a box leads that stands for several nodes.
+func (p *painter) unfold(b *box) func(string) string {
+	if p.inline.Unfold == nil {
+		return nil
+	}
+	return func(string) string { return p.inline.Unfold(b.folded[0]) }
+}
+
+// beginEdge opens an element around what is painted for an edge.
+func (p *painter) beginEdge(l edgeLine) {
+	to := &p.wires
+	to.put(`<g class="edge`)
+	if l.class != plainWire {
+		to.put(" ").put(l.class)
+	}
+	to.slot(slot{edge: &l.edge})
+	to.put(`" data-from="`).places(l.edge.From).put(`" data-to="`).text(l.edge.To).put(`"`)
+	if l.edge.On != workflow.OnSuccess {
+		to.put(` data-on="`).put(string(l.edge.On)).put(`"`)
+	}
+	if l.edge.Case != "" {
+		to.put(` data-case="`).text(l.edge.Case).put(`"`)
+	}
+	to.put(">")
+}
+
+// places adds places to an attribute, one on each line.
+func (i *ink) places(all []string) *ink {
+	for n, place := range all {
+		if n > 0 {
+			i.put("&#10;")
+		}
+		i.text(place)
+	}
+	return i
+}

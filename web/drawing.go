@@ -1,0 +1,232 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hocket-dev/hocket/draw"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// drawings keeps the last pictures: all runs of a workflow share one, and show their states in it.
+type drawings struct {
+	mu   sync.Mutex
+	last []keptDrawing // the newest last
+}
+
+type keptDrawing struct {
+	key     string
+	picture *draw.Picture
+}
+
+const (
+	maxDrawings = 16
+	maxOpen     = 100 // sets of steps, which the address of a page names
+)
+
+// of returns the picture of a workflow. open are the places of folded steps that are shown one by one.
+func (d *drawings) of(ctx context.Context, b *workflow.Bundle, open []string, steps bool) (*draw.Picture, error) {
+	open = open[:min(len(open), maxOpen)]
+	key := fmt.Sprintln(draw.Digest(b), steps, strings.Join(open, "\n"))
+	if p := d.kept(key); p != nil {
+		return p, nil
+	}
+	drawing := draw.Inline{
+		Bundle: b, Open: func(string) bool { return true },
+		Fold:   draw.Fold{Over: draw.Usual, Open: func(place string) bool { return slices.Contains(open, place) }},
+		Unfold: func(place string) string { return "?" + unfolded(append(slices.Clone(open), place)) + "#drawing" },
+	}
+	if steps {
+		before := unfolded(open)
+		if before != "" {
+			before += "&"
+		}
+		drawing.Link = func(place string) string { return "?" + before + "step=" + url.QueryEscape(place) }
+	}
+	p, err := drawing.Draw(ctx)
+	if err == nil {
+		d.keep(key, p)
+	}
+	return p, err
+}
+
+// unfolded is the query of a page on which these are open.
+func unfolded(open []string) string { return url.Values{"unfold": open}.Encode() }
+
+func (d *drawings) kept(key string) *draw.Picture {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, one := range d.last {
+		if one.key == key {
+			d.last = append(slices.Delete(d.last, i, i+1), one)
+			return one.picture
+		}
+	}
+	return nil
+}
+
+func (d *drawings) keep(key string, p *draw.Picture) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.last = append(d.last, keptDrawing{key, p}); len(d.last) > maxDrawings {
+		d.last = slices.Delete(d.last, 0, 1)
+	}
+}
+
+// drawn is a picture on a page.
+type drawn struct {
+	SVG  template.HTML
+	Note string
+	Open []openFold
+}
+
+// openFold is a set of steps that could be one box, but are shown one by one.
+type openFold struct {
+	First string // its place
+	Close string // the query of a page on which it is one box
+}
+
+func newDrawn(p *draw.Picture, look draw.Look) *drawn {
+	d := &drawn{SVG: template.HTML(p.SVG(look)), Note: p.Note} //nolint:gosec // draw escapes all text
+	for i, place := range p.Opened {
+		d.Open = append(d.Open, openFold{place, unfolded(slices.Delete(slices.Clone(p.Opened), i, i+1))})
+	}
+	return d
+}
+
+// colours are the states of a run in its drawing. The module of the page computes the same from events.
+type colours struct {
+	nodes   map[string]*node
+	decided map[string]map[engine.Branch]bool // by place
+	chooses map[string]bool                   // places with an edge that depends on a decision
+	times   map[string]bool                   // places with an edge for timeouts
+}
+
+func newColours(p *draw.Picture, nodes []*node, decisions map[string]engine.Branch) *colours {
+	c := &colours{map[string]*node{}, map[string]map[engine.Branch]bool{}, map[string]bool{}, map[string]bool{}}
+	for _, n := range nodes {
+		c.nodes[n.Place] = n
+	}
+	for place, members := range p.Folds() {
+		one := &node{Place: place, Counts: c.count(members), Status: c.fold(members)}
+		if one.Status == "" && len(one.Counts) > 0 { // some have not started
+			one.Status = "running"
+			one.Counts[one.Status]++
+		}
+		c.nodes[place] = one
+	}
+	for address, branch := range decisions {
+		place := placeOf(address)
+		if c.decided[place] == nil {
+			c.decided[place] = map[engine.Branch]bool{}
+		}
+		c.decided[place][branch] = true
+	}
+	for e := range p.Edges() {
+		for _, from := range e.From {
+			c.chooses[from] = c.chooses[from] || e.On == workflow.OnLabel || e.On == workflow.OnWhen
+			c.times[from] = c.times[from] || e.On == workflow.OnTimeout
+		}
+	}
+	return c
+}
+
+func (c *colours) look() draw.Look {
+	return draw.Look{
+		Node: func(place string) string {
+			if n := c.nodes[place]; n != nil {
+				return n.Status
+			}
+			return ""
+		},
+		Edge: c.edge, Fold: c.fold, Text: c.text,
+	}
+}
+
+// edge returns whether an edge was taken, or will not be any more.
+func (c *colours) edge(e draw.Edge) string {
+	if len(e.From) == 0 {
+		if n := c.nodes[e.To]; n != nil && n.Status != "" && n.Status != "skipped" {
+			return "taken"
+		}
+		return ""
+	}
+	dead := true
+	for _, from := range e.From {
+		taken, over := c.takes(from, e)
+		if taken {
+			return "taken"
+		}
+		dead = dead && over
+	}
+	if dead {
+		return "dead"
+	}
+	return ""
+}
+
+// takes reports whether a step has taken an edge, and if not, whether it is over.
+func (c *colours) takes(from string, e draw.Edge) (taken, over bool) {
+	n := c.nodes[from]
+	if n == nil || n.Status == "" || n.Counts["running"]+n.Counts["waiting"] > 0 {
+		return false, false
+	}
+	switch e.On {
+	case workflow.OnFailure:
+		return n.Counts["error"] > 0 || n.Counts["timeout"] > 0 && !c.times[from], true
+	case workflow.OnTimeout:
+		return n.Counts["timeout"] > 0, true
+	case workflow.OnLabel, workflow.OnWhen:
+		return c.decided[from][engine.Branch{On: e.On, Case: e.Case}], true
+	case workflow.OnSuccess, workflow.OnElse:
+	}
+	if c.chooses[from] {
+		return c.decided[from][engine.Branch{On: workflow.OnElse}], true
+	}
+	return n.Counts["success"]+n.Counts["partial"] > 0, n.Counts["skipped"] == n.Total()
+}
+
+// fold returns the state of steps that are one box: done only if all are.
+func (c *colours) fold(places []string) string {
+	by := c.count(places)
+	for _, s := range statusOrder {
+		if by[s] > 0 && (s != "success" && s != "skipped" || by["success"]+by["skipped"] == len(places)) {
+			return s
+		}
+	}
+	return ""
+}
+
+// text returns how many steps of a box are in which state.
+func (c *colours) text(places []string) string {
+	by := c.count(places)
+	if len(by) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d done", by["success"]+by["partial"]+by["skipped"], len(places))
+	for _, s := range []struct {
+		n    int
+		what string
+	}{{by["error"] + by["timeout"], "failed"}, {by["cancelled"], "cancelled"}, {by["running"], "running"}, {by["waiting"], "waiting"}} {
+		if s.n > 0 {
+			text += fmt.Sprintf(", %d %s", s.n, s.what)
+		}
+	}
+	return text
+}
+
+func (c *colours) count(places []string) map[string]int {
+	by := map[string]int{}
+	for _, place := range places {
+		if n := c.nodes[place]; n != nil && n.Status != "" {
+			by[n.Status]++
+		}
+	}
+	return by
+}

@@ -1,0 +1,132 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/hocket-dev/hocket"
+)
+
+// routes has a choice that asks nobody, and a loop.
+const routes = "name: routes\nsteps:\n  - {id: ask, human: {question: Which way, options: [left, right]}}\n  - {id: pick, title: Where to, choice: true, route: {left: walk, right: east}}\n" +
+	"  - id: walk\n    loop:\n      max: 3\n      steps:\n        - {id: west, title: Go west, agent: greeter, prompt: a}\n        - {id: there, choice: {on: \"${iteration}\"}, route: {\"2\": home}, else: again}\n" +
+	"  - {id: home, agent: greeter, prompt: a, next: end}\n  - {id: east, title: Go east, agent: broken, prompt: b, on_error: continue}\n"
+
+func (f *fixture) answer(run *hocket.Run, value string) {
+	f.t.Helper()
+	f.until(run, "waiting")
+	q, err := run.Questions(f.t.Context())
+	if err != nil || len(q) != 1 {
+		f.t.Fatal(q, err)
+	}
+	body := fmt.Sprintf(`{"value": %q, "digest": %q}`, value, q[0].Digest)
+	res, err := f.client().Post(f.base+"/api/projects/shop/runs/"+run.ID()+"/questions/"+q[0].ID+"/answer", "application/json", strings.NewReader(body))
+	if err != nil || res.StatusCode != http.StatusOK {
+		f.t.Fatal(res, err)
+	}
+	res.Body.Close()
+}
+
+// edge returns an expression that is true when an edge has a class.
+func edge(from, to, class string) string {
+	return fmt.Sprintf(`document.querySelector('.edge[data-from=%q][data-to=%q]').classList.contains(%q)`, from, to, class)
+}
+
+// TestChoices shows which way a choice has taken, and that the other one is dead: live, when the page is loaded, without
+// JavaScript, and when the run is replayed.
+func TestChoices(t *testing.T) {
+	f := newFixture(t, map[string]string{".hocket/workflows/routes.yml": routes})
+	run := f.begin("routes")
+	b := f.tab()
+	b.open("/projects/shop/runs/" + run.ID())
+	if eval[bool](b, `document.querySelector(".edge.taken:not([data-from=''])")`+" !== null") {
+		t.Error("an edge was taken before anything happened")
+	}
+	f.answer(run, "left")
+	same := []string{
+		state("pick", "success"), state("walk", "success"), state("there", "success"), state("east", "skipped"),
+		edge("ask", "pick", "taken"), edge("pick", "walk", "taken"), edge("pick", "east", "dead"), edge("there", "@again", "taken"), edge("there", "home", "taken"), edge("east", "@end", "dead"),
+	}
+	for _, is := range same {
+		b.wait(is)
+	}
+	f.until(run, "success")
+	page := f.get(f.client(), "/projects/shop/runs/"+run.ID(), http.StatusOK)
+	for _, want := range []string{
+		`class="node success" data-place="pick"`, `class="node holder success" data-place="walk"`, `class="node skipped" data-place="east"`,
+		`class="edge taken" data-from="pick" data-to="walk" data-on="label" data-case="left"`, `class="edge dead" data-from="pick" data-to="east" data-on="label" data-case="right"`,
+		`class="edge back taken" data-from="there" data-to="@again"`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not contain %s", want)
+		}
+	}
+	b.open("/projects/shop/runs/" + run.ID())
+	for _, is := range same {
+		b.wait(is)
+	}
+	move := func(to string) {
+		b.do(chromedp.Evaluate[chromedp.Void](`{const s = document.querySelector("#replay input"); s.value = ` + to + `; s.dispatchEvent(new Event("input")); undefined}`))
+	}
+	move("0")
+	b.wait("!" + edge("pick", "walk", "taken") + " && !" + edge("pick", "east", "dead"))
+	move("s.max")
+	b.wait(edge("pick", "walk", "taken") + " && " + edge("pick", "east", "dead"))
+}
+
+// manyChecks has 24 steps side by side.
+func manyChecks() string {
+	var text strings.Builder
+	text.WriteString("name: checks\nexecution: dag\nsteps:\n  - {id: begin, human: {question: Begin, options: [yes]}}\n")
+	var all []string
+	for i := range 24 {
+		agent := "greeter"
+		if i%12 == 11 {
+			agent = "broken"
+		}
+		fmt.Fprintf(&text, "  - {id: check-%d, title: Check part %d, agent: %s, prompt: a, needs: begin, on_error: continue}\n", i+1, i+1, agent)
+		all = append(all, fmt.Sprintf("check-%d", i+1))
+	}
+	fmt.Fprintf(&text, "  - {id: report, title: Write the report, agent: greeter, prompt: b, needs: [%s]}\n", strings.Join(all, ", "))
+	return text.String()
+}
+
+// TestFoldedSteps shows many steps side by side as one box that counts them, and opens it with the keyboard, without
+// JavaScript too.
+func TestFoldedSteps(t *testing.T) {
+	f := newFixture(t, map[string]string{".hocket/workflows/checks.yml": manyChecks()})
+	run := f.begin("checks")
+	path := "/projects/shop/runs/" + run.ID()
+	b := f.tab()
+	b.open(path)
+	const box = `.drawing a.fold`
+	if text := eval[string](b, `document.querySelector("`+box+`").textContent`); text != "24 stepsCheck part 1 … Check part 24" {
+		t.Errorf("the box says %q", text)
+	}
+	f.answer(run, "yes")
+	b.wait(`document.querySelector("` + box + ` .note").textContent === "22 of 24 done, 2 failed" && document.querySelector("` + box + `").classList.contains("error")`)
+	f.until(run, "partial", "success", "error")
+	c := f.client()
+	page := f.get(c, path, http.StatusOK)
+	for _, want := range []string{`class="node fold error" data-place="check-1 … check-24"`, `>22 of 24 done, 2 failed<`, `href="?unfold=check-1#drawing"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not contain %s", want)
+		}
+	}
+	if page = f.get(c, path+"?unfold=check-1", http.StatusOK); strings.Count(page, `class="node success" data-place="check-`) != 22 || !strings.Contains(page, `href="?#drawing">Fold check-1 and the steps like it</a>`) {
+		t.Error("the open page does not show all steps, or cannot be folded again")
+	}
+	b.do(chromedp.Focus(box), chromedp.KeyEvent(kb.Enter))
+	b.wait(`document.querySelectorAll('.drawing a.node[data-place^="check-"]').length === 24`)
+	b.do(chromedp.Click(`tr[data-place="check-3"] a`))
+	b.wait(`location.search.includes("unfold=check-1") && document.querySelector("#detail").textContent.includes("Check part 3")`)
+	b.open("/projects/shop/workflows/checks?unfold=check-1")
+	if n := eval[int](b, `document.querySelectorAll('.drawing [data-place^="check-"]').length`); n != 24 {
+		t.Errorf("the page of the workflow shows %d steps", n)
+	}
+}
