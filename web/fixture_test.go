@@ -266,7 +266,7 @@ func (f *fixture) tab() *tab {
 		f.t.Skip(missing)
 	}
 	ctx, cancel := chromedp.NewContext(root)
-	ctx, end := context.WithTimeout(ctx, 60*time.Second)
+	ctx, end := context.WithTimeout(ctx, 3*time.Minute) // the machine may be busy
 	f.t.Cleanup(func() { end(); cancel() })
 	b := &tab{f, ctx}
 	link, err := f.s.Link("")

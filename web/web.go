@@ -91,9 +91,8 @@ func (s *site) asset(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	w.Header().Set("Content-Type", assetTypes[path.Ext(name)])
 	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
-	_, _ = w.Write(text) // the browser may have gone
+	send(w, r, http.StatusOK, assetTypes[path.Ext(name)], text)
 }
 
 // view is what the templates show.
@@ -138,9 +137,7 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, name, 
 		http.Error(w, s.Explain(r.Context(), err).Detail, http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = page.WriteTo(w) // the browser may have gone
+	send(w, r, status, "text/html; charset=utf-8", page.Bytes())
 }
 
 func (s *site) frame(ctx context.Context, project string) (frame, error) {
