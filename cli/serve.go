@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/mcp"
 	"github.com/hocket-dev/hocket/server"
 	"github.com/hocket-dev/hocket/web"
 )
@@ -93,7 +95,7 @@ func (a *app) serve(ctx context.Context, dirs []string, f *serveFlags) error {
 	// A server lives long and mostly waits, unlike other commands, for which memory is not reclaimed early.
 	debug.SetGCPercent(100)
 	s, err := server.New(server.Options{
-		Projects: projects, Access: server.OpenAccess(dir), Listen: l.Addr(), TLS: f.cert != "", Public: public, Version: buildOf().version, Sessions: a.sessionsOf, Pages: web.Add, Log: slog.New(handler),
+		Projects: projects, Access: server.OpenAccess(dir), Listen: l.Addr(), TLS: f.cert != "", Public: public, Version: buildOf().version, Sessions: a.sessionsOf, Pages: web.Add, MCP: a.mcpOverHTTP, Log: slog.New(handler),
 	})
 	if err != nil {
 		return usagef("name each project once", "%v", err)
@@ -358,4 +360,9 @@ func (a *app) listTokens(access *server.Access) error {
 		return nil
 	}
 	return a.print(t.Draw(a.outStyle))
+}
+
+// mcpOverHTTP serves MCP clients in the HTTP server, which drives the runs that go on in the background.
+func (a *app) mcpOverHTTP(ctx context.Context, project func(*http.Request) (*hocket.Project, string), resume func(string) error) (http.Handler, func()) {
+	return mcp.Handler(ctx, project, mcp.Options{Version: buildOf().version, Command: a.self, Detach: resume, Sessions: a.sessionsOf})
 }

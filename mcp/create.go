@@ -89,7 +89,7 @@ func (c *call) propose(ctx context.Context, kind hocket.Kind, in *createArgs, fi
 			return nil, err
 		}
 	}
-	g, err := c.p.Propose(ctx, hocket.Draft{Kind: kind, Name: in.Name, Files: files, Origin: hocket.Origin{By: clientName(c.req.ClientInfo()), Goal: agent.OneLine(in.Goal, 500)}})
+	g, err := c.p.Propose(ctx, hocket.Draft{Kind: kind, Name: in.Name, Files: files, Origin: hocket.Origin{By: c.s.nameOf(c.req.ClientInfo()), Goal: agent.OneLine(in.Goal, 500)}})
 	if err != nil {
 		return nil, in.located(err)
 	}

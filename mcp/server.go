@@ -66,7 +66,7 @@ func Serve(ctx context.Context, p *hocket.Project, t sdk.Transport, o Options) e
 	select {
 	case err = <-gone:
 	case <-ctx.Done():
-		close(s.leaving)
+		s.leave()
 		go func() { _ = session.Close() }()
 		select {
 		case <-gone:
@@ -86,6 +86,8 @@ type server struct {
 	o   Options
 	sdk *sdk.Server
 	key []byte // signs states of requests
+
+	token string // the name of the token of the client; "": it needs none
 
 	leaving chan struct{} // closed when calls must end
 	driving sync.WaitGroup
@@ -117,6 +119,9 @@ func newServer(ctx context.Context, p *hocket.Project, o Options) *server {
 	s.sdk.AddReceivingMiddleware(s.fresh, s.asTask, s.unlisted)
 	return s
 }
+
+// leave ends the calls.
+func (s *server) leave() { close(s.leaving) }
 
 // private means that nobody but the client may keep a result, and not without asking again.
 var private = sdk.Cacheable{CacheScope: "private"}
@@ -160,7 +165,15 @@ type call struct {
 
 func (s *server) call(ctx context.Context, req *sdk.CallToolRequest) *call {
 	h, _ := ctx.Value(handleKey{}).(*handle)
-	return &call{s, req, s.p.As(clientName(req.ClientInfo()), "mcp"), time.Now(), h}
+	return &call{s, req, s.p.As(s.nameOf(req.ClientInfo()), "mcp"), time.Now(), h}
+}
+
+// nameOf returns the name of a client for the records: over HTTP with that of its token, which it did not choose.
+func (s *server) nameOf(info *sdk.Implementation) string {
+	if s.token != "" {
+		return s.token + " (" + clientName(info) + ")"
+	}
+	return clientName(info)
 }
 
 // clientName returns the name of a client for the records. The client chooses it, so it is

@@ -37,6 +37,10 @@ type Options struct {
 	Sessions func(p *hocket.Project) *handoff.Sessions
 	// Pages adds the pages for people; nil: "/" leads to the description of the API.
 	Pages func(s *Server, add AddPage)
+	// MCP returns what serves MCP clients in a project, and what ends it; nil: they are not served. project returns
+	// the project for the caller of a request, and a name that no other caller has. resume has the server drive
+	// a run.
+	MCP func(ctx context.Context, project func(r *http.Request) (*hocket.Project, string), resume func(run string) error) (http.Handler, func())
 	// Log is for the operator; nil: none.
 	Log *slog.Logger
 }
@@ -74,6 +78,7 @@ type Server struct {
 	mu       sync.Mutex
 	feeds    map[string]*feed // by project and run
 	watching int              // open streams
+	leave    []func()         // ends what serves MCP clients
 }
 
 // served is a project and its name in the API.
@@ -107,6 +112,9 @@ func New(o Options) (*Server, error) {
 	s.addAPI(mux)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /metrics", s.metrics)
+	if o.MCP != nil {
+		s.addMCP(mux, o.MCP)
+	}
 	if o.Pages != nil {
 		o.Pages(s, func(pattern string, scope Scope, handle http.HandlerFunc) { mux.Handle(pattern, s.page(scope, handle)) })
 	} else {
@@ -191,6 +199,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer enough()
 	for _, p := range s.projects {
 		p.drives.drain(patience)
+	}
+	for _, leave := range s.leave {
+		leave()
 	}
 	stop()
 	work.Wait()

@@ -1,0 +1,118 @@
+package mcp_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/mcp"
+	"github.com/hocket-dev/hocket/server"
+)
+
+// withToken sends a token with every request.
+type withToken string
+
+func (t withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(t))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// Clients with a token use a project over HTTP, and the server goes on with their runs in the background.
+func TestHTTP(t *testing.T) {
+	f := newFixture(t, mcp.Options{}, nil)
+	p := f.p
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	access := server.OpenAccess(t.TempDir())
+	s, err := server.New(server.Options{Projects: []*hocket.Project{p}, Access: access, Listen: l.Addr(), MCP: func(ctx context.Context, project func(*http.Request) (*hocket.Project, string), resume func(string) error) (http.Handler, func()) {
+		return mcp.Handler(ctx, project, mcp.Options{Detach: resume})
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	defer func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	projects, err := s.Projects(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "http://" + l.Addr().String() + "/mcp/" + projects[0].Name
+	token := func(name string, scope server.Scope) withToken {
+		secret, err := access.Create(name, []server.Scope{scope}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return withToken(secret)
+	}
+	connect := func(as http.RoundTripper) (*sdk.ClientSession, error) {
+		return sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: address, HTTPClient: &http.Client{Transport: as}, DisableStandaloneSSE: true}, nil)
+	}
+	for name, as := range map[string]http.RoundTripper{"no token": http.DefaultTransport, "a wrong token": withToken("x"), "a token for reading": token("reader", server.Read)} {
+		if c, err := connect(as); err == nil {
+			c.Close()
+			t.Errorf("a client with %s is served", name)
+		}
+	}
+	link, err := s.Link("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.Get("http://" + l.Addr().String() + link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	req, _ := http.NewRequest(http.MethodPost, address, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	req.Header.Set("Sec-Fetch-Site", "same-origin")
+	for _, c := range res.Cookies() {
+		req.AddCookie(c)
+	}
+	if res, err = http.DefaultClient.Do(req); err != nil || res.StatusCode != http.StatusForbidden {
+		t.Errorf("a browser is served: %v, %v", res, err)
+	}
+	res.Body.Close()
+
+	c, err := connect(token("ci", server.Start))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	call := func(name string, args map[string]any) string {
+		t.Helper()
+		res, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
+		if err != nil || res.IsError {
+			t.Fatalf("%s: %+v, %v", name, res, err)
+		}
+		return res.Content[0].(*sdk.TextContent).Text
+	}
+	text := call("hocket_workflow", map[string]any{"name": "hello", "inputs": map[string]any{"name": "Ada"}})
+	if !strings.Contains(text, "Hello Ada") {
+		t.Error(text)
+	}
+	run := parse(t, call("hocket_workflow", map[string]any{"name": "gated", "background": true})).Run
+	if text := call("hocket_run", map[string]any{"run": run, "action": "wait"}); parse(t, text).Status != "waiting" {
+		t.Error(text)
+	}
+	r, err := p.Run(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := r.Info(t.Context()); err != nil || info.Owner.By != "ci (MCP client test)" || info.Owner.Via != "mcp" {
+		t.Errorf("%+v, %v", info.Owner, err)
+	}
+}
