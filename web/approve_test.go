@@ -21,7 +21,7 @@ func TestApproveOnThePage(t *testing.T) {
 	b.open("/inbox")
 	b.wait(`document.querySelector("#counts").textContent.includes("1") && document.querySelector(".question").textContent.includes("Tidy up")`)
 	b.do(chromedp.Click(`.question a.button`))
-	b.wait(`document.querySelector("main").textContent.includes("rm -r old") && document.querySelector(".drawing").textContent.includes("Sweep <b>all</b>")`)
+	b.wait(`document.querySelector("main").textContent.includes("rm -r old") && document.querySelector("main").textContent.includes("covers no files, and no others") && document.querySelector(".drawing").textContent.includes("Sweep <b>all</b>")`)
 
 	// What changes in the meantime is not approved.
 	if err := os.WriteFile(filepath.Join(f.p.Root(), ".hocket/generated/tidy/tidy.yml"), []byte(strings.Replace(text, "rm -r old", "rm -r /", 1)), 0o644); err != nil {
