@@ -123,7 +123,7 @@ func (s *site) run(r *http.Request) (string, any, error) {
 		return shown.Workflow, d, nil
 	}
 	d.Nodes, d.Open = nodesOf(state)
-	d.source(state.Bundle.Root, q.Get("as"))
+	d.source(&s.sources, state.Bundle.Root, q.Get("as"))
 	picture, err := s.drawings.of(ctx, state.Bundle, q["unfold"], true)
 	if err != nil {
 		return "", nil, err
@@ -134,7 +134,7 @@ func (s *site) run(r *http.Request) (string, any, error) {
 }
 
 // source shows what the run runs, which may differ from what the file contains now.
-func (d *runData) source(w *workflow.Workflow, as string) {
+func (d *runData) source(kept *sources, w *workflow.Workflow, as string) {
 	d.As = as
 	if as == "" {
 		as = "yaml"
@@ -145,8 +145,8 @@ func (d *runData) source(w *workflow.Workflow, as string) {
 	for _, n := range notations {
 		d.Notations = append(d.Notations, notation{Name: n[0], Title: n[1], This: n[0] == as})
 	}
-	text, err := syntax.Format(w, as)
-	if d.Source = string(text); err != nil {
+	var err error
+	if d.Source, err = kept.of(w, as); err != nil {
 		d.Lossy = err.Error()
 	}
 }

@@ -28,6 +28,7 @@ type site struct {
 	*server.Server
 	pages    map[string]*template.Template
 	drawings drawings
+	sources  sources
 	assets   string // where the static files are; a new version has another address
 }
 

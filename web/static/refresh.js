@@ -52,6 +52,7 @@ export function merge(old, fresh) {
   const next = [];
   for (const child of [...fresh.childNodes]) {
     const was = child.id && kept.get(child.id);
+    if (was?.tagName === "DETAILS") child.toggleAttribute("open", was.open); // as the person left it
     if (was && busy(was)) next.push(was);
     else if (was && was.isEqualNode(child)) next.push(was);
     else if (was && child.querySelector?.("[id]")) {
