@@ -57,9 +57,12 @@ func TestReplan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []hocket.NodeChange{{Workflow: "w", Node: "a", Kind: hocket.StepKept}, {Workflow: "w", Node: "b", Kind: hocket.StepChanged}, {Workflow: "w", Node: "c", Kind: hocket.StepAdded}}
+	want := []hocket.NodeChange{{Workflow: "w", Node: "a", Kind: hocket.StepKept}, {Workflow: "w", Node: "b", Kind: hocket.StepChanged, Diff: c.Nodes[1].Diff}, {Workflow: "w", Node: "c", Kind: hocket.StepAdded}}
 	if !slices.Equal(c.Nodes, want) || !slices.Equal(c.Kept, []string{"a"}) || !slices.Equal(c.Again, []string{"b"}) {
 		t.Errorf("%+v", c)
+	}
+	if diff := strings.Split(c.Nodes[1].Diff, "\n"); len(diff) != 2 || !strings.Contains(diff[0], "exit 1") || diff[0][0] != '-' || !strings.Contains(diff[1], "echo b") || diff[1][0] != '+' {
+		t.Errorf("b differs in %q", diff)
 	}
 	if info, err := run.Info(t.Context()); err != nil || info.Status != engine.Failed {
 		t.Errorf("a comparison changed the run: %+v, %v", info, err)
@@ -80,6 +83,58 @@ func TestReplan(t *testing.T) {
 	s, err := run.State(t.Context())
 	if err != nil || s.Digest != workflow.Digest(w.Model()) || len(s.Bundle.Root.Body.Nodes) != 3 {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// A plan that changes nothing is the same. One that would let the run go on in another way is not.
+func TestSamePlan(t *testing.T) {
+	ends := counted + "  - {id: b, agent: helper, config: {command: 'echo b'}}\n"
+	fails := counted + "  - {id: b, agent: shell, config: {command: 'exit 1'}}\n"
+	p := open(t, map[string]string{
+		"ends.yml": ends, "again.yml": "# the same\n" + ends, "output.yml": ends + "output: '${steps.a.output}'\n",
+		"fails.yml": fails, ".hocket/agents/helper.yml": "agent: shell\n",
+	}, hocket.Options{})
+	ended, failed := start(t, p, "ends.yml", nil), start(t, p, "fails.yml", nil)
+	wait(t, ended)
+	wait(t, failed)
+	same := func(run *hocket.Run, file string, want bool) *hocket.Comparison {
+		t.Helper()
+		c, err := run.Compare(t.Context(), load(t, p, file))
+		if err != nil || c.Same != want {
+			t.Fatalf("%s: %+v, %v", file, c, err)
+		}
+		return c
+	}
+	same(ended, "again.yml", true)
+	same(failed, "fails.yml", false) // b is tried again
+	if c := same(ended, "output.yml", false); !strings.Contains(c.Head, "+") || !strings.Contains(c.Head, "output") {
+		t.Errorf("the head differs in %q", c.Head)
+	}
+	if err := os.WriteFile(filepath.Join(p.Root(), ".hocket/agents/helper.yml"), []byte("agent: shell\ntimeout: 7s\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	same(ended, "again.yml", false) // the agent has changed
+}
+
+// What a person is shown of a changed step is where it differs, and not all of a long text.
+func TestDiffIsBounded(t *testing.T) {
+	long := func(word string, n int) string {
+		return "name: w\nsteps:\n  - {id: a, agent: shell, prompt: '" + strings.Repeat("many words ", 500) + word + strings.Repeat(" more", n) + "', config: {command: echo}}\n"
+	}
+	p := open(t, map[string]string{"old.yml": long("old", 1), "new.yml": long("new", 1), "much.yml": long("new", 5000)}, hocket.Options{})
+	run := start(t, p, "old.yml", nil)
+	wait(t, run)
+	for file, lines := range map[string]int{"new.yml": 2, "much.yml": 17} {
+		c, err := run.Compare(t.Context(), load(t, p, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Split(c.Nodes[0].Diff, "\n"); len(got) != lines || len(c.Nodes[0].Diff) > 2000 || !strings.Contains(got[0], "old") {
+			t.Errorf("%s: %s", file, c.Nodes[0].Diff)
+		}
 	}
 }
 

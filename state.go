@@ -142,6 +142,29 @@ type State struct {
 
 	// Decisions are what the steps decided that have several ways to continue, by their addresses.
 	Decisions map[string]engine.Branch
+	Plan      *PlanChange // the newest one; nil if the run has the plan that it was started with
+}
+
+// PlanChange says how a run got its newest plan.
+type PlanChange struct {
+	Number int       `json:"number"`          // from 1
+	By     string    `json:"by,omitempty"`    // who gave it to the run
+	Via    string    `json:"via,omitempty"`   // through which front end
+	Words  string    `json:"words,omitempty"` // what it was asked for with
+	At     time.Time `json:"at"`
+}
+
+// notePlan records a new plan.
+func (s *State) notePlan(e engine.Envelope) {
+	ev, ok := e.Event.(*engine.Replanned)
+	if !ok {
+		return
+	}
+	number := 1
+	if s.Plan != nil {
+		number += s.Plan.Number
+	}
+	s.Plan = &PlanChange{number, ev.By, ev.Via, ev.Words, e.Time}
 }
 
 // Later is a step that will be retried at a time.
@@ -167,7 +190,8 @@ func (r *Run) State(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	s := &State{Info: info, Bundle: pin.Bundle}
-	run, err := driver.Replay(r.id, first.Bundle, r.load(ctx), r.d.Events(ctx, r.id, 0, false), func(run *engine.Run, _ engine.Envelope, _ []engine.Command) {
+	run, err := driver.Replay(r.id, first.Bundle, r.load(ctx), r.d.Events(ctx, r.id, 0, false), func(run *engine.Run, e engine.Envelope, _ []engine.Command) {
+		s.notePlan(e)
 		for _, f := range run.Facts() {
 			s.note(f)
 		}

@@ -189,7 +189,7 @@ func TestReplanIsOffered(t *testing.T) {
 	project := filepath.Join(dir, "project")
 	writeFiles(t, project, replanFiles)
 	writeFiles(t, project, map[string]string{"flow.yml": strings.Replace(replanFiles["flow.yml"], "steps:", "on_error: replan\nsteps:", 1)})
-	c := startConsole(t, dir, 60, 120, "-C", project, "run", "flow.yml", "--replies", "plan.yml")
+	c := startConsole(t, dir, 90, 120, "-C", project, "run", "flow.yml", "--replies", "plan.yml")
 	c.until("third: command: echo three")
 	c.approve(func(string) string { return "no" })
 	c.until("waiting for a new plan")
@@ -201,7 +201,7 @@ func TestReplanIsOffered(t *testing.T) {
 			t.Errorf("the review lacks %q:\n%s", want, c.see())
 		}
 	}
-	c = startConsole(t, dir, 60, 120, "-C", project, "run", "flow.yml", "--replies", "plan.yml")
+	c = startConsole(t, dir, 90, 120, "-C", project, "run", "flow.yml", "--replies", "plan.yml")
 	c.approve(same)
 	if code := c.exit(); code != 0 || !strings.Contains(c.see(), "\nthree") {
 		t.Errorf("exit code %d\n%s", code, c.see())

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,6 +85,9 @@ func (a *app) replan(ctx context.Context, r *hocket.Run, w *hocket.Workflow, yes
 	if err != nil {
 		return hocket.Receipt{}, err
 	}
+	if changes.Same && o.Limits == (workflow.Limits{}) {
+		return hocket.Receipt{}, a.samePlan(ctx, r)
+	}
 	text := comparisonText(w, changes)
 	if yes {
 		a.note(view.Reveal(text))
@@ -99,6 +103,23 @@ func (a *app) replan(ctx context.Context, r *hocket.Run, w *hocket.Workflow, yes
 		return r.Replan(ctx, w, o)
 	}
 	return receipt, err
+}
+
+// samePlan says that a run keeps its plan, and ends the command.
+func (a *app) samePlan(ctx context.Context, r *hocket.Run) error {
+	info, err := r.Info(ctx)
+	if err != nil {
+		return err
+	}
+	const text = "the plan is the same; nothing was changed"
+	if a.json {
+		return cmp.Or(a.printJSON(acknowledgement{r.ID(), info.Driven, string(info.Status), text}), error(exitError(exitDone)))
+	}
+	a.note(text + "\n")
+	if isStopped(info.Shown()) {
+		a.note("to continue: " + a.self("resume", r.ID()) + "\n")
+	}
+	return exitError(exitDone)
 }
 
 // agree asks the user whether a run continues with a new plan.
@@ -139,25 +160,68 @@ func comparisonText(w *hocket.Workflow, c *hocket.Comparison) string {
 		}
 		b.WriteString(strings.TrimRight(mark+" "+line, " ") + now + "\n")
 	}
-	for _, n := range others {
-		name := n.Node
-		if n.Workflow != w.Model().Name {
-			name = n.Workflow + "/" + name
+	if c.Head != "" {
+		fmt.Fprintf(&b, "~ %s\n%s", w.Model().Name, indentDiff(c.Head))
+	}
+	changed, more := 0, 0
+	for _, n := range c.Nodes {
+		switch {
+		case n.Diff == "":
+		case changed < maxDiffs:
+			changed++
+			fmt.Fprintf(&b, "~ %s\n%s", nodeName(w, n), indentDiff(n.Diff))
+		default:
+			more++
 		}
-		fmt.Fprintf(&b, "%s %s %s%s\n", changeMarks[n.Kind], n.Kind, name, fate(c, n.Node))
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "… and %s\n", view.Count(more, "more changed step"))
+	}
+	for _, n := range others {
+		fmt.Fprintf(&b, "%s %s %s%s\n", changeMarks[n.Kind], n.Kind, nodeName(w, n), fate(c, n.Node))
 	}
 	return b.String()
+}
+
+// maxDiffs is how many changed steps are shown with their differences.
+const maxDiffs = 20
+
+func indentDiff(diff string) string { return "    " + strings.ReplaceAll(diff, "\n", "\n    ") + "\n" }
+
+func nodeName(w *hocket.Workflow, n hocket.NodeChange) string {
+	if n.Workflow != w.Model().Name {
+		return n.Workflow + "/" + n.Node
+	}
+	return n.Node
 }
 
 // fate says what happens to the instances of a node.
 func fate(c *hocket.Comparison, node string) string {
 	var now []string
 	for _, s := range []struct {
-		list []string
-		text string
-	}{{c.Kept, "keeps its result"}, {c.GoesOn, "goes on"}, {c.Again, "runs again"}, {c.Cancelled, "is cancelled"}, {c.Dropped, "its result is dropped"}} {
-		if slices.ContainsFunc(s.list, func(address string) bool { return nodeOf(address) == node }) {
-			now = append(now, s.text)
+		list         []string
+		text, effect string // effect: if it has an effect that must happen once
+	}{
+		{c.Kept, "keeps its result", ""},
+		{c.GoesOn, "goes on", ""},
+		{c.Again, "runs again", "asks before its effect is repeated"},
+		{c.Later, "runs again if what it follows or is given changes", "asks before its effect is repeated if what it is given changes"},
+		{c.Cancelled, "is cancelled", ""},
+		{c.Dropped, "its result is dropped", "its result is dropped, but its effect has happened"},
+	} {
+		has := map[string]bool{} // by their texts
+		for _, address := range s.list {
+			if nodeOf(address) != node {
+				continue
+			}
+			text := s.text
+			if slices.Contains(c.Effects, address) {
+				text = s.effect
+			}
+			if !has[text] {
+				has[text] = true
+				now = append(now, text)
+			}
 		}
 	}
 	if len(now) == 0 {

@@ -52,6 +52,9 @@ func (a *app) planAgain(ctx context.Context, r *hocket.Run, words, failure strin
 	if err != nil {
 		return nil, nil, err
 	}
+	if changes.Same && o.Limits == (workflow.Limits{}) {
+		return nil, nil, a.samePlan(ctx, r)
+	}
 	s, err := r.State(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -47,11 +47,13 @@ times, list its instances. A unique prefix of the run id is enough.`,
 // the run.
 type shownTail struct {
 	runTail
-	Started time.Time    `json:"started"`
-	Driven  bool         `json:"driven"`
-	Origin  string       `json:"origin,omitempty"`
-	Made    *madeText    `json:"made,omitempty"` // if a model wrote the workflow
-	Waiting []waitingFor `json:"waiting"`
+	Started time.Time `json:"started"`
+	Driven  bool      `json:"driven"`
+	Origin  string    `json:"origin,omitempty"`
+	Made    *madeText `json:"made,omitempty"` // if a model wrote the workflow
+
+	Plan    *hocket.PlanChange `json:"plan,omitempty"` // the newest one, if it was changed
+	Waiting []waitingFor       `json:"waiting"`
 }
 
 func (a *app) show(ctx context.Context, r *hocket.Run) error {
@@ -81,8 +83,8 @@ func (a *app) printShown(ctx context.Context, r *hocket.Run, s *hocket.State) er
 	if err != nil {
 		return err
 	}
-	tail := shownTail{runTail: newTail(s.Result), Started: s.Created, Driven: s.Driven, Origin: s.Origin, Made: newMade(made), Waiting: a.waitingList(s)}
-	return a.printRun(ctx, r, head, s.Result.Steps, tail)
+	tail := shownTail{runTail: newTail(s.Result), Started: s.Created, Driven: s.Driven, Origin: s.Origin, Made: newMade(made), Plan: s.Plan, Waiting: a.waitingList(s)}
+	return a.printRun(ctx, r, head, unsentSteps(s.Result.Steps), tail)
 }
 
 func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (string, error) {
@@ -91,6 +93,8 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 	status := view.Status(shownState(s))
 	after := " after " + view.Took(elapsed(s.Info))
 	switch {
+	case res.Status.Done() && s.Plan != nil: // it may have been over for a long time before it got the plan
+		after = ", active for " + view.Took(res.Active)
 	case res.Status.Done():
 		after = " in " + view.Took(elapsed(s.Info))
 	case isStopped(shownState(s)): // the time is not known
@@ -99,6 +103,7 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 		if errors.As(r.CheckApproval(ctx), &unapproved) {
 			after = "; " + unapproved.Error()
 		}
+		res.Steps = unsentSteps(res.Steps)
 		for i := range res.Steps {
 			if res.Steps[i].Status == engine.Running { // no process works on it
 				res.Steps[i].Status = shownState(s)
@@ -119,6 +124,7 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 		made := newMade(approval)
 		fact("made by", made.line())
 	}
+	fact("plan", planLine(s.Plan))
 	if res.Error != "" {
 		b.WriteString(style.Paint(view.Dim, view.Pad("reason", 9)) + " " + indentLines(handoff.ForPeople(res.Error)) + "\n")
 	}
@@ -141,6 +147,39 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 		b.WriteString("\n" + style.Paint(view.Dim, "output") + "\n" + a.outputText(res))
 	}
 	return b.String(), unread
+}
+
+// pending is the status of a step, or of a run, that no process has started yet.
+const pending engine.Status = "pending"
+
+// unsentSteps shows steps that will start when the run is resumed as pending, without the attempt that has
+// not begun.
+func unsentSteps(steps []engine.StepResult) []engine.StepResult {
+	steps = slices.Clone(steps)
+	for i := range steps {
+		if s := &steps[i]; s.Unsent {
+			s.Status, s.Attempts, s.DurationMS, s.Started = pending, s.Attempts-1, 0, time.Time{}
+		}
+	}
+	return steps
+}
+
+// planLine says how a run got its newest plan.
+func planLine(p *hocket.PlanChange) string {
+	if p == nil {
+		return ""
+	}
+	text := "changed at " + p.At.Local().Format(time.DateTime)
+	if p.By != "" {
+		text += " by " + p.By
+	}
+	if p.Number > 1 {
+		text += fmt.Sprintf(", %d times in total", p.Number)
+	}
+	if p.Words != "" {
+		text += ": " + view.Style{}.Cut(view.Line(p.Words), 200)
+	}
+	return text
 }
 
 func shortDigest(digest string) string {
@@ -187,6 +226,9 @@ func stepTable(steps []engine.StepResult, now time.Time) (t *view.Table, err err
 		if s.Attempts > 0 {
 			took, tries = stepTime(s, now), fmt.Sprint(s.Attempts)
 		}
+		if s.Status == pending {
+			took = ""
+		}
 		row := []view.Cell{{Text: s.Address}, {Text: s.Agent, Paint: view.Dim}, view.Status(s.Status), {Text: took}, {Text: tries}, result}
 		if costs {
 			row = slices.Insert(row, 5, view.Cell{Text: stepCost(s.Usage)})
@@ -220,6 +262,7 @@ func (a *app) showStep(ctx context.Context, r *hocket.Run, typed string) error {
 	if err != nil {
 		return err
 	}
+	s.Result.Steps = unsentSteps(s.Result.Steps)
 	steps, err := findSteps(s, typed)
 	if err != nil {
 		return err

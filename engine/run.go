@@ -72,6 +72,7 @@ type Result struct {
 	Usage    RunUsage     `json:"usage"`
 
 	Limits workflow.Limits `json:"-"` // of the run, including raises
+	Active time.Duration   `json:"-"` // how long attempts have run or were about to be retried, under a driver
 }
 
 // RunUsage is what a run has used so far.
@@ -384,7 +385,7 @@ func (r *Run) Usage() RunUsage {
 
 // Result returns the result of the run so far.
 func (r *Run) Result() Result {
-	res := Result{Run: r.id, Status: r.Status()}
+	res := Result{Run: r.id, Status: r.Status(), Active: r.clock.active}
 	for _, w := range r.warnings {
 		res.Warnings = append(res.Warnings, w.Text)
 	}

@@ -39,6 +39,8 @@ type StepResult struct {
 	Started    time.Time `json:"started,omitzero"`
 	Ended      time.Time `json:"ended,omitzero"`
 	Usage      Usage     `json:"usage,omitzero"`
+
+	Unsent bool `json:"-"` // its last attempt was decided while no process drove the run, and has not begun
 }
 
 // Value returns the output of the step, and loads it if it is long.

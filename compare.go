@@ -1,0 +1,253 @@
+package hocket
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/trust"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// NodeChange is what a new plan changes about a step of a workflow.
+type NodeChange struct {
+	Workflow string
+	Node     string
+	Kind     StepChangeKind
+	Diff     string // of a changed step: the lines of its definition that differ, marked with - and +, and not too many
+}
+
+// StepChangeKind is how a new plan changes the definition of a step.
+type StepChangeKind string
+
+// The kinds of changes.
+const (
+	StepKept    StepChangeKind = "kept" // its definition is the same
+	StepChanged StepChangeKind = "changed"
+	StepAdded   StepChangeKind = "added"
+	StepRemoved StepChangeKind = "removed"
+)
+
+// Comparison is what a new plan would change in a run.
+type Comparison struct {
+	// Same means that the run would go on as it is: the definitions are the same, and no step would run
+	// again.
+	Same  bool
+	Nodes []NodeChange // the steps of the new plan in their order, and then those that are removed
+	Head  string       // how the workflow itself differs apart from its steps, as NodeChange.Diff
+	// What would happen to the steps of the run, by address. Each is in one of these lists.
+	Kept      []string // have a result, which stays
+	GoesOn    []string // in progress, and go on
+	Again     []string // have a result, or are in progress, and run again
+	Later     []string // have a result, which they keep if they are given the same again by steps that run again
+	Cancelled []string // in progress, and are not part of the new plan
+	Dropped   []string // have a result, and are not part of the new plan
+	// Effects are those steps of Again, Later and Dropped whose effect must happen once and has, or may
+	// have, happened. Before it would happen again, a person is asked; a step that is dropped cannot be
+	// recognized if the new plan has it under another name.
+	Effects []string
+}
+
+// Compare returns what a new plan would change. It records nothing. The errors are those of
+// [Run.Replan], except that nobody has to approve anything.
+func (r *Run) Compare(ctx context.Context, w *Workflow) (*Comparison, error) {
+	replies, err := r.Replies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.checkPlan(ctx, w, replies); err != nil {
+		return nil, err
+	}
+	old, err := r.pinned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	first, err := r.d.FirstPin(ctx, r.id)
+	if err != nil {
+		return nil, err
+	}
+	run, err := driver.Replay(r.id, first.Bundle, r.load(ctx), r.d.Events(ctx, r.id, 0, false), nil)
+	if err != nil {
+		return nil, err
+	}
+	c := &Comparison{Nodes: compareNodes(old.Bundle, w.Bundle()), Head: diff(headOf(old.Bundle), headOf(w.Bundle()))}
+	before := run.Result()
+	e := engine.Envelope{Time: run.Time(), Unattended: true, Event: &engine.Replanned{Bundle: w.Bundle(), Tasks: taskFacts(*w.Bundle(), w.l.Agents(), replies)}}
+	if err := run.Admit(e); err != nil {
+		return nil, &RefusedError{Run: r.id, Reason: err.Error()}
+	}
+	if _, err := driver.Step(run, r.id, e); err != nil {
+		return nil, err
+	}
+	after := run.Result()
+	c.compareSteps(before.Steps, after.Steps, onceIn(old.Bundle), onceIn(w.Bundle()))
+	c.Same = sameDefinitions(old.Bundle, w.Bundle()) && bytes.Equal(old.Agents, w.l.Agents().Encode()) && goesOnAlike(before, after)
+	return c, nil
+}
+
+func sameDefinitions(a, b *workflow.Bundle) bool {
+	same := func(a, b *workflow.Workflow) bool { return workflow.Print(a) == workflow.Print(b) }
+	return same(a.Root, b.Root) && maps.EqualFunc(a.Called, b.Called, same)
+}
+
+// goesOnAlike reports whether a run is in the same state with a new plan.
+func goesOnAlike(before, after engine.Result) bool {
+	return before.Status == after.Status && slices.EqualFunc(before.Steps, after.Steps, func(a, b engine.StepResult) bool {
+		return a.Address == b.Address && a.Status == b.Status && a.Attempts == b.Attempts
+	})
+}
+
+// onceIn returns the steps in a definition, and whether their effect must happen once.
+func onceIn(b *workflow.Bundle) map[string]bool {
+	once := map[string]bool{}
+	for _, w := range check.Workflows(*b) {
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { once[n.ID] = once[n.ID] || n.Once })
+	}
+	return once
+}
+
+func (c *Comparison) compareSteps(before, after []engine.StepResult, old, plan map[string]bool) {
+	now := map[string]engine.StepResult{}
+	for _, s := range after {
+		now[s.Address] = s
+	}
+	for _, was := range before {
+		s, exists := now[was.Address]
+		once, planned := plan[was.Node]
+		same := s.Attempts == was.Attempts && s.Started.Equal(was.Started)
+		done := was.Status == engine.Success
+		started := was.Status == engine.Running || was.Status == engine.Waiting
+		effect := false
+		switch {
+		case done && exists && same && s.Status == was.Status:
+			c.Kept = append(c.Kept, was.Address)
+		case started && was.Attempts > 0 && exists && same:
+			c.GoesOn = append(c.GoesOn, was.Address)
+		case exists && (done || started || was.Status == engine.Failed || was.Status == engine.TimedOut) && was.Attempts > 0:
+			c.Again = append(c.Again, was.Address)
+			effect = once && (done || started)
+		case started && !exists:
+			c.Cancelled = append(c.Cancelled, was.Address)
+		case done && !exists && planned:
+			c.Later = append(c.Later, was.Address)
+			effect = once
+		case done && !exists:
+			c.Dropped = append(c.Dropped, was.Address)
+			effect = old[was.Node]
+		}
+		if effect {
+			c.Effects = append(c.Effects, was.Address)
+		}
+	}
+}
+
+// compareNodes compares the definitions of steps.
+func compareNodes(old, plan *workflow.Bundle) []NodeChange {
+	var list []NodeChange
+	was := definitions(old)
+	for i := range was {
+		if was[i].at[0] == old.Root.Name { // it may have another name now
+			was[i].at[0] = plan.Root.Name
+		}
+	}
+	seen := map[[2]string]bool{}
+	for _, d := range definitions(plan) {
+		i := slices.IndexFunc(was, func(o definition) bool { return o.at == d.at })
+		seen[d.at] = true
+		change := NodeChange{Workflow: d.at[0], Node: d.at[1], Kind: StepChanged}
+		switch {
+		case i < 0:
+			change.Kind = StepAdded
+		case was[i].text == d.text:
+			change.Kind = StepKept
+		default:
+			change.Diff = diff(was[i].text, d.text)
+		}
+		list = append(list, change)
+	}
+	for _, d := range was {
+		if !seen[d.at] {
+			list = append(list, NodeChange{Workflow: d.at[0], Node: d.at[1], Kind: StepRemoved})
+		}
+	}
+	return list
+}
+
+// definition is the definition of a step, with the edges that lead to it.
+type definition struct {
+	at   [2]string // workflow and node
+	text string
+}
+
+func definitions(b *workflow.Bundle) []definition {
+	var list []definition
+	for _, w := range check.Workflows(*b) {
+		w.Body.Walk(func(g *workflow.Graph, n *workflow.Node) {
+			alone := *n
+			switch s := n.Step.(type) {
+			case *workflow.Loop:
+				alone.Step = &workflow.Loop{Max: s.Max}
+			case *workflow.Each:
+				each := *s
+				each.Body = workflow.Graph{}
+				alone.Step = &each
+			case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Choice, *workflow.Combine:
+			}
+			edges := slices.DeleteFunc(slices.Clone(g.Edges), func(e workflow.Edge) bool { return e.To != n.ID })
+			list = append(list, definition{[2]string{w.Name, n.ID}, workflow.Print(&workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{alone}, Edges: edges}})})
+		})
+	}
+	return list
+}
+
+// headOf describes everything about the workflow of a plan that is not a step. Its name and its limits do
+// not matter: a run keeps its own.
+func headOf(b *workflow.Bundle) string {
+	w := *b.Root
+	w.Name, w.Limits, w.Body = "", workflow.Limits{}, workflow.Graph{}
+	return workflow.Print(&w)
+}
+
+// Limits of what a person is shown of a change.
+const (
+	diffLines = 16
+	diffWidth = 100
+)
+
+// diff returns the lines in which two definitions differ.
+func diff(before, after string) string {
+	lines := trust.DiffLines(wrapped(before), wrapped(after))
+	if more := len(lines) - diffLines; more > 1 {
+		lines = append(lines[:diffLines], fmt.Sprintf("… and %d more lines", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// wrapped breaks the lines of a definition where its texts have line breaks, and long lines into pieces, so
+// that what is shown of a long text is where it differs.
+func wrapped(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		indent := line[:min(len(line)-len(strings.TrimLeft(line, " ")), diffWidth/2)]
+		for i, part := range strings.Split(line, `\n`) {
+			if i > 0 {
+				part = indent + "  " + part
+			}
+			for r := []rune(part); ; r = append([]rune(indent+"  "), r[diffWidth:]...) {
+				if len(r) <= diffWidth {
+					b.WriteString(string(r) + "\n")
+					break
+				}
+				b.WriteString(string(r[:diffWidth]) + "\n")
+			}
+		}
+	}
+	return b.String()
+}
