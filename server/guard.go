@@ -56,6 +56,10 @@ func (p *place) add(scheme, host string) {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
 	"worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types hocket"
 
+// answerPolicy is for the answers of the API, which are no pages: opened as one, they can do nothing. A drawing has its
+// style in it.
+const answerPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
+
 // caller is who makes a request.
 type caller struct {
 	by  string // as the journal records it
@@ -76,6 +80,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
+		if strings.HasPrefix(r.URL.Path, apiPath+"/projects/") {
+			h.Set("Content-Security-Policy", answerPolicy)
+		}
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "same-origin") // with no-referrer, forms would be sent without an origin

@@ -98,7 +98,7 @@ func (s *site) previewText(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, s.Explain(r.Context(), err).Detail, http.StatusInternalServerError)
 		return
 	}
-	send(w, r, http.StatusOK, "text/html; charset=utf-8", parts.Bytes())
+	send(w, r, http.StatusOK, "text/html; charset=utf-8", reveal(parts.Bytes()))
 }
 
 // formText returns a text of a form with the line ends of a file.

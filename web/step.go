@@ -1,17 +1,14 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/server"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -133,7 +130,7 @@ func (s *site) attempt(ctx context.Context, run *hocket.Run, d *stepData, n int)
 	a := attempt{Number: n, Model: kept.Model, Live: d.Step.Status == engine.Running && n == d.Step.Attempts}
 	api := d.API + "/attempts/" + strconv.Itoa(n) + "/"
 	if kept.Sizes["output"] > 0 || a.Live {
-		a.Log = tail(ctx, run, d.Address, n, "output", kept.Sizes["output"], api)
+		a.Log = tail(ctx, run, d.Address, n, "output", kept.Sizes["output"], api, a.Live)
 	}
 	if size := kept.Sizes["prompt"]; size > 0 {
 		a.Prompt = strings.ToValidUTF8(string(readAt(ctx, run, d.Address, n, "prompt", 0, shownPrompt)), "\uFFFD")
@@ -145,16 +142,16 @@ func (s *site) attempt(ctx context.Context, run *hocket.Run, d *stepData, n int)
 	return a, nil
 }
 
-// tail reads the end of a stream, from the beginning of a line or at least of a character.
-func tail(ctx context.Context, run *hocket.Run, address string, n int, stream hocket.Stream, size int64, api string) *log {
+// tail reads the end of a stream, from the beginning of a line or at least of a character. live means that more follows.
+func tail(ctx context.Context, run *hocket.Run, address string, n int, stream hocket.Stream, size int64, api string, live bool) *log {
 	l := &log{API: api + string(stream), Size: size, Start: max(0, size-shownLog)}
 	text := readAt(ctx, run, address, n, stream, l.Start, shownLog)
 	if l.Start > 0 {
-		cut := bytes.IndexByte(text, '\n') + 1
-		for cut == 0 && cut < len(text) && cut < utf8.UTFMax && !utf8.RuneStart(text[cut]) {
-			cut++
-		}
+		cut := beginning(text)
 		l.Start, text = l.Start+int64(cut), text[cut:]
+	}
+	if live {
+		text = text[:ending(text)]
 	}
 	l.Size = l.Start + int64(len(text))
 	l.Text = readable(text)
@@ -173,14 +170,6 @@ func readAt(ctx context.Context, run *hocket.Run, address string, n int, stream 
 		}
 	}
 	return text
-}
-
-// escapes matches the control sequences of terminals.
-var escapes = lazy.Regexp("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
-
-// readable returns a log without the control sequences of terminals.
-func readable(text []byte) string {
-	return strings.ToValidUTF8(escapes().ReplaceAllString(string(text), ""), "\uFFFD")
 }
 
 // nodeAt returns the node at a place, or nil.

@@ -138,7 +138,7 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, name, 
 		http.Error(w, s.Explain(r.Context(), err).Detail, http.StatusInternalServerError)
 		return
 	}
-	send(w, r, status, "text/html; charset=utf-8", page.Bytes())
+	send(w, r, status, "text/html; charset=utf-8", reveal(page.Bytes()))
 }
 
 func (s *site) frame(ctx context.Context, project string) (frame, error) {
