@@ -34,7 +34,7 @@ func TestExecutorsGetTheWholeTask(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("task (-want +got):\n%s", diff)
 	}
-	wantOut := Outcome{Output: "out", Usage: engine.Usage{CostUSD: 0.5, CostUnknown: true, TokensIn: 1, TokensOut: 2}}
+	wantOut := Outcome{Output: "out", Agent: "linter", Usage: engine.Usage{CostUSD: 0.5, CostUnknown: true, TokensIn: 1, TokensOut: 2}}
 	if diff := cmp.Diff(wantOut, out); diff != "" {
 		t.Errorf("outcome (-want +got):\n%s", diff)
 	}
