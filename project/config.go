@@ -51,6 +51,8 @@ type Config struct {
 	Handoff Handoff
 	// MCP configures what clients of the MCP server can do.
 	MCP MCP
+	// Notify is whom a server tells what about runs.
+	Notify []Notification
 	// Limits are the default limits of a run.
 	Limits workflow.Limits
 	// Generated are the limits of a workflow that a model wrote.
@@ -193,6 +195,7 @@ func readConfig(file string, text []byte, at map[string]workflow.Pos) (Config, w
 	c.MCP.Workflows = server.Strings("workflows")
 	server.Refuse("answers", codeUser, userOnly, "a project cannot decide who answers its questions")
 	server.Done()
+	c.Notify = readNotifications(root.Get("notify"), c.Secrets, at)
 	tools := root.Map("tools")
 	if c.Sandbox = tools.Word("sandbox", "required", "none"); c.Sandbox == "none" {
 		tools.Peek("sandbox").Errorf(codeUser, userOnly, "a project cannot disable the sandbox")

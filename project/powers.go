@@ -47,11 +47,11 @@ func (p *Project) Powers() trust.Powers {
 	return all.Union(nil)
 }
 
-// AllPowers returns the powers of the project, including those of all its workflows and of
-// handing a text to any of its agents. It is what the user is asked to trust without naming a
-// workflow.
+// AllPowers returns the powers of the project, including those of all its workflows, of
+// handing a text to any of its agents, and of its notifications. It is what the user is asked to
+// trust without naming a workflow.
 func (p *Project) AllPowers() (trust.Powers, error) {
-	all := p.Powers()
+	all := p.Powers().Union(p.NotificationPowers())
 	for _, d := range p.Agents.Definitions() {
 		all = all.Union(p.commandPowers(d, &workflow.Task{Agent: d.Name}))
 	}
@@ -206,11 +206,7 @@ func (p *Project) configPowers() trust.Powers {
 			add(trust.Secret, "providers."+name, "", "uses the key in %s for %s", provider.Key.words(), name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Secrets)) {
-		if place := c.Secrets[name]; !p.Holds(place.File) {
-			add(trust.Secret, "secrets."+name, "", "reads the secret %s from %s", name, place.words())
-		}
-	}
+	all = append(all, p.secretPowers(slices.Sorted(maps.Keys(c.Secrets)))...)
 	for i := range c.Servers {
 		if power := p.serverPower(&c.Servers[i]); power.What != "" {
 			all = append(all, power)

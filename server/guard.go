@@ -20,6 +20,7 @@ import (
 type place struct {
 	hosts  []string // with the port, unless it is the usual one
 	origin []string // scheme and host of each
+	public string   // scheme and host of the address that people use
 	secure bool     // the public address is https
 	cookie string
 }
@@ -36,9 +37,10 @@ func newPlace(listen net.Addr, tls bool, public *url.URL) place {
 	for _, host := range []string{"127.0.0.1", "localhost", "::1"} {
 		p.add(scheme, net.JoinHostPort(host, port))
 	}
+	p.public = scheme + "://" + listen.String()
 	if public != nil {
 		p.add(public.Scheme, public.Host)
-		p.secure = tls || public.Scheme == "https"
+		p.public, p.secure = public.Scheme+"://"+public.Host, tls || public.Scheme == "https"
 	} else if tcp, ok := listen.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && !tcp.IP.IsUnspecified() {
 		p.add(scheme, listen.String())
 	}
@@ -113,7 +115,11 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			fail(w, newProblem(http.StatusInternalServerError, "internal", "the tokens of this server cannot be read"))
 		case who == nil:
 			if strings.Contains(r.Header.Get("Accept"), "text/html") && !strings.HasPrefix(r.URL.Path, apiPath) {
-				askForSession(w)
+				if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+					openAgain(w, r.URL.RequestURI())
+				} else {
+					askForSession(w)
+				}
 				return
 			}
 			h.Set("WWW-Authenticate", `Bearer realm="hocket"`)
@@ -125,6 +131,16 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, who)))
 		}
 	})
+}
+
+// openAgain makes a browser open a page from here. A browser that follows a link on another site, such as in
+// a mail, sends no cookie at first, even if it has one.
+func openAgain(w http.ResponseWriter, path string) {
+	if !fitForPath(path) {
+		path = "/"
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = fmt.Fprintf(w, "<!doctype html><html lang=\"en\"><meta http-equiv=\"refresh\" content=\"0; url=%[1]s\"><title>Hocket</title><p><a href=\"%[1]s\">Open Hocket</a></p></html>\n", html.EscapeString(path))
 }
 
 // askForSession tells a person without a session how to get one.
@@ -207,16 +223,15 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		Name: s.place.cookie, Value: secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.place.secure,
 		MaxAge: int(sessionLife.Seconds()),
 	})
-	to := r.URL.Query().Get("to")
-	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsFunc(to, unfitForPath) {
-		to = "/"
-	}
 	// Not a redirect: after one that another page or program began, a browser does not send the cookie.
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = fmt.Fprintf(w, "<!doctype html><html lang=\"en\"><meta http-equiv=\"refresh\" content=\"0; url=%[1]s\"><title>Hocket</title><p><a href=\"%[1]s\">Open Hocket</a></p></html>\n", html.EscapeString(to))
+	openAgain(w, r.URL.Query().Get("to"))
 }
 
-func unfitForPath(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\\\"'<>;", r) }
+// fitForPath reports whether a text is a path of this server, and safe in a page.
+func fitForPath(to string) bool {
+	unfit := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\\\"'<>;", r) }
+	return strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//") && !strings.ContainsFunc(to, unfit)
+}
 
 // fail answers a request with a problem.
 func fail(w http.ResponseWriter, p *Problem) {

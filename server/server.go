@@ -17,6 +17,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/handoff"
+	"github.com/hocket-dev/hocket/notify"
 )
 
 // Options configure [New].
@@ -168,6 +169,11 @@ func (s *Server) Link(to string) (string, error) {
 	return enterPath + "?" + q.Encode(), nil
 }
 
+// linkTo returns the address of the page of a run. It contains no secret: whoever opens it needs a session.
+func (s *Server) linkTo(project, run string) string {
+	return s.place.public + "/projects/" + url.PathEscape(project) + "/runs/" + url.PathEscape(run)
+}
+
 // Serve serves until ctx is done. Then it starts nothing new, gives open attempts half a minute, and
 // interrupts what is left; the next start continues it.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
@@ -183,6 +189,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer stop()
 	for _, p := range s.projects {
 		work.Go(func() { p.drives.run(driving) })
+		work.Go(func() {
+			notify.Serve(driving, notify.Options{Project: p.Project, Name: p.name, Link: func(run string) string { return s.linkTo(p.name, run) }, Log: s.log})
+		})
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(limited(l, maxConnections)) }()
