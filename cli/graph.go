@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -38,8 +39,8 @@ With --fold, many steps of the same kind with the same edges are drawn as one, s
 	}
 	cmd.Flags().StringVar(&form, "as", "tree", "the output `FORMAT`: "+strings.Join(forms, ", "))
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to `FILE`")
-	cmd.Flags().IntVar(&fold, "fold", 0, "draw more than `N` alike steps as one; 12 if N is not given")
-	cmd.Flags().Lookup("fold").NoOptDefVal = strconv.Itoa(draw.Usual)
+	cmd.Flags().IntVar(&fold, "fold", 0, fmt.Sprintf("draw more than `N` alike steps as one; %d if N is not given", draw.ReadableAlike))
+	cmd.Flags().Lookup("fold").NoOptDefVal = strconv.Itoa(draw.ReadableAlike)
 	complete(cmd, "as", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -57,7 +58,7 @@ func drawn(ctx context.Context, w *workflow.Workflow, form string, fold int) (st
 
 func (a *app) graph(ctx context.Context, name, file, form string, fold int) error {
 	if fold < 0 {
-		return usagef("use a number of steps, such as --fold=12", "invalid --fold %d", fold)
+		return usagef(fmt.Sprintf("use a number of steps, such as --fold=%d", draw.ReadableAlike), "invalid --fold %d", fold)
 	}
 	l, err := a.load(name)
 	if err != nil {

@@ -29,8 +29,11 @@ var forms = []struct {
 
 // quick is for formats in which nothing has to be laid out.
 func quick(draw func(*workflow.Workflow) string) func(context.Context, *workflow.Workflow, Fold) (string, error) {
-	return func(_ context.Context, w *workflow.Workflow, fold Fold) (string, error) {
+	return func(ctx context.Context, w *workflow.Workflow, fold Fold) (string, error) {
 		w, _ = fold.workflow(w, "")
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
 		return draw(w), nil
 	}
 }

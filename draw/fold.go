@@ -16,8 +16,9 @@ type Fold struct {
 	Open func(place string) bool // which are drawn one by one nevertheless, by the place of the first one; nil: none
 }
 
-// Usual is how many alike nodes side by side can still be read.
-const Usual = 12
+// ReadableAlike is how many nodes of the same kind with the same edges can still be read side by
+// side. Fold more than these.
+const ReadableAlike = 12
 
 // workflow returns a workflow in which each set of folded nodes is one node. Its id is that of the
 // first and the last of them, with an ellipsis between: no other node can have it.
@@ -51,10 +52,13 @@ func (f *folding) graph(g *workflow.Graph) workflow.Graph {
 			out.Nodes = append(out.Nodes, *n)
 			continue
 		}
-		one := merged(same)
-		if f.renamed[n.ID] = one.ID; n == same[0] {
+		if n == same[0] { // the others follow it
+			one := merged(same)
 			f.made[one.ID] = same
 			out.Nodes = append(out.Nodes, one)
+			for _, m := range same {
+				f.renamed[m.ID] = one.ID
+			}
 		}
 	}
 	for i := range out.Nodes {

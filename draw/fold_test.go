@@ -1,9 +1,12 @@
 package draw
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,13 +39,13 @@ func TestFold(t *testing.T) {
 │  └─ else → last
 └─ last                      task: shell
 `
-	got, err := Draw(t.Context(), fan(24), "tree", Fold{Over: Usual})
+	got, err := Draw(t.Context(), fan(24), "tree", Fold{Over: ReadableAlike})
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	for _, same := range []*workflow.Workflow{fan(Usual), release(), book(), pipeline(), wide(20, 2)} {
+	for _, same := range []*workflow.Workflow{fan(ReadableAlike), release(), book(), pipeline(), wide(20, 2)} {
 		for _, form := range Forms() {
-			folded, _ := Draw(t.Context(), same, form, Fold{Over: Usual})
+			folded, _ := Draw(t.Context(), same, form, Fold{Over: ReadableAlike})
 			if all, _ := Draw(t.Context(), same, form, Fold{}); folded != all {
 				t.Errorf("%s: %s is folded, but has few or different steps", form, same.Name)
 			}
@@ -56,7 +59,7 @@ func TestFoldKeepsWhatDiffers(t *testing.T) {
 	w.Body.Nodes[1].Step = &workflow.Human{}
 	w.Body.Nodes[2].Group = "group"
 	w.Body.Edges = append(w.Body.Edges, workflow.Edge{From: "check-3", To: "tell"})
-	tree, _ := Draw(t.Context(), w, "tree", Fold{Over: Usual})
+	tree, _ := Draw(t.Context(), w, "tree", Fold{Over: ReadableAlike})
 	for _, want := range []string{"check-1 ", "check-2 ", "check-3 ", "check-4 … check-24", `"21 steps"`} {
 		if !strings.Contains(tree, want) {
 			t.Errorf("the tree does not contain %q:\n%s", want, tree)
@@ -75,7 +78,7 @@ func TestFoldInLoops(t *testing.T) {
 		body := w.Body.Nodes[0].Step.(*workflow.Loop)
 		body.Body.Edges = append(body.Body.Edges, label("last", "out", id))
 	}
-	p, err := Inline{Bundle: &workflow.Bundle{Root: w}, Fold: Fold{Over: Usual}}.Draw(t.Context())
+	p, err := Inline{Bundle: &workflow.Bundle{Root: w}, Fold: Fold{Over: ReadableAlike}}.Draw(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +97,7 @@ func TestFoldOfAPage(t *testing.T) {
 	opened := map[string]bool{}
 	i := Inline{
 		Bundle: &workflow.Bundle{Root: fan(24)}, Link: func(place string) string { return "?step=" + place },
-		Fold: Fold{Over: Usual, Open: func(place string) bool { return opened[place] }}, Unfold: func(place string) string { return "?unfold=" + place },
+		Fold: Fold{Over: ReadableAlike, Open: func(place string) bool { return opened[place] }}, Unfold: func(place string) string { return "?unfold=" + place },
 	}
 	p, err := i.Draw(t.Context())
 	if err != nil {
@@ -124,15 +127,32 @@ func TestFoldOfAPage(t *testing.T) {
 	}
 }
 
+// Folding takes as long as there are steps, for many steps too: seconds if it is quadratic.
+func TestFoldManySteps(t *testing.T) {
+	w := fan(8_000)
+	start := time.Now()
+	folded, _ := Fold{Over: ReadableAlike}.workflow(w, "")
+	if took := time.Since(start); len(folded.Body.Nodes) != 4 || took > 2*time.Second {
+		t.Errorf("%d nodes after %v", len(folded.Body.Nodes), took)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, form := range Forms() {
+		if _, err := Draw(ctx, w, form, Fold{Over: ReadableAlike}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, want that it was cancelled", form, err)
+		}
+	}
+}
+
 // A digest tells pictures apart: whatever is drawn differently has another one.
 func TestDigest(t *testing.T) {
 	seen := map[string]string{}
 	for _, w := range append(samples(), randomWorkflows(50)...) {
-		svg := svgOf(t, w)
-		seen[Digest(&workflow.Bundle{Root: w})] = svg
-	}
-	if len(seen) != len(samples())+50 {
-		t.Errorf("%d digests", len(seen))
+		digest, svg := Digest(&workflow.Bundle{Root: w}), svgOf(t, w)
+		if other, ok := seen[digest]; ok && other != svg {
+			t.Errorf("%s is drawn in another way than a workflow with the same digest", w.Name)
+		}
+		seen[digest] = svg
 	}
 	changes := []func(w *workflow.Workflow){
 		func(w *workflow.Workflow) { w.Body.Nodes[4].Title = "Now?" },

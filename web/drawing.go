@@ -39,7 +39,7 @@ func (d *drawings) of(ctx context.Context, b *workflow.Bundle, open []string, st
 	}
 	drawing := draw.Inline{
 		Bundle: b, Open: func(string) bool { return true },
-		Fold:   draw.Fold{Over: draw.Usual, Open: func(place string) bool { return slices.Contains(open, place) }},
+		Fold:   draw.Fold{Over: draw.ReadableAlike, Open: func(place string) bool { return slices.Contains(open, place) }},
 		Unfold: func(place string) string { return "?" + unfolded(append(slices.Clone(open), place)) + "#drawing" },
 	}
 	if steps {

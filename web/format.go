@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/draw"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -14,7 +15,7 @@ func (s *site) functions() template.FuncMap {
 	return template.FuncMap{
 		"when": when, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) }, "duration": duration, "usd": usd, "total": total, "count": count,
 		"status": statusText, "projectPath": projectPath, "runPath": runPath, "workflowPath": workflowPath, "took": took,
-		"notations": func() [][2]string { return notations }, "lower": strings.ToLower, "asset": func(name string) string { return s.assets + name }, "kind": kindText, "plain": plain, "bound": bound, "plural": plural, "inProgress": inProgress, "rows": rows, "args": func(all ...any) []any { return all },
+		"notations": func() [][2]string { return notations }, "lower": strings.ToLower, "asset": func(name string) string { return s.assets + name }, "kind": kindText, "plain": plain, "bound": bound, "plural": plural, "inProgress": inProgress, "rows": rows, "readableAlike": func() int { return draw.ReadableAlike }, "args": func(all ...any) []any { return all },
 	}
 }
 
