@@ -7,6 +7,7 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff/attempt"
+	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -17,6 +18,7 @@ type lanes struct {
 	agents  *agent.Set
 	pin     *driver.Pin
 	dir     string // where the project is now
+	state   string // where the run is stored
 	place   *workplace
 	trusted pinnedTrust
 	current func() trust.Powers // what agents can currently use of the project
@@ -35,7 +37,7 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 	if at.HandOff != nil {
 		at.HandOff = l.estimated(at.HandOff)
 	}
-	return driver.Execute(ctx, attempt.Wrap(l.employ(exec), l.handed), def, l.dir, run, task, at)
+	return driver.Execute(process.WithState(ctx, l.state), attempt.Wrap(l.employ(exec), l.handed), def, l.dir, run, task, at)
 }
 
 // scripted makes an attempt with a reply that stands in for the agent. Work that the reply hands off
@@ -44,7 +46,7 @@ func (l *lanes) scripted(ctx context.Context, exec agent.Executor, run string, t
 	if at.HandOff != nil {
 		at.HandOff = l.estimated(at.HandOff)
 	}
-	return driver.Execute(ctx, attempt.Scripted(exec, l.handed), driver.Scripted(task), l.dir, run, task, at)
+	return driver.Execute(process.WithState(ctx, l.state), attempt.Scripted(exec, l.handed), driver.Scripted(task), l.dir, run, task, at)
 }
 
 // employ returns an executor that does no more than the user has approved, and shows no

@@ -10,7 +10,6 @@ import (
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -171,9 +170,8 @@ func (r *Run) workWith(ctx context.Context, f Front, pin *driver.Pin, agents *ag
 	if err != nil {
 		return fail(err)
 	}
-	process.SetState(p.State())
 	place := p.now().newWorkplace(p.Root())
-	l := &lanes{agents: agents, pin: pin, dir: p.Root(), place: place, trusted: trusted, current: p.now().files.Equipment, detaching: p.detacher()}
+	l := &lanes{agents: agents, pin: pin, dir: p.Root(), state: p.State(), place: place, trusted: trusted, current: p.now().files.Equipment, detaching: p.detacher()}
 	l.handed = l.handoffs()
 	w := driver.Work{Agents: l, Scripted: l.scripted, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere, Leave: f.Leave}
 	if replies != nil {

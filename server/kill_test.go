@@ -30,6 +30,7 @@ type killed struct {
 	program, dir    string
 	address, secret string
 	env             []string
+	more            []string // what else is passed to the server
 
 	mu  sync.Mutex
 	cmd *exec.Cmd
@@ -80,7 +81,7 @@ func (k *killed) runs() string {
 func (k *killed) start() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.cmd = exec.Command(k.program, "-C", k.dir, "serve", "--listen", k.address)
+	k.cmd = exec.Command(k.program, append([]string{"-C", k.dir, "serve", "--listen", k.address}, k.more...)...)
 	k.cmd.Env, k.cmd.Stderr = k.env, k.t.Output()
 	if err := k.cmd.Start(); err != nil {
 		k.t.Error(err)

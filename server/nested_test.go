@@ -53,3 +53,64 @@ func TestBudgetOfAnotherRun(t *testing.T) {
 	}
 	t.Fatal("the run has not ended")
 }
+
+// A server with several projects tells each program where its own run is stored, so that a run inside of it uses
+// the budget of that run, and not that of another project.
+func TestStateOfEachProject(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere, the environment is all there is")
+	}
+	k := newKilled(t, map[string]string{
+		".hocket/workflows/outer.yml": "name: outer\nsteps:\n  - {id: a, agent: shell, config: {command: \"touch started; while ! test -e go; do sleep 0.02; done\"}}\n" +
+			"  - {id: b, agent: shell, config: {command: \"hocket -C ../inner run inner\"}}\n",
+	})
+	base := filepath.Dir(k.dir)
+	hold := filepath.Join(base, "hold")
+	for file, text := range map[string]string{
+		filepath.Join(hold, ".hocket/workflows/hold.yml"):           "name: hold\nlimits: {max_steps: 1}\nsteps: [{id: a, agent: shell, config: {command: \"touch started; while ! test -e end; do sleep 0.02; done\"}}]\n",
+		filepath.Join(base, "inner", ".hocket/workflows/inner.yml"): "name: inner\nsteps: [{id: a, agent: shell, config: {command: echo x}}]\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.env = append(k.env, "PATH="+filepath.Dir(k.program)+":"+os.Getenv("PATH"))
+	k.more = []string{k.dir, hold}
+	k.start()
+	defer func() { k.kill() }()
+	for _, one := range [][2]string{{k.dir, "outer"}, {hold, "hold"}} {
+		if status, text := k.do("POST", "/api/projects/"+filepath.Base(one[0])+"/runs", "", map[string]any{"workflow": one[1]}); status != 201 {
+			t.Fatalf("%s: %d %s", one[1], status, text)
+		}
+		for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(one[0], "started")); err == nil {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal(one[1] + " has not started")
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(k.dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.WriteFile(filepath.Join(hold, "end"), nil, 0o644) }()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		_, text := k.do("GET", "/api/projects/"+filepath.Base(k.dir)+"/runs", "", nil)
+		var page struct{ Items []server.RunLine }
+		if err := json.Unmarshal(text, &page); err != nil || len(page.Items) != 1 {
+			t.Fatalf("%v: %s", err, text)
+		}
+		switch page.Items[0].Status {
+		case "success":
+			return
+		case "error":
+			_, text := k.do("GET", "/api/projects/"+filepath.Base(k.dir)+"/runs/"+page.Items[0].ID, "", nil)
+			t.Fatalf("a run inside of it was refused: %.2000s", text)
+		}
+	}
+	t.Fatal("the run has not ended")
+}

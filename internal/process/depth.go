@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,16 +12,13 @@ import (
 
 // DepthVariable is the environment variable with the number of programs that mark their
 // processes, see [Mark], above a process. StateVariable has the directory in which the nearest of
-// them stores runs.
+// them stores the run that a process works for.
 const (
 	DepthVariable = "HOCKET_DEPTH"
 	StateVariable = "HOCKET_STATE"
 )
 
-var (
-	marking atomic.Bool
-	state   atomic.Value // string
-)
+var marking atomic.Bool
 
 // Mark makes everything that this process starts from now on recognizable as the work of a run:
 // [Depth] of these processes is higher. On Linux they cannot get rid of it, even if they clear
@@ -30,23 +28,33 @@ func Mark() {
 	marking.Store(true)
 }
 
-// SetState sets the directory in which this process stores runs, for [StateVariable].
-func SetState(dir string) { state.Store(dir) }
+type stateKey struct{}
+
+// WithState returns a context for commands that work for a run, with the directory in which that is stored, for
+// [StateVariable]. A process may drive runs of several projects.
+func WithState(ctx context.Context, dir string) context.Context {
+	return context.WithValue(ctx, stateKey{}, dir)
+}
+
+// stateOf returns the directory of WithState; "": it is not known.
+func stateOf(ctx context.Context) string {
+	dir, _ := ctx.Value(stateKey{}).(string)
+	return dir
+}
 
 // RunVariable is the environment variable with the run that a program works for.
 const RunVariable = "HOCKET_RUN"
 
 // note writes down which run a command works for, for [RunOf]. Its environment says so, too, but it can
 // start itself again with another one.
-func (c *Command) note() (forget func()) {
-	dir, ok := state.Load().(string)
+func (c *Command) note(dir string) (forget func()) {
 	run := ""
 	for _, pair := range c.Cmd.Env {
 		if v, found := strings.CutPrefix(pair, RunVariable+"="); found {
 			run = v
 		}
 	}
-	if !marking.Load() || !ok || run == "" {
+	if !marking.Load() || dir == "" || run == "" {
 		return func() {}
 	}
 	file := noteOf(dir, c.Cmd.Process.Pid)
@@ -82,10 +90,10 @@ func Depth() int {
 var markOnce = sync.OnceFunc(func() { pass(inherited() + 1) })
 
 // variables returns the environment of a command, with the marks.
-func variables(env []string) []string {
+func variables(env []string, dir string) []string {
 	markOnce()
 	env = append(env, DepthVariable+"="+strconv.Itoa(Depth()+1))
-	if dir, ok := state.Load().(string); ok {
+	if dir != "" {
 		env = append(env, StateVariable+"="+dir)
 	}
 	return env

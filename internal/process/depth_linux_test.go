@@ -27,7 +27,6 @@ func TestMark(t *testing.T) {
 		return
 	}
 	process.Mark()
-	process.SetState("/state")
 	if process.Depth() != 0 {
 		t.Error("the process that marks is not marked itself")
 	}
@@ -35,7 +34,7 @@ func TestMark(t *testing.T) {
 		t.Helper()
 		var out bytes.Buffer
 		c := process.Command{Cmd: exec.Command("sh", "-c", script)}
-		err := c.Run(context.Background(), "", func(p []byte) error { out.Write(p); return nil }, func([]byte) error { return nil })
+		err := c.Run(process.WithState(context.Background(), "/state"), "", func(p []byte) error { out.Write(p); return nil }, func([]byte) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -121,7 +121,7 @@ func (c *Command) runAlone(ctx context.Context, p *pipes, started func()) error 
 		c.Cmd.Env = append(c.Cmd.Environ(), KeyVariable+"="+c.Key)
 	}
 	if marking.Load() {
-		c.Cmd.Env = variables(c.Cmd.Environ())
+		c.Cmd.Env = variables(c.Cmd.Environ(), stateOf(ctx))
 	}
 	g, err := startGroup(c.Cmd)
 	p.closeTheirs()
@@ -129,7 +129,7 @@ func (c *Command) runAlone(ctx context.Context, p *pipes, started func()) error 
 		return err
 	}
 	defer g.release()
-	defer c.note()()
+	defer c.note(stateOf(ctx))()
 	live.Store(c, g)
 	defer live.Delete(c)
 	started()
