@@ -20,7 +20,7 @@ func (r *release) packages() error {
 	for _, p := range []struct {
 		name string
 		mode fs.FileMode
-	}{{"install.sh", 0o755}, {"hocket.rb", 0o644}, {"Containerfile", 0o644}} {
+	}{{"install.sh", 0o755}, {"hocket.rb", 0o644}, {"Containerfile", 0o644}, {"hocket.service", 0o644}, {"hocket-user.service", 0o644}} {
 		text, err := r.filled(p.name)
 		if err != nil {
 			return err
