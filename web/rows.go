@@ -29,21 +29,21 @@ func rows(nodes []*node) template.HTML {
 			title = n.ID
 		}
 		put(`<tr data-place="`, text(n.Place), `"`)
-		also(tally != "", ` data-tally="`, tally, `"`)
+		also(tally != "", ` data-tally="`, text(tally), `"`)
 		also(n.Depth > 0, ` class="deep-`, strconv.Itoa(n.Depth), `" data-depth="`, strconv.Itoa(n.Depth), `"`)
 		also(n.Holds, ` data-holds`)
 		also(n.Kind == choiceKind, ` data-choice`)
-		put(`><td><a href="?step=`, url.QueryEscape(n.Place), `" data-step>`, text(title), `</a> <small>`)
+		put(`><td><a href="?step=`, text(url.QueryEscape(n.Place)), `" data-step>`, text(title), `</a> <small>`)
 		also(n.Title != "", text(n.ID), ` · `)
-		put(n.Kind, `</small>`)
+		put(text(n.Kind), `</small>`)
 		also(n.Text != "", `<p>`, text(n.Text), `</p>`)
-		put(`<td><span class="pill `, n.Status, `">`, statusText(n.Status), `</span>`)
-		also(n.Total() > 1, ` <small>`, tally, `</small>`)
+		put(`<td><span class="pill `, text(n.Status), `">`, text(statusText(n.Status)), `</span>`)
+		also(n.Total() > 1, ` <small>`, text(tally), `</small>`)
 		put(`<td>`, text(n.Agent), `<td`)
-		also(n.Took > 0, ` data-took="`, strconv.FormatInt(n.Took.Milliseconds(), 10), `">`, duration(n.Took), `<td`)
+		also(n.Took > 0, ` data-took="`, strconv.FormatInt(n.Took.Milliseconds(), 10), `">`, text(duration(n.Took)), `<td`)
 		also(n.Took == 0, `><td`)
 		also(n.CostUSD > 0, ` data-cost="`, strconv.FormatFloat(n.CostUSD, 'g', -1, 64), `"`)
-		put(`>`, usd(n.Price()), "\n")
+		put(`>`, text(usd(n.Price())), "\n")
 	}
 	return template.HTML(b.String()) //nolint:gosec // all text of a run is escaped
 }

@@ -60,11 +60,13 @@ func (day) Label(i int) bool { return i%5 == 0 }
 type parts struct {
 	By   string
 	Rows []part
+	More int // rows that are not shown
 }
 
 type part struct {
 	used
 	Name, Path string
+	Project    string // empty if the row needs none
 }
 
 const (
@@ -117,36 +119,66 @@ func (s *site) usage(r *http.Request) (string, any, error) {
 			one.Y = chartHigh - one.H
 		}
 	}
+	known := map[[2]string]bool{}
+	for _, p := range s.Names() {
+		lines, err := s.Workflows(r.Context(), p)
+		if err != nil {
+			return "", nil, err
+		}
+		for _, w := range lines {
+			known[[2]string{p, w.Name}] = true
+		}
+	}
+	d.Parts = tables(rows, known, len(s.Names()) > 1)
+	return "Usage", d, nil
+}
+
+// tables adds up the same rows by each of their properties. known are the workflows that have a page, by project and
+// name: what plans and single tasks ran has none. With several projects, rows say whose they are.
+func tables(rows []server.Usage, known map[[2]string]bool, several bool) []parts {
+	var all []parts
 	for _, by := range []struct {
 		name string
-		of   func(u server.Usage) (name, path string)
+		of   func(u server.Usage) part
 	}{
-		{"Agent", func(u server.Usage) (string, string) { return u.Agent, "" }},
-		{"Model", func(u server.Usage) (string, string) { return cmp.Or(u.Model, "unknown"), "" }},
-		{"Workflow", func(u server.Usage) (string, string) { return u.Workflow, workflowPath(u.Project, u.Workflow) }},
-		{"Project", func(u server.Usage) (string, string) { return u.Project, projectPath(u.Project) }},
-		{"Run", func(u server.Usage) (string, string) { return u.Run, runPath(u.Project, u.Run) }},
+		{"Agent", func(u server.Usage) part { return part{Name: u.Agent} }},
+		{"Model", func(u server.Usage) part { return part{Name: cmp.Or(u.Model, "unknown")} }},
+		{"Workflow", func(u server.Usage) part {
+			one := part{Name: u.Workflow, Project: u.Project}
+			if known[[2]string{u.Project, u.Workflow}] {
+				one.Path = workflowPath(u.Project, u.Workflow)
+			}
+			return one
+		}},
+		{"Project", func(u server.Usage) part { return part{Name: u.Project, Path: projectPath(u.Project)} }},
+		{"Run", func(u server.Usage) part {
+			return part{Name: u.Run, Project: u.Project, Path: runPath(u.Project, u.Run)}
+		}},
 	} {
-		sums := map[[2]string]*part{}
+		sums := map[part]*used{}
 		for _, row := range rows {
-			name, path := by.of(row)
-			key := [2]string{name, path}
+			key := by.of(row)
+			if !several {
+				key.Project = ""
+			}
 			if sums[key] == nil {
-				sums[key] = &part{Name: name, Path: path}
+				sums[key] = &used{}
 			}
 			sums[key].add(row)
 		}
 		table := parts{By: by.name}
-		for _, one := range sums {
-			table.Rows = append(table.Rows, *one)
+		for one, sum := range sums {
+			one.used = *sum
+			table.Rows = append(table.Rows, one)
 		}
 		slices.SortFunc(table.Rows, func(a, b part) int {
-			return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path))
+			return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Project, b.Project))
 		})
-		table.Rows = table.Rows[:min(mostParts, len(table.Rows))]
-		d.Parts = append(d.Parts, table)
+		table.More = max(0, len(table.Rows)-mostParts)
+		table.Rows = table.Rows[:len(table.Rows)-table.More]
+		all = append(all, table)
 	}
-	return "Usage", d, nil
+	return all
 }
 
 // usageCSV writes what was used as a table for spreadsheets.

@@ -74,8 +74,22 @@ function says(box, by) {
   return [`${n("success", "partial", "skipped")} of ${box.folded.length} done`, ...parts.filter(([count]) => count).map((p) => p.join(" "))].join(", ");
 }
 
-// paint shows a node in its state, and what depends on it.
-export function paint(node) {
+// branchOf names an edge that was taken, as the attributes of the drawing do: without control characters.
+export const branchOf = (branch) => `${branch.on} ${(branch.case ?? "").replace(/[\u0000-\u001f]/g, "")}`;
+
+// paint shows nodes in their states, and what depends on them: what is around several of them once, after them.
+export function paint(changed) {
+  for (let now = new Set(changed); now.size; ) {
+    const around = new Set();
+    for (const node of now) {
+      paintOne(node);
+      for (const outer of node.outer) around.add(outer);
+    }
+    now = around;
+  }
+}
+
+function paintOne(node) {
   node.status = statusOf(node);
   if (node.folded) {
     const by = counted(node);
@@ -89,7 +103,6 @@ export function paint(node) {
   }
   if (node.row) paintRow(node);
   for (const edge of [...node.out, ...node.starts]) paintEdge(edge);
-  for (const outer of node.outer) paint(outer);
 }
 
 function paintRow({ row, counts, status }) {

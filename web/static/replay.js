@@ -1,8 +1,9 @@
 // Replays a run that is over: a slider over its events, which are loaded when it is first used.
+import { branchOf } from "./drawing.js";
 
 const becomes = { step_started: "running", attempt_started: "running", answered: "running", asked: "waiting", paused: "waiting", retrying: "waiting", step_skipped: "skipped" };
 
-// replay sets up the slider. nodes are those of the page by place; paint shows the counts of one.
+// replay sets up the slider. nodes are those of the page by place; paint shows the counts of some.
 export function replay(box, api, nodes, placeOf, paint) {
   const slider = box.querySelector("input");
   const says = box.querySelector("output");
@@ -32,14 +33,14 @@ export function replay(box, api, nodes, placeOf, paint) {
     for (const n of nodes.values()) [n.counts, n.decided] = [new Map(), new Set()];
     for (const e of events.slice(0, upTo)) {
       if (e.status) at.set(e.address, e.status);
-      if (e.branch) nodes.get(placeOf(e.address)).decided.add(`${e.branch.on} ${e.branch.case ?? ""}`);
+      if (e.branch) nodes.get(placeOf(e.address)).decided.add(branchOf(e.branch));
     }
     for (const [address, status] of at) {
       const { counts } = nodes.get(placeOf(address));
       counts.set(status, (counts.get(status) ?? 0) + 1);
     }
     if (upTo === events.length) for (const [place, n] of nodes) [n.counts, n.decided] = ends.get(place);
-    for (const n of nodes.values()) paint(n);
+    paint(nodes.values());
     const e = events[upTo - 1];
     says.textContent = e ? `${upTo} of ${events.length}: ${e.address} ${e.status ?? e.branch.case ?? e.branch.on}, after ${((e.time - events[0].time) / 1000).toFixed(1)} s` : "the beginning";
   }

@@ -3,7 +3,7 @@
 import { follow, watch } from "./stream.js";
 import { load, refresh } from "./refresh.js";
 import { duration } from "./page.js";
-import { nodes, paint } from "./drawing.js";
+import { nodes, paint, branchOf } from "./drawing.js";
 import { replay } from "./replay.js";
 import { openLogs, closeLogs, readable } from "./log.js";
 
@@ -21,7 +21,7 @@ function paintLater(place) {
   changed.add(place);
   painting ||= requestAnimationFrame(() => {
     painting = 0;
-    for (const place of changed) paint(nodes.get(place));
+    paint([...changed].map((place) => nodes.get(place)));
     changed.clear();
   });
 }
@@ -78,7 +78,7 @@ function took(e) {
 function decide({ address, branch }) {
   const node = nodes.get(placeOf(address));
   if (!node) return;
-  node.decided.add(`${branch.on} ${branch.case ?? ""}`);
+  node.decided.add(branchOf(branch));
   if (node.choice && !open.has(address)) become(address, "success");
   paintLater(node.place);
 }
