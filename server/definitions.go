@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket"
-	"github.com/hocket-dev/hocket/handoff"
 	"github.com/hocket-dev/hocket/trust"
 )
 
@@ -52,23 +51,6 @@ type Memory struct {
 	Score   float64   `json:"score,omitempty" doc:"How well it matches the query"`
 }
 
-// Handoff is a task that one agent gave to another.
-type Handoff struct {
-	ID       string     `json:"session_id"`
-	Status   string     `json:"status"`
-	Agent    string     `json:"agent,omitempty"`
-	Parent   string     `json:"parent_agent,omitempty"`
-	Summary  string     `json:"summary"`
-	Priority string     `json:"priority,omitempty"`
-	Created  time.Time  `json:"created"`
-	Started  *time.Time `json:"started,omitempty"`
-	Ended    *time.Time `json:"ended,omitempty"`
-	Run      string     `json:"run_id"`
-	Step     string     `json:"step,omitempty"`
-	Error    string     `json:"error,omitempty"`
-	CostUSD  float64    `json:"cost_usd"`
-}
-
 // Definition is a workflow, agent or tool that a model wrote.
 type Definition struct {
 	ID      string    `json:"id"`
@@ -110,6 +92,7 @@ type Trust struct {
 
 func (a *api) addDefinitions() {
 	a.addAgents()
+	a.addHandoffs()
 	a.addMemories()
 	a.addApprovals()
 }
@@ -159,33 +142,6 @@ func (a *api) addAgents() {
 			}
 			return say(all), err
 		})
-	add(a, op{id: "list-handoffs", method: http.MethodGet, path: "/projects/{project}/handoffs", scope: Read, tag: tag, summary: "List the tasks that agents gave to others, newest first", errors: []int{404}},
-		func(ctx context.Context, in *struct {
-			InProject
-			Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-		}) (*reply[[]Handoff], error) {
-			p, err := a.project(ctx, in.Project)
-			if err != nil {
-				return nil, err
-			}
-			found, err := a.handoffs(p.Project).List(ctx, in.Limit)
-			all := []Handoff{}
-			for _, s := range found {
-				all = append(all, handoffOf(&s))
-			}
-			return say(all), err
-		})
-}
-
-func handoffOf(s *handoff.State) Handoff {
-	h := Handoff{s.ID, string(s.Status), s.Agent, s.Parent, s.Summary, s.Priority, s.Created, nil, nil, s.Run, s.Step, s.Error, s.CostUSD}
-	if !s.Started.IsZero() {
-		h.Started = &s.Started
-	}
-	if !s.Ended.IsZero() {
-		h.Ended = &s.Ended
-	}
-	return h
 }
 
 func (a *api) addMemories() {

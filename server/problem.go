@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/handoff"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -72,6 +73,7 @@ var kinds = []struct {
 	{isA[*hocket.UnknownWorkflowError], http.StatusNotFound, "unknown-workflow"},
 	{isA[*hocket.UnknownDefinitionError], http.StatusNotFound, "unknown-definition"},
 	{isA[*hocket.UnknownSessionError], http.StatusNotFound, "unknown-session"},
+	{isA[*handoff.UnknownError], http.StatusNotFound, "unknown-handoff"},
 	{isA[*hocket.UnknownMemoryError], http.StatusNotFound, "unknown-memory"},
 	{isA[*hocket.InvalidError], http.StatusUnprocessableEntity, "invalid-workflow"},
 	{isA[*hocket.InvalidMemoryError], http.StatusUnprocessableEntity, "invalid-memory"},

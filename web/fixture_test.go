@@ -22,6 +22,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/handoff"
 	"github.com/hocket-dev/hocket/server"
 	"github.com/hocket-dev/hocket/web"
 )
@@ -84,14 +85,23 @@ func newFixture(t testing.TB, more map[string]string) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctx, stop := context.WithCancel(context.Background())
+	var driving sync.WaitGroup
+	sessions := func(p *hocket.Project) *handoff.Sessions {
+		all := handoff.Open(p, nil)
+		all.Background = func() error {
+			driving.Go(func() { _ = all.Drive(ctx) }) // its sessions say what went wrong
+			return nil
+		}
+		return all
+	}
 	s, err := server.New(server.Options{
-		Projects: []*hocket.Project{p}, Access: server.OpenAccess(t.TempDir()), Listen: l.Addr(), Version: "test", Pages: web.Add,
+		Projects: []*hocket.Project{p}, Access: server.OpenAccess(t.TempDir()), Listen: l.Addr(), Version: "test", Pages: web.Add, Sessions: sessions,
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()
 	end := sync.OnceFunc(func() {
@@ -99,6 +109,7 @@ func newFixture(t testing.TB, more map[string]string) *fixture {
 		if err := <-done; err != nil {
 			t.Errorf("serve: %v", err)
 		}
+		driving.Wait()
 	})
 	t.Cleanup(func() {
 		for _, i := range runsOf(t, p) { // or the server would wait for them

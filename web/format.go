@@ -14,7 +14,7 @@ import (
 func (s *site) functions() template.FuncMap {
 	return template.FuncMap{
 		"when": when, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) }, "duration": duration, "usd": usd, "total": total, "count": count,
-		"status": statusText, "projectPath": projectPath, "runPath": runPath, "workflowPath": workflowPath, "took": took,
+		"status": statusText, "handoffStatus": handoffStatus, "price": func(cost float64) *float64 { return &cost }, "projectPath": projectPath, "runPath": runPath, "workflowPath": workflowPath, "took": took,
 		"notations": func() [][2]string { return notations }, "lower": strings.ToLower, "asset": func(name string) string { return s.assets + name }, "kind": kindText, "plain": plain, "bound": bound, "plural": plural, "inProgress": inProgress, "rows": rows, "readableAlike": func() int { return draw.ReadableAlike }, "args": func(all ...any) []any { return all },
 	}
 }
@@ -118,4 +118,12 @@ func kindText(kind string) string {
 		return text
 	}
 	return strings.ToUpper(kind[:min(1, len(kind))]) + kind[min(1, len(kind)):]
+}
+
+// handoffStatus returns the status of a run that looks like that of a handoff.
+func handoffStatus(status string) string {
+	if same, ok := map[string]string{"COMPLETED": "success", "FAILED": "error"}[status]; ok {
+		return same
+	}
+	return strings.ToLower(status)
 }
