@@ -270,7 +270,8 @@ With --sessions, end the sessions of all browsers.
 
 The scope read lists and watches; answer also answers questions; run also starts,
 cancels and retries the workflows of the project; admin may do everything, such as save
-files, approve and trust.`,
+files, approve and trust. The scope mcp is for MCP clients: it opens /mcp/PROJECT and
+nothing else.`,
 		Example: `  hocket serve token ci --scope run
   hocket serve token phone --scope answer --expires 720h
   hocket serve token ci --revoke`,
@@ -317,7 +318,7 @@ files, approve and trust.`,
 			return a.print(secret + "\n")
 		},
 	}
-	cmd.Flags().StringVar(&scopes, "scope", "read", "what it may do: read, answer, run, admin, or several as `LIST`")
+	cmd.Flags().StringVar(&scopes, "scope", "read", "what it may do: read, answer, run, admin, or several as `LIST`; or mcp")
 	cmd.Flags().DurationVar(&expires, "expires", 0, "make it invalid after `DURATION`, such as 720h")
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "make the token invalid")
 	cmd.Flags().BoolVar(&sessions, "sessions", false, "end the sessions of all browsers")
@@ -363,6 +364,6 @@ func (a *app) listTokens(access *server.Access) error {
 }
 
 // mcpOverHTTP serves MCP clients in the HTTP server, which drives the runs that go on in the background.
-func (a *app) mcpOverHTTP(ctx context.Context, project func(*http.Request) (*hocket.Project, string), resume func(string) error) (http.Handler, func()) {
-	return mcp.Handler(ctx, project, mcp.Options{Version: buildOf().version, Command: a.self, Detach: resume, Sessions: a.sessionsOf})
+func (a *app) mcpOverHTTP(p *hocket.Project, client func(*http.Request) (string, string), resume func(string) error) (http.Handler, func()) {
+	return mcp.Handler(p, client, mcp.Options{Version: buildOf().version, Command: a.self, Detach: resume, Sessions: a.sessionsOf})
 }

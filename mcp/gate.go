@@ -26,6 +26,9 @@ const stateless = "2026-07-28"
 // the project decide. So it must be a gate that does not require a person, unless the user's own
 // configuration says otherwise. The project's cannot.
 func (s *server) askable(q *hocket.Question) bool {
+	if s.o.served { // the token of a model does not allow it
+		return false
+	}
 	switch s.p.Config().MCP.Answers {
 	case "all":
 		return true
@@ -311,5 +314,7 @@ func (c *call) proceed(ctx context.Context) (*sdk.CallToolResult, error) {
 			return nil, err
 		}
 	}
-	return c.follow(ctx, run, c.s.driven(run.ID()) != nil)
+	// A call that only answered a question of somebody else's run must not cancel the run.
+	_, err = c.s.ownRun(ctx, c.p, run.ID(), "")
+	return c.follow(ctx, run, err == nil && c.s.driven(run.ID()) != nil)
 }

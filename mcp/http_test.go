@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -32,8 +33,8 @@ func TestHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	access := server.OpenAccess(t.TempDir())
-	s, err := server.New(server.Options{Projects: []*hocket.Project{p}, Access: access, Listen: l.Addr(), MCP: func(ctx context.Context, project func(*http.Request) (*hocket.Project, string), resume func(string) error) (http.Handler, func()) {
-		return mcp.Handler(ctx, project, mcp.Options{Detach: resume})
+	s, err := server.New(server.Options{Projects: []*hocket.Project{p}, Access: access, Listen: l.Addr(), MCP: func(p *hocket.Project, client func(*http.Request) (string, string), resume func(string) error) (http.Handler, func()) {
+		return mcp.Handler(p, client, mcp.Options{Detach: resume})
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func TestHTTP(t *testing.T) {
 	connect := func(as http.RoundTripper) (*sdk.ClientSession, error) {
 		return sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: address, HTTPClient: &http.Client{Transport: as}, DisableStandaloneSSE: true}, nil)
 	}
-	for name, as := range map[string]http.RoundTripper{"no token": http.DefaultTransport, "a wrong token": withToken("x"), "a token for reading": token("reader", server.Read)} {
+	for name, as := range map[string]http.RoundTripper{"no token": http.DefaultTransport, "a wrong token": withToken("x"), "a token for reading": token("reader", server.Read), "a token for everything": token("admin", server.Admin)} {
 		if c, err := connect(as); err == nil {
 			c.Close()
 			t.Errorf("a client with %s is served", name)
@@ -87,7 +88,12 @@ func TestHTTP(t *testing.T) {
 	}
 	res.Body.Close()
 
-	c, err := connect(token("ci", server.Start))
+	ci, other := token("ci", server.Model), token("other", server.Model)
+	asked := 0
+	c, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		asked++
+		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "yes"}}, nil
+	}}).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: address, HTTPClient: &http.Client{Transport: ci}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,9 +110,9 @@ func TestHTTP(t *testing.T) {
 	if !strings.Contains(text, "Hello Ada") {
 		t.Error(text)
 	}
-	run := parse(t, call("hocket_workflow", map[string]any{"name": "gated", "background": true})).Run
-	if text := call("hocket_run", map[string]any{"run": run, "action": "wait"}); parse(t, text).Status != "waiting" {
-		t.Error(text)
+	run := parse(t, call("hocket_workflow", map[string]any{"name": "gated"})).Run
+	if text := call("hocket_run", map[string]any{"run": run, "action": "wait"}); parse(t, text).Status != "waiting" || asked > 0 {
+		t.Errorf("a client that cannot answer was asked %d times: %s", asked, text)
 	}
 	r, err := p.Run(t.Context(), run)
 	if err != nil {
@@ -114,5 +120,66 @@ func TestHTTP(t *testing.T) {
 	}
 	if info, err := r.Info(t.Context()); err != nil || info.Owner.By != "ci (MCP client test)" || info.Owner.Via != "mcp" {
 		t.Errorf("%+v, %v", info.Owner, err)
+	}
+
+	// Such a token opens nothing else, and no session of another one.
+	send := func(as withToken, method, url, session, body string) int {
+		t.Helper()
+		req, err := http.NewRequest(method, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			req.Header.Set("Mcp-Session-Id", session)
+		}
+		res, err := (&http.Client{Transport: as}).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode
+	}
+	base := "http://" + l.Addr().String()
+	for path, method := range map[string]string{"/api/projects": "GET", "/api/projects/" + projects[0].Name + "/runs": "POST", "/metrics": "GET", "/": "GET", "/api/openapi.json": "GET"} {
+		if got := send(ci, method, base+path, "", `{"workflow": "hello"}`); got != http.StatusForbidden {
+			t.Errorf("%s %s with the token of a model: %d", method, path, got)
+		}
+	}
+	if got := send(other, "POST", address, c.ID(), `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`); got != http.StatusForbidden {
+		t.Errorf("a session of another token: %d", got)
+	}
+	second, err := connect(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if res, err := second.CallTool(t.Context(), &sdk.CallToolParams{Name: "hocket_run", Arguments: map[string]any{"run": run, "action": "cancel"}}); err != nil || !res.IsError {
+		t.Errorf("a run of another token was cancelled: %+v, %v", res, err)
+	}
+
+	// A server that stops interrupts the runs of its calls, and the next one continues them.
+	slow := make(chan *sdk.CallToolResult, 1)
+	go func() {
+		res, _ := c.CallTool(context.Background(), &sdk.CallToolParams{Name: "hocket_workflow", Arguments: map[string]any{"name": "slow"}})
+		slow <- res
+	}()
+	var info hocket.Info
+	for info.Status != "running" {
+		time.Sleep(10 * time.Millisecond)
+		if all, err := p.Runs(t.Context(), hocket.Filter{Workflow: "slow"}); err == nil && len(all) > 0 {
+			info = all[0]
+		}
+	}
+	go func() { time.Sleep(100 * time.Millisecond); close(f.release) }()
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	done <- nil // for the deferred function
+	<-slow
+	if all, err := p.Runs(t.Context(), hocket.Filter{Workflow: "slow"}); err != nil || len(all) != 1 || all[0].Status == "cancelled" {
+		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -98,7 +98,7 @@ func (c *call) start(ctx context.Context, w *hocket.Workflow, inputs map[string]
 	if title = agent.OneLine(title, 60); title != "" {
 		options = append(options, hocket.WithLabels(map[string]string{titleLabel: title}))
 	}
-	if !background && c.handle == nil {
+	if !background && c.handle == nil && !c.s.o.served {
 		options = append(options, hocket.WithClaim())
 		c.s.startGuard()
 	}
@@ -123,6 +123,12 @@ func (c *call) carryOut(ctx context.Context, run *hocket.Run, background bool) (
 			c.handle.run = run
 		}
 		return c.s.report(ctx, run)
+	}
+	if c.s.o.served {
+		if err := c.s.detach(run); err != nil {
+			return nil, err
+		}
+		return c.follow(ctx, run, true)
 	}
 	c.s.guarded("+", run)
 	defer c.s.guarded("-", run)
@@ -210,6 +216,9 @@ func (c *call) watch(ctx context.Context, run *hocket.Run, stop func()) (*sdk.Ca
 		case <-enough.C:
 			return c.s.report(ctx, run)
 		case <-c.s.leaving:
+			if c.s.o.served { // the run continues without the call
+				return c.s.report(ctx, run)
+			}
 			stop()
 		case <-ctx.Done():
 			return nil, ctx.Err()

@@ -37,6 +37,8 @@ type Options struct {
 	Sessions func(p *hocket.Project) *handoff.Sessions
 	// Command returns the command line that does something in the same project, for people.
 	Command func(words ...string) string
+
+	served bool // over HTTP, see [Handler]
 }
 
 // The longest silence that clients are known to bear is that of opencode, a minute. Those that ask

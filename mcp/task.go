@@ -83,13 +83,13 @@ func (s *server) addTasks() {
 }
 
 // ownRun finds a run that a client started. Of others it says what that means.
-func ownRun(ctx context.Context, p *hocket.Project, id, otherwise string) (*hocket.Run, error) {
+func (s *server) ownRun(ctx context.Context, p *hocket.Project, id, otherwise string) (*hocket.Run, error) {
 	run, err := p.Run(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	info, err := run.Info(ctx)
-	if err == nil && info.Owner.Via != "mcp" {
+	if err == nil && (info.Owner.Via != "mcp" || s.token != "" && !strings.HasPrefix(info.Owner.By, s.token+" (")) {
 		err = fmt.Errorf("run %s was started by %s via %s; %s", info.ID, info.Owner.By, info.Owner.Via, otherwise)
 	}
 	return run, err
@@ -103,7 +103,7 @@ func (s *server) notCancelled(id string) string {
 const notATask = "only runs that a client started are tasks"
 
 func (s *server) getTask(ctx context.Context, ss *sdk.ServerSession, in *taskParams) (*task, error) {
-	run, err := ownRun(ctx, s.p, in.TaskID, notATask)
+	run, err := s.ownRun(ctx, s.p, in.TaskID, notATask)
 	if err != nil {
 		return nil, err
 	}
@@ -157,8 +157,8 @@ func (s *server) taskQuestions(ctx context.Context, run *hocket.Run, t *task) er
 }
 
 func (s *server) updateTask(ctx context.Context, ss *sdk.ServerSession, in *taskParams) (*taskAck, error) {
-	p := s.p.As(clientName(clientOf(ss)), "mcp")
-	run, err := ownRun(ctx, p, in.TaskID, notATask)
+	p := s.p.As(s.nameOf(clientOf(ss)), "mcp")
+	run, err := s.ownRun(ctx, p, in.TaskID, notATask)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (s *server) updateTask(ctx context.Context, ss *sdk.ServerSession, in *task
 }
 
 func (s *server) cancelTask(ctx context.Context, ss *sdk.ServerSession, in *taskParams) (*taskAck, error) {
-	run, err := ownRun(ctx, s.p.As(clientName(clientOf(ss)), "mcp"), in.TaskID, s.notCancelled(in.TaskID))
+	run, err := s.ownRun(ctx, s.p.As(s.nameOf(clientOf(ss)), "mcp"), in.TaskID, s.notCancelled(in.TaskID))
 	if err == nil {
 		_, err = run.Cancel(ctx, "the client cancelled the task")
 	}

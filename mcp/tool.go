@@ -135,7 +135,7 @@ func (c *call) run(ctx context.Context, in *runArgs) (*sdk.CallToolResult, error
 		}
 		return c.s.report(ctx, run)
 	case "cancel":
-		run, err := ownRun(ctx, c.p, in.Run, c.s.notCancelled(in.Run))
+		run, err := c.s.ownRun(ctx, c.p, in.Run, c.s.notCancelled(in.Run))
 		if err != nil {
 			return nil, err
 		}
@@ -341,7 +341,7 @@ type memoryArgs struct {
 }
 
 func (c *call) addMemory(ctx context.Context, in *memoryArgs) (*sdk.CallToolResult, error) {
-	m, err := c.p.AddMemory(ctx, in.Text, in.Tags, clientName(c.req.ClientInfo()))
+	m, err := c.p.AddMemory(ctx, in.Text, in.Tags, c.s.nameOf(c.req.ClientInfo()))
 	if err != nil {
 		return nil, err
 	}

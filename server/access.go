@@ -30,6 +30,7 @@ const (
 	Answer Scope = "answer" // answer questions
 	Start  Scope = "run"    // start what is in the project, and cancel, resume, retry and fork runs
 	Admin  Scope = "admin"  // everything: save files, trust, approve, delete
+	Model  Scope = "mcp"    // use the address for MCP clients, and nothing else
 )
 
 // ParseScopes parses a list such as "answer,run".
@@ -37,10 +38,13 @@ func ParseScopes(text string) ([]Scope, error) {
 	var scopes []Scope
 	for word := range strings.SplitSeq(text, ",") {
 		s := Scope(strings.TrimSpace(word))
-		if !slices.Contains([]Scope{Read, Answer, Start, Admin}, s) {
-			return nil, fmt.Errorf("unknown scope %q: expected read, answer, run or admin", word)
+		if !slices.Contains([]Scope{Read, Answer, Start, Admin, Model}, s) {
+			return nil, fmt.Errorf("unknown scope %q: expected read, answer, run, admin or mcp", word)
 		}
 		scopes = append(scopes, s)
+	}
+	if len(scopes) > 1 && slices.Contains(scopes, Model) {
+		return nil, errors.New("the scope mcp is for a model, and cannot be combined with others")
 	}
 	return scopes, nil
 }
@@ -57,6 +61,9 @@ type Token struct {
 }
 
 func (t *Token) allows(s Scope) bool {
+	if s == Model || slices.Contains(t.Scopes, Model) { // what a model may do, and what a program may, do not add up
+		return s == Model && slices.Contains(t.Scopes, Model)
+	}
 	return s == Read || slices.Contains(t.Scopes, s) || slices.Contains(t.Scopes, Admin)
 }
 

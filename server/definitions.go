@@ -68,10 +68,20 @@ type Review struct {
 	Definition
 	Meaning     string            `json:"meaning,omitempty" doc:"All that the workflow says, in canonical form"`
 	Texts       map[string]string `json:"texts,omitempty" doc:"The files of an agent or a tool"`
+	Covered     map[string]string `json:"covered,omitempty" doc:"The files of the project that its commands name; of a long one the beginning"`
+	Agents      []ReviewedAgent   `json:"agents" doc:"That it uses"`
 	Effects     []Effect          `json:"effects" doc:"Every command, address, permission and prompt"`
 	Plan        *Plan             `json:"plan,omitempty"`
 	Changes     []string          `json:"changes" doc:"What differs from what was approved before"`
 	Diagnostics []Diagnostic      `json:"diagnostics"`
+}
+
+// ReviewedAgent is an agent that a definition uses.
+type ReviewedAgent struct {
+	Name     string `json:"name"`
+	Executor string `json:"executor"`
+	Model    string `json:"model,omitempty"`
+	Prompt   string `json:"prompt,omitempty"`
 }
 
 // Effect is something that a definition would do.
@@ -357,9 +367,12 @@ func definitionOf(g *hocket.Generated) Definition {
 }
 
 func reviewOf(r *hocket.Review) Review {
-	out := Review{Definition: definitionOf(&r.Generated), Meaning: r.Meaning, Texts: r.Texts, Effects: []Effect{}, Changes: []string{}, Diagnostics: diagnosticsOf(r.Found)}
+	out := Review{Definition: definitionOf(&r.Generated), Meaning: r.Meaning, Texts: r.Texts, Covered: r.Covered, Agents: []ReviewedAgent{}, Effects: []Effect{}, Changes: []string{}, Diagnostics: diagnosticsOf(r.Found)}
 	for _, d := range r.Effects {
 		out.Effects = append(out.Effects, Effect{d.Step, string(d.Kind), d.What, d.Files})
+	}
+	for _, a := range r.Agents {
+		out.Agents = append(out.Agents, ReviewedAgent{a.Name, a.Agent, a.Model, a.Prompt})
 	}
 	if r.Plan != nil {
 		out.Plan = planOf(r.Plan)

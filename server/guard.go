@@ -126,6 +126,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			p := newProblem(http.StatusUnauthorized, "unauthorized", "this needs a valid token or session")
 			p.Hint = "open the page with `hocket open`, or send a token of `hocket serve token`"
 			fail(w, p)
+		case slices.Contains(who.Scopes, Model) && !strings.HasPrefix(r.URL.Path, mcpPath): // also where no scope is needed
+			fail(w, noScope(who, Read))
+		case !who.Browser && r.Method != http.MethodGet && r.Method != http.MethodHead && insideRun(r.RemoteAddr, localAddress(r)):
+			p := newProblem(http.StatusForbidden, "inside-run", "a program that works for a run cannot start or change anything through the server, because the limits of its run would not apply")
+			p.Hint = "use the command line, such as `hocket run` or `hocket mcp serve`"
+			fail(w, p)
 		default:
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, who)))
@@ -196,6 +202,14 @@ func (s *Server) identify(r *http.Request) (*caller, error) {
 }
 
 const enterPath = "/enter"
+
+// localAddress returns the address at which a request arrived.
+func localAddress(r *http.Request) string {
+	if a, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		return a.String()
+	}
+	return ""
+}
 
 // enter starts a browser session with a link that can be used once.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {

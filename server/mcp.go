@@ -7,13 +7,19 @@ import (
 	"github.com/hocket-dev/hocket"
 )
 
-// addMCP adds the addresses for MCP clients, one for each project. A client is a program with a model, so it
-// needs a token: what a browser is signed in to is not for it.
-func (s *Server) addMCP(mux *http.ServeMux, serve func(context.Context, func(*http.Request) (*hocket.Project, string), func(string) error) (http.Handler, func())) {
+// ServeMCP returns what serves MCP clients in a project, and what ends it. client returns the name of the token of
+// a request, and an id that no other token has. resume has the server drive a run.
+type ServeMCP func(p *hocket.Project, client func(r *http.Request) (name, id string), resume func(run string) error) (serve http.Handler, leave func())
+
+const mcpPath = "/mcp/"
+
+// addMCP adds the addresses for MCP clients, one for each project. A client is a program with a model, so its
+// token opens nothing else: in the API, what is in the project runs without an approval.
+func (s *Server) addMCP(mux *http.ServeMux, with ServeMCP) {
 	for _, p := range s.projects {
-		handler, leave := serve(context.Background(), func(r *http.Request) (*hocket.Project, string) {
+		handler, leave := with(p.Project, func(r *http.Request) (name, id string) {
 			who := callerOf(r.Context())
-			return p.Project, who.Name
+			return who.Name, who.Hash
 		}, func(run string) error {
 			r, err := p.Run(context.Background(), run)
 			if err != nil {
@@ -22,12 +28,6 @@ func (s *Server) addMCP(mux *http.ServeMux, serve func(context.Context, func(*ht
 			return p.drives.take(context.Background(), r)
 		})
 		s.leave = append(s.leave, leave)
-		mux.Handle("/mcp/"+p.name, s.page(Start, func(w http.ResponseWriter, r *http.Request) {
-			if callerOf(r.Context()).Browser {
-				fail(w, newProblem(http.StatusForbidden, "scope", "an MCP client needs a token of its own; see `hocket serve token`"))
-				return
-			}
-			handler.ServeHTTP(w, r)
-		}))
+		mux.Handle(mcpPath+p.name, s.page(Model, handler.ServeHTTP))
 	}
 }

@@ -38,10 +38,8 @@ type Options struct {
 	Sessions func(p *hocket.Project) *handoff.Sessions
 	// Pages adds the pages for people; nil: "/" leads to the description of the API.
 	Pages func(s *Server, add AddPage)
-	// MCP returns what serves MCP clients in a project, and what ends it; nil: they are not served. project returns
-	// the project for the caller of a request, and a name that no other caller has. resume has the server drive
-	// a run.
-	MCP func(ctx context.Context, project func(r *http.Request) (*hocket.Project, string), resume func(run string) error) (http.Handler, func())
+	// MCP serves MCP clients; nil: they are not served.
+	MCP ServeMCP
 	// Log is for the operator; nil: none.
 	Log *slog.Logger
 }

@@ -22,12 +22,12 @@ func definitionPath(project, id string) string {
 }
 
 // proposals returns what waits for an approval in all projects, the newest first.
-func (s *site) proposals(ctx context.Context) ([]proposal, error) {
+func (s *site) proposals(ctx context.Context) []proposal {
 	var all []proposal
 	for _, project := range s.Names() {
 		found, err := s.Definitions(ctx, project)
 		if err != nil {
-			return nil, err
+			continue // a mistake in one project must not hide the others; its page says what is wrong
 		}
 		for _, d := range found {
 			if d.State == string(hocket.Proposed) || d.State == string(hocket.Changed) {
@@ -35,7 +35,7 @@ func (s *site) proposals(ctx context.Context) ([]proposal, error) {
 			}
 		}
 	}
-	return all, nil
+	return all
 }
 
 type reviewData struct {

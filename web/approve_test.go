@@ -21,7 +21,7 @@ func TestApproveOnThePage(t *testing.T) {
 	b.open("/inbox")
 	b.wait(`document.querySelector("#counts").textContent.includes("1") && document.querySelector(".question").textContent.includes("Tidy up")`)
 	b.do(chromedp.Click(`.question a.button`))
-	b.wait(`document.querySelector("main").textContent.includes("rm -r old") && document.querySelector("main").textContent.includes("covers no files, and no others") && document.querySelector(".drawing").textContent.includes("Sweep <b>all</b>")`)
+	b.wait(`document.querySelector("main").textContent.includes("rm -r old") && document.querySelector("main").textContent.includes("covers no file that it reads or runs") && document.querySelector(".drawing").textContent.includes("Sweep <b>all</b>")`)
 
 	// What changes in the meantime is not approved.
 	if err := os.WriteFile(filepath.Join(f.p.Root(), ".hocket/generated/tidy/tidy.yml"), []byte(strings.Replace(text, "rm -r old", "rm -r /", 1)), 0o644); err != nil {
@@ -53,6 +53,31 @@ func generated(t *testing.T, p *hocket.Project) *hocket.Generated {
 		t.Fatal(all, err)
 	}
 	return all[0]
+}
+
+// TestReviewShowsFiles shows what a file of the project contains that a command runs.
+func TestReviewShowsFiles(t *testing.T) {
+	f := newFixture(t, map[string]string{".hocket/generated/make/origin.yml": "kind: workflow\nname: make\nby: a-model\n", ".hocket/generated/make/make.yml": "name: make\nsteps: [{id: a, agent: shell, config: {command: sh build.sh}}]\n",
+		"build.sh": "echo payload-of-the-script\n"})
+	page := f.get(f.client(), "/projects/shop/definitions/make", http.StatusOK)
+	for _, want := range []string{"payload-of-the-script", "build.sh, and no other file", "At once at most"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not contain %q", want)
+		}
+	}
+}
+
+// TestBrokenProject shows pages although a file of the project has mistakes.
+func TestBrokenProject(t *testing.T) {
+	f := newFixture(t, nil)
+	c := f.client()
+	f.get(c, "/", http.StatusOK)
+	if err := os.WriteFile(filepath.Join(f.p.Root(), ".hocket/agents/greeter.yml"), []byte("name: [\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/inbox", "/usage", "/projects/shop", "/projects/shop/workflows/hello/edit"} {
+		f.get(c, path, http.StatusOK)
+	}
 }
 
 // TestTrustOnThePage shows what the files of a project can do, and approves exactly that.

@@ -120,7 +120,7 @@ func (s *site) edit(r *http.Request) (string, any, error) {
 }
 
 // first is what a new workflow begins with.
-const first = `name: %s
+const first = `name: new
 description: What it is for
 inputs:
   topic:
@@ -134,14 +134,14 @@ steps:
 // create shows the editor with a new workflow.
 func (s *site) create(r *http.Request) (string, any, error) {
 	project, as := r.PathValue("project"), r.URL.Query().Get("as")
-	if _, err := s.Workflows(r.Context(), project); err != nil { // is there such a project?
+	if _, err := s.Definitions(r.Context(), project); err != nil { // is there such a project?
 		return "", nil, err
 	}
 	n, ok := syntax.Named(as)
 	if !ok {
 		n, _ = syntax.Named("yaml")
 	}
-	text := strings.Replace(first, "%s", "new", 1)
+	text := first
 	if n.Name != "yaml" {
 		w, _ := syntax.Parse("new.yml", []byte(text))
 		converted, err := n.Format(w)
@@ -175,9 +175,12 @@ func (s *site) save(w http.ResponseWriter, r *http.Request) {
 	status := http.StatusOK
 	switch r.PostForm.Get("do") {
 	case "format":
-		if text, found := syntax.Fmt(d.File, []byte(d.Text)); !found.Errors() {
-			d.Text = string(text)
+		text, found := syntax.Fmt(d.File, []byte(d.Text))
+		if found.Errors() {
+			d.Problem = "a text with mistakes is not formatted"
+			break
 		}
+		d.Text = string(text)
 	case "check":
 	default:
 		_, err := s.Save(r.Context(), in, d.Text, d.Revision, d.File)
@@ -197,9 +200,9 @@ func (s *site) save(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	var err error
-	if d.preview, err = s.preview(r.Context(), project, d.File, d.Text, r.PostForm.Get("as")); err != nil {
-		s.fail(w, r, err)
-		return
+	if d.preview, err = s.preview(r.Context(), project, d.File, d.Text, r.PostForm.Get("as")); err != nil && d.Problem == "" {
+		p := s.Explain(r.Context(), err)
+		status, d.Problem = p.Status, p.Detail
 	}
 	s.render(w, r, status, "edit", "Edit "+name, d)
 }

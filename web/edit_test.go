@@ -171,6 +171,14 @@ func TestEditWithoutJavaScript(t *testing.T) {
 	if page := send("save", strings.Replace(text, "hi", "ho", 1), revision, 409); !strings.Contains(page, "has changed since you opened it") || !strings.Contains(page, "<b>ho</b>") {
 		t.Errorf("the conflict is not shown, or the text is lost:\n%s", page)
 	}
+	res, err := c.PostForm(f.base+"/projects/shop/new", url.Values{"do": {"save"}, "file": {"a/b.yml"}, "text": {"what I wrote"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if page, err := io.ReadAll(res.Body); err != nil || res.StatusCode == http.StatusOK || !strings.Contains(string(page), "what I wrote") {
+		t.Errorf("a text with an invalid file name is lost (%v):\n%s", err, page)
+	}
 	written, err := os.ReadFile(filepath.Join(f.p.Root(), ".hocket", "workflows", "hello.yml"))
 	if err != nil || string(written) != text {
 		t.Errorf("the file is %q (%v)", written, err)

@@ -33,9 +33,7 @@ func (s *site) home(r *http.Request) (string, any, error) {
 	if d.Questions, err = s.Questions(ctx, ""); err != nil {
 		return "", nil, err
 	}
-	if d.Proposals, err = s.proposals(ctx); err != nil {
-		return "", nil, err
-	}
+	d.Proposals = s.proposals(ctx)
 	if d.Running, err = s.running(ctx); err != nil {
 		return "", nil, err
 	}
@@ -100,8 +98,8 @@ func (s *site) inbox(r *http.Request) (string, any, error) {
 	if d.Questions, err = s.Questions(r.Context(), ""); err != nil {
 		return "", nil, err
 	}
-	d.Proposals, err = s.proposals(r.Context())
-	return "Inbox", d, err
+	d.Proposals = s.proposals(r.Context())
+	return "Inbox", d, nil
 }
 
 // answer answers the question of a form.

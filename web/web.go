@@ -151,11 +151,7 @@ func (s *site) frame(ctx context.Context, project string) (frame, error) {
 	if err != nil {
 		return f, err
 	}
-	proposals, err := s.proposals(ctx)
-	if err != nil {
-		return f, err
-	}
-	f.Waiting = len(open) + len(proposals)
+	f.Waiting = len(open) + len(s.proposals(ctx))
 	running, err := s.running(ctx)
 	f.Running = len(running)
 	return f, err

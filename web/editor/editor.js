@@ -13,7 +13,7 @@ const form = document.querySelector("#edit");
 const field = document.querySelector("#text");
 const said = document.querySelector("#said");
 const file = form.elements.file;
-let revision = form.elements.revision;
+const revision = form.elements.revision;
 const patience = 60; // milliseconds without a key
 
 const colours = HighlightStyle.define([
@@ -116,7 +116,7 @@ function look() {
   request.onloadend = () => {
     asking = false;
     if (request.status === 200 && request.responseXML) show(request.responseXML, sent);
-    else say("The server does not answer. Your text is still here.", true);
+    else say(request.status ? `The server refuses to check the text (${request.status}). Your text is still here.` : "The server does not answer. Your text is still here.", true);
     if (again) later();
     again = false;
   };
@@ -182,7 +182,15 @@ function call(method, path, body) {
   return fetch(form.dataset.api + path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 }
 
+let saving = false;
+
 async function save() {
+  if (saving) return; // a key that is held must not conflict with itself
+  saving = true;
+  await put().finally(() => (saving = false));
+}
+
+async function put() {
   const sent = text();
   if (!form.dataset.name) return send(); // a new file: the page moves to its address
   const answer = await call("PUT", `/workflows/${encodeURIComponent(form.dataset.name)}`, { text: sent, revision: revision.value }).catch(() => null);
@@ -211,17 +219,15 @@ async function format() {
   view.dispatch({ changes: { from: 0, to: sent.length, insert: fresh }, selection: { anchor: Math.min(at, fresh.length) }, annotations: isolateHistory.of("full") });
 }
 
-let sending = false;
 form.addEventListener("click", (e) => {
   const button = e.target.closest("button");
-  if (!button || sending) return;
+  if (!button) return;
   if (button.value === "format") {
     e.preventDefault();
     format();
   } else if (button.value === "save" && form.dataset.name) {
     e.preventDefault();
-    sending = true;
-    save().finally(() => (sending = false));
+    save();
   }
 });
 form.addEventListener("submit", () => {
