@@ -44,14 +44,15 @@ type Comparison struct {
 	// What would happen to the steps of the run, by address. Each is in one of these lists.
 	Kept      []string // have a result, which stays
 	GoesOn    []string // in progress, and go on
-	Again     []string // have a result, or are in progress, and run again
+	Again     []string // have a result, in this plan or an earlier one, or are in progress, and run again
 	Later     []string // have a result, which they keep if they are given the same again by steps that run again
 	Cancelled []string // in progress, and are not part of the new plan
 	Dropped   []string // have a result, and are not part of the new plan
-	// Effects are those steps of Again, Later and Dropped whose effect must happen once and has, or may
-	// have, happened. Before it would happen again, a person is asked; a step that is dropped cannot be
+	// Effects are those of these steps, except of Kept, whose effect must happen once and has happened.
+	// Before it would happen again, a person is asked; a step that is dropped or cancelled cannot be
 	// recognized if the new plan has it under another name.
 	Effects []string
+	Unsure  []string // likewise, but it is not known whether the effect has happened
 }
 
 // Compare returns what a new plan would change. It records nothing. The errors are those of
@@ -86,7 +87,7 @@ func (r *Run) Compare(ctx context.Context, w *Workflow) (*Comparison, error) {
 		return nil, err
 	}
 	after := run.Result()
-	c.compareSteps(before.Steps, after.Steps, onceIn(old.Bundle), onceIn(w.Bundle()))
+	c.compareSteps(before.Steps, run, onceIn(w.Bundle()))
 	c.Same = sameDefinitions(old.Bundle, w.Bundle()) && bytes.Equal(old.Agents, w.l.Agents().Encode()) && goesOnAlike(before, after)
 	return c, nil
 }
@@ -112,39 +113,79 @@ func onceIn(b *workflow.Bundle) map[string]bool {
 	return once
 }
 
-func (c *Comparison) compareSteps(before, after []engine.StepResult, old, plan map[string]bool) {
-	now := map[string]engine.StepResult{}
-	for _, s := range after {
+// compareSteps says what becomes of the steps of a run, which has got the new plan. plan says which steps
+// that has, and whether they must happen once.
+func (c *Comparison) compareSteps(before []engine.StepResult, run *engine.Run, plan map[string]bool) {
+	now, asks, seen := map[string]engine.StepResult{}, map[string]bool{}, map[string]bool{}
+	for _, s := range run.Result().Steps {
 		now[s.Address] = s
 	}
+	for _, q := range run.Questions() {
+		asks[q.Address] = asks[q.Address] || q.Kind == engine.LostQuestion
+	}
+	pasts := run.Pasts()
 	for _, was := range before {
+		seen[was.Address] = true
 		s, exists := now[was.Address]
-		once, planned := plan[was.Node]
-		same := s.Attempts == was.Attempts && s.Started.Equal(was.Started)
-		done := was.Status == engine.Success
-		started := was.Status == engine.Running || was.Status == engine.Waiting
-		effect := false
-		switch {
-		case done && exists && same && s.Status == was.Status:
-			c.Kept = append(c.Kept, was.Address)
-		case started && was.Attempts > 0 && exists && same:
-			c.GoesOn = append(c.GoesOn, was.Address)
-		case exists && (done || started || was.Status == engine.Failed || was.Status == engine.TimedOut) && was.Attempts > 0:
-			c.Again = append(c.Again, was.Address)
-			effect = once && (done || started)
-		case started && !exists:
-			c.Cancelled = append(c.Cancelled, was.Address)
-		case done && !exists && planned:
-			c.Later = append(c.Later, was.Address)
-			effect = once
-		case done && !exists:
-			c.Dropped = append(c.Dropped, was.Address)
-			effect = old[was.Node]
-		}
-		if effect {
-			c.Effects = append(c.Effects, was.Address)
+		c.compareStep(was, s, exists, asks[was.Address], pasts[was.Address], plan)
+	}
+	for _, address := range slices.Sorted(maps.Keys(pasts)) { // of plans before that
+		s, exists := now[address]
+		switch past, node := pasts[address], nodeOf(address); {
+		case seen[address]:
+		case exists && s.Status == engine.Success:
+			c.Kept = append(c.Kept, address)
+		default:
+			c.compareStep(engine.StepResult{Address: address, Node: node}, s, exists, asks[address], past, plan)
 		}
 	}
+}
+
+func (c *Comparison) compareStep(was, s engine.StepResult, exists, asks bool, past engine.Past, plan map[string]bool) {
+	once, planned := plan[was.Node]
+	same := s.Attempts == was.Attempts && s.Started.Equal(was.Started)
+	done := was.Status == engine.Success
+	started := was.Status == engine.Running || was.Status == engine.Waiting
+	ended := done || was.Status == engine.Failed || was.Status == engine.TimedOut
+	effect := (once || past.Once) && (past.Done || past.Unsure)
+	earlier := was.Status == "" && planned // no step of the present plan
+	list := &c.Again
+	switch {
+	case done && exists && same && s.Status == was.Status:
+		list, effect = &c.Kept, false
+	case started && was.Attempts > 0 && exists && same:
+		list, effect = &c.GoesOn, asks
+	case asks:
+		effect = true
+	case exists && (ended || started) && was.Attempts > 0, exists && earlier:
+		effect = false
+	case started && !exists && !(planned && effect && past.Done):
+		list = &c.Cancelled
+	case !exists && planned && effect && past.Again:
+	case !exists && planned && (done || effect):
+		list = &c.Later
+	case !exists && was.Status != "" && (done || effect):
+		list = &c.Dropped
+	default:
+		return
+	}
+	*list = append(*list, was.Address)
+	switch {
+	case !effect:
+	case past.Unsure:
+		c.Unsure = append(c.Unsure, was.Address)
+	default:
+		c.Effects = append(c.Effects, was.Address)
+	}
+}
+
+// nodeOf returns the node of an address.
+func nodeOf(address string) string {
+	address = address[strings.LastIndexByte(address, '/')+1:]
+	if i := strings.IndexAny(address, "#["); i >= 0 {
+		address = address[:i]
+	}
+	return address
 }
 
 // compareNodes compares the definitions of steps.

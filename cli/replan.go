@@ -200,14 +200,14 @@ func fate(c *hocket.Comparison, node string) string {
 	var now []string
 	for _, s := range []struct {
 		list         []string
-		text, effect string // effect: if it has an effect that must happen once
+		text, effect string // effect: if it has an effect that must happen once, and that %s happened
 	}{
 		{c.Kept, "keeps its result", ""},
-		{c.GoesOn, "goes on", ""},
+		{c.GoesOn, "goes on", "still asks before its effect is repeated"},
 		{c.Again, "runs again", "asks before its effect is repeated"},
 		{c.Later, "runs again if what it follows or is given changes", "asks before its effect is repeated if what it is given changes"},
-		{c.Cancelled, "is cancelled", ""},
-		{c.Dropped, "its result is dropped", "its result is dropped, but its effect has happened"},
+		{c.Cancelled, "is cancelled", "is cancelled, but its effect %s happened"},
+		{c.Dropped, "its result is dropped", "its result is dropped, but its effect %s happened"},
 	} {
 		has := map[string]bool{} // by their texts
 		for _, address := range s.list {
@@ -215,8 +215,11 @@ func fate(c *hocket.Comparison, node string) string {
 				continue
 			}
 			text := s.text
-			if slices.Contains(c.Effects, address) {
-				text = s.effect
+			switch {
+			case slices.Contains(c.Effects, address):
+				text = strings.Replace(s.effect, "%s", "has", 1)
+			case slices.Contains(c.Unsure, address):
+				text = strings.Replace(s.effect, "%s", "may have", 1)
 			}
 			if !has[text] {
 				has[text] = true

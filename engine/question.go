@@ -202,7 +202,11 @@ func (r *Run) askLost(in *inst) {
 		},
 	}
 	if in.happened && !in.unsure {
-		q.Text = fmt.Sprintf("%q is done, and its effect must happen only once, but the new plan changes the step or what it is given. Run it again, leave it as it is, or fail the step?", in.address)
+		why := "the new plan changes the step or what it is given"
+		if p := r.replans.memo[in.address]; p != nil && p.disowned {
+			why = "a person has marked it as failed"
+		}
+		q.Text = fmt.Sprintf("%q is done, and its effect must happen only once, but %s. Run it again, leave it as it is, or fail the step?", in.address, why)
 		q.Options[0].Description = "run it again; its effect happens once more"
 		q.Options[1].Description = "leave it as it is; continue with an empty output"
 		if r.doneBefore(in) != nil {
@@ -413,7 +417,7 @@ func (r *Run) notOpen(id string) error {
 		return fmt.Errorf("question %s is closed: %s", id, in.asked[n-1])
 	case human && in.status == Cancelled:
 		return fmt.Errorf("the question %q was withdrawn", id)
-	case human && in.status != Skipped, in != nil && in.n.def.Once && in.shut > 0:
+	case human && in.status != Skipped, in != nil && (in.n.def.Once || in.happened) && in.shut > 0:
 		return fmt.Errorf("the question %q is already answered or closed (%s)", id, in.status)
 	}
 	if len(r.questions) == 0 {
@@ -468,6 +472,7 @@ func (r *Run) gateAnswered(in *inst, value, by string) {
 }
 
 func (r *Run) lostAnswered(in *inst, value string) {
+	done := in.happened && !in.unsure
 	in.unsure = false
 	switch value {
 	case Rerun:
@@ -480,7 +485,14 @@ func (r *Run) lostAnswered(in *inst, value string) {
 			r.fail(in, fault)
 		}
 	case Fail:
-		r.fail(in, &Fault{Kind: FaultLost, Message: "was lost, and a person marked it as failed", Permanent: true})
+		fault := &Fault{Kind: FaultLost, Message: "was lost, and a person marked it as failed", Permanent: true}
+		if done {
+			fault.Message = "is done, but a person marked it as failed"
+			if p := r.replans.memo[in.address]; p != nil {
+				p.disowned = true
+			}
+		}
+		r.fail(in, fault)
 	}
 }
 

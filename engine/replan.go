@@ -43,6 +43,7 @@ type tally struct {
 	Asked    []string `json:"asked,omitempty"`  // see inst.asked
 	Unsure   bool     `json:"unsure,omitempty"` // see inst.unsure
 	Done     bool     `json:"done,omitempty"`   // see inst.happened
+	Once     bool     `json:"once,omitempty"`   // a plan in which it was done, or may have been, declares that it must happen once
 }
 
 // past is an instance that ended in an earlier plan.
@@ -50,6 +51,7 @@ type past struct {
 	in               *inst // without its place in that plan
 	work, reads      digest
 	decision, reason string
+	disowned         bool       // the effect has happened, but a person has marked the step as failed since
 	below            []*inst    // the tasks that it handed off
 	open             []*handoff // those of them that go on, while Replanned is stepped
 }
@@ -203,12 +205,15 @@ func (r *Run) tallyUp(in *inst) {
 			t.Asked[i] = "the plan was changed"
 		}
 	}
-	if in.n.def.Once && in.status != Skipped {
+	if (in.n.def.Once || t.Once) && in.status != Skipped {
 		t.Unsure = in.mayHaveHappened() && r.version >= 4
 		t.Done = in.happened
 	}
 	if r.version >= 5 && in.attempt > 0 && (in.status == Success || in.atLimit) {
 		t.Done = true
+	}
+	if r.version >= 5 && in.n.def.Once && (t.Done || t.Unsure) {
+		t.Once = true
 	}
 	if t.Attempts > 0 {
 		r.replans.tally[in.address] = t
@@ -234,7 +239,8 @@ func (r *Run) continueCounts(in *inst) {
 		return
 	}
 	if t, ok := r.replans.tally[in.address]; ok && in.n.isTried() {
-		in.base, in.asked, in.unsure, in.happened = t.Attempts, slices.Clone(t.Asked), t.Unsure && in.n.def.Once, t.Done && in.n.def.Once
+		once := in.n.def.Once || t.Once
+		in.base, in.asked, in.unsure, in.happened = t.Attempts, slices.Clone(t.Asked), t.Unsure && once, t.Done && once
 	}
 }
 
@@ -347,7 +353,7 @@ func (r *Run) unfold() bool {
 func (r *Run) resultFor(in *inst) *past {
 	p := r.replans.memo[in.address]
 	switch {
-	case p == nil || p.work != in.n.work() || !r.prepare(in) || p.in.sum != in.asksFor():
+	case p == nil || p.disowned || p.work != in.n.work() || !r.prepare(in) || p.in.sum != in.asksFor():
 		return nil
 	case p.in.status != Success && !in.goesOn(p.in.status):
 		return nil
@@ -453,7 +459,7 @@ func (r *Run) recall(in *inst, p *past) bool {
 			said, value = map[string]any{"decision": p.decision, "reason": p.reason}, previous(in.from())
 		}
 		switch fault := r.settle(in, said, value); {
-		case fault != nil && in.n.def.Once:
+		case fault != nil && (in.n.def.Once || in.happened):
 			r.fail(in, fault)
 		case fault != nil:
 			*in = before

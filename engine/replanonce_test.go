@@ -64,7 +64,8 @@ func TestReplanAsksAboutChangedEffects(t *testing.T) {
 	}{
 		{once("a", "1"), once("a", "2"), "ask a"},
 		{did("a", "1"), once("a", "1"), "ask a"},
-		{once("a", "1"), did("a", "2"), "start a@2"},
+		{once("a", "1"), did("a", "2"), "ask a"},
+		{once("a", "1"), did("a", "1"), "ask a"},
 		{once("a", "1"), once("b", "1"), "start b@1"},
 	} {
 		r := beginPlan(t, inOrder(c.was), workflow.Limits{})
@@ -84,6 +85,61 @@ func TestReplanAsksAboutChangedEffects(t *testing.T) {
 	r.want("its result leads nowhere", r.plan(routed), "withdraw a, ask a")
 	r.want("so it fails", r.step(&engine.Answered{ID: "a", Value: engine.Done}), "finish error")
 	r.want("and is not repeated then", r.plan(inOrder(once("a", "other"))), "ask a")
+}
+
+// What was declared to happen once when it was done asks, although no later plan declares it.
+func TestReplanRemembersThatAnEffectHappensOnce(t *testing.T) {
+	const text = `"a" is done, and its effect must happen only once`
+	r := beginPlan(t, inOrder(once("a", "1")), workflow.Limits{})
+	r.ended("a", 1, "x")
+	r.want("it is not in this plan", r.plan(inOrder(did("b", "1"))), "start b@1")
+	r.want("it is again", r.plan(inOrder(did("a", "2"))), "cancel b@1, ask a")
+	if q := r.run.Questions()[0]; !strings.Contains(q.Text, text) {
+		t.Errorf("%+v", q)
+	}
+	r.want("it waits", r.plan(inOrder(did("a", "3"))), "withdraw a, ask a")
+	r.want("it is left as it is", r.step(&engine.Answered{ID: "a", Value: engine.Done}), "")
+	r.want("b ends", r.ended("b", 1, ""), "finish success")
+	r.want("nothing else has run", r.plan(inOrder(did("a", "4"))), "ask a")
+	want := engine.Past{Done: true, Once: true, Again: true}
+	if p := r.run.Pasts()["a"]; p != want {
+		t.Errorf("%+v", p)
+	}
+	r.want("its result leads nowhere", r.plan(func() *workflow.Bundle {
+		b := inOrder(did("a", "5"), did("b", "2"))
+		b.Root.Body.Edges = []workflow.Edge{{From: "a", To: "b", On: workflow.OnLabel, Label: "no"}}
+		return b
+	}()), "withdraw a, ask a")
+	r.want("so it fails", r.step(&engine.Answered{ID: "a", Value: engine.Done}), "finish error")
+
+	r = beginPlan(t, inOrder(once("a", "1")), workflow.Limits{})
+	r.want("it is in progress", r.plan(inOrder(did("a", "2"))), "cancel a@1")
+	r.want("it may have happened", r.ended("a", 1, ""), "ask a")
+	if p := r.run.Pasts()["a"]; !p.Unsure || !p.Once {
+		t.Errorf("%+v", p)
+	}
+}
+
+// A step that a person has marked as failed does not succeed again without a question.
+func TestReplanAsksAboutWhatAPersonFailed(t *testing.T) {
+	r := beginPlan(t, inOrder(once("a", "1")), workflow.Limits{})
+	r.ended("a", 1, "x")
+	r.plan(inOrder(once("a", "2")))
+	r.want("it fails", r.step(&engine.Answered{ID: "a", Value: engine.Fail}), "finish error")
+	if got, want := r.run.Result().Error, "a: is done, but a person marked it as failed"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	restored, err := engine.Restore(inOrder(once("a", "2")), r.run.Snapshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.run = restored
+	r.want("the first plan", r.plan(inOrder(once("a", "1"))), "ask a")
+	if q := r.run.Questions()[0]; !strings.Contains(q.Text, "a person has marked it as failed") || !strings.Contains(q.Options[1].Description, "the result that it has") {
+		t.Errorf("%+v", q)
+	}
+	r.want("it is done after all", r.step(&engine.Answered{ID: "a", Value: engine.Done}), "finish success")
+	r.want("that was decided", r.plan(inOrder(once("a", "1"), did("b", "1"))), "start b@1")
 }
 
 // Runs of version 4 repeat it, as they did.

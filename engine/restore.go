@@ -14,7 +14,7 @@ import (
 
 // layout is the version of the snapshot format. Increase it with every change to what is encoded
 // below; older snapshots are then ignored.
-const layout = 8
+const layout = 9
 
 // header tells whether a snapshot can be restored.
 type header struct {
@@ -154,6 +154,7 @@ func (c *codec) replans(x *replans) {
 		c.digest(&(*p).reads)
 		twoway.Text(c.Codec, &(*p).decision)
 		twoway.Text(c.Codec, &(*p).reason)
+		c.Bools(&(*p).disowned)
 		twoway.List(c.Codec, &(*p).below, c.inst)
 	})
 }

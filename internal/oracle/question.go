@@ -95,6 +95,9 @@ func (m *Model) answered(ev *engine.Answered) {
 		in.unsure = false
 		m.leaveDone(in)
 	case q.kind == engine.LostQuestion:
+		if past := m.plans.memo[in.address]; past != nil && in.happened && !in.unsure {
+			past.disowned = true
+		}
 		in.unsure = false
 		m.fail(in, fault{why: "given up"})
 	case q.kind == engine.ReplanQuestion && in.atLimit:

@@ -24,12 +24,14 @@ type plans struct {
 type mtally struct {
 	attempts, asked int
 	unsure, done    bool
+	once            bool // an earlier plan that did it, or may have, says that it must happen once
 }
 
 // mpast is a result of an earlier plan.
 type mpast struct {
 	*minst
-	below []*minst // the tasks that it handed off
+	below    []*minst // the tasks that it handed off
+	disowned bool     // a person has marked the step as failed since
 }
 
 // oldPlan is what was in progress when the plan changed.
@@ -77,15 +79,16 @@ func (m *Model) collect(in *minst) {
 	if tried(in.n) {
 		t := x.tally[in.address]
 		t.attempts, t.asked = max(t.attempts, in.attempt, in.base), max(t.asked, in.numbered)
-		if in.n.Once && in.status != engine.Skipped {
+		if (in.n.Once || t.once) && in.status != engine.Skipped {
 			open := in.status == engine.Running || in.status == engine.Cancelled
 			t.unsure = open && (in.unsure || in.attempt-in.base > in.failures && !in.unsent)
 			t.done = in.happened
 		}
 		t.done = t.done || in.attempt > 0 && (in.status == engine.Success || in.atLimit)
+		t.once = t.once || in.n.Once && (t.done || t.unsure)
 		x.tally[in.address] = t
 	}
-	past := &mpast{in, x.old.below[in.address]}
+	past := &mpast{minst: in, below: x.old.below[in.address]}
 	switch {
 	case in.top() != in:
 	case in.atLimit: // it is the loop that failed
@@ -127,8 +130,8 @@ func tried(n *workflow.Node) bool {
 
 func (m *Model) continueCounts(in *minst) {
 	if t := m.plans.tally[in.address]; tried(in.n) {
-		in.base, in.numbered, in.unsure = t.attempts, t.asked, t.unsure && in.n.Once
-		in.happened = t.done && in.n.Once
+		once := in.n.Once || t.once
+		in.base, in.numbered, in.unsure, in.happened = t.attempts, t.asked, t.unsure && once, t.done && once
 	}
 }
 
@@ -229,7 +232,7 @@ func (m *Model) asksFor(in *minst) string {
 func (m *Model) resultOf(in *minst) *mpast {
 	past := m.plans.memo[in.address]
 	switch {
-	case past == nil || in.refused || work(past.minst) != work(in) || m.asksFor(past.minst) != m.asksFor(in):
+	case past == nil || past.disowned || in.refused || work(past.minst) != work(in) || m.asksFor(past.minst) != m.asksFor(in):
 		return nil
 	case past.status != engine.Success && !goesOn(in, past.status):
 		return nil
@@ -367,7 +370,7 @@ func (m *Model) recall(in *minst, past *mpast) bool {
 			said, value = map[string]any{"decision": past.passed.decision, "reason": past.passed.reason}, reached(in.from)
 		}
 		f := m.endWith(in, said, value)
-		if f != nil && !in.n.Once {
+		if f != nil && !in.n.Once && !in.happened {
 			*in = before
 			in.refused = true
 			return false
