@@ -22,7 +22,7 @@ type act struct {
 	driver string // what another process that drives the run then does
 }
 
-func (a *app) actOn(cmd *cobra.Command, id string, v act) error {
+func (a *app) actOn(cmd *cobra.Command, id string, v *act) error {
 	ctx := cmd.Context()
 	return a.withRun(ctx, id, func(r *hocket.Run) error {
 		receipt, err := v.record(ctx, r)
@@ -36,7 +36,7 @@ func (a *app) actOn(cmd *cobra.Command, id string, v act) error {
 			}
 			return err
 		}
-		return a.acknowledge(r.ID(), v, receipt)
+		return a.acknowledge(r.ID(), *v, receipt)
 	})
 }
 
@@ -112,7 +112,7 @@ is enough.`,
 				return r.Answer(ctx, args[1], hocket.Answer{Value: args[2], Comment: comment})
 			}
 			v.done, v.driver = "answered", "continues with it"
-			return a.actOn(cmd, args[0], v)
+			return a.actOn(cmd, args[0], &v)
 		},
 	}
 	cmd.Flags().StringVar(&comment, "comment", "", "store `TEXT` with the answer")
@@ -156,7 +156,7 @@ This also works if another process is driving the run, or was and has crashed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v.record = func(ctx context.Context, r *hocket.Run) (hocket.Receipt, error) { return r.Cancel(ctx, reason) }
 			v.done, v.driver = "cancelled", "stops it"
-			return a.actOn(cmd, args[0], v)
+			return a.actOn(cmd, args[0], &v)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "store `TEXT` with the run")
@@ -192,7 +192,7 @@ that has ended at a limit, use "hocket retry", which takes the same flags.`,
 				return receipt, err
 			}
 			v.done, v.driver = "raised", "continues with it"
-			return a.actOn(cmd, args[0], v)
+			return a.actOn(cmd, args[0], &v)
 		},
 	}
 	limits.add(cmd.Flags())

@@ -64,10 +64,14 @@ approved by its digest, in a terminal.`,
 				if err != nil {
 					return hocket.Receipt{}, err
 				}
-				return a.replan(ctx, r, w, f.yes, hocket.Replan{Limits: f.limits})
+				receipt, same, err := a.replan(ctx, r, w, f.yes, hocket.Replan{Limits: f.limits})
+				if same {
+					f.done = "the plan is the same; the limits of the run are raised"
+				}
+				return receipt, err
 			}
 			f.done, f.driver = "the run has a new plan", "continues with it"
-			return a.actOn(cmd, args[0], f.act)
+			return a.actOn(cmd, args[0], &f.act)
 		},
 	}
 	cmd.Flags().StringVar(&f.with, "with", "", "the new workflow, as `FILE` or by its name")
@@ -79,30 +83,40 @@ approved by its digest, in a terminal.`,
 	return cmd
 }
 
-// replan shows what a new plan would change, and gives it to the run if the user agrees.
-func (a *app) replan(ctx context.Context, r *hocket.Run, w *hocket.Workflow, yes bool, o hocket.Replan) (hocket.Receipt, error) {
+// replan shows what a new plan would change, and gives it to the run if the user agrees. If the plan is the
+// same, it only raises limits; a run that is over needs a plan to continue with them.
+func (a *app) replan(ctx context.Context, r *hocket.Run, w *hocket.Workflow, yes bool, o hocket.Replan) (receipt hocket.Receipt, same bool, err error) {
 	changes, err := r.Compare(ctx, w)
 	if err != nil {
-		return hocket.Receipt{}, err
+		return receipt, false, err
 	}
-	if changes.Same && o.Limits == (workflow.Limits{}) {
-		return hocket.Receipt{}, a.samePlan(ctx, r)
+	if changes.Same {
+		info, err := r.Info(ctx)
+		switch {
+		case err != nil:
+			return receipt, false, err
+		case o.Limits == (workflow.Limits{}):
+			return receipt, true, a.samePlan(ctx, r)
+		case !info.Status.Done():
+			receipt, err = r.Raise(ctx, o.Limits)
+			return receipt, true, err
+		}
 	}
 	text := comparisonText(w, changes)
 	if yes {
 		a.note(view.Reveal(text))
 	} else if err := a.agree(ctx, r.ID(), text); err != nil {
-		return hocket.Receipt{}, err
+		return receipt, false, err
 	}
-	receipt, err := r.Replan(ctx, w, o)
+	receipt, err = r.Replan(ctx, w, o)
 	var unapproved *hocket.UnapprovedError
 	if errors.As(err, &unapproved) {
 		if ok, wrong := a.offer(ctx, unapproved); wrong != nil || !ok {
-			return receipt, errors.Join(wrong, err)
+			return receipt, false, errors.Join(wrong, err)
 		}
-		return r.Replan(ctx, w, o)
+		receipt, err = r.Replan(ctx, w, o)
 	}
-	return receipt, err
+	return receipt, changes.Same, err
 }
 
 // samePlan says that a run keeps its plan, and ends the command.
