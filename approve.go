@@ -54,17 +54,55 @@ func (p *Project) approveSeen(id, digest string, rejected bool) error {
 // canonical returns the name under which decisions about a definition are stored, however a person
 // spells it: a workflow of the project has a name and a path.
 func (p *Project) canonical(id string) string {
-	if p.now().definition(id) != nil {
-		return id
+	if g := p.meant(id); g != nil {
+		return p.idOf(g)
 	}
 	w, err := p.loadSubject(id)
-	switch {
-	case err != nil || w.Model() == nil:
+	if err != nil || w.Model() == nil {
 		return id
-	case w.l.Generated != nil:
-		return w.l.Generated.ID
+	}
+	return p.idOfWorkflow(w)
+}
+
+// idOfWorkflow returns the name under which decisions about a workflow are stored.
+func (p *Project) idOfWorkflow(w *Workflow) string {
+	if w.l.Generated != nil {
+		return p.idOf(w.l.Generated)
 	}
 	return p.nameOf(w.Model())
+}
+
+// idOf returns the name by which people find a definition that a model wrote: its path if a workflow
+// of the project has the same name.
+func (p *Project) idOf(g *project.Generated) string {
+	if p.now().files.Has(g.ID) {
+		return project.GeneratedPath(g.ID, g.File)
+	}
+	return g.ID
+}
+
+// meant returns the definition that a model wrote and that a person means, nil if it is another one. A
+// name that a workflow of the project has as well means neither.
+func (p *Project) meant(id string) *project.Generated {
+	all := p.now().generated
+	i := slices.IndexFunc(all, func(g *project.Generated) bool { return g.ID == id || project.GeneratedPath(g.ID, g.File) == id })
+	if i < 0 || all[i].ID == id && p.idOf(all[i]) != id {
+		return nil
+	}
+	return all[i]
+}
+
+// unambiguous returns an *[InvalidError] if a definition of a model and a workflow of the project have
+// the name.
+func (p *Project) unambiguous(id string) error {
+	if p.now().definition(id) == nil || p.meant(id) != nil {
+		return nil
+	}
+	w, err := p.LoadNamed(id)
+	if err != nil {
+		return err
+	}
+	return &InvalidError{w.Diagnostics()}
 }
 
 // ApprovePlan is Approve for a workflow that is not stored in a file yet, see [Project.ReviewPlan].
@@ -100,7 +138,7 @@ func (p *Project) changeDefinitions(change func(*Project, *trust.Definitions) er
 
 // find returns a definition, or a workflow of the project. It may have mistakes.
 func (p *Project) find(id string, known *trust.Definitions) (*subject, error) {
-	if g := p.now().definition(id); g != nil {
+	if g := p.meant(id); g != nil {
 		return p.read(g), nil
 	}
 	w, err := p.loadSubject(id)
@@ -137,7 +175,10 @@ func (p *Project) subject(id string, known *trust.Definitions) (*subject, error)
 // do not continue. One that a model wrote is removed; a workflow of the project stays. seen is the state in which the
 // person saw it: if someone else has decided since, the error is a *[DecidedError].
 func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) error {
-	if g := p.now().definition(id); g != nil { // somebody may have put the file there
+	if err := p.unambiguous(id); err != nil {
+		return err
+	}
+	if g := p.meant(id); g != nil { // somebody may have put the file there
 		if err := p.remember(p.steady().read(g)); err != nil {
 			return err
 		}
@@ -155,17 +196,18 @@ func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) err
 			return err
 		}
 		rejected := trust.Verdict{ID: id, Digest: now.Digest, Rejected: true, At: time.Now().UTC(), By: p.owner.By}
+		g := p.meant(id)
 		for i, v := range d.Verdicts {
-			if v.ID == id {
+			if v.ID == id || g != nil && v.ID == g.ID {
 				d.Verdicts[i] = rejected
 				d.Verdicts[i].Digest = v.Digest
 			}
 		}
 		d.Verdicts = append(d.Verdicts, rejected)
-		if p.now().definition(id) == nil {
+		if g == nil {
 			return nil
 		}
-		return p.remove(id)
+		return p.remove(g.ID)
 	})
 	if err != nil {
 		return err
@@ -175,6 +217,13 @@ func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) err
 
 // RunsOf returns the ids of the runs that have not ended, and that need the approval of a definition.
 func (p *Project) RunsOf(ctx context.Context, id string) (ids []string, err error) {
+	if err := p.unambiguous(id); err != nil {
+		return nil, err
+	}
+	name := id
+	if g := p.meant(id); g != nil {
+		name = g.ID
+	}
 	all, err := p.Runs(ctx, Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
 	for _, info := range all {
 		run, err := p.Run(ctx, info.ID)
@@ -185,7 +234,7 @@ func (p *Project) RunsOf(ctx context.Context, id string) (ids []string, err erro
 		if err != nil {
 			return nil, err
 		}
-		if needs != nil && (needs.ID == id || needs.Agents[id] != "") {
+		if needs != nil && (needs.ID == id || needs.ID == name || needs.Agents[name] != "") {
 			ids = append(ids, info.ID)
 		}
 	}
@@ -224,10 +273,10 @@ func (p *Project) Promote(_ context.Context, id, digest string) (file string, er
 		if file, err = p.install(s.g); err != nil {
 			return err
 		}
-		if err := errors.Join(p.remove(id), newest.Reload()); err != nil || s.w == nil {
+		if err := errors.Join(p.remove(s.g.ID), newest.Reload()); err != nil || s.w == nil {
 			return err
 		}
-		return newest.steady().approvePromoted(d, id)
+		return newest.steady().approvePromoted(d, s.g.ID)
 	})
 	if err != nil {
 		return "", err
@@ -248,14 +297,43 @@ func (p *Project) approvePromoted(d *trust.Definitions, id string) error {
 	return p.approve(d, id, s.parts.Digest(), s.parts)
 }
 
+// CheckPromote returns a *[NameTakenError] if Promote cannot work because of a file of the project, so
+// that nobody reviews a definition in vain.
+func (p *Project) CheckPromote(id string) error {
+	if g := p.meant(id); g != nil {
+		return p.placeFree(g)
+	}
+	return nil
+}
+
+// promoted returns where in .hocket a definition is promoted to.
+func promoted(g *project.Generated) string {
+	base := filepath.Base(g.File)
+	return map[Kind]string{WorkflowKind: "workflows/" + base, AgentKind: "agents/" + base, ToolKind: "tools/" + g.ID}[g.Kind]
+}
+
+// placeFree returns a *[NameTakenError] if a definition cannot be promoted.
+func (p *Project) placeFree(g *project.Generated) error {
+	taken := ".hocket/" + promoted(g)
+	if _, err := os.Lstat(filepath.Join(p.Root(), filepath.FromSlash(taken))); err == nil {
+		return &NameTakenError{Name: g.ID, What: taken, promoted: true}
+	}
+	if g.Kind == WorkflowKind && p.now().files.Has(g.ID) { // in another notation
+		return &NameTakenError{Name: g.ID, What: "a workflow of the project", promoted: true}
+	}
+	return nil
+}
+
 // install writes the reviewed files of a definition into the project's own folders.
 func (p *Project) install(g *project.Generated) (file string, err error) {
-	base := filepath.Base(g.File)
-	final, only := map[Kind]string{WorkflowKind: "workflows/" + base, AgentKind: "agents/" + base, ToolKind: "tools/" + g.ID}[g.Kind], base
-	if file = final; g.Kind == ToolKind {
-		file, only = path.Join(final, base), "."
+	if err := p.placeFree(g); err != nil {
+		return "", err
 	}
-	err = p.store(final, g.Files, only, &NameTakenError{g.ID, ".hocket/" + final})
+	final, only := promoted(g), filepath.Base(g.File)
+	if file = final; g.Kind == ToolKind {
+		file, only = path.Join(final, only), "."
+	}
+	err = p.store(final, g.Files, only, &NameTakenError{Name: g.ID, What: ".hocket/" + final, promoted: true})
 	return filepath.Join(filepath.Dir(project.GeneratedDir(p.Root())), filepath.FromSlash(file)), err
 }
 
@@ -305,7 +383,7 @@ func (p *Project) admit(w *Workflow, s *starting) (*RunApproval, error) {
 // name of the called one. The approval is of both: the caller decides what the called one gets.
 func (p *Project) needsApproval(w *Workflow, s *starting) (id, called string, err error) {
 	if w.l.Generated != nil {
-		return w.l.Generated.ID, "", nil
+		return p.idOf(w.l.Generated), "", nil
 	}
 	if w.only != nil { // it is a task for an agent
 		return "", "", nil
@@ -329,11 +407,11 @@ func (p *Project) needsApproval(w *Workflow, s *starting) (id, called string, er
 }
 
 // nameOf returns the name by which people find a workflow: that of its file in .hocket/workflows,
-// otherwise its path.
+// otherwise, and if a definition of a model has that name, its path.
 func (p *Project) nameOf(w *workflow.Workflow) string {
 	file := w.Pos.File
 	base := filepath.Base(file)
-	if name := base[:len(base)-len(filepath.Ext(base))]; filepath.Base(filepath.Dir(file)) == "workflows" && slices.Contains(p.Workflows(), name) {
+	if name := base[:len(base)-len(filepath.Ext(base))]; filepath.Base(filepath.Dir(file)) == "workflows" && slices.Contains(p.Workflows(), name) && p.now().definition(name) == nil {
 		return name
 	}
 	if abs, err := filepath.Abs(file); err == nil && file != "" {
@@ -369,7 +447,7 @@ func (p *Project) checkApproval(t pinnedTrust) error {
 
 // gone reports whether a definition no longer exists. Another process may have removed it.
 func (p *Project) gone(id string, known *trust.Definitions) bool {
-	if g := p.now().definition(id); g != nil {
+	if g := p.meant(id); g != nil {
 		_, err := os.Stat(g.File)
 		return err != nil
 	}

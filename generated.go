@@ -139,14 +139,22 @@ func (e *ChangedError) Error() string {
 func (e *ChangedError) Hint() string { return "nothing was approved; review it again" }
 
 // NameTakenError reports that something in the project already has the name of a draft.
-type NameTakenError struct{ Name, What string }
+type NameTakenError struct {
+	Name, What string
+	promoted   bool // it was to become a file of the project
+}
 
 func (e *NameTakenError) Error() string {
 	return fmt.Sprintf("the name %q is taken by %s", e.Name, e.What)
 }
 
 // Hint returns what to do about it.
-func (e *NameTakenError) Hint() string { return "use another name" }
+func (e *NameTakenError) Hint() string {
+	if e.promoted {
+		return "rename or remove that, or reject the definition"
+	}
+	return "use another name"
+}
 
 // UnknownDefinitionError reports that there is no definition with a name.
 type UnknownDefinitionError struct{ ID string }
@@ -213,7 +221,7 @@ func (p *Project) Propose(_ context.Context, d Draft) (*Generated, error) {
 	if err := p.remember(s); err != nil {
 		return nil, err
 	}
-	if err := p.store("generated/"+d.Name, s.g.All(), ".", &NameTakenError{d.Name, "a definition that waits for approval"}); err != nil {
+	if err := p.store("generated/"+d.Name, s.g.All(), ".", &NameTakenError{Name: d.Name, What: "a definition that waits for approval"}); err != nil {
 		return nil, err
 	}
 	if err := newest.Reload(); err != nil {
@@ -272,7 +280,7 @@ func (p *Project) checkName(name string) error {
 	}
 	for _, what := range []string{"a workflow", "an agent", "a tool", "a definition that waits for approval"} {
 		if slices.ContainsFunc(taken[what], func(other string) bool { return strings.EqualFold(other, name) }) {
-			return &NameTakenError{name, what}
+			return &NameTakenError{Name: name, What: what}
 		}
 	}
 	return nil
@@ -426,7 +434,7 @@ func (p *Project) Generated() ([]*Generated, error) {
 	}
 	var all []*Generated
 	for _, g := range p.now().generated {
-		all = append(all, p.read(g).describe(g.ID, known))
+		all = append(all, p.read(g).describe(p.idOf(g), known))
 	}
 	slices.SortStableFunc(all, func(a, b *Generated) int { return b.Origin.At.Compare(a.Origin.At) })
 	return all, nil
@@ -439,6 +447,12 @@ func (p *Project) CheckGenerated() (n int, found workflow.Diagnostics) {
 	all := p.now().generated
 	for _, g := range all {
 		found = append(found, p.read(g).found...)
+		for _, name := range p.Workflows() { // loading one with exactly this name reports it
+			if name != g.ID && strings.EqualFold(name, g.ID) {
+				found = append(found, workflow.Errorf(workflow.Pos{File: g.File}, project.CodeGenerated,
+					"reject it with `hocket approve "+g.ID+" --reject`, or rename the other", "the workflow %q of the project has the same name, except for letter case", name))
+			}
+		}
 	}
 	return len(all), found
 }
@@ -496,11 +510,8 @@ func (w *Workflow) State() (DefinitionState, error) {
 	s := &subject{}
 	s.check(w)
 	id := ""
-	switch {
-	case w.l.Generated != nil:
-		id = w.l.Generated.ID
-	case w.Model() != nil:
-		id = w.p.nameOf(w.Model())
+	if w.Model() != nil {
+		id = w.p.idOfWorkflow(w)
 	}
 	return s.describe(id, known).State, nil
 }

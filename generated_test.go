@@ -142,14 +142,15 @@ func TestPromoteAndReject(t *testing.T) {
 	}
 	g = propose(t, p, greet("two"))
 	put(t, p.Root(), ".hocket/workflows/two.yml", "steps: [{agent: shell, config: {command: echo mine}}]\n")
-	if _, err := p.Promote(t.Context(), "two", g.Digest); !errors.As(err, new(*hocket.NameTakenError)) {
+	const two = ".hocket/generated/two/two.yml"
+	if _, err := p.Promote(t.Context(), two, g.Digest); !errors.As(err, new(*hocket.NameTakenError)) {
 		t.Error(err)
+	}
+	if err := p.Reject(t.Context(), two, hocket.Proposed); err != nil {
+		t.Fatal(err)
 	}
 	if out, err := runByName(t, p, "two"); err != nil || out != "mine" { // the person's own
 		t.Error(out, err)
-	}
-	if err := p.Reject(t.Context(), "two", hocket.Proposed); err != nil {
-		t.Fatal(err)
 	}
 	var gone *hocket.UnknownDefinitionError
 	if err := p.Approve(t.Context(), "three", g.Digest); !errors.As(err, &gone) {
@@ -930,5 +931,80 @@ func TestBrokenDefinitions(t *testing.T) {
 	p := workshop(t, map[string]string{".hocket/generated/it/it.yml": "name: it\n" + greeting, ".hocket/generated/it/origin.yml": whole})
 	if n, found := p.CheckGenerated(); n != 1 || len(found) > 0 {
 		t.Error(n, found)
+	}
+}
+
+// A person who reviews a workflow by its name runs that one: a name that two have means neither.
+func TestOneNameForTwoWorkflows(t *testing.T) {
+	p := workshop(t, nil)
+	propose(t, p, greet("twice"))
+	const own, generated = ".hocket/workflows/twice.yml", ".hocket/generated/twice/twice.yml"
+	put(t, p.Root(), own, strings.ReplaceAll(greeting, "echo hello", "echo other"))
+	p = reopened(t, p.Root())
+	ambiguous := func(what string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), `ambiguous workflow "twice"`) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for what, load := range map[string]func(string) (*hocket.Workflow, error){"Load": p.Load, "LoadNamed": p.LoadNamed} {
+		w, err := load("twice")
+		if err != nil || w.Model() != nil || len(w.Diagnostics()) != 1 {
+			t.Fatalf("%s: %v", what, err)
+		}
+		d := w.Diagnostics()[0]
+		for _, part := range []string{filepath.FromSlash(own), filepath.FromSlash(generated), "hocket approve " + generated + " --reject"} {
+			if !strings.Contains(d.Detail, part) {
+				t.Errorf("%s: %q is not in %s", what, part, d.Detail)
+			}
+		}
+	}
+	_, err := p.Review("twice")
+	ambiguous("Review", err)
+	_, err = p.Promote(t.Context(), "twice", "sha256:0")
+	ambiguous("Promote", err)
+	ambiguous("Approve", p.Approve(t.Context(), "twice", "sha256:0"))
+	ambiguous("Reject", p.Reject(t.Context(), "twice", hocket.Proposed))
+	_, err = p.RunsOf(t.Context(), "twice")
+	ambiguous("RunsOf", err)
+
+	// Each has its path, by which it is approved and runs.
+	if err := p.CheckPromote(generated); !errors.As(err, new(*hocket.NameTakenError)) {
+		t.Errorf("CheckPromote: %v", err)
+	}
+	if all, err := p.Generated(); err != nil || len(all) != 1 || all[0].ID != generated {
+		t.Errorf("%+v %v", all, err)
+	}
+	for path, want := range map[string]string{own: "other", generated: "hello"} {
+		file := filepath.Join(p.Root(), filepath.FromSlash(path))
+		_, err := runByName(t, p, file, hocket.OnlyApproved())
+		if e := unapproved(t, err); e.ID != path {
+			t.Errorf("%s: %+v", path, e)
+		}
+		r, err := p.Review(path)
+		if err != nil || r.ID != path || r.File == "" {
+			t.Fatalf("%s: %+v %v", path, r, err)
+		}
+		if err := p.Approve(t.Context(), r.ID, r.Digest); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := runByName(t, p, file, hocket.OnlyApproved()); err != nil || out != want {
+			t.Errorf("%s: %q %v", path, out, err)
+		}
+	}
+	if err := p.Reject(t.Context(), generated, hocket.Approved); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := runByName(t, p, "twice"); err != nil || out != "other" {
+		t.Errorf("after the rejection: %q %v", out, err)
+	}
+}
+
+func TestCheckOfNamesThatDifferInCase(t *testing.T) {
+	p := workshop(t, nil)
+	propose(t, p, greet("twice"))
+	put(t, p.Root(), ".hocket/workflows/Twice.yml", greeting)
+	if _, found := reopened(t, p.Root()).CheckGenerated(); !hasCode(found, "generated-definition") {
+		t.Errorf("%v", found)
 	}
 }

@@ -126,6 +126,8 @@ func (a *app) approveOne(ctx context.Context, id string, f approveFlags) error {
 	switch {
 	case err != nil:
 		return err
+	case f.promote && p.CheckPromote(r.ID) != nil:
+		return p.CheckPromote(r.ID)
 	case f.diff && a.json:
 		return a.printJSON(r.Changes)
 	case f.diff && r.Before == nil && r.State != hocket.Approved:
@@ -213,7 +215,6 @@ func (a *app) agreeToReject(ctx context.Context, p *hocket.Project, id string, r
 	}
 	people := a.people(a.std.Err)
 	if people == nil {
-		a.note(detail)
 		return usagef("run it in a terminal, or pass --yes", "cannot ask whether to reject %s: not a terminal", id)
 	}
 	return a.decide(ctx, people, ask.Question{

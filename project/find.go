@@ -46,13 +46,8 @@ func (p *Project) Source(name string) (file string, text []byte, err error) {
 	l := p.newLoaded()
 	var list []found
 	if filepath.Base(name) == name {
-		if list, err = l.project.find(name); err != nil {
+		if list, err = l.findNamed(name); err != nil {
 			return "", nil, err
-		}
-		if len(list) == 0 {
-			if f := l.generatedWorkflow(name); f != nil {
-				list = []found{*f}
-			}
 		}
 	}
 	if f := l.only(name, list, workflow.Pos{}); f != nil {
@@ -62,6 +57,31 @@ func (p *Project) Source(name string) (file string, text []byte, err error) {
 		return "", nil, &UnknownError{l.Diagnostics[0]}
 	}
 	return "", nil, &UnknownError{workflow.Errorf(workflow.Pos{}, codeUnknown, hint(name, p.Names()), "unknown workflow %q", name)}
+}
+
+// findNamed is find for a name that a person or a client chose: a workflow that a model wrote can have
+// it, too. It is found last.
+func (l *Loaded) findNamed(name string) ([]found, error) {
+	list, err := l.project.find(name)
+	switch {
+	case err != nil:
+	case len(list) == 0:
+		if f := l.generatedWorkflow(name); f != nil {
+			list = append(list, *f)
+		}
+	case IsGeneratedName(name): // a person could review one of them, and run the other
+		dir := filepath.Join(GeneratedDir(l.project.Root), name)
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+			list = append(list, found{file: readGenerated(l.project.Root, dir).File})
+		}
+	}
+	return list, err
+}
+
+// Has reports whether a file of the project has the name of a workflow.
+func (p *Project) Has(name string) bool {
+	list, err := p.find(name)
+	return err == nil && len(list) > 0
 }
 
 // candidates returns the files that a name may mean, likeliest first.

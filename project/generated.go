@@ -92,6 +92,16 @@ func IsGeneratedName(name string) bool {
 // GeneratedDir returns the directory of the definitions that models wrote.
 func GeneratedDir(root string) string { return filepath.Join(root, agent.Homes[0], generatedDir) }
 
+// GeneratedPath returns the path of a definition in its project, for a name that is ambiguous. file is
+// that of the definition.
+func GeneratedPath(id, file string) string {
+	path := agent.Homes[0] + "/" + generatedDir + "/" + id
+	if base := filepath.Base(file); base != id { // otherwise it has no file that could be read
+		path += "/" + base
+	}
+	return path
+}
+
 // ReadGenerated reads the definitions that models wrote in a project. Each definition contains its
 // own mistakes; the diagnostics are about the directory as a whole.
 func ReadGenerated(root string) ([]*Generated, workflow.Diagnostics) {

@@ -69,10 +69,8 @@ func (p *Project) LoadNamed(name string) (*Loaded, error) {
 	return p.loaded(func(l *Loaded) (err error) {
 		known := len(l.project.found)
 		var list []found
-		if slices.Contains(names, name) {
-			list, err = l.project.find(name)
-		} else if f := l.generatedWorkflow(name); f != nil {
-			list = []found{*f}
+		if slices.Contains(names, name) || l.generatedWorkflow(name) != nil {
+			list, err = l.findNamed(name)
 		} else if len(l.project.found) == known { // otherwise it exists, but cannot be used
 			err = &UnknownError{workflow.Errorf(workflow.Pos{}, codeUnknown, namesHint(name, names), "unknown workflow %q", name)}
 		}
@@ -219,14 +217,9 @@ func (l *Loaded) findRoot(nameOrFile string) (*found, error) {
 	if !os.IsNotExist(err) && isFile(file) {
 		return nil, err
 	}
-	list, err := l.project.find(nameOrFile)
+	list, err := l.findNamed(nameOrFile)
 	if err != nil {
 		return nil, err
-	}
-	if len(list) == 0 {
-		if f := l.generatedWorkflow(nameOrFile); f != nil {
-			return f, nil
-		}
 	}
 	if len(list) == 0 && len(l.project.found) == known { // otherwise it exists, but cannot be used
 		return nil, &UnknownError{workflow.Errorf(workflow.Pos{}, codeUnknown, hint(nameOrFile, l.project.Names()), "unknown workflow %q", nameOrFile)}
@@ -246,7 +239,11 @@ func (l *Loaded) only(name string, list []found, pos workflow.Pos) *found {
 	for _, f := range list {
 		files = append(files, f.file)
 	}
-	l.report(workflow.Errorf(pos, codeAmbiguous, "keep one of them: "+strings.Join(files, ", "), "ambiguous workflow %q: it matches %d files", name, len(list)))
+	remedy := "keep one of them: "
+	if dir := l.project.generatedIn(list[len(list)-1].file); dir != "" {
+		remedy = "a model wrote the last of them: reject it with `hocket approve " + GeneratedPath(name, files[len(files)-1]) + " --reject`, rename another, or name the file by its path: "
+	}
+	l.report(workflow.Errorf(pos, codeAmbiguous, remedy+strings.Join(files, ", "), "ambiguous workflow %q: it matches %d files", name, len(list)))
 	return nil
 }
 
