@@ -1008,3 +1008,32 @@ func TestCheckOfNamesThatDifferInCase(t *testing.T) {
 		t.Errorf("%v", found)
 	}
 }
+
+func TestUnknownNameListsGeneratedWorkflows(t *testing.T) {
+	p := workshop(t, map[string]string{".hocket/workflows/own.yml": greeting})
+	propose(t, p, greet("twice"))
+	_, err := p.LoadNamed("something")
+	if e := (*hocket.UnknownWorkflowError)(nil); !errors.As(err, &e) || !strings.Contains(e.Hint(), "own, twice") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestGeneratedNewestFirst(t *testing.T) {
+	p := workshop(t, nil)
+	for _, name := range []string{"bravo", "alpha", "charlie"} {
+		propose(t, p, greet(name))
+	}
+	all, err := p.Generated()
+	if err != nil || len(all) != 3 || all[0].ID != "charlie" || all[1].ID != "alpha" || all[2].ID != "bravo" {
+		t.Errorf("%v %+v", err, all)
+	}
+}
+
+func TestReviewOfAgentShowsItsFileOnce(t *testing.T) {
+	p := workshop(t, nil)
+	propose(t, p, hocket.Draft{Kind: hocket.AgentKind, Name: "poet", Files: map[string][]byte{"poet.yml": []byte("name: poet\nagent: claude\nprompt: Write poems.\n")}})
+	r, err := p.Review("poet")
+	if err != nil || len(r.Texts) != 1 || len(r.Covered) != 0 {
+		t.Errorf("%v %+v", err, r)
+	}
+}

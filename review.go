@@ -96,7 +96,11 @@ func (p *Project) review(g *Generated, s *subject, known *trust.Definitions) *Re
 	}
 	r.Covered = map[string]string{}
 	for _, part := range s.parts {
-		if name, ok := part.File(); ok && part.Hash != "" {
+		name, ok := part.File()
+		if _, own := r.Texts[name]; own { // it is shown already
+			continue
+		}
+		if ok && part.Hash != "" {
 			r.Covered[name] = "(not shown: it contains a secret)"
 		} else if ok {
 			r.Covered[name] = part.Text

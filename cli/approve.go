@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/cli/ask"
 	"github.com/hocket-dev/hocket/cli/view"
@@ -102,10 +103,13 @@ func (a *app) listGenerated() error {
 	t := &view.Table{Head: []string{"ID", "KIND", "STATE", "BY", "WRITTEN", "GOAL"}}
 	for _, g := range list {
 		t.Row(view.Cell{Text: g.ID}, view.Cell{Text: string(g.Kind)}, view.Cell{Text: string(g.State)}, view.Cell{Text: view.RevealLine(g.Origin.By)},
-			view.Cell{Text: when(g.Origin.At)}, view.Cell{Text: view.RevealLine(g.Origin.Goal)})
+			view.Cell{Text: when(g.Origin.At)}, view.Cell{Text: agent.OneLine(view.RevealLine(g.Origin.Goal), shownGoal)})
 	}
 	return a.print(t.Draw(a.outStyle))
 }
+
+// shownGoal is how many characters of a goal a list shows. The review shows all of it.
+const shownGoal = 200
 
 func when(at time.Time) string {
 	if at.IsZero() {

@@ -48,6 +48,9 @@ run.`,
 			if err := f.check(cmd.Flags()); err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("output") && f.file == "" {
+				return usagef("name a new file, such as -o plan.yml", "-o has no file")
+			}
 			return a.generate(cmd.Context(), args[0], &f)
 		},
 	}
@@ -100,6 +103,9 @@ func (a *app) generate(ctx context.Context, goal string, f *generateFlags) error
 	p, err := a.openProject()
 	if err != nil {
 		return err
+	}
+	if _, _, err := p.Agents().Resolve(f.agent); f.agent != "" && err != nil { // also if replies stand in for it
+		return usagef("`"+a.self("agents")+"` lists them", "%s", strings.TrimPrefix(err.Error(), "agent: "))
 	}
 	pl := planner.New(p, planner.Options{Agent: f.agent, Replies: replies, Notation: f.to, Budget: f.limits})
 	plan, err := a.watchPlan(ctx, func(ctx context.Context, see func(planner.Partial)) (*planner.Plan, error) {

@@ -242,7 +242,7 @@ func NewGenerated(root string, kind Kind, name string, o Origin, files map[strin
 	quoted := func(text string) string { return workflow.FormatJSON(text) } // JSON is YAML
 	g := &Generated{ID: name, Kind: kind, Dir: filepath.Join(GeneratedDir(root), name), Origin: o, Files: files}
 	g.about = []byte("# Written by Hocket. A model made this definition: it can be used once a person has approved it.\n" +
-		"kind: " + string(kind) + "\nname: " + quoted(name) + "\nby: " + quoted(o.By) + "\nat: " + quoted(o.At.UTC().Format(time.RFC3339)) + "\ngoal: " + quoted(o.Goal) + "\n")
+		"kind: " + string(kind) + "\nname: " + quoted(name) + "\nby: " + quoted(o.By) + "\nat: " + quoted(o.At.UTC().Format(time.RFC3339Nano)) + "\ngoal: " + quoted(o.Goal) + "\n")
 	g.findFile()
 	return g
 }

@@ -72,6 +72,12 @@ func (p *Project) LoadNamed(name string) (*Loaded, error) {
 		if slices.Contains(names, name) || l.generatedWorkflow(name) != nil {
 			list, err = l.findNamed(name)
 		} else if len(l.project.found) == known { // otherwise it exists, but cannot be used
+			all, _ := ReadGenerated(p.Root) // the check reports what is wrong with them
+			for _, g := range all {
+				if g.Kind == WorkflowKind && !slices.Contains(names, g.ID) {
+					names = append(names, g.ID)
+				}
+			}
 			err = &UnknownError{workflow.Errorf(workflow.Pos{}, codeUnknown, namesHint(name, names), "unknown workflow %q", name)}
 		}
 		if err != nil {

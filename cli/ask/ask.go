@@ -75,6 +75,13 @@ func Interpret(q Question, line string) (string, error) {
 	if n, err := strconv.Atoi(said); err == nil && !q.Amount && n >= 1 && n <= len(q.Options) {
 		return q.Options[n-1].Value, nil
 	}
+	if len(q.Options) == 2 && q.Options[0].Value == "yes" && q.Options[1].Value == "no" {
+		for _, o := range q.Options {
+			if strings.EqualFold(said, o.Value[:1]) {
+				return o.Value, nil
+			}
+		}
+	}
 	if value, ok := workflow.Chosen(q.Options, said); ok {
 		return value, nil
 	}

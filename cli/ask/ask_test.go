@@ -93,6 +93,8 @@ func TestInterpret(t *testing.T) {
 		{gate(), "maybe", `"maybe" is not an option; answer with one of: approve, reject, later`},
 		{gate(), "  \n", "the answer is empty"},
 		{ask.Question{Options: []workflow.Option{{Value: "approve"}, {Value: "reject"}}}, "yes", "approve"},
+		{ask.Question{Options: []workflow.Option{{Value: "yes"}, {Value: "no"}}}, "Y", "yes"},
+		{ask.Question{Options: []workflow.Option{{Value: "yes"}, {Value: "no"}}}, "n", "no"},
 		{ratings, "1", "1"}, // the value, before the number
 		{ratings, "3", "No"},
 		{ratings, "no", "no"},
