@@ -62,7 +62,7 @@ func WithRun(id string) StartOption { return func(s *starting) { s.run = id } }
 // IsReservedLabel reports whether a label has a meaning for Hocket itself. A client of a front end must not
 // choose it.
 func IsReservedLabel(name string) bool {
-	return slices.Contains([]string{MadeByLabel, HelperLabel, PlansLabel, outerLabel, reservationLabel}, name)
+	return slices.Contains([]string{MadeByLabel, HelperLabel, PlansLabel, outerLabel, reservationLabel, TriggerLabel, FiringLabel, DepthLabel}, name)
 }
 
 // HelperLabel is the label of runs that a front end started for itself, such as one that asks a model for

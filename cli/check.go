@@ -23,8 +23,8 @@ func (a *app) checkVerb() *cobra.Command {
 		Short: "Check workflows for errors",
 		Long: `Check workflows, the workflows that they call, and the agents of the project. Every
 error and warning comes with its position and how to fix it. Without a file, check
-all workflows, agents and tools of the project, what models have proposed, and the
-prompts for the planner. The exit code is 2 if there are errors.`,
+all workflows, agents, tools and triggers of the project, what models have proposed,
+and the prompts for the planner. The exit code is 2 if there are errors.`,
 		Example: `  hocket check review.yml
   hocket check
 
@@ -76,6 +76,9 @@ func (a *app) check(files []string, f *checkFlags) error {
 		}
 		n, wrong := p.CheckGenerated()
 		found = slices.Concat(found, wrong, planner.CheckPrompts(p))
+		for _, t := range p.Triggers() {
+			found = append(found, p.CheckTrigger(t)...)
+		}
 		if what = contents(p, n); what == "" && len(found) == 0 {
 			return usagef("name a file, or create a project with `hocket init`", "nothing to check")
 		}
@@ -125,7 +128,7 @@ func contents(p *hocket.Project, generated int) string {
 	for _, k := range []struct {
 		n    int
 		noun string
-	}{{len(p.Workflows()), "workflow"}, {agents, "agent"}, {tools, "tool"}, {generated, "generated definition"}} {
+	}{{len(p.Workflows()), "workflow"}, {agents, "agent"}, {tools, "tool"}, {len(p.Triggers()), "trigger"}, {generated, "generated definition"}} {
 		if k.n > 0 {
 			parts = append(parts, view.Count(k.n, k.noun))
 		}

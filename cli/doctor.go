@@ -104,7 +104,11 @@ func checkProject(p *hocket.Project) []finding {
 	if !slices.ContainsFunc(agent.Homes, func(home string) bool { return isDir(filepath.Join(p.Root(), home)) }) {
 		list[0] = finding{"project", warning, "no .hocket directory in or above " + p.Root(), "run `hocket init` to create one; workflow files run without it too"}
 	}
-	return append(list, checkFiles(p.Diagnostics())...)
+	found := p.Diagnostics()
+	for _, t := range p.Triggers() {
+		found = append(found, p.CheckTrigger(t)...)
+	}
+	return append(list, checkFiles(found)...)
 }
 
 // checkFiles reports the first mistake of every file of the project. The configuration

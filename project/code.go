@@ -9,6 +9,7 @@ func Codes() []strictyaml.Code {
 		{Name: codeUser, Meaning: "A project sets something that only a user can set."},
 		{Name: codeLink, Meaning: "A file of the project is a symbolic link that leaves it."},
 		{Name: CodeGenerated, Meaning: "A definition that a model wrote cannot be used."},
+		{Name: codeTrigger, Meaning: "A trigger is invalid."},
 		{Name: codeUnknown, Meaning: "A workflow does not exist."},
 		{Name: codeAmbiguous, Meaning: "The name of a workflow matches several files."},
 		{Name: codePromptFile, Meaning: "The file of a prompt is invalid or cannot be read."},

@@ -47,7 +47,7 @@ func (p *Project) Powers() trust.Powers {
 	return all.Union(nil)
 }
 
-// AllPowers returns the powers of the project, including those of all its workflows, of
+// AllPowers returns the powers of the project, including those of all its workflows and triggers, of
 // handing a text to any of its agents, and of its notifications. It is what the user is asked to
 // trust without naming a workflow.
 func (p *Project) AllPowers() (trust.Powers, error) {
@@ -61,6 +61,12 @@ func (p *Project) AllPowers() (trust.Powers, error) {
 			return nil, err
 		}
 		all = all.Union(l.Powers())
+	}
+	for _, t := range p.Triggers() {
+		l, err := p.LoadNamed(t.Workflow)
+		if err == nil { // otherwise it starts nothing
+			all = all.Union(p.TriggerPowers(t, l))
+		}
 	}
 	return all, nil
 }

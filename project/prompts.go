@@ -56,10 +56,18 @@ func (p *Project) Prompts() []Prompt {
 
 // ofInputs parses a prompt whose names all mean inputs: there is no workflow around it.
 func (t *template) ofInputs() (*expr.Template, error) {
-	text := expr.Late(t.src.Text, expr.Mixed)
-	parsed, err := expr.ParseTemplate(text, expr.Canonical)
+	text, err := namesAsInputs(expr.Late(t.src.Text, expr.Mixed))
 	if err != nil {
 		return nil, err
+	}
+	return expr.ParseTemplate(text, expr.Canonical)
+}
+
+// namesAsInputs returns a canonical text in which the names that nothing defines mean inputs.
+func namesAsInputs(text string) (string, error) {
+	parsed, err := expr.ParseTemplate(text, expr.Canonical)
+	if err != nil {
+		return "", err
 	}
 	var b strings.Builder
 	at := 0
@@ -75,7 +83,7 @@ func (t *template) ofInputs() (*expr.Template, error) {
 		b.WriteString(text[at:ref.From] + written)
 		at = ref.To
 	}
-	return expr.ParseTemplate(b.String()+text[at:], expr.Canonical)
+	return b.String() + text[at:], nil
 }
 
 // wants returns the inputs of a prompt: those that it declares, otherwise those that it uses.

@@ -211,6 +211,10 @@ func try(t *testing.T, code string, blocks []fence) workflow.Diagnostics {
 		_, wrong := cli.ReadManifest(poetCLI, []byte(text))
 		found = append(found, wrong...)
 	}
+	opened := open(t, dir)
+	for _, trigger := range opened.Triggers() {
+		found = append(found, opened.CheckTrigger(trigger)...)
+	}
 	if text, ok := files["replies.yml"]; ok {
 		found = append(found, tryReplies(l, text)...)
 	}

@@ -52,6 +52,7 @@ func (s *Server) addAPI(mux *http.ServeMux) {
 	a.addQuestions()
 	a.addStreams()
 	a.addDefinitions()
+	a.addTriggers()
 	a.addBrowser(mux)
 	document := sync.OnceValues(func() ([]byte, error) { return a.OpenAPI().MarshalJSON() })
 	mux.HandleFunc("GET "+apiPath+"/openapi.json", func(w http.ResponseWriter, r *http.Request) {

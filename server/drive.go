@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/wholefile"
+	"github.com/hocket-dev/hocket/trigger"
 )
 
 // servedLabel is the label of runs that were started through a server. A server drives them again
@@ -34,11 +35,12 @@ type drives struct {
 	handed map[string]bool
 	active map[string]bool        // being driven here; true: look at it again afterwards
 	due    map[string]*time.Timer // of runs that wait for a time
+	queued map[string]string      // runs that wait for an older run of their trigger, which is the value
 	idle   *sync.Cond             // no run is driven here
 }
 
 func newDrives(s *Server, p *hocket.Project) *drives {
-	d := &drives{s: s, p: p, file: filepath.Join(p.State(), "served.json"), leave: make(chan struct{}), handed: map[string]bool{}, active: map[string]bool{}, due: map[string]*time.Timer{}}
+	d := &drives{s: s, p: p, file: filepath.Join(p.State(), "served.json"), leave: make(chan struct{}), handed: map[string]bool{}, active: map[string]bool{}, due: map[string]*time.Timer{}, queued: map[string]string{}}
 	d.idle = sync.NewCond(&d.mu)
 	return d
 }
@@ -110,10 +112,13 @@ func (d *drives) see(info hocket.Info) {
 			delete(d.handed, id)
 			d.writeHanded()
 		}
+		d.over(info)
 	case d.closed || !ours && !d.handed[id]:
 	case d.isActive(id):
 		d.active[id] = true
 	case info.Driven || info.Problem != "":
+	case d.mustWait(info):
+		d.queued[id] = info.Owner.Labels[hocket.TriggerLabel]
 	case info.Status == engine.Running:
 		d.drive(id)
 	case !info.Due.IsZero():
@@ -124,6 +129,32 @@ func (d *drives) see(info hocket.Info) {
 				d.drive(id)
 			}
 		})
+	}
+}
+
+// mustWait reports whether a run has to wait until an older run of its trigger is over.
+func (d *drives) mustWait(info hocket.Info) bool {
+	wait, err := trigger.MustWait(context.Background(), d.p, info)
+	if err != nil { // when the journal can be read again, run sees all runs again
+		d.s.log.Error("runs of a trigger cannot be listed", "run", info.ID, "error", err)
+	}
+	return wait || err != nil
+}
+
+// over looks at the runs that may have waited for one that is over, or was deleted. The caller holds the lock.
+func (d *drives) over(run hocket.Info) {
+	delete(d.queued, run.ID)
+	name := run.Owner.Labels[hocket.TriggerLabel]
+	for id, of := range d.queued {
+		if name != "" && of != name || run.Status != "" && name == "" {
+			continue
+		}
+		delete(d.queued, id)
+		go func() {
+			if info, err := d.info(context.Background(), id); err == nil {
+				d.see(info)
+			}
+		}()
 	}
 }
 

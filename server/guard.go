@@ -104,6 +104,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			fail(w, newProblem(http.StatusForbidden, "foreign-origin", "the request comes from a page of another site"))
 			return
 		}
+		if strings.HasPrefix(r.URL.Path, hooksPath) { // has a signature
+			next.ServeHTTP(w, r)
+			return
+		}
 		if r.URL.Path == enterPath { // has its own secret
 			s.enter(w, r)
 			return

@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/handoff"
 	"github.com/hocket-dev/hocket/notify"
+	"github.com/hocket-dev/hocket/trigger"
 )
 
 // Options configure [New].
@@ -72,6 +73,7 @@ type Server struct {
 	log      *slog.Logger
 	handler  http.Handler
 	states   states
+	hooks    chan struct{} // one for each request to a webhook
 	shown    shownRuns
 
 	mu       sync.Mutex
@@ -84,7 +86,8 @@ type Server struct {
 type served struct {
 	name string
 	*hocket.Project
-	drives *drives
+	drives   *drives
+	triggers *trigger.Service
 }
 
 // New creates a server. It starts nothing: [Server.Serve] does.
@@ -95,7 +98,7 @@ func New(o Options) (*Server, error) {
 	if o.Sessions == nil {
 		o.Sessions = func(p *hocket.Project) *handoff.Sessions { return handoff.Open(p, nil) }
 	}
-	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}}
+	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}, hooks: make(chan struct{}, maxHooks)}
 	names := map[string]int{}
 	for _, p := range o.Projects {
 		if slices.ContainsFunc(s.projects, func(other served) bool { return other.Root() == p.Root() }) {
@@ -105,7 +108,8 @@ func New(o Options) (*Server, error) {
 		if names[name]++; names[name] > 1 {
 			name = fmt.Sprintf("%s-%d", name, names[name])
 		}
-		s.projects = append(s.projects, served{name, p, newDrives(s, p)})
+		triggers := trigger.New(p, trigger.Options{Labels: map[string]string{servedLabel: "yes"}, Log: o.Log})
+		s.projects = append(s.projects, served{name, p, newDrives(s, p), triggers})
 	}
 	mux := http.NewServeMux()
 	s.addAPI(mux)
@@ -114,6 +118,7 @@ func New(o Options) (*Server, error) {
 	if o.MCP != nil {
 		s.addMCP(mux, o.MCP)
 	}
+	mux.HandleFunc("POST "+hooksPath+"{project}/{trigger}", s.deliver)
 	if o.Pages != nil {
 		o.Pages(s, func(pattern string, scope Scope, handle http.HandlerFunc) { mux.Handle(pattern, s.page(scope, handle)) })
 	} else {
@@ -185,11 +190,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	var work sync.WaitGroup
 	driving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	firing, quiet := context.WithCancel(ctx)
+	defer quiet()
 	for _, p := range s.projects {
 		work.Go(func() { p.drives.run(driving) })
 		work.Go(func() {
 			notify.Serve(driving, notify.Options{Project: p.Project, Name: p.name, Link: func(run string) string { return s.linkTo(p.name, run) }, Log: s.log})
 		})
+		work.Go(func() { p.triggers.Run(firing) })
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(limited(l, maxConnections)) }()
@@ -198,6 +206,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case err = <-failed:
 	case <-ctx.Done():
 	}
+	quiet()
 	for _, p := range s.projects {
 		p.drives.close() // nothing new
 	}
@@ -226,7 +235,7 @@ func (s *Server) project(ctx context.Context, name string) (served, error) {
 	for _, p := range s.projects {
 		if p.name == name {
 			who := callerOf(ctx)
-			return served{p.name, p.As(who.by, who.via), p.drives}, nil
+			return served{p.name, p.As(who.by, who.via), p.drives, p.triggers}, nil
 		}
 	}
 	return served{}, newProblem(http.StatusNotFound, "unknown-project", fmt.Sprintf("there is no project %q", name))

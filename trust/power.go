@@ -35,6 +35,7 @@ const (
 	Program  Kind = "program"  // a program, an argument or a variable for a CLI agent or a browser
 	Settings Kind = "settings" // settings of a CLI agent in the project
 	Command  Kind = "command"  // a command that runs in place of an agent that is handed a text
+	Trigger  Kind = "trigger"  // a workflow that starts by itself
 
 	Notification Kind = "notification" // a program or an address that is told about runs
 )

@@ -116,6 +116,7 @@ func (s *site) answer(r *http.Request) (string, error) {
 type projectData struct {
 	Name      string
 	Workflows []server.WorkflowLine
+	Triggers  []server.Trigger
 	Runs      []server.RunLine
 	Next      string
 	Status    string
@@ -140,6 +141,9 @@ func (s *site) project(r *http.Request) (string, any, error) {
 		return "", nil, err
 	}
 	d.Trusted = t.Trusted
+	if d.Triggers, err = s.Triggers(r.Context(), d.Name); err != nil {
+		return "", nil, err
+	}
 	d.Workflows, err = s.Workflows(r.Context(), d.Name)
 	return d.Name, d, err
 }

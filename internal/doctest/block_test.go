@@ -110,6 +110,8 @@ func (b *block) test(t *testing.T, dir, state string) {
 		b.report(t, found)
 	case "yaml config":
 		b.config(t)
+	case "yaml trigger":
+		b.trigger(t, dir)
 	case "handoff":
 		h, err := protocol.Read(b.file(), []byte(b.text), protocol.Options{Lenient: true})
 		if err != nil {
@@ -221,6 +223,22 @@ func (b *block) config(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.report(t, p.Diagnostics())
+}
+
+// trigger checks a trigger with the workflows of its page.
+func (b *block) trigger(t *testing.T, dir string) {
+	t.Helper()
+	p, err := project.Open(dir, project.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trigger := range p.Triggers() {
+		if filepath.Base(trigger.File) == filepath.Base(b.file()) {
+			b.report(t, p.CheckTrigger(trigger))
+			return
+		}
+	}
+	t.Errorf("%s:%d: the project has no trigger %q", b.page, b.line, b.file())
 }
 
 func (b *block) json(t *testing.T, text string) {

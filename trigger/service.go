@@ -1,0 +1,453 @@
+package trigger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// Options configure [New].
+type Options struct {
+	// Labels are those of the runs that triggers start.
+	Labels map[string]string
+	// Now is the clock; nil: that of the machine.
+	Now func() time.Time
+	// Log is for the operator; nil: none.
+	Log *slog.Logger
+}
+
+const (
+	// reread is how often the definitions are read.
+	reread = 2 * time.Second
+	// maxQueue is how many runs of a trigger may be in progress or wait.
+	maxQueue = 100
+	// maxDepth is how many runs may follow each other, each because the one before has ended.
+	maxDepth = 5
+	// maxRate is how many runs a trigger starts in a minute; a trigger that causes itself is stopped by that.
+	maxRate = 30
+)
+
+// Service fires the triggers of a project. It is safe for concurrent use.
+type Service struct {
+	p      *hocket.Project
+	o      Options
+	states store
+
+	mu      sync.Mutex
+	stopped bool
+	due     map[string]due       // when schedules fire next, by trigger
+	since   map[string]time.Time // until when runs were over that do not matter, by trigger
+	failed  map[string]string    // the last error, by trigger
+}
+
+// due is when the schedule of a cause fires next.
+type due struct {
+	cause string
+	at    time.Time
+}
+
+// New returns a service for a project. [Service.Run] makes it work.
+func New(p *hocket.Project, o Options) *Service {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{p: p, o: o, states: store{filepath.Join(p.State(), "triggers")}, due: map[string]due{}, since: map[string]time.Time{}, failed: map[string]string{}}
+}
+
+// Run fires triggers until ctx is done. A firing that has begun is finished.
+func (s *Service) Run(ctx context.Context) {
+	context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.stopped = true
+	})
+	next := s.tick(ctx) // before ended runs are looked at, so that new triggers know since when they are served
+	var follower sync.WaitGroup
+	defer follower.Wait()
+	follower.Go(func() { s.follow(ctx) })
+	for {
+		wait := reread
+		if !next.IsZero() {
+			wait = max(min(wait, next.Sub(s.o.Now())), 0)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		next = s.tick(ctx)
+	}
+}
+
+// tick reads the definitions and fires what is due. It returns when a schedule is due next, zero if none is.
+func (s *Service) tick(ctx context.Context) (next time.Time) {
+	for _, t := range s.p.Triggers() {
+		if ctx.Err() != nil {
+			return next
+		}
+		if t.Wrong.Errors() {
+			continue
+		}
+		at, err := s.look(ctx, t)
+		if err != nil {
+			if s.isNews(t.Name, err.Error()) {
+				s.o.Log.Error("trigger cannot be served", "project", s.p.Root(), "trigger", t.Name, "error", err)
+			}
+			at = s.o.Now().Add(reread)
+		}
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}
+
+// isNews reports whether a trigger has not failed in this way before.
+func (s *Service) isNews(name, failure string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.failed[name]
+	s.failed[name] = failure
+	return was != failure
+}
+
+// causeOf identifies what fires a trigger. One that was disabled begins anew.
+func causeOf(t *hocket.Trigger) string {
+	if t.Disabled || t.On == nil {
+		return "disabled"
+	}
+	return t.On.Kind() + " " + t.On.String()
+}
+
+// look makes sure that a trigger has a state, and fires its schedule if it is due. It returns when that is next.
+func (s *Service) look(ctx context.Context, t *hocket.Trigger) (time.Time, error) {
+	cause, now := causeOf(t), s.o.Now()
+	s.mu.Lock()
+	known, ok := s.due[t.Name]
+	s.mu.Unlock()
+	if ok && known.cause == cause && (known.at.IsZero() || now.Before(known.at)) {
+		return known.at, nil
+	}
+	next := due{cause: cause}
+	var since time.Time
+	err := s.states.change(t.Name, func(st *state) error {
+		if st.Cause != cause {
+			st.Cause, st.Since = cause, now
+		}
+		if schedule, ok := t.On.(*hocket.Schedule); ok && !t.Disabled {
+			s.fireDue(ctx, t, schedule, st, now)
+			next.at = schedule.Next(latest(now, st.Since))
+		}
+		since = st.Since
+		return nil
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.due[t.Name], s.since[t.Name] = next, since
+	return next.at, nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+const (
+	// grace is how late a firing may be without being missed.
+	grace = time.Minute
+	// maxMissed is how many missed times fire.
+	maxMissed = 100
+	// longestAbsence is how far back missed times are looked for.
+	longestAbsence = 366 * 24 * time.Hour
+)
+
+// fireDue fires the times of a schedule that have come since the last one.
+func (s *Service) fireDue(ctx context.Context, t *hocket.Trigger, schedule *hocket.Schedule, st *state, now time.Time) {
+	var times []time.Time
+	missed := 0 // that do not fire
+	for at := schedule.Next(latest(st.Since, now.Add(-longestAbsence))); !at.IsZero() && !at.After(now); at = schedule.Next(at) {
+		times = append(times, at)
+		drop := false
+		switch schedule.Missed {
+		case hocket.MissedOnce:
+			drop = len(times) > 1
+		case hocket.MissedAll:
+			drop = len(times) > maxMissed
+		case hocket.MissedSkip:
+			drop = now.Sub(times[0]) > grace
+		}
+		if drop {
+			times, missed = times[1:], missed+1
+		}
+		st.Since = at
+	}
+	if missed > 0 {
+		st.note(Firing{Key: "missed " + stamp(st.Since), At: now, Why: fmt.Sprintf("%d times had passed while nothing served the trigger", missed)})
+	}
+	for _, at := range times {
+		s.fire(ctx, t, st, firing{key: stamp(at), values: map[string]any{"time": schedule.In(at).Format(time.RFC3339)}, unlimited: true})
+	}
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// firing is something that happened and fires a trigger.
+type firing struct {
+	key       string
+	content   string // the digest of what a request said
+	values    map[string]any
+	depth     int
+	unlimited bool // the rate of its cause is limited in itself
+}
+
+// fire starts the run of a firing, or remembers why not. The caller has the state of the trigger.
+func (s *Service) fire(ctx context.Context, t *hocket.Trigger, st *state, f firing) Firing {
+	if was := st.find(f.key, f.content); was != nil {
+		return *was
+	}
+	done := Firing{Key: f.key, Content: f.content, At: s.o.Now().UTC()}
+	run, err := s.start(context.WithoutCancel(ctx), t, st, f)
+	if err != nil {
+		done.Why = s.reason(err)
+		s.o.Log.Warn("trigger started no run", "project", s.p.Root(), "trigger", t.Name, "firing", f.key, "reason", done.Why)
+	}
+	done.Run = run
+	st.note(done)
+	return done
+}
+
+// reason says why there is no run, in at most a few lines.
+func (s *Service) reason(err error) string {
+	var untrusted *hocket.UntrustedError
+	if errors.As(err, &untrusted) {
+		return "you have not approved what it starts; review it with `hocket trust`"
+	}
+	text := s.p.Mask(err.Error())
+	return strings.ToValidUTF8(text[:min(len(text), 1000)], "")
+}
+
+// start records the run of a firing. The error says why it did not, for people.
+func (s *Service) start(ctx context.Context, t *hocket.Trigger, st *state, f firing) (string, error) {
+	if f.depth > maxDepth {
+		return "", fmt.Errorf("%d runs have followed each other: the chain ends here", maxDepth)
+	}
+	if !f.unlimited && s.tooFast(st) {
+		return "", ErrTooFast
+	}
+	_ = s.p.Reload() // if the files have mistakes, the old ones stay in use
+	p := s.p.As("trigger "+t.Name, "trigger")
+	w, err := p.LoadTrigger(t)
+	if err != nil {
+		return "", err
+	}
+	inputs, err := t.Inputs(f.values)
+	if err != nil {
+		return "", err
+	}
+	if _, wrong := w.Inputs(inputs, nil); wrong.Errors() { // before another run is cancelled
+		return "", &hocket.InvalidError{Diagnostics: wrong}
+	}
+	active, err := inProgress(ctx, s.p, t.Name)
+	if err != nil {
+		return "", err
+	}
+	if i := slices.IndexFunc(active, func(r hocket.Info) bool { return r.Owner.Labels[hocket.FiringLabel] == f.key }); i >= 0 {
+		return active[i].ID, nil // recorded before a crash
+	}
+	if err := s.makeRoom(ctx, p, t, active); err != nil {
+		return "", err
+	}
+	labels := maps.Clone(s.o.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[hocket.TriggerLabel], labels[hocket.FiringLabel], labels[hocket.DepthLabel] = t.Name, f.key, strconv.Itoa(f.depth)
+	run, err := p.Record(ctx, w, inputs, hocket.WithKey(fmt.Sprintf("trigger %s %s", t.Name, f.key)), hocket.WithLabels(labels))
+	var known *hocket.KeyError
+	if errors.As(err, &known) { // before a crash, with an older version of the workflow
+		return known.Run, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return run.ID(), nil
+}
+
+// ErrTooFast means that a trigger fires too often. It is paused for the rest of the minute.
+var ErrTooFast = fmt.Errorf("the trigger has started %d runs in a minute, and is paused", maxRate)
+
+func (s *Service) tooFast(st *state) bool { return st.started(s.o.Now().Add(-time.Minute)) >= maxRate }
+
+// makeRoom does what the trigger says about runs that it started before. The error says why there is no new run.
+func (s *Service) makeRoom(ctx context.Context, p *hocket.Project, t *hocket.Trigger, active []hocket.Info) error {
+	if len(active) == 0 {
+		return nil
+	}
+	switch t.Overlap {
+	case hocket.SkipRuns:
+		return fmt.Errorf("run %s of this trigger was not over", active[0].ID)
+	case hocket.CancelOlder:
+		for _, older := range active {
+			r, err := p.Run(ctx, older.ID)
+			if err == nil {
+				_, err = r.Cancel(ctx, "the trigger "+t.Name+" has fired again")
+			}
+			var over *hocket.RefusedError
+			if err != nil && !errors.As(err, &over) {
+				return err
+			}
+		}
+	case hocket.QueueRuns:
+		if len(active) >= maxQueue {
+			return fmt.Errorf("%d runs of this trigger wait already", len(active))
+		}
+	}
+	return nil
+}
+
+// inProgress returns the runs of a trigger that are not over, newest first.
+func inProgress(ctx context.Context, p *hocket.Project, name string) ([]hocket.Info, error) {
+	all, err := p.Runs(ctx, hocket.Filter{Label: hocket.TriggerLabel, Status: []engine.Status{engine.Running, engine.Waiting}})
+	return slices.DeleteFunc(all, func(r hocket.Info) bool { return r.Owner.Labels[hocket.TriggerLabel] != name }), err
+}
+
+// MustWait reports whether a run that has not begun has to wait until an older run of its trigger is over.
+func MustWait(ctx context.Context, p *hocket.Project, run hocket.Info) (bool, error) {
+	name := run.Owner.Labels[hocket.TriggerLabel]
+	if name == "" || !run.Pending {
+		return false, nil
+	}
+	active, err := inProgress(ctx, p, name)
+	i := slices.IndexFunc(active, func(r hocket.Info) bool { return r.ID == run.ID })
+	return i >= 0 && i < len(active)-1, err
+}
+
+// follow fires the triggers that wait for ends of runs.
+func (s *Service) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		for change, err := range s.p.Watch(ctx) {
+			if err != nil {
+				break
+			}
+			if change.Info.Status.Done() {
+				s.ended(ctx, change.Info)
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second): // the journal may be readable again
+		}
+	}
+}
+
+// ended fires the triggers that wait for the end of a run.
+func (s *Service) ended(ctx context.Context, run hocket.Info) {
+	if run.Owner.Labels[hocket.HelperLabel] != "" || !s.matters(run.Changed) {
+		return
+	}
+	for _, t := range s.p.Triggers() {
+		after, ok := t.On.(*hocket.After)
+		if !ok || t.Disabled || t.Wrong.Errors() || after.Workflow != run.Workflow || !slices.Contains(after.Status, string(run.Status)) {
+			continue
+		}
+		err := s.states.change(t.Name, func(st *state) error {
+			if st.Cause != causeOf(t) || !run.Changed.After(st.Since) { // it is served since later
+				return nil
+			}
+			f := firing{key: "run " + run.ID, values: map[string]any{"run": run.ID, "status": string(run.Status)}}
+			before, _ := strconv.Atoi(run.Owner.Labels[hocket.DepthLabel]) // a run that a person started has none
+			f.depth = before + 1
+			r, err := s.p.Run(ctx, run.ID)
+			if err != nil {
+				return err
+			}
+			result, err := r.State(ctx)
+			if result == nil {
+				return err
+			}
+			f.values["output"] = result.Result.Output
+			s.fire(ctx, t, st, f)
+			if len(st.Fired) == remembered { // older ends are forgotten, and must not fire again
+				st.Since = latest(st.Since, st.Fired[0].At)
+			}
+			return nil
+		})
+		if err != nil && ctx.Err() == nil {
+			s.o.Log.Error("trigger cannot be served", "project", s.p.Root(), "trigger", t.Name, "error", err)
+		}
+	}
+}
+
+// matters reports whether some trigger is served since before a time. Most runs were over by then.
+func (s *Service) matters(ended time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, since := range s.since {
+		if ended.After(since) {
+			return true
+		}
+	}
+	return false
+}
+
+// Status is a trigger as people see it.
+type Status struct {
+	*hocket.Trigger
+	Problems []string // why it does not fire
+	Trusted  bool
+	Next     time.Time // when its schedule fires next; zero: not known
+	Fired    []Firing  // the newest first
+}
+
+// shown is how many firings people see.
+const shown = 20
+
+// List returns the triggers of the project.
+func (s *Service) List() ([]Status, error) {
+	var all []Status
+	for _, t := range s.p.Triggers() {
+		one := Status{Trigger: t, Trusted: true}
+		for _, d := range s.p.CheckTrigger(t).Mistakes() {
+			one.Problems = append(one.Problems, d.String())
+		}
+		if len(one.Problems) == 0 && !t.Disabled {
+			_, err := s.p.LoadTrigger(t)
+			var untrusted *hocket.UntrustedError
+			if one.Trusted = !errors.As(err, &untrusted); err != nil && one.Trusted {
+				one.Problems = append(one.Problems, s.reason(err))
+			}
+			if schedule, ok := t.On.(*hocket.Schedule); ok {
+				one.Next = schedule.Next(s.o.Now())
+			}
+		}
+		st, err := s.states.read(t.Name)
+		if err != nil {
+			return nil, err
+		}
+		one.Fired = slices.Clone(st.Fired[max(0, len(st.Fired)-shown):])
+		slices.Reverse(one.Fired)
+		all = append(all, one)
+	}
+	slices.SortStableFunc(all, func(a, b Status) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
