@@ -217,7 +217,7 @@ func TestScopes(t *testing.T) {
 		} `json:"paths"`
 	}](t, f.want(http.StatusOK, "GET", "/api/openapi.json", nil))
 	wants := map[string]Scope{
-		"answer-question": Answer, "start-run": Start, "cancel-run": Start, "raise-limits": Admin, "resume-run": Start, "retry-run": Start, "add-memory": Start,
+		"answer-question": Answer, "start-run": Start, "cancel-run": Start, "raise-limits": Admin, "resume-run": Start, "retry-run": Start, "add-memory": Start, "send-handoff": Start, "check-handoff": Read,
 		"save-workflow": Admin, "delete-run": Admin, "delete-memory": Admin, "approve-definition": Admin, "reject-definition": Admin, "trust-project": Admin,
 	}
 	fill := strings.NewReplacer("{project}", f.name(), "{run}", "none", "{name}", "none", "{address}", "none", "{attempt}", "1", "{stream}", "output", "{question}", "none", "{id}", "1")

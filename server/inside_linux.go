@@ -27,6 +27,9 @@ func insideRun(remote, local string) bool {
 	}
 	own := process.Depth()
 	for _, pid := range holders(inode) {
+		if pid == os.Getpid() {
+			continue // the server itself
+		}
 		if depth, known := process.DepthOf(pid); known && depth > own {
 			return true
 		}
