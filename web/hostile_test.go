@@ -154,7 +154,7 @@ func TestHostileTexts(t *testing.T) {
 	// The answer, with a hostile comment, makes the last step fail, which the open page shows.
 	b.open(at)
 	b.send(`article.question form`, "comment", evil("comment"))
-	f.until(run, "error")
+	b.wait(`document.querySelector("#status .pill.error")`)
 	b.open(at + "?step=fail")
 	b.harmless("failed", "error", "title")
 	for _, as := range []string{"yaml", "xml", "mermaid", "plantuml"} {
@@ -170,7 +170,7 @@ func TestHostileTexts(t *testing.T) {
 	f.until(other, "waiting")
 	b.open("/projects/shop/runs/" + other.ID())
 	b.send(`#cancel form`, "reason", evil("reason"))
-	f.until(other, "cancelled")
+	b.wait(`document.querySelector("#status .pill.cancelled")`) // otherwise the form is still being sent
 	b.open("/projects/shop/runs/" + other.ID())
 	b.harmless("cancelled", "reason")
 
