@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
@@ -49,6 +51,47 @@ func TestChangesTogether(t *testing.T) {
 		}
 		if w.Recorded() != want {
 			t.Errorf("run %d has %d events, want %d", i, w.Recorded(), want)
+		}
+	}
+}
+
+// Room in the -wal file, which two processes make while both write to it, changes nothing
+// that was written. A crash at any moment leaves the room behind.
+func TestRoom(t *testing.T) {
+	dir := t.TempDir()
+	var writers []*Writer
+	for _, name := range []string{"first", "second"} {
+		writers = append(writers, createRun(t, openStore(t, dir), name))
+	}
+	var all sync.WaitGroup
+	for _, w := range writers {
+		all.Go(func() {
+			for i := range 100 {
+				if err := w.Append(Batch{Events: []engine.Envelope{ended(i, "x")}}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	if info, err := os.Stat(writers[0].store.file + "-wal"); err != nil || info.Size() != 2<<20 {
+		t.Fatalf("the -wal file has %d bytes, %v", info.Size(), err)
+	}
+	crashed := t.TempDir()
+	for _, suffix := range []string{"", "-wal"} {
+		if err := copyFile(filepath.Join(crashed, fileName+suffix), filepath.Join(dir, fileName+suffix)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range []*Store{writers[0].store, openStore(t, crashed)} {
+		if err := s.Check(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, run := range []string{"first", "second"} {
+			if n := len(readEvents(t, s, run)); n != 101 {
+				t.Errorf("run %s has %d events", run, n)
+			}
 		}
 	}
 }
