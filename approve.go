@@ -282,7 +282,7 @@ func (p *Project) Promote(_ context.Context, id, digest string) (file string, er
 		return "", err
 	}
 	if s.w != nil {
-		err = p.Approvals().Propose(workflow.Digest(s.w.Model()), false)
+		err = p.Approvals().Adopt(workflow.Digest(s.w.Model()))
 	}
 	return file, errors.Join(err, p.Reload())
 }
@@ -369,6 +369,10 @@ func (p *Project) admit(w *Workflow, s *starting) (*RunApproval, error) {
 		}
 		if pin.ID, pin.Digest = id, parts.Digest(); w.l.Generated != nil {
 			pin.Origin = &w.l.Generated.Origin
+		} else if o, wrote, err := p.wrote(w.Model()); err != nil {
+			return nil, err
+		} else if wrote {
+			pin.Origin = &o
 		}
 	}
 	err = p.checkApproval(pinnedTrust{Definition: pin})
@@ -389,7 +393,7 @@ func (p *Project) needsApproval(w *Workflow, s *starting) (id, called string, er
 		return "", "", nil
 	}
 	for i, one := range check.Workflows(*w.Bundle()) {
-		proposed, err := p.Approvals().Proposed(workflow.Digest(one))
+		_, proposed, err := p.wrote(one)
 		if err != nil {
 			return "", "", err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -357,8 +358,21 @@ func (s *subject) check(w *Workflow) {
 
 // Wrote records that a model wrote a workflow. Wherever its file is stored, it runs only after a
 // person has approved it.
-func (p *Project) Wrote(w *workflow.Workflow) error {
-	return p.Approvals().Propose(workflow.Digest(w), true)
+func (p *Project) Wrote(w *workflow.Workflow, o Origin) error {
+	origin, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	return p.Approvals().Propose(workflow.Digest(w), origin)
+}
+
+// wrote returns the origin of a workflow, and whether a model wrote it.
+func (p *Project) wrote(w *workflow.Workflow) (o Origin, wrote bool, err error) {
+	origin, wrote, err := p.Approvals().Proposed(workflow.Digest(w))
+	if len(origin) > 0 && json.Unmarshal(origin, &o) != nil {
+		o = Origin{} // what wrote it is not known, but that a model did
+	}
+	return o, wrote, err
 }
 
 // remember is Wrote for what a definition means, if it is a workflow.
@@ -366,7 +380,7 @@ func (p *Project) remember(s *subject) error {
 	if s.g == nil || s.w == nil || s.w.Model() == nil {
 		return nil
 	}
-	return p.Wrote(s.w.Model())
+	return p.Wrote(s.w.Model(), s.g.Origin)
 }
 
 // store writes files into .hocket: all of them as a directory, or only one. It gets its final name when
@@ -480,6 +494,7 @@ func (s *subject) describe(id string, known *trust.Definitions) *Generated {
 		out.Kind, out.File, out.Origin = s.g.Kind, s.g.File, s.g.Origin
 	} else if s.w.Model() != nil {
 		out.File = s.w.Model().Pos.File
+		out.Origin, _, _ = s.w.p.wrote(s.w.Model()) // only shown
 	}
 	if !s.found.Errors() {
 		out.Digest = s.parts.Digest()

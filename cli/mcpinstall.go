@@ -90,7 +90,15 @@ func executable() (string, error) {
 	return self, nil
 }
 
-// showInstall prints what installMCP would do, and how a person can do it.
+// installation is what installMCP would do, and how a person can do it.
+type installation struct {
+	Command []string `json:"command,omitempty"` // of the client
+	File    string   `json:"file"`              // the client's settings
+	Change  string   `json:"change,omitempty"`  // of the file; "": none, or the command makes it
+	Entry   string   `json:"entry,omitempty"`   // for the file, to do it by hand
+}
+
+// showInstall prints what installMCP would do.
 func (a *app) showInstall(c *mcpClient, uninstall bool) error {
 	self, err := executable()
 	if err != nil {
@@ -100,15 +108,18 @@ func (a *app) showInstall(c *mcpClient, uninstall bool) error {
 	if err != nil {
 		return err
 	}
-	var out strings.Builder
 	do := c.setup(self, uninstall)
+	would := installation{File: file}
+	var out strings.Builder
 	if do.args != nil {
-		out.WriteString("would run:\n  " + c.program)
-		for _, w := range do.args {
+		would.Command = append([]string{c.program}, do.args...)
+		out.WriteString("would run:\n ")
+		for _, w := range would.Command {
 			out.WriteString(" " + quoteWord(w))
 		}
 		out.WriteString("\n")
 	}
+	done := false
 	switch {
 	case do.change == nil:
 	case do.args != nil: // what is in the file then, depends on the program
@@ -118,18 +129,21 @@ func (a *app) showInstall(c *mcpClient, uninstall bool) error {
 		if err != nil {
 			return fmt.Errorf("cannot edit %s: %w", file, err)
 		}
-		if bytes.Equal(before, after) {
-			fmt.Fprintf(&out, "would not change %s\n", file)
+		if done = bytes.Equal(before, after); done {
+			fmt.Fprintf(&out, "would not change %s: nothing is left to do\n", file)
 		} else {
-			fmt.Fprintf(&out, "would change %s:\n%s\n", file, diffText(before, after))
+			would.Change = diffText(before, after)
+			fmt.Fprintf(&out, "would change %s:\n%s\n", file, would.Change)
 		}
 	}
-	if !uninstall {
-		entry, err := c.entry(self)
-		if err != nil {
+	if !uninstall && !done {
+		if would.Entry, err = c.entry(self); err != nil {
 			return err
 		}
-		fmt.Fprintf(&out, "\nto do it by hand, add this to %s:\n%s", file, entry)
+		fmt.Fprintf(&out, "\nto do it by hand, add this to %s:\n%s", file, would.Entry)
+	}
+	if a.json {
+		return a.printJSON(would)
 	}
 	return a.print(out.String())
 }

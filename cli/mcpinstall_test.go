@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -173,6 +174,23 @@ func TestInstallDryRun(t *testing.T) {
 		if entries, err := os.ReadDir(home); err != nil || len(entries) != 0 || undo != 0 || !strings.Contains(out, "would ") || strings.Contains(out, "by hand") {
 			t.Errorf("%s: %v, %v, %d, %s%s", name, entries, err, undo, out, errs)
 		}
+	}
+}
+
+// If nothing is left to do, a dry run says so. For a program, it prints JSON.
+func TestInstallDryRunAgain(t *testing.T) {
+	home := t.TempDir()
+	if code, out, errs := install(t, home, "cursor", "true", "--for", "cursor", "--yes"); code != 0 {
+		t.Fatal(code, out, errs)
+	}
+	code, out, errs := install(t, home, "cursor", "true", "--for", "cursor", "--dry-run")
+	if want := "would not change " + home + "/.cursor/mcp.json: nothing is left to do\n"; code != 0 || out != want {
+		t.Errorf("%d, %s%s", code, out, errs)
+	}
+	code, out, errs = install(t, home, "claude", "true", "--for", "claude", "--dry-run", "--json")
+	var would installation
+	if err := json.Unmarshal([]byte(out), &would); err != nil || code != 0 || would.Command[0] != "claude" || would.File != home+"/.claude.json" || !strings.Contains(would.Entry, "mcpServers") {
+		t.Errorf("%v, %d, %s%s", err, code, out, errs)
 	}
 }
 

@@ -356,7 +356,7 @@ func (p *Planner) Export(plan *Plan) error {
 	if err := p.write(plan, &w, "", p.o.Notation); err != nil {
 		return err
 	}
-	return p.p.Wrote(plan.Workflow.Model())
+	return p.p.Wrote(plan.Workflow.Model(), plan.Origin)
 }
 
 // Error reports that no answer of the model could be used.

@@ -83,7 +83,7 @@ func (p *Planner) Replan(ctx context.Context, run *hocket.Run, words string, see
 	if err != nil {
 		return nil, err
 	}
-	return plan, p.p.Wrote(plan.Workflow.Model())
+	return plan, p.p.Wrote(plan.Workflow.Model(), plan.Origin)
 }
 
 // tooMany refuses a plan that the rest of the limit of steps cannot cover, even if nothing fails. Results

@@ -126,20 +126,18 @@ func TestOldVerdicts(t *testing.T) {
 
 func TestProposed(t *testing.T) {
 	s := trust.Open(t.TempDir())
-	for _, step := range []struct {
-		digest   string
-		proposed bool
-	}{{"a", true}, {"b", true}, {"a", true}, {"b", false}} {
-		if err := s.Propose(step.digest, step.proposed); err != nil {
-			t.Error(step, err)
-		}
-		if proposed, err := s.Proposed(step.digest); err != nil || proposed != step.proposed {
-			t.Error(step, proposed, err)
+	origin := []byte(`{"by":"a model","goal":"two words\n"}`)
+	if err := errors.Join(s.Propose("a", origin), s.Propose("b", nil), s.Propose("a", nil), s.Propose("gone", nil), s.Adopt("gone"), s.Adopt("never")); err != nil {
+		t.Fatal(err)
+	}
+	for digest, want := range map[string]string{"a": string(origin), "b": ""} {
+		if got, proposed, err := s.Proposed(digest); err != nil || !proposed || string(got) != want {
+			t.Errorf("%s: %s, %t, %v", digest, got, proposed, err)
 		}
 	}
-	for digest, want := range map[string]bool{"a": true, "c": false} {
-		if got, err := s.Proposed(digest); err != nil || got != want {
-			t.Error(digest, got, err)
+	for _, digest := range []string{"gone", "never", "", "{"} {
+		if _, proposed, err := s.Proposed(digest); err != nil || proposed {
+			t.Error(digest, proposed, err)
 		}
 	}
 }
@@ -149,22 +147,22 @@ func TestProposed(t *testing.T) {
 func TestTooManyProposals(t *testing.T) {
 	dir := t.TempDir()
 	s := trust.Open(dir)
-	if err := s.Propose("first", true); err != nil {
+	if err := s.Propose("first", nil); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "hocket", "trust", "proposed")
 	write(t, file, "first"+strings.Repeat("\nx", 9999))
 	var full *trust.FullError
-	if err := s.Propose("last", true); !errors.As(err, &full) || full.File != file || full.Hint() == "" {
+	if err := s.Propose("last", nil); !errors.As(err, &full) || full.File != file || full.Hint() == "" {
 		t.Error(err)
 	}
-	if proposed, err := s.Proposed("first"); err != nil || !proposed {
+	if _, proposed, err := s.Proposed("first"); err != nil || !proposed {
 		t.Error(proposed, err)
 	}
-	if err := s.Propose("first", true); err != nil { // it is remembered already
+	if err := s.Propose("first", nil); err != nil { // it is remembered already
 		t.Error(err)
 	}
-	if err := errors.Join(s.Propose("x", false), s.Propose("last", true)); err != nil {
+	if err := errors.Join(s.Adopt("x"), s.Propose("last", nil)); err != nil {
 		t.Error(err)
 	}
 }
@@ -173,7 +171,7 @@ func TestTooManyProposals(t *testing.T) {
 func TestProposedThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	s := trust.Open(dir)
-	if err := s.Propose("a", true); err != nil {
+	if err := s.Propose("a", nil); err != nil {
 		t.Fatal(err)
 	}
 	file, err := filepath.Glob(filepath.Join(dir, "hocket", "trust", "proposed"))
@@ -183,10 +181,10 @@ func TestProposedThatCannotBeRead(t *testing.T) {
 	if err := errors.Join(os.Remove(file[0]), os.Mkdir(file[0], 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Proposed("a"); err == nil {
+	if _, _, err := s.Proposed("a"); err == nil {
 		t.Error("the file cannot be read, and nothing was proposed")
 	}
-	if err := s.Propose("b", true); err == nil {
+	if err := s.Propose("b", nil); err == nil {
 		t.Error("what was proposed before is forgotten")
 	}
 }

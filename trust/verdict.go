@@ -129,9 +129,28 @@ func (d *Definitions) prune() {
 	d.Verdicts = kept
 }
 
-// Propose remembers, or forgets, that a model proposed the workflow with a digest, in any project:
-// a copy of its file elsewhere is not a file of a person.
-func (s *Store) Propose(digest string, proposed bool) (err error) {
+// Propose remembers that a model proposed the workflow with a digest, in any project: a copy of its file
+// elsewhere is not a file of a person. origin says which model, when and what for, as JSON.
+func (s *Store) Propose(digest string, origin []byte) error {
+	return s.changeProposals(func(all []proposal) ([]proposal, error) {
+		switch {
+		case slices.ContainsFunc(all, proposal{digest: digest}.same):
+			return all, nil
+		case len(all) >= mostProposals: // forgetting one would let it run without approval
+			return nil, &FullError{s.proposed()}
+		}
+		return append(all, proposal{digest, origin}), nil
+	})
+}
+
+// Adopt forgets that a model proposed the workflow with a digest: it is a person's now.
+func (s *Store) Adopt(digest string) error {
+	return s.changeProposals(func(all []proposal) ([]proposal, error) {
+		return slices.DeleteFunc(all, proposal{digest: digest}.same), nil
+	})
+}
+
+func (s *Store) changeProposals(change func([]proposal) ([]proposal, error)) (err error) {
 	unlock, err := s.lock()
 	if err != nil {
 		return err
@@ -141,22 +160,27 @@ func (s *Store) Propose(digest string, proposed bool) (err error) {
 	if err != nil {
 		return err
 	}
-	known := slices.Contains(all, digest)
-	switch {
-	case known == proposed:
-		return nil
-	case !proposed:
-		all = slices.DeleteFunc(all, func(line string) bool { return line == digest })
-	case len(all) >= mostProposals: // forgetting one would let it run without approval
-		return &FullError{s.proposed()}
-	default:
-		all = append(all, digest)
+	before := len(all)
+	if all, err = change(all); err != nil || len(all) == before {
+		return err
 	}
-	if err := wholefile.Write(s.proposed(), []byte(strings.Join(all, "\n")), 0o600); err != nil {
+	var text strings.Builder
+	for _, one := range all {
+		text.WriteString(strings.TrimSpace(one.digest+" "+string(one.origin)) + "\n")
+	}
+	if err := wholefile.Write(s.proposed(), []byte(text.String()), 0o600); err != nil {
 		return fmt.Errorf("trust: %w", err)
 	}
 	return nil
 }
+
+// proposal is a line of the file of proposals. Older ones have no origin.
+type proposal struct {
+	digest string
+	origin []byte
+}
+
+func (p proposal) same(other proposal) bool { return p.digest == other.digest }
 
 // mostProposals is how many proposals are remembered.
 const mostProposals = 10000
@@ -173,18 +197,27 @@ func (e *FullError) Hint() string {
 	return "delete that file if no copies of them are left outside of .hocket/generated: such copies would no longer need approval"
 }
 
-// Proposed reports whether a model proposed the workflow with a digest.
-func (s *Store) Proposed(digest string) (bool, error) {
+// Proposed reports whether a model proposed the workflow with a digest, and returns its origin.
+func (s *Store) Proposed(digest string) (origin []byte, proposed bool, err error) {
 	all, err := s.proposals()
-	return slices.Contains(all, digest), err
+	if i := slices.IndexFunc(all, proposal{digest: digest}.same); i >= 0 {
+		return all[i].origin, true, err
+	}
+	return nil, false, err
 }
 
-func (s *Store) proposals() ([]string, error) {
+func (s *Store) proposals() ([]proposal, error) {
 	text, err := os.ReadFile(s.proposed())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // otherwise a model's workflow would count as a person's
 		return nil, fmt.Errorf("trust: %w", err)
 	}
-	return strings.Fields(string(text)), nil
+	var all []proposal
+	for line := range strings.Lines(string(text)) {
+		if digest, origin, _ := strings.Cut(strings.TrimSpace(line), " "); digest != "" {
+			all = append(all, proposal{digest, []byte(origin)})
+		}
+	}
+	return all, nil
 }
 
 func (s *Store) proposed() string { return filepath.Join(s.dir, "proposed") }
