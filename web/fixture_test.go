@@ -77,7 +77,7 @@ func newFixture(t testing.TB, more map[string]string) *fixture {
 			}
 		}
 	}
-	p, err := hocket.Open(dir, hocket.Options{Via: "http", Agents: map[string]agent.Executor{"paid": agent.Func(paid), "attacker": agent.New(agent.Traits{Prompted: true}, attacker)}})
+	p, err := hocket.Open(dir, hocket.Options{Via: "http", Agents: map[string]agent.Executor{"paid": agent.Func(paid), "coding": agent.New(agent.Traits{Prompted: true, Supports: func(*agent.Definition, string) bool { return true }}, coder), "attacker": agent.New(agent.Traits{Prompted: true}, attacker)}})
 	if err != nil {
 		t.Fatal(err)
 	}

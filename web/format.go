@@ -15,7 +15,7 @@ func (s *site) functions() template.FuncMap {
 	return template.FuncMap{
 		"when": when, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) }, "duration": duration, "usd": usd, "total": total, "count": count,
 		"status": statusText, "handoffStatus": handoffStatus, "price": func(cost float64) *float64 { return &cost }, "projectPath": projectPath, "runPath": runPath, "workflowPath": workflowPath, "took": took,
-		"notations": func() [][2]string { return notations }, "lower": strings.ToLower, "asset": func(name string) string { return s.assets + name }, "kind": kindText, "plain": plain, "bound": bound, "plural": plural, "inProgress": inProgress, "rows": rows, "readableAlike": func() int { return draw.ReadableAlike }, "args": func(all ...any) []any { return all },
+		"notations": func() [][2]string { return notations }, "lower": strings.ToLower, "asset": func(name string) string { return s.assets + name }, "kind": kindText, "plain": plain, "bound": bound, "plural": plural, "size": size, "inProgress": inProgress, "rows": rows, "readableAlike": func() int { return draw.ReadableAlike }, "args": func(all ...any) []any { return all },
 	}
 }
 
@@ -88,6 +88,17 @@ func count(n any) string {
 		text = text[:i] + "\u202f" + text[i:]
 	}
 	return text
+}
+
+// size returns how long a text is.
+func size(bytes int) string {
+	switch {
+	case bytes < 1000:
+		return plural(bytes, "byte", "bytes")
+	case bytes < 1000_000:
+		return fmt.Sprintf("%.1f kB", float64(bytes)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
 }
 
 func plural(n int, one, many string) string {

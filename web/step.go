@@ -44,7 +44,7 @@ type attempt struct {
 	Model  string
 	Live   bool
 	Log    *log
-	Prompt string
+	Prompt []section
 	Script []entry
 	Cut    bool // the transcript has more at its beginning
 }
@@ -60,7 +60,6 @@ type log struct {
 const (
 	shownOutput = 64 << 10
 	shownLog    = 16 << 10
-	shownPrompt = 64 << 10
 	shownScript = 512 << 10
 	mostOthers  = 200
 )
@@ -133,7 +132,7 @@ func (s *site) attempt(ctx context.Context, run *hocket.Run, d *stepData, n int)
 		a.Log = tail(ctx, run, d.Address, n, "output", kept.Sizes["output"], api, a.Live)
 	}
 	if size := kept.Sizes["prompt"]; size > 0 {
-		a.Prompt = strings.ToValidUTF8(string(readAt(ctx, run, d.Address, n, "prompt", 0, shownPrompt)), "\uFFFD")
+		a.Prompt = sectionsOf(readAt(ctx, run, d.Address, n, "prompt", 0, readPrompt), api+"prompt")
 	}
 	if size := kept.Sizes["transcript"]; size > 0 {
 		text := readAt(ctx, run, d.Address, n, "transcript", max(0, size-shownScript), shownScript)

@@ -2,9 +2,9 @@ package web
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -13,6 +13,7 @@ type entry struct {
 	Kind   string // text, tool, file or truncated
 	Title  string // of a tool: its name and the beginning of its arguments; of a file: what happened to it
 	Text   string // what was said, or the arguments of a tool
+	Diffs  []diff // what the call changes, or wanted to change
 	Result string
 	Ended  bool // a tool has returned
 	Failed bool
@@ -20,43 +21,75 @@ type entry struct {
 	id string
 }
 
-// entriesOf reads the lines of a transcript, whose format package agent defines. A result belongs to its call. cut means
-// that the text begins somewhere in a line.
+// entriesOf reads the lines of a transcript. A result belongs to its call. cut means that the text begins somewhere in a
+// line.
 func entriesOf(text []byte, cut bool) []entry {
 	var all []entry
 	for line := range bytes.Lines(text) {
-		var in struct {
-			Type, ID, Tool, Text, Path, Change string
-			Arguments                          any
-			Error                              bool
-		}
 		if first := cut; first {
 			cut = false
 			continue
 		}
-		if json.Unmarshal(line, &in) != nil {
-			continue // the last line, while it is written
+		e, err := agent.ParseEntry(line)
+		if err != nil {
+			continue // the last line, while it is written, or an entry of a newer version
 		}
-		switch in.Type {
-		case "text":
-			all = append(all, entry{Kind: "text", Text: readable([]byte(in.Text))})
-		case "tool_call":
-			args := plain(in.Arguments)
-			all = append(all, entry{Kind: "tool", Title: in.Tool + " " + firstLine(inLine(in.Arguments)), Text: args, id: in.ID})
-		case "tool_result":
-			result := entry{Kind: "tool", Title: in.Tool, id: in.ID}
-			at := callOf(all, in.ID, in.Tool)
+		switch e := e.(type) {
+		case agent.AssistantText:
+			all = append(all, entry{Kind: "text", Text: readable([]byte(e.Text))})
+		case agent.ToolCall:
+			all = append(all, called(&e))
+		case agent.ToolResult:
+			at := callOf(all, e.ID, e.Tool)
 			if at < 0 {
-				all, at = append(all, result), len(all)
+				all, at = append(all, entry{Kind: "tool", Title: e.Tool, id: e.ID}), len(all)
 			}
-			all[at].Result, all[at].Ended, all[at].Failed = readable([]byte(in.Text)), true, in.Error
-		case "file_change":
-			all = append(all, entry{Kind: "file", Title: in.Change + " " + in.Path})
-		case "truncated":
+			all[at].Result, all[at].Ended, all[at].Failed = readable([]byte(e.Text)), true, e.Failed
+		case agent.FileChange:
+			all = append(all, entry{Kind: "file", Title: string(e.Change) + " " + e.Path})
+		case agent.Truncated:
 			all = append(all, entry{Kind: "truncated", Title: "The rest was too long to keep."})
 		}
 	}
 	return all
+}
+
+// called returns a call of a tool. If it changes files, it shows how.
+func called(call *agent.ToolCall) entry {
+	args := call.Arguments
+	if text, ok := args.(string); ok && call.Cut > 0 {
+		args = repaired(text)
+	}
+	e := entry{Kind: "tool", id: call.ID}
+	var rest any
+	e.Diffs, rest = diffsOf(call.Tool, args)
+	e.Title, e.Text = call.Tool+" "+firstLine(inLine(args)), argumentsText(rest)
+	if len(e.Diffs) > 0 {
+		e.Title = call.Tool + " " + firstLine(e.Diffs[0].Path)
+		if more := len(e.Diffs) - 1; more > 0 && e.Diffs[0].Path != e.Diffs[more].Path {
+			e.Title += " and " + plural(more, "other", "others")
+		}
+		if last := &e.Diffs[len(e.Diffs)-1]; call.Cut > 0 {
+			last.Note = strings.TrimSpace(last.Note + " Its end was too long to keep.")
+		}
+	}
+	return e
+}
+
+// Added returns how many lines a call adds to files.
+func (e *entry) Added() (n int) {
+	for _, d := range e.Diffs {
+		n += d.Added
+	}
+	return n
+}
+
+// Removed returns how many lines a call removes from files.
+func (e *entry) Removed() (n int) {
+	for _, d := range e.Diffs {
+		n += d.Removed
+	}
+	return n
 }
 
 // callOf returns the last open call that a result belongs to, or -1. Some agents provide no ids.

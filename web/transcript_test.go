@@ -1,6 +1,7 @@
 package web
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/hocket-dev/hocket/server"
@@ -28,7 +29,7 @@ func TestEntriesOfATranscript(t *testing.T) {
 		t.Fatalf("%d entries, want %d: %+v", len(all), len(want), all)
 	}
 	for i := range want {
-		if all[i] != want[i] {
+		if !reflect.DeepEqual(all[i], want[i]) {
 			t.Errorf("entry %d is %+v, want %+v", i, all[i], want[i])
 		}
 	}

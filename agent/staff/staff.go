@@ -287,17 +287,9 @@ func (e *employed) compose(ctx context.Context, task *agent.Task, said Conversat
 	}
 	task.Prompt = e.o.Mask.Mask(composed.Prompt) // the operator of the model must not see secrets
 	if task.KeepPrompt != nil {
-		task.KeepPrompt(e.o.Mask.Mask(e.whole(task)))
+		task.KeepPrompt(e.o.Mask.Mask(agent.WithSystem(task.Agent.Name, task.Agent.Prompt, task.Prompt)))
 	}
 	return nil
-}
-
-// whole returns everything that the executor is told, for later inspection.
-func (e *employed) whole(task *agent.Task) string {
-	if task.Agent.Prompt == "" {
-		return task.Prompt
-	}
-	return "# System prompt of " + task.Agent.Name + "\n\n" + strings.TrimRight(task.Agent.Prompt, "\n") + "\n\n# Prompt\n\n" + task.Prompt
 }
 
 // equip gives a task its tools and servers.
