@@ -16,6 +16,7 @@ type looker struct {
 	store *journal.Store
 	pulse *journal.Pulse
 	last  journal.Beat
+	same  int // looks since the last change
 
 	leases []string // the processes that were alive
 	next   int      // the one to check next
@@ -41,6 +42,7 @@ func (l *looker) close() {
 // call returns the error.
 func (l *looker) look(p *pulse) {
 	ctx := context.Background()
+	l.same++
 	// Setting the clock triggers no alarm, and a computer that slept has missed some.
 	if drift := l.drifted(); (drift - l.drift).Abs() > time.Second/10 {
 		l.drift = drift
@@ -62,6 +64,9 @@ func (l *looker) look(p *pulse) {
 	moved := !now.Leases.Equal(l.last.Leases)
 	recorded := now.Data != l.last.Data
 	l.last = now
+	if moved || recorded {
+		l.same = 0
+	}
 	if moved { // even without a listener: a later one must know who drives
 		l.list()
 	}

@@ -134,6 +134,41 @@ func TestLook(t *testing.T) {
 	looks("damaged", "one two watcher")
 }
 
+// After a while without a change, a pulse slows down until there is one.
+func TestLull(t *testing.T) {
+	d, p, other := opened(t, "one")
+	watcher := p.listen(change, "")
+	defer watcher.close()
+	l := d.look()
+	defer l.close()
+	slows := func() {
+		t.Helper()
+		l.look(p) // sees the change
+		for n := range lull {
+			if p.pace(&l) != p.every {
+				t.Fatalf("it slows down after %d looks without a change", n)
+			}
+			l.look(p)
+		}
+		if p.pace(&l) == p.every {
+			t.Error("it does not slow down")
+		}
+	}
+	slows()
+	if _, err := other.Send(t.Context(), "one", &engine.CancelAsked{}, d.o.Clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	slows()
+	w, err := other.Writer(t.Context(), "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slows()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A process that was killed changes no file: it is noticed by its lock.
 func TestLookAtKilledProcesses(t *testing.T) {
 	d, p, _ := opened(t, "one")

@@ -8,8 +8,9 @@ import (
 type Options struct {
 	// ReadOnly rejects everything that would record something.
 	ReadOnly bool
-	// Poll is how often the driver checks for changes by other processes while there is a watcher;
-	// while runs only wait for mail, it is five times as long. Zero means 20 ms.
+	// Poll is how often the driver checks for changes by other processes while there is a watcher.
+	// It is four times as long after a while without a change, and while runs only wait for mail.
+	// Zero means 20 ms.
 	Poll time.Duration
 	// Clock is the source of time; nil means the system's.
 	Clock Clock

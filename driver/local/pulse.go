@@ -118,11 +118,11 @@ const rest = 5 * time.Millisecond
 func (p *pulse) beat(l looker, stop, ended chan struct{}) {
 	defer close(ended)
 	defer l.close()
-	pace := p.pace()
+	pace := p.pace(&l)
 	ticks := time.NewTicker(pace)
 	defer ticks.Stop()
 	for {
-		if now := p.pace(); now != pace {
+		if now := p.pace(&l); now != pace {
 			pace = now
 			ticks.Reset(pace)
 		}
@@ -138,12 +138,16 @@ func (p *pulse) beat(l looker, stop, ended chan struct{}) {
 	}
 }
 
-// pace is the time between two looks. Mail can wait a little longer than watchers.
-func (p *pulse) pace() time.Duration {
-	if p.heard(change) || p.heard(tick) {
+// lull is the number of looks without a change after which the pulse slows down. Most of what a look
+// costs is waking up, so a server at which nothing happens should not do so 50 times a second.
+const lull = 50
+
+// pace is the time between two looks. Mail, and the first change after a while, can wait a little longer.
+func (p *pulse) pace(l *looker) time.Duration {
+	if p.heard(tick) || p.heard(change) && l.same < lull {
 		return p.every
 	}
-	return 5 * p.every
+	return 4 * p.every
 }
 
 // tell wakes the listeners for something: all, or those of the given run.

@@ -20,33 +20,36 @@ func counted(every time.Duration) (*pulse, *atomic.Int64) {
 	return p, looks
 }
 
-// Watchers make a pulse look often, mail five times less, and without a listener it does not look.
+// Watchers make a pulse look often until nothing has changed for a while, mail four times less, and
+// without a listener it does not look.
 func TestPaceOfAPulse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, looks := counted(time.Second)
-		within := func(minute int64) {
+		within := func(d time.Duration, want int64) {
 			t.Helper()
 			time.Sleep(rest + time.Millisecond)
 			looks.Store(0)
-			time.Sleep(time.Minute)
-			if n := looks.Load(); n < minute-1 || n > minute+1 {
-				t.Errorf("it looked %d times, want %d", n, minute)
+			time.Sleep(d)
+			if n := looks.Load(); n < want-1 || n > want+1 {
+				t.Errorf("it looked %d times, want %d", n, want)
 			}
 		}
-		within(0)
+		within(time.Minute, 0)
 		letters := p.listen(mail, "a")
-		within(12)
+		within(time.Minute, 15)
 		watcher := p.listen(change, "")
-		within(60)
+		within(30*time.Second, 30)
+		time.Sleep(lull * time.Second)
+		within(time.Minute, 15)
 		watcher.close()
 		p.changed(mail)
-		within(12)
+		within(time.Minute, 15)
 		reader := p.listen(tick, "")
-		within(60)
+		within(time.Minute, 60)
 		letters.close()
-		within(60)
+		within(time.Minute, 60)
 		reader.close()
-		within(0)
+		within(time.Minute, 0)
 		p.changed(mail)
 		if len(p.hurry) > 0 {
 			t.Error("someone is in a hurry for nobody")

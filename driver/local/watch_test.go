@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -101,10 +102,15 @@ func startRole(dir string) error {
 	}
 }
 
-// BenchmarkWatch measures how long it takes to see a run that another process starts:
-// from before it is recorded, and from when Start has returned. For comparison, it also
-// reports how late the machine woke a sleeping goroutine.
+// BenchmarkWatch measures how long it takes to see a run that another process starts, at once or
+// when nothing has happened for a while: from before it is recorded, and from when Start has
+// returned. For comparison, it also reports how late the machine woke a sleeping goroutine.
 func BenchmarkWatch(b *testing.B) {
+	b.Run("busy", func(b *testing.B) { benchmarkWatch(b, 0) })
+	b.Run("quiet", func(b *testing.B) { benchmarkWatch(b, 1200*time.Millisecond) })
+}
+
+func benchmarkWatch(b *testing.B, pause time.Duration) {
 	dir := b.TempDir()
 	d, err := local.Open(dir, local.Options{})
 	if err != nil {
@@ -119,6 +125,9 @@ func BenchmarkWatch(b *testing.B) {
 	var whole, after []time.Duration
 	late := lateness(ctx)
 	for b.Loop() {
+		if pause > 0 {
+			time.Sleep(pause + rand.N(100*time.Millisecond)) // at any moment of the pulse
+		}
 		fmt.Fprintln(c.stdin, "go")
 		for {
 			change, err, _ := next()
