@@ -288,3 +288,19 @@ func TestWatchLooks(t *testing.T) {
 		t.Errorf("who drives is unknown: %+v", changes)
 	}
 }
+
+// Reading the questions of one run does not read the others: there may be thousands that wait.
+func TestQuestionsOfOneRun(t *testing.T) {
+	cost := func(runs ...string) float64 {
+		d, _, _ := opened(t, runs...)
+		return testing.AllocsPerRun(20, func() {
+			if found, err := d.Questions(t.Context(), "one"); err != nil || len(found) != 1 {
+				t.Fatal(found, err)
+			}
+		})
+	}
+	alone := cost("one")
+	if many := cost("one", "two", "three", "four", "five", "six", "seven", "eight"); many > 1.5*alone {
+		t.Errorf("among eight runs, it takes %.0f allocations; alone %.0f", many, alone)
+	}
+}

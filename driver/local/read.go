@@ -150,10 +150,10 @@ func (d *Driver) Questions(ctx context.Context, run string) ([]driver.Question, 
 	if err != nil || s == nil {
 		return nil, err
 	}
-	f := driver.Filter{Status: []engine.Status{engine.Running, engine.Waiting}}
-	runs, err := s.List(ctx, f)
-	if run != "" {
-		runs = make([]journal.Run, 1)
+	runs := make([]journal.Run, 1)
+	if run == "" {
+		runs, err = s.List(ctx, driver.Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
+	} else {
 		runs[0], err = s.Run(ctx, run)
 	}
 	if err != nil {
