@@ -21,20 +21,32 @@ func insideRun(remote, local string) bool {
 	if err != nil || err2 != nil || !from.Addr().Unmap().IsLoopback() {
 		return false
 	}
-	inode := socketBetween(from, to)
-	if inode == "" {
+	inside := processesInside()
+	if len(inside) == 0 {
 		return false
 	}
-	own := process.Depth()
-	for _, pid := range holders(inode) {
-		if pid == os.Getpid() {
-			continue // the server itself
-		}
-		if depth, known := process.DepthOf(pid); known && depth > own {
+	inode := socketBetween(from, to)
+	return inode != "" && slices.ContainsFunc(inside, func(pid string) bool { return holds(pid, inode) })
+}
+
+// processesInside returns the processes that work for runs. They are few, and to look for a socket in all
+// processes of a machine would take longer than anything else that a request does.
+func processesInside() []string {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1) // what cannot be read is not known
+	own, self := process.Depth(), os.Getpid()
+	return slices.DeleteFunc(names, func(name string) bool {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == self {
 			return true
 		}
-	}
-	return false
+		depth, known := process.DepthOf(pid)
+		return !known || depth <= own
+	})
 }
 
 // socketBetween returns the inode of the socket that connects an address to another.
@@ -73,23 +85,12 @@ func sameEnd(text string, at netip.AddrPort) bool {
 	return ok && ip.Unmap() == at.Addr().Unmap()
 }
 
-// holders returns the processes of this user that have a socket open.
-func holders(inode string) []int {
-	var pids []int
-	dirs, _ := filepath.Glob("/proc/[0-9]*/fd")
-	for _, dir := range dirs {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			continue // of another user, or over
-		}
-		for _, e := range entries {
-			if to, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && to == "socket:["+inode+"]" {
-				if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(dir))); err == nil {
-					pids = append(pids, pid)
-				}
-				break
-			}
-		}
-	}
-	return pids
+// holds reports whether a process has a socket open.
+func holds(pid, inode string) bool {
+	dir := filepath.Join("/proc", pid, "fd")
+	entries, _ := os.ReadDir(dir) // empty if the process is over
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		to, err := os.Readlink(filepath.Join(dir, e.Name()))
+		return err == nil && to == "socket:["+inode+"]"
+	})
 }
