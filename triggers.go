@@ -21,6 +21,8 @@ type (
 	Schedule = project.Schedule
 	// Hook fires for requests with a valid signature.
 	Hook = project.Hook
+	// Files fires when a file is new or has changed.
+	Files = project.Files
 	// After fires when a run of another workflow has ended.
 	After = project.After
 )

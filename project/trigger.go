@@ -55,7 +55,7 @@ const (
 // codeTrigger is the code of mistakes in the file of a trigger other than those in its YAML.
 const codeTrigger = "trigger-invalid"
 
-// Cause is what fires a trigger: a *[Schedule], a *[Hook] or an *[After].
+// Cause is what fires a trigger: a *[Schedule], a *[Hook], a *[Files] or an *[After].
 type Cause interface {
 	// Kind is the key in the file.
 	Kind() string
@@ -175,7 +175,7 @@ func (p *Project) readTrigger(file string, text []byte) *Trigger {
 	case t.Workflow == "":
 		doc.Report(workflow.Errorf(doc.Start(), codeTrigger, "add `workflow: NAME`", "the trigger %q starts no workflow", t.Name))
 	case t.On == nil:
-		doc.Report(workflow.Errorf(doc.Start(), codeTrigger, "add one of schedule, webhook and after", "the trigger %q does not say when it fires", t.Name))
+		doc.Report(workflow.Errorf(doc.Start(), codeTrigger, "add one of schedule, webhook, files and after", "the trigger %q does not say when it fires", t.Name))
 	}
 	t.Wrong = doc.Diagnostics()
 	return t
@@ -200,6 +200,9 @@ func (p *Project) readCause(root *strictyaml.Map) Cause {
 			n.Key().Errorf(codeTrigger, "write `webhook: {secret: NAME}`, and define NAME under `secrets` in config.yml", "the webhook has no secret: everyone could use it")
 		}
 		all, last = append(all, &Hook{Secret: readSecret(m, p.Config.Secrets)}), n
+	}
+	if n := root.Get(filesKind); n.Exists() {
+		all, last = append(all, readFiles(n)), n
 	}
 	if n := root.Get(afterKind); n.Exists() {
 		all, last = append(all, readAfter(n)), n
@@ -318,6 +321,16 @@ func (t *Trigger) Inputs(values map[string]any) (map[string]any, error) {
 	return inputs, nil
 }
 
+// Uses reports whether an input refers to a value of what has happened.
+func (t *Trigger) Uses(name string) bool {
+	for _, in := range t.inputs {
+		if slices.ContainsFunc(in.value.Refs(), func(r *expr.Ref) bool { return r.Kind == expr.Inputs && r.Name == name }) {
+			return true
+		}
+	}
+	return false
+}
+
 // CheckTrigger returns the mistakes in a trigger, also those that only its workflow shows.
 func (p *Project) CheckTrigger(t *Trigger) workflow.Diagnostics {
 	found := slices.Clone(t.Wrong)
@@ -328,10 +341,14 @@ func (p *Project) CheckTrigger(t *Trigger) workflow.Diagnostics {
 	if err != nil || l.Bundle.Root == nil {
 		return append(found, unusableWorkflow(t.workflow, t.Workflow, err))
 	}
-	if after, ok := t.On.(*After); ok && after.Workflow != "" {
-		if _, err := p.LoadNamed(after.Workflow); err != nil {
-			found = append(found, unusableWorkflow(after.pos, after.Workflow, err))
+	switch on := t.On.(type) {
+	case *After:
+		if _, err := p.LoadNamed(on.Workflow); err != nil && on.Workflow != "" {
+			found = append(found, unusableWorkflow(on.pos, on.Workflow, err))
 		}
+	case *Files:
+		found = append(found, p.checkFiles(on)...)
+	case *Schedule, *Hook:
 	}
 	return append(found, t.checkInputs(l)...)
 }
@@ -395,6 +412,8 @@ func (p *Project) TriggerPowers(t *Trigger, l *Loaded) trust.Powers {
 				all = append(all, power)
 			}
 		}
+	case *Files:
+		all[0].Material += on.Settle.String()
 	case *After:
 	}
 	if l != nil && l.Bundle.Root != nil {

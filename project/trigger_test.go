@@ -2,6 +2,8 @@ package project_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,7 +40,22 @@ func TestTriggerMistakes(t *testing.T) {
 		{start + "webhook: {secret: OTHER}\n", `3:19: unknown secret "OTHER"`},
 		{start + "shedule: \"0 3 * * *\"\n", `3:1: unknown key "shedule"`},
 		{start + "after: reprot\n", `3:8: unknown workflow "reprot"`},
-		{start + "files: \"*.md\"\n", `3:1: unknown key "files"`},
+		{start + "files: \"*.md\"\n", ""},
+		{start + "files: [inbox/*.csv, \"data/**\"]\n", ""},
+		{"workflow: report\nfiles: {paths: \"inbox/**/*.csv\", settle: 5s}\ninputs: {topic: \"${path} ${name} ${digest} ${content}\"}\n", ""},
+		{start + "files: {settle: 5s}\n", "3:1: the trigger does not say which files it watches"},
+		{start + "files: {paths: a, setle: 5s}\n", `3:19: unknown key "setle"`},
+		{start + "files: {paths: a, settle: 5}\n", `3:27: "5" is not a duration`},
+		{start + "files: {paths: a, settle: 2h}\n", "3:27: the settling time 2h is too long"},
+		{start + "files: /etc/passwd\n", `3:8: invalid pattern "/etc/passwd": it is not relative to the project`},
+		{start + "files: [a, ../b]\n", `3:12: invalid pattern "../b": it has an empty part, . or ..`},
+		{start + "files: \"\"\n", `3:8: invalid pattern ""`},
+		{start + "files: \"[a\"\n", `3:8: invalid pattern "[a": its brackets are not closed`},
+		{start + "files: inbox/\n", `3:8: invalid pattern "inbox/": it matches directories`},
+		{start + "files: .hocket/**\n", `3:8: invalid pattern ".hocket/**": files below .hocket are not watched`},
+		{start + "files: [" + strings.Repeat("a, ", 20) + "b]\n", "3:8: a trigger has at most 20 patterns, but this one has 21"},
+		{start + "files: a\nschedule: \"0 3 * * *\"\n", "a trigger has one cause, but this one has 2"},
+		{"workflow: report\nfiles: a\ninputs: {topic: \"${file}\"}\n", `3:17: a trigger with files has no value "file"`},
 		{"workflow: reprot\nafter: report\n", `1:11: unknown workflow "reprot"`},
 		{"after: report\n", `1:1: the trigger "nightly" starts no workflow`},
 		{"workflow: report\nafter: report\n", `1:11: missing input "topic" of the workflow "report"`},
@@ -105,6 +122,13 @@ func TestTriggerPowers(t *testing.T) {
 	if powers := p.TriggerPowers(all[0], nil); len(powers) > 0 {
 		t.Errorf("a disabled trigger has the powers %s", powers)
 	}
+	settling := func(time string) string {
+		p, all := triggers(t, "workflow: report\ninputs: {topic: x}\nfiles: {paths: a, settle: "+time+"}\n")
+		return p.TriggerPowers(all[0], nil).Digest()
+	}
+	if settling("1s") == settling("2s") {
+		t.Error("a change of the settling time needs no trust")
+	}
 	p, all = triggers(t, "workflow: report\ninputs: {topic: x}\nwebhook: {secret: HOOK}\n")
 	l, err := p.LoadNamed("report")
 	if err != nil {
@@ -112,5 +136,18 @@ func TestTriggerPowers(t *testing.T) {
 	}
 	if powers := p.TriggerPowers(all[0], l).String(); !strings.Contains(powers, "signed with the secret HOOK") || !strings.Contains(powers, "HOOK_SECRET") {
 		t.Errorf("a webhook has the powers %s", powers)
+	}
+}
+
+// A trigger does not follow links: they could lead to any file of the user.
+func TestWatchedLinks(t *testing.T) {
+	dir := write(t, map[string]string{".hocket/workflows/report.yml": reportFlow, ".hocket/triggers/new.yml": "workflow: report\ninputs: {topic: x}\nfiles: [real/*, out/*.md]\n", "real/a": ""})
+	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, dir)
+	found := p.CheckTrigger(p.Triggers()[0])
+	if len(found) != 1 || found[0].Pos.Line != 3 || found[0].Pos.Column != 17 || !strings.Contains(found[0].Summary, "out is a symbolic link") {
+		t.Errorf("found %v", found)
 	}
 }

@@ -17,7 +17,7 @@ import (
 type Trigger struct {
 	Name     string     `json:"name"`
 	Workflow string     `json:"workflow"`
-	Kind     string     `json:"kind" enum:"schedule,webhook,after,"`
+	Kind     string     `json:"kind" enum:"schedule,webhook,files,after,"`
 	When     string     `json:"when" doc:"When it fires, for people"`
 	Overlap  string     `json:"overlap" enum:"queue,skip,cancel," doc:"What happens if an older run is not over"`
 	Enabled  bool       `json:"enabled"`
@@ -30,7 +30,7 @@ type Trigger struct {
 
 // Firing is one time that a trigger fired.
 type Firing struct {
-	Key string    `json:"key" doc:"What it was: an instant, a delivery, a run"`
+	Key string    `json:"key" doc:"What it was: an instant, a delivery, a file with its digest, a run"`
 	At  time.Time `json:"at"`
 	Run string    `json:"run,omitempty" doc:"The run that it started"`
 	Why string    `json:"why,omitempty" doc:"Why it started none"`

@@ -47,9 +47,12 @@ type Service struct {
 
 	mu      sync.Mutex
 	stopped bool
-	due     map[string]due       // when schedules fire next, by trigger
-	since   map[string]time.Time // until when runs were over that do not matter, by trigger
-	failed  map[string]string    // the last error, by trigger
+	due     map[string]due               // when schedules fire next, by trigger
+	since   map[string]time.Time         // until when runs were over that do not matter, by trigger
+	watched []*hocket.Trigger            // those that watch files
+	failed  map[string]map[string]string // why a trigger cannot be served, by what the service does for it
+
+	watching map[string]*watching // belongs to the goroutine of watch
 }
 
 // due is when the schedule of a cause fires next.
@@ -66,7 +69,7 @@ func New(p *hocket.Project, o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{p: p, o: o, states: store{filepath.Join(p.State(), "triggers")}, due: map[string]due{}, since: map[string]time.Time{}, failed: map[string]string{}}
+	return &Service{p: p, o: o, states: store{filepath.Join(p.State(), "triggers")}, due: map[string]due{}, since: map[string]time.Time{}, failed: map[string]map[string]string{}, watching: map[string]*watching{}}
 }
 
 // Run fires triggers until ctx is done. A firing that has begun is finished.
@@ -77,9 +80,10 @@ func (s *Service) Run(ctx context.Context) {
 		s.stopped = true
 	})
 	next := s.tick(ctx) // before ended runs are looked at, so that new triggers know since when they are served
-	var follower sync.WaitGroup
-	defer follower.Wait()
-	follower.Go(func() { s.follow(ctx) })
+	var others sync.WaitGroup
+	defer others.Wait()
+	others.Go(func() { s.follow(ctx) })
+	others.Go(func() { s.watch(ctx) })
 	for {
 		wait := reread
 		if !next.IsZero() {
@@ -96,6 +100,7 @@ func (s *Service) Run(ctx context.Context) {
 
 // tick reads the definitions and fires what is due. It returns when a schedule is due next, zero if none is.
 func (s *Service) tick(ctx context.Context) (next time.Time) {
+	var watched []*hocket.Trigger
 	for _, t := range s.p.Triggers() {
 		if ctx.Err() != nil {
 			return next
@@ -104,26 +109,36 @@ func (s *Service) tick(ctx context.Context) (next time.Time) {
 			continue
 		}
 		at, err := s.look(ctx, t)
-		if err != nil {
-			if s.isNews(t.Name, err.Error()) {
-				s.o.Log.Error("trigger cannot be served", "project", s.p.Root(), "trigger", t.Name, "error", err)
-			}
+		if s.report(t.Name, "state", err); err != nil {
 			at = s.o.Now().Add(reread)
+		} else if _, ok := t.On.(*hocket.Files); ok && !t.Disabled {
+			watched = append(watched, t)
 		}
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watched = watched
 	return next
 }
 
-// isNews reports whether a trigger has not failed in this way before.
-func (s *Service) isNews(name, failure string) bool {
+// report remembers whether something that is done for a trigger fails, and logs a new failure.
+func (s *Service) report(name, task string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := s.failed[name]
-	s.failed[name] = failure
-	return was != failure
+	if err == nil {
+		delete(s.failed[name], task)
+		return
+	}
+	if s.failed[name] == nil {
+		s.failed[name] = map[string]string{}
+	}
+	if s.failed[name][task] != err.Error() {
+		s.o.Log.Error("trigger cannot be served", "project", s.p.Root(), "trigger", name, "error", err)
+	}
+	s.failed[name][task] = err.Error()
 }
 
 // causeOf identifies what fires a trigger. One that was disabled begins anew.
@@ -147,10 +162,12 @@ func (s *Service) look(ctx context.Context, t *hocket.Trigger) (time.Time, error
 	var since time.Time
 	err := s.states.change(t.Name, func(st *state) error {
 		if st.Cause != cause {
-			st.Cause, st.Since = cause, now
+			st.Cause, st.Since, st.Files = cause, now, nil
 		}
 		if schedule, ok := t.On.(*hocket.Schedule); ok && !t.Disabled {
-			s.fireDue(ctx, t, schedule, st, now)
+			if err := s.fireDue(ctx, t, schedule, st, now); err != nil {
+				return err
+			}
 			next.at = schedule.Next(latest(now, st.Since))
 		}
 		since = st.Since
@@ -182,7 +199,7 @@ const (
 )
 
 // fireDue fires the times of a schedule that have come since the last one.
-func (s *Service) fireDue(ctx context.Context, t *hocket.Trigger, schedule *hocket.Schedule, st *state, now time.Time) {
+func (s *Service) fireDue(ctx context.Context, t *hocket.Trigger, schedule *hocket.Schedule, st *state, now time.Time) error {
 	var times []time.Time
 	missed := 0 // that do not fire
 	for at := schedule.Next(latest(st.Since, now.Add(-longestAbsence))); !at.IsZero() && !at.After(now); at = schedule.Next(at) {
@@ -202,11 +219,18 @@ func (s *Service) fireDue(ctx context.Context, t *hocket.Trigger, schedule *hock
 		st.Since = at
 	}
 	if missed > 0 {
-		st.note(Firing{Key: "missed " + stamp(st.Since), At: now, Why: fmt.Sprintf("%d times had passed while nothing served the trigger", missed)})
+		err := st.note(Firing{Key: "missed " + stamp(st.Since), At: now, Why: fmt.Sprintf("%d times had passed while nothing served the trigger", missed)})
+		if err != nil {
+			return err
+		}
 	}
 	for _, at := range times {
-		s.fire(ctx, t, st, firing{key: stamp(at), values: map[string]any{"time": schedule.In(at).Format(time.RFC3339)}, unlimited: true})
+		_, err := s.fire(ctx, t, st, firing{key: stamp(at), values: map[string]any{"time": schedule.In(at).Format(time.RFC3339)}, unlimited: true})
+		if err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -217,13 +241,15 @@ type firing struct {
 	content   string // the digest of what a request said
 	values    map[string]any
 	depth     int
-	unlimited bool // the rate of its cause is limited in itself
+	unlimited bool  // the rate of its cause is limited in itself
+	wrong     error // why it can start no run
 }
 
-// fire starts the run of a firing, or remembers why not. The caller has the state of the trigger.
-func (s *Service) fire(ctx context.Context, t *hocket.Trigger, st *state, f firing) Firing {
-	if was := st.find(f.key, f.content); was != nil {
-		return *was
+// fire starts the run of a firing, or remembers why not. The caller has the state of the trigger, and does not store
+// it after an error: then the firing comes again, and finds its run.
+func (s *Service) fire(ctx context.Context, t *hocket.Trigger, st *state, f firing) (Firing, error) {
+	if was, err := st.find(f.key, f.content); was != nil || err != nil {
+		return *cmp.Or(was, &Firing{}), err
 	}
 	done := Firing{Key: f.key, Content: f.content, At: s.o.Now().UTC()}
 	run, err := s.start(context.WithoutCancel(ctx), t, st, f)
@@ -232,8 +258,7 @@ func (s *Service) fire(ctx context.Context, t *hocket.Trigger, st *state, f firi
 		s.o.Log.Warn("trigger started no run", "project", s.p.Root(), "trigger", t.Name, "firing", f.key, "reason", done.Why)
 	}
 	done.Run = run
-	st.note(done)
-	return done
+	return done, st.note(done)
 }
 
 // reason says why there is no run, in at most a few lines.
@@ -248,6 +273,9 @@ func (s *Service) reason(err error) string {
 
 // start records the run of a firing. The error says why it did not, for people.
 func (s *Service) start(ctx context.Context, t *hocket.Trigger, st *state, f firing) (string, error) {
+	if f.wrong != nil {
+		return "", f.wrong
+	}
 	if f.depth > maxDepth {
 		return "", fmt.Errorf("%d runs have followed each other: the chain ends here", maxDepth)
 	}
@@ -271,8 +299,14 @@ func (s *Service) start(ctx context.Context, t *hocket.Trigger, st *state, f fir
 	if err != nil {
 		return "", err
 	}
-	if i := slices.IndexFunc(active, func(r hocket.Info) bool { return r.Owner.Labels[hocket.FiringLabel] == f.key }); i >= 0 {
-		return active[i].ID, nil // recorded before a crash
+	last, err := s.p.Runs(ctx, hocket.Filter{Label: hocket.TriggerLabel, Limit: maxQueue})
+	if err != nil {
+		return "", err
+	}
+	for _, r := range slices.Concat(active, last) { // recorded before a crash; it may be over by now
+		if r.Owner.Labels[hocket.TriggerLabel] == t.Name && r.Owner.Labels[hocket.FiringLabel] == f.key {
+			return r.ID, nil
+		}
 	}
 	if err := s.makeRoom(ctx, p, t, active); err != nil {
 		return "", err
@@ -386,7 +420,9 @@ func (s *Service) ended(ctx context.Context, run hocket.Info) {
 				return err
 			}
 			f.values["output"] = result.Result.Output
-			s.fire(ctx, t, st, f)
+			if _, err := s.fire(ctx, t, st, f); err != nil {
+				return err
+			}
 			if len(st.Fired) == remembered { // older ends are forgotten, and must not fire again
 				st.Since = latest(st.Since, st.Fired[0].At)
 			}
@@ -410,6 +446,13 @@ func (s *Service) matters(ended time.Time) bool {
 	return false
 }
 
+// failures returns why a trigger cannot be served.
+func (s *Service) failures(name string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Values(s.failed[name]))
+}
+
 // Status is a trigger as people see it.
 type Status struct {
 	*hocket.Trigger
@@ -426,11 +469,12 @@ const shown = 20
 func (s *Service) List() ([]Status, error) {
 	var all []Status
 	for _, t := range s.p.Triggers() {
-		one := Status{Trigger: t, Trusted: true}
-		for _, d := range s.p.CheckTrigger(t).Mistakes() {
+		one := Status{Trigger: t, Trusted: true, Problems: s.failures(t.Name)}
+		wrong := s.p.CheckTrigger(t).Mistakes()
+		for _, d := range wrong {
 			one.Problems = append(one.Problems, d.String())
 		}
-		if len(one.Problems) == 0 && !t.Disabled {
+		if len(wrong) == 0 && !t.Disabled {
 			_, err := s.p.LoadTrigger(t)
 			var untrusted *hocket.UntrustedError
 			if one.Trusted = !errors.As(err, &untrusted); err != nil && one.Trusted {

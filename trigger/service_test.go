@@ -191,6 +191,26 @@ func TestMissed(t *testing.T) {
 	}
 }
 
+// A run that was recorded before a crash is found, also if it is over by now: it must not cancel a later one.
+func TestRecordedBefore(t *testing.T) {
+	f := newFixture(t, map[string]string{".hocket/triggers/nightly.yml": nightly + "overlap: cancel\n"})
+	f.at("2026-11-17T12:00:00Z")
+	before := f.s.mustRead(t, "nightly")
+	f.at("2026-11-18T02:00:00Z")
+	first := f.want("2026-11-18T03:00:00+01:00")[0].ID
+	f.drive(first)
+	f.at("2026-11-19T02:00:00Z")
+	if err := f.s.states.change("nightly", func(st *state) error { *st = *before; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	f.s = f.service(f.open())
+	f.at("2026-11-18T02:00:10Z")
+	runs := f.want("2026-11-18T03:00:00+01:00", "2026-11-19T03:00:00+01:00")
+	if st := f.s.mustRead(t, "nightly"); runs[0].Status != engine.Running || st.Fired[0].Run != first {
+		t.Errorf("the later run is %s, and the firings are %+v", runs[0].Status, st.Fired)
+	}
+}
+
 func (s *Service) mustRead(t *testing.T, name string) *state {
 	t.Helper()
 	st, err := s.states.read(name)
@@ -385,7 +405,11 @@ func TestRate(t *testing.T) {
 	f.s.tick(t.Context())
 	trigger := f.p.Triggers()[0]
 	fire := func(key string) (done Firing) {
-		if err := f.s.states.change("again", func(st *state) error { done = f.s.fire(t.Context(), trigger, st, firing{key: key}); return nil }); err != nil {
+		err := f.s.states.change("again", func(st *state) (err error) {
+			done, err = f.s.fire(t.Context(), trigger, st, firing{key: key})
+			return err
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		return done

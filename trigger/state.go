@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
@@ -22,6 +23,10 @@ type state struct {
 	Since time.Time `json:"since"`
 	// Fired are the last firings, the newest last.
 	Fired []Firing `json:"fired,omitempty"`
+	// Files are the watched files as they were when they were handled; nil: the trigger has not looked at any.
+	Files map[string]version `json:"files,omitzero"`
+
+	older archive
 }
 
 // Firing is one time that a trigger fired.
@@ -37,20 +42,60 @@ type Firing struct {
 // remembered is how many firings of a trigger are remembered.
 const remembered = 500
 
+// The keys of firings that can come again at any time begin with these words. A schedule and the ends of runs have a
+// time up to which everything was handled.
+const (
+	deliveryKey = "delivery "
+	fileKey     = "file "
+)
+
 // find returns the firing with a key, or of a request that said the same; nil if there is none.
-func (s *state) find(key, content string) *Firing {
+func (s *state) find(key, content string) (*Firing, error) {
 	for i := range s.Fired {
 		if f := &s.Fired[i]; f.Key == key || content != "" && f.Content == content {
-			return f
+			return f, nil
 		}
+	}
+	for _, key := range keysOf(key, content) {
+		if f, err := s.older.find(key); f != nil || err != nil {
+			return f, err
+		}
+	}
+	return nil, nil
+}
+
+// note remembers a firing. Of the oldest, only the keys are kept.
+func (s *state) note(f Firing) error {
+	s.Fired = append(s.Fired, f)
+	for len(s.Fired) > remembered {
+		for _, key := range keysOf(s.Fired[0].Key, s.Fired[0].Content) {
+			if err := s.older.add(key, s.Fired[0]); err != nil {
+				return err
+			}
+		}
+		s.Fired = slices.Delete(s.Fired, 0, 1)
 	}
 	return nil
 }
 
-// note remembers a firing.
-func (s *state) note(f Firing) {
-	s.Fired = append(s.Fired, f)
-	s.Fired = slices.Delete(s.Fired, 0, max(0, len(s.Fired)-remembered))
+// keysOf returns what must not happen again: a key, and what a request said.
+func keysOf(key, content string) (keys []string) {
+	if strings.HasPrefix(key, deliveryKey) || strings.HasPrefix(key, fileKey) {
+		keys = append(keys, key)
+	}
+	if content != "" {
+		keys = append(keys, "content "+content)
+	}
+	return keys
+}
+
+// pause remembers that nothing can be started, once for many that wait or are refused.
+func (s *state) pause(now time.Time, why string) error {
+	const paused = "paused "
+	if last := len(s.Fired) - 1; last >= 0 && strings.HasPrefix(s.Fired[last].Key, paused) && s.Fired[last].Why == why {
+		return nil
+	}
+	return s.note(Firing{Key: paused + stamp(now), At: now.UTC(), Why: why})
 }
 
 // started returns how many runs were started since a time.
@@ -73,11 +118,11 @@ func (s store) file(name string) string { return filepath.Join(s.dir, name+".jso
 
 // read returns the state of a trigger; it is empty if there is none.
 func (s store) read(name string) (*state, error) {
+	st := &state{older: archive{filepath.Join(s.dir, name+".fired")}}
 	data, err := os.ReadFile(s.file(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return &state{}, nil
+		return st, nil
 	}
-	st := &state{}
 	if err == nil {
 		err = json.Unmarshal(data, st)
 	}

@@ -46,19 +46,19 @@ func (s *Service) Deliver(ctx context.Context, name string, header http.Header, 
 	if id == "" || len(id) > 200 {
 		id = content
 	}
-	var done Firing
+	done, fast := Firing{}, false
 	err := s.states.change(name, func(st *state) error {
-		f := firing{key: "delivery " + id, content: content, values: map[string]any{"body": parsed(body), "headers": headers(header), "delivery": id}}
-		if st.find(f.key, f.content) == nil && s.tooFast(st) {
-			if last := len(st.Fired) - 1; last < 0 || !strings.HasPrefix(st.Fired[last].Key, "paused ") { // once for many
-				st.note(Firing{Key: "paused " + stamp(s.o.Now()), At: s.o.Now().UTC(), Why: ErrTooFast.Error()})
-			}
-			return nil
+		f := firing{key: deliveryKey + id, content: content, values: map[string]any{"body": parsed(body), "headers": headers(header), "delivery": id}}
+		was, err := st.find(f.key, f.content)
+		if fast = was == nil && s.tooFast(st); err == nil && fast {
+			return st.pause(s.o.Now(), ErrTooFast.Error())
 		}
-		done = s.fire(ctx, t, st, f)
-		return nil
+		if err == nil {
+			done, err = s.fire(ctx, t, st, f)
+		}
+		return err
 	})
-	if err == nil && done.Key == "" {
+	if err == nil && fast {
 		err = ErrTooFast
 	}
 	return done, err

@@ -1,0 +1,128 @@
+package project
+
+import (
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/glob"
+	"github.com/hocket-dev/hocket/internal/strictyaml"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Files fires when a file of the project is new or has changed.
+type Files struct {
+	Patterns []string // of paths relative to the project
+	// Settle is how long a file has to stay unchanged, so that one that is being written does not fire.
+	Settle time.Duration
+
+	globs []glob.Pattern
+	at    []workflow.Pos // of the patterns
+}
+
+const filesKind = "files"
+
+func (*Files) Kind() string { return filesKind }
+func (f *Files) String() string {
+	return "when a file is new or has changed: " + strings.Join(f.Patterns, ", ")
+}
+func (*Files) values() []string { return []string{"path", "name", "digest", "content"} }
+
+// Globs returns the patterns to search for.
+func (f *Files) Globs() []glob.Pattern { return f.globs }
+
+const (
+	defaultSettle = 2 * time.Second
+	longestSettle = time.Hour
+	// maxPatterns is how many patterns a trigger can have; each is searched for by itself.
+	maxPatterns = 20
+)
+
+// unwatched are directories that Hocket and git change by themselves.
+var unwatched = []string{".git", ".hocket", ".glee"}
+
+// readFiles reads `files: PATTERN`, a list of patterns, or {paths: …, settle: 5s}.
+func readFiles(n strictyaml.Node) *Files {
+	f := &Files{Settle: defaultSettle}
+	patterns := n
+	if n.IsMap() {
+		m := n.Map()
+		patterns = m.Get("paths")
+		if settle := m.Get("settle"); settle.Exists() {
+			if f.Settle = settle.Duration(); f.Settle > longestSettle {
+				settle.Errorf(codeTrigger, "write at most 1h", "the settling time %s is too long", settle.Text())
+			}
+		}
+		m.Done()
+	}
+	all := patterns.OneOrMany()
+	switch {
+	case len(all) == 0:
+		n.Key().Errorf(codeTrigger, "write a path or a pattern, such as `files: inbox/*.csv`", "the trigger does not say which files it watches")
+	case len(all) > maxPatterns:
+		patterns.Errorf(codeTrigger, "use * and **, or several triggers", "a trigger has at most %d patterns, but this one has %d", maxPatterns, len(all))
+		return f
+	}
+	for _, one := range all {
+		text := one.Text()
+		if !one.IsScalar() { // which is reported
+			continue
+		}
+		pattern, wrong, hint := parseWatched(text)
+		if wrong != "" {
+			one.Errorf(codeTrigger, hint, "invalid pattern %q: %s", text, wrong)
+			continue
+		}
+		f.Patterns, f.globs, f.at = append(f.Patterns, text), append(f.globs, pattern), append(f.at, one.Pos())
+	}
+	return f
+}
+
+// parseWatched parses a pattern of files. The text says what is wrong, "" if nothing is.
+func parseWatched(text string) (p glob.Pattern, wrong, hint string) {
+	const example = "write a path in the project, such as inbox/*.csv or **/*.md"
+	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~") || filepath.IsAbs(text) {
+		return p, "it is not relative to the project", example
+	}
+	p, err := glob.Parse(text)
+	switch {
+	case errors.Is(err, glob.ErrNotRelative):
+		return p, err.Error(), example
+	case err != nil:
+		return p, "its brackets are not closed, or empty", "write [abc] or [a-z], or \\[ for a bracket in a name"
+	case p.Dirs():
+		return p, "it matches directories", "write " + text + "* for the files in it, or " + text + "** for all below"
+	}
+	for _, part := range p.Parts() {
+		if slices.Contains(unwatched, part) {
+			return p, "files below " + part + " are not watched", "watch other files"
+		}
+	}
+	return p, "", ""
+}
+
+// checkFiles looks for links in the paths of a trigger: what they lead to is not watched.
+func (p *Project) checkFiles(f *Files) (found workflow.Diagnostics) {
+	for i, pattern := range f.globs {
+		at := ""
+		for _, part := range pattern.Parts() {
+			if !glob.Literal(part) {
+				break
+			}
+			at = path.Join(at, part)
+			info, err := os.Lstat(filepath.Join(p.Root, filepath.FromSlash(at)))
+			if err != nil {
+				break // it can be created later
+			}
+			if info.Mode()&os.ModeSymlink != 0 {
+				found = append(found, workflow.Errorf(f.at[i], codeTrigger, "watch the files themselves, inside of the project", "%s is a symbolic link, which a trigger does not follow", at))
+				break
+			}
+		}
+	}
+	return found
+}
