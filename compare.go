@@ -220,7 +220,8 @@ func compareNodes(old, plan *workflow.Bundle) []NodeChange {
 	return list
 }
 
-// definition is the definition of a step, with the edges that lead to it.
+// definition is the definition of a step, with the edges that lead to it. A for_each and the step that it
+// repeats have the same id, and are one.
 type definition struct {
 	at   [2]string // workflow and node
 	text string
@@ -241,7 +242,12 @@ func definitions(b *workflow.Bundle) []definition {
 			case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Choice, *workflow.Combine:
 			}
 			edges := slices.DeleteFunc(slices.Clone(g.Edges), func(e workflow.Edge) bool { return e.To != n.ID })
-			list = append(list, definition{[2]string{w.Name, n.ID}, workflow.Print(&workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{alone}, Edges: edges}})})
+			d := definition{[2]string{w.Name, n.ID}, workflow.Print(&workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{alone}, Edges: edges}})}
+			if last := len(list) - 1; last >= 0 && list[last].at == d.at { // what a for_each repeats
+				list[last].text += d.text
+				return
+			}
+			list = append(list, d)
 		})
 	}
 	return list

@@ -1,0 +1,60 @@
+package hocket_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket"
+)
+
+// compare returns what a new plan would change in a run.
+func compare(t *testing.T, p *hocket.Project, run *hocket.Run, file string) *hocket.Comparison {
+	t.Helper()
+	c, err := run.Compare(t.Context(), load(t, p, file))
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return c
+}
+
+// A for_each and the step that it repeats have one id, and are compared as one step.
+func TestCompareForEach(t *testing.T) {
+	each := func(command, items, last string) string {
+		return "name: w\nsteps:\n  - {id: mail, for_each: " + items + ", agent: shell, config: {command: " + command + "}}\n  - {id: z, agent: shell, config: {command: echo " + last + "}}\n"
+	}
+	p := open(t, map[string]string{
+		"old.yml": each("echo old", `'["ann", "bob"]'`, "z"), "z.yml": each("echo old", `'["ann", "bob"]'`, "other"),
+		"command.yml": each("echo new", `'["ann", "bob"]'`, "z"), "items.yml": each("echo old", `'["ann"]'`, "z"),
+		"single.yml": "name: w\nsteps:\n  - {id: mail, agent: shell, config: {command: echo old}}\n  - {id: z, agent: shell, config: {command: echo z}}\n",
+	}, hocket.Options{})
+	run := start(t, p, "old.yml", nil)
+	wait(t, run)
+	for file, want := range map[string][]string{ // the changed step, and words of its old and new lines
+		"z.yml": {"z", "echo z", "echo other"}, "command.yml": {"mail", "echo old", "echo new"},
+		"items.yml": {"mail", "bob", "ann"}, "single.yml": {"mail", "each", ""},
+	} {
+		var changed []hocket.NodeChange
+		var all []string
+		for _, n := range compare(t, p, run, file).Nodes {
+			if all = append(all, n.Node); n.Kind != hocket.StepKept {
+				changed = append(changed, n)
+			}
+		}
+		if !slices.Equal(all, []string{"mail", "z"}) || len(changed) != 1 || changed[0].Node != want[0] || changed[0].Kind != hocket.StepChanged {
+			t.Errorf("%s: %q, changed: %+v", file, all, changed)
+			continue
+		}
+		removed, added := "", ""
+		for line := range strings.Lines(changed[0].Diff) {
+			if line[0] == '-' {
+				removed += line
+			} else {
+				added += line
+			}
+		}
+		if !strings.Contains(removed, want[1]) || !strings.Contains(added, want[2]) || strings.Contains(removed, "task") {
+			t.Errorf("%s: %s", file, changed[0].Diff)
+		}
+	}
+}
