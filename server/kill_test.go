@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,6 +37,8 @@ type killed struct {
 
 	mu  sync.Mutex
 	cmd *exec.Cmd
+
+	broken atomic.Int64 // requests that were sent again
 }
 
 // newKilled builds the program and prepares a project with some files.
@@ -114,6 +119,9 @@ func (k *killed) do(method, path, key string, body any) (int, []byte) {
 		}
 		res, err := http.DefaultClient.Do(r)
 		if err != nil {
+			if !errors.Is(err, syscall.ECONNREFUSED) {
+				k.broken.Add(1)
+			}
 			continue
 		}
 		text, err := io.ReadAll(res.Body)
@@ -121,6 +129,7 @@ func (k *killed) do(method, path, key string, body any) (int, []byte) {
 		if err == nil && res.StatusCode != http.StatusServiceUnavailable {
 			return res.StatusCode, text
 		}
+		k.broken.Add(1)
 	}
 	k.t.Errorf("no answer to %s %s", method, path)
 	return 0, nil
@@ -139,23 +148,23 @@ func TestKill(t *testing.T) {
 	defer func() { k.kill() }()
 	base := k.runs()
 
-	stop, stopped := make(chan struct{}), make(chan struct{})
+	var started atomic.Int64
+	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		for range *kills {
-			select {
-			case <-time.After(time.Duration(100+rand.IntN(900)) * time.Millisecond):
-				k.kill()
-				k.start()
-			case <-stop:
-				return
+		for n := range *kills { // evenly over the runs, however fast the machine is
+			for at := int64((float64(n) + rand.Float64()) / float64(*kills) * float64(*killRuns)); started.Load() < at; {
+				time.Sleep(time.Millisecond)
 			}
+			time.Sleep(rand.N(50 * time.Millisecond))
+			k.kill()
+			k.start()
 		}
 	}()
 	ids := make([]string, *killRuns)
 	work := make(chan int)
 	var wait sync.WaitGroup
-	for range min(50, *killRuns) {
+	for range 50 {
 		wait.Go(func() {
 			for n := range work {
 				status, text := k.do("POST", base, fmt.Sprint(n), map[string]any{"workflow": "three", "inputs": map[string]any{"n": n}})
@@ -164,6 +173,7 @@ func TestKill(t *testing.T) {
 					t.Errorf("run %d: %d %s", n, status, text)
 				}
 				ids[n] = line.ID
+				started.Add(1)
 			}
 		})
 	}
@@ -173,7 +183,6 @@ func TestKill(t *testing.T) {
 	close(work)
 	wait.Wait()
 	<-stopped
-	close(stop)
 
 	known := map[string]bool{}
 	for n, id := range ids {
@@ -227,6 +236,7 @@ func TestKill(t *testing.T) {
 	if total != *killRuns {
 		t.Errorf("there are %d runs, want %d", total, *killRuns)
 	}
+	t.Logf("%d runs, %d kills, %d requests that were broken off and sent again", total, *kills, k.broken.Load())
 }
 
 // ranIn counts the lines that steps have written to a file.
