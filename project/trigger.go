@@ -154,6 +154,7 @@ func nameOfFile(file string) string {
 func (p *Project) readTrigger(file string, text []byte) *Trigger {
 	doc := strictyaml.Read(file, text)
 	root := doc.Root().Map()
+	root.Get("$schema")
 	t := &Trigger{Name: nameOfFile(file), File: file, Workflow: root.Name("workflow"), inputs: map[string]input{}}
 	t.workflow = root.Peek("workflow").Pos()
 	if !triggerName().MatchString(t.Name) || len(t.Name) > 80 {

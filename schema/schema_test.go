@@ -27,7 +27,7 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	if diff := cmp.Diff([]string{"agent", "cli", "config", "handoff-result", "handoff-state", "replies", "tool", "workflow"}, schema.Names()); diff != "" {
+	if diff := cmp.Diff([]string{"agent", "cli", "config", "handoff-result", "handoff-state", "replies", "tool", "trigger", "workflow"}, schema.Names()); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := schema.JSON("task"); err == nil || !strings.Contains(err.Error(), "the schemas are agent, cli, config") {
@@ -104,6 +104,7 @@ func TestAcceptedFilesAreValid(t *testing.T) {
 		"replies":  {"../examples/replies/*.yml", "../examples/handoff/replies/*.yml"},
 		"cli":      {"../agent/cli/manifests/*.yml"},
 		"tool":     {"../agent/tool/sample/*/tool.yml", "../agent/tool/builtin/*/tool.yml", "../examples/.hocket/tools/*/tool.yml"},
+		"trigger":  {"../examples/*/.hocket/triggers/*.yml"},
 	} {
 		compiled := compile(t, name)
 		for _, pattern := range patterns {
@@ -197,6 +198,10 @@ func TestKeysAreThoseOfTheReaders(t *testing.T) {
 		{"tool", "properties/command/anyOf/1/properties", readTool, "kind: command\ncommand: {" + stray + "}"},
 		{"tool", "properties/script/properties", readTool, "kind: script\nscript: {" + stray + "}"},
 		{"tool", "properties/search/properties", readTool, "kind: search\nsearch: {" + stray + "}"},
+		{"trigger", "properties", readTrigger(t), stray},
+		{"trigger", "properties/webhook/properties", readTrigger(t), "webhook: {" + stray + "}"},
+		{"trigger", "properties/files/anyOf/1/properties", readTrigger(t), "files: {" + stray + "}"},
+		{"trigger", "properties/after/anyOf/1/properties", readTrigger(t), "after: {" + stray + "}"},
 		{"config", "properties", readConfig(t), stray},
 		{"config", "properties/workflows/properties", readConfig(t), "workflows: {" + stray + "}"},
 		{"config", "definitions/budgets/properties", readConfig(t), "workflows: {budgets: {" + stray + "}}"},
@@ -232,6 +237,79 @@ func TestKeysAreThoseOfTheReaders(t *testing.T) {
 		if diff := cmp.Diff(keysRead(t, c.read(c.text)), properties(t, c.schema, c.path)); diff != "" {
 			t.Errorf("%s %s (-reader +schema):\n%s", c.schema, c.path, diff)
 		}
+	}
+}
+
+// The schemas accept the triggers and notifications that the readers accept, and no others. The mistakes are those that
+// can be seen in one file.
+func TestTriggersAndNotifications(t *testing.T) {
+	const start, secrets = "workflow: w\n", "secrets: {S: {env: S}}\nnotify: "
+	for _, c := range []struct {
+		schema string
+		read   func(string) workflow.Diagnostics
+		text   string
+		valid  bool
+	}{
+		{"trigger", readTrigger(t), start + "schedule: \"30 3 * * 1-5\"\nzone: UTC\nmissed: all\n", true},
+		{"trigger", readTrigger(t), start + "schedule: \"@daily\"\noverlap: skip\nenabled: false\n", true},
+		{"trigger", readTrigger(t), start + "webhook: {secret: S}\ninputs: {a: \"${body}\"}\n", true},
+		{"trigger", readTrigger(t), start + "files: inbox/*\n", true},
+		{"trigger", readTrigger(t), start + "files: [a, \"**/b.md\"]\n", true},
+		{"trigger", readTrigger(t), start + "files: {paths: [a], settle: 1m30s}\n", true},
+		{"trigger", readTrigger(t), start + "after: w\n", true},
+		{"trigger", readTrigger(t), start + "after: {workflow: w, status: error}\n", true},
+		{"trigger", readTrigger(t), start + "after: {workflow: w, status: [error, timeout]}\n", true},
+		{"trigger", readTrigger(t), "after: w\n", false},
+		{"trigger", readTrigger(t), start, false},
+		{"trigger", readTrigger(t), start + "after: w\nfiles: a\n", false},
+		{"trigger", readTrigger(t), start + "after: w\nzone: UTC\n", false},
+		{"trigger", readTrigger(t), start + "schedule: 3\n", false},
+		{"trigger", readTrigger(t), start + "schedule: \"@every 3s\"\n", false},
+		{"trigger", readTrigger(t), start + "schedule: \"0 3 * *\"\n", false},
+		{"trigger", readTrigger(t), start + "webhook: {}\n", false},
+		{"trigger", readTrigger(t), start + "files: []\n", false},
+		{"trigger", readTrigger(t), start + "files: /etc/passwd\n", false},
+		{"trigger", readTrigger(t), start + "files: inbox/\n", false},
+		{"trigger", readTrigger(t), start + "files: {paths: a, settle: 5}\n", false},
+		{"trigger", readTrigger(t), start + "after: {workflow: w, status: failed}\n", false},
+		{"trigger", readTrigger(t), start + "after: w\noverlap: wait\n", false},
+		{"config", readConfig(t), secrets + "[{on: done, command: [x], env: {A: b}}]", true},
+		{"config", readConfig(t), secrets + "[{on: [failed, {cost: 5}], webhook: {url: {secret: S}, format: slack}}]", true},
+		{"config", readConfig(t), secrets + "[{on: waiting, email: {to: a@example.org, from: b@example.org, server: \"smtp.example.org:587\"}}]", true},
+		{"config", readConfig(t), secrets + "[{on: done}]", false},
+		{"config", readConfig(t), secrets + "[{command: [x]}]", false},
+		{"config", readConfig(t), secrets + "[{on: done, command: [x], webhook: {url: \"https://example.org\"}}]", false},
+		{"config", readConfig(t), secrets + "[{on: done, webhook: {url: \"https://example.org\"}, env: {A: b}}]", false},
+		{"config", readConfig(t), secrets + "[{on: often, command: [x]}]", false},
+		{"config", readConfig(t), secrets + "[{on: {cost: 0}, command: [x]}]", false},
+	} {
+		if found := c.read(c.text); found.Errors() == c.valid {
+			t.Errorf("the reader says about %q: %v", c.text, found)
+		}
+		if err := compile(t, c.schema).Validate(strictyaml.Read("f.yml", []byte(c.text)).Root().Value()); (err == nil) != c.valid {
+			t.Errorf("the schema says about %q: %v", c.text, err)
+		}
+	}
+}
+
+// readTrigger reads a trigger of a project with a workflow and a secret.
+func readTrigger(t *testing.T) func(string) workflow.Diagnostics {
+	return func(text string) workflow.Diagnostics {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"triggers/t.yml": text, "config.yml": "secrets: {S: {env: S}}\n", "workflows/w.yml": "steps: [{agent: shell, config: {command: \"true\"}}]\n"} {
+			file := filepath.Join(dir, ".hocket", name)
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := project.Open(dir, project.Options{State: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.CheckTrigger(p.Triggers()[0])
 	}
 }
 

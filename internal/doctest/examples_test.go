@@ -91,6 +91,13 @@ func TestEveryExampleChecksClean(t *testing.T) {
 	}
 }
 
+func TestExampleOfTriggerChecksClean(t *testing.T) {
+	out, code := hocket(t, filepath.Join(examples(t), "inbox"), t.TempDir(), "check")
+	if want := "ok: 1 workflow, 1 trigger checked\n"; code != 0 || out != want {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
 // Every YAML file of the examples names its schema for editors.
 func TestExamplesNameTheirSchema(t *testing.T) {
 	err := filepath.WalkDir(examples(t), func(file string, d fs.DirEntry, err error) error {
