@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -17,7 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 
 	"github.com/hocket-dev/hocket"
@@ -339,4 +342,35 @@ func (b *tab) theme(name string) {
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}}); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// work returns how much CPU time the main thread of the page has used, by what it did, in milliseconds. The times of
+// two calls differ by what happened between them, also on a busy machine.
+func (b *tab) work() map[string]float64 {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks}); err != nil {
+		b.t.Fatal(err)
+	}
+	all, err := chromedp.Call(b.ctx, performance.GetMetrics, cdp.Empty{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	ms := map[string]float64{}
+	for _, m := range all.Metrics {
+		if name, ok := strings.CutSuffix(m.Name, "Duration"); ok {
+			ms[name] = m.Value * 1000
+		}
+	}
+	return ms
+}
+
+// since returns what work was done after an earlier call, as a text.
+func (b *tab) since(before map[string]float64) string {
+	b.t.Helper()
+	now := b.work()
+	var parts []string
+	for _, name := range []string{"Task", "Script", "RecalcStyle", "Layout"} {
+		parts = append(parts, fmt.Sprintf("%s %.0f", strings.ToLower(name), now[name]-before[name]))
+	}
+	return strings.Join(parts, ", ") + " ms of CPU time"
 }

@@ -128,33 +128,3 @@ func TestReplay(t *testing.T) {
 	move("s.max")
 	b.wait(state("repeat", "success"))
 }
-
-// TestLogScrolls opens a log at its end, and loads what was before when it is scrolled up.
-func TestLogScrolls(t *testing.T) {
-	f := newFixture(t, map[string]string{
-		".hocket/agents/wordy.yml":    "name: wordy\nagent: shell\nsettings: {command: \"cat >/dev/null; seq -f 'línea %.0f' 1 20000\"}\n",
-		".hocket/workflows/wordy.yml": "name: wordy\nsteps:\n  - {id: talk, agent: wordy, prompt: a}\n",
-	})
-	run := f.begin("wordy")
-	f.until(run, "success")
-	b := f.tab()
-	b.open("/projects/shop/runs/" + run.ID() + "?step=talk")
-	b.wait(`(() => { const l = document.querySelector("pre.log"); return l.textContent.endsWith("línea 20000\n") && l.scrollTop > 0 && l.scrollHeight - l.scrollTop - l.clientHeight < 5; })()`)
-	for range 10 {
-		b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("pre.log").scrollTop = 0; undefined`))
-		before := eval[string](b, `document.querySelector("pre.log").dataset.start`)
-		if before == "0" {
-			break
-		}
-		b.wait(`document.querySelector("pre.log").dataset.start !== "` + before + `"`)
-	}
-	lines := strings.Split(strings.TrimSpace(eval[string](b, `document.querySelector("pre.log").textContent`)), "\n")
-	for i, line := range lines {
-		if want := fmt.Sprintf("línea %d", i+1); line != want {
-			t.Fatalf("line %d of %d is %q, want %q", i+1, len(lines), line, want)
-		}
-	}
-	if len(lines) != 20000 {
-		t.Errorf("%d lines", len(lines))
-	}
-}
