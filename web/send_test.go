@@ -40,3 +40,48 @@ func TestSend(t *testing.T) {
 		}
 	}
 }
+
+// What is embedded compressed is sent so, and unpacked for others.
+func TestPackedAsset(t *testing.T) {
+	unpack := func(from io.Reader) []byte {
+		z, err := gzip.NewReader(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	packed, err := static.ReadFile("static/editor.js.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := unpack(bytes.NewReader(packed))
+	for _, accepts := range []string{"br, gzip", ""} {
+		r := httptest.NewRequest("GET", "/assets/1/editor.js", nil)
+		r.SetPathValue("name", "editor.js")
+		r.Header.Set("Accept-Encoding", accepts)
+		w := httptest.NewRecorder()
+		(&site{}).asset(w, r)
+		if w.Header().Get("Content-Encoding") != map[bool]string{true: "gzip"}[accepts != ""] {
+			t.Fatalf("%q: the encoding is %q", accepts, w.Header().Get("Content-Encoding"))
+		}
+		text := w.Body.Bytes()
+		if accepts != "" {
+			text = unpack(w.Body)
+		}
+		if !bytes.Equal(text, want) || w.Header().Get("Content-Type") != assetTypes[".js"] {
+			t.Errorf("%q: %d bytes of %s", accepts, len(text), w.Header().Get("Content-Type"))
+		}
+	}
+	for _, name := range []string{"editor.js.gz", "unknown.js", "editor"} {
+		r := httptest.NewRequest("GET", "/assets/1/"+name, nil)
+		r.SetPathValue("name", name)
+		w := httptest.NewRecorder()
+		if (&site{}).asset(w, r); w.Code != 404 {
+			t.Errorf("%s: %d", name, w.Code)
+		}
+	}
+}

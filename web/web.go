@@ -32,7 +32,7 @@ type site struct {
 	assets   string // where the static files are; a new version has another address
 }
 
-//go:generate env NODE_PATH=editor/vendor go tool esbuild editor/editor.js --bundle --format=esm --minify --target=es2022 --legal-comments=none --outfile=static/editor.js --log-level=warning
+//go:generate sh -c "NODE_PATH=editor/vendor go tool esbuild editor/editor.js --bundle --format=esm --minify --target=es2022 --legal-comments=none --log-level=warning | gzip -9n > static/editor.js.gz"
 
 // Add adds the pages to a server.
 func Add(s *server.Server, add server.AddPage) {
@@ -91,13 +91,19 @@ var assetTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "te
 
 func (s *site) asset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
+	kind := assetTypes[path.Ext(name)]
 	text, err := static.ReadFile("static/" + name)
-	if err != nil {
+	packed, unpacked := static.ReadFile("static/" + name + ".gz")
+	if kind == "" || err != nil && unpacked != nil {
 		http.NotFound(w, r)
 		return
 	}
 	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
-	send(w, r, http.StatusOK, assetTypes[path.Ext(name)], text)
+	if unpacked == nil {
+		sendPacked(w, r, kind, packed)
+		return
+	}
+	send(w, r, http.StatusOK, kind, text)
 }
 
 // view is what the templates show.
