@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -101,12 +102,12 @@ func (r *Run) newPlan(ctx context.Context, w *Workflow, o Replan) (driver.Replan
 	if spec.Pin.Trust, err = json.Marshal(trusted); err != nil {
 		return driver.Replan{}, err
 	}
-	used, runs, err := r.Planning(ctx)
+	_, runs, err := r.Planning(ctx)
 	if err != nil {
 		return driver.Replan{}, err
 	}
 	return driver.Replan{
-		Pin: spec.Pin, Tasks: spec.Tasks, Limits: o.Limits, Words: o.Words, Usage: used, Planning: runs,
+		Pin: spec.Pin, Tasks: spec.Tasks, Limits: o.Limits, Words: o.Words, Planning: runs,
 		Labels: map[string]string{MadeByLabel: definition.label(nil)[MadeByLabel]}, By: p.owner.By, Via: p.owner.Via,
 	}, nil
 }
@@ -115,8 +116,8 @@ func (r *Run) newPlan(ctx context.Context, w *Workflow, o Replan) (driver.Replan
 const PlansLabel = "plans"
 
 // Planning returns what planning for the run has used since the run got its last plan, whether or not a
-// plan came of it, and the runs in which it was used. The next plan charges the run for it.
-func (r *Run) Planning(ctx context.Context) (used engine.Usage, runs []string, err error) {
+// plan came of it, and the same by the run in which it was used. The next plan charges the run for it.
+func (r *Run) Planning(ctx context.Context) (used engine.Usage, runs map[string]engine.Usage, err error) {
 	found, err := r.p.Runs(ctx, Filter{Label: PlansLabel})
 	if err != nil {
 		return engine.Usage{}, nil, err
@@ -131,14 +132,18 @@ func (r *Run) Planning(ctx context.Context) (used engine.Usage, runs []string, e
 			return engine.Usage{}, nil, err
 		}
 		if plan, ok := e.Event.(*engine.Replanned); ok {
-			for _, id := range plan.Planning {
+			for _, id := range slices.AppendSeq(slices.Clone(plan.Planners), maps.Keys(plan.Planning)) {
 				charged[id] = true
 			}
 		}
 	}
 	for _, info := range slices.Backward(found) {
 		if !charged[info.ID] {
-			used, runs = used.Plus(info.Usage.Usage), append(runs, info.ID)
+			if runs == nil {
+				runs = map[string]engine.Usage{}
+			}
+			runs[info.ID] = info.Usage.Usage
+			used = used.Plus(info.Usage.Usage)
 		}
 	}
 	return used, runs, nil

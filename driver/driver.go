@@ -141,10 +141,8 @@ type Replan struct {
 	Tasks  map[string]engine.TaskFacts
 	Limits workflow.Limits // to raise; zero fields do not change anything
 	Words  string          // what the plan was asked for with, if anything
-	// Usage is what planning has used and the run was not charged for yet; Planning are the runs in
-	// which that was.
-	Usage    engine.Usage
-	Planning []string
+	// Planning is what planning has used and the run was not charged for yet, by the run in which that was.
+	Planning map[string]engine.Usage
 	Labels   map[string]string // to change; an empty one is removed
 	By       string            // who approved it
 	Via      string            // through which front end

@@ -205,10 +205,13 @@ type Replanned struct {
 	// Rehearse makes the run repeat events of another run from here on, as in Started.
 	Rehearse string `json:"rehearse,omitempty"`
 	Words    string `json:"words,omitempty"` // what the new plan was asked for with
-	// Usage is what was used to make plans for the run, also those that it did not get, since its last
-	// plan. It counts against the limits of the run. Planning names the runs in which it was used.
+	// Planning is what was used to make plans for the run, also those that it did not get, by the run in
+	// which it was used. It counts against the limits of the run, each of these runs once: two plans that
+	// are given at the same time may both name it.
+	Planning map[string]Usage `json:"planned,omitempty"`
+	// Usage and Planners are in older events instead: the sum, which counts as it is, and the runs.
 	Usage    Usage    `json:"usage,omitzero"`
-	Planning []string `json:"planning,omitempty"`
+	Planners []string `json:"planning,omitempty"`
 	// Labels are labels of the run that the plan changes; an empty one is removed. They mean nothing to
 	// the engine.
 	Labels map[string]string `json:"labels,omitempty"`

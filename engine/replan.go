@@ -28,6 +28,7 @@ type replans struct {
 	at       time.Time        // when the newest plan began; zero if it is the first
 	asked    int              // number of plans that answered a question of on_error
 	planning Usage            // what was used to make the plans
+	charged  map[string]bool  // the runs in which that was
 	tally    map[string]tally // what happened at each address, so that nothing is numbered twice
 	memo     map[string]*past // results that the newest plan has not needed yet, by memoKey
 	limbo    *scope           // of attempts that were cancelled and have not ended
@@ -130,13 +131,31 @@ func (r *Run) replan(ev *Replanned) {
 	}
 	r.clock = clock{active: r.clock.active}
 	r.paused, r.head, r.last, r.listed, r.heldBack, r.finish = nil, nil, nil, 0, nil, nil
-	r.note(Fact{Kind: PlanChanged, Text: ev.Words, Usage: ev.Usage, Plan: &NewPlan{Bundle: p.bundle}})
+	charge := x.charge(ev)
+	r.note(Fact{Kind: PlanChanged, Text: ev.Words, Usage: charge, Plan: &NewPlan{Bundle: p.bundle}})
 	r.startPlan(ev.Tasks, p.programs[p.bundle.Root].accepted(r.inputs), limits)
 	f := r.root.frame
-	f.steps, f.spent = used.steps, used.spent.Plus(ev.Usage)
-	x.planning = x.planning.Plus(ev.Usage)
+	f.steps, f.spent = used.steps, used.spent.Plus(charge)
 	x.limbo = newScope(r.root, nil, f.p.body, f)
 	r.root.outstanding++ // until it is clear what is cancelled
+}
+
+// charge returns what a plan has cost that the run was not charged for yet.
+func (x *replans) charge(ev *Replanned) Usage {
+	if x.charged == nil {
+		x.charged = map[string]bool{}
+	}
+	used := ev.Usage
+	for _, id := range ev.Planners {
+		x.charged[id] = true
+	}
+	for _, id := range sortedKeys(ev.Planning) {
+		if !x.charged[id] {
+			x.charged[id], used = true, used.Plus(ev.Planning[id])
+		}
+	}
+	x.planning = x.planning.Plus(used)
+	return used
 }
 
 // recollect moves what is recorded, and what is in progress, out of the plan that is replaced.

@@ -171,6 +171,29 @@ func TestReplanIsCharged(t *testing.T) {
 	}
 }
 
+// A run is charged once for each run in which a plan was made, whatever plans name it.
+func TestReplanChargesPlanningOnce(t *testing.T) {
+	r := beginPlan(t, inOrder(did("a", "1")), workflow.Limits{})
+	cost := func(usd float64) engine.Usage { return engine.Usage{CostUSD: usd} }
+	charged := func(want float64, planning map[string]engine.Usage) {
+		t.Helper()
+		r.step(&engine.Replanned{Bundle: inOrder(did("a", "1")), Planning: planning})
+		if used := r.run.Usage(); used.CostUSD != want || used.Planning.CostUSD != want {
+			t.Errorf("used %+v, for planning %+v, want %g", used.Usage, used.Planning, want)
+		}
+	}
+	charged(0.5, map[string]engine.Usage{"p1": cost(0.5)})
+	charged(0.5, map[string]engine.Usage{"p1": cost(0.5)})
+	restored, err := engine.Restore(inOrder(did("a", "1")), r.run.Snapshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.run = restored
+	charged(0.75, map[string]engine.Usage{"p1": cost(0.5), "p2": cost(0.25)})
+	r.step(&engine.Replanned{Bundle: inOrder(did("a", "1")), Usage: cost(1), Planners: []string{"p3"}}) // as older programs recorded it
+	charged(1.75, map[string]engine.Usage{"p3": cost(1)})
+}
+
 // A failure that no longer waits for a new plan says why.
 func TestReplansAreUsedUp(t *testing.T) {
 	a := did("a", "1")

@@ -14,7 +14,7 @@ import (
 
 // layout is the version of the snapshot format. Increase it with every change to what is encoded
 // below; older snapshots are then ignored.
-const layout = 9
+const layout = 10
 
 // header tells whether a snapshot can be restored.
 type header struct {
@@ -143,6 +143,7 @@ func (c *codec) replans(x *replans) {
 	twoway.Number(c.Codec, &x.asked)
 	twoway.JSON(c.Codec, &x.tally)
 	twoway.JSON(c.Codec, &x.planning)
+	twoway.JSON(c.Codec, &x.charged)
 	c.scope(&x.limbo)
 	twoway.List(c.Codec, &x.behind, c.inst)
 	twoway.Map(c.Codec, &x.memo, func(p **past) {

@@ -68,6 +68,8 @@ type simulation struct {
 	fresh   *engine.Run        // of that plan, not started
 	replans bool               // the plan changes now and then
 	plans   []*workflow.Bundle // earlier ones
+
+	planners map[string]engine.Usage // what plans took
 }
 
 func newSimulation(seed uint64, logf func(string, ...any)) *simulation {

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -49,19 +50,27 @@ func (s *simulation) replan() error {
 	s.plans = append(s.plans, s.bundle)
 	s.Ended, s.bundle = nil, plan
 	s.pass(1)
-	return s.step(&engine.Replanned{Plan: "new", Bundle: plan, Tasks: s.facts(plan), Usage: s.planning(), By: "sim"})
+	return s.step(&engine.Replanned{Plan: "new", Bundle: plan, Tasks: s.facts(plan), Planning: s.planning(), By: "sim"})
 }
 
-// planning returns what it took to make a plan. A planner is held to what the limits leave.
-func (s *simulation) planning() engine.Usage {
+// planning returns what it took to make a plan, and now and then what other plans took. A planner is held
+// to what the limits leave.
+func (s *simulation) planning() map[string]engine.Usage {
 	if s.IntN(3) > 0 {
-		return engine.Usage{}
+		return nil
 	}
 	cost := s.Float64() / 10
 	if s.limits.CostUSD > 0 {
 		cost = min(cost, max(0, s.limits.CostUSD-s.run.Usage().CostUSD-s.reserved()))
 	}
-	return engine.Usage{CostUSD: cost, TokensIn: int64(s.IntN(5)), TokensOut: int64(s.IntN(5))}
+	used := engine.Usage{CostUSD: cost, TokensIn: int64(s.IntN(5)), TokensOut: int64(s.IntN(5))}
+	if s.planners = maps.Clone(s.planners); s.planners == nil {
+		s.planners = map[string]engine.Usage{}
+	}
+	if len(s.planners) == 0 || used.TokensIn > 0 { // otherwise the plan was made before
+		s.planners[fmt.Sprint("p", len(s.planners))] = used
+	}
+	return s.planners
 }
 
 // told returns what the run reports, for the model. A new plan reports only what has changed, so the

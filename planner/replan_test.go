@@ -326,7 +326,7 @@ func TestPlanningCountsAgainstTheRun(t *testing.T) {
 		t.Errorf("the budgets of the model: %s", got)
 	}
 	if used, runs, err := r.Planning(ctx); err != nil || used.CostUSD != 3 || len(runs) != 2 {
-		t.Errorf("used: %+v in %q, %v", used, runs, err)
+		t.Errorf("used: %+v in %v, %v", used, runs, err)
 	}
 	spent := func() {
 		t.Helper()
@@ -349,7 +349,7 @@ func TestPlanningCountsAgainstTheRun(t *testing.T) {
 		t.Errorf("the list has %+v, %v", info, err)
 	}
 	if used, runs, err := r.Planning(ctx); err != nil || used != (workflow.Usage{}) || runs != nil {
-		t.Errorf("used after that: %+v in %q, %v", used, runs, err)
+		t.Errorf("used after that: %+v in %v, %v", used, runs, err)
 	}
 	spent()
 	own, err := f.LoadText("own.yml", []byte(flow))

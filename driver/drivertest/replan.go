@@ -31,13 +31,16 @@ func replanOver(t *scene, w World) {
 	fails = false
 	plan := bundle(chain(task("a", "one"), task("b", "${nodes.a.output} two"), task("c", "${nodes.b.output} three")))
 	other := open(t, w, worker)
-	receipt, err := other.raw.Replan(t.Context(), runID, driver.Replan{Pin: &driver.Pin{Bundle: plan, Dir: "there"}, Words: "add c", By: "ann"})
-	if err != nil || receipt.Driven || receipt.Status.Done() {
-		t.Fatalf("%+v, %v", receipt, err)
+	planning := map[string]engine.Usage{"planner": {CostUSD: 0.5, TokensIn: 7}}
+	for range 2 { // as if two people had approved it at the same time
+		receipt, err := other.raw.Replan(t.Context(), runID, driver.Replan{Pin: &driver.Pin{Bundle: plan, Dir: "there"}, Words: "add c", Planning: planning, By: "ann"})
+		if err != nil || receipt.Driven || receipt.Status.Done() {
+			t.Fatalf("%+v, %v", receipt, err)
+		}
 	}
 	for _, p := range []*process{d, other} {
 		i, err := p.raw.Info(t.Context(), runID)
-		if err != nil || i.Status != engine.Running || i.Driven || i.Digest != workflow.Digest(plan.Root) {
+		if err != nil || i.Status != engine.Running || i.Driven || i.Digest != workflow.Digest(plan.Root) || i.Usage.Planning != planning["planner"] {
 			t.Errorf("%+v, %v", i, err)
 		}
 		if pin, err := p.raw.Pin(t.Context(), runID); err != nil || pin.Dir != "there" || len(pin.Bundle.Root.Body.Nodes) != 3 {

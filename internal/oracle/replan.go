@@ -12,6 +12,7 @@ import (
 
 // plans is what earlier plans of a run left.
 type plans struct {
+	paid  map[string]bool   // the runs in which plans were made that this run has paid for
 	asked int               // number of plans that answered a question of on_error
 	tally map[string]mtally // by address
 	memo  map[string]*mpast // the newest results that the plan has not used
@@ -46,7 +47,7 @@ type oldPlan struct {
 func (m *Model) replanned(ev *engine.Replanned) {
 	x := &m.plans
 	if x.memo == nil {
-		x.memo, x.tally = map[string]*mpast{}, map[string]mtally{}
+		x.memo, x.tally, x.paid = map[string]*mpast{}, map[string]mtally{}, map[string]bool{}
 	}
 	for _, in := range m.insts {
 		if slices.ContainsFunc(in.questions, func(q *mquestion) bool { return q.kind == engine.ReplanQuestion }) {
@@ -70,7 +71,13 @@ func (m *Model) replanned(ev *engine.Replanned) {
 	if len(m.bundle.Root.Inputs) > 0 {
 		maps.DeleteFunc(inputs, func(name string, _ any) bool { return !slices.Contains(m.takes(m.bundle.Root), name) })
 	}
-	m.begin(&mframe{w: m.bundle.Root, limits: before.limits, inputs: inputs, steps: before.steps, spent: before.spent.Plus(ev.Usage)}, nil)
+	charge := engine.Usage{}
+	for _, planner := range slices.Sorted(maps.Keys(ev.Planning)) {
+		if !x.paid[planner] {
+			x.paid[planner], charge = true, charge.Plus(ev.Planning[planner])
+		}
+	}
+	m.begin(&mframe{w: m.bundle.Root, limits: before.limits, inputs: inputs, steps: before.steps, spent: before.spent.Plus(charge)}, nil)
 }
 
 // collect takes what an instance of the old plan has come to.
