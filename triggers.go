@@ -81,8 +81,18 @@ func (p *Project) LoadTrigger(t *Trigger) (*Workflow, error) {
 var ErrSignature = errors.New("missing or invalid signature")
 
 // CheckSignature checks the signature of a message, sha256= and its HMAC in hexadecimal digits, with a secret of the
-// project. The error is [ErrSignature], or says why the secret cannot be read.
+// project. The error is [ErrSignature], or says why the secret cannot be read: a project that is not trusted must not
+// decide which secrets are.
 func (p *Project) CheckSignature(secret, signature string, message []byte) error {
+	p = p.steady()
+	powers := p.now().files.SecretPowers(secret)
+	decision, err := p.Trusted(powers, p.o.TrustDigest)
+	if err != nil {
+		return err
+	}
+	if !decision.Trusted {
+		return decision.Error(p.Root(), powers)
+	}
 	key, err := p.now().secrets.Get(secret)
 	if err != nil {
 		return err

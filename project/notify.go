@@ -272,7 +272,7 @@ func (p *Project) NotificationPowers() (all trust.Powers) {
 			power.What = fmt.Sprintf("starts %s%s, when a run %s", strings.Join(n.Command, " "), given(n.Env), when)
 			power.Material += trust.Material(p.Root, Program(p.Root, n.Command[0]), p.Root, append(words, n.Command[1:]...)...)
 		}
-		all = append(append(all, power), p.secretPowers(named)...)
+		all = append(append(all, power), p.SecretPowers(named...)...)
 	}
 	return all.Union(nil)
 }
@@ -325,8 +325,8 @@ func secretsIn(of map[string]Value) (names []string) {
 	return names
 }
 
-// secretPowers returns the powers to read the secrets with these names.
-func (p *Project) secretPowers(names []string) (all trust.Powers) {
+// SecretPowers returns the powers to read the secrets with these names.
+func (p *Project) SecretPowers(names ...string) (all trust.Powers) {
 	for _, name := range names {
 		if place, ok := p.Config.Secrets[name]; ok && !p.Holds(place.File) {
 			all = append(all, trust.Power{Kind: trust.Secret, What: fmt.Sprintf("reads the secret %s from %s", name, place.words()), Where: p.place(p.at["secrets."+name])})

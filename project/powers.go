@@ -212,7 +212,7 @@ func (p *Project) configPowers() trust.Powers {
 			add(trust.Secret, "providers."+name, "", "uses the key in %s for %s", provider.Key.words(), name)
 		}
 	}
-	all = append(all, p.secretPowers(slices.Sorted(maps.Keys(c.Secrets)))...)
+	all = append(all, p.SecretPowers(slices.Sorted(maps.Keys(c.Secrets))...)...)
 	for i := range c.Servers {
 		if power := p.serverPower(&c.Servers[i]); power.What != "" {
 			all = append(all, power)

@@ -408,11 +408,7 @@ func (p *Project) TriggerPowers(t *Trigger, l *Loaded) trust.Powers {
 	case *Schedule:
 		all[0].Material += string(on.Missed)
 	case *Hook:
-		for _, power := range p.configPowers() { // where the secret is
-			if strings.HasPrefix(power.What, "reads the secret "+on.Secret+" from ") {
-				all = append(all, power)
-			}
-		}
+		all = append(all, p.SecretPowers(on.Secret)...)
 	case *Files:
 		all[0].Material += on.Settle.String()
 	case *After:

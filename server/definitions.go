@@ -317,6 +317,10 @@ func (s *Server) Trust(ctx context.Context, project string) (Trust, error) {
 		return Trust{}, err
 	}
 	_ = p.Reload()
+	return trustOf(p)
+}
+
+func trustOf(p served) (Trust, error) {
 	powers, err := p.Powers()
 	if err != nil {
 		return Trust{}, err

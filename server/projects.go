@@ -62,9 +62,10 @@ func (s *Server) describe(ctx context.Context, p served) (Project, error) {
 	if err != nil {
 		return Project{}, err
 	}
+	trust, err := trustOf(p)
 	one := Project{
 		Name: p.name, Root: p.Root(), Workflows: len(p.Workflows()), Agents: len(p.Agents().Definitions()),
-		Questions: len(open), Driven: p.drives.running(), Trusted: p.CheckTrust(ctx) == nil,
+		Questions: len(open), Driven: p.drives.running(), Trusted: err == nil && trust.Trusted,
 	}
 	for _, d := range p.Diagnostics() {
 		if d.Severity == "error" {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -195,4 +196,29 @@ func asAdmin(f *fixture) context.Context {
 		f.t.Fatalf("no token: %v", err)
 	}
 	return context.WithValue(f.t.Context(), callerKey{}, &caller{token.Name, "http", token})
+}
+
+// A project that would tell or start something that nobody has approved is not trusted, on every page.
+func TestTrustIncludesNotificationsAndTriggers(t *testing.T) {
+	f := newFixture(t, nil)
+	f.trustAll()
+	for _, file := range [][2]string{
+		{"config.yml", "notify: [{on: done, command: [\"true\"]}]\n"},
+		{"triggers/late.yml", "workflow: hello\nafter: gated\n"},
+	} {
+		if one := read[Project](t, f.want(http.StatusOK, "GET", f.path(""), nil)); !one.Trusted {
+			t.Fatalf("before %s, the project is not trusted", file[0])
+		}
+		path := filepath.Join(f.dir, ".hocket", file[0])
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(file[1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if one := read[Project](t, f.want(http.StatusOK, "GET", f.path(""), nil)); one.Trusted {
+			t.Errorf("with %s, the project is trusted", file[0])
+		}
+		f.trustAll()
+	}
 }

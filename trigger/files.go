@@ -189,7 +189,7 @@ func (s *Service) handle(ctx context.Context, t *hocket.Trigger, w *watching, ro
 			}
 			if err := s.ready(ctx, t, st, refused); err != nil {
 				w.retry = s.o.Now().Add(reread)
-				if err := st.pause(s.o.Now(), s.reason(err)); err != nil {
+				if err := s.pause(t, st, err); err != nil {
 					return err
 				}
 				break

@@ -255,10 +255,24 @@ func (s *Service) fire(ctx context.Context, t *hocket.Trigger, st *state, f firi
 	run, err := s.start(context.WithoutCancel(ctx), t, st, f)
 	if err != nil {
 		done.Why = s.reason(err)
+		done.Mistake = errors.As(err, new(*hocket.InvalidError)) || errors.As(err, new(*mappingError))
 		s.o.Log.Warn("trigger started no run", "project", s.p.Root(), "trigger", t.Name, "firing", f.key, "reason", done.Why)
 	}
-	done.Run = run
+	if done.Run = run; err == nil {
+		s.o.Log.Info("trigger started a run", "project", s.p.Root(), "trigger", t.Name, "firing", f.key, "run", run)
+	}
 	return done, st.note(done)
+}
+
+// pause remembers that nothing can be started, once for many that wait or are refused.
+func (s *Service) pause(t *hocket.Trigger, st *state, err error) error {
+	const paused = "paused "
+	why, now := s.reason(err), s.o.Now()
+	if last := len(st.Fired) - 1; last >= 0 && strings.HasPrefix(st.Fired[last].Key, paused) && st.Fired[last].Why == why {
+		return nil
+	}
+	s.o.Log.Warn("trigger is paused", "project", s.p.Root(), "trigger", t.Name, "reason", why)
+	return st.note(Firing{Key: paused + stamp(now), At: now.UTC(), Why: why})
 }
 
 // reason says why there is no run, in at most a few lines.
@@ -267,7 +281,20 @@ func (s *Service) reason(err error) string {
 	if errors.As(err, &untrusted) {
 		return "you have not approved what it starts; review it with `hocket trust`"
 	}
-	text := s.p.Mask(err.Error())
+	text := err.Error()
+	var invalid *hocket.InvalidError
+	if errors.As(err, &invalid) {
+		var all []string
+		for _, d := range invalid.Diagnostics.Mistakes() {
+			if d.Line > 0 {
+				all = append(all, d.String())
+			} else { // it is about the inputs
+				all = append(all, d.Summary)
+			}
+		}
+		text = strings.Join(all, "\n")
+	}
+	text = s.p.Mask(text)
 	return strings.ToValidUTF8(text[:min(len(text), 1000)], "")
 }
 
@@ -290,7 +317,7 @@ func (s *Service) start(ctx context.Context, t *hocket.Trigger, st *state, f fir
 	}
 	inputs, err := t.Inputs(f.values)
 	if err != nil {
-		return "", err
+		return "", &mappingError{err}
 	}
 	if _, wrong := w.Inputs(inputs, nil); wrong.Errors() { // before another run is cancelled
 		return "", &hocket.InvalidError{Diagnostics: wrong}
@@ -326,6 +353,9 @@ func (s *Service) start(ctx context.Context, t *hocket.Trigger, st *state, f fir
 	}
 	return run.ID(), nil
 }
+
+// mappingError means that what has happened does not have the values that inputs need.
+type mappingError struct{ error }
 
 // ErrTooFast means that a trigger fires too often. It is paused for the rest of the minute.
 var ErrTooFast = fmt.Errorf("the trigger has started %d runs in a minute, and is paused", maxRate)

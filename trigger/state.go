@@ -37,7 +37,12 @@ type Firing struct {
 	Why string    `json:"why,omitempty"` // why it started none
 	// Content is the digest of what a request said.
 	Content string `json:"content,omitempty"`
+	// Mistake means that there is no run because of a mistake in the trigger, the workflow or what has happened.
+	Mistake bool `json:"mistake,omitempty"`
 }
+
+// final reports whether the firing must not come again. A request can be delivered again after a mistake was fixed.
+func (f *Firing) final() bool { return !f.Mistake || !strings.HasPrefix(f.Key, deliveryKey) }
 
 // remembered is how many firings of a trigger are remembered.
 const remembered = 500
@@ -52,7 +57,7 @@ const (
 // find returns the firing with a key, or of a request that said the same; nil if there is none.
 func (s *state) find(key, content string) (*Firing, error) {
 	for i := range s.Fired {
-		if f := &s.Fired[i]; f.Key == key || content != "" && f.Content == content {
+		if f := &s.Fired[i]; f.final() && (f.Key == key || content != "" && f.Content == content) {
 			return f, nil
 		}
 	}
@@ -68,9 +73,11 @@ func (s *state) find(key, content string) (*Firing, error) {
 func (s *state) note(f Firing) error {
 	s.Fired = append(s.Fired, f)
 	for len(s.Fired) > remembered {
-		for _, key := range keysOf(s.Fired[0].Key, s.Fired[0].Content) {
-			if err := s.older.add(key, s.Fired[0]); err != nil {
-				return err
+		if oldest := s.Fired[0]; oldest.final() {
+			for _, key := range keysOf(oldest.Key, oldest.Content) {
+				if err := s.older.add(key, oldest); err != nil {
+					return err
+				}
 			}
 		}
 		s.Fired = slices.Delete(s.Fired, 0, 1)
@@ -87,15 +94,6 @@ func keysOf(key, content string) (keys []string) {
 		keys = append(keys, "content "+content)
 	}
 	return keys
-}
-
-// pause remembers that nothing can be started, once for many that wait or are refused.
-func (s *state) pause(now time.Time, why string) error {
-	const paused = "paused "
-	if last := len(s.Fired) - 1; last >= 0 && strings.HasPrefix(s.Fired[last].Key, paused) && s.Fired[last].Why == why {
-		return nil
-	}
-	return s.note(Firing{Key: paused + stamp(now), At: now.UTC(), Why: why})
 }
 
 // started returns how many runs were started since a time.

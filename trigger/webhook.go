@@ -51,7 +51,7 @@ func (s *Service) Deliver(ctx context.Context, name string, header http.Header, 
 		f := firing{key: deliveryKey + id, content: content, values: map[string]any{"body": parsed(body), "headers": headers(header), "delivery": id}}
 		was, err := st.find(f.key, f.content)
 		if fast = was == nil && s.tooFast(st); err == nil && fast {
-			return st.pause(s.o.Now(), ErrTooFast.Error())
+			return s.pause(t, st, ErrTooFast)
 		}
 		if err == nil {
 			done, err = s.fire(ctx, t, st, f)
@@ -79,12 +79,12 @@ func (s *Service) verified(name, signature string, body []byte) (*hocket.Trigger
 	case t.Disabled:
 		return nil, "it is disabled"
 	}
-	// Trust comes first: the file of an untrusted project must not decide which secrets are read.
-	if _, err := s.p.LoadTrigger(t); err != nil {
-		return nil, err.Error()
-	}
+	// The signature comes first: a stranger must not make the server load workflows.
 	if err := s.p.CheckSignature(hook.Secret, signature, body); err != nil {
-		return nil, err.Error()
+		return nil, s.reason(err)
+	}
+	if _, err := s.p.LoadTrigger(t); err != nil {
+		return nil, s.reason(err)
 	}
 	return t, ""
 }
