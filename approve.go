@@ -57,7 +57,7 @@ func (p *Project) canonical(id string) string {
 	if g := p.meant(id); g != nil {
 		return p.idOf(g)
 	}
-	w, err := p.loadSubject(id)
+	w, err := p.Load(id)
 	if err != nil || w.Model() == nil {
 		return id
 	}
@@ -73,9 +73,9 @@ func (p *Project) idOfWorkflow(w *Workflow) string {
 }
 
 // idOf returns the name by which people find a definition that a model wrote: its path if a workflow
-// of the project has the same name.
+// of the project, or a file, has the same name.
 func (p *Project) idOf(g *project.Generated) string {
-	if p.now().files.Has(g.ID) {
+	if files := p.now().files; files.Has(g.ID) || files.IsFile(g.ID) {
 		return project.GeneratedPath(g.ID, g.File)
 	}
 	return g.ID
@@ -92,13 +92,13 @@ func (p *Project) meant(id string) *project.Generated {
 	return all[i]
 }
 
-// unambiguous returns an *[InvalidError] if a definition of a model and a workflow of the project have
-// the name.
+// unambiguous returns an *[InvalidError] if a definition of a model and a workflow of the project, or a
+// file, have the name.
 func (p *Project) unambiguous(id string) error {
 	if p.now().definition(id) == nil || p.meant(id) != nil {
 		return nil
 	}
-	w, err := p.LoadNamed(id)
+	w, err := p.Load(id)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (p *Project) find(id string, known *trust.Definitions) (*subject, error) {
 	if g := p.meant(id); g != nil {
 		return p.read(g), nil
 	}
-	w, err := p.loadSubject(id)
+	w, err := p.Load(id)
 	if errors.As(err, new(*UnknownWorkflowError)) {
 		err = unknownDefinition(id, known)
 	}
@@ -150,16 +150,6 @@ func (p *Project) find(id string, known *trust.Definitions) (*subject, error) {
 		s.check(w)
 	}
 	return s, err
-}
-
-// loadSubject is Load, but a workflow of the project counts before a file of that name: clients ask people
-// to approve it by its name.
-func (p *Project) loadSubject(id string) (*Workflow, error) {
-	w, err := p.LoadNamed(id)
-	if errors.As(err, new(*UnknownWorkflowError)) {
-		return p.Load(id)
-	}
-	return w, err
 }
 
 // subject is find, but the error is an *[InvalidError] if there are mistakes.
@@ -198,7 +188,7 @@ func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) err
 		rejected := trust.Verdict{ID: id, Digest: now.Digest, Rejected: true, At: time.Now().UTC(), By: p.owner.By}
 		g := p.meant(id)
 		for i, v := range d.Verdicts {
-			if v.ID == id || g != nil && v.ID == g.ID {
+			if v.ID == id || g != nil && v.ID == g.ID && isProposal(v.Parts) {
 				d.Verdicts[i] = rejected
 				d.Verdicts[i].Digest = v.Digest
 			}
@@ -213,6 +203,11 @@ func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) err
 		return err
 	}
 	return p.Reload()
+}
+
+// isProposal reports whether a model wrote the definition that consists of the parts.
+func isProposal(parts trust.Parts) bool {
+	return slices.ContainsFunc(parts, func(p trust.Part) bool { return p.Name == project.OriginPart })
 }
 
 // RunsOf returns the ids of the runs that have not ended, and that need the approval of a definition.
@@ -234,7 +229,7 @@ func (p *Project) RunsOf(ctx context.Context, id string) (ids []string, err erro
 		if err != nil {
 			return nil, err
 		}
-		if needs != nil && (needs.ID == id || needs.ID == name || needs.Agents[name] != "") {
+		if needs != nil && (needs.ID == id || needs.ID == name && needs.Origin != nil || needs.Agents[name] != "") {
 			ids = append(ids, info.ID)
 		}
 	}
@@ -415,15 +410,21 @@ func (p *Project) needsApproval(w *Workflow, s *starting) (id, called string, er
 func (p *Project) nameOf(w *workflow.Workflow) string {
 	file := w.Pos.File
 	base := filepath.Base(file)
-	if name := base[:len(base)-len(filepath.Ext(base))]; filepath.Base(filepath.Dir(file)) == "workflows" && slices.Contains(p.Workflows(), name) && p.now().definition(name) == nil {
+	if name := base[:len(base)-len(filepath.Ext(base))]; file != "" && p.now().files.IsName(name, file) && p.now().definition(name) == nil {
 		return name
 	}
-	if abs, err := filepath.Abs(file); err == nil && file != "" {
-		if rel, err := filepath.Rel(p.Root(), abs); err == nil {
-			return filepath.ToSlash(rel)
-		}
+	abs, err := filepath.Abs(file)
+	if err != nil || file == "" {
+		return w.Name
 	}
-	return w.Name
+	rel, err := filepath.Rel(p.Root(), abs)
+	switch {
+	case err != nil:
+		return w.Name
+	case rel == base && filepath.Ext(rel) == "": // it could be a name
+		return "./" + rel
+	}
+	return filepath.ToSlash(rel)
 }
 
 // checkApproval returns an *[UnapprovedError] if something that a run uses is not approved, or no

@@ -366,6 +366,19 @@ func (p *Project) Wrote(w *workflow.Workflow, o Origin) error {
 	return p.Approvals().Propose(workflow.Digest(w), origin)
 }
 
+// IsProposalFile reports whether a file, which may not exist yet, is in the directory of what models wrote.
+func (p *Project) IsProposalFile(file string) bool {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return false
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+		abs = filepath.Join(dir, filepath.Base(abs))
+	}
+	rel, err := filepath.Rel(project.GeneratedDir(p.Root()), abs)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // wrote returns the origin of a workflow, and whether a model wrote it.
 func (p *Project) wrote(w *workflow.Workflow) (o Origin, wrote bool, err error) {
 	origin, wrote, err := p.Approvals().Proposed(workflow.Digest(w))

@@ -78,7 +78,7 @@ func (p *Project) SaveWorkflow(name, newFile string, text []byte, revision strin
 		if !syntax.IsWorkflow(newFile) || filepath.Base(newFile) != newFile || strings.HasPrefix(newFile, ".") || strings.TrimSuffix(newFile, filepath.Ext(newFile)) != name {
 			return "", &FileNameError{newFile, name}
 		}
-		if slices.Contains(p.Workflows(), name) { // also in another notation, which would make the name ambiguous
+		if slices.Contains(p.Workflows(), name) || p.now().definition(name) != nil { // the name would be ambiguous
 			return "", &RevisionError{file, true}
 		}
 	} else {

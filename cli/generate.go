@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -107,6 +108,9 @@ func (a *app) generate(ctx context.Context, goal string, f *generateFlags) error
 	if _, _, err := p.Agents().Resolve(f.agent); f.agent != "" && err != nil { // also if replies stand in for it
 		return usagef("`"+a.self("agents")+"` lists them", "%s", strings.TrimPrefix(err.Error(), "agent: "))
 	}
+	if f.file != "" && p.IsProposalFile(a.outPath(f.file)) {
+		return usagef("leave out -o: the workflow is then proposed there, with its origin", "-o cannot write to .hocket/generated")
+	}
 	pl := planner.New(p, planner.Options{Agent: f.agent, Replies: replies, Notation: f.to, Budget: f.limits})
 	plan, err := a.watchPlan(ctx, func(ctx context.Context, see func(planner.Partial)) (*planner.Plan, error) {
 		return pl.Generate(ctx, goal, see)
@@ -175,7 +179,7 @@ func (a *app) writePlan(pl *planner.Planner, plan *planner.Plan, f *generateFlag
 			return err
 		}
 	}
-	a.note("wrote " + f.file + "\n" + a.approveText(f.file))
+	a.note("wrote " + f.file + "\n" + a.approveText(asPath(f.file)))
 	return nil
 }
 
@@ -211,6 +215,14 @@ func (a *app) showPlan(plan *planner.Plan, made *hocket.Generated, f *generateFl
 
 func (a *app) approveText(id string) string {
 	return "to approve and run it:\n  " + a.self("approve", id) + "\n  " + a.self("run", id) + "\n"
+}
+
+// asPath returns a file such that it cannot be taken for the name of a workflow.
+func asPath(file string) string {
+	if filepath.Base(file) == file && filepath.Ext(file) == "" {
+		return "." + string(filepath.Separator) + file
+	}
+	return file
 }
 
 // explanation says what the model thought, and why it chose the agents.

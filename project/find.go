@@ -84,6 +84,15 @@ func (p *Project) Has(name string) bool {
 	return err == nil && len(list) > 0
 }
 
+// IsFile reports whether a name could also mean a file in the directory in which the project was opened.
+func (p *Project) IsFile(name string) bool { return isWord(name) && isFile(filepath.Join(p.dir, name)) }
+
+// IsName reports whether a name means a file, and no other.
+func (p *Project) IsName(name, file string) bool {
+	list, err := p.find(name)
+	return err == nil && len(list) == 1 && sameFile(list[0].file, file) && !p.IsFile(name)
+}
+
 // candidates returns the files that a name may mean, likeliest first.
 func (p *Project) candidates(name string, among []string) []string {
 	dirs := append(slices.Clone(among), p.workflowDirs()...)

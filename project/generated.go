@@ -157,7 +157,10 @@ func (g *Generated) refuse(file, detail, summary string, args ...any) {
 	g.Wrong = append(g.Wrong, workflow.Errorf(workflow.Pos{File: file}, CodeGenerated, detail, summary, args...))
 }
 
-func (g *Generated) origin() trust.Part { return trust.Part{Name: "origin", Text: string(g.about)} }
+// OriginPart is the name of the part with the origin, which only definitions of models have.
+const OriginPart = "origin"
+
+func (g *Generated) origin() trust.Part { return trust.Part{Name: OriginPart, Text: string(g.about)} }
 
 // readFiles reads all files. Links are refused, even those inside of the project: what they
 // lead to is not part of what a person approves.

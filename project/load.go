@@ -215,7 +215,13 @@ func (l *Loaded) findRoot(nameOrFile string) (*found, error) {
 	}
 	text, err := l.project.readNamed(file)
 	if text, err = l.project.keep(file, text, err); err == nil {
-		return &found{file, text}, nil
+		var named []found
+		if isWord(nameOrFile) { // a person could review one of them, and run the other
+			if named, err = l.findNamed(nameOrFile); err != nil {
+				return nil, err
+			}
+		}
+		return l.only(nameOrFile, append([]found{{file, text}}, named...), workflow.Pos{}), nil
 	}
 	if !isDir(file) && l.project.unusable(file, err) {
 		return nil, nil
@@ -233,6 +239,11 @@ func (l *Loaded) findRoot(nameOrFile string) (*found, error) {
 	return l.only(nameOrFile, list, workflow.Pos{}), nil
 }
 
+// isWord reports whether a person may mean the name of a workflow as well as a file.
+func isWord(nameOrFile string) bool {
+	return filepath.Base(nameOrFile) == nameOrFile && !syntax.IsWorkflow(nameOrFile)
+}
+
 // only returns the only file that was found for a name. It reports if there are several.
 func (l *Loaded) only(name string, list []found, pos workflow.Pos) *found {
 	switch len(list) {
@@ -245,7 +256,7 @@ func (l *Loaded) only(name string, list []found, pos workflow.Pos) *found {
 	for _, f := range list {
 		files = append(files, f.file)
 	}
-	remedy := "keep one of them: "
+	remedy := "name one by its path, or keep only one: "
 	if dir := l.project.generatedIn(list[len(list)-1].file); dir != "" {
 		remedy = "a model wrote the last of them: reject it with `hocket approve " + GeneratedPath(name, files[len(files)-1]) + " --reject`, rename another, or name the file by its path: "
 	}
