@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -179,6 +180,26 @@ func (r *Run) Bundle(ctx context.Context) (*workflow.Bundle, error) {
 		return nil, err
 	}
 	return pin.Bundle, nil
+}
+
+// IsOf reports whether the run is one of the workflow that has a name in the project. What a file elsewhere
+// says its name is does not count.
+func (r *Run) IsOf(ctx context.Context, name string) (bool, error) {
+	pin, err := r.pinned(ctx)
+	if err != nil {
+		return false, err
+	}
+	want, _, _, err := r.p.Source(name)
+	if err != nil {
+		return false, nil //nolint:nilerr // no workflow has the name, or several: a check says so
+	}
+	inside := func(root, file string) string {
+		if rel, err := filepath.Rel(root, file); err == nil && filepath.IsAbs(file) {
+			return rel
+		}
+		return file
+	}
+	return inside(pin.Dir, pin.Bundle.Root.Pos.File) == inside(r.p.Root(), want), nil // the project may have been moved
 }
 
 func (r *Run) pinned(ctx context.Context) (*driver.Pin, error) {

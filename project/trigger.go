@@ -344,7 +344,7 @@ func (p *Project) CheckTrigger(t *Trigger) workflow.Diagnostics {
 	}
 	switch on := t.On.(type) {
 	case *After:
-		if _, err := p.LoadNamed(on.Workflow); err != nil && on.Workflow != "" {
+		if l, err := p.LoadNamed(on.Workflow); on.Workflow != "" && (err != nil || l.Bundle.Root == nil) {
 			found = append(found, unusableWorkflow(on.pos, on.Workflow, err))
 		}
 	case *Files:

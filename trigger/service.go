@@ -431,20 +431,23 @@ func (s *Service) ended(ctx context.Context, run hocket.Info) {
 	}
 	for _, t := range s.p.Triggers() {
 		after, ok := t.On.(*hocket.After)
-		if !ok || t.Disabled || t.Wrong.Errors() || after.Workflow != run.Workflow || !slices.Contains(after.Status, string(run.Status)) {
+		if !ok || t.Disabled || t.Wrong.Errors() || !slices.Contains(after.Status, string(run.Status)) {
 			continue
 		}
 		err := s.states.change(t.Name, func(st *state) error {
 			if st.Cause != causeOf(t) || !run.Changed.After(st.Since) { // it is served since later
 				return nil
 			}
-			f := firing{key: "run " + run.ID, values: map[string]any{"run": run.ID, "status": string(run.Status)}}
-			before, _ := strconv.Atoi(run.Owner.Labels[hocket.DepthLabel]) // a run that a person started has none
-			f.depth = before + 1
 			r, err := s.p.Run(ctx, run.ID)
 			if err != nil {
 				return err
 			}
+			if its, err := r.IsOf(ctx, after.Workflow); err != nil || !its {
+				return err
+			}
+			f := firing{key: "run " + run.ID, values: map[string]any{"run": run.ID, "status": string(run.Status)}}
+			before, _ := strconv.Atoi(run.Owner.Labels[hocket.DepthLabel]) // a run that a person started has none
+			f.depth = before + 1
 			result, err := r.State(ctx)
 			if result == nil {
 				return err

@@ -326,9 +326,10 @@ func TestUntrusted(t *testing.T) {
 
 func TestAfter(t *testing.T) {
 	f := newFixture(t, map[string]string{
-		".hocket/workflows/first.yml":  "name: first\nsteps: [{id: a, agent: shell, config: {command: 'printf result'}}]\n",
+		".hocket/workflows/first.yml":  "name: another title\nsteps: [{id: a, agent: shell, config: {command: 'printf result'}}]\n",
 		".hocket/workflows/broken.yml": "name: broken\nsteps: [{id: a, agent: shell, config: {command: 'exit 1'}}]\n",
 		".hocket/triggers/chain.yml":   "workflow: report\nafter: first\ninputs: {topic: \"${status} ${output}\"}\n",
+		"fake.yml":                     "name: first\nsteps: [{id: a, agent: shell, config: {command: 'printf fake'}}]\n",
 		".hocket/triggers/alarm.yml":   "workflow: report\nafter: {workflow: broken, status: error}\ninputs: {topic: \"${status}\"}\n",
 	})
 	start := func(name string) hocket.Info {
@@ -357,6 +358,7 @@ func TestAfter(t *testing.T) {
 		s.ended(t.Context(), end)
 	}
 	f.s.ended(t.Context(), start("broken"))
+	f.s.ended(t.Context(), start("fake.yml")) // it only says that it is the first
 	runs, err := f.p.Runs(t.Context(), hocket.Filter{Label: hocket.TriggerLabel})
 	if err != nil || len(runs) != 2 || runs[1].Owner.Labels["trigger"] != "chain" || runs[0].Owner.Labels["trigger"] != "alarm" {
 		t.Fatalf("the triggers started %+v, %v", runs, err)
