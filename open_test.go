@@ -414,7 +414,7 @@ func TestLoadNamed(t *testing.T) {
 	}
 	review, err := p.Review("w.yml") // however a person names it
 	if err == nil {
-		err = p.Approve(t.Context(), "w", review.Digest)
+		err = p.Approve(t.Context(), review.ID, review.Digest)
 	}
 	if err == nil {
 		w, err = p.LoadNamed("w")

@@ -23,6 +23,7 @@ func TestEveryWordIsDocumented(t *testing.T) {
 		"handoff-state":  {"docs/spec/17-handoff.md"},
 		"replies":        {"docs/spec/05-agents.md"},
 		"tool":           {"docs/spec/12-tools.md"},
+		"trigger":        {"docs/spec/22-triggers.md"},
 	}
 	for _, name := range schema.Names() {
 		text, err := schema.JSON(name)
