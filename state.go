@@ -142,7 +142,23 @@ type State struct {
 
 	// Decisions are what the steps decided that have several ways to continue, by their addresses.
 	Decisions map[string]engine.Branch
-	Plan      *PlanChange // the newest one; nil if the run has the plan that it was started with
+	Plan      *PlanChange            // the newest one; nil if the run has the plan that it was started with
+	Pasts     map[string]engine.Past // what earlier plans left, by the addresses of steps
+}
+
+// RepeatedEffects returns the steps that [Run.Retry] would repeat without a question, although their effect
+// must happen once and has happened in an earlier plan.
+func (s *State) RepeatedEffects() []string {
+	return slices.DeleteFunc(FailedSteps(&s.Result), func(address string) bool {
+		past := s.Pasts[address]
+		return !past.Done || !past.Once && !isOnce(s.Bundle, address)
+	})
+}
+
+// isOnce reports whether a definition declares that the effect of a step must happen once.
+func isOnce(b *workflow.Bundle, address string) bool {
+	n := b.At(PlaceOf(address))
+	return n != nil && n.Repeats().Once
 }
 
 // PlanChange says how a run got its newest plan.
@@ -199,7 +215,7 @@ func (r *Run) State(ctx context.Context) (*State, error) {
 	if run == nil {
 		return nil, err
 	}
-	s.Result, s.Status = run.Result(), run.Status()
+	s.Result, s.Status, s.Pasts = run.Result(), run.Status(), run.Pasts()
 	open := map[string]bool{}
 	for _, step := range s.Result.Steps {
 		r.begun(step.Address, step.Attempts)

@@ -33,7 +33,7 @@ func (a *app) outcome(ctx context.Context, d *drive, res engine.Result, err erro
 		// The context may be cancelled; reading the state must still work.
 		a.noteWaiting(context.WithoutCancel(ctx), d)
 	case exitFor(res.Status) != nil:
-		a.note(a.failedText(d, res))
+		a.note(a.failedText(context.WithoutCancel(ctx), d, res))
 	}
 	return exitFor(res.Status)
 }
@@ -101,7 +101,7 @@ func (a *app) unusedReplies(ctx context.Context, s *hocket.State, d *drive) stri
 }
 
 // failedText says why a run failed, and then which commands help.
-func (a *app) failedText(d *drive, res engine.Result) string {
+func (a *app) failedText(ctx context.Context, d *drive, res engine.Result) string {
 	var b strings.Builder
 	res.Error = handoff.ForPeople(res.Error)
 	if d.kind == sessionKind {
@@ -123,7 +123,9 @@ func (a *app) failedText(d *drive, res engine.Result) string {
 		if first.Attempts > 0 && first.Agent != "" { // others have no log
 			b.WriteString("  " + a.self("logs", id, first.Address) + "\n")
 		}
-		b.WriteString("  " + a.self(append([]string{"retry", id}, higherLimit(&res, first)...)...) + "\n")
+		if s, err := d.run.State(ctx); err != nil || len(s.RepeatedEffects()) == 0 { // a new plan asks before it repeats them
+			b.WriteString("  " + a.self(append([]string{"retry", id}, higherLimit(&res, first)...)...) + "\n")
+		}
 		if d.kind == "" { // a person may want something else now
 			b.WriteString("  " + a.self("replan", id) + ` "WORDS"` + "\n")
 		}

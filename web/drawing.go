@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/draw"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
@@ -122,7 +123,7 @@ func newColours(p *draw.Picture, nodes []*node, decisions map[string]engine.Bran
 		c.nodes[place] = one
 	}
 	for address, branch := range decisions {
-		place := placeOf(address)
+		place := hocket.PlaceOf(address)
 		if c.decided[place] == nil {
 			c.decided[place] = map[engine.Branch]bool{}
 		}

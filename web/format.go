@@ -121,7 +121,7 @@ func statusText(status string) string {
 }
 
 var kindTexts = map[string]string{
-	"gate": "Decision", "permission": "Permission", "budget": "Budget", "lost": "Lost attempt", "replan": "New plan needed", "trust": "Trust",
+	"gate": "Decision", "permission": "Permission", "budget": "Budget", "lost": "Run again?", "replan": "New plan needed", "trust": "Trust",
 }
 
 func kindText(kind string) string {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/server"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
@@ -88,11 +87,6 @@ func (n *node) settle() {
 	}
 }
 
-// instance matches what distinguishes the instances of a node in their addresses.
-var instance = lazy.Regexp(`#\d+|\[\d+\]`)
-
-func placeOf(address string) string { return instance().ReplaceAllString(address, "") }
-
 func (s *site) run(r *http.Request) (string, any, error) {
 	ctx, in := r.Context(), inRun(r)
 	run, state, shown, err := s.Run(ctx, in)
@@ -103,7 +97,7 @@ func (s *site) run(r *http.Request) (string, any, error) {
 	d := runData{
 		Run: shown, Path: runPath(in.Project, in.Run), Step: q.Get("step"), Questions: shown.Open,
 		InProcess: inProgress(shown.RunLine), CanResume: shown.Status == "interrupted" || shown.Status == "pending",
-		CanRetry:  slices.Contains([]string{"error", "timeout", "cancelled", "partial"}, shown.Status),
+		CanRetry:  slices.Contains([]string{"error", "timeout", "cancelled", "partial"}, shown.Status) && len(state.RepeatedEffects()) == 0,
 		CanDelete: !inProgress(shown.RunLine),
 	}
 	if shown.Output != nil {
@@ -155,7 +149,7 @@ func (d *runData) source(kept *sources, w *workflow.Workflow, as string) {
 func decided(all map[string]engine.Branch) string {
 	lines := map[string]bool{}
 	for address, b := range all {
-		lines[placeOf(address)+"\t"+string(b.On)+" "+oneLine(b.Case)] = true
+		lines[hocket.PlaceOf(address)+"\t"+string(b.On)+" "+oneLine(b.Case)] = true
 	}
 	return strings.Join(slices.Sorted(maps.Keys(lines)), "\n")
 }
@@ -216,7 +210,7 @@ func nodesOf(s *hocket.State) ([]*node, string) {
 	listed := make(map[string]bool, len(s.Result.Steps))
 	for i := range s.Result.Steps {
 		step := &s.Result.Steps[i]
-		place := placeOf(step.Address)
+		place := hocket.PlaceOf(step.Address)
 		n := byPlace[place]
 		if n == nil { // a handoff
 			n = &node{Place: place, ID: step.Node, Title: step.Node, Kind: "handoff", Agent: step.Agent, Depth: strings.Count(place, "/"), Counts: map[string]int{}, Cost: true}
@@ -236,7 +230,7 @@ func nodesOf(s *hocket.State) ([]*node, string) {
 		}
 	}
 	for address := range s.Decisions {
-		if n := byPlace[placeOf(address)]; n != nil && n.Kind == choiceKind && !listed[address] {
+		if n := byPlace[hocket.PlaceOf(address)]; n != nil && n.Kind == choiceKind && !listed[address] {
 			n.Counts["success"]++
 		}
 	}

@@ -8,6 +8,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
 )
 
 // state returns an expression that is true when a node has a state, in the drawing and in the list.
@@ -108,6 +111,35 @@ func TestRunWithoutJavaScript(t *testing.T) {
 		t.Error("text of the run is part of the page as HTML, or a control sequence is")
 	}
 	f.get(f.client(), "/projects/shop/runs/"+run.ID()+"?step=nothing", http.StatusNotFound)
+}
+
+// What is done and must happen once is no lost attempt, and no button repeats it once a person has marked it
+// as failed.
+func TestDoneEffect(t *testing.T) {
+	pay := func(amount string) string {
+		return "name: pay\nsteps:\n  - {id: pay, agent: shell, effect: once, config: {command: echo " + amount + "}}\n"
+	}
+	f := newFixture(t, map[string]string{".hocket/workflows/pay.yml": pay("1"), ".hocket/workflows/more.yml": pay("2")})
+	run := f.elsewhere("pay", nil)
+	f.until(run, "success")
+	w, err := f.p.Load("more")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Replan(t.Context(), w, hocket.Replan{}); err != nil {
+		t.Fatal(err)
+	}
+	page := "/projects/shop/runs/" + run.ID()
+	if text := f.get(f.client(), page, http.StatusOK); !strings.Contains(text, "Run again?") || strings.Contains(text, "Lost attempt") {
+		t.Error("the question has another label")
+	}
+	if _, err := run.Answer(t.Context(), "pay", hocket.Answer{Value: engine.Fail}); err != nil {
+		t.Fatal(err)
+	}
+	f.until(run, "error")
+	if strings.Contains(f.get(f.client(), page, http.StatusOK), "Retry what failed") {
+		t.Error("a button repeats the effect")
+	}
 }
 
 // TestReplay moves the slider over a run that is over.

@@ -10,7 +10,6 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/server"
-	"github.com/hocket-dev/hocket/workflow"
 )
 
 // stepData is a step of a run in full.
@@ -66,10 +65,10 @@ const (
 
 // step describes a step by its address, or that of its node: then the instance that is in progress, or the last one.
 func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, state *hocket.State, address string) (*stepData, error) {
-	d := &stepData{Path: runPath(in.Project, in.Run), Place: placeOf(address), Address: address, Done: state.Result.Status.Done()}
+	d := &stepData{Path: runPath(in.Project, in.Run), Place: hocket.PlaceOf(address), Address: address, Done: state.Result.Status.Done()}
 	exact := false
 	for _, step := range state.Result.Steps {
-		if placeOf(step.Address) != d.Place {
+		if hocket.PlaceOf(step.Address) != d.Place {
 			continue
 		}
 		live := step.Status == engine.Running || step.Status == engine.Waiting
@@ -81,7 +80,7 @@ func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, stat
 		}
 	}
 	d.Title = d.Place
-	if n := nodeAt(state.Bundle, d.Place); n != nil && n.Heading() != "" {
+	if n := state.Bundle.At(d.Place); n != nil && n.Heading() != "" {
 		d.Title = n.Heading()
 	}
 	if !d.Known {
@@ -169,28 +168,6 @@ func readAt(ctx context.Context, run *hocket.Run, address string, n int, stream 
 		}
 	}
 	return text
-}
-
-// nodeAt returns the node at a place, or nil.
-func nodeAt(b *workflow.Bundle, place string) *workflow.Node {
-	w := b.Root
-	for {
-		id, rest, more := strings.Cut(place, "/")
-		var found *workflow.Node
-		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-			if n.ID == id && found == nil {
-				found = n
-			}
-		})
-		if found == nil || !more {
-			return found
-		}
-		c, ok := found.Step.(*workflow.Call)
-		if !ok || b.Called[c.Workflow] == nil {
-			return nil
-		}
-		w, place = b.Called[c.Workflow], rest
-	}
 }
 
 // Took returns how long the step took.

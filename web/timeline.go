@@ -64,7 +64,7 @@ func newTimeline(s *hocket.State, now time.Time) *timeline {
 			end = now
 		}
 		person := false
-		if n := nodeAt(s.Bundle, placeOf(step.Address)); n != nil {
+		if n := s.Bundle.At(hocket.PlaceOf(step.Address)); n != nil {
 			_, person = n.Step.(*workflow.Human)
 		}
 		if !person { // waiting for a person is idle time, too
