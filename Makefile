@@ -75,7 +75,7 @@ diagrams: ## Install the real Mermaid and PlantUML, and compare what they and Ho
 	@HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" go test -json ./syntax/... -count 1 -timeout 1h | go run ./internal/testreport
 
 axe: ## Install axe-core, and check with it whether everybody can use the pages (needs npm and Chromium)
-	npm install --prefix "$(HOCKET_AXE)" --no-audit --no-fund axe-core@4.14.0
+	HOCKET_AXE="$(HOCKET_AXE)" web/setup
 	HOCKET_AXE="$(HOCKET_AXE)" go test ./web -run Accessible -count 1 -v
 
 chaos: build ## Kill bin/hocket 1,700 times, damage 1,000 of its journals, have it run 1,000 random workflows (SEED=n for others)

@@ -339,7 +339,13 @@ func (b *tab) wait(expression string) {
 // theme sets the colours that the person prefers.
 func (b *tab) theme(name string) {
 	b.t.Helper()
-	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}}); err != nil {
+	b.prefers("prefers-color-scheme", name)
+}
+
+// prefers sets what the person prefers.
+func (b *tab) prefers(name, value string) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: name, Value: value}}}); err != nil {
 		b.t.Fatal(err)
 	}
 }

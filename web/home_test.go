@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -139,4 +140,27 @@ func TestServerGone(t *testing.T) {
 	b.wait(`performance.getEntriesByType("resource").some((e) => e.name.includes("part=live"))`) // the stream is open
 	f.stop()
 	b.wait(`document.querySelector("#says").textContent.includes("does not answer")`)
+}
+
+// TestRunOfTheCommandLine starts a run with the program, and logs how long after it was recorded it is in the list of an open page.
+func TestRunOfTheCommandLine(t *testing.T) {
+	f := newFixture(t, nil)
+	program := filepath.Join(t.TempDir(), "hocket")
+	if out, err := exec.Command("go", "build", "-o", program, "../cmd/hocket").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	b := f.tab()
+	b.open("/projects/shop")
+	b.wait(`document.querySelector("#no-runs") && performance.getEntriesByType("resource").some((e) => e.name.includes("part=live"))`) // the stream is open
+	b.do(chromedp.Evaluate[chromedp.Void](`new MutationObserver(() => { if (document.querySelector("#run-list tr[id]")) globalThis.seen ??= Date.now(); }).observe(document.querySelector("#run-list"), { childList: true, subtree: true }); undefined`))
+	time.Sleep(2 * time.Second) // nothing has happened for a while, so the server looks less often
+	if out, err := exec.Command(program, "-C", f.p.Root(), "run", "hello").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	b.wait(`globalThis.seen`)
+	runs := runsOf(t, f.p)
+	if len(runs) != 1 {
+		t.Fatalf("%d runs", len(runs))
+	}
+	t.Logf("the run was in the page %d ms after it had started", time.UnixMilli(eval[int64](b, `seen`)).Sub(runs[0].Created).Milliseconds())
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,4 +162,68 @@ func longLog() []byte {
 		line(i)
 	}
 	return text.Bytes()
+}
+
+// TestTenTabs opens ten tabs with a live log in one browser, which has six connections to the server. Each shows what is written
+// when it is visible, and what a person clicks in it.
+func TestTenTabs(t *testing.T) {
+	f := newFixture(t, map[string]string{
+		".hocket/agents/endless.yml":    "name: endless\nagent: shell\nsettings: {command: \"cat >/dev/null; i=0; while [ $i -lt 6000 ]; do i=$((i+1)); echo line $i; sleep 0.1; done\"}\n",
+		".hocket/workflows/endless.yml": "name: endless\nsteps:\n  - {id: first, agent: greeter, prompt: a}\n  - {id: talk, agent: endless, prompt: a}\n",
+	})
+	run := f.begin("endless")
+	tabs := []*tab{f.tab()}
+	for len(tabs) < 10 {
+		ctx, cancel := chromedp.NewContext(tabs[0].ctx)
+		t.Cleanup(cancel)
+		tabs = append(tabs, &tab{f, ctx})
+	}
+	page := "/projects/shop/runs/" + run.ID()
+	for _, b := range tabs {
+		b.prefers("prefers-reduced-motion", "reduce") // without a graphics card, ten animated windows take all of the machine
+		b.open(page + "?step=talk")
+		b.wait(`document.querySelector("pre.log[data-follow] > span")`)
+	}
+	// All ten are visible here, as if they were windows.
+	following := func(b *tab) bool {
+		size := eval[int](b, `document.querySelector("pre.log").textContent.length`)
+		return eval[bool](b, fmt.Sprintf(`new Promise((done) => { const end = Date.now() + 1500, look = () => document.querySelector("pre.log").textContent.length > %d ? done(true) : Date.now() > end ? done(false) : setTimeout(look, 20); look(); })`, size))
+	}
+	b := tabs[len(tabs)-1]
+	if b.wait(`"waits" in document.querySelector("pre.log").dataset`); following(b) {
+		t.Error("the log of the tenth window has a connection")
+	}
+	show := func(hidden bool, tabs ...*tab) {
+		for _, b := range tabs {
+			b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`Object.defineProperty(document, "hidden", { configurable: true, get: () => %t }); document.dispatchEvent(new Event("visibilitychange")); undefined`, hidden)))
+		}
+	}
+	show(true, tabs[:9]...)
+	b.wait(`!("waits" in document.querySelector("pre.log").dataset)`)
+	if !following(b) {
+		t.Error("the log of the only visible tab does not grow")
+	}
+	show(true, b)
+	show(false, tabs[0])
+	if !following(tabs[0]) {
+		t.Error("the log of a tab that is visible again does not grow")
+	}
+	lines := strings.Split(strings.TrimSpace(eval[string](tabs[0], `document.querySelector("pre.log").textContent`)), "\n")
+	for i, line := range lines {
+		if want := fmt.Sprintf("line %d", i+1); line != want {
+			t.Fatalf("after it was hidden, line %d of %d is %q", i+1, len(lines), line)
+		}
+	}
+
+	show(false, tabs[1:]...)
+	var delays []float64
+	for _, b := range tabs {
+		delays = append(delays, eval[float64](b, `new Promise((done) => {
+			const began = performance.now();
+			new MutationObserver((_, me) => { if (document.querySelector('#detail [data-address="first"]')) { me.disconnect(); done(performance.now() - began); } }).observe(document.querySelector("#detail"), { childList: true });
+			document.querySelector('tr[data-place="first"] a').click();
+		})`))
+	}
+	slices.Sort(delays)
+	t.Logf("a step was shown %.0f ms after the click in the fastest of ten tabs, %.0f in the median, %.0f in the slowest", delays[0], delays[5], delays[9])
 }

@@ -68,7 +68,7 @@ const view = new EditorView({
       lintGutter(),
       autocompletion({ override: [suggest] }),
       language.of(mode(form.dataset.notation, file.value)),
-      EditorView.contentAttributes.of({ "aria-label": "Text of the workflow", "aria-describedby": "keys" }),
+      EditorView.contentAttributes.of({ "aria-label": "Text of the workflow", "aria-describedby": "keys", tabindex: "0" }),
       keymap.of([{ key: "Mod-s", run: () => (save(), true) }, ...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap, indentWithTab]),
       EditorView.updateListener.of((u) => {
         if (!u.docChanged) return;
