@@ -33,7 +33,7 @@ type permanent struct{ error }
 // deliver tells a target. It tries several times, and logs what failed.
 func (n *notifier) deliver(ctx context.Context, key string, to *hocket.Notification, notice Notice) result {
 	end := result{key: key, target: to.ID()}
-	log := n.Log.With("project", n.Name, "run", notice.Run, "reason", string(notice.Reason), "to", way(to))
+	log := n.Log.With("project", n.Name, "run", notice.Run, "reason", string(notice.Reason), "to", Way(&to.Notification))
 	for try := 0; ; try++ {
 		err := n.try(ctx, to, notice)
 		if err == nil {
@@ -81,8 +81,8 @@ func (n *notifier) try(ctx context.Context, to *hocket.Notification, notice Noti
 	return n.start(ctx, to, notice)
 }
 
-// way says what kind of target it is. Its address may be secret.
-func way(to *hocket.Notification) string {
+// Way says how somebody is told. An address may be secret.
+func Way(to *hocket.NotificationRule) string {
 	switch {
 	case to.Webhook != nil:
 		return to.Webhook.Format + " webhook"

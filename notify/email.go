@@ -97,7 +97,11 @@ func message(e *project.Email, n Notice) (*gomail.Msg, error) {
 	if n.Text != "" {
 		text += "\n" + n.Text + "\n"
 	}
-	text += "\n" + n.Link + "\n\nProject " + n.Project + ", run " + n.Run + "\n"
+	text += "\n" + n.Link + "\n\nProject " + n.Project
+	if n.Run != "" {
+		text += ", run " + n.Run
+	}
+	text += "\n"
 	m.SetBodyString(gomail.TypeTextPlain, text)
 	return m, nil
 }

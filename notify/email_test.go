@@ -19,6 +19,8 @@ import (
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
+
+	"github.com/hocket-dev/hocket"
 )
 
 // postOffice is a real SMTP server.
@@ -221,5 +223,31 @@ func TestHeaders(t *testing.T) {
 	read, err := netmail.ReadMessage(strings.NewReader(b.String()))
 	if err != nil || read.Header.Get("Bcc") != "" || !strings.Contains(read.Header.Get("Subject"), "Bcc: eve@example.org") {
 		t.Errorf("%v %s", err, b.String())
+	}
+}
+
+// A test reaches everyone whom the project names, whatever they want to know, and says what fails.
+func TestTest(t *testing.T) {
+	post, box := newPostOffice(t, "plain"), newMailbox(t)
+	o := newOffice(t, "notify:\n"+
+		"  - {on: waiting, email: {to: ada@example.org, from: me@example.org, server: \""+post.address+"\", private_network: true, tls: none}}\n"+
+		"  - {on: {cost: 5}, webhook: {url: \""+box.URL+"\", private_network: true}}\n"+
+		"  - {on: done, webhook: {url: \""+box.URL+"\"}}\n")
+	options := Options{Project: o.p, Name: "shop", Link: func(string) string { return "https://h.example/projects/shop" }}
+	var untrusted *hocket.UntrustedError
+	if _, err := Test(t.Context(), options); !errors.As(err, &untrusted) || len(box.all()) > 0 {
+		t.Fatalf("before it was approved: %v", err)
+	}
+	o.trust()
+	all, err := Test(t.Context(), options)
+	if err != nil || len(all) != 3 || all[0].Err != nil || all[1].Err != nil || all[2].Err == nil {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	got := box.all()
+	if len(got) != 1 || !strings.Contains(got[0], `"reason":"test"`) || !strings.Contains(got[0], "https://h.example/projects/shop") {
+		t.Errorf("the webhook got %q", got)
+	}
+	if letter := post.until(t, 1)[0]; !strings.Contains(letter.text, "Test from shop") || strings.Contains(letter.text, ", run") {
+		t.Errorf("the letter is %s", letter.text)
 	}
 }

@@ -22,6 +22,7 @@ const (
 	Failed  Reason = "failed"
 	Done    Reason = "done"
 	Cost    Reason = "cost" // more than an amount
+	Trial   Reason = "test" // somebody tries whether it works, see [Test]
 )
 
 // Notice is what is told about a run. Commands and webhooks get it as JSON.
@@ -72,7 +73,7 @@ func (h happening) key() string {
 		key += " " + h.question.ID + " " + h.question.Digest
 	case Cost:
 		key += " " + strconv.FormatFloat(h.usd, 'f', -1, 64)
-	case Failed, Done:
+	case Failed, Done, Trial:
 	}
 	return key
 }
@@ -135,6 +136,7 @@ func wants(n *hocket.NotificationRule, h happening) bool {
 		return n.Done
 	case Cost:
 		return slices.Contains(n.Costs, h.usd)
+	case Trial:
 	}
 	return false
 }
@@ -191,6 +193,7 @@ func (n *notifier) compose(ctx context.Context, info hocket.Info, group []happen
 		notice.Title = fmt.Sprintf("%s has cost more than $%s", notice.Workflow, strconv.FormatFloat(h.usd, 'f', -1, 64))
 		notice.Text = fmt.Sprintf("It has cost $%.2f so far.", info.Usage.CostUSD)
 		notice.LimitUSD = h.usd
+	case Trial: // has no run
 	}
 	notice.Title, notice.Text = line(notice.Title, maxTitle), lines(notice.Text, maxText)
 	return notice

@@ -429,7 +429,7 @@ func TestFormats(t *testing.T) {
 	}
 	var s struct{ Text string }
 	text("slack", &s)
-	if want := "gäte waits\n> a &lt;!channel&gt; &amp; *b*\n> @everyone `c`\n<https://h.example/r|Open the run>"; s.Text != want {
+	if want := "gäte waits\n> a &lt;!channel&gt; &amp; *b*\n> @everyone `c`\n<https://h.example/r|Open in Hocket>"; s.Text != want {
 		t.Errorf("%q", s.Text)
 	}
 	var d struct {

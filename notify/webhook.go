@@ -88,7 +88,7 @@ func format(name string, n Notice, header http.Header) ([]byte, error) {
 	var body any = n
 	switch name {
 	case "slack":
-		body = map[string]any{"text": slack.Replace(n.Title) + "\n" + quote(slack.Replace(n.Text)) + "<" + n.Link + "|Open the run>", "unfurl_links": false}
+		body = map[string]any{"text": slack.Replace(n.Title) + "\n" + quote(slack.Replace(n.Text)) + "<" + n.Link + "|Open in Hocket>", "unfurl_links": false}
 	case "discord":
 		// Discord accepts 2,000 characters, and escaping may double the text.
 		text := "**" + discord.Replace(n.Title) + "**\n" + quote(discord.Replace(lines(n.Text, 450))) + "<" + n.Link + ">"

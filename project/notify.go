@@ -248,7 +248,7 @@ func (p *Project) NotificationPowers() (all trust.Powers) {
 		n := &c.Notify[i]
 		power := trust.Power{Kind: trust.Notification, Where: p.place(p.at[fmt.Sprintf("notify.%d", i)]), Material: n.material()}
 		var named []string // secrets
-		switch when := n.occasions(); {
+		switch when := n.Occasions(); {
 		case n.Webhook != nil:
 			to := n.Webhook.URL.Text
 			if named = append(secretsIn(n.Webhook.Headers), n.Webhook.URL.Secret); n.Webhook.URL.Secret != "" {
@@ -279,7 +279,7 @@ func (p *Project) NotificationPowers() (all trust.Powers) {
 
 // material is what the digest covers of a notification.
 func (n *Notification) material() string {
-	all := map[string]any{"on": n.occasions(), "command": n.Command, "env": values(n.Env)}
+	all := map[string]any{"on": n.Occasions(), "command": n.Command, "env": values(n.Env)}
 	if w := n.Webhook; w != nil {
 		all["webhook"] = []any{w.URL.Text, w.URL.Secret, w.Format, values(w.Headers), w.PrivateNetwork}
 	}
@@ -292,8 +292,8 @@ func (n *Notification) material() string {
 // ID identifies the notification by its content.
 func (n *Notification) ID() string { return trust.Powers{{Material: n.material()}}.Digest() }
 
-// occasions says when the notification is sent, as the end of a sentence.
-func (n *Notification) occasions() string {
+// Occasions says when the notification is sent, as the end of a sentence.
+func (n *Notification) Occasions() string {
 	var all []string
 	for _, one := range []struct {
 		when bool
