@@ -65,6 +65,17 @@ func (e *FileNameError) Hint() string {
 	return "use its name and the ending of a notation, such as " + e.Workflow + ".yml"
 }
 
+// NotFileError reports that a workflow cannot be saved, because its file is not a regular one, or because a
+// link leads out of the project.
+type NotFileError struct{ File string }
+
+func (e *NotFileError) Error() string {
+	return e.File + " is a link, or something else that is not a regular file of the project"
+}
+
+// Hint returns what to do about it.
+func (e *NotFileError) Hint() string { return "replace it with a file, or choose another name" }
+
 // saveWait is how long to wait for another program that saves.
 const saveWait = 5 * time.Second
 
@@ -92,6 +103,9 @@ func (p *Project) SaveWorkflow(name, newFile string, text []byte, revision strin
 		if err == nil {
 			break
 		}
+		if errors.As(err, new(*projectfile.OutsideError)) {
+			return "", &NotFileError{at}
+		}
 		if !errors.Is(err, fs.ErrNotExist) || at == p.Root() {
 			return "", err
 		}
@@ -113,7 +127,7 @@ func (p *Project) SaveWorkflow(name, newFile string, text []byte, revision strin
 	case err != nil:
 		return "", err
 	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("hocket: %s is not a regular file", file)
+		return "", &NotFileError{file}
 	default:
 		was, err := os.ReadFile(file)
 		if err != nil {

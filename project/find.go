@@ -103,10 +103,17 @@ func (p *Project) candidates(name string, among []string) []string {
 			names = append(names, name+ext)
 		}
 	}
+	within := func(file string) bool {
+		return slices.ContainsFunc(append(dirs, p.Root, p.spelled), func(dir string) bool { return isBelow(dir, file) })
+	}
 	var files []string
 	for _, dir := range dirs {
 		for _, name := range names {
-			if file := filepath.Join(dir, name); isFile(file) && !slices.ContainsFunc(files, func(f string) bool { return sameFile(f, file) }) {
+			file := filepath.Join(dir, name)
+			if !within(file) {
+				continue // nobody may learn from the project whether it exists
+			}
+			if isFile(file) && !slices.ContainsFunc(files, func(f string) bool { return sameFile(f, file) }) {
 				files = append(files, file)
 			}
 		}

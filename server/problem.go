@@ -89,6 +89,7 @@ var kinds = []struct {
 	{isA[*hocket.KeyError], http.StatusConflict, "key-used"},
 	{isA[*hocket.ExistsError], http.StatusConflict, "exists"},
 	{isA[*hocket.ChangedError], http.StatusConflict, "changed"},
+	{isA[*hocket.NotFileError], http.StatusConflict, "not-a-file"},
 	{isA[*hocket.RevisionError], http.StatusConflict, "revision"},
 	{isA[*hocket.DecidedError], http.StatusConflict, "decided"},
 	{isA[*hocket.NameTakenError], http.StatusConflict, "name-taken"},

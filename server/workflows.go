@@ -210,6 +210,14 @@ func (s *Server) Text(ctx context.Context, in *InText) (*hocket.Workflow, Workfl
 		return nil, Workflow{}, err
 	}
 	one, err := describeText(p, in.Body.File, in.Body.Text, w)
+	for i := range one.Diagnostics {
+		if d := &one.Diagnostics[i]; d.File == unsaved+"/"+in.Body.File {
+			d.File = in.Body.File
+		}
+	}
+	if one.File != "" {
+		one.File = in.Body.File
+	}
 	return w, one, err
 }
 
@@ -343,6 +351,9 @@ func (s *Server) load(ctx context.Context, project, name string) (served, *hocke
 	return p, w, err
 }
 
+// unsaved is where a text would be saved.
+const unsaved = ".hocket/workflows"
+
 func (s *Server) loadText(ctx context.Context, in *InText) (served, *hocket.Workflow, error) {
 	p, err := s.project(ctx, in.Project)
 	if err != nil {
@@ -351,7 +362,8 @@ func (s *Server) loadText(ctx context.Context, in *InText) (served, *hocket.Work
 	if base := filepath.Base(in.Body.File); base != in.Body.File {
 		return p, nil, invalidRequest(http.StatusUnprocessableEntity, "invalid file name "+quote(in.Body.File)+": expected a name without a directory")
 	}
-	w, err := p.LoadText(in.Body.File, []byte(in.Body.Text))
+	// As if it were saved: the files that it names are those of the project, wherever the server was started.
+	w, err := p.LoadText(filepath.Join(p.Root(), unsaved, in.Body.File), []byte(in.Body.Text))
 	return p, w, err
 }
 
