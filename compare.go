@@ -53,6 +53,10 @@ type Comparison struct {
 	// recognized if the new plan has it under another name.
 	Effects []string
 	Unsure  []string // likewise, but it is not known whether the effect has happened
+	// MayRepeat are steps that are new, by their places, with an address at which a step with the same id
+	// had an effect that must happen once, and which the new plan does not have. Whether they repeat it
+	// depends on what they are given.
+	MayRepeat map[string]string
 }
 
 // Compare returns what a new plan would change. It records nothing. The errors are those of
@@ -87,7 +91,7 @@ func (r *Run) Compare(ctx context.Context, w *Workflow) (*Comparison, error) {
 		return nil, err
 	}
 	after := run.Result()
-	c.compareSteps(before.Steps, run, onceIn(w.Bundle()))
+	c.compareSteps(before.Steps, run, w.Bundle())
 	c.Same = sameDefinitions(old.Bundle, w.Bundle()) && bytes.Equal(old.Agents, w.l.Agents().Encode()) && goesOnAlike(before, after)
 	return c, nil
 }
@@ -104,50 +108,78 @@ func goesOnAlike(before, after engine.Result) bool {
 	})
 }
 
-// onceIn returns the steps in a definition, and whether their effect must happen once.
-func onceIn(b *workflow.Bundle) map[string]bool {
-	once := map[string]bool{}
-	for _, w := range check.Workflows(*b) {
-		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { once[n.ID] = once[n.ID] || n.Once })
-	}
-	return once
+// newState is the state of a run that has got a new plan.
+type newState struct {
+	plan   *workflow.Bundle
+	status engine.Status
+	steps  map[string]engine.StepResult // by address
+	asks   map[string]bool              // addresses that ask before an effect is repeated
+	pasts  map[string]engine.Past
 }
 
-// compareSteps says what becomes of the steps of a run, which has got the new plan. plan says which steps
-// that has, and whether they must happen once.
-func (c *Comparison) compareSteps(before []engine.StepResult, run *engine.Run, plan map[string]bool) {
-	now, asks, seen := map[string]engine.StepResult{}, map[string]bool{}, map[string]bool{}
-	for _, s := range run.Result().Steps {
-		now[s.Address] = s
+func newStateOf(run *engine.Run, plan *workflow.Bundle) *newState {
+	res := run.Result()
+	now := &newState{plan, res.Status, map[string]engine.StepResult{}, map[string]bool{}, run.Pasts()}
+	for _, s := range res.Steps {
+		now.steps[s.Address] = s
 	}
 	for _, q := range run.Questions() {
-		asks[q.Address] = asks[q.Address] || q.Kind == engine.LostQuestion
-	}
-	pasts := run.Pasts()
-	for _, was := range before {
-		seen[was.Address] = true
-		s, exists := now[was.Address]
-		c.compareStep(was, s, exists, asks[was.Address], pasts[was.Address], plan)
-	}
-	for _, address := range slices.Sorted(maps.Keys(pasts)) { // of plans before that
-		s, exists := now[address]
-		switch past, node := pasts[address], nodeOf(address); {
-		case seen[address]:
-		case exists && s.Status == engine.Success:
-			c.Kept = append(c.Kept, address)
-		default:
-			c.compareStep(engine.StepResult{Address: address, Node: node}, s, exists, asks[address], past, plan)
+		if q.Kind == engine.LostQuestion {
+			now.asks[q.Address] = true
 		}
 	}
+	return now
 }
 
-func (c *Comparison) compareStep(was, s engine.StepResult, exists, asks bool, past engine.Past, plan map[string]bool) {
-	once, planned := plan[was.Node]
+// has reports whether the plan has, or may still get, a step at an address: it has its place, and neither
+// the run nor the call or the for_each around it is over.
+func (now *newState) has(address string) bool {
+	if _, exists := now.steps[address]; exists {
+		return true
+	}
+	for _, end := range []int{strings.LastIndexByte(address, '/'), strings.LastIndexByte(address, '[')} {
+		if end > 0 && now.steps[address[:end]].Status.Done() {
+			return false
+		}
+	}
+	return !now.status.Done() && now.plan.At(PlaceOf(address)) != nil
+}
+
+// compareSteps says what becomes of the steps of a run, which has got the new plan.
+func (c *Comparison) compareSteps(before []engine.StepResult, run *engine.Run, plan *workflow.Bundle) {
+	now, seen := newStateOf(run, plan), map[string]bool{}
+	for _, was := range before {
+		seen[was.Address] = true
+		c.compareStep(was, now)
+	}
+	for _, address := range slices.Sorted(maps.Keys(now.pasts)) { // of plans before that
+		switch {
+		case seen[address]:
+		case now.steps[address].Status == engine.Success:
+			c.Kept = append(c.Kept, address)
+		default:
+			c.compareStep(engine.StepResult{Address: address}, now)
+		}
+		seen[address] = true
+	}
+	for _, address := range slices.Sorted(maps.Keys(now.asks)) { // which do what was done elsewhere
+		if !seen[address] {
+			c.Again, c.Effects = append(c.Again, address), append(c.Effects, address)
+		}
+		seen[address] = true
+	}
+	c.compareMoved(now, seen)
+}
+
+// compareStep says what becomes of a step. It has no status if only earlier plans have it.
+func (c *Comparison) compareStep(was engine.StepResult, now *newState) {
+	s, exists := now.steps[was.Address]
+	past, asks, planned := now.pasts[was.Address], now.asks[was.Address], now.has(was.Address)
 	same := s.Attempts == was.Attempts && s.Started.Equal(was.Started)
 	done := was.Status == engine.Success
 	started := was.Status == engine.Running || was.Status == engine.Waiting
 	ended := done || was.Status == engine.Failed || was.Status == engine.TimedOut
-	effect := (once || past.Once) && (past.Done || past.Unsure)
+	effect := (past.Once || isOnce(now.plan, was.Address)) && (past.Done || past.Unsure)
 	earlier := was.Status == "" && planned // no step of the present plan
 	list := &c.Again
 	switch {
@@ -157,6 +189,12 @@ func (c *Comparison) compareStep(was, s engine.StepResult, exists, asks bool, pa
 		list, effect = &c.GoesOn, asks
 	case asks:
 		effect = true
+	case exists && s.Status == engine.Skipped && done:
+		list = &c.Dropped
+	case exists && s.Status == engine.Skipped && started:
+		list = &c.Cancelled
+	case exists && s.Status == engine.Skipped:
+		return
 	case exists && (ended || started) && was.Attempts > 0, exists && earlier:
 		effect = false
 	case started && !exists && !(planned && effect && past.Done):
@@ -179,13 +217,32 @@ func (c *Comparison) compareStep(was, s engine.StepResult, exists, asks bool, pa
 	}
 }
 
-// nodeOf returns the node of an address.
-func nodeOf(address string) string {
-	address = address[strings.LastIndexByte(address, '/')+1:]
-	if i := strings.IndexAny(address, "#["); i >= 0 {
-		address = address[:i]
+// compareMoved finds steps that are new at their places and may repeat the effect of a step that the plan no
+// longer has. seen are the addresses of which it is known what becomes of them.
+func (c *Comparison) compareMoved(now *newState, seen map[string]bool) {
+	gone, known := map[string]string{}, map[string]bool{}
+	for _, address := range slices.Sorted(maps.Keys(now.pasts)) {
+		if now.pasts[address].Once && !now.has(address) {
+			place := PlaceOf(address)
+			gone[place[strings.LastIndexByte(place, '/')+1:]] = address
+		}
 	}
-	return address
+	for address := range seen {
+		known[PlaceOf(address)] = true
+	}
+	c.MayRepeat = map[string]string{}
+	var visit func(w *workflow.Workflow, calls string)
+	visit = func(w *workflow.Workflow, calls string) {
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			if call, ok := n.Step.(*workflow.Call); ok {
+				visit(now.plan.Called[call.Workflow], calls+n.ID+"/")
+			}
+			if address := gone[n.ID]; n.Once && address != "" && !known[calls+n.ID] {
+				c.MayRepeat[calls+n.ID] = address
+			}
+		})
+	}
+	visit(now.plan.Root, "")
 }
 
 // compareNodes compares the definitions of steps.

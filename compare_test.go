@@ -58,3 +58,55 @@ func TestCompareForEach(t *testing.T) {
 		}
 	}
 }
+
+// What becomes of an effect that must happen once is decided by its address: the preview says that it asks
+// exactly where the run then asks, and that an effect has happened that has no address any more.
+func TestCompareMovedEffect(t *testing.T) {
+	const mail = "{id: mail, agent: shell, effect: once, config: {command: echo mail}}"
+	sub := "name: sub\nsteps:\n  - " + mail + "\n"
+	calls := func(id string) string { return "name: w\nsteps:\n  - {id: " + id + ", workflow: sub}\n" }
+	each := func(items string) string {
+		return "name: w\nsteps:\n  - {id: mail, for_each: '" + items + "', agent: shell, effect: once, config: {command: 'echo \"$TO\"', env: {TO: '${item}'}}}\n"
+	}
+	p := open(t, map[string]string{
+		".hocket/workflows/sub.yml": sub, "plain.yml": "name: w\nsteps:\n  - " + mail + "\n", "send.yml": calls("send"), "deliver.yml": calls("deliver"),
+		"two.yml": each(`["ann", "bob"]`), "three.yml": each(`["zoe", "ann", "bob"]`), "one.yml": each(`["ann"]`),
+	}, hocket.Options{})
+	for _, test := range []struct{ from, to, dropped, again string }{
+		{"plain.yml", "send.yml", "mail", "send/mail"},
+		{"send.yml", "deliver.yml", "send/mail", "deliver/mail"},
+		{"two.yml", "one.yml", "mail[1]", ""},
+		{"two.yml", "three.yml", "", ""},
+	} {
+		run := start(t, p, test.from, nil)
+		wait(t, run)
+		c := compare(t, p, run, test.to)
+		if dropped := test.dropped; dropped != "" && (!slices.Contains(c.Dropped, dropped) || !slices.Contains(c.Effects, dropped)) {
+			t.Errorf("%s to %s: dropped %q, effects %q", test.from, test.to, c.Dropped, c.Effects)
+		}
+		if _, err := run.Replan(t.Context(), load(t, p, test.to), hocket.Replan{}); err != nil {
+			t.Fatal(err)
+		}
+		open, err := run.Questions(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var asks, said []string
+		for _, q := range open {
+			asks = append(asks, q.Address)
+		}
+		for _, address := range c.Again {
+			if slices.Contains(c.Effects, address) {
+				said = append(said, address)
+			}
+		}
+		slices.Sort(asks)
+		slices.Sort(said)
+		if !slices.Equal(asks, said) {
+			t.Errorf("%s to %s: asks %q, and says %q", test.from, test.to, asks, said)
+		}
+		if again := test.again; again != "" && !slices.Contains(asks, again) && c.MayRepeat[again] != test.dropped {
+			t.Errorf("%s to %s: says nothing about %s: %+v", test.from, test.to, again, c)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -158,6 +159,7 @@ func comparisonText(w *hocket.Workflow, c *hocket.Comparison) string {
 	var b strings.Builder
 	byNode := map[string]hocket.NodeChange{}
 	var others []hocket.NodeChange // removed, or in workflows that are called
+	shown := map[string]bool{}     // places
 	for _, n := range c.Nodes {
 		if n.Workflow == w.Model().Name && n.Kind != hocket.StepRemoved {
 			byNode[n.Node] = n
@@ -171,6 +173,7 @@ func comparisonText(w *hocket.Workflow, c *hocket.Comparison) string {
 		mark, now := " ", ""
 		if n, ok := byNode[node]; ok && i > 0 {
 			mark, now = changeMarks[n.Kind], fate(c, n.Node)
+			shown[n.Node] = true
 		}
 		b.WriteString(strings.TrimRight(mark+" "+line, " ") + now + "\n")
 	}
@@ -192,9 +195,30 @@ func comparisonText(w *hocket.Workflow, c *hocket.Comparison) string {
 		fmt.Fprintf(&b, "… and %s\n", view.Count(more, "more changed step"))
 	}
 	for _, n := range others {
-		fmt.Fprintf(&b, "%s %s %s%s\n", changeMarks[n.Kind], n.Kind, nodeName(w, n), fate(c, n.Node))
+		now := ""
+		if n.Workflow == w.Model().Name {
+			now, shown[n.Node] = fate(c, n.Node), true
+		}
+		fmt.Fprintf(&b, "%s %s %s%s\n", changeMarks[n.Kind], n.Kind, nodeName(w, n), now)
+	}
+	for _, place := range inCalls(c) {
+		if !shown[place] {
+			b.WriteString("  " + place + fate(c, place) + "\n")
+		}
 	}
 	return b.String()
+}
+
+// inCalls returns the places of steps of called workflows that do not only keep their results.
+func inCalls(c *hocket.Comparison) []string {
+	places := slices.Collect(maps.Keys(c.MayRepeat))
+	for _, list := range [][]string{c.Again, c.Later, c.Cancelled, c.Dropped} {
+		for _, address := range list {
+			places = append(places, hocket.PlaceOf(address))
+		}
+	}
+	slices.Sort(places)
+	return slices.DeleteFunc(slices.Compact(places), func(place string) bool { return !strings.Contains(place, "/") })
 }
 
 // maxDiffs is how many changed steps are shown with their differences.
@@ -209,8 +233,8 @@ func nodeName(w *hocket.Workflow, n hocket.NodeChange) string {
 	return n.Node
 }
 
-// fate says what happens to the instances of a node.
-func fate(c *hocket.Comparison, node string) string {
+// fate says what happens to the instances of the step at a place.
+func fate(c *hocket.Comparison, place string) string {
 	var now []string
 	for _, s := range []struct {
 		list         []string
@@ -223,9 +247,10 @@ func fate(c *hocket.Comparison, node string) string {
 		{c.Cancelled, "is cancelled", "is cancelled, but its effect %s happened"},
 		{c.Dropped, "its result is dropped", "its result is dropped, but its effect %s happened"},
 	} {
-		has := map[string]bool{} // by their texts
+		which := map[string][]string{} // addresses by what happens to them
+		var texts []string
 		for _, address := range s.list {
-			if nodeOf(address) != node {
+			if hocket.PlaceOf(address) != place {
 				continue
 			}
 			text := s.text
@@ -235,11 +260,17 @@ func fate(c *hocket.Comparison, node string) string {
 			case slices.Contains(c.Unsure, address):
 				text = strings.Replace(s.effect, "%s", "may have", 1)
 			}
-			if !has[text] {
-				has[text] = true
-				now = append(now, text)
+			if which[text] == nil {
+				texts = append(texts, text)
 			}
+			which[text] = append(which[text], address)
 		}
+		for _, text := range texts {
+			now = append(now, text+instances(which[text], place, text == s.text))
+		}
+	}
+	if address := c.MayRepeat[place]; address != "" {
+		now = append(now, "may repeat the effect of "+address)
 	}
 	if len(now) == 0 {
 		return ""
@@ -247,11 +278,14 @@ func fate(c *hocket.Comparison, node string) string {
 	return "  (" + strings.Join(now, ", ") + ")"
 }
 
-// nodeOf returns the node of an address.
-func nodeOf(address string) string {
-	address = address[strings.LastIndexByte(address, '/')+1:]
-	if i := strings.IndexAny(address, "#["); i >= 0 {
-		address = address[:i]
+// instances names the items and iterations of a step whose effects matter.
+func instances(addresses []string, place string, harmless bool) string {
+	const most = 3
+	switch more := len(addresses) - most; {
+	case harmless || len(addresses) == 1 && addresses[0] == place:
+		return ""
+	case more > 0:
+		return fmt.Sprintf(": %s and %d more", strings.Join(addresses[:most], ", "), more)
 	}
-	return address
+	return ": " + strings.Join(addresses, ", ")
 }
