@@ -8,7 +8,7 @@ import (
 )
 
 // Delete deletes the run and everything that is stored about it. A run that has not ended
-// must be cancelled first.
+// must be cancelled first. The error is an *[UnchargedError] if another run still has to pay for it.
 func (r *Run) Delete(ctx context.Context) error {
 	info, err := r.Info(ctx)
 	if err != nil {
@@ -16,6 +16,9 @@ func (r *Run) Delete(ctx context.Context) error {
 	}
 	if !info.Status.Done() {
 		return &RefusedError{Run: r.id, Reason: "it has not ended; cancel it first"}
+	}
+	if err := r.checkCharged(ctx, info); err != nil {
+		return err
 	}
 	return r.d.Delete(ctx, r.id)
 }

@@ -23,8 +23,14 @@ import (
 // to steps that are new or changed.
 //
 // Without words, the plan is for a step with on_error: replan that has failed. What the model uses counts
-// against the limits of the run: the error is a *[SpentError] if nothing is left.
+// against the limits of the run: the error is a *[SpentError] if nothing is left, and a *[hocket.RefusedError]
+// while another planner is using it.
 func (p *Planner) Replan(ctx context.Context, run *hocket.Run, words string, see func(Partial)) (*Plan, error) {
+	unlock, err := run.LockPlanning()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	s, err := run.State(ctx)
 	if err != nil {
 		return nil, err

@@ -364,6 +364,55 @@ func TestPlanningCountsAgainstTheRun(t *testing.T) {
 	}
 }
 
+// Only one planner at a time uses what is left of the limits of a run, and what it used is not forgotten before
+// the run has paid.
+func TestOnePlannerAtATime(t *testing.T) {
+	ctx := context.Background()
+	var pl *planner.Planner
+	var r *hocket.Run
+	var second error
+	asked := 0
+	f := newFactory(t, func(o *hocket.Options) {
+		o.Agents["model"] = agent.New(agent.Traits{
+			Prompted: true, Supports: agent.Keys("budget"), Unbounded: func(*agent.Task, workflow.Budget) string { return "" },
+		}, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+			if asked++; asked == 1 {
+				_, second = pl.Replan(ctx, r, "less", nil)
+			}
+			return agent.Result{Output: changed, Usage: agent.Usage{CostUSD: 0.6}}, nil
+		})
+	})
+	r = f.run(t, strings.Replace(flow, "steps:", "limits: {max_cost_usd: 1}\nsteps:", 1), engine.Failed)
+	pl = planner.New(f.Project, planner.Options{})
+	plan, err := pl.Replan(ctx, r, "less", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if refused := (*hocket.RefusedError)(nil); !errors.As(second, &refused) {
+		t.Errorf("a second planner: %v", second)
+	}
+	_, runs, err := r.Planning(ctx)
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("planned in %v, %v", runs, err)
+	}
+	for id := range runs {
+		planned, err := f.Run(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if uncharged := (*hocket.UnchargedError)(nil); !errors.As(planned.Delete(ctx), &uncharged) || uncharged.For != r.ID() {
+			t.Error("what has not been paid for was deleted")
+		}
+		approve(t, f.Project, r, plan)
+		if _, err := r.Replan(ctx, plan.Workflow, hocket.Replan{Origin: &plan.Origin}); err != nil {
+			t.Fatal(err)
+		}
+		if err := planned.Delete(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // approve approves a plan for a run.
 func approve(t *testing.T, p *hocket.Project, r *hocket.Run, plan *planner.Plan) {
 	t.Helper()
