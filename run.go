@@ -318,7 +318,7 @@ func (*NoLimitError) Error() string { return "no limit was given to raise" }
 // that depend on it, which will run again. Without an address, it is the failed steps that
 // run again. Resume or Drive starts the new run. [WithLimits] overrides the limits of this
 // run, [WithLabels] and [WithClaim] are for the new run, [ByPerson] allows to copy a run with a question
-// that requires a person, and other options have no effect.
+// that requires a person, [WithComment] and [WithPrompt] tell the step at the address something else, and other options have no effect.
 func (r *Run) Retry(ctx context.Context, address string, options ...StartOption) (*Run, error) {
 	if address != "" {
 		return r.Fork(ctx, address, nil, options...)
@@ -386,6 +386,9 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 	if err != nil {
 		return nil, err
 	}
+	if spec.Edit, err = r.edit(ctx, spec, s.edit); err != nil {
+		return nil, err
+	}
 	if asks, err := r.requiresPerson(ctx); err != nil {
 		return nil, err
 	} else if asks && !s.byPerson {
@@ -418,6 +421,52 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 		forked.Notes = []string{made.Note}
 	}
 	return forked, nil
+}
+
+// maxPrevious limits how much of an output is sent back with a comment about it.
+const maxPrevious = 32 << 10
+
+// edit completes and checks what a step is told when a run is forked.
+func (r *Run) edit(ctx context.Context, spec driver.ForkSpec, edit engine.Edit) (engine.Edit, error) {
+	if edit == (engine.Edit{}) {
+		return edit, nil
+	}
+	if spec.Output != nil {
+		return edit, &RefusedError{Run: r.id, Reason: "a step whose output is given does not run, so it can be given neither a comment nor another prompt"}
+	}
+	if len(spec.Also) > 0 {
+		return edit, &RefusedError{Run: r.id, Reason: "several steps failed; name the one that the comment or the prompt is for"}
+	}
+	if err := r.p.CheckSecret("the comment", edit.Comment); err != nil {
+		return edit, err
+	}
+	if edit.Prompt != nil {
+		if err := r.p.CheckSecret("the prompt", *edit.Prompt); err != nil {
+			return edit, err
+		}
+	}
+	if edit.Comment == "" {
+		return edit, nil
+	}
+	s, err := r.State(ctx)
+	if err != nil {
+		return edit, err
+	}
+	for _, step := range s.Result.Steps {
+		if step.Address == spec.Address {
+			value, err := step.Value()
+			if err != nil {
+				return edit, err
+			}
+			if value != nil {
+				edit.Previous = workflow.FormatText(value)
+			}
+		}
+	}
+	if len(edit.Previous) > maxPrevious {
+		edit.Previous = strings.ToValidUTF8(edit.Previous[:maxPrevious], "") + "\n[cut]"
+	}
+	return edit, nil
 }
 
 // RequiresPersonError reports that a run was not copied because it has a question that only a person

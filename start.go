@@ -29,6 +29,7 @@ type starting struct {
 
 	onlyApproved bool // the workflow must be approved by its digest
 	byPerson     bool
+	edit         engine.Edit
 }
 
 func startingWith(options []StartOption) (*starting, error) {
@@ -76,6 +77,13 @@ func WithLabels(labels map[string]string) StartOption {
 
 // ByPerson says that a person starts the run, which the caller has made sure of.
 func ByPerson() StartOption { return func(s *starting) { s.byPerson = true } }
+
+// WithComment has the step at which a run is retried or forked do its work again with a comment, and with
+// the output that it is about.
+func WithComment(text string) StartOption { return func(s *starting) { s.edit.Comment = text } }
+
+// WithPrompt gives the step at which a run is retried or forked another prompt.
+func WithPrompt(text string) StartOption { return func(s *starting) { s.edit.Prompt = &text } }
 
 // within limits a run to what another run may do, or to what was approved before. Nobody is asked.
 func within(t pinnedTrust) StartOption {

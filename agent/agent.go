@@ -43,6 +43,7 @@ type Task struct {
 	Asks     bool           // the task is the question of a choice: the output is a JSON object with a decision and its reason
 	Output   workflow.Output
 	Feedback string // what was wrong with the previous attempt
+	Comment  string // of a person who had the task done again
 	Dir      string // the project's root, absolute
 	// Untrusted means that the user has not trusted the project yet. Programs that the task
 	// starts see no secrets in their environment, and read no settings from the project.

@@ -20,6 +20,7 @@ type Brief struct {
 	Received     []Received // from earlier steps; untrusted
 	Prompt       string
 	Feedback     string   // what was wrong with the previous attempt
+	Comment      string   // of a person who had the task done again; trusted
 	Decide       []string // the answer must name one of these labels
 	Asks         bool     // the prompt is a question about what was received, to be decided
 	Output       workflow.Output
@@ -92,6 +93,7 @@ var preamble string
 //	<hocket:context source="step:draft" trusted="false">
 //	<hocket:input name="diff">
 //	<hocket:task>
+//	<hocket:comment>
 //	<hocket:feedback>
 //	<hocket:answer>
 //
@@ -156,6 +158,9 @@ func (b *Brief) tail() []string {
 		parts = append(parts, section("input", Escape(workflow.FormatText(in.Value), false), "name", in.Name))
 	}
 	parts = append(parts, section("task", Escape(b.Prompt, true)))
+	if b.Comment != "" {
+		parts = append(parts, section("comment", "This task was done before, and a person wants it done again. Their comment:\n"+Escape(b.Comment, true)))
+	}
 	if b.Feedback != "" {
 		parts = append(parts, section("feedback", "Your previous answer was not accepted:\n"+Escape(b.Feedback, false)))
 	}

@@ -19,12 +19,14 @@ import (
 type forkFlags struct {
 	driveFlags
 	limitFlags
-	from  string
-	noRun bool
+	from    string
+	comment string
+	noRun   bool
 }
 
 func (f *forkFlags) add(a *app, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.from, "from", "", "start again at the step with this `ADDRESS`")
+	cmd.Flags().StringVar(&f.comment, "comment", "", "tell the agent of the step this `TEXT`, and what its output was")
 	cmd.Flags().BoolVar(&f.noRun, "no-run", false, "create the new run without running it")
 	f.driveFlags.add(a, cmd.Flags())
 	f.limitFlags.add(cmd.Flags())
@@ -47,7 +49,7 @@ what depends on it run again instead. The old run does not change. The new run h
 the same limits unless you set others.`,
 		Example: `  hocket retry review-3k7q
   hocket retry review-3k7q --max-steps 500
-  hocket retry review-3k7q --from report
+  hocket retry review-3k7q --from report --comment 'Shorter, and without jargon'
   hocket retry review-3k7q --from 'scan[3]' --detach`,
 		Args:              argsBetween(1, 1),
 		ValidArgsFunction: a.completeRun,
@@ -63,15 +65,18 @@ the same limits unless you set others.`,
 
 func (a *app) forkVerb() *cobra.Command {
 	var f forkFlags
-	var output string
+	var output, prompt string
 	cmd := &cobra.Command{
 		Use:   "fork RUN --from ADDRESS [FLAGS]",
 		Short: "Start a new run from a step of another run",
 		Long: `Start a new run that copies another one up to a step, like retry. With --output,
 that step does not run: VALUE becomes its output, or the answer of the person, and
-the run continues from there.`,
+the run continues from there. With --prompt, the step runs with another prompt.`,
 		Example: `  # What if the judge had decided otherwise?
   hocket fork review-3k7q --from judge --output '{"pass": true}'
+
+  # Have the report written for someone else
+  hocket fork review-3k7q --from report --prompt 'Summarize the review for the customer.'
 
   # Create the run, but do not run it yet
   hocket fork review-3k7q --from report --no-run`,
@@ -88,12 +93,21 @@ the run continues from there.`,
 				}
 				instead = &output
 			}
+			if cmd.Flags().Changed("prompt") {
+				if err := a.onlyPerson("fork --prompt"); err != nil {
+					return err
+				}
+			}
 			return a.again(cmd, args[0], &f, func(ctx context.Context, old *hocket.Run, options []hocket.StartOption) (*hocket.Run, error) {
+				if cmd.Flags().Changed("prompt") {
+					options = append(options, hocket.WithPrompt(prompt))
+				}
 				return old.Fork(ctx, f.from, instead, options...)
 			})
 		},
 	}
 	f.add(a, cmd)
+	cmd.Flags().StringVar(&prompt, "prompt", "", "give the step the prompt `TEXT` instead of its own")
 	cmd.Flags().StringVar(&output, "output", "", "use `VALUE` as the step's output or answer")
 	return cmd
 }
@@ -107,6 +121,14 @@ func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, copied func(ctx
 	}
 	if f.limits != (workflow.Limits{}) {
 		if err := a.onlyPerson(cmd.Name() + " with other limits"); err != nil {
+			return err
+		}
+	}
+	if f.comment != "" {
+		if f.from == "" {
+			return usagef("run `hocket show "+id+"` to list the addresses of its steps", "--comment needs --from ADDRESS")
+		}
+		if err := a.onlyPerson(cmd.Name() + " --comment"); err != nil { // the agent takes it as a person's
 			return err
 		}
 	}
@@ -127,6 +149,9 @@ func (a *app) again(cmd *cobra.Command, id string, f *forkFlags, copied func(ctx
 		options := []hocket.StartOption{hocket.WithLimits(f.limits), sessions.Again(info)}
 		if !f.noRun && !f.detach {
 			options = append(options, hocket.WithClaim())
+		}
+		if f.comment != "" {
+			options = append(options, hocket.WithComment(f.comment))
 		}
 		reserved := a.onlyPerson(cmd.Name() + " of a run with a required question")
 		if reserved == nil {

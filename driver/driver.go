@@ -129,6 +129,7 @@ type ForkSpec struct {
 	// Output, if not nil, is used as the result of the step instead of running it again:
 	// the raw output of a task, or the answer to a question.
 	Output *string
+	Edit   engine.Edit     // what else the step is told
 	Limits workflow.Limits // of the new run; zero fields are copied from the other
 	Run    string          // the new run's id; "": the driver generates one
 	Owner  Owner

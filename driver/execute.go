@@ -36,7 +36,7 @@ func (x executors) Run(ctx context.Context, run string, task *engine.StartTask, 
 func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at Attempt) *agent.Task {
 	t := &agent.Task{
 		Run: run, Address: cmd.Address, Attempt: cmd.Attempt, Key: cmd.Key(run), Workflow: cmd.Workflow, Node: cmd.Node,
-		Agent: def, Prompt: cmd.Prompt, Settings: def.With(cmd.Settings), Written: def.With(cmd.Written), Decide: cmd.Decide, Asks: cmd.Asks, Feedback: cmd.Feedback, Dir: dir,
+		Agent: def, Prompt: cmd.Prompt, Settings: def.With(cmd.Settings), Written: def.With(cmd.Written), Decide: cmd.Decide, Asks: cmd.Asks, Feedback: cmd.Feedback, Comment: cmd.Comment, Dir: dir,
 		Ask: at.Ask, Artifacts: at.Artifacts,
 	}
 	if cmd.Handoffs != nil && at.HandOff != nil {
@@ -58,6 +58,9 @@ func agentTask(run, dir string, def *agent.Definition, cmd *engine.StartTask, at
 	}
 	for _, r := range cmd.Received {
 		t.Received = append(t.Received, agent.Received(r))
+	}
+	if cmd.Previous != "" {
+		t.Received = append(t.Received, agent.Received{Step: cmd.Node, Output: cmd.Previous})
 	}
 	for _, in := range cmd.Inputs {
 		t.Inputs = append(t.Inputs, agent.Input(in))

@@ -24,6 +24,8 @@ type StartTask struct {
 	Received []Received // the outputs that its live in-edges carry, if the task receives them
 	Settings map[string]any
 	Feedback string        // what was wrong with the previous attempt, or ""
+	Comment  string        // of a person who had the task done again, or ""
+	Previous string        // the output that the comment is about, or its beginning
 	Timeout  time.Duration // the engine cancels the attempt after this time; zero means never
 	Again    bool          // the same attempt was started before and lost
 	Handed   []Handed      // what earlier attempts of the task, or this one before it was lost, have handed off

@@ -187,6 +187,16 @@ type Forked struct {
 	From    string          `json:"from"` // the other run
 	Address string          `json:"address"`
 	Limits  workflow.Limits `json:"limits,omitzero"` // of the new run; zero fields are left unchanged
+	// Edits says what else tasks are told, by address: the one at Address, and those of earlier forks.
+	Edits map[string]Edit `json:"edits,omitempty"`
+}
+
+// Edit is what a person changed about a task when the run was forked. It applies to all its attempts. For
+// a new plan, the task counts as unchanged.
+type Edit struct {
+	Prompt   *string `json:"prompt,omitempty"`   // instead of the one that the workflow renders
+	Comment  string  `json:"comment,omitempty"`  // why the task is to be done again
+	Previous string  `json:"previous,omitempty"` // the output that the comment is about
 }
 
 // Replanned replaces the definition of the run, which may be over. The new definition starts

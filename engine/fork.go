@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 	from := ""
 	var kept []Envelope
 	var set workflow.Limits // if the old run was a fork itself
+	var edits map[string]Edit
 	plan := newestPlan(events)
 	for i, e := range events {
 		stopped, awaited := old.stopped(e.Event), old.awaited(e.Event)
@@ -45,6 +47,7 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 			e.Event = &again
 		case *Forked:
 			raise(&set, ev.Limits, false)
+			edits = ev.Edits
 		case *LimitRaised:
 			raise(&set, ev.Limits, true)
 		case *Replanned:
@@ -77,7 +80,34 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 		return nil, fmt.Errorf("%q would be cancelled again: %s; start again from the step that failed", address, r.whyEnding())
 	}
 	raise(&set, limits, false)
-	return append(kept, Envelope{Seq: len(kept) + 1, Time: now, Clock: r.ClockAt(now), Event: &Forked{From: from, Address: address, Limits: set}}), nil
+	return append(kept, Envelope{Seq: len(kept) + 1, Time: now, Clock: r.ClockAt(now), Event: &Forked{From: from, Address: address, Limits: set, Edits: maps.Clone(edits)}}), nil
+}
+
+// Edit changes what the task at the address of the fork is told.
+func (f *Forked) Edit(edit Edit) {
+	if edit == (Edit{}) {
+		return
+	}
+	if f.Edits == nil {
+		f.Edits = map[string]Edit{}
+	}
+	f.Edits[f.Address] = edit
+}
+
+func (e *Edit) apply(cmd *StartTask) {
+	if e.Prompt != nil {
+		cmd.Prompt = *e.Prompt
+	}
+	cmd.Comment, cmd.Previous = e.Comment, e.Previous
+}
+
+// admitEdit reports whether the step of a fork can be told something else.
+func (r *Run) admitEdit(ev *Forked) error {
+	_, edited := ev.Edits[ev.Address]
+	if in := r.heldBack; edited && in != nil && (in.n.place.Agent == "" || in.n.prompt == nil && in.n.text == "") {
+		return fmt.Errorf("%q is not a task with a prompt, so it can be given neither a comment nor another prompt", ev.Address)
+	}
+	return nil
 }
 
 // newestPlan returns the index of the event with which the newest plan began. Up to there, a fork is the

@@ -14,7 +14,7 @@ import (
 
 // layout is the version of the snapshot format. Increase it with every change to what is encoded
 // below; older snapshots are then ignored.
-const layout = 10
+const layout = 11
 
 // header tells whether a snapshot can be restored.
 type header struct {
@@ -117,6 +117,7 @@ func (c *codec) state() {
 	twoway.Number(c.Codec, &r.seq)
 	twoway.JSON(c.Codec, &r.tasks)
 	twoway.Text(c.Codec, &r.rehearsal)
+	twoway.JSON(c.Codec, &r.edits)
 	twoway.JSON(c.Codec, &r.warnings)
 	twoway.JSON(c.Codec, &r.finish)
 	c.scope(&r.root)

@@ -36,9 +36,10 @@ type Run struct {
 	timers    map[string]*timer
 	issued    int32 // orders the commands of Pending
 
-	rehearsal  string // the address that a forked run holds back, until Forked
-	heldBack   *inst  // the instance there
-	unattended bool   // no driver executes the commands of the current event
+	rehearsal  string          // the address that a forked run holds back, until Forked
+	heldBack   *inst           // the instance there
+	edits      map[string]Edit // by address, see Forked
+	unattended bool            // no driver executes the commands of the current event
 
 	replans  replans // what earlier plans left
 	digester digester
@@ -204,6 +205,7 @@ func (r *Run) take(e Envelope, about *inst) {
 		for _, address := range sortedKeys(r.attempts) { // their questions, and what was lost, belong to the other run
 			r.withdraw(r.attempts[address], "the run was forked", (*question).asks)
 		}
+		r.edits = ev.Edits
 		r.recovered(false)
 		r.endRehearsal(ev.Limits)
 	}
@@ -297,7 +299,9 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 		}
 	case *LimitRaised:
 		return nil, lowers(r.root.frame.limits, ev.Limits)
-	case *Recovered, *Forked, *Replanned:
+	case *Forked:
+		return nil, r.admitEdit(ev)
+	case *Recovered, *Replanned:
 	}
 	return nil, nil
 }

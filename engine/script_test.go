@@ -469,6 +469,7 @@ func (s *script) show(commands []engine.Command) {
 				fmt.Fprintf(&s.out, " decide=%s", strings.Join(c.Decide, "|"))
 			}
 			printField(&s.out, "feedback", c.Feedback)
+			printField(&s.out, "comment", c.Comment)
 			for _, h := range c.Handed {
 				fmt.Fprintf(&s.out, " handed %s %s %s", h.ID, h.Status, workflow.FormatJSON(h.Output))
 				printField(&s.out, "error", h.Error)
@@ -547,12 +548,19 @@ func (s *script) crash() error {
 }
 
 func (s *script) fork(address string) error {
+	address, comment, _ := strings.Cut(address, " comment=")
+	address, prompt, edited := strings.Cut(address, " prompt=")
 	address, steps, _ := strings.Cut(address, " steps=")
 	most, _ := strconv.Atoi(steps)
 	events, err := engine.Fork(s.first, s.events, nil, address, "fork", workflow.Limits{Steps: most}, s.now)
 	if err != nil {
 		return err
 	}
+	edit := engine.Edit{Comment: comment}
+	if edited {
+		edit.Prompt = &prompt
+	}
+	events[len(events)-1].Event.(*engine.Forked).Edit(edit)
 	s.events, s.model = nil, nil
 	return s.rebuild(events)
 }

@@ -121,6 +121,9 @@ func (r *Run) issue(in *inst) {
 	cmd := *in.cmd
 	cmd.Attempt, cmd.Again, cmd.Handed = int(in.attempt), in.losses > 0, in.results()
 	cmd.May = r.share(in)
+	if edit, ok := r.edits[in.address]; ok {
+		edit.apply(&cmd)
+	}
 	if !r.replans.at.IsZero() && r.version >= 4 { // the plan may have changed since the last attempt
 		cmd.Timeout = r.timeoutOf(in)
 	}

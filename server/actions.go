@@ -60,9 +60,15 @@ type StartRun struct {
 
 // RetryRun says what a run repeats of another.
 type RetryRun struct {
-	From   string  `json:"from,omitempty" doc:"The address of the step; absent: what failed" maxLength:"1000"`
-	Output *string `json:"output,omitempty" doc:"Use this as the result of the step instead of running it again" maxLength:"2000000"`
-	Limits *Limits `json:"limits,omitempty"`
+	From    string  `json:"from,omitempty" doc:"The address of the step; absent: what failed" maxLength:"1000"`
+	Output  *string `json:"output,omitempty" doc:"Use this as the result of the step instead of running it again" maxLength:"2000000"`
+	Prompt  *string `json:"prompt,omitempty" doc:"Give the step this prompt instead of its own" maxLength:"2000000"`
+	Comment string  `json:"comment,omitempty" doc:"Send the step back: its agent gets this, and the output that it is about" maxLength:"20000"`
+	Replace bool    `json:"replace,omitempty" doc:"Cancel this run if it is not over, because the new one replaces it"`
+	// A person who sends work back instead of answering has seen a question, which someone else may have answered.
+	Question string  `json:"question,omitempty" doc:"The id of a question: refuse if it is not open any more" maxLength:"1000"`
+	Digest   string  `json:"digest,omitempty" doc:"Of the question that was shown" maxLength:"200"`
+	Limits   *Limits `json:"limits,omitempty"`
 }
 
 func (a *api) addActions() {
@@ -94,7 +100,8 @@ func (a *api) addActions() {
 			return say(line), err
 		})
 	add(a, op{id: "retry-run", method: http.MethodPost, path: "/projects/{project}/runs/{run}/retry", scope: Start, tag: tag, status: http.StatusCreated,
-		summary: "Start a new run that repeats this one from a step, or from what failed", errors: []int{404, 409, 422}},
+		summary: "Start a new run that repeats this one from a step, or from what failed",
+		detail:  "The step can be given another output, another prompt, or a comment: the work is sent back to it.", errors: []int{404, 409, 422}},
 		func(ctx context.Context, in *struct {
 			InRun
 			Body RetryRun
@@ -183,16 +190,27 @@ func (s *Server) Retry(ctx context.Context, in *InRun, what *RetryRun) (RunLine,
 	if err != nil {
 		return RunLine{}, err
 	}
-	if what.Output != nil && what.From == "" {
-		return RunLine{}, invalidRequest(http.StatusUnprocessableEntity, "an output needs the step that it is for")
+	if what.From == "" && (what.Output != nil || what.Prompt != nil || what.Comment != "") {
+		return RunLine{}, invalidRequest(http.StatusUnprocessableEntity, "an output, a prompt or a comment needs the step that it is for")
+	}
+	if what.Question != "" {
+		if err := stillOpen(ctx, r, what.Question, what.Digest); err != nil {
+			return RunLine{}, err
+		}
 	}
 	options := []hocket.StartOption{hocket.WithLimits(what.Limits.model()), hocket.WithLabels(map[string]string{servedLabel: "yes"})}
 	var again *hocket.Run
 	if who := callerOf(ctx); who.allows(Admin) {
 		options = append(options, hocket.ByPerson())
-	} else if what.Output != nil || what.Limits != nil {
+	} else if what.Output != nil || what.Prompt != nil || what.Limits != nil {
 		// The output of a step may be the answer to a question, so this is more than running it again.
-		return RunLine{}, newProblem(http.StatusForbidden, "scope", "only a token with the scope admin may replace an output or change limits")
+		return RunLine{}, newProblem(http.StatusForbidden, "scope", "only a token with the scope admin may replace an output or a prompt, or change limits")
+	}
+	if what.Prompt != nil {
+		options = append(options, hocket.WithPrompt(*what.Prompt))
+	}
+	if what.Comment != "" {
+		options = append(options, hocket.WithComment(what.Comment))
 	}
 	if what.Output != nil {
 		again, err = r.Fork(ctx, what.From, what.Output, options...)
@@ -202,7 +220,39 @@ func (s *Server) Retry(ctx context.Context, in *InRun, what *RetryRun) (RunLine,
 	if err != nil {
 		return RunLine{}, err
 	}
+	if what.Replace { // before the new one starts, so that nothing is done twice
+		if err := s.replaced(ctx, p, r, again.ID()); err != nil {
+			return RunLine{}, err
+		}
+	}
 	return drivenFromNow(ctx, p, again)
+}
+
+// stillOpen reports if a question was answered, or has changed since it was shown.
+func stillOpen(ctx context.Context, r *hocket.Run, id, digest string) error {
+	open, err := r.Questions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, q := range open {
+		if q.ID == id && q.Digest == digest {
+			return nil
+		}
+	}
+	return &hocket.RefusedError{Run: r.ID(), Reason: fmt.Sprintf("question %q was answered, or has changed since it was shown", id)}
+}
+
+// replaced cancels a run that another one replaces.
+func (s *Server) replaced(ctx context.Context, p served, r *hocket.Run, by string) error {
+	info, err := r.Info(ctx)
+	if err != nil || info.Status.Done() {
+		return err
+	}
+	made, err := r.Cancel(ctx, "replaced by "+by)
+	if err == nil {
+		_, err = s.receipt(ctx, p, r, made)
+	}
+	return err
 }
 
 // Resume hands a run to the server.

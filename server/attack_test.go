@@ -253,6 +253,7 @@ func TestScopes(t *testing.T) {
 		t.Errorf("only %d requests were tried", tried)
 	}
 	f.want(http.StatusForbidden, "POST", f.path("/runs/"+run+"/retry"), map[string]any{"from": "approve", "output": "yes"}, "Authorization", "Bearer "+tokens[Start])
+	f.want(http.StatusForbidden, "POST", f.path("/runs/"+run+"/retry"), map[string]any{"from": "approve", "prompt": "yes"}, "Authorization", "Bearer "+tokens[Start])
 }
 
 func TestARevokedTokenIsInvalidAtOnce(t *testing.T) {

@@ -26,7 +26,7 @@ const (
 func sectionsOf(prompt []byte, api string) []section {
 	var all []section
 	for _, p := range agent.Parts(strings.ToValidUTF8(string(prompt), "\uFFFD")) {
-		s := section{Title: titleOf(&p), Trusted: p.Trusted || p.Tag == "", Open: p.Tag == "task" || p.Tag == "feedback" || p.Tag == "", Text: p.Text, Size: len(p.Text)}
+		s := section{Title: titleOf(&p), Trusted: p.Trusted || p.Tag == "", Open: p.Tag == "task" || p.Tag == "feedback" || p.Tag == "comment" || p.Tag == "", Text: p.Text, Size: len(p.Text)}
 		if len(s.Text) > shownSection {
 			s.Text, s.All = strings.ToValidUTF8(s.Text[:shownSection], ""), api
 		}
@@ -34,6 +34,8 @@ func sectionsOf(prompt []byte, api string) []section {
 	}
 	return all
 }
+
+const taskTitle = "Task"
 
 func titleOf(p *agent.Part) string {
 	switch p.Tag {
@@ -44,7 +46,9 @@ func titleOf(p *agent.Part) string {
 	case "input":
 		return "Input " + p.Name
 	case "task":
-		return "Task"
+		return taskTitle
+	case "comment":
+		return "Comment"
 	case "feedback":
 		return "Feedback"
 	case "answer":

@@ -3,6 +3,7 @@ package web
 import (
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,7 @@ type runData struct {
 	Source    string // what the run runs, in a notation
 	Lossy     string // why it cannot be written in that notation
 	Questions []server.Question
+	Earlier   []earlier // steps that work can be sent back to, if a question is open
 }
 
 // node is a node of the workflow, with what became of its instances.
@@ -99,6 +101,9 @@ func (s *site) run(r *http.Request) (string, any, error) {
 		InProcess: inProgress(shown.RunLine), CanResume: shown.Status == "interrupted" || shown.Status == "pending",
 		CanRetry:  slices.Contains([]string{"error", "timeout", "cancelled", "partial"}, shown.Status) && len(state.RepeatedEffects()) == 0,
 		CanDelete: !inProgress(shown.RunLine),
+	}
+	if len(d.Questions) > 0 {
+		d.Earlier = earlierSteps(state)
 	}
 	if shown.Output != nil {
 		d.Output = plain(shown.Output)
@@ -331,14 +336,30 @@ func (s *site) resume(r *http.Request) (string, error) {
 	return runPath(in.Project, in.Run), err
 }
 
+// retry repeats a run: from a step, with another output or prompt, or with a comment. One that is sent instead of an
+// answer replaces the run.
 func (s *site) retry(r *http.Request) (string, error) {
-	in, what := inRun(r), &server.RetryRun{From: r.PostForm.Get("from")}
-	if r.PostForm.Get("replace") != "" {
-		output := strings.ReplaceAll(r.PostForm.Get("output"), "\r\n", "\n") // which forms write
+	f := r.PostForm
+	text := func(name string) string { return strings.ReplaceAll(f.Get(name), "\r\n", "\n") } // which forms write
+	what := &server.RetryRun{From: f.Get("from"), Comment: strings.TrimSpace(text("comment")), Question: f.Get("question"), Digest: f.Get("digest"), Replace: f.Get("question") != ""}
+	if f.Get("replace") != "" {
+		output := text("output")
 		what.Output = &output
 	}
-	line, err := s.Retry(r.Context(), in, what)
-	return runPath(line.Project, line.ID), err
+	if f.Get("edit") != "" {
+		prompt := text("prompt")
+		what.Prompt = &prompt
+	}
+	line, err := s.Retry(r.Context(), inRun(r), what)
+	return runPath(line.Project, line.ID) + stepQuery(what.From), err
+}
+
+// stepQuery is the query of the page of a run that shows a step.
+func stepQuery(address string) string {
+	if address == "" {
+		return ""
+	}
+	return "?" + url.Values{"step": {address}}.Encode()
 }
 
 // raise raises the limits that were filled in.

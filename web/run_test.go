@@ -74,7 +74,7 @@ func TestButtons(t *testing.T) {
 	b.open("/projects/shop/runs/" + run.ID() + "?step=bad")
 	b.wait(state("bad", "error"))
 	b.wait(`document.querySelector("#detail").textContent.includes("it is broken")`)
-	b.do(chromedp.Click(`details.fork > summary`), chromedp.SendKeys(`details.fork textarea`, "fixed by hand"), chromedp.Click(`details.fork form:last-child button`))
+	b.do(chromedp.Click(`details.fork > summary`), chromedp.SendKeys(`details.fork textarea[name=output]`, "fixed by hand"), chromedp.Click(`details.fork form:last-child button`))
 	b.wait(state("after", "success"))
 	if page := eval[string](b, `document.querySelector("#run-facts").textContent`); !strings.Contains(page, run.ID()) {
 		t.Errorf("the page of a fork does not lead to its origin: %s", page)

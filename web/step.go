@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/server"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // stepData is a step of a run in full.
@@ -29,6 +31,9 @@ type stepData struct {
 	Others   []other
 	More     int // instances that are not listed
 	Attempts []attempt
+
+	HasPrompt bool   // it can be repeated with a comment, or with another prompt
+	Task      string // its prompt, if it is known
 }
 
 // other is an instance of the same node.
@@ -117,6 +122,7 @@ func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, stat
 			break
 		}
 	}
+	d.HasPrompt, d.Task = promptOf(state.Bundle, d)
 	return d, nil
 }
 
@@ -168,6 +174,58 @@ func readAt(ctx context.Context, run *hocket.Run, address string, n int, stream 
 		}
 	}
 	return text
+}
+
+// promptOf reports whether the step of a run is a task with a prompt, and returns the prompt of its last attempt.
+func promptOf(b *workflow.Bundle, d *stepData) (bool, string) {
+	written := promptAt(b, d.Place)
+	for _, a := range d.Attempts {
+		for _, s := range a.Prompt {
+			if s.Title == taskTitle && s.All == "" {
+				return written != "", s.Text
+			}
+		}
+	}
+	if strings.Contains(written, "${") {
+		return true, "" // what it refers to is not known here
+	}
+	return written != "", written
+}
+
+// promptAt returns the prompt of the task at a place, as it is written; "" if there is none.
+func promptAt(b *workflow.Bundle, place string) string {
+	n := b.At(place)
+	if n == nil {
+		return ""
+	}
+	if t := n.Repeats().Task(); t != nil {
+		return t.Prompt.Text
+	}
+	return ""
+}
+
+// earlier is a step that work can be sent back to.
+type earlier struct{ Address, Title string }
+
+const mostEarlier = 50
+
+// earlierSteps returns the tasks with a prompt that are done, the last one first.
+func earlierSteps(state *hocket.State) []earlier {
+	var all []earlier
+	for _, step := range slices.Backward(state.Result.Steps) {
+		place := hocket.PlaceOf(step.Address)
+		if (step.Status != engine.Success && step.Status != engine.Partial) || promptAt(state.Bundle, place) == "" {
+			continue
+		}
+		title := step.Address
+		if n := state.Bundle.At(place); n.Heading() != "" {
+			title = n.Heading() + " (" + step.Address + ")"
+		}
+		if all = append(all, earlier{step.Address, title}); len(all) == mostEarlier {
+			break
+		}
+	}
+	return all
 }
 
 // Took returns how long the step took.

@@ -164,6 +164,11 @@ func (e *employed) attempt(ctx context.Context, task *agent.Task, log agent.Log)
 		return agent.Result{}, err
 	}
 	if !e.traits.FromPrompt(task) {
+		if task.Comment != "" { // it reads nothing else
+			again := *task
+			again.Prompt = task.Prompt + "\n\n" + task.Comment
+			task = &again
+		}
 		return e.Executor.Run(ctx, task, log)
 	}
 	account := ""
@@ -264,7 +269,7 @@ func (e *employed) converse(task *agent.Task, session string) (Conversation, err
 // compose builds the complete prompt of a task.
 func (e *employed) compose(ctx context.Context, task *agent.Task, said Conversation, log agent.Log) error {
 	brief := agent.Brief{
-		Inputs: task.Inputs, Received: task.Received, Prompt: task.Prompt, Feedback: task.Feedback,
+		Inputs: task.Inputs, Received: task.Received, Prompt: task.Prompt, Feedback: task.Feedback, Comment: task.Comment,
 		Decide: task.Decide, Asks: task.Asks, Output: task.Output, MaxBytes: e.o.MaxBytes,
 	}
 	var err error

@@ -66,9 +66,15 @@ func (d *Driver) fork(store *journal.Store, pin *driver.Pin, of *engine.Run, old
 		if err != nil {
 			return journal.NewRun{}, refused(spec.From, err)
 		}
+		events[len(events)-1].Event.(*engine.Forked).Edit(spec.Edit)
 		r := of.Fresh()
 		r.Offload(math.MaxInt, loader(store, spec.From)) // its own events are not recorded yet
 		for _, e := range events {
+			if _, last := e.Event.(*engine.Forked); last {
+				if err := r.Admit(e); err != nil { // the step has no prompt
+					return journal.NewRun{}, refused(spec.From, err)
+				}
+			}
 			if _, err := driver.Step(r, id, e); err != nil {
 				return journal.NewRun{}, err
 			}

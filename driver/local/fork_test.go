@@ -37,6 +37,7 @@ func TestFork(t *testing.T) {
 		{"another answer", driver.ForkSpec{Address: "ok", Output: ptr("no")}, "b c", "c b a no"},
 		{"ask again", driver.ForkSpec{Address: "ok"}, "", ""},
 		{"retry what must happen once", driver.ForkSpec{Address: "c"}, "c", "c b a yes"},
+		{"another prompt", driver.ForkSpec{Address: "b", Edit: engine.Edit{Prompt: ptr("B!")}}, "b c", "c B!"},
 		{"give what must happen once", driver.ForkSpec{Address: "c", Output: ptr("C")}, "", "C"},
 	}
 	s := openStore(t)
@@ -87,6 +88,7 @@ func TestForkThatIsRefused(t *testing.T) {
 	for _, spec := range []driver.ForkSpec{
 		{From: "demo-1", Address: "biuld"},
 		{From: "demo-1", Address: "ok", Output: &answer}, // not answered yet
+		{From: "demo-1", Address: "ok", Edit: engine.Edit{Comment: "no"}},
 	} {
 		_, err := forkRun(t.Context(), s, spec)
 		var refused *driver.RefusedError
