@@ -60,7 +60,7 @@ func (s *site) review(r *http.Request) (string, any, error) {
 			if err != nil {
 				return "", nil, err
 			}
-			d.Drawing = newDrawn(picture, draw.Look{})
+			d.Drawing = newDrawn(picture, draw.Look{}, nil)
 		}
 	}
 	return "Review " + shown.Name, d, nil

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/draw"
@@ -15,29 +15,12 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// drawings keeps the last pictures: all runs of a workflow share one, and show their states in it.
-type drawings struct {
-	mu   sync.Mutex
-	last []keptDrawing // the newest last
-}
+const maxOpen = 100 // sets of steps, which the address of a page names
 
-type keptDrawing struct {
-	key     string
-	picture *draw.Picture
-}
-
-const (
-	maxDrawings = 16
-	maxOpen     = 100 // sets of steps, which the address of a page names
-)
-
-// of returns the picture of a workflow. open are the places of folded steps that are shown one by one.
-func (d *drawings) of(ctx context.Context, b *workflow.Bundle, open []string, steps bool) (*draw.Picture, error) {
+// picture returns the picture of a workflow. open are the places of folded steps that are shown one by one.
+func (s *site) picture(ctx context.Context, b *workflow.Bundle, open []string, steps bool) (*draw.Picture, error) {
 	open = open[:min(len(open), maxOpen)]
 	key := fmt.Sprintln(draw.Digest(b), steps, strings.Join(open, "\n"))
-	if p := d.kept(key); p != nil {
-		return p, nil
-	}
 	drawing := draw.Inline{
 		Bundle: b, Open: func(string) bool { return true },
 		Fold:   draw.Fold{Over: draw.ReadableAlike, Open: func(place string) bool { return slices.Contains(open, place) }},
@@ -50,35 +33,21 @@ func (d *drawings) of(ctx context.Context, b *workflow.Bundle, open []string, st
 		}
 		drawing.Link = func(place string) string { return "?" + before + "step=" + url.QueryEscape(place) }
 	}
-	p, err := drawing.Draw(ctx)
-	if err == nil {
-		d.keep(key, p)
+	return s.drawings.of(key, func() (*draw.Picture, error) { return drawing.Draw(ctx) })
+}
+
+// changed returns a query with other values for a name.
+func changed(query url.Values, name string, values ...string) string {
+	all := url.Values{}
+	maps.Copy(all, query)
+	if all[name] = values; len(values) == 0 {
+		delete(all, name)
 	}
-	return p, err
+	return all.Encode()
 }
 
 // unfolded is the query of a page on which these are open.
 func unfolded(open []string) string { return url.Values{"unfold": open}.Encode() }
-
-func (d *drawings) kept(key string) *draw.Picture {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i, one := range d.last {
-		if one.key == key {
-			d.last = append(slices.Delete(d.last, i, i+1), one)
-			return one.picture
-		}
-	}
-	return nil
-}
-
-func (d *drawings) keep(key string, p *draw.Picture) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.last = append(d.last, keptDrawing{key, p}); len(d.last) > maxDrawings {
-		d.last = slices.Delete(d.last, 0, 1)
-	}
-}
 
 // drawn is a picture on a page.
 type drawn struct {
@@ -93,10 +62,11 @@ type openFold struct {
 	Close string // the query of a page on which it is one box
 }
 
-func newDrawn(p *draw.Picture, look draw.Look) *drawn {
+// newDrawn returns a picture for a page whose address has more in its query, which links keep.
+func newDrawn(p *draw.Picture, look draw.Look, query url.Values) *drawn {
 	d := &drawn{SVG: template.HTML(p.SVG(look)), Note: p.Note} //nolint:gosec // draw escapes all text
 	for i, place := range p.Opened {
-		d.Open = append(d.Open, openFold{place, unfolded(slices.Delete(slices.Clone(p.Opened), i, i+1))})
+		d.Open = append(d.Open, openFold{place, "?" + changed(query, "unfold", slices.Delete(slices.Clone(p.Opened), i, i+1)...)})
 	}
 	return d
 }

@@ -130,3 +130,45 @@ func TestFoldedSteps(t *testing.T) {
 		t.Errorf("the page of the workflow shows %d steps", n)
 	}
 }
+
+// TestChosenStays follows links and sends forms on the page of a run: the step, the notation and the boxes that a person has
+// chosen stay, with JavaScript and without.
+func TestChosenStays(t *testing.T) {
+	f := newFixture(t, map[string]string{".hocket/workflows/checks.yml": manyChecks()})
+	run := f.begin("checks")
+	f.until(run, "waiting")
+	path := "/projects/shop/runs/" + run.ID()
+	b := f.tab()
+	b.open(path)
+	has := func(step, as, unfold string) {
+		t.Helper()
+		b.wait(fmt.Sprintf(`document.readyState === "complete" && ((q) => [q.get("step"), q.get("as"), q.get("unfold")].join() === %q && !document.querySelector("form[data-sent]") && document.querySelector("#run"))(new URL(location.href).searchParams)`, strings.Join([]string{step, as, unfold}, ",")))
+	}
+	b.do(chromedp.Click(`tr[data-place="report"] a`))
+	has("report", "", "")
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#source > summary").click(); document.querySelector('#source .tabs a[href*="xml"]').click(); undefined`))
+	has("report", "xml", "")
+	b.do(chromedp.Focus(`.drawing a.fold`), chromedp.KeyEvent(kb.Enter))
+	has("report", "xml", "check-1")
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.drawing a[data-place="begin"]').dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true})); undefined`))
+	has("begin", "xml", "check-1")
+	b.do(chromedp.Click(`article.question button[value=yes]`))
+	b.wait(`!document.querySelector("article.question")`)
+	has("begin", "xml", "check-1")
+	f.until(run, "partial", "success", "error")
+	b.wait(`document.querySelector(".timeline a")`)
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#drawing .below a").click(); undefined`))
+	has("begin", "xml", "")
+	b.do(chromedp.Click(`[data-close]`))
+	has("", "xml", "")
+
+	page := f.get(f.client(), path+"?as=xml&step=check-2&unfold=check-1", http.StatusOK)
+	for _, want := range []string{
+		`href="?as=xml&amp;unfold=check-1&amp;step=report" data-step>`, `href="` + path + `?as=mermaid&amp;step=check-2&amp;unfold=check-1#source"`, `href="` + path + `?as=xml&amp;step=check-3&amp;unfold=check-1" data-step="check-3"`,
+		`class="close" href="` + path + `?as=xml&amp;unfold=check-1"`, `href="?as=xml&amp;step=check-2#drawing">Fold`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not contain %s", want)
+		}
+	}
+}

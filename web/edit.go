@@ -72,7 +72,7 @@ func (s *site) preview(ctx context.Context, project, file, text, as string) (pre
 		if err != nil {
 			return p, err
 		}
-		p.Drawing = newDrawn(picture, draw.Look{})
+		p.Drawing = newDrawn(picture, draw.Look{}, nil)
 	}
 	converted, err := syntax.Format(m, as)
 	if p.Converted = string(converted); err != nil {

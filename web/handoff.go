@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
+	"unicode"
 
 	"github.com/hocket-dev/hocket/handoff/protocol"
 	"github.com/hocket-dev/hocket/server"
@@ -28,11 +30,12 @@ func (s *site) handoffs(r *http.Request) (string, any, error) {
 // handoffData is a handoff that a person writes.
 type handoffData struct {
 	handoffPreview
-	Project string
-	Path    string
-	Agents  []string
-	Form    handoffForm
-	Problem string // why it could not be sent
+	Project  string
+	Path     string
+	Agents   []string
+	Sessions []server.Handoff // that it may depend on
+	Form     handoffForm
+	Problem  string // why it could not be sent
 }
 
 // handoffPreview is what can be said about it while it is written.
@@ -44,6 +47,7 @@ type handoffPreview struct {
 // handoffForm has the fields of the form, as they were filled in.
 type handoffForm struct {
 	Agent, Mode, Workflow, Priority, Timeout, Retries  string
+	Session, Estimate, DependsOn, Notify               string
 	Intent, Summary, Details, Notes                    string
 	Constraints, Files, OptionalFiles, Reports, Choice string // one in a line
 }
@@ -62,6 +66,7 @@ func (handoffForm) Priorities() []protocol.Priority {
 func handoffOf(r *http.Request) handoffForm {
 	text := func(name string) string { return strings.TrimSpace(formText(r, name)) }
 	return handoffForm{text("agent"), text("mode"), text("workflow"), text("priority"), text("timeout"), text("retries"),
+		text("session"), text("estimate"), text("depends"), text("notify"),
 		text("intent"), text("summary"), text("details"), text("notes"), text("constraints"), text("files"), text("optional"), text("reports"), text("decisions")}
 }
 
@@ -71,12 +76,16 @@ func (f handoffForm) request() string {
 	q := protocol.Request{
 		Version: "1.0", TargetAgent: f.Agent, Mode: protocol.Mode(f.Mode), Workflow: protocol.Method(f.Workflow), Priority: protocol.Priority(f.Priority),
 		Intent: f.Intent, Summary: f.Summary, Details: f.Details, Notes: f.Notes, Constraints: lines(f.Constraints),
+		SessionID: f.Session, DependsOn: listed(f.DependsOn), Notify: listed(f.Notify),
 	}
-	if f.Timeout != "" {
-		if d, ok := protocol.ParseDuration(f.Timeout); ok {
-			q.Timeout = d
-		} else {
-			q.Attributes = append(q.Attributes, protocol.Attribute{Name: "timeout", Value: f.Timeout})
+	for _, one := range []struct {
+		name, text string
+		to         *time.Duration
+	}{{"timeout", f.Timeout, &q.Timeout}, {"estimated_duration", f.Estimate, &q.Estimate}} {
+		if d, ok := protocol.ParseDuration(one.text); ok {
+			*one.to = d
+		} else if one.text != "" {
+			q.Attributes = append(q.Attributes, protocol.Attribute{Name: one.name, Value: one.text})
 		}
 	}
 	if n, err := strconv.Atoi(f.Retries); err == nil {
@@ -99,6 +108,11 @@ func (f handoffForm) request() string {
 		}
 	}
 	return q.Format()
+}
+
+// listed returns the names in a text, which are separated by commas or white space.
+func listed(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
 func lines(text string) []string {
@@ -131,6 +145,9 @@ func (s *site) formData(r *http.Request, f handoffForm) (handoffData, error) {
 	project := r.PathValue("project")
 	d := handoffData{Project: project, Path: handoffsPath(project), Form: f}
 	var err error
+	if d.Sessions, err = s.Handoffs(r.Context(), project, 20); err != nil {
+		return d, err
+	}
 	if d.Agents, err = s.AgentNames(r.Context(), project); err == nil {
 		_, d.handoffPreview, err = s.checkForm(r, f)
 	}

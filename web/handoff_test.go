@@ -64,9 +64,12 @@ func TestHandoffWithoutJavaScript(t *testing.T) {
 	form.Set("files", "src/a.md: All that was found\ndocs/b.md")
 	form.Set("optional", "notes.md: More")
 	form.Set("retries", "2")
+	form.Set("session", "shop-1")
+	form.Set("estimate", "10m")
+	form.Set("notify", "paid")
 	form.Set("do", "check")
 	page = post(form, http.StatusOK)
-	for _, want := range []string{"It can be sent", `max_retries=&#34;2&#34;`, `priority=&#34;high&#34;`, "&lt;file path=&#34;src/a.md&#34;&gt;All that was found", "&lt;file path=&#34;notes.md&#34; required=&#34;false&#34;&gt;More"} {
+	for _, want := range []string{"It can be sent", `max_retries=&#34;2&#34;`, `priority=&#34;high&#34;`, `session_id=&#34;shop-1&#34;`, `estimated_duration=&#34;10m&#34;`, `notify_on_completion=&#34;paid&#34;`, "&lt;file path=&#34;src/a.md&#34;&gt;All that was found", "&lt;file path=&#34;notes.md&#34; required=&#34;false&#34;&gt;More"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not contain %q:\n%s", want, page)
 		}

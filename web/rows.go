@@ -10,7 +10,7 @@ import (
 
 // rows renders the list of the nodes of a run. A template takes 30 ms for 1,000 of them, which is most of what such a
 // page takes.
-func rows(nodes []*node) template.HTML {
+func rows(d *runData) template.HTML {
 	var b strings.Builder
 	put := func(parts ...string) {
 		for _, p := range parts {
@@ -23,7 +23,11 @@ func rows(nodes []*node) template.HTML {
 		}
 	}
 	text := html.EscapeString
-	for _, n := range nodes {
+	link := "?step="
+	if rest := changed(d.query, "step"); rest != "" {
+		link = "?" + rest + "&step="
+	}
+	for _, n := range d.Nodes {
 		tally, title := n.Tally(), n.Title
 		if title == "" {
 			title = n.ID
@@ -33,7 +37,7 @@ func rows(nodes []*node) template.HTML {
 		also(n.Depth > 0, ` class="deep-`, strconv.Itoa(n.Depth), `" data-depth="`, strconv.Itoa(n.Depth), `"`)
 		also(n.Holds, ` data-holds`)
 		also(n.Kind == choiceKind, ` data-choice`)
-		put(`><td><a href="?step=`, text(url.QueryEscape(n.Place)), `" data-step>`, text(title), `</a> <small>`)
+		put(`><td><a href="`, text(link+url.QueryEscape(n.Place)), `" data-step>`, text(title), `</a> <small>`)
 		also(n.Title != "", text(n.ID), ` · `)
 		put(text(n.Kind), `</small>`)
 		also(n.Text != "", `<p>`, text(n.Text), `</p>`)

@@ -33,10 +33,11 @@ type runData struct {
 	CanDelete bool
 	As        string // the notation that was chosen for the source
 	Notations []notation
-	Source    string // what the run runs, in a notation
-	Lossy     string // why it cannot be written in that notation
+	written   // what the run runs, in that notation
 	Questions []server.Question
 	Earlier   []earlier // steps that work can be sent back to, if a question is open
+
+	query url.Values // what was chosen
 }
 
 // node is a node of the workflow, with what became of its instances.
@@ -96,8 +97,8 @@ func (s *site) run(r *http.Request) (string, any, error) {
 		return "", nil, err
 	}
 	q := r.URL.Query()
-	d := runData{
-		Run: shown, Path: runPath(in.Project, in.Run), Step: q.Get("step"), Questions: shown.Open,
+	d := &runData{
+		Run: shown, Path: runPath(in.Project, in.Run), Step: q.Get("step"), Questions: shown.Open, query: chosen(q),
 		InProcess: inProgress(shown.RunLine), CanResume: shown.Status == "interrupted" || shown.Status == "pending",
 		CanRetry:  slices.Contains([]string{"error", "timeout", "cancelled", "partial"}, shown.Status) && len(state.RepeatedEffects()) == 0,
 		CanDelete: !inProgress(shown.RunLine),
@@ -122,18 +123,18 @@ func (s *site) run(r *http.Request) (string, any, error) {
 		return shown.Workflow, d, nil
 	}
 	d.Nodes, d.Open = nodesOf(state)
-	d.source(&s.sources, state.Bundle.Root, q.Get("as"))
-	picture, err := s.drawings.of(ctx, state.Bundle, q["unfold"], true)
+	d.source(s, state.Bundle.Root, q.Get("as"))
+	picture, err := s.picture(ctx, state.Bundle, q["unfold"], true)
 	if err != nil {
 		return "", nil, err
 	}
-	d.Drawing = newDrawn(picture, newColours(picture, d.Nodes, state.Decisions).look())
+	d.Drawing = newDrawn(picture, newColours(picture, d.Nodes, state.Decisions).look(), d.query)
 	d.Decided = decided(state.Decisions)
 	return shown.Workflow + " " + shown.ID, d, nil
 }
 
 // source shows what the run runs, which may differ from what the file contains now.
-func (d *runData) source(kept *sources, w *workflow.Workflow, as string) {
+func (d *runData) source(s *site, w *workflow.Workflow, as string) {
 	d.As = as
 	if as == "" {
 		as = "yaml"
@@ -144,10 +145,47 @@ func (d *runData) source(kept *sources, w *workflow.Workflow, as string) {
 	for _, n := range notations {
 		d.Notations = append(d.Notations, notation{Name: n[0], Title: n[1], This: n[0] == as})
 	}
-	var err error
-	if d.Source, err = kept.of(w, as); err != nil {
-		d.Lossy = err.Error()
+	d.written, _ = s.sources.of(sourceKey{w, as}, func() (written, error) {
+		text, err := syntax.Format(w, as)
+		if err != nil {
+			return written{Lossy: err.Error()}, nil
+		}
+		return written{Source: string(text)}, nil
+	})
+}
+
+type sourceKey struct {
+	w  *workflow.Workflow // which the host keeps, too, and never changes
+	as string
+}
+
+// written is a workflow in a notation.
+type written struct {
+	Source string
+	Lossy  string // why it cannot be written in that notation
+}
+
+// Link returns the address of this page with another value in its query; without one, with none. What else the person has
+// chosen stays: the step, the notation, and the boxes that are open.
+func (d *runData) Link(name string, values ...string) string {
+	if query := changed(d.query, name, values...); query != "" {
+		return d.Path + "?" + query
 	}
+	return d.Path
+}
+
+// Here returns the address of this page.
+func (d *runData) Here() string { return d.Link("part") }
+
+// chosen returns the part of the query of a run's page that a person has chosen.
+func chosen(q url.Values) url.Values {
+	kept := url.Values{}
+	for _, name := range []string{"step", "as", "unfold"} {
+		if len(q[name]) > 0 {
+			kept[name] = q[name]
+		}
+	}
+	return kept
 }
 
 // decided lists decisions for the module of the page: a place, and the kind and the case of an edge.
@@ -327,13 +365,13 @@ func plain(v any) string {
 func (s *site) cancel(r *http.Request) (string, error) {
 	in := inRun(r)
 	_, err := s.Cancel(r.Context(), in, r.PostForm.Get("reason"))
-	return runPath(in.Project, in.Run), err
+	return back(r, runPath(in.Project, in.Run)), err
 }
 
 func (s *site) resume(r *http.Request) (string, error) {
 	in := inRun(r)
 	_, err := s.Resume(r.Context(), in)
-	return runPath(in.Project, in.Run), err
+	return back(r, runPath(in.Project, in.Run)), err
 }
 
 // retry repeats a run: from a step, with another output or prompt, or with a comment. One that is sent instead of an
@@ -379,7 +417,7 @@ func (s *site) raise(r *http.Request) (string, error) {
 		}
 	}
 	_, err := s.Raise(r.Context(), in, &limits)
-	return runPath(in.Project, in.Run), err
+	return back(r, runPath(in.Project, in.Run)), err
 }
 
 func (s *site) delete(r *http.Request) (string, error) {

@@ -14,6 +14,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/hocket-dev/hocket/draw"
 	"github.com/hocket-dev/hocket/server"
 )
 
@@ -27,8 +28,8 @@ var static embed.FS
 type site struct {
 	*server.Server
 	pages    map[string]*template.Template
-	drawings drawings
-	sources  sources
+	drawings recent[string, *draw.Picture] // all runs of a workflow share one, and show their states in it
+	sources  recent[sourceKey, written]
 	assets   string // where the static files are; a new version has another address
 }
 

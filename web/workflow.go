@@ -64,11 +64,11 @@ func (s *site) workflow(r *http.Request) (string, any, error) {
 		}
 	}
 	if m != nil && shown.Valid {
-		picture, err := s.drawings.of(r.Context(), loaded.Bundle(), r.URL.Query()["unfold"], false)
+		picture, err := s.picture(r.Context(), loaded.Bundle(), r.URL.Query()["unfold"], false)
 		if err != nil {
 			return "", nil, err
 		}
-		d.Drawing = newDrawn(picture, draw.Look{})
+		d.Drawing = newDrawn(picture, draw.Look{}, chosen(r.URL.Query()))
 	}
 	given := map[string]any{}
 	if from := r.URL.Query().Get("run"); from != "" { // with the inputs of that run

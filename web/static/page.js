@@ -32,6 +32,8 @@ document.addEventListener("input", (e) => e.target.form?.toggleAttribute("data-e
 document.addEventListener("submit", (e) => {
   if (e.target.hasAttribute("data-sent")) e.preventDefault();
   e.target.toggleAttribute("data-sent", true);
+  const back = e.target.elements.namedItem("back"); // the step that was chosen meanwhile
+  if (back && new URL(back.value, location.href).pathname === location.pathname) back.value = location.pathname + location.search;
 });
 addEventListener("pageshow", () => document.querySelectorAll("form[data-sent]").forEach((f) => f.removeAttribute("data-sent")));
 document.querySelector("a[data-back]")?.addEventListener("click", (e) => {

@@ -167,15 +167,28 @@ function chosen() {
   if (node) for (const mark of [node.row, ...node.marks, ...node.outer.filter((n) => n.folded).flatMap((n) => n.marks)]) mark.classList.add("chosen");
 }
 
-document.addEventListener("click", (e) => {
-  if (e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
-  const link = e.target.closest("a[data-step], a.node:not(.fold), a[data-close]");
-  if (!link) return;
-  e.preventDefault();
+// What a person has chosen stays, whichever link they follow. The drawing is shared by all runs, so its links do not have it.
+function onward(link) {
   const url = new URL(link.getAttribute("href"), location.href);
-  const { searchParams: unfolded } = new URL(location.href);
-  url.searchParams.delete("unfold");
-  for (const place of unfolded.getAll("unfold")) url.searchParams.append("unfold", place);
+  const { searchParams: now } = new URL(location.href);
+  const says = link.closest(".fold, .below") ? "unfold" : link.closest(".tabs") ? "as" : "step"; // what the link is about
+  for (const name of ["step", "as", "unfold"]) {
+    if (name === says) continue;
+    url.searchParams.delete(name);
+    for (const value of now.getAll(name)) url.searchParams.append(name, value);
+  }
+  return url;
+}
+
+document.addEventListener("click", (e) => {
+  const link = e.target.closest("a[data-step], a.node, a[data-close], #drawing .below a, #source .tabs a");
+  if (!link) return;
+  const url = onward(link);
+  if (e.ctrlKey || e.metaKey || e.shiftKey || e.button || !link.matches("a[data-step], a.node:not(.fold), a[data-close]")) {
+    link.setAttribute("href", url.pathname + url.search + url.hash); // the browser goes there
+    return;
+  }
+  e.preventDefault();
   history.pushState(null, "", url);
   choose(url);
 });
