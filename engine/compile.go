@@ -76,6 +76,7 @@ type node struct {
 	def     *workflow.Node
 	worksAs digest // see work
 	readsAs digest // see reads
+	actsAs  digest // see acts
 	step    int    // index among the steps of the workflow, shown to people
 	body    *graph
 	item    int               // variable for the item of an Each; -1 if none

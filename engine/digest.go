@@ -109,6 +109,18 @@ func (n *node) work() digest {
 	return n.worksAs
 }
 
+// acts returns the digest of what a node does to the world: like work, whatever becomes of its output, and
+// whether or not it says that its effect must happen once.
+func (n *node) acts() digest {
+	if n.actsAs == (digest{}) {
+		only := workflow.Node{ID: n.def.ID, Step: n.does}
+		var d digester
+		d.text(workflow.Print(&workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{only}}}))
+		n.actsAs = d.take()
+	}
+	return n.actsAs
+}
+
 // reads returns the digest of how a node gets its value from an output. Nodes with the same digest have
 // the same value for an output.
 func (n *node) reads() digest {

@@ -7,6 +7,7 @@ type inst struct {
 	n       *node
 	reg     *region
 	address string
+	like    string // the address at which an earlier plan did the same, or may have, if that has to be asked about
 	status  Status
 	output  any
 	limited any           // its output before it failed, if atLimit
@@ -52,8 +53,11 @@ type inst struct {
 	counted   bool // it counts among the steps of the run
 	continued bool // another step follows it
 	resting   bool // its attempt waits for a person or a handoff
-	unsure    bool // an attempt of an earlier plan was cancelled, and its effect must happen only once; a person has to decide
+	unsure    bool // an attempt may have had its effect, which must happen only once, and nobody has decided about that
 	happened  bool // it was done in an earlier plan, and has not run since
+	once      bool // its effect must happen only once, whether or not its plan says so
+	agreed    bool // a person wants it to run, although its effect may happen again
+	sent      bool // a driver was given an attempt of it
 	atLimit   bool // it failed because its loop reached the limit
 	away      bool // its attempt has given up its slot, because it waits for a handoff
 }

@@ -22,6 +22,7 @@ func (r *Run) goOn(in *inst) {
 	if r.version < 4 {
 		begun = o.cmd != nil || o.attempt > 0
 	}
+	begun = begun || o.like != ""
 	if begun && (o.asksFor() != in.asksFor() || !in.n.def.Once && !r.startsAfter(in, o.begun)) {
 		return
 	}
@@ -36,6 +37,7 @@ func (r *Run) goOn(in *inst) {
 		in.cmd = &cmd
 	}
 	in.account(in)
+	r.stays(in)
 	r.moveProgress(in, o)
 	if r.attempts[in.address] == in {
 		r.seat(in)
@@ -43,6 +45,16 @@ func (r *Run) goOn(in *inst) {
 	r.moveHandoffs(in, in.handed, x.below[in.address])
 	if in.phase == held && r.overBudget(in) == nil {
 		r.withdraw(in, "", r.ofBudget)
+	}
+}
+
+// neverSent reports whether an instance counts as a step although nobody was given an attempt of it.
+func (r *Run) neverSent(in *inst) bool { return in.counted && !in.sent && r.version >= 6 }
+
+// stays counts a step again that goes on in the new plan, and that was not counted because of that.
+func (r *Run) stays(in *inst) {
+	if r.neverSent(in) {
+		r.root.frame.steps++
 	}
 }
 
@@ -110,6 +122,8 @@ func (r *Run) moveHandoffs(in *inst, handed []*handoff, below []*inst) {
 		b.next = nil
 		r.list(b)
 		in.account(b)
+		r.stays(b)
+		r.replans.claim(b)
 		if b.phase != finished {
 			r.moveProgress(b, b)
 		}
@@ -154,8 +168,11 @@ func (r *Run) cancelOld() {
 }
 
 // abandon cancels an attempt that is no longer part of the plan. It still occupies its slot, and
-// what it used will count.
+// what it used will count. One that nobody was given is just gone.
 func (r *Run) abandon(o *inst) {
+	if o.unsent && r.version >= 6 {
+		return
+	}
 	at := o.n.place
 	p := r.addDefinition(definition{Workflow: &workflow.Workflow{Name: at.Workflow, Body: workflow.Graph{Nodes: []workflow.Node{
 		{ID: at.Node, Step: &workflow.Task{Agent: at.Agent}},

@@ -188,34 +188,6 @@ func (q *Question) sum() digest {
 	return d.take()
 }
 
-// askLost asks a person what happened to an attempt that was lost, or that a new plan has cancelled, or
-// whether to repeat a step that was done in an earlier plan.
-func (r *Run) askLost(in *inst) {
-	in.phase = asked
-	q := Question{
-		Kind: LostQuestion, Attempt: int(in.attempt), Required: true, Deadline: r.now.Add(gateTimeout(in.n)),
-		Text: fmt.Sprintf("Attempt %d of %q may have run already, and its effect must happen only once. Run it again, mark it as done, or fail the step?", in.attempt, in.address),
-		Options: []workflow.Option{
-			{Value: Rerun, Description: "it did not happen; run the attempt again"},
-			{Value: Done, Description: "it happened; continue with an empty output"},
-			{Value: Fail, Description: "count it as failed"},
-		},
-	}
-	if in.happened && !in.unsure {
-		why := "the new plan changes the step or what it is given"
-		if p := r.replans.memo[in.address]; p != nil && p.disowned {
-			why = "a person has marked it as failed"
-		}
-		q.Text = fmt.Sprintf("%q is done, and its effect must happen only once, but %s. Run it again, leave it as it is, or fail the step?", in.address, why)
-		q.Options[0].Description = "run it again; its effect happens once more"
-		q.Options[1].Description = "leave it as it is; continue with an empty output"
-		if r.doneBefore(in) != nil {
-			q.Options[1].Description = "leave it as it is; continue with the result that it has"
-		}
-	}
-	r.open(in, q)
-}
-
 // askHeld asks a person about tasks that a budget holds back: one task at a time for each
 // workflow that has the budget, and only when nothing is running in it, because running attempts
 // may leave enough.
@@ -417,7 +389,7 @@ func (r *Run) notOpen(id string) error {
 		return fmt.Errorf("question %s is closed: %s", id, in.asked[n-1])
 	case human && in.status == Cancelled:
 		return fmt.Errorf("the question %q was withdrawn", id)
-	case human && in.status != Skipped, in != nil && (in.n.def.Once || in.happened) && in.shut > 0:
+	case human && in.status != Skipped, in != nil && (in.isOnce() || in.happened) && in.shut > 0:
 		return fmt.Errorf("the question %q is already answered or closed (%s)", id, in.status)
 	}
 	if len(r.questions) == 0 {
@@ -467,31 +439,6 @@ func (r *Run) gateAnswered(in *inst, value, by string) {
 		return
 	}
 	if fault := r.succeed(in, value, nil); fault != nil {
-		r.fail(in, fault)
-	}
-}
-
-func (r *Run) lostAnswered(in *inst, value string) {
-	done := in.happened && !in.unsure
-	in.unsure = false
-	switch value {
-	case Rerun:
-		in.happened = false
-		r.admitTask(in)
-	case Done:
-		if p := r.doneBefore(in); p != nil {
-			r.recall(in, p)
-		} else if fault := r.succeed(in, "", nil); fault != nil {
-			r.fail(in, fault)
-		}
-	case Fail:
-		fault := &Fault{Kind: FaultLost, Message: "was lost, and a person marked it as failed", Permanent: true}
-		if done {
-			fault.Message = "is done, but a person marked it as failed"
-			if p := r.replans.memo[in.address]; p != nil {
-				p.disowned = true
-			}
-		}
 		r.fail(in, fault)
 	}
 }

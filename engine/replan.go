@@ -25,26 +25,19 @@ import (
 
 // replans is what earlier plans of a run left.
 type replans struct {
-	at       time.Time        // when the newest plan began; zero if it is the first
-	asked    int              // number of plans that answered a question of on_error
-	planning Usage            // what was used to make the plans
-	charged  map[string]bool  // the runs in which that was
-	tally    map[string]tally // what happened at each address, so that nothing is numbered twice
-	memo     map[string]*past // results that the newest plan has not needed yet, by memoKey
-	limbo    *scope           // of attempts that were cancelled and have not ended
-	behind   []*inst          // tasks that wait until such an attempt at their address has ended
-	next     plan             // the one that was admitted last
-	old      *old             // what was in progress, while Replanned is stepped
-	due      []due            // what is ready, while an event is stepped; first those with a result
-}
-
-// tally is how often something happened at an address.
-type tally struct {
-	Attempts int32    `json:"attempts,omitempty"`
-	Asked    []string `json:"asked,omitempty"`  // see inst.asked
-	Unsure   bool     `json:"unsure,omitempty"` // see inst.unsure
-	Done     bool     `json:"done,omitempty"`   // see inst.happened
-	Once     bool     `json:"once,omitempty"`   // a plan in which it was done, or may have been, declares that it must happen once
+	at       time.Time           // when the newest plan began; zero if it is the first
+	asked    int                 // number of plans that answered a question of on_error
+	planning Usage               // what was used to make the plans
+	charged  map[string]bool     // the runs in which that was
+	tally    map[string]tally    // what happened at each address, so that nothing is numbered twice
+	deeds    map[string][]string // the addresses at which earlier plans had an effect that must happen once, or may have had it, by deed
+	theirs   map[string]bool     // those that belong to a step of the newest plan, by deed and address
+	memo     map[string]*past    // results that the newest plan has not needed yet, by memoKey
+	limbo    *scope              // of attempts that were cancelled and have not ended
+	behind   []*inst             // tasks that wait until such an attempt at their address has ended
+	next     plan                // the one that was admitted last
+	old      *old                // what was in progress, while Replanned is stepped
+	due      []due               // what is ready, while an event is stepped; first those with a result
 }
 
 // past is an instance that ended in an earlier plan.
@@ -117,6 +110,7 @@ func (r *Run) replan(ev *Replanned) {
 	}
 	r.rehearsal = ev.Rehearse
 	r.recollect()
+	x.theirs = map[string]bool{}
 	limits, used := r.root.frame.limits, r.root.frame.ledger
 	raise(&limits, ev.Limits, true)
 	x.at, x.behind = r.now, nil
@@ -164,7 +158,7 @@ func (r *Run) recollect() {
 	o := &old{map[string]*inst{}, map[string][]*inst{}, r.attempts, r.timers, r.questions, map[string]Status{}, r.warnings}
 	x.old = o
 	if x.memo == nil {
-		x.memo, x.tally = map[string]*past{}, map[string]tally{}
+		x.memo, x.tally, x.deeds = map[string]*past{}, map[string]tally{}, map[string][]string{}
 	}
 	tops := map[string]string{} // of what was handed off, the address of the workflow's own task
 	type result struct {
@@ -175,6 +169,9 @@ func (r *Run) recollect() {
 	for in := range r.steps() {
 		o.told[in.address] = in.status
 		r.tallyUp(in)
+		if r.neverSent(in) {
+			r.root.frame.steps--
+		}
 		switch {
 		case r.wasHandedOff(in):
 			top := in.address[:strings.LastIndexByte(in.address, '/')]
@@ -209,58 +206,10 @@ func (r *Run) memoKey(in *inst) string {
 	return "computed " + in.address
 }
 
-// tallyUp records what was numbered at the address of an instance.
-func (r *Run) tallyUp(in *inst) {
-	if !in.n.isTried() {
-		return
-	}
-	t := r.replans.tally[in.address]
-	t.Attempts = max(t.Attempts, in.attempt, in.base)
-	if len(in.asked) > len(t.Asked) {
-		t.Asked = slices.Clone(in.asked)
-	}
-	for i, how := range t.Asked {
-		if how == "" {
-			t.Asked[i] = "the plan was changed"
-		}
-	}
-	if (in.n.def.Once || t.Once) && in.status != Skipped {
-		t.Unsure = in.mayHaveHappened() && r.version >= 4
-		t.Done = in.happened
-	}
-	if r.version >= 5 && in.attempt > 0 && (in.status == Success || in.atLimit) {
-		t.Done = true
-	}
-	if r.version >= 5 && in.n.def.Once && (t.Done || t.Unsure) {
-		t.Once = true
-	}
-	if t.Attempts > 0 {
-		r.replans.tally[in.address] = t
-	}
-}
-
-// mayHaveHappened reports whether the effect of an instance is unknown: its newest attempt has not
-// ended, or was cancelled or lost.
-func (in *inst) mayHaveHappened() bool {
-	return (in.status == Running || in.status == Cancelled) && (in.unsure || in.attempt-in.base > in.failures && !in.unsent)
-}
-
 // isTried reports whether instances of the node have attempts.
 func (n *node) isTried() bool {
 	_, task := n.does.(*workflow.Task)
 	return task || n.place.Asks
-}
-
-// continueCounts makes a new instance number its attempts and questions from where earlier plans
-// ended.
-func (r *Run) continueCounts(in *inst) {
-	if len(r.replans.tally) == 0 {
-		return
-	}
-	if t, ok := r.replans.tally[in.address]; ok && in.n.isTried() {
-		once := in.n.def.Once || t.Once
-		in.base, in.asked, in.unsure, in.happened = t.Attempts, slices.Clone(t.Asked), t.Unsure && once, t.Done && once
-	}
 }
 
 // remembered returns an instance that has ended, without its place in its plan.
@@ -309,11 +258,14 @@ func rebind(v any, n *node) any {
 // ready starts what an instance does, unless an earlier plan may have its result.
 func (r *Run) ready(in *inst) {
 	x := &r.replans
-	if len(x.memo) == 0 && x.old == nil {
+	if x.at.IsZero() || r.version < 6 && len(x.memo) == 0 && x.old == nil {
 		r.startReady(in)
 		return
 	}
 	in.phase = queued
+	if len(x.deeds) > 0 && in.n.isTried() && r.prepare(in) {
+		x.claim(in)
+	}
 	d := due{in, r.resultFor(in)}
 	at := len(x.due)
 	if d.p != nil {
@@ -448,23 +400,13 @@ func (r *Run) startsAfter(in *inst, begun int32) bool {
 	}
 }
 
-// doneBefore returns the result that a step which must happen once has from an earlier plan, or nil if
-// it has none that it could continue with.
-func (r *Run) doneBefore(in *inst) *past {
-	p := r.replans.memo[in.address]
-	if !in.happened || p == nil || p.in.status != Success || p.reads != in.n.reads() {
-		return nil
-	}
-	return p
-}
-
 // recall ends an instance with its recorded result, and reports whether it could: in the new plan,
 // there may be no edge to take.
 func (r *Run) recall(in *inst, p *past) bool {
 	o, before := p.in, *in
 	in.attempt, in.base, in.failures, in.losses = o.attempt, o.base, o.failures, o.losses
 	in.usage, in.started, in.begun, in.done = o.usage, o.started, o.begun, o.done
-	in.asked, in.shut, in.counted, in.granted = o.asked, o.shut, o.counted, o.granted
+	in.asked, in.shut, in.counted, in.granted, in.sent = o.asked, o.shut, o.counted, o.granted, o.sent
 	in.handed, in.handoffs = p.open, o.handoffs
 	switch said, value := rebind(o.output, in.n), any(nil); {
 	case o.status != Success:

@@ -45,10 +45,21 @@ func beginPlan(t *testing.T, b *workflow.Bundle, limits workflow.Limits) *replan
 // step steps an event and returns its commands as text.
 func (r *replanned) step(ev engine.Event) string {
 	r.Helper()
+	return r.apply(engine.Envelope{Event: ev})
+}
+
+// idle does that while no driver is there.
+func (r *replanned) idle(ev engine.Event) string {
+	r.Helper()
+	return r.apply(engine.Envelope{Event: ev, Unattended: true})
+}
+
+func (r *replanned) apply(e engine.Envelope) string {
+	r.Helper()
 	r.now = r.now.Add(time.Second)
-	e := engine.Envelope{Time: r.now, Clock: r.now.Sub(time.Unix(1e9, 0)), Event: ev}
+	e.Time, e.Clock = r.now, r.now.Sub(time.Unix(1e9, 0))
 	if err := r.run.Admit(e); err != nil {
-		r.Fatalf("%T: %v", ev, err)
+		r.Fatalf("%T: %v", e.Event, err)
 	}
 	cmds, err := r.run.Step(e)
 	if err != nil {

@@ -439,7 +439,7 @@ func TestReplanAsksAboutOnce(t *testing.T) {
 		"replan other; fail once cancelled stopped":                                                      true,
 		"crash; replan later; ok first F":                                                                true,
 		"cancel; fail once cancelled stopped; replan same":                                               true,
-		"replan later; fail once cancelled stopped; ok first F; answer once fail; replan same":           false,
+		"replan later; fail once cancelled stopped; ok first F; answer once fail; replan same":           true,
 		"replan later; fail once cancelled stopped; ok first F; answer once rerun":                       false,
 		"replan later; fail once cancelled stopped; ok first F; answer once rerun; fail once error no":   false,
 		"fail once error no; fail once error no; replan same":                                            false,

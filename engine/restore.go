@@ -145,6 +145,8 @@ func (c *codec) replans(x *replans) {
 	twoway.JSON(c.Codec, &x.tally)
 	twoway.JSON(c.Codec, &x.planning)
 	twoway.JSON(c.Codec, &x.charged)
+	twoway.Map(c.Codec, &x.deeds, func(p *[]string) { twoway.JSON(c.Codec, p) })
+	twoway.Map(c.Codec, &x.theirs, func(p *bool) { c.Bools(p) })
 	c.scope(&x.limbo)
 	twoway.List(c.Codec, &x.behind, c.inst)
 	twoway.Map(c.Codec, &x.memo, func(p **past) {
@@ -412,9 +414,10 @@ func (c *codec) instance(in *inst) {
 	hands := in.passed != nil && (!past || in.works())
 	holds := !past && (in.body != nil || in.child != nil || in.each != nil)
 	handsOff := !past && len(in.handed) > 0
-	c.Bools(&past, &started, &asks, &hands, &holds, &handsOff, &in.unsure, &in.happened, &in.atLimit, &in.away, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
+	c.Bools(&past, &started, &asks, &hands, &holds, &handsOff, &in.unsure, &in.happened, &in.once, &in.agreed, &in.sent, &in.atLimit, &in.away, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
 	c.node(&in.n)
 	twoway.Text(c.Codec, &in.address)
+	twoway.Text(c.Codec, &in.like)
 	twoway.Text(c.Codec, &in.status)
 	c.value(&in.output)
 	twoway.Text(c.Codec, &in.err)

@@ -491,6 +491,11 @@ func (s *simulation) carryOut(e engine.Envelope, commands []engine.Command) erro
 	if err := s.CarryOut(commands); err != nil {
 		return err
 	}
+	for _, c := range s.run.Pending() { // also what goes on in a plan that came while no driver was there
+		if start, ok := c.(*engine.StartTask); ok && s.away {
+			s.Tasks[start.Address] = start
+		}
+	}
 	if err := s.checkTimeouts(commands); err != nil {
 		return err
 	}

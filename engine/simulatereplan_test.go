@@ -38,11 +38,27 @@ func TestReplanSimulation(t *testing.T) {
 	}
 }
 
-// replan changes the plan, or replaces it by itself or by an earlier one.
+// replan changes the plan, or replaces it by itself or by an earlier one. If nothing is in progress, that
+// may happen while no driver is there, also several times before there is one.
 func (s *simulation) replan() error {
 	if s.Ended != nil && s.IntN(2) == 0 {
 		return nil
 	}
+	if s.away = len(s.Tasks) == 0 && s.IntN(3) == 0; !s.away {
+		return s.changePlan()
+	}
+	for range 1 + s.IntN(3) {
+		if err := s.changePlan(); err != nil {
+			return err
+		}
+	}
+	if s.away = false; s.Ended != nil {
+		return nil
+	}
+	return s.crash()
+}
+
+func (s *simulation) changePlan() error {
 	plan := s.otherPlan()
 	if refersAside(s.bundle) || refersAside(plan) {
 		s.model = nil
@@ -50,7 +66,12 @@ func (s *simulation) replan() error {
 	s.plans = append(s.plans, s.bundle)
 	s.Ended, s.bundle = nil, plan
 	s.pass(1)
-	return s.step(&engine.Replanned{Plan: "new", Bundle: plan, Tasks: s.facts(plan), Planning: s.planning(), By: "sim"})
+	ev := &engine.Replanned{Plan: "new", Bundle: plan, Tasks: s.facts(plan), Planning: s.planning(), By: "sim"}
+	if s.away { // nobody works on what an earlier plan has started since
+		clear(s.Tasks)
+		clear(s.sent)
+	}
+	return s.step(ev)
 }
 
 // planning returns what it took to make a plan, and now and then what other plans took. A planner is held

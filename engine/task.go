@@ -47,7 +47,7 @@ func (r *Run) startAttempt(in *inst) {
 		in.cmd = cmd
 		r.digester.digest(in)
 	}
-	if in.unsure || in.happened {
+	if r.mayRepeat(in) {
 		in.attempt, in.begun = in.base, int32(r.seq)
 		r.askLost(in)
 		return
@@ -116,6 +116,11 @@ func (r *Run) issue(in *inst) {
 		r.tell(in, StepStarted, "")
 	}
 	in.phase, in.expired, in.unsent = running, false, r.unattended
+	if !in.unsent {
+		if in.sent = true; in.agreed { // only now may the effect happen again
+			in.unsure, in.happened, in.like, in.agreed = false, false, "", false
+		}
+	}
 	r.issued++
 	in.issued = r.issued
 	cmd := *in.cmd
@@ -163,6 +168,7 @@ func (r *Run) settleAttempt(in *inst, ev *TaskEnded) {
 	default:
 		given, again := r.given(in, ev)
 		if fault := r.succeed(in, given, again); fault != nil {
+			r.doubt(in) // only its output cannot be used
 			r.attemptFailed(in, fault)
 		}
 	}
@@ -184,6 +190,9 @@ func (r *Run) attemptFailed(in *inst, fault *Fault) {
 		r.orphan(in)
 		r.lost(in)
 		return
+	}
+	if fault.Kind == FaultTimeout { // nobody knows how far it got
+		r.doubt(in)
 	}
 	in.failures++
 	retry := r.retryOf(in)
@@ -257,7 +266,8 @@ const maxLosses = 10
 func (r *Run) lost(in *inst) {
 	in.losses++
 	switch {
-	case in.n.def.Once:
+	case in.isOnce():
+		in.unsure = r.version >= 6
 		r.tell(in, AttemptFailed, "lost; its effect must happen once, so a person decides")
 		r.askLost(in)
 	case in.losses > maxLosses:
@@ -315,7 +325,7 @@ func (r *Run) endRehearsal(limits workflow.Limits) {
 	r.rehearsal, r.heldBack = "", nil
 	if in != nil && in.phase == held {
 		in.started = r.elapsed
-		if r.version >= 5 { // a person wants it to run again
+		if in.agreed = r.version >= 6; r.version == 5 { // a person wants it to run again
 			in.unsure, in.happened = false, false
 		}
 		r.launch(in)

@@ -28,12 +28,14 @@ func (m *Model) attemptEnded(in *minst, ev *engine.TaskEnded) {
 		m.attemptFailed(in, fault{why: ev.Fault.Message, timeout: ev.Fault.Kind == engine.FaultTimeout, permanent: ev.Fault.Permanent})
 	default:
 		if f := m.succeed(in, ev.Output); f != nil {
+			in.unsure = in.unsure || once(in) // only its output cannot be used
 			m.attemptFailed(in, *f)
 		}
 	}
 }
 
 func (m *Model) attemptFailed(in *minst, f fault) {
+	in.unsure = in.unsure || once(in) && f.timeout
 	in.failures++
 	retry := in.n.Retry
 	if retry.Attempts == 0 {
@@ -69,8 +71,8 @@ func (m *Model) lost(in *minst) {
 	}
 	in.losses++
 	switch {
-	case in.n.Once:
-		in.phase = "asked"
+	case once(in):
+		in.phase, in.unsure = "asked", true
 		m.ask(in, engine.LostQuestion)
 	case in.losses > 10:
 		in.failures++

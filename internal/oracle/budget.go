@@ -120,7 +120,7 @@ func (m *Model) consider(in *minst) {
 		m.end(f.scope, engine.Failed, "steps")
 	} else if m.holder(in) != nil {
 		in.held = true
-	} else if (in.unsure || in.happened) && m.isTold(engine.QuestionAsked, in.address) {
+	} else if m.isTold(engine.QuestionAsked, in.address) && m.mayRepeat(in) {
 		in.attempt, in.begun, in.phase, in.held = in.base, m.order, "asked", false
 		m.render(in)
 		m.ask(in, engine.LostQuestion)
@@ -174,10 +174,11 @@ func (m *Model) start(in *minst) {
 	if !m.hasSlot(in) {
 		m.wrong("%s started, but there is no free slot", in.address)
 	}
+	repeats := m.mayRepeat(in)
 	if max(0, in.attempt-in.base) == in.failures {
 		in.attempt = in.base + in.failures + 1
 	}
-	if in.unsure || in.happened {
+	if repeats {
 		m.wrong("%s started, although its effect may have happened", in.address)
 	}
 	for _, f := range framesOf(in) {
@@ -200,6 +201,9 @@ func (m *Model) start(in *minst) {
 		in.started, in.begun = m.clock, m.order
 	}
 	in.counted, in.held, in.expired, in.unsent, in.phase = true, false, false, m.unattended, "running"
+	if in.sent = in.sent || !in.unsent; in.agreed && !in.unsent {
+		in.unsure, in.happened, in.moved, in.agreed = false, false, false, false
+	}
 	m.attempts = append(m.attempts, in)
 	if d := m.timeout(in); d > 0 {
 		m.setTimer(in, "timeout", mtimer{clock: m.clock + d})

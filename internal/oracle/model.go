@@ -161,6 +161,10 @@ type minst struct {
 	base      int    // number of the last attempt at its address in earlier plans
 	unsure    bool   // an attempt of an earlier plan may have had its effect, which must happen once
 	happened  bool   // it was done in an earlier plan, must happen once, and has not run since
+	once      bool   // its effect must happen once, whatever its plan says
+	moved     bool   // an earlier plan had its effect, or may have, at another address
+	agreed    bool   // a person wants it to run nevertheless
+	sent      bool   // somebody was given an attempt
 	due       bool   // it is not clear yet whether an earlier plan has its result
 	refused   bool   // that result leads nowhere
 	question  string // that a gate asks

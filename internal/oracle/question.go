@@ -89,16 +89,17 @@ func (m *Model) answered(ev *engine.Answered) {
 	case q.kind == engine.PermissionQuestion:
 		m.rest(in)
 	case q.kind == engine.LostQuestion && ev.Value == "rerun":
-		in.unsure, in.happened = false, false
+		in.agreed = true
 		m.ready(in)
 	case q.kind == engine.LostQuestion && ev.Value == "done":
-		in.unsure = false
+		if in.unsure = false; in.moved {
+			in.attempt = max(1, in.base)
+		}
 		m.leaveDone(in)
 	case q.kind == engine.LostQuestion:
 		if past := m.plans.memo[in.address]; past != nil && in.happened && !in.unsure {
 			past.disowned = true
 		}
-		in.unsure = false
 		m.fail(in, fault{why: "given up"})
 	case q.kind == engine.ReplanQuestion && in.atLimit:
 		in.phase, in.reg.settled[in.n.ID] = "ended", true

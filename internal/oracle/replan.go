@@ -18,6 +18,9 @@ type plans struct {
 	memo  map[string]*mpast // the newest results that the plan has not used
 	due   []*minst          // in the order in which they became ready
 	old   *oldPlan          // while the event of a new plan is processed
+
+	effects map[string][]string // where an effect that must happen once happened, or may have, by what it is
+	placed  map[string]bool     // those that are at their place in the newest plan
 }
 
 // mtally is how often something was tried at an address, and whether an effect that must happen once
@@ -47,7 +50,7 @@ type oldPlan struct {
 func (m *Model) replanned(ev *engine.Replanned) {
 	x := &m.plans
 	if x.memo == nil {
-		x.memo, x.tally, x.paid = map[string]*mpast{}, map[string]mtally{}, map[string]bool{}
+		x.memo, x.tally, x.paid, x.effects = map[string]*mpast{}, map[string]mtally{}, map[string]bool{}, map[string][]string{}
 	}
 	for _, in := range m.insts {
 		if slices.ContainsFunc(in.questions, func(q *mquestion) bool { return q.kind == engine.ReplanQuestion }) {
@@ -55,6 +58,7 @@ func (m *Model) replanned(ev *engine.Replanned) {
 			break
 		}
 	}
+	x.placed = map[string]bool{}
 	x.old = &oldPlan{map[string]*minst{}, map[string][]*minst{}, m.attempts, m.timers}
 	for _, in := range m.insts {
 		if top := in.top(); top != in {
@@ -65,6 +69,12 @@ func (m *Model) replanned(ev *engine.Replanned) {
 		m.collect(in)
 	}
 	before := m.root.frame
+	steps := before.steps
+	for _, in := range m.insts {
+		if in.counted && !in.sent { // nobody worked on it
+			steps--
+		}
+	}
 	m.bundle, m.facts, m.inputsOf = ev.Bundle, ev.Tasks, map[string][]string{}
 	m.attempts, m.timers, m.insts, m.frames, m.ended = nil, map[string]mtimer{}, nil, nil, nil
 	inputs := maps.Clone(m.given)
@@ -77,7 +87,7 @@ func (m *Model) replanned(ev *engine.Replanned) {
 			x.paid[planner], charge = true, charge.Plus(ev.Planning[planner])
 		}
 	}
-	m.begin(&mframe{w: m.bundle.Root, limits: before.limits, inputs: inputs, steps: before.steps, spent: before.spent.Plus(charge)}, nil)
+	m.begin(&mframe{w: m.bundle.Root, limits: before.limits, inputs: inputs, steps: steps, spent: before.spent.Plus(charge)}, nil)
 }
 
 // collect takes what an instance of the old plan has come to.
@@ -85,15 +95,22 @@ func (m *Model) collect(in *minst) {
 	x := &m.plans
 	if tried(in.n) {
 		t := x.tally[in.address]
-		t.attempts, t.asked = max(t.attempts, in.attempt, in.base), max(t.asked, in.numbered)
-		if (in.n.Once || t.once) && in.status != engine.Skipped {
+		if t.asked = max(t.asked, in.numbered); in.sent || !in.unsent {
+			t.attempts = max(t.attempts, in.attempt, in.base)
+		}
+		done := in.attempt > 0 && (in.status == engine.Success || in.atLimit)
+		if (once(in) || t.once) && in.status != engine.Skipped {
 			open := in.status == engine.Running || in.status == engine.Cancelled
-			t.unsure = open && (in.unsure || in.attempt-in.base > in.failures && !in.unsent)
+			t.unsure = !done && (in.unsure || open && in.attempt-in.base > in.failures && !in.unsent)
 			t.done = in.happened
 		}
-		t.done = t.done || in.attempt > 0 && (in.status == engine.Success || in.atLimit)
-		t.once = t.once || in.n.Once && (t.done || t.unsure)
+		t.done = t.done || done
+		t.once = t.once || once(in) && (t.done || t.unsure)
 		x.tally[in.address] = t
+		if once(in) && (done || in.sent && t.unsure) {
+			e := m.effect(in)
+			x.effects[e] = append(x.effects[e], in.address)
+		}
 	}
 	past := &mpast{minst: in, below: x.old.below[in.address]}
 	switch {
@@ -137,9 +154,43 @@ func tried(n *workflow.Node) bool {
 
 func (m *Model) continueCounts(in *minst) {
 	if t := m.plans.tally[in.address]; tried(in.n) {
-		once := in.n.Once || t.once
-		in.base, in.numbered, in.unsure, in.happened = t.attempts, t.asked, t.unsure && once, t.done && once
+		must := in.n.Once || t.once
+		in.base, in.numbered, in.unsure, in.happened, in.once = t.attempts, t.asked, t.unsure && must, t.done && must, must
 	}
+}
+
+// once reports whether the effect of an instance must happen once.
+func once(in *minst) bool { return in.n.Once || in.once }
+
+// effect describes what an instance does to the world, wherever it is in a plan.
+func (m *Model) effect(in *minst) string {
+	only := workflow.Node{ID: in.n.ID, Step: in.n.Step}
+	return workflow.Print(&workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{only}}}) + m.asksFor(in)
+}
+
+// place records that the newest plan has an effect where an earlier one had it.
+func (m *Model) place(in *minst) {
+	if x := &m.plans; tried(in.n) && len(x.effects) > 0 {
+		if e := m.effect(in); slices.Contains(x.effects[e], in.address) {
+			x.placed[e+in.address] = true
+		}
+	}
+}
+
+// mayRepeat reports whether the first attempt of an instance may repeat an effect that must happen once:
+// that of its own address, or one that is no longer at its place.
+func (m *Model) mayRepeat(in *minst) bool {
+	if in.agreed || in.attempt > in.base {
+		return false
+	}
+	if in.moved = false; !in.unsure && !in.happened && len(m.plans.effects) > 0 {
+		e := m.effect(in)
+		in.moved = slices.ContainsFunc(m.plans.effects[e], func(address string) bool {
+			return address != in.address && !m.plans.placed[e+address]
+		})
+	}
+	in.once = in.once || in.moved
+	return in.unsure || in.happened || in.moved
 }
 
 // noteDone records when an instance came about: what an agent or a person did when they did it,
@@ -158,11 +209,12 @@ func (m *Model) noteDone(in *minst) {
 
 // isReady starts a task or a gate, unless an earlier plan may have its result.
 func (m *Model) isReady(in *minst) {
-	if len(m.plans.memo) == 0 && m.plans.old == nil {
+	if m.plans.memo == nil {
 		m.startReady(in)
 		return
 	}
 	in.phase, in.due = "ready", true
+	m.place(in)
 	m.plans.due = append(m.plans.due, in)
 }
 
@@ -358,7 +410,7 @@ func (m *Model) recall(in *minst, past *mpast) bool {
 	before := *in
 	in.due = false
 	in.attempt, in.base, in.failures, in.losses, in.numbered = past.attempt, past.base, past.failures, past.losses, past.numbered
-	in.begun, in.done, in.used, in.counted, in.started = past.begun, past.done, past.used, past.counted, past.started
+	in.begun, in.done, in.used, in.counted, in.started, in.sent = past.begun, past.done, past.used, past.counted, past.started, past.sent
 	in.question = past.question
 	for _, h := range past.handed {
 		if h.in = in; !h.scope.over {
@@ -417,7 +469,7 @@ func (m *Model) goOn(in *minst) {
 	if o == nil || in.phase != "ready" || o.phase == "stopping" || o.status != engine.Running || work(o) != work(in) {
 		return
 	}
-	if o.attempt > 0 && (m.asksFor(o) != m.asksFor(in) || !in.n.Once && !m.follows(in, o.begun)) {
+	if (o.attempt > 0 || o.moved) && (m.asksFor(o) != m.asksFor(in) || !in.n.Once && !m.follows(in, o.begun)) {
 		return
 	}
 	now := *in
@@ -447,7 +499,13 @@ func (m *Model) takeOver(in, o *minst) {
 
 // move puts what an instance has used, and handed off, into the new plan.
 func (m *Model) move(in *minst, below []*minst) {
+	for _, b := range below {
+		m.place(b)
+	}
 	for _, used := range append([]*minst{in}, below...) {
+		if used.counted && !used.sent {
+			m.root.frame.steps++
+		}
 		for f := in.reg.scope.frame; f.around != nil; f = f.around {
 			if used.counted {
 				f.steps++
@@ -475,6 +533,9 @@ func (m *Model) move(in *minst, below []*minst) {
 // have ended, and what they use counts.
 func (m *Model) abandonRest() {
 	for _, o := range m.plans.old.attempts {
+		if o.unsent { // nobody works on it
+			continue
+		}
 		reg := &mregion{g: o.reg.g, scope: m.root}
 		m.attempts = append(m.attempts, &minst{n: o.n, reg: reg, address: o.address, attempt: o.attempt, phase: "stopping", status: engine.Cancelled, may: o.may, unsent: o.unsent, counted: true})
 	}
