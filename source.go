@@ -66,7 +66,7 @@ func (e *FileNameError) Hint() string {
 }
 
 // NotFileError reports that a workflow cannot be saved, because its file is not a regular one, or because a
-// link leads out of the project.
+// link leads to a place outside the project.
 type NotFileError struct{ File string }
 
 func (e *NotFileError) Error() string {

@@ -87,7 +87,7 @@ func TestButtons(t *testing.T) {
 	b.open("/projects/shop/runs/" + long.ID() + "?step=wait")
 	b.wait(state("wait", "running"))
 	b.wait(`document.querySelector("pre.log")?.textContent.includes("line 20\n")`) // which was not there when the page was loaded
-	b.do(chromedp.Click(`#cancel > summary`), chromedp.SendKeys(`#cancel input`, "enough"), chromedp.Click(`#cancel button`))
+	b.do(chromedp.Click(`#cancel > summary`), chromedp.SendKeys(`#cancel input[name=reason]`, "enough"), chromedp.Click(`#cancel button`))
 	f.until(long, "cancelled")
 	b.wait(`document.querySelector("#status .pill.cancelled")`)
 	b.wait(state("wait", "cancelled"))
