@@ -17,7 +17,9 @@ import (
 // TestScreenshots shows every page in several widths and themes, in the directory of `go test -artifacts`.
 // It checks what can be checked without eyes: nothing is wider than the page.
 func TestScreenshots(t *testing.T) {
-	f := newFixture(t, nil)
+	f := newFixture(t, map[string]string{
+		".hocket/triggers/nightly.yml": "workflow: hello\nschedule: \"0 3 * * *\"\nzone: Europe/Berlin\n", ".hocket/triggers/wrong.yml": "workflow: helo\nafter: hello\n",
+	})
 	done, gated, wide, broken := f.begin("hello"), f.begin("gated"), f.begin("release"), f.begin("broken")
 	f.until(done, "success")
 	f.until(gated, "waiting")
@@ -26,7 +28,7 @@ func TestScreenshots(t *testing.T) {
 	long := f.begin("long")
 	b := f.tab()
 	pages := map[string]string{
-		"home": "/", "inbox": "/inbox", "project": "/projects/shop", "problem": "/projects/none", "usage": "/usage", "workflow": "/projects/shop/workflows/hello?as=mermaid", "wrong": "/projects/shop/workflows/wrong", "edit": "/projects/shop/workflows/release/edit", "new": "/projects/shop/new?as=plantuml",
+		"home": "/", "inbox": "/inbox", "project": "/projects/shop", "problem": "/projects/none", "handoffs": "/projects/shop/handoffs", "handoff": "/projects/shop/handoffs/new", "usage": "/usage", "workflow": "/projects/shop/workflows/hello?as=mermaid", "wrong": "/projects/shop/workflows/wrong", "edit": "/projects/shop/workflows/release/edit", "new": "/projects/shop/new?as=plantuml",
 		"run": "/projects/shop/runs/" + wide.ID() + "?step=check", "failed": "/projects/shop/runs/" + broken.ID() + "?step=bad", "live": "/projects/shop/runs/" + long.ID() + "?step=wait",
 	}
 	for _, width := range []int64{360, 1280, 2560} {
