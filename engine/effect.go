@@ -14,7 +14,9 @@ import (
 //  1. about an attempt that was lost;
 //  2. in a new plan, about a step whose address has such an effect, or may have it: it was done, or an attempt
 //     was lost, cancelled, or timed out, or its output could not be used;
-//  3. in a new plan, about a step that does the same, with the same values, as one at another address had
+//  3. in a new plan, about a step that does the same, with the same values, as was done at its address in any
+//     earlier plan, or may have been;
+//  4. in a new plan, about a step that does the same, with the same values, as one at another address had
 //     done, or may have done, unless the new plan has that one, too: the step was moved, or its item was.
 //
 // Only an attempt that a driver was given settles an answer: until then, another plan asks again.
@@ -124,15 +126,26 @@ func (x *replans) claim(in *inst) {
 	}
 }
 
-// doneElsewhere returns an address at which an earlier plan did the same as an instance does, or may have,
-// and where the newest plan does not; "" if there is none.
-func (x *replans) doneElsewhere(in *inst) string {
+// forgetDeed forgets the effect of an instance: a person says that it did not happen.
+func (x *replans) forgetDeed(in *inst) {
+	if len(x.deeds) > 0 {
+		d := in.deed()
+		x.deeds[d] = slices.DeleteFunc(x.deeds[d], func(address string) bool { return address == in.address })
+	}
+}
+
+// doneAt returns an address at which an earlier plan did the same as an instance does, or may have: its own,
+// or one where the newest plan does not do it; "" if there is none.
+func (x *replans) doneAt(in *inst) string {
 	if len(x.deeds) == 0 {
 		return ""
 	}
 	d := in.deed()
+	if slices.Contains(x.deeds[d], in.address) {
+		return in.address
+	}
 	for _, address := range x.deeds[d] {
-		if address != in.address && !x.theirs[d+address] {
+		if !x.theirs[d+address] {
 			return address
 		}
 	}
@@ -146,7 +159,7 @@ func (r *Run) mayRepeat(in *inst) bool {
 		return false
 	}
 	if in.like = ""; !in.unsure && !in.happened {
-		in.like = r.replans.doneElsewhere(in)
+		in.like = r.replans.doneAt(in)
 		in.once = in.once || in.like != ""
 	}
 	return in.unsure || in.happened || in.like != ""
@@ -166,6 +179,9 @@ func (r *Run) askLost(in *inst) {
 		},
 	}
 	switch {
+	case in.like == in.address:
+		q.Text = fmt.Sprintf("%q did exactly this in an earlier plan, and its effect must happen only once. Run it again, mark it as done, or fail the step?", in.address)
+		q.Options[0].Description = "run it again; its effect may happen once more"
 	case in.like != "":
 		was := "may have run already"
 		if r.replans.tally[in.like].Done {
@@ -238,6 +254,7 @@ func (r *Run) lostAnswered(in *inst, value string) {
 		if p := r.doneBefore(in); p != nil {
 			r.recall(in, p)
 		} else if fault := r.succeed(in, "", nil); fault != nil {
+			in.happened = in.happened || r.version >= 6 // that its output is missing does not undo it
 			r.fail(in, fault)
 		}
 	case Fail:

@@ -54,6 +54,40 @@ func TestReplanAsksAboutUnknownEffects(t *testing.T) {
 	r.want("and that is known now", r.plan(inOrder(once("a", "3"), did("b", "1"))), "start b@1")
 }
 
+// That an effect has happened is known, even if its step fails because it has no output.
+func TestReplanAsksAboutDoneWithoutOutput(t *testing.T) {
+	json := once("a", "1")
+	json.Output.Mode = workflow.JSON
+	json.Retry = workflow.Retry{Attempts: 3}
+	r := beginPlan(t, inOrder(json), workflow.Limits{})
+	r.want("lost", r.step(lost("a", 1)), "ask a")
+	r.want("a person says that it happened", r.step(&engine.Answered{ID: "a", Value: engine.Done}), "finish error")
+	r.want("the same plan", r.plan(inOrder(json)), "ask a")
+}
+
+// A person who agrees to repeat a step in another form does not agree to repeat the first one.
+func TestReplanAsksAboutAnEarlierForm(t *testing.T) {
+	failed := func(attempt int) *engine.TaskEnded {
+		return &engine.TaskEnded{Address: "a", Attempt: attempt, Fault: &engine.Fault{Kind: engine.FaultError, Message: "no"}}
+	}
+	r := beginPlan(t, inOrder(once("a", "1")), workflow.Limits{})
+	r.ended("a", 1, "sent")
+	r.want("another form", r.plan(inOrder(once("a", "2"))), "ask a")
+	r.want("a person agrees", r.step(&engine.Answered{ID: "a", Value: engine.Rerun}), "start a@2")
+	r.want("which fails", r.step(failed(2)), "finish error")
+	r.want("a third form, which nobody has sent", r.plan(inOrder(once("a", "3"))), "start a@3")
+	r.want("which fails, too", r.step(failed(3)), "finish error")
+	r.want("the first form again", r.plan(inOrder(once("a", "1"))), "ask a")
+	r.want("it is done", r.step(&engine.Answered{ID: "a", Value: engine.Done}), "finish success")
+
+	r = beginPlan(t, inOrder(once("a", "1")), workflow.Limits{})
+	r.want("lost", r.step(lost("a", 1)), "ask a")
+	r.want("it still asks", r.plan(inOrder(once("a", "1"), did("b", "1"))), "")
+	r.want("it did not happen", r.step(&engine.Answered{ID: "a", Value: engine.Rerun}), "start a@1")
+	r.want("and fails", r.step(failed(1)), "finish error")
+	r.want("nothing is unknown", r.plan(inOrder(once("a", "1"))), "start a@2")
+}
+
 // Runs of version 5 forget it, as they did.
 func TestReplanForgetsUnknownEffectsInVersion5(t *testing.T) {
 	r := beginPlan(t, inOrder(once("a", "1")), workflow.Limits{})

@@ -118,6 +118,9 @@ func (r *Run) issue(in *inst) {
 	in.phase, in.expired, in.unsent = running, false, r.unattended
 	if !in.unsent {
 		if in.sent = true; in.agreed { // only now may the effect happen again
+			if in.unsure && !in.happened {
+				r.replans.forgetDeed(in)
+			}
 			in.unsure, in.happened, in.like, in.agreed = false, false, "", false
 		}
 	}

@@ -202,6 +202,9 @@ func (m *Model) start(in *minst) {
 	}
 	in.counted, in.held, in.expired, in.unsent, in.phase = true, false, false, m.unattended, "running"
 	if in.sent = in.sent || !in.unsent; in.agreed && !in.unsent {
+		if e := m.effect(in); len(m.plans.effects) > 0 && in.unsure && !in.happened { // a person says that it did not happen
+			m.plans.effects[e] = slices.DeleteFunc(m.plans.effects[e], func(address string) bool { return address == in.address })
+		}
 		in.unsure, in.happened, in.moved, in.agreed = false, false, false, false
 	}
 	m.attempts = append(m.attempts, in)

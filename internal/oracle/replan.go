@@ -178,7 +178,7 @@ func (m *Model) place(in *minst) {
 }
 
 // mayRepeat reports whether the first attempt of an instance may repeat an effect that must happen once:
-// that of its own address, or one that is no longer at its place.
+// that of its own address in any plan, or one that is no longer at its place.
 func (m *Model) mayRepeat(in *minst) bool {
 	if in.agreed || in.attempt > in.base {
 		return false
@@ -186,7 +186,7 @@ func (m *Model) mayRepeat(in *minst) bool {
 	if in.moved = false; !in.unsure && !in.happened && len(m.plans.effects) > 0 {
 		e := m.effect(in)
 		in.moved = slices.ContainsFunc(m.plans.effects[e], func(address string) bool {
-			return address != in.address && !m.plans.placed[e+address]
+			return address == in.address || !m.plans.placed[e+address]
 		})
 	}
 	in.once = in.once || in.moved
@@ -450,7 +450,10 @@ func (m *Model) recall(in *minst, past *mpast) bool {
 func (m *Model) leaveDone(in *minst) {
 	past := m.plans.memo[in.address]
 	if !in.happened || past == nil || past.status != engine.Success || reads(past.n) != reads(in.n) {
-		m.conclude(in, "")
+		if f := m.succeed(in, ""); f != nil {
+			in.happened = true // only its output is missing
+			m.fail(in, *f)
+		}
 		return
 	}
 	m.recall(in, past)
