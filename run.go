@@ -182,10 +182,10 @@ func (r *Run) Bundle(ctx context.Context) (*workflow.Bundle, error) {
 	return pin.Bundle, nil
 }
 
-// IsOf reports whether the run is one of the workflow that has a name in the project. What a file elsewhere
-// says its name is does not count.
+// IsOf reports whether the run was started with the workflow that has a name in the project. Neither what a
+// file elsewhere says its name is counts, nor a plan that the run got later.
 func (r *Run) IsOf(ctx context.Context, name string) (bool, error) {
-	pin, err := r.pinned(ctx)
+	pin, err := r.d.FirstPin(ctx, r.id)
 	if err != nil {
 		return false, err
 	}
@@ -193,13 +193,34 @@ func (r *Run) IsOf(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, nil //nolint:nilerr // no workflow has the name, or several: a check says so
 	}
-	inside := func(root, file string) string {
+	if pin.File != "" {
+		return pin.File == r.p.realFile(want), nil
+	}
+	inside := func(root, file string) string { // of a run that an older version recorded
 		if rel, err := filepath.Rel(root, file); err == nil && filepath.IsAbs(file) {
 			return rel
 		}
 		return file
 	}
 	return inside(pin.Dir, pin.Bundle.Root.Pos.File) == inside(r.p.Root(), want), nil // the project may have been moved
+}
+
+// realFile returns where a file really is, relative to the root, so that it can be compared however it was
+// spelled, and after the project was moved.
+func (p *Project) realFile(file string) string {
+	if file == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(file); err == nil { // otherwise it is the name of a text
+		file = real
+	}
+	if abs, err := filepath.Abs(file); err == nil {
+		file = abs
+	}
+	if rel, err := filepath.Rel(p.Root(), file); err == nil {
+		file = rel
+	}
+	return filepath.ToSlash(file)
 }
 
 func (r *Run) pinned(ctx context.Context) (*driver.Pin, error) {

@@ -217,7 +217,7 @@ func (p *Project) checkStart(w *Workflow, inputs map[string]any, replies *Replie
 
 // spec collects everything that the run depends on.
 func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.Spec, error) {
-	pin := &driver.Pin{Bundle: w.Bundle(), Sources: map[string]string{}, Agents: w.l.Agents().Encode(), Dir: p.Root()}
+	pin := &driver.Pin{Bundle: w.Bundle(), Sources: map[string]string{}, Agents: w.l.Agents().Encode(), Dir: p.Root(), File: p.realFile(w.Model().Pos.File)}
 	for file, text := range w.l.Sources() {
 		pin.Sources[file] = string(text)
 	}

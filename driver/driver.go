@@ -161,6 +161,9 @@ type Pin struct {
 	Trust   json.RawMessage `json:"trust,omitempty"`
 	// Dir is the project's root, absolute.
 	Dir string `json:"dir,omitempty"`
+	// File is where the file of the workflow really is, relative to Dir: positions name it as it was
+	// spelled. "" if there is none, or if an older version recorded the run.
+	File string `json:"file,omitempty"`
 }
 
 // Info is a run as lists show it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -368,6 +369,86 @@ func TestAfter(t *testing.T) {
 	} else if in, err := r.Inputs(t.Context()); err != nil || in["topic"] != "success result" {
 		t.Errorf("the inputs are %v, %v", in, err)
 	}
+}
+
+// The file that a run was started with decides, however it was spelled, and whatever plan the run got later.
+func TestAfterDecidesAtTheStart(t *testing.T) {
+	f := newFixture(t, map[string]string{
+		".hocket/workflows/build.yml": "name: build\nsteps: [{id: a, agent: shell, config: {command: 'exit 1'}}]\n",
+		".hocket/triggers/chain.yml":  "workflow: report\nafter: build\noverlap: queue\n",
+		"fixed.yml":                   "name: build\nsteps: [{id: a, agent: shell, config: {command: 'printf fixed'}}]\n",
+		"sub/.keep":                   "",
+	})
+	f.now = time.Now()
+	f.s.tick(t.Context())
+	load := func(p *hocket.Project, file string) *hocket.Workflow {
+		w, err := p.Load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	start := func(p *hocket.Project, file string) *hocket.Run {
+		r, err := p.Record(t.Context(), load(p, file), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	build := ".hocket/workflows/build.yml"
+	var want []string
+	fires := func(r *hocket.Run, its bool) {
+		t.Helper()
+		f.s.ended(t.Context(), f.drive(r.ID()))
+		if its {
+			want = append(want, "run "+r.ID())
+		}
+		runs, err := f.p.Runs(t.Context(), hocket.Filter{Label: hocket.TriggerLabel})
+		var got []string
+		for _, run := range slices.Backward(runs) {
+			got = append(got, run.Owner.Labels[hocket.FiringLabel])
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("fired for %q, want %q, %v", got, want, err)
+			want = got
+		}
+	}
+	replanned := func(r *hocket.Run, file string) *hocket.Run {
+		f.drive(r.ID())
+		if _, err := r.Replan(t.Context(), load(f.p, file), hocket.Replan{}); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+
+	fixed := replanned(start(f.p, "build"), "fixed.yml")
+	fires(fixed, true)
+	again, err := fixed.Retry(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fires(again, true)
+
+	f.write("other.yml", "name: build\nsteps: [{id: a, agent: shell, config: {command: 'exit 2'}}]\n")
+	f.write(build, "name: build\nsteps: [{id: a, agent: shell, config: {command: 'printf built'}}]\n")
+	f.trust()
+	fires(replanned(start(f.p, "other.yml"), build), false)
+
+	in := func(dir, file string) *hocket.Run {
+		p, err := hocket.Open(dir, hocket.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Close() })
+		return start(p, file)
+	}
+	t.Chdir(filepath.Join(f.dir, "sub"))
+	fires(in(".", filepath.Join("..", build)), true)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(f.dir, link); err != nil {
+		t.Skip(err)
+	}
+	fires(in(link, build), true)
 }
 
 // A workflow that follows itself stops.
