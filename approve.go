@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -41,7 +42,7 @@ func (p *Project) approveSeen(id, digest string, rejected bool) error {
 			return err
 		}
 		if v, ok := d.Approved(digest); s.parts.Digest() == digest && (ok || v.Rejected && !rejected) {
-			return &DecidedError{ID: id, Verdict: v}
+			return &DecidedError{ID: p.spelled(id), Verdict: v}
 		}
 		return p.approve(d, id, digest, s.parts)
 	})
@@ -57,11 +58,27 @@ func (p *Project) canonical(id string) string {
 	if g := p.meant(id); g != nil {
 		return p.idOf(g)
 	}
-	w, err := p.Load(id)
-	if err != nil || w.Model() == nil {
+	if w, err := p.Load(id); err == nil && w.Model() != nil {
+		return p.idOfWorkflow(w)
+	}
+	if p.isPath(id) && !p.now().files.AtRoot() {
+		return cmp.Or(p.pathOf(p.now().files.Named(id)), id)
+	}
+	return id
+}
+
+// spelled returns the name of a definition, as canonical returns it, as a person has to type it here: paths that
+// are stored begin at the root of the project.
+func (p *Project) spelled(id string) string {
+	if !p.isPath(id) || p.meant(id) != nil {
 		return id
 	}
-	return p.idOfWorkflow(w)
+	return p.now().files.Spell(id)
+}
+
+// isPath reports whether the name of a definition is the path of a file.
+func (p *Project) isPath(id string) bool {
+	return filepath.Base(id) != id || syntax.IsWorkflow(id) || filepath.Ext(id) != "" && !p.now().files.Has(id)
 }
 
 // idOfWorkflow returns the name under which decisions about a workflow are stored.
@@ -117,7 +134,7 @@ func (p *Project) ApprovePlan(w *Workflow, id, digest string) error {
 // approve adds an approval of parts, if their digest is the one that the person saw.
 func (p *Project) approve(d *trust.Definitions, id, digest string, parts trust.Parts) error {
 	if now := parts.Digest(); now != digest {
-		return &ChangedError{id, digest, now}
+		return &ChangedError{p.spelled(id), digest, now}
 	}
 	if _, ok := d.Approved(digest); !ok {
 		d.Verdicts = append(d.Verdicts, trust.Verdict{ID: id, Digest: digest, Parts: parts, At: time.Now().UTC(), By: p.owner.By})
@@ -136,14 +153,14 @@ func (p *Project) changeDefinitions(change func(*Project, *trust.Definitions) er
 	})
 }
 
-// find returns a definition, or a workflow of the project. It may have mistakes.
+// find returns a definition, or a workflow of the project, by its canonical name. It may have mistakes.
 func (p *Project) find(id string, known *trust.Definitions) (*subject, error) {
 	if g := p.meant(id); g != nil {
 		return p.read(g), nil
 	}
-	w, err := p.Load(id)
+	w, err := p.Load(p.spelled(id))
 	if errors.As(err, new(*UnknownWorkflowError)) {
-		err = unknownDefinition(id, known)
+		err = p.unknownDefinition(id, known)
 	}
 	s := &subject{}
 	if err == nil {
@@ -180,7 +197,7 @@ func (p *Project) Reject(_ context.Context, id string, seen DefinitionState) err
 		switch last, had := d.Last(id); {
 		case err == nil:
 			if now = s.describe(id, d); had && now.State != seen {
-				return &DecidedError{ID: id, Verdict: last}
+				return &DecidedError{ID: p.spelled(id), Verdict: last}
 			}
 		case !had || last.Rejected: // otherwise its file is gone, but was approved
 			return err
@@ -215,6 +232,7 @@ func (p *Project) RunsOf(ctx context.Context, id string) (ids []string, err erro
 	if err := p.unambiguous(id); err != nil {
 		return nil, err
 	}
+	id = p.canonical(id)
 	name := id
 	if g := p.meant(id); g != nil {
 		name = g.ID
@@ -253,11 +271,12 @@ func (p *Project) Promote(_ context.Context, id, digest string) (file string, er
 	var s *subject
 	newest := p
 	err = p.changeDefinitions(func(p *Project, d *trust.Definitions) error {
+		id := p.canonical(id)
 		if s, err = p.subject(id, d); err != nil {
 			return err
 		}
 		if s.g == nil {
-			return unknownDefinition(id, d)
+			return p.unknownDefinition(id, d)
 		}
 		if v, _ := d.Approved(digest); v.Rejected {
 			return &DecidedError{ID: id, Verdict: v}
@@ -393,7 +412,7 @@ func (p *Project) needsApproval(w *Workflow, s *starting) (id, called string, er
 			return "", "", err
 		}
 		if proposed && i > 0 {
-			called = p.nameOf(one)
+			called = p.spelled(p.nameOf(one))
 		}
 		if proposed {
 			return p.nameOf(w.Model()), called, nil
@@ -413,15 +432,26 @@ func (p *Project) nameOf(w *workflow.Workflow) string {
 	if name := base[:len(base)-len(filepath.Ext(base))]; file != "" && p.now().files.IsName(name, file) && p.now().definition(name) == nil {
 		return name
 	}
-	abs, err := filepath.Abs(file)
-	if err != nil || file == "" {
+	if file == "" {
 		return w.Name
+	}
+	return cmp.Or(p.pathOf(file), w.Name)
+}
+
+// pathOf returns the path of a file from the root of the project, "" if there is none.
+func (p *Project) pathOf(file string) string {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return ""
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil { // as that of the root
+		abs = filepath.Join(dir, filepath.Base(abs))
 	}
 	rel, err := filepath.Rel(p.Root(), abs)
 	switch {
 	case err != nil:
-		return w.Name
-	case rel == base && filepath.Ext(rel) == "": // it could be a name
+		return ""
+	case rel == filepath.Base(rel) && filepath.Ext(rel) == "": // it could be a name
 		return "./" + rel
 	}
 	return filepath.ToSlash(rel)
@@ -439,7 +469,7 @@ func (p *Project) checkApproval(t pinnedTrust) error {
 	}
 	unapproved := func(kind Kind, id, digest string) error {
 		if state, _, _ := stateOf(id, digest, known); digest != "" && state != Approved {
-			return &UnapprovedError{ID: id, Kind: kind, Digest: digest, State: state, Gone: state == Rejected && p.gone(id, known)}
+			return &UnapprovedError{ID: p.spelled(id), Kind: kind, Digest: digest, State: state, Gone: state == Rejected && p.gone(id, known)}
 		}
 		return nil
 	}

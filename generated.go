@@ -229,7 +229,7 @@ func (p *Project) Propose(_ context.Context, d Draft) (*Generated, error) {
 		return nil, err
 	}
 	if p = newest.steady(); p.now().definition(d.Name) == nil {
-		return nil, unknownDefinition(d.Name, known)
+		return nil, p.unknownDefinition(d.Name, known)
 	}
 	return p.read(p.now().definition(d.Name)).describe(d.Name, known), nil
 }
@@ -485,11 +485,11 @@ func (p *Project) CheckGenerated() (n int, found workflow.Diagnostics) {
 }
 
 // unknownDefinition is the error for a definition that does not exist, or no longer.
-func unknownDefinition(id string, known *trust.Definitions) error {
+func (p *Project) unknownDefinition(id string, known *trust.Definitions) error {
 	if v, ok := known.Last(id); ok {
-		return &DecidedError{ID: id, Verdict: v, Gone: true}
+		return &DecidedError{ID: p.spelled(id), Verdict: v, Gone: true}
 	}
-	return &UnknownDefinitionError{id}
+	return &UnknownDefinitionError{p.spelled(id)}
 }
 
 func (s *snapshot) definition(id string) *project.Generated {

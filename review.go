@@ -69,7 +69,9 @@ func (p *Project) Review(id string) (*Review, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.review(s.describe(id, known), s, known), p.remember(s) // somebody may have put the file there
+	r := p.review(s.describe(id, known), s, known)
+	r.ID, r.Name = p.spelled(id), p.spelled(id)
+	return r, p.remember(s) // somebody may have put the file there
 }
 
 // ReviewPlan is Review for a workflow that is not stored in a file yet, such as a new plan of a run.

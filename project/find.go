@@ -84,8 +84,42 @@ func (p *Project) Has(name string) bool {
 	return err == nil && len(list) > 0
 }
 
+// Named returns the file of a path that a person typed, which begins in the directory in which the project was
+// opened.
+func (p *Project) Named(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(p.dir, path)
+}
+
+// AtRoot reports whether the project was opened in its root.
+func (p *Project) AtRoot() bool { return sameFile(p.dir, p.Root) }
+
+// Spell returns a path that begins at the root as a person has to type it, see Named.
+func (p *Project) Spell(path string) string {
+	if p.AtRoot() {
+		return path
+	}
+	file := filepath.Join(p.Root, path)
+	dir, err := filepath.Abs(p.dir)
+	if err != nil {
+		return file
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	if rel, err := filepath.Rel(dir, file); err == nil && sameFile(p.Named(rel), file) { // .. of a link may lead elsewhere
+		if isWord(rel) {
+			return "./" + rel
+		}
+		return filepath.ToSlash(rel)
+	}
+	return file
+}
+
 // IsFile reports whether a name could also mean a file in the directory in which the project was opened.
-func (p *Project) IsFile(name string) bool { return isWord(name) && isFile(filepath.Join(p.dir, name)) }
+func (p *Project) IsFile(name string) bool { return isWord(name) && isFile(p.Named(name)) }
 
 // IsName reports whether a name means a file, and no other.
 func (p *Project) IsName(name, file string) bool {

@@ -209,10 +209,7 @@ func (p *Project) agentsBeside(file string) error {
 // findRoot returns the file of the root, nil if it cannot be used or is ambiguous.
 func (l *Loaded) findRoot(nameOrFile string) (*found, error) {
 	known := len(l.project.found)
-	file := nameOrFile
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(l.project.dir, file)
-	}
+	file := l.project.Named(nameOrFile)
 	text, err := l.project.readNamed(file)
 	if text, err = l.project.keep(file, text, err); err == nil {
 		var named []found
