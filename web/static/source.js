@@ -24,6 +24,11 @@ export class Stream {
   close() {
     this.#source?.close();
     this.#source = undefined;
+    this.#open = ""; // what happens until it is open again is missed, so pages must hear of it
+  }
+
+  get open() {
+    return this.#open === true;
   }
 
   #connect() {

@@ -30,9 +30,12 @@ function update() {
 
 onconnect = ({ ports: [port] }) => {
   port.onmessage = ({ data }) => {
+    const fresh = !data.gone && !ports.has(port);
     if (data.gone) ports.delete(port);
     else ports.set(port, new Map(data.follow));
     update();
+    // Its page may have been written before it was here.
+    if (fresh && stream.open) port.postMessage({ kind: "state", data: { open: true } });
   };
   port.start();
 };
