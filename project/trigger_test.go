@@ -53,6 +53,8 @@ func TestTriggerMistakes(t *testing.T) {
 		{start + "files: \"[a\"\n", `3:8: invalid pattern "[a": its brackets are not closed`},
 		{start + "files: inbox/\n", `3:8: invalid pattern "inbox/": it matches directories`},
 		{start + "files: .hocket/**\n", `3:8: invalid pattern ".hocket/**": files below .hocket are not watched`},
+		{start + "files: .h*/workflows/*.yml\n", `3:8: invalid pattern ".h*/workflows/*.yml": files below .hocket are not watched`},
+		{start + "files: .[g]it/*\n", `3:8: invalid pattern ".[g]it/*": files below .git are not watched`},
 		{start + "files: [" + strings.Repeat("a, ", 20) + "b]\n", "3:8: a trigger has at most 20 patterns, but this one has 21"},
 		{start + "files: a\nschedule: \"0 3 * * *\"\n", "a trigger has one cause, but this one has 2"},
 		{"workflow: report\nfiles: a\ninputs: {topic: \"${file}\"}\n", `3:17: a trigger with files has no value "file"`},

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -98,8 +97,10 @@ func parseWatched(text string) (p glob.Pattern, wrong, hint string) {
 		return p, "it matches directories", "write " + text + "* for the files in it, or " + text + "** for all below"
 	}
 	for _, part := range p.Parts() {
-		if slices.Contains(unwatched, part) {
-			return p, "files below " + part + " are not watched", "watch other files"
+		for _, dir := range unwatched {
+			if ok, _ := path.Match(part, dir); ok && part[0] == '.' { // without the dot, no hidden directory matches
+				return p, "files below " + dir + " are not watched", "watch other files"
+			}
 		}
 	}
 	return p, "", ""

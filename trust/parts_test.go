@@ -127,10 +127,10 @@ func TestOldVerdicts(t *testing.T) {
 func TestProposed(t *testing.T) {
 	s := trust.Open(t.TempDir())
 	origin := []byte(`{"by":"a model","goal":"two words\n"}`)
-	if err := errors.Join(s.Propose("a", origin), s.Propose("b", nil), s.Propose("a", nil), s.Propose("gone", nil), s.Adopt("gone"), s.Adopt("never")); err != nil {
+	if err := errors.Join(s.Propose("a", origin), s.Propose("b", nil), s.Propose("late", nil), s.Propose("late", origin), s.Propose("a", nil), s.Propose("gone", nil), s.Adopt("gone"), s.Adopt("never")); err != nil {
 		t.Fatal(err)
 	}
-	for digest, want := range map[string]string{"a": string(origin), "b": ""} {
+	for digest, want := range map[string]string{"a": string(origin), "late": string(origin), "b": ""} {
 		if got, proposed, err := s.Proposed(digest); err != nil || !proposed || string(got) != want {
 			t.Errorf("%s: %s, %t, %v", digest, got, proposed, err)
 		}

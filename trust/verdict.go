@@ -133,8 +133,11 @@ func (d *Definitions) prune() {
 // elsewhere is not a file of a person. origin says which model, when and what for, as JSON.
 func (s *Store) Propose(digest string, origin []byte) error {
 	return s.changeProposals(func(all []proposal) ([]proposal, error) {
-		switch {
-		case slices.ContainsFunc(all, proposal{digest: digest}.same):
+		switch i := slices.IndexFunc(all, proposal{digest: digest}.same); {
+		case i >= 0 && len(all[i].origin) == 0:
+			all[i].origin = origin // what is known by now
+			return all, nil
+		case i >= 0:
 			return all, nil
 		case len(all) >= mostProposals: // forgetting one would let it run without approval
 			return nil, &FullError{s.proposed()}
@@ -160,15 +163,15 @@ func (s *Store) changeProposals(change func([]proposal) ([]proposal, error)) (er
 	if err != nil {
 		return err
 	}
-	before := len(all)
-	if all, err = change(all); err != nil || len(all) == before {
+	before := proposalText(all)
+	if all, err = change(all); err != nil {
 		return err
 	}
-	var text strings.Builder
-	for _, one := range all {
-		text.WriteString(strings.TrimSpace(one.digest+" "+string(one.origin)) + "\n")
+	text := proposalText(all)
+	if text == before {
+		return nil
 	}
-	if err := wholefile.Write(s.proposed(), []byte(text.String()), 0o600); err != nil {
+	if err := wholefile.Write(s.proposed(), []byte(text), 0o600); err != nil {
 		return fmt.Errorf("trust: %w", err)
 	}
 	return nil
@@ -178,6 +181,14 @@ func (s *Store) changeProposals(change func([]proposal) ([]proposal, error)) (er
 type proposal struct {
 	digest string
 	origin []byte
+}
+
+func proposalText(all []proposal) string {
+	var text strings.Builder
+	for _, one := range all {
+		text.WriteString(strings.TrimSpace(one.digest+" "+string(one.origin)) + "\n")
+	}
+	return text.String()
 }
 
 func (p proposal) same(other proposal) bool { return p.digest == other.digest }
