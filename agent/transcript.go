@@ -20,12 +20,13 @@ import (
 //	{"type":"text","text":"I will look."}
 //	{"type":"tool_call","id":"call_1","tool":"read_file","arguments":{"path":"a.txt"}}
 //	{"type":"tool_result","id":"call_1","tool":"read_file","text":"no such file","error":true}
-//	{"type":"file_change","path":"a.txt","change":"created"}
+//	{"type":"file_change","path":"a.txt","change":"created","new":"Hello\n"}
 //	{"type":"truncated"}
 //
 // The id links a result to its call; some agents provide none. An entry that was too long
 // has a key "cut" with the number of bytes missing at the end of its text. If a call was
-// cut, its arguments are a string: the beginning of their JSON.
+// cut, its arguments are a string: the beginning of their JSON. A file change that was cut
+// has no texts.
 type Entry interface{ entry() }
 
 // AssistantText is a message of the model, or part of one.
@@ -53,8 +54,10 @@ type ToolResult struct {
 // FileChange is a change to a file that the agent reported. Changes by shell commands are
 // not reported.
 type FileChange struct {
-	Path   string // relative to the project if inside it, with slashes
-	Change ChangeKind
+	Path     string // relative to the project if inside it, with slashes
+	Change   ChangeKind
+	Old, New string // the text that was replaced, and the text that replaced it; both "": the agent does not say
+	Cut      int    // bytes of Old and New, if they were too long
 }
 
 // Truncated ends a transcript that reached its limit.
@@ -135,6 +138,8 @@ type entryLine struct {
 	Error     bool       `json:"error,omitempty"`
 	Path      string     `json:"path,omitempty"`
 	Change    ChangeKind `json:"change,omitempty"`
+	Old       string     `json:"old,omitempty"`
+	New       string     `json:"new,omitempty"`
 	Cut       int        `json:"cut,omitempty"`
 }
 
@@ -147,7 +152,7 @@ func lineOf(e Entry) entryLine {
 	case ToolResult:
 		return entryLine{Type: "tool_result", ID: e.ID, Tool: e.Tool, Text: e.Text, Error: e.Failed, Cut: e.Cut}
 	case FileChange:
-		return entryLine{Type: "file_change", Path: e.Path, Change: e.Change}
+		return entryLine{Type: "file_change", Path: e.Path, Change: e.Change, Old: e.Old, New: e.New, Cut: e.Cut}
 	case Truncated:
 	}
 	return entryLine{Type: "truncated"}
@@ -169,7 +174,7 @@ func ParseEntry(line []byte) (Entry, error) {
 	case "tool_result":
 		return ToolResult{ID: l.ID, Tool: l.Tool, Text: l.Text, Failed: l.Error, Cut: l.Cut}, nil
 	case "file_change":
-		return FileChange{Path: l.Path, Change: l.Change}, nil
+		return FileChange{Path: l.Path, Change: l.Change, Old: l.Old, New: l.New, Cut: l.Cut}, nil
 	case "truncated":
 		return Truncated{}, nil
 	}
@@ -186,6 +191,11 @@ func encodeEntry(e Entry) []byte {
 		line, _ = l.encode()
 	}
 	if len(line) <= maxEntry {
+		return line
+	}
+	if texts := len(l.Old) + len(l.New); texts > 0 { // the beginnings of both would differ where the files do not
+		l.Old, l.New, l.Cut = "", "", texts
+		line, _ = l.encode()
 		return line
 	}
 	long := l.Text
@@ -236,7 +246,7 @@ func MaskEntry(e Entry, mask func(text string) string) Entry {
 		e.ID, e.Tool, e.Text = mask(e.ID), mask(e.Tool), mask(e.Text)
 		return e
 	case FileChange:
-		e.Path = mask(e.Path)
+		e.Path, e.Old, e.New = mask(e.Path), mask(e.Old), mask(e.New)
 		return e
 	case Truncated:
 	}

@@ -34,6 +34,7 @@ func TestEntriesHaveAStableForm(t *testing.T) {
 		{ToolCall{Tool: "run", Arguments: "ls -l"}, `{"type":"tool_call","tool":"run","arguments":"ls -l"}`},
 		{ToolResult{ID: "c1", Tool: "read", Text: "no", Failed: true}, `{"type":"tool_result","id":"c1","tool":"read","text":"no","error":true}`},
 		{FileChange{Path: "a.txt", Change: Created}, `{"type":"file_change","path":"a.txt","change":"created"}`},
+		{FileChange{Path: "a.txt", Change: Modified, Old: "a\n", New: "b\n"}, `{"type":"file_change","path":"a.txt","change":"modified","old":"a\n","new":"b\n"}`},
 		{Truncated{}, `{"type":"truncated"}`},
 	} {
 		lines := transcribe(c.entry)
@@ -90,6 +91,10 @@ func TestLongEntriesAreCut(t *testing.T) {
 	if line := transcribe(FileChange{Path: strings.Repeat("p", 1<<20)})[0]; len(line) > 2*maxName {
 		t.Errorf("a path has %d bytes", len(line))
 	}
+	long := FileChange{Path: "a", Change: Modified, Old: strings.Repeat("x", maxEntry/2), New: strings.Repeat("y", maxEntry/2)}
+	if line := transcribe(long)[0]; line != `{"type":"file_change","path":"a","change":"modified","cut":65536}`+"\n" {
+		t.Errorf("a long change is %.200s", line)
+	}
 }
 
 func TestPrefix(t *testing.T) {
@@ -130,7 +135,7 @@ func TestEntriesAreMasked(t *testing.T) {
 	deep := map[string]any{"a": []any{map[string]any{"key " + secret: "is " + secret, "n": json.Number("314159")}}, "pin": 314159, "ok": true, "none": nil}
 	for _, e := range []Entry{
 		AssistantText{Text: secret}, ToolCall{ID: secret, Tool: secret, Arguments: deep}, ToolCall{Tool: "t", Arguments: secret},
-		ToolCall{Tool: "t", Arguments: struct{ A string }{secret}}, ToolResult{ID: secret, Tool: secret, Text: secret}, FileChange{Path: secret + ".txt"},
+		ToolCall{Tool: "t", Arguments: struct{ A string }{secret}}, ToolResult{ID: secret, Tool: secret, Text: secret}, FileChange{Path: secret + ".txt"}, FileChange{Old: secret, New: secret},
 	} {
 		line := transcribe(MaskEntry(e, mask))[0]
 		if strings.Contains(line, secret) || strings.Contains(line, "314159") || !strings.Contains(line, "***") {

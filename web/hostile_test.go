@@ -48,7 +48,7 @@ func attacker(_ context.Context, task *agent.Task, log agent.Log) (agent.Result,
 	task.Record(agent.ToolCall{ID: "1", Tool: evil("tool"), Arguments: map[string]any{evil("argument"): evil("value")}})
 	task.Record(agent.ToolResult{ID: "1", Tool: evil("tool"), Text: sequences + evil("result")})
 	task.Record(agent.ToolCall{ID: "2", Tool: "edit", Arguments: map[string]any{"path": evil("file"), "old_string": evil("before") + sequences, "new_string": evil("after"), evil("other"): evil("option")}})
-	task.Record(agent.FileChange{Path: evil("path"), Change: agent.Modified})
+	task.Record(agent.FileChange{Path: evil("path"), Change: agent.Modified, Old: evil("old") + sequences, New: evil("new")})
 	log([]byte(sequences + evil("log") + "\x1b[0"))
 	log([]byte("m\x1b]0;never ends"))
 	if strings.Contains(task.Address, "fail") {
@@ -146,7 +146,7 @@ func TestHostileTexts(t *testing.T) {
 	f.until(run, "waiting")
 	b.wait(`document.querySelector("article.question")`)
 	b.wait(`document.querySelector("#detail").textContent.includes("⟦path⟧") && document.querySelector("#detail .pill.success")`)
-	b.harmless("live", "question", "option", "label", "about", "title", "output", "prompt", "log", "said", "tool", "argument", "value", "result", "path", "file", "before", "after", "other")
+	b.harmless("live", "question", "option", "label", "about", "title", "output", "prompt", "log", "said", "tool", "argument", "value", "result", "path", "file", "before", "after", "old", "new", "other")
 	b.open("/inbox")
 	b.harmless("inbox", "question", "option", "label", "about", "by", "goal")
 	b.open("/")

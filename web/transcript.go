@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -46,7 +47,7 @@ func entriesOf(text []byte, cut bool) []entry {
 			}
 			all[at].Result, all[at].Ended, all[at].Failed = readable([]byte(e.Text)), true, e.Failed
 		case agent.FileChange:
-			all = append(all, entry{Kind: "file", Title: string(e.Change) + " " + e.Path})
+			all = append(all, changeOf(&e, all))
 		case agent.Truncated:
 			all = append(all, entry{Kind: "truncated", Title: "The rest was too long to keep."})
 		}
@@ -71,6 +72,26 @@ func called(call *agent.ToolCall) entry {
 		}
 		if last := &e.Diffs[len(e.Diffs)-1]; call.Cut > 0 {
 			last.Note = strings.TrimSpace(last.Note + " Its end was too long to keep.")
+		}
+	}
+	return e
+}
+
+// changeOf returns a change of a file. It shows how, unless the call that made it does.
+func changeOf(change *agent.FileChange, before []entry) entry {
+	e := entry{Kind: "file", Title: string(change.Change) + " " + readable([]byte(change.Path))}
+	switch {
+	case change.Cut > 0:
+		e.Title += " (the change was too long to keep)"
+	case change.Old != "" || change.New != "":
+		d := newDiff(change.Path, compared(change.Old, change.New))
+		shown := slices.ContainsFunc(before, func(earlier entry) bool {
+			return earlier.Kind == "tool" && slices.ContainsFunc(earlier.Diffs, func(other diff) bool {
+				return (other.Path == d.Path || strings.HasSuffix(other.Path, "/"+d.Path)) && other.Added == d.Added && other.Removed == d.Removed
+			})
+		})
+		if !shown {
+			e.Diffs = []diff{d}
 		}
 	}
 	return e

@@ -15,6 +15,11 @@ func TestEntriesOfATranscript(t *testing.T) {
 {"type":"tool_result","id":"1","tool":"read","text":"no such file","error":true}
 {"type":"tool_result","tool":"run","text":"\u001b[1mb.txt"}
 {"type":"file_change","path":"b.txt","change":"created"}
+{"type":"file_change","path":"c.txt","change":"modified","old":"one\n","new":"two\n"}
+{"type":"file_change","path":"d.txt","change":"modified","cut":70000}
+{"type":"tool_call","id":"2","tool":"Edit","arguments":{"path":"/p/e.txt","old_string":"a","new_string":"b"}}
+{"type":"tool_result","id":"2","tool":"Edit"}
+{"type":"file_change","path":"e.txt","change":"modified","old":"a","new":"b"}
 {"type":"truncated"}
 {"type":"te`
 	all := entriesOf([]byte(text), true)
@@ -23,6 +28,10 @@ func TestEntriesOfATranscript(t *testing.T) {
 		{Kind: "tool", Title: `read {"path":"a.txt"}`, Text: `{"path":"a.txt"}`, Result: "no such file", Ended: true, Failed: true, id: "1"},
 		{Kind: "tool", Title: "run ls", Text: "ls\nmore", Result: "b.txt", Ended: true},
 		{Kind: "file", Title: "created b.txt"},
+		{Kind: "file", Title: "modified c.txt", Diffs: []diff{{Path: "c.txt", Added: 1, Removed: 1, Lines: []diffLine{{"del", "one"}, {"ins", "two"}}}}},
+		{Kind: "file", Title: "modified d.txt (the change was too long to keep)"},
+		{Kind: "tool", Title: "Edit /p/e.txt", Diffs: []diff{{Path: "/p/e.txt", Added: 1, Removed: 1, Lines: []diffLine{{"del", "a"}, {"ins", "b"}}}}, Ended: true, id: "2"},
+		{Kind: "file", Title: "modified e.txt"},
 		{Kind: "truncated", Title: "The rest was too long to keep."},
 	}
 	if len(all) != len(want) {

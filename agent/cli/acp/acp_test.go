@@ -120,7 +120,7 @@ func TestTranscript(t *testing.T) {
 	want := []agent.Entry{
 		agent.AssistantText{Text: "Hello"},
 		agent.ToolCall{ID: "e1", Tool: "Write", Arguments: map[string]any{"file": "a"}}, agent.ToolResult{ID: "e1", Tool: "Write", Text: "fine"},
-		agent.FileChange{Path: "/files/a", Change: agent.Created}, agent.FileChange{Path: "/files/b", Change: agent.Modified}, agent.FileChange{Path: "/files/c", Change: agent.Written},
+		agent.FileChange{Path: "/files/a", Change: agent.Created, New: "x"}, agent.FileChange{Path: "/files/b", Change: agent.Modified, Old: "old", New: "x"}, agent.FileChange{Path: "/files/c", Change: agent.Written, New: "x"},
 		agent.ToolCall{ID: "e2", Tool: "Remove"}, agent.ToolResult{ID: "e2", Tool: "Remove", Text: `{"removed":1}`},
 		agent.FileChange{Path: "/files/d", Change: agent.Deleted},
 		agent.ToolCall{ID: "e3", Tool: "Write e"}, agent.ToolResult{ID: "e3", Tool: "Write e", Text: "disk full", Failed: true},

@@ -51,6 +51,7 @@ type block struct {
 	} `json:"content"`
 	Path    string  `json:"path"`
 	OldText *string `json:"oldText"`
+	NewText string  `json:"newText"`
 }
 
 // deeds records the end of a call in the transcript: its result, and the files that it
@@ -65,7 +66,7 @@ func (c *client) deeds(call *toolCall, u *update) {
 		case "content":
 			texts = append(texts, b.Content.Text)
 		case "diff":
-			changes = append(changes, agent.FileChange{Path: b.Path, Change: b.change()})
+			changes = append(changes, b.change())
 		}
 	}
 	if len(changes) > 0 {
@@ -87,14 +88,17 @@ func (c *client) deeds(call *toolCall, u *update) {
 
 // change returns what happened to the file of a diff. Some agents report that a new file
 // was empty before.
-func (b *block) change() agent.ChangeKind {
+func (b *block) change() agent.FileChange {
+	change := agent.FileChange{Path: b.Path, Change: agent.Modified, New: b.NewText}
 	switch {
 	case b.OldText == nil:
-		return agent.Created
+		change.Change = agent.Created
 	case *b.OldText == "":
-		return agent.Written
+		change.Change = agent.Written
+	default:
+		change.Old = *b.OldText
 	}
-	return agent.Modified
+	return change
 }
 
 // changes returns the changes that a call made. If it shows none, its kind tells what
