@@ -31,8 +31,15 @@ func TestLargeDrawing(t *testing.T) {
 	if n := eval[int](b, `document.querySelectorAll(".drawing a.node").length`); n != 1000 {
 		t.Errorf("%d nodes are drawn", n)
 	}
-	b.do(chromedp.Evaluate[chromedp.Void](`globalThis.seen = {}; new MutationObserver((all) => { for (const m of all) if (m.target.classList.contains("success")) seen[m.target.dataset.place] ??= Date.now(); })
-		.observe(document.querySelector(".drawing"), {subtree: true, attributeFilter: ["class"]}); undefined`))
+	if n := eval[int](b, `[...document.querySelectorAll("tr[data-place]")].filter((row) => row.checkVisibility({contentVisibilityAuto: true})).length`); n > 200 {
+		t.Errorf("%d rows are laid out, and would be again with every event", n)
+	}
+	// A task that begins now runs after the frame in which the colour changes.
+	b.do(chromedp.Evaluate[chromedp.Void](`globalThis.seen = {}; new MutationObserver((all) => {
+			const places = all.filter((m) => m.target.classList.contains("success")).map((m) => m.target.dataset.place), after = new MessageChannel();
+			after.port1.onmessage = () => { for (const place of places) seen[place] ??= Date.now(); };
+			after.port2.postMessage("");
+		}).observe(document.querySelector(".drawing"), {subtree: true, attributeFilter: ["class"]}); undefined`))
 	q, err := run.Questions(t.Context())
 	if err != nil || len(q) != 1 {
 		t.Fatal(q, err)
@@ -46,6 +53,9 @@ func TestLargeDrawing(t *testing.T) {
 	}
 	res.Body.Close()
 	b.wait(`seen.s80`)
+	if n := eval[int](b, `[...document.querySelectorAll("tr[data-place]")].filter((row) => row.checkVisibility({contentVisibilityAuto: true})).length`); n > 200 {
+		t.Errorf("%d rows are laid out while steps end", n)
+	}
 	t.Logf("while steps ended: %s", b.since(work))
 	seen, arrived := eval[map[string]int64](b, `seen`), eval[map[string]int64](b, `arrived`)
 	var delays, transfers []time.Duration

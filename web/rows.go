@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// rowsTogether is how many rows of a list the browser lays out together.
+const rowsTogether = 50
+
 // rows renders the list of the nodes of a run. A template takes 30 ms for 1,000 of them, which is most of what such a
 // page takes.
 func rows(d *runData) template.HTML {
@@ -27,7 +30,8 @@ func rows(d *runData) template.HTML {
 	if rest := changed(d.query, "step"); rest != "" {
 		link = "?" + rest + "&step="
 	}
-	for _, n := range d.Nodes {
+	for i, n := range d.Nodes {
+		also(i%rowsTogether == 0, "<tbody>\n")
 		tally, title := n.Tally(), n.Title
 		if title == "" {
 			title = n.ID
