@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"math/big"
 	"mime"
+	"mime/quotedprintable"
 	"net"
 	netmail "net/mail"
 	"strings"
@@ -21,14 +23,16 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/project"
 )
 
 // postOffice is a real SMTP server.
 type postOffice struct {
-	address string
-	mu      sync.Mutex
-	got     []letter
-	refuse  []error
+	address   string
+	mechanism string // of logging in
+	mu        sync.Mutex
+	got       []letter
+	refuse    []error
 }
 
 type letter struct {
@@ -74,21 +78,42 @@ func (v *visit) Data(r io.Reader) error {
 	return err
 }
 
-func (v *visit) AuthMechanisms() []string { return []string{sasl.Plain} }
+func (v *visit) AuthMechanisms() []string { return []string{v.office.mechanism} }
 func (v *visit) Auth(string) (sasl.Server, error) {
-	return sasl.NewPlainServer(func(_, user, password string) error {
+	check := func(_, user, password string) error {
 		if user != "me@example.org" || password != "hunter-1234" {
-			return errors.New("wrong password")
+			return &smtp.SMTPError{Code: 535, Message: "wrong password"}
 		}
 		v.letter.user = user
 		return nil
-	}), nil
+	}
+	if v.office.mechanism == sasl.Login {
+		return &loginServer{check: check}, nil
+	}
+	return sasl.NewPlainServer(check), nil
 }
 
-// newPostOffice starts a server: "plain", with "starttls", or with "tls" from the start.
+// loginServer asks as most servers do for AUTH LOGIN.
+type loginServer struct {
+	given []string
+	check func(identity, user, password string) error
+}
+
+func (s *loginServer) Next(response []byte) (challenge []byte, done bool, err error) {
+	if response != nil {
+		s.given = append(s.given, string(response))
+	}
+	if len(s.given) < 2 {
+		return []byte([]string{"Username:", "Password:"}[len(s.given)]), false, nil
+	}
+	return nil, true, s.check("", s.given[0], s.given[1])
+}
+
+// newPostOffice starts a server: "plain", with "starttls", or with "tls" from the start, or with
+// "login", which is the old way to log in after "starttls".
 func newPostOffice(t *testing.T, kind string) *postOffice {
 	t.Helper()
-	office := &postOffice{}
+	office := &postOffice{mechanism: sasl.Plain}
 	s := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &visit{office: office, conn: c}, nil }))
 	s.Domain, s.AllowInsecureAuth = "localhost", kind == "plain"
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -96,6 +121,9 @@ func newPostOffice(t *testing.T, kind string) *postOffice {
 		t.Fatal(err)
 	}
 	office.address = l.Addr().String()
+	if kind == "login" {
+		office.mechanism = sasl.Login
+	}
 	if kind != "plain" {
 		s.TLSConfig = certified(t)
 	}
@@ -142,12 +170,15 @@ func (p *postOffice) until(t *testing.T, count int) []letter {
 
 func TestEmail(t *testing.T) {
 	t.Setenv("MAIL_PASSWORD", "hunter-1234")
-	for _, kind := range []string{"plain", "starttls", "tls"} {
+	for _, kind := range []string{"plain", "starttls", "tls", "login"} {
 		t.Run(kind, func(t *testing.T) {
 			office := newPostOffice(t, kind)
 			login, security := ", user: me@example.org, password: {secret: MAIL}", kind
-			if kind == "plain" {
+			switch kind {
+			case "plain":
 				login, security = ", from: me@example.org", "none"
+			case "login":
+				security = "starttls"
 			}
 			o := newOffice(t, "secrets: {MAIL: {env: MAIL_PASSWORD}}\nnotify:\n  - {on: waiting, email: {to: [ada@example.org, bob@example.org], server: \""+office.address+"\", private_network: true, tls: "+security+login+"}}\n").trust()
 			o.serve()
@@ -161,7 +192,7 @@ func TestEmail(t *testing.T) {
 			if err != nil || subject != "[Hocket] gate waits for you" {
 				t.Errorf("%v %q", err, subject)
 			}
-			body, _ := io.ReadAll(m.Body)
+			body, _ := io.ReadAll(quotedprintable.NewReader(m.Body))
 			if !strings.Contains(string(body), "Publish <!channel> *now*?") || !strings.Contains(string(body), "https://hocket.example/runs/"+run) {
 				t.Errorf("%s", body)
 			}
@@ -184,6 +215,19 @@ func TestEmailIsEncrypted(t *testing.T) {
 	wait(t, "failure", func() bool { return strings.Contains(o.logged(), "notification not delivered\"") })
 	if len(office.got) > 0 {
 		t.Errorf("%+v", office.got)
+	}
+}
+
+// A wrong password is not tried again, and the message is not sent without it.
+func TestEmailWrongPassword(t *testing.T) {
+	t.Setenv("MAIL_PASSWORD", "wrong-1234")
+	office := newPostOffice(t, "starttls")
+	o := newOffice(t, "secrets: {MAIL: {env: MAIL_PASSWORD}}\nnotify:\n  - {on: done, email: {to: ada@example.org, user: me@example.org, password: {secret: MAIL}, server: \""+office.address+"\", private_network: true}}\n").trust()
+	o.serve()
+	o.run("hello")
+	wait(t, "failure", func() bool { return strings.Contains(o.logged(), "notification not delivered\"") })
+	if len(office.got) > 0 || strings.Contains(o.logged(), "not delivered yet") {
+		t.Errorf("%+v\n%s", office.got, o.logged())
 	}
 }
 
@@ -212,17 +256,41 @@ func TestHeaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := message(all[0].Email, Notice{Title: "a\r\nBcc: eve@example.org\n\nbody"})
+	text := message(all[0].Email, Notice{Title: "a\r\nBcc: eve@example.org\n\nbody"}, time.Now())
+	read, err := netmail.ReadMessage(bytes.NewReader(text))
+	if err != nil || read.Header.Get("Bcc") != "" || !strings.Contains(read.Header.Get("Subject"), "Bcc: eve@example.org") {
+		t.Errorf("%v %s", err, text)
+	}
+}
+
+// Every character arrives, and no line is longer than mail servers accept.
+func TestMessageIsReadable(t *testing.T) {
+	title := strings.Repeat("ワークフロー ", 20) + "€"
+	body := "Größe =\n.\n" + strings.Repeat("x", 2000) + "\nende"
+	text := message(&project.Email{From: "me@example.org", To: []string{"ada@example.org", "bob@example.org"}},
+		Notice{Title: title, Text: body, Link: "https://h.example/runs/1?a=b", Project: "shop", Run: "r-1"}, time.Now())
+	for l := range strings.SplitSeq(string(text), "\r\n") {
+		if len(l) > 998 || strings.ContainsAny(l, "\r\n") {
+			t.Errorf("the line %q", l)
+		}
+	}
+	m, err := netmail.ReadMessage(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b strings.Builder
-	if _, err := m.WriteTo(&b); err != nil {
-		t.Fatal(err)
+	if subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject")); err != nil || subject != "[Hocket] "+title {
+		t.Errorf("%v: subject %q", err, subject)
 	}
-	read, err := netmail.ReadMessage(strings.NewReader(b.String()))
-	if err != nil || read.Header.Get("Bcc") != "" || !strings.Contains(read.Header.Get("Subject"), "Bcc: eve@example.org") {
-		t.Errorf("%v %s", err, b.String())
+	if to, err := m.Header.AddressList("To"); err != nil || len(to) != 2 || to[1].Address != "bob@example.org" {
+		t.Errorf("%v: to %v", err, to)
+	}
+	if date, err := m.Header.Date(); err != nil || time.Since(date) > time.Minute {
+		t.Errorf("%v: date %v", err, date)
+	}
+	got, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+	want := title + "\n\n" + body + "\n\nhttps://h.example/runs/1?a=b\n\nProject shop, run r-1\n"
+	if err != nil || strings.ReplaceAll(string(got), "\r\n", "\n") != want {
+		t.Errorf("%v: body %q", err, got)
 	}
 }
 

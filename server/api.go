@@ -3,14 +3,11 @@ package server
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
-	"io"
 	"net/http"
 	"reflect"
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
 // apiPath is the prefix of all paths of the API.
@@ -19,31 +16,29 @@ const apiPath = "/api"
 // api collects the operations.
 type api struct {
 	*Server
-	huma.API
+	mux      *http.ServeMux
+	document *huma.OpenAPI
 }
 
-// setErrors makes the library report invalid requests as [Problem]. It only has global variables
-// for that.
-var setErrors = sync.OnceFunc(func() {
-	huma.NewError = invalidRequest
-	huma.DefaultArrayNullable = false
-})
+// setSchemas makes the library describe lists as lists that are never null. It only has a global
+// variable for that.
+var setSchemas = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 
 func (s *Server) addAPI(mux *http.ServeMux) {
-	setErrors()
-	c := huma.DefaultConfig("Hocket", s.version)
-	c.Info.Description = "Workflows of agents, tools and people: read, check, convert and run them, and answer their questions."
-	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
-	c.CreateHooks = nil // no links to schemas in responses
-	c.RejectUnknownQueryParameters = true
-	// Unlike that of the library, this one escapes what HTML gives a meaning.
-	format := huma.Format{Unmarshal: json.Unmarshal, Marshal: func(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }}
-	c.Formats = map[string]huma.Format{"application/json": format, "json": format}
-	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token":   {Type: "http", Scheme: "bearer", Description: "A token of `hocket serve token`."},
-		"session": {Type: "apiKey", In: "cookie", Name: "hocket-PORT", Description: "The session of a browser. Requests that change something need the origin of this server."},
-	}
-	a := &api{s, humago.NewWithPrefix(mux, apiPath, c)}
+	setSchemas()
+	a := &api{s, mux, &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{Title: "Hocket", Version: s.version,
+			Description: "Workflows of agents, tools and people: read, check, convert and run them, and answer their questions."},
+		Servers: []*huma.Server{{URL: apiPath}},
+		Components: &huma.Components{
+			Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"token":   {Type: "http", Scheme: "bearer", Description: "A token of `hocket serve token`."},
+				"session": {Type: "apiKey", In: "cookie", Name: "hocket-PORT", Description: "The session of a browser. Requests that change something need the origin of this server."},
+			},
+		},
+	}}
 	a.addProjects()
 	a.addWorkflows()
 	a.addRuns()
@@ -54,7 +49,7 @@ func (s *Server) addAPI(mux *http.ServeMux) {
 	a.addDefinitions()
 	a.addTriggers()
 	a.addBrowser(mux)
-	document := sync.OnceValues(func() ([]byte, error) { return a.OpenAPI().MarshalJSON() })
+	document := sync.OnceValues(a.document.MarshalJSON)
 	mux.HandleFunc("GET "+apiPath+"/openapi.json", func(w http.ResponseWriter, r *http.Request) {
 		text, err := document()
 		if err != nil {
@@ -81,34 +76,7 @@ type op struct {
 
 // add adds an operation. The handler is called only if the caller may do it.
 func add[I, O any](a *api, o op, handle func(ctx context.Context, in *I) (*O, error)) {
-	h := huma.Operation{
-		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, Description: o.detail, DefaultStatus: o.status, Tags: []string{o.tag},
-		Errors:       append([]int{http.StatusUnauthorized, http.StatusForbidden}, o.errors...),
-		Security:     []map[string][]string{{"token": {string(o.scope)}}, {"session": {}}},
-		MaxBodyBytes: maxBody, BodyReadTimeout: bodyTimeout,
-	}
-	if o.stream != "" {
-		h.Responses = map[string]*huma.Response{"200": {Description: o.stream, Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
-	}
-	if o.returns != nil {
-		schema := a.OpenAPI().Components.Schemas.Schema(o.returns, true, "")
-		h.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}}
-	}
-	h.Middlewares = huma.Middlewares{func(c huma.Context, next func(huma.Context)) {
-		if who := callerOf(c.Context()); !who.allows(o.scope) {
-			_, w := humago.Unwrap(c)
-			fail(w, noScope(who, o.scope))
-			return
-		}
-		next(c)
-	}}
-	huma.Register(a.API, h, func(ctx context.Context, in *I) (*O, error) {
-		out, err := handle(ctx, in)
-		if err != nil {
-			return nil, a.problemOf(ctx, err)
-		}
-		return out, nil
-	})
+	a.add(o, reflect.TypeFor[I](), reflect.TypeFor[O](), func(ctx context.Context, in any) (any, error) { return handle(ctx, in.(*I)) })
 }
 
 func noScope(who *caller, scope Scope) *Problem {

@@ -50,9 +50,8 @@ type browseGroup struct {
 
 // groups returns the operations by their tag, in the order of their paths.
 func (a *api) groups() []browseGroup {
-	document := a.OpenAPI()
 	byTag := map[string][]browseOperation{}
-	for path, item := range document.Paths {
+	for path, item := range a.document.Paths {
 		for method, o := range map[string]*huma.Operation{"GET": item.Get, "PUT": item.Put, "POST": item.Post, "DELETE": item.Delete} {
 			if o != nil {
 				byTag[o.Tags[0]] = append(byTag[o.Tags[0]], browsed(method, path, o))

@@ -253,7 +253,7 @@ func fitForPath(to string) bool {
 
 // fail answers a request with a problem.
 func fail(w http.ResponseWriter, p *Problem) {
-	w.Header().Set("Content-Type", p.ContentType(""))
+	w.Header().Set("Content-Type", problemType)
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p) // if the client has gone, nobody reads it
 }

@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/hocket-dev/hocket"
 )
@@ -26,7 +25,7 @@ type InLog struct {
 }
 
 // readLog reads a part of a stream of an attempt, or follows it.
-func (a *api) readLog(ctx context.Context, in *InLog) (*huma.StreamResponse, error) {
+func (a *api) readLog(ctx context.Context, in *InLog) (*streamed, error) {
 	_, r, err := a.run(ctx, &in.InRun)
 	if err != nil {
 		return nil, err
@@ -63,16 +62,16 @@ func (a *api) readLog(ctx context.Context, in *InLog) (*huma.StreamResponse, err
 			break
 		}
 	}
-	return &huma.StreamResponse{Body: func(c huma.Context) {
+	return &streamed{Body: func(w http.ResponseWriter, _ *http.Request) {
 		var parts []string
 		for _, p := range pieces {
 			parts = append(parts, fmt.Sprintf("%d+%d", p.At, len(p.Text)))
 		}
-		c.SetHeader("Content-Type", "application/octet-stream")
-		c.SetHeader("Hocket-Pieces", strings.Join(parts, ","))
-		c.SetHeader("Hocket-Size", strconv.FormatInt(size, 10))
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("Hocket-Pieces", strings.Join(parts, ","))
+		w.Header().Set("Hocket-Size", strconv.FormatInt(size, 10))
 		for _, p := range pieces {
-			if _, err := c.BodyWriter().Write(p.Text); err != nil {
+			if _, err := w.Write(p.Text); err != nil {
 				return // the client has gone
 			}
 		}
@@ -80,7 +79,7 @@ func (a *api) readLog(ctx context.Context, in *InLog) (*huma.StreamResponse, err
 }
 
 // followLog sends what an attempt writes while it writes it.
-func (a *api) followLog(r *hocket.Run, in *InLog, stream hocket.Stream) (*huma.StreamResponse, error) {
+func (a *api) followLog(r *hocket.Run, in *InLog, stream hocket.Stream) (*streamed, error) {
 	return a.stream(func(ctx context.Context, out *messages) error {
 		read := func(ctx context.Context, emit func(message) bool) error {
 			for p, err := range r.Read(ctx, in.Address, in.Attempt, stream, in.Offset, true) {

@@ -24,22 +24,17 @@ type Problem struct {
 	Diagnostics []Diagnostic        `json:"diagnostics,omitempty" doc:"What is wrong in a workflow or its inputs"`
 }
 
+const problemType = "application/problem+json"
+
 func (p *Problem) Error() string { return p.Detail }
-
-// GetStatus makes the problem the response of an operation that returns it.
-func (p *Problem) GetStatus() int { return p.Status }
-
-// ContentType is that of problems.
-func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
 // newProblem creates a problem of a kind, such as "refused".
 func newProblem(status int, kind, detail string) *Problem {
 	return &Problem{Type: "urn:hocket:" + kind, Title: http.StatusText(status), Status: status, Detail: detail}
 }
 
-// invalidRequest is how the library reports a request that does not fit the description of the
-// operation.
-func invalidRequest(status int, detail string, errs ...error) huma.StatusError {
+// invalidRequest is a request that does not fit the description of the operation.
+func invalidRequest(status int, detail string, errs ...error) *Problem {
 	kind := "invalid-request"
 	if status == http.StatusRequestEntityTooLarge {
 		kind = "too-large"
@@ -106,20 +101,11 @@ func isA[E error](err error) bool {
 	return errors.As(err, &e)
 }
 
-// Explain returns an error as the API would report it.
+// Explain returns an error as the API reports it.
 func (s *Server) Explain(ctx context.Context, err error) *Problem {
-	var p *Problem
-	if !errors.As(s.problemOf(ctx, err), &p) {
-		p = newProblem(http.StatusInternalServerError, "internal", err.Error())
-	}
-	return p
-}
-
-// problemOf explains an error to a client.
-func (s *Server) problemOf(ctx context.Context, err error) error {
-	var status huma.StatusError
-	if errors.As(err, &status) {
-		return err
+	var known *Problem
+	if errors.As(err, &known) {
+		return known
 	}
 	p := newProblem(http.StatusInternalServerError, "internal", err.Error())
 	for _, k := range kinds {

@@ -12,9 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
-
 	"github.com/hocket-dev/hocket"
 )
 
@@ -65,7 +62,7 @@ func (a *api) addStreams() {
 			InRun
 			After string `query:"after" doc:"Begin after this event" maxLength:"50"`
 			Last  string `header:"Last-Event-ID" maxLength:"50"`
-		}) (*huma.StreamResponse, error) {
+		}) (*streamed, error) {
 			p, r, err := a.run(ctx, &in.InRun)
 			if err != nil {
 				return nil, err
@@ -92,7 +89,7 @@ func (a *api) addStreams() {
 			Runs  []string `query:"run,explode" doc:"PROJECT/RUN, or PROJECT/RUN@EVENT to begin after an event" maxItems:"20"`
 			Facts bool     `query:"facts" doc:"Leave out recorded events, from which the facts follow"`
 			Last  string   `header:"Last-Event-ID" maxLength:"5000"`
-		}) (*huma.StreamResponse, error) {
+		}) (*streamed, error) {
 			followed, err := a.followed(ctx, in.Runs, in.Last)
 			if err != nil {
 				return nil, err
@@ -148,34 +145,29 @@ func (m *messages) flush() error {
 }
 
 // stream returns a response that send writes until the client has gone.
-func (s *Server) stream(send func(ctx context.Context, out *messages) error) (*huma.StreamResponse, error) {
+func (s *Server) stream(send func(ctx context.Context, out *messages) error) (*streamed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watching >= maxStreams {
 		return nil, newProblem(http.StatusServiceUnavailable, "too-many-streams", "too many streams are open")
 	}
 	s.watching++
-	return &huma.StreamResponse{Body: func(c huma.Context) {
+	return &streamed{Body: func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.watching--
 		}()
-		_, w := humago.Unwrap(c)
-		c.SetHeader("Content-Type", "text/event-stream")
-		c.SetHeader("X-Accel-Buffering", "no")
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("X-Accel-Buffering", "no")
 		out := &messages{w: w, http: http.NewResponseController(w)}
 		_ = out.http.SetReadDeadline(time.Time{}) // the request was read
 		out.buf.WriteString("retry: 1000\n\n")
 		if out.flush() != nil {
 			return
 		}
-		if err := send(c.Context(), out); err != nil && c.Context().Err() == nil {
-			var p *Problem
-			if !errors.As(s.problemOf(c.Context(), err), &p) {
-				return // the client has gone
-			}
-			if data, err := json.Marshal(p); err == nil {
+		if err := send(r.Context(), out); err != nil && r.Context().Err() == nil {
+			if data, err := json.Marshal(s.Explain(r.Context(), err)); err == nil {
 				out.put("problem", "", data)
 			}
 		}
