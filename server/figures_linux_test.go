@@ -63,12 +63,12 @@ func load() string {
 	return "load " + strings.Fields(string(text) + " ?")[0]
 }
 
-// begin starts a run whose steps take some time each.
-func (k *killed) begin(workflow, delay string) string {
+// begin starts a run, with replies unless they are "".
+func (k *killed) begin(workflow, replies string) string {
 	k.t.Helper()
 	body := map[string]any{"workflow": workflow}
-	if delay != "" {
-		body["replies"] = `"*": {output: ok, delay: ` + delay + `}`
+	if replies != "" {
+		body["replies"] = replies
 	}
 	status, text := k.do("POST", k.runs(), "", body)
 	var line struct {
@@ -102,18 +102,22 @@ func TestIdleMemory(t *testing.T) {
 
 // TestWatchers logs what a server needs for clients that follow one run with 200 events a second. All of them get all events.
 func TestWatchers(t *testing.T) {
-	steps := "name: busy\nlimits: {max_steps: 10000}\nsteps:\n"
-	for i := range 250 {
-		steps += fmt.Sprintf("  - {id: n%d, agent: x, prompt: p}\n", i)
+	const together = 20 // tasks, which end one after the other, so that the events are spread
+	delays := `"*": [`
+	for i := range together {
+		delays += fmt.Sprintf("{output: ok, delay: %dms}, ", (i+1)*17)
 	}
-	k := newKilled(t, map[string]string{".hocket/workflows/busy.yml": steps, ".hocket/agents/x.yml": "name: x\nagent: shell\nsettings: {command: \"true\"}\n"})
+	items := strings.TrimSuffix(strings.Repeat("0,", 300), ",")
+	k := newKilled(t, map[string]string{
+		".hocket/workflows/busy.yml": "name: busy\nlimits: {max_steps: 10000, max_parallel: " + strconv.Itoa(together) + "}\nsteps:\n  - {id: each, for_each: \"[" + items + "]\", as: item, agent: x, prompt: p}\n", ".hocket/agents/x.yml": "name: x\nagent: shell\nsettings: {command: \"true\"}\n",
+	})
 	k.start()
 	defer k.kill()
 	k.runs() // the server is there
 	_, idle := k.memory()
 	began := time.Now()
 	used := k.processor()
-	run := k.begin("busy", "16ms")
+	run := k.begin("busy", strings.TrimSuffix(delays, ", ")+"]")
 	var events atomic.Int64
 	done := make(chan error, *watchers)
 	for range *watchers {
