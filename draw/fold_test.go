@@ -96,8 +96,8 @@ func TestFoldInLoops(t *testing.T) {
 func TestFoldOfAPage(t *testing.T) {
 	opened := map[string]bool{}
 	i := Inline{
-		Bundle: &workflow.Bundle{Root: fan(24)}, Link: func(place string) string { return "?step=" + place },
-		Fold: Fold{Over: ReadableAlike, Open: func(place string) bool { return opened[place] }}, Unfold: func(place string) string { return "?unfold=" + place },
+		Bundle: &workflow.Bundle{Root: fan(24)}, Link: true,
+		Fold: Fold{Over: ReadableAlike, Open: func(place string) bool { return opened[place] }}, Unfold: true,
 	}
 	p, err := i.Draw(t.Context())
 	if err != nil {
@@ -108,9 +108,10 @@ func TestFoldOfAPage(t *testing.T) {
 		Fold: func(places []string) string { return "running" },
 		Text: func(places []string) string { return fmt.Sprintf("3 of %d <done>", len(places)) },
 		Edge: func(e Edge) string { return map[string]string{"check-1 … check-24": "taken"}[e.To] },
+		Link: func(place string) string { return "?step=" + place }, Unfold: func(place string) string { return "?a&unfold=" + place },
 	})
 	for _, want := range []string{
-		`<a class="node fold running" data-place="check-1 … check-24" data-folded="check-1&#10;check-2&#10;`, `href="?unfold=check-1"`, ">24 steps</text>", ">3 of 24 &lt;done&gt;</text>",
+		`<a class="node fold running" data-place="check-1 … check-24" data-folded="check-1&#10;check-2&#10;`, `href="?a&amp;unfold=check-1"`, ">24 steps</text>", ">3 of 24 &lt;done&gt;</text>",
 		`<a class="node success" data-place="last" href="?step=last">`, `<g class="edge taken" data-from="all" data-to="check-1 … check-24" data-on="label" data-case="yes">`,
 		`<g class="edge failure" data-from="check-1 … check-24" data-to="tell" data-on="error">`,
 	} {

@@ -20,12 +20,21 @@ type layer struct {
 
 // slot is where a page adds something about the state of a run.
 type slot struct {
-	at     int      // bytes before it
-	place  string   // the classes of a node
-	folded []string // the classes of a node that stands for several
-	edge   *Edge    // the classes of an edge
-	count  bool     // the text of a node that stands for several
+	at     int // bytes before it
+	kind   slotKind
+	place  string   // of a node; for slotCount, its usual text
+	folded []string // the places that a node stands for
+	edge   *Edge    // not a node
 }
+
+// slotKind is what is in a slot.
+type slotKind int
+
+const (
+	slotClasses slotKind = iota // of a node or an edge
+	slotCount                   // the text of a node that stands for several
+	slotLink                    // where a node leads
+)
 
 func (l *layer) slot(s slot) {
 	s.at = len(l.ink)

@@ -14,10 +14,10 @@ import (
 // place is the address of a node without iterations and items.
 type Inline struct {
 	Bundle *workflow.Bundle
-	Open   func(place string) bool   // which calls are drawn with the workflow that they call; nil: none
-	Link   func(place string) string // where a node leads; nil: nowhere
+	Open   func(place string) bool // which calls are drawn with the workflow that they call; nil: none
+	Link   bool                    // nodes are links; Look says where they lead
 	Fold   Fold
-	Unfold func(place string) string // where a node leads that stands for several, by the place of the first; nil: nowhere
+	Unfold bool // nodes that stand for several are links
 }
 
 // Picture is a drawing for a page. It can be shown any number of times, in different states.
@@ -33,10 +33,12 @@ type Picture struct {
 
 // Look is the state in which a picture is shown. All functions may be nil.
 type Look struct {
-	Node func(place string) string    // the classes of a node or a frame
-	Edge func(e Edge) string          // the classes of an edge
-	Fold func(places []string) string // the classes of a node that stands for several
-	Text func(places []string) string // what such a node says; "": the names of the first and the last
+	Node   func(place string) string    // the classes of a node or a frame
+	Edge   func(e Edge) string          // the classes of an edge
+	Fold   func(places []string) string // the classes of a node that stands for several
+	Text   func(places []string) string // what such a node says; "": the names of the first and the last
+	Link   func(place string) string    // where a node leads
+	Unfold func(place string) string    // where a node leads that stands for several, by the place of the first
 }
 
 // Draw draws the picture. It has no style and no script. Draw fails only if the context is done.
@@ -103,7 +105,7 @@ func (p *Picture) Edges() iter.Seq[Edge] {
 func (p *Picture) Folds() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) {
 		for _, s := range p.slots {
-			if s.folded != nil && !s.count && !yield(s.place, s.folded) {
+			if s.folded != nil && s.kind == slotClasses && !yield(s.place, s.folded) {
 				return
 			}
 		}
@@ -112,16 +114,34 @@ func (p *Picture) Folds() iter.Seq2[string, []string] {
 
 // of returns what is in a slot.
 func (l Look) of(s slot) string {
-	class := ""
-	switch {
-	case s.count:
+	switch s.kind {
+	case slotClasses:
+		if class := l.classes(s); class != "" {
+			return " " + string(*new(ink).text(class))
+		}
+	case slotCount:
+		text := ""
 		if l.Text != nil {
-			class = l.Text(s.folded)
+			text = l.Text(s.folded)
 		}
-		if class == "" {
-			class = s.place
+		if text == "" {
+			text = s.place
 		}
-		return string(*new(ink).text(class))
+		return string(*new(ink).text(text))
+	case slotLink:
+		to, place := l.Link, s.place
+		if s.folded != nil {
+			to, place = l.Unfold, s.folded[0]
+		}
+		if to != nil {
+			return string(*new(ink).put(` href="`).text(to(place)).put(`"`))
+		}
+	}
+	return ""
+}
+
+func (l Look) classes(s slot) (class string) {
+	switch {
 	case s.edge != nil && l.Edge != nil:
 		class = l.Edge(*s.edge)
 	case s.folded != nil && l.Fold != nil:
@@ -129,10 +149,7 @@ func (l Look) of(s slot) string {
 	case s.edge == nil && s.folded == nil && l.Node != nil:
 		class = l.Node(s.place)
 	}
-	if class == "" {
-		return ""
-	}
-	return " " + string(*new(ink).text(class))
+	return class
 }
 
 // begin opens an element around what is painted for a node, and returns what closes it.
@@ -140,12 +157,12 @@ func (p *painter) begin(to *layer, class string, b *box) (end string) {
 	if p.inline == nil || b.place == "" {
 		return ""
 	}
-	link := p.inline.Link
+	leads := p.inline.Link
 	if b.folded != nil {
-		class, link = class+" fold", p.unfold(b)
+		class, leads = class+" fold", p.inline.Unfold
 	}
 	name := "g"
-	if link != nil {
+	if leads {
 		name = "a"
 	}
 	to.put("<").put(name).put(` class="`).put(class)
@@ -154,19 +171,11 @@ func (p *painter) begin(to *layer, class string, b *box) (end string) {
 	if b.folded != nil {
 		to.put(` data-folded="`).places(b.folded).put(`"`)
 	}
-	if link != nil {
-		to.put(` href="`).text(link(b.place)).put(`"`)
+	if leads {
+		to.slot(slot{kind: slotLink, place: b.place, folded: b.folded})
 	}
 	to.put(">")
 	return "</" + name + ">\n"
-}
-
-// unfold returns where a box leads that stands for several nodes.
-func (p *painter) unfold(b *box) func(string) string {
-	if p.inline.Unfold == nil {
-		return nil
-	}
-	return func(string) string { return p.inline.Unfold(b.folded[0]) }
 }
 
 // beginEdge opens an element around what is painted for an edge.

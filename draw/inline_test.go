@@ -13,7 +13,7 @@ func TestInlineMarksPlaces(t *testing.T) {
 		Nodes: []workflow.Node{{ID: "first", Title: "Plan the feature", Step: &workflow.Task{Agent: "a"}}, {ID: "sub", Step: &workflow.Call{Workflow: "inner"}}},
 		Edges: []workflow.Edge{{From: "first", To: "sub"}},
 	}}
-	i := Inline{Bundle: &workflow.Bundle{Root: outer, Called: map[string]*workflow.Workflow{"inner": inner}}, Link: func(place string) string { return "?step=" + place }}
+	i := Inline{Bundle: &workflow.Bundle{Root: outer, Called: map[string]*workflow.Workflow{"inner": inner}}, Link: true}
 	closed := inlineSVG(t, i)
 	for _, want := range []string{`<a class="node" data-place="first" href="?step=first">`, `>Plan the feature</text>`, `data-from="first" data-to="sub"`} {
 		if !strings.Contains(closed, want) {
@@ -75,5 +75,5 @@ func inlineSVG(t *testing.T, i Inline) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.SVG(Look{})
+	return p.SVG(Look{Link: func(place string) string { return "?step=" + place }})
 }

@@ -92,7 +92,7 @@ func (p *painter) caption(b *box, x, middle float64) {
 	case b.folded != nil && p.inline != nil:
 		p.marks.line(x, middle-3, "middle", title)
 		p.marks.put(`<text class="note"`).attr("x", x).attr("y", middle+13).put(">")
-		p.marks.slot(slot{folded: b.folded, count: true, place: b.note})
+		p.marks.slot(slot{kind: slotCount, folded: b.folded, place: b.note})
 		p.marks.end("</text>")
 	case b.note == "":
 		p.marks.line(x, middle+4.5, "middle", title)

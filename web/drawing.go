@@ -24,14 +24,7 @@ func (s *site) picture(ctx context.Context, b *workflow.Bundle, open []string, s
 	drawing := draw.Inline{
 		Bundle: b, Open: func(string) bool { return true },
 		Fold:   draw.Fold{Over: draw.ReadableAlike, Open: func(place string) bool { return slices.Contains(open, place) }},
-		Unfold: func(place string) string { return "?" + unfolded(append(slices.Clone(open), place)) + "#drawing" },
-	}
-	if steps {
-		before := unfolded(open)
-		if before != "" {
-			before += "&"
-		}
-		drawing.Link = func(place string) string { return "?" + before + "step=" + url.QueryEscape(place) }
+		Unfold: true, Link: steps,
 	}
 	return s.drawings.of(key, func() (*draw.Picture, error) { return drawing.Draw(ctx) })
 }
@@ -46,8 +39,14 @@ func changed(query url.Values, name string, values ...string) string {
 	return all.Encode()
 }
 
-// unfolded is the query of a page on which these are open.
-func unfolded(open []string) string { return url.Values{"unfold": open}.Encode() }
+// linker returns a function for links to a page with another value for a name. It is fast for many of them.
+func linker(query url.Values, name string) func(value string) string {
+	link := "?" + name + "="
+	if rest := changed(query, name); rest != "" {
+		link = "?" + rest + "&" + name + "="
+	}
+	return func(value string) string { return link + url.QueryEscape(value) }
+}
 
 // drawn is a picture on a page.
 type drawn struct {
@@ -64,6 +63,10 @@ type openFold struct {
 
 // newDrawn returns a picture for a page whose address has more in its query, which links keep.
 func newDrawn(p *draw.Picture, look draw.Look, query url.Values) *drawn {
+	look.Link = linker(query, "step")
+	look.Unfold = func(place string) string {
+		return "?" + changed(query, "unfold", append(slices.Clone(p.Opened), place)...) + "#drawing"
+	}
 	d := &drawn{SVG: template.HTML(p.SVG(look)), Note: p.Note} //nolint:gosec // draw escapes all text
 	for i, place := range p.Opened {
 		d.Open = append(d.Open, openFold{place, "?" + changed(query, "unfold", slices.Delete(slices.Clone(p.Opened), i, i+1)...)})

@@ -162,10 +162,19 @@ func TestChosenStays(t *testing.T) {
 	b.do(chromedp.Click(`[data-close]`))
 	has("", "xml", "")
 
+	if page := f.get(f.client(), path+"?as=xml&step=check-2", http.StatusOK); !strings.Contains(page, ` href="?as=xml&amp;step=check-2&amp;unfold=check-1#drawing">`) {
+		t.Error("a box that is opened closes the step, or changes the notation")
+	}
+	for query, want := range map[string]string{"?as=xml&run=" + run.ID(): `?as=xml&amp;run=` + run.ID() + `&amp;unfold=check-1#drawing`, "?unfold=check-1&run=" + run.ID(): `?run=` + run.ID() + `&amp;unfold=check-1&amp;as=xml#source`} {
+		if page := f.get(f.client(), "/projects/shop/workflows/checks"+query, http.StatusOK); !strings.Contains(page, ` href="`+want+`"`) {
+			t.Errorf("the page of the workflow with %s has no link to %s", query, want)
+		}
+	}
 	page := f.get(f.client(), path+"?as=xml&step=check-2&unfold=check-1", http.StatusOK)
 	for _, want := range []string{
 		`href="?as=xml&amp;unfold=check-1&amp;step=report" data-step>`, `href="` + path + `?as=mermaid&amp;step=check-2&amp;unfold=check-1#source"`, `href="` + path + `?as=xml&amp;step=check-3&amp;unfold=check-1" data-step="check-3"`,
 		`class="close" href="` + path + `?as=xml&amp;unfold=check-1"`, `href="?as=xml&amp;step=check-2#drawing">Fold`,
+		`data-place="check-5" href="?as=xml&amp;unfold=check-1&amp;step=check-5">`,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not contain %s", want)

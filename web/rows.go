@@ -3,7 +3,6 @@ package web
 import (
 	"html"
 	"html/template"
-	"net/url"
 	"strconv"
 	"strings"
 )
@@ -26,10 +25,7 @@ func rows(d *runData) template.HTML {
 		}
 	}
 	text := html.EscapeString
-	link := "?step="
-	if rest := changed(d.query, "step"); rest != "" {
-		link = "?" + rest + "&step="
-	}
+	link := linker(d.query, "step")
 	for i, n := range d.Nodes {
 		also(i%rowsTogether == 0, "<tbody>\n")
 		tally, title := n.Tally(), n.Title
@@ -41,7 +37,7 @@ func rows(d *runData) template.HTML {
 		also(n.Depth > 0, ` class="deep-`, strconv.Itoa(n.Depth), `" data-depth="`, strconv.Itoa(n.Depth), `"`)
 		also(n.Holds, ` data-holds`)
 		also(n.Kind == choiceKind, ` data-choice`)
-		put(`><td><a href="`, text(link+url.QueryEscape(n.Place)), `" data-step>`, text(title), `</a> <small>`)
+		put(`><td><a href="`, text(link(n.Place)), `" data-step>`, text(title), `</a> <small>`)
 		also(n.Title != "", text(n.ID), ` · `)
 		put(text(n.Kind), `</small>`)
 		also(n.Text != "", `<p>`, text(n.Text), `</p>`)

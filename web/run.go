@@ -177,10 +177,10 @@ func (d *runData) Link(name string, values ...string) string {
 // Here returns the address of this page.
 func (d *runData) Here() string { return d.Link("part") }
 
-// chosen returns the part of the query of a run's page that a person has chosen.
+// chosen returns the part of the query of a page that a person has chosen.
 func chosen(q url.Values) url.Values {
 	kept := url.Values{}
-	for _, name := range []string{"step", "as", "unfold"} {
+	for _, name := range []string{"step", "as", "unfold", "run"} {
 		if len(q[name]) > 0 {
 			kept[name] = q[name]
 		}

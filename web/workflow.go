@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/hocket-dev/hocket/draw"
@@ -22,6 +23,8 @@ type workflowData struct {
 	Problem  string // why it cannot be written in that notation
 	Key      string // so that a form that is sent twice starts one run
 	Recent   []server.RunLine
+
+	query url.Values // what was chosen
 }
 
 // notation is one in which the workflow can be shown.
@@ -40,13 +43,16 @@ type field struct {
 
 var notations = [][2]string{{"yaml", "YAML"}, {"xml", "XML"}, {"mermaid", "Markdown"}, {"plantuml", "PlantUML"}}
 
+// In returns the address of this page with another notation.
+func (d workflowData) In(notation string) string { return linker(d.query, "as")(notation) }
+
 func (s *site) workflow(r *http.Request) (string, any, error) {
 	in := &server.InWorkflow{InProject: server.InProject{Project: r.PathValue("project")}, Name: r.PathValue("name")}
 	loaded, shown, err := s.Workflow(r.Context(), in)
 	if err != nil {
 		return "", nil, err
 	}
-	d := workflowData{Workflow: shown, Project: in.Project, Path: workflowPath(in.Project, in.Name), Shown: shown.Text, Notation: r.URL.Query().Get("as"), Key: newKey()}
+	d := workflowData{Workflow: shown, Project: in.Project, Path: workflowPath(in.Project, in.Name), Shown: shown.Text, Notation: r.URL.Query().Get("as"), Key: newKey(), query: chosen(r.URL.Query())}
 	if d.Notation == "" {
 		d.Notation = shown.Notation
 	}
@@ -68,7 +74,7 @@ func (s *site) workflow(r *http.Request) (string, any, error) {
 		if err != nil {
 			return "", nil, err
 		}
-		d.Drawing = newDrawn(picture, draw.Look{}, chosen(r.URL.Query()))
+		d.Drawing = newDrawn(picture, draw.Look{}, d.query)
 	}
 	given := map[string]any{}
 	if from := r.URL.Query().Get("run"); from != "" { // with the inputs of that run

@@ -167,7 +167,7 @@ function chosen() {
   if (node) for (const mark of [node.row, ...node.marks, ...node.outer.filter((n) => n.folded).flatMap((n) => n.marks)]) mark.classList.add("chosen");
 }
 
-// What a person has chosen stays, whichever link they follow. The drawing is shared by all runs, so its links do not have it.
+// What a person has chosen since the page was loaded stays, whichever link they follow.
 function onward(link) {
   const url = new URL(link.getAttribute("href"), location.href);
   const { searchParams: now } = new URL(location.href);
