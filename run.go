@@ -154,8 +154,9 @@ func (p *Project) Questions(ctx context.Context) ([]Question, error) {
 	return d.Questions(ctx, "")
 }
 
-// Spent lists what the attempts of all runs that ended since a time have cost. What a fork took over from
-// another run is not listed again.
+// Spent adds up what the attempts of all runs that ended since a time have cost, by day, workflow, run, agent
+// and model, and in this order. The days are those of the zone of since. What a fork took over from another run
+// is not counted again.
 func (p *Project) Spent(ctx context.Context, since time.Time) ([]Spent, error) {
 	d, err := p.runs()
 	if err != nil {

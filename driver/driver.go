@@ -57,8 +57,9 @@ type Driver interface {
 	Read(ctx context.Context, a AttemptID, s Stream, offset int64, follow bool) iter.Seq2[Piece, error]
 	// Kept returns what is stored about an attempt.
 	Kept(ctx context.Context, a AttemptID) (Kept, error)
-	// Spent lists what attempts that ended since a time have cost, in the order in which they ended. What a
-	// fork took over from another run is not listed again.
+	// Spent adds up what attempts that ended since a time have cost, by day, workflow, run, agent and model,
+	// and in this order. The days are those of the zone of since. What a fork took over from another run is
+	// not counted again.
 	Spent(ctx context.Context, since time.Time) ([]Spent, error)
 	// Questions lists the open questions of one run, or of all if run is "".
 	Questions(ctx context.Context, run string) ([]Question, error)
@@ -296,14 +297,14 @@ type Kept struct {
 	Dir     string           // where Files are on this machine; "": elsewhere
 }
 
-// Spent is what an attempt has cost.
+// Spent is what the attempts of an agent have cost in a run on a day.
 type Spent struct {
+	Day      string // such as 2026-11-18
 	Run      string
 	Workflow string
-	Address  string
 	Agent    string
 	Model    string // as its provider names it; "": unknown
-	At       time.Time
+	Attempts int
 	Usage    engine.Usage
 }
 

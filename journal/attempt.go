@@ -35,31 +35,6 @@ func (w *Writer) noteUsage(tx *sql.Tx, ev *engine.TaskEnded, at time.Time) error
 	return err
 }
 
-// Spent returns what attempts that ended since a time have cost. What a fork took over is not counted again.
-func (s *Store) Spent(ctx context.Context, since time.Time) ([]driver.Spent, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT r.id, r.workflow, a.address, a.agent, a.model, a.usage, a.ended FROM attempts a JOIN runs r ON r.number = a.run
-		WHERE a.ended >= ?1 AND a.ended >= r.created ORDER BY a.ended, a.run, a.address, a.attempt`, since.UnixMicro())
-	if err != nil {
-		return nil, explain(s.file, err)
-	}
-	defer rows.Close()
-	var all []driver.Spent
-	for rows.Next() {
-		var one driver.Spent
-		var usage string
-		var ended int64
-		if err := rows.Scan(&one.Run, &one.Workflow, &one.Address, &one.Agent, &one.Model, &usage, &ended); err != nil {
-			return nil, explain(s.file, err)
-		}
-		if err := json.Unmarshal([]byte(usage), &one.Usage); err != nil {
-			return nil, s.damaged("", fmt.Errorf("usage of %s in run %s: %w", one.Address, one.Run, err))
-		}
-		one.At = time.UnixMicro(ended)
-		all = append(all, one)
-	}
-	return all, explain(s.file, rows.Err())
-}
-
 // Attempt reads what was noted about an attempt.
 func (s *Store) Attempt(ctx context.Context, a driver.AttemptID) (session, model string, used engine.Usage, err error) {
 	usage := "{}"

@@ -110,4 +110,5 @@ var migrations = []string{
 	) WITHOUT ROWID;`,
 	`ALTER TABLE attempts ADD COLUMN agent TEXT NOT NULL DEFAULT '';
 	ALTER TABLE attempts ADD COLUMN ended INTEGER NOT NULL DEFAULT 0; -- 0: it costs nothing, or an older version wrote it`,
+	`CREATE INDEX attempts_ended ON attempts (ended);`,
 }

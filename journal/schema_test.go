@@ -120,7 +120,7 @@ func TestJournalsThatAreRefused(t *testing.T) {
 		says         string
 	}{
 		{"newer", "CREATE TABLE new (x); PRAGMA application_id = 1212369748; PRAGMA user_version = 99", Newer,
-			"its schema has version 99, but this program supports version 11); update hocket"},
+			"its schema has version 99, but this program supports version 12); update hocket"},
 		{"other program", "CREATE TABLE songs (x)", NotDatabase, "it is the database of another program"},
 		{"other program with id", "CREATE TABLE songs (x); PRAGMA application_id = 7; PRAGMA user_version = 1", NotDatabase, "another program"},
 	}

@@ -43,6 +43,7 @@ type Store struct {
 	looked  atomic.Int64 // age at which the file was last known to exist
 
 	statements statements
+	spending   spending
 
 	writing sync.Map // the runs that have a *Writer
 

@@ -1,10 +1,8 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"net/http"
-	"slices"
 	"time"
 )
 
@@ -45,27 +43,10 @@ func (s *Server) Usage(ctx context.Context, project string, days int) ([]Usage, 
 	if err != nil {
 		return nil, err
 	}
-	rows := map[Usage]*Usage{}
-	all := []Usage{}
-	for _, one := range spent {
-		key := Usage{Day: one.At.Local().Format(time.DateOnly), Project: project, Workflow: one.Workflow, Run: one.Run, Agent: one.Agent, Model: one.Model}
-		row := rows[key]
-		if row == nil {
-			row = &Usage{}
-			*row = key
-			rows[key] = row
-		}
-		row.Attempts++
-		row.CostUSD += one.Usage.CostUSD
-		row.CostUnknown = row.CostUnknown || one.Usage.CostUnknown
-		row.TokensIn += one.Usage.TokensIn
-		row.TokensOut += one.Usage.TokensOut
+	all := make([]Usage, len(spent))
+	for i, one := range spent {
+		u := one.Usage
+		all[i] = Usage{one.Day, project, one.Workflow, one.Run, one.Agent, one.Model, one.Attempts, u.CostUSD, u.CostUnknown, u.TokensIn, u.TokensOut}
 	}
-	for _, row := range rows {
-		all = append(all, *row)
-	}
-	slices.SortFunc(all, func(a, b Usage) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Model, b.Model))
-	})
 	return all, nil
 }

@@ -135,7 +135,7 @@ func (d *Driver) Kept(ctx context.Context, a driver.AttemptID) (driver.Kept, err
 	return k, nil
 }
 
-// Spent lists what attempts have cost.
+// Spent adds up what attempts have cost.
 func (d *Driver) Spent(ctx context.Context, since time.Time) ([]driver.Spent, error) {
 	s, err := d.reading()
 	if err != nil || s == nil {
