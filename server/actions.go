@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -166,7 +167,12 @@ func (s *Server) Start(ctx context.Context, project, key string, in *StartRun) (
 		}
 		labels[k] = v
 	}
-	options := []hocket.StartOption{hocket.WithLimits(in.Limits.model()), hocket.WithLabels(labels)}
+	limits := in.Limits.model()
+	admin := callerOf(ctx).allows(Admin)
+	if given := w.WithLimits(limits).Limits(); !admin && check.Lower(w.Limits(), given) != given {
+		return RunLine{}, newProblem(http.StatusForbidden, "scope", "only a token with the scope admin may raise limits")
+	}
+	options := []hocket.StartOption{hocket.WithLimits(limits), hocket.WithLabels(labels)}
 	if key != "" {
 		options = append(options, hocket.WithKey(fmt.Sprintf("http %q %s", callerOf(ctx).Name, key)))
 	}
@@ -174,6 +180,10 @@ func (s *Server) Start(ctx context.Context, project, key string, in *StartRun) (
 		replies, found := hocket.ReadReplies("replies.yml", []byte(in.Replies))
 		if found.Errors() {
 			return RunLine{}, &hocket.InvalidError{Diagnostics: found}
+		}
+		if !admin && !replies.CoversAll(w.Bundle()) {
+			// A reply may be the answer to a question, or what the next step believes.
+			return RunLine{}, newProblem(http.StatusForbidden, "scope", "only a token with the scope admin may reply for some steps while others do real work; give every task a reply")
 		}
 		options = append(options, hocket.WithReplies(replies))
 	}

@@ -254,6 +254,19 @@ func TestScopes(t *testing.T) {
 	}
 	f.want(http.StatusForbidden, "POST", f.path("/runs/"+run+"/retry"), map[string]any{"from": "approve", "output": "yes"}, "Authorization", "Bearer "+tokens[Start])
 	f.want(http.StatusForbidden, "POST", f.path("/runs/"+run+"/retry"), map[string]any{"from": "approve", "prompt": "yes"}, "Authorization", "Bearer "+tokens[Start])
+	for _, c := range []struct {
+		status int
+		body   map[string]any
+	}{
+		{http.StatusForbidden, map[string]any{"replies": "approve: yes\n"}},
+		{http.StatusForbidden, map[string]any{"limits": map[string]any{"steps": 1000}}},
+		{http.StatusForbidden, map[string]any{"limits": map[string]any{"steps": 5, "seconds": 1e6}}},
+		{http.StatusCreated, map[string]any{"replies": "approve: yes\n\"*\": done\n"}},
+		{http.StatusCreated, map[string]any{"limits": map[string]any{"steps": 50, "cost_usd": 2}}},
+	} {
+		c.body["workflow"] = "gated"
+		f.want(c.status, "POST", f.path("/runs"), c.body, "Authorization", "Bearer "+tokens[Start])
+	}
 }
 
 func TestARevokedTokenIsInvalidAtOnce(t *testing.T) {

@@ -181,7 +181,7 @@ func (f *fixture) until(run, status string) Run {
 			return r
 		}
 		if time.Now().After(end) {
-			f.t.Fatalf("run %s is %s, want %s", run, r.Status, status)
+			f.t.Fatalf("run %s is %s, want %s: %v", run, r.Status, status, r.Error)
 		}
 	}
 }

@@ -109,7 +109,11 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		if r.URL.Path == enterPath { // has its own secret
-			s.enter(w, r)
+			if insideRun(r.RemoteAddr, localAddress(r)) {
+				fail(w, forPeople())
+			} else {
+				s.enter(w, r)
+			}
 			return
 		}
 		who, err := s.identify(r)
@@ -132,15 +136,20 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			fail(w, p)
 		case slices.Contains(who.Scopes, Model) && !strings.HasPrefix(r.URL.Path, mcpPath): // also where no scope is needed
 			fail(w, noScope(who, Read))
-		case !who.Browser && r.Method != http.MethodGet && r.Method != http.MethodHead && insideRun(r.RemoteAddr, localAddress(r)):
-			p := newProblem(http.StatusForbidden, "inside-run", "a program that works for a run cannot start or change anything through the server, because the limits of its run would not apply")
-			p.Hint = "use the command line, such as `hocket run` or `hocket mcp serve`"
-			fail(w, p)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead && insideRun(r.RemoteAddr, localAddress(r)): // with a browser's cookie, too
+			fail(w, forPeople())
 		default:
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, who)))
 		}
 	})
+}
+
+// forPeople refuses what a program that works for a run may not do, even with a person's token, cookie or link.
+func forPeople() *Problem {
+	p := newProblem(http.StatusForbidden, "inside-run", "a program that works for a run cannot start or change anything through the server, because the limits of its run would not apply")
+	p.Hint = "use the command line, such as `hocket run` or `hocket mcp serve`"
+	return p
 }
 
 // openAgain makes a browser open a page from here. A browser that follows a link on another site, such as in

@@ -15,29 +15,36 @@ import (
 
 // TestFromInside is the program in TestInsideRun.
 func TestFromInside(t *testing.T) {
-	url, token := os.Getenv("INSIDE_URL"), os.Getenv("INSIDE_TOKEN")
-	if url == "" {
+	base, path := os.Getenv("INSIDE_URL"), os.Getenv("INSIDE_PATH")
+	if base == "" {
 		t.Skip("this is a program that another test starts")
 	}
-	for _, method := range []string{"GET", "POST"} {
-		req, err := http.NewRequest(method, url, strings.NewReader(`{"workflow": "hello"}`))
+	for _, try := range []struct{ name, method, url, header, value string }{
+		{"read", "GET", base + path, "Authorization", "Bearer " + os.Getenv("INSIDE_TOKEN")},
+		{"token", "POST", base + path, "Authorization", "Bearer " + os.Getenv("INSIDE_TOKEN")},
+		{"cookie", "POST", base + path, "Cookie", os.Getenv("INSIDE_COOKIE")},
+		{"link", "GET", base + os.Getenv("INSIDE_LINK"), "Accept", "text/html"},
+	} {
+		req, err := http.NewRequest(try.method, try.url, strings.NewReader(`{"workflow": "hello"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set(try.header, try.value)
 		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Origin", base)
+		req.Header.Set("Sec-Fetch-Site", "same-origin")
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
 		text, _ := io.ReadAll(res.Body)
 		res.Body.Close()
-		fmt.Printf("%s %d %.200s\n", method, res.StatusCode, text)
+		fmt.Printf("%s %d %.100s\n", try.name, res.StatusCode, text)
 	}
 }
 
-// A step of a run reads through the server, and cannot start a run, whatever its token: the limits of its run
-// would not apply.
+// A step of a run reads through the server, and cannot start a run or become a person, whatever it has got hold of:
+// a token, the cookie of a browser or a link.
 func TestInsideRun(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -53,13 +60,20 @@ func TestInsideRun(t *testing.T) {
 	}
 	hocket.MarkPrograms() // as the command does
 	f := newFixture(t, nil)
-	text := fmt.Sprintf("name: inside\nsteps:\n  - id: a\n    agent: shell\n    config:\n      command: INSIDE_URL=%s%s INSIDE_TOKEN=%s setsid %s -test.run '^TestFromInside$'\n", f.base, f.path("/runs"), f.admin, self)
+	link, err := f.s.Link("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("name: inside\nsteps:\n  - id: a\n    agent: shell\n    config:\n      command: INSIDE_URL=%s INSIDE_PATH=%s INSIDE_TOKEN=%s INSIDE_COOKIE='%s' INSIDE_LINK='%s' setsid %s -test.run '^TestFromInside$'\n",
+		f.base, f.path("/runs"), f.admin, f.session(), link, self)
 	if err := os.WriteFile(filepath.Join(f.dir, ".hocket/workflows/inside.yml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	run := f.begin("inside")
 	out := fmt.Sprint(f.until(run, "success").Output)
-	if !strings.Contains(out, "GET 200") || !strings.Contains(out, "POST 403") || !strings.Contains(out, "inside-run") {
-		t.Error(out)
+	for _, want := range []string{"read 200 ", "token 403 ", "cookie 403 ", "link 403 "} {
+		if !strings.Contains(out, want) || strings.Count(out, "inside-run") != 3 {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
 	}
 }
