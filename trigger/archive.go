@@ -5,16 +5,29 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
-// archive is a directory with the keys of old firings, so that none is ever repeated. It has a line for each key with
+// archive is a directory with the keys of old firings, so that none is repeated. It has a line for each key with
 // its digest, time and run, in one of 256 files: only one is read to find a key.
 type archive struct{ dir string }
+
+// A key is forgotten when it is older than youth, and its file has more than crowd newer ones: when a trigger has fired
+// about 100,000 times since then. So an archive has at most 10 MB, or what fired in the last 30 days.
+const (
+	youth = 30 * 24 * time.Hour
+	crowd = 400
+	// keySize is about the length of a line.
+	keySize = 100
+)
 
 // place returns the file and the digest of a key.
 func (a archive) place(key string) (file, digest string) {
@@ -34,7 +47,34 @@ func (a archive) add(key string, was Firing) error {
 		return fmt.Errorf("trigger: %w", err)
 	}
 	_, err = f.WriteString("\n" + digest + " " + stamp(was.At) + " " + was.Run + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	size, sizeErr := f.Seek(0, io.SeekEnd)
+	if err = errors.Join(err, sizeErr, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("trigger: %w", err)
+	}
+	if size > 2*crowd*keySize {
+		return forget(file, was.At.Add(-youth))
+	}
+	return nil
+}
+
+// forget removes the keys from a file that are older than a time, and of which there are more than enough.
+func forget(file string, before time.Time) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("trigger: %w", err)
+	}
+	lines := slices.DeleteFunc(slices.Collect(strings.Lines(string(text))), func(l string) bool { return l == "\n" })
+	old := 0
+	for _, line := range lines[:max(0, len(lines)-crowd)] {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[1] >= stamp(before) { // they are in the order of time
+			break
+		}
+		old++
+	}
+	if old == 0 {
+		return nil
+	}
+	if err := wholefile.Write(file, []byte(strings.Join(lines[old:], "")), 0o600); err != nil {
 		return fmt.Errorf("trigger: %w", err)
 	}
 	return nil
