@@ -35,7 +35,7 @@ type runData struct {
 	Notations []notation
 	written   // what the run runs, in that notation
 	Questions []server.Question
-	Earlier   []earlier // steps that work can be sent back to, if a question is open
+	Earlier   map[string][]earlier // steps that work can be sent back to, by the open question
 
 	query url.Values // what was chosen
 }
@@ -103,8 +103,11 @@ func (s *site) run(r *http.Request) (string, any, error) {
 		CanRetry:  slices.Contains([]string{"error", "timeout", "cancelled", "partial"}, shown.Status) && len(state.RepeatedEffects()) == 0,
 		CanDelete: !inProgress(shown.RunLine),
 	}
-	if len(d.Questions) > 0 {
-		d.Earlier = earlierSteps(state)
+	d.Earlier = map[string][]earlier{}
+	for _, q := range d.Questions {
+		if q.Kind == string(engine.GateQuestion) {
+			d.Earlier[q.ID] = earlierSteps(state, q.Address)
+		}
 	}
 	if shown.Output != nil {
 		d.Output = plain(shown.Output)

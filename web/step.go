@@ -209,12 +209,13 @@ type earlier struct{ Address, Title string }
 
 const mostEarlier = 50
 
-// earlierSteps returns the tasks with a prompt that are done, the last one first.
-func earlierSteps(state *hocket.State) []earlier {
+// earlierSteps returns the tasks with a prompt that are done and lead to a question, the last one first.
+func earlierSteps(state *hocket.State, question string) []earlier {
+	before := trailTo(state.Bundle, question)
 	var all []earlier
 	for _, step := range slices.Backward(state.Result.Steps) {
 		place := hocket.PlaceOf(step.Address)
-		if (step.Status != engine.Success && step.Status != engine.Partial) || promptAt(state.Bundle, place) == "" {
+		if (step.Status != engine.Success && step.Status != engine.Partial) || promptAt(state.Bundle, place) == "" || !before.has(step.Address) {
 			continue
 		}
 		title := step.Address

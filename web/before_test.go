@@ -1,0 +1,56 @@
+package web
+
+import (
+	"testing"
+
+	"github.com/hocket-dev/hocket/syntax"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Only what leads to a question comes before it: not what is beside it, after it, or in another item.
+func TestBefore(t *testing.T) {
+	parse := func(text string) *workflow.Workflow {
+		t.Helper()
+		read, found := syntax.Parse("w.yml", []byte(text))
+		if found.Errors() {
+			t.Fatal(found)
+		}
+		return read
+	}
+	b := &workflow.Bundle{Root: parse(`
+execution: dag
+steps:
+  - {id: plan, agent: a, prompt: x}
+  - {id: draft, agent: a, prompt: x, needs: plan}
+  - {id: other, agent: a, prompt: x, needs: plan}
+  - {id: approve, human: {question: ok}, needs: draft}
+  - {id: publish, agent: a, prompt: x, needs: approve}
+  - {id: parts, for_each: "${inputs.list}", workflow: part, needs: draft}
+`), Called: map[string]*workflow.Workflow{"part": parse(`
+name: part
+steps:
+  - {id: write, agent: a, prompt: x}
+  - id: polish
+    loop:
+      max: 3
+      until: done == "yes"
+      steps:
+        - {id: improve, agent: a, prompt: x}
+        - {id: fine, human: {question: fine}}
+        - {id: note, agent: a, prompt: x, output: done}
+  - {id: sign, human: {question: sign}}
+`)}}
+	for question, steps := range map[string]map[string]bool{
+		"approve": {"plan": true, "draft": true, "other": false, "publish": false, "approve": false, "parts[0]/write": false},
+		"parts[1]/fine#2": {"plan": true, "draft": true, "other": false, "approve": false, "parts[1]/write": true, "parts[0]/write": false, "parts[0]/improve#1": false,
+			"parts[1]/improve#2": true, "parts[1]/improve#1": true, "parts[1]/note#1": true, "parts[1]/note#2": false, "parts[1]/sign": false},
+		"parts[0]/sign": {"parts[0]/note": true, "parts[0]/improve#2": true, "parts[0]/write": true, "parts[1]/write": false},
+	} {
+		before := trailTo(b, question)
+		for step, want := range steps {
+			if got := before.has(step); got != want {
+				t.Errorf("%s before %s: %t, want %t", step, question, got, want)
+			}
+		}
+	}
+}
