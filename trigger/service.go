@@ -294,8 +294,13 @@ func (s *Service) reason(err error) string {
 		}
 		text = strings.Join(all, "\n")
 	}
-	text = s.p.Mask(text)
+	text = s.inProject(s.p.Mask(text))
 	return strings.ToValidUTF8(text[:min(len(text), 1000)], "")
+}
+
+// inProject returns a text with the paths of the project relative to it: where that is concerns nobody who sees the page.
+func (s *Service) inProject(text string) string {
+	return strings.ReplaceAll(text, s.p.Root()+string(filepath.Separator), "")
 }
 
 // start records the run of a firing. The error says why it did not, for people.
@@ -483,7 +488,11 @@ func (s *Service) matters(ended time.Time) bool {
 func (s *Service) failures(name string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Sorted(maps.Values(s.failed[name]))
+	all := slices.Sorted(maps.Values(s.failed[name]))
+	for i := range all {
+		all[i] = s.inProject(all[i])
+	}
+	return all
 }
 
 // Status is a trigger as people see it.
@@ -505,7 +514,7 @@ func (s *Service) List() ([]Status, error) {
 		one := Status{Trigger: t, Trusted: true, Problems: s.failures(t.Name)}
 		wrong := s.p.CheckTrigger(t).Mistakes()
 		for _, d := range wrong {
-			one.Problems = append(one.Problems, d.String())
+			one.Problems = append(one.Problems, s.inProject(d.String()))
 		}
 		if len(wrong) == 0 && !t.Disabled {
 			_, err := s.p.LoadTrigger(t)

@@ -527,3 +527,20 @@ func TestDeliverAfterStop(t *testing.T) {
 		}
 	}
 }
+
+// People see the paths of files as they are in the project.
+func TestProblemsNameFilesOfTheProject(t *testing.T) {
+	f := newFixture(t, map[string]string{
+		".hocket/triggers/unknown.yml":  "workflow: nothing\nschedule: \"0 3 * * *\"\n",
+		".hocket/triggers/mistaken.yml": "workflow: report\nschedule: \"0 3 * * *\"\ninputs: {topics: x}\n",
+	})
+	all, err := f.s.List()
+	if err != nil || len(all) != 2 {
+		t.Fatal(all, err)
+	}
+	for _, one := range all {
+		if len(one.Problems) != 1 || !strings.HasPrefix(one.Problems[0], ".hocket/triggers/"+one.Name+".yml:") {
+			t.Errorf("%s: the problems are %q", one.Name, one.Problems)
+		}
+	}
+}
