@@ -62,11 +62,20 @@ func (s *Store) Refresh(r Run, seq int, m Summary) error {
 	})
 }
 
+// The open questions of all runs, and of one. A condition for both would look at all of them for one.
+const (
+	askedByAll = `SELECT r.id, a.id, a.data FROM asked a JOIN runs r ON r.number = a.run ORDER BY a.run, a.id`
+	askedBy    = `SELECT r.id, a.id, a.data FROM runs r JOIN asked a ON a.run = r.number WHERE r.id = ? ORDER BY a.id`
+)
+
 // Open returns the open questions of one run, or of all if run is "". The oldest run comes
 // first.
 func (s *Store) Open(ctx context.Context, run string) ([]driver.Question, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT r.id, a.id, a.data FROM asked a JOIN runs r ON r.number = a.run
-		WHERE r.id = ?1 OR ?1 = '' ORDER BY a.run, a.id`, run)
+	query, of := askedByAll, []any(nil)
+	if run != "" {
+		query, of = askedBy, []any{run}
+	}
+	rows, err := s.read.QueryContext(ctx, query, of...)
 	if err != nil {
 		return nil, explain(s.file, err)
 	}

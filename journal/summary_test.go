@@ -397,3 +397,28 @@ func TestQuestionIsOver(t *testing.T) {
 		wantOpen(t, s, "demo-1", want...)
 	}
 }
+
+// For the questions of one run, those of other runs are not read: 10,000 may wait.
+func TestQuestionsOfOneRun(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	createRun(t, s, "demo-1")
+	rows, err := s.read.DB.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+askedBy, "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	steps := 0
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+			t.Fatal(err)
+		}
+		if steps++; !strings.HasPrefix(step, "SEARCH ") {
+			t.Error(step)
+		}
+	}
+	if err := rows.Err(); err != nil || steps != 2 {
+		t.Error(steps, err)
+	}
+}

@@ -159,6 +159,9 @@ func (s *Server) stream(send func(ctx context.Context, out *messages) error) (*s
 			s.watching--
 		}()
 		w.Header().Set("Content-Type", "text/event-stream")
+		// When a page closes a stream, Chromium may otherwise read from it for five more seconds, to use the connection
+		// again, and has one less for what a person clicks.
+		w.Header().Set("Connection", "close")
 		w.Header().Set("X-Accel-Buffering", "no")
 		out := &messages{w: w, http: http.NewResponseController(w)}
 		_ = out.http.SetReadDeadline(time.Time{}) // the request was read

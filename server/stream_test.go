@@ -25,6 +25,9 @@ func (f *fixture) stream(path string, headers ...string) <-chan received {
 		text, _ := io.ReadAll(res.Body)
 		f.t.Fatalf("GET %s: %d %s %s", path, res.StatusCode, kind, text)
 	}
+	if !res.Close {
+		f.t.Error("a browser would keep the connection of a stream that it has closed")
+	}
 	out := make(chan received, 10_000)
 	go func() {
 		defer close(out)

@@ -180,7 +180,6 @@ func TestTenTabs(t *testing.T) {
 	}
 	page := "/projects/shop/runs/" + run.ID()
 	for _, b := range tabs {
-		b.prefers("prefers-reduced-motion", "reduce") // without a graphics card, ten animated windows take all of the machine
 		b.open(page + "?step=talk")
 		b.wait(`document.querySelector("pre.log[data-follow] > span")`)
 	}
