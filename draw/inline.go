@@ -2,6 +2,7 @@ package draw
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -14,10 +15,42 @@ import (
 // place is the address of a node without iterations and items.
 type Inline struct {
 	Bundle *workflow.Bundle
-	Open   func(place string) bool // which calls are drawn with the workflow that they call; nil: none
-	Link   bool                    // nodes are links; Look says where they lead
+	Calls  int  // how many nodes of called workflows are drawn in place of the calls, see [Opened]
+	Link   bool // nodes are links; Look says where they lead
 	Fold   Fold
 	Unfold bool // nodes that stand for several are links
+}
+
+// MostCalled is how many nodes of called workflows a page shows. Four small files that call each other many times stand for
+// a million of them.
+const MostCalled = 2000
+
+// Opened returns the places of the calls that are shown with the workflow that they call: the outer ones first, as long as
+// these workflows have no more than most nodes.
+func Opened(b *workflow.Bundle, most int) map[string]bool {
+	type called struct {
+		w      *workflow.Workflow
+		prefix string
+		depth  int
+	}
+	open, sizes := map[string]bool{}, map[string]int{}
+	for name, w := range b.Called {
+		w.Body.Walk(func(*workflow.Graph, *workflow.Node) { sizes[name]++ })
+	}
+	for queue := []called{{b.Root, "", 0}}; len(queue) > 0; queue = queue[1:] {
+		in := queue[0]
+		in.w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			c, ok := n.Step.(*workflow.Call)
+			if !ok || b.Called[c.Workflow] == nil || in.depth == deepest || sizes[c.Workflow] > most {
+				return
+			}
+			most -= sizes[c.Workflow]
+			place := in.prefix + n.ID
+			open[place] = true
+			queue = append(queue, called{b.Called[c.Workflow], place + "/", in.depth + 1})
+		})
+	}
+	return open
 }
 
 // Picture is a drawing for a page. It can be shown any number of times, in different states.
@@ -53,7 +86,8 @@ func (o Inline) Draw(ctx context.Context) (*Picture, error) {
 			return yes
 		}
 	}
-	r := (&scene{called: o.Bundle.Called, open: o.Open, fold: o.Fold}).whole(o.Bundle.Root, wholeFrame, "")
+	s := &scene{called: o.Bundle.Called, open: Opened(o.Bundle, o.Calls), closed: new(int), fold: o.Fold}
+	r := s.whole(o.Bundle.Root, wholeFrame, "")
 	if err := r.layout(ctx); err != nil {
 		return nil, err
 	}
@@ -71,6 +105,9 @@ func (o Inline) Draw(ctx context.Context) (*Picture, error) {
 		text = append(text, l.ink...)
 	}
 	out.text, out.Note = string(*text.put("</svg>\n")), r.simpler()
+	if n := *s.closed; n > 0 && o.Calls > 0 {
+		out.Note = strings.TrimSpace(fmt.Sprintf("%s The steps of %d calls are not drawn: there are too many.", out.Note, n))
+	}
 	return out, nil
 }
 

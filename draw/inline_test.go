@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestInlineMarksPlaces(t *testing.T) {
 	if strings.Contains(closed, "<style") || strings.Contains(closed, "sub/deep") {
 		t.Errorf("the picture has a style, or the nodes of a closed call:\n%s", closed)
 	}
-	i.Open = func(place string) bool { return place == "sub" }
+	i.Calls = 1
 	open := inlineSVG(t, i)
 	for _, want := range []string{`data-place="sub/deep"`, `class="node holder" data-place="sub"`, `Deep &amp; &lt;b&gt;wide&lt;/b&gt;`} {
 		if !strings.Contains(open, want) {
@@ -63,9 +64,37 @@ func TestInlineMarksEdges(t *testing.T) {
 
 func TestInlineStopsInACircle(t *testing.T) {
 	w := &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "again", Step: &workflow.Call{Workflow: "w"}}}}}
-	i := Inline{Bundle: &workflow.Bundle{Root: w, Called: map[string]*workflow.Workflow{"w": w}}, Open: func(string) bool { return true }}
+	i := Inline{Bundle: &workflow.Bundle{Root: w, Called: map[string]*workflow.Workflow{"w": w}}, Calls: 100}
 	if n := strings.Count(inlineSVG(t, i), `data-place="again`); n != deepest+1 {
 		t.Errorf("%d calls are drawn, want %d", n, deepest+1)
+	}
+}
+
+// Calls of calls can stand for more nodes than there is memory for: the outer ones are drawn.
+func TestInlineLimitsCalls(t *testing.T) {
+	calls := func(name, called string) *workflow.Workflow {
+		w := &workflow.Workflow{Name: name}
+		for i := range 30 {
+			w.Body.Nodes = append(w.Body.Nodes, workflow.Node{ID: fmt.Sprint(name, i), Step: &workflow.Call{Workflow: called}})
+		}
+		return w
+	}
+	b := &workflow.Bundle{Root: calls("a", "b"), Called: map[string]*workflow.Workflow{"b": calls("b", "c"), "c": calls("c", "d"), "d": calls("d", "")}}
+	p, err := Inline{Bundle: b, Calls: 2000}.Draw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	svg := p.SVG(Look{})
+	if n := strings.Count(svg, "data-place="); n != 30+30*30+36*30 {
+		t.Errorf("%d nodes are drawn", n)
+	}
+	for _, want := range []string{`data-place="a29/b29"`, `data-place="a1/b5/c29"`} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the picture does not contain %s", want)
+		}
+	}
+	if want := "The steps of 1944 calls are not drawn: there are too many."; p.Note != want {
+		t.Errorf("the note is %q", p.Note)
 	}
 }
 

@@ -111,11 +111,11 @@ type scene struct {
 	picture *picture
 	colors  map[string]string // by agent
 	called  map[string]*workflow.Workflow
-	open    func(place string) bool // whether a call is drawn with the workflow that it calls
+	open    map[string]bool // places of the calls that are drawn with the workflow that they call
+	closed  *int            // counts the others
 	fold    Fold
 	folds   map[string][]*workflow.Node
 	prefix  string // of the places of its nodes
-	depth   int    // how many calls are around it
 }
 
 // builder fills one region.
@@ -186,7 +186,7 @@ func (s *scene) node(n *workflow.Node) *box {
 		x.note = shorten(heading(all[0])+" … "+heading(all[len(all)-1]), widestNote)
 	} else if w := s.opened(n, x.place); w != nil {
 		x.kind, x.mark = frameBox, ""
-		inner := &scene{called: s.called, open: s.open, fold: s.fold, prefix: x.place + "/", depth: s.depth + 1}
+		inner := &scene{called: s.called, open: s.open, closed: s.closed, fold: s.fold, prefix: x.place + "/"}
 		x.inner = inner.whole(w, callFrame, joined(x.title, x.note))
 		return x
 	}
@@ -221,7 +221,11 @@ func (s *scene) members(nodes []*workflow.Node) []string {
 // opened returns the workflow that is drawn in place of a call, or nil.
 func (s *scene) opened(n *workflow.Node, place string) *workflow.Workflow {
 	c, ok := n.Step.(*workflow.Call)
-	if !ok || s.open == nil || s.depth >= deepest || !s.open(place) {
+	if !ok || s.called[c.Workflow] == nil {
+		return nil
+	}
+	if !s.open[place] {
+		*s.closed++
 		return nil
 	}
 	return s.called[c.Workflow]

@@ -56,7 +56,7 @@ func (s *site) review(r *http.Request) (string, any, error) {
 	if shown.Kind == string(hocket.WorkflowKind) {
 		w, _, err := s.Workflow(r.Context(), &server.InWorkflow{InProject: in.InProject, Name: in.ID})
 		if err == nil && w.Model() != nil {
-			picture, err := draw.Inline{Bundle: w.Bundle(), Open: func(string) bool { return true }}.Draw(r.Context()) // every step
+			picture, err := draw.Inline{Bundle: w.Bundle(), Calls: draw.MostCalled}.Draw(r.Context()) // no step is folded
 			if err != nil {
 				return "", nil, err
 			}

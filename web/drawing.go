@@ -22,7 +22,7 @@ func (s *site) picture(ctx context.Context, b *workflow.Bundle, open []string, s
 	open = open[:min(len(open), maxOpen)]
 	key := fmt.Sprintln(draw.Digest(b), steps, strings.Join(open, "\n"))
 	drawing := draw.Inline{
-		Bundle: b, Open: func(string) bool { return true },
+		Bundle: b, Calls: draw.MostCalled,
 		Fold:   draw.Fold{Over: draw.ReadableAlike, Open: func(place string) bool { return slices.Contains(open, place) }},
 		Unfold: true, Link: steps,
 	}

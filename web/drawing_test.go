@@ -79,6 +79,36 @@ func TestChoices(t *testing.T) {
 	b.wait(edge("pick", "walk", "taken") + " && " + edge("pick", "east", "dead"))
 }
 
+// TestNestedCalls shows a workflow whose calls of calls stand for 120,000 steps, and a run of it: the outer calls are shown
+// with their steps, and those in which something has happened.
+func TestNestedCalls(t *testing.T) {
+	all := map[string]string{".hocket/workflows/d.yml": "name: d\nsteps:\n  - {id: last, agent: greeter, prompt: a}\n"}
+	for name, called := range map[string]string{"a": "b", "b": "c", "c": "d"} {
+		text := fmt.Sprintf("name: %s\nsteps:\n", name)
+		for i := range 39 {
+			text += fmt.Sprintf("  - {id: %s%d, workflow: %s, when: \"false\"}\n", name, i, called)
+		}
+		all[".hocket/workflows/"+name+".yml"] = text + fmt.Sprintf("  - {id: %s39, workflow: %s}\n", name, called)
+	}
+	f := newFixture(t, all)
+	shown := func(path string) string {
+		page := f.get(f.client(), "/projects/shop"+path, http.StatusOK)
+		if n := strings.Count(page, "<tr data-place="); n > 2300 {
+			t.Errorf("%s lists %d steps", path, n)
+		}
+		if n := strings.Count(page, "data-place="); n < 1600 || n > 2*2300 || !strings.Contains(page, "calls are not drawn: there are too many.") {
+			t.Errorf("%s shows %d steps, or does not say that there are more", path, n)
+		}
+		return page
+	}
+	shown("/workflows/a")
+	run := f.begin("a")
+	f.until(run, "success")
+	if page := shown("/runs/" + run.ID()); !strings.Contains(page, `<tr data-place="a39/b39/c39/last" data-tally="success 1"`) || strings.Contains(page, "handoff</small>") {
+		t.Error("the steps of a call in which something has happened are missing, or look like handoffs")
+	}
+}
+
 // manyChecks has 24 steps side by side.
 func manyChecks() string {
 	var text strings.Builder

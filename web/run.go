@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/draw"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/server"
 	"github.com/hocket-dev/hocket/syntax"
@@ -214,6 +215,13 @@ func oneLine(text string) string {
 func nodesOf(s *hocket.State) ([]*node, string) {
 	var all []*node
 	byPlace := map[string]*node{}
+	opened := draw.Opened(s.Bundle, draw.MostCalled)
+	for i := range s.Result.Steps { // what has happened in other calls is listed, too
+		for place := hocket.PlaceOf(s.Result.Steps[i].Address); strings.Contains(place, "/"); {
+			place = place[:strings.LastIndexByte(place, '/')]
+			opened[place] = true
+		}
+	}
 	var walk func(w *workflow.Workflow, prefix string, depth int)
 	var graph func(w *workflow.Workflow, g *workflow.Graph, prefix string, depth int)
 	graph = func(w *workflow.Workflow, g *workflow.Graph, prefix string, depth int) {
@@ -241,7 +249,7 @@ func nodesOf(s *hocket.State) ([]*node, string) {
 				}
 				graph(w, body, prefix, inner)
 			}
-			if c, ok := n.Step.(*workflow.Call); ok && depth < 20 {
+			if c, ok := n.Step.(*workflow.Call); ok && opened[one.Place] {
 				walk(s.Bundle.Called[c.Workflow], one.Place+"/", depth+1)
 			}
 		}
