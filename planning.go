@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/filelock"
@@ -43,16 +44,51 @@ func (r *Run) checkCharged(ctx context.Context, info Info) error {
 	if payer == "" || info.Usage.Usage == (engine.Usage{}) {
 		return nil
 	}
-	planned, err := r.p.Run(ctx, payer)
-	if unknown := (*UnknownRunError)(nil); errors.As(err, &unknown) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, runs, err := planned.Planning(ctx)
-	if _, ok := runs[r.id]; ok && err == nil {
+	unpaid, err := r.p.unchargedFor(ctx, payer)
+	if err == nil && slices.Contains(unpaid, r.id) {
 		return &UnchargedError{r.id, payer}
 	}
 	return err
+}
+
+// uncharged returns all runs in which models have planned for others, which still have to pay for them.
+func (p *Project) uncharged(ctx context.Context) ([]string, error) {
+	planned, err := p.Runs(ctx, Filter{Label: PlansLabel})
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	seen := map[string]bool{}
+	for _, info := range planned {
+		payer := info.Owner.Labels[PlansLabel]
+		if seen[payer] {
+			continue
+		}
+		seen[payer] = true
+		unpaid, err := p.unchargedFor(ctx, payer)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, unpaid...)
+	}
+	return all, nil
+}
+
+// unchargedFor returns the runs that a run still has to pay for. One that was deleted pays for nothing.
+func (p *Project) unchargedFor(ctx context.Context, payer string) ([]string, error) {
+	planned, err := p.Run(ctx, payer)
+	if unknown := (*UnknownRunError)(nil); errors.As(err, &unknown) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, runs, err := planned.Planning(ctx)
+	var unpaid []string
+	for id, used := range runs {
+		if used != (engine.Usage{}) {
+			unpaid = append(unpaid, id)
+		}
+	}
+	return unpaid, err
 }

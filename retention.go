@@ -24,13 +24,18 @@ func (r *Run) Delete(ctx context.Context) error {
 }
 
 // Collect deletes the oldest runs that have ended until the others are within r. With dry
-// it only returns them. A run that is waiting or can be resumed is never deleted.
+// it only returns them. A run that is waiting or can be resumed is never deleted, nor is one that another run
+// still has to pay for.
 func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collected, error) {
 	d, err := p.runs()
 	if err != nil {
 		return nil, err
 	}
-	deleted, err := d.Collect(ctx, r, dry)
+	keep, err := p.uncharged(ctx)
+	if err != nil {
+		return nil, err
+	}
+	deleted, err := d.Collect(ctx, r, keep, dry)
 	if err == nil && !dry {
 		err = p.forgetMessages(ctx)
 	}
@@ -64,6 +69,8 @@ func (r *Run) retain(ctx context.Context, res engine.Result) {
 		_ = session.OpenInbox(r.p.State()).Forget(r.id) // Collect tries again
 	}
 	if keep := Retention(r.p.Config().Retention); keep != (Retention{}) && res.Status.Done() {
-		_, _ = r.d.Collect(ctx, keep, false) // the next run that ends tries again
+		if unpaid, err := r.p.uncharged(ctx); err == nil {
+			_, _ = r.d.Collect(ctx, keep, unpaid, false) // the next run that ends tries again
+		}
 	}
 }

@@ -77,9 +77,9 @@ type Driver interface {
 	// Delete deletes a run. The error is a *[HeldError] if a process drives it. The caller must
 	// check that the run is over.
 	Delete(ctx context.Context, run string) error
-	// Collect deletes the runs that ended first, until the others satisfy r. It returns
-	// those runs; with dry it only returns them.
-	Collect(ctx context.Context, r Retention, dry bool) ([]Collected, error)
+	// Collect deletes the runs that ended first, except those to keep, until the others satisfy r. It
+	// returns those runs; with dry it only returns them.
+	Collect(ctx context.Context, r Retention, keep []string, dry bool) ([]Collected, error)
 	// Compact returns the space of deleted runs to the system. Runs may have to wait for
 	// it.
 	Compact(ctx context.Context) error

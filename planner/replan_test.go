@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
@@ -403,9 +405,22 @@ func TestOnePlannerAtATime(t *testing.T) {
 		if uncharged := (*hocket.UnchargedError)(nil); !errors.As(planned.Delete(ctx), &uncharged) || uncharged.For != r.ID() {
 			t.Error("what has not been paid for was deleted")
 		}
+		collected := func() bool {
+			old, err := f.Collect(ctx, hocket.Retention{Age: time.Nanosecond}, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return slices.ContainsFunc(old, func(c hocket.Collected) bool { return c.ID == id })
+		}
+		if collected() {
+			t.Error("what has not been paid for would be collected")
+		}
 		approve(t, f.Project, r, plan)
 		if _, err := r.Replan(ctx, plan.Workflow, hocket.Replan{Origin: &plan.Origin}); err != nil {
 			t.Fatal(err)
+		}
+		if !collected() {
+			t.Error("what has been paid for would not be collected")
 		}
 		if err := planned.Delete(ctx); err != nil {
 			t.Error(err)

@@ -323,23 +323,25 @@ func collected(t *scene, w World) {
 		run(id, task("a", "x"))
 	}
 	eventually(t, "all that are over are old", func() bool {
-		old, err := d.raw.Collect(t.Context(), driver.Retention{Age: time.Millisecond}, true)
+		old, err := d.raw.Collect(t.Context(), driver.Retention{Age: time.Millisecond}, nil, true)
 		return err == nil && len(old) == 4
 	})
 	for _, c := range []struct {
 		keep    driver.Retention
+		also    string
 		removes string
 	}{
-		{driver.Retention{}, ""},
-		{driver.Retention{Age: time.Hour, Runs: 5, Size: 1 << 30}, ""},
-		{driver.Retention{Runs: 4}, "first"},
-		{driver.Retention{Runs: 3}, "second"},
-		{driver.Retention{Size: 1}, "third"},
-		{driver.Retention{Age: time.Millisecond}, "fourth"},
-		{driver.Retention{Age: time.Millisecond, Runs: 1, Size: 1}, ""},
+		{driver.Retention{}, "", ""},
+		{driver.Retention{Age: time.Hour, Runs: 5, Size: 1 << 30}, "", ""},
+		{driver.Retention{Runs: 4}, "", "first"},
+		{driver.Retention{Runs: 3}, "second", "third"},
+		{driver.Retention{Size: 1}, "", "second"},
+		{driver.Retention{Age: time.Millisecond, Runs: 1, Size: 1}, "fourth", ""},
+		{driver.Retention{Age: time.Millisecond}, "", "fourth"},
+		{driver.Retention{Age: time.Millisecond, Runs: 1, Size: 1}, "", ""},
 	} {
 		for _, dry := range []bool{true, false} {
-			removed, err := d.raw.Collect(t.Context(), c.keep, dry)
+			removed, err := d.raw.Collect(t.Context(), c.keep, []string{c.also}, dry)
 			ids := ""
 			for _, r := range removed {
 				ids += r.ID

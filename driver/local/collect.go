@@ -13,12 +13,12 @@ import (
 const deletions = 200
 
 // Collect deletes the runs that ended first.
-func (d *Driver) Collect(ctx context.Context, r driver.Retention, dry bool) ([]driver.Collected, error) {
+func (d *Driver) Collect(ctx context.Context, r driver.Retention, keep []string, dry bool) ([]driver.Collected, error) {
 	s, err := d.reading()
 	if err != nil || s == nil {
 		return nil, err
 	}
-	surplus, err := d.surplus(ctx, s, r)
+	surplus, err := d.surplus(ctx, s, r, keep)
 	if err != nil || dry || len(surplus) == 0 {
 		return surplus, err
 	}
@@ -67,8 +67,8 @@ func (d *Driver) Compact(ctx context.Context) error {
 	return s.Compact(ctx)
 }
 
-// surplus returns the runs that r does not keep, beginning with those that ended first.
-func (d *Driver) surplus(ctx context.Context, s *journal.Store, r driver.Retention) ([]driver.Collected, error) {
+// surplus returns the runs that neither r nor keep keeps, beginning with those that ended first.
+func (d *Driver) surplus(ctx context.Context, s *journal.Store, r driver.Retention, keep []string) ([]driver.Collected, error) {
 	runs, err := s.List(ctx, driver.Filter{})
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (d *Driver) surplus(ctx context.Context, s *journal.Store, r driver.Retenti
 		old := r.Age > 0 && now.Sub(run.Changed) > r.Age
 		many := r.Runs > 0 && left > r.Runs
 		large := r.Size > 0 && total > r.Size
-		if !run.Status.Done() || !old && (i == last || !many && !large) {
+		if !run.Status.Done() || slices.Contains(keep, run.ID) || !old && (i == last || !many && !large) {
 			continue
 		}
 		if r.Size == 0 {

@@ -38,7 +38,7 @@ func TestCollectByEnd(t *testing.T) {
 		removes string
 	}{{2, "first "}, {1, "second "}} {
 		err := with(s, work{}, func(d *local.Driver) error {
-			removed, err := d.Collect(t.Context(), driver.Retention{Runs: c.runs}, false)
+			removed, err := d.Collect(t.Context(), driver.Retention{Runs: c.runs}, nil, false)
 			ids := ""
 			for _, r := range removed {
 				ids += r.ID + " "

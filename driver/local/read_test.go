@@ -262,7 +262,7 @@ func TestWatchersInThisProcess(t *testing.T) {
 		wants("delete", err, "demo-2 deleted ")
 		_, err = d.Act(t.Context(), "demo-1", &engine.CancelAsked{})
 		wants("cancel", err, "demo-1 moved cancelled")
-		removed, err := d.Collect(t.Context(), driver.Retention{Age: 1}, false)
+		removed, err := d.Collect(t.Context(), driver.Retention{Age: 1}, nil, false)
 		wants("collect", err, "demo-1 deleted ")
 		if len(removed) != 1 || time.Since(began) > time.Hour {
 			t.Errorf("%+v after %s", removed, time.Since(began))
@@ -338,7 +338,7 @@ func TestCollect(t *testing.T) {
 		{driver.Retention{Size: 1}, "run-1 run-3"},
 		{driver.Retention{Size: all - 1, Runs: 2}, "run-1 run-3"},
 	} {
-		surplus, err := d.Collect(t.Context(), c.keep, true)
+		surplus, err := d.Collect(t.Context(), c.keep, nil, true)
 		var ids []string
 		for _, r := range surplus {
 			ids = append(ids, r.ID)
@@ -351,19 +351,19 @@ func TestCollect(t *testing.T) {
 		}
 	}
 	changeSnapshots(t, s.Dir(), "UPDATE runs SET owner = '{' WHERE id = 'run-3'")
-	if surplus, err := d.Collect(t.Context(), driver.Retention{Age: time.Minute}, true); err != nil || len(surplus) != 2 {
+	if surplus, err := d.Collect(t.Context(), driver.Retention{Age: time.Minute}, nil, true); err != nil || len(surplus) != 2 {
 		t.Errorf("a damaged run is surplus: %+v, %v", surplus, err)
 	}
 	changeSnapshots(t, s.Dir(), "UPDATE runs SET owner = '{}' WHERE id = 'run-3'")
 	local.Refuse(t, s.Dir(), func() error { return errors.New("it was refused") }, "DELETE ON runs")
-	if removed, err := d.Collect(t.Context(), driver.Retention{Runs: 1}, false); err == nil || len(removed) > 0 {
+	if removed, err := d.Collect(t.Context(), driver.Retention{Runs: 1}, nil, false); err == nil || len(removed) > 0 {
 		t.Errorf("%+v, %v", removed, err)
 	}
 	if err := os.WriteFile(filepath.Join(s.Dir(), "logs"), nil, 0o600); err != nil { // their files cannot be read
 		t.Fatal(err)
 	}
 	for _, keep := range []driver.Retention{{Age: 1}, {Size: 1}} {
-		if surplus, err := d.Collect(t.Context(), keep, true); err == nil {
+		if surplus, err := d.Collect(t.Context(), keep, nil, true); err == nil {
 			t.Errorf("%+v: %+v", keep, surplus)
 		}
 	}
