@@ -54,8 +54,8 @@ type Comparison struct {
 	Effects []string
 	Unsure  []string // likewise, but it is not known whether the effect has happened
 	// MayRepeat are steps that are new, by their places, with an address at which a step with the same id
-	// had an effect that must happen once, and which the new plan does not have. Whether they repeat it
-	// depends on what they are given.
+	// had an effect that must happen once, and which the new plan does not have. Whether they would repeat it
+	// depends on what they are given; if so, a person is asked.
 	MayRepeat map[string]string
 }
 
@@ -134,8 +134,8 @@ func newStateOf(run *engine.Run, plan *workflow.Bundle) *newState {
 // has reports whether the plan has, or may still get, a step at an address: it has its place, and neither
 // the run nor the call or the for_each around it is over.
 func (now *newState) has(address string) bool {
-	if _, exists := now.steps[address]; exists {
-		return true
+	if _, exists := now.steps[address]; exists || now.pasts[address].Gone {
+		return exists
 	}
 	for _, end := range []int{strings.LastIndexByte(address, '/'), strings.LastIndexByte(address, '[')} {
 		if end > 0 && now.steps[address[:end]].Status.Done() {
@@ -147,8 +147,12 @@ func (now *newState) has(address string) bool {
 
 // compareSteps says what becomes of the steps of a run, which has got the new plan.
 func (c *Comparison) compareSteps(before []engine.StepResult, run *engine.Run, plan *workflow.Bundle) {
-	now, seen := newStateOf(run, plan), map[string]bool{}
+	now, seen, pending := newStateOf(run, plan), map[string]bool{}, map[string]bool{}
 	for _, was := range before {
+		if was.Unsent { // it has not begun, so only what earlier plans left matters
+			pending[was.Address] = true
+			continue
+		}
 		seen[was.Address] = true
 		c.compareStep(was, now)
 	}
@@ -157,6 +161,8 @@ func (c *Comparison) compareSteps(before []engine.StepResult, run *engine.Run, p
 		case seen[address]:
 		case now.steps[address].Status == engine.Success:
 			c.Kept = append(c.Kept, address)
+		case pending[address]:
+			c.compareStep(engine.StepResult{Address: address, Status: engine.Skipped}, now)
 		default:
 			c.compareStep(engine.StepResult{Address: address}, now)
 		}

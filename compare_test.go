@@ -110,3 +110,43 @@ func TestCompareMovedEffect(t *testing.T) {
 		}
 	}
 }
+
+// Steps that have not begun, because no process has driven the run since they were decided, neither go on nor are
+// cancelled.
+func TestCompareUnsent(t *testing.T) {
+	step := func(id, text string) string {
+		return "  - {id: " + id + ", agent: shell, effect: once, config: {command: echo " + text + "}}\n"
+	}
+	p := open(t, map[string]string{
+		"old.yml": "name: w\nsteps:\n" + step("a", "1"), "two.yml": "name: w\nsteps:\n" + step("b", "1"),
+		"three.yml": "name: w\nsteps:\n" + step("b", "2"), "four.yml": "name: w\nsteps:\n" + step("c", "1"),
+	}, hocket.Options{})
+	run := start(t, p, "old.yml", nil)
+	wait(t, run)
+	if _, err := run.Replan(t.Context(), load(t, p, "two.yml"), hocket.Replan{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"two.yml", "three.yml", "four.yml"} {
+		c := compare(t, p, run, file)
+		if all := slices.Concat(c.Kept, c.GoesOn, c.Again, c.Later, c.Cancelled, c.Dropped); len(all) > 0 {
+			t.Errorf("%s: %+v", file, c)
+		}
+	}
+	if c := compare(t, p, run, "old.yml"); !slices.Equal(c.Kept, []string{"a"}) {
+		t.Errorf("old.yml: %+v", c)
+	}
+}
+
+// Items that the list does not have any more are dropped, also while others are in progress.
+func TestCompareGoneItems(t *testing.T) {
+	each := func(items string) string {
+		return "name: w\nsteps:\n  - {id: mail, for_each: '" + items + "', max_parallel: 1, agent: shell, effect: once, config: {command: 'echo \"$TO\"', env: {TO: '${item}'}}}\n"
+	}
+	p := open(t, map[string]string{"three.yml": each(`["ann", "bob", "carl"]`), "two.yml": each(`["zoe", "ann"]`)}, hocket.Options{})
+	run := start(t, p, "three.yml", nil)
+	wait(t, run)
+	c := compare(t, p, run, "two.yml")
+	if !slices.Equal(c.Dropped, []string{"mail[2]"}) || !slices.Contains(c.Effects, "mail[2]") || !slices.Equal(c.Again, []string{"mail[0]"}) || !slices.Equal(c.Later, []string{"mail[1]"}) {
+		t.Errorf("%+v", c)
+	}
+}

@@ -353,7 +353,14 @@ func (r *Run) Retry(ctx context.Context, address string, options ...StartOption)
 	if len(failed) == 0 {
 		return nil, &RefusedError{Run: r.id, Reason: "no step failed; name the step to start at"}
 	}
-	return r.fork(ctx, driver.ForkSpec{Address: failed[0], Also: failed[1:]}, options)
+	again, err := r.fork(ctx, driver.ForkSpec{Address: failed[0], Also: failed[1:]}, options)
+	if err != nil {
+		return nil, err
+	}
+	for _, address := range s.RepeatedEffects() {
+		again.Notes = append(again.Notes, fmt.Sprintf("%q may have its effect once more: it must happen once, and has happened, or may have", address))
+	}
+	return again, nil
 }
 
 // FailedSteps returns the steps to retry so that a run may succeed: the one that made it

@@ -142,17 +142,20 @@ type State struct {
 
 	// Decisions are what the steps decided that have several ways to continue, by their addresses.
 	Decisions map[string]engine.Branch
-	Plan      *PlanChange            // the newest one; nil if the run has the plan that it was started with
-	Pasts     map[string]engine.Past // what earlier plans left, by the addresses of steps
+	Plan      *PlanChange // the newest one; nil if the run has the plan that it was started with
 }
 
 // RepeatedEffects returns the steps that [Run.Retry] would repeat without a question, although their effect
-// must happen once and has happened in an earlier plan.
+// must happen once and has happened, or may have.
 func (s *State) RepeatedEffects() []string {
-	return slices.DeleteFunc(FailedSteps(&s.Result), func(address string) bool {
-		past := s.Pasts[address]
-		return !past.Done || !past.Once && !isOnce(s.Bundle, address)
-	})
+	var list []string
+	failed := FailedSteps(&s.Result)
+	for _, step := range s.Result.Steps {
+		if step.Effect && slices.Contains(failed, step.Address) {
+			list = append(list, step.Address)
+		}
+	}
+	return list
 }
 
 // isOnce reports whether a definition declares that the effect of a step must happen once.
@@ -215,7 +218,7 @@ func (r *Run) State(ctx context.Context) (*State, error) {
 	if run == nil {
 		return nil, err
 	}
-	s.Result, s.Status, s.Pasts = run.Result(), run.Status(), run.Pasts()
+	s.Result, s.Status = run.Result(), run.Status()
 	open := map[string]bool{}
 	for _, step := range s.Result.Steps {
 		r.begun(step.Address, step.Attempts)

@@ -266,11 +266,12 @@ func fate(c *hocket.Comparison, place string) string {
 			which[text] = append(which[text], address)
 		}
 		for _, text := range texts {
-			now = append(now, text+instances(which[text], place, text == s.text))
+			gone := s.text == "is cancelled" || s.text == "its result is dropped"
+			now = append(now, text+instances(which[text], place, text == s.text && !(gone && len(now) > 0)))
 		}
 	}
 	if address := c.MayRepeat[place]; address != "" {
-		now = append(now, "may repeat the effect of "+address)
+		now = append(now, "asks first if it would repeat the effect of "+address)
 	}
 	if len(now) == 0 {
 		return ""
@@ -278,7 +279,7 @@ func fate(c *hocket.Comparison, place string) string {
 	return "  (" + strings.Join(now, ", ") + ")"
 }
 
-// instances names the items and iterations of a step whose effects matter.
+// instances names the items and iterations of a step whose effects matter, or which are gone while others stay.
 func instances(addresses []string, place string, harmless bool) string {
 	const most = 3
 	switch more := len(addresses) - most; {

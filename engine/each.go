@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -149,4 +151,45 @@ func (r *Run) endEach(in *inst) {
 	if fault := r.succeed(in, outputs, composed(outputs)); fault != nil {
 		r.fail(in, fault)
 	}
+}
+
+// eaches calls f with every for_each in the region that is in progress, the outer ones first.
+func (reg *region) eaches(f func(*inst)) {
+	for i := range reg.nodes {
+		in := reg.nodes[i].inst
+		switch {
+		case in == nil || in.phase != nested:
+		case in.body != nil:
+			in.body.eaches(f)
+		case in.child != nil:
+			in.child.body.eaches(f)
+		case in.each != nil:
+			f(in)
+			for _, item := range in.each.scopes {
+				if item != nil {
+					item.body.eaches(f)
+				}
+			}
+		}
+	}
+}
+
+// itemOf returns the index of the item of a for_each that an address is in, or -1 if it is in none. The for_each
+// need not have that item.
+func (g *graph) itemOf(each *inst, address string) int {
+	suffix := string(each.reg.appendSuffix(nil, each.reg.repeated())) + "["
+	for _, n := range g.nodes {
+		if rest, ok := strings.CutPrefix(address, each.scope().frame.prefix+n.def.ID+suffix); ok {
+			number, _, _ := strings.Cut(rest, "]")
+			if item, err := strconv.Atoi(number); err == nil {
+				return item
+			}
+		}
+		if n.isLoop() {
+			if item := n.body.itemOf(each, address); item >= 0 {
+				return item
+			}
+		}
+	}
+	return -1
 }

@@ -8,18 +8,17 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
-// An effect that must happen once is not repeated without a question, whatever the plans of a run say. A
-// person is asked
+// An effect that must happen once is not repeated without a question, whatever the plans of a run say. It has
+// happened if its step was done. It may have happened if an attempt was lost, cancelled or timed out, or if its
+// output could not be used. A person is asked about an attempt that was lost and, in a new plan, about a step
 //
-//  1. about an attempt that was lost;
-//  2. in a new plan, about a step whose address has such an effect, or may have it: it was done, or an attempt
-//     was lost, cancelled, or timed out, or its output could not be used;
-//  3. in a new plan, about a step that does the same, with the same values, as was done at its address in any
-//     earlier plan, or may have been;
-//  4. in a new plan, about a step that does the same, with the same values, as one at another address had
-//     done, or may have done, unless the new plan has that one, too: the step was moved, or its item was.
+//  1. at whose address such an effect has happened, or may have, whatever the step does now;
+//  2. that would do the same, with the same values, as such an effect at its address in any earlier plan, or at
+//     another address where the new plan does not have it: the step was moved, or its item was.
 //
-// Only an attempt that a driver was given settles an answer: until then, another plan asks again.
+// Only an attempt that a driver was given settles an answer: until then, another plan asks again. If a person
+// says that the effect has happened, the step has the result of the same effect, if there is one: what is at its
+// address may be the result of something else, such as another item.
 
 // tally is how often something happened at an address.
 type tally struct {
@@ -69,8 +68,8 @@ func (r *Run) tallyUp(in *inst) {
 	if t.Attempts > 0 {
 		r.replans.tally[in.address] = t
 	}
-	if r.version >= 6 && in.isOnce() && (done || in.sent && t.Unsure) {
-		r.replans.noteDeed(in)
+	if x := &r.replans; r.version >= 6 && in.isOnce() && (done || in.sent && t.Unsure) && x.same(in) == nil {
+		x.effects[in.deed()] = append(x.alike(in), &effect{address: in.address})
 	}
 }
 
@@ -86,6 +85,13 @@ func (r *Run) mayHaveHappened(in *inst) bool {
 		return open && (in.unsure || attempted)
 	}
 	return in.status != Success && !in.atLimit && (in.unsure || open && attempted)
+}
+
+// hadEffect reports whether an effect that must happen once has happened, or may have, although its instance
+// ended without success.
+func (r *Run) hadEffect(in *inst) bool {
+	return in.isOnce() && in.status != Success && in.status != Skipped && in.status.Done() &&
+		(in.happened || in.like != "" || in.atLimit || r.mayHaveHappened(in))
 }
 
 // continueCounts makes a new instance number its attempts and questions from where earlier plans
@@ -108,48 +114,60 @@ func (in *inst) deed() string {
 	return string(does[:]) + string(with[:])
 }
 
-// noteDeed records the effect of an instance.
-func (x *replans) noteDeed(in *inst) {
-	if d := in.deed(); !slices.Contains(x.deeds[d], in.address) {
-		x.deeds[d] = append(x.deeds[d], in.address)
+func (p *past) deed() string { return string(p.acts[:]) + string(p.in.sum[:]) }
+
+// effect is an effect that must happen once, and that has happened in an earlier plan, or may have.
+type effect struct {
+	address string
+	result  *past // nil if it has none
+	stays   bool  // the newest plan has it at its address
+}
+
+// alike returns the effects of earlier plans that are the same as that of an instance, at any address.
+func (x *replans) alike(in *inst) []*effect {
+	if len(x.effects) == 0 || !in.n.isTried() {
+		return nil
+	}
+	return x.effects[in.deed()]
+}
+
+// same returns the one of them at the address of the instance, or nil.
+func (x *replans) same(in *inst) *effect {
+	for _, e := range x.alike(in) {
+		if e.address == in.address {
+			return e
+		}
+	}
+	return nil
+}
+
+// forget forgets the effect of an instance: a person says that it did not happen.
+func (x *replans) forget(in *inst) {
+	if e := x.same(in); e != nil {
+		x.effects[in.deed()] = slices.DeleteFunc(x.alike(in), func(other *effect) bool { return other == e })
 	}
 }
 
-// claim lets an instance of the newest plan have the effect that earlier plans had at its address, if it is
-// the same. Others that do the same are then not moved, but additional.
-func (x *replans) claim(in *inst) {
-	if len(x.deeds) == 0 || !in.n.isTried() {
-		return
-	}
-	if d := in.deed(); slices.Contains(x.deeds[d], in.address) {
-		x.theirs[d+in.address] = true
-	}
-}
-
-// forgetDeed forgets the effect of an instance: a person says that it did not happen.
-func (x *replans) forgetDeed(in *inst) {
-	if len(x.deeds) > 0 {
-		d := in.deed()
-		x.deeds[d] = slices.DeleteFunc(x.deeds[d], func(address string) bool { return address == in.address })
+// keep lets an instance of the newest plan have the effect that earlier plans had at its address. Others that do
+// the same are then not moved, but additional.
+func (x *replans) keep(in *inst) {
+	if e := x.same(in); e != nil {
+		e.stays = true
 	}
 }
 
 // doneAt returns an address at which an earlier plan did the same as an instance does, or may have: its own,
 // or one where the newest plan does not do it; "" if there is none.
-func (x *replans) doneAt(in *inst) string {
-	if len(x.deeds) == 0 {
-		return ""
-	}
-	d := in.deed()
-	if slices.Contains(x.deeds[d], in.address) {
-		return in.address
-	}
-	for _, address := range x.deeds[d] {
-		if !x.theirs[d+address] {
-			return address
+func (x *replans) doneAt(in *inst) (address string) {
+	for _, e := range x.alike(in) {
+		switch {
+		case e.address == in.address:
+			return in.address
+		case address == "" && !e.stays:
+			address = e.address
 		}
 	}
-	return ""
+	return address
 }
 
 // mayRepeat reports whether the first attempt of an instance in its plan may repeat an effect, so that a
@@ -158,11 +176,14 @@ func (r *Run) mayRepeat(in *inst) bool {
 	if in.agreed || in.attempt > in.base {
 		return false
 	}
-	if in.like = ""; !in.unsure && !in.happened {
-		in.like = r.replans.doneAt(in)
+	known := in.unsure || in.happened
+	if in.like = ""; !known || r.version >= 7 {
+		if in.like = r.replans.doneAt(in); known && in.like == in.address {
+			in.like = ""
+		}
 		in.once = in.once || in.like != ""
 	}
-	return in.unsure || in.happened || in.like != ""
+	return known || in.like != ""
 }
 
 // askLost asks a person what happened to an attempt of which nobody knows, or whether to repeat what was
@@ -197,9 +218,9 @@ func (r *Run) askLost(in *inst) {
 		q.Text = fmt.Sprintf("%q is done, and its effect must happen only once, but %s. Run it again, leave it as it is, or fail the step?", in.address, why)
 		q.Options[0].Description = "run it again; its effect happens once more"
 		q.Options[1].Description = "leave it as it is; continue with an empty output"
-		if r.doneBefore(in) != nil {
-			q.Options[1].Description = "leave it as it is; continue with the result that it has"
-		}
+	}
+	if r.doneBefore(in) != nil && (r.version >= 7 || !in.unsure) {
+		q.Options[1].Description = "leave it as it is; continue with the result that it has"
 	}
 	if r.version >= 6 {
 		q.Detail = in.subject()
@@ -248,36 +269,60 @@ func (r *Run) lostAnswered(in *inst, value string) {
 		}
 		r.admitTask(in)
 	case Done:
-		if in.like != "" { // a person has done it, so to speak, and a later plan keeps that
-			in.attempt = max(in.base, 1)
-		}
-		if p := r.doneBefore(in); p != nil {
-			r.recall(in, p)
-		} else if fault := r.succeed(in, "", nil); fault != nil {
-			in.happened = in.happened || r.version >= 6 // that its output is missing does not undo it
-			r.fail(in, fault)
-		}
+		r.leaveDone(in)
 	case Fail:
 		fault := &Fault{Kind: FaultLost, Message: "was lost, and a person marked it as failed", Permanent: true}
-		switch p := r.replans.memo[in.address]; {
+		switch {
 		case in.like != "":
 			fault.Message = fmt.Sprintf("would do what %q did in an earlier plan, and a person marked it as failed", in.like)
 		case done:
 			fault.Message = "is done, but a person marked it as failed"
-			if p != nil {
-				p.disowned = true
-			}
+		}
+		if p := r.replans.memo[in.address]; p != nil && done {
+			p.disowned = true
 		}
 		r.fail(in, fault)
 	}
 }
 
-// doneBefore returns the result that a step which must happen once has from an earlier plan, or nil if
-// it has none that it could continue with.
+// leaveDone ends an instance whose effect has happened, as a person says.
+func (r *Run) leaveDone(in *inst) {
+	ran := in.attempt > in.base
+	in.attempt = max(in.attempt, 1) // a person has done it, so to speak, and a later plan keeps that
+	var fault *Fault
+	switch p := r.doneBefore(in); {
+	case p == nil:
+		fault = r.succeed(in, "", nil)
+	case p == r.replans.memo[in.address] && !ran:
+		r.recall(in, p)
+	default:
+		fault = r.settleLike(in, p)
+	}
+	if fault != nil {
+		in.happened = in.happened || r.version >= 6 // that its output is missing does not undo it
+		r.fail(in, fault)
+	}
+}
+
+// doneBefore returns the result of the same effect in an earlier plan, or nil if there is none that the instance
+// could continue with.
 func (r *Run) doneBefore(in *inst) *past {
+	usable := func(p *past) bool { return p != nil && p.in.status == Success && p.reads == in.n.reads() }
 	p := r.replans.memo[in.address]
-	if !in.happened || p == nil || p.in.status != Success || p.reads != in.n.reads() {
+	if r.version < 7 { // whatever was done there
+		if in.happened && usable(p) {
+			return p
+		}
 		return nil
+	}
+	if usable(p) && p.deed() == in.deed() {
+		return p
+	}
+	p = nil
+	for _, e := range r.replans.alike(in) {
+		if usable(e.result) && (p == nil || e.result.in.done > p.in.done) {
+			p = e.result
+		}
 	}
 	return p
 }

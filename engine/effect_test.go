@@ -40,6 +40,9 @@ func TestReplanAsksAboutUnknownEffects(t *testing.T) {
 		for _, ev := range c.events {
 			r.step(ev)
 		}
+		if known := r.run.Result().Steps[0].Effect; known != (c.want == "ask a") {
+			t.Errorf("%s: an effect: %t", what, known)
+		}
 		r.want(what, r.plan(inOrder(c.is)), c.want)
 	}
 	r := beginPlan(t, inOrder(once1), workflow.Limits{})
@@ -247,5 +250,102 @@ func TestReplanAsksAboutMovedItems(t *testing.T) {
 	r.step(lost("mail[0]", 1))
 	if q := r.run.Questions()[0]; len(q.Detail) > 500 {
 		t.Errorf("%d bytes", len(q.Detail))
+	}
+}
+
+// Whoever says that the effect of an item has happened gets the result of that item, wherever it was, and not
+// the result of another item that was at its place.
+func TestReplanLeavesTheResultOfTheItem(t *testing.T) {
+	mails := func(items string) *workflow.Bundle {
+		return inOrder(workflow.Node{ID: "mail", Step: &workflow.Each{Items: workflow.Expr{Text: items}, As: "to", Body: workflow.Graph{Nodes: []workflow.Node{once("mail", "send ${vars.to}")}}}})
+	}
+	result, empty := "continue with the result that it has", "continue with an empty output"
+	for version, want := range map[int][]string{6: {"to ann", "to bob", ""}, engine.Version: {"", "to ann", "to bob"}} {
+		r := beginPlan(t, mails(`["ann", "bob"]`), workflow.Limits{})
+		r = &replanned{t, r.run.Fresh(), r.now}
+		r.step(&engine.Started{Run: "r", Version: version})
+		r.ended("mail[0]", 1, "to ann")
+		r.ended("mail[1]", 1, "to bob")
+		r.want("one is added in front", r.plan(mails(`["zoe", "ann", "bob"]`)), "ask mail[0], ask mail[1], ask mail[2]")
+		for i, q := range r.run.Questions() {
+			offered := empty
+			if want[i] != "" {
+				offered = result
+			}
+			if got := q.Options[1].Description; !strings.Contains(got, offered) {
+				t.Errorf("version %d: %s offers %q", version, q.ID, got)
+			}
+		}
+		if version == engine.Version {
+			restored, err := engine.Restore(mails(`["zoe", "ann", "bob"]`), r.run.Snapshot())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.run = restored
+		}
+		for _, id := range []string{"mail[2]", "mail[0]", "mail[1]"} {
+			r.step(&engine.Answered{ID: id, Value: engine.Done})
+		}
+		if got, want := workflow.FormatJSON(r.run.Result().Output), workflow.FormatJSON(want); got != want {
+			t.Errorf("version %d: %s, want %s", version, got, want)
+		}
+	}
+
+	r := beginPlan(t, inOrder(once("a", "1")), workflow.Limits{})
+	r.ended("a", 1, "first")
+	r.plan(inOrder(once("a", "2")))
+	r.step(&engine.Answered{ID: "a", Value: engine.Rerun})
+	r.ended("a", 2, "second")
+	r.want("the first form again", r.plan(inOrder(once("a", "1"))), "ask a")
+	r.step(&engine.Answered{ID: "a", Value: engine.Done})
+	if got := r.run.Result().Steps[0].Output; got != "first" {
+		t.Errorf("%q", got)
+	}
+	r.want("it may happen again", r.plan(inOrder(once("a", "3"))), "ask a")
+	r.step(&engine.Answered{ID: "a", Value: engine.Rerun})
+	r.want("but is lost", r.step(&engine.Recovered{}), "ask a")
+	r.step(&engine.Answered{ID: "a", Value: engine.Done})
+	if step := r.run.Result().Steps[0]; step.Output != "" || step.Attempts != 3 {
+		t.Errorf("%+v", step)
+	}
+}
+
+// A fork repeats the answer about an effect also if a budget held the step back before a person raised it.
+func TestForkAfterABudgetAndAnEffect(t *testing.T) {
+	plan := func(prompt string) string {
+		return "  - {id: a, agent: x, effect: once, prompt: " + prompt + "}\n  - {id: b, agent: x}\n"
+	}
+	s := planned(t, plan("one"), "")
+	s.load("plan/two.yml", []byte("name: main\nsteps:\n"+plan("two")))
+	s.limits.CostUSD = 1
+	s.does("cost a 1", "cost b 0", "start", "ok a A", "ok b B", "replan two", "answer a 9", "answer a rerun", "ok a A2")
+	if said := s.does("fork b"); !strings.HasPrefix(said, "  ask b \"Raise the budget") {
+		t.Errorf("%s", said)
+	}
+}
+
+// A fork from a step that a failure would end before it says so. There, nobody can be asked for a new plan.
+func TestForkBeforeAFailureThatAskedForAPlan(t *testing.T) {
+	pick := workflow.Node{ID: "pick", OnError: workflow.Replan, Step: &workflow.Choice{On: workflow.Expr{Text: `"z"`}}}
+	b := &workflow.Bundle{Root: &workflow.Workflow{Name: "w", Body: workflow.Graph{
+		Nodes: []workflow.Node{pick, did("a", "1"), did("b", "1")}, Edges: []workflow.Edge{{From: "pick", To: "b", On: workflow.OnLabel, Label: "x"}},
+	}}}
+	run, err := engine.New(inOrder(did("a", "1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []engine.Envelope
+	for i, ev := range []engine.Event{
+		&engine.Started{Run: "r", Version: engine.Version}, &engine.TaskEnded{Address: "a", Attempt: 1, Output: "x"}, &engine.Replanned{Bundle: b},
+		&engine.Answered{ID: "pick", Value: engine.Stop},
+	} {
+		events = append(events, engine.Envelope{Seq: i + 1, Time: time.Unix(1e9+int64(i), 0).UTC(), Event: ev})
+		if _, err := run.Step(events[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = engine.Fork(inOrder(did("a", "1")), events, nil, "a", "new", workflow.Limits{}, time.Unix(2e9, 0))
+	if err == nil || !strings.Contains(err.Error(), `"a" would be cancelled again: pick: `) {
+		t.Error(err)
 	}
 }

@@ -69,14 +69,15 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 			return nil, err
 		}
 	}
-	if in := old.stepAt(address); r.heldBack == nil && in != nil && old.wasHandedOff(in) {
+	in := old.stepAt(address)
+	if r.heldBack == nil && in != nil && old.wasHandedOff(in) {
 		by, _, _ := strings.Cut(address, "/handoff-")
 		return nil, fmt.Errorf("%q was handed off before the plan was changed; start again from %q", address, by)
 	}
-	if r.heldBack == nil {
+	if r.heldBack == nil && (in == nil || in.status == Skipped || r.finish == nil) {
 		return nil, fmt.Errorf("the run has no step %q%s", address, old.suggestStep(address))
 	}
-	if r.finish != nil || r.heldBack.phase != held {
+	if r.finish != nil || r.heldBack.phase != held { // it may also have ended before it came to the step
 		return nil, fmt.Errorf("%q would be cancelled again: %s; start again from the step that failed", address, r.whyEnding())
 	}
 	raise(&set, limits, false)
@@ -123,7 +124,11 @@ func newestPlan(events []Envelope) int {
 
 // whyEnding returns the failure that ends the scope of the instance that is held back.
 func (r *Run) whyEnding() string {
-	for s := r.heldBack.scope(); s != nil; s = s.parent {
+	s := r.root
+	if r.heldBack != nil {
+		s = r.heldBack.scope()
+	}
+	for ; s != nil; s = s.parent {
 		if s.reason != "" {
 			return s.reason
 		}
@@ -188,7 +193,9 @@ func (r *Run) admitRehearsed(e Envelope) (*inst, error) {
 	case *TimerFired: // of an attempt that was told to stop before it ended
 		of, _ := strings.CutPrefix(ev.ID, timeoutTimer+" ")
 		address = of[:max(0, strings.LastIndexByte(of, '@'))]
-	case *Started, *Asked, *Answered, *Withdrawn, *CancelAsked, *LimitRaised, *Recovered, *Forked, *Replanned:
+	case *Answered: // to the question whether to repeat an effect
+		address = ev.ID
+	case *Started, *Asked, *Withdrawn, *CancelAsked, *LimitRaised, *Recovered, *Forked, *Replanned:
 	}
 	if address == "" || r.finish != nil || r.attempts[address] != nil {
 		return r.admit(e)
@@ -206,7 +213,7 @@ func (r *Run) admitRehearsed(e Envelope) (*inst, error) {
 }
 
 func (r *Run) makeRoom(address string) {
-	r.startItemOf(&r.root.body, address)
+	r.root.body.eaches(func(in *inst) { r.startItemsUpTo(in, address) })
 	r.work()
 	for in := range r.waitingForRoom() {
 		if in.address == address {
@@ -229,51 +236,15 @@ func (r *Run) waitingForRoom() func(yield func(*inst) bool) {
 	}
 }
 
-// startItemOf starts the item of a for_each in reg that contains an address, and the items before
-// it.
-func (r *Run) startItemOf(reg *region, address string) {
-	for i := range reg.nodes {
-		in := reg.nodes[i].inst
-		switch {
-		case in == nil || in.phase != nested:
-		case in.body != nil:
-			r.startItemOf(in.body, address)
-		case in.child != nil:
-			r.startItemOf(&in.child.body, address)
-		case in.each != nil:
-			r.startItemsUpTo(in, address)
-			for _, item := range in.each.scopes {
-				if item != nil {
-					r.startItemOf(&item.body, address)
-				}
-			}
-		}
-	}
-}
-
+// startItemsUpTo starts the item of a for_each that contains an address, and the items before it.
 func (r *Run) startItemsUpTo(in *inst, address string) {
 	x := in.each
-	for item := x.next; item < len(x.items) && !x.stopped; item++ {
-		if !in.n.body.holds(in, item, address) {
-			continue
-		}
+	if item := in.n.body.itemOf(in, address); item < len(x.items) && !x.stopped {
 		for ; x.next <= item; x.next++ {
 			r.startItem(in, x.next)
 			x.open++
 		}
-		return
 	}
-}
-
-// holds reports whether an address is in an item of a for_each.
-func (g *graph) holds(each *inst, item int, address string) bool {
-	suffix := string(each.reg.appendSuffix(nil, each.reg.repeated())) + fmt.Sprintf("[%d]", item)
-	for _, n := range g.nodes {
-		if strings.HasPrefix(address, each.scope().frame.prefix+n.def.ID+suffix) || n.isLoop() && n.body.holds(each, item, address) {
-			return true
-		}
-	}
-	return false
 }
 
 // suggestStep suggests the step that was probably meant.

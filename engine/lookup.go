@@ -289,7 +289,7 @@ func (r *Run) result(in *inst) StepResult {
 	res := StepResult{
 		Address: in.address, Node: in.n.def.ID, Agent: in.n.place.Agent, Status: in.status, Output: shown(in.shown()), Error: in.err,
 		DurationMS: in.durationMS(), Attempts: int(in.attempt), Iteration: int(in.iteration), StepIndex: in.n.step,
-		Started: r.began.Add(in.started), Usage: in.usage, Unsent: in.phase == running && in.unsent,
+		Started: r.began.Add(in.started), Usage: in.usage, Unsent: in.phase == running && in.unsent, Effect: r.hadEffect(in),
 	}
 	if in.ended != notYet {
 		res.Ended = r.began.Add(in.ended)

@@ -160,12 +160,12 @@ func (r *Run) failLimit(reg *region, by *inst) {
 	by.err = "the loop reached its limit without an exit"
 	leaving := func(e *edge) bool { return e.def.On == workflow.OnFailure && len(e.leaves) > 0 }
 	handled := slices.ContainsFunc(by.n.out, leaving)
+	r.tell(by, StepEnded, by.err)
 	if r.mayReplan(by, handled) && r.version >= 4 {
 		reg.reopen(by)
 		r.askReplan(by)
 		return
 	}
-	r.tell(by, StepEnded, by.err)
 	onError := by.n.def.OnError
 	for _, e := range by.n.out {
 		switch {

@@ -123,7 +123,7 @@ func (r *Run) moveHandoffs(in *inst, handed []*handoff, below []*inst) {
 		r.list(b)
 		in.account(b)
 		r.stays(b)
-		r.replans.claim(b)
+		r.replans.keep(b)
 		if b.phase != finished {
 			r.moveProgress(b, b)
 		}

@@ -196,7 +196,7 @@ func (r *Run) askHeld() {
 	if len(r.paused) == 0 || r.rehearsal != "" || r.finish != nil {
 		return
 	}
-	var seen []*frame
+	asks := map[*frame]*inst{} // the task that a person is asked about
 	about := func(over *hold, in *inst) (ask Question, open bool) {
 		ask = over.question(in.address, r.factsOf(in))
 		ask.Address = in.address
@@ -205,19 +205,21 @@ func (r *Run) askHeld() {
 	}
 	if !r.replans.at.IsZero() && r.version >= 4 { // a new plan may have changed the order
 		for _, in := range r.paused {
-			if over := r.overBudget(in); over != nil {
-				if _, open := about(over, in); open {
-					seen = append(seen, over.f)
-				}
+			over := r.overBudget(in)
+			if over == nil || asks[over.f] != nil {
+				continue
+			}
+			if _, open := about(over, in); open || r.version >= 7 && slices.ContainsFunc(in.open, r.ofBudget) {
+				asks[over.f] = in
 			}
 		}
 	}
 	for _, in := range r.paused {
 		over := r.overBudget(in)
-		if over == nil || over.f.running > 0 || slices.Contains(seen, over.f) {
+		if over == nil || over.f.running > 0 || asks[over.f] != nil && asks[over.f] != in {
 			continue
 		}
-		seen = append(seen, over.f)
+		asks[over.f] = in
 		if ask, open := about(over, in); !open {
 			r.withdraw(in, "", r.ofBudget) // the amounts have changed
 			r.open(in, ask)
@@ -418,7 +420,6 @@ func (r *Run) answered(e Envelope, ev *Answered) {
 	case ReplanQuestion:
 		if in.atLimit {
 			r.over(in)
-			r.tell(in, StepEnded, in.err)
 			r.judge(in)
 			return
 		}

@@ -25,25 +25,25 @@ import (
 
 // replans is what earlier plans of a run left.
 type replans struct {
-	at       time.Time           // when the newest plan began; zero if it is the first
-	asked    int                 // number of plans that answered a question of on_error
-	planning Usage               // what was used to make the plans
-	charged  map[string]bool     // the runs in which that was
-	tally    map[string]tally    // what happened at each address, so that nothing is numbered twice
-	deeds    map[string][]string // the addresses at which earlier plans had an effect that must happen once, or may have had it, by deed
-	theirs   map[string]bool     // those that belong to a step of the newest plan, by deed and address
-	memo     map[string]*past    // results that the newest plan has not needed yet, by memoKey
-	limbo    *scope              // of attempts that were cancelled and have not ended
-	behind   []*inst             // tasks that wait until such an attempt at their address has ended
-	next     plan                // the one that was admitted last
-	old      *old                // what was in progress, while Replanned is stepped
-	due      []due               // what is ready, while an event is stepped; first those with a result
+	at       time.Time            // when the newest plan began; zero if it is the first
+	asked    int                  // number of plans that answered a question of on_error
+	planning Usage                // what was used to make the plans
+	charged  map[string]bool      // the runs in which that was
+	tally    map[string]tally     // what happened at each address, so that nothing is numbered twice
+	effects  map[string][]*effect // of earlier plans, by deed
+	memo     map[string]*past     // results that the newest plan has not needed yet, by memoKey
+	limbo    *scope               // of attempts that were cancelled and have not ended
+	behind   []*inst              // tasks that wait until such an attempt at their address has ended
+	next     plan                 // the one that was admitted last
+	old      *old                 // what was in progress, while Replanned is stepped
+	due      []due                // what is ready, while an event is stepped; first those with a result
 }
 
 // past is an instance that ended in an earlier plan.
 type past struct {
 	in               *inst // without its place in that plan
-	work, reads      digest
+	work             digest
+	acts, reads      digest // see the methods of node
 	decision, reason string
 	disowned         bool       // the effect has happened, but a person has marked the step as failed since
 	below            []*inst    // the tasks that it handed off
@@ -110,7 +110,11 @@ func (r *Run) replan(ev *Replanned) {
 	}
 	r.rehearsal = ev.Rehearse
 	r.recollect()
-	x.theirs = map[string]bool{}
+	for _, same := range x.effects {
+		for _, e := range same {
+			e.stays = false
+		}
+	}
 	limits, used := r.root.frame.limits, r.root.frame.ledger
 	raise(&limits, ev.Limits, true)
 	x.at, x.behind = r.now, nil
@@ -158,7 +162,7 @@ func (r *Run) recollect() {
 	o := &old{map[string]*inst{}, map[string][]*inst{}, r.attempts, r.timers, r.questions, map[string]Status{}, r.warnings}
 	x.old = o
 	if x.memo == nil {
-		x.memo, x.tally, x.deeds = map[string]*past{}, map[string]tally{}, map[string][]string{}
+		x.memo, x.tally, x.effects = map[string]*past{}, map[string]tally{}, map[string][]*effect{}
 	}
 	tops := map[string]string{} // of what was handed off, the address of the workflow's own task
 	type result struct {
@@ -183,9 +187,13 @@ func (r *Run) recollect() {
 		case in.phase != finished && !in.atLimit:
 			o.insts[in.address] = in
 		case in.attempt == 0 && r.version >= 4: // it failed before it began
-		case in.happened && in.status != Success: // it did not run, and the earlier result may still be needed
+		case in.happened && in.status != Success && (!in.atLimit || r.version < 7): // it did not run, and the earlier result may still be needed
 		case in.status == Success || in.status == Failed || in.status == TimedOut:
-			ended[in.address] = result{r.memoKey(in), remembered(in)}
+			p := remembered(in)
+			if e := x.same(in); e != nil && p.in.status == Success {
+				e.result = p
+			}
+			ended[in.address] = result{r.memoKey(in), p}
 		}
 	}
 	for address, p := range ended {
@@ -214,7 +222,7 @@ func (n *node) isTried() bool {
 
 // remembered returns an instance that has ended, without its place in its plan.
 func remembered(in *inst) *past {
-	p := &past{work: in.n.work(), reads: in.n.reads()}
+	p := &past{work: in.n.work(), acts: in.n.acts(), reads: in.n.reads()}
 	c := *in
 	if in.passed != nil {
 		p.decision, p.reason = in.passed.decision, in.passed.reason
@@ -263,8 +271,8 @@ func (r *Run) ready(in *inst) {
 		return
 	}
 	in.phase = queued
-	if len(x.deeds) > 0 && in.n.isTried() && r.prepare(in) {
-		x.claim(in)
+	if len(x.effects) > 0 && in.n.isTried() && r.prepare(in) {
+		x.keep(in)
 	}
 	d := due{in, r.resultFor(in)}
 	at := len(x.due)
@@ -408,24 +416,15 @@ func (r *Run) recall(in *inst, p *past) bool {
 	in.usage, in.started, in.begun, in.done = o.usage, o.started, o.begun, o.done
 	in.asked, in.shut, in.counted, in.granted, in.sent = o.asked, o.shut, o.counted, o.granted, o.sent
 	in.handed, in.handoffs = p.open, o.handoffs
-	switch said, value := rebind(o.output, in.n), any(nil); {
-	case o.status != Success:
+	if o.status != Success {
 		in.status, in.err = o.status, o.err
 		r.failFinally(in) // whether to change the plan was asked when it failed
-	default:
-		if _, human := in.n.does.(*workflow.Human); human {
-			in.passed.decision, in.passed.reason = p.decision, p.reason
-		}
-		if value = said; in.wasAsked() {
-			said, value = map[string]any{"decision": p.decision, "reason": p.reason}, previous(in.from())
-		}
-		switch fault := r.settle(in, said, value); {
-		case fault != nil && (in.n.def.Once || in.happened):
-			r.fail(in, fault)
-		case fault != nil:
+	} else if fault := r.settleLike(in, p); fault != nil {
+		if !in.n.def.Once && !in.happened {
 			*in = before
 			return false
 		}
+		r.fail(in, fault)
 	}
 	in.ended = o.ended
 	in.account(in)
@@ -434,6 +433,19 @@ func (r *Run) recall(in *inst, p *past) bool {
 		delete(r.replans.memo, in.address)
 	}
 	return true
+}
+
+// settleLike ends an instance with the value of another one that succeeded.
+func (r *Run) settleLike(in *inst, p *past) *Fault {
+	said := rebind(p.in.output, in.n)
+	value := said
+	if _, human := in.n.does.(*workflow.Human); human {
+		in.passed.decision, in.passed.reason = p.decision, p.reason
+	}
+	if in.wasAsked() {
+		said, value = map[string]any{"decision": p.decision, "reason": p.reason}, previous(in.from())
+	}
+	return r.settle(in, said, value)
 }
 
 // account adds what an instance has used to the called workflows around in. The run itself knows.

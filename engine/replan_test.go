@@ -282,3 +282,58 @@ func TestReplanByHandDoesNotCount(t *testing.T) {
 	r.plan(inOrder(a))
 	r.want("none is left", r.failed("a", 2), "finish error")
 }
+
+// A new plan still asks about the task that a person is asked about, with the amounts that hold now, and about
+// no other task that the same budget holds back.
+func TestReplanAsksOnceAboutABudget(t *testing.T) {
+	parallel := func(nodes ...workflow.Node) *workflow.Bundle {
+		return &workflow.Bundle{Root: &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: nodes}}}
+	}
+	dear := engine.TaskFacts{May: workflow.Budget{CostUSD: workflow.AtMost(2.0)}}
+	tasks := map[string]engine.TaskFacts{"w/a": dear, "w/b": dear}
+	run, err := engine.New(parallel(did("a", "1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &replanned{t, run, time.Unix(1e9, 0).UTC()}
+	r.want("it costs too much", r.step(&engine.Started{Run: "r", Version: engine.Version, Limits: workflow.Limits{CostUSD: 1}, Tasks: tasks}), "ask a")
+	plan := &engine.Replanned{Bundle: parallel(did("b", "1"), did("a", "1")), Tasks: tasks, Planning: map[string]engine.Usage{"p": {CostUSD: 0.25}}}
+	r.want("planning has cost something", r.step(plan), "withdraw a, ask a")
+	if open := r.run.Questions(); len(open) != 1 || !strings.Contains(open[0].Text, "has used $0.25") {
+		t.Errorf("%+v", open)
+	}
+}
+
+// That a step has failed because its loop reached the limit is told at once, also if it waits for a new plan.
+func TestReplanTellsTheLoopLimit(t *testing.T) {
+	a := did("a", "1")
+	a.OnError = workflow.Replan
+	loop := workflow.Graph{Nodes: []workflow.Node{a}, Edges: []workflow.Edge{
+		{From: "a", To: workflow.Again, On: workflow.OnLabel, Label: "more"}, {From: "a", To: "b", On: workflow.OnLabel, Label: "left"}, {From: "a", To: "c", On: workflow.OnLabel, Label: "right"},
+	}}
+	b := &workflow.Bundle{Root: &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "l", Step: &workflow.Loop{Body: loop, Max: 1}}, did("b", ""), did("c", "")}}}}
+	r := beginPlan(t, b, workflow.Limits{})
+	told := func() (list []string) {
+		for _, f := range r.run.Facts() {
+			if f.Kind == engine.StepEnded {
+				list = append(list, f.Address+" "+string(f.Status))
+			}
+		}
+		return list
+	}
+	r.want("the limit is reached", r.ended("a", 1, "more"), "ask a")
+	if got := told(); !slices.Equal(got, []string{"a success", "a error"}) {
+		t.Errorf("%q", got)
+	}
+	r.want("it ends", r.step(&engine.Answered{ID: "a", Value: engine.Stop}), "finish error")
+	if got := told(); len(got) > 0 {
+		t.Errorf("told again: %q", got)
+	}
+
+	loop.Nodes[0] = once("a", "1")
+	r = beginPlan(t, b, workflow.Limits{})
+	r.want("the limit is reached", r.ended("a", 1, "more"), "finish error")
+	for range 3 {
+		r.want("it is done, and so is its loop", r.plan(b), "finish error")
+	}
+}

@@ -14,7 +14,7 @@ import (
 
 // layout is the version of the snapshot format. Increase it with every change to what is encoded
 // below; older snapshots are then ignored.
-const layout = 11
+const layout = 12
 
 // header tells whether a snapshot can be restored.
 type header struct {
@@ -102,6 +102,7 @@ type codec struct {
 	questions twoway.Table[question]
 	stored    twoway.Table[stored]
 	handoffs  twoway.Table[handoff]
+	pasts     twoway.Table[past]
 }
 
 func (c *codec) state() {
@@ -145,21 +146,32 @@ func (c *codec) replans(x *replans) {
 	twoway.JSON(c.Codec, &x.tally)
 	twoway.JSON(c.Codec, &x.planning)
 	twoway.JSON(c.Codec, &x.charged)
-	twoway.Map(c.Codec, &x.deeds, func(p *[]string) { twoway.JSON(c.Codec, p) })
-	twoway.Map(c.Codec, &x.theirs, func(p *bool) { c.Bools(p) })
+	twoway.Map(c.Codec, &x.effects, func(same *[]*effect) { twoway.List(c.Codec, same, c.effect) })
 	c.scope(&x.limbo)
 	twoway.List(c.Codec, &x.behind, c.inst)
-	twoway.Map(c.Codec, &x.memo, func(p **past) {
-		if !c.Writes {
-			*p = &past{}
-		}
-		c.inst(&(*p).in)
-		c.digest(&(*p).work)
-		c.digest(&(*p).reads)
-		twoway.Text(c.Codec, &(*p).decision)
-		twoway.Text(c.Codec, &(*p).reason)
-		c.Bools(&(*p).disowned)
-		twoway.List(c.Codec, &(*p).below, c.inst)
+	twoway.Map(c.Codec, &x.memo, c.past)
+}
+
+func (c *codec) effect(p **effect) {
+	if !c.Writes {
+		*p = &effect{}
+	}
+	e := *p
+	twoway.Text(c.Codec, &e.address)
+	c.past(&e.result)
+	c.Bools(&e.stays)
+}
+
+func (c *codec) past(p **past) {
+	twoway.Refer(c.Codec, &c.pasts, p, func(p *past) {
+		c.inst(&p.in)
+		c.digest(&p.work)
+		c.digest(&p.acts)
+		c.digest(&p.reads)
+		twoway.Text(c.Codec, &p.decision)
+		twoway.Text(c.Codec, &p.reason)
+		c.Bools(&p.disowned)
+		twoway.List(c.Codec, &p.below, c.inst)
 	})
 }
 

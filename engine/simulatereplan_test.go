@@ -201,7 +201,7 @@ func (s *simulation) change(b *workflow.Bundle) {
 	to := places[s.IntN(len(places))]
 	n, g := at.n, at.g
 	fresh := fmt.Sprintf("m%d", s.IntN(1000))
-	switch s.IntN(16) {
+	switch s.IntN(17) {
 	case 0, 1, 2: // other work
 		if t := n.Task(); t != nil {
 			t.Prompt.Text += [...]string{" more", " ${inputs.given}", " ${vars.v0}"}[s.IntN(3)]
@@ -278,6 +278,10 @@ func (s *simulation) change(b *workflow.Bundle) {
 	case 15:
 		if n.Task() != nil {
 			n.Once = !n.Once
+		}
+	case 16: // other items, or in another order
+		if each, ok := n.Step.(*workflow.Each); ok {
+			each.Items.Text = [...]string{`["j", "i"]`, `["i", "k"]`, `["h", "i", "j"]`}[s.IntN(3)]
 		}
 	}
 }

@@ -41,6 +41,7 @@ type StepResult struct {
 	Usage      Usage     `json:"usage,omitzero"`
 
 	Unsent bool `json:"-"` // its last attempt was decided while no process drove the run, and has not begun
+	Effect bool `json:"-"` // it did not succeed, but its effect, which must happen once, has happened, or may have
 }
 
 // Value returns the output of the step, and loads it if it is long.

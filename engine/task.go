@@ -119,7 +119,7 @@ func (r *Run) issue(in *inst) {
 	if !in.unsent {
 		if in.sent = true; in.agreed { // only now may the effect happen again
 			if in.unsure && !in.happened {
-				r.replans.forgetDeed(in)
+				r.replans.forget(in)
 			}
 			in.unsure, in.happened, in.like, in.agreed = false, false, "", false
 		}

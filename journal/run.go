@@ -153,7 +153,7 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]Run, error) {
 		also("origin = ?", f.Origin)
 	}
 	if f.Label != "" {
-		also("EXISTS (SELECT 1 FROM json_each(owner, '$.labels') WHERE key = ?)", f.Label)
+		also("CASE WHEN json_valid(owner) THEN EXISTS (SELECT 1 FROM json_each(owner, '$.labels') WHERE key = ?) ELSE 0 END", f.Label)
 	}
 	if f.Without != "" { // a damaged run is listed
 		also("CASE WHEN json_valid(owner) THEN NOT EXISTS (SELECT 1 FROM json_each(owner, '$.labels') WHERE key = ?) ELSE 1 END", f.Without)

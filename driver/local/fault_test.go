@@ -81,9 +81,11 @@ func calls(ctx context.Context) (general, ofRun map[string]func(d *local.Driver)
 		"Runs":      func(d *local.Driver) (any, error) { return d.Runs(ctx, driver.Filter{}) },
 		"Questions": func(d *local.Driver) (any, error) { return d.Questions(ctx, "") },
 		"Collect":   func(d *local.Driver) (any, error) { return d.Collect(ctx, driver.Retention{Age: 1}, nil, false) },
-		"Surplus":   func(d *local.Driver) (any, error) { return d.Collect(ctx, driver.Retention{Runs: 1, Size: 1}, nil, true) },
-		"Compact":   func(d *local.Driver) (any, error) { return nil, d.Compact(ctx) },
-		"Check":     func(d *local.Driver) (any, error) { return d.Check(ctx) },
+		"Surplus": func(d *local.Driver) (any, error) {
+			return d.Collect(ctx, driver.Retention{Runs: 1, Size: 1}, nil, true)
+		},
+		"Compact": func(d *local.Driver) (any, error) { return nil, d.Compact(ctx) },
+		"Check":   func(d *local.Driver) (any, error) { return d.Check(ctx) },
 	}
 	ofRun = map[string]func(d *local.Driver) (any, error){
 		"Find":   func(d *local.Driver) (any, error) { return d.Find(ctx, "demo-1") },

@@ -203,6 +203,7 @@ func (m *Model) start(in *minst) {
 	in.counted, in.held, in.expired, in.unsent, in.phase = true, false, false, m.unattended, "running"
 	if in.sent = in.sent || !in.unsent; in.agreed && !in.unsent {
 		if e := m.effect(in); len(m.plans.effects) > 0 && in.unsure && !in.happened { // a person says that it did not happen
+			delete(m.plans.results, e+in.address)
 			m.plans.effects[e] = slices.DeleteFunc(m.plans.effects[e], func(address string) bool { return address == in.address })
 		}
 		in.unsure, in.happened, in.moved, in.agreed = false, false, false, false
@@ -237,7 +238,8 @@ func (m *Model) vacate(in *minst, used engine.Usage) {
 		delete(m.timers, id)
 	}
 	for s := in.reg.scope; s != nil; s = s.parent() {
-		s := s
-		m.later(func() { m.maybeOver(s) })
+		if !slices.ContainsFunc(m.attempts, s.contains) && !m.handsOff(s) { // of scopes that end together, the order matters
+			m.later(func() { m.maybeOver(s) })
+		}
 	}
 }

@@ -92,9 +92,7 @@ func (m *Model) answered(ev *engine.Answered) {
 		in.agreed = true
 		m.ready(in)
 	case q.kind == engine.LostQuestion && ev.Value == "done":
-		if in.unsure = false; in.moved {
-			in.attempt = max(1, in.base)
-		}
+		in.unsure = false
 		m.leaveDone(in)
 	case q.kind == engine.LostQuestion:
 		if past := m.plans.memo[in.address]; past != nil && in.happened && !in.unsure {

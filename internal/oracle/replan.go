@@ -20,6 +20,7 @@ type plans struct {
 	old   *oldPlan          // while the event of a new plan is processed
 
 	effects map[string][]string // where an effect that must happen once happened, or may have, by what it is
+	results map[string]*mpast   // the results of these effects, by what it is and where
 	placed  map[string]bool     // those that are at their place in the newest plan
 }
 
@@ -50,7 +51,8 @@ type oldPlan struct {
 func (m *Model) replanned(ev *engine.Replanned) {
 	x := &m.plans
 	if x.memo == nil {
-		x.memo, x.tally, x.paid, x.effects = map[string]*mpast{}, map[string]mtally{}, map[string]bool{}, map[string][]string{}
+		x.memo, x.tally, x.paid = map[string]*mpast{}, map[string]mtally{}, map[string]bool{}
+		x.effects, x.results = map[string][]string{}, map[string]*mpast{}
 	}
 	for _, in := range m.insts {
 		if slices.ContainsFunc(in.questions, func(q *mquestion) bool { return q.kind == engine.ReplanQuestion }) {
@@ -109,7 +111,9 @@ func (m *Model) collect(in *minst) {
 		x.tally[in.address] = t
 		if once(in) && (done || in.sent && t.unsure) {
 			e := m.effect(in)
-			x.effects[e] = append(x.effects[e], in.address)
+			if !slices.Contains(x.effects[e], in.address) {
+				x.effects[e] = append(x.effects[e], in.address)
+			}
 		}
 	}
 	past := &mpast{minst: in, below: x.old.below[in.address]}
@@ -122,8 +126,14 @@ func (m *Model) collect(in *minst) {
 	case in.phase != "ended":
 		x.old.insts[in.address] = in
 	case in.happened && in.status != engine.Success: // the earlier result stays
+		return
 	case works(in) && in.attempt > 0 && (in.status == engine.Success || in.status == engine.Failed || in.status == engine.TimedOut):
 		x.memo[in.address] = past
+	}
+	if x.memo[in.address] == past && tried(in.n) && past.status == engine.Success {
+		if e := m.effect(in); slices.Contains(x.effects[e], in.address) {
+			x.results[e+in.address] = past
+		}
 	}
 }
 
@@ -157,40 +167,6 @@ func (m *Model) continueCounts(in *minst) {
 		must := in.n.Once || t.once
 		in.base, in.numbered, in.unsure, in.happened, in.once = t.attempts, t.asked, t.unsure && must, t.done && must, must
 	}
-}
-
-// once reports whether the effect of an instance must happen once.
-func once(in *minst) bool { return in.n.Once || in.once }
-
-// effect describes what an instance does to the world, wherever it is in a plan.
-func (m *Model) effect(in *minst) string {
-	only := workflow.Node{ID: in.n.ID, Step: in.n.Step}
-	return workflow.Print(&workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{only}}}) + m.asksFor(in)
-}
-
-// place records that the newest plan has an effect where an earlier one had it.
-func (m *Model) place(in *minst) {
-	if x := &m.plans; tried(in.n) && len(x.effects) > 0 {
-		if e := m.effect(in); slices.Contains(x.effects[e], in.address) {
-			x.placed[e+in.address] = true
-		}
-	}
-}
-
-// mayRepeat reports whether the first attempt of an instance may repeat an effect that must happen once:
-// that of its own address in any plan, or one that is no longer at its place.
-func (m *Model) mayRepeat(in *minst) bool {
-	if in.agreed || in.attempt > in.base {
-		return false
-	}
-	if in.moved = false; !in.unsure && !in.happened && len(m.plans.effects) > 0 {
-		e := m.effect(in)
-		in.moved = slices.ContainsFunc(m.plans.effects[e], func(address string) bool {
-			return address == in.address || !m.plans.placed[e+address]
-		})
-	}
-	in.once = in.once || in.moved
-	return in.unsure || in.happened || in.moved
 }
 
 // noteDone records when an instance came about: what an agent or a person did when they did it,
@@ -421,14 +397,7 @@ func (m *Model) recall(in *minst, past *mpast) bool {
 		in.status, in.err = past.status, past.err
 		m.failFinally(in)
 	} else {
-		said, value := past.output, past.output
-		if !tried(in.n) {
-			in.passed.decision, in.passed.reason = past.passed.decision, past.passed.reason
-		}
-		if asks(in.n) {
-			said, value = map[string]any{"decision": past.passed.decision, "reason": past.passed.reason}, reached(in.from)
-		}
-		f := m.endWith(in, said, value)
+		f := m.endLike(in, past)
 		if f != nil && !in.n.Once && !in.happened {
 			*in = before
 			in.refused = true
@@ -445,25 +414,16 @@ func (m *Model) recall(in *minst, past *mpast) bool {
 	return true
 }
 
-// leaveDone ends a step whose effect has happened: with the result of an earlier plan, if it has one that
-// the step would read in the same way, otherwise with an empty output.
-func (m *Model) leaveDone(in *minst) {
-	past := m.plans.memo[in.address]
-	if !in.happened || past == nil || past.status != engine.Success || reads(past.n) != reads(in.n) {
-		if f := m.succeed(in, ""); f != nil {
-			in.happened = true // only its output is missing
-			m.fail(in, *f)
-		}
-		return
+// endLike ends an instance with the value of a result.
+func (m *Model) endLike(in *minst, past *mpast) *fault {
+	said, value := past.output, past.output
+	if !tried(in.n) {
+		in.passed.decision, in.passed.reason = past.passed.decision, past.passed.reason
 	}
-	m.recall(in, past)
-}
-
-// reads describes how a node gets its value from an output.
-func reads(n *workflow.Node) string {
-	out := n.Output
-	out.Var = ""
-	return fmt.Sprintf("%T %s", n.Step, workflow.FormatJSON(out))
+	if asks(in.n) {
+		said, value = map[string]any{"decision": past.passed.decision, "reason": past.passed.reason}, reached(in.from)
+	}
+	return m.endWith(in, said, value)
 }
 
 // goOn lets an instance continue what was in progress at its address, if it is the same.
