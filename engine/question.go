@@ -412,7 +412,7 @@ func (r *Run) answered(e Envelope, ev *Answered) {
 	switch q.Kind {
 	case GateQuestion:
 		in.passed.decision, in.passed.reason = value, ev.Comment
-		r.gateAnswered(in, value, by)
+		r.gateAnswered(in, value, by, ev.Comment)
 	case LostQuestion:
 		r.lostAnswered(in, value)
 	case BudgetQuestion:
@@ -433,9 +433,12 @@ func (r *Run) answered(e Envelope, ev *Answered) {
 	}
 }
 
-func (r *Run) gateAnswered(in *inst, value, by string) {
+func (r *Run) gateAnswered(in *inst, value, by, comment string) {
 	human := in.n.does.(*workflow.Human)
 	if value == workflow.Reject && len(human.Options) == 0 && len(in.n.place.Decide) == 0 && !human.Custom {
+		if comment != "" {
+			by += ": " + comment
+		}
 		r.fail(in, &Fault{Kind: FaultError, Message: "rejected" + by, Permanent: true})
 		return
 	}
