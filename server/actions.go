@@ -156,6 +156,9 @@ func (s *Server) Inputs(ctx context.Context, in *InRun) (map[string]any, error) 
 // Start starts a run of a workflow of a project, which the server drives. A request with the same key
 // returns the same run; "": none.
 func (s *Server) Start(ctx context.Context, project, key string, in *StartRun) (RunLine, error) {
+	if err := s.mayStart(); err != nil {
+		return RunLine{}, err
+	}
 	p, w, err := s.load(ctx, project, in.Workflow)
 	if err != nil {
 		return RunLine{}, err
@@ -196,6 +199,9 @@ func (s *Server) Start(ctx context.Context, project, key string, in *StartRun) (
 
 // Retry starts a run that repeats another one from a step, or from what failed.
 func (s *Server) Retry(ctx context.Context, in *InRun, what *RetryRun) (RunLine, error) {
+	if err := s.mayStart(); err != nil {
+		return RunLine{}, err
+	}
 	p, r, err := s.run(ctx, in)
 	if err != nil {
 		return RunLine{}, err
@@ -267,6 +273,9 @@ func (s *Server) replaced(ctx context.Context, p served, r *hocket.Run, by strin
 
 // Resume hands a run to the server.
 func (s *Server) Resume(ctx context.Context, in *InRun) (RunLine, error) {
+	if err := s.mayStart(); err != nil {
+		return RunLine{}, err
+	}
 	p, r, err := s.run(ctx, in)
 	if err != nil {
 		return RunLine{}, err

@@ -149,6 +149,9 @@ func (s *Server) CheckHandoff(ctx context.Context, in *HandoffText) (HandoffChec
 // SendHandoff sends a text with requests. The process that carries out handoffs drives their sessions, as
 // for those of the command line.
 func (s *Server) SendHandoff(ctx context.Context, in *HandoffText) (SentHandoffs, error) {
+	if err := s.mayStart(); err != nil {
+		return SentHandoffs{}, err
+	}
 	p, err := s.project(ctx, in.Project)
 	if err != nil {
 		return SentHandoffs{}, err

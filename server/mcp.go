@@ -28,6 +28,12 @@ func (s *Server) addMCP(mux *http.ServeMux, with ServeMCP) {
 			return p.drives.take(context.Background(), r)
 		})
 		s.leave = append(s.leave, leave)
-		mux.Handle(mcpPath+p.name, s.page(Model, handler.ServeHTTP))
+		mux.Handle(mcpPath+p.name, s.page(Model, func(w http.ResponseWriter, r *http.Request) {
+			if err := s.mayStart(); err != nil {
+				fail(w, s.Explain(r.Context(), err))
+				return
+			}
+			handler.ServeHTTP(w, r)
+		}))
 	}
 }

@@ -80,6 +80,9 @@ type Server struct {
 	feeds    map[string]*feed // by project and run
 	watching int              // open streams
 	leave    []func()         // ends what serves MCP clients
+
+	open  context.Context // done when the server stops: then streams end, and nothing starts any more
+	close context.CancelFunc
 }
 
 // served is a project and its name in the API.
@@ -99,6 +102,7 @@ func New(o Options) (*Server, error) {
 		o.Sessions = func(p *hocket.Project) *handoff.Sessions { return handoff.Open(p, nil) }
 	}
 	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}, hooks: make(chan struct{}, maxHooks)}
+	s.open, s.close = context.WithCancel(context.Background())
 	names := map[string]int{}
 	for _, p := range o.Projects {
 		if slices.ContainsFunc(s.projects, func(other served) bool { return other.Root() == p.Root() }) {
@@ -113,7 +117,7 @@ func New(o Options) (*Server, error) {
 	}
 	mux := http.NewServeMux()
 	s.addAPI(mux)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /healthz", s.health)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	if o.MCP != nil {
 		s.addMCP(mux, o.MCP)
@@ -129,6 +133,25 @@ func New(o Options) (*Server, error) {
 	})
 	s.handler = s.guard(mux)
 	return s, nil
+}
+
+// health says whether the server takes work.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	if s.open.Err() != nil {
+		http.Error(w, "stopping", http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = w.Write([]byte("ok\n"))
+}
+
+// mayStart refuses to record a run that this server would not drive: the client may well start another one elsewhere.
+func (s *Server) mayStart() error {
+	if s.open.Err() == nil {
+		return nil
+	}
+	p := newProblem(http.StatusServiceUnavailable, "stopping", "the server is stopping, and starts nothing new")
+	p.Hint = "repeat the request in a minute"
+	return p
 }
 
 // page is a handler that only callers with a scope reach.
@@ -180,11 +203,12 @@ func (s *Server) linkTo(project, run string) string {
 // Serve serves until ctx is done. Then it starts nothing new, gives open attempts half a minute, and
 // interrupts what is left; the next start continues it.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	streams, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer s.close()
+	requests, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	h := &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeader, BaseContext: func(net.Listener) context.Context { return streams },
+		MaxHeaderBytes: maxHeader, BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelError),
 	}
 	var work sync.WaitGroup
@@ -206,11 +230,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case err = <-failed:
 	case <-ctx.Done():
 	}
+	s.close()
 	quiet()
 	for _, p := range s.projects {
 		p.drives.close() // nothing new
 	}
-	end() // streams
 	patience, enough := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer enough()
 	for _, p := range s.projects {

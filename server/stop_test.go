@@ -2,9 +2,12 @@ package server_test
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -43,6 +46,30 @@ func TestSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(200 * time.Millisecond)
+	for _, try := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"GET", base, "", 200}, // what happens can still be seen
+		{"POST", base, `{"workflow": "two"}`, 503},
+		{"GET", "/healthz", "", 503},
+	} {
+		r, err := http.NewRequest(try.method, "http://"+k.address+try.path, strings.NewReader(try.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+k.secret)
+		r.Header.Set("Content-Type", "application/json")
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if res.StatusCode != try.status || try.status == 503 && !strings.Contains(string(text), "stopping") {
+			t.Errorf("%s %s after the signal: %d %s", try.method, try.path, res.StatusCode, text)
+		}
+	}
 	if err := os.WriteFile(filepath.Join(k.dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}

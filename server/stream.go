@@ -169,7 +169,10 @@ func (s *Server) stream(send func(ctx context.Context, out *messages) error) (*s
 		if out.flush() != nil {
 			return
 		}
-		if err := send(r.Context(), out); err != nil && r.Context().Err() == nil {
+		ctx, end := context.WithCancel(r.Context())
+		defer end()
+		defer context.AfterFunc(s.open, end)()
+		if err := send(ctx, out); err != nil && ctx.Err() == nil {
 			if data, err := json.Marshal(s.Explain(r.Context(), err)); err == nil {
 				out.put("problem", "", data)
 			}
