@@ -339,8 +339,9 @@ func (*NoLimitError) Error() string { return "no limit was given to raise" }
 // Retry records a new run that copies the results of this one, except for a step and those
 // that depend on it, which will run again. Without an address, it is the failed steps that
 // run again. Resume or Drive starts the new run. [WithLimits] overrides the limits of this
-// run, [WithLabels] and [WithClaim] are for the new run, [ByPerson] allows to copy a run with a question
-// that requires a person, [WithComment] and [WithPrompt] tell the step at the address something else, and other options have no effect.
+// run, [WithLabels], [WithClaim] and [WithKey] are for the new run, [ByPerson] allows to copy a run with a question
+// that requires a person, [WithComment] and [WithPrompt] tell the step at the address something else, [Replacing]
+// cancels this run, and other options have no effect.
 func (r *Run) Retry(ctx context.Context, address string, options ...StartOption) (*Run, error) {
 	if address != "" {
 		return r.Fork(ctx, address, nil, options...)
@@ -418,6 +419,14 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 	if spec.Edit, err = r.edit(ctx, spec, s.edit); err != nil {
 		return nil, err
 	}
+	if spec.Replace = s.replace; s.key != "" {
+		spec.Key = s.key
+		asked := spec // with the output that a comment is about, which does not change
+		asked.From, asked.Limits = r.id, s.limits
+		if spec.Request, err = digestOf(asked); err != nil {
+			return nil, err
+		}
+	}
 	if asks, err := r.requiresPerson(ctx); err != nil {
 		return nil, err
 	} else if asks && !s.byPerson {
@@ -446,6 +455,7 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 		return nil, err
 	}
 	forked := r.p.handle(r.d, made.Run)
+	forked.existed = made.Existed
 	if made.Note != "" {
 		forked.Notes = []string{made.Note}
 	}

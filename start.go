@@ -30,6 +30,7 @@ type starting struct {
 	onlyApproved bool // the workflow must be approved by its digest
 	byPerson     bool
 	edit         engine.Edit
+	replace      *driver.Replace
 }
 
 func startingWith(options []StartOption) (*starting, error) {
@@ -50,7 +51,7 @@ func WithLimits(l workflow.Limits) StartOption { return func(s *starting) { s.li
 // WithReplies makes agents and people reply from a file, see [ReadReplies].
 func WithReplies(r *Replies) StartOption { return func(s *starting) { s.replies = r } }
 
-// WithKey makes Start idempotent: if the key was used before for the same request, that
+// WithKey makes Start, Retry and Fork idempotent: if the key was used before for the same request, that
 // run is returned; if it was used for another request, an error.
 func WithKey(key string) StartOption { return func(s *starting) { s.key = key } }
 
@@ -84,6 +85,14 @@ func WithComment(text string) StartOption { return func(s *starting) { s.edit.Co
 
 // WithPrompt gives the step at which a run is retried or forked another prompt.
 func WithPrompt(text string) StartOption { return func(s *starting) { s.edit.Prompt = &text } }
+
+// Replacing cancels the run that is retried or forked, unless it is over, before the new one exists: so
+// never do both go on. If question is not "", it must be open in that run with the digest. Otherwise
+// nothing happens, and the error is a *[RefusedError]: someone has answered it. If the process dies in
+// between, the same request can be repeated.
+func Replacing(question, digest string) StartOption {
+	return func(s *starting) { s.replace = &driver.Replace{Question: question, Digest: digest} }
+}
 
 // within limits a run to what another run may do, or to what was approved before. Nobody is asked.
 func within(t pinnedTrust) StartOption {
@@ -249,7 +258,7 @@ func digests(b *workflow.Bundle) []string {
 // requestDigest returns the digest of a request to start a run, regardless of who makes
 // it.
 func requestDigest(spec *driver.Spec) (string, error) {
-	data, err := json.Marshal(struct {
+	digest, err := digestOf(struct {
 		Workflow []string
 		Inputs   map[string]any
 		Limits   workflow.Limits
@@ -258,6 +267,11 @@ func requestDigest(spec *driver.Spec) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("hocket: inputs: %w", err)
 	}
+	return digest, nil
+}
+
+func digestOf(request any) (string, error) {
+	data, err := json.Marshal(request)
 	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
+	return "sha256:" + hex.EncodeToString(sum[:]), err
 }

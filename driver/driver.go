@@ -72,7 +72,8 @@ type Driver interface {
 	// of it is recorded or nothing. A process that drives the run continues by itself with the new
 	// plan. The error is a *[RefusedError] if the run, or that process, cannot continue with it.
 	Replan(ctx context.Context, run string, p Replan) (Receipt, error)
-	// Fork records a new run that repeats another one up to a step.
+	// Fork records a new run that repeats another one up to a step. A key that was used before returns
+	// the earlier run, as in Start.
 	Fork(ctx context.Context, spec ForkSpec) (Created, error)
 	// Delete deletes a run. The error is a *[HeldError] if a process drives it. The caller must
 	// check that the run is over.
@@ -134,6 +135,18 @@ type ForkSpec struct {
 	Limits workflow.Limits // of the new run; zero fields are copied from the other
 	Run    string          // the new run's id; "": the driver generates one
 	Owner  Owner
+	// Replace, if not nil, cancels the other run unless it is over, because the new one replaces it.
+	Replace *Replace
+	// Key and Request make forking idempotent, as in Spec.
+	Key, Request string
+}
+
+// Replace says when a run may be replaced. If it may not, the error is a *[RefusedError]. The run is
+// cancelled before the new one exists, so that both never go on. If the process dies in between, the same
+// fork can be asked for again.
+type Replace struct {
+	// Question, if not "", must be open in the run with this digest: an answer that came first stays.
+	Question, Digest string
 }
 
 // Replan is a new plan for a run. Everything else that the run was started with stays: its inputs,

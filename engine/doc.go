@@ -70,8 +70,9 @@
 //     process, even after the process that drove a run was killed.
 //  23. Streams. Events, outputs and what attempts printed can be read completely, from any
 //     position, in every process, and followed to their end.
-//  24. Forks and deletions. A fork repeats events of another run, and outlives it. A run
-//     that is driven is not deleted; of one that is deleted, nothing remains.
+//  24. Forks and deletions. A fork repeats events of another run, and outlives it. One that
+//     replaces that run cancels it first, or does not exist. A run that is driven is not
+//     deleted; of one that is deleted, nothing remains.
 //  25. Work. A script answers before agents and people do. An observer sees every fact in
 //     order, and however slow it is, the run does not wait. Drive returns a run that
 //     only waits for a time further away than its patience.

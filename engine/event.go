@@ -162,6 +162,12 @@ type CancelAsked struct {
 	By     string `json:"by,omitempty"`
 	Via    string `json:"via,omitempty"` // as in Answered
 	Reason string `json:"reason,omitempty"`
+	// For is the run that replaces this one. It means nothing to the engine.
+	For string `json:"for,omitempty"`
+	// Question, if it is not "", has to be open with this digest, see [Run.Admit]: whoever sends work
+	// back instead of answering must not undo an answer.
+	Question string `json:"question,omitempty"`
+	Digest   string `json:"digest,omitempty"`
 }
 
 // LimitRaised changes limits of the whole run; zero fields are left unchanged. If it changes the

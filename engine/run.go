@@ -232,6 +232,14 @@ func (r *Run) Admit(e Envelope) error {
 			return fmt.Errorf("question %q has changed since it was shown; read it again, then answer", q.ID)
 		}
 	}
+	if ev, ok := e.Event.(*CancelAsked); ok && ev.Question != "" && r.root != nil {
+		switch q := r.questions[ev.Question]; {
+		case q == nil:
+			return r.notOpen(ev.Question)
+		case q.Digest != ev.Digest:
+			return fmt.Errorf("question %q has changed since it was shown; read it again", q.ID)
+		}
+	}
 	_, err := r.admit(e)
 	return err
 }

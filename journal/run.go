@@ -92,20 +92,36 @@ func (s *Store) Create(n NewRun) (*Writer, error) {
 // checkKey rejects a key that was used. The transaction holds the write lock, so no other
 // process can use the key in between.
 func (n *NewRun) checkKey(tx *sql.Tx) error {
-	if n.Key == "" {
-		return nil
+	run, err := startedWith(n.Key, n.Request, func(key string) *sql.Row { return tx.QueryRow(byKey, key) })
+	if run != "" {
+		err = &UsedKeyError{n.Key, run}
 	}
-	var run, request string
-	err := tx.QueryRow("SELECT id, request FROM runs WHERE key = ?", n.Key).Scan(&run, &request)
-	switch {
+	return err
+}
+
+// StartedWith returns the run that was started with a key for a request; "" if there is none. The error
+// is a *[driver.KeyError] if the key was used for another request.
+func (s *Store) StartedWith(ctx context.Context, key, request string) (run string, err error) {
+	run, err = startedWith(key, request, func(key string) *sql.Row { return s.read.QueryRowContext(ctx, byKey, key) })
+	return run, explain(s.file, err)
+}
+
+const byKey = "SELECT id, request FROM runs WHERE key = ?"
+
+func startedWith(key, request string, find func(key string) *sql.Row) (run string, err error) {
+	if key == "" {
+		return "", nil
+	}
+	var was string
+	switch err := find(key).Scan(&run, &was); {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil
+		return "", nil
 	case err != nil:
-		return err
-	case request != n.Request:
-		return &driver.KeyError{Key: n.Key, Run: run}
+		return "", err
+	case was != request:
+		return "", &driver.KeyError{Key: key, Run: run}
 	}
-	return &UsedKeyError{n.Key, run}
+	return run, nil
 }
 
 func (n *NewRun) insert(s *Store, tx *sql.Tx, pin, lease string) (number int64, err error) {

@@ -65,9 +65,9 @@ type RetryRun struct {
 	Output  *string `json:"output,omitempty" doc:"Use this as the result of the step instead of running it again" maxLength:"2000000"`
 	Prompt  *string `json:"prompt,omitempty" doc:"Give the step this prompt instead of its own" maxLength:"2000000"`
 	Comment string  `json:"comment,omitempty" doc:"Send the step back: its agent gets this, and the output that it is about" maxLength:"20000"`
-	Replace bool    `json:"replace,omitempty" doc:"Cancel this run if it is not over, because the new one replaces it"`
+	Replace bool    `json:"replace,omitempty" doc:"Cancel this run first, unless it is over, because the new one replaces it"`
 	// A person who sends work back instead of answering has seen a question, which someone else may have answered.
-	Question string  `json:"question,omitempty" doc:"The id of a question: refuse if it is not open any more" maxLength:"1000"`
+	Question string  `json:"question,omitempty" doc:"With replace, the id of an open question: if it was answered first, nothing happens" maxLength:"1000"`
 	Digest   string  `json:"digest,omitempty" doc:"Of the question that was shown" maxLength:"200"`
 	Limits   *Limits `json:"limits,omitempty"`
 }
@@ -209,10 +209,8 @@ func (s *Server) Retry(ctx context.Context, in *InRun, what *RetryRun) (RunLine,
 	if what.From == "" && (what.Output != nil || what.Prompt != nil || what.Comment != "") {
 		return RunLine{}, invalidRequest(http.StatusUnprocessableEntity, "an output, a prompt or a comment needs the step that it is for")
 	}
-	if what.Question != "" {
-		if err := stillOpen(ctx, r, what.Question, what.Digest); err != nil {
-			return RunLine{}, err
-		}
+	if what.Question != "" && !what.Replace {
+		return RunLine{}, invalidRequest(http.StatusUnprocessableEntity, "a question needs replace: otherwise it stays open, and can be answered")
 	}
 	options := []hocket.StartOption{hocket.WithLimits(what.Limits.model()), hocket.WithLabels(map[string]string{servedLabel: "yes"})}
 	var again *hocket.Run
@@ -228,6 +226,9 @@ func (s *Server) Retry(ctx context.Context, in *InRun, what *RetryRun) (RunLine,
 	if what.Comment != "" {
 		options = append(options, hocket.WithComment(what.Comment))
 	}
+	if what.Replace {
+		options = append(options, hocket.Replacing(what.Question, what.Digest))
+	}
 	if what.Output != nil {
 		again, err = r.Fork(ctx, what.From, what.Output, options...)
 	} else {
@@ -236,39 +237,7 @@ func (s *Server) Retry(ctx context.Context, in *InRun, what *RetryRun) (RunLine,
 	if err != nil {
 		return RunLine{}, err
 	}
-	if what.Replace { // before the new one starts, so that nothing is done twice
-		if err := s.replaced(ctx, p, r, again.ID()); err != nil {
-			return RunLine{}, err
-		}
-	}
 	return drivenFromNow(ctx, p, again)
-}
-
-// stillOpen reports if a question was answered, or has changed since it was shown.
-func stillOpen(ctx context.Context, r *hocket.Run, id, digest string) error {
-	open, err := r.Questions(ctx)
-	if err != nil {
-		return err
-	}
-	for _, q := range open {
-		if q.ID == id && q.Digest == digest {
-			return nil
-		}
-	}
-	return &hocket.RefusedError{Run: r.ID(), Reason: fmt.Sprintf("question %q was answered, or has changed since it was shown", id)}
-}
-
-// replaced cancels a run that another one replaces.
-func (s *Server) replaced(ctx context.Context, p served, r *hocket.Run, by string) error {
-	info, err := r.Info(ctx)
-	if err != nil || info.Status.Done() {
-		return err
-	}
-	made, err := r.Cancel(ctx, "replaced by "+by)
-	if err == nil {
-		_, err = s.receipt(ctx, p, r, made)
-	}
-	return err
 }
 
 // Resume hands a run to the server.

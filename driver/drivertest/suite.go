@@ -105,6 +105,7 @@ var Scenarios = []Scenario{
 	{"delete", []int{19, 24}, deleted},
 	{"collect", []int{24}, collected},
 	{"fork", []int{24}, forked},
+	{"fork that replaces", []int{8, 21, 24}, replaced},
 	{"what attempts cost", []int{23, 24}, spent},
 	{"new plan after the end", []int{16, 22, 24, 26}, replanOver},
 	{"new plan before it is driven", []int{26}, replanBetween},

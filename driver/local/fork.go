@@ -19,72 +19,131 @@ func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created
 	if err != nil {
 		return driver.Created{}, err
 	}
-	newest, err := s.Pin(ctx, spec.From)
+	if run, err := s.StartedWith(ctx, spec.Key, spec.Request); run != "" || err != nil {
+		return driver.Created{Run: run, Existed: true}, err
+	}
+	f, err := d.forking(ctx, s, spec)
+	if err == nil && spec.Replace != nil {
+		if spec.Run, err = f.replace(ctx); err == nil { // what ended until then counts
+			f, err = d.forking(ctx, s, spec)
+		}
+	}
 	if err != nil {
 		return driver.Created{}, err
 	}
-	pin, err := s.FirstPin(ctx, spec.From)
+	note, err := endLostOf(ctx, s, spec.From, f.of)
 	if err != nil {
 		return driver.Created{}, err
 	}
-	var old []engine.Envelope
-	r, err := driver.Replay(spec.From, pin.Bundle, loader(s, spec.From), s.Brief(ctx, spec.From, 0), func(_ *engine.Run, e engine.Envelope, _ []engine.Command) {
-		old = append(old, e)
-	})
-	if err != nil {
-		return driver.Created{}, err
+	w, err := d.createAs(s, spec.Run, f.pin, f.made)
+	var used *journal.UsedKeyError
+	if errors.As(err, &used) {
+		return driver.Created{Run: used.Run, Existed: true}, nil
 	}
-	note, err := endLostOf(ctx, s, spec.From, r)
-	if err != nil {
-		return driver.Created{}, err
-	}
-	w, err := d.fork(s, pin, r, old, spec)
 	if err != nil {
 		return driver.Created{}, err
 	}
 	d.pulse.changed(change)
 	made := driver.Created{Run: w.Run(), Note: note}
 	if spec.Owner.Claimed {
-		return made, d.keep(w.Run(), &recorded{pin: newest, began: pin, writer: w})
+		return made, d.keep(w.Run(), &recorded{pin: f.newest, began: f.pin, writer: w})
 	}
 	return made, w.Close()
 }
 
-// fork records the fork of a run with its events so far.
-func (d *Driver) fork(store *journal.Store, pin *driver.Pin, of *engine.Run, old []engine.Envelope, spec driver.ForkSpec) (*journal.Writer, error) {
-	now := moment(d.o.Clock.Now())
-	return d.createAs(store, spec.Run, pin, func(id string) (journal.NewRun, error) {
-		for _, address := range spec.Also {
-			events, err := engine.Fork(pin.Bundle, old, loader(store, spec.From), address, id, workflow.Limits{}, now)
-			if err == nil {
-				old = events
-			} else if isUnread(err) { // otherwise it would be created again under another id
+// forking is the fork of a run as it is now.
+type forking struct {
+	d           *Driver
+	store       *journal.Store
+	spec        driver.ForkSpec
+	pin, newest *driver.Pin
+	of          *engine.Run
+	old         []engine.Envelope
+}
+
+func (d *Driver) forking(ctx context.Context, s *journal.Store, spec driver.ForkSpec) (*forking, error) {
+	f := &forking{d: d, store: s, spec: spec}
+	var err error
+	if f.newest, err = s.Pin(ctx, spec.From); err != nil {
+		return nil, err
+	}
+	if f.pin, err = s.FirstPin(ctx, spec.From); err != nil {
+		return nil, err
+	}
+	f.of, err = driver.Replay(spec.From, f.pin.Bundle, loader(s, spec.From), s.Brief(ctx, spec.From, 0), func(_ *engine.Run, e engine.Envelope, _ []engine.Command) {
+		f.old = append(f.old, e)
+	})
+	return f, err
+}
+
+// replace cancels the other run, and returns the id of the new one.
+func (f *forking) replace(ctx context.Context) (string, error) {
+	id, from := f.spec.Run, f.spec.From
+	if id == "" {
+		id = f.d.newID(f.pin.Bundle.Root.Name)
+	}
+	if _, err := f.made(id); err != nil { // nothing is cancelled for a fork that is not possible
+		return "", err
+	}
+	asked := engine.CancelAsked{
+		By: f.spec.Owner.By, Via: f.spec.Owner.Via, Reason: "replaced by " + id, For: id, Question: f.spec.Replace.Question, Digest: f.spec.Replace.Digest,
+	}
+	_, err := f.d.act(ctx, f.store, from, &asked)
+	if !errors.As(err, new(*driver.RefusedError)) {
+		return id, err
+	}
+	if asked.Question == "" {
+		if now, wrong := f.store.Run(ctx, from); wrong == nil && now.Status.Done() {
+			return id, nil
+		}
+		return "", err
+	}
+	for _, e := range f.old {
+		was, ok := e.Event.(*engine.CancelAsked)
+		if !ok || was.By != asked.By || was.Question != asked.Question || was.Digest != asked.Digest || was.For == "" {
+			continue
+		}
+		if _, wrong := f.store.Run(ctx, was.For); errors.As(wrong, new(*driver.UnknownRunError)) {
+			return was.For, nil // the process died before it had recorded the fork
+		}
+	}
+	return "", err
+}
+
+// made returns what is recorded for the new run.
+func (f *forking) made(id string) (journal.NewRun, error) {
+	spec, pin, load, old := f.spec, f.pin, loader(f.store, f.spec.From), f.old
+	now := moment(f.d.o.Clock.Now())
+	for _, address := range spec.Also {
+		events, err := engine.Fork(pin.Bundle, old, load, address, id, workflow.Limits{}, now)
+		if err == nil {
+			old = events
+		} else if isUnread(err) { // otherwise it would be created again under another id
+			return journal.NewRun{}, refused(spec.From, err)
+		}
+	}
+	events, err := engine.Fork(pin.Bundle, old, load, spec.Address, id, spec.Limits, now)
+	if err != nil {
+		return journal.NewRun{}, refused(spec.From, err)
+	}
+	events[len(events)-1].Event.(*engine.Forked).Edit(spec.Edit)
+	r := f.of.Fresh()
+	r.Offload(math.MaxInt, load) // its own events are not recorded yet
+	for _, e := range events {
+		if _, last := e.Event.(*engine.Forked); last {
+			if err := r.Admit(e); err != nil { // the step has no prompt
 				return journal.NewRun{}, refused(spec.From, err)
 			}
 		}
-		events, err := engine.Fork(pin.Bundle, old, loader(store, spec.From), spec.Address, id, spec.Limits, now)
-		if err != nil {
-			return journal.NewRun{}, refused(spec.From, err)
+		if _, err := driver.Step(r, id, e); err != nil {
+			return journal.NewRun{}, err
 		}
-		events[len(events)-1].Event.(*engine.Forked).Edit(spec.Edit)
-		r := of.Fresh()
-		r.Offload(math.MaxInt, loader(store, spec.From)) // its own events are not recorded yet
-		for _, e := range events {
-			if _, last := e.Event.(*engine.Forked); last {
-				if err := r.Admit(e); err != nil { // the step has no prompt
-					return journal.NewRun{}, refused(spec.From, err)
-				}
-			}
-			if _, err := driver.Step(r, id, e); err != nil {
-				return journal.NewRun{}, err
-			}
-		}
-		rest, err := instead(r, pin.Bundle, spec, now)
-		if err != nil {
-			return journal.NewRun{}, refused(spec.From, err)
-		}
-		return journal.NewRun{Origin: spec.From, Created: now, Events: append(events, rest...), Owner: spec.Owner, Summary: summary(r)}, nil
-	})
+	}
+	rest, err := instead(r, pin.Bundle, spec, now)
+	if err != nil {
+		return journal.NewRun{}, refused(spec.From, err)
+	}
+	return journal.NewRun{Origin: spec.From, Created: now, Events: append(events, rest...), Owner: spec.Owner, Key: spec.Key, Request: spec.Request, Summary: summary(r)}, nil
 }
 
 // refused returns the error of a fork that the run does not allow. An output that cannot be
