@@ -10,6 +10,7 @@ func Codes() []strictyaml.Code {
 		{Name: codeLink, Meaning: "A file of the project is a symbolic link that leaves it."},
 		{Name: CodeGenerated, Meaning: "A definition that a model wrote cannot be used."},
 		{Name: codeTrigger, Meaning: "A trigger is invalid."},
+		{Name: codeOwnFiles, Meaning: "A trigger watches a file that its own workflow writes."},
 		{Name: codeUnknown, Meaning: "A workflow does not exist."},
 		{Name: codeAmbiguous, Meaning: "The name of a workflow matches several files."},
 		{Name: codePromptFile, Meaning: "The file of a prompt is invalid or cannot be read."},

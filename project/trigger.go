@@ -349,6 +349,7 @@ func (p *Project) CheckTrigger(t *Trigger) workflow.Diagnostics {
 		}
 	case *Files:
 		found = append(found, p.checkFiles(on)...)
+		found = append(found, on.checkOwnFiles(&l.Bundle)...)
 	case *Schedule, *Hook:
 	}
 	return append(found, t.checkInputs(l)...)

@@ -2,9 +2,11 @@ package project
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,6 +123,35 @@ func (p *Project) checkFiles(f *Files) (found workflow.Diagnostics) {
 			}
 			if info.Mode()&os.ModeSymlink != 0 {
 				found = append(found, workflow.Errorf(f.at[i], codeTrigger, "watch the files themselves, inside of the project", "%s is a symbolic link, which a trigger does not follow", at))
+				break
+			}
+		}
+	}
+	return found
+}
+
+// codeOwnFiles is the code of the warning about a workflow that writes files which its own trigger watches.
+const codeOwnFiles = "trigger-own-files"
+
+// checkOwnFiles finds the files that steps of a workflow write and that its trigger watches, as far as their paths are known.
+func (f *Files) checkOwnFiles(b *workflow.Bundle) (found workflow.Diagnostics) {
+	written := map[string]string{} // the step that writes it, by path
+	for _, w := range append([]*workflow.Workflow{b.Root}, slices.Collect(maps.Values(b.Called))...) {
+		if w == nil {
+			continue
+		}
+		w.Body.WalkTasks(func(n *workflow.Node, t *workflow.Task) {
+			name, _ := t.Settings["path"].(string)
+			if action := t.Settings["action"]; t.Agent == "file" && (action == "write" || action == "append") && !strings.Contains(name, "${") {
+				written[name] = n.ID
+			}
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(written)) {
+		for i, pattern := range f.globs {
+			if pattern.Match(name) {
+				found = append(found, workflow.Warningf(f.at[i], codeOwnFiles, "write the result elsewhere, or narrow the pattern; such a trigger is paused after 10 runs",
+					"the trigger fires for %s, which the step %q of its own workflow writes", name, written[name]))
 				break
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -34,6 +35,9 @@ const (
 	maxSize, maxContent = 1 << 30, 1 << 20
 	// maxHold is how long other servers have to wait for one that reads files.
 	maxHold = 5 * time.Second
+	// maxChain is how many runs may follow each other, each for a file that has changed while the one before was in
+	// progress.
+	maxChain = 10
 )
 
 // watching is what the service knows about the files of a trigger. It belongs to the goroutine of watch.
@@ -41,13 +45,15 @@ type watching struct {
 	since   time.Time // of the state that known is from
 	known   map[string]version
 	changed map[string]change // files that differ from those that are known
+	looked  time.Time         // when the files were last looked at; zero: never
 	retry   time.Time         // until when nothing can be started
 }
 
 // change is a file that was seen to differ.
 type change struct {
-	info fs.FileInfo
-	at   time.Time // since when it has looked like this
+	info  fs.FileInfo
+	at    time.Time // since when it has looked like this
+	after time.Time // when it did not yet, if that is known
 }
 
 // version is what a file looked like when it was handled.
@@ -148,13 +154,17 @@ func (w *watching) compare(files map[string]fs.FileInfo, now time.Time, settle t
 			delete(w.changed, name)
 			continue
 		case !seen || !sameFile(before.info, info):
-			before = change{info, now}
+			before = change{info: info, at: now, after: now}
+			if !w.looked.IsZero() {
+				before.after = w.looked
+			}
 			w.changed[name] = before
 		}
 		if now.Sub(before.at) >= settle {
 			settled = append(settled, name)
 		}
 	}
+	w.looked = now
 	maps.DeleteFunc(w.changed, func(name string, _ change) bool { return files[name] == nil })
 	slices.SortFunc(settled, func(a, b string) int {
 		return cmp.Or(w.changed[a].info.ModTime().Compare(w.changed[b].info.ModTime()), strings.Compare(a, b))
@@ -182,6 +192,13 @@ func (s *Service) handle(ctx context.Context, t *hocket.Trigger, w *watching, ro
 				delete(st.Files, name)
 			}
 		}
+		chain, err := s.chain(ctx, t, st, w, settled)
+		if err != nil {
+			return err
+		}
+		if refused == nil && chain > maxChain {
+			refused = errLoops
+		}
 		for begun := time.Now(); len(settled) > 0 && ctx.Err() == nil && time.Since(begun) < maxHold; settled = settled[1:] {
 			name := settled[0]
 			if known, ok := st.Files[name]; ok && known.looksLike(w.changed[name].info) { // by another server
@@ -194,7 +211,7 @@ func (s *Service) handle(ctx context.Context, t *hocket.Trigger, w *watching, ro
 				}
 				break
 			}
-			err := s.fireFile(ctx, t, st, root, name, w.changed[name].info)
+			err := s.fireFile(ctx, t, st, root, name, w.changed[name].info, chain)
 			if errors.Is(err, errChanging) || errors.Is(err, fs.ErrNotExist) {
 				delete(w.changed, name)
 			} else if err != nil {
@@ -205,6 +222,38 @@ func (s *Service) handle(ctx context.Context, t *hocket.Trigger, w *watching, ro
 		return nil
 	})
 	return cmp.Or(err, unreadable)
+}
+
+// errLoops means that a trigger seems to fire because of what its own runs do.
+var errLoops = fmt.Errorf("%d runs have followed each other, each for a file that changed while the one before was in progress: the workflow seems to change files that its own trigger watches. "+
+	"Write results elsewhere. The trigger continues when a file changes while none of its runs is in progress", maxChain)
+
+// chain returns how many runs have followed each other, the next one included, each for a file that changed while the one
+// before was in progress. Nothing says who has changed a file. But if only runs of the trigger do, none changes while none
+// is in progress: one that does ends the chain.
+func (s *Service) chain(ctx context.Context, t *hocket.Trigger, st *state, w *watching, settled []string) (int, error) {
+	if len(settled) == 0 {
+		return 0, nil
+	}
+	runs, err := s.p.Runs(ctx, hocket.Filter{Label: hocket.TriggerLabel, Limit: maxQueue})
+	if err != nil {
+		return 0, err
+	}
+	runs = slices.DeleteFunc(runs, func(r hocket.Info) bool { return r.Owner.Labels[hocket.TriggerLabel] != t.Name || r.Pending })
+	shortest := math.MaxInt
+	for _, name := range settled {
+		file, chain := w.changed[name], math.MaxInt
+		for _, r := range runs {
+			if !file.at.Before(r.Created) && (!r.Status.Done() || file.after.Before(r.Changed)) {
+				chain = min(chain, st.chainOf(r.ID)+1)
+			}
+		}
+		if chain == math.MaxInt {
+			return 0, nil
+		}
+		shortest = min(shortest, chain)
+	}
+	return shortest, nil
 }
 
 // ready returns why a trigger cannot start a run now.
@@ -225,7 +274,7 @@ func (s *Service) ready(ctx context.Context, t *hocket.Trigger, st *state, refus
 var errChanging = errors.New("the file is being changed")
 
 // fireFile fires for a file, unless only its time has changed.
-func (s *Service) fireFile(ctx context.Context, t *hocket.Trigger, st *state, root *os.Root, name string, info fs.FileInfo) error {
+func (s *Service) fireFile(ctx context.Context, t *hocket.Trigger, st *state, root *os.Root, name string, info fs.FileInfo, chain int) error {
 	if info.Size() > maxSize {
 		st.Files[name] = versionOf(info, "")
 		_, err := s.fire(ctx, t, st, firing{key: fmt.Sprintf("%s%s of %d bytes", fileKey, name, info.Size()), wrong: errors.New("the file has more than 1 GB")})
@@ -237,7 +286,7 @@ func (s *Service) fireFile(ctx context.Context, t *hocket.Trigger, st *state, ro
 		return err
 	}
 	if st.Files[name].Digest != digest {
-		f := firing{key: fileKey + name + " " + digest, values: map[string]any{"path": name, "name": path.Base(name), "digest": digest}}
+		f := firing{key: fileKey + name + " " + digest, chain: chain, values: map[string]any{"path": name, "name": path.Base(name), "digest": digest}}
 		switch {
 		case content && info.Size() > maxContent:
 			f.wrong = errors.New("the file has more than 1 MB, which is too much for ${content}; use ${path}")

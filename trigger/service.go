@@ -241,6 +241,7 @@ type firing struct {
 	content   string // the digest of what a request said
 	values    map[string]any
 	depth     int
+	chain     int   // see [Firing]
 	unlimited bool  // the rate of its cause is limited in itself
 	wrong     error // why it can start no run
 }
@@ -251,7 +252,7 @@ func (s *Service) fire(ctx context.Context, t *hocket.Trigger, st *state, f firi
 	if was, err := st.find(f.key, f.content); was != nil || err != nil {
 		return *cmp.Or(was, &Firing{}), err
 	}
-	done := Firing{Key: f.key, Content: f.content, At: s.o.Now().UTC()}
+	done := Firing{Key: f.key, Content: f.content, Chain: f.chain, At: s.o.Now().UTC()}
 	run, err := s.start(context.WithoutCancel(ctx), t, st, f)
 	if err != nil {
 		done.Why = s.reason(err)
@@ -516,7 +517,7 @@ func (s *Service) List() ([]Status, error) {
 		for _, d := range wrong {
 			one.Problems = append(one.Problems, s.inProject(d.String()))
 		}
-		if len(wrong) == 0 && !t.Disabled {
+		if !wrong.Errors() && !t.Disabled {
 			_, err := s.p.LoadTrigger(t)
 			var untrusted *hocket.UntrustedError
 			if one.Trusted = !errors.As(err, &untrusted); err != nil && one.Trusted {

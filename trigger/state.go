@@ -37,6 +37,8 @@ type Firing struct {
 	Why string    `json:"why,omitempty"` // why it started none
 	// Content is the digest of what a request said.
 	Content string `json:"content,omitempty"`
+	// Chain is how many runs led to the one of a file, each because a file changed while the one before was in progress.
+	Chain int `json:"chain,omitempty"`
 	// Mistake means that there is no run because of a mistake in the trigger, the workflow or what has happened.
 	Mistake bool `json:"mistake,omitempty"`
 }
@@ -104,6 +106,16 @@ func (s *state) started(since time.Time) (n int) {
 		}
 	}
 	return n
+}
+
+// chainOf returns how many runs led to a run, see [Firing].
+func (s *state) chainOf(run string) int {
+	for _, f := range slices.Backward(s.Fired) {
+		if f.Run == run {
+			return f.Chain
+		}
+	}
+	return 0
 }
 
 // patience is how long to wait for another server that handles firings of the same trigger.

@@ -50,6 +50,27 @@ func (p Pattern) Parts() []string { return slices.Clone(p.parts) }
 // Dirs reports whether the pattern matches directories.
 func (p Pattern) Dirs() bool { return p.dirs }
 
+// Match reports whether a file with a path would match.
+func (p Pattern) Match(name string) bool {
+	at := make([]bool, len(p.parts)+1) // the parts that the next name can match
+	at[0] = true
+	for name := range strings.SplitSeq(path.Clean(name), "/") {
+		next := make([]bool, len(at))
+		for i, part := range p.parts {
+			switch ok, _ := path.Match(part, name); {
+			case !at[i]:
+			case part == anyDirs:
+				at[i+1] = true
+				next[i] = next[i] || !hidden(name)
+			case ok && (!hidden(name) || hidden(part)):
+				next[i+1] = true
+			}
+		}
+		at = next
+	}
+	return !p.dirs && at[len(p.parts)]
+}
+
 // Literal reports whether a part of a pattern matches only itself.
 func Literal(part string) bool { return !strings.ContainsAny(part, `*?[\`) }
 

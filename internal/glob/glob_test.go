@@ -25,6 +25,11 @@ func TestFind(t *testing.T) {
 		if strings.Join(found, " ") != want || err != nil {
 			t.Errorf("%s found %q, %v; want %q", pattern, found, err, want)
 		}
+		for name := range files {
+			if got := p.Match(name); got != (slices.Contains(found, name) && !p.Dirs()) {
+				t.Errorf("%s matches %s: %t", pattern, name, got)
+			}
+		}
 	}
 	for _, pattern := range []string{"", "/a", "../a", "a//b", "./a"} {
 		if _, err := glob.Parse(pattern); !errors.Is(err, glob.ErrNotRelative) {
