@@ -2,7 +2,9 @@ package web
 
 import (
 	"testing"
+	"time"
 
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -52,5 +54,17 @@ steps:
 				t.Errorf("%s before %s: %t, want %t", step, question, got, want)
 			}
 		}
+	}
+}
+
+// Instances that run together take as long as one of them.
+func TestTookTogether(t *testing.T) {
+	n := &node{Counts: map[string]int{}}
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, s := range []int{0, 1, 10} {
+		n.add(&engine.StepResult{Started: at.Add(time.Duration(s) * time.Second), Ended: at.Add(time.Duration(s+2) * time.Second), DurationMS: 2000}, "success")
+	}
+	if n.settle(); n.Took != 5*time.Second {
+		t.Errorf("the node took %s", n.Took)
 	}
 }

@@ -13,11 +13,14 @@ import (
 // functions are what the templates can call.
 func (s *site) functions() template.FuncMap {
 	return template.FuncMap{
-		"when": when, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) }, "duration": duration, "usd": usd, "total": total, "count": count,
+		"when": when, "iso": isoTime, "duration": duration, "usd": usd, "total": total, "count": count,
 		"status": statusText, "handoffStatus": handoffStatus, "price": func(cost float64) *float64 { return &cost }, "projectPath": projectPath, "runPath": runPath, "workflowPath": workflowPath, "took": took,
 		"notations": func() [][2]string { return notations }, "lower": strings.ToLower, "asset": func(name string) string { return s.assets + name }, "kind": kindText, "plain": plain, "bound": bound, "plural": plural, "size": size, "inProgress": inProgress, "rows": rows, "readableAlike": func() int { return draw.ReadableAlike }, "args": func(all ...any) []any { return all },
 	}
 }
+
+// isoTime returns a time for the browser.
+func isoTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // when returns a time for people: the time of day, and the date unless it is today.
 func when(t time.Time) string {

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // rowsTogether is how many rows of a list the browser lays out together.
@@ -37,17 +38,45 @@ func rows(d *runData) template.HTML {
 		also(n.Depth > 0, ` class="deep-`, strconv.Itoa(n.Depth), `" data-depth="`, strconv.Itoa(n.Depth), `"`)
 		also(n.Holds, ` data-holds`)
 		also(n.Kind == choiceKind, ` data-choice`)
+		also(n.Kind == eachKind && !n.Holds, ` data-each`)
 		put(`><td><a href="`, text(link(n.Place)), `" data-step>`, text(title), `</a> <small>`)
 		also(n.Title != "", text(n.ID), ` · `)
 		put(text(n.Kind), `</small>`)
 		also(n.Text != "", `<p>`, text(n.Text), `</p>`)
 		put(`<td><span class="pill `, text(n.Status), `">`, text(statusText(n.Status)), `</span>`)
 		also(n.Total() > 1, ` <small>`, text(tally), `</small>`)
-		put(`<td>`, text(n.Agent), `<td`)
-		also(n.Took > 0, ` data-took="`, strconv.FormatInt(n.Took.Milliseconds(), 10), `">`, text(duration(n.Took)), `<td`)
-		also(n.Took == 0, `><td`)
-		also(n.CostUSD > 0, ` data-cost="`, strconv.FormatFloat(n.CostUSD, 'g', -1, 64), `"`)
-		put(`>`, text(usd(n.Price())), "\n")
+		put(`<td>`, text(n.Agent), `<td>`)
+		also(!n.Since.IsZero(), `<span data-since="`, isoTime(n.Since), `">`, n.took(), `</span>`)
+		also(n.Since.IsZero(), n.took())
+		put(`<td>`, text(usd(n.Price())), "\n")
 	}
 	return template.HTML(b.String()) //nolint:gosec // all text of a run is escaped
+}
+
+// took returns how long the node took, or has been in progress.
+func (n *node) took() string {
+	switch {
+	case !n.Since.IsZero():
+		return duration(time.Since(n.Since))
+	case n.Took == 0:
+		return ""
+	}
+	return duration(n.Took)
+}
+
+// figures returns what the list says about nodes that have started, a line for each: its place, since when it is in progress,
+// how long it took, and its cost.
+func figures(nodes []*node) string {
+	var b strings.Builder
+	for _, n := range nodes {
+		if n.Total() == 0 {
+			continue
+		}
+		since := ""
+		if !n.Since.IsZero() {
+			since = isoTime(n.Since)
+		}
+		b.WriteString(n.Place + "\t" + since + "\t" + n.took() + "\t" + usd(n.Price()) + "\n")
+	}
+	return b.String()
 }

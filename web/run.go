@@ -26,6 +26,7 @@ type runData struct {
 	Open      string // addresses and states of the steps in progress, for the module of the page
 	Output    string
 	Timeline  *timeline
+	Figures   string    // what the list says about nodes that have started, for the module of the page
 	Detail    *stepData // nil: none is chosen
 	Step      string    // that was chosen
 	InProcess bool
@@ -52,11 +53,14 @@ type node struct {
 	Holds   bool           // other nodes: its state is theirs
 	Counts  map[string]int // instances by status
 	Status  string
-	Took    time.Duration
+	Took    time.Duration // in which an instance was in progress
+	Since   time.Time     // of the first that is in progress
 	CostUSD float64
 	Cost    bool // whether it is known
 	Tokens  int64
 	Text    string // the error or the beginning of the output of the last instance
+
+	spans []span // of instances that have ended
 }
 
 // Total returns how many instances have started or were skipped.
@@ -80,9 +84,12 @@ func (n *node) Tally() string {
 }
 
 // statusOrder is in which order the states of instances determine that of their node.
-var statusOrder = []string{"waiting", "running", "error", "timeout", "cancelled", "partial", "success", "skipped"}
+var statusOrder = []string{"waiting", "running", "interrupted", "error", "timeout", "cancelled", "partial", "success", "skipped"}
 
 func (n *node) settle() {
+	for _, s := range union(n.spans) { // several at once take as long as one
+		n.Took += s.to.Sub(s.from)
+	}
 	for _, s := range statusOrder {
 		if n.Counts[s] > 0 {
 			n.Status = s
@@ -114,7 +121,7 @@ func (s *site) run(r *http.Request) (string, any, error) {
 		d.Output = plain(shown.Output)
 	}
 	if d.Step != "" {
-		if d.Detail, err = s.step(ctx, in, run, state, d.Step); err != nil {
+		if d.Detail, err = s.step(ctx, in, run, state, shown.Driven, d.Step); err != nil {
 			return "", nil, err
 		}
 	}
@@ -122,11 +129,12 @@ func (s *site) run(r *http.Request) (string, any, error) {
 	if part == "detail" {
 		return shown.Workflow, d, nil
 	}
-	d.Timeline = newTimeline(state, time.Now())
+	d.Timeline = newTimeline(state, shown.Driven, time.Now())
+	d.Nodes, d.Open = nodesOf(state, shown.Driven)
 	if part == "live" {
+		d.Figures = figures(d.Nodes)
 		return shown.Workflow, d, nil
 	}
-	d.Nodes, d.Open = nodesOf(state)
 	d.source(s, state.Bundle.Root, q.Get("as"))
 	picture, err := s.picture(ctx, state.Bundle, q["unfold"], true)
 	if err != nil {
@@ -211,8 +219,16 @@ func oneLine(text string) string {
 	}, text)
 }
 
+// statusIn returns the status of a step of a run. One that no process drives does not run.
+func statusIn(step *engine.StepResult, driven bool) string {
+	if step.Status == engine.Running && !driven {
+		return "interrupted"
+	}
+	return string(step.Status)
+}
+
 // nodesOf returns the nodes of a run in the order of its workflow, and the steps in progress.
-func nodesOf(s *hocket.State) ([]*node, string) {
+func nodesOf(s *hocket.State, driven bool) ([]*node, string) {
 	var all []*node
 	byPlace := map[string]*node{}
 	opened := draw.Opened(s.Bundle, draw.MostCalled)
@@ -277,9 +293,10 @@ func nodesOf(s *hocket.State) ([]*node, string) {
 			}
 			all = slices.Insert(all, at, n)
 		}
-		n.add(step)
+		status := statusIn(step, driven)
+		n.add(step, status)
 		listed[step.Address] = true
-		if status := string(step.Status); status == "running" || status == "waiting" {
+		if step.Ended.IsZero() && slices.Contains([]string{"running", "waiting", "interrupted"}, status) {
 			open = append(open, step.Address+" "+status)
 		}
 	}
@@ -314,9 +331,13 @@ func inside(after []*node, depth int) string {
 	return ""
 }
 
-func (n *node) add(step *engine.StepResult) {
-	n.Counts[string(step.Status)]++
-	n.Took += time.Duration(step.DurationMS) * time.Millisecond
+func (n *node) add(step *engine.StepResult, status string) {
+	n.Counts[status]++
+	if !step.Ended.IsZero() {
+		n.spans = append(n.spans, span{step.Started, step.Ended})
+	} else if (status == "running" || status == "waiting") && (n.Since.IsZero() || step.Started.Before(n.Since)) {
+		n.Since = step.Started
+	}
 	n.CostUSD += step.Usage.CostUSD
 	n.Cost = n.Cost && !step.Usage.CostUnknown
 	n.Tokens += step.Usage.TokensIn + step.Usage.TokensOut
@@ -358,12 +379,15 @@ func kindOf(n *workflow.Node) string {
 	case *workflow.Loop:
 		return "loop"
 	case *workflow.Each:
-		return "for each"
+		return eachKind
 	}
 	return ""
 }
 
-const choiceKind = "choice"
+const (
+	choiceKind = "choice"
+	eachKind   = "for each"
+)
 
 // plain returns a value as a text to read.
 func plain(v any) string {

@@ -157,6 +157,10 @@ func TestReplay(t *testing.T) {
 	b.wait(`!document.querySelector('.drawing [data-place="greet"]').classList.contains("success") && document.querySelector("#replay output").textContent === "the beginning"`)
 	move("1")
 	b.wait(state("greet", "running"))
+	output := `getComputedStyle(document.querySelector('tr[data-place="repeat"] p')).visibility`
+	if eval[string](b, output) != "hidden" {
+		t.Error("a step that has not started shows its output")
+	}
 	move("s.max")
-	b.wait(state("repeat", "success"))
+	b.wait(state("repeat", "success") + ` && ` + output + ` === "visible"`)
 }

@@ -69,13 +69,14 @@ const (
 )
 
 // step describes a step by its address, or that of its node: then the instance that is in progress, or the last one.
-func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, state *hocket.State, address string) (*stepData, error) {
+func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, state *hocket.State, driven bool, address string) (*stepData, error) {
 	d := &stepData{Path: runPath(in.Project, in.Run), Place: hocket.PlaceOf(address), Address: address, Done: state.Result.Status.Done()}
 	exact := false
 	for _, step := range state.Result.Steps {
 		if hocket.PlaceOf(step.Address) != d.Place {
 			continue
 		}
+		step.Status = engine.Status(statusIn(&step, driven))
 		live := step.Status == engine.Running || step.Status == engine.Waiting
 		if !exact && (step.Address == address || !d.Known || live || !d.Live) {
 			d.Step, d.Known, d.Live, exact = step, true, live, step.Address == address

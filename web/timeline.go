@@ -22,7 +22,8 @@ type bar struct {
 	Label        string
 	Address      string
 	Status, Took string
-	After        bool // the label is left of the bar, since there is no room to the right
+	Since        *time.Time // nil: it is not in progress
+	After        bool       // the label is left of the bar, since there is no room to the right
 }
 
 type fold struct {
@@ -46,12 +47,13 @@ const (
 
 type span struct{ from, to time.Time }
 
-// newTimeline places the steps that have started. Those in progress end now.
-func newTimeline(s *hocket.State, now time.Time) *timeline {
+// newTimeline places the steps that have started. Those in progress end now, or when the run was left.
+func newTimeline(s *hocket.State, driven bool, now time.Time) *timeline {
 	t := &timeline{Width: lineWidth}
 	var bars []bar
 	var spans, working []span
-	for _, step := range s.Result.Steps {
+	for i := range s.Result.Steps {
+		step := &s.Result.Steps[i]
 		if step.Started.IsZero() {
 			continue
 		}
@@ -59,9 +61,14 @@ func newTimeline(s *hocket.State, now time.Time) *timeline {
 			t.More++
 			continue
 		}
-		end := step.Ended
-		if end.IsZero() {
-			end = now
+		end, status := step.Ended, statusIn(step, driven)
+		var since *time.Time
+		switch {
+		case !end.IsZero():
+		case status == "interrupted":
+			end = slices.MaxFunc([]time.Time{step.Started, s.Info.Changed}, time.Time.Compare)
+		default:
+			end, since = now, &step.Started
 		}
 		person := false
 		if n := s.Bundle.At(hocket.PlaceOf(step.Address)); n != nil {
@@ -70,7 +77,7 @@ func newTimeline(s *hocket.State, now time.Time) *timeline {
 		if !person { // waiting for a person is idle time, too
 			working = append(working, span{step.Started, end})
 		}
-		bars = append(bars, bar{Label: step.Address, Address: step.Address, Status: string(step.Status), Took: duration(end.Sub(step.Started))})
+		bars = append(bars, bar{Label: step.Address, Address: step.Address, Status: status, Took: duration(end.Sub(step.Started)), Since: since})
 		spans = append(spans, span{step.Started, end})
 	}
 	if len(bars) == 0 {

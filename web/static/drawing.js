@@ -1,8 +1,8 @@
 // The nodes of a run: how many of their instances are in which state, and how the drawing and the list show it. The
 // server paints the page in the same way when it is loaded (drawing.go).
 
-export const order = ["waiting", "running", "error", "timeout", "cancelled", "partial", "success", "skipped"];
-const texts = { waiting: "Waiting", running: "Running", error: "Failed", timeout: "Timed out", cancelled: "Cancelled", partial: "Partly failed", success: "Success", skipped: "Skipped", "": "Not started" };
+export const order = ["waiting", "running", "interrupted", "error", "timeout", "cancelled", "partial", "success", "skipped"];
+const texts = { waiting: "Waiting", running: "Running", interrupted: "Interrupted", error: "Failed", timeout: "Timed out", cancelled: "Cancelled", partial: "Partly failed", success: "Success", skipped: "Skipped", "": "Not started" };
 const some = (node, ...states) => states.reduce((sum, s) => sum + (node.counts.get(s) ?? 0), 0);
 
 export const nodes = new Map(); // by place
@@ -19,6 +19,7 @@ for (const row of document.querySelectorAll("tr[data-place]")) {
   const node = newNode(row.dataset.place, row);
   for (const tally of row.dataset.tally?.split(", ") ?? []) node.counts.set(tally.split(" ")[0], Number(tally.split(" ")[1]));
   node.choice = "choice" in row.dataset;
+  node.each = "each" in row.dataset;
   const depth = Number(row.dataset.depth ?? 0);
   around.length = Math.min(around.length, depth);
   for (const outer of around) {
@@ -118,6 +119,15 @@ function small(cell) {
   const found = cell.querySelector("small") ?? document.createElement("small");
   if (!found.parentNode) cell.append(" ", found);
   return found;
+}
+
+// bring scrolls the drawing, and not the page, to a mark.
+export function bring(mark) {
+  const box = mark?.closest(".canvas");
+  if (!box) return;
+  const [at, room] = [mark.getBoundingClientRect(), box.getBoundingClientRect()];
+  if (at.top < room.top || at.bottom > room.bottom) box.scrollTop += (at.top + at.bottom - room.top - room.bottom) / 2;
+  if (at.left < room.left || at.right > room.right) box.scrollLeft += (at.left + at.right - room.left - room.right) / 2;
 }
 
 function paintEdge(edge) {

@@ -9,7 +9,7 @@ function tick() {
   }
 }
 
-export function duration(ms) {
+function duration(ms) {
   const s = Math.max(0, Math.floor(ms / 1000));
   if (s < 60) return `${s} s`;
   if (s < 3600) return `${Math.floor(s / 60)} min ${String(s % 60).padStart(2, "0")} s`;

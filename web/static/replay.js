@@ -3,11 +3,13 @@ import { branchOf } from "./drawing.js";
 
 const becomes = { step_started: "running", attempt_started: "running", answered: "running", asked: "waiting", paused: "waiting", retrying: "waiting", step_skipped: "skipped" };
 
+const over = (counts) => [...counts].reduce((sum, [status, n]) => sum + (status === "running" || status === "waiting" ? 0 : n), 0);
+
 // replay sets up the slider. nodes are those of the page by place; paint shows the counts of some.
 export function replay(box, api, nodes, placeOf, paint) {
   const slider = box.querySelector("input");
   const says = box.querySelector("output");
-  const ends = new Map([...nodes].map(([place, n]) => [place, [n.counts, n.decided]]));
+  let ends;
   let events;
 
   async function load() {
@@ -40,6 +42,7 @@ export function replay(box, api, nodes, placeOf, paint) {
       counts.set(status, (counts.get(status) ?? 0) + 1);
     }
     if (upTo === events.length) for (const [place, n] of nodes) [n.counts, n.decided] = ends.get(place);
+    for (const [place, n] of nodes) n.row?.classList.toggle("ahead", over(n.counts) < over(ends.get(place)[0])); // what it says is not known yet
     paint(nodes.values());
     const e = events[upTo - 1];
     says.textContent = e ? `${upTo} of ${events.length}: ${e.address} ${e.status ?? e.branch.case ?? e.branch.on}, after ${((e.time - events[0].time) / 1000).toFixed(1)} s` : "the beginning";
@@ -55,6 +58,7 @@ export function replay(box, api, nodes, placeOf, paint) {
         says.textContent = "the history could not be loaded";
         return;
       }
+      ends = new Map([...nodes].map(([place, n]) => [place, [n.counts, n.decided]]));
       slider.max = events.length;
       slider.value = Math.round(share * events.length);
     }

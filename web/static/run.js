@@ -2,8 +2,7 @@
 // shows a step beside the drawing.
 import { follow, watch } from "./stream.js";
 import { load, refresh } from "./refresh.js";
-import { duration } from "./page.js";
-import { nodes, paint, branchOf } from "./drawing.js";
+import { nodes, paint, branchOf, bring } from "./drawing.js";
 import { replay } from "./replay.js";
 import { openLogs, closeLogs, readable } from "./log.js";
 
@@ -13,7 +12,6 @@ export const placeOf = (address) => address.replace(/#\d+|\[\d+\]/g, "");
 
 const open = new Map(run.dataset.open.split("\n").filter(Boolean).map((line) => [line.slice(0, line.lastIndexOf(" ")), line.slice(line.lastIndexOf(" ") + 1)]));
 
-const began = new Map(); // when the instances in progress started
 const changed = new Set();
 let painting = 0;
 
@@ -40,36 +38,21 @@ function become(address, status) {
   const place = placeOf(address);
   const node = nodes.get(place);
   if (!node) return; // a handoff, which has no row until the page is loaded again
+  if (node.each && status !== "skipped" && !address.endsWith("]")) return; // its items are counted
   const was = open.get(address);
   if (was === status) return;
   if (was) node.counts.set(was, node.counts.get(was) - 1);
   node.counts.set(status, (node.counts.get(status) ?? 0) + 1);
-  if (status === "running" || status === "waiting") open.set(address, status);
+  if (["running", "waiting", "interrupted"].includes(status)) open.set(address, status);
   else open.delete(address);
   paintLater(place);
 }
 
-function short(ms) {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  return ms < 60000 ? `${(ms / 1000).toFixed(1)} s` : duration(ms);
-}
-
-// took adds to the time and the cost of a node.
-function took(e) {
-  const node = nodes.get(placeOf(e.address));
-  if (!node) return;
-  const [step, , , time, cost] = node.row.cells;
-  if (began.has(e.address)) {
-    time.dataset.took = Number(time.dataset.took ?? 0) + Math.max(0, Date.parse(e.time) - began.get(e.address));
-    time.textContent = short(Number(time.dataset.took));
-    began.delete(e.address);
-  }
-  if (e.cost_usd) {
-    cost.dataset.cost = Number(cost.dataset.cost ?? 0) + e.cost_usd;
-    cost.textContent = `$${Number(cost.dataset.cost).toFixed(Number(cost.dataset.cost) < 1 ? 4 : 2)}`;
-  }
+// says shows the error or the beginning of the output of a step.
+function says(e) {
+  const step = nodes.get(placeOf(e.address))?.row.cells[0];
   const text = e.text || (typeof e.output === "string" ? e.output : "");
-  if (!text) return;
+  if (!step || !text) return;
   const line = step.querySelector("p") ?? step.appendChild(document.createElement("p"));
   line.textContent = readable(text.slice(0, 4000)).trim().split("\n")[0].slice(0, 120);
 }
@@ -90,9 +73,6 @@ watch("event", (e) => {
   }
   switch (e.type) {
     case "step_started":
-      began.set(e.address, Date.parse(e.time));
-      become(e.address, "running");
-      break;
     case "attempt_started":
     case "answered":
       become(e.address, "running");
@@ -104,7 +84,7 @@ watch("event", (e) => {
       break;
     case "step_ended":
       become(e.address, e.status || "success");
-      took(e);
+      says(e);
       break;
     case "decided":
       decide(e);
@@ -121,8 +101,30 @@ watch("event", (e) => {
 });
 follow(run.dataset.run, run.dataset.last);
 
-const slider = document.querySelector("#replay");
-if (slider) replay(slider, `/api${run.dataset.path}`, nodes, placeOf, paint);
+// What the server says about times and costs, and whether the run is driven or over.
+const figures = new Map();
+function refreshed() {
+  for (const line of document.querySelector("#figures").textContent.split("\n").filter(Boolean)) {
+    const [place, since, took, cost] = line.split("\t");
+    const row = nodes.get(place)?.row;
+    if (!row || figures.get(place) === line) continue;
+    figures.set(place, line);
+    const time = document.createElement("span");
+    time.textContent = took;
+    if (since) time.dataset.since = since;
+    row.cells[3].replaceChildren(...(took ? [time] : []));
+    row.cells[4].textContent = cost;
+  }
+  const left = Boolean(document.querySelector("#status .interrupted"));
+  for (const [address, status] of open) if (status === (left ? "running" : "interrupted")) become(address, left ? "interrupted" : "running");
+  const slider = document.querySelector("#replay[hidden]");
+  if (!slider || document.querySelector("#cancel")) return; // it is there, or the run goes on
+  slider.hidden = false;
+  replay(slider, `/api${run.dataset.path}`, nodes, placeOf, paint);
+}
+document.addEventListener("refreshed", refreshed);
+refreshed();
+setInterval(() => !document.hidden && [...open.values()].includes("running") && refresh(), 5000); // its bar grows
 
 // The chosen step.
 let loading = 0;
@@ -164,6 +166,7 @@ function chosen() {
   const place = document.querySelector("#detail [data-place]")?.dataset.place;
   for (const was of document.querySelectorAll(".chosen")) was.classList.remove("chosen");
   const node = place && nodes.get(place);
+  bring(node?.marks[0]);
   if (node) for (const mark of [node.row, ...node.marks, ...node.outer.filter((n) => n.folded).flatMap((n) => n.marks)]) mark.classList.add("chosen");
 }
 
@@ -196,5 +199,6 @@ addEventListener("popstate", () => choose(location.href));
 document.addEventListener("keydown", (e) => {
   if (e.key === "Escape" && !e.target.matches("input, textarea")) document.querySelector("[data-close]")?.click();
 });
+bring(["waiting", "running", "interrupted", "error"].map((status) => document.querySelector(`.drawing .node.${status}:not(.holder)`)).find(Boolean));
 chosen();
 openLogs(document);
