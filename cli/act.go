@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli/view"
+	"github.com/hocket-dev/hocket/server"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -36,7 +37,12 @@ func (a *app) actOn(cmd *cobra.Command, id string, v *act) error {
 			}
 			return err
 		}
-		return a.acknowledge(r.ID(), *v, receipt)
+		info, err := r.Info(ctx)
+		if err != nil {
+			return err
+		}
+		_, served := info.Owner.Labels[server.ServedLabel]
+		return a.acknowledge(r.ID(), *v, receipt, served)
 	})
 }
 
@@ -57,7 +63,7 @@ type acknowledgement struct {
 	Note   string `json:"note,omitempty"`   // what may be left behind
 }
 
-func (a *app) acknowledge(run string, v act, receipt hocket.Receipt) error {
+func (a *app) acknowledge(run string, v act, receipt hocket.Receipt, served bool) error {
 	if a.json {
 		return a.printJSON(acknowledgement{run, receipt.Driven, string(receipt.Status), receipt.Note})
 	}
@@ -68,6 +74,8 @@ func (a *app) acknowledge(run string, v act, receipt hocket.Receipt) error {
 	switch {
 	case receipt.Driven:
 		text += "another process is driving the run and " + v.driver + "\n"
+	case !receipt.Status.Done() && served:
+		text += "`hocket serve` continues the run; without it: " + a.self("resume", run) + "\n"
 	case !receipt.Status.Done():
 		text += "to continue: " + a.self("resume", run) + "\n"
 	}

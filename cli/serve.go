@@ -107,6 +107,11 @@ func (a *app) serve(ctx context.Context, dirs []string, f *serveFlags) error {
 		a.note("warning: " + err.Error() + "\n")
 	}
 	a.note("serving on " + base + "\n")
+	for _, p := range projects {
+		if len(p.Workflows()) == 0 {
+			a.note("warning: " + p.Root() + " has no workflows; `hocket init` and the page create some\n")
+		}
+	}
 	if err := a.welcome(s, dir, base, f.show); err != nil {
 		a.note("warning: the browser was not opened: " + err.Error() + "\n")
 	}
@@ -117,6 +122,7 @@ func (a *app) serve(ctx context.Context, dirs []string, f *serveFlags) error {
 func (a *app) welcome(s *server.Server, dir, base string, show bool) error {
 	_, person := terminal(a.std.Err)
 	if !show && !person || a.supervisor() != "" {
+		a.note("to open it in a browser: `hocket open`\n")
 		return nil
 	}
 	link, err := s.Link("")

@@ -163,9 +163,9 @@ func (s *Server) Start(ctx context.Context, project, key string, in *StartRun) (
 	if err != nil {
 		return RunLine{}, err
 	}
-	labels := map[string]string{servedLabel: "yes"}
+	labels := map[string]string{ServedLabel: "yes"}
 	for k, v := range in.Labels {
-		if k == servedLabel || hocket.IsReservedLabel(k) || len(k) > 60 || len(v) > 500 || len(labels) > 20 {
+		if k == ServedLabel || hocket.IsReservedLabel(k) || len(k) > 60 || len(v) > 500 || len(labels) > 20 {
 			return RunLine{}, invalidRequest(http.StatusUnprocessableEntity, "invalid label "+quote(k)+": it is reserved, too long, or there are more than 20")
 		}
 		labels[k] = v
@@ -212,7 +212,7 @@ func (s *Server) Retry(ctx context.Context, in *InRun, what *RetryRun) (RunLine,
 	if what.Question != "" && !what.Replace {
 		return RunLine{}, invalidRequest(http.StatusUnprocessableEntity, "a question needs replace: otherwise it stays open, and can be answered")
 	}
-	options := []hocket.StartOption{hocket.WithLimits(what.Limits.model()), hocket.WithLabels(map[string]string{servedLabel: "yes"})}
+	options := []hocket.StartOption{hocket.WithLimits(what.Limits.model()), hocket.WithLabels(map[string]string{ServedLabel: "yes"})}
 	var again *hocket.Run
 	if who := callerOf(ctx); who.allows(Admin) {
 		options = append(options, hocket.ByPerson())

@@ -17,9 +17,9 @@ import (
 	"github.com/hocket-dev/hocket/trigger"
 )
 
-// servedLabel is the label of runs that were started through a server. A server drives them again
+// ServedLabel is the label of runs that were started through a server. A server drives them again
 // after it was killed.
-const servedLabel = "served"
+const ServedLabel = "served"
 
 // drives drives the runs of a project that the server is responsible for: those that were started
 // through a server, and those that were handed to it.
@@ -105,7 +105,7 @@ func (d *drives) see(info hocket.Info) {
 		t.Stop()
 		delete(d.due, id)
 	}
-	_, ours := info.Owner.Labels[servedLabel]
+	_, ours := info.Owner.Labels[ServedLabel]
 	switch {
 	case info.Status.Done() || info.Status == "": // over or deleted
 		if d.handed[id] {
@@ -178,7 +178,7 @@ func (d *drives) take(ctx context.Context, r *hocket.Run) error {
 	if d.closed {
 		return hocket.ErrClosed
 	}
-	if _, ours := info.Owner.Labels[servedLabel]; !ours && !d.handed[r.ID()] {
+	if _, ours := info.Owner.Labels[ServedLabel]; !ours && !d.handed[r.ID()] {
 		d.handed[r.ID()] = true
 		d.writeHanded()
 	}

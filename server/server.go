@@ -112,7 +112,7 @@ func New(o Options) (*Server, error) {
 		if names[name]++; names[name] > 1 {
 			name = fmt.Sprintf("%s-%d", name, names[name])
 		}
-		triggers := trigger.New(p, trigger.Options{Labels: map[string]string{servedLabel: "yes"}, Log: o.Log})
+		triggers := trigger.New(p, trigger.Options{Labels: map[string]string{ServedLabel: "yes"}, Log: o.Log})
 		s.projects = append(s.projects, served{name, p, newDrives(s, p), triggers})
 	}
 	mux := http.NewServeMux()
