@@ -73,7 +73,8 @@ type Server struct {
 	log      *slog.Logger
 	handler  http.Handler
 	states   states
-	hooks    chan struct{} // one for each request to a webhook
+	hooks    chan struct{} // one for each request to a webhook that is checked
+	large    chan struct{} // one for each large one that is read
 	shown    shownRuns
 
 	mu       sync.Mutex
@@ -101,7 +102,7 @@ func New(o Options) (*Server, error) {
 	if o.Sessions == nil {
 		o.Sessions = func(p *hocket.Project) *handoff.Sessions { return handoff.Open(p, nil) }
 	}
-	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}, hooks: make(chan struct{}, maxHooks)}
+	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}, hooks: make(chan struct{}, maxHooks), large: make(chan struct{}, maxLarge)}
 	s.open, s.close = context.WithCancel(context.Background())
 	names := map[string]int{}
 	for _, p := range o.Projects {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -84,36 +85,42 @@ const hooksPath = "/hooks/"
 const (
 	// maxHook is the size of a request to a webhook. Anyone can send one.
 	maxHook = 1 << 20
-	// maxHooks is how many of them are read and checked at the same time.
-	maxHooks = 8
+	// smallHook is the size up to which only the number of connections limits how many are read at the same time:
+	// strangers who send slowly must not take the place of those who sign.
+	smallHook = 64 << 10
+	maxLarge  = 32 // that are read at the same time
+	maxHooks  = 8  // that are checked at the same time
 )
+
+// hookTimeout is how long a request to a webhook may take to arrive, and how long it waits for its turn.
+var hookTimeout = 10 * time.Second
 
 // deliver handles a request to a webhook.
 func (s *Server) deliver(w http.ResponseWriter, r *http.Request) {
-	select {
-	case s.hooks <- struct{}{}:
-		defer func() { <-s.hooks }()
-	default:
-		w.Header().Set("Retry-After", "1")
-		fail(w, newProblem(http.StatusServiceUnavailable, "busy", "too many requests to webhooks at the same time"))
+	name := r.PathValue("trigger")
+	p := s.hookOf(r.PathValue("project"), name)
+	if p == nil || r.Header.Get("X-Hub-Signature-256") == "" { // whatever the body is
+		s.log.Warn("webhook refused", "project", r.PathValue("project"), "trigger", name, "reason", "there is no such webhook, or no signature")
+		w.Header().Set("Connection", "close") // the body is not read
+		fail(w, newProblem(http.StatusUnauthorized, "unauthorized", trigger.ErrUnknown.Error()))
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxHook))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		fail(w, newProblem(http.StatusRequestEntityTooLarge, "too-large", "a request to a webhook has at most 1 MB"))
-		return
-	case err != nil:
-		fail(w, newProblem(http.StatusBadRequest, "invalid-request", "the request could not be read"))
-		return
-	}
-	done, err := trigger.Firing{}, trigger.ErrUnknown
-	for _, p := range s.projects {
-		if p.name == r.PathValue("project") {
-			done, err = p.triggers.Deliver(r.Context(), r.PathValue("trigger"), r.Header, body)
+	body, problem := s.readHook(w, r)
+	if problem == nil {
+		var done func()
+		if done, problem = s.turn(r.Context(), s.hooks); problem == nil {
+			defer done()
 		}
 	}
+	if problem != nil {
+		if problem.Status == http.StatusServiceUnavailable {
+			w.Header().Set("Retry-After", "1")
+		}
+		w.Header().Set("Connection", "close")
+		fail(w, problem)
+		return
+	}
+	done, err := p.triggers.Deliver(r.Context(), name, r.Header, body)
 	switch {
 	case errors.Is(err, trigger.ErrUnknown):
 		fail(w, newProblem(http.StatusUnauthorized, "unauthorized", err.Error()))
@@ -123,11 +130,62 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, trigger.ErrStopped):
 		fail(w, newProblem(http.StatusServiceUnavailable, "stopping", err.Error()))
 	case err != nil:
-		s.log.Error("webhook failed", "trigger", r.PathValue("trigger"), "error", err)
+		s.log.Error("webhook failed", "trigger", name, "error", err)
 		fail(w, newProblem(http.StatusInternalServerError, "internal", "the request could not be recorded; repeat it"))
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusAccepted)
 		_ = json.NewEncoder(w).Encode(Firing{done.Key, done.At, done.Run, done.Why}) // the client may have gone
 	}
+}
+
+// hookOf returns the project with a webhook, nil if there is none.
+func (s *Server) hookOf(project, name string) *served {
+	for _, p := range s.projects {
+		for _, t := range p.Triggers() {
+			if _, ok := t.On.(*hocket.Hook); ok && p.name == project && t.Name == name {
+				return &p
+			}
+		}
+	}
+	return nil
+}
+
+// readHook reads the body of a request to a webhook.
+func (s *Server) readHook(w http.ResponseWriter, r *http.Request) ([]byte, *Problem) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(hookTimeout)) // without it, that of the server applies
+	limited := http.MaxBytesReader(w, r.Body, maxHook)
+	body, err := io.ReadAll(io.LimitReader(limited, smallHook))
+	if err == nil && len(body) == smallHook {
+		done, problem := s.turn(r.Context(), s.large)
+		if problem != nil {
+			return nil, problem
+		}
+		defer done()
+		var rest []byte
+		rest, err = io.ReadAll(limited)
+		body = append(body, rest...)
+	}
+	var large *http.MaxBytesError
+	var late net.Error
+	switch {
+	case errors.As(err, &large):
+		return nil, newProblem(http.StatusRequestEntityTooLarge, "too-large", "a request to a webhook has at most 1 MB")
+	case errors.As(err, &late) && late.Timeout():
+		return nil, newProblem(http.StatusRequestTimeout, "invalid-request", "the request took too long")
+	case err != nil:
+		return nil, newProblem(http.StatusBadRequest, "invalid-request", "the request could not be read")
+	}
+	return body, nil
+}
+
+// turn waits for a turn among requests to webhooks. done ends it.
+func (s *Server) turn(ctx context.Context, of chan struct{}) (done func(), problem *Problem) {
+	select {
+	case of <- struct{}{}:
+		return func() { <-of }, nil
+	case <-time.After(hookTimeout):
+	case <-ctx.Done():
+	}
+	return nil, newProblem(http.StatusServiceUnavailable, "busy", "too many requests to webhooks at the same time")
 }

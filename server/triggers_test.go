@@ -1,10 +1,13 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -150,6 +153,45 @@ func TestWebhookAttacks(t *testing.T) {
 	}
 	f.want(http.StatusAccepted, "POST", f.hook("push"), body, "Authorization", "", "X-Hub-Signature-256", good)
 	f.want(http.StatusNotFound, "GET", f.path("/triggers/push"), nil)
+}
+
+// Strangers who send slowly, or nothing after the head, do not keep out a request with a signature.
+func TestSlowWebhooks(t *testing.T) {
+	before := hookTimeout
+	hookTimeout = time.Second
+	t.Cleanup(func() { hookTimeout = before })
+	f := newHook(t)
+	host := strings.TrimPrefix(f.base, "http://")
+	begin := func(path, signature string, size int) *bufio.Reader {
+		t.Helper()
+		c, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\n%sContent-Length: %d\r\n\r\n{", path, host, signature, size)
+		return bufio.NewReader(c)
+	}
+	signed := "X-Hub-Signature-256: " + sign("guess", "") + "\r\n"
+	var slow []*bufio.Reader
+	for range 2 * maxHooks {
+		slow = append(slow, begin(f.hook("push"), signed, 1000), begin(f.hook("push"), signed, maxHook))
+	}
+	const body = `{"who": "ada"}`
+	f.want(http.StatusAccepted, "POST", f.hook("push"), body, "Authorization", "", "X-Hub-Signature-256", sign(hookSecret, body))
+	long := `{"who": "` + strings.Repeat("x", maxHook-100) + `"}`
+	f.want(http.StatusAccepted, "POST", f.hook("push"), long, "Authorization", "", "X-Hub-Signature-256", sign(hookSecret, long))
+	for _, r := range slow {
+		if line, err := r.ReadString('\n'); err != nil || !strings.Contains(line, " 408 ") {
+			t.Errorf("a slow request got %q, %v", line, err)
+		}
+	}
+	// What nobody can have signed is refused before it is read.
+	for _, r := range []*bufio.Reader{begin("/hooks/other/push", signed, 1000), begin(f.hook("late"), signed, 1000), begin(f.hook("push"), "", 1000)} {
+		if line, err := r.ReadString('\n'); err != nil || !strings.Contains(line, " 401 ") {
+			t.Errorf("a request that cannot be signed got %q, %v", line, err)
+		}
+	}
 }
 
 // Runs of a trigger take turns, also across a restart.
