@@ -196,10 +196,10 @@ type Info struct {
 	Origin  string // the run that this one was forked from
 	Problem string // why the engine could not continue, a defect of the program; for a Damaged run, what cannot be read
 	Owner   Owner
-	Seq     int       // of its last event
-	Due     time.Time // when the run must be driven again; zero: not by itself
-	Usage   engine.RunUsage
-	Open    int // questions that wait for an answer
+	Seq     int             // of its last event
+	Due     time.Time       // when the run must be driven again; zero: not by itself
+	Usage   engine.RunUsage // while the run is Running, Steps may be behind
+	Open    int             // questions that wait for an answer
 }
 
 // Shown returns the status of a run for people and models: a run that no process drives is not running,

@@ -91,9 +91,13 @@ func (n *notifier) happenings(ctx context.Context, info hocket.Info) (all []happ
 		}
 	case engine.Cancelled, engine.Skipped: // a person did that
 	}
+	at := info.Changed
+	if !info.Status.Done() { // its cost has changed, and not its status
+		at = time.Now()
+	}
 	for _, usd := range n.costs() {
 		if info.Usage.CostUSD > usd {
-			all = append(all, happening{run: info.ID, reason: Cost, at: info.Changed, usd: usd})
+			all = append(all, happening{run: info.ID, reason: Cost, at: at, usd: usd})
 		}
 	}
 	if info.Open == 0 || info.Status.Done() {

@@ -27,7 +27,6 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket"
-	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
@@ -41,7 +40,6 @@ type Options struct {
 
 const (
 	lockEvery   = 5 * time.Second // to look whether another server has stopped
-	costsEvery  = 5 * time.Second // to look at the costs of runs, which are no change of a run
 	reloadEvery = 2 * time.Second // at most, to read config.yml
 	maxOpen     = 100             // deliveries that are under way or wait to be repeated
 )
@@ -105,14 +103,10 @@ func (n *notifier) run(ctx context.Context) {
 	var work sync.WaitGroup
 	defer work.Wait()
 	work.Go(func() { n.watch(ctx, changes) })
-	costs := time.NewTicker(costsEvery)
-	defer costs.Stop()
 	for ctx.Err() == nil {
 		select {
 		case info := <-changes:
 			n.see(ctx, info)
-		case <-costs.C:
-			n.seeCosts(ctx)
 		case r := <-n.results:
 			n.settle(r)
 		case <-ctx.Done():
@@ -142,23 +136,6 @@ func (n *notifier) watch(ctx context.Context, changes chan<- hocket.Info) {
 		case <-ctx.Done():
 		case <-time.After(time.Second): // the journal may be readable again
 		}
-	}
-}
-
-// seeCosts looks at the runs that are in progress: what they cost is no change that Watch reports.
-func (n *notifier) seeCosts(ctx context.Context) {
-	if !slices.ContainsFunc(n.Project.Config().Notify, func(one hocket.NotificationRule) bool { return len(one.Costs) > 0 }) {
-		return
-	}
-	runs, err := n.Project.Runs(ctx, hocket.Filter{Status: []engine.Status{engine.Running}})
-	if err != nil {
-		if ctx.Err() == nil {
-			n.Log.Error("the costs of runs cannot be read", "project", n.Name, "error", err)
-		}
-		return
-	}
-	for _, info := range runs {
-		n.see(ctx, info)
 	}
 }
 

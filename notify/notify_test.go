@@ -76,6 +76,8 @@ type office struct {
 	p   *hocket.Project
 	log bytes.Buffer
 	mu  sync.Mutex
+
+	held chan struct{} // until it is closed, the agent held works
 }
 
 func (o *office) Write(b []byte) (int, error) {
@@ -91,6 +93,7 @@ func (o *office) logged() string {
 }
 
 const (
+	dearFlow  = "name: dear\nsteps:\n  - {id: a, agent: paid, prompt: x}\n  - {id: b, agent: held, prompt: x}\n"
 	helloFlow = "name: hello\nsteps:\n  - {id: a, agent: paid, prompt: x}\n"
 	gateFlow  = "name: gate\nsteps:\n  - {id: a, human: {question: \"Publish <!channel> *now*?\\r\\nBcc: eve@example.org\", options: [yes, no]}}\n"
 	failFlow  = "name: fail\nsteps:\n  - {id: a, agent: shell, config: {command: 'echo it broke >&2; exit 3'}}\n"
@@ -101,8 +104,8 @@ func newOffice(t *testing.T, config string) *office {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	short(t)
-	o := &office{t: t, dir: t.TempDir()}
-	for name, text := range map[string]string{"config.yml": config, "workflows/hello.yml": helloFlow, "workflows/gate.yml": gateFlow, "workflows/fail.yml": failFlow} {
+	o := &office{t: t, dir: t.TempDir(), held: make(chan struct{})}
+	for name, text := range map[string]string{"config.yml": config, "workflows/hello.yml": helloFlow, "workflows/dear.yml": dearFlow, "workflows/gate.yml": gateFlow, "workflows/fail.yml": failFlow} {
 		file := filepath.Join(o.dir, ".hocket", name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -119,6 +122,12 @@ func (o *office) open() {
 	o.t.Helper()
 	p, err := hocket.Open(o.dir, hocket.Options{Agents: map[string]agent.Executor{"paid": agent.Func(func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
 		return agent.Result{Output: "done", Usage: agent.Usage{CostUSD: 3}}, nil
+	}), "held": agent.Func(func(ctx context.Context, _ *agent.Task, _ agent.Log) (agent.Result, error) {
+		select {
+		case <-o.held:
+		case <-ctx.Done():
+		}
+		return agent.Result{Output: "done"}, nil
 	})}})
 	if err != nil {
 		o.t.Fatal(err)
@@ -156,8 +165,8 @@ func (o *office) serve() (stop func()) {
 	return stop
 }
 
-// run runs a workflow until it ends or waits.
-func (o *office) run(workflow string) string {
+// begin starts a workflow.
+func (o *office) begin(workflow string) *hocket.Run {
 	o.t.Helper()
 	w, err := o.p.Load(workflow)
 	if err != nil {
@@ -167,6 +176,13 @@ func (o *office) run(workflow string) string {
 	if err != nil {
 		o.t.Fatal(err)
 	}
+	return r
+}
+
+// run runs a workflow until it ends or waits.
+func (o *office) run(workflow string) string {
+	o.t.Helper()
+	r := o.begin(workflow)
 	if _, err := r.Wait(context.Background()); err != nil {
 		o.t.Fatal(err)
 	}
@@ -182,6 +198,37 @@ func short(t *testing.T) {
 
 func hook(url, more string) string {
 	return "webhook: {url: \"" + url + "\", private_network: true" + more + "}"
+}
+
+// TestCostOfRunInProgress tells about a cost while the run goes on, also of one that began before anybody was to be told.
+func TestCostOfRunInProgress(t *testing.T) {
+	box := newMailbox(t)
+	o := newOffice(t, "notify:\n  - {on: [{cost: 2}], "+hook(box.URL, "")+"}\n").trust()
+	runs := []*hocket.Run{o.begin("dear")}
+	wait(t, "first step", func() bool { s, err := runs[0].State(t.Context()); return err == nil && s.Result.Usage.CostUSD == 3 })
+	stop := o.serve()
+	runs = append(runs, o.begin("dear"))
+	told := map[string]bool{runs[0].ID(): true, runs[1].ID(): true}
+	for _, text := range box.until(t, 2) {
+		var n Notice
+		if err := json.Unmarshal([]byte(text), &n); err != nil || n.Reason != Cost || n.Status != "running" || n.CostUSD != 3 || !told[n.Run] {
+			t.Errorf("%+v, %v", n, err)
+		}
+		delete(told, n.Run)
+	}
+	stop()
+	stop = o.serve()
+	close(o.held)
+	for _, r := range runs {
+		if _, err := r.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(100 * time.Millisecond)
+	stop()
+	if all := box.all(); len(all) != 2 {
+		t.Errorf("told again: %v", all)
+	}
 }
 
 func TestReasons(t *testing.T) {

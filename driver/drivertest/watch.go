@@ -52,6 +52,46 @@ func watched(t *scene, w World) {
 	await(t, "the end of watching", done)
 }
 
+// watchedCost: a watcher sees what a run has cost while the run goes on.
+func watchedCost(t *scene, w World) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	changes, release := make(chan driver.Change, 1000), make(chan struct{})
+	watcher := open(t, w, echo).raw
+	go func() {
+		for c, err := range watcher.Watch(ctx) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			changes <- c
+		}
+	}()
+	d := open(t, w, func(ctx context.Context, task *engine.StartTask) Outcome {
+		if task.Node == "b" {
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+		}
+		return Outcome{Output: task.Node, Usage: engine.Usage{CostUSD: 2}}
+	})
+	b := bundle(chain(task("a", "x"), task("b", "y")))
+	if _, err := d.raw.Start(t.Context(), starting(b).spec()); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		resume(t, d, b)
+	}()
+	until := waitFor(t, changes)
+	until("costs 2", func(c driver.Change) bool { return c.Info.Status == engine.Running && c.Info.Usage.CostUSD == 2 })
+	close(release)
+	until("costs 4", func(c driver.Change) bool { return c.Info.Status == engine.Success && c.Info.Usage.CostUSD == 4 })
+	await(t, "the end of the run", done)
+}
+
 // waitFor returns a function that waits until a change matches.
 func waitFor(t *scene, changes <-chan driver.Change) func(what string, is func(driver.Change) bool) {
 	return func(what string, is func(driver.Change) bool) {

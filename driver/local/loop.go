@@ -41,6 +41,7 @@ type loop struct {
 	clock  runClock
 	last   time.Time     // of the newest event
 	status engine.Status // as in the list of runs
+	spent  engine.Usage  // as in the list of runs
 	begun  bool          // the list of runs says that the run has begun
 	noted  int           // the last event that the list of runs includes
 	unsaid bool          // the list of runs does not have the currently open questions
@@ -143,14 +144,14 @@ func (l *loop) idle() bool {
 	return !set || left > l.o.Patience
 }
 
-// noteStatus keeps the list of runs up to date. The status changes rarely, so this is not
-// one commit per step.
+// noteStatus keeps the list of runs up to date. The status changes rarely, and a step that costs
+// something takes seconds, so this is not one commit per step.
 func (l *loop) noteStatus() error {
-	status := l.run.Status()
-	if status == l.status && !l.unsaid {
+	status, spent := l.run.Status(), l.run.Usage().Usage
+	if status == l.status && spent == l.spent && !l.unsaid {
 		return nil
 	}
-	l.status, l.unsaid, l.noted = status, false, l.writer.Recorded()
+	l.status, l.spent, l.unsaid, l.noted = status, spent, false, l.writer.Recorded()
 	return l.append(journal.Batch{Summary: summary(l.run), Last: status.Done() && l.attempts.flying == 0})
 }
 
