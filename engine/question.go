@@ -436,7 +436,7 @@ func (r *Run) answered(e Envelope, ev *Answered) {
 func (r *Run) gateAnswered(in *inst, value, by, comment string) {
 	human := in.n.does.(*workflow.Human)
 	if value == workflow.Reject && len(human.Options) == 0 && len(in.n.place.Decide) == 0 && !human.Custom {
-		if comment != "" {
+		if comment != "" && r.version >= 7 {
 			by += ": " + comment
 		}
 		r.fail(in, &Fault{Kind: FaultError, Message: "rejected" + by, Permanent: true})
