@@ -506,6 +506,9 @@ func (m *Model) abandonRest() {
 	for _, past := range m.plans.memo {
 		past.handed = nil
 		past.below = slices.DeleteFunc(past.below, func(b *minst) bool { return b.phase != "ended" })
+		for _, b := range past.below {
+			b.handed = nil
+		}
 	}
 	m.later(func() { m.maybeOver(m.root) })
 }
