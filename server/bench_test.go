@@ -111,3 +111,42 @@ func BenchmarkShowRun(b *testing.B) {
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
 }
+
+// BenchmarkProjects describes 20 projects with 50 workflows each, as the home page does.
+func BenchmarkProjects(b *testing.B) {
+	b.Setenv("XDG_STATE_HOME", b.TempDir())
+	b.Setenv("XDG_CONFIG_HOME", b.TempDir())
+	var all []*hocket.Project
+	for i := range 20 {
+		dir := filepath.Join(b.TempDir(), fmt.Sprintf("p%d", i))
+		if err := os.MkdirAll(filepath.Join(dir, ".hocket", "workflows"), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		for j := range 50 {
+			text := fmt.Sprintf("name: w%d\nsteps:\n  - {id: a, agent: shell, config: {command: 'echo %d'}}\n  - {id: b, agent: shell, config: {command: ./build.sh}}\n", j, j)
+			if err := os.WriteFile(filepath.Join(dir, ".hocket", "workflows", fmt.Sprintf("w%d.yml", j)), []byte(text), 0o644); err != nil {
+				b.Fatal(err)
+			}
+		}
+		p, err := hocket.Open(dir, hocket.Options{Via: "http"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer p.Close()
+		all = append(all, p)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	s, err := New(Options{Projects: all, Access: OpenAccess(b.TempDir()), Listen: l.Addr()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if got, err := s.Projects(b.Context()); err != nil || len(got) != 20 || got[0].Workflows != 50 {
+			b.Fatal(got, err)
+		}
+	}
+}

@@ -317,6 +317,7 @@ func (s *Server) Trust(ctx context.Context, project string) (Trust, error) {
 		return Trust{}, err
 	}
 	_ = p.Reload()
+	p.approved.forget() // so that lists say the same
 	return trustOf(p)
 }
 
@@ -343,6 +344,7 @@ func (s *Server) GiveTrust(ctx context.Context, project, digest string) error {
 	if powers.Digest() != digest {
 		return newProblem(http.StatusConflict, "changed", "what the files can do has changed since it was shown")
 	}
+	defer p.approved.forget()
 	return p.Trust(powers)
 }
 

@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"net/http"
+	"sync"
+	"time"
 )
 
 // Project is a project that is served.
@@ -29,7 +31,7 @@ func (a *api) addProjects() {
 			if err != nil {
 				return nil, err
 			}
-			one, err := a.describe(ctx, p)
+			one, err := a.describe(ctx, p, 0)
 			return say(one), err
 		})
 }
@@ -47,7 +49,7 @@ func (s *Server) Names() []string {
 func (s *Server) Projects(ctx context.Context) ([]Project, error) {
 	all := []Project{}
 	for _, p := range s.projects {
-		one, err := s.describe(ctx, p)
+		one, err := s.describe(ctx, p, approvedFor)
 		if err != nil {
 			return nil, err
 		}
@@ -56,16 +58,16 @@ func (s *Server) Projects(ctx context.Context) ([]Project, error) {
 	return all, nil
 }
 
-func (s *Server) describe(ctx context.Context, p served) (Project, error) {
+// describe describes a project. Whether it is trusted may have been true for some time.
+func (s *Server) describe(ctx context.Context, p served, age time.Duration) (Project, error) {
 	_ = p.Reload() // if the files have mistakes, the old ones stay in use
 	open, err := p.Questions(ctx)
 	if err != nil {
 		return Project{}, err
 	}
-	trust, err := trustOf(p)
 	one := Project{
 		Name: p.name, Root: p.Root(), Workflows: len(p.Workflows()), Agents: len(p.Agents().Definitions()),
-		Questions: len(open), Driven: p.drives.running(), Trusted: err == nil && trust.Trusted,
+		Questions: len(open), Driven: p.drives.running(), Trusted: p.approved.within(age, p),
 	}
 	for _, d := range p.Diagnostics() {
 		if d.Severity == "error" {
@@ -73,4 +75,32 @@ func (s *Server) describe(ctx context.Context, p served) (Project, error) {
 		}
 	}
 	return one, nil
+}
+
+// approved remembers for a moment whether its user has approved all that a project can do. To find out, every workflow is
+// read, and the home page asks after each change of any run. No run depends on this: each checks its own powers.
+type approved struct {
+	mu  sync.Mutex
+	at  time.Time // zero: it is not known
+	all bool
+}
+
+// approvedFor is how old it may be in lists.
+const approvedFor = 3 * time.Second
+
+// within returns what was true at most an age ago.
+func (a *approved) within(age time.Duration, p served) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if time.Since(a.at) > age {
+		trust, err := trustOf(p)
+		a.at, a.all = time.Now(), err == nil && trust.Trusted
+	}
+	return a.all
+}
+
+func (a *approved) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.at = time.Time{}
 }

@@ -92,6 +92,7 @@ type served struct {
 	*hocket.Project
 	drives   *drives
 	triggers *trigger.Service
+	approved *approved
 }
 
 // New creates a server. It starts nothing: [Server.Serve] does.
@@ -114,7 +115,7 @@ func New(o Options) (*Server, error) {
 			name = fmt.Sprintf("%s-%d", name, names[name])
 		}
 		triggers := trigger.New(p, trigger.Options{Labels: map[string]string{ServedLabel: "yes"}, Log: o.Log})
-		s.projects = append(s.projects, served{name, p, newDrives(s, p), triggers})
+		s.projects = append(s.projects, served{name, p, newDrives(s, p), triggers, &approved{}})
 	}
 	mux := http.NewServeMux()
 	s.addAPI(mux)
@@ -260,7 +261,7 @@ func (s *Server) project(ctx context.Context, name string) (served, error) {
 	for _, p := range s.projects {
 		if p.name == name {
 			who := callerOf(ctx)
-			return served{p.name, p.As(who.by, who.via), p.drives, p.triggers}, nil
+			return served{p.name, p.As(who.by, who.via), p.drives, p.triggers, p.approved}, nil
 		}
 	}
 	return served{}, newProblem(http.StatusNotFound, "unknown-project", fmt.Sprintf("there is no project %q", name))

@@ -1,0 +1,29 @@
+package server
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The list of projects remembers for a moment whether they are trusted, but not longer than until somebody approves them.
+func TestListIsTrustedAtOnce(t *testing.T) {
+	f := newFixture(t, nil)
+	file := filepath.Join(f.dir, ".hocket", "workflows", "build.yml")
+	if err := os.WriteFile(file, []byte("name: build\nsteps:\n  - {id: a, agent: shell, config: {command: make}}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	listed := func() bool {
+		return read[[]Project](t, f.want(http.StatusOK, "GET", "/api/projects", nil))[0].Trusted
+	}
+	if listed() {
+		t.Fatal("a project with a command is trusted")
+	}
+	shown := read[Trust](t, f.want(http.StatusOK, "GET", f.path("/trust"), nil))
+	listed() // which remembers it
+	f.want(http.StatusNoContent, "POST", f.path("/trust"), map[string]string{"digest": shown.Digest})
+	if !listed() {
+		t.Error("the list does not say that the project was approved")
+	}
+}
