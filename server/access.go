@@ -181,6 +181,16 @@ func (a *Access) find(secret string, browser bool) (*Token, error) {
 	return nil, err
 }
 
+// valid returns the hashes of the tokens and sessions that are valid now.
+func (a *Access) valid() (map[string]bool, error) {
+	all, err := a.load()
+	valid := map[string]bool{}
+	for _, t := range all {
+		valid[t.Hash] = !t.expired(time.Now())
+	}
+	return valid, err
+}
+
 // load returns all tokens. It reads the file only if it has changed.
 func (a *Access) load() ([]Token, error) {
 	a.mu.Lock()

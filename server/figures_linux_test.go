@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/hocket-dev/hocket/server"
 )
 
 var (
@@ -120,14 +122,22 @@ func TestWatchers(t *testing.T) {
 	run := k.begin("busy", strings.TrimSuffix(delays, ", ")+"]")
 	var events atomic.Int64
 	done := make(chan error, *watchers)
-	for range *watchers {
+	secret := k.secret
+	for i := range *watchers {
+		if i%50 == 49 { // a token has only so many streams
+			var err error
+			if secret, err = k.access.Create(fmt.Sprint("watcher", i), []server.Scope{server.Read}, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		as := "Bearer " + secret
 		go func() {
 			r, err := http.NewRequest("GET", "http://"+k.address+k.runs()+"/"+run+"/events", nil)
 			if err != nil {
 				done <- err
 				return
 			}
-			r.Header.Set("Authorization", "Bearer "+k.secret)
+			r.Header.Set("Authorization", as)
 			r.Header.Set("Accept", "text/event-stream")
 			res, err := http.DefaultClient.Do(r)
 			if err != nil {

@@ -32,6 +32,7 @@ type killed struct {
 	t               *testing.T
 	program, dir    string
 	address, secret string
+	access          *server.Access
 	env             []string
 	more            []string // what else is passed to the server
 
@@ -60,7 +61,8 @@ func newKilled(t *testing.T, files map[string]string) *killed {
 	state := t.TempDir()
 	k.env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CONFIG_HOME="+t.TempDir())
 	var err error
-	if k.secret, err = server.OpenAccess(filepath.Join(state, "hocket", "server")).Create("test", []server.Scope{server.Start}, 0); err != nil {
+	k.access = server.OpenAccess(filepath.Join(state, "hocket", "server"))
+	if k.secret, err = k.access.Create("test", []server.Scope{server.Start}, 0); err != nil {
 		t.Fatal(err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -41,7 +41,7 @@ func (a *api) readLog(ctx context.Context, in *InLog) (*streamed, error) {
 	}
 	if in.Follow {
 		in.Offset = max(in.Offset, in.Last)
-		return a.followLog(r, in, stream)
+		return a.followLog(ctx, r, in, stream)
 	}
 	var pieces []hocket.Piece
 	left := in.Limit
@@ -79,8 +79,8 @@ func (a *api) readLog(ctx context.Context, in *InLog) (*streamed, error) {
 }
 
 // followLog sends what an attempt writes while it writes it.
-func (a *api) followLog(r *hocket.Run, in *InLog, stream hocket.Stream) (*streamed, error) {
-	return a.stream(func(ctx context.Context, out *messages) error {
+func (a *api) followLog(ctx context.Context, r *hocket.Run, in *InLog, stream hocket.Stream) (*streamed, error) {
+	return a.stream(ctx, func(ctx context.Context, out *messages) error {
 		read := func(ctx context.Context, emit func(message) bool) error {
 			for p, err := range r.Read(ctx, in.Address, in.Attempt, stream, in.Offset, true) {
 				if err != nil {

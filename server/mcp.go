@@ -33,6 +33,15 @@ func (s *Server) addMCP(mux *http.ServeMux, with ServeMCP) {
 				fail(w, s.Explain(r.Context(), err))
 				return
 			}
+			if r.Method == http.MethodGet { // a stream
+				ctx, done, err := s.watch(r.Context())
+				if err != nil {
+					fail(w, s.Explain(r.Context(), err))
+					return
+				}
+				defer done()
+				r = r.WithContext(ctx)
+			}
 			handler.ServeHTTP(w, r)
 		}))
 	}

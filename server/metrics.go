@@ -27,7 +27,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(&b, "hocket_open_questions{project=%q} %d\n", p.name, len(open))
 	}
 	s.mu.Lock()
-	streams := s.watching
+	streams := len(s.watchers)
 	s.mu.Unlock()
 	gauge("open_streams", "Streams of events that clients follow.")
 	fmt.Fprintf(&b, "hocket_open_streams %d\n", streams)

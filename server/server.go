@@ -79,8 +79,8 @@ type Server struct {
 
 	mu       sync.Mutex
 	feeds    map[string]*feed // by project and run
-	watching int              // open streams
-	leave    []func()         // ends what serves MCP clients
+	watchers map[*watcher]struct{}
+	leave    []func() // ends what serves MCP clients
 
 	open  context.Context // done when the server stops: then streams end, and nothing starts any more
 	close context.CancelFunc
@@ -103,7 +103,7 @@ func New(o Options) (*Server, error) {
 	if o.Sessions == nil {
 		o.Sessions = func(p *hocket.Project) *handoff.Sessions { return handoff.Open(p, nil) }
 	}
-	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}, hooks: make(chan struct{}, maxHooks), large: make(chan struct{}, maxLarge)}
+	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}, watchers: map[*watcher]struct{}{}, hooks: make(chan struct{}, maxHooks), large: make(chan struct{}, maxLarge)}
 	s.open, s.close = context.WithCancel(context.Background())
 	names := map[string]int{}
 	for _, p := range o.Projects {
@@ -225,6 +225,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		})
 		work.Go(func() { p.triggers.Run(firing) })
 	}
+	work.Go(func() { s.endRevoked(driving) })
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(limited(l, maxConnections)) }()
 	var err error

@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	maxStreams  = 400                   // open at the same time
 	maxFollowed = 20                    // runs in one stream
 	quiet       = 15 * time.Second      // then a comment shows that the server is there
 	pace        = 10 * time.Millisecond // between two writes: what happens meanwhile is sent together
@@ -74,7 +73,7 @@ func (a *api) addStreams() {
 			if err != nil {
 				return nil, err
 			}
-			return a.stream(func(ctx context.Context, out *messages) error {
+			return a.stream(ctx, func(ctx context.Context, out *messages) error {
 				err := out.send(ctx, nil, a.entriesOf(&followedRun{p, r, after}, false))
 				if err == nil {
 					out.put("end", "", []byte("{}"))
@@ -94,7 +93,7 @@ func (a *api) addStreams() {
 			if err != nil {
 				return nil, err
 			}
-			return a.stream(func(ctx context.Context, out *messages) error { return a.sendAll(ctx, out, followed, in.Facts) })
+			return a.stream(ctx, func(ctx context.Context, out *messages) error { return a.sendAll(ctx, out, followed, in.Facts) })
 		})
 	add(a, op{id: "read-log", method: http.MethodGet, path: "/projects/{project}/runs/{run}/steps/{address}/attempts/{attempt}/{stream}", scope: Read, tag: tag, summary: "Read what an attempt printed, its prompt or its transcript",
 		detail: "Offsets count bytes of what the attempt wrote. Of a long output, only the beginning and the end are kept; the header Hocket-Pieces lists the parts in the body as OFFSET+LENGTH. A negative offset counts from the end.", errors: []int{404}},
@@ -145,19 +144,13 @@ func (m *messages) flush() error {
 }
 
 // stream returns a response that send writes until the client has gone.
-func (s *Server) stream(send func(ctx context.Context, out *messages) error) (*streamed, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.watching >= maxStreams {
-		return nil, newProblem(http.StatusServiceUnavailable, "too-many-streams", "too many streams are open")
+func (s *Server) stream(ctx context.Context, send func(ctx context.Context, out *messages) error) (*streamed, error) {
+	ctx, done, err := s.watch(ctx)
+	if err != nil {
+		return nil, err
 	}
-	s.watching++
 	return &streamed{Body: func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.watching--
-		}()
+		defer done()
 		w.Header().Set("Content-Type", "text/event-stream")
 		// When a page closes a stream, Chromium may otherwise read from it for five more seconds, to use the connection
 		// again, and has one less for what a person clicks.
@@ -169,9 +162,6 @@ func (s *Server) stream(send func(ctx context.Context, out *messages) error) (*s
 		if out.flush() != nil {
 			return
 		}
-		ctx, end := context.WithCancel(r.Context())
-		defer end()
-		defer context.AfterFunc(s.open, end)()
 		if err := send(ctx, out); err != nil && ctx.Err() == nil {
 			if data, err := json.Marshal(s.Explain(r.Context(), err)); err == nil {
 				out.put("problem", "", data)

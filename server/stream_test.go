@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -220,13 +221,53 @@ func TestManyFollowers(t *testing.T) {
 	wait.Wait()
 	for end := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		f.s.mu.Lock()
-		feeds, watching := len(f.s.feeds), f.s.watching
+		feeds, watching := len(f.s.feeds), len(f.s.watchers)
 		f.s.mu.Unlock()
 		if feeds == 0 && watching == 0 {
 			break
 		}
 		if time.Now().After(end) {
 			t.Fatalf("%d feeds and %d streams are left", feeds, watching)
+		}
+	}
+}
+
+// One token cannot take the streams of others, and its streams end when it is revoked.
+func TestStreamsOfAToken(t *testing.T) {
+	f := newFixture(t, nil)
+	token, err := f.access.Create("ci", []Scope{Read}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := "Bearer " + token
+	var all []<-chan received
+	for range maxOwn {
+		all = append(all, f.stream("/api/events", "Authorization", as))
+	}
+	f.want(http.StatusServiceUnavailable, "GET", "/api/events", nil, "Authorization", as)
+	mine := f.stream("/api/events")
+	if err := OpenAccess(filepath.Dir(f.access.file)).Revoke("ci"); err != nil { // another process
+		t.Fatal(err)
+	}
+	enough := time.After(15 * time.Second)
+	for _, messages := range all {
+		for open := true; open; {
+			select {
+			case _, open = <-messages:
+			case <-enough:
+				t.Fatal("a stream of a revoked token goes on")
+			}
+		}
+	}
+	run := f.begin("hello")
+	for {
+		select {
+		case m := <-mine:
+			if strings.Contains(m.data, run) {
+				return
+			}
+		case <-enough:
+			t.Fatal("the stream of another token has ended")
 		}
 	}
 }

@@ -99,8 +99,8 @@ var hookTimeout = 10 * time.Second
 func (s *Server) deliver(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("trigger")
 	p := s.hookOf(r.PathValue("project"), name)
-	if p == nil || r.Header.Get("X-Hub-Signature-256") == "" { // whatever the body is
-		s.log.Warn("webhook refused", "project", r.PathValue("project"), "trigger", name, "reason", "there is no such webhook, or no signature")
+	if signed := r.Header.Get("X-Hub-Signature-256") != ""; p == nil || !signed { // whatever the body is
+		s.log.Warn("webhook refused", "project", r.PathValue("project"), "trigger", name, "exists", p != nil, "signed", signed)
 		w.Header().Set("Connection", "close") // the body is not read
 		fail(w, newProblem(http.StatusUnauthorized, "unauthorized", trigger.ErrUnknown.Error()))
 		return
