@@ -52,6 +52,8 @@ type Service struct {
 	watched []*hocket.Trigger            // those that watch files
 	failed  map[string]map[string]string // why a trigger cannot be served, by what the service does for it
 
+	missing map[string]bool // triggers with a state and without a file, when that was last looked at; belongs to the goroutine of Run
+
 	watching map[string]*watching // belongs to the goroutine of watch
 }
 
@@ -69,7 +71,7 @@ func New(p *hocket.Project, o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{p: p, o: o, states: store{filepath.Join(p.State(), "triggers")}, due: map[string]due{}, since: map[string]time.Time{}, failed: map[string]map[string]string{}, watching: map[string]*watching{}}
+	return &Service{p: p, o: o, states: store{filepath.Join(p.State(), "triggers")}, due: map[string]due{}, since: map[string]time.Time{}, failed: map[string]map[string]string{}, missing: map[string]bool{}, watching: map[string]*watching{}}
 }
 
 // Run fires triggers until ctx is done. A firing that has begun is finished.
@@ -118,10 +120,37 @@ func (s *Service) tick(ctx context.Context) (next time.Time) {
 			next = at
 		}
 	}
+	s.report("", "removed", s.forget())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watched = watched
 	return next
+}
+
+// forget has a trigger whose file was removed begin anew if it comes back: nothing serves it meanwhile, so it misses
+// nothing. It must be missing twice, because some editors remove a file before they write it.
+func (s *Service) forget() error {
+	names, err := s.states.names()
+	if err != nil {
+		return err
+	}
+	missing := map[string]bool{}
+	for _, t := range s.p.Triggers() {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == t.Name })
+	}
+	for _, name := range names {
+		if missing[name] = true; !s.missing[name] {
+			continue
+		}
+		if err := s.states.change(name, func(st *state) error { st.Cause = "removed"; return nil }); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		delete(s.due, name)
+		s.mu.Unlock()
+	}
+	s.missing = missing
+	return nil
 }
 
 // report remembers whether something that is done for a trigger fails, and logs a new failure.
@@ -225,7 +254,7 @@ func (s *Service) fireDue(ctx context.Context, t *hocket.Trigger, schedule *hock
 		}
 	}
 	for _, at := range times {
-		_, err := s.fire(ctx, t, st, firing{key: stamp(at), values: map[string]any{"time": schedule.In(at).Format(time.RFC3339)}, unlimited: true})
+		_, err := s.fire(ctx, t, st, firing{key: stamp(at), values: map[string]any{"time": schedule.In(at).Format(time.RFC3339)}})
 		if err != nil {
 			return err
 		}
@@ -237,23 +266,26 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // firing is something that happened and fires a trigger.
 type firing struct {
-	key       string
-	content   string // the digest of what a request said
-	values    map[string]any
-	depth     int
-	chain     int   // see [Firing]
-	unlimited bool  // the rate of its cause is limited in itself
-	wrong     error // why it can start no run
+	key     string
+	content string // the digest of what a request said
+	values  map[string]any
+	depth   int
+	chain   int       // see [Firing]
+	ended   time.Time // see [Firing]
+	wrong   error     // why it can start no run
 }
 
-// fire starts the run of a firing, or remembers why not. The caller has the state of the trigger, and does not store
-// it after an error: then the firing comes again, and finds its run.
+// fire starts the run of a firing, or remembers why there will never be one. An error means that it may start one later,
+// such as when the disk is full: the caller does not store the state, and the firing comes again. It may find its run then.
 func (s *Service) fire(ctx context.Context, t *hocket.Trigger, st *state, f firing) (Firing, error) {
 	if was, err := st.find(f.key, f.content); was != nil || err != nil {
 		return *cmp.Or(was, &Firing{}), err
 	}
-	done := Firing{Key: f.key, Content: f.content, Chain: f.chain, At: s.o.Now().UTC()}
-	run, err := s.start(context.WithoutCancel(ctx), t, st, f)
+	done := Firing{Key: f.key, Content: f.content, Chain: f.chain, Ended: f.ended, At: s.o.Now().UTC()}
+	run, err := s.start(context.WithoutCancel(ctx), t, f)
+	if err != nil && !refused(err) {
+		return Firing{}, err
+	}
 	if err != nil {
 		done.Why = s.reason(err)
 		done.Mistake = errors.As(err, new(*hocket.InvalidError)) || errors.As(err, new(*mappingError))
@@ -305,15 +337,12 @@ func (s *Service) inProject(text string) string {
 }
 
 // start records the run of a firing. The error says why it did not, for people.
-func (s *Service) start(ctx context.Context, t *hocket.Trigger, st *state, f firing) (string, error) {
+func (s *Service) start(ctx context.Context, t *hocket.Trigger, f firing) (string, error) {
 	if f.wrong != nil {
-		return "", f.wrong
+		return "", &refusal{f.wrong}
 	}
 	if f.depth > maxDepth {
-		return "", fmt.Errorf("%d runs have followed each other: the chain ends here", maxDepth)
-	}
-	if !f.unlimited && s.tooFast(st) {
-		return "", ErrTooFast
+		return "", &refusal{fmt.Errorf("%d runs have followed each other: the chain ends here", maxDepth)}
 	}
 	_ = s.p.Reload() // if the files have mistakes, the old ones stay in use
 	p := s.p.As("trigger "+t.Name, "trigger")
@@ -360,6 +389,15 @@ func (s *Service) start(ctx context.Context, t *hocket.Trigger, st *state, f fir
 	return run.ID(), nil
 }
 
+// refusal means that a firing starts no run, also if it came again.
+type refusal struct{ error }
+
+// refused reports whether a person, or the trigger itself, is why a firing started no run. Everything else may pass.
+func refused(err error) bool {
+	return errors.As(err, new(*refusal)) || errors.As(err, new(*mappingError)) || errors.As(err, new(*hocket.InvalidError)) ||
+		errors.As(err, new(*hocket.UntrustedError)) || errors.As(err, new(*hocket.UnapprovedError))
+}
+
 // mappingError means that what has happened does not have the values that inputs need.
 type mappingError struct{ error }
 
@@ -375,7 +413,7 @@ func (s *Service) makeRoom(ctx context.Context, p *hocket.Project, t *hocket.Tri
 	}
 	switch t.Overlap {
 	case hocket.SkipRuns:
-		return fmt.Errorf("run %s of this trigger was not over", active[0].ID)
+		return &refusal{fmt.Errorf("run %s of this trigger was not over", active[0].ID)}
 	case hocket.CancelOlder:
 		for _, older := range active {
 			r, err := p.Run(ctx, older.ID)
@@ -389,7 +427,7 @@ func (s *Service) makeRoom(ctx context.Context, p *hocket.Project, t *hocket.Tri
 		}
 	case hocket.QueueRuns:
 		if len(active) >= maxQueue {
-			return fmt.Errorf("%d runs of this trigger wait already", len(active))
+			return &refusal{fmt.Errorf("%d runs of this trigger wait already", len(active))}
 		}
 	}
 	return nil
@@ -410,67 +448,6 @@ func MustWait(ctx context.Context, p *hocket.Project, run hocket.Info) (bool, er
 	active, err := inProgress(ctx, p, name)
 	i := slices.IndexFunc(active, func(r hocket.Info) bool { return r.ID == run.ID })
 	return i >= 0 && i < len(active)-1, err
-}
-
-// follow fires the triggers that wait for ends of runs.
-func (s *Service) follow(ctx context.Context) {
-	for ctx.Err() == nil {
-		for change, err := range s.p.Watch(ctx) {
-			if err != nil {
-				break
-			}
-			if change.Info.Status.Done() {
-				s.ended(ctx, change.Info)
-			}
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second): // the journal may be readable again
-		}
-	}
-}
-
-// ended fires the triggers that wait for the end of a run.
-func (s *Service) ended(ctx context.Context, run hocket.Info) {
-	if run.Owner.Labels[hocket.HelperLabel] != "" || !s.matters(run.Changed) {
-		return
-	}
-	for _, t := range s.p.Triggers() {
-		after, ok := t.On.(*hocket.After)
-		if !ok || t.Disabled || t.Wrong.Errors() || !slices.Contains(after.Status, string(run.Status)) {
-			continue
-		}
-		err := s.states.change(t.Name, func(st *state) error {
-			if st.Cause != causeOf(t) || !run.Changed.After(st.Since) { // it is served since later
-				return nil
-			}
-			r, err := s.p.Run(ctx, run.ID)
-			if err != nil {
-				return err
-			}
-			if its, err := r.IsOf(ctx, after.Workflow); err != nil || !its {
-				return err
-			}
-			f := firing{key: "run " + run.ID, values: map[string]any{"run": run.ID, "status": string(run.Status)}}
-			before, _ := strconv.Atoi(run.Owner.Labels[hocket.DepthLabel]) // a run that a person started has none
-			f.depth = before + 1
-			result, err := r.State(ctx)
-			if result == nil {
-				return err
-			}
-			f.values["output"] = result.Result.Output
-			if _, err := s.fire(ctx, t, st, f); err != nil {
-				return err
-			}
-			if len(st.Fired) == remembered { // older ends are forgotten, and must not fire again
-				st.Since = latest(st.Since, st.Fired[0].At)
-			}
-			return nil
-		})
-		if err != nil && ctx.Err() == nil {
-			s.o.Log.Error("trigger cannot be served", "project", s.p.Root(), "trigger", t.Name, "error", err)
-		}
-	}
 }
 
 // matters reports whether some trigger is served since before a time. Most runs were over by then.

@@ -152,6 +152,14 @@ func (f *fixture) drive(id string) hocket.Info {
 	return info
 }
 
+// ended tells a service that a run has ended, which must not have to come again.
+func (f *fixture) ended(s *Service, run hocket.Info) {
+	f.Helper()
+	if later := s.ended(f.Context(), []hocket.Info{run}); len(later) > 0 {
+		f.Fatalf("the end of run %s was not handled: %v", run.ID, s.failed)
+	}
+}
+
 const nightly = "workflow: report\nschedule: \"0 3 * * *\"\nzone: Europe/Berlin\ninputs: {topic: \"${time}\"}\n"
 
 func TestSchedule(t *testing.T) {
@@ -210,6 +218,25 @@ func TestRecordedBefore(t *testing.T) {
 	if st := f.s.mustRead(t, "nightly"); runs[0].Status != engine.Running || st.Fired[0].Run != first {
 		t.Errorf("the later run is %s, and the firings are %+v", runs[0].Status, st.Fired)
 	}
+}
+
+// A trigger whose file was removed is not served. When it comes back, it has missed nothing.
+func TestRemoved(t *testing.T) {
+	f := newFixture(t, map[string]string{".hocket/triggers/nightly.yml": nightly, ".hocket/triggers/other.yml": nightly})
+	f.at("2026-11-17T12:00:00Z")
+	if err := os.Remove(filepath.Join(f.dir, ".hocket/triggers/nightly.yml")); err != nil {
+		t.Fatal(err)
+	}
+	f.at("2026-11-17T12:00:02Z")
+	f.s = f.service(f.open()) // also for another server
+	f.at("2026-11-17T12:00:04Z")
+	f.at("2026-11-17T12:00:06Z")
+	f.s = f.service(f.open())
+	f.write(".hocket/triggers/nightly.yml", nightly)
+	f.at("2026-11-19T12:00:00Z")
+	f.want("2026-11-19T03:00:00+01:00") // that of the other one
+	f.at("2026-11-20T02:00:00Z")
+	f.want("2026-11-19T03:00:00+01:00", "2026-11-20T03:00:00+01:00", "2026-11-20T03:00:00+01:00")
 }
 
 func (s *Service) mustRead(t *testing.T, name string) *state {
@@ -348,7 +375,7 @@ func TestAfter(t *testing.T) {
 	early := start("first")
 	f.now = time.Now()
 	f.s.tick(t.Context())
-	f.s.ended(t.Context(), early) // before the trigger was served
+	f.ended(f.s, early) // before the trigger was served
 	for _, s := range []*Service{f.s, f.service(f.open())} {
 		s.tick(t.Context())
 	}
@@ -356,10 +383,10 @@ func TestAfter(t *testing.T) {
 	f.now = time.Now()
 	for _, s := range []*Service{f.s, f.s, f.service(f.open())} {
 		s.tick(t.Context())
-		s.ended(t.Context(), end)
+		f.ended(s, end)
 	}
-	f.s.ended(t.Context(), start("broken"))
-	f.s.ended(t.Context(), start("fake.yml")) // it only says that it is the first
+	f.ended(f.s, start("broken"))
+	f.ended(f.s, start("fake.yml")) // it only says that it is the first
 	runs, err := f.p.Runs(t.Context(), hocket.Filter{Label: hocket.TriggerLabel})
 	if err != nil || len(runs) != 2 || runs[1].Owner.Labels["trigger"] != "chain" || runs[0].Owner.Labels["trigger"] != "alarm" {
 		t.Fatalf("the triggers started %+v, %v", runs, err)
@@ -399,7 +426,7 @@ func TestAfterDecidesAtTheStart(t *testing.T) {
 	var want []string
 	fires := func(r *hocket.Run, its bool) {
 		t.Helper()
-		f.s.ended(t.Context(), f.drive(r.ID()))
+		f.ended(f.s, f.drive(r.ID()))
 		if its {
 			want = append(want, "run "+r.ID())
 		}
@@ -466,7 +493,7 @@ func TestChain(t *testing.T) {
 	}
 	id := r.ID()
 	for range 2 * maxDepth {
-		f.s.ended(t.Context(), f.drive(id))
+		f.ended(f.s, f.drive(id))
 		runs, err := f.p.Runs(t.Context(), hocket.Filter{Status: []engine.Status{engine.Running}})
 		if err != nil {
 			t.Fatal(err)
@@ -482,29 +509,65 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// A trigger that fires too often is paused, and continues later.
+// Ends that come too fast wait, and fire in their order. Those that no server has handled yet do so later, however many
+// firings there are meanwhile.
 func TestRate(t *testing.T) {
-	f := newFixture(t, map[string]string{".hocket/triggers/again.yml": "workflow: report\nafter: report\noverlap: queue\n"})
+	f := newFixture(t, map[string]string{
+		".hocket/workflows/first.yml": "name: first\nsteps: [{id: a, agent: shell, config: {command: 'true'}}]\n",
+		".hocket/triggers/again.yml":  "workflow: report\nafter: first\noverlap: queue\ninputs: {topic: \"${run}\"}\n",
+	})
+	f.now = time.Now()
 	f.s.tick(t.Context())
-	trigger := f.p.Triggers()[0]
-	fire := func(key string) (done Firing) {
-		err := f.s.states.change("again", func(st *state) (err error) {
-			done, err = f.s.fire(t.Context(), trigger, st, firing{key: key})
-			return err
-		})
+	w, err := f.p.Load("first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends []hocket.Info
+	for range maxRate + 3 {
+		r, err := f.p.Record(t.Context(), w, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return done
+		ends = append(ends, f.drive(r.ID()))
 	}
-	for i := range maxRate + 2 {
-		if done := fire(fmt.Sprint(i)); (done.Run == "") != (i >= maxRate) {
-			t.Fatalf("firing %d: %+v", i, done)
+	f.now = time.Now()
+	fired := func() (all []string) {
+		for _, f := range f.s.mustRead(t, "again").Fired {
+			if f.Run != "" {
+				all = append(all, f.Key)
+			}
+		}
+		return all
+	}
+	later := f.s.ended(t.Context(), ends)
+	if len(later) != 3 || later[0].ID != ends[maxRate].ID || len(fired()) != maxRate {
+		t.Fatalf("%d ends wait, and %d have fired", len(later), len(fired()))
+	}
+	later = f.s.ended(t.Context(), later) // it is still the same minute
+	st := f.s.mustRead(t, "again")
+	if n := len(st.Fired); len(later) != 3 || n != maxRate+1 {
+		t.Errorf("%d ends wait, and there are %d entries", len(later), n)
+	}
+	for i := range remembered { // another server may have been there
+		if err := f.s.states.change("again", func(st *state) error {
+			return st.note(Firing{Key: fmt.Sprint("other ", i), At: f.now})
+		}); err != nil {
+			t.Fatal(err)
 		}
 	}
 	f.now = f.now.Add(61 * time.Second)
-	if done := fire("later"); done.Run == "" {
-		t.Errorf("it stays paused: %s", done.Why)
+	if later = f.s.ended(t.Context(), later); len(later) != 0 || !slices.Equal(fired(), []string{"run " + ends[maxRate].ID, "run " + ends[maxRate+1].ID, "run " + ends[maxRate+2].ID}) {
+		t.Errorf("%d ends wait, and %q have fired", len(later), fired())
+	}
+	runs, err := f.p.Runs(t.Context(), hocket.Filter{Label: hocket.TriggerLabel})
+	if err != nil || len(runs) != len(ends) {
+		t.Errorf("there are %d runs, %v", len(runs), err)
+	}
+	if later = f.s.ended(t.Context(), ends); len(later) != 0 { // as after a restart
+		t.Errorf("%d ends wait", len(later))
+	}
+	if again, err := f.p.Runs(t.Context(), hocket.Filter{Label: hocket.TriggerLabel}); err != nil || len(again) != len(runs) {
+		t.Errorf("there are %d runs, %v", len(again), err)
 	}
 }
 

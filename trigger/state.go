@@ -39,6 +39,8 @@ type Firing struct {
 	Content string `json:"content,omitempty"`
 	// Chain is how many runs led to the one of a file, each because a file changed while the one before was in progress.
 	Chain int `json:"chain,omitempty"`
+	// Ended is when the run ended that fired it.
+	Ended time.Time `json:"ended,omitzero"`
 	// Mistake means that there is no run because of a mistake in the trigger, the workflow or what has happened.
 	Mistake bool `json:"mistake,omitempty"`
 }
@@ -50,7 +52,7 @@ func (f *Firing) final() bool { return !f.Mistake || !strings.HasPrefix(f.Key, d
 const remembered = 500
 
 // The keys of firings that can come again at any time begin with these words. A schedule and the ends of runs have a
-// time up to which everything was handled.
+// time up to which everything was handled: ends are handled in their order, so those before one that is forgotten were.
 const (
 	deliveryKey = "delivery "
 	fileKey     = "file "
@@ -82,6 +84,7 @@ func (s *state) note(f Firing) error {
 				}
 			}
 		}
+		s.Since = latest(s.Since, s.Fired[0].Ended)
 		s.Fired = slices.Delete(s.Fired, 0, 1)
 	}
 	return nil
@@ -125,6 +128,15 @@ const patience = 30 * time.Second
 type store struct{ dir string }
 
 func (s store) file(name string) string { return filepath.Join(s.dir, name+".json") }
+
+// names returns the triggers that have a state.
+func (s store) names() (names []string, err error) {
+	files, err := filepath.Glob(s.file("*"))
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(file), ".json"))
+	}
+	return names, err
+}
 
 // read returns the state of a trigger; it is empty if there is none.
 func (s store) read(name string) (*state, error) {
