@@ -105,7 +105,6 @@ func (d *drives) see(info hocket.Info) {
 		t.Stop()
 		delete(d.due, id)
 	}
-	_, ours := info.Owner.Labels[ServedLabel]
 	switch {
 	case info.Status.Done() || info.Status == "": // over or deleted
 		if d.handed[id] {
@@ -113,7 +112,7 @@ func (d *drives) see(info hocket.Info) {
 			d.writeHanded()
 		}
 		d.over(info)
-	case d.closed || !ours && !d.handed[id]:
+	case d.closed || !d.responsible(info):
 	case d.isActive(id):
 		d.active[id] = true
 	case info.Driven || info.Problem != "":
@@ -130,6 +129,19 @@ func (d *drives) see(info hocket.Info) {
 			}
 		})
 	}
+}
+
+// responsible reports whether the server drives a run whenever no other process does. The caller holds the lock.
+func (d *drives) responsible(info hocket.Info) bool {
+	_, served := info.Owner.Labels[ServedLabel]
+	return served || d.handed[info.ID]
+}
+
+// goesOn reports whether a run goes on by itself after an answer.
+func (d *drives) goesOn(info hocket.Info) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return info.Driven || d.responsible(info)
 }
 
 // mustWait reports whether a run has to wait until an older run of its trigger is over.

@@ -164,10 +164,15 @@ func openAgain(w http.ResponseWriter, path string) {
 
 // askForSession tells a person without a session how to get one.
 func askForSession(w http.ResponseWriter) {
+	tell(w, http.StatusUnauthorized, "This browser has no session")
+}
+
+// tell is a page that says why a person cannot enter, and what to do.
+func tell(w http.ResponseWriter, status int, why string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(http.StatusUnauthorized)
-	_, _ = w.Write([]byte("<!doctype html><html lang=\"en\"><meta name=\"viewport\" content=\"width=device-width\"><title>Hocket</title><h1>This browser has no session</h1>" +
-		"<p>Run <code>hocket open</code> in a directory of the project. It opens a link that starts one.</p></html>\n"))
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, "<!doctype html><html lang=\"en\"><meta name=\"viewport\" content=\"width=device-width\"><title>Hocket</title><h1>%s</h1>"+
+		"<p>Run <code>hocket open</code> in a directory of the project. It opens a link that starts a session.</p></html>\n", why)
 }
 
 // fromHere reports whether a request comes from a page of this server, or from no page at all. Every
@@ -235,6 +240,14 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		_ = os.Remove(redirectFile(s.doors, key)) // there may be none
 	}
 	if !s.links.use(key) {
+		if who, _ := s.identify(r); who != nil { // a tab that was restored
+			openAgain(w, r.URL.Query().Get("to"))
+			return
+		}
+		if strings.Contains(r.Header.Get("Accept"), "text/html") {
+			tell(w, http.StatusForbidden, "This link was used before, or is too old")
+			return
+		}
 		p := newProblem(http.StatusForbidden, "link-used", "this link was used before or is too old")
 		p.Hint = "get a new one with `hocket open`"
 		fail(w, p)

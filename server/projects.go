@@ -12,7 +12,7 @@ type Project struct {
 	Name      string `json:"name" doc:"Its name in the paths of this API"`
 	Root      string `json:"root" doc:"Its directory"`
 	Workflows int    `json:"workflows"`
-	Agents    int    `json:"agents"`
+	Agents    int    `json:"agents" doc:"How many its files define"`
 	Questions int    `json:"questions" doc:"How many questions are open"`
 	Driven    int    `json:"driven" doc:"How many of its runs this server drives now"`
 	Problems  int    `json:"problems" doc:"How many errors its files have"`
@@ -66,8 +66,13 @@ func (s *Server) describe(ctx context.Context, p served, age time.Duration) (Pro
 		return Project{}, err
 	}
 	one := Project{
-		Name: p.name, Root: p.Root(), Workflows: len(p.Workflows()), Agents: len(p.Agents().Definitions()),
+		Name: p.name, Root: p.Root(), Workflows: len(p.Workflows()),
 		Questions: len(open), Driven: p.drives.running(), Trusted: p.approved.within(age, p),
+	}
+	for _, d := range p.Agents().Definitions() {
+		if !d.Builtin {
+			one.Agents++
+		}
 	}
 	for _, d := range p.Diagnostics() {
 		if d.Severity == "error" {

@@ -138,6 +138,9 @@ func (s *Server) Run(ctx context.Context, in *InRun) (*hocket.Run, *hocket.State
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if info.Status == engine.Running && !info.Driven && p.drives.drivesNow(r.ID()) { // it has begun, and nothing has happened yet
+		info.Driven, info.Pending = true, false
+	}
 	key := p.name + "/" + r.ID()
 	if state, shown := s.shown.get(key, info); state != nil {
 		return r, state, shown, nil
@@ -149,11 +152,24 @@ func (s *Server) Run(ctx context.Context, in *InRun) (*hocket.Run, *hocket.State
 	if err != nil { // a damaged run is shown as far as it can be read
 		state.Problem = err.Error()
 	}
+	if state.Status == engine.Running && info.Driven {
+		state.Driven, state.Pending = true, false
+	}
 	shown := describeRun(p.name, state)
 	if err == nil {
 		s.shown.put(key, state, shown)
 	}
 	return r, state, shown, nil
+}
+
+// GoesOn reports whether a run goes on by itself after an answer: a process drives it, or this server will.
+func (s *Server) GoesOn(ctx context.Context, in *InRun) (bool, error) {
+	p, r, err := s.run(ctx, in)
+	if err != nil {
+		return false, err
+	}
+	info, err := r.Info(ctx)
+	return p.drives.goesOn(info), err
 }
 
 // shownRuns are the runs that pages showed last. A page asks for the parts of a run separately, and a long run takes

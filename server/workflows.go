@@ -372,13 +372,18 @@ func (l *WorkflowLine) fill(p served, w *hocket.Workflow) {
 	l.Valid = w.Model() != nil && !found.Errors()
 	for _, d := range found {
 		if d.Severity == workflow.Error {
+			d.Pos.File = inside(p.Root(), d.Pos.File)
 			l.Problem = d.String()
 			break
 		}
 	}
 	if m := w.Model(); m != nil {
 		l.Title, l.Digest, l.File = m.Description, workflow.Digest(m), inside(p.Root(), m.Pos.File)
-		m.Body.Walk(func(*workflow.Graph, *workflow.Node) { l.Steps++ })
+		m.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			if n.Body() == nil { // the nodes in it are counted
+				l.Steps++
+			}
+		})
 		if n, ok := syntax.ByEnding(m.Pos.File); ok {
 			l.Notation = n.Name
 		}

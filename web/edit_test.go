@@ -91,8 +91,11 @@ func TestEditor(t *testing.T) {
 	if now, _ := os.ReadFile(file); !strings.HasSuffix(string(now), "# theirs\n") {
 		t.Errorf("the file of someone else was replaced: %q", now)
 	}
-	b.do(chromedp.Click(`button[value=save]`))
-	b.wait(`document.querySelector("#said").textContent.includes("Saved")`)
+	if at := eval[string](b, `document.activeElement.id`); at != "editor" {
+		t.Errorf("the focus is at %q", at)
+	}
+	eval[bool](b, `document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "s", ctrlKey: true, bubbles: true, cancelable: true})), true`)
+	b.wait(`document.querySelector("#said").textContent.includes("Saved") && !document.querySelector("[role=alert]")`)
 	if now, _ := os.ReadFile(file); !strings.HasSuffix(string(now), "# mine\n") {
 		t.Errorf("the text was not saved: %q", now)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/draw"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -13,11 +14,14 @@ import (
 // functions are what the templates can call.
 func (s *site) functions() template.FuncMap {
 	return template.FuncMap{
-		"when": when, "iso": isoTime, "duration": duration, "usd": usd, "total": total, "count": count,
+		"when": when, "iso": isoTime, "advice": advice, "duration": duration, "usd": usd, "total": total, "count": count,
 		"status": statusText, "handoffStatus": handoffStatus, "price": func(cost float64) *float64 { return &cost }, "projectPath": projectPath, "runPath": runPath, "workflowPath": workflowPath, "took": took,
 		"notations": func() [][2]string { return notations }, "lower": strings.ToLower, "asset": func(name string) string { return s.assets + name }, "kind": kindText, "plain": plain, "bound": bound, "plural": plural, "size": size, "inProgress": inProgress, "rows": rows, "readableAlike": func() int { return draw.ReadableAlike }, "args": func(all ...any) []any { return all },
 	}
 }
+
+// advice returns a text about a workflow without what only a person in a terminal can do.
+func advice(text string) string { return strings.ReplaceAll(text, agent.ReplyAdvice, "") }
 
 // isoTime returns a time for the browser.
 func isoTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

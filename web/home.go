@@ -7,12 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/server"
 )
 
 type homeData struct {
-	Questions []server.Question
+	Questions []card
 	Proposals []proposal
 	Running   []server.RunLine
 	Recent    []server.RunLine
@@ -30,7 +29,7 @@ func (s *site) home(r *http.Request) (string, any, error) {
 	ctx := r.Context()
 	var d homeData
 	var err error
-	if d.Questions, err = s.Questions(ctx, ""); err != nil {
+	if d.Questions, err = s.questions(ctx); err != nil {
 		return "", nil, err
 	}
 	d.Proposals = s.proposals(ctx)
@@ -95,22 +94,11 @@ func newestFirst(runs []server.RunLine) {
 func (s *site) inbox(r *http.Request) (string, any, error) {
 	var d homeData
 	var err error
-	if d.Questions, err = s.Questions(r.Context(), ""); err != nil {
+	if d.Questions, err = s.questions(r.Context()); err != nil {
 		return "", nil, err
 	}
 	d.Proposals = s.proposals(r.Context())
 	return "Inbox", d, nil
-}
-
-// answer answers the question of a form.
-func (s *site) answer(r *http.Request) (string, error) {
-	in, f := inRun(r), r.PostForm
-	value := f.Get("value")
-	if f.Get("own") != "" {
-		value = f.Get("text")
-	}
-	_, err := s.Answer(r.Context(), in, f.Get("question"), hocket.Answer{Value: value, Comment: f.Get("comment"), Digest: f.Get("digest")})
-	return back(r, runPath(in.Project, in.Run)), err
 }
 
 type projectData struct {

@@ -2,8 +2,10 @@ package web_test
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -31,4 +33,45 @@ func TestLinkInAMail(t *testing.T) {
 	b.wait(`document.querySelector("a")`)
 	eval[bool](b, `document.querySelector("a").click(), true`)
 	b.wait(`document.querySelector(".question")?.textContent.includes("Publish the draft?")`)
+}
+
+// A link that was used leads to the page if there is a session, and otherwise says what to do.
+func TestUsedLink(t *testing.T) {
+	f := newFixture(t, nil)
+	link, err := f.s.Link("/inbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	enter := func(c *http.Client, accept string) (int, string) {
+		r, err := http.NewRequest(http.MethodGet, f.base+link, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", accept)
+		res, err := c.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, string(text)
+	}
+	enter(http.DefaultClient, "text/html")
+	for _, one := range []struct {
+		client *http.Client
+		accept string
+		status int
+		want   string
+	}{
+		{f.client(), "text/html", http.StatusOK, `url=/inbox"`},
+		{http.DefaultClient, "text/html", http.StatusForbidden, "<h1>This link was used before"},
+		{http.DefaultClient, "*/*", http.StatusForbidden, `"urn:hocket:link-used"`},
+	} {
+		if status, text := enter(one.client, one.accept); status != one.status || !strings.Contains(text, one.want) {
+			t.Errorf("status %d, want %d and %s: %s", status, one.status, one.want, text)
+		}
+	}
 }

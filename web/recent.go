@@ -8,6 +8,7 @@ import (
 // recent keeps the last values that were used, because to make one takes longer than everything else on a page, and the
 // page is asked for again and again.
 type recent[K comparable, V any] struct {
+	most int // of them
 	mu   sync.Mutex
 	last []pair[K, V] // the newest last
 }
@@ -16,8 +17,6 @@ type pair[K comparable, V any] struct {
 	key   K
 	value V
 }
-
-const maxRecent = 16
 
 // of returns the value of a key, which is made if it is not kept. An error is not kept.
 func (r *recent[K, V]) of(key K, value func() (V, error)) (V, error) {
@@ -46,7 +45,7 @@ func (r *recent[K, V]) kept(key K) (v V, ok bool) {
 func (r *recent[K, V]) keep(key K, v V) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.last = append(r.last, pair[K, V]{key, v}); len(r.last) > maxRecent {
+	if r.last = append(r.last, pair[K, V]{key, v}); len(r.last) > r.most {
 		r.last = slices.Delete(r.last, 0, 1)
 	}
 }

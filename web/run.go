@@ -36,8 +36,7 @@ type runData struct {
 	As        string // the notation that was chosen for the source
 	Notations []notation
 	written   // what the run runs, in that notation
-	Questions []server.Question
-	Earlier   map[string][]earlier // steps that work can be sent back to, by the open question
+	Questions []card
 
 	query url.Values // what was chosen
 }
@@ -106,16 +105,13 @@ func (s *site) run(r *http.Request) (string, any, error) {
 	}
 	q := r.URL.Query()
 	d := &runData{
-		Run: shown, Path: runPath(in.Project, in.Run), Step: q.Get("step"), Questions: shown.Open, query: chosen(q),
+		Run: shown, Path: runPath(in.Project, in.Run), Step: q.Get("step"), query: chosen(q),
 		InProcess: inProgress(shown.RunLine), CanResume: shown.Status == "interrupted" || shown.Status == "pending",
 		CanRetry:  slices.Contains([]string{"error", "timeout", "cancelled", "partial"}, shown.Status) && len(state.RepeatedEffects()) == 0,
 		CanDelete: !inProgress(shown.RunLine),
 	}
-	d.Earlier = map[string][]earlier{}
-	for _, q := range d.Questions {
-		if q.Kind == string(engine.GateQuestion) {
-			d.Earlier[q.ID] = earlierSteps(state, q.Address)
-		}
+	if d.Questions, err = s.cards(ctx, shown.Open); err != nil {
+		return "", nil, err
 	}
 	if shown.Output != nil {
 		d.Output = plain(shown.Output)

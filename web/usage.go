@@ -53,8 +53,16 @@ type day struct {
 	Y    float64
 }
 
-// Label reports whether the day is named below its bar: each fifth is.
-func (day) Label(i int) bool { return i%5 == 0 }
+// Label returns the name of the day below its bar: each fifth has one.
+func (d day) Label(i int) string {
+	switch {
+	case i == usageDays-1:
+		return "today"
+	case (usageDays-1-i)%5 == 0:
+		return d.Date
+	}
+	return ""
+}
 
 // parts are the same costs by one of their properties.
 type parts struct {
@@ -72,7 +80,7 @@ type part struct {
 const (
 	usageDays  = 30
 	chartHigh  = 120.0
-	chartPitch = 20.0
+	chartPitch = 40.0
 	mostParts  = 50 // rows of a table
 )
 
@@ -95,7 +103,7 @@ func (s *site) usage(r *http.Request) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	d := usageData{Chart: int(chartHigh) + 24}
+	d := usageData{Chart: int(chartHigh) + 42}
 	year, month, today := time.Now().Date()
 	byDay := map[string]int{}
 	for i := range usageDays {

@@ -30,7 +30,8 @@ type site struct {
 	pages    map[string]*template.Template
 	drawings recent[string, *draw.Picture] // all runs of a workflow share one, and show their states in it
 	sources  recent[sourceKey, written]
-	assets   string // where the static files are; a new version has another address
+	abouts   recent[string, about] // of open questions
+	assets   string                // where the static files are; a new version has another address
 }
 
 //go:generate sh -c "NODE_PATH=editor/vendor go tool esbuild editor/editor.js --bundle --format=esm --minify --target=es2022 --legal-comments=none --log-level=warning | gzip -9n > static/editor.js.gz"
@@ -38,6 +39,7 @@ type site struct {
 // Add adds the pages to a server.
 func Add(s *server.Server, add server.AddPage) {
 	w := &site{Server: s, pages: map[string]*template.Template{}, assets: assetsPath()}
+	w.drawings.most, w.sources.most, w.abouts.most = 16, 16, mostCards
 	names, _ := fs.Glob(templates, "templates/*.html") // the pattern is valid
 	for _, name := range names {
 		if base := path.Base(name); base != "base.html" && base != "parts.html" {
@@ -56,7 +58,7 @@ func Add(s *server.Server, add server.AddPage) {
 	add("GET /projects/{project}/workflows/{name}/edit", server.Read, w.show("edit", w.edit))
 	add("POST /projects/{project}/workflows/{name}/edit", server.Admin, w.save)
 	add("POST /projects/{project}/preview", server.Read, w.previewText)
-	add("POST /projects/{project}/workflows/{name}/start", server.Start, w.do(w.start))
+	add("POST /projects/{project}/workflows/{name}/start", server.Start, w.start)
 	add("GET /projects/{project}/handoffs", server.Read, w.show("handoffs", w.handoffs))
 	add("POST /projects/{project}/handoffs", server.Start, w.sendHandoff)
 	add("GET /projects/{project}/handoffs/new", server.Read, w.show("handoff", w.newHandoff))
@@ -68,6 +70,7 @@ func Add(s *server.Server, add server.AddPage) {
 	add("POST /projects/{project}/trust", server.Admin, w.do(w.giveTrust))
 	add("GET /projects/{project}/runs/{run}", server.Read, w.show("run", w.run))
 	add("POST /projects/{project}/runs/{run}/answer", server.Answer, w.do(w.answer))
+	add("POST /projects/{project}/runs/{run}/answer-and-continue", server.Start, w.do(w.answerLeft))
 	add("POST /projects/{project}/runs/{run}/cancel", server.Start, w.do(w.cancel))
 	add("POST /projects/{project}/runs/{run}/resume", server.Start, w.do(w.resume))
 	add("POST /projects/{project}/runs/{run}/retry", server.Start, w.do(w.retry))
@@ -112,6 +115,7 @@ type view struct {
 	Title  string
 	Assets string
 	Here   string // the path of the page, for links that lead back
+	Once   bool   // the page is not at its address, such as the answer to a form
 	Frame  frame
 	Part   string // what a module asked for; "": the whole page
 	Data   any
@@ -138,7 +142,7 @@ func (s *site) show(name string, load func(r *http.Request) (string, any, error)
 }
 
 func (s *site) render(w http.ResponseWriter, r *http.Request, status int, name, title string, data any) {
-	v := view{Title: title, Assets: s.assets, Here: r.URL.Path, Part: r.URL.Query().Get("part"), Data: data}
+	v := view{Title: title, Assets: s.assets, Here: r.URL.Path, Once: r.Method == http.MethodPost || name == "problem", Part: r.URL.Query().Get("part"), Data: data}
 	var err error
 	if v.Frame, err = s.frame(r.Context(), r.PathValue("project")); err != nil && name != "problem" {
 		s.fail(w, r, err)

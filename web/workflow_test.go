@@ -2,7 +2,9 @@ package web_test
 
 import (
 	"html"
+	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -41,4 +43,45 @@ func TestWorkflowPage(t *testing.T) {
 		t.Errorf("the page of a workflow with errors has no diagnostics, or a form:\n%s", page)
 	}
 	f.get(c, "/projects/shop/workflows/..%2F..%2Fsecret", http.StatusNotFound)
+}
+
+// A form with a wrong input is shown again, with what a person has written and what is wrong.
+func TestWrongInput(t *testing.T) {
+	f := newFixture(t, nil)
+	res, err := f.client().PostForm(f.base+"/projects/shop/workflows/hello/start", url.Values{"input.who": {"Ada <b>"}, "input.times": {"twice"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	page, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusUnprocessableEntity {
+		t.Fatalf("status %d, %v", res.StatusCode, err)
+	}
+	for _, want := range []string{"Ada &lt;b&gt;</textarea>", `name="input.times" value="twice" aria-invalid="true"`, `data-live-from="/inbox"`} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page does not contain %s:\n%s", want, page)
+		}
+	}
+	if n := strings.Count(string(page), "aria-invalid"); n != 1 {
+		t.Errorf("%d fields are marked", n)
+	}
+}
+
+// A workflow that cannot run is drawn, too.
+func TestDrawnWithErrors(t *testing.T) {
+	f := newFixture(t, map[string]string{".hocket/workflows/lost.yml": "name: lost\nsteps:\n  - {id: write, title: Write about snow, agent: claude-code-next, prompt: x}\n  - {id: items, for_each: '[1]', as: n, agent: greeter, prompt: x}\n"})
+	c := f.client()
+	if page := f.get(c, "/projects/shop/workflows/lost", http.StatusOK); !strings.Contains(page, "<svg class=\"drawing") || !strings.Contains(page, "has errors") {
+		t.Errorf("the page has no drawing:\n%s", page)
+	}
+	page := f.get(c, "/projects/shop", http.StatusOK)
+	if !strings.Contains(page, "/workflows/lost/graph") || strings.Contains(page, f.p.Root()) || strings.Contains(page, "--replies") {
+		t.Errorf("the card has no drawing, or what does not belong there:\n%s", page)
+	}
+	if !strings.Contains(page, `workflows/lost">lost</a></h3>
+
+<p class="note">2 steps`) {
+		t.Errorf("the card does not have two steps:\n%s", page)
+	}
+	f.get(c, "/api/projects/shop/workflows/lost/graph?as=svg", http.StatusOK)
 }

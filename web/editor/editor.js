@@ -69,7 +69,7 @@ const view = new EditorView({
       autocompletion({ override: [suggest] }),
       language.of(mode(form.dataset.notation, file.value)),
       EditorView.contentAttributes.of({ "aria-label": "Text of the workflow", "aria-describedby": "keys", tabindex: "0" }),
-      keymap.of([{ key: "Mod-s", run: () => (save(), true) }, ...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap, indentWithTab]),
+      keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap, indentWithTab]),
       EditorView.updateListener.of((u) => {
         if (!u.docChanged) return;
         changed = true;
@@ -198,6 +198,7 @@ async function put() {
   if (!answer.ok) return send(); // the page says why, and keeps the text
   revision.value = (await answer.json()).revision;
   changed = text() !== sent;
+  document.querySelector("#problem")?.remove();
   say("Saved.");
 }
 
@@ -249,7 +250,13 @@ document.addEventListener("click", (e) => {
   view.dispatch({ selection: { anchor: place(li.dataset.line, li.dataset.column) }, scrollIntoView: true });
   view.focus();
 });
+document.addEventListener("keydown", (e) => {
+  if (e.key.toLowerCase() !== "s" || !(e.ctrlKey || e.metaKey) || e.altKey || e.shiftKey) return;
+  e.preventDefault();
+  save();
+});
 addEventListener("beforeunload", (e) => {
   if (changed) e.preventDefault();
 });
+if (document.querySelector("#problem")) view.focus(); // the person was writing
 mark();

@@ -13,7 +13,7 @@ export function refresh() {
 async function now() {
   last = Date.now();
   timer = 0; // what happens from here on needs another request
-  const url = new URL(location.href);
+  const url = new URL(document.body.dataset.liveFrom ?? location.href, location.href); // the answer to a form cannot be asked for again
   url.searchParams.set("part", "live");
   try {
     const page = await load(url);

@@ -142,6 +142,15 @@ async function choose(url) {
   }
 }
 
+// On a narrow page, the chosen step is below all others.
+let from;
+function intoView() {
+  const part = document.querySelector("#detail");
+  if (part.getBoundingClientRect().top < innerHeight - 100) return;
+  part.scrollIntoView();
+  part.focus({ preventScroll: true });
+}
+
 let soon = 0;
 function again() {
   soon ||= setTimeout(() => {
@@ -193,7 +202,8 @@ document.addEventListener("click", (e) => {
   }
   e.preventDefault();
   history.pushState(null, "", url);
-  choose(url);
+  if (!link.matches("[data-close]")) from = link;
+  choose(url).then(() => (link.matches("[data-close]") ? from?.scrollIntoView({ block: "nearest" }) : intoView()));
 });
 addEventListener("popstate", () => choose(location.href));
 document.addEventListener("keydown", (e) => {
