@@ -3,6 +3,7 @@ package server
 import (
 	_ "embed"
 	"html/template"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -58,8 +59,14 @@ func (a *api) groups() []browseGroup {
 			}
 		}
 	}
+	order := []string{"Projects", "Workflows", "Runs", "Questions", "Events", "Agents"} // what most look for; the others follow
+	for _, tag := range slices.Sorted(maps.Keys(byTag)) {
+		if !slices.Contains(order, tag) {
+			order = append(order, tag)
+		}
+	}
 	var groups []browseGroup
-	for _, tag := range []string{"Projects", "Workflows", "Runs", "Questions", "Events", "Agents", "Memory", "Approvals"} {
+	for _, tag := range order {
 		slices.SortFunc(byTag[tag], func(x, y browseOperation) int { return strings.Compare(x.Path+x.Method, y.Path+y.Method) })
 		groups = append(groups, browseGroup{tag, byTag[tag]})
 	}

@@ -18,7 +18,7 @@ import (
 
 // place is where the server can be reached: the names that requests may use for it.
 type place struct {
-	hosts  []string // with the port, unless it is the usual one
+	hosts  []string // with the port, and without it if it is the usual one
 	origin []string // scheme and host of each
 	public string   // scheme and host of the address that people use
 	secure bool     // the public address is https
@@ -50,6 +50,10 @@ func newPlace(listen net.Addr, tls bool, public *url.URL) place {
 func (p *place) add(scheme, host string) {
 	host = strings.ToLower(host)
 	p.hosts = append(p.hosts, host)
+	if usual := map[string]string{"http": ":80", "https": ":443"}[scheme]; strings.HasSuffix(host, usual) { // which browsers leave out
+		host = strings.TrimSuffix(host, usual)
+		p.hosts = append(p.hosts, host)
+	}
 	p.origin = append(p.origin, scheme+"://"+host)
 }
 
@@ -189,14 +193,9 @@ func (s *Server) fromHere(r *http.Request) bool {
 		return safe
 	case "": // not a browser, or an old one, which sends at least the origin
 		_, err := r.Cookie(s.place.cookie)
-		return err != nil || r.Header.Get("Origin") != "" || safe && !streams(r)
+		return err != nil || r.Header.Get("Origin") != "" || safe
 	}
 	return safe && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" && !strings.HasPrefix(r.URL.Path, "/api/")
-}
-
-// streams reports whether the request is for a stream of events.
-func streams(r *http.Request) bool {
-	return strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
 // identify returns who makes a request, nil if nobody known does.

@@ -34,6 +34,21 @@ func TestOpenAPI(t *testing.T) {
 func TestBrowse(t *testing.T) {
 	f := newFixture(t, nil)
 	text := f.want(http.StatusOK, "GET", "/", nil)
+	var document struct {
+		Paths map[string]map[string]struct {
+			ID string `json:"operationId"`
+		}
+	}
+	if err := json.Unmarshal([]byte(f.want(http.StatusOK, "GET", "/api/openapi.json", nil)), &document); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range document.Paths {
+		for _, o := range path {
+			if !strings.Contains(text, `<details id="`+o.ID+`">`) {
+				t.Errorf("the page lacks %s", o.ID)
+			}
+		}
+	}
 	for _, want := range []string{"answer-question", "/api/projects/{project}/runs/{run}/events", "<code>admin</code>"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)

@@ -151,6 +151,11 @@ func (s *Server) stream(ctx context.Context, send func(ctx context.Context, out 
 	}
 	return &streamed{Body: func(w http.ResponseWriter, r *http.Request) {
 		defer done()
+		if from := r.Header; callerOf(ctx).Browser && from.Get("Origin") == "" && from.Get("Sec-Fetch-Site") != "same-origin" {
+			// Nothing says that one of our pages asks. The guard has checked an origin.
+			fail(w, newProblem(http.StatusForbidden, "foreign-origin", "a stream needs the origin of this server"))
+			return
+		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		// When a page closes a stream, Chromium may otherwise read from it for five more seconds, to use the connection
 		// again, and has one less for what a person clicks.
