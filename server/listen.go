@@ -8,7 +8,7 @@ import (
 )
 
 // limited returns a listener that has at most some connections open. Further ones get a short answer
-// and are closed, so that a client that opens too many learns why.
+// and are closed, so that a client that opens too many learns why. A client that does not read loses its connection.
 func limited(l net.Listener, most int64) net.Listener {
 	return &limitedListener{Listener: l, most: most}
 }
@@ -41,6 +41,19 @@ type countedConn struct {
 	net.Conn
 	open   *atomic.Int64
 	closed atomic.Bool
+}
+
+// Write gives each piece its own time, so that a slow client gets all of a long response, and one that has
+// stopped reading does not keep it in memory.
+func (c *countedConn) Write(data []byte) (n int, err error) {
+	for err == nil && n < len(data) {
+		if err = c.SetWriteDeadline(time.Now().Add(writeTimeout)); err == nil {
+			var wrote int
+			wrote, err = c.Conn.Write(data[n:min(n+writePiece, len(data))])
+			n += wrote
+		}
+	}
+	return n, err
 }
 
 func (c *countedConn) Close() error {

@@ -55,8 +55,11 @@ const (
 	headerTimeout  = 10 * time.Second
 	bodyTimeout    = time.Minute
 	idleTimeout    = 2 * time.Minute
-	writeTimeout   = 20 * time.Second // for one piece of a response
+	writePiece     = 64 << 10 // of a response
 )
+
+// writeTimeout is how long a client may take to read a piece of a response.
+var writeTimeout = 20 * time.Second
 
 // farewell is how long open attempts may take when the server stops.
 var farewell = 30 * time.Second

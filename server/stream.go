@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -131,9 +130,6 @@ func (m *messages) put(kind, id string, data []byte) {
 func (m *messages) flush() error {
 	if m.buf.Len() == 0 {
 		return nil
-	}
-	if err := m.http.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
 	}
 	_, err := m.w.Write(m.buf.Bytes())
 	m.buf.Reset()
