@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,7 +57,17 @@ func (n *notifier) deliver(ctx context.Context, key string, to *hocket.Notificat
 			return end
 		case <-time.After(pauses[try]):
 		}
+		to = n.fresh(to)
 	}
+}
+
+// fresh returns a target as it is now: a secret may have been missing for a moment.
+func (n *notifier) fresh(to *hocket.Notification) *hocket.Notification {
+	all, _ := n.Project.Notifications() // otherwise it stays as it was
+	if i := slices.IndexFunc(all, func(one hocket.Notification) bool { return one.ID() == to.ID() }); i >= 0 {
+		return &all[i]
+	}
+	return to
 }
 
 // try tells a target once. A try that has begun may end when the process stops.
@@ -68,7 +79,7 @@ func (n *notifier) try(ctx context.Context, to *hocket.Notification, notice Noti
 		return ctx.Err()
 	}
 	if to.Err != nil {
-		return permanent{to.Err}
+		return to.Err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime)
 	defer cancel()

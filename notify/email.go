@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -146,8 +147,8 @@ func (a *loginAuth) Next(_ []byte, more bool) (answer []byte, err error) {
 
 // message writes an e-mail. No header has a line break of the notice: a title is one line.
 func message(e *project.Email, n Notice, now time.Time) []byte {
-	// If a message is sent twice, mail programs show it once.
-	id := sha256.Sum256([]byte(n.Link + string(n.Reason) + n.At.String() + n.Title))
+	facts, _ := json.Marshal(n) // can always be written
+	id := sha256.Sum256(facts)  // if a message is sent twice, mail programs show it once
 	subject := mime.QEncoding.Encode("utf-8", "[Hocket] "+line(n.Title, maxTitle))
 	var b bytes.Buffer
 	for _, h := range [][2]string{

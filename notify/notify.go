@@ -39,10 +39,13 @@ type Options struct {
 }
 
 const (
-	lockEvery   = 5 * time.Second // to look whether another server has stopped
 	reloadEvery = 2 * time.Second // at most, to read config.yml
+	againEvery  = 2 * time.Second // to try again to find out whom to tell
 	maxOpen     = 100             // deliveries that are under way or wait to be repeated
 )
+
+// lockEvery is how often to look whether another server has stopped.
+var lockEvery = 5 * time.Second
 
 // notifier tells people about the runs of a project. Except for watch and deliver, everything belongs to the goroutine of run.
 type notifier struct {
@@ -53,12 +56,16 @@ type notifier struct {
 	busy     chan struct{} // limits how many send at the same time
 	reloaded time.Time
 	warned   string // the digest of what is not trusted, which was logged
+	failing  string // why it is not known whom to tell, which was logged
+
+	resumed bool                   // what an earlier process did not deliver is being sent
+	again   map[string]hocket.Info // runs that were seen when it was not known whom to tell
 }
 
 // Serve tells people about runs until ctx is done. If another process does so for the same project, it waits
 // until that stops.
 func Serve(ctx context.Context, o Options) {
-	n := &notifier{Options: o, results: make(chan result), busy: make(chan struct{}, 4)}
+	n := &notifier{Options: o, results: make(chan result), busy: make(chan struct{}, 4), again: map[string]hocket.Info{}}
 	lock := n.lock(ctx)
 	if lock == nil {
 		return
@@ -67,12 +74,13 @@ func Serve(ctx context.Context, o Options) {
 	n.run(ctx)
 }
 
-// lock returns nil if ctx is done, or if there is no place for the lock.
+// lock waits for the lock. It returns nil if ctx is done, or if there is no place for the lock.
 func (n *notifier) lock(ctx context.Context) *filelock.Lock {
 	state := n.Project.State()
 	if !filepath.IsAbs(state) {
 		return nil // then no run can be stored either
 	}
+	logged := ""
 	for {
 		err := os.MkdirAll(state, 0o700)
 		if err == nil {
@@ -81,9 +89,9 @@ func (n *notifier) lock(ctx context.Context) *filelock.Lock {
 				return lock
 			}
 		}
-		if !errors.Is(err, filelock.ErrLocked) {
+		if !errors.Is(err, filelock.ErrLocked) && logged != err.Error() { // it may pass, such as a full disk
+			logged = err.Error()
 			n.Log.Error("notifications cannot be sent", "project", n.Name, "error", err)
-			return nil
 		}
 		select {
 		case <-ctx.Done():
@@ -104,9 +112,18 @@ func (n *notifier) run(ctx context.Context) {
 	defer work.Wait()
 	work.Go(func() { n.watch(ctx, changes) })
 	for ctx.Err() == nil {
+		var again <-chan time.Time
+		if len(n.again) > 0 || !n.resumed {
+			again = time.After(againEvery)
+		}
 		select {
 		case info := <-changes:
 			n.see(ctx, info)
+		case <-again:
+			n.resume(ctx)
+			for _, info := range n.again {
+				n.see(ctx, info)
+			}
 		case r := <-n.results:
 			n.settle(r)
 		case <-ctx.Done():
@@ -141,11 +158,16 @@ func (n *notifier) watch(ctx context.Context, changes chan<- hocket.Info) {
 
 // see tells people what is new about a run.
 func (n *notifier) see(ctx context.Context, info hocket.Info) {
+	delete(n.again, info.ID)
 	found := slices.DeleteFunc(n.happenings(ctx, info), n.memory.has)
 	if len(found) == 0 {
 		return
 	}
-	targets, none := n.targets()
+	targets, none, err := n.targets()
+	if err != nil {
+		n.again[info.ID] = info
+		return
+	}
 	if none {
 		n.memory.forget(time.Now())
 		return
@@ -169,13 +191,13 @@ func (n *notifier) see(ctx context.Context, info hocket.Info) {
 }
 
 // targets returns whom to tell. none means that the project names nobody; if it names somebody and is not
-// trusted, there are no targets either.
-func (n *notifier) targets() (all []hocket.Notification, none bool) {
+// trusted, there are no targets either. An error means that it is not known.
+func (n *notifier) targets() (all []hocket.Notification, none bool, err error) {
 	if now := time.Now(); now.Sub(n.reloaded) > reloadEvery {
 		n.reloaded = now
 		_ = n.Project.Reload() // if the files have mistakes, the old ones stay in use
 	}
-	all, err := n.Project.Notifications()
+	all, err = n.Project.Notifications()
 	var untrusted *hocket.UntrustedError
 	switch {
 	case errors.As(err, &untrusted):
@@ -183,17 +205,27 @@ func (n *notifier) targets() (all []hocket.Notification, none bool) {
 			n.warned = untrusted.Digest
 			n.Log.Warn("nobody is notified: the notifications of the project are not trusted; review them with `hocket trust` or on the page", "project", n.Name)
 		}
-		return nil, false
+		return nil, false, nil
 	case err != nil:
-		n.Log.Error("nobody is notified", "project", n.Name, "error", err)
-		return nil, false
+		if n.failing != err.Error() {
+			n.failing = err.Error()
+			n.Log.Error("nobody is notified until it is known whom to tell", "project", n.Name, "error", err)
+		}
+		return nil, false, err
 	}
-	return all, len(all) == 0
+	n.failing = ""
+	return all, len(all) == 0, nil
 }
 
 // resume sends what an earlier process did not deliver.
 func (n *notifier) resume(ctx context.Context) {
-	targets, none := n.targets()
+	if n.resumed {
+		return
+	}
+	targets, none, err := n.targets()
+	if n.resumed = err == nil; !n.resumed {
+		return
+	}
 	if none {
 		n.memory.forget(time.Now())
 		return

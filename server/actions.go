@@ -86,15 +86,12 @@ func (a *api) addActions() {
 			return startedAt(a.Start(ctx, in.Project, in.Key, &in.Body))
 		})
 	act(a, "cancel-run", "/cancel", "End a run and everything that it started", Start,
-		func(ctx context.Context, _ served, r *hocket.Run, in *struct {
+		func(ctx context.Context, run *InRun, in *struct {
 			Reason string `json:"reason,omitempty" maxLength:"2000"`
-		}) (hocket.Receipt, error) {
-			return r.Cancel(ctx, in.Reason)
+		}) (Receipt, error) {
+			return a.Cancel(ctx, run, in.Reason)
 		})
-	act(a, "raise-limits", "/raise", "Raise limits of a run", Admin,
-		func(ctx context.Context, _ served, r *hocket.Run, in *Limits) (hocket.Receipt, error) {
-			return r.Raise(ctx, in.model())
-		})
+	act(a, "raise-limits", "/raise", "Raise limits of a run", Admin, a.Raise)
 	add(a, op{id: "resume-run", method: http.MethodPost, path: "/projects/{project}/runs/{run}/resume", scope: Start, tag: tag, summary: "Hand a run to this server, which drives it from now on", errors: []int{404, 409}},
 		func(ctx context.Context, in *InRun) (*reply[RunLine], error) {
 			line, err := a.Resume(ctx, in)
@@ -282,21 +279,13 @@ func startedAt(l RunLine, err error) (*started, error) {
 }
 
 // act adds an operation that records an event in a run.
-func act[B any](a *api, id, path, summary string, scope Scope, do func(ctx context.Context, p served, r *hocket.Run, body *B) (hocket.Receipt, error)) {
+func act[B any](a *api, id, path, summary string, scope Scope, do func(ctx context.Context, run *InRun, body *B) (Receipt, error)) {
 	add(a, op{id: id, method: http.MethodPost, path: "/projects/{project}/runs/{run}" + path, scope: scope, tag: "Runs", summary: summary, errors: []int{404, 409, 422}},
 		func(ctx context.Context, in *struct {
 			InRun
 			Body B
 		}) (*reply[Receipt], error) {
-			p, r, err := a.run(ctx, &in.InRun)
-			if err != nil {
-				return nil, err
-			}
-			made, err := do(ctx, p, r, &in.Body)
-			if err != nil {
-				return nil, err
-			}
-			out, err := a.receipt(ctx, p, r, made)
+			out, err := do(ctx, &in.InRun, &in.Body)
 			return say(out), err
 		})
 }

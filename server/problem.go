@@ -90,8 +90,6 @@ var kinds = []struct {
 	{isA[*hocket.NameTakenError], http.StatusConflict, "name-taken"},
 	{isA[*hocket.MissingAgentError], http.StatusConflict, "missing-agent"},
 	{isA[*hocket.MovedError], http.StatusConflict, "moved"},
-	{isA[*TokenExistsError], http.StatusConflict, "exists"},
-	{isA[*UnknownTokenError], http.StatusNotFound, "unknown-token"},
 	{func(err error) bool { return errors.Is(err, hocket.ErrClosed) }, http.StatusServiceUnavailable, "stopping"},
 	{func(err error) bool { return errors.Is(err, context.Canceled) }, http.StatusServiceUnavailable, "stopping"},
 }

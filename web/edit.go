@@ -101,7 +101,7 @@ func (s *site) previewText(w http.ResponseWriter, r *http.Request) {
 	send(w, r, http.StatusOK, "text/html; charset=utf-8", reveal(parts.Bytes()))
 }
 
-// formText returns a text of a form with the line ends of a file.
+// formText returns a text of a form with the line ends of a file; a form writes others.
 func formText(r *http.Request, name string) string {
 	return strings.ReplaceAll(r.PostForm.Get(name), "\r\n", "\n")
 }

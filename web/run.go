@@ -409,7 +409,7 @@ func (s *site) resume(r *http.Request) (string, error) {
 // answer replaces the run.
 func (s *site) retry(r *http.Request) (string, error) {
 	f := r.PostForm
-	text := func(name string) string { return strings.ReplaceAll(f.Get(name), "\r\n", "\n") } // which forms write
+	text := func(name string) string { return formText(r, name) }
 	what := &server.RetryRun{From: f.Get("from"), Comment: strings.TrimSpace(text("comment")), Question: f.Get("question"), Digest: f.Get("digest"), Replace: f.Get("question") != ""}
 	if f.Get("replace") != "" {
 		output := text("output")

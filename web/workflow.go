@@ -153,7 +153,7 @@ func (s *site) startForm(r *http.Request) (string, error) {
 	}
 	what := &server.StartRun{Workflow: in.Name, Inputs: server.Inputs{}}
 	for _, i := range shown.Inputs {
-		text := strings.ReplaceAll(r.PostForm.Get("input."+i.Name), "\r\n", "\n") // which forms write
+		text := formText(r, "input."+i.Name)
 		switch {
 		case i.Type == "boolean":
 			what.Inputs[i.Name] = text != ""
