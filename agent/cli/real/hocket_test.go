@@ -210,7 +210,8 @@ func TestClientsCancel(t *testing.T) {
 			t.Run("timeout", func(t *testing.T) {
 				f.impatient(t)
 				before, _ := p.Runs(t.Context(), hocket.Filter{})
-				out, err := f.ask(t.Context(), t, endless, say("gave up"))
+				// A CLI that ends kills the step, too. So it stays until the run is cancelled.
+				out, err := f.ask(t.Context(), t, endless, fakemodel.Step{Text: "gave up", Delay: 3000})
 				after, _ := p.Runs(t.Context(), hocket.Filter{})
 				if len(after) != len(before)+1 {
 					t.Fatalf("%v, %s", err, out)
