@@ -99,12 +99,13 @@ func (a *api) addActions() {
 		})
 	add(a, op{id: "retry-run", method: http.MethodPost, path: "/projects/{project}/runs/{run}/retry", scope: Start, tag: tag, status: http.StatusCreated,
 		summary: "Start a new run that repeats this one from a step, or from what failed",
-		detail:  "The step can be given another output, another prompt, or a comment: the work is sent back to it.", errors: []int{404, 409, 422}},
+		detail:  "The step can be given another output, another prompt, or a comment: the work is sent back to it. With the header Idempotency-Key, the request can be repeated, as for start-run.", errors: []int{404, 409, 422}},
 		func(ctx context.Context, in *struct {
 			InRun
+			Key  string `header:"Idempotency-Key" maxLength:"200" doc:"A unique value, such as a UUID"`
 			Body RetryRun
 		}) (*started, error) {
-			return startedAt(a.Retry(ctx, &in.InRun, &in.Body))
+			return startedAt(a.Retry(ctx, &in.InRun, in.Key, &in.Body))
 		})
 	add(a, op{id: "delete-run", method: http.MethodDelete, path: "/projects/{project}/runs/{run}", scope: Admin, tag: tag, status: http.StatusNoContent, summary: "Delete a run that is over", errors: []int{404, 409}},
 		func(ctx context.Context, in *InRun) (*struct{}, error) {
@@ -174,7 +175,7 @@ func (s *Server) Start(ctx context.Context, project, key string, in *StartRun) (
 	}
 	options := []hocket.StartOption{hocket.WithLimits(limits), hocket.WithLabels(labels)}
 	if key != "" {
-		options = append(options, hocket.WithKey(fmt.Sprintf("http %q %s", callerOf(ctx).Name, key)))
+		options = append(options, withKey(ctx, key))
 	}
 	if in.Replies != "" {
 		replies, found := hocket.ReadReplies("replies.yml", []byte(in.Replies))
@@ -194,8 +195,9 @@ func (s *Server) Start(ctx context.Context, project, key string, in *StartRun) (
 	return drivenFromNow(ctx, p, r)
 }
 
-// Retry starts a run that repeats another one from a step, or from what failed.
-func (s *Server) Retry(ctx context.Context, in *InRun, what *RetryRun) (RunLine, error) {
+// Retry starts a run that repeats another one from a step, or from what failed. A request with the same key
+// returns the same run; "": none.
+func (s *Server) Retry(ctx context.Context, in *InRun, key string, what *RetryRun) (RunLine, error) {
 	if err := s.mayStart(); err != nil {
 		return RunLine{}, err
 	}
@@ -223,6 +225,9 @@ func (s *Server) Retry(ctx context.Context, in *InRun, what *RetryRun) (RunLine,
 	if what.Comment != "" {
 		options = append(options, hocket.WithComment(what.Comment))
 	}
+	if key != "" {
+		options = append(options, withKey(ctx, key))
+	}
 	if what.Replace {
 		options = append(options, hocket.Replacing(what.Question, what.Digest))
 	}
@@ -235,6 +240,11 @@ func (s *Server) Retry(ctx context.Context, in *InRun, what *RetryRun) (RunLine,
 		return RunLine{}, err
 	}
 	return drivenFromNow(ctx, p, again)
+}
+
+// withKey makes a start repeatable. Keys of different tokens are different.
+func withKey(ctx context.Context, key string) hocket.StartOption {
+	return hocket.WithKey(fmt.Sprintf("http %q %s", callerOf(ctx).Name, key))
 }
 
 // Resume hands a run to the server.

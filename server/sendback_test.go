@@ -49,6 +49,33 @@ func TestAnAnswerOrSentBack(t *testing.T) {
 	t.Logf("%d of 12 answers were first", answered)
 }
 
+// A retry with a key can be repeated, also one that has replaced its run.
+func TestTheSameKeyRetriesOnce(t *testing.T) {
+	f := newFixture(t, nil)
+	run := f.begin("gated")
+	path, body, _ := f.sendBack(run)
+	ids := make([]string, 5)
+	var wait sync.WaitGroup
+	for i := range ids {
+		wait.Go(func() {
+			ids[i] = read[RunLine](t, f.want(http.StatusCreated, "POST", path, body, "Idempotency-Key", "again")).ID
+		})
+	}
+	wait.Wait()
+	for _, id := range ids {
+		if id != ids[0] || id == "" {
+			t.Errorf("the runs are %v", ids)
+			break
+		}
+	}
+	f.until(run, "cancelled")
+	body["from"] = "approve"
+	f.want(http.StatusConflict, "POST", path, body, "Idempotency-Key", "again")
+	if forks := read[page[RunLine]](t, f.want(http.StatusOK, "GET", f.path("/runs?origin="+run), nil)); len(forks.Items) != 1 {
+		t.Errorf("there are %d forks", len(forks.Items))
+	}
+}
+
 // A fork that is not possible cancels nothing.
 func TestSentBackToNowhere(t *testing.T) {
 	f := newFixture(t, nil)

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"net/http"
 	"net/url"
@@ -419,8 +421,18 @@ func (s *site) retry(r *http.Request) (string, error) {
 		prompt := text("prompt")
 		what.Prompt = &prompt
 	}
-	line, err := s.Retry(r.Context(), inRun(r), what)
+	line, err := s.Retry(r.Context(), inRun(r), formKey(r), what)
 	return runPath(line.Project, line.ID) + stepQuery(what.From), err
+}
+
+// formKey returns a key for what a form starts, so that a second click starts nothing again; "" if it has none. The page
+// has one key for all forms.
+func formKey(r *http.Request) string {
+	if r.PostForm.Get("key") == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(r.URL.Path + "?" + r.PostForm.Encode()))
+	return "page " + hex.EncodeToString(sum[:])
 }
 
 // stepQuery is the query of the page of a run that shows a step.

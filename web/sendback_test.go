@@ -96,3 +96,25 @@ func TestOtherPrompt(t *testing.T) {
 		t.Error("a question can be given a comment or a prompt")
 	}
 }
+
+// A form that is sent twice, by a double click, repeats a run once.
+func TestRetriedTwice(t *testing.T) {
+	f := newFixture(t, reviewFiles())
+	run := f.begin("review")
+	f.until(run, "waiting")
+	c, at := f.client(), "/projects/shop/runs/"+run.ID()
+	_, rest, _ := strings.Cut(f.get(c, at+"?step=draft", http.StatusOK), `name="key" value="`)
+	key, _, _ := strings.Cut(rest, `"`)
+	var ends []string
+	for range 2 {
+		res, err := c.PostForm(f.base+at+"/retry", url.Values{"from": {"draft"}, "key": {key}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		ends = append(ends, res.Request.URL.Path+res.Header.Get("Location"))
+	}
+	if key == "" || ends[0] != ends[1] || strings.Contains(ends[0], run.ID()) {
+		t.Errorf("with the key %q, the forms led to %v", key, ends)
+	}
+}

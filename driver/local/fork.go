@@ -24,9 +24,14 @@ func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created
 	}
 	f, err := d.forking(ctx, s, spec)
 	if err == nil && spec.Replace != nil {
-		if spec.Run, err = f.replace(ctx); err == nil { // what ended until then counts
-			f, err = d.forking(ctx, s, spec)
+		spec.Run, err = f.replace(ctx)
+		if err != nil { // the same request may have come first
+			if run, _ := s.StartedWith(ctx, spec.Key, spec.Request); run != "" {
+				return driver.Created{Run: run, Existed: true}, nil
+			}
+			return driver.Created{}, err
 		}
+		f, err = d.forking(ctx, s, spec) // what ended until then counts
 	}
 	if err != nil {
 		return driver.Created{}, err
@@ -98,13 +103,17 @@ func (f *forking) replace(ctx context.Context) (string, error) {
 		}
 		return "", err
 	}
-	for _, e := range f.old {
+	now, wrong := f.d.forking(ctx, f.store, f.spec)
+	if wrong != nil {
+		return "", wrong
+	}
+	for _, e := range now.old {
 		was, ok := e.Event.(*engine.CancelAsked)
 		if !ok || was.By != asked.By || was.Question != asked.Question || was.Digest != asked.Digest || was.For == "" {
 			continue
 		}
 		if _, wrong := f.store.Run(ctx, was.For); errors.As(wrong, new(*driver.UnknownRunError)) {
-			return was.For, nil // the process died before it had recorded the fork
+			return was.For, nil // the process died before it had recorded the fork, or is about to
 		}
 	}
 	return "", err

@@ -17,6 +17,8 @@ async function now() {
   url.searchParams.set("part", "live");
   try {
     const page = await load(url);
+    const key = document.querySelector("input[name=key]")?.getAttribute("value"); // of the forms; a new one would change them all the time
+    if (key) for (const input of page.querySelectorAll("input[name=key]")) input.setAttribute("value", key);
     for (const part of document.querySelectorAll("[data-live]")) {
       const fresh = page.getElementById(part.id);
       if (fresh) merge(part, fresh);
