@@ -291,6 +291,9 @@ func (r *Run) result(in *inst) StepResult {
 		DurationMS: in.durationMS(), Attempts: int(in.attempt), Iteration: int(in.iteration), StepIndex: in.n.step,
 		Started: r.began.Add(in.started), Usage: in.usage, Unsent: in.phase == running && in.unsent, Effect: r.hadEffect(in),
 	}
+	if edit := r.edits[in.address]; edit.Prompt != nil {
+		res.Prompt = *edit.Prompt
+	}
 	if in.ended != notYet {
 		res.Ended = r.began.Add(in.ended)
 	}

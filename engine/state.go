@@ -40,8 +40,9 @@ type StepResult struct {
 	Ended      time.Time `json:"ended,omitzero"`
 	Usage      Usage     `json:"usage,omitzero"`
 
-	Unsent bool `json:"-"` // its last attempt was decided while no process drove the run, and has not begun
-	Effect bool `json:"-"` // it did not succeed, but its effect, which must happen once, has happened, or may have
+	Prompt string `json:"-"` // that a person gave the task when the run was forked; "": that of the workflow
+	Unsent bool   `json:"-"` // its last attempt was decided while no process drove the run, and has not begun
+	Effect bool   `json:"-"` // it did not succeed, but its effect, which must happen once, has happened, or may have
 }
 
 // Value returns the output of the step, and loads it if it is long.

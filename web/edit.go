@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket"
@@ -131,6 +132,16 @@ steps:
     prompt: Write a short text about ${topic}.
 `
 
+// firstCommand is what a new workflow begins with on a machine on which no agent works from a prompt.
+const firstCommand = `name: new
+description: What it is for
+steps:
+  - id: look
+    agent: shell
+    config:
+      command: date
+`
+
 // create shows the editor with a new workflow.
 func (s *site) create(r *http.Request) (string, any, error) {
 	project, as := r.PathValue("project"), r.URL.Query().Get("as")
@@ -142,6 +153,9 @@ func (s *site) create(r *http.Request) (string, any, error) {
 		n, _ = syntax.Named("yaml")
 	}
 	text := first
+	if p, err := s.preview(r.Context(), project, "new.yml", first, ""); err == nil && slices.ContainsFunc(p.Diagnostics, func(d server.Diagnostic) bool { return d.Severity == "error" }) {
+		text = firstCommand
+	}
 	if n.Name != "yaml" {
 		w, _ := syntax.Parse("new.yml", []byte(text))
 		converted, err := n.Format(w)

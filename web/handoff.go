@@ -131,8 +131,19 @@ func (s *site) checkForm(r *http.Request, f handoffForm) (*server.HandoffText, h
 	p := handoffPreview{XML: in.Body.Text}
 	var err error
 	p.Check, err = s.CheckHandoff(r.Context(), in)
+	for i := range p.Check.Diagnostics {
+		d := &p.Check.Diagnostics[i]
+		d.Summary, d.Detail = labels.Replace(d.Summary), labels.Replace(d.Detail)
+	}
 	return in, p, err
 }
+
+// labels turns the names of the protocol into those of the form.
+var labels = strings.NewReplacer(
+	"<original_intent>", "Original intent", "<current_task_summary>", "Summary", "<task_details>", "Details", "<deliverables>", "Deliverables",
+	"original_intent", "Original intent", "current_task_summary", "Summary", "task_details", "Details", "max_retries", "Retries",
+	"estimated_duration", "Estimate", "depends_on", "Waits for", "notify_on_completion", "Tell when done", "session_id", "Session id", "target_agent", "Agent",
+)
 
 // newHandoff shows an empty form.
 func (s *site) newHandoff(r *http.Request) (string, any, error) {

@@ -56,7 +56,7 @@ func TestHandoffWithoutJavaScript(t *testing.T) {
 	}
 	form := url.Values{"summary": {"Check the shop"}, "intent": {"It must work"}, "details": {"one\r\ntwo"}, "agent": {"paid"}, "mode": {"spawn"}, "workflow": {"standard"}, "priority": {"high"}, "retries": {"many"}}
 	page := post(form, http.StatusUnprocessableEntity)
-	for _, want := range []string{"It was not sent", "one\ntwo</textarea>", `value="many"`, "deliverables"} {
+	for _, want := range []string{"It was not sent", "Retries", "one\ntwo</textarea>", `value="many"`, "deliverables"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not contain %q:\n%s", want, page)
 		}

@@ -56,6 +56,9 @@ func TestRoom(t *testing.T) {
 	b.wait(`document.querySelector("#detail details.fork")`)
 	b.do(chromedp.Click(`details.fork > summary`))
 	b.pictures("room")
+	b.do(chromedp.EmulateViewport(360, 700), chromedp.Evaluate[chromedp.Void](`scrollTo(0, 0); undefined`), chromedp.Click(`tr[data-place="s5"] a`))
+	b.wait(`document.querySelector('#detail [data-address="s5"]') && document.activeElement.id === "detail" && document.querySelector("#detail").getBoundingClientRect().top < innerHeight / 2`)
+	b.do(chromedp.EmulateViewport(1280, 900))
 	if over := eval[float64](b, `document.querySelector("table.steps").getBoundingClientRect().right - document.querySelector(".left").getBoundingClientRect().right`); over > 1 {
 		t.Errorf("the list is %.0f px too wide", over)
 	}

@@ -1,9 +1,12 @@
 package web
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // section is a part of a prompt, which opens.
@@ -60,4 +63,30 @@ func titleOf(p *agent.Part) string {
 		}
 	}
 	return p.Name
+}
+
+// withPrompts returns the state of a run whose definition has the prompts that people gave to its steps when they forked it.
+func withPrompts(s *hocket.State) *hocket.State {
+	nodes := slices.Clone(s.Bundle.Root.Body.Nodes)
+	changed := false
+	for _, step := range s.Result.Steps {
+		if step.Prompt == "" {
+			continue
+		}
+		i := slices.IndexFunc(nodes, func(n workflow.Node) bool { return n.ID == step.Address })
+		if i < 0 {
+			continue // in a loop, a for_each or a call: the others have the prompt of the workflow
+		}
+		if t, ok := nodes[i].Step.(*workflow.Task); ok {
+			task := *t
+			task.Prompt = workflow.Template{Text: step.Prompt}
+			nodes[i].Step, changed = &task, true
+		}
+	}
+	if !changed {
+		return s
+	}
+	other, bundle, root := *s, *s.Bundle, *s.Bundle.Root
+	root.Body.Nodes, bundle.Root, other.Bundle = nodes, &root, &bundle
+	return &other
 }

@@ -105,6 +105,8 @@ func (s *site) run(r *http.Request) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
+	root := state.Bundle.Root
+	state = withPrompts(state)
 	q := r.URL.Query()
 	d := &runData{
 		Run: shown, Path: runPath(in.Project, in.Run), Step: q.Get("step"), query: chosen(q),
@@ -133,7 +135,7 @@ func (s *site) run(r *http.Request) (string, any, error) {
 		d.Figures = figures(d.Nodes)
 		return shown.Workflow, d, nil
 	}
-	d.source(s, state.Bundle.Root, q.Get("as"))
+	d.source(s, root, q.Get("as"))
 	picture, err := s.picture(ctx, state.Bundle, q["unfold"], true)
 	if err != nil {
 		return "", nil, err

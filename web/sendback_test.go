@@ -88,6 +88,13 @@ func TestOtherPrompt(t *testing.T) {
 	b.wait(`document.querySelector("article.question")`)
 	f.until(run, "waiting") // it goes on, too
 
+	b.open(at + "?step=plan") // which has no title but its prompt
+	b.do(chromedp.Click(`details.fork > summary`), chromedp.SetValue(`details.fork textarea[name=prompt]`, "think"), chromedp.Click(`details.fork form:has([name=prompt]) button`))
+	b.wait(`!location.pathname.endsWith("` + run.ID() + `") && document.querySelector('tr[data-place="plan"] a')?.textContent === "think" && document.querySelector("#detail h2")?.textContent === "think"`)
+	if text := eval[string](b, `document.querySelector('.drawing [data-place="plan"]').textContent`); !strings.Contains(text, "think") {
+		t.Errorf("the drawing says %q", text)
+	}
+
 	b.open(at + "?step=draft")
 	b.do(chromedp.Click(`details.fork > summary`), chromedp.SendKeys(`details.fork textarea[name=comment]`, "Again"), chromedp.Click(`details.fork form:has([name=comment]) button`))
 	b.wait(`!location.pathname.endsWith("` + run.ID() + `") && ` + section("Comment") + `?.endsWith("Again")`)

@@ -67,6 +67,9 @@ var (
 // find returns the word before the place, and what it may become.
 func (c *completer) find() (word string, all []Suggestion) {
 	if m := reference().FindStringSubmatch(c.head); m != nil {
+		if c.inCommand() {
+			return m[1], nil // values are never part of a command
+		}
 		return m[1], c.references()
 	}
 	switch c.notation {
@@ -90,6 +93,38 @@ func (c *completer) find() (word string, all []Suggestion) {
 		return c.inYAML(c.above(0), nil)
 	}
 	return "", nil
+}
+
+var (
+	commandKey = lazy.Regexp(`(?:^|[\s{,-])command:(?:\s|$)`)
+	stepID     = lazy.Regexp(`(?:^|[\s{,-])id:\s*["']?([\w-]+)`)
+)
+
+// inCommand reports whether the place is in the text of a shell command in YAML.
+func (c *completer) inCommand() bool {
+	if commandKey().MatchString(c.head) {
+		return true
+	}
+	indent := len(c.head) - len(strings.TrimLeft(c.head, " "))
+	for _, line := range slices.Backward(c.above(0)) { // the key of a text in several lines
+		if outer := len(line) - len(strings.TrimLeft(line, " ")); strings.TrimSpace(line) != "" && outer < indent {
+			return commandKey().MatchString(line) && strings.HasSuffix(strings.TrimRight(line, "+- "), "|")
+		}
+	}
+	return false
+}
+
+// own returns the id of the step in YAML that the place is in, if it is written above the place.
+func (c *completer) own() string {
+	for _, line := range slices.Backward(append(c.above(0), c.head)) {
+		if m := stepID().FindStringSubmatch(line); m != nil {
+			return m[1]
+		}
+		if strings.HasPrefix(strings.TrimSpace(line), "- ") {
+			break
+		}
+	}
+	return ""
 }
 
 // above returns the lines from an offset to the line of the place.
@@ -255,7 +290,11 @@ func (c *completer) references() []Suggestion {
 	for _, name := range slices.Sorted(maps.Keys(w.State)) {
 		all = append(all, Suggestion{"state." + name, "variable", ""})
 	}
+	own := c.own()
 	w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+		if n.ID == own {
+			return
+		}
 		all = append(all, Suggestion{"steps." + n.ID + ".output", "step", n.Title})
 		if n.Output.Var != "" {
 			all = append(all, Suggestion{n.Output.Var, "variable", "the output of " + n.ID})

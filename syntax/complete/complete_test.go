@@ -71,6 +71,9 @@ func TestComplete(t *testing.T) {
 		{"a.puml", "@startuml\nstart\n:Write;\nnote right\n  <<‸\nend note\n@enduml\n", "", []string{"prompt", "approval"}, nil},
 		{"a.puml", "@startuml\nstart\n:Write;\nnote right\n  <<prompt>>\n  out‸\nend note\n@enduml\n", "out", []string{"output"}, nil},
 		{"a.puml", "@startuml\nstart\n:Write;\nnote right\n  <<prompt>>\nend note\n:out‸", "", nil, []string{"output"}},
+		{"a.yml", "steps:\n  - {id: a, agent: x, prompt: y}\n  - id: b\n    agent: x\n    prompt: \"${st‸\"\n", "st", []string{"steps.a.output"}, []string{"steps.b.output"}},
+		{"a.yml", "steps:\n  - {id: a, agent: x, prompt: y}\n  - {id: b, agent: shell, config: {command: \"echo ${st‸\"}}\n", "", nil, []string{"steps.a.output"}},
+		{"a.yml", "steps:\n  - {id: a, agent: x, prompt: y}\n  - id: b\n    agent: shell\n    config:\n      command: |\n        echo ${st‸\n", "", nil, []string{"steps.a.output"}},
 		{"a.txt", "na‸", "", nil, nil},
 		{"a.yml", "‸", "", []string{"name", "steps"}, nil},
 	} {
