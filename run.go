@@ -41,6 +41,8 @@ type (
 	Kept = driver.Kept
 	// Spent is what an attempt has cost.
 	Spent = driver.Spent
+	// Counts is how many runs and questions a project has.
+	Counts = driver.Counts
 	// Retention limits how many runs are kept.
 	Retention = driver.Retention
 	// Collected is a run that was deleted.
@@ -133,6 +135,15 @@ func (p *Project) Runs(ctx context.Context, f Filter) ([]Info, error) {
 		return nil, err
 	}
 	return d.Runs(ctx, f)
+}
+
+// Count counts the runs that are not over and those created since a time, and the open questions. It is fast for many.
+func (p *Project) Count(ctx context.Context, since time.Time) (Counts, error) {
+	d, err := p.runs()
+	if err != nil {
+		return Counts{}, err
+	}
+	return d.Count(ctx, since)
 }
 
 // Watch reports every run of the project, and then every change of a run's

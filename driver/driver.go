@@ -37,6 +37,8 @@ type Driver interface {
 	Info(ctx context.Context, run string) (Info, error)
 	// Runs lists runs, newest first.
 	Runs(ctx context.Context, f Filter) ([]Info, error)
+	// Count counts runs and questions, without reading them.
+	Count(ctx context.Context, since time.Time) (Counts, error)
 	// Pin returns what a run works with: what it was started with, or its newest plan.
 	Pin(ctx context.Context, run string) (*Pin, error)
 	// FirstPin returns what a run was started with, with which its events are replayed.
@@ -237,6 +239,13 @@ type Filter struct {
 	Label    string // only runs with this label
 	Without  string // only runs without this label
 	Before   string // only runs older than this one, for paging
+}
+
+// Counts is how many runs and questions there are.
+type Counts struct {
+	Active    int // runs that are not over
+	Created   int // runs since a time
+	Questions int // that are open; a killed driver may leave some until they are listed
 }
 
 // Retention is how many runs are kept. A run that is not over is always kept, and counts.

@@ -177,6 +177,13 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]Run, error) {
 	return s.runs(ctx, where+" ORDER BY number DESC LIMIT ?", append(args, cmp.Or(f.Limit, -1))...)
 }
 
+// Count counts runs, and open questions.
+func (s *Store) Count(ctx context.Context, since time.Time) (c driver.Counts, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT count(iif(status IN ('running', 'waiting'), 1, NULL)), count(iif(created >= ?, 1, NULL)), (SELECT count(*) FROM asked) FROM runs`,
+		micros(since)).Scan(&c.Active, &c.Created, &c.Questions)
+	return c, explain(s.file, err)
+}
+
 // Run returns the run with an id. The error is a *driver.UnknownRunError.
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	if err := s.there(); err != nil {

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/hocket-dev/hocket"
 )
 
 // Project is a project that is served.
@@ -45,6 +47,28 @@ func (s *Server) Names() []string {
 	return names
 }
 
+// Count counts the runs of all projects that are not over and those created since a time, and the open questions.
+func (s *Server) Count(ctx context.Context, since time.Time) (all hocket.Counts, err error) {
+	for _, p := range s.projects {
+		one, err := p.Count(ctx, since)
+		if err != nil {
+			return all, err
+		}
+		all.Active, all.Created, all.Questions = all.Active+one.Active, all.Created+one.Created, all.Questions+one.Questions
+	}
+	return all, nil
+}
+
+// Untrusted returns the projects whose user has not approved all that their files can do.
+func (s *Server) Untrusted() (names []string) {
+	for _, p := range s.projects {
+		if !p.approved.within(approvedFor, p) {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
 // Projects returns the projects that are served.
 func (s *Server) Projects(ctx context.Context) ([]Project, error) {
 	all := []Project{}
@@ -61,13 +85,13 @@ func (s *Server) Projects(ctx context.Context) ([]Project, error) {
 // describe describes a project. Whether it is trusted may have been true for some time.
 func (s *Server) describe(ctx context.Context, p served, age time.Duration) (Project, error) {
 	_ = p.Reload() // if the files have mistakes, the old ones stay in use
-	open, err := p.Questions(ctx)
+	counts, err := p.Count(ctx, time.Now())
 	if err != nil {
 		return Project{}, err
 	}
 	one := Project{
 		Name: p.name, Root: p.Root(), Workflows: len(p.Workflows()),
-		Questions: len(open), Driven: p.drives.running(), Trusted: p.approved.within(age, p),
+		Questions: counts.Questions, Driven: p.drives.running(), Trusted: p.approved.within(age, p),
 	}
 	for _, d := range p.Agents().Definitions() {
 		if !d.Builtin {

@@ -82,7 +82,7 @@ func TestBrokenProject(t *testing.T) {
 
 // TestTrustOnThePage shows what the files of a project can do, and approves exactly that.
 func TestTrustOnThePage(t *testing.T) {
-	f := newFixture(t, map[string]string{".hocket/config.yml": "mcp: {notes: {command: [sh, server.sh]}}\n", "server.sh": "exit 1\n"})
+	f := newClone(t, map[string]string{".hocket/config.yml": "mcp: {notes: {command: [sh, server.sh]}}\n", "server.sh": "exit 1\n"})
 	b := f.tab()
 	b.open("/projects/shop")
 	b.do(chromedp.Click(`.warn.box a`))

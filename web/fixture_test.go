@@ -64,7 +64,16 @@ type fixture struct {
 	stop func() // the server
 }
 
+// newFixture returns a server with a trusted project: its inbox is empty.
 func newFixture(t testing.TB, more map[string]string) *fixture {
+	t.Helper()
+	f := newClone(t, more)
+	f.trust()
+	return f
+}
+
+// newClone returns a server with a project that its user does not trust yet.
+func newClone(t testing.TB, more map[string]string) *fixture {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "shop")
 	t.Setenv("XDG_STATE_HOME", t.TempDir())

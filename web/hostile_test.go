@@ -218,7 +218,7 @@ func TestHostileEditor(t *testing.T) {
 
 // TestHostilePowers shows hostile files to a person who decides whether to trust them.
 func TestHostilePowers(t *testing.T) {
-	f := newFixture(t, map[string]string{".hocket/config.yml": "mcp: {notes: {command: [sh, " + inYAML(evil("power")) + "]}}\n"})
+	f := newClone(t, map[string]string{".hocket/config.yml": "mcp: {notes: {command: [sh, " + inYAML(evil("power")) + "]}}\n"})
 	b := f.guarded()
 	b.open("/projects/shop/trust")
 	b.harmless("trust", "power")

@@ -29,15 +29,6 @@ type about struct {
 
 const mostCards = 200 // whose runs are remembered
 
-// questions returns the open questions of all projects.
-func (s *site) questions(ctx context.Context) ([]card, error) {
-	open, err := s.Questions(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	return s.cards(ctx, open)
-}
-
 // cards adds what pages show with questions.
 func (s *site) cards(ctx context.Context, questions []server.Question) ([]card, error) {
 	var all []card

@@ -12,7 +12,7 @@ import (
 
 // TestTriggersOnThePage shows what triggers a project has, what they did, and why they do nothing.
 func TestTriggersOnThePage(t *testing.T) {
-	f := newFixture(t, map[string]string{
+	f := newClone(t, map[string]string{
 		".hocket/triggers/nightly.yml": "workflow: hello\nschedule: \"0 3 * * *\"\nzone: Europe/Berlin\n",
 		".hocket/triggers/wrong.yml":   "workflow: helo\nafter: hello\n",
 		".hocket/triggers/off.yml":     "workflow: hello\nafter: hello\nenabled: false\n",

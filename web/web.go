@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/hocket-dev/hocket/draw"
 	"github.com/hocket-dev/hocket/server"
@@ -125,7 +126,7 @@ type view struct {
 type frame struct {
 	Projects []string
 	Project  string // of the page, or ""
-	Waiting  int    // questions and approvals
+	Waiting  int    // questions, approvals and projects without trust
 	Running  int
 }
 
@@ -158,13 +159,8 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, name, 
 
 func (s *site) frame(ctx context.Context, project string) (frame, error) {
 	f := frame{Projects: s.Names(), Project: project}
-	open, err := s.Questions(ctx, "")
-	if err != nil {
-		return f, err
-	}
-	f.Waiting = len(open) + len(s.proposals(ctx))
-	running, err := s.running(ctx)
-	f.Running = len(running)
+	counts, err := s.Count(ctx, time.Now())
+	f.Running, f.Waiting = counts.Active, counts.Questions+len(s.proposals(ctx))+len(s.Untrusted())
 	return f, err
 }
 

@@ -236,7 +236,8 @@ func begun(t *scene, w World) {
 
 // find: ids, prefixes, lists and pins.
 func find(t *scene, w World) {
-	d := open(t, w, echo).raw
+	p := open(t, w, echo)
+	d := p.raw
 	for _, id := range []string{"alpha-1", "alpha-2", "beta-1"} {
 		s := starting(bundle(chain(task("a", id))))
 		s.Run = id
@@ -262,6 +263,21 @@ func find(t *scene, w World) {
 	runs, err := d.Runs(t.Context(), driver.Filter{Limit: 1, Before: "beta-1"})
 	if err != nil || len(runs) != 1 || runs[0].ID != "alpha-2" {
 		t.Errorf("the page before beta-1: %+v, %v", runs, err)
+	}
+	gated := starting(bundle(chain(gate("ok", "yes"))))
+	gated.Run = "gated"
+	if _, err := d.Start(t.Context(), gated.spec()); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"alpha-1", "gated"} {
+		if _, err := p.Resume(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for since, created := range map[time.Time]int{{}: 4, time.Now().Add(time.Hour): 0} {
+		if n, err := d.Count(t.Context(), since); err != nil || n != (driver.Counts{Active: 3, Created: created, Questions: 1}) {
+			t.Errorf("counted %+v, %v", n, err)
+		}
 	}
 }
 

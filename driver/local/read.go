@@ -135,6 +135,15 @@ func (d *Driver) Kept(ctx context.Context, a driver.AttemptID) (driver.Kept, err
 	return k, nil
 }
 
+// Count counts runs and questions, without reading them.
+func (d *Driver) Count(ctx context.Context, since time.Time) (driver.Counts, error) {
+	s, err := d.reading()
+	if err != nil || s == nil {
+		return driver.Counts{}, err
+	}
+	return s.Count(ctx, since)
+}
+
 // Spent adds up what attempts have cost.
 func (d *Driver) Spent(ctx context.Context, since time.Time) ([]driver.Spent, error) {
 	s, err := d.reading()
