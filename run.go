@@ -77,6 +77,9 @@ const (
 	Transcript = driver.Transcript
 )
 
+// RunAppeared is the kind of a [Change] with which a run is seen for the first time.
+const RunAppeared = driver.Appeared
+
 // RunDeleted is the kind of a [Change] after which a run does not exist any more.
 const RunDeleted = driver.Deleted
 

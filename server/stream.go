@@ -86,13 +86,14 @@ func (a *api) addStreams() {
 		func(ctx context.Context, in *struct {
 			Runs  []string `query:"run,explode" doc:"PROJECT/RUN, or PROJECT/RUN@EVENT to begin after an event" maxItems:"20"`
 			Facts bool     `query:"facts" doc:"Leave out recorded events, from which the facts follow"`
+			New   bool     `query:"new" doc:"Leave out the runs that exist already, until they change"`
 			Last  string   `header:"Last-Event-ID" maxLength:"5000"`
 		}) (*streamed, error) {
 			followed, err := a.followed(ctx, in.Runs, in.Last)
 			if err != nil {
 				return nil, err
 			}
-			return a.stream(ctx, func(ctx context.Context, out *messages) error { return a.sendAll(ctx, out, followed, in.Facts) })
+			return a.stream(ctx, func(ctx context.Context, out *messages) error { return a.sendAll(ctx, out, followed, in.Facts, in.New) })
 		})
 	add(a, op{id: "read-log", method: http.MethodGet, path: "/projects/{project}/runs/{run}/steps/{address}/attempts/{attempt}/{stream}", scope: Read, tag: tag, summary: "Read what an attempt printed, its prompt or its transcript",
 		detail: "Offsets count bytes of what the attempt wrote. Of a long output, only the beginning and the end are kept; the header Hocket-Pieces lists the parts in the body as OFFSET+LENGTH. A negative offset counts from the end.", errors: []int{404}},
@@ -272,12 +273,17 @@ func (s *Server) entriesOf(f *followedRun, facts bool) source {
 	}
 }
 
-// changesOf is a source of the changes of all runs of a project.
-func changesOf(p served) source {
+// changesOf is a source of the changes of all runs of a project. With fresh, it leaves out the runs as they are now: a
+// page shows them, and there may be many.
+func changesOf(p served, fresh bool) source {
 	return func(ctx context.Context, emit func(message) bool) error {
+		begun := time.Now()
 		for c, err := range p.Watch(ctx) {
 			if err != nil {
 				return err
+			}
+			if fresh && c.Kind == hocket.RunAppeared && c.Info.Created.Before(begun) {
+				continue
 			}
 			m := message{kind: "change"}
 			var body any = lineOf(p.name, c.Info)
@@ -356,10 +362,10 @@ func (s *Server) followed(ctx context.Context, names []string, last string) ([]*
 
 // sendAll sends the changes of all projects and the entries of some runs. The id of a message says how
 // far each run has been sent.
-func (s *Server) sendAll(ctx context.Context, out *messages, followed []*followedRun, facts bool) error {
+func (s *Server) sendAll(ctx context.Context, out *messages, followed []*followedRun, facts, fresh bool) error {
 	var sources []source
 	for _, p := range s.projects {
-		sources = append(sources, changesOf(p))
+		sources = append(sources, changesOf(p, fresh))
 	}
 	at := url.Values{}
 	for _, f := range followed {

@@ -348,3 +348,30 @@ func TestFollowBehind(t *testing.T) {
 		t.Errorf("got %v", all)
 	}
 }
+
+// TestOnlyNewChanges: a stream can leave out the runs that exist already, but not what happens to them.
+func TestOnlyNewChanges(t *testing.T) {
+	f := newFixture(t, nil)
+	old := f.begin("hello")
+	f.until(old, "success")
+	messages := f.stream("/api/events?new=true")
+	next := func() received {
+		select {
+		case m := <-messages:
+			return m
+		case <-time.After(15 * time.Second):
+			t.Fatal("nothing is reported")
+		}
+		return received{}
+	}
+	run := f.begin("gated")
+	if m := next(); read[RunLine](t, m.data).ID != run {
+		t.Errorf("a run that has not changed is reported: %s", m.data)
+	}
+	f.want(http.StatusNoContent, "DELETE", f.path("/runs/"+old), nil)
+	for m := next(); m.kind != "deleted"; m = next() {
+		if read[RunLine](t, m.data).ID == old {
+			t.Errorf("a run that has not changed is reported: %s", m.data)
+		}
+	}
+}

@@ -33,7 +33,7 @@ export class Stream {
 
   #connect() {
     this.close();
-    const query = new URLSearchParams({ facts: true });
+    const query = new URLSearchParams({ facts: true, new: true });
     for (const [run, at] of this.#runs) query.append("run", at ? `${run}@${at}` : run);
     const source = (this.#source = new EventSource(`/api/events?${query}`));
     for (const kind of ["change", "deleted", "event"]) {
