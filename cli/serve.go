@@ -165,14 +165,16 @@ func (a *app) browse(dir, link string) error {
 func (a *app) openVerb() *cobra.Command {
 	var print bool
 	cmd := &cobra.Command{
-		Use:   "open [FLAGS]",
-		Short: "Open the server of this project in the browser",
-		Long: `Open the server of this project, which "hocket serve" has started, in the browser. The
-browser gets a link that can be used once, within five minutes.`,
+		Use:   "open [RUN] [FLAGS]",
+		Short: "Open the server of this project, or the page of a run, in the browser",
+		Long: `Open the server of this project, which "hocket serve" has started, in the browser, or the
+page of a run. The browser gets a link that can be used once, within five minutes.`,
 		Example: `  hocket open
+  hocket open review-3k7q
   hocket open --print`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args:              argsBetween(0, 1),
+		ValidArgsFunction: a.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.onlyPerson("open"); err != nil {
 				return err
 			}
@@ -184,7 +186,15 @@ browser gets a link that can be used once, within five minutes.`,
 			if err != nil {
 				return err
 			}
-			link, err := server.RequestLink(cmd.Context(), dir, p.Root(), "")
+			run := ""
+			if len(args) > 0 {
+				r, err := p.Run(cmd.Context(), args[0])
+				if err != nil {
+					return noRun(cmd.Context(), p, err)
+				}
+				run = r.ID()
+			}
+			link, err := server.RequestLink(cmd.Context(), dir, p.Root(), run)
 			switch {
 			case errors.Is(err, server.ErrNoServer):
 				return usagef("start one with `hocket serve`", "%v", err)

@@ -476,6 +476,26 @@ func TestRedirectFilesAreRemoved(t *testing.T) {
 	})
 }
 
+// A link can lead to the page of a run.
+func TestALinkToARun(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("processes at the other end of a socket are known on Linux only")
+	}
+	dir := t.TempDir()
+	f := newFixture(t, nil)
+	if err := f.s.OpenDoor(t.Context(), dir, f.base); err != nil {
+		t.Fatal(err)
+	}
+	link, err := RequestLink(t.Context(), dir, f.p.Root(), "demo-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(link)
+	if want := "/projects/" + f.name() + "/runs/demo-1"; err != nil || u.Query().Get("to") != want {
+		t.Errorf("the link is %s, %v, want %s", link, err, want)
+	}
+}
+
 // TestKnock is the process of TestAnAgentCannotOpenTheDoor.
 func TestKnock(t *testing.T) {
 	door := os.Getenv("KNOCK")

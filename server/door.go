@@ -26,7 +26,7 @@ import (
 // linkRequest is what a process asks for.
 type linkRequest struct {
 	Root string `json:"root"` // of the project; "": any
-	Path string `json:"path"` // of the page to open; "" means the first
+	Run  string `json:"run"`  // of the project, whose page to open; "": the first page
 }
 
 // answered is what the server says.
@@ -108,6 +108,7 @@ func (s *Server) attend(c net.Conn, base string) {
 	if by == "" && unknown == nil { // the process may have ended, and another one speaks for it
 		by, unknown = supervisorOf(c)
 	}
+	at := slices.IndexFunc(s.projects, func(p served) bool { return p.Root() == w.Root })
 	var out answered
 	switch {
 	case unknown != nil:
@@ -115,10 +116,14 @@ func (s *Server) attend(c net.Conn, base string) {
 	case by != "":
 		s.log.Warn("refused a link to a process of an agent", "by", by)
 		out.Why = (&trust.SupervisedError{Verb: "open", By: by}).Error()
-	case w.Root != "" && !slices.ContainsFunc(s.projects, func(p served) bool { return p.Root() == w.Root }):
+	case w.Root != "" && at < 0:
 		out.None = true
 	default:
-		link, err := s.Link(w.Path)
+		path := ""
+		if w.Run != "" && at >= 0 {
+			path = pathOf(s.projects[at].name, w.Run)
+		}
+		link, err := s.Link(path)
 		if err != nil {
 			out.Why = err.Error()
 		} else {
@@ -140,8 +145,9 @@ func supervisorOf(c net.Conn) (string, error) {
 // ErrNoServer means that no server serves a project.
 var ErrNoServer = errors.New("no server is running for this project")
 
-// RequestLink asks the servers with doors in a directory for a link to a page of a project.
-func RequestLink(ctx context.Context, dir, root, path string) (string, error) {
+// RequestLink asks the servers with doors in a directory for a link to the page of a run of a project; "": to the
+// first page.
+func RequestLink(ctx context.Context, dir, root, run string) (string, error) {
 	doors, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
@@ -157,7 +163,7 @@ func RequestLink(ctx context.Context, dir, root, path string) (string, error) {
 		}
 		_ = c.SetDeadline(time.Now().Add(doorWait))
 		var out answered
-		err = json.NewEncoder(c).Encode(linkRequest{root, path})
+		err = json.NewEncoder(c).Encode(linkRequest{root, run})
 		if err == nil {
 			err = json.NewDecoder(c).Decode(&out)
 		}

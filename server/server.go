@@ -202,7 +202,12 @@ func (s *Server) Link(to string) (string, error) {
 
 // linkTo returns the address of the page of a run. It contains no secret: whoever opens it needs a session.
 func (s *Server) linkTo(project, run string) string {
-	return s.place.public + "/projects/" + url.PathEscape(project) + "/runs/" + url.PathEscape(run)
+	return s.place.public + pathOf(project, run)
+}
+
+// pathOf returns the path of the page of a run.
+func pathOf(project, run string) string {
+	return "/projects/" + url.PathEscape(project) + "/runs/" + url.PathEscape(run)
 }
 
 // Serve serves until ctx is done. Then it starts nothing new, gives open attempts half a minute, and
