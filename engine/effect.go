@@ -141,9 +141,10 @@ func (x *replans) same(in *inst) *effect {
 	return nil
 }
 
-// forget forgets the effect of an instance: a person says that it did not happen.
+// forget forgets an effect of an instance of which nobody knew: a person says that it did not happen. What is
+// done stays done.
 func (x *replans) forget(in *inst) {
-	if e := x.same(in); e != nil {
+	if e := x.same(in); e != nil && e.result == nil {
 		x.effects[in.deed()] = slices.DeleteFunc(x.alike(in), func(other *effect) bool { return other == e })
 	}
 }
@@ -173,7 +174,7 @@ func (x *replans) doneAt(in *inst) (address string) {
 // mayRepeat reports whether the first attempt of an instance in its plan may repeat an effect, so that a
 // person has to be asked.
 func (r *Run) mayRepeat(in *inst) bool {
-	if in.agreed || in.attempt > in.base {
+	if in.agreed || in.attempt > in.base && (in.sent || r.version < 7) { // a plan that nobody carried out settles nothing
 		return false
 	}
 	known := in.unsure || in.happened
@@ -199,8 +200,9 @@ func (r *Run) askLost(in *inst) {
 			{Value: Fail, Description: "count it as failed"},
 		},
 	}
+	same := r.replans.same(in)
 	switch {
-	case in.like == in.address:
+	case in.like == in.address, r.version >= 7 && in.unsure && same != nil && same.result != nil:
 		q.Text = fmt.Sprintf("%q did exactly this in an earlier plan, and its effect must happen only once. Run it again, mark it as done, or fail the step?", in.address)
 		q.Options[0].Description = "run it again; its effect may happen once more"
 	case in.like != "":
@@ -294,7 +296,9 @@ func (r *Run) leaveDone(in *inst) {
 	case p == nil:
 		fault = r.succeed(in, "", nil)
 	case p == r.replans.memo[in.address] && !ran:
-		r.recall(in, p)
+		if !r.recall(in, p) { // its result leads nowhere in this plan
+			fault = r.settleLike(in, p)
+		}
 	default:
 		fault = r.settleLike(in, p)
 	}

@@ -22,7 +22,7 @@ func (r *Run) goOn(in *inst) {
 	if r.version < 4 {
 		begun = o.cmd != nil || o.attempt > 0
 	}
-	begun = begun || o.like != ""
+	begun = begun || o.like != "" || o.agreed && r.version >= 7 // consent is for these values
 	if begun && (o.asksFor() != in.asksFor() || !in.n.def.Once && !r.startsAfter(in, o.begun)) {
 		return
 	}
