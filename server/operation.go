@@ -73,13 +73,28 @@ func (a *api) add(o op, in, out reflect.Type, handle func(ctx context.Context, i
 			fail(w, problem)
 			return
 		}
-		out, err := handle(r.Context(), in)
+		out, err := a.inTurn(r, func() (any, error) { return handle(r.Context(), in) })
 		if err != nil {
 			fail(w, a.Explain(r.Context(), err))
 			return
 		}
 		a.respond(w, r, status, reflect.ValueOf(out))
 	})
+}
+
+// inTurn handles a request that was read. Those with a large body take turns: the text of a workflow may need a few
+// hundred times its size to be checked.
+func (s *Server) inTurn(r *http.Request, handle func() (any, error)) (any, error) {
+	if r.ContentLength >= 0 && r.ContentLength <= largeBody {
+		return handle()
+	}
+	select {
+	case s.heavy <- struct{}{}:
+		defer func() { <-s.heavy }()
+		return handle()
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
 }
 
 // describeRequest adds the parameters and the body to the description of an operation.

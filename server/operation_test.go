@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What does not fit the description of an operation is refused before the operation, with the place
@@ -46,5 +47,26 @@ func TestInvalidRequests(t *testing.T) {
 	}
 	if res := f.request("POST", f.path("/check"), `{"file":"x.yml","text":""}`, "Content-Type", "application/json; charset=utf-8"); res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("status %d, type %q", res.StatusCode, res.Header.Get("Content-Type"))
+	}
+}
+
+// Requests with a large body take turns. Others do not wait for them.
+func TestLargeBodiesTakeTurns(t *testing.T) {
+	f := newFixture(t, nil)
+	for range maxHeavy {
+		f.s.heavy <- struct{}{}
+	}
+	text := hello + strings.Repeat("# a long comment\n", largeBody/16)
+	done := make(chan string, 1)
+	go func() {
+		done <- f.want(http.StatusOK, "POST", f.path("/check"), map[string]any{"file": "x.yml", "text": text})
+	}()
+	f.want(http.StatusOK, "POST", f.path("/check"), map[string]any{"file": "x.yml", "text": hello})
+	select {
+	case <-done:
+		t.Error("a large request did not wait")
+	case <-time.After(300 * time.Millisecond):
+		<-f.s.heavy
+		<-done
 	}
 }

@@ -50,6 +50,8 @@ type AddPage func(pattern string, scope Scope, handle http.HandlerFunc)
 
 const (
 	maxBody        = 4 << 20 // of a request
+	largeBody      = 256 << 10
+	maxHeavy       = 2 // requests with a large body that are handled at the same time
 	maxHeader      = 32 << 10
 	maxConnections = 1000
 	headerTimeout  = 10 * time.Second
@@ -78,6 +80,7 @@ type Server struct {
 	states   states
 	hooks    chan struct{} // one for each request to a webhook that is checked
 	large    chan struct{} // one for each large one that is read
+	heavy    chan struct{} // one for each request with a large body that is handled
 	shown    shownRuns
 
 	mu       sync.Mutex
@@ -106,7 +109,7 @@ func New(o Options) (*Server, error) {
 	if o.Sessions == nil {
 		o.Sessions = func(p *hocket.Project) *handoff.Sessions { return handoff.Open(p, nil) }
 	}
-	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}, watchers: map[*watcher]struct{}{}, hooks: make(chan struct{}, maxHooks), large: make(chan struct{}, maxLarge)}
+	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}, watchers: map[*watcher]struct{}{}, hooks: make(chan struct{}, maxHooks), large: make(chan struct{}, maxLarge), heavy: make(chan struct{}, maxHeavy)}
 	s.open, s.close = context.WithCancel(context.Background())
 	names := map[string]int{}
 	for _, p := range o.Projects {
