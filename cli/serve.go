@@ -21,6 +21,7 @@ import (
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/mcp"
 	"github.com/hocket-dev/hocket/server"
+	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/web"
 )
 
@@ -74,6 +75,10 @@ func (a *app) serve(ctx context.Context, dirs []string, f *serveFlags) error {
 	public, err := f.check()
 	if err != nil {
 		return err
+	}
+	if trust.Depth() > 0 { // it would drive runs, and take answers, outside of the limits of that run
+		what, hint := explain(&trust.SupervisedError{Verb: "serve", By: "an attempt of a run"})
+		return usagef(hint, "%s", what)
 	}
 	projects, err := a.openServed(dirs)
 	if err != nil {

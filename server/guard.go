@@ -109,6 +109,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		if strings.HasPrefix(r.URL.Path, hooksPath) { // has a signature
+			if insideRun(r.RemoteAddr, localAddress(r)) {
+				fail(w, forPeople())
+				return
+			}
 			next.ServeHTTP(w, r)
 			return
 		}

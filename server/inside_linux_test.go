@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +20,28 @@ func TestFromInside(t *testing.T) {
 	base, path := os.Getenv("INSIDE_URL"), os.Getenv("INSIDE_PATH")
 	if base == "" {
 		t.Skip("this is a program that another test starts")
+	}
+	address := strings.TrimPrefix(base, "http://")
+	request := "POST " + path + " HTTP/1.1\r\nHost: " + address + "\r\nContent-Type: application/json\r\nAuthorization: Bearer " + os.Getenv("INSIDE_TOKEN") +
+		"\r\nContent-Length: 21\r\n\r\n" + `{"workflow": "hello"}`
+	if c, err := net.Dial("tcp", address); err != nil { // who has gone is not known any more
+		t.Fatal(err)
+	} else if _, err := c.Write([]byte(request)); err != nil || c.Close() != nil {
+		t.Fatal(err)
+	}
+	for _, own := range elsewhere() { // another address of this machine
+		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: own}}).Dial("tcp", address)
+		if err != nil {
+			continue
+		}
+		if _, err := c.Write([]byte(request)); err != nil {
+			t.Fatal(err)
+		}
+		line, _ := bufio.NewReader(c).ReadString('\n')
+		if fmt.Println("other address", line); !strings.Contains(line, " 403 ") {
+			t.Errorf("from %s: %s", own, line)
+		}
+		c.Close()
 	}
 	for _, try := range []struct{ name, method, url, header, value string }{
 		{"read", "GET", base + path, "Authorization", "Bearer " + os.Getenv("INSIDE_TOKEN")},
@@ -41,6 +65,17 @@ func TestFromInside(t *testing.T) {
 		res.Body.Close()
 		fmt.Printf("%s %d %.100s\n", try.name, res.StatusCode, text)
 	}
+}
+
+// elsewhere returns addresses of this machine that are not loopback.
+func elsewhere() (all []net.IP) {
+	own, _ := net.InterfaceAddrs()
+	for _, a := range own {
+		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() && n.IP.To4() != nil {
+			all = append(all, n.IP)
+		}
+	}
+	return all
 }
 
 // A step of a run reads through the server, and cannot start a run or become a person, whatever it has got hold of:
@@ -75,5 +110,8 @@ func TestInsideRun(t *testing.T) {
 		if !strings.Contains(out, want) || strings.Count(out, "inside-run") != 3 {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
+	}
+	if text := f.want(http.StatusOK, "GET", f.path("/runs"), nil); strings.Contains(text, `"workflow":"hello"`) {
+		t.Errorf("a run was started from inside: %s", text)
 	}
 }

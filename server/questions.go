@@ -84,6 +84,9 @@ func (s *Server) Questions(ctx context.Context, project string) ([]Question, err
 
 // Answer answers a question, in the name of the caller.
 func (s *Server) Answer(ctx context.Context, in *InRun, question string, answer hocket.Answer) (Receipt, error) {
+	if who := callerOf(ctx); !who.allows(Answer) { // a page may do more than one thing
+		return Receipt{}, noScope(who, Answer)
+	}
 	p, r, err := s.run(ctx, in)
 	if err != nil {
 		return Receipt{}, err
