@@ -368,14 +368,7 @@ func (r *Run) Retry(ctx context.Context, address string, options ...StartOption)
 	if len(failed) == 0 {
 		return nil, &RefusedError{Run: r.id, Reason: "no step failed; name the step to start at"}
 	}
-	again, err := r.fork(ctx, driver.ForkSpec{Address: failed[0], Also: failed[1:]}, options)
-	if err != nil {
-		return nil, err
-	}
-	for _, address := range s.RepeatedEffects() {
-		again.Notes = append(again.Notes, fmt.Sprintf("%q may have its effect once more: it must happen once, and has happened, or may have", address))
-	}
-	return again, nil
+	return r.fork(ctx, driver.ForkSpec{Address: failed[0], Also: failed[1:]}, options)
 }
 
 // FailedSteps returns the steps to retry so that a run may succeed: the one that made it
@@ -446,11 +439,11 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 	} else if asks && !s.byPerson {
 		return nil, &RequiresPersonError{r.id}
 	}
+	was, err := r.State(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if trust.Depth() > 0 {
-		was, err := r.State(ctx)
-		if err != nil {
-			return nil, err
-		}
 		s.limits = check.Override(was.Result.Limits, s.limits)
 		done, err := r.p.nested(ctx, &s.limits, &s.labels, func() check.Plan { return check.Plan{} })
 		if err != nil {
@@ -472,6 +465,11 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 	forked.existed = made.Existed
 	if made.Note != "" {
 		forked.Notes = []string{made.Note}
+	}
+	for _, address := range was.repeatedFrom(append([]string{spec.Address}, spec.Also...)) {
+		if spec.Output == nil || address != spec.Address {
+			forked.Notes = append(forked.Notes, fmt.Sprintf("%q may have its effect once more: it must happen once, and has happened, or may have", address))
+		}
 	}
 	return forked, nil
 }

@@ -147,11 +147,22 @@ type State struct {
 
 // RepeatedEffects returns the steps that [Run.Retry] would repeat without a question, although their effect
 // must happen once and has happened, or may have.
-func (s *State) RepeatedEffects() []string {
-	var list []string
-	failed := FailedSteps(&s.Result)
+func (s *State) RepeatedEffects() []string { return s.repeatedFrom(FailedSteps(&s.Result)) }
+
+// repeatedFrom returns such steps for a run that begins again at some addresses: those themselves, those that
+// were cancelled, and those that began when one of them had ended, and so may depend on it.
+func (s *State) repeatedFrom(addresses []string) []string {
+	began := time.Time{}
 	for _, step := range s.Result.Steps {
-		if step.Effect && slices.Contains(failed, step.Address) {
+		if slices.Contains(addresses, step.Address) && (began.IsZero() || step.Ended.Before(began)) {
+			began = step.Ended
+		}
+	}
+	var list []string
+	for _, step := range s.Result.Steps {
+		here := slices.Contains(addresses, step.Address)
+		had := step.Effect || step.Status == engine.Success && isOnce(s.Bundle, step.Address)
+		if had && (here || step.Status == engine.Cancelled || !began.IsZero() && !step.Started.Before(began)) {
 			list = append(list, step.Address)
 		}
 	}
