@@ -62,6 +62,8 @@ type fixture struct {
 	base string
 	name string
 	stop func() // the server
+
+	access *server.Access
 }
 
 // newFixture returns a server with a trusted project: its inbox is empty.
@@ -107,8 +109,9 @@ func newClone(t testing.TB, more map[string]string) *fixture {
 		}
 		return all
 	}
+	access := server.OpenAccess(t.TempDir())
 	s, err := server.New(server.Options{
-		Projects: []*hocket.Project{p}, Access: server.OpenAccess(t.TempDir()), Listen: l.Addr(), Version: "test", Pages: web.Add, Sessions: sessions,
+		Projects: []*hocket.Project{p}, Access: access, Listen: l.Addr(), Version: "test", Pages: web.Add, Sessions: sessions,
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
@@ -134,7 +137,7 @@ func newClone(t testing.TB, more map[string]string) *fixture {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return &fixture{t, s, p, "http://" + l.Addr().String(), "shop", end}
+	return &fixture{t, s, p, "http://" + l.Addr().String(), "shop", end, access}
 }
 
 func runsOf(t testing.TB, p *hocket.Project) []hocket.Info {
