@@ -51,7 +51,7 @@ type AddPage func(pattern string, scope Scope, handle http.HandlerFunc)
 const (
 	maxBody        = 4 << 20 // of a request
 	largeBody      = 256 << 10
-	maxHeavy       = 2 // requests with a large body that are handled at the same time
+	maxHeavy       = 1 // request with a large body that is handled at a time
 	maxHeader      = 32 << 10
 	maxConnections = 1000
 	headerTimeout  = 10 * time.Second
