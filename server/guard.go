@@ -110,7 +110,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		if strings.HasPrefix(r.URL.Path, hooksPath) { // has a signature
 			if insideRun(r.RemoteAddr, localAddress(r)) {
-				fail(w, forPeople())
+				fail(w, fromInside())
 				return
 			}
 			next.ServeHTTP(w, r)
@@ -118,7 +118,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		if r.URL.Path == enterPath { // has its own secret
 			if insideRun(r.RemoteAddr, localAddress(r)) {
-				fail(w, forPeople())
+				fail(w, fromInside())
 			} else {
 				s.enter(w, r)
 			}
@@ -145,7 +145,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case slices.Contains(who.Scopes, Model) && !strings.HasPrefix(r.URL.Path, mcpPath): // also where no scope is needed
 			fail(w, noScope(who, Read))
 		case r.Method != http.MethodGet && r.Method != http.MethodHead && insideRun(r.RemoteAddr, localAddress(r)): // with a browser's cookie, too
-			fail(w, forPeople())
+			fail(w, fromInside())
 		default:
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, who)))
@@ -153,8 +153,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// forPeople refuses what a program that works for a run may not do, even with a person's token, cookie or link.
-func forPeople() *Problem {
+// fromInside is the answer to a program that works for a run and wants more than to read, even with a person's token, cookie or link.
+func fromInside() *Problem {
 	p := newProblem(http.StatusForbidden, "inside-run", "a program that works for a run cannot start or change anything through the server, because the limits of its run would not apply")
 	p.Hint = "use the command line, such as `hocket run` or `hocket mcp serve`"
 	return p
