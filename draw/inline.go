@@ -18,7 +18,8 @@ type Inline struct {
 	Calls  int  // how many nodes of called workflows are drawn in place of the calls, see [Opened]
 	Link   bool // nodes are links; Look says where they lead
 	Fold   Fold
-	Unfold bool // nodes that stand for several are links
+	Unfold bool                // nodes that stand for several are links
+	Handed map[string][]Handed // what steps have handed off, by their places
 }
 
 // MostCalled is how many nodes of called workflows a page shows. Four small files that call each other many times stand for
@@ -86,7 +87,7 @@ func (o Inline) Draw(ctx context.Context) (*Picture, error) {
 			return yes
 		}
 	}
-	s := &scene{called: o.Bundle.Called, open: Opened(o.Bundle, o.Calls), closed: new(int), fold: o.Fold}
+	s := &scene{called: o.Bundle.Called, open: Opened(o.Bundle, o.Calls), closed: new(int), fold: o.Fold, handed: o.Handed}
 	r := s.whole(o.Bundle.Root, wholeFrame, "")
 	if err := r.layout(ctx); err != nil {
 		return nil, err

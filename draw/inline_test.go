@@ -98,6 +98,41 @@ func TestInlineLimitsCalls(t *testing.T) {
 	}
 }
 
+// What a step has handed off is drawn below it, and the drawing has room for it.
+func TestInlineHanded(t *testing.T) {
+	w := &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{task("work", "a"), task("after", "a")}, Edges: []workflow.Edge{{From: "work", To: "after"}}}}
+	var handed []Handed
+	for i := range mostHanded + 3 {
+		handed = append(handed, Handed{fmt.Sprintf("work/handoff-%d", i+1), "to <b>"})
+	}
+	handed[1].Place = "work/handoff-1/handoff-1"
+	bundle := &workflow.Bundle{Root: w}
+	plain, svg := inlineSVG(t, Inline{Bundle: bundle}), inlineSVG(t, Inline{Bundle: bundle, Link: true, Handed: map[string][]Handed{"work": handed}})
+	for _, want := range []string{`<a class="node" data-place="work"`, `<a class="node" data-place="work/handoff-1" href="?step=work/handoff-1">`, `data-place="work/handoff-12"`, ">to &lt;b&gt;</text>", ">and 3 more</text>"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the picture does not contain %s:\n%s", want, svg)
+		}
+	}
+	if strings.Contains(svg, "handoff-13") {
+		t.Error("all handoffs are drawn")
+	}
+	attr := func(svg, after, name string) (v float64) {
+		_, rest, _ := strings.Cut(svg, after)
+		_, rest, _ = strings.Cut(rest, name+`="`)
+		_, _ = fmt.Sscan(strings.SplitN(rest, `"`, 2)[0], &v)
+		return v
+	}
+	if before, now := attr(plain, "<svg", "height"), attr(svg, "<svg", "height"); now < before+(mostHanded+1)*handedHeight {
+		t.Errorf("the picture is %v high, and was %v", now, before)
+	}
+	if inner, outer := attr(svg, `"work/handoff-1/handoff-1"`, "x"), attr(svg, `"work/handoff-1"`, "x"); inner <= outer {
+		t.Errorf("what a handoff has handed off is at %v, and the handoff at %v", inner, outer)
+	}
+	if end, after := attr(svg, `"work/handoff-12"`, "y")+handedHeight, attr(svg, `data-place="after"`, "y"); after < end {
+		t.Errorf("the next step begins at %v, above the end of the handoffs at %v", after, end)
+	}
+}
+
 func inlineSVG(t *testing.T, i Inline) string {
 	t.Helper()
 	p, err := i.Draw(t.Context())

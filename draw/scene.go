@@ -43,6 +43,7 @@ type box struct {
 	title  string
 	note   string
 	folded []string // the places of the nodes that it stands for, if it is several
+	handed []Handed // below its mark
 	accent string   // colour of the lane, or ""
 	inner  *region  // for frameBox
 	group  string
@@ -114,6 +115,7 @@ type scene struct {
 	open    map[string]bool // places of the calls that are drawn with the workflow that they call
 	closed  *int            // counts the others
 	fold    Fold
+	handed  map[string][]Handed
 	folds   map[string][]*workflow.Node
 	prefix  string // of the places of its nodes
 }
@@ -186,13 +188,16 @@ func (s *scene) node(n *workflow.Node) *box {
 		x.note = shorten(heading(all[0])+" … "+heading(all[len(all)-1]), widestNote)
 	} else if w := s.opened(n, x.place); w != nil {
 		x.kind, x.mark = frameBox, ""
-		inner := &scene{called: s.called, open: s.open, closed: s.closed, fold: s.fold, prefix: x.place + "/"}
+		inner := &scene{called: s.called, open: s.open, closed: s.closed, fold: s.fold, handed: s.handed, prefix: x.place + "/"}
 		x.inner = inner.whole(w, callFrame, joined(x.title, x.note))
 		return x
 	}
 	if x.mark = s.picture.kindOf(n); x.mark != "" {
 		x.kind = markBox
 		x.measure()
+		if x.folded == nil {
+			x.hold(s.handed[x.place])
+		}
 		return x
 	}
 	x.kind = frameBox

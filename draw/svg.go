@@ -89,8 +89,16 @@ func (p *painter) outline(o outline, x, y float64) {
 func (p *painter) box(b *box, x, y float64) {
 	switch b.kind {
 	case markBox:
+		top := y + b.y
+		if b.handed != nil {
+			top = p.handed(b, x+b.x, top)
+			own := *b
+			own.measure()
+			own.w = b.w - 2*handedPad
+			b = &own
+		}
 		end := p.begin(&p.marks, "node", b)
-		p.mark(b, x+b.x, y+b.y)
+		p.mark(b, x+b.x, top)
 		p.marks.put(end)
 	case frameBox:
 		p.frame(b, x+b.x-b.w/2, y+b.y)

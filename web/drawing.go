@@ -18,15 +18,31 @@ import (
 const maxOpen = 100 // sets of steps, which the address of a page names
 
 // picture returns the picture of a workflow. open are the places of folded steps that are shown one by one.
-func (s *site) picture(ctx context.Context, b *workflow.Bundle, open []string, steps bool) (*draw.Picture, error) {
+// handed is what the steps of a run have handed off.
+func (s *site) picture(ctx context.Context, b *workflow.Bundle, open []string, steps bool, handed map[string][]draw.Handed) (*draw.Picture, error) {
 	open = open[:min(len(open), maxOpen)]
-	key := fmt.Sprintln(draw.Digest(b), steps, strings.Join(open, "\n"))
+	key := fmt.Sprintln(draw.Digest(b), steps, strings.Join(open, "\n"), handed)
 	drawing := draw.Inline{
 		Bundle: b, Calls: draw.MostCalled,
 		Fold:   draw.Fold{Over: draw.ReadableAlike, Open: func(place string) bool { return slices.Contains(open, place) }},
-		Unfold: true, Link: steps,
+		Unfold: true, Link: steps, Handed: handed,
 	}
 	return s.drawings.of(key, func() (*draw.Picture, error) { return drawing.Draw(ctx) })
+}
+
+// handedOff returns what steps have handed off, by their places. What a handoff has handed off belongs to the same step.
+func handedOff(nodes []*node) map[string][]draw.Handed {
+	handed, by := map[string][]draw.Handed{}, map[string]string{}
+	for _, n := range nodes { // each after the one that handed it off
+		if n.Kind != handoffKind {
+			by[n.Place] = n.Place
+			continue
+		}
+		step := by[n.Place[:strings.LastIndexByte(n.Place, '/')]]
+		by[n.Place] = step
+		handed[step] = append(handed[step], draw.Handed{Place: n.Place, Text: n.ID + " · " + n.Agent})
+	}
+	return handed
 }
 
 // changed returns a query with other values for a name.

@@ -91,7 +91,7 @@ func newClone(t testing.TB, more map[string]string) *fixture {
 			}
 		}
 	}
-	p, err := hocket.Open(dir, hocket.Options{Via: "http", Agents: map[string]agent.Executor{"paid": agent.Func(paid), "coding": agent.New(agent.Traits{Prompted: true, Supports: func(*agent.Definition, string) bool { return true }}, coder), "attacker": agent.New(agent.Traits{Prompted: true}, attacker)}})
+	p, err := hocket.Open(dir, hocket.Options{Via: "http", Agents: map[string]agent.Executor{"paid": agent.Func(paid), "coding": agent.New(agent.Traits{Prompted: true, Supports: func(*agent.Definition, string) bool { return true }}, coder), "delegating": agent.New(agent.Traits{Prompted: true, Supports: func(*agent.Definition, string) bool { return true }}, boss), "attacker": agent.New(agent.Traits{Prompted: true}, attacker)}})
 	if err != nil {
 		t.Fatal(err)
 	}

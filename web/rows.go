@@ -40,7 +40,7 @@ func rows(d *runData) template.HTML {
 		also(n.Kind == choiceKind, ` data-choice`)
 		also(n.Kind == eachKind && !n.Holds, ` data-each`)
 		put(`><td><a href="`, text(link(n.Place)), `" data-step>`, text(title), `</a> <small>`)
-		also(n.Title != "", text(n.ID), ` · `)
+		also(title != n.ID, text(n.ID), ` · `)
 		put(text(n.Kind), `</small>`)
 		also(n.Text != "", `<p>`, text(n.Text), `</p>`)
 		put(`<td><span class="pill `, text(n.Status), `">`, text(statusText(n.Status)), `</span>`)

@@ -136,7 +136,7 @@ func (s *site) run(r *http.Request) (string, any, error) {
 		return shown.Workflow, d, nil
 	}
 	d.source(s, root, q.Get("as"))
-	picture, err := s.picture(ctx, state.Bundle, q["unfold"], true)
+	picture, err := s.picture(ctx, state.Bundle, q["unfold"], true, handedOff(d.Nodes))
 	if err != nil {
 		return "", nil, err
 	}
@@ -277,21 +277,22 @@ func nodesOf(s *hocket.State, driven bool) ([]*node, string) {
 	}
 	walk(s.Bundle.Root, "", 0)
 	var open []string
+	handed := map[string][]*node{} // by the place of what handed it off
 	listed := make(map[string]bool, len(s.Result.Steps))
 	for i := range s.Result.Steps {
 		step := &s.Result.Steps[i]
 		place := hocket.PlaceOf(step.Address)
 		n := byPlace[place]
-		if n == nil { // a handoff
-			n = &node{Place: place, ID: step.Node, Title: step.Node, Kind: "handoff", Agent: step.Agent, Depth: strings.Count(place, "/"), Counts: map[string]int{}, Cost: true}
-			byPlace[place] = n
-			at := len(all)
-			for i, other := range all {
-				if strings.HasPrefix(place, other.Place+"/") || strings.HasPrefix(other.Place, place[:strings.LastIndexByte(place, '/')+1]) {
-					at = i + 1
-				}
+		if n == nil {
+			n = &node{Place: place, ID: step.Node, Kind: handoffKind, Agent: step.Agent, Counts: map[string]int{}, Cost: true}
+			by := place[:max(0, strings.LastIndexByte(place, '/'))]
+			if byPlace[by] != nil {
+				handed[by] = append(handed[by], n)
+			} else { // of an earlier plan
+				n.Kind = "step"
+				all = append(all, n)
 			}
-			all = slices.Insert(all, at, n)
+			byPlace[place] = n
 		}
 		status := statusIn(step, driven)
 		n.add(step, status)
@@ -305,6 +306,9 @@ func nodesOf(s *hocket.State, driven bool) ([]*node, string) {
 			n.Counts["success"]++
 		}
 	}
+	if len(handed) > 0 {
+		all = withHanded(nil, all, handed)
+	}
 	for i, n := range slices.Backward(all) {
 		n.settle()
 		if n.Status == "" && n.Holds {
@@ -312,6 +316,18 @@ func nodesOf(s *hocket.State, driven bool) ([]*node, string) {
 		}
 	}
 	return all, strings.Join(open, "\n")
+}
+
+// withHanded adds nodes to a list, each with what it has handed off below it.
+func withHanded(list, nodes []*node, handed map[string][]*node) []*node {
+	for _, n := range nodes {
+		list = append(list, n)
+		for _, h := range handed[n.Place] {
+			h.Depth = n.Depth + 1
+			list = withHanded(list, []*node{h}, handed)
+		}
+	}
+	return list
 }
 
 // inside returns the state of a loop or a for_each: that of the nodes in it, which follow it and are deeper.
@@ -385,8 +401,9 @@ func kindOf(n *workflow.Node) string {
 }
 
 const (
-	choiceKind = "choice"
-	eachKind   = "for each"
+	choiceKind  = "choice"
+	eachKind    = "for each"
+	handoffKind = "handoff"
 )
 
 // plain returns a value as a text to read.

@@ -85,7 +85,7 @@ func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, stat
 			d.Others, d.More = d.Others[1:], d.More+1
 		}
 	}
-	d.Title = d.Place
+	d.Title = d.Place[strings.LastIndexByte(d.Place, '/')+1:]
 	if n := state.Bundle.At(d.Place); n != nil && n.Heading() != "" {
 		d.Title = n.Heading()
 	}

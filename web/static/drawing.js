@@ -13,43 +13,55 @@ function newNode(place, row) {
   return node;
 }
 
-// Rows: what is in a loop or a for_each follows it, and is deeper.
-const around = [];
-for (const row of document.querySelectorAll("tr[data-place]")) {
-  const node = newNode(row.dataset.place, row);
-  for (const tally of row.dataset.tally?.split(", ") ?? []) node.counts.set(tally.split(" ")[0], Number(tally.split(" ")[1]));
-  node.choice = "choice" in row.dataset;
-  node.each = "each" in row.dataset;
-  const depth = Number(row.dataset.depth ?? 0);
-  around.length = Math.min(around.length, depth);
-  for (const outer of around) {
-    if (outer && "holds" in outer.row.dataset) {
-      outer.inner.push(node);
-      node.outer.push(outer);
+// read reads the list and the drawing of the page, which may be new ones.
+export function read() {
+  nodes.clear();
+  readRows();
+  readDrawing();
+  for (const line of document.querySelector("#run").dataset.decided.split("\n").filter(Boolean)) {
+    const [place, branch] = line.split("\t");
+    nodes.get(place)?.decided.add(branch);
+  }
+  for (const node of nodes.values()) node.status = statusOf(node);
+}
+
+// What is in a loop or a for_each follows it in the list, and is deeper.
+function readRows() {
+  const around = [];
+  for (const row of document.querySelectorAll("tr[data-place]")) {
+    const node = newNode(row.dataset.place, row);
+    for (const tally of row.dataset.tally?.split(", ") ?? []) node.counts.set(tally.split(" ")[0], Number(tally.split(" ")[1]));
+    node.choice = "choice" in row.dataset;
+    node.each = "each" in row.dataset;
+    const depth = Number(row.dataset.depth ?? 0);
+    around.length = Math.min(around.length, depth);
+    for (const outer of around) {
+      if (outer && "holds" in outer.row.dataset) {
+        outer.inner.push(node);
+        node.outer.push(outer);
+      }
     }
+    around[depth] = node;
   }
-  around[depth] = node;
 }
-// Several steps in one box.
-for (const mark of document.querySelectorAll(".drawing [data-folded]")) {
-  const box = newNode(mark.dataset.place);
-  box.folded = mark.dataset.folded.split("\n").map((place) => nodes.get(place)).filter(Boolean);
-  for (const node of box.folded) node.outer.push(box);
-}
-for (const mark of document.querySelectorAll(".drawing [data-place]")) nodes.get(mark.dataset.place)?.marks.push(mark);
-for (const line of document.querySelectorAll(".drawing .edge")) {
-  const { from, to, on = "", case: text = "" } = line.dataset;
-  const edge = { line, on, text, to: nodes.get(to), from: from ? from.split("\n").map((place) => nodes.get(place)).filter(Boolean) : [] };
-  for (const node of edge.from) {
-    node.out.push(edge);
-    if (on === "label" || on === "when") node.chooses = true;
-    if (on === "timeout") node.times = true;
+
+function readDrawing() {
+  for (const mark of document.querySelectorAll(".drawing [data-folded]")) {
+    const box = newNode(mark.dataset.place);
+    box.folded = mark.dataset.folded.split("\n").map((place) => nodes.get(place)).filter(Boolean);
+    for (const node of box.folded) node.outer.push(box);
   }
-  if (!from) edge.to?.starts.push(edge);
-}
-for (const line of document.querySelector("#run").dataset.decided.split("\n").filter(Boolean)) {
-  const [place, branch] = line.split("\t");
-  nodes.get(place)?.decided.add(branch);
+  for (const mark of document.querySelectorAll(".drawing [data-place]")) nodes.get(mark.dataset.place)?.marks.push(mark);
+  for (const line of document.querySelectorAll(".drawing .edge")) {
+    const { from, to, on = "", case: text = "" } = line.dataset;
+    const edge = { line, on, text, to: nodes.get(to), from: from ? from.split("\n").map((place) => nodes.get(place)).filter(Boolean) : [] };
+    for (const node of edge.from) {
+      node.out.push(edge);
+      if (on === "label" || on === "when") node.chooses = true;
+      if (on === "timeout") node.times = true;
+    }
+    if (!from) edge.to?.starts.push(edge);
+  }
 }
 
 function statusOf(node) {
@@ -155,4 +167,4 @@ function takes(node, { on, text }) {
   if (some(node, "success", "partial")) return "taken";
   return some(node, "skipped") === [...node.counts.values()].reduce((a, b) => a + b, 0) ? "dead" : "";
 }
-for (const node of nodes.values()) node.status = statusOf(node);
+read();

@@ -1,8 +1,8 @@
 // The page of a run: colours nodes and counts steps by the events of the run, without asking the server, and
 // shows a step beside the drawing.
-import { follow, watch } from "./stream.js";
+import { follow, later as isLater, watch } from "./stream.js";
 import { load, refresh } from "./refresh.js";
-import { nodes, paint, branchOf, bring } from "./drawing.js";
+import { nodes, paint, read, branchOf, bring } from "./drawing.js";
 import { replay } from "./replay.js";
 import { openLogs, closeLogs, readable } from "./log.js";
 
@@ -10,7 +10,12 @@ const run = document.querySelector("#run");
 
 export const placeOf = (address) => address.replace(/#\d+|\[\d+\]/g, "");
 
-const open = new Map(run.dataset.open.split("\n").filter(Boolean).map((line) => [line.slice(0, line.lastIndexOf(" ")), line.slice(line.lastIndexOf(" ") + 1)]));
+const open = new Map(); // instances in progress, by address
+function readOpen() {
+  open.clear();
+  for (const line of run.dataset.open.split("\n").filter(Boolean)) open.set(line.slice(0, line.lastIndexOf(" ")), line.slice(line.lastIndexOf(" ") + 1));
+}
+readOpen();
 
 const changed = new Set();
 let painting = 0;
@@ -37,7 +42,7 @@ function later() {
 function become(address, status) {
   const place = placeOf(address);
   const node = nodes.get(place);
-  if (!node) return; // a handoff, which has no row until the page is loaded again
+  if (!node) return redraw(place);
   if (node.each && status !== "skipped" && !address.endsWith("]")) return; // its items are counted
   const was = open.get(address);
   if (was === status) return;
@@ -46,6 +51,38 @@ function become(address, status) {
   if (["running", "waiting", "interrupted"].includes(status)) open.set(address, status);
   else open.delete(address);
   paintLater(place);
+}
+
+// redraw loads the list and the drawing again, for a step that they do not have: one that was handed off. Until then, the old
+// ones go on; what happens meanwhile is shown in the new ones, too.
+const unknown = new Set(); // places that the server does not know either
+let missed; // the events since the request, if there is one
+let patience = 100; // milliseconds: more if the page is large
+async function redraw(place) {
+  if (missed || unknown.has(place)) return;
+  missed = [];
+  await new Promise((done) => setTimeout(done, patience)); // what begins together is loaded together
+  const began = Date.now();
+  const page = await load(location.href).catch(() => null); // the next event tries again
+  patience = Math.max(100, 4 * (Date.now() - began));
+  const events = missed;
+  missed = undefined;
+  const fresh = page?.querySelector("#run");
+  if (!fresh) return;
+  for (const part of [".drawing", "table.steps"]) {
+    const [old, next] = [run.querySelector(part), document.importNode(fresh.querySelector(part), true)];
+    const focused = old.contains(document.activeElement) && document.activeElement.getAttribute("href");
+    old.replaceWith(next);
+    if (focused) [...next.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus({ preventScroll: true });
+  }
+  Object.assign(run.dataset, fresh.dataset);
+  readOpen();
+  read();
+  figures.clear();
+  if (!nodes.has(place)) unknown.add(place);
+  document.dispatchEvent(new Event("redrawn"));
+  chosen();
+  for (const e of events) if (isLater(e.id, fresh.dataset.last)) apply(e);
 }
 
 // says shows the error or the beginning of the output of a step.
@@ -67,6 +104,11 @@ function decide({ address, branch }) {
 }
 
 watch("event", (e) => {
+  missed?.push(e);
+  apply(e);
+});
+
+function apply(e) {
   if (!e.address) {
     if (e.type === "replanned") location.reload(); // the drawing is another one
     return;
@@ -98,7 +140,7 @@ watch("event", (e) => {
   later();
   const shown = document.querySelector("#detail [data-address]");
   if (shown && (shown.dataset.address === e.address || shown.dataset.place === e.address)) again();
-});
+}
 follow(run.dataset.run, run.dataset.last);
 
 // What the server says about times and costs, and whether the run is driven or over.
