@@ -24,10 +24,18 @@ type (
 	InvalidMemoryError = memory.InvalidError
 	// UnknownMemoryError reports that there is no memory with an id.
 	UnknownMemoryError = memory.UnknownError
+	// MemoryKeyError reports that a key was used before for another memory.
+	MemoryKeyError = memory.KeyError
 )
 
 // AddMemory stores a text, which is added to prompts of tasks that it matches.
 func (p *Project) AddMemory(ctx context.Context, text string, tags []string, source string) (Memory, error) {
+	return p.AddMemoryOnce(ctx, "", text, tags, source)
+}
+
+// AddMemoryOnce is AddMemory, but if the key was used before, it returns that memory. The error is a
+// *[MemoryKeyError] if that has another text or other tags. "" means no key.
+func (p *Project) AddMemoryOnce(ctx context.Context, key, text string, tags []string, source string) (Memory, error) {
 	if err := p.CheckSecret("the text", text); err != nil {
 		return Memory{}, err
 	}
@@ -41,7 +49,7 @@ func (p *Project) AddMemory(ctx context.Context, text string, tags []string, sou
 	if err != nil {
 		return Memory{}, err
 	}
-	m, err := store.Add(ctx, text, tags, source)
+	m, err := store.AddOnce(ctx, key, text, tags, source)
 	return m, errors.Join(err, store.Close())
 }
 

@@ -1,6 +1,7 @@
 package hocket
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -90,7 +91,9 @@ func (p *Project) SaveWorkflow(name, newFile string, text []byte, revision strin
 			return "", &FileNameError{newFile, name}
 		}
 		if slices.Contains(p.Workflows(), name) || p.now().definition(name) != nil { // the name would be ambiguous
-			return "", &RevisionError{file, true}
+			if was, err := os.ReadFile(file); err != nil || !bytes.Equal(was, text) { // unless this very text was saved before
+				return "", &RevisionError{file, true}
+			}
 		}
 	} else {
 		var err error
@@ -132,6 +135,9 @@ func (p *Project) SaveWorkflow(name, newFile string, text []byte, revision strin
 		was, err := os.ReadFile(file)
 		if err != nil {
 			return "", err
+		}
+		if bytes.Equal(was, text) { // whoever sends it again may not know that it was saved
+			return name, nil
 		}
 		if revisionOf(was) != revision {
 			return "", &RevisionError{file, revision == ""}

@@ -21,6 +21,7 @@ type starting struct {
 	limits  workflow.Limits
 	replies *Replies
 	key     string
+	request string // "": the workflow, its inputs and its limits
 	claim   bool
 	run     string
 	labels  map[string]string
@@ -54,6 +55,26 @@ func WithReplies(r *Replies) StartOption { return func(s *starting) { s.replies 
 // WithKey makes Start, Retry and Fork idempotent: if the key was used before for the same request, that
 // run is returned; if it was used for another request, an error.
 func WithKey(key string) StartOption { return func(s *starting) { s.key = key } }
+
+// WithKeyFor is [WithKey] for a caller that was asked for something else, of which it made the workflow and
+// its inputs: request is what must be the same if the key is used again.
+func WithKeyFor(key, request string) StartOption {
+	return func(s *starting) { s.key, s.request = key, request }
+}
+
+// StartedWith returns the run that was started [WithKeyFor] a key and a request, or nil. The error is a
+// *[KeyError] if the key was used for another request.
+func (p *Project) StartedWith(ctx context.Context, key, request string) (*Run, error) {
+	d, err := p.runs()
+	if err != nil {
+		return nil, err
+	}
+	id, err := d.StartedWith(ctx, key, request)
+	if id == "" || err != nil {
+		return nil, err
+	}
+	return p.handle(d, id), nil
+}
 
 // WithClaim reserves the run for this process to drive. Start implies it.
 func WithClaim() StartOption { return func(s *starting) { s.claim = true } }
@@ -241,8 +262,10 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 	if s.key == "" {
 		return spec, nil
 	}
-	request, err := requestDigest(&spec)
-	spec.Request = request
+	var err error
+	if spec.Request = s.request; s.request == "" {
+		spec.Request, err = requestDigest(&spec)
+	}
 	return spec, err
 }
 

@@ -31,6 +31,9 @@ type Driver interface {
 	// another process drives the run, and an *[InterruptedError] if ctx was done first.
 	Drive(ctx context.Context, run string, w Work) (engine.Result, error)
 
+	// StartedWith returns the run that was started with a key for a request; "" if there is none. The error
+	// is a *[KeyError] if the key was used for another request.
+	StartedWith(ctx context.Context, key, request string) (run string, err error)
 	// Find returns the id of a run with a unique prefix.
 	Find(ctx context.Context, prefix string) (string, error)
 	// Info returns the current state of a run.

@@ -65,7 +65,7 @@ type KeyError struct {
 }
 
 func (e *KeyError) Error() string {
-	return fmt.Sprintf("the key %q started run %s with another workflow, inputs or limits; use a new key", e.Key, e.Run)
+	return fmt.Sprintf("the key %q was used for another request, which started run %s; use a new key", e.Key, e.Run)
 }
 
 // LeftRunningError reports that programs of a run, left running when the process that drove it

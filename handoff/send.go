@@ -30,6 +30,9 @@ type Order struct {
 	Spike   bool            // treat prose as the task of a SPIKE
 	Lenient bool            // repair mistakes
 	Replies *hocket.Replies // instead of agents and people; nil: none
+	// Key makes sending idempotent: the same order with the same key returns the sessions that it was sent
+	// with first, and another one is a *[hocket.KeyError]. "" means no key.
+	Key string
 }
 
 // mode returns the mode of a request.
@@ -63,8 +66,10 @@ func (s *Sessions) Send(ctx context.Context, o Order) (*Sent, error) {
 		return nil, err
 	}
 	sent := &Sent{Found: h.Found}
-	if err := s.noteCheck(o, h); err != nil {
-		return nil, err
+	if !repeated(drafts) {
+		if err := s.noteCheck(o, h); err != nil {
+			return nil, err
+		}
 	}
 	if sent.Found.Errors() {
 		return sent, &hocket.InvalidError{Diagnostics: sent.Found}
@@ -106,7 +111,9 @@ func (s *Sessions) examine(ctx context.Context, o Order) (h *protocol.Handoffs, 
 		return h, nil, nil, err
 	}
 	if !h.Found.Errors() {
-		drafts = s.drafts(ctx, o, h)
+		if drafts, err = s.drafts(ctx, o, h); err != nil {
+			return h, nil, nil, err
+		}
 	}
 	for _, d := range drafts { // a secret may be escaped in the text
 		if err := s.p.CheckSecret("the request", (&attempt.Handoff{Request: d.Request, Context: d.context}).Prompt()); err != nil {
@@ -156,7 +163,7 @@ func (s *Sessions) recordAll(ctx context.Context, o Order, drafts []*draft, sett
 	parts, errs := make([]Sent, len(drafts)), make([]error, len(drafts))
 	slots := make(chan struct{}, together)
 	now := s.now()
-	for _, wave := range waves(drafts) {
+	for _, wave := range o.waves(drafts) {
 		var group sync.WaitGroup
 		for _, i := range wave {
 			drafts[i].order = orderOf(now, i)
@@ -220,19 +227,21 @@ type draft struct {
 	prose   bool
 	id      string // "": a new one
 	order   string // sorts by age: when it was sent, and its position in the text
+	key     string
+	known   *hocket.Run // that the key has started; nil: none
 }
 
 // drafts prepares all requests, and reports what is wrong with them.
-func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []*draft {
+func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) ([]*draft, error) {
 	if h.Blocks == 0 {
 		if s.p.Config().Handoff.Required && !o.Spike {
 			h.Found = append(withoutBlock(h.Found), workflow.Errorf(workflow.Pos{File: o.File, Line: 1, Column: 1}, protocol.CodeBlock,
 				"write an <agent_request> in an XML block: `hocket handoff new` has templates; `--spike` sends research without one", "the project requires a request in XML, but there is none"))
-			return nil
+			return nil, nil
 		}
 		d := proseDraft(o)
 		h.Found = append(h.Found, unenforced(s.p, d)...)
-		return []*draft{d}
+		return []*draft{d}, s.recall(ctx, &o, []*draft{d})
 	}
 	var drafts []*draft
 	for _, q := range h.Requests {
@@ -255,16 +264,22 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) []
 			h.Found = append(h.Found, workflow.Errorf(pos, codeExecutor, "choose an agent that works from a prompt, or another mode",
 				"%s cannot receive a conversation_only request: it does not work from a prompt", q.TargetAgent))
 		}
-		if d.id != "" && q.Mode != protocol.Conversation {
-			if why := s.taken(ctx, d.id); why != "" {
-				h.Found = append(h.Found, workflow.Errorf(q.AttributePos("session_id"), protocol.CodeSession, "choose another session_id, or omit it", "Session %s already exists%s", d.id, why))
-			}
-		}
 		h.Found = append(h.Found, unenforced(s.p, d)...)
 		drafts = append(drafts, d)
 	}
+	if err := s.recall(ctx, &o, drafts); err != nil {
+		return nil, err
+	}
+	for _, d := range drafts {
+		if d.id == "" || d.Mode == protocol.Conversation || d.known != nil {
+			continue
+		}
+		if why := s.taken(ctx, d.id); why != "" {
+			h.Found = append(h.Found, workflow.Errorf(d.AttributePos("session_id"), protocol.CodeSession, "choose another session_id, or omit it", "Session %s already exists%s", d.id, why))
+		}
+	}
 	h.Found = append(h.Found, s.checkOrder(ctx, drafts)...)
-	return drafts
+	return drafts, nil
 }
 
 // withoutBlock removes the warning that prose is taken as the task, for cases where it is not.
@@ -396,6 +411,9 @@ func (s *Sessions) checkOrder(ctx context.Context, drafts []*draft) (found workf
 // record records the session of a request, or leaves its context as a message for the agent.
 func (s *Sessions) record(ctx context.Context, o Order, d *draft, settled hocket.StartOption, sent *Sent) error {
 	c := s.p.Config().Handoff
+	if d.known != nil {
+		return s.again(ctx, d.known, sent)
+	}
 	for try := 1; ; try++ {
 		id := cmp.Or(d.id, s.newID(d.Summary, try))
 		if d.id == "" && s.used(ctx, id) != "" {
@@ -410,18 +428,21 @@ func (s *Sessions) record(ctx context.Context, o Order, d *draft, settled hocket
 			return err
 		}
 		if d.Mode == protocol.Conversation {
-			return s.leave(d, h, sent)
+			return s.leave(o, d, h, sent)
 		}
 		if err := s.mark(id); err != nil {
 			return fmt.Errorf("handoff: %w", err)
 		}
-		one, err := s.start(ctx, h, o.Replies, d.order, nil, settled)
+		one, err := s.start(ctx, h, o.Replies, d.order, nil, settled, hocket.WithKeyFor(d.key, o.request()))
 		var exists *hocket.ExistsError
 		if errors.As(err, &exists) && d.id == "" {
 			continue
 		}
 		if err != nil {
 			return err
+		}
+		if one.ID != id { // the same order came first
+			return errors.Join(s.unmark(id), s.again(ctx, one.run, sent))
 		}
 		sent.Sessions, sent.Notes = append(sent.Sessions, one), append(sent.Notes, one.run.Notes...)
 		s.showNew(ctx, one)
@@ -488,7 +509,7 @@ func (s *Sessions) choose(w *hocket.Workflow, replies *hocket.Replies) (name, wh
 }
 
 // leave leaves the context of a request for the agent's next task.
-func (s *Sessions) leave(d *draft, h *attempt.Handoff, sent *Sent) error {
+func (s *Sessions) leave(o Order, d *draft, h *attempt.Handoff, sent *Sent) error {
 	name := d.TargetAgent
 	if def, _, _ := s.p.Agents().Resolve(name); def != nil { // the check has reported an error
 		name = def.Name
@@ -501,7 +522,7 @@ func (s *Sessions) leave(d *draft, h *attempt.Handoff, sent *Sent) error {
 	switch {
 	case err != nil:
 		return err
-	case left:
+	case left || o.Key != "": // the same order may have left it
 		sent.Messaged = append(sent.Messaged, name)
 	case d.id != "":
 		sent.Found = append(sent.Found, workflow.Warningf(d.AttributePos("session_id"), protocol.CodeSession, "if this is a different message, choose another session_id", "%s already has the message %s, and will not get it again", name, d.id))

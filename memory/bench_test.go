@@ -30,7 +30,7 @@ func hundredThousand(b *testing.B) (*Store, func(n int) string) {
 		err := s.transact(ctx, func(tx *sql.Tx) error {
 			for range batch {
 				m := Memory{Text: text(20), Tags: []string{}, Created: time.Now()}
-				if err := insert(ctx, tx, &m); err != nil {
+				if err := insert(ctx, tx, &m, ""); err != nil {
 					return err
 				}
 			}

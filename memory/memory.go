@@ -54,8 +54,24 @@ type InvalidError struct{ Problem, Hint string }
 
 func (e *InvalidError) Error() string { return e.Problem + "; " + e.Hint }
 
+// KeyError reports that a key was used for another memory.
+type KeyError struct {
+	Key string
+	ID  int64 // of that memory
+}
+
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("the key %q was used for another request, which added memory %d; use a new key", e.Key, e.ID)
+}
+
 // Add stores a text with tags and its source.
 func (s *Store) Add(ctx context.Context, text string, tags []string, source string) (Memory, error) {
+	return s.AddOnce(ctx, "", text, tags, source)
+}
+
+// AddOnce is like Add, but if the key was used before, it returns that memory. The error is a *[KeyError] if
+// that has another text or other tags. "" means no key.
+func (s *Store) AddOnce(ctx context.Context, key, text string, tags []string, source string) (Memory, error) {
 	tags, err := normalTags(tags)
 	if err != nil {
 		return Memory{}, err
@@ -69,16 +85,26 @@ func (s *Store) Add(ctx context.Context, text string, tags []string, source stri
 	case !utf8.ValidString(m.Text) || !utf8.ValidString(source):
 		return m, &InvalidError{"the text is not valid UTF-8", "convert it first"}
 	}
-	err = s.transact(ctx, func(tx *sql.Tx) error { return insert(ctx, tx, &m) })
+	err = s.transact(ctx, func(tx *sql.Tx) error {
+		was, err := scan(tx.QueryRowContext(ctx, "SELECT id, text, tags, source, created FROM memories WHERE key = nullif(?, '')", key))
+		switch {
+		case isMissing(err):
+			return insert(ctx, tx, &m, key)
+		case err == nil && (was.Text != m.Text || !slices.Equal(was.Tags, m.Tags)):
+			return &KeyError{key, was.ID}
+		}
+		m = was
+		return err
+	})
 	return m, err
 }
 
-func insert(ctx context.Context, tx *sql.Tx, m *Memory) error {
+func insert(ctx context.Context, tx *sql.Tx, m *Memory, key string) error {
 	list, err := json.Marshal(m.Tags)
 	if err != nil {
 		return err
 	}
-	res, err := tx.ExecContext(ctx, "INSERT INTO memories (text, tags, source, created) VALUES (?, ?, ?, ?)", m.Text, list, m.Source, m.Created.UnixMicro())
+	res, err := tx.ExecContext(ctx, "INSERT INTO memories (text, tags, source, created, key) VALUES (?, ?, ?, ?, nullif(?, ''))", m.Text, list, m.Source, m.Created.UnixMicro(), key)
 	if err != nil {
 		return err
 	}

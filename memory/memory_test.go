@@ -136,7 +136,7 @@ func TestFrequentWords(t *testing.T) {
 	err := s.transact(context.Background(), func(tx *sql.Tx) error {
 		for i := range maxEach + 100 {
 			m := Memory{Text: "common", Tags: []string{fmt.Sprintf("n%d", i)}}
-			if err := insert(context.Background(), tx, &m); err != nil {
+			if err := insert(context.Background(), tx, &m, ""); err != nil {
 				return err
 			}
 		}
@@ -394,7 +394,7 @@ func TestFilesOfOthersAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "the file is not a hocket database"},
-		"newer":  {func(t *testing.T, dir string) { change(t, dir, "PRAGMA user_version = 99") }, "its schema has version 99, but this program supports version 2"},
+		"newer":  {func(t *testing.T, dir string) { change(t, dir, "PRAGMA user_version = 99") }, "its schema has version 99, but this program supports version 3"},
 		"others": {func(t *testing.T, dir string) { change(t, dir, "PRAGMA application_id = 7") }, "it is the database of another program"},
 	} {
 		dir := t.TempDir()
@@ -456,4 +456,38 @@ func FuzzSearch(f *testing.F) {
 			}
 		}
 	})
+}
+
+// With a key, a memory is added once; another text or other tags with the same key are refused.
+func TestAddOnce(t *testing.T) {
+	s := open(t, t.TempDir())
+	once := func(key, text string, tags ...string) (int64, error) {
+		m, err := s.AddOnce(t.Context(), key, text, tags, "test")
+		return m.ID, err
+	}
+	first, err := once("k", "It rains", "b", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := once("k", "It rains", "a", "B"); err != nil || again != first {
+		t.Errorf("again: %d, %v", again, err)
+	}
+	var used *KeyError
+	if _, err := once("k", "It snows", "a", "b"); !errors.As(err, &used) || used.ID != first {
+		t.Errorf("another text: %v", err)
+	}
+	if _, err := once("k", "It rains"); !errors.As(err, &used) {
+		t.Errorf("other tags: %v", err)
+	}
+	for range 2 {
+		if other, err := once("", "It rains", "a", "b"); err != nil || other == first {
+			t.Errorf("without a key: %d, %v", other, err)
+		}
+	}
+	if err := s.Delete(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	if other, err := once("k", "It snows"); err != nil || other == first {
+		t.Errorf("after it was deleted: %d, %v", other, err)
+	}
 }

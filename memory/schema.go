@@ -33,4 +33,6 @@ var migrations = []string{
 	CREATE VIRTUAL TABLE words USING fts5 (text, tags, content='', tokenize='unicode61 remove_diacritics 0');
 	INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 	ALTER TABLE totals ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0; -- by which version of words.go`,
+	`ALTER TABLE memories ADD COLUMN key TEXT; -- see AddOnce
+	CREATE UNIQUE INDEX memories_key ON memories (key) WHERE key IS NOT NULL;`,
 }

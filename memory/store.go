@@ -59,8 +59,7 @@ type Error = database.Error
 // explain converts an error of the database or the system to our type, if a person can act
 // on it.
 func explain(file string, err error) error {
-	var unknown *UnknownError
-	if errors.As(err, &unknown) {
+	if errors.As(err, new(*UnknownError)) || errors.As(err, new(*KeyError)) {
 		return err
 	}
 	return kind.Explain(file, err)

@@ -76,11 +76,10 @@ func (a *api) addActions() {
 	const tag = "Runs"
 	add(a, op{id: "start-run", method: http.MethodPost, path: "/projects/{project}/runs", scope: Start, tag: tag, status: http.StatusCreated,
 		summary: "Start a run of a workflow of the project",
-		detail:  "With the header Idempotency-Key, the same request can be repeated: it returns the run that the first one started. The same key with another request is a conflict.",
-		errors:  []int{404, 409, 422}},
+		detail:  repeatable, errors: []int{404, 409, 422}},
 		func(ctx context.Context, in *struct {
 			InProject
-			Key  string `header:"Idempotency-Key" maxLength:"200" doc:"A unique value, such as a UUID"`
+			Repeatable
 			Body StartRun
 		}) (*started, error) {
 			return startedAt(a.Start(ctx, in.Project, in.Key, &in.Body))
@@ -99,10 +98,10 @@ func (a *api) addActions() {
 		})
 	add(a, op{id: "retry-run", method: http.MethodPost, path: "/projects/{project}/runs/{run}/retry", scope: Start, tag: tag, status: http.StatusCreated,
 		summary: "Start a new run that repeats this one from a step, or from what failed",
-		detail:  "The step can be given another output, another prompt, or a comment: the work is sent back to it. With the header Idempotency-Key, the request can be repeated, as for start-run.", errors: []int{404, 409, 422}},
+		detail:  "The step can be given another output, another prompt, or a comment: the work is sent back to it. " + repeatable, errors: []int{404, 409, 422}},
 		func(ctx context.Context, in *struct {
 			InRun
-			Key  string `header:"Idempotency-Key" maxLength:"200" doc:"A unique value, such as a UUID"`
+			Repeatable
 			Body RetryRun
 		}) (*started, error) {
 			return startedAt(a.Retry(ctx, &in.InRun, in.Key, &in.Body))
@@ -173,10 +172,7 @@ func (s *Server) Start(ctx context.Context, project, key string, in *StartRun) (
 	if given := w.WithLimits(limits).Limits(); !admin && check.Lower(w.Limits(), given) != given {
 		return RunLine{}, newProblem(http.StatusForbidden, "scope", "only a token with the scope admin may raise limits")
 	}
-	options := []hocket.StartOption{hocket.WithLimits(limits), hocket.WithLabels(labels)}
-	if key != "" {
-		options = append(options, withKey(ctx, key))
-	}
+	options := []hocket.StartOption{hocket.WithLimits(limits), hocket.WithLabels(labels), hocket.WithKey(keyOf(ctx, key))}
 	if in.Replies != "" {
 		replies, found := hocket.ReadReplies("replies.yml", []byte(in.Replies))
 		if found.Errors() {
@@ -211,7 +207,7 @@ func (s *Server) Retry(ctx context.Context, in *InRun, key string, what *RetryRu
 	if what.Question != "" && !what.Replace {
 		return RunLine{}, invalidRequest(http.StatusUnprocessableEntity, "a question needs replace: otherwise it stays open, and can be answered")
 	}
-	options := []hocket.StartOption{hocket.WithLimits(what.Limits.model()), hocket.WithLabels(map[string]string{ServedLabel: "yes"})}
+	options := []hocket.StartOption{hocket.WithLimits(what.Limits.model()), hocket.WithLabels(map[string]string{ServedLabel: "yes"}), hocket.WithKey(keyOf(ctx, key))}
 	var again *hocket.Run
 	if who := callerOf(ctx); who.allows(Admin) {
 		options = append(options, hocket.ByPerson())
@@ -224,9 +220,6 @@ func (s *Server) Retry(ctx context.Context, in *InRun, key string, what *RetryRu
 	}
 	if what.Comment != "" {
 		options = append(options, hocket.WithComment(what.Comment))
-	}
-	if key != "" {
-		options = append(options, withKey(ctx, key))
 	}
 	if what.Replace {
 		options = append(options, hocket.Replacing(what.Question, what.Digest))
@@ -242,9 +235,19 @@ func (s *Server) Retry(ctx context.Context, in *InRun, key string, what *RetryRu
 	return drivenFromNow(ctx, p, again)
 }
 
-// withKey makes a start repeatable. Keys of different tokens are different.
-func withKey(ctx context.Context, key string) hocket.StartOption {
-	return hocket.WithKey(fmt.Sprintf("http %q %s", callerOf(ctx).Name, key))
+// Repeatable are the parameters of requests that start or add something: a client that got no response can repeat them.
+type Repeatable struct {
+	Key string `header:"Idempotency-Key" maxLength:"200" doc:"A unique value, such as a UUID"`
+}
+
+const repeatable = "With the header Idempotency-Key, the same request can be repeated: it returns what the first one made. The same key with another request is a conflict."
+
+// keyOf returns the key of a request as it is recorded; "": none. Keys of different tokens are different.
+func keyOf(ctx context.Context, key string) string {
+	if key == "" {
+		return ""
+	}
+	return fmt.Sprintf("http %q %s", callerOf(ctx).Name, key)
 }
 
 // Resume hands a run to the server.

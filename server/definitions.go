@@ -181,9 +181,10 @@ func (a *api) addMemories() {
 			}
 			return say(all), err
 		})
-	add(a, op{id: "add-memory", method: http.MethodPost, path: "/projects/{project}/memories", scope: Start, tag: tag, status: http.StatusCreated, summary: "Remember something", errors: []int{404, 422}},
+	add(a, op{id: "add-memory", method: http.MethodPost, path: "/projects/{project}/memories", scope: Start, tag: tag, status: http.StatusCreated, summary: "Remember something", detail: repeatable, errors: []int{404, 409, 422}},
 		func(ctx context.Context, in *struct {
 			InProject
+			Repeatable
 			Body struct {
 				Text string   `json:"text" minLength:"1" maxLength:"100000"`
 				Tags []string `json:"tags,omitempty" maxItems:"20"`
@@ -193,7 +194,7 @@ func (a *api) addMemories() {
 			if err != nil {
 				return nil, err
 			}
-			m, err := p.AddMemory(ctx, in.Body.Text, in.Body.Tags, callerOf(ctx).by)
+			m, err := p.AddMemoryOnce(ctx, keyOf(ctx, in.Key), in.Body.Text, in.Body.Tags, callerOf(ctx).by)
 			return say(memoryOf(m, 0)), err
 		})
 	add(a, op{id: "delete-memory", method: http.MethodDelete, path: "/projects/{project}/memories/{id}", scope: Admin, tag: tag, status: http.StatusNoContent, summary: "Forget something", errors: []int{404}},

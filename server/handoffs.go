@@ -50,11 +50,14 @@ type SentHandoffs struct {
 // HandoffText is a text with requests.
 type HandoffText struct {
 	InProject
-	Body struct {
-		Text    string `json:"text" doc:"Markdown with one or more agent_request blocks, or XML" minLength:"1" maxLength:"1000000"`
-		Agent   string `json:"agent,omitempty" doc:"Overrides target_agent" maxLength:"200"`
-		Lenient bool   `json:"lenient,omitempty" doc:"Repair mistakes"`
-	}
+	Body HandoffBody
+}
+
+// HandoffBody is a text with requests, and how to read it.
+type HandoffBody struct {
+	Text    string `json:"text" doc:"Markdown with one or more agent_request blocks, or XML" minLength:"1" maxLength:"1000000"`
+	Agent   string `json:"agent,omitempty" doc:"Overrides target_agent" maxLength:"200"`
+	Lenient bool   `json:"lenient,omitempty" doc:"Repair mistakes"`
 }
 
 // order returns what the text orders. The server does not wait for a blocking request.
@@ -93,9 +96,12 @@ func (a *api) addHandoffs() {
 			return say(found), err
 		})
 	add(a, op{id: "send-handoff", method: http.MethodPost, path: "/projects/{project}/handoffs", scope: Start, tag: tag, status: http.StatusCreated, summary: "Send a handoff: a session for each request",
-		detail: "The sessions work in the background. If a request names a session_id that is used already, nothing is sent.", errors: []int{404, 422}},
-		func(ctx context.Context, in *HandoffText) (*reply[SentHandoffs], error) {
-			sent, err := a.SendHandoff(ctx, in)
+		detail: "The sessions work in the background. If a request names a session_id that is used already, nothing is sent. " + repeatable, errors: []int{404, 409, 422}},
+		func(ctx context.Context, in *struct {
+			HandoffText
+			Repeatable
+		}) (*reply[SentHandoffs], error) {
+			sent, err := a.SendHandoff(ctx, in.Key, &in.HandoffText)
 			return say(sent), err
 		})
 }
@@ -147,8 +153,8 @@ func (s *Server) CheckHandoff(ctx context.Context, in *HandoffText) (HandoffChec
 }
 
 // SendHandoff sends a text with requests. The process that carries out handoffs drives their sessions, as
-// for those of the command line.
-func (s *Server) SendHandoff(ctx context.Context, in *HandoffText) (SentHandoffs, error) {
+// for those of the command line. The same text with the same key returns the same sessions; "": none.
+func (s *Server) SendHandoff(ctx context.Context, key string, in *HandoffText) (SentHandoffs, error) {
 	if err := s.mayStart(); err != nil {
 		return SentHandoffs{}, err
 	}
@@ -161,7 +167,9 @@ func (s *Server) SendHandoff(ctx context.Context, in *HandoffText) (SentHandoffs
 	if sessions.Background == nil {
 		return SentHandoffs{}, newProblem(http.StatusNotImplemented, "unsupported", "this server cannot carry out handoffs")
 	}
-	sent, err := sessions.Send(ctx, in.order())
+	order := in.order()
+	order.Key = keyOf(ctx, key)
+	sent, err := sessions.Send(ctx, order)
 	if err != nil {
 		return SentHandoffs{}, err
 	}

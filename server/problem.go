@@ -82,6 +82,7 @@ var kinds = []struct {
 	{isA[*hocket.RefusedError], http.StatusConflict, "refused"},
 	{isA[*hocket.HeldError], http.StatusConflict, "held"},
 	{isA[*hocket.KeyError], http.StatusConflict, "key-used"},
+	{isA[*hocket.MemoryKeyError], http.StatusConflict, "key-used"},
 	{isA[*hocket.ExistsError], http.StatusConflict, "exists"},
 	{isA[*hocket.ChangedError], http.StatusConflict, "changed"},
 	{isA[*hocket.NotFileError], http.StatusConflict, "not-a-file"},

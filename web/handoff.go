@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -36,6 +37,7 @@ type handoffData struct {
 	Sessions []server.Handoff // that it may depend on
 	Form     handoffForm
 	Problem  string // why it could not be sent
+	Key      string // of the form, so that a text is not sent twice
 }
 
 // handoffPreview is what can be said about it while it is written.
@@ -154,7 +156,7 @@ func (s *site) newHandoff(r *http.Request) (string, any, error) {
 
 func (s *site) formData(r *http.Request, f handoffForm) (handoffData, error) {
 	project := r.PathValue("project")
-	d := handoffData{Project: project, Path: handoffsPath(project), Form: f}
+	d := handoffData{Project: project, Path: handoffsPath(project), Form: f, Key: cmp.Or(formText(r, "key"), newKey())}
 	var err error
 	if d.Sessions, err = s.Handoffs(r.Context(), project, 20); err != nil {
 		return d, err
@@ -201,7 +203,7 @@ func (s *site) sendHandoff(w http.ResponseWriter, r *http.Request) {
 	if r.PostForm.Get("do") != "check" {
 		in := &server.HandoffText{InProject: server.InProject{Project: d.Project}}
 		in.Body.Text = d.XML
-		if _, err = s.SendHandoff(r.Context(), in); err == nil {
+		if _, err = s.SendHandoff(r.Context(), d.Key, in); err == nil {
 			http.Redirect(w, r, d.Path, http.StatusSeeOther)
 			return
 		}

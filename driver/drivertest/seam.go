@@ -36,6 +36,15 @@ func startKey(t *scene, w World) {
 	if made, err := d.Start(t.Context(), other); !errors.As(err, &wrong) || wrong.Run != first.Run {
 		t.Errorf("another request with the same key: %+v, %v", made, err)
 	}
+	if run, err := d.StartedWith(t.Context(), spec.Key, spec.Request); err != nil || run != first.Run {
+		t.Errorf("the key has started %q, %v", run, err)
+	}
+	if run, err := d.StartedWith(t.Context(), spec.Key, other.Request); !errors.As(err, &wrong) || run != "" {
+		t.Errorf("for another request, the key has started %q, %v", run, err)
+	}
+	if run, err := d.StartedWith(t.Context(), "order 1", spec.Request); err != nil || run != "" {
+		t.Errorf("a new key has started %q, %v", run, err)
+	}
 	other.Key = ""
 	if made, err := d.Start(t.Context(), other); err != nil || made.Run == first.Run {
 		t.Errorf("without a key: %+v, %v", made, err)

@@ -33,6 +33,15 @@ func (d *Driver) Start(_ context.Context, spec driver.Spec) (driver.Created, err
 	return driver.Created{Run: w.Run()}, w.Close()
 }
 
+// StartedWith returns the run that was started with a key for a request.
+func (d *Driver) StartedWith(ctx context.Context, key, request string) (string, error) {
+	s, err := d.reading()
+	if err != nil || s == nil {
+		return "", err
+	}
+	return s.StartedWith(ctx, key, request)
+}
+
 // create records a run with its first event.
 func (d *Driver) create(store *journal.Store, spec driver.Spec) (w *journal.Writer, first engine.Envelope, err error) {
 	w, err = d.createAs(store, spec.Run, spec.Pin, func(id string) (journal.NewRun, error) {
