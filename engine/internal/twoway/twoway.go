@@ -9,7 +9,8 @@ package twoway
 import (
 	"encoding/binary"
 	"encoding/json"
-	"maps"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -21,55 +22,140 @@ type Codec struct {
 	Writes bool
 	Out    []byte
 
-	in    string
-	at    int
-	texts map[string]int // texts encoded so far, with their numbers
-	known []string       // texts decoded so far, by number
+	// own codes what p points to, if that has a form of its own, and reports whether it has.
+	own func(p any) bool
+
+	in      string
+	at      int
+	texts   map[string]int // texts encoded so far, with their numbers
+	known   []string       // texts decoded so far, by number
+	numbers map[any]int    // objects encoded so far, by pointer
+	objects []any          // objects decoded so far, by number
 }
 
-// Writer returns a codec that encodes.
-func Writer() *Codec { return &Codec{Writes: true, texts: map[string]int{}} }
+// Writer returns a codec that encodes. own codes what has a form of its own: at least every struct.
+func Writer(own func(p any) bool) *Codec {
+	return &Codec{Writes: true, own: own, texts: map[string]int{}, numbers: map[any]int{}}
+}
 
 // Reader returns a codec that decodes.
-func Reader(from string) *Codec { return &Codec{in: from} }
+func Reader(from string, own func(p any) bool) *Codec { return &Codec{in: from, own: own} }
 
 // Done reports whether all input was decoded.
 func (c *Codec) Done() bool { return c.at == len(c.in) }
 
-// Table numbers the objects that are referred to.
-type Table[T any] struct {
-	numbers map[*T]int
-	list    []*T
+// Code codes what each of ps points to. An empty list is decoded as nil, and a map in the order of
+// its keys.
+func (c *Codec) Code(ps ...any) {
+	for _, p := range ps {
+		switch p := p.(type) { // most are numbers and texts
+		case *int:
+			set(c, p, c.Int(*p))
+		case *int32:
+			set(c, p, int32(c.Int(int(*p))))
+		case *string:
+			set(c, p, c.Text(*p))
+		case *bool:
+			c.Bools(p)
+		default:
+			if !c.own(p) {
+				c.code(reflect.ValueOf(p).Elem())
+			}
+		}
+	}
 }
 
-// Refer codes a reference. fill codes the contents of a new object.
-func Refer[T any](c *Codec, t *Table[T], p **T, fill func(*T)) {
+// set assigns what was decoded.
+func set[T any](c *Codec, p *T, v T) {
+	if !c.Writes {
+		*p = v
+	}
+}
+
+func (c *Codec) code(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int32, reflect.Int64:
+		if n := c.Int(int(v.Int())); !c.Writes {
+			v.SetInt(int64(n))
+		}
+	case reflect.String:
+		if s := c.Text(v.String()); !c.Writes {
+			v.SetString(s)
+		}
+	case reflect.Slice:
+		if n := int(c.uint(uint64(v.Len()))); !c.Writes && n > 0 {
+			v.Set(reflect.MakeSlice(v.Type(), n, n))
+		}
+		for i := range v.Len() {
+			c.Code(v.Index(i).Addr().Interface())
+		}
+	case reflect.Map:
+		c.entries(v)
+	case reflect.Pointer:
+		c.refer(v)
+	default:
+		panic(fmt.Sprintf("twoway: a %s has no form of its own", v.Type()))
+	}
+}
+
+// entries codes a map with texts as keys.
+func (c *Codec) entries(m reflect.Value) {
+	var keys []string
+	for _, key := range m.MapKeys() {
+		keys = append(keys, key.String())
+	}
+	slices.Sort(keys)
+	n := int(c.uint(uint64(len(keys))))
+	if !c.Writes {
+		m.Set(reflect.MakeMapWithSize(m.Type(), n))
+		keys = make([]string, n)
+	}
+	for _, key := range keys {
+		value := reflect.New(m.Type().Elem())
+		if c.Writes {
+			value.Elem().Set(m.MapIndex(reflect.ValueOf(key)))
+		}
+		key = c.Text(key)
+		if c.Code(value.Interface()); !c.Writes {
+			m.SetMapIndex(reflect.ValueOf(key), value.Elem())
+		}
+	}
+}
+
+// Refer codes the reference that p points to, even if it has a form of its own.
+func (c *Codec) Refer(p any) { c.refer(reflect.ValueOf(p).Elem()) }
+
+// refer codes a reference to an object and, with the first one, the object.
+func (c *Codec) refer(p reflect.Value) {
 	if !c.Writes {
 		switch n := c.uint(0); n {
 		case 0:
-			*p = nil
+			p.SetZero()
 		case 1:
-			*p = new(T)
-			t.list = append(t.list, *p)
-			fill(*p)
+			p.Set(reflect.New(p.Type().Elem()))
+			c.objects = append(c.objects, p.Interface())
+			c.object(p)
 		default:
-			*p = t.list[n-2]
+			p.Set(reflect.ValueOf(c.objects[n-2]))
 		}
 		return
 	}
-	n, known := t.numbers[*p]
-	switch {
-	case *p == nil:
+	if p.IsNil() {
 		c.uint(0)
-	case known:
+		return
+	}
+	if n, known := c.numbers[p.Interface()]; known {
 		c.uint(uint64(n) + 2)
-	default:
-		if t.numbers == nil {
-			t.numbers = map[*T]int{}
-		}
-		t.numbers[*p] = len(t.numbers)
-		c.uint(1)
-		fill(*p)
+		return
+	}
+	c.numbers[p.Interface()] = len(c.numbers)
+	c.uint(1)
+	c.object(p)
+}
+
+func (c *Codec) object(p reflect.Value) {
+	if !c.own(p.Interface()) {
+		panic(fmt.Sprintf("twoway: a %s has no form of its own", p.Type().Elem()))
 	}
 }
 
@@ -89,13 +175,33 @@ func (c *Codec) uint(n uint64) uint64 {
 	}
 }
 
-// Number codes an integer of any type.
-func Number[N ~int | ~int8 | ~int32 | ~int64](c *Codec, p *N) {
-	v := int64(*p)
-	u := c.uint(uint64(v<<1) ^ uint64(v>>63))
-	if !c.Writes {
-		*p = N(int64(u>>1) ^ -int64(u&1))
+// Int encodes a number and returns it, or decodes one.
+func (c *Codec) Int(n int) int {
+	u := c.uint(uint64(n<<1) ^ uint64(n>>63))
+	return int(u>>1) ^ -int(u&1)
+}
+
+// Text encodes a text and returns it, or decodes one. One that was coded before is coded as a number.
+func (c *Codec) Text(s string) string {
+	if c.Writes {
+		if n, known := c.texts[s]; known {
+			c.uint(uint64(n) + 1)
+			return s
+		}
+		c.texts[s] = len(c.texts)
+		c.uint(0)
+		c.uint(uint64(len(s)))
+		c.Out = append(c.Out, s...)
+		return s
 	}
+	if n := c.uint(0); n > 0 {
+		return c.known[n-1]
+	}
+	n := int(c.uint(0))
+	s = c.in[c.at : c.at+n]
+	c.at += n
+	c.known = append(c.known, s)
+	return s
 }
 
 // Bools codes up to 64 booleans.
@@ -114,38 +220,13 @@ func (c *Codec) Bools(ps ...*bool) {
 	}
 }
 
-// Text codes a string. A string that was coded before is coded as a number.
-func Text[S ~string](c *Codec, p *S) {
-	if c.Writes {
-		s := string(*p)
-		if n, known := c.texts[s]; known {
-			c.uint(uint64(n) + 1)
-			return
-		}
-		c.texts[s] = len(c.texts)
-		c.uint(0)
-		c.uint(uint64(len(s)))
-		c.Out = append(c.Out, s...)
-		return
-	}
-	if n := c.uint(0); n > 0 {
-		*p = S(c.known[n-1])
-		return
-	}
-	n := int(c.uint(0))
-	s := c.in[c.at : c.at+n]
-	c.at += n
-	c.known = append(c.known, s)
-	*p = S(s)
-}
-
-// JSON codes anything that encoding/json supports.
-func JSON[T any](c *Codec, p *T) {
+// JSON codes what p points to, which may be anything that encoding/json supports.
+func (c *Codec) JSON(p any) {
 	var s string
 	if c.Writes {
-		s = workflow.FormatJSON(*p)
+		s = workflow.FormatJSON(p)
 	}
-	if Text(c, &s); !c.Writes {
+	if s = c.Text(s); !c.Writes {
 		dec := json.NewDecoder(strings.NewReader(s))
 		dec.UseNumber()
 		if err := dec.Decode(p); err != nil {
@@ -165,37 +246,10 @@ func (c *Codec) Value(p *any) {
 			*p = nil
 		}
 	case !isText:
-		JSON(c, p)
+		c.JSON(p)
 	default:
-		if Text(c, &s); !c.Writes {
+		if s = c.Text(s); !c.Writes {
 			*p = s
-		}
-	}
-}
-
-// List codes a list. An empty one is decoded as nil.
-func List[T any](c *Codec, p *[]T, each func(*T)) {
-	n := int(c.uint(uint64(len(*p))))
-	if !c.Writes && n > 0 {
-		*p = make([]T, n)
-	}
-	for i := range *p {
-		each(&(*p)[i])
-	}
-}
-
-// Map codes a map in the order of its keys.
-func Map[V any](c *Codec, p *map[string]V, each func(*V)) {
-	keys := slices.Sorted(maps.Keys(*p))
-	n := int(c.uint(uint64(len(keys))))
-	if !c.Writes {
-		*p, keys = make(map[string]V, n), make([]string, n)
-	}
-	for _, key := range keys {
-		v := (*p)[key]
-		Text(c, &key)
-		if each(&v); !c.Writes {
-			(*p)[key] = v
 		}
 	}
 }
