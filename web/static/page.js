@@ -1,6 +1,7 @@
 // What every page does: it follows all projects, and shows what has changed.
 import { watch } from "./stream.js";
 import { refresh } from "./refresh.js";
+import "./zoom.js";
 
 // Times that go on are counted here, so that the server does not have to say them again.
 function tick() {
