@@ -18,6 +18,7 @@ type Inline struct {
 	Calls  int  // how many nodes of called workflows are drawn in place of the calls, see [Opened]
 	Link   bool // nodes are links; Look says where they lead
 	Fold   Fold
+	Titles map[string]string   // of nodes, by their places, instead of those that the workflow gives them
 	Unfold bool                // nodes that stand for several are links
 	Handed map[string][]Handed // what steps have handed off, by their places
 }
@@ -87,7 +88,7 @@ func (o Inline) Draw(ctx context.Context) (*Picture, error) {
 			return yes
 		}
 	}
-	s := &scene{called: o.Bundle.Called, open: Opened(o.Bundle, o.Calls), closed: new(int), fold: o.Fold, handed: o.Handed}
+	s := &scene{called: o.Bundle.Called, open: Opened(o.Bundle, o.Calls), closed: new(int), fold: o.Fold, handed: o.Handed, titles: o.Titles}
 	r := s.whole(o.Bundle.Root, wholeFrame, "")
 	if err := r.layout(ctx); err != nil {
 		return nil, err

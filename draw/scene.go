@@ -116,6 +116,7 @@ type scene struct {
 	closed  *int            // counts the others
 	fold    Fold
 	handed  map[string][]Handed
+	titles  map[string]string
 	folds   map[string][]*workflow.Node
 	prefix  string // of the places of its nodes
 }
@@ -175,6 +176,9 @@ func (b *builder) add(x *box) *box {
 
 func (s *scene) node(n *workflow.Node) *box {
 	x := &box{id: n.ID, place: s.prefix + n.ID, group: n.Group, title: title(n), note: note(n)}
+	if other := s.titles[x.place]; other != "" {
+		x.title = shorten(other, widestTitle)
+	}
 	inner := n
 	if one := single(n); one != nil {
 		inner, x.stack = one, true
@@ -188,7 +192,7 @@ func (s *scene) node(n *workflow.Node) *box {
 		x.note = shorten(heading(all[0])+" … "+heading(all[len(all)-1]), widestNote)
 	} else if w := s.opened(n, x.place); w != nil {
 		x.kind, x.mark = frameBox, ""
-		inner := &scene{called: s.called, open: s.open, closed: s.closed, fold: s.fold, handed: s.handed, prefix: x.place + "/"}
+		inner := &scene{called: s.called, open: s.open, closed: s.closed, fold: s.fold, handed: s.handed, titles: s.titles, prefix: x.place + "/"}
 		x.inner = inner.whole(w, callFrame, joined(x.title, x.note))
 		return x
 	}

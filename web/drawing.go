@@ -17,16 +17,12 @@ import (
 
 const maxOpen = 100 // sets of steps, which the address of a page names
 
-// picture returns the picture of a workflow. open are the places of folded steps that are shown one by one.
-// handed is what the steps of a run have handed off.
-func (s *site) picture(ctx context.Context, b *workflow.Bundle, open []string, steps bool, handed map[string][]draw.Handed) (*draw.Picture, error) {
+// picture draws a workflow, unless it has been drawn before. open are the places of folded steps that are shown one by one.
+func (s *site) picture(ctx context.Context, drawing draw.Inline, open []string) (*draw.Picture, error) {
 	open = open[:min(len(open), maxOpen)]
-	key := fmt.Sprintln(draw.Digest(b), steps, strings.Join(open, "\n"), handed)
-	drawing := draw.Inline{
-		Bundle: b, Calls: draw.MostCalled,
-		Fold:   draw.Fold{Over: draw.ReadableAlike, Open: func(place string) bool { return slices.Contains(open, place) }},
-		Unfold: true, Link: steps, Handed: handed,
-	}
+	key := fmt.Sprintf("%s %t %q %q %q", draw.Digest(drawing.Bundle), drawing.Link, open, drawing.Handed, drawing.Titles)
+	drawing.Calls, drawing.Unfold = draw.MostCalled, true
+	drawing.Fold = draw.Fold{Over: draw.ReadableAlike, Open: func(place string) bool { return slices.Contains(open, place) }}
 	return s.drawings.of(key, func() (*draw.Picture, error) { return drawing.Draw(ctx) })
 }
 

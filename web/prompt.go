@@ -1,7 +1,7 @@
 package web
 
 import (
-	"slices"
+	"cmp"
 	"strings"
 
 	"github.com/hocket-dev/hocket"
@@ -65,28 +65,32 @@ func titleOf(p *agent.Part) string {
 	return p.Name
 }
 
-// withPrompts returns the state of a run whose definition has the prompts that people gave to its steps when they forked it.
-func withPrompts(s *hocket.State) *hocket.State {
-	nodes := slices.Clone(s.Bundle.Root.Body.Nodes)
-	changed := false
+// newTitles returns the titles, by place, of steps whose title is their prompt, if all their instances have one that people gave them
+// when they forked the run.
+func newTitles(s *hocket.State) map[string]string {
+	titles := map[string]string{}
 	for _, step := range s.Result.Steps {
 		if step.Prompt == "" {
 			continue
 		}
-		i := slices.IndexFunc(nodes, func(n workflow.Node) bool { return n.ID == step.Address })
-		if i < 0 {
-			continue // in a loop, a for_each or a call: the others have the prompt of the workflow
-		}
-		if t, ok := nodes[i].Step.(*workflow.Task); ok {
-			task := *t
-			task.Prompt = workflow.Template{Text: step.Prompt}
-			nodes[i].Step, changed = &task, true
+		place := hocket.PlaceOf(step.Address)
+		if n := s.Bundle.At(place); n != nil {
+			titles[place] = headingWith(n.Repeats(), step.Prompt)
 		}
 	}
-	if !changed {
-		return s
+	if len(titles) == 0 {
+		return nil
 	}
-	other, bundle, root := *s, *s.Bundle, *s.Bundle.Root
-	root.Body.Nodes, bundle.Root, other.Bundle = nodes, &root, &bundle
-	return &other
+	for _, step := range s.Result.Steps {
+		if step.Prompt == "" {
+			delete(titles, hocket.PlaceOf(step.Address))
+		}
+	}
+	return titles
+}
+
+// headingWith returns the title of a task that has another prompt.
+func headingWith(n *workflow.Node, prompt string) string {
+	task := workflow.Node{ID: n.ID, Title: n.Title, Step: &workflow.Task{Prompt: workflow.Template{Text: prompt}}}
+	return cmp.Or(task.Heading(), n.ID)
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
@@ -105,8 +106,6 @@ func (s *site) run(r *http.Request) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	root := state.Bundle.Root
-	state = withPrompts(state)
 	q := r.URL.Query()
 	d := &runData{
 		Run: shown, Path: runPath(in.Project, in.Run), Step: q.Get("step"), query: chosen(q),
@@ -130,13 +129,17 @@ func (s *site) run(r *http.Request) (string, any, error) {
 		return shown.Workflow, d, nil
 	}
 	d.Timeline = newTimeline(state, shown.Driven, time.Now())
+	titles := newTitles(state)
 	d.Nodes, d.Open = nodesOf(state, shown.Driven)
+	for _, n := range d.Nodes {
+		n.Title = cmp.Or(titles[n.Place], n.Title)
+	}
 	if part == "live" {
 		d.Figures = figures(d.Nodes)
 		return shown.Workflow, d, nil
 	}
-	d.source(s, root, q.Get("as"))
-	picture, err := s.picture(ctx, state.Bundle, q["unfold"], true, handedOff(d.Nodes))
+	d.source(s, state.Bundle.Root, q.Get("as"))
+	picture, err := s.picture(ctx, draw.Inline{Bundle: state.Bundle, Link: true, Handed: handedOff(d.Nodes), Titles: titles}, q["unfold"])
 	if err != nil {
 		return "", nil, err
 	}

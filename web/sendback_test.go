@@ -104,6 +104,51 @@ func TestOtherPrompt(t *testing.T) {
 	}
 }
 
+// TestOtherPromptInside gives other prompts to steps in a call, in a loop and in a for_each. The page shows the prompt of each instance,
+// and the drawing that of the only one.
+func TestOtherPromptInside(t *testing.T) {
+	f := newFixture(t, map[string]string{
+		".hocket/agents/coder.yml": "name: coder\nagent: coding\n", ".hocket/workflows/inner.yml": "name: inner\nsteps:\n  - {id: think, agent: coder, prompt: think}\n",
+		".hocket/workflows/nested.yml": "name: nested\nsteps:\n  - {id: sub, workflow: inner}\n  - {id: other, workflow: inner}\n" +
+			"  - {id: every, for_each: '[1, 2]', agent: coder, prompt: every}\n  - id: rounds\n    loop:\n      max: 2\n      until: done == \"yes\"\n      steps:\n        - {id: polish, agent: coder, prompt: polish, output: done}\n",
+	})
+	run := f.begin("nested")
+	f.until(run, "success", "error")
+	c := f.client()
+	for address, shown := range map[string]map[string]string{
+		"sub/think": {"sub/think": "Be brief", "other/think": "think"},
+		"every[1]":  {"every": "every"},
+		"polish#2":  {"polish": "polish"},
+	} {
+		res, err := c.PostForm(f.base+"/projects/shop/runs/"+run.ID()+"/retry", url.Values{"from": {address}, "prompt": {"Be brief"}, "edit": {"1"}})
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatal(address, res, err)
+		}
+		res.Body.Close()
+		next, err := f.p.Run(t.Context(), strings.TrimPrefix(res.Request.URL.Path, "/projects/shop/runs/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.until(next, "success", "error")
+		page := f.get(c, res.Request.URL.RequestURI(), http.StatusOK)
+		for _, want := range []string{"<h2>Be brief</h2>", `name="prompt" rows="3" required>Be brief</textarea>`, "It has another prompt", `<pre class="text">Be brief</pre>`} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: the page does not contain %s", address, want)
+			}
+		}
+		for place, title := range shown {
+			_, drawn, _ := strings.Cut(page, `data-place="`+place+`"`)
+			if drawn, _, _ = strings.Cut(drawn, "</a>"); !strings.Contains(drawn, ">"+title+"</text>") {
+				t.Errorf("%s: %s is drawn as %s, want %s", address, place, drawn, title)
+			}
+			_, row, _ := strings.Cut(page, `<tr data-place="`+place+`"`)
+			if row, _, _ = strings.Cut(row, "</a>"); !strings.HasSuffix(row, "data-step>"+title) {
+				t.Errorf("%s: the row of %s is %s, want %s", address, place, row, title)
+			}
+		}
+	}
+}
+
 // A form that is sent twice, by a double click, repeats a run once.
 func TestRetriedTwice(t *testing.T) {
 	f := newFixture(t, reviewFiles())

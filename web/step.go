@@ -86,7 +86,9 @@ func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, stat
 		}
 	}
 	d.Title = d.Place[strings.LastIndexByte(d.Place, '/')+1:]
-	if n := state.Bundle.At(d.Place); n != nil && n.Heading() != "" {
+	if n := state.Bundle.At(d.Place); n != nil && d.Step.Prompt != "" {
+		d.Title = headingWith(n.Repeats(), d.Step.Prompt)
+	} else if n != nil && n.Heading() != "" {
 		d.Title = n.Heading()
 	}
 	if !d.Known {
@@ -180,6 +182,9 @@ func readAt(ctx context.Context, run *hocket.Run, address string, n int, stream 
 // promptOf reports whether the step of a run is a task with a prompt, and returns the prompt of its last attempt.
 func promptOf(b *workflow.Bundle, d *stepData) (bool, string) {
 	written := promptAt(b, d.Place)
+	if d.Step.Prompt != "" {
+		return true, d.Step.Prompt // a person gave it one
+	}
 	for _, a := range d.Attempts {
 		for _, s := range a.Prompt {
 			if s.Title == taskTitle && s.All == "" {

@@ -80,7 +80,7 @@ func (s *site) workflowData(r *http.Request) (d workflowData, err error) {
 		}
 	}
 	if loaded.Bundle() != nil { // also with errors
-		picture, err := s.picture(r.Context(), loaded.Bundle(), r.URL.Query()["unfold"], false, nil)
+		picture, err := s.picture(r.Context(), draw.Inline{Bundle: loaded.Bundle()}, r.URL.Query()["unfold"])
 		if err != nil {
 			return d, err
 		}
