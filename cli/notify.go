@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/notify"
+	"github.com/hocket-dev/hocket/server"
 )
 
 func (a *app) notifyVerb() *cobra.Command {
@@ -85,11 +86,20 @@ them was not delivered.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.testNotifications(cmd.Context(), address) },
 	}
-	cmd.Flags().StringVar(&address, "url", "http://127.0.0.1:7433", "the public `URL` of the server, for the link")
+	cmd.Flags().StringVar(&address, "url", "", "the public `URL` of the server, for the link, if it has one")
 	return cmd
 }
 
 func (a *app) testNotifications(ctx context.Context, address string) error {
+	if address == "" {
+		dir, err := serverDir()
+		if err != nil {
+			return err
+		}
+		if address, err = server.OpenAccess(dir).Address("7433"); err != nil {
+			return err
+		}
+	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return usagef("write it like https://hocket.example.org", "invalid --url %q", address)

@@ -45,7 +45,11 @@ SIGTERM, it starts nothing new, gives open attempts 30 seconds, and interrupts t
 rest; the next server continues them.
 
 It listens on loopback only, unless --listen says otherwise. Another address needs a
-certificate, or --insecure if a proxy in front of the server encrypts.`,
+certificate, or --insecure if a proxy in front of the server encrypts.
+
+On loopback, the page has a name of its own, hocket-….localhost, because a browser sends
+the session of a page to every port of its name. If your browser cannot find that name,
+pass --url http://127.0.0.1:7433, and open nothing that you do not trust at other ports.`,
 		Example: `  hocket serve
   hocket serve ~/src/shop ~/src/blog --listen 127.0.0.1:8080
 
@@ -88,11 +92,14 @@ func (a *app) serve(ctx context.Context, dirs []string, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
-	l, err := f.open()
+	listeners, err := f.open(public)
 	if err != nil {
 		return err
 	}
-	defer l.Close()
+	for _, l := range listeners {
+		defer l.Close()
+	}
+	address := listeners[0].Addr()
 	var handler slog.Handler = slog.NewTextHandler(a.std.Err, nil)
 	if f.log == "json" {
 		handler = slog.NewJSONHandler(a.std.Err, nil)
@@ -100,31 +107,33 @@ func (a *app) serve(ctx context.Context, dirs []string, f *serveFlags) error {
 	// A server lives long and mostly waits, unlike other commands, for which memory is not reclaimed early.
 	debug.SetGCPercent(100)
 	s, err := server.New(server.Options{
-		Projects: projects, Access: server.OpenAccess(dir), Listen: l.Addr(), TLS: f.cert != "", Public: public, Version: buildOf().version, Sessions: a.sessionsOf, Pages: web.Add, MCP: a.mcpOverHTTP, Log: slog.New(handler),
+		Projects: projects, Access: server.OpenAccess(dir), Listen: address, TLS: f.cert != "", Public: public, Version: buildOf().version, Sessions: a.sessionsOf, Pages: web.Add, MCP: a.mcpOverHTTP, Log: slog.New(handler),
 	})
 	if err != nil {
 		return usagef("name each project once", "%v", err)
 	}
 	ctx, forget := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer forget()
-	base := f.base(l.Addr(), public)
-	if err := s.OpenDoor(ctx, dir, base); err != nil {
+	if err := s.OpenDoor(ctx, dir); err != nil {
 		a.note("warning: " + err.Error() + "\n")
 	}
-	a.note("serving on " + base + "\n")
+	a.note("serving on " + f.base(address, public) + "\n")
+	if public != nil && (public.Hostname() == "localhost" || net.ParseIP(public.Hostname()).IsLoopback()) {
+		a.note("warning: browsers send the session of the page to every port of " + public.Hostname() + "; without --url, the page has a name of its own\n")
+	}
 	for _, p := range projects {
 		if len(p.Workflows()) == 0 {
 			a.note("warning: " + p.Root() + " has no workflows; `hocket init` and the page create some\n")
 		}
 	}
-	if err := a.welcome(s, dir, base, f.show); err != nil {
+	if err := a.welcome(s, dir, f.show); err != nil {
 		a.note("warning: the browser was not opened: " + err.Error() + "\n")
 	}
-	return s.Serve(ctx, l)
+	return s.Serve(ctx, listeners...)
 }
 
 // welcome shows a person how to get in: in the browser, or with a link in the terminal.
-func (a *app) welcome(s *server.Server, dir, base string, show bool) error {
+func (a *app) welcome(s *server.Server, dir string, show bool) error {
 	_, person := terminal(a.std.Err)
 	if !show && !person || a.supervisor() != "" {
 		a.note("to open it in a browser: `hocket open`\n")
@@ -135,15 +144,15 @@ func (a *app) welcome(s *server.Server, dir, base string, show bool) error {
 		return err
 	}
 	if person {
-		a.note("open " + base + link + "\n(once, within five minutes; `hocket open` makes another link)\n")
+		a.note("open " + link + "\n(once, within five minutes; `hocket open` makes another link)\n")
 	}
 	if show {
-		return a.browse(dir, base+link)
+		return a.browse(dir, link)
 	}
 	return nil
 }
 
-// base returns the address at which people reach the server.
+// base returns the address at which programs reach the server.
 func (f *serveFlags) base(listen net.Addr, public *url.URL) string {
 	scheme := "http"
 	if f.cert != "" {
@@ -243,15 +252,21 @@ func (f *serveFlags) check() (*url.URL, error) {
 	return u, nil
 }
 
-func (f *serveFlags) open() (net.Listener, error) {
-	l, err := net.Listen("tcp", f.listen)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, usagef("stop the other server, or choose another port with --listen", "%s is in use", f.listen)
+func (f *serveFlags) open(public *url.URL) ([]net.Listener, error) {
+	all, err := server.Listen(f.listen, f.cert != "", public)
+	var used *net.OpError
+	if errors.Is(err, syscall.EADDRINUSE) && errors.As(err, &used) {
+		return nil, usagef("stop the other server, or choose another port with --listen", "%s is in use", used.Addr)
 	}
 	if err != nil || f.cert == "" {
-		return l, err
+		return all, err
 	}
-	return server.TLS(l, f.cert, f.key)
+	for i, l := range all {
+		if all[i], err = server.TLS(l, f.cert, f.key); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // openServed opens the projects to serve. A person is asked in the page or the API, not in this terminal.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -73,12 +74,19 @@ func TestHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := http.Get("http://" + l.Addr().String() + link)
+	there, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enter, _ := http.NewRequest(http.MethodGet, "http://"+l.Addr().String()+there.RequestURI(), nil)
+	enter.Host = there.Host
+	res, err := http.DefaultClient.Do(enter)
 	if err != nil {
 		t.Fatal(err)
 	}
 	res.Body.Close()
 	req, _ := http.NewRequest(http.MethodPost, address, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	req.Host = there.Host
 	req.Header.Set("Sec-Fetch-Site", "same-origin")
 	for _, c := range res.Cookies() {
 		req.AddCookie(c)

@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -85,6 +87,43 @@ type Access struct {
 	tokens []Token
 }
 
+// Address returns the address of the pages of a server that listens on a port of loopback.
+func (a *Access) Address(port string) (string, error) {
+	name, err := a.hostName()
+	return "http://" + net.JoinHostPort(name, port), err
+}
+
+// hostName returns the host of the pages, which is chosen once. Strangers must not know it: a cookie goes to every
+// port of a host, so whoever can make a browser open another port of this one gets the sessions. Browsers
+// know that all names that end in localhost are this machine.
+func (a *Access) hostName() (string, error) {
+	file := a.hostFile()
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return "", err
+	}
+	lock, err := filelock.Wait(a.file+".lock", 10*time.Second)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Release()
+	text, err := os.ReadFile(file)
+	name := strings.TrimSpace(string(text))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		name = "hocket-" + strings.ToLower(rand.Text()) + ".localhost"
+		return name, wholefile.Write(file, []byte(name+"\n"), 0o600)
+	case err != nil:
+		return "", err
+	case !ownHost.MatchString(name):
+		return "", fmt.Errorf("%s is damaged; delete it, and the next server chooses another name for its pages", file)
+	}
+	return name, nil
+}
+
+var ownHost = regexp.MustCompile(`^hocket-[a-z2-7]{10,50}\.localhost$`)
+
+func (a *Access) hostFile() string { return filepath.Join(filepath.Dir(a.file), "host") }
+
 // OpenAccess opens the tokens in a directory. It creates nothing.
 func OpenAccess(dir string) *Access { return &Access{file: filepath.Join(dir, "tokens.json")} }
 
@@ -153,8 +192,11 @@ func (a *Access) Revoke(name string) error {
 	return a.remove(func(t Token) bool { return !t.Browser && t.Name == name }, &UnknownTokenError{name})
 }
 
-// RevokeSessions ends all browser sessions.
+// RevokeSessions ends all browser sessions. The next server has its pages at another name, in case that this one is known.
 func (a *Access) RevokeSessions() error {
+	if err := os.Remove(a.hostFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	return a.remove(func(t Token) bool { return t.Browser }, nil)
 }
 

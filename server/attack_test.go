@@ -33,11 +33,7 @@ func (f *fixture) enterWith(link string) (*http.Cookie, int) {
 // session starts a browser session and returns the value of the header Cookie.
 func (f *fixture) session() string {
 	f.t.Helper()
-	link, err := f.s.Link("")
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	c, _ := f.enterWith(link)
+	c, _ := f.enterWith(f.link(""))
 	if c == nil {
 		f.t.Fatal("the link gave no session")
 	}
@@ -57,10 +53,7 @@ func TestNobodyEntersWithoutASecret(t *testing.T) {
 
 func TestALinkCanBeUsedOnce(t *testing.T) {
 	f := newFixture(t, nil)
-	link, err := f.s.Link("/runs/x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	link := f.link("/runs/x")
 	// Several at once: only one gets a session.
 	var mu sync.Mutex
 	sessions := 0
@@ -89,11 +82,7 @@ func TestALinkCanBeUsedOnce(t *testing.T) {
 func TestALinkLeadsOnlyToThisServer(t *testing.T) {
 	f := newFixture(t, nil)
 	for _, to := range []string{"//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "/x\r\nSet-Cookie: a=b", "/\"><script>alert(1)</script>", "/x;url=//evil.example"} {
-		link, err := f.s.Link(to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res := f.request("GET", link, nil, "Authorization", "")
+		res := f.request("GET", f.link(to), nil, "Authorization", "")
 		body, _ := io.ReadAll(res.Body)
 		if res.StatusCode != http.StatusOK || !strings.Contains(string(body), `content="0; url=/"`) || strings.Contains(string(body), "evil") || strings.Contains(string(body), "<script") {
 			t.Errorf("%q: %d %s", to, res.StatusCode, body)
@@ -103,8 +92,7 @@ func TestALinkLeadsOnlyToThisServer(t *testing.T) {
 
 func TestTheCookieIsPrivate(t *testing.T) {
 	f := newFixture(t, nil)
-	link, _ := f.s.Link("")
-	c, _ := f.enterWith(link)
+	c, _ := f.enterWith(f.link(""))
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(f.base, "http://"))
 	if c == nil || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Name != "hocket-"+port || c.Domain != "" {
 		t.Errorf("the cookie is %+v", c)
@@ -387,7 +375,7 @@ func TestAnAgentCannotOpenTheDoor(t *testing.T) {
 	}
 	dir := t.TempDir()
 	f := newFixture(t, nil)
-	if err := f.s.OpenDoor(t.Context(), dir, f.base); err != nil {
+	if err := f.s.OpenDoor(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	door := func(env ...string) answered {
@@ -429,28 +417,21 @@ func TestRedirectFilesAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := newFixture(t, nil)
-	if err := f.s.OpenDoor(t.Context(), dir, f.base); err != nil {
+	if err := f.s.OpenDoor(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); err == nil {
 		t.Error("the file of a server that was killed stays")
 	}
-	link, err := f.s.Link("")
+	link := f.link("")
+	file, err := RedirectFile(dir, f.s.place.public+link)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := RedirectFile(dir, f.base+link)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), html.EscapeString(f.base+link)) {
+	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), html.EscapeString(f.s.place.public+link)) {
 		t.Errorf("%s, %v", text, err)
 	}
-	res, err := http.Get(f.base + link)
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatal(res, err)
-	}
-	_ = res.Body.Close()
+	f.want(http.StatusOK, "GET", link, nil, "Authorization", "")
 	if _, err := os.Stat(file); err == nil {
 		t.Error("the file stays after the link was used")
 	}
@@ -483,7 +464,7 @@ func TestALinkToARun(t *testing.T) {
 	}
 	dir := t.TempDir()
 	f := newFixture(t, nil)
-	if err := f.s.OpenDoor(t.Context(), dir, f.base); err != nil {
+	if err := f.s.OpenDoor(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	link, err := RequestLink(t.Context(), dir, f.p.Root(), "demo-1")

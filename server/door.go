@@ -38,9 +38,8 @@ type answered struct {
 
 const doorWait = 5 * time.Second
 
-// OpenDoor hands out links in a directory until ctx is done. base is the address of the server. Call it
-// before Serve.
-func (s *Server) OpenDoor(ctx context.Context, dir, base string) error {
+// OpenDoor hands out links in a directory until ctx is done. Call it before Serve.
+func (s *Server) OpenDoor(ctx context.Context, dir string) error {
 	s.doors = dir
 	sweep(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -62,7 +61,7 @@ func (s *Server) OpenDoor(ctx context.Context, dir, base string) error {
 			if err != nil {
 				return
 			}
-			go s.attend(c, base)
+			go s.attend(c)
 		}
 	}()
 	return nil
@@ -97,7 +96,7 @@ func sweep(dir string) {
 }
 
 // attend answers one process. A process that an agent started gets nothing.
-func (s *Server) attend(c net.Conn, base string) {
+func (s *Server) attend(c net.Conn) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(doorWait))
 	by, unknown := supervisorOf(c)
@@ -127,7 +126,7 @@ func (s *Server) attend(c net.Conn, base string) {
 		if err != nil {
 			out.Why = err.Error()
 		} else {
-			out.Link = base + link
+			out.Link = link
 		}
 	}
 	_ = json.NewEncoder(c).Encode(out) // the process may have ended

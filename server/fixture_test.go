@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,16 @@ func (f *fixture) start() {
 
 func (f *fixture) name() string { return f.s.projects[0].name }
 
+// link returns the path of a link that starts a session.
+func (f *fixture) link(to string) string {
+	f.t.Helper()
+	link, err := f.s.Link(to)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return strings.TrimPrefix(link, f.s.place.public)
+}
+
 // path returns a path below the project.
 func (f *fixture) path(rest string) string { return "/api/projects/" + f.name() + rest }
 
@@ -122,6 +133,9 @@ func (f *fixture) request(method, path string, body any, headers ...string) *htt
 	r.Header.Set("Authorization", "Bearer "+f.admin)
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
+	}
+	if strings.HasPrefix(path, enterPath) || slices.Contains(headers, "Cookie") { // as a browser does
+		r.Host = f.s.place.page[0]
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
 		if headers[i] == "Host" {

@@ -20,14 +20,16 @@ import (
 type place struct {
 	hosts  []string // with the port, and without it if it is the usual one
 	origin []string // scheme and host of each
-	public string   // scheme and host of the address that people use
+	public string   // scheme and host of the address that people use: only there is a cookie set, and accepted
+	page   []string // the hosts of that address
 	secure bool     // the public address is https
 	cookie string
 }
 
 // newPlace returns the place of a server that listens on an address, with TLS or without. public is its
-// public address, nil if it has none. On loopback, the server is also known by its local names.
-func newPlace(listen net.Addr, tls bool, public *url.URL) place {
+// public address, nil if it has none. name is then the host of its pages; "": they are at the address itself.
+// Programs also know the server by its local names.
+func newPlace(listen net.Addr, tls bool, public *url.URL, name string) place {
 	_, port, _ := net.SplitHostPort(listen.String())
 	p := place{cookie: "hocket-" + port, secure: tls} // cookies do not distinguish ports
 	scheme := "http"
@@ -37,24 +39,38 @@ func newPlace(listen net.Addr, tls bool, public *url.URL) place {
 	for _, host := range []string{"127.0.0.1", "localhost", "::1"} {
 		p.add(scheme, net.JoinHostPort(host, port))
 	}
-	p.public = scheme + "://" + listen.String()
+	host := listen.String()
 	if public != nil {
-		p.add(public.Scheme, public.Host)
-		p.public, p.secure = public.Scheme+"://"+public.Host, tls || public.Scheme == "https"
-	} else if tcp, ok := listen.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && !tcp.IP.IsUnspecified() {
-		p.add(scheme, listen.String())
+		scheme, host, p.secure = public.Scheme, public.Host, tls || public.Scheme == "https"
+	} else if name != "" {
+		host = net.JoinHostPort(name, port)
 	}
+	p.public, p.page = scheme+"://"+host, p.add(scheme, host)
 	return p
 }
 
-func (p *place) add(scheme, host string) {
+// hasOwnName reports whether the pages of a server are at a name of their own: browsers that share a machine with it
+// send the cookie of a session to every port of a name. The certificate of a server with TLS is for another name.
+func hasOwnName(listen net.Addr, tls bool, public *url.URL) bool {
+	tcp, ok := listen.(*net.TCPAddr)
+	return ok && isLocalhost(tcp.IP) && !tls && public == nil
+}
+
+// add adds a host, and returns what browsers call it.
+func (p *place) add(scheme, host string) (hosts []string) {
 	host = strings.ToLower(host)
-	p.hosts = append(p.hosts, host)
+	hosts = append(hosts, host)
 	if usual := map[string]string{"http": ":80", "https": ":443"}[scheme]; strings.HasSuffix(host, usual) { // which browsers leave out
 		host = strings.TrimSuffix(host, usual)
-		p.hosts = append(p.hosts, host)
+		hosts = append(hosts, host)
 	}
-	p.origin = append(p.origin, scheme+"://"+host)
+	p.hosts, p.origin = append(p.hosts, hosts...), append(p.origin, scheme+"://"+host)
+	return hosts
+}
+
+// forPage reports whether a request is for the address of the pages.
+func (p *place) forPage(r *http.Request) bool {
+	return slices.Contains(p.page, strings.ToLower(r.Host))
 }
 
 // policy is what the pages of the server may do. Nothing in them is inline, so that text from a run
@@ -184,7 +200,7 @@ func tell(w http.ResponseWriter, status int, why string) {
 }
 
 // fromHere reports whether a request comes from a page of this server, or from no page at all. Every
-// port of this machine is the same site for a browser, and gets the cookie; so SameSite is not enough.
+// port of a name is the same site for a browser, and gets the cookie; so SameSite is not enough.
 func (s *Server) fromHere(r *http.Request) bool {
 	if origin := r.Header.Get("Origin"); origin != "" && !slices.Contains(s.place.origin, strings.ToLower(origin)) {
 		return false
@@ -212,8 +228,8 @@ func (s *Server) identify(r *http.Request) (*caller, error) {
 		return &caller{t.Name, "http", t}, nil
 	}
 	c, err := r.Cookie(s.place.cookie)
-	if err != nil {
-		return nil, nil //nolint:nilerr // there is no cookie
+	if err != nil || !s.place.forPage(r) {
+		return nil, nil //nolint:nilerr // there is no cookie, or one that a page elsewhere may have got
 	}
 	t, err := s.access.find(c.Value, true)
 	if t == nil {
@@ -239,6 +255,10 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	key := r.URL.Query().Get("key")
+	if !s.place.forPage(r) { // whoever asks may not know the right address, and does not learn it here
+		refuseLink(w, r, "this link is for another address")
+		return
+	}
 	if s.doors != "" {
 		_ = os.Remove(redirectFile(s.doors, key)) // there may be none
 	}
@@ -247,13 +267,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 			openAgain(w, r.URL.Query().Get("to"))
 			return
 		}
-		if strings.Contains(r.Header.Get("Accept"), "text/html") {
-			tell(w, http.StatusForbidden, "This link was used before, or is too old")
-			return
-		}
-		p := newProblem(http.StatusForbidden, "link-used", "this link was used before or is too old")
-		p.Hint = "get a new one with `hocket open`"
-		fail(w, p)
+		refuseLink(w, r, "this link was used before, or is too old")
 		return
 	}
 	secret, err := s.access.session(hocket.UserName())
@@ -268,6 +282,17 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	})
 	// Not a redirect: after one that another page or program began, a browser does not send the cookie.
 	openAgain(w, r.URL.Query().Get("to"))
+}
+
+// refuseLink answers a request with a link that does not start a session.
+func refuseLink(w http.ResponseWriter, r *http.Request, why string) {
+	if strings.Contains(r.Header.Get("Accept"), "text/html") {
+		tell(w, http.StatusForbidden, strings.ToUpper(why[:1])+why[1:])
+		return
+	}
+	p := newProblem(http.StatusForbidden, "link-used", why)
+	p.Hint = "get a new one with `hocket open`"
+	fail(w, p)
 }
 
 // fitForPath reports whether a text is a path of this server, and safe in a page.

@@ -53,6 +53,7 @@ func TestFromInside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		req.Host = os.Getenv("INSIDE_HOST")
 		req.Header.Set(try.header, try.value)
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Origin", base)
@@ -95,12 +96,8 @@ func TestInsideRun(t *testing.T) {
 	}
 	hocket.MarkPrograms() // as the command does
 	f := newFixture(t, nil)
-	link, err := f.s.Link("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := fmt.Sprintf("name: inside\nsteps:\n  - id: a\n    agent: shell\n    config:\n      command: INSIDE_URL=%s INSIDE_PATH=%s INSIDE_TOKEN=%s INSIDE_COOKIE='%s' INSIDE_LINK='%s' setsid %s -test.run '^TestFromInside$'\n",
-		f.base, f.path("/runs"), f.admin, f.session(), link, self)
+	text := fmt.Sprintf("name: inside\nsteps:\n  - id: a\n    agent: shell\n    config:\n      command: INSIDE_URL=%s INSIDE_HOST=%s INSIDE_PATH=%s INSIDE_TOKEN=%s INSIDE_COOKIE='%s' INSIDE_LINK='%s' setsid %s -test.run '^TestFromInside$'\n",
+		f.base, f.s.place.page[0], f.path("/runs"), f.admin, f.session(), f.link(""), self)
 	if err := os.WriteFile(filepath.Join(f.dir, ".hocket/workflows/inside.yml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

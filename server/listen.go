@@ -2,10 +2,50 @@ package server
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
+	"net/url"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
+
+// Listen listens on an address. A browser takes a name that ends in localhost for both addresses of this machine, of IPv4
+// and of IPv6. So a server with such a name listens on both: otherwise, another program could get the sessions there.
+func Listen(address string, tls bool, public *url.URL) ([]net.Listener, error) {
+	for again := 10; ; again-- {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		tcp := l.Addr().(*net.TCPAddr)
+		named := public != nil && isLocalhost(tcp.IP) && (public.Hostname() == "localhost" || strings.HasSuffix(public.Hostname(), ".localhost"))
+		if !named && !hasOwnName(tcp, tls, public) {
+			return []net.Listener{l}, nil
+		}
+		other := net.IPv6loopback
+		if tcp.IP.To4() == nil {
+			other = localhost4
+		}
+		twin, err := net.ListenTCP("tcp", &net.TCPAddr{IP: other, Port: tcp.Port})
+		switch {
+		case err == nil:
+			return []net.Listener{l, twin}, nil
+		case !errors.Is(err, syscall.EADDRINUSE): // this machine has no such address
+			return []net.Listener{l}, nil
+		}
+		_ = l.Close()
+		if _, port, _ := net.SplitHostPort(address); port != "0" || again == 0 {
+			return nil, err
+		}
+	}
+}
+
+var localhost4 = net.IPv4(127, 0, 0, 1)
+
+// isLocalhost reports whether names that end in localhost mean an address.
+func isLocalhost(ip net.IP) bool { return ip.Equal(localhost4) || ip.Equal(net.IPv6loopback) }
 
 // limited returns a listener that has at most some connections open. Further ones get a short answer
 // and are closed, so that a client that opens too many learns why. A client that does not read loses its connection.

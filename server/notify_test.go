@@ -32,7 +32,7 @@ func TestNotifies(t *testing.T) {
 	select {
 	case text := <-got:
 		var notice struct{ Link, Run, Project string }
-		if err := json.Unmarshal([]byte(text), &notice); err != nil || notice.Run != run || notice.Project != f.name() || notice.Link != f.base+"/projects/"+f.name()+"/runs/"+run {
+		if err := json.Unmarshal([]byte(text), &notice); err != nil || notice.Run != run || notice.Project != f.name() || notice.Link != f.s.place.public+"/projects/"+f.name()+"/runs/"+run {
 			t.Errorf("%v: %s", err, text)
 		}
 	case <-time.After(20 * time.Second):
@@ -43,7 +43,7 @@ func TestNotifies(t *testing.T) {
 // The link uses the public address.
 func TestPublicLink(t *testing.T) {
 	public, _ := url.Parse("https://hocket.example.org")
-	s := &Server{place: newPlace(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7433}, false, public)}
+	s := &Server{place: newPlace(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7433}, false, public, "")}
 	if got := s.linkTo("shop", "hello-1"); got != "https://hocket.example.org/projects/shop/runs/hello-1" {
 		t.Error(got)
 	}

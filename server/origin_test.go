@@ -37,18 +37,18 @@ func TestUsualPorts(t *testing.T) {
 		host, origin string
 		want         bool
 	}{
-		{newPlace(local(80), false, nil), "127.0.0.1", "http://127.0.0.1", true},
-		{newPlace(local(80), false, nil), "[::1]", "http://[::1]", true},
-		{newPlace(local(443), true, nil), "localhost", "https://localhost", true},
-		{newPlace(local(7433), false, public), "hocket.example", "https://hocket.example", true},
-		{newPlace(local(443), false, nil), "127.0.0.1", "http://127.0.0.1", false},
-		{newPlace(local(7433), false, nil), "127.0.0.1", "http://127.0.0.1", false},
+		{newPlace(local(80), false, nil, ""), "127.0.0.1", "http://127.0.0.1", true},
+		{newPlace(local(80), false, nil, ""), "[::1]", "http://[::1]", true},
+		{newPlace(local(443), true, nil, ""), "localhost", "https://localhost", true},
+		{newPlace(local(7433), false, public, ""), "hocket.example", "https://hocket.example", true},
+		{newPlace(local(443), false, nil, ""), "127.0.0.1", "http://127.0.0.1", false},
+		{newPlace(local(7433), false, nil, ""), "127.0.0.1", "http://127.0.0.1", false},
 	} {
 		if host, origin := slices.Contains(c.place.hosts, c.host), slices.Contains(c.place.origin, c.origin); host != c.want || origin != c.want {
 			t.Errorf("%s: host %v, origin %v, want %v", c.origin, host, origin, c.want)
 		}
 	}
-	if hosts := newPlace(local(80), false, nil).hosts; !slices.Contains(hosts, "127.0.0.1:80") {
+	if hosts := newPlace(local(80), false, nil, "").hosts; !slices.Contains(hosts, "127.0.0.1:80") {
 		t.Errorf("with the port: %v", hosts)
 	}
 }
@@ -58,7 +58,7 @@ func TestUsualPorts(t *testing.T) {
 func TestOtherPages(t *testing.T) {
 	f := newFixture(t, nil)
 	cookie := f.session()
-	own := f.base
+	own := f.s.place.public
 	as := func(site, mode, dest, origin string) []string {
 		return []string{"Authorization", "", "Cookie", cookie, "Sec-Fetch-Site", site, "Sec-Fetch-Mode", mode, "Sec-Fetch-Dest", dest, "Origin", origin}
 	}

@@ -31,7 +31,8 @@ type Options struct {
 	Listen net.Addr
 	// TLS says that connections are encrypted.
 	TLS bool
-	// Public is the address at which people and programs reach the server; nil: that of Listen.
+	// Public is the address at which people and programs reach the server; nil: that of Listen, and for people on the
+	// same machine a name of its own.
 	Public *url.URL
 	// Version is that of the program.
 	Version string
@@ -109,7 +110,14 @@ func New(o Options) (*Server, error) {
 	if o.Sessions == nil {
 		o.Sessions = func(p *hocket.Project) *handoff.Sessions { return handoff.Open(p, nil) }
 	}
-	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}, watchers: map[*watcher]struct{}{}, hooks: make(chan struct{}, maxHooks), large: make(chan struct{}, maxLarge), heavy: make(chan struct{}, maxHeavy)}
+	name := ""
+	if hasOwnName(o.Listen, o.TLS, o.Public) {
+		var err error
+		if name, err = o.Access.hostName(); err != nil {
+			return nil, err
+		}
+	}
+	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public, name), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}, watchers: map[*watcher]struct{}{}, hooks: make(chan struct{}, maxHooks), large: make(chan struct{}, maxLarge), heavy: make(chan struct{}, maxHeavy)}
 	s.open, s.close = context.WithCancel(context.Background())
 	names := map[string]int{}
 	for _, p := range o.Projects {
@@ -187,7 +195,7 @@ func nameOf(dir string) string {
 	return name
 }
 
-// Link returns a path with a secret that starts a browser session, once.
+// Link returns an address with a secret that starts a browser session, once, and then shows a path.
 func (s *Server) Link(to string) (string, error) {
 	secret := s.links.add()
 	if secret == "" {
@@ -200,10 +208,10 @@ func (s *Server) Link(to string) (string, error) {
 	if to != "" {
 		q.Set("to", to)
 	}
-	return enterPath + "?" + q.Encode(), nil
+	return s.place.public + enterPath + "?" + q.Encode(), nil
 }
 
-// linkTo returns the address of the page of a run. It contains no secret: whoever opens it needs a session.
+// linkTo returns the address of the page of a run. Whoever opens it needs a session.
 func (s *Server) linkTo(project, run string) string {
 	return s.place.public + pathOf(project, run)
 }
@@ -214,8 +222,8 @@ func pathOf(project, run string) string {
 }
 
 // Serve serves until ctx is done. Then it starts nothing new, gives open attempts half a minute, and
-// interrupts what is left; the next start continues it.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+// interrupts what is left; the next start continues it. Several listeners serve the same.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	defer s.close()
 	requests, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -237,8 +245,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		work.Go(func() { p.triggers.Run(firing) })
 	}
 	work.Go(func() { s.endRevoked(driving) })
-	failed := make(chan error, 1)
-	go func() { failed <- h.Serve(limited(l, maxConnections)) }()
+	failed := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() { failed <- h.Serve(limited(l, maxConnections)) }()
+	}
 	var err error
 	select {
 	case err = <-failed:

@@ -137,7 +137,12 @@ func newClone(t testing.TB, more map[string]string) *fixture {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return &fixture{t, s, p, "http://" + l.Addr().String(), "shop", end, access}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	base, err := access.Address(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &fixture{t, s, p, base, "shop", end, access}
 }
 
 func runsOf(t testing.TB, p *hocket.Project) []hocket.Info {
@@ -156,7 +161,7 @@ func (f *fixture) client() *http.Client {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	res, err := http.Get(f.base + link)
+	res, err := http.Get(link)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -272,6 +277,13 @@ var chromium = sync.OnceValues(func() (context.Context, string) {
 var closeChromium []context.CancelFunc
 
 func TestMain(m *testing.M) {
+	// Browsers know that names that end in localhost are this machine.
+	http.DefaultTransport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if host, port, _ := net.SplitHostPort(address); strings.HasSuffix(host, ".localhost") {
+			address = net.JoinHostPort("127.0.0.1", port)
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
 	code := m.Run()
 	for _, stop := range slices.Backward(closeChromium) {
 		stop()
@@ -299,7 +311,7 @@ func (f *fixture) tab() *tab {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(f.base+link), chromedp.WaitVisible("main"))
+	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(link), chromedp.WaitVisible("main"))
 	go func() {
 		for m, err := range chromedp.Console(ctx) {
 			if err != nil {

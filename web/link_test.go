@@ -43,7 +43,7 @@ func TestUsedLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	enter := func(c *http.Client, accept string) (int, string) {
-		r, err := http.NewRequest(http.MethodGet, f.base+link, nil)
+		r, err := http.NewRequest(http.MethodGet, link, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
