@@ -11,17 +11,12 @@ import (
 func (r *Run) call(in *inst, s *workflow.Call) {
 	r.tell(in, StepStarted, "")
 	in.attempt = 1
-	f, err := r.newFrame(in, s)
+	f, err := r.calledFrame(in, s)
 	if err != nil {
 		r.fail(in, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true})
 		return
 	}
-	in.phase = nested
-	in.child = newScope(in.scope(), in, f.p.body, f)
-	f.scope = in.child
-	if f.limits.Runtime > 0 {
-		r.clock.frames = append(r.clock.frames, f)
-	}
+	in.phase, in.child = nested, f.scope
 	if in.n.def.Timeout > 0 {
 		r.setTimer(in.timerID(timeoutTimer), in, in.n.def.Timeout, time.Time{})
 	}
@@ -29,15 +24,14 @@ func (r *Run) call(in *inst, s *workflow.Call) {
 	r.begin(in.child, f.p.initial())
 }
 
-func (r *Run) newFrame(in *inst, s *workflow.Call) (*frame, error) {
+func (r *Run) calledFrame(in *inst, s *workflow.Call) (*frame, error) {
 	w := r.bundle.Called[s.Workflow]
 	if w == nil {
 		return nil, fmt.Errorf("there is no workflow %q", s.Workflow)
 	}
 	above, p := in.scope().frame, r.programs[w]
-	f := &frame{p: p, limits: w.Limits, depth: above.depth + 1, prefix: in.address + "/", around: above}
-	f.since = r.clock.active
-	if most := r.root.frame.limits.Depth; most > 0 && f.depth >= most {
+	depth := above.depth + 1
+	if most := r.root.frame.limits.Depth; most > 0 && depth >= most {
 		return nil, fmt.Errorf("workflow depth limit exceeded (%d)", most)
 	}
 	given, err := r.bind(in, in.n.inputs)
@@ -53,8 +47,12 @@ func (r *Run) newFrame(in *inst, s *workflow.Call) (*frame, error) {
 	for _, g := range given {
 		inputs[g.Name] = g.Value
 	}
-	f.inputs, err = p.complete(inputs)
-	return f, err
+	if inputs, err = p.complete(inputs); err != nil {
+		return nil, err
+	}
+	f := r.newFrame(p, in, w.Limits, inputs)
+	f.depth = depth
+	return f, nil
 }
 
 // callEnded passes the result of the called workflow to the call.

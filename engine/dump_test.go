@@ -14,7 +14,7 @@ func (r *Run) Dump() []byte {
 	if r.root != nil {
 		r.printScope(&b, r.root, "")
 	}
-	for in := range r.steps() {
+	for _, in := range r.steps {
 		fmt.Fprintf(&b, "step %s %s attempts=%d-%d seq=%d begun=%d done=%d asked %x output=%s error=%q\n", in.address, in.status, in.base, in.attempt, in.seq, in.begun, in.done, in.asksFor(), workflow.FormatJSON(whole(in.output)), in.err)
 	}
 	for _, address := range sortedKeys(r.replans.memo) {
@@ -42,7 +42,7 @@ func (r *Run) printScope(b *bytes.Buffer, s *scope, indent string) {
 		indent, f.prefix, s.item, s.outstanding, s.ending, s.tolerated, len(s.sinks), f.steps, f.running, f.spent, f.reserved.CostUSD, f.reserved.TokensOut)
 	r.printRegion(b, &s.body, indent+"  ")
 	for _, h := range s.handed {
-		fmt.Fprintf(b, "%shanded %s spawned=%t awaited=%t away=%t\n", indent, h.id(), h.spawned, h.awaited, h.in.away)
+		fmt.Fprintf(b, "%shanded %s spawned=%t awaited=%t away=%t\n", indent, h.id(), h.spawned, h.awaited, h.scope.owner.away)
 		r.printScope(b, h.scope, indent+"  ")
 	}
 }

@@ -212,26 +212,16 @@ func (r *Run) admitRehearsed(e Envelope) (*inst, error) {
 	return about, err
 }
 
+// makeRoom starts the task at an address, if only a limit keeps it from starting.
 func (r *Run) makeRoom(address string) {
 	r.root.body.eaches(func(in *inst) { r.startItemsUpTo(in, address) })
 	r.work()
-	for in := range r.waitingForRoom() {
-		if in.address == address {
+	for _, in := range r.steps {
+		waits := (in.phase == queued || in.phase == held) && in.status == Running && in != r.heldBack
+		if waits && in.address == address {
 			in.granted = true
 			r.startAttempt(in)
 			return
-		}
-	}
-}
-
-// waitingForRoom returns the tasks that cannot start because of a limit.
-func (r *Run) waitingForRoom() func(yield func(*inst) bool) {
-	return func(yield func(*inst) bool) {
-		for in := range r.steps() {
-			waits := (in.phase == queued || in.phase == held) && in.status == Running && in != r.heldBack
-			if waits && !yield(in) {
-				return
-			}
 		}
 	}
 }
@@ -250,7 +240,7 @@ func (r *Run) startItemsUpTo(in *inst, address string) {
 // suggestStep suggests the step that was probably meant.
 func (r *Run) suggestStep(address string) string {
 	var known []string
-	for in := range r.steps() {
+	for _, in := range r.steps {
 		if in.status != Skipped {
 			known = append(known, in.address)
 		}

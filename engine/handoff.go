@@ -15,22 +15,22 @@ import (
 // handoff is work that an attempt has handed off to another agent. It runs as the only task of its
 // own frame, below the task that handed it off, and may outlast that task.
 type handoff struct {
-	p       *program
-	inputs  map[string]any
 	key     string // identifies the work
-	in      *inst  // the task that handed it off
-	scope   *scope // of its frame
-	task    *inst  // the task in it; nil until it is created
+	scope   *scope // of its frame; its owner is the task that handed it off
 	spawned bool   // the task does not need the result
 	awaited bool   // an attempt of the task waits for the result
 }
 
 // id returns the address of the task that was handed off.
-func (h *handoff) id() string { return h.in.address + "/" + h.p.w.Body.Nodes[0].ID }
+func (h *handoff) id() string { return h.scope.body.address(h.scope.body.g.nodes[0]) }
+
+// task returns the task that was handed off, or nil if it does not exist yet.
+func (h *handoff) task() *inst { return h.scope.body.nodes[0].inst }
 
 // isOpen reports whether the handoff has no result yet.
 func (h *handoff) isOpen() bool {
-	return !h.scope.closed() && (h.task == nil || h.task.phase != finished)
+	t := h.task()
+	return !h.scope.closed() && (t == nil || t.phase != finished)
 }
 
 // onlyTask returns the task that is handed off.
@@ -110,7 +110,7 @@ func (in *inst) unreserved(ev *HandoffAsked) error {
 // possibly through several handoffs.
 func (in *inst) top() *inst {
 	for in.scope().frame.handoff != nil {
-		in = in.scope().frame.handoff.in
+		in = in.scope().owner
 	}
 	return in
 }
@@ -118,7 +118,7 @@ func (in *inst) top() *inst {
 // handoffDepth returns how many handoffs led to an instance.
 func (in *inst) handoffDepth() (depth int) {
 	for ; in.scope().frame.handoff != nil; depth++ {
-		in = in.scope().frame.handoff.in
+		in = in.scope().owner
 	}
 	return depth
 }
@@ -126,7 +126,7 @@ func (in *inst) handoffDepth() (depth int) {
 // sameHandoff returns an earlier handoff of the same work, or nil if there is none or it failed.
 func (in *inst) sameHandoff(key string) *handoff {
 	for _, h := range slices.Backward(in.handed) {
-		if h.key == key && (h.isOpen() || h.task != nil && h.task.status == Success) {
+		if h.key == key && (h.isOpen() || h.result().Status == Success) {
 			return h
 		}
 	}
@@ -180,13 +180,9 @@ func (r *Run) handOff(in *inst, ev *HandoffAsked) {
 
 func (r *Run) openHandoff(in *inst, ev *HandoffAsked) *handoff {
 	p := r.addDefinition(definition{in.handoffDefinition(ev), ev.Facts})
-	above := in.scope().frame
-	f := &frame{p: p, inputs: ev.Inputs, limits: p.w.Limits, depth: above.depth, prefix: in.address + "/", around: above}
-	f.since = r.clock.active
-	h := &handoff{p: p, inputs: ev.Inputs, key: ev.Work(), in: in}
-	h.scope = newScope(in.scope(), in, p.body, f)
-	f.scope, f.handoff = h.scope, h
-	r.clock.frames = append(r.clock.frames, f)
+	f := r.newFrame(p, in, p.w.Limits, ev.Inputs)
+	h := &handoff{key: ev.Work(), scope: f.scope}
+	f.handoff = h
 	in.top().handoffs++
 	in.handed = append(in.handed, h)
 	in.scope().handed = append(in.scope().handed, h)
@@ -225,8 +221,9 @@ func (r *Run) program(index int) *program {
 
 // result returns the state of the handoff, for the current attempt of the task.
 func (h *handoff) result() *Return {
-	c := &Return{ID: h.id(), Address: h.in.address, Attempt: int(h.in.attempt), Status: Running}
-	switch t := h.task; {
+	by := h.scope.owner
+	c := &Return{ID: h.id(), Address: by.address, Attempt: int(by.attempt), Status: Running}
+	switch t := h.task(); {
 	case t != nil && t.phase == finished && t.status != Cancelled && t.status != Skipped:
 		c.Status, c.Output, c.Error = t.status, shown(t.output), t.err
 	case h.scope.over: // its own limit ended it, or nobody needs it any more
@@ -240,7 +237,7 @@ func (in *inst) results() []Handed {
 	var list []Handed
 	for _, h := range in.handed {
 		c := h.result()
-		list = append(list, Handed{c.ID, h.key, h.p.all[0].place.Agent, h.inputs, c.Status, c.Output, c.Error})
+		list = append(list, Handed{c.ID, h.key, h.scope.body.g.nodes[0].place.Agent, h.scope.frame.inputs, c.Status, c.Output, c.Error})
 	}
 	return list
 }
@@ -275,7 +272,7 @@ func (r *Run) giveBack(h *handoff) {
 	}
 	h.awaited = false
 	r.command(h.result())
-	r.rest(h.in)
+	r.rest(h.scope.owner)
 }
 
 // unawait records that no attempt of the instance waits for handoffs any more.
@@ -299,7 +296,7 @@ func (r *Run) dropHandoffs(in *inst, all bool) {
 // a failure is ignored.
 func (r *Run) handoffEnded(h *handoff, status Status, reason string) {
 	r.giveBack(h) // its own limit may have ended it
-	s := h.in.scope()
+	s := h.scope.parent
 	s.handed = slices.DeleteFunc(s.handed, func(o *handoff) bool { return o == h })
 	switch status {
 	case Failed, TimedOut:

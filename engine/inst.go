@@ -18,7 +18,6 @@ type inst struct {
 	cmd     *StartTask    // of a task, from its first attempt to its end
 	sum     digest        // of the texts that it was asked with; zero if they are those of its node
 	with    []Received    // the values that it was asked with
-	next    *inst         // in the order of Result.Steps
 	err     string
 	usage   Usage
 

@@ -13,34 +13,12 @@ import (
 // ledger is what one workflow and everything that it calls have used. Every attempt counts in the
 // ledger of its own workflow and of all workflows around it.
 type ledger struct {
-	steps    int   // tasks that have started
-	running  int   // attempts that are running
-	spent    Usage // of attempts that have ended
-	reserved Usage // for attempts that are running
-	waiting  queue
+	steps    int           // tasks that have started
+	running  int           // attempts that are running
+	spent    Usage         // of attempts that have ended
+	reserved Usage         // for attempts that are running
+	waiting  []*inst       // the tasks that wait for a slot, first in, first out
 	since    time.Duration // the run's clock when the workflow began
-}
-
-// queue has the tasks that wait for a slot, first in, first out.
-type queue struct {
-	tasks []*inst
-	head  int
-}
-
-func (q *queue) push(in *inst) { q.tasks = append(q.tasks, in) }
-
-// pop returns the next task that still waits, or nil if there is none.
-func (q *queue) pop() *inst {
-	for q.head < len(q.tasks) {
-		in := q.tasks[q.head]
-		q.tasks[q.head] = nil
-		q.head++
-		if in.phase == queued {
-			return in
-		}
-	}
-	q.tasks, q.head = q.tasks[:0], 0
-	return nil
 }
 
 func (f *frame) full() bool { return f.limits.Parallel > 0 && f.running >= f.limits.Parallel }
@@ -225,12 +203,11 @@ func (r *Run) vacate(in *inst, used Usage) {
 // seatWaiting starts tasks that waited for a slot in f or around it.
 func (r *Run) seatWaiting(f *frame) {
 	for ; f != nil; f = f.around {
-		for !f.full() {
-			in := f.waiting.pop()
-			if in == nil {
-				break
+		for !f.full() && len(f.waiting) > 0 {
+			in := f.waiting[0]
+			if f.waiting = f.waiting[1:]; in.phase == queued {
+				r.admitTask(in)
 			}
-			r.admitTask(in)
 		}
 	}
 }

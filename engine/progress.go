@@ -29,7 +29,7 @@ func (r *Run) goOn(in *inst) {
 	delete(x.insts, in.address)
 	now := *in
 	*in = *o
-	in.n, in.reg, in.env, in.came, in.iteration, in.next, in.passed = now.n, now.reg, now.env, now.came, now.iteration, now.next, now.passed
+	in.n, in.reg, in.env, in.came, in.iteration, in.passed = now.n, now.reg, now.env, now.came, now.iteration, now.passed
 	in.cmd, in.sum, in.with = now.cmd, now.sum, now.with
 	if o.cmd != nil {
 		cmd := *o.cmd
@@ -102,7 +102,7 @@ func (r *Run) seat(in *inst) {
 // moveHandoffs makes handoffs those of an instance. below are all tasks that were handed off from it.
 func (r *Run) moveHandoffs(in *inst, handed []*handoff, below []*inst) {
 	for _, h := range handed {
-		h.in, h.scope.owner, h.scope.parent = in, in, in.scope()
+		h.scope.owner, h.scope.parent = in, in.scope()
 		inner := h.scope.frame
 		inner.around = in.scope().frame
 		if h.scope.over {
@@ -119,7 +119,6 @@ func (r *Run) moveHandoffs(in *inst, handed []*handoff, below []*inst) {
 		r.clock.frames = append(r.clock.frames, inner)
 	}
 	for _, b := range below {
-		b.next = nil
 		r.list(b)
 		in.account(b)
 		r.stays(b)
@@ -162,7 +161,7 @@ func (r *Run) cancelOld() {
 		p.open = nil
 		p.below = slices.DeleteFunc(p.below, func(b *inst) bool { return b.phase != finished })
 		for _, b := range p.below {
-			b.reg, b.env, b.passed, b.handed, b.next = nil, nil, nil, nil, nil
+			b.reg, b.env, b.passed, b.handed = nil, nil, nil, nil
 		}
 	}
 }

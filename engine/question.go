@@ -266,7 +266,7 @@ func (r *Run) orphan(in *inst) {
 func (r *Run) withdrawn(id string) {
 	if h := r.awaitedHandoff(id); h != nil {
 		h.awaited = false
-		r.rest(h.in)
+		r.rest(h.scope.owner)
 		return
 	}
 	r.shut(r.questions[id], "it was withdrawn")
@@ -369,7 +369,7 @@ func ids(open []*question) string {
 // stepAt returns the step at an address or, for the id of a question, the step that asked it.
 func (r *Run) stepAt(id string) *inst {
 	var found *inst
-	for in := range r.steps() {
+	for _, in := range r.steps {
 		if in.address == id {
 			found = in
 		}

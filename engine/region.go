@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"iter"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -128,10 +127,8 @@ func (r *Run) work() {
 }
 
 func (r *Run) drain() {
-	for r.next < len(r.jobs) {
-		j := r.jobs[r.next]
-		r.next++
-		switch j.what {
+	for i := 0; i < len(r.jobs); i++ {
+		switch j := r.jobs[i]; j.what {
 		case enterRegion:
 			for _, n := range j.reg.g.entries {
 				r.decide(j.reg, n)
@@ -144,7 +141,7 @@ func (r *Run) drain() {
 			r.scopeEnded(j.reg.scope)
 		}
 	}
-	r.jobs, r.next = r.jobs[:0], 0
+	r.jobs = r.jobs[:0]
 }
 
 // settleEdge settles one edge from a node of reg.
@@ -228,9 +225,6 @@ func (r *Run) newInst(reg *region, n *node) *inst {
 	in := r.instance(reg, n)
 	in.status, in.env, in.ended = Running, reg.entryEnv, notYet
 	reg.nodes[n.local].inst = in
-	if h := reg.scope.frame.handoff; h != nil {
-		h.task = in
-	}
 	if n.isStep() {
 		r.list(in)
 	}
@@ -293,26 +287,7 @@ func (n *node) isStep() bool {
 }
 
 // list adds an instance to the steps of the result.
-func (r *Run) list(in *inst) {
-	if r.last == nil {
-		r.head = in
-	} else {
-		r.last.next = in
-	}
-	r.last = in
-	r.listed++
-}
-
-// steps returns the instances in the order of Result.Steps.
-func (r *Run) steps() iter.Seq[*inst] {
-	return func(yield func(*inst) bool) {
-		for in := r.head; in != nil; in = in.next {
-			if !yield(in) {
-				return
-			}
-		}
-	}
-}
+func (r *Run) list(in *inst) { r.steps = append(r.steps, in) }
 
 // skip settles a node that does not run.
 func (r *Run) skip(reg *region, n *node, how edgeState) {

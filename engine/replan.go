@@ -128,7 +128,7 @@ func (r *Run) replan(ev *Replanned) {
 		r.timers[runtimeTimer] = t
 	}
 	r.clock = clock{active: r.clock.active}
-	r.paused, r.head, r.last, r.listed, r.heldBack, r.finish = nil, nil, nil, 0, nil, nil
+	r.paused, r.steps, r.heldBack, r.finish = nil, nil, nil, nil
 	charge := x.charge(ev)
 	r.note(Fact{Kind: PlanChanged, Text: ev.Words, Usage: charge, Plan: &NewPlan{Bundle: p.bundle}})
 	r.startPlan(ev.Tasks, p.programs[p.bundle.Root].accepted(r.inputs), limits)
@@ -170,7 +170,7 @@ func (r *Run) recollect() {
 		*past
 	}
 	ended := map[string]result{}
-	for in := range r.steps() {
+	for _, in := range r.steps {
 		o.told[in.address] = in.status
 		r.tallyUp(in)
 		if r.neverSent(in) {
@@ -232,7 +232,7 @@ func remembered(in *inst) *past {
 			p.open = append(p.open, h)
 		}
 	}
-	c.n, c.reg, c.env, c.passed, c.handed, c.next, c.body, c.child, c.each = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	c.n, c.reg, c.env, c.passed, c.handed, c.body, c.child, c.each = nil, nil, nil, nil, nil, nil, nil, nil
 	if c.sum, c.with = (digest{}), nil; in.attempt > 0 {
 		c.sum = in.asksFor()
 	}
@@ -489,7 +489,7 @@ func (r *Run) continueCall(in *inst) {
 // tellChanges tells which steps are now in another state than in the plan that was replaced, and in
 // the first fact which are not.
 func (r *Run) tellChanges(told map[string]Status) {
-	for in := range r.steps() {
+	for _, in := range r.steps {
 		status, known := told[in.address]
 		switch {
 		case known && status == in.status:

@@ -14,7 +14,7 @@ import (
 
 // layout is the version of the snapshot format. Increase it with every change to what is encoded
 // below; older snapshots are then ignored.
-const layout = 13
+const layout = 14
 
 // header tells whether a snapshot can be restored.
 type header struct {
@@ -103,8 +103,7 @@ func (c *codec) state() {
 	c.Code(&r.id, &r.version, &r.began, &r.now, &r.elapsed, &r.count, &r.issued, &r.seq, &r.tasks, &r.rehearsal, &r.edits, &r.warnings, &r.finish)
 	c.Code(&r.root, &r.heldBack, &r.paused, &r.attempts, &r.questions, &r.timers)
 	c.Code(&r.clock.active, &r.clock.delays, &r.clock.resting, &r.clock.frames)
-	c.steps()
-	c.Code(&r.inputs)
+	c.Code(&r.steps, &r.inputs)
 	x := &r.replans
 	replanned := !x.at.IsZero()
 	if c.Bools(&replanned); replanned {
@@ -121,19 +120,6 @@ func (c *codec) definitions() {
 	if c.JSON(&list); !c.Writes {
 		for _, d := range list {
 			c.run.addDefinition(d)
-		}
-	}
-}
-
-// steps codes the list of steps.
-func (c *codec) steps() {
-	r := c.run
-	next := r.head
-	for range c.Int(r.listed) {
-		in := next
-		c.Code(&in)
-		if next = in.next; !c.Writes {
-			r.list(in)
 		}
 	}
 }
@@ -165,7 +151,10 @@ func (c *codec) own(p any) bool {
 		c.content(&p.body)
 		c.Code(&p.latest, &p.handed, &p.sinks)
 	case *frame:
-		c.frame(p)
+		c.Code(&p.p, &p.handoff, &p.around, &p.limits, &p.scope, &p.inputs, &p.prefix, &p.depth, &p.steps, &p.running, &p.spent, &p.reserved, &p.since, &p.waiting)
+		if p.handoff != nil && len(p.inputs) == 0 && !c.Writes {
+			p.inputs = nil // as in the event
+		}
 	case *inst:
 		c.instance(p)
 	case *nodeState:
@@ -195,10 +184,7 @@ func (c *codec) own(p any) bool {
 	case *kept:
 		c.Code(&p.id, &p.value, &p.digest)
 	case *handoff:
-		if c.Code(&p.p, &p.inputs, &p.key, &p.in, &p.scope, &p.task); !c.Writes && len(p.inputs) == 0 {
-			p.inputs = nil
-		}
-		c.Bools(&p.spawned, &p.awaited)
+		c.Code(&p.key, &p.scope, &p.spawned, &p.awaited)
 	case *stored:
 		if c.Code(&p.n, &p.seq, &p.given, &p.lines, &p.raw); !c.Writes {
 			p.in = c.run.store
@@ -214,7 +200,8 @@ func (c *codec) own(p any) bool {
 		c.Code(&p.Step, &p.Decision, &p.Reason)
 		c.shown(&p.Output)
 	case *Handed:
-		c.Code(&p.ID, &p.Status, &p.Error)
+		c.Code(&p.ID, &p.Key, &p.Agent, &p.Status, &p.Error)
+		c.JSON(&p.Inputs)
 		c.shown(&p.Output)
 	default:
 		return false
@@ -314,14 +301,6 @@ func (c *codec) content(reg *region) {
 	c.Code(&reg.open, &reg.nodes, &reg.parcels, &reg.loop)
 }
 
-func (c *codec) frame(f *frame) {
-	c.Code(&f.p, &f.handoff, &f.around, &f.limits, &f.scope, &f.inputs, &f.prefix, &f.depth, &f.steps, &f.running, &f.spent, &f.reserved, &f.since)
-	waiting := f.waiting.tasks[f.waiting.head:]
-	if c.Code(&waiting); !c.Writes {
-		f.waiting.tasks = waiting
-	}
-}
-
 // instance codes an instance. If it ended in a scope that has also ended, only its result is
 // needed, unless a fork holds it back: then Fork needs to know why it ended.
 func (c *codec) instance(in *inst) {
@@ -368,12 +347,8 @@ func (c *codec) command(in *inst) {
 	inputs, received, handed := cmd.Inputs, cmd.Received, cmd.Handed
 	cmd.Place, cmd.Inputs, cmd.Received, cmd.Handed = nil, nil, nil, nil
 	c.JSON(&cmd)
-	if c.Code(&inputs, &received, &handed); c.Writes {
-		return
+	if c.Code(&inputs, &received, &handed); !c.Writes {
+		cmd.Place, cmd.Inputs, cmd.Received, cmd.Handed = &in.n.place, inputs, received, handed
+		in.cmd = &cmd
 	}
-	for i, h := range in.handed[:len(handed)] {
-		handed[i].Key, handed[i].Agent, handed[i].Inputs = h.key, h.p.all[0].place.Agent, h.inputs
-	}
-	cmd.Place, cmd.Inputs, cmd.Received, cmd.Handed = &in.n.place, inputs, received, handed
-	in.cmd = &cmd
 }

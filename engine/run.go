@@ -45,15 +45,12 @@ type Run struct {
 	digester digester
 
 	jobs   []job // decisions that are due, first in, first out
-	next   int   // first job that is not done
 	paused []*inst
 	seq    int // orders writes and results
 	clock  clock
 	store  *store
 
-	head     *inst // head and last are the ends of the list of steps
-	last     *inst
-	listed   int // length of that list
+	steps    []*inst // in the order of Result.Steps
 	warnings []warning
 	finish   *Finish // set at the end; the run may be replanned then
 	unread   error   // the error that interrupted the last Step, or nil
@@ -338,12 +335,8 @@ func (r *Run) startPlan(tasks map[string]TaskFacts, given map[string]any, limits
 		r.tasks[key] = &facts
 	}
 	p := r.programs[r.bundle.Root]
-	f := &frame{p: p, limits: limits}
-	r.root = newScope(nil, nil, p.body, f)
 	inputs, err := p.complete(given)
-	f.inputs = inputs
-	r.clock.frames = append(r.clock.frames, f)
-	f.scope = r.root
+	r.root = r.newFrame(p, nil, limits, inputs).scope
 	if err != nil {
 		r.end(r.root, Failed, err.Error())
 		return
@@ -408,8 +401,8 @@ func (r *Run) Result() Result {
 		res.Limits = r.root.frame.limits
 	}
 	res.Usage = r.Usage()
-	res.Steps = make([]StepResult, 0, r.listed)
-	for in := range r.steps() {
+	res.Steps = make([]StepResult, 0, len(r.steps))
+	for _, in := range r.steps {
 		res.Steps = append(res.Steps, r.result(in))
 	}
 	return res

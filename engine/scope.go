@@ -44,6 +44,22 @@ type frame struct {
 	ledger
 }
 
+// newFrame returns the frame of a workflow that is about to run, with its scope. owner is nil for the
+// run itself.
+func (r *Run) newFrame(p *program, owner *inst, limits workflow.Limits, inputs map[string]any) *frame {
+	f := &frame{p: p, inputs: inputs, limits: limits}
+	var parent *scope
+	if owner != nil {
+		parent = owner.scope()
+		f.around, f.depth, f.prefix, f.since = parent.frame, parent.frame.depth, owner.address+"/", r.clock.active
+	}
+	f.scope = newScope(parent, owner, p.body, f)
+	if owner == nil || limits.Runtime > 0 {
+		r.clock.frames = append(r.clock.frames, f)
+	}
+	return f
+}
+
 func newScope(parent *scope, owner *inst, g *graph, f *frame) *scope {
 	s := &scope{parent: parent, owner: owner, frame: f, latest: make([]*inst, g.count)}
 	if len(f.p.groups) > 0 {

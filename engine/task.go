@@ -17,7 +17,7 @@ func (r *Run) admitTask(in *inst) {
 	in.phase = queued
 	for f := in.scope().frame; f != nil; f = f.around {
 		if f.full() {
-			f.waiting.push(in)
+			f.waiting = append(f.waiting, in)
 			return
 		}
 	}
