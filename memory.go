@@ -62,10 +62,11 @@ func (p *Project) SearchMemories(ctx context.Context, query string, limit int, t
 	return found, err
 }
 
-// Memories lists memories, newest first. A limit of zero means all.
-func (p *Project) Memories(ctx context.Context, limit int, tags []string) (all []Memory, err error) {
+// Memories lists the memories that have all of the tags, newest first, of those that are older than the one with
+// the id before; 0: of all. A limit of zero means all.
+func (p *Project) Memories(ctx context.Context, before int64, limit int, tags []string) (all []Memory, err error) {
 	err = p.withMemories(func(s *memory.Store) (err error) {
-		all, err = s.List(ctx, limit, tags)
+		all, err = s.List(ctx, before, limit, tags)
 		return err
 	})
 	return all, err

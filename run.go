@@ -27,6 +27,10 @@ type (
 	Info = driver.Info
 	// Filter selects runs.
 	Filter = driver.Filter
+	// QuestionFilter selects open questions. The zero value selects all.
+	QuestionFilter = driver.QuestionFilter
+	// Asked names a question.
+	Asked = driver.Asked
 	// Change is something that happened to a run of the project.
 	Change = driver.Change
 	// Question is an open question and its run.
@@ -159,13 +163,13 @@ func (p *Project) Watch(ctx context.Context) iter.Seq2[Change, error] {
 	return d.Watch(ctx)
 }
 
-// Questions lists the open questions of all runs of the project.
-func (p *Project) Questions(ctx context.Context) ([]Question, error) {
+// Questions lists open questions of runs of the project. The oldest run comes first.
+func (p *Project) Questions(ctx context.Context, f QuestionFilter) ([]Question, error) {
 	d, err := p.runs()
 	if err != nil {
 		return nil, err
 	}
-	return d.Questions(ctx, "")
+	return d.Questions(ctx, f)
 }
 
 // Spent adds up what the attempts of all runs that ended since a time have cost, by day, workflow, run, agent
@@ -311,7 +315,9 @@ func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
 }
 
 // Questions lists the open questions of the run.
-func (r *Run) Questions(ctx context.Context) ([]Question, error) { return r.d.Questions(ctx, r.id) }
+func (r *Run) Questions(ctx context.Context) ([]Question, error) {
+	return r.d.Questions(ctx, QuestionFilter{Run: r.id})
+}
 
 // Answer is a person's answer to a question.
 type Answer struct {

@@ -163,7 +163,7 @@ func (a *app) listMemories(ctx context.Context, limit int, tags []string) error 
 	if err != nil {
 		return err
 	}
-	all, err := p.Memories(ctx, limit, tags)
+	all, err := p.Memories(ctx, 0, limit, tags)
 	switch {
 	case err != nil:
 		return memoryUsage(err)

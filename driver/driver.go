@@ -66,8 +66,8 @@ type Driver interface {
 	// and in this order. The days are those of the zone of since. What a fork took over from another run is
 	// not counted again.
 	Spent(ctx context.Context, since time.Time) ([]Spent, error)
-	// Questions lists the open questions of one run, or of all if run is "".
-	Questions(ctx context.Context, run string) ([]Question, error)
+	// Questions lists open questions. The oldest run comes first.
+	Questions(ctx context.Context, f QuestionFilter) ([]Question, error)
 
 	// Act records an answer, a cancellation or a raised limit. A process that drives the
 	// run continues by itself. The error is a *[RefusedError] if the run does not accept
@@ -243,6 +243,16 @@ type Filter struct {
 	Without  string // only runs without this label
 	Before   string // only runs older than this one, for paging
 }
+
+// QuestionFilter selects open questions. The zero value selects all.
+type QuestionFilter struct {
+	Run   string // only of this run
+	After Asked  // only those after this one, which may have been answered, for paging
+	Limit int    // zero: no limit
+}
+
+// Asked names a question.
+type Asked struct{ Run, ID string }
 
 // Counts is how many runs and questions there are.
 type Counts struct {

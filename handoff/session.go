@@ -190,6 +190,20 @@ func (s *Sessions) List(ctx context.Context, limit int) ([]State, error) {
 	return states, ctx.Err()
 }
 
+// Page returns sessions of the project, newest first: of those before a session, "" for all, as many as the limit.
+func (s *Sessions) Page(ctx context.Context, before string, limit int) ([]State, error) {
+	runs, err := s.p.Runs(ctx, hocket.Filter{Label: labelAgent, Before: before, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	states := make([]State, len(runs))
+	for i, r := range runs {
+		states[i] = listed(r)
+		s.complete(ctx, &states[i])
+	}
+	return states, ctx.Err()
+}
+
 // complete adds what the list of runs does not contain: the attempts, and when the first one started.
 func (s *Sessions) complete(ctx context.Context, state *State) {
 	if state.Phase == Pending {

@@ -368,7 +368,7 @@ func TestWhatIsDamaged(t *testing.T) {
 			return err
 		}, "usage of work[2]@1"},
 		{"question", "UPDATE asked SET data = 'x' WHERE id = 'two'", func(s *Store) error {
-			_, err := s.Open(ctx, "demo-1")
+			_, err := s.Open(ctx, driver.QuestionFilter{Run: "demo-1"})
 			return err
 		}, "question two of run demo-1"},
 		{"message", "UPDATE inbox SET event = 'x'", func(s *Store) error {

@@ -357,7 +357,7 @@ func TestNoErrorIsLost(t *testing.T) {
 			s.lastPin.Store(nil)
 			return s.Pin(ctx, "demo-1")
 		}),
-		"Open": of(func(s *Store) ([]driver.Question, error) { return s.Open(ctx, "") }),
+		"Open": of(func(s *Store) ([]driver.Question, error) { return s.Open(ctx, driver.QuestionFilter{}) }),
 		"Attempt": of(func(s *Store) (any, error) {
 			session, model, used, err := s.Attempt(ctx, attemptOf("demo-1"))
 			return list[any](session, model, used), err

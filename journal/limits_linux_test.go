@@ -94,7 +94,7 @@ func nobodyRole(args []string) error {
 	fmt.Println(len(runs), err)
 	later, err := collect(s.Events(context.Background(), "demo-1", n))
 	fmt.Println(len(later.([]engine.Envelope)), err)
-	questions, err := s.Open(context.Background(), "demo-1")
+	questions, err := s.Open(context.Background(), driver.QuestionFilter{Run: "demo-1"})
 	fmt.Println(len(questions), err)
 	_, err = s.Writer(context.Background(), "demo-1")
 	fmt.Println(IsProblem(err, ReadOnly), IsProblem(s.Writable(), ReadOnly))

@@ -177,6 +177,11 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]Run, error) {
 	return s.runs(ctx, where+" ORDER BY number DESC LIMIT ?", append(args, cmp.Or(f.Limit, -1))...)
 }
 
+// Stale lists the runs that are not over and whose entries miss events, see [Run.Stale].
+func (s *Store) Stale(ctx context.Context) ([]Run, error) {
+	return s.runs(ctx, "WHERE status IN ('running', 'waiting') AND noted <> (SELECT coalesce(max(seq), 0) FROM events WHERE run = number)")
+}
+
 // Count counts runs, and open questions.
 func (s *Store) Count(ctx context.Context, since time.Time) (c driver.Counts, err error) {
 	err = s.read.QueryRowContext(ctx, `SELECT count(iif(status IN ('running', 'waiting'), 1, NULL)), count(iif(created >= ?, 1, NULL)), (SELECT count(*) FROM asked) FROM runs`,

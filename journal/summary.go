@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -62,25 +63,29 @@ func (s *Store) Refresh(r Run, seq int, m Summary) error {
 	})
 }
 
-// The open questions of all runs, and of one. A condition for both would look at all of them for one.
+// The open questions of all runs after one, and of one run. Neither query looks at others.
 const (
-	askedByAll = `SELECT r.id, a.id, a.data FROM asked a JOIN runs r ON r.number = a.run ORDER BY a.run, a.id`
-	askedBy    = `SELECT r.id, a.id, a.data FROM runs r JOIN asked a ON a.run = r.number WHERE r.id = ? ORDER BY a.id`
+	askedByAll = `SELECT r.id, a.id, a.data FROM asked a CROSS JOIN runs r ON r.number = a.run WHERE (a.run, a.id) > (?, ?) ORDER BY a.run, a.id LIMIT ?`
+	askedBy    = `SELECT r.id, a.id, a.data FROM runs r CROSS JOIN asked a ON a.run = r.number WHERE r.id = ? AND (a.run, a.id) > (?, ?) ORDER BY a.id LIMIT ?`
 )
 
-// Open returns the open questions of one run, or of all if run is "". The oldest run comes
-// first.
-func (s *Store) Open(ctx context.Context, run string) ([]driver.Question, error) {
-	query, of := askedByAll, []any(nil)
-	if run != "" {
-		query, of = askedBy, []any{run}
+// Open returns open questions. The oldest run comes first.
+func (s *Store) Open(ctx context.Context, f driver.QuestionFilter) (open []driver.Question, err error) {
+	after := int64(0)
+	if f.After.Run != "" {
+		if after, err = s.number(ctx, f.After.Run); err != nil {
+			return nil, err
+		}
 	}
-	rows, err := s.read.QueryContext(ctx, query, of...)
+	query, args := askedByAll, []any{after, f.After.ID, cmp.Or(f.Limit, -1)}
+	if f.Run != "" {
+		query, args = askedBy, append([]any{f.Run}, args...)
+	}
+	rows, err := s.read.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, explain(s.file, err)
 	}
 	defer rows.Close()
-	var open []driver.Question
 	for rows.Next() {
 		var run, id, data string
 		if err := rows.Scan(&run, &id, &data); err != nil {

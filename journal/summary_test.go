@@ -29,7 +29,7 @@ func find(t *testing.T, s *Store, id string) Run {
 
 func wantOpen(t *testing.T, s *Store, run string, want ...string) {
 	t.Helper()
-	open, err := s.Open(context.Background(), run)
+	open, err := s.Open(context.Background(), driver.QuestionFilter{Run: run})
 	var got []string
 	for _, q := range open {
 		got = append(got, q.Run+" "+q.ID)
@@ -398,11 +398,19 @@ func TestQuestionIsOver(t *testing.T) {
 	}
 }
 
-// For the questions of one run, those of other runs are not read: 10,000 may wait.
-func TestQuestionsOfOneRun(t *testing.T) {
+// For the questions of one run, or of a page, no others are read: 10,000 may wait.
+func TestOnlySomeQuestionsAreRead(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	createRun(t, s, "demo-1")
-	rows, err := s.read.DB.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+askedBy, "demo-1")
+	for query, args := range map[string][]any{askedBy: {"demo-1", 0, "", 5}, askedByAll: {0, "", 5}} {
+		wantSearch(t, s, query, args)
+	}
+}
+
+// wantSearch fails if a query does not use an index for each of two tables, or sorts.
+func wantSearch(t *testing.T, s *Store, query string, args []any) {
+	t.Helper()
+	rows, err := s.read.DB.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,8 +114,9 @@ func insert(ctx context.Context, tx *sql.Tx, m *Memory, key string) error {
 	return m.index(ctx, tx)
 }
 
-// List returns the newest memories that have all of the tags. A limit of zero means all.
-func (s *Store) List(ctx context.Context, limit int, tags []string) ([]Memory, error) {
+// List returns the newest memories that have all of the tags, of those that are older than the one with the id
+// before; 0: of all. A limit of zero means all.
+func (s *Store) List(ctx context.Context, before int64, limit int, tags []string) ([]Memory, error) {
 	tags, err := normalTags(tags)
 	if err != nil {
 		return nil, err
@@ -124,8 +125,11 @@ func (s *Store) List(ctx context.Context, limit int, tags []string) ([]Memory, e
 		limit = -1
 	}
 	which, args := "true", []any{}
+	if before > 0 {
+		which, args = "id < ?", append(args, before)
+	}
 	if len(tags) > 0 {
-		which, args = "id IN (SELECT rowid FROM words WHERE words MATCH ?)", append(args, strings.Join(tagTerms(tags), " AND "))
+		which, args = which+" AND id IN (SELECT rowid FROM words WHERE words MATCH ?)", append(args, strings.Join(tagTerms(tags), " AND "))
 	}
 	return s.load(ctx, which+" ORDER BY id DESC LIMIT ?", append(args, limit)...)
 }

@@ -185,11 +185,11 @@ func TestTags(t *testing.T) {
 	if got := search(t, s, "docs"); !reflect.DeepEqual(got, []string{"one build"}) {
 		t.Errorf("a tag is a word too: %q", got)
 	}
-	list, err := s.List(context.Background(), 0, []string{"ci"})
+	list, err := s.List(context.Background(), 0, 0, []string{"ci"})
 	if err != nil || len(list) != 2 || list[0].Text != "two build" || list[1].Source != "test" || !reflect.DeepEqual(list[1], both) {
 		t.Errorf("the list is %+v, %v", list, err)
 	}
-	if list, err = s.List(context.Background(), 1, nil); err != nil || len(list) != 1 || list[0].Text != "three build" {
+	if list, err = s.List(context.Background(), 0, 1, nil); err != nil || len(list) != 1 || list[0].Text != "three build" {
 		t.Errorf("the list is %+v, %v", list, err)
 	}
 }
@@ -322,7 +322,7 @@ func TestWhatCannotBeKept(t *testing.T) {
 			t.Errorf("%.10q %q gives %v", tt.text, tt.tags, err)
 		}
 	}
-	if list, err := s.List(context.Background(), 0, nil); err != nil || len(list) != 0 {
+	if list, err := s.List(context.Background(), 0, 0, nil); err != nil || len(list) != 0 {
 		t.Errorf("kept: %v, %v", list, err)
 	}
 }
@@ -379,7 +379,7 @@ func TestManyWriteAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if list, err := open(t, dir).List(context.Background(), 0, nil); err != nil || len(list) != 20 {
+	if list, err := open(t, dir).List(context.Background(), 0, 0, nil); err != nil || len(list) != 20 {
 		t.Errorf("%d memories, %v", len(list), err)
 	}
 }

@@ -5,9 +5,15 @@ import (
 	"encoding/base64"
 	"net/http"
 	"reflect"
+	"slices"
+	"sort"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/hocket-dev/hocket"
 )
 
 // apiPath is the prefix of all paths of the API.
@@ -95,7 +101,7 @@ type reply[T any] struct{ Body T }
 
 func say[T any](body T) *reply[T] { return &reply[T]{body} }
 
-// page is a part of a list. Lists are read with cursors, since numbers would shift while runs start.
+// page is a part of a list. Lists that grow are read with cursors, since numbers would shift while runs start.
 type page[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next,omitempty" doc:"The cursor of the next page, absent on the last one"`
@@ -103,16 +109,58 @@ type page[T any] struct {
 
 // Paged are the parameters of lists.
 type Paged struct {
-	Cursor string `query:"cursor" doc:"The value of next of the previous page" maxLength:"500"`
+	Cursor string `query:"cursor" doc:"The value of next of the previous page" maxLength:"4000"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 }
 
-func cursorOf(last string) string { return base64.RawURLEncoding.EncodeToString([]byte(last)) }
+// cursorOf returns the cursor of what comes after an entry, which is named by some words.
+func cursorOf(last ...string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(last, "\x00")))
+}
 
-func (p *Paged) after() (string, error) {
-	text, err := base64.RawURLEncoding.DecodeString(p.Cursor)
-	if err != nil {
-		return "", invalidRequest(http.StatusBadRequest, "invalid cursor: use the value of next of the previous page")
+// after returns the words of the cursor, nil if there is none.
+func (p *Paged) after(words int) ([]string, error) {
+	if p.Cursor == "" {
+		return nil, nil
 	}
-	return string(text), nil
+	text, err := base64.RawURLEncoding.Strict().DecodeString(p.Cursor)
+	last := strings.Split(string(text), "\x00")
+	if err != nil || len(last) != words || last[0] == "" || !utf8.Valid(text) {
+		return nil, invalidCursor()
+	}
+	return last, nil
+}
+
+func invalidCursor() *Problem {
+	p := invalidRequest(http.StatusBadRequest, "invalid cursor, or what it names was deleted")
+	p.Hint = "use the value of next of the previous page, or begin again without a cursor"
+	return p
+}
+
+// cursorError returns the error of a list that begins after a run.
+func cursorError(err error, last []string) error {
+	if last != nil && isA[*hocket.UnknownRunError](err) {
+		return invalidCursor()
+	}
+	return err
+}
+
+// trim makes a page of a list that has one entry more than the limit, if there are more. name returns the words of an
+// entry for the cursor.
+func trim[T any](p *Paged, items []T, name func(T) []string) page[T] {
+	out := page[T]{Items: append([]T{}, items[:min(p.Limit, len(items))]...)}
+	if len(items) > p.Limit {
+		out.Next = cursorOf(name(items[p.Limit-1])...)
+	}
+	return out
+}
+
+// part makes a page of a complete list, which is sorted by name.
+func part[T any](p *Paged, all []T, name func(T) []string) (page[T], error) {
+	last, err := p.after(len(name(*new(T))))
+	if err != nil {
+		return page[T]{}, err
+	}
+	first := sort.Search(len(all), func(i int) bool { return last == nil || slices.Compare(name(all[i]), last) > 0 })
+	return trim(p, all[first:], name), nil
 }

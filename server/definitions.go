@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -139,8 +140,11 @@ func (a *api) addAgents() {
 			}
 			return say(all), nil
 		})
-	add(a, op{id: "list-sessions", method: http.MethodGet, path: "/projects/{project}/sessions", scope: Read, tag: tag, summary: "List the conversations with agents", errors: []int{404}},
-		func(ctx context.Context, in *InProject) (*reply[[]Conversation], error) {
+	add(a, op{id: "list-sessions", method: http.MethodGet, path: "/projects/{project}/sessions", scope: Read, tag: tag, summary: "List the conversations with agents, by their ids", errors: []int{404}},
+		func(ctx context.Context, in *struct {
+			InProject
+			Paged
+		}) (*reply[page[Conversation]], error) {
 			p, err := a.project(ctx, in.Project)
 			if err != nil {
 				return nil, err
@@ -150,36 +154,55 @@ func (a *api) addAgents() {
 			for _, s := range found {
 				all = append(all, Conversation{s.ID, s.Agent, s.Executor, s.Created, s.Changed, len(s.Messages), s.Spent.CostUSD})
 			}
-			return say(all), err
+			if err != nil {
+				return nil, err
+			}
+			slices.SortFunc(all, func(x, y Conversation) int { return strings.Compare(x.ID, y.ID) }) // the others move while they are paged through
+			out, err := part(&in.Paged, all, func(c Conversation) []string { return []string{c.ID} })
+			return say(out), err
 		})
 }
 
 func (a *api) addMemories() {
 	const tag = "Memory"
-	add(a, op{id: "list-memories", method: http.MethodGet, path: "/projects/{project}/memories", scope: Read, tag: tag, summary: "List or search what agents remember", errors: []int{404}},
+	add(a, op{id: "list-memories", method: http.MethodGet, path: "/projects/{project}/memories", scope: Read, tag: tag, summary: "List what agents remember, newest first, or search it",
+		detail: "A search has no cursor: it returns the best matches.", errors: []int{404}},
 		func(ctx context.Context, in *struct {
 			InProject
+			Paged
 			Query string   `query:"query" doc:"Words to search for" maxLength:"1000"`
 			Tags  []string `query:"tag,explode" maxItems:"20"`
-			Limit int      `query:"limit" minimum:"1" maximum:"500" default:"50"`
-		}) (*reply[[]Memory], error) {
+		}) (*reply[page[Memory]], error) {
 			p, err := a.project(ctx, in.Project)
 			if err != nil {
 				return nil, err
 			}
+			if in.Query != "" && in.Cursor != "" {
+				return nil, invalidRequest(http.StatusUnprocessableEntity, "a search has no cursor: it returns the best matches")
+			}
 			all := []Memory{}
-			if in.Query == "" {
-				found, err := p.Memories(ctx, in.Limit, in.Tags)
+			if in.Query != "" {
+				found, err := p.SearchMemories(ctx, in.Query, in.Limit, in.Tags)
 				for _, m := range found {
-					all = append(all, memoryOf(m, 0))
+					all = append(all, memoryOf(m.Memory, m.Score))
 				}
-				return say(all), err
+				return say(page[Memory]{Items: all}), err
 			}
-			found, err := p.SearchMemories(ctx, in.Query, in.Limit, in.Tags)
+			last, err := in.after(1)
+			if err != nil {
+				return nil, err
+			}
+			var before int64
+			if last != nil {
+				if before, err = strconv.ParseInt(last[0], 10, 64); err != nil || before <= 0 {
+					return nil, invalidCursor()
+				}
+			}
+			found, err := p.Memories(ctx, before, in.Limit+1, in.Tags)
 			for _, m := range found {
-				all = append(all, memoryOf(m.Memory, m.Score))
+				all = append(all, memoryOf(m, 0))
 			}
-			return say(all), err
+			return say(trim(&in.Paged, all, func(m Memory) []string { return []string{strconv.FormatInt(m.ID, 10)} })), err
 		})
 	add(a, op{id: "add-memory", method: http.MethodPost, path: "/projects/{project}/memories", scope: Start, tag: tag, status: http.StatusCreated, summary: "Remember something", detail: repeatable, errors: []int{404, 409, 422}},
 		func(ctx context.Context, in *struct {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/handoff"
@@ -70,10 +71,19 @@ func (a *api) addHandoffs() {
 	add(a, op{id: "list-handoffs", method: http.MethodGet, path: "/projects/{project}/handoffs", scope: Read, tag: tag, summary: "List the tasks that agents gave to others, newest first", errors: []int{404}},
 		func(ctx context.Context, in *struct {
 			InProject
-			Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-		}) (*reply[[]Handoff], error) {
-			all, err := a.Handoffs(ctx, in.Project, in.Limit)
-			return say(all), err
+			Paged
+		}) (*reply[page[Handoff]], error) {
+			p, err := a.project(ctx, in.Project)
+			if err != nil {
+				return nil, err
+			}
+			last, err := in.after(1)
+			if err != nil {
+				return nil, err
+			}
+			found, err := a.handoffs(p.Project).Page(ctx, strings.Join(last, ""), in.Limit+1)
+			out := trim(&in.Paged, handoffsOf(found), func(h Handoff) []string { return []string{h.Run} })
+			return say(out), cursorError(err, last)
 		})
 	add(a, op{id: "show-handoff", method: http.MethodGet, path: "/projects/{project}/handoffs/{id}", scope: Read, tag: tag, summary: "Show a handoff", errors: []int{404}},
 		func(ctx context.Context, in *struct {
@@ -106,18 +116,14 @@ func (a *api) addHandoffs() {
 		})
 }
 
-// Handoffs lists the handoffs of a project, newest first.
+// Handoffs lists the handoffs of a project that have not ended, and the newest others.
 func (s *Server) Handoffs(ctx context.Context, project string, limit int) ([]Handoff, error) {
 	p, err := s.project(ctx, project)
 	if err != nil {
 		return nil, err
 	}
 	found, err := s.handoffs(p.Project).List(ctx, limit)
-	all := []Handoff{}
-	for _, one := range found {
-		all = append(all, handoffOf(&one))
-	}
-	return all, err
+	return handoffsOf(found), err
 }
 
 // AgentNames returns the names of the agents of a project.
@@ -181,6 +187,14 @@ func (s *Server) SendHandoff(ctx context.Context, key string, in *HandoffText) (
 		err = sessions.Background()
 	}
 	return out, err
+}
+
+func handoffsOf(found []handoff.State) []Handoff {
+	all := []Handoff{}
+	for _, one := range found {
+		all = append(all, handoffOf(&one))
+	}
+	return all
 }
 
 func handoffOf(s *handoff.State) Handoff {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"time"
 )
 
 // metrics serves what an operator watches, in the text format of Prometheus.
@@ -19,12 +20,12 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	}
 	gauge("open_questions", "Questions that wait for an answer.")
 	for _, p := range s.projects {
-		open, err := p.Questions(r.Context())
+		counts, err := p.Count(r.Context(), time.Now())
 		if err != nil {
-			s.log.Error("questions cannot be read", "project", p.name, "error", err)
+			s.log.Error("questions cannot be counted", "project", p.name, "error", err)
 			continue
 		}
-		fmt.Fprintf(&b, "hocket_open_questions{project=%q} %d\n", p.name, len(open))
+		fmt.Fprintf(&b, "hocket_open_questions{project=%q} %d\n", p.name, counts.Questions)
 	}
 	s.mu.Lock()
 	streams := len(s.watchers)

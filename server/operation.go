@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -197,6 +198,10 @@ func (q request) read(w http.ResponseWriter, r *http.Request) (any, *Problem) {
 			if p.required {
 				found.Add(at, nil, "required "+p.in+" parameter is missing")
 			}
+			continue
+		}
+		if p.in == "path" && strings.ContainsFunc(given[0], unicode.IsControl) {
+			found.Add(at, nil, "names have no control characters")
 			continue
 		}
 		value, err := set(in.Elem().FieldByIndex(p.field), given)

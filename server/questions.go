@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/hocket-dev/hocket"
@@ -36,12 +37,10 @@ type Option struct {
 
 func (a *api) addQuestions() {
 	const tag = "Questions"
-	add(a, op{id: "list-questions", method: http.MethodGet, path: "/questions", scope: Read, tag: tag, summary: "List the open questions of all projects"},
-		func(ctx context.Context, in *struct {
-			Project string `query:"project" doc:"Only of this project" maxLength:"200"`
-		}) (*reply[[]Question], error) {
-			all, err := a.Questions(ctx, in.Project)
-			return say(all), err
+	add(a, op{id: "list-questions", method: http.MethodGet, path: "/questions", scope: Read, tag: tag, summary: "List the open questions of all projects, those of the oldest runs of each first"},
+		func(ctx context.Context, in *ListQuestions) (*reply[page[Question]], error) {
+			out, err := a.Questions(ctx, in)
+			return say(out), err
 		})
 	add(a, op{id: "answer-question", method: http.MethodPost, path: "/projects/{project}/runs/{run}/questions/{question}/answer", scope: Answer, tag: tag,
 		summary: "Answer a question", detail: "The first valid answer wins. It is recorded under the name of the token.", errors: []int{404, 409, 422}},
@@ -59,27 +58,48 @@ func (a *api) addQuestions() {
 		})
 }
 
-// Questions returns the open questions of a project; "": of all.
-func (s *Server) Questions(ctx context.Context, project string) ([]Question, error) {
-	if project != "" {
-		if _, err := s.project(ctx, project); err != nil {
-			return nil, err
-		}
+// ListQuestions selects open questions.
+type ListQuestions struct {
+	Paged
+	Project string `query:"project" doc:"Only of this project" maxLength:"200"`
+}
+
+// Questions returns open questions, those of the oldest runs of each project first.
+func (s *Server) Questions(ctx context.Context, in *ListQuestions) (page[Question], error) {
+	last, err := in.after(3)
+	if err != nil {
+		return page[Question]{}, err
 	}
-	all := []Question{}
-	for _, p := range s.projects {
-		if project != "" && project != p.name {
-			continue
-		}
-		open, err := p.Questions(ctx)
+	from := s.projects
+	if in.Project != "" {
+		p, err := s.project(ctx, in.Project)
 		if err != nil {
-			return nil, err
+			return page[Question]{}, err
+		}
+		from = []served{p}
+	}
+	f := hocket.QuestionFilter{Limit: in.Limit + 1}
+	if last != nil {
+		first := slices.IndexFunc(from, func(p served) bool { return p.name == last[0] })
+		if first < 0 {
+			return page[Question]{}, invalidCursor()
+		}
+		from, f.After = from[first:], hocket.Asked{Run: last[1], ID: last[2]}
+	}
+	var all []Question
+	for _, p := range from {
+		open, err := p.Questions(ctx, f)
+		if err != nil {
+			return page[Question]{}, cursorError(err, last)
 		}
 		for _, q := range open {
 			all = append(all, questionOf(p.name, q))
 		}
+		if f.After, f.Limit = (hocket.Asked{}), f.Limit-len(open); f.Limit <= 0 {
+			break
+		}
 	}
-	return all, nil
+	return trim(&in.Paged, all, func(q Question) []string { return []string{q.Project, q.Run, q.ID} }), nil
 }
 
 // Answer answers a question, in the name of the caller.

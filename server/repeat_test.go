@@ -110,7 +110,7 @@ func TestHandoffIsSentOnce(t *testing.T) {
 func TestMemoryIsAddedOnce(t *testing.T) {
 	f := newFixture(t, nil)
 	first := read[Memory](t, f.repeats("/memories", map[string]any{"text": "The shop closes at noon", "tags": []string{"b", "a"}}, map[string]any{"text": "The shop closes at noon"}))
-	if all, err := f.p.Memories(t.Context(), 0, nil); err != nil || len(all) != 2 || all[1].ID != first.ID {
+	if all, err := f.p.Memories(t.Context(), 0, 0, nil); err != nil || len(all) != 2 || all[1].ID != first.ID {
 		t.Errorf("the memories are %+v, %v", all, err)
 	}
 }

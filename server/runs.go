@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -106,26 +107,22 @@ func (s *Server) Runs(ctx context.Context, in *ListRuns) (page[RunLine], error) 
 	if err != nil {
 		return out, err
 	}
-	before, err := in.after()
+	last, err := in.after(1)
 	if err != nil {
 		return out, err
 	}
-	f := hocket.Filter{Limit: in.Limit + 1, Workflow: in.Workflow, Origin: in.Origin, Before: before}
+	f := hocket.Filter{Limit: in.Limit + 1, Workflow: in.Workflow, Origin: in.Origin, Before: strings.Join(last, "")}
 	if in.Status != "" {
 		f.Status = []engine.Status{engine.Status(in.Status)}
 	}
 	found, err := p.Runs(ctx, f)
 	if err != nil {
-		return out, err
-	}
-	if len(found) > in.Limit {
-		found = found[:in.Limit]
-		out.Next = cursorOf(found[in.Limit-1].ID)
+		return out, cursorError(err, last)
 	}
 	for _, i := range found {
 		out.Items = append(out.Items, lineOf(p.name, i))
 	}
-	return out, nil
+	return trim(&in.Paged, out.Items, func(l RunLine) []string { return []string{l.ID} }), nil
 }
 
 // Run returns a run, and its state for the API.

@@ -21,18 +21,26 @@ type Usage struct {
 	TokensOut   int64   `json:"tokens_out"`
 }
 
+// key is what the list is sorted by.
+func (u Usage) key() []string { return []string{u.Day, u.Workflow, u.Run, u.Agent, u.Model} }
+
 func (a *api) addUsage() {
 	add(a, op{id: "list-usage", method: http.MethodGet, path: "/projects/{project}/usage", scope: Read, tag: "Runs", summary: "List what agents used, by day, run, agent and model", errors: []int{404}},
 		func(ctx context.Context, in *struct {
 			InProject
+			Paged
 			Days int `query:"days" doc:"How many days, with today" minimum:"1" maximum:"3650" default:"30"`
-		}) (*reply[[]Usage], error) {
+		}) (*reply[page[Usage]], error) {
 			all, err := a.Usage(ctx, in.Project, in.Days)
-			return say(all), err
+			if err != nil {
+				return nil, err
+			}
+			out, err := part(&in.Paged, all, Usage.key)
+			return say(out), err
 		})
 }
 
-// Usage returns what agents used in the last days, with today, in the order of the days.
+// Usage returns what agents used in the last days, with today, in the order of days, workflows, runs, agents and models.
 func (s *Server) Usage(ctx context.Context, project string, days int) ([]Usage, error) {
 	p, err := s.project(ctx, project)
 	if err != nil {

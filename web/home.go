@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/hocket-dev/hocket/server"
@@ -26,10 +25,9 @@ type inboxData struct {
 	Trust     []untrusted
 	Questions []card
 	Proposals []proposal
-	First     int // the number of the first question, from 1
-	Open      int // questions
-	Next      int // how many questions come before those of the next page; 0: this is the last page
-	Previous  int // as for Next; -1: this is the first page
+	Open      int    // questions
+	Next      string // the cursor of the next page; "": this is the last one
+	Later     bool   // this is not the first page
 }
 
 // untrusted is a project that waits for trust.
@@ -49,7 +47,7 @@ func (s *site) home(r *http.Request) (string, any, error) {
 	ctx := r.Context()
 	var d homeData
 	var err error
-	if d.inboxData, err = s.waiting(ctx, 0, homeQuestions); err != nil {
+	if d.inboxData, err = s.waiting(ctx, "", homeQuestions); err != nil {
 		return "", nil, err
 	}
 	if d.Running, err = s.latest(ctx, listedRuns, "running", "waiting"); err != nil {
@@ -100,21 +98,21 @@ func inProgress(r server.RunLine) bool {
 	return slices.Contains([]string{"running", "waiting", "pending", "interrupted"}, r.Status)
 }
 
-// waiting returns what waits for a person: some of the questions, after others, and everything else.
-func (s *site) waiting(ctx context.Context, after, most int) (inboxData, error) {
-	open, err := s.Questions(ctx, "")
+// waiting returns what waits for a person: some of the questions, after a cursor, and everything else.
+func (s *site) waiting(ctx context.Context, cursor string, most int) (inboxData, error) {
+	open, err := s.Questions(ctx, &server.ListQuestions{Paged: server.Paged{Cursor: cursor, Limit: most}})
+	if cursor != "" && (err != nil || len(open.Items) == 0) { // they were answered, or their run was deleted
+		return s.waiting(ctx, "", most)
+	}
 	if err != nil {
 		return inboxData{}, err
 	}
-	after = max(0, min(after, len(open)-1)) // some may have been answered
-	d := inboxData{First: after + 1, Open: len(open), Previous: -1, Proposals: s.proposals(ctx)}
-	if after > 0 {
-		d.Previous = max(0, after-most)
+	counts, err := s.Count(ctx, time.Now())
+	if err != nil {
+		return inboxData{}, err
 	}
-	if open = open[after:]; len(open) > most {
-		open, d.Next = open[:most], after+most
-	}
-	if d.Questions, err = s.cards(ctx, open); err != nil {
+	d := inboxData{Open: counts.Questions, Next: open.Next, Later: cursor != "", Proposals: s.proposals(ctx)}
+	if d.Questions, err = s.cards(ctx, open.Items); err != nil {
 		return d, err
 	}
 	for _, project := range s.Untrusted() {
@@ -134,8 +132,7 @@ func (s *site) waiting(ctx context.Context, after, most int) (inboxData, error) 
 }
 
 func (s *site) inbox(r *http.Request) (string, any, error) {
-	after, _ := strconv.Atoi(r.URL.Query().Get("after")) // otherwise the first ones
-	d, err := s.waiting(r.Context(), after, inboxQuestions)
+	d, err := s.waiting(r.Context(), r.URL.Query().Get("cursor"), inboxQuestions)
 	return "Inbox", d, err
 }
 

@@ -15,7 +15,7 @@ import (
 // asked lists the open questions of a run as "id kind", and those of all runs.
 func asked(t *scene, d driver.Driver, run string) (list []string, open []driver.Question) {
 	t.Helper()
-	open, err := d.Questions(t.Context(), run)
+	open, err := d.Questions(t.Context(), driver.QuestionFilter{Run: run})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +59,28 @@ func kinds(t *scene, w World) {
 	wantAsked(t, other, "gate-1", "ok gate")
 	wantAsked(t, other, "budget-1", "costly budget")
 	wantAsked(t, other, "", "ok gate", "costly budget")
+	for _, page := range []struct {
+		f    driver.QuestionFilter
+		want string
+	}{
+		{driver.QuestionFilter{Limit: 1}, "gate-1/ok"},
+		{driver.QuestionFilter{After: driver.Asked{Run: "gate-1", ID: "ok"}, Limit: 1}, "budget-1/costly"},
+		{driver.QuestionFilter{After: driver.Asked{Run: "gate-1", ID: "answered"}}, "gate-1/ok budget-1/costly"},
+		{driver.QuestionFilter{After: driver.Asked{Run: "budget-1", ID: "costly"}}, ""},
+		{driver.QuestionFilter{Run: "gate-1", After: driver.Asked{Run: "gate-1", ID: "ok"}}, ""},
+	} {
+		open, err := other.Questions(t.Context(), page.f)
+		var got []string
+		for _, q := range open {
+			got = append(got, q.Run+"/"+q.ID)
+		}
+		if strings.Join(got, " ") != page.want || err != nil {
+			t.Errorf("%+v: %q, want %q (%v)", page.f, got, page.want, err)
+		}
+	}
+	if _, err := other.Questions(t.Context(), driver.QuestionFilter{After: driver.Asked{Run: "gone-1"}}); !errors.As(err, new(*driver.UnknownRunError)) {
+		t.Errorf("after a question of an unknown run: %v", err)
+	}
 
 	_, gates := asked(t, other, "gate-1")
 	stale := &engine.Answered{ID: "ok", Value: "yes", Digest: "of another question"}
@@ -142,7 +164,7 @@ func orphan(t *scene, w World) {
 		next := open(t, w, nil)
 		next.work = driver.Work{Agents: asking{c.asks}, Elsewhere: true}
 		eventually(t, "the question", func() bool {
-			open, err := next.raw.Questions(t.Context(), s.Run)
+			open, err := next.raw.Questions(t.Context(), driver.QuestionFilter{Run: s.Run})
 			return err == nil && len(open) == 1
 		})
 		d.Kill()

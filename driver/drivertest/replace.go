@@ -18,7 +18,7 @@ func replaced(t *scene, w World) {
 		if res, err := d.Start(t.Context(), s); err != nil || res.Status != engine.Waiting {
 			t.Fatalf("%s, %v", outline(res), err)
 		}
-		open, err := d.raw.Questions(t.Context(), run)
+		open, err := d.raw.Questions(t.Context(), driver.QuestionFilter{Run: run})
 		if err != nil || len(open) != 1 {
 			t.Fatalf("%v, %v", open, err)
 		}

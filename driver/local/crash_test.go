@@ -249,7 +249,7 @@ func TestKilledWhileAnAttemptAsks(t *testing.T) {
 		d.done <- res
 	}()
 	for len(d.done) == 0 {
-		if open, err := d.store.Open(t.Context(), "demo-1"); err == nil && len(open) == 1 && !open[0].Orphaned {
+		if open, err := d.store.Open(t.Context(), driver.QuestionFilter{Run: "demo-1"}); err == nil && len(open) == 1 && !open[0].Orphaned {
 			again()
 		}
 		time.Sleep(time.Millisecond)

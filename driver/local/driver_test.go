@@ -43,7 +43,7 @@ func TestReadingMakesNothing(t *testing.T) {
 	if runs, err := d.Runs(ctx, driver.Filter{}); len(runs) != 0 || err != nil {
 		t.Errorf("runs %v, %v", runs, err)
 	}
-	if qs, err := d.Questions(ctx, ""); len(qs) != 0 || err != nil {
+	if qs, err := d.Questions(ctx, driver.QuestionFilter{}); len(qs) != 0 || err != nil {
 		t.Errorf("questions %v, %v", qs, err)
 	}
 	if n, err := d.Check(ctx); n != -1 || err != nil {
@@ -131,7 +131,7 @@ func TestJournalOfVersion3(t *testing.T) {
 	ctx := context.Background()
 	for range 2 {
 		d := openDriver(t, dir)
-		questions, err := d.Questions(ctx, "")
+		questions, err := d.Questions(ctx, driver.QuestionFilter{})
 		if err != nil || len(questions) != 1 || questions[0].Run != "gated-s7yw63t2" || questions[0].ID != "ok" {
 			t.Errorf("questions %+v, %v", questions, err)
 		}

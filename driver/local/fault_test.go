@@ -79,7 +79,7 @@ func calls(ctx context.Context) (general, ofRun map[string]func(d *local.Driver)
 	silent := agentFunc(func(context.Context, *engine.StartTask, agent.Log) driver.Outcome { return driver.Outcome{} })
 	general = map[string]func(d *local.Driver) (any, error){
 		"Runs":      func(d *local.Driver) (any, error) { return d.Runs(ctx, driver.Filter{}) },
-		"Questions": func(d *local.Driver) (any, error) { return d.Questions(ctx, "") },
+		"Questions": func(d *local.Driver) (any, error) { return d.Questions(ctx, driver.QuestionFilter{}) },
 		"Collect":   func(d *local.Driver) (any, error) { return d.Collect(ctx, driver.Retention{Age: 1}, nil, false) },
 		"Surplus": func(d *local.Driver) (any, error) {
 			return d.Collect(ctx, driver.Retention{Runs: 1, Size: 1}, nil, true)

@@ -294,7 +294,7 @@ func TestQuestionsOfOneRun(t *testing.T) {
 	cost := func(runs ...string) float64 {
 		d, _, _ := opened(t, runs...)
 		return testing.AllocsPerRun(20, func() {
-			if found, err := d.Questions(t.Context(), "one"); err != nil || len(found) != 1 {
+			if found, err := d.Questions(t.Context(), driver.QuestionFilter{Run: "one"}); err != nil || len(found) != 1 {
 				t.Fatal(found, err)
 			}
 		})

@@ -120,7 +120,7 @@ func (d *driven) until(names ...string) []driver.Question {
 	d.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for {
-		open, err := d.store.Open(context.Background(), "demo-1")
+		open, err := d.store.Open(context.Background(), driver.QuestionFilter{Run: "demo-1"})
 		if err != nil {
 			d.t.Fatal(err)
 		}

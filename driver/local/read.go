@@ -153,17 +153,17 @@ func (d *Driver) Spent(ctx context.Context, since time.Time) ([]driver.Spent, er
 	return s.Spent(ctx, since)
 }
 
-// Questions lists the open questions.
-func (d *Driver) Questions(ctx context.Context, run string) ([]driver.Question, error) {
+// Questions lists open questions.
+func (d *Driver) Questions(ctx context.Context, f driver.QuestionFilter) ([]driver.Question, error) {
 	s, err := d.reading()
 	if err != nil || s == nil {
 		return nil, err
 	}
 	runs := make([]journal.Run, 1)
-	if run == "" {
-		runs, err = s.List(ctx, driver.Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
+	if f.Run == "" {
+		runs, err = s.Stale(ctx)
 	} else {
-		runs[0], err = s.Run(ctx, run)
+		runs[0], err = s.Run(ctx, f.Run)
 	}
 	if err != nil {
 		return nil, err
@@ -171,5 +171,5 @@ func (d *Driver) Questions(ctx context.Context, run string) ([]driver.Question, 
 	for _, r := range runs {
 		info(ctx, s, r) // updates the questions that a killed driver left
 	}
-	return s.Open(ctx, run)
+	return s.Open(ctx, f)
 }

@@ -208,7 +208,7 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 	for run, want := range map[string]string{"": "one two ", "one": "one ", "two": "two ", "three": ""} {
-		questions, err := d.Questions(t.Context(), run)
+		questions, err := d.Questions(t.Context(), driver.QuestionFilter{Run: run})
 		got := ""
 		for _, q := range questions {
 			got += q.Run + " "

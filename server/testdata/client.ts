@@ -41,7 +41,7 @@ const started = must(await api.POST("/projects/{project}/runs", {
 const run = started.run_id;
 for await (const event of follow(run)) {
   if (event.type !== "asked") continue;
-  const question = must(await api.GET("/questions", {})).find((q) => q.run_id === run)!;
+  const question = must(await api.GET("/questions", {})).items.find((q) => q.run_id === run)!;
   must(await api.POST("/projects/{project}/runs/{run}/questions/{question}/answer", {
     params: { path: { project, run, question: question.id } },
     body: { value: question.options[0]!.value, digest: question.digest },
