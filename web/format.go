@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/draw"
@@ -16,7 +18,7 @@ func (s *site) functions() template.FuncMap {
 	return template.FuncMap{
 		"when": when, "iso": isoTime, "advice": advice, "duration": duration, "usd": usd, "total": total, "count": count,
 		"status": statusText, "handoffStatus": handoffStatus, "price": func(cost float64) *float64 { return &cost }, "projectPath": projectPath, "runPath": runPath, "workflowPath": workflowPath, "took": took,
-		"notations": func() [][2]string { return notations }, "lower": strings.ToLower, "asset": func(name string) string { return s.assets + name }, "kind": kindText, "plain": plain, "bound": bound, "plural": plural, "size": size, "inProgress": inProgress, "rows": rows, "readableAlike": func() int { return draw.ReadableAlike }, "newKey": newKey, "args": func(all ...any) []any { return all },
+		"notations": func() [][2]string { return notations }, "lower": strings.ToLower, "asset": func(name string) string { return s.assets + name }, "kind": kindText, "sentence": sentence, "plain": plain, "bound": bound, "plural": plural, "size": size, "inProgress": inProgress, "rows": rows, "readableAlike": func() int { return draw.ReadableAlike }, "newKey": newKey, "args": func(all ...any) []any { return all },
 	}
 }
 
@@ -135,7 +137,16 @@ func kindText(kind string) string {
 	if text, ok := kindTexts[kind]; ok {
 		return text
 	}
-	return strings.ToUpper(kind[:min(1, len(kind))]) + kind[min(1, len(kind)):]
+	return sentence(kind)
+}
+
+// sentence returns a text that begins with a capital letter.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
 }
 
 // handoffStatus returns the status of a run that looks like that of a handoff.

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,19 +18,35 @@ import (
 // TestScreenshots shows every page in several widths and themes, in the directory of `go test -artifacts`.
 // It checks what can be checked without eyes: nothing is wider than the page.
 func TestScreenshots(t *testing.T) {
-	f := newFixture(t, map[string]string{
+	more := map[string]string{
 		".hocket/triggers/nightly.yml": "workflow: hello\nschedule: \"0 3 * * *\"\nzone: Europe/Berlin\n", ".hocket/triggers/wrong.yml": "workflow: helo\nafter: hello\n",
-	})
+		".hocket/workflows/wide.yml": wideFlow(), ".hocket/workflows/checks.yml": manyChecks(),
+		".hocket/workflows/costly.yml": "name: costly\nsteps:\n  - {id: think, title: Think hard, agent: paid, prompt: Think}\n  - {id: more, agent: paid, prompt: More}\n",
+	}
+	maps.Copy(more, handing())
+	maps.Copy(more, editingFiles())
+	more[".hocket/generated/tidy/origin.yml"] = "kind: workflow\nname: tidy\nby: claude\ngoal: Tidy up the folder of downloads\n"
+	more[".hocket/generated/tidy/tidy.yml"] = "name: tidy\nsteps:\n  - {id: sweep, title: Remove old files, agent: shell, config: {command: \"find downloads -mtime +30 -delete\"}}\n  - {id: report, agent: greeter, prompt: Say what was removed}\n"
+	f := newFixture(t, more)
 	done, gated, wide, broken := f.begin("hello"), f.begin("gated"), f.begin("release"), f.begin("broken")
 	f.until(done, "success")
 	f.until(gated, "waiting")
 	f.until(wide, "waiting")
 	f.until(broken, "error")
+	changed, many, branches, costly, handed := f.begin("editing"), f.begin("checks"), f.begin("wide"), f.begin("costly"), f.begin("handing")
+	f.answer(handed, "yes")
+	f.answer(many, "yes")
+	f.until(changed, "success")
+	f.until(many, "success", "partial")
+	f.until(branches, "success")
+	f.until(costly, "success")
 	long := f.begin("long")
 	b := f.tab()
 	pages := map[string]string{
 		"home": "/", "inbox": "/inbox", "project": "/projects/shop", "problem": "/projects/none", "handoffs": "/projects/shop/handoffs", "handoff": "/projects/shop/handoffs/new", "usage": "/usage", "workflow": "/projects/shop/workflows/hello?as=mermaid", "wrong": "/projects/shop/workflows/wrong", "edit": "/projects/shop/workflows/release/edit", "new": "/projects/shop/new?as=plantuml",
 		"run": "/projects/shop/runs/" + wide.ID() + "?step=check", "failed": "/projects/shop/runs/" + broken.ID() + "?step=bad", "live": "/projects/shop/runs/" + long.ID() + "?step=wait",
+		"change": "/projects/shop/runs/" + changed.ID() + "?step=change", "many": "/projects/shop/runs/" + many.ID(), "branches": "/projects/shop/runs/" + branches.ID() + "?as=plantuml", "costly": "/projects/shop/runs/" + costly.ID() + "?step=think", "handed": "/projects/shop/runs/" + handed.ID() + "?step=work",
+		"review": "/projects/shop/definitions/tidy", "trust": "/projects/shop/trust", "gated": "/projects/shop/runs/" + gated.ID(),
 	}
 	for _, width := range []int64{360, 1280, 2560} {
 		for _, theme := range []string{"light", "dark"} {

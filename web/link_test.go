@@ -2,9 +2,11 @@ package web_test
 
 import (
 	"fmt"
+	"html"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -73,5 +75,49 @@ func TestUsedLink(t *testing.T) {
 		if status, text := enter(one.client, one.accept); status != one.status || !strings.Contains(text, one.want) {
 			t.Errorf("status %d, want %d and %s: %s", status, one.status, one.want, text)
 		}
+	}
+}
+
+// Every link of a page that says what went wrong leads to a page, also without JavaScript.
+func TestProblemLinks(t *testing.T) {
+	f := newFixture(t, nil)
+	c := f.client()
+	run := f.begin("hello")
+	f.until(run, "success")
+	pages := map[string]string{"/projects/none": f.get(c, "/projects/none", http.StatusNotFound)}
+	for _, form := range []string{"/projects/shop/runs/" + run.ID() + "/retry", "/projects/shop/runs/" + run.ID() + "/cancel", "/projects/shop/runs/" + run.ID() + "/raise"} {
+		res, err := c.PostForm(f.base+form, url.Values{"from": {"nothing"}, "steps": {"many"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode < 400 {
+			t.Fatalf("%s: status %d (%v)", form, res.StatusCode, err)
+		}
+		if pages[form] = string(text); !strings.Contains(pages[form], ">Go back</a>") {
+			t.Errorf("%s: no way back:\n%s", form, text)
+		}
+	}
+	for path, page := range pages {
+		for _, part := range strings.Split(page, `<a href="`)[1:] {
+			link, _, _ := strings.Cut(part, `"`)
+			f.get(c, html.UnescapeString(link), http.StatusOK)
+			if link == path {
+				t.Errorf("the page of %s leads to itself", path)
+			}
+		}
+	}
+}
+
+// A step that was skipped took no time, and is not on the timeline; several instances are counted in words.
+func TestSkippedTakesNoTime(t *testing.T) {
+	f := newFixture(t, nil)
+	run := f.begin("broken")
+	f.until(run, "error")
+	page := f.get(f.client(), "/projects/shop/runs/"+run.ID(), http.StatusOK)
+	_, line, _ := strings.Cut(page, `class="timeline"`)
+	if line, _, _ = strings.Cut(line, "</svg>"); !strings.Contains(line, `data-step="bad"`) || strings.Contains(line, `data-step="after"`) {
+		t.Errorf("the timeline is %s", line)
 	}
 }

@@ -44,7 +44,7 @@ func rows(d *runData) template.HTML {
 		put(text(n.Kind), `</small>`)
 		also(n.Text != "", `<p>`, text(n.Text), `</p>`)
 		put(`<td><span class="pill `, text(n.Status), `">`, text(statusText(n.Status)), `</span>`)
-		also(n.Total() > 1, ` <small>`, text(tally), `</small>`)
+		also(n.Total() > 1, ` <small>`, text(n.counted()), `</small>`)
 		put(`<td>`, text(n.Agent), `<td>`)
 		also(!n.Since.IsZero(), `<span data-since="`, isoTime(n.Since), `">`, n.took(), `</span>`)
 		also(n.Since.IsZero(), n.took())

@@ -85,6 +85,20 @@ func (n *node) Tally() string {
 	return strings.ReplaceAll(strings.Join(parts, ", "), "\u202f", "")
 }
 
+// counted returns how many instances there are, and if their states differ, in which they are.
+func (n *node) counted() string {
+	var parts []string
+	for _, s := range statusOrder {
+		if c := n.Counts[s]; c > 0 {
+			parts = append(parts, strconv.Itoa(c)+" "+strings.ToLower(statusText(s)))
+		}
+	}
+	if len(parts) == 1 {
+		return strconv.Itoa(n.Total()) + " instances"
+	}
+	return strings.Join(parts, ", ")
+}
+
 // statusOrder is in which order the states of instances determine that of their node.
 var statusOrder = []string{"waiting", "running", "interrupted", "error", "timeout", "cancelled", "partial", "success", "skipped"}
 

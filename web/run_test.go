@@ -32,7 +32,7 @@ func TestRunIsLive(t *testing.T) {
 	b.wait(state("check", "success"))
 	b.wait(state("greetings/greet", "success"))
 	b.wait(state("approve", "waiting"))
-	if text := eval[string](b, `document.querySelector('tr[data-place="check"] td:nth-child(2) small').textContent`); text != "success 4" {
+	if text := eval[string](b, `document.querySelector('tr[data-place="check"] td:nth-child(2) small').textContent`); text != "4 instances" {
 		t.Errorf("the row of a for_each says %q", text)
 	}
 	b.wait(`document.querySelector("#status .pill.waiting")`)

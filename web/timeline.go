@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -54,7 +55,7 @@ func newTimeline(s *hocket.State, driven bool, now time.Time) *timeline {
 	var spans, working []span
 	for i := range s.Result.Steps {
 		step := &s.Result.Steps[i]
-		if step.Started.IsZero() {
+		if step.Started.IsZero() || step.Status == engine.Skipped {
 			continue
 		}
 		if len(bars) == mostBars {

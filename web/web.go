@@ -115,7 +115,8 @@ func (s *site) asset(w http.ResponseWriter, r *http.Request) {
 type view struct {
 	Title  string
 	Assets string
-	Here   string // the path of the page, for links that lead back
+	Here   string // the path of the page
+	Back   string // where a form is that could not be sent, or ""
 	Once   bool   // the page is not at its address, such as the answer to a form
 	Frame  frame
 	Part   string // what a module asked for; "": the whole page
@@ -143,7 +144,7 @@ func (s *site) show(name string, load func(r *http.Request) (string, any, error)
 }
 
 func (s *site) render(w http.ResponseWriter, r *http.Request, status int, name, title string, data any) {
-	v := view{Title: title, Assets: s.assets, Here: r.URL.Path, Once: r.Method == http.MethodPost || name == "problem", Part: r.URL.Query().Get("part"), Data: data}
+	v := view{Title: title, Assets: s.assets, Here: r.URL.Path, Back: formPage(r), Once: r.Method == http.MethodPost || name == "problem", Part: r.URL.Query().Get("part"), Data: data}
 	var err error
 	if v.Frame, err = s.frame(r.Context(), r.PathValue("project")); err != nil && name != "problem" {
 		s.fail(w, r, err)
@@ -168,6 +169,14 @@ func (s *site) frame(ctx context.Context, project string) (frame, error) {
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := s.Explain(r.Context(), err)
 	s.render(w, r, p.Status, "problem", p.Title, p)
+}
+
+// formPage returns the page of the form that was sent: the address of what a form does is below that of its page.
+func formPage(r *http.Request) string {
+	if r.Method != http.MethodPost {
+		return ""
+	}
+	return back(r, path.Dir(r.URL.Path))
 }
 
 // do is a handler of a form. act returns where the browser goes next.

@@ -124,7 +124,9 @@ function paintRow({ row, counts, status }) {
   pill.className = `pill ${status}`;
   pill.textContent = texts[status];
   const total = [...counts.values()].reduce((a, b) => a + b, 0);
-  small(cell).textContent = total > 1 ? order.filter((s) => counts.get(s)).map((s) => `${s} ${counts.get(s)}`).join(", ") : "";
+  const states = order.filter((s) => counts.get(s));
+  const differ = () => states.map((s) => `${counts.get(s)} ${texts[s].toLowerCase()}`).join(", ");
+  small(cell).textContent = total < 2 ? "" : states.length > 1 ? differ() : `${total} instances`;
 }
 
 function small(cell) {

@@ -57,6 +57,7 @@ function set(panel) {
     if (!canvas) return;
     look.observe(canvas, { childList: true });
     show();
+    if (!old) canvas.scrollLeft = (canvas.scrollWidth - canvas.clientWidth) / 2; // where it begins
     if (old && old !== canvas) canvas.scrollTo(...scrolled);
   }
   watch();
