@@ -62,9 +62,7 @@ func (r *Run) callEnded(s *scope, status Status, output any, reason string) {
 	switch status {
 	case Success, Partial:
 		in.scope().tolerate(reason) // "" if nothing failed
-		if fault := r.succeed(in, output, composed(output)); fault != nil {
-			r.fail(in, fault)
-		}
+		r.endWith(in, output, composed(output))
 	case TimedOut:
 		r.fail(in, &Fault{Kind: FaultTimeout, Message: reason})
 	case Failed, Cancelled, Running, Waiting, Skipped:

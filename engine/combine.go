@@ -18,8 +18,8 @@ func (r *Run) choose(in *inst) {
 	if in.n.place.Asks && in.n.conditional && !r.isAnswered(in, reached) {
 		r.list(in)
 		r.ready(in)
-	} else if fault := r.succeed(in, reached, nil); fault != nil {
-		r.fail(in, fault)
+	} else {
+		r.endWith(in, reached, nil)
 	}
 }
 
@@ -40,8 +40,8 @@ func (r *Run) combine(in *inst, s *workflow.Combine) {
 	}
 	if err != nil {
 		r.fail(in, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true})
-	} else if fault := r.succeed(in, value, composed(listOf(parts))); fault != nil {
-		r.fail(in, fault)
+	} else {
+		r.endWith(in, value, composed(listOf(parts)))
 	}
 }
 

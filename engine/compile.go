@@ -269,14 +269,20 @@ func (n *node) isLoop() bool {
 	return ok
 }
 
-// note records the inputs that a text refers to.
-func (c *compiler) note(refs []*expr.Ref) {
-	for _, r := range refs {
+// parsed parses a text, and records the inputs that it refers to.
+func parsed[From any, To interface{ Refs() []*expr.Ref }](c *compiler, text From, parse func(From, expr.Dialect) (To, error)) (x To) {
+	x, err := parse(text, expr.Canonical)
+	if err != nil {
+		c.fail("%v", err)
+		return x
+	}
+	for _, r := range x.Refs() {
 		if r.Kind == expr.Inputs && r.Name != "" && !c.noted[r.Name] {
 			c.noted[r.Name] = true
 			c.refers = append(c.refers, r.Name)
 		}
 	}
+	return x
 }
 
 func (c *compiler) fail(format string, args ...any) {
@@ -289,37 +295,17 @@ func (c *compiler) template(text string) *expr.Template {
 	if text == "" {
 		return nil
 	}
-	t, err := expr.ParseTemplate(text, expr.Canonical)
-	if err != nil {
-		c.fail("%v", err)
-		return nil
-	}
-	c.note(t.Refs())
-	return t
+	return parsed(c, text, expr.ParseTemplate)
 }
 
 func (c *compiler) expr(text string) *expr.Expr {
 	if text == "" {
 		return nil
 	}
-	e, err := expr.ParseExpr(text, expr.Canonical)
-	if err != nil {
-		c.fail("%v", err)
-		return nil
-	}
-	c.note(e.Refs())
-	return e
+	return parsed(c, text, expr.ParseExpr)
 }
 
-func (c *compiler) value(v any) *expr.Value {
-	x, err := expr.ParseValue(v, expr.Canonical)
-	if err != nil {
-		c.fail("%v", err)
-		return nil
-	}
-	c.note(x.Refs())
-	return x
-}
+func (c *compiler) value(v any) *expr.Value { return parsed(c, v, expr.ParseValue) }
 
 func (c *compiler) bindings(bs []workflow.Binding) []input {
 	out := make([]input, len(bs))

@@ -45,6 +45,18 @@ func (d *digester) take() (sum digest) {
 	return digest(full[:len(sum)])
 }
 
+// digestOf returns the digest of some texts.
+func digestOf(texts ...string) digest {
+	var d digester
+	d.text(texts...)
+	return d.take()
+}
+
+// printed returns the definition of a node as text.
+func printed(n workflow.Node) string {
+	return workflow.Print(&workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{n}}})
+}
+
 // hashed returns a text, or the digest of a long one.
 func hashed(text string) string {
 	if len(text) <= 256 {
@@ -101,10 +113,7 @@ func (in *inst) asksFor() digest {
 func (n *node) work() digest {
 	if n.worksAs == (digest{}) {
 		only := workflow.Node{ID: n.def.ID, Step: n.does, Output: n.def.Output, Once: n.def.Once}
-		var d digester
-		d.text(workflow.Print(&workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{only}}}))
-		d.text(n.place.Decide...)
-		n.worksAs = d.take()
+		n.worksAs = digestOf(append([]string{printed(only)}, n.place.Decide...)...)
 	}
 	return n.worksAs
 }
@@ -113,10 +122,7 @@ func (n *node) work() digest {
 // whether or not it says that its effect must happen once.
 func (n *node) acts() digest {
 	if n.actsAs == (digest{}) {
-		only := workflow.Node{ID: n.def.ID, Step: n.does}
-		var d digester
-		d.text(workflow.Print(&workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{only}}}))
-		n.actsAs = d.take()
+		n.actsAs = digestOf(printed(workflow.Node{ID: n.def.ID, Step: n.does}))
 	}
 	return n.actsAs
 }
@@ -127,9 +133,7 @@ func (n *node) reads() digest {
 	if n.readsAs == (digest{}) {
 		only := workflow.Node{ID: "n", Step: &workflow.Task{}, Output: n.def.Output}
 		only.Output.Var = ""
-		var d digester
-		d.text(fmt.Sprintf("%T", n.does), workflow.Print(&workflow.Workflow{Body: workflow.Graph{Nodes: []workflow.Node{only}}}))
-		n.readsAs = d.take()
+		n.readsAs = digestOf(fmt.Sprintf("%T", n.does), printed(only))
 	}
 	return n.readsAs
 }

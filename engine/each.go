@@ -25,14 +25,15 @@ func (r *Run) startEach(in *inst, s *workflow.Each) {
 	started := in.fact(StepStarted, "")
 	started.Items = len(items)
 	r.note(started)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("for_each: %w", err)
+	case !ok:
+		err = fmt.Errorf("for_each needs a list, and %s is %s", s.Items.Text, kindOf(value))
+	}
 	if err != nil {
 		r.list(in) // without items, nothing else lists it
-		r.fail(in, &Fault{Kind: FaultError, Message: "for_each: " + err.Error(), Permanent: true})
-		return
-	}
-	if !ok {
-		r.list(in)
-		r.fail(in, &Fault{Kind: FaultError, Message: fmt.Sprintf("for_each needs a list, and %s is %s", s.Items.Text, kindOf(value)), Permanent: true})
+		r.fail(in, &Fault{Kind: FaultError, Message: err.Error(), Permanent: true})
 		return
 	}
 	in.phase = nested
@@ -148,9 +149,7 @@ func (r *Run) endEach(in *inst) {
 		return
 	}
 	outputs := listOf(x.outputs)
-	if fault := r.succeed(in, outputs, composed(outputs)); fault != nil {
-		r.fail(in, fault)
-	}
+	r.endWith(in, outputs, composed(outputs))
 }
 
 // eaches calls f with every for_each in the region that is in progress, the outer ones first.

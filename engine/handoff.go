@@ -186,9 +186,7 @@ func (r *Run) openHandoff(in *inst, ev *HandoffAsked) *handoff {
 	in.top().handoffs++
 	in.handed = append(in.handed, h)
 	in.scope().handed = append(in.scope().handed, h)
-	for s := in.scope(); s != nil; s = s.parent {
-		s.outstanding++
-	}
+	in.scope().expect(1)
 	r.begin(h.scope, nil)
 	return h
 }
@@ -316,13 +314,10 @@ func (r *Run) lend(in *inst, away bool) {
 	if in.away == away {
 		return
 	}
-	in.away = away
-	for f := in.scope().frame; f != nil; f = f.around {
-		if away {
-			f.running--
-		} else {
-			f.running++
-		}
+	attempts := 1
+	if in.away = away; away {
+		attempts = -1
 	}
+	in.scope().frame.book(attempts, Usage{})
 	r.seatWaiting(in.scope().frame)
 }

@@ -158,18 +158,19 @@ func (c *StartTask) reserves() Usage {
 
 // occupy takes a slot and reserves what the attempt may use.
 func (r *Run) occupy(in *inst) {
-	step := 1
-	if in.counted {
-		step = 0
+	for f := in.scope().frame; f != nil && !in.counted; f = f.around {
+		f.steps++
 	}
 	in.counted = true
-	for f := in.scope().frame; f != nil; f = f.around {
-		f.steps += step
-		f.running++
-		f.reserved = f.reserved.Plus(in.cmd.reserves())
-	}
-	for s := in.scope(); s != nil; s = s.parent {
-		s.outstanding++
+	in.scope().frame.book(1, in.cmd.reserves())
+	in.scope().expect(1)
+}
+
+// book adds attempts that run, and what is reserved for them, to a workflow and all workflows around it.
+func (f *frame) book(attempts int, reserved Usage) {
+	for ; f != nil; f = f.around {
+		f.running += attempts
+		f.reserved = f.reserved.Plus(reserved)
 	}
 }
 
@@ -191,10 +192,8 @@ func (r *Run) vacate(in *inst, used Usage) {
 		used.CostUSD = reserved.CostUSD
 	}
 	in.usage = in.usage.Plus(used)
+	in.scope().frame.book(-1, Usage{CostUSD: -reserved.CostUSD, TokensOut: -reserved.TokensOut})
 	for f := in.scope().frame; f != nil; f = f.around {
-		f.running--
-		f.reserved.CostUSD -= reserved.CostUSD
-		f.reserved.TokensOut -= reserved.TokensOut
 		f.spent = f.spent.Plus(used)
 	}
 	r.release(in.scope())

@@ -62,7 +62,7 @@ func (v *view) lookup(ref *expr.Ref) any {
 	case expr.Item, expr.Index:
 		return v.item(ref.Kind)
 	case expr.Iteration:
-		return v.iteration()
+		return jsonNumber(int64(v.reg.iterationHere()))
 	case expr.Repeats:
 		return jsonNumber(int64(v.reg.iterationHere() - 1))
 	case expr.Unresolved:
@@ -191,35 +191,15 @@ func (v *view) item(kind expr.Kind) any {
 	}
 }
 
-// iteration returns the iteration of the innermost loop, or 1 outside loops.
-func (v *view) iteration() any {
-	loop := v.reg.innermostLoop()
-	if loop == nil {
-		return jsonNumber(1)
-	}
-	if loop.number == nil {
-		loop.number = jsonNumber(int64(loop.iteration))
-	}
-	return loop.number
-}
-
+// iterationHere returns the iteration of the innermost loop around the region in the same workflow, or 1
+// outside loops.
 func (reg *region) iterationHere() int {
-	if loop := reg.innermostLoop(); loop != nil {
-		return loop.iteration
+	for ; reg != nil; reg = reg.around() {
+		if reg.loop != nil {
+			return reg.loop.iteration
+		}
 	}
 	return 1
-}
-
-// innermostLoop returns the loop whose body the region is, otherwise the next loop around it. It
-// looks outside items, but not outside calls.
-func (reg *region) innermostLoop() *rounds {
-	for reg.loop == nil {
-		if reg.scope.each() == nil {
-			return nil
-		}
-		reg = reg.scope.owner.reg
-	}
-	return reg.loop
 }
 
 // group returns the results of a parallel group's members, in order.

@@ -17,7 +17,6 @@ type exitState struct {
 type rounds struct {
 	in        *inst // the loop
 	iteration int
-	number    any      // the iteration as a value, computed when needed
 	entry     []parcel // what the iteration began with
 	again     []parcel // what the live back edges carry
 	by        *inst    // the node that took the first of them
@@ -75,7 +74,6 @@ func (r *Run) iterationSettled(reg *region) {
 		l.exits[i].now = dead
 	}
 	l.iteration++
-	l.number = nil
 	f := l.in.fact(Iterated, "")
 	f.Attempt, f.Status = l.iteration, ""
 	r.note(f)

@@ -88,15 +88,12 @@ func (r *Run) moveProgress(in, o *inst) {
 
 // seat takes the slot of an attempt that goes on, and reserves what it may use.
 func (r *Run) seat(in *inst) {
-	for f := in.scope().frame; f != nil; f = f.around {
-		if !in.away {
-			f.running++
-		}
-		f.reserved = f.reserved.Plus(in.cmd.reserves())
+	attempts := 1
+	if in.away {
+		attempts = 0
 	}
-	for s := in.scope(); s != nil; s = s.parent {
-		s.outstanding++
-	}
+	in.scope().frame.book(attempts, in.cmd.reserves())
+	in.scope().expect(1)
 }
 
 // moveHandoffs makes handoffs those of an instance. below are all tasks that were handed off from it.
@@ -109,13 +106,8 @@ func (r *Run) moveHandoffs(in *inst, handed []*handoff, below []*inst) {
 			continue
 		}
 		in.scope().handed = append(in.scope().handed, h)
-		for s := in.scope(); s != nil; s = s.parent {
-			s.outstanding += 1 + h.scope.outstanding
-		}
-		for f := inner.around; f != nil; f = f.around {
-			f.running += inner.running
-			f.reserved = f.reserved.Plus(inner.reserved)
-		}
+		in.scope().expect(1 + h.scope.outstanding)
+		inner.around.book(inner.running, inner.reserved)
 		r.clock.frames = append(r.clock.frames, inner)
 	}
 	for _, b := range below {

@@ -182,11 +182,7 @@ func (r *Run) gate(in *inst, s *workflow.Human) (Question, error) {
 }
 
 // sum returns the digest of a question for comparison with that of an earlier plan.
-func (q *Question) sum() digest {
-	var d digester
-	d.text(q.digest())
-	return d.take()
-}
+func (q *Question) sum() digest { return digestOf(q.digest()) }
 
 // askHeld asks a person about tasks that a budget holds back: one task at a time for each
 // workflow that has the budget, and only when nothing is running in it, because running attempts
@@ -366,15 +362,14 @@ func ids(open []*question) string {
 	return strings.Join(list, ", ")
 }
 
-// stepAt returns the step at an address or, for the id of a question, the step that asked it.
-func (r *Run) stepAt(id string) *inst {
-	var found *inst
-	for _, in := range r.steps {
-		if in.address == id {
-			found = in
+// stepAt returns the newest step at an address, or nil.
+func (r *Run) stepAt(address string) *inst {
+	for _, in := range slices.Backward(r.steps) {
+		if in.address == address {
+			return in
 		}
 	}
-	return found
+	return nil
 }
 
 // notOpen says why a question cannot be answered.
@@ -442,9 +437,7 @@ func (r *Run) gateAnswered(in *inst, value, by, comment string) {
 		r.fail(in, &Fault{Kind: FaultError, Message: "rejected" + by, Permanent: true})
 		return
 	}
-	if fault := r.succeed(in, value, nil); fault != nil {
-		r.fail(in, fault)
-	}
+	r.endWith(in, value, nil)
 }
 
 // budgetAnswered raises the limit, as LimitRaised does, or lets the task start as it is, or ends

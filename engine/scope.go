@@ -157,6 +157,13 @@ func (r *Run) end(s *scope, status Status, reason string) {
 	r.push(job{endScope, &s.body, nil})
 }
 
+// expect says that attempts or handoffs have begun in the scope.
+func (s *scope) expect(n int32) {
+	for ; s != nil; s = s.parent {
+		s.outstanding += n
+	}
+}
+
 // release says that an attempt or a handoff in the scope has ended.
 func (r *Run) release(s *scope) {
 	for ; s != nil; s = s.parent {

@@ -29,6 +29,13 @@ func (n *node) read(given any) (any, error) {
 	return n.extract.Value(text)
 }
 
+// endWith ends an instance with its output, or with a failure if that cannot be used.
+func (r *Run) endWith(in *inst, given any, again *stored) {
+	if fault := r.succeed(in, given, again); fault != nil {
+		r.fail(in, fault)
+	}
+}
+
 // succeed ends an instance with its output, if that can be read and its edges can be chosen.
 // Otherwise it returns a fault and leaves the instance unchanged. again is where a long output
 // can be loaded again, or nil.
