@@ -87,6 +87,9 @@ const RunAppeared = driver.Appeared
 // RunDeleted is the kind of a [Change] after which a run does not exist any more.
 const RunDeleted = driver.Deleted
 
+// WatchReset is the kind of a [Change] before which others are not reported.
+const WatchReset = driver.Reset
+
 // Damaged is the status of a run in a list if its entry cannot be read.
 const Damaged = driver.Damaged
 
@@ -155,12 +158,16 @@ func (p *Project) Count(ctx context.Context, since time.Time) (Counts, error) {
 
 // Watch reports every run of the project, and then every change of a run's
 // status, questions or driver, made by any process, until ctx is done.
-func (p *Project) Watch(ctx context.Context) iter.Seq2[Change, error] {
+func (p *Project) Watch(ctx context.Context) iter.Seq2[Change, error] { return p.WatchSince(ctx, 0) }
+
+// WatchSince is like Watch, but begins after a version of the list of runs, which [Project.Count] returns and every
+// change has; 0: with all runs. If the list was never at that version, the first change has the kind [WatchReset].
+func (p *Project) WatchSince(ctx context.Context, since int64) iter.Seq2[Change, error] {
 	d, err := p.runs()
 	if err != nil {
 		return func(yield func(Change, error) bool) { yield(Change{}, err) }
 	}
-	return d.Watch(ctx)
+	return d.Watch(ctx, since)
 }
 
 // Questions lists open questions of runs of the project. The oldest run comes first.
@@ -296,7 +303,7 @@ func (r *Run) Wait(ctx context.Context) (engine.Result, error) {
 			return result, err
 		}
 	}
-	for change, err := range r.d.Watch(ctx) {
+	for change, err := range r.d.Watch(ctx, 0) {
 		if err != nil {
 			return engine.Result{Run: r.id}, err
 		}

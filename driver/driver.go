@@ -47,8 +47,10 @@ type Driver interface {
 	// FirstPin returns what a run was started with, with which its events are replayed.
 	FirstPin(ctx context.Context, run string) (*Pin, error)
 	// Watch reports changes to runs of this project, made by any process, until ctx is
-	// done. It works even before the first run exists.
-	Watch(ctx context.Context) iter.Seq2[Change, error]
+	// done. It works even before the first run exists. It begins after a version of the list of
+	// runs, which Count returns and every change has; with 0 it reports all runs first. If the list
+	// was never at that version, it first reports [Reset], and then what changes from now on.
+	Watch(ctx context.Context, since int64) iter.Seq2[Change, error]
 
 	// Events yields the recorded events of a run after a sequence number. With follow it
 	// then waits for more, until the run is over or ctx is done. Long outputs may be
@@ -256,9 +258,10 @@ type Asked struct{ Run, ID string }
 
 // Counts is how many runs and questions there are.
 type Counts struct {
-	Active    int // runs that are not over
-	Created   int // runs since a time
-	Questions int // that are open; a killed driver may leave some until they are listed
+	Active    int   // runs that are not over
+	Created   int   // runs since a time
+	Questions int   // that are open; a killed driver may leave some until they are listed
+	Version   int64 // of the list of runs, which goes up with every change
 }
 
 // Retention is how many runs are kept. A run that is not over is always kept, and counts.
@@ -286,6 +289,8 @@ type Change struct {
 	Run  string
 	Kind ChangeKind
 	Info Info // current state; only ID for Deleted
+	// Version is that of the list of runs after the change, and after all that were reported before.
+	Version int64
 }
 
 // ChangeKind is the kind of a change.
@@ -296,6 +301,7 @@ const (
 	Appeared ChangeKind = "appeared" // a run was recorded, or existed when Watch began
 	Moved    ChangeKind = "moved"    // status, driver or open questions changed
 	Deleted  ChangeKind = "deleted"
+	Reset    ChangeKind = "reset" // not of a run: what changed before this version is not reported
 )
 
 // AttemptID names an attempt.

@@ -19,9 +19,9 @@ type shaky struct {
 	failed atomic.Bool
 }
 
-func (s *shaky) Watch(ctx context.Context) iter.Seq2[driver.Change, error] {
+func (s *shaky) Watch(ctx context.Context, since int64) iter.Seq2[driver.Change, error] {
 	if s.failed.Swap(true) {
-		return s.Driver.Watch(ctx)
+		return s.Driver.Watch(ctx, since)
 	}
 	return func(yield func(driver.Change, error) bool) { yield(driver.Change{}, errors.New("the disk is slow")) }
 }

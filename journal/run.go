@@ -27,6 +27,8 @@ type Run struct {
 	// Stale means that the cache misses events: the last driver was killed, or the journal
 	// is of an older version.
 	Stale bool
+	// Version is that of the list of runs after this entry changed last.
+	Version int64
 
 	number int64
 	lease  string // the store that drives it, or did when its process died
@@ -34,6 +36,9 @@ type Run struct {
 	noted  int
 	damage string // the cell that cannot be read
 }
+
+// WasDriven reports whether a process drives the run, or did when it died.
+func (r *Run) WasDriven() bool { return r.lease != "" }
 
 // NewRun is what Create records.
 type NewRun struct {
@@ -139,7 +144,7 @@ func (n *NewRun) insert(s *Store, tx *sql.Tx, pin, lease string) (number int64, 
 	return res.LastInsertId()
 }
 
-const runColumns = `SELECT number, pin, id, workflow, digest, created, changed, status, origin, problem, owner, due, usage, noted, begun, driver,
+const runColumns = `SELECT number, pin, id, workflow, digest, created, changed, status, origin, problem, owner, due, usage, noted, begun, driver, version,
 	(SELECT count(*) FROM asked WHERE run = number),
 	CASE WHEN status IN ('running', 'waiting') THEN (SELECT coalesce(max(seq), 0) FROM events WHERE run = number) ELSE noted END
 	FROM runs `
@@ -182,10 +187,10 @@ func (s *Store) Stale(ctx context.Context) ([]Run, error) {
 	return s.runs(ctx, "WHERE status IN ('running', 'waiting') AND noted <> (SELECT coalesce(max(seq), 0) FROM events WHERE run = number)")
 }
 
-// Count counts runs, and open questions.
+// Count counts runs, and open questions, and returns the version of the list of runs.
 func (s *Store) Count(ctx context.Context, since time.Time) (c driver.Counts, err error) {
-	err = s.read.QueryRowContext(ctx, `SELECT count(iif(status IN ('running', 'waiting'), 1, NULL)), count(iif(created >= ?, 1, NULL)), (SELECT count(*) FROM asked) FROM runs`,
-		micros(since)).Scan(&c.Active, &c.Created, &c.Questions)
+	err = s.read.QueryRowContext(ctx, `SELECT count(iif(status IN ('running', 'waiting'), 1, NULL)), count(iif(created >= ?, 1, NULL)), (SELECT count(*) FROM asked), `+nextVersion+` - 1 FROM runs`,
+		micros(since)).Scan(&c.Active, &c.Created, &c.Questions, &c.Version)
 	return c, explain(s.file, err)
 }
 
@@ -265,7 +270,7 @@ func (c *cells) scanRun(rows *sql.Rows) (r Run, err error) {
 	var owner, usage string
 	var lease sql.NullString
 	err = rows.Scan(&r.number, &r.pin, &r.ID, &r.Workflow, &r.Digest, &created, &changed, &r.Status, &r.Origin, &r.Problem,
-		&owner, &due, &usage, &noted, &begun, &lease, &r.Open, &last)
+		&owner, &due, &usage, &noted, &begun, &lease, &r.Version, &r.Open, &last)
 	if err != nil {
 		return Run{}, err
 	}

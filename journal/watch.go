@@ -50,9 +50,15 @@ func (p *Pulse) Beat(ctx context.Context) (b Beat, err error) {
 // Close closes the connection.
 func (p *Pulse) Close() error { return errors.Join(p.stmt.Close(), p.conn.Close()) }
 
-// Changes returns the runs that have changed since a version of the list of runs, and the
-// ids of those that were deleted since. Before the first version is -1.
-func (s *Store) Changes(ctx context.Context, since int64) (changed []Run, deleted []string, version int64, err error) {
+// Gone is a run that was deleted.
+type Gone struct {
+	ID      string
+	Version int64 // of the list of runs after that
+}
+
+// Changes returns the runs that have changed since a version of the list of runs, and those that were
+// deleted since, both in the order of their versions. Before the first version is -1.
+func (s *Store) Changes(ctx context.Context, since int64) (changed []Run, deleted []Gone, version int64, err error) {
 	tx, err := s.read.BeginTx(ctx, nil) // both lists are of the same moment
 	if err != nil {
 		return nil, nil, since, explain(s.file, err)
@@ -63,9 +69,25 @@ func (s *Store) Changes(ctx context.Context, since int64) (changed []Run, delete
 		changed, err = queryRuns(ctx, tx, "WHERE version > ? ORDER BY version, number", since)
 	}
 	if err == nil && version > since && since >= 0 {
-		deleted, err = texts(ctx, tx, "SELECT id FROM deleted WHERE version > ?", since)
+		deleted, err = goneSince(ctx, tx, since)
 	}
 	return changed, deleted, version, explain(s.file, err)
+}
+
+func goneSince(ctx context.Context, tx *sql.Tx, since int64) (all []Gone, err error) {
+	rows, err := tx.QueryContext(ctx, "SELECT id, version FROM deleted WHERE version > ? ORDER BY version", since)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var one Gone
+		if err := rows.Scan(&one.ID, &one.Version); err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
 }
 
 // Mail returns the runs that have messages in their inbox.

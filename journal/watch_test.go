@@ -23,7 +23,7 @@ func changes(t *testing.T, s *Store, since int64) (string, int64) {
 		text += r.ID + " "
 	}
 	for _, id := range deleted {
-		text += "-" + id + " "
+		text += "-" + id.ID + " "
 	}
 	return text, version
 }

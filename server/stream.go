@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -81,19 +82,26 @@ func (a *api) addStreams() {
 			})
 		})
 	add(a, op{id: "follow-all", method: http.MethodGet, path: "/events", scope: Read, tag: tag, summary: "Follow all projects, and some runs, as server-sent events",
-		detail: "A message change has a run in its new state, as in the list of runs. For each run that is named, there are messages event, too. One stream is enough for a browser, which has few connections. The id of a message says how far each named run has been sent.",
-		stream: "Messages: change, deleted, event", errors: []int{404, 503}},
+		detail: "A message change has a run in its new state, as in the list of runs. For each run that is named, there are messages event, too. One stream is enough for a browser, which has few connections. The id of a message says how far each project and each named run has been sent: a client that sends it as Last-Event-ID gets what changed after it. The message reset says that this is not known for a project, whose lists must be read again.",
+		stream: "Messages: change, deleted, event, reset", errors: []int{404, 503}},
 		func(ctx context.Context, in *struct {
 			Runs  []string `query:"run,explode" doc:"PROJECT/RUN, or PROJECT/RUN@EVENT to begin after an event" maxItems:"20"`
 			Facts bool     `query:"facts" doc:"Leave out recorded events, from which the facts follow"`
 			New   bool     `query:"new" doc:"Leave out the runs that exist already, until they change"`
-			Last  string   `header:"Last-Event-ID" maxLength:"5000"`
+			Last  string   `header:"Last-Event-ID" maxLength:"20000"`
 		}) (*streamed, error) {
-			followed, err := a.followed(ctx, in.Runs, in.Last)
+			seen, _ := url.ParseQuery(in.Last) // what cannot be read is sent again
+			followed, err := a.followed(ctx, in.Runs, seen)
 			if err != nil {
 				return nil, err
 			}
-			return a.stream(ctx, func(ctx context.Context, out *messages) error { return a.sendAll(ctx, out, followed, in.Facts, in.New) })
+			sources, at, err := a.changes(ctx, seen, in.New)
+			if err != nil {
+				return nil, err
+			}
+			return a.stream(ctx, func(ctx context.Context, out *messages) error {
+				return a.sendAll(ctx, out, sources, at, followed, in.Facts)
+			})
 		})
 	add(a, op{id: "read-log", method: http.MethodGet, path: "/projects/{project}/runs/{run}/steps/{address}/attempts/{attempt}/{stream}", scope: Read, tag: tag, summary: "Read what an attempt printed, its prompt or its transcript",
 		detail: "Offsets count bytes of what the attempt wrote. Of a long output, only the beginning and the end are kept; the header Hocket-Pieces lists the parts in the body as OFFSET+LENGTH. A negative offset counts from the end.", errors: []int{404}},
@@ -118,9 +126,14 @@ type messages struct {
 	http *http.ResponseController
 }
 
+// put adds a message. One without a kind only tells the client its id.
 func (m *messages) put(kind, id string, data []byte) {
 	if id != "" {
 		m.buf.WriteString("id: " + id + "\n")
+	}
+	if kind == "" {
+		m.buf.WriteString("\n")
+		return
 	}
 	m.buf.WriteString("event: " + kind + "\ndata: ")
 	m.buf.Write(data) // JSON has no line break
@@ -273,24 +286,57 @@ func (s *Server) entriesOf(f *followedRun, facts bool) source {
 	}
 }
 
-// changesOf is a source of the changes of all runs of a project. With fresh, it leaves out the runs as they are now: a
-// page shows them, and there may be many.
-func changesOf(p served, fresh bool) source {
+// changes are sources of the changes of each project, after those that a client has seen, and where each begins. With
+// fresh, they leave out the runs as they are now: a page shows them, and there may be many.
+func (s *Server) changes(ctx context.Context, seen url.Values, fresh bool) (sources []source, at url.Values, err error) {
+	at = url.Values{}
+	for _, p := range s.projects {
+		since, unknown := strconv.ParseInt(seen.Get(p.name), 10, 64)
+		if unknown != nil && (fresh || len(seen) > 0) { // what changes from here on is reported, even before the stream is open
+			counts, err := p.Count(ctx, time.Now())
+			if err != nil {
+				return nil, nil, err
+			}
+			since = counts.Version
+		}
+		at.Set(p.name, strconv.FormatInt(since, 10))
+		if unknown != nil && len(seen) > 0 {
+			sources = append(sources, func(_ context.Context, emit func(message) bool) error {
+				emit(reset(p, since))
+				return nil
+			})
+		}
+		sources = append(sources, changesOf(p, since))
+	}
+	return sources, at, nil
+}
+
+// reset tells a client that it cannot learn what changed in a project before a version.
+func reset(p served, version int64) message {
+	data, _ := json.Marshal(map[string]string{"project": p.name})
+	return message{"reset", positionOf(p, version), data}
+}
+
+func positionOf(p served, version int64) string { return fmt.Sprintf("%s@%d", p.name, version) }
+
+// changesOf is a source of the changes of all runs of a project since a version.
+func changesOf(p served, since int64) source {
 	return func(ctx context.Context, emit func(message) bool) error {
-		begun := time.Now()
-		for c, err := range p.Watch(ctx) {
+		for c, err := range p.WatchSince(ctx, since) {
 			if err != nil {
 				return err
 			}
-			if fresh && c.Kind == hocket.RunAppeared && c.Info.Created.Before(begun) {
-				continue
+			m := message{kind: "change", id: positionOf(p, c.Version)}
+			switch c.Kind {
+			case hocket.WatchReset:
+				m = reset(p, c.Version)
+			case hocket.RunDeleted:
+				m.kind = "deleted"
+				m.data, err = json.Marshal(map[string]string{"project": p.name, "run_id": c.Run})
+			default:
+				m.data, err = json.Marshal(lineOf(p.name, c.Info))
 			}
-			m := message{kind: "change"}
-			var body any = lineOf(p.name, c.Info)
-			if c.Kind == hocket.RunDeleted {
-				m.kind, body = "deleted", map[string]string{"project": p.name, "run_id": c.Run}
-			}
-			if m.data, err = json.Marshal(body); err != nil {
+			if err != nil {
 				return err
 			}
 			if !emit(m) {
@@ -333,13 +379,11 @@ type followedRun struct {
 
 func (f *followedRun) key() string { return f.p.name + "/" + f.r.ID() }
 
-// followed finds the runs that a client wants to follow. last is the id of the last message that it
-// has seen.
-func (s *Server) followed(ctx context.Context, names []string, last string) ([]*followedRun, error) {
+// followed finds the runs that a client wants to follow. seen is how far it has seen some of them.
+func (s *Server) followed(ctx context.Context, names []string, seen url.Values) ([]*followedRun, error) {
 	if len(names) > maxFollowed {
 		return nil, invalidRequest(http.StatusUnprocessableEntity, fmt.Sprintf("at most %d runs can be followed in one stream", maxFollowed))
 	}
-	seen, _ := url.ParseQuery(last) // what cannot be read is sent again
 	var all []*followedRun
 	for _, name := range names {
 		name, at, _ := strings.Cut(name, "@")
@@ -361,13 +405,8 @@ func (s *Server) followed(ctx context.Context, names []string, last string) ([]*
 }
 
 // sendAll sends the changes of all projects and the entries of some runs. The id of a message says how
-// far each run has been sent.
-func (s *Server) sendAll(ctx context.Context, out *messages, followed []*followedRun, facts, fresh bool) error {
-	var sources []source
-	for _, p := range s.projects {
-		sources = append(sources, changesOf(p, fresh))
-	}
-	at := url.Values{}
+// far each project and each run has been sent; at is where they begin.
+func (s *Server) sendAll(ctx context.Context, out *messages, sources []source, at url.Values, followed []*followedRun, facts bool) error {
 	for _, f := range followed {
 		at.Set(f.key(), f.after.String())
 		entries := s.entriesOf(f, facts)
@@ -375,12 +414,13 @@ func (s *Server) sendAll(ctx context.Context, out *messages, followed []*followe
 			return entries(ctx, func(m message) bool { return emit(message{m.kind, f.key() + "@" + m.id, within(f, m.data)}) })
 		})
 	}
+	out.put("", at.Encode(), nil)
+	if err := out.flush(); err != nil {
+		return err
+	}
 	return out.send(ctx, func(m message) string {
-		if m.id == "" {
-			return ""
-		}
-		run, id, _ := strings.Cut(m.id, "@")
-		at.Set(run, id)
+		name, id, _ := strings.Cut(m.id, "@")
+		at.Set(name, id)
 		return at.Encode()
 	}, sources...)
 }

@@ -375,3 +375,51 @@ func TestOnlyNewChanges(t *testing.T) {
 		}
 	}
 }
+
+// A client that connects again learns what changed meanwhile, also after another server was started, or that it cannot.
+func TestChangesMeanwhile(t *testing.T) {
+	f := newFixture(t, nil)
+	old, kept := f.begin("hello"), f.begin("hello")
+	f.until(old, "success")
+	f.until(kept, "success")
+	last := f.lastID("/api/events?new=true")
+	gated := f.begin("gated")
+	f.until(gated, "waiting")
+	f.want(http.StatusNoContent, "DELETE", f.path("/runs/"+old), nil)
+	f.stop()
+	f.start()
+
+	seen := map[string]bool{}
+	messages := f.stream("/api/events?new=true", "Last-Event-ID", last)
+	for !seen["change "+gated] || !seen["deleted "+old] {
+		select {
+		case m := <-messages:
+			seen[m.kind+" "+read[RunLine](t, m.data).ID] = true
+			last = m.id
+		case <-time.After(15 * time.Second):
+			t.Fatalf("only this is reported: %v", seen)
+		}
+	}
+	if seen["change "+kept] {
+		t.Error("a run that has not changed is reported")
+	}
+	if m := <-f.stream("/api/events", "Last-Event-ID", last+"00"); m.kind != "reset" || read[RunLine](t, m.data).Project != f.name() || m.id == "" {
+		t.Errorf("after a version that never was: %+v", m)
+	}
+	if m := <-f.stream("/api/events?new=true", "Last-Event-ID", "other=1"); m.kind != "reset" || read[RunLine](t, m.data).Project != f.name() {
+		t.Errorf("after a message about another project: %+v", m)
+	}
+}
+
+// lastID returns the id with which a stream begins.
+func (f *fixture) lastID(path string) string {
+	f.t.Helper()
+	lines := bufio.NewScanner(f.request("GET", path, nil).Body)
+	for lines.Scan() {
+		if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+			return id
+		}
+	}
+	f.t.Fatal("the stream has no id")
+	return ""
+}

@@ -216,7 +216,7 @@ func pending(t *scene, w World) {
 	defer cancel()
 	changes := make(chan driver.Change, 100)
 	go func() {
-		for c, err := range other.raw.Watch(ctx) {
+		for c, err := range other.raw.Watch(ctx, 0) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -225,8 +225,13 @@ func pending(t *scene, w World) {
 	}()
 	until := waitFor(t, changes)
 	until("claimed", func(c driver.Change) bool { return c.Run == "left" && c.Info.Driven })
+	seen, err := other.raw.Count(t.Context(), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	d.Kill()
 	until("abandoned", func(c driver.Change) bool { return c.Run == "left" && !c.Info.Driven && !c.Info.Pending })
+	wantSince(t, other.raw, seen.Version, "changed left")
 }
 
 // begun: a run that was recorded but never started loses nothing: its once-only task has
@@ -284,7 +289,7 @@ func find(t *scene, w World) {
 		}
 	}
 	for since, created := range map[time.Time]int{{}: 4, time.Now().Add(time.Hour): 0} {
-		if n, err := d.Count(t.Context(), since); err != nil || n != (driver.Counts{Active: 3, Created: created, Questions: 1}) {
+		if n, err := d.Count(t.Context(), since); err != nil || n.Active != 3 || n.Created != created || n.Questions != 1 {
 			t.Errorf("counted %+v, %v", n, err)
 		}
 	}

@@ -116,6 +116,7 @@ var Scenarios = []Scenario{
 	{"long output", []int{17, 23}, longOutput},
 	{"unreadable output", []int{17}, unreadable},
 	{"watch", []int{22}, watched},
+	{"watch since a version", []int{22}, watchedSince},
 	{"watch what a run costs", []int{22}, watchedCost},
 
 	{"kinds of questions", []int{8, 22}, kinds},

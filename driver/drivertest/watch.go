@@ -3,6 +3,9 @@ package drivertest
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -18,7 +21,7 @@ func watched(t *scene, w World) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for c, err := range watcher.Watch(ctx) {
+		for c, err := range watcher.Watch(ctx, 0) {
 			if err != nil {
 				t.Error(err)
 				return
@@ -52,6 +55,73 @@ func watched(t *scene, w World) {
 	await(t, "the end of watching", done)
 }
 
+// watchedSince: a watcher that begins after a version sees what changed since, also what was deleted, and in this order.
+func watchedSince(t *scene, w World) {
+	d := open(t, w, echo).raw
+	start := func(run string) {
+		t.Helper()
+		s := starting(bundle(chain(task("a", "x"))))
+		s.Run = run
+		if _, err := d.Start(t.Context(), s.spec()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	version := func() int64 {
+		t.Helper()
+		counts, err := d.Count(t.Context(), time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return counts.Version
+	}
+	if v := version(); v != 0 {
+		t.Errorf("without runs, the version is %d", v)
+	}
+	wantSince(t, d, 5, "reset ")
+	start("old-1")
+	start("old-2")
+	first := version()
+	start("new-1")
+	second := version()
+	if err := d.Delete(t.Context(), "old-1"); err != nil {
+		t.Fatal(err)
+	}
+	start("new-2")
+	other := open(t, w, echo).raw
+	wantSince(t, other, first, "changed new-1", "deleted old-1", "changed new-2")
+	wantSince(t, other, second, "deleted old-1", "changed new-2")
+	wantSince(t, other, 0, "changed old-2", "changed new-1", "changed new-2")
+	wantSince(t, other, version())
+	wantSince(t, other, version()+1, "reset ")
+}
+
+// wantSince checks what a watcher that begins after a version reports before anything else happens, and that the
+// first version leads to the rest.
+func wantSince(t *scene, d driver.Driver, since int64, want ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	var got []string
+	var versions []int64
+	for c, err := range d.Watch(ctx, since) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := string(c.Kind)
+		if c.Kind == driver.Appeared || c.Kind == driver.Moved {
+			kind = "changed"
+		}
+		got, versions = append(got, kind+" "+c.Run), append(versions, c.Version)
+	}
+	if strings.Join(got, ", ") != strings.Join(want, ", ") || !slices.IsSorted(versions) {
+		t.Errorf("since %d: %q with the versions %d, want %q", since, got, versions, want)
+		return
+	}
+	if since > 0 && len(want) > 1 {
+		wantSince(t, d, versions[0], want[1:]...)
+	}
+}
+
 // watchedCost: a watcher sees what a run has cost while the run goes on.
 func watchedCost(t *scene, w World) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -59,7 +129,7 @@ func watchedCost(t *scene, w World) {
 	changes, release := make(chan driver.Change, 1000), make(chan struct{})
 	watcher := open(t, w, echo).raw
 	go func() {
-		for c, err := range watcher.Watch(ctx) {
+		for c, err := range watcher.Watch(ctx, 0) {
 			if err != nil {
 				t.Error(err)
 				return

@@ -231,7 +231,7 @@ func TestNothingLooksAfterwards(t *testing.T) {
 	for range d.Read(t.Context(), a, driver.Output, 0, true) {
 		break
 	}
-	for range d.Watch(t.Context()) {
+	for range d.Watch(t.Context(), 0) {
 		break
 	}
 	stacks := make([]byte, 1<<20)

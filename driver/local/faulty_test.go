@@ -117,11 +117,11 @@ func (f *faulty) Info(ctx context.Context, run string) (driver.Info, error) {
 	return i, err
 }
 
-func (f *faulty) Watch(ctx context.Context) iter.Seq2[driver.Change, error] {
+func (f *faulty) Watch(ctx context.Context, since int64) iter.Seq2[driver.Change, error] {
 	if f.watch != nil {
 		return func(func(driver.Change, error) bool) { f.watch(ctx) }
 	}
-	return f.Process.Watch(ctx)
+	return f.Process.Watch(ctx, since)
 }
 
 // faultyWorld opens drivers with a fault.

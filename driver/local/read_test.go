@@ -228,7 +228,7 @@ func TestWatchersInThisProcess(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			for c, err := range d.Watch(ctx) {
+			for c, err := range d.Watch(ctx, 0) {
 				if err != nil {
 					t.Error(err)
 					return
@@ -277,7 +277,7 @@ func TestWatchThatFails(t *testing.T) {
 	dir := t.TempDir()
 	example(t, dir)
 	d := openWith(t, dir, local.Options{Poll: time.Millisecond})
-	n, errs := yields(d.Watch(t.Context()), func(c driver.Change) {
+	n, errs := yields(d.Watch(t.Context(), 0), func(c driver.Change) {
 		if c.Run == "lost-1" {
 			changeSnapshots(t, dir, "DROP TABLE runs")
 		}
@@ -287,7 +287,7 @@ func TestWatchThatFails(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if n, errs := yields(d.Watch(ctx), nil); n != 0 || len(errs) != 0 {
+	if n, errs := yields(d.Watch(ctx, 0), nil); n != 0 || len(errs) != 0 {
 		t.Errorf("%d changes, %v", n, errs)
 	}
 }

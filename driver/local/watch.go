@@ -1,20 +1,22 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/journal"
 )
 
 // Watch reports changes to runs, made by any process.
-func (d *Driver) Watch(ctx context.Context) iter.Seq2[driver.Change, error] {
+func (d *Driver) Watch(ctx context.Context, since int64) iter.Seq2[driver.Change, error] {
 	return func(yield func(driver.Change, error) bool) {
 		l := d.pulse.listen(change, "")
 		defer l.close()
-		w := watch{d: d, version: -1, runs: map[string]watched{}}
+		w := watch{d: d, since: since, version: -1, runs: map[string]watched{}}
 		for l.wait(ctx) {
 			changes, err := w.look(ctx)
 			if err != nil {
@@ -35,6 +37,7 @@ func (d *Driver) Watch(ctx context.Context) iter.Seq2[driver.Change, error] {
 // watch is what one watcher has seen.
 type watch struct {
 	d       *Driver
+	since   int64 // where to begin; 0: it has begun, or begins with all runs
 	version int64 // of the list of runs
 	leases  int64
 	runs    map[string]watched
@@ -45,30 +48,83 @@ type watched struct{ over, driven bool }
 // look finds what has changed since the last time.
 func (w *watch) look(ctx context.Context) (changes []driver.Change, err error) {
 	s, err := w.d.reading()
-	if err != nil || s == nil {
+	if err != nil {
 		return nil, err
 	}
+	if since := w.since; since != 0 {
+		if changes, err = w.begin(ctx, s); err != nil {
+			return nil, err
+		}
+		w.since = 0
+		if s == nil || w.version != since {
+			return changes, nil
+		}
+		left := changes // those whose process died, which no version shows, come last
+		if changes, err = w.news(ctx, s, true); err != nil {
+			return nil, err
+		}
+		for _, c := range left {
+			c.Version = w.version
+			changes = append(changes, c)
+		}
+		return changes, nil
+	}
+	if s == nil {
+		return nil, nil
+	}
 	leases := w.d.pulse.leases.Load()
+	if changes, err = w.news(ctx, s, false); err != nil || leases == w.leases {
+		return changes, err
+	}
+	w.leases = leases
+	moved, err := w.moved(ctx, s)
+	return append(changes, moved...), err
+}
+
+// begin sees the runs that exist when a watcher begins at a version. It returns those whose process died, or a reset if
+// there was no such version.
+func (w *watch) begin(ctx context.Context, s *journal.Store) (changes []driver.Change, err error) {
+	if s == nil { // there is no run yet
+		return []driver.Change{{Kind: driver.Reset}}, nil
+	}
+	runs, _, version, err := s.Changes(ctx, -1)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		if c := w.seen(info(ctx, s, r)); r.WasDriven() && !c.Info.Driven && !c.Info.Status.Done() {
+			changes = append(changes, c)
+		}
+	}
+	if w.since > version {
+		w.version = version
+		return []driver.Change{{Kind: driver.Reset, Version: version}}, nil
+	}
+	w.version = w.since
+	return changes, nil
+}
+
+// news returns the changes of the list of runs in their order. With all, it also reports that runs were deleted that
+// this watcher has not seen.
+func (w *watch) news(ctx context.Context, s *journal.Store, all bool) (changes []driver.Change, err error) {
 	changed, deleted, version, err := s.Changes(ctx, w.version)
 	if err != nil {
 		return nil, err
 	}
 	w.version = version
 	for _, r := range changed {
-		changes = append(changes, w.seen(info(ctx, s, r)))
+		c := w.seen(info(ctx, s, r))
+		c.Version = r.Version
+		changes = append(changes, c)
 	}
-	for _, id := range deleted {
-		if _, known := w.runs[id]; known {
-			delete(w.runs, id)
-			changes = append(changes, driver.Change{Run: id, Kind: driver.Deleted, Info: driver.Info{ID: id}})
+	for _, gone := range deleted {
+		if _, known := w.runs[gone.ID]; known || all {
+			delete(w.runs, gone.ID)
+			changes = append(changes, driver.Change{Run: gone.ID, Kind: driver.Deleted, Info: driver.Info{ID: gone.ID}, Version: gone.Version})
 		}
 	}
-	if leases == w.leases {
-		return changes, nil
-	}
-	w.leases = leases
-	moved, err := w.moved(ctx, s)
-	return append(changes, moved...), err
+	slices.SortStableFunc(changes, func(a, b driver.Change) int { return cmp.Compare(a.Version, b.Version) })
+	return changes, nil
 }
 
 func (w *watch) seen(i driver.Info) driver.Change {
@@ -77,7 +133,7 @@ func (w *watch) seen(i driver.Info) driver.Change {
 		kind = driver.Moved
 	}
 	w.runs[i.ID] = watched{over: i.Status.Done(), driven: i.Driven}
-	return driver.Change{Run: i.ID, Kind: kind, Info: i}
+	return driver.Change{Run: i.ID, Kind: kind, Info: i, Version: w.version}
 }
 
 // moved finds the runs whose process was killed, which the list of runs does not show.

@@ -27,7 +27,7 @@ func watch(t testing.TB, d driver.Driver) *watching {
 	changes, done := make(chan driver.Change, 10_000), make(chan struct{})
 	go func() {
 		defer close(done)
-		for c, err := range d.Watch(ctx) {
+		for c, err := range d.Watch(ctx, 0) {
 			if err != nil {
 				t.Error(err)
 				return
@@ -119,7 +119,7 @@ func benchmarkWatch(b *testing.B, pause time.Duration) {
 	defer d.Close()
 	c := startChild(b, "start", dir)
 	ctx, cancel := context.WithCancel(context.Background())
-	next, stop := iter.Pull2(d.Watch(ctx))
+	next, stop := iter.Pull2(d.Watch(ctx, 0))
 	defer stop()
 	defer cancel()
 	var whole, after []time.Duration
