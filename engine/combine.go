@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
@@ -62,20 +61,24 @@ func (r *Run) chosen(in *inst, s *workflow.Combine) ([]any, error) {
 		return []any{r.vote(in, parts)}, nil
 	case workflow.Concatenate, workflow.Merge, workflow.Array:
 	}
+	return valuesOf(parts), nil
+}
+
+func valuesOf(parts []part) []any {
 	values := make([]any, len(parts))
 	for i, p := range parts {
 		values[i] = p.value
 	}
-	return values, nil
+	return values
 }
 
 // join joins the chosen parts into one value.
 func join(s *workflow.Combine, parts []any) (any, error) {
 	switch s.Strategy {
 	case workflow.Concatenate:
-		return concatenate(parts, s.Separator), nil
+		return workflow.Concatenated(wholes(parts), s.Separator), nil
 	case workflow.Merge:
-		return mergeParts(parts)
+		return workflow.Merged(wholes(parts))
 	case workflow.Array:
 		return listOf(parts), nil
 	case workflow.First, workflow.Vote:
@@ -127,111 +130,11 @@ func (v *view) when(refs []*expr.Ref) int {
 	return last
 }
 
-func concatenate(parts []any, separator string) string {
-	if separator == "" {
-		separator = "\n\n"
-	}
-	texts := make([]string, len(parts))
-	for i, p := range parts {
-		texts[i] = workflow.FormatText(whole(p))
-	}
-	return strings.Join(texts, separator)
-}
-
-// mergeParts merges deeply. A text that is a JSON object or list is parsed first.
-func mergeParts(parts []any) (any, error) {
-	merged := structured(whole(parts[0]))
-	for _, p := range parts[1:] {
-		var err error
-		if merged, err = deepMerge("", merged, structured(whole(p))); err != nil {
-			return nil, err
-		}
-	}
-	return merged, nil
-}
-
-func structured(v any) any {
-	text, ok := v.(string)
-	if !ok {
-		return v
-	}
-	parsed, err := workflow.ParseJSON([]byte(text))
-	if err != nil {
-		return v
-	}
-	switch parsed.(type) {
-	case map[string]any, []any:
-		return parsed
-	}
-	return v
-}
-
-// deepMerge merges objects key by key and appends lists. Of two other values of the same type,
-// the later one wins. Null is replaced by any other value.
-func deepMerge(path string, a, b any) (any, error) {
-	if a == nil || b == nil {
-		if a == nil {
-			return b, nil
-		}
-		return a, nil
-	}
-	switch x := a.(type) {
-	case map[string]any:
-		if y, ok := b.(map[string]any); ok {
-			return mergeObjects(path, x, y)
-		}
-	case []any:
-		if y, ok := b.([]any); ok {
-			return append(append(make([]any, 0, len(x)+len(y)), x...), y...), nil
-		}
-	default:
-		if kindOf(a) == kindOf(b) {
-			return b, nil
-		}
-	}
-	return nil, fmt.Errorf("cannot merge %s with %s at %q", kindOf(a), kindOf(b), path)
-}
-
-func mergeObjects(path string, a, b map[string]any) (any, error) {
-	merged := make(map[string]any, len(a)+len(b))
-	for _, k := range sortedKeys(a) {
-		merged[k] = a[k]
-	}
-	for _, k := range sortedKeys(b) {
-		v, err := deepMerge(strings.TrimPrefix(path+"."+k, "."), merged[k], b[k])
-		if err != nil {
-			return nil, err
-		}
-		merged[k] = v
-	}
-	return merged, nil
-}
-
-// vote returns the value that most inputs have, ignoring case and surrounding punctuation. In a
-// tie, the value that comes first wins.
+// vote returns the value that most inputs have.
 func (r *Run) vote(in *inst, parts []part) any {
-	counts := map[string]int{}
-	var order []string
-	first := map[string]any{}
-	for _, p := range parts {
-		key := strings.ToLower(strings.Trim(workflow.FormatText(whole(p.value)), " \t\r\n\"'.,;:!"))
-		if counts[key] == 0 {
-			order = append(order, key)
-			first[key] = p.value
-		}
-		counts[key]++
-	}
-	winner, tie := order[0], false
-	for _, key := range order[1:] {
-		switch {
-		case counts[key] > counts[winner]:
-			winner, tie = key, false
-		case counts[key] == counts[winner]:
-			tie = true
-		}
-	}
+	winner, counted, tie := workflow.Voted(wholes(valuesOf(parts)))
 	if tie {
-		r.warn(in, "the vote is a tie; %s came first", brief(winner))
+		r.warn(in, "the vote is a tie; %s came first", brief(counted))
 	}
-	return first[winner]
+	return parts[winner].value
 }

@@ -29,7 +29,7 @@ func (r *Run) startEach(in *inst, s *workflow.Each) {
 	case err != nil:
 		err = fmt.Errorf("for_each: %w", err)
 	case !ok:
-		err = fmt.Errorf("for_each needs a list, and %s is %s", s.Items.Text, kindOf(value))
+		err = fmt.Errorf("for_each needs a list, and %s is %s", s.Items.Text, workflow.KindOf(whole(value)))
 	}
 	if err != nil {
 		r.list(in) // without items, nothing else lists it
@@ -48,23 +48,6 @@ func itemsOf(v any) (items []any, ok bool) {
 	}
 	items, ok = whole(v).([]any)
 	return items, ok
-}
-
-func kindOf(v any) string {
-	switch whole(v).(type) {
-	case nil:
-		return "null"
-	case string:
-		return "text"
-	case bool:
-		return "a boolean"
-	case map[string]any:
-		return "an object"
-	case []any:
-		return "a list"
-	default:
-		return "a number"
-	}
 }
 
 // moreItems starts as many items as may run at the same time, and ends the node when none is

@@ -197,6 +197,15 @@ func whole(v any) any {
 	return value
 }
 
+// wholes returns the values themselves.
+func wholes(values []any) []any {
+	list := make([]any, len(values))
+	for i, v := range values {
+		list[i] = whole(v)
+	}
+	return list
+}
+
 // load loads a value. An error is a *LoadError.
 func load(v any) (any, error) {
 	switch v := v.(type) {
