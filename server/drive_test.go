@@ -147,7 +147,7 @@ func TestSave(t *testing.T) {
 		t.Errorf("%d of 10 were saved", won)
 	}
 	f.want(http.StatusOK, "PUT", f.path("/workflows/fresh"), map[string]string{"text": hello, "revision": "", "file": "fresh.yml"})
-	f.want(http.StatusConflict, "PUT", f.path("/workflows/fresh"), map[string]string{"text": hello, "revision": "", "file": "fresh.yml"})
+	f.want(http.StatusConflict, "PUT", f.path("/workflows/fresh"), map[string]string{"text": hello + "# other\n", "revision": "", "file": "fresh.yml"})
 	broken := read[Workflow](t, f.want(http.StatusOK, "PUT", f.path("/workflows/broken"), map[string]string{"text": "name: broken\nsteps:\n  - {id: a, agent: nobody}\n", "revision": "", "file": "broken.yml"}))
 	if broken.Valid || len(broken.Diagnostics) == 0 {
 		t.Errorf("broken: %+v", broken)
