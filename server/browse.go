@@ -14,6 +14,9 @@ import (
 //go:embed browse.html
 var browsePage string
 
+// stylePath is the path of the style of the pages that the server has itself.
+const stylePath = apiPath + "/browse.css"
+
 //go:embed browse.css
 var browseStyle []byte
 
@@ -38,7 +41,7 @@ func (a *api) addBrowser(mux *http.ServeMux) {
 			a.log.Error("the page of the API could not be sent", "error", err)
 		}
 	})
-	mux.HandleFunc("GET "+apiPath+"/browse.css", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET "+stylePath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
 		_, _ = w.Write(browseStyle)
 	})

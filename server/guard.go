@@ -124,6 +124,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			fail(w, newProblem(http.StatusForbidden, "foreign-origin", "the request comes from a page of another site"))
 			return
 		}
+		if r.URL.Path == stylePath { // pages for people without a session have it, too
+			next.ServeHTTP(w, r)
+			return
+		}
 		if strings.HasPrefix(r.URL.Path, hooksPath) { // has a signature
 			if insideRun(r.RemoteAddr, localAddress(r)) {
 				fail(w, fromInside())
@@ -195,8 +199,8 @@ func askForSession(w http.ResponseWriter) {
 func tell(w http.ResponseWriter, status int, why string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = fmt.Fprintf(w, "<!doctype html><html lang=\"en\"><meta name=\"viewport\" content=\"width=device-width\"><title>Hocket</title><h1>%s</h1>"+
-		"<p>Run <code>hocket open</code> in a directory of the project. It opens a link that starts a session.</p></html>\n", why)
+	_, _ = fmt.Fprintf(w, "<!doctype html><html lang=\"en\"><meta name=\"viewport\" content=\"width=device-width\"><title>Hocket</title><link rel=\"stylesheet\" href=\""+stylePath+"\"><main><h1>%s</h1>"+
+		"<p>Run <code>hocket open</code> in a directory of the project. It opens a link that starts a session.</p></main></html>\n", why)
 }
 
 // fromHere reports whether a request comes from a page of this server, or from no page at all. Every

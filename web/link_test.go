@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
 
@@ -76,6 +78,21 @@ func TestUsedLink(t *testing.T) {
 			t.Errorf("status %d, want %d and %s: %s", status, one.status, one.want, text)
 		}
 	}
+}
+
+// A browser without a session is told how to get one, in a page that has its style.
+func TestNoSession(t *testing.T) {
+	f := newFixture(t, nil)
+	b := f.tab()
+	if _, err := chromedp.Call(b.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+	b.open("/projects/shop")
+	b.wait(`document.querySelector("h1").textContent === "This browser has no session" && document.body.innerText.includes("hocket open")`)
+	if font := eval[string](b, `getComputedStyle(document.body).fontFamily`); !strings.Contains(font, "system-ui") {
+		t.Errorf("the page has no style: %s", font)
+	}
+	b.pictures("no-session")
 }
 
 // Every link of a page that says what went wrong leads to a page, also without JavaScript.

@@ -32,7 +32,7 @@ func TestLiveAsLoaded(t *testing.T) {
 	if loaded := eval[string](b, says); live != loaded {
 		t.Errorf("the live page says\n%s\nand the loaded one\n%s", live, loaded)
 	}
-	if !strings.Contains(live, "4 instances") || !strings.Contains(live, "$1.00") {
+	if !strings.Contains(live, "× 4") || !strings.Contains(live, "$1.00") {
 		t.Errorf("the list says\n%s", live)
 	}
 }

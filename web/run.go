@@ -94,7 +94,7 @@ func (n *node) counted() string {
 		}
 	}
 	if len(parts) == 1 {
-		return strconv.Itoa(n.Total()) + " instances"
+		return "× " + strconv.Itoa(n.Total())
 	}
 	return strings.Join(parts, ", ")
 }

@@ -32,7 +32,7 @@ func TestRunIsLive(t *testing.T) {
 	b.wait(state("check", "success"))
 	b.wait(state("greetings/greet", "success"))
 	b.wait(state("approve", "waiting"))
-	if text := eval[string](b, `document.querySelector('tr[data-place="check"] td:nth-child(2) small').textContent`); text != "4 instances" {
+	if text := eval[string](b, `document.querySelector('tr[data-place="check"] td:nth-child(2) small').textContent`); text != "× 4" {
 		t.Errorf("the row of a for_each says %q", text)
 	}
 	b.wait(`document.querySelector("#status .pill.waiting")`)
@@ -163,4 +163,15 @@ func TestReplay(t *testing.T) {
 	}
 	move("s.max")
 	b.wait(state("repeat", "success") + ` && ` + output + ` === "visible"`)
+
+	// Items are counted as they are when the run is live.
+	f = newFixture(t, nil)
+	run = f.begin("release")
+	f.answer(run, "yes")
+	f.until(run, "success")
+	b = f.tab()
+	b.open("/projects/shop/runs/" + run.ID())
+	b.wait(`document.querySelector("#replay").checkVisibility()`)
+	move("900") // before the run was over
+	b.wait(`document.querySelector('tr[data-place="publish"] .pill:not(.success)') && document.querySelector('tr[data-place="check"] td:nth-child(2) small').textContent === "× 4"`)
 }

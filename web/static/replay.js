@@ -20,7 +20,7 @@ export function replay(box, api, nodes, placeOf, paint) {
       const page = await answer.json();
       for (const e of page.items) {
         const node = e.address && nodes.get(placeOf(e.address));
-        if (!node) continue;
+        if (!node || (node.each && e.type !== "step_skipped" && !e.address.endsWith("]"))) continue; // its items are counted
         let status = e.type === "step_ended" ? e.status : becomes[e.type];
         if (e.branch && node.choice) status = "success"; // a choice that asks nobody only decides
         if (status || e.branch) all.push({ address: e.address, status, branch: e.branch, time: Date.parse(e.time) });
