@@ -140,3 +140,43 @@ func TestMessageWithKey(t *testing.T) {
 		}
 	}
 }
+
+// overtaken is a driver during whose first search for a key something else happens.
+type overtaken struct {
+	driver.Driver
+	by func()
+}
+
+func (d *overtaken) StartedWith(ctx context.Context, key, request string) (string, error) {
+	run, err := d.Driver.StartedWith(ctx, key, request)
+	if by := d.by; by != nil {
+		d.by = nil
+		by()
+	}
+	return run, err
+}
+
+// If the same order is sent by another process at the same time, both have its sessions, also if it names them.
+func TestSendWithKeyOvertaken(t *testing.T) {
+	var d *overtaken
+	o := newOffice(t, "driver: overtaken\n", func(o *hocket.Options) {
+		o.Drivers = map[string]hocket.OpenDriver{"overtaken": func(state string) (driver.Driver, error) {
+			inner, err := local.Open(state, local.Options{})
+			d = &overtaken{Driver: inner}
+			return d, err
+		}}
+	})
+	order := []string{request(to("a", `depends_on="b"`), ""), request(to("b"), "")}
+	if _, err := o.p.Runs(t.Context(), hocket.Filter{}); err != nil {
+		t.Fatal(err)
+	}
+	d.by = func() {
+		if ids, err := o.keyed("order 1", order...); err != nil || len(ids) != 2 {
+			t.Errorf("the other sent %q, %v", ids, err)
+		}
+	}
+	if ids, err := o.keyed("order 1", order...); err != nil || !slices.Equal(ids, []string{"a", "b"}) {
+		t.Errorf("sent %q, %v", ids, err)
+	}
+	o.wantSessions(2)
+}

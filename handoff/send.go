@@ -267,15 +267,18 @@ func (s *Sessions) drafts(ctx context.Context, o Order, h *protocol.Handoffs) ([
 		h.Found = append(h.Found, unenforced(s.p, d)...)
 		drafts = append(drafts, d)
 	}
+	taken := make([]string, len(drafts)) // before recall: an id that the same order takes meanwhile is not taken by another
+	for i, d := range drafts {
+		if d.id != "" && d.Mode != protocol.Conversation {
+			taken[i] = s.taken(ctx, d.id)
+		}
+	}
 	if err := s.recall(ctx, &o, drafts); err != nil {
 		return nil, err
 	}
-	for _, d := range drafts {
-		if d.id == "" || d.Mode == protocol.Conversation || d.known != nil {
-			continue
-		}
-		if why := s.taken(ctx, d.id); why != "" {
-			h.Found = append(h.Found, workflow.Errorf(d.AttributePos("session_id"), protocol.CodeSession, "choose another session_id, or omit it", "Session %s already exists%s", d.id, why))
+	for i, d := range drafts {
+		if taken[i] != "" && d.known == nil {
+			h.Found = append(h.Found, workflow.Errorf(d.AttributePos("session_id"), protocol.CodeSession, "choose another session_id, or omit it", "Session %s already exists%s", d.id, taken[i]))
 		}
 	}
 	h.Found = append(h.Found, s.checkOrder(ctx, drafts)...)
