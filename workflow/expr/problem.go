@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -203,7 +204,7 @@ func (c *checker) unresolved(f *finding) {
 		f.report(UnknownNode, f.ref.String(), fmt.Sprintf("there is no step %d", path[1].Index), "steps count from 0")
 		return
 	}
-	f.report(UnknownName, path[0].Name, fmt.Sprintf("unknown name %q", path[0].Name), c.names.nearest(path[0].Name))
+	f.report(UnknownName, path[0].Name, fmt.Sprintf("unknown name %q", path[0].Name), cmp.Or(c.meantOutput(f.ref), c.names.nearest(path[0].Name)))
 }
 
 func (c *checker) input(f *finding) {
@@ -211,24 +212,33 @@ func (c *checker) input(f *finding) {
 	switch {
 	case name == "" || c.inputs[name]:
 	case len(c.w.Inputs) > 0:
-		f.report(UnknownName, name, fmt.Sprintf("unknown name %q", name), c.unknownDetail(name))
+		f.report(UnknownName, name, fmt.Sprintf("unknown name %q", name), c.unknownDetail(f.ref))
 	case len(c.writers.of(name)) > 0 && !f.ref.guarded && f.isBare():
-		f.report(MaybeUndefined, name, fmt.Sprintf("%q refers to an input here", name), c.unknownDetail(name))
+		f.report(MaybeUndefined, name, fmt.Sprintf("%q refers to an input here", name), c.unknownDetail(f.ref))
 	}
 }
 
 // unknownDetail suggests what an unknown name may have been meant to be.
-func (c *checker) unknownDetail(name string) string {
-	if writers := c.writers.of(name); len(writers) > 0 {
+func (c *checker) unknownDetail(r *Ref) string {
+	if writers := c.writers.of(r.Name); len(writers) > 0 {
 		return fmt.Sprintf("%q writes it, but does not run before this step", c.places[writers[0]].node.ID)
 	}
-	if c.byID.of(name) != nil {
-		return fmt.Sprintf("to refer to the output of the node, write %s", (&Ref{Kind: Nodes, Name: name, Field: "output"}))
+	return cmp.Or(c.meantOutput(r), c.names.nearest(r.Name), "there is no input and no variable with this name")
+}
+
+// meantOutput suggests the output of a node whose id was written as the name of something else, or after a word
+// that means nothing, as in step.a.output.
+func (c *checker) meantOutput(r *Ref) string {
+	words := r.Path
+	if r.Name != "" {
+		words = append([]Key{{Name: r.Name}}, words...)
 	}
-	if hint := c.names.nearest(name); hint != "" {
-		return hint
+	for _, word := range words[:min(len(words), 2)] {
+		if c.byID.of(word.Name) != nil {
+			return fmt.Sprintf("to refer to the output of the node, write %s", &Ref{Kind: Nodes, Name: word.Name, Field: "output"})
+		}
 	}
-	return "there is no input and no variable with this name"
+	return ""
 }
 
 func (c *checker) variable(f *finding) {
@@ -241,7 +251,7 @@ func (c *checker) variable(f *finding) {
 		return
 	}
 	if f.forms = c.writers.of(name); f.forms == nil {
-		f.report(UnknownName, name, fmt.Sprintf("no node writes the variable %q", name), c.names.nearest(name))
+		f.report(UnknownName, name, fmt.Sprintf("no node writes the variable %q", name), cmp.Or(c.meantOutput(f.ref), c.names.nearest(name)))
 		return
 	}
 	c.ask(f, query{at: f.text.at, node: none, variable: name, writers: f.forms})
