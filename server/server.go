@@ -82,7 +82,10 @@ type Server struct {
 	hooks    chan struct{} // one for each request to a webhook that is checked
 	large    chan struct{} // one for each large one that is read
 	heavy    chan struct{} // one for each request with a large body that is handled
-	shown    shownRuns
+	texts    chan struct{} // one for each text of a client that is read
+
+	smallTexts chan struct{} // the same for short ones
+	shown      shownRuns
 
 	mu       sync.Mutex
 	feeds    map[string]*feed // by project and run
@@ -117,7 +120,7 @@ func New(o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public, name), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}, watchers: map[*watcher]struct{}{}, hooks: make(chan struct{}, maxHooks), large: make(chan struct{}, maxLarge), heavy: make(chan struct{}, maxHeavy)}
+	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public, name), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}, watchers: map[*watcher]struct{}{}, hooks: make(chan struct{}, maxHooks), large: make(chan struct{}, maxLarge), heavy: make(chan struct{}, maxHeavy), texts: make(chan struct{}, 1), smallTexts: make(chan struct{}, maxSmall)}
 	s.open, s.close = context.WithCancel(context.Background())
 	names := map[string]int{}
 	for _, p := range o.Projects {

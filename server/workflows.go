@@ -120,49 +120,65 @@ func (a *api) addWorkflows() {
 			}
 			return in.draw(ctx, w.Model())
 		})
-	add(a, op{id: "check-text", method: http.MethodPost, path: "/projects/{project}/check", scope: Read, tag: tag, summary: "Check a text as a workflow of the project, without saving it", errors: []int{404}},
-		func(ctx context.Context, in *InText) (*reply[Workflow], error) {
-			_, one, err := a.Text(ctx, in)
-			return say(one), err
+	add(a, op{id: "check-text", method: http.MethodPost, path: "/projects/{project}/check", scope: Read, tag: tag, summary: "Check a text as a workflow of the project, without saving it", errors: []int{404, 413}},
+		func(ctx context.Context, in *InText) (out *reply[Workflow], err error) {
+			err = a.WithText(ctx, in.Body.Text, func() error {
+				_, one, err := a.Text(ctx, in)
+				out = say(one)
+				return err
+			})
+			return out, err
 		})
 	add(a, op{id: "complete-text", method: http.MethodPost, path: "/projects/{project}/complete", scope: Read, tag: tag, summary: "List what can be written at a place of a text",
-		detail: "Keys, agents, steps and references, as an editor offers them.", errors: []int{404}},
+		detail: "Keys, agents, steps and references, as an editor offers them.", errors: []int{404, 413}},
 		func(ctx context.Context, in *struct {
 			InProject
 			Body struct {
 				TextBody
 				Offset int `json:"offset" doc:"In bytes" minimum:"0"`
 			}
-		}) (*reply[Completed], error) {
+		}) (out *reply[Completed], err error) {
 			p, err := a.project(ctx, in.Project)
 			if err != nil {
 				return nil, err
 			}
 			text := in.Body.Text
 			at := min(in.Body.Offset, len(text))
-			from, found := complete.At(in.Body.File, []byte(text), at, namesIn(p))
-			return say(Completed{text[from:at], append([]complete.Suggestion{}, found...)}), nil
+			err = a.WithText(ctx, text, func() error {
+				from, found := complete.At(in.Body.File, []byte(text), at, namesIn(p))
+				out = say(Completed{text[from:at], append([]complete.Suggestion{}, found...)})
+				return nil
+			})
+			return out, err
 		})
-	add(a, op{id: "draw-text", method: http.MethodPost, path: "/projects/{project}/graph", scope: Read, tag: tag, summary: "Draw a text", errors: []int{404, 422}},
+	add(a, op{id: "draw-text", method: http.MethodPost, path: "/projects/{project}/graph", scope: Read, tag: tag, summary: "Draw a text", errors: []int{404, 413, 422}},
 		func(ctx context.Context, in *struct {
 			InText
 			AsDrawing
-		}) (*rawBody, error) {
-			_, w, err := a.loadText(ctx, &in.InText)
-			if err != nil {
-				return nil, err
-			}
-			if w.Model() == nil {
-				return nil, &hocket.InvalidError{Diagnostics: w.Diagnostics()}
-			}
-			return in.draw(ctx, w.Model())
+		}) (out *rawBody, err error) {
+			err = a.WithText(ctx, in.Body.Text, func() error {
+				_, w, err := a.loadText(ctx, &in.InText)
+				if err != nil {
+					return err
+				}
+				if w.Model() == nil {
+					return &hocket.InvalidError{Diagnostics: w.Diagnostics()}
+				}
+				out, err = in.draw(ctx, w.Model())
+				return err
+			})
+			return out, err
 		})
-	add(a, op{id: "convert-text", method: http.MethodPost, path: "/projects/{project}/convert", scope: Read, tag: tag, summary: "Convert a text to another notation, or format it in its own", errors: []int{404, 422}},
-		func(_ context.Context, in *struct {
+	add(a, op{id: "convert-text", method: http.MethodPost, path: "/projects/{project}/convert", scope: Read, tag: tag, summary: "Convert a text to another notation, or format it in its own", errors: []int{404, 413, 422}},
+		func(ctx context.Context, in *struct {
 			InText
 			To string `query:"to" doc:"Empty: its own notation, with comments kept" enum:"yaml,xml,mermaid,plantuml,"`
-		}) (*reply[Converted], error) {
-			return convert(in.Body.File, []byte(in.Body.Text), in.To)
+		}) (out *reply[Converted], err error) {
+			err = a.WithText(ctx, in.Body.Text, func() (err error) {
+				out, err = convert(ctx, in.Body.File, in.Body.Text, in.To)
+				return err
+			})
+			return out, err
 		})
 }
 
@@ -203,10 +219,14 @@ func (s *Server) Workflow(ctx context.Context, in *InWorkflow) (*hocket.Workflow
 	return w, one, err
 }
 
-// Text returns what the API says about a text that is not saved.
+// Text returns what the API says about a text that is not saved. Call it in WithText.
 func (s *Server) Text(ctx context.Context, in *InText) (*hocket.Workflow, Workflow, error) {
 	p, w, err := s.loadText(ctx, in)
 	if err != nil {
+		return nil, Workflow{}, err
+	}
+	w.Check(nil)
+	if err := ctx.Err(); err != nil {
 		return nil, Workflow{}, err
 	}
 	one, err := describeText(p, in.Body.File, in.Body.Text, w)
@@ -254,7 +274,7 @@ type InText struct {
 // TextBody is a text and the name of its file.
 type TextBody struct {
 	File string `json:"file" doc:"Its file name, with the ending of the notation" maxLength:"200" example:"review.yml"`
-	Text string `json:"text" maxLength:"2000000"`
+	Text string `json:"text"`
 }
 
 // namesIn returns what a workflow of a project can use.
@@ -312,16 +332,22 @@ type ConvertedPart struct {
 	Note string `json:"note,omitempty"`
 }
 
-func convert(file string, text []byte, to string) (*reply[Converted], error) {
+func convert(ctx context.Context, file, text, to string) (*reply[Converted], error) {
 	if to == "" {
-		n, ok := syntax.Of(file, text)
-		formatted, found := syntax.Fmt(file, text)
+		n, ok := syntax.Of(file, []byte(text))
+		formatted, found, err := Format(ctx, file, text)
+		if err != nil {
+			return nil, err
+		}
 		if found.Errors() || !ok {
 			return nil, &hocket.InvalidError{Diagnostics: found}
 		}
 		return say(Converted{n.Name, string(formatted), []ConvertedPart{}}), nil
 	}
-	w, found := syntax.Parse(file, text)
+	w, found := syntax.Parse(file, []byte(text))
+	if err := fits(ctx, w); err != nil {
+		return nil, err
+	}
 	if w == nil || found.Errors() {
 		return nil, &hocket.InvalidError{Diagnostics: found}
 	}
@@ -364,6 +390,9 @@ func (s *Server) loadText(ctx context.Context, in *InText) (served, *hocket.Work
 	}
 	// As if it were saved: the files that it names are those of the project, wherever the server was started.
 	w, err := p.LoadText(filepath.Join(p.Root(), unsaved, in.Body.File), []byte(in.Body.Text))
+	if err == nil {
+		err = fits(ctx, w.Model())
+	}
 	return p, w, err
 }
 

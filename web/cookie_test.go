@@ -41,6 +41,7 @@ func TestOtherPortsDoNotGetTheSession(t *testing.T) {
 	if text := <-got; text != "" {
 		t.Errorf("a program behind a link got %q", text)
 	}
+	b.wait(`location.port === "` + port + `" && document.readyState === "complete"`)
 	// It is the name that protects: this test would notice a cookie.
 	own := strings.TrimSuffix(strings.TrimPrefix(f.base, "http://"), f.base[strings.LastIndex(f.base, ":"):])
 	b.do(chromedp.Navigate("http://"+net.JoinHostPort(own, port)+"/"), chromedp.WaitVisible("main"))

@@ -40,7 +40,15 @@ type preview struct {
 }
 
 // preview reads a text and shows it in another notation.
-func (s *site) preview(ctx context.Context, project, file, text, as string) (preview, error) {
+func (s *site) preview(ctx context.Context, project, file, text, as string) (p preview, err error) {
+	err = s.WithText(ctx, text, func() (err error) {
+		p, err = s.read(ctx, project, file, text, as)
+		return err
+	})
+	return p, err
+}
+
+func (s *site) read(ctx context.Context, project, file, text, as string) (preview, error) {
 	in := &server.InText{InProject: server.InProject{Project: project}}
 	in.Body.File, in.Body.Text = file, text
 	loaded, said, err := s.Text(ctx, in)
@@ -74,6 +82,9 @@ func (s *site) preview(ctx context.Context, project, file, text, as string) (pre
 			return p, err
 		}
 		p.Drawing = newDrawn(picture, draw.Look{}, nil)
+	}
+	if err := ctx.Err(); err != nil { // the person types on
+		return p, err
 	}
 	converted, err := syntax.Format(m, as)
 	if p.Converted = string(converted); err != nil {
@@ -117,6 +128,10 @@ func (s *site) edit(r *http.Request) (string, any, error) {
 	d := editData{Project: in.Project, Name: in.Name, File: filepath.Base(shown.File), Path: workflowPath(in.Project, in.Name) + "/edit",
 		Notation: shown.Notation, Revision: shown.Revision, Text: shown.Text, Saved: r.URL.Query().Has("saved")}
 	d.preview, err = s.preview(r.Context(), in.Project, d.File, d.Text, "")
+	var large *server.Problem
+	if errors.As(err, &large) { // it can still be edited
+		d.Problem, err = large.Detail, nil
+	}
 	return "Edit " + in.Name, d, err
 }
 
@@ -189,12 +204,19 @@ func (s *site) save(w http.ResponseWriter, r *http.Request) {
 	status := http.StatusOK
 	switch r.PostForm.Get("do") {
 	case "format":
-		text, found := syntax.Fmt(d.File, []byte(d.Text))
-		if found.Errors() {
-			d.Problem = "a text with mistakes is not formatted"
-			break
+		err := s.WithText(r.Context(), d.Text, func() error {
+			text, found, err := server.Format(r.Context(), d.File, d.Text)
+			if err == nil && found.Errors() {
+				d.Problem = "a text with mistakes is not formatted"
+			} else if err == nil {
+				d.Text = string(text)
+			}
+			return err
+		})
+		if err != nil {
+			p := s.Explain(r.Context(), err)
+			status, d.Problem = p.Status, p.Detail
 		}
-		d.Text = string(text)
 	case "check":
 	default:
 		_, err := s.Save(r.Context(), in, d.Text, d.Revision, d.File)

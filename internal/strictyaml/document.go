@@ -14,9 +14,10 @@ import (
 // Limits of a document. They are far above what people write, and low enough that no file
 // can exhaust time, memory or the stack.
 const (
-	maxBytes   = 16 << 20
-	maxDepth   = 200
-	maxAliased = 100_000 // nodes that aliases add
+	maxBytes    = 16 << 20
+	maxDepth    = 200
+	maxAliased  = 100_000 // nodes that aliases add; a long text counts as several
+	aliasedText = 50
 )
 
 // Document is a parsed YAML file. It is not safe for concurrent use.
@@ -216,7 +217,7 @@ func (w *weigher) size(n *node, depth int) int {
 	if n.Anchor != "" {
 		w.sizes[n] = 0
 	}
-	total := 1
+	total := min(1+len(n.Value)/aliasedText, maxAliased+1)
 	for _, child := range n.Content {
 		total = min(total+w.size(child, depth+1), maxAliased+1)
 	}

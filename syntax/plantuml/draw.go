@@ -229,7 +229,7 @@ func (r *reader) tie(t tail, to *node) {
 
 // maxEdges limits what a short text can create: two forks of n branches, one after the other,
 // need n² edges.
-const maxEdges = 1_000_000
+const maxEdges = 200_000
 
 // enter ties all open tails to a node.
 func (r *reader) enter(n *node, at *activity.Base) {

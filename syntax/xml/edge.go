@@ -10,7 +10,7 @@ import (
 
 // maxEdges limits what a short text can create: n steps in a loop, and m steps that depend on the
 // loop, need n·m edges.
-const maxEdges = 1_000_000
+const maxEdges = 200_000
 
 // nameSteps gives an id to every step that has none: a base name, or the base name with -2, -3, …
 // It reports duplicate ids.

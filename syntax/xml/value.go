@@ -1,6 +1,8 @@
 package xml
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
@@ -132,10 +134,11 @@ func (r *reader) object(e xmltext.Element) (values map[string]any, places map[st
 func (r *reader) composed(e xmltext.Element) strictyaml.Node {
 	values, places := r.object(e)
 	pairs := make([]strictyaml.Pair, 0, len(values))
-	for _, name := range sortedKeys(values) {
+	for _, name := range slices.SortedFunc(maps.Keys(values), func(a, b string) int { return int(places[a].Span().From - places[b].Span().From) }) { // positions are found fast in the order of the text
 		at := places[name]
 		pairs = append(pairs, strictyaml.Pair{Key: name, Pos: at.Pos(), Value: r.words().Of(values[name], sourceOf(at, values[name]))})
 	}
+	slices.SortFunc(pairs, func(a, b strictyaml.Pair) int { return strings.Compare(a.Key, b.Key) })
 	return r.words().Map(pairs, e.Pos())
 }
 

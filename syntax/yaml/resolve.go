@@ -10,7 +10,7 @@ import (
 
 // maxEdges limits what a short text can create: two groups of n steps, one after the other, need
 // n² edges.
-const maxEdges = 1_000_000
+const maxEdges = 200_000
 
 // resolver turns steps into a graph. Format also uses it, to find out what need not be written.
 type resolver struct {

@@ -36,7 +36,7 @@ var Codes = []strictyaml.Code{
 const (
 	// maxEdges limits how many edges a short drawing can create: two frames of n nodes are joined
 	// by n² edges.
-	maxEdges = 1_000_000
+	maxEdges = 200_000
 	// maxNesting limits how deeply frames and drawn loops are nested, because models are walked
 	// recursively.
 	maxNesting = 100

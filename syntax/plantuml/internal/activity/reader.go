@@ -28,7 +28,7 @@ func Parse(src *source.Text) (*Diagram, workflow.Diagnostics) {
 }
 
 // maxDepth limits how deep blocks are nested.
-const maxDepth = 500
+const maxDepth = 200
 
 // A reader parses one diagram. It goes through the lines once; only statements over several lines
 // look ahead.
