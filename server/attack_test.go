@@ -299,7 +299,7 @@ func TestLargeRequests(t *testing.T) {
 	host := strings.TrimPrefix(f.base, "http://")
 	big := strings.Repeat("x", maxBody+1)
 	f.want(http.StatusRequestEntityTooLarge, "POST", f.path("/check"), map[string]any{"file": "x.yml", "text": big})
-	f.want(http.StatusUnprocessableEntity, "POST", f.path("/check"), map[string]any{"file": "x.yml", "text": big[:2_000_001]})
+	f.want(http.StatusRequestEntityTooLarge, "POST", f.path("/check"), map[string]any{"file": "x.yml", "text": big[:maxText+1]})
 	nested := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
 	if res := f.request("POST", f.path("/runs"), `{"workflow":"hello","inputs":{"who":`+nested+`}}`); res.StatusCode < 400 || res.StatusCode >= 500 {
 		t.Errorf("nested JSON: %d", res.StatusCode)
