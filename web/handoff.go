@@ -203,7 +203,7 @@ func (s *site) sendHandoff(w http.ResponseWriter, r *http.Request) {
 	if r.PostForm.Get("do") != "check" {
 		in := &server.HandoffText{InProject: server.InProject{Project: d.Project}}
 		in.Body.Text = d.XML
-		if _, err = s.SendHandoff(r.Context(), d.Key, in); err == nil {
+		if _, err = s.SendHandoff(r.Context(), formKey(r), in); err == nil {
 			http.Redirect(w, r, d.Path, http.StatusSeeOther)
 			return
 		}

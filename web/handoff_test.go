@@ -86,3 +86,34 @@ func TestHandoffWithoutJavaScript(t *testing.T) {
 		t.Error("the list does not show it")
 	}
 }
+
+// TestFormSentAgain sends forms again, as after a double click, and again with another text, as after going back to them.
+func TestFormSentAgain(t *testing.T) {
+	f := newFixture(t, nil)
+	c := f.client()
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	runs := 0
+	for _, form := range []struct {
+		path, edited string
+		fields       url.Values
+	}{
+		{"/projects/shop/workflows/hello/start", "input.who", url.Values{"input.who": {"Ada"}, "key": {"k1"}}},
+		{"/projects/shop/handoffs", "details", url.Values{"summary": {"Check the shop"}, "intent": {"It must work"}, "details": {"one"}, "decisions": {"Is it good?"}, "agent": {"paid"}, "mode": {"spawn"}, "workflow": {"standard"}, "files": {"a.md"}, "key": {"k2"}}},
+	} {
+		for i, text := range []string{"first", "first", "second"} {
+			form.fields.Set(form.edited, text)
+			res, err := c.PostForm(f.base+form.path, form.fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, _ := io.ReadAll(res.Body)
+			res.Body.Close()
+			if res.StatusCode != http.StatusSeeOther {
+				t.Errorf("%s, number %d: status %d: %s", form.path, i+1, res.StatusCode, page)
+			}
+		}
+		if runs += 2; len(runsOf(t, f.p)) != runs {
+			t.Errorf("after %s there are %d runs, want %d", form.path, len(runsOf(t, f.p)), runs)
+		}
+	}
+}

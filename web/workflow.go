@@ -164,7 +164,7 @@ func (s *site) startForm(r *http.Request) (string, error) {
 			what.Inputs[i.Name] = valueOf(text)
 		}
 	}
-	line, err := s.Start(r.Context(), in.Project, r.PostForm.Get("key"), what)
+	line, err := s.Start(r.Context(), in.Project, formKey(r), what)
 	return runPath(line.Project, line.ID), err
 }
 
