@@ -151,14 +151,15 @@ type word struct{ text, stem string }
 // wordsOf returns the significant words of a text, each once, in order.
 func wordsOf(text string) []word {
 	var list []word
+	seen := map[string]bool{} // by stem; a prompt may be long
 	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	for field := range strings.FieldsFuncSeq(strings.ToLower(text), between) {
 		for _, text := range unspaced(field) {
 			if len(text) < 3 || slices.Contains(fillers(), text) {
 				continue
 			}
-			w := word{text, stemOf(text)}
-			if !slices.ContainsFunc(list, func(other word) bool { return other.stem == w.stem }) {
+			if w := (word{text, stemOf(text)}); !seen[w.stem] {
+				seen[w.stem] = true
 				list = append(list, w)
 			}
 		}

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Checks what counts as a word, and which words are the same.
@@ -35,5 +37,21 @@ func TestWords(t *testing.T) {
 		if got := strings.Join(stems, " "); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// A prompt of many different words, which a client can submit, does not take long.
+func TestManyWords(t *testing.T) {
+	const n = 150_000
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "w%d ", i+100)
+	}
+	begin := time.Now()
+	if got := len(wordsOf(text.String())); got != n {
+		t.Errorf("%d words", got)
+	}
+	if took := time.Since(begin); took > 4*time.Second { // otherwise a tenth of a second
+		t.Errorf("it took %v", took)
 	}
 }
