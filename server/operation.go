@@ -69,12 +69,26 @@ func (a *api) add(o op, in, out reflect.Type, handle func(ctx context.Context, i
 			fail(w, noScope(who, o.scope))
 			return
 		}
-		in, problem := requests.read(w, r)
+		done, problem := a.admit(r)
 		if problem != nil {
-			fail(w, problem)
+			refuse(w, problem)
 			return
 		}
-		out, err := a.inTurn(r, func() (any, error) { return handle(r.Context(), in) })
+		defer done()
+		var text []byte
+		if requests.body != nil {
+			if text, problem = readBody(w, r); problem != nil {
+				fail(w, problem)
+				return
+			}
+		}
+		out, err := a.inTurn(r.Context(), len(text), func() (any, error) {
+			in, problem := requests.read(r, text)
+			if problem != nil {
+				return nil, problem
+			}
+			return handle(r.Context(), in)
+		})
 		if err != nil {
 			fail(w, a.Explain(r.Context(), err))
 			return
@@ -83,18 +97,39 @@ func (a *api) add(o op, in, out reflect.Type, handle func(ctx context.Context, i
 	})
 }
 
-// inTurn handles a request that was read. Those with a large body take turns: the text of a workflow may need a few
-// hundred times its size to be checked.
-func (s *Server) inTurn(r *http.Request, handle func() (any, error)) (any, error) {
-	if r.ContentLength >= 0 && r.ContentLength <= largeBody {
+// admit waits until the body of a request may be read. Only a few large ones are in memory at a time.
+func (s *Server) admit(r *http.Request) (done func(), problem *Problem) {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.ContentLength >= 0 && r.ContentLength <= largeBody {
+		return func() {}, nil
+	}
+	select {
+	case s.bodies <- struct{}{}:
+		return func() { <-s.bodies }, nil
+	case <-time.After(bodyWait):
+	case <-r.Context().Done():
+	}
+	return nil, newProblem(http.StatusServiceUnavailable, "busy", "too many large requests at the same time")
+}
+
+// refuse answers a request whose body is not read.
+func refuse(w http.ResponseWriter, p *Problem) {
+	w.Header().Set("Retry-After", "1")
+	w.Header().Set("Connection", "close")
+	fail(w, p)
+}
+
+// inTurn handles a body that was read. Large ones take turns: JSON may need thirty times its size in memory, and the text
+// of a workflow a few hundred times its size to be checked.
+func (s *Server) inTurn(ctx context.Context, size int, handle func() (any, error)) (any, error) {
+	if size <= largeBody {
 		return handle()
 	}
 	select {
 	case s.heavy <- struct{}{}:
 		defer func() { <-s.heavy }()
 		return handle()
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
@@ -169,8 +204,8 @@ func schemaName(outer reflect.Type, otherwise string) string {
 	return otherwise
 }
 
-// read returns a pointer to the struct that a request is read into, or what is wrong with it.
-func (q request) read(w http.ResponseWriter, r *http.Request) (any, *Problem) {
+// read returns a pointer to the struct that a request and the text of its body are read into, or what is wrong with it.
+func (q request) read(r *http.Request, text []byte) (any, *Problem) {
 	in := reflect.New(q.kind)
 	at, found := huma.NewPathBuffer(nil, 0), &huma.ValidateResult{}
 	query := r.URL.Query()
@@ -213,10 +248,6 @@ func (q request) read(w http.ResponseWriter, r *http.Request) (any, *Problem) {
 	}
 	status := http.StatusUnprocessableEntity
 	if q.body != nil {
-		text, problem := readBody(w, r)
-		if problem != nil {
-			return nil, problem
-		}
 		begin(at, "body")
 		var value any
 		if err := json.Unmarshal(text, &value); err != nil {

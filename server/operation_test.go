@@ -1,7 +1,11 @@
 package server
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -68,5 +72,72 @@ func TestLargeBodiesTakeTurns(t *testing.T) {
 	case <-time.After(300 * time.Millisecond):
 		<-f.s.heavy
 		<-done
+	}
+}
+
+// JSON needs far more memory than its text. So a large body is decoded in its turn, too, whatever it says.
+func TestLargeBodiesAreDecodedInTurn(t *testing.T) {
+	f := newFixture(t, nil)
+	for range maxHeavy {
+		f.s.heavy <- struct{}{}
+	}
+	done := make(chan string, 1)
+	go func() {
+		done <- f.want(http.StatusUnprocessableEntity, "POST", f.path("/check"), `{"file":"x.yml","text":"","x":[`+strings.Repeat("[],", largeBody/3)+`0]}`)
+	}()
+	select {
+	case <-done:
+		t.Error("it did not wait")
+	case <-time.After(300 * time.Millisecond):
+		<-f.s.heavy
+		<-done
+	}
+}
+
+// Only a few large bodies are in memory at a time, in the API and for pages. Others do not wait for them.
+func TestFewLargeBodiesAreRead(t *testing.T) {
+	old := bodyWait
+	bodyWait = 50 * time.Millisecond
+	defer func() { bodyWait = old }()
+	f := newFixture(t, nil)
+	page := f.s.page(Read, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
+	form := func(text string) int {
+		r := httptest.NewRequest("POST", "/", strings.NewReader(text))
+		w := httptest.NewRecorder()
+		page.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, &caller{"ada", "page", &Token{}})))
+		return w.Code
+	}
+	for range maxBodies {
+		f.s.bodies <- struct{}{}
+	}
+	long := strings.Repeat(" ", largeBody+1)
+	large := map[string]any{"file": "x.yml", "text": long}
+	if res := f.request("POST", f.path("/check"), large); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
+		t.Errorf("a large text: %d", res.StatusCode)
+	}
+	if status := form(long); status != http.StatusServiceUnavailable {
+		t.Errorf("a large form: %d", status)
+	}
+	f.want(http.StatusOK, "POST", f.path("/check"), map[string]any{"file": "x.yml", "text": hello})
+	<-f.s.bodies
+	f.want(http.StatusOK, "POST", f.path("/check"), large)
+	if status := form(long); status != http.StatusOK {
+		t.Errorf("a large form, when there is a place: %d", status)
+	}
+	if n := len(f.s.bodies); n != maxBodies-1 {
+		t.Errorf("%d places are taken", n)
+	}
+}
+
+// A request with many mistakes gets a short answer.
+func TestMistakesAreLimited(t *testing.T) {
+	f := newFixture(t, nil)
+	var b strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&b, `"x%d":0,`, i)
+	}
+	p := read[Problem](t, f.want(http.StatusUnprocessableEntity, "POST", f.path("/check"), "{"+b.String()+`"file":"x.yml","text":""}`))
+	if len(p.Errors) != maxErrors {
+		t.Errorf("%d mistakes are listed", len(p.Errors))
 	}
 }

@@ -33,6 +33,9 @@ func newProblem(status int, kind, detail string) *Problem {
 	return &Problem{Type: "urn:hocket:" + kind, Title: http.StatusText(status), Status: status, Detail: detail}
 }
 
+// maxErrors limits how many mistakes of a request are listed.
+const maxErrors = 50
+
 // invalidRequest is a request that does not fit the description of the operation.
 func invalidRequest(status int, detail string, errs ...error) *Problem {
 	kind := "invalid-request"
@@ -40,7 +43,7 @@ func invalidRequest(status int, detail string, errs ...error) *Problem {
 		kind = "too-large"
 	}
 	p := newProblem(status, kind, detail)
-	for _, err := range errs {
+	for _, err := range errs[:min(len(errs), maxErrors)] {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
 			return newProblem(http.StatusRequestEntityTooLarge, "too-large", "the request is too large")

@@ -53,6 +53,7 @@ const (
 	maxBody        = 4 << 20 // of a request
 	largeBody      = 256 << 10
 	maxHeavy       = 1 // request with a large body that is handled at a time
+	maxBodies      = 8 // large bodies in memory at a time
 	maxHeader      = 32 << 10
 	maxConnections = 1000
 	headerTimeout  = 10 * time.Second
@@ -64,6 +65,9 @@ const (
 // writeTimeout is how long a client may take to read a piece of a response.
 var writeTimeout = 20 * time.Second
 
+// bodyWait is how long a request with a large body waits until it is read.
+var bodyWait = 10 * time.Second
+
 // farewell is how long open attempts may take when the server stops.
 var farewell = 30 * time.Second
 
@@ -71,7 +75,8 @@ var farewell = 30 * time.Second
 type Server struct {
 	access   *Access
 	links    links
-	doors    string // the directory of redirect files; "": there are none
+	bodies   chan struct{} // one for each large body in memory
+	doors    string        // the directory of redirect files; "": there are none
 	place    place
 	projects []served
 	version  string
@@ -122,6 +127,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{access: o.Access, place: newPlace(o.Listen, o.TLS, o.Public, name), version: o.Version, handoffs: o.Sessions, log: o.Log, feeds: map[string]*feed{}, watchers: map[*watcher]struct{}{}, hooks: make(chan struct{}, maxHooks), large: make(chan struct{}, maxLarge), heavy: make(chan struct{}, maxHeavy), texts: make(chan struct{}, 1), smallTexts: make(chan struct{}, maxSmall)}
 	s.open, s.close = context.WithCancel(context.Background())
+	s.bodies = make(chan struct{}, maxBodies)
 	names := map[string]int{}
 	for _, p := range o.Projects {
 		if slices.ContainsFunc(s.projects, func(other served) bool { return other.Root() == p.Root() }) {
@@ -180,6 +186,12 @@ func (s *Server) page(scope Scope, handle http.HandlerFunc) http.Handler {
 			fail(w, noScope(who, scope))
 			return
 		}
+		done, problem := s.admit(r)
+		if problem != nil {
+			refuse(w, problem)
+			return
+		}
+		defer done()
 		handle(w, r)
 	})
 }
