@@ -1,7 +1,7 @@
 # `make` prints what can be done; `make test` is what CI runs.
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint bench sim fuzz mutants clis servers diagrams axe build install release release-test chaos
+.PHONY: help test race lint bench sim fuzz mutants clis servers diagrams axe temporal build install release release-test chaos
 
 # Each fuzz target runs this long.
 FUZZTIME ?= 60s
@@ -13,6 +13,8 @@ HOCKET_SERVERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-servers
 HOCKET_DIAGRAMS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-diagrams
 # Where `make axe` installs axe-core.
 HOCKET_AXE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-axe
+# Where `make temporal` installs the development server of Temporal.
+HOCKET_TEMPORAL ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-temporal
 # Where `make install` puts hocket, and the manual pages.
 BINDIR ?= $(or $(shell go env GOBIN),$(shell go env GOPATH)/bin)
 MANDIR ?= $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/man/man1
@@ -73,6 +75,10 @@ diagrams: ## Install the real Mermaid and PlantUML, and compare what they and Ho
 	HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" syntax/internal/tooltest/setup
 	$(if $(UPDATE),HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" go test ./syntax/markdown/internal/mermaid ./syntax/plantuml/internal/activity -run '^TestReadsOur' -count 1 -timeout 1h -update)
 	@HOCKET_DIAGRAMS="$(HOCKET_DIAGRAMS)" go test -json ./syntax/... -count 1 -timeout 1h | go run ./internal/testreport
+
+temporal: ## Build the development server of Temporal once (takes minutes), and test the driver with it
+	@[ -x $(HOCKET_TEMPORAL)/temporal ] || GOBIN=$(HOCKET_TEMPORAL) GOWORK=off go install github.com/temporalio/cli/cmd/temporal@v1.5.1
+	cd driver/temporal && go vet ./... && HOCKET_TEMPORAL=$(HOCKET_TEMPORAL) go test -timeout 20m ./...
 
 axe: ## Install axe-core, and check with it whether everybody can use the pages (needs npm and Chromium)
 	HOCKET_AXE="$(HOCKET_AXE)" web/setup

@@ -188,8 +188,9 @@ func unreadable(t *scene, w World) {
 	})
 	restore := w.Spoil(t, runID, seq)
 	var unread *engine.LoadError
-	if err := d.Answer(t.Context(), runID, "ok", "yes"); err != nil && !errors.As(err, &unread) {
-		t.Errorf("answering: %v", err)
+	refused := d.Answer(t.Context(), runID, "ok", "yes")
+	if refused != nil && !errors.As(refused, &unread) {
+		t.Errorf("answering: %v", refused)
 	}
 	for range 2 {
 		if res, err := d.Resume(t.Context(), runID); !errors.As(err, &unread) || unread.Seq != seq {
@@ -200,6 +201,11 @@ func unreadable(t *scene, w World) {
 		t.Errorf("%+v, %v; attempts: %v", i, err, given.all())
 	}
 	restore()
+	if open, err := d.raw.Questions(t.Context(), driver.QuestionFilter{Run: runID}); err != nil || len(open) > 0 { // the answer was not recorded
+		if err := errors.Join(err, d.Answer(t.Context(), runID, "ok", "yes")); err != nil {
+			t.Error(err)
+		}
+	}
 	if res, err := d.Resume(t.Context(), runID); err != nil || res.Output != "true" {
 		t.Errorf("it can be read again: %s, %v", outline(res), err)
 	}

@@ -27,6 +27,15 @@ type World interface {
 	Spoil(t testing.TB, run string, seq int) (restore func())
 }
 
+// Cluster is a World with a server: several processes may drive a run at the same time, and the times of a
+// run are those of the server. Scenarios about one driver, and about wall clocks that are set, do not apply to it.
+type Cluster interface{ Cluster() }
+
+func isCluster(w World) bool {
+	_, ok := w.(Cluster)
+	return ok
+}
+
 // Process is a driver that stands for a separate process.
 type Process interface {
 	driver.Driver

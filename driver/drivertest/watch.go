@@ -57,6 +57,9 @@ func watched(t *scene, w World) {
 
 // watchedSince: a watcher that begins after a version sees what changed since, also what was deleted, and in this order.
 func watchedSince(t *scene, w World) {
+	if isCluster(w) {
+		t.Skip("a server does not keep what the list of runs was")
+	}
 	d := open(t, w, echo).raw
 	start := func(run string) {
 		t.Helper()
@@ -99,8 +102,12 @@ func watchedSince(t *scene, w World) {
 // first version leads to the rest.
 func wantSince(t *scene, d driver.Driver, since int64, want ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
+	nothingMore := func() { time.AfterFunc(200*time.Millisecond, cancel) }
+	if len(want) == 0 {
+		nothingMore()
+	}
 	var got []string
 	var versions []int64
 	for c, err := range d.Watch(ctx, since) {
@@ -112,6 +119,9 @@ func wantSince(t *scene, d driver.Driver, since int64, want ...string) {
 			kind = "changed"
 		}
 		got, versions = append(got, kind+" "+c.Run), append(versions, c.Version)
+		if len(got) == len(want) {
+			nothingMore()
+		}
 	}
 	if strings.Join(got, ", ") != strings.Join(want, ", ") || !slices.IsSorted(versions) {
 		t.Errorf("since %d: %q with the versions %d, want %q", since, got, versions, want)

@@ -42,7 +42,7 @@ func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (drive
 	if err != nil {
 		return driver.Receipt{}, err
 	}
-	e, err := roundTrip(engine.Envelope{Event: &engine.Replanned{Plan: hash, Tasks: p.Tasks, Limits: p.Limits, Words: valid(p.Words), Planning: p.Planning, Labels: p.Labels, By: p.By, Via: p.Via}})
+	e, err := roundTrip(engine.Envelope{Event: &engine.Replanned{Plan: hash, Tasks: p.Tasks, Limits: p.Limits, Words: driver.Valid(p.Words), Planning: p.Planning, Labels: p.Labels, By: p.By, Via: p.Via}})
 	if err != nil {
 		return driver.Receipt{}, err
 	}
@@ -58,7 +58,7 @@ func (d *Driver) act(ctx context.Context, s *journal.Store, run string, ev engin
 	for {
 		writer, err := s.Writer(ctx, run)
 		if err == nil {
-			receipt, err := recordIdle(ctx, s, writer, ev, moment(d.o.Clock.Now()))
+			receipt, err := recordIdle(ctx, s, writer, ev, driver.Moment(d.o.Clock.Now()))
 			d.pulse.changed(change)
 			return receipt, errors.Join(err, writer.Close())
 		}

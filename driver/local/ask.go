@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 	"github.com/hocket-dev/hocket/workflow"
@@ -46,7 +47,7 @@ func (l *loop) ask(q engine.Question) {
 		return // a new attempt took over the question of an earlier one
 	}
 	l.withdraw(q.ID)
-	if value, delay, ok := l.script.person(&q); ok {
+	if value, delay, ok := l.script.Answer(&q); ok {
 		l.asked[q.ID] = shown{digest: q.Digest}
 		a := newAnswer(engine.Answered{ID: q.ID, Value: value, By: scriptName, Via: scriptName, Digest: q.Digest})
 		a.scripted = &q
@@ -138,7 +139,7 @@ func (l *loop) left(id string) error {
 
 // validAnswer returns an answer as it will come back from the journal.
 func validAnswer(a engine.Answered) *engine.Answered {
-	a.Value, a.By, a.Via, a.Comment = valid(a.Value), valid(a.By), valid(a.Via), valid(a.Comment)
+	a.Value, a.By, a.Via, a.Comment = driver.Valid(a.Value), driver.Valid(a.By), driver.Valid(a.Via), driver.Valid(a.Comment)
 	return &a
 }
 
@@ -231,9 +232,9 @@ func (l *loop) queried(q *query) error {
 		q.tell("", agent.ErrNobody)
 		return nil
 	}
-	ev := &engine.Asked{Address: q.key.address, Attempt: q.key.attempt, Text: valid(q.asked.Text), Detail: valid(q.asked.Detail)}
+	ev := &engine.Asked{Address: q.key.address, Attempt: q.key.attempt, Text: driver.Valid(q.asked.Text), Detail: driver.Valid(q.asked.Detail)}
 	for _, o := range q.asked.Options {
-		ev.Options = append(ev.Options, workflow.Option{Value: valid(o)})
+		ev.Options = append(ev.Options, workflow.Option{Value: driver.Valid(o)})
 	}
 	e := l.now(ev)
 	if l.run.Admit(e) != nil { // the attempt is over
@@ -289,66 +290,4 @@ func (l *loop) dropQuery(q *query) error {
 		return nil
 	}
 	return l.record(journal.Batch{Events: []engine.Envelope{e}})
-}
-
-// script fulfills the duties that an [agent.Script] asks of a driver. Without a script it
-// does nothing.
-type script struct {
-	agent.Script
-	all bool // required questions too
-}
-
-func (s *script) task(t *engine.StartTask) (agent.Executor, bool) {
-	if s.Script == nil {
-		return nil, false
-	}
-	return s.Script.Task(t.Address, t.Node, t.Attempt, t.Asks)
-}
-
-// person returns the scripted answer to a question of a human node. Scripts have no other
-// questions.
-func (s *script) person(q *engine.Question) (string, time.Duration, bool) {
-	if s.Script == nil || q.Kind != engine.GateQuestion || q.Required && !s.all {
-		return "", 0, false
-	}
-	return s.Script.Person(q.Address, q.Node)
-}
-
-// happened counts an event.
-func (s *script) happened(ev engine.Event) {
-	if s.Script == nil {
-		return
-	}
-	switch ev := ev.(type) {
-	case *engine.TaskEnded:
-		s.Script.Ended(ev.Address)
-	case *engine.Answered:
-		s.ended(ev.ID)
-	case *engine.Started, *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked, *engine.Replanned:
-	}
-}
-
-// ended counts the end of a question of the run itself; scripts have none of attempts.
-func (s *script) ended(id string) {
-	if s.Script != nil && !strings.Contains(id, "@") {
-		s.Script.Ended(id)
-	}
-}
-
-// commanded counts commands that are not carried out: those of a replay.
-func (s *script) commanded(cmds []engine.Command) {
-	if s.Script == nil {
-		return
-	}
-	for _, c := range cmds {
-		switch c := c.(type) {
-		case *engine.StartTask:
-			s.task(c)
-		case *engine.Ask:
-			s.person(&c.Question)
-		case *engine.Withdraw:
-			s.ended(c.ID)
-		case *engine.Reply, *engine.Return, *engine.CancelTask, *engine.SetTimer, *engine.CancelTimer, *engine.Finish:
-		}
-	}
 }

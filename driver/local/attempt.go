@@ -62,7 +62,7 @@ func (as *attempts) start(key attemptKey, work worker, log *attemptLog, at drive
 			} else if !done {
 				out = failed("the agent ended without a result")
 			}
-			ended := endedEvent(key.address, key.attempt, out)
+			ended := driver.Ended(key.address, key.attempt, out)
 			log.close(ended.Output)
 			mail.post(letter{ended: clock.stamp(ended)})
 		}()

@@ -3,6 +3,7 @@ package local
 import (
 	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 )
 
@@ -22,5 +23,5 @@ func (c runClock) elapsed() time.Duration { return max(1, c.base+c.clock.Elapsed
 
 // stamp returns an event that happens now.
 func (c runClock) stamp(ev engine.Event) engine.Envelope {
-	return engine.Envelope{Time: moment(c.clock.Now()), Clock: c.elapsed(), Event: ev}
+	return engine.Envelope{Time: driver.Moment(c.clock.Now()), Clock: c.elapsed(), Event: ev}
 }

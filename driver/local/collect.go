@@ -73,34 +73,9 @@ func (d *Driver) surplus(ctx context.Context, s *journal.Store, r driver.Retenti
 	if err != nil {
 		return nil, err
 	}
-	runs = slices.DeleteFunc(runs, func(r journal.Run) bool { return r.Status == driver.Damaged }) // its age is unknown
-	slices.SortStableFunc(runs, func(a, b journal.Run) int { return b.Changed.Compare(a.Changed) })
-	last := slices.IndexFunc(runs, func(r journal.Run) bool { return r.Status.Done() })
-	sizes, total := make([]int64, len(runs)), int64(0)
-	for i := range runs {
-		if r.Size > 0 {
-			if sizes[i], err = s.Bytes(ctx, runs[i]); err != nil {
-				return nil, err
-			}
-			total += sizes[i]
-		}
+	infos, byID := make([]driver.Info, len(runs)), map[string]journal.Run{}
+	for i, run := range runs {
+		infos[i], byID[run.ID] = run.Info, run
 	}
-	left, now := len(runs), d.o.Clock.Now()
-	var surplus []driver.Collected
-	for i, run := range slices.Backward(runs) {
-		old := r.Age > 0 && now.Sub(run.Changed) > r.Age
-		many := r.Runs > 0 && left > r.Runs
-		large := r.Size > 0 && total > r.Size
-		if !run.Status.Done() || slices.Contains(keep, run.ID) || !old && (i == last || !many && !large) {
-			continue
-		}
-		if r.Size == 0 {
-			if sizes[i], err = s.Bytes(ctx, run); err != nil {
-				return nil, err
-			}
-		}
-		left, total = left-1, total-sizes[i]
-		surplus = append(surplus, driver.Collected{Info: run.Info, Size: sizes[i]})
-	}
-	return surplus, nil
+	return driver.Surplus(infos, r, keep, d.o.Clock.Now(), func(run string) (int64, error) { return s.Bytes(ctx, byID[run]) })
 }

@@ -45,7 +45,7 @@ func (d *Driver) StartedWith(ctx context.Context, key, request string) (string, 
 // create records a run with its first event.
 func (d *Driver) create(store *journal.Store, spec driver.Spec) (w *journal.Writer, first engine.Envelope, err error) {
 	w, err = d.createAs(store, spec.Run, spec.Pin, func(id string) (journal.NewRun, error) {
-		first, err = roundTrip(engine.Envelope{Time: moment(d.o.Clock.Now()), Unattended: !spec.Owner.Claimed, Event: &engine.Started{
+		first, err = roundTrip(engine.Envelope{Time: driver.Moment(d.o.Clock.Now()), Unattended: !spec.Owner.Claimed, Event: &engine.Started{
 			Run: id, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks,
 		}})
 		return journal.NewRun{Owner: spec.Owner, Key: spec.Key, Request: spec.Request, Created: first.Time, Events: []engine.Envelope{first}}, err
@@ -216,8 +216,8 @@ func (l *loop) recover(ctx context.Context) error {
 		}
 		begun = begun || !e.Unattended
 		l.last = e.Time
-		l.script.happened(e.Event)
-		l.script.commanded(cmds)
+		l.script.Happened(e.Event)
+		l.script.Commanded(cmds)
 		if first && l.audience != nil {
 			l.audience.facts(l.beginning(e.Unattended))
 		}
@@ -269,7 +269,7 @@ func (l *loop) tookUp(e engine.Envelope) error {
 	}
 	cmds, err := l.step(l.writer.Recorded(), e)
 	if err == nil {
-		l.script.commanded(cmds)
+		l.script.Commanded(cmds)
 	}
 	return err
 }

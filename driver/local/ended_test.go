@@ -22,7 +22,7 @@ func TestEventsSurviveTheJournal(t *testing.T) {
 		{Usage: engine.Usage{CostUSD: math.Inf(-1)}},
 		{Fault: &engine.Fault{Kind: engine.FaultQuota, Message: "\xc3", Until: time.Now().In(local)}},
 	} {
-		ev := engine.Envelope{Time: moment(time.Now()), Clock: 1, Event: endedEvent("a", 1, out)}
+		ev := engine.Envelope{Time: driver.Moment(time.Now()), Clock: 1, Event: driver.Ended("a", 1, out)}
 		back, err := roundTrip(ev)
 		if err != nil {
 			t.Fatal(err)

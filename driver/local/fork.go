@@ -3,14 +3,10 @@ package local
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
-	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
-	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Fork records a run that repeats another up to a step.
@@ -83,137 +79,23 @@ func (d *Driver) forking(ctx context.Context, s *journal.Store, spec driver.Fork
 
 // replace cancels the other run, and returns the id of the new one.
 func (f *forking) replace(ctx context.Context) (string, error) {
-	id, from := f.spec.Run, f.spec.From
+	id := f.spec.Run
 	if id == "" {
 		id = f.d.newID(f.pin.Bundle.Root.Name)
 	}
 	if _, err := f.made(id); err != nil { // nothing is cancelled for a fork that is not possible
 		return "", err
 	}
-	asked := engine.CancelAsked{
-		By: f.spec.Owner.By, Via: f.spec.Owner.Via, Reason: "replaced by " + id, For: id, Question: f.spec.Replace.Question, Digest: f.spec.Replace.Digest,
-	}
-	_, err := f.d.act(ctx, f.store, from, &asked)
-	if !errors.As(err, new(*driver.RefusedError)) {
-		return id, err
-	}
-	if asked.Question == "" {
-		if now, wrong := f.store.Run(ctx, from); wrong == nil && now.Status.Done() {
-			return id, nil
-		}
-		return "", err
-	}
-	now, wrong := f.d.forking(ctx, f.store, f.spec)
-	if wrong != nil {
-		return "", wrong
-	}
-	for _, e := range now.old {
-		was, ok := e.Event.(*engine.CancelAsked)
-		if !ok || was.By != asked.By || was.Question != asked.Question || was.Digest != asked.Digest || was.For == "" {
-			continue
-		}
-		if _, wrong := f.store.Run(ctx, was.For); errors.As(wrong, new(*driver.UnknownRunError)) {
-			return was.For, nil // the process died before it had recorded the fork, or is about to
-		}
-	}
-	return "", err
+	return driver.ReplaceBy(ctx, f.d, f.spec, id)
 }
 
 // made returns what is recorded for the new run.
 func (f *forking) made(id string) (journal.NewRun, error) {
-	spec, pin, load, old := f.spec, f.pin, loader(f.store, f.spec.From), f.old
-	now := moment(f.d.o.Clock.Now())
-	for _, address := range spec.Also {
-		events, err := engine.Fork(pin.Bundle, old, load, address, id, workflow.Limits{}, now)
-		if err == nil {
-			old = events
-		} else if isUnread(err) { // otherwise it would be created again under another id
-			return journal.NewRun{}, refused(spec.From, err)
-		}
-	}
-	events, err := engine.Fork(pin.Bundle, old, load, spec.Address, id, spec.Limits, now)
+	now := driver.Moment(f.d.o.Clock.Now())
+	events, r, err := driver.ForkEvents(id, f.pin.Bundle, f.of, f.old, loader(f.store, f.spec.From), f.spec, now)
 	if err != nil {
-		return journal.NewRun{}, refused(spec.From, err)
+		return journal.NewRun{}, err
 	}
-	events[len(events)-1].Event.(*engine.Forked).Edit(spec.Edit)
-	r := f.of.Fresh()
-	r.Offload(math.MaxInt, load) // its own events are not recorded yet
-	for _, e := range events {
-		if _, last := e.Event.(*engine.Forked); last {
-			if err := r.Admit(e); err != nil { // the step has no prompt
-				return journal.NewRun{}, refused(spec.From, err)
-			}
-		}
-		if _, err := driver.Step(r, id, e); err != nil {
-			return journal.NewRun{}, err
-		}
-	}
-	rest, err := instead(r, pin.Bundle, spec, now)
-	if err != nil {
-		return journal.NewRun{}, refused(spec.From, err)
-	}
-	return journal.NewRun{Origin: spec.From, Created: now, Events: append(events, rest...), Owner: spec.Owner, Key: spec.Key, Request: spec.Request, Summary: summary(r)}, nil
-}
-
-// refused returns the error of a fork that the run does not allow. An output that cannot be
-// read is a different error, because it may be temporary.
-func refused(run string, err error) error {
-	if isUnread(err) {
-		return fmt.Errorf("run %s: %w", run, err)
-	}
-	return &driver.RefusedError{Run: run, Reason: err.Error()}
-}
-
-func isUnread(err error) bool { return errors.As(err, new(*engine.LoadError)) }
-
-// forker is recorded as the author of answers when a run is forked.
-const forker = "hocket: the run was forked here"
-
-// instead returns the events that follow the fork: the output, if it is given.
-func instead(r *engine.Run, b *workflow.Bundle, spec driver.ForkSpec, now time.Time) ([]engine.Envelope, error) {
-	var events []engine.Envelope
-	answer := func(value string) engine.Event {
-		return &engine.Answered{ID: spec.Address, Value: value, By: forker}
-	}
-	add := func(ev engine.Event) error {
-		e := engine.Envelope{Time: now, Clock: r.ClockAt(now), Unattended: true, Event: ev}
-		_, err := r.Step(e)
-		events = append(events, e)
-		return err
-	}
-	if spec.Output == nil {
-		return events, nil
-	}
-	var err error
-	switch c := pendingAt(r, spec.Address).(type) {
-	case *engine.StartTask:
-		err = add(&engine.TaskEnded{Address: c.Address, Attempt: c.Attempt, Output: valid(*spec.Output)})
-	case *engine.Ask:
-		if c.Required {
-			return nil, fmt.Errorf("a required question must be answered by a person; fork without an output, and answer %q", spec.Address)
-		}
-		err = add(answer(valid(*spec.Output)))
-	default:
-		err = fmt.Errorf("%q is neither a task nor a question, so it has no output", spec.Address)
-	}
-	return events, err
-}
-
-// pendingAt returns the task or the question in progress at an address; nil if there is
-// none.
-func pendingAt(r *engine.Run, address string) engine.Command {
-	for _, c := range r.Pending() {
-		switch cmd := c.(type) {
-		case *engine.StartTask:
-			if cmd.Address == address {
-				return c
-			}
-		case *engine.Ask:
-			if cmd.ID == address {
-				return c
-			}
-		case *engine.CancelTask, *engine.SetTimer, *engine.CancelTimer, *engine.Withdraw, *engine.Reply, *engine.Return, *engine.Finish:
-		}
-	}
-	return nil
+	spec := f.spec
+	return journal.NewRun{Origin: spec.From, Created: now, Events: events, Owner: spec.Owner, Key: spec.Key, Request: spec.Request, Summary: summary(r)}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/journal"
 )
@@ -36,14 +37,14 @@ func (l *loop) readMessage(m journal.Message) error {
 			return err
 		}
 		if m.Sent.Before(e.Time) {
-			e.Time = moment(m.Sent)
+			e.Time = driver.Moment(m.Sent)
 		}
 		e.Event = validAnswer(*a)
 	}
 	b := journal.Batch{Verdicts: []journal.Verdict{{ID: m.ID}}}
 	err := l.run.Admit(e)
 	plan, replanned := m.Event.(*engine.Replanned)
-	pin, work, all := l.pin, l.o, l.script.all
+	pin, work, all := l.pin, l.o, l.script.All
 	if err == nil && replanned {
 		err = l.replan(plan)
 	}
@@ -57,7 +58,7 @@ func (l *loop) readMessage(m journal.Message) error {
 	err = l.record(b)
 	var gone *journal.WithdrawnError
 	if refused || errors.As(err, &gone) {
-		l.pin, l.o, l.script.all, l.over = pin, work, all, l.run.Status().Done()
+		l.pin, l.o, l.script.All, l.over = pin, work, all, l.run.Status().Done()
 	}
 	if errors.As(err, &gone) {
 		return nil

@@ -29,7 +29,7 @@ type loop struct {
 	batch    []engine.Envelope
 	attempts *attempts
 	timers   timers
-	script   *script
+	script   *driver.Scripting
 	asked    map[string]shown      // questions that a person here may answer, by id
 	queries  map[string]*query     // what attempts ask and wait for, by id
 	query    *query                // being recorded
@@ -60,7 +60,7 @@ func newLoop(d *Driver, store *journal.Store, made *recorded, o driver.Work) (*l
 	return &loop{
 		d: d, o: o, store: store, writer: made.writer, pin: made.pin, run: run, status: made.status, begun: made.begun,
 		mail: newMailbox(), attempts: newAttempts(), asked: map[string]shown{}, queries: map[string]*query{}, handings: map[string][]*handing{},
-		script: &script{o.Script, o.ScriptAll}, audience: newAudience(o.Observer),
+		script: &driver.Scripting{Script: o.Script, All: o.ScriptAll}, audience: newAudience(o.Observer),
 	}, nil
 }
 
@@ -281,7 +281,7 @@ func (l *loop) step(seq int, e engine.Envelope) ([]engine.Command, error) {
 	if l.audience != nil {
 		l.audience.facts(l.run.Facts())
 	}
-	l.script.happened(e.Event)
+	l.script.Happened(e.Event)
 	switch ev := e.Event.(type) {
 	case *engine.TaskEnded:
 		l.attempts.ended(ev)
@@ -318,7 +318,7 @@ func (l *loop) obey(c engine.Command) error {
 		l.known(&c.Question)
 		l.ask(c.Question)
 	case *engine.Withdraw:
-		l.script.ended(c.ID)
+		l.script.Closed(c.ID)
 		l.withdraw(c.ID)
 		delete(l.queries, c.ID)
 		l.unsaid = true
@@ -340,7 +340,7 @@ func (l *loop) replan(ev *engine.Replanned) error {
 	}
 	w, err := under(pin, l.o)
 	if err == nil {
-		l.pin, l.o, l.script.all = pin, w, w.ScriptAll
+		l.pin, l.o, l.script.All = pin, w, w.ScriptAll
 	}
 	return err
 }
@@ -370,7 +370,7 @@ func (l *loop) startTask(c *engine.StartTask) error {
 // worker returns who makes an attempt: the script, otherwise the agents.
 func (l *loop) worker(task *engine.StartTask) worker {
 	run := l.writer.Run()
-	if exec, ok := l.script.task(task); ok {
+	if exec, ok := l.script.Attempt(task); ok {
 		return func(ctx context.Context, at driver.Attempt) driver.Outcome {
 			if l.o.Scripted != nil {
 				return l.o.Scripted(ctx, exec, run, task, at)

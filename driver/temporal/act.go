@@ -1,0 +1,183 @@
+package temporal
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+)
+
+// Act records an event: an update of the workflow, which refuses what the run does not allow.
+func (d *Driver) Act(ctx context.Context, run string, ev engine.Event) (driver.Receipt, error) {
+	return d.act(ctx, run, act{Event: eventJSON{engine.Envelope{Event: ev}}})
+}
+
+func (d *Driver) act(ctx context.Context, run string, a act) (driver.Receipt, error) {
+	m, err := d.mirror(ctx, run, nil)
+	if err != nil {
+		return driver.Receipt{}, err
+	}
+	if m.over && a.Plan == nil {
+		return driver.Receipt{}, &driver.RefusedError{Run: run, Reason: reason(m.run.Admit(m.at(d.o.Now(), a.Event.Event)))}
+	}
+	receipt := driver.Receipt{Driven: d.alive(ctx, run)}
+	if !receipt.Driven { // the update needs somebody who runs the workflow; attempts begin when somebody drives
+		stop, err := d.runsWorkflow(run)
+		if err != nil {
+			return driver.Receipt{}, err
+		}
+		defer stop()
+	}
+	h, err := d.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: d.flowID(run), UpdateName: actUpdate, Args: []any{a}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = h.Get(ctx, nil)
+	}
+	if errors.As(err, new(*serviceerror.NotFound)) { // the workflow has ended
+		return driver.Receipt{}, &driver.RefusedError{Run: run, Reason: reason(nil)}
+	}
+	var refused *temporal.ApplicationError
+	if errors.As(err, &refused) && refused.Type() == refusedType {
+		return driver.Receipt{}, &driver.RefusedError{Run: run, Reason: refused.Message()}
+	}
+	if err == nil && !receipt.Driven {
+		m, err = d.stopped(ctx, run)
+		receipt.Status = m.run.Status()
+	}
+	return receipt, err
+}
+
+// reason returns why a run that is over refuses something.
+func reason(err error) string {
+	if err == nil {
+		return "the run is over"
+	}
+	return err.Error()
+}
+
+// stopped waits until attempts that were told to stop have ended. Without somebody who makes them, the server ends
+// those that had not begun, and soon those whose process died.
+func (d *Driver) stopped(ctx context.Context, run string) (*mirror, error) {
+	for {
+		m, err := d.mirror(ctx, run, nil)
+		if err != nil || len(m.stopping) == 0 {
+			return m, err
+		}
+		select {
+		case <-ctx.Done():
+			return m, context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// runsWorkflow runs the workflow of a run until stop is called, and makes no attempts.
+func (d *Driver) runsWorkflow(run string) (stop func(), err error) {
+	p := &workplace{client: d.client, store: d.o.Store, allows: func(string, *driver.Pin) error { return nil }}
+	w := worker.New(d.client, d.runQueue(run), worker.Options{Identity: d.name, LocalActivityWorkerOnly: true, DisableRegistrationAliasing: true})
+	p.register(w)
+	return w.Stop, w.Start()
+}
+
+// Replan gives a run a new plan. One that is over goes on in a new execution.
+func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (driver.Receipt, error) {
+	plan, err := json.Marshal(p.Pin)
+	if err != nil {
+		return driver.Receipt{}, err
+	}
+	sum := sha256.Sum256(plan)
+	ev := &engine.Replanned{
+		Plan: hex.EncodeToString(sum[:]), Bundle: p.Pin.Bundle, Tasks: p.Tasks, Limits: p.Limits, Words: p.Words, Planning: p.Planning, Labels: p.Labels, By: p.By, Via: p.Via,
+	}
+	var old []eventJSON
+	var plans []*driver.Pin
+	m, err := d.mirror(ctx, run, nil)
+	if err != nil {
+		return driver.Receipt{}, err
+	}
+	if !m.over {
+		return d.act(ctx, run, act{Event: eventJSON{engine.Envelope{Event: ev}}, Plan: p.Pin})
+	}
+	m, err = d.mirror(ctx, run, func(_ *engine.Run, e engine.Envelope, _ []engine.Command) { old = append(old, eventJSON{e}) })
+	if err != nil {
+		return driver.Receipt{}, err
+	}
+	plans = append(slices.Clone(m.plans), p.Pin)
+	e := m.at(d.o.Now(), ev)
+	e.Unattended = true
+	if err := m.run.Admit(e); err != nil {
+		return driver.Receipt{}, &driver.RefusedError{Run: run, Reason: err.Error()}
+	}
+	res, err := d.client.DescribeWorkflowExecution(ctx, d.flowID(run), "")
+	if err != nil {
+		return driver.Receipt{}, known(run, err)
+	}
+	about, err := factsOf(res.GetWorkflowExecutionInfo())
+	if err != nil {
+		return driver.Receipt{}, err
+	}
+	return driver.Receipt{Status: engine.Running}, d.create(ctx, run, creation{pin: m.firstPin(), events: append(old, eventJSON{e}), plans: plans, about: about, again: true})
+}
+
+// Fork records a new run that repeats another one up to a step.
+func (d *Driver) Fork(ctx context.Context, spec driver.ForkSpec) (driver.Created, error) {
+	if run, err := d.StartedWith(ctx, spec.Key, spec.Request); run != "" || err != nil {
+		return driver.Created{Run: run, Existed: true}, err
+	}
+	f, err := d.forking(ctx, spec)
+	if err == nil && spec.Replace != nil {
+		id := cmp.Or(spec.Run, newID(f.m.pin.Bundle.Root.Name))
+		if _, err = f.made(id); err == nil { // nothing is cancelled for a fork that is not possible
+			spec.Run, err = driver.ReplaceBy(ctx, d, spec, id)
+		}
+		if err == nil {
+			f, err = d.forking(ctx, spec) // what ended until then counts
+		}
+	}
+	if err != nil {
+		return driver.Created{}, err
+	}
+	return d.recordAs(ctx, spec.Run, f.m.pin.Bundle.Root.Name, spec.Key, spec.Request, f.made)
+}
+
+// forking is the fork of a run as it is now.
+type forking struct {
+	d    *Driver
+	spec driver.ForkSpec
+	m    *mirror
+	old  []engine.Envelope
+}
+
+func (d *Driver) forking(ctx context.Context, spec driver.ForkSpec) (*forking, error) {
+	f := &forking{d: d, spec: spec}
+	var err error
+	f.m, err = d.mirror(ctx, spec.From, func(_ *engine.Run, e engine.Envelope, _ []engine.Command) { f.old = append(f.old, e) })
+	return f, err
+}
+
+// made returns what is recorded for the new run.
+func (f *forking) made(id string) (creation, error) {
+	now, first := driver.Moment(f.d.o.Now()), f.m.firstPin()
+	events, _, err := driver.ForkEvents(id, first.Bundle, f.m.run, f.old, nil, f.spec, now)
+	c := creation{pin: first, about: facts{Created: now, Owner: f.spec.Owner, Origin: f.spec.From}}
+	plans := f.m.plans
+	for _, e := range events {
+		if _, ok := e.Event.(*engine.Replanned); ok {
+			c.plans, plans = append(c.plans, plans[0]), plans[1:]
+		}
+		c.events = append(c.events, eventJSON{e})
+	}
+	return c, err
+}

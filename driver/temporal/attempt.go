@@ -1,0 +1,232 @@
+package temporal
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/process"
+	hocketflow "github.com/hocket-dev/hocket/workflow"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+)
+
+// workplace makes the attempts of a process.
+type workplace struct {
+	client client.Client
+	store  Store
+	queue  string // of this process alone, for replies to its attempts
+	ids    func(run string) string
+	// work returns what a run is driven with here.
+	work func(ctx context.Context, j job) (*working, error)
+	// allows says why the run cannot go on with a plan here.
+	allows func(run string, plan *driver.Pin) error
+
+	mu      sync.Mutex
+	waiting map[string]chan reply // requests of attempts, by ticket
+	stopped context.Context       // done when the process leaves
+}
+
+// working is what a run is driven with in a process.
+type working struct {
+	driver.Work
+	pin  *driver.Pin
+	seen func(address string, attempt int, piece []byte) // shows what an attempt prints; may be nil
+	exec agent.Executor                                  // the scripted reply of this attempt; nil: there is none
+}
+
+// lostType is the type of the error of an attempt whose process leaves. What it did is not known.
+const lostType = "lost"
+
+var errLost = temporal.NewNonRetryableApplicationError("the process that made the attempt left", lostType, nil)
+
+// attempt is the activity that makes one attempt. Its result is a TaskEnded.
+func (p *workplace) attempt(ctx context.Context, j job) (eventJSON, error) {
+	w, err := p.work(ctx, j)
+	if err != nil {
+		return eventJSON{}, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout)
+	stop := context.AfterFunc(p.stopped, func() { cancel(errInterrupted) })
+	defer stop()
+
+	if j.Task.Again { // the one before may have left programs running
+		if err := process.EndLeft(j.Task.Key(j.Run), 0); err != nil && !errors.Is(err, process.ErrUnseen) {
+			return eventJSON{}, err
+		}
+	}
+	id := driver.AttemptID{Run: j.Run, Address: j.Task.Address, Attempt: j.Task.Attempt}
+	log := newLog(p.store, id, w.seen)
+	out := p.make(ctx, w, j, log)
+	ended := engine.Envelope{Time: time.Now(), Event: driver.Ended(id.Address, id.Attempt, out)}
+	if err := log.close(); err != nil {
+		return eventJSON{}, err
+	}
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		return eventJSON{}, errLost
+	}
+	return eventJSON{ended}, nil
+}
+
+// The reasons for which an attempt is told to stop.
+var (
+	errInterrupted = errors.New("interrupted")
+	errCancelled   = errors.New("cancelled")
+)
+
+// beat tells Temporal that the attempt goes on, and learns that it was cancelled.
+func beat(ctx context.Context, timeout time.Duration) {
+	every := time.NewTicker(max(timeout/5, 10*time.Millisecond))
+	defer every.Stop()
+	for {
+		activity.RecordHeartbeat(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+	}
+}
+
+// make makes the attempt. A panic of an agent, or its runtime.Goexit, is a failed attempt.
+func (p *workplace) make(ctx context.Context, w *working, j job, log *attemptLog) driver.Outcome {
+	done := make(chan driver.Outcome, 1)
+	go func() {
+		out, ended := driver.Outcome{}, false
+		defer func() {
+			if r := recover(); r != nil {
+				log.write(fmt.Appendf(nil, "panic: %v\n%s", r, debug.Stack()))
+				out = failedOutcome(fmt.Sprintf("the agent panicked: %v", r))
+			} else if !ended {
+				out = failedOutcome("the agent ended without a result")
+			}
+			done <- out
+		}()
+		out = p.run(ctx, w, j, log)
+		ended = true
+	}()
+	return <-done
+}
+
+func (p *workplace) run(ctx context.Context, w *working, j job, log *attemptLog) driver.Outcome {
+	key := attemptKey{j.Task.Address, j.Task.Attempt}
+	at := driver.Attempt{
+		Log:       log.write,
+		Ask:       p.asking(j.Run, key, w, log),
+		HandOff:   p.handingOff(j.Run, key, log),
+		Keep:      log.keep,
+		Note:      log.note,
+		Artifacts: log.artifacts(),
+	}
+	if w.exec != nil {
+		if w.Scripted != nil {
+			return w.Scripted(ctx, w.exec, j.Run, j.Task, at)
+		}
+		return driver.Execute(ctx, w.exec, driver.Scripted(j.Task), w.pin.Dir, j.Run, j.Task, at)
+	}
+	return w.Agents.Run(ctx, j.Run, j.Task, at)
+}
+
+func failedOutcome(text string) driver.Outcome {
+	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: text}}
+}
+
+// asking lets an attempt ask people.
+func (p *workplace) asking(run string, key attemptKey, w *working, log *attemptLog) agent.Ask {
+	return func(ctx context.Context, asked agent.Question) (string, error) {
+		if w.Asker == nil && !w.Elsewhere {
+			log.say("[nobody is available to answer]")
+			return "", agent.ErrNobody
+		}
+		ev := &engine.Asked{Address: key.address, Attempt: key.attempt, Text: asked.Text, Detail: asked.Detail}
+		for _, o := range asked.Options {
+			ev.Options = append(ev.Options, hocketflow.Option{Value: o})
+		}
+		r, err := p.request(ctx, run, ev)
+		if err != nil {
+			return "", err
+		}
+		return r.result()
+	}
+}
+
+// handingOff lets an attempt hand work off.
+func (p *workplace) handingOff(run string, key attemptKey, log *attemptLog) func(context.Context, *engine.HandoffAsked) (*engine.Return, error) {
+	return func(ctx context.Context, asked *engine.HandoffAsked) (*engine.Return, error) {
+		own := *asked
+		own.Address, own.Attempt = key.address, key.attempt
+		r, err := p.request(ctx, run, &own)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := r.result(); err != nil {
+			log.say("[not handed off] " + err.Error())
+			return nil, err
+		}
+		return r.Return, nil
+	}
+}
+
+// request sends a request of an attempt to the workflow, and waits for the last reply.
+func (p *workplace) request(ctx context.Context, run string, ev engine.Event) (reply, error) {
+	t := ticket{Queue: p.queue, ID: rand.Text()}
+	replies := make(chan reply, 2)
+	p.mu.Lock()
+	p.waiting[t.ID] = replies
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.waiting, t.ID)
+	}()
+	if err := p.signal(ctx, run, note{Ticket: t, Event: eventJSON{engine.Envelope{Event: ev}}}); err != nil {
+		return reply{}, err
+	}
+	for {
+		select {
+		case r := <-replies:
+			if !r.More {
+				return r, nil
+			}
+		case <-ctx.Done():
+			late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			_ = p.signal(late, run, note{Ticket: t, Gone: true}) // otherwise the end of the attempt withdraws it
+			return reply{}, context.Cause(ctx)
+		}
+	}
+}
+
+func (p *workplace) signal(ctx context.Context, run string, n note) error {
+	return p.client.SignalWorkflow(ctx, p.ids(run), "", noteSignal, n)
+}
+
+// told is the activity that brings a reply to an attempt of this process.
+func (p *workplace) told(_ context.Context, ticket string, r reply) error {
+	p.mu.Lock()
+	replies := p.waiting[ticket]
+	p.mu.Unlock()
+	if replies != nil {
+		select {
+		case replies <- r:
+		default:
+		}
+	}
+	return nil
+}
+
+func processName() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6])
+}

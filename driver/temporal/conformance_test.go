@@ -1,0 +1,105 @@
+package temporal_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver/drivertest"
+	"github.com/hocket-dev/hocket/driver/temporal"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+)
+
+var address string // of the server; "": there is none
+
+func TestMain(m *testing.M) {
+	stop := serve()
+	code := m.Run()
+	stop()
+	os.Exit(code)
+}
+
+// serve starts a development server that keeps everything in memory.
+func serve() (stop func()) {
+	dir := os.Getenv("HOCKET_TEMPORAL")
+	if dir == "" {
+		return func() {}
+	}
+	program := filepath.Join(dir, "temporal")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	cmd := exec.Command(program, "server", "start-dev", "--headless", "--port", fmt.Sprint(port), "--log-level", "never",
+		"--dynamic-config-value", "history.transferProcessorMaxPollRPS=2000")
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	address = fmt.Sprintf("127.0.0.1:%d", port)
+	for range 200 {
+		c, err := client.Dial(client.Options{HostPort: address, Logger: quiet})
+		if err == nil {
+			c.Close()
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+}
+
+var quiet = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
+
+func TestConformance(t *testing.T) {
+	if address == "" {
+		t.Skip("HOCKET_TEMPORAL names no directory with the program temporal; make temporal builds it")
+	}
+	drivertest.Run(t, func(t testing.TB) drivertest.World {
+		return world{fmt.Sprintf("w%d", worlds.Add(1)), t.TempDir()}
+	})
+}
+
+var worlds atomic.Int64
+
+type world struct{ queue, dir string }
+
+func (w world) Driver(t testing.TB, now func() time.Time) drivertest.Process {
+	d, err := temporal.Open(temporal.Options{
+		Client: client.Options{HostPort: address, Logger: quiet}, Queue: w.queue, Store: temporal.Folder(w.dir), Heartbeat: 1500 * time.Millisecond, Now: now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return process{Driver: d}
+}
+
+func (world) Cluster() {}
+
+// Spoil makes all long values of the run unreadable.
+func (w world) Spoil(t testing.TB, run string, seq int) (restore func()) {
+	values := filepath.Join(w.dir, "runs", run, "values")
+	if err := os.Rename(values, values+".away"); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := os.Rename(values+".away", values); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+type process struct{ *temporal.Driver }
+
+func (p process) Kill() { p.Close() }

@@ -1,0 +1,217 @@
+package temporal
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+)
+
+// Options says where runs are, and how a driver works.
+type Options struct {
+	// Client connects to the server. Its ExternalStorage is set by the driver.
+	Client client.Options
+	// Queue names the project: its runs, and the task queue of its workers.
+	Queue string
+	Store Store
+	// Heartbeat is how long a worker may be silent before its attempts count as lost. Zero means 10 seconds.
+	Heartbeat time.Duration
+	// Quiet and Drain say how many events of history let a run continue in a new execution. Zero means 10,000
+	// and 40,000.
+	Quiet, Drain int
+	// Now is the wall clock. Nil means time.Now.
+	Now func() time.Time
+}
+
+// longPayload is the size from which a value is stored outside of the history.
+const longPayload = 64 << 10
+
+// Driver stores and drives runs with Temporal.
+type Driver struct {
+	o      Options
+	client client.Client
+	name   string // of this process
+}
+
+// Open connects to the server.
+func Open(o Options) (*Driver, error) {
+	if o.Heartbeat == 0 {
+		o.Heartbeat = 10 * time.Second
+	}
+	if o.Quiet == 0 {
+		o.Quiet = 10_000
+	}
+	if o.Drain == 0 {
+		o.Drain = 40_000
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Client.ExternalStorage = converter.ExternalStorage{Drivers: []converter.StorageDriver{offload{o.Store}}, PayloadSizeThreshold: longPayload}
+	c, err := client.Dial(o.Client)
+	if err != nil {
+		return nil, err
+	}
+	return &Driver{o: o, client: c, name: processName()}, nil
+}
+
+// Close ends the connection.
+func (d *Driver) Close() error {
+	d.client.Close()
+	return nil
+}
+
+// flowID returns the workflow id of a run.
+func (d *Driver) flowID(run string) string { return d.o.Queue + "/" + run }
+
+// runOf returns the run of a workflow id.
+func runOf(flow string) string { return flow[strings.LastIndexByte(flow, '/')+1:] }
+
+// runQueue is the task queue of one run, for a process that drives it alone.
+func (d *Driver) runQueue(run string) string { return d.o.Queue + "/run/" + run }
+
+func (d *Driver) processQueue() string { return d.o.Queue + "/process/" + d.name }
+
+// facts is what the memo of a workflow says about its run.
+type facts struct {
+	Workflow string       `json:"workflow"`
+	Digest   string       `json:"digest"`
+	Created  time.Time    `json:"created"`
+	Origin   string       `json:"origin,omitempty"`
+	Owner    driver.Owner `json:"owner"`
+}
+
+const memoFacts = "hocket"
+
+// Start records a run by starting its workflow. It begins as soon as a process works for its queue.
+func (d *Driver) Start(ctx context.Context, spec driver.Spec) (driver.Created, error) {
+	now := driver.Moment(d.o.Now())
+	return d.recordAs(ctx, spec.Run, spec.Pin.Bundle.Root.Name, spec.Key, spec.Request, func(id string) (creation, error) {
+		first := engine.Envelope{Time: now, Event: &engine.Started{Run: id, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks}}
+		return creation{pin: spec.Pin, events: []eventJSON{{first}}, about: facts{Created: now, Owner: spec.Owner}}, nil
+	})
+}
+
+// creation is a run to record.
+type creation struct {
+	pin    *driver.Pin
+	events []eventJSON
+	plans  []*driver.Pin
+	about  facts
+	again  bool // the run exists, and goes on after its end
+}
+
+// reservation says which run a key was used for.
+type reservation struct {
+	Run     string `json:"run"`
+	Request string `json:"request"`
+}
+
+// recordAs records a run under an id, or a new one if that is "". A key is reserved first, so that the same
+// request leads to the same run even if the process dies in between.
+func (d *Driver) recordAs(ctx context.Context, id, name, key, request string, made func(id string) (creation, error)) (driver.Created, error) {
+	chosen := cmp.Or(id, newID(name))
+	if key == "" {
+		c, err := made(chosen)
+		if err != nil {
+			return driver.Created{}, err
+		}
+		return driver.Created{Run: chosen}, d.create(ctx, chosen, c)
+	}
+	was, err := d.reserve(ctx, key, reservation{chosen, request})
+	if err != nil {
+		return driver.Created{}, err
+	}
+	c, err := made(was.Run)
+	if err != nil {
+		return driver.Created{}, err
+	}
+	err = d.create(ctx, was.Run, c)
+	if errors.As(err, new(*driver.ExistsError)) && (was.Run != chosen || id == "") {
+		return driver.Created{Run: was.Run, Existed: true}, nil
+	}
+	return driver.Created{Run: was.Run}, err
+}
+
+func newID(name string) string { return name + "-" + strings.ToLower(rand.Text()[:6]) }
+
+// StartedWith returns the run that was started with a key for a request; "" if there is none.
+func (d *Driver) StartedWith(ctx context.Context, key, request string) (string, error) {
+	if key == "" {
+		return "", nil
+	}
+	was, err := d.reservation(ctx, key, request)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if _, err := d.client.DescribeWorkflowExecution(ctx, d.flowID(was.Run), ""); err != nil {
+		return "", nil // it is about to be started
+	}
+	return was.Run, nil
+}
+
+func (d *Driver) reservation(ctx context.Context, key, request string) (was reservation, err error) {
+	data, err := d.o.Store.Get(ctx, keyPlace(key))
+	if err == nil {
+		err = json.Unmarshal(data, &was)
+	}
+	if err == nil && was.Request != request {
+		err = &driver.KeyError{Key: key, Run: was.Run}
+	}
+	return was, err
+}
+
+func keyPlace(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return "keys/" + hex.EncodeToString(sum[:])
+}
+
+// reserve reserves a key, or returns who has it.
+func (d *Driver) reserve(ctx context.Context, key string, r reservation) (reservation, error) {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return r, err
+	}
+	err = d.o.Store.Create(ctx, keyPlace(key), data)
+	if errors.Is(err, fs.ErrExist) {
+		return d.reservation(ctx, key, r.Request)
+	}
+	return r, err
+}
+
+// create starts the workflow of a run.
+func (d *Driver) create(ctx context.Context, id string, c creation) error {
+	root := c.pin.Bundle.Root
+	c.about.Workflow, c.about.Digest = root.Name, workflow.Digest(root)
+	reuse := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
+	if c.again {
+		reuse = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+	}
+	_, err := d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: d.flowID(id), TaskQueue: d.runQueue(id), WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDReusePolicy: reuse,
+		Memo: map[string]any{memoFacts: c.about},
+	}, flowName, begin{
+		Run: id, Pin: c.pin, Events: c.events, Plans: c.plans, Heartbeat: d.o.Heartbeat, Limits: continuing{d.o.Quiet, d.o.Drain},
+	})
+	if errors.As(err, new(*serviceerror.WorkflowExecutionAlreadyStarted)) {
+		return &driver.ExistsError{Run: id}
+	}
+	return err
+}

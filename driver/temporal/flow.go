@@ -1,0 +1,292 @@
+package temporal
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// The names under which everything is registered. They are in histories, so they never change.
+const (
+	flowName    = "hocket.run"
+	attemptName = "hocket.attempt"
+	tellName    = "hocket.tell"
+	archiveName = "hocket.archive"
+	noteSignal  = "hocket.note"
+	actUpdate   = "hocket.act"
+	pingQuery   = "hocket.ping"
+)
+
+// begin is the input of the workflow.
+type begin struct {
+	Run string      `json:"run"`
+	Pin *driver.Pin `json:"pin"`
+	// Events are those that the run was recorded with, if it begins here, and Plans those of its Replanned.
+	Events []eventJSON   `json:"events,omitempty"`
+	Plans  []*driver.Pin `json:"plans,omitempty"`
+	// Otherwise Snapshot is its state after as many events as were archived, and Began is when its clock was zero.
+	Snapshot []byte    `json:"snapshot,omitempty"`
+	Began    time.Time `json:"began,omitzero"`
+	// First is what the run was started with, if it has got a new plan since.
+	First *driver.Pin `json:"first,omitempty"`
+	// Heartbeat is how long a worker may be silent before its attempts count as lost.
+	Heartbeat time.Duration `json:"heartbeat"`
+	Limits    continuing    `json:"limits"`
+}
+
+// continuing says when a run continues in a new execution.
+type continuing struct {
+	Quiet int `json:"quiet"` // with this many events of history, as soon as no attempt is open
+	Drain int `json:"drain"` // with this many, no new attempt begins before that
+}
+
+// job is the input of an attempt.
+type job struct {
+	Run  string            `json:"run"`
+	Seq  int               `json:"seq"` // of the event that started it
+	Task *engine.StartTask `json:"task"`
+}
+
+// flow is the Temporal workflow of one run: it carries out what the machine asks for.
+type flow struct {
+	p     *workplace
+	ctx   workflow.Context
+	in    begin
+	m     *machine
+	inbox []arrival
+	stops map[attemptKey]workflow.CancelFunc
+	log   []eventJSON
+}
+
+// runFlow is the workflow. Its result is the end of the run.
+func (p *workplace) runFlow(ctx workflow.Context, in begin) (ending, error) {
+	f := &flow{p: p, in: in, stops: map[attemptKey]workflow.CancelFunc{}}
+	asked := ctx.Done()
+	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
+	var err error
+	if f.m, err = newMachine(in, f); err != nil {
+		return ending{}, broken(err)
+	}
+	if err := f.m.begin(workflow.Now(f.ctx), in); err != nil {
+		return ending{}, broken(err)
+	}
+	if err := f.receive(asked); err != nil {
+		return ending{}, err
+	}
+	for !f.m.over {
+		if f.quiet() && f.long(in.Limits.Quiet) {
+			return ending{}, f.next()
+		}
+		if err := f.wait(); err != nil {
+			return ending{}, err
+		}
+		f.m.drain = f.long(in.Limits.Drain)
+		arrivals := f.inbox
+		f.inbox = nil
+		if err := f.m.wake(workflow.Now(f.ctx), arrivals); err != nil {
+			return ending{}, broken(err)
+		}
+	}
+	return f.end()
+}
+
+// wait waits until something has arrived, and then until all of it has: a coroutine that is started now runs
+// after those that bring the rest. So what arrives in one workflow task is handled together, as by a mirror.
+func (f *flow) wait() error {
+	if err := workflow.Await(f.ctx, func() bool { return len(f.inbox) > 0 }); err != nil {
+		return err
+	}
+	rest := workflow.NewChannel(f.ctx)
+	workflow.Go(f.ctx, func(ctx workflow.Context) { rest.Close() })
+	rest.Receive(f.ctx, nil)
+	return nil
+}
+
+// broken makes an error of the engine fail the workflow task, not the run: the run goes on with a
+// program that can continue it.
+func broken(err error) error { panic(err) }
+
+// receive lets everything that reaches the run arrive in the inbox.
+func (f *flow) receive(asked workflow.Channel) error {
+	workflow.Go(f.ctx, func(ctx workflow.Context) {
+		for {
+			n := &note{}
+			if !workflow.GetSignalChannel(ctx, noteSignal).Receive(ctx, n) {
+				return
+			}
+			f.inbox = append(f.inbox, arrival{note: n})
+		}
+	})
+	if asked != nil {
+		workflow.Go(f.ctx, func(ctx workflow.Context) {
+			asked.Receive(ctx, nil)
+			f.inbox = append(f.inbox, arrival{cancelled: true})
+		})
+	}
+	if err := workflow.SetQueryHandler(f.ctx, pingQuery, func() (bool, error) { return true, nil }); err != nil {
+		return err
+	}
+	return workflow.SetUpdateHandlerWithOptions(f.ctx, actUpdate, f.act, workflow.UpdateHandlerOptions{Validator: f.admit})
+}
+
+// admit refuses what the run does not allow, before it becomes part of the history.
+func (f *flow) admit(ctx workflow.Context, a act) error {
+	e := f.m.at(workflow.Now(ctx), a.Event.Event)
+	if ev, ok := e.Event.(*engine.Replanned); ok {
+		ev.Bundle = a.Plan.Bundle
+	}
+	err := f.m.run.Admit(e)
+	if err == nil && a.Plan != nil {
+		err = f.p.allows(f.in.Run, a.Plan)
+	}
+	if err != nil {
+		return refusal(err)
+	}
+	return nil
+}
+
+// refusedType is the type of an error that says why the run refused something.
+const refusedType = "refused"
+
+func refusal(err error) error {
+	return temporal.NewNonRetryableApplicationError(err.Error(), refusedType, nil)
+}
+
+// act waits until the machine has recorded or refused it: something may have happened since admit.
+func (f *flow) act(ctx workflow.Context, a act) error {
+	var verdict error
+	done := false
+	a.verdict = func(err error) { verdict, done = err, true }
+	f.inbox = append(f.inbox, arrival{act: &a})
+	if err := workflow.Await(ctx, func() bool { return done }); err != nil {
+		return err
+	}
+	if verdict != nil {
+		return refusal(verdict)
+	}
+	return nil
+}
+
+// start begins an attempt. Its end arrives in the inbox, also if its worker was lost.
+func (f *flow) start(key attemptKey, c *engine.StartTask) {
+	ctx, cancel := workflow.WithCancel(f.ctx)
+	f.stops[key] = cancel
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID:             activityID(key),
+		ScheduleToCloseTimeout: forever,
+		HeartbeatTimeout:       f.in.Heartbeat,
+		WaitForCancellation:    true,
+		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1}, // the engine retries
+	})
+	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, f.m.run.Seq(), c})
+	workflow.Go(f.ctx, func(ctx workflow.Context) {
+		var ended eventJSON
+		err := done.Get(ctx, &ended)
+		delete(f.stops, key)
+		f.inbox = append(f.inbox, arrival{ended: endOf(key, ended, err)})
+	})
+}
+
+// forever is longer than any attempt. Temporal wants a limit.
+const forever = 10 * 365 * 24 * time.Hour
+
+func activityID(key attemptKey) string { return fmt.Sprintf("%s@%d", key.address, key.attempt) }
+
+// endOf returns the end of an attempt, as its worker or Temporal reports it.
+func endOf(key attemptKey, ended eventJSON, err error) *engine.TaskEnded {
+	ev, _ := ended.Event.(*engine.TaskEnded)
+	switch {
+	case err == nil && ev != nil:
+		return ev
+	case errors.As(err, new(*temporal.CanceledError)):
+		return failed(key, engine.FaultCancelled)
+	}
+	return failed(key, engine.FaultLost)
+}
+
+// failed returns the end of an attempt that reported nothing. Its text is the same however Temporal
+// describes the failure: mirrors see that in another form.
+func failed(key attemptKey, kind engine.FaultKind) *engine.TaskEnded {
+	text := "cancelled before it began"
+	if kind == engine.FaultLost {
+		text = "its worker was lost"
+	}
+	return &engine.TaskEnded{Address: key.address, Attempt: key.attempt, Fault: &engine.Fault{Kind: kind, Message: text}}
+}
+
+func (f *flow) stop(key attemptKey) {
+	if cancel := f.stops[key]; cancel != nil {
+		cancel()
+	}
+}
+
+// tell sends a reply to the process that makes an attempt. If that was lost, so is the attempt, and nobody waits
+// for the reply.
+func (f *flow) tell(t ticket, r reply) {
+	ctx := workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
+		TaskQueue:              t.Queue,
+		ScheduleToCloseTimeout: 10 * f.in.Heartbeat,
+	})
+	workflow.ExecuteActivity(ctx, tellName, t.ID, r)
+}
+
+func (f *flow) arm(at time.Time) {
+	timer := workflow.NewTimer(f.ctx, at.Sub(workflow.Now(f.ctx)))
+	workflow.Go(f.ctx, func(ctx workflow.Context) {
+		if timer.Get(ctx, nil) == nil {
+			f.inbox = append(f.inbox, arrival{rang: true})
+		}
+	})
+}
+
+func (f *flow) recorded(_ *engine.Run, e engine.Envelope, _ []engine.Command) {
+	f.log = append(f.log, eventJSON{e})
+}
+
+func (f *flow) long(limit int) bool {
+	return limit > 0 && workflow.GetInfo(f.ctx).GetCurrentHistoryLength() >= limit
+}
+
+// quiet reports whether nothing of the run is in progress outside of the workflow.
+func (f *flow) quiet() bool {
+	return len(f.stops) == 0 && len(f.inbox) == 0 && len(f.m.queries) == 0 && len(f.m.handings) == 0 && workflow.AllHandlersFinished(f.ctx)
+}
+
+// next continues the run in a new execution.
+func (f *flow) next() error {
+	if err := f.archive(ending{}); err != nil {
+		return err
+	}
+	in := f.in
+	in.Events, in.Plans, in.Snapshot, in.Began = nil, nil, f.m.run.Snapshot(), f.m.began
+	if f.m.pin != in.Pin {
+		in.First = cmp.Or(in.First, in.Pin)
+		in.Pin = f.m.pin
+	}
+	return workflow.NewContinueAsNewError(f.ctx, flowName, in)
+}
+
+// ending is the end of a run, for lists.
+type ending struct {
+	Status engine.Status   `json:"status"`
+	Seq    int             `json:"seq"`
+	Usage  engine.RunUsage `json:"usage"`
+}
+
+func (f *flow) end() (ending, error) {
+	end := ending{f.m.run.Status(), f.m.run.Seq(), f.m.run.Usage()}
+	return end, f.archive(end)
+}
+
+// archive stores the events of this execution, because Temporal deletes it some day. It takes place in the
+// process of the workflow, which saves a round trip to the server.
+func (f *flow) archive(end ending) error {
+	ctx := workflow.WithLocalActivityOptions(f.ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Minute})
+	return workflow.ExecuteLocalActivity(ctx, archiveName, segment{Run: f.in.Run, Events: f.log, End: end}).Get(ctx, nil)
+}

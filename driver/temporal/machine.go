@@ -1,0 +1,519 @@
+package temporal
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// machine drives the engine of one run. It is deterministic: the Temporal workflow runs it to do the
+// work, and every client runs it over the history to see what has happened (mirror.go). Both
+// see the same arrivals at the same times, so both record the same events.
+type machine struct {
+	run        *engine.Run
+	id         string
+	pin        *driver.Pin   // the newest
+	plans      []*driver.Pin // those of its Replanned
+	do         effects
+	began      time.Time        // of the run's clock
+	last       time.Time        // of the newest event
+	over       bool             // Finish came
+	first      []engine.Command // to carry out when the execution begins
+	unattended bool             // nobody drove the run when it was recorded
+	armed      time.Time        // when the timer of the workflow fires; zero: it is not set
+
+	// drain means that the history is so long that no attempt begins before the next execution.
+	drain bool
+	held  []attemptKey // those that wait for it
+	own   []arrival    // what follows from a command at once
+
+	timers   map[string]time.Time
+	attempts map[attemptKey]attempt // in progress
+	stopping map[attemptKey]bool    // those among them that were told to stop
+	queries  map[string]ticket      // what attempts ask and wait for, by id of the question
+	handings map[string][]ticket    // what attempts have handed off and wait for, by id of the handoff
+	asking   *ticket                // being recorded
+}
+
+// effects is what a machine does outside. A mirror does nothing.
+type effects interface {
+	start(key attemptKey, c *engine.StartTask)
+	stop(key attemptKey)
+	tell(t ticket, r reply)
+	arm(at time.Time)
+	// recorded is called with each event after it was stepped, and the resulting commands.
+	recorded(r *engine.Run, e engine.Envelope, cmds []engine.Command)
+}
+
+// attemptKey names an attempt. An attempt that was lost is made again under the same number.
+type attemptKey struct {
+	address string
+	attempt int
+}
+
+// attempt is an attempt in progress.
+type attempt struct{ free bool } // it costs nothing
+
+// ticket names a request of an attempt that waits for a reply.
+type ticket struct {
+	Queue string `json:"queue"` // of the process that makes the attempt
+	ID    string `json:"id"`
+
+	key      attemptKey
+	question bool // otherwise it is a handoff
+	waits    bool // for the result of the handoff
+}
+
+// reply answers a request of an attempt.
+type reply struct {
+	Value  string         `json:"value,omitempty"`
+	Return *engine.Return `json:"return,omitempty"`
+	Nobody bool           `json:"nobody,omitempty"` // no one can answer
+	Error  string         `json:"error,omitempty"`  // why the request was refused
+	More   bool           `json:"more,omitempty"`   // another reply follows
+}
+
+// arrival is something that reached a run from outside. One of its fields is set.
+type arrival struct {
+	ended *engine.TaskEnded
+	note  *note
+	act   *act
+	rang  bool // the timer of the workflow fired
+	// cancelled means that somebody used Temporal's own way of cancelling.
+	cancelled bool
+}
+
+// note is a signal of an attempt: it asks, hands work off, or no longer waits.
+type note struct {
+	Ticket ticket    `json:"ticket,omitzero"`
+	Event  eventJSON `json:"event,omitzero"`
+	Gone   bool      `json:"gone,omitempty"` // the attempt no longer waits for a reply to the ticket
+	Left   string    `json:"left,omitempty"` // a question that no one here will answer
+}
+
+// act is an update: an answer, a cancellation, a raised limit, a new plan.
+type act struct {
+	Event eventJSON   `json:"event"`
+	Plan  *driver.Pin `json:"plan,omitempty"` // of a Replanned
+
+	verdict func(error) // tells the sender; nil in a mirror
+}
+
+// eventJSON is an event as the engine encodes it.
+type eventJSON struct{ engine.Envelope }
+
+func (e eventJSON) MarshalJSON() ([]byte, error) {
+	if e.Event == nil {
+		return []byte("null"), nil
+	}
+	return engine.Encode(e.Envelope)
+}
+
+func (e *eventJSON) UnmarshalJSON(data []byte) (err error) {
+	if string(data) != "null" {
+		e.Envelope, err = engine.Decode(data)
+	}
+	return err
+}
+
+// order is the order in which arrivals of the same moment are handled. Neither the workflow nor a
+// mirror can see in which order Temporal received those of different kinds.
+func (a arrival) order() int {
+	switch {
+	case a.ended != nil:
+		return 0
+	case a.note != nil:
+		return 1
+	case a.cancelled:
+		return 2
+	}
+	return 3
+}
+
+func compareArrivals(a, b arrival) int {
+	if c := cmp.Compare(a.order(), b.order()); c != 0 || a.ended == nil {
+		return c
+	}
+	return cmp.Or(cmp.Compare(a.ended.Address, b.ended.Address), cmp.Compare(a.ended.Attempt, b.ended.Attempt))
+}
+
+func newMachine(in begin, do effects) (*machine, error) {
+	run, err := engine.New(in.Pin.Bundle)
+	if len(in.Snapshot) > 0 {
+		run, err = engine.Restore(in.Pin.Bundle, in.Snapshot)
+	}
+	if err != nil {
+		return nil, &driver.BrokenError{Run: in.Run, Cause: err}
+	}
+	m := &machine{
+		id: in.Run, pin: in.Pin, run: run, do: do, timers: map[string]time.Time{}, attempts: map[attemptKey]attempt{}, stopping: map[attemptKey]bool{},
+		queries: map[string]ticket{}, handings: map[string][]ticket{},
+	}
+	return m, m.load(in)
+}
+
+// load takes the input of an execution: the state that was carried over, or the events that the run was
+// recorded with. Nothing is done yet.
+func (m *machine) load(in begin) error {
+	if len(in.Snapshot) > 0 {
+		m.last, m.first = m.run.Time(), m.run.Pending()
+		return nil
+	}
+	plans := in.Plans
+	for _, e := range in.Events {
+		if ev, ok := e.Event.(*engine.Replanned); ok {
+			ev.Bundle, m.pin, plans = plans[0].Bundle, plans[0], plans[1:]
+			m.plans = append(m.plans, m.pin)
+		}
+		var err error
+		if m.first, err = m.step(e.Envelope); err != nil {
+			return err
+		}
+		m.unattended = e.Unattended
+	}
+	m.over = m.run.Status().Done()
+	return nil
+}
+
+// begin begins to do what the run asks for. Events of a fork, or of a run that goes on after its end, were
+// unattended, so the run is then taken up as after a crash.
+func (m *machine) begin(now time.Time, in begin) error {
+	m.began = now
+	if len(in.Snapshot) > 0 {
+		m.began = in.Began
+	}
+	if m.unattended && !m.over {
+		m.began = now.Add(-m.run.ClockAt(now))
+		if _, err := m.step(m.at(now, &engine.Recovered{})); err != nil {
+			return err
+		}
+		m.first = m.run.Pending()
+	}
+	first := m.first
+	m.first = nil
+	if err := m.carryOut(first); err != nil {
+		return err
+	}
+	m.arm()
+	return nil
+}
+
+// wake handles what has arrived at a moment, and the timers that are due then.
+func (m *machine) wake(now time.Time, arrivals []arrival) error {
+	slices.SortStableFunc(arrivals, compareArrivals)
+	for _, a := range arrivals {
+		if err := m.arrived(now, a); err != nil {
+			return err
+		}
+	}
+	if err := m.fire(now); err != nil {
+		return err
+	}
+	m.arm()
+	return nil
+}
+
+// fire fires the timers that are due.
+func (m *machine) fire(now time.Time) error {
+	for !m.over {
+		id, ok := m.due(now)
+		if !ok {
+			break
+		}
+		delete(m.timers, id)
+		if e := m.at(now, &engine.TimerFired{ID: id}); m.run.Admit(e) == nil {
+			if err := m.record(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (m *machine) arrived(now time.Time, a arrival) error {
+	switch {
+	case a.rang:
+		m.armed = time.Time{}
+		return nil
+	case a.ended != nil:
+		if m.over {
+			return nil
+		}
+		m.forget(a.ended)
+		return m.record(m.at(now, a.ended))
+	case a.note != nil && a.note.Left != "":
+		return m.drop(now, a.note.Left)
+	case a.note != nil && a.note.Gone:
+		return m.gone(now, a.note.Ticket.ID)
+	case a.note != nil:
+		return m.noted(now, a.note)
+	case a.cancelled:
+		if e := m.at(now, &engine.CancelAsked{Via: "temporal"}); m.run.Admit(e) == nil {
+			return m.record(e)
+		}
+		return nil
+	}
+	return m.acted(now, a.act)
+}
+
+// acted records what somebody outside did, if the run still allows it.
+func (m *machine) acted(now time.Time, a *act) error {
+	e := m.at(now, a.Event.Event)
+	if ev, ok := e.Event.(*engine.Replanned); ok {
+		ev.Bundle = a.Plan.Bundle
+	}
+	err := m.run.Admit(e)
+	if a.verdict != nil {
+		a.verdict(err)
+	}
+	if err != nil {
+		return nil
+	}
+	if a.Plan != nil {
+		m.pin, m.plans = a.Plan, append(m.plans, a.Plan)
+	}
+	return m.record(e)
+}
+
+// forget forgets an attempt that has ended, and what it waited for. If it was lost, nobody knows what it cost,
+// unless it was free.
+func (m *machine) forget(ended *engine.TaskEnded) {
+	key := attemptKey{ended.Address, ended.Attempt}
+	if ended.Fault != nil && ended.Fault.Kind == engine.FaultLost && !m.attempts[key].free {
+		ended.Usage.CostUnknown = true
+	}
+	delete(m.attempts, key)
+	delete(m.stopping, key)
+	maps.DeleteFunc(m.queries, func(_ string, t ticket) bool { return t.key == key })
+	for id, waiting := range m.handings {
+		m.handings[id] = slices.DeleteFunc(waiting, func(t ticket) bool { return t.key == key })
+	}
+	maps.DeleteFunc(m.handings, func(_ string, waiting []ticket) bool { return len(waiting) == 0 })
+}
+
+// noted records a request of an attempt.
+func (m *machine) noted(now time.Time, n *note) error {
+	e, t := m.at(now, n.Event.Event), n.Ticket
+	switch ev := e.Event.(type) {
+	case *engine.Asked:
+		t.key, t.question = attemptKey{ev.Address, ev.Attempt}, true
+	case *engine.HandoffAsked:
+		t.key, t.waits = attemptKey{ev.Address, ev.Attempt}, ev.Blocking
+	}
+	if err := m.run.Admit(e); err != nil {
+		r := reply{Error: err.Error()}
+		if t.question { // the attempt is over
+			r = reply{Nobody: true}
+		}
+		m.do.tell(t, r)
+		return nil
+	}
+	m.asking = &t
+	defer func() { m.asking = nil }()
+	return m.record(e)
+}
+
+// gone records that an attempt no longer waits, unless another request of it does.
+func (m *machine) gone(now time.Time, name string) error {
+	for id, q := range m.queries {
+		if q.ID == name {
+			delete(m.queries, id)
+			return m.recordIf(m.at(now, &engine.Withdrawn{ID: id}))
+		}
+	}
+	for id, waiting := range m.handings {
+		at := slices.IndexFunc(waiting, func(t ticket) bool { return t.ID == name })
+		if at < 0 {
+			continue
+		}
+		if len(waiting) > 1 {
+			m.handings[id] = slices.Delete(waiting, at, at+1)
+			return nil
+		}
+		delete(m.handings, id)
+		return m.recordIf(m.at(now, &engine.Withdrawn{ID: id}))
+	}
+	return nil
+}
+
+// drop ends a question of an attempt that no one can answer.
+func (m *machine) drop(now time.Time, id string) error {
+	q, ok := m.queries[id]
+	if !ok {
+		return nil
+	}
+	delete(m.queries, id)
+	m.do.tell(q, reply{Nobody: true})
+	return m.recordIf(m.at(now, &engine.Withdrawn{ID: id}))
+}
+
+func (m *machine) recordIf(e engine.Envelope) error {
+	if m.run.Admit(e) != nil {
+		return nil
+	}
+	return m.record(e)
+}
+
+// at returns an event of a moment. Within a run, time does not go backwards.
+func (m *machine) at(now time.Time, ev engine.Event) engine.Envelope {
+	if now.Before(m.last) {
+		now = m.last
+	}
+	return engine.Envelope{Time: now, Clock: max(1, now.Sub(m.began)), Event: ev}
+}
+
+func (m *machine) record(e engine.Envelope) error {
+	cmds, err := m.step(e)
+	if err == nil {
+		err = m.carryOut(cmds)
+	}
+	for err == nil && len(m.own) > 0 {
+		a := m.own[0]
+		m.own = m.own[1:]
+		err = m.arrived(e.Time, a)
+	}
+	return err
+}
+
+func (m *machine) step(e engine.Envelope) ([]engine.Command, error) {
+	e.Seq = m.run.Seq() + 1
+	if e.Time.After(m.last) {
+		m.last = e.Time
+	}
+	cmds, err := driver.Step(m.run, m.id, e)
+	if err == nil {
+		m.do.recorded(m.run, e, cmds)
+	}
+	return cmds, err
+}
+
+func (m *machine) carryOut(cmds []engine.Command) error {
+	for _, c := range cmds {
+		switch c := c.(type) {
+		case *engine.StartTask:
+			key := attemptKey{c.Address, c.Attempt}
+			if m.drain {
+				m.held = append(m.held, key)
+				continue
+			}
+			m.attempts[key] = attempt{c.May == workflow.Free}
+			m.do.start(key, c)
+		case *engine.CancelTask:
+			m.stop(attemptKey{c.Address, c.Attempt})
+		case *engine.SetTimer:
+			m.timers[c.ID] = c.At
+			if c.At.IsZero() {
+				m.timers[c.ID] = m.began.Add(c.Clock)
+			}
+		case *engine.CancelTimer:
+			delete(m.timers, c.ID)
+		case *engine.Ask:
+			m.asked(&c.Question)
+		case *engine.Withdraw:
+			delete(m.queries, c.ID)
+		case *engine.Reply:
+			m.replied(c)
+		case *engine.Return:
+			m.returned(c)
+		case *engine.Finish:
+			m.over = true
+		}
+	}
+	return nil
+}
+
+// stop ends an attempt. One that has not begun is over at once.
+func (m *machine) stop(key attemptKey) {
+	if i := slices.Index(m.held, key); i >= 0 {
+		m.held = slices.Delete(m.held, i, i+1)
+		m.own = append(m.own, arrival{ended: failed(key, engine.FaultCancelled)})
+		return
+	}
+	if _, ok := m.attempts[key]; ok {
+		m.stopping[key] = true
+		m.do.stop(key)
+	}
+}
+
+// asked remembers which attempt waits for the answer to a question.
+func (m *machine) asked(q *engine.Question) {
+	t := m.asking
+	if t == nil || !t.question || q.Kind != engine.PermissionQuestion || q.Orphaned {
+		return
+	}
+	m.queries[q.ID] = *t
+	m.asking = nil
+}
+
+func (m *machine) replied(c *engine.Reply) {
+	t, ok := m.queries[c.ID]
+	if !ok && m.asking != nil { // it was answered before it was asked
+		t, ok = *m.asking, true
+		m.asking = nil
+	}
+	delete(m.queries, c.ID)
+	if ok {
+		m.do.tell(t, reply{Value: c.Value})
+	}
+}
+
+// returned passes the state of a handoff to the attempts that wait for it.
+func (m *machine) returned(c *engine.Return) {
+	if t := m.asking; t != nil && !t.question { // this answers the request
+		m.asking = nil
+		more := c.Status == engine.Running && t.waits
+		m.do.tell(*t, reply{Return: c, More: more})
+		if more {
+			m.handings[c.ID] = append(m.handings[c.ID], *t)
+		}
+		return
+	}
+	for _, t := range m.handings[c.ID] {
+		m.do.tell(t, reply{Return: c})
+	}
+	delete(m.handings, c.ID)
+}
+
+// due returns the first timer that is due.
+func (m *machine) due(now time.Time) (id string, ok bool) {
+	id, at := m.earliest()
+	return id, id != "" && !at.After(now)
+}
+
+func (m *machine) earliest() (id string, at time.Time) {
+	for other, t := range m.timers {
+		if id == "" || t.Before(at) || t.Equal(at) && other < id {
+			id, at = other, t
+		}
+	}
+	return id, at
+}
+
+// arm sets the timer of the workflow if it would fire too late. One that fires too early does no harm,
+// and most timeouts of steps are cancelled: so a step with a timeout adds nothing to the history.
+func (m *machine) arm() {
+	id, at := m.earliest()
+	if m.over || id == "" || !m.armed.IsZero() && !at.Before(m.armed) {
+		return
+	}
+	m.armed = at
+	m.do.arm(at)
+}
+
+// result converts what an attempt returned.
+func (r reply) result() (string, error) {
+	switch {
+	case r.Nobody:
+		return "", agent.ErrNobody
+	case r.Error != "":
+		return "", errors.New(r.Error)
+	}
+	return r.Value, nil
+}

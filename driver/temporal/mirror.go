@@ -1,0 +1,199 @@
+package temporal
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/converter"
+)
+
+// mirror follows the history of a run's executions with a machine of its own. So a run can be read
+// without a worker, and what a client sees is what the workflow has recorded.
+type mirror struct {
+	*machine
+	values    offload
+	in        begin
+	see       func(r *engine.Run, e engine.Envelope, cmds []engine.Command) // may be nil
+	length    int64                                                         // of the history
+	execution string                                                        // its id
+	arrivals  []arrival
+	scheduled map[int64]attemptKey // attempts by the event that scheduled them
+	task      time.Time            // when the workflow task began whose effects are being read; zero: there is none
+	taskAt    int64                // its event
+	done      bool                 // that task has completed
+	begun     bool
+	closed    bool // the run is over, as far as Temporal knows
+}
+
+// The effects of a mirror: none.
+
+func (m *mirror) start(attemptKey, *engine.StartTask) {}
+func (m *mirror) stop(attemptKey)                     {}
+func (m *mirror) tell(ticket, reply)                  {}
+func (m *mirror) arm(time.Time)                       {}
+
+func (m *mirror) recorded(r *engine.Run, e engine.Envelope, cmds []engine.Command) {
+	if m.see != nil {
+		m.see(r, e, cmds)
+	}
+}
+
+// read takes one event of the history. What a workflow task did is known when the events after it have been
+// read, because updates are among them.
+func (m *mirror) read(e *historypb.HistoryEvent) error {
+	m.length = e.GetEventId()
+	switch e.GetEventType() {
+	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
+		return m.open(e)
+	case enums.EVENT_TYPE_WORKFLOW_TASK_STARTED:
+		if err := m.settle(); err != nil {
+			return err
+		}
+		m.task, m.taskAt = e.GetEventTime().AsTime(), e.GetEventId()
+		return nil
+	case enums.EVENT_TYPE_WORKFLOW_TASK_FAILED, enums.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT:
+		err := m.settle()    // what the one before did
+		m.task = time.Time{} // what has arrived since counts for the next one
+		return err
+	case enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
+		m.done = true
+		return nil
+	}
+	if a := e.GetActivityTaskScheduledEventAttributes(); a != nil {
+		return m.wasScheduled(e.GetEventId(), a)
+	}
+	if a := e.GetWorkflowExecutionUpdateAcceptedEventAttributes(); a != nil {
+		return m.wasUpdated(a)
+	}
+	if a, err := m.arrival(e); err != nil || a == nil {
+		return err
+	} else {
+		if err := m.settle(); err != nil {
+			return err
+		}
+		m.arrivals = append(m.arrivals, *a)
+	}
+	return nil
+}
+
+// open begins with the input of an execution.
+func (m *mirror) open(e *historypb.HistoryEvent) error {
+	a := e.GetWorkflowExecutionStartedEventAttributes()
+	var in begin
+	if err := m.decode(a.GetInput(), &in); err != nil {
+		return err
+	}
+	m.in, m.scheduled, m.begun, m.execution = in, map[int64]attemptKey{}, false, a.GetOriginalExecutionRunId()
+	var err error
+	m.machine, err = newMachine(in, m)
+	return err
+}
+
+// settle does what the workflow did in its last task.
+func (m *mirror) settle() error {
+	if !m.done {
+		return nil
+	}
+	now := m.task
+	m.task, m.done = time.Time{}, false
+	if !m.begun {
+		m.begun = true
+		if err := m.machine.begin(now, m.in); err != nil {
+			return err
+		}
+	}
+	if len(m.arrivals) == 0 {
+		return nil
+	}
+	arrivals := m.arrivals
+	m.arrivals = nil
+	m.drain = m.in.Limits.Drain > 0 && m.taskAt >= int64(m.in.Limits.Drain)
+	return m.wake(now, arrivals)
+}
+
+func (m *mirror) wasScheduled(id int64, a *historypb.ActivityTaskScheduledEventAttributes) error {
+	if a.GetActivityType().GetName() != attemptName {
+		return nil
+	}
+	var j job
+	if err := m.decode(a.GetInput(), &j); err != nil {
+		return err
+	}
+	m.scheduled[id] = attemptKey{j.Task.Address, j.Task.Attempt}
+	return nil
+}
+
+// wasUpdated adds an update to what the current task did. It follows everything else that had arrived.
+func (m *mirror) wasUpdated(a *historypb.WorkflowExecutionUpdateAcceptedEventAttributes) error {
+	act := &act{}
+	if err := m.decode(a.GetAcceptedRequest().GetInput().GetArgs(), act); err != nil {
+		return err
+	}
+	m.arrivals = append(m.arrivals, arrival{act: act})
+	return nil
+}
+
+// arrival returns what an event of the history brings to the run; nil if it brings nothing.
+func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
+	switch e.GetEventType() {
+	case enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+		a := e.GetActivityTaskCompletedEventAttributes()
+		key, ok := m.scheduled[a.GetScheduledEventId()]
+		if !ok {
+			return nil, nil
+		}
+		var ended eventJSON
+		if err := m.decode(a.GetResult(), &ended); err != nil {
+			return nil, &engine.LoadError{Seq: m.run.Seq() + 1 + len(m.arrivals), Node: key.address, Cause: err}
+		}
+		return &arrival{ended: endOf(key, ended, nil)}, nil
+	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
+		return m.ended(e.GetActivityTaskFailedEventAttributes().GetScheduledEventId(), engine.FaultLost), nil
+	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
+		return m.ended(e.GetActivityTaskTimedOutEventAttributes().GetScheduledEventId(), engine.FaultLost), nil
+	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
+		return m.ended(e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), engine.FaultCancelled), nil
+	case enums.EVENT_TYPE_TIMER_FIRED:
+		return &arrival{rang: true}, nil
+	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
+		return &arrival{cancelled: true}, nil
+	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
+		a := e.GetWorkflowExecutionSignaledEventAttributes()
+		if a.GetSignalName() != noteSignal {
+			return nil, nil
+		}
+		n := &note{}
+		return &arrival{note: n}, m.decode(a.GetInput(), n)
+	}
+	return nil, nil
+}
+
+// ended returns the end of an attempt that reported nothing.
+func (m *mirror) ended(scheduled int64, kind engine.FaultKind) *arrival {
+	key, ok := m.scheduled[scheduled]
+	if !ok {
+		return nil
+	}
+	return &arrival{ended: failed(key, kind)}
+}
+
+// firstPin returns what the run was started with.
+func (m *mirror) firstPin() *driver.Pin { return cmp.Or(m.in.First, m.in.Pin) }
+
+// decode reads a value of the history, wherever it is stored.
+func (m *mirror) decode(p *commonpb.Payloads, to any) error {
+	payloads, err := m.values.resolve(p.GetPayloads())
+	if err == nil {
+		err = converter.GetDefaultDataConverter().FromPayloads(&commonpb.Payloads{Payloads: payloads}, to)
+	}
+	if err != nil {
+		return fmt.Errorf("temporal: read the history: %w", err)
+	}
+	return nil
+}

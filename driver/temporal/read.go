@@ -1,0 +1,107 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	commonpb "go.temporal.io/api/common/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+)
+
+// pages yields the history of an execution, as many events at a time as the server returns: all events of one
+// transaction come together. With follow it waits for more until the execution is over.
+func (d *Driver) pages(ctx context.Context, run, execution string, follow bool) iter.Seq2[[]*historypb.HistoryEvent, error] {
+	return func(yield func([]*historypb.HistoryEvent, error) bool) {
+		req := &workflowservice.GetWorkflowExecutionHistoryRequest{
+			Namespace: d.namespace(), WaitNewEvent: follow,
+			Execution: &commonpb.WorkflowExecution{WorkflowId: d.flowID(run), RunId: execution},
+		}
+		for {
+			res, err := d.client.WorkflowService().GetWorkflowExecutionHistory(ctx, req)
+			if follow && err != nil && ctx.Err() == nil && errors.As(err, new(*serviceerror.DeadlineExceeded)) {
+				continue // nothing has happened
+			}
+			if err != nil {
+				yield(nil, known(run, err))
+				return
+			}
+			if events := res.GetHistory().GetEvents(); len(events) > 0 && !yield(events, nil) {
+				return
+			}
+			if req.NextPageToken = res.GetNextPageToken(); len(req.NextPageToken) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// known returns the error of a run that does not exist, if that is what the server says.
+func known(run string, err error) error {
+	if errors.As(err, new(*serviceerror.NotFound)) {
+		return &driver.UnknownRunError{ID: run}
+	}
+	return err
+}
+
+func (d *Driver) namespace() string {
+	if ns := d.o.Client.Namespace; ns != "" {
+		return ns
+	}
+	return "default"
+}
+
+// mirror reads a run from its history, as far as that goes now. If a long value cannot be read, the error is an
+// *[engine.LoadError], and the run is as it was before.
+func (d *Driver) mirror(ctx context.Context, run string, see func(*engine.Run, engine.Envelope, []engine.Command)) (*mirror, error) {
+	m := &mirror{values: offload{d.o.Store}, see: see}
+	for events, err := range d.pages(ctx, run, "", false) {
+		if err != nil {
+			return nil, err
+		}
+		if err := m.page(events); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// page takes a page of the history. It ends with the end of a transaction.
+func (m *mirror) page(events []*historypb.HistoryEvent) error {
+	for _, e := range events {
+		if err := m.read(e); err != nil {
+			return err
+		}
+	}
+	return m.settle()
+}
+
+// Events yields the events of a run after a sequence number.
+func (d *Driver) Events(ctx context.Context, run string, after int, follow bool) iter.Seq2[engine.Envelope, error] {
+	return func(yield func(engine.Envelope, error) bool) {
+		var found []engine.Envelope
+		m := &mirror{values: offload{d.o.Store}, see: func(_ *engine.Run, e engine.Envelope, _ []engine.Command) { found = append(found, e) }}
+		for events, err := range d.pages(ctx, run, "", follow) {
+			if err == nil {
+				err = m.page(events)
+			}
+			if err != nil {
+				if follow && ctx.Err() != nil {
+					return
+				}
+				yield(engine.Envelope{}, err)
+				return
+			}
+			for _, e := range found {
+				if e.Seq > after && !yield(e, nil) {
+					return
+				}
+			}
+			found = found[:0]
+		}
+	}
+}
