@@ -59,6 +59,9 @@ func TestManPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if usage, errs, _ := hocketHere("help", "serve", "token"); !strings.Contains(usage, "token [NAME] [FLAGS]\n") {
+		t.Errorf("the usage is\n%s%s", usage, errs)
+	}
 	_, about, _ := strings.Cut(string(text), ".SH DESCRIPTION\n")
 	if strings.HasPrefix(about, ".nf") || !strings.Contains(about, "\n.PP\n") || strings.Contains(string(text), "[flags]") {
 		t.Errorf("the page is\n%s", text)

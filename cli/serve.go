@@ -65,7 +65,9 @@ pass --url http://127.0.0.1:7433, and open nothing that you do not trust at othe
 	cmd.Flags().BoolVar(&f.insecure, "insecure", false, "listen without TLS on an address that others can reach")
 	cmd.Flags().BoolVar(&f.show, "open", false, "open it in the browser")
 	cmd.Flags().StringVar(&f.log, "log", "text", "log to standard error as `FORMAT`: text or json")
-	cmd.AddCommand(a.tokenVerb())
+	token := a.tokenVerb()
+	token.DisableFlagsInUseLine = true
+	cmd.AddCommand(token)
 	return cmd
 }
 
@@ -304,10 +306,10 @@ func (a *app) tokenVerb() *cobra.Command {
 only its hash. Runs and answers are recorded under NAME. Without NAME, list the tokens.
 With --sessions, end the sessions of all browsers.
 
-The scope read lists and watches; answer also answers questions; run also starts,
-cancels and retries the workflows of the project; admin may do everything, such as save
-files, approve and trust. The scope mcp is for MCP clients: it opens /mcp/PROJECT and
-nothing else.`,
+Every token can list and watch, which is the scope read. The scope answer adds answering
+questions, and run adds starting, cancelling and retrying the workflows of the project: name
+both if a program needs both. admin may do everything, such as save files, approve and
+trust. The scope mcp is for MCP clients: it opens /mcp/PROJECT and nothing else.`,
 		Example: `  hocket serve token ci --scope run
   hocket serve token phone --scope answer --expires 720h
   hocket serve token ci --revoke`,

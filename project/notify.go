@@ -270,7 +270,10 @@ func (p *Project) NotificationPowers() (all trust.Powers) {
 			}
 			named = secretsIn(n.Env)
 			power.What = fmt.Sprintf("starts %s%s, when a run %s", strings.Join(n.Command, " "), given(n.Env), when)
-			power.Material += trust.Material(p.Root, Program(p.Root, n.Command[0]), p.Root, append(words, n.Command[1:]...)...)
+			for _, word := range n.Command[1:] {
+				words = append(words, texts(word)...) // without the files that a script writes to: that would undo the approval
+			}
+			power.Material += trust.Material(p.Root, Program(p.Root, n.Command[0]), p.Root, words...)
 		}
 		all = append(append(all, power), p.SecretPowers(named...)...)
 	}

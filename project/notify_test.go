@@ -118,3 +118,16 @@ func TestInvalidNotifications(t *testing.T) {
 		}
 	}
 }
+
+// A command that writes to a file in the project keeps its approval; one that runs that file does not.
+func TestNotificationWrites(t *testing.T) {
+	for command, covered := range map[string]bool{"echo told >> say.sh": false, "echo told > say.sh": false, "sh say.sh": true, "echo told > say.sh; sh say.sh": true} {
+		digest := func(script string) string {
+			config := "notify: [{on: done, command: [sh, -c, '" + command + "']}]\n"
+			return empowered(t, write(t, map[string]string{".hocket/config.yml": config, "say.sh": script}), "").NotificationPowers().Digest()
+		}
+		if (digest("a") != digest("b")) != covered {
+			t.Errorf("%s: the digest covers the file: %t, want %t", command, !covered, covered)
+		}
+	}
+}

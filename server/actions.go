@@ -310,9 +310,9 @@ func (s *Server) receipt(ctx context.Context, p served, r *hocket.Run, made hock
 		return Receipt{}, err
 	}
 	p.drives.see(info)
-	status := string(info.Status)
-	if info.Status == engine.Running && !made.Driven {
+	driven, status := made.Driven || p.drives.drivesNow(r.ID()), string(info.Status)
+	if info.Status == engine.Running && !driven {
 		status = string(info.Shown())
 	}
-	return Receipt{status, made.Driven || p.drives.drivesNow(r.ID()), made.Note}, nil
+	return Receipt{status, driven, made.Note}, nil
 }

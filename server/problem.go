@@ -127,6 +127,14 @@ func (s *Server) Explain(ctx context.Context, err error) *Problem {
 	if errors.As(err, &invalid) {
 		p.Detail, p.Diagnostics = "the workflow, its inputs or its replies have errors", diagnosticsOf(invalid.Diagnostics)
 	}
+	if p.Type == "urn:hocket:key-used" { // the recorded key has the name of the token, too
+		var run *hocket.KeyError
+		made := "which added a memory"
+		if errors.As(err, &run) {
+			made = "which started run " + run.Run
+		}
+		p.Detail = "the Idempotency-Key was used for another request, " + made + "; use a new key"
+	}
 	p.Detail = strings.TrimPrefix(p.Detail, "hocket: ") // which names the package, for Go programs
 	return p
 }

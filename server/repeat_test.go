@@ -70,7 +70,7 @@ func (f *fixture) repeats(path string, body, other any) string {
 		f.start()
 		f.carryOut()
 	}
-	if p := read[Problem](f.t, f.want(http.StatusConflict, "POST", f.path(path), other, "Idempotency-Key", "once")); p.Type != "urn:hocket:key-used" {
+	if p := read[Problem](f.t, f.want(http.StatusConflict, "POST", f.path(path), other, "Idempotency-Key", "once")); p.Type != "urn:hocket:key-used" || !strings.HasPrefix(p.Detail, "the Idempotency-Key was used for another request") {
 		f.t.Errorf("another request with the key: %+v", p)
 	}
 	robot, err := f.access.Create("robot", []Scope{Start}, 0)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestRun(t *testing.T) {
@@ -25,9 +26,16 @@ func TestAnswer(t *testing.T) {
 	f := newFixture(t, nil)
 	run := f.begin("gated")
 	r := f.until(run, "waiting")
+	for r.Driven { // the server leaves a run that waits for a person
+		time.Sleep(10 * time.Millisecond)
+		r = f.until(run, "waiting")
+	}
 	q := r.Open[0]
 	f.want(http.StatusConflict, "POST", f.path("/runs/"+run+"/questions/approve/answer"), map[string]string{"value": "yes", "digest": "sha256:00"})
-	f.want(http.StatusOK, "POST", f.path("/runs/"+run+"/questions/approve/answer"), map[string]string{"value": "yes", "digest": q.Digest, "comment": "fine"})
+	made := read[Receipt](t, f.want(http.StatusOK, "POST", f.path("/runs/"+run+"/questions/approve/answer"), map[string]string{"value": "yes", "digest": q.Digest, "comment": "fine"}))
+	if made.Driven != (made.Status != "interrupted") {
+		t.Errorf("%+v", made)
+	}
 	f.until(run, "success")
 }
 

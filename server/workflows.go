@@ -209,6 +209,16 @@ func (s *Server) Workflows(ctx context.Context, project string) ([]WorkflowLine,
 	return all, nil
 }
 
+// HasWorkflow reports whether a project has a workflow with this name. Runs of other files, tasks and handoffs have names, too.
+func (s *Server) HasWorkflow(project, name string) bool {
+	for _, p := range s.projects {
+		if p.name == project {
+			return slices.Contains(p.Workflows(), name) || slices.Contains(p.GeneratedWorkflows(), name)
+		}
+	}
+	return false
+}
+
 // Workflow returns a workflow of a project, and what the API says about it.
 func (s *Server) Workflow(ctx context.Context, in *InWorkflow) (*hocket.Workflow, Workflow, error) {
 	p, w, err := s.load(ctx, in.Project, in.Name)
