@@ -17,7 +17,7 @@ import (
 func (s *site) functions() template.FuncMap {
 	return template.FuncMap{
 		"when": when, "iso": isoTime, "advice": advice, "duration": duration, "usd": usd, "total": total, "count": count,
-		"status": statusText, "handoffStatus": handoffStatus, "price": func(cost float64) *float64 { return &cost }, "projectPath": projectPath, "runPath": runPath, "workflowPath": workflowPath, "took": took,
+		"status": statusText, "handoffStatus": handoffStatus, "price": func(cost float64) *float64 { return &cost }, "projectPath": projectPath, "runPath": runPath, "workflowPath": workflowPath, "hasWorkflow": s.HasWorkflow, "headed": headed, "took": took,
 		"notations": func() [][2]string { return notations }, "lower": strings.ToLower, "asset": func(name string) string { return s.assets + name }, "kind": kindText, "sentence": sentence, "plain": plain, "bound": bound, "plural": plural, "size": size, "inProgress": inProgress, "rows": rows, "readableAlike": func() int { return draw.ReadableAlike }, "newKey": newKey, "args": func(all ...any) []any { return all },
 	}
 }
@@ -138,6 +138,12 @@ func kindText(kind string) string {
 		return text
 	}
 	return sentence(kind)
+}
+
+// headed returns the first paragraph of a question, and the rest: often what the question is about, and long.
+func headed(text string) [2]string {
+	head, rest, _ := strings.Cut(strings.TrimSpace(text), "\n\n")
+	return [2]string{head, strings.Trim(rest, "\n")}
 }
 
 // sentence returns a text that begins with a capital letter.

@@ -31,6 +31,7 @@ type stepData struct {
 	Others   []other
 	More     int // instances that are not listed
 	Attempts []attempt
+	Answer   *engine.Answered // of a person
 
 	HasPrompt bool   // it can be repeated with a comment, or with another prompt
 	Task      string // its prompt, if it is known
@@ -68,18 +69,25 @@ const (
 	mostOthers  = 200
 )
 
-// step describes a step by its address, or that of its node: then the instance that is in progress, or the last one.
+// step describes a step by its address, or that of its node: then the instance that is in progress, one that failed, or the last one.
 func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, state *hocket.State, driven bool, address string) (*stepData, error) {
 	d := &stepData{Path: runPath(in.Project, in.Run), Place: hocket.PlaceOf(address), Address: address, Done: state.Result.Status.Done()}
-	exact := false
+	exact, most := false, -1
 	for _, step := range state.Result.Steps {
 		if hocket.PlaceOf(step.Address) != d.Place {
 			continue
 		}
 		step.Status = engine.Status(statusIn(&step, driven))
 		live := step.Status == engine.Running || step.Status == engine.Waiting
-		if !exact && (step.Address == address || !d.Known || live || !d.Live) {
-			d.Step, d.Known, d.Live, exact = step, true, live, step.Address == address
+		weight := 0
+		switch {
+		case live:
+			weight = 2
+		case step.Status == engine.Failed || step.Status == engine.TimedOut:
+			weight = 1
+		}
+		if !exact && (step.Address == address || weight >= most) {
+			d.Step, d.Known, d.Live, exact, most = step, true, live, step.Address == address, weight
 		}
 		if d.Others = append(d.Others, other{Address: step.Address, Status: string(step.Status)}); len(d.Others) > mostOthers {
 			d.Others, d.More = d.Others[1:], d.More+1
@@ -115,6 +123,10 @@ func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, stat
 			d.Output, d.Cut = strings.ToValidUTF8(d.Output[:shownOutput], ""), true
 		}
 	}
+	if isHuman(state.Bundle, d.Place) {
+		d.Answer, err = answerTo(ctx, run, d.Address)
+		return d, err
+	}
 	for n := d.Step.Attempts; n > 0; n-- { // the last one first
 		a, err := s.attempt(ctx, run, d, n)
 		if err != nil {
@@ -127,6 +139,30 @@ func (s *site) step(ctx context.Context, in *server.InRun, run *hocket.Run, stat
 	}
 	d.HasPrompt, d.Task = promptOf(state.Bundle, d)
 	return d, nil
+}
+
+// isHuman reports whether a person does the step at a place.
+func isHuman(b *workflow.Bundle, place string) bool {
+	n := b.At(place)
+	if n == nil {
+		return false
+	}
+	_, human := n.Repeats().Step.(*workflow.Human)
+	return human
+}
+
+// answerTo returns the answer to the question of a step; nil if there is none.
+func answerTo(ctx context.Context, run *hocket.Run, address string) (*engine.Answered, error) {
+	var last *engine.Answered
+	for e, err := range run.Recorded(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if a, ok := e.Event.(*engine.Answered); ok && a.ID == address {
+			last = a
+		}
+	}
+	return last, nil
 }
 
 func (s *site) attempt(ctx context.Context, run *hocket.Run, d *stepData, n int) (attempt, error) {

@@ -2,6 +2,8 @@ package web
 
 import (
 	"fmt"
+	"html/template"
+	"strings"
 	"testing"
 
 	"github.com/hocket-dev/hocket/server"
@@ -29,6 +31,22 @@ func TestUsageTables(t *testing.T) {
 	for text, want := range map[string]string{"=x": "'=x", "@x": "'@x", "x=": "x=", "": ""} {
 		if got := cell(text); got != want {
 			t.Errorf("cell(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Runs of several projects say whose they are.
+func TestRunsOfSeveralProjects(t *testing.T) {
+	s := &site{Server: &server.Server{}}
+	page := template.Must(template.New("").Funcs(s.functions()).ParseFS(templates, "templates/parts.html"))
+	runs := []server.RunLine{{Project: "shop", ID: "hello-1", Workflow: "hello"}}
+	for _, several := range []bool{false, true} {
+		var text strings.Builder
+		if err := page.ExecuteTemplate(&text, "runs", []any{runs, several}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(text.String(), `<span class="note">shop</span>`) != several {
+			t.Errorf("several: %t:\n%s", several, text.String())
 		}
 	}
 }
