@@ -49,14 +49,15 @@ func isLocalhost(ip net.IP) bool { return ip.Equal(localhost4) || ip.Equal(net.I
 
 // limited returns a listener that has at most some connections open. Further ones get a short answer
 // and are closed, so that a client that opens too many learns why. A client that does not read loses its connection.
-func limited(l net.Listener, most int64) net.Listener {
-	return &limitedListener{Listener: l, most: most}
+// Listeners may share the count.
+func limited(l net.Listener, most int64, open *atomic.Int64) net.Listener {
+	return &limitedListener{l, most, open}
 }
 
 type limitedListener struct {
 	net.Listener
 	most int64
-	open atomic.Int64
+	open *atomic.Int64
 }
 
 const tooMany = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 21\r\n\r\ntoo many connections\n"
@@ -68,7 +69,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if l.open.Add(1) <= l.most {
-			return &countedConn{Conn: c, open: &l.open}, nil
+			return &countedConn{Conn: c, open: l.open}, nil
 		}
 		l.open.Add(-1)
 		_ = c.SetDeadline(time.Now().Add(time.Second))
@@ -113,7 +114,7 @@ func TLS(l net.Listener, cert, key string) (net.Listener, error) {
 	if _, err := load(); err != nil {
 		return nil, err
 	}
-	return tls.NewListener(limited(l, maxConnections), &tls.Config{
+	return tls.NewListener(limited(l, maxConnections, new(atomic.Int64)), &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return load() },
 	}), nil

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -23,7 +24,7 @@ func TestSlowReaders(t *testing.T) {
 		_, err := w.Write(make([]byte, size))
 		wrote <- err
 	})}
-	go func() { _ = h.Serve(limited(l, 10)) }()
+	go func() { _ = h.Serve(limited(l, 10, new(atomic.Int64))) }()
 	t.Cleanup(func() { _ = h.Close() })
 
 	c, err := net.Dial("tcp", l.Addr().String())

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-dev/hocket"
@@ -261,8 +262,9 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	}
 	work.Go(func() { s.endRevoked(driving) })
 	failed := make(chan error, len(listeners))
+	var open atomic.Int64
 	for _, l := range listeners {
-		go func() { failed <- h.Serve(limited(l, maxConnections)) }()
+		go func() { failed <- h.Serve(limited(l, maxConnections, &open)) }()
 	}
 	var err error
 	select {
