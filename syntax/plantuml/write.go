@@ -35,8 +35,12 @@ type writer struct {
 	openPath bool     // something leads to what is written next
 }
 
+// maxIndent is how deep lines are indented. Without a limit, a text with many blocks inside of each other would be as long as
+// the square of their number.
+const maxIndent = 40
+
 func (out *writer) line(parts ...string) {
-	for range out.depth {
+	for range min(out.depth, maxIndent) {
 		out.b.WriteString("  ")
 	}
 	for _, s := range parts {
