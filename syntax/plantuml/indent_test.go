@@ -1,19 +1,27 @@
 package plantuml
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 )
 
-// A text with many forks in a row is about as long as what it is made of, however deep they are written.
-func TestDeepTextsAreNotIndentedForEver(t *testing.T) {
-	const forks, perFork = 600, 400
-	w, found := Parse("x.puml", []byte("@startuml\nstart\n"+strings.Repeat("fork\n:a;\nfork again\n:b;\nend fork\n", forks)+"stop\n@enduml\n"))
-	if found.Errors() {
-		t.Fatal(found)
+// Writing four times as many forks in a row does not take sixteen times the memory, however deep they are written.
+func TestManyForks(t *testing.T) {
+	allocated := func(forks int) uint64 {
+		w, found := Parse("x.puml", []byte("@startuml\nstart\n"+strings.Repeat("fork\n:a;\nfork again\n:b;\nend fork\n", forks)+"stop\n@enduml\n"))
+		if found.Errors() {
+			t.Fatal(found)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := Format(w); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
 	}
-	text, err := Format(w)
-	if err != nil || len(text) > forks*perFork {
-		t.Errorf("%d bytes, %v", len(text), err)
+	if few, many := allocated(400), allocated(1600); many > 8*few {
+		t.Errorf("%d MB for 400 forks, %d MB for 1,600", few>>20, many>>20)
 	}
 }
