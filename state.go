@@ -136,9 +136,10 @@ func (t *entryWriter) write(e engine.Envelope, facts []engine.Fact) bool {
 type State struct {
 	Info
 	Bundle    *workflow.Bundle
-	Result    engine.Result // so far; engine.StepResult.Value returns the outputs of its steps
-	Questions []Question    // open ones
-	Later     []Later       // steps that wait for a time
+	Inputs    map[string]any // that the run was started with
+	Result    engine.Result  // so far; engine.StepResult.Value returns the outputs of its steps
+	Questions []Question     // open ones
+	Later     []Later        // steps that wait for a time
 
 	// Decisions are what the steps decided that have several ways to continue, by their addresses.
 	Decisions map[string]engine.Branch
@@ -221,6 +222,9 @@ func (r *Run) State(ctx context.Context) (*State, error) {
 	}
 	s := &State{Info: info, Bundle: pin.Bundle}
 	run, err := driver.Replay(r.id, first.Bundle, r.load(ctx), r.d.Events(ctx, r.id, 0, false), func(run *engine.Run, e engine.Envelope, _ []engine.Command) {
+		if ev, ok := e.Event.(*engine.Started); ok {
+			s.Inputs = ev.Inputs
+		}
 		s.notePlan(e)
 		for _, f := range run.Facts() {
 			s.note(f)

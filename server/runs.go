@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -50,14 +51,15 @@ type Planning struct {
 // Run is a run with its steps.
 type Run struct {
 	RunLine
-	Output   any        `json:"output" doc:"null if the run has not ended"`
-	Error    string     `json:"error,omitempty"`
-	Limits   Limits     `json:"limits"`
-	Steps    []Step     `json:"step_list" doc:"In the order in which they started"`
-	Open     []Question `json:"open_questions"`
-	Later    []Later    `json:"later" doc:"Steps that will be tried again"`
-	Warnings []string   `json:"warnings"`
-	Last     string     `json:"last_event" doc:"The newest event that this includes, to follow the run from here"`
+	Inputs   map[string]any `json:"inputs" doc:"Those that it was started with"`
+	Output   any            `json:"output" doc:"null if the run has not ended"`
+	Error    string         `json:"error,omitempty"`
+	Limits   Limits         `json:"limits"`
+	Steps    []Step         `json:"step_list" doc:"In the order in which they started"`
+	Open     []Question     `json:"open_questions"`
+	Later    []Later        `json:"later" doc:"Steps that will be tried again"`
+	Warnings []string       `json:"warnings"`
+	Last     string         `json:"last_event" doc:"The newest event that this includes, to follow the run from here"`
 }
 
 // Step is a step of a run.
@@ -333,9 +335,12 @@ func describeRun(project string, s *hocket.State) *Run {
 	info := s.Info
 	info.Status, info.Open, info.Usage = s.Result.Status, len(s.Questions), s.Result.Usage
 	out := &Run{
-		RunLine: lineOf(project, info), Output: s.Result.Output, Error: s.Result.Error, Limits: limitsOf(s.Result.Limits),
+		RunLine: lineOf(project, info), Inputs: maps.Clone(s.Inputs), Output: s.Result.Output, Error: s.Result.Error, Limits: limitsOf(s.Result.Limits),
 		Steps: make([]Step, 0, len(s.Result.Steps)), Open: []Question{}, Later: []Later{}, Warnings: append([]string{}, s.Result.Warnings...),
 		Last: hocket.EventID{Seq: s.Seq, Index: wholeEvent}.String(),
+	}
+	if out.Inputs == nil {
+		out.Inputs = map[string]any{}
 	}
 	for _, r := range s.Result.Steps {
 		out.Steps = append(out.Steps, stepOf(r))

@@ -11,9 +11,9 @@ import (
 
 func TestRun(t *testing.T) {
 	f := newFixture(t, nil)
-	run := f.begin("hello")
+	run := read[RunLine](t, f.want(http.StatusCreated, "POST", f.path("/runs"), map[string]any{"workflow": "hello", "inputs": map[string]any{"who": "Grace"}})).ID
 	r := f.until(run, "success")
-	if len(r.Steps) != 2 || r.Steps[0].Output != "done" || r.By != "ada" || r.Via != "http" {
+	if len(r.Steps) != 2 || r.Inputs["who"] != "Grace" || r.Steps[0].Output != "done" || r.By != "ada" || r.Via != "http" {
 		t.Errorf("the run is %+v", r)
 	}
 	lines := read[page[RunLine]](t, f.want(http.StatusOK, "GET", f.path("/runs"), nil))

@@ -130,6 +130,9 @@ func TestStartAgain(t *testing.T) {
 	if !strings.Contains(page, `Grace "G" <b>`) || !strings.Contains(page, `value="7"`) {
 		t.Errorf("the inputs are not filled in:\n%s", page)
 	}
+	if page := f.get(c, "/projects/shop/runs/"+r.ID(), http.StatusOK); !strings.Contains(page, `<dt>who</dt><dd><pre class="text">Grace &#34;G&#34; &lt;b&gt;</pre>`) || !strings.Contains(page, `<dt>times</dt><dd><pre class="text">7</pre>`) {
+		t.Error("the page of the run does not show its inputs")
+	}
 	for as, want := range map[string]string{"": "description: Says hello twice", "xml": "<workflow", "mermaid": "flowchart", "plantuml": "@startuml"} {
 		if page := html.UnescapeString(f.get(c, "/projects/shop/runs/"+r.ID()+"?as="+as, http.StatusOK)); !strings.Contains(page, want) {
 			t.Errorf("the source in %q is missing", as)

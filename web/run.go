@@ -20,13 +20,17 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 )
 
+// given is an input that a run was started with.
+type given struct{ Name, Value string }
+
 type runData struct {
 	*server.Run
 	Path      string
 	Drawing   *drawn // nil: only parts are shown
 	Nodes     []*node
-	Decided   string // which edges were taken, for the module of the page
-	Open      string // addresses and states of the steps in progress, for the module of the page
+	Decided   string  // which edges were taken, for the module of the page
+	Open      string  // addresses and states of the steps in progress, for the module of the page
+	Given     []given // its inputs
 	Output    string
 	Timeline  *timeline
 	Figures   string    // what the list says about nodes that have started, for the module of the page
@@ -129,6 +133,9 @@ func (s *site) run(r *http.Request) (string, any, error) {
 	}
 	if d.Questions, err = s.cards(ctx, shown.Open); err != nil {
 		return "", nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(shown.Inputs)) {
+		d.Given = append(d.Given, given{name, plain(shown.Inputs[name])})
 	}
 	if shown.Output != nil {
 		d.Output = plain(shown.Output)
