@@ -416,7 +416,7 @@ func reviewOf(r *hocket.Review) Review {
 func textsOf(powers trust.Powers) []string {
 	texts := []string{}
 	for _, p := range powers {
-		texts = append(texts, p.What)
+		texts = append(texts, p.Line())
 	}
 	return texts
 }

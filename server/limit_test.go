@@ -107,3 +107,12 @@ func TestTextsTakeTurns(t *testing.T) {
 		}
 	}
 }
+
+// A text with very many mistakes does not get an answer that is much longer than itself.
+func TestManyMistakes(t *testing.T) {
+	f := newFixture(t, nil)
+	w := read[Workflow](t, f.want(http.StatusOK, "POST", f.path("/check"), map[string]string{"file": "x.yml", "text": "name: x\nsteps: [{id: a, agent: greeter, prompt: p}]\n" + many(1500, "wrong#: 1\n")}))
+	if w.Valid || len(w.Diagnostics) != maxDiagnostics || !strings.HasSuffix(w.Diagnostics[maxDiagnostics-1].Summary, "; 500 more are not listed") {
+		t.Errorf("%d mistakes, the last is %+v", len(w.Diagnostics), w.Diagnostics[len(w.Diagnostics)-1])
+	}
+}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -152,12 +153,18 @@ type Diagnostic struct {
 	Detail    string `json:"detail,omitempty"`
 }
 
+// maxDiagnostics is how many of them an answer has. The last one says that there are more.
+const maxDiagnostics = 1000
+
 func diagnosticsOf(found workflow.Diagnostics) []Diagnostic {
-	all := make([]Diagnostic, 0, len(found))
-	for _, d := range found {
+	all := make([]Diagnostic, 0, min(len(found), maxDiagnostics))
+	for _, d := range found[:min(len(found), maxDiagnostics)] {
 		all = append(all, Diagnostic{
 			d.File, d.Line, d.Column, d.EndLine, d.EndColumn, string(d.Severity), d.Code, d.Summary, d.Detail,
 		})
+	}
+	if more := len(found) - len(all); more > 0 {
+		all[len(all)-1].Summary += fmt.Sprintf("; %d more are not listed", more)
 	}
 	return all
 }

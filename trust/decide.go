@@ -111,7 +111,7 @@ func (e *UntrustedError) HintWith(command string) string {
 func (e *UntrustedError) list() string {
 	var b strings.Builder
 	for _, p := range e.Missing {
-		b.WriteString("  " + p.line())
+		b.WriteString("  " + p.Line())
 		if slices.ContainsFunc(e.Changed, p.same) {
 			b.WriteString("  changed since you approved it")
 		}

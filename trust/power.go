@@ -101,14 +101,14 @@ func (ps Powers) Digest() string {
 func (ps Powers) String() string {
 	var b strings.Builder
 	for _, p := range ps {
-		b.WriteString("  " + p.line() + "\n")
+		b.WriteString("  " + p.Line() + "\n")
 	}
 	return b.String()
 }
 
-// line formats a power in one line, and makes all characters visible: a name could contain
+// Line formats a power in one line, and makes all characters visible: a name could contain
 // control characters that hide other powers.
-func (p Power) line() string {
+func (p Power) Line() string {
 	text := visible(p.What)
 	if p.Where != "" {
 		text += "  (" + visible(p.Where) + ")"
@@ -166,7 +166,7 @@ func (d Difference) String() string {
 		ps   Powers
 	}{{"~ ", d.Changed}, {"+ ", d.Added}, {"- ", d.Removed}} {
 		for _, p := range of.ps {
-			b.WriteString(of.mark + p.line() + "\n")
+			b.WriteString(of.mark + p.Line() + "\n")
 		}
 	}
 	return b.String()
