@@ -42,16 +42,19 @@ func TestWords(t *testing.T) {
 
 // A prompt of many different words, which a client can submit, does not take long.
 func TestManyWords(t *testing.T) {
-	const n = 150_000
+	const n = 1_000_000
 	var text strings.Builder
 	for i := range n {
 		fmt.Fprintf(&text, "w%d ", i+100)
 	}
-	begin := time.Now()
-	if got := len(wordsOf(text.String())); got != n {
-		t.Errorf("%d words", got)
-	}
-	if took := time.Since(begin); took > 4*time.Second { // otherwise a tenth of a second
-		t.Errorf("it took %v", took)
+	words := make(chan int, 1)
+	go func() { words <- len(wordsOf(text.String())) }()
+	select {
+	case got := <-words:
+		if got != n {
+			t.Errorf("%d words", got)
+		}
+	case <-time.After(time.Minute): // it takes a second, or half an hour if it looks at every pair
+		t.Error("it does not end")
 	}
 }
