@@ -79,11 +79,8 @@ func (p *workplace) attempt(ctx context.Context, j job) (eventJSON, error) {
 	return eventJSON{ended}, nil
 }
 
-// The reasons for which an attempt is told to stop.
-var (
-	errInterrupted = errors.New("interrupted")
-	errCancelled   = errors.New("cancelled")
-)
+// errInterrupted is why an attempt is told to stop when its process leaves.
+var errInterrupted = errors.New("interrupted")
 
 // beat tells Temporal that the attempt goes on, and learns that it was cancelled.
 func beat(ctx context.Context, timeout time.Duration) {

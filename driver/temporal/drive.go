@@ -174,7 +174,7 @@ func (s *session) follow(ctx context.Context, leave func()) error {
 	pages := make(chan page)
 	go func() {
 		defer close(pages)
-		for events, err := range s.d.pages(reading, s.id, "", true) {
+		for events, err := range s.d.pages(reading, s.id, true) {
 			select {
 			case pages <- page{events, err}:
 			case <-reading.Done():

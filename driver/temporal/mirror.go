@@ -20,15 +20,12 @@ type mirror struct {
 	values    offload
 	in        begin
 	see       func(r *engine.Run, e engine.Envelope, cmds []engine.Command) // may be nil
-	length    int64                                                         // of the history
-	execution string                                                        // its id
 	arrivals  []arrival
 	scheduled map[int64]attemptKey // attempts by the event that scheduled them
 	task      time.Time            // when the workflow task began whose effects are being read; zero: there is none
 	taskAt    int64                // its event
 	done      bool                 // that task has completed
 	begun     bool
-	closed    bool // the run is over, as far as Temporal knows
 }
 
 // The effects of a mirror: none.
@@ -47,7 +44,6 @@ func (m *mirror) recorded(r *engine.Run, e engine.Envelope, cmds []engine.Comman
 // read takes one event of the history. What a workflow task did is known when the events after it have been
 // read, because updates are among them.
 func (m *mirror) read(e *historypb.HistoryEvent) error {
-	m.length = e.GetEventId()
 	switch e.GetEventType() {
 	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
 		return m.open(e)
@@ -89,7 +85,7 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 	if err := m.decode(a.GetInput(), &in); err != nil {
 		return err
 	}
-	m.in, m.scheduled, m.begun, m.execution = in, map[int64]attemptKey{}, false, a.GetOriginalExecutionRunId()
+	m.in, m.scheduled, m.begun = in, map[int64]attemptKey{}, false
 	var err error
 	m.machine, err = newMachine(in, m)
 	return err

@@ -13,13 +13,13 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 )
 
-// pages yields the history of an execution, as many events at a time as the server returns: all events of one
+// pages yields the history of the newest execution of a run, as many events at a time as the server returns: all events of one
 // transaction come together. With follow it waits for more until the execution is over.
-func (d *Driver) pages(ctx context.Context, run, execution string, follow bool) iter.Seq2[[]*historypb.HistoryEvent, error] {
+func (d *Driver) pages(ctx context.Context, run string, follow bool) iter.Seq2[[]*historypb.HistoryEvent, error] {
 	return func(yield func([]*historypb.HistoryEvent, error) bool) {
 		req := &workflowservice.GetWorkflowExecutionHistoryRequest{
 			Namespace: d.namespace(), WaitNewEvent: follow,
-			Execution: &commonpb.WorkflowExecution{WorkflowId: d.flowID(run), RunId: execution},
+			Execution: &commonpb.WorkflowExecution{WorkflowId: d.flowID(run)},
 		}
 		for {
 			res, err := d.client.WorkflowService().GetWorkflowExecutionHistory(ctx, req)
@@ -59,7 +59,7 @@ func (d *Driver) namespace() string {
 // *[engine.LoadError], and the run is as it was before.
 func (d *Driver) mirror(ctx context.Context, run string, see func(*engine.Run, engine.Envelope, []engine.Command)) (*mirror, error) {
 	m := &mirror{values: offload{d.o.Store}, see: see}
-	for events, err := range d.pages(ctx, run, "", false) {
+	for events, err := range d.pages(ctx, run, false) {
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +85,7 @@ func (d *Driver) Events(ctx context.Context, run string, after int, follow bool)
 	return func(yield func(engine.Envelope, error) bool) {
 		var found []engine.Envelope
 		m := &mirror{values: offload{d.o.Store}, see: func(_ *engine.Run, e engine.Envelope, _ []engine.Command) { found = append(found, e) }}
-		for events, err := range d.pages(ctx, run, "", follow) {
+		for events, err := range d.pages(ctx, run, follow) {
 			if err == nil {
 				err = m.page(events)
 			}
