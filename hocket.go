@@ -52,8 +52,16 @@ type Options struct {
 	root string // of the project, if known; see at
 }
 
-// OpenDriver opens a driver for the state directory of a project.
-type OpenDriver func(state string) (driver.Driver, error)
+// OpenDriver opens a driver for a project. It is not called before the user has approved where the project's own
+// configuration leads.
+type OpenDriver func(DriverSetup) (driver.Driver, error)
+
+// DriverSetup is the project that a driver is opened for.
+type DriverSetup struct {
+	Root   string // the directory of the project
+	State  string // its state directory
+	Config project.Config
+}
 
 // Project is an open project. It is safe for concurrent use.
 type Project struct {
@@ -73,6 +81,7 @@ type core struct {
 	opened sync.Mutex // guards the fields below
 	driver driver.Driver
 	closed bool
+	agreed trust.Powers // of drivers, approved for this process
 
 	detaching Detaching
 
@@ -252,11 +261,7 @@ func (p *Project) runs() (driver.Driver, error) {
 	if p.o.State == "" && !filepath.IsAbs(p.State()) {
 		return nil, &NoHomeError{}
 	}
-	open, err := p.openDriver()
-	if err != nil {
-		return nil, err
-	}
-	d, err := open(p.State())
+	d, err := p.openDriver(p.State())
 	if err != nil {
 		return nil, err
 	}
@@ -267,15 +272,21 @@ func (p *Project) runs() (driver.Driver, error) {
 // ErrClosed reports that a project was closed.
 var ErrClosed = errors.New("hocket: the project is closed")
 
-func (p *Project) openDriver() (OpenDriver, error) {
+// openDriver opens the driver of the project for a state directory. The caller has locked opened.
+func (p *Project) openDriver(state string) (driver.Driver, error) {
+	p = p.steady()
 	name := p.Config().Driver
 	if name == "" {
-		return func(state string) (driver.Driver, error) { return local.Open(state, local.Options{}) }, nil
+		return local.Open(state, local.Options{})
 	}
-	if open := p.o.Drivers[name]; open != nil {
-		return open, nil
+	open := p.o.Drivers[name]
+	if open == nil {
+		return nil, &UnknownDriverError{name}
 	}
-	return nil, &UnknownDriverError{name}
+	if err := p.trustDriver(); err != nil {
+		return nil, err
+	}
+	return open(DriverSetup{Root: p.Root(), State: state, Config: p.Config()})
 }
 
 // UnknownDriverError reports that this program does not have the driver of a project.
@@ -287,6 +298,9 @@ func (e *UnknownDriverError) Error() string {
 
 // Hint returns what to do about it.
 func (e *UnknownDriverError) Hint() string {
+	if e.Name == project.TemporalDriver {
+		return "install hocket-temporal in a directory of your PATH, as docs/howto/use-temporal.md describes; or remove `driver` from config.yml to store runs on this machine"
+	}
 	return "this program does not include it: use one that does, or remove `driver` from config.yml to store runs on this machine"
 }
 

@@ -240,9 +240,7 @@ func (p *Project) places(states []string, atEnd func(func())) (all []place, err 
 		at := place{state: state}
 		if state == p.State() {
 			at.d, err = p.runs()
-		} else if open, missing := p.openDriver(); missing != nil {
-			err = missing
-		} else if at.d, err = open(state); err == nil {
+		} else if at.d, err = p.openElsewhere(state); err == nil {
 			atEnd(func() { _ = at.d.Close() })
 		}
 		if err != nil {
@@ -251,6 +249,12 @@ func (p *Project) places(states []string, atEnd func(func())) (all []place, err 
 		all = append(all, at)
 	}
 	return all, nil
+}
+
+func (p *Project) openElsewhere(state string) (driver.Driver, error) {
+	p.opened.Lock()
+	defer p.opened.Unlock()
+	return p.openDriver(state)
 }
 
 // variables returns the values of an environment variable in processes that have it.

@@ -123,8 +123,8 @@ func TestPinHoldsWhatWasLoaded(t *testing.T) {
 		"a.yml":                        gated,
 		"b.yml":                        "name: b\nsteps:\n  - {id: c, workflow: called}\n",
 		"called.yml":                   gated,
-	}, hocket.Options{Drivers: map[string]hocket.OpenDriver{"recorder": func(state string) (d driver.Driver, err error) {
-		r.Driver, err = local.Open(state, local.Options{})
+	}, hocket.Options{Drivers: map[string]hocket.OpenDriver{"recorder": func(s hocket.DriverSetup) (d driver.Driver, err error) {
+		r.Driver, err = local.Open(s.State, local.Options{})
 		return r, err
 	}}})
 	p.Workflows()

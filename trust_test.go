@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/trust"
 )
@@ -213,5 +215,95 @@ func TestApprovalsCoexist(t *testing.T) {
 		if d, err := p.Trusted(powers, ""); err != nil || !d.Trusted {
 			t.Errorf("list %d: %+v, %v", i, d, err)
 		}
+	}
+}
+
+// A project that sends its runs to a server is not connected to it before a person approves: not to start a run,
+// and not to look at one.
+func TestDriverNeedsTrust(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	files := map[string]string{
+		".hocket/config.yml": "driver: temporal\ntemporal: {address: \"temporal.example.org:7233\", queue: shop}\n",
+		"w.yml":              "name: w\nsteps:\n  - {id: a, agent: shell, config: {command: [echo, hi]}}\n",
+	}
+	dir := t.TempDir()
+	for name, text := range files {
+		writeFile(t, filepath.Join(dir, name), text)
+	}
+	ctx := context.Background()
+	opened := 0
+	with := func(o hocket.Options) *hocket.Project {
+		o.Drivers = map[string]hocket.OpenDriver{"temporal": func(s hocket.DriverSetup) (driver.Driver, error) {
+			opened++
+			if s.Config.Temporal.Queue != "shop" || s.Root != dir {
+				t.Errorf("opened with %+v", s)
+			}
+			return local.Open(s.State, local.Options{})
+		}}
+		return openDir(t, dir, o)
+	}
+	begin := func(p *hocket.Project) error {
+		w, err := p.Load("w.yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Start(ctx, w, nil)
+		if err == nil {
+			_, err = r.Wait(ctx)
+		}
+		return err
+	}
+	refused := map[string]func(*hocket.Project) error{
+		"start":     begin,
+		"runs":      func(p *hocket.Project) error { _, err := p.Runs(ctx, hocket.Filter{}); return err },
+		"run":       func(p *hocket.Project) error { _, err := p.Run(ctx, "w-1"); return err },
+		"questions": func(p *hocket.Project) error { _, err := p.Questions(ctx, hocket.QuestionFilter{}); return err },
+		"collect":   func(p *hocket.Project) error { _, err := p.Collect(ctx, hocket.Retention{Runs: 1}, true); return err },
+		"check":     func(p *hocket.Project) error { _, err := p.CheckRuns(ctx); return err },
+		"watch": func(p *hocket.Project) (err error) {
+			for _, err = range p.Watch(ctx) {
+			}
+			return err
+		},
+	}
+	var untrusted *hocket.UntrustedError
+	for name, do := range refused {
+		p := with(hocket.Options{})
+		if err := do(p); !errors.As(err, &untrusted) || !strings.Contains(err.Error(), "to the Temporal server at temporal.example.org:7233") || !strings.Contains(err.Error(), "hocket trust") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if opened > 0 {
+		t.Fatal("the driver was opened without trust")
+	}
+	digest := untrusted.Digest
+	for name, do := range map[string]func() error{
+		"the digest": func() error {
+			_, err := with(hocket.Options{TrustDigest: digest}).Runs(ctx, hocket.Filter{})
+			return err
+		},
+		"the digest, to start": func() error { return begin(with(hocket.Options{TrustDigest: digest})) },
+		"an answer": func() error {
+			return begin(with(hocket.Options{Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil }}))
+		},
+	} {
+		if err := do(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	p := with(hocket.Options{})
+	powers, err := p.Powers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Trust(powers); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := p.Runs(ctx, hocket.Filter{}); err != nil || len(all) != 2 || opened != 4 {
+		t.Errorf("trusted: %v, %v, opened %d times", all, err, opened)
+	}
+	writeFile(t, filepath.Join(dir, ".hocket/config.yml"), "driver: temporal\ntemporal: {address: \"evil.example.org:7233\", queue: shop}\n")
+	if _, err := with(hocket.Options{}).Runs(ctx, hocket.Filter{}); !errors.As(err, &untrusted) || opened != 4 {
+		t.Errorf("after a change of the address: %v, opened %d times", err, opened)
 	}
 }

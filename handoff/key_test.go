@@ -109,8 +109,8 @@ func TestSendWithKeyAtOnce(t *testing.T) {
 func TestSendWithKeyAfterACrash(t *testing.T) {
 	var d *mortal
 	o := newOffice(t, "driver: mortal\n", func(o *hocket.Options) {
-		o.Drivers = map[string]hocket.OpenDriver{"mortal": func(state string) (driver.Driver, error) {
-			inner, err := local.Open(state, local.Options{})
+		o.Drivers = map[string]hocket.OpenDriver{"mortal": func(s hocket.DriverSetup) (driver.Driver, error) {
+			inner, err := local.Open(s.State, local.Options{})
 			d = &mortal{Driver: inner}
 			d.left.Store(1)
 			return d, err
@@ -160,8 +160,8 @@ func (d *overtaken) StartedWith(ctx context.Context, key, request string) (strin
 func TestSendWithKeyOvertaken(t *testing.T) {
 	var d *overtaken
 	o := newOffice(t, "driver: overtaken\n", func(o *hocket.Options) {
-		o.Drivers = map[string]hocket.OpenDriver{"overtaken": func(state string) (driver.Driver, error) {
-			inner, err := local.Open(state, local.Options{})
+		o.Drivers = map[string]hocket.OpenDriver{"overtaken": func(s hocket.DriverSetup) (driver.Driver, error) {
+			inner, err := local.Open(s.State, local.Options{})
 			d = &overtaken{Driver: inner}
 			return d, err
 		}}

@@ -29,8 +29,8 @@ func (s *shaky) Watch(ctx context.Context, since int64) iter.Seq2[driver.Change,
 // Waiting for a session does not miss its end, even if watching its run fails for a moment.
 func TestWaitAfterAFailure(t *testing.T) {
 	o := newOffice(t, "driver: shaky\n", func(o *hocket.Options) {
-		o.Drivers = map[string]hocket.OpenDriver{"shaky": func(state string) (driver.Driver, error) {
-			d, err := local.Open(state, local.Options{})
+		o.Drivers = map[string]hocket.OpenDriver{"shaky": func(s hocket.DriverSetup) (driver.Driver, error) {
+			d, err := local.Open(s.State, local.Options{})
 			return &shaky{Driver: d}, err
 		}}
 	})

@@ -22,6 +22,8 @@ type Config struct {
 	Agent string
 	// Driver stores and drives runs. "" means on this machine.
 	Driver string
+	// Temporal says where runs are if the driver uses Temporal.
+	Temporal Temporal
 	// Model is the default model of agents that use an API.
 	Model string
 	// Providers are the model providers, by name.
@@ -177,7 +179,9 @@ func readConfig(file string, text []byte, at map[string]workflow.Pos) (Config, w
 	doc := strictyaml.Read(file, text)
 	root := doc.Root().Map()
 	c.Agent = root.Name("agent")
+	at["driver"] = root.Peek("driver").Pos()
 	c.Driver = root.Name("driver")
+	c.Temporal.read(root.Map("temporal"))
 	c.Model = root.Name("model")
 	c.Providers = readProviders(root.Map("providers"), at, false)
 	root.Refuse("autonomy", codeUser, userOnly, "a project cannot set its own autonomy")

@@ -35,10 +35,10 @@ func (p *Project) Equipment() trust.Powers {
 }
 
 // Powers returns what the files of the project can do that needs trust: its configuration,
-// its agents, and what the caller added. It does not include workflows, see
+// its driver, its agents, and what the caller added. It does not include workflows, see
 // [Loaded.Powers].
 func (p *Project) Powers() trust.Powers {
-	all := p.Equipment()
+	all := append(p.Equipment(), p.DriverPowers()...)
 	for _, d := range p.Agents.Definitions() {
 		if !d.Builtin {
 			all = append(all, p.definitionPowers(d)...)
@@ -93,8 +93,8 @@ func (p *Project) Approve(powers trust.Powers, file string) []string {
 	return []string{"trust", file}
 }
 
-// Powers returns the powers of the workflow's own steps and of their agents, and those of
-// the project if a step can use them. A step whose settings fix exactly what it does cannot.
+// Powers returns the powers of the workflow's own steps and of their agents, that of the driver of every
+// run, and those of the project if a step can use them. A step whose settings fix exactly what it does cannot.
 func (l *Loaded) Powers() trust.Powers {
 	l.choose()
 	p := l.project
@@ -120,6 +120,7 @@ func (l *Loaded) Powers() trust.Powers {
 	if uses {
 		all = append(all, p.Powers()...)
 	}
+	all = append(all, p.DriverPowers()...)
 	return all.Union(nil)
 }
 

@@ -213,6 +213,8 @@ func TestKeysAreThoseOfTheReaders(t *testing.T) {
 		{"config", "properties/mcp/additionalProperties/properties/login/properties", readConfig(t), "mcp: {m: {url: x, login: {" + stray + "}}}"},
 		{"config", "properties/mcp/additionalProperties/properties/login/properties/client_secret/properties", readConfig(t), "mcp: {m: {url: x, login: {client_id: a, client_secret: {" + stray + "}}}}"},
 		{"config", "properties/context/properties", readConfig(t), "context: {" + stray + "}"},
+		{"config", "properties/temporal/properties", readConfig(t), "temporal: {" + stray + "}"},
+		{"config", "properties/temporal/properties/tls/anyOf/1/properties", readConfig(t), "temporal: {tls: {" + stray + "}}"},
 		{"config", "properties/browser/properties", readConfig(t), "browser: {" + stray + "}"},
 		{"config", "properties/notify/items/properties", readConfig(t), "notify: [{" + stray + "}]"},
 		{"config", "properties/notify/items/properties/webhook/properties", readConfig(t), "notify: [{on: done, webhook: {" + stray + "}}]"},
@@ -240,9 +242,9 @@ func TestKeysAreThoseOfTheReaders(t *testing.T) {
 	}
 }
 
-// The schemas accept the triggers and notifications that the readers accept, and no others. The mistakes are those that
+// The schemas accept the triggers, notifications and servers that the readers accept, and no others. The mistakes are those that
 // can be seen in one file.
-func TestTriggersAndNotifications(t *testing.T) {
+func TestTriggersNotificationsAndServers(t *testing.T) {
 	const start, secrets = "workflow: w\n", "secrets: {S: {env: S}}\nnotify: "
 	for _, c := range []struct {
 		schema string
@@ -276,6 +278,12 @@ func TestTriggersAndNotifications(t *testing.T) {
 		{"config", readConfig(t), secrets + "[{on: done, command: [x], env: {A: b}}]", true},
 		{"config", readConfig(t), secrets + "[{on: [failed, {cost: 5}], webhook: {url: {secret: S}, format: slack}}]", true},
 		{"config", readConfig(t), secrets + "[{on: waiting, email: {to: a@example.org, from: b@example.org, server: \"smtp.example.org:587\"}}]", true},
+		{"config", readConfig(t), "driver: temporal\ntemporal: {address: \"a.example:7233\", namespace: n, queue: q, store: \"s3://b/p\", tls: true}", true},
+		{"config", readConfig(t), "temporal: {address: \"[::1]:7233\", store: ../runs, tls: {ca: ca.pem, cert: a, key: b, server_name: c}}", true},
+		{"config", readConfig(t), "temporal: {address: a.example}", false},
+		{"config", readConfig(t), "temporal: {queue: a/b}", false},
+		{"config", readConfig(t), "temporal: {store: \"gs://b/p\"}", false},
+		{"config", readConfig(t), "temporal: {tls: {cert: a}}", false},
 		{"config", readConfig(t), secrets + "[{on: done}]", false},
 		{"config", readConfig(t), secrets + "[{command: [x]}]", false},
 		{"config", readConfig(t), secrets + "[{on: done, command: [x], webhook: {url: \"https://example.org\"}}]", false},

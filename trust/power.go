@@ -36,6 +36,7 @@ const (
 	Settings Kind = "settings" // settings of a CLI agent in the project
 	Command  Kind = "command"  // a command that runs in place of an agent that is handed a text
 	Trigger  Kind = "trigger"  // a workflow that starts by itself
+	Driver   Kind = "driver"   // a server that runs are sent to
 
 	Notification Kind = "notification" // a program or an address that is told about runs
 )
