@@ -48,8 +48,8 @@ type Driver interface {
 	FirstPin(ctx context.Context, run string) (*Pin, error)
 	// Watch reports changes to runs of this project, made by any process, until ctx is
 	// done. It works even before the first run exists. It begins after a version of the list of
-	// runs, which Count returns and every change has; with 0 it reports all runs first. If the list
-	// was never at that version, it first reports [Reset], and then what changes from now on.
+	// runs, which Count returns and every change has; with 0 it reports all runs first. If the driver
+	// does not know the list at that version, it first reports [Reset], and then what changes from now on.
 	Watch(ctx context.Context, since int64) iter.Seq2[Change, error]
 
 	// Events yields the recorded events of a run after a sequence number. With follow it

@@ -282,6 +282,17 @@ func (r *Run) lost(in *inst) {
 	}
 }
 
+// LossCosts reports whether the attempt in progress at an address may have cost something if it is lost now.
+func (r *Run) LossCosts(address string) bool {
+	in := r.attempts[address]
+	return in != nil && r.lossCosts(in)
+}
+
+func (r *Run) lossCosts(in *inst) bool {
+	again := in.phase != stopping && !in.expired // otherwise what it did is not repeated, and counts
+	return in.cmd.May != workflow.Free && !(again && r.factsOf(in).Repeats)
+}
+
 // recovered treats every attempt without an answer as lost, because its process is gone. First
 // all slots are released, then the lost attempts take them in their old order, before anything
 // that was still waiting.
@@ -289,9 +300,7 @@ func (r *Run) recovered(unsettled bool) {
 	open := slices.SortedFunc(maps.Values(r.attempts), func(a, b *inst) int { return int(a.issued - b.issued) })
 	for _, in := range open {
 		r.orphan(in)
-		again := in.phase != stopping && !in.expired // otherwise what it did is not repeated, and counts
-		costs := in.cmd.May != workflow.Free && !(again && r.factsOf(in).Repeats)
-		r.vacate(in, Usage{CostUnknown: unsettled && costs && !in.unsent})
+		r.vacate(in, Usage{CostUnknown: unsettled && r.lossCosts(in) && !in.unsent})
 	}
 	for _, in := range open {
 		switch {

@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -52,10 +53,33 @@ func clockSet(t *scene, w World) {
 	}
 }
 
-// asksUntil returns a workflow that waits an hour for an answer.
-func asksUntil() *workflow.Bundle {
+// hours is the time of the runs of a world.
+type hours struct {
+	wall
+	began time.Time
+	hour  time.Duration // how long one takes; zero: it is set
+}
+
+func hoursIn(w World) *hours { return &hours{began: time.Now(), hour: w.Traits().Hour} }
+
+// last returns how long a number of hours take.
+func (h *hours) last(n float64) time.Duration {
+	return time.Duration(n * float64(cmp.Or(h.hour, time.Hour)))
+}
+
+// pass lets time pass until a number of hours after the beginning.
+func (h *hours) pass(n float64) {
+	if h.hour == 0 {
+		h.set(h.last(n))
+		return
+	}
+	time.Sleep(time.Until(h.began.Add(h.last(n))))
+}
+
+// asksUntil returns a workflow that waits for an answer.
+func asksUntil(timeout time.Duration) *workflow.Bundle {
 	ok := gate("ok", "yes")
-	ok.Timeout = time.Hour
+	ok.Timeout = timeout
 	return bundle(workflow.Graph{
 		Nodes: []workflow.Node{ok, task("go", "went"), task("late", "too late")},
 		Edges: []workflow.Edge{{From: "ok", To: "go"}, {From: "ok", To: "late", On: workflow.OnTimeout}},
@@ -65,27 +89,25 @@ func asksUntil() *workflow.Bundle {
 // deadline: an answer counts from the moment it was given, however late the run
 // continues. An answer after the deadline is refused, even if the run is not driven.
 func deadline(t *scene, w World) {
-	if isCluster(w) {
-		t.Skip("the clock of a server cannot be set")
-	}
 	for _, c := range []struct {
 		run   string
-		given time.Duration // since the question
+		given float64 // hours since the beginning
 		then  string
-	}{{"in-time", 59 * time.Minute, "went"}, {"late", 61 * time.Minute, "too late"}} {
-		var clock wall
+	}{{"in-time", 0.5, "went"}, {"late", 1.5, "too late"}} {
+		clock := hoursIn(w)
 		d := openAt(t, w, clock.now, echo)
-		s := starting(asksUntil())
+		d.work.Patience = clock.last(0.1)
+		s := starting(asksUntil(clock.last(1)))
 		s.Run = c.run
 		if res, err := d.Start(t.Context(), s); err != nil || res.Status != engine.Waiting {
 			t.Fatalf("%s, %v", outline(res), err)
 		}
-		clock.set(c.given)
+		clock.pass(c.given)
 		err := d.Answer(t.Context(), c.run, "ok", "yes")
 		if refused := errors.As(err, new(*driver.RefusedError)); refused != (c.run == "late") || err != nil && !refused {
 			t.Errorf("%s: the answer gives %v", c.run, err)
 		}
-		clock.set(2 * time.Hour)
+		clock.pass(2)
 		if res, err := d.Resume(t.Context(), c.run); err != nil || res.Output != c.then {
 			t.Errorf("%s: %s, %v", c.run, outline(res), err)
 		}
@@ -95,24 +117,21 @@ func deadline(t *scene, w World) {
 // patience: Drive returns if a run only waits for a distant time. Otherwise it continues
 // when the wall clock reaches that time, even if the clock is changed.
 func patience(t *scene, w World) {
-	if isCluster(w) {
-		t.Skip("the clock of a server cannot be set")
-	}
-	var clock wall
+	clock := hoursIn(w)
 	d := openAt(t, w, clock.now, echo)
-	d.work.Patience = 10 * time.Minute
-	b := asksUntil()
+	d.work.Patience = clock.last(0.2)
+	b := asksUntil(clock.last(1))
 	if res := start(t, d, starting(b)); res.Status != engine.Waiting {
 		t.Errorf("an hour is far: %s", outline(res))
 	}
-	d.work.Patience = 2 * time.Hour
+	d.work.Patience = clock.last(2)
 	call := goCall(func() (engine.Result, error) { return d.Resume(t.Context(), runID) })
 	other := open(t, w, echo)
 	eventually(t, "the driver to wait", func() bool {
 		i, err := other.raw.Info(t.Context(), runID)
 		return err == nil && i.Driven && i.Status == engine.Waiting
 	})
-	clock.set(time.Hour)
+	clock.pass(1)
 	if res, err := call.wait(t); err != nil || res.Output != "too late" {
 		t.Errorf("an hour is near: %s, %v", outline(res), err)
 	}

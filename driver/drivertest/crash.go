@@ -2,7 +2,6 @@ package drivertest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -250,36 +249,4 @@ func answerBeforeOnce(t *scene, w World) {
 	if got := seen.all(); len(got) != 1 {
 		t.Errorf("attempts: %v", got)
 	}
-}
-
-// twoDrivers: one drives the run, and the other reports that it is taken.
-func twoDrivers(t *scene, w World) {
-	if isCluster(w) {
-		t.Skip("a cluster lets several processes drive a run")
-	}
-	began, release := make(chan struct{}), make(chan struct{})
-	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
-		close(began)
-		<-release
-		return Outcome{Output: task.Node}
-	})
-	b := bundle(chain(task("a", "")))
-	call := goStart(t, d, starting(b))
-	await(t, "the attempt", began)
-	second := open(t, w, func(context.Context, *engine.StartTask) Outcome {
-		t.Error("the second driver begins an attempt")
-		return Outcome{}
-	})
-	if res, err := second.Resume(t.Context(), runID); err == nil {
-		t.Errorf("a second driver returned %s", outline(res))
-	} else if errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	close(release)
-	res, err := call.wait(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	agree(t, d, b, res)
-	want(t, res, `success "a"`, `a success "a"`)
 }

@@ -25,15 +25,22 @@ type World interface {
 	// Spoil makes the output of a task unreadable. seq is the event that ended the task,
 	// in a run that is not being driven. restore makes the output readable again.
 	Spoil(t testing.TB, run string, seq int) (restore func())
+	Traits() Traits
 }
 
-// Cluster is a World with a server: several processes may drive a run at the same time, and the times of a
-// run are those of the server. Scenarios about one driver, and about wall clocks that are set, do not apply to it.
-type Cluster interface{ Cluster() }
-
-func isCluster(w World) bool {
-	_, ok := w.(Cluster)
-	return ok
+// Traits say in what a World differs from others. Only the scenarios "two drivers" and "interrupt" do not apply
+// to all of them.
+type Traits struct {
+	// Exclusive means that one process at a time drives a run. Otherwise they share its work.
+	Exclusive bool
+	// StopsWithCaller means that attempts stop when the context of Drive is done. Otherwise they are made
+	// elsewhere and go on.
+	StopsWithCaller bool
+	// Hour is how long scenarios wait until an hour has passed, in a World whose runs have the time of a server.
+	// Zero means that they have the time of the process, which scenarios set.
+	Hour time.Duration
+	// Forgets means that the driver does not know what changed in the list of runs before somebody watched it.
+	Forgets bool
 }
 
 // Process is a driver that stands for a separate process.
@@ -102,11 +109,11 @@ var Scenarios = []Scenario{
 	{"unsettled", []int{13}, unsettled},
 	{"left running", []int{20}, leftRunning},
 	{"answer before once", []int{14}, answerBeforeOnce},
-	{"two drivers", []int{19}, twoDrivers},
+	{"two drivers", []int{19, 21, 22}, twoDrivers},
 
 	{"start key", []int{21}, startKey},
 	{"start key race", []int{21}, startKeyRace},
-	{"claim", []int{19, 21}, claim},
+	{"claim", []int{21}, claim},
 	{"claim ends with the first drive", []int{15, 19}, claimEnds},
 	{"pending", []int{22, 23}, pending},
 	{"recorded and not begun", []int{14}, begun},

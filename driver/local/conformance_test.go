@@ -24,6 +24,10 @@ func (w world) Driver(t testing.TB, now func() time.Time) drivertest.Process {
 	return process{d}
 }
 
+func (world) Traits() drivertest.Traits {
+	return drivertest.Traits{Exclusive: true, StopsWithCaller: true}
+}
+
 // Spoil makes all long outputs unreadable.
 func (w world) Spoil(t testing.TB, _ string, _ int) (restore func()) {
 	changeSnapshots(t, w.dir, "UPDATE blobs SET data = '!' || data")

@@ -404,7 +404,7 @@ var faults = []fault{
 			return s
 		}
 	}},
-	{22, "takes a run for free that is claimed", "pending", "", func(f *faulty) {
+	{22, "takes a run for free that is claimed", "two drivers", "", func(f *faulty) {
 		f.info = func(i driver.Info) driver.Info {
 			i.Driven = false
 			return i

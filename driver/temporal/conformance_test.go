@@ -85,7 +85,9 @@ func (w world) Driver(t testing.TB, now func() time.Time) drivertest.Process {
 	return process{Driver: d}
 }
 
-func (world) Cluster() {}
+func (world) Traits() drivertest.Traits {
+	return drivertest.Traits{StopsWithCaller: true, Hour: 6 * time.Second, Forgets: true}
+}
 
 // Spoil makes all long values of the run unreadable.
 func (w world) Spoil(t testing.TB, run string, seq int) (restore func()) {

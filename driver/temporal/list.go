@@ -240,9 +240,6 @@ func (d *Driver) Watch(ctx context.Context, since int64) iter.Seq2[driver.Change
 			c.Version = d.o.Now().UnixMicro()
 			return yield(c, nil)
 		}
-		if first && !report(driver.Change{Kind: driver.Reset}) {
-			return
-		}
 		for ctx.Err() == nil {
 			list, err := d.Runs(ctx, driver.Filter{})
 			if err != nil {
@@ -251,12 +248,15 @@ func (d *Driver) Watch(ctx context.Context, since int64) iter.Seq2[driver.Change
 				}
 				return
 			}
-			for _, c := range changes(known, list) {
-				if !first && !report(c) {
+			found := changes(known, list)
+			if first { // whoever now reads the list sees at least this one
+				found, first = []driver.Change{{Kind: driver.Reset}}, false
+			}
+			for _, c := range found {
+				if !report(c) {
 					return
 				}
 			}
-			first = false
 			select {
 			case <-ctx.Done():
 			case <-time.After(100 * time.Millisecond):

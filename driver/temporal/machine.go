@@ -10,7 +10,6 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/workflow"
 )
 
 // machine drives the engine of one run. It is deterministic: the Temporal workflow runs it to do the
@@ -35,11 +34,11 @@ type machine struct {
 	own   []arrival    // what follows from a command at once
 
 	timers   map[string]time.Time
-	attempts map[attemptKey]attempt // in progress
-	stopping map[attemptKey]bool    // those among them that were told to stop
-	queries  map[string]ticket      // what attempts ask and wait for, by id of the question
-	handings map[string][]ticket    // what attempts have handed off and wait for, by id of the handoff
-	asking   *ticket                // being recorded
+	attempts map[attemptKey]bool // in progress
+	stopping map[attemptKey]bool // those among them that were told to stop
+	queries  map[string]ticket   // what attempts ask and wait for, by id of the question
+	handings map[string][]ticket // what attempts have handed off and wait for, by id of the handoff
+	asking   *ticket             // being recorded
 }
 
 // effects is what a machine does outside. A mirror does nothing.
@@ -57,9 +56,6 @@ type attemptKey struct {
 	address string
 	attempt int
 }
-
-// attempt is an attempt in progress.
-type attempt struct{ free bool } // it costs nothing
 
 // ticket names a request of an attempt that waits for a reply.
 type ticket struct {
@@ -153,7 +149,7 @@ func newMachine(in begin, do effects) (*machine, error) {
 		return nil, &driver.BrokenError{Run: in.Run, Cause: err}
 	}
 	m := &machine{
-		id: in.Run, pin: in.Pin, run: run, do: do, timers: map[string]time.Time{}, attempts: map[attemptKey]attempt{}, stopping: map[attemptKey]bool{},
+		id: in.Run, pin: in.Pin, run: run, do: do, timers: map[string]time.Time{}, attempts: map[attemptKey]bool{}, stopping: map[attemptKey]bool{},
 		queries: map[string]ticket{}, handings: map[string][]ticket{},
 	}
 	return m, m.load(in)
@@ -282,11 +278,10 @@ func (m *machine) acted(now time.Time, a *act) error {
 	return m.record(e)
 }
 
-// forget forgets an attempt that has ended, and what it waited for. If it was lost, nobody knows what it cost,
-// unless it was free.
+// forget forgets an attempt that has ended, and what it waited for. If it was lost, nobody knows what it cost.
 func (m *machine) forget(ended *engine.TaskEnded) {
 	key := attemptKey{ended.Address, ended.Attempt}
-	if ended.Fault != nil && ended.Fault.Kind == engine.FaultLost && !m.attempts[key].free {
+	if ended.Fault != nil && ended.Fault.Kind == engine.FaultLost && m.run.LossCosts(ended.Address) {
 		ended.Usage.CostUnknown = true
 	}
 	delete(m.attempts, key)
@@ -403,7 +398,7 @@ func (m *machine) carryOut(cmds []engine.Command) error {
 				m.held = append(m.held, key)
 				continue
 			}
-			m.attempts[key] = attempt{c.May == workflow.Free}
+			m.attempts[key] = true
 			m.do.start(key, c)
 		case *engine.CancelTask:
 			m.stop(attemptKey{c.Address, c.Attempt})
