@@ -185,6 +185,30 @@ type Pin struct {
 	// File is where the file of the workflow really is, relative to Dir: positions name it as it was
 	// spelled. "" if there is none, or if an older version recorded the run.
 	File string `json:"file,omitempty"`
+	// Sites say which machines may make attempts, for a driver with workers. The keys are those of
+	// Spec.Tasks, and "@" with the name of an agent for work that is handed off.
+	Sites map[string]Site `json:"sites,omitempty"`
+	// Files describes the project's files, for tasks that stay on one machine; "" if that is unknown.
+	Files string `json:"files,omitempty"`
+}
+
+// Site says which machines may make the attempts of a task.
+type Site struct {
+	// Queue is the label of the workers that may make them; "" means any.
+	Queue string `json:"queue,omitempty"`
+	// Program is the agent's executor, if not every machine has it.
+	Program string `json:"program,omitempty"`
+	// Stays means that the task uses files, programs or conversations of a machine. All such tasks of a
+	// run with the same Queue are done on the same one.
+	Stays bool `json:"stays,omitempty"`
+}
+
+// Site returns which machines may make an attempt.
+func (p *Pin) Site(c *engine.StartTask) Site {
+	if s, ok := p.Sites[c.Workflow+"/"+c.Node]; ok {
+		return s
+	}
+	return p.Sites["@"+c.Agent]
 }
 
 // Info is a run as lists show it.
@@ -202,6 +226,7 @@ type Info struct {
 	Holder  Holder // that process, if known
 	Origin  string // the run that this one was forked from
 	Problem string // why the engine could not continue, a defect of the program; for a Damaged run, what cannot be read
+	Stalled string // what the run lacks to go on by itself, such as a worker; only Driver.Info says it
 	Owner   Owner
 	Seq     int             // of its last event
 	Due     time.Time       // when the run must be driven again; zero: not by itself

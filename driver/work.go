@@ -29,6 +29,8 @@ type Work struct {
 	Elsewhere bool
 	// Observer sees what happens. It may be nil.
 	Observer Observer
+	// Stalled is told what the run lacks to go on by itself, such as a worker, and "" when it goes on. It may be nil.
+	Stalled func(why string)
 	// Pin is the plan that this is for. If the run has got another one in the meantime, Replan is
 	// asked. Nil means any.
 	Pin *Pin
@@ -41,6 +43,33 @@ type Work struct {
 	// Patience is how long a run that waits for people, a quota or a budget stays in Drive
 	// before it returns. Zero means one minute.
 	Patience time.Duration
+}
+
+// Workers is a driver whose attempts are made by workers, on any machine. Drive then only follows a
+// run, and shows its questions to the people who are here.
+type Workers interface {
+	// Work makes attempts of runs of the project, whoever started them, until ctx is done. When leave is
+	// closed, it begins no more of them, and returns when those in progress have ended.
+	Work(ctx context.Context, w Worker, leave <-chan struct{}) error
+}
+
+// Worker is a process that makes attempts of many runs.
+type Worker struct {
+	// Name identifies the machine and the files that it has. After a crash, a worker with the same name
+	// continues the tasks that stay here.
+	Name   string
+	Queues []string // labels that it serves, besides tasks without one
+	Most   int      // attempts at once; zero: as many as there are
+	// Resolve returns what a run is driven with here. The error says why this worker cannot work for it.
+	// The function is called when the worker no longer works for that plan.
+	Resolve func(ctx context.Context, run string, pin *Pin) (Work, func(), error)
+	// Programs are the executors that tasks may need and this machine has, see [Site].
+	Programs []string
+	// Files describes the files that are here, as in [Pin].
+	Files func() string
+	// Happened is called when an attempt begins and, with its outcome, when it ends. Refused attempts
+	// have an error.
+	Happened func(a AttemptID, out *Outcome, refused error)
 }
 
 // Agents make attempts. Run is called from many goroutines at once.

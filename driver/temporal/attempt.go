@@ -30,6 +30,11 @@ type workplace struct {
 	work func(ctx context.Context, j job) (*working, error)
 	// allows says why the run cannot go on with a plan here.
 	allows func(run string, plan *driver.Pin) error
+	// The rest is nil in a process that drives one run. begins is told that the workflow of a run begins here, and
+	// claim takes the tasks that stay on one machine.
+	begins   func(run string, pin *driver.Pin)
+	claim    func(ctx context.Context, c claim) (queue string, err error)
+	happened func(a driver.AttemptID, out *driver.Outcome, refused error)
 
 	mu      sync.Mutex
 	waiting map[string]chan reply // requests of attempts, by ticket
@@ -42,6 +47,7 @@ type working struct {
 	pin  *driver.Pin
 	seen func(address string, attempt int, piece []byte) // shows what an attempt prints; may be nil
 	exec agent.Executor                                  // the scripted reply of this attempt; nil: there is none
+	done func()                                          // called after the attempt; may be nil
 }
 
 // lostType is the type of the error of an attempt whose process leaves. What it did is not known.
@@ -49,11 +55,28 @@ const lostType = "lost"
 
 var errLost = temporal.NewNonRetryableApplicationError("the process that made the attempt left", lostType, nil)
 
+// lost is the error of an attempt whose outcome is not known. It is not retried.
+func lost(err error) error {
+	return temporal.NewNonRetryableApplicationError(err.Error(), lostType, err)
+}
+
+// tells reports what happens to an attempt.
+func (p *workplace) tells(id driver.AttemptID, out *driver.Outcome, refused error) {
+	if p.happened != nil {
+		p.happened(id, out, refused)
+	}
+}
+
 // attempt is the activity that makes one attempt. Its result is a TaskEnded.
 func (p *workplace) attempt(ctx context.Context, j job) (eventJSON, error) {
+	id := driver.AttemptID{Run: j.Run, Address: j.Task.Address, Attempt: j.Task.Attempt}
 	w, err := p.work(ctx, j)
+	p.tells(id, nil, err)
 	if err != nil {
 		return eventJSON{}, err
+	}
+	if w.done != nil {
+		defer w.done()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -63,16 +86,16 @@ func (p *workplace) attempt(ctx context.Context, j job) (eventJSON, error) {
 
 	if j.Task.Again { // the one before may have left programs running
 		if err := process.EndLeft(j.Task.Key(j.Run), 0); err != nil && !errors.Is(err, process.ErrUnseen) {
-			return eventJSON{}, err
+			return eventJSON{}, lost(err)
 		}
 	}
-	id := driver.AttemptID{Run: j.Run, Address: j.Task.Address, Attempt: j.Task.Attempt}
 	log := newLog(p.store, id, w.seen)
 	out := p.make(ctx, w, j, log)
 	ended := engine.Envelope{Time: time.Now(), Event: driver.Ended(id.Address, id.Attempt, out)}
 	if err := log.close(); err != nil {
-		return eventJSON{}, err
+		return eventJSON{}, lost(err)
 	}
+	p.tells(id, &out, nil)
 	if errors.Is(context.Cause(ctx), errInterrupted) {
 		return eventJSON{}, errLost
 	}

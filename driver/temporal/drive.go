@@ -1,9 +1,10 @@
 package temporal
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 	if err != nil {
 		return engine.Result{Run: run}, err
 	}
-	if w.Pin != nil && w.Replan != nil && !same(w.Pin, m.pin) {
+	if w.Pin != nil && w.Replan != nil && digestOf(w.Pin) != digestOf(m.pin) {
 		now, err := w.Replan(m.pin)
 		if err != nil {
 			return engine.Result{Run: run}, err
@@ -46,32 +47,51 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 	if !m.begun && known == 1 {
 		known = 0 // nobody has observed its beginning
 	}
-	s := &session{
-		d: d, id: run, w: w, known: known, made: map[attemptKey]bool{}, script: driver.Scripting{Script: w.Script, All: w.ScriptAll},
-		asked: map[string]shown{}, left: map[string]bool{}, mail: make(chan func() error), over: make(chan struct{}),
-		replies: map[string]scripted{}, execs: map[attemptKey]agent.Executor{}, moved: make(chan struct{}),
+	if d.o.Workers {
+		w.Script = nil // workers follow it
+	}
+	s := d.newSession(run, w, known)
+	if !d.o.Workers {
+		s.hire = s.work
 	}
 	return s.drive(ctx)
 }
 
-// same reports whether two plans are the same.
-func same(a, b *driver.Pin) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
+func (d *Driver) newSession(run string, w driver.Work, known int) *session {
+	return &session{
+		d: d, id: run, w: w, known: known, made: map[attemptKey]bool{}, tails: map[attemptKey]chan struct{}{}, script: driver.Scripting{Script: w.Script, All: w.ScriptAll},
+		asked: map[string]shown{}, left: map[string]bool{}, mail: make(chan func() error), over: make(chan struct{}),
+		replies: map[string]scripted{}, execs: map[attemptKey]agent.Executor{}, moved: make(chan struct{}),
+		hire: func() (stop, leave func(), err error) { return func() {}, func() {}, nil },
+	}
 }
 
-// session is one call of Drive. Its fields are owned by the goroutine of drive.
+// digestOf identifies a plan; "" if it cannot be encoded.
+func digestOf(p *driver.Pin) string {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:12])
+}
+
+// session follows one run: for a call of Drive, or for a worker if the run has a script. Its fields are owned by the
+// goroutine of drive.
 type session struct {
 	d       *Driver
 	id      string
-	known   int // the events that were recorded before
+	hire    func() (stop, leave func(), err error) // begins to make attempts here
+	known   int                                    // the events that were recorded before
 	mirror  *mirror
 	asked   map[string]shown // questions that somebody here may answer, by id
 	left    map[string]bool  // questions that no one here will answer, by id and digest
 	mail    chan func() error
 	over    chan struct{} // closed when nobody reads mail any more
 	seen    *audience
+	tails   map[attemptKey]chan struct{} // closed when an attempt on a worker has ended
+	tailing sync.WaitGroup
+	lacks   string // what the run lacks to go on, as it was told
 	script  driver.Scripting
 	replies map[string]scripted // to questions, until they are given
 
@@ -98,13 +118,14 @@ func (s *session) drive(ctx context.Context) (res engine.Result, err error) {
 	}()
 	s.seen = newAudience(s.w.Observer)
 	defer s.seen.close()
+	defer s.tailing.Wait()
 	defer close(s.over)
 	defer func() {
 		for id := range s.asked {
 			s.withdraw(id)
 		}
 	}()
-	stop, leave, err := s.work()
+	stop, leave, err := s.hire()
 	if err != nil {
 		return res, err
 	}
@@ -158,8 +179,15 @@ func (s *session) work() (stop, leave func(), err error) {
 
 func (p *workplace) register(w worker.Registry) {
 	w.RegisterWorkflowWithOptions(p.runFlow, workflow.RegisterOptions{Name: flowName})
-	w.RegisterActivityWithOptions(p.attempt, activity.RegisterOptions{Name: attemptName})
 	w.RegisterActivityWithOptions(p.archive, activity.RegisterOptions{Name: archiveName})
+	p.registerAttempts(w)
+}
+
+func (p *workplace) registerAttempts(w worker.Registry) {
+	w.RegisterActivityWithOptions(p.attempt, activity.RegisterOptions{Name: attemptName})
+	if p.claim != nil {
+		w.RegisterActivityWithOptions(p.claim, activity.RegisterOptions{Name: claimName})
+	}
 }
 
 // follow follows the history until there is nothing more to do here.
@@ -172,6 +200,9 @@ func (s *session) follow(ctx context.Context, leave func()) error {
 		err    error
 	}
 	pages := make(chan page)
+	looks := time.NewTicker(lookEvery)
+	defer looks.Stop()
+	moved := false
 	go func() {
 		defer close(pages)
 		for events, err := range s.d.pages(reading, s.id, true) {
@@ -200,6 +231,9 @@ func (s *session) follow(ctx context.Context, leave func()) error {
 			}()
 		case <-left: // the ends of those attempts are still to be recorded
 			left, leaves = nil, true
+			if s.d.o.Workers {
+				continue
+			}
 			end, err := s.d.runsWorkflow(s.id)
 			if err != nil {
 				return err
@@ -208,6 +242,15 @@ func (s *session) follow(ctx context.Context, leave func()) error {
 		case do := <-s.mail:
 			if err := do(); err != nil {
 				return err
+			}
+		case <-looks.C:
+			if s.w.Stalled != nil {
+				why := ""
+				if !moved {
+					why = s.d.stalled(ctx, s.mirror)
+				}
+				moved = false
+				s.stalls(why)
 			}
 		case p, ok := <-pages:
 			if !ok {
@@ -219,8 +262,20 @@ func (s *session) follow(ctx context.Context, leave func()) error {
 			if err := s.mirror.page(p.events); err != nil {
 				return err
 			}
+			moved = true
 			s.ask()
 		}
+	}
+}
+
+// lookEvery is how often a run in which nothing happens is looked at.
+const lookEvery = 2 * time.Second
+
+// stalls tells what the run lacks, once.
+func (s *session) stalls(why string) {
+	if why != s.lacks {
+		s.lacks = why
+		s.w.Stalled(why)
 	}
 }
 
@@ -256,7 +311,12 @@ func (s *session) see(r *engine.Run, e engine.Envelope, cmds []engine.Command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ev, ok := e.Event.(*engine.TaskEnded); ok {
-		delete(s.made, attemptKey{ev.Address, ev.Attempt})
+		key := attemptKey{ev.Address, ev.Attempt}
+		delete(s.made, key)
+		if ended := s.tails[key]; ended != nil {
+			close(ended)
+			delete(s.tails, key)
+		}
 	}
 	for _, c := range cmds {
 		s.commanded(c)
@@ -278,6 +338,7 @@ func (s *session) commanded(c engine.Command) {
 			exec = nil
 		}
 		s.execs[attemptKey{c.Address, c.Attempt}] = exec
+		s.tail(attemptKey{c.Address, c.Attempt})
 	case *engine.Withdraw:
 		s.script.Closed(c.ID)
 	case *engine.Ask:
@@ -352,10 +413,40 @@ func (s *session) working(ctx context.Context, j job) (*working, error) {
 		s.mu.Unlock()
 		select {
 		case <-moved:
+		case <-s.over:
+			return nil, refuse(errors.New("the run cannot be followed here"))
 		case <-ctx.Done():
 			return nil, errLost
 		}
 	}
+}
+
+// tail shows the observer what an attempt prints on a worker, until it has ended.
+func (s *session) tail(key attemptKey) {
+	if !s.d.o.Workers || s.w.Observer == nil {
+		return
+	}
+	ended := make(chan struct{})
+	s.tails[key] = ended
+	id, offset, last := driver.AttemptID{Run: s.id, Address: key.address, Attempt: key.attempt}, int64(0), false
+	s.tailing.Go(func() {
+		for !last {
+			select {
+			case <-ended:
+				last = true
+			case <-s.over:
+				last = true
+			case <-time.After(flushEvery):
+			}
+			for p, err := range s.d.Read(context.Background(), id, driver.Output, offset, false) {
+				if err != nil {
+					break // it is read again, or with logs
+				}
+				s.seen.log(key.address, key.attempt, p.Text)
+				offset = p.At + int64(len(p.Text))
+			}
+		}
+	})
 }
 
 // ask shows the open questions to the people who are here, and takes back the others.

@@ -28,6 +28,9 @@ type Options struct {
 	// Queue names the project: its runs, and the task queue of its workers.
 	Queue string
 	Store Store
+	// Workers means that the workers of the project make the attempts of runs that are started now, see
+	// [Driver.Work]. Otherwise the process that drives a run makes them.
+	Workers bool
 	// Heartbeat is how long a worker may be silent before its attempts count as lost. Zero means 10 seconds.
 	Heartbeat time.Duration
 	// Quiet and Drain say how many events of history let a run continue in a new execution. Zero means 10,000
@@ -81,8 +84,16 @@ func (d *Driver) flowID(run string) string { return d.o.Queue + "/" + run }
 // runOf returns the run of a workflow id.
 func runOf(flow string) string { return flow[strings.LastIndexByte(flow, '/')+1:] }
 
-// runQueue is the task queue of one run, for a process that drives it alone.
-func (d *Driver) runQueue(run string) string { return d.o.Queue + "/run/" + run }
+// runQueue is the task queue of a run: that of the project's workers, or its own.
+func (d *Driver) runQueue(run string) string {
+	if d.o.Workers {
+		return d.o.Queue
+	}
+	return d.o.Queue + "/run/" + run
+}
+
+func labelQueue(project, label string) string     { return project + "/queue/" + label }
+func programQueue(project, program string) string { return project + "/program/" + program }
 
 func (d *Driver) processQueue() string { return d.o.Queue + "/process/" + d.name }
 
@@ -208,7 +219,7 @@ func (d *Driver) create(ctx context.Context, id string, c creation) error {
 		ID: d.flowID(id), TaskQueue: d.runQueue(id), WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDReusePolicy: reuse,
 		Memo: map[string]any{memoFacts: c.about},
 	}, flowName, begin{
-		Run: id, Pin: c.pin, Events: c.events, Plans: c.plans, Heartbeat: d.o.Heartbeat, Limits: continuing{d.o.Quiet, d.o.Drain},
+		Run: id, Pin: c.pin, Events: c.events, Plans: c.plans, Heartbeat: d.o.Heartbeat, Limits: continuing{d.o.Quiet, d.o.Drain}, Workers: d.o.Workers,
 	})
 	if errors.As(err, new(*serviceerror.WorkflowExecutionAlreadyStarted)) {
 		return &driver.ExistsError{Run: id}

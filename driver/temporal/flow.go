@@ -16,6 +16,7 @@ import (
 const (
 	flowName    = "hocket.run"
 	attemptName = "hocket.attempt"
+	claimName   = "hocket.claim"
 	tellName    = "hocket.tell"
 	archiveName = "hocket.archive"
 	noteSignal  = "hocket.note"
@@ -38,6 +39,9 @@ type begin struct {
 	// Heartbeat is how long a worker may be silent before its attempts count as lost.
 	Heartbeat time.Duration `json:"heartbeat"`
 	Limits    continuing    `json:"limits"`
+	// Workers means that workers of the project make the attempts, and Homes are the queues of those on which tasks stay.
+	Workers bool              `json:"workers,omitempty"`
+	Homes   map[string]string `json:"homes,omitempty"`
 }
 
 // continuing says when a run continues in a new execution.
@@ -49,24 +53,30 @@ type continuing struct {
 // job is the input of an attempt.
 type job struct {
 	Run  string            `json:"run"`
-	Seq  int               `json:"seq"` // of the event that started it
+	Seq  int               `json:"seq"`            // of the event that started it
+	Plan string            `json:"plan,omitempty"` // digest of what the run works with, for workers
 	Task *engine.StartTask `json:"task"`
 }
 
 // flow is the Temporal workflow of one run: it carries out what the machine asks for.
 type flow struct {
-	p     *workplace
-	ctx   workflow.Context
-	in    begin
-	m     *machine
-	inbox []arrival
-	stops map[attemptKey]workflow.CancelFunc
-	log   []eventJSON
+	p      *workplace
+	ctx    workflow.Context
+	in     begin
+	m      *machine
+	inbox  []arrival
+	stops  map[attemptKey]workflow.CancelFunc
+	log    []eventJSON
+	plan   string // digest of pinned
+	pinned *driver.Pin
 }
 
 // runFlow is the workflow. Its result is the end of the run.
 func (p *workplace) runFlow(ctx workflow.Context, in begin) (ending, error) {
 	f := &flow{p: p, in: in, stops: map[attemptKey]workflow.CancelFunc{}}
+	if p.begins != nil {
+		p.begins(in.Run, in.Pin)
+	}
 	asked := ctx.Done()
 	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
 	var err error
@@ -174,22 +184,70 @@ func (f *flow) act(ctx workflow.Context, a act) error {
 }
 
 // start begins an attempt. Its end arrives in the inbox, also if its worker was lost.
-func (f *flow) start(key attemptKey, c *engine.StartTask) {
+func (f *flow) start(key attemptKey, c *engine.StartTask, s driver.Site) {
 	ctx, cancel := workflow.WithCancel(f.ctx)
 	f.stops[key] = cancel
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID:             activityID(key),
+		TaskQueue:              f.queue(s),
 		ScheduleToCloseTimeout: forever,
 		HeartbeatTimeout:       f.in.Heartbeat,
 		WaitForCancellation:    true,
-		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1}, // the engine retries
+		RetryPolicy:            elsewhere,
 	})
-	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, f.m.run.Seq(), c})
+	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, f.m.run.Seq(), f.planned(), c})
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
 		var ended eventJSON
 		err := done.Get(ctx, &ended)
 		delete(f.stops, key)
 		f.inbox = append(f.inbox, arrival{ended: endOf(key, ended, err)})
+	})
+}
+
+// elsewhere lets another worker try what one has refused. Nothing else is retried: that is up to the engine.
+var elsewhere = &temporal.RetryPolicy{
+	InitialInterval: time.Second, MaximumInterval: 10 * time.Second,
+	NonRetryableErrorTypes: []string{lostType, "TemporalTimeout:Heartbeat", "TemporalTimeout:StartToClose", "TemporalTimeout:ScheduleToStart"},
+}
+
+// queue returns the task queue of the workers that may make an attempt.
+func (f *flow) queue(s driver.Site) string {
+	project := workflow.GetInfo(f.ctx).TaskQueueName
+	switch {
+	case s.Stays:
+		return f.m.homes[s.Queue]
+	case s.Queue != "":
+		return labelQueue(project, s.Queue)
+	case s.Program != "":
+		return programQueue(project, s.Program)
+	}
+	return project
+}
+
+// planned returns the digest of what the run works with, by which workers know it. A process that drives one run knows
+// it anyway.
+func (f *flow) planned() string {
+	if f.in.Workers && f.pinned != f.m.pin {
+		f.pinned, f.plan = f.m.pin, digestOf(f.m.pin)
+	}
+	return f.plan
+}
+
+// claim looks for a worker on which tasks stay. Workers that cannot take them refuse.
+func (f *flow) claim(c claim) {
+	c.Plan = f.planned()
+	ctx := workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
+		ActivityID:          "claim " + c.Label,
+		TaskQueue:           f.queue(driver.Site{Queue: c.Label}),
+		StartToCloseTimeout: time.Minute,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 10 * time.Second},
+	})
+	done := workflow.ExecuteActivity(ctx, claimName, c)
+	workflow.Go(f.ctx, func(ctx workflow.Context) {
+		h := &home{label: c.Label}
+		if done.Get(ctx, &h.queue) == nil {
+			f.inbox = append(f.inbox, arrival{home: h})
+		}
 	})
 }
 
@@ -264,7 +322,7 @@ func (f *flow) next() error {
 		return err
 	}
 	in := f.in
-	in.Events, in.Plans, in.Snapshot, in.Began = nil, nil, f.m.run.Snapshot(), f.m.began
+	in.Events, in.Plans, in.Snapshot, in.Began, in.Homes = nil, nil, f.m.run.Snapshot(), f.m.began, f.m.homes
 	if f.m.pin != in.Pin {
 		in.First = cmp.Or(in.First, in.Pin)
 		in.Pin = f.m.pin

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -33,6 +34,12 @@ type machine struct {
 	held  []attemptKey // those that wait for it
 	own   []arrival    // what follows from a command at once
 
+	// workers means that attempts are made by the workers of the project. Tasks that stay on one machine
+	// then wait until a worker has claimed them, by label.
+	workers  bool
+	homes    map[string]string // the queue of that worker
+	homeless map[string][]*engine.StartTask
+
 	timers   map[string]time.Time
 	attempts map[attemptKey]bool // in progress
 	stopping map[attemptKey]bool // those among them that were told to stop
@@ -43,7 +50,8 @@ type machine struct {
 
 // effects is what a machine does outside. A mirror does nothing.
 type effects interface {
-	start(key attemptKey, c *engine.StartTask)
+	start(key attemptKey, c *engine.StartTask, s driver.Site)
+	claim(c claim)
 	stop(key attemptKey)
 	tell(t ticket, r reply)
 	arm(at time.Time)
@@ -55,6 +63,14 @@ type effects interface {
 type attemptKey struct {
 	address string
 	attempt int
+}
+
+// claim looks for the worker on whose machine tasks stay.
+type claim struct {
+	Run      string   `json:"run"`
+	Plan     string   `json:"plan"`
+	Label    string   `json:"label,omitempty"`
+	Programs []string `json:"programs,omitempty"` // that its machine must have
 }
 
 // ticket names a request of an attempt that waits for a reply.
@@ -79,12 +95,16 @@ type reply struct {
 // arrival is something that reached a run from outside. One of its fields is set.
 type arrival struct {
 	ended *engine.TaskEnded
+	home  *home
 	note  *note
 	act   *act
 	rang  bool // the timer of the workflow fired
 	// cancelled means that somebody used Temporal's own way of cancelling.
 	cancelled bool
 }
+
+// home is the result of a claim.
+type home struct{ label, queue string }
 
 // note is a signal of an attempt: it asks, hands work off, or no longer waits.
 type note struct {
@@ -125,17 +145,25 @@ func (a arrival) order() int {
 	switch {
 	case a.ended != nil:
 		return 0
-	case a.note != nil:
+	case a.home != nil:
 		return 1
-	case a.cancelled:
+	case a.note != nil:
 		return 2
+	case a.cancelled:
+		return 3
 	}
-	return 3
+	return 4
 }
 
 func compareArrivals(a, b arrival) int {
-	if c := cmp.Compare(a.order(), b.order()); c != 0 || a.ended == nil {
+	if c := cmp.Compare(a.order(), b.order()); c != 0 {
 		return c
+	}
+	if a.home != nil {
+		return cmp.Compare(a.home.label, b.home.label)
+	}
+	if a.ended == nil {
+		return 0
 	}
 	return cmp.Or(cmp.Compare(a.ended.Address, b.ended.Address), cmp.Compare(a.ended.Attempt, b.ended.Attempt))
 }
@@ -151,7 +179,9 @@ func newMachine(in begin, do effects) (*machine, error) {
 	m := &machine{
 		id: in.Run, pin: in.Pin, run: run, do: do, timers: map[string]time.Time{}, attempts: map[attemptKey]bool{}, stopping: map[attemptKey]bool{},
 		queries: map[string]ticket{}, handings: map[string][]ticket{},
+		workers: in.Workers, homes: map[string]string{}, homeless: map[string][]*engine.StartTask{},
 	}
+	maps.Copy(m.homes, in.Homes)
 	return m, m.load(in)
 }
 
@@ -244,6 +274,14 @@ func (m *machine) arrived(now time.Time, a arrival) error {
 		}
 		m.forget(a.ended)
 		return m.record(m.at(now, a.ended))
+	case a.home != nil:
+		waiting := m.homeless[a.home.label]
+		delete(m.homeless, a.home.label)
+		m.homes[a.home.label] = a.home.queue
+		for _, c := range waiting {
+			m.launch(c)
+		}
+		return nil
 	case a.note != nil && a.note.Left != "":
 		return m.drop(now, a.note.Left)
 	case a.note != nil && a.note.Gone:
@@ -393,13 +431,7 @@ func (m *machine) carryOut(cmds []engine.Command) error {
 	for _, c := range cmds {
 		switch c := c.(type) {
 		case *engine.StartTask:
-			key := attemptKey{c.Address, c.Attempt}
-			if m.drain {
-				m.held = append(m.held, key)
-				continue
-			}
-			m.attempts[key] = true
-			m.do.start(key, c)
+			m.launch(c)
 		case *engine.CancelTask:
 			m.stop(attemptKey{c.Address, c.Attempt})
 		case *engine.SetTimer:
@@ -424,10 +456,56 @@ func (m *machine) carryOut(cmds []engine.Command) error {
 	return nil
 }
 
-// stop ends an attempt. One that has not begun is over at once.
-func (m *machine) stop(key attemptKey) {
+// launch starts an attempt, unless it has to wait for the next execution or for its worker.
+func (m *machine) launch(c *engine.StartTask) {
+	key, site := attemptKey{c.Address, c.Attempt}, driver.Site{}
+	if m.workers {
+		site = m.pin.Site(c)
+	}
+	switch {
+	case m.drain:
+		m.held = append(m.held, key)
+	case site.Stays && m.homes[site.Queue] == "":
+		waiting, claiming := m.homeless[site.Queue]
+		m.homeless[site.Queue] = append(waiting, c)
+		if !claiming {
+			m.do.claim(claim{Run: m.id, Label: site.Queue, Programs: m.programs(site.Queue)})
+		}
+	default:
+		m.attempts[key] = true
+		m.do.start(key, c, site)
+	}
+}
+
+// programs returns the executors that tasks which stay on a worker with a label need.
+func (m *machine) programs(label string) (names []string) {
+	for task, s := range m.pin.Sites {
+		if s.Stays && s.Queue == label && s.Program != "" && !strings.HasPrefix(task, "@") {
+			names = append(names, s.Program)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// unlaunched removes an attempt that was not started yet.
+func (m *machine) unlaunched(key attemptKey) bool {
 	if i := slices.Index(m.held, key); i >= 0 {
 		m.held = slices.Delete(m.held, i, i+1)
+		return true
+	}
+	for label, waiting := range m.homeless {
+		if i := slices.IndexFunc(waiting, func(c *engine.StartTask) bool { return key == attemptKey{c.Address, c.Attempt} }); i >= 0 {
+			m.homeless[label] = slices.Delete(waiting, i, i+1)
+			return true
+		}
+	}
+	return false
+}
+
+// stop ends an attempt. One that has not begun is over at once.
+func (m *machine) stop(key attemptKey) {
+	if m.unlaunched(key) {
 		m.own = append(m.own, arrival{ended: failed(key, engine.FaultCancelled)})
 		return
 	}

@@ -22,6 +22,8 @@ type mirror struct {
 	see       func(r *engine.Run, e engine.Envelope, cmds []engine.Command) // may be nil
 	arrivals  []arrival
 	scheduled map[int64]attemptKey // attempts by the event that scheduled them
+	claims    map[int64]string     // labels of claims by that event
+	queues    map[string]string    // task queues of both by the id of the activity
 	task      time.Time            // when the workflow task began whose effects are being read; zero: there is none
 	taskAt    int64                // its event
 	done      bool                 // that task has completed
@@ -30,10 +32,11 @@ type mirror struct {
 
 // The effects of a mirror: none.
 
-func (m *mirror) start(attemptKey, *engine.StartTask) {}
-func (m *mirror) stop(attemptKey)                     {}
-func (m *mirror) tell(ticket, reply)                  {}
-func (m *mirror) arm(time.Time)                       {}
+func (m *mirror) start(attemptKey, *engine.StartTask, driver.Site) {}
+func (m *mirror) claim(claim)                                      {}
+func (m *mirror) stop(attemptKey)                                  {}
+func (m *mirror) tell(ticket, reply)                               {}
+func (m *mirror) arm(time.Time)                                    {}
 
 func (m *mirror) recorded(r *engine.Run, e engine.Envelope, cmds []engine.Command) {
 	if m.see != nil {
@@ -85,7 +88,8 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 	if err := m.decode(a.GetInput(), &in); err != nil {
 		return err
 	}
-	m.in, m.scheduled, m.begun = in, map[int64]attemptKey{}, false
+	m.in, m.begun = in, false
+	m.scheduled, m.claims, m.queues = map[int64]attemptKey{}, map[int64]string{}, map[string]string{}
 	var err error
 	m.machine, err = newMachine(in, m)
 	return err
@@ -114,14 +118,21 @@ func (m *mirror) settle() error {
 }
 
 func (m *mirror) wasScheduled(id int64, a *historypb.ActivityTaskScheduledEventAttributes) error {
-	if a.GetActivityType().GetName() != attemptName {
-		return nil
+	m.queues[a.GetActivityId()] = a.GetTaskQueue().GetName()
+	switch a.GetActivityType().GetName() {
+	case attemptName:
+		var j job
+		if err := m.decode(a.GetInput(), &j); err != nil {
+			return err
+		}
+		m.scheduled[id] = attemptKey{j.Task.Address, j.Task.Attempt}
+	case claimName:
+		var c claim
+		if err := m.decode(a.GetInput(), &c); err != nil {
+			return err
+		}
+		m.claims[id] = c.Label
 	}
-	var j job
-	if err := m.decode(a.GetInput(), &j); err != nil {
-		return err
-	}
-	m.scheduled[id] = attemptKey{j.Task.Address, j.Task.Attempt}
 	return nil
 }
 
@@ -140,6 +151,10 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 	switch e.GetEventType() {
 	case enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
 		a := e.GetActivityTaskCompletedEventAttributes()
+		if label, ok := m.claims[a.GetScheduledEventId()]; ok {
+			h := &home{label: label}
+			return &arrival{home: h}, m.decode(a.GetResult(), &h.queue)
+		}
 		key, ok := m.scheduled[a.GetScheduledEventId()]
 		if !ok {
 			return nil, nil

@@ -1,0 +1,330 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/taskqueue/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+)
+
+// Work makes attempts of runs of the project, whoever started them.
+func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{}) error {
+	stopped, interrupt := context.WithCancel(context.Background())
+	defer interrupt()
+	c := &crew{d: d, w: w, stays: d.o.Queue + "/worker/" + w.Name, plans: map[planKey]*plan{}}
+	defer c.close()
+	p := &workplace{
+		client: d.client, store: d.o.Store, queue: d.processQueue(), ids: d.flowID, waiting: map[string]chan reply{}, stopped: stopped,
+		work: c.work, allows: c.allows, begins: c.begins, claim: c.claim, happened: w.Happened,
+	}
+	var all []worker.Worker
+	serve := func(queue string, o worker.Options, register func(worker.Registry)) {
+		o.Identity, o.DisableRegistrationAliasing = d.name, true
+		o.MaxHeartbeatThrottleInterval, o.WorkerStopTimeout = d.o.Heartbeat/5, forever
+		o.MaxConcurrentActivityExecutionSize = w.Most
+		one := worker.New(d.client, queue, o)
+		register(one)
+		all = append(all, one)
+	}
+	serve(d.o.Queue, worker.Options{StickyScheduleToStartTimeout: d.o.Heartbeat / 2}, p.register)
+	serve(c.stays, worker.Options{DisableWorkflowWorker: true}, p.registerAttempts)
+	for _, label := range w.Queues {
+		serve(labelQueue(d.o.Queue, label), worker.Options{DisableWorkflowWorker: true}, p.registerAttempts)
+	}
+	for _, program := range w.Programs {
+		serve(programQueue(d.o.Queue, program), worker.Options{DisableWorkflowWorker: true}, p.registerAttempts)
+	}
+	own := worker.New(d.client, p.queue, worker.Options{Identity: d.name, DisableWorkflowWorker: true})
+	own.RegisterActivityWithOptions(p.told, activity.RegisterOptions{Name: tellName})
+	all = append(all, own) // it stops last: attempts in progress may wait for replies
+	for i, one := range all {
+		if err := one.Start(); err != nil {
+			for _, begun := range all[:i] {
+				begun.Stop()
+			}
+			return err
+		}
+	}
+	select {
+	case <-ctx.Done():
+		interrupt()
+	case <-leave:
+		defer context.AfterFunc(ctx, interrupt)()
+	}
+	var ends sync.WaitGroup
+	for _, one := range all[:len(all)-1] {
+		ends.Go(one.Stop)
+	}
+	ends.Wait()
+	own.Stop()
+	return nil
+}
+
+// crew is what a worker knows about the runs that it works for.
+type crew struct {
+	d     *Driver
+	w     driver.Worker
+	stays string // the queue of tasks that stay on this machine
+
+	mu    sync.Mutex
+	plans map[planKey]*plan
+}
+
+// planKey names what a run works with.
+type planKey struct{ run, digest string }
+
+// plan is what a run is driven with here.
+type plan struct {
+	ready   chan struct{} // closed when the rest is set
+	pin     *driver.Pin
+	work    driver.Work
+	end     func()
+	wrong   error
+	used    time.Time
+	using   int
+	follows *session // of a run with a script
+}
+
+// elsewhereType is the type of the error of a worker that cannot make an attempt. Another one may.
+const elsewhereType = "elsewhere"
+
+func refuse(err error) error {
+	return temporal.NewApplicationErrorWithOptions(err.Error(), elsewhereType, temporal.ApplicationErrorOptions{NextRetryDelay: time.Second})
+}
+
+// plan returns what a run is driven with here. The caller must call done.
+func (c *crew) plan(ctx context.Context, run, digest string) (p *plan, done func(), err error) {
+	key := planKey{run, digest}
+	c.mu.Lock()
+	p = c.plans[key]
+	if p == nil {
+		p = &plan{ready: make(chan struct{})}
+		c.plans[key] = p
+		c.dismiss()
+		go c.resolve(key, p)
+	}
+	p.using++
+	c.mu.Unlock()
+	done = func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		p.using--
+		p.used = time.Now()
+	}
+	select {
+	case <-p.ready:
+	case <-ctx.Done():
+		done()
+		return nil, nil, context.Cause(ctx)
+	}
+	if p.wrong != nil {
+		done()
+		return nil, nil, refuse(p.wrong)
+	}
+	return p, done, nil
+}
+
+// resolve finds out what a run is driven with. If it cannot be driven here, the next attempt asks again.
+func (c *crew) resolve(key planKey, p *plan) {
+	defer close(p.ready)
+	ctx := context.Background()
+	if p.pin, p.wrong = c.d.Pin(ctx, key.run); p.wrong == nil {
+		p.work, p.end, p.wrong = c.w.Resolve(ctx, key.run, p.pin)
+	}
+	if p.wrong != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.plans, key)
+		return
+	}
+	p.work.Pin = p.pin
+}
+
+// idleFor is how long a worker remembers a run for which it does nothing.
+const idleFor = 10 * time.Minute
+
+// dismiss forgets the runs for which nothing was done for a while.
+func (c *crew) dismiss() {
+	for key, p := range c.plans {
+		if p.using == 0 && !p.used.IsZero() && time.Since(p.used) > idleFor {
+			delete(c.plans, key)
+			p.end()
+		}
+	}
+}
+
+func (c *crew) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.plans {
+		if <-p.ready; p.end != nil {
+			p.end()
+		}
+	}
+}
+
+// work returns what an attempt is made with.
+func (c *crew) work(ctx context.Context, j job) (*working, error) {
+	p, done, err := c.plan(ctx, j.Run, j.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if s := c.d.stray(c.w, p.pin.Site(j.Task)); s != "" {
+		done()
+		return nil, refuse(errors.New(s))
+	}
+	if p.work.Script == nil {
+		return &working{Work: p.work, pin: p.pin, done: done}, nil
+	}
+	w, err := c.follow(p, j.Run).working(ctx, j)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	w.done = done
+	return w, nil
+}
+
+// stray says why an attempt should not have come to a worker.
+func (d *Driver) stray(w driver.Worker, s driver.Site) string {
+	if s.Program != "" && !slices.Contains(w.Programs, s.Program) {
+		return "worker " + w.Name + " does not have " + s.Program
+	}
+	return ""
+}
+
+// begins is called when the workflow of a run begins to run here. A script answers questions, also without an attempt.
+func (c *crew) begins(run string, pin *driver.Pin) {
+	if len(pin.Replies) == 0 {
+		return
+	}
+	digest := digestOf(pin)
+	go func() {
+		if p, done, err := c.plan(context.Background(), run, digest); err == nil {
+			defer done()
+			if p.work.Script != nil {
+				c.follow(p, run)
+			}
+		}
+	}()
+}
+
+// follow returns the session that counts what a script has replied.
+func (c *crew) follow(p *plan, run string) *session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p.follows != nil {
+		select {
+		case <-p.follows.over: // the run waits or has ended; if it goes on, a new one counts from the beginning
+		default:
+			return p.follows
+		}
+		// Scripts count, so each session needs its own.
+		if w, end, err := c.w.Resolve(context.Background(), run, p.pin); err == nil {
+			first := p.end
+			p.work.Script, p.end = w.Script, func() { end(); first() }
+		}
+	}
+	w := p.work
+	w.Elsewhere, w.Patience = true, idleFor
+	p.follows = c.d.newSession(run, w, 0)
+	go func(s *session) {
+		_, _ = s.drive(context.Background()) // its errors are those of reading; then the next attempt begins anew
+	}(p.follows)
+	return p.follows
+}
+
+// allows says why the run cannot go on with a plan here.
+func (c *crew) allows(run string, pin *driver.Pin) error {
+	_, end, err := c.w.Resolve(context.Background(), run, pin)
+	if err == nil {
+		end()
+	}
+	return err
+}
+
+// claim is the activity that takes the tasks of a run that stay on one machine.
+func (c *crew) claim(ctx context.Context, asked claim) (queue string, err error) {
+	p, done, err := c.plan(ctx, asked.Run, asked.Plan)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	for _, program := range asked.Programs {
+		if !slices.Contains(c.w.Programs, program) {
+			return "", refuse(fmt.Errorf("worker %s does not have %s", c.w.Name, program))
+		}
+	}
+	if c.w.Files != nil && p.pin.Files != "" {
+		if here := c.w.Files(); here != p.pin.Files {
+			return "", refuse(fmt.Errorf("worker %s has other files: the run was started with %s, and there is %s", c.w.Name, p.pin.Files, here))
+		}
+	}
+	return c.stays, nil
+}
+
+// stalled says what a run lacks to go on by itself: a worker, or one that may do what is to be done. "" means nothing.
+func (d *Driver) stalled(ctx context.Context, m *mirror) string {
+	if m == nil || m.machine == nil || m.over || !d.o.Workers {
+		return ""
+	}
+	res, err := d.client.DescribeWorkflowExecution(ctx, d.flowID(m.id), "")
+	if err != nil {
+		return ""
+	}
+	if t := res.GetPendingWorkflowTask(); t.GetState() == enums.PENDING_WORKFLOW_TASK_STATE_SCHEDULED && d.o.Now().Sub(t.GetScheduledTime().AsTime()) > lookEvery/2 {
+		if !d.served(ctx, d.o.Queue, enums.TASK_QUEUE_TYPE_WORKFLOW) {
+			return fmt.Sprintf("no worker serves the queue %s", d.o.Queue)
+		}
+	}
+	for _, a := range res.GetPendingActivities() {
+		if why := d.unmade(ctx, m, a); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// unmade says why an attempt or a claim does not begin.
+func (d *Driver) unmade(ctx context.Context, m *mirror, a *workflowpb.PendingActivityInfo) string {
+	if a.GetState() != enums.PENDING_ACTIVITY_STATE_SCHEDULED {
+		return ""
+	}
+	name := a.GetActivityId()
+	if f := a.GetLastFailure(); f.GetApplicationFailureInfo().GetType() == elsewhereType {
+		return fmt.Sprintf("no worker takes %s: %s", name, f.GetMessage())
+	}
+	if queue := m.queues[name]; queue != "" && !d.served(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY) {
+		return fmt.Sprintf("no worker serves the queue %s, which %s needs", queue, name)
+	}
+	return ""
+}
+
+// served reports whether a worker has asked for tasks of a queue lately.
+func (d *Driver) served(ctx context.Context, queue string, kind enums.TaskQueueType) bool {
+	res, err := d.client.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
+		Namespace: d.namespace(), TaskQueue: &taskqueue.TaskQueue{Name: queue, Kind: enums.TASK_QUEUE_KIND_NORMAL}, TaskQueueType: kind,
+	})
+	if err != nil {
+		return true // nobody knows
+	}
+	for _, p := range res.GetPollers() {
+		if d.o.Now().Sub(p.GetLastAccessTime().AsTime()) < 70*time.Second { // a poll takes a minute
+			return true
+		}
+	}
+	return false
+}
+
+var _ driver.Workers = (*Driver)(nil)
