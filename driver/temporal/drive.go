@@ -47,9 +47,6 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 	if !m.begun && known == 1 {
 		known = 0 // nobody has observed its beginning
 	}
-	if d.o.Workers {
-		w.Script = nil // workers follow it
-	}
 	s := d.newSession(run, w, known)
 	if !d.o.Workers {
 		s.hire = s.work

@@ -104,6 +104,7 @@ type facts struct {
 	Created  time.Time    `json:"created"`
 	Origin   string       `json:"origin,omitempty"`
 	Owner    driver.Owner `json:"owner"`
+	Scripted bool         `json:"scripted,omitempty"` // it was started with replies
 }
 
 const memoFacts = "hocket"
@@ -210,14 +211,14 @@ func (d *Driver) reserve(ctx context.Context, key string, r reservation) (reserv
 // create starts the workflow of a run.
 func (d *Driver) create(ctx context.Context, id string, c creation) error {
 	root := c.pin.Bundle.Root
-	c.about.Workflow, c.about.Digest = root.Name, workflow.Digest(root)
+	c.about.Workflow, c.about.Digest, c.about.Scripted = root.Name, workflow.Digest(root), len(c.pin.Replies) > 0
 	reuse := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
 	if c.again {
 		reuse = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	}
 	_, err := d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: d.flowID(id), TaskQueue: d.runQueue(id), WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDReusePolicy: reuse,
-		Memo: map[string]any{memoFacts: c.about},
+		Memo: map[string]any{memoFacts: c.about}, WorkflowTaskTimeout: max(d.o.Heartbeat, 2*time.Second),
 	}, flowName, begin{
 		Run: id, Pin: c.pin, Events: c.events, Plans: c.plans, Heartbeat: d.o.Heartbeat, Limits: continuing{d.o.Quiet, d.o.Drain}, Workers: d.o.Workers,
 	})

@@ -56,11 +56,15 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 			return err
 		}
 	}
+	go c.scripted(ctx)
 	select {
 	case <-ctx.Done():
 		interrupt()
 	case <-leave:
 		defer context.AfterFunc(ctx, interrupt)()
+		c.mu.Lock()
+		c.last = []driver.AttemptID{}
+		c.mu.Unlock()
 	}
 	var ends sync.WaitGroup
 	for _, one := range all[:len(all)-1] {
@@ -68,7 +72,7 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	}
 	ends.Wait()
 	own.Stop()
-	return nil
+	return c.settle()
 }
 
 // crew is what a worker knows about the runs that it works for.
@@ -79,6 +83,7 @@ type crew struct {
 
 	mu    sync.Mutex
 	plans map[planKey]*plan
+	last  []driver.AttemptID // attempts that ended since the worker leaves; nil before
 }
 
 // planKey names what a run works with.
@@ -174,11 +179,58 @@ func (c *crew) close() {
 	}
 }
 
+// settle waits until the ends of the last attempts are recorded, but not long: another worker can do that.
+func (c *crew) settle() error {
+	if len(c.last) == 0 {
+		return nil
+	}
+	end, err := c.d.runsWorkflow(c.last[0].Run)
+	if err != nil {
+		return err
+	}
+	defer end()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*c.d.o.Heartbeat)
+	defer cancel()
+	for _, id := range c.last {
+		for open := true; open && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+			m, err := c.d.mirror(ctx, id.Run, nil)
+			if err != nil {
+				break
+			}
+			_, open = m.attempts[attemptKey{id.Address, id.Attempt}]
+		}
+	}
+	return nil
+}
+
+// scripted follows the runs with a script that are not over: nothing may happen in them before the script answers.
+func (c *crew) scripted(ctx context.Context) {
+	found, err := c.d.executions(ctx)
+	if err != nil {
+		return // those that go on are followed anyway
+	}
+	for run, e := range found {
+		if about, err := factsOf(e); err == nil && about.Scripted && e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			if pin, err := c.d.Pin(ctx, run); err == nil {
+				c.begins(run, pin)
+			}
+		}
+	}
+}
+
 // work returns what an attempt is made with.
 func (c *crew) work(ctx context.Context, j job) (*working, error) {
-	p, done, err := c.plan(ctx, j.Run, j.Plan)
+	p, unused, err := c.plan(ctx, j.Run, j.Plan)
 	if err != nil {
 		return nil, err
+	}
+	done := func() {
+		unused()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.last != nil {
+			c.last = append(c.last, driver.AttemptID{Run: j.Run, Address: j.Task.Address, Attempt: j.Task.Attempt})
+		}
 	}
 	if s := c.d.stray(c.w, p.pin.Site(j.Task)); s != "" {
 		done()

@@ -2,6 +2,7 @@ package temporal_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/hocket-dev/hocket/driver/drivertest"
 	"github.com/hocket-dev/hocket/driver/temporal"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 	"go.temporal.io/sdk/client"
 )
 
@@ -22,7 +24,7 @@ func TestWorkers(t *testing.T) {
 		t.Skip("HOCKET_TEMPORAL names no directory with the program temporal; make temporal builds it")
 	}
 	drivertest.Run(t, func(t testing.TB) drivertest.World {
-		return workersWorld{world{fmt.Sprintf("v%d", worlds.Add(1)), t.TempDir()}, &works{of: map[string]driver.Work{}}}
+		return workersWorld{world{fmt.Sprintf("v%d", worlds.Add(1)), t.TempDir()}, &works{of: map[string]driver.Work{}, first: map[string]string{}}}
 	})
 }
 
@@ -33,8 +35,9 @@ type workersWorld struct {
 
 // works is what the runs of a world are driven with, as files of a project would say.
 type works struct {
-	mu sync.Mutex
-	of map[string]driver.Work
+	mu    sync.Mutex
+	of    map[string]driver.Work
+	first map[string]string // digests of the workflows that runs were started with
 }
 
 func (w *works) resolve(_ context.Context, run string, pin *driver.Pin) (driver.Work, func(), error) {
@@ -44,7 +47,7 @@ func (w *works) resolve(_ context.Context, run string, pin *driver.Pin) (driver.
 	if !ok {
 		return driver.Work{}, nil, errors.New("this machine does not have what the run needs")
 	}
-	if work.Replan != nil && work.Pin != nil && pin.Bundle != work.Pin.Bundle {
+	if work.Replan != nil && workflow.Digest(pin.Bundle.Root) != w.first[run] {
 		now, err := work.Replan(pin)
 		if err != nil {
 			return driver.Work{}, nil, err
@@ -72,16 +75,43 @@ type workersProcess struct {
 	works *works
 }
 
+// Start says that the run has a script, as it may have.
+func (p workersProcess) Start(ctx context.Context, spec driver.Spec) (driver.Created, error) {
+	pin := *spec.Pin
+	pin.Replies = json.RawMessage("{}")
+	spec.Pin = &pin
+	return p.Driver.Start(ctx, spec)
+}
+
+// Drive works, and follows the run. A worker answers from the script, so the client waits a moment for that.
 func (p workersProcess) Drive(ctx context.Context, run string, w driver.Work) (engine.Result, error) {
+	pin, err := p.FirstPin(ctx, run)
+	if err != nil {
+		return p.Driver.Drive(ctx, run, w)
+	}
 	p.works.mu.Lock()
-	p.works.of[run] = w
+	p.works.of[run], p.works.first[run] = w, workflow.Digest(pin.Bundle.Root)
 	p.works.mu.Unlock()
 	working, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- p.Work(working, driver.Worker{Name: fmt.Sprintf("w%p", p.Driver), Resolve: p.works.resolve}, nil) }()
-	defer func() {
-		stop()
-		<-ended
+	go func() {
+		ended <- p.Work(working, driver.Worker{Name: fmt.Sprintf("w%p", p.Driver), Resolve: p.works.resolve}, w.Leave)
 	}()
-	return p.Driver.Drive(ctx, run, w)
+	defer func() {
+		select {
+		case <-w.Leave: // attempts may end
+		default:
+			stop()
+		}
+		<-ended
+		stop()
+	}()
+	scripted := w.Script != nil
+	w.Script = nil
+	res, err := p.Driver.Drive(ctx, run, w)
+	if scripted && err == nil && res.Status == engine.Waiting {
+		time.Sleep(2 * time.Second)
+		res, err = p.Driver.Drive(ctx, run, w)
+	}
+	return res, err
 }
