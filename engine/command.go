@@ -126,10 +126,11 @@ type Withdraw struct{ ID string }
 
 // Reply returns the answer to an attempt that asked a question.
 type Reply struct {
-	ID      string
-	Address string
-	Attempt int
-	Value   string
+	ID      string `json:"id"`
+	Address string `json:"-"`
+	Attempt int    `json:"-"`
+	Value   string `json:"value"`
+	Digest  string `json:"digest"` // of the question
 }
 
 // Return tells an attempt about work that it handed off. The first one answers HandoffAsked. If its

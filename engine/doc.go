@@ -45,7 +45,8 @@
 //     [Run.Pending], everything that was asked for and not answered. A snapshot
 //     ([Run.Snapshot], [Restore]) can replace the events up to its sequence number; if it
 //     cannot be restored, step the events.
-//  13. Lost costs. Set [Recovered.Unsettled]: the cost of a lost attempt is unknown.
+//  13. Lost costs. Set [Recovered.Unsettled]: the cost of a lost attempt is unknown. For one that
+//     was lost alone, ask [Run.LossCosts] and set it in TaskEnded.
 //  14. Unattended events. Set [Envelope.Unattended] on an event that is stored while no
 //     process drives the run, such as the start of a run for another process, or an answer. What it
 //     asks for has not begun, so the next Recovered does not take it as lost.

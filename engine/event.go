@@ -99,6 +99,9 @@ type TaskEnded struct {
 	// Found is what was found about each deliverable of a task that was handed off. It means
 	// nothing to the engine.
 	Found []workflow.Finding `json:"found,omitempty"`
+	// Unheard are answers to questions of an attempt that was lost, if it is known that they did not reach it. The
+	// next attempt gets them if it asks the same.
+	Unheard []Reply `json:"unheard,omitempty"`
 	// Stored is the number of the event that has the output, if Output was left out because it is
 	// long: the number of this event or, in a fork, of the event in the other run. The run must be
 	// able to load it, see [Run.Offload]. Zero means that Output is set.

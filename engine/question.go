@@ -231,7 +231,7 @@ func (r *Run) attemptAsks(in *inst, ev *Asked) {
 	if i := slices.IndexFunc(in.answers, func(k kept) bool { return k.digest == digest }); i >= 0 {
 		k := in.answers[i]
 		in.answers = slices.Delete(in.answers, i, i+1)
-		r.command(&Reply{ID: k.id, Address: in.address, Attempt: ev.Attempt, Value: k.value})
+		r.command(&Reply{ID: k.id, Address: in.address, Attempt: ev.Attempt, Value: k.value, Digest: k.digest})
 		return
 	}
 	if i := slices.IndexFunc(in.open, func(q *question) bool { return q.Orphaned && q.Digest == digest }); i >= 0 {
@@ -423,7 +423,7 @@ func (r *Run) answered(e Envelope, ev *Answered) {
 		if q.Orphaned || e.Unattended { // there is no attempt to send a Reply to
 			in.answers = append(in.answers, kept{q.ID, value, q.Digest})
 		} else {
-			r.command(&Reply{ID: q.ID, Address: in.address, Attempt: q.Attempt, Value: value})
+			r.command(&Reply{ID: q.ID, Address: in.address, Attempt: q.Attempt, Value: value, Digest: q.Digest})
 		}
 	}
 }

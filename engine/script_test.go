@@ -31,6 +31,7 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scri
 //	start [name=value]…        the run starts
 //	ok ADDRESS [OUTPUT]        the running attempt succeeds
 //	fail ADDRESS KIND MESSAGE  it fails; KIND! is permanent, quota@SECONDS names a reset time
+//	deaf ADDRESS               it is lost before it hears the answer to its question
 //	answer ADDRESS VALUE       a person answers
 //	leave-answer ADDRESS VALUE a person answers while no process drives the run
 //	ask ADDRESS A|B TEXT       the running attempt asks a person
@@ -120,6 +121,7 @@ type script struct {
 	tasks    map[string]engine.TaskFacts
 	facts    bool
 	digests  map[string]string
+	reply    *engine.Reply // the newest
 	out      strings.Builder
 }
 
@@ -191,6 +193,9 @@ func (s *script) do(verb string, args []string, line string) error {
 		return s.step(&engine.TaskEnded{Address: address, Attempt: s.attempt(address), Output: unquote(output), Usage: s.usage()})
 	case "fail":
 		return s.step(&engine.TaskEnded{Address: args[0], Attempt: s.attempt(args[0]), Fault: s.fault(args[1], args[2]), Usage: s.usage()})
+	case "deaf":
+		lost := &engine.Fault{Kind: engine.FaultLost, Message: "lost"}
+		return s.step(&engine.TaskEnded{Address: rest, Attempt: s.attempt(rest), Fault: lost, Unheard: []engine.Reply{*s.reply}})
 	case "answer", "leave-answer":
 		address, value, _ := strings.Cut(rest, " ")
 		value, comment, _ := strings.Cut(value, " # ")
@@ -504,6 +509,7 @@ func (s *script) show(commands []engine.Command) {
 		case *engine.Withdraw:
 			fmt.Fprintf(&s.out, "  withdraw %s\n", c.ID)
 		case *engine.Reply:
+			s.reply = c
 			fmt.Fprintf(&s.out, "  reply %s attempt=%d %s\n", c.ID, c.Attempt, c.Value)
 		case *engine.Return:
 			fmt.Fprintf(&s.out, "  return %s attempt=%d %s %s", c.ID, c.Attempt, c.Status, workflow.FormatJSON(c.Output))

@@ -152,6 +152,9 @@ func (r *Run) taskEnded(in *inst, ev *TaskEnded) {
 	if ev.Warning != "" {
 		r.addWarning(in, warning{ev.Warning, true})
 	}
+	for _, a := range ev.Unheard {
+		in.answers = append(in.answers, kept{a.ID, a.Value, a.Digest})
+	}
 	r.vacate(in, ev.Usage)
 	r.settleAttempt(in, ev)
 	// This comes last, so that nothing starts in a workflow that this failure has ended.

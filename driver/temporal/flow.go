@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -256,6 +258,13 @@ const forever = 10 * 365 * 24 * time.Hour
 
 func activityID(key attemptKey) string { return fmt.Sprintf("%s@%d", key.address, key.attempt) }
 
+// keyOf is the reverse of activityID.
+func keyOf(activity string) attemptKey {
+	at := strings.LastIndexByte(activity, '@')
+	n, _ := strconv.Atoi(activity[at+1:])
+	return attemptKey{activity[:max(0, at)], n}
+}
+
 // endOf returns the end of an attempt, as its worker or Temporal reports it.
 func endOf(key attemptKey, ended eventJSON, err error) *engine.TaskEnded {
 	ev, _ := ended.Event.(*engine.TaskEnded)
@@ -287,11 +296,21 @@ func (f *flow) stop(key attemptKey) {
 // tell sends a reply to the process that makes an attempt. If that was lost, so is the attempt, and nobody waits
 // for the reply.
 func (f *flow) tell(t ticket, r reply) {
+	id := t.ID
+	if r.More { // the other one may follow before this one has arrived
+		id += "/first"
+	}
 	ctx := workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
+		ActivityID:             id,
 		TaskQueue:              t.Queue,
 		ScheduleToCloseTimeout: 10 * f.in.Heartbeat,
 	})
-	workflow.ExecuteActivity(ctx, tellName, t.ID, r)
+	done := workflow.ExecuteActivity(ctx, tellName, t.ID, r)
+	workflow.Go(f.ctx, func(ctx workflow.Context) {
+		if done.Get(ctx, nil) == nil {
+			f.inbox = append(f.inbox, arrival{told: id})
+		}
+	})
 }
 
 func (f *flow) arm(at time.Time) {

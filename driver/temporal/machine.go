@@ -41,11 +41,12 @@ type machine struct {
 	homeless map[string][]*engine.StartTask
 
 	timers   map[string]time.Time
-	attempts map[attemptKey]bool // in progress
-	stopping map[attemptKey]bool // those among them that were told to stop
-	queries  map[string]ticket   // what attempts ask and wait for, by id of the question
-	handings map[string][]ticket // what attempts have handed off and wait for, by id of the handoff
-	asking   *ticket             // being recorded
+	attempts map[attemptKey]bool     // in progress
+	stopping map[attemptKey]bool     // those among them that were told to stop
+	queries  map[string]ticket       // what attempts ask and wait for, by id of the question
+	handings map[string][]ticket     // what attempts have handed off and wait for, by id of the handoff
+	asking   *ticket                 // being recorded
+	unheard  map[string]engine.Reply // answers that may not have reached their attempts yet, by ticket
 }
 
 // effects is what a machine does outside. A mirror does nothing.
@@ -98,7 +99,8 @@ type arrival struct {
 	home  *home
 	note  *note
 	act   *act
-	rang  bool // the timer of the workflow fired
+	rang  bool   // the timer of the workflow fired
+	told  string // the ticket whose reply reached its attempt
 	// cancelled means that somebody used Temporal's own way of cancelling.
 	cancelled bool
 }
@@ -143,6 +145,8 @@ func (e *eventJSON) UnmarshalJSON(data []byte) (err error) {
 // mirror can see in which order Temporal received those of different kinds.
 func (a arrival) order() int {
 	switch {
+	case a.told != "": // an attempt that ended had heard it
+		return -1
 	case a.ended != nil:
 		return 0
 	case a.home != nil:
@@ -178,7 +182,7 @@ func newMachine(in begin, do effects) (*machine, error) {
 	}
 	m := &machine{
 		id: in.Run, pin: in.Pin, run: run, do: do, timers: map[string]time.Time{}, attempts: map[attemptKey]bool{}, stopping: map[attemptKey]bool{},
-		queries: map[string]ticket{}, handings: map[string][]ticket{},
+		queries: map[string]ticket{}, handings: map[string][]ticket{}, unheard: map[string]engine.Reply{},
 		workers: in.Workers, homes: map[string]string{}, homeless: map[string][]*engine.StartTask{},
 	}
 	maps.Copy(m.homes, in.Homes)
@@ -268,6 +272,9 @@ func (m *machine) arrived(now time.Time, a arrival) error {
 	case a.rang:
 		m.armed = time.Time{}
 		return nil
+	case a.told != "":
+		delete(m.unheard, a.told)
+		return nil
 	case a.ended != nil:
 		if m.over {
 			return nil
@@ -319,11 +326,19 @@ func (m *machine) acted(now time.Time, a *act) error {
 // forget forgets an attempt that has ended, and what it waited for. If it was lost, nobody knows what it cost.
 func (m *machine) forget(ended *engine.TaskEnded) {
 	key := attemptKey{ended.Address, ended.Attempt}
-	if ended.Fault != nil && ended.Fault.Kind == engine.FaultLost && m.run.LossCosts(ended.Address) {
+	lost := ended.Fault != nil && ended.Fault.Kind == engine.FaultLost
+	if lost && m.run.LossCosts(ended.Address) {
 		ended.Usage.CostUnknown = true
 	}
 	delete(m.attempts, key)
 	delete(m.stopping, key)
+	for _, id := range slices.Sorted(maps.Keys(m.unheard)) {
+		if r := m.unheard[id]; key == (attemptKey{r.Address, r.Attempt}) {
+			if delete(m.unheard, id); lost {
+				ended.Unheard = append(ended.Unheard, r)
+			}
+		}
+	}
 	maps.DeleteFunc(m.queries, func(_ string, t ticket) bool { return t.key == key })
 	for id, waiting := range m.handings {
 		m.handings[id] = slices.DeleteFunc(waiting, func(t ticket) bool { return t.key == key })
@@ -533,6 +548,7 @@ func (m *machine) replied(c *engine.Reply) {
 	}
 	delete(m.queries, c.ID)
 	if ok {
+		m.unheard[t.ID] = *c
 		m.do.tell(t, reply{Value: c.Value})
 	}
 }

@@ -23,7 +23,8 @@ type mirror struct {
 	arrivals  []arrival
 	scheduled map[int64]attemptKey // attempts by the event that scheduled them
 	claims    map[int64]string     // labels of claims by that event
-	queues    map[string]string    // task queues of both by the id of the activity
+	telling   map[int64]string     // tickets of replies by that event
+	queues    map[string]string    // task queues of attempts and claims by the id of the activity
 	task      time.Time            // when the workflow task began whose effects are being read; zero: there is none
 	taskAt    int64                // its event
 	done      bool                 // that task has completed
@@ -65,7 +66,8 @@ func (m *mirror) read(e *historypb.HistoryEvent) error {
 		return nil
 	}
 	if a := e.GetActivityTaskScheduledEventAttributes(); a != nil {
-		return m.wasScheduled(e.GetEventId(), a)
+		m.wasScheduled(e.GetEventId(), a)
+		return nil
 	}
 	if a := e.GetWorkflowExecutionUpdateAcceptedEventAttributes(); a != nil {
 		return m.wasUpdated(a)
@@ -89,7 +91,7 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 		return err
 	}
 	m.in, m.begun = in, false
-	m.scheduled, m.claims, m.queues = map[int64]attemptKey{}, map[int64]string{}, map[string]string{}
+	m.scheduled, m.claims, m.telling, m.queues = map[int64]attemptKey{}, map[int64]string{}, map[int64]string{}, map[string]string{}
 	var err error
 	m.machine, err = newMachine(in, m)
 	return err
@@ -121,11 +123,9 @@ func (m *mirror) wasScheduled(id int64, a *historypb.ActivityTaskScheduledEventA
 	m.queues[a.GetActivityId()] = a.GetTaskQueue().GetName()
 	switch a.GetActivityType().GetName() {
 	case attemptName:
-		var j job
-		if err := m.decode(a.GetInput(), &j); err != nil {
-			return err
-		}
-		m.scheduled[id] = attemptKey{j.Task.Address, j.Task.Attempt}
+		m.scheduled[id] = keyOf(a.GetActivityId())
+	case tellName:
+		m.telling[id] = a.GetActivityId()
 	case claimName:
 		var c claim
 		if err := m.decode(a.GetInput(), &c); err != nil {
@@ -154,6 +154,9 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 		if label, ok := m.claims[a.GetScheduledEventId()]; ok {
 			h := &home{label: label}
 			return &arrival{home: h}, m.decode(a.GetResult(), &h.queue)
+		}
+		if id, ok := m.telling[a.GetScheduledEventId()]; ok {
+			return &arrival{told: id}, nil
 		}
 		key, ok := m.scheduled[a.GetScheduledEventId()]
 		if !ok {

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/engine"
@@ -13,6 +14,14 @@ func (m *Model) attemptEnded(in *minst, ev *engine.TaskEnded) {
 	if !lost {
 		m.withdraw(in)
 	}
+	for _, a := range ev.Unheard {
+		for _, h := range in.heard {
+			if id, answer, _ := strings.Cut(h, "\x00"); id == a.ID {
+				in.kept = append(in.kept, answer)
+			}
+		}
+	}
+	in.heard = nil
 	m.vacate(in, ev.Usage)
 	switch {
 	case in.phase == "stopping":

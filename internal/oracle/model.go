@@ -174,6 +174,7 @@ type minst struct {
 	atLimit   bool
 	used      engine.Usage
 	kept      []string // answers to texts, for the next attempt
+	heard     []string // the same, for answers that were sent to an attempt
 	left      time.Duration
 
 	passed    *mpassed

@@ -87,6 +87,7 @@ func (m *Model) answered(ev *engine.Answered) {
 	case q.kind == engine.PermissionQuestion && q.orphaned:
 		in.kept = append(in.kept, q.text+"\x00"+ev.Value)
 	case q.kind == engine.PermissionQuestion:
+		in.heard = append(in.heard, q.id+"\x00"+q.text+"\x00"+ev.Value)
 		m.rest(in)
 	case q.kind == engine.LostQuestion && ev.Value == "rerun":
 		in.agreed = true
