@@ -104,10 +104,10 @@ func (as *attempts) ended(ev *engine.TaskEnded) {
 // attemptLog stores what an attempt prints and leaves, and shows what it prints. A failure
 // to store something does not fail a step: the log reports it.
 type attemptLog struct {
-	store    *journal.Store
-	id       driver.AttemptID
-	file     *journal.Log
-	audience *audience
+	store *journal.Store
+	id    driver.AttemptID
+	file  *journal.Log
+	seen  func(address string, attempt int, piece []byte)
 }
 
 // say writes a line of the driver.
@@ -115,13 +115,13 @@ func (l *attemptLog) say(text string) { l.write([]byte(text + "\n")) }
 
 func (l *attemptLog) write(piece []byte) {
 	l.file.Write(piece)
-	l.audience.log(l.id.Address, l.id.Attempt, piece)
+	l.seen(l.id.Address, l.id.Attempt, piece)
 }
 
 // close tells the observer if the log could not be stored.
 func (l *attemptLog) close(output string) {
 	if err := l.file.Close(output); err != nil {
-		l.audience.log(l.id.Address, l.id.Attempt, fmt.Appendf(nil, "[this log is incomplete: %v]\n", err))
+		l.seen(l.id.Address, l.id.Attempt, fmt.Appendf(nil, "[this log is incomplete: %v]\n", err))
 	}
 }
 

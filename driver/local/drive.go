@@ -219,7 +219,7 @@ func (l *loop) recover(ctx context.Context) error {
 		l.script.Happened(e.Event)
 		l.script.Commanded(cmds)
 		if first && l.audience != nil {
-			l.audience.facts(l.beginning(e.Unattended))
+			l.audience.Facts(l.beginning(e.Unattended))
 		}
 	}
 	if l.run.Status().Done() {

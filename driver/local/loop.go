@@ -35,7 +35,7 @@ type loop struct {
 	query    *query                // being recorded
 	handings map[string][]*handing // what attempts have handed off and wait for, by id
 	handing  *handing              // being recorded
-	audience *audience
+	audience *driver.Audience
 	alarm    alarm
 
 	clock  runClock
@@ -60,7 +60,7 @@ func newLoop(d *Driver, store *journal.Store, made *recorded, o driver.Work) (*l
 	return &loop{
 		d: d, o: o, store: store, writer: made.writer, pin: made.pin, run: run, status: made.status, begun: made.begun,
 		mail: newMailbox(), attempts: newAttempts(), asked: map[string]shown{}, queries: map[string]*query{}, handings: map[string][]*handing{},
-		script: &driver.Scripting{Script: o.Script, All: o.ScriptAll}, audience: newAudience(o.Observer),
+		script: &driver.Scripting{Script: o.Script, All: o.ScriptAll}, audience: driver.NewAudience(o.Observer),
 	}, nil
 }
 
@@ -77,7 +77,7 @@ func (l *loop) drive(ctx context.Context, first func() error) (engine.Result, er
 	}
 	l.alarm.stop()
 	err = errors.Join(err, l.writer.Close())
-	l.audience.close()
+	l.audience.Close()
 	res := engine.Result{Run: l.writer.Run()}
 	err = errors.Join(err, l.guard(func() error {
 		res = l.run.Result()
@@ -279,7 +279,7 @@ func (l *loop) step(seq int, e engine.Envelope) ([]engine.Command, error) {
 		return nil, err
 	}
 	if l.audience != nil {
-		l.audience.facts(l.run.Facts())
+		l.audience.Facts(l.run.Facts())
 	}
 	l.script.Happened(e.Event)
 	switch ev := e.Event.(type) {
@@ -352,7 +352,7 @@ func (l *loop) startTask(c *engine.StartTask) error {
 	}
 	key := attemptKey{task.Address, task.Attempt}
 	id := driver.AttemptID{Run: l.writer.Run(), Address: task.Address, Attempt: task.Attempt}
-	log := &attemptLog{l.store, id, l.writer.Log(task.Address, task.Attempt), l.audience}
+	log := &attemptLog{l.store, id, l.writer.Log(task.Address, task.Attempt), l.audience.Log}
 	at := driver.Attempt{
 		Ask:       l.asking(key, log),
 		HandOff:   l.handingOff(key, log),

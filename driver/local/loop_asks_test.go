@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -277,13 +278,17 @@ func TestGuard(t *testing.T) {
 // An attempt may end as soon as it has an answer, so the log has it before.
 func TestLogBeforeTheAnswer(t *testing.T) {
 	log := quiet(t)
-	log.audience = newAudience(&spectator{})
+	var showing sync.Mutex
+	log.seen = func(string, int, []byte) {
+		showing.Lock()
+		defer showing.Unlock()
+	}
 	q, h := asks(log, nil), hands(log, "", true)
 	for line, tell := range map[string]func(){
 		"[answered ] yes":             func() { q.tell("yes", nil) },
 		"[not handed off] unexpected": func() { h.tell(nil, errors.New("unexpected")) },
 	} {
-		log.audience.mu.Lock() // so that it comes no further than this
+		showing.Lock() // so that it comes no further than this
 		told := make(chan struct{})
 		go func() { tell(); close(told) }()
 		for !strings.Contains(printed(t, log), line) {
@@ -292,13 +297,12 @@ func TestLogBeforeTheAnswer(t *testing.T) {
 		if len(q.reply)+len(h.result) > 0 {
 			t.Errorf("it was told while %q was written", line)
 		}
-		log.audience.mu.Unlock()
+		showing.Unlock()
 		<-told
 		if q.told()+h.told() == "" {
 			t.Errorf("nothing was told after %q", line)
 		}
 	}
-	log.audience.close()
 }
 
 // An attempt that no longer waits continues when its log says so, or when the loop has ended.

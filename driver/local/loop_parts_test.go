@@ -46,7 +46,7 @@ func quiet(t *testing.T) *attemptLog {
 	}
 	t.Cleanup(func() { w.Close() })
 	id := driver.AttemptID{Run: "one", Address: "a", Attempt: 1}
-	return &attemptLog{s, id, w.Log("a", 1), nil}
+	return &attemptLog{s, id, w.Log("a", 1), (*driver.Audience)(nil).Log}
 }
 
 // printed returns what is in a log.

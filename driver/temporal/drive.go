@@ -85,7 +85,7 @@ type session struct {
 	left    map[string]bool  // questions that no one here will answer, by id and digest
 	mail    chan func() error
 	over    chan struct{} // closed when nobody reads mail any more
-	seen    *audience
+	seen    *driver.Audience
 	tails   map[attemptKey]chan struct{} // closed when an attempt on a worker has ended
 	tailing sync.WaitGroup
 	lacks   string // what the run lacks to go on, as it was told
@@ -113,8 +113,8 @@ func (s *session) drive(ctx context.Context) (res engine.Result, err error) {
 			err = &driver.BrokenError{Run: s.id, Cause: p, Stack: debug.Stack()}
 		}
 	}()
-	s.seen = newAudience(s.w.Observer)
-	defer s.seen.close()
+	s.seen = driver.NewAudience(s.w.Observer)
+	defer s.seen.Close()
 	defer s.tailing.Wait()
 	defer close(s.over)
 	defer func() {
@@ -302,7 +302,7 @@ func (s *session) idle() bool {
 // see shows a new event to the observer and the script.
 func (s *session) see(r *engine.Run, e engine.Envelope, cmds []engine.Command) {
 	if e.Seq > s.known {
-		s.seen.facts(r.Facts())
+		s.seen.Facts(r.Facts())
 	}
 	s.script.Happened(e.Event)
 	s.mu.Lock()
@@ -404,7 +404,7 @@ func (s *session) working(ctx context.Context, j job) (*working, error) {
 		if s.seq >= j.Seq {
 			defer s.mu.Unlock()
 			s.made[attemptKey{j.Task.Address, j.Task.Attempt}] = true
-			return &working{Work: s.w, pin: s.w.Pin, seen: s.seen.log, exec: s.execs[attemptKey{j.Task.Address, j.Task.Attempt}]}, nil
+			return &working{Work: s.w, pin: s.w.Pin, seen: s.seen.Log, exec: s.execs[attemptKey{j.Task.Address, j.Task.Attempt}]}, nil
 		}
 		moved := s.moved
 		s.mu.Unlock()
@@ -439,7 +439,7 @@ func (s *session) tail(key attemptKey) {
 				if err != nil {
 					break // it is read again, or with logs
 				}
-				s.seen.log(key.address, key.attempt, p.Text)
+				s.seen.Log(key.address, key.attempt, p.Text)
 				offset = p.At + int64(len(p.Text))
 			}
 		}
@@ -515,76 +515,6 @@ func (s *session) withdraw(id string) {
 	if open && was.person {
 		s.w.Asker.Withdraw(id)
 	}
-}
-
-// audience passes what happens to the observer, on its own goroutine.
-type audience struct {
-	observer driver.Observer
-	mu       sync.Mutex
-	queue    []func()
-	wake     chan struct{}
-	done     chan struct{}
-	closed   bool
-}
-
-func newAudience(o driver.Observer) *audience {
-	a := &audience{observer: o, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	go a.serve()
-	return a
-}
-
-func (a *audience) add(f func()) {
-	if a.observer == nil {
-		return
-	}
-	a.mu.Lock()
-	a.queue = append(a.queue, f)
-	a.mu.Unlock()
-	select {
-	case a.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (a *audience) facts(facts []engine.Fact) {
-	for _, f := range facts {
-		a.add(func() { a.observer.Fact(f) })
-	}
-}
-
-func (a *audience) log(address string, attempt int, piece []byte) {
-	text := append([]byte{}, piece...)
-	a.add(func() { a.observer.Log(address, attempt, text) })
-}
-
-func (a *audience) serve() {
-	defer close(a.done)
-	for {
-		a.mu.Lock()
-		queue, closed := a.queue, a.closed
-		a.queue = nil
-		a.mu.Unlock()
-		for _, f := range queue {
-			f()
-		}
-		if len(queue) == 0 {
-			if closed {
-				return
-			}
-			<-a.wake
-		}
-	}
-}
-
-func (a *audience) close() {
-	a.mu.Lock()
-	a.closed = true
-	a.mu.Unlock()
-	select {
-	case a.wake <- struct{}{}:
-	default:
-	}
-	<-a.done
 }
 
 // segment is a part of the log of a run, for the time after Temporal has deleted it.

@@ -1,4 +1,4 @@
-package local
+package driver
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func (s *spectator) Log(address string, attempt int, piece []byte) {
 func TestAudience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &spectator{}
-		a := newAudience(s)
+		a := NewAudience(s)
 		want := func(seen string) {
 			t.Helper()
 			synctest.Wait()
@@ -42,21 +42,21 @@ func TestAudience(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		a.facts([]engine.Fact{{Address: "one"}, {Address: "two"}})
+		a.Facts([]engine.Fact{{Address: "one"}, {Address: "two"}})
 		want("one, two")
-		a.facts([]engine.Fact{{Address: "three"}})
+		a.Facts([]engine.Fact{{Address: "three"}})
 		want("one, two")
 		time.Sleep(breath)
 		want("one, two, three")
 		time.Sleep(breath)
 		piece := []byte("printed")
-		a.log("a", 2, piece)
+		a.Log("a", 2, piece)
 		piece[0] = '!'
 		want("one, two, three, a@2 printed")
-		a.facts([]engine.Fact{{Address: "last"}})
-		a.close()
-		a.log("a", 2, piece)
-		a.facts(nil)
+		a.Facts([]engine.Fact{{Address: "last"}})
+		a.Close()
+		a.Log("a", 2, piece)
+		a.Facts(nil)
 		want("one, two, three, a@2 printed, last")
 		if len(a.queue) > 0 {
 			t.Errorf("%d things wait for nobody", len(a.queue))
@@ -68,9 +68,9 @@ func TestAudience(t *testing.T) {
 func TestAudienceOfNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &spectator{}
-		a := newAudience(s)
+		a := NewAudience(s)
 		synctest.Wait()
-		a.close()
+		a.Close()
 		if len(s.seen) > 0 {
 			t.Errorf("seen are %q", s.seen)
 		}
@@ -81,15 +81,15 @@ func TestAudienceOfNothing(t *testing.T) {
 func TestSlowAudience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &spectator{hold: make(chan struct{})}
-		a := newAudience(s)
+		a := NewAudience(s)
 		seen := 0
 		for range 3 { // the first round begins with one that it already looks at
-			a.facts([]engine.Fact{{}})
+			a.Facts([]engine.Fact{{}})
 			synctest.Wait()
 			for range maxPieces + 5 {
-				a.log("a", 1, []byte("x"))
+				a.Log("a", 1, []byte("x"))
 			}
-			a.facts([]engine.Fact{{}})
+			a.Facts([]engine.Fact{{}})
 			for range 1 + maxPieces + 1 {
 				s.hold <- struct{}{}
 			}
@@ -100,6 +100,6 @@ func TestSlowAudience(t *testing.T) {
 				t.Fatalf("%d things were seen, want %d", len(s.seen), seen)
 			}
 		}
-		a.close()
+		a.Close()
 	})
 }

@@ -1,10 +1,9 @@
-package local
+package driver
 
 import (
 	"sync"
 	"time"
 
-	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 )
 
@@ -16,10 +15,10 @@ const maxPieces = 1000
 // fact costs as much as a short step.
 const breath = time.Millisecond
 
-// audience passes what happens to the observer, on its own goroutine. A nil audience
-// has no observer.
-type audience struct {
-	observer driver.Observer
+// Audience passes what happens to an observer, on its own goroutine, so that nothing waits for it. A nil
+// Audience has no observer.
+type Audience struct {
+	observer Observer
 	done     chan struct{}
 
 	mu     sync.Mutex
@@ -36,17 +35,22 @@ type notice struct {
 	piece   []byte // not nil: a piece of a log
 }
 
-func newAudience(o driver.Observer) *audience {
+// NewAudience returns the audience of an observer, which may be nil.
+func NewAudience(o Observer) *Audience {
 	if o == nil {
 		return nil
 	}
-	a := &audience{observer: o, done: make(chan struct{})}
+	a := &Audience{observer: o, done: make(chan struct{})}
 	a.more = sync.NewCond(&a.mu)
 	go a.serve()
 	return a
 }
 
-func (a *audience) facts(facts []engine.Fact) {
+// Facts shows facts.
+func (a *Audience) Facts(facts []engine.Fact) {
+	if a == nil {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, f := range facts {
@@ -55,7 +59,8 @@ func (a *audience) facts(facts []engine.Fact) {
 	a.more.Signal()
 }
 
-func (a *audience) log(address string, attempt int, piece []byte) {
+// Log shows what an attempt printed, unless the observer is far behind.
+func (a *Audience) Log(address string, attempt int, piece []byte) {
 	if a == nil {
 		return
 	}
@@ -69,8 +74,8 @@ func (a *audience) log(address string, attempt int, piece []byte) {
 	a.more.Signal()
 }
 
-// close waits until the observer has seen everything.
-func (a *audience) close() {
+// Close waits until the observer has seen everything.
+func (a *Audience) Close() {
 	if a == nil {
 		return
 	}
@@ -81,7 +86,7 @@ func (a *audience) close() {
 	<-a.done
 }
 
-func (a *audience) serve() {
+func (a *Audience) serve() {
 	defer close(a.done)
 	var queue []notice
 	for {
