@@ -22,11 +22,16 @@ type Front struct {
 	// another process, if this one cannot ask. Otherwise the agent is told at once that
 	// no one can answer.
 	Elsewhere bool
+	// Stalled is told what the run lacks to go on by itself, such as a worker, and "" when it goes on; nil:
+	// nobody wants to know.
+	Stalled func(why string)
 	// Leave, when it is closed, means that nothing new starts: attempts in progress may end, and then
 	// Drive returns an *[InterruptedError]. Nil means never.
 	Leave <-chan struct{}
 	// Replies replace those that the run was started with.
 	Replies *Replies
+
+	partly bool // this machine does not need all agents of the run
 }
 
 // Resume drives the run in the background, as Start does. The error says why it cannot be
@@ -103,6 +108,9 @@ func (r *Run) drive(ctx context.Context, f Front) (engine.Result, error) {
 // configuration. The caller must call the function after driving.
 func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 	fail := func(err error) (driver.Work, func(), error) { return driver.Work{}, nil, err }
+	if _, ok := r.d.(driver.Workers); ok {
+		return r.following(ctx, f)
+	}
 	defer r.forget()
 	pin, err := r.pinned(ctx)
 	if err != nil {
@@ -139,8 +147,13 @@ func (r *Run) workWith(ctx context.Context, f Front, pin *driver.Pin, agents *ag
 	if err != nil {
 		return fail(err)
 	}
-	p = p.steady()
-	recorded := agents != nil
+	return r.workAt(ctx, p.steady(), f, pin, agents, trusted)
+}
+
+// workAt is workWith in a project, which may be elsewhere than where the run was started.
+func (r *Run) workAt(ctx context.Context, p *Project, f Front, pin *driver.Pin, agents *agent.Set, trusted pinnedTrust) (driver.Work, func(), error) {
+	fail := func(err error) (driver.Work, func(), error) { return driver.Work{}, nil, err }
+	recorded, err := agents != nil, error(nil)
 	if !recorded {
 		if agents, err = agent.DecodeSet(pin.Agents, p.now().files.Executors()); err != nil {
 			return fail(err)
@@ -152,8 +165,10 @@ func (r *Run) workWith(ctx context.Context, f Front, pin *driver.Pin, agents *ag
 			return fail(err)
 		}
 	}
-	if err := missingAgents(r.id, pin.Bundle, agents, replies); err != nil {
-		return fail(err)
+	if !f.partly {
+		if err := missingAgents(r.id, pin.Bundle, agents, replies); err != nil {
+			return fail(err)
+		}
 	}
 	if !recorded || f.Replies != nil { // otherwise it was decided when the run was recorded
 		if trusted, err = p.settleAgain(ctx, pin, agents, replies); err != nil {

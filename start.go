@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -253,6 +254,9 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 	}
 	if s.replies != nil {
 		pin.Replies = s.replies.Encode()
+	}
+	if p.Config().Driver != "" {
+		pin.Sites, pin.Files = sitesOf(*pin.Bundle, w.l.Agents(), s.replies), project.FilesOf(p.Root())
 	}
 	spec := driver.Spec{
 		Run: s.run, Pin: pin, Inputs: inputs, Limits: w.Limits(), Owner: p.owner, Key: s.key,

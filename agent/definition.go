@@ -28,6 +28,8 @@ type Definition struct {
 	MaxOutputKB  int
 	Retry        workflow.Retry
 	Budget       workflow.Budget // of one attempt
+	Queue        string          `json:",omitempty"` // the workers that may do its tasks, by label; "": any
+	Anywhere     bool            `json:",omitempty"` // its tasks need not be done where others of the run are
 	Source       *Source         // origin of an imported agent
 	Builtin      bool            // not read from a file
 	// Generated means that a model wrote it, and a person approved it. Only its name refers to it,

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/workflow"
@@ -37,6 +38,8 @@ const CodeDefinition = "agent-definition"
 //	max_output_kb  most that an attempt may give back
 //	retry          attempts in all, or {attempts, backoff, delay, max_delay}
 //	budget         {max_cost_usd, max_tokens} of one attempt
+//	queue          label of the workers that do its tasks, for a driver with workers
+//	place          any: its tasks need not be done on the machine of others of the run
 //	source         {from, file, imported_at, digest, written} of an imported agent
 //
 // It reports every error. The definition is nil only if the file is not YAML.
@@ -89,6 +92,8 @@ func (d *Definition) read(m *strictyaml.Map) {
 	d.MaxOutputKB = m.Int("max_output_kb", 1)
 	d.Retry = readRetry(m.Get("retry"))
 	d.Budget = readBudget(m.Map("budget"))
+	d.Queue = readQueue(m.Get("queue"))
+	d.Anywhere = m.Word("place", "any") != ""
 	d.Source = readSource(m.Get("source"))
 	d.Keys = map[string]workflow.Pos{}
 	for _, optional := range optionalKeys {
@@ -100,6 +105,17 @@ func (d *Definition) read(m *strictyaml.Map) {
 		d.Keys["role"] = n.Key().Pos()
 	}
 	m.Done()
+}
+
+// readQueue reads the label of workers. It becomes part of a name on their server.
+func readQueue(n strictyaml.Node) string {
+	label := n.Name()
+	if strings.ContainsFunc(label, func(r rune) bool {
+		return r != '-' && r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		n.Errorf(CodeDefinition, "use letters, digits, '-', '_' and '.'", "the label %q is not valid", label)
+	}
+	return label
 }
 
 // values returns a map of arbitrary values; nil if the key is missing.

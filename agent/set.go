@@ -17,6 +17,7 @@ type Set struct {
 	names     []string          // of the agents, each once
 	fallback  string
 	reserved  []string // sorted
+	away      bool     // tasks are done on other machines
 }
 
 // NewSet combines executors, by the names that definitions use for them, with definitions and the
@@ -66,6 +67,14 @@ func (s *Set) Snapshot() *Set {
 	return &now
 }
 
+// Away returns a copy of the set for tasks that are done on other machines: what an executor lacks on this one
+// does not matter to Resolve.
+func (s *Set) Away() *Set {
+	there := *s
+	there.away = true
+	return &there
+}
+
 // Resolve returns the agent that a task names. A name is, in this order: a reserved
 // executor, the name or id of a definition, a role, a built-in agent, a capability that
 // exactly one agent has, or a built-in agent in different letter case. The error is a
@@ -79,7 +88,7 @@ func (s *Set) Resolve(name string) (*Definition, Executor, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if failed := s.Missing(d); failed != nil {
+	if failed := s.Missing(d); failed != nil && (!s.away || failed.Missing == "") {
 		failed.Name = name
 		return d, nil, failed
 	}

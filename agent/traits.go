@@ -40,6 +40,10 @@ type Traits struct {
 	// program.
 	Version func(ctx context.Context) (string, error)
 
+	// Stays is true of an executor that uses files or programs of the machine, so that tasks
+	// of a run which share them must be done on the same one.
+	Stays bool
+
 	// Powers reports for what the settings of a task or a definition need the user's trust,
 	// in the project at root: a program, a variable that is sent somewhere. Strings in them
 	// may still be templates. Nil: nothing.

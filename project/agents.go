@@ -42,9 +42,18 @@ func (p *Project) readAgents(homes []string) error {
 			}
 		}
 	}
-	p.Agents = agent.NewSet(p.executors, p.definitions, p.Config.Agent, p.reserved...)
+	p.Agents = p.setOf(p.definitions)
 	p.checkAgents(before)
 	return nil
+}
+
+// setOf returns the agents of tasks. Whether this machine has what they need does not matter if workers do the tasks.
+func (p *Project) setOf(definitions []*agent.Definition) *agent.Set {
+	set := agent.NewSet(p.executors, definitions, p.Config.Agent, p.reserved...)
+	if p.Config.Driver == TemporalDriver {
+		set = set.Away()
+	}
+	return set
 }
 
 // Admit adds the agents that models wrote and that a person has approved. The others are known
@@ -62,7 +71,7 @@ func (p *Project) Admit(all []*Generated, approved func(*Generated, *agent.Defin
 		}
 	}
 	if len(p.definitions) > before {
-		p.Agents = agent.NewSet(p.executors, p.definitions, p.Config.Agent, p.reserved...)
+		p.Agents = p.setOf(p.definitions)
 		p.checkAgents(before)
 	}
 }

@@ -107,7 +107,7 @@ func (p *Project) CheckAgentDraft(g *Generated, tools []string) workflow.Diagnos
 		return o.Generated && o.ID == d.ID // the same one, which is approved
 	})
 	probe.definitions, probe.found = append(others, d), nil
-	probe.Agents = agent.NewSet(p.executors, probe.definitions, p.Config.Agent, p.reserved...)
+	probe.Agents = p.setOf(probe.definitions)
 	probe.checkAgents(len(others))
 	for _, one := range probe.found { // what would only be a warning in a file of a person
 		if one.Severity != workflow.Error && one.Code == agent.CodeDefinition {

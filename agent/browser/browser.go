@@ -38,7 +38,7 @@ func (b *Browser) Traits() agent.Traits {
 	return agent.Traits{
 		Configured: true,
 		About:      "Opens, reads and operates web pages", Settings: b.schema,
-		Missing: b.missing, Exact: exact, Tools: b.tools,
+		Stays: true, Missing: b.missing, Exact: exact, Tools: b.tools,
 		Does: func(map[string]any) []agent.Power { return []agent.Power{agent.MayReach} },
 	}
 }

@@ -82,6 +82,7 @@ func (x *Executor) Traits() agent.Traits {
 		Supports:    x.supports,
 		Unfollowed:  x.unfollowed,
 		Permissions: x.checkPermissions,
+		Stays:       true,
 		Missing:     x.missing,
 		Version:     x.Version,
 		Prompted:    true,

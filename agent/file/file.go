@@ -55,7 +55,7 @@ func New() *File {
 
 // Traits describes the executor.
 func (f *File) Traits() agent.Traits {
-	return agent.Traits{About: "Reads, writes and lists files of the project", Settings: f.schema, Exact: exact, Tools: tools, Does: does}
+	return agent.Traits{About: "Reads, writes and lists files of the project", Settings: f.schema, Stays: true, Exact: exact, Tools: tools, Does: does}
 }
 
 // does reports the actions that write.

@@ -35,6 +35,10 @@ func Text(d *agent.Definition) []byte {
 	if d.MaxOutputKB > 0 {
 		w.line("max_output_kb", fmt.Sprint(d.MaxOutputKB))
 	}
+	w.text("queue", d.Queue)
+	if d.Anywhere {
+		w.line("place", "any")
+	}
 	w.retry(d.Retry)
 	w.budget(d.Budget)
 	w.text("prompt", d.Prompt)

@@ -33,7 +33,7 @@ func New(servers func(names []string) ([]agent.Server, error), o Options) *MCP {
 
 // Traits describes the executor.
 func (m *MCP) Traits() agent.Traits {
-	return agent.Traits{About: "Calls one tool of an MCP server", Settings: m.schema, Configured: true, Does: func(map[string]any) []agent.Power { return []agent.Power{agent.MayRun, agent.MayReach} }}
+	return agent.Traits{About: "Calls one tool of an MCP server", Settings: m.schema, Stays: true, Configured: true, Does: func(map[string]any) []agent.Power { return []agent.Power{agent.MayRun, agent.MayReach} }}
 }
 
 const defaultOutputKB = 1024

@@ -57,7 +57,7 @@ func newShell(env, names []string, grace time.Duration) *Shell {
 
 // Traits describes the executor. A command gets the prompt of its agent on standard input.
 func (s *Shell) Traits() agent.Traits {
-	return agent.Traits{About: "Runs commands", Settings: s.schema, Exact: exact, Tools: s.tools, Supports: agent.Keys("prompt"), Does: does}
+	return agent.Traits{About: "Runs commands", Settings: s.schema, Stays: true, Exact: exact, Tools: s.tools, Supports: agent.Keys("prompt"), Does: does}
 }
 
 // Run runs the command that the settings describe, to its end.

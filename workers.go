@@ -1,0 +1,304 @@
+package hocket
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/check"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/project"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Worker says how a process works for the runs of a project, see [Project.Work].
+type Worker struct {
+	// Name identifies the machine and the project's directory on it: after a crash, a worker with the same
+	// name continues what was begun here. "" means a name made of both.
+	Name   string
+	Queues []string // labels of agents that it serves, besides tasks without one
+	Most   int      // attempts at once for each queue; zero: no limit
+	// Accept are digests of runs that it works for although they are not of this project's files, and AcceptAny
+	// means all. See [UnacceptedError].
+	Accept    []string
+	AcceptAny bool
+	// Leave, when it is closed, means that nothing new starts, and Work returns when attempts in progress have
+	// ended. Nil means never.
+	Leave <-chan struct{}
+	// Happened is called when an attempt begins and, with its outcome, when it ends, or with the error if this
+	// worker refuses it. Nil: nobody wants to know.
+	Happened func(a driver.AttemptID, out *driver.Outcome, refused error)
+}
+
+// NoWorkersError reports that the project has no use for workers.
+type NoWorkersError struct{}
+
+func (*NoWorkersError) Error() string {
+	return "runs of this project are driven on the machine on which they are started"
+}
+
+// Hint returns what to do about it.
+func (*NoWorkersError) Hint() string {
+	return "to have workers, set `driver: temporal` in .hocket/config.yml; see docs/howto/temporal.md"
+}
+
+// WorkerName returns the default name of a worker for the project on this machine.
+func (p *Project) WorkerName() string {
+	host, _ := os.Hostname()
+	sum := sha256.Sum256([]byte(p.Root()))
+	return host + "-" + hex.EncodeToString(sum[:4])
+}
+
+// Work makes attempts for runs of the project, on whatever machine they were started, until ctx is done. It works
+// only for what the user of this machine has approved: the workflows and agents in this directory, and their
+// powers. The error is a *[NoWorkersError] if the project's driver has no workers.
+func (p *Project) Work(ctx context.Context, o Worker) error {
+	d, err := p.runs()
+	if err != nil {
+		return err
+	}
+	workers, ok := d.(driver.Workers)
+	if !ok {
+		return &NoWorkersError{}
+	}
+	done, err := p.drives()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if o.Name == "" {
+		o.Name = p.WorkerName()
+	}
+	accepted := &acceptance{p: p, any: o.AcceptAny, digests: map[string]bool{}}
+	for _, digest := range o.Accept {
+		accepted.digests[digest] = true
+	}
+	return workers.Work(ctx, driver.Worker{
+		Name: o.Name, Queues: o.Queues, Most: o.Most, Programs: p.programs(), Happened: o.Happened,
+		Files: func() string { return project.FilesOf(p.Root()) },
+		Resolve: func(ctx context.Context, run string, pin *driver.Pin) (driver.Work, func(), error) {
+			return p.handle(d, run).resolve(ctx, pin, accepted)
+		},
+	}, o.Leave)
+}
+
+// programs returns the executors that not every machine has and this one does.
+func (p *Project) programs() (names []string) {
+	for name, exec := range p.now().files.Executors() {
+		if missing := exec.Traits().Missing; missing != nil && missing() == "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// resolve returns what a plan of the run is driven with by a worker of this machine.
+func (r *Run) resolve(ctx context.Context, pin *driver.Pin, accepted *acceptance) (driver.Work, func(), error) {
+	fail := func(err error) (driver.Work, func(), error) { return driver.Work{}, nil, err }
+	if err := accepted.check(r.id, pin); err != nil {
+		return fail(err)
+	}
+	p := r.p.steady()
+	agents, err := agent.DecodeSet(pin.Agents, p.now().files.Executors())
+	if err != nil {
+		return fail(err)
+	}
+	powers := p.pinnedPowers(*pin.Bundle, agents)
+	decision, err := p.Trusted(powers, p.o.TrustDigest)
+	if more := decision.Untrusted(p.Root(), powers); more != nil && !accepted.any {
+		err = errors.Join(err, more)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	trusted := pinnedTrust{Trusted: decision.Trusted || accepted.any, Powers: powers, At: time.Now().UTC()}
+	r.pin = pin
+	return r.workAt(ctx, p, Front{Elsewhere: true, partly: true}, pin, agents, trusted)
+}
+
+// following is what a run is driven with if workers make its attempts: only people are here.
+func (r *Run) following(ctx context.Context, f Front) (driver.Work, func(), error) {
+	fail := func(err error) (driver.Work, func(), error) { return driver.Work{}, nil, err }
+	if f.Replies != nil {
+		return fail(&RefusedError{Run: r.id, Reason: "workers follow the replies that a run was started with; start a new run to use others"})
+	}
+	done, err := r.p.drives()
+	if err != nil {
+		return fail(err)
+	}
+	w := driver.Work{Asker: f.Asker, Observer: f.Observer, Elsewhere: true, Leave: f.Leave, Stalled: f.Stalled}
+	pin, err := r.pinned(ctx)
+	if err == nil && pin.Replies != nil {
+		var replies *Replies
+		if replies, err = r.Replies(ctx); err == nil {
+			w.Script, w.ScriptAll = replies.Script(), replies.CoversAll(pin.Bundle)
+		}
+	}
+	if err != nil {
+		done()
+		return fail(err)
+	}
+	return w, done, nil
+}
+
+// sitesOf returns which machines may do the tasks of a bundle, and what agents are handed off to.
+func sitesOf(b workflow.Bundle, agents *agent.Set, replies *Replies) map[string]driver.Site {
+	sites := map[string]driver.Site{}
+	for _, w := range check.Workflows(b) {
+		w.Body.WalkTasks(func(n *workflow.Node, task *workflow.Task) {
+			if replies != nil && replies.Covers(n) {
+				return
+			}
+			if d, _, err := agents.ResolveLane(task.Agent, w.RoleOf(task.Agent)); err == nil {
+				sites[w.Name+"/"+n.ID] = siteOf(d, agents.Traits(d.Agent), task.Settings)
+			}
+		})
+	}
+	for _, d := range agents.Definitions() {
+		sites["@"+d.Name] = siteOf(d, agents.Traits(d.Agent), nil)
+	}
+	return sites
+}
+
+// siteOf returns which machines may do a task: those that have its executor, and where the files and conversations are
+// that it uses.
+func siteOf(d *agent.Definition, t agent.Traits, settings map[string]any) driver.Site {
+	s := driver.Site{Queue: d.Queue}
+	_, continues := settings[agent.SessionSetting]
+	s.Stays = !d.Anywhere && (t.Stays || continues || len(d.Tools) > 0 || len(d.Servers) > 0)
+	if t.Missing != nil {
+		s.Program = d.Agent
+	}
+	return s
+}
+
+// UnacceptedError reports that a run is of other files than those of the machine that should work for it. Anyone who
+// can reach the server could have started it.
+type UnacceptedError struct {
+	Run, Workflow, Digest string
+}
+
+func (e *UnacceptedError) Error() string {
+	return fmt.Sprintf("run %s of %s is not of the workflows and agents that are here (digest %s); update the files here, or start the worker with --accept %s", e.Run, e.Workflow, e.Digest, e.Digest)
+}
+
+// acceptance decides for which runs a worker works. It remembers those of earlier versions of the files: a
+// run in progress goes on after an update.
+type acceptance struct {
+	p   *Project
+	any bool
+
+	mu      sync.Mutex
+	digests map[string]bool
+	read    bool
+}
+
+func (a *acceptance) check(run string, pin *driver.Pin) error {
+	if a.any {
+		return nil
+	}
+	digest, err := runDigest(pin.Bundle, pin.Agents)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.load(); err != nil || a.digests[digest] {
+		return err
+	}
+	if err := a.update(); err != nil || a.digests[digest] {
+		return err
+	}
+	return &UnacceptedError{run, pin.Bundle.Root.Name, digest}
+}
+
+func (a *acceptance) file() string { return filepath.Join(a.p.State(), "accepted") }
+
+// load reads what earlier workers have accepted.
+func (a *acceptance) load() error {
+	if a.read {
+		return nil
+	}
+	text, err := os.ReadFile(a.file())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		a.digests[lines.Text()] = true
+	}
+	a.read = true
+	return nil
+}
+
+// update accepts the workflows that the files have now.
+func (a *acceptance) update() error {
+	if err := a.p.Reload(); err != nil {
+		return err
+	}
+	p := a.p.steady()
+	var added []string
+	for _, name := range p.Workflows() {
+		w, err := p.Load(name)
+		if err != nil || w.Model() == nil {
+			continue // a run cannot be of it either
+		}
+		digest, err := runDigest(w.Bundle(), w.l.Agents().Encode())
+		if err == nil && !a.digests[digest] {
+			a.digests[digest] = true
+			added = append(added, digest+"\n")
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(a.p.State(), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(a.file(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strings.Join(added, ""))
+	return errors.Join(err, f.Close())
+}
+
+// runDigest identifies what a run does: its workflows without their limits, and the agents, wherever their files
+// are. An executor that was chosen for an agent, because of what a machine has, does not count.
+func runDigest(b *workflow.Bundle, agents json.RawMessage) (string, error) {
+	set, err := agent.DecodeSet(agents, nil)
+	if err != nil {
+		return "", err
+	}
+	var all struct {
+		Workflows []string
+		Agents    []agent.Definition
+	}
+	for _, w := range check.Workflows(*b) {
+		free := *w
+		free.Limits = workflow.Limits{}
+		all.Workflows = append(all.Workflows, workflow.Digest(&free))
+	}
+	for _, d := range set.Definitions() {
+		one := *d
+		one.Pos, one.Source = workflow.Pos{}, nil
+		if one.Chosen != "" {
+			one.Agent, one.Chosen = "", ""
+		}
+		all.Agents = append(all.Agents, one)
+	}
+	return digestOf(all)
+}
