@@ -62,13 +62,17 @@ func (d *Driver) Info(ctx context.Context, run string) (driver.Info, error) {
 	if err != nil {
 		return driver.Info{}, known(run, err)
 	}
-	return d.info(ctx, run, res.GetWorkflowExecutionInfo())
+	i, m, err := d.info(ctx, run, res.GetWorkflowExecutionInfo())
+	if err == nil {
+		i.Stalled = d.stalled(ctx, m)
+	}
+	return i, err
 }
 
-func (d *Driver) info(ctx context.Context, run string, e *workflowpb.WorkflowExecutionInfo) (driver.Info, error) {
+func (d *Driver) info(ctx context.Context, run string, e *workflowpb.WorkflowExecutionInfo) (driver.Info, *mirror, error) {
 	about, err := factsOf(e)
 	if err != nil {
-		return driver.Info{}, err
+		return driver.Info{}, nil, err
 	}
 	i := driver.Info{
 		ID: run, Workflow: about.Workflow, Digest: about.Digest, Created: about.Created, Changed: about.Created, Origin: about.Origin, Owner: about.Owner,
@@ -76,13 +80,13 @@ func (d *Driver) info(ctx context.Context, run string, e *workflowpb.WorkflowExe
 	}
 	m, err := d.mirror(ctx, run, nil)
 	if err != nil && !errors.As(err, new(*engine.LoadError)) {
-		return i, err
+		return i, nil, err
 	}
 	i.Driven = e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING && d.alive(ctx, run)
 	i.Pending = !m.begun && !i.Driven && !about.Owner.Claimed
 	i.Status, i.Seq, i.Usage, i.Open, i.Changed, i.Due = m.run.Status(), m.run.Seq(), m.run.Usage(), len(m.run.Questions()), m.last, m.run.Due()
 	i.Workflow, i.Digest = m.pin.Bundle.Root.Name, workflow.Digest(m.pin.Bundle.Root)
-	return i, nil
+	return i, m, nil
 }
 
 // alive reports whether a process works for a run.
@@ -101,7 +105,7 @@ func (d *Driver) Runs(ctx context.Context, f driver.Filter) ([]driver.Info, erro
 	}
 	var list []driver.Info
 	for id, e := range found {
-		i, err := d.info(ctx, id, e)
+		i, _, err := d.info(ctx, id, e)
 		if errors.As(err, new(*driver.UnknownRunError)) {
 			continue
 		}

@@ -353,11 +353,14 @@ func (d *Driver) unmade(ctx context.Context, m *mirror, a *workflowpb.PendingAct
 	if a.GetState() != enums.PENDING_ACTIVITY_STATE_SCHEDULED {
 		return ""
 	}
-	name := a.GetActivityId()
+	name := "step " + a.GetActivityId()
+	if a.GetActivityType().GetName() == claimName {
+		name = "the steps that use the project's files"
+	}
 	if f := a.GetLastFailure(); f.GetApplicationFailureInfo().GetType() == elsewhereType {
 		return fmt.Sprintf("no worker takes %s: %s", name, f.GetMessage())
 	}
-	if queue := m.queues[name]; queue != "" && !d.served(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY) {
+	if queue := m.queues[a.GetActivityId()]; queue != "" && !d.served(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY) {
 		return fmt.Sprintf("no worker serves the queue %s, which %s needs", queue, name)
 	}
 	return ""
