@@ -108,7 +108,7 @@ func (r *Run) drive(ctx context.Context, f Front) (engine.Result, error) {
 // configuration. The caller must call the function after driving.
 func (r *Run) work(ctx context.Context, f Front) (driver.Work, func(), error) {
 	fail := func(err error) (driver.Work, func(), error) { return driver.Work{}, nil, err }
-	if _, ok := r.d.(driver.Workers); ok {
+	if r.OnWorkers() {
 		return r.following(ctx, f)
 	}
 	defer r.forget()

@@ -43,7 +43,7 @@ type Worker struct {
 	Happened func(a driver.AttemptID, out *driver.Outcome, refused error)
 }
 
-// NoWorkersError reports that the project has no use for workers.
+// NoWorkersError reports that the driver of the project does not have workers.
 type NoWorkersError struct{}
 
 func (*NoWorkersError) Error() string {
@@ -93,6 +93,12 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 			return p.handle(d, run).resolve(ctx, pin, accepted)
 		},
 	}, o.Leave)
+}
+
+// OnWorkers reports whether workers make the attempts of the run, so that it goes on when nobody follows it.
+func (r *Run) OnWorkers() bool {
+	_, ok := r.d.(driver.Workers)
+	return ok
 }
 
 // programs returns the executors that not every machine has and this one does.

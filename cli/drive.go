@@ -48,7 +48,7 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags) error {
 	var res engine.Result
 	if err == nil {
 		person := sync.OnceValue(func() bool { return a.onlyPerson("answer") == nil })
-		front := hocket.Front{Asker: asker{w, person}, Elsewhere: flags.apart, Replies: d.replies}
+		front := hocket.Front{Asker: asker{w, person}, Elsewhere: flags.apart, Replies: d.replies, Stalled: w.stalled}
 		var sessions *handoff.Sessions
 		if sessions, err = a.handoffs(); err == nil {
 			var end func()

@@ -141,6 +141,12 @@ func (l *live) stopping() {
 	l.prompts = nil
 }
 
+func (l *live) stalled(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tree.Stall(why)
+}
+
 func (l *live) past(f engine.Fact) { l.fact(f) }
 func (l *live) drawn() bool        { return true }
 

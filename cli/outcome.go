@@ -26,6 +26,9 @@ func (a *app) outcome(ctx context.Context, d *drive, res engine.Result, err erro
 		return err
 	}
 	switch {
+	case stopped && d.run.OnWorkers():
+		a.note("the run goes on without you. To see it again, or to stop it:\n  " + a.self("resume", d.run.ID()) + "\n  " + a.self("cancel", d.run.ID()) + "\n")
+		return exitError(exitInterrupted)
 	case stopped:
 		a.note("interrupted; recorded results are kept. To continue:\n  " + a.self("resume", d.run.ID()) + "\n")
 		return exitError(exitInterrupted)

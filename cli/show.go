@@ -129,6 +129,7 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 		b.WriteString(style.Paint(view.Dim, view.Pad("reason", 9)) + " " + indentLines(handoff.ForPeople(res.Error)) + "\n")
 	}
 	fact("problem", s.Problem)
+	fact("lacks", s.Stalled)
 	var unread error
 	if len(res.Steps) > 0 {
 		var table *view.Table

@@ -26,6 +26,8 @@ type watcher interface {
 	withdraw(address string)
 	// stopping reports that the run was asked to stop.
 	stopping()
+	// stalled reports what the run lacks to go on by itself; "" means that it goes on.
+	stalled(why string)
 	// past reports a fact from before this process.
 	past(f engine.Fact)
 	// began reports when the run began, if the facts before are those of the run that
@@ -66,6 +68,7 @@ func (silent) withdraw(string)                  {}
 func (silent) past(engine.Fact)                 {}
 func (silent) began(time.Time)                  {}
 func (silent) stopping()                        {}
+func (silent) stalled(string)                   {}
 func (silent) close()                           {}
 func (silent) drawn() bool                      { return false }
 
@@ -211,6 +214,12 @@ func (l *lines) withdraw(address string) {
 		if w.q.ID == address {
 			w.end()
 		}
+	}
+}
+
+func (l *lines) stalled(why string) {
+	if why != "" {
+		l.say("waiting: " + view.Line(why))
 	}
 }
 

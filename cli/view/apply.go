@@ -190,6 +190,9 @@ func endOf(line string) string {
 	return "… " + end
 }
 
+// Stall says what the run lacks to go on; "" means nothing.
+func (t *Tree) Stall(why string) { t.stalled = why }
+
 // Stop marks the run as stopping.
 func (t *Tree) Stop() { t.stopping = true }
 

@@ -405,6 +405,8 @@ func (t *Tree) state() (state, string) {
 		return running, "interrupted"
 	case t.stopping:
 		return running, "stopping (press ctrl-c again to force it)"
+	case t.stalled != "":
+		return waiting, "waiting: " + Line(t.stalled)
 	}
 	return endState(t.status), string(t.status)
 }

@@ -22,8 +22,9 @@ type Tree struct {
 	steps    int
 	usage    engine.Usage
 	warnings []string
-	cut      bool // it was interrupted
-	stopping bool // it was asked to stop
+	cut      bool   // it was interrupted
+	stopping bool   // it was asked to stop
+	stalled  string // what it lacks to go on
 }
 
 // state is the state of a node for display.
