@@ -40,6 +40,7 @@ type RunLine struct {
 	Origin    string            `json:"origin,omitempty" doc:"The run that it was forked from"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Problem   string            `json:"problem,omitempty" doc:"Why it cannot continue, a defect of the program"`
+	Stalled   string            `json:"stalled,omitempty" doc:"What it lacks to go on by itself, such as a worker; not in lists"`
 }
 
 // Planning is what models used to change the plan of a run.
@@ -299,7 +300,7 @@ func lineOf(project string, i hocket.Info) RunLine {
 	l := RunLine{
 		Project: project, ID: i.ID, Workflow: i.Workflow, Digest: i.Digest, Status: string(i.Shown()), Driven: i.Driven, Started: i.Created, Changed: i.Changed,
 		Questions: i.Open, Steps: i.Usage.Steps, CostUSD: costOf(i.Usage.Usage), TokensIn: i.Usage.TokensIn, TokensOut: i.Usage.TokensOut,
-		By: i.Owner.By, Via: i.Owner.Via, Origin: i.Origin, Labels: i.Owner.Labels, Problem: i.Problem,
+		By: i.Owner.By, Via: i.Owner.Via, Origin: i.Origin, Labels: i.Owner.Labels, Problem: i.Problem, Stalled: i.Stalled,
 	}
 	if !i.Due.IsZero() {
 		l.Due = &i.Due
