@@ -581,3 +581,13 @@ func TestEdgesBringValues(t *testing.T) {
 		}
 	}
 }
+
+func writeFile(t testing.TB, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -59,12 +59,17 @@ func serve() (stop func()) {
 	}
 }
 
-var quiet = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
-
-func TestConformance(t *testing.T) {
+func needsServer(t *testing.T) {
+	t.Helper()
 	if address == "" {
 		t.Skip("HOCKET_TEMPORAL names no directory with the program temporal; make temporal builds it")
 	}
+}
+
+var quiet = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
+
+func TestConformance(t *testing.T) {
+	needsServer(t)
 	drivertest.Run(t, func(t testing.TB) drivertest.World {
 		return world{fmt.Sprintf("w%d", worlds.Add(1)), t.TempDir()}
 	})
