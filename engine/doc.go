@@ -61,8 +61,8 @@
 //     the run continues when the output can be read again.
 //  18. Defects. If Step returns another error, or panics, stop driving, store nothing more
 //     of the run, and report it. What is stored stays as it is.
-//  19. One driver. At most one process drives a run. Others learn which one, and can
-//     continue the run when that process has ended.
+//  19. One driver. At most one process drives a run, or several share its attempts. Others
+//     learn which one, and can continue the run when that process has ended.
 //  20. Programs. Programs that an attempt left running when its process died are ended
 //     before the run continues. Their environment has [StartTask.Key] in HOCKET_KEY.
 //  21. Starting. An id is used once. A key that was used before for the same request

@@ -82,7 +82,7 @@ func eventsOrNone(d *process) []engine.Envelope {
 	return evs
 }
 
-// nobodyAnswers: a question has a deadline, and an edge for it.
+// nobodyAnswers: a question has a deadline, and an edge for it, also if nobody drove the run before that.
 func nobodyAnswers(t *scene, w World) {
 	d := open(t, w, echo)
 	ok := gate("ok", "yes")
@@ -91,9 +91,20 @@ func nobodyAnswers(t *scene, w World) {
 		Nodes: []workflow.Node{ok, task("late", "nobody came")},
 		Edges: []workflow.Edge{{From: "ok", To: workflow.End}, {From: "ok", To: "late", On: workflow.OnTimeout}},
 	})
-	res := start(t, d, starting(b))
-	if res.Status != engine.Success || res.Output != "nobody came" || res.Steps[0].Status != engine.TimedOut {
-		t.Errorf("%s", outline(res))
+	late := starting(b)
+	late.Run = "late"
+	if _, err := d.raw.Start(t.Context(), late.spec()); err != nil {
+		t.Fatal(err)
+	}
+	first := start(t, d, starting(b))
+	second, err := d.Resume(t.Context(), late.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, res := range []engine.Result{first, second} {
+		if res.Status != engine.Success || res.Output != "nobody came" || res.Steps[0].Status != engine.TimedOut {
+			t.Errorf("%s", outline(res))
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package drivertest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -84,4 +86,114 @@ func claimHolds(t *scene, w World) {
 	d.Kill()
 	until("abandoned", func(c driver.Change) bool { return c.Run == s.Run && !c.Info.Driven && !c.Info.Pending })
 	wantSince(t, other.raw, seen.Version, "changed "+s.Run)
+}
+
+// severalDrive: a run whose processes die one after the other is finished by the last one, whether they share its work
+// or take turns, and no attempt whose result was recorded runs again.
+func severalDrive(t *scene, w World) {
+	var seen calls
+	s := Start{Run: runID, Bundle: Busy(), Inputs: BusyInputs(5), Limits: limits}
+	reader := open(t, w, echo)
+	if _, err := reader.raw.Start(t.Context(), s.spec()); err != nil {
+		t.Fatal(err)
+	}
+	mortal := func() {
+		var d *process
+		var mu sync.Mutex
+		made := 0
+		d = open(t, w, func(ctx context.Context, task *engine.StartTask) Outcome {
+			mu.Lock()
+			made++
+			n := made
+			mu.Unlock()
+			if n > 4 {
+				<-ctx.Done() // a killed process does nothing
+				return Outcome{}
+			}
+			seen.note(task)
+			if n == 4 {
+				d.Kill()
+			}
+			return echo(ctx, task)
+		})
+		if res, err := d.whenFree(t, runID); err == nil && !res.Status.Done() {
+			t.Errorf("a driver that was killed returned %s", outline(res))
+		}
+	}
+	recorded := map[string]int{} // how often an attempt was made by the time at which its end was recorded
+	note := func() {
+		for _, ev := range events(t, reader) {
+			if ended, ok := ev.Event.(*engine.TaskEnded); ok && (ended.Fault == nil || ended.Fault.Kind != engine.FaultLost) {
+				key := fmt.Sprintf("%s@%d", ended.Address, ended.Attempt)
+				if _, known := recorded[key]; !known {
+					recorded[key] = seen.count(key)
+				}
+			}
+		}
+	}
+	var dying sync.WaitGroup
+	for range 2 {
+		dying.Go(mortal)
+	}
+	dying.Wait()
+	note()
+	last := open(t, w, func(ctx context.Context, task *engine.StartTask) Outcome {
+		seen.note(task)
+		return echo(ctx, task)
+	})
+	res, err := last.whenFree(t, runID)
+	if err != nil || res.Status != engine.Success || len(res.Steps) != 14 {
+		t.Fatalf("%s, %v", outline(res), err)
+	}
+	agree(t, last, s.Bundle, res)
+	for key, n := range recorded {
+		if seen.count(key) != n {
+			t.Errorf("%s was recorded and made again; all: %v", key, seen.all())
+		}
+	}
+	if len(recorded) == 0 {
+		t.Error("the processes died before anything was recorded")
+	}
+}
+
+// whenFree drives a run as soon as no other process does, if only one can.
+func (p *process) whenFree(t *scene, run string) (engine.Result, error) {
+	for {
+		res, err := p.Resume(t.Context(), run)
+		if !errors.As(err, new(*driver.HeldError)) {
+			return res, err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// away: if the place of a run cannot be reached for a while, the run waits and then goes on.
+func away(t *scene, w World) {
+	var seen calls
+	began, mayEnd := make(chan struct{}), make(chan struct{})
+	d := open(t, w, func(_ context.Context, task *engine.StartTask) Outcome {
+		if seen.note(task); task.Node == "b" && seen.count("b@1") == 1 {
+			close(began)
+			<-mayEnd
+		}
+		return Outcome{Output: task.Node}
+	})
+	s := starting(bundle(chain(task("a", ""), task("b", ""), task("c", ""))))
+	call := goStart(t, d, s)
+	await(t, "the attempt", began)
+	back := w.Away(t)
+	close(mayEnd)
+	time.Sleep(300 * time.Millisecond) // long enough for an impatient driver to give up
+	back()
+	res, err := call.wait(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agree(t, d, s.Bundle, res)
+	want(t, res, `success "c"`, `a success "a"`, `b success "b"`, `c success "c"`)
+	for _, key := range []string{"a@1", "c@1"} {
+		if seen.count(key) != 1 {
+			t.Errorf("%s was made %d times; all: %v", key, seen.count(key), seen.all())
+		}
+	}
 }

@@ -25,6 +25,8 @@ type World interface {
 	// Spoil makes the output of a task unreadable. seq is the event that ended the task,
 	// in a run that is not being driven. restore makes the output readable again.
 	Spoil(t testing.TB, run string, seq int) (restore func())
+	// Away makes the place unreachable, for all drivers, until back is called.
+	Away(t testing.TB) (back func())
 	Traits() Traits
 }
 
@@ -110,6 +112,8 @@ var Scenarios = []Scenario{
 	{"left running", []int{20}, leftRunning},
 	{"answer before once", []int{14}, answerBeforeOnce},
 	{"two drivers", []int{19, 21, 22}, twoDrivers},
+	{"several die", []int{12, 19}, severalDrive},
+	{"away", []int{2, 3}, away},
 
 	{"start key", []int{21}, startKey},
 	{"start key race", []int{21}, startKeyRace},

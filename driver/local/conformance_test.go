@@ -1,6 +1,9 @@
 package local_test
 
 import (
+	"database/sql"
+	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -32,6 +35,26 @@ func (world) Traits() drivertest.Traits {
 func (w world) Spoil(t testing.TB, _ string, _ int) (restore func()) {
 	changeSnapshots(t, w.dir, "UPDATE blobs SET data = '!' || data")
 	return func() { changeSnapshots(t, w.dir, "UPDATE blobs SET data = substr(data, 2)") }
+}
+
+// Away locks the journal.
+func (w world) Away(t testing.TB) (back func()) {
+	db, err := sql.Open("sqlite", filepath.Join(w.dir, "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := db.Conn(t.Context())
+	if err == nil {
+		_, err = held.ExecContext(t.Context(), "PRAGMA busy_timeout = 10000; BEGIN EXCLUSIVE")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(held.Close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // machine is a clock whose wall clock may be changed.

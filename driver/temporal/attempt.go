@@ -70,6 +70,11 @@ func (p *workplace) tells(id driver.AttemptID, out *driver.Outcome, refused erro
 // attempt is the activity that makes one attempt. Its result is a TaskEnded.
 func (p *workplace) attempt(ctx context.Context, j job) (eventJSON, error) {
 	id := driver.AttemptID{Run: j.Run, Address: j.Task.Address, Attempt: j.Task.Attempt}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout)
+	stop := context.AfterFunc(p.stopped, func() { cancel(errInterrupted) })
+	defer stop()
 	w, err := p.work(ctx, j)
 	p.tells(id, nil, err)
 	if err != nil {
@@ -78,12 +83,6 @@ func (p *workplace) attempt(ctx context.Context, j job) (eventJSON, error) {
 	if w.done != nil {
 		defer w.done()
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout)
-	stop := context.AfterFunc(p.stopped, func() { cancel(errInterrupted) })
-	defer stop()
-
 	if j.Task.Again { // the one before may have left programs running
 		if err := process.EndLeft(j.Task.Key(j.Run), 0); err != nil && !errors.Is(err, process.ErrUnseen) {
 			return eventJSON{}, lost(err)

@@ -71,17 +71,24 @@ var quiet = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 func TestConformance(t *testing.T) {
 	needsServer(t)
 	drivertest.Run(t, func(t testing.TB) drivertest.World {
-		return world{fmt.Sprintf("w%d", worlds.Add(1)), t.TempDir()}
+		return newWorld(t)
 	})
 }
 
 var worlds atomic.Int64
 
-type world struct{ queue, dir string }
+type world struct {
+	queue, dir string
+	proxy      *proxy // to the server
+}
+
+func newWorld(t testing.TB) world {
+	return world{fmt.Sprintf("w%d", worlds.Add(1)), t.TempDir(), startProxy(t, address)}
+}
 
 func (w world) Driver(t testing.TB, now func() time.Time) drivertest.Process {
 	d, err := temporal.Open(temporal.Options{
-		Client: client.Options{HostPort: address, Logger: quiet}, Queue: w.queue, Store: temporal.Folder(w.dir), Heartbeat: 1500 * time.Millisecond, Now: now,
+		Client: client.Options{HostPort: w.proxy.address, Logger: quiet}, Queue: w.queue, Store: temporal.Folder(w.dir), Heartbeat: 1500 * time.Millisecond, Now: now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +99,11 @@ func (w world) Driver(t testing.TB, now func() time.Time) drivertest.Process {
 
 func (world) Traits() drivertest.Traits {
 	return drivertest.Traits{StopsWithCaller: true, Hour: 6 * time.Second, Forgets: true}
+}
+
+func (w world) Away(testing.TB) (back func()) {
+	w.proxy.cut()
+	return w.proxy.mend
 }
 
 // Spoil makes all long values of the run unreadable.

@@ -231,8 +231,7 @@ func (m *machine) begin(now time.Time, in begin) error {
 	if err := m.carryOut(first); err != nil {
 		return err
 	}
-	m.arm()
-	return nil
+	return m.wake(now, nil) // what was due before the run began
 }
 
 // wake handles what has arrived at a moment, and the timers that are due then.

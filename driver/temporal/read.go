@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -14,7 +15,8 @@ import (
 )
 
 // pages yields the history of the newest execution of a run, as many events at a time as the server returns: all events of one
-// transaction come together. With follow it waits for more until the execution is over.
+// transaction come together. With follow it waits for more until the execution is over, also if the server cannot be
+// reached for a while.
 func (d *Driver) pages(ctx context.Context, run string, follow bool) iter.Seq2[[]*historypb.HistoryEvent, error] {
 	return func(yield func([]*historypb.HistoryEvent, error) bool) {
 		req := &workflowservice.GetWorkflowExecutionHistoryRequest{
@@ -23,8 +25,9 @@ func (d *Driver) pages(ctx context.Context, run string, follow bool) iter.Seq2[[
 		}
 		for {
 			res, err := d.client.WorkflowService().GetWorkflowExecutionHistory(ctx, req)
-			if follow && err != nil && ctx.Err() == nil && errors.As(err, new(*serviceerror.DeadlineExceeded)) {
-				continue // nothing has happened
+			if follow && err != nil && ctx.Err() == nil && away(err) {
+				time.Sleep(50 * time.Millisecond)
+				continue
 			}
 			if err != nil {
 				yield(nil, known(run, err))
@@ -38,6 +41,12 @@ func (d *Driver) pages(ctx context.Context, run string, follow bool) iter.Seq2[[
 			}
 		}
 	}
+}
+
+// away reports whether an error says that the server does not answer now. Waiting for news ends this way too.
+func away(err error) bool {
+	return errors.As(err, new(*serviceerror.Unavailable)) || errors.As(err, new(*serviceerror.DeadlineExceeded)) ||
+		errors.As(err, new(*serviceerror.ResourceExhausted)) || errors.As(err, new(*serviceerror.Internal))
 }
 
 // known returns the error of a run that does not exist, if that is what the server says.

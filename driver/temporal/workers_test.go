@@ -24,7 +24,7 @@ func TestWorkers(t *testing.T) {
 		t.Skip("HOCKET_TEMPORAL names no directory with the program temporal; make temporal builds it")
 	}
 	drivertest.Run(t, func(t testing.TB) drivertest.World {
-		return workersWorld{world{fmt.Sprintf("v%d", worlds.Add(1)), t.TempDir()}, &works{of: map[string]driver.Work{}, first: map[string]string{}}}
+		return workersWorld{newWorld(t), &works{of: map[string]driver.Work{}, first: map[string]string{}}}
 	})
 }
 
@@ -40,10 +40,15 @@ type works struct {
 	first map[string]string // digests of the workflows that runs were started with
 }
 
-func (w *works) resolve(_ context.Context, run string, pin *driver.Pin) (driver.Work, func(), error) {
+// resolve returns what a process drives a run with; if it does not, then what another one does.
+func (p workersProcess) resolve(_ context.Context, run string, pin *driver.Pin) (driver.Work, func(), error) {
+	w := p.works
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	work, ok := w.of[run]
+	work, ok := w.of[p.name()+run]
+	if !ok {
+		work, ok = w.of[run]
+	}
 	if !ok {
 		return driver.Work{}, nil, errors.New("this machine does not have what the run needs")
 	}
@@ -60,7 +65,7 @@ func (w *works) resolve(_ context.Context, run string, pin *driver.Pin) (driver.
 
 func (w workersWorld) Driver(t testing.TB, now func() time.Time) drivertest.Process {
 	d, err := temporal.Open(temporal.Options{
-		Client: client.Options{HostPort: address, Logger: quiet}, Queue: w.queue, Store: temporal.Folder(w.dir), Workers: true,
+		Client: client.Options{HostPort: w.proxy.address, Logger: quiet}, Queue: w.queue, Store: temporal.Folder(w.dir), Workers: true,
 		Heartbeat: 1500 * time.Millisecond, Now: now,
 	})
 	if err != nil {
@@ -74,6 +79,8 @@ type workersProcess struct {
 	process
 	works *works
 }
+
+func (p workersProcess) name() string { return fmt.Sprintf("w%p", p.Driver) }
 
 // Start says that the run has a script, as it may have.
 func (p workersProcess) Start(ctx context.Context, spec driver.Spec) (driver.Created, error) {
@@ -90,12 +97,12 @@ func (p workersProcess) Drive(ctx context.Context, run string, w driver.Work) (e
 		return p.Driver.Drive(ctx, run, w)
 	}
 	p.works.mu.Lock()
-	p.works.of[run], p.works.first[run] = w, workflow.Digest(pin.Bundle.Root)
+	p.works.of[run], p.works.of[p.name()+run], p.works.first[run] = w, w, workflow.Digest(pin.Bundle.Root)
 	p.works.mu.Unlock()
 	working, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- p.Work(working, driver.Worker{Name: fmt.Sprintf("w%p", p.Driver), Resolve: p.works.resolve}, w.Leave)
+		ended <- p.Work(working, driver.Worker{Name: p.name(), Resolve: p.resolve}, w.Leave)
 	}()
 	defer func() {
 		select {
