@@ -46,7 +46,7 @@ func (d *Driver) act(ctx context.Context, run string, a act) (driver.Receipt, er
 		err = h.Get(ctx, nil)
 	}
 	if errors.As(err, new(*serviceerror.NotFound)) { // the workflow has ended
-		return driver.Receipt{}, &driver.RefusedError{Run: run, Reason: reason(nil)}
+		return driver.Receipt{}, &driver.RefusedError{Run: run, Reason: d.ended(ctx, run)}
 	}
 	var refused *temporal.ApplicationError
 	if errors.As(err, &refused) && refused.Type() == refusedType {
@@ -57,6 +57,14 @@ func (d *Driver) act(ctx context.Context, run string, a act) (driver.Receipt, er
 		receipt.Status = m.run.Status()
 	}
 	return receipt, err
+}
+
+// ended returns why a run whose workflow has ended refuses everything.
+func (d *Driver) ended(ctx context.Context, run string) string {
+	if i, err := d.Info(ctx, run); err == nil && i.Problem != "" {
+		return i.Problem
+	}
+	return reason(nil)
 }
 
 // reason returns why a run that is over refuses something.

@@ -39,8 +39,8 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 		w.Agents, w.Scripted, w.ScriptAll = now.Agents, now.Scripted, now.ScriptAll
 	}
 	w.Pin = m.pin
-	if m.over {
-		return m.run.Result(), nil
+	if err := m.closed(); m.over || err != nil {
+		return m.run.Result(), err
 	}
 	w.Patience = cmp.Or(w.Patience, time.Minute)
 	known := m.run.Seq()
@@ -251,7 +251,7 @@ func (s *session) follow(ctx context.Context, leave func()) error {
 			}
 		case p, ok := <-pages:
 			if !ok {
-				return nil
+				return s.mirror.closed()
 			}
 			if p.err != nil {
 				return p.err

@@ -104,8 +104,18 @@ func (p *workplace) runFlow(ctx workflow.Context, in begin) (ending, error) {
 		if err := f.m.wake(workflow.Now(f.ctx), arrivals); err != nil {
 			return ending{}, broken(err)
 		}
+		if f.reset() {
+			return ending{}, refusal(errors.New("a run cannot be reset, because what it did since would happen again; use `hocket fork`"))
+		}
 	}
 	return f.end()
+}
+
+// reset reports whether this execution repeats another one up to a point that somebody chose with Temporal's own tools.
+// Until that point it must do what the other one did.
+func (f *flow) reset() bool {
+	info := workflow.GetInfo(f.ctx)
+	return info.OriginalRunID != info.WorkflowExecution.RunID && !workflow.IsReplaying(f.ctx)
 }
 
 // wait waits until something has arrived, and then until all of it has: a coroutine that is started now runs

@@ -2,6 +2,7 @@ package temporal_test
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"os"
@@ -16,7 +17,11 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/temporal"
 	"github.com/hocket-dev/hocket/engine"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // machine is a checkout of a project on a machine of its own.
@@ -265,3 +270,142 @@ func TestStrangers(t *testing.T) {
 		})
 	}
 }
+
+// TestSecrets: the history of a run contains no secret that its steps use.
+func TestSecrets(t *testing.T) {
+	c := newCluster(t, map[string]string{
+		".hocket/config.yml":          "driver: temporal\nsecrets: {token: {env: HOCKET_TEST_TOKEN}}\n",
+		".hocket/workflows/build.yml": "name: build\nsteps:\n  - {id: a, agent: shell, config: {command: 'echo \"$HOCKET_TEST_TOKEN\"; echo \"$HOCKET_TEST_TOKEN\" >&2; exit 3'}, on_error: continue}\n",
+	})
+	const secret = "sk-very-secret-0123456789"
+	t.Setenv("HOCKET_TEST_TOKEN", secret)
+	one := c.machine(nil)
+	one.work(t, hocket.Worker{})
+	r, wait := one.start(t, "build", hocket.Front{})
+	if _, err := wait(); err != nil {
+		t.Fatal(err)
+	}
+	cl, err := client.Dial(client.Options{HostPort: address, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	events, n := cl.GetWorkflowHistory(t.Context(), c.queue+"/"+r.ID(), "", false, 0), 0
+	for events.HasNext() {
+		e, err := events.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		if text, _ := protojson.Marshal(e); strings.Contains(string(text), secret) || strings.Contains(string(text), base64.StdEncoding.EncodeToString([]byte(secret))[:20]) {
+			t.Errorf("an event contains the secret: %s", text)
+		}
+		for _, data := range payloads(e.ProtoReflect()) {
+			if strings.Contains(string(data), secret) {
+				t.Errorf("a value contains the secret: %s", data)
+			}
+		}
+	}
+	if n < 5 {
+		t.Errorf("read only %d events", n)
+	}
+	err = filepath.WalkDir(c.store, func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if strings.Contains(string(text), secret) {
+			t.Errorf("%s contains the secret", name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// payloads returns the data of all payloads in a message.
+func payloads(m protoreflect.Message) (all [][]byte) {
+	if p, ok := m.Interface().(*commonpb.Payload); ok {
+		return [][]byte{p.GetData()}
+	}
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.IsMap() && f.MapValue().Message() != nil:
+			v.Map().Range(func(_ protoreflect.MapKey, v protoreflect.Value) bool {
+				all = append(all, payloads(v.Message())...)
+				return true
+			})
+		case f.IsList() && f.Message() != nil:
+			for i := range v.List().Len() {
+				all = append(all, payloads(v.List().Get(i).Message())...)
+			}
+		case !f.IsMap() && f.Message() != nil:
+			all = append(all, payloads(v.Message())...)
+		}
+		return true
+	})
+	return all
+}
+
+// TestReset: what Temporal's own tools do to a run is refused or told, and a fork continues it.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{".hocket/workflows/build.yml": `name: build
+steps:
+  - {id: a, agent: shell, config: {command: echo a}}
+  - {id: ok, human: "Go on?"}
+  - {id: b, agent: shell, config: {command: echo b}}
+`})
+	one := c.machine(nil)
+	one.work(t, hocket.Worker{})
+	cl, err := client.Dial(client.Options{HostPort: address, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	for name, end := range map[string]func(id string) error{
+		"reset": func(id string) error {
+			_, err := cl.ResetWorkflowExecution(t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+				Namespace: "default", WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: id}, Reason: "test", WorkflowTaskFinishEventId: 4, RequestId: newName(),
+			})
+			return err
+		},
+		"terminate": func(id string) error { return cl.TerminateWorkflow(t.Context(), id, "", "test") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, wait := one.start(t, "build", hocket.Front{})
+			if res, err := wait(); err != nil || res.Status != engine.Waiting {
+				t.Fatalf("%+v %v", res, err)
+			}
+			if err := end(c.queue + "/" + r.ID()); err != nil {
+				t.Fatal(err)
+			}
+			var info hocket.Info
+			for range 100 {
+				if info, err = r.Info(t.Context()); err != nil || info.Problem != "" {
+					break
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			if err != nil || !strings.Contains(info.Problem, "hocket fork") {
+				t.Errorf("%+v %v", info, err)
+			}
+			if _, err := r.Drive(t.Context(), hocket.Front{}); err == nil || !strings.Contains(err.Error(), "hocket fork") {
+				t.Errorf("driven: %v", err)
+			}
+			if _, err := r.Answer(t.Context(), "ok", hocket.Answer{Value: "yes"}); err == nil || !strings.Contains(err.Error(), "hocket fork") {
+				t.Errorf("answered: %v", err)
+			}
+			next, err := r.Fork(t.Context(), "a", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res, err := next.Drive(t.Context(), hocket.Front{}); err != nil || res.Status != engine.Waiting {
+				t.Fatalf("%+v %v", res, err)
+			}
+		})
+	}
+}
+
+func newName() string { return fmt.Sprint("r", worlds.Add(1)) }

@@ -85,6 +85,9 @@ func (d *Driver) info(ctx context.Context, run string, e *workflowpb.WorkflowExe
 	i.Driven = e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING && d.alive(ctx, run)
 	i.Pending = !m.begun && !i.Driven && !about.Owner.Claimed
 	i.Status, i.Seq, i.Usage, i.Open, i.Changed, i.Due = m.run.Status(), m.run.Seq(), m.run.Usage(), len(m.run.Questions()), m.last, m.run.Due()
+	if err := m.closed(); err != nil {
+		i.Problem = err.Error()
+	}
 	i.Workflow, i.Digest = m.pin.Bundle.Root.Name, workflow.Digest(m.pin.Bundle.Root)
 	return i, m, nil
 }

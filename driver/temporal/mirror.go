@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,6 +30,7 @@ type mirror struct {
 	taskAt    int64                // its event
 	done      bool                 // that task has completed
 	begun     bool
+	ended     bool // the workflow has ended, although the run may not be over
 }
 
 // The effects of a mirror: none.
@@ -63,6 +65,9 @@ func (m *mirror) read(e *historypb.HistoryEvent) error {
 		return err
 	case enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
 		m.done = true
+		return nil
+	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED, enums.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
+		m.ended = true
 		return nil
 	}
 	if a := e.GetActivityTaskScheduledEventAttributes(); a != nil {
@@ -168,11 +173,11 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 		}
 		return &arrival{ended: endOf(key, ended, nil)}, nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
-		return m.ended(e.GetActivityTaskFailedEventAttributes().GetScheduledEventId(), engine.FaultLost), nil
+		return m.endedBy(e.GetActivityTaskFailedEventAttributes().GetScheduledEventId(), engine.FaultLost), nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
-		return m.ended(e.GetActivityTaskTimedOutEventAttributes().GetScheduledEventId(), engine.FaultLost), nil
+		return m.endedBy(e.GetActivityTaskTimedOutEventAttributes().GetScheduledEventId(), engine.FaultLost), nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
-		return m.ended(e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), engine.FaultCancelled), nil
+		return m.endedBy(e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), engine.FaultCancelled), nil
 	case enums.EVENT_TYPE_TIMER_FIRED:
 		return &arrival{rang: true}, nil
 	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
@@ -188,13 +193,21 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 	return nil, nil
 }
 
-// ended returns the end of an attempt that reported nothing.
-func (m *mirror) ended(scheduled int64, kind engine.FaultKind) *arrival {
+// endedBy returns the end of an attempt that reported nothing.
+func (m *mirror) endedBy(scheduled int64, kind engine.FaultKind) *arrival {
 	key, ok := m.scheduled[scheduled]
 	if !ok {
 		return nil
 	}
 	return &arrival{ended: failed(key, kind)}
+}
+
+// closed returns an error if the workflow ended before the run did.
+func (m *mirror) closed() error {
+	if m.machine == nil || m.over || !m.ended {
+		return nil
+	}
+	return errors.New("somebody ended its workflow with Temporal's own tools; use `hocket fork` to continue from one of its steps")
 }
 
 // firstPin returns what the run was started with.
