@@ -256,7 +256,7 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 		pin.Replies = s.replies.Encode()
 	}
 	if p.Config().Driver != "" {
-		pin.Sites, pin.Files = sitesOf(*pin.Bundle, w.l.Agents(), s.replies), project.FilesOf(p.Root())
+		pin.Sites, pin.Files = p.sitesOf(*pin.Bundle, w.l.Agents(), s.replies), project.FilesOf(p.Root())
 	}
 	spec := driver.Spec{
 		Run: s.run, Pin: pin, Inputs: inputs, Limits: w.Limits(), Owner: p.owner, Key: s.key,

@@ -162,30 +162,30 @@ func (r *Run) following(ctx context.Context, f Front) (driver.Work, func(), erro
 }
 
 // sitesOf returns which machines may do the tasks of a bundle, and what agents are handed off to.
-func sitesOf(b workflow.Bundle, agents *agent.Set, replies *Replies) map[string]driver.Site {
-	sites := map[string]driver.Site{}
+func (p *Project) sitesOf(b workflow.Bundle, agents *agent.Set, replies *Replies) map[string]driver.Site {
+	sites, anywhere := map[string]driver.Site{}, p.Config().Temporal.Anywhere
 	for _, w := range check.Workflows(b) {
 		w.Body.WalkTasks(func(n *workflow.Node, task *workflow.Task) {
 			if replies != nil && replies.Covers(n) {
 				return
 			}
 			if d, _, err := agents.ResolveLane(task.Agent, w.RoleOf(task.Agent)); err == nil {
-				sites[w.Name+"/"+n.ID] = siteOf(d, agents.Traits(d.Agent), task.Settings)
+				sites[w.Name+"/"+n.ID] = siteOf(d, agents.Traits(d.Agent), task.Settings, anywhere)
 			}
 		})
 	}
 	for _, d := range agents.Definitions() {
-		sites["@"+d.Name] = siteOf(d, agents.Traits(d.Agent), nil)
+		sites["@"+d.Name] = siteOf(d, agents.Traits(d.Agent), nil, anywhere)
 	}
 	return sites
 }
 
 // siteOf returns which machines may do a task: those that have its executor, and where the files and conversations are
 // that it uses.
-func siteOf(d *agent.Definition, t agent.Traits, settings map[string]any) driver.Site {
+func siteOf(d *agent.Definition, t agent.Traits, settings map[string]any, anywhere bool) driver.Site {
 	s := driver.Site{Queue: d.Queue}
 	_, continues := settings[agent.SessionSetting]
-	s.Stays = !d.Anywhere && (t.Stays || continues || len(d.Tools) > 0 || len(d.Servers) > 0)
+	s.Stays = !d.Anywhere && !anywhere && (t.Stays || continues || len(d.Tools) > 0 || len(d.Servers) > 0)
 	if t.Missing != nil {
 		s.Program = d.Agent
 	}

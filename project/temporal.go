@@ -22,6 +22,7 @@ type Temporal struct {
 	Namespace string
 	Queue     string // names the project in its namespace; "": the name of its directory
 	Store     string // a directory, relative to the project, or s3://BUCKET/PREFIX; "": in the state directory
+	Anywhere  bool   // all machines have the same files, so no task has to stay on one
 	TLS       TemporalTLS
 }
 
@@ -54,6 +55,7 @@ func (t *Temporal) read(m *strictyaml.Map) {
 			t.Store = ""
 		}
 	}
+	t.Anywhere = m.Word("place", "any") != ""
 	t.TLS.read(m.Get("tls"))
 	m.Done()
 }

@@ -156,6 +156,7 @@ func (s *session) work() (stop, leave func(), err error) {
 		MaxHeartbeatThrottleInterval: s.d.o.Heartbeat / 5,
 		WorkerStopTimeout:            forever, // attempts that are to stop are told so
 		DisableRegistrationAliasing:  true,
+		DeadlockDetectionTimeout:     slow,
 		StickyScheduleToStartTimeout: s.d.o.Heartbeat / 2, // a process that was killed is soon replaced
 	}
 	main := worker.New(s.d.client, s.d.runQueue(s.id), options)

@@ -263,6 +263,9 @@ func (f *flow) claim(c claim) {
 	})
 }
 
+// slow is how long a workflow task may take. A large state takes more than the usual second.
+const slow = 30 * time.Second
+
 // forever is longer than any attempt. Temporal wants a limit.
 const forever = 10 * 365 * 24 * time.Hour
 

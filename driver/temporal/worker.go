@@ -32,7 +32,7 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	serve := func(queue string, o worker.Options, register func(worker.Registry)) {
 		o.Identity, o.DisableRegistrationAliasing = d.name, true
 		o.MaxHeartbeatThrottleInterval, o.WorkerStopTimeout = d.o.Heartbeat/5, forever
-		o.MaxConcurrentActivityExecutionSize = w.Most
+		o.MaxConcurrentActivityExecutionSize, o.DeadlockDetectionTimeout = w.Most, slow
 		one := worker.New(d.client, queue, o)
 		register(one)
 		all = append(all, one)
