@@ -87,7 +87,7 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 		accepted.digests[digest] = true
 	}
 	return workers.Work(ctx, driver.Worker{
-		Name: o.Name, Queues: o.Queues, Most: o.Most, Programs: p.programs(), Happened: o.Happened,
+		Name: o.Name, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Happened: o.Happened,
 		Files: func() string { return project.FilesOf(p.Root()) },
 		Resolve: func(ctx context.Context, run string, pin *driver.Pin) (driver.Work, func(), error) {
 			return p.handle(d, run).resolve(ctx, pin, accepted)

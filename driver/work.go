@@ -63,6 +63,9 @@ type Worker struct {
 	// Resolve returns what a run is driven with here. The error says why this worker cannot work for it.
 	// The function is called when the worker no longer works for that plan.
 	Resolve func(ctx context.Context, run string, pin *Pin) (Work, func(), error)
+	// Trusting means that it makes every attempt of a run that it works for. Otherwise it makes sure that the run
+	// has asked for exactly that: anyone who can reach the queue could have put it there.
+	Trusting bool
 	// Programs are the executors that tasks may need and this machine has, see [Site].
 	Programs []string
 	// Files describes the files that are here, as in [Pin].

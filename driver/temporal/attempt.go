@@ -33,6 +33,7 @@ type workplace struct {
 	// The rest is nil in a process that drives one run. begins is told that the workflow of a run begins here, and
 	// claim takes the tasks that stay on one machine.
 	begins   func(run string, pin *driver.Pin)
+	issued   *issued
 	claim    func(ctx context.Context, c claim) (queue string, err error)
 	happened func(a driver.AttemptID, out *driver.Outcome, refused error)
 

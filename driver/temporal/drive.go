@@ -92,12 +92,13 @@ type session struct {
 	script  driver.Scripting
 	replies map[string]scripted // to questions, until they are given
 
-	mu    sync.Mutex // guards the rest, which attempts read
-	w     driver.Work
-	seq   int                           // of the newest event
-	moved chan struct{}                 // closed when seq changes
-	execs map[attemptKey]agent.Executor // scripted replies
-	made  map[attemptKey]bool           // attempts that began here, and whose ends are not recorded yet
+	mu     sync.Mutex // guards the rest, which attempts read
+	w      driver.Work
+	seq    int                           // of the newest event
+	moved  chan struct{}                 // closed when seq changes
+	issued *issued                       // attempts in progress, for a worker that has to know them; otherwise nil
+	execs  map[attemptKey]agent.Executor // scripted replies
+	made   map[attemptKey]bool           // attempts that began here, and whose ends are not recorded yet
 }
 
 // shown is a question that somebody here may answer.
@@ -311,6 +312,7 @@ func (s *session) see(r *engine.Run, e engine.Envelope, cmds []engine.Command) {
 	if ev, ok := e.Event.(*engine.TaskEnded); ok {
 		key := attemptKey{ev.Address, ev.Attempt}
 		delete(s.made, key)
+		s.issued.remove(s.id, key)
 		if ended := s.tails[key]; ended != nil {
 			close(ended)
 			delete(s.tails, key)
@@ -337,6 +339,7 @@ func (s *session) commanded(c engine.Command) {
 		}
 		s.execs[attemptKey{c.Address, c.Attempt}] = exec
 		s.tail(attemptKey{c.Address, c.Attempt})
+		s.issued.add(s.id, c)
 	case *engine.Withdraw:
 		s.script.Closed(c.ID)
 	case *engine.Ask:

@@ -207,11 +207,13 @@ func (f *flow) start(key attemptKey, c *engine.StartTask, s driver.Site) {
 		WaitForCancellation:    true,
 		RetryPolicy:            elsewhere,
 	})
+	f.p.issued.add(f.in.Run, c)
 	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, f.m.run.Seq(), f.planned(), c})
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
 		var ended eventJSON
 		err := done.Get(ctx, &ended)
 		delete(f.stops, key)
+		f.p.issued.remove(f.in.Run, key)
 		f.inbox = append(f.inbox, arrival{ended: endOf(key, ended, err)})
 	})
 }

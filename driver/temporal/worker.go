@@ -2,6 +2,8 @@ package temporal
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/taskqueue/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
@@ -22,11 +25,11 @@ import (
 func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{}) error {
 	stopped, interrupt := context.WithCancel(context.Background())
 	defer interrupt()
-	c := &crew{d: d, w: w, stays: d.o.Queue + "/worker/" + w.Name, plans: map[planKey]*plan{}}
+	c := &crew{issued: newIssued(!w.Trusting), d: d, w: w, stays: d.o.Queue + "/worker/" + w.Name, plans: map[planKey]*plan{}}
 	defer c.close()
 	p := &workplace{
 		client: d.client, store: d.o.Store, queue: d.processQueue(), ids: d.flowID, waiting: map[string]chan reply{}, stopped: stopped,
-		work: c.work, allows: c.allows, begins: c.begins, claim: c.claim, happened: w.Happened,
+		work: c.work, allows: c.allows, begins: c.begins, claim: c.claim, issued: c.issued, happened: w.Happened,
 	}
 	var all []worker.Worker
 	serve := func(queue string, o worker.Options, register func(worker.Registry)) {
@@ -77,9 +80,10 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 
 // crew is what a worker knows about the runs that it works for.
 type crew struct {
-	d     *Driver
-	w     driver.Worker
-	stays string // the queue of tasks that stay on this machine
+	d      *Driver
+	w      driver.Worker
+	stays  string  // the queue of tasks that stay on this machine
+	issued *issued // by workflows that run here
 
 	mu    sync.Mutex
 	plans map[planKey]*plan
@@ -236,16 +240,78 @@ func (c *crew) work(ctx context.Context, j job) (*working, error) {
 		done()
 		return nil, refuse(errors.New(s))
 	}
-	if p.work.Script == nil {
+	if known := c.issued.has(j.Run, j.Task); known && p.work.Script == nil {
 		return &working{Work: p.work, pin: p.pin, done: done}, nil
 	}
-	w, err := c.follow(p, j.Run).working(ctx, j)
+	s := c.follow(p, j.Run)
+	w, err := s.working(ctx, j)
+	if err == nil && !s.issued.has(j.Run, j.Task) {
+		err = refuse(errors.New("the run has not asked for this"))
+	}
 	if err != nil {
 		done()
 		return nil, err
 	}
 	w.done = done
 	return w, nil
+}
+
+// issued knows what attempts runs have asked for. Nil, it knows nothing and believes everything.
+type issued struct {
+	mu sync.Mutex
+	of map[driver.AttemptID][sha256.Size]byte
+}
+
+func newIssued(careful bool) *issued {
+	if !careful {
+		return nil
+	}
+	return &issued{of: map[driver.AttemptID][sha256.Size]byte{}}
+}
+
+func (i *issued) add(run string, c *engine.StartTask) {
+	if i == nil {
+		return
+	}
+	sum := taskSum(c)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.of[driver.AttemptID{Run: run, Address: c.Address, Attempt: c.Attempt}] = sum
+}
+
+func (i *issued) remove(run string, key attemptKey) {
+	if i == nil {
+		return
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.of, driver.AttemptID{Run: run, Address: key.address, Attempt: key.attempt})
+}
+
+func (i *issued) has(run string, c *engine.StartTask) bool {
+	if i == nil {
+		return true
+	}
+	i.mu.Lock()
+	want, ok := i.of[driver.AttemptID{Run: run, Address: c.Address, Attempt: c.Attempt}]
+	i.mu.Unlock()
+	return ok && want == taskSum(c)
+}
+
+// taskSum identifies a command as it arrives: numbers, for example, have lost their types.
+func taskSum(c *engine.StartTask) [sha256.Size]byte {
+	var arrived engine.StartTask
+	data, err := json.Marshal(c)
+	if err == nil {
+		err = json.Unmarshal(data, &arrived)
+	}
+	if err == nil {
+		data, err = json.Marshal(&arrived)
+	}
+	if err != nil {
+		return [sha256.Size]byte{} // it cannot be sent either
+	}
+	return sha256.Sum256(data)
 }
 
 // stray says why an attempt should not have come to a worker.
@@ -272,7 +338,7 @@ func (c *crew) begins(run string, pin *driver.Pin) {
 	}()
 }
 
-// follow returns the session that counts what a script has replied.
+// follow returns the session that counts what a script has replied, and knows what the run has asked for.
 func (c *crew) follow(p *plan, run string) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -282,19 +348,27 @@ func (c *crew) follow(p *plan, run string) *session {
 		default:
 			return p.follows
 		}
-		// Scripts count, so each session needs its own.
-		if w, end, err := c.w.Resolve(context.Background(), run, p.pin); err == nil {
-			first := p.end
-			p.work.Script, p.end = w.Script, func() { end(); first() }
-		}
+		c.renew(p, run)
 	}
 	w := p.work
 	w.Elsewhere, w.Patience = true, idleFor
 	p.follows = c.d.newSession(run, w, 0)
+	p.follows.issued = newIssued(!c.w.Trusting)
 	go func(s *session) {
 		_, _ = s.drive(context.Background()) // its errors are those of reading; then the next attempt begins anew
 	}(p.follows)
 	return p.follows
+}
+
+// renew gets a new script: it counts, so each session needs its own.
+func (c *crew) renew(p *plan, run string) {
+	if p.work.Script == nil {
+		return
+	}
+	if w, end, err := c.w.Resolve(context.Background(), run, p.pin); err == nil {
+		first := p.end
+		p.work.Script, p.end = w.Script, func() { end(); first() }
+	}
 }
 
 // allows says why the run cannot go on with a plan here.
