@@ -530,6 +530,9 @@ type segment struct {
 
 // archive is the activity that stores a segment.
 func (p *workplace) archive(ctx context.Context, s segment) error {
+	if !activity.GetInfo(ctx).IsLocalActivity { // somebody else asks for it
+		return lost(errors.New("only a run stores its events"))
+	}
 	if len(s.Events) == 0 {
 		return nil
 	}

@@ -76,6 +76,9 @@ type flow struct {
 // runFlow is the workflow. Its result is the end of the run.
 func (p *workplace) runFlow(ctx workflow.Context, in begin) (ending, error) {
 	f := &flow{p: p, in: in, stops: map[attemptKey]workflow.CancelFunc{}}
+	if runOf(workflow.GetInfo(ctx).WorkflowExecution.ID) != in.Run { // it would write into the records of another run
+		return ending{}, refusal(errors.New("the workflow has the id of another run"))
+	}
 	if p.begins != nil {
 		p.begins(in.Run, in.Pin)
 	}

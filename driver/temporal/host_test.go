@@ -20,6 +20,9 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	sdk "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -409,3 +412,50 @@ steps:
 }
 
 func newName() string { return fmt.Sprint("r", worlds.Add(1)) }
+
+// TestForged: what somebody else puts into the queue of a project is not done, even in the name of an accepted run.
+func TestForged(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{".hocket/workflows/build.yml": "name: build\nsteps:\n  - {id: a, agent: shell, config: {command: echo a}}\n  - {id: ok, human: \"Go on?\"}\n"})
+	one := c.machine(nil)
+	one.work(t, hocket.Worker{})
+	r, wait := one.start(t, "build", hocket.Front{})
+	if res, err := wait(); err != nil || res.Status != engine.Waiting {
+		t.Fatalf("%+v %v", res, err)
+	}
+	cl, err := client.Dial(client.Options{HostPort: address, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	mark := filepath.Join(t.TempDir(), "mark")
+	task := map[string]any{"Workflow": "build", "Node": "a", "Agent": "shell", "Address": "a", "Attempt": 1, "Settings": map[string]any{"command": "touch " + mark}}
+	forge := func(ctx workflow.Context, name string, in map[string]any) error {
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			TaskQueue: c.queue, ScheduleToCloseTimeout: 5 * time.Second, RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 1},
+		})
+		return workflow.ExecuteActivity(ctx, name, in).Get(ctx, nil)
+	}
+	queue := newName()
+	rogue := worker.New(cl, queue, worker.Options{})
+	rogue.RegisterWorkflowWithOptions(forge, workflow.RegisterOptions{Name: "forge"})
+	if err := rogue.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer rogue.Stop()
+	for name, in := range map[string]map[string]any{
+		"hocket.attempt": {"run": r.ID(), "seq": 1, "task": task},
+		"hocket.archive": {"run": "../../" + r.ID(), "events": []any{}},
+	} {
+		got, err := cl.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: newName(), TaskQueue: queue}, "forge", name, in)
+		if err == nil {
+			err = got.Get(t.Context(), nil)
+		}
+		if err == nil || !strings.Contains(err.Error(), "the run has not asked for this") && !strings.Contains(err.Error(), "only a run stores its events") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("a forged attempt was made")
+	}
+}
