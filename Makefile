@@ -1,7 +1,7 @@
 # `make` prints what can be done; `make test` is what CI runs.
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint bench sim fuzz mutants clis servers diagrams axe temporal build install release release-test chaos
+.PHONY: help test race lint bench sim fuzz mutants clis servers diagrams axe temporal build install build-temporal install-temporal release release-test chaos
 
 # Each fuzz target runs this long.
 FUZZTIME ?= 60s
@@ -26,7 +26,7 @@ MUTANTS ?= 200
 SEED ?= 1
 
 help: ## Print this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## Check formatting, vet, and run every test (needs Go and nothing else)
 	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "not formatted:"; echo "$$files"; exit 1; fi
@@ -95,6 +95,13 @@ install: build ## Install hocket into BINDIR, and its manual pages into MANDIR, 
 	install -d "$(DESTDIR)$(BINDIR)"
 	install bin/hocket "$(DESTDIR)$(BINDIR)/hocket"
 	bin/hocket man "$(DESTDIR)$(MANDIR)"
+
+build-temporal: ## Build bin/hocket-temporal, which is hocket with the driver for Temporal
+	cd driver/temporal && CGO_ENABLED=0 go build -trimpath -o ../../bin/hocket-temporal ./cmd/hocket-temporal
+
+install-temporal: build-temporal ## Install hocket-temporal into BINDIR, below DESTDIR
+	install -d "$(DESTDIR)$(BINDIR)"
+	install bin/hocket-temporal "$(DESTDIR)$(BINDIR)/hocket-temporal"
 
 release: ## Build the archives and packages of a release of the checked out commit into dist
 	go run ./internal/release

@@ -19,7 +19,6 @@ import (
 	"github.com/hocket-dev/hocket/agent/secret"
 	"github.com/hocket-dev/hocket/agent/tool"
 	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/driver/local"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
@@ -36,6 +35,9 @@ type Options struct {
 	// By default, runs are stored in a journal in the state directory and driven in
 	// this process.
 	Drivers map[string]OpenDriver
+	// Local means that runs are stored and driven on this machine even if config.yml names a driver, for instance to
+	// look at those from before it did.
+	Local bool
 	// Trust decides whether to trust a project whose files can do something that the
 	// user has not approved. If nil, operations that need trust return the
 	// *[UntrustedError].
@@ -48,19 +50,10 @@ type Options struct {
 	// By is who starts, answers and cancels, and Via is how; both are recorded. The
 	// defaults are the user of this process and "go". See also [Project.As].
 	By, Via string
+	// Metrics is an address at which a driver that has figures serves them to Prometheus. "" means nowhere.
+	Metrics string
 
 	root string // of the project, if known; see at
-}
-
-// OpenDriver opens a driver for a project. It is not called before the user has approved where the project's own
-// configuration leads.
-type OpenDriver func(DriverSetup) (driver.Driver, error)
-
-// DriverSetup is the project that a driver is opened for.
-type DriverSetup struct {
-	Root   string // the directory of the project
-	State  string // its state directory
-	Config project.Config
 }
 
 // Project is an open project. It is safe for concurrent use.
@@ -261,7 +254,7 @@ func (p *Project) runs() (driver.Driver, error) {
 	if p.o.State == "" && !filepath.IsAbs(p.State()) {
 		return nil, &NoHomeError{}
 	}
-	d, err := p.openDriver(p.State())
+	d, err := p.openDriver(p.State(), false)
 	if err != nil {
 		return nil, err
 	}
@@ -271,54 +264,6 @@ func (p *Project) runs() (driver.Driver, error) {
 
 // ErrClosed reports that a project was closed.
 var ErrClosed = errors.New("hocket: the project is closed")
-
-// openDriver opens the driver of the project for a state directory. The caller has locked opened.
-func (p *Project) openDriver(state string) (driver.Driver, error) {
-	p = p.steady()
-	name := p.Config().Driver
-	if name == "" {
-		return local.Open(state, local.Options{})
-	}
-	open := p.o.Drivers[name]
-	if open == nil {
-		return nil, &UnknownDriverError{name}
-	}
-	if err := p.trustDriver(); err != nil {
-		return nil, err
-	}
-	return open(DriverSetup{Root: p.Root(), State: state, Config: p.Config()})
-}
-
-// UnknownDriverError reports that this program does not have the driver of a project.
-type UnknownDriverError struct{ Name string }
-
-func (e *UnknownDriverError) Error() string {
-	return fmt.Sprintf("unknown driver %q", e.Name)
-}
-
-// Hint returns what to do about it.
-func (e *UnknownDriverError) Hint() string {
-	if e.Name == project.TemporalDriver {
-		return "install hocket-temporal in a directory of your PATH, as docs/howto/use-temporal.md describes; or remove `driver` from config.yml to store runs on this machine"
-	}
-	return "this program does not include it: use one that does, or remove `driver` from config.yml to store runs on this machine"
-}
-
-// CheckRuns reads everything that is stored about runs, and returns how many there are, -1
-// if there is no journal yet.
-func (p *Project) CheckRuns(ctx context.Context) (int, error) {
-	d, err := p.runs()
-	if err != nil {
-		return 0, err
-	}
-	if c, ok := d.(interface {
-		Check(ctx context.Context) (int, error)
-	}); ok {
-		return c.Check(ctx)
-	}
-	all, err := d.Runs(ctx, Filter{})
-	return len(all), err
-}
 
 // NoHomeError reports that there is no directory to store runs in.
 type NoHomeError struct{}

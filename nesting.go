@@ -254,7 +254,7 @@ func (p *Project) places(states []string, atEnd func(func())) (all []place, err 
 func (p *Project) openElsewhere(state string) (driver.Driver, error) {
 	p.opened.Lock()
 	defer p.opened.Unlock()
-	return p.openDriver(state)
+	return p.openDriver(state, false)
 }
 
 // variables returns the values of an environment variable in processes that have it.

@@ -53,6 +53,10 @@ type (
 	Collected = driver.Collected
 	// Stream is one of the recorded streams of an attempt.
 	Stream = driver.Stream
+	// AttemptID names an attempt of a run.
+	AttemptID = driver.AttemptID
+	// Outcome is the end of an attempt.
+	Outcome = driver.Outcome
 	// Piece is a part of a stream.
 	Piece = driver.Piece
 

@@ -255,7 +255,7 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 	if s.replies != nil {
 		pin.Replies = s.replies.Encode()
 	}
-	if p.Config().Driver != "" {
+	if p.Driver() != "" {
 		pin.Sites, pin.Files = p.sitesOf(*pin.Bundle, w.l.Agents(), s.replies), project.FilesOf(p.Root())
 	}
 	spec := driver.Spec{

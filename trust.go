@@ -120,37 +120,6 @@ func (p *Project) settle(ctx context.Context, powers trust.Powers, file string, 
 	return pinned, err
 }
 
-// agree remembers that the project's driver was approved together with something else: the digest of a command
-// and the answer of [Options.Trust] may be for this process only.
-func (p *Project) agree(powers trust.Powers) {
-	p.opened.Lock()
-	defer p.opened.Unlock()
-	p.agreed = p.agreed.Union(slices.DeleteFunc(slices.Clone(powers), func(power trust.Power) bool { return power.Kind != trust.Driver }))
-}
-
-// trustDriver returns an *[UntrustedError] unless the user has approved where the driver of the project sends its
-// runs. It asks nobody: also what only lists runs opens the driver. The caller has locked opened.
-func (p *Project) trustDriver() error {
-	powers := p.now().files.DriverPowers()
-	if !powers.Exceeds(p.agreed) {
-		return nil
-	}
-	decision, err := p.Trusted(powers, p.o.TrustDigest)
-	if err != nil || decision.Trusted {
-		return err
-	}
-	all, err := p.Powers()
-	if err != nil { // in a workflow, which has nothing to do with it
-		all = powers
-	}
-	if decision, err = p.Trusted(all, p.o.TrustDigest); err != nil {
-		return err
-	}
-	untrusted := decision.Error(p.Root(), all)
-	untrusted.Approve = []string{"trust"}
-	return untrusted
-}
-
 // CheckTrust returns an *[UntrustedError] if the user has not approved what the project's
 // files other than workflows can do.
 func (p *Project) CheckTrust(ctx context.Context) error {

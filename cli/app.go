@@ -17,6 +17,7 @@ import (
 // app is the state of one command: the global flags, and where to write.
 type app struct {
 	std      Stdio
+	args     []string
 	json     bool
 	dir      string // -C
 	state    string // --state
@@ -28,6 +29,7 @@ type app struct {
 	unsaved   map[string][]byte // texts that diagnostics refer to, by the files that they would be
 	with      With
 	trusted   string // --trust
+	metrics   string // --metrics
 	opened    []*hocket.Project
 }
 

@@ -27,8 +27,8 @@ func (a *app) doctorVerb() *cobra.Command {
 		Use:   "doctor",
 		Short: "Diagnose the installation and the project",
 		Long: `Check everything that hocket needs: the project and its configuration, executors
-and their versions, agents, workflows, the sandbox, the state directory, disk space,
-git and the terminal. Each problem comes with how to fix it. The exit code is 1 if
+and their versions, agents, workflows, the sandbox, the state directory, the server
+of the driver if there is one, disk space, git and the terminal. Each problem comes with how to fix it. The exit code is 1 if
 something is broken.`,
 		Example: `  hocket doctor
   hocket doctor --json | jq '.[] | select(.state != "ok")'`,
@@ -254,7 +254,31 @@ func checkState(ctx context.Context, p *hocket.Project) []finding {
 	if err := writable(place); err != nil {
 		state = finding{"state", broken, err.Error(), "make " + place + " writable, or choose another directory with --state DIR"}
 	}
-	return []finding{state, checkJournal(ctx, p), checkDisk(place)}
+	return slices.Concat([]finding{state}, checkDriver(ctx, p), []finding{checkDisk(place)})
+}
+
+// checkDriver checks where runs are stored.
+func checkDriver(ctx context.Context, p *hocket.Project) (list []finding) {
+	if p.Driver() == "" {
+		return []finding{checkJournal(ctx, p)}
+	}
+	found, err := p.CheckDriver(ctx)
+	if untrusted := (*hocket.UntrustedError)(nil); errors.As(err, &untrusted) {
+		return []finding{{"driver", warning, p.Driver() + ": not checked, because you do not trust the project", "run `hocket trust` to review where it sends runs"}}
+	}
+	if err != nil {
+		return []finding{brokenBy("driver", err)}
+	}
+	for _, f := range found {
+		one := finding{f.What, fine, f.Found, f.Remedy}
+		if f.Broken {
+			one.State = broken
+		} else if f.Remedy != "" {
+			one.State = warning
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 func writable(dir string) error {

@@ -20,6 +20,9 @@ func (a *app) readStdin() ([]byte, error) {
 	if a.stdinText != nil {
 		return a.stdinText, nil
 	}
+	if _, err := a.openProject(); errors.As(err, new(exitError)) { // another program has read it
+		return nil, err
+	}
 	const largest = 16 << 20 // the same as for files
 	text, err := io.ReadAll(io.LimitReader(a.std.In, largest+1))
 	if err == nil && len(text) > largest {

@@ -61,6 +61,7 @@ func Main(args []string, std Stdio, with ...With) int {
 		hocket.MarkPrograms()
 	}
 	a := newApp(std)
+	a.args = args
 	defer a.close()
 	for _, w := range with {
 		a.with.add(w)
@@ -154,7 +155,7 @@ func isUsage(err error) bool {
 	}
 	for _, target := range []any{
 		new(*hocket.NoDirectoryError), new(*hocket.NoHomeError), new(*hocket.SecretError), new(*hocket.UnknownServerError),
-		new(*hocket.LoginError), new(*hocket.KeyError), new(*hocket.UntrustedError), new(*hocket.UnknownDriverError),
+		new(*hocket.LoginError), new(*hocket.KeyError), new(*hocket.UntrustedError), new(*hocket.UnknownDriverError), new(*hocket.NoWorkersError),
 		new(*hocket.MovedError), new(*hocket.AdoptError), new(*handoff.UnknownError), new(*handoff.NoTmuxError), new(*handoff.NotInTmuxError), new(*planner.NoModelError), new(*planner.NoReplyError), new(*planner.PromptError), new(*planner.SpentError),
 		new(*hocket.UnapprovedError), new(*hocket.UnknownDefinitionError), new(*hocket.ChangedError), new(*hocket.DecidedError), new(*hocket.NameTakenError), new(*hocket.NestedError),
 	} {

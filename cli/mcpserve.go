@@ -50,11 +50,7 @@ func (a *app) openMCP() (*hocket.Project, error) {
 	if dir == "" {
 		dir = "."
 	}
-	p, err := hocket.Open(dir, hocket.Options{State: a.state, Agents: a.with.Agents, Drivers: a.with.Drivers, Via: "mcp"})
-	if err == nil {
-		a.opened = append(a.opened, p)
-	}
-	return p, err
+	return a.open(dir, hocket.Options{Via: "mcp"})
 }
 
 func (a *app) serveMCP(ctx context.Context, o mcp.Options) error {

@@ -32,16 +32,12 @@ func (a *app) reopenProject() (*hocket.Project, error) {
 			return nil, err
 		}
 	}
-	p, err := hocket.Open(dir, hocket.Options{State: a.state, Agents: a.with.Agents, Drivers: a.with.Drivers, Via: "cli", Trust: a.decideTrust, TrustDigest: digest})
+	p, err := a.open(dir, hocket.Options{Via: "cli", Trust: a.decideTrust, TrustDigest: digest})
 	var none *hocket.NoDirectoryError
 	if errors.As(err, &none) {
 		return nil, usagef("pass an existing directory with -C", "%v", err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	a.opened = append(a.opened, p)
-	return p, nil
+	return p, err
 }
 
 // withRun finds a run by its id or a prefix of it.

@@ -26,8 +26,8 @@ func (a *app) chapters() []chapter {
 		{"Manage runs", []*cobra.Command{a.answerVerb(), a.cancelVerb(), a.raiseVerb(), a.replanVerb(), a.gcVerb()}},
 		{"Write workflows", []*cobra.Command{a.generateVerb(), a.checkVerb(), a.convertVerb(), a.fmtVerb(), a.graphVerb(), a.planVerb(), a.digestVerb(), a.schemaVerb()}},
 		{"Agents and tools", []*cobra.Command{a.agentsVerb(), a.toolsVerb(), a.mcpVerb(), a.handoffVerb(), a.sessionsVerb(), a.memoryVerb()}},
-		{"Serve", []*cobra.Command{a.serveVerb(), a.openVerb(), a.notifyVerb()}},
-		{"Setup", []*cobra.Command{a.initVerb(), a.trustVerb(), a.approveVerb(), a.doctorVerb(), a.adoptVerb(), a.completionVerb(), a.versionVerb()}},
+		{"Serve", []*cobra.Command{a.serveVerb(), a.openVerb(), a.notifyVerb(), a.workerVerb()}},
+		{"Setup", []*cobra.Command{a.initVerb(), a.trustVerb(), a.approveVerb(), a.doctorVerb(), a.adoptVerb(), a.migrateVerb(), a.completionVerb(), a.versionVerb()}},
 	}
 }
 

@@ -285,11 +285,10 @@ func (a *app) openServed(dirs []string) ([]*hocket.Project, error) {
 	}
 	var all []*hocket.Project
 	for _, dir := range dirs {
-		p, err := hocket.Open(dir, hocket.Options{State: a.state, Agents: a.with.Agents, Drivers: a.with.Drivers, Via: "http"})
+		p, err := a.open(dir, hocket.Options{Via: "http"})
 		if err != nil {
 			return nil, err
 		}
-		a.opened = append(a.opened, p)
 		all = append(all, p)
 	}
 	return all, nil

@@ -382,3 +382,17 @@ type Receipt struct {
 	Status engine.Status // of the run, if it is not driven; else ""
 	Note   string        // which processes may be left of attempts whose process died; "": none
 }
+
+// Examiner is a driver that can say whether the place where it stores runs is in order. It reports everything
+// that it checks.
+type Examiner interface {
+	Examine(ctx context.Context) []Finding
+}
+
+// Finding is the result of one check. One with a remedy that is not broken is a warning.
+type Finding struct {
+	What   string // a word
+	Found  string
+	Remedy string // "": nothing to do
+	Broken bool
+}

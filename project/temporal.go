@@ -131,6 +131,9 @@ func (p *Project) DriverPowers() trust.Powers {
 	} else {
 		what += "at " + t.Address + ", with your API key if you have one"
 	}
+	if t.Namespace != "" {
+		what += ", in the namespace " + t.Namespace
+	}
 	if t.TLS.Key != "" {
 		what += ", with the client key in the file " + t.TLS.Key
 	}

@@ -107,8 +107,11 @@ func (p Process) Variable(name string) (value string) {
 }
 
 func (p Process) hocket() bool {
-	return filepath.Base(p.args[0]) == "hocket" || filepath.Base(strings.TrimSuffix(p.exe, " (deleted)")) == "hocket"
+	return slices.Contains(programs, filepath.Base(p.args[0])) || slices.Contains(programs, filepath.Base(strings.TrimSuffix(p.exe, " (deleted)")))
 }
+
+// programs are the programs of this project, which drive runs.
+var programs = []string{"hocket", "hocket-temporal"}
 
 // Depth returns how many hocket processes with an attempt are above this process. It is at least
 // as high as what the mark of an attempt, the environment and the ancestors say.

@@ -67,7 +67,7 @@ func Open(o Options) (*Driver, error) {
 	o.Client.ExternalStorage = converter.ExternalStorage{Drivers: []converter.StorageDriver{offload{o.Store}}, PayloadSizeThreshold: longPayload}
 	c, err := client.Dial(o.Client)
 	if err != nil {
-		return nil, err
+		return nil, &UnreachableError{cmp.Or(o.Client.HostPort, client.DefaultHostPort), err}
 	}
 	return &Driver{o: o, client: c, name: processName()}, nil
 }

@@ -442,18 +442,21 @@ func (d *Driver) unmade(ctx context.Context, m *mirror, a *workflowpb.PendingAct
 
 // served reports whether a worker has asked for tasks of a queue lately.
 func (d *Driver) served(ctx context.Context, queue string, kind enums.TaskQueueType) bool {
+	names, err := d.pollers(ctx, queue, kind)
+	return err != nil || len(names) > 0 // with an error, nobody knows
+}
+
+// pollers returns who has asked for tasks of a queue lately.
+func (d *Driver) pollers(ctx context.Context, queue string, kind enums.TaskQueueType) (names []string, err error) {
 	res, err := d.client.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
 		Namespace: d.namespace(), TaskQueue: &taskqueue.TaskQueue{Name: queue, Kind: enums.TASK_QUEUE_KIND_NORMAL}, TaskQueueType: kind,
 	})
-	if err != nil {
-		return true // nobody knows
-	}
 	for _, p := range res.GetPollers() {
 		if d.o.Now().Sub(p.GetLastAccessTime().AsTime()) < 70*time.Second { // a poll takes a minute
-			return true
+			names = append(names, p.GetIdentity())
 		}
 	}
-	return false
+	return names, err
 }
 
 var _ driver.Workers = (*Driver)(nil)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-dev/hocket/internal/strictyaml"
 )
 
 // result is the part of the output of `hocket run --json` that the tests use.
@@ -338,5 +340,37 @@ func TestReleaseCheckWaitsForAPerson(t *testing.T) {
 	}
 	if out, _ = hocket(t, dir, state, "show", id, "commands"); !strings.Contains(out, "skipped") {
 		t.Errorf("rejected, and all the same:\n%s", out)
+	}
+}
+
+// The compose file is YAML, starts what the howto says, has no password, and opens no port for other machines.
+func TestComposeFile(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "examples", "temporal", "compose.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := strictyaml.Read("compose.yaml", text)
+	all, _ := doc.Root().Value().(map[string]any)
+	if found := doc.Diagnostics(); len(found) > 0 {
+		t.Fatal(found)
+	}
+	services, _ := all["services"].(map[string]any)
+	for _, name := range []string{"postgres", "temporal", "ui"} {
+		service, _ := services[name].(map[string]any)
+		if image, _ := service["image"].(string); !strings.Contains(image, ":") {
+			t.Errorf("%s has no image with a version: %v", name, service)
+		}
+		ports, _ := service["ports"].([]any)
+		for _, port := range ports {
+			if port, _ := port.(string); !strings.HasPrefix(port, "127.0.0.1:") && !strings.HasPrefix(port, "${TEMPORAL_LISTEN:-127.0.0.1}:") {
+				t.Errorf("%s listens on %s", name, port)
+			}
+		}
+		environment, _ := service["environment"].(map[string]any)
+		for _, key := range []string{"POSTGRES_PASSWORD", "POSTGRES_PWD"} {
+			if value, ok := environment[key].(string); ok && !strings.HasPrefix(value, "${") {
+				t.Errorf("%s has a password in %s", name, key)
+			}
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -21,44 +22,62 @@ var platforms = []platform{
 	{"windows", "amd64"}, {"windows", "arm64"},
 }
 
-func (p platform) binary() string {
-	if p.OS == "windows" {
-		return program + ".exe"
-	}
-	return program
+// part is a program of the release, with archives of its own.
+type part struct {
+	name string
+	dir  string // of its module
 }
 
-// build compiles the program for a platform into a file.
-func (s source) build(p platform, to string) error {
+var (
+	hocket = part{program, "."}
+	parts  = []part{hocket, {program + "-temporal", "driver/temporal"}}
+)
+
+// module returns the path of the module that has the program.
+func (a part) module() string { return path.Join("github.com/hocket-dev/hocket", a.dir) }
+
+func (p platform) binary(a part) string {
+	if p.OS == "windows" {
+		return a.name + ".exe"
+	}
+	return a.name
+}
+
+// build compiles a program for a platform into a file. If it is not in the main module, Go does not know its version.
+func (s source) build(a part, p platform, to string) error {
+	flags := "-ldflags=-s -w -buildid="
+	if a != hocket {
+		flags += " -X " + hocket.module() + "/cli.version=" + s.Version
+	}
 	_, err := s.command([]string{"CGO_ENABLED=0", "GOOS=" + p.OS, "GOARCH=" + p.Arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0"},
-		"go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", to, "./cmd/hocket")
+		"go", "build", "-C", a.dir, "-trimpath", "-buildvcs=true", flags, "-o", to, "./cmd/"+a.name)
 	return err
 }
 
-// platform builds the archive of a platform, and the list of modules next to it.
-func (r *release) platform(p platform) error {
+// platform builds the archive of a program for a platform, and the list of modules next to it.
+func (r *release) platform(a part, p platform) error {
 	dir, err := os.MkdirTemp("", "hocket-release-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, p.binary())
-	if err := r.source.build(p, path); err != nil {
+	built := filepath.Join(dir, p.binary(a))
+	if err := r.source.build(a, p, built); err != nil {
 		return err
 	}
-	modules, err := modulesOf(path)
+	modules, err := modulesOf(built)
 	if err != nil {
 		return err
 	}
-	licences, err := r.source.licences(modules)
+	licences, err := r.source.licences(a, modules)
 	if err != nil {
 		return err
 	}
-	binary, err := os.ReadFile(path)
+	binary, err := os.ReadFile(built)
 	if err != nil {
 		return err
 	}
-	files := []file{{p.binary(), binary, 0o755}, {"LICENSES-OF-DEPENDENCIES.txt", licences, 0o644}}
+	files := []file{{p.binary(a), binary, 0o755}, {"LICENSES-OF-DEPENDENCIES.txt", licences, 0o644}}
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
 		data, err := os.ReadFile(filepath.Join(r.source.Dir, name))
 		if err != nil {
@@ -66,11 +85,14 @@ func (r *release) platform(p platform) error {
 		}
 		files = append(files, file{name, data, 0o644})
 	}
-	files = append(files, r.pages...)
+	if a == hocket {
+		files = append(files, r.pages...)
+	}
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
-	name, pack := r.stem(p)+".tar.gz", tarball
+	stem := r.stem(a, p)
+	name, pack := stem+".tar.gz", tarball
 	if p.OS == "windows" {
-		name, pack = r.stem(p)+".zip", zipped
+		name, pack = stem+".zip", zipped
 	}
 	packed, err := pack(files, r.source.Time)
 	if err != nil {
@@ -79,12 +101,14 @@ func (r *release) platform(p platform) error {
 	if err := r.write(name, packed, 0o644); err != nil {
 		return err
 	}
-	r.archives = append(r.archives, archive{platform: p, Name: name, SHA256: sum(packed), program: binary, licences: licences})
-	list, err := sbom(r.source, p, modules, sum(binary))
+	if a == hocket {
+		r.archives = append(r.archives, archive{platform: p, Name: name, SHA256: sum(packed), program: binary, licences: licences})
+	}
+	list, err := sbom(r.source, a, p, modules, sum(binary))
 	if err != nil {
 		return err
 	}
-	return r.write(r.stem(p)+".sbom.json", list, 0o644)
+	return r.write(stem+".sbom.json", list, 0o644)
 }
 
 // prepare builds the program for this machine, and lets it print its version, completions
@@ -96,8 +120,8 @@ func (r *release) prepare() error {
 	}
 	defer os.RemoveAll(dir)
 	here := platform{runtime.GOOS, runtime.GOARCH}
-	path := filepath.Join(dir, here.binary())
-	if err := r.source.build(here, path); err != nil {
+	path := filepath.Join(dir, here.binary(hocket))
+	if err := r.source.build(hocket, here, path); err != nil {
 		return err
 	}
 	info, err := buildinfo.ReadFile(path)

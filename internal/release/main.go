@@ -1,5 +1,6 @@
 // Command release builds what a release of Hocket consists of: an archive for every
-// platform with the program, its licences, completions and manual pages; checksums; a
+// platform with the program, its licences, completions and manual pages, and one with the program for
+// Temporal; checksums; a
 // list of the modules inside (SBOM); an install script; a Homebrew formula; npm packages;
 // and what a container image is built from.
 //
@@ -49,9 +50,11 @@ func run(repository, out, only string) (err error) {
 		return err
 	}
 	for _, p := range platforms {
-		fmt.Printf("building %s for %s/%s\n", r.source.Version, p.OS, p.Arch)
-		if err := r.platform(p); err != nil {
-			return fmt.Errorf("%s/%s: %w", p.OS, p.Arch, err)
+		for _, a := range parts {
+			fmt.Printf("building %s %s for %s/%s\n", a.name, r.source.Version, p.OS, p.Arch)
+			if err := r.platform(a, p); err != nil {
+				return fmt.Errorf("%s for %s/%s: %w", a.name, p.OS, p.Arch, err)
+			}
 		}
 	}
 	if err := r.packages(); err != nil {
@@ -84,7 +87,7 @@ type release struct {
 	archives []archive
 }
 
-// archive is an archive that was built.
+// archive is an archive of the main program that was built.
 type archive struct {
 	platform
 	Name     string // of the file in out
@@ -93,9 +96,9 @@ type archive struct {
 	licences []byte
 }
 
-// stem returns the name of a platform's archive without its extension.
-func (r *release) stem(p platform) string {
-	return strings.Join([]string{program, r.source.number(), p.OS, p.Arch}, "_")
+// stem returns the name of an archive without its extension.
+func (r *release) stem(a part, p platform) string {
+	return strings.Join([]string{a.name, r.source.number(), p.OS, p.Arch}, "_")
 }
 
 func (r *release) write(name string, data []byte, mode os.FileMode) error {

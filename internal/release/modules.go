@@ -13,16 +13,20 @@ import (
 	"strings"
 )
 
-// modulesOf reads from a binary which modules were linked into it.
+// modulesOf reads from a binary which modules were linked into it, besides our own.
 func modulesOf(binary string) ([]*debug.Module, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return nil, err
 	}
-	modules := make([]*debug.Module, len(info.Deps))
-	for i, m := range info.Deps {
-		if modules[i] = m; m.Replace != nil {
-			modules[i] = m.Replace
+	var modules []*debug.Module
+	for _, m := range info.Deps {
+		switch {
+		case m.Path == hocket.module(): // of the same commit
+		case m.Replace != nil:
+			modules = append(modules, m.Replace)
+		default:
+			modules = append(modules, m)
 		}
 	}
 	return modules, nil
@@ -33,8 +37,8 @@ var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|un
 
 // licences returns the licence texts of Go and of all modules. A module without a licence
 // may not be distributed, so it is an error.
-func (s source) licences(modules []*debug.Module) ([]byte, error) {
-	dirs, err := s.moduleDirs()
+func (s source) licences(a part, modules []*debug.Module) ([]byte, error) {
+	dirs, err := s.moduleDirs(a)
 	if err != nil {
 		return nil, err
 	}
@@ -82,9 +86,9 @@ func (s source) licences(modules []*debug.Module) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// moduleDirs returns the directories of all modules, by path@version.
-func (s source) moduleDirs() (map[string]string, error) {
-	text, err := s.command(nil, "go", "list", "-m", "-f", `{{with or .Replace .}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}`, "all")
+// moduleDirs returns the directories of all modules that a program may use, by path@version.
+func (s source) moduleDirs(a part) (map[string]string, error) {
+	text, err := s.command(nil, "go", "list", "-C", a.dir, "-m", "-f", `{{with or .Replace .}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}`, "all")
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +101,7 @@ func (s source) moduleDirs() (map[string]string, error) {
 }
 
 // sbom lists the modules in CycloneDX 1.6.
-func sbom(s source, p platform, modules []*debug.Module, binarySum string) ([]byte, error) {
+func sbom(s source, a part, p platform, modules []*debug.Module, binarySum string) ([]byte, error) {
 	type hash struct {
 		Alg     string `json:"alg"`
 		Content string `json:"content"`
@@ -118,7 +122,7 @@ func sbom(s source, p platform, modules []*debug.Module, binarySum string) ([]by
 		url := "pkg:golang/" + path + "@" + version + query
 		return component{Type: kind, Ref: url, Name: path, Version: version, URL: url}
 	}
-	self := made("application", "github.com/hocket-dev/hocket", s.Version, "?goos="+p.OS+"&goarch="+p.Arch)
+	self := made("application", a.module(), s.Version, "?goos="+p.OS+"&goarch="+p.Arch)
 	self.Hashes = []hash{{"SHA-256", binarySum}}
 	all, on := []component{}, []string{}
 	for _, m := range modules {

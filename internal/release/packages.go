@@ -110,7 +110,7 @@ func (r *release) npm() error {
 		}
 		if err := pack("hocket-"+os+"-"+arch, []file{
 			{"package.json", json, 0o644}, {"LICENSE", license, 0o644},
-			{"LICENSES-OF-DEPENDENCIES.txt", a.licences, 0o644}, {"bin/" + a.binary(), a.program, 0o755},
+			{"LICENSES-OF-DEPENDENCIES.txt", a.licences, 0o644}, {"bin/" + a.binary(hocket), a.program, 0o755},
 		}); err != nil {
 			return err
 		}

@@ -113,6 +113,9 @@ func makeRepository(t *testing.T, dir string) {
 	t.Helper()
 	for name, text := range map[string]string{
 		"go.mod": "module github.com/hocket-dev/hocket\n\ngo 1.26\n", "cmd/hocket/main.go": standIn,
+		"cli/version.go":         "package cli\n\nvar version string\n\nfunc Version() string { return version }\n",
+		"driver/temporal/go.mod": "module github.com/hocket-dev/hocket/driver/temporal\n\ngo 1.26\n", "driver/temporal/go.work": "go 1.26\n\nuse (\n\t.\n\t../..\n)\n",
+		"driver/temporal/cmd/hocket-temporal/main.go": "package main\n\nimport \"github.com/hocket-dev/hocket/cli\"\n\nfunc main() { println(cli.Version()) }\n",
 		"LICENSE": "a licence\n", "README.md": "# Hocket\n", "CHANGELOG.md": "# Changelog\n",
 	} {
 		path := filepath.Join(dir, name)
@@ -160,7 +163,7 @@ func TestArchives(t *testing.T) {
 		for _, f := range files {
 			modes[f.name] = f.mode
 		}
-		if mode := modes[platform{system, arch}.binary()]; mode != 0o755 {
+		if mode := modes[platform{system, arch}.binary(hocket)]; mode != 0o755 {
 			t.Errorf("%s: the program has the mode %v", p, mode)
 		}
 		for _, name := range []string{"LICENSE", "LICENSES-OF-DEPENDENCIES.txt", "README.md", "completions/_hocket", "completions/hocket.bash", "completions/hocket.fish", "completions/hocket.ps1", "man/man1/hocket.1"} {
@@ -250,6 +253,36 @@ func unzip(t *testing.T, name string) (files []file) {
 
 // Only committed files are released, and a second build in another directory is identical
 // byte for byte.
+// The program for Temporal is in archives of its own, and has the version of the release.
+func TestArchivesForTemporal(t *testing.T) {
+	b := aRelease(t)
+	here := runtime.GOOS + "_" + runtime.GOARCH
+	if runtime.GOOS == "windows" {
+		t.Skip("the archive is another one")
+	}
+	files := untar(t, filepath.Join(b.dir, "hocket-temporal_"+b.number+"_"+here+".tar.gz"))
+	program, licences := filepath.Join(t.TempDir(), "hocket-temporal"), ""
+	for _, f := range files {
+		switch f.name {
+		case "hocket-temporal":
+			if err := os.WriteFile(program, f.data, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		case "LICENSES-OF-DEPENDENCIES.txt":
+			licences = string(f.data)
+		}
+	}
+	if !strings.Contains(licences, "The Go standard library") {
+		t.Errorf("licences: %s", licences)
+	}
+	if out := command(t, nil, program, "--version"); !strings.Contains(out, b.number) {
+		t.Errorf("the version is %s, not %s", out, b.number)
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, "hocket-temporal_"+b.number+"_"+here+".sbom.json")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestReproducible(t *testing.T) {
 	b := aRelease(t)
 	again := filepath.Join(t.TempDir(), "dist")

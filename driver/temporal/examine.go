@@ -1,0 +1,82 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+)
+
+// UnreachableError reports that the server does not answer.
+type UnreachableError struct {
+	Address string
+	Err     error
+}
+
+func (e *UnreachableError) Error() string {
+	why := strings.TrimPrefix(e.Err.Error(), "failed reaching server: ")
+	if _, quoted, ok := strings.Cut(why, "desc = "); ok {
+		if text, err := strconv.Unquote(quoted); err == nil {
+			why = strings.TrimPrefix(strings.TrimPrefix(text, "transport: "), "Error while dialing: ")
+		}
+	}
+	return fmt.Sprintf("cannot reach the Temporal server at %s: %s", e.Address, why)
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// Hint returns what to do about it.
+func (e *UnreachableError) Hint() string {
+	return "start it, or correct `address` and `tls` under `temporal` in config.yml, or TEMPORAL_ADDRESS; `temporal server start-dev` starts one on this machine"
+}
+
+// Examine says whether the server and the store have what runs need.
+func (d *Driver) Examine(ctx context.Context) []driver.Finding {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	all := []driver.Finding{{What: "driver", Found: "temporal, with the server at " + d.o.Client.HostPort}}
+	res, err := d.client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: d.namespace()})
+	switch {
+	case errors.As(err, new(*serviceerror.NamespaceNotFound)):
+		return append(all, driver.Finding{What: "namespace", Broken: true, Found: d.namespace() + " does not exist", Remedy: "run `hocket migrate`, which creates it, or correct `namespace` in config.yml"})
+	case err != nil:
+		all = append(all, driver.Finding{What: "namespace", Broken: true, Found: d.namespace() + ": " + err.Error()})
+	default:
+		keeps := res.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
+		all = append(all, driver.Finding{What: "namespace", Found: fmt.Sprintf("%s, where ended runs are kept for %s, and then in the store", d.namespace(), keeps)})
+	}
+	return append(all, d.examineQueue(ctx), d.examineStore(ctx))
+}
+
+func (d *Driver) examineQueue(ctx context.Context) driver.Finding {
+	f := driver.Finding{What: "workers"}
+	names, err := d.pollers(ctx, d.o.Queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+	switch {
+	case err != nil:
+		f.Broken, f.Found = true, "queue "+d.o.Queue+": "+err.Error()
+	case len(names) == 0:
+		f.Found, f.Remedy = "none serves the queue "+d.o.Queue+", so runs wait", "run `hocket worker` on a machine with the project"
+	default:
+		f.Found = strings.Join(names, ", ") + " on the queue " + d.o.Queue
+	}
+	return f
+}
+
+func (d *Driver) examineStore(ctx context.Context) driver.Finding {
+	const key = "examined"
+	err := d.o.Store.Put(ctx, key, []byte(d.name))
+	if err == nil {
+		_, err = d.o.Store.Get(ctx, key)
+	}
+	if err != nil {
+		return driver.Finding{What: "store", Broken: true, Found: err.Error(), Remedy: "correct `store` under `temporal` in config.yml; all machines must be able to read and write it"}
+	}
+	return driver.Finding{What: "store", Found: fmt.Sprint(d.o.Store)}
+}
