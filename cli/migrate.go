@@ -24,7 +24,7 @@ with HOCKET_DRIVER=local, every command uses them instead of those on the server
   hocket migrate
 
   # In another project, as JSON
-  hocket -C ~/src/shop migrate --json
+  hocket migrate --json -C ~/src/shop
 
   # Finish a run from before, and look at old ones
   HOCKET_DRIVER=local hocket resume review-3k7q
