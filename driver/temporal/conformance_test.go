@@ -20,43 +20,59 @@ import (
 var address string // of the server; "": there is none
 
 func TestMain(m *testing.M) {
-	stop := serve()
+	playRole()
+	stop := func() {}
+	if os.Getenv("HOCKET_TEMPORAL") != "" {
+		s := startServer("")
+		address, stop = s.address, s.kill
+	}
 	code := m.Run()
 	stop()
 	os.Exit(code)
 }
 
-// serve starts a development server that keeps everything in memory.
-func serve() (stop func()) {
-	dir := os.Getenv("HOCKET_TEMPORAL")
-	if dir == "" {
-		return func() {}
-	}
-	program := filepath.Join(dir, "temporal")
+// server is a development server.
+type server struct {
+	address string
+	args    []string
+	cmd     *exec.Cmd
+}
+
+// startServer starts a server that keeps everything in a file, or in memory.
+func startServer(file string) *server {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)
 	}
-	port := l.Addr().(*net.TCPAddr).Port
+	s := &server{address: l.Addr().String()}
 	l.Close()
-	cmd := exec.Command(program, "server", "start-dev", "--headless", "--port", fmt.Sprint(port), "--log-level", "never",
-		"--dynamic-config-value", "history.transferProcessorMaxPollRPS=2000")
-	if err := cmd.Start(); err != nil {
+	_, port, _ := net.SplitHostPort(s.address)
+	s.args = []string{"server", "start-dev", "--headless", "--port", port, "--log-level", "never", "--dynamic-config-value", "history.transferProcessorMaxPollRPS=2000"}
+	if file != "" {
+		s.args = append(s.args, "--db-filename", file)
+	}
+	s.start()
+	return s
+}
+
+func (s *server) start() {
+	s.cmd = exec.Command(filepath.Join(os.Getenv("HOCKET_TEMPORAL"), "temporal"), s.args...)
+	if err := s.cmd.Start(); err != nil {
 		panic(err)
 	}
-	address = fmt.Sprintf("127.0.0.1:%d", port)
 	for range 200 {
-		c, err := client.Dial(client.Options{HostPort: address, Logger: quiet})
+		c, err := client.Dial(client.Options{HostPort: s.address, Logger: quiet})
 		if err == nil {
 			c.Close()
-			break
+			return
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	}
+}
+
+func (s *server) kill() {
+	s.cmd.Process.Kill()
+	s.cmd.Wait()
 }
 
 func needsServer(t *testing.T) {
@@ -103,7 +119,7 @@ func (world) Traits() drivertest.Traits {
 
 func (w world) Away(testing.TB) (back func()) {
 	w.proxy.cut()
-	return w.proxy.mend
+	return w.proxy.join
 }
 
 // Spoil makes all long values of the run unreadable.

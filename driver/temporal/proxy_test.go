@@ -68,7 +68,7 @@ func (p *proxy) pass(client net.Conn) {
 	delete(p.open, server)
 }
 
-// cut ends all connections, and those that are made until mend.
+// cut ends all connections, and those that are made until join.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *proxy) cut() {
 	}
 }
 
-func (p *proxy) mend() {
+func (p *proxy) join() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.isCut = false
