@@ -39,6 +39,7 @@ type workplace struct {
 
 	mu      sync.Mutex
 	waiting map[string]chan reply // requests of attempts, by ticket
+	lag     *time.Duration        // the least time from the start of a task to its arrival, see late
 	stopped context.Context       // done when the process leaves
 }
 
@@ -71,6 +72,12 @@ func (p *workplace) tells(id driver.AttemptID, out *driver.Outcome, refused erro
 // attempt is the activity that makes one attempt. Its result is a TaskEnded.
 func (p *workplace) attempt(ctx context.Context, j job) (eventJSON, error) {
 	id := driver.AttemptID{Run: j.Run, Address: j.Task.Address, Attempt: j.Task.Attempt}
+	if j.Task.Again || p.late(activity.GetInfo(ctx)) {
+		err := p.client.RecordActivityHeartbeat(ctx, activity.GetInfo(ctx).TaskToken)
+		if err != nil && !errors.As(err, new(*temporal.CanceledError)) {
+			return eventJSON{}, lost(err) // another worker may make it now
+		}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout)
@@ -100,6 +107,19 @@ func (p *workplace) attempt(ctx context.Context, j job) (eventJSON, error) {
 		return eventJSON{}, errLost
 	}
 	return eventJSON{ended}, nil
+}
+
+// late reports whether a task may count as lost by now: the process was stopped, or cut off, since the server
+// started the task. Clocks differ, so what counts is how much longer it took than others.
+func (p *workplace) late(task activity.Info) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lag := time.Since(task.StartedTime)
+	first := p.lag == nil
+	if first || lag < *p.lag {
+		p.lag = &lag
+	}
+	return first || lag-*p.lag > task.HeartbeatTimeout/2
 }
 
 // errInterrupted is why an attempt is told to stop when its process leaves.

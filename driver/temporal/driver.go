@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 )
@@ -69,7 +71,22 @@ func Open(o Options) (*Driver, error) {
 	if err != nil {
 		return nil, &UnreachableError{cmp.Or(o.Client.HostPort, client.DefaultHostPort), err}
 	}
+	if err := exists(c, cmp.Or(o.Client.Namespace, client.DefaultNamespace), o.Client.HostPort); err != nil {
+		c.Close()
+		return nil, err
+	}
 	return &Driver{o: o, client: c, name: processName()}, nil
+}
+
+// exists returns an error if the namespace does not exist. Who may not look at it may still use it.
+func exists(c client.Client, namespace, address string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), awayFor)
+	defer cancel()
+	_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+	if errors.As(err, new(*serviceerror.NamespaceNotFound)) {
+		return fmt.Errorf("the Temporal server at %s has no namespace %q: create it with `temporal operator namespace create --namespace %s`, or use another one", cmp.Or(address, client.DefaultHostPort), namespace, namespace)
+	}
+	return nil
 }
 
 // Close ends the connection.

@@ -171,7 +171,7 @@ func (c *yard) begun() map[string]int {
 			c.Fatal(err)
 		}
 		for line := range strings.Lines(string(text)) {
-			if words := strings.Fields(line); words[0] == "begin" {
+			if words := strings.Fields(line); len(words) == 3 && words[0] == "begin" {
 				counts[words[1]]++
 			}
 		}
@@ -287,7 +287,7 @@ func TestKilledWorkers(t *testing.T) {
 			}
 			c.replace(rng.IntN(3))
 			done++
-			next = time.Now().Add(time.Duration(rng.IntN(900)) * time.Millisecond)
+			next = time.Now().Add(time.Duration(rng.IntN(1500)) * time.Millisecond)
 			return true
 		})
 	}

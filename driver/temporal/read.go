@@ -23,9 +23,12 @@ func (d *Driver) pages(ctx context.Context, run string, follow bool) iter.Seq2[[
 			Namespace: d.namespace(), WaitNewEvent: follow,
 			Execution: &commonpb.WorkflowExecution{WorkflowId: d.flowID(run)},
 		}
-		for {
+		for since := time.Now(); ; {
 			res, err := d.client.WorkflowService().GetWorkflowExecutionHistory(ctx, req)
-			if follow && err != nil && ctx.Err() == nil && away(err) {
+			if err == nil {
+				since = time.Now()
+			}
+			if err != nil && ctx.Err() == nil && away(err) && (follow || time.Since(since) < awayFor) {
 				time.Sleep(50 * time.Millisecond)
 				continue
 			}
@@ -42,6 +45,9 @@ func (d *Driver) pages(ctx context.Context, run string, follow bool) iter.Seq2[[
 		}
 	}
 }
+
+// awayFor is how long somebody who only looks waits for a server that does not answer.
+const awayFor = 10 * time.Second
 
 // away reports whether an error says that the server does not answer now. Waiting for news ends this way too.
 func away(err error) bool {

@@ -28,7 +28,8 @@ func runs(group int) bool {
 
 // killMarked kills the processes that have the key of an attempt in their environment: those that
 // left the command's group and kept their environment. It checks the processes that were started
-// after the given one; zero means all.
+// after the given one; zero means all. Another process may make the same attempt, if it counted as
+// lost here: its processes are spared.
 func killMarked(key string, after int) {
 	if key == "" {
 		return
@@ -36,7 +37,7 @@ func killMarked(key string, after int) {
 	mark := markOf(key + "\x00")
 	// A process may start another meanwhile, and takes a moment to die, so repeat until
 	// none is found.
-	gone(func() bool { return len(signalMarked(mark, after, syscall.SIGKILL)) > 0 }, killTime)
+	gone(func() bool { return len(signalMarked(mark, after, true, syscall.SIGKILL)) > 0 }, killTime)
 }
 
 // EndLeft ends the processes whose key begins with a prefix, which were left by a process that
@@ -45,13 +46,13 @@ func killMarked(key string, after int) {
 // may run in a shell that an attempt left behind.
 func EndLeft(prefix string, grace time.Duration) error {
 	mark := markOf(prefix)
-	if len(signalMarked(mark, 0, syscall.SIGTERM)) == 0 {
+	if len(signalMarked(mark, 0, false, syscall.SIGTERM)) == 0 {
 		return nil
 	}
-	gone(func() bool { return len(signalMarked(mark, 0, 0)) > 0 }, cmp.Or(grace, defaultGrace))
+	gone(func() bool { return len(signalMarked(mark, 0, false, 0)) > 0 }, cmp.Or(grace, defaultGrace))
 	var left []int
 	gone(func() bool {
-		left = signalMarked(mark, 0, syscall.SIGKILL)
+		left = signalMarked(mark, 0, false, syscall.SIGKILL)
 		return len(left) > 0
 	}, 2*time.Second)
 	if len(left) > 0 {
@@ -63,12 +64,12 @@ func EndLeft(prefix string, grace time.Duration) error {
 // markOf returns the beginning of a key in the environment of a process.
 func markOf(key string) []byte { return []byte("\x00" + KeyVariable + "=" + key) }
 
-// signalMarked sends a signal to the processes with the mark, and returns them. Zero sends
-// nothing.
-func signalMarked(mark []byte, after int, signal syscall.Signal) (found []int) {
+// signalMarked sends a signal to the processes with the mark, or only to those of this process, and
+// returns them. Zero sends nothing.
+func signalMarked(mark []byte, after int, own bool, signal syscall.Signal) (found []int) {
 	above := ancestors()
 	for _, pid := range processes(after) {
-		if !hasMark(pid, mark) || slices.Contains(above, pid) {
+		if !hasMark(pid, mark, own) || slices.Contains(above, pid) {
 			continue
 		}
 		// Get a handle of the process and check again, so that the signal goes to the
@@ -77,7 +78,7 @@ func signalMarked(mark []byte, after int, signal syscall.Signal) (found []int) {
 		if err != nil {
 			continue
 		}
-		if hasMark(pid, mark) {
+		if hasMark(pid, mark, own) {
 			found = append(found, pid)
 			_ = p.Signal(signal)
 		}
@@ -88,9 +89,16 @@ func signalMarked(mark []byte, after int, signal syscall.Signal) (found []int) {
 
 // hasMark checks the environment of a process. That of another user cannot be read, and is
 // not ours.
-func hasMark(pid int, mark []byte) bool {
+func hasMark(pid int, mark []byte, own bool) bool {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return err == nil && bytes.Contains(append([]byte{0}, env...), mark)
+	if err != nil {
+		return false
+	}
+	env = append([]byte{0}, env...)
+	if _, owner, ok := bytes.Cut(env, []byte("\x00"+ownerVariable+"=")); own && ok && !bytes.HasPrefix(owner, []byte(owned()+"\x00")) {
+		return false
+	}
+	return bytes.Contains(env, mark)
 }
 
 // descendants returns the processes that one has started, and those that they have,
