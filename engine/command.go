@@ -17,18 +17,18 @@ type Command interface{ command() }
 // cancelled.
 type StartTask struct {
 	*Place
-	Address  string // of the node's instance, e.g. "serve-customers/order-taker#2"
-	Attempt  int    // from 1
-	Prompt   string
-	Inputs   []Input
-	Received []Received // the outputs that its live in-edges carry, if the task receives them
-	Settings map[string]any
-	Feedback string        // what was wrong with the previous attempt, or ""
-	Comment  string        // of a person who had the task done again, or ""
-	Previous string        // the output that the comment is about, or its beginning
-	Timeout  time.Duration // the engine cancels the attempt after this time; zero means never
-	Again    bool          // the same attempt was started before and lost
-	Handed   []Handed      // what earlier attempts of the task, or this one before it was lost, have handed off
+	Address  string         // of the node's instance, e.g. "serve-customers/order-taker#2"
+	Attempt  int            // from 1
+	Prompt   string         `json:",omitempty"`
+	Inputs   []Input        `json:",omitempty"`
+	Received []Received     `json:",omitempty"` // the outputs that its live in-edges carry, if the task receives them
+	Settings map[string]any `json:",omitempty"`
+	Feedback string         `json:",omitempty"` // what was wrong with the previous attempt, or ""
+	Comment  string         `json:",omitempty"` // of a person who had the task done again, or ""
+	Previous string         `json:",omitempty"` // the output that the comment is about, or its beginning
+	Timeout  time.Duration  `json:",omitempty"` // the engine cancels the attempt after this time; zero means never
+	Again    bool           `json:",omitempty"` // the same attempt was started before and lost
+	Handed   []Handed       `json:",omitempty"` // what earlier attempts of the task, or this one before it was lost, have handed off
 
 	May workflow.Budget // what it may use; this amount is reserved for it
 }
@@ -38,12 +38,12 @@ type Place struct {
 	Workflow string // the workflow that contains the node
 	Node     string
 	Agent    string
-	Decide   []string         // labels, one of which the output must name; empty if there are none
-	Written  map[string]any   // its settings, before references are replaced by values
-	Asks     bool             // the task is the question of a choice: the output is a decision with its reason, or the decision "else"
-	Output   *workflow.Output // how the output will be read
-	Labels   map[string]string
-	Handoffs *workflow.Handoffs // what its attempts may hand off; nil means nothing
+	Decide   []string           `json:",omitempty"` // labels, one of which the output must name; empty if there are none
+	Written  map[string]any     `json:",omitempty"` // its settings, before references are replaced by values
+	Asks     bool               `json:",omitempty"` // the task is the question of a choice: the output is a decision with its reason, or the decision "else"
+	Output   *workflow.Output   `json:",omitempty"` // how the output will be read
+	Labels   map[string]string  `json:",omitempty"`
+	Handoffs *workflow.Handoffs `json:",omitempty"` // what its attempts may hand off; nil means nothing
 }
 
 // Whole returns the command with all outputs in it loaded, if they are long. The error is a
@@ -84,9 +84,9 @@ type Input struct {
 // question in between decided, and why.
 type Received struct {
 	Step     string
-	Output   any // null if there is only a decision; a *Long if it is long, see StartTask.Whole
-	Decision string
-	Reason   string
+	Output   any    // null if there is only a decision; a *Long if it is long, see StartTask.Whole
+	Decision string `json:",omitempty"`
+	Reason   string `json:",omitempty"`
 }
 
 // Handed is work that a task has handed off to another agent.

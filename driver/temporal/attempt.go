@@ -70,12 +70,15 @@ func (p *workplace) tells(id driver.AttemptID, out *driver.Outcome, refused erro
 }
 
 // attempt is the activity that makes one attempt. Its result is a TaskEnded.
-func (p *workplace) attempt(ctx context.Context, j job) (eventJSON, error) {
+func (p *workplace) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 	id := driver.AttemptID{Run: j.Run, Address: j.Task.Address, Attempt: j.Task.Attempt}
+	if j.Task.Output == nil { // see short
+		j.Task.Output = &hocketflow.Output{}
+	}
 	if j.Task.Again || p.late(activity.GetInfo(ctx)) {
 		err := p.client.RecordActivityHeartbeat(ctx, activity.GetInfo(ctx).TaskToken)
 		if err != nil && !errors.As(err, new(*temporal.CanceledError)) {
-			return eventJSON{}, lost(err) // another worker may make it now
+			return nil, lost(err) // another worker may make it now
 		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -86,27 +89,26 @@ func (p *workplace) attempt(ctx context.Context, j job) (eventJSON, error) {
 	w, err := p.work(ctx, j)
 	p.tells(id, nil, err)
 	if err != nil {
-		return eventJSON{}, err
+		return nil, err
 	}
 	if w.done != nil {
 		defer w.done()
 	}
 	if j.Task.Again { // the one before may have left programs running
 		if err := process.EndLeft(j.Task.Key(j.Run), 0); err != nil && !errors.Is(err, process.ErrUnseen) {
-			return eventJSON{}, lost(err)
+			return nil, lost(err)
 		}
 	}
 	log := newLog(p.store, id, w.seen)
 	out := p.make(ctx, w, j, log)
-	ended := engine.Envelope{Time: time.Now(), Event: driver.Ended(id.Address, id.Attempt, out)}
 	if err := log.close(); err != nil {
-		return eventJSON{}, lost(err)
+		return nil, lost(err)
 	}
 	p.tells(id, &out, nil)
 	if errors.Is(context.Cause(ctx), errInterrupted) {
-		return eventJSON{}, errLost
+		return nil, errLost
 	}
-	return eventJSON{ended}, nil
+	return driver.Ended(id.Address, id.Attempt, out), nil
 }
 
 // late reports whether a task may count as lost by now: the process was stopped, or cut off, since the server
@@ -130,11 +132,11 @@ func beat(ctx context.Context, timeout time.Duration) {
 	every := time.NewTicker(max(timeout/5, 10*time.Millisecond))
 	defer every.Stop()
 	for {
-		activity.RecordHeartbeat(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-every.C:
+			activity.RecordHeartbeat(ctx)
 		}
 	}
 }

@@ -47,7 +47,8 @@ func startServer(file string) *server {
 	s := &server{address: l.Addr().String()}
 	l.Close()
 	_, port, _ := net.SplitHostPort(s.address)
-	s.args = []string{"server", "start-dev", "--headless", "--port", port, "--log-level", "never", "--dynamic-config-value", "history.transferProcessorMaxPollRPS=2000"}
+	s.args = []string{"server", "start-dev", "--headless", "--port", port, "--log-level", "never", "--dynamic-config-value", "history.transferProcessorMaxPollRPS=2000",
+		"--dynamic-config-value", "system.enableActivityEagerExecution=true"}
 	if file != "" {
 		s.args = append(s.args, "--db-filename", file)
 	}

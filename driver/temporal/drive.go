@@ -58,7 +58,7 @@ func (d *Driver) newSession(run string, w driver.Work, known int) *session {
 	return &session{
 		d: d, id: run, w: w, known: known, made: map[attemptKey]bool{}, tails: map[attemptKey]chan struct{}{}, script: driver.Scripting{Script: w.Script, All: w.ScriptAll},
 		asked: map[string]shown{}, left: map[string]bool{}, mail: make(chan func() error), over: make(chan struct{}),
-		replies: map[string]scripted{}, execs: map[attemptKey]agent.Executor{}, moved: make(chan struct{}),
+		replies: map[string]scripted{}, execs: map[attemptKey]agent.Executor{}, moved: make(chan struct{}), hurry: make(chan struct{}, 1),
 		hire: func() (stop, leave func(), err error) { return func() {}, func() {}, nil },
 	}
 }
@@ -96,6 +96,7 @@ type session struct {
 	w      driver.Work
 	seq    int                           // of the newest event
 	moved  chan struct{}                 // closed when seq changes
+	hurry  chan struct{}                 // an attempt waits for that
 	issued *issued                       // attempts in progress, for a worker that has to know them; otherwise nil
 	execs  map[attemptKey]agent.Executor // scripted replies
 	made   map[attemptKey]bool           // attempts that began here, and whose ends are not recorded yet
@@ -137,7 +138,9 @@ func (s *session) drive(ctx context.Context) (res engine.Result, err error) {
 	stop()
 	stop = nil
 	if m := s.mirror; m.machine != nil {
-		res = m.run.Result()
+		if res = m.run.Result(); m.over {
+			return res, err
+		}
 	}
 	if m, wrong := s.d.mirror(context.WithoutCancel(ctx), s.id, nil); wrong == nil {
 		res = m.run.Result() // with what was recorded until everything had stopped
@@ -204,7 +207,7 @@ func (s *session) follow(ctx context.Context, leave func()) error {
 	moved := false
 	go func() {
 		defer close(pages)
-		for events, err := range s.d.pages(reading, s.id, true) {
+		for events, err := range s.d.pages(reading, s.id, true, s.hurry) {
 			select {
 			case pages <- page{events, err}:
 			case <-reading.Done():
@@ -412,6 +415,10 @@ func (s *session) working(ctx context.Context, j job) (*working, error) {
 		}
 		moved := s.moved
 		s.mu.Unlock()
+		select {
+		case s.hurry <- struct{}{}:
+		default:
+		}
 		select {
 		case <-moved:
 		case <-s.over:

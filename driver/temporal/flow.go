@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	hocketflow "github.com/hocket-dev/hocket/workflow"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
@@ -58,6 +59,17 @@ type job struct {
 	Seq  int               `json:"seq"`            // of the event that started it
 	Plan string            `json:"plan,omitempty"` // digest of what the run works with, for workers
 	Task *engine.StartTask `json:"task"`
+}
+
+// short returns a command without what takes room in the history and says nothing to an attempt.
+func short(c *engine.StartTask) *engine.StartTask {
+	task, place, out := *c, *c.Place, *c.Output
+	out.Pos, out.At = hocketflow.Pos{}, nil
+	place.Output, task.Place = &out, &place
+	if out == (hocketflow.Output{}) {
+		place.Output = nil
+	}
+	return &task
 }
 
 // flow is the Temporal workflow of one run: it carries out what the machine asks for.
@@ -211,10 +223,10 @@ func (f *flow) start(key attemptKey, c *engine.StartTask, s driver.Site) {
 		RetryPolicy:            elsewhere,
 	})
 	f.p.issued.add(f.in.Run, c)
-	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, f.m.run.Seq(), f.planned(), c})
+	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, f.m.run.Seq(), f.planned(), short(c)})
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
-		var ended eventJSON
-		err := done.Get(ctx, &ended)
+		ended := &engine.TaskEnded{}
+		err := done.Get(ctx, ended)
 		delete(f.stops, key)
 		f.p.issued.remove(f.in.Run, key)
 		f.inbox = append(f.inbox, arrival{ended: endOf(key, ended, err)})
@@ -284,11 +296,10 @@ func keyOf(activity string) attemptKey {
 }
 
 // endOf returns the end of an attempt, as its worker or Temporal reports it.
-func endOf(key attemptKey, ended eventJSON, err error) *engine.TaskEnded {
-	ev, _ := ended.Event.(*engine.TaskEnded)
+func endOf(key attemptKey, ended *engine.TaskEnded, err error) *engine.TaskEnded {
 	switch {
-	case err == nil && ev != nil:
-		return ev
+	case err == nil:
+		return ended
 	case errors.As(err, new(*temporal.CanceledError)):
 		return failed(key, engine.FaultCancelled)
 	}

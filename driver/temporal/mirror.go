@@ -167,11 +167,11 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 		if !ok {
 			return nil, nil
 		}
-		var ended eventJSON
-		if err := m.decode(a.GetResult(), &ended); err != nil {
+		ended := &engine.TaskEnded{}
+		if err := m.decode(a.GetResult(), ended); err != nil {
 			return nil, &engine.LoadError{Seq: m.run.Seq() + 1 + len(m.arrivals), Node: key.address, Cause: err}
 		}
-		return &arrival{ended: endOf(key, ended, nil)}, nil
+		return &arrival{ended: ended}, nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 		return m.endedBy(e.GetActivityTaskFailedEventAttributes().GetScheduledEventId(), engine.FaultLost), nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:

@@ -12,17 +12,22 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 )
 
 // pages yields the history of the newest execution of a run, as many events at a time as the server returns: all events of one
 // transaction come together. With follow it waits for more until the execution is over, also if the server cannot be
-// reached for a while.
-func (d *Driver) pages(ctx context.Context, run string, follow bool) iter.Seq2[[]*historypb.HistoryEvent, error] {
+// reached for a while. It takes a breath after a page, because a request for each step would cost as much as a short
+// step, unless the execution ends or somebody is in a hurry.
+func (d *Driver) pages(ctx context.Context, run string, follow bool, hurry <-chan struct{}) iter.Seq2[[]*historypb.HistoryEvent, error] {
 	return func(yield func([]*historypb.HistoryEvent, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
 		req := &workflowservice.GetWorkflowExecutionHistoryRequest{
 			Namespace: d.namespace(), WaitNewEvent: follow,
 			Execution: &commonpb.WorkflowExecution{WorkflowId: d.flowID(run)},
 		}
+		var ends <-chan struct{}
 		for since := time.Now(); ; {
 			res, err := d.client.WorkflowService().GetWorkflowExecutionHistory(ctx, req)
 			if err == nil {
@@ -42,6 +47,18 @@ func (d *Driver) pages(ctx context.Context, run string, follow bool) iter.Seq2[[
 			if req.NextPageToken = res.GetNextPageToken(); len(req.NextPageToken) == 0 {
 				return
 			}
+			if !follow {
+				continue
+			}
+			if ends == nil {
+				ends = d.ends(ctx, run)
+			}
+			select {
+			case <-time.After(breath):
+			case <-ends:
+			case <-hurry:
+			case <-ctx.Done():
+			}
 		}
 	}
 }
@@ -53,6 +70,18 @@ const awayFor = 10 * time.Second
 func away(err error) bool {
 	return errors.As(err, new(*serviceerror.Unavailable)) || errors.As(err, new(*serviceerror.DeadlineExceeded)) ||
 		errors.As(err, new(*serviceerror.ResourceExhausted)) || errors.As(err, new(*serviceerror.Internal))
+}
+
+const breath = 100 * time.Millisecond
+
+// ends returns a channel that is closed when the newest execution of a run has ended, or when nobody knows.
+func (d *Driver) ends(ctx context.Context, run string) <-chan struct{} {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = d.client.GetWorkflow(ctx, d.flowID(run), "").GetWithOptions(ctx, nil, client.WorkflowRunGetOptions{DisableFollowingRuns: true})
+	}()
+	return ended
 }
 
 // known returns the error of a run that does not exist, if that is what the server says.
@@ -74,7 +103,7 @@ func (d *Driver) namespace() string {
 // *[engine.LoadError], and the run is as it was before.
 func (d *Driver) mirror(ctx context.Context, run string, see func(*engine.Run, engine.Envelope, []engine.Command)) (*mirror, error) {
 	m := &mirror{values: offload{d.o.Store}, see: see}
-	for events, err := range d.pages(ctx, run, false) {
+	for events, err := range d.pages(ctx, run, false, nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +129,7 @@ func (d *Driver) Events(ctx context.Context, run string, after int, follow bool)
 	return func(yield func(engine.Envelope, error) bool) {
 		var found []engine.Envelope
 		m := &mirror{values: offload{d.o.Store}, see: func(_ *engine.Run, e engine.Envelope, _ []engine.Command) { found = append(found, e) }}
-		for events, err := range d.pages(ctx, run, follow) {
+		for events, err := range d.pages(ctx, run, follow, nil) {
 			if err == nil {
 				err = m.page(events)
 			}

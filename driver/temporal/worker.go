@@ -301,7 +301,7 @@ func (i *issued) has(run string, c *engine.StartTask) bool {
 // taskSum identifies a command as it arrives: numbers, for example, have lost their types.
 func taskSum(c *engine.StartTask) [sha256.Size]byte {
 	var arrived engine.StartTask
-	data, err := json.Marshal(c)
+	data, err := json.Marshal(short(c))
 	if err == nil {
 		err = json.Unmarshal(data, &arrived)
 	}
