@@ -101,6 +101,16 @@ const Damaged = driver.Damaged
 // is about to exit and cannot wait for them to end.
 func KillPrograms() { process.KillAll() }
 
+// EndPrograms ends the programs that a process which was killed has left running, on systems that tell which ones
+// they are. It is for a process that watches another one.
+func EndPrograms(pid int) error {
+	err := process.EndOwned(pid, time.Second)
+	if errors.Is(err, process.ErrUnseen) {
+		return nil // its successor ends them, or nobody
+	}
+	return err
+}
+
 // Run is one run of the project. It is safe for concurrent use.
 type Run struct {
 	// Notes are messages for the user about the start of the run: what it may do on this

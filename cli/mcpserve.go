@@ -91,11 +91,16 @@ func (r *idleReader) Read(p []byte) (int, error) {
 
 // guardMCP starts the process that guards a server.
 func (a *app) guardMCP() (io.WriteCloser, error) {
+	return guard(append([]string{"mcp", "guard"}, a.where()...))
+}
+
+// guard starts a process that learns when this one ends.
+func guard(args []string) (io.WriteCloser, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, append([]string{"mcp", "guard"}, a.where()...)...)
+	cmd := exec.Command(self, args...)
 	cmd.Env = withoutKey(os.Environ())
 	setsid(cmd)
 	to, err := cmd.StdinPipe()

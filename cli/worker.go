@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -54,8 +56,25 @@ second one interrupts them, so that they are done again elsewhere.`,
 	flags.IntVar(&w.Most, "attempts", 0, "work on at most `N` steps of each queue at once (default: no limit)")
 	flags.StringArrayVar(&w.Accept, "accept", nil, "also work for runs with the `DIGEST` that a refusal names; can be repeated")
 	flags.BoolVar(&w.AcceptAny, "accept-any", false, "work for every run: whoever can write to the namespace can run commands here")
+	cmd.AddCommand(a.workerGuardVerb())
 	flags.StringVar(&a.metrics, "metrics", "", "serve figures for Prometheus at `ADDRESS`, such as 127.0.0.1:9464")
 	return cmd
+}
+
+// workerGuardVerb guards a worker, which starts it.
+func (a *app) workerGuardVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "guard PID", Short: "End the programs of a worker that was killed", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			pid, err := strconv.Atoi(args[0])
+			if err != nil {
+				return usagef("a worker starts it", "invalid process id %q", args[0])
+			}
+			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // it ends with the worker
+			_, _ = io.Copy(io.Discard, a.std.In)
+			return hocket.EndPrograms(pid)
+		},
+	}
 }
 
 // work works for runs until it is interrupted.
@@ -96,6 +115,11 @@ func (a *app) work(ctx context.Context, w hocket.Worker) error {
 	if len(w.Queues) > 0 {
 		queues = ", also with the queue " + strings.Join(w.Queues, ", ")
 	}
+	guard, err := guard([]string{"worker", "guard", strconv.Itoa(os.Getpid())})
+	if err != nil {
+		return err
+	}
+	defer guard.Close()
 	a.note(fmt.Sprintf("starting worker %s for %s%s\n", w.Name, p.Root(), queues))
 	return p.Work(ctx, w)
 }

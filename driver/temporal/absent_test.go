@@ -93,8 +93,7 @@ func (c *yard) count(run string) map[engine.FaultKind]int {
 	return ends
 }
 
-// The programs of a worker that is killed end with it, and what those have started ends before the attempt is made
-// again.
+// The programs of a worker that is killed, and what those have started, end with it.
 func TestProgramsOfAKilledWorker(t *testing.T) {
 	needsServer(t)
 	if runtime.GOOS != "linux" {
@@ -104,13 +103,9 @@ func TestProgramsOfAKilledWorker(t *testing.T) {
 	call := c.run(inOrder(step("program")))
 	pids := c.pids(call.run)
 	c.workers[0].kill()
-	c.until("the program of the worker has ended", 2*time.Second, func() bool { return !runs(pids[0]) })
-	c.workers[0] = c.worker()
-	c.until("the attempt is made again", time.Minute, func() bool { return c.begun()[call.run+"/program@1"] == 2 })
-	if runs(pids[1]) {
-		t.Error("what the program started still runs")
-	}
+	c.until("the programs of the worker have ended", 2*time.Second, func() bool { return !runs(pids[0]) && !runs(pids[1]) })
 	c.letProgramsEnd()
+	c.workers[0] = c.worker()
 	c.wait(call)
 	c.check(call)
 }

@@ -312,7 +312,7 @@ func TestKilledServer(t *testing.T) {
 			time.Sleep(time.Duration(rng.IntN(1000)) * time.Millisecond)
 			s.start()
 			done++
-			next = time.Now().Add(time.Duration(500+rng.IntN(2000)) * time.Millisecond)
+			next = time.Now().Add(time.Duration(2000+rng.IntN(4000)) * time.Millisecond)
 			return true
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/temporal"
 	"github.com/hocket-dev/hocket/engine"
@@ -33,6 +34,7 @@ type role struct {
 	Address, Queue, Store, Effects, Name string
 	Ahead                                time.Duration // of its wall clock
 	Older                                bool          // it does not understand runs of this version
+	Guards                               int           // the worker whose programs it ends when that is killed
 }
 
 const heartbeat = 1500 * time.Millisecond
@@ -51,6 +53,10 @@ func (r role) play() error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
+	if r.Guards > 0 {
+		<-ctx.Done()
+		return hocket.EndPrograms(r.Guards)
+	}
 	if r.Older {
 		return r.refuseAll(ctx)
 	}
@@ -60,10 +66,40 @@ func (r role) play() error {
 		d, err = r.open(true)
 	}
 	defer d.Close()
+	end, err := r.guard()
+	if err != nil {
+		return err
+	}
+	defer end.Close()
 	fmt.Println("open")
 	return d.Work(ctx, driver.Worker{Name: r.Name, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
 		return driver.Work{Agents: r}, func() {}, nil
 	}}, nil)
+}
+
+// guard starts a guard for this process, as the command worker does.
+func (r role) guard() (io.Closer, error) {
+	cmd, err := role{Guards: os.Getpid()}.command()
+	if err != nil {
+		return nil, err
+	}
+	end, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	return end, cmd.Start()
+}
+
+// command returns the command of a process with a role.
+func (r role) command() (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(r)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
+	return cmd, err
 }
 
 // refuseAll does with every run what a release does that does not know its version.
@@ -157,16 +193,11 @@ type child struct {
 // start starts a process with a role, and waits until it is connected.
 func (r role) start(t testing.TB) *child {
 	t.Helper()
-	self, err := os.Executable()
+	cmd, err := r.command()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &child{role: r, cmd: exec.Command(self)}
-	c.cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
+	c := &child{role: r, cmd: cmd}
 	c.cmd.Stderr = os.Stderr
 	stdout, err := c.cmd.StdoutPipe()
 	if err != nil {

@@ -37,22 +37,28 @@ func killMarked(key string, after int) {
 	mark := markOf(key + "\x00")
 	// A process may start another meanwhile, and takes a moment to die, so repeat until
 	// none is found.
-	gone(func() bool { return len(signalMarked(mark, after, true, syscall.SIGKILL)) > 0 }, killTime)
+	gone(func() bool { return len(signalMarked(mark, after, os.Getpid(), syscall.SIGKILL)) > 0 }, killTime)
 }
 
 // EndLeft ends the processes whose key begins with a prefix, which were left by a process that
 // died. They get SIGTERM, and SIGKILL after a grace period; zero means 5 s. The error is a
 // *[LeftError] if some still exist. The ancestors of this process are spared, because this process
 // may run in a shell that an attempt left behind.
-func EndLeft(prefix string, grace time.Duration) error {
-	mark := markOf(prefix)
-	if len(signalMarked(mark, 0, false, syscall.SIGTERM)) == 0 {
+func EndLeft(prefix string, grace time.Duration) error { return endMarked(markOf(prefix), 0, grace) }
+
+// EndOwned does the same with everything that a process which died has started for attempts.
+func EndOwned(pid int, grace time.Duration) error {
+	return endMarked(markOf(""), pid, grace)
+}
+
+func endMarked(mark []byte, owner int, grace time.Duration) error {
+	if len(signalMarked(mark, 0, owner, syscall.SIGTERM)) == 0 {
 		return nil
 	}
-	gone(func() bool { return len(signalMarked(mark, 0, false, 0)) > 0 }, cmp.Or(grace, defaultGrace))
+	gone(func() bool { return len(signalMarked(mark, 0, owner, 0)) > 0 }, cmp.Or(grace, defaultGrace))
 	var left []int
 	gone(func() bool {
-		left = signalMarked(mark, 0, false, syscall.SIGKILL)
+		left = signalMarked(mark, 0, owner, syscall.SIGKILL)
 		return len(left) > 0
 	}, 2*time.Second)
 	if len(left) > 0 {
@@ -64,12 +70,12 @@ func EndLeft(prefix string, grace time.Duration) error {
 // markOf returns the beginning of a key in the environment of a process.
 func markOf(key string) []byte { return []byte("\x00" + KeyVariable + "=" + key) }
 
-// signalMarked sends a signal to the processes with the mark, or only to those of this process, and
-// returns them. Zero sends nothing.
-func signalMarked(mark []byte, after int, own bool, signal syscall.Signal) (found []int) {
+// signalMarked sends a signal to the processes with the mark that a process has started, and returns
+// them. Zero means any process, and sends nothing.
+func signalMarked(mark []byte, after, owner int, signal syscall.Signal) (found []int) {
 	above := ancestors()
 	for _, pid := range processes(after) {
-		if !hasMark(pid, mark, own) || slices.Contains(above, pid) {
+		if !hasMark(pid, mark, owner) || slices.Contains(above, pid) {
 			continue
 		}
 		// Get a handle of the process and check again, so that the signal goes to the
@@ -78,7 +84,7 @@ func signalMarked(mark []byte, after int, own bool, signal syscall.Signal) (foun
 		if err != nil {
 			continue
 		}
-		if hasMark(pid, mark, own) {
+		if hasMark(pid, mark, owner) {
 			found = append(found, pid)
 			_ = p.Signal(signal)
 		}
@@ -89,16 +95,10 @@ func signalMarked(mark []byte, after int, own bool, signal syscall.Signal) (foun
 
 // hasMark checks the environment of a process. That of another user cannot be read, and is
 // not ours.
-func hasMark(pid int, mark []byte, own bool) bool {
+func hasMark(pid int, mark []byte, owner int) bool {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
-	}
 	env = append([]byte{0}, env...)
-	if _, owner, ok := bytes.Cut(env, []byte("\x00"+ownerVariable+"=")); own && ok && !bytes.HasPrefix(owner, []byte(owned()+"\x00")) {
-		return false
-	}
-	return bytes.Contains(env, mark)
+	return err == nil && bytes.Contains(env, mark) && (owner == 0 || bytes.Contains(env, []byte("\x00"+ownedBy(owner)+"\x00")))
 }
 
 // descendants returns the processes that one has started, and those that they have,

@@ -19,6 +19,8 @@ func killMarked(string, int) {}
 
 func EndLeft(string, time.Duration) error { return ErrUnseen }
 
+func EndOwned(int, time.Duration) error { return ErrUnseen }
+
 func Stopped(int) bool { return false }
 
 func descendants(int) []*os.Process { return nil }

@@ -83,6 +83,9 @@ func killMarked(string, int) {}
 // EndLeft does nothing: the job ends with the process that created it.
 func EndLeft(string, time.Duration) error { return nil }
 
+// EndOwned does nothing, for the same reason.
+func EndOwned(int, time.Duration) error { return nil }
+
 // Stopped returns false: Windows has no signals that stop a process.
 func Stopped(int) bool { return false }
 

@@ -46,7 +46,7 @@ const KeyVariable = "HOCKET_KEY"
 // ownerVariable tells the processes of this process from those of another one with the same key.
 const ownerVariable = "HOCKET_OWNER"
 
-func owned() string { return strconv.Itoa(os.Getpid()) }
+func ownedBy(pid int) string { return ownerVariable + "=" + strconv.Itoa(pid) }
 
 // Command is one command. It is used once. It has its own session, so that it cannot
 // access the user's terminal. If it is aborted, all of its descendants end on Linux, even
@@ -124,7 +124,7 @@ func (c *Command) runAlone(ctx context.Context, p *pipes, started func()) error 
 		return err
 	}
 	if c.Key != "" {
-		c.Cmd.Env = append(c.Cmd.Environ(), KeyVariable+"="+c.Key, ownerVariable+"="+owned())
+		c.Cmd.Env = append(c.Cmd.Environ(), KeyVariable+"="+c.Key, ownedBy(os.Getpid()))
 	}
 	if marking.Load() {
 		c.Cmd.Env = variables(c.Cmd.Environ(), stateOf(ctx))
