@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -24,15 +23,22 @@ func (d *Driver) Act(ctx context.Context, run string, ev engine.Event) (driver.R
 }
 
 func (d *Driver) act(ctx context.Context, run string, a act) (driver.Receipt, error) {
-	m, err := d.mirror(ctx, run, nil)
+	_, e, err := d.facts(ctx, run)
 	if err != nil {
 		return driver.Receipt{}, err
 	}
-	if m.over && a.Plan == nil {
-		return driver.Receipt{}, &driver.RefusedError{Run: run, Reason: reason(m.run.Admit(m.at(d.o.Now(), a.Event.Event)))}
+	if !isOpen(e) {
+		m, err := d.mirror(ctx, run, nil)
+		if err != nil {
+			return driver.Receipt{}, err
+		}
+		return driver.Receipt{}, &driver.RefusedError{Run: run, Reason: reason(cmp.Or(m.closed(), m.run.Admit(m.at(d.o.Now(), a.Event.Event))))}
 	}
 	receipt := driver.Receipt{Driven: d.alive(ctx, run)}
 	if !receipt.Driven { // the update needs somebody who runs the workflow; attempts begin when somebody drives
+		if _, err := d.mirror(ctx, run, nil); err != nil {
+			return driver.Receipt{}, err
+		}
 		stop, err := d.runsWorkflow(run)
 		if err != nil {
 			return driver.Receipt{}, err
@@ -53,8 +59,10 @@ func (d *Driver) act(ctx context.Context, run string, a act) (driver.Receipt, er
 		return driver.Receipt{}, &driver.RefusedError{Run: run, Reason: refused.Message()}
 	}
 	if err == nil && !receipt.Driven {
-		m, err = d.stopped(ctx, run)
-		receipt.Status = m.run.Status()
+		var m *mirror
+		if m, err = d.stopped(ctx, run); err == nil {
+			receipt.Status = m.run.Status()
+		}
 	}
 	return receipt, err
 }
@@ -109,8 +117,6 @@ func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (drive
 	ev := &engine.Replanned{
 		Plan: hex.EncodeToString(sum[:]), Bundle: p.Pin.Bundle, Tasks: p.Tasks, Limits: p.Limits, Words: p.Words, Planning: p.Planning, Labels: p.Labels, By: p.By, Via: p.Via,
 	}
-	var old []eventJSON
-	var plans []*driver.Pin
 	m, err := d.mirror(ctx, run, nil)
 	if err != nil {
 		return driver.Receipt{}, err
@@ -118,25 +124,18 @@ func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (drive
 	if !m.over {
 		return d.act(ctx, run, act{Event: eventJSON{engine.Envelope{Event: ev}}, Plan: p.Pin})
 	}
-	m, err = d.mirror(ctx, run, func(_ *engine.Run, e engine.Envelope, _ []engine.Command) { old = append(old, eventJSON{e}) })
-	if err != nil {
-		return driver.Receipt{}, err
-	}
-	plans = append(slices.Clone(m.plans), p.Pin)
 	e := m.at(d.o.Now(), ev)
 	e.Unattended = true
 	if err := m.run.Admit(e); err != nil {
 		return driver.Receipt{}, &driver.RefusedError{Run: run, Reason: err.Error()}
 	}
-	res, err := d.client.DescribeWorkflowExecution(ctx, d.flowID(run), "")
-	if err != nil {
-		return driver.Receipt{}, known(run, err)
-	}
-	about, err := factsOf(res.GetWorkflowExecutionInfo())
+	about, _, err := d.facts(ctx, run)
 	if err != nil {
 		return driver.Receipt{}, err
 	}
-	return driver.Receipt{Status: engine.Running}, d.create(ctx, run, creation{pin: m.firstPin(), events: append(old, eventJSON{e}), plans: plans, about: about, again: true})
+	about.replanned(ev)
+	again := creation{pin: m.pin, events: []eventJSON{{e}}, plans: []*driver.Pin{p.Pin}, about: about, after: m}
+	return driver.Receipt{Status: engine.Running}, d.create(ctx, run, again)
 }
 
 // Fork records a new run that repeats another one up to a step.

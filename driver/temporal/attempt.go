@@ -99,7 +99,10 @@ func (p *workplace) attempt(ctx context.Context, j job) (*engine.TaskEnded, erro
 			return nil, lost(err)
 		}
 	}
-	log := newLog(p.store, id, w.seen)
+	log, err := newLog(p.store, id, w.seen)
+	if err != nil {
+		return nil, lost(err)
+	}
 	out := p.make(ctx, w, j, log)
 	if err := log.close(); err != nil {
 		return nil, lost(err)
@@ -169,7 +172,7 @@ func (p *workplace) run(ctx context.Context, w *working, j job, log *attemptLog)
 		HandOff:   p.handingOff(j.Run, key, log),
 		Keep:      log.keep,
 		Note:      log.note,
-		Artifacts: log.artifacts(),
+		Artifacts: log.files,
 	}
 	if w.exec != nil {
 		if w.Scripted != nil {

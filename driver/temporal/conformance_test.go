@@ -1,6 +1,7 @@
 package temporal_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -48,7 +49,9 @@ func startServer(file string) *server {
 	l.Close()
 	_, port, _ := net.SplitHostPort(s.address)
 	s.args = []string{"server", "start-dev", "--headless", "--port", port, "--log-level", "never", "--dynamic-config-value", "history.transferProcessorMaxPollRPS=2000",
-		"--dynamic-config-value", "system.enableActivityEagerExecution=true"}
+		"--dynamic-config-value", "system.enableActivityEagerExecution=true",
+		// Otherwise it takes half a minute to delete a run that has just ended.
+		"--dynamic-config-value", `history.transferProcessorUpdateAckInterval="50ms"`, "--dynamic-config-value", `history.visibilityProcessorUpdateAckInterval="50ms"`}
 	if file != "" {
 		s.args = append(s.args, "--db-filename", file)
 	}
@@ -62,13 +65,25 @@ func (s *server) start() {
 		panic(err)
 	}
 	for range 200 {
-		c, err := client.Dial(client.Options{HostPort: s.address, Logger: quiet})
-		if err == nil {
-			c.Close()
+		if s.ready() == nil {
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+}
+
+// ready prepares the namespace that the server creates by itself.
+func (s *server) ready() error {
+	o := client.Options{HostPort: s.address, Logger: quiet}
+	c, err := client.NewNamespaceClient(o)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := c.Describe(context.Background(), client.DefaultNamespace); err != nil {
+		return err
+	}
+	return temporal.Prepare(context.Background(), o)
 }
 
 func (s *server) kill() {

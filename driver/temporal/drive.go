@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -40,7 +39,7 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 	}
 	w.Pin = m.pin
 	if err := m.closed(); m.over || err != nil {
-		return m.run.Result(), err
+		return m.run.Result(), cmp.Or(err, d.finish(ctx, run))
 	}
 	w.Patience = cmp.Or(w.Patience, time.Minute)
 	known := m.run.Seq()
@@ -61,6 +60,20 @@ func (d *Driver) newSession(run string, w driver.Work, known int) *session {
 		replies: map[string]scripted{}, execs: map[attemptKey]agent.Executor{}, moved: make(chan struct{}), hurry: make(chan struct{}, 1),
 		hire: func() (stop, leave func(), err error) { return func() {}, func() {}, nil },
 	}
+}
+
+// finish lets a run end that was over when it was recorded: a new plan or a fork may leave nothing to do.
+func (d *Driver) finish(ctx context.Context, run string) error {
+	_, e, err := d.facts(ctx, run)
+	if err != nil || !isOpen(e) || d.o.Workers {
+		return err
+	}
+	stop, err := d.runsWorkflow(run)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return d.client.GetWorkflow(ctx, d.flowID(run), "").Get(ctx, nil)
 }
 
 // digestOf identifies a plan; "" if it cannot be encoded.
@@ -128,7 +141,11 @@ func (s *session) drive(ctx context.Context) (res engine.Result, err error) {
 	if err != nil {
 		return res, err
 	}
-	s.mirror = &mirror{values: offload{s.d.o.Store}, see: s.see}
+	s.mirror = s.d.newMirror(ctx, s.id, s.see)
+	s.mirror.launched = func(c *engine.StartTask) { s.issued.add(s.id, c) }
+	if s.w.Script == nil {
+		s.mirror.past, s.mirror.resumed = nil, s.resumed // only a script counts what has happened
+	}
 	defer func() {
 		if stop != nil {
 			stop()
@@ -332,6 +349,18 @@ func (s *session) see(r *engine.Run, e engine.Envelope, cmds []engine.Command) {
 	s.moved = make(chan struct{})
 }
 
+// resumed takes the state of a run whose events up to a number are not seen.
+func (s *session) resumed(seq int, pending []engine.Command) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range pending {
+		s.commanded(c)
+	}
+	s.seq = max(s.seq, seq)
+	close(s.moved)
+	s.moved = make(chan struct{})
+}
+
 // commanded counts a command for the script, and remembers its replies.
 func (s *session) commanded(c engine.Command) {
 	switch c := c.(type) {
@@ -526,30 +555,4 @@ func (s *session) withdraw(id string) {
 	if open && was.person {
 		s.w.Asker.Withdraw(id)
 	}
-}
-
-// segment is a part of the log of a run, for the time after Temporal has deleted it.
-type segment struct {
-	Run    string      `json:"run"`
-	Events []eventJSON `json:"events"`
-	End    ending      `json:"end"`
-}
-
-// archive is the activity that stores a segment.
-func (p *workplace) archive(ctx context.Context, s segment) error {
-	if !activity.GetInfo(ctx).IsLocalActivity { // somebody else asks for it
-		return lost(errors.New("only a run stores its events"))
-	}
-	if len(s.Events) == 0 {
-		return nil
-	}
-	var lines []byte
-	for _, e := range s.Events {
-		line, err := engine.Encode(e.Envelope)
-		if err != nil {
-			return err
-		}
-		lines = append(append(lines, line...), '\n')
-	}
-	return p.store.Put(ctx, runKey(s.Run, "events", fmt.Sprintf("%012d", s.Events[0].Seq)), lines)
 }

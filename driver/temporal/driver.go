@@ -8,9 +8,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -18,9 +18,9 @@ import (
 	"github.com/hocket-dev/hocket/workflow"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 )
 
 // Options says where runs are, and how a driver works.
@@ -35,9 +35,9 @@ type Options struct {
 	Workers bool
 	// Heartbeat is how long a worker may be silent before its attempts count as lost. Zero means 10 seconds.
 	Heartbeat time.Duration
-	// Quiet and Drain say how many events of history let a run continue in a new execution. Zero means 10,000
-	// and 40,000.
-	Quiet, Drain int
+	// A run continues in a new execution when its history has Quiet events and no attempt is in progress. With Drain
+	// events or Updates updates, no attempt begins before that. Zero means 10,000, 40,000 and 1,500.
+	Quiet, Drain, Updates int
 	// Now is the wall clock. Nil means time.Now.
 	Now func() time.Time
 }
@@ -47,46 +47,33 @@ const longPayload = 64 << 10
 
 // Driver stores and drives runs with Temporal.
 type Driver struct {
-	o      Options
-	client client.Client
-	name   string // of this process
+	o       Options
+	client  client.Client
+	name    string // of this process
+	values  offload
+	archive sync.Map // facts of runs that only the archive has, by key
+	recent  sync.Map // when this process created runs that the server may not list yet, by id
 }
 
 // Open connects to the server.
 func Open(o Options) (*Driver, error) {
-	if o.Heartbeat == 0 {
-		o.Heartbeat = 10 * time.Second
-	}
-	if o.Quiet == 0 {
-		o.Quiet = 10_000
-	}
-	if o.Drain == 0 {
-		o.Drain = 40_000
-	}
+	o.Heartbeat = cmp.Or(o.Heartbeat, 10*time.Second)
+	o.Quiet, o.Drain, o.Updates = cmp.Or(o.Quiet, 10_000), cmp.Or(o.Drain, 40_000), cmp.Or(o.Updates, 1_500)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Client.ExternalStorage = converter.ExternalStorage{Drivers: []converter.StorageDriver{offload{o.Store}}, PayloadSizeThreshold: longPayload}
+	d := &Driver{o: o, name: processName(), values: offload{o.Store, converter.GetDefaultDataConverter()}}
+	o.Client.ExternalStorage = converter.ExternalStorage{Drivers: []converter.StorageDriver{d.values}, PayloadSizeThreshold: longPayload}
 	c, err := client.Dial(o.Client)
 	if err != nil {
 		return nil, &UnreachableError{cmp.Or(o.Client.HostPort, client.DefaultHostPort), err}
 	}
-	if err := exists(c, cmp.Or(o.Client.Namespace, client.DefaultNamespace), o.Client.HostPort); err != nil {
+	if err := ready(c, d.namespace(), o.Client.HostPort); err != nil {
 		c.Close()
 		return nil, err
 	}
-	return &Driver{o: o, client: c, name: processName()}, nil
-}
-
-// exists returns an error if the namespace does not exist. Who may not look at it may still use it.
-func exists(c client.Client, namespace, address string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), awayFor)
-	defer cancel()
-	_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
-	if errors.As(err, new(*serviceerror.NamespaceNotFound)) {
-		return fmt.Errorf("the Temporal server at %s has no namespace %q: create it with `temporal operator namespace create --namespace %s`, or use another one", cmp.Or(address, client.DefaultHostPort), namespace, namespace)
-	}
-	return nil
+	d.client = c
+	return d, nil
 }
 
 // Close ends the connection.
@@ -114,16 +101,6 @@ func programQueue(project, program string) string { return project + "/program/"
 
 func (d *Driver) processQueue() string { return d.o.Queue + "/process/" + d.name }
 
-// facts is what the memo of a workflow says about its run.
-type facts struct {
-	Workflow string       `json:"workflow"`
-	Digest   string       `json:"digest"`
-	Created  time.Time    `json:"created"`
-	Origin   string       `json:"origin,omitempty"`
-	Owner    driver.Owner `json:"owner"`
-	Scripted bool         `json:"scripted,omitempty"` // it was started with replies
-}
-
 const memoFacts = "hocket"
 
 // Start records a run by starting its workflow. It begins as soon as a process works for its queue.
@@ -141,7 +118,7 @@ type creation struct {
 	events []eventJSON
 	plans  []*driver.Pin
 	about  facts
-	again  bool // the run exists, and goes on after its end
+	after  *mirror // the run exists, and goes on after its end
 }
 
 // reservation says which run a key was used for.
@@ -190,17 +167,19 @@ func (d *Driver) StartedWith(ctx context.Context, key, request string) (string, 
 	if err != nil {
 		return "", err
 	}
-	if _, err := d.client.DescribeWorkflowExecution(ctx, d.flowID(was.Run), ""); err != nil {
-		return "", nil // it is about to be started
+	_, err = d.client.DescribeWorkflowExecution(ctx, d.flowID(was.Run), "")
+	if errors.As(err, new(*serviceerror.NotFound)) {
+		ended, err := d.hasEnded(ctx, was.Run)
+		if !ended { // it is about to be started
+			was.Run = ""
+		}
+		return was.Run, err
 	}
-	return was.Run, nil
+	return was.Run, err
 }
 
 func (d *Driver) reservation(ctx context.Context, key, request string) (was reservation, err error) {
-	data, err := d.o.Store.Get(ctx, keyPlace(key))
-	if err == nil {
-		err = json.Unmarshal(data, &was)
-	}
+	err = getJSON(ctx, d.o.Store, keyPlace(key), &was)
 	if err == nil && was.Request != request {
 		err = &driver.KeyError{Key: key, Run: was.Run}
 	}
@@ -227,20 +206,29 @@ func (d *Driver) reserve(ctx context.Context, key string, r reservation) (reserv
 
 // create starts the workflow of a run.
 func (d *Driver) create(ctx context.Context, id string, c creation) error {
-	root := c.pin.Bundle.Root
-	c.about.Workflow, c.about.Digest, c.about.Scripted = root.Name, workflow.Digest(root), len(c.pin.Replies) > 0
-	reuse := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
-	if c.again {
-		reuse = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+	in := begin{
+		Run: id, Pin: c.pin, Events: c.events, Plans: c.plans, Heartbeat: d.o.Heartbeat, Limits: continuing{d.o.Quiet, d.o.Drain, d.o.Updates}, Workers: d.o.Workers,
 	}
+	reuse := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
+	root := c.pin.Bundle.Root
+	if c.after != nil {
+		reuse = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+		in.First, in.Snapshot, in.Seq = c.after.firstPin(), c.after.run.Snapshot(), c.after.run.Seq()
+		root = c.plans[0].Bundle.Root
+	} else if ended, err := d.hasEnded(ctx, id); ended || err != nil {
+		return cmp.Or[error](err, &driver.ExistsError{Run: id})
+	}
+	in.About = c.about
+	in.About.ID, in.About.Workflow, in.About.Digest, in.About.Status = id, root.Name, workflow.Digest(root), engine.Running
+	in.About.Scripted = len(c.pin.Replies) > 0
 	_, err := d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: d.flowID(id), TaskQueue: d.runQueue(id), WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDReusePolicy: reuse,
-		Memo: map[string]any{memoFacts: c.about}, WorkflowTaskTimeout: max(d.o.Heartbeat, 2*time.Second),
-	}, flowName, begin{
-		Run: id, Pin: c.pin, Events: c.events, Plans: c.plans, Heartbeat: d.o.Heartbeat, Limits: continuing{d.o.Quiet, d.o.Drain}, Workers: d.o.Workers,
-	})
+		Memo: map[string]any{memoFacts: in.About}, WorkflowTaskTimeout: max(d.o.Heartbeat, 2*time.Second),
+		TypedSearchAttributes: temporal.NewSearchAttributes(statusKey.ValueSet(string(engine.Running)), workflowKey.ValueSet(root.Name)),
+	}, flowName, in)
 	if errors.As(err, new(*serviceerror.WorkflowExecutionAlreadyStarted)) {
 		return &driver.ExistsError{Run: id}
 	}
+	d.recent.Store(id, time.Now())
 	return err
 }

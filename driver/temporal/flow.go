@@ -34,8 +34,9 @@ type begin struct {
 	// Events are those that the run was recorded with, if it begins here, and Plans those of its Replanned.
 	Events []eventJSON   `json:"events,omitempty"`
 	Plans  []*driver.Pin `json:"plans,omitempty"`
-	// Otherwise Snapshot is its state after as many events as were archived, and Began is when its clock was zero.
+	// Otherwise Snapshot is its state after Seq events, which were archived, and Began is when its clock was zero.
 	Snapshot []byte    `json:"snapshot,omitempty"`
+	Seq      int       `json:"seq,omitempty"`
 	Began    time.Time `json:"began,omitzero"`
 	// First is what the run was started with, if it has got a new plan since.
 	First *driver.Pin `json:"first,omitempty"`
@@ -45,12 +46,18 @@ type begin struct {
 	// Workers means that workers of the project make the attempts, and Homes are the queues of those on which tasks stay.
 	Workers bool              `json:"workers,omitempty"`
 	Homes   map[string]string `json:"homes,omitempty"`
+	About   facts             `json:"about"`
 }
 
 // continuing says when a run continues in a new execution.
 type continuing struct {
-	Quiet int `json:"quiet"` // with this many events of history, as soon as no attempt is open
-	Drain int `json:"drain"` // with this many, no new attempt begins before that
+	Quiet   int `json:"quiet"`   // with this many events of history, as soon as no attempt is open
+	Drain   int `json:"drain"`   // with this many, no new attempt begins before that
+	Updates int `json:"updates"` // with this many updates, likewise
+}
+
+func (c continuing) drains(history, updates int) bool {
+	return history >= c.Drain || updates >= c.Updates
 }
 
 // job is the input of an attempt.
@@ -80,14 +87,20 @@ type flow struct {
 	m      *machine
 	inbox  []arrival
 	stops  map[attemptKey]workflow.CancelFunc
-	log    []eventJSON
 	plan   string // digest of pinned
 	pinned *driver.Pin
+
+	log       []eventJSON // what this execution has recorded
+	archived  int         // how much of it is archived
+	archiving bool
+	about     facts     // what lists show
+	shown     time.Time // when that was updated
+	renamed   bool      // by a new plan since then
 }
 
 // runFlow is the workflow. Its result is the end of the run.
 func (p *workplace) runFlow(ctx workflow.Context, in begin) (ending, error) {
-	f := &flow{p: p, in: in, stops: map[attemptKey]workflow.CancelFunc{}}
+	f := &flow{p: p, in: in, stops: map[attemptKey]workflow.CancelFunc{}, about: in.About}
 	if runOf(workflow.GetInfo(ctx).WorkflowExecution.ID) != in.Run { // it would write into the records of another run
 		return ending{}, refusal(errors.New("the workflow has the id of another run"))
 	}
@@ -106,14 +119,18 @@ func (p *workplace) runFlow(ctx workflow.Context, in begin) (ending, error) {
 	if err := f.receive(asked); err != nil {
 		return ending{}, err
 	}
-	for !f.m.over {
-		if f.quiet() && f.long(in.Limits.Quiet) {
-			return ending{}, f.next()
-		}
+	for f.show(); !f.m.over; f.show() {
 		if err := f.wait(); err != nil {
 			return ending{}, err
 		}
-		f.m.drain = f.long(in.Limits.Drain)
+		if len(f.inbox) == 0 && f.archived == len(f.log) {
+			return ending{}, f.next()
+		}
+		if len(f.inbox) == 0 {
+			f.archive()
+			continue
+		}
+		f.m.drain = in.Limits.drains(f.length(), f.m.acts)
 		arrivals := f.inbox
 		f.inbox = nil
 		if err := f.m.wake(workflow.Now(f.ctx), arrivals); err != nil {
@@ -133,11 +150,15 @@ func (f *flow) reset() bool {
 	return info.OriginalRunID != info.WorkflowExecution.RunID && !workflow.IsReplaying(f.ctx)
 }
 
-// wait waits until something has arrived, and then until all of it has: a coroutine that is started now runs
-// after those that bring the rest. So what arrives in one workflow task is handled together, as by a mirror.
+// wait waits until the run can continue in a new execution, or something has arrived, and then until all of it has:
+// a coroutine that is started now runs after those that bring the rest. So what arrives in one workflow task is
+// handled together, as by a mirror.
 func (f *flow) wait() error {
-	if err := workflow.Await(f.ctx, func() bool { return len(f.inbox) > 0 }); err != nil {
+	if err := workflow.Await(f.ctx, func() bool { return len(f.inbox) > 0 || f.rests() && !f.archiving }); err != nil {
 		return err
+	}
+	if len(f.inbox) == 0 {
+		return nil
 	}
 	rest := workflow.NewChannel(f.ctx)
 	workflow.Go(f.ctx, func(ctx workflow.Context) { rest.Close() })
@@ -353,24 +374,27 @@ func (f *flow) arm(at time.Time) {
 
 func (f *flow) recorded(_ *engine.Run, e engine.Envelope, _ []engine.Command) {
 	f.log = append(f.log, eventJSON{e})
+	if ev, ok := e.Event.(*engine.Replanned); ok {
+		f.about.replanned(ev)
+		f.renamed = true
+	}
 }
 
-func (f *flow) long(limit int) bool {
-	return limit > 0 && workflow.GetInfo(f.ctx).GetCurrentHistoryLength() >= limit
-}
+func (f *flow) length() int { return workflow.GetInfo(f.ctx).GetCurrentHistoryLength() }
 
-// quiet reports whether nothing of the run is in progress outside of the workflow.
-func (f *flow) quiet() bool {
-	return len(f.stops) == 0 && len(f.inbox) == 0 && len(f.m.queries) == 0 && len(f.m.handings) == 0 && workflow.AllHandlersFinished(f.ctx)
+// rests reports whether the history is long, and nothing of the run is in progress outside of the workflow.
+func (f *flow) rests() bool {
+	length := f.length()
+	return (length >= f.in.Limits.Quiet || f.in.Limits.drains(length, f.m.acts)) &&
+		len(f.stops) == 0 && len(f.m.queries) == 0 && len(f.m.handings) == 0 && workflow.AllHandlersFinished(f.ctx)
 }
 
 // next continues the run in a new execution.
 func (f *flow) next() error {
-	if err := f.archive(ending{}); err != nil {
-		return err
-	}
 	in := f.in
-	in.Events, in.Plans, in.Snapshot, in.Began, in.Homes = nil, nil, f.m.run.Snapshot(), f.m.began, f.m.homes
+	in.Events, in.Plans, in.Snapshot, in.Seq, in.Began = nil, nil, f.m.run.Snapshot(), f.m.run.Seq(), f.m.began
+	in.About, in.Homes = f.about, f.m.homes
+	in.About.Size = f.in.About.Size + int64(workflow.GetInfo(f.ctx).GetCurrentHistorySize())
 	if f.m.pin != in.Pin {
 		in.First = cmp.Or(in.First, in.Pin)
 		in.Pin = f.m.pin
@@ -378,21 +402,63 @@ func (f *flow) next() error {
 	return workflow.NewContinueAsNewError(f.ctx, flowName, in)
 }
 
-// ending is the end of a run, for lists.
+// ending is the result of the workflow, for people who look at it with Temporal's own tools.
 type ending struct {
-	Status engine.Status   `json:"status"`
-	Seq    int             `json:"seq"`
-	Usage  engine.RunUsage `json:"usage"`
+	Status engine.Status `json:"status"`
 }
 
 func (f *flow) end() (ending, error) {
-	end := ending{f.m.run.Status(), f.m.run.Seq(), f.m.run.Usage()}
-	return end, f.archive(end)
+	for f.archiving || f.archived < len(f.log) {
+		if !f.archiving {
+			f.archive()
+		}
+		if err := workflow.Await(f.ctx, func() bool { return !f.archiving }); err != nil {
+			return ending{}, err
+		}
+	}
+	return ending{f.about.Status}, nil
 }
 
-// archive stores the events of this execution, because Temporal deletes it some day. It takes place in the
-// process of the workflow, which saves a round trip to the server.
-func (f *flow) archive(end ending) error {
-	ctx := workflow.WithLocalActivityOptions(f.ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Minute})
-	return workflow.ExecuteLocalActivity(ctx, archiveName, segment{Run: f.in.Run, Events: f.log, End: end}).Get(ctx, nil)
+// show updates what lists show, if that has changed. A step that costs nothing adds nothing to the history, and
+// what the others cost is not updated more often than every few seconds.
+func (f *flow) show() {
+	was, now := f.about, workflow.Now(f.ctx)
+	f.about.state(f.m.run)
+	status := was.Status != f.about.Status || f.renamed
+	cost := was.Usage.Usage != f.about.Usage.Usage && now.Sub(f.shown) >= showEvery
+	if !status && !cost && was.Open == f.about.Open && was.Due.Equal(f.about.Due) {
+		f.about = was
+		return
+	}
+	f.shown, f.renamed = now, false
+	f.about.Size = f.in.About.Size + int64(workflow.GetInfo(f.ctx).GetCurrentHistorySize())
+	err := workflow.UpsertMemo(f.ctx, map[string]any{memoFacts: f.about})
+	if err == nil && status {
+		err = workflow.UpsertTypedSearchAttributes(f.ctx, statusKey.ValueSet(string(f.about.Status)), workflowKey.ValueSet(f.about.Workflow))
+	}
+	if err != nil {
+		_ = broken(err)
+	}
+}
+
+const showEvery = 5 * time.Second
+
+// archive begins to store what was recorded, because Temporal deletes the execution some day. It takes place in
+// the process of the workflow, which saves a round trip to the server. Meanwhile the run goes on: what arrives is
+// handled when it arrives, or mirrors would see another run.
+func (f *flow) archive() {
+	f.archiving = true
+	until := len(f.log)
+	part := segment{Run: f.in.Run, First: cmp.Or(f.in.First, f.in.Pin), Events: f.log[f.archived:until:until], Plans: f.m.plans}
+	if f.m.over {
+		part.End = &f.about
+	}
+	options := workflow.LocalActivityOptions{StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}}
+	workflow.Go(workflow.WithLocalActivityOptions(f.ctx, options), func(ctx workflow.Context) {
+		for wait := time.Second; workflow.ExecuteLocalActivity(ctx, archiveName, part).Get(ctx, nil) != nil; wait = min(2*wait, 5*time.Minute) {
+			// The store is out of reach. Mirrors ignore this timer because it has a summary.
+			_ = workflow.NewTimerWithOptions(ctx, wait, workflow.TimerOptions{Summary: "archive"}).Get(ctx, nil)
+		}
+		f.archived, f.archiving = until, false
+	})
 }

@@ -3,33 +3,31 @@ package temporal
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
-	"iter"
 	"maps"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
-	"github.com/hocket-dev/hocket/workflow"
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/converter"
 )
 
-// executions lists the newest execution of each run of the project, newest run first.
-func (d *Driver) executions(ctx context.Context) (map[string]*workflowpb.WorkflowExecutionInfo, error) {
+// executions lists the newest execution of each run of the project that the server knows and that a condition, which may
+// be "", selects.
+func (d *Driver) executions(ctx context.Context, condition string) (map[string]*workflowpb.WorkflowExecutionInfo, error) {
 	found := map[string]*workflowpb.WorkflowExecutionInfo{}
 	req := &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: d.namespace(), PageSize: 1000,
-		Query: "WorkflowType = '" + flowName + "' AND WorkflowId STARTS_WITH '" + strings.ReplaceAll(d.o.Queue, "'", "''") + "/'",
+		Query: "WorkflowType = '" + flowName + "' AND WorkflowId STARTS_WITH " + quoted(d.flowID("")) + condition,
 	}
 	for {
 		res, err := d.client.ListWorkflow(ctx, req)
@@ -48,78 +46,198 @@ func (d *Driver) executions(ctx context.Context) (map[string]*workflowpb.Workflo
 	}
 }
 
-func factsOf(e *workflowpb.WorkflowExecutionInfo) (about facts, err error) {
-	p := e.GetMemo().GetFields()[memoFacts]
-	if p == nil {
-		return about, errors.New("temporal: a run without its facts")
-	}
-	return about, converter.GetDefaultDataConverter().FromPayload(p, &about)
-}
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// Info returns the current state of a run.
-func (d *Driver) Info(ctx context.Context, run string) (driver.Info, error) {
+// facts returns what lists show of a run, and its newest execution; nil if the server has deleted that.
+func (d *Driver) facts(ctx context.Context, run string) (about facts, e *workflowpb.WorkflowExecutionInfo, err error) {
 	res, err := d.client.DescribeWorkflowExecution(ctx, d.flowID(run), "")
-	if err != nil {
-		return driver.Info{}, known(run, err)
-	}
-	i, m, err := d.info(ctx, run, res.GetWorkflowExecutionInfo())
 	if err == nil {
-		i.Stalled = d.stalled(ctx, m)
+		e = res.GetWorkflowExecutionInfo()
+		about, err = d.factsOf(e)
+		return about, e, err
 	}
-	return i, err
+	if err = known(run, err); !errors.As(err, new(*driver.UnknownRunError)) {
+		return about, nil, err
+	}
+	if wrong := getJSON(ctx, d.o.Store, endedKey(run), &about); !errors.Is(wrong, fs.ErrNotExist) {
+		err = wrong
+	}
+	return about, nil, err
 }
 
-func (d *Driver) info(ctx context.Context, run string, e *workflowpb.WorkflowExecutionInfo) (driver.Info, *mirror, error) {
-	about, err := factsOf(e)
-	if err != nil {
-		return driver.Info{}, nil, err
+func (d *Driver) factsOf(e *workflowpb.WorkflowExecutionInfo) (about facts, err error) {
+	err = errors.New("temporal: a run without its facts")
+	if p := e.GetMemo().GetFields()[memoFacts]; p != nil {
+		err = d.values.data.FromPayload(p, &about)
 	}
-	i := driver.Info{
-		ID: run, Workflow: about.Workflow, Digest: about.Digest, Created: about.Created, Changed: about.Created, Origin: about.Origin, Owner: about.Owner,
-		Status: engine.Running,
+	return about, err
+}
+
+// hasEnded reports whether the archive has a run that is over.
+func (d *Driver) hasEnded(ctx context.Context, run string) (bool, error) {
+	_, err := d.o.Store.Get(ctx, endedKey(run))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Info returns the current state of a run. It is read from the history, unless the run is over.
+func (d *Driver) Info(ctx context.Context, run string) (driver.Info, error) {
+	about, e, err := d.facts(ctx, run)
+	if err != nil || !isOpen(e) {
+		return infoOf(about, e), err
 	}
 	m, err := d.mirror(ctx, run, nil)
 	if err != nil && !errors.As(err, new(*engine.LoadError)) {
-		return i, nil, err
+		return driver.Info{}, err
 	}
-	i.Driven = e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING && d.alive(ctx, run)
-	i.Pending = !m.begun && !i.Driven && !about.Owner.Claimed
-	i.Status, i.Seq, i.Usage, i.Open, i.Changed, i.Due = m.run.Status(), m.run.Seq(), m.run.Usage(), len(m.run.Questions()), m.last, m.run.Due()
-	if err := m.closed(); err != nil {
-		i.Problem = err.Error()
+	about.state(m.run)
+	i := infoOf(about, e)
+	i.Stalled = d.stalled(ctx, m)
+	if !i.Status.Done() {
+		i.Driven = d.alive(ctx, run)
+		i.Pending = !m.begun && m.in.Seq == 0 && !i.Driven && !about.Owner.Claimed
 	}
-	i.Workflow, i.Digest = m.pin.Bundle.Root.Name, workflow.Digest(m.pin.Bundle.Root)
-	return i, m, nil
+	return i, nil
+}
+
+// isOpen reports whether a run goes on, as far as the server knows.
+func isOpen(e *workflowpb.WorkflowExecutionInfo) bool {
+	return e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING || e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
+}
+
+// infoOf returns what the entry of a run says; e is nil if the server has deleted its execution.
+func infoOf(about facts, e *workflowpb.WorkflowExecutionInfo) driver.Info {
+	i := about.info()
+	if e != nil && !isOpen(e) && !i.Status.Done() {
+		i.Problem = errClosed.Error()
+	}
+	return i
 }
 
 // alive reports whether a process works for a run.
 func (d *Driver) alive(ctx context.Context, run string) bool {
+	res, err := d.client.DescribeTaskQueue(ctx, d.runQueue(run), enums.TASK_QUEUE_TYPE_WORKFLOW)
+	if err != nil || len(res.GetPollers()) == 0 { // nobody has for minutes
+		return false
+	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_, err := d.client.QueryWorkflow(ctx, d.flowID(run), "", pingQuery)
+	_, err = d.client.QueryWorkflow(ctx, d.flowID(run), "", pingQuery)
 	return err == nil
+}
+
+// list lists the runs that a condition selects, in no order; "" selects all, also those that only the archive has.
+func (d *Driver) list(ctx context.Context, condition string) ([]driver.Info, error) {
+	found, err := d.executions(ctx, condition)
+	if err == nil {
+		err = d.addRecent(ctx, found)
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := make([]driver.Info, 0, len(found))
+	var wait sync.WaitGroup
+	var asked sync.Once
+	var workers bool
+	driven := func(run string) bool {
+		if !d.o.Workers {
+			return d.alive(ctx, run)
+		}
+		asked.Do(func() { workers = d.alive(ctx, run) }) // who works for one run works for all
+		return workers
+	}
+	some := make(chan bool, 16)
+	for id, e := range found {
+		d.archive.Delete(endedKey(id))
+		about, err := d.factsOf(e)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, infoOf(about, e))
+		if i := &list[len(list)-1]; isOpen(e) && !i.Status.Done() {
+			some <- true
+			wait.Go(func() {
+				i.Driven = driven(id)
+				i.Pending = !i.Driven && !about.Owner.Claimed && about.Seq == 0 && !d.begun(ctx, e.GetExecution())
+				<-some
+			})
+		}
+	}
+	wait.Wait()
+	if condition != "" || ctx.Err() != nil {
+		return list, ctx.Err()
+	}
+	rest, err := d.endedRuns(ctx, found)
+	return append(list, rest...), err
+}
+
+// addRecent adds the runs that this process has created and that the server does not list yet.
+func (d *Driver) addRecent(ctx context.Context, found map[string]*workflowpb.WorkflowExecutionInfo) (err error) {
+	for run, at := range d.recent.Range {
+		id := run.(string)
+		if found[id] != nil || time.Since(at.(time.Time)) > time.Minute {
+			d.recent.Delete(id)
+			continue
+		}
+		_, e, wrong := d.facts(ctx, id)
+		if e != nil {
+			found[id] = e
+		} else if !errors.As(wrong, new(*driver.UnknownRunError)) {
+			err = errors.Join(err, wrong)
+		}
+	}
+	return err
+}
+
+// begun reports whether an execution has begun.
+func (d *Driver) begun(ctx context.Context, e *commonpb.WorkflowExecution) bool {
+	res, err := d.client.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
+		Namespace: d.namespace(), Execution: e, MaximumPageSize: 20,
+	})
+	return err == nil && slices.ContainsFunc(res.GetHistory().GetEvents(), func(e *historypb.HistoryEvent) bool {
+		return e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED || e.GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId() != ""
+	})
+}
+
+// endedRuns lists the runs that only the archive has. What it says about them is read once.
+func (d *Driver) endedRuns(ctx context.Context, except map[string]*workflowpb.WorkflowExecutionInfo) (list []driver.Info, err error) {
+	known := map[string]bool{}
+	for id := range except {
+		known[endedKey(id)] = true
+	}
+	keys, err := d.o.Store.List(ctx, "ended")
+	for _, key := range keys {
+		if known[key] {
+			continue
+		}
+		about, ok := d.archive.Load(key)
+		if !ok {
+			var f facts
+			err := getJSON(ctx, d.o.Store, key, &f)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // it was deleted now
+			}
+			if err != nil {
+				f = facts{ID: idOf(key), Status: driver.Damaged}
+			} else {
+				d.archive.Store(key, f)
+			}
+			about = f
+		}
+		list = append(list, infoOf(about.(facts), nil))
+	}
+	return list, err
 }
 
 // Runs lists runs, newest first.
 func (d *Driver) Runs(ctx context.Context, f driver.Filter) ([]driver.Info, error) {
-	found, err := d.executions(ctx)
+	list, err := d.list(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	var list []driver.Info
-	for id, e := range found {
-		i, _, err := d.info(ctx, id, e)
-		if errors.As(err, new(*driver.UnknownRunError)) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, i)
-	}
-	slices.SortFunc(list, func(a, b driver.Info) int {
-		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
-	})
+	slices.SortFunc(list, func(a, b driver.Info) int { return -older(a, b) })
 	if f.Before != "" {
 		at := slices.IndexFunc(list, func(i driver.Info) bool { return i.ID == f.Before })
 		list = list[at+1:]
@@ -131,6 +249,10 @@ func (d *Driver) Runs(ctx context.Context, f driver.Filter) ([]driver.Info, erro
 	return list, nil
 }
 
+func older(a, b driver.Info) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+}
+
 func matches(i driver.Info, f driver.Filter) bool {
 	_, labelled := i.Owner.Labels[f.Label]
 	_, without := i.Owner.Labels[f.Without]
@@ -140,29 +262,33 @@ func matches(i driver.Info, f driver.Filter) bool {
 
 // Find returns the id of a run with a unique prefix.
 func (d *Driver) Find(ctx context.Context, prefix string) (string, error) {
-	found, err := d.executions(ctx)
+	unknown := &driver.UnknownRunError{ID: prefix}
+	if prefix == "" {
+		return "", unknown
+	}
+	found, err := d.executions(ctx, " AND WorkflowId STARTS_WITH "+quoted(d.flowID(prefix)))
 	if err != nil {
 		return "", err
 	}
-	if found[prefix] != nil {
-		return prefix, nil
+	ended, err := d.o.Store.List(ctx, "ended")
+	if err != nil {
+		return "", err
 	}
-	unknown := &driver.UnknownRunError{ID: prefix}
-	for id := range found {
-		if strings.HasPrefix(id, prefix) && prefix != "" {
-			unknown.Candidates = append(unknown.Candidates, id)
+	for _, key := range ended {
+		if id := idOf(key); strings.HasPrefix(id, prefix) {
+			found[id] = nil
 		}
 	}
-	if len(unknown.Candidates) == 1 {
+	unknown.Candidates = slices.Sorted(maps.Keys(found))
+	if _, ok := found[prefix]; ok || len(found) == 1 {
 		return unknown.Candidates[0], nil
 	}
-	slices.Sort(unknown.Candidates)
 	return "", unknown
 }
 
 // Count counts runs and questions.
 func (d *Driver) Count(ctx context.Context, since time.Time) (c driver.Counts, err error) {
-	list, err := d.Runs(ctx, driver.Filter{})
+	list, err := d.list(ctx, "")
 	if len(list) > 0 {
 		c.Version = d.o.Now().UnixMicro()
 	}
@@ -180,43 +306,53 @@ func (d *Driver) Count(ctx context.Context, since time.Time) (c driver.Counts, e
 
 // Questions lists open questions: the oldest run comes first, and its questions in the order of their ids.
 func (d *Driver) Questions(ctx context.Context, f driver.QuestionFilter) ([]driver.Question, error) {
-	found, err := d.executions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range []string{f.Run, f.After.Run} {
-		if id != "" && found[id] == nil {
-			return nil, &driver.UnknownRunError{ID: id}
-		}
-	}
-	age := func(run string) time.Time {
-		about, _ := factsOf(found[run]) // without them, it comes first
-		return about.Created
-	}
+	runs, after, err := d.asking(ctx, f)
 	var list []driver.Question
-	for _, id := range slices.SortedFunc(maps.Keys(found), func(a, b string) int { return cmp.Or(age(a).Compare(age(b)), cmp.Compare(a, b)) }) {
-		if f.Run != "" && f.Run != id || found[id].GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-			continue
-		}
-		if f.After.Run != "" && id != f.After.Run && !age(id).After(age(f.After.Run)) {
-			continue
-		}
-		m, err := d.mirror(ctx, id, nil)
+	for _, i := range runs {
+		m, err := d.mirror(ctx, i.ID, nil)
 		if err != nil {
 			return nil, err
 		}
 		open := m.run.Questions()
 		slices.SortStableFunc(open, func(a, b engine.Question) int { return cmp.Compare(a.ID, b.ID) })
 		for _, q := range open {
-			if id == f.After.Run && q.ID <= f.After.ID {
+			if i.ID == after.ID && q.ID <= f.After.ID {
 				continue
 			}
-			if list = append(list, driver.Question{Run: id, Question: q}); len(list) == f.Limit {
+			if list = append(list, driver.Question{Run: i.ID, Question: q}); len(list) == f.Limit {
 				return list, nil
 			}
 		}
 	}
-	return list, nil
+	return list, err
+}
+
+// asking lists the runs that may have open questions, oldest first, and returns the one after whose question to begin.
+func (d *Driver) asking(ctx context.Context, f driver.QuestionFilter) (runs []driver.Info, after driver.Info, err error) {
+	if f.After.Run != "" {
+		about, _, err := d.facts(ctx, f.After.Run)
+		if err != nil {
+			return nil, after, err
+		}
+		after = about.info()
+	}
+	if f.Run != "" {
+		about, e, err := d.facts(ctx, f.Run)
+		if isOpen(e) {
+			runs = append(runs, about.info())
+		}
+		return runs, after, err
+	}
+	found, err := d.executions(ctx, " AND ExecutionStatus = 'Running'")
+	for _, e := range found {
+		about, wrong := d.factsOf(e)
+		err = errors.Join(err, wrong)
+		if i := about.info(); i.Open > 0 && (after.ID == "" || older(i, after) >= 0) {
+			runs = append(runs, i)
+		}
+	}
+	slices.SortFunc(runs, older)
+	return runs, after, err
 }
 
 // FirstPin returns what a run was started with.
@@ -237,161 +373,7 @@ func (d *Driver) Pin(ctx context.Context, run string) (*driver.Pin, error) {
 	return m.pin, nil
 }
 
-// Watch reports changes to runs of this project. The server does not keep what the list was, so a watcher that
-// begins after a version is told to read the list again.
-func (d *Driver) Watch(ctx context.Context, since int64) iter.Seq2[driver.Change, error] {
-	return func(yield func(driver.Change, error) bool) {
-		known := map[string]driver.Info{}
-		first := since > 0
-		report := func(c driver.Change) bool {
-			c.Version = d.o.Now().UnixMicro()
-			return yield(c, nil)
-		}
-		for ctx.Err() == nil {
-			list, err := d.Runs(ctx, driver.Filter{})
-			if err != nil {
-				if ctx.Err() == nil {
-					yield(driver.Change{}, err)
-				}
-				return
-			}
-			found := changes(known, list)
-			if first { // whoever now reads the list sees at least this one
-				found, first = []driver.Change{{Kind: driver.Reset}}, false
-			}
-			for _, c := range found {
-				if !report(c) {
-					return
-				}
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-	}
-}
-
-// changes compares a list of runs with what is known, which it replaces.
-func changes(known map[string]driver.Info, list []driver.Info) (found []driver.Change) {
-	now := map[string]bool{}
-	for _, i := range slices.Backward(list) {
-		now[i.ID] = true
-		old, seen := known[i.ID]
-		known[i.ID] = i
-		switch {
-		case !seen:
-			found = append(found, driver.Change{Run: i.ID, Kind: driver.Appeared, Info: i})
-		case old.Status != i.Status || old.Driven != i.Driven || old.Open != i.Open || old.Pending != i.Pending || old.Usage != i.Usage:
-			found = append(found, driver.Change{Run: i.ID, Kind: driver.Moved, Info: i})
-		}
-	}
-	for id := range known {
-		if !now[id] {
-			delete(known, id)
-			found = append(found, driver.Change{Run: id, Kind: driver.Deleted, Info: driver.Info{ID: id}})
-		}
-	}
-	return found
-}
-
-// Output returns the output of the task whose end is an event of a run.
-func (d *Driver) Output(ctx context.Context, run string, seq int) (string, error) {
-	for e, err := range d.Events(ctx, run, seq-1, false) {
-		if err != nil {
-			return "", err
-		}
-		if ended, ok := e.Event.(*engine.TaskEnded); ok && e.Seq == seq {
-			return ended.Output, nil
-		}
-		break
-	}
-	return "", &driver.UnknownRunError{ID: run + "/" + strconv.Itoa(seq)}
-}
-
-// Read yields what an attempt wrote to a stream.
-func (d *Driver) Read(ctx context.Context, a driver.AttemptID, s driver.Stream, offset int64, follow bool) iter.Seq2[driver.Piece, error] {
-	return func(yield func(driver.Piece, error) bool) {
-		for {
-			over := !follow
-			if follow {
-				m, err := d.mirror(ctx, a.Run, nil)
-				if err != nil {
-					yield(driver.Piece{}, err)
-					return
-				}
-				_, open := m.attempts[attemptKey{a.Address, a.Attempt}]
-				over = m.begun && !open
-			}
-			keys, err := d.o.Store.List(ctx, attemptKeyIn(a, string(s)))
-			if err != nil {
-				yield(driver.Piece{}, err)
-				return
-			}
-			for _, key := range keys {
-				at, err := strconv.ParseInt(key[strings.LastIndexByte(key, '/')+1:], 10, 64)
-				text, wrong := d.o.Store.Get(ctx, key)
-				if err := errors.Join(err, wrong); err != nil {
-					yield(driver.Piece{}, err)
-					return
-				}
-				if end := at + int64(len(text)); end <= offset {
-					continue
-				}
-				if at < offset {
-					text, at = text[offset-at:], offset
-				}
-				if !yield(driver.Piece{At: at, Text: text}, nil) {
-					return
-				}
-				offset = at + int64(len(text))
-			}
-			if over {
-				return
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-	}
-}
-
-// Kept returns what is stored about an attempt.
-func (d *Driver) Kept(ctx context.Context, a driver.AttemptID) (driver.Kept, error) {
-	k := driver.Kept{Sizes: map[driver.Stream]int64{}}
-	n, err := d.noted(ctx, a)
-	if err != nil {
-		return k, err
-	}
-	k.Session, k.Model = n.Session, n.Model
-	for e, err := range d.Events(ctx, a.Run, 0, false) {
-		if err != nil {
-			return k, err
-		}
-		if ev, ok := e.Event.(*engine.TaskEnded); ok && ev.Address == a.Address && ev.Attempt == a.Attempt {
-			k.Usage = ev.Usage
-		}
-	}
-	for _, s := range []driver.Stream{driver.Output, driver.Prompt, driver.Transcript} {
-		for p, err := range d.Read(ctx, a, s, 0, false) {
-			if err != nil {
-				return k, err
-			}
-			k.Sizes[s] = p.At + int64(len(p.Text))
-		}
-	}
-	if f, ok := d.o.Store.(Folder); ok {
-		dir := f.path(attemptKeyIn(a, "files"))
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			k.Dir, k.Files = dir, os.DirFS(dir)
-		}
-	}
-	return k, nil
-}
-
-// Delete deletes a run.
+// Delete deletes a run, on the server and in the store.
 func (d *Driver) Delete(ctx context.Context, run string) error {
 	i, err := d.Info(ctx, run)
 	if err != nil {
@@ -400,32 +382,72 @@ func (d *Driver) Delete(ctx context.Context, run string) error {
 	if i.Driven && !i.Status.Done() {
 		return &driver.HeldError{Run: run}
 	}
-	_, err = d.client.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
-		Namespace: d.namespace(), WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: d.flowID(run)},
-	})
-	if err != nil {
-		return known(run, err)
-	}
-	for err == nil { // the server deletes it in the background
-		if _, err = d.client.DescribeWorkflowExecution(ctx, d.flowID(run), ""); err == nil {
-			time.Sleep(20 * time.Millisecond)
-		}
-	}
-	if !errors.As(known(run, err), new(*driver.UnknownRunError)) {
+	if err := d.deleteExecutions(ctx, run); err != nil {
 		return err
 	}
-	return d.o.Store.Delete(ctx, runKey(run))
+	d.archive.Delete(endedKey(run))
+	return errors.Join(d.o.Store.Delete(ctx, runKey(run)), d.o.Store.Delete(ctx, endedKey(run)))
 }
 
-// Collect deletes the runs that ended first.
+// deleteExecutions deletes all executions of a run. The server lists an execution for ever if it is deleted before it
+// is listed as closed, so that comes first.
+func (d *Driver) deleteExecutions(ctx context.Context, run string) error {
+	res, err := d.client.DescribeWorkflowExecution(ctx, d.flowID(run), "")
+	newest := res.GetWorkflowExecutionInfo()
+	if isOpen(newest) {
+		err = d.client.TerminateWorkflow(ctx, d.flowID(run), newest.GetExecution().GetRunId(), "deleted")
+	}
+	if errors.As(err, new(*serviceerror.NotFound)) { // only the archive has it
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var all []*workflowpb.WorkflowExecutionInfo
+	err = d.listed(ctx, run, func(list []*workflowpb.WorkflowExecutionInfo) bool {
+		all = list
+		return slices.ContainsFunc(list, func(e *workflowpb.WorkflowExecutionInfo) bool {
+			return e.GetExecution().GetRunId() == newest.GetExecution().GetRunId() && e.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+		})
+	})
+	for _, e := range all {
+		if err == nil {
+			_, err = d.client.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{Namespace: d.namespace(), WorkflowExecution: e.GetExecution()})
+		}
+		if errors.As(err, new(*serviceerror.NotFound)) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return d.listed(ctx, run, func(list []*workflowpb.WorkflowExecutionInfo) bool { return len(list) == 0 })
+}
+
+// listed waits until the server lists the executions of a run as they should be.
+func (d *Driver) listed(ctx context.Context, run string, right func([]*workflowpb.WorkflowExecutionInfo) bool) error {
+	for {
+		res, err := d.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: d.namespace(), Query: "WorkflowId = " + quoted(d.flowID(run)), PageSize: 1000})
+		if err != nil || right(res.GetExecutions()) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Collect deletes the runs that ended first. The size of a run is that of its histories.
 func (d *Driver) Collect(ctx context.Context, r driver.Retention, keep []string, dry bool) ([]driver.Collected, error) {
 	runs, err := d.Runs(ctx, driver.Filter{})
 	if err != nil {
 		return nil, err
 	}
 	surplus, err := driver.Surplus(runs, r, keep, d.o.Now(), func(run string) (int64, error) {
-		res, err := d.client.DescribeWorkflowExecution(ctx, d.flowID(run), "")
-		return res.GetWorkflowExecutionInfo().GetHistorySizeBytes(), err
+		about, _, err := d.facts(ctx, run)
+		return about.Size, err
 	})
 	if err != nil || dry {
 		return surplus, err
@@ -436,62 +458,6 @@ func (d *Driver) Collect(ctx context.Context, r driver.Retention, keep []string,
 		}
 	}
 	return surplus, nil
-}
-
-// Spent adds up what attempts have cost.
-func (d *Driver) Spent(ctx context.Context, since time.Time) ([]driver.Spent, error) {
-	runs, err := d.Runs(ctx, driver.Filter{})
-	if err != nil {
-		return nil, err
-	}
-	sums := map[driver.Spent]*driver.Spent{}
-	for _, run := range runs {
-		if run.Changed.Before(since) {
-			continue
-		}
-		for e, err := range d.Events(ctx, run.ID, 0, false) {
-			if err != nil {
-				return nil, err
-			}
-			ev, ok := e.Event.(*engine.TaskEnded)
-			if !ok || ev.Usage == (engine.Usage{}) || e.Time.Before(since) || e.Time.Before(run.Created) {
-				continue
-			}
-			note, err := d.noted(ctx, driver.AttemptID{Run: run.ID, Address: ev.Address, Attempt: ev.Attempt})
-			if err != nil {
-				return nil, err
-			}
-			one := driver.Spent{Day: e.Time.In(since.Location()).Format(time.DateOnly), Run: run.ID, Workflow: run.Workflow, Agent: ev.Agent, Model: note.Model}
-			sum := sums[one]
-			if sum == nil {
-				sum = new(driver.Spent)
-				*sum = one
-				sums[one] = sum
-			}
-			sum.Attempts++
-			sum.Usage = sum.Usage.Plus(ev.Usage)
-		}
-	}
-	var list []driver.Spent
-	for _, s := range sums {
-		list = append(list, *s)
-	}
-	slices.SortFunc(list, func(a, b driver.Spent) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Model, b.Model))
-	})
-	return list, nil
-}
-
-// noted returns what an attempt said about itself.
-func (d *Driver) noted(ctx context.Context, a driver.AttemptID) (n noted, err error) {
-	data, err := d.o.Store.Get(ctx, attemptKeyIn(a, "note"))
-	if err == nil {
-		err = json.Unmarshal(data, &n)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return n, err
 }
 
 // Compact does nothing: Temporal and the store free space by themselves.

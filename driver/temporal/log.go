@@ -1,13 +1,14 @@
 package temporal
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"net/url"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 
 // attemptKeyIn returns a key of an attempt in the store.
 func attemptKeyIn(id driver.AttemptID, parts ...string) string {
-	return runKey(id.Run, append([]string{"attempts", url.PathEscape(id.Address), fmt.Sprint(id.Attempt)}, parts...)...)
+	return runKey(id.Run, append([]string{"attempts", id.Address, fmt.Sprint(id.Attempt)}, parts...)...)
 }
 
 // chunkName is the name of a chunk of a stream: the offset of its first byte, so that names sort.
@@ -33,7 +34,8 @@ type attemptLog struct {
 	noted   noted
 	wrong   error
 	timer   *time.Timer
-	dir     string
+	files   string // a directory for the files that the attempt leaves
+	dir     string // where that is until close stores them; "": they are in the store already
 }
 
 const (
@@ -53,8 +55,15 @@ type noted struct {
 	Model   string `json:"model,omitempty"`
 }
 
-func newLog(s Store, id driver.AttemptID, seen func(string, int, []byte)) *attemptLog {
-	return &attemptLog{store: s, id: id, seen: seen, streams: map[driver.Stream]*chunk{}}
+func newLog(s Store, id driver.AttemptID, seen func(string, int, []byte)) (l *attemptLog, err error) {
+	l = &attemptLog{store: s, id: id, seen: seen, streams: map[driver.Stream]*chunk{}}
+	if f, ok := l.store.(Folder); ok {
+		l.files = f.path(attemptKeyIn(l.id, "files"))
+		return l, nil
+	}
+	l.dir, err = os.MkdirTemp("", "hocket-")
+	l.files = filepath.Join(l.dir, "files")
+	return l, err
 }
 
 func (l *attemptLog) say(text string) { l.write([]byte(text + "\n")) }
@@ -115,22 +124,9 @@ func (l *attemptLog) note(session, model string) {
 	if model != "" {
 		l.noted.Model = model
 	}
-	data, err := json.Marshal(l.noted)
-	if err == nil {
-		err = l.store.Put(context.Background(), attemptKeyIn(l.id, "note"), data)
-	}
-	if err != nil {
+	if err := putJSON(context.Background(), l.store, attemptKeyIn(l.id, "note"), l.noted); err != nil {
 		l.wrong = err
 	}
-}
-
-// artifacts returns a directory for the files that the attempt leaves.
-func (l *attemptLog) artifacts() string {
-	if f, ok := l.store.(Folder); ok {
-		return f.path(attemptKeyIn(l.id, "files"))
-	}
-	l.dir = filepath.Join(os.TempDir(), "hocket-"+strings.ReplaceAll(attemptKeyIn(l.id), "/", "-"))
-	return l.dir
 }
 
 // close stores the rest. An error means that something of the log is missing: the attempt counts as lost then,
@@ -143,5 +139,57 @@ func (l *attemptLog) close() error {
 	}
 	l.wrong = nil
 	l.flush()
-	return l.wrong
+	if l.dir == "" {
+		return l.wrong
+	}
+	return errors.Join(l.wrong, l.pack(), os.RemoveAll(l.dir))
+}
+
+// pack stores the files that the attempt left.
+func (l *attemptLog) pack() error {
+	dir := os.DirFS(l.files)
+	packed := new(bytes.Buffer)
+	z, files := zip.NewWriter(packed), 0
+	err := fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() { // a link may lead anywhere
+			return err
+		}
+		files++
+		text, err := fs.ReadFile(dir, name)
+		if err != nil {
+			return err
+		}
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		return err
+	})
+	if files == 0 && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+		return nil
+	}
+	if err := errors.Join(err, z.Close()); err != nil {
+		return err
+	}
+	return l.store.Put(context.Background(), attemptKeyIn(l.id, "files.zip"), packed.Bytes())
+}
+
+// filesOf returns the files that an attempt left, and their directory if they are in one.
+func filesOf(ctx context.Context, s Store, a driver.AttemptID) (fs.FS, string, error) {
+	if f, ok := s.(Folder); ok {
+		dir := f.path(attemptKeyIn(a, "files"))
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return os.DirFS(dir), dir, nil
+		}
+		return nil, "", nil
+	}
+	packed, err := s.Get(ctx, attemptKeyIn(a, "files.zip"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	z, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
+	return z, "", err
 }

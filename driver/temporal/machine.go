@@ -33,6 +33,7 @@ type machine struct {
 	drain bool
 	held  []attemptKey // those that wait for it
 	own   []arrival    // what follows from a command at once
+	acts  int          // updates of this execution
 
 	// workers means that attempts are made by the workers of the project. Tasks that stay on one machine
 	// then wait until a worker has claimed them, by label.
@@ -194,7 +195,6 @@ func newMachine(in begin, do effects) (*machine, error) {
 func (m *machine) load(in begin) error {
 	if len(in.Snapshot) > 0 {
 		m.last, m.first = m.run.Time(), m.run.Pending()
-		return nil
 	}
 	plans := in.Plans
 	for _, e := range in.Events {
@@ -305,6 +305,7 @@ func (m *machine) arrived(now time.Time, a arrival) error {
 
 // acted records what somebody outside did, if the run still allows it.
 func (m *machine) acted(now time.Time, a *act) error {
+	m.acts++
 	e := m.at(now, a.Event.Event)
 	if ev, ok := e.Event.(*engine.Replanned); ok {
 		ev.Bundle = a.Plan.Bundle
@@ -477,7 +478,7 @@ func (m *machine) launch(c *engine.StartTask) {
 		site = m.pin.Site(c)
 	}
 	switch {
-	case m.drain:
+	case m.drain && !m.awaited():
 		m.held = append(m.held, key)
 	case site.Stays && m.homes[site.Queue] == "":
 		waiting, claiming := m.homeless[site.Queue]
@@ -489,6 +490,11 @@ func (m *machine) launch(c *engine.StartTask) {
 		m.attempts[key] = true
 		m.do.start(key, c, site)
 	}
+}
+
+// awaited reports whether an attempt waits for work that it has handed off, which therefore must be done.
+func (m *machine) awaited() bool {
+	return len(m.handings) > 0 || m.asking != nil && m.asking.waits
 }
 
 // programs returns the executors that tasks which stay on a worker with a label need.

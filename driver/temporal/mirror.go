@@ -11,7 +11,6 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/sdk/converter"
 )
 
 // mirror follows the history of a run's executions with a machine of its own. So a run can be read
@@ -19,13 +18,17 @@ import (
 type mirror struct {
 	*machine
 	values    offload
+	past      func(last int) (begin, error)           // reads the archive; nil: what it has is not to be seen
+	resumed   func(seq int, pending []engine.Command) // is told the state instead; may be nil
 	in        begin
 	see       func(r *engine.Run, e engine.Envelope, cmds []engine.Command) // may be nil
+	launched  func(*engine.StartTask)                                       // sees attempts that begin; may be nil
 	arrivals  []arrival
 	scheduled map[int64]attemptKey // attempts by the event that scheduled them
 	claims    map[int64]string     // labels of claims by that event
 	telling   map[int64]string     // tickets of replies by that event
 	queues    map[string]string    // task queues of attempts and claims by the id of the activity
+	others    map[int64]bool       // timers that are not the machine's, by the event that started them
 	task      time.Time            // when the workflow task began whose effects are being read; zero: there is none
 	taskAt    int64                // its event
 	done      bool                 // that task has completed
@@ -35,11 +38,16 @@ type mirror struct {
 
 // The effects of a mirror: none.
 
-func (m *mirror) start(attemptKey, *engine.StartTask, driver.Site) {}
-func (m *mirror) claim(claim)                                      {}
-func (m *mirror) stop(attemptKey)                                  {}
-func (m *mirror) tell(ticket, reply)                               {}
-func (m *mirror) arm(time.Time)                                    {}
+func (m *mirror) start(_ attemptKey, c *engine.StartTask, _ driver.Site) {
+	if m.launched != nil {
+		m.launched(c)
+	}
+}
+
+func (m *mirror) claim(claim)        {}
+func (m *mirror) stop(attemptKey)    {}
+func (m *mirror) tell(ticket, reply) {}
+func (m *mirror) arm(time.Time)      {}
 
 func (m *mirror) recorded(r *engine.Run, e engine.Envelope, cmds []engine.Command) {
 	if m.see != nil {
@@ -95,10 +103,42 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 	if err := m.decode(a.GetInput(), &in); err != nil {
 		return err
 	}
-	m.in, m.begun = in, false
-	m.scheduled, m.claims, m.telling, m.queues = map[int64]attemptKey{}, map[int64]string{}, map[int64]string{}, map[string]string{}
+	if m.machine == nil && in.Seq > 0 && m.past != nil {
+		old, err := m.past(in.Seq)
+		if err != nil {
+			return err
+		}
+		if m.machine, err = newMachine(old, m); err != nil {
+			return err
+		}
+	}
+	var plans []*driver.Pin
+	if m.machine != nil {
+		plans = m.plans
+	}
 	var err error
-	m.machine, err = newMachine(in, m)
+	m.in, m.begun, m.ended, m.scheduled, m.others = in, false, false, map[int64]attemptKey{}, map[int64]bool{}
+	m.claims, m.telling, m.queues = map[int64]string{}, map[int64]string{}, map[string]string{}
+	begins := m.machine == nil
+	if m.machine, err = newMachine(in, m); err != nil {
+		return err
+	}
+	m.plans = append(plans, m.plans...)
+	if begins && in.Seq > 0 && m.resumed != nil {
+		m.resumed(in.Seq, m.first)
+	}
+	return nil
+}
+
+// restore takes the whole run from the archive, because Temporal has deleted it.
+func (m *mirror) restore() (err error) {
+	if m.in, err = m.past(0); err == nil {
+		m.machine, err = newMachine(m.in, m)
+	}
+	m.begun = true
+	if err == nil {
+		m.began = m.last.Add(-m.run.ClockAt(m.last))
+	}
 	return err
 }
 
@@ -120,7 +160,7 @@ func (m *mirror) settle() error {
 	}
 	arrivals := m.arrivals
 	m.arrivals = nil
-	m.drain = m.in.Limits.Drain > 0 && m.taskAt >= int64(m.in.Limits.Drain)
+	m.drain = m.in.Limits.drains(int(m.taskAt), m.acts)
 	return m.wake(now, arrivals)
 }
 
@@ -178,7 +218,13 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 		return m.endedBy(e.GetActivityTaskTimedOutEventAttributes().GetScheduledEventId(), engine.FaultLost), nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
 		return m.endedBy(e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), engine.FaultCancelled), nil
+	case enums.EVENT_TYPE_TIMER_STARTED:
+		m.others[e.GetEventId()] = e.GetUserMetadata().GetSummary() != nil
+		return nil, nil
 	case enums.EVENT_TYPE_TIMER_FIRED:
+		if m.others[e.GetTimerFiredEventAttributes().GetStartedEventId()] {
+			return nil, nil
+		}
 		return &arrival{rang: true}, nil
 	case enums.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
 		return &arrival{cancelled: true}, nil
@@ -207,8 +253,10 @@ func (m *mirror) closed() error {
 	if m.machine == nil || m.over || !m.ended {
 		return nil
 	}
-	return errors.New("somebody ended its workflow with Temporal's own tools; use `hocket fork` to continue from one of its steps")
+	return errClosed
 }
+
+var errClosed = errors.New("somebody ended its workflow with Temporal's own tools; use `hocket fork` to continue from one of its steps")
 
 // firstPin returns what the run was started with.
 func (m *mirror) firstPin() *driver.Pin { return cmp.Or(m.in.First, m.in.Pin) }
@@ -217,7 +265,7 @@ func (m *mirror) firstPin() *driver.Pin { return cmp.Or(m.in.First, m.in.Pin) }
 func (m *mirror) decode(p *commonpb.Payloads, to any) error {
 	payloads, err := m.values.resolve(p.GetPayloads())
 	if err == nil {
-		err = converter.GetDefaultDataConverter().FromPayloads(&commonpb.Payloads{Payloads: payloads}, to)
+		err = m.values.data.FromPayloads(&commonpb.Payloads{Payloads: payloads}, to)
 	}
 	if err != nil {
 		return fmt.Errorf("temporal: read the history: %w", err)

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -15,9 +16,9 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// pages yields the history of the newest execution of a run, as many events at a time as the server returns: all events of one
-// transaction come together. With follow it waits for more until the execution is over, also if the server cannot be
-// reached for a while. It takes a breath after a page, because a request for each step would cost as much as a short
+// pages yields the history of a run from its newest execution on, as many events at a time as the server returns: all
+// events of one transaction come together. With follow it waits for more until the run is over, also if the server cannot
+// be reached for a while. It takes a breath after a page, because a request for each step would cost as much as a short
 // step, unless the execution ends or somebody is in a hurry.
 func (d *Driver) pages(ctx context.Context, run string, follow bool, hurry <-chan struct{}) iter.Seq2[[]*historypb.HistoryEvent, error] {
 	return func(yield func([]*historypb.HistoryEvent, error) bool) {
@@ -28,6 +29,7 @@ func (d *Driver) pages(ctx context.Context, run string, follow bool, hurry <-cha
 			Execution: &commonpb.WorkflowExecution{WorkflowId: d.flowID(run)},
 		}
 		var ends <-chan struct{}
+		next := ""
 		for since := time.Now(); ; {
 			res, err := d.client.WorkflowService().GetWorkflowExecutionHistory(ctx, req)
 			if err == nil {
@@ -41,11 +43,19 @@ func (d *Driver) pages(ctx context.Context, run string, follow bool, hurry <-cha
 				yield(nil, known(run, err))
 				return
 			}
-			if events := res.GetHistory().GetEvents(); len(events) > 0 && !yield(events, nil) {
+			events := res.GetHistory().GetEvents()
+			if len(events) > 0 && !yield(events, nil) {
 				return
 			}
+			for _, e := range events {
+				next = e.GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId()
+			}
 			if req.NextPageToken = res.GetNextPageToken(); len(req.NextPageToken) == 0 {
-				return
+				if next == "" {
+					return
+				}
+				req.Execution.RunId, next, ends = next, "", nil
+				continue
 			}
 			if !follow {
 				continue
@@ -92,26 +102,32 @@ func known(run string, err error) error {
 	return err
 }
 
-func (d *Driver) namespace() string {
-	if ns := d.o.Client.Namespace; ns != "" {
-		return ns
-	}
-	return "default"
-}
+func (d *Driver) namespace() string { return namespace(d.o.Client) }
 
-// mirror reads a run from its history, as far as that goes now. If a long value cannot be read, the error is an
-// *[engine.LoadError], and the run is as it was before.
+// mirror reads a run as far as it goes now. If a long value cannot be read, the error is an *[engine.LoadError], and the
+// run is as it was before. see, if not nil, sees all events, also the archived ones.
 func (d *Driver) mirror(ctx context.Context, run string, see func(*engine.Run, engine.Envelope, []engine.Command)) (*mirror, error) {
-	m := &mirror{values: offload{d.o.Store}, see: see}
+	m := d.newMirror(ctx, run, see)
+	if see == nil {
+		m.past = nil
+	}
 	for events, err := range d.pages(ctx, run, false, nil) {
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = m.page(events)
 		}
-		if err := m.page(events); err != nil {
+		if m.machine == nil && errors.As(err, new(*driver.UnknownRunError)) {
+			m = d.newMirror(ctx, run, see)
+			err = m.restore()
+		}
+		if err != nil {
 			return m, err
 		}
 	}
 	return m, nil
+}
+
+func (d *Driver) newMirror(ctx context.Context, run string, see func(*engine.Run, engine.Envelope, []engine.Command)) *mirror {
+	return &mirror{values: d.values, see: see, past: func(last int) (begin, error) { return past(ctx, d.o.Store, run, last) }}
 }
 
 // page takes a page of the history. It ends with the end of a transaction.
@@ -128,15 +144,29 @@ func (m *mirror) page(events []*historypb.HistoryEvent) error {
 func (d *Driver) Events(ctx context.Context, run string, after int, follow bool) iter.Seq2[engine.Envelope, error] {
 	return func(yield func(engine.Envelope, error) bool) {
 		var found []engine.Envelope
-		m := &mirror{values: offload{d.o.Store}, see: func(_ *engine.Run, e engine.Envelope, _ []engine.Command) { found = append(found, e) }}
+		m := d.newMirror(ctx, run, func(_ *engine.Run, e engine.Envelope, _ []engine.Command) { found = append(found, e) })
+		m.past = nil
 		for events, err := range d.pages(ctx, run, follow, nil) {
+			begins := m.machine == nil
 			if err == nil {
 				err = m.page(events)
 			}
-			if err != nil {
-				if follow && ctx.Err() != nil {
-					return
+			gone := false
+			if begins && errors.As(err, new(*driver.UnknownRunError)) {
+				ended, wrong := d.hasEnded(ctx, run)
+				gone, err = ended, cmp.Or(wrong, err)
+			}
+			if gone || begins && err == nil && m.in.Seq > after {
+				for e, err := range d.archived(ctx, run, after, m.in.Seq) {
+					if !yield(e, err) || err != nil {
+						return
+					}
 				}
+			}
+			if gone || follow && ctx.Err() != nil {
+				return
+			}
+			if err != nil {
 				yield(engine.Envelope{}, err)
 				return
 			}
@@ -146,6 +176,22 @@ func (d *Driver) Events(ctx context.Context, run string, after int, follow bool)
 				}
 			}
 			found = found[:0]
+		}
+	}
+}
+
+// archived yields archived events as Events does.
+func (d *Driver) archived(ctx context.Context, run string, after, last int) iter.Seq2[engine.Envelope, error] {
+	return func(yield func(engine.Envelope, error) bool) {
+		for e, err := range archivedEvents(ctx, d.o.Store, run, after, last) {
+			if ev, ok := e.Event.(*engine.Replanned); ok && err == nil {
+				var plan *driver.Pin
+				plan, err = planOf(ctx, d.o.Store, run, ev)
+				ev.Bundle = plan.Bundle
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -8,8 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ import (
 
 // Store keeps what is too large for a history, or must outlive it: long values, the events of
 // finished executions, and what attempts print. All machines of a project must reach the same one.
-// A key is a slash-separated path.
+// A key is a slash-separated path, as fs.ValidPath wants it; no key is a folder of another one.
 type Store interface {
 	// Put stores a value, completely or not at all.
 	Put(ctx context.Context, key string, value []byte) error
@@ -31,10 +32,30 @@ type Store interface {
 	Create(ctx context.Context, key string, value []byte) error
 	// Get returns a value. If there is none, the error wraps fs.ErrNotExist.
 	Get(ctx context.Context, key string) ([]byte, error)
-	// List returns the keys that begin with a prefix which ends with a slash, in order.
-	List(ctx context.Context, prefix string) ([]string, error)
-	// Delete deletes all keys with such a prefix.
-	Delete(ctx context.Context, prefix string) error
+	// List returns the keys in a folder and in its folders, in order.
+	List(ctx context.Context, folder string) ([]string, error)
+	// Delete deletes a key, or a folder with all its keys. There may be none.
+	Delete(ctx context.Context, key string) error
+}
+
+// OpenStore opens the store at a URL: s3://BUCKET/PREFIX?endpoint=HOST:PORT&region=REGION, or the path of a folder.
+func OpenStore(at string) (Store, error) {
+	if strings.HasPrefix(at, "s3://") {
+		return openBucket(at)
+	}
+	if at == "" || strings.Contains(at, "://") {
+		return nil, fmt.Errorf("invalid store %q: expected the path of a folder, or s3://BUCKET/PREFIX", at)
+	}
+	dir, err := filepath.Abs(at)
+	return Folder(dir), err
+}
+
+// checkKey refuses what would lead out of a store.
+func checkKey(key string) error {
+	if !fs.ValidPath(key) || key == "." || strings.ContainsAny(key, "\\\x00") {
+		return fmt.Errorf("temporal: invalid key %q", key)
+	}
+	return nil
 }
 
 // Folder is a store in a directory, which may be shared by machines.
@@ -58,6 +79,9 @@ func (f Folder) Create(_ context.Context, key string, value []byte) error {
 // write writes a value to a new file, and then gives it its name.
 func (f Folder) write(key string, value []byte, name func(from, to string) error) error {
 	to := f.path(key)
+	if err := checkKey(key); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
@@ -77,19 +101,24 @@ func (f Folder) write(key string, value []byte, name func(from, to string) error
 }
 
 // Get returns a value.
-func (f Folder) Get(_ context.Context, key string) ([]byte, error) { return os.ReadFile(f.path(key)) }
+func (f Folder) Get(_ context.Context, key string) ([]byte, error) {
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(f.path(key))
+}
 
-// List returns the keys with a prefix.
-func (f Folder) List(_ context.Context, prefix string) ([]string, error) {
+// List returns the keys in a folder.
+func (f Folder) List(_ context.Context, folder string) ([]string, error) {
 	var keys []string
-	err := filepath.WalkDir(f.path(prefix), func(name string, d fs.DirEntry, err error) error {
+	err := cmp.Or(checkKey(folder), filepath.WalkDir(f.path(folder), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
 			return err
 		}
 		rel, err := filepath.Rel(string(f), name)
 		keys = append(keys, filepath.ToSlash(rel))
 		return err
-	})
+	}))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -97,12 +126,20 @@ func (f Folder) List(_ context.Context, prefix string) ([]string, error) {
 	return keys, err
 }
 
-// Delete deletes all keys with a prefix.
-func (f Folder) Delete(_ context.Context, prefix string) error { return os.RemoveAll(f.path(prefix)) }
+// Delete deletes a key or a folder.
+func (f Folder) Delete(_ context.Context, key string) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	return os.RemoveAll(f.path(key))
+}
 
 // offload keeps long payloads of histories in a store, for the SDK. They are named by their content, so
 // the same value of a run is stored once.
-type offload struct{ store Store }
+type offload struct {
+	store Store
+	data  converter.DataConverter
+}
 
 // Name and Type are in histories, so they never change.
 func (offload) Name() string { return "hocket" }
@@ -167,7 +204,24 @@ func (o offload) resolve(payloads []*commonpb.Payload) ([]*commonpb.Payload, err
 	return resolved, nil
 }
 
-// runKey returns a key of a run.
+// runKey returns a key of a run. Its parts may be any text.
 func runKey(run string, parts ...string) string {
-	return path.Join(append([]string{"runs", run}, parts...)...)
+	key := "runs/" + part(run)
+	for _, p := range parts {
+		key += "/" + part(p)
+	}
+	return key
+}
+
+// part makes an element of a key from any text: it leads nowhere else, is not hidden, and is a valid name of a file.
+func part(text string) string {
+	name := url.QueryEscape(text)
+	if name == "" || name[0] == '.' {
+		name = "%2E" + strings.TrimPrefix(name, ".")
+	}
+	if len(name) > 200 {
+		sum := sha256.Sum256([]byte(text))
+		name = name[:100] + "%" + hex.EncodeToString(sum[:])
+	}
+	return name
 }

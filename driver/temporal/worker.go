@@ -209,12 +209,12 @@ func (c *crew) settle() error {
 
 // scripted follows the runs with a script that are not over: nothing may happen in them before the script answers.
 func (c *crew) scripted(ctx context.Context) {
-	found, err := c.d.executions(ctx)
+	found, err := c.d.executions(ctx, " AND ExecutionStatus = 'Running'")
 	if err != nil {
 		return // those that go on are followed anyway
 	}
 	for run, e := range found {
-		if about, err := factsOf(e); err == nil && about.Scripted && e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		if about, err := c.d.factsOf(e); err == nil && about.Scripted {
 			if pin, err := c.d.Pin(ctx, run); err == nil {
 				c.begins(run, pin)
 			}

@@ -5,23 +5,19 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
+	"strings"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/cli"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/temporal"
 	"github.com/hocket-dev/hocket/project"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/log"
-	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 func main() {
@@ -36,14 +32,20 @@ func open(s hocket.DriverSetup) (driver.Driver, error) {
 		o.MetricsHandler, err = serveMetrics(s.Metrics)
 	}
 	if err == nil && s.Prepare {
-		err = prepare(o)
+		err = temporal.Prepare(context.Background(), o)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return temporal.Open(temporal.Options{
-		Client: o, Queue: cmp.Or(s.Config.Temporal.Queue, filepath.Base(s.Root)), Workers: true, Store: temporal.Folder(filepath.Join(s.State, "temporal")),
-	})
+	place := cmp.Or(s.Config.Temporal.Store, filepath.Join(s.State, "temporal"))
+	if !strings.Contains(place, "://") {
+		place = below(s.Root, place)
+	}
+	store, err := temporal.OpenStore(place)
+	if err != nil {
+		return nil, err
+	}
+	return temporal.Open(temporal.Options{Client: o, Queue: cmp.Or(s.Config.Temporal.Queue, filepath.Base(s.Root)), Workers: true, Store: store})
 }
 
 // options returns how to connect. Variables of the environment come first, then what config.yml says, and then the profile in
@@ -82,20 +84,4 @@ func below(root, file string) string {
 		return file
 	}
 	return filepath.Join(root, file)
-}
-
-// prepare creates the namespace unless it exists.
-func prepare(o client.Options) error {
-	c, err := client.NewNamespaceClient(o)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	err = c.Register(context.Background(), &workflowservice.RegisterNamespaceRequest{
-		Namespace: cmp.Or(o.Namespace, client.DefaultNamespace), WorkflowExecutionRetentionPeriod: durationpb.New(72 * time.Hour),
-	})
-	if errors.As(err, new(*serviceerror.NamespaceAlreadyExists)) {
-		return nil
-	}
-	return err
 }

@@ -1,0 +1,4 @@
+package temporal
+
+// RunKey is for tests.
+var RunKey = runKey

@@ -1,0 +1,191 @@
+package temporal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	workflowpb "go.temporal.io/api/workflow/v1"
+)
+
+// Output returns the output of the task whose end is an event of a run.
+func (d *Driver) Output(ctx context.Context, run string, seq int) (string, error) {
+	for e, err := range d.Events(ctx, run, seq-1, false) {
+		if err != nil {
+			return "", err
+		}
+		if ended, ok := e.Event.(*engine.TaskEnded); ok && e.Seq == seq {
+			return ended.Output, nil
+		}
+		break
+	}
+	return "", &driver.UnknownRunError{ID: run + "/" + strconv.Itoa(seq)}
+}
+
+// Read yields what an attempt wrote to a stream.
+func (d *Driver) Read(ctx context.Context, a driver.AttemptID, s driver.Stream, offset int64, follow bool) iter.Seq2[driver.Piece, error] {
+	return func(yield func(driver.Piece, error) bool) {
+		for more := follow; ; {
+			var err error
+			if follow {
+				more, err = d.writes(ctx, a)
+			}
+			chunks, wrong := d.chunks(ctx, a, s)
+			if err := errors.Join(err, wrong); err != nil {
+				if !follow || ctx.Err() == nil {
+					yield(driver.Piece{}, err)
+				}
+				return
+			}
+			for i, at := range chunks {
+				if i+1 < len(chunks) && chunks[i+1] <= offset {
+					continue
+				}
+				text, err := d.o.Store.Get(ctx, attemptKeyIn(a, string(s), chunkName(at)))
+				if err != nil {
+					yield(driver.Piece{}, err)
+					return
+				}
+				if at+int64(len(text)) <= offset {
+					continue
+				}
+				if at < offset {
+					text, at = text[offset-at:], offset
+				}
+				if !yield(driver.Piece{At: at, Text: text}, nil) {
+					return
+				}
+				offset = at + int64(len(text))
+			}
+			if !more {
+				return
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(flushEvery):
+			}
+		}
+	}
+}
+
+// chunks returns the offsets of the chunks of a stream.
+func (d *Driver) chunks(ctx context.Context, a driver.AttemptID, s driver.Stream) (offsets []int64, err error) {
+	keys, err := d.o.Store.List(ctx, attemptKeyIn(a, string(s)))
+	for _, key := range keys {
+		at, wrong := strconv.ParseInt(path.Base(key), 10, 64)
+		offsets, err = append(offsets, at), errors.Join(err, wrong)
+	}
+	return offsets, err
+}
+
+// writes reports whether an attempt may write more: it is in progress or may begin, and the run is driven or pending.
+func (d *Driver) writes(ctx context.Context, a driver.AttemptID) (bool, error) {
+	res, err := d.client.DescribeWorkflowExecution(ctx, d.flowID(a.Run), "")
+	if err != nil {
+		_, _, err = d.facts(ctx, a.Run)
+		return false, err
+	}
+	id := activityID(attemptKey{a.Address, a.Attempt})
+	runs := slices.ContainsFunc(res.GetPendingActivities(), func(p *workflowpb.PendingActivityInfo) bool { return p.GetActivityId() == id })
+	if !isOpen(res.GetWorkflowExecutionInfo()) || !runs && res.GetPendingWorkflowTask() == nil {
+		return false, nil
+	}
+	i, err := d.Info(ctx, a.Run)
+	return i.Driven || i.Pending, err
+}
+
+// Kept returns what is stored about an attempt.
+func (d *Driver) Kept(ctx context.Context, a driver.AttemptID) (driver.Kept, error) {
+	n, err := d.noted(ctx, a)
+	k := driver.Kept{Session: n.Session, Model: n.Model, Sizes: map[driver.Stream]int64{}}
+	if err != nil {
+		return k, err
+	}
+	for e, err := range d.Events(ctx, a.Run, 0, false) {
+		if err != nil {
+			return k, err
+		}
+		if ev, ok := e.Event.(*engine.TaskEnded); ok && ev.Address == a.Address && ev.Attempt == a.Attempt {
+			k.Usage = ev.Usage
+		}
+	}
+	for _, s := range []driver.Stream{driver.Output, driver.Prompt, driver.Transcript} {
+		chunks, err := d.chunks(ctx, a, s)
+		if err != nil {
+			return k, err
+		}
+		if len(chunks) == 0 {
+			continue
+		}
+		last := chunks[len(chunks)-1]
+		text, err := d.o.Store.Get(ctx, attemptKeyIn(a, string(s), chunkName(last)))
+		if err != nil {
+			return k, err
+		}
+		k.Sizes[s] = last + int64(len(text))
+	}
+	k.Files, k.Dir, err = filesOf(ctx, d.o.Store, a)
+	return k, err
+}
+
+// Spent adds up what attempts have cost.
+func (d *Driver) Spent(ctx context.Context, since time.Time) ([]driver.Spent, error) {
+	runs, err := d.Runs(ctx, driver.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	sums := map[driver.Spent]*driver.Spent{}
+	for _, run := range runs {
+		if run.Status.Done() && (run.Changed.Before(since) || run.Usage.Usage == (engine.Usage{})) {
+			continue
+		}
+		for e, err := range d.Events(ctx, run.ID, 0, false) {
+			if err != nil {
+				return nil, err
+			}
+			ev, ok := e.Event.(*engine.TaskEnded)
+			if !ok || ev.Usage == (engine.Usage{}) || e.Time.Before(since) || e.Time.Before(run.Created) {
+				continue
+			}
+			note, err := d.noted(ctx, driver.AttemptID{Run: run.ID, Address: ev.Address, Attempt: ev.Attempt})
+			if err != nil {
+				return nil, err
+			}
+			one := driver.Spent{Day: e.Time.In(since.Location()).Format(time.DateOnly), Run: run.ID, Workflow: run.Workflow, Agent: ev.Agent, Model: note.Model}
+			sum := sums[one]
+			if sum == nil {
+				sum = new(driver.Spent)
+				*sum = one
+				sums[one] = sum
+			}
+			sum.Attempts++
+			sum.Usage = sum.Usage.Plus(ev.Usage)
+		}
+	}
+	var list []driver.Spent
+	for _, s := range sums {
+		list = append(list, *s)
+	}
+	slices.SortFunc(list, func(a, b driver.Spent) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Model, b.Model))
+	})
+	return list, nil
+}
+
+// noted returns what an attempt said about itself.
+func (d *Driver) noted(ctx context.Context, a driver.AttemptID) (n noted, err error) {
+	err = getJSON(ctx, d.o.Store, attemptKeyIn(a, "note"), &n)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return n, err
+}

@@ -1,0 +1,155 @@
+package temporal_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hocket-dev/hocket/driver/temporal"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+)
+
+// stores returns a new store of each kind.
+func stores(t *testing.T) map[string]temporal.Store {
+	t.Helper()
+	backend := s3mem.New()
+	if err := backend.CreateBucket("bucket"); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(gofakes3.New(backend).Server())
+	t.Cleanup(server.Close)
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"} {
+		t.Setenv(name, value)
+	}
+	found := map[string]temporal.Store{}
+	for name, at := range map[string]string{"folder": filepath.Join(t.TempDir(), "new"), "s3": "s3://bucket/some/prefix?region=us-east-1&endpoint=" + server.URL} {
+		s, err := temporal.OpenStore(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[name] = s
+	}
+	return found
+}
+
+func TestStore(t *testing.T) {
+	for name, s := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			if _, err := s.Get(ctx, "a/b"); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("no value: %v", err)
+			}
+			if keys, err := s.List(ctx, "a"); len(keys) > 0 || err != nil {
+				t.Errorf("no folder: %q, %v", keys, err)
+			}
+			want := func(key, value string) {
+				t.Helper()
+				if got, err := s.Get(ctx, key); string(got) != value || err != nil {
+					t.Errorf("%s is %q, %v, want %q", key, got, err, value)
+				}
+			}
+			for _, key := range []string{"a/c", "a/b", "a/d/e", "ab/f", "a/%2E"} {
+				if err := s.Put(ctx, key, []byte(key)); err != nil {
+					t.Fatal(err)
+				}
+				want(key, key)
+			}
+			if err := s.Put(ctx, "a/b", []byte("new")); err != nil {
+				t.Fatal(err)
+			}
+			want("a/b", "new")
+			if err := s.Create(ctx, "a/b", []byte("other")); !errors.Is(err, fs.ErrExist) {
+				t.Errorf("it exists: %v", err)
+			}
+			want("a/b", "new")
+			if keys, err := s.List(ctx, "a"); !slices.Equal(keys, []string{"a/%2E", "a/b", "a/c", "a/d/e"}) || err != nil {
+				t.Errorf("%q, %v", keys, err)
+			}
+			for _, key := range []string{"a", "a", "ab/f"} {
+				if err := s.Delete(ctx, key); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, folder := range []string{"a", "ab"} {
+				if keys, err := s.List(ctx, folder); len(keys) > 0 || err != nil {
+					t.Errorf("deleted: %q, %v", keys, err)
+				}
+			}
+		})
+	}
+}
+
+// TestStoreCreate: of many who create a value at once, one succeeds.
+func TestStoreCreate(t *testing.T) {
+	for name, s := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			var all sync.WaitGroup
+			made := make(chan string, 20)
+			for i := range 20 {
+				all.Go(func() {
+					value := fmt.Sprint(i)
+					if err := s.Create(t.Context(), "k/v", []byte(value)); err == nil {
+						made <- value
+					} else if !errors.Is(err, fs.ErrExist) {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			close(made)
+			first := <-made
+			if got, err := s.Get(t.Context(), "k/v"); string(got) != first || err != nil || len(made) > 0 {
+				t.Errorf("%s created it, and %d others; it is %s, %v", first, len(made), got, err)
+			}
+		})
+	}
+}
+
+func TestOpenStore(t *testing.T) {
+	for _, at := range []string{"", "gs://bucket", "s3://", "s3://name:secret@bucket"} {
+		_, err := temporal.OpenStore(at)
+		if err == nil || !strings.HasPrefix(err.Error(), "invalid store") || strings.Contains(err.Error(), "secret@") {
+			t.Errorf("%q: %v", at, err)
+		}
+	}
+}
+
+// FuzzKey: nobody reaches anything outside of a store, whatever names runs and steps have.
+func FuzzKey(f *testing.F) {
+	for _, key := range []string{"a", "..", "../x", "a/../../x", "/x", "", ".", "a//b", `a\..\..\x`, "a/./b", "a\x00", "%2E%2E/x", strings.Repeat("long", 100)} {
+		f.Add(key)
+	}
+	f.Fuzz(func(t *testing.T, key string) {
+		dir := t.TempDir()
+		inside := filepath.Join(dir, "inside")
+		if err := os.WriteFile(filepath.Join(dir, "x"), []byte("outside"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := temporal.Folder(inside)
+		for _, key := range []string{key, temporal.RunKey(key), temporal.RunKey("run", key)} {
+			err := s.Put(t.Context(), key, []byte("new"))
+			if data, wrong := s.Get(t.Context(), key); err == nil && (string(data) != "new" || wrong != nil) || string(data) == "outside" {
+				t.Errorf("%q: %q, %v", key, data, wrong)
+			}
+			_ = s.Delete(t.Context(), key)
+		}
+		if err := s.Put(t.Context(), temporal.RunKey(key, key), nil); err != nil {
+			t.Errorf("a run with any name can be stored: %v", err)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) > 2 {
+			t.Errorf("%q: %v, %v", key, entries, err)
+		}
+		if data, err := os.ReadFile(filepath.Join(dir, "x")); string(data) != "outside" || err != nil {
+			t.Errorf("%q: %q, %v", key, data, err)
+		}
+	})
+}
