@@ -218,6 +218,9 @@ func TestRetention(t *testing.T) {
 			t.Parallel()
 			queue := "retention-" + name
 			o := options(queue, s)
+			if name == "s3" {
+				o.Key = make([]byte, 32)
+			}
 			o.Quiet, o.Drain = 20, 40
 			d := open(t, o)
 			nodes := []workflow.Node{}

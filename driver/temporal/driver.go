@@ -25,11 +25,13 @@ import (
 
 // Options says where runs are, and how a driver works.
 type Options struct {
-	// Client connects to the server. Its ExternalStorage is set by the driver.
+	// Client connects to the server. Its ExternalStorage and DataConverter are set by the driver.
 	Client client.Options
 	// Queue names the project: its runs, and the task queue of its workers.
 	Queue string
 	Store Store
+	// Key, if not nil, encrypts what runs keep on the server and in the store: see [ParseKey].
+	Key []byte
 	// Workers means that the workers of the project make the attempts of runs that are started now, see
 	// [Driver.Work]. Otherwise the process that drives a run makes them.
 	Workers bool
@@ -62,7 +64,19 @@ func Open(o Options) (*Driver, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	d := &Driver{o: o, name: processName(), values: offload{o.Store, converter.GetDefaultDataConverter()}}
+	crypt, err := newSeal(o.Key)
+	if err == nil {
+		err = crypt.check(context.Background(), o.Store)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.Client.DataConverter = converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), crypt)
+	values := offload{o.Store, o.Client.DataConverter} // which are encrypted before they are stored
+	if len(o.Key) > 0 {
+		o.Store = sealedStore{o.Store, crypt}
+	}
+	d := &Driver{o: o, name: processName(), values: values}
 	o.Client.ExternalStorage = converter.ExternalStorage{Drivers: []converter.StorageDriver{d.values}, PayloadSizeThreshold: longPayload}
 	c, err := client.Dial(o.Client)
 	if err != nil {

@@ -1,0 +1,83 @@
+package temporal_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/temporal"
+	"github.com/hocket-dev/hocket/engine"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/proto"
+)
+
+// TestSealed: with a key, neither the server nor the store can read what a run says, and a machine without that key
+// does nothing.
+func TestSealed(t *testing.T) {
+	needsServer(t)
+	const secret = "nobody may read this"
+	s := temporal.Folder(t.TempDir())
+	o := options("sealed", s)
+	o.Quiet = 20
+	o.Key = bytes.Repeat([]byte{7}, 32)
+	d := open(t, o)
+	begin(t, d, chain(task("a"), task("b"), task("c"), task("d")))
+	res := drive(t, d, "run-1", func(ctx context.Context, task *engine.StartTask, at driver.Attempt) driver.Outcome {
+		at.Log([]byte(secret))
+		at.Note(secret, secret)
+		if task.Node == "b" {
+			return driver.Outcome{Output: strings.Repeat(secret, 10_000)} // too long for the history
+		}
+		out := echo(ctx, task, at)
+		out.Output = secret
+		return out
+	})
+	if res.Status != engine.Success || res.Output != secret {
+		t.Fatalf("%+v", res)
+	}
+	keys, err := s.List(t.Context(), "runs")
+	if err != nil || len(keys) < 10 {
+		t.Fatalf("%q, %v", keys, err)
+	}
+	for _, key := range keys {
+		if text, err := s.Get(t.Context(), key); bytes.Contains(text, []byte(secret)) || err != nil {
+			t.Errorf("%s can be read, %v", key, err)
+		}
+	}
+	c, err := client.Dial(client.Options{HostPort: address, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for it := c.GetWorkflowHistory(t.Context(), "sealed/run-1", "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); it.HasNext(); {
+		e, err := it.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := proto.Marshal(e); bytes.Contains(text, []byte(secret)) || bytes.Contains(text, []byte("ann")) || err != nil {
+			t.Errorf("%s can be read, %v", e.GetEventType(), err)
+		}
+	}
+	for key, want := range map[string]string{"": "is not set here", strings.Repeat("x", 32): "is not the one"} {
+		o.Key = []byte(key)
+		if _, err := temporal.Open(o); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), temporal.KeyVariable) {
+			t.Errorf("with the key %q: %v", key, err)
+		}
+	}
+}
+
+func TestParseKey(t *testing.T) {
+	good := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	if key, err := temporal.ParseKey(good); len(key) != 32 || err != nil {
+		t.Errorf("%x, %v", key, err)
+	}
+	for _, text := range []string{"short", good[:40], good + good, "not base64!"} {
+		if _, err := temporal.ParseKey(text); err == nil || strings.Contains(err.Error(), text) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
