@@ -48,15 +48,13 @@ func Prepare(ctx context.Context, o client.Options) error {
 	ctx, cancel := context.WithTimeout(ctx, prepareWait)
 	defer cancel()
 	for {
-		if err = register(ctx, c, name); err == nil {
-			err = ready(c, name, o.HostPort)
-		}
-		if err == nil {
+		if ready(c, name, o.HostPort) == nil { // also where only others may change it
 			return nil
 		}
+		err = register(ctx, c, name)
 		select {
 		case <-ctx.Done():
-			return err
+			return cmp.Or(err, ready(c, name, o.HostPort))
 		case <-time.After(200 * time.Millisecond): // a new namespace is not known everywhere yet
 		}
 	}
