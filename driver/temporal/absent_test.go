@@ -322,3 +322,22 @@ func TestClocks(t *testing.T) {
 	}
 	c.check(call)
 }
+
+// Values that are small enough for the history, but too large for it together, do not stop a run.
+func TestManyValues(t *testing.T) {
+	needsServer(t)
+	c := newYard(t, address, 1)
+	const items = 100
+	each := workflow.Node{ID: "each", Step: &workflow.Each{Items: workflow.Expr{Text: "inputs.items"}, Body: workflow.Graph{Nodes: []workflow.Node{
+		{ID: "each", Step: &workflow.Task{Agent: "test", Prompt: workflow.Template{Text: "${inputs.text}"}}},
+	}}}}
+	spec := inOrder(each)
+	spec.Limits.Parallel = items
+	text := strings.Repeat("x", 60_000)
+	spec.Inputs = map[string]any{"text": text, "items": make([]any, items)}
+	call := c.run(spec)
+	if res := c.wait(call); res.Status != engine.Success || len(res.Steps) != items || res.Steps[items-1].Output != text {
+		t.Errorf("%s, %d steps", res.Status, len(res.Steps))
+	}
+	c.check(call)
+}

@@ -363,8 +363,12 @@ func (f *flow) tell(t ticket, r reply) {
 	})
 }
 
-func (f *flow) arm(at time.Time) {
-	timer := workflow.NewTimer(f.ctx, at.Sub(workflow.Now(f.ctx)))
+func (f *flow) nudge() { f.ring(time.Millisecond) }
+
+func (f *flow) arm(at time.Time) { f.ring(at.Sub(workflow.Now(f.ctx))) }
+
+func (f *flow) ring(after time.Duration) {
+	timer := workflow.NewTimer(f.ctx, after)
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
 		if timer.Get(ctx, nil) == nil {
 			f.inbox = append(f.inbox, arrival{rang: true})
@@ -386,7 +390,7 @@ func (f *flow) length() int { return workflow.GetInfo(f.ctx).GetCurrentHistoryLe
 func (f *flow) rests() bool {
 	length := f.length()
 	return (length >= f.in.Limits.Quiet || f.in.Limits.drains(length, f.m.acts)) &&
-		len(f.stops) == 0 && len(f.m.queries) == 0 && len(f.m.handings) == 0 && workflow.AllHandlersFinished(f.ctx)
+		len(f.stops) == 0 && len(f.m.crowded) == 0 && len(f.m.queries) == 0 && len(f.m.handings) == 0 && workflow.AllHandlersFinished(f.ctx)
 }
 
 // next continues the run in a new execution.

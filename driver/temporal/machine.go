@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -41,6 +42,14 @@ type machine struct {
 	homes    map[string]string // the queue of that worker
 	homeless map[string][]*engine.StartTask
 
+	// At one moment, only so much can begin: see launch. And what begins is not stopped at the same one, because
+	// Temporal would record neither.
+	room    int                 // bytes that are left
+	crowded []*engine.StartTask // those that begin later
+	fresh   map[attemptKey]bool // those that begin now
+	halting []attemptKey        // those that are stopped at the next moment
+	nudged  bool                // that comes soon
+
 	timers   map[string]time.Time
 	attempts map[attemptKey]bool     // in progress
 	stopping map[attemptKey]bool     // those among them that were told to stop
@@ -57,6 +66,7 @@ type effects interface {
 	stop(key attemptKey)
 	tell(t ticket, r reply)
 	arm(at time.Time)
+	nudge() // lets something arrive at the next moment
 	// recorded is called with each event after it was stepped, and the resulting commands.
 	recorded(r *engine.Run, e engine.Envelope, cmds []engine.Command)
 }
@@ -184,7 +194,7 @@ func newMachine(in begin, do effects) (*machine, error) {
 	m := &machine{
 		id: in.Run, pin: in.Pin, run: run, do: do, timers: map[string]time.Time{}, attempts: map[attemptKey]bool{}, stopping: map[attemptKey]bool{},
 		queries: map[string]ticket{}, handings: map[string][]ticket{}, unheard: map[string]engine.Reply{},
-		workers: in.Workers, homes: map[string]string{}, homeless: map[string][]*engine.StartTask{},
+		workers: in.Workers, homes: map[string]string{}, homeless: map[string][]*engine.StartTask{}, fresh: map[attemptKey]bool{},
 	}
 	maps.Copy(m.homes, in.Homes)
 	return m, m.load(in)
@@ -228,14 +238,61 @@ func (m *machine) begin(now time.Time, in begin) error {
 	}
 	first := m.first
 	m.first = nil
+	m.moment()
 	if err := m.carryOut(first); err != nil {
 		return err
 	}
-	return m.wake(now, nil) // what was due before the run began
+	if err := m.fire(now); err != nil { // what was due before the run began
+		return err
+	}
+	m.arm()
+	return nil
+}
+
+// moment begins what had to wait for the next moment.
+func (m *machine) moment() {
+	m.room, m.nudged = mostAtOnce, false
+	clear(m.fresh)
+	for _, key := range m.halting {
+		m.do.stop(key)
+	}
+	waiting := m.crowded
+	m.halting, m.crowded = nil, nil
+	for _, c := range waiting {
+		m.launch(c)
+	}
+}
+
+// The server takes 4 MB at once, and 2,000 activities of a workflow that are not over.
+const (
+	mostAtOnce = 1 << 20
+	mostOpen   = 1800
+)
+
+// fits reports whether an attempt can begin at this moment.
+func (m *machine) fits(c *engine.StartTask) bool {
+	if len(m.fresh) == 0 {
+		return true
+	}
+	if text, err := json.Marshal(c); err == nil {
+		m.room -= min(len(text), longPayload)
+	}
+	if m.room < 0 {
+		m.soon()
+	}
+	return m.room >= 0
+}
+
+func (m *machine) soon() {
+	if !m.nudged {
+		m.nudged = true
+		m.do.nudge()
+	}
 }
 
 // wake handles what has arrived at a moment, and the timers that are due then.
 func (m *machine) wake(now time.Time, arrivals []arrival) error {
+	m.moment()
 	slices.SortStableFunc(arrivals, compareArrivals)
 	for _, a := range arrivals {
 		if err := m.arrived(now, a); err != nil {
@@ -486,8 +543,10 @@ func (m *machine) launch(c *engine.StartTask) {
 		if !claiming {
 			m.do.claim(claim{Run: m.id, Label: site.Queue, Programs: m.programs(site.Queue)})
 		}
+	case len(m.crowded) > 0 || len(m.attempts) >= mostOpen || !m.fits(c):
+		m.crowded = append(m.crowded, c)
 	default:
-		m.attempts[key] = true
+		m.attempts[key], m.fresh[key] = true, true
 		m.do.start(key, c, site)
 	}
 }
@@ -514,8 +573,13 @@ func (m *machine) unlaunched(key attemptKey) bool {
 		m.held = slices.Delete(m.held, i, i+1)
 		return true
 	}
+	is := func(c *engine.StartTask) bool { return key == attemptKey{c.Address, c.Attempt} }
+	if i := slices.IndexFunc(m.crowded, is); i >= 0 {
+		m.crowded = slices.Delete(m.crowded, i, i+1)
+		return true
+	}
 	for label, waiting := range m.homeless {
-		if i := slices.IndexFunc(waiting, func(c *engine.StartTask) bool { return key == attemptKey{c.Address, c.Attempt} }); i >= 0 {
+		if i := slices.IndexFunc(waiting, is); i >= 0 {
 			m.homeless[label] = slices.Delete(waiting, i, i+1)
 			return true
 		}
@@ -531,6 +595,11 @@ func (m *machine) stop(key attemptKey) {
 	}
 	if _, ok := m.attempts[key]; ok {
 		m.stopping[key] = true
+		if m.fresh[key] {
+			m.halting = append(m.halting, key)
+			m.soon()
+			return
+		}
 		m.do.stop(key)
 	}
 }

@@ -48,6 +48,7 @@ func (m *mirror) claim(claim)        {}
 func (m *mirror) stop(attemptKey)    {}
 func (m *mirror) tell(ticket, reply) {}
 func (m *mirror) arm(time.Time)      {}
+func (m *mirror) nudge()             {}
 
 func (m *mirror) recorded(r *engine.Run, e engine.Envelope, cmds []engine.Command) {
 	if m.see != nil {
