@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -110,7 +111,7 @@ func (p *workplace) runFlow(ctx workflow.Context, in begin) (ending, error) {
 	asked := ctx.Done()
 	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
 	var err error
-	if f.m, err = newMachine(in, f); err != nil {
+	if f.m, err = newMachine(in, f, func(last int) (begin, error) { return past(context.Background(), p.store, in.Run, last) }); err != nil {
 		return ending{}, broken(err)
 	}
 	if err := f.m.begin(workflow.Now(f.ctx), in); err != nil {

@@ -183,10 +183,14 @@ func compareArrivals(a, b arrival) int {
 	return cmp.Or(cmp.Compare(a.ended.Address, b.ended.Address), cmp.Compare(a.ended.Attempt, b.ended.Attempt))
 }
 
-func newMachine(in begin, do effects) (*machine, error) {
+// newMachine returns the machine of an execution. recall reads the archived events up to one of them: a release that
+// has another form of snapshots replays those instead. They do not change, so this is deterministic.
+func newMachine(in begin, do effects, recall func(last int) (begin, error)) (*machine, error) {
 	run, err := engine.New(in.Pin.Bundle)
 	if len(in.Snapshot) > 0 {
-		run, err = engine.Restore(in.Pin.Bundle, in.Snapshot)
+		if run, err = engine.Restore(in.Pin.Bundle, in.Snapshot); err != nil && recall != nil {
+			run, err = replayed(recall(in.Seq))
+		}
 	}
 	if err != nil {
 		return nil, &driver.BrokenError{Run: in.Run, Cause: err}
@@ -198,6 +202,18 @@ func newMachine(in begin, do effects) (*machine, error) {
 	}
 	maps.Copy(m.homes, in.Homes)
 	return m, m.load(in)
+}
+
+// replayed returns the run that archived events lead to.
+func replayed(past begin, err error) (*engine.Run, error) {
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMachine(past, &mirror{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return m.run, nil
 }
 
 // load takes the input of an execution: the state that was carried over, or the events that the run was

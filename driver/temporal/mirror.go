@@ -18,7 +18,8 @@ import (
 type mirror struct {
 	*machine
 	values    offload
-	past      func(last int) (begin, error)           // reads the archive; nil: what it has is not to be seen
+	recall    func(last int) (begin, error)           // reads the archive
+	past      func(last int) (begin, error)           // the same; nil: what it has is not to be seen
 	resumed   func(seq int, pending []engine.Command) // is told the state instead; may be nil
 	in        begin
 	see       func(r *engine.Run, e engine.Envelope, cmds []engine.Command) // may be nil
@@ -109,7 +110,7 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 		if err != nil {
 			return err
 		}
-		if m.machine, err = newMachine(old, m); err != nil {
+		if m.machine, err = newMachine(old, m, nil); err != nil {
 			return err
 		}
 	}
@@ -121,7 +122,7 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 	m.in, m.begun, m.ended, m.scheduled, m.others = in, false, false, map[int64]attemptKey{}, map[int64]bool{}
 	m.claims, m.telling, m.queues = map[int64]string{}, map[int64]string{}, map[string]string{}
 	begins := m.machine == nil
-	if m.machine, err = newMachine(in, m); err != nil {
+	if m.machine, err = newMachine(in, m, m.recall); err != nil {
 		return err
 	}
 	m.plans = append(plans, m.plans...)
@@ -134,7 +135,7 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 // restore takes the whole run from the archive, because Temporal has deleted it.
 func (m *mirror) restore() (err error) {
 	if m.in, err = m.past(0); err == nil {
-		m.machine, err = newMachine(m.in, m)
+		m.machine, err = newMachine(m.in, m, nil)
 	}
 	m.begun = true
 	if err == nil {

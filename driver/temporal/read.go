@@ -127,7 +127,8 @@ func (d *Driver) mirror(ctx context.Context, run string, see func(*engine.Run, e
 }
 
 func (d *Driver) newMirror(ctx context.Context, run string, see func(*engine.Run, engine.Envelope, []engine.Command)) *mirror {
-	return &mirror{values: d.values, see: see, past: func(last int) (begin, error) { return past(ctx, d.o.Store, run, last) }}
+	recall := func(last int) (begin, error) { return past(ctx, d.o.Store, run, last) }
+	return &mirror{values: d.values, see: see, recall: recall, past: recall}
 }
 
 // page takes a page of the history. It ends with the end of a transaction.
