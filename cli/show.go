@@ -99,6 +99,9 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 		after = " in " + view.Took(elapsed(s.Info))
 	case isStopped(shownState(s)): // the time is not known
 		after = "; to continue: " + a.self("resume", s.ID)
+		if s.Workers {
+			after = "; a worker continues it: " + a.self("worker")
+		}
 		var unapproved *hocket.UnapprovedError
 		if errors.As(r.CheckApproval(ctx), &unapproved) {
 			after = "; " + unapproved.Error()

@@ -226,6 +226,7 @@ type Info struct {
 	Holder  Holder // that process, if known
 	Origin  string // the run that this one was forked from
 	Problem string // why the engine could not continue, a defect of the program; for a Damaged run, what cannot be read
+	Workers bool   // workers make its attempts: if there is none, it waits for one
 	Stalled string // what the run lacks to go on by itself, such as a worker; only Driver.Info says it
 	Owner   Owner
 	Seq     int             // of its last event
@@ -240,7 +241,7 @@ func (i Info) Shown() engine.Status {
 	switch {
 	case i.Status != engine.Running:
 		return i.Status
-	case i.Pending:
+	case i.Pending, i.Workers && !i.Driven:
 		return "pending"
 	case !i.Driven:
 		return "interrupted"

@@ -86,14 +86,14 @@ func (d *Driver) hasEnded(ctx context.Context, run string) (bool, error) {
 func (d *Driver) Info(ctx context.Context, run string) (driver.Info, error) {
 	about, e, err := d.facts(ctx, run)
 	if err != nil || !isOpen(e) {
-		return infoOf(about, e), err
+		return d.infoOf(about, e), err
 	}
 	m, err := d.mirror(ctx, run, nil)
 	if err != nil && !errors.As(err, new(*engine.LoadError)) {
 		return driver.Info{}, err
 	}
 	about.state(m.run)
-	i := infoOf(about, e)
+	i := d.infoOf(about, e)
 	i.Stalled = d.stalled(ctx, m)
 	if !i.Status.Done() {
 		i.Driven = d.alive(ctx, run)
@@ -108,8 +108,9 @@ func isOpen(e *workflowpb.WorkflowExecutionInfo) bool {
 }
 
 // infoOf returns what the entry of a run says; e is nil if the server has deleted its execution.
-func infoOf(about facts, e *workflowpb.WorkflowExecutionInfo) driver.Info {
+func (d *Driver) infoOf(about facts, e *workflowpb.WorkflowExecutionInfo) driver.Info {
 	i := about.info()
+	i.Workers = d.o.Workers
 	if e != nil && !isOpen(e) && !i.Status.Done() {
 		i.Problem = errClosed.Error()
 	}
@@ -155,7 +156,7 @@ func (d *Driver) list(ctx context.Context, condition string) ([]driver.Info, err
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, infoOf(about, e))
+		list = append(list, d.infoOf(about, e))
 		if i := &list[len(list)-1]; isOpen(e) && !i.Status.Done() {
 			some <- true
 			wait.Go(func() {
@@ -226,7 +227,7 @@ func (d *Driver) endedRuns(ctx context.Context, except map[string]*workflowpb.Wo
 			}
 			about = f
 		}
-		list = append(list, infoOf(about.(facts), nil))
+		list = append(list, d.infoOf(about.(facts), nil))
 	}
 	return list, err
 }
