@@ -159,7 +159,7 @@ func (a *app) tellAttempt(id hocket.AttemptID, out *hocket.Outcome, refused erro
 		what, paint = "done", view.Green
 	}
 	if at, known := began[id]; known && out != nil {
-		what += " in " + view.Duration(time.Since(at))
+		what += " in " + view.Took(time.Since(at))
 		delete(began, id)
 	}
 	try := ""

@@ -136,14 +136,17 @@ func (n *notifier) run(ctx context.Context) {
 
 // watch passes on every run, and every change of one.
 func (n *notifier) watch(ctx context.Context, changes chan<- hocket.Info) {
+	wrong := ""
 	for ctx.Err() == nil {
 		for change, err := range n.Project.Watch(ctx) {
 			if err != nil {
-				if ctx.Err() == nil {
+				if ctx.Err() == nil && err.Error() != wrong { // it may last
 					n.Log.Error("runs cannot be watched for notifications", "project", n.Name, "error", err)
+					wrong = err.Error()
 				}
 				break
 			}
+			wrong = ""
 			select {
 			case changes <- change.Info:
 			case <-ctx.Done():

@@ -51,14 +51,17 @@ func (d *drives) run(ctx context.Context) {
 	d.ctx = ctx
 	d.readHanded()
 	d.mu.Unlock()
+	wrong := ""
 	for ctx.Err() == nil {
 		for change, err := range d.p.Watch(ctx) {
 			if err != nil {
-				if ctx.Err() == nil {
+				if ctx.Err() == nil && err.Error() != wrong { // it may last
 					d.s.log.Error("runs cannot be watched", "project", d.p.Root(), "error", err)
+					wrong = err.Error()
 				}
 				break
 			}
+			wrong = ""
 			d.see(change.Info)
 		}
 		select {

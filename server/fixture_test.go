@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/local"
 )
 
 // fixture is a server on loopback with one project.
@@ -67,7 +69,9 @@ func newFixture(t *testing.T, files map[string]string) *fixture {
 // start starts a server on a new port.
 func (f *fixture) start() {
 	f.t.Helper()
-	p, err := hocket.Open(f.dir, hocket.Options{Via: "http"})
+	p, err := hocket.Open(f.dir, hocket.Options{Via: "http", Drivers: map[string]hocket.OpenDriver{
+		"temporal": func(s hocket.DriverSetup) (driver.Driver, error) { return local.Open(s.State, local.Options{}) },
+	}})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -27,3 +27,15 @@ func TestListIsTrustedAtOnce(t *testing.T) {
 		t.Error("the list does not say that the project was approved")
 	}
 }
+
+// A project whose runs are on a server that nobody has approved does not get in the way of the others, and can be approved here.
+func TestProjectOnAServer(t *testing.T) {
+	f := newFixture(t, map[string]string{".hocket/config.yml": "driver: temporal\ntemporal: {address: \"temporal.example.org:7233\"}\n"})
+	for _, path := range []string{"/api/projects", "/api/questions", "/metrics"} {
+		f.want(http.StatusOK, "GET", path, nil)
+	}
+	f.want(http.StatusForbidden, "GET", f.path("/runs"), nil)
+	shown := read[Trust](t, f.want(http.StatusOK, "GET", f.path("/trust"), nil))
+	f.want(http.StatusNoContent, "POST", f.path("/trust"), map[string]string{"digest": shown.Digest})
+	f.want(http.StatusOK, "GET", f.path("/runs"), nil)
+}

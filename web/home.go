@@ -84,6 +84,9 @@ func (s *site) latest(ctx context.Context, most int, states ...string) ([]server
 	for _, p := range s.Names() {
 		for _, status := range states {
 			runs, err := s.Runs(ctx, &server.ListRuns{InProject: server.InProject{Project: p}, Paged: server.Paged{Limit: most}, Status: status})
+			if server.Closed(err) {
+				break
+			}
 			if err != nil {
 				return nil, err
 			}
