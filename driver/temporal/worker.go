@@ -32,8 +32,15 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 		work: c.work, allows: c.allows, begins: c.begins, claim: c.claim, issued: c.issued, happened: w.Happened,
 	}
 	var all []worker.Worker
+	broken := make(chan error, 1) // such as: the namespace was deleted
+	fatal := func(err error) {
+		select {
+		case broken <- err:
+		default: // the first one is enough
+		}
+	}
 	serve := func(queue string, o worker.Options, register func(worker.Registry)) {
-		o.Identity, o.DisableRegistrationAliasing = d.name, true
+		o.Identity, o.DisableRegistrationAliasing, o.OnFatalError = d.name, true, fatal
 		o.MaxHeartbeatThrottleInterval, o.WorkerStopTimeout = d.o.Heartbeat/5, forever
 		o.MaxConcurrentActivityExecutionSize, o.DeadlockDetectionTimeout = w.Most, slow
 		one := worker.New(d.client, queue, o)
@@ -60,8 +67,11 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 		}
 	}
 	go c.scripted(ctx)
+	var err error
 	select {
 	case <-ctx.Done():
+		interrupt()
+	case err = <-broken:
 		interrupt()
 	case <-leave:
 		defer context.AfterFunc(ctx, interrupt)()
@@ -75,7 +85,7 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	}
 	ends.Wait()
 	own.Stop()
-	return c.settle()
+	return errors.Join(err, c.settle())
 }
 
 // crew is what a worker knows about the runs that it works for.
