@@ -46,6 +46,8 @@ func openBucket(at string) (Store, error) {
 	return &bucket{c, u.Host, prefix}, nil
 }
 
+func (b *bucket) String() string { return "s3://" + b.name + "/" + b.prefix }
+
 // wrong returns an error as package fs names it.
 func (b *bucket) wrong(key string, err error) error {
 	if err == nil {

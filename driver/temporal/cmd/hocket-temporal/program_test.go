@@ -163,6 +163,7 @@ func TestProgram(t *testing.T) {
 	o.trust()
 	o.more = []string{"TEMPORAL_NAMESPACE=office"}
 	o.prints("no namespace \"office\"", 1, "doctor")
+	o.prints("`hocket migrate`", 1, "runs")
 	o.prints("ready for runs with the driver temporal", 0, "migrate")
 	o.prints("ready", 0, "migrate")
 	o.prints("none serves the queue office", 0, "doctor")
