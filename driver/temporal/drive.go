@@ -413,6 +413,9 @@ const scriptName = "replies"
 
 // replan is what the run is driven with under a new plan.
 func (s *session) replan(*engine.Replanned) {
+	if s.mirror.machine == nil { // it was part of the input, so the session was made for it
+		return
+	}
 	pin := s.mirror.pin
 	if s.w.Replan != nil {
 		if now, err := s.w.Replan(pin); err == nil { // otherwise it was refused
