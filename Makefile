@@ -78,6 +78,8 @@ diagrams: ## Install the real Mermaid and PlantUML, and compare what they and Ho
 
 temporal: ## Build the development server of Temporal once (takes minutes), and test the driver with it
 	@[ -x $(HOCKET_TEMPORAL)/temporal ] || GOBIN=$(HOCKET_TEMPORAL) GOWORK=off go install github.com/temporalio/cli/cmd/temporal@v1.5.1
+	@[ -x $(HOCKET_TEMPORAL)/workflowcheck ] || GOBIN=$(HOCKET_TEMPORAL) GOWORK=off go install go.temporal.io/sdk/contrib/tools/workflowcheck@v0.6.0
+	HOCKET_TEMPORAL=$(HOCKET_TEMPORAL) driver/temporal/deterministic
 	cd driver/temporal && go vet ./... && HOCKET_TEMPORAL=$(HOCKET_TEMPORAL) go test -timeout 20m ./...
 
 axe: ## Install axe-core, and check with it whether everybody can use the pages (needs npm and Chromium)

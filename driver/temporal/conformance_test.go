@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("HOCKET_TEMPORAL") != "" {
 		s := startServer("")
 		address, stop = s.address, s.kill
+		os.Setenv("HOCKET_TEMPORAL_ADDRESS", address) // for tests inside the package
 	}
 	code := m.Run()
 	stop()

@@ -258,7 +258,7 @@ func (f *flow) start(key attemptKey, c *engine.StartTask, s driver.Site) {
 // elsewhere lets another worker try what one has refused. Nothing else is retried: that is up to the engine.
 var elsewhere = &temporal.RetryPolicy{
 	InitialInterval: time.Second, MaximumInterval: 10 * time.Second,
-	NonRetryableErrorTypes: []string{lostType, "TemporalTimeout:Heartbeat", "TemporalTimeout:StartToClose", "TemporalTimeout:ScheduleToStart"},
+	NonRetryableErrorTypes: []string{lostType, "TemporalTimeout:Heartbeat"}, // other timeouts do not happen; this is in every step's history
 }
 
 // queue returns the task queue of the workers that may make an attempt.

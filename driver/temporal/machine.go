@@ -50,7 +50,7 @@ type machine struct {
 	halting []attemptKey        // those that are stopped at the next moment
 	nudged  bool                // that comes soon
 
-	timers   map[string]time.Time
+	timers   timers
 	attempts map[attemptKey]bool     // in progress
 	stopping map[attemptKey]bool     // those among them that were told to stop
 	queries  map[string]ticket       // what attempts ask and wait for, by id of the question
@@ -196,7 +196,7 @@ func newMachine(in begin, do effects, recall func(last int) (begin, error)) (*ma
 		return nil, &driver.BrokenError{Run: in.Run, Cause: err}
 	}
 	m := &machine{
-		id: in.Run, pin: in.Pin, run: run, do: do, timers: map[string]time.Time{}, attempts: map[attemptKey]bool{}, stopping: map[attemptKey]bool{},
+		id: in.Run, pin: in.Pin, run: run, do: do, timers: timers{at: map[string]time.Time{}}, attempts: map[attemptKey]bool{}, stopping: map[attemptKey]bool{},
 		queries: map[string]ticket{}, handings: map[string][]ticket{}, unheard: map[string]engine.Reply{},
 		workers: in.Workers, homes: map[string]string{}, homeless: map[string][]*engine.StartTask{}, fresh: map[attemptKey]bool{},
 	}
@@ -329,7 +329,7 @@ func (m *machine) fire(now time.Time) error {
 		if !ok {
 			break
 		}
-		delete(m.timers, id)
+		m.timers.clear(id)
 		if e := m.at(now, &engine.TimerFired{ID: id}); m.run.Admit(e) == nil {
 			if err := m.record(e); err != nil {
 				return err
@@ -523,12 +523,13 @@ func (m *machine) carryOut(cmds []engine.Command) error {
 		case *engine.CancelTask:
 			m.stop(attemptKey{c.Address, c.Attempt})
 		case *engine.SetTimer:
-			m.timers[c.ID] = c.At
-			if c.At.IsZero() {
-				m.timers[c.ID] = m.began.Add(c.Clock)
+			at := c.At
+			if at.IsZero() {
+				at = m.began.Add(c.Clock)
 			}
+			m.timers.set(c.ID, at)
 		case *engine.CancelTimer:
-			delete(m.timers, c.ID)
+			m.timers.clear(c.ID)
 		case *engine.Ask:
 			m.asked(&c.Question)
 		case *engine.Withdraw:
@@ -667,12 +668,10 @@ func (m *machine) due(now time.Time) (id string, ok bool) {
 }
 
 func (m *machine) earliest() (id string, at time.Time) {
-	for other, t := range m.timers {
-		if id == "" || t.Before(at) || t.Equal(at) && other < id {
-			id, at = other, t
-		}
+	if len(m.timers.order) == 0 {
+		return "", time.Time{}
 	}
-	return id, at
+	return m.timers.order[0].id, m.timers.order[0].at
 }
 
 // arm sets the timer of the workflow if it would fire too late. One that fires too early does no harm,

@@ -47,7 +47,7 @@ func TestStartAndStopAtOnce(t *testing.T) {
 	in := begin{Run: "w-1", Pin: &driver.Pin{Bundle: b}, Events: []eventJSON{{engine.Envelope{Time: now, Event: &engine.Started{
 		Run: "w-1", Version: engine.Version, Limits: workflow.Limits{Steps: 10, Parallel: 10, Runtime: time.Hour},
 	}}}}}
-	m, err := newMachine(in, did)
+	m, err := newMachine(in, did, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
