@@ -139,6 +139,9 @@ func (p *Project) DriverPowers() trust.Powers {
 	}
 	if t.Store != "" {
 		what += "; stores long values in " + t.Store
+		if strings.HasPrefix(t.Store, "s3://") {
+			what += ", with your AWS keys"
+		}
 	}
 	return trust.Powers{{Kind: trust.Driver, What: what, Where: p.place(p.at["driver"]), Material: workflow.FormatJSON([]any{
 		c.Driver, t.Address, t.Namespace, t.Queue, t.Store, fmt.Sprint(t.TLS.On), t.TLS.CA, t.TLS.Cert, t.TLS.Key, t.TLS.ServerName,

@@ -75,7 +75,7 @@ func TestDriverPowers(t *testing.T) {
 		return l.Powers()
 	}
 	want := "driver: sends runs, with everything that they read and write, to the Temporal server at temporal.example.org:7233, with your API key if you have one, " +
-		"in the namespace agents, with the client key in the file /etc/c.key; stores long values in s3://bucket/shop .hocket/config.yml:1"
+		"in the namespace agents, with the client key in the file /etc/c.key; stores long values in s3://bucket/shop, with your AWS keys .hocket/config.yml:1"
 	all := powers(onTemporal)
 	if len(all) != 1 || string(all[0].Kind)+": "+all[0].What+" "+all[0].Where != want {
 		t.Errorf("%v", all)
