@@ -39,7 +39,9 @@ func (s *Scripting) Happened(ev engine.Event) {
 	}
 	switch ev := ev.(type) {
 	case *engine.TaskEnded:
-		s.Script.Ended(ev.Address)
+		if ev.Fault == nil || ev.Fault.Kind != engine.FaultLost { // otherwise it is made again, with the same reply
+			s.Script.Ended(ev.Address)
+		}
 	case *engine.Answered:
 		s.Closed(ev.ID)
 	case *engine.Started, *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked, *engine.Replanned:

@@ -156,6 +156,7 @@ var Scenarios = []Scenario{
 	{"nobody is here", []int{10, 11}, nobodyHere},
 	{"defect", []int{18}, defect},
 	{"script", []int{25}, scripted},
+	{"script and a crash", []int{12, 25}, scriptedCrash},
 	{"script offers something else", []int{25}, offersNothing},
 	{"observer", []int{25}, observed},
 }

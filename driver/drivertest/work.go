@@ -63,6 +63,43 @@ func scripted(t *scene, w World) {
 	}
 }
 
+// deadly is a script whose tasks kill the process.
+type deadly struct {
+	replies
+	kill func()
+}
+
+func (d *deadly) Task(string, string, int, bool) (agent.Executor, bool) {
+	return agent.Func(func(ctx context.Context, _ *agent.Task, _ agent.Log) (agent.Result, error) {
+		d.kill()
+		<-ctx.Done()
+		return agent.Result{}, ctx.Err()
+	}), true
+}
+
+// scriptedCrash: an attempt that was lost has had no reply of the script yet.
+func scriptedCrash(t *scene, w World) {
+	b := bundle(chain(task("a", "real a")))
+	d := open(t, w, echo)
+	d.work.Script = &deadly{kill: d.Kill}
+	if res, err := d.Start(t.Context(), starting(b)); err == nil {
+		t.Fatalf("a driver that was killed returned %s", outline(res))
+	}
+	next := open(t, w, echo)
+	script := &replies{tasks: map[string]string{"a": "scripted"}}
+	next.work.Script = script
+	want(t, resume(t, next, b), `success "scripted"`, `a success "scripted"`)
+	ended := 0
+	for _, told := range script.told {
+		if told == "ended a" {
+			ended++
+		}
+	}
+	if ended != 1 || script.told[0] != "task a" {
+		t.Errorf("the script was told %s", strings.Join(script.told, ", "))
+	}
+}
+
 // offersNothing: if a scripted answer is not one of the options, the question goes to
 // people.
 func offersNothing(t *scene, w World) {

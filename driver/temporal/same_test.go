@@ -3,7 +3,6 @@ package temporal_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/driver"
@@ -18,7 +17,6 @@ func TestScenarios(t *testing.T) {
 	open := func(s hocket.DriverSetup) (driver.Driver, error) {
 		return temporal.Open(temporal.Options{
 			Client: client.Options{HostPort: address, Logger: quiet}, Queue: fmt.Sprintf("same%d", worlds.Add(1)), Store: temporal.Folder(s.State),
-			Heartbeat: 1500 * time.Millisecond,
 		})
 	}
 	sametest.Play(t, "../..", hocket.Options{Drivers: map[string]hocket.OpenDriver{"tested": open}}, "tested", false)
