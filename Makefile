@@ -80,7 +80,7 @@ temporal: ## Build the development server of Temporal once (takes minutes), and 
 	@[ -x $(HOCKET_TEMPORAL)/temporal ] || GOBIN=$(HOCKET_TEMPORAL) GOWORK=off go install github.com/temporalio/cli/cmd/temporal@v1.5.1
 	@[ -x $(HOCKET_TEMPORAL)/workflowcheck ] || GOBIN=$(HOCKET_TEMPORAL) GOWORK=off go install go.temporal.io/sdk/contrib/tools/workflowcheck@v0.6.0
 	HOCKET_TEMPORAL=$(HOCKET_TEMPORAL) driver/temporal/deterministic
-	cd driver/temporal && go vet ./... && HOCKET_TEMPORAL=$(HOCKET_TEMPORAL) go test -timeout 20m ./...
+	cd driver/temporal && go vet ./... && HOCKET_TEMPORAL=$(HOCKET_TEMPORAL) go test -timeout 30m -parallel 4 ./...
 
 axe: ## Install axe-core, and check with it whether everybody can use the pages (needs npm and Chromium)
 	HOCKET_AXE="$(HOCKET_AXE)" web/setup

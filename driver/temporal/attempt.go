@@ -108,7 +108,8 @@ func (p *workplace) attempt(ctx context.Context, j job) (*engine.TaskEnded, erro
 		return nil, lost(err)
 	}
 	p.tells(id, &out, nil)
-	if errors.Is(context.Cause(ctx), errInterrupted) {
+	// The SDK ends the context by itself if it could not tell the server that the attempt goes on.
+	if cause := context.Cause(ctx); errors.Is(cause, errInterrupted) || errors.Is(cause, context.DeadlineExceeded) {
 		return nil, errLost
 	}
 	return driver.Ended(id.Address, id.Attempt, out), nil
