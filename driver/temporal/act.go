@@ -3,6 +3,7 @@ package temporal
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -45,12 +46,7 @@ func (d *Driver) act(ctx context.Context, run string, a act) (driver.Receipt, er
 		}
 		defer stop()
 	}
-	h, err := d.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: d.flowID(run), UpdateName: actUpdate, Args: []any{a}, WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	if err == nil {
-		err = h.Get(ctx, nil)
-	}
+	err = d.update(ctx, run, a)
 	if errors.As(err, new(*serviceerror.NotFound)) { // the workflow has ended
 		return driver.Receipt{}, &driver.RefusedError{Run: run, Reason: d.ended(ctx, run)}
 	}
@@ -65,6 +61,28 @@ func (d *Driver) act(ctx context.Context, run string, a act) (driver.Receipt, er
 		}
 	}
 	return receipt, err
+}
+
+// update sends an update. If the process that runs the workflow was lost, or is slow, the server accepts none until
+// another one has taken over; the id lets it be sent again.
+func (d *Driver) update(ctx context.Context, run string, a act) error {
+	u := client.UpdateWorkflowOptions{
+		UpdateID: rand.Text(), WorkflowID: d.flowID(run), UpdateName: actUpdate, Args: []any{a}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	}
+	for began := time.Now(); ; {
+		h, err := d.client.UpdateWorkflow(ctx, u)
+		if err == nil {
+			err = h.Get(ctx, nil)
+		}
+		if !errors.As(err, new(*serviceerror.WorkflowNotReady)) || time.Since(began) > 2*awayFor {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 // ended returns why a run whose workflow has ended refuses everything.
