@@ -1,0 +1,43 @@
+package temporal_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver/temporal"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// TestPrepare: a namespace without the search attributes is refused, with the command that adds them. Prepare may be
+// repeated.
+func TestPrepare(t *testing.T) {
+	needsServer(t)
+	o := options("prepare", temporal.Folder(t.TempDir()))
+	o.Client.Namespace = "bare"
+	c, err := client.NewNamespaceClient(o.Client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Register(t.Context(), &workflowservice.RegisterNamespaceRequest{Namespace: "bare", WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) { // the server does not know a new namespace at once
+		_, err := temporal.Open(o)
+		if err != nil && strings.Contains(err.Error(), "lacks the search attributes") && strings.Contains(err.Error(), "`hocket migrate`") {
+			break
+		}
+		if time.Since(began) > 20*time.Second {
+			t.Fatalf("it is not prepared: %v", err)
+		}
+	}
+	for range 2 {
+		if err := temporal.Prepare(t.Context(), o.Client); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open(t, o)
+}
