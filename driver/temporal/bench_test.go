@@ -2,7 +2,9 @@ package temporal_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +15,8 @@ import (
 	hocket "github.com/hocket-dev/hocket/driver/temporal"
 	"github.com/hocket-dev/hocket/engine"
 	model "github.com/hocket-dev/hocket/workflow"
+	"go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -174,6 +178,28 @@ func (t *bench) history(id string) (events, size int64) {
 	return res.GetWorkflowExecutionInfo().GetHistoryLength(), res.GetWorkflowExecutionInfo().GetHistorySizeBytes()
 }
 
+// replay returns how many milliseconds a worker needs for 10,000 events of a history.
+func (t *bench) replay(id string) float64 {
+	t.Helper()
+	h := &historypb.History{}
+	for it := t.client.GetWorkflowHistory(context.Background(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); it.HasNext(); {
+		e, err := it.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Events = append(h.Events, e)
+	}
+	if h.Events[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId() != "" {
+		return 0 // its snapshot is in the store
+	}
+	began := time.Now()
+	if err := hocket.Replay(h); err != nil {
+		t.Log(err)
+		return 0
+	}
+	return float64(time.Since(began).Microseconds()) / 1000 * 10_000 / float64(len(h.Events))
+}
+
 // bareJob and bareEnd are what such a workflow would give to an activity and get back.
 type bareJob struct{ Run, Step, Agent, Prompt, Received string }
 type bareEnd struct{ Output string }
@@ -260,7 +286,47 @@ func beside(b *testing.B, t *bench, bundle *model.Bundle, inputs map[string]any,
 	b.ReportMetric(float64(bareSize)/float64(n), "bare-history-B/step")
 	b.ReportMetric(float64(events), "events")
 	b.ReportMetric(float64(bareEvents), "bare-events")
+	b.ReportMetric(t.replay(id), "replay-ms/10k-events")
 	b.ReportMetric(0, "ns/op")
+}
+
+var longSteps = flag.Int("long-steps", 10_000, "the steps of TestLong")
+
+// TestLong: a run with many steps goes on in new executions, and the worker's memory does not grow with it.
+func TestLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes minutes")
+	}
+	b := newBench(t, 1, hocket.Options{Quiet: 5_000, Drain: 10_000})
+	most, over := uint64(0), make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.Sys-m.HeapReleased)
+			select {
+			case <-over:
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	})
+	took, id := b.run(fanOf(), items(*longSteps))
+	close(over)
+	watching.Wait()
+	res, err := b.client.DescribeWorkflowExecution(context.Background(), id, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := res.GetWorkflowExecutionInfo()
+	if info.GetFirstRunId() == info.GetExecution().GetRunId() {
+		t.Error("the run did not continue in a new execution")
+	}
+	t.Logf("%d steps took %s and %d MB", *longSteps, took.Round(time.Second), most>>20)
+	if most > 300<<20 {
+		t.Errorf("the worker needed %d MB", most>>20)
+	}
 }
 
 func BenchmarkThree(b *testing.B) {

@@ -119,6 +119,9 @@ func mirrored(t *testing.T, histories []*historypb.History) []byte {
 	return lines
 }
 
+// Replay replays a history as a worker does, for benchmarks.
+var Replay = replay
+
 func replay(h *historypb.History) error {
 	p := &workplace{allows: func(string, *driver.Pin) error { return nil }}
 	r := worker.NewWorkflowReplayer()
