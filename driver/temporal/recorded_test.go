@@ -119,12 +119,16 @@ func mirrored(t *testing.T, histories []*historypb.History) []byte {
 	return lines
 }
 
-// Replay replays a history as a worker does, for benchmarks.
-var Replay = replay
+func replay(h *historypb.History) error { return Replay(h, nil) }
 
-func replay(h *historypb.History) error {
+// Replay replays a history as a worker does, with the store of its long values.
+func Replay(h *historypb.History, s Store) error {
 	p := &workplace{allows: func(string, *driver.Pin) error { return nil }}
-	r := worker.NewWorkflowReplayer()
+	values := converter.ExternalStorage{Drivers: []converter.StorageDriver{offload{s, converter.GetDefaultDataConverter()}}, PayloadSizeThreshold: longPayload}
+	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{ExternalStorage: values})
+	if err != nil {
+		return err
+	}
 	r.RegisterWorkflowWithOptions(p.runFlow, workflow.RegisterOptions{Name: flowName})
 	id := h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowId()
 	return r.ReplayWorkflowHistoryWithOptions(silent, h, worker.ReplayWorkflowHistoryOptions{OriginalExecution: workflow.Execution{ID: id}})
