@@ -213,6 +213,9 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	if err := p.now().files.NotePlace(); err != nil {
 		return nil, err
 	}
+	if _, ok := d.(driver.Workers); ok { // not before the user trusts the project, whose files git reads
+		spec.Pin.Files = project.FilesOf(p.Root())
+	}
 	made, err := d.Start(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -256,7 +259,7 @@ func (p *Project) spec(w *Workflow, inputs map[string]any, s *starting) (driver.
 		pin.Replies = s.replies.Encode()
 	}
 	if p.Driver() != "" {
-		pin.Sites, pin.Files = p.sitesOf(*pin.Bundle, w.l.Agents(), s.replies), project.FilesOf(p.Root())
+		pin.Sites = p.sitesOf(*pin.Bundle, w.l.Agents(), s.replies)
 	}
 	spec := driver.Spec{
 		Run: s.run, Pin: pin, Inputs: inputs, Limits: w.Limits(), Owner: p.owner, Key: s.key,

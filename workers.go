@@ -1,7 +1,6 @@
 package hocket
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -13,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -82,9 +80,9 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 	if o.Name == "" {
 		o.Name = p.WorkerName()
 	}
-	accepted := &acceptance{p: p, any: o.AcceptAny, digests: map[string]bool{}}
+	accepted := &acceptance{p: p, any: o.AcceptAny, runs: map[string]*RunApproval{}}
 	for _, digest := range o.Accept {
-		accepted.digests[digest] = true
+		accepted.runs[digest] = nil
 	}
 	return workers.Work(ctx, driver.Worker{
 		Name: o.Name, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Happened: o.Happened,
@@ -115,7 +113,8 @@ func (p *Project) programs() (names []string) {
 // resolve returns what a plan of the run is driven with by a worker of this machine.
 func (r *Run) resolve(ctx context.Context, pin *driver.Pin, accepted *acceptance) (driver.Work, func(), error) {
 	fail := func(err error) (driver.Work, func(), error) { return driver.Work{}, nil, err }
-	if err := accepted.check(r.id, pin); err != nil {
+	definition, err := accepted.check(r.id, pin)
+	if err != nil {
 		return fail(err)
 	}
 	p := r.p.steady()
@@ -131,7 +130,7 @@ func (r *Run) resolve(ctx context.Context, pin *driver.Pin, accepted *acceptance
 	if err != nil {
 		return fail(err)
 	}
-	trusted := pinnedTrust{Trusted: decision.Trusted || accepted.any, Powers: powers, At: time.Now().UTC()}
+	trusted := pinnedTrust{Trusted: decision.Trusted || accepted.any, Powers: powers, At: time.Now().UTC(), Definition: definition}
 	r.pin = pin
 	return r.workAt(ctx, p, Front{Elsewhere: true, partly: true}, pin, agents, trusted)
 }
@@ -203,36 +202,48 @@ func (e *UnacceptedError) Error() string {
 }
 
 // acceptance decides for which runs a worker works. It remembers those of earlier versions of the files: a
-// run in progress goes on after an update.
+// run in progress goes on after an update, unless a person rejects its workflow here.
 type acceptance struct {
 	p   *Project
 	any bool
 
-	mu      sync.Mutex
-	digests map[string]bool
-	read    bool
+	mu   sync.Mutex
+	runs map[string]*RunApproval // what they need here, by their digests
+	read bool
 }
 
-func (a *acceptance) check(run string, pin *driver.Pin) error {
+// acceptedRun is a line of the file of an acceptance.
+type acceptedRun struct {
+	Digest   string       `json:"digest"`
+	Approval *RunApproval `json:"approval,omitempty"`
+}
+
+// check returns the approval that a run needs on this machine, nil if none.
+func (a *acceptance) check(run string, pin *driver.Pin) (*RunApproval, error) {
 	if a.any {
-		return nil
+		return nil, nil
 	}
 	digest, err := runDigest(pin.Bundle, pin.Agents)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.load(); err != nil || a.digests[digest] {
-		return err
+	if err := a.load(); err != nil {
+		return nil, err
 	}
-	if err := a.update(); err != nil || a.digests[digest] {
-		return err
+	if _, ok := a.runs[digest]; !ok {
+		if err := a.update(digest); err != nil {
+			return nil, err
+		}
 	}
-	return &UnacceptedError{run, pin.Bundle.Root.Name, digest}
+	if needs, ok := a.runs[digest]; ok {
+		return needs, nil
+	}
+	return nil, &UnacceptedError{run, pin.Bundle.Root.Name, digest}
 }
 
-func (a *acceptance) file() string { return filepath.Join(a.p.State(), "accepted") }
+func (a *acceptance) file() string { return filepath.Join(a.p.State(), "accepted.jsonl") }
 
 // load reads what earlier workers have accepted.
 func (a *acceptance) load() error {
@@ -243,33 +254,53 @@ func (a *acceptance) load() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		a.digests[lines.Text()] = true
+	for line := range bytes.Lines(text) {
+		var one acceptedRun
+		if json.Unmarshal(line, &one) != nil { // a process died while it wrote it
+			continue
+		}
+		if _, ok := a.runs[one.Digest]; !ok {
+			a.runs[one.Digest] = one.Approval
+		}
 	}
 	a.read = true
 	return nil
 }
 
-// update accepts the workflows that the files have now.
-func (a *acceptance) update() error {
+// update accepts the workflows that the files have now and that could be started here. The error says why the wanted
+// one could not.
+func (a *acceptance) update(wanted string) error {
 	if err := a.p.Reload(); err != nil {
 		return err
 	}
 	p := a.p.steady()
-	var added []string
+	var added []byte
+	var refused error
 	for _, name := range p.Workflows() {
 		w, err := p.Load(name)
 		if err != nil || w.Model() == nil {
 			continue // a run cannot be of it either
 		}
 		digest, err := runDigest(w.Bundle(), w.l.Agents().Encode())
-		if err == nil && !a.digests[digest] {
-			a.digests[digest] = true
-			added = append(added, digest+"\n")
+		if _, ok := a.runs[digest]; ok || err != nil {
+			continue
 		}
+		needs, err := p.admit(w, &starting{})
+		if err != nil {
+			if digest == wanted {
+				refused = err
+			}
+			continue
+		}
+		line, err := json.Marshal(acceptedRun{digest, needs})
+		if err != nil {
+			return err
+		}
+		a.runs[digest] = needs
+		added = append(append(added, line...), '\n')
 	}
 	if len(added) == 0 {
-		return nil
+		return refused
 	}
 	if err := os.MkdirAll(a.p.State(), 0o700); err != nil {
 		return err
@@ -278,8 +309,11 @@ func (a *acceptance) update() error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(strings.Join(added, ""))
-	return errors.Join(err, f.Close())
+	_, err = f.Write(added)
+	if _, ok := a.runs[wanted]; ok { // of another file that means the same
+		refused = nil
+	}
+	return errors.Join(err, f.Close(), refused)
 }
 
 // runDigest identifies what a run does: its workflows without their limits, and the agents, wherever their files
@@ -292,7 +326,9 @@ func runDigest(b *workflow.Bundle, agents json.RawMessage) (string, error) {
 	var all struct {
 		Workflows []string
 		Agents    []agent.Definition
+		Default   string // the agent of tasks that name none
 	}
+	all.Default = set.Default()
 	for _, w := range check.Workflows(*b) {
 		free := *w
 		free.Limits = workflow.Limits{}

@@ -192,6 +192,9 @@ func labels(list []*Definition) []string {
 // Definitions returns the project's agents and then the built-in ones, each sorted by name.
 func (s *Set) Definitions() []*Definition { return slices.Clone(s.agents) }
 
+// Default returns the name of the agent of tasks that name none, "" if there is none.
+func (s *Set) Default() string { return s.fallback }
+
 // Names returns the names of all agents, in the same order.
 func (s *Set) Names() []string { return slices.Clone(s.names) }
 

@@ -113,7 +113,7 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 			}
 		}
 	}
-	b.WriteString(style.Paint(view.Bold, s.ID) + "  " + style.Paint(status.Paint, status.Text) + after + "\n")
+	b.WriteString(style.Paint(view.Bold, view.Line(s.ID)) + "  " + style.Paint(status.Paint, status.Text) + after + "\n")
 	fact := func(name, text string) {
 		if text != "" {
 			b.WriteString(style.Paint(view.Dim, view.Pad(name, 9)) + " " + view.Line(text) + "\n")

@@ -2,56 +2,156 @@ package project
 
 import (
 	"context"
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"hash"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
 
 // FilesOf describes the files in a directory for comparison with those of another machine: the commit, and a digest of
 // what was changed since. It is "" if the directory does not belong to a git repository, or git is missing.
+//
+// It starts no program that the repository configures, as git itself would to compare files: git only lists them. So
+// files that such a filter changes, as Git LFS does, always count as changed, with the same digest on every machine that
+// has the same bytes.
 func FilesOf(root string) string {
-	commit, err := git(root, "rev-parse", "--short=12", "HEAD")
+	head, err := git(root, "rev-parse", "--verify", "HEAD")
+	commit := strings.TrimSpace(head)
+	if err != nil || len(commit) < shortCommit {
+		return ""
+	}
+	tree, err := git(root, "ls-tree", "-r", "-z", commit)
 	if err != nil {
 		return ""
 	}
-	diff, err := git(root, "diff", "HEAD", "--binary", "--no-ext-diff", "--no-textconv", "--relative")
+	present, err := git(root, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
 	if err != nil {
 		return ""
 	}
-	untracked, err := git(root, "ls-files", "--others", "--exclude-standard", "-z")
+	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return ""
 	}
-	at := "commit " + strings.TrimSpace(commit)
-	if diff == "" && untracked == "" {
+	defer dir.Close()
+	committed := map[string]string{} // what describe returns for unchanged files; "" for new ones
+	for name := range strings.SplitSeq(present, "\x00") {
+		committed[name] = ""
+	}
+	for entry := range strings.SplitSeq(tree, "\x00") {
+		about, name, _ := strings.Cut(entry, "\t")
+		if mode, rest, ok := strings.Cut(about, " "); ok {
+			_, id, _ := strings.Cut(rest, " ")
+			committed[name] = mode + " " + id
+		}
+	}
+	delete(committed, "")
+	changes := sha256.New()
+	changed := false
+	for _, name := range slices.Sorted(maps.Keys(committed)) {
+		if now := describe(dir, name, committed[name], len(commit)); now != committed[name] {
+			changed = true
+			fmt.Fprintf(changes, "%s\x00%s\x00", name, now)
+		}
+	}
+	at := "commit " + commit[:shortCommit]
+	if !changed {
 		return at
 	}
-	sum := sha256.New()
-	io.WriteString(sum, diff)
-	for name := range strings.SplitSeq(untracked, "\x00") {
-		if info, err := os.Lstat(filepath.Join(root, name)); name == "" || err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		io.WriteString(sum, "\x00"+name+"\x00")
-		if f, err := os.Open(filepath.Join(root, name)); err == nil {
-			_, _ = io.Copy(sum, f) // what cannot be read is not compared
-			f.Close()
-		}
-	}
-	return at + " with changes " + hex.EncodeToString(sum.Sum(nil)[:6])
+	return at + " with changes " + hex.EncodeToString(changes.Sum(nil)[:6])
 }
 
-// git runs a command that only reads, without programs that the repository configures.
+const shortCommit = 12
+
+// The modes of entries in a tree of git.
+const (
+	plainFile  = "100644"
+	program    = "100755"
+	link       = "120000"
+	repository = "160000"
+)
+
+// describe returns the mode and the object name that git would give a file, "" if there is none. Its tree has was.
+func describe(dir *os.Root, name, was string, digits int) string {
+	if filepath.ToSlash(filepath.Clean(name)) != name || name == "." { // a tree can be made by hand
+		return ""
+	}
+	info, err := dir.Lstat(name)
+	if err != nil {
+		return ""
+	}
+	sum := func(mode string, size int64, content io.Reader) string {
+		var h hash.Hash = sha1.New()
+		if digits == hex.EncodedLen(sha256.Size) {
+			h = sha256.New()
+		}
+		fmt.Fprintf(h, "blob %d\x00", size)
+		if _, err := io.Copy(h, content); err != nil {
+			return mode + " unreadable"
+		}
+		return mode + " " + hex.EncodeToString(h.Sum(nil))
+	}
+	wasMode, _, _ := strings.Cut(was, " ")
+	switch {
+	case info.IsDir() && wasMode == repository:
+		return describeInner(dir, name, was)
+	case info.Mode().Type() == fs.ModeSymlink:
+		target, err := dir.Readlink(name)
+		if err != nil {
+			return link + " unreadable"
+		}
+		return sum(link, int64(len(target)), strings.NewReader(target))
+	case !info.Mode().IsRegular(): // git does not keep such files
+		return ""
+	}
+	mode := plainFile
+	switch {
+	case runtime.GOOS == "windows" && was != "": // files have no such mode there
+		mode = wasMode
+	case info.Mode().Perm()&0o100 != 0:
+		mode = program
+	}
+	f, err := dir.Open(name)
+	if err != nil {
+		return mode + " unreadable"
+	}
+	defer f.Close()
+	return sum(mode, info.Size(), f)
+}
+
+// describeInner is describe for a repository in the repository. One that was not fetched counts as unchanged, as for git.
+func describeInner(dir *os.Root, name, was string) string {
+	if _, err := dir.Lstat(filepath.Join(name, ".git")); err != nil {
+		return was
+	}
+	now := FilesOf(filepath.Join(dir.Name(), name))
+	if commit, ok := strings.CutPrefix(now, "commit "); ok && len(commit) == shortCommit && strings.HasPrefix(was, repository+" "+commit) {
+		return was
+	}
+	return repository + " " + now
+}
+
+// git runs a command that only lists, so that nothing in the repository can start a program: no hook or monitor of files,
+// and no transport that fetches objects that are missing. A directory that merely looks like a bare repository, which any
+// clone can contain, is none. The variables of git itself could lead to another repository.
 func git(dir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args...)...)
-	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+	cmd := exec.CommandContext(ctx, "git", append([]string{
+		"-C", dir, "--no-pager", "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null",
+	}, args...)...)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }),
+		"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_REPLACE_OBJECTS=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 	out, err := cmd.Output()
 	return string(out), err
 }

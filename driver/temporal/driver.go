@@ -80,7 +80,7 @@ func Open(o Options) (*Driver, error) {
 	o.Client.ExternalStorage = converter.ExternalStorage{Drivers: []converter.StorageDriver{d.values}, PayloadSizeThreshold: longPayload}
 	c, err := client.Dial(o.Client)
 	if err != nil {
-		return nil, &UnreachableError{cmp.Or(o.Client.HostPort, client.DefaultHostPort), err}
+		return nil, unreachable(o.Client, err)
 	}
 	if err := ready(c, d.namespace(), o.Client.HostPort); err != nil {
 		c.Close()

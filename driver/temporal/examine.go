@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,12 +13,17 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 )
 
 // UnreachableError reports that the server does not answer.
 type UnreachableError struct {
 	Address string
 	Err     error
+}
+
+func unreachable(o client.Options, err error) error {
+	return &UnreachableError{cmp.Or(o.HostPort, client.DefaultHostPort), err}
 }
 
 func (e *UnreachableError) Error() string {

@@ -32,7 +32,7 @@ const (
 func Prepare(ctx context.Context, o client.Options) error {
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
-		return err
+		return unreachable(o, err)
 	}
 	defer c.Close()
 	name := namespace(o)

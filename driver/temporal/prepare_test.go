@@ -1,6 +1,8 @@
 package temporal_test
 
 import (
+	"errors"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -40,4 +42,19 @@ func TestPrepare(t *testing.T) {
 		}
 	}
 	open(t, o)
+}
+
+// A server that does not answer is reported as when a run starts.
+func TestPrepareWithoutAServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	err = temporal.Prepare(t.Context(), client.Options{HostPort: address, Logger: quiet})
+	var e *temporal.UnreachableError
+	if !errors.As(err, &e) || !strings.HasPrefix(err.Error(), "cannot reach the Temporal server at "+address+": ") || strings.Contains(err.Error(), "rpc error") {
+		t.Errorf("%v", err)
+	}
 }
