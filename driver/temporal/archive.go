@@ -12,7 +12,10 @@ import (
 	"net/url"
 	"path"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -122,13 +125,19 @@ func replans(events []eventJSON) (n int) {
 
 func endedKey(run string) string { return "ended/" + part(run) }
 
-// idOf returns the run of such a key.
-func idOf(key string) string {
-	name := path.Base(key)
-	if id, err := url.QueryUnescape(name); err == nil {
-		return id
+// idOf returns the run of such a key, which does not have all of a long name: then named may be it. It is false if
+// the key belongs to no run.
+func idOf(key, named string) (string, bool) {
+	if id, err := url.QueryUnescape(path.Base(key)); err == nil && endedKey(id) == key {
+		named = id
 	}
-	return name // it is too long
+	return named, endedKey(named) == key && validRun(named)
+}
+
+// validRun reports whether something can be the id of a run. Others can write to the namespace and to the store,
+// and lists print what they find there.
+func validRun(id string) bool {
+	return id != "" && !strings.ContainsFunc(id, func(r rune) bool { return r == '/' || r == utf8.RuneError || !unicode.IsPrint(r) })
 }
 
 func putJSON(ctx context.Context, s Store, key string, value any) error {

@@ -77,12 +77,18 @@ func (s seal) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) 
 	return done, nil
 }
 
-// Decode decrypts payloads. Those of a time without a key are readable as they are.
+// errPlain refuses what was written without the key, perhaps by somebody who does not have it.
+var errPlain = errors.New("it is not encrypted, although " + KeyVariable + " is set here")
+
+// Decode decrypts payloads.
 func (s seal) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	done := make([]*commonpb.Payload, len(payloads))
 	for i, p := range payloads {
 		done[i] = p
 		if string(p.GetMetadata()[converter.MetadataEncoding]) != sealed {
+			if s.aead != nil {
+				return nil, errPlain
+			}
 			continue
 		}
 		text, err := s.open(p.GetData(), sealed)
@@ -124,10 +130,15 @@ func (s sealedStore) Create(ctx context.Context, key string, value []byte) error
 func (s sealedStore) Get(ctx context.Context, key string) ([]byte, error) {
 	value, err := s.Store.Get(ctx, key)
 	text, ok := bytes.CutPrefix(value, []byte(mark))
-	if err != nil || !ok {
-		return value, err
+	if err != nil {
+		return nil, err
 	}
-	value, err = s.seal.open(text, key)
+	switch {
+	case ok:
+		value, err = s.seal.open(text, key)
+	case s.seal.aead != nil:
+		value, err = nil, errPlain
+	}
 	if err != nil {
 		err = fmt.Errorf("temporal: %s in the store: %w", key, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -35,7 +36,10 @@ func (d *Driver) executions(ctx context.Context, condition string) (map[string]*
 			return nil, err
 		}
 		for _, e := range res.GetExecutions() {
-			id := runOf(e.GetExecution().GetWorkflowId())
+			id, _ := strings.CutPrefix(e.GetExecution().GetWorkflowId(), d.flowID(""))
+			if !validRun(id) { // it is not ours: projects can have queues such as a and a/b
+				continue
+			}
 			if old := found[id]; old == nil || old.GetStartTime().AsTime().Before(e.GetStartTime().AsTime()) {
 				found[id] = e
 			}
@@ -62,6 +66,7 @@ func (d *Driver) facts(ctx context.Context, run string) (about facts, e *workflo
 	if wrong := getJSON(ctx, d.o.Store, endedKey(run), &about); !errors.Is(wrong, fs.ErrNotExist) {
 		err = wrong
 	}
+	about.ID = run // whatever others have written there
 	return about, nil, err
 }
 
@@ -70,7 +75,13 @@ func (d *Driver) factsOf(e *workflowpb.WorkflowExecutionInfo) (about facts, err 
 	if p := e.GetMemo().GetFields()[memoFacts]; p != nil {
 		err = d.values.data.FromPayload(p, &about)
 	}
+	about.ID = runOf(e.GetExecution().GetWorkflowId()) // whatever others have written there
 	return about, err
+}
+
+// damaged returns the entry of a run that cannot be listed.
+func damaged(run string, err error) driver.Info {
+	return driver.Info{ID: run, Status: driver.Damaged, Problem: "its entry in the list cannot be read: " + strings.TrimPrefix(err.Error(), "temporal: ")}
 }
 
 // hasEnded reports whether the archive has a run that is over.
@@ -154,7 +165,8 @@ func (d *Driver) list(ctx context.Context, condition string) ([]driver.Info, err
 		d.archive.Delete(endedKey(id))
 		about, err := d.factsOf(e)
 		if err != nil {
-			return nil, err
+			list = append(list, damaged(id, err))
+			continue
 		}
 		list = append(list, d.infoOf(about, e))
 		if i := &list[len(list)-1]; isOpen(e) && !i.Status.Done() {
@@ -220,11 +232,14 @@ func (d *Driver) endedRuns(ctx context.Context, except map[string]*workflowpb.Wo
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // it was deleted now
 			}
-			if err != nil {
-				f = facts{ID: idOf(key), Status: driver.Damaged}
-			} else {
-				d.archive.Store(key, f)
+			if f.ID, ok = idOf(key, f.ID); !ok {
+				continue
 			}
+			if err != nil {
+				list = append(list, damaged(f.ID, err))
+				continue
+			}
+			d.archive.Store(key, f)
 			about = f
 		}
 		list = append(list, d.infoOf(about.(facts), nil))
@@ -276,7 +291,7 @@ func (d *Driver) Find(ctx context.Context, prefix string) (string, error) {
 		return "", err
 	}
 	for _, key := range ended {
-		if id := idOf(key); strings.HasPrefix(id, prefix) {
+		if id, ok := idOf(key, ""); ok && strings.HasPrefix(id, prefix) {
 			found[id] = nil
 		}
 	}
@@ -311,8 +326,11 @@ func (d *Driver) Questions(ctx context.Context, f driver.QuestionFilter) ([]driv
 	var list []driver.Question
 	for _, i := range runs {
 		m, err := d.mirror(ctx, i.ID, nil)
-		if err != nil {
+		if err != nil && (f.Run != "" || away(err) || ctx.Err() != nil) {
 			return nil, err
+		}
+		if err != nil { // one run that cannot be read must not hide the questions of others
+			continue
 		}
 		open := m.run.Questions()
 		slices.SortStableFunc(open, func(a, b engine.Question) int { return cmp.Compare(a.ID, b.ID) })
@@ -347,8 +365,7 @@ func (d *Driver) asking(ctx context.Context, f driver.QuestionFilter) (runs []dr
 	found, err := d.executions(ctx, " AND ExecutionStatus = 'Running'")
 	for _, e := range found {
 		about, wrong := d.factsOf(e)
-		err = errors.Join(err, wrong)
-		if i := about.info(); i.Open > 0 && (after.ID == "" || older(i, after) >= 0) {
+		if i := about.info(); wrong == nil && i.Open > 0 && (after.ID == "" || older(i, after) >= 0) {
 			runs = append(runs, i)
 		}
 	}
@@ -374,14 +391,22 @@ func (d *Driver) Pin(ctx context.Context, run string) (*driver.Pin, error) {
 	return m.pin, nil
 }
 
-// Delete deletes a run, on the server and in the store.
+// Delete deletes a run, on the server and in the store, also if it cannot be read.
 func (d *Driver) Delete(ctx context.Context, run string) error {
-	i, err := d.Info(ctx, run)
-	if err != nil {
-		return err
+	_, e, err := d.facts(ctx, run)
+	if e == nil && err != nil {
+		if ended, wrong := d.hasEnded(ctx, run); !ended && wrong == nil || away(err) {
+			return err
+		}
 	}
-	if i.Driven && !i.Status.Done() {
-		return &driver.HeldError{Run: run}
+	if isOpen(e) {
+		m, err := d.mirror(ctx, run, nil)
+		if err != nil && (away(err) || ctx.Err() != nil) {
+			return err
+		}
+		if (err != nil || !m.run.Status().Done()) && d.alive(ctx, run) {
+			return &driver.HeldError{Run: run}
+		}
 	}
 	if err := d.deleteExecutions(ctx, run); err != nil {
 		return err
@@ -453,12 +478,15 @@ func (d *Driver) Collect(ctx context.Context, r driver.Retention, keep []string,
 	if err != nil || dry {
 		return surplus, err
 	}
-	for i, c := range surplus {
-		if err := d.Delete(ctx, c.ID); err != nil {
-			return surplus[:i], err
+	var removed []driver.Collected
+	for _, c := range surplus {
+		if wrong := d.Delete(ctx, c.ID); wrong != nil {
+			err = errors.Join(err, fmt.Errorf("delete run %s: %w", c.ID, wrong))
+			continue
 		}
+		removed = append(removed, c)
 	}
-	return surplus, nil
+	return removed, err
 }
 
 // Compact does nothing: Temporal and the store free space by themselves.

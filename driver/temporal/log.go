@@ -58,8 +58,8 @@ type noted struct {
 func newLog(s Store, id driver.AttemptID, seen func(string, int, []byte)) (l *attemptLog, err error) {
 	l = &attemptLog{store: s, id: id, seen: seen, streams: map[driver.Stream]*chunk{}}
 	if f, ok := l.store.(Folder); ok {
-		l.files = f.path(attemptKeyIn(l.id, "files"))
-		return l, nil
+		l.files, _, err = f.dir(attemptKeyIn(l.id, "files")) // an error: a link leads out of the store
+		return l, err
 	}
 	l.dir, err = os.MkdirTemp("", "hocket-")
 	l.files = filepath.Join(l.dir, "files")
@@ -177,11 +177,11 @@ func (l *attemptLog) pack() error {
 // filesOf returns the files that an attempt left, and their directory if they are in one.
 func filesOf(ctx context.Context, s Store, a driver.AttemptID) (fs.FS, string, error) {
 	if f, ok := s.(Folder); ok {
-		dir := f.path(attemptKeyIn(a, "files"))
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			return os.DirFS(dir), dir, nil
+		dir, files, err := f.dir(attemptKeyIn(a, "files"))
+		if files == nil || err != nil {
+			return nil, "", err
 		}
-		return nil, "", nil
+		return files, dir, nil
 	}
 	packed, err := s.Get(ctx, attemptKeyIn(a, "files.zip"))
 	if errors.Is(err, fs.ErrNotExist) {

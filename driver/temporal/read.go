@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"runtime/debug"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -113,17 +114,28 @@ func (d *Driver) mirror(ctx context.Context, run string, see func(*engine.Run, e
 	}
 	for events, err := range d.pages(ctx, run, false, nil) {
 		if err == nil {
-			err = m.page(events)
+			err = guard(run, func() error { return m.page(events) })
 		}
 		if m.machine == nil && errors.As(err, new(*driver.UnknownRunError)) {
 			m = d.newMirror(ctx, run, see)
-			err = m.restore()
+			err = guard(run, m.restore)
 		}
 		if err != nil {
 			return m, err
 		}
 	}
 	return m, nil
+}
+
+// guard reads a part of a run. Others can write to the namespace and to the store, so what is there may make the
+// engine panic.
+func guard(run string, read func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &driver.BrokenError{Run: run, Cause: p, Stack: debug.Stack()}
+		}
+	}()
+	return read()
 }
 
 func (d *Driver) newMirror(ctx context.Context, run string, see func(*engine.Run, engine.Envelope, []engine.Command)) *mirror {
@@ -150,7 +162,7 @@ func (d *Driver) Events(ctx context.Context, run string, after int, follow bool)
 		for events, err := range d.pages(ctx, run, follow, nil) {
 			begins := m.machine == nil
 			if err == nil {
-				err = m.page(events)
+				err = guard(run, func() error { return m.page(events) })
 			}
 			gone := false
 			if begins && errors.As(err, new(*driver.UnknownRunError)) {

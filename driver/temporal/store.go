@@ -8,12 +8,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	commonpb "go.temporal.io/api/common/v1"
 	sdkpb "go.temporal.io/api/sdk/v1"
@@ -65,59 +68,126 @@ func (f Folder) path(key string) string { return filepath.Join(string(f), filepa
 
 // Put stores a value.
 func (f Folder) Put(_ context.Context, key string, value []byte) error {
-	return f.write(key, value, os.Rename)
+	return f.write(key, value, (*os.Root).Rename)
 }
 
 // Create stores a value unless the key exists.
 func (f Folder) Create(_ context.Context, key string, value []byte) error {
-	return f.write(key, value, func(from, to string) error {
-		err := os.Link(from, to)
-		return errors.Join(err, os.Remove(from))
+	return f.write(key, value, func(root *os.Root, from, to string) error {
+		err := root.Link(from, to)
+		return errors.Join(err, root.Remove(from))
 	})
 }
 
-// write writes a value to a new file, and then gives it its name.
-func (f Folder) write(key string, value []byte, name func(from, to string) error) error {
-	to := f.path(key)
-	if err := checkKey(key); err != nil {
+// write writes a value to a new file, and then gives it its name. Others may have put links into a shared folder, so
+// everything goes through an [os.Root], which follows none that lead out of it.
+func (f Folder) write(key string, value []byte, name func(root *os.Root, from, to string) error) error {
+	if err := cmp.Or(checkKey(key), os.MkdirAll(string(f), 0o700)); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+	root, err := os.OpenRoot(string(f))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	to := filepath.FromSlash(key)
+	if err := root.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
 	from := filepath.Join(filepath.Dir(to), "."+rand.Text())
-	file, err := os.OpenFile(from, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := root.OpenFile(from, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(value)
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err == nil {
-		err = name(from, to)
+		err = name(root, from, to)
 	} else {
-		_ = os.Remove(from) // the first error says more
+		_ = root.Remove(from) // the first error says more
 	}
 	return err
 }
+
+// largest is the size of the largest value that is read.
+const largest = 1 << 30
 
 // Get returns a value.
 func (f Folder) Get(_ context.Context, key string) ([]byte, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(f.path(key))
+	file, err := f.open(key)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	value, err := io.ReadAll(io.LimitReader(file, largest+1))
+	if err == nil && len(value) > largest {
+		return nil, fmt.Errorf("temporal: %s in the store is too large", key)
+	}
+	return value, err
+}
+
+// open opens a regular file or a directory.
+func (f Folder) open(name string) (*os.File, error) {
+	root, err := os.OpenRoot(string(f))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe would block
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = fmt.Errorf("temporal: %s in the store is not a file", name)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// tree is a folder in a store.
+type tree struct {
+	store Folder
+	at    string
+}
+
+// Open opens a regular file or a directory.
+func (t tree) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	file, err := t.store.open(path.Join(t.at, name))
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return file, nil
+}
+
+// dir returns the path of a folder, which need not exist, and what is in it; nil if it does not exist.
+func (f Folder) dir(key string) (string, fs.FS, error) {
+	in := tree{f, key}
+	info, err := fs.Stat(in, ".")
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return f.path(key), nil, nil
+	}
+	return f.path(key), in, err
 }
 
 // List returns the keys in a folder.
 func (f Folder) List(_ context.Context, folder string) ([]string, error) {
 	var keys []string
-	err := cmp.Or(checkKey(folder), filepath.WalkDir(f.path(folder), func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+	err := cmp.Or(checkKey(folder), fs.WalkDir(tree{f, "."}, folder, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".") {
 			return err
 		}
-		rel, err := filepath.Rel(string(f), name)
-		keys = append(keys, filepath.ToSlash(rel))
-		return err
+		keys = append(keys, name)
+		return nil
 	}))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -131,7 +201,15 @@ func (f Folder) Delete(_ context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	return os.RemoveAll(f.path(key))
+	root, err := os.OpenRoot(string(f))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.RemoveAll(filepath.FromSlash(key))
 }
 
 // offload keeps long payloads of histories in a store, for the SDK. They are named by their content, so
@@ -171,7 +249,11 @@ func (o offload) Store(ctx converter.StorageDriverStoreContext, payloads []*comm
 func (o offload) Retrieve(ctx converter.StorageDriverRetrieveContext, claims []converter.StorageDriverClaim) ([]*commonpb.Payload, error) {
 	payloads := make([]*commonpb.Payload, len(claims))
 	for i, c := range claims {
-		data, err := o.store.Get(ctx.Context, c.ClaimData["key"])
+		key := c.ClaimData["key"]
+		data, err := o.store.Get(ctx.Context, key)
+		if sum := sha256.Sum256(data); err == nil && path.Base(key) != hex.EncodeToString(sum[:]) {
+			err = errors.New("it was changed in the store")
+		}
 		if err != nil {
 			return nil, fmt.Errorf("a long value cannot be read: %w", err)
 		}

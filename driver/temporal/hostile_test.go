@@ -1,0 +1,138 @@
+package temporal_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/temporal"
+	"github.com/hocket-dev/hocket/engine"
+	"go.temporal.io/sdk/client"
+)
+
+// TestHostileRuns: workflows and values that somebody else puts into the namespace and the store neither break lists nor
+// programs that read them, and lead to no other run.
+func TestHostileRuns(t *testing.T) {
+	needsServer(t)
+	ctx, s, queue := t.Context(), temporal.Folder(t.TempDir()), newName()
+	d := open(t, options(queue, s))
+	begin(t, d, chain(gate("ok")))
+	if res := drive(t, d, "run-1", echo); res.Status != engine.Waiting {
+		t.Fatalf("%+v", res)
+	}
+	c, err := client.Dial(client.Options{HostPort: address, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	past := time.Now().Add(-time.Hour)
+	facts := map[string]any{"id": "run-1", "workflow": "long", "status": "success", "created": past, "changed": past, "open": 1}
+	inputs := map[string]any{
+		"empty": map[string]any{}, "bare": map[string]any{"pin": map[string]any{}},
+		"null": map[string]any{"pin": map[string]any{"bundle": map[string]any{"definitions": []any{nil}}}},
+	}
+	start := func(id string, memo map[string]any, in any) {
+		t.Helper()
+		if _, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: queue + "/" + id, TaskQueue: newName(), Memo: memo}, "hocket.run", in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, in := range inputs {
+		start(id, map[string]any{"hocket": facts}, in)
+	}
+	start("evil", nil, 1)
+	start("other/run-1", map[string]any{"hocket": facts}, 1)
+	for _, key := range []string{"ended/archived", "ended/folder/run-1", "ended/red%1B"} {
+		if err := s.Put(ctx, key, []byte(`{"id": "run-1", "status": "success", "changed": "2020-01-01T00:00:00Z"}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"archived success", "bare success", "empty success", "evil damaged", "null success", "run-1 waiting"}
+	var got []string
+	for range 100 { // the server lists them when it likes
+		runs, err := d.Runs(ctx, driver.Filter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = nil
+		for _, i := range runs {
+			got = append(got, i.ID+" "+string(i.Status))
+			if (i.Problem != "") != (i.Status == driver.Damaged) {
+				t.Errorf("%+v", i)
+			}
+		}
+		if slices.Sort(got); slices.Equal(got, want) {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if _, err := d.Count(ctx, past); err != nil {
+		t.Error(err)
+	}
+	for _, err := range d.Watch(ctx, 0) {
+		if err != nil {
+			t.Error(err)
+		}
+		break
+	}
+	if open, err := d.Questions(ctx, driver.QuestionFilter{}); len(open) != 1 || open[0].Run != "run-1" || err != nil {
+		t.Errorf("%+v, %v", open, err)
+	}
+	for id := range inputs {
+		_, err := d.Pin(ctx, id)
+		for _, wrong := range d.Events(ctx, id, 0, false) {
+			err = errors.Join(err, wrong)
+		}
+		if !errors.As(err, new(*driver.BrokenError)) {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	removed, err := d.Collect(ctx, driver.Retention{Age: time.Minute}, nil, false)
+	if len(removed) != 4 || err != nil {
+		t.Errorf("%+v, %v", removed, err)
+	}
+	if err := d.Delete(ctx, "evil"); err != nil {
+		t.Error(err)
+	}
+	if i, err := d.Info(ctx, "run-1"); i.Status != engine.Waiting || err != nil {
+		t.Errorf("%+v, %v", i, err)
+	}
+}
+
+// TestPlainIsRefused: with a key, what was written without it is not believed.
+func TestPlainIsRefused(t *testing.T) {
+	needsServer(t)
+	ctx, s, queue := context.Background(), temporal.Folder(t.TempDir()), newName()
+	begin(t, open(t, options(queue, s)), chain(task("a")))
+	if err := s.Put(ctx, "ended/old", []byte(`{"status": "success"}`)); err != nil {
+		t.Fatal(err)
+	}
+	o := options(queue, s)
+	o.Key = bytes.Repeat([]byte{7}, 32)
+	d := open(t, o)
+	if _, err := d.Pin(ctx, "run-1"); err == nil || !strings.Contains(err.Error(), "it is not encrypted") {
+		t.Error(err)
+	}
+	var runs []driver.Info
+	for range 100 {
+		var err error
+		if runs, err = d.Runs(ctx, driver.Filter{}); err != nil {
+			t.Fatal(err)
+		}
+		if len(runs) == 2 {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if len(runs) != 2 || runs[0].Status != driver.Damaged || runs[1].Status != driver.Damaged {
+		t.Errorf("%+v", runs)
+	}
+}
