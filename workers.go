@@ -138,15 +138,15 @@ func (r *Run) resolve(ctx context.Context, pin *driver.Pin, accepted *acceptance
 // following is what a run is driven with if workers make its attempts: only people are here.
 func (r *Run) following(ctx context.Context, f Front) (driver.Work, func(), error) {
 	fail := func(err error) (driver.Work, func(), error) { return driver.Work{}, nil, err }
-	if f.Replies != nil {
-		return fail(&RefusedError{Run: r.id, Reason: "workers follow the replies that a run was started with; start a new run to use others"})
-	}
 	done, err := r.p.drives()
 	if err != nil {
 		return fail(err)
 	}
 	w := driver.Work{Asker: f.Asker, Observer: f.Observer, Elsewhere: true, Leave: f.Leave, Stalled: f.Stalled}
 	pin, err := r.pinned(ctx)
+	if err == nil && f.Replies != nil && !bytes.Equal(f.Replies.Encode(), pin.Replies) {
+		err = &RefusedError{Run: r.id, Reason: "workers follow the replies that a run was started with; start a new run to use others"}
+	}
 	if err == nil && pin.Replies != nil {
 		var replies *Replies
 		if replies, err = r.Replies(ctx); err == nil {

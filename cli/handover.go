@@ -2,7 +2,9 @@ package cli
 
 import (
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hocket-dev/hocket"
 )
@@ -41,7 +43,8 @@ func (a *app) handOver(p *hocket.Project) error {
 	if program == "" {
 		return nil
 	}
-	code, err := execute(program, a.args, append(os.Environ(), handedVariable+"="+strconv.Itoa(os.Getpid())))
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, handedVariable+"=") }) // of an outer one
+	code, err := execute(program, a.args, append(env, handedVariable+"="+strconv.Itoa(os.Getpid())))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -93,10 +94,13 @@ func (d *Driver) ended(ctx context.Context, run string) string {
 	return reason(nil)
 }
 
+// errOver is why a run that is over refuses everything.
+var errOver = errors.New("the run is over")
+
 // reason returns why a run that is over refuses something.
 func reason(err error) string {
 	if err == nil {
-		return "the run is over"
+		return errOver.Error()
 	}
 	return err.Error()
 }
@@ -140,7 +144,17 @@ func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (drive
 		return driver.Receipt{}, err
 	}
 	if !m.over {
-		return d.act(ctx, run, act{Event: eventJSON{engine.Envelope{Event: ev}}, Plan: p.Pin})
+		receipt, err := d.act(ctx, run, act{Event: eventJSON{engine.Envelope{Event: ev}}, Plan: p.Pin})
+		var refused *driver.RefusedError
+		if !errors.As(err, &refused) || refused.Reason != errOver.Error() {
+			return receipt, err
+		}
+		if m, err = d.mirror(ctx, run, nil); err != nil { // it has ended in the meantime
+			return driver.Receipt{}, err
+		}
+	}
+	if err := d.closes(ctx, run); err != nil {
+		return driver.Receipt{}, err
 	}
 	e := m.at(d.o.Now(), ev)
 	e.Unattended = true
@@ -154,6 +168,23 @@ func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (drive
 	about.replanned(ev)
 	again := creation{pin: m.pin, events: []eventJSON{{e}}, plans: []*driver.Pin{p.Pin}, about: about, after: m}
 	return driver.Receipt{Status: engine.Running}, d.create(ctx, run, again)
+}
+
+// closes waits until the workflow of a run that is over has ended: it first stores what has happened.
+func (d *Driver) closes(ctx context.Context, run string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*d.o.Heartbeat, fmt.Errorf("run %s has not stored its events yet; try again later", run))
+	defer cancel()
+	for {
+		_, e, err := d.facts(ctx, run)
+		if err != nil || !isOpen(e) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // Fork records a new run that repeats another one up to a step.

@@ -49,6 +49,7 @@ type working struct {
 	pin  *driver.Pin
 	seen func(address string, attempt int, piece []byte) // shows what an attempt prints; may be nil
 	exec agent.Executor                                  // the scripted reply of this attempt; nil: there is none
+	task *engine.StartTask                               // as the run asked for it; nil: as the job says
 	done func()                                          // called after the attempt; may be nil
 }
 
@@ -94,12 +95,15 @@ func (p *workplace) attempt(ctx context.Context, j job) (*engine.TaskEnded, erro
 	if w.done != nil {
 		defer w.done()
 	}
+	if w.task != nil {
+		j.Task = w.task
+	}
 	if j.Task.Again { // the one before may have left programs running
 		if err := process.EndLeft(j.Task.Key(j.Run), 0); err != nil && !errors.Is(err, process.ErrUnseen) {
 			return nil, lost(err)
 		}
 	}
-	log, err := newLog(p.store, id, w.seen)
+	log, err := newLog(p.store, id, j.Task.Again, w.seen)
 	if err != nil {
 		return nil, lost(err)
 	}

@@ -18,7 +18,7 @@
 // process works for the run, whoever sends an update runs the workflow meanwhile. A question of an
 // attempt, and work that it hands off, are signals; the reply comes as an activity on the queue of the process
 // that makes the attempt. Retries are the engine's: an activity has one attempt. A process that is lost
-// stops to send heartbeats, and the attempt ends with engine.FaultLost.
+// stops sending heartbeats, and the attempt ends with engine.FaultLost.
 //
 // Values of more than 64 KiB, what attempts print, and the events of finished executions are in a [Store]. A long history
 // continues in a new execution, which begins with a snapshot of the engine; who wants the events before it reads the

@@ -398,6 +398,9 @@ func (s *session) later(q engine.Question, a scripted) {
 		case <-time.After(a.delay):
 		}
 		_, err := s.d.Act(context.Background(), s.id, &engine.Answered{ID: q.ID, Value: a.value, By: scriptName, Via: scriptName, Digest: q.Digest})
+		if err != nil { // perhaps somebody was faster, and the history will tell
+			time.Sleep(lookEvery)
+		}
 		s.post(func() error {
 			if err != nil && s.asked[q.ID] == (shown{digest: q.Digest}) {
 				delete(s.asked, q.ID)

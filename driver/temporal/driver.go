@@ -44,6 +44,12 @@ type Options struct {
 	Now func() time.Time
 }
 
+// From so many bytes of history on, a run continues in a new execution as with Quiet and Drain events.
+const (
+	quietBytes = 8 << 20
+	drainBytes = 30 << 20
+)
+
 // longPayload is the size from which a value is stored outside of the history.
 const longPayload = 64 << 10
 
@@ -221,7 +227,7 @@ func (d *Driver) reserve(ctx context.Context, key string, r reservation) (reserv
 // create starts the workflow of a run.
 func (d *Driver) create(ctx context.Context, id string, c creation) error {
 	in := begin{
-		Run: id, Pin: c.pin, Events: c.events, Plans: c.plans, Heartbeat: d.o.Heartbeat, Limits: continuing{d.o.Quiet, d.o.Drain, d.o.Updates}, Workers: d.o.Workers,
+		Version: flowVersion, Run: id, Pin: c.pin, Events: c.events, Plans: c.plans, Heartbeat: d.o.Heartbeat, Limits: continuing{d.o.Quiet, d.o.Drain, d.o.Updates, quietBytes, drainBytes}, Workers: d.o.Workers,
 	}
 	reuse := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
 	root := c.pin.Bundle.Root

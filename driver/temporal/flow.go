@@ -30,8 +30,9 @@ const (
 
 // begin is the input of the workflow.
 type begin struct {
-	Run string      `json:"run"`
-	Pin *driver.Pin `json:"pin"`
+	Version int         `json:"version,omitempty"` // of what the machine does with the same history
+	Run     string      `json:"run"`
+	Pin     *driver.Pin `json:"pin"`
 	// Events are those that the run was recorded with, if it begins here, and Plans those of its Replanned.
 	Events []eventJSON   `json:"events,omitempty"`
 	Plans  []*driver.Pin `json:"plans,omitempty"`
@@ -50,15 +51,28 @@ type begin struct {
 	About   facts             `json:"about"`
 }
 
+// flowVersion is the version of runs that begin now. A release continues runs of all earlier versions as they began.
+const flowVersion = 1
+
 // continuing says when a run continues in a new execution.
 type continuing struct {
 	Quiet   int `json:"quiet"`   // with this many events of history, as soon as no attempt is open
 	Drain   int `json:"drain"`   // with this many, no new attempt begins before that
 	Updates int `json:"updates"` // with this many updates, likewise
+	// The same in bytes: the server ends a workflow whose history has 50 MB. Zero means no limit.
+	QuietBytes int `json:"quiet_bytes,omitempty"`
+	DrainBytes int `json:"drain_bytes,omitempty"`
 }
 
-func (c continuing) drains(history, updates int) bool {
-	return history >= c.Drain || updates >= c.Updates
+// size is how long a history is.
+type size struct{ events, bytes int }
+
+func (c continuing) quiets(s size) bool {
+	return s.events >= c.Quiet || c.QuietBytes > 0 && s.bytes >= c.QuietBytes
+}
+
+func (c continuing) drains(s size, updates int) bool {
+	return s.events >= c.Drain || updates >= c.Updates || c.DrainBytes > 0 && s.bytes >= c.DrainBytes
 }
 
 // job is the input of an attempt.
@@ -105,6 +119,10 @@ func (p *workplace) runFlow(ctx workflow.Context, in begin) (ending, error) {
 	if runOf(workflow.GetInfo(ctx).WorkflowExecution.ID) != in.Run { // it would write into the records of another run
 		return ending{}, refusal(errors.New("the workflow has the id of another run"))
 	}
+	if in.Version > flowVersion {
+		return ending{}, broken(fmt.Errorf("temporal: run %s needs a newer release", in.Run)) // and waits for a worker that has it
+	}
+	p.issued.clear(in.Run)
 	if p.begins != nil {
 		p.begins(in.Run, in.Pin)
 	}
@@ -201,6 +219,9 @@ func (f *flow) admit(ctx workflow.Context, a act) error {
 		ev.Bundle = a.Plan.Bundle
 	}
 	err := f.m.run.Admit(e)
+	if f.m.over {
+		err = errOver
+	}
 	if err == nil && a.Plan != nil {
 		err = f.p.allows(f.in.Run, a.Plan)
 	}
@@ -385,12 +406,15 @@ func (f *flow) recorded(_ *engine.Run, e engine.Envelope, _ []engine.Command) {
 	}
 }
 
-func (f *flow) length() int { return workflow.GetInfo(f.ctx).GetCurrentHistoryLength() }
+func (f *flow) length() size {
+	info := workflow.GetInfo(f.ctx)
+	return size{info.GetCurrentHistoryLength(), info.GetCurrentHistorySize()}
+}
 
 // rests reports whether the history is long, and nothing of the run is in progress outside of the workflow.
 func (f *flow) rests() bool {
 	length := f.length()
-	return (length >= f.in.Limits.Quiet || f.in.Limits.drains(length, f.m.acts)) &&
+	return (f.in.Limits.quiets(length) || f.in.Limits.drains(length, f.m.acts)) &&
 		len(f.stops) == 0 && len(f.m.crowded) == 0 && len(f.m.queries) == 0 && len(f.m.handings) == 0 && workflow.AllHandlersFinished(f.ctx)
 }
 

@@ -199,7 +199,7 @@ func TestPlaces(t *testing.T) {
 		if why == "" {
 			continue
 		}
-		if !strings.HasPrefix(why, "no worker serves the queue "+c.queue+"/queue/gpu") {
+		if !strings.HasPrefix(why, "no worker serves the queue gpu, for the steps that use the project's files; start one") {
 			t.Errorf("without a worker for the label: %q", why)
 		}
 		break

@@ -157,7 +157,7 @@ func (d *Driver) list(ctx context.Context, condition string) ([]driver.Info, err
 		if !d.o.Workers {
 			return d.alive(ctx, run)
 		}
-		asked.Do(func() { workers = d.alive(ctx, run) }) // who works for one run works for all
+		asked.Do(func() { workers = d.served(ctx, d.o.Queue, enums.TASK_QUEUE_TYPE_WORKFLOW) }) // who works for one run works for all
 		return workers
 	}
 	some := make(chan bool, 16)

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -55,8 +57,19 @@ type noted struct {
 	Model   string `json:"model,omitempty"`
 }
 
-func newLog(s Store, id driver.AttemptID, seen func(string, int, []byte)) (l *attemptLog, err error) {
+// newLog returns the log of an attempt. If it was made before and lost, what that one printed stays.
+func newLog(s Store, id driver.AttemptID, again bool, seen func(string, int, []byte)) (l *attemptLog, err error) {
 	l = &attemptLog{store: s, id: id, seen: seen, streams: map[driver.Stream]*chunk{}}
+	for _, stream := range []driver.Stream{driver.Output, driver.Transcript} {
+		if !again {
+			break
+		}
+		end, err := streamEnd(s, id, stream)
+		if err != nil {
+			return nil, err
+		}
+		l.streams[stream] = &chunk{at: end}
+	}
 	if f, ok := l.store.(Folder); ok {
 		l.files, _, err = f.dir(attemptKeyIn(l.id, "files")) // an error: a link leads out of the store
 		return l, err
@@ -64,6 +77,21 @@ func newLog(s Store, id driver.AttemptID, seen func(string, int, []byte)) (l *at
 	l.dir, err = os.MkdirTemp("", "hocket-")
 	l.files = filepath.Join(l.dir, "files")
 	return l, err
+}
+
+// streamEnd returns where the stored part of a stream ends.
+func streamEnd(s Store, id driver.AttemptID, stream driver.Stream) (int64, error) {
+	keys, err := s.List(context.Background(), attemptKeyIn(id, string(stream)))
+	if err != nil || len(keys) == 0 {
+		return 0, err
+	}
+	last := keys[len(keys)-1]
+	at, err := strconv.ParseInt(path.Base(last), 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	text, err := s.Get(context.Background(), last)
+	return at + int64(len(text)), err
 }
 
 func (l *attemptLog) say(text string) { l.write([]byte(text + "\n")) }

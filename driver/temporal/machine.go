@@ -2,7 +2,6 @@ package temporal
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -28,7 +27,7 @@ type machine struct {
 	over       bool             // Finish came
 	first      []engine.Command // to carry out when the execution begins
 	unattended bool             // nobody drove the run when it was recorded
-	armed      time.Time        // when the timer of the workflow fires; zero: it is not set
+	armed      []time.Time      // when timers of the workflow fire, the first one first
 
 	// drain means that the history is so long that no attempt begins before the next execution.
 	drain bool
@@ -279,29 +278,29 @@ func (m *machine) moment() {
 	}
 }
 
-// The server takes 4 MB at once, and 2,000 activities of a workflow that are not over.
+// The server takes 4 MB at once, and 2,000 activities of a workflow that are not over. How long tasks are is not
+// looked at, because another release may encode them differently.
 const (
-	mostAtOnce = 1 << 20
+	mostAtOnce = 4 << 20 / longPayload / 2
 	mostOpen   = 1800
 )
 
 // fits reports whether an attempt can begin at this moment.
-func (m *machine) fits(c *engine.StartTask) bool {
+func (m *machine) fits() bool {
 	if len(m.fresh) == 0 {
 		return true
 	}
-	if text, err := json.Marshal(c); err == nil {
-		m.room -= min(len(text), longPayload)
-	}
-	if m.room < 0 {
+	m.room--
+	if m.room <= 0 {
 		m.soon()
 	}
-	return m.room >= 0
+	return m.room > 0
 }
 
 func (m *machine) soon() {
 	if !m.nudged {
 		m.nudged = true
+		m.armed = slices.Insert(m.armed, 0, time.Time{}) // before all others
 		m.do.nudge()
 	}
 }
@@ -342,7 +341,7 @@ func (m *machine) fire(now time.Time) error {
 func (m *machine) arrived(now time.Time, a arrival) error {
 	switch {
 	case a.rang:
-		m.armed = time.Time{}
+		m.armed = m.armed[min(1, len(m.armed)):]
 		return nil
 	case a.told != "":
 		delete(m.unheard, a.told)
@@ -384,6 +383,9 @@ func (m *machine) acted(now time.Time, a *act) error {
 		ev.Bundle = a.Plan.Bundle
 	}
 	err := m.run.Admit(e)
+	if m.over { // a plan could make it go on, but this execution ends
+		err = errOver
+	}
 	if a.verdict != nil {
 		a.verdict(err)
 	}
@@ -560,7 +562,7 @@ func (m *machine) launch(c *engine.StartTask) {
 		if !claiming {
 			m.do.claim(claim{Run: m.id, Label: site.Queue, Programs: m.programs(site.Queue)})
 		}
-	case len(m.crowded) > 0 || len(m.attempts) >= mostOpen || !m.fits(c):
+	case len(m.crowded) > 0 || len(m.attempts) >= mostOpen || !m.fits():
 		m.crowded = append(m.crowded, c)
 	default:
 		m.attempts[key], m.fresh[key] = true, true
@@ -678,14 +680,14 @@ func (m *machine) earliest() (id string, at time.Time) {
 // and most timeouts of steps are cancelled: so a step with a timeout adds nothing to the history.
 func (m *machine) arm() {
 	id, at := m.earliest()
-	if m.over || id == "" || !m.armed.IsZero() && !at.Before(m.armed) {
+	if m.over || id == "" || len(m.armed) > 0 && !at.Before(m.armed[0]) {
 		return
 	}
-	m.armed = at
+	m.armed = slices.Insert(m.armed, 0, at)
 	m.do.arm(at)
 }
 
-// result converts what an attempt returned.
+// result converts a reply for the attempt that waits for it.
 func (r reply) result() (string, error) {
 	switch {
 	case r.Nobody:

@@ -31,7 +31,7 @@ type mirror struct {
 	queues    map[string]string    // task queues of attempts and claims by the id of the activity
 	others    map[int64]bool       // timers that are not the machine's, by the event that started them
 	task      time.Time            // when the workflow task began whose effects are being read; zero: there is none
-	taskAt    int64                // its event
+	taskSize  size                 // of the history then
 	done      bool                 // that task has completed
 	begun     bool
 	ended     bool // the workflow has ended, although the run may not be over
@@ -67,7 +67,8 @@ func (m *mirror) read(e *historypb.HistoryEvent) error {
 		if err := m.settle(); err != nil {
 			return err
 		}
-		m.task, m.taskAt = e.GetEventTime().AsTime(), e.GetEventId()
+		m.task = e.GetEventTime().AsTime()
+		m.taskSize = size{int(e.GetEventId()), int(e.GetWorkflowTaskStartedEventAttributes().GetHistorySizeBytes())}
 		return nil
 	case enums.EVENT_TYPE_WORKFLOW_TASK_FAILED, enums.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT:
 		err := m.settle()    // what the one before did
@@ -81,8 +82,7 @@ func (m *mirror) read(e *historypb.HistoryEvent) error {
 		return nil
 	}
 	if a := e.GetActivityTaskScheduledEventAttributes(); a != nil {
-		m.wasScheduled(e.GetEventId(), a)
-		return nil
+		return m.wasScheduled(e.GetEventId(), a)
 	}
 	if a := e.GetWorkflowExecutionUpdateAcceptedEventAttributes(); a != nil {
 		return m.wasUpdated(a)
@@ -162,7 +162,7 @@ func (m *mirror) settle() error {
 	}
 	arrivals := m.arrivals
 	m.arrivals = nil
-	m.drain = m.in.Limits.drains(int(m.taskAt), m.acts)
+	m.drain = m.in.Limits.drains(m.taskSize, m.acts)
 	return m.wake(now, arrivals)
 }
 

@@ -79,7 +79,7 @@ func register(ctx context.Context, c client.Client, namespace string) error {
 	return err
 }
 
-// ready returns an error if a namespace does not exist or is not prepared. Who may not look may still use it.
+// ready returns an error if a namespace does not exist or is not prepared. A user who may not list runs may still use it.
 func ready(c client.Client, namespace, address string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), awayFor)
 	defer cancel()

@@ -2,11 +2,11 @@ package temporal
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -112,14 +112,16 @@ type plan struct {
 	wrong   error
 	used    time.Time
 	using   int
-	follows *session // of a run with a script
+	follows *session // of a run with a script, or whose workflow runs elsewhere; nil: not yet
+
+	unfollow func() // ends it
 }
 
 // elsewhereType is the type of the error of a worker that cannot make an attempt. Another one may.
 const elsewhereType = "elsewhere"
 
 func refuse(err error) error {
-	return temporal.NewApplicationErrorWithOptions(err.Error(), elsewhereType, temporal.ApplicationErrorOptions{NextRetryDelay: time.Second})
+	return temporal.NewApplicationErrorWithOptions(err.Error(), elsewhereType, temporal.ApplicationErrorOptions{Category: temporal.ApplicationErrorCategoryBenign})
 }
 
 // plan returns what a run is driven with here. The caller must call done.
@@ -158,7 +160,7 @@ func (c *crew) plan(ctx context.Context, run, digest string) (p *plan, done func
 func (c *crew) resolve(key planKey, p *plan) {
 	defer close(p.ready)
 	ctx := context.Background()
-	if p.pin, p.wrong = c.d.Pin(ctx, key.run); p.wrong == nil {
+	if p.pin, p.wrong = c.d.planned(ctx, key.run, key.digest); p.wrong == nil {
 		p.work, p.end, p.wrong = c.w.Resolve(ctx, key.run, p.pin)
 	}
 	if p.wrong != nil {
@@ -168,6 +170,27 @@ func (c *crew) resolve(key planKey, p *plan) {
 		return
 	}
 	p.work.Pin = p.pin
+	resolved := p.end
+	p.end = func() {
+		if p.unfollow != nil {
+			p.unfollow()
+		}
+		resolved()
+	}
+}
+
+// planned returns the plan of a run with a digest: an attempt may be of an earlier one than the newest.
+func (d *Driver) planned(ctx context.Context, run, digest string) (*driver.Pin, error) {
+	m, err := d.mirror(ctx, run, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, pin := range append(m.plans, m.in.Pin, m.firstPin()) {
+		if digestOf(pin) == digest {
+			return pin, nil
+		}
+	}
+	return m.pin, nil
 }
 
 // idleFor is how long a worker remembers a run for which it does nothing.
@@ -185,8 +208,9 @@ func (c *crew) dismiss() {
 
 func (c *crew) close() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, p := range c.plans {
+	plans := slices.Collect(maps.Values(c.plans))
+	c.mu.Unlock()
+	for _, p := range plans {
 		if <-p.ready; p.end != nil {
 			p.end()
 		}
@@ -250,43 +274,53 @@ func (c *crew) work(ctx context.Context, j job) (*working, error) {
 		done()
 		return nil, refuse(errors.New(s))
 	}
-	if known := c.issued.has(j.Run, j.Task); known && p.work.Script == nil {
-		return &working{Work: p.work, pin: p.pin, done: done}, nil
+	key, work := attemptKey{j.Task.Address, j.Task.Attempt}, c.workOf(p)
+	task := c.issued.task(j.Run, key)
+	if work.Script == nil && (task != nil || c.w.Trusting) {
+		return &working{Work: work, pin: p.pin, task: task, done: done}, nil
 	}
 	s := c.follow(p, j.Run)
 	w, err := s.working(ctx, j)
-	if err == nil && !s.issued.has(j.Run, j.Task) {
+	if task = s.issued.task(j.Run, key); err == nil && task == nil && !c.w.Trusting {
 		err = refuse(errors.New("the run has not asked for this"))
 	}
 	if err != nil {
 		done()
 		return nil, err
 	}
-	w.done = done
+	w.task, w.done = task, done
 	return w, nil
 }
 
-// issued knows what attempts runs have asked for. Nil, it knows nothing and believes everything.
+func (c *crew) workOf(p *plan) driver.Work {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return p.work
+}
+
+// issued knows what attempts runs have asked for. Nil, it knows nothing.
 type issued struct {
 	mu sync.Mutex
-	of map[driver.AttemptID][sha256.Size]byte
+	of map[string]map[attemptKey]*engine.StartTask // by run
 }
 
 func newIssued(careful bool) *issued {
 	if !careful {
 		return nil
 	}
-	return &issued{of: map[driver.AttemptID][sha256.Size]byte{}}
+	return &issued{of: map[string]map[attemptKey]*engine.StartTask{}}
 }
 
 func (i *issued) add(run string, c *engine.StartTask) {
 	if i == nil {
 		return
 	}
-	sum := taskSum(c)
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.of[driver.AttemptID{Run: run, Address: c.Address, Attempt: c.Attempt}] = sum
+	if i.of[run] == nil {
+		i.of[run] = map[attemptKey]*engine.StartTask{}
+	}
+	i.of[run][attemptKey{c.Address, c.Attempt}] = c
 }
 
 func (i *issued) remove(run string, key attemptKey) {
@@ -295,33 +329,29 @@ func (i *issued) remove(run string, key attemptKey) {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	delete(i.of, driver.AttemptID{Run: run, Address: key.address, Attempt: key.attempt})
+	if delete(i.of[run], key); len(i.of[run]) == 0 {
+		delete(i.of, run)
+	}
 }
 
-func (i *issued) has(run string, c *engine.StartTask) bool {
+// clear forgets a run: its workflow begins again here, and asks for what is in progress again.
+func (i *issued) clear(run string) {
 	if i == nil {
-		return true
+		return
 	}
 	i.mu.Lock()
-	want, ok := i.of[driver.AttemptID{Run: run, Address: c.Address, Attempt: c.Attempt}]
-	i.mu.Unlock()
-	return ok && want == taskSum(c)
+	defer i.mu.Unlock()
+	delete(i.of, run)
 }
 
-// taskSum identifies a command as it arrives: numbers, for example, have lost their types.
-func taskSum(c *engine.StartTask) [sha256.Size]byte {
-	var arrived engine.StartTask
-	data, err := json.Marshal(short(c))
-	if err == nil {
-		err = json.Unmarshal(data, &arrived)
+// task returns the task of an attempt that a run has asked for; nil if it has not.
+func (i *issued) task(run string, key attemptKey) *engine.StartTask {
+	if i == nil {
+		return nil
 	}
-	if err == nil {
-		data, err = json.Marshal(&arrived)
-	}
-	if err != nil {
-		return [sha256.Size]byte{} // it cannot be sent either
-	}
-	return sha256.Sum256(data)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.of[run][key]
 }
 
 // stray says why an attempt should not have come to a worker.
@@ -364,8 +394,11 @@ func (c *crew) follow(p *plan, run string) *session {
 	w.Elsewhere, w.Patience = true, idleFor
 	p.follows = c.d.newSession(run, w, 0)
 	p.follows.issued = newIssued(!c.w.Trusting)
+	ctx, stop := context.WithCancel(context.Background())
+	p.unfollow = stop
 	go func(s *session) {
-		_, _ = s.drive(context.Background()) // its errors are those of reading; then the next attempt begins anew
+		defer stop()
+		_, _ = s.drive(ctx) // its errors are those of reading; then the next attempt begins anew
 	}(p.follows)
 	return p.follows
 }
@@ -377,7 +410,10 @@ func (c *crew) renew(p *plan, run string) {
 	}
 	if w, end, err := c.w.Resolve(context.Background(), run, p.pin); err == nil {
 		first := p.end
-		p.work.Script, p.end = w.Script, func() { end(); first() }
+		p.work.Script, p.end = w.Script, func() {
+			end()
+			first()
+		}
 	}
 }
 
@@ -445,9 +481,23 @@ func (d *Driver) unmade(ctx context.Context, m *mirror, a *workflowpb.PendingAct
 		return fmt.Sprintf("no worker takes %s: %s", name, f.GetMessage())
 	}
 	if queue := m.queues[a.GetActivityId()]; queue != "" && !d.served(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY) {
-		return fmt.Sprintf("no worker serves the queue %s, which %s needs", queue, name)
+		return d.noWorker(queue, name)
 	}
 	return ""
+}
+
+// noWorker says which worker is missing, and how to start it.
+func (d *Driver) noWorker(queue, what string) string {
+	kind, name, _ := strings.Cut(strings.TrimPrefix(queue, d.o.Queue+"/"), "/")
+	switch kind {
+	case "queue":
+		return fmt.Sprintf("no worker serves the queue %s, for %s; start one with `hocket worker --queue %s`", name, what, name)
+	case "worker":
+		return fmt.Sprintf("the worker %s, which has the files, is away, for %s; start it with `hocket worker --name %s`", name, what, name)
+	case "program":
+		return fmt.Sprintf("no worker has %s, for %s; install it where a worker is", name, what)
+	}
+	return "no worker serves the queue " + queue
 }
 
 // served reports whether a worker has asked for tasks of a queue lately.
