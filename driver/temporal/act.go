@@ -123,7 +123,7 @@ func (d *Driver) stopped(ctx context.Context, run string) (*mirror, error) {
 
 // runsWorkflow runs the workflow of a run until stop is called, and makes no attempts.
 func (d *Driver) runsWorkflow(run string) (stop func(), err error) {
-	p := &workplace{client: d.client, store: d.o.Store, allows: func(string, *driver.Pin) error { return nil }}
+	p := &workplace{ids: d.flowID, client: d.client, store: d.o.Store, allows: func(string, *driver.Pin) error { return nil }}
 	w := worker.New(d.client, d.runQueue(run), worker.Options{Identity: d.name, LocalActivityWorkerOnly: true, DisableRegistrationAliasing: true, DeadlockDetectionTimeout: slow})
 	p.register(w)
 	return w.Stop, w.Start()

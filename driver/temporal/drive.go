@@ -107,9 +107,11 @@ type session struct {
 
 	mu     sync.Mutex // guards the rest, which attempts read
 	w      driver.Work
-	seq    int                           // of the newest event
-	moved  chan struct{}                 // closed when seq changes
-	hurry  chan struct{}                 // an attempt waits for that
+	seq    int           // of the newest event
+	moved  chan struct{} // closed when seq changes
+	hurry  chan struct{} // an attempt waits for that
+	plan   string        // digest of pinned
+	pinned *driver.Pin
 	issued *issued                       // attempts in progress, for a worker that has to know them; otherwise nil
 	execs  map[attemptKey]agent.Executor // scripted replies
 	made   map[attemptKey]bool           // attempts that began here, and whose ends are not recorded yet
@@ -142,7 +144,7 @@ func (s *session) drive(ctx context.Context) (res engine.Result, err error) {
 		return res, err
 	}
 	s.mirror = s.d.newMirror(ctx, s.id, s.see)
-	s.mirror.launched = func(c *engine.StartTask) { s.issued.add(s.id, c) }
+	s.mirror.launched = func(c *engine.StartTask) { s.issued.add(s.id, s.planned(), c) }
 	if s.w.Script == nil {
 		s.mirror.past, s.mirror.resumed = nil, s.resumed // only a script counts what has happened
 	}
@@ -371,7 +373,7 @@ func (s *session) commanded(c engine.Command) {
 		}
 		s.execs[attemptKey{c.Address, c.Attempt}] = exec
 		s.tail(attemptKey{c.Address, c.Attempt})
-		s.issued.add(s.id, c)
+		s.issued.add(s.id, s.planned(), c)
 	case *engine.Withdraw:
 		s.script.Closed(c.ID)
 	case *engine.Ask:
@@ -462,6 +464,24 @@ func (s *session) working(ctx context.Context, j job) (*working, error) {
 			return nil, errLost
 		}
 	}
+}
+
+// planned returns the digest of what the run works with, if somebody wants to know.
+func (s *session) planned() string {
+	if s.issued == nil {
+		return ""
+	}
+	pin := s.mirror.in.Pin
+	if plans := s.mirror.in.Plans; len(plans) > 0 {
+		pin = plans[len(plans)-1]
+	}
+	if s.mirror.machine != nil { // otherwise it reads the input of the workflow
+		pin = s.mirror.pin
+	}
+	if s.pinned != pin {
+		s.pinned, s.plan = pin, digestOf(pin)
+	}
+	return s.plan
 }
 
 // tail shows the observer what an attempt prints on a worker, until it has ended.

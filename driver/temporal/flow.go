@@ -51,6 +51,23 @@ type begin struct {
 	About   facts             `json:"about"`
 }
 
+// check refuses what no driver sends.
+func (in begin) check() error {
+	pins := append([]*driver.Pin{in.Pin}, in.Plans...)
+	if in.First != nil {
+		pins = append(pins, in.First)
+	}
+	for _, pin := range pins {
+		if pin == nil || pin.Bundle == nil || pin.Bundle.Root == nil {
+			return errors.New("temporal: the input of the workflow has no workflow of Hocket")
+		}
+	}
+	if replans(in.Events) != len(in.Plans) {
+		return errors.New("temporal: the input of the workflow does not have a plan for each event that needs one")
+	}
+	return nil
+}
+
 // flowVersion is the version of runs that begin now. A release continues runs of all earlier versions as they began.
 const flowVersion = 1
 
@@ -116,8 +133,11 @@ type flow struct {
 // runFlow is the workflow. Its result is the end of the run.
 func (p *workplace) runFlow(ctx workflow.Context, in begin) (ending, error) {
 	f := &flow{p: p, in: in, stops: map[attemptKey]workflow.CancelFunc{}, about: in.About}
-	if runOf(workflow.GetInfo(ctx).WorkflowExecution.ID) != in.Run { // it would write into the records of another run
+	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; p.ids != nil && id != p.ids(in.Run) { // it would pass as another run
 		return ending{}, refusal(errors.New("the workflow has the id of another run"))
+	}
+	if err := in.check(); err != nil {
+		return ending{}, refusal(err)
 	}
 	if in.Version > flowVersion {
 		return ending{}, broken(fmt.Errorf("temporal: run %s needs a newer release", in.Run)) // and waits for a worker that has it
@@ -214,11 +234,10 @@ func (f *flow) receive(asked workflow.Channel) error {
 
 // admit refuses what the run does not allow, before it becomes part of the history.
 func (f *flow) admit(ctx workflow.Context, a act) error {
-	e := f.m.at(workflow.Now(ctx), a.Event.Event)
-	if ev, ok := e.Event.(*engine.Replanned); ok {
-		ev.Bundle = a.Plan.Bundle
+	e, err := f.m.event(workflow.Now(ctx), &a)
+	if err == nil {
+		err = f.m.run.Admit(e)
 	}
-	err := f.m.run.Admit(e)
 	if f.m.over {
 		err = errOver
 	}
@@ -265,7 +284,7 @@ func (f *flow) start(key attemptKey, c *engine.StartTask, s driver.Site) {
 		WaitForCancellation:    true,
 		RetryPolicy:            elsewhere,
 	})
-	f.p.issued.add(f.in.Run, c)
+	f.p.issued.add(f.in.Run, f.planned(), c)
 	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, f.m.run.Seq(), f.planned(), short(c)})
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
 		ended := &engine.TaskEnded{}

@@ -375,14 +375,26 @@ func (m *machine) arrived(now time.Time, a arrival) error {
 	return m.acted(now, a.act)
 }
 
+// event returns the event of an update. Only a Replanned has a plan.
+func (m *machine) event(now time.Time, a *act) (engine.Envelope, error) {
+	e := m.at(now, a.Event.Event)
+	ev, replans := e.Event.(*engine.Replanned)
+	switch {
+	case e.Event == nil, replans != (a.Plan != nil), replans && (a.Plan.Bundle == nil || a.Plan.Bundle.Root == nil):
+		return e, errors.New("not an update of a run")
+	case replans:
+		ev.Bundle = a.Plan.Bundle
+	}
+	return e, nil
+}
+
 // acted records what somebody outside did, if the run still allows it.
 func (m *machine) acted(now time.Time, a *act) error {
 	m.acts++
-	e := m.at(now, a.Event.Event)
-	if ev, ok := e.Event.(*engine.Replanned); ok {
-		ev.Bundle = a.Plan.Bundle
+	e, err := m.event(now, a)
+	if err == nil {
+		err = m.run.Admit(e)
 	}
-	err := m.run.Admit(e)
 	if m.over { // a plan could make it go on, but this execution ends
 		err = errOver
 	}
@@ -429,6 +441,8 @@ func (m *machine) noted(now time.Time, n *note) error {
 		t.key, t.question = attemptKey{ev.Address, ev.Attempt}, true
 	case *engine.HandoffAsked:
 		t.key, t.waits = attemptKey{ev.Address, ev.Attempt}, ev.Blocking
+	default: // no attempt sends it
+		return nil
 	}
 	if err := m.run.Admit(e); err != nil {
 		r := reply{Error: err.Error()}

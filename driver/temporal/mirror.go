@@ -236,7 +236,13 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 			return nil, nil
 		}
 		n := &note{}
-		return &arrival{note: n}, m.decode(a.GetInput(), n)
+		if _, err := m.values.resolve(a.GetInput().GetPayloads()); err != nil {
+			return nil, err
+		}
+		if m.decode(a.GetInput(), n) != nil {
+			return nil, nil // the workflow drops it too
+		}
+		return &arrival{note: n}, nil
 	}
 	return nil, nil
 }

@@ -159,6 +159,14 @@ func (c *crew) plan(ctx context.Context, run, digest string) (p *plan, done func
 // resolve finds out what a run is driven with. If it cannot be driven here, the next attempt asks again.
 func (c *crew) resolve(key planKey, p *plan) {
 	defer close(p.ready)
+	defer func() {
+		if r := recover(); r != nil { // whatever somebody has sent, this worker goes on
+			p.wrong = fmt.Errorf("the run cannot be read: %v", r)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.plans, key)
+		}
+	}()
 	ctx := context.Background()
 	if p.pin, p.wrong = c.d.planned(ctx, key.run, key.digest); p.wrong == nil {
 		p.work, p.end, p.wrong = c.w.Resolve(ctx, key.run, p.pin)
@@ -190,8 +198,10 @@ func (d *Driver) planned(ctx context.Context, run, digest string) (*driver.Pin, 
 			return pin, nil
 		}
 	}
-	return m.pin, nil
+	return nil, errNotAsked
 }
+
+var errNotAsked = errors.New("the run has not asked for this")
 
 // idleFor is how long a worker remembers a run for which it does nothing.
 const idleFor = 10 * time.Minute
@@ -243,6 +253,7 @@ func (c *crew) settle() error {
 
 // scripted follows the runs with a script that are not over: nothing may happen in them before the script answers.
 func (c *crew) scripted(ctx context.Context) {
+	defer func() { _ = recover() }() // whatever somebody has sent, this worker goes on
 	found, err := c.d.executions(ctx, " AND ExecutionStatus = 'Running'")
 	if err != nil {
 		return // those that go on are followed anyway
@@ -275,14 +286,14 @@ func (c *crew) work(ctx context.Context, j job) (*working, error) {
 		return nil, refuse(errors.New(s))
 	}
 	key, work := attemptKey{j.Task.Address, j.Task.Attempt}, c.workOf(p)
-	task := c.issued.task(j.Run, key)
+	task := c.issued.task(j.Run, j.Plan, key)
 	if work.Script == nil && (task != nil || c.w.Trusting) {
 		return &working{Work: work, pin: p.pin, task: task, done: done}, nil
 	}
 	s := c.follow(p, j.Run)
 	w, err := s.working(ctx, j)
-	if task = s.issued.task(j.Run, key); err == nil && task == nil && !c.w.Trusting {
-		err = refuse(errors.New("the run has not asked for this"))
+	if task = s.issued.task(j.Run, j.Plan, key); err == nil && task == nil && !c.w.Trusting {
+		err = refuse(errNotAsked)
 	}
 	if err != nil {
 		done()
@@ -301,26 +312,32 @@ func (c *crew) workOf(p *plan) driver.Work {
 // issued knows what attempts runs have asked for. Nil, it knows nothing.
 type issued struct {
 	mu sync.Mutex
-	of map[string]map[attemptKey]*engine.StartTask // by run
+	of map[string]map[attemptKey]command // by run
+}
+
+// command is a task with the digest of the plan that it belongs to.
+type command struct {
+	plan string
+	task *engine.StartTask
 }
 
 func newIssued(careful bool) *issued {
 	if !careful {
 		return nil
 	}
-	return &issued{of: map[string]map[attemptKey]*engine.StartTask{}}
+	return &issued{of: map[string]map[attemptKey]command{}}
 }
 
-func (i *issued) add(run string, c *engine.StartTask) {
+func (i *issued) add(run, plan string, c *engine.StartTask) {
 	if i == nil {
 		return
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.of[run] == nil {
-		i.of[run] = map[attemptKey]*engine.StartTask{}
+		i.of[run] = map[attemptKey]command{}
 	}
-	i.of[run][attemptKey{c.Address, c.Attempt}] = c
+	i.of[run][attemptKey{c.Address, c.Attempt}] = command{plan, c}
 }
 
 func (i *issued) remove(run string, key attemptKey) {
@@ -344,14 +361,17 @@ func (i *issued) clear(run string) {
 	delete(i.of, run)
 }
 
-// task returns the task of an attempt that a run has asked for; nil if it has not.
-func (i *issued) task(run string, key attemptKey) *engine.StartTask {
+// task returns the task of an attempt that a run has asked for under a plan; nil if it has not.
+func (i *issued) task(run, plan string, key attemptKey) *engine.StartTask {
 	if i == nil {
 		return nil
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.of[run][key]
+	if c := i.of[run][key]; c.plan == plan {
+		return c.task
+	}
+	return nil
 }
 
 // stray says why an attempt should not have come to a worker.
@@ -364,7 +384,7 @@ func (d *Driver) stray(w driver.Worker, s driver.Site) string {
 
 // begins is called when the workflow of a run begins to run here. A script answers questions, also without an attempt.
 func (c *crew) begins(run string, pin *driver.Pin) {
-	if len(pin.Replies) == 0 {
+	if pin == nil || len(pin.Replies) == 0 {
 		return
 	}
 	digest := digestOf(pin)
