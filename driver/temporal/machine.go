@@ -1,14 +1,12 @@
 package temporal
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 )
@@ -68,118 +66,6 @@ type effects interface {
 	nudge() // lets something arrive at the next moment
 	// recorded is called with each event after it was stepped, and the resulting commands.
 	recorded(r *engine.Run, e engine.Envelope, cmds []engine.Command)
-}
-
-// attemptKey names an attempt. An attempt that was lost is made again under the same number.
-type attemptKey struct {
-	address string
-	attempt int
-}
-
-// claim looks for the worker on whose machine tasks stay.
-type claim struct {
-	Run      string   `json:"run"`
-	Plan     string   `json:"plan"`
-	Label    string   `json:"label,omitempty"`
-	Programs []string `json:"programs,omitempty"` // that its machine must have
-}
-
-// ticket names a request of an attempt that waits for a reply.
-type ticket struct {
-	Queue string `json:"queue"` // of the process that makes the attempt
-	ID    string `json:"id"`
-
-	key      attemptKey
-	question bool // otherwise it is a handoff
-	waits    bool // for the result of the handoff
-}
-
-// reply answers a request of an attempt.
-type reply struct {
-	Value  string         `json:"value,omitempty"`
-	Return *engine.Return `json:"return,omitempty"`
-	Nobody bool           `json:"nobody,omitempty"` // no one can answer
-	Error  string         `json:"error,omitempty"`  // why the request was refused
-	More   bool           `json:"more,omitempty"`   // another reply follows
-}
-
-// arrival is something that reached a run from outside. One of its fields is set.
-type arrival struct {
-	ended *engine.TaskEnded
-	home  *home
-	note  *note
-	act   *act
-	rang  bool   // the timer of the workflow fired
-	told  string // the ticket whose reply reached its attempt
-	// cancelled means that somebody used Temporal's own way of cancelling.
-	cancelled bool
-}
-
-// home is the result of a claim.
-type home struct{ label, queue string }
-
-// note is a signal of an attempt: it asks, hands work off, or no longer waits.
-type note struct {
-	Ticket ticket    `json:"ticket,omitzero"`
-	Event  eventJSON `json:"event,omitzero"`
-	Gone   bool      `json:"gone,omitempty"` // the attempt no longer waits for a reply to the ticket
-	Left   string    `json:"left,omitempty"` // a question that no one here will answer
-}
-
-// act is an update: an answer, a cancellation, a raised limit, a new plan.
-type act struct {
-	Event eventJSON   `json:"event"`
-	Plan  *driver.Pin `json:"plan,omitempty"` // of a Replanned
-
-	verdict func(error) // tells the sender; nil in a mirror
-}
-
-// eventJSON is an event as the engine encodes it.
-type eventJSON struct{ engine.Envelope }
-
-func (e eventJSON) MarshalJSON() ([]byte, error) {
-	if e.Event == nil {
-		return []byte("null"), nil
-	}
-	return engine.Encode(e.Envelope)
-}
-
-func (e *eventJSON) UnmarshalJSON(data []byte) (err error) {
-	if string(data) != "null" {
-		e.Envelope, err = engine.Decode(data)
-	}
-	return err
-}
-
-// order is the order in which arrivals of the same moment are handled. Neither the workflow nor a
-// mirror can see in which order Temporal received those of different kinds.
-func (a arrival) order() int {
-	switch {
-	case a.told != "": // an attempt that ended had heard it
-		return -1
-	case a.ended != nil:
-		return 0
-	case a.home != nil:
-		return 1
-	case a.note != nil:
-		return 2
-	case a.cancelled:
-		return 3
-	}
-	return 4
-}
-
-func compareArrivals(a, b arrival) int {
-	if c := cmp.Compare(a.order(), b.order()); c != 0 {
-		return c
-	}
-	if a.home != nil {
-		return cmp.Compare(a.home.label, b.home.label)
-	}
-	if a.ended == nil {
-		return 0
-	}
-	return cmp.Or(cmp.Compare(a.ended.Address, b.ended.Address), cmp.Compare(a.ended.Attempt, b.ended.Attempt))
 }
 
 // newMachine returns the machine of an execution. recall reads the archived events up to one of them: a release that
@@ -699,15 +585,4 @@ func (m *machine) arm() {
 	}
 	m.armed = slices.Insert(m.armed, 0, at)
 	m.do.arm(at)
-}
-
-// result converts a reply for the attempt that waits for it.
-func (r reply) result() (string, error) {
-	switch {
-	case r.Nobody:
-		return "", agent.ErrNobody
-	case r.Error != "":
-		return "", errors.New(r.Error)
-	}
-	return r.Value, nil
 }
