@@ -429,12 +429,10 @@ func (d *Driver) deleteExecutions(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	var all []*workflowpb.WorkflowExecutionInfo
-	err = d.listed(ctx, run, func(list []*workflowpb.WorkflowExecutionInfo) bool {
-		all = list
+	all, err := d.listed(ctx, run, func(list []*workflowpb.WorkflowExecutionInfo) bool {
 		return slices.ContainsFunc(list, func(e *workflowpb.WorkflowExecutionInfo) bool {
 			return e.GetExecution().GetRunId() == newest.GetExecution().GetRunId() && e.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
-		})
+		}) || d.forgotten(ctx, newest.GetExecution()) // by somebody else, who deletes it now
 	})
 	for _, e := range all {
 		if err == nil {
@@ -447,20 +445,33 @@ func (d *Driver) deleteExecutions(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	return d.listed(ctx, run, func(list []*workflowpb.WorkflowExecutionInfo) bool { return len(list) == 0 })
+	_, err = d.listed(ctx, run, func(list []*workflowpb.WorkflowExecutionInfo) bool { return len(list) == 0 })
+	return err
 }
 
-// listed waits until the server lists the executions of a run as they should be.
-func (d *Driver) listed(ctx context.Context, run string, right func([]*workflowpb.WorkflowExecutionInfo) bool) error {
-	for {
+// forgotten reports whether the server has deleted an execution.
+func (d *Driver) forgotten(ctx context.Context, e *commonpb.WorkflowExecution) bool {
+	_, err := d.client.DescribeWorkflowExecution(ctx, e.GetWorkflowId(), e.GetRunId())
+	return errors.As(err, new(*serviceerror.NotFound))
+}
+
+// listWait is how long the list may differ from what the server knows. The usual settings take half a minute to
+// delete a run that has just ended.
+const listWait = 90 * time.Second
+
+// listed waits until the server lists the executions of a run as they should be, and returns them.
+func (d *Driver) listed(ctx context.Context, run string, right func([]*workflowpb.WorkflowExecutionInfo) bool) ([]*workflowpb.WorkflowExecutionInfo, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, listWait, fmt.Errorf("the server has not updated its list of run %s; try again later", run))
+	defer cancel()
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
 		res, err := d.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: d.namespace(), Query: "WorkflowId = " + quoted(d.flowID(run)), PageSize: 1000})
 		if err != nil || right(res.GetExecutions()) {
-			return err
+			return res.GetExecutions(), err
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(20 * time.Millisecond):
+			return nil, context.Cause(ctx)
+		case <-time.After(wait):
 		}
 	}
 }

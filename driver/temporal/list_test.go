@@ -1,0 +1,43 @@
+package temporal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/temporal"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Two processes may delete the same run: each of them returns, and the run is gone.
+func TestDeletedTwice(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	o := options(newName(), temporal.Folder(t.TempDir()))
+	one, two := open(t, o), open(t, o)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var wait sync.WaitGroup
+	for i := range 30 {
+		run := fmt.Sprint("run-", i)
+		if _, err := one.Start(ctx, driver.Spec{Run: run, Pin: &driver.Pin{Bundle: chain(task("a"))}, Limits: workflow.Limits{Steps: 10, Parallel: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		for k, d := range []*temporal.Driver{one, two} {
+			wait.Go(func() {
+				time.Sleep(time.Duration(k*i*5) * time.Millisecond) // so that one of them begins while the other one is busy
+				if err := d.Delete(ctx, run); err != nil && !errors.As(err, new(*driver.UnknownRunError)) {
+					t.Errorf("delete %s: %v", run, err)
+				}
+			})
+		}
+	}
+	wait.Wait()
+	if runs, err := one.Runs(ctx, driver.Filter{}); err != nil || len(runs) > 0 {
+		t.Errorf("%d runs are left, %v", len(runs), err)
+	}
+}
