@@ -44,7 +44,7 @@ func (s *Scripting) Happened(ev engine.Event) {
 		}
 	case *engine.Answered:
 		s.Closed(ev.ID)
-	case *engine.Started, *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked, *engine.Replanned:
+	case *engine.Started, *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.Queued, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked, *engine.Replanned:
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 var events = func() map[string]Event {
 	byName := map[string]Event{oldAnswered: &Answered{}}
 	for _, ev := range []Event{
-		&Started{}, &TaskEnded{}, &TimerFired{}, &Asked{}, &Answered{}, &Withdrawn{}, &HandoffAsked{}, &CancelAsked{}, &LimitRaised{}, &Recovered{}, &Forked{}, &Replanned{},
+		&Started{}, &TaskEnded{}, &TimerFired{}, &Asked{}, &Answered{}, &Withdrawn{}, &HandoffAsked{}, &Queued{}, &CancelAsked{}, &LimitRaised{}, &Recovered{}, &Forked{}, &Replanned{},
 	} {
 		byName[ev.event()] = ev
 	}

@@ -37,6 +37,7 @@
 //     stops waiting. Each Asked leads at once to one Ask or one Reply for that attempt. If
 //     no one can answer, tell the attempt instead. Likewise, store a HandoffAsked when an
 //     attempt hands work off; it leads at once to one Return for that attempt.
+//     If an attempt waits for a machine, store a Queued, and another one when it begins.
 //  11. People. Show every Ask to the people who are here, if there are any, until they
 //     answer or leave, or the question is withdrawn or answered elsewhere; take it back
 //     then. Tell them if their answer is refused.

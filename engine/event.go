@@ -160,6 +160,14 @@ type HandoffAsked struct {
 	Facts      *TaskFacts         `json:"facts,omitempty"` // what is known about the task; nil means NoFacts
 }
 
+// Queued says that an attempt waits for a machine that can make it or, with Begun, that one has begun to. In
+// between, its timeout and the run's clock are paused. A driver that begins attempts at once never stores it.
+type Queued struct {
+	Address string `json:"address"`
+	Attempt int    `json:"attempt"`
+	Begun   bool   `json:"begun,omitempty"`
+}
+
 // CancelAsked ends the run: everything that is running is cancelled.
 type CancelAsked struct {
 	By     string `json:"by,omitempty"`
@@ -271,6 +279,7 @@ func (*TimerFired) event() string   { return "TimerFired" }
 func (*Asked) event() string        { return "Asked" }
 func (*Answered) event() string     { return "Answered" }
 func (*Withdrawn) event() string    { return "Withdrawn" }
+func (*Queued) event() string       { return "Queued" }
 func (*HandoffAsked) event() string { return "HandoffAsked" }
 func (*CancelAsked) event() string  { return "CancelAsked" }
 func (*LimitRaised) event() string  { return "LimitRaised" }

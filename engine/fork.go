@@ -57,7 +57,7 @@ func Fork(b *workflow.Bundle, events []Envelope, load func(seq int) (string, err
 				again.Rehearse = address
 			}
 			e.Event = &again
-		case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *HandoffAsked, *CancelAsked, *Recovered:
+		case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *HandoffAsked, *Queued, *CancelAsked, *Recovered:
 		}
 		if i > plan && (r.isOfOther(e.Event, stopped) || r.awaited(e.Event) > awaited) {
 			continue
@@ -154,7 +154,7 @@ func (r *Run) awaited(ev Event) int {
 		address, attempt = ev.Address, ev.Attempt
 	case *HandoffAsked:
 		address, attempt = ev.Address, ev.Attempt
-	case *Started, *TimerFired, *Answered, *Withdrawn, *CancelAsked, *LimitRaised, *Recovered, *Forked, *Replanned:
+	case *Started, *TimerFired, *Answered, *Withdrawn, *Queued, *CancelAsked, *LimitRaised, *Recovered, *Forked, *Replanned:
 	}
 	if in := r.attempts[address]; in != nil && int(in.attempt) == attempt {
 		return in.awaits()
@@ -175,7 +175,7 @@ func (r *Run) isOfOther(ev Event, stopped bool) bool {
 		return ev.ID == runtimeTimer && r.version < 3
 	case *CancelAsked, *Forked:
 		return true
-	case *Started, *Asked, *Answered, *Withdrawn, *HandoffAsked, *LimitRaised, *Recovered, *Replanned:
+	case *Started, *Asked, *Answered, *Withdrawn, *HandoffAsked, *Queued, *LimitRaised, *Recovered, *Replanned:
 	}
 	return false
 }
@@ -195,7 +195,7 @@ func (r *Run) admitRehearsed(e Envelope) (*inst, error) {
 		address = of[:max(0, strings.LastIndexByte(of, '@'))]
 	case *Answered: // to the question whether to repeat an effect
 		address = ev.ID
-	case *Started, *Asked, *Withdrawn, *CancelAsked, *LimitRaised, *Recovered, *Forked, *Replanned:
+	case *Started, *Asked, *Withdrawn, *Queued, *CancelAsked, *LimitRaised, *Recovered, *Forked, *Replanned:
 	}
 	if address == "" || r.finish != nil || r.attempts[address] != nil {
 		return r.admit(e)

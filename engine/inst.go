@@ -51,7 +51,8 @@ type inst struct {
 	granted   bool // a person let it continue although its cost is unknown; in a rehearsal: the other run started it
 	counted   bool // it counts among the steps of the run
 	continued bool // another step follows it
-	resting   bool // its attempt waits for a person or a handoff
+	resting   bool // its attempt waits for a person, a handoff or a machine
+	unbegun   bool // its attempt waits for a machine
 	unsure    bool // an attempt may have had its effect, which must happen only once, and nobody has decided about that
 	happened  bool // it was done in an earlier plan, and has not run since
 	once      bool // its effect must happen only once, whether or not its plan says so

@@ -180,7 +180,7 @@ func (r *Run) vacate(in *inst, used Usage) {
 	delete(r.attempts, in.address)
 	r.unawait(in)
 	r.lend(in, false)
-	if in.resting { // its questions become orphans
+	if in.unbegun = false; in.resting { // its questions become orphans
 		in.resting = false
 		r.clock.resting--
 	}
@@ -294,7 +294,7 @@ func set[N int | int64 | float64 | time.Duration](limit *N, to N, bound bool) {
 type clock struct {
 	active  time.Duration
 	delays  int      // number of retries that are awaited
-	resting int      // number of attempts that wait for a person or a handoff
+	resting int      // number of attempts that wait for a person, a handoff or a machine
 	frames  []*frame // running workflows, which may have a limit
 }
 
@@ -310,7 +310,7 @@ func (r *Run) advance(e Envelope) {
 		r.began, r.now = at, at
 	case *Recovered, *Forked:
 		taken = true
-	case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *HandoffAsked, *CancelAsked, *LimitRaised, *Replanned:
+	case *TaskEnded, *TimerFired, *Asked, *Answered, *Withdrawn, *HandoffAsked, *Queued, *CancelAsked, *LimitRaised, *Replanned:
 	}
 	passed := e.Clock - r.elapsed
 	if e.Clock == 0 {

@@ -269,12 +269,12 @@ func (r *Run) withdrawn(id string) {
 	r.command(&Withdraw{ID: id})
 }
 
-// rest pauses the timeout of an attempt while it waits for a person or for what it handed off, and
+// rest pauses the timeout of an attempt while it waits for a person, for what it handed off, or for a machine, and
 // resumes it afterwards.
 func (r *Run) rest(in *inst) {
 	works := in.phase == running
 	r.lend(in, works && in.awaits() > 0)
-	waits := works && (in.away || slices.ContainsFunc(in.open, (*question).asks))
+	waits := works && (in.away || in.unbegun || slices.ContainsFunc(in.open, (*question).asks))
 	if waits == in.resting {
 		return
 	}

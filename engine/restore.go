@@ -14,7 +14,7 @@ import (
 
 // layout is the version of the snapshot format. Increase it with every change to what is encoded
 // below; older snapshots are then ignored.
-const layout = 14
+const layout = 15
 
 // header tells whether a snapshot can be restored.
 type header struct {
@@ -311,7 +311,7 @@ func (c *codec) instance(in *inst) {
 	holds := !past && (in.body != nil || in.child != nil || in.each != nil)
 	handsOff := !past && len(in.handed) > 0
 	used := in.usage != Usage{}
-	c.Bools(&past, &started, &asks, &hands, &holds, &handsOff, &used, &in.unsure, &in.happened, &in.once, &in.agreed, &in.sent, &in.atLimit, &in.away, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting)
+	c.Bools(&past, &started, &asks, &hands, &holds, &handsOff, &used, &in.unsure, &in.happened, &in.once, &in.agreed, &in.sent, &in.atLimit, &in.away, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting, &in.unbegun)
 	c.Code(&in.n, &in.address, &in.like, &in.status, &in.output, &in.err, &in.started, &in.ended, &in.seq, &in.iteration, &in.came)
 	c.Code(&in.attempt, &in.base, &in.begun, &in.done, &in.limited, &in.sum, &in.with, &in.failures, &in.losses, &in.issued, &in.phase)
 	if used {

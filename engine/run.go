@@ -186,6 +186,9 @@ func (r *Run) take(e Envelope, about *inst) {
 		r.answered(e, ev)
 	case *Withdrawn:
 		r.withdrawn(ev.ID)
+	case *Queued:
+		about.unbegun = !ev.Begun
+		r.rest(about)
 	case *CancelAsked:
 		r.end(r.root, Cancelled, cancelText(ev))
 	case *LimitRaised:
@@ -298,6 +301,12 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 		if q := r.questions[ev.ID]; (q == nil || !q.asks()) && r.awaitedHandoff(ev.ID) == nil {
 			return nil, fmt.Errorf("no attempt waits for an answer to %q", ev.ID)
 		}
+	case *Queued:
+		in := r.working(ev.Address, ev.Attempt)
+		if in == nil || in.unbegun != ev.Begun {
+			return nil, fmt.Errorf("attempt %d of %q cannot begin or stop to wait for a machine now", ev.Attempt, ev.Address)
+		}
+		return in, nil
 	case *CancelAsked:
 		if r.root.ending != "" {
 			return nil, fmt.Errorf("the run is already ending: %s", r.root.ending)

@@ -200,6 +200,7 @@ func (r *Run) cancelInst(in *inst) {
 		r.command(&CancelTask{Address: in.address, Attempt: int(in.attempt)})
 		r.withdraw(in, "its step was cancelled", always)
 		r.unawait(in)
+		in.unbegun = false
 		r.rest(in)
 		r.clearTimer(in.timerID(timeoutTimer))
 	case delayed, parked:

@@ -206,6 +206,14 @@ func (s *simulation) next() error {
 		if s.IntN(12) == 0 && !s.Stopped[c.Address] {
 			return s.step(s.ask(c))
 		}
+		if s.IntN(40) == 0 {
+			waits, begins := &engine.Queued{Address: c.Address, Attempt: c.Attempt}, &engine.Queued{Address: c.Address, Attempt: c.Attempt, Begun: true}
+			for _, ev := range []engine.Event{waits, begins} {
+				if s.run.Admit(s.envelope(ev)) == nil {
+					return s.step(ev)
+				}
+			}
+		}
 		if c.Handoffs != nil && s.IntN(2) == 0 {
 			if ev, err := s.hand(c); err != nil {
 				return err

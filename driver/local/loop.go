@@ -287,7 +287,7 @@ func (l *loop) step(seq int, e engine.Envelope) ([]engine.Command, error) {
 		l.attempts.ended(ev)
 	case *engine.Answered:
 		l.forgetAnswered()
-	case *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.Started, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked, *engine.Replanned:
+	case *engine.Asked, *engine.Withdrawn, *engine.HandoffAsked, *engine.Queued, *engine.Started, *engine.TimerFired, *engine.CancelAsked, *engine.LimitRaised, *engine.Recovered, *engine.Forked, *engine.Replanned:
 	}
 	return cmds, nil
 }

@@ -103,6 +103,21 @@ func (s seal) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) 
 	return done, nil
 }
 
+// careful is the converter of workers. One that cannot read the input of a workflow must not end it, as the SDK would:
+// the task fails instead, and another worker has the key.
+type careful struct{ converter.DataConverter }
+
+// FromPayloads decodes values.
+func (c careful) FromPayloads(p *commonpb.Payloads, to ...any) error {
+	err := c.DataConverter.FromPayloads(p, to...)
+	if err != nil && len(to) == 1 {
+		if _, ok := to[0].(*begin); ok {
+			return broken(err)
+		}
+	}
+	return err
+}
+
 // sealedStore encrypts the values of a store. Keys, which name runs and steps, stay readable.
 type sealedStore struct {
 	Store

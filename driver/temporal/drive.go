@@ -144,7 +144,7 @@ func (s *session) drive(ctx context.Context) (res engine.Result, err error) {
 		return res, err
 	}
 	s.mirror = s.d.newMirror(ctx, s.id, s.see)
-	s.mirror.launched = func(c *engine.StartTask) { s.issued.add(s.id, s.planned(), c) }
+	s.mirror.launched = s.issue
 	if s.w.Script == nil {
 		s.mirror.past, s.mirror.resumed = nil, s.resumed // only a script counts what has happened
 	}
@@ -373,7 +373,7 @@ func (s *session) commanded(c engine.Command) {
 		}
 		s.execs[attemptKey{c.Address, c.Attempt}] = exec
 		s.tail(attemptKey{c.Address, c.Attempt})
-		s.issued.add(s.id, s.planned(), c)
+		s.issue(c)
 	case *engine.Withdraw:
 		s.script.Closed(c.ID)
 	case *engine.Ask:
@@ -466,7 +466,13 @@ func (s *session) working(ctx context.Context, j job) (*working, error) {
 	}
 }
 
-// planned returns the digest of what the run works with, if somebody wants to know.
+// issue remembers an attempt that the run has asked for.
+func (s *session) issue(c *engine.StartTask) {
+	plan := s.planned()
+	s.issued.add(s.id, plan, s.pinned, c)
+}
+
+// planned returns the digest of what the run works with, if somebody has to know.
 func (s *session) planned() string {
 	if s.issued == nil {
 		return ""

@@ -77,8 +77,9 @@ func Open(o Options) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Client.DataConverter = converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), crypt)
-	values := offload{o.Store, o.Client.DataConverter} // which are encrypted before they are stored
+	data := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), crypt)
+	o.Client.DataConverter = careful{data}
+	values := offload{o.Store, data} // which are encrypted before they are stored
 	if len(o.Key) > 0 {
 		o.Store = sealedStore{o.Store, crypt}
 	}

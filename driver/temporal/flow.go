@@ -284,7 +284,7 @@ func (f *flow) start(key attemptKey, c *engine.StartTask, s driver.Site) {
 		WaitForCancellation:    true,
 		RetryPolicy:            elsewhere,
 	})
-	f.p.issued.add(f.in.Run, f.planned(), c)
+	f.p.issued.add(f.in.Run, f.planned(), f.m.pin, c)
 	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, f.m.run.Seq(), f.planned(), short(c)})
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
 		ended := &engine.TaskEnded{}

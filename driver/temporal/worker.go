@@ -168,7 +168,10 @@ func (c *crew) resolve(key planKey, p *plan) {
 		}
 	}()
 	ctx := context.Background()
-	if p.pin, p.wrong = c.d.planned(ctx, key.run, key.digest); p.wrong == nil {
+	if p.pin = c.issued.pin(key.run, key.digest); p.pin == nil { // its workflow runs elsewhere
+		p.pin, p.wrong = c.d.planned(ctx, key.run, key.digest)
+	}
+	if p.wrong == nil {
 		p.work, p.end, p.wrong = c.w.Resolve(ctx, key.run, p.pin)
 	}
 	if p.wrong != nil {
@@ -315,9 +318,10 @@ type issued struct {
 	of map[string]map[attemptKey]command // by run
 }
 
-// command is a task with the digest of the plan that it belongs to.
+// command is a task with the plan that it belongs to, and the digest of that.
 type command struct {
 	plan string
+	pin  *driver.Pin
 	task *engine.StartTask
 }
 
@@ -328,7 +332,7 @@ func newIssued(careful bool) *issued {
 	return &issued{of: map[string]map[attemptKey]command{}}
 }
 
-func (i *issued) add(run, plan string, c *engine.StartTask) {
+func (i *issued) add(run, plan string, pin *driver.Pin, c *engine.StartTask) {
 	if i == nil {
 		return
 	}
@@ -337,7 +341,7 @@ func (i *issued) add(run, plan string, c *engine.StartTask) {
 	if i.of[run] == nil {
 		i.of[run] = map[attemptKey]command{}
 	}
-	i.of[run][attemptKey{c.Address, c.Attempt}] = command{plan, c}
+	i.of[run][attemptKey{c.Address, c.Attempt}] = command{plan, pin, c}
 }
 
 func (i *issued) remove(run string, key attemptKey) {
@@ -370,6 +374,21 @@ func (i *issued) task(run, plan string, key attemptKey) *engine.StartTask {
 	defer i.mu.Unlock()
 	if c := i.of[run][key]; c.plan == plan {
 		return c.task
+	}
+	return nil
+}
+
+// pin returns the plan with a digest under which a run has asked for an attempt; nil if there is none.
+func (i *issued) pin(run, plan string) *driver.Pin {
+	if i == nil {
+		return nil
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, c := range i.of[run] {
+		if c.plan == plan {
+			return c.pin
+		}
 	}
 	return nil
 }

@@ -232,7 +232,7 @@ func (m *Model) vacate(in *minst, used engine.Usage) {
 		f.spent = f.spent.Plus(used)
 	}
 	in.unawait()
-	in.left = 0
+	in.left, in.unbegun = 0, false
 	m.attempts = slices.DeleteFunc(m.attempts, func(other *minst) bool { return other == in })
 	if id := in.timer("timeout"); m.timers[id].in == in {
 		delete(m.timers, id)

@@ -115,6 +115,10 @@ func (m *Model) take(e engine.Envelope) {
 		}
 		in.questions = slices.DeleteFunc(in.questions, func(other *mquestion) bool { return other == q })
 		m.rest(in)
+	case *engine.Queued:
+		in := attempt(ev.Address)
+		in.unbegun = !ev.Begun
+		m.rest(in)
 	case *engine.CancelAsked:
 		m.end(m.root, engine.Cancelled, "cancelled")
 	case *engine.LimitRaised:

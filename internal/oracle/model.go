@@ -146,6 +146,7 @@ type minst struct {
 	granted   bool   // a person allowed it to start although its cost is unknown
 	counted   bool
 	expired   bool
+	unbegun   bool // its attempt waits for a machine
 	unsent    bool // started while no driver was there to carry it out
 	attempt   int
 	failures  int

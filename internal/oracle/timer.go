@@ -39,9 +39,9 @@ func (m *Model) busy() bool {
 		slices.ContainsFunc(m.attempts, func(in *minst) bool { return !in.waits() })
 }
 
-// waits reports whether an attempt only waits for a person, or for what it handed off.
+// waits reports whether an attempt only waits for a person, for what it handed off, or for a machine.
 func (in *minst) waits() bool {
-	return in.phase == "running" && !in.expired && (in.awaits() || slices.ContainsFunc(in.questions, (*mquestion).waitedFor))
+	return in.phase == "running" && !in.expired && (in.unbegun || in.awaits() || slices.ContainsFunc(in.questions, (*mquestion).waitedFor))
 }
 
 func (q *mquestion) waitedFor() bool { return q.kind == engine.PermissionQuestion && !q.orphaned }
