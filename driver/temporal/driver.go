@@ -79,6 +79,7 @@ func Open(o Options) (*Driver, error) {
 	}
 	data := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), crypt)
 	o.Client.DataConverter = careful{data}
+	o.Client.FailureConverter = failures{temporal.GetDefaultFailureConverter()}
 	values := offload{o.Store, data} // which are encrypted before they are stored
 	if len(o.Key) > 0 {
 		o.Store = sealedStore{o.Store, crypt}
@@ -244,7 +245,7 @@ func (d *Driver) create(ctx context.Context, id string, c creation) error {
 	in.About.Scripted = len(c.pin.Replies) > 0
 	_, err := d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: d.flowID(id), TaskQueue: d.runQueue(id), WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDReusePolicy: reuse,
-		Memo: map[string]any{memoFacts: in.About}, WorkflowTaskTimeout: max(d.o.Heartbeat, 2*time.Second),
+		Memo: map[string]any{memoFacts: in.About}, WorkflowTaskTimeout: 3 * d.o.Heartbeat, // long values are loaded in it
 		TypedSearchAttributes: temporal.NewSearchAttributes(statusKey.ValueSet(string(engine.Running)), workflowKey.ValueSet(root.Name)),
 	}, flowName, in)
 	if errors.As(err, new(*serviceerror.WorkflowExecutionAlreadyStarted)) {

@@ -259,6 +259,7 @@ func refusal(err error) error {
 
 // act waits until the machine has recorded or refused it: something may have happened since admit.
 func (f *flow) act(ctx workflow.Context, a act) error {
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // also after Temporal's own way of cancelling
 	var verdict error
 	done := false
 	a.verdict = func(err error) { verdict, done = err, true }
@@ -298,7 +299,7 @@ func (f *flow) start(key attemptKey, c *engine.StartTask, s driver.Site) {
 // elsewhere lets another worker try what one has refused. Nothing else is retried: that is up to the engine.
 var elsewhere = &temporal.RetryPolicy{
 	InitialInterval: time.Second, MaximumInterval: 10 * time.Second,
-	NonRetryableErrorTypes: []string{lostType, "TemporalTimeout:Heartbeat"}, // other timeouts do not happen; this is in every step's history
+	NonRetryableErrorTypes: []string{"TemporalTimeout:Heartbeat"}, // other timeouts do not happen; this is in every step's history
 }
 
 // queue returns the task queue of the workers that may make an attempt.
@@ -342,8 +343,8 @@ func (f *flow) claim(c claim) {
 	})
 }
 
-// slow is how long a workflow task may take. A large state takes more than the usual second.
-const slow = 30 * time.Second
+// slow is how long a workflow task may compute without a break. A large state takes more than the usual second.
+const slow = 20 * time.Second
 
 // forever is longer than any attempt. Temporal wants a limit.
 const forever = 10 * 365 * 24 * time.Hour
@@ -361,6 +362,7 @@ func keyOf(activity string) attemptKey {
 func endOf(key attemptKey, ended *engine.TaskEnded, err error) *engine.TaskEnded {
 	switch {
 	case err == nil:
+		ended.Address, ended.Attempt = key.address, key.attempt // whatever somebody says with Temporal's own tools
 		return ended
 	case errors.As(err, new(*temporal.CanceledError)):
 		return failed(key, engine.FaultCancelled)

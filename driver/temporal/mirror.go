@@ -209,11 +209,13 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 		if !ok {
 			return nil, nil
 		}
-		ended := &engine.TaskEnded{}
-		if err := m.decode(a.GetResult(), ended); err != nil {
+		result, err := m.values.resolve(a.GetResult().GetPayloads())
+		if err != nil {
 			return nil, &engine.LoadError{Seq: m.run.Seq() + 1 + len(m.arrivals), Node: key.address, Cause: err}
 		}
-		return &arrival{ended: ended}, nil
+		ended := &engine.TaskEnded{}
+		err = m.values.data.FromPayloads(&commonpb.Payloads{Payloads: result}, ended)
+		return &arrival{ended: endOf(key, ended, err)}, nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 		return m.endedBy(e.GetActivityTaskFailedEventAttributes().GetScheduledEventId(), engine.FaultLost), nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:

@@ -13,10 +13,12 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"go.temporal.io/api/enums/v1"
+	failurepb "go.temporal.io/api/failure/v1"
 	"go.temporal.io/api/taskqueue/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 )
@@ -119,6 +121,19 @@ type plan struct {
 
 // elsewhereType is the type of the error of a worker that cannot make an attempt. Another one may.
 const elsewhereType = "elsewhere"
+
+// failures converts the errors of activities. Temporal may let another worker try what one has refused, and nothing
+// else: an attempt whose result could not be stored was made.
+type failures struct{ converter.FailureConverter }
+
+// ErrorToFailure converts an error.
+func (c failures) ErrorToFailure(err error) *failurepb.Failure {
+	f := c.FailureConverter.ErrorToFailure(err)
+	if info := f.GetApplicationFailureInfo(); info != nil && info.GetType() != elsewhereType {
+		info.NonRetryable = true
+	}
+	return f
+}
 
 func refuse(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), elsewhereType, temporal.ApplicationErrorOptions{Category: temporal.ApplicationErrorCategoryBenign})
