@@ -166,6 +166,7 @@ func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (drive
 		return driver.Receipt{}, err
 	}
 	about.replanned(ev)
+	about.Homes = m.homes
 	again := creation{pin: m.pin, events: []eventJSON{{e}}, plans: []*driver.Pin{p.Pin}, about: about, after: m}
 	return driver.Receipt{Status: engine.Running}, d.create(ctx, run, again)
 }
@@ -227,7 +228,7 @@ func (d *Driver) forking(ctx context.Context, spec driver.ForkSpec) (*forking, e
 func (f *forking) made(id string) (creation, error) {
 	now, first := driver.Moment(f.d.o.Now()), f.m.firstPin()
 	events, _, err := driver.ForkEvents(id, first.Bundle, f.m.run, f.old, nil, f.spec, now)
-	c := creation{pin: first, about: facts{Created: now, Owner: f.spec.Owner, Origin: f.spec.From}}
+	c := creation{pin: first, about: facts{Created: now, Owner: f.spec.Owner, Origin: f.spec.From, Homes: f.m.homes}}
 	plans := f.m.plans
 	for _, e := range events {
 		if _, ok := e.Event.(*engine.Replanned); ok {

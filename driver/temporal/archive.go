@@ -46,6 +46,9 @@ type facts struct {
 	Due      time.Time       `json:"due,omitzero"`
 	Usage    engine.RunUsage `json:"usage"`
 	Size     int64           `json:"size,omitempty"` // of the histories, in bytes, when the run ended
+	// Homes are the queues of the workers where tasks of the run stay, by label. What is made of the run later stays there
+	// too, because its steps may have changed the files.
+	Homes map[string]string `json:"homes,omitempty"`
 }
 
 // state takes what changes from the state of the run.
@@ -222,6 +225,12 @@ func past(ctx context.Context, s Store, run string, last int) (begin, error) {
 			in.Plans = append(in.Plans, plan)
 		}
 		in.Events = append(in.Events, eventJSON{e})
+	}
+	if last > 0 {
+		return in, nil
+	}
+	if err := getJSON(ctx, s, endedKey(run), &in.About); !errors.Is(err, fs.ErrNotExist) {
+		return in, err
 	}
 	return in, nil
 }

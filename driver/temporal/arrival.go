@@ -15,14 +15,6 @@ type attemptKey struct {
 	attempt int
 }
 
-// claim looks for the worker on whose machine tasks stay.
-type claim struct {
-	Run      string   `json:"run"`
-	Plan     string   `json:"plan"`
-	Label    string   `json:"label,omitempty"`
-	Programs []string `json:"programs,omitempty"` // that its machine must have
-}
-
 // ticket names a request of an attempt that waits for a reply.
 type ticket struct {
 	Queue string `json:"queue"` // of the process that makes the attempt
@@ -53,9 +45,6 @@ type arrival struct {
 	// cancelled means that somebody used Temporal's own way of cancelling.
 	cancelled bool
 }
-
-// home is the result of a claim.
-type home struct{ label, queue string }
 
 // note is a signal of an attempt: it asks, hands work off, or no longer waits.
 type note struct {

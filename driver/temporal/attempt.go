@@ -34,7 +34,7 @@ type workplace struct {
 	// claim takes the tasks that stay on one machine.
 	begins   func(run string, pin *driver.Pin)
 	issued   *issued
-	claim    func(ctx context.Context, c claim) (queue string, err error)
+	claim    func(ctx context.Context, c claim) (home, error)
 	happened func(a driver.AttemptID, out *driver.Outcome, refused error)
 
 	mu      sync.Mutex

@@ -45,10 +45,9 @@ type begin struct {
 	// Heartbeat is how long a worker may be silent before its attempts count as lost.
 	Heartbeat time.Duration `json:"heartbeat"`
 	Limits    continuing    `json:"limits"`
-	// Workers means that workers of the project make the attempts, and Homes are the queues of those on which tasks stay.
-	Workers bool              `json:"workers,omitempty"`
-	Homes   map[string]string `json:"homes,omitempty"`
-	About   facts             `json:"about"`
+	// Workers means that workers of the project make the attempts.
+	Workers bool  `json:"workers,omitempty"`
+	About   facts `json:"about"`
 }
 
 // check refuses what no driver sends.
@@ -337,7 +336,7 @@ func (f *flow) claim(c claim) {
 	done := workflow.ExecuteActivity(ctx, claimName, c)
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
 		h := &home{label: c.Label}
-		if done.Get(ctx, &h.queue) == nil {
+		if done.Get(ctx, h) == nil {
 			f.inbox = append(f.inbox, arrival{home: h})
 		}
 	})
@@ -443,7 +442,7 @@ func (f *flow) rests() bool {
 func (f *flow) next() error {
 	in := f.in
 	in.Events, in.Plans, in.Snapshot, in.Seq, in.Began = nil, nil, f.m.run.Snapshot(), f.m.run.Seq(), f.m.began
-	in.About, in.Homes = f.about, f.m.homes
+	in.About = f.about
 	in.About.Size = f.in.About.Size + int64(workflow.GetInfo(f.ctx).GetCurrentHistorySize())
 	if f.m.pin != in.Pin {
 		in.First = cmp.Or(in.First, in.Pin)
@@ -472,6 +471,7 @@ func (f *flow) end() (ending, error) {
 // show updates what lists show, if that has changed. A step that costs nothing adds nothing to the history, and
 // what the others cost is not updated more often than every few seconds.
 func (f *flow) show() {
+	f.about.Homes = f.m.homes
 	was, now := f.about, workflow.Now(f.ctx)
 	f.about.state(f.m.run)
 	status := was.Status != f.about.Status || f.renamed

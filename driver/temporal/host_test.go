@@ -239,7 +239,7 @@ func TestStrangers(t *testing.T) {
 	}{
 		"workflow": {map[string]string{".hocket/workflows/build.yml": strings.Replace(steps, "pwd", "id", 1)}, "is not of the workflows and agents that are here"},
 		"agent":    {map[string]string{".hocket/agents/roaming.yml": "agent: shell\nplace: any\nsettings: {command: id}\n"}, "is not of the workflows and agents that are here"},
-		"files":    {map[string]string{"other.txt": "x"}, "has other files: the run was started with commit"},
+		"files":    {map[string]string{"other.txt": "x"}, "has other files than the run was started with: commit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -85,7 +84,7 @@ func newMachine(in begin, do effects, recall func(last int) (begin, error)) (*ma
 		queries: map[string]ticket{}, handings: map[string][]ticket{}, unheard: map[string]engine.Reply{},
 		workers: in.Workers, homes: map[string]string{}, homeless: map[string][]*engine.StartTask{}, fresh: map[attemptKey]bool{},
 	}
-	maps.Copy(m.homes, in.Homes)
+	maps.Copy(m.homes, in.About.Homes)
 	return m, m.load(in)
 }
 
@@ -239,13 +238,7 @@ func (m *machine) arrived(now time.Time, a arrival) error {
 		m.forget(a.ended)
 		return m.record(m.at(now, a.ended))
 	case a.home != nil:
-		waiting := m.homeless[a.home.label]
-		delete(m.homeless, a.home.label)
-		m.homes[a.home.label] = a.home.queue
-		for _, c := range waiting {
-			m.launch(c)
-		}
-		return nil
+		return m.claimed(now, a.home)
 	case a.note != nil && a.note.Left != "":
 		return m.drop(now, a.note.Left)
 	case a.note != nil && a.note.Gone:
@@ -460,7 +453,7 @@ func (m *machine) launch(c *engine.StartTask) {
 		waiting, claiming := m.homeless[site.Queue]
 		m.homeless[site.Queue] = append(waiting, c)
 		if !claiming {
-			m.do.claim(claim{Run: m.id, Label: site.Queue, Programs: m.programs(site.Queue)})
+			m.do.claim(claim{Run: m.id, Label: site.Queue, Programs: m.programs(site.Queue), Homes: m.homeQueues()})
 		}
 	case len(m.crowded) > 0 || len(m.attempts) >= mostOpen || !m.fits():
 		m.crowded = append(m.crowded, c)
@@ -473,17 +466,6 @@ func (m *machine) launch(c *engine.StartTask) {
 // awaited reports whether an attempt waits for work that it has handed off, which therefore must be done.
 func (m *machine) awaited() bool {
 	return len(m.handings) > 0 || m.asking != nil && m.asking.waits
-}
-
-// programs returns the executors that tasks which stay on a worker with a label need.
-func (m *machine) programs(label string) (names []string) {
-	for task, s := range m.pin.Sites {
-		if s.Stays && s.Queue == label && s.Program != "" && !strings.HasPrefix(task, "@") {
-			names = append(names, s.Program)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // unlaunched removes an attempt that was not started yet.

@@ -200,7 +200,7 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 		a := e.GetActivityTaskCompletedEventAttributes()
 		if label, ok := m.claims[a.GetScheduledEventId()]; ok {
 			h := &home{label: label}
-			return &arrival{home: h}, m.decode(a.GetResult(), &h.queue)
+			return &arrival{home: h}, m.decode(a.GetResult(), h)
 		}
 		if id, ok := m.telling[a.GetScheduledEventId()]; ok {
 			return &arrival{told: id}, nil

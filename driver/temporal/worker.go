@@ -480,26 +480,6 @@ func (c *crew) allows(run string, pin *driver.Pin) error {
 	return err
 }
 
-// claim is the activity that takes the tasks of a run that stay on one machine.
-func (c *crew) claim(ctx context.Context, asked claim) (queue string, err error) {
-	p, done, err := c.plan(ctx, asked.Run, asked.Plan)
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	for _, program := range asked.Programs {
-		if !slices.Contains(c.w.Programs, program) {
-			return "", refuse(fmt.Errorf("worker %s does not have %s", c.w.Name, program))
-		}
-	}
-	if c.w.Files != nil && p.pin.Files != "" {
-		if here := c.w.Files(); here != p.pin.Files {
-			return "", refuse(fmt.Errorf("worker %s has other files: the run was started with %s, and there is %s", c.w.Name, p.pin.Files, here))
-		}
-	}
-	return c.stays, nil
-}
-
 // stalled says what a run lacks to go on by itself: a worker, or one that may do what is to be done. "" means nothing.
 func (d *Driver) stalled(ctx context.Context, m *mirror) string {
 	if m == nil || m.machine == nil || m.over || !d.o.Workers {

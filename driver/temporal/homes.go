@@ -1,0 +1,98 @@
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/engine"
+	"go.temporal.io/sdk/activity"
+)
+
+// claim looks for the worker on whose machine tasks stay.
+type claim struct {
+	Run      string   `json:"run"`
+	Plan     string   `json:"plan"`
+	Label    string   `json:"label,omitempty"`
+	Programs []string `json:"programs,omitempty"` // that its machine must have
+	Homes    []string `json:"homes,omitempty"`    // queues of workers where tasks of the run stay already
+}
+
+// home is the result of a claim: the queue of the worker where tasks stay, or why they can be done nowhere.
+type home struct {
+	Queue string `json:"queue,omitempty"`
+	Wrong string `json:"wrong,omitempty"`
+
+	label string
+}
+
+// programs returns the executors that tasks which stay on a worker with a label need.
+func (m *machine) programs(label string) (names []string) {
+	for task, s := range m.pin.Sites {
+		if s.Stays && s.Queue == label && s.Program != "" && !strings.HasPrefix(task, "@") {
+			names = append(names, s.Program)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// homeQueues returns the queues of the workers where tasks of the run stay already.
+func (m *machine) homeQueues() []string {
+	return slices.Compact(slices.Sorted(maps.Values(m.homes)))
+}
+
+// claimed starts the attempts that have waited for a worker, or ends them if there can be none.
+func (m *machine) claimed(now time.Time, h *home) error {
+	waiting := m.homeless[h.label]
+	delete(m.homeless, h.label)
+	if h.Wrong == "" {
+		m.homes[h.label] = h.Queue
+	}
+	for _, c := range waiting {
+		if h.Wrong == "" {
+			m.launch(c)
+			continue
+		}
+		fault := &engine.Fault{Kind: engine.FaultError, Message: h.Wrong, Permanent: true}
+		if err := m.arrived(now, arrival{ended: &engine.TaskEnded{Address: c.Address, Attempt: c.Attempt, Fault: fault}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// claim is the activity that takes the tasks of a run that stay on one machine.
+func (c *crew) claim(ctx context.Context, asked claim) (home, error) {
+	p, done, err := c.plan(ctx, asked.Run, asked.Plan)
+	if err != nil {
+		return home{}, err
+	}
+	defer done()
+	for _, program := range asked.Programs {
+		if !slices.Contains(c.w.Programs, program) {
+			return home{}, refuse(fmt.Errorf("worker %s does not have %s", c.w.Name, program))
+		}
+	}
+	mine := home{Queue: c.stays}
+	if c.w.Files == nil || p.pin.Files == "" || slices.Contains(asked.Homes, c.stays) { // its own steps may have changed the files here
+		return mine, nil
+	}
+	here := c.w.Files()
+	if here == p.pin.Files {
+		return mine, nil
+	}
+	wrong := fmt.Errorf("worker %s has other files than the run was started with: %s instead of %s", c.w.Name, here, p.pin.Files)
+	if len(asked.Homes) == 0 || activity.GetInfo(ctx).Attempt < claimTries {
+		return home{}, refuse(wrong)
+	}
+	return home{Wrong: fmt.Sprintf("%s; earlier steps of the run were done on another machine, and may have changed its files: "+
+		"let one machine do all of them, or set `place: any` if the machines share the files", wrong)}, nil
+}
+
+// claimTries is how many workers may refuse tasks of a run that has changed the files of another machine. The tasks
+// then end: no machine will ever have the files.
+const claimTries = 5

@@ -1,0 +1,129 @@
+package temporal_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+)
+
+// follow follows a run to its end, but not for ever.
+func follow(t *testing.T, r *hocket.Run) engine.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var lacks string
+	res, err := r.Drive(ctx, hocket.Front{Stalled: func(why string) { lacks = why }})
+	if err != nil {
+		t.Fatalf("%v; the run lacked %q", err, lacks)
+	}
+	return res
+}
+
+// TestFilesOfARun: steps change files. The run, and what is made of it later, stays with the worker that has them.
+func TestFilesOfARun(t *testing.T) {
+	t.Parallel()
+	const build = `name: build
+steps:
+  - {id: a, agent: shell, config: {command: echo x >> made; pwd}}
+  - {id: b, agent: gpu, config: {command: cat made; pwd}}
+  - {id: c, agent: shell, config: {command: test -e right}}
+`
+	c := newCluster(t, map[string]string{
+		".hocket/agents/gpu.yml":      "agent: shell\nqueue: gpu\n",
+		".hocket/workflows/build.yml": build,
+	})
+	one, idle := c.machine(nil), c.machine(nil)
+	one.work(t, hocket.Worker{Queues: []string{"gpu"}})
+	r, wait := one.start(t, "build", hocket.Front{})
+	if res, err := wait(); err != nil || res.Status != engine.Failed {
+		t.Fatalf("%+v %v", res, err)
+	}
+	idle.work(t, hocket.Worker{})
+	if err := os.WriteFile(filepath.Join(one.root, "right"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, r *hocket.Run, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		res := follow(t, r)
+		if res.Status != engine.Success {
+			t.Errorf("%s: %+v", what, res)
+		}
+	}
+	next, err := r.Retry(t.Context(), "c")
+	check("retry", next, err)
+	next, err = r.Fork(t.Context(), "b", nil)
+	check("fork", next, err)
+	if err := os.WriteFile(filepath.Join(one.root, ".hocket/workflows/build.yml"), []byte(strings.Replace(build, "test -e right", "cat made", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w, err := one.Load("build")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Replan(t.Context(), w, hocket.Replan{})
+	check("new plan", r, err)
+	c.forget(r)
+	next, err = r.Fork(t.Context(), "b", nil)
+	check("fork of an archived run", next, err)
+	if did := idle.made(); did != "" {
+		t.Errorf("a worker without the files did %s", did)
+	}
+}
+
+// forget lets the server delete a run that is over, as it does some day.
+func (c *cluster) forget(r *hocket.Run) {
+	c.t.Helper()
+	cl, err := client.Dial(client.Options{HostPort: address, Logger: quiet})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer cl.Close()
+	execution := &commonpb.WorkflowExecution{WorkflowId: c.queue + "/" + r.ID()}
+	_, err = cl.WorkflowService().DeleteWorkflowExecution(c.t.Context(), &workflowservice.DeleteWorkflowExecutionRequest{Namespace: "default", WorkflowExecution: execution})
+	for range 100 {
+		if err != nil {
+			break
+		}
+		_, err = cl.DescribeWorkflowExecution(c.t.Context(), execution.GetWorkflowId(), "")
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err == nil {
+		c.t.Fatal("the server does not delete the run")
+	}
+}
+
+// TestFilesElsewhere: a label leads to a machine that does not have what the run's steps wrote on another one.
+func TestFilesElsewhere(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, map[string]string{
+		".hocket/agents/gpu.yml":      "agent: shell\nqueue: gpu\n",
+		".hocket/workflows/build.yml": "name: build\nsteps:\n  - {id: a, agent: shell, config: {command: pwd}}\n  - {id: b, agent: gpu, config: {command: pwd}}\n",
+	})
+	one, gpu := c.machine(nil), c.machine(map[string]string{"other.txt": "x"})
+	one.work(t, hocket.Worker{Name: "one"})
+	gpu.work(t, hocket.Worker{Name: "gpu", Queues: []string{"gpu"}})
+	w, err := one.Load("build")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := one.Record(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := follow(t, r)
+	if want := "worker gpu has other files than the run was started with"; res.Status != engine.Failed || !strings.Contains(res.Error, want) {
+		t.Errorf("%s: %s, want %s", res.Status, res.Error, want)
+	}
+}
