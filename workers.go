@@ -39,7 +39,7 @@ type Worker struct {
 	// ended. Nil means never.
 	Leave <-chan struct{}
 	// Happened is called when an attempt begins and, with its outcome, when it ends, or with the error if this
-	// worker refuses it. Nil: nobody wants to know.
+	// worker refuses it, or a whole run. Nil: nobody wants to know.
 	Happened func(a driver.AttemptID, out *driver.Outcome, refused error)
 }
 

@@ -166,5 +166,9 @@ func (a *app) tellAttempt(id hocket.AttemptID, out *hocket.Outcome, refused erro
 	if id.Attempt > 1 {
 		try = fmt.Sprintf(" (attempt %d)", id.Attempt)
 	}
-	a.note(a.errStyle.Paint(view.Dim, time.Now().Format("15:04:05.000")) + " " + id.Run + " " + view.Line(id.Address) + try + " " + a.errStyle.Paint(paint, view.Line(what)) + "\n")
+	step := ""
+	if id.Address != "" {
+		step = " " + view.Line(id.Address)
+	}
+	a.note(a.errStyle.Paint(view.Dim, time.Now().Format("15:04:05.000")) + " " + id.Run + step + try + " " + a.errStyle.Paint(paint, view.Line(what)) + "\n")
 }

@@ -71,7 +71,7 @@ type Worker struct {
 	// Files describes the files that are here, as in [Pin].
 	Files func() string
 	// Happened is called when an attempt begins and, with its outcome, when it ends. Refused attempts
-	// have an error.
+	// have an error; so do runs that this worker cannot work for at all, without an attempt.
 	Happened func(a AttemptID, out *Outcome, refused error)
 }
 

@@ -39,6 +39,7 @@ type facts struct {
 	Origin   string          `json:"origin,omitempty"`
 	Owner    driver.Owner    `json:"owner"`
 	Scripted bool            `json:"scripted,omitempty"` // it was started with replies
+	Store    string          `json:"store,omitempty"`    // the id of its store
 	Status   engine.Status   `json:"status"`
 	Changed  time.Time       `json:"changed"`
 	Seq      int             `json:"seq"`

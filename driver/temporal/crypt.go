@@ -124,6 +124,8 @@ type sealedStore struct {
 	seal seal
 }
 
+func (s sealedStore) String() string { return fmt.Sprint(s.Store) }
+
 // mark is in front of an encrypted value. No other value begins with it.
 const mark = "\x00hocket-sealed\n"
 
@@ -163,17 +165,13 @@ func (s sealedStore) Get(ctx context.Context, key string) ([]byte, error) {
 // check refuses a machine that lacks the key of a project or has another one: it could read nothing, and its workers
 // would break runs. The first one with a key leaves a value by which the others know it.
 func (s seal) check(ctx context.Context, store Store) error {
-	const key = "sealed"
-	all := sealedStore{store, s}
-	_, err := all.Get(ctx, key)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-		if s.aead != nil {
-			err = all.Create(ctx, key, []byte("hocket"))
-		}
-		if errors.Is(err, fs.ErrExist) {
-			_, err = all.Get(ctx, key)
-		}
+	var mine []byte
+	if s.aead != nil {
+		mine = []byte("hocket")
+	}
+	_, err := first(ctx, sealedStore{store, s}, "sealed", mine)
+	if mine == nil && errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return err
 }

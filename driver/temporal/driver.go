@@ -58,6 +58,7 @@ type Driver struct {
 	o       Options
 	client  client.Client
 	name    string // of this process
+	project string // as Options.Queue names it; o.Queue is the task queue of its workers, see [identify]
 	values  offload
 	archive sync.Map // facts of runs that only the archive has, by key
 	recent  sync.Map // when this process created runs that the server may not list yet, by id
@@ -74,17 +75,22 @@ func Open(o Options) (*Driver, error) {
 	if err == nil {
 		err = crypt.check(context.Background(), o.Store)
 	}
+	id := ""
+	if err == nil {
+		id, err = identify(context.Background(), o.Store)
+	}
 	if err != nil {
 		return nil, err
 	}
 	data := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), crypt)
 	o.Client.DataConverter = careful{data}
 	o.Client.FailureConverter = failures{temporal.GetDefaultFailureConverter()}
-	values := offload{o.Store, data} // which are encrypted before they are stored
+	values := offload{o.Store, id, data} // which are encrypted before they are stored
 	if len(o.Key) > 0 {
 		o.Store = sealedStore{o.Store, crypt}
 	}
-	d := &Driver{o: o, name: processName(), values: values}
+	d := &Driver{o: o, name: processName(), project: o.Queue, values: values}
+	d.o.Queue += "@" + id
 	o.Client.ExternalStorage = converter.ExternalStorage{Drivers: []converter.StorageDriver{d.values}, PayloadSizeThreshold: longPayload}
 	c, err := client.Dial(o.Client)
 	if err != nil {
@@ -105,7 +111,7 @@ func (d *Driver) Close() error {
 }
 
 // flowID returns the workflow id of a run.
-func (d *Driver) flowID(run string) string { return d.o.Queue + "/" + run }
+func (d *Driver) flowID(run string) string { return d.project + "/" + run }
 
 // runOf returns the run of a workflow id.
 func runOf(flow string) string { return flow[strings.LastIndexByte(flow, '/')+1:] }
@@ -242,7 +248,7 @@ func (d *Driver) create(ctx context.Context, id string, c creation) error {
 	}
 	in.About = c.about
 	in.About.ID, in.About.Workflow, in.About.Digest, in.About.Status = id, root.Name, workflow.Digest(root), engine.Running
-	in.About.Scripted = len(c.pin.Replies) > 0
+	in.About.Store, in.About.Scripted = d.values.id, len(c.pin.Replies) > 0
 	_, err := d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: d.flowID(id), TaskQueue: d.runQueue(id), WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDReusePolicy: reuse,
 		Memo: map[string]any{memoFacts: in.About}, WorkflowTaskTimeout: 3 * d.o.Heartbeat, // long values are loaded in it

@@ -66,11 +66,11 @@ func (d *Driver) examineQueue(ctx context.Context) driver.Finding {
 	names, err := d.pollers(ctx, d.o.Queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
 	switch {
 	case err != nil:
-		f.Broken, f.Found = true, "queue "+d.o.Queue+": "+err.Error()
+		f.Broken, f.Found = true, "queue "+d.project+": "+err.Error()
 	case len(names) == 0:
-		f.Found, f.Remedy = "none serves the queue "+d.o.Queue+", so runs wait", "run `hocket worker` on a machine with the project"
+		f.Found, f.Remedy = fmt.Sprintf("none serves the queue %s with this store, so runs wait", d.project), "run `hocket worker` on a machine with the project, and with the same store"
 	default:
-		f.Found = strings.Join(names, ", ") + " on the queue " + d.o.Queue
+		f.Found = strings.Join(names, ", ") + " on the queue " + d.project
 	}
 	return f
 }
@@ -84,5 +84,24 @@ func (d *Driver) examineStore(ctx context.Context) driver.Finding {
 	if err != nil {
 		return driver.Finding{What: "store", Broken: true, Found: err.Error(), Remedy: "correct `store` under `temporal` in config.yml; all machines must be able to read and write it"}
 	}
+	if run, err := d.stranger(ctx); err != nil || run != "" {
+		f := driver.Finding{What: "store", Broken: true, Found: fmt.Sprintf("%s, but runs of the queue %s use another one, such as %s", d.o.Store, d.project, run)}
+		if err != nil {
+			f.Found = fmt.Sprintf("%s: %v", d.o.Store, err)
+		}
+		f.Remedy = "set `store` under `temporal` in config.yml to the same place on all machines; if the runs belong to another project, set another `queue`"
+		return f
+	}
 	return driver.Finding{What: "store", Found: fmt.Sprint(d.o.Store)}
+}
+
+// stranger returns a run of the queue that uses another store; "" if there is none.
+func (d *Driver) stranger(ctx context.Context) (run string, err error) {
+	found, err := d.executions(ctx, "")
+	for id, e := range found {
+		if _, err := d.factsOf(e); errors.Is(err, errStore) {
+			run = max(run, id)
+		}
+	}
+	return run, err
 }

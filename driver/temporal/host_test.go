@@ -190,7 +190,7 @@ func TestPlaces(t *testing.T) {
 	starter, one, two, gpu := c.machine(nil), c.machine(nil), c.machine(nil), c.machine(nil)
 	front, told := stalls()
 	_, wait := starter.start(t, "build", front)
-	if why := <-told; why != "no worker serves the queue "+c.queue {
+	if why := <-told; why != "no worker serves the queue "+c.queue+" with the store "+c.store {
 		t.Errorf("without workers: %q", why)
 	}
 	one.work(t, hocket.Worker{})
@@ -432,7 +432,7 @@ func TestForged(t *testing.T) {
 	task := map[string]any{"Workflow": "build", "Node": "a", "Agent": "shell", "Address": "a", "Attempt": 1, "Settings": map[string]any{"command": "touch " + mark}}
 	forge := func(ctx workflow.Context, name string, in map[string]any) error {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-			TaskQueue: c.queue, ScheduleToCloseTimeout: 5 * time.Second, RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 1},
+			TaskQueue: taskQueue(c.queue, c.store), ScheduleToCloseTimeout: 5 * time.Second, RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 1},
 		})
 		return workflow.ExecuteActivity(ctx, name, in).Get(ctx, nil)
 	}

@@ -73,7 +73,9 @@ func (d *Driver) facts(ctx context.Context, run string) (about facts, e *workflo
 func (d *Driver) factsOf(e *workflowpb.WorkflowExecutionInfo) (about facts, err error) {
 	err = errors.New("temporal: a run without its facts")
 	if p := e.GetMemo().GetFields()[memoFacts]; p != nil {
-		err = d.values.data.FromPayload(p, &about)
+		if err = d.values.data.FromPayload(p, &about); err == nil {
+			err = d.values.has(about.Store)
+		}
 	}
 	about.ID = runOf(e.GetExecution().GetWorkflowId()) // whatever others have written there
 	return about, err
@@ -394,6 +396,9 @@ func (d *Driver) Pin(ctx context.Context, run string) (*driver.Pin, error) {
 // Delete deletes a run, on the server and in the store, also if it cannot be read.
 func (d *Driver) Delete(ctx context.Context, run string) error {
 	_, e, err := d.facts(ctx, run)
+	if errors.Is(err, errStore) { // it may belong to another project
+		return err
+	}
 	if e == nil && err != nil {
 		if ended, wrong := d.hasEnded(ctx, run); !ended && wrong == nil || away(err) {
 			return err

@@ -105,6 +105,9 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 	if err := m.decode(a.GetInput(), &in); err != nil {
 		return err
 	}
+	if err := m.values.has(in.About.Store); err != nil {
+		return err
+	}
 	if m.machine == nil && in.Seq > 0 && m.past != nil {
 		old, err := m.past(in.Seq)
 		if err != nil {

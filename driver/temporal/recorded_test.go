@@ -124,7 +124,7 @@ func replay(h *historypb.History) error { return Replay(h, nil) }
 // Replay replays a history as a worker does, with the store of its long values.
 func Replay(h *historypb.History, s Store) error {
 	p := &workplace{allows: func(string, *driver.Pin) error { return nil }}
-	values := converter.ExternalStorage{Drivers: []converter.StorageDriver{offload{s, converter.GetDefaultDataConverter()}}, PayloadSizeThreshold: longPayload}
+	values := converter.ExternalStorage{Drivers: []converter.StorageDriver{offload{store: s, data: converter.GetDefaultDataConverter()}}, PayloadSizeThreshold: longPayload}
 	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{ExternalStorage: values})
 	if err != nil {
 		return err

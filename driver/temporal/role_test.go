@@ -109,7 +109,7 @@ func (r role) refuseAll(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	w := worker.New(c, r.Queue, worker.Options{LocalActivityWorkerOnly: true})
+	w := worker.New(c, taskQueue(r.Queue, r.Store), worker.Options{LocalActivityWorkerOnly: true})
 	w.RegisterWorkflowWithOptions(func(workflow.Context, any) error { panic("update hocket") }, workflow.RegisterOptions{Name: "hocket.run"})
 	if err := w.Start(); err != nil {
 		return err
@@ -118,6 +118,15 @@ func (r role) refuseAll(ctx context.Context) error {
 	<-ctx.Done()
 	w.Stop()
 	return nil
+}
+
+// taskQueue returns the task queue of the workers of a project.
+func taskQueue(queue, store string) string {
+	id, err := os.ReadFile(filepath.Join(store, "id"))
+	if err != nil {
+		panic(err)
+	}
+	return queue + "@" + string(id)
 }
 
 // cost is what every attempt costs.

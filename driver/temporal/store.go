@@ -212,10 +212,41 @@ func (f Folder) Delete(_ context.Context, key string) error {
 	return root.RemoveAll(filepath.FromSlash(key))
 }
 
+// identify returns the id of a store. It is part of the name of the queue of the workers, because those that use another store
+// could not read what a run needs, and would archive it where nobody looks.
+func identify(ctx context.Context, s Store) (string, error) {
+	id, err := first(ctx, s, "id", []byte(strings.ToLower(rand.Text()[:12])))
+	return string(id), err
+}
+
+// first returns the value of a key. If there is none, it stores one, which is nil if that is not wanted.
+func first(ctx context.Context, s Store, key string, value []byte) ([]byte, error) {
+	was, err := s.Get(ctx, key)
+	if value == nil || !errors.Is(err, fs.ErrNotExist) {
+		return was, err
+	}
+	if err = s.Create(ctx, key, value); errors.Is(err, fs.ErrExist) { // somebody was faster
+		return s.Get(ctx, key)
+	}
+	return value, err
+}
+
+// errStore refuses a run whose values are elsewhere.
+var errStore = errors.New("the run uses another store: set `store` under `temporal` in config.yml to the same place on all machines, or another `queue` if it belongs to another project")
+
+// has returns an error if a run uses a store with another id.
+func (o offload) has(id string) error {
+	if id != "" && id != o.id {
+		return errStore
+	}
+	return nil
+}
+
 // offload keeps long payloads of histories in a store, for the SDK. They are named by their content, so
 // the same value of a run is stored once.
 type offload struct {
 	store Store
+	id    string // of the store
 	data  converter.DataConverter
 }
 
@@ -253,6 +284,9 @@ func (o offload) Retrieve(ctx converter.StorageDriverRetrieveContext, claims []c
 		data, err := o.store.Get(ctx.Context, key)
 		if sum := sha256.Sum256(data); err == nil && path.Base(key) != hex.EncodeToString(sum[:]) {
 			err = errors.New("it was changed in the store")
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; `store` must be the same on all machines", err)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("a long value cannot be read: %w", err)

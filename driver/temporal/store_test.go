@@ -1,6 +1,7 @@
 package temporal_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,8 +12,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/temporal"
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 )
@@ -152,4 +156,88 @@ func FuzzKey(f *testing.F) {
 			t.Errorf("%q: %q, %v", key, data, err)
 		}
 	})
+}
+
+// A worker with another store does not touch a run, and whoever looks at it learns why.
+func TestOtherStore(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	ctx, queue, here := t.Context(), newName(), temporal.Folder(t.TempDir())
+	o := options(queue, here)
+	o.Workers = true
+	mine := open(t, o)
+	o.Store = temporal.Folder(t.TempDir())
+	other := open(t, o)
+	spec := inOrder(step("a"))
+	spec.Run = "run-1"
+	if _, err := mine.Start(ctx, spec); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var ends sync.WaitGroup
+	defer ends.Wait()
+	defer stop()
+	works := func(d *temporal.Driver, happened func(driver.AttemptID, *driver.Outcome, error)) {
+		ends.Go(func() {
+			err := d.Work(ctx, driver.Worker{Name: newName(), Happened: happened, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+				return driver.Work{Agents: agent(echo)}, func() {}, nil
+			}}, nil)
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	refused := make(chan error, 1)
+	works(other, func(a driver.AttemptID, _ *driver.Outcome, err error) {
+		if a.Run == "run-1" {
+			refused <- err
+		}
+	})
+	const why = "uses another store"
+	var err error
+	select {
+	case err = <-refused:
+	case <-time.After(20 * time.Second):
+	}
+	checks := map[string]error{"work": err}
+	_, checks["info"] = other.Info(ctx, "run-1")
+	_, checks["act"] = other.Act(ctx, "run-1", &engine.CancelAsked{})
+	_, checks["drive"] = other.Drive(ctx, "run-1", driver.Work{})
+	checks["delete"] = other.Delete(ctx, "run-1")
+	for _, err := range other.Events(ctx, "run-1", 0, false) {
+		checks["events"] = err
+	}
+	list, err := other.Runs(ctx, driver.Filter{})
+	for range 100 {
+		if len(list) > 0 || err != nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond) // the server lists it a little later
+		list, err = other.Runs(ctx, driver.Filter{})
+	}
+	if err != nil || len(list) != 1 || list[0].Status != driver.Damaged {
+		t.Errorf("%+v %v", list, err)
+	} else {
+		checks["list"] = errors.New(list[0].Problem)
+	}
+	for what, err := range checks {
+		if err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	found := other.Examine(ctx)
+	if store := found[len(found)-1]; !store.Broken || !strings.Contains(store.Found, "runs of the queue "+queue+" use another one, such as run-1") {
+		t.Errorf("doctor: %+v", store)
+	}
+	info, err := mine.Info(ctx, "run-1")
+	for deadline := time.Now().Add(20 * time.Second); info.Stalled == "" && err == nil && time.Now().Before(deadline); info, err = mine.Info(ctx, "run-1") {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if want := fmt.Sprintf("no worker serves the queue %s with the store %s", queue, here); err != nil || info.Stalled != want {
+		t.Errorf("%+v %v", info, err)
+	}
+	works(mine, nil)
+	if res, err := mine.Drive(ctx, "run-1", driver.Work{}); err != nil || res.Status != engine.Success {
+		t.Errorf("%+v %v", res, err)
+	}
 }

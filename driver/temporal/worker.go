@@ -269,7 +269,8 @@ func (c *crew) settle() error {
 	return nil
 }
 
-// scripted follows the runs with a script that are not over: nothing may happen in them before the script answers.
+// scripted follows the runs with a script that are not over: nothing may happen in them before the script answers. It tells
+// which runs need a worker with another store.
 func (c *crew) scripted(ctx context.Context) {
 	defer func() { _ = recover() }() // whatever somebody has sent, this worker goes on
 	found, err := c.d.executions(ctx, " AND ExecutionStatus = 'Running'")
@@ -277,7 +278,11 @@ func (c *crew) scripted(ctx context.Context) {
 		return // those that go on are followed anyway
 	}
 	for run, e := range found {
-		if about, err := c.d.factsOf(e); err == nil && about.Scripted {
+		about, err := c.d.factsOf(e)
+		if errors.Is(err, errStore) && c.w.Happened != nil {
+			c.w.Happened(driver.AttemptID{Run: run}, nil, err)
+		}
+		if err == nil && about.Scripted {
 			if pin, err := c.d.Pin(ctx, run); err == nil {
 				c.begins(run, pin)
 			}
@@ -491,7 +496,7 @@ func (d *Driver) stalled(ctx context.Context, m *mirror) string {
 	}
 	if t := res.GetPendingWorkflowTask(); t.GetState() == enums.PENDING_WORKFLOW_TASK_STATE_SCHEDULED && d.o.Now().Sub(t.GetScheduledTime().AsTime()) > lookEvery/2 {
 		if !d.served(ctx, d.o.Queue, enums.TASK_QUEUE_TYPE_WORKFLOW) {
-			return fmt.Sprintf("no worker serves the queue %s", d.o.Queue)
+			return fmt.Sprintf("no worker serves the queue %s with the store %s", d.project, d.o.Store)
 		}
 	}
 	for _, a := range res.GetPendingActivities() {
