@@ -297,6 +297,39 @@ func TestNoWorkers(t *testing.T) {
 	}
 }
 
+// Until a worker takes a step, neither its timeout nor the runtime of the run passes.
+func TestWaitingForAWorker(t *testing.T) {
+	needsServer(t)
+	c := newYard(t, address, 1)
+	spec := inOrder(step("a"), step("b"))
+	spec.Pin.Bundle.Root.Body.Nodes[1].Timeout = 3 * time.Second
+	spec.Pin.Sites = map[string]driver.Site{"steps/b": {Queue: "gpu"}}
+	spec.Limits.Runtime = 5 * time.Second
+	began := time.Now()
+	call := c.run(spec)
+	c.until("b waits", time.Minute, func() bool { return count[*engine.Queued](c.events(call.run)) == 1 })
+	c.replace(0) // another worker takes over the workflow meanwhile
+	time.Sleep(time.Until(began.Add(8 * time.Second)))
+	c.role.Queues = []string{"gpu"}
+	c.workers = append(c.workers, c.worker())
+	if res := c.wait(call); res.Status != engine.Success {
+		t.Error(outline(res))
+	}
+	if n := count[*engine.Queued](c.events(call.run)); n != 2 {
+		t.Errorf("%d events say that b waits or begins, want 2", n)
+	}
+	c.check(call)
+}
+
+func count[E engine.Event](events []engine.Envelope) (n int) {
+	for _, e := range events {
+		if _, ok := e.Event.(E); ok {
+			n++
+		}
+	}
+	return n
+}
+
 // The wall clocks of workers and clients differ by a minute. The times of a run are those of the server.
 func TestClocks(t *testing.T) {
 	needsServer(t)

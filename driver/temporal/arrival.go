@@ -3,6 +3,7 @@ package temporal
 import (
 	"cmp"
 	"errors"
+	"time"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
@@ -13,6 +14,20 @@ import (
 type attemptKey struct {
 	address string
 	attempt int
+}
+
+func (k attemptKey) compare(o attemptKey) int {
+	return cmp.Or(cmp.Compare(k.address, o.address), cmp.Compare(k.attempt, o.attempt))
+}
+
+// attempt is one that the run asks for.
+type attempt struct {
+	task  *engine.StartTask
+	site  driver.Site
+	pin   *driver.Pin
+	since time.Time
+	// waits means that no worker has taken it for a while. The one that takes it at last says so.
+	waits bool
 }
 
 // ticket names a request of an attempt that waits for a reply.
@@ -37,11 +52,13 @@ type reply struct {
 // arrival is something that reached a run from outside. One of its fields is set.
 type arrival struct {
 	ended *engine.TaskEnded
-	home  *home
-	note  *note
-	act   *act
-	rang  bool   // the timer of the workflow fired
-	told  string // the ticket whose reply reached its attempt
+	// untaken is an attempt that no worker has taken for a while.
+	untaken *attemptKey
+	home    *home
+	note    *note
+	act     *act
+	rang    bool   // the timer of the workflow fired
+	told    string // the ticket whose reply reached its attempt
 	// cancelled means that somebody used Temporal's own way of cancelling.
 	cancelled bool
 }
@@ -87,27 +104,31 @@ func (a arrival) order() int {
 		return -1
 	case a.ended != nil:
 		return 0
-	case a.home != nil:
+	case a.untaken != nil:
 		return 1
-	case a.note != nil:
+	case a.home != nil:
 		return 2
-	case a.cancelled:
+	case a.note != nil:
 		return 3
+	case a.cancelled:
+		return 4
 	}
-	return 4
+	return 5
 }
 
 func compareArrivals(a, b arrival) int {
 	if c := cmp.Compare(a.order(), b.order()); c != 0 {
 		return c
 	}
-	if a.home != nil {
+	switch {
+	case a.home != nil:
 		return cmp.Compare(a.home.label, b.home.label)
+	case a.untaken != nil:
+		return a.untaken.compare(*b.untaken)
+	case a.ended != nil:
+		return attemptKey{a.ended.Address, a.ended.Attempt}.compare(attemptKey{b.ended.Address, b.ended.Attempt})
 	}
-	if a.ended == nil {
-		return 0
-	}
-	return cmp.Or(cmp.Compare(a.ended.Address, b.ended.Address), cmp.Compare(a.ended.Attempt, b.ended.Attempt))
+	return 0
 }
 
 // result converts a reply for the attempt that waits for it.

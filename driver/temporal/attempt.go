@@ -98,6 +98,11 @@ func (p *workplace) attempt(ctx context.Context, j job) (*engine.TaskEnded, erro
 	if w.task != nil {
 		j.Task = w.task
 	}
+	if j.Waited {
+		if err := p.signal(ctx, j.Run, note{Event: eventJSON{engine.Envelope{Event: &engine.Queued{Address: id.Address, Attempt: id.Attempt, Begun: true}}}}); err != nil {
+			return nil, refuse(err)
+		}
+	}
 	if j.Task.Again { // the one before may have left programs running
 		if err := process.EndLeft(j.Task.Key(j.Run), 0); err != nil && !errors.Is(err, process.ErrUnseen) {
 			return nil, lost(err)

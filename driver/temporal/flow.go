@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	hocketflow "github.com/hocket-dev/hocket/workflow"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
@@ -93,10 +94,12 @@ func (c continuing) drains(s size, updates int) bool {
 
 // job is the input of an attempt.
 type job struct {
-	Run  string            `json:"run"`
-	Seq  int               `json:"seq"`            // of the event that started it
-	Plan string            `json:"plan,omitempty"` // digest of what the run works with, for workers
-	Task *engine.StartTask `json:"task"`
+	Run  string `json:"run"`
+	Seq  int    `json:"seq"`            // of the event that started it
+	Plan string `json:"plan,omitempty"` // digest of what the run works with, for workers
+	// Waited means that no worker took it for a while: the run wants to know when it begins.
+	Waited bool              `json:"waited,omitempty"`
+	Task   *engine.StartTask `json:"task"`
 }
 
 // short returns a command without what takes room in the history and says nothing to an attempt.
@@ -273,24 +276,37 @@ func (f *flow) act(ctx workflow.Context, a act) error {
 }
 
 // start begins an attempt. Its end arrives in the inbox, also if its worker was lost.
-func (f *flow) start(key attemptKey, c *engine.StartTask, s driver.Site) {
+func (f *flow) start(key attemptKey, a *attempt) {
 	ctx, cancel := workflow.WithCancel(f.ctx)
 	f.stops[key] = cancel
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+	options := workflow.ActivityOptions{
 		ActivityID:             activityID(key),
-		TaskQueue:              f.queue(s),
+		TaskQueue:              f.queue(a.site),
 		ScheduleToCloseTimeout: forever,
 		HeartbeatTimeout:       f.in.Heartbeat,
 		WaitForCancellation:    true,
 		RetryPolicy:            elsewhere,
-	})
-	f.p.issued.add(f.in.Run, f.planned(), f.m.pin, c)
-	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, f.m.run.Seq(), f.planned(), short(c)})
+	}
+	if !a.waits {
+		options.ScheduleToStartTimeout = f.in.Heartbeat
+		if most := a.task.Timeout / 2; most > 0 {
+			options.ScheduleToStartTimeout = min(most, f.in.Heartbeat)
+		}
+	}
+	ctx = workflow.WithActivityOptions(ctx, options)
+	plan := f.planned(a.pin)
+	f.p.issued.add(f.in.Run, plan, a.pin, a.task)
+	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, f.m.run.Seq(), plan, a.waits, short(a.task)})
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
 		ended := &engine.TaskEnded{}
 		err := done.Get(ctx, ended)
 		delete(f.stops, key)
 		f.p.issued.remove(f.in.Run, key)
+		var late *temporal.TimeoutError
+		if errors.As(err, &late) && late.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START {
+			f.inbox = append(f.inbox, arrival{untaken: &key})
+			return
+		}
 		f.inbox = append(f.inbox, arrival{ended: endOf(key, ended, err)})
 	})
 }
@@ -315,18 +331,18 @@ func (f *flow) queue(s driver.Site) string {
 	return project
 }
 
-// planned returns the digest of what the run works with, by which workers know it. A process that drives one run knows
+// planned returns the digest of a plan, by which workers know it. A process that drives one run knows
 // it anyway.
-func (f *flow) planned() string {
-	if f.in.Workers && f.pinned != f.m.pin {
-		f.pinned, f.plan = f.m.pin, digestOf(f.m.pin)
+func (f *flow) planned(pin *driver.Pin) string {
+	if f.in.Workers && f.pinned != pin {
+		f.pinned, f.plan = pin, digestOf(pin)
 	}
 	return f.plan
 }
 
 // claim looks for a worker on which tasks stay. Workers that cannot take them refuse.
 func (f *flow) claim(c claim) {
-	c.Plan = f.planned()
+	c.Plan = f.planned(f.m.pin)
 	ctx := workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
 		ActivityID:          "claim " + c.Label,
 		TaskQueue:           f.queue(driver.Site{Queue: c.Label}),

@@ -47,7 +47,7 @@ type machine struct {
 	nudged  bool                // that comes soon
 
 	timers   timers
-	attempts map[attemptKey]bool     // in progress
+	attempts map[attemptKey]*attempt // in progress
 	stopping map[attemptKey]bool     // those among them that were told to stop
 	queries  map[string]ticket       // what attempts ask and wait for, by id of the question
 	handings map[string][]ticket     // what attempts have handed off and wait for, by id of the handoff
@@ -57,7 +57,7 @@ type machine struct {
 
 // effects is what a machine does outside. A mirror does nothing.
 type effects interface {
-	start(key attemptKey, c *engine.StartTask, s driver.Site)
+	start(key attemptKey, a *attempt)
 	claim(c claim)
 	stop(key attemptKey)
 	tell(t ticket, r reply)
@@ -80,7 +80,7 @@ func newMachine(in begin, do effects, recall func(last int) (begin, error)) (*ma
 		return nil, &driver.BrokenError{Run: in.Run, Cause: err}
 	}
 	m := &machine{
-		id: in.Run, pin: in.Pin, run: run, do: do, timers: timers{at: map[string]time.Time{}}, attempts: map[attemptKey]bool{}, stopping: map[attemptKey]bool{},
+		id: in.Run, pin: in.Pin, run: run, do: do, timers: timers{at: map[string]time.Time{}}, attempts: map[attemptKey]*attempt{}, stopping: map[attemptKey]bool{},
 		queries: map[string]ticket{}, handings: map[string][]ticket{}, unheard: map[string]engine.Reply{},
 		workers: in.Workers, homes: map[string]string{}, homeless: map[string][]*engine.StartTask{}, fresh: map[attemptKey]bool{},
 	}
@@ -237,6 +237,8 @@ func (m *machine) arrived(now time.Time, a arrival) error {
 		}
 		m.forget(a.ended)
 		return m.record(m.at(now, a.ended))
+	case a.untaken != nil:
+		return m.untaken(now, *a.untaken)
 	case a.home != nil:
 		return m.claimed(now, a.home)
 	case a.note != nil && a.note.Left != "":
@@ -316,6 +318,8 @@ func (m *machine) forget(ended *engine.TaskEnded) {
 func (m *machine) noted(now time.Time, n *note) error {
 	e, t := m.at(now, n.Event.Event), n.Ticket
 	switch ev := e.Event.(type) {
+	case *engine.Queued:
+		return m.recordIf(e)
 	case *engine.Asked:
 		t.key, t.question = attemptKey{ev.Address, ev.Attempt}, true
 	case *engine.HandoffAsked:
@@ -458,9 +462,29 @@ func (m *machine) launch(c *engine.StartTask) {
 	case len(m.crowded) > 0 || len(m.attempts) >= mostOpen || !m.fits():
 		m.crowded = append(m.crowded, c)
 	default:
-		m.attempts[key], m.fresh[key] = true, true
-		m.do.start(key, c, site)
+		m.attempts[key] = &attempt{task: c, site: site, pin: m.pin, since: m.last}
+		m.start(key)
 	}
+}
+
+func (m *machine) start(key attemptKey) {
+	m.fresh[key] = true
+	m.do.start(key, m.attempts[key])
+}
+
+// untaken asks again for an attempt that no worker has taken for a while. Until one does, its timeout and the run's
+// clock are paused.
+func (m *machine) untaken(now time.Time, key attemptKey) error {
+	a := m.attempts[key]
+	switch {
+	case a == nil || m.over:
+		return nil
+	case m.stopping[key]:
+		return m.arrived(now, arrival{ended: failed(key, engine.FaultCancelled)})
+	}
+	a.waits = true
+	m.start(key)
+	return m.recordIf(m.at(a.since, &engine.Queued{Address: key.address, Attempt: key.attempt}))
 }
 
 // awaited reports whether an attempt waits for work that it has handed off, which therefore must be done.

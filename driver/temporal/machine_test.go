@@ -14,12 +14,12 @@ import (
 // acts notes what a machine does.
 type acts struct{ did []string }
 
-func (a *acts) start(k attemptKey, _ *engine.StartTask, _ driver.Site) { a.add("start", k.address) }
-func (a *acts) stop(k attemptKey)                                      { a.add("stop", k.address) }
-func (a *acts) claim(claim)                                            { a.add("claim") }
-func (a *acts) tell(ticket, reply)                                     { a.add("tell") }
-func (a *acts) arm(time.Time)                                          {}
-func (a *acts) nudge()                                                 { a.add("nudge") }
+func (a *acts) start(k attemptKey, _ *attempt) { a.add("start", k.address) }
+func (a *acts) stop(k attemptKey)              { a.add("stop", k.address) }
+func (a *acts) claim(claim)                    { a.add("claim") }
+func (a *acts) tell(ticket, reply)             { a.add("tell") }
+func (a *acts) arm(time.Time)                  {}
+func (a *acts) nudge()                         { a.add("nudge") }
 
 func (a *acts) recorded(*engine.Run, engine.Envelope, []engine.Command) {}
 

@@ -39,9 +39,9 @@ type mirror struct {
 
 // The effects of a mirror: none.
 
-func (m *mirror) start(_ attemptKey, c *engine.StartTask, _ driver.Site) {
+func (m *mirror) start(_ attemptKey, a *attempt) {
 	if m.launched != nil {
-		m.launched(c)
+		m.launched(a.task)
 	}
 }
 
@@ -222,7 +222,12 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 		return m.endedBy(e.GetActivityTaskFailedEventAttributes().GetScheduledEventId(), engine.FaultLost), nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
-		return m.endedBy(e.GetActivityTaskTimedOutEventAttributes().GetScheduledEventId(), engine.FaultLost), nil
+		a := e.GetActivityTaskTimedOutEventAttributes()
+		key, ok := m.scheduled[a.GetScheduledEventId()]
+		if ok && a.GetFailure().GetTimeoutFailureInfo().GetTimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START {
+			return &arrival{untaken: &key}, nil
+		}
+		return m.endedBy(a.GetScheduledEventId(), engine.FaultLost), nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
 		return m.endedBy(e.GetActivityTaskCanceledEventAttributes().GetScheduledEventId(), engine.FaultCancelled), nil
 	case enums.EVENT_TYPE_TIMER_STARTED:
