@@ -67,8 +67,9 @@ func (s *simulation) changePlan() error {
 	s.Ended, s.bundle = nil, plan
 	s.pass(1)
 	ev := &engine.Replanned{Plan: "new", Bundle: plan, Tasks: s.facts(plan), Planning: s.planning(), By: "sim"}
-	if s.away { // nobody works on what an earlier plan has started since
+	if s.away { // nobody works on what an earlier plan has started, or cancelled, since
 		clear(s.Tasks)
+		clear(s.Stopped)
 		clear(s.sent)
 	}
 	return s.step(ev)
