@@ -46,11 +46,9 @@ func (m *Model) mayHandOff(in *minst, ev *engine.HandoffAsked) bool {
 		return false
 	}
 	count := 0
-	for _, other := range m.insts {
-		for at := other; at != nil; at = at.handedOffBy() {
-			if at == top && other != top {
-				count++
-			}
+	for _, other := range m.insts { // what was over when the plan changed belongs to the task at the same address
+		if other != top && other.top().address == top.address {
+			count++
 		}
 	}
 	if ev.Detach && (!may.Detach || in.same(ev) == nil && !in.reserves(ev)) {
