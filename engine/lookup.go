@@ -277,7 +277,7 @@ func (r *Run) result(in *inst) StepResult {
 	if in.ended != notYet {
 		res.Ended = r.began.Add(in.ended)
 	}
-	if in.status == Running && (in.phase == asked || in.phase == held || in.phase == parked || in.resting && !in.away && !in.unbegun) {
+	if in.status == Running && (in.phase == asked || in.phase == held || in.phase == parked || in.resting && !in.away) {
 		res.Status = Waiting
 	}
 	return res

@@ -13,8 +13,9 @@ import (
 )
 
 // layout is the version of the snapshot format. Increase it with every change to what is encoded
-// below; older snapshots are then ignored.
-const layout = 15
+// below; older snapshots are then ignored. Only another boolean at the end of a list needs no
+// increase, if it is false wherever it is missing.
+const layout = 14
 
 // header tells whether a snapshot can be restored.
 type header struct {

@@ -303,8 +303,13 @@ func (r *Run) admit(e Envelope) (*inst, error) {
 		}
 	case *Queued:
 		in := r.working(ev.Address, ev.Attempt)
-		if in == nil || in.unbegun != ev.Begun {
-			return nil, fmt.Errorf("attempt %d of %q cannot begin or stop to wait for a machine now", ev.Attempt, ev.Address)
+		switch {
+		case in == nil:
+			return nil, fmt.Errorf("attempt %d of %q is not running, so it cannot wait for a machine", ev.Attempt, ev.Address)
+		case in.unbegun && !ev.Begun:
+			return nil, fmt.Errorf("attempt %d of %q already waits for a machine", ev.Attempt, ev.Address)
+		case !in.unbegun && ev.Begun:
+			return nil, fmt.Errorf("attempt %d of %q does not wait for a machine", ev.Attempt, ev.Address)
 		}
 		return in, nil
 	case *CancelAsked:

@@ -319,7 +319,11 @@ func (m *machine) noted(now time.Time, n *note) error {
 	e, t := m.at(now, n.Event.Event), n.Ticket
 	switch ev := e.Event.(type) {
 	case *engine.Queued:
-		return m.recordIf(e)
+		if a := m.attempts[attemptKey{ev.Address, ev.Attempt}]; a != nil && ev.Begun {
+			a.waits = false
+			return m.recordIf(e)
+		}
+		return nil
 	case *engine.Asked:
 		t.key, t.question = attemptKey{ev.Address, ev.Attempt}, true
 	case *engine.HandoffAsked:
