@@ -13,6 +13,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -25,7 +26,7 @@ import (
 
 // The archive of a run is what remains when Temporal has deleted its executions. It is in the store:
 //
-//	runs/RUN/events/SEQ   events, one per line, from a sequence number on; what overlaps is the same
+//	runs/RUN/events/SEQ   events, one per line, from a sequence number on, some MB of them; what overlaps is the same
 //	runs/RUN/plans/first  the pin that the run was started with
 //	runs/RUN/plans/HASH   that of a Replanned
 //	ended/RUN             what lists show of a run that is over; it is stored last
@@ -93,6 +94,10 @@ func (p *workplace) archive(ctx context.Context, s segment) error {
 		return lost(errors.New("only a run stores its events"))
 	}
 	var lines []byte
+	var puts []func() error
+	put := func(value any, parts ...string) {
+		puts = append(puts, func() error { return putJSON(ctx, p.store, runKey(s.Run, parts...), value) })
+	}
 	plans := s.Plans[max(0, len(s.Plans)-replans(s.Events)):]
 	for _, e := range s.Events {
 		line, err := engine.Encode(e.Envelope)
@@ -101,21 +106,40 @@ func (p *workplace) archive(ctx context.Context, s segment) error {
 		}
 		lines = append(append(lines, line...), '\n')
 		if ev, ok := e.Event.(*engine.Replanned); ok {
-			if err := putJSON(ctx, p.store, runKey(s.Run, "plans", ev.Plan), plans[0]); err != nil {
-				return err
-			}
+			put(plans[0], "plans", ev.Plan)
 			plans = plans[1:]
 		}
 	}
 	if s.Events[0].Seq == 1 {
-		if err := putJSON(ctx, p.store, runKey(s.Run, "plans", "first"), s.First); err != nil {
-			return err
-		}
+		put(s.First, "plans", "first")
 	}
-	if err := p.store.Put(ctx, runKey(s.Run, "events", fmt.Sprintf("%012d", s.Events[0].Seq)), lines); err != nil || s.End == nil {
+	puts = append(puts, func() error {
+		return p.store.Put(ctx, runKey(s.Run, "events", fmt.Sprintf("%012d", s.Events[0].Seq)), lines)
+	})
+	if err := together(puts); err != nil || s.End == nil {
 		return err
 	}
 	return putJSON(ctx, p.store, endedKey(s.Run), s.End)
+}
+
+// together does several things at once.
+func together(do []func() error) error {
+	errs := make([]error, len(do))
+	var wait sync.WaitGroup
+	for i, one := range do {
+		wait.Go(func() { errs[i] = one() })
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// weight returns roughly how many bytes an event takes in the archive.
+func weight(e engine.Envelope) int {
+	const usual = 300
+	if ended, ok := e.Event.(*engine.TaskEnded); ok {
+		return usual + len(ended.Output)
+	}
+	return usual
 }
 
 func replans(events []eventJSON) (n int) {

@@ -279,6 +279,54 @@ func TestRetention(t *testing.T) {
 	}
 }
 
+// TestLongOutputs: a run with long outputs is archived in parts while it goes on, and can be read as a whole.
+func TestLongOutputs(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	queue, s := newName(), temporal.Folder(t.TempDir())
+	d := open(t, options(queue, s))
+	var nodes []workflow.Node
+	for i := range 7 {
+		nodes = append(nodes, task(fmt.Sprintf("n%d", i)))
+	}
+	begin(t, d, chain(nodes...))
+	parts := func() (n int) {
+		keys, err := s.List(t.Context(), temporal.RunKey("run-1", "events"))
+		if err != nil {
+			t.Error(err)
+		}
+		return len(keys)
+	}
+	early := 0
+	drive(t, d, "run-1", func(_ context.Context, task *engine.StartTask, _ driver.Attempt) driver.Outcome {
+		if task.Node == "n6" {
+			early = parts()
+		}
+		return driver.Outcome{Output: strings.Repeat(task.Node[1:], 3<<20)}
+	})
+	if all := parts(); early == 0 || all != 3 {
+		t.Errorf("%d parts before the last step, and %d at the end", early, all)
+	}
+	if err := forget(t.Context(), queue+"/run-1"); err != nil {
+		t.Fatal(err)
+	}
+	ends := 0
+	for e, err := range d.Events(t.Context(), "run-1", 0, false) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ended, ok := e.Event.(*engine.TaskEnded); ok {
+			if want := strings.Repeat(fmt.Sprint(ends), 3<<20); ended.Output != want {
+				t.Errorf("event %d has an output of %d bytes", e.Seq, len(ended.Output))
+			}
+			ends++
+		}
+	}
+	if ends != 7 {
+		t.Errorf("%d ends of attempts", ends)
+	}
+}
+
 // executions returns how many executions of a workflow there were.
 func executions(t testing.TB, id string) int {
 	t.Helper()

@@ -339,6 +339,7 @@ func (s *session) see(r *engine.Run, e engine.Envelope, cmds []engine.Command) {
 	if ev, ok := e.Event.(*engine.TaskEnded); ok {
 		key := attemptKey{ev.Address, ev.Attempt}
 		delete(s.made, key)
+		delete(s.execs, key)
 		s.issued.remove(s.id, key)
 		if ended := s.tails[key]; ended != nil {
 			close(ended)

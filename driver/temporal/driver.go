@@ -50,6 +50,9 @@ const (
 	drainBytes = 30 << 20
 )
 
+// archiveBytes is how many bytes of events are archived at a time.
+const archiveBytes = 8 << 20
+
 // longPayload is the size from which a value is stored outside of the history.
 const longPayload = 64 << 10
 
@@ -235,7 +238,7 @@ func (d *Driver) reserve(ctx context.Context, key string, r reservation) (reserv
 // create starts the workflow of a run.
 func (d *Driver) create(ctx context.Context, id string, c creation) error {
 	in := begin{
-		Version: flowVersion, Run: id, Pin: c.pin, Events: c.events, Plans: c.plans, Heartbeat: d.o.Heartbeat, Limits: continuing{d.o.Quiet, d.o.Drain, d.o.Updates, quietBytes, drainBytes}, Workers: d.o.Workers,
+		Version: flowVersion, Run: id, Pin: c.pin, Events: c.events, Plans: c.plans, Heartbeat: d.o.Heartbeat, Limits: continuing{d.o.Quiet, d.o.Drain, d.o.Updates, quietBytes, drainBytes, archiveBytes}, Workers: d.o.Workers,
 	}
 	reuse := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
 	root := c.pin.Bundle.Root

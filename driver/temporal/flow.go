@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,6 +80,9 @@ type continuing struct {
 	// The same in bytes: the server ends a workflow whose history has 50 MB. Zero means no limit.
 	QuietBytes int `json:"quiet_bytes,omitempty"`
 	DrainBytes int `json:"drain_bytes,omitempty"`
+	// ArchiveBytes is how much is archived at a time, which is also when the run begins to do so: long outputs are not in
+	// the history, so that may be short. Zero means all, and at the end.
+	ArchiveBytes int `json:"archive_bytes,omitempty"`
 }
 
 // size is how long a history is.
@@ -124,8 +128,8 @@ type flow struct {
 	plan   string // digest of pinned
 	pinned *driver.Pin
 
-	log       []eventJSON // what this execution has recorded
-	archived  int         // how much of it is archived
+	log       []eventJSON // what was recorded and is not archived yet
+	logged    int         // its bytes, roughly
 	archiving bool
 	about     facts     // what lists show
 	shown     time.Time // when that was updated
@@ -164,7 +168,7 @@ func (p *workplace) runFlow(ctx workflow.Context, in begin) (ending, error) {
 		if err := f.wait(); err != nil {
 			return ending{}, err
 		}
-		if len(f.inbox) == 0 && f.archived == len(f.log) {
+		if len(f.inbox) == 0 && len(f.log) == 0 {
 			return ending{}, f.next()
 		}
 		if len(f.inbox) == 0 {
@@ -176,6 +180,9 @@ func (p *workplace) runFlow(ctx workflow.Context, in begin) (ending, error) {
 		f.inbox = nil
 		if err := f.m.wake(workflow.Now(f.ctx), arrivals); err != nil {
 			return ending{}, broken(err)
+		}
+		if most := f.in.Limits.ArchiveBytes; most > 0 && f.logged >= most && !f.archiving {
+			f.archive()
 		}
 		if f.reset() {
 			return ending{}, refusal(errors.New("a run cannot be reset, because what it did since would happen again; use `hocket fork`"))
@@ -436,6 +443,7 @@ func (f *flow) ring(after time.Duration) {
 
 func (f *flow) recorded(_ *engine.Run, e engine.Envelope, _ []engine.Command) {
 	f.log = append(f.log, eventJSON{e})
+	f.logged += weight(e)
 	if ev, ok := e.Event.(*engine.Replanned); ok {
 		f.about.replanned(ev)
 		f.renamed = true
@@ -473,7 +481,7 @@ type ending struct {
 }
 
 func (f *flow) end() (ending, error) {
-	for f.archiving || f.archived < len(f.log) {
+	for f.archiving || len(f.log) > 0 {
 		if !f.archiving {
 			f.archive()
 		}
@@ -509,14 +517,20 @@ func (f *flow) show() {
 
 const showEvery = 5 * time.Second
 
-// archive begins to store what was recorded, because Temporal deletes the execution some day. It takes place in
-// the process of the workflow, which saves a round trip to the server. Meanwhile the run goes on: what arrives is
-// handled when it arrives, or mirrors would see another run.
+// archive begins to store what was recorded, because Temporal deletes the execution some day: all of it, or as much as is
+// stored at a time. It takes place in the process of the workflow, which saves a round trip to the server. Meanwhile the run
+// goes on: what arrives is handled when it arrives, or mirrors would see another run.
 func (f *flow) archive() {
 	f.archiving = true
-	until := len(f.log)
-	part := segment{Run: f.in.Run, First: cmp.Or(f.in.First, f.in.Pin), Events: f.log[f.archived:until:until], Plans: f.m.plans}
-	if f.m.over {
+	until, bytes := 0, 0
+	for most := f.in.Limits.ArchiveBytes; until < len(f.log) && (bytes < most || most == 0); until++ {
+		bytes += weight(f.log[until].Envelope)
+	}
+	part := segment{
+		Run: f.in.Run, First: cmp.Or(f.in.First, f.in.Pin), Events: f.log[:until:until],
+		Plans: f.m.plans[:len(f.m.plans)-replans(f.log[until:])],
+	}
+	if f.m.over && until == len(f.log) {
 		part.End = &f.about
 	}
 	options := workflow.LocalActivityOptions{StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}}
@@ -525,6 +539,6 @@ func (f *flow) archive() {
 			// The store is out of reach. Mirrors ignore this timer because it has a summary.
 			_ = workflow.NewTimerWithOptions(ctx, wait, workflow.TimerOptions{Summary: "archive"}).Get(ctx, nil)
 		}
-		f.archived, f.archiving = until, false
+		f.log, f.logged, f.archiving = slices.Clone(f.log[until:]), f.logged-bytes, false // the rest can be freed
 	})
 }

@@ -18,12 +18,17 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
 )
 
 func main() {
+	worker.SetStickyWorkflowCacheSize(cached)
 	with := cli.With{Drivers: map[string]hocket.OpenDriver{project.TemporalDriver: open}}
 	os.Exit(cli.Main(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, with))
 }
+
+// cached is how many runs a worker has in memory. The others are read again when they go on; the SDK's own number is 10,000.
+const cached = 300
 
 // open connects to the server of a project.
 func open(s hocket.DriverSetup) (driver.Driver, error) {
