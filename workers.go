@@ -12,14 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/driver"
-	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -139,45 +137,6 @@ func (r *Run) resolve(ctx context.Context, pin *driver.Pin, accepted *acceptance
 		w.Agents = vouched{w.Agents, pin.Bundle}
 	}
 	return w, end, err
-}
-
-// vouched makes only attempts that accepted workflows describe. Whoever can write to the server can forge the state of
-// a run, which then asks for others.
-type vouched struct {
-	driver.Agents
-	bundle *workflow.Bundle
-}
-
-func (v vouched) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
-	if !v.describes(task) {
-		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: "this is not what the workflow describes", Permanent: true}}
-	}
-	return v.Agents.Run(ctx, run, task, at)
-}
-
-// describes reports whether the settings of a task are those of its step. Values of the run can be anything. Work that
-// is handed off has no settings of its own.
-func (v vouched) describes(task *engine.StartTask) bool {
-	var written map[string]any
-	found := false
-	for _, w := range check.Workflows(*v.bundle) {
-		w.Body.WalkTasks(func(n *workflow.Node, t *workflow.Task) {
-			if w.Name == task.Workflow && n.ID == task.Node && t.Agent == task.Agent {
-				written, found = t.Settings, true
-			}
-		})
-	}
-	for key, value := range task.Settings {
-		text, ok := written[key]
-		switch {
-		case !found && key == agent.HandoffSetting:
-		case !ok:
-			return false
-		case !strings.Contains(workflow.FormatJSON(text), "${") && workflow.FormatJSON(text) != workflow.FormatJSON(value):
-			return false
-		}
-	}
-	return true
 }
 
 // following is what a run is driven with if workers make its attempts: only people are here.

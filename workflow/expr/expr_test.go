@@ -402,3 +402,32 @@ func TestLiteral(t *testing.T) {
 		}
 	}
 }
+
+// What a tree can evaluate to has the literal text around its expressions, and the same keys and lengths.
+func TestCanBe(t *testing.T) {
+	tree := map[string]any{"args": []any{"git", "${inputs.a}"}, "text": "a ${inputs.a}, ${inputs.b} ab ${inputs.c}!", "n": 1}
+	v, err := expr.ParseValue(tree, expr.Canonical)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(key string, value any) map[string]any {
+		m := map[string]any{"args": []any{"git", nil}, "text": "a x, y ab z!", "n": 1.0}
+		if m[key] = value; value == "absent" {
+			delete(m, key)
+		}
+		return m
+	}
+	for _, c := range []struct {
+		value any
+		want  bool
+	}{
+		{with("n", 1), true}, {with("n", 2), false}, {with("n", "1"), false}, {with("n", "absent"), false}, {with("more", 1), false}, {"text", false},
+		{with("args", []any{"git", map[string]any{"any": "thing"}}), true}, {with("args", []any{"sh", "x"}), false}, {with("args", []any{"git"}), false}, {with("args", "git x"), false},
+		{with("text", "a ,  ab !"), true}, {with("text", "a , , ab  ab !!"), true}, {with("text", "b x, y ab z!"), false}, {with("text", "a x, y ab z"), false},
+		{with("text", "a x ab y, z!"), false}, {with("text", "a ,  ab"), false}, {with("text", 1), false}, {with("text", "absent"), false},
+	} {
+		if got := v.CanBe(c.value); got != c.want {
+			t.Errorf("%v: %t", c.value, got)
+		}
+	}
+}

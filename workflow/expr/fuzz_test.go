@@ -30,6 +30,9 @@ func FuzzTemplate(f *testing.F) {
 				}
 			}
 			want, wantErr := tpl.Eval(world)
+			if v, err := expr.ParseValue(text, d); wantErr == nil && (err != nil || !v.CanBe(want)) {
+				t.Fatalf("%q gives %v, which it cannot be: %v", text, want, err)
+			}
 			for _, other := range []expr.Dialect{expr.Canonical, expr.Mixed, expr.PlantUML} {
 				written := tpl.Format(other)
 				again, err := expr.ParseTemplate(written, other)

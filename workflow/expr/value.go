@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // Value is a parsed JSON tree in which every string is a template. It is safe
@@ -16,7 +19,10 @@ type Value struct {
 // tree is one of *Template, treeList, treeObject and treeConstant.
 //
 //sumtype:decl
-type tree interface{ value(env Env) (any, error) }
+type tree interface {
+	value(env Env) (any, error)
+	canBe(v any) bool
+}
 
 type (
 	treeConstant struct{ of any }
@@ -147,4 +153,56 @@ func (t treeObject) value(env Env) (any, error) {
 		object[field.name] = v
 	}
 	return object, nil
+}
+
+// CanBe reports whether Eval can return v, whatever the expressions in the tree stand for.
+func (x *Value) CanBe(v any) bool { return x.root.canBe(v) }
+
+func (t treeConstant) canBe(v any) bool { return workflow.FormatJSON(t.of) == workflow.FormatJSON(v) }
+
+func (t treeList) canBe(v any) bool {
+	list, ok := v.([]any)
+	if !ok || len(list) != len(t) {
+		return false
+	}
+	for i, item := range t {
+		if !item.canBe(list[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t treeObject) canBe(v any) bool {
+	object, ok := v.(map[string]any)
+	if !ok || len(object) != len(t) {
+		return false
+	}
+	for _, field := range t {
+		if value, ok := object[field.name]; !ok || !field.of.canBe(value) {
+			return false
+		}
+	}
+	return true
+}
+
+// canBe compares the literal text around the expressions. The first place where a literal occurs is always the right one,
+// because the rest of the text is then longest.
+func (t *Template) canBe(v any) bool {
+	if len(t.parts) == 1 {
+		return true
+	}
+	text, ok := v.(string)
+	for i, p := range t.parts {
+		switch {
+		case p.of != nil || !ok:
+		case i == 0:
+			text, ok = strings.CutPrefix(text, p.text)
+		case i == len(t.parts)-1:
+			ok = strings.HasSuffix(text, p.text)
+		default:
+			_, text, ok = strings.Cut(text, p.text)
+		}
+	}
+	return ok
 }
