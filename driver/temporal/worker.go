@@ -80,6 +80,10 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 		c.mu.Lock()
 		c.last = []driver.AttemptID{}
 		c.mu.Unlock()
+		var end func() // attempts in progress may ask, or hand work off, and nobody else may be there to run their workflows
+		if end, err = d.runsWorkflow(""); err == nil {
+			defer end()
+		}
 	}
 	var ends sync.WaitGroup
 	for _, one := range all[:len(all)-1] {
@@ -87,7 +91,8 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	}
 	ends.Wait()
 	own.Stop()
-	return errors.Join(err, c.settle())
+	c.settle()
+	return err
 }
 
 // crew is what a worker knows about the runs that it works for.
@@ -246,15 +251,7 @@ func (c *crew) close() {
 }
 
 // settle waits until the ends of the last attempts are recorded, but not long: another worker can do that.
-func (c *crew) settle() error {
-	if len(c.last) == 0 {
-		return nil
-	}
-	end, err := c.d.runsWorkflow(c.last[0].Run)
-	if err != nil {
-		return err
-	}
-	defer end()
+func (c *crew) settle() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*c.d.o.Heartbeat)
 	defer cancel()
 	for _, id := range c.last {
@@ -266,7 +263,6 @@ func (c *crew) settle() error {
 			_, open = m.attempts[attemptKey{id.Address, id.Attempt}]
 		}
 	}
-	return nil
 }
 
 // scripted follows the runs with a script that are not over: nothing may happen in them before the script answers. It tells

@@ -1,0 +1,60 @@
+package temporal_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	hocketagent "github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/temporal"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// The only worker leaves while an attempt is in progress. The attempt can still ask somebody, and its end is recorded.
+func TestAskWhileLeaving(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	o := options(newName(), temporal.Folder(t.TempDir()))
+	o.Workers = true
+	d := open(t, o)
+	begin(t, d, chain(task("a")))
+	begun, leave, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	asks := agent(func(ctx context.Context, task *engine.StartTask, at driver.Attempt) driver.Outcome {
+		close(begun)
+		<-leave
+		time.Sleep(time.Second) // the worker has stopped what it stops at once
+		said, err := at.Ask(ctx, hocketagent.Question{Text: "May I?", Options: []string{"yes"}})
+		if err != nil {
+			said = err.Error()
+		}
+		return driver.Outcome{Output: said}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	go func() {
+		ended <- d.Work(ctx, driver.Worker{Name: newName(), Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+			return driver.Work{Agents: asks, Elsewhere: true}, func() {}, nil
+		}}, leave)
+	}()
+	<-begun
+	close(leave)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		open, err := d.Questions(ctx, driver.QuestionFilter{Run: "run-1"})
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("nobody is asked: %v", err)
+		}
+		if len(open) > 0 {
+			if _, err := d.Act(ctx, "run-1", &engine.Answered{ID: open[0].ID, Value: "yes", By: "ann", Digest: open[0].Digest}); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	if err := <-ended; err != nil || ctx.Err() != nil {
+		t.Errorf("%v %v", err, ctx.Err())
+	}
+	if i, err := d.Info(t.Context(), "run-1"); err != nil || i.Status != engine.Success {
+		t.Errorf("%+v %v", i, err)
+	}
+}
