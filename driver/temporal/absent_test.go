@@ -300,10 +300,16 @@ func TestNoWorkers(t *testing.T) {
 // Until a worker takes a step, neither its timeout nor the runtime of the run passes.
 func TestWaitingForAWorker(t *testing.T) {
 	needsServer(t)
+	t.Run("any", func(t *testing.T) { waitForAWorker(t, driver.Site{Queue: "gpu"}) })
+	t.Run("one that has the files", func(t *testing.T) { waitForAWorker(t, driver.Site{Queue: "gpu", Stays: true}) })
+}
+
+func waitForAWorker(t *testing.T, site driver.Site) {
+	t.Parallel()
 	c := newYard(t, address, 1)
 	spec := inOrder(step("a"), step("b"))
 	spec.Pin.Bundle.Root.Body.Nodes[1].Timeout = 3 * time.Second
-	spec.Pin.Sites = map[string]driver.Site{"steps/b": {Queue: "gpu"}}
+	spec.Pin.Sites = map[string]driver.Site{"steps/b": site}
 	spec.Limits.Runtime = 5 * time.Second
 	began := time.Now()
 	call := c.run(spec)

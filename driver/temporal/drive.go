@@ -319,10 +319,8 @@ func (s *session) idle() bool {
 	if len(m.attempts) > 0 && (s.w.Elsewhere || len(m.queries) > 0) {
 		return false
 	}
-	for _, a := range m.attempts {
-		if a.waits { // a worker may come
-			return false
-		}
+	if m.isQueued() { // a worker may come
+		return false
 	}
 	id, at := m.earliest()
 	return id == "" || at.Sub(s.d.o.Now()) > s.w.Patience

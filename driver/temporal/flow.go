@@ -350,18 +350,20 @@ func (f *flow) planned(pin *driver.Pin) string {
 // claim looks for a worker on which tasks stay. Workers that cannot take them refuse.
 func (f *flow) claim(c claim) {
 	c.Plan = f.planned(f.m.pin)
-	ctx := workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
+	options := workflow.ActivityOptions{
 		ActivityID:          "claim " + c.Label,
 		TaskQueue:           f.queue(driver.Site{Queue: c.Label}),
 		StartToCloseTimeout: time.Minute,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 10 * time.Second},
-	})
-	done := workflow.ExecuteActivity(ctx, claimName, c)
+	}
+	if !c.again {
+		options.ScheduleToCloseTimeout = f.in.Heartbeat
+	}
+	done := workflow.ExecuteActivity(workflow.WithActivityOptions(f.ctx, options), claimName, c)
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
 		h := &home{label: c.Label}
-		if done.Get(ctx, h) == nil {
-			f.inbox = append(f.inbox, arrival{home: h})
-		}
+		h.late = done.Get(ctx, h) != nil
+		f.inbox = append(f.inbox, arrival{home: h})
 	})
 }
 

@@ -19,6 +19,8 @@ type claim struct {
 	Label    string   `json:"label,omitempty"`
 	Programs []string `json:"programs,omitempty"` // that its machine must have
 	Homes    []string `json:"homes,omitempty"`    // queues of workers where tasks of the run stay already
+
+	again bool // no worker has taken it for a while
 }
 
 // home is the result of a claim: the queue of the worker where tasks stay, or why they can be done nowhere.
@@ -27,6 +29,7 @@ type home struct {
 	Wrong string `json:"wrong,omitempty"`
 
 	label string
+	late  bool // no worker has taken the claim for a while
 }
 
 // programs returns the executors that tasks which stay on a worker with a label need.
@@ -48,21 +51,61 @@ func (m *machine) homeQueues() []string {
 // claimed starts the attempts that have waited for a worker, or ends them if there can be none.
 func (m *machine) claimed(now time.Time, h *home) error {
 	waiting := m.homeless[h.label]
+	if h.late {
+		m.do.claim(m.claim(h.label, true))
+		return m.wait(waiting)
+	}
 	delete(m.homeless, h.label)
 	if h.Wrong == "" {
 		m.homes[h.label] = h.Queue
 	}
-	for _, c := range waiting {
+	for _, a := range waiting {
+		begun := &engine.Queued{Address: a.task.Address, Attempt: a.task.Attempt, Begun: true}
+		if err := m.recordIf(m.at(now, begun)); err != nil {
+			return err
+		}
 		if h.Wrong == "" {
-			m.launch(c)
+			m.launch(a.task)
 			continue
 		}
 		fault := &engine.Fault{Kind: engine.FaultError, Message: h.Wrong, Permanent: true}
-		if err := m.arrived(now, arrival{ended: &engine.TaskEnded{Address: c.Address, Attempt: c.Attempt, Fault: fault}}); err != nil {
+		if err := m.arrived(now, arrival{ended: &engine.TaskEnded{Address: a.task.Address, Attempt: a.task.Attempt, Fault: fault}}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// claim returns what a worker has to know to take the tasks with a label.
+func (m *machine) claim(label string, again bool) claim {
+	return claim{Run: m.id, Label: label, Programs: m.programs(label), Homes: m.homeQueues(), again: again}
+}
+
+// wait records that attempts wait for a worker, from when they were asked for. Until it has come, their timeouts and
+// the run's clock are paused.
+func (m *machine) wait(waiting []*attempt) error {
+	for _, a := range waiting {
+		a.waits = true
+		if err := m.recordIf(m.at(a.since, &engine.Queued{Address: a.task.Address, Attempt: a.task.Attempt})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isQueued reports whether attempts wait for a worker.
+func (m *machine) isQueued() bool {
+	for _, a := range m.attempts {
+		if a.waits {
+			return true
+		}
+	}
+	for _, waiting := range m.homeless {
+		if len(waiting) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // claim is the activity that takes the tasks of a run that stay on one machine.

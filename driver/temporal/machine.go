@@ -36,12 +36,12 @@ type machine struct {
 	// then wait until a worker has claimed them, by label.
 	workers  bool
 	homes    map[string]string // the queue of that worker
-	homeless map[string][]*engine.StartTask
+	homeless map[string][]*attempt
 
 	// At one moment, only so much can begin: see launch. And what begins is not stopped at the same one, because
 	// Temporal would record neither.
 	room    int                 // bytes that are left
-	crowded []*engine.StartTask // those that begin later
+	crowded []*attempt          // those that begin later
 	fresh   map[attemptKey]bool // those that begin now
 	halting []attemptKey        // those that are stopped at the next moment
 	nudged  bool                // that comes soon
@@ -82,7 +82,7 @@ func newMachine(in begin, do effects, recall func(last int) (begin, error)) (*ma
 	m := &machine{
 		id: in.Run, pin: in.Pin, run: run, do: do, timers: timers{at: map[string]time.Time{}}, attempts: map[attemptKey]*attempt{}, stopping: map[attemptKey]bool{},
 		queries: map[string]ticket{}, handings: map[string][]ticket{}, unheard: map[string]engine.Reply{},
-		workers: in.Workers, homes: map[string]string{}, homeless: map[string][]*engine.StartTask{}, fresh: map[attemptKey]bool{},
+		workers: in.Workers, homes: map[string]string{}, homeless: map[string][]*attempt{}, fresh: map[attemptKey]bool{},
 	}
 	maps.Copy(m.homes, in.About.Homes)
 	return m, m.load(in)
@@ -158,8 +158,8 @@ func (m *machine) moment() {
 	}
 	waiting := m.crowded
 	m.halting, m.crowded = nil, nil
-	for _, c := range waiting {
-		m.launch(c)
+	for _, a := range waiting {
+		m.launch(a.task)
 	}
 }
 
@@ -450,23 +450,24 @@ func (m *machine) carryOut(cmds []engine.Command) error {
 
 // launch starts an attempt, unless it has to wait for the next execution or for its worker.
 func (m *machine) launch(c *engine.StartTask) {
-	key, site := attemptKey{c.Address, c.Attempt}, driver.Site{}
+	key, a := attemptKey{c.Address, c.Attempt}, &attempt{task: c, pin: m.pin, since: m.last}
 	if m.workers {
-		site = m.pin.Site(c)
+		a.site = m.pin.Site(c)
 	}
+	label := a.site.Queue
 	switch {
 	case m.drain && !m.awaited():
 		m.held = append(m.held, key)
-	case site.Stays && m.homes[site.Queue] == "":
-		waiting, claiming := m.homeless[site.Queue]
-		m.homeless[site.Queue] = append(waiting, c)
+	case a.site.Stays && m.homes[label] == "":
+		waiting, claiming := m.homeless[label]
+		m.homeless[label] = append(waiting, a)
 		if !claiming {
-			m.do.claim(claim{Run: m.id, Label: site.Queue, Programs: m.programs(site.Queue), Homes: m.homeQueues()})
+			m.do.claim(m.claim(label, false))
 		}
 	case len(m.crowded) > 0 || len(m.attempts) >= mostOpen || !m.fits():
-		m.crowded = append(m.crowded, c)
+		m.crowded = append(m.crowded, a)
 	default:
-		m.attempts[key] = &attempt{task: c, site: site, pin: m.pin, since: m.last}
+		m.attempts[key] = a
 		m.start(key)
 	}
 }
@@ -476,8 +477,7 @@ func (m *machine) start(key attemptKey) {
 	m.do.start(key, m.attempts[key])
 }
 
-// untaken asks again for an attempt that no worker has taken for a while. Until one does, its timeout and the run's
-// clock are paused.
+// untaken asks again for an attempt that no worker has taken for a while.
 func (m *machine) untaken(now time.Time, key attemptKey) error {
 	a := m.attempts[key]
 	switch {
@@ -488,7 +488,7 @@ func (m *machine) untaken(now time.Time, key attemptKey) error {
 	}
 	a.waits = true
 	m.start(key)
-	return m.recordIf(m.at(a.since, &engine.Queued{Address: key.address, Attempt: key.attempt}))
+	return m.wait([]*attempt{a})
 }
 
 // awaited reports whether an attempt waits for work that it has handed off, which therefore must be done.
@@ -502,7 +502,7 @@ func (m *machine) unlaunched(key attemptKey) bool {
 		m.held = slices.Delete(m.held, i, i+1)
 		return true
 	}
-	is := func(c *engine.StartTask) bool { return key == attemptKey{c.Address, c.Attempt} }
+	is := func(a *attempt) bool { return key == attemptKey{a.task.Address, a.task.Attempt} }
 	if i := slices.IndexFunc(m.crowded, is); i >= 0 {
 		m.crowded = slices.Delete(m.crowded, i, i+1)
 		return true

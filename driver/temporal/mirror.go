@@ -203,7 +203,8 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 		a := e.GetActivityTaskCompletedEventAttributes()
 		if label, ok := m.claims[a.GetScheduledEventId()]; ok {
 			h := &home{label: label}
-			return &arrival{home: h}, m.decode(a.GetResult(), h)
+			h.late = m.decode(a.GetResult(), h) != nil
+			return &arrival{home: h}, nil
 		}
 		if id, ok := m.telling[a.GetScheduledEventId()]; ok {
 			return &arrival{told: id}, nil
@@ -220,9 +221,16 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 		err = m.values.data.FromPayloads(&commonpb.Payloads{Payloads: result}, ended)
 		return &arrival{ended: endOf(key, ended, err)}, nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_FAILED:
-		return m.endedBy(e.GetActivityTaskFailedEventAttributes().GetScheduledEventId(), engine.FaultLost), nil
+		a := e.GetActivityTaskFailedEventAttributes()
+		if label, ok := m.claims[a.GetScheduledEventId()]; ok {
+			return &arrival{home: &home{label: label, late: true}}, nil
+		}
+		return m.endedBy(a.GetScheduledEventId(), engine.FaultLost), nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
 		a := e.GetActivityTaskTimedOutEventAttributes()
+		if label, ok := m.claims[a.GetScheduledEventId()]; ok {
+			return &arrival{home: &home{label: label, late: true}}, nil
+		}
 		key, ok := m.scheduled[a.GetScheduledEventId()]
 		if ok && a.GetFailure().GetTimeoutFailureInfo().GetTimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START {
 			return &arrival{untaken: &key}, nil

@@ -167,7 +167,10 @@ func (c *crew) plan(ctx context.Context, run, digest string) (p *plan, done func
 	case <-p.ready:
 	case <-ctx.Done():
 		done()
-		return nil, nil, context.Cause(ctx)
+		if err = context.Cause(ctx); !errors.As(err, new(*temporal.CanceledError)) {
+			err = refuse(err)
+		}
+		return nil, nil, err
 	}
 	if p.wrong != nil {
 		done()
