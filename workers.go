@@ -167,18 +167,22 @@ func (r *Run) following(ctx context.Context, f Front) (driver.Work, func(), erro
 // sitesOf returns which machines may do the tasks of a bundle, and what agents are handed off to.
 func (p *Project) sitesOf(b workflow.Bundle, agents *agent.Set, replies *Replies) map[string]driver.Site {
 	sites, anywhere := map[string]driver.Site{}, p.Config().Temporal.Anywhere
+	add := func(key, name string, w *workflow.Workflow, settings map[string]any) {
+		if d, _, err := agents.ResolveLane(name, w.RoleOf(name)); err == nil {
+			sites[key] = siteOf(d, agents.Traits(d.Agent), settings, anywhere)
+		}
+	}
 	for _, w := range check.Workflows(b) {
 		w.Body.WalkTasks(func(n *workflow.Node, task *workflow.Task) {
-			if replies != nil && replies.Covers(n) {
-				return
+			if task.Handoffs != nil {
+				for _, to := range task.Handoffs.To { // their roles are those of the root: see lanes
+					add("@"+to, to, b.Root, nil)
+				}
 			}
-			if d, _, err := agents.ResolveLane(task.Agent, w.RoleOf(task.Agent)); err == nil {
-				sites[w.Name+"/"+n.ID] = siteOf(d, agents.Traits(d.Agent), task.Settings, anywhere)
+			if replies == nil || !replies.Covers(n) {
+				add(w.Name+"/"+n.ID, task.Agent, w, task.Settings)
 			}
 		})
-	}
-	for _, d := range agents.Definitions() {
-		sites["@"+d.Name] = siteOf(d, agents.Traits(d.Agent), nil, anywhere)
 	}
 	return sites
 }

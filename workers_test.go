@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/local"
+	"github.com/hocket-dev/hocket/engine"
 )
 
 // working is a driver with workers that records what runs are started with.
@@ -144,6 +145,29 @@ func TestWorkersNeedApprovals(t *testing.T) {
 		}
 		if err := p.Work(t.Context(), hocket.Worker{}); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// Work that is handed off is done where its agent can work, whatever the step calls that agent.
+func TestSitesOfHandoffs(t *testing.T) {
+	dir := workshop(t, map[string]string{
+		".hocket/config.yml": onTemporal, ".hocket/agents/ann.yml": "agent: shell\nqueue: gpu\nrole: tester\nsettings: {command: id}\n",
+		"w.yml": "name: w\nagents: [{name: Quality, role: tester}]\nsteps:\n  - {id: a, agent: shell, config: {command: id}, handoffs: {to: [ann, tester, Quality]}}\n",
+	}).Root()
+	p, d := employed(t, dir, true)
+	w, err := p.Load("w.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Record(t.Context(), w, nil); err != nil {
+		t.Fatal(err)
+	}
+	pin := d.specs[0].Pin
+	for _, name := range []string{"ann", "tester", "Quality"} {
+		got := pin.Site(&engine.StartTask{Place: &engine.Place{Workflow: "handoff", Node: "handoff-1", Agent: name}})
+		if want := (driver.Site{Queue: "gpu", Stays: true}); got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
 }

@@ -186,7 +186,7 @@ type Pin struct {
 	// spelled. "" if there is none, or if an older version recorded the run.
 	File string `json:"file,omitempty"`
 	// Sites say which machines may make attempts, for a driver with workers. The keys are those of
-	// Spec.Tasks, and "@" with the name of an agent for work that is handed off.
+	// Spec.Tasks, and "@" with the name of an agent, as tasks write it, for work that is handed off.
 	Sites map[string]Site `json:"sites,omitempty"`
 	// Files describes the project's files, for tasks that stay on one machine; "" if that is unknown.
 	Files string `json:"files,omitempty"`

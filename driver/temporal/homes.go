@@ -116,8 +116,8 @@ func (c *crew) claim(ctx context.Context, asked claim) (home, error) {
 	}
 	defer done()
 	for _, program := range asked.Programs {
-		if !slices.Contains(c.w.Programs, program) {
-			return home{}, refuse(fmt.Errorf("worker %s does not have %s", c.w.Name, program))
+		if err := c.lacks(program); err != nil {
+			return home{}, refuse(err)
 		}
 	}
 	mine := home{Queue: c.stays}

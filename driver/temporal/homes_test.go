@@ -2,6 +2,7 @@ package temporal_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,10 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/temporal"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -126,4 +130,54 @@ func TestFilesElsewhere(t *testing.T) {
 	if want := "worker gpu has other files than the run was started with"; res.Status != engine.Failed || !strings.Contains(res.Error, want) {
 		t.Errorf("%s: %s, want %s", res.Status, res.Error, want)
 	}
+}
+
+// TestMissingProgram: work is handed off to an agent whose program the machine with the run's files does not have.
+func TestMissingProgram(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	a := step("a")
+	a.Step.(*workflow.Task).Handoffs = &workflow.Handoffs{To: []string{"other"}}
+	help := step("help")
+	help.Step.(*workflow.Task).Agent = "other"
+	spec := inOrder(a)
+	spec.Pin.Sites = map[string]driver.Site{"steps/a": {Stays: true}, "@other": {Stays: true, Program: "claude"}}
+	d := employed(t, driver.Worker{Name: "one"}, func(ctx context.Context, task *engine.StartTask, at driver.Attempt) driver.Outcome {
+		got, err := at.HandOff(ctx, &engine.HandoffAsked{Blocking: true, Definition: inOrder(help).Pin.Bundle.Root})
+		if err != nil {
+			return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
+		}
+		return driver.Outcome{Output: got.Error}
+	})
+	made, err := d.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	res, err := d.Drive(ctx, made.Run, driver.Work{})
+	if want := "worker one does not have claude, and the run's files are there"; err != nil || !strings.Contains(fmt.Sprint(res.Output), want) {
+		t.Errorf("%+v %v, want %s", res, err, want)
+	}
+}
+
+// employed returns a driver with a worker, which makes attempts with a function until the test ends.
+func employed(t *testing.T, w driver.Worker, a agent) *temporal.Driver {
+	t.Helper()
+	o := options(newName(), temporal.Folder(t.TempDir()))
+	o.Workers = true
+	d := open(t, o)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	w.Resolve = func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+		return driver.Work{Agents: a}, func() {}, nil
+	}
+	go func() { ended <- d.Work(ctx, w, nil) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return d
 }

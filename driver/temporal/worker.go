@@ -303,9 +303,12 @@ func (c *crew) work(ctx context.Context, j job) (*working, error) {
 			c.last = append(c.last, driver.AttemptID{Run: j.Run, Address: j.Task.Address, Attempt: j.Task.Attempt})
 		}
 	}
-	if s := c.d.stray(c.w, p.pin.Site(j.Task)); s != "" {
+	if site := p.pin.Site(j.Task); c.lacks(site.Program) != nil {
+		if site.Stays { // no other worker may make it
+			return &working{Work: driver.Work{Agents: unable{c.lacks(site.Program)}}, pin: p.pin, done: done}, nil
+		}
 		done()
-		return nil, refuse(errors.New(s))
+		return nil, refuse(c.lacks(site.Program))
 	}
 	key, work := attemptKey{j.Task.Address, j.Task.Attempt}, c.workOf(p)
 	task := c.issued.task(j.Run, j.Plan, key)
@@ -412,12 +415,20 @@ func (i *issued) pin(run, plan string) *driver.Pin {
 	return nil
 }
 
-// stray says why an attempt should not have come to a worker.
-func (d *Driver) stray(w driver.Worker, s driver.Site) string {
-	if s.Program != "" && !slices.Contains(w.Programs, s.Program) {
-		return "worker " + w.Name + " does not have " + s.Program
+// lacks says that the worker does not have a program.
+func (c *crew) lacks(program string) error {
+	if program == "" || slices.Contains(c.w.Programs, program) {
+		return nil
 	}
-	return ""
+	return fmt.Errorf("worker %s does not have %s", c.w.Name, program)
+}
+
+// unable fails all attempts.
+type unable struct{ because error }
+
+func (u unable) Run(context.Context, string, *engine.StartTask, driver.Attempt) driver.Outcome {
+	text := u.because.Error() + ", and the run's files are there: install it, and retry the step"
+	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: text, Permanent: true}}
 }
 
 // begins is called when the workflow of a run begins to run here. A script answers questions, also without an attempt.
