@@ -28,7 +28,9 @@ type Worker struct {
 	// name continues what was begun here. "" means a name made of both.
 	Name   string
 	Queues []string // labels of agents that it serves, besides tasks without one
-	Most   int      // attempts at once for each queue; zero: no limit
+	// Most is how many attempts it makes at once. Those that wait for an answer, or for work that they handed off, do not
+	// count. Zero means no limit.
+	Most int
 	// Accept are digests of runs that it works for although they are not of this project's files, and AcceptAny
 	// means all. See [UnacceptedError].
 	Accept    []string

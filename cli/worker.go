@@ -53,7 +53,7 @@ second one interrupts them, so that they are done again elsewhere.`,
 	flags := cmd.Flags()
 	flags.StringArrayVar(&w.Queues, "queue", nil, "also work for agents with the queue `LABEL`; can be repeated")
 	flags.StringVar(&w.Name, "name", "", "identify this machine and directory by `NAME` (default: made of both)")
-	flags.IntVar(&w.Most, "attempts", 0, "work on at most `N` steps of each queue at once (default: no limit)")
+	flags.IntVar(&w.Most, "attempts", 0, "work on at most `N` steps at once; those that wait for an answer do not count (default: no limit)")
 	flags.StringArrayVar(&w.Accept, "accept", nil, "also work for runs with the `DIGEST` that a refusal names; can be repeated")
 	flags.BoolVar(&w.AcceptAny, "accept-any", false, "work for every run: whoever can write to the namespace can run commands here")
 	cmd.AddCommand(a.workerGuardVerb())

@@ -59,7 +59,8 @@ type Worker struct {
 	// continues the tasks that stay here.
 	Name   string
 	Queues []string // labels that it serves, besides tasks without one
-	Most   int      // attempts at once; zero: as many as there are
+	// Most is how many attempts it makes at once; those that wait for a reply do not count. Zero means as many as there are.
+	Most int
 	// Resolve returns what a run is driven with here. The error says why this worker cannot work for it.
 	// The function is called when the worker no longer works for that plan.
 	Resolve func(ctx context.Context, run string, pin *Pin) (Work, func(), error)

@@ -36,6 +36,7 @@ type workplace struct {
 	issued   *issued
 	claim    func(ctx context.Context, c claim) (home, error)
 	happened func(a driver.AttemptID, out *driver.Outcome, refused error)
+	slots    *slots
 
 	mu      sync.Mutex
 	waiting map[string]chan reply // requests of attempts, by ticket
@@ -46,11 +47,12 @@ type workplace struct {
 // working is what a run is driven with in a process.
 type working struct {
 	driver.Work
-	pin  *driver.Pin
-	seen func(address string, attempt int, piece []byte) // shows what an attempt prints; may be nil
-	exec agent.Executor                                  // the scripted reply of this attempt; nil: there is none
-	task *engine.StartTask                               // as the run asked for it; nil: as the job says
-	done func()                                          // called after the attempt; may be nil
+	pin   *driver.Pin
+	seen  func(address string, attempt int, piece []byte) // shows what an attempt prints; may be nil
+	exec  agent.Executor                                  // the scripted reply of this attempt; nil: there is none
+	task  *engine.StartTask                               // as the run asked for it; nil: as the job says
+	place place                                           // of the attempt
+	done  func()                                          // called after the attempt; may be nil
 }
 
 // lostType is the type of the error of an attempt whose process leaves. What it did is not known.
@@ -87,6 +89,12 @@ func (p *workplace) attempt(ctx context.Context, j job) (*engine.TaskEnded, erro
 	go beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout)
 	stop := context.AfterFunc(p.stopped, func() { cancel(errInterrupted) })
 	defer stop()
+	if err := p.slots.take(ctx, 1); errors.Is(err, errInterrupted) {
+		return nil, refuse(err) // it has done nothing, so another worker may make it
+	} else if err != nil {
+		return nil, temporal.NewCanceledError()
+	}
+	defer p.slots.give()
 	w, err := p.work(ctx, j)
 	p.tells(id, nil, err)
 	if err != nil {
@@ -95,6 +103,7 @@ func (p *workplace) attempt(ctx context.Context, j job) (*engine.TaskEnded, erro
 	if w.done != nil {
 		defer w.done()
 	}
+	w.place = place{slots: p.slots}
 	if w.task != nil {
 		j.Task = w.task
 	}
@@ -179,7 +188,7 @@ func (p *workplace) run(ctx context.Context, w *working, j job, log *attemptLog)
 	at := driver.Attempt{
 		Log:       log.write,
 		Ask:       p.asking(j.Run, key, w, log),
-		HandOff:   p.handingOff(j.Run, key, log),
+		HandOff:   p.handingOff(j.Run, key, w, log),
 		Keep:      log.keep,
 		Note:      log.note,
 		Artifacts: log.files,
@@ -208,7 +217,7 @@ func (p *workplace) asking(run string, key attemptKey, w *working, log *attemptL
 		for _, o := range asked.Options {
 			ev.Options = append(ev.Options, hocketflow.Option{Value: o})
 		}
-		r, err := p.request(ctx, run, ev)
+		r, err := p.request(ctx, w, run, ev)
 		if err != nil {
 			return "", err
 		}
@@ -217,11 +226,11 @@ func (p *workplace) asking(run string, key attemptKey, w *working, log *attemptL
 }
 
 // handingOff lets an attempt hand work off.
-func (p *workplace) handingOff(run string, key attemptKey, log *attemptLog) func(context.Context, *engine.HandoffAsked) (*engine.Return, error) {
+func (p *workplace) handingOff(run string, key attemptKey, w *working, log *attemptLog) func(context.Context, *engine.HandoffAsked) (*engine.Return, error) {
 	return func(ctx context.Context, asked *engine.HandoffAsked) (*engine.Return, error) {
 		own := *asked
 		own.Address, own.Attempt = key.address, key.attempt
-		r, err := p.request(ctx, run, &own)
+		r, err := p.request(ctx, w, run, &own)
 		if err != nil {
 			return nil, err
 		}
@@ -234,7 +243,7 @@ func (p *workplace) handingOff(run string, key attemptKey, log *attemptLog) func
 }
 
 // request sends a request of an attempt to the workflow, and waits for the last reply.
-func (p *workplace) request(ctx context.Context, run string, ev engine.Event) (reply, error) {
+func (p *workplace) request(ctx context.Context, w *working, run string, ev engine.Event) (reply, error) {
 	t := ticket{Queue: p.queue, ID: rand.Text()}
 	replies := make(chan reply, 2)
 	p.mu.Lock()
@@ -248,6 +257,8 @@ func (p *workplace) request(ctx context.Context, run string, ev engine.Event) (r
 	if err := p.signal(ctx, run, note{Ticket: t, Event: eventJSON{engine.Envelope{Event: ev}}}); err != nil {
 		return reply{}, err
 	}
+	w.place.leave()
+	defer w.place.back(ctx)
 	for {
 		select {
 		case r := <-replies:

@@ -2,6 +2,7 @@ package temporal_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/temporal"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 )
 
 // The only worker leaves while an attempt is in progress. The attempt can still ask somebody, and its end is recorded.
@@ -56,5 +58,78 @@ func TestAskWhileLeaving(t *testing.T) {
 	}
 	if i, err := d.Info(t.Context(), "run-1"); err != nil || i.Status != engine.Success {
 		t.Errorf("%+v %v", i, err)
+	}
+}
+
+// A worker that makes one attempt at once makes another one while that waits for an answer, and none while it goes on,
+// whatever their queues.
+func TestOneAtOnce(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	o := options(newName(), temporal.Folder(t.TempDir()))
+	o.Workers = true
+	d := open(t, o)
+	g := workflow.Graph{Nodes: []workflow.Node{task("asks"), task("b"), task("c"), task("d")}}
+	spec := driver.Spec{
+		Run: "run-1", Limits: workflow.Limits{Steps: 100, Parallel: 10},
+		Pin: &driver.Pin{Bundle: &workflow.Bundle{Root: &workflow.Workflow{Name: "wide", Body: g}}, Sites: map[string]driver.Site{"wide/c": {Queue: "gpu"}, "wide/d": {Queue: "gpu"}}},
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := d.Start(ctx, spec); err != nil {
+		t.Fatal(err)
+	}
+	var active, others atomic.Int32
+	enter := func() {
+		if n := active.Add(1); n > 1 {
+			t.Errorf("%d attempts at once", n)
+		}
+		time.Sleep(300 * time.Millisecond)
+		active.Add(-1)
+	}
+	asks := agent(func(ctx context.Context, task *engine.StartTask, at driver.Attempt) driver.Outcome {
+		enter()
+		if task.Node != "asks" {
+			others.Add(1)
+			return driver.Outcome{}
+		}
+		_, err := at.Ask(ctx, hocketagent.Question{Text: "May I?", Options: []string{"yes"}})
+		if err != nil {
+			t.Error(err)
+		}
+		enter()
+		return driver.Outcome{}
+	})
+	working, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- d.Work(working, driver.Worker{Name: newName(), Most: 1, Queues: []string{"gpu"}, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+			return driver.Work{Agents: asks, Elsewhere: true}, func() {}, nil
+		}}, nil)
+	}()
+	for others.Load() < 3 {
+		if time.Sleep(50 * time.Millisecond); ctx.Err() != nil {
+			t.Fatalf("only %d others", others.Load())
+		}
+	}
+	for ctx.Err() == nil {
+		open, err := d.Questions(ctx, driver.QuestionFilter{Run: "run-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(open) > 0 {
+			if _, err := d.Act(ctx, "run-1", &engine.Answered{ID: open[0].ID, Value: "yes", By: "ann", Digest: open[0].Digest}); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if res, err := d.Drive(ctx, "run-1", driver.Work{}); err != nil || res.Status != engine.Success {
+		t.Errorf("%+v %v", res, err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

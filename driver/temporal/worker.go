@@ -31,7 +31,7 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	defer c.close()
 	p := &workplace{
 		client: d.client, store: d.o.Store, queue: d.processQueue(), ids: d.flowID, waiting: map[string]chan reply{}, stopped: stopped,
-		work: c.work, allows: c.allows, begins: c.begins, claim: c.claim, issued: c.issued, happened: w.Happened,
+		work: c.work, allows: c.allows, begins: c.begins, claim: c.claim, issued: c.issued, happened: w.Happened, slots: newSlots(w.Most),
 	}
 	var all []worker.Worker
 	broken := make(chan error, 1) // such as: the namespace was deleted
@@ -41,10 +41,14 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 		default: // the first one is enough
 		}
 	}
+	var wrong error
 	serve := func(queue string, o worker.Options, register func(worker.Registry)) {
 		o.Identity, o.DisableRegistrationAliasing, o.OnFatalError = d.name, true, fatal
 		o.MaxHeartbeatThrottleInterval, o.WorkerStopTimeout = d.o.Heartbeat/5, forever
-		o.MaxConcurrentActivityExecutionSize, o.DeadlockDetectionTimeout = w.Most, slow
+		o.DeadlockDetectionTimeout = slow
+		if o.Tuner, wrong = p.slots.tuner(); wrong != nil {
+			return
+		}
 		one := worker.New(d.client, queue, o)
 		register(one)
 		all = append(all, one)
@@ -56,6 +60,9 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	}
 	for _, program := range w.Programs {
 		serve(programQueue(d.o.Queue, program), worker.Options{DisableWorkflowWorker: true}, p.registerAttempts)
+	}
+	if wrong != nil {
+		return wrong
 	}
 	own := worker.New(d.client, p.queue, worker.Options{Identity: d.name, DisableWorkflowWorker: true})
 	own.RegisterActivityWithOptions(p.told, activity.RegisterOptions{Name: tellName})
