@@ -352,7 +352,7 @@ func (f *flow) claim(c claim) {
 	c.Plan = f.planned(f.m.pin)
 	options := workflow.ActivityOptions{
 		ActivityID:          "claim " + c.Label,
-		TaskQueue:           f.queue(driver.Site{Queue: c.Label}),
+		TaskQueue:           f.queue(c.site()),
 		StartToCloseTimeout: time.Minute,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 10 * time.Second},
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"go.temporal.io/sdk/activity"
 )
@@ -21,6 +22,15 @@ type claim struct {
 	Homes    []string `json:"homes,omitempty"`    // queues of workers where tasks of the run stay already
 
 	again bool // no worker has taken it for a while
+}
+
+// site returns where the claim is asked for. Workers without the first program need not refuse it.
+func (c claim) site() driver.Site {
+	s := driver.Site{Queue: c.Label}
+	if len(c.Programs) > 0 {
+		s.Program = c.Programs[0]
+	}
+	return s
 }
 
 // home is the result of a claim: the queue of the worker where tasks stay, or why they can be done nowhere.

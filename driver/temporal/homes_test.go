@@ -2,6 +2,7 @@ package temporal_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -158,6 +159,32 @@ func TestMissingProgram(t *testing.T) {
 	res, err := d.Drive(ctx, made.Run, driver.Work{})
 	if want := "worker one does not have claude, and the run's files are there"; err != nil || !strings.Contains(fmt.Sprint(res.Output), want) {
 		t.Errorf("%+v %v, want %s", res, err, want)
+	}
+}
+
+// TestClaimedProgram: only workers that have the program of a step that stays are asked to take it.
+func TestClaimedProgram(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	spec := inOrder(step("a"))
+	spec.Pin.Sites = map[string]driver.Site{"steps/a": {Stays: true, Program: "claude"}}
+	o := employed(t, driver.Worker{Name: "one"}, echo)
+	made, err := o.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	work := driver.Work{Stalled: func(why string) {
+		if want := "no worker has claude"; why != "" && !strings.HasPrefix(why, want) {
+			t.Errorf("it lacks %q, want %q", why, want)
+		}
+		if why != "" {
+			cancel()
+		}
+	}}
+	if _, err := o.Drive(ctx, made.Run, work); t.Context().Err() != nil || ctx.Err() == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("nobody says what it lacks: %v", err)
 	}
 }
 
