@@ -509,9 +509,13 @@ func (s *session) tail(key attemptKey) {
 				last = true
 			case <-s.over:
 				last = true
-			case <-time.After(flushEvery):
+			case <-time.After(flushes(s.d.o.Store)):
 			}
-			for p, err := range s.d.Read(context.Background(), id, driver.Output, offset, false) {
+			pieces := s.d.next
+			if last {
+				pieces = s.d.rest
+			}
+			for p, err := range pieces(context.Background(), id, driver.Output, offset) {
 				if err != nil {
 					break // it is read again, or with logs
 				}

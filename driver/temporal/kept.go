@@ -33,37 +33,26 @@ func (d *Driver) Output(ctx context.Context, run string, seq int) (string, error
 // Read yields what an attempt wrote to a stream.
 func (d *Driver) Read(ctx context.Context, a driver.AttemptID, s driver.Stream, offset int64, follow bool) iter.Seq2[driver.Piece, error] {
 	return func(yield func(driver.Piece, error) bool) {
-		for more := follow; ; {
+		for pieces := d.rest; ; pieces = d.next {
+			more := false
 			var err error
 			if follow {
 				more, err = d.writes(ctx, a)
 			}
-			chunks, wrong := d.chunks(ctx, a, s)
-			if err := errors.Join(err, wrong); err != nil {
-				if !follow || ctx.Err() == nil {
-					yield(driver.Piece{}, err)
-				}
+			if !more {
+				pieces = d.rest // a chunk that was stored a second time may have become longer
+			}
+			if err != nil && ctx.Err() == nil {
+				yield(driver.Piece{}, err)
+			}
+			if err != nil {
 				return
 			}
-			for i, at := range chunks {
-				if i+1 < len(chunks) && chunks[i+1] <= offset {
-					continue
-				}
-				text, err := d.o.Store.Get(ctx, attemptKeyIn(a, string(s), chunkName(at)))
-				if err != nil {
-					yield(driver.Piece{}, err)
+			for p, err := range pieces(ctx, a, s, offset) {
+				if follow && ctx.Err() != nil || !yield(p, err) || err != nil {
 					return
 				}
-				if at+int64(len(text)) <= offset {
-					continue
-				}
-				if at < offset {
-					text, at = text[offset-at:], offset
-				}
-				if !yield(driver.Piece{At: at, Text: text}, nil) {
-					return
-				}
-				offset = at + int64(len(text))
+				offset = p.At + int64(len(p.Text))
 			}
 			if !more {
 				return
@@ -71,8 +60,53 @@ func (d *Driver) Read(ctx context.Context, a driver.AttemptID, s driver.Stream, 
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(flushEvery):
+			case <-time.After(flushes(d.o.Store)):
 			}
+		}
+	}
+}
+
+// rest yields what is stored of a stream from an offset on.
+func (d *Driver) rest(ctx context.Context, a driver.AttemptID, s driver.Stream, offset int64) iter.Seq2[driver.Piece, error] {
+	return func(yield func(driver.Piece, error) bool) {
+		chunks, err := d.chunks(ctx, a, s)
+		for i, at := range chunks {
+			if i+1 < len(chunks) && chunks[i+1] <= offset {
+				continue
+			}
+			var text []byte
+			if err == nil {
+				text, err = d.o.Store.Get(ctx, attemptKeyIn(a, string(s), chunkName(at)))
+			}
+			if err != nil {
+				break
+			}
+			if at+int64(len(text)) <= offset {
+				continue
+			}
+			if at < offset {
+				text, at = text[offset-at:], offset
+			}
+			if !yield(driver.Piece{At: at, Text: text}, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(driver.Piece{}, err)
+		}
+	}
+}
+
+// next yields what is stored of a stream from the end of a chunk on. The name of a chunk is its offset, so this needs no
+// list of all of them.
+func (d *Driver) next(ctx context.Context, a driver.AttemptID, s driver.Stream, offset int64) iter.Seq2[driver.Piece, error] {
+	return func(yield func(driver.Piece, error) bool) {
+		for {
+			text, err := d.o.Store.Get(ctx, attemptKeyIn(a, string(s), chunkName(offset)))
+			if errors.Is(err, fs.ErrNotExist) || !yield(driver.Piece{At: offset, Text: text}, err) || err != nil {
+				return
+			}
+			offset += int64(len(text))
 		}
 	}
 }

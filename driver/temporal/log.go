@@ -25,7 +25,7 @@ func attemptKeyIn(id driver.AttemptID, parts ...string) string {
 // chunkName is the name of a chunk of a stream: the offset of its first byte, so that names sort.
 func chunkName(offset int64) string { return fmt.Sprintf("%020d", offset) }
 
-// attemptLog stores what an attempt prints and leaves, in chunks that are at most flushEvery old.
+// attemptLog stores what an attempt prints and leaves, in chunks, see [flushes].
 type attemptLog struct {
 	store Store
 	id    driver.AttemptID
@@ -40,10 +40,19 @@ type attemptLog struct {
 	dir     string // where that is until close stores them; "": they are in the store already
 }
 
-const (
-	flushEvery = 300 * time.Millisecond
-	chunkSize  = 64 << 10
-)
+const chunkSize = 64 << 10
+
+// flushes returns how old a chunk may become before it is stored, and how often those who follow it look for it. In a bucket,
+// each of that is a request that costs something.
+func flushes(s Store) time.Duration {
+	if sealed, ok := s.(sealedStore); ok {
+		s = sealed.Store
+	}
+	if _, ok := s.(Folder); ok {
+		return 300 * time.Millisecond
+	}
+	return 2 * time.Second
+}
 
 // chunk is the end of a stream that is not stored yet.
 type chunk struct {
@@ -116,7 +125,7 @@ func (l *attemptLog) keep(s driver.Stream, text []byte) {
 	if len(c.text) >= chunkSize {
 		l.flush()
 	} else if l.timer == nil {
-		l.timer = time.AfterFunc(flushEvery, func() {
+		l.timer = time.AfterFunc(flushes(l.store), func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.flush()
