@@ -121,7 +121,8 @@ func (d *Driver) chunks(ctx context.Context, a driver.AttemptID, s driver.Stream
 	return offsets, err
 }
 
-// writes reports whether an attempt may write more: it is in progress or may begin, and the run is driven or pending.
+// writes reports whether an attempt may write more: it is in progress or may begin. This is asked again and again, so it
+// costs one request.
 func (d *Driver) writes(ctx context.Context, a driver.AttemptID) (bool, error) {
 	res, err := d.client.DescribeWorkflowExecution(ctx, d.flowID(a.Run), "")
 	if err != nil {
@@ -130,11 +131,7 @@ func (d *Driver) writes(ctx context.Context, a driver.AttemptID) (bool, error) {
 	}
 	id := activityID(attemptKey{a.Address, a.Attempt})
 	runs := slices.ContainsFunc(res.GetPendingActivities(), func(p *workflowpb.PendingActivityInfo) bool { return p.GetActivityId() == id })
-	if !isOpen(res.GetWorkflowExecutionInfo()) || !runs && res.GetPendingWorkflowTask() == nil {
-		return false, nil
-	}
-	i, err := d.Info(ctx, a.Run)
-	return i.Driven || i.Pending, err
+	return isOpen(res.GetWorkflowExecutionInfo()) && (runs || res.GetPendingWorkflowTask() != nil), nil
 }
 
 // Kept returns what is stored about an attempt.
