@@ -181,9 +181,11 @@ func (p *Project) sitesOf(b workflow.Bundle, agents *agent.Set, replies *Replies
 					add("@"+to, to, b.Root, nil)
 				}
 			}
-			if replies == nil || !replies.Covers(n) {
-				add(w.Name+"/"+n.ID, task.Agent, w, task.Settings)
+			if replies != nil && replies.Covers(n) {
+				sites[w.Name+"/"+n.ID] = driver.Site{} // nothing is needed to repeat a reply
+				return
 			}
+			add(w.Name+"/"+n.ID, task.Agent, w, task.Settings)
 		})
 	}
 	return sites

@@ -222,7 +222,7 @@ type Info struct {
 	// interrupted: see Driven.
 	Status  engine.Status
 	Driven  bool   // a process drives it now
-	Pending bool   // no process has started it yet, and any may; never if it was claimed
+	Pending bool   // no process has started it yet, or no worker is there, and any may; never if it was claimed
 	Holder  Holder // that process, if known
 	Origin  string // the run that this one was forked from
 	Problem string // why the engine could not continue, a defect of the program; for a Damaged run, what cannot be read

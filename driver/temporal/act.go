@@ -41,7 +41,7 @@ func (d *Driver) act(ctx context.Context, run string, a act) (driver.Receipt, er
 		if _, err := d.mirror(ctx, run, nil); err != nil {
 			return driver.Receipt{}, err
 		}
-		stop, err := d.runsWorkflow(run)
+		stop, err := d.runsWorkflow()
 		if err != nil {
 			return driver.Receipt{}, err
 		}
@@ -107,26 +107,38 @@ func reason(err error) string {
 
 // stopped waits until attempts that were told to stop have ended. Without somebody who makes them, the server ends
 // those that had not begun, and soon those whose process died.
-func (d *Driver) stopped(ctx context.Context, run string) (*mirror, error) {
-	for {
-		m, err := d.mirror(ctx, run, nil)
-		if err != nil || len(m.stopping) == 0 {
-			return m, err
+func (d *Driver) stopped(ctx context.Context, run string) (m *mirror, err error) {
+	return m, until(ctx, func() (bool, error) {
+		m, err = d.mirror(ctx, run, nil)
+		return err == nil && len(m.stopping) == 0, err
+	})
+}
+
+// until asks again and again, less and less often, whether something is so.
+func until(ctx context.Context, so func() (bool, error)) error {
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
+		if yes, err := so(); yes || err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return m, context.Cause(ctx)
-		case <-time.After(20 * time.Millisecond):
+			return context.Cause(ctx)
+		case <-time.After(wait):
 		}
 	}
 }
 
-// runsWorkflow runs the workflow of a run until stop is called, and makes no attempts.
-func (d *Driver) runsWorkflow(run string) (stop func(), err error) {
-	p := &workplace{ids: d.flowID, client: d.client, store: d.o.Store, allows: func(string, *driver.Pin) error { return nil }}
-	w := worker.New(d.client, d.runQueue(run), worker.Options{Identity: d.name, LocalActivityWorkerOnly: true, DisableRegistrationAliasing: true, DeadlockDetectionTimeout: slow})
-	p.register(w)
+// runsWorkflow runs workflows of the project until stop is called, and makes no attempts.
+func (d *Driver) runsWorkflow() (stop func(), err error) {
+	c := d.newCrew(driver.Worker{Resolve: anything})
+	w := worker.New(d.client, d.o.Queue, worker.Options{Identity: d.name, LocalActivityWorkerOnly: true, DisableRegistrationAliasing: true, DeadlockDetectionTimeout: slow})
+	c.registerFlow(w)
 	return w.Stop, w.Start()
+}
+
+// anything lets every plan be admitted: its workers decide whether they work for it.
+func anything(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+	return driver.Work{}, func() {}, nil
 }
 
 // Replan gives a run a new plan. One that is over goes on in a new execution.
@@ -175,17 +187,10 @@ func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (drive
 func (d *Driver) closes(ctx context.Context, run string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*d.o.Heartbeat, fmt.Errorf("run %s has not stored its events yet; try again later", run))
 	defer cancel()
-	for {
+	return until(ctx, func() (bool, error) {
 		_, e, err := d.facts(ctx, run)
-		if err != nil || !isOpen(e) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+		return !isOpen(e), err
+	})
 }
 
 // Fork records a new run that repeats another one up to a step.

@@ -75,7 +75,7 @@ func (f *facts) replanned(ev *engine.Replanned) {
 func (f *facts) info() driver.Info {
 	return driver.Info{
 		ID: f.ID, Workflow: f.Workflow, Digest: f.Digest, Created: f.Created, Changed: f.Changed, Status: f.Status, Origin: f.Origin, Owner: f.Owner,
-		Seq: f.Seq, Due: f.Due, Usage: f.Usage, Open: f.Open,
+		Workers: true, Seq: f.Seq, Due: f.Due, Usage: f.Usage, Open: f.Open,
 	}
 }
 
@@ -89,14 +89,14 @@ type segment struct {
 }
 
 // archive is the activity that stores a segment.
-func (p *workplace) archive(ctx context.Context, s segment) error {
+func (c *crew) archive(ctx context.Context, s segment) error {
 	if !activity.GetInfo(ctx).IsLocalActivity { // somebody else asks for it
 		return lost(errors.New("only a run stores its events"))
 	}
 	var lines []byte
 	var puts []func() error
 	put := func(value any, parts ...string) {
-		puts = append(puts, func() error { return putJSON(ctx, p.store, runKey(s.Run, parts...), value) })
+		puts = append(puts, func() error { return putJSON(ctx, c.d.o.Store, runKey(s.Run, parts...), value) })
 	}
 	plans := s.Plans[max(0, len(s.Plans)-replans(s.Events)):]
 	for _, e := range s.Events {
@@ -114,12 +114,12 @@ func (p *workplace) archive(ctx context.Context, s segment) error {
 		put(s.First, "plans", "first")
 	}
 	puts = append(puts, func() error {
-		return p.store.Put(ctx, runKey(s.Run, "events", fmt.Sprintf("%012d", s.Events[0].Seq)), lines)
+		return c.d.o.Store.Put(ctx, runKey(s.Run, "events", fmt.Sprintf("%012d", s.Events[0].Seq)), lines)
 	})
 	if err := together(puts); err != nil || s.End == nil {
 		return err
 	}
-	return putJSON(ctx, p.store, endedKey(s.Run), s.End)
+	return putJSON(ctx, c.d.o.Store, endedKey(s.Run), s.End)
 }
 
 // together does several things at once.

@@ -44,7 +44,7 @@ func (w forgetful) Driver(t testing.TB, now func() time.Time) drivertest.Process
 	o := options(w.queue, temporal.Folder(w.dir))
 	o.Client.HostPort = w.proxy.address
 	o.Quiet, o.Now = 5, now
-	return forgetting{process{open(t, o)}, w.queue}
+	return forgetting{newProcess(t, open(t, o), w.works), w.queue}
 }
 
 type forgetting struct {
@@ -53,7 +53,7 @@ type forgetting struct {
 }
 
 func (p forgetting) Drive(ctx context.Context, run string, w driver.Work) (engine.Result, error) {
-	res, err := p.Driver.Drive(ctx, run, w)
+	res, err := p.process.Drive(ctx, run, w)
 	if err == nil && res.Status.Done() {
 		err = forget(ctx, p.queue+"/"+run)
 	}
@@ -144,13 +144,32 @@ func echo(_ context.Context, task *engine.StartTask, at driver.Attempt) driver.O
 	return driver.Outcome{Output: task.Prompt, Usage: engine.Usage{CostUSD: 1}, Agent: "a"}
 }
 
+// drive works for a run, and follows it.
 func drive(t testing.TB, d *temporal.Driver, run string, a agent) engine.Result {
 	t.Helper()
-	res, err := d.Drive(t.Context(), run, driver.Work{Agents: a})
+	defer work(t, d, a)()
+	res, err := d.Drive(t.Context(), run, driver.Work{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return res
+}
+
+// work makes a worker of a driver until stop is called.
+func work(t testing.TB, d *temporal.Driver, a agent) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- d.Work(ctx, driver.Worker{Name: newName(), Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+			return driver.Work{Agents: a}, func() {}, nil
+		}}, nil)
+	}()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // readings reads everything about a run that can be read.
@@ -358,7 +377,8 @@ func TestManyAnswers(t *testing.T) {
 	}
 	begin(t, d, chain(nodes...))
 	asked := 0
-	res, err := d.Drive(t.Context(), "run-1", driver.Work{Agents: agent(echo), Asker: asker(func(q *engine.Question, answer func(engine.Answered) error) {
+	defer work(t, d, echo)()
+	res, err := d.Drive(t.Context(), "run-1", driver.Work{Asker: asker(func(q *engine.Question, answer func(engine.Answered) error) {
 		asked++
 		go func() {
 			if err := answer(engine.Answered{Value: "yes", By: "ann"}); err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -16,43 +15,16 @@ import (
 	"github.com/hocket-dev/hocket/internal/process"
 	hocketflow "github.com/hocket-dev/hocket/workflow"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 )
 
-// workplace makes the attempts of a process.
-type workplace struct {
-	client client.Client
-	store  Store
-	queue  string // of this process alone, for replies to its attempts
-	ids    func(run string) string
-	// work returns what a run is driven with here.
-	work func(ctx context.Context, j job) (*working, error)
-	// allows says why the run cannot go on with a plan here.
-	allows func(run string, plan *driver.Pin) error
-	// The rest is nil in a process that drives one run. begins is told that the workflow of a run begins here, and
-	// claim takes the tasks that stay on one machine.
-	begins   func(run string, pin *driver.Pin)
-	issued   *issued
-	claim    func(ctx context.Context, c claim) (home, error)
-	happened func(a driver.AttemptID, out *driver.Outcome, refused error)
-	slots    *slots
-
-	mu      sync.Mutex
-	waiting map[string]chan reply // requests of attempts, by ticket
-	lag     *time.Duration        // the least time from the start of a task to its arrival, see late
-	stopped context.Context       // done when the process leaves
-}
-
-// working is what a run is driven with in a process.
+// working is what an attempt is made with.
 type working struct {
 	driver.Work
-	pin   *driver.Pin
-	seen  func(address string, attempt int, piece []byte) // shows what an attempt prints; may be nil
-	exec  agent.Executor                                  // the scripted reply of this attempt; nil: there is none
-	task  *engine.StartTask                               // as the run asked for it; nil: as the job says
-	place place                                           // of the attempt
-	done  func()                                          // called after the attempt; may be nil
+	exec  agent.Executor    // its scripted reply; nil: there is none
+	task  *engine.StartTask // as the run asked for it; nil: as the job says
+	place place             // of the attempt
+	done  func()            // called after the attempt
 }
 
 // lostType is the type of the error of an attempt whose process leaves. What it did is not known.
@@ -66,20 +38,20 @@ func lost(err error) error {
 }
 
 // tells reports what happens to an attempt.
-func (p *workplace) tells(id driver.AttemptID, out *driver.Outcome, refused error) {
-	if p.happened != nil {
-		p.happened(id, out, refused)
+func (c *crew) tells(id driver.AttemptID, out *driver.Outcome, refused error) {
+	if c.w.Happened != nil {
+		c.w.Happened(id, out, refused)
 	}
 }
 
 // attempt is the activity that makes one attempt. Its result is a TaskEnded.
-func (p *workplace) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
+func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 	id := driver.AttemptID{Run: j.Run, Address: j.Task.Address, Attempt: j.Task.Attempt}
 	if j.Task.Output == nil { // see short
 		j.Task.Output = &hocketflow.Output{}
 	}
-	if j.Task.Again || p.late(activity.GetInfo(ctx)) {
-		err := p.client.RecordActivityHeartbeat(ctx, activity.GetInfo(ctx).TaskToken)
+	if j.Task.Again || c.late(activity.GetInfo(ctx)) {
+		err := c.d.client.RecordActivityHeartbeat(ctx, activity.GetInfo(ctx).TaskToken)
 		if err != nil && !errors.As(err, new(*temporal.CanceledError)) {
 			return nil, lost(err) // another worker may make it now
 		}
@@ -87,28 +59,26 @@ func (p *workplace) attempt(ctx context.Context, j job) (*engine.TaskEnded, erro
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout)
-	stop := context.AfterFunc(p.stopped, func() { cancel(errInterrupted) })
+	stop := context.AfterFunc(c.stopped, func() { cancel(errInterrupted) })
 	defer stop()
-	if err := p.slots.take(ctx, 1); errors.Is(err, errInterrupted) {
+	if err := c.slots.take(ctx, 1); errors.Is(err, errInterrupted) {
 		return nil, refuse(err) // it has done nothing, so another worker may make it
 	} else if err != nil {
 		return nil, temporal.NewCanceledError()
 	}
-	defer p.slots.give()
-	w, err := p.work(ctx, j)
-	p.tells(id, nil, err)
+	defer c.slots.give()
+	w, err := c.work(ctx, j)
+	c.tells(id, nil, err)
 	if err != nil {
 		return nil, err
 	}
-	if w.done != nil {
-		defer w.done()
-	}
-	w.place = place{slots: p.slots}
+	defer w.done()
+	w.place = place{slots: c.slots}
 	if w.task != nil {
 		j.Task = w.task
 	}
 	if j.Waited {
-		if err := p.signal(ctx, j.Run, note{Event: eventJSON{engine.Envelope{Event: &engine.Queued{Address: id.Address, Attempt: id.Attempt, Begun: true}}}}); err != nil {
+		if err := c.signal(ctx, j.Run, note{Event: eventJSON{engine.Envelope{Event: &engine.Queued{Address: id.Address, Attempt: id.Attempt, Begun: true}}}}); err != nil {
 			return nil, refuse(err)
 		}
 	}
@@ -117,17 +87,17 @@ func (p *workplace) attempt(ctx context.Context, j job) (*engine.TaskEnded, erro
 			return nil, lost(err)
 		}
 	}
-	log, err := newLog(p.store, id, j.Task.Again, w.seen)
+	log, err := newLog(c.d.o.Store, id, j.Task.Again)
 	if err != nil {
 		return nil, lost(err)
 	}
-	out := p.make(ctx, w, j, log)
+	out := c.make(ctx, w, j, log)
 	if err := log.close(); err != nil {
 		return nil, lost(err)
 	}
-	p.tells(id, &out, nil)
-	// The SDK ends the context by itself if it could not tell the server that the attempt goes on.
-	if cause := context.Cause(ctx); errors.Is(cause, errInterrupted) || errors.Is(cause, context.DeadlineExceeded) {
+	c.tells(id, &out, nil)
+	// The SDK also ends the context, with the error of the request, if it could not tell the server that the attempt goes on.
+	if cause := context.Cause(ctx); cause != nil && !errors.As(cause, new(*temporal.CanceledError)) {
 		return nil, errLost
 	}
 	return driver.Ended(id.Address, id.Attempt, out), nil
@@ -135,15 +105,15 @@ func (p *workplace) attempt(ctx context.Context, j job) (*engine.TaskEnded, erro
 
 // late reports whether a task may count as lost by now: the process was stopped, or cut off, since the server
 // started the task. Clocks differ, so what counts is how much longer it took than others.
-func (p *workplace) late(task activity.Info) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (c *crew) late(task activity.Info) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	lag := time.Since(task.StartedTime)
-	first := p.lag == nil
-	if first || lag < *p.lag {
-		p.lag = &lag
+	first := c.lag == nil
+	if first || lag < *c.lag {
+		c.lag = &lag
 	}
-	return first || lag-*p.lag > task.HeartbeatTimeout/2
+	return first || lag-*c.lag > task.HeartbeatTimeout/2
 }
 
 // errInterrupted is why an attempt is told to stop when its process leaves.
@@ -164,7 +134,7 @@ func beat(ctx context.Context, timeout time.Duration) {
 }
 
 // make makes the attempt. A panic of an agent, or its runtime.Goexit, is a failed attempt.
-func (p *workplace) make(ctx context.Context, w *working, j job, log *attemptLog) driver.Outcome {
+func (c *crew) make(ctx context.Context, w *working, j job, log *attemptLog) driver.Outcome {
 	done := make(chan driver.Outcome, 1)
 	go func() {
 		out, ended := driver.Outcome{}, false
@@ -177,18 +147,18 @@ func (p *workplace) make(ctx context.Context, w *working, j job, log *attemptLog
 			}
 			done <- out
 		}()
-		out = p.run(ctx, w, j, log)
+		out = c.run(ctx, w, j, log)
 		ended = true
 	}()
 	return <-done
 }
 
-func (p *workplace) run(ctx context.Context, w *working, j job, log *attemptLog) driver.Outcome {
+func (c *crew) run(ctx context.Context, w *working, j job, log *attemptLog) driver.Outcome {
 	key := attemptKey{j.Task.Address, j.Task.Attempt}
 	at := driver.Attempt{
 		Log:       log.write,
-		Ask:       p.asking(j.Run, key, w, log),
-		HandOff:   p.handingOff(j.Run, key, w, log),
+		Ask:       c.asking(j.Run, key, w, log),
+		HandOff:   c.handingOff(j.Run, key, w, log),
 		Keep:      log.keep,
 		Note:      log.note,
 		Artifacts: log.files,
@@ -197,7 +167,7 @@ func (p *workplace) run(ctx context.Context, w *working, j job, log *attemptLog)
 		if w.Scripted != nil {
 			return w.Scripted(ctx, w.exec, j.Run, j.Task, at)
 		}
-		return driver.Execute(ctx, w.exec, driver.Scripted(j.Task), w.pin.Dir, j.Run, j.Task, at)
+		return driver.Execute(ctx, w.exec, driver.Scripted(j.Task), w.Pin.Dir, j.Run, j.Task, at)
 	}
 	return w.Agents.Run(ctx, j.Run, j.Task, at)
 }
@@ -207,7 +177,7 @@ func failedOutcome(text string) driver.Outcome {
 }
 
 // asking lets an attempt ask people.
-func (p *workplace) asking(run string, key attemptKey, w *working, log *attemptLog) agent.Ask {
+func (c *crew) asking(run string, key attemptKey, w *working, log *attemptLog) agent.Ask {
 	return func(ctx context.Context, asked agent.Question) (string, error) {
 		if w.Asker == nil && !w.Elsewhere {
 			log.say("[nobody is available to answer]")
@@ -217,7 +187,7 @@ func (p *workplace) asking(run string, key attemptKey, w *working, log *attemptL
 		for _, o := range asked.Options {
 			ev.Options = append(ev.Options, hocketflow.Option{Value: o})
 		}
-		r, err := p.request(ctx, w, run, ev)
+		r, err := c.request(ctx, w, run, ev)
 		if err != nil {
 			return "", err
 		}
@@ -226,11 +196,11 @@ func (p *workplace) asking(run string, key attemptKey, w *working, log *attemptL
 }
 
 // handingOff lets an attempt hand work off.
-func (p *workplace) handingOff(run string, key attemptKey, w *working, log *attemptLog) func(context.Context, *engine.HandoffAsked) (*engine.Return, error) {
+func (c *crew) handingOff(run string, key attemptKey, w *working, log *attemptLog) func(context.Context, *engine.HandoffAsked) (*engine.Return, error) {
 	return func(ctx context.Context, asked *engine.HandoffAsked) (*engine.Return, error) {
 		own := *asked
 		own.Address, own.Attempt = key.address, key.attempt
-		r, err := p.request(ctx, w, run, &own)
+		r, err := c.request(ctx, w, run, &own)
 		if err != nil {
 			return nil, err
 		}
@@ -243,18 +213,18 @@ func (p *workplace) handingOff(run string, key attemptKey, w *working, log *atte
 }
 
 // request sends a request of an attempt to the workflow, and waits for the last reply.
-func (p *workplace) request(ctx context.Context, w *working, run string, ev engine.Event) (reply, error) {
-	t := ticket{Queue: p.queue, ID: rand.Text()}
+func (c *crew) request(ctx context.Context, w *working, run string, ev engine.Event) (reply, error) {
+	t := ticket{Queue: c.queue, ID: rand.Text()}
 	replies := make(chan reply, 2)
-	p.mu.Lock()
-	p.waiting[t.ID] = replies
-	p.mu.Unlock()
+	c.mu.Lock()
+	c.waiting[t.ID] = replies
+	c.mu.Unlock()
 	defer func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.waiting, t.ID)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.waiting, t.ID)
 	}()
-	if err := p.signal(ctx, run, note{Ticket: t, Event: eventJSON{engine.Envelope{Event: ev}}}); err != nil {
+	if err := c.signal(ctx, run, note{Ticket: t, Event: eventJSON{engine.Envelope{Event: ev}}}); err != nil {
 		return reply{}, err
 	}
 	w.place.leave()
@@ -268,21 +238,21 @@ func (p *workplace) request(ctx context.Context, w *working, run string, ev engi
 		case <-ctx.Done():
 			late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()
-			_ = p.signal(late, run, note{Ticket: t, Gone: true}) // otherwise the end of the attempt withdraws it
+			_ = c.signal(late, run, note{Ticket: t, Gone: true}) // otherwise the end of the attempt withdraws it
 			return reply{}, context.Cause(ctx)
 		}
 	}
 }
 
-func (p *workplace) signal(ctx context.Context, run string, n note) error {
-	return p.client.SignalWorkflow(ctx, p.ids(run), "", noteSignal, n)
+func (c *crew) signal(ctx context.Context, run string, n note) error {
+	return c.d.client.SignalWorkflow(ctx, c.d.flowID(run), "", noteSignal, n)
 }
 
 // told is the activity that brings a reply to an attempt of this process.
-func (p *workplace) told(_ context.Context, ticket string, r reply) error {
-	p.mu.Lock()
-	replies := p.waiting[ticket]
-	p.mu.Unlock()
+func (c *crew) told(_ context.Context, ticket string, r reply) error {
+	c.mu.Lock()
+	replies := c.waiting[ticket]
+	c.mu.Unlock()
 	if replies != nil {
 		select {
 		case replies <- r:

@@ -88,7 +88,7 @@ func newBench(b testing.TB, workers int, o hocket.Options) *bench {
 		b.Skip("HOCKET_TEMPORAL names no directory with the program temporal; make temporal builds it")
 	}
 	o.Client, o.Queue = client.Options{HostPort: address, Logger: quiet}, fmt.Sprintf("bench%d", worlds.Add(1))
-	o.Store, o.Workers, o.Heartbeat = hocket.Folder(b.TempDir()), true, beatFor
+	o.Store, o.Heartbeat = hocket.Folder(b.TempDir()), beatFor
 	ctx, cancel := context.WithCancel(context.Background())
 	var ends sync.WaitGroup
 	c, err := client.Dial(o.Client)

@@ -1,19 +1,26 @@
 package temporal_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/drivertest"
 	"github.com/hocket-dev/hocket/driver/temporal"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 )
@@ -101,6 +108,8 @@ func needsServer(t *testing.T) {
 
 var quiet = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 
+// TestConformance runs the suite. A process that drives a run is also a worker of the project, and follows the run as
+// any client does.
 func TestConformance(t *testing.T) {
 	needsServer(t)
 	drivertest.Run(t, func(t testing.TB) drivertest.World {
@@ -113,21 +122,17 @@ var worlds atomic.Int64
 type world struct {
 	queue, dir string
 	proxy      *proxy // to the server
+	works      *works
 }
 
 func newWorld(t testing.TB) world {
-	return world{fmt.Sprintf("w%d", worlds.Add(1)), t.TempDir(), startProxy(t, address)}
+	return world{fmt.Sprintf("w%d", worlds.Add(1)), t.TempDir(), startProxy(t, address), &works{of: map[string]driver.Work{}, plans: map[string]string{}}}
 }
 
 func (w world) Driver(t testing.TB, now func() time.Time) drivertest.Process {
-	d, err := temporal.Open(temporal.Options{
-		Client: client.Options{HostPort: w.proxy.address, Logger: quiet}, Queue: w.queue, Store: temporal.Folder(w.dir), Heartbeat: 1500 * time.Millisecond, Now: now,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { d.Close() })
-	return process{Driver: d}
+	o := options(w.queue, temporal.Folder(w.dir))
+	o.Client.HostPort, o.Now = w.proxy.address, now
+	return newProcess(t, open(t, o), w.works)
 }
 
 func (world) Traits() drivertest.Traits {
@@ -152,6 +157,112 @@ func (w world) Spoil(t testing.TB, run string, seq int) (restore func()) {
 	}
 }
 
-type process struct{ *temporal.Driver }
+// works is what the runs of a world are driven with, as files of a project would say.
+type works struct {
+	mu    sync.Mutex
+	of    map[string]driver.Work
+	plans map[string]string // digests of the workflows that they are for
+}
+
+type process struct {
+	*temporal.Driver
+	t     testing.TB
+	works *works
+	busy  *atomic.Int32 // attempts in progress
+}
+
+func newProcess(t testing.TB, d *temporal.Driver, w *works) process {
+	return process{d, t, w, new(atomic.Int32)}
+}
 
 func (p process) Kill() { p.Close() }
+
+func (p process) name() string { return fmt.Sprintf("w%p", p.Driver) }
+
+// Start says that the run has a script, as it may have.
+func (p process) Start(ctx context.Context, spec driver.Spec) (driver.Created, error) {
+	pin := *spec.Pin
+	pin.Replies = json.RawMessage("{}")
+	spec.Pin = &pin
+	return p.Driver.Start(ctx, spec)
+}
+
+// Drive works, and follows the run. A worker answers from the script, so the client waits a moment for that.
+func (p process) Drive(ctx context.Context, run string, w driver.Work) (engine.Result, error) {
+	first, err := p.FirstPin(ctx, run)
+	if err != nil {
+		return p.Driver.Drive(ctx, run, w)
+	}
+	p.works.mu.Lock()
+	p.works.of[run], p.works.of[p.name()+run], p.works.plans[run] = w, w, workflow.Digest(cmp.Or(w.Pin, first).Bundle.Root)
+	p.works.mu.Unlock()
+	if pin, err := p.Pin(ctx, run); err == nil {
+		if _, _, err := p.resolve(ctx, run, pin); err != nil { // it would wait for a better worker
+			return engine.Result{Run: run}, err
+		}
+	}
+	working, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = p.Work(working, driver.Worker{Name: p.name(), Resolve: p.resolve}, w.Leave)
+	}()
+	leave := func() {
+		stop()
+		<-ended
+	}
+	scripted := w.Script != nil
+	w.Script = nil
+	res, err := p.Driver.Drive(ctx, run, w)
+	if scripted && err == nil && res.Status == engine.Waiting {
+		time.Sleep(2 * time.Second)
+		res, err = p.Driver.Drive(ctx, run, w)
+	}
+	if err == nil && p.busy.Load() > 0 { // an attempt waits for work that it has handed off
+		p.t.Cleanup(leave)
+		return res, nil
+	}
+	select {
+	case <-w.Leave: // attempts may end
+		<-ended
+	default:
+	}
+	leave()
+	return res, err
+}
+
+// counting counts attempts in progress.
+type counting struct {
+	driver.Agents
+	busy *atomic.Int32
+}
+
+func (c counting) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
+	c.busy.Add(1)
+	defer c.busy.Add(-1)
+	return c.Agents.Run(ctx, run, task, at)
+}
+
+// resolve returns what a process drives a run with; if it does not, then what another one does.
+func (p process) resolve(_ context.Context, run string, pin *driver.Pin) (driver.Work, func(), error) {
+	w := p.works
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	work, ok := w.of[p.name()+run]
+	if !ok {
+		work, ok = w.of[run]
+	}
+	if !ok {
+		return driver.Work{}, nil, errors.New("this machine does not have what the run needs")
+	}
+	if work.Replan != nil && workflow.Digest(pin.Bundle.Root) != w.plans[run] {
+		now, err := work.Replan(pin)
+		if err != nil {
+			return driver.Work{}, nil, err
+		}
+		work.Agents, work.Scripted, work.ScriptAll = now.Agents, now.Scripted, now.ScriptAll
+	}
+	work.Agents = counting{work.Agents, p.busy}
+	work.Asker, work.Observer, work.Elsewhere = nil, nil, work.Elsewhere || work.Asker != nil
+	return work, func() {}, nil
+}

@@ -15,13 +15,10 @@ import (
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/worker"
-	"go.temporal.io/sdk/workflow"
 )
 
-// Drive works for one run: it makes its attempts, and asks the people who are here, until the run is over or
-// waits for something that cannot be provided here.
+// Drive follows a run, whose attempts workers make: it asks the people who are here, and shows what happens, until the
+// run is over or waits for something that cannot be provided here.
 func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.Result, error) {
 	m, err := d.mirror(ctx, run, nil)
 	if ctx.Err() != nil {
@@ -30,50 +27,23 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 	if err != nil {
 		return engine.Result{Run: run}, err
 	}
-	if w.Pin != nil && w.Replan != nil && digestOf(w.Pin) != digestOf(m.pin) {
-		now, err := w.Replan(m.pin)
-		if err != nil {
-			return engine.Result{Run: run}, err
-		}
-		w.Agents, w.Scripted, w.ScriptAll = now.Agents, now.Scripted, now.ScriptAll
-	}
-	w.Pin = m.pin
 	if err := m.closed(); m.over || err != nil {
-		return m.run.Result(), cmp.Or(err, d.finish(ctx, run))
+		return m.run.Result(), err
 	}
 	w.Patience = cmp.Or(w.Patience, time.Minute)
 	known := m.run.Seq()
 	if !m.begun && known == 1 {
 		known = 0 // nobody has observed its beginning
 	}
-	s := d.newSession(run, w, known)
-	if !d.o.Workers {
-		s.hire = s.work
-	}
-	return s.drive(ctx)
+	return d.newSession(run, w, known).drive(ctx)
 }
 
 func (d *Driver) newSession(run string, w driver.Work, known int) *session {
 	return &session{
-		d: d, id: run, w: w, known: known, made: map[attemptKey]bool{}, tails: map[attemptKey]chan struct{}{}, script: driver.Scripting{Script: w.Script, All: w.ScriptAll},
+		d: d, id: run, w: w, known: known, tails: map[attemptKey]chan struct{}{}, script: driver.Scripting{Script: w.Script, All: w.ScriptAll},
 		asked: map[string]shown{}, left: map[string]bool{}, mail: make(chan func() error), over: make(chan struct{}),
 		replies: map[string]scripted{}, execs: map[attemptKey]agent.Executor{}, moved: make(chan struct{}), hurry: make(chan struct{}, 1),
-		hire: func() (stop, leave func(), err error) { return func() {}, func() {}, nil },
 	}
-}
-
-// finish lets a run end that was over when it was recorded: a new plan or a fork may leave nothing to do.
-func (d *Driver) finish(ctx context.Context, run string) error {
-	_, e, err := d.facts(ctx, run)
-	if err != nil || !isOpen(e) || d.o.Workers {
-		return err
-	}
-	stop, err := d.runsWorkflow(run)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	return d.client.GetWorkflow(ctx, d.flowID(run), "").Get(ctx, nil)
 }
 
 // digestOf identifies a plan; "" if it cannot be encoded.
@@ -86,13 +56,13 @@ func digestOf(p *driver.Pin) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// session follows one run: for a call of Drive, or for a worker if the run has a script. Its fields are owned by the
+// session follows one run: for a call of Drive, or for a worker if the run has a script or its workflow runs elsewhere. Its fields are owned by the
 // goroutine of drive.
 type session struct {
 	d       *Driver
 	id      string
-	hire    func() (stop, leave func(), err error) // begins to make attempts here
-	known   int                                    // the events that were recorded before
+	w       driver.Work
+	known   int // the events that were recorded before
 	mirror  *mirror
 	asked   map[string]shown // questions that somebody here may answer, by id
 	left    map[string]bool  // questions that no one here will answer, by id and digest
@@ -105,8 +75,7 @@ type session struct {
 	script  driver.Scripting
 	replies map[string]scripted // to questions, until they are given
 
-	mu     sync.Mutex // guards the rest, which attempts read
-	w      driver.Work
+	mu     sync.Mutex    // guards the rest, which attempts read
 	seq    int           // of the newest event
 	moved  chan struct{} // closed when seq changes
 	hurry  chan struct{} // an attempt waits for that
@@ -114,7 +83,6 @@ type session struct {
 	pinned *driver.Pin
 	issued *issued                       // attempts in progress, for a worker that has to know them; otherwise nil
 	execs  map[attemptKey]agent.Executor // scripted replies
-	made   map[attemptKey]bool           // attempts that began here, and whose ends are not recorded yet
 }
 
 // shown is a question that somebody here may answer.
@@ -139,81 +107,20 @@ func (s *session) drive(ctx context.Context) (res engine.Result, err error) {
 			s.withdraw(id)
 		}
 	}()
-	stop, leave, err := s.hire()
-	if err != nil {
-		return res, err
-	}
 	s.mirror = s.d.newMirror(ctx, s.id, s.see)
 	s.mirror.launched = s.issue
-	if s.w.Script == nil {
-		s.mirror.past, s.mirror.resumed = nil, s.resumed // only a script counts what has happened
+	if s.mirror.whole = s.w.Script != nil; !s.mirror.whole { // only a script counts what has happened
+		s.mirror.resumed = s.resumed
 	}
-	defer func() {
-		if stop != nil {
-			stop()
-		}
-	}()
-	err = s.follow(ctx, leave)
-	stop()
-	stop = nil
-	if m := s.mirror; m.machine != nil {
-		if res = m.run.Result(); m.over {
-			return res, err
-		}
-	}
-	if m, wrong := s.d.mirror(context.WithoutCancel(ctx), s.id, nil); wrong == nil {
-		res = m.run.Result() // with what was recorded until everything had stopped
+	err = s.follow(ctx)
+	if s.mirror.machine != nil {
+		res = s.mirror.run.Result()
 	}
 	return res, err
 }
 
-// work makes the attempts of the run, and runs its workflow.
-func (s *session) work() (stop, leave func(), err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	p := &workplace{
-		client: s.d.client, store: s.d.o.Store, queue: s.d.processQueue() + "/" + s.id, ids: s.d.flowID,
-		work: s.working, allows: s.allows, waiting: map[string]chan reply{}, stopped: ctx,
-	}
-	options := worker.Options{
-		Identity:                     s.d.name,
-		MaxHeartbeatThrottleInterval: s.d.o.Heartbeat / 5,
-		WorkerStopTimeout:            forever, // attempts that are to stop are told so
-		DisableRegistrationAliasing:  true,
-		DeadlockDetectionTimeout:     slow,
-		StickyScheduleToStartTimeout: s.d.o.Heartbeat / 2, // a process that was killed is soon replaced
-	}
-	main := worker.New(s.d.client, s.d.runQueue(s.id), options)
-	p.register(main)
-	own := worker.New(s.d.client, p.queue, worker.Options{Identity: s.d.name, DisableWorkflowWorker: true})
-	own.RegisterActivityWithOptions(p.told, activity.RegisterOptions{Name: tellName})
-	if err := errors.Join(main.Start(), own.Start()); err != nil {
-		cancel()
-		return nil, nil, err
-	}
-	ending := sync.OnceFunc(main.Stop)
-	return func() {
-		cancel()
-		ending()
-		own.Stop()
-	}, ending, nil
-}
-
-func (p *workplace) register(w worker.Registry) {
-	w.RegisterWorkflowWithOptions(p.runFlow, workflow.RegisterOptions{Name: flowName})
-	w.RegisterActivityWithOptions(p.archive, activity.RegisterOptions{Name: archiveName})
-	p.registerAttempts(w)
-}
-
-func (p *workplace) registerAttempts(w worker.Registry) {
-	w.RegisterActivityWithOptions(p.attempt, activity.RegisterOptions{Name: attemptName})
-	if p.claim != nil {
-		w.RegisterActivityWithOptions(p.claim, activity.RegisterOptions{Name: claimName})
-	}
-}
-
 // follow follows the history until there is nothing more to do here.
-func (s *session) follow(ctx context.Context, leave func()) error {
-	left, leaving, leaves := make(chan struct{}), s.w.Leave, false
+func (s *session) follow(ctx context.Context) error {
 	reading, stop := context.WithCancel(context.Background())
 	defer stop()
 	type page struct {
@@ -238,28 +145,11 @@ func (s *session) follow(ctx context.Context, leave func()) error {
 		if s.mirror.machine != nil && s.mirror.over || s.idle() {
 			return nil
 		}
-		if leaves && s.settled() {
-			return &driver.InterruptedError{Run: s.id, Cause: errLeft}
-		}
 		select {
 		case <-ctx.Done():
 			return &driver.InterruptedError{Run: s.id, Cause: context.Cause(ctx)}
-		case <-leaving:
-			leaving = nil
-			go func() {
-				leave() // waits for attempts in progress
-				close(left)
-			}()
-		case <-left: // the ends of those attempts are still to be recorded
-			left, leaves = nil, true
-			if s.d.o.Workers {
-				continue
-			}
-			end, err := s.d.runsWorkflow(s.id)
-			if err != nil {
-				return err
-			}
-			defer end()
+		case <-s.w.Leave:
+			return &driver.InterruptedError{Run: s.id, Cause: errLeft}
 		case do := <-s.mail:
 			if err := do(); err != nil {
 				return err
@@ -300,13 +190,6 @@ func (s *session) stalls(why string) {
 	}
 }
 
-// settled reports whether the ends of all attempts that began here are recorded.
-func (s *session) settled() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.made) == 0
-}
-
 // errLeft is why a run is interrupted whose driver leaves.
 var errLeft = errors.New("the process that drove it ends")
 
@@ -336,7 +219,6 @@ func (s *session) see(r *engine.Run, e engine.Envelope, cmds []engine.Command) {
 	defer s.mu.Unlock()
 	if ev, ok := e.Event.(*engine.TaskEnded); ok {
 		key := attemptKey{ev.Address, ev.Attempt}
-		delete(s.made, key)
 		delete(s.execs, key)
 		s.issued.remove(s.id, key)
 		if ended := s.tails[key]; ended != nil {
@@ -346,9 +228,6 @@ func (s *session) see(r *engine.Run, e engine.Envelope, cmds []engine.Command) {
 	}
 	for _, c := range cmds {
 		s.commanded(c)
-	}
-	if ev, ok := e.Event.(*engine.Replanned); ok && e.Seq > s.known {
-		s.replan(ev)
 	}
 	s.seq = e.Seq
 	close(s.moved)
@@ -420,39 +299,15 @@ func (s *session) later(q engine.Question, a scripted) {
 // scriptName is recorded as the author of a scripted answer.
 const scriptName = "replies"
 
-// replan is what the run is driven with under a new plan.
-func (s *session) replan(*engine.Replanned) {
-	if s.mirror.machine == nil { // it was part of the input, so the session was made for it
-		return
-	}
-	pin := s.mirror.pin
-	if s.w.Replan != nil {
-		if now, err := s.w.Replan(pin); err == nil { // otherwise it was refused
-			s.w.Agents, s.w.Scripted, s.w.ScriptAll, s.script.All = now.Agents, now.Scripted, now.ScriptAll, now.ScriptAll
-		}
-	}
-	s.w.Pin = pin
-}
-
-// allows says why the run cannot go on with a plan here.
-func (s *session) allows(_ string, plan *driver.Pin) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.w.Replan == nil {
-		return nil
-	}
-	_, err := s.w.Replan(plan)
-	return err
-}
-
-// working returns what an attempt is made with, as soon as everything is known that happened before it.
-func (s *session) working(ctx context.Context, j job) (*working, error) {
+// attempt returns the scripted reply of an attempt, nil if there is none, and the task as the run has asked for it, as
+// soon as everything is known that happened before.
+func (s *session) attempt(ctx context.Context, j job) (agent.Executor, *engine.StartTask, error) {
+	key := attemptKey{j.Task.Address, j.Task.Attempt}
 	for {
 		s.mu.Lock()
 		if s.seq >= j.Seq {
 			defer s.mu.Unlock()
-			s.made[attemptKey{j.Task.Address, j.Task.Attempt}] = true
-			return &working{Work: s.w, pin: s.w.Pin, seen: s.seen.Log, exec: s.execs[attemptKey{j.Task.Address, j.Task.Attempt}]}, nil
+			return s.execs[key], s.issued.task(j.Run, j.Plan, key), nil
 		}
 		moved := s.moved
 		s.mu.Unlock()
@@ -463,9 +318,9 @@ func (s *session) working(ctx context.Context, j job) (*working, error) {
 		select {
 		case <-moved:
 		case <-s.over:
-			return nil, refuse(errors.New("the run cannot be followed here"))
+			return nil, nil, refuse(errors.New("the run cannot be followed here"))
 		case <-ctx.Done():
-			return nil, errLost
+			return nil, nil, errLost
 		}
 	}
 }
@@ -496,7 +351,7 @@ func (s *session) planned() string {
 
 // tail shows the observer what an attempt prints on a worker, until it has ended.
 func (s *session) tail(key attemptKey) {
-	if !s.d.o.Workers || s.w.Observer == nil {
+	if s.w.Observer == nil {
 		return
 	}
 	ended := make(chan struct{})

@@ -32,9 +32,6 @@ type Options struct {
 	Store Store
 	// Key, if not nil, encrypts what runs keep on the server and in the store: see [ParseKey].
 	Key []byte
-	// Workers means that the workers of the project make the attempts of runs that are started now, see
-	// [Driver.Work]. Otherwise the process that drives a run makes them.
-	Workers bool
 	// Heartbeat is how long a worker may be silent before its attempts count as lost. Zero means 10 seconds.
 	Heartbeat time.Duration
 	// A run continues in a new execution when its history has Quiet events and no attempt is in progress. With Drain
@@ -119,22 +116,12 @@ func (d *Driver) flowID(run string) string { return d.project + "/" + run }
 // runOf returns the run of a workflow id.
 func runOf(flow string) string { return flow[strings.LastIndexByte(flow, '/')+1:] }
 
-// runQueue is the task queue of a run: that of the project's workers, or its own.
-func (d *Driver) runQueue(run string) string {
-	if d.o.Workers {
-		return d.o.Queue
-	}
-	return d.o.Queue + "/run/" + run
-}
-
 func labelQueue(project, label string) string     { return project + "/queue/" + label }
 func programQueue(project, program string) string { return project + "/program/" + program }
 
-func (d *Driver) processQueue() string { return d.o.Queue + "/process/" + d.name }
-
 const memoFacts = "hocket"
 
-// Start records a run by starting its workflow. It begins as soon as a process works for its queue.
+// Start records a run by starting its workflow. It begins as soon as a worker serves its queue.
 func (d *Driver) Start(ctx context.Context, spec driver.Spec) (driver.Created, error) {
 	now := driver.Moment(d.o.Now())
 	return d.recordAs(ctx, spec.Run, spec.Pin.Bundle.Root.Name, spec.Key, spec.Request, func(id string) (creation, error) {
@@ -238,7 +225,7 @@ func (d *Driver) reserve(ctx context.Context, key string, r reservation) (reserv
 // create starts the workflow of a run.
 func (d *Driver) create(ctx context.Context, id string, c creation) error {
 	in := begin{
-		Version: flowVersion, Run: id, Pin: c.pin, Events: c.events, Plans: c.plans, Heartbeat: d.o.Heartbeat, Limits: continuing{d.o.Quiet, d.o.Drain, d.o.Updates, quietBytes, drainBytes, archiveBytes}, Workers: d.o.Workers,
+		Version: flowVersion, Run: id, Pin: c.pin, Events: c.events, Plans: c.plans, Heartbeat: d.o.Heartbeat, Limits: continuing{d.o.Quiet, d.o.Drain, d.o.Updates, quietBytes, drainBytes, archiveBytes},
 	}
 	reuse := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
 	root := c.pin.Bundle.Root
@@ -253,7 +240,7 @@ func (d *Driver) create(ctx context.Context, id string, c creation) error {
 	in.About.ID, in.About.Workflow, in.About.Digest, in.About.Status = id, root.Name, workflow.Digest(root), engine.Running
 	in.About.Store, in.About.Scripted = d.values.id, len(c.pin.Replies) > 0
 	_, err := d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: d.flowID(id), TaskQueue: d.runQueue(id), WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDReusePolicy: reuse,
+		ID: d.flowID(id), TaskQueue: d.o.Queue, WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDReusePolicy: reuse,
 		Memo: map[string]any{memoFacts: in.About}, WorkflowTaskTimeout: 3 * d.o.Heartbeat, // long values are loaded in it
 		TypedSearchAttributes: temporal.NewSearchAttributes(statusKey.ValueSet(string(engine.Running)), workflowKey.ValueSet(root.Name)),
 	}, flowName, in)

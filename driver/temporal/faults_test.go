@@ -41,7 +41,7 @@ func newYard(t *testing.T, address string, workers int) *yard {
 	t.Helper()
 	dir := t.TempDir()
 	c := &yard{TB: t, role: role{Address: address, Queue: fmt.Sprintf("f%d", worlds.Add(1)), Store: filepath.Join(dir, "store"), Effects: filepath.Join(dir, "effects")}, recorded: map[string]int{}}
-	d, err := c.open(true)
+	d, err := c.open()
 	if err != nil {
 		t.Fatal(err)
 	}

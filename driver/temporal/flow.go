@@ -47,9 +47,7 @@ type begin struct {
 	// Heartbeat is how long a worker may be silent before its attempts count as lost.
 	Heartbeat time.Duration `json:"heartbeat"`
 	Limits    continuing    `json:"limits"`
-	// Workers means that workers of the project make the attempts.
-	Workers bool  `json:"workers,omitempty"`
-	About   facts `json:"about"`
+	About     facts         `json:"about"`
 }
 
 // check refuses what no driver sends.
@@ -99,8 +97,8 @@ func (c continuing) drains(s size, updates int) bool {
 // job is the input of an attempt.
 type job struct {
 	Run  string `json:"run"`
-	Seq  int    `json:"seq"`            // of the event that started it
-	Plan string `json:"plan,omitempty"` // digest of what the run works with, for workers
+	Seq  int    `json:"seq"`  // of the event that started it
+	Plan string `json:"plan"` // digest of what the run works with
 	// Waited means that no worker took it for a while: the run wants to know when it begins.
 	Waited bool              `json:"waited,omitempty"`
 	Task   *engine.StartTask `json:"task"`
@@ -119,7 +117,7 @@ func short(c *engine.StartTask) *engine.StartTask {
 
 // flow is the Temporal workflow of one run: it carries out what the machine asks for.
 type flow struct {
-	p      *workplace
+	c      *crew
 	ctx    workflow.Context
 	in     begin
 	m      *machine
@@ -137,9 +135,9 @@ type flow struct {
 }
 
 // runFlow is the workflow. Its result is the end of the run.
-func (p *workplace) runFlow(ctx workflow.Context, in begin) (ending, error) {
-	f := &flow{p: p, in: in, stops: map[attemptKey]workflow.CancelFunc{}, about: in.About}
-	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; p.ids != nil && id != p.ids(in.Run) { // it would pass as another run
+func (c *crew) runFlow(ctx workflow.Context, in begin) (ending, error) {
+	f := &flow{c: c, in: in, stops: map[attemptKey]workflow.CancelFunc{}, about: in.About}
+	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; id != c.d.flowID(in.Run) { // it would pass as another run
 		return ending{}, refusal(errors.New("the workflow has the id of another run"))
 	}
 	if err := in.check(); err != nil {
@@ -148,14 +146,12 @@ func (p *workplace) runFlow(ctx workflow.Context, in begin) (ending, error) {
 	if in.Version > flowVersion {
 		return ending{}, broken(fmt.Errorf("temporal: run %s needs a newer release", in.Run)) // and waits for a worker that has it
 	}
-	p.issued.clear(in.Run)
-	if p.begins != nil {
-		p.begins(in.Run, in.Pin)
-	}
+	c.issued.clear(in.Run)
+	c.begins(in.Run, in.Pin)
 	asked := ctx.Done()
 	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
 	var err error
-	if f.m, err = newMachine(in, f, func(last int) (begin, error) { return past(context.Background(), p.store, in.Run, last) }); err != nil {
+	if f.m, err = newMachine(in, f, func(last int) (begin, error) { return past(context.Background(), c.d.o.Store, in.Run, last) }); err != nil {
 		return ending{}, broken(err)
 	}
 	if err := f.m.begin(workflow.Now(f.ctx), in); err != nil {
@@ -251,7 +247,7 @@ func (f *flow) admit(ctx workflow.Context, a act) error {
 		err = errOver
 	}
 	if err == nil && a.Plan != nil {
-		err = f.p.allows(f.in.Run, a.Plan)
+		err = f.c.allows(f.in.Run, a.Plan)
 	}
 	if err != nil {
 		return refusal(err)
@@ -302,13 +298,13 @@ func (f *flow) start(key attemptKey, a *attempt) {
 	}
 	ctx = workflow.WithActivityOptions(ctx, options)
 	plan := f.planned(a.pin)
-	f.p.issued.add(f.in.Run, plan, a.pin, a.task)
+	f.c.issued.add(f.in.Run, plan, a.pin, a.task)
 	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, f.m.run.Seq(), plan, a.waits, short(a.task)})
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
 		ended := &engine.TaskEnded{}
 		err := done.Get(ctx, ended)
 		delete(f.stops, key)
-		f.p.issued.remove(f.in.Run, key)
+		f.c.issued.remove(f.in.Run, key)
 		var late *temporal.TimeoutError
 		if errors.As(err, &late) && late.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START {
 			f.inbox = append(f.inbox, arrival{untaken: &key})
@@ -338,10 +334,9 @@ func (f *flow) queue(s driver.Site) string {
 	return project
 }
 
-// planned returns the digest of a plan, by which workers know it. A process that drives one run knows
-// it anyway.
+// planned returns the digest of a plan, by which workers know it.
 func (f *flow) planned(pin *driver.Pin) string {
-	if f.in.Workers && f.pinned != pin {
+	if f.pinned != pin {
 		f.pinned, f.plan = pin, digestOf(pin)
 	}
 	return f.plan

@@ -192,7 +192,6 @@ func TestClaimedProgram(t *testing.T) {
 func employed(t *testing.T, w driver.Worker, a agent) *temporal.Driver {
 	t.Helper()
 	o := options(newName(), temporal.Folder(t.TempDir()))
-	o.Workers = true
 	d := open(t, o)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)

@@ -81,7 +81,7 @@ func (c *cluster) machine(changed map[string]string) *machine {
 		State: c.t.TempDir(), Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil },
 		Drivers: map[string]hocket.OpenDriver{"temporal": func(hocket.DriverSetup) (driver.Driver, error) {
 			return temporal.Open(temporal.Options{
-				Client: client.Options{HostPort: address, Logger: quiet}, Queue: c.queue, Store: temporal.Folder(c.store), Workers: true, Heartbeat: 2 * time.Second,
+				Client: client.Options{HostPort: address, Logger: quiet}, Queue: c.queue, Store: temporal.Folder(c.store), Heartbeat: 2 * time.Second,
 			})
 		}},
 	})

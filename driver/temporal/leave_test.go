@@ -18,7 +18,6 @@ func TestAskWhileLeaving(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
 	o := options(newName(), temporal.Folder(t.TempDir()))
-	o.Workers = true
 	d := open(t, o)
 	begin(t, d, chain(task("a")))
 	begun, leave, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -67,7 +66,6 @@ func TestOneAtOnce(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
 	o := options(newName(), temporal.Folder(t.TempDir()))
-	o.Workers = true
 	d := open(t, o)
 	g := workflow.Graph{Nodes: []workflow.Node{task("asks"), task("b"), task("c"), task("d")}}
 	spec := driver.Spec{

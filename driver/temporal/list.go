@@ -16,7 +16,6 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
-	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -99,19 +98,15 @@ func (d *Driver) hasEnded(ctx context.Context, run string) (bool, error) {
 func (d *Driver) Info(ctx context.Context, run string) (driver.Info, error) {
 	about, e, err := d.facts(ctx, run)
 	if err != nil || !isOpen(e) {
-		return d.infoOf(about, e), err
+		return infoOf(about, e, false), err
 	}
 	m, err := d.mirror(ctx, run, nil)
 	if err != nil && !errors.As(err, new(*engine.LoadError)) {
 		return driver.Info{}, err
 	}
 	about.state(m.run)
-	i := d.infoOf(about, e)
+	i := infoOf(about, e, !about.Status.Done() && d.alive(ctx, run))
 	i.Stalled = d.stalled(ctx, m)
-	if !i.Status.Done() {
-		i.Driven = d.alive(ctx, run)
-		i.Pending = !m.begun && m.in.Seq == 0 && !i.Driven && !about.Owner.Claimed
-	}
 	return i, nil
 }
 
@@ -120,25 +115,29 @@ func isOpen(e *workflowpb.WorkflowExecutionInfo) bool {
 	return e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING || e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
 }
 
-// infoOf returns what the entry of a run says; e is nil if the server has deleted its execution.
-func (d *Driver) infoOf(about facts, e *workflowpb.WorkflowExecutionInfo) driver.Info {
+// infoOf returns what the entry of a run says, and whether workers drive it; e is nil if the server has deleted its
+// execution.
+func infoOf(about facts, e *workflowpb.WorkflowExecutionInfo, driven bool) driver.Info {
 	i := about.info()
-	i.Workers = d.o.Workers
-	if e != nil && !isOpen(e) && !i.Status.Done() {
+	switch {
+	case i.Status.Done():
+	case isOpen(e):
+		i.Driven = driven
+		i.Pending = !driven && i.Status == engine.Running && !i.Owner.Claimed
+	case e != nil:
 		i.Problem = errClosed.Error()
 	}
 	return i
 }
 
-// alive reports whether a process works for a run.
+// alive reports whether a worker works for a run now. One that was killed still seems to serve its queue for a while.
 func (d *Driver) alive(ctx context.Context, run string) bool {
-	res, err := d.client.DescribeTaskQueue(ctx, d.runQueue(run), enums.TASK_QUEUE_TYPE_WORKFLOW)
-	if err != nil || len(res.GetPollers()) == 0 { // nobody has for minutes
+	if !d.served(ctx, d.o.Queue, enums.TASK_QUEUE_TYPE_WORKFLOW) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_, err = d.client.QueryWorkflow(ctx, d.flowID(run), "", pingQuery)
+	_, err := d.client.QueryWorkflow(ctx, d.flowID(run), "", pingQuery)
 	return err == nil
 }
 
@@ -152,17 +151,7 @@ func (d *Driver) list(ctx context.Context, condition string) ([]driver.Info, err
 		return nil, err
 	}
 	list := make([]driver.Info, 0, len(found))
-	var wait sync.WaitGroup
-	var asked sync.Once
-	var workers bool
-	driven := func(run string) bool {
-		if !d.o.Workers {
-			return d.alive(ctx, run)
-		}
-		asked.Do(func() { workers = d.served(ctx, d.o.Queue, enums.TASK_QUEUE_TYPE_WORKFLOW) }) // who works for one run works for all
-		return workers
-	}
-	some := make(chan bool, 16)
+	driven := sync.OnceValue(func() bool { return d.served(ctx, d.o.Queue, enums.TASK_QUEUE_TYPE_WORKFLOW) }) // who works for one run works for all
 	for id, e := range found {
 		d.archive.Delete(endedKey(id))
 		about, err := d.factsOf(e)
@@ -170,17 +159,8 @@ func (d *Driver) list(ctx context.Context, condition string) ([]driver.Info, err
 			list = append(list, damaged(id, err))
 			continue
 		}
-		list = append(list, d.infoOf(about, e))
-		if i := &list[len(list)-1]; isOpen(e) && !i.Status.Done() {
-			some <- true
-			wait.Go(func() {
-				i.Driven = driven(id)
-				i.Pending = !i.Driven && !about.Owner.Claimed && about.Seq == 0 && !d.begun(ctx, e.GetExecution())
-				<-some
-			})
-		}
+		list = append(list, infoOf(about, e, isOpen(e) && driven()))
 	}
-	wait.Wait()
 	if condition != "" || ctx.Err() != nil {
 		return list, ctx.Err()
 	}
@@ -204,16 +184,6 @@ func (d *Driver) addRecent(ctx context.Context, found map[string]*workflowpb.Wor
 		}
 	}
 	return err
-}
-
-// begun reports whether an execution has begun.
-func (d *Driver) begun(ctx context.Context, e *commonpb.WorkflowExecution) bool {
-	res, err := d.client.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
-		Namespace: d.namespace(), Execution: e, MaximumPageSize: 20,
-	})
-	return err == nil && slices.ContainsFunc(res.GetHistory().GetEvents(), func(e *historypb.HistoryEvent) bool {
-		return e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED || e.GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId() != ""
-	})
 }
 
 // endedRuns lists the runs that only the archive has. What it says about them is read once.
@@ -244,7 +214,7 @@ func (d *Driver) endedRuns(ctx context.Context, except map[string]*workflowpb.Wo
 			d.archive.Store(key, f)
 			about = f
 		}
-		list = append(list, d.infoOf(about.(facts), nil))
+		list = append(list, infoOf(about.(facts), nil, false))
 	}
 	return list, err
 }
@@ -468,17 +438,12 @@ const listWait = 90 * time.Second
 func (d *Driver) listed(ctx context.Context, run string, right func([]*workflowpb.WorkflowExecutionInfo) bool) ([]*workflowpb.WorkflowExecutionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listWait, fmt.Errorf("the server has not updated its list of run %s; try again later", run))
 	defer cancel()
-	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
-		res, err := d.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: d.namespace(), Query: "WorkflowId = " + quoted(d.flowID(run)), PageSize: 1000})
-		if err != nil || right(res.GetExecutions()) {
-			return res.GetExecutions(), err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(wait):
-		}
-	}
+	var res *workflowservice.ListWorkflowExecutionsResponse
+	err := until(ctx, func() (ok bool, err error) {
+		res, err = d.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: d.namespace(), Query: "WorkflowId = " + quoted(d.flowID(run)), PageSize: 1000})
+		return err == nil && right(res.GetExecutions()), err
+	})
+	return res.GetExecutions(), err
 }
 
 // Collect deletes the runs that ended first. The size of a run is that of its histories.

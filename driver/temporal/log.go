@@ -29,7 +29,6 @@ func chunkName(offset int64) string { return fmt.Sprintf("%020d", offset) }
 type attemptLog struct {
 	store Store
 	id    driver.AttemptID
-	seen  func(address string, attempt int, piece []byte)
 
 	mu      sync.Mutex
 	streams map[driver.Stream]*chunk
@@ -67,8 +66,8 @@ type noted struct {
 }
 
 // newLog returns the log of an attempt. If it was made before and lost, what that one printed stays.
-func newLog(s Store, id driver.AttemptID, again bool, seen func(string, int, []byte)) (l *attemptLog, err error) {
-	l = &attemptLog{store: s, id: id, seen: seen, streams: map[driver.Stream]*chunk{}}
+func newLog(s Store, id driver.AttemptID, again bool) (l *attemptLog, err error) {
+	l = &attemptLog{store: s, id: id, streams: map[driver.Stream]*chunk{}}
 	for _, stream := range []driver.Stream{driver.Output, driver.Transcript} {
 		if !again {
 			break
@@ -105,12 +104,7 @@ func streamEnd(s Store, id driver.AttemptID, stream driver.Stream) (int64, error
 
 func (l *attemptLog) say(text string) { l.write([]byte(text + "\n")) }
 
-func (l *attemptLog) write(piece []byte) {
-	l.keep(driver.Output, piece)
-	if l.seen != nil {
-		l.seen(l.id.Address, l.id.Attempt, piece)
-	}
-}
+func (l *attemptLog) write(piece []byte) { l.keep(driver.Output, piece) }
 
 // keep appends to a stream. A prompt replaces the one before.
 func (l *attemptLog) keep(s driver.Stream, text []byte) {

@@ -28,7 +28,6 @@ func TestFollowedLog(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
 	o := options(newName(), temporal.Folder(t.TempDir()))
-	o.Workers = true
 	d := open(t, o)
 	counted := &lists{Store: o.Store}
 	o.Store = counted

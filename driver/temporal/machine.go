@@ -32,9 +32,7 @@ type machine struct {
 	own   []arrival    // what follows from a command at once
 	acts  int          // updates of this execution
 
-	// workers means that attempts are made by the workers of the project. Tasks that stay on one machine
-	// then wait until a worker has claimed them, by label.
-	workers  bool
+	// Tasks that stay on one machine wait until a worker has claimed them, by label.
 	homes    map[string]string // the queue of that worker
 	homeless map[string][]*attempt
 
@@ -82,7 +80,7 @@ func newMachine(in begin, do effects, recall func(last int) (begin, error)) (*ma
 	m := &machine{
 		id: in.Run, pin: in.Pin, run: run, do: do, timers: timers{at: map[string]time.Time{}}, attempts: map[attemptKey]*attempt{}, stopping: map[attemptKey]bool{},
 		queries: map[string]ticket{}, handings: map[string][]ticket{}, unheard: map[string]engine.Reply{},
-		workers: in.Workers, homes: map[string]string{}, homeless: map[string][]*attempt{}, fresh: map[attemptKey]bool{},
+		homes: map[string]string{}, homeless: map[string][]*attempt{}, fresh: map[attemptKey]bool{},
 	}
 	maps.Copy(m.homes, in.About.Homes)
 	return m, m.load(in)
@@ -450,10 +448,7 @@ func (m *machine) carryOut(cmds []engine.Command) error {
 
 // launch starts an attempt, unless it has to wait for the next execution or for its worker.
 func (m *machine) launch(c *engine.StartTask) {
-	key, a := attemptKey{c.Address, c.Attempt}, &attempt{task: c, pin: m.pin, since: m.last}
-	if m.workers {
-		a.site = m.pin.Site(c)
-	}
+	key, a := attemptKey{c.Address, c.Attempt}, &attempt{task: c, pin: m.pin, site: m.pin.Site(c), since: m.last}
 	label := a.site.Queue
 	switch {
 	case m.drain && !m.awaited():

@@ -19,7 +19,7 @@ type mirror struct {
 	*machine
 	values    offload
 	recall    func(last int) (begin, error)           // reads the archive
-	past      func(last int) (begin, error)           // the same; nil: what it has is not to be seen
+	whole     bool                                    // what that has is to be seen too
 	resumed   func(seq int, pending []engine.Command) // is told the state instead; may be nil
 	in        begin
 	see       func(r *engine.Run, e engine.Envelope, cmds []engine.Command) // may be nil
@@ -108,8 +108,8 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 	if err := m.values.has(in.About.Store); err != nil {
 		return err
 	}
-	if m.machine == nil && in.Seq > 0 && m.past != nil {
-		old, err := m.past(in.Seq)
+	if m.machine == nil && in.Seq > 0 && m.whole {
+		old, err := m.recall(in.Seq)
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 
 // restore takes the whole run from the archive, because Temporal has deleted it.
 func (m *mirror) restore() (err error) {
-	if m.in, err = m.past(0); err == nil {
+	if m.in, err = m.recall(0); err == nil {
 		m.machine, err = newMachine(m.in, m, nil)
 	}
 	m.begun = true

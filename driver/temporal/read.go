@@ -109,15 +109,12 @@ func (d *Driver) namespace() string { return namespace(d.o.Client) }
 // run is as it was before. see, if not nil, sees all events, also the archived ones.
 func (d *Driver) mirror(ctx context.Context, run string, see func(*engine.Run, engine.Envelope, []engine.Command)) (*mirror, error) {
 	m := d.newMirror(ctx, run, see)
-	if see == nil {
-		m.past = nil
-	}
+	m.whole = see != nil
 	for events, err := range d.pages(ctx, run, false, nil) {
 		if err == nil {
 			err = guard(run, func() error { return m.page(events) })
 		}
 		if m.machine == nil && errors.As(err, new(*driver.UnknownRunError)) {
-			m = d.newMirror(ctx, run, see)
 			err = guard(run, m.restore)
 		}
 		if err != nil {
@@ -139,8 +136,7 @@ func guard(run string, read func() error) (err error) {
 }
 
 func (d *Driver) newMirror(ctx context.Context, run string, see func(*engine.Run, engine.Envelope, []engine.Command)) *mirror {
-	recall := func(last int) (begin, error) { return past(ctx, d.o.Store, run, last) }
-	return &mirror{values: d.values, see: see, recall: recall, past: recall}
+	return &mirror{values: d.values, see: see, recall: func(last int) (begin, error) { return past(ctx, d.o.Store, run, last) }}
 }
 
 // page takes a page of the history. It ends with the end of a transaction.
@@ -158,7 +154,6 @@ func (d *Driver) Events(ctx context.Context, run string, after int, follow bool)
 	return func(yield func(engine.Envelope, error) bool) {
 		var found []engine.Envelope
 		m := d.newMirror(ctx, run, func(_ *engine.Run, e engine.Envelope, _ []engine.Command) { found = append(found, e) })
-		m.past = nil
 		for events, err := range d.pages(ctx, run, follow, nil) {
 			begins := m.machine == nil
 			if err == nil {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -123,14 +124,14 @@ func replay(h *historypb.History) error { return Replay(h, nil) }
 
 // Replay replays a history as a worker does, with the store of its long values.
 func Replay(h *historypb.History, s Store) error {
-	p := &workplace{allows: func(string, *driver.Pin) error { return nil }}
+	id := h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowId()
+	d := &Driver{project: strings.TrimSuffix(id, "/"+runOf(id)), o: Options{Store: s}}
 	values := converter.ExternalStorage{Drivers: []converter.StorageDriver{offload{store: s, data: converter.GetDefaultDataConverter()}}, PayloadSizeThreshold: longPayload}
 	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{ExternalStorage: values})
 	if err != nil {
 		return err
 	}
-	r.RegisterWorkflowWithOptions(p.runFlow, workflow.RegisterOptions{Name: flowName})
-	id := h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowId()
+	r.RegisterWorkflowWithOptions(d.newCrew(driver.Worker{Resolve: anything}).runFlow, workflow.RegisterOptions{Name: flowName})
 	return r.ReplayWorkflowHistoryWithOptions(silent, h, worker.ReplayWorkflowHistoryOptions{OriginalExecution: workflow.Execution{ID: id}})
 }
 
@@ -184,8 +185,18 @@ func (r *recorder) start(d *Driver, b *model.Bundle, inputs map[string]any) {
 	}
 }
 
+// drive works for the run, and follows it.
 func (r *recorder) drive(d *Driver, a agents, want engine.Status) {
-	res, err := d.Drive(r.Context(), r.name, driver.Work{Agents: a, Elsewhere: true})
+	ctx, stop := context.WithCancel(r.Context())
+	var working sync.WaitGroup
+	working.Go(func() {
+		_ = d.Work(ctx, driver.Worker{Name: "one", Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+			return driver.Work{Agents: a, Elsewhere: true}, func() {}, nil
+		}}, nil)
+	})
+	defer working.Wait()
+	defer stop()
+	res, err := d.Drive(r.Context(), r.name, driver.Work{Elsewhere: true})
 	if want != "" && (err != nil || res.Status != want) {
 		r.Fatalf("%s %s %v", res.Status, res.Error, err)
 	}

@@ -40,9 +40,9 @@ type role struct {
 
 const heartbeat = 1500 * time.Millisecond
 
-func (r role) open(workers bool) (*temporal.Driver, error) {
+func (r role) open() (*temporal.Driver, error) {
 	return temporal.Open(temporal.Options{
-		Client: client.Options{HostPort: r.Address, Logger: quiet}, Queue: r.Queue, Store: temporal.Folder(r.Store), Workers: workers,
+		Client: client.Options{HostPort: r.Address, Logger: quiet}, Queue: r.Queue, Store: temporal.Folder(r.Store),
 		Heartbeat: heartbeat, Now: func() time.Time { return time.Now().Add(r.Ahead) },
 	})
 }
@@ -61,10 +61,10 @@ func (r role) play() error {
 	if r.Older {
 		return r.refuseAll(ctx)
 	}
-	d, err := r.open(true)
+	d, err := r.open()
 	for err != nil { // the server may be away
 		time.Sleep(100 * time.Millisecond)
-		d, err = r.open(true)
+		d, err = r.open()
 	}
 	defer d.Close()
 	end, err := r.guard()

@@ -164,7 +164,6 @@ func TestOtherStore(t *testing.T) {
 	t.Parallel()
 	ctx, queue, here := t.Context(), newName(), temporal.Folder(t.TempDir())
 	o := options(queue, here)
-	o.Workers = true
 	mine := open(t, o)
 	o.Store = temporal.Folder(t.TempDir())
 	other := open(t, o)

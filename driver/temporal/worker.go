@@ -21,18 +21,16 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 )
 
 // Work makes attempts of runs of the project, whoever started them.
 func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{}) error {
-	stopped, interrupt := context.WithCancel(context.Background())
-	defer interrupt()
-	c := &crew{issued: newIssued(!w.Trusting), d: d, w: w, stays: d.o.Queue + "/worker/" + w.Name, plans: map[planKey]*plan{}}
+	c := d.newCrew(w)
 	defer c.close()
-	p := &workplace{
-		client: d.client, store: d.o.Store, queue: d.processQueue(), ids: d.flowID, waiting: map[string]chan reply{}, stopped: stopped,
-		work: c.work, allows: c.allows, begins: c.begins, claim: c.claim, issued: c.issued, happened: w.Happened, slots: newSlots(w.Most),
-	}
+	var interrupt func()
+	c.stopped, interrupt = context.WithCancel(context.Background())
+	defer interrupt()
 	var all []worker.Worker
 	broken := make(chan error, 1) // such as: the namespace was deleted
 	fatal := func(err error) {
@@ -46,26 +44,26 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 		o.Identity, o.DisableRegistrationAliasing, o.OnFatalError = d.name, true, fatal
 		o.MaxHeartbeatThrottleInterval, o.WorkerStopTimeout = d.o.Heartbeat/5, forever
 		o.DeadlockDetectionTimeout = slow
-		if o.Tuner, wrong = p.slots.tuner(); wrong != nil {
+		if o.Tuner, wrong = c.slots.tuner(); wrong != nil {
 			return
 		}
 		one := worker.New(d.client, queue, o)
 		register(one)
 		all = append(all, one)
 	}
-	serve(d.o.Queue, worker.Options{StickyScheduleToStartTimeout: d.o.Heartbeat / 2}, p.register)
-	serve(c.stays, worker.Options{DisableWorkflowWorker: true}, p.registerAttempts)
+	serve(d.o.Queue, worker.Options{StickyScheduleToStartTimeout: d.o.Heartbeat / 2}, c.registerAll)
+	serve(c.stays, worker.Options{DisableWorkflowWorker: true}, c.registerAttempts)
 	for _, label := range w.Queues {
-		serve(labelQueue(d.o.Queue, label), worker.Options{DisableWorkflowWorker: true}, p.registerAttempts)
+		serve(labelQueue(d.o.Queue, label), worker.Options{DisableWorkflowWorker: true}, c.registerAttempts)
 	}
 	for _, program := range w.Programs {
-		serve(programQueue(d.o.Queue, program), worker.Options{DisableWorkflowWorker: true}, p.registerAttempts)
+		serve(programQueue(d.o.Queue, program), worker.Options{DisableWorkflowWorker: true}, c.registerAttempts)
 	}
 	if wrong != nil {
 		return wrong
 	}
-	own := worker.New(d.client, p.queue, worker.Options{Identity: d.name, DisableWorkflowWorker: true})
-	own.RegisterActivityWithOptions(p.told, activity.RegisterOptions{Name: tellName})
+	own := worker.New(d.client, c.queue, worker.Options{Identity: d.name, DisableWorkflowWorker: true})
+	own.RegisterActivityWithOptions(c.told, activity.RegisterOptions{Name: tellName})
 	all = append(all, own) // it stops last: attempts in progress may wait for replies
 	for i, one := range all {
 		if err := one.Start(); err != nil {
@@ -88,7 +86,7 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 		c.last = []driver.AttemptID{}
 		c.mu.Unlock()
 		var end func() // attempts in progress may ask, or hand work off, and nobody else may be there to run their workflows
-		if end, err = d.runsWorkflow(""); err == nil {
+		if end, err = d.runsWorkflow(); err == nil {
 			defer end()
 		}
 	}
@@ -102,16 +100,43 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	return err
 }
 
-// crew is what a worker knows about the runs that it works for.
+// crew runs workflows and makes attempts, with what it knows about their runs.
 type crew struct {
-	d      *Driver
-	w      driver.Worker
-	stays  string  // the queue of tasks that stay on this machine
-	issued *issued // by workflows that run here
+	d       *Driver
+	w       driver.Worker
+	stays   string          // the queue of tasks that stay on this machine
+	queue   string          // of this crew alone, for replies to its attempts
+	issued  *issued         // by workflows that run here
+	slots   *slots          // for attempts
+	stopped context.Context // done when attempts in progress have to stop
 
-	mu    sync.Mutex
-	plans map[planKey]*plan
-	last  []driver.AttemptID // attempts that ended since the worker leaves; nil before
+	mu      sync.Mutex
+	plans   map[planKey]*plan
+	waiting map[string]chan reply // requests of attempts, by ticket
+	lag     *time.Duration        // the least time from the start of a task to its arrival, see late
+	last    []driver.AttemptID    // attempts that ended since the worker leaves; nil before
+}
+
+func (d *Driver) newCrew(w driver.Worker) *crew {
+	return &crew{
+		d: d, w: w, stays: d.o.Queue + "/worker/" + w.Name, queue: d.o.Queue + "/process/" + processName(), issued: newIssued(!w.Trusting), slots: newSlots(w.Most),
+		plans: map[planKey]*plan{}, waiting: map[string]chan reply{},
+	}
+}
+
+func (c *crew) registerFlow(w worker.Registry) {
+	w.RegisterWorkflowWithOptions(c.runFlow, workflow.RegisterOptions{Name: flowName})
+	w.RegisterActivityWithOptions(c.archive, activity.RegisterOptions{Name: archiveName})
+}
+
+func (c *crew) registerAll(w worker.Registry) {
+	c.registerFlow(w)
+	c.registerAttempts(w)
+}
+
+func (c *crew) registerAttempts(w worker.Registry) {
+	w.RegisterActivityWithOptions(c.attempt, activity.RegisterOptions{Name: attemptName})
+	w.RegisterActivityWithOptions(c.claim, activity.RegisterOptions{Name: claimName})
 }
 
 // planKey names what a run works with.
@@ -265,13 +290,10 @@ func (c *crew) settle() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*c.d.o.Heartbeat)
 	defer cancel()
 	for _, id := range c.last {
-		for open := true; open && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		_ = until(ctx, func() (bool, error) {
 			m, err := c.d.mirror(ctx, id.Run, nil)
-			if err != nil {
-				break
-			}
-			_, open = m.attempts[attemptKey{id.Address, id.Attempt}]
-		}
+			return err == nil && m.attempts[attemptKey{id.Address, id.Attempt}] == nil, err
+		})
 	}
 }
 
@@ -312,26 +334,22 @@ func (c *crew) work(ctx context.Context, j job) (*working, error) {
 	}
 	if site := p.pin.Site(j.Task); c.lacks(site.Program) != nil {
 		if site.Stays { // no other worker may make it
-			return &working{Work: driver.Work{Agents: unable{c.lacks(site.Program)}}, pin: p.pin, done: done}, nil
+			return &working{Work: driver.Work{Agents: unable{c.lacks(site.Program)}, Pin: p.pin}, done: done}, nil
 		}
 		done()
 		return nil, refuse(c.lacks(site.Program))
 	}
-	key, work := attemptKey{j.Task.Address, j.Task.Attempt}, c.workOf(p)
-	task := c.issued.task(j.Run, j.Plan, key)
-	if work.Script == nil && (task != nil || c.w.Trusting) {
-		return &working{Work: work, pin: p.pin, task: task, done: done}, nil
-	}
-	s := c.follow(p, j.Run)
-	w, err := s.working(ctx, j)
-	if task = s.issued.task(j.Run, j.Plan, key); err == nil && task == nil && !c.w.Trusting {
-		err = refuse(errNotAsked)
+	w := &working{Work: c.workOf(p), task: c.issued.task(j.Run, j.Plan, attemptKey{j.Task.Address, j.Task.Attempt}), done: done}
+	if w.Script != nil || w.task == nil && !c.w.Trusting {
+		w.exec, w.task, err = c.follow(p, j.Run).attempt(ctx, j)
+		if err == nil && w.task == nil && !c.w.Trusting {
+			err = refuse(errNotAsked)
+		}
 	}
 	if err != nil {
 		done()
 		return nil, err
 	}
-	w.task, w.done = task, done
 	return w, nil
 }
 
@@ -504,7 +522,7 @@ func (c *crew) allows(run string, pin *driver.Pin) error {
 
 // stalled says what a run lacks to go on by itself: a worker, or one that may do what is to be done. "" means nothing.
 func (d *Driver) stalled(ctx context.Context, m *mirror) string {
-	if m == nil || m.machine == nil || m.over || !d.o.Workers {
+	if m == nil || m.machine == nil || m.over {
 		return ""
 	}
 	res, err := d.client.DescribeWorkflowExecution(ctx, d.flowID(m.id), "")

@@ -18,8 +18,8 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 )
 
-// Play plays each scenario in a project with options and, if it is not "", a driver. The file "received" in a scenario
-// lists what its tasks received through their edges; update writes it.
+// Play plays each scenario in a project with options and, if it is not "", a driver with workers, of which this
+// process is one. The file "received" in a scenario lists what its tasks received through their edges; update writes it.
 func Play(t *testing.T, root string, o hocket.Options, driver string, update bool) {
 	files, err := filepath.Glob(filepath.Join(root, "cli/testdata/same/*.txtar"))
 	if err != nil || len(files) == 0 {
@@ -85,6 +85,9 @@ func (s *scenario) run() {
 		s.Fatal(err)
 	}
 	defer p.Close()
+	if s.driver != "" {
+		defer s.work(p)()
+	}
 	for _, name := range []string{"flow.yml", "flow.md", "flow.xml", "flow.puml"} {
 		trace, received := s.trace(p, name)
 		want := string(s.files["trace"])
@@ -99,6 +102,19 @@ func (s *scenario) run() {
 		}
 		if want := string(s.files["received"]); received != want {
 			s.Errorf("%s: its tasks receive\n%s\nnot\n%s", name, received, want)
+		}
+	}
+}
+
+// work makes this process a worker of the project until stop is called.
+func (s *scenario) work(p *hocket.Project) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Work(ctx, hocket.Worker{AcceptAny: true}) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			s.Error(err)
 		}
 	}
 }
