@@ -38,6 +38,8 @@ type Worker struct {
 	// Leave, when it is closed, means that nothing new starts, and Work returns when attempts in progress have
 	// ended. Nil means never.
 	Leave <-chan struct{}
+	// Ready is called when it begins to serve queues, with their names. It may be nil.
+	Ready func(queues []string)
 	// Happened is called when an attempt begins and, with its outcome, when it ends, or with the error if this
 	// worker refuses it, or a whole run. Nil: nobody wants to know.
 	Happened func(a driver.AttemptID, out *driver.Outcome, refused error)
@@ -87,7 +89,7 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 		accepted.runs[digest] = nil
 	}
 	return workers.Work(ctx, driver.Worker{
-		Name: o.Name, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Happened: o.Happened,
+		Name: o.Name, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Ready: o.Ready, Happened: o.Happened,
 		Files: func() string { return project.FilesOf(p.Root()) },
 		Resolve: func(ctx context.Context, run string, pin *driver.Pin) (driver.Work, func(), error) {
 			return p.handle(d, run).resolve(ctx, pin, accepted)

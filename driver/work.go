@@ -71,6 +71,8 @@ type Worker struct {
 	Programs []string
 	// Files describes the files that are here, as in [Pin].
 	Files func() string
+	// Ready is called when it begins to serve queues, with the names by which people know them. It may be nil.
+	Ready func(queues []string)
 	// Happened is called when an attempt begins and, with its outcome, when it ends. Refused attempts
 	// have an error; so do runs that this worker cannot work for at all, without an attempt.
 	Happened func(a AttemptID, out *Outcome, refused error)

@@ -180,7 +180,11 @@ func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (drive
 	about.replanned(ev)
 	about.Homes = m.homes
 	again := creation{pin: m.pin, events: []eventJSON{{e}}, plans: []*driver.Pin{p.Pin}, about: about, after: m}
-	return driver.Receipt{Status: engine.Running}, d.create(ctx, run, again)
+	err = d.create(ctx, run, again)
+	if errors.As(err, new(*driver.ExistsError)) { // somebody was faster
+		err = &driver.RefusedError{Run: run, Reason: "the run already continues with another plan"}
+	}
+	return driver.Receipt{Status: engine.Running}, err
 }
 
 // closes waits until the workflow of a run that is over has ended: it first stores what has happened.

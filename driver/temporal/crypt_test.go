@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/driver/temporal"
@@ -67,6 +69,48 @@ func TestSealed(t *testing.T) {
 		if _, err := temporal.Open(o); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), temporal.KeyVariable) {
 			t.Errorf("with the key %q: %v", key, err)
 		}
+	}
+}
+
+// With a key, the server cannot read why a worker refuses a step, but people are told.
+func TestSealedRefusal(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	const secret = "nobody may read why"
+	o := options(newName(), temporal.Folder(t.TempDir()))
+	o.Key = bytes.Repeat([]byte{7}, 32)
+	d := open(t, o)
+	begin(t, d, chain(task("a")))
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- d.Work(ctx, driver.Worker{Name: newName(), Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+			return driver.Work{}, nil, errors.New(secret)
+		}}, nil)
+	}()
+	why := ""
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(why, secret) && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		info, err := d.Info(ctx, "run-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		why = info.Stalled
+	}
+	if !strings.Contains(why, secret) {
+		t.Errorf("people are told %q", why)
+	}
+	c, err := client.Dial(client.Options{HostPort: address, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	res, err := c.DescribeWorkflowExecution(ctx, o.Queue+"/run-1", "")
+	if text, _ := proto.Marshal(res); err != nil || len(res.GetPendingActivities()) != 1 || bytes.Contains(text, []byte(secret)) {
+		t.Errorf("the server knows %v, %v", res, err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -84,7 +84,7 @@ func Open(o Options) (*Driver, error) {
 	}
 	data := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), crypt)
 	o.Client.DataConverter = careful{data}
-	o.Client.FailureConverter = failures{temporal.GetDefaultFailureConverter()}
+	o.Client.FailureConverter = failures{temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: data, EncodeCommonAttributes: len(o.Key) > 0})}
 	values := offload{o.Store, id, data} // which are encrypted before they are stored
 	if len(o.Key) > 0 {
 		o.Store = sealedStore{o.Store, crypt}

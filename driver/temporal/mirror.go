@@ -282,7 +282,7 @@ func (m *mirror) closed() error {
 	return errClosed
 }
 
-var errClosed = errors.New("somebody ended its workflow with Temporal's own tools; use `hocket fork` to continue from one of its steps")
+var errClosed = errors.New("its Temporal workflow was terminated or failed; use `hocket fork` to continue from one of its steps")
 
 // firstPin returns what the run was started with.
 func (m *mirror) firstPin() *driver.Pin { return cmp.Or(m.in.First, m.in.Pin) }

@@ -73,6 +73,9 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 			return err
 		}
 	}
+	if w.Ready != nil {
+		w.Ready(append([]string{d.project}, w.Queues...))
+	}
 	go c.scripted(ctx)
 	var err error
 	select {
@@ -551,8 +554,9 @@ func (d *Driver) unmade(ctx context.Context, m *mirror, a *workflowpb.PendingAct
 	if a.GetActivityType().GetName() == claimName {
 		name = "the steps that use the project's files"
 	}
-	if f := a.GetLastFailure(); f.GetApplicationFailureInfo().GetType() == elsewhereType {
-		return fmt.Sprintf("no worker takes %s: %s", name, f.GetMessage())
+	var refused *temporal.ApplicationError
+	if f := a.GetLastFailure(); f != nil && errors.As(d.o.Client.FailureConverter.FailureToError(f), &refused) && refused.Type() == elsewhereType {
+		return fmt.Sprintf("no worker takes %s: %s", name, refused.Message())
 	}
 	if queue := m.queues[a.GetActivityId()]; queue != "" && !d.served(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY) {
 		return d.noWorker(queue, name)

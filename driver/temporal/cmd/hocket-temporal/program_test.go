@@ -202,7 +202,7 @@ func TestProgram(t *testing.T) {
 	if err := slow.Wait(); err != nil || out.String() != "slow\n" {
 		t.Errorf("%v: %q", err, out.String())
 	}
-	for _, want := range []string{"starting worker desk for ", " a started\n", " a done in ", "finishing the steps in progress"} {
+	for _, want := range []string{"starting worker desk for ", "worker desk is ready, on office\n", " a started\n", " a done in ", "finishing the steps in progress"} {
 		if !strings.Contains(told.String(), want) {
 			t.Errorf("the worker does not print %q:\n%s", want, told.String())
 		}
