@@ -29,7 +29,7 @@ import (
 //	runs/RUN/events/SEQ   events, one per line, from a sequence number on, some MB of them; what overlaps is the same
 //	runs/RUN/plans/first  the pin that the run was started with
 //	runs/RUN/plans/HASH   that of a Replanned
-//	ended/RUN             what lists show of a run that is over; it is stored last
+//	ended/RUN             what lists show of a run that is over
 
 // facts is what lists show of a run. The memo of its workflow has them.
 type facts struct {
@@ -95,8 +95,8 @@ func (c *crew) archive(ctx context.Context, s segment) error {
 	}
 	var lines []byte
 	var puts []func() error
-	put := func(value any, parts ...string) {
-		puts = append(puts, func() error { return putJSON(ctx, c.d.o.Store, runKey(s.Run, parts...), value) })
+	put := func(key string, value any) {
+		puts = append(puts, func() error { return putJSON(ctx, c.d.o.Store, key, value) })
 	}
 	plans := s.Plans[max(0, len(s.Plans)-replans(s.Events)):]
 	for _, e := range s.Events {
@@ -106,20 +106,20 @@ func (c *crew) archive(ctx context.Context, s segment) error {
 		}
 		lines = append(append(lines, line...), '\n')
 		if ev, ok := e.Event.(*engine.Replanned); ok {
-			put(plans[0], "plans", ev.Plan)
+			put(runKey(s.Run, "plans", ev.Plan), plans[0])
 			plans = plans[1:]
 		}
 	}
 	if s.Events[0].Seq == 1 {
-		put(s.First, "plans", "first")
+		put(runKey(s.Run, "plans", "first"), s.First)
 	}
 	puts = append(puts, func() error {
 		return c.d.o.Store.Put(ctx, runKey(s.Run, "events", fmt.Sprintf("%012d", s.Events[0].Seq)), lines)
 	})
-	if err := together(puts); err != nil || s.End == nil {
-		return err
+	if s.End != nil { // until all is stored, the run is read from the server
+		put(endedKey(s.Run), s.End)
 	}
-	return putJSON(ctx, c.d.o.Store, endedKey(s.Run), s.End)
+	return together(puts)
 }
 
 // together does several things at once.

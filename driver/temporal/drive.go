@@ -20,6 +20,12 @@ import (
 // Drive follows a run, whose attempts workers make: it asks the people who are here, and shows what happens, until the
 // run is over or waits for something that cannot be provided here.
 func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.Result, error) {
+	w.Patience = cmp.Or(w.Patience, time.Minute)
+	if now, ok := d.recent.Load(run); ok && !now.(*created).driven.Swap(true) {
+		s := d.newSession(run, w, now.(*created).known)
+		s.fresh = true
+		return s.drive(ctx)
+	}
 	m, err := d.mirror(ctx, run, nil)
 	if ctx.Err() != nil {
 		err = &driver.InterruptedError{Run: run, Cause: context.Cause(ctx)}
@@ -30,7 +36,6 @@ func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.R
 	if err := m.closed(); m.over || err != nil {
 		return m.run.Result(), err
 	}
-	w.Patience = cmp.Or(w.Patience, time.Minute)
 	known := m.run.Seq()
 	if !m.begun && known == 1 {
 		known = 0 // nobody has observed its beginning
@@ -62,7 +67,8 @@ type session struct {
 	d       *Driver
 	id      string
 	w       driver.Work
-	known   int // the events that were recorded before
+	fresh   bool // this process has just created the run
+	known   int  // the events that were recorded before
 	mirror  *mirror
 	asked   map[string]shown // questions that somebody here may answer, by id
 	left    map[string]bool  // questions that no one here will answer, by id and digest
@@ -133,7 +139,7 @@ func (s *session) follow(ctx context.Context) error {
 	moved := false
 	go func() {
 		defer close(pages)
-		for events, err := range s.d.pages(reading, s.id, true, s.hurry) {
+		for events, err := range s.d.pages(reading, s.id, &following{later: s.fresh, hurry: s.hurry}) {
 			select {
 			case pages <- page{events, err}:
 			case <-reading.Done():
@@ -227,7 +233,7 @@ func (s *session) see(r *engine.Run, e engine.Envelope, cmds []engine.Command) {
 		}
 	}
 	for _, c := range cmds {
-		s.commanded(c)
+		s.commanded(c, e.Seq)
 	}
 	s.seq = e.Seq
 	close(s.moved)
@@ -239,7 +245,7 @@ func (s *session) resumed(seq int, pending []engine.Command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range pending {
-		s.commanded(c)
+		s.commanded(c, seq)
 	}
 	s.seq = max(s.seq, seq)
 	close(s.moved)
@@ -247,7 +253,7 @@ func (s *session) resumed(seq int, pending []engine.Command) {
 }
 
 // commanded counts a command for the script, and remembers its replies.
-func (s *session) commanded(c engine.Command) {
+func (s *session) commanded(c engine.Command, seq int) {
 	switch c := c.(type) {
 	case *engine.StartTask:
 		exec, ok := s.script.Attempt(c)
@@ -256,7 +262,7 @@ func (s *session) commanded(c engine.Command) {
 		}
 		s.execs[attemptKey{c.Address, c.Attempt}] = exec
 		s.tail(attemptKey{c.Address, c.Attempt})
-		s.issue(c)
+		s.issue(c, seq)
 	case *engine.Withdraw:
 		s.script.Closed(c.ID)
 	case *engine.Ask:
@@ -307,7 +313,7 @@ func (s *session) attempt(ctx context.Context, j job) (agent.Executor, *engine.S
 		s.mu.Lock()
 		if s.seq >= j.Seq {
 			defer s.mu.Unlock()
-			return s.execs[key], s.issued.task(j.Run, j.Plan, key), nil
+			return s.execs[key], s.issued.task(j), nil
 		}
 		moved := s.moved
 		s.mu.Unlock()
@@ -326,9 +332,9 @@ func (s *session) attempt(ctx context.Context, j job) (agent.Executor, *engine.S
 }
 
 // issue remembers an attempt that the run has asked for.
-func (s *session) issue(c *engine.StartTask) {
+func (s *session) issue(c *engine.StartTask, seq int) {
 	plan := s.planned()
-	s.issued.add(s.id, plan, s.pinned, c)
+	s.issued.add(s.id, command{seq, plan, s.pinned, c})
 }
 
 // planned returns the digest of what the run works with, if somebody has to know.

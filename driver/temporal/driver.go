@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -61,7 +62,7 @@ type Driver struct {
 	project string // as Options.Queue names it; o.Queue is the task queue of its workers, see [identify]
 	values  offload
 	archive sync.Map // facts of runs that only the archive has, by key
-	recent  sync.Map // when this process created runs that the server may not list yet, by id
+	recent  sync.Map // *created: runs that this process has created, and that the server may not list yet, by id
 }
 
 // Open connects to the server.
@@ -222,6 +223,13 @@ func (d *Driver) reserve(ctx context.Context, key string, r reservation) (reserv
 	return r, err
 }
 
+// created is a run that this process has created.
+type created struct {
+	at     time.Time
+	known  int         // the events that somebody has observed
+	driven atomic.Bool // since then
+}
+
 // create starts the workflow of a run.
 func (d *Driver) create(ctx context.Context, id string, c creation) error {
 	in := begin{
@@ -247,6 +255,15 @@ func (d *Driver) create(ctx context.Context, id string, c creation) error {
 	if errors.As(err, new(*serviceerror.WorkflowExecutionAlreadyStarted)) {
 		return &driver.ExistsError{Run: id}
 	}
-	d.recent.Store(id, time.Now())
+	now := &created{at: time.Now(), known: len(c.events)}
+	switch {
+	case c.after != nil:
+		now.known = c.after.run.Seq()
+	case len(c.events) == 1: // nobody has observed its beginning
+		now.known = 0
+	}
+	if err == nil {
+		d.recent.Store(id, now)
+	}
 	return err
 }

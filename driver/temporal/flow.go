@@ -298,8 +298,9 @@ func (f *flow) start(key attemptKey, a *attempt) {
 	}
 	ctx = workflow.WithActivityOptions(ctx, options)
 	plan := f.planned(a.pin)
-	f.c.issued.add(f.in.Run, plan, a.pin, a.task)
-	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, f.m.run.Seq(), plan, a.waits, short(a.task)})
+	seq := f.m.run.Seq()
+	f.c.issued.add(f.in.Run, command{seq, plan, a.pin, a.task})
+	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, seq, plan, a.waits, short(a.task)})
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
 		ended := &engine.TaskEnded{}
 		err := done.Get(ctx, ended)

@@ -172,7 +172,7 @@ func (d *Driver) list(ctx context.Context, condition string) ([]driver.Info, err
 func (d *Driver) addRecent(ctx context.Context, found map[string]*workflowpb.WorkflowExecutionInfo) (err error) {
 	for run, at := range d.recent.Range {
 		id := run.(string)
-		if found[id] != nil || time.Since(at.(time.Time)) > time.Minute {
+		if found[id] != nil || time.Since(at.(*created).at) > time.Minute {
 			d.recent.Delete(id)
 			continue
 		}

@@ -23,7 +23,7 @@ type mirror struct {
 	resumed   func(seq int, pending []engine.Command) // is told the state instead; may be nil
 	in        begin
 	see       func(r *engine.Run, e engine.Envelope, cmds []engine.Command) // may be nil
-	launched  func(*engine.StartTask)                                       // sees attempts that begin; may be nil
+	launched  func(c *engine.StartTask, seq int)                            // sees attempts that begin; may be nil
 	arrivals  []arrival
 	scheduled map[int64]attemptKey // attempts by the event that scheduled them
 	claims    map[int64]string     // labels of claims by that event
@@ -41,7 +41,7 @@ type mirror struct {
 
 func (m *mirror) start(_ attemptKey, a *attempt) {
 	if m.launched != nil {
-		m.launched(a.task)
+		m.launched(a.task, m.run.Seq())
 	}
 }
 

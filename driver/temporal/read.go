@@ -17,26 +17,46 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
+// following says how a run is followed.
+type following struct {
+	later bool            // nothing is expected at once
+	hurry <-chan struct{} // somebody waits for what happens now; may be nil
+}
+
 // pages yields the history of a run from its newest execution on, as many events at a time as the server returns: all
-// events of one transaction come together. With follow it waits for more until the run is over, also if the server cannot
-// be reached for a while. It takes a breath after a page, because a request for each step would cost as much as a short
-// step, unless the execution ends or somebody is in a hurry.
-func (d *Driver) pages(ctx context.Context, run string, follow bool, hurry <-chan struct{}) iter.Seq2[[]*historypb.HistoryEvent, error] {
+// events of one transaction come together. If f is not nil it waits for more until the run is over, also if the server
+// cannot be reached for a while. It takes a breath between two pages, because a request for each step would cost as
+// much as a short step, unless the execution ends or somebody is in a hurry.
+func (d *Driver) pages(ctx context.Context, run string, f *following) iter.Seq2[[]*historypb.HistoryEvent, error] {
 	return func(yield func([]*historypb.HistoryEvent, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		req := &workflowservice.GetWorkflowExecutionHistoryRequest{
-			Namespace: d.namespace(), WaitNewEvent: follow,
+			Namespace: d.namespace(), WaitNewEvent: f != nil,
 			Execution: &commonpb.WorkflowExecution{WorkflowId: d.flowID(run)},
 		}
-		var ends <-chan struct{}
+		var ends <-chan struct{} // of the execution
+		rest := func() {
+			if ends == nil {
+				ends = d.ends(ctx, run)
+			}
+			select {
+			case <-time.After(breath):
+			case <-ends:
+			case <-f.hurry:
+			case <-ctx.Done():
+			}
+		}
+		if f != nil && f.later {
+			rest()
+		}
 		next := ""
 		for since := time.Now(); ; {
 			res, err := d.client.WorkflowService().GetWorkflowExecutionHistory(ctx, req)
 			if err == nil {
 				since = time.Now()
 			}
-			if err != nil && ctx.Err() == nil && away(err) && (follow || time.Since(since) < awayFor) {
+			if err != nil && ctx.Err() == nil && away(err) && (f != nil || time.Since(since) < awayFor) {
 				time.Sleep(50 * time.Millisecond)
 				continue
 			}
@@ -51,24 +71,14 @@ func (d *Driver) pages(ctx context.Context, run string, follow bool, hurry <-cha
 			for _, e := range events {
 				next = e.GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId()
 			}
-			if req.NextPageToken = res.GetNextPageToken(); len(req.NextPageToken) == 0 {
-				if next == "" {
-					return
-				}
+			req.NextPageToken = res.GetNextPageToken()
+			switch more := len(req.NextPageToken) > 0; {
+			case !more && next == "":
+				return
+			case !more:
 				req.Execution.RunId, next, ends = next, "", nil
-				continue
-			}
-			if !follow {
-				continue
-			}
-			if ends == nil {
-				ends = d.ends(ctx, run)
-			}
-			select {
-			case <-time.After(breath):
-			case <-ends:
-			case <-hurry:
-			case <-ctx.Done():
+			case f != nil:
+				rest()
 			}
 		}
 	}
@@ -110,7 +120,7 @@ func (d *Driver) namespace() string { return namespace(d.o.Client) }
 func (d *Driver) mirror(ctx context.Context, run string, see func(*engine.Run, engine.Envelope, []engine.Command)) (*mirror, error) {
 	m := d.newMirror(ctx, run, see)
 	m.whole = see != nil
-	for events, err := range d.pages(ctx, run, false, nil) {
+	for events, err := range d.pages(ctx, run, nil) {
 		if err == nil {
 			err = guard(run, func() error { return m.page(events) })
 		}
@@ -153,8 +163,12 @@ func (m *mirror) page(events []*historypb.HistoryEvent) error {
 func (d *Driver) Events(ctx context.Context, run string, after int, follow bool) iter.Seq2[engine.Envelope, error] {
 	return func(yield func(engine.Envelope, error) bool) {
 		var found []engine.Envelope
+		var how *following
+		if follow {
+			how = &following{}
+		}
 		m := d.newMirror(ctx, run, func(_ *engine.Run, e engine.Envelope, _ []engine.Command) { found = append(found, e) })
-		for events, err := range d.pages(ctx, run, follow, nil) {
+		for events, err := range d.pages(ctx, run, how) {
 			begins := m.machine == nil
 			if err == nil {
 				err = guard(run, func() error { return m.page(events) })

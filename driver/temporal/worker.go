@@ -342,7 +342,7 @@ func (c *crew) work(ctx context.Context, j job) (*working, error) {
 		done()
 		return nil, refuse(c.lacks(site.Program))
 	}
-	w := &working{Work: c.workOf(p), task: c.issued.task(j.Run, j.Plan, attemptKey{j.Task.Address, j.Task.Attempt}), done: done}
+	w := &working{Work: c.workOf(p), task: c.issued.task(j), done: done}
 	if w.Script != nil || w.task == nil && !c.w.Trusting {
 		w.exec, w.task, err = c.follow(p, j.Run).attempt(ctx, j)
 		if err == nil && w.task == nil && !c.w.Trusting {
@@ -360,87 +360,6 @@ func (c *crew) workOf(p *plan) driver.Work {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return p.work
-}
-
-// issued knows what attempts runs have asked for. Nil, it knows nothing.
-type issued struct {
-	mu sync.Mutex
-	of map[string]map[attemptKey]command // by run
-}
-
-// command is a task with the plan that it belongs to, and the digest of that.
-type command struct {
-	plan string
-	pin  *driver.Pin
-	task *engine.StartTask
-}
-
-func newIssued(careful bool) *issued {
-	if !careful {
-		return nil
-	}
-	return &issued{of: map[string]map[attemptKey]command{}}
-}
-
-func (i *issued) add(run, plan string, pin *driver.Pin, c *engine.StartTask) {
-	if i == nil {
-		return
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.of[run] == nil {
-		i.of[run] = map[attemptKey]command{}
-	}
-	i.of[run][attemptKey{c.Address, c.Attempt}] = command{plan, pin, c}
-}
-
-func (i *issued) remove(run string, key attemptKey) {
-	if i == nil {
-		return
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if delete(i.of[run], key); len(i.of[run]) == 0 {
-		delete(i.of, run)
-	}
-}
-
-// clear forgets a run: its workflow begins again here, and asks for what is in progress again.
-func (i *issued) clear(run string) {
-	if i == nil {
-		return
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	delete(i.of, run)
-}
-
-// task returns the task of an attempt that a run has asked for under a plan; nil if it has not.
-func (i *issued) task(run, plan string, key attemptKey) *engine.StartTask {
-	if i == nil {
-		return nil
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if c := i.of[run][key]; c.plan == plan {
-		return c.task
-	}
-	return nil
-}
-
-// pin returns the plan with a digest under which a run has asked for an attempt; nil if there is none.
-func (i *issued) pin(run, plan string) *driver.Pin {
-	if i == nil {
-		return nil
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for _, c := range i.of[run] {
-		if c.plan == plan {
-			return c.pin
-		}
-	}
-	return nil
 }
 
 // lacks says that the worker does not have a program.
