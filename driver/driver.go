@@ -174,6 +174,9 @@ type Replan struct {
 // afterwards: editing a file does not affect a run in progress.
 type Pin struct {
 	Bundle *workflow.Bundle `json:"bundle"`
+	// Plan names it among the plans of its run, for a driver with workers; "" is what the run was started with. The
+	// driver sets it.
+	Plan string `json:"plan,omitempty"`
 	// Sources are the texts of the files that were read, by path.
 	Sources map[string]string `json:"sources,omitempty"`
 	// Agents, Replies and Trust are documents of the host; drivers do not interpret them.

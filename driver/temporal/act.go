@@ -151,12 +151,14 @@ func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (drive
 	ev := &engine.Replanned{
 		Plan: hex.EncodeToString(sum[:]), Bundle: p.Pin.Bundle, Tasks: p.Tasks, Limits: p.Limits, Words: p.Words, Planning: p.Planning, Labels: p.Labels, By: p.By, Via: p.Via,
 	}
+	pin := *p.Pin
+	pin.Plan = ev.Plan
 	m, err := d.mirror(ctx, run, nil)
 	if err != nil {
 		return driver.Receipt{}, err
 	}
 	if !m.over {
-		receipt, err := d.act(ctx, run, act{Event: eventJSON{engine.Envelope{Event: ev}}, Plan: p.Pin})
+		receipt, err := d.act(ctx, run, act{Event: eventJSON{engine.Envelope{Event: ev}}, Plan: &pin})
 		var refused *driver.RefusedError
 		if !errors.As(err, &refused) || refused.Reason != errOver.Error() {
 			return receipt, err
@@ -179,7 +181,7 @@ func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (drive
 	}
 	about.replanned(ev)
 	about.Homes = m.homes
-	again := creation{pin: m.pin, events: []eventJSON{{e}}, plans: []*driver.Pin{p.Pin}, about: about, after: m}
+	again := creation{pin: m.pin, events: []eventJSON{{e}}, plans: []*driver.Pin{&pin}, about: about, after: m}
 	err = d.create(ctx, run, again)
 	if errors.As(err, new(*driver.ExistsError)) { // somebody was faster
 		err = &driver.RefusedError{Run: run, Reason: "the run already continues with another plan"}

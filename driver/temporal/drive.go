@@ -51,7 +51,8 @@ func (d *Driver) newSession(run string, w driver.Work, known int) *session {
 	}
 }
 
-// digestOf identifies a plan; "" if it cannot be encoded.
+// digestOf identifies what a plan says; "" if it cannot be encoded. It is not stored, because another release may encode
+// the same plan differently.
 func digestOf(p *driver.Pin) string {
 	data, err := json.Marshal(p)
 	if err != nil {
@@ -305,15 +306,15 @@ func (s *session) later(q engine.Question, a scripted) {
 // scriptName is recorded as the author of a scripted answer.
 const scriptName = "replies"
 
-// attempt returns the scripted reply of an attempt, nil if there is none, and the task as the run has asked for it, as
-// soon as everything is known that happened before.
-func (s *session) attempt(ctx context.Context, j job) (agent.Executor, *engine.StartTask, error) {
+// attempt returns the scripted reply of an attempt, nil if there is none, and the task as the run has asked for it under
+// the plan with a digest, as soon as everything is known that happened before.
+func (s *session) attempt(ctx context.Context, j job, digest string) (agent.Executor, *engine.StartTask, error) {
 	key := attemptKey{j.Task.Address, j.Task.Attempt}
 	for {
 		s.mu.Lock()
 		if s.seq >= j.Seq {
 			defer s.mu.Unlock()
-			return s.execs[key], s.issued.task(j), nil
+			return s.execs[key], s.issued.task(j, digest), nil
 		}
 		moved := s.moved
 		s.mu.Unlock()

@@ -97,8 +97,8 @@ func (c continuing) drains(s size, updates int) bool {
 // job is the input of an attempt.
 type job struct {
 	Run  string `json:"run"`
-	Seq  int    `json:"seq"`  // of the event that started it
-	Plan string `json:"plan"` // digest of what the run works with
+	Seq  int    `json:"seq"`            // of the event that started it
+	Plan string `json:"plan,omitempty"` // that the run works with
 	// Waited means that no worker took it for a while: the run wants to know when it begins.
 	Waited bool              `json:"waited,omitempty"`
 	Task   *engine.StartTask `json:"task"`
@@ -297,10 +297,9 @@ func (f *flow) start(key attemptKey, a *attempt) {
 		}
 	}
 	ctx = workflow.WithActivityOptions(ctx, options)
-	plan := f.planned(a.pin)
 	seq := f.m.run.Seq()
-	f.c.issued.add(f.in.Run, command{seq, plan, a.pin, a.task})
-	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, seq, plan, a.waits, short(a.task)})
+	f.c.issued.add(f.in.Run, command{seq, f.planned(a.pin), a.pin, a.task})
+	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, seq, a.pin.Plan, a.waits, short(a.task)})
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
 		ended := &engine.TaskEnded{}
 		err := done.Get(ctx, ended)
@@ -335,7 +334,7 @@ func (f *flow) queue(s driver.Site) string {
 	return project
 }
 
-// planned returns the digest of a plan, by which workers know it.
+// planned returns the digest of a plan.
 func (f *flow) planned(pin *driver.Pin) string {
 	if f.pinned != pin {
 		f.pinned, f.plan = pin, digestOf(pin)
@@ -345,7 +344,7 @@ func (f *flow) planned(pin *driver.Pin) string {
 
 // claim looks for a worker on which tasks stay. Workers that cannot take them refuse.
 func (f *flow) claim(c claim) {
-	c.Plan = f.planned(f.m.pin)
+	c.Plan = f.m.pin.Plan
 	options := workflow.ActivityOptions{
 		ActivityID:          "claim " + c.Label,
 		TaskQueue:           f.queue(c.site()),

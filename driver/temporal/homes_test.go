@@ -2,8 +2,10 @@ package temporal_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -188,10 +190,68 @@ func TestClaimedProgram(t *testing.T) {
 	}
 }
 
+// TestPlansHaveNames: attempts name their plan. A digest would be another one in a release that encodes plans
+// differently, and workers of both may serve the same run.
+func TestPlansHaveNames(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	queue := newName()
+	d := employedAt(t, queue, driver.Worker{Name: "one"}, echo)
+	begin(t, d, chain(task("n1"), gate("ok"), task("n2")))
+	if res := drive(t, d, "run-1", nil); res.Status != engine.Waiting {
+		t.Fatalf("%+v", res)
+	}
+	if _, err := d.Replan(t.Context(), "run-1", driver.Replan{Pin: &driver.Pin{Bundle: chain(task("n1"), task("n3"))}}); err != nil {
+		t.Fatal(err)
+	}
+	if res := drive(t, d, "run-1", nil); res.Status != engine.Success {
+		t.Fatalf("%+v", res)
+	}
+	want := map[string]string{"n1": "", "n3": ""}
+	for e, err := range d.Events(t.Context(), "run-1", 0, false) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev, ok := e.Event.(*engine.Replanned); ok {
+			want["n3"] = ev.Plan
+		}
+	}
+	cl, err := client.Dial(client.Options{HostPort: address, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	got := map[string]string{}
+	for events := cl.GetWorkflowHistory(t.Context(), queue+"/run-1", "", false, 0); events.HasNext(); {
+		e, err := events.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var job struct {
+			Plan string
+			Task struct{ Node string }
+		}
+		if a := e.GetActivityTaskScheduledEventAttributes(); a.GetActivityType().GetName() == "hocket.attempt" {
+			if err := json.Unmarshal(a.GetInput().GetPayloads()[0].GetData(), &job); err != nil {
+				t.Fatal(err)
+			}
+			got[job.Task.Node] = job.Plan
+		}
+	}
+	if want["n3"] == "" || !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // employed returns a driver with a worker, which makes attempts with a function until the test ends.
 func employed(t *testing.T, w driver.Worker, a agent) *temporal.Driver {
 	t.Helper()
-	o := options(newName(), temporal.Folder(t.TempDir()))
+	return employedAt(t, newName(), w, a)
+}
+
+func employedAt(t *testing.T, queue string, w driver.Worker, a agent) *temporal.Driver {
+	t.Helper()
+	o := options(queue, temporal.Folder(t.TempDir()))
 	d := open(t, o)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)

@@ -16,10 +16,10 @@ type issued struct {
 // command is a task, with the event after which the run asked for it, the plan that it belongs to, and the digest of
 // that. A lost attempt is asked for again, perhaps by a workflow that runs elsewhere now: then this one is too old.
 type command struct {
-	seq  int
-	plan string
-	pin  *driver.Pin
-	task *engine.StartTask
+	seq    int
+	digest string
+	pin    *driver.Pin
+	task   *engine.StartTask
 }
 
 func newIssued(careful bool) *issued {
@@ -62,20 +62,20 @@ func (i *issued) clear(run string) {
 	delete(i.of, run)
 }
 
-// task returns the task of an attempt as its run has asked for it; nil if it has not.
-func (i *issued) task(j job) *engine.StartTask {
+// task returns the task of an attempt as its run has asked for it under the plan with a digest; nil if it has not.
+func (i *issued) task(j job, digest string) *engine.StartTask {
 	if i == nil {
 		return nil
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if c := i.of[j.Run][attemptKey{j.Task.Address, j.Task.Attempt}]; c.plan == j.Plan && c.seq == j.Seq {
+	if c := i.of[j.Run][attemptKey{j.Task.Address, j.Task.Attempt}]; c.digest == digest && c.seq == j.Seq {
 		return c.task
 	}
 	return nil
 }
 
-// pin returns the plan with a digest under which a run has asked for an attempt; nil if there is none.
+// pin returns the plan with a name under which a run has asked for an attempt; nil if there is none.
 func (i *issued) pin(run, plan string) *driver.Pin {
 	if i == nil {
 		return nil
@@ -83,7 +83,7 @@ func (i *issued) pin(run, plan string) *driver.Pin {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, c := range i.of[run] {
-		if c.plan == plan {
+		if c.pin.Plan == plan {
 			return c.pin
 		}
 	}

@@ -143,12 +143,13 @@ func (c *crew) registerAttempts(w worker.Registry) {
 }
 
 // planKey names what a run works with.
-type planKey struct{ run, digest string }
+type planKey struct{ run, plan string }
 
 // plan is what a run is driven with here.
 type plan struct {
 	ready   chan struct{} // closed when the rest is set
 	pin     *driver.Pin
+	digest  string // of pin
 	work    driver.Work
 	end     func()
 	wrong   error
@@ -180,8 +181,8 @@ func refuse(err error) error {
 }
 
 // plan returns what a run is driven with here. The caller must call done.
-func (c *crew) plan(ctx context.Context, run, digest string) (p *plan, done func(), err error) {
-	key := planKey{run, digest}
+func (c *crew) plan(ctx context.Context, run, name string) (p *plan, done func(), err error) {
+	key := planKey{run, name}
 	c.mu.Lock()
 	p = c.plans[key]
 	if p == nil {
@@ -226,8 +227,8 @@ func (c *crew) resolve(key planKey, p *plan) {
 		}
 	}()
 	ctx := context.Background()
-	if p.pin = c.issued.pin(key.run, key.digest); p.pin == nil { // its workflow runs elsewhere
-		p.pin, p.wrong = c.d.planned(ctx, key.run, key.digest)
+	if p.pin = c.issued.pin(key.run, key.plan); p.pin == nil { // its workflow runs elsewhere
+		p.pin, p.wrong = c.d.planned(ctx, key.run, key.plan)
 	}
 	if p.wrong == nil {
 		p.work, p.end, p.wrong = c.w.Resolve(ctx, key.run, p.pin)
@@ -238,7 +239,7 @@ func (c *crew) resolve(key planKey, p *plan) {
 		delete(c.plans, key)
 		return
 	}
-	p.work.Pin = p.pin
+	p.work.Pin, p.digest = p.pin, digestOf(p.pin)
 	resolved := p.end
 	p.end = func() {
 		if p.unfollow != nil {
@@ -248,14 +249,14 @@ func (c *crew) resolve(key planKey, p *plan) {
 	}
 }
 
-// planned returns the plan of a run with a digest: an attempt may be of an earlier one than the newest.
-func (d *Driver) planned(ctx context.Context, run, digest string) (*driver.Pin, error) {
+// planned returns the plan of a run with a name: an attempt may be of an earlier one than the newest.
+func (d *Driver) planned(ctx context.Context, run, name string) (*driver.Pin, error) {
 	m, err := d.mirror(ctx, run, nil)
 	if err != nil {
 		return nil, err
 	}
 	for _, pin := range append(m.plans, m.in.Pin, m.firstPin()) {
-		if digestOf(pin) == digest {
+		if pin.Plan == name {
 			return pin, nil
 		}
 	}
@@ -323,6 +324,9 @@ func (c *crew) scripted(ctx context.Context) {
 
 // work returns what an attempt is made with.
 func (c *crew) work(ctx context.Context, j job) (*working, error) {
+	if activity.GetInfo(ctx).WorkflowExecution.ID != c.d.flowID(j.Run) && !c.w.Trusting { // another workflow wants it repeated
+		return nil, refuse(errNotAsked)
+	}
 	p, unused, err := c.plan(ctx, j.Run, j.Plan)
 	if err != nil {
 		return nil, err
@@ -342,9 +346,9 @@ func (c *crew) work(ctx context.Context, j job) (*working, error) {
 		done()
 		return nil, refuse(c.lacks(site.Program))
 	}
-	w := &working{Work: c.workOf(p), task: c.issued.task(j), done: done}
+	w := &working{Work: c.workOf(p), task: c.issued.task(j, p.digest), done: done}
 	if w.Script != nil || w.task == nil && !c.w.Trusting {
-		w.exec, w.task, err = c.follow(p, j.Run).attempt(ctx, j)
+		w.exec, w.task, err = c.follow(p, j.Run).attempt(ctx, j, p.digest)
 		if err == nil && w.task == nil && !c.w.Trusting {
 			err = refuse(errNotAsked)
 		}
@@ -383,9 +387,8 @@ func (c *crew) begins(run string, pin *driver.Pin) {
 	if pin == nil || len(pin.Replies) == 0 {
 		return
 	}
-	digest := digestOf(pin)
 	go func() {
-		if p, done, err := c.plan(context.Background(), run, digest); err == nil {
+		if p, done, err := c.plan(context.Background(), run, pin.Plan); err == nil {
 			defer done()
 			if p.work.Script != nil {
 				c.follow(p, run)
