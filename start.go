@@ -214,7 +214,9 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 		return nil, err
 	}
 	if _, ok := d.(driver.Workers); ok { // not before the user trusts the project, whose files git reads
-		spec.Pin.Files = project.FilesOf(p.Root())
+		if spec.Pin.Files, err = project.FilesOf(ctx, p.Root()); err != nil {
+			return nil, err
+		}
 	}
 	made, err := d.Start(ctx, spec)
 	if err != nil {

@@ -90,7 +90,7 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 	}
 	return workers.Work(ctx, driver.Worker{
 		Name: o.Name, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Ready: o.Ready, Happened: o.Happened,
-		Files: func() string { return project.FilesOf(p.Root()) },
+		Files: func(ctx context.Context) (string, error) { return project.FilesOf(ctx, p.Root()) },
 		Resolve: func(ctx context.Context, run string, pin *driver.Pin) (driver.Work, func(), error) {
 			return p.handle(d, run).resolve(ctx, pin, accepted)
 		},
@@ -212,7 +212,7 @@ type UnacceptedError struct {
 }
 
 func (e *UnacceptedError) Error() string {
-	return fmt.Sprintf("run %s of %s is not of the workflows and agents that are here (digest %s); update the files here, or start the worker with --accept %s", e.Run, e.Workflow, e.Digest, e.Digest)
+	return fmt.Sprintf("run %s of %s uses workflows or agents that differ from this checkout (digest %s); update the files here, or start the worker with --accept %s", e.Run, e.Workflow, e.Digest, e.Digest)
 }
 
 // acceptance decides for which runs a worker works. It remembers those of earlier versions of the files: a

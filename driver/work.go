@@ -70,7 +70,7 @@ type Worker struct {
 	// Programs are the executors that tasks may need and this machine has, see [Site].
 	Programs []string
 	// Files describes the files that are here, as in [Pin].
-	Files func() string
+	Files func(ctx context.Context) (string, error)
 	// Ready is called when it begins to serve queues, with the names by which people know them. It may be nil.
 	Ready func(queues []string)
 	// Happened is called when an attempt begins and, with its outcome, when it ends. Refused attempts

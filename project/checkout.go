@@ -16,32 +16,32 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 )
 
 // FilesOf describes the files in a directory for comparison with those of another machine: the commit, and a digest of
-// what was changed since. It is "" if the directory does not belong to a git repository, or git is missing.
+// what was changed since. It is "" if the directory does not belong to a git repository, or git is missing. The error is
+// that of ctx: there may be many files.
 //
 // It starts no program that the repository configures, as git itself would to compare files: git only lists them. So
 // files that such a filter changes, as Git LFS does, always count as changed, with the same digest on every machine that
 // has the same bytes.
-func FilesOf(root string) string {
-	head, err := git(root, "rev-parse", "--verify", "HEAD")
+func FilesOf(ctx context.Context, root string) (string, error) {
+	head, err := git(ctx, root, "rev-parse", "--verify", "HEAD")
 	commit := strings.TrimSpace(head)
 	if err != nil || len(commit) < shortCommit {
-		return ""
+		return "", ctx.Err()
 	}
-	tree, err := git(root, "ls-tree", "-r", "-z", commit)
+	tree, err := git(ctx, root, "ls-tree", "-r", "-z", commit)
 	if err != nil {
-		return ""
+		return "", ctx.Err()
 	}
-	present, err := git(root, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+	present, err := git(ctx, root, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
 	if err != nil {
-		return ""
+		return "", ctx.Err()
 	}
 	dir, err := os.OpenRoot(root)
 	if err != nil {
-		return ""
+		return "", nil
 	}
 	defer dir.Close()
 	committed := map[string]string{} // what describe returns for unchanged files; "" for new ones
@@ -59,16 +59,19 @@ func FilesOf(root string) string {
 	changes := sha256.New()
 	changed := false
 	for _, name := range slices.Sorted(maps.Keys(committed)) {
-		if now := describe(dir, name, committed[name], len(commit)); now != committed[name] {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if now := describe(ctx, dir, name, committed[name], len(commit)); now != committed[name] {
 			changed = true
 			fmt.Fprintf(changes, "%s\x00%s\x00", name, now)
 		}
 	}
 	at := "commit " + commit[:shortCommit]
 	if !changed {
-		return at
+		return at, nil
 	}
-	return at + " with changes " + hex.EncodeToString(changes.Sum(nil)[:6])
+	return at + " with changes " + hex.EncodeToString(changes.Sum(nil)[:6]), nil
 }
 
 const shortCommit = 12
@@ -82,7 +85,7 @@ const (
 )
 
 // describe returns the mode and the object name that git would give a file, "" if there is none. Its tree has was.
-func describe(dir *os.Root, name, was string, digits int) string {
+func describe(ctx context.Context, dir *os.Root, name, was string, digits int) string {
 	if filepath.ToSlash(filepath.Clean(name)) != name || name == "." { // a tree can be made by hand
 		return ""
 	}
@@ -104,7 +107,7 @@ func describe(dir *os.Root, name, was string, digits int) string {
 	wasMode, _, _ := strings.Cut(was, " ")
 	switch {
 	case info.IsDir() && wasMode == repository:
-		return describeInner(dir, name, was)
+		return describeInner(ctx, dir, name, was)
 	case info.Mode().Type() == fs.ModeSymlink:
 		target, err := dir.Readlink(name)
 		if err != nil {
@@ -130,11 +133,14 @@ func describe(dir *os.Root, name, was string, digits int) string {
 }
 
 // describeInner is describe for a repository in the repository. One that was not fetched counts as unchanged, as for git.
-func describeInner(dir *os.Root, name, was string) string {
+func describeInner(ctx context.Context, dir *os.Root, name, was string) string {
 	if _, err := dir.Lstat(filepath.Join(name, ".git")); err != nil {
 		return was
 	}
-	now := FilesOf(filepath.Join(dir.Name(), name))
+	now, err := FilesOf(ctx, filepath.Join(dir.Name(), name))
+	if err != nil { // the caller notices it
+		return ""
+	}
 	if commit, ok := strings.CutPrefix(now, "commit "); ok && len(commit) == shortCommit && strings.HasPrefix(was, repository+" "+commit) {
 		return was
 	}
@@ -144,9 +150,7 @@ func describeInner(dir *os.Root, name, was string) string {
 // git runs a command that only lists, so that nothing in the repository can start a program: no hook or monitor of files,
 // and no transport that fetches objects that are missing. A directory that merely looks like a bare repository, which any
 // clone can contain, is none. The variables of git itself could lead to another repository.
-func git(dir string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
+func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{
 		"-C", dir, "--no-pager", "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null",
 	}, args...)...)

@@ -1,6 +1,8 @@
 package project_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,9 +52,9 @@ func TestFilesOf(t *testing.T) {
 			git(t, dir, "clone", "-q", origin, ".")
 			return dir
 		}
-		plain := project.FilesOf(origin)
-		if !unchanged.MatchString(plain) || project.FilesOf(clone()) != plain {
-			t.Errorf("%s: %q, and in a clone %q", format, plain, project.FilesOf(clone()))
+		plain := filesOf(t, origin)
+		if !unchanged.MatchString(plain) || filesOf(t, clone()) != plain {
+			t.Errorf("%s: %q, and in a clone %q", format, plain, filesOf(t, clone()))
 		}
 		seen := map[string]string{}
 		for name, change := range map[string]func(dir string) error{
@@ -76,9 +78,9 @@ func TestFilesOf(t *testing.T) {
 				t.Fatal(err)
 			}
 			git(t, two, "add", "-A") // which changes no file
-			got := project.FilesOf(one)
-			if !changed.MatchString(got) || got[:len(plain)] != plain || project.FilesOf(two) != got {
-				t.Errorf("%s, %s: %q, and elsewhere %q", format, name, got, project.FilesOf(two))
+			got := filesOf(t, one)
+			if !changed.MatchString(got) || got[:len(plain)] != plain || filesOf(t, two) != got {
+				t.Errorf("%s, %s: %q, and elsewhere %q", format, name, got, filesOf(t, two))
 			}
 			if other, ok := seen[got]; ok {
 				t.Errorf("%s: %s and %s are both %q", format, name, other, got)
@@ -89,17 +91,17 @@ func TestFilesOf(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "ignored.log"), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if got := project.FilesOf(dir); got != plain {
+		if got := filesOf(t, dir); got != plain {
 			t.Errorf("%s, with an ignored file: %q", format, got)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "new"), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if got := project.FilesOf(filepath.Join(dir, "sub")); got != plain {
+		if got := filesOf(t, filepath.Join(dir, "sub")); got != plain {
 			t.Errorf("%s, in a directory without changes: %q", format, got)
 		}
 	}
-	if got := project.FilesOf(t.TempDir()); got != "" {
+	if got := filesOf(t, t.TempDir()); got != "" {
 		t.Errorf("without a repository: %q", got)
 	}
 }
@@ -109,16 +111,16 @@ func TestFilesOfSubmodules(t *testing.T) {
 	inner, origin := committed(t, map[string]string{"i.txt": "i"}, "sha1"), committed(t, map[string]string{"a.txt": "a"}, "sha1")
 	git(t, origin, "-c", "protocol.file.allow=always", "submodule", "add", "-q", inner, "inner")
 	git(t, origin, "commit", "-q", "-m", "second")
-	plain := project.FilesOf(origin)
+	plain := filesOf(t, origin)
 	clone := t.TempDir()
 	git(t, clone, "clone", "-q", origin, ".") // without the inner one
-	if got := project.FilesOf(clone); len(plain) != len("commit ")+12 || got != plain {
+	if got := filesOf(t, clone); len(plain) != len("commit ")+12 || got != plain {
 		t.Errorf("%q, and in a clone %q", plain, got)
 	}
 	if err := os.WriteFile(filepath.Join(origin, "inner", "i.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := project.FilesOf(origin); got == plain {
+	if got := filesOf(t, origin); got == plain {
 		t.Error("a change in the inner repository does not count")
 	}
 }
@@ -139,7 +141,7 @@ func TestFilesOfStartsNothing(t *testing.T) {
 	}
 	check := func(name, dir string, known bool) {
 		t.Helper()
-		if got := project.FilesOf(dir); (got != "") != known {
+		if got := filesOf(t, dir); (got != "") != known {
 			t.Errorf("%s: %q", name, got)
 		}
 		if _, err := os.Stat(mark); err == nil {
@@ -183,4 +185,22 @@ func TestFilesOfStartsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("a directory that looks like a repository", bare, false)
+}
+
+func filesOf(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := project.FilesOf(t.Context(), dir)
+	if err != nil {
+		t.Error(err)
+	}
+	return files
+}
+
+// Nobody waits for the files of a large project longer than they want to.
+func TestFilesOfStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if files, err := project.FilesOf(ctx, "."); files != "" || !errors.Is(err, context.Canceled) {
+		t.Errorf("%q, %v", files, err)
+	}
 }

@@ -348,7 +348,8 @@ func (f *flow) claim(c claim) {
 	options := workflow.ActivityOptions{
 		ActivityID:          "claim " + c.Label,
 		TaskQueue:           f.queue(c.site()),
-		StartToCloseTimeout: time.Minute,
+		StartToCloseTimeout: time.Hour,
+		HeartbeatTimeout:    f.in.Heartbeat,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 10 * time.Second},
 	}
 	if !c.again {

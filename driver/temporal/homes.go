@@ -120,6 +120,9 @@ func (m *machine) isQueued() bool {
 
 // claim is the activity that takes the tasks of a run that stay on one machine.
 func (c *crew) claim(ctx context.Context, asked claim) (home, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout) // it takes a while to compare the files of a large project
 	p, done, err := c.plan(ctx, asked.Run, asked.Plan)
 	if err != nil {
 		return home{}, err
@@ -134,7 +137,10 @@ func (c *crew) claim(ctx context.Context, asked claim) (home, error) {
 	if c.w.Files == nil || p.pin.Files == "" || slices.Contains(asked.Homes, c.stays) { // its own steps may have changed the files here
 		return mine, nil
 	}
-	here := c.w.Files()
+	here, err := c.w.Files(ctx)
+	if err != nil {
+		return home{}, refuse(err)
+	}
 	if here == p.pin.Files {
 		return mine, nil
 	}

@@ -1,6 +1,7 @@
 package temporal_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -240,6 +241,39 @@ func TestPlansHaveNames(t *testing.T) {
 	}
 	if want["n3"] == "" || !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestSlowComparison: to compare the files takes longer than a worker may be silent. A step that then waits for a worker
+// says so by its name.
+func TestSlowComparison(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	spec := inOrder(step("a"), step("b"))
+	spec.Pin.Sites, spec.Pin.Files = map[string]driver.Site{"steps/a": {Stays: true}, "steps/b": {Queue: "gpu"}}, "files"
+	slow := func(ctx context.Context) (string, error) {
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(5 * time.Second):
+			return "files", nil
+		}
+	}
+	d := employed(t, driver.Worker{Name: "one", Files: slow}, echo)
+	made, err := d.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	defer cancel()
+	want, last := "no worker serves the queue gpu; step b waits;", ""
+	res, _ := d.Drive(ctx, made.Run, driver.Work{Stalled: func(why string) {
+		if last = cmp.Or(why, last); strings.HasPrefix(why, want) {
+			cancel()
+		}
+	}})
+	if !strings.HasPrefix(last, want) || res.Steps[0].Status != engine.Success {
+		t.Errorf("it lacks %q, want %q; %+v", last, want, res.Steps)
 	}
 }
 

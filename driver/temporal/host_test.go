@@ -199,7 +199,7 @@ func TestPlaces(t *testing.T) {
 		if why == "" {
 			continue
 		}
-		if !strings.HasPrefix(why, "no worker serves the queue gpu, for the steps that use the project's files; start one") {
+		if !strings.HasPrefix(why, "no worker serves the queue gpu; the steps that use the project's files wait; start one") {
 			t.Errorf("without a worker for the label: %q", why)
 		}
 		break
@@ -237,8 +237,8 @@ func TestStrangers(t *testing.T) {
 		changed map[string]string
 		why     string
 	}{
-		"workflow": {map[string]string{".hocket/workflows/build.yml": strings.Replace(steps, "pwd", "id", 1)}, "is not of the workflows and agents that are here"},
-		"agent":    {map[string]string{".hocket/agents/roaming.yml": "agent: shell\nplace: any\nsettings: {command: id}\n"}, "is not of the workflows and agents that are here"},
+		"workflow": {map[string]string{".hocket/workflows/build.yml": strings.Replace(steps, "pwd", "id", 1)}, "uses workflows or agents that differ from this checkout"},
+		"agent":    {map[string]string{".hocket/agents/roaming.yml": "agent: shell\nplace: any\nsettings: {command: id}\n"}, "uses workflows or agents that differ from this checkout"},
 		"files":    {map[string]string{"other.txt": "x"}, "has other files than the run was started with: commit"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -451,7 +451,7 @@ func TestForged(t *testing.T) {
 		if err == nil {
 			err = got.Get(t.Context(), nil)
 		}
-		if err == nil || !strings.Contains(err.Error(), "the run has not asked for this") && !strings.Contains(err.Error(), "only a run stores its events") {
+		if err == nil || !strings.Contains(err.Error(), "did not schedule this attempt under the accepted plan") && !strings.Contains(err.Error(), "only a run stores its events") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -260,10 +260,12 @@ func (d *Driver) planned(ctx context.Context, run, name string) (*driver.Pin, er
 			return pin, nil
 		}
 	}
-	return nil, errNotAsked
+	return nil, notAsked(run)
 }
 
-var errNotAsked = errors.New("the run has not asked for this")
+func notAsked(run string) error {
+	return fmt.Errorf("run %s did not schedule this attempt under the accepted plan", run)
+}
 
 // idleFor is how long a worker remembers a run for which it does nothing.
 const idleFor = 10 * time.Minute
@@ -325,7 +327,7 @@ func (c *crew) scripted(ctx context.Context) {
 // work returns what an attempt is made with.
 func (c *crew) work(ctx context.Context, j job) (*working, error) {
 	if activity.GetInfo(ctx).WorkflowExecution.ID != c.d.flowID(j.Run) && !c.w.Trusting { // another workflow wants it repeated
-		return nil, refuse(errNotAsked)
+		return nil, refuse(notAsked(j.Run))
 	}
 	p, unused, err := c.plan(ctx, j.Run, j.Plan)
 	if err != nil {
@@ -350,7 +352,7 @@ func (c *crew) work(ctx context.Context, j job) (*working, error) {
 	if w.Script != nil || w.task == nil && !c.w.Trusting {
 		w.exec, w.task, err = c.follow(p, j.Run).attempt(ctx, j, p.digest)
 		if err == nil && w.task == nil && !c.w.Trusting {
-			err = refuse(errNotAsked)
+			err = refuse(notAsked(j.Run))
 		}
 	}
 	if err != nil {
@@ -472,30 +474,35 @@ func (d *Driver) unmade(ctx context.Context, m *mirror, a *workflowpb.PendingAct
 	if a.GetState() != enums.PENDING_ACTIVITY_STATE_SCHEDULED {
 		return ""
 	}
-	name := "step " + a.GetActivityId()
+	name := "step " + keyOf(a.GetActivityId()).address
+	waits := name + " waits"
 	if a.GetActivityType().GetName() == claimName {
-		name = "the steps that use the project's files"
+		name, waits = "the steps that use the project's files", "the steps that use the project's files wait"
 	}
-	var refused *temporal.ApplicationError
-	if f := a.GetLastFailure(); f != nil && errors.As(d.o.Client.FailureConverter.FailureToError(f), &refused) && refused.Type() == elsewhereType {
-		return fmt.Sprintf("no worker takes %s: %s", name, refused.Message())
+	if f := a.GetLastFailure(); f != nil {
+		err := d.o.Client.FailureConverter.FailureToError(f)
+		why := err.Error()
+		if refused := (*temporal.ApplicationError)(nil); errors.As(err, &refused) {
+			why = refused.Message()
+		}
+		return fmt.Sprintf("no worker takes %s: %s", name, why)
 	}
 	if queue := m.queues[a.GetActivityId()]; queue != "" && !d.served(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY) {
-		return d.noWorker(queue, name)
+		return d.noWorker(queue, waits)
 	}
 	return ""
 }
 
 // noWorker says which worker is missing, and how to start it.
-func (d *Driver) noWorker(queue, what string) string {
+func (d *Driver) noWorker(queue, waits string) string {
 	kind, name, _ := strings.Cut(strings.TrimPrefix(queue, d.o.Queue+"/"), "/")
 	switch kind {
 	case "queue":
-		return fmt.Sprintf("no worker serves the queue %s, for %s; start one with `hocket worker --queue %s`", name, what, name)
+		return fmt.Sprintf("no worker serves the queue %s; %s; start one with `hocket worker --queue %s`", name, waits, name)
 	case "worker":
-		return fmt.Sprintf("the worker %s, which has the files, is away, for %s; start it with `hocket worker --name %s`", name, what, name)
+		return fmt.Sprintf("worker %s, which has this run's files, is offline; %s; start it with `hocket worker --name %s`", name, waits, name)
 	case "program":
-		return fmt.Sprintf("no worker has %s, for %s; install it where a worker is", name, what)
+		return fmt.Sprintf("no worker has %s; %s; install it where a worker is", name, waits)
 	}
 	return "no worker serves the queue " + queue
 }
