@@ -62,6 +62,7 @@ type Driver struct {
 	project string // as Options.Queue names it; o.Queue is the task queue of its workers, see [identify]
 	values  offload
 	archive sync.Map // facts of runs that only the archive has, by key
+	view    *overview
 	recent  sync.Map // *created: runs that this process has created, and that the server may not list yet, by id
 }
 
@@ -90,7 +91,7 @@ func Open(o Options) (*Driver, error) {
 	if len(o.Key) > 0 {
 		o.Store = sealedStore{o.Store, crypt}
 	}
-	d := &Driver{o: o, name: processName(), project: o.Queue, values: values}
+	d := &Driver{o: o, name: processName(), project: o.Queue, values: values, view: newOverview()}
 	d.o.Queue += "@" + id
 	o.Client.ExternalStorage = converter.ExternalStorage{Drivers: []converter.StorageDriver{d.values}, PayloadSizeThreshold: longPayload}
 	c, err := client.Dial(o.Client)

@@ -141,8 +141,18 @@ func (d *Driver) alive(ctx context.Context, run string) bool {
 	return err == nil
 }
 
-// list lists the runs that a condition selects, in no order; "" selects all, also those that only the archive has.
-func (d *Driver) list(ctx context.Context, condition string) ([]driver.Info, error) {
+// list lists all runs, in no order.
+func (d *Driver) list(ctx context.Context) ([]driver.Info, error) {
+	list, err := d.current(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	rest, err := d.endedRuns(ctx, list)
+	return append(list, rest...), err
+}
+
+// current lists the runs that the server has and that a condition, which may be "", selects.
+func (d *Driver) current(ctx context.Context, condition string) ([]driver.Info, error) {
 	found, err := d.executions(ctx, condition)
 	if err == nil {
 		err = d.addRecent(ctx, found)
@@ -161,11 +171,7 @@ func (d *Driver) list(ctx context.Context, condition string) ([]driver.Info, err
 		}
 		list = append(list, infoOf(about, e, isOpen(e) && driven()))
 	}
-	if condition != "" || ctx.Err() != nil {
-		return list, ctx.Err()
-	}
-	rest, err := d.endedRuns(ctx, found)
-	return append(list, rest...), err
+	return list, ctx.Err()
 }
 
 // addRecent adds the runs that this process has created and that the server does not list yet.
@@ -187,10 +193,10 @@ func (d *Driver) addRecent(ctx context.Context, found map[string]*workflowpb.Wor
 }
 
 // endedRuns lists the runs that only the archive has. What it says about them is read once.
-func (d *Driver) endedRuns(ctx context.Context, except map[string]*workflowpb.WorkflowExecutionInfo) (list []driver.Info, err error) {
+func (d *Driver) endedRuns(ctx context.Context, except []driver.Info) (list []driver.Info, err error) {
 	known := map[string]bool{}
-	for id := range except {
-		known[endedKey(id)] = true
+	for _, i := range except {
+		known[endedKey(i.ID)] = true
 	}
 	keys, err := d.o.Store.List(ctx, "ended")
 	for _, key := range keys {
@@ -221,7 +227,7 @@ func (d *Driver) endedRuns(ctx context.Context, except map[string]*workflowpb.Wo
 
 // Runs lists runs, newest first.
 func (d *Driver) Runs(ctx context.Context, f driver.Filter) ([]driver.Info, error) {
-	list, err := d.list(ctx, "")
+	list, err := d.list(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +282,7 @@ func (d *Driver) Find(ctx context.Context, prefix string) (string, error) {
 
 // Count counts runs and questions.
 func (d *Driver) Count(ctx context.Context, since time.Time) (c driver.Counts, err error) {
-	list, err := d.list(ctx, "")
+	list, err := d.list(ctx)
 	if len(list) > 0 {
 		c.Version = d.o.Now().UnixMicro()
 	}
