@@ -2,7 +2,6 @@ package temporal
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -115,9 +114,22 @@ func short(c *engine.StartTask) *engine.StartTask {
 	return &task
 }
 
+// workshop is the worker in which a workflow runs, as far as the workflow sees it. What it is told changes nothing of
+// what the workflow does.
+type workshop interface {
+	flowID(run string) string
+	begins(run string, pin *driver.Pin)
+	issue(run string, c command)
+	ended(run string, key attemptKey)
+	// allows says why a run cannot go on with a plan here.
+	allows(run string, plan *driver.Pin) error
+	// past returns what is archived of a run, which does not change.
+	past(run string, last int) (begin, error)
+}
+
 // flow is the Temporal workflow of one run: it carries out what the machine asks for.
 type flow struct {
-	c      *crew
+	w      workshop
 	ctx    workflow.Context
 	in     begin
 	m      *machine
@@ -135,9 +147,11 @@ type flow struct {
 }
 
 // runFlow is the workflow. Its result is the end of the run.
-func (c *crew) runFlow(ctx workflow.Context, in begin) (ending, error) {
-	f := &flow{c: c, in: in, stops: map[attemptKey]workflow.CancelFunc{}, about: in.About}
-	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; id != c.d.flowID(in.Run) { // it would pass as another run
+func (c *crew) runFlow(ctx workflow.Context, in begin) (ending, error) { return runAt(c, ctx, in) }
+
+func runAt(w workshop, ctx workflow.Context, in begin) (ending, error) {
+	f := &flow{w: w, in: in, stops: map[attemptKey]workflow.CancelFunc{}, about: in.About}
+	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; id != w.flowID(in.Run) { // it would pass as another run
 		return ending{}, refusal(errors.New("the workflow has the id of another run"))
 	}
 	if err := in.check(); err != nil {
@@ -146,12 +160,11 @@ func (c *crew) runFlow(ctx workflow.Context, in begin) (ending, error) {
 	if in.Version > flowVersion {
 		return ending{}, broken(fmt.Errorf("temporal: run %s needs a newer release", in.Run)) // and waits for a worker that has it
 	}
-	c.issued.clear(in.Run)
-	c.begins(in.Run, in.Pin)
+	w.begins(in.Run, in.Pin)
 	asked := ctx.Done()
 	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
 	var err error
-	if f.m, err = newMachine(in, f, func(last int) (begin, error) { return past(context.Background(), c.d.o.Store, in.Run, last) }); err != nil {
+	if f.m, err = newMachine(in, f, func(last int) (begin, error) { return w.past(in.Run, last) }); err != nil {
 		return ending{}, broken(err)
 	}
 	if err := f.m.begin(workflow.Now(f.ctx), in); err != nil {
@@ -247,7 +260,7 @@ func (f *flow) admit(ctx workflow.Context, a act) error {
 		err = errOver
 	}
 	if err == nil && a.Plan != nil {
-		err = f.c.allows(f.in.Run, a.Plan)
+		err = f.w.allows(f.in.Run, a.Plan)
 	}
 	if err != nil {
 		return refusal(err)
@@ -298,13 +311,13 @@ func (f *flow) start(key attemptKey, a *attempt) {
 	}
 	ctx = workflow.WithActivityOptions(ctx, options)
 	seq := f.m.run.Seq()
-	f.c.issued.add(f.in.Run, command{seq, f.planned(a.pin), a.pin, a.task})
+	f.w.issue(f.in.Run, command{seq, f.planned(a.pin), a.pin, a.task})
 	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, seq, a.pin.Plan, a.waits, short(a.task)})
 	workflow.Go(f.ctx, func(ctx workflow.Context) {
 		ended := &engine.TaskEnded{}
 		err := done.Get(ctx, ended)
 		delete(f.stops, key)
-		f.c.issued.remove(f.in.Run, key)
+		f.w.ended(f.in.Run, key)
 		var late *temporal.TimeoutError
 		if errors.As(err, &late) && late.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START {
 			f.inbox = append(f.inbox, arrival{untaken: &key})

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"context"
 	"sync"
 
 	"github.com/hocket-dev/hocket/driver"
@@ -88,4 +89,14 @@ func (i *issued) pin(run, plan string) *driver.Pin {
 		}
 	}
 	return nil
+}
+
+func (c *crew) flowID(run string) string { return c.d.flowID(run) }
+
+func (c *crew) issue(run string, asked command) { c.issued.add(run, asked) }
+
+func (c *crew) ended(run string, key attemptKey) { c.issued.remove(run, key) }
+
+func (c *crew) past(run string, last int) (begin, error) {
+	return past(context.Background(), c.d.o.Store, run, last)
 }

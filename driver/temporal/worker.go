@@ -318,7 +318,7 @@ func (c *crew) scripted(ctx context.Context) {
 		}
 		if err == nil && about.Scripted {
 			if pin, err := c.d.Pin(ctx, run); err == nil {
-				c.begins(run, pin)
+				c.answer(run, pin)
 			}
 		}
 	}
@@ -384,8 +384,14 @@ func (u unable) Run(context.Context, string, *engine.StartTask, driver.Attempt) 
 	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: text, Permanent: true}}
 }
 
-// begins is called when the workflow of a run begins to run here. A script answers questions, also without an attempt.
+// begins is called when the workflow of a run begins to run here.
 func (c *crew) begins(run string, pin *driver.Pin) {
+	c.issued.clear(run)
+	c.answer(run, pin)
+}
+
+// answer lets the script of a run, if it has one, answer questions, also without an attempt.
+func (c *crew) answer(run string, pin *driver.Pin) {
 	if pin == nil || len(pin.Replies) == 0 {
 		return
 	}
