@@ -43,6 +43,8 @@ type Traits struct {
 	Hour time.Duration
 	// Forgets means that the driver does not know what changed in the list of runs before somebody watched it.
 	Forgets bool
+	// Retells means that a driver may read a run again, and then tells its script everything again.
+	Retells bool
 }
 
 // Process is a driver that stands for a separate process.

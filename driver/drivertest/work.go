@@ -47,8 +47,12 @@ func scripted(t *scene, w World) {
 	first := script()
 	d.work.Script = first
 	want(t, start(t, d, starting(b)), `waiting null`, `a success "scripted"`, `b success "real b"`, `ok success "no"`, `sure waiting null`)
+	const all = "task a, ended a, task b, ended b, person ok, ended ok"
 	told := strings.Join(first.told, ", ")
-	if told != "task a, ended a, task b, ended b, person ok, ended ok" {
+	if w.Traits().Retells {
+		told, _ = strings.CutSuffix(told, ", "+all)
+	}
+	if told != all {
 		t.Errorf("the script was told %s", told)
 	}
 	d.Kill()

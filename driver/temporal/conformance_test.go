@@ -136,7 +136,7 @@ func (w world) Driver(t testing.TB, now func() time.Time) drivertest.Process {
 }
 
 func (world) Traits() drivertest.Traits {
-	return drivertest.Traits{StopsWithCaller: true, Hour: 6 * time.Second, Forgets: true}
+	return drivertest.Traits{StopsWithCaller: true, Hour: 6 * time.Second, Forgets: true, Retells: true}
 }
 
 func (w world) Away(testing.TB) (back func()) {
