@@ -359,7 +359,7 @@ func (f *flow) planned(pin *driver.Pin) string {
 func (f *flow) claim(c claim) {
 	c.Plan = f.m.pin.Plan
 	options := workflow.ActivityOptions{
-		ActivityID:          "claim " + c.Label,
+		ActivityID:          claimID(c.Label),
 		TaskQueue:           f.queue(c.site()),
 		StartToCloseTimeout: time.Hour,
 		HeartbeatTimeout:    f.in.Heartbeat,
@@ -383,6 +383,8 @@ const slow = 20 * time.Second
 const forever = 10 * 365 * 24 * time.Hour
 
 func activityID(key attemptKey) string { return fmt.Sprintf("%s@%d", key.address, key.attempt) }
+
+func claimID(label string) string { return "claim " + label }
 
 // keyOf is the reverse of activityID.
 func keyOf(activity string) attemptKey {

@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
+	failurepb "go.temporal.io/api/failure/v1"
 	historypb "go.temporal.io/api/history/v1"
 )
 
@@ -25,14 +26,15 @@ type mirror struct {
 	see       func(r *engine.Run, e engine.Envelope, cmds []engine.Command) // may be nil
 	launched  func(c *engine.StartTask, seq int)                            // sees attempts that begin; may be nil
 	arrivals  []arrival
-	scheduled map[int64]attemptKey // attempts by the event that scheduled them
-	claims    map[int64]string     // labels of claims by that event
-	telling   map[int64]string     // tickets of replies by that event
-	queues    map[string]string    // task queues of attempts and claims by the id of the activity
-	others    map[int64]bool       // timers that are not the machine's, by the event that started them
-	task      time.Time            // when the workflow task began whose effects are being read; zero: there is none
-	taskSize  size                 // of the history then
-	done      bool                 // that task has completed
+	scheduled map[int64]attemptKey          // attempts by the event that scheduled them
+	claims    map[int64]string              // labels of claims by that event
+	telling   map[int64]string              // tickets of replies by that event
+	queues    map[string]string             // task queues of attempts and claims by the id of the activity
+	refused   map[string]*failurepb.Failure // why no worker took attempts and claims that are asked for again, by that id
+	others    map[int64]bool                // timers that are not the machine's, by the event that started them
+	task      time.Time                     // when the workflow task began whose effects are being read; zero: there is none
+	taskSize  size                          // of the history then
+	done      bool                          // that task has completed
 	begun     bool
 	ended     bool // the workflow has ended, although the run may not be over
 }
@@ -123,7 +125,7 @@ func (m *mirror) open(e *historypb.HistoryEvent) error {
 	}
 	var err error
 	m.in, m.begun, m.ended, m.scheduled, m.others = in, false, false, map[int64]attemptKey{}, map[int64]bool{}
-	m.claims, m.telling, m.queues = map[int64]string{}, map[int64]string{}, map[string]string{}
+	m.claims, m.telling, m.queues, m.refused = map[int64]string{}, map[int64]string{}, map[string]string{}, map[string]*failurepb.Failure{}
 	begins := m.machine == nil
 	if m.machine, err = newMachine(in, m, m.recall); err != nil {
 		return err
@@ -228,11 +230,14 @@ func (m *mirror) arrival(e *historypb.HistoryEvent) (*arrival, error) {
 		return m.endedBy(a.GetScheduledEventId(), engine.FaultLost), nil
 	case enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
 		a := e.GetActivityTaskTimedOutEventAttributes()
+		why := a.GetFailure().GetCause() // the last refusal
 		if label, ok := m.claims[a.GetScheduledEventId()]; ok {
+			m.refused[claimID(label)] = why
 			return &arrival{home: &home{label: label, late: true}}, nil
 		}
 		key, ok := m.scheduled[a.GetScheduledEventId()]
 		if ok && a.GetFailure().GetTimeoutFailureInfo().GetTimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START {
+			m.refused[activityID(key)] = why
 			return &arrival{untaken: &key}, nil
 		}
 		return m.endedBy(a.GetScheduledEventId(), engine.FaultLost), nil

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -485,18 +486,19 @@ func (d *Driver) unmade(ctx context.Context, m *mirror, a *workflowpb.PendingAct
 	if a.GetActivityType().GetName() == claimName {
 		name, waits = "the steps that use the project's files", "the steps that use the project's files wait"
 	}
-	if f := a.GetLastFailure(); f != nil {
-		err := d.o.Client.FailureConverter.FailureToError(f)
-		why := err.Error()
-		if refused := (*temporal.ApplicationError)(nil); errors.As(err, &refused) {
-			why = refused.Message()
-		}
-		return fmt.Sprintf("no worker takes %s: %s", name, why)
-	}
-	if queue := m.queues[a.GetActivityId()]; queue != "" && !d.served(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY) {
+	why := a.GetLastFailure()
+	if queue := m.queues[a.GetActivityId()]; why == nil && queue != "" && !d.served(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY) {
 		return d.noWorker(queue, waits)
 	}
-	return ""
+	if why = cmp.Or(why, m.refused[a.GetActivityId()]); why == nil {
+		return ""
+	}
+	err := d.o.Client.FailureConverter.FailureToError(why)
+	text := err.Error()
+	if refused := (*temporal.ApplicationError)(nil); errors.As(err, &refused) {
+		text = refused.Message()
+	}
+	return fmt.Sprintf("no worker takes %s: %s", name, text)
 }
 
 // noWorker says which worker is missing, and how to start it.
