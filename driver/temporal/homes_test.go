@@ -199,13 +199,13 @@ func TestPlansHaveNames(t *testing.T) {
 	queue := newName()
 	d := employedAt(t, queue, driver.Worker{Name: "one"}, echo)
 	begin(t, d, chain(task("n1"), gate("ok"), task("n2")))
-	if res := drive(t, d, "run-1", nil); res.Status != engine.Waiting {
+	if res := drive(t, d, "run-1", echo); res.Status != engine.Waiting {
 		t.Fatalf("%+v", res)
 	}
 	if _, err := d.Replan(t.Context(), "run-1", driver.Replan{Pin: &driver.Pin{Bundle: chain(task("n1"), task("n3"))}}); err != nil {
 		t.Fatal(err)
 	}
-	if res := drive(t, d, "run-1", nil); res.Status != engine.Success {
+	if res := drive(t, d, "run-1", echo); res.Status != engine.Success {
 		t.Fatalf("%+v", res)
 	}
 	want := map[string]string{"n1": "", "n3": ""}
