@@ -283,6 +283,9 @@ func (r *Run) rest(in *inst) {
 		r.clock.resting++
 		if t := r.timers[id]; t != nil {
 			in.left = t.Clock - r.elapsed
+			if in.unbegun { // it has done nothing yet, however late this is known
+				in.left = max(1, in.left)
+			}
 			r.clearTimer(id)
 		}
 		return

@@ -327,6 +327,26 @@ func waitForAWorker(t *testing.T, site driver.Site) {
 	c.check(call)
 }
 
+// While workers refuse a step, its timeout does not pass either.
+func TestRefusedForLong(t *testing.T) {
+	needsServer(t)
+	t.Parallel()
+	c := newYard(t, address, 1)
+	spec := inOrder(step("a"))
+	spec.Pin.Bundle.Root.Body.Nodes[0].Timeout = 3 * time.Second
+	spec.Pin.Sites = map[string]driver.Site{"steps/a": {Queue: "gpu", Program: "claude"}}
+	c.role.Queues = []string{"gpu"}
+	c.workers = append(c.workers, c.worker()) // which does not have it
+	call := c.run(spec)
+	time.Sleep(6 * time.Second)
+	c.role.Programs = []string{"claude"}
+	c.workers = append(c.workers, c.worker())
+	if res := c.wait(call); res.Status != engine.Success {
+		t.Error(outline(res))
+	}
+	c.check(call)
+}
+
 func count[E engine.Event](events []engine.Envelope) (n int) {
 	for _, e := range events {
 		if _, ok := e.Event.(E); ok {

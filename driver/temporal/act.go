@@ -37,7 +37,7 @@ func (d *Driver) act(ctx context.Context, run string, a act) (driver.Receipt, er
 		return driver.Receipt{}, &driver.RefusedError{Run: run, Reason: reason(cmp.Or(m.closed(), m.run.Admit(m.at(d.o.Now(), a.Event.Event))))}
 	}
 	receipt := driver.Receipt{Driven: d.alive(ctx, run)}
-	if !receipt.Driven { // the update needs somebody who runs the workflow; attempts begin when somebody drives
+	if !receipt.Driven { // the update needs somebody who runs the workflow; attempts begin when a worker is there
 		if _, err := d.mirror(ctx, run, nil); err != nil {
 			return driver.Receipt{}, err
 		}

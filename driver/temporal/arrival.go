@@ -3,7 +3,6 @@ package temporal
 import (
 	"cmp"
 	"errors"
-	"time"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
@@ -22,13 +21,14 @@ func (k attemptKey) compare(o attemptKey) int {
 
 // attempt is one that the run asks for.
 type attempt struct {
-	task  *engine.StartTask
-	site  driver.Site
-	pin   *driver.Pin
-	since time.Time
+	task *engine.StartTask
+	site driver.Site
+	pin  *driver.Pin
 	// waits means that no worker has taken it for a while. The one that takes it at last says so.
 	waits bool
 }
+
+func (a *attempt) key() attemptKey { return attemptKey{a.task.Address, a.task.Attempt} }
 
 // ticket names a request of an attempt that waits for a reply.
 type ticket struct {
@@ -102,9 +102,9 @@ func (a arrival) order() int {
 	switch {
 	case a.told != "": // an attempt that ended had heard it
 		return -1
-	case a.ended != nil:
+	case a.untaken != nil: // the time that it has waited is that until now
 		return 0
-	case a.untaken != nil:
+	case a.ended != nil:
 		return 1
 	case a.home != nil:
 		return 2

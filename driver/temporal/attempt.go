@@ -61,24 +61,26 @@ func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 	go beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout)
 	stop := context.AfterFunc(c.stopped, func() { cancel(errInterrupted) })
 	defer stop()
-	if err := c.slots.take(ctx, 1); errors.Is(err, errInterrupted) {
-		return nil, refuse(err) // it has done nothing, so another worker may make it
-	} else if err != nil {
-		return nil, temporal.NewCanceledError()
+	queued := func(begun bool) error {
+		return c.signal(ctx, j.Run, note{Event: eventJSON{engine.Envelope{Event: &engine.Queued{Address: id.Address, Attempt: id.Attempt, Begun: begun}}}})
 	}
-	defer c.slots.give()
-	w, err := c.work(ctx, j)
+	first := activity.GetInfo(ctx).Attempt == 1 && !j.Waited
+	w, give, err := c.prepare(ctx, j)
 	c.tells(id, nil, err)
 	if err != nil {
+		if first {
+			_ = queued(false) // if this fails, time passes until another worker makes it
+		}
 		return nil, err
 	}
+	defer give()
 	defer w.done()
 	w.place = place{slots: c.slots}
 	if w.task != nil {
 		j.Task = w.task
 	}
-	if j.Waited {
-		if err := c.signal(ctx, j.Run, note{Event: eventJSON{engine.Envelope{Event: &engine.Queued{Address: id.Address, Attempt: id.Attempt, Begun: true}}}}); err != nil {
+	if !first {
+		if err := queued(true); err != nil {
 			return nil, refuse(err)
 		}
 	}
@@ -101,6 +103,22 @@ func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 		return nil, errLost
 	}
 	return driver.Ended(id.Address, id.Attempt, out), nil
+}
+
+// prepare takes a place for an attempt, and returns what it is made with. Until then it has done nothing, so another
+// worker may make it.
+func (c *crew) prepare(ctx context.Context, j job) (w *working, give func(), err error) {
+	soon, cancel := context.WithTimeoutCause(ctx, time.Second, fmt.Errorf("worker %s is busy", c.w.Name))
+	defer cancel()
+	if err := c.slots.take(soon, 1); errors.As(err, new(*temporal.CanceledError)) {
+		return nil, nil, err
+	} else if err != nil {
+		return nil, nil, refuse(err)
+	}
+	if w, err = c.work(ctx, j); err != nil {
+		c.slots.give()
+	}
+	return w, c.slots.give, err
 }
 
 // late reports whether a task may count as lost by now: the process was stopped, or cut off, since the server

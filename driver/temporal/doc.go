@@ -17,7 +17,7 @@
 // Answers, cancellations, raised limits and new plans are updates, whose validator is [engine.Run.Admit]. If no
 // process works for the run, whoever sends an update runs the workflow meanwhile. A question of an
 // attempt, and work that it hands off, are signals; the reply comes as an activity on the queue of the process
-// that makes the attempt. Retries are the engine's: an activity has one attempt. A process that is lost
+// that makes the attempt. Retries are the engine's: Temporal only lets another worker try what one has refused. A process that is lost
 // stops sending heartbeats, and the attempt ends with engine.FaultLost.
 //
 // Values of more than 64 KiB, what attempts print, and the events of finished executions are in a [Store]. A long history

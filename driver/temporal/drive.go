@@ -21,7 +21,7 @@ import (
 // run is over or waits for something that cannot be provided here.
 func (d *Driver) Drive(ctx context.Context, run string, w driver.Work) (engine.Result, error) {
 	w.Patience = cmp.Or(w.Patience, time.Minute)
-	if now, ok := d.recent.Load(run); ok && !now.(*created).driven.Swap(true) {
+	if now, ok := d.recent.Load(run); ok && !now.(*created).driven.Swap(true) && time.Since(now.(*created).at) < time.Minute {
 		s := d.newSession(run, w, now.(*created).known)
 		s.fresh = true
 		return s.drive(ctx)
@@ -198,7 +198,7 @@ func (s *session) stalls(why string) {
 }
 
 // errLeft is why a run is interrupted whose driver leaves.
-var errLeft = errors.New("the process that drove it ends")
+var errLeft = errors.New("the process that followed it ends")
 
 // idle reports whether nothing more happens here.
 func (s *session) idle() bool {
@@ -310,11 +310,13 @@ const scriptName = "replies"
 // the plan with a digest, as soon as everything is known that happened before.
 func (s *session) attempt(ctx context.Context, j job, digest string) (agent.Executor, *engine.StartTask, error) {
 	key := attemptKey{j.Task.Address, j.Task.Attempt}
-	for {
+	for since := time.Now(); ; {
 		s.mu.Lock()
-		if s.seq >= j.Seq {
+		task := s.issued.task(j, digest)
+		// It may begin later than the run has asked for it, without another event.
+		if s.seq >= j.Seq && (task != nil || s.issued == nil || time.Since(since) > lookEvery) {
 			defer s.mu.Unlock()
-			return s.execs[key], s.issued.task(j, digest), nil
+			return s.execs[key], task, nil
 		}
 		moved := s.moved
 		s.mu.Unlock()
@@ -324,6 +326,7 @@ func (s *session) attempt(ctx context.Context, j job, digest string) (agent.Exec
 		}
 		select {
 		case <-moved:
+		case <-time.After(breath):
 		case <-s.over:
 			return nil, nil, refuse(errors.New("the run cannot be followed here"))
 		case <-ctx.Done():

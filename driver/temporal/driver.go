@@ -266,5 +266,10 @@ func (d *Driver) create(ctx context.Context, id string, c creation) error {
 	if err == nil {
 		d.recent.Store(id, now)
 	}
+	for other, was := range d.recent.Range {
+		if time.Since(was.(*created).at) > time.Minute {
+			d.recent.Delete(other)
+		}
+	}
 	return err
 }

@@ -330,7 +330,7 @@ func (f *flow) start(key attemptKey, a *attempt) {
 // elsewhere lets another worker try what one has refused. Nothing else is retried: that is up to the engine.
 var elsewhere = &temporal.RetryPolicy{
 	InitialInterval: time.Second, MaximumInterval: 10 * time.Second,
-	NonRetryableErrorTypes: []string{"TemporalTimeout:Heartbeat"}, // other timeouts do not happen; this is in every step's history
+	NonRetryableErrorTypes: []string{"TemporalTimeout:Heartbeat"}, // that of the start is never retried; this is in every step's history
 }
 
 // queue returns the task queue of the workers that may make an attempt.

@@ -1,7 +1,9 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,10 +35,9 @@ func (c claim) site() driver.Site {
 	return s
 }
 
-// home is the result of a claim: the queue of the worker where tasks stay, or why they can be done nowhere.
+// home is the result of a claim: the queue of the worker where tasks stay.
 type home struct {
 	Queue string `json:"queue,omitempty"`
-	Wrong string `json:"wrong,omitempty"`
 
 	label string
 	late  bool // no worker has taken the claim for a while
@@ -58,30 +59,24 @@ func (m *machine) homeQueues() []string {
 	return slices.Compact(slices.Sorted(maps.Values(m.homes)))
 }
 
-// claimed starts the attempts that have waited for a worker, or ends them if there can be none.
+// claimed starts the attempts that have waited for a worker, or looks for one again.
 func (m *machine) claimed(now time.Time, h *home) error {
 	waiting := m.homeless[h.label]
-	if h.late {
+	if h.late && len(waiting) > 0 {
 		m.do.claim(m.claim(h.label, true))
 		return m.wait(waiting)
 	}
 	delete(m.homeless, h.label)
-	if h.Wrong == "" {
-		m.homes[h.label] = h.Queue
+	if h.late {
+		return nil
 	}
+	m.homes[h.label] = h.Queue
 	for _, a := range waiting {
-		begun := &engine.Queued{Address: a.task.Address, Attempt: a.task.Attempt, Begun: true}
-		if err := m.recordIf(m.at(now, begun)); err != nil {
+		a.waits = false
+		if err := m.recordIf(m.at(now, &engine.Queued{Address: a.task.Address, Attempt: a.task.Attempt, Begun: true})); err != nil {
 			return err
 		}
-		if h.Wrong == "" {
-			m.launch(a.task)
-			continue
-		}
-		fault := &engine.Fault{Kind: engine.FaultError, Message: h.Wrong, Permanent: true}
-		if err := m.arrived(now, arrival{ended: &engine.TaskEnded{Address: a.task.Address, Attempt: a.task.Attempt, Fault: fault}}); err != nil {
-			return err
-		}
+		m.send(a)
 	}
 	return nil
 }
@@ -91,12 +86,12 @@ func (m *machine) claim(label string, again bool) claim {
 	return claim{Run: m.id, Label: label, Programs: m.programs(label), Homes: m.homeQueues(), again: again}
 }
 
-// wait records that attempts wait for a worker, from when they were asked for. Until it has come, their timeouts and
-// the run's clock are paused.
+// wait records that attempts wait for a worker, since the newest event. Until it has come, their timeouts and the
+// run's clock are paused.
 func (m *machine) wait(waiting []*attempt) error {
 	for _, a := range waiting {
 		a.waits = true
-		if err := m.recordIf(m.at(a.since, &engine.Queued{Address: a.task.Address, Attempt: a.task.Attempt})); err != nil {
+		if err := m.recordIf(m.at(m.last, &engine.Queued{Address: a.task.Address, Attempt: a.task.Attempt})); err != nil {
 			return err
 		}
 	}
@@ -144,14 +139,10 @@ func (c *crew) claim(ctx context.Context, asked claim) (home, error) {
 	if here == p.pin.Files {
 		return mine, nil
 	}
-	wrong := fmt.Errorf("worker %s has other files than the run was started with: %s instead of %s", c.w.Name, here, p.pin.Files)
-	if len(asked.Homes) == 0 || activity.GetInfo(ctx).Attempt < claimTries {
-		return home{}, refuse(wrong)
+	text := fmt.Sprintf("worker %s has other files than the run was started with: %s instead of %s", c.w.Name, cmp.Or(here, "no git repository"), p.pin.Files)
+	if len(asked.Homes) > 0 {
+		text += "; earlier steps were done on another machine, and may have changed its files: let that machine do all of them, " +
+			"or set `place: any` if the machines share the files"
 	}
-	return home{Wrong: fmt.Sprintf("%s; earlier steps of the run were done on another machine, and may have changed its files: "+
-		"let one machine do all of them, or set `place: any` if the machines share the files", wrong)}, nil
+	return home{}, refuse(errors.New(text))
 }
-
-// claimTries is how many workers may refuse tasks of a run that has changed the files of another machine. The tasks
-// then end: no machine will ever have the files.
-const claimTries = 5

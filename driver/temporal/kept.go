@@ -130,7 +130,9 @@ func (d *Driver) writes(ctx context.Context, a driver.AttemptID) (bool, error) {
 		return false, err
 	}
 	id := activityID(attemptKey{a.Address, a.Attempt})
-	runs := slices.ContainsFunc(res.GetPendingActivities(), func(p *workflowpb.PendingActivityInfo) bool { return p.GetActivityId() == id })
+	runs := slices.ContainsFunc(res.GetPendingActivities(), func(p *workflowpb.PendingActivityInfo) bool {
+		return p.GetActivityId() == id || p.GetActivityType().GetName() == claimName // for which it may wait
+	})
 	return isOpen(res.GetWorkflowExecutionInfo()) && (runs || res.GetPendingWorkflowTask() != nil), nil
 }
 

@@ -124,11 +124,13 @@ func (m *machine) load(in begin) error {
 // unattended, so the run is then taken up as after a crash.
 func (m *machine) begin(now time.Time, in begin) error {
 	m.began = now
-	if len(in.Snapshot) > 0 {
+	switch {
+	case !in.Began.IsZero():
 		m.began = in.Began
+	case len(in.Snapshot) > 0 || m.unattended:
+		m.began = now.Add(-m.run.ClockAt(now))
 	}
 	if m.unattended && !m.over {
-		m.began = now.Add(-m.run.ClockAt(now))
 		if _, err := m.step(m.at(now, &engine.Recovered{})); err != nil {
 			return err
 		}
@@ -139,6 +141,11 @@ func (m *machine) begin(now time.Time, in begin) error {
 	m.moment()
 	if err := m.carryOut(first); err != nil {
 		return err
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(m.attempts), attemptKey.compare) { // they may have waited for a worker in the last execution
+		if err := m.recordIf(m.at(now, &engine.Queued{Address: key.address, Attempt: key.attempt, Begun: true})); err != nil {
+			return err
+		}
 	}
 	if err := m.fire(now); err != nil { // what was due before the run began
 		return err
@@ -157,7 +164,7 @@ func (m *machine) moment() {
 	waiting := m.crowded
 	m.halting, m.crowded = nil, nil
 	for _, a := range waiting {
-		m.launch(a.task)
+		m.send(a)
 	}
 }
 
@@ -317,8 +324,8 @@ func (m *machine) noted(now time.Time, n *note) error {
 	e, t := m.at(now, n.Event.Event), n.Ticket
 	switch ev := e.Event.(type) {
 	case *engine.Queued:
-		if a := m.attempts[attemptKey{ev.Address, ev.Attempt}]; a != nil && ev.Begun {
-			a.waits = false
+		if a := m.attempts[attemptKey{ev.Address, ev.Attempt}]; a != nil {
+			a.waits = !ev.Begun
 			return m.recordIf(e)
 		}
 		return nil
@@ -448,8 +455,11 @@ func (m *machine) carryOut(cmds []engine.Command) error {
 
 // launch starts an attempt, unless it has to wait for the next execution or for its worker.
 func (m *machine) launch(c *engine.StartTask) {
-	key, a := attemptKey{c.Address, c.Attempt}, &attempt{task: c, pin: m.pin, site: m.pin.Site(c), since: m.last}
-	label := a.site.Queue
+	m.send(&attempt{task: c, pin: m.pin, site: m.pin.Site(c)})
+}
+
+func (m *machine) send(a *attempt) {
+	key, label := a.key(), a.site.Queue
 	switch {
 	case m.drain && !m.awaited():
 		m.held = append(m.held, key)
@@ -462,14 +472,9 @@ func (m *machine) launch(c *engine.StartTask) {
 	case len(m.crowded) > 0 || len(m.attempts) >= mostOpen || !m.fits():
 		m.crowded = append(m.crowded, a)
 	default:
-		m.attempts[key] = a
-		m.start(key)
+		m.attempts[key], m.fresh[key] = a, true
+		m.do.start(key, a)
 	}
-}
-
-func (m *machine) start(key attemptKey) {
-	m.fresh[key] = true
-	m.do.start(key, m.attempts[key])
 }
 
 // untaken asks again for an attempt that no worker has taken for a while.
@@ -481,8 +486,9 @@ func (m *machine) untaken(now time.Time, key attemptKey) error {
 	case m.stopping[key]:
 		return m.arrived(now, arrival{ended: failed(key, engine.FaultCancelled)})
 	}
+	delete(m.attempts, key)
 	a.waits = true
-	m.start(key)
+	m.send(a)
 	return m.wait([]*attempt{a})
 }
 
@@ -497,7 +503,7 @@ func (m *machine) unlaunched(key attemptKey) bool {
 		m.held = slices.Delete(m.held, i, i+1)
 		return true
 	}
-	is := func(a *attempt) bool { return key == attemptKey{a.task.Address, a.task.Attempt} }
+	is := func(a *attempt) bool { return key == a.key() }
 	if i := slices.IndexFunc(m.crowded, is); i >= 0 {
 		m.crowded = slices.Delete(m.crowded, i, i+1)
 		return true

@@ -69,3 +69,81 @@ func TestStartAndStopAtOnce(t *testing.T) {
 		t.Error("the run is not over")
 	}
 }
+
+// Many attempts that no worker has taken are asked for again a few at a time: the server takes 4 MB at once.
+func TestManyUntaken(t *testing.T) {
+	const n = 100
+	each := &workflow.Each{Items: workflow.Expr{Text: "inputs.items"}, Body: workflow.Graph{Nodes: []workflow.Node{
+		{ID: "each", Timeout: time.Minute, Step: &workflow.Task{Agent: "test", Prompt: workflow.Template{Text: "x"}}},
+	}}}
+	b := &workflow.Bundle{Root: &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{{ID: "each", Step: each}}}}}
+	now := time.Now()
+	did := &acts{}
+	in := begin{Run: "w-1", Pin: &driver.Pin{Bundle: b}, Events: []eventJSON{{engine.Envelope{Time: now, Event: &engine.Started{
+		Run: "w-1", Version: engine.Version, Inputs: map[string]any{"items": make([]any, n)}, Limits: workflow.Limits{Steps: 1000, Parallel: n, Runtime: time.Hour},
+	}}}}}
+	m, err := newMachine(in, did, nil)
+	if err == nil {
+		err = m.begin(now, in)
+	}
+	for err == nil && len(m.crowded) > 0 {
+		err = m.wake(now, []arrival{{rang: true}})
+	}
+	if err != nil || len(m.attempts) != n {
+		t.Fatalf("%d attempts, %v", len(m.attempts), err)
+	}
+	var all []arrival
+	for key := range m.attempts {
+		all = append(all, arrival{untaken: &key})
+	}
+	did.did = nil
+	late := now.Add(10 * time.Minute) // longer than the timeout
+	if err := m.wake(late, all); err != nil {
+		t.Fatal(err)
+	}
+	if len(did.did) > mostAtOnce+1 {
+		t.Errorf("%d at once", len(did.did))
+	}
+	for err == nil && len(m.crowded) > 0 {
+		err = m.wake(late, []arrival{{rang: true}})
+	}
+	if err != nil || len(m.attempts) != n || m.run.Status() != engine.Waiting {
+		t.Fatalf("%d attempts, %s, %v", len(m.attempts), m.run.Status(), err)
+	}
+	key := attemptKey{"each[0]", 1}
+	if err := m.wake(late, []arrival{{note: &note{Event: eventJSON{engine.Envelope{Event: &engine.Queued{Address: key.address, Attempt: 1, Begun: true}}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if at := m.timers.at["timeout each[0]@1"]; late.Add(time.Minute).Sub(at).Abs() > time.Millisecond {
+		t.Errorf("it times out at %s, want %s", at, late.Add(time.Minute))
+	}
+}
+
+// What is known late, because no workflow ran, does not take the timeout away from an attempt that nobody took.
+func TestUntakenTooLate(t *testing.T) {
+	node := func(id string) workflow.Node {
+		return workflow.Node{ID: id, Timeout: time.Minute, Step: &workflow.Task{Agent: "test", Prompt: workflow.Template{Text: id}}}
+	}
+	b := &workflow.Bundle{Root: &workflow.Workflow{Name: "w", Body: workflow.Graph{Nodes: []workflow.Node{node("a"), node("b")}}}}
+	now := time.Now()
+	in := begin{Run: "w-1", Pin: &driver.Pin{Bundle: b}, Events: []eventJSON{{engine.Envelope{Time: now, Event: &engine.Started{
+		Run: "w-1", Version: engine.Version, Limits: workflow.Limits{Steps: 10, Parallel: 10, Runtime: time.Hour},
+	}}}}}
+	m, err := newMachine(in, &acts{}, nil)
+	if err == nil {
+		err = m.begin(now, in)
+	}
+	late := now.Add(10 * time.Minute)
+	if err == nil {
+		err = m.wake(late, []arrival{{ended: &engine.TaskEnded{Address: "a", Attempt: 1}}, {untaken: &attemptKey{"b", 1}}})
+	}
+	if err == nil {
+		err = m.wake(late, []arrival{{note: &note{Event: eventJSON{engine.Envelope{Event: &engine.Queued{Address: "b", Attempt: 1, Begun: true}}}}}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := m.timers.at["timeout b@1"]; late.Add(time.Minute).Sub(at).Abs() > time.Millisecond {
+		t.Errorf("it times out at %s, want %s", at, late.Add(time.Minute))
+	}
+}

@@ -33,7 +33,7 @@ const roleVariable = "HOCKET_TEST_ROLE"
 type role struct {
 	Address, Queue, Store, Effects, Name string
 	Ahead                                time.Duration // of its wall clock
-	Queues                               []string      // that it serves, too
+	Queues, Programs                     []string      // that it serves and has, too
 	Older                                bool          // it does not understand runs of this version
 	Guards                               int           // the worker whose programs it ends when that is killed
 }
@@ -73,7 +73,7 @@ func (r role) play() error {
 	}
 	defer end.Close()
 	fmt.Println("open")
-	return d.Work(ctx, driver.Worker{Name: r.Name, Queues: r.Queues, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+	return d.Work(ctx, driver.Worker{Name: r.Name, Queues: r.Queues, Programs: r.Programs, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
 		return driver.Work{Agents: r}, func() {}, nil
 	}}, nil)
 }

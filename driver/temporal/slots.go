@@ -101,7 +101,7 @@ func (s *slots) tuner() (worker.WorkerTuner, error) {
 }
 
 // polling lets one task of a queue come at a time. If others have taken the last place meanwhile, it waits here, see
-// [workplace.attempt]. Without this, a worker would take all tasks that its queues have, also those that others could do now.
+// [crew.prepare]. Without this, a worker would take all tasks that its queues have, also those that others could do now.
 type polling struct {
 	*slots
 	one chan struct{}

@@ -276,6 +276,8 @@ func (o offload) Store(ctx converter.StorageDriverStoreContext, payloads []*comm
 	return claims, nil
 }
 
+var errUnread = errors.New("a long value cannot be read")
+
 // Retrieve loads long payloads.
 func (o offload) Retrieve(ctx converter.StorageDriverRetrieveContext, claims []converter.StorageDriverClaim) ([]*commonpb.Payload, error) {
 	payloads := make([]*commonpb.Payload, len(claims))
@@ -289,11 +291,11 @@ func (o offload) Retrieve(ctx converter.StorageDriverRetrieveContext, claims []c
 			err = fmt.Errorf("%w; `store` must be the same on all machines", err)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("a long value cannot be read: %w", err)
+			return nil, fmt.Errorf("%w: %w", errUnread, err)
 		}
 		payloads[i] = &commonpb.Payload{}
 		if err := proto.Unmarshal(data, payloads[i]); err != nil {
-			return nil, fmt.Errorf("a long value cannot be read: %w", err)
+			return nil, fmt.Errorf("%w: %w", errUnread, err)
 		}
 	}
 	return payloads, nil

@@ -94,10 +94,12 @@ func (o *overview) ask(ctx context.Context, d *Driver) error {
 	list, err := d.current(ctx, condition)
 	if err == nil && condition == "" {
 		list, err = o.archived(ctx, d, now, list)
-		o.all = now
 	}
 	if err != nil {
 		return err
+	}
+	if condition == "" {
+		o.all = now
 	}
 	o.asked, o.wait = now, min(max(2*o.wait, watchEvery), watchSlowly)
 	if len(changes(o.runs, list, condition == "")) > 0 {

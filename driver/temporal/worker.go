@@ -45,9 +45,12 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 		o.Identity, o.DisableRegistrationAliasing, o.OnFatalError = d.name, true, fatal
 		o.MaxHeartbeatThrottleInterval, o.WorkerStopTimeout = d.o.Heartbeat/5, forever
 		o.DeadlockDetectionTimeout = slow
-		if o.Tuner, wrong = c.slots.tuner(); wrong != nil {
+		tuner, err := c.slots.tuner()
+		if err != nil {
+			wrong = err
 			return
 		}
+		o.Tuner = tuner
 		one := worker.New(d.client, queue, o)
 		register(one)
 		all = append(all, one)
@@ -171,7 +174,12 @@ type failures struct{ converter.FailureConverter }
 // ErrorToFailure converts an error.
 func (c failures) ErrorToFailure(err error) *failurepb.Failure {
 	f := c.FailureConverter.ErrorToFailure(err)
-	if info := f.GetApplicationFailureInfo(); info != nil && info.GetType() != elsewhereType {
+	info := f.GetApplicationFailureInfo()
+	switch {
+	case info == nil:
+	case errors.Is(err, errUnread): // the input, so nothing was done
+		info.Type = elsewhereType
+	case info.GetType() != elsewhereType:
 		info.NonRetryable = true
 	}
 	return f
