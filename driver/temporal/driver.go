@@ -77,32 +77,32 @@ func Open(o Options) (*Driver, error) {
 	if err == nil {
 		err = crypt.check(context.Background(), o.Store)
 	}
-	id := ""
-	if err == nil {
-		id, err = identify(context.Background(), o.Store)
-	}
 	if err != nil {
 		return nil, err
 	}
 	data := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), crypt)
 	o.Client.DataConverter = careful{data}
 	o.Client.FailureConverter = failures{temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: data, EncodeCommonAttributes: len(o.Key) > 0})}
-	values := offload{o.Store, id, data} // which are encrypted before they are stored
+	values := offload{store: o.Store, data: data} // which are encrypted before they are stored
 	if len(o.Key) > 0 {
 		o.Store = sealedStore{o.Store, crypt}
 	}
 	d := &Driver{o: o, name: processName(), project: o.Queue, values: values, view: newOverview()}
-	d.o.Queue += "@" + id
 	o.Client.ExternalStorage = converter.ExternalStorage{Drivers: []converter.StorageDriver{d.values}, PayloadSizeThreshold: longPayload}
 	c, err := client.Dial(o.Client)
 	if err != nil {
 		return nil, unreachable(o.Client, err)
 	}
-	if err := ready(c, d.namespace(), o.Client.HostPort); err != nil {
+	err = ready(c, d.namespace(), o.Client.HostPort)
+	if err == nil { // only now: a namespace that does not exist must not own the store
+		d.values.id, err = identify(context.Background(), d.values.store, d.namespace(), d.project)
+	}
+	if err != nil {
 		c.Close()
 		return nil, err
 	}
 	d.client = c
+	d.o.Queue += "@" + d.values.id
 	return d, nil
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // TestPrepare: a namespace without the search attributes is refused, with the command that adds them. Prepare may be
-// repeated.
+// repeated. The store belongs to the namespace that is used first, and not to one that was refused.
 func TestPrepare(t *testing.T) {
 	needsServer(t)
 	o := options("prepare", temporal.Folder(t.TempDir()))
@@ -24,6 +24,11 @@ func TestPrepare(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
+	wrong := o
+	wrong.Client.Namespace = "missing"
+	if _, err := temporal.Open(wrong); err == nil {
+		t.Error("the namespace does not exist")
+	}
 	if err := c.Register(t.Context(), &workflowservice.RegisterNamespaceRequest{Namespace: "bare", WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
@@ -42,6 +47,13 @@ func TestPrepare(t *testing.T) {
 		}
 	}
 	open(t, o)
+	for _, other := range []struct{ namespace, queue string }{{"default", "prepare"}, {"bare", "other"}} {
+		o.Client.Namespace, o.Queue = other.namespace, other.queue
+		_, err := temporal.Open(o)
+		if err == nil || !strings.Contains(err.Error(), `belongs to the queue "prepare" in the namespace "bare"`) {
+			t.Errorf("%v may use the store of another project: %v", other, err)
+		}
+	}
 }
 
 // A server that does not answer is reported as when a run starts.

@@ -123,11 +123,15 @@ func (r role) refuseAll(ctx context.Context) error {
 
 // taskQueue returns the task queue of the workers of a project.
 func taskQueue(queue, store string) string {
-	id, err := os.ReadFile(filepath.Join(store, "id"))
+	var is struct{ ID string }
+	data, err := os.ReadFile(filepath.Join(store, "id"))
+	if err == nil {
+		err = json.Unmarshal(data, &is)
+	}
 	if err != nil {
 		panic(err)
 	}
-	return queue + "@" + string(id)
+	return queue + "@" + is.ID
 }
 
 // cost is what every attempt costs.

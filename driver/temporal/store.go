@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -212,11 +213,34 @@ func (f Folder) Delete(_ context.Context, key string) error {
 	return root.RemoveAll(filepath.FromSlash(key))
 }
 
-// identify returns the id of a store. It is part of the name of the queue of the workers, because those that use another store
-// could not read what a run needs, and would archive it where nobody looks.
-func identify(ctx context.Context, s Store) (string, error) {
-	id, err := first(ctx, s, "id", []byte(strings.ToLower(rand.Text()[:12])))
-	return string(id), err
+// identity says which store this is and whose runs it has: archived runs are named by their ids alone, so the runs of two
+// projects would mix.
+type identity struct {
+	ID        string `json:"id"`
+	Namespace string `json:"namespace"`
+	Queue     string `json:"queue"`
+}
+
+// identify returns the id of a store, which belongs to the project that uses it first. The id is part of the name of the
+// queue of the workers, because those that use another store could not read what a run needs, and would archive it where
+// nobody looks.
+func identify(ctx context.Context, s Store, namespace, queue string) (string, error) {
+	mine, err := json.Marshal(identity{strings.ToLower(rand.Text()[:12]), namespace, queue})
+	if err != nil {
+		return "", err
+	}
+	data, err := first(ctx, s, "id", mine)
+	var is identity
+	if err == nil {
+		err = json.Unmarshal(data, &is)
+	}
+	if err != nil {
+		return "", fmt.Errorf("temporal: read the id of the store %v: %w", s, err)
+	}
+	if is.Namespace != namespace || is.Queue != queue {
+		return "", fmt.Errorf("the store %v belongs to the queue %q in the namespace %q: for the queue %q in the namespace %q, set another `store` under `temporal` in config.yml", s, is.Queue, is.Namespace, queue, namespace)
+	}
+	return is.ID, nil
 }
 
 // first returns the value of a key. If there is none, it stores one, which is nil if that is not wanted.
