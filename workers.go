@@ -84,7 +84,7 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 	if o.Name == "" {
 		o.Name = p.WorkerName()
 	}
-	accepted := &acceptance{p: p, any: o.AcceptAny, runs: map[string]*RunApproval{}}
+	accepted := &acceptance{p: p, worker: o.Name, any: o.AcceptAny, runs: map[string]*RunApproval{}}
 	for _, digest := range o.Accept {
 		accepted.runs[digest] = nil
 	}
@@ -92,7 +92,11 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 		Name: o.Name, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Ready: o.Ready, Happened: o.Happened,
 		Files: func(ctx context.Context) (string, error) { return project.FilesOf(ctx, p.Root()) },
 		Resolve: func(ctx context.Context, run string, pin *driver.Pin) (driver.Work, func(), error) {
-			return p.handle(d, run).resolve(ctx, pin, accepted)
+			work, end, err := p.handle(d, run).resolve(ctx, pin, accepted)
+			if err != nil && !errors.As(err, new(*UnacceptedError)) { // who reads it may be on another machine
+				err = fmt.Errorf("worker %s: %w", o.Name, err)
+			}
+			return work, end, err
 		},
 	}, o.Leave)
 }
@@ -208,18 +212,19 @@ func siteOf(d *agent.Definition, t agent.Traits, settings map[string]any, anywhe
 // UnacceptedError reports that a run is of other files than those of the machine that should work for it. Anyone who
 // can reach the server could have started it.
 type UnacceptedError struct {
-	Run, Workflow, Digest string
+	Worker, Run, Digest string
 }
 
 func (e *UnacceptedError) Error() string {
-	return fmt.Sprintf("run %s of %s uses workflows or agents that differ from this checkout (digest %s); update the files here, or start the worker with --accept %s", e.Run, e.Workflow, e.Digest, e.Digest)
+	return fmt.Sprintf("worker %s has other workflows or agents than run %s uses (digest %s): update its files, or start it with --accept %s", e.Worker, e.Run, e.Digest, e.Digest)
 }
 
 // acceptance decides for which runs a worker works. It remembers those of earlier versions of the files: a
 // run in progress goes on after an update, unless a person rejects its workflow here.
 type acceptance struct {
-	p   *Project
-	any bool
+	p      *Project
+	worker string // its name
+	any    bool
 
 	mu   sync.Mutex
 	runs map[string]*RunApproval // what they need here, by their digests
@@ -254,7 +259,7 @@ func (a *acceptance) check(run string, pin *driver.Pin) (*RunApproval, error) {
 	if needs, ok := a.runs[digest]; ok {
 		return needs, nil
 	}
-	return nil, &UnacceptedError{run, pin.Bundle.Root.Name, digest}
+	return nil, &UnacceptedError{a.worker, run, digest}
 }
 
 func (a *acceptance) file() string { return filepath.Join(a.p.State(), "accepted.jsonl") }

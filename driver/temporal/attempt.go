@@ -38,10 +38,43 @@ func lost(err error) error {
 }
 
 // tells reports what happens to an attempt.
-func (c *crew) tells(id driver.AttemptID, out *driver.Outcome, refused error) {
+func (c *crew) tells(id driver.AttemptID, out *driver.Outcome) {
 	if c.w.Happened != nil {
-		c.w.Happened(id, out, refused)
+		c.w.Happened(id, out, nil)
 	}
+}
+
+// objection is why a worker refuses attempts or claims of a run.
+type objection struct{ run, why string }
+
+// manyObjections is how many of them a worker remembers to have told.
+const manyObjections = 10_000
+
+// tellsRefusal reports that an attempt or a claim was refused. Temporal asks again and again, but people want to know each
+// reason once.
+func (c *crew) tellsRefusal(id driver.AttemptID, err error) {
+	if c.w.Happened == nil || err == nil || errors.As(err, new(*temporal.CanceledError)) {
+		return
+	}
+	one := objection{id.Run, refusedBecause(err)}
+	c.mu.Lock()
+	known := c.objections[one]
+	if len(c.objections) >= manyObjections {
+		clear(c.objections)
+	}
+	c.objections[one] = true
+	c.mu.Unlock()
+	if !known {
+		c.w.Happened(id, nil, errors.New(one.why))
+	}
+}
+
+// refusedBecause returns the text of a refusal without what the SDK adds to it.
+func refusedBecause(err error) string {
+	if refused := (*temporal.ApplicationError)(nil); errors.As(err, &refused) {
+		return refused.Message()
+	}
+	return err.Error()
 }
 
 // attempt is the activity that makes one attempt. Its result is a TaskEnded.
@@ -66,8 +99,8 @@ func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 	}
 	first := activity.GetInfo(ctx).Attempt == 1 && !j.Waited
 	w, give, err := c.prepare(ctx, j)
-	c.tells(id, nil, err)
 	if err != nil {
+		c.tellsRefusal(id, err)
 		if first {
 			_ = queued(false) // if this fails, time passes until another worker makes it
 		}
@@ -75,6 +108,7 @@ func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 	}
 	defer give()
 	defer w.done()
+	c.tells(id, nil)
 	w.place = place{slots: c.slots}
 	if w.task != nil {
 		j.Task = w.task
@@ -97,7 +131,7 @@ func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 	if err := log.close(); err != nil {
 		return nil, lost(err)
 	}
-	c.tells(id, &out, nil)
+	c.tells(id, &out)
 	// The SDK also ends the context, with the error of the request, if it could not tell the server that the attempt goes on.
 	if cause := context.Cause(ctx); cause != nil && !errors.As(cause, new(*temporal.CanceledError)) {
 		return nil, errLost

@@ -115,6 +115,13 @@ func (m *machine) isQueued() bool {
 
 // claim is the activity that takes the tasks of a run that stay on one machine.
 func (c *crew) claim(ctx context.Context, asked claim) (home, error) {
+	h, err := c.take(ctx, asked)
+	c.tellsRefusal(driver.AttemptID{Run: asked.Run}, err)
+	return h, err
+}
+
+// take takes the tasks, or refuses them.
+func (c *crew) take(ctx context.Context, asked claim) (home, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go beat(ctx, activity.GetInfo(ctx).HeartbeatTimeout) // it takes a while to compare the files of a large project

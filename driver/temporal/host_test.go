@@ -237,15 +237,15 @@ func TestStrangers(t *testing.T) {
 		changed map[string]string
 		why     string
 	}{
-		"workflow": {map[string]string{".hocket/workflows/build.yml": strings.Replace(steps, "pwd", "id", 1)}, "uses workflows or agents that differ from this checkout"},
-		"agent":    {map[string]string{".hocket/agents/roaming.yml": "agent: shell\nplace: any\nsettings: {command: id}\n"}, "uses workflows or agents that differ from this checkout"},
-		"files":    {map[string]string{"other.txt": "x"}, "has other files than the run was started with: commit"},
+		"workflow": {map[string]string{".hocket/workflows/build.yml": strings.Replace(steps, "pwd", "id", 1)}, "worker w2 has other workflows or agents than run build-"},
+		"agent":    {map[string]string{".hocket/agents/roaming.yml": "agent: shell\nplace: any\nsettings: {command: id}\n"}, "worker w2 has other workflows or agents than run build-"},
+		"files":    {map[string]string{"other.txt": "x"}, "worker w2 has other files than the run was started with: commit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t, steady)
 			stranger, worker := c.machine(other.changed), c.machine(nil)
-			stop := worker.work(t, hocket.Worker{Queues: []string{"gpu"}})
+			stop := worker.work(t, hocket.Worker{Name: "w2", Queues: []string{"gpu"}})
 			front, told := stalls()
 			r, wait := stranger.start(t, "build", front)
 			for why := range told {
@@ -264,7 +264,11 @@ func TestStrangers(t *testing.T) {
 			if did := worker.made(); did != "" {
 				t.Errorf("the worker did %s", did)
 			}
+			time.Sleep(3 * time.Second) // it is asked again
 			stop()
+			if noted := worker.noted; len(noted) != 1 || !strings.HasPrefix(noted[0], other.why) || strings.Contains(noted[0], "retryable") {
+				t.Errorf("the worker says %q, want one line", noted)
+			}
 			again := c.machine(other.changed)
 			again.work(t, hocket.Worker{Queues: []string{"gpu"}})
 			if res, err := wait(); err != nil || res.Status != engine.Success {

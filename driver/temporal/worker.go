@@ -122,12 +122,14 @@ type crew struct {
 	waiting map[string]chan reply // requests of attempts, by ticket
 	lag     *time.Duration        // the least time from the start of a task to its arrival, see late
 	last    []driver.AttemptID    // attempts that ended since the worker leaves; nil before
+
+	objections map[objection]bool // that were told
 }
 
 func (d *Driver) newCrew(w driver.Worker) *crew {
 	return &crew{
 		d: d, w: w, stays: d.o.Queue + "/worker/" + w.Name, queue: d.o.Queue + "/process/" + processName(), issued: newIssued(!w.Trusting), slots: newSlots(w.Most),
-		plans: map[planKey]*plan{}, waiting: map[string]chan reply{},
+		plans: map[planKey]*plan{}, waiting: map[string]chan reply{}, objections: map[objection]bool{},
 	}
 }
 
@@ -322,8 +324,8 @@ func (c *crew) scripted(ctx context.Context) {
 	}
 	for run, e := range found {
 		about, err := c.d.factsOf(e)
-		if errors.Is(err, errStore) && c.w.Happened != nil {
-			c.w.Happened(driver.AttemptID{Run: run}, nil, err)
+		if errors.Is(err, errStore) {
+			c.tellsRefusal(driver.AttemptID{Run: run}, err)
 		}
 		if err == nil && about.Scripted {
 			if pin, err := c.d.Pin(ctx, run); err == nil {
@@ -501,12 +503,7 @@ func (d *Driver) unmade(ctx context.Context, m *mirror, a *workflowpb.PendingAct
 	if why = cmp.Or(why, m.refused[a.GetActivityId()]); why == nil {
 		return ""
 	}
-	err := d.o.Client.FailureConverter.FailureToError(why)
-	text := err.Error()
-	if refused := (*temporal.ApplicationError)(nil); errors.As(err, &refused) {
-		text = refused.Message()
-	}
-	return fmt.Sprintf("no worker takes %s: %s", name, text)
+	return fmt.Sprintf("no worker takes %s: %s", name, refusedBecause(d.o.Client.FailureConverter.FailureToError(why)))
 }
 
 // noWorker says which worker is missing, and how to start it.
