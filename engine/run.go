@@ -188,6 +188,9 @@ func (r *Run) take(e Envelope, about *inst) {
 		r.withdrawn(ev.ID)
 	case *Queued:
 		about.unbegun = !ev.Begun
+		if ev.Begun && about.attempt == about.base+1 {
+			about.started = r.elapsed
+		}
 		r.rest(about)
 	case *CancelAsked:
 		r.end(r.root, Cancelled, cancelText(ev))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -289,37 +288,37 @@ func beside(b *testing.B, t *bench, bundle *model.Bundle, inputs map[string]any,
 
 var longSteps = flag.Int("long-steps", 10_000, "the steps of TestLong")
 
-// TestLong: a run with many steps goes on in new executions, and the worker's memory does not grow with it.
+// TestLong: a run with many steps goes on in new executions, and the memory of its worker does not grow with it.
 func TestLong(t *testing.T) {
+	needsServer(t)
 	if testing.Short() {
 		t.Skip("it takes minutes")
 	}
-	b := newBench(t, 1, hocket.Options{Quiet: 5_000, Drain: 10_000})
-	most, over := uint64(0), make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		for {
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			most = max(most, m.Sys-m.HeapReleased)
-			select {
-			case <-over:
-				return
-			case <-time.After(time.Second):
-			}
-		}
+	c := newYard(t, address, 0)
+	c.role.Quick = true
+	w := c.worker()
+	d, err := hocket.Open(hocket.Options{
+		Client: client.Options{HostPort: address, Logger: quiet}, Queue: c.Queue, Store: hocket.Folder(c.Store), Quiet: 5_000, Drain: 10_000,
 	})
-	took, id := b.run(fanOf(), items(*longSteps))
-	close(over)
-	watching.Wait()
-	res, err := b.client.DescribeWorkflowExecution(context.Background(), id, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	info := res.GetWorkflowExecutionInfo()
-	if info.GetFirstRunId() == info.GetExecution().GetRunId() {
+	defer d.Close()
+	b := &bench{TB: t, d: d, queue: c.Queue}
+	took, id := b.run(fanOf(), items(*longSteps))
+	server, err := client.Dial(client.Options{HostPort: address, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	res, err := server.DescribeWorkflowExecution(context.Background(), id, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info := res.GetWorkflowExecutionInfo(); info.GetFirstRunId() == info.GetExecution().GetRunId() {
 		t.Error("the run did not continue in a new execution")
 	}
+	most := w.peak(t)
 	t.Logf("%d steps took %s and %d MB", *longSteps, took.Round(time.Second), most>>20)
 	if most > 300<<20 {
 		t.Errorf("the worker needed %d MB", most>>20)

@@ -34,6 +34,7 @@ type role struct {
 	Address, Queue, Store, Effects, Name string
 	Ahead                                time.Duration // of its wall clock
 	Queues, Programs                     []string      // that it serves and has, too
+	Quick                                bool          // its attempts do nothing
 	Older                                bool          // it does not understand runs of this version
 	Guards                               int           // the worker whose programs it ends when that is killed
 }
@@ -73,8 +74,12 @@ func (r role) play() error {
 	}
 	defer end.Close()
 	fmt.Println("open")
+	var agents driver.Agents = r
+	if r.Quick {
+		agents = noop{}
+	}
 	return d.Work(ctx, driver.Worker{Name: r.Name, Queues: r.Queues, Programs: r.Programs, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
-		return driver.Work{Agents: r}, func() {}, nil
+		return driver.Work{Agents: agents}, func() {}, nil
 	}}, nil)
 }
 
@@ -202,6 +207,20 @@ type child struct {
 	role
 	cmd   *exec.Cmd
 	stdin io.Closer
+}
+
+// peak returns how much memory the process has needed at most.
+func (c *child) peak(t testing.TB) (bytes int) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
+	if err != nil {
+		t.Skip("only Linux says how much memory another process has needed")
+	}
+	for line := range strings.Lines(string(status)) {
+		if n, err := fmt.Sscanf(line, "VmHWM: %d kB", &bytes); n == 1 && err == nil {
+			return bytes << 10
+		}
+	}
+	return 0
 }
 
 // start starts a process with a role, and waits until it is connected.

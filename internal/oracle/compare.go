@@ -118,6 +118,9 @@ func (m *Model) take(e engine.Envelope) {
 	case *engine.Queued:
 		in := attempt(ev.Address)
 		in.unbegun = !ev.Begun
+		if ev.Begun && in.attempt == in.base+1 {
+			in.started = m.clock
+		}
 		m.rest(in)
 	case *engine.CancelAsked:
 		m.end(m.root, engine.Cancelled, "cancelled")
