@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
+	"regexp"
 	"slices"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workflow/expr"
 )
@@ -20,6 +23,10 @@ import (
 type vouched struct {
 	driver.Agents
 	bundle *workflow.Bundle
+	// handoff is what the project says about work that is handed off.
+	handoff project.Handoff
+	// reads reports whether the agent of a task works from a prompt. Otherwise a comment would be part of what a program reads.
+	reads func(task *engine.StartTask) bool
 }
 
 func (v vouched) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
@@ -33,6 +40,9 @@ func (v vouched) Run(ctx context.Context, run string, task *engine.StartTask, at
 // check says what the workflows do not describe about a task. The values that their references stand for can be
 // anything.
 func (v vouched) check(task *engine.StartTask) error {
+	if task.Comment != "" && !v.reads(task) {
+		return errors.New("it has a comment, which its program would read as its own input")
+	}
 	wrong, found := v.handed(task), false
 	for _, w := range check.Workflows(*v.bundle) {
 		w.Body.WalkTasks(func(n *workflow.Node, t *workflow.Task) {
@@ -75,12 +85,33 @@ func describesInputs(w *workflow.Workflow, n *workflow.Node, t *workflow.Task, g
 	}
 	_, asks := n.Step.(*workflow.Choice)
 	for _, in := range given[len(t.Inputs):] {
-		declared := len(w.Inputs) == 0 || in.Name == "item" || slices.ContainsFunc(w.Inputs, func(p workflow.Param) bool { return p.Name == in.Name })
-		if !asks || !declared {
+		declared := in.Name == "item" || slices.ContainsFunc(w.Inputs, func(p workflow.Param) bool { return p.Name == in.Name })
+		if !asks || !declared && (len(w.Inputs) > 0 || !refersTo(w, in.Name)) {
 			return fmt.Errorf("it has no input %q", in.Name)
 		}
 	}
 	return nil
+}
+
+// reads returns vouched.reads.
+func reads(b *workflow.Bundle, agents *agent.Set) func(task *engine.StartTask) bool {
+	return func(task *engine.StartTask) bool {
+		role := ""
+		for _, w := range check.Workflows(*b) {
+			if w.Name == task.Workflow {
+				role = w.RoleOf(task.Agent)
+			}
+		}
+		d, _, err := agents.ResolveLane(task.Agent, role)
+		return err == nil && agents.Traits(d.Agent).FromPrompt(&agent.Task{Agent: d, Settings: d.With(task.Settings)})
+	}
+}
+
+// refersTo reports whether a workflow that declares no inputs uses one.
+func refersTo(w *workflow.Workflow, input string) bool {
+	text := workflow.FormatJSON(w)
+	uses, err := regexp.MatchString(`\binputs\.`+regexp.QuoteMeta(input)+`\b`, text)
+	return err == nil && uses && input != ""
 }
 
 // handed says why a task cannot be work that was handed off. What to do is up to the agent that hands it off, but not
@@ -96,14 +127,36 @@ func (v vouched) handed(task *engine.StartTask) error {
 		return fmt.Errorf("there is no such step of the agent %q, and no step may hand work off to it", task.Agent)
 	}
 	for _, given := range []map[string]any{task.Settings, task.Written} {
-		for key := range given {
+		for key, value := range given {
 			if key != agent.HandoffSetting {
 				return fmt.Errorf("work that is handed off has no setting %q", key)
+			}
+			if err := v.handedAs(value); err != nil {
+				return err
 			}
 		}
 	}
 	if len(task.Inputs) > 0 {
 		return fmt.Errorf("work that is handed off has no input %q", task.Inputs[0].Name)
+	}
+	return nil
+}
+
+// handedAs says what of a handoff is not up to those who hand work off: the command that tests it, where it is done, and
+// whether it is checked.
+func (v vouched) handedAs(setting any) error {
+	given, _ := setting.(map[string]any)
+	is := func(key string) bool { set, _ := given[key].(bool); return set }
+	text := func(key string) string { s, _ := given[key].(string); return s }
+	switch dir := text("directory"); {
+	case text("test") != "" && text("test") != v.handoff.Test:
+		return errors.New("another command would test what is handed off")
+	case dir != "" && !filepath.IsLocal(filepath.FromSlash(dir)):
+		return errors.New("what is handed off would be done outside of the project")
+	case is("detach") || is("leave"):
+		return errors.New("it would leave the run")
+	case is("tell_only") && !v.handoff.Advisory:
+		return errors.New("its limits on writing would not be enforced")
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func (r *Run) resolve(ctx context.Context, pin *driver.Pin, accepted *acceptance
 	r.pin = pin
 	w, end, err := r.workAt(ctx, p, Front{Elsewhere: true, partly: true}, pin, agents, trusted)
 	if err == nil && !accepted.any {
-		w.Agents = vouched{w.Agents, pin.Bundle}
+		w.Agents = vouched{w.Agents, pin.Bundle, p.Config().Handoff, reads(pin.Bundle, agents)}
 	}
 	return w, end, err
 }

@@ -173,5 +173,5 @@ func (a *app) tellAttempt(id hocket.AttemptID, out *hocket.Outcome, refused erro
 	if id.Address != "" {
 		step = " " + view.Line(id.Address)
 	}
-	a.note(a.errStyle.Paint(view.Dim, time.Now().Format("15:04:05.000")) + " " + id.Run + step + try + " " + a.errStyle.Paint(paint, view.Line(what)) + "\n")
+	a.note(a.errStyle.Paint(view.Dim, time.Now().Format("15:04:05.000")) + " " + view.Line(id.Run) + step + try + " " + a.errStyle.Paint(paint, view.Line(what)) + "\n")
 }

@@ -31,7 +31,11 @@ func (r *Run) calledFrame(in *inst, s *workflow.Call) (*frame, error) {
 	}
 	above, p := in.scope().frame, r.programs[w]
 	depth := above.depth + 1
-	if most := r.root.frame.limits.Depth; most > 0 && depth >= most {
+	most := r.root.frame.limits.Depth
+	if most <= 0 || most > deepest {
+		most = deepest
+	}
+	if depth >= most {
 		return nil, fmt.Errorf("workflow depth limit exceeded (%d)", most)
 	}
 	given, err := r.bind(in, in.n.inputs)
@@ -69,3 +73,9 @@ func (r *Run) callEnded(s *scope, status Status, output any, reason string) {
 		r.fail(in, &Fault{Kind: FaultError, Message: reason})
 	}
 }
+
+// A definition that calls itself without an end must not take all memory, whoever has written it.
+const (
+	deepest   = 1000    // the most calls within calls, without a lower limit
+	mostSteps = 1 << 20 // the most that one event begins
+)

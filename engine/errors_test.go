@@ -339,3 +339,16 @@ func TestDefaultsWithoutInputs(t *testing.T) {
 		}
 	}
 }
+
+// A workflow that calls itself without a limit ends, however it was started.
+func TestCallsWithoutEnd(t *testing.T) {
+	again := workflow.Node{ID: "again", Step: &workflow.Call{Workflow: "self"}}
+	w := &workflow.Workflow{Name: "self", Body: workflow.Graph{Nodes: []workflow.Node{again}}}
+	r, err := engine.New(&workflow.Bundle{Root: w, Called: map[string]*workflow.Workflow{"self": w}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Step(engine.Envelope{Time: time.Now(), Event: &engine.Started{Run: "r", Version: engine.Version}}); err != nil || r.Status() != engine.Failed {
+		t.Errorf("%s, %v", r.Status(), err)
+	}
+}

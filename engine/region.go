@@ -245,6 +245,9 @@ func (r *Run) newInst(reg *region, n *node) *inst {
 
 // instance returns a new instance that starts now.
 func (r *Run) instance(reg *region, n *node) *inst {
+	if r.fresh++; r.fresh > mostSteps {
+		panic("one event leads to more than a million steps")
+	}
 	in := &inst{n: n, reg: reg, address: reg.address(n), started: r.elapsed, ended: r.elapsed, iteration: int32(reg.iterationHere())}
 	r.continueCounts(in)
 	return in

@@ -56,6 +56,7 @@ type Run struct {
 	unread   error   // the error that interrupted the last Step, or nil
 
 	commands []Command // of the last Step
+	fresh    int       // number of instances that it made
 	facts    []Fact
 }
 
@@ -154,7 +155,7 @@ func (r *Run) Step(e Envelope) (cmds []Command, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r.commands, r.facts = nil, r.facts[:0]
+	r.commands, r.facts, r.fresh = nil, r.facts[:0], 0
 	r.count++
 	r.advance(e)
 	_, forked := e.Event.(*Forked)

@@ -154,8 +154,8 @@ func runAt(w workshop, ctx workflow.Context, in begin) (ending, error) {
 	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; id != w.flowID(in.Run) { // it would pass as another run
 		return ending{}, refusal(errors.New("the workflow has the id of another run"))
 	}
-	if err := in.check(); err != nil {
-		return ending{}, refusal(err)
+	if err := in.check(); err != nil || !validRun(in.Run) {
+		return ending{}, refusal(cmp.Or(err, errors.New("temporal: invalid id of a run")))
 	}
 	if in.Version > flowVersion {
 		return ending{}, broken(fmt.Errorf("temporal: run %s needs a newer release", in.Run)) // and waits for a worker that has it
@@ -330,7 +330,7 @@ func (f *flow) start(key attemptKey, a *attempt) {
 // elsewhere lets another worker try what one has refused. Nothing else is retried: that is up to the engine.
 var elsewhere = &temporal.RetryPolicy{
 	InitialInterval: time.Second, MaximumInterval: 10 * time.Second,
-	NonRetryableErrorTypes: []string{"TemporalTimeout:Heartbeat"}, // that of the start is never retried; this is in every step's history
+	NonRetryableErrorTypes: []string{"TemporalTimeout:Heartbeat", "TemporalTimeout:StartToClose"}, // that of the start is never retried; this is in every step's history
 }
 
 // queue returns the task queue of the workers that may make an attempt.

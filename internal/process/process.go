@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,6 +43,13 @@ const (
 // KeyVariable is the environment variable that marks every process of an attempt
 // that keeps its environment.
 const KeyVariable = "HOCKET_KEY"
+
+// isDriverKey reports whether a variable gives access to the runs of a project, on a server that has them. No step
+// needs it.
+func isDriverKey(pair string) bool {
+	name, _, _ := strings.Cut(pair, "=")
+	return name == "HOCKET_TEMPORAL_KEY" || name == "TEMPORAL_API_KEY"
+}
 
 // ownerVariable tells the processes of this process from those of another one with the same key.
 const ownerVariable = "HOCKET_OWNER"
@@ -124,7 +132,7 @@ func (c *Command) runAlone(ctx context.Context, p *pipes, started func()) error 
 		return err
 	}
 	if c.Key != "" {
-		c.Cmd.Env = append(c.Cmd.Environ(), KeyVariable+"="+c.Key, ownedBy(os.Getpid()))
+		c.Cmd.Env = append(slices.DeleteFunc(c.Cmd.Environ(), isDriverKey), KeyVariable+"="+c.Key, ownedBy(os.Getpid()))
 	}
 	if marking.Load() {
 		c.Cmd.Env = variables(c.Cmd.Environ(), stateOf(ctx))
