@@ -8,13 +8,13 @@ import (
 )
 
 // Delete deletes the run and everything that is stored about it. A run that has not ended
-// must be cancelled first. The error is an *[UnchargedError] if another run still has to pay for it.
+// must be cancelled first, unless nobody can read it: then the driver decides. The error is an *[UnchargedError] if another run still has to pay for it.
 func (r *Run) Delete(ctx context.Context) error {
 	info, err := r.Info(ctx)
 	if err != nil {
 		return err
 	}
-	if !info.Status.Done() {
+	if !info.Status.Done() && info.Status != Damaged {
 		return &RefusedError{Run: r.id, Reason: "it has not ended; cancel it first"}
 	}
 	if err := r.checkCharged(ctx, info); err != nil {

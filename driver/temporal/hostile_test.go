@@ -107,13 +107,20 @@ func TestHostileRuns(t *testing.T) {
 	}
 }
 
-// TestPlainIsRefused: with a key, what was written without it is not believed.
+// TestPlainIsRefused: with a key, what was written without it is not believed. It can be deleted.
 func TestPlainIsRefused(t *testing.T) {
 	needsServer(t)
 	ctx, s, queue := context.Background(), temporal.Folder(t.TempDir()), newName()
-	begin(t, open(t, options(queue, s)), chain(task("a")))
-	if err := s.Put(ctx, "ended/old", []byte(`{"status": "success"}`)); err != nil {
-		t.Fatal(err)
+	before := open(t, options(queue, s))
+	begin(t, before, chain(task("a")))
+	if res := drive(t, before, "run-1", echo); res.Status != engine.Success {
+		t.Fatalf("%+v", res)
+	}
+	before.Close() // no worker without the key is left
+	for id, text := range map[string]string{"old": `{"status": "success", "changed": "2020-01-01T00:00:00Z"}`, "odd": `{"status": "success"}`} {
+		if err := s.Put(ctx, "ended/"+id, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	o := options(queue, s)
 	o.Key = bytes.Repeat([]byte{7}, 32)
@@ -127,12 +134,38 @@ func TestPlainIsRefused(t *testing.T) {
 		if runs, err = d.Runs(ctx, driver.Filter{}); err != nil {
 			t.Fatal(err)
 		}
-		if len(runs) == 2 {
+		if ended := !slices.ContainsFunc(runs, func(i driver.Info) bool { return i.ID == "run-1" && i.Changed.IsZero() }); len(runs) == 3 && ended {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if len(runs) != 2 || runs[0].Status != driver.Damaged || runs[1].Status != driver.Damaged {
+	for _, i := range runs {
+		if i.Status != driver.Damaged || (i.ID == "odd") != i.Changed.IsZero() {
+			t.Errorf("%+v", i)
+		}
+		if info, err := d.Info(ctx, i.ID); err != nil || info.Status != driver.Damaged || info.Changed.IsZero() != i.Changed.IsZero() {
+			t.Errorf("%+v, %v", info, err)
+		}
+	}
+	if len(runs) != 3 {
 		t.Errorf("%+v", runs)
+	}
+	for _, c := range []struct {
+		age  time.Duration
+		want string
+	}{{time.Hour, "old"}, {time.Nanosecond, "run-1"}} {
+		removed, err := d.Collect(ctx, driver.Retention{Age: c.age}, nil, false)
+		if err != nil || len(removed) != 1 || removed[0].ID != c.want {
+			t.Errorf("after %s: %+v, %v", c.age, removed, err)
+		}
+	}
+	if err := d.Delete(ctx, "odd"); err != nil {
+		t.Error(err)
+	}
+	if runs, err := d.Runs(ctx, driver.Filter{}); len(runs) > 0 || err != nil {
+		t.Errorf("%+v, %v", runs, err)
+	}
+	if keys, err := s.List(ctx, "runs"); len(keys) > 0 || err != nil {
+		t.Errorf("%q, %v", keys, err)
 	}
 }

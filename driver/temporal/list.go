@@ -80,9 +80,28 @@ func (d *Driver) factsOf(e *workflowpb.WorkflowExecutionInfo) (about facts, err 
 	return about, err
 }
 
-// damaged returns the entry of a run that cannot be listed.
-func damaged(run string, err error) driver.Info {
-	return driver.Info{ID: run, Status: driver.Damaged, Problem: "its entry in the list cannot be read: " + strings.TrimPrefix(err.Error(), "temporal: ")}
+// damaged returns the entry of a run that cannot be listed. The server knows when it began and ended, also if its facts
+// cannot be read; e is nil if it has deleted the run.
+func damaged(run string, e *workflowpb.WorkflowExecutionInfo, err error) driver.Info {
+	i := driver.Info{ID: run, Status: driver.Damaged, Problem: "its entry in the list cannot be read: " + strings.TrimPrefix(err.Error(), "temporal: ")}
+	if e != nil {
+		i.Created = e.GetStartTime().AsTime()
+	}
+	if e != nil && !isOpen(e) {
+		i.Changed = e.GetCloseTime().AsTime()
+	}
+	return i
+}
+
+// damagedEnd returns the entry of a run that only the archive has. If it was written without the key it is not believed, except
+// for its times, so that old runs are deleted: whoever can write them can delete runs anyway.
+func (d *Driver) damagedEnd(ctx context.Context, run string, err error) driver.Info {
+	i := damaged(run, nil, err)
+	var plain facts
+	if errors.Is(err, errPlain) && getJSON(ctx, d.values.store, endedKey(run), &plain) == nil {
+		i.Created, i.Changed = plain.Created, plain.Changed
+	}
+	return i
 }
 
 // hasEnded reports whether the archive has a run that is over.
@@ -97,6 +116,12 @@ func (d *Driver) hasEnded(ctx context.Context, run string) (bool, error) {
 // Info returns the current state of a run. It is read from the history, unless the run is over.
 func (d *Driver) Info(ctx context.Context, run string) (driver.Info, error) {
 	about, e, err := d.facts(ctx, run)
+	switch {
+	case e != nil && err != nil && !errors.Is(err, errStore):
+		return damaged(run, e, err), nil
+	case errors.Is(err, errPlain):
+		return d.damagedEnd(ctx, run, err), nil
+	}
 	if err != nil || !isOpen(e) {
 		return infoOf(about, e, false), err
 	}
@@ -166,7 +191,7 @@ func (d *Driver) current(ctx context.Context, condition string) ([]driver.Info, 
 		d.archive.Delete(endedKey(id))
 		about, err := d.factsOf(e)
 		if err != nil {
-			list = append(list, damaged(id, err))
+			list = append(list, damaged(id, e, err))
 			continue
 		}
 		list = append(list, infoOf(about, e, isOpen(e) && driven()))
@@ -214,7 +239,7 @@ func (d *Driver) endedRuns(ctx context.Context, except []driver.Info) (list []dr
 				continue
 			}
 			if err != nil {
-				list = append(list, damaged(f.ID, err))
+				list = append(list, d.damagedEnd(ctx, f.ID, err))
 				continue
 			}
 			d.archive.Store(key, f)
@@ -458,8 +483,19 @@ func (d *Driver) Collect(ctx context.Context, r driver.Retention, keep []string,
 	if err != nil {
 		return nil, err
 	}
+	for i, run := range runs {
+		if run.Status == driver.Damaged && !run.Changed.IsZero() { // it is over, whatever it says
+			runs[i].Status = engine.Failed
+		}
+	}
 	surplus, err := driver.Surplus(runs, r, keep, d.o.Now(), func(run string) (int64, error) {
-		about, _, err := d.facts(ctx, run)
+		about, e, err := d.facts(ctx, run)
+		switch {
+		case e != nil && err != nil:
+			return e.GetHistorySizeBytes(), nil
+		case errors.Is(err, errPlain):
+			return 0, nil
+		}
 		return about.Size, err
 	})
 	if err != nil || dry {
