@@ -40,6 +40,8 @@ type Worker struct {
 	Leave <-chan struct{}
 	// Ready is called when it begins to serve queues, with their names. It may be nil.
 	Ready func(queues []string)
+	// Warn tells people what may be wrong, such as another worker with the same name. It may be nil.
+	Warn func(text string)
 	// Happened is called when an attempt begins and, with its outcome, when it ends, or with the error if this
 	// worker refuses it, or a whole run. Nil: nobody wants to know.
 	Happened func(a driver.AttemptID, out *driver.Outcome, refused error)
@@ -88,8 +90,9 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 	for _, digest := range o.Accept {
 		accepted.runs[digest] = nil
 	}
+	host, _ := os.Hostname()
 	return workers.Work(ctx, driver.Worker{
-		Name: o.Name, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Ready: o.Ready, Happened: o.Happened,
+		Name: o.Name, Place: host + ":" + p.Root(), Warn: o.Warn, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Ready: o.Ready, Happened: o.Happened,
 		Files: func(ctx context.Context) (string, error) { return project.FilesOf(ctx, p.Root()) },
 		Resolve: func(ctx context.Context, run string, pin *driver.Pin) (driver.Work, func(), error) {
 			work, end, err := p.handle(d, run).resolve(ctx, pin, accepted)

@@ -121,6 +121,9 @@ func (a *app) work(ctx context.Context, w hocket.Worker) error {
 	}
 	defer guard.Close()
 	a.note(fmt.Sprintf("starting worker %s for %s%s\n", w.Name, p.Root(), queues))
+	w.Warn = func(text string) {
+		a.note(a.errStyle.Paint(view.Yellow, "warning") + ": " + view.Line(text) + "\n")
+	}
 	w.Ready = func(queues []string) {
 		a.note(fmt.Sprintf("worker %s is ready, on %s\n", w.Name, strings.Join(queues, ", ")))
 	}

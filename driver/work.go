@@ -59,6 +59,7 @@ type Worker struct {
 	// continues the tasks that stay here.
 	Name   string
 	Queues []string // labels that it serves, besides tasks without one
+	Place  string   // the machine and the directory, for people
 	// Most is how many attempts it makes at once; those that wait for a reply do not count. Zero means as many as there are.
 	Most int
 	// Resolve returns what a run is driven with here. The error says why this worker cannot work for it.
@@ -73,6 +74,8 @@ type Worker struct {
 	Files func(ctx context.Context) (string, error)
 	// Ready is called when it begins to serve queues, with the names by which people know them. It may be nil.
 	Ready func(queues []string)
+	// Warn tells people what may be wrong, such as another worker with the same name. It may be nil.
+	Warn func(text string)
 	// Happened is called when an attempt begins and, with its outcome, when it ends. Refused attempts
 	// have an error; so do runs that this worker cannot work for at all, without an attempt.
 	Happened func(a AttemptID, out *Outcome, refused error)

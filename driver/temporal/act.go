@@ -41,7 +41,7 @@ func (d *Driver) act(ctx context.Context, run string, a act) (driver.Receipt, er
 		if _, err := d.mirror(ctx, run, nil); err != nil {
 			return driver.Receipt{}, err
 		}
-		stop, err := d.runsWorkflow()
+		stop, err := d.runsWorkflow(d.name)
 		if err != nil {
 			return driver.Receipt{}, err
 		}
@@ -129,9 +129,9 @@ func until(ctx context.Context, so func() (bool, error)) error {
 }
 
 // runsWorkflow runs workflows of the project until stop is called, and makes no attempts.
-func (d *Driver) runsWorkflow() (stop func(), err error) {
+func (d *Driver) runsWorkflow(identity string) (stop func(), err error) {
 	c := d.newCrew(driver.Worker{Resolve: anything})
-	w := worker.New(d.client, d.o.Queue, worker.Options{Identity: d.name, LocalActivityWorkerOnly: true, DisableRegistrationAliasing: true, DeadlockDetectionTimeout: slow})
+	w := worker.New(d.client, d.o.Queue, worker.Options{Identity: identity, LocalActivityWorkerOnly: true, DisableRegistrationAliasing: true, DeadlockDetectionTimeout: slow})
 	c.registerFlow(w)
 	return w.Stop, w.Start()
 }

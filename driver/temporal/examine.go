@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/driver"
-	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -63,7 +62,7 @@ func (d *Driver) Examine(ctx context.Context) []driver.Finding {
 
 func (d *Driver) examineQueue(ctx context.Context) driver.Finding {
 	f := driver.Finding{What: "workers"}
-	names, err := d.pollers(ctx, d.o.Queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+	names, err := d.workers(ctx)
 	switch {
 	case err != nil:
 		f.Broken, f.Found = true, "queue "+d.project+": "+err.Error()

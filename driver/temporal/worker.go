@@ -15,9 +15,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 	"go.temporal.io/api/enums/v1"
 	failurepb "go.temporal.io/api/failure/v1"
-	"go.temporal.io/api/taskqueue/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -42,7 +40,7 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	}
 	var wrong error
 	serve := func(queue string, o worker.Options, register func(worker.Registry)) {
-		o.Identity, o.DisableRegistrationAliasing, o.OnFatalError = d.name, true, fatal
+		o.Identity, o.DisableRegistrationAliasing, o.OnFatalError = c.identity, true, fatal
 		o.MaxHeartbeatThrottleInterval, o.WorkerStopTimeout = d.o.Heartbeat/5, forever
 		o.DeadlockDetectionTimeout = slow
 		tuner, err := c.slots.tuner()
@@ -66,9 +64,14 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 	if wrong != nil {
 		return wrong
 	}
-	own := worker.New(d.client, c.queue, worker.Options{Identity: d.name, DisableWorkflowWorker: true})
+	own := worker.New(d.client, c.queue, worker.Options{Identity: c.identity, DisableWorkflowWorker: true})
 	own.RegisterActivityWithOptions(c.told, activity.RegisterOptions{Name: tellName})
 	all = append(all, own) // it stops last: attempts in progress may wait for replies
+	gone, err := c.appear(ctx)
+	if err != nil {
+		return err
+	}
+	defer gone()
 	for i, one := range all {
 		if err := one.Start(); err != nil {
 			for _, begun := range all[:i] {
@@ -81,7 +84,6 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 		w.Ready(append([]string{d.project}, w.Queues...))
 	}
 	go c.scripted(ctx)
-	var err error
 	select {
 	case <-ctx.Done():
 		interrupt()
@@ -93,7 +95,7 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 		c.last = []driver.AttemptID{}
 		c.mu.Unlock()
 		var end func() // attempts in progress may ask, or hand work off, and nobody else may be there to run their workflows
-		if end, err = d.runsWorkflow(); err == nil {
+		if end, err = d.runsWorkflow(c.identity); err == nil {
 			defer end()
 		}
 	}
@@ -109,13 +111,14 @@ func (d *Driver) Work(ctx context.Context, w driver.Worker, leave <-chan struct{
 
 // crew runs workflows and makes attempts, with what it knows about their runs.
 type crew struct {
-	d       *Driver
-	w       driver.Worker
-	stays   string          // the queue of tasks that stay on this machine
-	queue   string          // of this crew alone, for replies to its attempts
-	issued  *issued         // by workflows that run here
-	slots   *slots          // for attempts
-	stopped context.Context // done when attempts in progress have to stop
+	d        *Driver
+	w        driver.Worker
+	identity string          // of this crew, on the server
+	stays    string          // the queue of tasks that stay on this machine
+	queue    string          // of this crew alone, for replies to its attempts
+	issued   *issued         // by workflows that run here
+	slots    *slots          // for attempts
+	stopped  context.Context // done when attempts in progress have to stop
 
 	mu      sync.Mutex
 	plans   map[planKey]*plan
@@ -127,8 +130,9 @@ type crew struct {
 }
 
 func (d *Driver) newCrew(w driver.Worker) *crew {
+	identity := processName()
 	return &crew{
-		d: d, w: w, stays: d.o.Queue + "/worker/" + w.Name, queue: d.o.Queue + "/process/" + processName(), issued: newIssued(!w.Trusting), slots: newSlots(w.Most),
+		d: d, w: w, identity: identity, stays: d.o.Queue + "/worker/" + w.Name, queue: d.o.Queue + "/process/" + identity, issued: newIssued(!w.Trusting), slots: newSlots(w.Most),
 		plans: map[planKey]*plan{}, waiting: map[string]chan reply{}, objections: map[objection]bool{},
 	}
 }
@@ -518,25 +522,6 @@ func (d *Driver) noWorker(queue, waits string) string {
 		return fmt.Sprintf("no worker has %s; %s; install it where a worker is", name, waits)
 	}
 	return "no worker serves the queue " + queue
-}
-
-// served reports whether a worker has asked for tasks of a queue lately.
-func (d *Driver) served(ctx context.Context, queue string, kind enums.TaskQueueType) bool {
-	names, err := d.pollers(ctx, queue, kind)
-	return err != nil || len(names) > 0 // with an error, nobody knows
-}
-
-// pollers returns who has asked for tasks of a queue lately.
-func (d *Driver) pollers(ctx context.Context, queue string, kind enums.TaskQueueType) (names []string, err error) {
-	res, err := d.client.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
-		Namespace: d.namespace(), TaskQueue: &taskqueue.TaskQueue{Name: queue, Kind: enums.TASK_QUEUE_KIND_NORMAL}, TaskQueueType: kind,
-	})
-	for _, p := range res.GetPollers() {
-		if d.o.Now().Sub(p.GetLastAccessTime().AsTime()) < 70*time.Second { // a poll takes a minute
-			names = append(names, p.GetIdentity())
-		}
-	}
-	return names, err
 }
 
 var _ driver.Workers = (*Driver)(nil)
