@@ -156,6 +156,15 @@ func (p *Project) Runs(ctx context.Context, f Filter) ([]Info, error) {
 	return d.Runs(ctx, f)
 }
 
+// Notice returns why [Project.Runs] lacks runs that users may look for, as a sentence; "" if it lacks none.
+func (p *Project) Notice(ctx context.Context) (string, error) {
+	d, err := p.runs()
+	if n, ok := d.(driver.Noticer); ok && err == nil {
+		return n.Notice(ctx)
+	}
+	return "", err
+}
+
 // Count counts the runs that are not over and those created since a time, and the open questions. It is fast for many.
 func (p *Project) Count(ctx context.Context, since time.Time) (Counts, error) {
 	d, err := p.runs()

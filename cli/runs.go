@@ -83,12 +83,35 @@ func (a *app) runs(ctx context.Context, f hocket.Filter) error {
 	default:
 		err = a.print(runTable(lines).Draw(a.outStyle))
 	}
-	for _, l := range lines {
-		if l.Status == hocket.Damaged {
-			err = errors.Join(err, fmt.Errorf("run %s is damaged: %s", l.RunID, l.Problem))
-		}
+	if about, wrong := p.Notice(ctx); about != "" || wrong != nil {
+		a.note(about + "\n")
+		err = errors.Join(err, wrong)
 	}
-	return err
+	return errors.Join(err, damage(lines))
+}
+
+// damage reports the runs that cannot be read, once for each reason.
+func damage(lines []runLine) error {
+	runs := map[string][]string{}
+	var reasons []string
+	for _, l := range lines {
+		if l.Status != hocket.Damaged {
+			continue
+		}
+		if runs[l.Problem] == nil {
+			reasons = append(reasons, l.Problem)
+		}
+		runs[l.Problem] = append(runs[l.Problem], l.RunID)
+	}
+	var errs []error
+	for _, why := range reasons {
+		is := "run " + runs[why][0] + " is"
+		if n := len(runs[why]); n > 1 {
+			is = fmt.Sprintf("%d runs, such as %s, are", n, runs[why][0])
+		}
+		errs = append(errs, fmt.Errorf("%s damaged: %s", is, why))
+	}
+	return errors.Join(errs...)
 }
 
 func runLines(found []hocket.Info) []runLine {

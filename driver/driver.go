@@ -393,6 +393,12 @@ type Examiner interface {
 	Examine(ctx context.Context) []Finding
 }
 
+// Noticer is a driver that may have to tell something about the list of runs.
+type Noticer interface {
+	// Notice returns why the list lacks runs that users may look for, as a sentence; "" if it lacks none.
+	Notice(ctx context.Context) (string, error)
+}
+
 // Finding is the result of one check. One with a remedy that is not broken is a warning.
 type Finding struct {
 	What   string // a word

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,8 +84,8 @@ func (d *Driver) examineStore(ctx context.Context) driver.Finding {
 	if err != nil {
 		return driver.Finding{What: "store", Broken: true, Found: err.Error(), Remedy: "correct `store` under `temporal` in config.yml; all machines must be able to read and write it"}
 	}
-	if run, err := d.stranger(ctx); err != nil || run != "" {
-		f := driver.Finding{What: "store", Broken: true, Found: fmt.Sprintf("%s, but runs of the queue %s use another one, such as %s", d.o.Store, d.project, run)}
+	if runs, err := d.strangers(ctx); err != nil || len(runs) > 0 {
+		f := driver.Finding{What: "store", Broken: true, Found: fmt.Sprintf("%s, but %s", d.o.Store, d.elsewhere(runs))}
 		if err != nil {
 			f.Found = fmt.Sprintf("%s: %v", d.o.Store, err)
 		}
@@ -94,13 +95,34 @@ func (d *Driver) examineStore(ctx context.Context) driver.Finding {
 	return driver.Finding{What: "store", Found: fmt.Sprint(d.o.Store)}
 }
 
-// stranger returns a run of the queue that uses another store; "" if there is none.
-func (d *Driver) stranger(ctx context.Context) (run string, err error) {
+// strangers returns the runs of the queue that use another store.
+func (d *Driver) strangers(ctx context.Context) (runs []string, err error) {
 	found, err := d.executions(ctx, "")
 	for id, e := range found {
 		if _, err := d.factsOf(e); errors.Is(err, errStore) {
-			run = max(run, id)
+			runs = append(runs, id)
 		}
 	}
-	return run, err
+	slices.Sort(runs)
+	return runs, err
 }
+
+// elsewhere says that runs use another store; "" if there are none.
+func (d *Driver) elsewhere(runs []string) string {
+	if len(runs) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("runs of the queue %s use another store: %d, such as %s", d.project, len(runs), runs[0])
+}
+
+// Notice says which runs lists lack because they use another store.
+func (d *Driver) Notice(ctx context.Context) (string, error) {
+	runs, err := d.strangers(ctx)
+	if err != nil || len(runs) == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("%s, so this list lacks them: set the same `store` on all machines, or another `queue` for another project; `temporal workflow delete --namespace %s --workflow-id %s` deletes one on the server",
+		d.elsewhere(runs), d.namespace(), d.flowID(runs[0])), nil
+}
+
+var _ driver.Noticer = (*Driver)(nil)

@@ -176,7 +176,8 @@ func (d *Driver) list(ctx context.Context) ([]driver.Info, error) {
 	return append(list, rest...), err
 }
 
-// current lists the runs that the server has and that a condition, which may be "", selects.
+// current lists the runs that the server has and that a condition, which may be "", selects, except those that use another
+// store.
 func (d *Driver) current(ctx context.Context, condition string) ([]driver.Info, error) {
 	found, err := d.executions(ctx, condition)
 	if err == nil {
@@ -190,6 +191,9 @@ func (d *Driver) current(ctx context.Context, condition string) ([]driver.Info, 
 	for id, e := range found {
 		d.archive.Delete(endedKey(id))
 		about, err := d.factsOf(e)
+		if errors.Is(err, errStore) { // see Notice
+			continue
+		}
 		if err != nil {
 			list = append(list, damaged(id, e, err))
 			continue
