@@ -83,11 +83,11 @@ func (a *app) runs(ctx context.Context, f hocket.Filter) error {
 	default:
 		err = a.print(runTable(lines).Draw(a.outStyle))
 	}
-	if about, wrong := p.Notice(ctx); about != "" || wrong != nil {
+	about, wrong := p.Notice(ctx)
+	if about != "" {
 		a.note(about + "\n")
-		err = errors.Join(err, wrong)
 	}
-	return errors.Join(err, damage(lines))
+	return errors.Join(err, wrong, damage(lines))
 }
 
 // damage reports the runs that cannot be read, once for each reason.
