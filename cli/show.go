@@ -101,6 +101,9 @@ func (a *app) drawRun(ctx context.Context, r *hocket.Run, s *hocket.State) (stri
 		after = "; to continue: " + a.self("resume", s.ID)
 		if s.Workers {
 			after = "; a worker continues it: " + a.self("worker")
+			if s.Home != "" { // no other one may do its steps
+				after = "; the worker with its files continues it: " + a.self("worker", "--name", s.Home)
+			}
 		}
 		var unapproved *hocket.UnapprovedError
 		if errors.As(r.CheckApproval(ctx), &unapproved) {
@@ -223,7 +226,7 @@ func stepTable(steps []engine.StepResult, now time.Time) (t *view.Table, err err
 		switch {
 		case unread != nil:
 			result = view.Cell{Text: "cannot be read", Paint: view.Red}
-		case s.Error != "":
+		case s.Error != "" && s.Status != engine.Running: // otherwise it is that of an earlier attempt
 			result = view.Cell{Text: s.Error, Paint: view.Red}
 		}
 		took, tries := "", ""

@@ -131,6 +131,9 @@ func (d *Driver) Info(ctx context.Context, run string) (driver.Info, error) {
 	}
 	about.state(m.run)
 	i := infoOf(about, e, !about.Status.Done() && d.alive(ctx, run))
+	if homes := m.homeQueues(); len(homes) == 1 {
+		i.Home = strings.TrimPrefix(homes[0], d.o.Queue+"/worker/")
+	}
 	i.Stalled = d.stalled(ctx, m)
 	return i, nil
 }
