@@ -73,12 +73,12 @@ func (r role) play() error {
 		return err
 	}
 	defer end.Close()
-	fmt.Println("open")
+	ready := func([]string) { fmt.Println("open") }
 	var agents driver.Agents = r
 	if r.Quick {
 		agents = noop{}
 	}
-	return d.Work(ctx, driver.Worker{Name: r.Name, Queues: r.Queues, Programs: r.Programs, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
+	return d.Work(ctx, driver.Worker{Name: r.Name, Ready: ready, Queues: r.Queues, Programs: r.Programs, Resolve: func(context.Context, string, *driver.Pin) (driver.Work, func(), error) {
 		return driver.Work{Agents: agents}, func() {}, nil
 	}}, nil)
 }
@@ -223,7 +223,7 @@ func (c *child) peak(t testing.TB) (bytes int) {
 	return 0
 }
 
-// start starts a process with a role, and waits until it is connected.
+// start starts a process with a role, and waits until it works.
 func (r role) start(t testing.TB) *child {
 	t.Helper()
 	cmd, err := r.command()
