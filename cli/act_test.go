@@ -13,23 +13,29 @@ import (
 	"github.com/hocket-dev/hocket/server"
 )
 
-// After an answer, a person reads what continues the run: a server, if the run was started there.
-func TestWhatContinuesARun(t *testing.T) {
-	dir := t.TempDir()
+// opened returns a new project with one workflow.
+func opened(t *testing.T, text string) (dir string, p *host.Project, w *host.Workflow) {
+	t.Helper()
+	dir = t.TempDir()
 	t.Setenv("XDG_STATE_HOME", filepath.Join(dir, ".state"))
-	file := filepath.Join(dir, "gate.yml")
-	if err := os.WriteFile(file, []byte("name: gate\nsteps: [{id: ok, human: {question: Go}}, {id: then, human: {question: Go on}}]\n"), 0o600); err != nil {
+	file := filepath.Join(dir, "workflow.yml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p, err := host.Open(dir, host.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Close()
-	w, err := p.Load(file)
-	if err != nil {
+	t.Cleanup(func() { p.Close() })
+	if w, err = p.Load(file); err != nil {
 		t.Fatal(err)
 	}
+	return dir, p, w
+}
+
+// After an answer, a person reads what continues the run: a server, if the run was started there.
+func TestWhatContinuesARun(t *testing.T) {
+	dir, p, w := opened(t, "name: gate\nsteps: [{id: ok, human: {question: Go}}, {id: then, human: {question: Go on}}]\n")
 	for _, c := range []struct {
 		labels map[string]string
 		want   string

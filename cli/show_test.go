@@ -2,8 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,21 +11,7 @@ import (
 
 // The id of a run, which another program can choose, does not control the terminal.
 func TestShowHostileID(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("XDG_STATE_HOME", filepath.Join(dir, ".state"))
-	file := filepath.Join(dir, "gate.yml")
-	if err := os.WriteFile(file, []byte("name: gate\nsteps: [{id: ok, human: {question: Go}}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p, err := host.Open(dir, host.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	w, err := p.Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, p, w := opened(t, "name: gate\nsteps: [{id: ok, human: {question: Go}}]\n")
 	if _, err := p.Record(t.Context(), w, nil, host.WithRun("gate-\x1b[2J")); err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,6 @@ func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 	}
 	defer give()
 	defer w.done()
-	c.tells(id, nil)
 	w.place = place{slots: c.slots}
 	if w.task != nil {
 		j.Task = w.task
@@ -118,6 +117,7 @@ func (c *crew) attempt(ctx context.Context, j job) (*engine.TaskEnded, error) {
 			return nil, refuse(err)
 		}
 	}
+	c.tells(id, nil)
 	if j.Task.Again { // the one before may have left programs running
 		if err := process.EndLeft(j.Task.Key(j.Run), 0); err != nil && !errors.Is(err, process.ErrUnseen) {
 			return nil, lost(err)
