@@ -66,7 +66,7 @@ func (r *Run) callEnded(s *scope, status Status, output any, reason string) {
 	switch status {
 	case Success, Partial:
 		in.scope().tolerate(reason) // "" if nothing failed
-		r.endWith(in, output, composed(output))
+		in.settleIn(s.left(), func() { r.endWith(in, output, composed(output)) })
 	case TimedOut:
 		r.fail(in, &Fault{Kind: FaultTimeout, Message: reason})
 	case Failed, Cancelled, Running, Waiting, Skipped:

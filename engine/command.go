@@ -28,7 +28,13 @@ type StartTask struct {
 	Previous string         `json:",omitempty"` // the output that the comment is about, or its beginning
 	Timeout  time.Duration  `json:",omitempty"` // the engine cancels the attempt after this time; zero means never
 	Again    bool           `json:",omitempty"` // the same attempt was started before and lost
-	Handed   []Handed       `json:",omitempty"` // what earlier attempts of the task, or this one before it was lost, have handed off
+	// Workspace is the state of the files with which the attempt begins, in a folder of its own; "" means
+	// that it works in the project. Branches are what a merge brings together.
+	Workspace string `json:",omitempty"`
+	Branches  []Tree `json:",omitempty"`
+	// Within is the address of the task in whose folder the attempt works, because that handed the work off.
+	Within string   `json:",omitempty"`
+	Handed []Handed `json:",omitempty"` // what earlier attempts of the task, or this one before it was lost, have handed off
 
 	May workflow.Budget // what it may use; this amount is reserved for it
 }
@@ -40,6 +46,7 @@ type Place struct {
 	Agent    string
 	Decide   []string           `json:",omitempty"` // labels, one of which the output must name; empty if there are none
 	Written  map[string]any     `json:",omitempty"` // its settings, before references are replaced by values
+	Branches workflow.Branches  `json:",omitempty"` // what becomes of StartTask.Branches
 	Asks     bool               `json:",omitempty"` // the task is the question of a choice: the output is a decision with its reason, or the decision "else"
 	Output   *workflow.Output   `json:",omitempty"` // how the output will be read
 	Labels   map[string]string  `json:",omitempty"`

@@ -70,8 +70,10 @@ type node struct {
 	settings *expr.Value
 	extract  *extract.Extractor
 	timeout  time.Duration
-	write    int    // variable that success writes; -1 if none
-	factsKey string // "workflow/node", as in Started.Tasks
+	// workspace is where it works, if that does not depend on the caller of its workflow.
+	workspace workflow.Workspace
+	write     int    // variable that success writes; -1 if none
+	factsKey  string // "workflow/node", as in Started.Tasks
 
 	def     *workflow.Node
 	worksAs digest // see work
@@ -167,6 +169,9 @@ func (c *compiler) node(g *graph, n *node, def *workflow.Node) {
 		item: -1, need: int32(def.Join.Need), timeout: def.Timeout,
 	}
 	n.place = Place{Workflow: c.w.Name, Node: def.ID, Output: &def.Output, Labels: def.Labels}
+	if n.workspace = def.Workspace; n.workspace == workflow.WorkspaceAround && g.owner != nil {
+		n.workspace = g.owner.workspace
+	}
 	g.scope.count++
 	g.nodes = append(g.nodes, n)
 	n.index, n.home = len(c.all), c.program
@@ -225,6 +230,7 @@ func (c *compiler) step(n *node) {
 func (c *compiler) task(n *node, t *workflow.Task) {
 	c.prompt(n, t.Prompt.Text)
 	n.inputs, n.place.Agent, n.place.Written, n.place.Handoffs = c.bindings(t.Inputs), t.Agent, t.Settings, t.Handoffs
+	n.place.Branches = t.Branches
 	if len(t.Settings) > 0 {
 		n.settings = c.value(t.Settings)
 	}

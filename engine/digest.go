@@ -75,9 +75,16 @@ func (d *digester) digest(in *inst) {
 		d.text(in.cmd.Prompt, workflow.FormatJSON(in.cmd.Settings))
 		in.sum = d.take()
 	}
+	if in.cmd.Workspace != "" { // with the values, because few steps have one
+		in.with = append(in.with[:len(in.with):len(in.with)], Received{Step: "workspace", Decision: in.cmd.Workspace})
+		for _, t := range in.cmd.Branches {
+			in.with = append(in.with, Received{Step: "branch", Decision: t.Workspace})
+		}
+	}
 	if len(in.cmd.Inputs) == 0 {
 		return
 	}
+	others := in.with
 	in.with = nil
 	for _, input := range in.cmd.Inputs {
 		shown := Received{Step: "input " + input.Name, Output: input.Value}
@@ -86,7 +93,7 @@ func (d *digester) digest(in *inst) {
 		}
 		in.with = append(in.with, shown)
 	}
-	in.with = append(in.with, in.cmd.Received...)
+	in.with = append(in.with, others...)
 }
 
 // asksFor returns the digest of everything that an instance was asked to do. It may load values.

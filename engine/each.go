@@ -15,8 +15,9 @@ type each struct {
 	open    int      // number of items that are running
 	scopes  []*scope // by item; nil before and after it runs
 	outputs []any
-	failed  string // the error of the first failed item
-	stopped bool   // no further item starts
+	trees   [][]Tree // what the items have left; nil if they left none
+	failed  string   // the error of the first failed item
+	stopped bool     // no further item starts
 }
 
 func (r *Run) startEach(in *inst, s *workflow.Each) {
@@ -90,6 +91,7 @@ func (r *Run) itemEnded(s *scope, status Status, output any, reason string) {
 	switch status {
 	case Success, Partial:
 		x.outputs[s.item] = output
+		x.keepItem(in, s)
 		in.scope().tolerate(reason) // "" if nothing failed
 	case Failed, TimedOut, Cancelled, Running, Waiting, Skipped:
 		r.itemFailed(in, int(s.item), reason)
@@ -132,7 +134,7 @@ func (r *Run) endEach(in *inst) {
 		return
 	}
 	outputs := listOf(x.outputs)
-	r.endWith(in, outputs, composed(outputs))
+	in.settleIn(x.left(), func() { r.endWith(in, outputs, composed(outputs)) })
 }
 
 // eaches calls f with every for_each in the region that is in progress, the outer ones first.

@@ -46,6 +46,8 @@ type Started struct {
 	// Rehearse makes the run repeat events of another run, up to Forked: the instance at this
 	// address does not start, and what the other run started may exceed the limits.
 	Rehearse string `json:"rehearse,omitempty"`
+	// Base is what the project was when the run began, if steps have workspaces of their own.
+	Base string `json:"base,omitempty"`
 }
 
 // TaskFacts is what the driver knows about a task before it starts.
@@ -93,6 +95,9 @@ type TaskEnded struct {
 	Output  string `json:"output,omitempty"` // raw; the engine applies the node's output mode
 	Fault   *Fault `json:"fault,omitempty"`  // nil if the agent succeeded
 	Usage   Usage  `json:"usage,omitzero"`
+	// Workspace is the state of the files with which the attempt ended, if it worked in a folder of its
+	// own; "" means that with which it began.
+	Workspace string `json:"workspace,omitempty"`
 	// Agent is who did the work, if it cost something: for reports. It means nothing to the engine.
 	Agent   string `json:"agent,omitempty"`
 	Warning string `json:"warning,omitempty"` // for people; it does not change the result
@@ -231,6 +236,7 @@ type Replanned struct {
 	Limits workflow.Limits `json:"limits,omitzero"`
 	// Rehearse makes the run repeat events of another run from here on, as in Started.
 	Rehearse string `json:"rehearse,omitempty"`
+	Base     string `json:"base,omitempty"`  // as in Started, for a run that had none
 	Words    string `json:"words,omitempty"` // what the new plan was asked for with
 	// Planning is what was used to make plans for the run, also those that it did not get, by the run in
 	// which it was used. It counts against the limits of the run, each of these runs once: two plans that
@@ -266,6 +272,7 @@ const (
 	FaultTimeout   FaultKind = "timeout"    // it took too long
 	FaultBadOutput FaultKind = "bad_output" // its output could not be extracted or does not match the schema
 	FaultNoRoute   FaultKind = "no_route"   // its decision matches no edge
+	FaultConflict  FaultKind = "conflict"   // workspaces cannot be merged
 	FaultLost      FaultKind = "lost"       // its result is not known
 	FaultQuota     FaultKind = "quota"      // the provider refuses requests for now
 	FaultBudget    FaultKind = "budget"     // a limit on steps was reached

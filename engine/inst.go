@@ -20,6 +20,7 @@ type inst struct {
 	with    []Received    // the values that it was asked with
 	err     string
 	usage   Usage
+	trees   []Tree // the workspaces that it received; after success, those that it leaves
 
 	open    []*question   // open questions about it
 	asked   []string      // how the questions of its attempts ended, by number; "" while open

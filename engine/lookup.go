@@ -142,6 +142,8 @@ func (in *inst) field(name string) any {
 		return jsonNumber(in.durationMS())
 	case "attempts":
 		return jsonNumber(int64(in.attempt - in.base))
+	case "workspace":
+		return in.workspace()
 	}
 	return nil
 }
@@ -270,6 +272,9 @@ func (r *Run) result(in *inst) StepResult {
 		Address: in.address, Node: in.n.def.ID, Agent: in.n.place.Agent, Status: in.status, Output: shown(in.shown()), Error: in.err,
 		DurationMS: in.durationMS(), Attempts: int(in.attempt), Iteration: int(in.iteration), StepIndex: in.n.step,
 		Started: r.began.Add(in.started), Usage: in.usage, Unsent: in.phase == running && in.unsent, Effect: r.hadEffect(in),
+	}
+	if len(in.trees) == 1 && in.trees[0].Step == in.n.def.ID {
+		res.Workspace = in.trees[0].Workspace
 	}
 	if edit := r.edits[in.address]; edit.Prompt != nil {
 		res.Prompt = *edit.Prompt

@@ -199,7 +199,7 @@ func (r *Run) endLoop(reg *region) {
 	r.over(loop)
 	for i := range exits {
 		if exits[i].final() == live {
-			loop.output = exits[i].p.value() // the loop's result is what leaves it
+			loop.output, loop.trees = exits[i].p.value(), exits[i].p.by.trees // the loop's result is what leaves it
 			break
 		}
 	}

@@ -30,10 +30,11 @@ func (r *Run) goOn(in *inst) {
 	now := *in
 	*in = *o
 	in.n, in.reg, in.env, in.came, in.iteration, in.passed = now.n, now.reg, now.env, now.came, now.iteration, now.passed
-	in.cmd, in.sum, in.with = now.cmd, now.sum, now.with
+	in.cmd, in.sum, in.with, in.trees = now.cmd, now.sum, now.with, now.trees
 	if o.cmd != nil {
 		cmd := *o.cmd
 		cmd.Place, cmd.Prompt, cmd.Inputs, cmd.Received, cmd.Settings = now.cmd.Place, now.cmd.Prompt, now.cmd.Inputs, now.cmd.Received, now.cmd.Settings
+		cmd.Workspace, cmd.Branches, cmd.Within = now.cmd.Workspace, now.cmd.Branches, now.cmd.Within
 		in.cmd = &cmd
 	}
 	in.account(in)

@@ -263,6 +263,10 @@ func (r *Run) launch(in *inst) {
 		r.fail(in, &Fault{Kind: FaultError, Message: fmt.Sprintf("quorum: %d of the %d branches it needs came through", st.live, need)})
 		return
 	}
+	if fault := r.receive(in); fault != nil {
+		r.fail(in, fault)
+		return
+	}
 	switch s := in.n.does.(type) {
 	case *workflow.Task, *workflow.Human:
 		r.ready(in)

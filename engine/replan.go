@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -109,6 +110,7 @@ func (r *Run) replan(ev *Replanned) {
 		x.asked++
 	}
 	r.rehearsal = ev.Rehearse
+	r.base = cmp.Or(r.base, ev.Base)
 	r.recollect()
 	for _, same := range x.effects {
 		for _, e := range same {
@@ -416,6 +418,9 @@ func (r *Run) recall(in *inst, p *past) bool {
 	in.usage, in.started, in.begun, in.done = o.usage, o.started, o.begun, o.done
 	in.asked, in.shut, in.counted, in.granted, in.sent = o.asked, o.shut, o.counted, o.granted, o.sent
 	in.handed, in.handoffs = p.open, o.handoffs
+	if in.makes() {
+		in.trees = o.trees
+	}
 	if o.status != Success {
 		in.status, in.err = o.status, o.err
 		r.failFinally(in) // whether to change the plan was asked when it failed

@@ -15,7 +15,7 @@ import (
 // layout is the version of the snapshot format. Increase it with every change to what is encoded
 // below; older snapshots are then ignored. Only another boolean at the end of a list needs no
 // increase, if it is false wherever it is missing.
-const layout = 14
+const layout = 15
 
 // header tells whether a snapshot can be restored.
 type header struct {
@@ -104,7 +104,7 @@ func (c *codec) state() {
 	c.Code(&r.id, &r.version, &r.began, &r.now, &r.elapsed, &r.count, &r.issued, &r.seq, &r.tasks, &r.rehearsal, &r.edits, &r.warnings, &r.finish)
 	c.Code(&r.root, &r.heldBack, &r.paused, &r.attempts, &r.questions, &r.timers)
 	c.Code(&r.clock.active, &r.clock.delays, &r.clock.resting, &r.clock.frames)
-	c.Code(&r.steps, &r.inputs)
+	c.Code(&r.steps, &r.inputs, &r.base)
 	x := &r.replans
 	replanned := !x.at.IsZero()
 	if c.Bools(&replanned); replanned {
@@ -166,6 +166,8 @@ func (c *codec) own(p any) bool {
 		c.Bools(&p.live, &p.tolerated, &p.forced)
 	case *rounds:
 		c.Code(&p.in, &p.iteration, &p.entry, &p.again, &p.by, &p.exits)
+	case *Tree:
+		c.Code(&p.Step, &p.Workspace)
 	case *exitState:
 		c.Code(&p.now, &p.ever, &p.p)
 	case *env:
@@ -175,7 +177,7 @@ func (c *codec) own(p any) bool {
 	case *write:
 		c.Code(&p.seq, &p.value)
 	case *each:
-		c.Code(&p.items, &p.next, &p.open, &p.scopes, &p.outputs, &p.failed, &p.stopped)
+		c.Code(&p.items, &p.next, &p.open, &p.scopes, &p.outputs, &p.trees, &p.failed, &p.stopped)
 	case *passed:
 		c.Code(&p.from, &p.workers, &p.decision, &p.reason)
 	case *timer:
@@ -312,11 +314,15 @@ func (c *codec) instance(in *inst) {
 	holds := !past && (in.body != nil || in.child != nil || in.each != nil)
 	handsOff := !past && len(in.handed) > 0
 	used := in.usage != Usage{}
-	c.Bools(&past, &started, &asks, &hands, &holds, &handsOff, &used, &in.unsure, &in.happened, &in.once, &in.agreed, &in.sent, &in.atLimit, &in.away, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting, &in.unbegun)
+	leaves := len(in.trees) > 0
+	c.Bools(&past, &started, &asks, &hands, &holds, &handsOff, &used, &leaves, &in.unsure, &in.happened, &in.once, &in.agreed, &in.sent, &in.atLimit, &in.away, &in.expired, &in.unsent, &in.granted, &in.counted, &in.continued, &in.resting, &in.unbegun)
 	c.Code(&in.n, &in.address, &in.like, &in.status, &in.output, &in.err, &in.started, &in.ended, &in.seq, &in.iteration, &in.came)
 	c.Code(&in.attempt, &in.base, &in.begun, &in.done, &in.limited, &in.sum, &in.with, &in.failures, &in.losses, &in.issued, &in.phase)
 	if used {
 		c.Code(&in.usage)
+	}
+	if leaves {
+		c.Code(&in.trees)
 	}
 	if asks {
 		c.Code(&in.open, &in.asked, &in.answers, &in.shut, &in.left)

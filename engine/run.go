@@ -21,6 +21,7 @@ type Run struct {
 	id      string
 	version int            // of the behaviour with which it was started
 	inputs  map[string]any // the inputs with which it was started
+	base    string         // of its workspaces, see Started
 	began   time.Time
 	now     time.Time
 	elapsed time.Duration         // the run's own clock
@@ -341,7 +342,7 @@ func (r *Run) working(address string, attempt int) *inst {
 // start starts the run.
 func (r *Run) start(ev *Started) {
 	r.id, r.version, r.rehearsal = ev.Run, ev.Version, ev.Rehearse
-	r.inputs = ev.Inputs
+	r.inputs, r.base = ev.Inputs, ev.Base
 	r.startPlan(ev.Tasks, ev.Inputs, ev.Limits)
 }
 

@@ -39,6 +39,7 @@ type StepResult struct {
 	Started    time.Time `json:"started,omitzero"`
 	Ended      time.Time `json:"ended,omitzero"`
 	Usage      Usage     `json:"usage,omitzero"`
+	Workspace  string    `json:"workspace,omitempty"` // that it made, if it has a workspace of its own
 
 	Prompt string `json:"-"` // that a person gave the task when the run was forked; "": that of the workflow
 	Unsent bool   `json:"-"` // its last attempt was decided while no process drove the run, and has not begun

@@ -81,7 +81,7 @@ func (r *Run) render(in *inst) (*StartTask, error) {
 		}
 		cmd.Settings, _ = settings.(map[string]any)
 	}
-	return cmd, nil
+	return cmd, r.place(in, cmd)
 }
 
 func (r *Run) timeoutOf(in *inst) time.Duration {
@@ -173,7 +173,9 @@ func (r *Run) settleAttempt(in *inst, ev *TaskEnded) {
 		r.attemptFailed(in, ev.Fault)
 	default:
 		given, again := r.given(in, ev)
-		if fault := r.succeed(in, given, again); fault != nil {
+		var fault *Fault
+		in.settleIn(in.made(ev.Workspace), func() { fault = r.succeed(in, given, again) })
+		if fault != nil {
 			r.doubt(in) // only its output cannot be used
 			r.attemptFailed(in, fault)
 		}

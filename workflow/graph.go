@@ -27,8 +27,21 @@ type Node struct {
 	OnError OnError           `json:",omitempty"`
 	Once    bool              `json:",omitempty"` // effect: once; a lost attempt is not repeated without asking
 	Labels  map[string]string `json:",omitzero"`  // for metrics; copied to the events
-	Pos     Pos               `json:",omitzero"`
+	// Workspace is where a task works, or the tasks of a call, a loop or an Each do.
+	Workspace Workspace `json:",omitempty"`
+	Pos       Pos       `json:",omitzero"`
 }
+
+// Workspace is where a task works.
+type Workspace string
+
+// The workspaces. The zero value means that of the call, loop or Each around the node; outside of
+// them, the project.
+const (
+	WorkspaceAround  Workspace = ""
+	WorkspaceProject Workspace = "project" // the folder that the user works in, too
+	WorkspaceOwn     Workspace = "own"     // a copy that begins with what the steps before it have made
+)
 
 // Join says how many live in-edges a node needs.
 type Join struct {

@@ -129,6 +129,7 @@ func (p *printer) node(n *Node) {
 	if n.Once {
 		p.line("effect once")
 	}
+	p.text("workspace", string(n.Workspace))
 	for _, k := range slices.Sorted(maps.Keys(n.Labels)) {
 		p.line("label %s = %s", quote(k), quote(n.Labels[k]))
 	}
@@ -205,6 +206,7 @@ func (p *printer) task(key string, t *Task) {
 	p.text("agent", t.Agent)
 	p.text(key, t.Prompt.Text)
 	p.text("context", string(t.Context))
+	p.text("branches", string(t.Branches))
 	p.bindings(t.Inputs)
 	for _, k := range slices.Sorted(maps.Keys(t.Settings)) {
 		p.line("setting %s = %s", quote(k), FormatJSON(t.Settings[k]))

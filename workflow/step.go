@@ -20,6 +20,9 @@ type Task struct {
 	Settings map[string]any `json:",omitzero"`
 	// Handoffs says what the agent may hand off to other agents while it works; nil means nothing.
 	Handoffs *Handoffs `json:",omitempty"`
+	// Branches says what becomes of the workspaces that the live in-edges carry. Its agent works only if
+	// the branches conflict, or decides which one is picked.
+	Branches Branches `json:",omitempty"`
 
 	// Pos is where the agent is named; zero means the position of the node. SettingsPos is where
 	// each setting is named, and SettingsSrc what the author wrote there; for a setting that is not
@@ -28,6 +31,22 @@ type Task struct {
 	SettingsPos map[string]Pos    `json:",omitzero"`
 	SettingsSrc map[string]Source `json:",omitzero"`
 }
+
+// Branches is what a task does with the workspaces that reach it. Without it, they must all be the same.
+type Branches string
+
+// The ways in which several workspaces become one.
+const (
+	OneBranch     Branches = ""      // there is only one
+	MergeBranches Branches = "merge" // the changes of all of them, in the order of the edges
+	PickBranch    Branches = "pick"  // the one that the agent decides for
+)
+
+// The agents of Hocket's own that work on workspaces.
+const (
+	MergeAgent = "merge" // of a task that merges or picks branches, unless it names another one
+	LandAgent  = "land"  // brings a workspace into the project, after a person has approved exactly that
+)
 
 // Handoffs limits what an agent may hand off. The agents that it hands work to may hand off parts of
 // it in turn, to the same agents.

@@ -36,7 +36,7 @@ func TestProblemsInALine(t *testing.T) {
 		{`${nodes.bb.output}`, `error unknown_node: there is no node "bb"; did you mean "b"?`},
 		{`${steps[9].output}`, `error unknown_node: there is no step 9; steps count from 0`},
 		{`${nodes.a.ouput}`, `error unknown_field: a node has no field "ouput"; did you mean "output"?`},
-		{`${nodes.a.result}`, `error unknown_field: a node has no field "result"; it has: output, status, error, duration_ms, attempts`},
+		{`${nodes.a.result}`, `error unknown_field: a node has no field "result"; it has: output, status, error, duration_ms, attempts, workspace`},
 		{`${nodes.d.output}`, `error forward: "d" is not known yet; "d" runs after this step`},
 		{`${vars.late}`, `error forward: "late", written by "d", is not known yet; "d" runs after this step`},
 		{`${nodes.c.output}`, `error self: "c" refers to its own result; a step has no result before it has finished`},

@@ -26,7 +26,9 @@ const (
 )
 
 // NodeFields returns the fields of a node's result.
-func NodeFields() []string { return []string{"output", "status", "error", "duration_ms", "attempts"} }
+func NodeFields() []string {
+	return []string{"output", "status", "error", "duration_ms", "attempts", "workspace"}
+}
 
 // GroupFields returns the fields of a parallel group.
 func GroupFields() []string { return []string{"outputs", "succeeded", "failed", "status"} }
