@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,7 @@ type simulation struct {
 	clock  time.Duration // the run's own
 	limits workflow.Limits
 	bound  engine.TaskFacts
+	trees  int // number of workspaces that tasks have made
 	logf   func(string, ...any)
 
 	sent   map[string]bool // keys issued since the last recovery
@@ -150,7 +152,7 @@ func (s *simulation) play() error {
 			w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) { tasks[w.Name+"/"+n.ID] = s.bound })
 		}
 	}
-	err := s.step(&engine.Started{Run: "sim", Version: engine.Version, Limits: s.limits, Tasks: tasks, Inputs: map[string]any{"items": []any{"i", "j", "k"}[:s.IntN(4)]}})
+	err := s.step(&engine.Started{Run: "sim", Base: "base", Version: engine.Version, Limits: s.limits, Tasks: tasks, Inputs: map[string]any{"items": []any{"i", "j", "k"}[:s.IntN(4)]}})
 	for i := 0; err == nil && s.Ended == nil; i++ {
 		if i > 5000 {
 			return fmt.Errorf("no end after %d events", i)
@@ -298,6 +300,10 @@ func (s *simulation) answerTask(c *engine.StartTask) engine.Event {
 	case k < 17:
 		ev.Fault = &engine.Fault{Kind: engine.FaultTimeout, Message: "slow"}
 	default:
+		if (c.Workspace != "" || len(c.Branches) > 0) && s.IntN(5) > 0 {
+			s.trees++
+			ev.Workspace = "tree" + strconv.Itoa(s.IntN(s.trees))
+		}
 		ev.Output = [...]string{"a", "b", "c", "It is a.", `{"decision": "b", "reason": "why"}`, "", "nothing", "b\n\n\n", "[1, \"a\"]"}[s.IntN(9)]
 	}
 	return ev

@@ -81,7 +81,8 @@ func (r *Run) render(in *inst) (*StartTask, error) {
 		}
 		cmd.Settings, _ = settings.(map[string]any)
 	}
-	return cmd, r.place(in, cmd)
+	r.place(in, cmd)
+	return cmd, nil
 }
 
 func (r *Run) timeoutOf(in *inst) time.Duration {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,45 +76,43 @@ func union(list, more []Tree) []Tree {
 // receive gives an instance the workspaces that reach it. Only a merge can receive several.
 func (r *Run) receive(in *inst) *Fault {
 	reached := in.reached()
-	switch _, works := in.n.does.(*workflow.Task); {
-	case in.n.place.Branches != workflow.OneBranch:
-		in.trees = nil
+	_, works := in.n.does.(*workflow.Task)
+	merges := in.n.place.Branches != workflow.OneBranch
+	why := ""
+	switch {
+	case merges && len(reached) == 0:
+		why = fmt.Sprintf("there is nothing to %s: no step before it has a workspace of its own", in.n.place.Branches)
+	case merges:
 	case len(reached) > 1:
 		var steps []string
 		for _, t := range reached {
 			steps = append(steps, t.Step)
 		}
-		return &Fault{Kind: FaultError, Permanent: true, Message: "the workspaces of " + strings.Join(steps, ", ") + " meet here; they have to be merged first"}
-	case works && !in.isOwn():
-		in.trees = nil
-	default:
+		why = fmt.Sprintf("the workspaces of %s meet here; they have to be merged first", strings.Join(steps, ", "))
+	case in.isOwn() && r.base == "":
+		why = "it needs a workspace of its own, but nobody recorded what the project was when the run began"
+	case !works || in.isOwn():
 		in.trees = reached
+	}
+	if why != "" {
+		return &Fault{Kind: FaultError, Message: why, Permanent: true}
 	}
 	return nil
 }
 
 // place tells an attempt where it works.
-func (r *Run) place(in *inst, cmd *StartTask) error {
-	base := r.base
-	if len(in.trees) > 0 {
-		base = in.trees[0].Workspace
-	}
+func (r *Run) place(in *inst, cmd *StartTask) {
 	switch host := in.host(); {
 	case in.n.place.Branches != workflow.OneBranch:
-		if cmd.Branches = in.reached(); len(cmd.Branches) == 0 {
-			return fmt.Errorf("there is nothing to %s: no step before it has a workspace of its own", in.n.place.Branches)
-		}
+		cmd.Workspace, cmd.Branches = r.base, in.reached()
 	case host != nil:
 		cmd.Within = host.address
 	case !in.isOwn():
-		return nil
+	case len(in.trees) > 0:
+		cmd.Workspace = in.trees[0].Workspace
+	default:
+		cmd.Workspace = r.base
 	}
-	if cmd.Within == "" {
-		if cmd.Workspace = base; base == "" {
-			return errors.New("it needs a workspace of its own, but nothing recorded what the project was when the run began")
-		}
-	}
-	return nil
 }
 
 // settleIn ends an instance in a way that may fail. Only if it succeeds, it leaves other workspaces than

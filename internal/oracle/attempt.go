@@ -36,7 +36,9 @@ func (m *Model) attemptEnded(in *minst, ev *engine.TaskEnded) {
 	case ev.Fault != nil:
 		m.attemptFailed(in, fault{why: ev.Fault.Message, timeout: ev.Fault.Kind == engine.FaultTimeout, permanent: ev.Fault.Permanent})
 	default:
+		m.makes(in, ev.Workspace)
 		if f := m.succeed(in, ev.Output); f != nil {
+			in.made = nil
 			in.unsure = in.unsure || once(in) // only its output cannot be used
 			m.attemptFailed(in, *f)
 		}

@@ -146,6 +146,9 @@ func (m *Model) compareStart(in *minst, c *engine.StartTask) {
 	got, gotKnown := c.May.CostUSD.Amount()
 	tokens, _ := in.may.Tokens.Amount()
 	gotTokens, _ := c.May.Tokens.Amount()
+	if where, is := m.places(in), placed(c); where != is {
+		m.wrong("%s works %s, but the engine says %s", in.address, where, is)
+	}
 	want := fmt.Sprintf("attempt %d of %q given %s %s decide %q feedback %t again %t timeout %s bound %t", in.attempt, in.prompt, in.given, in.inputs, labelsOf(in.reg.g, in.n), in.feedback, in.losses > 0, m.timeout(in), known)
 	handed, gotHanded := "", ""
 	for _, h := range in.handed {

@@ -18,12 +18,14 @@ type Generator struct {
 	ids   int
 	depth int
 	calls []string
+
+	isolates bool // steps have workspaces of their own
 }
 
 var labels = []string{"a", "b", "c"}
 
 var prompts = []string{
-	"${vars.v0} ${previous.output} ${iteration}", "go on", "go on", "${inputs.given} ${inputs}", "${nodes.n1.output} ${nodes.n2.status} ${nodes.n3.attempts}",
+	"${vars.v0} ${previous.output} ${iteration}", "go on", "go on", "${inputs.given} ${inputs}", "${nodes.n1.output} ${nodes.n2.status} ${nodes.n3.attempts} ${nodes.n2.workspace}",
 	"${failure.node} ${failure.error}", "${previous.decision} ${previous.reason}", "${item} ${index} ${vars.it}",
 	"${groups.g.status} ${groups.g.succeeded}", "${groups.g.outputs} ${nodes.n1.duration_ms}",
 }
@@ -31,6 +33,7 @@ var prompts = []string{
 // Bundle returns a random root with up to two workflows that it calls.
 func (g *Generator) Bundle() *workflow.Bundle {
 	b := &workflow.Bundle{Called: map[string]*workflow.Workflow{}}
+	g.isolates = g.chance(30)
 	for i := range g.IntN(3) {
 		name := "child" + strconv.Itoa(i)
 		b.Called[name] = g.workflow(name)
@@ -103,6 +106,9 @@ func (g *Generator) node(id string, later []string) workflow.Node {
 	if g.chance(20) {
 		n.Group = "g"
 	}
+	if g.isolates && g.chance(40) {
+		n.Workspace = [...]workflow.Workspace{workflow.WorkspaceOwn, workflow.WorkspaceOwn, workflow.WorkspaceProject}[g.IntN(3)]
+	}
 	switch k := g.IntN(100); {
 	case k < 10 && g.depth < 4:
 		n.Step = &workflow.Loop{Body: g.graph(1+g.IntN(3), later), Max: 1 + g.IntN(4)}
@@ -146,6 +152,9 @@ func (g *Generator) node(id string, later []string) workflow.Node {
 		}
 		if g.chance(30) {
 			n.Step.(*workflow.Task).Handoffs = &workflow.Handoffs{To: []string{"y"}, Max: g.IntN(6), Depth: g.IntN(4), Detach: g.chance(30)}
+		}
+		if g.isolates && g.chance(40) {
+			n.Step.(*workflow.Task).Branches = [...]workflow.Branches{workflow.MergeBranches, workflow.PickBranch}[g.IntN(2)]
 		}
 		n.Once = g.chance(5)
 		n.Output.Mode = g.mode()

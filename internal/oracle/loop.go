@@ -133,7 +133,7 @@ func (m *Model) endLoop(loop *minst) {
 	exits := exitsOf(loop.body.g)
 	for _, e := range exits {
 		if x := loop.exits[e]; x.final() == "live" {
-			loop.output = x.parcel.value()
+			loop.output, loop.made = x.parcel.value(), m.trees(x.parcel.by)
 			break
 		}
 	}

@@ -181,6 +181,7 @@ type minst struct {
 	passed    *mpassed
 	continued bool
 	handed    []*mhandoff
+	made      []engine.Tree // the workspaces with which its attempt succeeded
 
 	body  *mregion // of a loop
 	exits map[*workflow.Edge]*mexit
@@ -193,6 +194,7 @@ type meach struct {
 	next    int
 	open    map[int]*mscope
 	outputs []any
+	left    [][]engine.Tree // what the items have left
 	failed  string
 	stopped bool
 }

@@ -85,7 +85,7 @@ func (m *Model) startEach(in *minst, s *workflow.Each) {
 		return
 	}
 	in.phase = "inside"
-	in.each = &meach{items: items, open: map[int]*mscope{}, outputs: make([]any, len(items))}
+	in.each = &meach{items: items, open: map[int]*mscope{}, outputs: make([]any, len(items)), left: make([][]engine.Tree, len(items))}
 	m.moreItems(in)
 }
 
@@ -123,6 +123,7 @@ func (m *Model) itemEnded(s *mscope, status engine.Status, output any, reason st
 	switch {
 	case status == engine.Success || status == engine.Partial:
 		x.outputs[s.item] = output
+		m.keepItem(in, s)
 		in.reg.scope.tolerate(reason)
 	default:
 		if x.failed == "" {

@@ -260,7 +260,7 @@ func (m *Model) asksFor(in *minst) string {
 		return in.question
 	}
 	m.render(in)
-	return fmt.Sprintf("%q %s %s", in.prompt, in.given, in.inputs)
+	return fmt.Sprintf("%q %s %s %s", in.prompt, in.given, in.inputs, m.places(in))
 }
 
 // resultOf returns the result of an earlier plan that an instance takes, or nil.
@@ -387,7 +387,7 @@ func (m *Model) recall(in *minst, past *mpast) bool {
 	in.due = false
 	in.attempt, in.base, in.failures, in.losses, in.numbered = past.attempt, past.base, past.failures, past.losses, past.numbered
 	in.begun, in.done, in.used, in.counted, in.started, in.sent = past.begun, past.done, past.used, past.counted, past.started, past.sent
-	in.question = past.question
+	in.question, in.made = past.question, past.made
 	for _, h := range past.handed {
 		if h.in = in; !h.scope.over {
 			in.handed = append(in.handed, h)

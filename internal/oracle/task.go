@@ -25,6 +25,10 @@ type mquestion struct {
 
 // launch starts a node.
 func (m *Model) launch(in *minst) {
+	if why := m.meets(in); why != "" {
+		m.fail(in, fault{why: why})
+		return
+	}
 	switch s := in.n.Step.(type) {
 	case *workflow.Task, *workflow.Human:
 		m.isReady(in)

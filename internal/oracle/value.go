@@ -72,7 +72,7 @@ func (v *mview) Lookup(ref *expr.Ref) (any, bool) {
 		return w.value, ok
 	case expr.Nodes:
 		if in := v.node(ref.Name); in != nil {
-			return in.field(ref.Field)
+			return v.m.field(in, ref.Field)
 		}
 	case expr.Previous:
 		return v.previous(ref.Field)
@@ -83,7 +83,7 @@ func (v *mview) Lookup(ref *expr.Ref) (any, bool) {
 		if failed := failureOf(v.self.from); failed != nil && ref.Field == "node" {
 			return failed.n.ID, true
 		} else if failed != nil {
-			return failed.field(ref.Field)
+			return v.m.field(failed, ref.Field)
 		}
 	case expr.Item, expr.Index:
 		if !v.scope.isItem() {
@@ -115,7 +115,7 @@ func (v *mview) group(name, field string) (any, bool) {
 		}
 		result := map[string]any{"node": n.ID, "agent": n.agent(), "step_index": number(n.step)}
 		for _, f := range []string{"status", "output", "error", "duration_ms", "attempts"} {
-			result[f], _ = in.field(f)
+			result[f], _ = v.m.field(in, f)
 		}
 		add("outputs", result)
 		switch in.status {
@@ -184,7 +184,7 @@ func (v *mview) node(id string) *minst {
 	return nil
 }
 
-func (in *minst) field(name string) (any, bool) {
+func (m *Model) field(in *minst, name string) (any, bool) {
 	switch name {
 	case "output":
 		return in.output, true
@@ -197,6 +197,8 @@ func (in *minst) field(name string) (any, bool) {
 		return in.err, true
 	case "attempts":
 		return number(in.attempt), true
+	case "workspace":
+		return m.workspace(in), true
 	case "duration_ms":
 		if in.phase != "ended" && in.phase != "stopping" {
 			return number(0), true
