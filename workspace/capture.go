@@ -1,0 +1,365 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Base is what a run starts from.
+type Base struct {
+	Commit   string   // the captured files; Head itself if nothing differs from it
+	Head     string   // the user's commit; "" if there is none
+	Warnings []string // what was not captured and why, for people
+}
+
+// Include is the name of the file in a project whose patterns, in the syntax of .gitignore, name
+// ignored files that are captured.
+const Include = ".worktreeinclude"
+
+// Capture captures the user's checkout as the base of a run. The patterns of include are added to
+// those of .worktreeinclude. The same files and the same Head give the same commit.
+func (s *Store) Capture(ctx context.Context, run string, include []string) (Base, error) {
+	head, err := s.head(ctx)
+	if err != nil {
+		return Base{}, err
+	}
+	if head.commit != "" { // first, so that nothing is pruned meanwhile
+		if err := s.user.do(ctx, "update-ref", refsOf(run)+"base", head.commit); err != nil {
+			return Base{}, err
+		}
+	}
+	snap, err := s.snapshot(ctx, head, head.commit, include)
+	if err != nil {
+		return Base{}, err
+	}
+	return Base{snap.commit, head.commit, snap.warnings}, s.pin(ctx, run, "base", snap.commit)
+}
+
+// point is a commit with what is needed to build on it.
+type point struct{ commit, tree, time string }
+
+// head returns the user's current commit; the zero point if there is none.
+func (s *Store) head(ctx context.Context) (point, error) {
+	if s.user == nil {
+		return point{}, nil
+	}
+	p, err := s.user.point(ctx, "HEAD")
+	if err != nil {
+		if s.user.do(ctx, "rev-parse", "-q", "--verify", "HEAD") != nil && s.user.do(ctx, "symbolic-ref", "-q", "HEAD") == nil {
+			return point{}, nil // a branch without commits
+		}
+	}
+	return p, err
+}
+
+func (g git) point(ctx context.Context, rev string) (point, error) {
+	text, err := g.out(ctx, "rev-list", "-1", "--no-commit-header", "--format=%H %T %ct", rev, "--")
+	if err != nil {
+		return point{}, err
+	}
+	f := strings.Fields(text)
+	if len(f) != 3 {
+		return point{}, fmt.Errorf("git rev-list: unexpected output %.80q", text)
+	}
+	return point{f[0], f[1], f[2]}, nil
+}
+
+// snapshot is a state of the checkout.
+type snapshot struct {
+	commit, tree string
+	warnings     []string
+}
+
+// snapshot captures the checkout into a commit with a parent ("": none). If nothing differs from
+// the parent, it is the parent.
+func (s *Store) snapshot(ctx context.Context, head point, parent string, include []string) (snapshot, error) {
+	q, err := s.quarantine(s.root, "")
+	if err != nil {
+		return snapshot{}, err
+	}
+	defer q.remove()
+	if err := s.copyUserIndex(ctx, q.index); err != nil {
+		return snapshot{}, err
+	}
+	var snap snapshot
+	links, err := q.gitlinks(ctx)
+	if err != nil {
+		return snap, err
+	}
+	for _, l := range links {
+		snap.warnings = append(snap.warnings, fmt.Sprintf("%s is a submodule: changes in it are not captured, and it is empty in workspaces", l))
+	}
+	nested, err := q.add(ctx, s.aside(links))
+	if err != nil {
+		return snap, err
+	}
+	for _, n := range nested {
+		snap.warnings = append(snap.warnings, fmt.Sprintf("%s is a repository of its own: its files are not captured", n))
+	}
+	if err := s.include(ctx, q, include); err != nil {
+		return snap, err
+	}
+	if snap.tree, err = q.out(ctx, "write-tree"); err != nil {
+		return snap, err
+	}
+	on := head
+	if parent != head.commit {
+		if on, err = s.git.point(ctx, parent); err != nil {
+			return snap, err
+		}
+	}
+	if snap.commit, err = q.commit(ctx, snap.tree, "The checkout when the run was started", on); err != nil || snap.commit == parent {
+		return snap, err
+	}
+	return snap, q.seal(ctx, s.git, snap.commit, parent, head.commit)
+}
+
+// aside returns what must not be captured: repositories inside, and our own directory.
+func (s *Store) aside(links []string) []string {
+	if rel, err := filepath.Rel(s.root, s.dir); err == nil && filepath.IsLocal(rel) {
+		links = append(slices.Clip(links), filepath.ToSlash(rel))
+	}
+	return links
+}
+
+// ignore writes what the user's configuration ignores into one file for git: the user's repository
+// is not the one whose configuration our commands read.
+func (s *Store) ignore(q *quarantine) error {
+	var all bytes.Buffer
+	if s.user != nil {
+		for _, file := range []string{s.user.globalExcludes, s.user.excludes} { // later lines come first
+			text, err := os.ReadFile(file)
+			if err != nil && !errors.Is(err, os.ErrNotExist) && file != s.user.globalExcludes {
+				return err
+			}
+			all.Write(append(text, '\n'))
+		}
+	}
+	file := filepath.Join(q.dir, "excludes")
+	q.settings = append(slices.Clip(q.settings), "core.excludesFile="+file)
+	return os.WriteFile(file, all.Bytes(), 0o600)
+}
+
+// include adds ignored files that a pattern names.
+func (s *Store) include(ctx context.Context, q *quarantine, patterns []string) error {
+	text, err := os.ReadFile(filepath.Join(s.root, s.sub, Include))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if text = append(append(text, '\n'), strings.Join(patterns, "\n")...); len(bytes.TrimSpace(text)) == 0 {
+		return nil
+	}
+	file := filepath.Join(q.dir, "include")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return err
+	}
+	// In the project's directory, since the patterns are relative to it.
+	g := q.in(filepath.Join(s.root, s.sub))
+	found, err := g.out(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-from="+file)
+	if err != nil {
+		return err
+	}
+	files := slices.DeleteFunc(records(found), func(name string) bool {
+		path := filepath.Join(s.root, s.sub, filepath.FromSlash(name))
+		return path == s.dir || strings.HasPrefix(path, s.dir+string(filepath.Separator))
+	})
+	if len(files) == 0 {
+		return nil
+	}
+	if i := slices.IndexFunc(files, func(name string) bool { return strings.HasSuffix(name, "/") }); i >= 0 {
+		return fmt.Errorf("%s is a repository of its own, and cannot be included in workspaces: name files in it, or remove the pattern", files[i])
+	}
+	_, err = g.with("GIT_LITERAL_PATHSPECS=1").input(ctx, strings.Join(files, "\x00"), "add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul")
+	return err
+}
+
+// copyUserIndex copies the user's index. One that is split into two files becomes one.
+func (s *Store) copyUserIndex(ctx context.Context, to string) error {
+	if s.user == nil {
+		return nil
+	}
+	if err := copyIndex(s.user.index, to); err != nil {
+		return err
+	}
+	if shared, err := filepath.Glob(filepath.Join(filepath.Dir(s.user.index), "sharedindex.*")); err != nil || shared == nil {
+		return err
+	}
+	return s.user.with("GIT_INDEX_FILE="+to).do(ctx, "update-index", "--no-split-index")
+}
+
+// copyIndex copies an index with its time: git reads a file again if the file is not older than
+// the index.
+func copyIndex(from, to string) error {
+	data, err := os.ReadFile(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
+}
+
+// quarantine is where objects are created, with an index. Objects reach the store only by seal,
+// so that what fails leaves nothing there, and the store has everything that its commits need.
+type quarantine struct {
+	git
+	dir, index string
+	remove     func()
+}
+
+// quarantine returns one for a work tree; "" if there is none. The objects of another repository
+// ("": none) can be read in it, too.
+func (s *Store) quarantine(workTree, others string) (*quarantine, error) {
+	dir, remove, err := s.temp()
+	if err != nil {
+		return nil, err
+	}
+	objects := filepath.Join(dir, "objects")
+	if err := os.Mkdir(objects, 0o700); err != nil {
+		remove()
+		return nil, err
+	}
+	lend := quotePath(filepath.Join(s.dir, "store.git", "objects"))
+	if others != "" {
+		lend += string(os.PathListSeparator) + quotePath(others)
+	}
+	q := &quarantine{git: s.tree, dir: dir, index: filepath.Join(dir, "index"), remove: remove}
+	q.git = q.with("GIT_OBJECT_DIRECTORY="+objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+lend, "GIT_INDEX_FILE="+q.index)
+	if workTree != "" {
+		q.git = q.with("GIT_WORK_TREE=" + workTree).in(workTree)
+		if err := s.ignore(q); err != nil {
+			remove()
+			return nil, err
+		}
+	}
+	return q, nil
+}
+
+// quotePath quotes a path for a list of directories in a variable of git.
+func quotePath(path string) string {
+	if runtime.GOOS == "windows" {
+		return path
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`
+}
+
+// gitlinks returns the submodules in the index. Unmerged files in it are an error.
+func (q *quarantine) gitlinks(ctx context.Context) (links []string, err error) {
+	text, err := q.out(ctx, "ls-files", "--stage", "-z")
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range records(text) {
+		info, path, _ := strings.Cut(entry, "\t")
+		if !strings.HasSuffix(info, " 0") {
+			return nil, fmt.Errorf("%s is unmerged: finish or abort the merge first", path)
+		}
+		if strings.HasPrefix(info, "160000 ") {
+			links = append(links, path)
+		}
+	}
+	return links, nil
+}
+
+const embedded = "warning: adding embedded git repository: "
+
+// add adds everything of the work tree to the index, except some paths. It returns the
+// repositories in it of which only the commit was added.
+func (q *quarantine) add(ctx context.Context, except []string) (nested []string, err error) {
+	spec := ":(top)"
+	for _, path := range except {
+		spec += "\x00:(top,exclude,literal)" + path
+	}
+	_, messages, err := q.run(ctx, strings.NewReader(spec), "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul")
+	for line := range strings.Lines(messages) {
+		line = strings.TrimSpace(line)
+		if path, found := strings.CutPrefix(line, embedded); found {
+			nested = append(nested, strings.TrimSuffix(path, "/"))
+		}
+		if path, found := strings.CutSuffix(line, "does not have a commit checked out"); found && err != nil {
+			path = strings.Trim(strings.TrimSpace(strings.TrimPrefix(path, "error: ")), "'/")
+			return nil, fmt.Errorf("%s is a git repository without commits, whose files git does not add: commit there, remove its .git, or ignore it", path)
+		}
+	}
+	return nested, err
+}
+
+// author signs the commits of workspaces. Their time is that of the parent, so that the same files
+// give the same commit.
+const author = "hocket <hocket@localhost> "
+
+// commit commits a tree on other commits, the first of which decides the time. The zero point is
+// no commit. A tree that does not differ from that of the only parent gives the parent.
+func (q *quarantine) commit(ctx context.Context, tree, message string, parents ...point) (string, error) {
+	parents = slices.DeleteFunc(parents, func(p point) bool { return p.commit == "" })
+	if len(parents) == 1 && parents[0].tree == tree {
+		return parents[0].commit, nil
+	}
+	at := "946684800" // 2000-01-01
+	if len(parents) > 0 {
+		at = parents[0].time
+	}
+	return q.commitBy(ctx, author+at+" +0000", tree, message, parents...)
+}
+
+func (q *quarantine) commitBy(ctx context.Context, who, tree, message string, parents ...point) (string, error) {
+	var text strings.Builder
+	text.WriteString("tree " + tree + "\n")
+	for _, p := range parents {
+		text.WriteString("parent " + p.commit + "\n")
+	}
+	fmt.Fprintf(&text, "author %s\ncommitter %s\n\n%s\n", who, who, strings.TrimSpace(strings.ReplaceAll(message, "\x00", "")))
+	return q.input(ctx, text.String(), "hash-object", "-t", "commit", "-w", "--stdin")
+}
+
+// seal copies a commit with all that it needs into a repository that has other commits ("": none).
+// It also copies objects that the repository can read in its alternates: only the given commits are kept
+// there, others may be pruned. All hashes and links are checked.
+func (q *quarantine) seal(ctx context.Context, to git, commit string, has ...string) error {
+	revs := commit + "\n"
+	for _, c := range has {
+		if c != "" {
+			revs += "^" + c + "\n"
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	pack := q.command(ctx, "pack-objects", "--quiet", "--revs", "--stdout", "--window=0", "--threads=1", "--delta-base-offset")
+	index := to.command(ctx, "index-pack", "--stdin", "--strict", "--threads=1")
+	var packed, indexed bytes.Buffer
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	pack.Stdin, pack.Stdout, pack.Stderr = strings.NewReader(revs), w, limited(&packed)
+	index.Stdin, index.Stdout, index.Stderr = r, io.Discard, limited(&indexed)
+	err = explain(ctx, "pack-objects", pack.Start(), &packed)
+	_ = w.Close()
+	if err != nil {
+		_ = r.Close()
+		return err
+	}
+	err = explain(ctx, "index-pack", index.Run(), &indexed)
+	_ = r.Close()
+	if wrong := explain(ctx, "pack-objects", pack.Wait(), &packed); wrong != nil {
+		return fmt.Errorf("%w (%s)", wrong, strconv.Quote(commit))
+	}
+	return err
+}

@@ -1,0 +1,245 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/filelock"
+)
+
+// Attempt is an attempt of a step that has its own workspace.
+type Attempt struct {
+	Run     string `json:"run"`
+	Address string `json:"address"` // of the instance of the step
+	Number  int    `json:"attempt"` // from 1
+}
+
+// ref returns the name under which the store keeps what the attempt left, below those of its run.
+func (a Attempt) ref() string { return "attempt/" + nameOf(a.Address) + "/" + strconv.Itoa(a.Number) }
+
+// Workspace is a directory that one attempt works in, until Close. It is a clone of the store that
+// shares its objects. Its home, the directory above it, has what agents do not need:
+//
+//	workspace.json  the marker: what the workspace is for, and whether it was captured
+//	tree            the workspace
+//	index           of the files as they were checked out
+//	left-N          what attempt N left and could not be captured
+type Workspace struct {
+	Attempt
+	Dir  string // the project's directory in it: where the agent works
+	Root string // the top of its work tree; Dir is the same or below
+	Base string // the commit that was checked out
+	// Left is what an attempt left whose process ended before it could collect it, and LeftIn where
+	// its directory is if that could not be captured, with the reason. They are for people.
+	Left   *Attempt
+	LeftIn string
+	Reason error
+
+	store *Store
+	home  string
+	lock  *filelock.Lock
+}
+
+// marker is the content of workspace.json.
+type marker struct {
+	Attempt
+	Base     string    `json:"base"`
+	Captured string    `json:"captured,omitempty"` // the commit; "": not captured yet
+	Created  time.Time `json:"created"`
+}
+
+const markerName = "workspace.json"
+
+// ErrInUse means that another attempt uses a workspace.
+var ErrInUse = errors.New("the workspace is in use by another attempt")
+
+func (s *Store) home(a Attempt) string {
+	return filepath.Join(s.dir, "work", nameOf(a.Run), nameOf(a.Address))
+}
+
+// Checkout creates the directory of an attempt from a commit. Its path is the same for all attempts
+// of an instance. Nothing is left in it of an earlier attempt, which is captured first if it was
+// not. The caller closes the workspace.
+func (s *Store) Checkout(ctx context.Context, a Attempt, commit string) (*Workspace, error) {
+	if err := checkCommits(commit); err != nil {
+		return nil, err
+	}
+	home := s.home(a)
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := filelock.Take(home + ".lock")
+	if errors.Is(err, filelock.ErrLocked) {
+		return nil, fmt.Errorf("%s: %w", home, ErrInUse)
+	}
+	if err != nil {
+		return nil, err
+	}
+	root := filepath.Join(home, "tree")
+	w := &Workspace{Attempt: a, Root: root, Dir: filepath.Join(root, s.sub), Base: commit, store: s, home: home, lock: lock}
+	if err := errors.Join(w.putAside(ctx), ctx.Err()); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	if err := w.create(ctx); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// putAside captures what an earlier attempt left, and removes its directory. What cannot be
+// captured is kept beside it.
+func (w *Workspace) putAside(ctx context.Context) error {
+	m, err := readMarker(w.home)
+	if errors.Is(err, os.ErrNotExist) {
+		return w.discard() // not ours yet, or never completed
+	}
+	if err != nil {
+		w.Reason = err
+		return w.keep(w.Attempt)
+	}
+	if m.Captured == "" {
+		earlier := *w
+		earlier.Attempt, earlier.Base = m.Attempt, m.Base
+		w.Left = &m.Attempt
+		if _, w.Reason = earlier.Collect(ctx, "What attempt "+strconv.Itoa(m.Number)+" left"); w.Reason != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return w.keep(m.Attempt)
+		}
+	}
+	return w.discard()
+}
+
+// keep renames the directory of an earlier attempt.
+func (w *Workspace) keep(a Attempt) error {
+	if _, err := os.Lstat(w.Root); errors.Is(err, os.ErrNotExist) {
+		w.Left, w.Reason = nil, nil
+		return nil
+	}
+	for i := a.Number; ; i++ {
+		w.LeftIn = filepath.Join(w.home, "left-"+strconv.Itoa(i))
+		if _, err := os.Lstat(w.LeftIn); errors.Is(err, os.ErrNotExist) {
+			return os.Rename(w.Root, w.LeftIn)
+		}
+	}
+}
+
+// discard removes the directory. It is renamed first: processes that survived the attempt stay in
+// the old one.
+func (w *Workspace) discard() error {
+	if err := os.Remove(filepath.Join(w.home, markerName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if _, err := os.Lstat(w.Root); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	trash, remove, err := w.store.temp()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	return os.Rename(w.Root, filepath.Join(trash, "tree"))
+}
+
+// create creates the clone by hand: git clone does the same with more processes.
+func (w *Workspace) create(ctx context.Context) error {
+	s, gitDir, index := w.store, filepath.Join(w.Root, ".git"), filepath.Join(w.home, "index")
+	shallow, err := os.ReadFile(filepath.Join(s.dir, "store.git", "shallow"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.Remove(index); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	objects := filepath.Join(s.dir, "store.git", "objects")
+	if err := createRepository(gitDir, w.config(), "ref: refs/heads/"+branchName+"\n", objects+"\n", shallow); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(gitDir, "refs", "heads", branchName), []byte(w.Base+"\n"), 0o600); err != nil {
+		return err
+	}
+	g := s.tree.with("GIT_WORK_TREE="+w.Root, "GIT_INDEX_FILE="+index).in(w.Root)
+	if err := g.do(ctx, "read-tree", "-m", "-u", w.Base); err != nil {
+		return fmt.Errorf("workspace of commit %s: %w", w.Base, err)
+	}
+	if err := copyIndex(index, filepath.Join(gitDir, "index")); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(w.Dir, 0o755); err != nil { // git has no empty directories
+		return err
+	}
+	return w.mark("")
+}
+
+// branchName is the branch that is checked out in a workspace.
+const branchName = "hocket"
+
+// config returns the configuration of the clone, for the agent: we never read it.
+func (w *Workspace) config() string {
+	s, format, name, email := w.store, "sha1", "", ""
+	core := []string{"bare = false", "logAllRefUpdates = true"}
+	for _, setting := range s.tree.settings {
+		key, value, _ := strings.Cut(setting, "=")
+		core = append(core, strings.TrimPrefix(key, "core.")+" = "+quoteValue(value))
+	}
+	if s.user != nil {
+		format, name, email = s.user.format, s.user.name, s.user.email
+	}
+	if name == "" || email == "" {
+		name, email = "hocket", "hocket@localhost"
+	}
+	return repositoryConfig(format, core...) + "[user]\n\tname = " + quoteValue(name) + "\n\temail = " + quoteValue(email) +
+		"\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n" // no git in the background after the attempt
+}
+
+func quoteValue(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
+}
+
+// mark writes the marker. It does not wait for the disk, which may be busy with thousands of new
+// files: a marker that is damaged by a power failure means that the directory is kept.
+func (w *Workspace) mark(captured string) error {
+	data, err := json.Marshal(marker{w.Attempt, w.Base, captured, time.Now().UTC().Truncate(time.Second)})
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(w.home, markerName)
+	return errors.Join(os.WriteFile(file+".new", data, 0o600), os.Rename(file+".new", file))
+}
+
+func readMarker(home string) (m marker, err error) {
+	data, err := os.ReadFile(filepath.Join(home, markerName))
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	if err == nil && (m.Run == "" || !isCommit(m.Base)) {
+		err = fmt.Errorf("%s: not the marker of a workspace", filepath.Join(home, markerName))
+	}
+	return m, err
+}
+
+// Close lets others use the directory, which stays as it is.
+func (w *Workspace) Close() error { return w.lock.Release() }
+
+// removeAll removes a directory, also if agents left directories in it that cannot be written.
+func removeAll(dir string) error {
+	if err := os.RemoveAll(dir); err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil //nolint:nilerr // what remains fails below
+	})
+	return os.RemoveAll(dir)
+}

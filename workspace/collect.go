@@ -1,0 +1,167 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// NestedError means that an agent created a repository in its workspace. Git would take only its
+// commit and lose its files.
+type NestedError struct{ Paths []string }
+
+func (e *NestedError) Error() string {
+	return fmt.Sprintf("a repository inside the workspace cannot be captured: %s: remove its .git, or ignore it", strings.Join(e.Paths, ", "))
+}
+
+// Collect commits what is in the workspace and returns the commit, which the store keeps for the
+// attempt. If nothing was changed, it is the base. Commits of the agent are kept if HEAD descends from
+// the base; otherwise everything is one commit on the base. Ignored files are not collected,
+// unless the base or a commit of the agent has them. It can be called again.
+func (w *Workspace) Collect(ctx context.Context, message string) (string, error) {
+	if info, err := os.Lstat(w.Root); err != nil || !info.IsDir() {
+		return "", errors.Join(fmt.Errorf("the workspace %s is not a directory any more", w.Root), err)
+	}
+	head := w.headCommit()
+	if head != w.Base && head != "" {
+		commit, err := w.collect(ctx, head, message)
+		var nested *NestedError
+		if err == nil || ctx.Err() != nil || errors.As(err, &nested) {
+			return commit, err
+		}
+		// It does not descend from the base, or its objects are damaged.
+	}
+	return w.collect(ctx, "", message)
+}
+
+var errNoDescendant = errors.New("HEAD does not descend from the base")
+
+// collect is Collect on a commit of the agent, or on the base if head is "". The agent's objects
+// are read only if they are needed.
+func (w *Workspace) collect(ctx context.Context, head, message string) (string, error) {
+	s, objects := w.store, ""
+	if head != "" {
+		objects = filepath.Join(w.Root, ".git", "objects")
+	}
+	q, err := s.quarantine(w.Root, objects)
+	if err != nil {
+		return "", err
+	}
+	defer q.remove()
+	if err := copyIndex(filepath.Join(w.home, "index"), q.index); err != nil {
+		return "", err
+	}
+	links, err := q.gitlinks(ctx)
+	if err != nil {
+		return "", err
+	}
+	on, err := w.parent(ctx, q, head)
+	if err != nil {
+		return "", err
+	}
+	nested, err := q.add(ctx, links)
+	if err != nil {
+		return "", err
+	}
+	if nested != nil {
+		return "", &NestedError{nested}
+	}
+	tree, err := q.out(ctx, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	commit, err := q.commit(ctx, tree, message, on)
+	if err != nil {
+		return "", err
+	}
+	if commit != w.Base {
+		if err := q.seal(ctx, s.git, commit, w.Base); err != nil {
+			return "", err
+		}
+	}
+	if err := s.pin(ctx, w.Run, w.ref(), commit); err != nil {
+		return "", err
+	}
+	return commit, w.mark(commit)
+}
+
+// parent returns what to commit on: the base, or a commit of the agent, whose files are in the
+// index then.
+func (w *Workspace) parent(ctx context.Context, q *quarantine, head string) (point, error) {
+	if head == "" {
+		return q.point(ctx, w.Base)
+	}
+	if q.do(ctx, "merge-base", "--is-ancestor", w.Base, head) != nil {
+		return point{}, errNoDescendant
+	}
+	on, err := q.point(ctx, head)
+	if err != nil {
+		return on, err
+	}
+	// With -m, what is known about unchanged files stays in the index.
+	return on, q.do(ctx, "read-tree", "-m", on.tree)
+}
+
+// headCommit returns the commit of the workspace's HEAD, "" if there is none that can be read. It
+// does not ask git, which would read the configuration.
+func (w *Workspace) headCommit() string {
+	dir := filepath.Join(w.Root, ".git")
+	name := "HEAD"
+	for range 5 {
+		data, err := readSmall(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			return packedRef(dir, name)
+		}
+		text := strings.TrimSpace(data)
+		target, symbolic := strings.CutPrefix(text, "ref: ")
+		if !symbolic {
+			if isCommit(text) {
+				return text
+			}
+			return ""
+		}
+		if name = strings.TrimSpace(target); !strings.HasPrefix(name, "refs/") || !filepath.IsLocal(filepath.FromSlash(name)) {
+			return ""
+		}
+	}
+	return ""
+}
+
+func packedRef(dir, name string) string {
+	data, err := readSmall(filepath.Join(dir, "packed-refs"))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(data) {
+		if commit, ref, ok := strings.Cut(strings.TrimSpace(line), " "); ok && ref == name && isCommit(commit) {
+			return commit
+		}
+	}
+	return ""
+}
+
+// readSmall reads a regular file that an agent may have replaced by anything.
+func readSmall(file string) (string, error) {
+	const maxSize = 4 << 20
+	info, err := os.Lstat(file)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxSize {
+		return "", fmt.Errorf("%s is not a small file", file)
+	}
+	data, err := os.ReadFile(file)
+	return string(data), err
+}
+
+// Collected returns what an attempt left, "" if that is not known.
+func (s *Store) Collected(ctx context.Context, a Attempt) (string, error) {
+	commit, err := s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(a.Run)+a.ref())
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return commit, err
+}

@@ -1,0 +1,30 @@
+// Package workspace gives agents directories of their own, with git. A workspace is a commit: it
+// is captured from the user's checkout, checked out into a new directory for every attempt, and
+// collected from there. The package imports neither the engine nor the host.
+//
+// A [Store] is a private bare repository in the state directory that borrows the objects of the
+// user's repository. In the user's .git it writes only refs/hocket/RUN/base, which keeps the commit
+// that a run depends on from being pruned.
+//
+// # What is captured
+//
+//   - Tracked files and untracked ones, staged or not. Ignored files only if a pattern of
+//     .worktreeinclude, in the syntax of .gitignore, or of the caller matches them.
+//   - Submodules and other repositories inside the project stay as the commit that they are at.
+//     Changes in them are not captured, their directories are empty in workspaces, and
+//     [Base.Warnings] names them. A repository without commits is an error.
+//   - Filters do not run. Files of Git LFS are pointers in workspaces; one that was changed in the
+//     checkout is captured with its content. Conversions of line ends take place as in the checkout.
+//   - Files marked assume-unchanged or skip-worktree are captured as they are in the index.
+//
+// A rebase or merge in progress does not matter, unless there are unmerged files: these are an
+// error, since agents would take conflict markers for text. A shallow repository works, also a
+// partial clone whose checkout is complete: nothing is ever fetched.
+//
+// # What is not trusted
+//
+// Agents can write anything into a workspace, also into its .git. No git command of this package
+// reads the configuration, the index, the hooks or the attributes' drivers of a workspace: the
+// commands use the store's repository and an index beside the workspace. Only HEAD and objects are
+// taken from a workspace, and the hash of each object is checked.
+package workspace

@@ -1,0 +1,234 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// git is one way to call git: with a repository, a work tree, an index and a place for objects.
+type git struct {
+	dir      string   // of the process; "": the current one
+	env      []string // added to the environment
+	settings []string // key=value, for -c
+	users    bool     // reads the user's own configuration
+}
+
+// cutOffTime is for git to remove its lock files after SIGTERM.
+const cutOffTime = 5 * time.Second
+
+// maxStderr is how much of what git prints on standard error is kept.
+const maxStderr = 64 << 10
+
+// with returns a way to call git with more variables.
+func (g git) with(env ...string) git {
+	g.env = append(slices.Clip(g.env), env...)
+	return g
+}
+
+// in returns a way to call git in a directory.
+func (g git) in(dir string) git {
+	g.dir = dir
+	return g
+}
+
+// command returns a git command that runs no program of anybody's choice and asks nothing.
+func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
+	fixed := []string{
+		"--no-pager", "--no-replace-objects",
+		"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
+		"-c", "core.safecrlf=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+		"-c", "submodule.recurse=false", "-c", "advice.addEmbeddedRepo=false", "-c", "protocol.allow=never",
+	}
+	if !g.users {
+		fixed = append(fixed, "-c", "core.attributesFile=/dev/null")
+	}
+	for _, s := range g.settings {
+		fixed = append(fixed, "-c", s)
+	}
+	cmd := exec.CommandContext(ctx, "git", append(fixed, args...)...)
+	cmd.Dir = g.dir
+	cmd.Env = append(g.environ(), g.env...)
+	cmd.WaitDelay = cutOffTime
+	cmd.Cancel = func() error {
+		err := cmd.Process.Signal(syscall.SIGTERM)
+		if err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return cmd.Process.Kill() // a system without signals
+		}
+		return err
+	}
+	return cmd
+}
+
+// environ returns the environment without variables that redirect git.
+func (g git) environ() []string {
+	env := slices.DeleteFunc(os.Environ(), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		whose := name == "GIT_CONFIG_GLOBAL" || name == "GIT_CONFIG_SYSTEM" || name == "GIT_CONFIG_NOSYSTEM"
+		return strings.HasPrefix(name, "GIT_") && !(g.users && whose) || name == "LANGUAGE"
+	})
+	env = append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1",
+		"GIT_ATTR_NOSYSTEM=1", "GIT_ADVICE=0")
+	if !g.users {
+		env = append(env, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	}
+	return env
+}
+
+// gitError is a failed git command.
+type gitError struct {
+	command string
+	code    int // exit code; -1: none
+	stderr  string
+	err     error
+}
+
+func (e *gitError) Error() string {
+	if text := lastLines(e.stderr); text != "" {
+		return fmt.Sprintf("git %s: %s", e.command, text)
+	}
+	return fmt.Sprintf("git %s: %v", e.command, e.err)
+}
+
+func (e *gitError) Unwrap() error { return e.err }
+
+// lastLines returns the first fatal or error line of git's messages and what follows.
+func lastLines(stderr string) string {
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	at := max(0, slices.IndexFunc(lines, func(l string) bool {
+		return strings.HasPrefix(l, "fatal: ") || strings.HasPrefix(l, "error: ")
+	}))
+	return strings.Join(lines[at:min(len(lines), at+6)], "; ")
+}
+
+func exitCode(err error) int {
+	var failed *gitError
+	if errors.As(err, &failed) {
+		return failed.code
+	}
+	return -1
+}
+
+func stderrOf(err error) string {
+	var failed *gitError
+	if errors.As(err, &failed) {
+		return failed.stderr
+	}
+	return ""
+}
+
+// run runs git and returns what it prints. Standard error is returned, too, since some of git's
+// warnings matter.
+func (g git) run(ctx context.Context, stdin io.Reader, args ...string) (stdout, stderr string, err error) {
+	cmd := g.command(ctx, args...)
+	var out, messages bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, limited(&messages)
+	err = explain(ctx, args[0], cmd.Run(), &messages)
+	return out.String(), messages.String(), err
+}
+
+func explain(ctx context.Context, command string, err error, messages *bytes.Buffer) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return errNoGit
+	}
+	code := -1
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	}
+	text := messages.String()
+	if strings.Contains(text, "No space left on device") || strings.Contains(text, "Disk quota exceeded") {
+		err = errors.Join(err, syscall.ENOSPC)
+	}
+	return &gitError{command, code, text, err}
+}
+
+// out runs git and returns what it prints, without the line end.
+func (g git) out(ctx context.Context, args ...string) (string, error) {
+	text, _, err := g.run(ctx, nil, args...)
+	return strings.TrimSuffix(text, "\n"), err
+}
+
+// do runs git.
+func (g git) do(ctx context.Context, args ...string) error {
+	_, _, err := g.run(ctx, nil, args...)
+	return err
+}
+
+// input runs git with standard input.
+func (g git) input(ctx context.Context, stdin string, args ...string) (string, error) {
+	text, _, err := g.run(ctx, strings.NewReader(stdin), args...)
+	return strings.TrimSuffix(text, "\n"), err
+}
+
+// limitedWriter drops what is beyond a limit.
+type limitedWriter struct{ to *bytes.Buffer }
+
+func limited(to *bytes.Buffer) io.Writer { return limitedWriter{to} }
+
+func (w limitedWriter) Write(b []byte) (int, error) {
+	w.to.Write(b[:max(0, min(len(b), maxStderr-w.to.Len()))])
+	return len(b), nil
+}
+
+// records splits what git prints with -z.
+func records(text string) []string {
+	if text = strings.TrimSuffix(text, "\x00"); text == "" {
+		return nil
+	}
+	return strings.Split(text, "\x00")
+}
+
+var errNoGit = errors.New("git is not installed: own workspaces need git 2.38 or newer")
+
+// CheckGit returns an error if git is missing or too old for own workspaces.
+func CheckGit(ctx context.Context) error {
+	text, err := git{}.out(ctx, "version")
+	if err != nil {
+		return err
+	}
+	return checkVersion(text)
+}
+
+func checkVersion(text string) error {
+	var major, minor int
+	if _, err := fmt.Sscanf(text, "git version %d.%d", &major, &minor); err != nil {
+		return fmt.Errorf("git reports an unknown version: %.60q", text)
+	}
+	if major < 2 || major == 2 && minor < 38 {
+		return fmt.Errorf("git %d.%d is too old: own workspaces need git 2.38 or newer", major, minor)
+	}
+	return nil
+}
+
+// isCommit reports whether a text is the full name of an object. Nothing else that comes from
+// outside may become an argument of git.
+func isCommit(text string) bool {
+	if len(text) != 40 && len(text) != 64 {
+		return false
+	}
+	return !strings.ContainsFunc(text, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') })
+}
+
+func checkCommits(commits ...string) error {
+	for _, c := range commits {
+		if !isCommit(c) {
+			return fmt.Errorf("invalid workspace %.80q: expected the full name of a commit", c)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,278 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hocket-dev/hocket/internal/wholefile"
+)
+
+// Store has the workspaces of one project, in a directory of its own:
+//
+//	store.git      all commits; its alternates are the objects of the user's repository
+//	work/RUN/STEP  one workspace, see [Workspace]
+//	temp           what a call needs while it lasts
+//
+// It is safe for concurrent use, also by several processes.
+type Store struct {
+	dir  string
+	git  git    // the store's repository, for objects and refs
+	tree git    // the same, with the settings that concern files
+	user *user  // nil: the project is not in a git repository
+	root string // the directory that is captured: the top of the user's work tree
+	sub  string // the project's directory below root, "" if it is the same
+}
+
+// user is the user's repository. It is never written, except for its pins.
+type user struct {
+	git                                              // in the root of its work tree, with its own configuration
+	gitDir, index, objects, excludes, shallow string // absolute paths
+	globalExcludes                            string // "" if there are none
+	format                                    string // of its object names
+	name, email                               string // of the person, "" if not configured
+}
+
+// fileSettings are the settings of a repository that decide how content becomes a file and back.
+var fileSettings = map[string]bool{
+	"core.autocrlf": true, "core.eol": true, "core.filemode": true, "core.symlinks": true,
+	"core.ignorecase": true, "core.precomposeunicode": true, "core.longpaths": true,
+	"core.protecthfs": true, "core.protectntfs": true,
+}
+
+// Open opens the store of a project in its state directory, and creates it if necessary. The
+// directory belongs to this package.
+func Open(ctx context.Context, stateDir, projectDir string) (*Store, error) {
+	if err := CheckGit(ctx); err != nil {
+		return nil, err
+	}
+	project, err := realPath(projectDir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(stateDir, 0o700); err != nil {
+		return nil, err
+	}
+	dir, err := realPath(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{dir: dir, root: project}
+	if err := s.discover(ctx, project); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"work", "temp"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.create()
+}
+
+func realPath(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err == nil && strings.ContainsAny(dir, "\n\r") {
+		err = fmt.Errorf("directory %q: own workspaces do not support line ends in its path", dir)
+	}
+	return dir, err
+}
+
+// discover finds the repository in which the project is.
+func (s *Store) discover(ctx context.Context, project string) error {
+	g := git{dir: project, users: true}
+	text, err := g.out(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree",
+		"--show-object-format", "--absolute-git-dir", "--git-path", "index", "--git-path", "objects",
+		"--git-path", "info/exclude", "--git-path", "shallow")
+	switch stderr := stderrOf(err); {
+	case strings.Contains(stderr, "not a git repository"):
+		return s.settle(nil, nil)
+	case strings.Contains(stderr, "dubious ownership"):
+		return fmt.Errorf("the git repository of %s belongs to another user: if you trust it, run: git config --global --add safe.directory %s", project, project)
+	case err != nil:
+		return err
+	}
+	lines := strings.Split(text, "\n")
+	if len(lines) != 8 {
+		return fmt.Errorf("git rev-parse: expected 8 lines, found %d", len(lines))
+	}
+	if lines[0] == "true" || lines[1] != "true" {
+		return fmt.Errorf("%s is a bare repository or inside a .git directory: own workspaces need a checkout", project)
+	}
+	u := &user{git: g, format: lines[2], gitDir: lines[3], index: lines[4], objects: lines[5], excludes: lines[6], shallow: lines[7]}
+	top, err := g.out(ctx, "rev-parse", "--show-toplevel", "--show-prefix")
+	if err != nil {
+		return err
+	}
+	top, prefix, _ := strings.Cut(top, "\n")
+	ignored := g.do(ctx, "check-ignore", "-q", ".")
+	if prefix != "" && ignored == nil { // as if it was not there: it could not be captured
+		return s.settle(nil, nil)
+	}
+	s.root, s.sub = filepath.FromSlash(top), strings.TrimSuffix(filepath.FromSlash(prefix), string(filepath.Separator))
+	u.dir = s.root
+	config, err := u.out(ctx, "config", "--null", "--list")
+	if err != nil {
+		return err
+	}
+	return s.settle(u, records(config))
+}
+
+// settle takes over what concerns files from the user's configuration.
+func (s *Store) settle(u *user, config []string) error {
+	s.user = u
+	s.git = git{env: []string{"GIT_DIR=" + filepath.Join(s.dir, "store.git")}}
+	s.tree = s.git
+	if u == nil {
+		return nil
+	}
+	if home, err := os.UserConfigDir(); err == nil {
+		u.globalExcludes = filepath.Join(home, "git", "ignore")
+	}
+	values := map[string]string{}
+	for _, entry := range config {
+		key, value, ok := strings.Cut(entry, "\n")
+		if !ok {
+			value = "true" // a key without a value
+		}
+		values[key] = value
+	}
+	for key := range fileSettings {
+		if v, ok := values[key]; ok {
+			s.tree.settings = append(s.tree.settings, key+"="+v)
+		}
+	}
+	u.name, u.email = values["user.name"], values["user.email"]
+	if file, ok := values["core.excludesfile"]; ok {
+		if rest, found := strings.CutPrefix(file, "~/"); found {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return err
+			}
+			file = filepath.Join(home, rest)
+		} else if !filepath.IsAbs(file) {
+			file = filepath.Join(s.root, file)
+		}
+		u.globalExcludes = file
+	}
+	return nil
+}
+
+// create creates the store's repository by hand, since templates bring hooks along, and connects
+// it with the user's: that may have moved.
+func (s *Store) create() error {
+	dir := filepath.Join(s.dir, "store.git")
+	format, alternates, shallow := "sha1", "", []byte(nil)
+	if s.user != nil {
+		format, alternates = s.user.format, s.user.objects+"\n"
+		var err error
+		if shallow, err = os.ReadFile(s.user.shallow); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	config, err := os.ReadFile(filepath.Join(dir, "config"))
+	switch want := repositoryConfig(format, "bare = true"); {
+	case err == nil && string(config) != want:
+		return fmt.Errorf("%s was created for another format of object names: the repository of the project was replaced; remove %s to start anew", dir, s.dir)
+	case errors.Is(err, os.ErrNotExist):
+		if err := createRepository(dir, want, "ref: refs/heads/none\n", alternates, shallow); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	}
+	return errors.Join(
+		replace(filepath.Join(dir, "objects", "info", "alternates"), []byte(alternates)),
+		replace(filepath.Join(dir, "shallow"), shallow),
+	)
+}
+
+// createRepository creates a repository without templates. The config comes last: what has one is complete.
+func createRepository(dir, config, head, alternates string, shallow []byte) error {
+	for _, name := range []string{"objects/info", "objects/pack", "refs/heads", "info"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(name)), 0o700); err != nil {
+			return err
+		}
+	}
+	files := []struct{ name, text string }{
+		{"HEAD", head}, {"objects/info/alternates", alternates}, {"shallow", string(shallow)}, {"config", config},
+	}
+	for _, f := range files {
+		if f.text == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(f.name)), []byte(f.text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repositoryConfig returns the configuration of a repository, with more lines for [core].
+func repositoryConfig(format string, core ...string) string {
+	version, extension := "0", ""
+	if format != "sha1" {
+		version, extension = "1", "[extensions]\n\tobjectFormat = "+format+"\n"
+	}
+	return "[core]\n\trepositoryFormatVersion = " + version + "\n\t" + strings.Join(core, "\n\t") + "\n" + extension
+}
+
+// replace writes a file if its content differs. An empty file is removed.
+func replace(file string, data []byte) error {
+	old, err := os.ReadFile(file)
+	if len(data) == 0 {
+		if err = os.Remove(file); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+		return err
+	}
+	if err == nil && string(old) == string(data) {
+		return nil
+	}
+	return wholefile.Write(file, data, 0o600)
+}
+
+// refsOf returns where the store keeps the commits of a run, with a slash at the end.
+func refsOf(run string) string { return "refs/hocket/" + nameOf(run) + "/" }
+
+// pin keeps a commit of a run in the store, under a name.
+func (s *Store) pin(ctx context.Context, run, name, commit string) error {
+	return s.git.do(ctx, "update-ref", refsOf(run)+name, commit)
+}
+
+// nameOf turns a run or an address into a name for files and refs that is readable, and
+// different for different texts, also where names do not distinguish upper and lower case.
+func nameOf(text string) string {
+	const maxName = 60
+	plain := text != "" && len(text) <= maxName
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_':
+			return r
+		case r >= 'A' && r <= 'Z':
+			plain = false
+			return r
+		}
+		plain = false
+		return '-'
+	}, text)
+	name = strings.Trim(name, "-")
+	if plain && name == text {
+		return name
+	}
+	sum := sha256.Sum256([]byte(text))
+	return strings.TrimLeft(name[:min(len(name), maxName)]+"-"+hex.EncodeToString(sum[:5]), "-")
+}
+
+// temp creates a directory for the time of a call.
+func (s *Store) temp() (dir string, remove func(), err error) {
+	dir, err = os.MkdirTemp(filepath.Join(s.dir, "temp"), "")
+	return dir, func() { _ = removeAll(dir) }, err
+}
