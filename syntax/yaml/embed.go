@@ -41,7 +41,7 @@ func (s *Step) Repeat() workflow.Node {
 }
 
 // ReadStep reads the keys of a step. The kind is that of the drawing, as returned by
-// [workflow.Node.Kind]; "frame" is something around steps, which only becomes a loop or an each
+// [Kind]; "frame" is something around steps, which only becomes a loop or an each
 // through its keys. The keys of a kind need no key around them, but a key such as `human:` or
 // `workflow:` changes the kind of the step, whatever was drawn. The caller calls Done on the map.
 func ReadStep(m *strictyaml.Map, kind string) *Step {
@@ -66,10 +66,14 @@ func (sr *StepReader) Read(m *strictyaml.Map, kind string, out *Step) {
 	case saysOther(m, kind):
 		said = r.kind(m, s)
 	case kind == "task":
-		for _, key := range []string{"agent", "prompt", "config", "inputs", "context", "handoffs"} {
+		for _, key := range taskKeys {
 			m.Get(key)
 		}
 		r.task(m, s)
+	case kind == "merge":
+		s.node.Step = r.readMerge(m)
+	case kind == "land":
+		r.landing(m, s)
 	default:
 		s.node.Step = readKind(m, kind)
 	}
@@ -93,7 +97,7 @@ func (sr *StepReader) Read(m *strictyaml.Map, kind string, out *Step) {
 
 // saysOther reports whether a key sets the kind of the step. The agent of a choice does not.
 func saysOther(m *strictyaml.Map, kind string) bool {
-	for _, key := range []string{"agent", "prompt", "template", "workflow", "human", "combine", "choice"} {
+	for _, key := range []string{"agent", "prompt", "template", "workflow", "human", "combine", "choice", "merge", "land"} {
 		if m.Peek(key).Exists() && (key != "agent" || kind != "choice") {
 			return true
 		}

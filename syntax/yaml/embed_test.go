@@ -19,11 +19,11 @@ func TestKeysRepresentAStep(t *testing.T) {
 		written := yaml.Mixed(w)
 		for i := range written.Body.Nodes {
 			n := &written.Body.Nodes[i]
-			kind := n.Kind()
+			kind := yaml.Kind(n)
 			if n.Body() != nil && !yaml.IsRepeat(n) {
 				kind = "frame"
 			} else if kind == "each" {
-				kind = n.Body().Nodes[0].Kind()
+				kind = yaml.Kind(&n.Body().Nodes[0])
 			}
 			text := yaml.Style{Hard: i%2 == 1}.Step(withoutBody(n), leaving(w, n.ID), true)
 			doc := strictyaml.Read("", []byte(text))

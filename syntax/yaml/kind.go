@@ -9,7 +9,7 @@ import (
 )
 
 // kindKeys are the keys that set the kind of a step. A task may have two of them.
-var kindKeys = []string{"agent", "prompt", "template", "workflow", "human", "combine", "choice", "loop", "steps"}
+var kindKeys = []string{"agent", "prompt", "template", "workflow", "human", "combine", "choice", "merge", "land", "loop", "steps"}
 
 var kindNames = strings.Join(kindKeys, ", ")
 
@@ -30,7 +30,7 @@ func (r *reader) kind(m *strictyaml.Map, s *step) strictyaml.Node {
 			r.twoKinds(n, name, key)
 		}
 	}
-	for _, key := range []string{"config", "inputs", "context", "handoffs"} {
+	for _, key := range []string{"config", "inputs", "context", "handoffs", branchSetting, messageSetting} {
 		m.Get(key)
 	}
 	switch name {
@@ -44,6 +44,10 @@ func (r *reader) kind(m *strictyaml.Map, s *step) strictyaml.Node {
 		r.combine(first, s)
 	case "choice":
 		r.choice(first, s)
+	case "merge":
+		r.merge(first, s)
+	case "land":
+		r.landing(m, s)
 	case "loop":
 		r.loop(first, s)
 	case "steps":

@@ -95,7 +95,7 @@ func (l *lifter) foldable(n *workflow.Node) bool {
 
 func isZero(n *workflow.Node) bool {
 	return n.Title == "" && n.Join == (workflow.Join{}) && n.Group == "" && !hasOutput(n.Output) &&
-		n.Retry == (workflow.Retry{}) && n.Timeout == 0 && !n.Once && len(n.Labels) == 0
+		n.Retry == (workflow.Retry{}) && n.Timeout == 0 && !n.Once && len(n.Labels) == 0 && n.Workspace == workflow.WorkspaceAround
 }
 
 func hasOutput(o workflow.Output) bool {
@@ -221,7 +221,7 @@ func isRepeat(n *workflow.Node, each *workflow.Each) bool {
 		return false
 	}
 	return inner.Join == (workflow.Join{}) && inner.Group == "" && inner.OnError == workflow.Stop && inner.Output.Var == "" &&
-		n.Retry == (workflow.Retry{}) && n.Timeout == time.Duration(0) && !n.Once && len(n.Labels) == 0 &&
+		n.Retry == (workflow.Retry{}) && n.Timeout == time.Duration(0) && !n.Once && len(n.Labels) == 0 && n.Workspace == workflow.WorkspaceAround &&
 		n.Output.Mode == workflow.Full && n.Output.Pattern == "" && n.Output.Schema == nil
 }
 
@@ -229,6 +229,9 @@ func isRepeat(n *workflow.Node, each *workflow.Each) bool {
 func baseOf(n *workflow.Node) string {
 	switch s := n.Step.(type) {
 	case *workflow.Task:
+		if kind := Kind(n); kind != "task" {
+			return kind
+		}
 		return orElse(s.Agent, "task")
 	case *workflow.Call:
 		return callBase(s.Workflow)

@@ -109,6 +109,7 @@ func (r *reader) words(m *strictyaml.Map, s *step) {
 	s.node.Join = readJoin(m.Get("join"), m.Get("rest"))
 	s.node.Once = m.Word("effect", "once") == "once"
 	s.node.Labels = readLabels(m.Get("labels"))
+	s.workspace(m.Get("workspace"))
 }
 
 // nothing completes a step that does nothing, and reports it, unless one of its keys is misspelt,
@@ -339,6 +340,7 @@ func repeat(n workflow.Node, each *workflow.Each) *workflow.Node {
 	inner.Join, inner.Group, inner.OnError = workflow.Join{}, "", workflow.Stop
 	inner.Output.Var = ""
 	outer.Retry, outer.Timeout, outer.Once, outer.Labels = workflow.Retry{}, time.Duration(0), false, nil
+	outer.Workspace = workflow.WorkspaceAround
 	outer.Output = workflow.Output{Var: n.Output.Var, Pos: n.Output.Pos}
 	each.Body.Nodes = []workflow.Node{inner}
 	outer.Step = each
@@ -347,12 +349,20 @@ func repeat(n workflow.Node, each *workflow.Each) *workflow.Node {
 
 // checkKeys reports keys that do not apply to this kind of step.
 func (r *reader) checkKeys(m *strictyaml.Map, s *step) {
-	if work := s.work(); work != "task" && work != "call" && work != "none" {
-		misplaced(m, "only agents and workflows take inputs", "inputs")
-	}
-	if work := s.work(); work != "task" && work != "none" {
+	work := s.work()
+	if work == "merge" {
+		misplaced(m, "write it below on_conflict or pick, next to the agent", "inputs", "context", "handoffs", "config")
+	} else if work != "task" && work != "none" {
+		if work != "call" {
+			misplaced(m, "only agents and workflows take inputs", "inputs")
+		}
 		misplaced(m, "only agents receive the outputs of earlier steps", "context")
 		misplaced(m, "only agents hand work off", "handoffs")
+	}
+	if m.Peek("land").Exists() {
+		misplaced(m, "a landing has only a branch and a message", "config")
+	} else {
+		misplaced(m, "only a step with `land` has it", branchSetting, messageSetting)
 	}
 	if s.isLoop() {
 		misplaced(m, "write the exits of a loop at the steps in it", "route", "else", "error", "on_timeout")
@@ -373,9 +383,9 @@ func misplaced(m *strictyaml.Map, detail string, keys ...string) {
 // work returns the kind of work that a step does, for each item if it has for_each.
 func (s *step) work() string {
 	if each, ok := s.node.Step.(*workflow.Each); ok && len(each.Body.Nodes) == 1 {
-		return each.Body.Nodes[0].Kind()
+		return Kind(&each.Body.Nodes[0])
 	}
-	return s.node.Kind()
+	return Kind(&s.node)
 }
 
 func (s *step) isLoop() bool {

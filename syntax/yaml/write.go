@@ -89,7 +89,7 @@ func (d dialect) task(t *workflow.Task) *workflow.Task {
 	}
 	return &workflow.Task{
 		Agent: t.Agent, Prompt: workflow.Template{Text: d.text(t.Prompt.Text)}, Inputs: d.bindings(t.Inputs),
-		Context: t.Context, Settings: inSettings.members(t.Settings), Handoffs: t.Handoffs,
+		Context: t.Context, Settings: inSettings.members(t.Settings), Handoffs: t.Handoffs, Branches: t.Branches,
 	}
 }
 

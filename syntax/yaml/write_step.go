@@ -32,6 +32,9 @@ func (out *writer) step(s *step) {
 	}
 	out.targets("needs", s.needs)
 	out.text("when", s.when.Text)
+	if s.body != nil { // before the steps, which it is about
+		out.workspace(inner)
+	}
 	out.kind(s, inner)
 	out.output(n.Output.Var, inner.Output)
 	out.text("parallel_group", n.Group)
@@ -42,6 +45,9 @@ func (out *writer) step(s *step) {
 	if inner.Once {
 		out.field("effect", "once")
 	}
+	if s.body == nil {
+		out.workspace(inner)
+	}
 	out.labels(inner.Labels)
 	out.targets("next", s.next)
 	out.ways(s.ways)
@@ -51,18 +57,14 @@ func (out *writer) step(s *step) {
 func (out *writer) kind(s *step, n *workflow.Node) {
 	switch step := n.Step.(type) {
 	case *workflow.Task:
-		out.text("agent", step.Agent)
-		settings, template := cutTemplate(step)
-		switch {
-		case template != "":
-			out.always("template", template)
-		case step.Agent == "" && !out.flat || step.Prompt.Text != "":
-			out.always("prompt", step.Prompt.Text)
+		switch Kind(n) {
+		case "merge":
+			out.merge(step)
+		case "land":
+			out.land(step)
+		default:
+			out.task(step, step.Agent == "" && !out.flat)
 		}
-		out.bindings(step.Inputs)
-		out.text("context", string(step.Context))
-		out.config(settings)
-		out.handoffs(step.Handoffs)
 	case *workflow.Call:
 		if !out.flat || step.Workflow != "" {
 			out.always("workflow", step.Workflow)
@@ -85,6 +87,22 @@ func (out *writer) kind(s *step, n *workflow.Node) {
 			out.nested("steps", func() { out.steps(s.body) })
 		}
 	}
+}
+
+// task writes the keys of a task. prompts says whether a prompt is written even if it is empty.
+func (out *writer) task(t *workflow.Task, prompts bool) {
+	out.text("agent", t.Agent)
+	settings, template := cutTemplate(t)
+	switch {
+	case template != "":
+		out.always("template", template)
+	case prompts || t.Prompt.Text != "":
+		out.always("prompt", t.Prompt.Text)
+	}
+	out.bindings(t.Inputs)
+	out.text("context", string(t.Context))
+	out.config(settings)
+	out.handoffs(t.Handoffs)
 }
 
 // cutTemplate takes the name of a prompt template out of the settings, if it can be written under
