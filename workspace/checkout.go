@@ -61,6 +61,9 @@ const markerName = "workspace.json"
 // ErrInUse means that another attempt uses a workspace.
 var ErrInUse = errors.New("the workspace is in use by another attempt")
 
+// patience is for those who only look whether a workspace is in use.
+const patience = 200 * time.Millisecond
+
 func (s *Store) home(a Attempt) string {
 	return filepath.Join(s.dir, "work", nameOf(a.Run), nameOf(a.Address))
 }
@@ -76,7 +79,7 @@ func (s *Store) Checkout(ctx context.Context, a Attempt, commit string) (*Worksp
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := filelock.Take(home + ".lock")
+	lock, err := filelock.Wait(home+".lock", patience)
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("%s: %w", home, ErrInUse)
 	}

@@ -1,10 +1,11 @@
 // Package workspace gives agents directories of their own, with git. A workspace is a commit: it
-// is captured from the user's checkout, checked out into a new directory for every attempt, and
-// collected from there. The package imports neither the engine nor the host.
+// is captured from the user's checkout, checked out into a new directory for every attempt,
+// collected from there, compared, merged, and landed in the checkout again. The package imports
+// neither the engine nor the host.
 //
 // A [Store] is a private bare repository in the state directory that borrows the objects of the
-// user's repository. In the user's .git it writes only refs/hocket/RUN/base, which keeps the commit
-// that a run depends on from being pruned.
+// user's repository. The user's .git is written for two purposes only: refs/hocket/RUN/base keeps
+// the commit that a run depends on from being pruned, and [Store.Land] lands.
 //
 // # What is captured
 //

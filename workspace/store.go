@@ -17,6 +17,8 @@ import (
 //
 //	store.git      all commits; its alternates are the objects of the user's repository
 //	work/RUN/STEP  one workspace, see [Workspace]
+//	setup          results of setup commands
+//	land           landings
 //	temp           what a call needs while it lasts
 //
 // It is safe for concurrent use, also by several processes.
@@ -29,7 +31,7 @@ type Store struct {
 	sub  string // the project's directory below root, "" if it is the same
 }
 
-// user is the user's repository. It is never written, except for its pins.
+// user is the user's repository. Capture, Release and Land write to it.
 type user struct {
 	git                                              // in the root of its work tree, with its own configuration
 	gitDir, index, objects, excludes, shallow string // absolute paths
@@ -66,7 +68,7 @@ func Open(ctx context.Context, stateDir, projectDir string) (*Store, error) {
 	if err := s.discover(ctx, project); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"work", "temp"} {
+	for _, name := range []string{"work", "setup", "land", "temp"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,252 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-dev/hocket/internal/filelock"
+)
+
+// Info describes the directory of a workspace.
+type Info struct {
+	Attempt            // the last that used it
+	Dir      string    // what is removed
+	Base     string    // what was checked out
+	Captured string    // what was collected; "": it was not, and the directory is never removed
+	Left     []string  // directories of attempts that could not be captured; they are never removed
+	InUse    bool      // an attempt works in it
+	Size     int64     // bytes of all files
+	Created  time.Time // or collected
+}
+
+// List returns all workspaces.
+func (s *Store) List(ctx context.Context) ([]Info, error) {
+	homes, err := filepath.Glob(filepath.Join(globEscape(s.dir), "work", "*", "*", markerName))
+	if err != nil {
+		return nil, err
+	}
+	var all []Info
+	for _, file := range homes {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		home := filepath.Dir(file)
+		info, err := s.info(home)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		lock, err := filelock.Take(home + ".lock")
+		if info.InUse = errors.Is(err, filelock.ErrLocked); !info.InUse {
+			if err == nil {
+				err = lock.Release()
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, info)
+	}
+	return all, nil
+}
+
+func (s *Store) info(home string) (Info, error) {
+	m, err := readMarker(home)
+	if err != nil {
+		return Info{}, err
+	}
+	info := Info{Attempt: m.Attempt, Dir: home, Base: m.Base, Captured: m.Captured, Created: m.Created}
+	info.Left, err = filepath.Glob(filepath.Join(globEscape(home), "left-*"))
+	info.Size = sizeOf(home)
+	return info, err
+}
+
+func globEscape(path string) string {
+	if os.PathSeparator == '\\' {
+		return path
+	}
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// Size returns how many bytes everything in the store's directory has.
+func (s *Store) Size() int64 { return sizeOf(s.dir) }
+
+func sizeOf(dir string) (size int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil // what vanishes meanwhile has no size
+	})
+	return size
+}
+
+// leftovers is how old something unfinished is when no process can need it any more.
+const leftovers = time.Hour
+
+// Clean removes workspaces of the caller's choice, and returns their size. It removes only directories that
+// have our marker, were captured, and are not in use. It also removes what processes left that
+// were killed, setup results that were not used for a month, and objects that no run needs.
+func (s *Store) Clean(ctx context.Context, remove func(Info) bool) (freed int64, err error) {
+	all, err := s.List(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, info := range all {
+		if info.InUse || info.Captured == "" || !remove(info) {
+			continue
+		}
+		size, err := s.removeHome(info.Dir)
+		freed += size
+		if err != nil {
+			return freed, err
+		}
+	}
+	removeOlder(filepath.Join(s.dir, "temp"), leftovers)
+	removeOlder(filepath.Join(s.dir, "setup"), unusedSetups)
+	return freed, s.collectGarbage(ctx, leftovers)
+}
+
+// removeHome removes a workspace if it may be removed. Its attempt may have begun since it was listed.
+func (s *Store) removeHome(home string) (int64, error) {
+	if rel, err := filepath.Rel(filepath.Join(s.dir, "work"), home); err != nil || !filepath.IsLocal(rel) {
+		return 0, errors.New("not a workspace: " + home)
+	}
+	lock, err := filelock.Take(home + ".lock")
+	if errors.Is(err, filelock.ErrLocked) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	size, err := s.removeUnused(home)
+	return size, errors.Join(err, lock.Release(), removeEmpty(filepath.Dir(home)))
+}
+
+func (s *Store) removeUnused(home string) (int64, error) {
+	for _, dir := range []string{filepath.Dir(home), home} {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // nor a symbolic link
+			return 0, err
+		}
+	}
+	info, err := s.info(home)
+	if err != nil || info.Captured == "" {
+		return 0, err
+	}
+	if len(info.Left) == 0 {
+		return info.Size, removeAll(home)
+	}
+	tree := filepath.Join(home, "tree")
+	return sizeOf(tree), removeAll(tree)
+}
+
+// removeEmpty removes a directory if nothing is in it.
+func removeEmpty(dir string) error {
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		return err
+	}
+	_ = os.Remove(dir) // somebody may use it again
+	return nil
+}
+
+func removeOlder(dir string, age time.Duration) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > age {
+			_ = removeAll(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// Release forgets a run: its workspaces, except for those in use or not captured, its commits, its
+// landings, and the ref in the user's repository.
+func (s *Store) Release(ctx context.Context, run string) error {
+	homes, err := filepath.Glob(filepath.Join(globEscape(s.dir), "work", nameOf(run), "*", markerName))
+	for _, file := range homes {
+		_, wrong := s.removeHome(filepath.Dir(file))
+		err = errors.Join(err, wrong)
+	}
+	landings, wrong := filepath.Glob(filepath.Join(globEscape(s.dir), "land", nameOf(run)+".*"))
+	err = errors.Join(err, wrong)
+	for _, dir := range landings {
+		err = errors.Join(err, removeAll(dir))
+	}
+	err = errors.Join(err, s.git.deleteRefs(ctx, refsOf(run)))
+	if s.user != nil {
+		err = errors.Join(err, s.user.deleteRefs(ctx, refsOf(run)))
+	}
+	return err
+}
+
+func (g git) deleteRefs(ctx context.Context, prefix string) error {
+	refs, err := g.out(ctx, "for-each-ref", "--format=delete %(refname)", prefix)
+	if err != nil || refs == "" {
+		return err
+	}
+	_, err = g.input(ctx, refs+"\n", "update-ref", "--stdin")
+	return err
+}
+
+// maxPacks is how many packs the store has before they become one.
+const maxPacks = 20
+
+// collectGarbage replaces the packs of the store by one with what its refs need. It is not git gc:
+// that would drop objects that the user's repository happens to have, too, and may prune later, or
+// copy all of the user's history. Packs that are younger than the given age stay, since a commit is
+// packed before its ref is written.
+func (s *Store) collectGarbage(ctx context.Context, age time.Duration) error {
+	dir := filepath.Join(s.dir, "store.git", "objects", "pack")
+	old, err := filepath.Glob(filepath.Join(globEscape(dir), "pack-*.pack"))
+	if err != nil || len(old) < maxPacks {
+		return err
+	}
+	lock, err := filelock.Take(filepath.Join(s.dir, "garbage.lock"))
+	if errors.Is(err, filelock.ErrLocked) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	revs, err := s.git.out(ctx, "for-each-ref", "--format=%(objectname)", "refs/hocket/")
+	if err != nil {
+		return err
+	}
+	if s.user != nil {
+		kept, err := s.user.out(ctx, "for-each-ref", "--format=^%(objectname)", "refs/hocket/")
+		if err != nil {
+			return err
+		}
+		revs += "\n" + kept
+	}
+	name, err := s.git.input(ctx, revs+"\n", "pack-objects", "--quiet", "--revs", "--delta-base-offset", filepath.Join(dir, "pack"))
+	if err != nil {
+		return err
+	}
+	old = slices.DeleteFunc(old, func(pack string) bool {
+		info, err := os.Stat(pack)
+		return err != nil || time.Since(info.ModTime()) < age || pack == filepath.Join(dir, "pack-"+name+".pack")
+	})
+	for _, pack := range old { // the index last: without its pack it is ignored
+		base := strings.TrimSuffix(pack, ".pack")
+		err = errors.Join(err, os.Remove(pack), ignoreMissing(os.Remove(base+".rev")), ignoreMissing(os.Remove(base+".idx")))
+	}
+	return errors.Join(err, s.git.do(ctx, "pack-refs", "--all"))
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,329 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// How says where a change lands.
+type How string
+
+// Where a change lands. Only [AsPatch] is possible without a commit in the user's repository.
+const (
+	// AsBranch creates a branch with one commit on the user's current commit. Nothing is checked out.
+	AsBranch How = "branch"
+	// AsCommit adds one commit to the current branch, and the change to the index and to the files. What
+	// is not committed stays uncommitted, staged or not.
+	AsCommit How = "commit"
+	// AsPatch changes the files only, as git apply does.
+	AsPatch How = "patch"
+)
+
+// Landing is a request to land the difference between two commits of a run.
+type Landing struct {
+	ID      string // what was landed under it once is not landed again
+	Run     string
+	How     How
+	Base    string   // the base of the run
+	Commit  string   // descends from Base
+	Branch  string   // the name of the new branch, only for AsBranch
+	Message string   // of the commit
+	Include []string // as for Capture, only for AsPatch
+	Digest  string   // of the plan that a person has approved
+}
+
+// Plan is what a landing would do now.
+type Plan struct {
+	Diff   Diff   // of the user's branch or, with AsPatch, of the files
+	Ref    string // the branch that changes, "" with AsPatch
+	Digest string // of all that a person approves
+}
+
+// ChangedError means that a landing would no longer do what was approved. The new plan needs an
+// approval.
+type ChangedError struct{ Plan Plan }
+
+func (e *ChangedError) Error() string {
+	return "the checkout has changed: the change that would land is not the one that was approved"
+}
+
+// LandConflictError means that the change does not fit the user's files.
+type LandConflictError struct {
+	Conflicts []Conflict
+	// Uncommitted means that the change depends on work that the user has not committed, or overlaps with it. It fits
+	// after that is committed, or as a patch or branch.
+	Uncommitted bool
+	// Base and Commit are for a resolution, if it is possible: Commit has conflict markers. What resolves them descends
+	// from it and lands with the other Base.
+	Base, Commit string
+}
+
+func (e *LandConflictError) Error() string {
+	var paths []string
+	for _, c := range e.Conflicts {
+		paths = append(paths, c.Path)
+	}
+	if len(paths) > 10 {
+		paths = append(paths[:10], fmt.Sprintf("and %d more", len(paths)-10))
+	}
+	files := strings.Join(paths, ", ")
+	if e.Uncommitted {
+		return "the change depends on uncommitted work in " + files + ": commit that, or land in another way"
+	}
+	return "the change conflicts with the checkout in " + files
+}
+
+// Landed is what a landing did.
+type Landed struct {
+	Commit string `json:"commit,omitempty"` // in the user's repository; "" with AsPatch, or if there was nothing to land
+	Ref    string `json:"ref,omitempty"`    // the branch that has it
+	Files  int    `json:"files"`            // that were changed by it
+	// Before has the files as they were before, for AsCommit and AsPatch. The store keeps it for the run.
+	Before string `json:"before,omitempty"`
+}
+
+// Plan computes what a landing would do. The patch of the diff has at most about limit bytes.
+func (s *Store) Plan(ctx context.Context, l Landing, limit int) (Plan, error) {
+	p, err := s.plan(ctx, l, limit)
+	if err != nil {
+		return Plan{}, err
+	}
+	p.q.remove()
+	return p.Plan, nil
+}
+
+// plan is a Plan with what is needed to carry it out.
+type plan struct {
+	Plan
+	q      *quarantine // with the objects
+	who    string
+	head   point
+	commit string  // the new commit of AsBranch and AsCommit
+	before string  // a commit with the user's files
+	files  [2]tree // before and after
+	index  [2]tree // before and after
+}
+
+// tree is the name of a tree.
+type tree = string
+
+func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err error) {
+	p := &plan{who: s.signature()}
+	if p.Ref, err = s.target(ctx, l); err != nil {
+		return nil, err
+	}
+	if p.head, err = s.head(ctx); err != nil {
+		return nil, err
+	}
+	if p.q, err = s.quarantine("", ""); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			p.q.remove()
+		}
+	}()
+	if l.How == AsPatch {
+		return p, s.planPatch(ctx, l, p, limit)
+	}
+	return p, s.planCommit(ctx, l, p, limit)
+}
+
+// target checks a landing and returns the ref that it changes.
+func (s *Store) target(ctx context.Context, l Landing) (string, error) {
+	if err := checkCommits(l.Base, l.Commit); err != nil {
+		return "", err
+	}
+	if l.ID == "" || l.Run == "" {
+		return "", errors.New("a landing needs an id and a run")
+	}
+	if err := s.git.do(ctx, "merge-base", "--is-ancestor", l.Base, l.Commit); err != nil {
+		return "", fmt.Errorf("workspace %.12s does not descend from %.12s, so it cannot be landed: %w", l.Commit, l.Base, err)
+	}
+	switch l.How {
+	case AsPatch:
+		return "", nil
+	case AsBranch, AsCommit:
+	default:
+		return "", fmt.Errorf("unknown way to land %q: expected branch, commit or patch", l.How)
+	}
+	if s.user == nil {
+		return "", fmt.Errorf("%s is not in a git repository: it supports only land: patch", s.root)
+	}
+	if l.How == AsBranch {
+		name, err := s.user.out(ctx, "check-ref-format", "--branch", l.Branch)
+		if err != nil || name != l.Branch {
+			return "", fmt.Errorf("invalid name of a branch %q", l.Branch)
+		}
+		return "refs/heads/" + name, nil
+	}
+	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"} {
+		if _, err := os.Lstat(filepath.Join(s.user.gitDir, name)); err == nil {
+			return "", fmt.Errorf("a merge or rebase is in progress in %s: finish or abort it first, or use land: branch", s.root)
+		}
+	}
+	ref, err := s.user.out(ctx, "symbolic-ref", "-q", "HEAD")
+	if err != nil {
+		return "", fmt.Errorf("no branch is checked out in %s: check one out, or use land: branch", s.root)
+	}
+	return ref, nil
+}
+
+// planCommit plans a commit on the user's current one. The change is merged with what is committed:
+// base → the user's commit on one side, base → the change on the other. So what was uncommitted in the base is
+// in neither.
+func (s *Store) planCommit(ctx context.Context, l Landing, p *plan, limit int) error {
+	if p.head.commit == "" {
+		return fmt.Errorf("%s has no commits yet: commit first, or use land: patch", s.root)
+	}
+	base, err := p.q.point(ctx, l.Base)
+	if err != nil {
+		return err
+	}
+	onto, err := p.q.commit(ctx, p.head.tree, "The user's commit "+p.head.commit, base)
+	if err != nil {
+		return err
+	}
+	merged, err := s.fit(ctx, l, p, onto)
+	var conflict *LandConflictError
+	if errors.As(err, &conflict) {
+		if err := s.blame(ctx, l, p.q, conflict); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if merged == p.head.tree {
+		p.commit = p.head.commit
+	} else if p.commit, err = p.q.commitBy(ctx, p.who, merged, cmp.Or(strings.TrimSpace(l.Message), "Land the work of "+l.Run), p.head); err != nil {
+		return err
+	}
+	if p.Diff, err = p.q.diff(ctx, p.head.commit, p.commit, limit); err != nil {
+		return err
+	}
+	p.Digest = digestOf(string(l.How), p.Ref, p.Diff.Digest)
+	if l.How == AsBranch {
+		return nil
+	}
+	return s.planCheckout(ctx, p)
+}
+
+// planCheckout plans how the files and the index receive a new commit.
+func (s *Store) planCheckout(ctx context.Context, p *plan) error {
+	snap, err := s.snapshot(ctx, p.head, p.head.commit, nil)
+	if err != nil {
+		return err
+	}
+	p.before = snap.commit
+	if p.files, err = p.overlay(ctx, snap.tree); err != nil {
+		return err
+	}
+	if err := s.copyUserIndex(ctx, p.q.index); err != nil {
+		return err
+	}
+	staged, err := p.q.out(ctx, "write-tree")
+	if err != nil {
+		return err
+	}
+	p.index, err = p.overlay(ctx, staged)
+	return err
+}
+
+// overlay merges the new commit into a tree that the user has on the current one.
+func (p *plan) overlay(ctx context.Context, users tree) ([2]tree, error) {
+	mine, err := p.q.commit(ctx, users, "Uncommitted", p.head)
+	if err != nil {
+		return [2]tree{}, err
+	}
+	merged, conflicts, err := p.q.mergeTree(ctx, Branch{"uncommitted", mine}, Branch{"change", p.commit})
+	if err != nil {
+		return [2]tree{}, err
+	}
+	if conflicts != nil {
+		return [2]tree{}, &LandConflictError{Conflicts: conflicts, Uncommitted: true}
+	}
+	return [2]tree{users, merged}, nil
+}
+
+// planPatch plans a change of the files only.
+func (s *Store) planPatch(ctx context.Context, l Landing, p *plan, limit int) error {
+	snap, err := s.snapshot(ctx, p.head, l.Base, l.Include)
+	if err != nil {
+		return err
+	}
+	p.before = snap.commit
+	merged, err := s.fit(ctx, l, p, snap.commit)
+	if err != nil {
+		return err
+	}
+	p.files = [2]tree{snap.tree, merged}
+	if p.Diff, err = p.q.diff(ctx, snap.tree, merged, limit); err != nil {
+		return err
+	}
+	p.Digest = digestOf(string(l.How), "", p.Diff.Digest)
+	return nil
+}
+
+// fit merges the change into a commit on the base that has the user's files.
+func (s *Store) fit(ctx context.Context, l Landing, p *plan, onto string) (tree, error) {
+	into, change := Branch{"checkout", onto}, Branch{"change", l.Commit}
+	merged, conflicts, err := p.q.mergeTree(ctx, into, change)
+	if err != nil || conflicts == nil {
+		return merged, err
+	}
+	failed := &LandConflictError{Conflicts: conflicts, Base: onto}
+	if failed.Commit, _, err = p.q.merge(ctx, into, change); err != nil {
+		return "", err
+	}
+	if err := p.q.seal(ctx, s.git, failed.Commit, l.Base, l.Commit); err != nil {
+		return "", err
+	}
+	if err := s.pin(ctx, l.Run, "merge/"+failed.Commit, failed.Commit); err != nil {
+		return "", err
+	}
+	return "", failed
+}
+
+// blame finds out whether a conflict is due to what was uncommitted when the base was captured.
+func (s *Store) blame(ctx context.Context, l Landing, q *quarantine, conflict *LandConflictError) error {
+	pinned, err := s.user.out(ctx, "rev-parse", "-q", "--verify", refsOf(l.Run)+"base")
+	if err != nil {
+		return err
+	}
+	parent, err := q.out(ctx, "rev-list", "-1", "--no-commit-header", "--format=%P", l.Base, "--")
+	if err != nil || parent != pinned { // the base is that commit itself
+		return err
+	}
+	uncommitted, err := q.moves(ctx, [2]string{pinned, l.Base})
+	for _, m := range uncommitted {
+		for _, c := range conflict.Conflicts {
+			conflict.Uncommitted = conflict.Uncommitted || c.Path == m.Path
+		}
+	}
+	return err
+}
+
+// signature returns who signs a commit in the user's repository, and when.
+func (s *Store) signature() string {
+	name, email := "hocket", "hocket@localhost"
+	if s.user != nil && s.user.name != "" && s.user.email != "" {
+		name, email = s.user.name, s.user.email
+	}
+	clean := strings.NewReplacer("<", "", ">", "", "\n", " ", "\x00", "")
+	now := time.Now()
+	return fmt.Sprintf("%s <%s> %d %s", clean.Replace(name), clean.Replace(email), now.Unix(), now.Format("-0700"))
+}
+
+func digestOf(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:])
+}

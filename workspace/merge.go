@@ -1,0 +1,218 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Branch is a commit to merge, with a name for people: it labels the sides of conflicts.
+type Branch struct{ Name, Commit string }
+
+// Merged is the result of a merge.
+type Merged struct {
+	// Commit has everything that was merged. With conflicts, its files have conflict markers where
+	// that is possible: a workspace of it is where they are resolved.
+	Commit    string
+	Conflicts []Conflict
+	// Next is the index of the first branch that was not merged, because of a conflict before. What
+	// resolves the conflict is merged with the branches from there on.
+	Next int
+}
+
+// Conflict is a file that could not be merged.
+type Conflict struct {
+	Path string
+	// Kind is what git calls the conflict, such as contents, modify/delete, rename/rename or binary.
+	Kind    string
+	Message string
+}
+
+// Merge merges branches in their order, each into what came before. It stops at the first one with
+// conflicts. All descend from the base of a run. The store keeps the result for the run.
+func (s *Store) Merge(ctx context.Context, run string, branches []Branch) (Merged, error) {
+	for _, b := range branches {
+		if err := checkCommits(b.Commit); err != nil {
+			return Merged{}, err
+		}
+	}
+	if len(branches) == 0 {
+		return Merged{}, fmt.Errorf("nothing to merge")
+	}
+	q, err := s.quarantine("", "")
+	if err != nil {
+		return Merged{}, err
+	}
+	defer q.remove()
+	m, onto := Merged{Next: len(branches)}, branches[0]
+	for i, b := range branches[1:] {
+		if onto.Commit, m.Conflicts, err = q.merge(ctx, onto, b); err != nil {
+			return Merged{}, fmt.Errorf("merge of %s: %w", b.Name, err)
+		}
+		if m.Conflicts != nil {
+			m.Next = i + 2
+			break
+		}
+	}
+	m.Commit = onto.Commit
+	var has []string
+	for _, b := range branches {
+		has = append(has, b.Commit)
+	}
+	if !slices.Contains(has, m.Commit) {
+		if err := q.seal(ctx, s.git, m.Commit, has...); err != nil {
+			return Merged{}, err
+		}
+	}
+	return m, s.pin(ctx, run, "merge/"+m.Commit, m.Commit)
+}
+
+// merge merges one branch into another. If one contains the other, it is the result.
+func (q *quarantine) merge(ctx context.Context, into, other Branch) (string, []Conflict, error) {
+	for _, pair := range [][2]string{{other.Commit, into.Commit}, {into.Commit, other.Commit}} {
+		if err := q.do(ctx, "merge-base", "--is-ancestor", pair[0], pair[1]); err == nil {
+			return pair[1], nil, nil
+		} else if exitCode(err) != 1 {
+			return "", nil, err
+		}
+	}
+	tree, conflicts, err := q.mergeTree(ctx, into, other)
+	if err != nil {
+		return "", nil, err
+	}
+	a, err := q.point(ctx, into.Commit)
+	if err != nil {
+		return "", nil, err
+	}
+	b, err := q.point(ctx, other.Commit)
+	if err != nil {
+		return "", nil, err
+	}
+	commit, err := q.commit(ctx, tree, "Merge "+other.Name, a, b)
+	return commit, conflicts, err
+}
+
+// mergeTree merges two commits into a tree, with conflict markers if there are conflicts.
+func (q *quarantine) mergeTree(ctx context.Context, into, other Branch) (string, []Conflict, error) {
+	text, _, err := q.run(ctx, nil, "merge-tree", "--write-tree", "-z", "--messages", into.label(), other.label())
+	if err != nil && exitCode(err) != 1 {
+		return "", nil, err
+	}
+	tree, conflicts, wrong := parseMerge(text)
+	if wrong != nil || err == nil {
+		return tree, nil, wrong
+	}
+	if len(conflicts) == 0 {
+		return "", nil, fmt.Errorf("git merge-tree: conflicts without files")
+	}
+	return tree, conflicts, nil
+}
+
+// label returns a name of the commit for git that says what it is, in the form of git describe:
+// git labels the sides of a conflict with what it was given.
+func (b Branch) label() string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '-'
+	}, b.Name)
+	if name = strings.Trim(name, "-"); name == "" {
+		return b.Commit
+	}
+	return name[:min(len(name), 60)] + "-g" + b.Commit[:16]
+}
+
+// parseMerge reads the output of merge-tree -z: the tree, then "mode object stage TAB path" of the
+// files with conflicts, an empty record, and messages: a number of paths, the paths, a kind, a text.
+func parseMerge(text string) (tree string, conflicts []Conflict, err error) {
+	rest := strings.Split(text, "\x00")
+	unexpected := fmt.Errorf("git merge-tree: unexpected output %.80q", text)
+	if tree = rest[0]; !isCommit(tree) {
+		return "", nil, unexpected
+	}
+	rest = rest[1:]
+	for len(rest) > 0 && rest[0] != "" {
+		_, path, ok := strings.Cut(rest[0], "\t")
+		if !ok {
+			return "", nil, unexpected
+		}
+		if n := len(conflicts); n == 0 || conflicts[n-1].Path != path {
+			conflicts = append(conflicts, Conflict{Path: path, Kind: "contents"})
+		}
+		rest = rest[1:]
+	}
+	rest = rest[min(1, len(rest)):]
+	for len(rest) > 1 {
+		var count int
+		if _, err := fmt.Sscanf(rest[0], "%d", &count); err != nil || count < 0 || len(rest) < count+3 {
+			return "", nil, unexpected
+		}
+		paths, kind, message := rest[1:1+count], rest[1+count], strings.TrimSpace(rest[2+count])
+		rest = rest[count+3:]
+		kind, ok := strings.CutPrefix(kind, "CONFLICT (")
+		if !ok {
+			continue
+		}
+		for i := range conflicts {
+			if c := &conflicts[i]; c.Message == "" && slices.Contains(paths, c.Path) {
+				c.Kind, c.Message = strings.TrimSuffix(kind, ")"), message
+			}
+		}
+	}
+	return tree, conflicts, nil
+}
+
+// Marker is a line that begins or ends a conflict.
+type Marker struct {
+	Path string
+	Line int // from 1
+}
+
+// Markers returns the conflict markers that are left in some files of a commit.
+func (s *Store) Markers(ctx context.Context, commit string, paths []string) ([]Marker, error) {
+	if err := checkCommits(commit); err != nil {
+		return nil, err
+	}
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	args := append([]string{"ls-tree", "-r", "-z", commit, "--"}, paths...)
+	text, err := s.git.with("GIT_LITERAL_PATHSPECS=1").out(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	var all []Marker
+	for _, entry := range records(text) {
+		info, path, _ := strings.Cut(entry, "\t")
+		f := strings.Fields(info)
+		if len(f) != 3 || f[1] != "blob" || f[0] == "120000" {
+			continue
+		}
+		content, _, err := s.git.run(ctx, nil, "cat-file", "blob", f[2])
+		if err != nil {
+			return nil, err
+		}
+		for _, line := range markers(content) {
+			all = append(all, Marker{path, line})
+		}
+	}
+	return all, nil
+}
+
+// markers returns the lines with markers. A line of only = signs also underlines headings, so it does not count.
+func markers(content string) (lines []int) {
+	if bytes.IndexByte([]byte(content[:min(len(content), 8000)]), 0) >= 0 { // as git recognizes binary files
+		return nil
+	}
+	n := 0
+	for line := range strings.Lines(content) {
+		n++
+		if strings.HasPrefix(line, "<<<<<<< ") || strings.HasPrefix(line, ">>>>>>> ") || strings.HasPrefix(line, "||||||| ") {
+			lines = append(lines, n)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,148 @@
+package workspace
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestDiff(t *testing.T) {
+	f := newFixture(t)
+	f.put("bin", "a\x00b")
+	f.put("long.txt", strings.Repeat("a line that stays\n", 50))
+	s := f.open()
+	b := f.capture(s, "r1")
+	w := f.checkout(s, Attempt{"r1", "step", 1}, b.Commit)
+	f.write(filepath.Join(w.Root, "a.txt"), "one\n2\nthree\n")
+	f.write(filepath.Join(w.Root, "bin"), "a\x00c")
+	f.no(os.Rename(filepath.Join(w.Root, "long.txt"), filepath.Join(w.Root, "moved.txt")))
+	f.no(os.Remove(filepath.Join(w.Root, "dir/b.txt")))
+	f.write(filepath.Join(w.Root, "new\tname.txt"), "1\n2\n")
+	f.no(os.Remove(filepath.Join(w.Root, "run.sh")))
+	f.no(os.Symlink("a.txt", filepath.Join(w.Root, "run.sh")))
+	c := f.collect(w)
+	d, err := s.Diff(t.Context(), b.Commit, c, 1<<20)
+	f.no(err)
+	want := []File{
+		{Path: "a.txt", Status: Modified, Added: 1, Removed: 1},
+		{Path: "bin", Status: Modified, Binary: true},
+		{Path: "dir/b.txt", Status: Deleted, Removed: 1},
+		{Path: "moved.txt", From: "long.txt", Status: Renamed},
+		{Path: "new\tname.txt", Status: Added, Added: 2},
+		{Path: "run.sh", Status: Retyped, Added: 1, Removed: 1},
+	}
+	if len(d.Files) != len(want) {
+		t.Fatalf("files %+v", d.Files)
+	}
+	for i, file := range d.Files {
+		if file != want[i] {
+			t.Errorf("file %+v, want %+v", file, want[i])
+		}
+	}
+	if d.Truncated || !strings.Contains(d.Patch, "\n-two\n+2\n") || !strings.Contains(d.Patch, "Binary files") {
+		t.Errorf("patch %s", d.Patch)
+	}
+	short, err := s.Diff(t.Context(), b.Commit, c, 150)
+	f.no(err)
+	if !short.Truncated || len(short.Patch) > 150 || !strings.HasSuffix(short.Patch, "\n") || short.Digest != d.Digest {
+		t.Errorf("short %+v", short)
+	}
+	if same, err := s.Diff(t.Context(), c, c, 100); err != nil || len(same.Files) > 0 || same.Patch != "" || same.Truncated {
+		t.Errorf("no difference: %+v, %v", same, err)
+	}
+	var patch bytes.Buffer
+	f.no(s.WritePatch(t.Context(), &patch, b.Commit, c))
+	f.write(f.repo+".patch", patch.String())
+	f.git(f.repo, "apply", f.repo+".patch")
+	if f.read(f.repo, "bin") != "a\x00c" {
+		t.Error("the patch does not have the binary file")
+	}
+	if _, err := s.Diff(t.Context(), "--output=x", c, 1); err == nil {
+		t.Error("an option was taken for a commit")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(":100644 100644 aaaa bbbb M\x00a.txt\x001\t1\ta.txt\x00")
+	f.Add(":100644 100644 aaaa bbbb R100\x00a\x00b\x000\t0\t\x00a\x00b\x00")
+	f.Add(strings.Repeat("a", 40) + "\x00100644 b 1\ta.txt\x00100644 c 2\ta.txt\x00\x001\x00a.txt\x00CONFLICT (contents)\x00CONFLICT (content): Merge conflict in a.txt\n\x00")
+	f.Fuzz(func(t *testing.T, text string) {
+		if d, err := parseDiff(text); err == nil && len(d.Digest) != 64 {
+			t.Error("no digest")
+		}
+		if tree, _, err := parseMerge(text); err == nil && !isCommit(tree) {
+			t.Error("no tree")
+		}
+	})
+}
+
+func TestMerge(t *testing.T) {
+	f := newFixture(t)
+	f.put("a.txt", "one\nuncommitted\nthree\n")
+	s := f.open()
+	b := f.capture(s, "r1").Commit
+	x := Branch{"write/x#1", f.change(s, "x", b, map[string]string{"x.txt": "x\n", "a.txt": "ONE\nuncommitted\nthree\n"})}
+	y := Branch{"y", f.change(s, "y", b, map[string]string{"y.txt": "y\n", "a.txt": "one\nuncommitted\nTHREE\n"})}
+	z := Branch{"z", f.change(s, "z", b, map[string]string{"a.txt": "1\nuncommitted\nthree\n", "dir/b.txt": "", "run.sh": "x"})}
+	same := Branch{"same", b}
+
+	m, err := s.Merge(t.Context(), "r1", []Branch{same, x, y, same})
+	f.no(err)
+	if m.Conflicts != nil || m.Next != 4 {
+		t.Errorf("merged %+v", m)
+	}
+	f.has(s, m.Commit, "a.txt", "ONE\nuncommitted\nTHREE\n")
+	f.has(s, m.Commit, "x.txt", "x")
+	f.has(s, m.Commit, "y.txt", "y")
+	if again, err := s.Merge(t.Context(), "r1", []Branch{same, x, y, same}); err != nil || again.Commit != m.Commit {
+		t.Errorf("merged again: %+v, %v", again, err)
+	}
+
+	b2 := Branch{"b", f.change(s, "b", b, map[string]string{"dir/b.txt": "changed\n"})}
+	m, err = s.Merge(t.Context(), "r1", []Branch{x, b2, z, y})
+	f.no(err)
+	if len(m.Conflicts) != 2 || m.Next != 3 || m.Conflicts[0].Path != "a.txt" || m.Conflicts[0].Kind != "contents" ||
+		m.Conflicts[1].Path != "dir/b.txt" || m.Conflicts[1].Kind != "modify/delete" || m.Conflicts[1].Message == "" {
+		t.Errorf("merged %+v", m)
+	}
+	marks, err := s.Markers(t.Context(), m.Commit, []string{"a.txt", "dir/b.txt", "missing", "run.sh"})
+	f.no(err)
+	if len(marks) != 2 || marks[0] != (Marker{"a.txt", 1}) || marks[1].Path != "a.txt" {
+		t.Errorf("markers %+v", marks)
+	}
+	// The conflict is resolved in a workspace, and the rest is merged.
+	w := f.checkout(s, Attempt{"r1", "resolve", 1}, m.Commit)
+	text := f.read(w.Root, "a.txt")
+	if !strings.HasPrefix(text, "<<<<<<< ") || !strings.Contains(text, ">>>>>>> z-g"+z.Commit[:16]+"\n") {
+		t.Errorf("conflict:\n%s", text)
+	}
+	f.write(filepath.Join(w.Root, "a.txt"), "ONE and 1\nuncommitted\nthree\n")
+	resolved := f.collect(w)
+	if marks, err := s.Markers(t.Context(), resolved, []string{"a.txt"}); err != nil || marks != nil {
+		t.Errorf("markers %+v, %v", marks, err)
+	}
+	m, err = s.Merge(t.Context(), "r1", []Branch{{"resolved", resolved}, y})
+	f.no(err)
+	if m.Conflicts != nil {
+		t.Errorf("merged %+v", m)
+	}
+	f.has(s, m.Commit, "a.txt", "ONE and 1\nuncommitted\nTHREE\n")
+	f.has(s, m.Commit, "x.txt", "x")
+	f.has(s, m.Commit, "y.txt", "y")
+	if _, err := s.git.out(t.Context(), "fsck", "--full"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMarkers(t *testing.T) {
+	for text, want := range map[string]int{
+		"<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n": 2, "Heading\n=======\n": 0, "  <<<<<<< a\n": 0,
+		"x\n||||||| base\n": 1, "a\x00\n<<<<<<< a\n": 0, "<<<<<<<\n": 0, "": 0,
+	} {
+		if got := markers(text); len(got) != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func TestSetupRunsOncePerKey(t *testing.T) {
+	f := newFixture(t)
+	f.put("lock.txt", "v1\n")
+	s := f.open()
+	b := f.capture(s, "r1")
+	var runs atomic.Int32
+	setup := Setup{Command: "install", Key: []string{"lock.txt", "dir/*.txt"}, Run: func(_ context.Context, dir string) error {
+		runs.Add(1)
+		f.write(filepath.Join(dir, "ignored", "pkg", "tool"), "tool\n")
+		f.no(os.Chmod(filepath.Join(dir, "ignored", "pkg", "tool"), 0o755))
+		f.no(os.Symlink("pkg/tool", filepath.Join(dir, "ignored", "link")))
+		f.write(filepath.Join(dir, "dir", "generated"), "generated\n")
+		return os.Chmod(filepath.Join(dir, "ignored", "pkg"), 0o555)
+	}}
+	var all sync.WaitGroup
+	for i := range 5 {
+		all.Go(func() {
+			w, err := s.Checkout(t.Context(), Attempt{"r1", fmt.Sprint(i), 1}, b.Commit)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer w.Close()
+			if _, err := w.Setup(t.Context(), setup); err != nil {
+				t.Error(err)
+			}
+			data, err := os.ReadFile(filepath.Join(w.Dir, "ignored", "link"))
+			if err != nil || string(data) != "tool\n" {
+				t.Errorf("%q, %v", data, err)
+			}
+			if info, err := os.Stat(filepath.Join(w.Dir, "ignored", "pkg")); err != nil || info.Mode().Perm() != 0o555 {
+				t.Errorf("%v, %v", info, err)
+			}
+			// What one agent does to its copy must not reach the others.
+			if err := os.WriteFile(filepath.Join(w.Dir, "ignored", "pkg", "tool"), []byte("tool\n"), 0o755); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if runs.Load() != 1 {
+		t.Errorf("%d runs", runs.Load())
+	}
+	f.put("lock.txt", "v2\n")
+	b = f.capture(s, "r2")
+	w := f.checkout(s, Attempt{"r2", "step", 1}, b.Commit)
+	if copied, err := w.Setup(t.Context(), setup); err != nil || copied || runs.Load() != 2 {
+		t.Errorf("another key: copied %v, %v, %d runs", copied, err, runs.Load())
+	}
+	f.no(w.Close())
+
+	fails := errors.New("no network")
+	w = f.checkout(s, Attempt{"r2", "step", 2}, b.Commit)
+	defer w.Close()
+	for range 2 {
+		_, err := w.Setup(t.Context(), Setup{Command: "broken", Run: func(context.Context, string) error { return fails }})
+		if !errors.Is(err, fails) {
+			t.Errorf("error %v", err)
+		}
+	}
+	if _, err := w.Setup(t.Context(), Setup{Command: "x", Key: []string{"../x"}}); err == nil {
+		t.Error("a key outside the workspace")
+	}
+	// A setup that changes tracked files has no result that could be copied.
+	for range 2 {
+		copied, err := w.Setup(t.Context(), Setup{Command: "change", Run: func(_ context.Context, dir string) error {
+			f.write(filepath.Join(dir, "a.txt"), "changed\n")
+			return nil
+		}})
+		if copied || err != nil {
+			t.Errorf("copied %v, %v", copied, err)
+		}
+	}
+}
+
+func TestPorts(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ports")
+	var mu sync.Mutex
+	first := map[int]bool{}
+	var held []*Ports
+	var all sync.WaitGroup
+	for i := range 30 {
+		all.Go(func() {
+			p, err := ReservePorts(dir, Attempt{"r1", fmt.Sprint("step", i), 1})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if first[p.First] || p.First%PortCount != 0 {
+				t.Errorf("ports from %d", p.First)
+			}
+			first[p.First], held = true, append(held, p)
+		})
+	}
+	all.Wait()
+	for _, p := range held {
+		if err := p.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+	a := Attempt{"r1", "again", 1}
+	p, err := ReservePorts(dir, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := p.First
+	if err := p.Release(); err != nil {
+		t.Fatal(err)
+	}
+	a.Number = 2
+	if p, err = ReservePorts(dir, a); err != nil || p.First != was {
+		t.Fatalf("ports %+v, %v, before %d", p, err, was)
+	}
+	_ = p.Release()
+	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(was+3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if p, err = ReservePorts(dir, a); err != nil || p.First == was {
+		t.Errorf("ports %+v, %v: one of them is in use", p, err)
+	}
+	_ = p.Release()
+}
