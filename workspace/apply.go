@@ -49,8 +49,9 @@ type move struct {
 	Object string `json:"object"`
 }
 
-// errMoved means that the user changed something that a landing is about to change.
-var errMoved = errors.New("the checkout was changed during the landing")
+// errMoved means that the user changed something that a landing is about to change, or that a
+// file is in its way that was not captured.
+var errMoved = errors.New("it was changed during the landing, or git ignores it")
 
 // maxReplans is how often a landing starts again because the user works in the same files.
 const maxReplans = 5

@@ -98,7 +98,11 @@ func (s *Store) snapshot(ctx context.Context, head point, parent string, include
 	for _, l := range links {
 		snap.warnings = append(snap.warnings, fmt.Sprintf("%s is a submodule: changes in it are not captured, and it is empty in workspaces", l))
 	}
-	nested, err := q.add(ctx, s.aside(links))
+	aside := s.aside(links)
+	if err := s.checkSize(ctx, q, aside); err != nil {
+		return snap, err
+	}
+	nested, err := q.add(ctx, aside)
 	if err != nil {
 		return snap, err
 	}
@@ -129,6 +133,37 @@ func (s *Store) aside(links []string) []string {
 		links = append(slices.Clip(links), filepath.ToSlash(rel))
 	}
 	return links
+}
+
+// maxUntracked is how many bytes of files can be captured that git does not know. More is likely
+// something that should be ignored, and would be stored for every run.
+const maxUntracked = 2 << 30
+
+// checkSize returns an error if untracked files are too large.
+func (s *Store) checkSize(ctx context.Context, q *quarantine, aside []string) error {
+	args := []string{"ls-files", "-z", "--others", "--exclude-standard", "--", ":(top)"}
+	for _, path := range aside {
+		args = append(args, exclude+path)
+	}
+	text, err := q.out(ctx, args...)
+	if err != nil {
+		return err
+	}
+	var sum, most int64
+	largest := ""
+	for _, name := range records(text) {
+		info, err := os.Lstat(filepath.Join(s.root, filepath.FromSlash(name)))
+		if err != nil || !info.Mode().IsRegular() {
+			continue // git says what is wrong
+		}
+		if sum += info.Size(); info.Size() > most {
+			most, largest = info.Size(), name
+		}
+	}
+	if sum > maxUntracked {
+		return fmt.Errorf("untracked files in %s have %d MB, more than the %d MB that can be captured; the largest is %s: add what workspaces do not need to .gitignore", s.root, sum>>20, maxUntracked>>20, largest)
+	}
+	return nil
 }
 
 // ignore writes what the user's configuration ignores into one file for git: the user's repository
@@ -278,6 +313,9 @@ func (q *quarantine) gitlinks(ctx context.Context) (links []string, err error) {
 	return links, nil
 }
 
+// exclude excludes a path from what git works on.
+const exclude = ":(top,exclude,literal)"
+
 const embedded = "warning: adding embedded git repository: "
 
 // add adds everything of the work tree to the index, except some paths. It returns the
@@ -285,7 +323,7 @@ const embedded = "warning: adding embedded git repository: "
 func (q *quarantine) add(ctx context.Context, except []string) (nested []string, err error) {
 	spec := ":(top)"
 	for _, path := range except {
-		spec += "\x00:(top,exclude,literal)" + path
+		spec += "\x00" + exclude + path
 	}
 	_, messages, err := q.run(ctx, strings.NewReader(spec), "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul")
 	for line := range strings.Lines(messages) {

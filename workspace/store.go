@@ -114,8 +114,7 @@ func (s *Store) discover(ctx context.Context, project string) error {
 		return err
 	}
 	top, prefix, _ := strings.Cut(top, "\n")
-	ignored := g.do(ctx, "check-ignore", "-q", ".")
-	if prefix != "" && ignored == nil { // as if it was not there: it could not be captured
+	if prefix != "" && g.do(ctx, "check-ignore", "-q", ".") == nil { // it could not be captured
 		return s.settle(nil, nil)
 	}
 	s.root, s.sub = filepath.FromSlash(top), strings.TrimSuffix(filepath.FromSlash(prefix), string(filepath.Separator))
@@ -184,8 +183,19 @@ func (s *Store) create() error {
 	case err == nil && string(config) != want:
 		return fmt.Errorf("%s was created for another format of object names: the repository of the project was replaced; remove %s to start anew", dir, s.dir)
 	case errors.Is(err, os.ErrNotExist):
-		if err := createRepository(dir, want, "ref: refs/heads/none\n", alternates, shallow); err != nil {
+		// In another place first: several processes may do this at once.
+		temp, remove, err := s.temp()
+		if err != nil {
 			return err
+		}
+		defer remove()
+		if err := createRepository(filepath.Join(temp, "store.git"), want, "ref: refs/heads/none\n", alternates, shallow); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(temp, "store.git"), dir); err != nil {
+			if _, exists := os.Stat(filepath.Join(dir, "config")); exists != nil {
+				return err
+			}
 		}
 	case err != nil:
 		return err
@@ -196,7 +206,7 @@ func (s *Store) create() error {
 	)
 }
 
-// createRepository creates a repository without templates. The config comes last: what has one is complete.
+// createRepository creates a repository without templates.
 func createRepository(dir, config, head, alternates string, shallow []byte) error {
 	for _, name := range []string{"objects/info", "objects/pack", "refs/heads", "info"} {
 		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(name)), 0o700); err != nil {

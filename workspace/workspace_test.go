@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -287,6 +288,10 @@ func TestCaptureErrors(t *testing.T) {
 		"nested repository without commits": {func(f *fixture) { f.mkdir(f.repo + "/sub"); f.git(f.repo+"/sub", "init", "-q"); f.put("sub/x", "x") }, "sub is a git repository without commits"},
 		"bare":                              {func(f *fixture) { f.repo += ".git"; f.git(".", "init", "-q", "--bare", f.repo) }, "bare repository"},
 		"inside .git":                       {func(f *fixture) { f.repo += "/.git" }, "bare repository or inside a .git directory"},
+		"huge untracked file": {func(f *fixture) {
+			f.put("huge", "")
+			f.no(os.Truncate(filepath.Join(f.repo, "huge"), maxUntracked+1))
+		}, "the largest is huge"},
 		"unmerged": {func(f *fixture) {
 			f.git(f.repo, "checkout", "-qb", "other")
 			f.put("a.txt", "x\n")
@@ -309,6 +314,21 @@ func TestCaptureErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestRepositoryOfAnotherUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	f := newFixture(t)
+	f.no(filepath.WalkDir(f.repo, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Lchown(path, 12345, 12345))
+	}))
+	if _, err := Open(t.Context(), f.state, f.repo); err == nil || !strings.Contains(err.Error(), "safe.directory "+f.repo) {
+		t.Errorf("error %v", err)
+	}
+	f.git(".", "config", "--global", "--add", "safe.directory", f.repo)
+	f.capture(f.open(), "r1")
 }
 
 func TestVersion(t *testing.T) {
@@ -343,6 +363,22 @@ func TestKindsOfRepositories(t *testing.T) {
 			f.git(".", "clone", "-q", "--depth=1", "file://"+f.repo, f.repo+"-shallow")
 			f.repo += "-shallow"
 		},
+		"partial clone": func(f *fixture) {
+			f.put("a.txt", "second\n")
+			f.git(f.repo, "commit", "-qam", "second")
+			f.git(f.repo, "config", "uploadpack.allowFilter", "true")
+			f.git(".", "clone", "-q", "--filter=blob:none", "file://"+f.repo, f.repo+"-partial")
+			f.no(os.Rename(f.repo, f.repo+"-gone")) // nothing can be fetched
+			f.repo += "-partial"
+		},
+		"CRLF": func(f *fixture) {
+			f.git(f.repo, "config", "core.autocrlf", "true")
+			f.no(os.Remove(f.repo + "/a.txt"))
+			f.git(f.repo, "checkout", "a.txt")
+			if f.read(f.repo, "a.txt") != "one\r\ntwo\r\nthree\r\n" {
+				f.Error("no CRLF")
+			}
+		},
 		"sparse": func(f *fixture) { f.git(f.repo, "sparse-checkout", "set", "--sparse-index", "nothing") },
 		"merge in progress": func(f *fixture) {
 			f.git(f.repo, "checkout", "-qb", "other")
@@ -373,8 +409,17 @@ func TestKindsOfRepositories(t *testing.T) {
 			c := f.collect(w)
 			f.has(s, c, "result.txt", "result\n")
 			f.has(s, c, "new.txt", "new\n")
-			_, err = s.git.out(t.Context(), "fsck", "--full")
-			f.no(err)
+			if _, sparse := os.Stat(filepath.Join(f.repo, ".git", "info", "sparse-checkout")); sparse != nil {
+				l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: f.change(s, "more", c, map[string]string{"a.txt": "changed\n"})})
+				f.land(s, l)
+				if got := strings.ReplaceAll(f.read(f.repo, "a.txt")+f.read(f.repo, "result.txt"), "\r", ""); got != "changed\nresult\n" {
+					t.Errorf("landed %q", got)
+				}
+			}
+			if name != "partial clone" { // of which objects are missing
+				_, err = s.git.out(t.Context(), "fsck", "--full")
+				f.no(err)
+			}
 		})
 	}
 }
