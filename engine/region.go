@@ -259,11 +259,12 @@ func (r *Run) launch(in *inst) {
 		in.phase, r.heldBack = held, in
 		return
 	}
+	fault := r.receive(in)
 	if st, need := &in.reg.nodes[in.n.local], in.n.need; len(in.n.in) > 0 && st.live < need {
 		r.fail(in, &Fault{Kind: FaultError, Message: fmt.Sprintf("quorum: %d of the %d branches it needs came through", st.live, need)})
 		return
 	}
-	if fault := r.receive(in); fault != nil {
+	if fault != nil {
 		r.fail(in, fault)
 		return
 	}
