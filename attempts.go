@@ -15,13 +15,13 @@ import (
 // lanes runs the attempts of a run: it resolves the agent of a task, using the roles that
 // its workflow declares, and runs it.
 type lanes struct {
-	agents  *agent.Set
-	pin     *driver.Pin
-	dir     string // where the project is now
-	state   string // where the run is stored
-	place   *workplace
-	trusted pinnedTrust
-	current func() trust.Powers // what agents can currently use of the project
+	agents    *agent.Set
+	pin       *driver.Pin
+	state     string // where the run is stored
+	place     *workplace
+	isolation *isolation
+	trusted   pinnedTrust
+	current   func() trust.Powers // what agents can currently use of the project
 
 	detaching Detaching        // nil: work cannot be detached
 	handed    *attempt.Options // for work that is handed off
@@ -37,7 +37,9 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 	if at.HandOff != nil {
 		at.HandOff = l.estimated(at.HandOff)
 	}
-	return driver.Execute(process.WithState(ctx, l.state), attempt.Wrap(l.employ(exec), l.handed), def, l.dir, run, task, at)
+	return l.isolation.run(ctx, run, task, at, false, func(ctx context.Context, dir string, task *engine.StartTask) driver.Outcome {
+		return driver.Execute(process.WithState(ctx, l.state), attempt.Wrap(l.employ(exec), l.handed), def, dir, run, task, at)
+	})
 }
 
 // scripted makes an attempt with a reply that stands in for the agent. Work that the reply hands off
@@ -46,7 +48,9 @@ func (l *lanes) scripted(ctx context.Context, exec agent.Executor, run string, t
 	if at.HandOff != nil {
 		at.HandOff = l.estimated(at.HandOff)
 	}
-	return driver.Execute(process.WithState(ctx, l.state), attempt.Scripted(exec, l.handed), driver.Scripted(task), l.dir, run, task, at)
+	return l.isolation.run(ctx, run, task, at, true, func(ctx context.Context, dir string, task *engine.StartTask) driver.Outcome {
+		return driver.Execute(process.WithState(ctx, l.state), attempt.Scripted(exec, l.handed), driver.Scripted(task), dir, run, task, at)
+	})
 }
 
 // employ returns an executor that does no more than the user has approved, and shows no

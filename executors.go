@@ -41,6 +41,7 @@ func (s *snapshot) executors(root string, c project.Config, own map[string]agent
 		"browser": llm.Toolset(browser.New(browser.Options{Path: chromium, Network: outbound.Policy{Private: c.Browser.PrivateNetwork}}), model),
 		"mcp":     mcp.New(func(names []string) ([]agent.Server, error) { return namedServers(root, c, secrets, names) }, mcp.Options{Logins: s.logins()}),
 	}
+	maps.Copy(all, workspaceExecutors())
 	for _, name := range agentcli.Builtin() {
 		all[name] = agentcli.New(agentcli.Options{Builtin: name, Prices: prices, Secret: variables, Converse: acp.Converse})
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -218,8 +219,13 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 			return nil, err
 		}
 	}
-	made, err := d.Start(ctx, spec)
+	base, keep, err := p.capture(ctx, spec.Pin.Bundle)
 	if err != nil {
+		return nil, err
+	}
+	spec.Base, notes = base.Commit, append(notes, base.Warnings...)
+	made, err := d.Start(ctx, spec)
+	if err := errors.Join(err, keep(made.Run)); err != nil {
 		return nil, err
 	}
 	r := p.handle(d, made.Run)

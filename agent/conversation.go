@@ -30,6 +30,7 @@ type Question struct {
 	Text    string
 	Detail  string   // e.g. the exact command that would be run
 	Options []string // not empty; the first one lets the attempt continue
+	Custom  bool     // any other text is an answer, too
 }
 
 // ErrNobody means that nobody can answer a question.

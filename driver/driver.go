@@ -102,6 +102,7 @@ type Spec struct {
 	Inputs map[string]any
 	Limits workflow.Limits // of the whole run, defaults filled in
 	Tasks  map[string]engine.TaskFacts
+	Base   string // see [engine.Started]
 	Owner  Owner
 	// Key makes starting idempotent: a second Start with the same key returns the first
 	// run. Request is the digest of the request; the same key with another request is an
@@ -162,6 +163,7 @@ type Replan struct {
 	Pin    *Pin
 	Tasks  map[string]engine.TaskFacts
 	Limits workflow.Limits // to raise; zero fields do not change anything
+	Base   string          // see [engine.Replanned]
 	Words  string          // what the plan was asked for with, if anything
 	// Planning is what planning has used and the run was not charged for yet, by the run in which that was.
 	Planning map[string]engine.Usage

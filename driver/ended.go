@@ -12,7 +12,7 @@ import (
 // Ended returns the event for an outcome, with everything in it as it will come back from where it
 // is stored: a replay must see what the run saw.
 func Ended(address string, attempt int, out Outcome) *engine.TaskEnded {
-	ev := &engine.TaskEnded{Address: address, Attempt: attempt, Output: Valid(out.Output), Usage: out.Usage, Warning: Valid(out.Warning)}
+	ev := &engine.TaskEnded{Address: address, Attempt: attempt, Output: Valid(out.Output), Usage: out.Usage, Workspace: Valid(out.Workspace), Warning: Valid(out.Warning)}
 	if c := ev.Usage.CostUSD; math.IsNaN(c) || math.IsInf(c, 0) {
 		ev.Usage.CostUSD, ev.Usage.CostUnknown = 0, true
 	}

@@ -84,7 +84,7 @@ func Execute(ctx context.Context, exec agent.Executor, def *agent.Definition, di
 	res, err := exec.Run(ctx, agentTask(run, dir, def, task, at), at.Log)
 	out := Outcome{Output: res.Output, Usage: res.Usage, Agent: def.Name, Warning: res.Warning, Found: res.Found}
 	if err != nil {
-		out.Fault = faultOf(ctx, err)
+		out.Fault = FaultOf(ctx, err)
 	}
 	return out
 }
@@ -96,9 +96,9 @@ var faultKinds = map[agent.Kind]engine.FaultKind{
 	agent.Quota:     engine.FaultQuota,
 }
 
-// faultOf returns the fault of an attempt. What an attempt reports after it was told to
+// FaultOf returns the fault of an attempt. What an attempt reports after it was told to
 // stop is not a failure of its own.
-func faultOf(ctx context.Context, err error) *engine.Fault {
+func FaultOf(ctx context.Context, err error) *engine.Fault {
 	if cause := context.Cause(ctx); cause != nil {
 		return &engine.Fault{Kind: engine.FaultCancelled, Message: cause.Error()}
 	}

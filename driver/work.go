@@ -110,7 +110,9 @@ type Outcome struct {
 	Output string
 	Fault  *engine.Fault // nil: it succeeded
 	Usage  engine.Usage
-	Agent  string // who did the work
+	// Workspace is that with which it ended, see [engine.TaskEnded].
+	Workspace string
+	Agent     string // who did the work
 	// Warning is for people; the outcome is the same without it.
 	Warning string
 	Found   []workflow.Finding // see [agent.Result]

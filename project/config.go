@@ -41,6 +41,8 @@ type Config struct {
 	Context Context
 	// Browser configures the browser.
 	Browser Browser
+	// Workspace configures the workspaces of steps that have their own.
+	Workspace Workspace
 	// Sandbox says whether permissions of tool programs are enforced: "" means if the
 	// system supports it; otherwise it is "required" or "none".
 	Sandbox string
@@ -121,6 +123,14 @@ type Retention struct {
 	Size int64 // total bytes
 }
 
+// Workspace configures the workspaces of steps that have their own.
+type Workspace struct {
+	Include []string // patterns of ignored files that a workspace gets nevertheless
+	Setup   string   // a command that prepares a workspace, such as one that installs packages
+	// SetupKey are the files that decide what the command makes. As long as they are the same, that is copied.
+	SetupKey []string
+}
+
 // Browser configures the browser.
 type Browser struct {
 	Program        string // "": the first one found
@@ -193,6 +203,8 @@ func readConfig(file string, text []byte, at map[string]workflow.Pos) (Config, w
 	readRetention(root.Map("retention"), &c.Retention)
 	at["browser"] = root.Peek("browser").Pos()
 	c.Browser = readBrowser(root.Map("browser"))
+	at["workspace"] = root.Peek("workspace").Pos()
+	c.Workspace = readWorkspace(root.Map("workspace"))
 	at["handoff"] = root.Peek("handoff").Pos()
 	c.Handoff.read(root.Map("handoff"))
 	server := root.Map("mcp_server")
@@ -415,6 +427,20 @@ func (h *Handoff) read(m *strictyaml.Map) {
 	h.Tmux = m.Bool("tmux")
 	h.Test = m.String("test")
 	m.Done()
+}
+
+func readWorkspace(m *strictyaml.Map) Workspace {
+	w := Workspace{Include: m.Strings("include"), Setup: m.String("setup"), SetupKey: m.Strings("setup_key")}
+	if w.Setup == "" && len(w.SetupKey) > 0 {
+		m.Peek("setup_key").Key().Errorf(codeConfig, "add the command as setup", "setup_key has no meaning without setup")
+	}
+	for i, file := range w.SetupKey {
+		if !filepath.IsLocal(filepath.FromSlash(file)) || strings.Contains(file, `\`) {
+			m.Peek("setup_key").Errorf(codeConfig, "write files below the directory of the project", "the file %q of setup_key is not in the project", w.SetupKey[i])
+		}
+	}
+	m.Done()
+	return w
 }
 
 func readBrowser(m *strictyaml.Map) Browser {

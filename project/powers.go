@@ -120,6 +120,9 @@ func (l *Loaded) Powers() trust.Powers {
 	if uses {
 		all = append(all, p.Powers()...)
 	}
+	if l.Bundle.Root != nil && l.Bundle.Isolates() {
+		all = append(all, p.WorkspacePowers()...)
+	}
 	all = append(all, p.DriverPowers()...)
 	return all.Union(nil)
 }
@@ -219,7 +222,7 @@ func (p *Project) configPowers() trust.Powers {
 			all = append(all, power)
 		}
 	}
-	all = append(all, p.handoffPowers()...)
+	all = append(append(all, p.handoffPowers()...), p.WorkspacePowers()...)
 	if program := c.Browser.Program; program != "" {
 		add(trust.Program, "browser", trust.Material(p.Root, Program(p.Root, program), p.Root), "opens pages with the program %s", program)
 	}
@@ -246,6 +249,16 @@ func (p *Project) serverPower(s *Server) trust.Power {
 		power.Material = workflow.FormatJSON([]any{s.Command, values(s.Env)}) + trust.Material(p.Root, Program(p.Root, s.Command[0]), p.Root, append(words, s.Command[1:]...)...)
 	}
 	return power
+}
+
+// WorkspacePowers returns the powers of config.yml that every step with its own workspace uses. The content
+// of what the command starts is not part of them: agents write it.
+func (p *Project) WorkspacePowers() trust.Powers {
+	c := &p.Config.Workspace
+	if c.Setup == "" {
+		return nil
+	}
+	return trust.Powers{{Kind: trust.Program, What: "prepares workspaces with the command " + c.Setup, Where: p.place(p.at["workspace"]), Material: c.Setup}}
 }
 
 // handoffPowers returns the powers of config.yml that every task uses that was handed off. The

@@ -28,6 +28,16 @@ func (b *Bundle) At(place string) *Node {
 	return nil
 }
 
+// Isolates reports whether steps have workspaces of their own.
+func (b *Bundle) Isolates() (found bool) {
+	visit := func(_ *Graph, n *Node) { found = found || n.Workspace == WorkspaceOwn }
+	b.Root.Body.Walk(visit)
+	for _, w := range b.Called {
+		w.Body.Walk(visit)
+	}
+	return found
+}
+
 // find returns the first node with an id in this graph and in the bodies in it.
 func (g *Graph) find(id string) (found *Node) {
 	g.Walk(func(_ *Graph, n *Node) {

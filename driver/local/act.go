@@ -42,7 +42,7 @@ func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (drive
 	if err != nil {
 		return driver.Receipt{}, err
 	}
-	e, err := roundTrip(engine.Envelope{Event: &engine.Replanned{Plan: hash, Tasks: p.Tasks, Limits: p.Limits, Words: driver.Valid(p.Words), Planning: p.Planning, Labels: p.Labels, By: p.By, Via: p.Via}})
+	e, err := roundTrip(engine.Envelope{Event: &engine.Replanned{Plan: hash, Tasks: p.Tasks, Limits: p.Limits, Base: p.Base, Words: driver.Valid(p.Words), Planning: p.Planning, Labels: p.Labels, By: p.By, Via: p.Via}})
 	if err != nil {
 		return driver.Receipt{}, err
 	}

@@ -232,7 +232,7 @@ func (l *loop) queried(q *query) error {
 		q.tell("", agent.ErrNobody)
 		return nil
 	}
-	ev := &engine.Asked{Address: q.key.address, Attempt: q.key.attempt, Text: driver.Valid(q.asked.Text), Detail: driver.Valid(q.asked.Detail)}
+	ev := &engine.Asked{Address: q.key.address, Attempt: q.key.attempt, Text: driver.Valid(q.asked.Text), Detail: driver.Valid(q.asked.Detail), Custom: q.asked.Custom}
 	for _, o := range q.asked.Options {
 		ev.Options = append(ev.Options, workflow.Option{Value: driver.Valid(o)})
 	}

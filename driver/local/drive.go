@@ -46,7 +46,7 @@ func (d *Driver) StartedWith(ctx context.Context, key, request string) (string, 
 func (d *Driver) create(store *journal.Store, spec driver.Spec) (w *journal.Writer, first engine.Envelope, err error) {
 	w, err = d.createAs(store, spec.Run, spec.Pin, func(id string) (journal.NewRun, error) {
 		first, err = roundTrip(engine.Envelope{Time: driver.Moment(d.o.Clock.Now()), Unattended: !spec.Owner.Claimed, Event: &engine.Started{
-			Run: id, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks,
+			Run: id, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks, Base: spec.Base,
 		}})
 		return journal.NewRun{Owner: spec.Owner, Key: spec.Key, Request: spec.Request, Created: first.Time, Events: []engine.Envelope{first}}, err
 	})

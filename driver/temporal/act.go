@@ -149,7 +149,7 @@ func (d *Driver) Replan(ctx context.Context, run string, p driver.Replan) (drive
 	}
 	sum := sha256.Sum256(plan)
 	ev := &engine.Replanned{
-		Plan: hex.EncodeToString(sum[:]), Bundle: p.Pin.Bundle, Tasks: p.Tasks, Limits: p.Limits, Words: p.Words, Planning: p.Planning, Labels: p.Labels, By: p.By, Via: p.Via,
+		Plan: hex.EncodeToString(sum[:]), Bundle: p.Pin.Bundle, Tasks: p.Tasks, Limits: p.Limits, Base: p.Base, Words: p.Words, Planning: p.Planning, Labels: p.Labels, By: p.By, Via: p.Via,
 	}
 	pin := *p.Pin
 	pin.Plan = ev.Plan

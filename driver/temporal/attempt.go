@@ -235,7 +235,7 @@ func (c *crew) asking(run string, key attemptKey, w *working, log *attemptLog) a
 			log.say("[nobody is available to answer]")
 			return "", agent.ErrNobody
 		}
-		ev := &engine.Asked{Address: key.address, Attempt: key.attempt, Text: asked.Text, Detail: asked.Detail}
+		ev := &engine.Asked{Address: key.address, Attempt: key.attempt, Text: asked.Text, Detail: asked.Detail, Custom: asked.Custom}
 		for _, o := range asked.Options {
 			ev.Options = append(ev.Options, hocketflow.Option{Value: o})
 		}

@@ -127,7 +127,7 @@ const memoFacts = "hocket"
 func (d *Driver) Start(ctx context.Context, spec driver.Spec) (driver.Created, error) {
 	now := driver.Moment(d.o.Now())
 	return d.recordAs(ctx, spec.Run, spec.Pin.Bundle.Root.Name, spec.Key, spec.Request, func(id string) (creation, error) {
-		first := engine.Envelope{Time: now, Event: &engine.Started{Run: id, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks}}
+		first := engine.Envelope{Time: now, Event: &engine.Started{Run: id, Version: engine.Version, Inputs: spec.Inputs, Limits: spec.Limits, Tasks: spec.Tasks, Base: spec.Base}}
 		return creation{pin: spec.Pin, events: []eventJSON{{first}}, about: facts{Created: now, Owner: spec.Owner}}, nil
 	})
 }

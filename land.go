@@ -1,0 +1,145 @@
+package hocket
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workspace"
+)
+
+// The answers to the question whether a change may land. Any other text rejects it, with that text as the reason.
+const (
+	landIt   = "land"
+	rejectIt = "reject"
+)
+
+// maxLandDiff is how much of a diff is shown before it lands.
+const maxLandDiff = 1 << 20
+
+// land brings what a run has made into the project, after a person has approved exactly that. If the project
+// changes in the meantime, so that something else would land, the question comes again.
+func (c *attemptAt) land(ctx context.Context) driver.Outcome {
+	l, err := c.landing(ctx)
+	if err != nil {
+		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
+	}
+	for {
+		plan, err := c.store.Plan(ctx, l, maxLandDiff)
+		if err != nil {
+			return unlanded(ctx, err)
+		}
+		if len(plan.Diff.Files) == 0 {
+			return driver.Outcome{Output: "nothing to land", Workspace: c.task.Workspace}
+		}
+		answer, err := c.ask(ctx, landQuestion(l, plan))
+		if err != nil {
+			return unlanded(ctx, err)
+		}
+		if answer != landIt {
+			why := "a person rejected the change"
+			if answer != rejectIt {
+				why += ": " + answer
+			}
+			return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: why, Permanent: true}}
+		}
+		l.Digest = plan.Digest
+		landed, err := c.store.Land(ctx, l)
+		var changed *workspace.ChangedError
+		switch {
+		case errors.As(err, &changed): // ask again, about what would land now
+		case err != nil:
+			return unlanded(ctx, err)
+		default:
+			return driver.Outcome{Output: landedText(l, landed), Workspace: c.task.Workspace}
+		}
+	}
+}
+
+// landing reads what the step asks for.
+func (c *attemptAt) landing(ctx context.Context) (workspace.Landing, error) {
+	text := func(key string) string { return workflow.FormatText(cmp.Or(c.task.Settings[key], any(""))) }
+	base, err := c.store.Base(ctx, c.run)
+	if err != nil {
+		return workspace.Landing{}, err
+	}
+	l := workspace.Landing{
+		ID: c.run + "/" + c.task.Address, Run: c.run, How: workspace.How(cmp.Or(text("as"), string(workspace.AsBranch))), Base: base, Commit: c.task.Workspace,
+		Message: cmp.Or(text("message"), fmt.Sprintf("%s: what run %s has made", c.task.Workflow, c.run)), Include: c.include,
+	}
+	if l.How == workspace.AsBranch {
+		l.Branch = cmp.Or(text("branch"), "hocket/"+c.run)
+	}
+	return l, nil
+}
+
+func landQuestion(l workspace.Landing, plan workspace.Plan) agent.Question {
+	where := "as changes to the files, without a commit"
+	switch l.How {
+	case workspace.AsBranch:
+		where = "as the new branch " + l.Branch
+	case workspace.AsCommit:
+		where = "as a commit on " + strings.TrimPrefix(plan.Ref, "refs/heads/")
+	case workspace.AsPatch:
+	}
+	detail := plan.Diff.Patch
+	if plan.Diff.Truncated {
+		detail += fmt.Sprintf("… the diff is longer; its files are: %s\n", strings.Join(paths(plan.Diff), ", "))
+	}
+	return agent.Question{
+		Text:    fmt.Sprintf("Land this change %s? %s. (Anything but %q rejects it.)", where, changed(plan.Diff), landIt),
+		Detail:  detail + "\nThis is exactly " + plan.Digest + ".",
+		Options: []string{landIt, rejectIt},
+		Custom:  true,
+	}
+}
+
+func landedText(l workspace.Landing, landed workspace.Landed) string {
+	files := fmt.Sprintf("%d %s", landed.Files, plural(landed.Files, "file"))
+	if l.How == workspace.AsPatch {
+		return "changed " + files
+	}
+	return fmt.Sprintf("landed %s on %s as %.12s", files, strings.TrimPrefix(landed.Ref, "refs/heads/"), landed.Commit)
+}
+
+// unlanded returns the outcome of a landing that failed. A conflict has its own kind, so that a workflow can tell.
+func unlanded(ctx context.Context, err error) driver.Outcome {
+	fault := driver.FaultOf(ctx, err)
+	var conflict *workspace.LandConflictError
+	if errors.As(err, &conflict) && fault.Kind == engine.FaultError {
+		fault.Kind, fault.Permanent = engine.FaultConflict, true
+	}
+	return driver.Outcome{Fault: fault}
+}
+
+// The executors of Hocket's own that work on workspaces. What they do happens around attempts, because it needs the
+// workspaces; they exist so that workflows can name them.
+func workspaceExecutors() map[string]agent.Executor {
+	enum := func(words ...any) any { return map[string]any{"enum": words} }
+	text := map[string]any{"type": "string"}
+	object := func(properties map[string]any) *agent.Schema {
+		return agent.NewSchema(map[string]any{"type": "object", "additionalProperties": false, "properties": properties})
+	}
+	return map[string]agent.Executor{
+		workflow.MergeAgent: workspaceExecutor{agent.Traits{About: "Merges the workspaces of steps, or has a person do it", Settings: object(map[string]any{"by": enum("human")}), Stays: true}},
+		workflow.LandAgent: workspaceExecutor{agent.Traits{
+			About: "Brings a workspace into the project, after a person has approved it", Stays: true,
+			Settings: object(map[string]any{"as": enum("branch", "commit", "patch"), "branch": text, "message": text}),
+			Does:     func(map[string]any) []agent.Power { return []agent.Power{agent.MayWrite} },
+		}},
+	}
+}
+
+type workspaceExecutor struct{ traits agent.Traits }
+
+func (e workspaceExecutor) Traits() agent.Traits { return e.traits }
+
+func (e workspaceExecutor) Run(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+	return agent.Result{}, agent.Permanentf("the agent %s works only in a workflow, on workspaces: use merge or land in a step", task.Agent.Name)
+}

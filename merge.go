@@ -1,0 +1,233 @@
+package hocket
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workflow/extract"
+	"github.com/hocket-dev/hocket/workspace"
+)
+
+// byPerson reports whether a person resolves the conflicts of a merge, or picks a branch.
+func (c *attemptAt) byPerson() bool { return c.task.Settings["by"] == "human" }
+
+// merge folds the branches. Only if they conflict, an agent or a person works, once for each branch that
+// conflicts with what was merged before it.
+func (c *attemptAt) merge(ctx context.Context) driver.Outcome {
+	var out driver.Outcome
+	left := c.branches()
+	for {
+		m, err := c.store.Merge(ctx, c.run, left)
+		if err != nil {
+			return unprepared(err)
+		}
+		if len(m.Conflicts) == 0 {
+			out.Workspace = m.Commit
+			break
+		}
+		round := c.resolve(ctx, m)
+		round.Usage = round.Usage.Plus(out.Usage)
+		if out = round; out.Fault != nil {
+			return out
+		}
+		left = append([]workspace.Branch{{Name: "merged", Commit: out.Workspace}}, left[m.Next:]...)
+	}
+	if out.Output == "" {
+		out.Output = c.summary(ctx, out.Workspace)
+	}
+	return out
+}
+
+func (c *attemptAt) branches() []workspace.Branch {
+	var list []workspace.Branch
+	for _, t := range c.task.Branches {
+		list = append(list, workspace.Branch{Name: t.Step, Commit: t.Workspace})
+	}
+	return list
+}
+
+// summary says what a merge brings, for the steps after it.
+func (c *attemptAt) summary(ctx context.Context, commit string) string {
+	var names []string
+	for _, t := range c.task.Branches {
+		names = append(names, t.Step)
+	}
+	d, err := c.store.Diff(ctx, c.task.Workspace, commit, 0)
+	if err != nil { // only the words would be missing
+		return "merged " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("merged %s: %s", strings.Join(names, ", "), changed(d))
+}
+
+// changed says how much a diff changes.
+func changed(d workspace.Diff) string {
+	added, deleted := 0, 0
+	for _, f := range d.Files {
+		added, deleted = added+f.Added, deleted+f.Removed
+	}
+	return fmt.Sprintf("%d %s changed, +%d −%d lines", len(d.Files), plural(len(d.Files), "file"), added, deleted)
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+// resolve has an agent or a person resolve conflicts.
+func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged) driver.Outcome {
+	var files, list []string
+	for _, f := range m.Conflicts {
+		files = append(files, f.Path)
+		list = append(list, fmt.Sprintf("%s (%s)", f.Path, f.Kind))
+	}
+	conflict := strings.Join(list, ", ")
+	switch {
+	case c.byPerson():
+		return c.askResolved(ctx, m, files, conflict)
+	case c.task.Agent == workflow.MergeAgent:
+		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict, Permanent: true}}
+	}
+	with := *c.task
+	with.Prompt = strings.TrimSpace(fmt.Sprintf("%s\n\nThe changes of several agents conflict. Resolve the conflicts in the files below, in this directory: keep what each side intended, and leave no conflict markers. A file that one side changed and another one deleted is there without markers: keep or delete it.\n\n%s", c.task.Prompt, conflictList(m.Conflicts)))
+	one := *c
+	one.task = &with
+	out := one.work(ctx, m.Commit)
+	if out.Fault != nil {
+		return out
+	}
+	return c.checkMarkers(ctx, out, files)
+}
+
+func conflictList(conflicts []workspace.Conflict) string {
+	var b strings.Builder
+	for _, f := range conflicts {
+		fmt.Fprintf(&b, "- %s: %s\n", f.Path, cmp.Or(f.Message, f.Kind))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// checkMarkers fails an attempt that left conflict markers.
+func (c *attemptAt) checkMarkers(ctx context.Context, out driver.Outcome, files []string) driver.Outcome {
+	markers, err := c.store.Markers(ctx, out.Workspace, files)
+	switch {
+	case err != nil:
+		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: err.Error()}
+	case len(markers) > 0:
+		out.Fault = &engine.Fault{Kind: engine.FaultBadOutput, Message: fmt.Sprintf("conflict markers are left in %s", places(markers))}
+	}
+	return out
+}
+
+func places(markers []workspace.Marker) string {
+	var list []string
+	for _, m := range markers[:min(len(markers), 5)] {
+		list = append(list, fmt.Sprintf("%s:%d", m.Path, m.Line))
+	}
+	if len(markers) > 5 {
+		list = append(list, fmt.Sprintf("and %d more", len(markers)-5))
+	}
+	return strings.Join(list, ", ")
+}
+
+// The answers to a person who resolves conflicts.
+const (
+	resolved = "resolved"
+	giveUp   = "give up"
+)
+
+// askResolved has a person resolve conflicts in the workspace. Until no markers are left, the question comes again.
+func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files []string, conflict string) driver.Outcome {
+	w, err := c.checkout(ctx, m.Commit)
+	if err != nil {
+		return unprepared(err)
+	}
+	defer w.Close()
+	for again := ""; ; {
+		answer, err := c.ask(ctx, agent.Question{
+			Text:    fmt.Sprintf("%sThe changes of several steps conflict in %s. Resolve the conflicts in the directory below, then answer.", again, conflict),
+			Detail:  w.Dir,
+			Options: []string{resolved, giveUp},
+		})
+		if err != nil {
+			return driver.Outcome{Fault: driver.FaultOf(ctx, err)}
+		}
+		if answer != resolved {
+			return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}}
+		}
+		out := collected(ctx, w, c.task, driver.Outcome{})
+		if out.Fault == nil {
+			out = c.checkMarkers(ctx, out, files)
+		}
+		if out.Fault == nil || out.Fault.Kind != engine.FaultBadOutput {
+			return out
+		}
+		again = strings.ToUpper(out.Fault.Message[:1]) + out.Fault.Message[1:] + ". "
+	}
+}
+
+// maxPickDiff is how much of the diff of each branch whoever picks one is shown.
+const maxPickDiff = 64 << 10
+
+// pick has an agent or a person take one of the branches.
+func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
+	var names []string
+	var diffs strings.Builder
+	for _, t := range c.task.Branches {
+		names = append(names, t.Step)
+		d, err := c.store.Diff(ctx, c.task.Workspace, t.Workspace, maxPickDiff)
+		if err != nil {
+			return unprepared(err)
+		}
+		fmt.Fprintf(&diffs, "## %s: %s\n\n%s\n", t.Step, changed(d), d.Patch)
+		if d.Truncated {
+			fmt.Fprintf(&diffs, "… the diff is longer; its files are: %s\n", strings.Join(paths(d), ", "))
+		}
+	}
+	var out driver.Outcome
+	switch {
+	case len(names) == 1:
+		out.Output = names[0]
+	case c.byPerson() || c.task.Agent == workflow.MergeAgent:
+		answer, err := c.ask(ctx, agent.Question{Text: cmp.Or(c.task.Prompt, "Which one should be taken?"), Detail: diffs.String(), Options: names})
+		if err != nil {
+			return driver.Outcome{Fault: driver.FaultOf(ctx, err)}
+		}
+		out.Output = answer
+	default:
+		with := *c.task
+		place := *c.task.Place
+		place.Decide = names
+		with.Place = &place
+		with.Prompt = fmt.Sprintf("%s\n\nThese are the changes to choose from, each of another agent:\n\n%s", cmp.Or(c.task.Prompt, "Pick the best of these changes."), diffs.String())
+		one := *c
+		one.task = &with
+		if out = one.work(ctx, c.task.Workspace); out.Fault != nil {
+			return out
+		}
+	}
+	taken := extract.Decide(names, out.Output)
+	i := slices.Index(names, taken.Label)
+	if !taken.Matched || i < 0 {
+		out.Workspace, out.Fault = "", &engine.Fault{Kind: engine.FaultNoRoute, Message: fmt.Sprintf("the output names none of the branches %s", strings.Join(names, ", "))}
+		return out
+	}
+	out.Workspace = c.task.Branches[i].Workspace
+	return out
+}
+
+func paths(d workspace.Diff) []string {
+	var list []string
+	for _, f := range d.Files {
+		list = append(list, f.Path)
+	}
+	return list
+}
