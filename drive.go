@@ -186,8 +186,9 @@ func (r *Run) workAt(ctx context.Context, p *Project, f Front, pin *driver.Pin, 
 		return fail(err)
 	}
 	place := p.now().newWorkplace(p.Root())
-	l := &lanes{agents: agents, pin: pin, isolation: p.isolation(ctx), state: p.State(), place: place, trusted: trusted, current: p.now().files.Equipment, detaching: p.detacher()}
+	l := &lanes{agents: agents, pin: pin, state: p.State(), place: place, trusted: trusted, current: p.now().files.Equipment, detaching: p.detacher()}
 	l.handed = l.handoffs()
+	l.isolate(ctx, p)
 	w := driver.Work{Agents: l, Scripted: l.scripted, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere, Leave: f.Leave}
 	if replies != nil {
 		w.Script, w.ScriptAll = replies.Script(), replies.CoversAll(pin.Bundle)

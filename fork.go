@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
+	"github.com/hocket-dev/hocket/workspace"
 )
 
 // Retry records a new run that copies the results of this one, except for a step and those
@@ -122,6 +123,9 @@ func (r *Run) fork(ctx context.Context, spec driver.ForkSpec, options []StartOpt
 	spec.Owner.Claimed, spec.Owner.Labels = s.claim, approval.label(s.labels)
 	made, err := r.d.Fork(ctx, spec)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.p.ifIsolated(ctx, func(s *workspace.Store) error { return s.Copy(ctx, r.id, made.Run) }); err != nil {
 		return nil, err
 	}
 	forked := r.p.handle(r.d, made.Run)

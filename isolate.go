@@ -3,6 +3,7 @@ package hocket
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -10,14 +11,17 @@ import (
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/workflow"
 	"github.com/hocket-dev/hocket/workspace"
 )
 
 // workspaces opens the store of the project's workspaces.
 func (p *Project) workspaces(ctx context.Context) (*workspace.Store, error) {
-	return workspace.Open(ctx, filepath.Join(p.State(), "workspaces"), p.Root())
+	return workspace.Open(ctx, p.workspaceDir(), p.Root())
 }
+
+func (p *Project) workspaceDir() string { return filepath.Join(p.State(), "workspaces") }
 
 // capture records what the project is now, for a run of the bundle. The run gets it with [workspace.Store.Copy]
 // when it has an id.
@@ -41,19 +45,67 @@ func (p *Project) capture(ctx context.Context, b *workflow.Bundle) (base workspa
 				return err
 			}
 		}
-		return store.Forget(ctx, provisional)
+		return store.Release(ctx, provisional)
 	}, nil
+}
+
+// recapture returns the base for a new plan of a run: the one that the run has, or what the project is now.
+func (p *Project) recapture(ctx context.Context, run string, b *workflow.Bundle) (string, error) {
+	if !b.Isolates() {
+		return "", nil
+	}
+	store, err := p.workspaces(ctx)
+	if err != nil {
+		return "", err
+	}
+	if base, err := store.Base(ctx, run); err == nil {
+		return base, nil
+	}
+	base, err := store.Capture(ctx, run, p.Config().Workspace.Include)
+	return base.Commit, err
+}
+
+// ifIsolated does something with the workspaces of a run, if there can be any.
+func (p *Project) ifIsolated(ctx context.Context, do func(*workspace.Store) error) error {
+	if _, err := os.Stat(p.workspaceDir()); err != nil {
+		return nil
+	}
+	store, err := p.workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	return do(store)
 }
 
 // isolation makes attempts in workspaces.
 type isolation struct {
-	p    *Project
-	open func() (*workspace.Store, error)
+	p        *Project
+	open     func() (*workspace.Store, error)
+	approved func() error // why the command that prepares workspaces may not run
+	command  func(context.Context, *agent.Task, agent.Log) error
 }
 
-func (p *Project) isolation(ctx context.Context) *isolation {
+// isolate sets what makes the attempts of a run in workspaces.
+func (l *lanes) isolate(ctx context.Context, p *Project) {
 	ctx = context.WithoutCancel(ctx)
-	return &isolation{p, sync.OnceValues(func() (*workspace.Store, error) { return p.workspaces(ctx) })}
+	l.isolation = &isolation{
+		p:    p,
+		open: sync.OnceValues(func() (*workspace.Store, error) { return p.workspaces(ctx) }),
+		approved: func() error {
+			powers := p.now().files.WorkspacePowers()
+			if l.trusted.Trusted {
+				powers = powers.Minus(l.trusted.Powers)
+			}
+			if len(powers) > 0 {
+				return fmt.Errorf("not approved: %s; run `hocket trust` to review it", powers[0].What)
+			}
+			return nil
+		},
+		command: func(ctx context.Context, task *agent.Task, log agent.Log) error {
+			_, err := l.employ(p.now().files.Executors()["shell"]).Run(ctx, task, log)
+			return err
+		},
+	}
 }
 
 // attemptIn makes an attempt in a directory.
@@ -74,7 +126,7 @@ func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask,
 	if err := i.provide(ctx, store, run, task.Workspace); err != nil {
 		return unprepared(err)
 	}
-	c := &attemptAt{store: store, run: run, task: task, ask: at.Ask, make: make, include: i.p.Config().Workspace.Include}
+	c := &attemptAt{of: i, store: store, run: run, task: task, ask: at.Ask, log: at.Log, make: make}
 	switch {
 	case task.Agent == workflow.LandAgent && !scripted: // a reply lands nothing
 		return c.land(ctx)
@@ -88,13 +140,13 @@ func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask,
 
 // attemptAt is an attempt in a workspace.
 type attemptAt struct {
+	of    *isolation
 	store *workspace.Store
 	run   string
 	task  *engine.StartTask
 	ask   agent.Ask
+	log   agent.Log
 	make  attemptIn
-
-	include []string
 }
 
 // work makes the attempt from a commit.
@@ -104,7 +156,41 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 		return unprepared(err)
 	}
 	defer w.Close()
+	ports, err := workspace.ReservePorts(filepath.Join(stateHome(), "hocket", "ports"), w.Attempt)
+	if err != nil {
+		return unprepared(err)
+	}
+	defer ports.Release()
+	ctx = process.WithPort(ctx, ports.First)
+	if err := c.prepare(ctx, w); err != nil {
+		return unprepared(err)
+	}
 	return collected(ctx, w, c.task, c.make(ctx, w.Dir, c.task))
+}
+
+// prepare runs the command that prepares workspaces, or copies what it has made before.
+func (c *attemptAt) prepare(ctx context.Context, w *workspace.Workspace) error {
+	setup := c.of.p.Config().Workspace
+	if setup.Setup == "" {
+		return nil
+	}
+	if err := c.of.approved(); err != nil {
+		return err
+	}
+	copied, err := w.Setup(ctx, workspace.Setup{Command: setup.Setup, Key: setup.SetupKey, Run: func(ctx context.Context, dir string) error {
+		c.log([]byte("prepares the workspace: " + setup.Setup + "\n"))
+		return c.of.command(ctx, &agent.Task{
+			Run: c.run, Address: c.task.Address, Attempt: c.task.Attempt, Key: c.task.Key(c.run), Workflow: c.task.Workflow, Node: c.task.Node,
+			Agent: &agent.Definition{Name: "shell", Agent: "shell"}, Settings: map[string]any{"command": setup.Setup}, Dir: dir,
+		}, c.log)
+	}})
+	if err != nil {
+		return fmt.Errorf("%s: %w", setup.Setup, err)
+	}
+	if copied {
+		c.log([]byte("the workspace is prepared with a copy of what was made before: " + setup.Setup + "\n"))
+	}
+	return nil
 }
 
 func (c *attemptAt) checkout(ctx context.Context, from string) (*workspace.Workspace, error) {

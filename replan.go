@@ -106,8 +106,12 @@ func (r *Run) newPlan(ctx context.Context, w *Workflow, o Replan) (driver.Replan
 	if err != nil {
 		return driver.Replan{}, err
 	}
+	base, err := p.recapture(ctx, r.id, spec.Pin.Bundle)
+	if err != nil {
+		return driver.Replan{}, err
+	}
 	return driver.Replan{
-		Pin: spec.Pin, Tasks: spec.Tasks, Limits: o.Limits, Words: o.Words, Planning: runs,
+		Pin: spec.Pin, Base: base, Tasks: spec.Tasks, Limits: o.Limits, Words: o.Words, Planning: runs,
 		Labels: map[string]string{MadeByLabel: definition.label(nil)[MadeByLabel]}, By: p.owner.By, Via: p.owner.Via,
 	}, nil
 }

@@ -2,9 +2,11 @@ package hocket
 
 import (
 	"context"
+	"errors"
 
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/session"
+	"github.com/hocket-dev/hocket/workspace"
 )
 
 // Delete deletes the run and everything that is stored about it. A run that has not ended
@@ -20,7 +22,10 @@ func (r *Run) Delete(ctx context.Context) error {
 	if err := r.checkCharged(ctx, info); err != nil {
 		return err
 	}
-	return r.d.Delete(ctx, r.id)
+	if err := r.d.Delete(ctx, r.id); err != nil {
+		return err
+	}
+	return r.p.ifIsolated(ctx, func(s *workspace.Store) error { return s.Release(ctx, r.id) })
 }
 
 // Collect deletes the oldest runs that have ended until the others are within r. With dry
@@ -37,9 +42,22 @@ func (p *Project) Collect(ctx context.Context, r Retention, dry bool) ([]Collect
 	}
 	deleted, err := d.Collect(ctx, r, keep, dry)
 	if err == nil && !dry {
-		err = p.forgetMessages(ctx)
+		err = errors.Join(p.forgetMessages(ctx), p.release(ctx, deleted))
 	}
 	return deleted, err
+}
+
+// release removes the workspaces of runs that were deleted.
+func (p *Project) release(ctx context.Context, deleted []Collected) error {
+	if len(deleted) == 0 {
+		return nil
+	}
+	return p.ifIsolated(ctx, func(s *workspace.Store) (err error) {
+		for _, c := range deleted {
+			err = errors.Join(err, s.Release(ctx, c.ID))
+		}
+		return err
+	})
 }
 
 // forgetMessages deletes what runs that have ended took from the inboxes of agents. Usually they did
@@ -66,11 +84,16 @@ func (p *Project) Compact(ctx context.Context) error {
 // retain deletes what is not needed after a run has ended: its messages, and old runs as configured.
 func (r *Run) retain(ctx context.Context, res engine.Result) {
 	if res.Status.Done() {
-		_ = session.OpenInbox(r.p.State()).Forget(r.id) // Collect tries again
+		_ = r.p.ifIsolated(ctx, func(s *workspace.Store) error { // what was made stays in the store; Collect tries again
+			_, err := s.Clean(ctx, func(i workspace.Info) bool { return i.Run == r.id })
+			return err
+		})
+		_ = session.OpenInbox(r.p.State()).Forget(r.id)                                          // Collect tries again
 	}
 	if keep := Retention(r.p.Config().Retention); keep != (Retention{}) && res.Status.Done() {
 		if unpaid, err := r.p.uncharged(ctx); err == nil {
-			_, _ = r.d.Collect(ctx, keep, unpaid, false) // the next run that ends tries again
+			deleted, _ := r.d.Collect(ctx, keep, unpaid, false) // the next run that ends tries again
+			_ = r.p.release(ctx, deleted)
 		}
 	}
 }

@@ -69,6 +69,12 @@ func describes(w *workflow.Workflow, n *workflow.Node, t *workflow.Task, task *e
 	if workflow.FormatJSON(task.Written) != workflow.FormatJSON(t.Settings) {
 		return errors.New("its settings were written in another way")
 	}
+	switch own := n.Workspace == workflow.WorkspaceOwn; {
+	case task.Place.Branches != t.Branches:
+		return errors.New("it does something else with workspaces")
+	case own != (task.Workspace != "") && n.Workspace != workflow.WorkspaceAround && t.Branches == workflow.OneBranch:
+		return errors.New("it works somewhere else")
+	}
 	if !canBe(t.Prompt.Text, task.Prompt) {
 		return errors.New("the prompt differs; to tell a step more, add a comment, and to give it another prompt, change the workflow")
 	}

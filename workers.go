@@ -194,7 +194,12 @@ func (p *Project) sitesOf(b workflow.Bundle, agents *agent.Set, replies *Replies
 				sites[w.Name+"/"+n.ID] = driver.Site{} // nothing is needed to repeat a reply
 				return
 			}
-			add(w.Name+"/"+n.ID, task.Agent, w, task.Settings)
+			key := w.Name + "/" + n.ID
+			add(key, task.Agent, w, task.Settings)
+			if site, ok := sites[key]; ok && b.Isolates() { // workspaces are on one machine
+				site.Stays = true
+				sites[key] = site
+			}
 		})
 	}
 	return sites

@@ -30,31 +30,19 @@ func (s *Store) Has(ctx context.Context, commit string) (bool, error) {
 
 // Copy keeps for another run what the store keeps for a run: its base, and what its attempts left.
 func (s *Store) Copy(ctx context.Context, from, to string) error {
-	return s.eachRef(ctx, from, func(name, commit string) string {
-		return "update " + refsOf(to) + name + " " + commit
-	})
-}
-
-// Forget no longer keeps what belongs to a run. Its directories stay.
-func (s *Store) Forget(ctx context.Context, run string) error {
-	return s.eachRef(ctx, run, func(name, _ string) string { return "delete " + refsOf(run) + name })
-}
-
-// eachRef changes refs, in the store and in the user's repository, for each ref of a run.
-func (s *Store) eachRef(ctx context.Context, run string, change func(name, commit string) string) error {
 	places := []git{s.git}
 	if s.user != nil {
 		places = append(places, s.user.git)
 	}
 	for _, g := range places {
-		list, err := g.out(ctx, "for-each-ref", "--format=%(objectname) %(refname)", refsOf(run))
+		list, err := g.out(ctx, "for-each-ref", "--format=%(objectname) %(refname)", refsOf(from))
 		if err != nil {
 			return err
 		}
 		var changes strings.Builder
 		for line := range strings.Lines(list) {
 			commit, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
-			changes.WriteString(change(strings.TrimPrefix(ref, refsOf(run)), commit) + "\n")
+			changes.WriteString("update " + refsOf(to) + strings.TrimPrefix(ref, refsOf(from)) + " " + commit + "\n")
 		}
 		if changes.Len() == 0 {
 			continue
