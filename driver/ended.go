@@ -19,6 +19,11 @@ func Ended(address string, attempt int, out Outcome) *engine.TaskEnded {
 	if ev.Usage != (engine.Usage{}) {
 		ev.Agent = Valid(out.Agent)
 	}
+	if out.Asks != nil {
+		asks := *out.Asks
+		asks.Address, asks.Attempt, asks.Text, asks.Detail = address, attempt, Valid(asks.Text), Valid(asks.Detail)
+		ev.Asks = &asks
+	}
 	if out.Fault != nil {
 		fault := *out.Fault
 		fault.Message, fault.Until = Valid(fault.Message), Moment(fault.Until)

@@ -78,7 +78,7 @@ func TestFaults(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("cancelled"))
-	if got := faultOf(ctx, agent.Permanentf("killed")); got.Kind != engine.FaultCancelled || got.Permanent {
+	if got := FaultOf(ctx, agent.Permanentf("killed")); got.Kind != engine.FaultCancelled || got.Permanent {
 		t.Errorf("after a cancel: %+v", got)
 	}
 	out := Executors(agent.NewSet(nil, nil, ""), "").Run(context.Background(), "r", &engine.StartTask{Place: &engine.Place{Agent: "ghost"}}, Attempt{})

@@ -112,7 +112,9 @@ type Outcome struct {
 	Usage  engine.Usage
 	// Workspace is that with which it ended, see [engine.TaskEnded].
 	Workspace string
-	Agent     string // who did the work
+	// Asks is a question with which it ended, see [engine.TaskEnded]. Its address and attempt are those of the attempt.
+	Asks  *engine.Asked
+	Agent string // who did the work
 	// Warning is for people; the outcome is the same without it.
 	Warning string
 	Found   []workflow.Finding // see [agent.Result]

@@ -32,6 +32,8 @@ type StartTask struct {
 	// that it works in the project. Branches are what a merge brings together.
 	Workspace string `json:",omitempty"`
 	Branches  []Tree `json:",omitempty"`
+	// Answer is what a person answered to the question with which the attempt before it ended, or nil.
+	Answer *Answer `json:",omitempty"`
 	// Within is the address of the task in whose folder the attempt works, because that handed the work off.
 	Within string   `json:",omitempty"`
 	Handed []Handed `json:",omitempty"` // what earlier attempts of the task, or this one before it was lost, have handed off
@@ -94,6 +96,13 @@ type Received struct {
 	Output   any    // null if there is only a decision; a *Long if it is long, see StartTask.Whole
 	Decision string `json:",omitempty"`
 	Reason   string `json:",omitempty"`
+}
+
+// Answer is an answer to a question with which an attempt ended.
+type Answer struct {
+	Value   string `json:"value"`
+	Comment string `json:"comment,omitempty"`
+	Digest  string `json:"digest"` // of the question, see [Asked.Digest]
 }
 
 // Handed is work that a task has handed off to another agent.

@@ -98,6 +98,9 @@ type TaskEnded struct {
 	// Workspace is the state of the files with which the attempt ended, if it worked in a folder of its
 	// own; "" means that with which it began.
 	Workspace string `json:"workspace,omitempty"`
+	// Asks is a question with which the attempt ended. When it is answered, the attempt is made again, with the
+	// answer. Nothing runs in between, and the output does not count.
+	Asks *Asked `json:"asks,omitempty"`
 	// Agent is who did the work, if it cost something: for reports. It means nothing to the engine.
 	Agent   string `json:"agent,omitempty"`
 	Warning string `json:"warning,omitempty"` // for people; it does not change the result

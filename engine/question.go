@@ -247,6 +247,31 @@ func (r *Run) attemptAsks(in *inst, ev *Asked) {
 	r.rest(in)
 }
 
+// question returns the question that the attempts of a step ask between them.
+func (ev *Asked) question(address string) Question {
+	return Question{Kind: GateQuestion, Address: address, Attempt: ev.Attempt, Text: ev.Text, Detail: ev.Detail, Options: ev.Options, Custom: ev.Custom, Required: true}
+}
+
+// Digest returns the digest of the question with which an attempt ends, as in [Answer].
+func (ev *Asked) Digest() string {
+	q := ev.question(ev.Address)
+	return q.digest()
+}
+
+// askBetween asks a person before the attempt is made again.
+func (r *Run) askBetween(in *inst, ev *Asked) {
+	in.phase = asked
+	r.open(in, ev.question(in.address))
+}
+
+// answeredBetween makes an attempt again with the answer to its question.
+func (r *Run) answeredBetween(in *inst, q *question, value, comment string) {
+	again := *in.cmd // the driver may still use the previous one
+	again.Answer = &Answer{value, comment, q.Digest}
+	in.cmd = &again
+	r.admitTask(in)
+}
+
 // orphan leaves the questions of an attempt that has ended to the next one.
 func (r *Run) orphan(in *inst) {
 	for _, q := range in.open {
@@ -409,6 +434,10 @@ func (r *Run) answered(e Envelope, ev *Answered) {
 	r.tell(in, AnswerGiven, text)
 	switch q.Kind {
 	case GateQuestion:
+		if in.n.isTried() {
+			r.answeredBetween(in, q, value, ev.Comment)
+			return
+		}
 		in.passed.decision, in.passed.reason = value, ev.Comment
 		r.gateAnswered(in, value, by, ev.Comment)
 	case LostQuestion:

@@ -172,6 +172,8 @@ func (r *Run) settleAttempt(in *inst, ev *TaskEnded) {
 		r.attemptFailed(in, timeoutFault(in))
 	case ev.Fault != nil:
 		r.attemptFailed(in, ev.Fault)
+	case ev.Asks != nil:
+		r.askBetween(in, ev.Asks)
 	default:
 		given, again := r.given(in, ev)
 		var fault *Fault

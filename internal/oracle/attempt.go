@@ -35,6 +35,9 @@ func (m *Model) attemptEnded(in *minst, ev *engine.TaskEnded) {
 		m.setTimer(in, "retry", mtimer{at: ev.Fault.Until})
 	case ev.Fault != nil:
 		m.attemptFailed(in, fault{why: ev.Fault.Message, timeout: ev.Fault.Kind == engine.FaultTimeout, permanent: ev.Fault.Permanent})
+	case ev.Asks != nil:
+		in.phase = "asked"
+		m.ask(in, engine.GateQuestion)
 	default:
 		m.makes(in, ev.Workspace)
 		if f := m.succeed(in, ev.Output); f != nil {

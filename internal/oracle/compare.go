@@ -149,6 +149,13 @@ func (m *Model) compareStart(in *minst, c *engine.StartTask) {
 	if where, is := m.places(in), placed(c); where != is {
 		m.wrong("%s works %s, but the engine says %s", in.address, where, is)
 	}
+	answer := ""
+	if c.Answer != nil {
+		answer = c.Answer.Value + " " + c.Answer.Comment
+	}
+	if answer != in.answer {
+		m.wrong("%s has the answer %q, but the engine says %q", in.address, in.answer, answer)
+	}
 	want := fmt.Sprintf("attempt %d of %q given %s %s decide %q feedback %t again %t timeout %s bound %t", in.attempt, in.prompt, in.given, in.inputs, labelsOf(in.reg.g, in.n), in.feedback, in.losses > 0, m.timeout(in), known)
 	handed, gotHanded := "", ""
 	for _, h := range in.handed {

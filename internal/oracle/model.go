@@ -181,6 +181,7 @@ type minst struct {
 	passed    *mpassed
 	continued bool
 	handed    []*mhandoff
+	answer    string        // to the question with which its attempt ended
 	made      []engine.Tree // the workspaces with which its attempt succeeded
 
 	body  *mregion // of a loop

@@ -13,7 +13,7 @@ import (
 // ask asks a person about a step.
 func (m *Model) ask(in *minst, kind engine.QuestionKind) {
 	in.questions = append(in.questions, &mquestion{id: in.address, kind: kind})
-	if kind == engine.ReplanQuestion {
+	if kind == engine.ReplanQuestion || kind == engine.GateQuestion && tried(in.n) {
 		return
 	}
 	wait := 24 * time.Hour
@@ -105,6 +105,9 @@ func (m *Model) answered(ev *engine.Answered) {
 		m.end(in.reg.scope, engine.Failed, in.address+": "+in.err)
 	case q.kind == engine.ReplanQuestion:
 		m.failFinally(in)
+	case tried(in.n):
+		in.answer = ev.Value + " " + ev.Comment
+		m.ready(in)
 	default:
 		human := in.n.Step.(*workflow.Human)
 		value, ok := workflow.Chosen(in.reg.g.Offered(in.n), ev.Value)
