@@ -126,7 +126,7 @@ func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask,
 	if err := i.provide(ctx, store, run, task.Workspace); err != nil {
 		return unprepared(err)
 	}
-	c := &attemptAt{of: i, store: store, run: run, task: task, ask: at.Ask, log: at.Log, make: make}
+	c := &attemptAt{of: i, store: store, run: run, task: task, log: at.Log, make: make}
 	switch {
 	case task.Agent == workflow.LandAgent && !scripted: // a reply lands nothing
 		return c.land(ctx)
@@ -144,7 +144,6 @@ type attemptAt struct {
 	store *workspace.Store
 	run   string
 	task  *engine.StartTask
-	ask   agent.Ask
 	log   agent.Log
 	make  attemptIn
 }
@@ -166,6 +165,17 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 		return unprepared(err)
 	}
 	return collected(ctx, w, c.task, c.make(ctx, w.Dir, c.task))
+}
+
+// asks returns the answer to a question, if that is what the attempt was made again for, or else the outcome
+// that asks it. So no process has to wait for the answer, and an answer to another question, or to one about
+// something that has changed, does not count.
+func (c *attemptAt) asks(q engine.Asked) (*engine.Answer, driver.Outcome) {
+	q.Address = c.task.Address
+	if a := c.task.Answer; a != nil && a.Digest == q.Digest() {
+		return a, driver.Outcome{}
+	}
+	return nil, driver.Outcome{Asks: &q}
 }
 
 // prepare runs the command that prepares workspaces, or copies what it has made before.
@@ -194,7 +204,11 @@ func (c *attemptAt) prepare(ctx context.Context, w *workspace.Workspace) error {
 }
 
 func (c *attemptAt) checkout(ctx context.Context, from string) (*workspace.Workspace, error) {
-	return c.store.Checkout(ctx, workspace.Attempt{Run: c.run, Address: c.task.Address, Number: c.task.Attempt}, from)
+	return c.store.Checkout(ctx, c.attempt(), from)
+}
+
+func (c *attemptAt) attempt() workspace.Attempt {
+	return workspace.Attempt{Run: c.run, Address: c.task.Address, Number: c.task.Attempt}
 }
 
 // collectTime limits how long files are collected after an attempt was told to stop.

@@ -30,36 +30,42 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	if err != nil {
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
-	for {
-		plan, err := c.store.Plan(ctx, l, maxLandDiff)
-		if err != nil {
-			return unlanded(ctx, err)
-		}
-		if len(plan.Diff.Files) == 0 {
-			return driver.Outcome{Output: "nothing to land", Workspace: c.task.Workspace}
-		}
-		answer, err := c.ask(ctx, landQuestion(l, plan))
-		if err != nil {
-			return unlanded(ctx, err)
-		}
-		if answer != landIt {
-			why := "a person rejected the change"
-			if answer != rejectIt {
-				why += ": " + answer
-			}
-			return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: why, Permanent: true}}
-		}
-		l.Digest = plan.Digest
-		landed, err := c.store.Land(ctx, l)
-		var changed *workspace.ChangedError
-		switch {
-		case errors.As(err, &changed): // ask again, about what would land now
-		case err != nil:
-			return unlanded(ctx, err)
-		default:
-			return driver.Outcome{Output: landedText(l, landed), Workspace: c.task.Workspace}
+	plan, err := c.store.Plan(ctx, l, maxLandDiff)
+	if err != nil {
+		return unlanded(ctx, err)
+	}
+	if len(plan.Diff.Files) == 0 {
+		return driver.Outcome{Output: "nothing to land", Workspace: c.task.Workspace}
+	}
+	answer, out := c.asks(landQuestion(l, plan))
+	if answer == nil {
+		return out
+	}
+	if answer.Value != landIt {
+		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: rejection(answer), Permanent: true}}
+	}
+	l.Digest = plan.Digest
+	landed, err := c.store.Land(ctx, l)
+	var changed *workspace.ChangedError
+	switch {
+	case errors.As(err, &changed): // since it was planned
+		_, out := c.asks(landQuestion(l, changed.Plan))
+		return out
+	case err != nil:
+		return unlanded(ctx, err)
+	}
+	return driver.Outcome{Output: landedText(l, landed), Workspace: c.task.Workspace}
+}
+
+// rejection says that a person does not want a change, and why.
+func rejection(a *engine.Answer) string {
+	why := []string{"a person rejected the change"}
+	for _, text := range []string{a.Value, a.Comment} {
+		if text != "" && text != rejectIt {
+			why = append(why, text)
 		}
 	}
+	return strings.Join(why, ": ")
 }
 
 // landing reads what the step asks for.
@@ -79,7 +85,7 @@ func (c *attemptAt) landing(ctx context.Context) (workspace.Landing, error) {
 	return l, nil
 }
 
-func landQuestion(l workspace.Landing, plan workspace.Plan) agent.Question {
+func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
 	where := "as changes to the files, without a commit"
 	switch l.How {
 	case workspace.AsBranch:
@@ -92,11 +98,14 @@ func landQuestion(l workspace.Landing, plan workspace.Plan) agent.Question {
 	if plan.Diff.Truncated {
 		detail += fmt.Sprintf("… the diff is longer; its files are: %s\n", strings.Join(paths(plan.Diff), ", "))
 	}
-	return agent.Question{
-		Text:    fmt.Sprintf("Land this change %s? %s. (Anything but %q rejects it.)", where, changed(plan.Diff), landIt),
-		Detail:  detail + "\nThis is exactly " + plan.Digest + ".",
-		Options: []string{landIt, rejectIt},
-		Custom:  true,
+	return engine.Asked{
+		Text:   fmt.Sprintf("Land this change %s? %s", where, changed(plan.Diff)),
+		Detail: detail + "\nchange " + plan.Digest,
+		Options: []workflow.Option{
+			{Value: landIt, Description: "exactly this change"},
+			{Value: rejectIt, Description: "nothing lands, and the step fails; any other text does the same, and is the reason"},
+		},
+		Custom: true,
 	}
 }
 

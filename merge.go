@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workflow"
@@ -146,23 +145,17 @@ const (
 
 // askResolved has a person resolve conflicts in the workspace. Until no markers are left, the question comes again.
 func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files []string, conflict string) driver.Outcome {
-	w, err := c.checkout(ctx, m.Commit)
+	w, err := c.conflicted(ctx, m.Commit)
 	if err != nil {
 		return unprepared(err)
 	}
 	defer w.Close()
-	for again := ""; ; {
-		answer, err := c.ask(ctx, agent.Question{
-			Text:    fmt.Sprintf("%sThe changes of several steps conflict in %s. Resolve the conflicts in the directory below, then answer.", again, conflict),
-			Detail:  w.Dir,
-			Options: []string{resolved, giveUp},
-		})
-		if err != nil {
-			return driver.Outcome{Fault: driver.FaultOf(ctx, err)}
-		}
-		if answer != resolved {
-			return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}}
-		}
+	q := engine.Asked{
+		Text:    "The changes of several steps conflict in " + conflict + ". Resolve the conflicts in the directory below, then answer.",
+		Detail:  w.Dir,
+		Options: []workflow.Option{{Value: resolved}, {Value: giveUp, Description: "the merge fails"}},
+	}
+	if c.task.Answer != nil && c.task.Answer.Value == resolved {
 		out := collected(ctx, w, c.task, driver.Outcome{})
 		if out.Fault == nil {
 			out = c.checkMarkers(ctx, out, files)
@@ -170,8 +163,25 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files [
 		if out.Fault == nil || out.Fault.Kind != engine.FaultBadOutput {
 			return out
 		}
-		again = strings.ToUpper(out.Fault.Message[:1]) + out.Fault.Message[1:] + ". "
+		q.Text = strings.ToUpper(out.Fault.Message[:1]) + out.Fault.Message[1:] + ". " + q.Text
+		return driver.Outcome{Asks: &q}
 	}
+	answer, out := c.asks(q)
+	if answer == nil {
+		return out
+	}
+	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}}
+}
+
+// conflicted returns the workspace in which a person resolves conflicts: with what the person has done so far, if
+// the question was answered.
+func (c *attemptAt) conflicted(ctx context.Context, commit string) (*workspace.Workspace, error) {
+	if c.task.Answer != nil {
+		if w, err := c.store.Reopen(c.attempt(), commit); w != nil || err != nil {
+			return w, err
+		}
+	}
+	return c.checkout(ctx, commit)
 }
 
 // maxPickDiff is how much of the diff of each branch whoever picks one is shown.
@@ -197,11 +207,15 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	case len(names) == 1:
 		out.Output = names[0]
 	case c.byPerson() || c.task.Agent == workflow.MergeAgent:
-		answer, err := c.ask(ctx, agent.Question{Text: cmp.Or(c.task.Prompt, "Which one should be taken?"), Detail: diffs.String(), Options: names})
-		if err != nil {
-			return driver.Outcome{Fault: driver.FaultOf(ctx, err)}
+		q := engine.Asked{Text: cmp.Or(c.task.Prompt, "Which of these changes should be taken?"), Detail: diffs.String()}
+		for _, name := range names {
+			q.Options = append(q.Options, workflow.Option{Value: name})
 		}
-		out.Output = answer
+		answer, asking := c.asks(q)
+		if answer == nil {
+			return asking
+		}
+		out.Output = answer.Value
 	default:
 		with := *c.task
 		place := *c.task.Place

@@ -88,7 +88,7 @@ func (r *Run) retain(ctx context.Context, res engine.Result) {
 			_, err := s.Clean(ctx, func(i workspace.Info) bool { return i.Run == r.id })
 			return err
 		})
-		_ = session.OpenInbox(r.p.State()).Forget(r.id)                                          // Collect tries again
+		_ = session.OpenInbox(r.p.State()).Forget(r.id) // Collect tries again
 	}
 	if keep := Retention(r.p.Config().Retention); keep != (Retention{}) && res.Status.Done() {
 		if unpaid, err := r.p.uncharged(ctx); err == nil {

@@ -2,13 +2,35 @@ package workspace
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
 // Dir returns the directory in which the attempts of an instance of a step work, whether or not it exists.
 func (s *Store) Dir(run, address string) string {
 	return filepath.Join(s.home(Attempt{Run: run, Address: address}), "tree", s.sub)
+}
+
+// Reopen returns the directory of an attempt from a commit as it was left, or nil if it is not there.
+func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
+	home := s.home(a)
+	lock, err := filelock.Take(home + ".lock")
+	if errors.Is(err, filelock.ErrLocked) {
+		return nil, fmt.Errorf("%s: %w", home, ErrInUse)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := readMarker(home)
+	if err != nil || m.Attempt != a || m.Base != commit {
+		return nil, lock.Release()
+	}
+	root := filepath.Join(home, "tree")
+	return &Workspace{Attempt: a, Root: root, Dir: filepath.Join(root, s.sub), Base: commit, store: s, home: home, lock: lock}, nil
 }
 
 // Base returns the base of a run.
