@@ -17,7 +17,9 @@ func (n *Node) Heading() string {
 	text := ""
 	switch step := n.Step.(type) {
 	case *Task:
-		text = step.Prompt.Text
+		if step.Branches == OneBranch { // otherwise it is only for conflicts
+			text = step.Prompt.Text
+		}
 	case *Human:
 		text = step.Question.Text
 	case *Call, *Choice, *Combine, *Loop, *Each:

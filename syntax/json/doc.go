@@ -87,12 +87,12 @@ const (
 
 var types = map[string]string{
 	"task": "promptBlock", "human": "approval", "call": "include", "choice": "condition", "combine": "aggregator",
-	"loop": "loop", "each": "forEach",
+	"merge": "merge", "land": "land", "loop": "loop", "each": "forEach",
 }
 
 // kinds maps the types of nodes to kinds of the model. A router is a task with labels on its
 // edges, an evaluator is a choice that leads back.
 var kinds = map[string]string{
 	"promptBlock": "task", "router": "task", "approval": "human", "include": "call", "condition": "choice",
-	"evaluator": "choice", "aggregator": "combine", "loop": "loop", "forEach": "each",
+	"evaluator": "choice", "aggregator": "combine", "merge": "merge", "land": "land", "loop": "loop", "forEach": "each",
 }

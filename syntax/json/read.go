@@ -161,7 +161,7 @@ func (d *drawn) read(m *strictyaml.Map, kind string) {
 	if condition.Exists() {
 		d.on = condition.Name()
 	}
-	if task, ok := n.Step.(*workflow.Task); ok && len(m.Entries()) == 1 {
+	if task, ok := n.Step.(*workflow.Task); ok && kind == "task" && len(m.Entries()) == 1 {
 		task.Prompt = workflow.Template{Text: label}
 	}
 	if d.frame && n.Step == nil {

@@ -138,7 +138,7 @@ const itemSuffix = "@item"
 
 func (out *writer) node(n *workflow.Node, parent string) node {
 	d := data{label: cmp.Or(n.Title, n.ID), words: words(yaml.WriteStep(n, nil, false))}
-	if _, isTask := n.Step.(*workflow.Task); isTask && d.bare() {
+	if yaml.Kind(n) == "task" && d.bare() {
 		d.words = words(`prompt: ""`) // otherwise the label would be the prompt
 	}
 	d.titled = n.Title != "" && n.Title == n.ID // the label alone would not be read as a title
@@ -156,9 +156,9 @@ func (d data) bare() bool {
 }
 
 func (out *writer) typeOf(n *workflow.Node) string {
-	kind := n.Kind()
+	kind := yaml.Kind(n)
 	if each, ok := n.Step.(*workflow.Each); ok && yaml.IsRepeat(n) {
-		kind = each.Body.Nodes[0].Kind()
+		kind = yaml.Kind(&each.Body.Nodes[0])
 	}
 	switch {
 	case kind == "task" && out.routes[n.ID]:

@@ -122,7 +122,15 @@ func (c *canvas) node(f *flow.Node) {
 	case *workflow.Task:
 		copied := *step
 		inner.Step = &copied
-		s.task(&copied, func() string { return c.words(&n, id, edges) })
+		words := func() string { return c.words(&n, id, edges) }
+		switch yaml.Kind(inner) {
+		case "merge":
+			s.merge(&copied, words)
+		case "land":
+			s.named("[", "]", "")
+		default:
+			s.task(&copied, words)
+		}
 	case *workflow.Human:
 		copied := *step
 		inner.Step = &copied
@@ -206,6 +214,19 @@ func (s *sketch) task(t *workflow.Task, words func() string) {
 		return
 	}
 	t.Prompt.Text = prompt
+}
+
+// merge draws a merge by its name. The prompt of its agent goes into the section.
+func (s *sketch) merge(t *workflow.Task, words func() string) {
+	s.named("[", "]", ":::merge")
+	if prompt := t.Prompt.Text; t.Agent != workflow.MergeAgent && prompt != "" {
+		t.Prompt.Text = ""
+		if holds(prompt, words() != "", s.isID) {
+			s.body = prompt
+			return
+		}
+		t.Prompt.Text = prompt
+	}
 }
 
 // human draws the question, if it is short.

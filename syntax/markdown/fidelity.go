@@ -5,6 +5,7 @@ import (
 
 	"github.com/hocket-dev/hocket/syntax/internal/fidelity"
 	"github.com/hocket-dev/hocket/syntax/internal/flow"
+	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -75,6 +76,11 @@ func (r *report) graph(g *workflow.Graph) {
 func (r *report) step(n *workflow.Node) {
 	switch s := n.Step.(type) {
 	case *workflow.Task:
+		if kind := yaml.Kind(n); kind != "task" {
+			r.exact(n.ID, kind, kind == "merge")
+			r.carried(n.ID, kind, kind == "land", inSection)
+			return
+		}
 		r.exact(n.ID, "task", true)
 		r.exact(n.ID, "prompt", s.Prompt.Text != "")
 		r.exact(n.ID, "inputs", len(s.Inputs) > 0)
@@ -120,6 +126,7 @@ func (r *report) fields(n *workflow.Node) {
 	r.carried(n.ID, "parallel_group", n.Group != "", inSection)
 	r.carried(n.ID, "effect", n.Once, inSection)
 	r.carried(n.ID, "labels", len(n.Labels) > 0, inSection)
+	r.carried(n.ID, "workspace", n.Workspace != workflow.WorkspaceAround && yaml.Kind(n) != "land", inSection)
 }
 
 func (r *report) edge(e *workflow.Edge) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-dev/hocket/internal/strictyaml"
 	"github.com/hocket-dev/hocket/syntax/markdown/internal/mermaid"
+	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -29,7 +30,7 @@ var shapes = map[mermaid.Shape]string{
 
 // classes maps classes to kinds of nodes, whatever their shape is.
 var classes = map[string]string{
-	"human": "human", "agent": "task", "task": "task", "choice": "choice", "combine": "combine", "call": "call",
+	"human": "human", "agent": "task", "task": "task", "choice": "choice", "combine": "combine", "merge": "merge", "call": "call",
 	"start": kindMark, "stop": kindMark, // Mermaid does not allow the class "end"
 }
 
@@ -198,6 +199,10 @@ func (r *reader) complete(w *words, n *mermaid.Node, v *vertex, label string) (t
 		if !w.hasRetry {
 			w.Node.Retry = r.head.retry
 		}
+		if yaml.Kind(&w.Node) != "task" {
+			r.completeMerge(s, v.section)
+			return src.Text
+		}
 		if r.fromSection(&s.Prompt, v.section, w) || w.prompts(s) || v.section != nil && src.Text == "" {
 			return src.Text
 		}
@@ -231,6 +236,22 @@ func (r *reader) complete(w *words, n *mermaid.Node, v *vertex, label string) (t
 	case *workflow.Loop, *workflow.Each:
 	}
 	return ""
+}
+
+// completeMerge takes the prompt of a merge's agent from its section.
+func (r *reader) completeMerge(t *workflow.Task, s *section) {
+	if s == nil || s.body.From == s.body.To {
+		return
+	}
+	src := r.doc.text.Source(s.body)
+	if by, nobody := yaml.Decider(t); nobody || by != "" || t.Agent == workflow.LandAgent {
+		r.report(workflow.Errorf(src.Pos, codeKey, "name an agent under on_conflict or pick, or remove the text", "%q has a prompt, but no agent", s.id))
+		return
+	}
+	if t.Prompt.Text != "" {
+		r.report(workflow.Errorf(t.Prompt.Src.Pos, codeKey, "remove one of them", "prompt is set both here and below"))
+	}
+	t.Prompt = workflow.Template{Text: r.doc.prompt(*s), Src: src}
 }
 
 // fromSection takes the text of a node from its section, and reports whether there is one.

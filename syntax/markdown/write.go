@@ -182,7 +182,7 @@ func takeAgentWords(n *workflow.Node) (text string, asIs bool) {
 		n.Step, n = &c, &c.Body.Nodes[0]
 	}
 	task := n.Task()
-	if task == nil || len(task.Settings) == 0 {
+	if kind := yaml.Kind(n); task == nil || len(task.Settings) == 0 || kind == "merge" || kind == "land" {
 		return "", false
 	}
 	own, rest := map[string]any{}, map[string]any{}

@@ -77,6 +77,9 @@ func (r *reader) node(text activity.Text, shown string, at *activity.Base, s *sa
 	}
 	switch step := n.Step.(type) {
 	case *workflow.Task:
+		if yaml.Kind(n) != "task" {
+			break // neither its text nor its lane says who works on a merge
+		}
 		if !s.agent {
 			step.Agent, step.Pos = r.laneAgent(at, pos)
 		}

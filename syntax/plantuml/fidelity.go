@@ -81,12 +81,14 @@ func (f *reporter) node(n *workflow.Node) {
 	}
 	drawn := true
 	switch work.Step.(type) {
-	case *workflow.Task, *workflow.Choice, *workflow.Loop:
+	case *workflow.Task:
+		drawn = yaml.Kind(work) == "task"
+	case *workflow.Choice, *workflow.Loop:
 	case *workflow.Human, *workflow.Call, *workflow.Combine, *workflow.Each:
 		drawn = false // a note says what kind of step it is
 	}
-	f.add(n.ID, work.Kind(), drawn)
-	if t, ok := work.Step.(*workflow.Task); ok {
+	f.add(n.ID, yaml.Kind(work), drawn)
+	if t, ok := work.Step.(*workflow.Task); ok && drawn {
 		f.carries(n.ID, "prompt", t.Prompt.Text != "" && t.Prompt.Text != (&writer{plan: f.plan}).text(n))
 		f.carries(n.ID, "inputs", len(t.Inputs) > 0)
 		f.carries(n.ID, "config", len(t.Settings) > 0)
@@ -100,4 +102,5 @@ func (f *reporter) node(n *workflow.Node) {
 	f.carries(n.ID, "parallel_group", n.Group != "")
 	f.carries(n.ID, "effect", work.Once)
 	f.carries(n.ID, "labels", len(work.Labels) > 0)
+	f.carries(n.ID, "workspace", work.Workspace != workflow.WorkspaceAround && yaml.Kind(work) != "land")
 }

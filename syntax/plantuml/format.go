@@ -99,7 +99,7 @@ func (p *plan) carryKnown() {
 
 // canShow reports whether the ways of a node can be drawn.
 func canShow(n *workflow.Node, ways []way) bool {
-	kind := n.Kind()
+	kind := yaml.Kind(n)
 	switch {
 	case len(ways) == 0 || len(ways) == 1 && ways[0].on == workflow.OnSuccess:
 		return true

@@ -22,6 +22,7 @@ const (
 	taskMark       mark = "task"
 	routerMark     mark = "router"
 	aggregatorMark mark = "aggregator"
+	mergeMark      mark = "merge"
 	includeMark    mark = "include"
 	approvalMark   mark = "approval"
 	choiceMark     mark = "choice"
@@ -34,7 +35,7 @@ const (
 )
 
 var marks = []string{
-	string(promptMark), string(taskMark), string(routerMark), string(aggregatorMark), string(includeMark), string(approvalMark), string(choiceMark),
+	string(promptMark), string(taskMark), string(routerMark), string(aggregatorMark), string(mergeMark), string(includeMark), string(approvalMark), string(choiceMark),
 	string(loopMark), string(eachMark), string(onErrorMark), string(metricsMark), string(inputMark), string(workflowMark),
 }
 
@@ -43,7 +44,7 @@ func NoteMarks() []string { return slices.Clone(marks) }
 
 // kinds maps the marks of steps to kinds of the model. All other marks add something to a step.
 var kinds = map[mark]string{
-	promptMark: "task", taskMark: "task", routerMark: "task", aggregatorMark: "combine", includeMark: "call",
+	promptMark: "task", taskMark: "task", routerMark: "task", aggregatorMark: "combine", mergeMark: "merge", includeMark: "call",
 	approvalMark: "human", choiceMark: "choice", loopMark: "loop", eachMark: "each",
 }
 
@@ -209,7 +210,7 @@ func (r *reader) attach(p *part, on activity.Element) {
 			r.headNote(p)
 			return
 		}
-	case noMark, promptMark, taskMark, routerMark, aggregatorMark, includeMark, approvalMark, choiceMark, loopMark, eachMark, metricsMark:
+	case noMark, promptMark, taskMark, routerMark, aggregatorMark, mergeMark, includeMark, approvalMark, choiceMark, loopMark, eachMark, metricsMark:
 	}
 	taken, ok := takes(on)
 	if _, isStep := on.(*activity.Activity); p.mark == noMark && !isStep && !r.bind(p) {
@@ -242,7 +243,7 @@ func (r *reader) wordsAt(e activity.Element) *words { return &r.words[e.Common()
 func takes(e activity.Element) (taken []mark, ok bool) {
 	switch e.(type) {
 	case *activity.Activity, *activity.Backward:
-		return []mark{noMark, promptMark, taskMark, routerMark, aggregatorMark, includeMark, approvalMark, choiceMark, onErrorMark, metricsMark}, true
+		return []mark{noMark, promptMark, taskMark, routerMark, aggregatorMark, mergeMark, includeMark, approvalMark, choiceMark, onErrorMark, metricsMark}, true
 	case *activity.If, *activity.Switch:
 		return []mark{noMark, choiceMark, metricsMark}, true
 	case *activity.While, *activity.Repeat:
@@ -325,7 +326,7 @@ func looksLikeFields(lines []activity.Line) bool {
 
 // stepWords are the keys that make a note without a mark count as keys.
 var stepWords = strings.Fields(`id title agent prompt template input inputs output outputMode outputSchema outputPath outputPattern
-	context handoffs needs config workflow human combine choice on question options custom required strategy separator retries retry timeout timeout_mins
+	context handoffs needs config workflow human combine choice merge on_conflict pick land branch message workspace on question options custom required strategy separator retries retry timeout timeout_mins
 	on_error effect labels join rest parallel_group for_each as max_parallel loop max next route routes else error on_timeout when
 	name description state agents limits variables`)
 

@@ -287,7 +287,7 @@ func (s *shaper) formOf(n *workflow.Node, ways []way) (form, bool) {
 		return stepForm, false
 	case isChoice && len(ways) == 2 && ways[0].on == workflow.OnWhen && ways[1].on == workflow.OnElse && n.Task() == nil, isAnswered(n, ways):
 		return ifForm, true
-	case isChoice || n.Kind() == "task" || n.Kind() == "human":
+	case isChoice || yaml.Kind(n) == "task" || n.Kind() == "human":
 		return switchForm, true
 	}
 	return stepForm, false

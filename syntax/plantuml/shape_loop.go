@@ -3,6 +3,7 @@ package plantuml
 import (
 	"slices"
 
+	"github.com/hocket-dev/hocket/syntax/yaml"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -120,7 +121,7 @@ func (s *shaper) last() (last int, back *workflow.Node) {
 // in the order in which the end of a repeat shows them.
 func (s *shaper) asks(i int, on, out string) bool {
 	n, ways := &s.g.Nodes[i], s.ways[i]
-	if kind := n.Kind(); kind != "human" && kind != "task" || len(ways) != 2 || ways[0].on != workflow.OnLabel || len(ways[0].to) != 1 || len(ways[1].to) != 1 {
+	if kind := yaml.Kind(n); kind != "human" && kind != "task" || len(ways) != 2 || ways[0].on != workflow.OnLabel || len(ways[0].to) != 1 || len(ways[1].to) != 1 {
 		return false
 	}
 	first, second := ways[0].to[0], ways[1].to[0]

@@ -10,7 +10,7 @@ import (
 )
 
 // marksOf maps the kinds of steps to their marks.
-var marksOf = map[string]mark{"task": taskMark, "human": approvalMark, "call": includeMark, "combine": aggregatorMark, "choice": choiceMark, "each": eachMark, "loop": loopMark}
+var marksOf = map[string]mark{"task": taskMark, "human": approvalMark, "call": includeMark, "combine": aggregatorMark, "merge": mergeMark, "land": taskMark, "choice": choiceMark, "each": eachMark, "loop": loopMark}
 
 // words returns the keys of a step that its text and its lane do not show, with the mark of its
 // note.
@@ -23,7 +23,7 @@ func (out *writer) words(n *workflow.Node) (mark, string) {
 		each.Body.Nodes = []workflow.Node{inner}
 		c.Step, work = &each, &each.Body.Nodes[0]
 	}
-	m := marksOf[work.Kind()]
+	m := marksOf[yaml.Kind(work)]
 	if c.Title == out.text(n) {
 		c.Title = ""
 	}
@@ -33,7 +33,7 @@ func (out *writer) words(n *workflow.Node) (mark, string) {
 		switch {
 		case out.isRouter(n):
 			m = routerMark
-		case work.Retry == workflow.Retry{Attempts: promptAttempts} && work.Timeout == promptTimeout:
+		case m == taskMark && work.Retry == workflow.Retry{Attempts: promptAttempts} && work.Timeout == promptTimeout:
 			m = promptMark
 			work.Retry, work.Timeout = workflow.Retry{}, 0
 		}
@@ -48,7 +48,7 @@ func (out *writer) words(n *workflow.Node) (mark, string) {
 // isRouter reports whether a switch after a task shows its answers.
 func (out *writer) isRouter(n *workflow.Node) bool {
 	ways, _ := waysOf(out.edges[out.key(n)])
-	return len(ways) > 0 && ways[0].on != workflow.OnSuccess && n.Kind() == "task"
+	return len(ways) > 0 && ways[0].on != workflow.OnSuccess && yaml.Kind(n) == "task"
 }
 
 // unsay removes from a step what its text and its lane show. It returns the keys that must be
@@ -57,6 +57,9 @@ func (out *writer) unsay(n *workflow.Node, text string) (extra func(yaml.Style) 
 	var empty []string
 	switch step := n.Step.(type) {
 	case *workflow.Task:
+		if yaml.Kind(n) != "task" {
+			break // the keys of a merge and a landing say everything
+		}
 		t := *step
 		n.Step = &t
 		switch {

@@ -354,7 +354,7 @@ func (r *reader) amend(p *part, s *said) {
 		for _, e := range entries {
 			s.Node.Labels[e.Name] = e.Value.Name()
 		}
-	case noMark, promptMark, taskMark, routerMark, aggregatorMark, includeMark, approvalMark, choiceMark, loopMark, eachMark, inputMark, workflowMark:
+	case noMark, promptMark, taskMark, routerMark, aggregatorMark, mergeMark, includeMark, approvalMark, choiceMark, loopMark, eachMark, inputMark, workflowMark:
 	}
 }
 

@@ -115,7 +115,7 @@ func (out *writer) findLanes() (native bool) {
 		native = native && a.Role == "" && isColor(a.Color) && isTitle(a.Title)
 	}
 	out.written.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
-		if t, ok := n.Step.(*workflow.Task); ok {
+		if t, ok := n.Step.(*workflow.Task); ok && yaml.Kind(n) == "task" {
 			add(t.Agent)
 		}
 	})

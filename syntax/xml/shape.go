@@ -52,22 +52,25 @@ var (
 		"inputs": "input", "settings": "config", "forEach": "for_each", "onError": "on_error", "goto": "next", "if": "route",
 	}
 	eachWords = []string{"for_each", "as", "max_parallel"}
+	workWords = append([]string{"workspace"}, eachWords...)
 )
 
 // stepShapes are the elements that are steps.
 var stepShapes = func() map[string]*shape {
-	agent := stepShape(append([]string{"name", "task", "context"}, eachWords...), planParts, map[string]*shape{"input": inputShape, "config": valueShape, "handoffs": valueShape})
+	agent := stepShape(append([]string{"name", "task", "context"}, workWords...), planParts, map[string]*shape{"input": inputShape, "config": valueShape, "handoffs": valueShape})
 	node := *agent
 	node.words, node.text = append(slices.Clone(agent.words), "tool", "agent"), true
-	loop, each := stepShape([]string{"max", "until", "while"}), stepShape([]string{"items", "as", "max_parallel"})
+	loop, each := stepShape([]string{"max", "until", "while", "workspace"}), stepShape([]string{"items", "as", "max_parallel", "workspace"})
 	loop.steps, each.steps = true, true
 	return map[string]*shape{
 		"agent": agent, "node": &node, "step": &node, "loop": loop, "each": each,
 		"human": stepShape([]string{"question", "custom", "required"}, map[string]*shape{
 			"option": {words: []string{"value", "label", "description"}, text: true, many: true},
 		}),
-		"call":    stepShape(append([]string{"workflow"}, eachWords...), map[string]*shape{"input": inputShape}),
+		"call":    stepShape(append([]string{"workflow"}, workWords...), map[string]*shape{"input": inputShape}),
 		"choice":  stepShape([]string{"on", "ask", "agent"}, map[string]*shape{"config": valueShape}),
+		"merge":   stepShape(eachWords, map[string]*shape{"on_conflict": deciderShape, "pick": deciderShape}),
+		"land":    stepShape(append([]string{"mode", "branch", "message"}, eachWords...)),
 		"combine": stepShape([]string{"strategy", "separator"}, map[string]*shape{"input": refShape}),
 	}
 }()
@@ -156,7 +159,7 @@ func (s *shape) child(name string) *shape {
 func (s *shape) names() []string {
 	var all []string
 	if s.steps {
-		all = []string{"agent", "human", "call", "choice", "combine", "loop", "each"}
+		all = []string{"agent", "human", "call", "choice", "combine", "merge", "land", "loop", "each"}
 	}
 	return slices.Concat(all, slices.Sorted(maps.Keys(s.parts)), s.words)
 }

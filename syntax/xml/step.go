@@ -60,7 +60,7 @@ func kindOf(name string) string {
 	switch name {
 	case "agent", "node", "step":
 		return "task"
-	case "human", "call", "choice", "combine", "loop", "each":
+	case "human", "call", "choice", "combine", "merge", "land", "loop", "each":
 		return name
 	}
 	return ""
@@ -72,7 +72,7 @@ func (r *reader) step(e xmltext.Element, kind string, n *workflow.Node, g *workf
 	at := int32(len(r.steps))
 	r.steps = append(r.steps, step{node: n, graph: g, outer: outer, kind: kind, place: e})
 	p := &r.parts // reused, because a file has many steps
-	*p = parts{reader: r, place: e, kind: kind, step: &r.steps[at]}
+	*p = parts{reader: r, place: e, kind: kind, step: &r.steps[at], shape: stepShapes[e.Name()]}
 	p.collect()
 	read := p.read()
 	read.Node.ID, read.Node.Pos = p.id.text, p.id.src.Pos
@@ -104,6 +104,7 @@ type parts struct {
 	*step
 	place  xmltext.Element
 	kind   string
+	shape  *shape
 	id     word
 	agent  word
 	called word
@@ -117,7 +118,9 @@ type parts struct {
 	list   []strictyaml.Node // options of a question
 	route  []strictyaml.Node
 	words  []strictyaml.Pair // keys that are the same in YAML
-	plain  yaml.Step         // used for a step without such keys
+	// decides is who resolves the conflicts of a merge or picks a workspace, if that is an agent.
+	decides *workflow.Task
+	plain   yaml.Step // used for a step without such keys
 }
 
 // collect sorts attributes and elements.
@@ -165,6 +168,10 @@ func (p *parts) word(name string, w word) {
 		p.until = w
 	case "while":
 		p.while = w
+	case "on_conflict", "pick":
+		if p.kind == "merge" {
+			p.deciderWord(name, w)
+		}
 	default:
 		p.yamlWord(name, w)
 	}
@@ -172,7 +179,7 @@ func (p *parts) word(name string, w word) {
 
 // yamlWord takes a key that YAML also has.
 func (p *parts) yamlWord(name string, w word) {
-	if !slices.Contains(stepShapes[p.place.Name()].words, name) && stepParts[name] == nil {
+	if !slices.Contains(p.shape.words, name) && stepParts[name] == nil {
 		return // already reported
 	}
 	if p.has(name) {
@@ -182,6 +189,8 @@ func (p *parts) yamlWord(name string, w word) {
 	switch {
 	case name == "items":
 		name = "for_each"
+	case name == "mode" && p.kind == "land":
+		name = "land"
 	case name == "join" && w.value == nil && w.text != "" && w.text[0] >= '0' && w.text[0] <= '9':
 		value = p.reader.words().Of(json.Number(w.text), w.src)
 	}
@@ -215,7 +224,9 @@ func (p *parts) element(c xmltext.Element) {
 		case planParts[name] != nil && p.kind == "task":
 			p.plan = append(p.plan, c)
 		case kindOf(name) != "" && (p.kind == "loop" || p.kind == "each"):
-		case stepShapes[p.place.Name()].child(name) != nil:
+		case isDecider(name) && p.kind == "merge":
+			p.decider(c)
+		case p.shape.child(name) != nil:
 			p.word(name, p.wordOf(c))
 		}
 	}
@@ -346,6 +357,9 @@ func (p *parts) read() *yaml.Step {
 	p.addList("route", p.route)
 	p.addList("options", p.list)
 	p.addList("inputs", p.refs)
+	if p.kind == "land" {
+		p.wantMode()
+	}
 	if len(p.words) > 0 || p.kind != "task" && p.kind != "call" {
 		m := p.reader.words().Map(p.words, p.place.Pos()).Map()
 		read = yaml.ReadStep(m, p.kind)
@@ -370,6 +384,8 @@ func (p *parts) read() *yaml.Step {
 		read.Node.Step = call
 	case "choice":
 		p.readQuestion(read)
+	case "merge":
+		p.readMerge(read)
 	}
 	return read
 }

@@ -56,8 +56,10 @@ func (out *writer) step(g *workflow.Graph, n *workflow.Node) *element {
 func (out *writer) open(e *element, at place, n *workflow.Node) {
 	switch s := n.Step.(type) {
 	case *workflow.Task:
-		e.name = "agent"
-		e.word("name", s.Agent)
+		if e.name = yaml.Kind(n); e.name == "task" {
+			e.name = "agent"
+			e.word("name", s.Agent)
+		}
 	case *workflow.Call:
 		e.name = "call"
 		e.always("workflow", s.Workflow)
@@ -86,7 +88,12 @@ func (out *writer) words(e *element, n, inner *workflow.Node) {
 	case *workflow.Loop:
 		e.number("max", s.Max)
 	case *workflow.Task:
-		e.word("context", string(s.Context))
+		switch yaml.Kind(inner) {
+		case "task":
+			e.word("context", string(s.Context))
+		case "land":
+			e.attr("mode", s.Settings["as"].(string))
+		}
 	case *workflow.Call, *workflow.Each:
 	}
 	e.word("parallel_group", n.Group)
@@ -116,6 +123,9 @@ func (out *writer) words(e *element, n, inner *workflow.Node) {
 	if inner.Once {
 		e.attr("effect", "once")
 	}
+	if yaml.Kind(inner) != "land" {
+		e.word("workspace", string(inner.Workspace))
+	}
 }
 
 func (e *element) flag(name string, set bool) {
@@ -128,13 +138,13 @@ func (e *element) flag(name string, set bool) {
 func (out *writer) content(e *element, n *workflow.Node) {
 	switch s := n.Step.(type) {
 	case *workflow.Task:
-		if s.Prompt.Text != "" {
-			e.add(textElement("task", out.template(s.Prompt.Text)))
-		}
-		out.bindings(e, s.Inputs)
-		out.config(e, s)
-		if s.Handoffs != nil {
-			e.add(objectElement("handoffs", yaml.HandoffKeys(s.Handoffs)))
+		switch yaml.Kind(n) {
+		case "merge":
+			out.merge(e, s)
+		case "land":
+			out.land(e, s)
+		default:
+			out.task(e, s)
 		}
 	case *workflow.Call:
 		out.bindings(e, s.Inputs)
@@ -161,6 +171,18 @@ func (out *writer) content(e *element, n *workflow.Node) {
 			out.config(e, s.Ask)
 		}
 	case *workflow.Loop, *workflow.Each:
+	}
+}
+
+// task writes what an agent works with.
+func (out *writer) task(e *element, t *workflow.Task) {
+	if t.Prompt.Text != "" {
+		e.add(textElement("task", out.template(t.Prompt.Text)))
+	}
+	out.bindings(e, t.Inputs)
+	out.config(e, t)
+	if t.Handoffs != nil {
+		e.add(objectElement("handoffs", yaml.HandoffKeys(t.Handoffs)))
 	}
 }
 

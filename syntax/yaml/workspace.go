@@ -166,11 +166,12 @@ func (out *writer) land(t *workflow.Task) {
 
 // merge writes a merge or a pick. One without keys needs none if it is drawn.
 func (out *writer) merge(t *workflow.Task) {
-	key, simple := "on_conflict", isBuiltIn(t)
-	switch {
-	case t.Branches == workflow.PickBranch:
+	key := "on_conflict"
+	if t.Branches == workflow.PickBranch {
 		key = "pick"
-	case simple && len(t.Settings) == 0:
+	}
+	by, nobody := Decider(t)
+	if nobody {
 		if !out.flat {
 			out.field("merge", "{}")
 		}
@@ -178,7 +179,7 @@ func (out *writer) merge(t *workflow.Task) {
 	}
 	out.group("merge", func() {
 		switch {
-		case simple && len(t.Settings) == 1 && t.Settings[bySetting] == human:
+		case by == human:
 			out.field(key, human)
 		case t.Agent == "" && t.Prompt.Text == "" && t.Context == workflow.AutoContext && t.Handoffs == nil && len(t.Inputs)+len(t.Settings) == 0:
 			out.field(key, "{}")
@@ -188,7 +189,15 @@ func (out *writer) merge(t *workflow.Task) {
 	})
 }
 
-// isBuiltIn reports whether nobody but the built-in agent works on a merge.
-func isBuiltIn(t *workflow.Task) bool {
-	return t.Agent == workflow.MergeAgent && t.Prompt.Text == "" && t.Context == workflow.AutoContext && t.Handoffs == nil && len(t.Inputs) == 0
+// Decider returns who resolves conflicts or picks a workspace: "human", or "" for the agent of the
+// task. nobody says that conflicts are errors.
+func Decider(t *workflow.Task) (by string, nobody bool) {
+	switch {
+	case t.Agent != workflow.MergeAgent || t.Prompt.Text != "" || t.Context != workflow.AutoContext || t.Handoffs != nil || len(t.Inputs) > 0:
+	case len(t.Settings) == 1 && t.Settings[bySetting] == human:
+		return human, false
+	case len(t.Settings) == 0:
+		return "", t.Branches == workflow.MergeBranches
+	}
+	return "", false
 }

@@ -170,17 +170,36 @@ func (g *generator) node(n *workflow.Node, depth int, in place) {
 	n.Join = workflow.Join{Need: pick(g, []int{0, 0, 0, 1, 2, 7}), Keep: g.rarely()}
 	n.Group = pick(g, []string{"", "", "scanners", "g: 1"})
 	n.Labels = g.labels()
-	kinds := []string{"task", "task", "task", "human", "call", "choice", "combine", "each"}
+	kinds := []string{"task", "task", "task", "human", "call", "choice", "combine", "each", "merge"}
 	if depth > 0 {
 		kinds = append(kinds, "loop", "block")
 	}
 	g.step(n, pick(g, kinds), depth, in)
+	g.workspace(n)
+}
+
+// workspace sets where a step works, if it may say so.
+func (g *generator) workspace(n *workflow.Node) {
+	switch s := n.Step.(type) {
+	case *workflow.Task:
+		if s.Branches != workflow.OneBranch {
+			return
+		}
+	case *workflow.Call, *workflow.Loop, *workflow.Each:
+	case *workflow.Human, *workflow.Choice, *workflow.Combine:
+		return
+	}
+	if g.rarely() {
+		n.Workspace = pick(g, []workflow.Workspace{workflow.WorkspaceOwn, workflow.WorkspaceProject})
+	}
 }
 
 func (g *generator) step(n *workflow.Node, kind string, depth int, in place) {
 	switch kind {
 	case "task":
 		g.task(n)
+	case "merge":
+		g.merge(n)
 	case "human":
 		n.Step = &workflow.Human{Question: workflow.Template{Text: g.template()}, Options: g.options(), Custom: g.rarely(), Required: g.rarely()}
 		n.Output, n.Timeout = g.output(), g.duration()
@@ -222,6 +241,26 @@ func (g *generator) task(n *workflow.Node) {
 	g.retry(n)
 }
 
+// merge generates a merge, a pick or a landing, some of them with everything that a task may have.
+func (g *generator) merge(n *workflow.Node) {
+	g.task(n)
+	t := n.Step.(*workflow.Task)
+	t.Branches = pick(g, []workflow.Branches{workflow.MergeBranches, workflow.PickBranch, workflow.OneBranch})
+	if g.coin() {
+		*t = workflow.Task{Agent: t.Agent, Branches: t.Branches, Prompt: t.Prompt}
+	}
+	switch {
+	case t.Branches == workflow.OneBranch:
+		n.Workspace = workflow.WorkspaceOwn
+		*t = workflow.Task{Agent: workflow.LandAgent, Settings: map[string]any{"as": pick(g, []string{"branch", "commit", "patch", "else"})}}
+		if g.coin() {
+			t.Settings[pick(g, []string{"branch", "message", "other"})] = g.template()
+		}
+	case g.coin():
+		*t = workflow.Task{Agent: workflow.MergeAgent, Branches: t.Branches, Settings: pick(g, []map[string]any{nil, nil, {"by": "human"}, {"by": "x"}})}
+	}
+}
+
 func (g *generator) choice(n *workflow.Node) {
 	c := &workflow.Choice{}
 	n.Step = c
@@ -261,7 +300,8 @@ func (g *generator) each() *workflow.Each {
 func (g *generator) repeat(n *workflow.Node) {
 	each := g.each()
 	inner := workflow.Node{ID: n.ID}
-	g.step(&inner, pick(g, []string{"task", "call", "human"}), 0, place{})
+	g.step(&inner, pick(g, []string{"task", "call", "human", "merge"}), 0, place{})
+	g.workspace(&inner)
 	if g.coin() {
 		inner.OnError = workflow.Continue
 	} else {
