@@ -151,6 +151,7 @@ type pass struct {
 	index *index
 	code  string // of the rule that is being applied
 	found workflow.Diagnostics
+	flows []*flow // of workspaces; nil if not computed yet
 }
 
 func (p *pass) run() {
@@ -223,6 +224,10 @@ type bundlePass struct {
 	passes map[*workflow.Workflow]*pass
 	code   string // of the rule that is being applied
 	found  workflow.Diagnostics
+
+	// For the rules about workspaces; nil if not computed yet.
+	leftBy map[callKey]callLeft
+	own    map[callOf]bool
 }
 
 func (c *bundlePass) errorf(pos workflow.Pos, detail, summary string, args ...any) {

@@ -237,6 +237,8 @@ func (cast) Agent(name, _ string) check.Agent {
 		return check.Agent{Executor: "model", Widens: widens, Cost: func(map[string]any) workflow.Budget {
 			return workflow.Budget{CostUSD: workflow.AtMost(0.5), Tokens: workflow.AtMost(1000)}
 		}}
+	case workflow.MergeAgent, workflow.LandAgent:
+		return check.Agent{Executor: name}
 	case "shell":
 		return check.Agent{Executor: "shell", Validate: needsCommand}
 	case "tools", "own-tools":

@@ -33,6 +33,9 @@ var modelInvalid = rule{
 		if !slices.Contains(backoffs, n.Retry.Backoff) {
 			p.broken(n.Pos, "%q has unknown backoff %q", n.ID, n.Retry.Backoff)
 		}
+		if !slices.Contains(workspaces, n.Workspace) {
+			p.broken(n.Pos, "%q has unknown workspace %q", n.ID, n.Workspace)
+		}
 		if !slices.Contains(outputModes, n.Output.Mode) {
 			p.broken(n.Pos, "%q has unknown output mode %q", n.ID, n.Output.Mode)
 		}
@@ -60,6 +63,8 @@ var (
 	backoffs    = []workflow.Backoff{workflow.Fixed, workflow.Linear, workflow.Exponential}
 	outputModes = []workflow.OutputMode{workflow.Full, workflow.JSON, workflow.JSONPath, workflow.Regex, workflow.FirstLine}
 	edgeKinds   = []workflow.On{workflow.OnSuccess, workflow.OnLabel, workflow.OnWhen, workflow.OnElse, workflow.OnFailure, workflow.OnTimeout}
+	workspaces  = []workflow.Workspace{workflow.WorkspaceAround, workflow.WorkspaceProject, workflow.WorkspaceOwn}
+	branches    = []workflow.Branches{workflow.OneBranch, workflow.MergeBranches, workflow.PickBranch}
 	contexts    = []workflow.Context{workflow.AutoContext, workflow.PreviousContext, workflow.NoContext}
 	strategies  = []workflow.Strategy{workflow.Concatenate, workflow.Merge, workflow.Array, workflow.First, workflow.Vote}
 )
@@ -112,12 +117,18 @@ func (p *pass) modelOfStep(n *node) {
 		if s.On.Text != "" && s.Ask != nil {
 			p.broken(n.Pos, "%q has both a condition and a question", n.ID)
 		}
-		if s.Ask != nil && (len(s.Ask.Inputs) > 0 || s.Ask.Context != workflow.AutoContext || s.Ask.Handoffs != nil) {
-			p.broken(n.Pos, "the question of %q has inputs, a context or handoffs", n.ID)
+		if s.Ask != nil && (len(s.Ask.Inputs) > 0 || s.Ask.Context != workflow.AutoContext || s.Ask.Handoffs != nil || s.Ask.Branches != workflow.OneBranch) {
+			p.broken(n.Pos, "the question of %q has inputs, a context, handoffs or branches", n.ID)
 		}
 	case *workflow.Task:
 		if !slices.Contains(contexts, s.Context) {
 			p.broken(n.Pos, "%q has unknown context %q", n.ID, s.Context)
+		}
+		if !slices.Contains(branches, s.Branches) {
+			p.broken(n.Pos, "%q does something unknown with branches: %q", n.ID, s.Branches)
+		}
+		if s.Agent == workflow.MergeAgent && s.Branches == workflow.OneBranch {
+			p.errorf(n.Pos, "write a step with `merge`", "%q is a task of the agent %q, but not a merge", n.ID, s.Agent)
 		}
 	case *workflow.Human:
 	}

@@ -95,6 +95,11 @@ var rules = []*rule{
 	&inputUnknown,
 	&budgetExceeded,
 
+	&workspacesMeet,
+	&mergeNothing,
+	&landNothing,
+	&workspaceUnused,
+
 	&generatedCall,
 	&generatedPower,
 	&generatedLimit,

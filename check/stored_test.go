@@ -29,13 +29,13 @@ var storedCases = []struct {
 	{"model-invalid", `"a" has both a condition and a question`, func(w *workflow.Workflow) {
 		w.Body.Nodes[0].Step = &workflow.Choice{On: workflow.Expr{Text: "true"}, Ask: &workflow.Task{}}
 	}},
-	{"model-invalid", `the question of "a" has inputs, a context or handoffs`, func(w *workflow.Workflow) {
+	{"model-invalid", `the question of "a" has inputs, a context, handoffs or branches`, func(w *workflow.Workflow) {
 		w.Body.Nodes[0].Step = &workflow.Choice{Ask: &workflow.Task{Inputs: []workflow.Binding{{Name: "x", Value: "1"}}}}
 	}},
-	{"model-invalid", `the question of "a" has inputs, a context or handoffs`, func(w *workflow.Workflow) {
+	{"model-invalid", `the question of "a" has inputs, a context, handoffs or branches`, func(w *workflow.Workflow) {
 		w.Body.Nodes[0].Step = &workflow.Choice{Ask: &workflow.Task{Context: workflow.NoContext}}
 	}},
-	{"model-invalid", `the question of "a" has inputs, a context or handoffs`, func(w *workflow.Workflow) {
+	{"model-invalid", `the question of "a" has inputs, a context, handoffs or branches`, func(w *workflow.Workflow) {
 		w.Body.Nodes[0].Step = &workflow.Choice{Ask: &workflow.Task{Handoffs: &workflow.Handoffs{To: []string{"writer"}}}}
 	}},
 	{"limit-negative", `handoffs max of "a" is negative`, func(w *workflow.Workflow) {

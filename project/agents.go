@@ -49,7 +49,13 @@ func (p *Project) readAgents(homes []string) error {
 
 // setOf returns the agents of tasks. Whether this machine has what they need does not matter if workers do the tasks.
 func (p *Project) setOf(definitions []*agent.Definition) *agent.Set {
-	set := agent.NewSet(p.executors, definitions, p.Config.Agent, p.reserved...)
+	reserved := slices.Clone(p.reserved)
+	for _, name := range []string{workflow.MergeAgent, workflow.LandAgent} {
+		if _, here := p.executors[name]; here && !slices.Contains(reserved, name) {
+			reserved = append(reserved, name) // what a merge and a landing do is not up to the project
+		}
+	}
+	set := agent.NewSet(p.executors, definitions, p.Config.Agent, reserved...)
 	if p.Config.Driver == TemporalDriver {
 		set = set.Away()
 	}

@@ -137,7 +137,11 @@ var tooLarge = map[string]func() string{
 }
 
 // installed lists the agents that the page of a code assumes to be installed.
-var installed = map[string][]string{"agent-chosen": {"claude"}, "agent-reserved": {reservedName}}
+var installed = map[string][]string{"agent-chosen": {"claude"}, "agent-reserved": {reservedName},
+	"workspaces-meet": works, "merge-nothing": works, "land-nothing": works, "workspace-unused": works}
+
+// works are the agents that merge workspaces and land them.
+var works = []string{workflow.MergeAgent, workflow.LandAgent}
 
 // endings are the extensions of files in a language.
 var endings = map[string]string{"yaml": ".yml", "markdown": ".md", "mermaid": ".mmd", "xml": ".xml", "plantuml": ".puml", "json nodes": ".json"}

@@ -3,11 +3,13 @@ package syntax_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/syntax/internal/modelgen"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -84,13 +86,19 @@ func job(n *workflow.Node) *workflow.Job {
 	for name, value := range n.Labels {
 		j.Label(name, value)
 	}
+	if n.Workspace != workflow.WorkspaceAround {
+		j.Workspace(n.Workspace)
+	}
 	return j
 }
 
 func step(n *workflow.Node) *workflow.Job {
 	switch s := n.Step.(type) {
 	case *workflow.Task:
-		j := bind(workflow.Agent(s.Agent, s.Prompt.Text), s.Inputs).Context(s.Context)
+		build := map[workflow.Branches]func(agent, prompt string) *workflow.Job{
+			workflow.OneBranch: workflow.Agent, workflow.MergeBranches: workflow.MergeWorkspaces, workflow.PickBranch: workflow.PickWorkspace,
+		}[s.Branches]
+		j := bind(build(s.Agent, s.Prompt.Text), s.Inputs).Context(s.Context)
 		for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
 			j.Setting(name, s.Settings[name])
 		}
@@ -148,4 +156,31 @@ func bind(j *workflow.Job, inputs []workflow.Binding) *workflow.Job {
 		j.Input(in.Name, in.Value)
 	}
 	return j
+}
+
+// Workspaces, merges and landings that a program builds are those of YAML.
+func TestBuiltWorkspaces(t *testing.T) {
+	built := workflow.Sequence("built",
+		workflow.Agent("coder", "A").ID("a").Group("both").Workspace(workflow.WorkspaceOwn),
+		workflow.Agent("coder", "B").ID("b").Group("both").Workspace(workflow.WorkspaceOwn),
+		workflow.MergeWorkspaces(workflow.MergeAgent, "").ID("all"),
+		workflow.PickWorkspace("judge", "Which?").ID("best"),
+		workflow.Land("branch").ID("ship").Setting("branch", "feature"),
+		workflow.Ask("Good?").ID("ask").Workspace(workflow.WorkspaceOwn))
+	text := `name: built
+steps:
+  - {id: a, agent: coder, prompt: A, parallel_group: both, workspace: own}
+  - {id: b, agent: coder, prompt: B, parallel_group: both, workspace: own}
+  - {id: all, merge: {}}
+  - {id: best, merge: {pick: {agent: judge, prompt: "Which?"}}}
+  - {id: ship, land: branch, branch: feature}
+  - {id: ask, human: "Good?"}
+`
+	written, found := syntax.Parse("built.yml", []byte(text))
+	if found.Errors() || workflow.Print(built) != workflow.Print(written) {
+		t.Errorf("%v\nbuilt:\n%s\nwritten:\n%s", found, workflow.Print(built), workflow.Print(written))
+	}
+	if got := built.Mistakes.String(); !strings.Contains(got, "Workspace does not apply to Ask") {
+		t.Errorf("got %q", got)
+	}
 }

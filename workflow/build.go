@@ -70,6 +70,25 @@ func Gather(s Strategy, refs ...string) *Job {
 	return do(c)
 }
 
+// MergeWorkspaces returns a step that joins the changes of all workspaces that lead to it. The agent
+// works only if they conflict; if it is [MergeAgent], a conflict is an error, or, with the setting by: human,
+// a person resolves it.
+func MergeWorkspaces(agent, prompt string) *Job {
+	return do(&Task{Agent: agent, Prompt: Template{Text: prompt}, Branches: MergeBranches})
+}
+
+// PickWorkspace returns a step that leaves one of the workspaces that lead to it, for which the agent
+// decides; with [MergeAgent] and the setting by: human, a person does.
+func PickWorkspace(agent, prompt string) *Job {
+	return do(&Task{Agent: agent, Prompt: Template{Text: prompt}, Branches: PickBranch})
+}
+
+// Land returns a step that brings the workspace that leads to it into the project, as a "branch", a
+// "commit" or a "patch", after a person has approved it. The settings branch and message are optional.
+func Land(as string) *Job {
+	return do(&Task{Agent: LandAgent, Settings: map[string]any{"as": as}}).Workspace(WorkspaceOwn)
+}
+
 // Repeat returns a loop that runs its body again as long as one of its steps leads to [Again],
 // but at most the given number of times; 0 means 50. A step of the body leaves the loop by naming
 // a step after it. A step that does not say what follows continues with what follows the loop.
@@ -245,6 +264,23 @@ func (j *Job) Once() *Job {
 	return j
 }
 
+// Workspace sets where the agents of the step work.
+func (j *Job) Workspace(w Workspace) *Job {
+	switch s := j.node.Step.(type) {
+	case *Task:
+		if s.Branches != OneBranch {
+			j.misused("Workspace", "Agent, Invoke, Repeat or ForEach")
+			return j
+		}
+	case *Call, *Loop, *Each:
+	case *Human, *Choice, *Combine:
+		j.misused("Workspace", "Agent, Invoke, Repeat or ForEach")
+		return j
+	}
+	j.node.Workspace = w
+	return j
+}
+
 // Label adds a label to the events of the step, for metrics.
 func (j *Job) Label(name, value string) *Job {
 	if j.node.Labels == nil {
@@ -337,6 +373,13 @@ func only[S Step](j *Job, method, constructor string) (S, bool) {
 func kindOf(s Step) string {
 	switch s := s.(type) {
 	case *Task:
+		switch s.Branches {
+		case MergeBranches:
+			return "MergeWorkspaces"
+		case PickBranch:
+			return "PickWorkspace"
+		case OneBranch:
+		}
 		return "Agent"
 	case *Human:
 		return "Ask"

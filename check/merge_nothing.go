@@ -1,0 +1,39 @@
+package check
+
+import "github.com/hocket-dev/hocket/workflow"
+
+var mergeNothing = rule{
+	code:     "merge-nothing",
+	severity: workflow.Warning,
+	summary:  "fewer than two workspaces reach a merge or a pick",
+	bundle: func(c *bundlePass) {
+		c.branchTasks(func(p *pass, n *node, t *workflow.Task) {
+			if t.Branches == workflow.OneBranch {
+				return
+			}
+			some := false
+			for _, f := range c.flows(p) {
+				if f.meet(f.reached[n]) != nil {
+					return
+				}
+				some = some || len(f.reached[n]) > 0
+			}
+			what := "no workspace reaches"
+			if some {
+				what = "only one workspace at a time can reach"
+			}
+			c.warnf(n.Pos, "add `workspace: own` to the steps that lead to it, or remove it", "%s the %s %q", what, t.Branches, n.ID)
+		})
+	},
+}
+
+// branchTasks visits the tasks of all workflows that can be reached by an edge.
+func (c *bundlePass) branchTasks(visit func(*pass, *node, *workflow.Task)) {
+	for _, p := range c.order {
+		for _, n := range p.index.nodes {
+			if t, ok := n.Step.(*workflow.Task); ok && len(c.flows(p)) > 0 {
+				visit(p, n, t)
+			}
+		}
+	}
+}
