@@ -82,7 +82,8 @@ func (w *Workspace) collect(ctx context.Context, head, message string) (string, 
 			return "", err
 		}
 	}
-	if err := s.pin(ctx, w.Run, w.ref(), commit); err != nil {
+	refs := fmt.Sprintf("update %[1]s%[2]s %[3]s\nupdate %[1]sfrom/%[2]s %[4]s\n", refsOf(w.Run), w.ref(), commit, w.Base)
+	if _, err := s.git.input(ctx, refs, "update-ref", "--stdin"); err != nil {
 		return "", err
 	}
 	return commit, w.mark(commit)
@@ -157,11 +158,14 @@ func readSmall(file string) (string, error) {
 	return string(data), err
 }
 
-// Collected returns what an attempt left, "" if that is not known.
-func (s *Store) Collected(ctx context.Context, a Attempt) (string, error) {
-	commit, err := s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(a.Run)+a.ref())
-	if exitCode(err) == 1 {
-		return "", nil
+// Collected returns what an attempt began with and what it left, "" if that is not known.
+func (s *Store) Collected(ctx context.Context, a Attempt) (base, commit string, err error) {
+	base, err = s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(a.Run)+"from/"+a.ref())
+	if err == nil {
+		commit, err = s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(a.Run)+a.ref())
 	}
-	return commit, err
+	if exitCode(err) == 1 {
+		return "", "", nil
+	}
+	return base, commit, err
 }

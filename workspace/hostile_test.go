@@ -312,7 +312,7 @@ func TestDiskFull(t *testing.T) {
 	same(t, "the store", before, listing(t, filepath.Join(f.state, "store.git")))
 	w = f.checkout(s, Attempt{"r1", "step", 2}, b.Commit)
 	defer w.Close()
-	left, err := s.Collected(t.Context(), Attempt{"r1", "step", 1})
+	_, left, err := s.Collected(t.Context(), Attempt{"r1", "step", 1})
 	f.no(err)
 	if w.Left == nil || left == "" {
 		t.Errorf("not collected afterwards: %+v", w)

@@ -479,7 +479,7 @@ func TestAttemptsStartClean(t *testing.T) {
 	delete(got, ".git/index")
 	same(t, "second attempt", want, got)
 	f.collect(fresh)
-	left, err := s.Collected(t.Context(), Attempt{"r1", "step[2]/fix#1", 1})
+	_, left, err := s.Collected(t.Context(), Attempt{"r1", "step[2]/fix#1", 1})
 	f.no(err)
 	f.has(s, left, "left.txt", "left\n")
 	f.has(s, left, "half.txt", "")
@@ -493,7 +493,7 @@ func TestAttemptsStartClean(t *testing.T) {
 	if third.Reason == nil || f.read(third.LeftIn, "sub/x") != "x" {
 		t.Errorf("third attempt %+v", third)
 	}
-	if none, err := s.Collected(t.Context(), Attempt{"r1", "step[2]/fix#1", 2}); err != nil || none != "" {
+	if _, none, err := s.Collected(t.Context(), Attempt{"r1", "step[2]/fix#1", 2}); err != nil || none != "" {
 		t.Errorf("collected %q, %v", none, err)
 	}
 	f.collect(third)

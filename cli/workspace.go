@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/cli/view"
+)
+
+// maxDiff is how much of a diff is printed.
+const maxDiff = 64 << 20
+
+func (a *app) diffVerb() *cobra.Command {
+	var attempt int
+	var files bool
+	cmd := &cobra.Command{
+		Use:   "diff RUN [ADDRESS] [FLAGS]",
+		Short: "Show what a step has changed in its workspace",
+		Long: `Show what a step with its own workspace has changed. Without ADDRESS, show everything
+that has led to the last workspace of the run. With --attempt, show what an attempt has
+left, even if it failed.`,
+		Example: `  hocket diff improve-3k7q
+  hocket diff improve-3k7q coder --attempt 1
+  hocket diff improve-3k7q merge | git apply`,
+		Args:              argsBetween(1, 2),
+		ValidArgsFunction: a.completeRunThenAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			address := ""
+			if len(args) == 2 {
+				address = args[1]
+			}
+			if attempt < 0 || attempt > 0 && address == "" {
+				return usagef("for example: hocket diff "+args[0]+" coder --attempt 1", "--attempt needs the address of a step, and a number from 1")
+			}
+			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error {
+				d, err := r.Diff(cmd.Context(), address, attempt, maxDiff)
+				if err != nil {
+					return noWorkspace(r, err)
+				}
+				return a.printDiff(d, files)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&attempt, "attempt", 0, "show what attempt `N` of the step has left")
+	cmd.Flags().BoolVar(&files, "files", false, "list only the files")
+	return cmd
+}
+
+// noWorkspace explains that there is nothing to show.
+func noWorkspace(r *hocket.Run, err error) error {
+	var none *hocket.NoWorkspaceError
+	if errors.As(err, &none) {
+		return usagef("a step has one with `workspace: own`; see which steps ran with `hocket show "+r.ID()+"`", "%v", err)
+	}
+	return err
+}
+
+// diffFile is a file of a diff with --json.
+type diffFile struct {
+	Path    string `json:"path"`
+	From    string `json:"from,omitempty"`
+	Status  string `json:"status"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+	Binary  bool   `json:"binary,omitempty"`
+}
+
+func (a *app) printDiff(d hocket.Diff, files bool) error {
+	if a.json {
+		list := make([]diffFile, len(d.Files))
+		for i, f := range d.Files {
+			list[i] = diffFile{f.Path, f.From, string(f.Status), f.Added, f.Removed, f.Binary}
+		}
+		return a.printJSON(map[string]any{"digest": d.Digest, "files": list, "patch": d.Patch, "truncated": d.Truncated})
+	}
+	if len(d.Files) == 0 {
+		a.note("nothing was changed\n")
+		return nil
+	}
+	if files {
+		t := &view.Table{Head: []string{"STATUS", "FILE", "+", "−"}, Right: []bool{2: true, 3: true}}
+		for _, f := range d.Files {
+			added, removed := fmt.Sprint(f.Added), fmt.Sprint(f.Removed)
+			if f.Binary {
+				added, removed = "binary", ""
+			}
+			t.Row(view.Cell{Text: string(f.Status)}, view.Cell{Text: f.Path}, view.Cell{Text: added, Paint: view.Green}, view.Cell{Text: removed, Paint: view.Red})
+		}
+		return a.print(t.Draw(a.outStyle))
+	}
+	if d.Truncated {
+		a.note("the diff is longer than what is shown\n")
+	}
+	return a.print(paintDiff(a.outStyle, d.Patch))
+}
+
+// paintDiff colours a diff as git does. Without colours it is unchanged, so that git apply accepts it.
+func paintDiff(style view.Style, patch string) string {
+	var b strings.Builder
+	inHunk := false
+	for line := range strings.Lines(patch) {
+		text, end := strings.TrimSuffix(line, "\n"), line[len(strings.TrimSuffix(line, "\n")):]
+		paint := view.None
+		switch {
+		case strings.HasPrefix(text, "diff --git "):
+			inHunk, paint = false, view.Bold
+		case strings.HasPrefix(text, "@@"):
+			inHunk, paint = true, view.Cyan
+		case !inHunk:
+			paint = view.Bold
+		case strings.HasPrefix(text, "+"):
+			paint = view.Green
+		case strings.HasPrefix(text, "-"):
+			paint = view.Red
+		}
+		b.WriteString(style.Paint(paint, text) + end)
+	}
+	return b.String()
+}
+
+func (a *app) workspaceVerb() *cobra.Command {
+	return withVerbs(&cobra.Command{
+		Use:   "workspace COMMAND",
+		Short: "List, open and remove workspaces of steps",
+		Long: `Steps with "workspace: own" work in directories of their own. What they have made is
+recorded, so a directory is only needed while a step works, or for looking at it.`,
+		Example: `  hocket workspace list
+  cd "$(hocket workspace open improve-3k7q coder)"
+  hocket workspace rm improve-3k7q`,
+	}, a.workspaceListVerb(), a.workspaceOpenVerb(), a.workspaceRemoveVerb())
+}
+
+// workspaceLine is one workspace with --json.
+type workspaceLine struct {
+	Run       string    `json:"run_id"`
+	Address   string    `json:"address"`
+	Attempt   int       `json:"attempt"`
+	Directory string    `json:"directory"`
+	InUse     bool      `json:"in_use"`
+	Recorded  bool      `json:"recorded"`
+	Bytes     int64     `json:"bytes"`
+	Created   time.Time `json:"created_at"`
+}
+
+func (a *app) workspaceListVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the directories of workspaces",
+		Args:  argsBetween(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.openProject()
+			if err != nil {
+				return err
+			}
+			all, err := p.Workspaces(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				lines := make([]workspaceLine, len(all))
+				for i, w := range all {
+					lines[i] = workspaceLine{w.Run, w.Address, w.Number, w.Dir, w.InUse, w.Captured != "", w.Size, w.Created}
+				}
+				return a.printJSON(lines)
+			}
+			if len(all) == 0 {
+				a.note("no workspaces; a step has one with `workspace: own`\n")
+				return nil
+			}
+			t := &view.Table{Head: []string{"RUN", "STEP", "ATTEMPT", "STATUS", "SIZE", "DIRECTORY"}, Right: []bool{2: true, 4: true}}
+			for _, w := range all {
+				status := view.Cell{Text: "recorded", Paint: view.Dim}
+				switch {
+				case w.InUse:
+					status = view.Cell{Text: "in use", Paint: view.Green}
+				case w.Captured == "":
+					status = view.Cell{Text: "not recorded", Paint: view.Yellow}
+				}
+				t.Row(view.Cell{Text: w.Run}, view.Cell{Text: w.Address}, view.Cell{Text: fmt.Sprint(w.Number)}, status, view.Cell{Text: view.Bytes(uint64(w.Size))}, view.Cell{Text: w.Dir, Paint: view.Dim})
+			}
+			return a.print(t.Draw(a.outStyle))
+		},
+	}
+}
+
+func (a *app) workspaceOpenVerb() *cobra.Command {
+	var attempt int
+	cmd := &cobra.Command{
+		Use:   "open RUN ADDRESS [FLAGS]",
+		Short: "Check out what a step has made, and print the directory",
+		Long: `Check out what a step has made into a directory, and print that. It is a copy: changes
+in it change nothing else. With --attempt, check out what an attempt has left, even if
+it failed.`,
+		Example: `  cd "$(hocket workspace open improve-3k7q coder)"
+  hocket workspace open improve-3k7q coder --attempt 1`,
+		Args:              argsBetween(2, 2),
+		ValidArgsFunction: a.completeRunThenAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error {
+				dir, err := r.OpenWorkspace(cmd.Context(), args[1], attempt)
+				if err != nil {
+					return noWorkspace(r, err)
+				}
+				if a.json {
+					return a.printJSON(map[string]string{"directory": dir})
+				}
+				return a.print(dir + "\n")
+			})
+		},
+	}
+	cmd.Flags().IntVar(&attempt, "attempt", 0, "check out what attempt `N` of the step has left")
+	return cmd
+}
+
+func (a *app) workspaceRemoveVerb() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "rm [RUN] [FLAGS]",
+		Short: "Remove the directories of workspaces",
+		Long: `Remove the directories of a run's workspaces or, with --all, of all runs. What steps have
+made stays recorded. A directory that is in use, or whose files are not recorded, is
+never removed.`,
+		Example: `  hocket workspace rm improve-3k7q
+  hocket workspace rm --all`,
+		Args: argsBetween(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if all == (len(args) == 1) {
+				return usagef("for example: hocket workspace rm improve-3k7q", "give either a run or --all")
+			}
+			remove := func(ctx context.Context, p *hocket.Project, run string) error {
+				freed, err := p.RemoveWorkspaces(ctx, func(w hocket.Workspace) bool { return all || w.Run == run })
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.printJSON(map[string]int64{"freed_bytes": freed})
+				}
+				a.note("freed " + view.Bytes(uint64(freed)) + "\n")
+				return nil
+			}
+			p, err := a.openProject()
+			if err != nil {
+				return err
+			}
+			if all {
+				return remove(cmd.Context(), p, "")
+			}
+			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error { return remove(cmd.Context(), p, r.ID()) })
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "remove those of all runs")
+	return cmd
+}
