@@ -33,7 +33,7 @@ func (c *attemptAt) merge(ctx context.Context) driver.Outcome {
 		}
 		round := c.resolve(ctx, m)
 		round.Usage = round.Usage.Plus(out.Usage)
-		if out = round; out.Fault != nil {
+		if out = round; out.Fault != nil || out.Asks != nil {
 			return out
 		}
 		left = append([]workspace.Branch{{Name: "merged", Commit: out.Workspace}}, left[m.Next:]...)

@@ -98,7 +98,7 @@ func (s *Store) snapshot(ctx context.Context, head point, parent string, include
 	for _, l := range links {
 		snap.warnings = append(snap.warnings, fmt.Sprintf("%s is a submodule: changes in it are not captured, and it is empty in workspaces", l))
 	}
-	aside := s.aside(links)
+	aside := s.aside(ctx, q, links)
 	if err := s.checkSize(ctx, q, aside); err != nil {
 		return snap, err
 	}
@@ -127,12 +127,22 @@ func (s *Store) snapshot(ctx context.Context, head point, parent string, include
 	return snap, q.seal(ctx, s.git, snap.commit, parent, head.commit)
 }
 
-// aside returns what must not be captured: repositories inside, and our own directory.
-func (s *Store) aside(links []string) []string {
-	if rel, err := filepath.Rel(s.root, s.dir); err == nil && filepath.IsLocal(rel) {
-		links = append(slices.Clip(links), filepath.ToSlash(rel))
+// aside returns what must not be captured: repositories inside, and the directory of state in which ours is. Git
+// refuses to leave out what it ignores anyway.
+func (s *Store) aside(ctx context.Context, q *quarantine, links []string) []string {
+	dir := filepath.Dir(s.dir)
+	if dir == s.root {
+		dir = s.dir
 	}
-	return links
+	rel, err := filepath.Rel(s.root, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return links
+	}
+	rel = filepath.ToSlash(rel)
+	if q.do(ctx, "check-ignore", "-q", "--no-index", "--", rel) == nil {
+		return links
+	}
+	return append(slices.Clip(links), rel)
 }
 
 // maxUntracked is how many bytes of files can be captured that git does not know. More is likely

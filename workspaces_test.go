@@ -1,0 +1,336 @@
+package hocket_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// git runs git in a directory, and returns what it prints.
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=ada", "GIT_COMMITTER_EMAIL=ada@example.com")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// repository creates a project in a git repository, with one commit, and opens it.
+func repository(t *testing.T, files map[string]string, o hocket.Options) (*hocket.Project, string) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	dir := t.TempDir()
+	for name, text := range files {
+		writeFile(t, filepath.Join(dir, name), text)
+	}
+	git(t, dir, "init", "-q", "-b", "main")
+	writeFile(t, filepath.Join(dir, ".git/info/exclude"), ".state\n")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-q", "-m", "first")
+	return openDir(t, dir, o), dir
+}
+
+// editor is an agent that runs a shell command, which is its prompt, in the directory of its task.
+func editor() agent.Executor {
+	return agent.Func(func(ctx context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+		command, _, _ := strings.Cut(task.Prompt, "\n")
+		cmd := exec.CommandContext(ctx, "sh", "-c", command)
+		cmd.Dir = task.Dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return agent.Result{}, agent.Errorf("%v: %s", err, out)
+		}
+		return agent.Result{Output: string(out)}, nil
+	})
+}
+
+func output(res engine.Result, address string) string {
+	for _, s := range res.Steps {
+		if s.Address == address {
+			text, _ := s.Output.(string)
+			return text + s.Error
+		}
+	}
+	return "no such step"
+}
+
+// question returns the only open question of a run.
+func question(t *testing.T, r *hocket.Run) hocket.Question {
+	t.Helper()
+	open, err := r.Questions(t.Context())
+	if err != nil || len(open) != 1 {
+		t.Fatalf("open questions: %+v, %v", open, err)
+	}
+	return open[0]
+}
+
+// reply answers the only open question of a run, and waits until the run ends or asks again.
+func reply(t *testing.T, r *hocket.Run, value string) engine.Result {
+	t.Helper()
+	q := question(t, r)
+	if _, err := r.Answer(t.Context(), q.ID, hocket.Answer{Value: value, Digest: q.Digest}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return wait(t, r)
+}
+
+func TestRetriesStartClean(t *testing.T) {
+	p, dir := repository(t, map[string]string{
+		"a.txt": "one\n",
+		"w.yml": `
+name: w
+steps:
+  - {id: try, agent: editor, workspace: own, retry: 2, prompt: "ls; cat a.txt; test ! -e left || exit 1; echo more >> a.txt; echo x > left; test -e ../again || { touch ../again; exit 1; }"}
+  - {id: look, agent: editor, prompt: "ls"}
+`,
+	}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	res := wait(t, r)
+	if res.Status != engine.Success || strings.Contains(output(res, "try"), "left") {
+		t.Fatalf("%s: %+v", res.Error, res.Steps)
+	}
+	if got := output(res, "look"); strings.Contains(got, "left") || git(t, dir, "status", "--porcelain") != "" {
+		t.Errorf("the project has %s", got)
+	}
+	for attempt := 1; attempt <= 2; attempt++ {
+		d, err := r.Diff(t.Context(), "try", attempt, 1<<20)
+		if err != nil || len(d.Files) != 2 || !strings.Contains(d.Patch, "+more") {
+			t.Errorf("attempt %d left %+v, %v", attempt, d, err)
+		}
+	}
+	if refs := git(t, dir, "for-each-ref", "--format=%(refname)"); refs != "refs/heads/main\nrefs/hocket/"+r.ID()+"/base" {
+		t.Errorf("the repository has the refs %s", refs)
+	}
+	if err := r.Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if refs := git(t, dir, "for-each-ref", "--format=%(refname)"); refs != "refs/heads/main" {
+		t.Errorf("after the run was deleted, the repository has the refs %s", refs)
+	}
+}
+
+const conflicting = `
+name: w
+execution: dag
+steps:
+  - {id: left, agent: editor, workspace: own, prompt: "echo left > a.txt; echo 1 > l.txt", needs: []}
+  - {id: right, agent: editor, workspace: own, prompt: "echo right > a.txt; echo 2 > r.txt", needs: []}
+  - {id: both, needs: [left, right], MERGE}
+  - {id: look, agent: editor, workspace: own, prompt: "cat a.txt l.txt r.txt", needs: [both]}
+`
+
+func TestConflicts(t *testing.T) {
+	merging := func(t *testing.T, how string) (*hocket.Run, engine.Result) {
+		p, _ := repository(t, map[string]string{"a.txt": "one\n", "w.yml": strings.Replace(conflicting, "MERGE", how, 1)}, hocket.Options{Agents: agents{"editor": editor()}})
+		r := start(t, p, "w.yml", nil)
+		return r, wait(t, r)
+	}
+	t.Run("fail", func(t *testing.T) {
+		if _, res := merging(t, "merge: {}"); res.Status != engine.Failed || !strings.Contains(res.Error, "conflict in a.txt (content") {
+			t.Errorf("%s: %s", res.Status, res.Error)
+		}
+	})
+	t.Run("error edge", func(t *testing.T) {
+		_, res := merging(t, `merge: {}, error: alas}
+  - {id: alas, agent: editor, prompt: "echo '${failure.error}'"`)
+		if res.Status != engine.Success || output(res, "alas") != "conflict in a.txt (contents)" {
+			t.Errorf("%s: %s: %q", res.Status, res.Error, output(res, "alas"))
+		}
+	})
+	t.Run("agent", func(t *testing.T) {
+		_, res := merging(t, `merge: {on_conflict: {agent: editor, prompt: "grep -q '<<<<' a.txt && echo resolved > a.txt"}}`)
+		if got := output(res, "look"); res.Status != engine.Success || got != "resolved\n1\n2" {
+			t.Errorf("%s: %s: %q", res.Status, res.Error, got)
+		}
+	})
+	t.Run("agent leaves markers", func(t *testing.T) {
+		_, res := merging(t, `retry: 2, merge: {on_conflict: {agent: editor, prompt: "echo more >> a.txt"}}`)
+		if res.Status != engine.Failed || !strings.Contains(res.Error, "conflict markers are left in a.txt:1") {
+			t.Errorf("%s: %s", res.Status, res.Error)
+		}
+	})
+	t.Run("person", func(t *testing.T) {
+		r, res := merging(t, `merge: {on_conflict: human}`)
+		if res.Status != engine.Waiting {
+			t.Fatalf("%s: %s", res.Status, res.Error)
+		}
+		dir := question(t, r).Detail
+		if res = reply(t, r, "resolved"); res.Status != engine.Waiting || !strings.HasPrefix(question(t, r).Text, "Conflict markers are left in a.txt:1") {
+			t.Fatalf("%s: %s: %+v", res.Status, res.Error, question(t, r))
+		}
+		writeFile(t, filepath.Join(dir, "a.txt"), "by hand\n")
+		res = reply(t, r, "resolved")
+		if got := output(res, "look"); res.Status != engine.Success || got != "by hand\n1\n2" {
+			t.Errorf("%s: %s: %q", res.Status, res.Error, got)
+		}
+	})
+	t.Run("person gives up", func(t *testing.T) {
+		r, _ := merging(t, `merge: {on_conflict: human}`)
+		if res := reply(t, r, "give up"); res.Status != engine.Failed || !strings.Contains(res.Error, "conflict in a.txt") {
+			t.Errorf("%s: %s", res.Status, res.Error)
+		}
+	})
+}
+
+func TestItemsAreMerged(t *testing.T) {
+	p, _ := repository(t, map[string]string{"a.txt": "one\n", "w.yml": `
+name: w
+steps:
+  - {id: write, agent: editor, for_each: "${inputs.names}", as: name, workspace: own, prompt: "ls | tr '\\n' ' '; echo ${name} > ${name}.txt"}
+  - {id: all, merge: {}}
+  - {id: look, agent: editor, workspace: own, prompt: "cat x.txt y.txt z.txt; echo ${nodes.all.workspace}"}
+inputs: {names: {}}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	res := wait(t, start(t, p, "w.yml", map[string]any{"names": []any{"x", "y", "z"}}))
+	if got := output(res, "look"); res.Status != engine.Success || !strings.HasPrefix(got, "x\ny\nz\n") || len(got) != len("x\ny\nz\n")+40 {
+		t.Errorf("%s: %s: %q", res.Status, res.Error, got)
+	}
+	for _, item := range []string{"write[0]", "write[1]", "write[2]"} {
+		if got := output(res, item); got != "a.txt w.yml " {
+			t.Errorf("%s saw %q", item, got)
+		}
+	}
+}
+
+const bestOfThree = `
+name: w
+inputs: {names: {}}
+steps:
+  - {id: write, agent: editor, for_each: "${inputs.names}", as: name, workspace: own, prompt: "echo ${name} > a.txt"}
+  - {id: best, merge: {pick: PICK}}
+  - {id: ship, land: commit, message: The best one}
+`
+
+func TestBestOfThree(t *testing.T) {
+	judge := agent.Func(func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+		if !strings.Contains(task.Prompt, "+three") || len(task.Decide) != 3 {
+			return agent.Result{}, agent.Permanentf("it got %s", task.Prompt)
+		}
+		return agent.Result{Output: "The second one.\nwrite[1]"}, nil
+	})
+	for pick, choose := range map[string]string{"{agent: judge}": "", "human": "write[1]"} {
+		t.Run(pick, func(t *testing.T) {
+			p, dir := repository(t, map[string]string{"a.txt": "zero\n", "b.txt": "b\n", "w.yml": strings.Replace(bestOfThree, "PICK", pick, 1)}, hocket.Options{Agents: agents{"editor": editor(), "judge": judge}})
+			writeFile(t, filepath.Join(dir, "b.txt"), "not committed\n")
+			r := start(t, p, "w.yml", map[string]any{"names": []any{"one", "two", "three"}})
+			res := wait(t, r)
+			if choose != "" {
+				res = reply(t, r, choose)
+			}
+			if res.Status != engine.Waiting || readFile(t, dir, "a.txt") != "zero\n" {
+				t.Fatalf("%s: %s", res.Status, res.Error)
+			}
+			if res = reply(t, r, "land"); res.Status != engine.Success {
+				t.Fatalf("%s: %s", res.Status, res.Error)
+			}
+			if got := readFile(t, dir, "a.txt"); got != "two\n" || git(t, dir, "show", "--format=%s", "--name-only", "HEAD") != "The best one\n\na.txt" {
+				t.Errorf("a.txt is %q, and HEAD is %s", got, git(t, dir, "show", "HEAD"))
+			}
+			if got := git(t, dir, "status", "--porcelain"); got != "M b.txt" {
+				t.Errorf("the checkout has %s", got)
+			}
+			if d, err := r.Diff(t.Context(), "write[2]", 0, 1<<20); err != nil || !strings.Contains(d.Patch, "+three") {
+				t.Errorf("the loser's diff: %+v, %v", d, err)
+			}
+		})
+	}
+}
+
+func TestLandingAsksAgain(t *testing.T) {
+	p, dir := repository(t, map[string]string{"a.txt": "one\ntwo\nthree\n", "w.yml": `
+name: w
+steps:
+  - {id: write, agent: editor, workspace: own, prompt: "echo four >> a.txt"}
+  - {id: ship, land: patch}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	if res := wait(t, r); res.Status != engine.Waiting {
+		t.Fatalf("%s: %s", res.Status, res.Error)
+	}
+	first := question(t, r)
+	writeFile(t, filepath.Join(dir, "a.txt"), "ONE\ntwo\nthree\n") // after the diff was shown
+	if res := reply(t, r, "land"); res.Status != engine.Waiting || question(t, r).Digest == first.Digest {
+		t.Fatalf("%s: %s: it did not ask again", res.Status, res.Error)
+	}
+	if got := readFile(t, dir, "a.txt"); got != "ONE\ntwo\nthree\n" {
+		t.Errorf("before the second answer, a.txt is %q", got)
+	}
+	if res := reply(t, r, "land"); res.Status != engine.Success {
+		t.Fatalf("%s: %s", res.Status, res.Error)
+	}
+	if got := readFile(t, dir, "a.txt"); got != "ONE\ntwo\nthree\nfour\n" {
+		t.Errorf("a.txt is %q", got)
+	}
+}
+
+func TestLandingIsRejected(t *testing.T) {
+	p, dir := repository(t, map[string]string{"a.txt": "one\n", "w.yml": `
+name: w
+steps:
+  - {id: write, agent: editor, workspace: own, prompt: "echo two >> a.txt"}
+  - {id: ship, land: branch, branch: topic}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	if res := reply(t, r, "a.txt:2: use three"); res.Status != engine.Failed || !strings.Contains(res.Error, "a person rejected the change: a.txt:2: use three") {
+		t.Errorf("%s: %s", res.Status, res.Error)
+	}
+	if got := git(t, dir, "branch", "--format=%(refname:short)"); got != "main" {
+		t.Errorf("the branches are %s", got)
+	}
+}
+
+// A setup runs once, and its result is copied; it needs trust, because it is a command of the project.
+func TestSetupOfWorkspaces(t *testing.T) {
+	files := map[string]string{
+		"key.txt": "1\n", ".gitignore": "made\n",
+		".hocket/config.yml": "workspace: {setup: 'echo run >> made; cat key.txt >> made', setup_key: [key.txt]}\n",
+		"w.yml": `
+name: w
+steps:
+  - {id: a, agent: editor, workspace: own, prompt: "cat made; echo changed >> made"}
+  - {id: b, agent: editor, workspace: own, prompt: "cat made; echo 2 > key.txt"}
+  - {id: c, agent: editor, workspace: own, prompt: "cat made"}
+`,
+	}
+	p, _ := repository(t, files, hocket.Options{Agents: agents{"editor": editor()}})
+	w, err := p.Load("w.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Start(t.Context(), w, nil); err == nil || !strings.Contains(err.Error(), "trust") {
+		t.Errorf("without trust: %v", err)
+	}
+	p, _ = repository(t, files, hocket.Options{Agents: agents{"editor": editor()}, Trust: func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil }})
+	res := wait(t, start(t, p, "w.yml", nil))
+	for step, want := range map[string]string{"a": "run\n1\n", "b": "run\n1\n", "c": "run\n2\n"} {
+		if got := output(res, step); strings.TrimSpace(got) != strings.TrimSpace(want) {
+			t.Errorf("%s saw %q, want %q", step, got, want)
+		}
+	}
+}
+
+func readFile(t *testing.T, dir, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
