@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/internal/process"
@@ -48,6 +49,35 @@ func (p *Project) capture(ctx context.Context, b *workflow.Bundle) (base workspa
 		return store.Release(ctx, provisional)
 	}, nil
 }
+
+// withoutGit reports that this machine cannot give steps workspaces of their own.
+func withoutGit(b *workflow.Bundle) (found workflow.Diagnostics) {
+	if b.Root == nil || !b.Isolates() {
+		return nil
+	}
+	err := usableGit()
+	if err == nil {
+		return nil
+	}
+	for _, w := range check.Workflows(*b) {
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			if n.Workspace == workflow.WorkspaceOwn && len(found) == 0 {
+				found = append(found, workflow.Diagnostic{
+					Severity: workflow.Error, Code: "agent-no-executor", Pos: n.Pos,
+					Summary: fmt.Sprintf("%q cannot have a workspace of its own here", n.ID), Detail: err.Error(),
+				})
+			}
+		})
+	}
+	return found
+}
+
+// usableGit says why git cannot be used here. A program that is installed later is found after a restart.
+var usableGit = sync.OnceValue(func() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return workspace.CheckGit(ctx)
+})
 
 // recapture returns the base for a new plan of a run: the one that the run has, or what the project is now.
 func (p *Project) recapture(ctx context.Context, run string, b *workflow.Bundle) (string, error) {

@@ -120,7 +120,7 @@ func (w *Workflow) Check(replies *Replies) workflow.Diagnostics {
 	if replies != nil {
 		replied = replies.Covers
 	}
-	w.checked = &checked{replies, w.l.Check(replied)}
+	w.checked = &checked{replies, append(w.l.Check(replied), withoutGit(&w.l.Bundle)...)}
 	return w.checked.found
 }
 
