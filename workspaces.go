@@ -112,10 +112,4 @@ func (p *Project) RemoveWorkspaces(ctx context.Context, which func(Workspace) bo
 }
 
 // WorkspaceSize returns how many bytes workspaces and what they have made take.
-func (p *Project) WorkspaceSize(ctx context.Context) (size int64, err error) {
-	err = p.ifIsolated(ctx, func(s *workspace.Store) error {
-		size = s.Size()
-		return nil
-	})
-	return size, err
-}
+func (p *Project) WorkspaceSize() int64 { return workspace.Size(p.workspaceDir()) }

@@ -254,7 +254,7 @@ func checkState(ctx context.Context, p *hocket.Project) []finding {
 	if err := writable(place); err != nil {
 		state = finding{"state", broken, err.Error(), "make " + place + " writable, or choose another directory with --state DIR"}
 	}
-	return slices.Concat([]finding{state}, checkDriver(ctx, p), []finding{checkDisk(place)})
+	return slices.Concat([]finding{state}, checkDriver(ctx, p), checkWorkspaces(p), []finding{checkDisk(place)})
 }
 
 // checkDriver checks where runs are stored.
@@ -303,6 +303,15 @@ func checkJournal(ctx context.Context, p *hocket.Project) finding {
 func brokenBy(what string, err error) finding {
 	text, remedy := explain(err)
 	return finding{what, broken, strings.TrimPrefix(text, "agent: "), remedy}
+}
+
+// checkWorkspaces says how much space the workspaces of steps take.
+func checkWorkspaces(p *hocket.Project) []finding {
+	size := p.WorkspaceSize()
+	if size == 0 {
+		return nil
+	}
+	return []finding{{"workspaces", fine, view.Bytes(uint64(size)) + " for steps that have their own", ""}}
 }
 
 // lowDisk is the free space under which a long run may fail.

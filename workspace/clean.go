@@ -77,7 +77,10 @@ func globEscape(path string) string {
 }
 
 // Size returns how many bytes everything in the store's directory has.
-func (s *Store) Size() int64 { return sizeOf(s.dir) }
+func (s *Store) Size() int64 { return Size(s.dir) }
+
+// Size is [Store.Size] for a directory that need not be opened, or exist.
+func Size(stateDir string) int64 { return sizeOf(stateDir) }
 
 func sizeOf(dir string) (size int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
