@@ -118,7 +118,9 @@ func short(c *engine.StartTask) *engine.StartTask {
 // what the workflow does.
 type workshop interface {
 	flowID(run string) string
-	begins(run string, pin *driver.Pin)
+	begins(in *begin)
+	// tidy is called when a state of which this is a snapshot is no longer needed.
+	tidy(snapshot []byte)
 	issue(run string, c command)
 	ended(run string, key attemptKey)
 	// allows says why a run cannot go on with a plan here.
@@ -131,7 +133,7 @@ type workshop interface {
 type flow struct {
 	w      workshop
 	ctx    workflow.Context
-	in     begin
+	in     *begin
 	m      *machine
 	asked  workflow.Context        // done when somebody uses Temporal's own way of cancelling
 	notes  workflow.ReceiveChannel // signals
@@ -150,9 +152,10 @@ type flow struct {
 }
 
 // runFlow is the workflow. Its result is the end of the run.
-func (c *crew) runFlow(ctx workflow.Context, in begin) (ending, error) { return runAt(c, ctx, in) }
+func (c *crew) runFlow(ctx workflow.Context, in *begin) (ending, error) { return runAt(c, ctx, in) }
 
-func runAt(w workshop, ctx workflow.Context, in begin) (ending, error) {
+func runAt(w workshop, ctx workflow.Context, in *begin) (ending, error) {
+	in = cmp.Or(in, &begin{})
 	f := &flow{w: w, in: in, stops: map[attemptKey]workflow.CancelFunc{}, about: in.About}
 	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; id != w.flowID(in.Run) { // it would pass as another run
 		return ending{}, refusal(errors.New("the workflow has the id of another run"))
@@ -163,15 +166,16 @@ func runAt(w workshop, ctx workflow.Context, in begin) (ending, error) {
 	if in.Version > flowVersion {
 		return ending{}, broken(fmt.Errorf("temporal: run %s needs a newer release", in.Run)) // and waits for a worker that has it
 	}
-	w.begins(in.Run, in.Pin)
+	w.begins(in)
 	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
 	var err error
-	if f.m, err = newMachine(in, f, func(last int) (begin, error) { return w.past(in.Run, last) }); err != nil {
+	if f.m, err = newMachine(*in, f, func(last int) (begin, error) { return w.past(in.Run, last) }); err != nil {
 		return ending{}, broken(err)
 	}
-	if err := f.m.begin(workflow.Now(f.ctx), in); err != nil {
+	if err := f.m.begin(workflow.Now(f.ctx), *in); err != nil {
 		return ending{}, broken(err)
 	}
+	in.Snapshot, in.Events = nil, nil // they can be freed
 	if err := f.receive(ctx); err != nil {
 		return ending{}, err
 	}
@@ -487,7 +491,7 @@ func (f *flow) rests() bool {
 
 // next continues the run in a new execution.
 func (f *flow) next() error {
-	in := f.in
+	in := *f.in
 	in.Events, in.Plans, in.Snapshot, in.Seq, in.Began = nil, nil, f.m.run.Snapshot(), f.m.run.Seq(), f.m.began
 	in.About = f.about
 	in.About.Size = f.in.About.Size + int64(workflow.GetInfo(f.ctx).GetCurrentHistorySize())
@@ -495,6 +499,8 @@ func (f *flow) next() error {
 		in.First = cmp.Or(in.First, in.Pin)
 		in.Pin = f.m.pin
 	}
+	f.m = nil
+	f.w.tidy(in.Snapshot)
 	return workflow.NewContinueAsNewError(f.ctx, flowName, in)
 }
 

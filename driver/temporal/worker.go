@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -400,9 +401,17 @@ func (u unable) Run(context.Context, string, *engine.StartTask, driver.Attempt) 
 }
 
 // begins is called when the workflow of a run begins to run here.
-func (c *crew) begins(run string, pin *driver.Pin) {
-	c.issued.clear(run)
-	c.answer(run, pin)
+func (c *crew) begins(in *begin) {
+	c.tidy(in.Snapshot) // that of the last execution
+	c.issued.clear(in.Run)
+	c.answer(in.Run, in.Pin)
+}
+
+// tidy frees the memory of a large state. Before the collector does that by itself, the next execution would have its own.
+func (c *crew) tidy(snapshot []byte) {
+	if len(snapshot) > 1<<20 { // then it takes ten times as much
+		runtime.GC()
+	}
 }
 
 // answer lets the script of a run, if it has one, answer questions, also without an attempt.
