@@ -119,8 +119,8 @@ func short(c *engine.StartTask) *engine.StartTask {
 type workshop interface {
 	flowID(run string) string
 	begins(in *begin)
-	// tidy is called when a state of which this is a snapshot is no longer needed.
-	tidy(snapshot []byte)
+	// tidy is called when memory can be freed. How much that is depends on the size of a snapshot of the run.
+	tidy(snapshot int)
 	issue(run string, c command)
 	ended(run string, key attemptKey)
 	// allows says why a run cannot go on with a plan here.
@@ -175,7 +175,9 @@ func runAt(w workshop, ctx workflow.Context, in *begin) (ending, error) {
 	if err := f.m.begin(workflow.Now(f.ctx), *in); err != nil {
 		return ending{}, broken(err)
 	}
-	in.Snapshot, in.Events = nil, nil // they can be freed
+	size := len(in.Snapshot)
+	in.Snapshot, in.Events = nil, nil
+	w.tidy(size)
 	if err := f.receive(ctx); err != nil {
 		return ending{}, err
 	}
@@ -500,7 +502,7 @@ func (f *flow) next() error {
 		in.Pin = f.m.pin
 	}
 	f.m = nil
-	f.w.tidy(in.Snapshot)
+	f.w.tidy(len(in.Snapshot))
 	return workflow.NewContinueAsNewError(f.ctx, flowName, in)
 }
 

@@ -402,14 +402,15 @@ func (u unable) Run(context.Context, string, *engine.StartTask, driver.Attempt) 
 
 // begins is called when the workflow of a run begins to run here.
 func (c *crew) begins(in *begin) {
-	c.tidy(in.Snapshot) // that of the last execution
+	c.tidy(len(in.Snapshot)) // the state of the last execution
 	c.issued.clear(in.Run)
 	c.answer(in.Run, in.Pin)
 }
 
-// tidy frees the memory of a large state. Before the collector does that by itself, the next execution would have its own.
-func (c *crew) tidy(snapshot []byte) {
-	if len(snapshot) > 1<<20 { // then it takes ten times as much
+// tidy frees memory when the state of a large run, or a copy of it, is no longer needed: before the collector does that by
+// itself, there would be another one.
+func (c *crew) tidy(snapshot int) {
+	if snapshot > 1<<20 { // the state takes ten times as much
 		runtime.GC()
 	}
 }
