@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff/attempt"
 	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/trace"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -25,6 +26,7 @@ type lanes struct {
 
 	detaching Detaching        // nil: work cannot be detached
 	handed    *attempt.Options // for work that is handed off
+	telemetry *trace.Config    // where spans are exported to
 }
 
 func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
@@ -37,7 +39,7 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 	if at.HandOff != nil {
 		at.HandOff = l.estimated(at.HandOff)
 	}
-	return driver.Execute(process.WithState(ctx, l.state), attempt.Wrap(l.employ(exec), l.handed), def, l.dir, run, task, at)
+	return driver.Execute(l.within(ctx, run, task), attempt.Wrap(l.employ(exec), l.handed), def, l.dir, run, task, at)
 }
 
 // scripted makes an attempt with a reply that stands in for the agent. Work that the reply hands off
@@ -46,13 +48,18 @@ func (l *lanes) scripted(ctx context.Context, exec agent.Executor, run string, t
 	if at.HandOff != nil {
 		at.HandOff = l.estimated(at.HandOff)
 	}
-	return driver.Execute(process.WithState(ctx, l.state), attempt.Scripted(exec, l.handed), driver.Scripted(task), l.dir, run, task, at)
+	return driver.Execute(l.within(ctx, run, task), attempt.Scripted(exec, l.handed), driver.Scripted(task), l.dir, run, task, at)
+}
+
+// within returns the context of what an attempt starts.
+func (l *lanes) within(ctx context.Context, run string, task *engine.StartTask) context.Context {
+	return process.WithTrace(process.WithState(ctx, l.state), parentOf(l.telemetry, run, task))
 }
 
 // employ returns an executor that does no more than the user has approved, and shows no
 // secrets.
 func (l *lanes) employ(exec agent.Executor) agent.Executor {
-	return l.place.Employ(held{exec, l.trusted, l.current})
+	return l.place.Employ(held{exec, l.trusted, l.current, joined(l.telemetry)})
 }
 
 // estimated adds to work that is handed off what is known about its agent.

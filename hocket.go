@@ -76,6 +76,7 @@ type core struct {
 	closed bool
 	agreed trust.Powers // of drivers, approved for this process
 
+	exports   *exporting // nil: nothing was exported yet
 	detaching Detaching
 
 	driving sync.WaitGroup // runs that are driven here
@@ -181,6 +182,10 @@ func (p *Project) Close() error {
 	p.driving.Wait()
 	p.opened.Lock()
 	defer p.opened.Unlock()
+	if p.exports != nil {
+		p.exports.x.Close()
+		p.exports = nil
+	}
 	if p.driver == nil {
 		return nil
 	}

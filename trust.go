@@ -284,6 +284,8 @@ type held struct {
 	agent.Executor
 	to      pinnedTrust
 	current func() trust.Powers // what agents can currently use of the project
+
+	telemetry *agent.Telemetry // how its programs export spans; nil: they do not
 }
 
 func (h held) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
@@ -305,6 +307,9 @@ func (h held) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.R
 	if len(missing) > 0 && h.to.Trusted {
 		log([]byte("the agent starts without the project's own settings, which are not approved: " + missing[0].What + "; run `hocket trust` to review them\n"))
 		task.Untrusted = true
+	}
+	if !task.Untrusted {
+		task.Telemetry = h.telemetry
 	}
 	return h.Executor.Run(ctx, task, log)
 }
