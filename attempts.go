@@ -21,6 +21,7 @@ type lanes struct {
 	dir     string // where the project is now
 	state   string // where the run is stored
 	place   *workplace
+	trial   *Trial // nil: attempts are real
 	trusted pinnedTrust
 	current func() trust.Powers // what agents can currently use of the project
 
@@ -59,7 +60,7 @@ func (l *lanes) within(ctx context.Context, run string, task *engine.StartTask) 
 // employ returns an executor that does no more than the user has approved, and shows no
 // secrets.
 func (l *lanes) employ(exec agent.Executor) agent.Executor {
-	return l.place.Employ(held{exec, l.trusted, l.current, joined(l.telemetry)})
+	return l.place.Employ(l.trial.stand(held{exec, l.trusted, l.current, joined(l.telemetry)}))
 }
 
 // estimated adds to work that is handed off what is known about its agent.

@@ -192,14 +192,12 @@ func (r *Run) workAt(ctx context.Context, p *Project, f Front, pin *driver.Pin, 
 	if err != nil {
 		return fail(err)
 	}
-	place := p.now().newWorkplace(p.Root())
+	place := p.now().newWorkplace(p.workDir(), p.o.Trial)
 	telemetry, _ := p.collector() // what is wrong with it is told where spans are exported
-	l := &lanes{telemetry: telemetry, agents: agents, pin: pin, dir: p.Root(), state: p.State(), place: place, trusted: trusted, current: p.now().files.Equipment, detaching: p.detacher()}
+	l := &lanes{telemetry: telemetry, agents: agents, pin: pin, dir: p.workDir(), trial: p.o.Trial, state: p.State(), place: place, trusted: trusted, current: p.now().files.Equipment, detaching: p.detacher()}
 	l.handed = l.handoffs()
 	w := driver.Work{Agents: l, Scripted: l.scripted, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere, Leave: f.Leave}
-	if replies != nil {
-		w.Script, w.ScriptAll = replies.Script(), replies.CoversAll(pin.Bundle)
-	}
+	p.answerFrom(&w, replies, replies != nil && replies.CoversAll(pin.Bundle))
 	return w, func() {
 		place.close()
 		done()

@@ -50,6 +50,8 @@ type Options struct {
 	// By is who starts, answers and cancels, and Via is how; both are recorded. The
 	// defaults are the user of this process and "go". See also [Project.As].
 	By, Via string
+	// Trial makes runs tests, which replace the time, the directory and the executors; nil: they are real.
+	Trial *Trial
 	// Metrics is an address at which a driver that has figures serves them to Prometheus. "" means nowhere.
 	Metrics string
 

@@ -22,6 +22,7 @@ func TestEveryWordIsDocumented(t *testing.T) {
 		"handoff-result": {"docs/spec/17-handoff.md"},
 		"handoff-state":  {"docs/spec/17-handoff.md"},
 		"replies":        {"docs/spec/05-agents.md"},
+		"test":           {"docs/spec/25-tests.md", "docs/spec/05-agents.md"}, // the latter about replies
 		"tool":           {"docs/spec/12-tools.md"},
 		"trigger":        {"docs/spec/22-triggers.md"},
 	}
