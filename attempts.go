@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff/attempt"
 	"github.com/hocket-dev/hocket/internal/process"
+	"github.com/hocket-dev/hocket/trace"
 	"github.com/hocket-dev/hocket/trust"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -20,11 +21,13 @@ type lanes struct {
 	state     string // where the run is stored
 	place     *workplace
 	isolation *isolation
+	trial     *Trial // nil: attempts are real
 	trusted   pinnedTrust
 	current   func() trust.Powers // what agents can currently use of the project
 
 	detaching Detaching        // nil: work cannot be detached
 	handed    *attempt.Options // for work that is handed off
+	telemetry *trace.Config    // where spans are exported to
 }
 
 func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt) driver.Outcome {
@@ -38,7 +41,7 @@ func (l *lanes) Run(ctx context.Context, run string, task *engine.StartTask, at 
 		at.HandOff = l.estimated(at.HandOff)
 	}
 	return l.isolation.run(ctx, run, task, at, false, func(ctx context.Context, dir string, task *engine.StartTask) driver.Outcome {
-		return driver.Execute(process.WithState(ctx, l.state), attempt.Wrap(l.employ(exec), l.handed), def, dir, run, task, at)
+		return driver.Execute(l.within(ctx, run, task), attempt.Wrap(l.employ(exec), l.handed), def, dir, run, task, at)
 	})
 }
 
@@ -49,14 +52,19 @@ func (l *lanes) scripted(ctx context.Context, exec agent.Executor, run string, t
 		at.HandOff = l.estimated(at.HandOff)
 	}
 	return l.isolation.run(ctx, run, task, at, true, func(ctx context.Context, dir string, task *engine.StartTask) driver.Outcome {
-		return driver.Execute(process.WithState(ctx, l.state), attempt.Scripted(exec, l.handed), driver.Scripted(task), dir, run, task, at)
+		return driver.Execute(l.within(ctx, run, task), attempt.Scripted(exec, l.handed), driver.Scripted(task), dir, run, task, at)
 	})
+}
+
+// within returns the context of what an attempt starts.
+func (l *lanes) within(ctx context.Context, run string, task *engine.StartTask) context.Context {
+	return process.WithTrace(process.WithState(ctx, l.state), parentOf(l.telemetry, run, task))
 }
 
 // employ returns an executor that does no more than the user has approved, and shows no
 // secrets.
 func (l *lanes) employ(exec agent.Executor) agent.Executor {
-	return l.place.Employ(held{exec, l.trusted, l.current})
+	return l.place.Employ(l.trial.stand(held{exec, l.trusted, l.current, joined(l.telemetry)}))
 }
 
 // estimated adds to work that is handed off what is known about its agent.

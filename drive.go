@@ -25,6 +25,9 @@ type Front struct {
 	// Stalled is told what the run lacks to go on by itself, such as a worker, and "" when it goes on; nil:
 	// nobody wants to know.
 	Stalled func(why string)
+	// Warn is told what goes wrong and does not concern the run, such as a collector of spans that does not answer; nil:
+	// nobody wants to know.
+	Warn func(text string)
 	// Leave, when it is closed, means that nothing new starts: attempts in progress may end, and then
 	// Drive returns an *[InterruptedError]. Nil means never.
 	Leave <-chan struct{}
@@ -68,7 +71,9 @@ func (r *Run) Resume(ctx context.Context) error {
 		r.mu.Lock()
 		r.queued = false
 		r.mu.Unlock()
+		exported := r.exported(nil)
 		result, err := r.d.Drive(ctx, r.id, work)
+		exported()
 		r.retain(ctx, result)
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -99,7 +104,9 @@ func (r *Run) drive(ctx context.Context, f Front) (engine.Result, error) {
 		return engine.Result{Run: r.id}, err
 	}
 	defer end()
+	exported := r.exported(f.Warn)
 	result, err := r.d.Drive(ctx, r.id, w)
+	exported()
 	r.retain(ctx, result)
 	return result, err
 }
@@ -185,14 +192,13 @@ func (r *Run) workAt(ctx context.Context, p *Project, f Front, pin *driver.Pin, 
 	if err != nil {
 		return fail(err)
 	}
-	place := p.now().newWorkplace(p.Root())
-	l := &lanes{agents: agents, pin: pin, state: p.State(), place: place, trusted: trusted, current: p.now().files.Equipment, detaching: p.detacher()}
+	place := p.now().newWorkplace(p.workDir(), p.o.Trial)
+	telemetry, _ := p.collector() // what is wrong with it is told where spans are exported
+	l := &lanes{telemetry: telemetry, agents: agents, pin: pin, trial: p.o.Trial, state: p.State(), place: place, trusted: trusted, current: p.now().files.Equipment, detaching: p.detacher()}
 	l.handed = l.handoffs()
 	l.isolate(ctx, p)
 	w := driver.Work{Agents: l, Scripted: l.scripted, Asker: f.Asker, Observer: f.Observer, Elsewhere: f.Elsewhere, Leave: f.Leave}
-	if replies != nil {
-		w.Script, w.ScriptAll = replies.Script(), replies.CoversAll(pin.Bundle)
-	}
+	p.answerFrom(&w, replies, replies != nil && replies.CoversAll(pin.Bundle))
 	return w, func() {
 		place.close()
 		done()

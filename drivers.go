@@ -41,7 +41,7 @@ func (p *Project) openDriver(state string, prepare bool) (driver.Driver, error) 
 	p = p.steady()
 	name := p.Driver()
 	if name == "" {
-		return local.Open(state, local.Options{})
+		return local.Open(state, p.localOptions())
 	}
 	open := p.o.Drivers[name]
 	if open == nil {

@@ -50,6 +50,8 @@ type Options struct {
 	// By is who starts, answers and cancels, and Via is how; both are recorded. The
 	// defaults are the user of this process and "go". See also [Project.As].
 	By, Via string
+	// Trial makes runs tests, which replace the time, the directory and the executors; nil: they are real.
+	Trial *Trial
 	// Metrics is an address at which a driver that has figures serves them to Prometheus. "" means nowhere.
 	Metrics string
 
@@ -76,6 +78,7 @@ type core struct {
 	closed bool
 	agreed trust.Powers // of drivers, approved for this process
 
+	exports   *exporting // nil: nothing was exported yet
 	detaching Detaching
 
 	driving sync.WaitGroup // runs that are driven here
@@ -181,6 +184,10 @@ func (p *Project) Close() error {
 	p.driving.Wait()
 	p.opened.Lock()
 	defer p.opened.Unlock()
+	if p.exports != nil {
+		p.exports.x.Close()
+		p.exports = nil
+	}
 	if p.driver == nil {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 
 // workspaces opens the store of the project's workspaces.
 func (p *Project) workspaces(ctx context.Context) (*workspace.Store, error) {
-	return workspace.Open(ctx, p.workspaceDir(), p.Root())
+	return workspace.Open(ctx, p.workspaceDir(), p.workDir())
 }
 
 func (p *Project) workspaceDir() string { return filepath.Join(p.State(), "workspaces") }
@@ -144,7 +144,7 @@ type attemptIn func(ctx context.Context, dir string, task *engine.StartTask) dri
 // run makes an attempt where the command says.
 func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask, at driver.Attempt, scripted bool, make attemptIn) driver.Outcome {
 	if task.Workspace == "" && task.Within == "" {
-		return make(ctx, i.p.Root(), task)
+		return make(ctx, i.p.workDir(), task)
 	}
 	store, err := i.open()
 	if err != nil {

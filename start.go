@@ -160,7 +160,7 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 	approved := w
 	w = w.WithLimits(s.limits)
 	limits := w.Limits()
-	done, err := p.nested(ctx, &limits, &s.labels, func() check.Plan {
+	done, err := p.nest(ctx, &limits, s, func() check.Plan {
 		if w.Model() == nil || w.Check(s.replies).Errors() { // which is reported below
 			return check.Plan{}
 		}
@@ -234,6 +234,14 @@ func (p *Project) Record(ctx context.Context, w *Workflow, inputs map[string]any
 		r.pin, r.agents, r.replies, r.trusted = spec.Pin, w.l.Agents(), s.replies, trusted
 	}
 	return r, nil
+}
+
+// nest makes the run a part of the runs that this process belongs to, unless it does nothing real.
+func (p *Project) nest(ctx context.Context, limits *workflow.Limits, s *starting, plan func() check.Plan) (func(), error) {
+	if p.o.Trial.replays() {
+		return func() {}, nil
+	}
+	return p.nested(ctx, limits, &s.labels, plan)
 }
 
 // checkStart checks everything that goes into a run, and returns its inputs.

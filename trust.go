@@ -162,7 +162,7 @@ func powersOf(replies *Replies, workflows []*Workflow) (powers trust.Powers) {
 // replies uses none of them.
 func (p *Project) settleStart(ctx context.Context, w *Workflow, s *starting) (pinnedTrust, error) {
 	powers := w.Powers()
-	if s.replies != nil && s.replies.CoversAll(w.Bundle()) {
+	if p.o.Trial.replays() || s.replies != nil && s.replies.CoversAll(w.Bundle()) {
 		return pinnedTrust{Powers: powers}, nil
 	}
 	if s.decided != nil && !powers.Exceeds(s.decided.Powers) {
@@ -181,7 +181,7 @@ func (p *Project) settleStart(ctx context.Context, w *Workflow, s *starting) (pi
 // trustNotes returns what the user should know before a workflow starts: what it may do on
 // this machine, once for each digest, and what it has to do without.
 func (p *Project) trustNotes(w *Workflow, replies *Replies) ([]string, error) {
-	if replies != nil && replies.CoversAll(w.Bundle()) {
+	if p.o.Trial.replays() || replies != nil && replies.CoversAll(w.Bundle()) {
 		return nil, nil
 	}
 	var notes []string
@@ -284,6 +284,8 @@ type held struct {
 	agent.Executor
 	to      pinnedTrust
 	current func() trust.Powers // what agents can currently use of the project
+
+	telemetry *agent.Telemetry // how its programs export spans; nil: they do not
 }
 
 func (h held) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
@@ -305,6 +307,9 @@ func (h held) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.R
 	if len(missing) > 0 && h.to.Trusted {
 		log([]byte("the agent starts without the project's own settings, which are not approved: " + missing[0].What + "; run `hocket trust` to review them\n"))
 		task.Untrusted = true
+	}
+	if !task.Untrusted {
+		task.Telemetry = h.telemetry
 	}
 	return h.Executor.Run(ctx, task, log)
 }

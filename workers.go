@@ -91,8 +91,18 @@ func (p *Project) Work(ctx context.Context, o Worker) error {
 		accepted.runs[digest] = nil
 	}
 	host, _ := os.Hostname()
+	happens, end := p.exportWork(ctx, d, o.Warn)
+	defer end()
+	happened := func(a driver.AttemptID, out *driver.Outcome, refused error) {
+		if a.Address != "" && refused == nil {
+			happens(a.Run)
+		}
+		if o.Happened != nil {
+			o.Happened(a, out, refused)
+		}
+	}
 	return workers.Work(ctx, driver.Worker{
-		Name: o.Name, Place: host + ":" + p.Root(), Warn: o.Warn, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Ready: o.Ready, Happened: o.Happened,
+		Name: o.Name, Place: host + ":" + p.Root(), Warn: o.Warn, Queues: o.Queues, Most: o.Most, Trusting: o.AcceptAny, Programs: p.programs(), Ready: o.Ready, Happened: happened,
 		Files: func(ctx context.Context) (string, error) { return project.FilesOf(ctx, p.Root()) },
 		Resolve: func(ctx context.Context, run string, pin *driver.Pin) (driver.Work, func(), error) {
 			work, end, err := p.handle(d, run).resolve(ctx, pin, accepted)

@@ -81,8 +81,8 @@ type workplace struct {
 	handoffs func(employ func(agent.Executor) agent.Executor) *attempt.Options
 }
 
-// newWorkplace returns a workplace. The caller must close it.
-func (s *snapshot) newWorkplace(root string) *workplace {
+// newWorkplace returns a workplace in a directory. The caller must close it.
+func (s *snapshot) newWorkplace(root string, trial *Trial) *workplace {
 	c, secrets, logins := s.files.Config, s.secrets, s.logins()
 	for _, server := range c.Servers {
 		logins.Hide(server.URL) // a command may print the files of logins
@@ -105,6 +105,12 @@ func (s *snapshot) newWorkplace(root string) *workplace {
 	}
 	if w.memories.most > 0 {
 		o.Memories = w.memories.about
+	}
+	if trial != nil { // its quotas are not those of the user's accounts
+		o.Accounts = nil
+	}
+	if trial.replays() {
+		o.Servers, o.Tools = nil, s.ownTools
 	}
 	w.Staff = staff.New(o)
 	return w
@@ -151,6 +157,16 @@ func (s *snapshot) toolsFor(root string, logins *login.Store) func(context.Conte
 		own := len(task.Tools) // keep their names
 		return tool.Distinct(slices.Concat(task.Tools, b.tools))[own:], b.close, nil
 	}
+}
+
+// ownTools finds the tools of the project that a definition lists, and starts no server.
+func (s *snapshot) ownTools(_ context.Context, task *agent.Task, calls bool) ([]agent.Tool, func(), error) {
+	b := &toolbox{}
+	if err := b.named(s.tools, s.wrongTools(), task.Agent.Tools, calls); err != nil {
+		return nil, nil, err
+	}
+	own := len(task.Tools)
+	return tool.Distinct(slices.Concat(task.Tools, b.tools))[own:], b.close, nil
 }
 
 // named adds tools of the project. If strict, an unknown name is an error; otherwise it

@@ -25,6 +25,13 @@ type Executor interface {
 // never blocks for long.
 type Log func(piece []byte)
 
+// Telemetry is how a program exports spans.
+type Telemetry struct {
+	Endpoint string // the address for traces
+	// Environ are the variables of OpenTelemetry for that. They may hold a secret.
+	Environ []string
+}
+
 // Task is one attempt at a task.
 type Task struct {
 	Run      string
@@ -48,6 +55,9 @@ type Task struct {
 	// Untrusted means that the user has not trusted the project yet. Programs that the task
 	// starts see no secrets in their environment, and read no settings from the project.
 	Untrusted bool
+	// Telemetry is how a program of the task exports what it does to where the span of the attempt
+	// is sent; nil: it does not.
+	Telemetry *Telemetry
 	Writes    *WriteLimit // nil: none
 
 	// The fields below are for tasks that are done from a prompt, see [Traits.Prompted].

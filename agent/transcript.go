@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -23,7 +24,8 @@ import (
 //	{"type":"file_change","path":"a.txt","change":"created","new":"Hello\n"}
 //	{"type":"truncated"}
 //
-// The id links a result to its call; some agents provide none. An entry that was too long
+// Every line also has a key "at" with the time, such as "2026-11-18T09:30:00.123Z"; older
+// versions did not store it. The id links a result to its call; some agents provide none. An entry that was too long
 // has a key "cut" with the number of bytes missing at the end of its text. If a call was
 // cut, its arguments are a string: the beginning of their JSON. A file change that was cut
 // has no texts.
@@ -115,14 +117,14 @@ func Transcript(keep func(line []byte)) func(Entry) {
 	var mu sync.Mutex
 	size, full := 0, false
 	return func(e Entry) {
-		line := encodeEntry(e)
 		mu.Lock()
 		defer mu.Unlock()
+		line := encodeEntry(e, time.Now())
 		if full {
 			return
 		}
 		if size += len(line); size > maxTranscript {
-			full, line = true, encodeEntry(Truncated{})
+			full, line = true, encodeEntry(Truncated{}, time.Now())
 		}
 		keep(line)
 	}
@@ -141,6 +143,7 @@ type entryLine struct {
 	Old       string     `json:"old,omitempty"`
 	New       string     `json:"new,omitempty"`
 	Cut       int        `json:"cut,omitempty"`
+	At        time.Time  `json:"at,omitzero"`
 }
 
 func lineOf(e Entry) entryLine {
@@ -160,30 +163,37 @@ func lineOf(e Entry) entryLine {
 
 // ParseEntry reads a line of a transcript.
 func ParseEntry(line []byte) (Entry, error) {
+	e, _, err := ParseEntryAt(line)
+	return e, err
+}
+
+// ParseEntryAt also returns when the entry was added, zero if that is not known.
+func ParseEntryAt(line []byte) (Entry, time.Time, error) {
 	var l entryLine
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.UseNumber()
 	if err := dec.Decode(&l); err != nil {
-		return nil, fmt.Errorf("agent: invalid transcript entry: %w", err)
+		return nil, time.Time{}, fmt.Errorf("agent: invalid transcript entry: %w", err)
 	}
 	switch l.Type {
 	case "text":
-		return AssistantText{Text: l.Text, Cut: l.Cut}, nil
+		return AssistantText{Text: l.Text, Cut: l.Cut}, l.At, nil
 	case "tool_call":
-		return ToolCall{ID: l.ID, Tool: l.Tool, Arguments: l.Arguments, Cut: l.Cut}, nil
+		return ToolCall{ID: l.ID, Tool: l.Tool, Arguments: l.Arguments, Cut: l.Cut}, l.At, nil
 	case "tool_result":
-		return ToolResult{ID: l.ID, Tool: l.Tool, Text: l.Text, Failed: l.Error, Cut: l.Cut}, nil
+		return ToolResult{ID: l.ID, Tool: l.Tool, Text: l.Text, Failed: l.Error, Cut: l.Cut}, l.At, nil
 	case "file_change":
-		return FileChange{Path: l.Path, Change: l.Change, Old: l.Old, New: l.New, Cut: l.Cut}, nil
+		return FileChange{Path: l.Path, Change: l.Change, Old: l.Old, New: l.New, Cut: l.Cut}, l.At, nil
 	case "truncated":
-		return Truncated{}, nil
+		return Truncated{}, l.At, nil
 	}
-	return nil, fmt.Errorf("agent: unknown transcript entry type %q", l.Type)
+	return nil, time.Time{}, fmt.Errorf("agent: unknown transcript entry type %q", l.Type)
 }
 
-// encodeEntry returns the line for an entry, cut if it is too long.
-func encodeEntry(e Entry) []byte {
+// encodeEntry returns the line for an entry at a time, cut if it is too long.
+func encodeEntry(e Entry, at time.Time) []byte {
 	l := lineOf(e)
+	l.At = at.UTC().Truncate(time.Millisecond)
 	l.ID, l.Tool, l.Path = prefix(l.ID, maxName), prefix(l.Tool, maxName), prefix(l.Path, maxName)
 	line, err := l.encode()
 	if err != nil { // the arguments are not JSON

@@ -65,6 +65,7 @@ func (a *app) doctor(ctx context.Context) error {
 		func() []finding { return a.checkWorkflows(p) },
 		func() []finding { return []finding{a.checkSandbox(p)} },
 		func() []finding { return checkState(ctx, p) },
+		func() []finding { return checkTelemetry(p) },
 		checkGit,
 		a.checkTerminal,
 	} {
@@ -131,6 +132,29 @@ func checkFiles(found workflow.Diagnostics) []finding {
 			continue
 		}
 		list = append(list, f)
+	}
+	return list
+}
+
+// checkTelemetry says where spans are exported to. Nobody is asked whether they arrive: a check sends nothing.
+func checkTelemetry(p *hocket.Project) []finding {
+	t, err := p.Telemetry()
+	var list []finding
+	if t.Place != "" {
+		list = append(list, finding{"telemetry", fine, "spans are exported to " + t.Place, ""})
+	}
+	if t.Problem != "" {
+		list = append(list, finding{"telemetry", warning, "on " + t.At.Local().Format(time.DateTime) + ": " + t.Problem, "run `hocket trace RUN --export` when the collector works, to send what is missing"})
+	}
+	for _, text := range t.Wrong {
+		list = append(list, finding{"telemetry", warning, text, "correct the variable, or unset it"})
+	}
+	var untrusted *hocket.UntrustedError
+	switch {
+	case errors.As(err, &untrusted):
+		list = append(list, finding{"telemetry", warning, "nothing is exported, because you do not trust the collector of the project", "run `hocket trust` to review it"})
+	case err != nil:
+		list = append(list, finding{"telemetry", warning, err.Error(), ""})
 	}
 	return list
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/cli/view"
 	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/handoff"
 	"github.com/hocket-dev/hocket/workflow"
@@ -46,9 +47,11 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags) error {
 		err = d.retell(ctx, w)
 	}
 	var res engine.Result
+	var warnings []string // after what is drawn
 	if err == nil {
 		person := sync.OnceValue(func() bool { return a.onlyPerson("answer") == nil })
-		front := hocket.Front{Asker: asker{w, person}, Elsewhere: flags.apart, Replies: d.replies, Stalled: w.stalled}
+		warn := func(text string) { warnings = append(warnings, text) }
+		front := hocket.Front{Warn: warn, Asker: asker{w, person}, Elsewhere: flags.apart, Replies: d.replies, Stalled: w.stalled}
 		var sessions *handoff.Sessions
 		if sessions, err = a.handoffs(); err == nil {
 			var end func()
@@ -61,6 +64,9 @@ func (a *app) drive(ctx context.Context, d *drive, flags driveFlags) error {
 	forget()
 	closed()
 	d.drawn = w.drawn()
+	for _, text := range warnings {
+		a.note(a.errStyle.Paint(view.Yellow, "warning") + ": " + view.Line(text) + "\n")
+	}
 	if err == nil && a.offerPlan(ctx, d, res) {
 		return a.resume(ctx, d.run, "", flags)
 	}

@@ -32,12 +32,17 @@ func (a *app) reopenProject() (*hocket.Project, error) {
 			return nil, err
 		}
 	}
-	p, err := a.open(dir, hocket.Options{Via: "cli", Trust: a.decideTrust, TrustDigest: digest})
+	p, err := a.open(dir, a.hostOptions())
 	var none *hocket.NoDirectoryError
 	if errors.As(err, &none) {
 		return nil, usagef("pass an existing directory with -C", "%v", err)
 	}
 	return p, err
+}
+
+// hostOptions are those of the projects that this process opens.
+func (a *app) hostOptions() hocket.Options {
+	return hocket.Options{Via: "cli", Trust: a.decideTrust, TrustDigest: cmp.Or(a.trusted, os.Getenv("HOCKET_TRUST")), Agents: a.with.Agents}
 }
 
 // withRun finds a run by its id or a prefix of it.

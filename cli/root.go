@@ -22,9 +22,9 @@ type chapter struct {
 func (a *app) chapters() []chapter {
 	return []chapter{
 		{"Run workflows", []*cobra.Command{a.runVerb(), a.taskVerb(), a.resumeVerb(), a.retryVerb(), a.forkVerb()}},
-		{"Inspect runs", []*cobra.Command{a.runsVerb(), a.showVerb(), a.logsVerb(), a.eventsVerb(), a.diffVerb(), a.workspaceVerb()}},
+		{"Inspect runs", []*cobra.Command{a.runsVerb(), a.showVerb(), a.logsVerb(), a.traceVerb(), a.eventsVerb(), a.diffVerb(), a.workspaceVerb()}},
 		{"Manage runs", []*cobra.Command{a.answerVerb(), a.cancelVerb(), a.raiseVerb(), a.replanVerb(), a.gcVerb()}},
-		{"Write workflows", []*cobra.Command{a.generateVerb(), a.checkVerb(), a.convertVerb(), a.fmtVerb(), a.graphVerb(), a.planVerb(), a.digestVerb(), a.schemaVerb()}},
+		{"Write workflows", []*cobra.Command{a.generateVerb(), a.checkVerb(), a.testVerb(), a.cassetteVerb(), a.convertVerb(), a.fmtVerb(), a.graphVerb(), a.planVerb(), a.digestVerb(), a.schemaVerb()}},
 		{"Agents and tools", []*cobra.Command{a.agentsVerb(), a.toolsVerb(), a.mcpVerb(), a.handoffVerb(), a.sessionsVerb(), a.memoryVerb()}},
 		{"Serve", []*cobra.Command{a.serveVerb(), a.openVerb(), a.notifyVerb(), a.workerVerb()}},
 		{"Setup", []*cobra.Command{a.initVerb(), a.trustVerb(), a.approveVerb(), a.doctorVerb(), a.adoptVerb(), a.migrateVerb(), a.completionVerb(), a.versionVerb()}},

@@ -3,6 +3,7 @@ package draw
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/lazy"
@@ -11,22 +12,39 @@ import (
 
 // Mermaid draws a workflow as a Mermaid flowchart. It uses only what all versions since Mermaid
 // 10 read in the same way: plain ids, quoted labels, one statement per line.
-func Mermaid(w *workflow.Workflow) string {
-	m := &mermaid{ids: names{}}
+func Mermaid(w *workflow.Workflow) string { return mermaidOf(w, none) }
+
+func mermaidOf(w *workflow.Workflow, marks *Marks) string {
+	m := &mermaid{ids: names{}, marks: marks}
 	p := newPicture(w)
 	m.line(0, "flowchart TD")
 	for _, part := range p.root.parts {
 		m.part(1, part)
 	}
-	for _, l := range p.links {
-		m.link(l)
+	for i, l := range p.links {
+		m.link(i, l)
 	}
+	m.style()
 	return m.String()
+}
+
+// style makes what is marked stand out.
+func (m *mermaid) style() {
+	if len(m.nodes) > 0 {
+		m.line(1, "classDef marked stroke:#cf222e,color:#cf222e,stroke-dasharray:2 4")
+		m.line(1, "class %s marked", strings.Join(m.nodes, ","))
+	}
+	if len(m.links) > 0 {
+		m.line(1, "linkStyle %s stroke:#cf222e,color:#cf222e", strings.Join(m.links, ","))
+	}
 }
 
 type mermaid struct {
 	strings.Builder
-	ids names
+	ids   names
+	marks *Marks
+
+	nodes, links []string // those that are marked
 }
 
 func (m *mermaid) line(depth int, format string, args ...any) {
@@ -52,6 +70,9 @@ func (m *mermaid) part(depth int, p part) {
 	if p.frame == nil {
 		shape := mermaidShapes[p.mark.kind]
 		m.line(depth, "%s%s%s%s", m.ids.of(p.mark.id), shape[0], mermaidText(markLines(p.mark)...), shape[1])
+		if p.mark.node != nil && m.marks.Node(p.mark.node.ID) {
+			m.nodes = append(m.nodes, m.ids.of(p.mark.id))
+		}
 		return
 	}
 	m.line(depth, "subgraph %s [%s]", m.ids.of(p.frame.key), mermaidText(frameTitle(p.frame)))
@@ -61,13 +82,18 @@ func (m *mermaid) part(depth int, p part) {
 	m.line(depth, "end")
 }
 
-func (m *mermaid) link(l link) {
+func (m *mermaid) link(i int, l link) {
 	arrow := "-->"
 	if l.on == workflow.OnFailure || l.on == workflow.OnTimeout {
 		arrow = "-.->"
 	}
-	if l.text != "" {
-		arrow += "|" + mermaidText(l.text) + "|"
+	text := l.text
+	if l.edge != nil && m.marks.edge(l.edge) {
+		text = m.marks.says(text, true)
+		m.links = append(m.links, strconv.Itoa(i))
+	}
+	if text != "" {
+		arrow += "|" + mermaidText(text) + "|"
 	}
 	m.line(1, "%s %s %s", m.ids.of(l.from), arrow, m.ids.of(l.to))
 }

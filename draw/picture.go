@@ -75,6 +75,7 @@ type link struct {
 	label    string // in full, for OnLabel
 	when     string // in full, for OnWhen
 	back     bool   // leads back to the start of its loop
+	edge     *workflow.Edge
 }
 
 // The ids of the marks that are not nodes. A node's id never begins with @.
@@ -261,7 +262,7 @@ func (p *picture) link(from, to string, e *workflow.Edge, back bool) {
 		}
 	}
 	p.links = append(p.links, link{
-		from: from, to: to, on: e.On, text: edgeText(e), label: e.Label, when: e.When.Text, back: back,
+		from: from, to: to, on: e.On, text: edgeText(e), label: e.Label, when: e.When.Text, back: back, edge: e,
 	})
 }
 

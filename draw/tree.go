@@ -13,8 +13,10 @@ import (
 // Tree draws a workflow as lines for the terminal. What follows a node is below it, and what
 // belongs to a node is indented: a loop's body, the branches of a decision, nodes that run in
 // parallel. An arrow names the node where a branch continues, if that is elsewhere.
-func Tree(w *workflow.Workflow) string {
-	top := branch{name: clean(w.Name), note: shorten(w.Description, 72), kids: branches(&w.Body)}
+func Tree(w *workflow.Workflow) string { return tree(w, none) }
+
+func tree(w *workflow.Workflow, m *Marks) string {
+	top := branch{name: clean(w.Name), note: shorten(w.Description, 72), kids: branches(&w.Body, m)}
 	width := 0
 	for _, k := range top.kids {
 		width = max(width, k.width(3))
@@ -66,6 +68,7 @@ func (b *branch) print(to *strings.Builder, indent string, last bool, width int)
 type grower struct {
 	flow  *flow
 	shown []bool
+	marks *Marks
 }
 
 // until is where a branch ends because it continues elsewhere: at one node, or at any of a set of
@@ -85,8 +88,8 @@ func (u *until) has(n int) bool {
 	return false
 }
 
-func branches(g *workflow.Graph) []*branch {
-	w := &grower{flow: newFlow(g), shown: make([]bool, len(g.Nodes))}
+func branches(g *workflow.Graph, m *Marks) []*branch {
+	w := &grower{flow: newFlow(g), shown: make([]bool, len(g.Nodes)), marks: m}
 	var starts []exit
 	for _, id := range entries(g) {
 		starts = append(starts, exit{&workflow.Edge{To: id}, w.flow.index[id]})
@@ -169,9 +172,9 @@ func (w *grower) sequence(at int, stop *until) []*branch {
 // them in case there are several.
 func (w *grower) node(at int, stop *until) (b *branch, name string, ways []exit) {
 	n := &w.flow.graph.Nodes[at]
-	b = &branch{name: clean(n.ID), note: facts(n)}
+	b = &branch{name: clean(n.ID), note: w.marks.says(facts(n), w.marks.Node(n.ID))}
 	if body := n.Body(); body != nil && single(n) == nil {
-		b.kids = branches(body)
+		b.kids = branches(body, w.marks)
 	}
 	plain, decided, failing := split(w.flow.out[at])
 	main := slices.Concat(plain, decided)
@@ -219,7 +222,8 @@ func (w *grower) decisions(exits []exit, stop *until) []*branch {
 			i++
 			same = append(same, exits[i])
 		}
-		made = append(made, w.decision(text, same, stop))
+		marked := slices.ContainsFunc(same, func(x exit) bool { return w.marks.edge(x.edge) })
+		made = append(made, w.decision(w.marks.says(text, marked), same, stop))
 	}
 	return made
 }

@@ -71,6 +71,11 @@ type Driver interface {
 	// Questions lists open questions. The oldest run comes first.
 	Questions(ctx context.Context, f QuestionFilter) ([]Question, error)
 
+	// ClaimExport lets exactly one caller, of all processes, export the events of a run after a number up to another one, even
+	// if it dies before it has. after is what ClaimExport returned before, or 0. It returns up to which events are claimed, and
+	// whether the caller has claimed these now. If through is not more than after, it claims nothing.
+	ClaimExport(ctx context.Context, run string, after, through int) (claimed int, mine bool, err error)
+
 	// Act records an answer, a cancellation or a raised limit. A process that drives the
 	// run continues by itself. The error is a *[RefusedError] if the run does not accept
 	// the event, which is then not recorded.
@@ -394,6 +399,12 @@ type Receipt struct {
 // that it checks.
 type Examiner interface {
 	Examine(ctx context.Context) []Finding
+}
+
+// Noter is a driver for which it is expensive to return everything that is stored about an attempt.
+type Noter interface {
+	// Noted returns the session and the model of an attempt.
+	Noted(ctx context.Context, a AttemptID) (session, model string, err error)
 }
 
 // Noticer is a driver that may have to tell something about the list of runs.

@@ -57,6 +57,8 @@ type Config struct {
 	MCP MCP
 	// Notify is whom a server tells what about runs.
 	Notify []Notification
+	// Telemetry says where spans and figures of runs are sent to.
+	Telemetry Telemetry
 	// Limits are the default limits of a run.
 	Limits workflow.Limits
 	// Generated are the limits of a workflow that a model wrote.
@@ -212,6 +214,8 @@ func readConfig(file string, text []byte, at map[string]workflow.Pos) (Config, w
 	server.Refuse("answers", codeUser, userOnly, "a project cannot decide who answers its questions")
 	server.Done()
 	c.Notify = readNotifications(root.Get("notify"), c.Secrets, at)
+	at["telemetry"] = root.Peek("telemetry").Pos()
+	c.Telemetry.read(root.Get("telemetry"), c.Secrets)
 	tools := root.Map("tools")
 	if c.Sandbox = tools.Word("sandbox", "required", "none"); c.Sandbox == "none" {
 		tools.Peek("sandbox").Errorf(codeUser, userOnly, "a project cannot disable the sandbox")

@@ -48,10 +48,10 @@ func (p *Project) Powers() trust.Powers {
 }
 
 // AllPowers returns the powers of the project, including those of all its workflows and triggers, of
-// handing a text to any of its agents, and of its notifications. It is what the user is asked to
+// handing a text to any of its agents, of its notifications and of its telemetry. It is what the user is asked to
 // trust without naming a workflow.
 func (p *Project) AllPowers() (trust.Powers, error) {
-	all := p.Powers().Union(p.NotificationPowers())
+	all := p.Powers().Union(p.NotificationPowers()).Union(p.TelemetryPowers())
 	for _, d := range p.Agents.Definitions() {
 		all = all.Union(p.commandPowers(d, &workflow.Task{Agent: d.Name}))
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/syntax"
 	"github.com/hocket-dev/hocket/syntax/xml"
+	"github.com/hocket-dev/hocket/trial"
+	"github.com/hocket-dev/hocket/trial/cassette"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -222,6 +224,16 @@ func try(t *testing.T, code string, blocks []fence) workflow.Diagnostics {
 	if text, ok := files["replies.yml"]; ok {
 		found = append(found, tryReplies(l, text)...)
 	}
+	for name, text := range files {
+		switch file := filepath.Join(dir, filepath.FromSlash(name)); filepath.ToSlash(filepath.Dir(name)) {
+		case trial.Dir:
+			_, wrong := trial.Read(dir, file, []byte(text))
+			found = append(found, wrong...)
+		case trial.Dir + "/cassettes":
+			_, wrong := cassette.Read(file, []byte(text))
+			found = append(found, wrong...)
+		}
+	}
 	return found
 }
 
@@ -271,7 +283,7 @@ func allCodes() map[string]string {
 	for _, c := range protocol.Codes {
 		all[c.Name] = ""
 	}
-	for _, code := range []string{agent.CodeDefinition, agent.CodeReserved, cli.CodeManifest, tool.CodeDefinition, scripted.CodeReplies, "reply-unused"} {
+	for _, code := range []string{agent.CodeDefinition, agent.CodeReserved, cli.CodeManifest, tool.CodeDefinition, scripted.CodeReplies, "reply-unused", trial.Code, cassette.Code} {
 		all[code] = ""
 	}
 	for _, r := range check.Rules() {

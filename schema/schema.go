@@ -1,5 +1,5 @@
 // Package schema holds the published schemas: JSON Schemas of the files that people write
-// (workflows, agents, tools, CLIs, triggers, project settings and replies) and of those that show the
+// (workflows, agents, tools, CLIs, triggers, project settings, replies and tests) and of those that show the
 // sessions of handoffs, and XML Schemas of requests and responses. Editors use them, and the
 // command line prints them. Its tests keep them equal to what the readers accept. It imports
 // no other package of Hocket.
@@ -20,7 +20,7 @@ var handoffs embed.FS
 const ending = ".schema.json"
 
 // Names returns the names of the JSON Schemas: agent, cli, config, handoff-result,
-// handoff-state, replies, tool, trigger and workflow.
+// handoff-state, replies, test, tool, trigger and workflow.
 func Names() []string {
 	names := list(files)
 	for i, name := range names {

@@ -23,11 +23,12 @@ import (
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/schema"
 	"github.com/hocket-dev/hocket/syntax/yaml"
+	"github.com/hocket-dev/hocket/trial"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
 func TestNames(t *testing.T) {
-	if diff := cmp.Diff([]string{"agent", "cli", "config", "handoff-result", "handoff-state", "replies", "tool", "trigger", "workflow"}, schema.Names()); diff != "" {
+	if diff := cmp.Diff([]string{"agent", "cli", "config", "handoff-result", "handoff-state", "replies", "test", "tool", "trigger", "workflow"}, schema.Names()); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := schema.JSON("task"); err == nil || !strings.Contains(err.Error(), "the schemas are agent, cli, config") {
@@ -105,6 +106,7 @@ func TestAcceptedFilesAreValid(t *testing.T) {
 		"cli":      {"../agent/cli/manifests/*.yml"},
 		"tool":     {"../agent/tool/sample/*/tool.yml", "../agent/tool/builtin/*/tool.yml", "../examples/.hocket/tools/*/tool.yml"},
 		"trigger":  {"../examples/*/.hocket/triggers/*.yml"},
+		"test":     {"../examples/.hocket/tests/*.yml", "../examples/*/.hocket/tests/*.yml"},
 	} {
 		compiled := compile(t, name)
 		for _, pattern := range patterns {
@@ -138,6 +140,11 @@ func TestRefusedFilesAreInvalid(t *testing.T) {
 			t.Errorf("%s.yml is valid", name)
 		}
 	}
+}
+
+func readTest(text string) workflow.Diagnostics {
+	_, found := trial.Read("/project", "/project/.hocket/tests/t.yml", []byte(text))
+	return found
 }
 
 // stray is an unknown key, which makes a reader list the keys that it knows.
@@ -235,6 +242,12 @@ func TestKeysAreThoseOfTheReaders(t *testing.T) {
 		{"cli", "definitions/figures/properties", readCLI, "reply: {rules: [{add: {" + stray + "}}]}"},
 		{"cli", "definitions/conditions/additionalProperties/anyOf/1/properties", readCLI, "reply: {rules: [{when: {a: {" + stray + "}}}]}"},
 		{"replies", "definitions/long/properties", readReplies, "a: {output: x, " + stray + "}"},
+		{"test", "properties", readTest, stray},
+		{"test", "definitions/case/properties", readTest, "cases: [{" + stray + "}]"},
+		{"test", "definitions/expect/properties", readTest, "cases: [{expect: {" + stray + "}}]"},
+		{"test", "definitions/long/properties", readTest, "replies: {a: {output: x, " + stray + "}}"},
+		{"test", "definitions/files/additionalProperties/anyOf/1/properties", readTest, "files: {a: {" + stray + "}}"},
+		{"test", "definitions/expect/properties/cost_usd/anyOf/1/properties", readTest, "cases: [{expect: {cost_usd: {" + stray + "}}}]"},
 	} {
 		if diff := cmp.Diff(keysRead(t, c.read(c.text)), properties(t, c.schema, c.path)); diff != "" {
 			t.Errorf("%s %s (-reader +schema):\n%s", c.schema, c.path, diff)
@@ -290,6 +303,15 @@ func TestTriggersNotificationsAndServers(t *testing.T) {
 		{"config", readConfig(t), secrets + "[{on: done, webhook: {url: \"https://example.org\"}, env: {A: b}}]", false},
 		{"config", readConfig(t), secrets + "[{on: often, command: [x]}]", false},
 		{"config", readConfig(t), secrets + "[{on: {cost: 0}, command: [x]}]", false},
+		{"test", readTest, "workflow: w\ncases: [{name: a, expect: {cost_usd: {max: 1}, files: {a: null}, taken: b}}]", true},
+		{"test", readTest, "cases: [{name: a, workflow: w, inputs: {a: [1]}, files: {a/b: x}, replies: {a: [x, {error: e, permanent: true}]}, expect: {output: {matches: x.*}}}]", true},
+		{"test", readTest, "workflow: w\ncases: []", false},
+		{"test", readTest, "workflow: w", false},
+		{"test", readTest, "workflow: w\ncases: [{expect: {status: success}}]", false},
+		{"test", readTest, "workflow: w\ncases: [{name: a, expect: {status: done}}]", false},
+		{"test", readTest, "workflow: w\ncases: [{name: a, expect: {cost_usd: {}}}]", false},
+		{"test", readTest, "workflow: w\ncases: [{name: a, expect: {attempts: {a: -1}}}]", false},
+		{"test", readTest, "workflow: w\ncases: [{name: a, files: {a: {}}}]", false},
 	} {
 		if found := c.read(c.text); found.Errors() == c.valid {
 			t.Errorf("the reader says about %q: %v", c.text, found)

@@ -39,6 +39,7 @@ const (
 	Driver   Kind = "driver"   // a server that runs are sent to
 
 	Notification Kind = "notification" // a program or an address that is told about runs
+	Telemetry    Kind = "telemetry"    // an address to which spans of runs are sent
 )
 
 // Power is one thing that the files of a project can do that needs trust.

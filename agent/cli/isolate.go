@@ -120,6 +120,9 @@ func (x *Executor) environment(task *agent.Task) []string {
 	env, _ := secret.Usual(x.env, x.o.Secret...)
 	for _, pair := range x.env {
 		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, "OTEL_") { // whatever a manifest says: the keys of a collector are not the CLI's own
+			continue
+		}
 		if slices.ContainsFunc(x.m().Keys, func(own string) bool {
 			prefix, all := strings.CutSuffix(own, "*")
 			return own == name || all && strings.HasPrefix(name, prefix)

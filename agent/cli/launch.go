@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -133,6 +134,7 @@ func (l *launch) fillIn(allowed permissions) {
 		extra = append(extra, string(arg))
 	}
 	v["extra"] = extra
+	l.export(v)
 	maps.Copy(v, allowed.values)
 	if l.task.Untrusted {
 		v["isolated"] = "1"
@@ -151,6 +153,41 @@ func (l *launch) fillIn(allowed permissions) {
 		}
 	}
 	l.values = v
+}
+
+// export sets the values with which the CLI exports spans to where that of its attempt is sent.
+func (l *launch) export(v values) {
+	t := l.task.Telemetry
+	if t == nil || l.task.Untrusted {
+		return
+	}
+	v["otlp_endpoint"] = t.Endpoint
+	if base, ok := strings.CutSuffix(t.Endpoint, "/v1/traces"); ok {
+		v["otlp_base"] = base
+	}
+	args := []any{}
+	for _, arg := range arguments(l.x.m().telemetry.args, v) {
+		args = append(args, arg)
+	}
+	v["telemetry"] = args
+}
+
+// exporting returns the environment of a CLI that exports spans. If they are not in the trace of the attempt, they say
+// to which attempt they belong.
+func (l *launch) exporting(env []string) []string {
+	t, m := l.task.Telemetry, l.x.m().telemetry
+	if t == nil || l.task.Untrusted || len(m.args)+len(m.env) == 0 {
+		return env
+	}
+	env = with(append(slices.Clone(env), t.Environ...), m.env, l.values)
+	if m.joins {
+		return env
+	}
+	about := fmt.Sprintf("hocket.run=%s,hocket.address=%s,hocket.attempt=%d", url.PathEscape(l.task.Run), url.PathEscape(l.task.Address), l.task.Attempt)
+	if more := lookupEnv(env, "OTEL_RESOURCE_ATTRIBUTES"); more != "" {
+		about = more + "," + about
+	}
+	return append(env, "OTEL_RESOURCE_ATTRIBUTES="+about)
 }
 
 // newID returns a random UUID, version 4.
@@ -383,7 +420,7 @@ func (l *launch) env(of []variable) []string {
 		name, _, _ := strings.Cut(v, "=")
 		return strings.HasPrefix(name, "HOCKET_INPUT") || name == "HOCKET_LABELS" || name == "HOCKET_FEEDBACK" || name == "HOCKET_TRUST"
 	})
-	env = with(env, of, l.values)
+	env = l.exporting(with(env, of, l.values))
 	for _, name := range slices.Sorted(maps.Keys(l.passed)) {
 		env = append(env, name+"="+l.passed[name])
 	}

@@ -32,6 +32,7 @@ type Manifest struct {
 	userFiles   []template // what it writes for its user: settings, sessions, caches
 	files       []file
 	permissions map[Mode]values
+	telemetry   telemetry
 	mounts      []string // modes in which it confines its commands with mounts
 	powers      map[agent.Power]means
 	words       map[string]values // how an entry of allow or deny is passed; none: as the list
@@ -74,6 +75,13 @@ type variable struct {
 type choice struct {
 	name, when string
 	is         form
+}
+
+// telemetry describes how the CLI is told to export spans, if those of its attempt are exported.
+type telemetry struct {
+	joins bool // its spans are in the trace that TRACEPARENT names, otherwise in one of their own
+	args  []argument
+	env   []variable
 }
 
 // file is a file that is written before a run, into its own directory.
@@ -153,6 +161,9 @@ var builtinValues = map[string]string{
 	"top_p":         "nucleus sampling threshold (top_p)",
 	"max_cost_usd":  "maximum cost",
 	"extra":         "list of additional arguments from the settings",
+	"telemetry":     "list of arguments of `telemetry`, if the CLI exports spans",
+	"otlp_endpoint": "URL to which the CLI exports spans",
+	"otlp_base":     "the same without /v1/traces, for a CLI that adds it; missing if it does not end with that",
 	"isolated":      "1 if the CLI must ignore the project's own settings, because the project is not trusted",
 }
 

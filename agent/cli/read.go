@@ -90,6 +90,7 @@ func (r *reader) manifest(m *strictyaml.Map) {
 		r.m.args, r.m.headless = r.arguments(args), args.Exists()
 		r.m.stdin = r.template(m.Get("stdin"), nil)
 	})
+	r.telemetry(m.Get("telemetry"))
 	r.m.env = r.variables(m.Get("env"))
 	r.within(r.m.usesTalking, func() { r.acp(m.Get("acp")) })
 	r.files(files)
@@ -375,6 +376,16 @@ func (r *reader) servers(n strictyaml.Node) {
 		}
 	}
 	r.m.newServers = m.Bool("new_only")
+	m.Done()
+}
+
+func (r *reader) telemetry(n strictyaml.Node) {
+	m := n.Map()
+	args := m.Get("args")
+	r.m.telemetry = telemetry{joins: m.Bool("joins"), args: r.arguments(args), env: r.variables(m.Get("env"))}
+	if args.Exists() && !r.m.uses["telemetry"] {
+		args.Key().Errorf(CodeManifest, `write "{telemetry}" among args`, "the arguments of `telemetry` are not passed to the CLI")
+	}
 	m.Done()
 }
 

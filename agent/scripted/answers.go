@@ -33,6 +33,9 @@ func (r *Replies) Problems(b *workflow.Bundle) workflow.Diagnostics {
 	return found.Sort()
 }
 
+// At returns the position of the first reply of a key, as far as it is known.
+func (r *Replies) At(key string) workflow.Pos { return r.place(key, 0) }
+
 // place returns the position of an entry, as far as it is known.
 func (r *Replies) place(key string, i int) workflow.Pos {
 	if i < len(r.places[key]) {

@@ -15,14 +15,20 @@ const CodeReplies = "replies"
 // If there is an error, the replies must not be used.
 func Parse(file string, text []byte) (*Replies, workflow.Diagnostics) {
 	doc := strictyaml.Read(file, text)
+	r := Read(doc.Root())
+	return r, doc.Diagnostics()
+}
+
+// Read reads replies that are a part of another file. Its document reports the errors.
+func Read(n strictyaml.Node) *Replies {
 	r := &Replies{lists: map[string][]Reply{}, places: map[string][]workflow.Pos{}}
-	for _, e := range doc.Root().Map().Entries() {
+	for _, e := range n.Map().Entries() {
 		checkKey(e)
 		if list, places := parseList(e.Value); len(list) > 0 {
 			r.lists[e.Name], r.places[e.Name] = list, places
 		}
 	}
-	return r, doc.Diagnostics()
+	return r
 }
 
 // checkKey rejects keys that no instance can have.

@@ -60,6 +60,17 @@ type Replies struct {
 // others is the key for every task that has none of its own.
 const others = "*"
 
+// Over returns these replies, and of the keys that they do not have, those of others.
+func (r *Replies) Over(others *Replies) *Replies {
+	if others == nil {
+		return r
+	}
+	all := &Replies{lists: maps.Clone(others.lists), places: maps.Clone(others.places)}
+	maps.Copy(all.lists, r.lists)
+	maps.Copy(all.places, r.places)
+	return all
+}
+
 // Encode returns the canonical form, in which a run stores its replies: JSON with sorted
 // keys, and a list of entries for each.
 func (r *Replies) Encode() []byte {

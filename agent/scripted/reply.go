@@ -19,10 +19,31 @@ type Reply struct {
 	RetryAfter time.Duration `json:"retry_after,omitempty"` // the failure is a quota that is reset after this
 }
 
-var _ agent.Executor = Reply{}
+// Clock is the time at which replies come.
+type Clock interface {
+	Now() time.Time
+	// Sleep returns after d, or when ctx is done.
+	Sleep(ctx context.Context, d time.Duration)
+}
+
+// timed is a reply that comes at its time.
+type timed struct {
+	Reply
+	clock Clock
+}
+
+var (
+	_ agent.Executor = Reply{}
+	_ agent.Executor = timed{}
+)
 
 // Run waits for the delay and returns the reply.
-func (r Reply) Run(ctx context.Context, _ *agent.Task, log agent.Log) (agent.Result, error) {
+func (r Reply) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	return timed{r, systemClock{}}.Run(ctx, task, log)
+}
+
+// Run waits for the delay and returns the reply.
+func (r timed) Run(ctx context.Context, _ *agent.Task, log agent.Log) (agent.Result, error) {
 	if err := r.wait(ctx); err != nil {
 		return agent.Result{}, err
 	}
@@ -38,27 +59,34 @@ func (r Reply) Run(ctx context.Context, _ *agent.Task, log agent.Log) (agent.Res
 // keeps those of the agent that it replaces.
 func (Reply) Traits() agent.Traits { return agent.Traits{} }
 
-func (r Reply) wait(ctx context.Context) error {
+func (r timed) wait(ctx context.Context) error {
+	if r.Delay > 0 {
+		r.clock.Sleep(ctx, r.Delay)
+	}
 	if ctx.Err() != nil {
 		return agent.Interrupted(ctx)
 	}
-	if r.Delay == 0 {
-		return nil
+	return nil
+}
+
+func (r timed) failure() *agent.Error {
+	e := &agent.Error{Kind: agent.Failed, Message: r.Error, Permanent: r.Permanent}
+	if r.RetryAfter > 0 {
+		e.Kind, e.Until = agent.Quota, r.clock.Now().Add(r.RetryAfter)
 	}
-	timer := time.NewTimer(r.Delay)
+	return e
+}
+
+// systemClock is the time of this machine.
+type systemClock struct{}
+
+func (systemClock) Now() time.Time { return time.Now() }
+
+func (systemClock) Sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
 	case <-ctx.Done():
-		return agent.Interrupted(ctx)
 	}
-}
-
-func (r Reply) failure() *agent.Error {
-	e := &agent.Error{Kind: agent.Failed, Message: r.Error, Permanent: r.Permanent}
-	if r.RetryAfter > 0 {
-		e.Kind, e.Until = agent.Quota, time.Now().Add(r.RetryAfter)
-	}
-	return e
 }

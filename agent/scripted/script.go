@@ -12,6 +12,7 @@ type Script struct {
 	replies *Replies
 	used    map[string]int   // number of entries used, by key
 	open    map[string]entry // attempts in progress, by address
+	clock   Clock
 }
 
 // entry says which entry of its list an attempt got.
@@ -20,8 +21,11 @@ type entry struct{ attempt, index int }
 var _ agent.Script = (*Script)(nil)
 
 // Script returns a script that begins with the first entries.
-func (r *Replies) Script() *Script {
-	return &Script{replies: r, used: map[string]int{}, open: map[string]entry{}}
+func (r *Replies) Script() *Script { return r.ScriptOn(systemClock{}) }
+
+// ScriptOn is Script with another clock.
+func (r *Replies) ScriptOn(clock Clock) *Script {
+	return &Script{replies: r, used: map[string]int{}, open: map[string]entry{}, clock: clock}
 }
 
 // Task returns the executor for the reply to an attempt at a task, or at the question of a
@@ -31,7 +35,7 @@ func (s *Script) Task(address, node string, attempt int, question bool) (agent.E
 	if !ok {
 		return nil, false
 	}
-	return s.next(key, address, attempt), true
+	return timed{s.next(key, address, attempt), s.clock}, true
 }
 
 // Person returns what a person answers to the question at an address.

@@ -77,7 +77,7 @@ func LikelyFirst(names []string) []string {
 }
 
 // telling matches names of variables that hold secrets.
-var telling = lazy.Regexp(`(?i)(^|_)(keys?|pat|pass|credentials?|auth|jwt|bearer|cookies?|dsn|webhook|sas)(_|$)|apikey|tokens?(_|$)|secret|passw|passphrase|._pwd$|sshpass|privkey|^aws_(access|session|container|web|role)`)
+var telling = lazy.Regexp(`(?i)(^|_)(keys?|pat|pass|credentials?|auth|jwt|bearer|cookies?|dsn|webhook|sas)(_|$)|apikey|tokens?(_|$)|secret|passw|passphrase|._pwd$|sshpass|privkey|^otel_exporter_otlp_([a-z]+_)?(headers|client_key)$|^aws_(access|session|container|web|role)`)
 
 // proxy reports whether a variable holds a URL that often contains a password or a token,
 // in any form.

@@ -5,8 +5,9 @@ import "strings"
 // Table is rows of cells below a header, aligned in columns.
 type Table struct {
 	Head  []string
-	Right []bool // right-aligned columns
-	Spare []int  // columns to drop, in this order, until the others fit
+	Right []bool   // right-aligned columns
+	Lead  []string // before the first cell of each row, as it is: the branches of a tree; may be nil
+	Spare []int    // columns to drop, in this order, until the others fit
 	rows  [][]Cell
 }
 
@@ -22,10 +23,13 @@ func (t *Table) Row(cells ...Cell) { t.rows = append(t.rows, cells) }
 // Draw draws the table. If it is too wide, it first drops spare columns, and then cuts the
 // last one.
 func (t *Table) Draw(style Style) string {
-	for _, row := range t.rows {
+	for n, row := range t.rows {
 		for i := range row {
 			text := strings.TrimLeft(row[i].Text, " ") // keep the indent
 			row[i].Text = row[i].Text[:len(row[i].Text)-len(text)] + Line(text)
+		}
+		if n < len(t.Lead) {
+			row[0].Text = t.Lead[n] + row[0].Text
 		}
 	}
 	widths := t.widths()

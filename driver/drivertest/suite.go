@@ -129,6 +129,7 @@ var Scenarios = []Scenario{
 	{"fork", []int{24}, forked},
 	{"fork that replaces", []int{8, 21, 24}, replaced},
 	{"what attempts cost", []int{23, 24}, spent},
+	{"export", []int{23}, exported},
 	{"new plan after the end", []int{16, 22, 24, 26}, replanOver},
 	{"new plan before it is driven", []int{26}, replanBetween},
 	{"new plan while driven", []int{5, 8, 26}, replanDriven},

@@ -113,16 +113,21 @@ func (l *loop) turn(ctx context.Context) error {
 			return nil
 		}
 		var err error
+		rings := l.alarm.at(&l.timers, l.clock)
+		wake := l.waits()
 		select {
 		case <-ctx.Done():
 			err = l.interrupted(context.Cause(ctx))
 		case <-leave:
 			l.leaves, leave = true, nil
 		case <-l.mail.wake:
+			wake()
 			err = l.readMail()
-		case <-l.alarm.at(&l.timers, l.clock):
+		case <-rings:
+			wake()
 			err = l.fireTimers()
 		case <-changes.wake: // there is mail, or the clock was set, which triggers no alarm
+			wake()
 			err = l.fireTimers()
 		}
 		if err != nil {
@@ -130,6 +135,21 @@ func (l *loop) turn(ctx context.Context) error {
 		}
 	}
 	return l.noteStatus()
+}
+
+// waits tells a clock that has to know it that the run waits, unless there is mail. The caller calls the function
+// before it continues.
+func (l *loop) waits() (wake func()) {
+	clock, ok := l.d.o.Clock.(Waiter)
+	if !ok || !l.mail.empty() {
+		return func() {}
+	}
+	busy := l.attempts.flying - len(l.queries)
+	for _, waiting := range l.handings {
+		busy -= len(waiting)
+	}
+	clock.Waits(busy)
+	return clock.Wakes
 }
 
 // idle reports whether nothing more happens here: no attempt runs, no one here is asked, and no

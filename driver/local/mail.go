@@ -52,6 +52,13 @@ func (m *mailbox) take(room []letter) []letter {
 	return taken
 }
 
+// empty reports whether there are no letters.
+func (m *mailbox) empty() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.letters) == 0
+}
+
 // close accepts no more letters and returns the unread ones.
 func (m *mailbox) close() []letter {
 	m.mu.Lock()

@@ -40,3 +40,13 @@ type Clock interface {
 	// Timer sends once after d, unless stop is called first.
 	Timer(d time.Duration) (fires <-chan time.Time, stop func())
 }
+
+// Waiter is a Clock that has to know when the driver waits, such as one that skips the time in which nothing happens.
+// Between a call of Waits and the next of Wakes, a run continues only because an attempt ends or a timer fires.
+type Waiter interface {
+	Clock
+	// Waits says that a run waits, and how many of its attempts may still end by themselves.
+	Waits(attempts int)
+	// Wakes says that it continues.
+	Wakes()
+}

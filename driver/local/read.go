@@ -173,3 +173,12 @@ func (d *Driver) Questions(ctx context.Context, f driver.QuestionFilter) ([]driv
 	}
 	return s.Open(ctx, f)
 }
+
+// ClaimExport lets one caller export events of a run.
+func (d *Driver) ClaimExport(_ context.Context, run string, after, through int) (int, bool, error) {
+	s, err := d.known(run)
+	if err != nil {
+		return 0, false, err
+	}
+	return s.ClaimExport(run, after, through)
+}

@@ -118,7 +118,9 @@ func short(c *engine.StartTask) *engine.StartTask {
 // what the workflow does.
 type workshop interface {
 	flowID(run string) string
-	begins(run string, pin *driver.Pin)
+	begins(in *begin)
+	// tidy is called when memory can be freed. How much that is depends on the size of a snapshot of the run.
+	tidy(snapshot int)
 	issue(run string, c command)
 	ended(run string, key attemptKey)
 	// allows says why a run cannot go on with a plan here.
@@ -131,8 +133,11 @@ type workshop interface {
 type flow struct {
 	w      workshop
 	ctx    workflow.Context
-	in     begin
+	in     *begin
 	m      *machine
+	asked  workflow.Context        // done when somebody uses Temporal's own way of cancelling
+	notes  workflow.ReceiveChannel // signals
+	open   []expected
 	inbox  []arrival
 	stops  map[attemptKey]workflow.CancelFunc
 	plan   string // digest of pinned
@@ -147,9 +152,10 @@ type flow struct {
 }
 
 // runFlow is the workflow. Its result is the end of the run.
-func (c *crew) runFlow(ctx workflow.Context, in begin) (ending, error) { return runAt(c, ctx, in) }
+func (c *crew) runFlow(ctx workflow.Context, in *begin) (ending, error) { return runAt(c, ctx, in) }
 
-func runAt(w workshop, ctx workflow.Context, in begin) (ending, error) {
+func runAt(w workshop, ctx workflow.Context, in *begin) (ending, error) {
+	in = cmp.Or(in, &begin{})
 	f := &flow{w: w, in: in, stops: map[attemptKey]workflow.CancelFunc{}, about: in.About}
 	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; id != w.flowID(in.Run) { // it would pass as another run
 		return ending{}, refusal(errors.New("the workflow has the id of another run"))
@@ -160,17 +166,19 @@ func runAt(w workshop, ctx workflow.Context, in begin) (ending, error) {
 	if in.Version > flowVersion {
 		return ending{}, broken(fmt.Errorf("temporal: run %s needs a newer release", in.Run)) // and waits for a worker that has it
 	}
-	w.begins(in.Run, in.Pin)
-	asked := ctx.Done()
+	w.begins(in)
 	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
 	var err error
-	if f.m, err = newMachine(in, f, func(last int) (begin, error) { return w.past(in.Run, last) }); err != nil {
+	if f.m, err = newMachine(*in, f, func(last int) (begin, error) { return w.past(in.Run, last) }); err != nil {
 		return ending{}, broken(err)
 	}
-	if err := f.m.begin(workflow.Now(f.ctx), in); err != nil {
+	if err := f.m.begin(workflow.Now(f.ctx), *in); err != nil {
 		return ending{}, broken(err)
 	}
-	if err := f.receive(asked); err != nil {
+	size := len(in.Snapshot)
+	in.Snapshot, in.Events = nil, nil
+	w.tidy(size)
+	if err := f.receive(ctx); err != nil {
 		return ending{}, err
 	}
 	for f.show(); !f.m.over; f.show() {
@@ -207,20 +215,41 @@ func (f *flow) reset() bool {
 	return info.OriginalRunID != info.WorkflowExecution.RunID && !workflow.IsReplaying(f.ctx)
 }
 
-// wait waits until the run can continue in a new execution, or something has arrived, and then until all of it has:
-// a coroutine that is started now runs after those that bring the rest. So what arrives in one workflow task is
-// handled together, as by a mirror.
+// wait waits until something has arrived, or the run can continue in a new execution.
 func (f *flow) wait() error {
-	if err := workflow.Await(f.ctx, func() bool { return len(f.inbox) > 0 || f.rests() && !f.archiving }); err != nil {
-		return err
+	return workflow.Await(f.ctx, func() bool {
+		f.gather()
+		return len(f.inbox) > 0 || f.rests() && !f.archiving
+	})
+}
+
+// expected is something outside of the workflow that ends some day.
+type expected struct {
+	end  workflow.Future
+	then func()
+}
+
+// when lets something be done when a future is ready.
+func (f *flow) when(end workflow.Future, then func()) { f.open = append(f.open, expected{end, then}) }
+
+// gather puts what has arrived into the inbox. The SDK makes all futures of a workflow task ready before it runs the
+// workflow, and runs the handlers of updates first: so what arrives in one task is handled together, as by a mirror.
+// A coroutine for each future would cost more than all the rest, because the SDK wakes all of them in every task.
+func (f *flow) gather() {
+	for i := 0; i < len(f.open); i++ {
+		if e := f.open[i]; e.end.IsReady() {
+			f.open = slices.Delete(f.open, i, i+1)
+			i--
+			e.then()
+		}
 	}
-	if len(f.inbox) == 0 {
-		return nil
+	for n := new(note); f.notes.ReceiveAsync(n); n = new(note) {
+		f.inbox = append(f.inbox, arrival{note: n})
 	}
-	rest := workflow.NewChannel(f.ctx)
-	workflow.Go(f.ctx, func(ctx workflow.Context) { rest.Close() })
-	rest.Receive(f.ctx, nil)
-	return nil
+	if f.asked != nil && f.asked.Err() != nil {
+		f.asked = nil
+		f.inbox = append(f.inbox, arrival{cancelled: true})
+	}
 }
 
 // broken makes an error of the engine fail the workflow task, not the run: the run goes on with a
@@ -228,22 +257,8 @@ func (f *flow) wait() error {
 func broken(err error) error { panic(err) }
 
 // receive lets everything that reaches the run arrive in the inbox.
-func (f *flow) receive(asked workflow.Channel) error {
-	workflow.Go(f.ctx, func(ctx workflow.Context) {
-		for {
-			n := &note{}
-			if !workflow.GetSignalChannel(ctx, noteSignal).Receive(ctx, n) {
-				return
-			}
-			f.inbox = append(f.inbox, arrival{note: n})
-		}
-	})
-	if asked != nil {
-		workflow.Go(f.ctx, func(ctx workflow.Context) {
-			asked.Receive(ctx, nil)
-			f.inbox = append(f.inbox, arrival{cancelled: true})
-		})
-	}
+func (f *flow) receive(asked workflow.Context) error {
+	f.asked, f.notes = asked, workflow.GetSignalChannel(f.ctx, noteSignal)
 	if err := workflow.SetQueryHandler(f.ctx, pingQuery, func() (bool, error) { return true, nil }); err != nil {
 		return err
 	}
@@ -313,9 +328,10 @@ func (f *flow) start(key attemptKey, a *attempt) {
 	seq := f.m.run.Seq()
 	f.w.issue(f.in.Run, command{seq, f.planned(a.pin), a.pin, a.task})
 	done := workflow.ExecuteActivity(ctx, attemptName, job{f.in.Run, seq, a.pin.Plan, a.waits, short(a.task)})
-	workflow.Go(f.ctx, func(ctx workflow.Context) {
+	f.when(done, func() {
 		ended := &engine.TaskEnded{}
-		err := done.Get(ctx, ended)
+		err := done.Get(f.ctx, ended)
+		cancel() // which frees it
 		delete(f.stops, key)
 		f.w.ended(f.in.Run, key)
 		var late *temporal.TimeoutError
@@ -369,9 +385,9 @@ func (f *flow) claim(c claim) {
 		options.ScheduleToCloseTimeout = f.in.Heartbeat
 	}
 	done := workflow.ExecuteActivity(workflow.WithActivityOptions(f.ctx, options), claimName, c)
-	workflow.Go(f.ctx, func(ctx workflow.Context) {
+	f.when(done, func() {
 		h := &home{label: c.Label}
-		h.late = done.Get(ctx, h) != nil
+		h.late = done.Get(f.ctx, h) != nil
 		f.inbox = append(f.inbox, arrival{home: h})
 	})
 }
@@ -434,8 +450,8 @@ func (f *flow) tell(t ticket, r reply) {
 		ScheduleToCloseTimeout: 10 * f.in.Heartbeat,
 	})
 	done := workflow.ExecuteActivity(ctx, tellName, t.ID, r)
-	workflow.Go(f.ctx, func(ctx workflow.Context) {
-		if done.Get(ctx, nil) == nil {
+	f.when(done, func() {
+		if done.Get(f.ctx, nil) == nil {
 			f.inbox = append(f.inbox, arrival{told: id})
 		}
 	})
@@ -447,8 +463,8 @@ func (f *flow) arm(at time.Time) { f.ring(at.Sub(workflow.Now(f.ctx))) }
 
 func (f *flow) ring(after time.Duration) {
 	timer := workflow.NewTimer(f.ctx, after)
-	workflow.Go(f.ctx, func(ctx workflow.Context) {
-		if timer.Get(ctx, nil) == nil {
+	f.when(timer, func() {
+		if timer.Get(f.ctx, nil) == nil {
 			f.inbox = append(f.inbox, arrival{rang: true})
 		}
 	})
@@ -477,7 +493,7 @@ func (f *flow) rests() bool {
 
 // next continues the run in a new execution.
 func (f *flow) next() error {
-	in := f.in
+	in := *f.in
 	in.Events, in.Plans, in.Snapshot, in.Seq, in.Began = nil, nil, f.m.run.Snapshot(), f.m.run.Seq(), f.m.began
 	in.About = f.about
 	in.About.Size = f.in.About.Size + int64(workflow.GetInfo(f.ctx).GetCurrentHistorySize())
@@ -485,6 +501,8 @@ func (f *flow) next() error {
 		in.First = cmp.Or(in.First, in.Pin)
 		in.Pin = f.m.pin
 	}
+	f.m = nil
+	f.w.tidy(len(in.Snapshot))
 	return workflow.NewContinueAsNewError(f.ctx, flowName, in)
 }
 

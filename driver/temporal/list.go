@@ -184,7 +184,7 @@ func (d *Driver) list(ctx context.Context) ([]driver.Info, error) {
 func (d *Driver) current(ctx context.Context, condition string) ([]driver.Info, error) {
 	found, err := d.executions(ctx, condition)
 	if err == nil {
-		err = d.addRecent(ctx, found)
+		err = d.addRecent(ctx, "", found)
 	}
 	if err != nil {
 		return nil, err
@@ -206,10 +206,14 @@ func (d *Driver) current(ctx context.Context, condition string) ([]driver.Info, 
 	return list, ctx.Err()
 }
 
-// addRecent adds the runs that this process has created and that the server does not list yet.
-func (d *Driver) addRecent(ctx context.Context, found map[string]*workflowpb.WorkflowExecutionInfo) (err error) {
+// addRecent adds the runs that this process has created and that the server does not list yet, if their ids begin with a
+// prefix.
+func (d *Driver) addRecent(ctx context.Context, prefix string, found map[string]*workflowpb.WorkflowExecutionInfo) (err error) {
 	for run, at := range d.recent.Range {
 		id := run.(string)
+		if !strings.HasPrefix(id, prefix) {
+			continue
+		}
 		if found[id] != nil || time.Since(at.(*created).at) > time.Minute {
 			d.recent.Delete(id)
 			continue
@@ -293,6 +297,9 @@ func (d *Driver) Find(ctx context.Context, prefix string) (string, error) {
 		return "", unknown
 	}
 	found, err := d.executions(ctx, " AND WorkflowId STARTS_WITH "+quoted(d.flowID(prefix)))
+	if err == nil {
+		err = d.addRecent(ctx, prefix, found)
+	}
 	if err != nil {
 		return "", err
 	}

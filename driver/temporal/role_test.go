@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -59,6 +60,7 @@ func (r role) play() error {
 		<-ctx.Done()
 		return hocket.EndPrograms(r.Guards)
 	}
+	debug.SetGCPercent(50) // as hocket-temporal does
 	if r.Older {
 		return r.refuseAll(ctx)
 	}

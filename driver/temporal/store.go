@@ -123,10 +123,15 @@ func (f Folder) Get(_ context.Context, key string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	value, err := io.ReadAll(io.LimitReader(file, largest+1))
-	if err == nil && len(value) > largest {
-		return nil, fmt.Errorf("temporal: %s in the store is too large", key)
+	info, err := file.Stat()
+	if err == nil && info.Size() > largest {
+		err = fmt.Errorf("temporal: %s in the store is too large", key)
 	}
+	if err != nil {
+		return nil, err
+	}
+	value := make([]byte, info.Size()) // it was complete when it got its name
+	_, err = io.ReadFull(file, value)
 	return value, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -400,9 +401,18 @@ func (u unable) Run(context.Context, string, *engine.StartTask, driver.Attempt) 
 }
 
 // begins is called when the workflow of a run begins to run here.
-func (c *crew) begins(run string, pin *driver.Pin) {
-	c.issued.clear(run)
-	c.answer(run, pin)
+func (c *crew) begins(in *begin) {
+	c.tidy(len(in.Snapshot)) // the state of the last execution
+	c.issued.clear(in.Run)
+	c.answer(in.Run, in.Pin)
+}
+
+// tidy frees memory when the state of a large run, or a copy of it, is no longer needed: before the collector does that by
+// itself, there would be another one.
+func (c *crew) tidy(snapshot int) {
+	if snapshot > 1<<20 { // the state takes ten times as much
+		runtime.GC()
+	}
 }
 
 // answer lets the script of a run, if it has one, answer questions, also without an attempt.

@@ -25,6 +25,7 @@ import (
 	"github.com/hocket-dev/hocket/handoff/protocol"
 	"github.com/hocket-dev/hocket/project"
 	"github.com/hocket-dev/hocket/schema"
+	"github.com/hocket-dev/hocket/trial"
 	"github.com/hocket-dev/hocket/workflow"
 )
 
@@ -101,6 +102,9 @@ func (b *block) test(t *testing.T, dir, state string) {
 		b.report(t, found)
 	case "yaml replies":
 		_, found := scripted.Parse("replies.yml", []byte(b.text))
+		b.report(t, found)
+	case "yaml test":
+		_, found := trial.Read(dir, filepath.Join(dir, filepath.FromSlash(b.file())), []byte(b.text))
 		b.report(t, found)
 	case "yaml cli":
 		_, found := cli.ReadManifest(b.file(), []byte(b.text))

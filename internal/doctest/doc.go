@@ -11,6 +11,7 @@
 //	plantuml           the same as an activity diagram; plantuml steps: its content
 //	yaml agent         an agent definition
 //	yaml replies       a file for --replies
+//	yaml test          a file of tests
 //	yaml tool          the file of a tool, whose name is in its first line
 //	yaml config        a project's config.yml
 //	handoff            a handoff, as a model may write it

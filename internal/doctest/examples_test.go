@@ -374,3 +374,46 @@ func TestComposeFile(t *testing.T) {
 		}
 	}
 }
+
+// The tests of the examples pass, and use every example, and all of it.
+func TestTestsOfExamples(t *testing.T) {
+	for dir, files := range map[string]string{"": "*.*", "notations": "*.*", "inbox": ".hocket/workflows/*.yml", "handoff": "*.yml"} {
+		project := examples(t)
+		if dir != "notations" {
+			project = filepath.Join(project, dir)
+		}
+		out, code := hocket(t, project, t.TempDir(), "test", "--json")
+		var report struct {
+			Cases    []struct{ Name, Workflow string }
+			Coverage struct {
+				Covered, Total int
+				Workflows      []struct{ Name string }
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &report); err != nil || code != 0 {
+			t.Errorf("%s: exit code %d, %v\n%s", dir, code, err, out)
+			continue
+		}
+		if c := report.Coverage; c.Covered != c.Total {
+			t.Errorf("%s: %d of %d parts are covered\n%s", dir, c.Covered, c.Total, out)
+		}
+		found, err := filepath.Glob(filepath.Join(examples(t), dir, files))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no files in %s: %v", dir, err)
+		}
+		for _, file := range found {
+			base := filepath.Base(file)
+			name := strings.TrimSuffix(base, filepath.Ext(base))
+			if base == "README.md" || base == ".hocket" || strings.HasPrefix(name, "validate-") {
+				continue
+			}
+			covered := false
+			for _, w := range report.Coverage.Workflows {
+				covered = covered || w.Name == name
+			}
+			if !covered {
+				t.Errorf("no test uses %s", file)
+			}
+		}
+	}
+}

@@ -18,10 +18,11 @@ func TestEveryWordIsDocumented(t *testing.T) {
 		"workflow":       {"docs/spec/02-yaml.md"},
 		"agent":          {"docs/spec/05-agents.md"},
 		"cli":            {"docs/spec/10-cli-agents.md"},
-		"config":         {"docs/spec/05-agents.md", "docs/spec/23-notifications.md"},
+		"config":         {"docs/spec/05-agents.md", "docs/spec/23-notifications.md", "docs/spec/24-traces.md"},
 		"handoff-result": {"docs/spec/17-handoff.md"},
 		"handoff-state":  {"docs/spec/17-handoff.md"},
 		"replies":        {"docs/spec/05-agents.md"},
+		"test":           {"docs/spec/25-tests.md", "docs/spec/05-agents.md"}, // the latter about replies
 		"tool":           {"docs/spec/12-tools.md"},
 		"trigger":        {"docs/spec/22-triggers.md"},
 	}

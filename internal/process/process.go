@@ -135,6 +135,7 @@ func (c *Command) runAlone(ctx context.Context, p *pipes, started func()) error 
 		c.Cmd.Env = append(slices.DeleteFunc(c.Cmd.Environ(), isDriverKey), KeyVariable+"="+c.Key, ownedBy(os.Getpid()))
 	}
 	c.Cmd.Env = ported(c.Cmd.Environ(), ctx)
+	c.Cmd.Env = traced(c.Cmd.Environ(), ctx)
 	if marking.Load() {
 		c.Cmd.Env = variables(c.Cmd.Environ(), stateOf(ctx))
 	}

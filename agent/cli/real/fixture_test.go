@@ -160,6 +160,7 @@ type attempt struct {
 	maxOutputKB  int
 	untrusted    bool // the project is not trusted
 	writes       *agent.WriteLimit
+	telemetry    *agent.Telemetry
 }
 
 func (f *fixture) run(ctx context.Context, t *testing.T, a attempt) (agent.Result, error) {
@@ -172,7 +173,7 @@ func (f *fixture) run(ctx context.Context, t *testing.T, a attempt) (agent.Resul
 	task := &agent.Task{
 		Key: f.key(t), Dir: f.project, Prompt: "Do as the script says.\n\n" + fakemodel.Prompt(a.steps...), Settings: map[string]any{},
 		Agent: &agent.Definition{Name: f.cli, Model: cmp.Or(a.model, models[f.cli]), Prompt: a.system, MaxOutputKB: a.maxOutputKB},
-		Ask:   a.ask, Servers: a.servers, Conversation: a.conversation, Untrusted: a.untrusted, Writes: a.writes,
+		Ask:   a.ask, Servers: a.servers, Conversation: a.conversation, Untrusted: a.untrusted, Writes: a.writes, Telemetry: a.telemetry,
 	}
 	if a.mode != "" {
 		task.Agent.Permissions = map[string]any{"mode": a.mode}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/hocket-dev/hocket"
@@ -23,6 +24,9 @@ import (
 
 func main() {
 	worker.SetStickyWorkflowCacheSize(cached)
+	if os.Getenv("GOGC") == "" { // runs with many steps have a large state, and make little garbage compared with it
+		debug.SetGCPercent(50)
+	}
 	with := cli.With{Drivers: map[string]hocket.OpenDriver{project.TemporalDriver: open}}
 	os.Exit(cli.Main(os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, with))
 }

@@ -1,0 +1,73 @@
+package hocket
+
+import (
+	"math"
+
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/agent/scripted"
+	"github.com/hocket-dev/hocket/driver"
+	"github.com/hocket-dev/hocket/driver/local"
+)
+
+// Trial makes the runs of an open project tests of its workflows: everything happens as in other runs, except for
+// what the fields replace. Such a project needs an [Options.State] of its own.
+type Trial struct {
+	// Clock is the time of the runs.
+	Clock Clock
+	// Dir is where tasks work, instead of in the project. It has no definitions.
+	Dir string
+	// Stand returns what makes attempts in place of an executor, which does nothing that the user has not
+	// approved. It has the traits of that executor, and sees tasks as that would see them.
+	Stand func(exec agent.Executor) agent.Executor
+	// Works means that Stand lets executors work. Otherwise no server is started and nobody has to trust the
+	// project.
+	Works bool
+}
+
+// Clock is the time of a run, see [Trial].
+type Clock interface {
+	local.Waiter
+	scripted.Clock
+}
+
+// replays reports whether nothing that a project's files name is used.
+func (t *Trial) replays() bool { return t != nil && !t.Works }
+
+// stand returns what makes attempts in place of an executor.
+func (t *Trial) stand(exec agent.Executor) agent.Executor {
+	if t == nil {
+		return exec
+	}
+	return t.Stand(exec)
+}
+
+// workDir returns the directory in which tasks of the project work.
+func (p *Project) workDir() string {
+	if t := p.o.Trial; t != nil {
+		return t.Dir
+	}
+	return p.Root()
+}
+
+// localOptions configure the driver of this process.
+func (p *Project) localOptions() local.Options {
+	if t := p.o.Trial; t != nil {
+		return local.Options{Clock: t.Clock}
+	}
+	return local.Options{}
+}
+
+// answerFrom makes replies answer the tasks and people of a run.
+func (p *Project) answerFrom(w *driver.Work, replies *Replies, all bool) {
+	t := p.o.Trial
+	if t != nil {
+		w.Patience = math.MaxInt64 // time passes when nothing else happens
+	}
+	switch {
+	case replies == nil:
+	case t == nil:
+		w.Script, w.ScriptAll = replies.Script(), all
+	default:
+		w.Script, w.ScriptAll = replies.ScriptOn(t.Clock), all || !t.Works
+	}
+}

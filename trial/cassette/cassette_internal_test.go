@@ -1,0 +1,188 @@
+package cassette
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/hocket-dev/hocket/agent"
+)
+
+func sample() *Cassette {
+	return &Cassette{Workflow: "fix", Interactions: []Interaction{
+		{Address: "scan[2]/look", Attempt: 1, Request: Request{Prompt: "Who?", Labels: []string{"yes", "no"}}, Reply: Reply{Output: "yes\n\na comment", Took: 24 * time.Hour}},
+		{
+			Address: "fix", Attempt: 2,
+			Request: Request{
+				Agent: "coder", Executor: "claude", Model: "m", System: "Be brief.\n", Prompt: "  Fix\n\n# a: b\n", Base: "sha256:1",
+				Settings: map[string]any{"a": []any{"x", nil, true}, "n": plain(1.50), "empty": map[string]any{}}, Schema: map[string]any{"type": "object"},
+				Tools: []string{"grep", "mcp git"}, Labels: []string{"pass"},
+			},
+			Reply: Reply{
+				Usage: agent.Usage{CostUSD: 0.125, CostUnknown: true, TokensIn: 3, TokensOut: 4}, Took: 90 * time.Second, Decision: "pass",
+				Error: &Failure{Kind: agent.Quota, Message: "used\nup", Permanent: true, RetryAfter: time.Hour},
+				Files: []Change{
+					{Path: "a.txt", Was: "sha256:2", Deleted: true},
+					{Path: "b/c.bin", Content: []byte{0, 1, 2, 255}, Executable: true},
+					{Path: "d.txt", Content: []byte("no newline")},
+					{Path: "e.txt", Content: []byte("  spaces\n\ttabs\n\n\n")},
+					{Path: "empty.txt", Content: []byte{}},
+				},
+			},
+		},
+		{Address: "fix", Attempt: 1, Reply: Reply{Error: &Failure{Kind: Cancelled}}},
+	}}
+}
+
+func TestTextIsReadBack(t *testing.T) {
+	c := sample()
+	text := c.Text()
+	got, found := Read("c.yml", text)
+	if len(found) > 0 {
+		t.Fatalf("%s\n%s", found, text)
+	}
+	ignore := cmpopts.IgnoreFields(Interaction{}, "Pos")
+	if diff := cmp.Diff(c, got, ignore, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+	if again := got.Text(); string(again) != string(text) {
+		t.Errorf("%s\nbecomes\n%s", text, again)
+	}
+	if got.Interactions[0].Address != "fix" || got.Interactions[0].Attempt != 1 {
+		t.Error("the interactions are not ordered")
+	}
+}
+
+func TestEditedRequestIsRefused(t *testing.T) {
+	text := strings.Replace(string(sample().Text()), "Be brief.", "Be long.", 1)
+	_, found := Read("c.yml", []byte(text))
+	if len(found) != 1 || found[0].Line == 0 || !strings.Contains(found[0].Summary, "does not have this digest") {
+		t.Errorf("got %v", found)
+	}
+}
+
+func TestPlaceholders(t *testing.T) {
+	began := time.Now().Add(-time.Minute)
+	p := &Places{Run: "fix-1a2b3c4d", Dir: "/tmp/t/work", State: "/tmp/t", Since: began}
+	now := began.Add(10 * time.Second)
+	text := "fix-1a2b3c4d in /tmp/t/work/a.txt and /tmp/t/log at " + now.UTC().Format(time.RFC3339) + " on localhost:49321, not localhost:8080, 2001-01-01T00:00:00Z or ⟨dir⟩"
+	want := "⟨run⟩ in ⟨dir⟩/a.txt and ⟨state⟩/log at ⟨time⟩ on localhost:⟨port⟩, not localhost:8080, 2001-01-01T00:00:00Z or ⟨open⟩dir⟩"
+	got := p.Hide(text)
+	if got != want {
+		t.Errorf("got %s", got)
+	}
+	other := &Places{Run: "fix-9z", Dir: "/work", State: "/state", Since: began}
+	if shown := other.Show(got); !strings.HasPrefix(shown, "fix-9z in /work/a.txt and /state/log at ") || !strings.HasSuffix(shown, " or ⟨dir⟩") || other.Hide(shown) != got {
+		t.Errorf("got %s", shown)
+	}
+}
+
+func TestWordsThatArePrivate(t *testing.T) {
+	p := Private{Home: "/home/ada", User: "ada"}
+	for text, want := range map[string]int{
+		"/home/ada/x": 2, "/home/adam": 0, "Canada": 0, "by ada.": 1, "ADA": 0, "a-ada-b": 1, "": 0,
+	} {
+		if got := p.in(text); len(got) != want {
+			t.Errorf("%q: %d found", text, len(got))
+		}
+	}
+	if found := (Private{User: "root", Home: "/"}).in("root of / and /root"); len(found) != 0 {
+		t.Errorf("found %v", found)
+	}
+}
+
+func TestPathsThatAreRefused(t *testing.T) {
+	for _, path := range []string{"", ".", "..", "../a", "a/../b", "/a", "a/", "./a", "a//b", ".git", ".git/config", "a/.GIT/x", ".git./x", "git~1/x", `a\b`, "C:/x", "a\x00b", "a/.git "} {
+		if CheckPath(path) == nil {
+			t.Errorf("%q is accepted", path)
+		}
+	}
+	for _, path := range []string{"a", "a/b.txt", ".gitignore", ".github/x.yml", "..a", "ünï"} {
+		if err := CheckPath(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestLinksAreNotFollowed(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(dir, "out")); err != nil {
+		t.Skip(err)
+	}
+	inside := filepath.Join(dir, "inside")
+	if err := os.Mkdir(inside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("inside", filepath.Join(dir, "in")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "target"), filepath.Join(dir, "file")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"out/x", "in/x", "file", "in"} {
+		if err := Apply(dir, []Change{{Path: path, Content: []byte("x")}}, &Places{}); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for _, d := range []string{outside, inside} {
+		if left, _ := os.ReadDir(d); len(left) > 0 {
+			t.Errorf("%s has files", d)
+		}
+	}
+	if _, err := ReadFiles(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("links are read: %v", err)
+	}
+}
+
+func TestChangesAreApplied(t *testing.T) {
+	before := Files{"a": {Content: []byte("1")}, "b": {Content: []byte("2")}, "c/d": {Content: []byte("3")}}
+	after := Files{"a": {Content: []byte("1"), Executable: true}, "c/d": {Content: []byte{0, 1}}, "e/f/g": {Content: nil}}
+	dir := t.TempDir()
+	if err := Apply(dir, Files{}.Changes(before), &Places{}); err != nil {
+		t.Fatal(err)
+	}
+	changes := before.Changes(after)
+	if err := Apply(dir, changes, &Places{}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadFiles(dir)
+	if diff := cmp.Diff(after, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if got.Digest() != after.Digest() || got.Digest() == before.Digest() {
+		t.Error("digests")
+	}
+	if err := Apply(dir, changes, &Places{}); err == nil {
+		t.Error("changes of other files are applied")
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(string(sample().Text()))
+	f.Add("cassette: 1\ninteractions: [{reply: {files: [{path: ../x, text: a}]}}]")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, found := Read("c.yml", []byte(text))
+		if found.Errors() {
+			return
+		}
+		for _, i := range c.Interactions {
+			for _, change := range i.Reply.Files {
+				if CheckPath(change.Path) != nil {
+					t.Errorf("accepts %q", change.Path)
+				}
+			}
+		}
+		again, wrong := Read("c.yml", c.Text())
+		if wrong.Errors() {
+			t.Fatalf("%v\n%s", wrong, c.Text())
+		}
+		if diff := cmp.Diff(c, again, cmpopts.IgnoreFields(Interaction{}, "Pos"), cmpopts.EquateEmpty()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

@@ -1,0 +1,224 @@
+package cassette
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Change is a file that an attempt wrote or deleted.
+type Change struct {
+	Path       string // in the directory of the step, with slashes
+	Was        string // digest of its content before; "": there was no such file
+	Deleted    bool
+	Executable bool
+	Content    []byte
+}
+
+// Files is the content of a directory at one time, by path. It has no repository of git.
+type Files map[string]File
+
+// File is one file of a directory.
+type File struct {
+	Content    []byte
+	Executable bool
+}
+
+// The most that is recorded of one attempt.
+const (
+	mostFile  = 4 << 20
+	mostFiles = 64 << 20
+)
+
+// CheckPath returns an error unless a path names a file that a recording may change.
+func CheckPath(name string) error {
+	switch {
+	case name == "" || name == ".":
+		return errors.New("the path is empty")
+	case strings.ContainsAny(name, "\\:\x00") || path.IsAbs(name) || path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)):
+		return fmt.Errorf("the path %q leaves the directory, or is not in its plain form", name)
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		// Systems that ignore case, and what they drop or shorten, see other names for the same folder.
+		if plain := strings.ToLower(strings.TrimRight(part, ". ")); plain == ".git" || strings.HasPrefix(plain, "git~") {
+			return fmt.Errorf("the path %q is in a repository of git", name)
+		}
+	}
+	return nil
+}
+
+// ReadFiles reads a directory. Symbolic links and files that are too large are errors.
+func ReadFiles(dir string) (Files, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("cassette: %w", err)
+	}
+	defer root.Close()
+	files, total := Files{}, 0
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == ".git":
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		case !d.Type().IsRegular():
+			return fmt.Errorf("%s is not a regular file, so it cannot be recorded", name)
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if total += int(info.Size()); info.Size() > mostFile || total > mostFiles {
+			return fmt.Errorf("%s is %w", name, errLarge)
+		}
+		content, err := root.ReadFile(name)
+		files[name] = File{content, info.Mode()&0o100 != 0}
+		return err
+	})
+	return files, err
+}
+
+// Digest returns the digest of all files.
+func (f Files) Digest() string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		fmt.Fprintf(h, "%q %t %s\n", name, f[name].Executable, contentDigest(f[name].Content))
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+func contentDigest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Changes returns what is different now, by path.
+func (f Files) Changes(now Files) []Change {
+	var all []Change
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if _, ok := now[name]; !ok {
+			all = append(all, Change{Path: name, Was: contentDigest(f[name].Content), Deleted: true})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		was, existed := f[name]
+		is := now[name]
+		if existed && was.Executable == is.Executable && bytes.Equal(was.Content, is.Content) {
+			continue
+		}
+		c := Change{Path: name, Executable: is.Executable, Content: is.Content}
+		if existed {
+			c.Was = contentDigest(was.Content)
+		}
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}
+
+// Apply makes changes in a directory. Nothing outside of it can be reached: not through a path, and not through a
+// symbolic link in the directory. A file that is not as it was is an error.
+func Apply(dir string, changes []Change, p *Places) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("cassette: %w", err)
+	}
+	defer root.Close()
+	for _, c := range changes {
+		if err := c.apply(root, p); err != nil {
+			return fmt.Errorf("cannot replay the change of %s: %w", c.Path, err)
+		}
+	}
+	return nil
+}
+
+func (c Change) apply(root *os.Root, p *Places) error {
+	if err := CheckPath(c.Path); err != nil {
+		return err
+	}
+	if err := noLinks(root, c.Path); err != nil {
+		return err
+	}
+	was := ""
+	before, err := root.ReadFile(c.Path)
+	switch {
+	case err == nil:
+		was = contentDigest(p.hideContent(before))
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if c.Was != was {
+		if c.Was == "" {
+			return errors.New("there is already such a file")
+		}
+		return errors.New("the file is not as it was when the change was recorded")
+	}
+	if c.Deleted {
+		return root.Remove(c.Path)
+	}
+	if err := root.MkdirAll(path.Dir(c.Path), 0o755); err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if c.Executable {
+		mode = 0o755
+	}
+	if err := root.WriteFile(c.Path, p.showContent(c.Content), mode); err != nil {
+		return err
+	}
+	return root.Chmod(c.Path, mode)
+}
+
+// noLinks returns an error if a path goes through a symbolic link.
+func noLinks(root *os.Root, name string) error {
+	parts := strings.Split(name, "/")
+	for i := range parts {
+		info, err := root.Lstat(strings.Join(parts[:i+1], "/"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("%s is a symbolic link", strings.Join(parts[:i+1], "/"))
+		}
+	}
+	return nil
+}
+
+// hideContent is Hide for the content of a file. Binary content has no placeholders.
+func (p *Places) hideContent(content []byte) []byte {
+	if bytes.IndexByte(content, 0) >= 0 {
+		return content
+	}
+	return []byte(p.Hide(string(content)))
+}
+
+// showContent is Show for the content of a file.
+func (p *Places) showContent(content []byte) []byte {
+	if bytes.IndexByte(content, 0) >= 0 {
+		return content
+	}
+	return []byte(p.Show(string(content)))
+}
+
+// Hide returns files with placeholders in their texts.
+func (f Files) Hide(p *Places) Files {
+	hidden := Files{}
+	for name, file := range f {
+		hidden[name] = File{p.hideContent(file.Content), file.Executable}
+	}
+	return hidden
+}

@@ -1,0 +1,212 @@
+package trial_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/trial"
+)
+
+// coder is an agent that works from a prompt, changes files, and counts its attempts.
+type coder struct {
+	calls atomic.Int32
+	says  func(task *agent.Task) (string, error)
+}
+
+func (c *coder) host() hocket.Options {
+	exec := agent.New(agent.Traits{Prompted: true}, func(_ context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+		c.calls.Add(1)
+		text, err := c.says(task)
+		return agent.Result{Output: text, Usage: agent.Usage{CostUSD: 0.25, TokensIn: 10, TokensOut: 20}}, err
+	})
+	return hocket.Options{
+		Agents: map[string]agent.Executor{"coder": exec},
+		Trust:  func(context.Context, *hocket.UntrustedError) (bool, error) { return true, nil },
+	}
+}
+
+func fixes(task *agent.Task) (string, error) {
+	if err := os.WriteFile(filepath.Join(task.Dir, "fixed.txt"), []byte("fixed in "+task.Dir+"\n"), 0o644); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(task.Dir, "logo.png"), []byte{0x89, 'P', 0, 1, 255}, 0o755); err != nil {
+		return "", err
+	}
+	if err := os.Remove(filepath.Join(task.Dir, "bug.txt")); err != nil && task.Node == "fix" {
+		return "", err
+	}
+	return "done in " + task.Dir + " by " + task.Run, nil
+}
+
+const fixFlow = `name: fix
+steps:
+  - id: fix
+    agent: coder
+    prompt: Fix the bug in bug.txt
+    output: summary
+  - id: review
+    agent: coder
+    prompt: Review ${summary}
+`
+
+const fixTest = `workflow: fix.yml
+cases:
+  - name: fixes it
+    files: {bug.txt: "a bug"}
+    cassette: cassettes/fix.yml
+    expect:
+      cost_usd: 0.5
+      taken: [fix, review]
+      output: {contains: done in}
+      files: {bug.txt: null, fixed.txt: {contains: fixed in}, logo.png: {matches: PNG|P}}
+`
+
+func recordedFix(t *testing.T) (root string, c *coder) {
+	t.Helper()
+	root = project(t, map[string]string{"fix.yml": fixFlow, ".hocket/tests/fix.yml": fixTest})
+	c = &coder{says: fixes}
+	all := run(t, root, trial.Options{Host: c.host(), Mode: trial.Record})
+	mustPass(t, all)
+	if c.calls.Load() != 2 {
+		t.Fatalf("%d attempts", c.calls.Load())
+	}
+	return root, c
+}
+
+func tape(t *testing.T, root string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, ".hocket/tests/cassettes/fix.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestRecordAndReplay(t *testing.T) {
+	root, c := recordedFix(t)
+	text := tape(t, root)
+	t.Log("\n" + text)
+	for _, secret := range []string{os.TempDir() + "/hocket-test-", "hocket-test-run"} {
+		if strings.Contains(text, secret) {
+			t.Errorf("the cassette contains %s", secret)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "untracked.txt"), []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	all := run(t, root, trial.Options{Host: c.host()})
+	mustPass(t, all)
+	if c.calls.Load() != 2 {
+		t.Error("an agent worked")
+	}
+	before := text
+	mustPass(t, run(t, root, trial.Options{Host: c.host(), Mode: trial.Record}))
+	if tape(t, root) != before {
+		t.Error("recording again changed the cassette")
+	}
+	live := run(t, root, trial.Options{Host: c.host(), Mode: trial.Live})
+	mustPass(t, live)
+	if len(live[0].Drift) > 0 {
+		t.Errorf("drift: %v", live[0].Drift)
+	}
+}
+
+func TestChangedPrompt(t *testing.T) {
+	root, c := recordedFix(t)
+	flow := strings.Replace(fixFlow, "Fix the bug", "Fix the error", 1)
+	if err := os.WriteFile(filepath.Join(root, "fix.yml"), []byte(flow), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	all := run(t, root, trial.Options{Host: c.host()})
+	got := failures(all[0])
+	t.Log(got)
+	for _, want := range []string{"fix: the prompt is not what was recorded", "-Fix the bug in bug.txt", "+Fix the error in bug.txt"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	live := run(t, root, trial.Options{Host: c.host(), Mode: trial.Live})
+	mustPass(t, live)
+	if len(live[0].Drift) == 0 {
+		t.Error("a live run does not report the changed prompt")
+	}
+}
+
+func TestPlantedSecret(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USER", "ada-lovelace")
+	t.Setenv("SHOP_TOKEN", "s3cr3t-t0k3n-value")
+	for _, leak := range []string{"s3cr3t-t0k3n-value", home + "/notes", "signed: ada-lovelace."} {
+		root := project(t, map[string]string{
+			"fix.yml": fixFlow, ".hocket/tests/fix.yml": fixTest,
+			".hocket/config.yml": "secrets: {shop: {env: SHOP_TOKEN}}\n",
+		})
+		c := &coder{says: func(task *agent.Task) (string, error) {
+			if err := os.WriteFile(filepath.Join(task.Dir, "leak.txt"), []byte("first\n"+leak+"\n"), 0o644); err != nil {
+				return "", err
+			}
+			return fixes(task)
+		}}
+		all := run(t, root, trial.Options{Host: c.host(), Mode: trial.Record})
+		got := failures(all[0])
+		t.Log(got)
+		if !strings.Contains(got, "line 2 of the file leak.txt of fix contains ") {
+			t.Errorf("%s: %s", leak, got)
+		}
+		if _, err := os.Stat(filepath.Join(root, ".hocket/tests/cassettes/fix.yml")); err == nil {
+			t.Error("the cassette was written")
+		}
+	}
+}
+
+func TestUnusedAndMissingRecordings(t *testing.T) {
+	root, c := recordedFix(t)
+	file := filepath.Join(root, "fix.yml")
+	short := fixFlow[:strings.Index(fixFlow, "  - id: review")]
+	if err := os.WriteFile(file, []byte(short), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	test := strings.NewReplacer("      taken: [fix, review]\n", "", "      cost_usd: 0.5\n", "").Replace(fixTest)
+	if err := os.WriteFile(filepath.Join(root, ".hocket/tests/fix.yml"), []byte(test), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := failures(run(t, root, trial.Options{Host: c.host()})[0]); got != "the recording of review was not used\n" {
+		t.Errorf("got %q", got)
+	}
+	longer := fixFlow + "  - id: publish\n    agent: coder\n    prompt: Publish\n"
+	if err := os.WriteFile(file, []byte(longer), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := failures(run(t, root, trial.Options{Host: c.host()})[0]); got != "publish has no reply and no recording: it is done by coder\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestHostileCassette(t *testing.T) {
+	outside := t.TempDir()
+	for _, path := range []string{"../out.txt", "/etc/x", "a/../../x", ".git/config", "sub/.GIT/hooks/x", "link/x", `a\b`, ".", ""} {
+		root, c := recordedFix(t)
+		text := strings.Replace(tape(t, root), "path: fixed.txt", fmt.Sprintf("path: %q", path), 1)
+		if err := os.WriteFile(filepath.Join(root, ".hocket/tests/cassettes/fix.yml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		o := run(t, root, trial.Options{Host: c.host()})[0]
+		if path == "link/x" { // a plain path, which is fine without the link
+			continue
+		}
+		if o.Passed() || !o.Invalid.Errors() {
+			t.Errorf("%q is accepted", path)
+		}
+	}
+	if left, _ := os.ReadDir(outside); len(left) > 0 {
+		t.Error("a file was written outside")
+	}
+}

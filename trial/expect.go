@@ -1,0 +1,188 @@
+package trial
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/trial/cassette"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// problems returns what is not as expected.
+func (x *Expect) problems(r *running) []Problem {
+	j := &judgement{r: r}
+	j.status(x)
+	if x.Output != nil {
+		j.match("the output", x.Output, r.result.Output)
+	}
+	if x.Error != nil {
+		j.match("the error", x.Error, r.result.Error)
+	}
+	for _, o := range x.Outputs {
+		j.output(o)
+	}
+	for _, t := range x.Taken {
+		j.taken(t)
+	}
+	for _, a := range x.Attempts {
+		if got := j.attempts(a); got >= 0 && got != a.Value {
+			j.add(a.Pos, "%s took %d attempts, not %d", a.Name, got, a.Value)
+		}
+	}
+	j.cost(x)
+	j.files(x)
+	return j.found
+}
+
+type judgement struct {
+	r     *running
+	found []Problem
+}
+
+func (j *judgement) add(pos workflow.Pos, format string, args ...any) {
+	j.found = append(j.found, Problem{Summary: fmt.Sprintf(format, args...), Pos: pos})
+}
+
+func (j *judgement) status(x *Expect) {
+	if got := j.r.result.Status; got != x.Status {
+		found := Problem{Summary: fmt.Sprintf("the status is %s, not %s", got, x.Status), Pos: j.r.c.Pos}
+		if text := j.r.result.Error; text != "" {
+			found.Summary += ": " + text
+		}
+		j.found = append(j.found, found)
+	}
+}
+
+func (j *judgement) match(what string, m *Match, value any) {
+	if m.accepts(value) {
+		return
+	}
+	found := Problem{Summary: what + " is not as expected", Pos: m.Pos, Diff: Diff(m.String(), workflow.FormatText(value))}
+	if m.Contains != "" || m.Matches != nil {
+		found.Summary, found.Diff = fmt.Sprintf("%s is not %s", what, m), marked(Added, strings.Split(workflow.FormatText(value), "\n"))
+	}
+	j.found = append(j.found, found)
+}
+
+// named returns the results of the steps that an address or the id of a node names.
+func (j *judgement) named(name string) []engine.StepResult {
+	var all []engine.StepResult
+	for _, s := range j.r.result.Steps {
+		if s.Address == name || s.Node == name || strings.HasSuffix(s.Address, "/"+name) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// unknown reports a name that no node of the workflow has.
+func (j *judgement) unknown(name string, pos workflow.Pos) bool {
+	names := j.r.out.covered.names()
+	id := name[strings.LastIndexByte(name, '/')+1:]
+	if i := strings.IndexAny(id, "#["); i >= 0 {
+		id = id[:i]
+	}
+	if slices.Contains(names, id) {
+		return false
+	}
+	j.found = append(j.found, Problem{Summary: fmt.Sprintf("no step of the workflow has the name %q", name), Detail: workflow.DidYouMean(id, names), Pos: pos})
+	return true
+}
+
+// output compares the output of a step: the last one, if it ran several times.
+func (j *judgement) output(o Named[*Match]) {
+	if j.unknown(o.Name, o.Pos) {
+		return
+	}
+	steps := slices.DeleteFunc(j.named(o.Name), func(s engine.StepResult) bool { return s.Status == engine.Skipped })
+	if len(steps) == 0 {
+		j.add(o.Pos, "%s did not run, so it has no output", o.Name)
+		return
+	}
+	value, err := steps[len(steps)-1].Value()
+	if err != nil {
+		j.add(o.Pos, "cannot read the output of %s: %v", o.Name, err)
+		return
+	}
+	j.match("the output of "+o.Name, o.Value, value)
+}
+
+func (j *judgement) taken(t Named[bool]) {
+	from, to, edge := strings.Cut(t.Name, "->")
+	if edge {
+		from, to = strings.TrimSpace(from), strings.TrimSpace(to)
+		if j.unknown(from, t.Pos) || to != "again" && to != "end" && j.unknown(to, t.Pos) {
+			return
+		}
+		took, exists := j.r.out.covered.took(from, to)
+		if !exists {
+			j.add(t.Pos, "no edge leads from %s to %s", from, to)
+		} else if took != t.Value {
+			j.add(t.Pos, "the edge from %s to %s was %s", from, to, takenText(took))
+		}
+		return
+	}
+	if j.unknown(t.Name, t.Pos) {
+		return
+	}
+	ran := j.r.out.covered.ran(t.Name) || slices.ContainsFunc(j.named(t.Name), func(s engine.StepResult) bool { return s.Status != engine.Skipped })
+	if ran != t.Value {
+		if ran {
+			j.add(t.Pos, "%s ran, but should not", t.Name)
+		} else {
+			j.add(t.Pos, "%s did not run", t.Name)
+		}
+	}
+}
+
+func takenText(took bool) string {
+	if took {
+		return "taken, but should not be"
+	}
+	return "not taken"
+}
+
+func (j *judgement) attempts(a Named[int]) (sum int) {
+	if j.unknown(a.Name, a.Pos) {
+		return -1
+	}
+	for _, s := range j.named(a.Name) {
+		sum += s.Attempts
+	}
+	return sum
+}
+
+func (j *judgement) cost(x *Expect) {
+	got := j.r.result.Usage.CostUSD
+	switch {
+	case x.Cost != nil && math.Abs(got-*x.Cost) > 1e-9:
+		j.add(j.r.c.Pos, "the run cost %s, not $%g", j.r.result.Usage.CostText(), *x.Cost)
+	case x.MaxCost != nil && got > *x.MaxCost+1e-9:
+		j.add(j.r.c.Pos, "the run cost %s, more than $%g", j.r.result.Usage.CostText(), *x.MaxCost)
+	}
+}
+
+func (j *judgement) files(x *Expect) {
+	if len(x.Files) == 0 {
+		return
+	}
+	files, err := cassette.ReadFiles(j.r.dir)
+	if err != nil {
+		j.add(j.r.c.Pos, "cannot read the files: %v", err)
+		return
+	}
+	for _, f := range x.Files {
+		got, exists := files[f.Name]
+		switch {
+		case f.Value == nil && exists:
+			j.add(f.Pos, "there is a file %s, but should not be", f.Name)
+		case f.Value != nil && !exists:
+			j.add(f.Pos, "there is no file %s", f.Name)
+		case f.Value != nil:
+			j.match("the file "+f.Name, f.Value, string(got.Content))
+		}
+	}
+}

@@ -1,0 +1,380 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/trial/cassette"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Mode is what makes the attempts that have no scripted reply.
+type Mode string
+
+// The modes.
+const (
+	Replay Mode = "replay" // recordings
+	Record Mode = "record" // the real executors, which are recorded
+	Live   Mode = "live"   // the real executors, which are compared with the recordings
+
+	copying Mode = "copy" // the outcomes of another run, which are recorded
+)
+
+// Problem is why a case failed.
+type Problem struct {
+	Summary string       `json:"summary"`
+	Detail  string       `json:"detail,omitempty"` // what to do about it
+	Diff    []Line       `json:"diff,omitempty"`
+	Pos     workflow.Pos `json:"pos,omitzero"` // in the test file or the cassette
+}
+
+// player makes the attempts of one run, and answers its questions. It is safe for concurrent use.
+type player struct {
+	mode   Mode
+	exec   bool
+	clock  *clock
+	places *cassette.Places
+	dir    string
+	base   string // digest of the files that the run began with
+	people hocket.Asker
+	edits  func(address string, attempt int, dir string) error // what an attempt of the other run did to files, when copying
+
+	working sync.Mutex // held by an attempt whose changes of files are recorded
+
+	mu       sync.Mutex
+	left     []cassette.Interaction // recordings that no attempt has asked for
+	made     []cassette.Interaction
+	asked    map[string]int    // how often a step has asked people
+	pending  map[string]func() // withdraws answers that are not given yet, by question
+	failed   map[string]func() // lets time be skipped again, by the address of a step that may be tried again
+	problems []Problem
+	drift    []Problem // differences of a live run, which do not fail it
+	missing  bool      // a step had neither a reply nor a recording
+}
+
+func (p *player) report(list *[]Problem, found Problem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*list = append(*list, found)
+}
+
+// take removes and returns the recording of an attempt.
+func (p *player) take(address string, attempt int) *cassette.Interaction {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.IndexFunc(p.left, func(i cassette.Interaction) bool { return i.Address == address && i.Attempt == attempt })
+	if i < 0 {
+		return nil
+	}
+	found := p.left[i]
+	p.left = slices.Delete(p.left, i, i+1)
+	return &found
+}
+
+// Stand returns what makes attempts in place of an executor.
+func (p *player) Stand(exec agent.Executor) agent.Executor {
+	traits := exec.Traits()
+	traits.Account = nil // its quota is that of the test
+	return &understudy{exec, traits, p}
+}
+
+// understudy makes attempts in place of an executor.
+type understudy struct {
+	agent.Executor
+	traits agent.Traits
+	*player
+}
+
+func (u *understudy) Traits() agent.Traits { return u.traits }
+
+func (u *understudy) Run(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	if u.exec && isLocal(task, u.traits.FromPrompt(task)) {
+		return u.perform(ctx, task, log)
+	}
+	request := cassette.RequestOf(task, u.traits.FromPrompt(task), u.base, u.places)
+	switch u.mode {
+	case Record:
+		return u.record(ctx, task, request, log)
+	case Live:
+		return u.compare(ctx, task, request, log)
+	case copying:
+		return u.copy(ctx, task, request)
+	case Replay:
+	}
+	return u.replay(ctx, task, request, log)
+}
+
+// isLocal reports whether a task runs commands or uses files, in its directory and without a model.
+func isLocal(task *agent.Task, prompted bool) bool {
+	return !prompted && (task.Agent.Agent == "shell" || task.Agent.Agent == "file")
+}
+
+// perform lets the executor work. After a failure, time passes as usual until the step is tried again or has ended: a
+// provider whose quota is used up does not know about ours.
+func (u *understudy) perform(ctx context.Context, task *agent.Task, log agent.Log) (agent.Result, error) {
+	done := u.clock.Work()
+	u.resume(task.Address)
+	res, err := u.Executor.Run(ctx, task, log)
+	if err == nil || ctx.Err() != nil {
+		done()
+		return res, err
+	}
+	u.mu.Lock()
+	u.failed[task.Address] = done
+	u.mu.Unlock()
+	var known *agent.Error
+	if errors.As(err, &known) && !known.Until.IsZero() {
+		here := *known
+		here.Until = u.clock.Now().Add(time.Until(known.Until))
+		err = &here
+	}
+	return res, err
+}
+
+// resume lets time be skipped again after a step has failed.
+func (p *player) resume(address string) {
+	p.mu.Lock()
+	done := p.failed[address]
+	delete(p.failed, address)
+	p.mu.Unlock()
+	if done != nil {
+		done()
+	}
+}
+
+// replay plays the recording of an attempt.
+func (u *understudy) replay(ctx context.Context, task *agent.Task, now cassette.Request, log agent.Log) (agent.Result, error) {
+	found := u.take(task.Address, task.Attempt)
+	if found == nil {
+		u.mu.Lock()
+		u.missing = true
+		u.mu.Unlock()
+		u.report(&u.problems, u.absent(task))
+		return agent.Result{}, agent.Permanentf("no reply and no recording")
+	}
+	if differences := found.Request.Differences(now); differences != nil {
+		for _, d := range differences {
+			u.report(&u.problems, driftOf(*found, d))
+		}
+		return agent.Result{}, agent.Permanentf("the request is not the recorded one")
+	}
+	if found.Cancelled() {
+		return u.hang(ctx, found)
+	}
+	if found.Reply.Took > 0 {
+		u.clock.Sleep(ctx, found.Reply.Took)
+	}
+	if ctx.Err() != nil {
+		return agent.Result{}, agent.Interrupted(ctx)
+	}
+	if err := cassette.Apply(task.Dir, found.Reply.Files, u.places); err != nil {
+		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s: %v", found, err), Detail: "record it again with `hocket test --record`", Pos: found.Pos})
+		return agent.Result{}, agent.Permanentf("%v", err)
+	}
+	res, err := found.Reply.Result(u.clock.Now(), u.places)
+	if err == nil {
+		log([]byte(res.Output + "\n"))
+	}
+	return res, err
+}
+
+// hang waits until the attempt is cancelled, as it was when it was recorded.
+func (u *understudy) hang(ctx context.Context, found *cassette.Interaction) (agent.Result, error) {
+	u.clock.Sleep(ctx, forever)
+	if ctx.Err() == nil {
+		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s was cancelled when it was recorded, and is not now", found), Detail: "record the case again with `hocket test --record`", Pos: found.Pos})
+		return agent.Result{}, agent.Permanentf("the recorded attempt was cancelled")
+	}
+	return agent.Result{}, agent.Interrupted(ctx)
+}
+
+// forever is longer than any timer of a run.
+const forever = 200 * 365 * 24 * time.Hour
+
+func (u *understudy) absent(task *agent.Task) Problem {
+	what := "is done by " + task.Agent.Name
+	detail := fmt.Sprintf("add %s to `replies`, or record it with `hocket test --record`", task.Node)
+	if isLocal(task, u.traits.FromPrompt(task)) {
+		detail += ", or set `exec: true` to run it in the directory of the test"
+	}
+	at := task.Address
+	if task.Attempt > 1 {
+		at = fmt.Sprintf("%s, attempt %d,", at, task.Attempt)
+	}
+	return Problem{Summary: fmt.Sprintf("%s has no reply and no recording: it %s", at, what), Detail: detail}
+}
+
+// partNames are the parts of a request, as the beginning of a sentence that says that they differ.
+var partNames = map[string]string{
+	"prompt": "the prompt is not", "system": "the system prompt is not", "agent": "the agent is not", "executor": "the executor is not", "model": "the model is not",
+	"settings": "the settings are not", "schema": "the schema of the output is not", "tools": "the tools are not", "labels": "the labels are not",
+	"base": "the files at the start are not",
+}
+
+// driftOf says how a request differs from the recorded one.
+func driftOf(i cassette.Interaction, d cassette.Difference) Problem {
+	return Problem{
+		Summary: fmt.Sprintf("%s: %s what was recorded", i, partNames[d.What]),
+		Detail:  "if the change is meant, record the case again with `hocket test --record`",
+		Diff:    Diff(d.Was, d.Now), Pos: i.Pos,
+	}
+}
+
+// record lets the executor work, and records the attempt. Attempts that share a directory take turns: otherwise nobody
+// could say which of them changed a file.
+func (u *understudy) record(ctx context.Context, task *agent.Task, request cassette.Request, log agent.Log) (agent.Result, error) {
+	u.working.Lock()
+	defer u.working.Unlock()
+	before, err := cassette.ReadFiles(task.Dir)
+	if err != nil {
+		return agent.Result{}, agent.Permanentf("%v", err)
+	}
+	began := u.clock.Now()
+	res, failure := u.perform(ctx, task, log)
+	after, err := cassette.ReadFiles(task.Dir)
+	if err != nil {
+		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s cannot be recorded: %v", task.Address, err)})
+	}
+	now := u.clock.Now()
+	made := cassette.Interaction{Address: task.Address, Attempt: task.Attempt, Request: request}
+	made.Reply = cassette.Reply{
+		Output: u.places.Hide(res.Output), Usage: res.Usage, Took: cassette.Rounded(now.Sub(began)),
+		Error: cassette.FailureOf(failure, now, u.places), Files: before.Hide(u.places).Changes(after.Hide(u.places)),
+	}
+	if ctx.Err() != nil {
+		made.Reply = cassette.Reply{Error: &cassette.Failure{Kind: cassette.Cancelled}}
+	}
+	u.keep(made)
+	return res, failure
+}
+
+func (p *player) keep(made cassette.Interaction) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.made = append(p.made, made)
+}
+
+// compare lets the executor work, and compares the attempt with its recording.
+func (u *understudy) compare(ctx context.Context, task *agent.Task, request cassette.Request, log agent.Log) (agent.Result, error) {
+	found := u.take(task.Address, task.Attempt)
+	res, err := u.perform(ctx, task, log)
+	if found == nil {
+		u.report(&u.drift, Problem{Summary: fmt.Sprintf("%s, attempt %d, is new", task.Address, task.Attempt)})
+		return res, err
+	}
+	for _, d := range found.Request.Differences(request) {
+		u.report(&u.drift, driftOf(*found, d))
+	}
+	now := cassette.Reply{Output: u.places.Hide(res.Output), Error: cassette.FailureOf(err, u.clock.Now(), u.places)}
+	if was, is := found.Reply.Text(), now.Text(); was != is {
+		u.report(&u.drift, Problem{Summary: fmt.Sprintf("%s: the reply is not the recorded one", found), Diff: Diff(was, is), Pos: found.Pos})
+	}
+	return res, err
+}
+
+// Ask answers a question of a step: from the recordings, or through the people who are here.
+func (p *player) Ask(q *engine.Question, answer func(engine.Answered) error, leave func()) bool {
+	p.mu.Lock()
+	p.asked[q.Address]++
+	attempt := p.asked[q.Address]
+	p.mu.Unlock()
+	request := cassette.Asked(q, p.places)
+	if p.mode == Record || p.mode == Live || q.Kind != engine.GateQuestion {
+		return p.people != nil && p.askPeople(q, attempt, request, answer, leave)
+	}
+	found := p.take(q.Address, attempt)
+	if found == nil {
+		return false
+	}
+	if p.mode == copying {
+		found.Request = request
+		p.keep(*found)
+	}
+	if differences := found.Request.Differences(request); differences != nil {
+		for _, d := range differences {
+			p.report(&p.problems, driftOf(*found, d))
+		}
+		return false
+	}
+	p.answerLater(q.ID, found, answer)
+	return true
+}
+
+// answerLater gives a recorded answer at its time.
+func (p *player) answerLater(id string, found *cassette.Interaction, answer func(engine.Answered) error) {
+	fires, stop := p.clock.Timer(found.Reply.Took)
+	gone := make(chan struct{})
+	p.mu.Lock()
+	p.pending[id] = sync.OnceFunc(func() {
+		close(gone)
+		stop()
+	})
+	p.mu.Unlock()
+	go func() {
+		select {
+		case <-fires:
+		case <-gone:
+			return
+		}
+		value, comment, _ := strings.Cut(found.Reply.Output, "\n\n")
+		if err := answer(engine.Answered{Value: p.places.Show(value), Comment: p.places.Show(comment), By: "cassette", Via: "cassette"}); err != nil {
+			p.report(&p.problems, Problem{Summary: fmt.Sprintf("%s: the recorded answer is not accepted: %v", found, err), Pos: found.Pos})
+		}
+		stop()
+	}()
+}
+
+// askPeople asks the people who are here, and records their answer.
+func (p *player) askPeople(q *engine.Question, attempt int, request cassette.Request, answer func(engine.Answered) error, leave func()) bool {
+	done := sync.OnceFunc(p.clock.Work())
+	began := p.clock.Now()
+	here := p.people.Ask(q, func(said engine.Answered) error {
+		err := answer(said)
+		if err != nil {
+			return err
+		}
+		if p.mode == Record && q.Kind == engine.GateQuestion {
+			text := said.Value
+			if said.Comment != "" {
+				text += "\n\n" + said.Comment
+			}
+			p.keep(cassette.Interaction{Address: q.Address, Attempt: attempt, Request: request, Reply: cassette.Reply{
+				Output: p.places.Hide(text), Took: cassette.Rounded(p.clock.Now().Sub(began)),
+			}})
+		}
+		done()
+		return nil
+	}, func() {
+		done()
+		leave()
+	})
+	if !here {
+		done()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pending[q.ID] = done
+	return here
+}
+
+// Withdraw withdraws a question.
+func (p *player) Withdraw(id string) {
+	p.mu.Lock()
+	withdraw := p.pending[id]
+	delete(p.pending, id)
+	p.mu.Unlock()
+	if withdraw != nil {
+		withdraw()
+	}
+	if p.people != nil {
+		p.people.Withdraw(id)
+	}
+}

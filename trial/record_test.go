@@ -1,0 +1,398 @@
+package trial_test
+
+import (
+	"context"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/trial"
+)
+
+// person answers every question.
+type person struct {
+	says  string
+	asked atomic.Int32
+}
+
+func (p *person) Ask(_ *engine.Question, answer func(engine.Answered) error, _ func()) bool {
+	p.asked.Add(1)
+	go answer(engine.Answered{Value: p.says, Comment: "fine", By: "someone", Via: "test"}) //nolint:errcheck // the run says so
+	return true
+}
+
+func (*person) Withdraw(string) {}
+
+func write(t *testing.T, root, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(root, filepath.FromSlash(name)), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPeopleAreRecorded(t *testing.T) {
+	root := project(t, map[string]string{
+		"flow.yml": `name: flow
+steps:
+  - id: draft
+    agent: coder
+    prompt: Draft
+    output: draft
+  - id: approve
+    human: Send ${draft}?
+    route: {approve: send, reject: end}
+  - id: send
+    agent: coder
+    prompt: Send
+`,
+		".hocket/tests/flow.yml": "workflow: flow.yml\ncases: [{name: a, cassette: cassettes/flow.yml, expect: {taken: [send]}}]\n",
+	})
+	c := &coder{says: func(task *agent.Task) (string, error) { return "the " + task.Node, nil }}
+	p := &person{says: "approve"}
+	mustPass(t, run(t, root, trial.Options{Host: c.host(), Mode: trial.Record, People: p}))
+	mustPass(t, run(t, root, trial.Options{Host: c.host(), People: p}))
+	if c.calls.Load() != 2 || p.asked.Load() != 1 {
+		t.Errorf("%d attempts, %d questions", c.calls.Load(), p.asked.Load())
+	}
+	text, err := os.ReadFile(filepath.Join(root, ".hocket/tests/cassettes/flow.yml"))
+	if err != nil || !strings.Contains(string(text), "decision: approve") || strings.Contains(string(text), "someone") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	write(t, root, "flow.yml", strings.Replace(string(must(os.ReadFile(filepath.Join(root, "flow.yml")))), "Send ${draft}?", "Post ${draft}?", 1))
+	got := failures(run(t, root, trial.Options{Host: c.host()})[0])
+	if !strings.Contains(got, "approve: the prompt is not what was recorded") || !strings.Contains(got, "+Post the draft?") {
+		t.Error(got)
+	}
+}
+
+func must(text []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// Attempts that fail, wait for a quota, run side by side or are cancelled are played as they were.
+func TestEveryOutcomeIsRecorded(t *testing.T) {
+	root := project(t, map[string]string{
+		"flow.yml": `name: flow
+steps:
+  - id: flaky
+    agent: coder
+    prompt: Try
+    retry: {attempts: 3, delay: 200ms}
+  - id: quota
+    agent: coder
+    prompt: Ask
+  - id: each
+    for_each: '["a", "b", "c"]'
+    as: one
+    agent: coder
+    prompt: Do ${one}
+  - id: slow
+    agent: coder
+    prompt: Hang
+    timeout: 300ms
+`,
+		".hocket/tests/flow.yml": `workflow: flow.yml
+cases:
+  - name: a
+    cassette: cassettes/flow.yml
+    expect: {error: {contains: took longer}, attempts: {flaky: 2, each: 3}, files: {a.txt: a, b.txt: b, c.txt: c}}
+`,
+	})
+	var quota atomic.Bool
+	c := &coder{}
+	exec := agent.New(agent.Traits{Prompted: true}, func(ctx context.Context, task *agent.Task, _ agent.Log) (agent.Result, error) {
+		c.calls.Add(1)
+		switch {
+		case task.Node == "flaky" && task.Attempt == 1:
+			return agent.Result{Usage: agent.Usage{CostUSD: 1}}, agent.Errorf("no connection")
+		case task.Node == "quota" && !quota.Swap(true):
+			return agent.Result{}, &agent.Error{Kind: agent.Quota, Message: "used up", Until: time.Now().Add(1500 * time.Millisecond)}
+		case task.Node == "slow":
+			<-ctx.Done()
+			return agent.Result{}, agent.Interrupted(ctx)
+		case task.Node == "each":
+			_, after, _ := strings.Cut(task.Prompt, "Do ")
+			return agent.Result{Output: after[:1]}, os.WriteFile(filepath.Join(task.Dir, after[:1]+".txt"), []byte(after[:1]), 0o600)
+		}
+		return agent.Result{Output: "ok"}, nil
+	})
+	host := hocket.Options{Agents: map[string]agent.Executor{"coder": exec}}
+	mustPass(t, run(t, root, trial.Options{Host: host, Mode: trial.Record}))
+	made := c.calls.Load()
+	for range 5 {
+		all := run(t, root, trial.Options{Host: host})
+		mustPass(t, all)
+	}
+	if c.calls.Load() != made {
+		t.Error("an agent worked")
+	}
+}
+
+// A run that was not a test becomes one, with the files that its agent reported.
+func TestCopyOfARun(t *testing.T) {
+	root := project(t, map[string]string{"fix.yml": fixFlow})
+	c := &coder{says: func(task *agent.Task) (string, error) {
+		task.Record(agent.FileChange{Path: "new.txt", Change: agent.Created, New: "first"})
+		task.Record(agent.FileChange{Path: "new.txt", Change: agent.Modified, Old: "fir", New: "wor"})
+		task.Record(agent.FileChange{Path: "old.txt", Change: agent.Modified, Old: "a", New: "b"})
+		return task.Node + " done", nil
+	}}
+	o := c.host()
+	o.State = t.TempDir()
+	p, err := hocket.Open(root, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	w, err := p.Load(filepath.Join(root, "fix.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Start(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	calls := c.calls.Load()
+	tape, made, notes, err := trial.Copy(t.Context(), p, r, trial.Options{Host: c.host()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(notes) != 2 || !strings.Contains(notes[0], "old.txt") {
+		t.Errorf("notes %q", notes)
+	}
+	made.Cassette = filepath.Join(root, ".hocket/tests/cassettes/fix.yml")
+	if err := trial.Write(p, tape, made.Cassette); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(made.Text()), "status: success", "status: success\n      files: {new.txt: worst}", 1)
+	if err := trial.WriteFile(root, made.File.Path, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	all := run(t, root, trial.Options{Host: c.host()})
+	mustPass(t, all)
+	if len(all) != 1 || c.calls.Load() != calls {
+		t.Errorf("%d cases, %d attempts", len(all), c.calls.Load()-calls)
+	}
+	write(t, root, "fix.yml", strings.Replace(fixFlow, "id: review", "id: look", 1))
+	if _, _, _, err := trial.Copy(t.Context(), p, r, trial.Options{Host: c.host()}); err == nil || !strings.Contains(err.Error(), "look, attempt 1, was not made") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRecordingsStayInTheProject(t *testing.T) {
+	outside := t.TempDir()
+	root := project(t, map[string]string{"fix.yml": fixFlow, ".hocket/tests/fix.yml": fixTest})
+	if err := os.Symlink(outside, filepath.Join(root, ".hocket/tests/cassettes")); err != nil {
+		t.Skip(err)
+	}
+	c := &coder{says: fixes}
+	if o := run(t, root, trial.Options{Host: c.host(), Mode: trial.Record})[0]; o.Passed() {
+		t.Error("a cassette was written outside of the project")
+	}
+	if left, _ := os.ReadDir(outside); len(left) > 0 {
+		t.Errorf("outside are %v", left)
+	}
+}
+
+// Only what stands in the case is in its directory, and commands run there.
+func TestCommandsRunInTheDirectoryOfTheTest(t *testing.T) {
+	root := project(t, map[string]string{
+		"flow.yml": `name: flow
+steps:
+  - id: list
+    agent: shell
+    config: {command: "ls; echo made > made.txt"}
+`,
+		"secret.txt": "x",
+		".hocket/tests/flow.yml": `workflow: flow.yml
+cases:
+  - name: runs
+    exec: true
+    files: {a.txt: "a", b/c.txt: {from: ../../secret.txt}}
+    expect: {output: "a.txt\nb", files: {made.txt: made, b/c.txt: x, no.txt: null}}
+  - name: does not run
+    expect: {status: success}
+  - name: a command that hangs
+    exec: true
+    workflow: slow.yml
+    expect: {status: error, error: {contains: took longer}}
+`,
+		"slow.yml": `name: slow
+steps:
+  - id: wait
+    agent: shell
+    timeout: 200ms
+    config: {command: "sleep 60"}
+`,
+	})
+	all := run(t, root, trial.Options{})
+	mustPass(t, []*trial.Outcome{all[0], all[2]})
+	if got := failures(all[1]); got != "list has no reply and no recording: it is done by shell\n" {
+		t.Errorf("got %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(root, "made.txt")); err == nil {
+		t.Error("a command ran in the project")
+	}
+}
+
+func TestUntakenEdgesAreReported(t *testing.T) {
+	root := project(t, map[string]string{
+		"flow.yml": `name: flow
+steps:
+  - id: work
+    agent: coder
+    prompt: Work
+    error: repair
+  - loop:
+      max: 3
+      until: verdict.pass
+      steps:
+        - id: judge
+          agent: coder
+          prompt: Judge
+          output: {var: verdict, mode: json}
+  - id: good
+    choice: {on: "${verdict.kind}"}
+    route: {note: post}
+    else: file
+  - id: post
+    agent: coder
+    next: end
+  - id: file
+    agent: coder
+    next: end
+  - id: repair
+    agent: coder
+`,
+		".hocket/tests/flow.yml": `workflow: flow.yml
+cases: [{name: a, replies: {judge: '{"pass": true, "kind": "note"}', "*": ok}, expect: {taken: [post]}}]
+`,
+	})
+	all := run(t, root, trial.Options{})
+	mustPass(t, all)
+	var missed []string
+	c := trial.CoverageOf(all)
+	for _, p := range c.Workflows[0].Parts {
+		if !p.Covered {
+			missed = append(missed, string(p.Kind)+" "+p.String())
+		}
+	}
+	t.Log(strings.Join(missed, "\n"))
+	for _, want := range []string{"node repair", "error work -> repair (error)", "back choice -> again (else)", "node file", "else good -> file (else)"} {
+		found := false
+		for _, m := range missed {
+			found = found || strings.HasPrefix(m, want)
+		}
+		if !found {
+			t.Errorf("%q is not reported", want)
+		}
+	}
+	if len(missed) != 5 {
+		t.Errorf("%d are reported", len(missed))
+	}
+}
+
+// junit is the report as its schema describes it: https://github.com/windyroad/JUnit-Schema.
+type junit struct {
+	XMLName xml.Name `xml:"testsuites"`
+	Suites  []struct {
+		Name  string     `xml:"name,attr"`
+		Attrs []xml.Attr `xml:",any,attr"`
+		Cases []struct {
+			Name      string  `xml:"name,attr"`
+			Classname string  `xml:"classname,attr"`
+			Time      float64 `xml:"time,attr"`
+			Failure   *struct {
+				Message string `xml:"message,attr"`
+				Type    string `xml:"type,attr"`
+				Text    string `xml:",chardata"`
+			} `xml:"failure"`
+			Error *struct {
+				Message string `xml:"message,attr"`
+			} `xml:"error"`
+		} `xml:"testcase"`
+	} `xml:"testsuite"`
+}
+
+func TestJUnit(t *testing.T) {
+	root := project(t, map[string]string{"flow.yml": gate, ".hocket/tests/flow.yml": `workflow: flow.yml
+replies: {draft: x, publish: "a <b> & \"c\" ]]>", remind: ok}
+cases:
+  - {name: "a <good> case & more", replies: {approve: approve}}
+  - {name: bad, replies: {approve: approve}, expect: {output: "\u0007"}}
+  - {name: invalid, replies: {nobody: x}}
+`})
+	var b strings.Builder
+	if err := trial.JUnit(&b, root, run(t, root, trial.Options{}), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	var got junit
+	dec := xml.NewDecoder(strings.NewReader(b.String()))
+	dec.Strict = true
+	if err := dec.Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Suites) != 1 || len(got.Suites[0].Cases) != 3 {
+		t.Fatalf("got %s", b.String())
+	}
+	cases := got.Suites[0].Cases
+	if c := cases[0]; c.Name != "a <good> case & more" || c.Classname != "flow" || c.Failure != nil || c.Error != nil {
+		t.Errorf("got %+v", c)
+	}
+	if c := cases[1]; c.Failure == nil || c.Failure.Message != "the output is not as expected" || c.Failure.Type == "" || !strings.Contains(c.Failure.Text, `a <b> & "c" ]]>`) {
+		t.Errorf("got %+v", c.Failure)
+	}
+	if c := cases[2]; c.Error == nil || c.Failure != nil {
+		t.Errorf("got %+v", c)
+	}
+	attrs := map[string]string{}
+	for _, a := range got.Suites[0].Attrs {
+		attrs[a.Name.Local] = a.Value
+	}
+	for name, want := range map[string]string{"tests": "3", "failures": "1", "errors": "1", "skipped": "0", "hostname": "localhost"} {
+		if attrs[name] != want {
+			t.Errorf("%s=%q", name, attrs[name])
+		}
+	}
+	if _, err := time.Parse("2006-01-02T15:04:05", attrs["timestamp"]); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(fixTest)
+	f.Add("workflow: w\ncases: [{name: a, files: {../x: y}, replies: ../r.yml, expect: {output: {matches: '('}}}]")
+	f.Fuzz(func(t *testing.T, text string) {
+		root := "/project"
+		file, found := trial.Read(root, "/project/.hocket/tests/t.yml", []byte(text))
+		if found.Errors() {
+			return
+		}
+		for _, c := range file.Cases {
+			if c.Name == "" || c.Workflow == "" {
+				t.Errorf("accepts %q", text)
+			}
+			for path := range c.Files {
+				if !filepath.IsLocal(path) {
+					t.Errorf("accepts the path %q", path)
+				}
+			}
+			if rel, err := filepath.Rel(root, c.Cassette); c.Cassette != "" && (err != nil || !filepath.IsLocal(rel)) {
+				t.Errorf("accepts the cassette %q", c.Cassette)
+			}
+		}
+	})
+}

@@ -1,0 +1,371 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/projectfile"
+	"github.com/hocket-dev/hocket/internal/wholefile"
+	"github.com/hocket-dev/hocket/trial/cassette"
+	"github.com/hocket-dev/hocket/workflow"
+)
+
+// Options say how tests run.
+type Options struct {
+	// Host configures the projects that are opened for the cases; what a test replaces is ignored.
+	Host hocket.Options
+	Mode Mode // "": Replay
+	// People answer what the cases have no answers for, while agents really work; nil: nobody does.
+	People hocket.Asker
+	// Parallel is how many cases run at once; zero means one. Cases with real agents run one by one.
+	Parallel int
+	// Temp is where the directories of the tests are; "": where the system has such files.
+	Temp string
+}
+
+// Outcome is what became of a case.
+type Outcome struct {
+	Case     *Case
+	Problems []Problem            // none: it passed
+	Drift    []Problem            // of a live run
+	Invalid  workflow.Diagnostics // mistakes in its files, if it could not start
+	Result   engine.Result
+	Took     time.Duration // on the system's clock
+	Virtual  time.Duration // in the run
+	Written  string        // the cassette that was recorded
+
+	covered *Covered
+}
+
+// Passed reports whether the case passed.
+func (o *Outcome) Passed() bool { return len(o.Problems) == 0 && !o.Invalid.Errors() }
+
+// runID is the id of every run of a test. Sessions are named after it.
+const runID = "hocket-test-run"
+
+// Run runs cases of the project in a directory, and calls done for each, in their order.
+func Run(ctx context.Context, root string, cases []*Case, o Options, done func(*Outcome)) error {
+	if o.Mode == "" {
+		o.Mode = Replay
+	}
+	results := make([]chan *Outcome, len(cases))
+	for i := range results {
+		results[i] = make(chan *Outcome, 1)
+	}
+	slots := make(chan struct{}, max(1, o.Parallel))
+	if o.Mode != Replay {
+		slots = make(chan struct{}, 1)
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	all.Go(func() {
+		for i, c := range cases {
+			slots <- struct{}{}
+			all.Go(func() {
+				results[i] <- runCase(ctx, root, c, o)
+				<-slots
+			})
+		}
+	})
+	for i := range cases {
+		out := <-results[i]
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		done(out)
+	}
+	return nil
+}
+
+// runCase runs one case in a directory of its own.
+func runCase(ctx context.Context, root string, c *Case, o Options) *Outcome {
+	began := time.Now()
+	out := &Outcome{Case: c, covered: newCovered()}
+	defer func() { out.Took = time.Since(began) }()
+	if ctx.Err() != nil {
+		return out
+	}
+	r := &running{Options: o, c: c, root: root, out: out}
+	if err := r.run(ctx); err != nil {
+		r.fail(err)
+	}
+	return out
+}
+
+// running is a case that runs.
+type running struct {
+	Options
+	c    *Case
+	root string
+	out  *Outcome
+
+	copies *original // the run whose outcomes are used; nil: none
+
+	dir    string // of the tasks
+	player *player
+	result engine.Result
+}
+
+// fail reports why a case could not run.
+func (r *running) fail(err error) {
+	var invalid *hocket.InvalidError
+	if errors.As(err, &invalid) {
+		r.out.Invalid = append(r.out.Invalid, invalid.Diagnostics...)
+		return
+	}
+	found := Problem{Summary: err.Error(), Pos: r.c.Pos}
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		found.Detail = hinted.Hint()
+	}
+	r.out.Problems = append(r.out.Problems, found)
+}
+
+func (r *running) run(ctx context.Context) (err error) {
+	temp, err := os.MkdirTemp(r.Temp, "hocket-test-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	if temp, err = filepath.EvalSymlinks(temp); err != nil {
+		return err
+	}
+	r.dir = filepath.Join(temp, "work")
+	if err := r.lay(); err != nil {
+		return err
+	}
+	state := filepath.Join(temp, "state")
+	if err := r.prepare(ctx, state); err != nil || !r.out.Passed() {
+		return err
+	}
+	host := r.Host
+	host.State, host.Local = state, true
+	host.Trial = &hocket.Trial{Clock: r.player.clock, Dir: r.dir, Stand: r.player.Stand, Works: r.c.Exec || r.player.mode == Record || r.player.mode == Live}
+	p, err := hocket.Open(r.root, host)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	if err := r.drive(ctx, p); err != nil {
+		return err
+	}
+	if r.out.Invalid.Errors() {
+		return nil
+	}
+	r.judge()
+	return r.keep(p)
+}
+
+// lay writes the files that the case begins with.
+func (r *running) lay() error {
+	if err := os.MkdirAll(r.dir, 0o755); err != nil {
+		return err
+	}
+	var changes []cassette.Change
+	for name, source := range r.c.Files {
+		content := []byte(source.Text)
+		if source.From != "" {
+			var err error
+			if content, err = projectfile.Read(source.From, r.root); err != nil {
+				return fmt.Errorf("cannot read the file for %s: %w", name, err)
+			}
+		}
+		changes = append(changes, cassette.Change{Path: name, Content: content, Executable: strings.HasPrefix(string(content), "#!")})
+	}
+	slices.SortFunc(changes, func(a, b cassette.Change) int { return strings.Compare(a.Path, b.Path) })
+	return cassette.Apply(r.dir, changes, &cassette.Places{})
+}
+
+// prepare makes the player.
+func (r *running) prepare(ctx context.Context, state string) error {
+	mode := r.Mode
+	switch {
+	case r.copies != nil:
+		mode = copying
+	case r.c.Cassette == "":
+		mode = Replay // there is nothing to record or to compare
+	}
+	files, err := cassette.ReadFiles(r.dir)
+	if err != nil {
+		return err
+	}
+	r.player = &player{
+		mode: mode, exec: r.c.Exec, clock: newClock(), dir: r.dir, base: files.Digest(), people: r.People,
+		places: &cassette.Places{Run: runID, Dir: r.dir, State: state, Since: time.Now()},
+		asked:  map[string]int{}, pending: map[string]func(){}, failed: map[string]func(){},
+	}
+	r.out.covered.ends = r.player.resume
+	if r.copies != nil {
+		r.player.left = r.copies.left
+		r.player.edits = func(address string, attempt int, dir string) error { return r.copies.edit(ctx, address, attempt, dir) }
+	}
+	if r.c.Cassette == "" || mode == Record {
+		return nil
+	}
+	text, err := projectfile.Read(r.c.Cassette, r.root)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.out.Problems = append(r.out.Problems, Problem{Summary: "there is no cassette " + near(r.root, r.c.Cassette), Detail: "record it with `hocket test --record`", Pos: r.c.Pos})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	recorded, found := cassette.Read(r.c.Cassette, text)
+	r.out.Invalid = append(r.out.Invalid, found...)
+	r.player.left = recorded.Interactions
+	return nil
+}
+
+// near returns a path of the project as people write it.
+func near(root, file string) string {
+	if rel, err := filepath.Rel(root, file); err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return file
+}
+
+// load loads the workflow of the case: a file of the project, or a name.
+func (r *running) load(p *hocket.Project) (*hocket.Workflow, error) {
+	file := filepath.Join(r.root, filepath.FromSlash(r.c.Workflow))
+	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && filepath.IsLocal(filepath.FromSlash(r.c.Workflow)) {
+		return p.Load(file)
+	}
+	return p.LoadNamed(r.c.Workflow)
+}
+
+// drive runs the workflow to its end.
+func (r *running) drive(ctx context.Context, p *hocket.Project) error {
+	w, err := r.load(p)
+	if err != nil {
+		return err
+	}
+	if w.Model() == nil {
+		return &hocket.InvalidError{Diagnostics: w.Diagnostics()}
+	}
+	r.out.covered.bundle = w.Bundle()
+	if r.c.Replies != nil {
+		for _, d := range hocket.CheckReplies(r.c.Replies, w.Bundle(), r.c.File.Path) {
+			if d.Severity == workflow.Error {
+				r.out.Invalid = append(r.out.Invalid, d)
+			}
+		}
+	}
+	if own := r.c.own; own != nil {
+		for _, key := range own.Strangers(w.Bundle()) { // a reply that nothing uses tests nothing
+			r.out.Invalid = append(r.out.Invalid, workflow.Errorf(own.At(key), Code, workflow.DidYouMean(key, r.out.covered.names()), "no step has the name %q", key))
+		}
+	}
+	if r.out.Invalid.Errors() {
+		return nil
+	}
+	options := []hocket.StartOption{hocket.WithClaim(), hocket.WithRun(runID)}
+	if r.c.Replies != nil {
+		options = append(options, hocket.WithReplies(r.c.Replies))
+	}
+	run, err := p.Record(ctx, w, r.c.Inputs, options...)
+	if err != nil {
+		return err
+	}
+	r.result, err = run.Drive(ctx, hocket.Front{Asker: r.player, Observer: r.out.covered})
+	r.out.Result, r.out.Virtual = r.result, r.player.clock.Elapsed()
+	if err != nil {
+		return err
+	}
+	if r.result.Status != engine.Waiting || r.c.Expect.Status == engine.Waiting {
+		return nil
+	}
+	open, err := run.Questions(ctx)
+	for _, q := range open {
+		r.out.Problems = append(r.out.Problems, unanswered(q.Question, r.c.Exec))
+	}
+	return err
+}
+
+func unanswered(q engine.Question, exec bool) Problem {
+	found := Problem{Summary: fmt.Sprintf("%s asks a person, and has no answer: %s", q.Address, q.Text)}
+	found.Detail = fmt.Sprintf("add %s to `replies`, with `delay` if the answer comes later", q.Node)
+	if q.Required && exec {
+		found.Detail = "only a person may answer it while commands really run: remove `exec`, and write replies for the commands"
+	}
+	return found
+}
+
+// judge compares what happened with what was recorded and expected.
+func (r *running) judge() {
+	p := r.player
+	r.out.Problems = append(p.problems, r.out.Problems...)
+	r.out.Drift = p.drift
+	if p.mode == copying { // attempts that have replies are among them
+		p.left = nil
+	}
+	for _, i := range p.left {
+		found := Problem{Summary: fmt.Sprintf("the recording of %s was not used", i), Detail: "record the case again with `hocket test --record`, or remove it from the cassette", Pos: i.Pos}
+		switch {
+		case p.mode == Live:
+			r.out.Drift = append(r.out.Drift, found)
+		case len(p.problems) == 0 && len(r.out.Problems) == 0: // otherwise it follows from these
+			r.out.Problems = append(r.out.Problems, found)
+		}
+	}
+	if len(r.out.Problems) > 0 { // a run that did not get its replies says nothing about the workflow
+		return
+	}
+	r.out.Problems = r.c.Expect.problems(r)
+}
+
+// keep writes what was recorded.
+func (r *running) keep(p *hocket.Project) error {
+	if r.player.mode != Record {
+		return nil
+	}
+	if !r.out.Passed() {
+		r.out.Problems = append(r.out.Problems, Problem{Summary: "the recording was not written, because the case failed"})
+		return nil
+	}
+	made := &cassette.Cassette{Workflow: r.out.covered.bundle.Root.Name, Interactions: r.player.made}
+	r.out.covered.decisions(made)
+	r.out.Written = r.c.Cassette
+	return Write(p, made, r.c.Cassette)
+}
+
+// Write writes a cassette of a project. The error is a *[cassette.LeakError] if it contains something private; then
+// nothing is written.
+func Write(p *hocket.Project, c *cassette.Cassette, file string) error {
+	if err := c.Check(privateOf(p)); err != nil {
+		return err
+	}
+	return WriteFile(p.Root(), file, c.Text())
+}
+
+// WriteFile writes a file of a project, which may be untrusted: a link in it may lead anywhere.
+func WriteFile(root, file string, text []byte) error {
+	dir, err := filepath.Rel(root, filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	in, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := in.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("cannot create the folder %s of the project: %w", filepath.ToSlash(dir), rootError(err))
+	}
+	real, err := projectfile.Resolve(filepath.Dir(file), root)
+	if err != nil {
+		return err
+	}
+	return wholefile.Write(filepath.Join(real, filepath.Base(file)), text, 0o644)
+}
