@@ -18,7 +18,7 @@ func TestEveryWordIsDocumented(t *testing.T) {
 		"workflow":       {"docs/spec/02-yaml.md"},
 		"agent":          {"docs/spec/05-agents.md"},
 		"cli":            {"docs/spec/10-cli-agents.md"},
-		"config":         {"docs/spec/05-agents.md", "docs/spec/23-notifications.md", "docs/spec/24-traces.md"},
+		"config":         {"docs/spec/05-agents.md", "docs/spec/23-notifications.md", "docs/spec/24-traces.md", "docs/spec/26-workspaces.md"},
 		"handoff-result": {"docs/spec/17-handoff.md"},
 		"handoff-state":  {"docs/spec/17-handoff.md"},
 		"replies":        {"docs/spec/05-agents.md"},
