@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -238,9 +240,14 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	return out
 }
 
+// paths returns the paths of a diff. One that would not stay on its line is quoted, since a person who reads the line
+// could take its end for something else.
 func paths(d workspace.Diff) []string {
 	var list []string
 	for _, f := range d.Files {
+		if strings.ContainsFunc(f.Path, unicode.IsControl) {
+			f.Path = strconv.Quote(f.Path)
+		}
 		list = append(list, f.Path)
 	}
 	return list

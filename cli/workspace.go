@@ -103,23 +103,10 @@ func (a *app) printDiff(d hocket.Diff, files bool) error {
 // paintDiff colours a diff as git does. Without colours it is unchanged, so that git apply accepts it.
 func paintDiff(style view.Style, patch string) string {
 	var b strings.Builder
-	inHunk := false
+	paint := view.DiffPaint()
 	for line := range strings.Lines(patch) {
-		text, end := strings.TrimSuffix(line, "\n"), line[len(strings.TrimSuffix(line, "\n")):]
-		paint := view.None
-		switch {
-		case strings.HasPrefix(text, "diff --git "):
-			inHunk, paint = false, view.Bold
-		case strings.HasPrefix(text, "@@"):
-			inHunk, paint = true, view.Cyan
-		case !inHunk:
-			paint = view.Bold
-		case strings.HasPrefix(text, "+"):
-			paint = view.Green
-		case strings.HasPrefix(text, "-"):
-			paint = view.Red
-		}
-		b.WriteString(style.Paint(paint, text) + end)
+		text := strings.TrimSuffix(line, "\n")
+		b.WriteString(style.Paint(paint(text), text) + line[len(text):])
 	}
 	return b.String()
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestAccessible has axe-core look for what keeps people from using the pages.
-func TestAccessible(t *testing.T) {
+// axe returns the source of axe-core, which looks for what keeps people from using a page.
+func axe(t *testing.T) string {
+	t.Helper()
 	dir := os.Getenv("HOCKET_AXE")
 	if dir == "" {
 		cache, err := os.UserCacheDir()
@@ -24,6 +25,22 @@ func TestAccessible(t *testing.T) {
 	if err != nil {
 		t.Skip("axe-core is not installed; `make axe` or web/setup installs it")
 	}
+	return string(source)
+}
+
+// accessible has axe-core look at the page as it is.
+func (b *tab) accessible(name, axe string) {
+	b.t.Helper()
+	// What opens is looked at, too.
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach((d) => (d.open = true)); ` + axe + ";undefined"))
+	for _, one := range eval[[]string](b, `axe.run().then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.impact + " " + v.id + ": " + n.target.join(" ") + " " + n.html.slice(0, 140) + " " + (n.any[0]?.message ?? ""))))`) {
+		b.t.Errorf("%s: %s", name, one)
+	}
+}
+
+// TestAccessible looks at every page.
+func TestAccessible(t *testing.T) {
+	source := axe(t)
 	more := hostileFiles() // have an agent with a transcript, and a workflow that a model wrote
 	more[".hocket/triggers/nightly.yml"] = "workflow: hello\nschedule: \"0 3 * * *\"\nzone: Europe/Berlin\n"
 	more[".hocket/triggers/wrong.yml"] = "workflow: helo\nafter: hello\n"
@@ -50,15 +67,7 @@ func TestAccessible(t *testing.T) {
 			if strings.HasSuffix(path, "/edit") || strings.HasSuffix(path, "/new") && !strings.Contains(path, "handoffs") {
 				b.wait(editor)
 			}
-			// What opens is looked at, too.
-			b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach((d) => (d.open = true)); ` + string(source) + ";undefined"))
-			v, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](`axe.run().then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.impact + " " + v.id + ": " + n.target.join(" ") + " " + n.html.slice(0, 140) + " " + (n.any[0]?.message ?? ""))))`, chromedp.EvalAwaitPromise))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, one := range v {
-				t.Errorf("%s %s: %s", theme, path, one)
-			}
+			b.accessible(theme+" "+path, source)
 		}
 	}
 }

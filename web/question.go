@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/server"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -25,6 +26,7 @@ type about struct {
 	Inputs  string
 	Before  string    // the beginning of the output that led to the question
 	Earlier []earlier // steps that work can be sent back to
+	Change  *change   // the diff that it is about, without its lines; nil: none
 }
 
 const mostCards = 200 // whose runs are remembered
@@ -61,7 +63,7 @@ func (s *site) about(ctx context.Context, in *server.InRun, q server.Question) (
 	if err != nil {
 		return about{}, err
 	}
-	a := about{Before: outputBefore(state, q.Address)}
+	a := about{Before: outputBefore(state, q.Address), Change: readChange(q.Detail).summary()}
 	if q.Kind == string(engine.GateQuestion) {
 		a.Earlier = earlierSteps(state, q.Address)
 	}
@@ -89,6 +91,71 @@ func outputBefore(state *hocket.State, address string) string {
 	return ""
 }
 
+// changeData is a page on which a person decides about a change.
+type changeData struct {
+	server.InRun
+	Card   *card // nil: the question was answered
+	Change *change
+}
+
+// Lands reports whether the change lands unless the person rejects it. Then a reason is a comment, and no other answer.
+func (d *changeData) Lands() bool {
+	return d.Change.Digest != "" && slices.ContainsFunc(d.Card.Options, func(o server.Option) bool { return o.Value == "reject" })
+}
+
+// reviewChange shows all of a change that a question is about. It is not part of the pages that show the question,
+// since these are asked for again and again.
+func (s *site) reviewChange(r *http.Request) (string, any, error) {
+	ctx, in := r.Context(), inRun(r)
+	_, _, shown, err := s.Run(ctx, in)
+	if err != nil {
+		return "", nil, err
+	}
+	d := &changeData{InRun: *in}
+	id := r.URL.Query().Get("question")
+	open, err := s.cards(ctx, slices.DeleteFunc(shown.Open, func(q server.Question) bool { return q.ID != id }))
+	if err != nil {
+		return "", nil, err
+	}
+	if len(open) > 0 {
+		if d.Change = readChange(open[0].Detail); d.Change != nil {
+			d.Card = &open[0]
+		}
+	}
+	return "Review a change", d, nil
+}
+
+var (
+	ofLine   = lazy.Regexp(`:\d+( \(before\))?$`)
+	numbered = lazy.Regexp(`^(\d+) *: *(.*)$`)
+)
+
+// remarks returns the comments of a form on files and lines, such as "a.go:12: use tabs". at has what each note is about. A
+// note on a file may have several comments, of which each begins with the number of a line.
+func remarks(at, notes []string) []string {
+	var all []string
+	for i, note := range notes[:min(len(at), len(notes))] {
+		begun := false
+		for line := range strings.SplitSeq(note, "\n") {
+			line = strings.TrimSpace(line)
+			number := numbered().FindStringSubmatch(line)
+			switch {
+			case line == "":
+				continue
+			case number != nil && !ofLine().MatchString(at[i]):
+				line = at[i] + ":" + number[1] + ": " + number[2]
+			case begun:
+				line = "  " + line
+			default:
+				line = at[i] + ": " + line
+			}
+			begun = true
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
 // answer answers the question of a form.
 func (s *site) answer(r *http.Request) (string, error) {
 	in, f := inRun(r), r.PostForm
@@ -96,7 +163,8 @@ func (s *site) answer(r *http.Request) (string, error) {
 	if f.Get("own") != "" {
 		value = f.Get("text")
 	}
-	_, err := s.Answer(r.Context(), in, f.Get("question"), hocket.Answer{Value: value, Comment: f.Get("comment"), Digest: f.Get("digest")})
+	comment := strings.TrimSpace(strings.Join(append([]string{f.Get("comment")}, remarks(f["at"], f["note"])...), "\n"))
+	_, err := s.Answer(r.Context(), in, f.Get("question"), hocket.Answer{Value: value, Comment: comment, Digest: f.Get("digest")})
 	return back(r, runPath(in.Project, in.Run)), err
 }
 

@@ -96,26 +96,66 @@ func turned(s string) bool {
 // Asked formats a question in lines that fit: its text, and after a bar what it is about,
 // such as a command. The bar keeps that from looking like text of Hocket.
 func (s Style) Asked(text, detail, indent string) []string {
-	out := s.wrapped(strings.TrimSpace(text), indent, 0)
+	out := s.wrapped(strings.TrimSpace(text), indent, 0, nil)
 	if detail = strings.Trim(detail, "\r\n"); detail != "" {
-		out = append(append(out, ""), s.wrapped(detail, indent+s.pick("│ ", "| "), hang)...)
+		var paint func(string) Paint
+		if isDiff(detail) {
+			paint = DiffPaint()
+		}
+		out = append(append(out, ""), s.wrapped(detail, indent+s.pick("│ ", "| "), hang, paint)...)
 	}
 	if turned(text + detail) {
-		out = append(append(out, ""), s.wrapped("This contains right-to-left text, which the terminal may show in a different order.", indent, 0)...)
+		out = append(append(out, ""), s.wrapped("This contains right-to-left text, which the terminal may show in a different order.", indent, 0, nil)...)
 	}
 	return out
 }
 
+const diffStart = "diff --git " // of the part of a file
+
+// isDiff reports whether a text is a diff, or has several of them below headings.
+func isDiff(text string) bool {
+	return strings.HasPrefix(text, diffStart) || strings.HasPrefix(text, "## ") && strings.Contains(text, "\n"+diffStart)
+}
+
+// DiffPaint returns a function that says how each line of a diff is coloured, in their order, as git does.
+func DiffPaint() func(line string) Paint {
+	inHunk := false
+	return func(line string) Paint {
+		switch {
+		case strings.HasPrefix(line, diffStart), strings.HasPrefix(line, "## "):
+			inHunk = false
+			return Bold
+		case strings.HasPrefix(line, "@@"):
+			inHunk = true
+			return Cyan
+		case !inHunk:
+			return Bold
+		case strings.HasPrefix(line, "+"):
+			return Green
+		case strings.HasPrefix(line, "-"):
+			return Red
+		}
+		return None
+	}
+}
+
 // Revealed is Reveal in lines that fit, without a question.
-func (s Style) Revealed(text string) string { return strings.Join(s.wrapped(text, "", hang), "\n") }
+func (s Style) Revealed(text string) string {
+	return strings.Join(s.wrapped(text, "", hang, nil), "\n")
+}
 
 // hang is how much deeper a line continues than it begins, so that its rows do not look like lines
 // of their own, such as headings.
 const hang = 2
 
-func (s Style) wrapped(text, indent string, hang int) []string {
+// wrapped breaks a text into rows that fit. paint returns how a line is coloured; nil: not at all.
+func (s Style) wrapped(text, indent string, hang int, paint func(line string) Paint) []string {
 	var out []string
 	for line := range strings.SplitSeq(Reveal(text), "\n") {
+		colour := None
+		if paint != nil {
+			colour = paint(line)
+		}
 		rows, deeper := s.Wrap(line, Width(indent)), 0
 		if len(rows) > 1 && hang > 0 {
 			deeper = len(line) - len(strings.TrimLeft(line, " ")) + hang
@@ -126,7 +166,7 @@ func (s Style) wrapped(text, indent string, hang int) []string {
 			if i > 0 {
 				row = strings.Repeat(" ", deeper) + row
 			}
-			out = append(out, strings.TrimRight(indent+row, " "))
+			out = append(out, strings.TrimRight(indent+s.Paint(colour, strings.TrimRight(row, " ")), " "))
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -54,6 +55,19 @@ func TestAskedFits(t *testing.T) {
 	}
 	if lines := (view.Style{}).Asked("Run this?", "rm שלום", ""); !strings.Contains(lines[len(lines)-1], "right-to-left") {
 		t.Errorf("%q", lines)
+	}
+}
+
+// A diff has the colours of git's, also where a line of it looks like a header.
+func TestAskedDiff(t *testing.T) {
+	const bold, red, green, cyan, end = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[m"
+	diff := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n--- b\n+\x1b[0mlong lines here\n"
+	want := []string{"Land?", "", "│ " + bold + "diff --git a/x b/x" + end, "│ " + bold + "--- a/x" + end, "│ " + bold + "+++ b/x" + end, "│ " + cyan + "@@ -1,2 +1,2 @@" + end, "│  a", "│ " + red + "--- b" + end, "│ " + green + "+\\x1b[0mlong" + end, "│ " + green + "  lines here" + end}
+	if got := (view.Style{Color: true, Width: 20}).Asked("Land?", diff, ""); !slices.Equal(got, want) {
+		t.Errorf("%q, want\n%q", got, want)
+	}
+	if got := (view.Style{Color: true}).Asked("Run?", "- rm\n+ x", ""); !slices.Equal(got, []string{"Run?", "", "│ - rm", "│ + x"}) {
+		t.Errorf("%q", got)
 	}
 }
 
