@@ -75,6 +75,9 @@ func (c *attemptAt) landing(ctx context.Context) (workspace.Landing, error) {
 	if err != nil {
 		return workspace.Landing{}, err
 	}
+	if base == "" {
+		return workspace.Landing{}, fmt.Errorf("what the project was when run %s began is not on this machine: land where its steps have worked", c.run)
+	}
 	l := workspace.Landing{
 		ID: c.run + "/" + c.task.Address, Run: c.run, How: workspace.How(cmp.Or(text("as"), string(workspace.AsBranch))), Base: base, Commit: c.task.Workspace,
 		Message: cmp.Or(text("message"), fmt.Sprintf("%s: what run %s has made", c.task.Workflow, c.run)), Include: c.of.p.Config().Workspace.Include,

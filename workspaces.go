@@ -71,7 +71,9 @@ func (r *Run) made(ctx context.Context, address string, attempt int) (store *wor
 	case to == "":
 		return nil, "", "", &NoWorkspaceError{Run: r.id, Address: address}
 	case from == "":
-		from, err = store.Base(ctx, r.id)
+		if from, err = store.Base(ctx, r.id); err == nil && from == "" {
+			err = fmt.Errorf("what the project was when run %s began is not on this machine", r.id)
+		}
 	}
 	return store, from, to, err
 }

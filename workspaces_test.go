@@ -334,3 +334,40 @@ func readFile(t *testing.T, dir, name string) string {
 	}
 	return string(data)
 }
+
+// A run that is started again with its key keeps the files that it began with.
+func TestSameKeyKeepsTheBase(t *testing.T) {
+	p, dir := repository(t, map[string]string{"a.txt": "one\n", "w.yml": `
+name: w
+steps:
+  - {id: write, agent: editor, workspace: own, prompt: "echo two >> a.txt"}
+  - {id: ship, land: patch}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	w, err := p.Load("w.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func() *hocket.Run {
+		r, err := p.Start(t.Context(), w, nil, hocket.WithKey("k"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := start()
+	if res := wait(t, r); res.Status != engine.Waiting {
+		t.Fatal(res.Error)
+	}
+	writeFile(t, filepath.Join(dir, "other.txt"), "x\n")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-q", "-m", "second")
+	if again := start(); again.ID() != r.ID() {
+		t.Fatalf("the key started %s, too", again.ID())
+	}
+	if res := reply(t, r, "land"); res.Status != engine.Success {
+		t.Errorf("the run ends with %s: %s", res.Status, res.Error)
+	}
+	if refs := git(t, dir, "for-each-ref", "--format=%(refname)", "refs/hocket"); refs != "refs/hocket/"+r.ID()+"/base" {
+		t.Errorf("the repository has %s", refs)
+	}
+}

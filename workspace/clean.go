@@ -117,7 +117,7 @@ func (s *Store) Clean(ctx context.Context, remove func(Info) bool) (freed int64,
 	}
 	removeOlder(filepath.Join(s.dir, "temp"), leftovers)
 	removeOlder(filepath.Join(s.dir, "setup"), unusedSetups)
-	return freed, s.collectGarbage(ctx, leftovers)
+	return freed, errors.Join(s.forgetProvisional(ctx, leftovers), s.collectGarbage(ctx, leftovers))
 }
 
 // removeHome removes a workspace if it may be removed. Its attempt may have begun since it was listed.
@@ -184,9 +184,8 @@ func (s *Store) Release(ctx context.Context, run string) error {
 	for _, dir := range landings {
 		err = errors.Join(err, removeAll(dir))
 	}
-	err = errors.Join(err, s.git.deleteRefs(ctx, refsOf(run)))
-	if s.user != nil {
-		err = errors.Join(err, s.user.deleteRefs(ctx, refsOf(run)))
+	for _, g := range s.places() {
+		err = errors.Join(err, g.deleteRefs(ctx, refsOf(run)))
 	}
 	return err
 }

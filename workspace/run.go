@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
@@ -33,9 +35,9 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	return &Workspace{Attempt: a, Root: root, Dir: filepath.Join(root, s.sub), Base: commit, store: s, home: home, lock: lock}, nil
 }
 
-// Base returns the base of a run.
+// Base returns the base of a run; "" if the store has none for it.
 func (s *Store) Base(ctx context.Context, run string) (string, error) {
-	return s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(run)+"base")
+	return s.git.out(ctx, "for-each-ref", "--format=%(objectname)", refsOf(run)+"base")
 }
 
 // Has reports whether the store has a commit.
@@ -50,27 +52,88 @@ func (s *Store) Has(ctx context.Context, commit string) (bool, error) {
 	return err == nil, err
 }
 
-// Copy keeps for another run what the store keeps for a run: its base, and what its attempts left.
-func (s *Store) Copy(ctx context.Context, from, to string) error {
-	places := []git{s.git}
-	if s.user != nil {
-		places = append(places, s.user.git)
+// Keep keeps a commit of the store as the base of a run, unless the run has one. The user's repository may have its objects, and
+// may prune them.
+func (s *Store) Keep(ctx context.Context, run, commit string) error {
+	for _, g := range s.places() {
+		if g.do(ctx, "rev-parse", "-q", "--verify", refsOf(run)+"base") == nil || g.do(ctx, "cat-file", "-e", commit+"^{tree}") != nil {
+			continue // it has a base, or its repository does not have the commit, and need not
+		}
+		if err := g.do(ctx, "update-ref", refsOf(run)+"base", commit); err != nil {
+			return err
+		}
 	}
-	for _, g := range places {
-		list, err := g.out(ctx, "for-each-ref", "--format=%(objectname) %(refname)", refsOf(from))
+	return nil
+}
+
+// places returns the repositories that have refs of runs.
+func (s *Store) places() []git {
+	if s.user == nil {
+		return []git{s.git}
+	}
+	return []git{s.git, s.user.git}
+}
+
+// Copy keeps for another run what the store keeps for a run: its base, and what its attempts left. What the other run
+// has already stays.
+func (s *Store) Copy(ctx context.Context, from, to string) error {
+	for _, g := range s.places() {
+		list, err := g.out(ctx, "for-each-ref", "--format=%(objectname) %(refname)", refsOf(from), refsOf(to))
 		if err != nil {
 			return err
 		}
-		var changes strings.Builder
+		has := map[string]bool{}
+		var kept [][2]string // name and commit
 		for line := range strings.Lines(list) {
 			commit, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
-			changes.WriteString("update " + refsOf(to) + strings.TrimPrefix(ref, refsOf(from)) + " " + commit + "\n")
+			if name, ok := strings.CutPrefix(ref, refsOf(from)); ok {
+				kept = append(kept, [2]string{name, commit})
+			}
+			has[ref] = true
+		}
+		var changes strings.Builder
+		for _, k := range kept {
+			if ref := refsOf(to) + k[0]; !has[ref] {
+				changes.WriteString("update " + ref + " " + k[1] + "\n")
+			}
 		}
 		if changes.Len() == 0 {
 			continue
 		}
 		if _, err := g.input(ctx, changes.String(), "update-ref", "--stdin"); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// provisional begins the names under which checkouts are kept that no run has yet. What follows is a time, which no run has there.
+const provisional = "_start-"
+
+var firstProvisional = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Provisional returns a name for a checkout that is captured before its run has an id. What a process that was killed has
+// kept under such a name is forgotten after a day.
+func Provisional(now time.Time) string {
+	return provisional + strconv.FormatInt(now.UnixNano(), 36)
+}
+
+// forgetProvisional forgets what killed processes have kept.
+func (s *Store) forgetProvisional(ctx context.Context, age time.Duration) error {
+	const refs = "refs/hocket/"
+	for _, g := range s.places() {
+		list, err := g.out(ctx, "for-each-ref", "--format=%(refname)", refs+provisional+"*/**")
+		if err != nil {
+			return err
+		}
+		for ref := range strings.Lines(list) {
+			name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(ref), refs), "/")
+			at, err := strconv.ParseInt(strings.TrimPrefix(name, provisional), 36, 64)
+			if began := time.Unix(0, at); err == nil && began.After(firstProvisional) && time.Since(began) > age {
+				if err := g.deleteRefs(ctx, refsOf(name)); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
