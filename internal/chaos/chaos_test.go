@@ -133,3 +133,12 @@ func (p project) events(run string) (all []event, raw string) {
 	}
 	return all, got.out
 }
+
+// decode runs a command and reads the JSON that it prints.
+func (p project) decode(into any, args ...string) {
+	p.t.Helper()
+	got := p.call(args...)
+	if err := json.Unmarshal([]byte(got.out), into); err != nil {
+		p.t.Fatalf("hocket %s: %v\n%s%s", strings.Join(args, " "), err, got.out, got.err)
+	}
+}
