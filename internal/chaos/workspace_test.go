@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -184,4 +185,97 @@ func TestCancelledRunsLeaveNothing(t *testing.T) {
 	if got := p.git("for-each-ref", "refs/hocket/"); strings.Contains(got, run) {
 		t.Errorf("the repository has %s", got)
 	}
+}
+
+// TestLandingsAreKilled kills the process that lands at random moments, and resumes the run. The person is not asked again,
+// everything lands once, and what was not committed stays as it was.
+func TestLandingsAreKilled(t *testing.T) {
+	random := rand.New(rand.NewPCG(*seed, 7))
+	took := map[string]time.Duration{}
+	met := map[string]int{}
+	for i := range *landings {
+		how := []string{"patch", "commit", "branch"}[i%3]
+		p := newRepository(t, map[string]string{"a.txt": "one\ntwo\nthree\n", "b.txt": "b\n", "w.yml": fmt.Sprintf(`name: w
+steps:
+  - {id: write, agent: shell, workspace: own, config: {command: 'echo four >> a.txt; rm -f gone.txt; mkdir many; for i in 0 1 2 3 4 5 6 7 8 9; do echo $i > many/$i; done'}}
+  - {id: ship, land: %s}
+`, how), "gone.txt": "gone\n"})
+		mine := map[string]string{"b.txt": "not committed\n", "new.txt": "new\n"}
+		if how != "branch" {
+			mine["a.txt"] = "mine\none\ntwo\nthree\n"
+		}
+		for name, text := range mine {
+			if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.git("add", "b.txt")
+		if got := p.call("run", "w.yml", "--quiet"); got.code != 3 {
+			t.Fatalf("run: %d %s%s", got.code, got.out, got.err)
+		}
+		run := p.runs()[0]
+		if got := p.call("answer", run, "ship", "land"); got.code != 0 {
+			t.Fatalf("answer: %s%s", got.out, got.err)
+		}
+		if took[how] == 0 { // the first one of each kind is not killed
+			began := time.Now()
+			if got := p.call("resume", run, "--quiet"); got.code != 0 {
+				t.Fatalf("resume: %s%s", got.out, got.err)
+			}
+			took[how] = time.Since(began)
+		}
+		p.kill(time.Duration(random.Int64N(int64(took[how]))), "resume", run, "--quiet")
+		for name, text := range mine { // before anybody repairs it
+			got, err := os.ReadFile(filepath.Join(p.dir, name))
+			if err != nil || string(got) != text && string(got) != text+"four\n" {
+				t.Errorf("after the kill, %s has %q, %v", name, got, err)
+			}
+		}
+		if left, _ := filepath.Glob(filepath.Join(p.dir, "many", "*")); len(left) > 0 && len(left) < 10 {
+			met["in the middle of the files"]++
+		}
+		met[how]++
+		if got := p.call("resume", run, "--quiet"); got.code != 0 && !strings.Contains(got.err, "success") {
+			t.Fatalf("kill %d, %s: resume: %d %s%s", i, how, got.code, got.out, got.err)
+		}
+		if got := p.call("show", run, "ship"); !strings.Contains(got.out, map[string]string{"patch": "changed 12 files", "commit": "landed 12 files on main", "branch": "landed 12 files on hocket/" + run}[how]) {
+			t.Errorf("kill %d, %s: the landing says %s", i, how, got.out)
+		}
+		for name, text := range mine {
+			if name == "a.txt" {
+				text += "four\n"
+			}
+			if got, err := os.ReadFile(filepath.Join(p.dir, name)); err != nil || string(got) != text {
+				t.Errorf("%s has %q, %v", name, got, err)
+			}
+		}
+		status := map[string]string{
+			"patch": "M a.txt\nM  b.txt\n D gone.txt\n?? many/\n?? new.txt", "commit": "M a.txt\nM  b.txt\n?? new.txt", "branch": "M  b.txt\n?? new.txt",
+		}[how]
+		if got := p.git("status", "--porcelain"); got != status {
+			t.Errorf("the status is\n%s\nwant\n%s", got, status)
+		}
+		branch := map[string]string{"patch": "main", "commit": "main", "branch": "hocket/" + run}[how]
+		if got, want := p.git("rev-list", "--count", branch), map[string]string{"patch": "1", "commit": "2", "branch": "2"}[how]; got != want {
+			t.Errorf("%s has %s commits", branch, got)
+		}
+		if how != "patch" {
+			if got := p.git("show", branch+":a.txt") + p.git("show", branch+":b.txt") + p.git("ls-tree", "--name-only", branch); got != "one\ntwo\nthree\nfourba.txt\nb.txt\nmany\nw.yml" {
+				t.Errorf("%s has %q", branch, got)
+			}
+		}
+		for _, dir := range []string{p.dir, filepath.Join(p.dir, "many"), filepath.Join(p.dir, ".git")} {
+			for _, pattern := range []string{".hocket-*", "*.hocket", "*.lock"} {
+				if left, _ := filepath.Glob(filepath.Join(dir, pattern)); len(left) > 0 {
+					t.Errorf("left over: %v", left)
+				}
+			}
+		}
+		p.git("fsck", "--full", "--strict")
+		if t.Failed() {
+			t.Fatalf("kill %d, %s", i, how)
+		}
+		p.remove()
+	}
+	t.Logf("%d kills met landings %v", *landings, met)
 }
