@@ -86,13 +86,17 @@ func (c *attemptAt) landing(ctx context.Context) (workspace.Landing, error) {
 		return workspace.Landing{}, err
 	}
 	l := workspace.Landing{
-		ID: c.run + "/" + c.task.Address, Run: c.run, How: workspace.How(cmp.Or(text("as"), string(workspace.AsBranch))), Base: base, Commit: c.task.Workspace,
+		ID: c.run + "/" + c.task.Address, Run: c.run, How: howOf(c.task.Settings), Base: base, Commit: c.task.Workspace,
 		Message: cmp.Or(text("message"), fmt.Sprintf("%s: what run %s has made", c.task.Workflow, c.run)), Include: c.of.p.Config().Workspace.Include,
 	}
 	if l.How == workspace.AsBranch {
 		l.Branch = cmp.Or(text("branch"), "hocket/"+c.run)
 	}
 	return l, nil
+}
+
+func howOf(settings map[string]any) workspace.How {
+	return workspace.How(cmp.Or(workflow.FormatText(cmp.Or(settings["as"], any(""))), string(workspace.AsBranch)))
 }
 
 func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
