@@ -34,6 +34,9 @@ func (p *Project) capture(ctx context.Context, b *workflow.Bundle) (base workspa
 	}
 	store, err := p.workspaces(ctx)
 	if err == nil {
+		if err := canLand(store, b); err != nil {
+			return base, keep, err
+		}
 		base, keep, err = p.captured(ctx, store)
 	}
 	if err != nil {
@@ -43,9 +46,10 @@ func (p *Project) capture(ctx context.Context, b *workflow.Bundle) (base workspa
 }
 
 func (p *Project) captured(ctx context.Context, store *workspace.Store) (base workspace.Base, keep func(run string) error, err error) {
-	name := workspace.Provisional(time.Now())
+	name := workspace.Provisional()
+	forget := func() error { return store.Release(context.WithoutCancel(ctx), name) }
 	if base, err = store.Capture(ctx, name, p.Config().Workspace.Include); err != nil {
-		return base, nil, errors.Join(err, store.Release(context.WithoutCancel(ctx), name))
+		return base, func(string) error { return nil }, errors.Join(err, forget())
 	}
 	return base, func(run string) error {
 		ctx := context.WithoutCancel(ctx)
@@ -54,8 +58,22 @@ func (p *Project) captured(ctx context.Context, store *workspace.Store) (base wo
 				return err
 			}
 		}
-		return store.Release(ctx, name)
+		return forget()
 	}, nil
+}
+
+// canLand returns an error if a landing needs a repository and there is none: before agents have worked for nothing.
+func canLand(store *workspace.Store, b *workflow.Bundle) (err error) {
+	for _, w := range check.Workflows(*b) {
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			if t, ok := n.Step.(*workflow.Task); ok && t.Agent == workflow.LandAgent && err == nil {
+				if wrong := store.CheckHow(howOf(t.Settings)); wrong != nil {
+					err = fmt.Errorf("step %s of %s cannot land: %w", n.ID, w.Name, wrong)
+				}
+			}
+		})
+	}
+	return err
 }
 
 // withoutGit reports that this machine cannot give steps workspaces of their own.

@@ -3,7 +3,6 @@ package workspace
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 // On another machine with the same files, the base of a run is there before anything was captured. It is kept from then on.
@@ -46,23 +45,5 @@ func TestCopyKeepsWhatIsThere(t *testing.T) {
 	f.no(s.Copy(t.Context(), "run", "fork"))
 	if got, err := s.Base(t.Context(), "fork"); got != first.Commit || err != nil {
 		t.Errorf("the base of the fork became %q, %v; it was %s", got, err, first.Commit)
-	}
-}
-
-// What a process kept that was killed before its run had an id is forgotten in the end.
-func TestProvisionalIsForgotten(t *testing.T) {
-	f := newFixture(t)
-	s := f.open()
-	f.capture(s, Provisional(time.Now().Add(-25*time.Hour)))
-	young := Provisional(time.Now())
-	f.capture(s, young)
-	f.capture(s, "_start-nenb41d0") // a run
-	f.no(s.forgetProvisional(t.Context(), 24*time.Hour))
-	for _, g := range s.places() {
-		refs, err := g.out(t.Context(), "for-each-ref", "--format=%(refname)", "refs/hocket/")
-		f.no(err)
-		if want := refsOf(young) + "base\nrefs/hocket/_start-nenb41d0/base"; refs != want {
-			t.Errorf("left are %q, want %q", refs, want)
-		}
 	}
 }

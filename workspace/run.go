@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
@@ -33,6 +32,35 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	}
 	root := filepath.Join(home, "tree")
 	return &Workspace{Attempt: a, Root: root, Dir: filepath.Join(root, s.sub), Base: commit, store: s, home: home, lock: lock}, nil
+}
+
+// Resolve keeps how a conflict was resolved for an attempt.
+func (s *Store) Resolve(ctx context.Context, a Attempt, conflict, resolution string) error {
+	if err := checkCommits(conflict, resolution); err != nil {
+		return err
+	}
+	return s.pin(ctx, a.Run, a.resolutions()+conflict, resolution)
+}
+
+// Resolution returns what [Store.Resolve] keeps, "" if that is nothing.
+func (s *Store) Resolution(ctx context.Context, a Attempt, conflict string) (string, error) {
+	if err := checkCommits(conflict); err != nil {
+		return "", err
+	}
+	commit, err := s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(a.Run)+a.resolutions()+conflict)
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return commit, err
+}
+
+// ForgetResolutions removes what [Store.Resolve] keeps for an attempt.
+func (s *Store) ForgetResolutions(ctx context.Context, a Attempt) error {
+	return s.git.deleteRefs(ctx, refsOf(a.Run)+a.resolutions())
+}
+
+func (a Attempt) resolutions() string {
+	return "resolved/" + nameOf(a.Address) + "/" + strconv.Itoa(a.Number) + "/"
 }
 
 // Base returns the base of a run; "" if the store has none for it.
@@ -102,38 +130,6 @@ func (s *Store) Copy(ctx context.Context, from, to string) error {
 		}
 		if _, err := g.input(ctx, changes.String(), "update-ref", "--stdin"); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// provisional begins the names under which checkouts are kept that no run has yet. What follows is a time, which no run has there.
-const provisional = "_start-"
-
-var firstProvisional = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// Provisional returns a name for a checkout that is captured before its run has an id. What a process that was killed has
-// kept under such a name is forgotten after a day.
-func Provisional(now time.Time) string {
-	return provisional + strconv.FormatInt(now.UnixNano(), 36)
-}
-
-// forgetProvisional forgets what killed processes have kept.
-func (s *Store) forgetProvisional(ctx context.Context, age time.Duration) error {
-	const refs = "refs/hocket/"
-	for _, g := range s.places() {
-		list, err := g.out(ctx, "for-each-ref", "--format=%(refname)", refs+provisional+"*/**")
-		if err != nil {
-			return err
-		}
-		for ref := range strings.Lines(list) {
-			name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(ref), refs), "/")
-			at, err := strconv.ParseInt(strings.TrimPrefix(name, provisional), 36, 64)
-			if began := time.Unix(0, at); err == nil && began.After(firstProvisional) && time.Since(began) > age {
-				if err := g.deleteRefs(ctx, refsOf(name)); err != nil {
-					return err
-				}
-			}
 		}
 	}
 	return nil
