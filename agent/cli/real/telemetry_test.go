@@ -2,7 +2,6 @@ package realtest
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/hocket-dev/hocket/agent"
