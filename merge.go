@@ -92,6 +92,8 @@ func (c *attemptAt) resolve(ctx context.Context, m workspace.Merged) driver.Outc
 	}
 	conflict := strings.Join(list, ", ")
 	switch {
+	case c.byPerson() && c.scripted:
+		return c.resolveScripted(ctx, m, files, conflict)
 	case c.byPerson():
 		return c.askResolved(ctx, m, files, conflict)
 	case c.task.Agent == workflow.MergeAgent:
@@ -172,7 +174,23 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files [
 	if answer == nil {
 		return out
 	}
-	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}}
+	return driver.Outcome{Fault: unresolved(conflict)}
+}
+
+// resolveScripted has a reply resolve conflicts in place of a person.
+func (c *attemptAt) resolveScripted(ctx context.Context, m workspace.Merged, files []string, conflict string) driver.Outcome {
+	out := c.work(ctx, m.Commit)
+	switch {
+	case out.Fault != nil:
+		return out
+	case out.Output == giveUp:
+		return driver.Outcome{Fault: unresolved(conflict)}
+	}
+	return c.checkMarkers(ctx, out, files)
+}
+
+func unresolved(conflict string) *engine.Fault {
+	return &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}
 }
 
 // conflicted returns the workspace in which a person resolves conflicts: with what the person has done so far, if
@@ -208,7 +226,7 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 	switch {
 	case len(names) == 1:
 		out.Output = names[0]
-	case c.byPerson() || c.task.Agent == workflow.MergeAgent:
+	case !c.scripted && (c.byPerson() || c.task.Agent == workflow.MergeAgent):
 		q := engine.Asked{Text: cmp.Or(c.task.Prompt, "Which of these changes should be taken?"), Detail: diffs.String()}
 		for _, name := range names {
 			q.Options = append(q.Options, workflow.Option{Value: name})
