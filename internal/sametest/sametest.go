@@ -235,7 +235,7 @@ func (s *scenario) received(ctx context.Context, run *hocket.Run) string {
 			}
 		}
 	}
-	slices.Sort(lines) // parallel steps start in any order
+	slices.Sort(lines)                             // parallel steps start in any order
 	return strings.Join(slices.Compact(lines), "") // an attempt that asked is made again with the answer
 }
 
