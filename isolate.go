@@ -182,9 +182,11 @@ func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask,
 	if err := i.provide(ctx, store, run, task.Workspace); err != nil {
 		return unprepared(err)
 	}
-	c := &attemptAt{of: i, store: store, run: run, task: task, log: at.Log, make: make}
+	c := &attemptAt{of: i, store: store, run: run, task: task, log: at.Log, scripted: scripted, make: make}
 	switch {
-	case task.Agent == workflow.LandAgent && !scripted: // a reply lands nothing
+	case task.Agent == workflow.LandAgent && scripted: // lands nothing
+		return c.landScripted(ctx)
+	case task.Agent == workflow.LandAgent:
 		return c.land(ctx)
 	case task.Place.Branches == workflow.PickBranch:
 		return c.pick(ctx)
@@ -201,7 +203,9 @@ type attemptAt struct {
 	run   string
 	task  *engine.StartTask
 	log   agent.Log
-	make  attemptIn
+	// scripted means that a reply makes the attempt, also in place of a person.
+	scripted bool
+	make     attemptIn
 }
 
 // work makes the attempt from a commit.

@@ -67,6 +67,18 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	return driver.Outcome{Output: landedText(l, landed), Workspace: c.task.Workspace}
 }
 
+// landScripted makes the attempt with a reply. It can reject the change, but lands nothing: only people approve.
+func (c *attemptAt) landScripted(ctx context.Context) driver.Outcome {
+	out := c.work(ctx, c.task.Workspace)
+	if out.Fault == nil && out.Output == rejectIt {
+		out.Fault = &engine.Fault{Kind: engine.FaultError, Message: rejection(&engine.Answer{Value: rejectIt}), Permanent: true}
+	}
+	if out.Fault == nil {
+		out.Workspace = c.task.Workspace
+	}
+	return out
+}
+
 // rejection says that a person does not want a change, and why.
 func rejection(a *engine.Answer) string {
 	why := []string{"a person rejected the change"}
