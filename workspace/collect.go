@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -22,8 +21,8 @@ func (e *NestedError) Error() string {
 // the base; otherwise everything is one commit on the base. Ignored files are not collected,
 // unless the base or a commit of the agent has them. It can be called again.
 func (w *Workspace) Collect(ctx context.Context, message string) (string, error) {
-	if info, err := os.Lstat(w.Root); err != nil || !info.IsDir() {
-		return "", errors.Join(fmt.Errorf("the workspace %s is not a directory any more", w.Root), err)
+	if err := isDirectory(w.Root); err != nil {
+		return "", fmt.Errorf("the workspace is gone: %w", err)
 	}
 	head := w.headCommit()
 	if head != w.Base && head != "" {
@@ -142,20 +141,6 @@ func packedRef(dir, name string) string {
 		}
 	}
 	return ""
-}
-
-// readSmall reads a regular file that an agent may have replaced by anything.
-func readSmall(file string) (string, error) {
-	const maxSize = 4 << 20
-	info, err := os.Lstat(file)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxSize {
-		return "", fmt.Errorf("%s is not a small file", file)
-	}
-	data, err := os.ReadFile(file)
-	return string(data), err
 }
 
 // Collected returns what an attempt began with and what it left, "" if that is not known.
