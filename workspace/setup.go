@@ -139,12 +139,18 @@ func (w *Workspace) keepSetup(ctx context.Context, result string) error {
 	return os.Rename(temp, result)
 }
 
-// copyTree copies a file or a directory into another place, where parts may exist. On file systems that
-// can share blocks the kernel does so.
+// copyTree copies a file or a directory into another place, where parts may exist. A file that exists stays as
+// it is. What is a directory here must be a real one there: no link is followed. On file systems that can share
+// blocks the kernel does so.
 func copyTree(ctx context.Context, from, to string) error {
+	root, err := os.OpenRoot(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	var dirs []string // their modes come last: some may not be writable
 	modes := map[string]fs.FileMode{}
-	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
@@ -152,14 +158,17 @@ func copyTree(ctx context.Context, from, to string) error {
 		if err != nil {
 			return err
 		}
-		target := filepath.Join(to, rel)
+		target := filepath.Join(filepath.Base(to), rel)
 		info, err := d.Info()
 		if err != nil {
 			return err
 		}
 		switch {
 		case d.IsDir():
-			if err := os.Mkdir(target, 0o700); errors.Is(err, os.ErrExist) {
+			if err := root.Mkdir(target, 0o700); errors.Is(err, fs.ErrExist) {
+				if err := isDirectory(filepath.Join(to, rel)); err != nil {
+					return fmt.Errorf("cannot copy a directory: %w", err)
+				}
 				return nil
 			} else if err != nil {
 				return err
@@ -168,32 +177,39 @@ func copyTree(ctx context.Context, from, to string) error {
 			return nil
 		case d.Type()&fs.ModeSymlink != 0:
 			link, err := os.Readlink(path)
-			if err != nil {
-				return err
+			if err == nil {
+				err = root.Symlink(link, target)
 			}
-			return os.Symlink(link, target)
+			return ignoreExisting(err)
 		case d.Type().IsRegular():
-			return copyFile(path, target, info)
+			return ignoreExisting(copyFile(path, root, target, info))
 		}
 		return nil // sockets and the like
 	})
 	for _, dir := range slices.Backward(dirs) {
-		err = errors.Join(err, os.Chmod(dir, modes[dir]))
+		err = errors.Join(err, root.Chmod(dir, modes[dir]))
 	}
 	return err
 }
 
-func copyFile(from, to string, info fs.FileInfo) error {
+func ignoreExisting(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+func copyFile(from string, root *os.Root, to string, info fs.FileInfo) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm()|0o200)
+	out, err := root.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm()|0o200)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(out, in)
 	// Tools compare the times of what they installed.
-	return errors.Join(err, out.Close(), os.Chmod(to, info.Mode().Perm()), os.Chtimes(to, info.ModTime(), info.ModTime()))
+	return errors.Join(err, out.Close(), root.Chmod(to, info.Mode().Perm()), root.Chtimes(to, info.ModTime(), info.ModTime()))
 }
