@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
@@ -37,23 +38,48 @@ const unusedSetups = 30 * 24 * time.Hour
 // one changes nothing elsewhere. A setup that also changes tracked files runs every time. It
 // reports whether a result was copied.
 //
+// The command runs code of the workspace, which may be an agent's. So only a result that was made in the base
+// of a run, the user's own files, is copied into workspaces with other files. A result of other files is
+// copied only where exactly the same files are.
+//
 // What the setup creates and .gitignore does not ignore belongs to what is collected.
 func (w *Workspace) Setup(ctx context.Context, setup Setup) (copied bool, err error) {
 	digest, err := w.setupDigest(setup)
 	if err != nil {
 		return false, err
 	}
-	result := filepath.Join(w.store.dir, "setup", digest)
+	base, err := w.store.Base(ctx, w.Run)
+	if err != nil && exitCode(err) != 1 { // a worker on another machine need not have it
+		return false, err
+	}
+	copied, err = w.setupAs(ctx, digest, setup, w.Base == base)
+	if w.Base == base || copied || err != nil {
+		return copied, err
+	}
+	at, err := w.store.git.point(ctx, w.Base)
+	if err != nil {
+		return false, err
+	}
+	sum := sha256.Sum256([]byte(digest + " " + at.tree))
+	return w.setupAs(ctx, hex.EncodeToString(sum[:16]), setup, true)
+}
+
+// setupAs copies the result with a key. If there is none, it runs the setup and keeps its result, if it may.
+func (w *Workspace) setupAs(ctx context.Context, key string, setup Setup, run bool) (copied bool, err error) {
+	result := filepath.Join(w.store.dir, "setup", key)
 	lock, err := waitFor(ctx, result+".lock") // one runs it, the others wait for its result
 	if err != nil {
 		return false, err
 	}
-	if _, err := os.Stat(result); err == nil {
+	if _, err := os.Lstat(result); err == nil {
 		now := time.Now()
 		err = errors.Join(os.Chtimes(result, now, now), lock.Release())
 		return true, errors.Join(err, copyTree(ctx, result, w.Root))
 	}
 	defer lock.Release()
+	if !run {
+		return false, nil
+	}
 	if err := setup.Run(ctx, w.Dir); err != nil {
 		return false, err
 	}
@@ -80,14 +106,29 @@ func (w *Workspace) setupDigest(setup Setup) (string, error) {
 			return "", fmt.Errorf("setup_key %q: %w", text, err)
 		}
 		for _, name := range names {
-			data, err := fs.ReadFile(root.FS(), name)
+			sum, err := digestOfFile(root, name)
 			if err != nil {
-				return "", err
+				return "", fmt.Errorf("setup_key %q: %w", text, err)
 			}
-			fmt.Fprintf(h, "%q %x\n", name, sha256.Sum256(data))
+			fmt.Fprintf(h, "%q %x\n", name, sum)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// digestOfFile reads a file piece by piece: an agent decides how long it is.
+func digestOfFile(root *os.Root, name string) ([]byte, error) {
+	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("%s is not a regular file", name), err)
+	}
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return h.Sum(nil), err
 }
 
 // waitFor takes a lock that others hold for long.

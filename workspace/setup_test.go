@@ -89,6 +89,46 @@ func TestSetupRunsOncePerKey(t *testing.T) {
 	}
 }
 
+// TestSetupSharesOnlyResultsOfTheUsersFiles has an agent that changes a file of the key and, for the next setup, the code that it
+// runs. A run of the user with the same key must not receive the result.
+func TestSetupSharesOnlyResultsOfTheUsersFiles(t *testing.T) {
+	f := newFixture(t)
+	f.put("lock.txt", "v1\n")
+	f.put("install", "good\n")
+	s := f.open()
+	b := f.capture(s, "r1")
+	runs := 0
+	setup := Setup{Command: "install", Key: []string{"lock.txt"}, Run: func(_ context.Context, dir string) error {
+		runs++
+		f.write(filepath.Join(dir, "ignored", "made"), f.read(dir, "install"))
+		return nil
+	}}
+	prepare := func(what, run, commit, want string, ran bool) {
+		t.Helper()
+		before := runs
+		w := f.checkout(s, Attempt{run, what, 1}, commit)
+		defer w.Close()
+		copied, err := w.Setup(t.Context(), setup)
+		f.no(err)
+		if got := f.read(w.Root, "ignored", "made"); got != want || copied == ran || (runs > before) != ran {
+			t.Errorf("%s: copied %v, %d runs, and has %q", what, copied, runs-before, got)
+		}
+	}
+	prepare("the base", "r1", b.Commit, "good\n", true)
+	same := f.change(s, "same", b.Commit, map[string]string{"install": "evil\n"})
+	prepare("the key of the base", "r1", same, "good\n", false)
+	evil := f.change(s, "evil", b.Commit, map[string]string{"install": "evil\n", "lock.txt": "v2\n"})
+	prepare("code of an agent", "r1", evil, "evil\n", true)
+	prepare("the same files again", "r1", evil, "evil\n", false)
+	other := f.change(s, "other", evil, map[string]string{"install": "other\n"})
+	prepare("other code of an agent", "r1", other, "other\n", true)
+
+	f.put("lock.txt", "v2\n") // the user takes the visible part of the change
+	clean := f.capture(s, "r2")
+	prepare("a later run", "r2", clean.Commit, "good\n", true)
+	prepare("its key", "r2", clean.Commit, "good\n", false)
+}
+
 // TestSetupDoesNotFollowLinks has an agent that leaves a link where the setup creates a directory. The
 // pattern "ignored/" does not match it, so that it is recorded.
 func TestSetupDoesNotFollowLinks(t *testing.T) {
