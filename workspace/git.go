@@ -45,6 +45,7 @@ func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
 	fixed := []string{
 		"--no-pager", "--no-replace-objects",
 		"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
+		"-c", "safe.bareRepository=explicit", // a folder of a clone can be one, with a configuration of its own
 		"-c", "core.safecrlf=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 		"-c", "submodule.recurse=false", "-c", "advice.addEmbeddedRepo=false", "-c", "protocol.allow=never",
 	}
