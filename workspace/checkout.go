@@ -64,6 +64,9 @@ var ErrInUse = errors.New("the workspace is in use by another attempt")
 // patience is for those who only look whether a workspace is in use.
 const patience = 200 * time.Millisecond
 
+// asideTime limits how long an attempt waits until what an earlier one left is captured.
+var asideTime = time.Minute
+
 func (s *Store) home(a Attempt) string {
 	return filepath.Join(s.dir, "work", nameOf(a.Run), nameOf(a.Address))
 }
@@ -112,9 +115,14 @@ func (w *Workspace) putAside(ctx context.Context) error {
 		earlier := *w
 		earlier.Attempt, earlier.Base = m.Attempt, m.Base
 		w.Left = &m.Attempt
-		if _, w.Reason = earlier.Collect(ctx, "What attempt "+strconv.Itoa(m.Number)+" left"); w.Reason != nil {
+		limited, cancel := context.WithTimeout(ctx, asideTime)
+		defer cancel()
+		if _, w.Reason = earlier.Collect(limited, "What attempt "+strconv.Itoa(m.Number)+" left"); w.Reason != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
+			}
+			if limited.Err() != nil {
+				w.Reason = fmt.Errorf("its files could not be captured within %v", asideTime)
 			}
 			return w.keep(m.Attempt)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -16,6 +18,58 @@ func (e *NestedError) Error() string {
 	return fmt.Sprintf("a repository inside the workspace cannot be captured: %s: remove its .git, or ignore it", strings.Join(e.Paths, ", "))
 }
 
+// UnreadableError means that directories in a workspace cannot be read, so that their files would be lost: they belong to another
+// user, or their paths are too long.
+type UnreadableError struct{ Dirs []string }
+
+func (e *UnreadableError) Error() string {
+	const most = 300
+	list := strings.Join(e.Dirs, ", ")
+	if len(list) > most {
+		list = list[:most] + "…"
+	}
+	return fmt.Sprintf("the files of a directory cannot be read: %s: change its owner or its path, or ignore it", list)
+}
+
+// makeReadable makes directories readable for git, which leaves out others. It returns an error if git would wait forever for a
+// file that it reads, or read forever.
+func (w *Workspace) makeReadable(ctx context.Context) error {
+	const (
+		maxPath = 4096 // of the system; git reports longer ones
+		need    = 0o500
+	)
+	if info, err := os.Lstat(w.Root); err == nil && info.IsDir() && info.Mode().Perm()&need != need {
+		_ = os.Chmod(w.Root, info.Mode().Perm()|need)
+	}
+	root, err := os.OpenRoot(w.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return nil //nolint:nilerr // git reports it, unless it is ignored
+		case !d.IsDir():
+			if readByGit[d.Name()] && !d.Type().IsRegular() && d.Type()&fs.ModeSymlink == 0 {
+				return fmt.Errorf("%s is not a regular file: remove it", name)
+			}
+			return nil
+		case len(name) > maxPath || d.Name() == ".git":
+			return fs.SkipDir
+		}
+		if info, err := d.Info(); err == nil && info.Mode().Perm()&need != need {
+			_ = root.Chmod(name, info.Mode().Perm()|need) // it may belong to another user
+		}
+		return nil
+	})
+}
+
+// readByGit are the names of files that git reads in every directory, or at the top. It does not follow links there.
+var readByGit = map[string]bool{".gitignore": true, ".gitattributes": true, ".gitmodules": true}
+
 // Collect commits what is in the workspace and returns the commit, which the store keeps for the
 // attempt. If nothing was changed, it is the base. Commits of the agent are kept if HEAD descends from
 // the base; otherwise everything is one commit on the base. Ignored files are not collected,
@@ -24,11 +78,13 @@ func (w *Workspace) Collect(ctx context.Context, message string) (string, error)
 	if err := isDirectory(w.Root); err != nil {
 		return "", fmt.Errorf("the workspace is gone: %w", err)
 	}
+	if err := w.makeReadable(ctx); err != nil {
+		return "", err
+	}
 	head := w.headCommit()
 	if head != w.Base && head != "" {
 		commit, err := w.collect(ctx, head, message)
-		var nested *NestedError
-		if err == nil || ctx.Err() != nil || errors.As(err, &nested) {
+		if err == nil || ctx.Err() != nil || errors.As(err, new(*NestedError)) || errors.As(err, new(*UnreadableError)) {
 			return commit, err
 		}
 		// It does not descend from the base, or its objects are damaged.
@@ -61,12 +117,14 @@ func (w *Workspace) collect(ctx context.Context, head, message string) (string, 
 	if err != nil {
 		return "", err
 	}
-	nested, err := q.add(ctx, links)
-	if err != nil {
+	found, err := q.add(ctx, links, links)
+	switch {
+	case err != nil:
 		return "", err
-	}
-	if nested != nil {
-		return "", &NestedError{nested}
+	case found.unread != nil:
+		return "", &UnreadableError{found.unread}
+	case found.nested != nil:
+		return "", &NestedError{found.nested}
 	}
 	tree, err := q.out(ctx, "write-tree")
 	if err != nil {

@@ -149,6 +149,9 @@ func waitFor(ctx context.Context, path string) (*filelock.Lock, error) {
 // keepSetup copies what a setup created. If it changed other files, a copy would be incomplete,
 // so there is none.
 func (w *Workspace) keepSetup(ctx context.Context, result string) error {
+	if err := w.makeReadable(ctx); err != nil {
+		return err
+	}
 	q, err := w.store.quarantine(w.Root, "")
 	if err != nil {
 		return err
