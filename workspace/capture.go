@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/projectfile"
 )
 
 // Base is what a run starts from.
@@ -199,7 +201,7 @@ func (s *Store) ignore(q *quarantine) error {
 
 // include adds ignored files that a pattern names.
 func (s *Store) include(ctx context.Context, q *quarantine, patterns []string) error {
-	text, err := os.ReadFile(filepath.Join(s.root, s.sub, Include))
+	text, err := projectfile.Read(filepath.Join(s.root, s.sub, Include), s.root) // a clone may have anything there
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

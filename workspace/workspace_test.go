@@ -258,6 +258,29 @@ func TestIgnoredFilesOnlyIfIncluded(t *testing.T) {
 	f.has(s, b.Commit, "ignored/keep.json", "")
 }
 
+// TestIncludeIsAFileOfTheProject has clones in which .worktreeinclude leads elsewhere.
+func TestIncludeIsAFileOfTheProject(t *testing.T) {
+	f := newFixture(t)
+	f.put(".env", "SECRET=1\n")
+	s := f.open()
+	file := filepath.Join(f.repo, Include)
+	secret := filepath.Join(t.TempDir(), "secret")
+	f.write(secret, ".env\n")
+	for target, want := range map[string]string{"/dev/zero": "leaves the project", secret: "leaves the project", "dir": "not a regular file"} {
+		f.no(os.Symlink(target, file))
+		if _, err := s.Capture(t.Context(), "r1", nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v", target, err)
+		}
+		f.no(os.Remove(file))
+	}
+	f.put("patterns", ".env\n")
+	f.no(os.Symlink("patterns", file))
+	f.has(s, f.capture(s, "r1").Commit, ".env", "SECRET=1")
+	f.no(os.Remove(file))
+	f.no(os.Symlink("missing", file))
+	f.has(s, f.capture(s, "r1").Commit, ".env", "")
+}
+
 func TestUsersConfigurationDecidesWhatIsIgnored(t *testing.T) {
 	f := newFixture(t)
 	f.write(filepath.Join(os.Getenv("HOME"), "ignore"), "*.swp\n")
