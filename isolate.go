@@ -35,7 +35,7 @@ func (p *Project) capture(ctx context.Context, b *workflow.Bundle) (base workspa
 	if err != nil {
 		return base, keep, fmt.Errorf("steps of %s have workspaces of their own: %w", b.Root.Name, err)
 	}
-	provisional := "start-" + time.Now().UTC().Format("20060102T150405.000000000")
+	provisional := workspace.Provisional()
 	if base, err = store.Capture(ctx, provisional, p.Config().Workspace.Include); err != nil {
 		return base, keep, fmt.Errorf("steps of %s have workspaces of their own: %w", b.Root.Name, err)
 	}

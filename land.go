@@ -30,6 +30,16 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	if err != nil {
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
+	if a := c.task.Answer; a != nil && a.Value == landIt {
+		l.Approval = a.Digest
+		landed, found, err := c.store.Finish(ctx, l) // a process that landed it was killed
+		switch {
+		case err != nil:
+			return unlanded(ctx, err)
+		case found:
+			return driver.Outcome{Output: landedText(l, landed), Workspace: c.task.Workspace}
+		}
+	}
 	plan, err := c.store.Plan(ctx, l, maxLandDiff)
 	if err != nil {
 		return unlanded(ctx, err)

@@ -109,7 +109,7 @@ steps:
 		t.Errorf("the project has %s", got)
 	}
 	for attempt := 1; attempt <= 2; attempt++ {
-		d, err := r.Diff(t.Context(), "try", attempt, 1<<20)
+		d, err := r.Diff(t.Context(), hocket.Made{Address: "try", Attempt: attempt}, 1<<20)
 		if err != nil || len(d.Files) != 2 || !strings.Contains(d.Patch, "+more") {
 			t.Errorf("attempt %d left %+v, %v", attempt, d, err)
 		}
@@ -245,7 +245,7 @@ func TestBestOfThree(t *testing.T) {
 			if got := git(t, dir, "status", "--porcelain"); got != "M b.txt" {
 				t.Errorf("the checkout has %s", got)
 			}
-			if d, err := r.Diff(t.Context(), "write[2]", 0, 1<<20); err != nil || !strings.Contains(d.Patch, "+three") {
+			if d, err := r.Diff(t.Context(), hocket.Made{Address: "write[2]"}, 1<<20); err != nil || !strings.Contains(d.Patch, "+three") {
 				t.Errorf("the loser's diff: %+v, %v", d, err)
 			}
 		})

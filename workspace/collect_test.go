@@ -50,9 +50,9 @@ func TestWhatTakesTooLongIsKept(t *testing.T) {
 	w := f.checkout(s, Attempt{"r1", "step", 1}, b.Commit)
 	f.write(filepath.Join(w.Root, "work.txt"), "work\n")
 	f.no(w.Close())
-	limit := asideTime
-	asideTime = 0
-	defer func() { asideTime = limit }()
+	limit := recoverTime
+	recoverTime = 0
+	defer func() { recoverTime = limit }()
 	next := f.checkout(s, Attempt{"r1", "step", 2}, b.Commit)
 	defer next.Close()
 	if next.Reason == nil || !strings.Contains(next.Reason.Error(), "could not be captured within") || f.read(next.LeftIn, "work.txt") != "work\n" {

@@ -38,6 +38,9 @@ type Landing struct {
 	Message string   // of the commit
 	Include []string // as for Capture, only for AsPatch
 	Digest  string   // of the plan that a person has approved
+
+	// Approval identifies the approval. It lets [Store.Finish] finish the landing.
+	Approval string
 }
 
 // Plan is what a landing would do now.
