@@ -177,7 +177,11 @@ func (i *isolation) run(ctx context.Context, run string, task *engine.StartTask,
 		return unprepared(err)
 	}
 	if task.Within != "" {
-		return make(ctx, store.Dir(run, task.Within), task)
+		dir, err := store.Dir(run, task.Within)
+		if err != nil {
+			return unprepared(err)
+		}
+		return make(ctx, dir, task)
 	}
 	if err := i.provide(ctx, store, run, task.Workspace); err != nil {
 		return unprepared(err)
@@ -222,6 +226,9 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 	defer ports.Release()
 	ctx = process.WithPort(ctx, ports.First)
 	if err := c.prepare(ctx, w); err != nil {
+		return unprepared(err)
+	}
+	if err := w.Check(); err != nil { // what prepares the workspace runs the code of agents
 		return unprepared(err)
 	}
 	return collected(ctx, w, c.task, c.make(ctx, w.Dir, c.task))

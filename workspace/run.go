@@ -11,9 +11,10 @@ import (
 	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
-// Dir returns the directory in which the attempts of an instance of a step work, whether or not it exists.
-func (s *Store) Dir(run, address string) string {
-	return filepath.Join(s.home(Attempt{Run: run, Address: address}), "tree", s.sub)
+// Dir returns the directory in which the attempts of an instance of a step work, whether or not it exists. The error
+// is that a part of its path is a link.
+func (s *Store) Dir(run, address string) (string, error) {
+	return s.inside(filepath.Join(s.home(Attempt{Run: run, Address: address}), "tree"))
 }
 
 // Reopen returns the directory of an attempt from a commit as it was left, or nil if it is not there.
@@ -30,8 +31,11 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	if err != nil || m.Attempt != a || m.Base != commit {
 		return nil, lock.Release()
 	}
-	root := filepath.Join(home, "tree")
-	return &Workspace{Attempt: a, Root: root, Dir: filepath.Join(root, s.sub), Base: commit, store: s, home: home, lock: lock}, nil
+	w := &Workspace{Attempt: a, Root: filepath.Join(home, "tree"), Base: commit, store: s, home: home, lock: lock}
+	if w.Dir, err = s.inside(w.Root); err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
+	return w, nil
 }
 
 // Resolve keeps how a conflict was resolved for an attempt.
