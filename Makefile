@@ -86,8 +86,8 @@ axe: ## Install axe-core, and check with it whether everybody can use the pages 
 	HOCKET_AXE="$(HOCKET_AXE)" web/setup
 	HOCKET_AXE="$(HOCKET_AXE)" go test ./web -run Accessible -count 1 -v
 
-chaos: build ## Kill bin/hocket 1,700 times, damage 1,000 of its journals, have it run 1,000 random workflows (SEED=n for others)
-	go test ./internal/chaos -count 1 -timeout 2h -v -hocket "$(CURDIR)/bin/hocket" -kills 1000 -session-kills 200 -replan-kills 200 -journals 1000 -workflows 1000 -seed $(SEED)
+chaos: build ## Kill bin/hocket 1,900 times, damage 1,000 of its journals, have it run 1,000 random workflows (SEED=n for others)
+	go test ./internal/chaos -count 1 -timeout 2h -v -hocket "$(CURDIR)/bin/hocket" -kills 1000 -session-kills 200 -replan-kills 200 -landing-kills 200 -journals 1000 -workflows 1000 -seed $(SEED)
 	go test ./server -count 1 -timeout 1h -v -run Kill -server-kills 100 -server-runs 1000
 
 build: ## Build bin/hocket

@@ -35,7 +35,10 @@ func (p *Project) capture(ctx context.Context, b *workflow.Bundle) (base workspa
 	if err != nil {
 		return base, keep, fmt.Errorf("steps of %s have workspaces of their own: %w", b.Root.Name, err)
 	}
-	provisional := "start-" + time.Now().UTC().Format("20060102T150405.000000000")
+	provisional := workspace.Provisional()
+	if err := canLand(store, b); err != nil {
+		return base, keep, err
+	}
 	if base, err = store.Capture(ctx, provisional, p.Config().Workspace.Include); err != nil {
 		return base, keep, fmt.Errorf("steps of %s have workspaces of their own: %w", b.Root.Name, err)
 	}
@@ -48,6 +51,20 @@ func (p *Project) capture(ctx context.Context, b *workflow.Bundle) (base workspa
 		}
 		return store.Release(ctx, provisional)
 	}, nil
+}
+
+// canLand returns an error if a landing needs a repository and there is none: before agents have worked for nothing.
+func canLand(store *workspace.Store, b *workflow.Bundle) (err error) {
+	for _, w := range check.Workflows(*b) {
+		w.Body.Walk(func(_ *workflow.Graph, n *workflow.Node) {
+			if t, ok := n.Step.(*workflow.Task); ok && t.Agent == workflow.LandAgent && err == nil {
+				if wrong := store.CheckHow(howOf(t.Settings)); wrong != nil {
+					err = fmt.Errorf("step %s of %s cannot land: %w", n.ID, w.Name, wrong)
+				}
+			}
+		})
+	}
+	return err
 }
 
 // withoutGit reports that this machine cannot give steps workspaces of their own.

@@ -30,6 +30,16 @@ func (c *attemptAt) land(ctx context.Context) driver.Outcome {
 	if err != nil {
 		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultError, Message: err.Error(), Permanent: true}}
 	}
+	if a := c.task.Answer; a != nil && a.Value == landIt {
+		l.Approval = a.Digest
+		landed, found, err := c.store.Finish(ctx, l) // a process that landed it was killed
+		switch {
+		case err != nil:
+			return unlanded(ctx, err)
+		case found:
+			return driver.Outcome{Output: landedText(l, landed), Workspace: c.task.Workspace}
+		}
+	}
 	plan, err := c.store.Plan(ctx, l, maxLandDiff)
 	if err != nil {
 		return unlanded(ctx, err)
@@ -76,13 +86,17 @@ func (c *attemptAt) landing(ctx context.Context) (workspace.Landing, error) {
 		return workspace.Landing{}, err
 	}
 	l := workspace.Landing{
-		ID: c.run + "/" + c.task.Address, Run: c.run, How: workspace.How(cmp.Or(text("as"), string(workspace.AsBranch))), Base: base, Commit: c.task.Workspace,
+		ID: c.run + "/" + c.task.Address, Run: c.run, How: howOf(c.task.Settings), Base: base, Commit: c.task.Workspace,
 		Message: cmp.Or(text("message"), fmt.Sprintf("%s: what run %s has made", c.task.Workflow, c.run)), Include: c.of.p.Config().Workspace.Include,
 	}
 	if l.How == workspace.AsBranch {
 		l.Branch = cmp.Or(text("branch"), "hocket/"+c.run)
 	}
 	return l, nil
+}
+
+func howOf(settings map[string]any) workspace.How {
+	return workspace.How(cmp.Or(workflow.FormatText(cmp.Or(settings["as"], any(""))), string(workspace.AsBranch)))
 }
 
 func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {

@@ -1,10 +1,13 @@
 package hocket
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workspace"
 )
 
@@ -30,26 +33,43 @@ func (e *NoWorkspaceError) Error() string {
 	return fmt.Sprintf("step %s of run %s has made no workspace", e.Address, e.Run)
 }
 
-// Diff returns what a step has changed or, with an attempt, what that attempt has left, even if it failed. Without an
-// address, it returns everything that has led to the last workspace of the run. The patch has at most about limit bytes.
-func (r *Run) Diff(ctx context.Context, address string, attempt, limit int) (Diff, error) {
-	store, from, to, err := r.made(ctx, address, attempt)
+// Made names what was made in a workspace.
+type Made struct {
+	// Address is that of a step. Without it, everything is meant that has led to the last workspace of the run.
+	Address string
+	// Attempt is what one attempt has left, even if it failed. Zero means what the step has made.
+	Attempt int
+	// Interruption is what the attempt had left when it was interrupted for the nth time. Zero means what it left
+	// in the end.
+	Interruption int
+}
+
+// Diff returns what was changed. The patch has at most about limit bytes.
+func (r *Run) Diff(ctx context.Context, m Made, limit int) (Diff, error) {
+	store, from, to, err := r.made(ctx, m)
 	if err != nil {
 		return Diff{}, err
 	}
 	return store.Diff(ctx, from, to, limit)
 }
 
+// Interruptions returns how often an attempt was interrupted when it had changed files, and was made again.
+func (r *Run) Interruptions(ctx context.Context, address string, attempt int) (int, error) {
+	store, err := r.p.workspaces(ctx)
+	if err != nil {
+		return 0, err
+	}
+	all, err := store.Interruptions(ctx, workspace.Attempt{Run: r.id, Address: address, Number: attempt})
+	return len(all), err
+}
+
 // made returns with what a step began and ended.
-func (r *Run) made(ctx context.Context, address string, attempt int) (store *workspace.Store, from, to string, err error) {
+func (r *Run) made(ctx context.Context, m Made) (store *workspace.Store, from, to string, err error) {
 	if store, err = r.p.workspaces(ctx); err != nil {
 		return nil, "", "", err
 	}
-	if attempt > 0 {
-		from, to, err = store.Collected(ctx, workspace.Attempt{Run: r.id, Address: address, Number: attempt})
-		if err == nil && to == "" {
-			err = &NoWorkspaceError{r.id, address, attempt}
-		}
+	if m.Attempt > 0 {
+		from, to, err = r.left(ctx, store, m)
 		return store, from, to, err
 	}
 	state, err := r.State(ctx)
@@ -57,11 +77,11 @@ func (r *Run) made(ctx context.Context, address string, attempt int) (store *wor
 		return nil, "", "", err
 	}
 	for _, step := range slices.Backward(state.Result.Steps) {
-		if step.Workspace == "" || address != "" && step.Address != address {
+		if step.Workspace == "" || m.Address != "" && step.Address != m.Address {
 			continue
 		}
-		if to = step.Workspace; address != "" { // a merge has no directory, and brings everything since the base
-			from, _, err = store.Collected(ctx, workspace.Attempt{Run: r.id, Address: address, Number: step.Attempts})
+		if to = step.Workspace; m.Address != "" { // a merge has no directory, and brings everything since the base
+			from, _, err = store.Collected(ctx, workspace.Attempt{Run: r.id, Address: m.Address, Number: step.Attempts})
 		}
 		break
 	}
@@ -69,21 +89,47 @@ func (r *Run) made(ctx context.Context, address string, attempt int) (store *wor
 	case err != nil:
 		return nil, "", "", err
 	case to == "":
-		return nil, "", "", &NoWorkspaceError{Run: r.id, Address: address}
+		return nil, "", "", &NoWorkspaceError{Run: r.id, Address: m.Address}
 	case from == "":
 		from, err = store.Base(ctx, r.id)
 	}
 	return store, from, to, err
 }
 
-// OpenWorkspace returns a directory with what a step has made or, with an attempt, what that attempt has left. It is a copy:
-// changes in it change nothing else.
-func (r *Run) OpenWorkspace(ctx context.Context, address string, attempt int) (string, error) {
-	store, _, to, err := r.made(ctx, address, attempt)
+// left returns with what an attempt began, and what it left. If its process was killed, that is recorded first.
+func (r *Run) left(ctx context.Context, store *workspace.Store, m Made) (from, to string, err error) {
+	a := workspace.Attempt{Run: r.id, Address: m.Address, Number: m.Attempt}
+	none := &NoWorkspaceError{r.id, m.Address, m.Attempt}
+	if m.Interruption > 0 {
+		all, err := store.Interruptions(ctx, a)
+		if err != nil || len(all) < m.Interruption {
+			return "", "", cmp.Or(err, error(none))
+		}
+		i := all[m.Interruption-1]
+		return i.Base, i.Commit, nil
+	}
+	if from, to, err = store.Collected(ctx, a); err != nil || to != "" {
+		return from, to, err
+	}
+	if err := store.Recover(ctx, a); err != nil {
+		if errors.Is(err, workspace.ErrInUse) {
+			err = fmt.Errorf("attempt %d of %s is at work: what it leaves is recorded when it ends", m.Attempt, m.Address)
+		}
+		return "", "", err
+	}
+	if from, to, err = store.Collected(ctx, a); err == nil && to == "" {
+		err = none
+	}
+	return from, to, err
+}
+
+// OpenWorkspace returns a directory with what was made. It is a copy: changes in it change nothing else.
+func (r *Run) OpenWorkspace(ctx context.Context, m Made) (string, error) {
+	store, _, to, err := r.made(ctx, m)
 	if err != nil {
 		return "", err
 	}
-	w, err := store.Checkout(ctx, workspace.Attempt{Run: r.id, Address: fmt.Sprintf("opened %s", address), Number: max(1, attempt)}, to)
+	w, err := store.Checkout(ctx, workspace.Attempt{Run: r.id, Address: fmt.Sprintf("opened %s", m.Address), Number: max(1, m.Attempt)}, to)
 	if err != nil {
 		return "", err
 	}
@@ -102,13 +148,31 @@ func (p *Project) Workspaces(ctx context.Context) (all []Workspace, err error) {
 }
 
 // RemoveWorkspaces removes directories of workspaces, and returns how many bytes that has freed. It never removes one
-// that is in use, or whose files are not recorded.
+// that is in use, or whose files are not recorded. What a run has left that is over is recorded first.
 func (p *Project) RemoveWorkspaces(ctx context.Context, which func(Workspace) bool) (freed int64, err error) {
+	return p.cleanWorkspaces(ctx, func(w Workspace, over bool) bool { return which(w) && (over || w.Captured != "") })
+}
+
+// cleanWorkspaces removes directories of workspaces, which are chosen also by whether their run is over.
+func (p *Project) cleanWorkspaces(ctx context.Context, which func(w Workspace, over bool) bool) (freed int64, err error) {
 	err = p.ifIsolated(ctx, func(s *workspace.Store) error {
-		freed, err = s.Clean(ctx, which)
+		over, err := p.over(ctx)
+		if err != nil {
+			return err
+		}
+		freed, err = s.Clean(ctx, func(w Workspace) bool { return which(w, over(w.Run)) })
 		return err
 	})
 	return freed, err
+}
+
+// over returns what reports whether a run is over, so that nobody works in its directories: no agent, and no person
+// who resolves a conflict.
+func (p *Project) over(ctx context.Context) (func(run string) bool, error) {
+	open, err := p.Runs(ctx, Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
+	return func(run string) bool {
+		return !slices.ContainsFunc(open, func(i Info) bool { return i.ID == run })
+	}, err
 }
 
 // WorkspaceSize returns how many bytes workspaces and what they have made take.

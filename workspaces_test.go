@@ -16,14 +16,19 @@ import (
 // git runs git in a directory, and returns what it prints.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
+	out, err := tryGit(dir, args...)
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return out
+}
+
+func tryGit(dir string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=ada", "GIT_COMMITTER_EMAIL=ada@example.com")
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(string(out)), err
 }
 
 // repository creates a project in a git repository, with one commit, and opens it.
@@ -109,7 +114,7 @@ steps:
 		t.Errorf("the project has %s", got)
 	}
 	for attempt := 1; attempt <= 2; attempt++ {
-		d, err := r.Diff(t.Context(), "try", attempt, 1<<20)
+		d, err := r.Diff(t.Context(), hocket.Made{Address: "try", Attempt: attempt}, 1<<20)
 		if err != nil || len(d.Files) != 2 || !strings.Contains(d.Patch, "+more") {
 			t.Errorf("attempt %d left %+v, %v", attempt, d, err)
 		}
@@ -245,7 +250,7 @@ func TestBestOfThree(t *testing.T) {
 			if got := git(t, dir, "status", "--porcelain"); got != "M b.txt" {
 				t.Errorf("the checkout has %s", got)
 			}
-			if d, err := r.Diff(t.Context(), "write[2]", 0, 1<<20); err != nil || !strings.Contains(d.Patch, "+three") {
+			if d, err := r.Diff(t.Context(), hocket.Made{Address: "write[2]"}, 1<<20); err != nil || !strings.Contains(d.Patch, "+three") {
 				t.Errorf("the loser's diff: %+v, %v", d, err)
 			}
 		})

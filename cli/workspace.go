@@ -17,39 +17,70 @@ import (
 const maxDiff = 64 << 20
 
 func (a *app) diffVerb() *cobra.Command {
-	var attempt int
+	var made hocket.Made
 	var files bool
 	cmd := &cobra.Command{
 		Use:   "diff RUN [ADDRESS] [FLAGS]",
 		Short: "Show what a step has changed in its workspace",
 		Long: `Show what a step with its own workspace has changed. Without ADDRESS, show everything
 that has led to the last workspace of the run. With --attempt, show what an attempt has
-left, even if it failed.`,
+left, even if it failed. An attempt that is interrupted is made again with the same
+number; --interruption shows what it had left before.`,
 		Example: `  hocket diff improve-3k7q
   hocket diff improve-3k7q coder --attempt 1
   hocket diff improve-3k7q merge | git apply`,
 		Args:              argsBetween(1, 2),
 		ValidArgsFunction: a.completeRunThenAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			address := ""
 			if len(args) == 2 {
-				address = args[1]
+				made.Address = args[1]
 			}
-			if attempt < 0 || attempt > 0 && address == "" {
+			if made.Attempt < 0 || made.Attempt > 0 && made.Address == "" {
 				return usagef("for example: hocket diff "+args[0]+" coder --attempt 1", "--attempt needs the address of a step, and a number from 1")
 			}
+			if err := checkInterruption(made); err != nil {
+				return err
+			}
 			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error {
-				d, err := r.Diff(cmd.Context(), address, attempt, maxDiff)
+				d, err := r.Diff(cmd.Context(), made, maxDiff)
 				if err != nil {
 					return noWorkspace(r, err)
+				}
+				if err := a.noteInterruptions(cmd.Context(), r, made); err != nil {
+					return err
 				}
 				return a.printDiff(d, files)
 			})
 		},
 	}
-	cmd.Flags().IntVar(&attempt, "attempt", 0, "show what attempt `N` of the step has left")
+	madeFlags(cmd, &made, "show")
 	cmd.Flags().BoolVar(&files, "files", false, "list only the files")
 	return cmd
+}
+
+// madeFlags adds the flags that choose an attempt.
+func madeFlags(cmd *cobra.Command, made *hocket.Made, do string) {
+	cmd.Flags().IntVar(&made.Attempt, "attempt", 0, do+" what attempt `N` of the step has left")
+	cmd.Flags().IntVar(&made.Interruption, "interruption", 0, "with --attempt, "+do+" what it had left when it was interrupted for the `N`th time")
+}
+
+func checkInterruption(made hocket.Made) error {
+	if made.Interruption < 0 || made.Interruption > 0 && made.Attempt == 0 {
+		return usagef("for example: --attempt 1 --interruption 1", "--interruption needs --attempt, and a number from 1")
+	}
+	return nil
+}
+
+// noteInterruptions says that an attempt left more than what is shown.
+func (a *app) noteInterruptions(ctx context.Context, r *hocket.Run, made hocket.Made) error {
+	if made.Attempt == 0 || made.Interruption > 0 {
+		return nil
+	}
+	n, err := r.Interruptions(ctx, made.Address, made.Attempt)
+	if n > 0 {
+		a.note(fmt.Sprintf("attempt %d was interrupted; see what it had left before: hocket diff %s %s --attempt %d --interruption %d\n", made.Attempt, r.ID(), quoteWord(made.Address), made.Attempt, n))
+	}
+	return err
 }
 
 // noWorkspace explains that there is nothing to show.
@@ -177,7 +208,7 @@ func (a *app) workspaceListVerb() *cobra.Command {
 }
 
 func (a *app) workspaceOpenVerb() *cobra.Command {
-	var attempt int
+	var made hocket.Made
 	cmd := &cobra.Command{
 		Use:   "open RUN ADDRESS [FLAGS]",
 		Short: "Check out what a step has made, and print the directory",
@@ -189,8 +220,12 @@ it failed.`,
 		Args:              argsBetween(2, 2),
 		ValidArgsFunction: a.completeRunThenAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkInterruption(made); err != nil {
+				return err
+			}
 			return a.withRun(cmd.Context(), args[0], func(r *hocket.Run) error {
-				dir, err := r.OpenWorkspace(cmd.Context(), args[1], attempt)
+				made.Address = args[1]
+				dir, err := r.OpenWorkspace(cmd.Context(), made)
 				if err != nil {
 					return noWorkspace(r, err)
 				}
@@ -201,7 +236,7 @@ it failed.`,
 			})
 		},
 	}
-	cmd.Flags().IntVar(&attempt, "attempt", 0, "check out what attempt `N` of the step has left")
+	madeFlags(cmd, &made, "check out")
 	return cmd
 }
 
@@ -212,7 +247,7 @@ func (a *app) workspaceRemoveVerb() *cobra.Command {
 		Short: "Remove the directories of workspaces",
 		Long: `Remove the directories of a run's workspaces or, with --all, of all runs. What steps have
 made stays recorded. A directory that is in use, or whose files are not recorded, is
-never removed.`,
+never removed. What a process left that was killed is recorded when its run is over.`,
 		Example: `  hocket workspace rm improve-3k7q
   hocket workspace rm --all`,
 		Args: argsBetween(0, 1),

@@ -32,11 +32,12 @@ import (
 // of the user that reverts the change.
 type intent struct {
 	Landed           // what will have been done
-	Digest   string  `json:"digest"`            // that was approved
-	Head     string  `json:"head,omitempty"`    // what the branch has now; "": it is created
-	Changes  []move  `json:"changes,omitempty"` // of the files
-	Index    []move  `json:"index,omitempty"`   // of the index
-	Trees    [2]tree `json:"trees"`             // of the index, before and after
+	Digest   string  `json:"digest"`             // that was approved
+	Approval string  `json:"approval,omitempty"` // see [Landing]
+	Head     string  `json:"head,omitempty"`     // what the branch has now; "": it is created
+	Changes  []move  `json:"changes,omitempty"`  // of the files
+	Index    []move  `json:"index,omitempty"`    // of the index
+	Trees    [2]tree `json:"trees"`              // of the index, before and after
 	Done     bool    `json:"done"`
 	dir, key string
 }
@@ -95,6 +96,30 @@ func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
 	return Landed{}, err
 }
 
+// Finish finishes a landing with this ID that was interrupted, or returns what it did if only that was not recorded. It reports
+// whether there was one with this approval: then nothing has to be planned, and the rest does not need another one.
+// If the files that remain have changed since, there is none: what was not landed has to be planned and approved anew.
+func (s *Store) Finish(ctx context.Context, l Landing) (landed Landed, found bool, err error) {
+	lock, err := waitFor(ctx, filepath.Join(s.dir, "land.lock"))
+	if err != nil {
+		return Landed{}, false, err
+	}
+	defer lock.Release()
+	in, err := s.readIntent(nameOf(l.Run) + "." + nameOf(l.ID))
+	if err != nil || in == nil || in.Approval != l.Approval {
+		return Landed{}, false, err
+	}
+	if in.Done {
+		return in.Landed, true, nil
+	}
+	if err := s.carryOut(ctx, in); errors.Is(err, errMoved) {
+		return Landed{}, false, nil
+	} else if err != nil {
+		return Landed{}, true, err
+	}
+	return in.Landed, true, in.finish()
+}
+
 func (s *Store) readIntent(key string) (*intent, error) {
 	in := &intent{dir: filepath.Join(s.dir, "land", key), key: key}
 	data, err := os.ReadFile(filepath.Join(in.dir, "intent.json"))
@@ -134,7 +159,7 @@ func (s *Store) intend(ctx context.Context, l Landing, key string) (*intent, err
 	}
 	in := &intent{
 		Landed: Landed{Commit: p.commit, Ref: p.Ref, Files: len(p.Diff.Files), Before: p.before},
-		Digest: p.Digest, Head: p.head.commit, dir: filepath.Join(s.dir, "land", key), key: key,
+		Digest: p.Digest, Approval: l.Approval, Head: p.head.commit, dir: filepath.Join(s.dir, "land", key), key: key,
 	}
 	if l.How == AsBranch {
 		in.Head = ""
@@ -272,9 +297,11 @@ func (in *intent) changeFiles(ctx context.Context, dir string) error {
 		return err
 	}
 	defer root.Close()
+	for i := range in.Changes {
+		_ = root.Remove(in.tempName(i)) // of a process that was killed
+	}
 	var todo []int
 	for i, m := range in.Changes {
-		_ = root.Remove(in.tempName(i)) // of a process that was killed
 		state, err := in.state(root, m)
 		if err != nil {
 			return err

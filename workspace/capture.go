@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Base is what a run starts from.
@@ -396,8 +396,9 @@ func (q *quarantine) seal(ctx context.Context, to git, commit string, has ...str
 	if err != nil {
 		return err
 	}
+	var name bytes.Buffer
 	pack.Stdin, pack.Stdout, pack.Stderr = strings.NewReader(revs), w, limited(&packed)
-	index.Stdin, index.Stdout, index.Stderr = r, io.Discard, limited(&indexed)
+	index.Stdin, index.Stdout, index.Stderr = r, limited(&name), limited(&indexed)
 	err = explain(ctx, "pack-objects", pack.Start(), &packed)
 	_ = w.Close()
 	if err != nil {
@@ -409,5 +410,20 @@ func (q *quarantine) seal(ctx context.Context, to git, commit string, has ...str
 	if wrong := explain(ctx, "pack-objects", pack.Wait(), &packed); wrong != nil {
 		return fmt.Errorf("%w (%s)", wrong, strconv.Quote(commit))
 	}
+	if err == nil {
+		to.touch(name.String())
+	}
 	return err
+}
+
+// touch makes a pack that index-pack reports as young as its last use: if the repository had the same pack before, it is not
+// written again, and could be taken for garbage before a ref leads to it.
+func (g git) touch(reported string) {
+	_, name, _ := strings.Cut(strings.TrimSpace(reported), "\t")
+	for _, pair := range g.env {
+		if dir, found := strings.CutPrefix(pair, "GIT_DIR="); found { // the user's repository has none, and is not cleaned by us
+			now := time.Now()
+			_ = os.Chtimes(filepath.Join(dir, "objects", "pack", "pack-"+name+".pack"), now, now) // without objects there is no pack
+		}
+	}
 }

@@ -25,6 +25,12 @@ type Attempt struct {
 // ref returns the name under which the store keeps what the attempt left, below those of its run.
 func (a Attempt) ref() string { return "attempt/" + nameOf(a.Address) + "/" + strconv.Itoa(a.Number) }
 
+// interruptedRef returns the name under which the store keeps what the attempt left when it was interrupted for the nth
+// time.
+func (a Attempt) interruptedRef(n int) string {
+	return "interrupted/" + nameOf(a.Address) + "/" + strconv.Itoa(a.Number) + "/" + strconv.Itoa(n)
+}
+
 // Workspace is a directory that one attempt works in, until Close. It is a clone of the store that
 // shares its objects. Its home, the directory above it, has what agents do not need:
 //
@@ -70,7 +76,8 @@ func (s *Store) home(a Attempt) string {
 
 // Checkout creates the directory of an attempt from a commit. Its path is the same for all attempts
 // of an instance. Nothing is left in it of an earlier attempt, which is captured first if it was
-// not. The caller closes the workspace.
+// not. An attempt that was interrupted can be made again: what it left is kept as an [Interruption].
+// The caller closes the workspace.
 func (s *Store) Checkout(ctx context.Context, a Attempt, commit string) (*Workspace, error) {
 	if err := checkCommits(commit); err != nil {
 		return nil, err
@@ -91,6 +98,9 @@ func (s *Store) Checkout(ctx context.Context, a Attempt, commit string) (*Worksp
 	if err := errors.Join(w.putAside(ctx), ctx.Err()); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
+	if err := w.makeAgain(ctx); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
 	if err := w.create(ctx); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
@@ -109,10 +119,8 @@ func (w *Workspace) putAside(ctx context.Context) error {
 		return w.keep(w.Attempt)
 	}
 	if m.Captured == "" {
-		earlier := *w
-		earlier.Attempt, earlier.Base = m.Attempt, m.Base
 		w.Left = &m.Attempt
-		if _, w.Reason = earlier.Collect(ctx, "What attempt "+strconv.Itoa(m.Number)+" left"); w.Reason != nil {
+		if _, w.Reason = w.store.recover(ctx, w.home, m); w.Reason != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

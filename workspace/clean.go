@@ -18,7 +18,7 @@ type Info struct {
 	Attempt            // the last that used it
 	Dir      string    // what is removed
 	Base     string    // what was checked out
-	Captured string    // what was collected; "": it was not, and the directory is never removed
+	Captured string    // what was collected; "": it was not
 	Left     []string  // directories of attempts that could not be captured; they are never removed
 	InUse    bool      // an attempt works in it
 	Size     int64     // bytes of all files
@@ -27,6 +27,15 @@ type Info struct {
 
 // List returns all workspaces.
 func (s *Store) List(ctx context.Context) ([]Info, error) {
+	all, err := s.list(ctx)
+	for i := range all {
+		all[i].Size = sizeOf(all[i].Dir)
+	}
+	return all, err
+}
+
+// list is List without sizes, for which it would have to look at every file.
+func (s *Store) list(ctx context.Context) ([]Info, error) {
 	homes, err := filepath.Glob(filepath.Join(globEscape(s.dir), "work", "*", "*", markerName))
 	if err != nil {
 		return nil, err
@@ -41,8 +50,8 @@ func (s *Store) List(ctx context.Context) ([]Info, error) {
 		if errors.Is(err, os.ErrNotExist) {
 			continue // removed meanwhile
 		}
-		if err != nil {
-			return nil, err
+		if err != nil { // the marker is damaged: the directory is listed, and never removed
+			info = Info{Attempt: Attempt{Run: filepath.Base(filepath.Dir(home)), Address: filepath.Base(home)}, Dir: home}
 		}
 		lock, err := filelock.Take(home + ".lock")
 		if info.InUse = errors.Is(err, filelock.ErrLocked); !info.InUse {
@@ -65,7 +74,6 @@ func (s *Store) info(home string) (Info, error) {
 	}
 	info := Info{Attempt: m.Attempt, Dir: home, Base: m.Base, Captured: m.Captured, Created: m.Created}
 	info.Left, err = filepath.Glob(filepath.Join(globEscape(home), "left-*"))
-	info.Size = sizeOf(home)
 	return info, err
 }
 
@@ -98,22 +106,26 @@ func sizeOf(dir string) (size int64) {
 const leftovers = time.Hour
 
 // Clean removes workspaces of the caller's choice, and returns their size. It removes only directories that
-// have our marker, were captured, and are not in use. It also removes what processes left that
+// have our marker, are captured, and are not in use. What was not captured is captured first; if that fails, its
+// directory stays. Clean also removes what processes left that
 // were killed, setup results that were not used for a month, and objects that no run needs.
 func (s *Store) Clean(ctx context.Context, remove func(Info) bool) (freed int64, err error) {
-	all, err := s.List(ctx)
+	all, err := s.list(ctx)
 	if err != nil {
 		return 0, err
 	}
 	for _, info := range all {
-		if info.InUse || info.Captured == "" || !remove(info) {
+		if info.InUse || !remove(info) {
 			continue
 		}
-		size, err := s.removeHome(info.Dir)
+		size, err := s.removeHome(ctx, info.Dir)
 		freed += size
 		if err != nil {
 			return freed, err
 		}
+	}
+	if err := s.releaseProvisional(ctx); err != nil {
+		return freed, err
 	}
 	removeOlder(filepath.Join(s.dir, "temp"), leftovers)
 	removeOlder(filepath.Join(s.dir, "setup"), unusedSetups)
@@ -121,7 +133,7 @@ func (s *Store) Clean(ctx context.Context, remove func(Info) bool) (freed int64,
 }
 
 // removeHome removes a workspace if it may be removed. Its attempt may have begun since it was listed.
-func (s *Store) removeHome(home string) (int64, error) {
+func (s *Store) removeHome(ctx context.Context, home string) (int64, error) {
 	if rel, err := filepath.Rel(filepath.Join(s.dir, "work"), home); err != nil || !filepath.IsLocal(rel) {
 		return 0, errors.New("not a workspace: " + home)
 	}
@@ -132,22 +144,27 @@ func (s *Store) removeHome(home string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	size, err := s.removeUnused(home)
+	size, err := s.removeUnused(ctx, home)
 	return size, errors.Join(err, lock.Release(), removeEmpty(filepath.Dir(home)))
 }
 
-func (s *Store) removeUnused(home string) (int64, error) {
+func (s *Store) removeUnused(ctx context.Context, home string) (int64, error) {
 	for _, dir := range []string{filepath.Dir(home), home} {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // nor a symbolic link
 			return 0, err
 		}
 	}
 	info, err := s.info(home)
-	if err != nil || info.Captured == "" {
-		return 0, err
+	if err != nil {
+		return 0, nil //nolint:nilerr // without a valid marker it is not ours
+	}
+	if info.Captured == "" {
+		if _, err := s.recover(ctx, home, marker{Attempt: info.Attempt, Base: info.Base}); err != nil {
+			return 0, ctx.Err() // what cannot be captured stays
+		}
 	}
 	if len(info.Left) == 0 {
-		return info.Size, removeAll(home)
+		return sizeOf(home), removeAll(home)
 	}
 	tree := filepath.Join(home, "tree")
 	return sizeOf(tree), removeAll(tree)
@@ -171,12 +188,47 @@ func removeOlder(dir string, age time.Duration) {
 	}
 }
 
-// Release forgets a run: its workspaces, except for those in use or not captured, its commits, its
+// provisional is what the names of runs begin with that have no id yet. A time follows.
+const (
+	provisional = "start-"
+	startTime   = "20060102T150405"
+)
+
+// Provisional returns a name for a run that has no id yet. What is kept under it is released after an hour, in case
+// that its process was killed.
+func Provisional() string { return provisional + time.Now().UTC().Format(startTime+".000000000") }
+
+// releaseProvisional releases what processes kept for runs that they could not record.
+func (s *Store) releaseProvisional(ctx context.Context) error {
+	places := []git{s.git}
+	if s.user != nil {
+		places = append(places, s.user.git)
+	}
+	for _, g := range places {
+		refs, err := g.out(ctx, "for-each-ref", "--format=%(refname)", "refs/hocket/"+provisional+"*/base")
+		if err != nil {
+			return err
+		}
+		for ref := range strings.FieldsSeq(refs) {
+			at := strings.TrimPrefix(ref, "refs/hocket/"+provisional)
+			began, err := time.Parse(startTime, at[:min(len(at), len(startTime))])
+			if err != nil || time.Since(began) < leftovers { // a run of a workflow with that name, or one that just begins
+				continue
+			}
+			if err := g.deleteRefs(ctx, strings.TrimSuffix(ref, "base")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Release forgets a run: its workspaces, except for those in use or that cannot be captured, its commits, its
 // landings, and the ref in the user's repository.
 func (s *Store) Release(ctx context.Context, run string) error {
 	homes, err := filepath.Glob(filepath.Join(globEscape(s.dir), "work", nameOf(run), "*", markerName))
 	for _, file := range homes {
-		_, wrong := s.removeHome(filepath.Dir(file))
+		_, wrong := s.removeHome(ctx, filepath.Dir(file))
 		err = errors.Join(err, wrong)
 	}
 	landings, wrong := filepath.Glob(filepath.Join(globEscape(s.dir), "land", nameOf(run)+".*"))
@@ -210,7 +262,11 @@ const maxPacks = 20
 func (s *Store) collectGarbage(ctx context.Context, age time.Duration) error {
 	dir := filepath.Join(s.dir, "store.git", "objects", "pack")
 	old, err := filepath.Glob(filepath.Join(globEscape(dir), "pack-*.pack"))
-	if err != nil || len(old) < maxPacks {
+	old = slices.DeleteFunc(old, func(pack string) bool {
+		info, err := os.Stat(pack)
+		return err != nil || time.Since(info.ModTime()) < age
+	})
+	if err != nil || len(old) < maxPacks { // in a busy hour, each call would copy everything and remove nothing
 		return err
 	}
 	lock, err := filelock.Take(filepath.Join(s.dir, "garbage.lock"))
@@ -236,11 +292,11 @@ func (s *Store) collectGarbage(ctx context.Context, age time.Duration) error {
 	if err != nil {
 		return err
 	}
-	old = slices.DeleteFunc(old, func(pack string) bool {
-		info, err := os.Stat(pack)
-		return err != nil || time.Since(info.ModTime()) < age || pack == filepath.Join(dir, "pack-"+name+".pack")
-	})
+	old = slices.DeleteFunc(old, func(pack string) bool { return pack == filepath.Join(dir, "pack-"+name+".pack") })
 	for _, pack := range old { // the index last: without its pack it is ignored
+		if info, stat := os.Stat(pack); stat != nil || time.Since(info.ModTime()) < age { // the same was captured again since
+			continue
+		}
 		base := strings.TrimSuffix(pack, ".pack")
 		err = errors.Join(err, os.Remove(pack), ignoreMissing(os.Remove(base+".rev")), ignoreMissing(os.Remove(base+".idx")))
 	}

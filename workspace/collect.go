@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+
+	"github.com/hocket-dev/hocket/internal/filelock"
 )
 
 // NestedError means that an agent created a repository in its workspace. Git would take only its
@@ -160,12 +163,78 @@ func readSmall(file string) (string, error) {
 
 // Collected returns what an attempt began with and what it left, "" if that is not known.
 func (s *Store) Collected(ctx context.Context, a Attempt) (base, commit string, err error) {
-	base, err = s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(a.Run)+"from/"+a.ref())
+	return s.kept(ctx, a.Run, a.ref())
+}
+
+// Interruption is what an attempt left that was interrupted and then made again.
+type Interruption struct {
+	Attempt
+	Base, Commit string
+}
+
+// Interruptions returns what an attempt left each time that it was interrupted and then made again, the first one first.
+func (s *Store) Interruptions(ctx context.Context, a Attempt) (all []Interruption, err error) {
+	for {
+		base, commit, err := s.kept(ctx, a.Run, a.interruptedRef(len(all)+1))
+		if err != nil || commit == "" {
+			return all, err
+		}
+		all = append(all, Interruption{a, base, commit})
+	}
+}
+
+// kept returns the commits that the store keeps under a name for what was collected.
+func (s *Store) kept(ctx context.Context, run, ref string) (base, commit string, err error) {
+	base, err = s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(run)+"from/"+ref)
 	if err == nil {
-		commit, err = s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(a.Run)+a.ref())
+		commit, err = s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(run)+ref)
 	}
 	if exitCode(err) == 1 {
 		return "", "", nil
 	}
 	return base, commit, err
+}
+
+// makeAgain keeps what the attempt left when it was interrupted, if it is made again: its number stays the same, so
+// what it leaves now would replace that.
+func (w *Workspace) makeAgain(ctx context.Context) error {
+	base, commit, err := w.store.Collected(ctx, w.Attempt)
+	if err != nil || commit == base || base != w.Base { // another base: a merge that goes on with the next branch
+		return err
+	}
+	before, err := w.store.Interruptions(ctx, w.Attempt)
+	if err != nil {
+		return err
+	}
+	to := w.interruptedRef(len(before) + 1)
+	refs := fmt.Sprintf("update %[1]s%[2]s %[3]s\nupdate %[1]sfrom/%[2]s %[4]s\ndelete %[1]s%[5]s\ndelete %[1]sfrom/%[5]s\n", refsOf(w.Run), to, commit, base, w.ref())
+	_, err = w.store.git.input(ctx, refs, "update-ref", "--stdin")
+	return err
+}
+
+// Recover collects what an attempt left whose process ended before it could. It does nothing if that is collected
+// already, or if the directory is that of another attempt; the error is [ErrInUse] if somebody works in it.
+func (s *Store) Recover(ctx context.Context, a Attempt) error {
+	home := s.home(a)
+	if _, err := os.Lstat(filepath.Join(home, markerName)); err != nil {
+		return ignoreMissing(err)
+	}
+	lock, err := filelock.Wait(home+".lock", patience)
+	if errors.Is(err, filelock.ErrLocked) {
+		return fmt.Errorf("%s: %w", home, ErrInUse)
+	}
+	if err != nil {
+		return err
+	}
+	m, err := readMarker(home)
+	if err == nil && m.Captured == "" && m.Attempt == a {
+		_, err = s.recover(ctx, home, m)
+	}
+	return errors.Join(ignoreMissing(err), lock.Release())
+}
+
+// recover collects what is in a directory that is locked.
+func (s *Store) recover(ctx context.Context, home string, m marker) (string, error) {
+	w := &Workspace{Attempt: m.Attempt, Root: filepath.Join(home, "tree"), Base: m.Base, store: s, home: home}
+	return w.Collect(ctx, "What attempt "+strconv.Itoa(m.Number)+" left")
 }

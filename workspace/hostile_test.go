@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -222,6 +223,12 @@ func TestClean(t *testing.T) {
 	lost := f.checkout(s, Attempt{"r1", "lost", 1}, b.Commit)
 	f.write(filepath.Join(lost.Root, "work"), "not captured")
 	f.no(lost.Close())
+	nested := f.checkout(s, Attempt{"r1", "nested", 1}, b.Commit) // cannot be captured
+	f.git(nested.Root, "init", "-q", "app")
+	f.no(nested.Close())
+	damaged := f.checkout(s, Attempt{"r1", "damaged", 1}, b.Commit)
+	f.no(damaged.Close())
+	f.write(filepath.Join(damaged.home, markerName), "")
 	used := f.checkout(s, Attempt{"r1", "used", 1}, b.Commit)
 	_, err := used.Collect(t.Context(), "work")
 	f.no(err)
@@ -247,13 +254,117 @@ func TestClean(t *testing.T) {
 		t.Errorf("freed %d bytes", freed)
 	}
 	for path, want := range map[string]bool{
-		filepath.Join(f.state, "work", "r1", "done"): false, lost.Root: true, used.Root: true, filepath.Join(foreign, "tree", "x"): true, filepath.Join(outside, "tree", "x"): true,
+		filepath.Join(f.state, "work", "r1", "done"): false, lost.Root: false, nested.Root: true, damaged.Root: true, used.Root: true, filepath.Join(foreign, "tree", "x"): true, filepath.Join(outside, "tree", "x"): true,
 	} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
+	_, left, err := s.Collected(t.Context(), lost.Attempt)
+	f.no(err)
+	f.has(s, left, "work", "not captured")
 	f.no(used.Close())
+}
+
+// TestInterruptedAttempts has an attempt that is interrupted twice and made again with the same number.
+func TestInterruptedAttempts(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	a := Attempt{"r1", "step", 1}
+	if err := s.Recover(t.Context(), a); err != nil {
+		t.Error("nothing to recover:", err)
+	}
+	begin := func(text string) *Workspace {
+		t.Helper()
+		w := f.checkout(s, a, b.Commit)
+		f.git(w.Root, "status", "--porcelain")
+		if _, err := os.Lstat(filepath.Join(w.Root, "work")); err == nil {
+			t.Error("the attempt does not begin with the base")
+		}
+		f.write(filepath.Join(w.Root, "work"), text)
+		return w
+	}
+	w := begin("killed")
+	if err := s.Recover(t.Context(), a); !errors.Is(err, ErrInUse) {
+		t.Errorf("recovered while it works: %v", err)
+	}
+	f.no(w.Close())
+	f.no(s.Recover(t.Context(), Attempt{"r1", "step", 2})) // not the one that the directory is of
+	if _, c, err := s.Collected(t.Context(), a); c != "" || err != nil {
+		t.Errorf("collected %s, %v", c, err)
+	}
+	f.no(s.Recover(t.Context(), a))
+	_, c, err := s.Collected(t.Context(), a)
+	f.no(err)
+	f.has(s, c, "work", "killed")
+
+	f.collect(begin("stopped"))
+	f.no(begin("killed again").Close())
+	f.no(f.checkout(s, a, b.Commit).Close()) // begins, and changes nothing
+	end := f.collect(begin("done"))
+	all, err := s.Interruptions(t.Context(), a)
+	f.no(err)
+	if len(all) != 3 {
+		t.Fatalf("interruptions %+v", all)
+	}
+	for i, want := range []string{"killed", "stopped", "killed again"} {
+		if all[i].Base != b.Commit {
+			t.Errorf("interruption %d began with %s", i, all[i].Base)
+		}
+		f.has(s, all[i].Commit, "work", want)
+	}
+	if _, c, err := s.Collected(t.Context(), a); c != end || err != nil {
+		t.Errorf("collected %s, %v, want %s", c, err, end)
+	}
+	f.no(s.Release(t.Context(), "r1"))
+	if refs, err := s.git.out(t.Context(), "for-each-ref"); refs != "" || err != nil {
+		t.Errorf("left in the store: %s %v", refs, err)
+	}
+}
+
+// TestProvisionalRuns has processes that were killed before they recorded a run.
+func TestProvisionalRuns(t *testing.T) {
+	f := newFixture(t)
+	f.put("new.txt", "new\n")
+	s := f.open()
+	fresh := Provisional()
+	for _, run := range []string{fresh, "start-20200101T000000.000000000", "start-3k7qmwzx"} {
+		f.capture(s, run)
+	}
+	_, err := s.Clean(t.Context(), func(Info) bool { return false })
+	f.no(err)
+	want := "refs/hocket/start-3k7qmwzx/base\n" + refsOf(fresh) + "base"
+	if got := f.git(f.repo, "for-each-ref", "--format=%(refname)", "refs/hocket/"); len(got) != len(want) || !strings.Contains(got, refsOf(fresh)) || !strings.Contains(got, "3k7q") {
+		t.Errorf("the user's repository has %s", got)
+	}
+	if got, err := s.git.out(t.Context(), "for-each-ref", "--format=%(refname)"); err != nil || len(got) != len(want) {
+		t.Errorf("the store has %s, %v", got, err)
+	}
+}
+
+// TestBusyHour has more packs than are kept, which are all young: copying them would remove none.
+func TestBusyHour(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	for i := range maxPacks + 5 {
+		f.change(s, fmt.Sprint("step", i), b.Commit, map[string]string{"new.txt": fmt.Sprintln(i)})
+	}
+	dir := filepath.Join(f.state, "store.git", "objects", "pack")
+	before := listing(t, dir)
+	f.no(s.collectGarbage(t.Context(), leftovers))
+	same(t, "packs in a busy hour", before, listing(t, dir))
+	packs, err := filepath.Glob(filepath.Join(dir, "*"))
+	f.no(err)
+	for _, pack := range packs {
+		f.no(os.Chtimes(pack, time.Now(), time.Now().Add(-2*leftovers)))
+	}
+	f.no(s.collectGarbage(t.Context(), leftovers))
+	if packs, err = filepath.Glob(filepath.Join(dir, "*.pack")); err != nil || len(packs) != 1 {
+		t.Errorf("packs %v, %v", packs, err)
+	}
+	f.git(f.repo, "--git-dir="+filepath.Join(f.state, "store.git"), "fsck", "--full")
 }
 
 // TestStoreDoesNotGrow has many runs that are forgotten.

@@ -38,6 +38,9 @@ type Landing struct {
 	Message string   // of the commit
 	Include []string // as for Capture, only for AsPatch
 	Digest  string   // of the plan that a person has approved
+
+	// Approval identifies the approval. It lets [Store.Finish] finish the landing.
+	Approval string
 }
 
 // Plan is what a landing would do now.
@@ -145,18 +148,17 @@ func (s *Store) target(ctx context.Context, l Landing) (string, error) {
 	if l.ID == "" || l.Run == "" {
 		return "", errors.New("a landing needs an id and a run")
 	}
-	if err := s.git.do(ctx, "merge-base", "--is-ancestor", l.Base, l.Commit); err != nil {
-		return "", fmt.Errorf("workspace %.12s does not descend from %.12s, so it cannot be landed: %w", l.Commit, l.Base, err)
+	if err := s.CheckHow(l.How); err != nil {
+		return "", err
 	}
-	switch l.How {
-	case AsPatch:
+	switch err := s.git.do(ctx, "merge-base", "--is-ancestor", l.Base, l.Commit); {
+	case exitCode(err) == 1:
+		return "", fmt.Errorf("workspace %.12s does not descend from %.12s, so it cannot be landed", l.Commit, l.Base)
+	case err != nil:
+		return "", fmt.Errorf("workspace %.12s cannot be read; the git repository of %s may have been removed or replaced: %w", l.Commit, s.root, err)
+	}
+	if l.How == AsPatch {
 		return "", nil
-	case AsBranch, AsCommit:
-	default:
-		return "", fmt.Errorf("unknown way to land %q: expected branch, commit or patch", l.How)
-	}
-	if s.user == nil {
-		return "", fmt.Errorf("%s is not in a git repository: it supports only land: patch", s.root)
 	}
 	if l.How == AsBranch {
 		name, err := s.user.out(ctx, "check-ref-format", "--branch", l.Branch)
@@ -175,6 +177,20 @@ func (s *Store) target(ctx context.Context, l Landing) (string, error) {
 		return "", fmt.Errorf("no branch is checked out in %s: check one out, or use land: branch", s.root)
 	}
 	return ref, nil
+}
+
+// CheckHow returns an error if changes of the project cannot land in a way.
+func (s *Store) CheckHow(how How) error {
+	switch how {
+	case AsPatch:
+		return nil
+	case AsBranch, AsCommit:
+		if s.user == nil {
+			return fmt.Errorf("%s is not in a git repository: it supports only land: patch", s.root)
+		}
+		return nil
+	}
+	return fmt.Errorf("unknown way to land %q: expected branch, commit or patch", how)
 }
 
 // planCommit plans a commit on the user's current one. The change is merged with what is committed:

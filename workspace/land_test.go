@@ -346,6 +346,48 @@ func TestLandingsAtOnce(t *testing.T) {
 	f.status(dirtyStatus)
 }
 
+// TestFinish has a landing that was interrupted after its first file, and a user who then works in one of the others.
+func TestFinish(t *testing.T) {
+	for _, edited := range []bool{false, true} {
+		f := newFixture(t)
+		s := f.open()
+		b := f.capture(s, "r1")
+		c := f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n", "dir/b.txt": "changed\n"})
+		l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsPatch, Base: b.Commit, Commit: c, Approval: "yes"})
+		if _, found, err := s.Finish(t.Context(), l); found || err != nil {
+			t.Errorf("before it began: %v, %v", found, err)
+		}
+		in, err := s.intend(t.Context(), l, nameOf(l.Run)+"."+nameOf(l.ID))
+		f.no(err)
+		root, err := os.OpenRoot(f.repo)
+		f.no(err)
+		f.no(in.changeFile(root, 0))
+		f.no(in.writeTemp(root, in.tempName(1), in.Changes[1]))
+		f.no(root.Close())
+		other := l
+		if other.Approval = "another"; edited {
+			f.put("dir/b.txt", "mine\n")
+		}
+		if _, found, err := s.Finish(t.Context(), other); found || err != nil {
+			t.Errorf("with another approval: %v, %v", found, err)
+		}
+		for range 2 {
+			landed, found, err := s.Finish(t.Context(), l)
+			if err != nil || found == edited || !edited && landed.Files != 2 {
+				t.Errorf("edited %v: %+v, %v, %v", edited, landed, found, err)
+			}
+		}
+		want := "changed\nchanged\n"
+		if edited {
+			want = "changed\nmine\n"
+		}
+		if got := f.read(f.repo, "a.txt") + f.read(f.repo, "dir/b.txt"); got != want {
+			t.Errorf("the files are %q", got)
+		}
+		f.status(" M a.txt\n M dir/b.txt") // and no other file
+	}
+}
+
 var kills = flag.Int("kills", 20, "how often TestLandIsKilled kills a landing")
 
 // TestLandIsKilled kills a process that lands, at random moments, and lands again.

@@ -21,6 +21,7 @@ var (
 	binary    = flag.String("hocket", "", "the program to test, instead of one inside this test")
 	kills     = flag.Int("kills", 12, "how often a run is killed")
 	sessions  = flag.Int("session-kills", 12, "how often a batch of sessions is killed")
+	landings  = flag.Int("landing-kills", 9, "how often a landing is killed")
 	replans   = flag.Int("replan-kills", 8, "how often a change of a plan is killed")
 	journals  = flag.Int("journals", 40, "how many damaged journals are read")
 	workflows = flag.Int("workflows", 25, "how many random workflows are run")
@@ -132,4 +133,13 @@ func (p project) events(run string) (all []event, raw string) {
 		all = append(all, e)
 	}
 	return all, got.out
+}
+
+// decode runs a command and reads the JSON that it prints.
+func (p project) decode(into any, args ...string) {
+	p.t.Helper()
+	got := p.call(args...)
+	if err := json.Unmarshal([]byte(got.out), into); err != nil {
+		p.t.Fatalf("hocket %s: %v\n%s%s", strings.Join(args, " "), err, got.out, got.err)
+	}
 }
