@@ -184,6 +184,11 @@ func (s *Store) intend(ctx context.Context, l Landing, key string) (*intent, err
 			return nil, err
 		}
 	}
+	if l.How == AsCommit && p.index[before] != p.head.tree { // what is staged is not in the new commit
+		if err := p.q.seal(ctx, s.user.git, p.index[after], p.head.commit, p.commit); err != nil {
+			return nil, err
+		}
+	}
 	return in, in.write()
 }
 
@@ -516,6 +521,9 @@ func (s *Store) changeIndex(ctx context.Context, in *intent) error {
 		if done, err := s.prepareIndex(ctx, q, in); err != nil || done {
 			return err
 		}
+		if err := s.present(ctx, in); err != nil {
+			return err
+		}
 		if err := swapIndex(q.index, fresh, lock, s.user.index, old); err == nil || time.Now().After(deadline) {
 			return err
 		}
@@ -549,6 +557,22 @@ func (s *Store) prepareIndex(ctx context.Context, q *quarantine, in *intent) (do
 		return false, err
 	}
 	return false, nil
+}
+
+// present returns errMoved if the user's repository does not have what the new index and branch need. It had, but it may have been
+// pruned since, if the process was killed.
+func (s *Store) present(ctx context.Context, in *intent) error {
+	names := []string{in.Commit}
+	for _, m := range in.Index {
+		if m.Mode != "" && m.Mode != "160000" { // submodules have their own repositories
+			names = append(names, m.Object)
+		}
+	}
+	text, err := s.user.input(ctx, strings.Join(names, "\n")+"\n", "cat-file", "--batch-check")
+	if err == nil && strings.Contains(text, " missing") {
+		err = fmt.Errorf("objects of the landing were pruned: %w", errMoved)
+	}
+	return err
 }
 
 // swapIndex replaces the user's index if it still has its old content and no git command holds its lock.
