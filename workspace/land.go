@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -135,9 +136,32 @@ func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err er
 		}
 	}()
 	if l.How == AsPatch {
-		return p, s.planPatch(ctx, l, p, limit)
+		err = s.planPatch(ctx, l, p, limit)
+	} else {
+		err = s.planCommit(ctx, l, p, limit)
 	}
-	return p, s.planCommit(ctx, l, p, limit)
+	if err == nil && l.How != AsBranch { // a branch changes no files
+		err = s.checkPaths(p.Diff)
+	}
+	return p, err
+}
+
+// checkPaths returns an error if a diff changes what belongs to git or to the store.
+func (s *Store) checkPaths(d Diff) error {
+	dirs := []string{s.dir}
+	if s.user != nil {
+		dirs = append(dirs, s.user.gitDir, filepath.Dir(s.user.objects))
+	}
+	for _, f := range d.Files {
+		for _, name := range []string{f.Path, f.From} {
+			file := filepath.Join(s.root, filepath.FromSlash(name))
+			inGit := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
+			if inGit || name != "" && slices.ContainsFunc(dirs, func(dir string) bool { return file == dir || strings.HasPrefix(file, dir+string(filepath.Separator)) }) {
+				return fmt.Errorf("the change cannot land, because %s belongs to git or to Hocket: remove it from the change", name)
+			}
+		}
+	}
+	return nil
 }
 
 // target checks a landing and returns the ref that it changes.
