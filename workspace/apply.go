@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/filelock"
 	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
@@ -64,7 +65,7 @@ const maxReplans = 5
 // error says what remains. A landing that was interrupted is finished by calling Land
 // with the same ID, and one that is done is not repeated.
 func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
-	lock, err := waitFor(ctx, filepath.Join(s.dir, "land.lock"))
+	lock, err := s.lockCheckout(ctx, l)
 	if err != nil {
 		return Landed{}, err
 	}
@@ -105,7 +106,7 @@ func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
 // whether there was one with this approval: then nothing has to be planned, and the rest does not need another one.
 // If that is not possible, because the user has changed the files that remain, the rest is undone, and there is none.
 func (s *Store) Finish(ctx context.Context, l Landing) (landed Landed, found bool, err error) {
-	lock, err := waitFor(ctx, filepath.Join(s.dir, "land.lock"))
+	lock, err := s.lockCheckout(ctx, l)
 	if err != nil {
 		return Landed{}, false, err
 	}
@@ -123,6 +124,30 @@ func (s *Store) Finish(ctx context.Context, l Landing) (landed Landed, found boo
 		return Landed{}, true, err
 	}
 	return in.Landed, true, in.finish()
+}
+
+// lockCheckout waits until no other landing changes the checkout. Projects in one repository have different stores, so the lock is
+// for the git directory. It is not in there: that belongs to the user.
+func (s *Store) lockCheckout(ctx context.Context, l Landing) (*filelock.Lock, error) {
+	file, err := s.lockFile(l)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, err
+	}
+	return waitFor(ctx, file)
+}
+
+func (s *Store) lockFile(l Landing) (string, error) {
+	of := s.root
+	if s.user != nil { // its own for each linked worktree
+		var err error
+		if of, err = filepath.EvalSymlinks(s.user.gitDir); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(cmp.Or(l.Locks, filepath.Join(s.dir, "land")), "checkout-"+digestOf(of)[:32]+".lock"), nil
 }
 
 func (s *Store) readIntent(key string) (*intent, error) {

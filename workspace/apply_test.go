@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -391,5 +392,71 @@ func TestFinishAfterTheIndex(t *testing.T) {
 		if left, err := filepath.Glob(index + "?*"); err != nil || left != nil {
 			t.Errorf("left over: %v, %v", left, err)
 		}
+	}
+}
+
+// TestProjectsInOneCheckout has two projects with stores of their own in one checkout, which land at once.
+func TestProjectsInOneCheckout(t *testing.T) {
+	f := newFixture(t)
+	f.put("shared", lines(60))
+	for _, project := range []string{"p1", "p2"} {
+		f.put(project+"/code", "code\n")
+	}
+	f.git(f.repo, "add", "-A")
+	f.git(f.repo, "commit", "-qm", "projects")
+	f.put("shared", lines(60)+"mine\n")
+	locks := t.TempDir()
+	var stores []*Store
+	var landings []Landing
+	for i := range 2 {
+		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "state"), filepath.Join(f.repo, fmt.Sprint("p", i+1)))
+		f.no(err)
+		b := f.capture(s, "r1")
+		files := map[string]string{"shared": lines(60, 10*i+10, "agent") + "mine\n"}
+		for n := range 40 {
+			files[fmt.Sprintf("p%d/new%d", i+1, n)] = "new\n"
+		}
+		l, _ := f.plan(s, Landing{ID: "land", Run: "r1", How: AsCommit, Base: b.Commit, Commit: f.change(s, "step", b.Commit, files), Locks: locks})
+		stores, landings = append(stores, s), append(landings, l)
+	}
+	one, err := stores[0].lockFile(landings[0])
+	f.no(err)
+	if two, err := stores[1].lockFile(landings[1]); err != nil || one != two {
+		t.Errorf("the locks are %s and %s, %v", one, two, err)
+	}
+	dir := filepath.Join(t.TempDir(), "linked")
+	f.git(f.repo, "worktree", "add", "-q", dir)
+	linked, err := Open(t.Context(), filepath.Join(t.TempDir(), "state"), dir)
+	f.no(err)
+	if other, err := linked.lockFile(landings[0]); err != nil || other == one {
+		t.Errorf("a linked worktree has the same lock, %v", err)
+	}
+
+	errs := make([]error, 2)
+	var all sync.WaitGroup
+	for i, s := range stores {
+		all.Go(func() { _, errs[i] = s.Land(t.Context(), landings[i]) })
+	}
+	all.Wait()
+	second := 0 // to land
+	if errs[0] == nil {
+		second = 1
+	}
+	var changed *ChangedError // of the shared file
+	if errs[1-second] != nil || !errors.As(errs[second], &changed) {
+		t.Fatalf("landed with %v", errs)
+	}
+	f.status(" M shared")
+	if got, err := filepath.Glob(filepath.Join(f.repo, fmt.Sprint("p", second+1), "new*")); err != nil || got != nil {
+		t.Errorf("the second project has left %d files, %v", len(got), err)
+	}
+	landings[second].Digest = changed.Plan.Digest
+	f.land(stores[second], landings[second])
+	f.status(" M shared")
+	if got := f.read(f.repo, "shared"); got != lines(60, 10, "agent", 20, "agent")+"mine\n" {
+		t.Errorf("the file is\n%s", got)
+	}
+	if left, err := os.ReadDir(locks); err != nil || len(left) > 0 {
+		t.Errorf("locks are left: %v, %v", left, err)
 	}
 }

@@ -40,6 +40,9 @@ type Landing struct {
 	Include []string // as for Capture, only for AsPatch
 	Digest  string   // of the plan that a person has approved
 
+	// Locks is a directory for locks, the same for all stores of the user: several projects can be in one checkout, in which only one
+	// landing at a time may change files. "" means a directory of the store.
+	Locks string
 	// Approval identifies the approval. It lets [Store.Finish] finish the landing.
 	Approval string
 }
