@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/hocket-dev/hocket/agent"
@@ -103,6 +104,9 @@ func (c *attemptAt) landing(ctx context.Context) (workspace.Landing, error) {
 	l := workspace.Landing{
 		ID: c.run + "/" + c.task.Address, Run: c.run, How: howOf(c.task.Settings), Base: base, Commit: c.task.Workspace,
 		Message: cmp.Or(text("message"), fmt.Sprintf("%s: what run %s has made", c.task.Workflow, c.run)), Include: c.of.p.Config().Workspace.Include,
+	}
+	if home := stateHome(); home != "" {
+		l.Locks = filepath.Join(home, "hocket", "landings")
 	}
 	if l.How == workspace.AsBranch {
 		l.Branch = cmp.Or(text("branch"), "hocket/"+c.run)

@@ -2,21 +2,19 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/hocket-dev/hocket/internal/filelock"
 	"github.com/hocket-dev/hocket/internal/wholefile"
 )
 
@@ -27,9 +25,10 @@ import (
 //  2. the index
 //  3. the branch
 //
-// If its process is killed in between, the user has a part of the change as uncommitted work, and
-// repeating it does the rest. In another order, files that have not changed yet would look like work
-// of the user that reverts the change.
+// If one of them is not possible, those before it are undone. If its process is killed in between, the
+// user has a part of the change as uncommitted work, and repeating it does the rest, or undoes that
+// part. In another order, files that have not changed yet would look like work of the user that
+// reverts the change.
 type intent struct {
 	Landed           // what will have been done
 	Digest   string  `json:"digest"`             // that was approved
@@ -38,7 +37,9 @@ type intent struct {
 	Changes  []move  `json:"changes,omitempty"`  // of the files
 	Index    []move  `json:"index,omitempty"`    // of the index
 	Trees    [2]tree `json:"trees"`              // of the index, before and after
-	Done     bool    `json:"done"`
+	// Dirs are the directories of changed files that existed before, with their permissions.
+	Dirs     map[string]fs.FileMode `json:"dirs,omitempty"`
+	Done     bool                   `json:"done"`
 	dir, key string
 }
 
@@ -46,6 +47,7 @@ type intent struct {
 type move struct {
 	Path   string `json:"path"`
 	Was    string `json:"was,omitempty"`
+	Old    string `json:"old,omitempty"` // the object before
 	Mode   string `json:"mode,omitempty"`
 	Object string `json:"object"`
 }
@@ -59,10 +61,11 @@ const maxReplans = 5
 
 // Land lands a change that a person has approved: its digest is that of a [Plan]. If the checkout
 // changed since so that something else would land, the error is a [ChangedError] or a
-// [LandConflictError], and nothing was done. A landing that was interrupted is finished by calling Land
+// [LandConflictError], and nothing was done. After any other error, nothing was done, either, unless the
+// error says what remains. A landing that was interrupted is finished by calling Land
 // with the same ID, and one that is done is not repeated.
 func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
-	lock, err := waitFor(ctx, filepath.Join(s.dir, "land.lock"))
+	lock, err := s.lockCheckout(ctx, l)
 	if err != nil {
 		return Landed{}, err
 	}
@@ -73,6 +76,9 @@ func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
 		return Landed{}, err
 	}
 	if in != nil && !in.Done && in.Digest != l.Digest { // another change was approved since
+		if err := s.undo(context.WithoutCancel(ctx), in); err != nil {
+			return Landed{}, fmt.Errorf("a landing that was interrupted cannot be undone completely: %w", err)
+		}
 		in = nil
 	}
 	for range maxReplans {
@@ -98,9 +104,9 @@ func (s *Store) Land(ctx context.Context, l Landing) (Landed, error) {
 
 // Finish finishes a landing with this ID that was interrupted, or returns what it did if only that was not recorded. It reports
 // whether there was one with this approval: then nothing has to be planned, and the rest does not need another one.
-// If the files that remain have changed since, there is none: what was not landed has to be planned and approved anew.
+// If that is not possible, because the user has changed the files that remain, the rest is undone, and there is none.
 func (s *Store) Finish(ctx context.Context, l Landing) (landed Landed, found bool, err error) {
-	lock, err := waitFor(ctx, filepath.Join(s.dir, "land.lock"))
+	lock, err := s.lockCheckout(ctx, l)
 	if err != nil {
 		return Landed{}, false, err
 	}
@@ -118,6 +124,30 @@ func (s *Store) Finish(ctx context.Context, l Landing) (landed Landed, found boo
 		return Landed{}, true, err
 	}
 	return in.Landed, true, in.finish()
+}
+
+// lockCheckout waits until no other landing changes the checkout. Projects in one repository have different stores, so the lock is
+// for the git directory. It is not in there: that belongs to the user.
+func (s *Store) lockCheckout(ctx context.Context, l Landing) (*filelock.Lock, error) {
+	file, err := s.lockFile(l)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, err
+	}
+	return waitFor(ctx, file)
+}
+
+func (s *Store) lockFile(l Landing) (string, error) {
+	of := s.root
+	if s.user != nil { // its own for each linked worktree
+		var err error
+		if of, err = filepath.EvalSymlinks(s.user.gitDir); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(cmp.Or(l.Locks, filepath.Join(s.dir, "land")), "checkout-"+digestOf(of)[:32]+".lock"), nil
 }
 
 func (s *Store) readIntent(key string) (*intent, error) {
@@ -142,7 +172,7 @@ func (in *intent) write() error {
 
 // finish notes that the landing is done. What it needed is removed.
 func (in *intent) finish() error {
-	in.Done, in.Changes, in.Index = true, nil, nil
+	in.Done, in.Changes, in.Index, in.Dirs = true, nil, nil, nil
 	return errors.Join(in.write(), removeAll(filepath.Join(in.dir, "old")), removeAll(filepath.Join(in.dir, "new")))
 }
 
@@ -184,6 +214,11 @@ func (s *Store) intend(ctx context.Context, l Landing, key string) (*intent, err
 			return nil, err
 		}
 	}
+	if l.How == AsCommit && p.index[before] != p.head.tree { // what is staged is not in the new commit
+		if err := p.q.seal(ctx, s.user.git, p.index[after], p.head.commit, p.commit); err != nil {
+			return nil, err
+		}
+	}
 	return in, in.write()
 }
 
@@ -200,6 +235,9 @@ func (s *Store) stage(ctx context.Context, l Landing, p *plan, in *intent) (err 
 	}
 	// Submodules have no files.
 	in.Changes = slices.DeleteFunc(in.Changes, func(m move) bool { return m.Mode == "160000" || m.Was == "160000" })
+	if err := in.listDirs(s.root); err != nil {
+		return err
+	}
 	fresh, old := filepath.Join(in.dir, "new"), filepath.Join(in.dir, "old")
 	if err := errors.Join(os.Mkdir(fresh, 0o700), os.Mkdir(old, 0o700)); err != nil {
 		return err
@@ -252,28 +290,81 @@ func (q *quarantine) moves(ctx context.Context, trees [2]tree) ([]move, error) {
 		if len(f) != 5 || len(pair) != 2 {
 			return nil, fmt.Errorf("git diff-tree: unexpected output %.80q", pair[0])
 		}
-		all = append(all, move{Path: pair[1], Was: mode(f[0]), Mode: mode(f[1]), Object: f[3]})
+		all = append(all, move{Path: pair[1], Was: mode(f[0]), Old: f[2], Mode: mode(f[1]), Object: f[3]})
 	}
 	return all, nil
 }
 
 func mode(text string) string { return strings.TrimPrefix(text, "000000") }
 
-// carryOut does what is intended, as far as it was not done before.
+// carryOut does what is intended, as far as it was not done before. If that fails, it undoes what was done.
 func (s *Store) carryOut(ctx context.Context, in *intent) error {
+	err := s.complete(ctx, in)
+	if err == nil {
+		return nil
+	}
+	if wrong := s.undo(context.WithoutCancel(ctx), in); wrong != nil {
+		return &halfLandedError{err, wrong}
+	}
+	return err
+}
+
+// halfLandedError means that a landing failed and could not be undone completely.
+type halfLandedError struct{ why, undoing error }
+
+func (e *halfLandedError) Error() string {
+	return fmt.Sprintf("%v; what was done before cannot be undone completely: %v", e.why, e.undoing)
+}
+
+func (s *Store) complete(ctx context.Context, in *intent) error {
+	commits := in.Ref != "" && in.Trees != [2]tree{}
+	if commits {
+		if done, err := s.isPast(ctx, in); err != nil || done {
+			return err
+		}
+	}
 	if len(in.Changes) > 0 {
 		if err := in.changeFiles(ctx, s.root); err != nil {
 			return err
 		}
 	}
-	if len(in.Index) > 0 {
-		if err := s.changeIndex(ctx, in); err != nil {
-			return err
+	switch {
+	case in.Ref == "":
+		return nil
+	case commits:
+		return s.editIndex(ctx, func(q *quarantine) (string, error) { return s.change(ctx, q, in) }, func() error { return s.moveBranch(ctx, in) })
+	}
+	return s.moveBranch(ctx, in)
+}
+
+// isPast reports whether the branch has the new commit already. The error is errMoved if it is not the current one any more, or
+// has moved elsewhere.
+func (s *Store) isPast(ctx context.Context, in *intent) (bool, error) {
+	now, err := s.user.out(ctx, "rev-parse", "-q", "--verify", in.Ref)
+	if err != nil && exitCode(err) != 1 {
+		return false, err
+	}
+	if now != in.Head {
+		err := s.user.do(ctx, "merge-base", "--is-ancestor", in.Commit, cmp.Or(now, in.Head))
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if err == nil {
+			return true, nil
 		}
 	}
-	if in.Ref == "" {
-		return nil
+	current, err := s.user.out(ctx, "symbolic-ref", "-q", "HEAD")
+	if err != nil && exitCode(err) != 1 {
+		return false, err
 	}
+	if now != in.Head || current != in.Ref {
+		return false, fmt.Errorf("branch %s has moved, or another one is checked out: %w", strings.TrimPrefix(in.Ref, "refs/heads/"), errMoved)
+	}
+	return false, nil
+}
+
+// moveBranch moves or creates the branch.
+func (s *Store) moveBranch(ctx context.Context, in *intent) error {
 	now, err := s.user.out(ctx, "rev-parse", "-q", "--verify", in.Ref)
 	if err != nil && exitCode(err) != 1 {
 		return err
@@ -287,289 +378,214 @@ func (s *Store) carryOut(ctx context.Context, in *intent) error {
 	if now != in.Head {
 		return errMoved
 	}
-	return s.user.do(ctx, "update-ref", "-m", "hocket: land", in.Ref, in.Commit, in.Head)
-}
-
-// changeFiles changes the user's files. Before it begins, it looks at all of them.
-func (in *intent) changeFiles(ctx context.Context, dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for i := range in.Changes {
-		_ = root.Remove(in.tempName(i)) // of a process that was killed
-	}
-	var todo []int
-	for i, m := range in.Changes {
-		state, err := in.state(root, m)
-		if err != nil {
-			return err
-		}
-		if state == before {
-			todo = append(todo, i)
-		}
-	}
-	for _, removing := range []bool{true, false} { // first what may be in the way of a directory
-		for _, i := range todo {
-			if m := in.Changes[i]; (m.Mode == "") == removing {
-				if err := errors.Join(ctx.Err(), in.changeFile(root, i)); err != nil {
-					return fmt.Errorf("%s: %w", m.Path, err)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-const (
-	before = iota
-	after
-)
-
-// state reports whether a file is as it was, or as it will be; the error is errMoved if it is neither.
-func (in *intent) state(root *os.Root, m move) (int, error) {
-	for state, mode := range []string{before: m.Was, after: m.Mode} {
-		staged := filepath.Join(in.dir, []string{before: "old", after: "new"}[state], filepath.FromSlash(m.Path))
-		same, err := in.isSame(root, m.Path, mode, staged)
-		if err != nil || same {
-			return state, err
-		}
-	}
-	return 0, fmt.Errorf("%s: %w", m.Path, errMoved)
-}
-
-// isSame reports whether a file of the user is the same as a staged one, or absent if mode is "".
-func (in *intent) isSame(root *os.Root, name, mode, staged string) (bool, error) {
-	info, err := root.Lstat(filepath.FromSlash(name))
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return mode == "", nil
-	}
-	if err != nil {
-		return false, err
-	}
-	switch {
-	case mode == "":
-		return info.IsDir() && in.emptied(root, name), nil
-	case mode == "120000":
-		if info.Mode()&fs.ModeSymlink == 0 {
-			return false, nil
-		}
-		have, err := root.Readlink(filepath.FromSlash(name))
-		want, wrong := os.Readlink(staged)
-		return have == want, errors.Join(err, wrong)
-	case !info.Mode().IsRegular():
-		return false, nil
-	}
-	copied, err := os.Stat(staged)
-	if err != nil || (info.Mode()&0o100 != 0) != (copied.Mode()&0o100 != 0) {
-		return false, err
-	}
-	have, err := root.ReadFile(filepath.FromSlash(name))
-	want, wrong := os.ReadFile(staged)
-	return bytes.Equal(have, want), errors.Join(err, wrong)
-}
-
-// emptied reports whether the landing removes all files in a directory, so that a file can replace it.
-func (in *intent) emptied(root *os.Root, dir string) bool {
-	removed := map[string]bool{}
-	for _, m := range in.Changes {
-		removed[m.Path] = m.Mode == ""
-	}
-	err := fs.WalkDir(root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && !removed[name] {
-			err = fs.ErrExist
-		}
-		return err
-	})
-	return err == nil
-}
-
-func (in *intent) tempName(i int) string {
-	sum := digestOf(in.key)
-	return filepath.FromSlash(path.Join(path.Dir(in.Changes[i].Path), ".hocket-"+sum[:12]+"-"+strconv.Itoa(i)))
-}
-
-// changeFile changes one file that is as it was.
-func (in *intent) changeFile(root *os.Root, i int) error {
-	m := in.Changes[i]
-	name := filepath.FromSlash(m.Path)
-	if m.Mode == "" {
-		if err := in.unchanged(root, m); err != nil {
-			return err
-		}
-		if err := root.Remove(name); err != nil {
-			return err
-		}
-		for dir := filepath.Dir(name); dir != "." && root.Remove(dir) == nil; dir = filepath.Dir(dir) { // as long as they are empty
-		}
+	err = s.user.do(ctx, "update-ref", "-m", "hocket: land", in.Ref, in.Commit, in.Head)
+	if err == nil {
 		return nil
 	}
-	if err := removeDirs(root, name); err != nil {
-		return err
-	}
-	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return err
-	}
-	temp := in.tempName(i)
-	if err := in.writeTemp(root, temp, m); err != nil {
-		return errors.Join(err, ignoreMissing(root.Remove(temp)))
-	}
-	if err := in.unchanged(root, m); err != nil {
-		return errors.Join(err, root.Remove(temp))
-	}
-	if m.Was == "" && m.Mode != "120000" { // a link fails if something exists there; it may not be supported
-		if err := root.Link(temp, name); err == nil || errors.Is(err, os.ErrExist) {
-			err = errors.Join(err, root.Remove(temp))
-			if errors.Is(err, os.ErrExist) {
-				return errMoved
-			}
-			return err
-		}
-	}
-	return root.Rename(temp, name)
-}
-
-// removeDirs removes empty directories where a file will be.
-func removeDirs(root *os.Root, name string) error {
-	info, err := root.Lstat(name)
-	if err != nil || !info.IsDir() {
-		return nil //nolint:nilerr // whatever it is, it is compared later
-	}
-	var dirs []string
-	err = fs.WalkDir(root.FS(), filepath.ToSlash(name), func(dir string, _ fs.DirEntry, err error) error {
-		dirs = append(dirs, dir)
-		return err
-	})
-	for _, dir := range slices.Backward(dirs) {
-		err = errors.Join(err, root.Remove(filepath.FromSlash(dir)))
+	now, wrong := s.user.out(context.WithoutCancel(ctx), "rev-parse", "-q", "--verify", in.Ref)
+	switch {
+	case wrong == nil && now == in.Commit: // git was told to end when it had done it
+		return nil
+	case wrong == nil && now != in.Head:
+		return errors.Join(errMoved, err)
 	}
 	return err
 }
 
-// unchanged compares a file just before it is replaced.
-func (in *intent) unchanged(root *os.Root, m move) error {
-	state, err := in.state(root, m)
-	if err == nil && state != before {
-		err = errMoved
+// undo restores the index and the files as they were before a landing. What the user has committed since is not undone, and what the
+// user has changed since is not touched: the error says which files keep a part of the landing.
+func (s *Store) undo(ctx context.Context, in *intent) error {
+	committed := s.committed(ctx, in)
+	var failed error
+	if len(in.Index) > 0 {
+		failed = s.editIndex(ctx, func(q *quarantine) (string, error) { return s.changeBack(ctx, q, in, committed) }, func() error { return nil })
 	}
-	return err
+	left, err := in.restoreFiles(s.root, committed)
+	if failed = errors.Join(failed, err); failed != nil { // the intent stays, so that it can be tried again
+		return failed
+	}
+	if len(left) > 0 {
+		err = fmt.Errorf("changed since, so they keep their part of it: %s", strings.Join(left, ", "))
+	}
+	return errors.Join(err, removeAll(in.dir))
 }
 
-// writeTemp writes the new content beside the file that it will replace, with that one's permissions.
-func (in *intent) writeTemp(root *os.Root, temp string, m move) error {
-	staged := filepath.Join(in.dir, "new", filepath.FromSlash(m.Path))
-	if m.Mode == "120000" {
-		target, err := os.Readlink(staged)
-		if err != nil {
-			return err
-		}
-		return root.Symlink(target, temp)
+// committed returns the paths that the user has committed since a landing was planned.
+func (s *Store) committed(ctx context.Context, in *intent) map[string]bool {
+	all := map[string]bool{}
+	if s.user == nil || in.Head == "" {
+		return all
 	}
-	from, err := os.Open(staged)
-	if err != nil {
-		return err
+	text, err := s.user.out(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", in.Head, "HEAD")
+	if err != nil { // one of them does not exist any more
+		return all
 	}
-	defer from.Close()
-	perm := fs.FileMode(0o666)
-	if m.Mode == "100755" {
-		perm = 0o777
+	for _, name := range records(text) {
+		all[name] = true
 	}
-	to, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, from)
-	if old, wrong := root.Lstat(filepath.FromSlash(m.Path)); wrong == nil && old.Mode().IsRegular() {
-		perm := old.Mode().Perm() &^ 0o111
-		if m.Mode == "100755" {
-			perm |= perm & 0o444 >> 2
-		}
-		err = errors.Join(err, to.Chmod(perm))
-	}
-	return errors.Join(err, to.Sync(), to.Close())
+	return all
 }
 
 // indexPatience is for another git command of the user.
 const indexPatience = 5 * time.Second
 
-// changeIndex adds the change to the user's index. It prepares a copy and takes git's lock only for
-// the moment of a renaming, so that a killed process hardly ever leaves the lock behind.
-func (s *Store) changeIndex(ctx context.Context, in *intent) error {
+// editIndex changes the user's index by lines for update-index, which are computed from a copy, and does something else while no git
+// command can change it. If that fails, the index is as before. Git's lock is taken only for these moments, so that a killed process
+// hardly ever leaves it behind.
+func (s *Store) editIndex(ctx context.Context, edit func(q *quarantine) (lines string, err error), then func() error) error {
 	q, err := s.quarantine(s.root, s.user.objects)
 	if err != nil {
 		return err
 	}
 	defer q.remove()
-	lock, fresh := s.user.index+".lock", s.user.index+".hocket"
-	if mine, err := os.Stat(fresh); err == nil { // of a process that was killed
-		if held, err := os.Stat(lock); err == nil && os.SameFile(mine, held) {
-			_ = os.Remove(lock)
-		}
-		_ = os.Remove(fresh)
-	}
+	swap := indexSwap{index: s.user.index, lock: s.user.index + ".lock", fresh: s.user.index + ".hocket", old: s.user.index + ".hocket-old"}
+	swap.clean()
 	for deadline := time.Now().Add(indexPatience); ; time.Sleep(20 * time.Millisecond) {
 		old, err := os.ReadFile(s.user.index)
 		if err != nil {
 			return err
 		}
-		if done, err := s.prepareIndex(ctx, q, in); err != nil || done {
+		if err := s.copyUserIndex(ctx, q.index); err != nil {
 			return err
 		}
-		if err := swapIndex(q.index, fresh, lock, s.user.index, old); err == nil || time.Now().After(deadline) {
+		lines, err := edit(q)
+		if err != nil {
+			return err
+		}
+		if lines == "" {
+			return then()
+		}
+		if _, err := q.input(ctx, lines, "update-index", "-z", "--index-info"); err != nil {
+			return err
+		}
+		if err := q.do(ctx, "update-index", "-q", "--refresh"); err != nil && exitCode(err) != 1 { // 1: some files differ
+			return err
+		}
+		if again, err := swap.do(q.index, old, then); !again || time.Now().After(deadline) {
 			return err
 		}
 	}
 }
 
-// prepareIndex creates a changed copy of the user's index, unless that is changed already.
-func (s *Store) prepareIndex(ctx context.Context, q *quarantine, in *intent) (done bool, err error) {
-	if err := s.copyUserIndex(ctx, q.index); err != nil {
-		return false, err
-	}
+// change returns what brings the new content into the index, "" if it has that.
+func (s *Store) change(ctx context.Context, q *quarantine, in *intent) (string, error) {
 	tree, err := q.out(ctx, "write-tree")
 	if err != nil || tree == in.Trees[after] {
-		return err == nil, err
+		return "", err
 	}
 	if tree != in.Trees[before] {
-		return false, errMoved
+		return "", fmt.Errorf("what is staged has changed: %w", errMoved)
+	}
+	if missing, err := s.missing(ctx, append(objects(in.Index, after), in.Commit)); err != nil || len(missing) > 0 {
+		return "", cmp.Or(err, fmt.Errorf("objects of the landing were pruned: %w", errMoved))
 	}
 	var lines strings.Builder
 	for _, m := range in.Index {
-		if m.Mode == "" {
-			fmt.Fprintf(&lines, "0 %s\t%s\x00", m.Object, m.Path)
-		} else {
-			fmt.Fprintf(&lines, "%s %s\t%s\x00", m.Mode, m.Object, m.Path)
-		}
+		lines.WriteString(m.indexLine(after))
 	}
-	if _, err := q.input(ctx, lines.String(), "update-index", "-z", "--index-info"); err != nil {
-		return false, err
-	}
-	if err := q.do(ctx, "update-index", "-q", "--refresh"); err != nil && exitCode(err) != 1 { // 1: some files differ
-		return false, err
-	}
-	return false, nil
+	return lines.String(), nil
 }
 
-// swapIndex replaces the user's index if it still has its old content and no git command holds its lock.
-func swapIndex(from, fresh, lock, index string, old []byte) error {
+// changeBack returns what removes a landing from the index, where nobody has changed it since.
+func (s *Store) changeBack(ctx context.Context, q *quarantine, in *intent, except map[string]bool) (string, error) {
+	text, err := q.out(ctx, "ls-files", "--stage", "-z")
+	if err != nil {
+		return "", err
+	}
+	has := map[string]string{}
+	for _, entry := range records(text) {
+		info, name, _ := strings.Cut(entry, "\t")
+		has[name] += info
+	}
+	missing, err := s.missing(ctx, objects(in.Index, before))
+	if err != nil {
+		return "", err
+	}
+	var lines strings.Builder
+	for _, m := range in.Index {
+		landed := ""
+		if m.Mode != "" {
+			landed = m.Mode + " " + m.Object + " 0"
+		}
+		if has[m.Path] == landed && !except[m.Path] && !slices.Contains(missing, m.Old) {
+			lines.WriteString(m.indexLine(before))
+		}
+	}
+	return lines.String(), nil
+}
+
+// indexLine returns a line for update-index.
+func (m move) indexLine(side int) string {
+	return cmp.Or(m.mode(side), "0") + " " + m.object(side) + "\t" + m.Path + "\x00"
+}
+
+// objects returns the objects of files on a side.
+func objects(moves []move, side int) (names []string) {
+	for _, m := range moves {
+		if m.mode(side) != "" && m.mode(side) != "160000" { // submodules have their own repositories
+			names = append(names, m.object(side))
+		}
+	}
+	return names
+}
+
+// missing returns the objects that the user's repository does not have. It had those of a landing, but if its process was killed, they
+// may have been pruned since.
+func (s *Store) missing(ctx context.Context, names []string) (missing []string, err error) {
+	text, err := s.user.input(ctx, strings.Join(names, "\n")+"\n", "cat-file", "--batch-check")
+	for line := range strings.Lines(text) {
+		if name, found := strings.CutSuffix(strings.TrimSpace(line), " missing"); found {
+			missing = append(missing, name)
+		}
+	}
+	return missing, err
+}
+
+// indexSwap has the names of the files that replace an index.
+type indexSwap struct{ index, lock, fresh, old string }
+
+// clean removes what a killed process has left. A lock that is a link to one of our files is ours.
+func (x indexSwap) clean() {
+	held, err := os.Lstat(x.lock)
+	for _, name := range []string{x.fresh, x.index} {
+		if mine, wrong := os.Lstat(name); err == nil && wrong == nil && os.SameFile(mine, held) {
+			_ = os.Remove(x.lock)
+		}
+	}
+	_, _ = os.Remove(x.fresh), os.Remove(x.old)
+}
+
+// do replaces the index if it still has its old content and no git command holds its lock, and then does something else before it
+// releases the lock. It reports whether that may work again later.
+func (x indexSwap) do(from string, content []byte, then func() error) (again bool, err error) {
 	data, err := os.ReadFile(from)
 	if err != nil {
-		return err
+		return false, err
 	}
-	info, err := os.Stat(index)
+	info, err := os.Stat(x.index)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if err := os.WriteFile(fresh, data, info.Mode().Perm()); err != nil {
-		return err
+	if err := os.WriteFile(x.fresh, data, info.Mode().Perm()); err != nil {
+		return false, err
 	}
-	defer os.Remove(fresh)
-	if err := os.Link(fresh, lock); err != nil {
-		return fmt.Errorf("another git command uses the index: %w", err)
+	defer os.Remove(x.fresh)
+	if err := os.Link(x.fresh, x.lock); err != nil {
+		return true, fmt.Errorf("another git command uses the index: %w", err)
 	}
-	if now, err := os.ReadFile(index); err != nil || !bytes.Equal(now, old) {
-		return errors.Join(err, os.Remove(lock), errMoved)
+	defer os.Remove(x.lock)
+	if now, err := os.ReadFile(x.index); err != nil || !bytes.Equal(now, content) {
+		return err == nil, errors.Join(err, errMoved)
 	}
-	return os.Rename(lock, index)
+	if err := os.Link(x.index, x.old); err != nil { // with its time, which matters to git
+		return false, err
+	}
+	defer os.Remove(x.old)
+	if err := os.Rename(x.fresh, x.index); err != nil {
+		return false, err
+	}
+	if err := then(); err != nil {
+		return false, errors.Join(err, os.Rename(x.old, x.index))
+	}
+	return false, nil
 }

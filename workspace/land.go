@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -39,6 +40,9 @@ type Landing struct {
 	Include []string // as for Capture, only for AsPatch
 	Digest  string   // of the plan that a person has approved
 
+	// Locks is a directory for locks, the same for all stores of the user: several projects can be in one checkout, in which only one
+	// landing at a time may change files. "" means a directory of the store.
+	Locks string
 	// Approval identifies the approval. It lets [Store.Finish] finish the landing.
 	Approval string
 }
@@ -135,9 +139,32 @@ func (s *Store) plan(ctx context.Context, l Landing, limit int) (_ *plan, err er
 		}
 	}()
 	if l.How == AsPatch {
-		return p, s.planPatch(ctx, l, p, limit)
+		err = s.planPatch(ctx, l, p, limit)
+	} else {
+		err = s.planCommit(ctx, l, p, limit)
 	}
-	return p, s.planCommit(ctx, l, p, limit)
+	if err == nil && l.How != AsBranch { // a branch changes no files
+		err = s.checkPaths(p.Diff)
+	}
+	return p, err
+}
+
+// checkPaths returns an error if a diff changes what belongs to git or to the store.
+func (s *Store) checkPaths(d Diff) error {
+	dirs := []string{s.dir}
+	if s.user != nil {
+		dirs = append(dirs, s.user.gitDir, filepath.Dir(s.user.objects))
+	}
+	for _, f := range d.Files {
+		for _, name := range []string{f.Path, f.From} {
+			file := filepath.Join(s.root, filepath.FromSlash(name))
+			inGit := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
+			if inGit || name != "" && slices.ContainsFunc(dirs, func(dir string) bool { return file == dir || strings.HasPrefix(file, dir+string(filepath.Separator)) }) {
+				return fmt.Errorf("the change cannot land, because %s belongs to git or to Hocket: remove it from the change", name)
+			}
+		}
+	}
+	return nil
 }
 
 // target checks a landing and returns the ref that it changes.

@@ -361,8 +361,11 @@ func TestFinish(t *testing.T) {
 		f.no(err)
 		root, err := os.OpenRoot(f.repo)
 		f.no(err)
-		f.no(in.changeFile(root, 0))
-		f.no(in.writeTemp(root, in.tempName(1), in.Changes[1]))
+		f.no(in.changeFile(root, 0, after))
+		sub, err := root.OpenRoot("dir")
+		f.no(err)
+		f.no(in.writeTemp(sub, 1, after))
+		f.no(sub.Close())
 		f.no(root.Close())
 		other := l
 		if other.Approval = "another"; edited {
@@ -377,14 +380,14 @@ func TestFinish(t *testing.T) {
 				t.Errorf("edited %v: %+v, %v, %v", edited, landed, found, err)
 			}
 		}
-		want := "changed\nchanged\n"
+		want, status := "changed\nchanged\n", " M a.txt\n M dir/b.txt"
 		if edited {
-			want = "changed\nmine\n"
+			want, status = "one\ntwo\nthree\nmine\n", " M dir/b.txt"
 		}
 		if got := f.read(f.repo, "a.txt") + f.read(f.repo, "dir/b.txt"); got != want {
 			t.Errorf("the files are %q", got)
 		}
-		f.status(" M a.txt\n M dir/b.txt") // and no other file
+		f.status(status) // and no other file
 	}
 }
 

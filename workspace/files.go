@@ -1,0 +1,448 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The two sides of a landing: files are as they were before it, or as they are after it.
+const (
+	before = iota
+	after
+)
+
+// mode returns the mode of a file on a side; "" if it does not exist.
+func (m move) mode(side int) string { return [...]string{before: m.Was, after: m.Mode}[side] }
+
+// object returns the object of a file on a side.
+func (m move) object(side int) string { return [...]string{before: m.Old, after: m.Object}[side] }
+
+// staged returns the copy of a file on a side.
+func (in *intent) staged(m move, side int) string {
+	return filepath.Join(in.dir, [...]string{before: "old", after: "new"}[side], filepath.FromSlash(m.Path))
+}
+
+// blockedError means that a file or a symbolic link is where a landing needs a directory. Nothing is written through a link: it may
+// lead anywhere, and a person has approved a path.
+type blockedError struct {
+	path, by string
+	link     bool
+}
+
+func (e *blockedError) Error() string {
+	what := "is not a directory"
+	if e.link {
+		what = "is a symbolic link"
+	}
+	return fmt.Sprintf("%s cannot be changed: %s %s; remove it, or land in another way", e.path, e.by, what)
+}
+
+func (e *blockedError) Is(target error) bool { return target == errMoved }
+
+// open opens the directory in which a path is, one part after the other, without following links. With create, it creates what is
+// missing; otherwise the error is fs.ErrNotExist.
+func (in *intent) open(root *os.Root, name string, create bool) (*os.Root, error) {
+	at, err := root.OpenRoot(".")
+	if err != nil || path.Dir(name) == "." {
+		return at, err
+	}
+	parts := strings.Split(path.Dir(name), "/")
+	for i, part := range parts {
+		here := strings.Join(parts[:i+1], "/")
+		next, err := in.enter(at, part, here, create)
+		_ = at.Close()
+		var blocked *blockedError
+		if errors.As(err, &blocked) {
+			blocked.path, blocked.by = name, here
+		}
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// enter opens a directory that is a part of a path.
+func (in *intent) enter(at *os.Root, part, here string, create bool) (*os.Root, error) {
+	info, err := at.Lstat(part)
+	if errors.Is(err, fs.ErrNotExist) && create {
+		perm, existed := in.Dirs[here]
+		if !existed {
+			perm = 0o777
+		}
+		if err := at.Mkdir(part, perm); err != nil {
+			return nil, err
+		}
+		info, err = at.Lstat(part)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, &blockedError{link: info.Mode()&fs.ModeSymlink != 0}
+	}
+	next, err := at.OpenRoot(part)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := next.Stat("."); err != nil || !os.SameFile(opened, info) { // it was replaced meanwhile
+		return nil, errors.Join(err, errMoved, next.Close())
+	}
+	return next, nil
+}
+
+// changeFiles changes the user's files. Before it begins, it looks at all of them.
+func (in *intent) changeFiles(ctx context.Context, checkout string) error {
+	root, err := os.OpenRoot(checkout)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	in.removeTemps(root) // of a process that was killed
+	var todo []int
+	for _, i := range in.order(after) {
+		side, err := in.side(root, in.Changes[i])
+		if err != nil {
+			return err
+		}
+		if side == before {
+			todo = append(todo, i)
+		}
+	}
+	for _, i := range todo {
+		if err := errors.Join(ctx.Err(), in.changeFile(root, i, after)); err != nil {
+			var blocked *blockedError
+			if errors.As(err, &blocked) { // it says which file
+				return err
+			}
+			return fmt.Errorf("%s: %w", in.Changes[i].Path, err)
+		}
+	}
+	return nil
+}
+
+// restoreFiles is the reverse of changeFiles, except for some files. It does not touch what the user has changed since, and returns
+// the files that keep a part of the landing because of that.
+func (in *intent) restoreFiles(checkout string, except map[string]bool) (left []string, err error) {
+	root, err := os.OpenRoot(checkout)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	in.removeTemps(root)
+	todo := map[int]bool{}
+	var moved []string
+	for _, i := range in.order(after) {
+		m := in.Changes[i]
+		if except[m.Path] {
+			continue
+		}
+		switch side, wrong := in.side(root, m); {
+		case errors.Is(wrong, errMoved):
+			moved = append(moved, m.Path)
+		case wrong != nil:
+			err = errors.Join(err, wrong)
+		case side == after: // so were the files before it
+			left, moved, todo[i] = append(left, moved...), nil, true
+		}
+	}
+	for _, i := range in.order(before) {
+		if !todo[i] {
+			continue
+		}
+		wrong := in.changeFile(root, i, before)
+		switch name := in.Changes[i].Path; {
+		case errors.Is(wrong, errMoved):
+			left = append(left, name)
+		case wrong != nil:
+			err = errors.Join(err, fmt.Errorf("%s: %w", name, wrong))
+		}
+	}
+	in.removeNewDirs(root)
+	return left, err
+}
+
+// order returns the order in which files are changed: first those that are removed, which may be in the way of a directory.
+func (in *intent) order(to int) []int {
+	var removed, others []int
+	for i, m := range in.Changes {
+		if m.mode(to) == "" {
+			removed = append(removed, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	return append(removed, others...)
+}
+
+// side reports on which side a file is; the error is errMoved if it is on neither.
+func (in *intent) side(root *os.Root, m move) (int, error) {
+	for side := range 2 {
+		if same, err := in.isOn(root, m, side); err != nil || same {
+			return side, err
+		}
+	}
+	return 0, fmt.Errorf("%s: %w", m.Path, errMoved)
+}
+
+// isOn reports whether a file of the user is the same as on a side.
+func (in *intent) isOn(root *os.Root, m move, side int) (bool, error) {
+	dir, err := in.open(root, m.Path, false)
+	var blocked *blockedError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return m.mode(side) == "", nil
+	case errors.As(err, &blocked) && in.changes(blocked.by): // the landing removes or creates what is there
+		return m.mode(side) == "", nil
+	case err != nil:
+		return false, err
+	}
+	defer dir.Close()
+	return in.isSame(dir, m, side)
+}
+
+// changes reports whether a path is one of those that the landing changes.
+func (in *intent) changes(name string) bool {
+	return slices.ContainsFunc(in.Changes, func(m move) bool { return m.Path == name })
+}
+
+// isSame is isOn in the directory of the file.
+func (in *intent) isSame(dir *os.Root, m move, side int) (bool, error) {
+	name, mode := path.Base(m.Path), m.mode(side)
+	info, err := dir.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return mode == "", nil
+	}
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case mode == "":
+		return info.IsDir() && in.owns(dir, m.Path, side), nil
+	case mode == "120000":
+		if info.Mode()&fs.ModeSymlink == 0 {
+			return false, nil
+		}
+		have, err := dir.Readlink(name)
+		want, wrong := os.Readlink(in.staged(m, side))
+		return have == want, errors.Join(err, wrong)
+	case !info.Mode().IsRegular():
+		return false, nil
+	}
+	copied, err := os.Stat(in.staged(m, side))
+	if err != nil || (info.Mode()&0o100 != 0) != (copied.Mode()&0o100 != 0) {
+		return false, err
+	}
+	have, err := dir.ReadFile(name)
+	want, wrong := os.ReadFile(in.staged(m, side))
+	return bytes.Equal(have, want), errors.Join(err, wrong)
+}
+
+// owns reports whether all files in a directory, where a file is on the other side, are files of a side.
+func (in *intent) owns(parent *os.Root, dir string, side int) bool {
+	own := map[string]bool{}
+	for _, m := range in.Changes {
+		own[m.Path] = m.mode(side) != ""
+	}
+	err := fs.WalkDir(parent.FS(), path.Base(dir), func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !own[path.Join(path.Dir(dir), name)] {
+			err = fs.ErrExist
+		}
+		return err
+	})
+	return err == nil
+}
+
+// tempName returns the name of a new file beside the one that it will replace.
+func (in *intent) tempName(i int) string {
+	return ".hocket-" + digestOf(in.key)[:12] + "-" + strconv.Itoa(i)
+}
+
+func (in *intent) removeTemps(root *os.Root) {
+	for i, m := range in.Changes {
+		if dir, err := in.open(root, m.Path, false); err == nil {
+			_ = dir.Remove(in.tempName(i))
+			_ = dir.Close()
+		}
+	}
+}
+
+// changeFile gives one file of a side to the user, who has that of the other side.
+func (in *intent) changeFile(root *os.Root, i, to int) error {
+	m := in.Changes[i]
+	dir, err := in.open(root, m.Path, m.mode(to) != "")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	name, temp := path.Base(m.Path), in.tempName(i)
+	if m.mode(to) == "" {
+		if err := in.expect(dir, m, 1-to); err != nil {
+			return err
+		}
+		if err := dir.Remove(name); err != nil {
+			return err
+		}
+		if to == after {
+			in.removeParents(root, m.Path)
+		}
+		return nil
+	}
+	if err := removeDirs(dir, name); err != nil {
+		return err
+	}
+	if err := in.writeTemp(dir, i, to); err != nil {
+		return errors.Join(err, ignoreMissing(dir.Remove(temp)))
+	}
+	if err := in.expect(dir, m, 1-to); err != nil {
+		return errors.Join(err, dir.Remove(temp))
+	}
+	if m.mode(1-to) == "" && m.mode(to) != "120000" { // a link fails if something exists there; it may not be supported
+		if err := dir.Link(temp, name); err == nil || errors.Is(err, fs.ErrExist) {
+			err = errors.Join(err, dir.Remove(temp))
+			if errors.Is(err, fs.ErrExist) {
+				return errMoved
+			}
+			return err
+		}
+	}
+	return dir.Rename(temp, name)
+}
+
+// expect compares a file just before it is replaced.
+func (in *intent) expect(dir *os.Root, m move, side int) error {
+	same, err := in.isSame(dir, m, side)
+	if err == nil && !same {
+		err = errMoved
+	}
+	return err
+}
+
+// removeParents removes the directories of a path as long as they are empty.
+func (in *intent) removeParents(root *os.Root, name string) {
+	for dir := path.Dir(name); dir != "." && in.removeDir(root, dir); dir = path.Dir(dir) {
+	}
+}
+
+// removeNewDirs removes the directories that a landing has created, if they are empty.
+func (in *intent) removeNewDirs(root *os.Root) {
+	for _, m := range in.Changes {
+		for dir := path.Dir(m.Path); dir != "."; dir = path.Dir(dir) {
+			if _, existed := in.Dirs[dir]; !existed {
+				in.removeDir(root, dir)
+			}
+		}
+	}
+}
+
+// removeDir removes a directory if it is empty.
+func (in *intent) removeDir(root *os.Root, dir string) bool {
+	parent, err := in.open(root, dir, false)
+	if err != nil {
+		return false
+	}
+	defer parent.Close()
+	info, err := parent.Lstat(path.Base(dir))
+	return err == nil && info.IsDir() && parent.Remove(path.Base(dir)) == nil
+}
+
+// removeDirs removes empty directories where a file will be.
+func removeDirs(parent *os.Root, name string) error {
+	info, err := parent.Lstat(name)
+	if err != nil || !info.IsDir() {
+		return nil //nolint:nilerr // whatever it is, it is compared later
+	}
+	var dirs []string
+	err = fs.WalkDir(parent.FS(), name, func(dir string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			err = errMoved
+		}
+		dirs = append(dirs, dir)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, dir := range slices.Backward(dirs) {
+		if err := parent.Remove(filepath.FromSlash(dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeTemp writes the content of a side beside the file that it will replace, with that one's permissions or, if the landing is
+// undone, with those that the file had.
+func (in *intent) writeTemp(dir *os.Root, i, to int) error {
+	m, temp := in.Changes[i], in.tempName(i)
+	if m.mode(to) == "120000" {
+		target, err := os.Readlink(in.staged(m, to))
+		if err != nil {
+			return err
+		}
+		return dir.Symlink(target, temp)
+	}
+	from, err := os.Open(in.staged(m, to))
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	perm := fs.FileMode(0o666)
+	if m.mode(to) == "100755" {
+		perm = 0o777
+	}
+	file, err := dir.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, from)
+	if to == before {
+		info, wrong := from.Stat()
+		if err = errors.Join(err, wrong); err == nil {
+			err = errors.Join(file.Chmod(info.Mode().Perm()), file.Sync(), file.Close(), dir.Chtimes(temp, info.ModTime(), info.ModTime()))
+			return err
+		}
+	} else if old, wrong := dir.Lstat(path.Base(m.Path)); wrong == nil && old.Mode().IsRegular() {
+		perm := old.Mode().Perm() &^ 0o111
+		if m.mode(to) == "100755" {
+			perm |= perm & 0o444 >> 2
+		}
+		err = errors.Join(err, file.Chmod(perm))
+	}
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// listDirs notes the directories that exist on the paths of changed files, so that a landing that is undone leaves the same.
+func (in *intent) listDirs(checkout string) error {
+	root, err := os.OpenRoot(checkout)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	in.Dirs = map[string]fs.FileMode{}
+	missing := map[string]bool{}
+	for _, m := range in.Changes {
+		for dir := path.Dir(m.Path); dir != "." && !missing[dir]; dir = path.Dir(dir) {
+			if _, known := in.Dirs[dir]; known {
+				break
+			}
+			if info, err := root.Lstat(filepath.FromSlash(dir)); err == nil && info.IsDir() {
+				in.Dirs[dir] = info.Mode().Perm()
+			} else {
+				missing[dir] = true
+			}
+		}
+	}
+	return nil
+}
