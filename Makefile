@@ -1,12 +1,14 @@
 # `make` prints what can be done; `make test` is what CI runs.
 
 .DEFAULT_GOAL := help
-.PHONY: help test race lint bench sim fuzz mutants clis servers diagrams axe temporal build install build-temporal install-temporal release release-test chaos
+.PHONY: help test race lint bench sim fuzz mutants clis collector servers diagrams axe temporal build install build-temporal install-temporal release release-test chaos
 
 # Each fuzz target runs this long.
 FUZZTIME ?= 60s
 # Where `make clis` installs the CLI agents.
 HOCKET_CLIS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-clis$(if $(OLDEST),-oldest)
+# Where `make collector` builds the collector of OpenTelemetry.
+HOCKET_COLLECTOR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-collector
 # Where `make servers` installs MCP servers, the inspector and the conformance suite.
 HOCKET_SERVERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hocket-servers
 # Where `make diagrams` installs Mermaid and PlantUML.
@@ -65,6 +67,10 @@ mutants: ## Break the code in 200 places, one by one, and expect a test to fail 
 clis: ## Install the real CLI agents and drive them against a scripted model, and as clients of the MCP server (needs npm and tmux; OLDEST=1 for the oldest ones)
 	HOCKET_CLIS="$(HOCKET_CLIS)" agent/cli/real/setup
 	@HOCKET_CLIS="$(HOCKET_CLIS)" go test -json ./agent/cli/real -count 1 -timeout 1h | go run ./internal/testreport
+
+collector: ## Build the real OpenTelemetry collector once (takes minutes), and send spans and metrics to it
+	HOCKET_COLLECTOR="$(HOCKET_COLLECTOR)" trace/setup
+	@HOCKET_COLLECTOR="$(HOCKET_COLLECTOR)" go test -json ./trace -run RealCollector -count 1 | go run ./internal/testreport
 
 servers: ## Install real MCP servers, clients and test suites for our MCP server and our HTTP API, and try them (needs npm)
 	HOCKET_SERVERS="$(HOCKET_SERVERS)" mcp/setup

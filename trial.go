@@ -22,6 +22,8 @@ type Trial struct {
 	// Works means that Stand lets executors work. Otherwise no server is started and nobody has to trust the
 	// project.
 	Works bool
+	// Absent means that agents need not be installed, because Stand does their work.
+	Absent bool
 }
 
 // Clock is the time of a run, see [Trial].

@@ -47,7 +47,7 @@ func (p *Project) readAgents(homes []string) error {
 	return nil
 }
 
-// setOf returns the agents of tasks. Whether this machine has what they need does not matter if workers do the tasks.
+// setOf returns the agents of tasks. Whether this machine has what they need does not matter if others do the tasks.
 func (p *Project) setOf(definitions []*agent.Definition) *agent.Set {
 	reserved := slices.Clone(p.reserved)
 	for _, name := range []string{workflow.MergeAgent, workflow.LandAgent} {
@@ -56,7 +56,7 @@ func (p *Project) setOf(definitions []*agent.Definition) *agent.Set {
 		}
 	}
 	set := agent.NewSet(p.executors, definitions, p.Config.Agent, reserved...)
-	if p.Config.Driver == TemporalDriver {
+	if p.away || p.Config.Driver == TemporalDriver {
 		set = set.Away()
 	}
 	return set

@@ -38,6 +38,8 @@ type Options struct {
 	Root string
 	// Reserved are names of executors that no file of the project can override.
 	Reserved []string
+	// Away means that it does not matter what executors lack on this machine.
+	Away bool
 }
 
 // Fixed returns Options.Executors for executors that do not depend on the project.
@@ -64,6 +66,7 @@ type Project struct {
 	homes       []string // .hocket and .glee, those that exist
 	executors   map[string]agent.Executor
 	reserved    []string
+	away        bool // see Options
 	definitions []*agent.Definition
 	waiting     []string // agents that a model wrote and nobody has approved
 	found       workflow.Diagnostics
@@ -84,7 +87,7 @@ func Open(dir string, o Options) (*Project, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("project: %s is not a directory", dir)
 	}
-	p := &Project{dir: dir, Root: o.Root, Config: defaultConfig(), State: o.State, reserved: o.Reserved, Sources: make(map[string][]byte), at: map[string]workflow.Pos{}}
+	p := &Project{dir: dir, Root: o.Root, Config: defaultConfig(), State: o.State, reserved: o.Reserved, away: o.Away, Sources: make(map[string][]byte), at: map[string]workflow.Pos{}}
 	if p.Root == "" {
 		p.Root = findRoot(abs)
 	}

@@ -120,6 +120,26 @@ func TestRecordAndReplay(t *testing.T) {
 	}
 }
 
+// A recording is played where its agents are not installed. Recording needs them, and so does a test with real agents.
+func TestRecordingsNeedNoAgent(t *testing.T) {
+	root, c := recordedFix(t)
+	exec := agent.New(agent.Traits{Prompted: true, Missing: func() string { return "coder is not installed" }}, func(context.Context, *agent.Task, agent.Log) (agent.Result, error) {
+		c.calls.Add(1)
+		return agent.Result{}, nil
+	})
+	calls := c.calls.Load()
+	host := hocket.Options{Agents: map[string]agent.Executor{"coder": exec}, Trust: c.host().Trust}
+	mustPass(t, run(t, root, trial.Options{Host: host}))
+	for _, mode := range []trial.Mode{trial.Record, trial.Live} {
+		if o := run(t, root, trial.Options{Host: host, Mode: mode})[0]; o.Passed() || !strings.Contains(fmt.Sprint(o.Invalid), "coder is not installed") {
+			t.Errorf("%s: %+v", mode, o)
+		}
+	}
+	if c.calls.Load() != calls {
+		t.Error("an agent worked")
+	}
+}
+
 func TestChangedPrompt(t *testing.T) {
 	root, c := recordedFix(t)
 	flow := strings.Replace(fixFlow, "Fix the bug", "Fix the error", 1)

@@ -152,7 +152,8 @@ func (r *running) run(ctx context.Context) (err error) {
 	}
 	host := r.Host
 	host.State, host.Local = state, true
-	host.Trial = &hocket.Trial{Clock: r.player.clock, Dir: r.dir, Stand: r.player.Stand, Works: r.c.Exec || r.player.mode == Record || r.player.mode == Live}
+	real := r.player.mode == Record || r.player.mode == Live
+	host.Trial = &hocket.Trial{Clock: r.player.clock, Dir: r.dir, Stand: r.player.Stand, Works: r.c.Exec || real, Absent: !real}
 	p, err := hocket.Open(r.root, host)
 	if err != nil {
 		return err
