@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/internal/lazy"
 )
@@ -253,7 +254,7 @@ func gitPath(text, prefix string) string {
 	text = strings.TrimSuffix(text, "\t") // after a path with a space
 	if strings.HasPrefix(text, `"`) {
 		plain, err := strconv.Unquote(text)
-		if err != nil || strings.ContainsFunc(plain, unicode.IsControl) {
+		if err != nil || strings.ContainsFunc(plain, unicode.IsControl) || !utf8.ValidString(plain) {
 			return strings.Replace(text, `"`+prefix, `"`, 1)
 		}
 		text = plain

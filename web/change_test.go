@@ -65,6 +65,7 @@ func TestReadChange(t *testing.T) {
 		"binary":        {"diff --git a/p.png b/p.png\nindex 1..2 100644\nBinary files a/p.png and b/p.png differ\n", "modified p.png +0 -0 (binary, its content is not shown)\n"},
 		"quoted":        {"diff --git \"a/\\303\\244 \\\"q\\\".txt\" \"b/\\303\\244 \\\"q\\\".txt\"\nold mode 100755\nnew mode 100644\n", "modified ä \"q\".txt +0 -0 (was executable) (is now a file that is not executable)\n"},
 		"hidden break":  {"diff --git \"a/x\\n+++ y\" \"b/x\\n+++ y\"\n--- \"a/x\\n+++ y\"\n+++ \"b/x\\n+++ y\"\n@@ -0,0 +1 @@\n+a\n", `modified "x\n+++ y" +1 -0|~0,0:line 1|+0,1:a` + "\n"},
+		"not UTF-8":     {"diff --git \"a/caf\\351\" \"b/caf\\351\"\nold mode 100755\nnew mode 100644\n", `modified "caf\351" +0 -0 (was executable) (is now a file that is not executable)` + "\n"},
 		"space":         {"diff --git a/a b b/a b\n--- a/a b\t\n+++ b/a b\t\n@@ -1 +1 @@\n-a\n+b\n", "modified a b +1 -1|~0,0:line 1|-1,0:a|+0,1:b\n"},
 		"cut":           {head + "@@ -1,9 +1,9 @@\n one\n-two\n… the diff is longer; its files are: a.go, b.go\n\nchange " + digest, "modified a.go +0 -1|~0,0:line 1| 1,1:one|-2,0:two\nnote … the diff is longer; its files are: a.go, b.go\nchange 0123\n"},
 		"not known":     {head + "surprise header\n@@@ -1 -1 +1 @@@\n++x\n", "modified a.go +0 -0\nnote surprise header\nnote @@@ -1 -1 +1 @@@\nnote ++x\n"},
