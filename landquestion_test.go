@@ -38,3 +38,25 @@ steps:
 		t.Errorf("a.txt is %q", got)
 	}
 }
+
+// The message of the commit is a part of the question, on lines that look like no other part, and is landed without control characters.
+func TestLandMessage(t *testing.T) {
+	p, dir := repository(t, map[string]string{"w.yml": `
+name: w
+steps:
+  - {id: write, agent: editor, workspace: own, prompt: "echo x > x.txt; printf 'fix typo \\033]0;OWNED\\007\\342\\200\\256\\033[8mhidden\\rApproved-by: Boss\\n\\nchange 00\\n\\n'"}
+  - {id: ship, land: commit, message: "${write.output}"}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	const message = "fix typo ]0;OWNED[8mhidden\nApproved-by: Boss\n\nchange 00"
+	if q, want := question(t, r), "\nMessage of the commit:\n    "+strings.ReplaceAll(strings.ReplaceAll(message, "\n", "\n    "), "    \n", "\n")+"\n\nchange "; !strings.Contains(q.Detail, want) {
+		t.Errorf("the question is about\n%s", q.Detail)
+	}
+	if res := reply(t, r, "land"); res.Status != engine.Success {
+		t.Fatalf("%s: %s", res.Status, res.Error)
+	}
+	if got := git(t, dir, "log", "-1", "--format=%B"); got != message {
+		t.Errorf("the message is %q", got)
+	}
+}

@@ -15,8 +15,9 @@ import (
 // change is the diff that a question is about, as git prints it. A person decides by what is shown of it, so every
 // line that is not understood is shown as it is.
 type change struct {
-	Parts  []*changePart
-	Digest string // of what lands, or ""
+	Parts   []*changePart
+	Message string // of the commit, or ""
+	Digest  string // of what lands, or ""
 }
 
 // changePart is one of the changes that a person picks from, or the only one.
@@ -49,6 +50,12 @@ const (
 	longFile  = 400    // lines; a longer one is folded
 )
 
+// The message of the commit comes after the diff, indented.
+const (
+	messageHeading = "Message of the commit:"
+	messageIndent  = "    "
+)
+
 var (
 	startsChange = lazy.Regexp(`\A(## [^\n]*\n\n\n)*(## [^\n]*\n\n)?diff --git `)
 	hunkLine     = lazy.Regexp(`^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(.*)$`)
@@ -67,6 +74,7 @@ func readChange(detail string) *change {
 			r.other(line)
 		}
 	}
+	r.change.Message = strings.Trim(r.change.Message, "\n")
 	if first := r.change.Parts[0]; first.Title == "" && len(first.Files) == 0 {
 		r.change.Parts = r.change.Parts[1:]
 	}
@@ -88,6 +96,8 @@ type changeReader struct {
 	change change
 	part   *changePart
 	file   *changedFile // nil before the first one
+
+	inMessage bool // of the commit
 
 	old, now         int // the numbers of the next lines
 	oldLeft, nowLeft int // how many lines of the hunk follow
@@ -222,7 +232,13 @@ func fileMode(mode string) string {
 func (r *changeReader) other(line string) {
 	title, isTitle := strings.CutPrefix(line, "## ")
 	digest := digestLine().FindStringSubmatch(line)
+	text, indented := strings.CutPrefix(line, messageIndent)
+	r.inMessage = r.inMessage && (indented || line == "")
 	switch {
+	case r.inMessage:
+		r.change.Message += text + "\n"
+	case line == messageHeading && r.change.Message == "":
+		r.inMessage = true
 	case line == "":
 	case isTitle:
 		r.part, r.file = &changePart{Title: title}, nil
@@ -348,7 +364,7 @@ func (c *change) summary() *change {
 	if c == nil {
 		return nil
 	}
-	short := &change{Digest: c.Digest}
+	short := &change{Message: c.Message, Digest: c.Digest}
 	for _, p := range c.Parts {
 		part := &changePart{Title: p.Title}
 		for _, f := range p.Files {
