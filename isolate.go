@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
@@ -239,10 +241,33 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 // something that has changed, does not count.
 func (c *attemptAt) asks(q engine.Asked) (*engine.Answer, driver.Outcome) {
 	q.Address = c.task.Address
+	q.Text = visibleBytes(q.Text)
+	if detail := visibleBytes(q.Detail); detail != q.Detail {
+		q.Detail = strings.TrimRight(detail, "\n") + "\n\nBytes that are not UTF-8 are shown as \\x and two digits."
+	}
 	if a := c.task.Answer; a != nil && a.Digest == q.Digest() {
 		return a, driver.Outcome{}
 	}
 	return nil, driver.Outcome{Asks: &q}
+}
+
+// visibleBytes replaces what is not UTF-8 by escapes such as \xe9. Journals cannot store it, so the answer would be to another
+// question, and different bytes would look the same.
+func visibleBytes(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for text != "" {
+		r, size := utf8.DecodeRuneInString(text)
+		if r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, `\x%02x`, text[0])
+		} else {
+			b.WriteString(text[:size])
+		}
+		text = text[size:]
+	}
+	return b.String()
 }
 
 // prepare runs the command that prepares workspaces, or copies what it has made before.

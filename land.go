@@ -118,6 +118,9 @@ func howOf(settings map[string]any) workspace.How {
 	return workspace.How(cmp.Or(workflow.FormatText(cmp.Or(settings["as"], any(""))), string(workspace.AsBranch)))
 }
 
+// messageHeading is above the message of the commit, in the detail of a question. The page knows it.
+const messageHeading = "Message of the commit:"
+
 func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
 	where := "as changes to the files, without a commit"
 	switch l.How {
@@ -130,6 +133,12 @@ func landQuestion(l workspace.Landing, plan workspace.Plan) engine.Asked {
 	detail := plan.Diff.Patch
 	if plan.Diff.Truncated {
 		detail += fmt.Sprintf("… the diff is longer; its files are: %s\n", strings.Join(paths(plan.Diff), ", "))
+	}
+	if plan.Message != "" { // indented, so that no line of it looks like another part
+		detail += "\n" + messageHeading + "\n"
+		for line := range strings.SplitSeq(plan.Message, "\n") {
+			detail += strings.TrimRight("    "+line, " ") + "\n"
+		}
 	}
 	return engine.Asked{
 		Text:   fmt.Sprintf("Land this change %s? %s", where, changed(plan.Diff)),

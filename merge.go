@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/driver"
 	"github.com/hocket-dev/hocket/engine"
@@ -286,7 +287,7 @@ func (c *attemptAt) pick(ctx context.Context) driver.Outcome {
 func paths(d workspace.Diff) []string {
 	var list []string
 	for _, f := range d.Files {
-		if strings.ContainsFunc(f.Path, unicode.IsControl) {
+		if strings.ContainsFunc(f.Path, unicode.IsControl) || !utf8.ValidString(f.Path) {
 			f.Path = strconv.Quote(f.Path)
 		}
 		list = append(list, f.Path)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/internal/lazy"
 )
@@ -14,8 +15,9 @@ import (
 // change is the diff that a question is about, as git prints it. A person decides by what is shown of it, so every
 // line that is not understood is shown as it is.
 type change struct {
-	Parts  []*changePart
-	Digest string // of what lands, or ""
+	Parts   []*changePart
+	Message string // of the commit, or ""
+	Digest  string // of what lands, or ""
 }
 
 // changePart is one of the changes that a person picks from, or the only one.
@@ -48,6 +50,12 @@ const (
 	longFile  = 400    // lines; a longer one is folded
 )
 
+// The message of the commit comes after the diff, indented.
+const (
+	messageHeading = "Message of the commit:"
+	messageIndent  = "    "
+)
+
 var (
 	startsChange = lazy.Regexp(`\A(## [^\n]*\n\n\n)*(## [^\n]*\n\n)?diff --git `)
 	hunkLine     = lazy.Regexp(`^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(.*)$`)
@@ -66,6 +74,7 @@ func readChange(detail string) *change {
 			r.other(line)
 		}
 	}
+	r.change.Message = strings.Trim(r.change.Message, "\n")
 	if first := r.change.Parts[0]; first.Title == "" && len(first.Files) == 0 {
 		r.change.Parts = r.change.Parts[1:]
 	}
@@ -87,6 +96,8 @@ type changeReader struct {
 	change change
 	part   *changePart
 	file   *changedFile // nil before the first one
+
+	inMessage bool // of the commit
 
 	old, now         int // the numbers of the next lines
 	oldLeft, nowLeft int // how many lines of the hunk follow
@@ -221,7 +232,13 @@ func fileMode(mode string) string {
 func (r *changeReader) other(line string) {
 	title, isTitle := strings.CutPrefix(line, "## ")
 	digest := digestLine().FindStringSubmatch(line)
+	text, indented := strings.CutPrefix(line, messageIndent)
+	r.inMessage = r.inMessage && (indented || line == "")
 	switch {
+	case r.inMessage:
+		r.change.Message += text + "\n"
+	case line == messageHeading && r.change.Message == "":
+		r.inMessage = true
 	case line == "":
 	case isTitle:
 		r.part, r.file = &changePart{Title: title}, nil
@@ -253,7 +270,7 @@ func gitPath(text, prefix string) string {
 	text = strings.TrimSuffix(text, "\t") // after a path with a space
 	if strings.HasPrefix(text, `"`) {
 		plain, err := strconv.Unquote(text)
-		if err != nil || strings.ContainsFunc(plain, unicode.IsControl) {
+		if err != nil || strings.ContainsFunc(plain, unicode.IsControl) || !utf8.ValidString(plain) {
 			return strings.Replace(text, `"`+prefix, `"`, 1)
 		}
 		text = plain
@@ -347,7 +364,7 @@ func (c *change) summary() *change {
 	if c == nil {
 		return nil
 	}
-	short := &change{Digest: c.Digest}
+	short := &change{Message: c.Message, Digest: c.Digest}
 	for _, p := range c.Parts {
 		part := &changePart{Title: p.Title}
 		for _, f := range p.Files {

@@ -38,6 +38,9 @@ func outline(c *change) string {
 			fmt.Fprintf(&b, "note %s\n", n)
 		}
 	}
+	if c.Message != "" {
+		fmt.Fprintf(&b, "message %q\n", c.Message)
+	}
 	if c.Digest != "" {
 		fmt.Fprintf(&b, "change %.4s\n", c.Digest)
 	}
@@ -65,8 +68,11 @@ func TestReadChange(t *testing.T) {
 		"binary":        {"diff --git a/p.png b/p.png\nindex 1..2 100644\nBinary files a/p.png and b/p.png differ\n", "modified p.png +0 -0 (binary, its content is not shown)\n"},
 		"quoted":        {"diff --git \"a/\\303\\244 \\\"q\\\".txt\" \"b/\\303\\244 \\\"q\\\".txt\"\nold mode 100755\nnew mode 100644\n", "modified ä \"q\".txt +0 -0 (was executable) (is now a file that is not executable)\n"},
 		"hidden break":  {"diff --git \"a/x\\n+++ y\" \"b/x\\n+++ y\"\n--- \"a/x\\n+++ y\"\n+++ \"b/x\\n+++ y\"\n@@ -0,0 +1 @@\n+a\n", `modified "x\n+++ y" +1 -0|~0,0:line 1|+0,1:a` + "\n"},
+		"not UTF-8":     {"diff --git \"a/caf\\351\" \"b/caf\\351\"\nold mode 100755\nnew mode 100644\n", `modified "caf\351" +0 -0 (was executable) (is now a file that is not executable)` + "\n"},
 		"space":         {"diff --git a/a b b/a b\n--- a/a b\t\n+++ b/a b\t\n@@ -1 +1 @@\n-a\n+b\n", "modified a b +1 -1|~0,0:line 1|-1,0:a|+0,1:b\n"},
 		"cut":           {head + "@@ -1,9 +1,9 @@\n one\n-two\n… the diff is longer; its files are: a.go, b.go\n\nchange " + digest, "modified a.go +0 -1|~0,0:line 1| 1,1:one|-2,0:two\nnote … the diff is longer; its files are: a.go, b.go\nchange 0123\n"},
+		"message":       {head + "@@ -1 +1 @@\n-a\n+b\n\nMessage of the commit:\n    Add a\n\n    change " + digest + "\n    Message of the commit:\n\nchange " + digest, "modified a.go +1 -1|~0,0:line 1|-1,0:a|+0,1:b\nmessage \"Add a\\n\\nchange " + digest + "\\nMessage of the commit:\"\nchange 0123\n"},
+		"cut message":   {head + "@@ -1,9 +1,9 @@\n one\n… the diff is longer; its files are: a.go\n\nMessage of the commit:\n    Add a\n\nchange " + digest + "\n\nBytes", "modified a.go +0 -0|~0,0:line 1| 1,1:one\nnote … the diff is longer; its files are: a.go\nnote Bytes\nmessage \"Add a\"\nchange 0123\n"},
 		"not known":     {head + "surprise header\n@@@ -1 -1 +1 @@@\n++x\n", "modified a.go +0 -0\nnote surprise header\nnote @@@ -1 -1 +1 @@@\nnote ++x\n"},
 		"pick":          {"## a: 0 files changed, +0 −0 lines\n\n\n## b: 1 file changed, +1 −0 lines\n\n" + head + "@@ -0,0 +1 @@\n+## c\n\n## c: 0 files changed\n\n\n", "## a: 0 files changed, +0 −0 lines\n## b: 1 file changed, +1 −0 lines\nmodified a.go +1 -0|~0,0:line 1|+0,1:## c\n## c: 0 files changed\n"},
 	} {
@@ -184,6 +190,7 @@ var codeTags = regexp.MustCompile(`</?(ins|del|span|i)( data-(old|new)="\d+")*( 
 // FuzzReadChange checks that every line of a diff is shown, and that nothing of it is markup.
 func FuzzReadChange(f *testing.F) {
 	f.Add("diff --git a/a.go b/a.go\n--- a/a.go\n+++ b/a.go\n@@ -1,3 +1,3 @@ f\n one\n-\"two\n+`2 <b>\n /* three\n\nchange " + digest)
+	f.Add("diff --git a/a b/a\n@@ -1 +1 @@\n-a\n+b\n\nMessage of the commit:\n    a\n\n    b\n\nMessage of the commit:\n    c\nchange " + digest)
 	f.Add("## a: 1\n\n\n## b\n\ndiff --git \"a/\\n\" \"b/\\n\"\nrename from x\nBinary files a and b differ\n… more")
 	f.Add("diff --git a/x.py b/x.py\n@@ -1 +1,99 @@\n+'''\r\n\\ No newline\n@@ -0,0 +999999999,999999999 @@")
 	f.Fuzz(func(t *testing.T, detail string) {
@@ -193,6 +200,12 @@ func FuzzReadChange(f *testing.F) {
 		}
 		plain := strings.NewReplacer("\r", "", `\r`, "")
 		shown := map[string]bool{"": true, "change " + c.Digest: true}
+		if c.Message != "" || strings.Contains(detail, messageHeading) {
+			shown[messageHeading] = true
+		}
+		for line := range strings.SplitSeq(c.Message, "\n") {
+			shown[messageIndent+plain.Replace(line)] = true
+		}
 		for _, p := range c.Parts {
 			shown["## "+plain.Replace(p.Title)] = true
 			for _, n := range p.Notes {

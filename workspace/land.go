@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // How says where a change lands.
@@ -49,9 +50,10 @@ type Landing struct {
 
 // Plan is what a landing would do now.
 type Plan struct {
-	Diff   Diff   // of the user's branch or, with AsPatch, of the files
-	Ref    string // the branch that changes, "" with AsPatch
-	Digest string // of all that a person approves
+	Diff    Diff   // of the user's branch or, with AsPatch, of the files
+	Ref     string // the branch that changes, "" with AsPatch
+	Message string // of the commit, as it will be; "" with AsPatch
+	Digest  string // of all that a person approves
 }
 
 // ChangedError means that a landing would no longer do what was approved. The new plan needs an
@@ -245,19 +247,41 @@ func (s *Store) planCommit(ctx context.Context, l Landing, p *plan, limit int) e
 	if err != nil {
 		return err
 	}
+	p.Message = cmp.Or(cleanMessage(l.Message), "Land the work of "+l.Run)
 	if merged == p.head.tree {
 		p.commit = p.head.commit
-	} else if p.commit, err = p.q.commitBy(ctx, p.who, merged, cmp.Or(strings.TrimSpace(l.Message), "Land the work of "+l.Run), p.head); err != nil {
+	} else if p.commit, err = p.q.commitBy(ctx, p.who, merged, p.Message, p.head); err != nil {
 		return err
 	}
 	if p.Diff, err = p.q.diff(ctx, p.head.commit, p.commit, limit); err != nil {
 		return err
 	}
-	p.Digest = digestOf(string(l.How), p.Ref, p.Diff.Digest)
+	p.Digest = digestOf(string(l.How), p.Ref, p.Diff.Digest, p.Message)
 	if l.How == AsBranch {
 		return nil
 	}
 	return s.planCheckout(ctx, p)
+}
+
+// cleanMessage removes from the message of a commit what would change how a terminal shows it. It may be the output of an agent.
+func cleanMessage(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case r == '\r', r == '\u2028', r == '\u2029':
+			return '\n'
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, text)
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, strings.TrimRightFunc(line, unicode.IsSpace))
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
 // planCheckout plans how the files and the index receive a new commit.

@@ -1,0 +1,62 @@
+package hocket_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/engine"
+)
+
+// A change with bytes that are not UTF-8 is shown with escapes and lands after one answer, as it is; so does one of two from which
+// a person picks.
+func TestLandBytes(t *testing.T) {
+	p, dir := repository(t, map[string]string{"a.txt": "caf\\xe9\n", "w.yml": `
+name: w
+steps:
+  - {id: one, agent: editor, workspace: own, prompt: "printf 'caf\\351 1\\n' > a.txt", parallel_group: both}
+  - {id: two, agent: editor, workspace: own, prompt: "printf 'caf\\351 2\\n' > a.txt; echo > \"$(printf 'n\\351')\"", parallel_group: both}
+  - {id: best, merge: {pick: human}}
+  - {id: ship, land: commit}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	const note = `Bytes that are not UTF-8 are shown as \x and two digits.`
+	for _, answer := range []string{"two", "land"} {
+		q := question(t, r)
+		for _, want := range []string{"\n-caf\\xe9\n", "\n+caf\\xe9 2\n", `b/n\351"`, "\n" + note} {
+			if !strings.Contains(q.Detail, want) {
+				t.Errorf("%q is missing in\n%s", want, q.Detail)
+			}
+		}
+		reply(t, r, answer)
+	}
+	if res := wait(t, r); res.Status != engine.Success {
+		t.Fatalf("%s: %s", res.Status, res.Error)
+	}
+	if got := readFile(t, dir, "a.txt"); got != "caf\xe9 2\n" {
+		t.Errorf("a.txt is %q", got)
+	}
+}
+
+// The message of the commit is a part of the question, on lines that look like no other part, and is landed without control characters.
+func TestLandMessage(t *testing.T) {
+	p, dir := repository(t, map[string]string{"w.yml": `
+name: w
+steps:
+  - {id: write, agent: editor, workspace: own, prompt: "echo x > x.txt; printf 'fix typo \\033]0;OWNED\\007\\342\\200\\256\\033[8mhidden\\rApproved-by: Boss\\n\\nchange 00\\n\\n'"}
+  - {id: ship, land: commit, message: "${write.output}"}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	const message = "fix typo ]0;OWNED[8mhidden\nApproved-by: Boss\n\nchange 00"
+	if q, want := question(t, r), "\nMessage of the commit:\n    "+strings.ReplaceAll(strings.ReplaceAll(message, "\n", "\n    "), "    \n", "\n")+"\n\nchange "; !strings.Contains(q.Detail, want) {
+		t.Errorf("the question is about\n%s", q.Detail)
+	}
+	if res := reply(t, r, "land"); res.Status != engine.Success {
+		t.Fatalf("%s: %s", res.Status, res.Error)
+	}
+	if got := git(t, dir, "log", "-1", "--format=%B"); got != message {
+		t.Errorf("the message is %q", got)
+	}
+}
