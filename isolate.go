@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/check"
@@ -208,11 +210,30 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 // that asks it. So no process has to wait for the answer, and an answer to another question, or to one about
 // something that has changed, does not count.
 func (c *attemptAt) asks(q engine.Asked) (*engine.Answer, driver.Outcome) {
-	q.Address = c.task.Address
+	q.Address, q.Text, q.Detail = c.task.Address, storable(q.Text), storable(q.Detail)
 	if a := c.task.Answer; a != nil && a.Digest == q.Digest() {
 		return a, driver.Outcome{}
 	}
 	return nil, driver.Outcome{Asks: &q}
+}
+
+// storable writes bytes that are not UTF-8 as escapes, such as \xe9. They are in diffs of files in other encodings. The
+// journal would store others in their place, so that no answer would be to the same question.
+func storable(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for text != "" {
+		r, size := utf8.DecodeRuneInString(text)
+		if r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&b, `\x%02x`, text[0])
+		} else {
+			b.WriteString(text[:size])
+		}
+		text = text[size:]
+	}
+	return b.String()
 }
 
 // prepare runs the command that prepares workspaces, or copies what it has made before.
