@@ -384,6 +384,27 @@ steps:
 	}
 }
 
+// A change with bytes that are not UTF-8 lands, and a person sees the bytes.
+func TestLandingOfAnotherEncoding(t *testing.T) {
+	p, dir := repository(t, map[string]string{"a.txt": "one\n", "w.yml": `
+name: w
+steps:
+  - {id: write, agent: editor, workspace: own, prompt: "printf 'caf\\351 ü\\n' >> a.txt"}
+  - {id: ship, land: patch}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	if q := question(t, r); !strings.Contains(q.Detail, "\n+caf\\xe9 ü\n") {
+		t.Errorf("the question shows %q", q.Detail)
+	}
+	if res := reply(t, r, "land"); res.Status != engine.Success {
+		t.Fatalf("%s: %s", res.Status, res.Error)
+	}
+	if got := readFile(t, dir, "a.txt"); got != "one\ncaf\xe9 ü\n" {
+		t.Errorf("a.txt is %q", got)
+	}
+}
+
 func TestLandingIsRejected(t *testing.T) {
 	p, dir := repository(t, map[string]string{"a.txt": "one\n", "w.yml": `
 name: w

@@ -131,13 +131,17 @@ func (a *app) printDiff(d hocket.Diff, files bool) error {
 	return a.print(paintDiff(a.outStyle, d.Patch))
 }
 
-// paintDiff colours a diff as git does. Without colours it is unchanged, so that git apply accepts it.
+// paintDiff colours a diff as git does. In a terminal, it shows what would control that, or hide text, as escapes: agents
+// decide what is in files. Elsewhere the diff is unchanged, so that git apply accepts it.
 func paintDiff(style view.Style, patch string) string {
+	if style.Width == 0 {
+		return patch
+	}
 	var b strings.Builder
 	paint := view.DiffPaint()
 	for line := range strings.Lines(patch) {
 		text := strings.TrimSuffix(line, "\n")
-		b.WriteString(style.Paint(paint(text), text) + line[len(text):])
+		b.WriteString(style.Paint(paint(text), view.RevealLine(text)) + line[len(text):])
 	}
 	return b.String()
 }
