@@ -72,6 +72,7 @@ func (b *block) shell(t *testing.T, dir, state string, runs map[string]string) {
 				runs[m[1]] = m[1] + m[2]
 			}
 		case words[0] == "git" && dir != root:
+			needsGit(t)
 			got = git(t, dir, append([]string{"-c", "user.name=you", "-c", "user.email=you@example.com"}, words[1:]...)...)
 		default:
 			t.Fatalf("%s:%d: only hocket and git can be run here, not %q", b.page, b.line, step.command)
