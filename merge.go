@@ -167,6 +167,9 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files [
 		if out.Fault == nil || out.Fault.Kind != engine.FaultBadOutput {
 			return out
 		}
+		if err := w.Lend(); err != nil {
+			return unprepared(err)
+		}
 		q.Text = strings.ToUpper(out.Fault.Message[:1]) + out.Fault.Message[1:] + ". " + q.Text
 		return driver.Outcome{Asks: &q}
 	}
@@ -174,7 +177,7 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files [
 	if answer == nil {
 		return out
 	}
-	return driver.Outcome{Fault: unresolved(conflict)}
+	return collected(ctx, w, c.task, driver.Outcome{Fault: unresolved(conflict)})
 }
 
 // resolveScripted has a reply resolve conflicts in place of a person.

@@ -136,8 +136,9 @@ steps:
 `
 
 func TestConflicts(t *testing.T) {
+	var p *hocket.Project
 	merging := func(t *testing.T, how string) (*hocket.Run, engine.Result) {
-		p, _ := repository(t, map[string]string{"a.txt": "one\n", "w.yml": strings.Replace(conflicting, "MERGE", how, 1)}, hocket.Options{Agents: agents{"editor": editor()}})
+		p, _ = repository(t, map[string]string{"a.txt": "one\n", "w.yml": strings.Replace(conflicting, "MERGE", how, 1)}, hocket.Options{Agents: agents{"editor": editor()}})
 		r := start(t, p, "w.yml", nil)
 		return r, wait(t, r)
 	}
@@ -175,6 +176,9 @@ func TestConflicts(t *testing.T) {
 			t.Fatalf("%s: %s: %+v", res.Status, res.Error, question(t, r))
 		}
 		writeFile(t, filepath.Join(dir, "a.txt"), "by hand\n")
+		if _, err := p.RemoveWorkspaces(t.Context(), func(hocket.Workspace) bool { return true }); err != nil || readFile(t, dir, "a.txt") != "by hand\n" {
+			t.Fatalf("what a person is working on was removed (%v)", err)
+		}
 		res = reply(t, r, "resolved")
 		if got := output(res, "look"); res.Status != engine.Success || got != "by hand\n1\n2" {
 			t.Errorf("%s: %s: %q", res.Status, res.Error, got)
@@ -182,8 +186,15 @@ func TestConflicts(t *testing.T) {
 	})
 	t.Run("person gives up", func(t *testing.T) {
 		r, _ := merging(t, `merge: {on_conflict: human}`)
+		writeFile(t, filepath.Join(question(t, r).Detail, "a.txt"), "half\n")
 		if res := reply(t, r, "give up"); res.Status != engine.Failed || !strings.Contains(res.Error, "conflict in a.txt") {
 			t.Errorf("%s: %s", res.Status, res.Error)
+		}
+		if d, err := r.Diff(t.Context(), "both", 1, 1<<20); err != nil || !strings.Contains(d.Patch, "+half") {
+			t.Errorf("what the person has begun is not recorded: %+v, %v", d, err)
+		}
+		if left, err := p.Workspaces(t.Context()); err != nil || len(left) != 0 {
+			t.Errorf("after the run, there are %+v, %v", left, err)
 		}
 	})
 }

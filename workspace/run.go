@@ -33,6 +33,10 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	return &Workspace{Attempt: a, Root: root, Dir: filepath.Join(root, s.sub), Base: commit, store: s, home: home, lock: lock}, nil
 }
 
+// Lend says that somebody changes the directory after it was collected, so that it is not removed before it is
+// collected again.
+func (w *Workspace) Lend() error { return w.mark("") }
+
 // Base returns the base of a run.
 func (s *Store) Base(ctx context.Context, run string) (string, error) {
 	return s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(run)+"base")
