@@ -25,8 +25,14 @@ func (r *Run) Delete(ctx context.Context) error {
 	if err := r.d.Delete(ctx, r.id); err != nil {
 		return err
 	}
-	return r.p.ifIsolated(ctx, func(s *workspace.Store) error { return s.Release(ctx, r.id) })
+	return r.p.ifIsolated(ctx, func(s *workspace.Store) error {
+		recordLeft(ctx, s, r.owns)
+		return s.Release(ctx, r.id)
+	})
 }
+
+// owns reports whether a workspace is one of the run.
+func (r *Run) owns(w Workspace) bool { return w.Run == r.id }
 
 // Collect deletes the oldest runs that have ended until the others are within r. With dry
 // it only returns them. A run that is waiting or can be resumed is never deleted, nor is one that another run
@@ -85,7 +91,8 @@ func (p *Project) Compact(ctx context.Context) error {
 func (r *Run) retain(ctx context.Context, res engine.Result) {
 	if res.Status.Done() {
 		_ = r.p.ifIsolated(ctx, func(s *workspace.Store) error { // what was made stays in the store; Collect tries again
-			_, err := s.Clean(ctx, func(i workspace.Info) bool { return i.Run == r.id })
+			recordLeft(ctx, s, r.owns)
+			_, err := s.Clean(ctx, r.owns)
 			return err
 		})
 		_ = session.OpenInbox(r.p.State()).Forget(r.id) // Collect tries again

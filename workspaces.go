@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hocket-dev/hocket/engine"
 	"github.com/hocket-dev/hocket/workspace"
 )
 
@@ -102,13 +103,35 @@ func (p *Project) Workspaces(ctx context.Context) (all []Workspace, err error) {
 }
 
 // RemoveWorkspaces removes directories of workspaces, and returns how many bytes that has freed. It never removes one
-// that is in use, or whose files are not recorded.
+// that is in use, or whose files are not recorded; those of runs that have ended are recorded first.
 func (p *Project) RemoveWorkspaces(ctx context.Context, which func(Workspace) bool) (freed int64, err error) {
 	err = p.ifIsolated(ctx, func(s *workspace.Store) error {
+		open, err := p.Runs(ctx, Filter{Status: []engine.Status{engine.Running, engine.Waiting}})
+		if err != nil {
+			return err
+		}
+		recordLeft(ctx, s, func(w Workspace) bool {
+			return which(w) && !slices.ContainsFunc(open, func(r Info) bool { return r.ID == w.Run })
+		})
 		freed, err = s.Clean(ctx, which)
 		return err
 	})
 	return freed, err
+}
+
+// recordLeft records what is in directories of runs that have ended, which nobody did when an attempt was killed, or when
+// the run was cancelled while a person worked there. A directory that cannot be recorded is kept.
+func recordLeft(ctx context.Context, s *workspace.Store, which func(Workspace) bool) {
+	all, _ := s.List(ctx)
+	for _, info := range all {
+		if info.InUse || info.Captured != "" || !which(info) {
+			continue
+		}
+		if w, err := s.Reopen(info.Attempt, info.Base); err == nil && w != nil {
+			_, _ = w.Collect(ctx, fmt.Sprintf("%s, attempt %d, after the run", info.Address, info.Number))
+			_ = w.Close()
+		}
+	}
 }
 
 // WorkspaceSize returns how many bytes workspaces and what they have made take.

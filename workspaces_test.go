@@ -199,6 +199,33 @@ func TestConflicts(t *testing.T) {
 	})
 }
 
+// What a person has begun when the run is cancelled is recorded before it is removed.
+func TestCancelledConflicts(t *testing.T) {
+	p, _ := repository(t, map[string]string{"a.txt": "one\n", "w.yml": strings.Replace(conflicting, "MERGE", "merge: {on_conflict: human}", 1)}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	writeFile(t, filepath.Join(question(t, r).Detail, "a.txt"), "half\n")
+	all := func(hocket.Workspace) bool { return true }
+	if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil || readFile(t, question(t, r).Detail, "a.txt") != "half\n" {
+		t.Fatalf("it was removed while a person worked there: %v", err)
+	}
+	if _, err := r.Cancel(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := p.Workspaces(t.Context()); err != nil || len(left) != 0 {
+		t.Errorf("there are still %+v, %v", left, err)
+	}
+	if d, err := r.Diff(t.Context(), "both", 1, 1<<20); err != nil || !strings.Contains(d.Patch, "+half") {
+		t.Errorf("it was removed and not recorded: %+v, %v", d, err)
+	}
+	if err := r.Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestItemsAreMerged(t *testing.T) {
 	p, _ := repository(t, map[string]string{"a.txt": "one\n", "w.yml": `
 name: w
