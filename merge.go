@@ -173,7 +173,7 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files [
 	case !answered:
 		return driver.Outcome{Asks: &q}
 	case c.task.Answer.Value != resolved:
-		return driver.Outcome{Fault: unresolved(conflict)}
+		return collected(ctx, w, c.task, driver.Outcome{Fault: unresolved(conflict)})
 	}
 	out := collected(ctx, w, c.task, driver.Outcome{})
 	if out.Fault == nil {
@@ -185,6 +185,9 @@ func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files [
 			return unprepared(err)
 		}
 	case out.Fault.Kind == engine.FaultBadOutput:
+		if err := w.Lend(); err != nil {
+			return unprepared(err)
+		}
 		q.Text = strings.ToUpper(out.Fault.Message[:1]) + out.Fault.Message[1:] + ". " + q.Text
 		return driver.Outcome{Asks: &q}
 	}

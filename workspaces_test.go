@@ -144,8 +144,9 @@ steps:
 `
 
 func TestConflicts(t *testing.T) {
+	var p *hocket.Project
 	merging := func(t *testing.T, how string) (*hocket.Run, engine.Result) {
-		p, _ := repository(t, map[string]string{"a.txt": "one\n", "gone.txt": "1\n2\n3\n4\n5\n6\n", "w.yml": strings.Replace(conflicting, "MERGE", how, 1)}, hocket.Options{Agents: agents{"editor": editor()}})
+		p, _ = repository(t, map[string]string{"a.txt": "one\n", "gone.txt": "1\n2\n3\n4\n5\n6\n", "w.yml": strings.Replace(conflicting, "MERGE", how, 1)}, hocket.Options{Agents: agents{"editor": editor()}})
 		r := start(t, p, "w.yml", nil)
 		return r, wait(t, r)
 	}
@@ -190,6 +191,9 @@ func TestConflicts(t *testing.T) {
 			t.Fatalf("%s: %s: %+v", res.Status, res.Error, question(t, r))
 		}
 		writeFile(t, filepath.Join(dir, "a.txt"), "by hand\n")
+		if _, err := p.RemoveWorkspaces(t.Context(), func(hocket.Workspace) bool { return true }); err != nil || readFile(t, dir, "a.txt") != "by hand\n" {
+			t.Fatalf("what a person is working on was removed (%v)", err)
+		}
 		if res = reply(t, r, "resolved"); res.Status != engine.Waiting || !strings.Contains(question(t, r).Text, "gone.txt (modify/delete)") {
 			t.Fatalf("%s: %s: %+v", res.Status, res.Error, question(t, r))
 		}
@@ -203,8 +207,15 @@ func TestConflicts(t *testing.T) {
 	})
 	t.Run("person gives up", func(t *testing.T) {
 		r, _ := merging(t, `merge: {on_conflict: human}`)
+		writeFile(t, filepath.Join(question(t, r).Detail, "a.txt"), "half\n")
 		if res := reply(t, r, "give up"); res.Status != engine.Failed || !strings.Contains(res.Error, "conflict in a.txt") {
 			t.Errorf("%s: %s", res.Status, res.Error)
+		}
+		if d, err := r.Diff(t.Context(), hocket.Made{Address: "all", Attempt: 1}, 1<<20); err != nil || !strings.Contains(d.Patch, "+half") {
+			t.Errorf("what the person has begun is not recorded: %+v, %v", d, err)
+		}
+		if left, err := p.Workspaces(t.Context()); err != nil || len(left) != 0 {
+			t.Errorf("after the run, there are %+v, %v", left, err)
 		}
 	})
 }
@@ -287,6 +298,33 @@ steps:
 				t.Errorf("%s: %s: %q", res.Status, res.Error, got)
 			}
 		})
+	}
+}
+
+// What a person has begun when the run is cancelled is recorded before it is removed.
+func TestCancelledConflicts(t *testing.T) {
+	p, _ := repository(t, map[string]string{"a.txt": "one\n", "gone.txt": "1\n2\n3\n4\n5\n6\n", "w.yml": strings.Replace(conflicting, "MERGE", "merge: {on_conflict: human}", 1)}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	writeFile(t, filepath.Join(question(t, r).Detail, "a.txt"), "half\n")
+	all := func(hocket.Workspace) bool { return true }
+	if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil || readFile(t, question(t, r).Detail, "a.txt") != "half\n" {
+		t.Fatalf("it was removed while a person worked there: %v", err)
+	}
+	if _, err := r.Cancel(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.RemoveWorkspaces(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := p.Workspaces(t.Context()); err != nil || len(left) != 0 {
+		t.Errorf("there are still %+v, %v", left, err)
+	}
+	if d, err := r.Diff(t.Context(), hocket.Made{Address: "all", Attempt: 1}, 1<<20); err != nil || !strings.Contains(d.Patch, "+half") {
+		t.Errorf("it was removed and not recorded: %+v, %v", d, err)
+	}
+	if err := r.Delete(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -67,6 +67,10 @@ func (a Attempt) resolutions() string {
 	return "resolved/" + nameOf(a.Address) + "/" + strconv.Itoa(a.Number) + "/"
 }
 
+// Lend says that somebody changes the directory after it was collected, so that it is not removed before it is
+// collected again.
+func (w *Workspace) Lend() error { return w.mark("") }
+
 // Base returns the base of a run; "" if the store has none for it.
 func (s *Store) Base(ctx context.Context, run string) (string, error) {
 	return s.git.out(ctx, "for-each-ref", "--format=%(objectname)", refsOf(run)+"base")

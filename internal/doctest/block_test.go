@@ -36,12 +36,12 @@ func TestBlocks(t *testing.T) {
 			if page == "README.md" {
 				dir = root // it refers to existing files
 			}
-			all := blocks(t, page)
+			all, runs := blocks(t, page), map[string]string{}
 			for _, b := range all {
 				b.save(t, dir)
 			}
 			for _, b := range all {
-				b.test(t, dir, state)
+				b.test(t, dir, state, runs)
 			}
 		})
 	}
@@ -80,7 +80,7 @@ func (b *block) same(t *testing.T, name string) {
 	}
 }
 
-func (b *block) test(t *testing.T, dir, state string) {
+func (b *block) test(t *testing.T, dir, state string, runs map[string]string) {
 	kind := b.kind()
 	if kind == "xml" && strings.HasPrefix(b.text, "<agent_request") {
 		kind = "handoff"
@@ -129,7 +129,7 @@ func (b *block) test(t *testing.T, dir, state string) {
 	case "json handoff-state", "json handoff-result":
 		b.valid(t, b.info[1])
 	case "sh":
-		b.shell(t, dir, state)
+		b.shell(t, dir, state, runs)
 	case "json":
 		b.json(t, b.text)
 	case "jsonl":

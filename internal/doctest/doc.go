@@ -15,7 +15,7 @@
 //	yaml tool          the file of a tool, whose name is in its first line
 //	yaml config        a project's config.yml
 //	handoff            a handoff, as a model may write it
-//	sh                 commands after "$ " with the output that follows them, or
+//	sh                 commands of hocket and git after "$ " with the output that follows them, or
 //	                   commands alone, which are not run
 //	json               a JSON value; jsonl: one on each line
 //	go                 a Go file, declarations or statements

@@ -52,8 +52,9 @@ func hocket(t *testing.T, dir, state string, args ...string) (string, int) {
 	return out.String(), cmd.ProcessState.ExitCode()
 }
 
-// shell executes a block of commands and compares their output.
-func (b *block) shell(t *testing.T, dir, state string) {
+// shell executes a block of commands and compares their output. The id of a run in a command stands for the last
+// run of that workflow.
+func (b *block) shell(t *testing.T, dir, state string, runs map[string]string) {
 	t.Helper()
 	if !strings.Contains(b.text, "$ ") {
 		b.commandsAlone(t)
@@ -62,13 +63,19 @@ func (b *block) shell(t *testing.T, dir, state string) {
 	code := 0
 	for n, step := range steps(b.text) {
 		got := ""
-		switch words := split(step.command); {
+		switch words := split(withIDs(step.command, runs)); {
 		case step.command == "echo $?":
 			got = strconv.Itoa(code) + "\n"
 		case words[0] == "hocket":
 			got, code = hocket(t, dir, state, words[1:]...)
+			for _, m := range runLine.FindAllStringSubmatch(got, -1) {
+				runs[m[1]] = m[1] + m[2]
+			}
+		case words[0] == "git" && dir != root:
+			needsGit(t)
+			got = git(t, dir, append([]string{"-c", "user.name=you", "-c", "user.email=you@example.com"}, words[1:]...)...)
 		default:
-			t.Fatalf("%s:%d: only hocket can be run here, not %q", b.page, b.line, step.command)
+			t.Fatalf("%s:%d: only hocket and git can be run here, not %q", b.page, b.line, step.command)
 		}
 		switch {
 		case matches(step.output, got):
@@ -78,6 +85,17 @@ func (b *block) shell(t *testing.T, dir, state string) {
 			t.Errorf("%s:%d: command %d, %s\nsays:\n%s\nthe page says:\n%s", b.page, b.line, n+1, step.command, got, step.output)
 		}
 	}
+}
+
+// runLine is the line of a command's output that has the id of a run: the name of its workflow, and eight characters.
+var runLine = regexp.MustCompile(`(?m)^run (\S+)(-[0-9a-z]{8})$`)
+
+// withIDs replaces the ids of runs in a command.
+func withIDs(command string, runs map[string]string) string {
+	for name, id := range runs {
+		command = regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`-[0-9a-z]{8}\b`).ReplaceAllString(command, id)
+	}
+	return command
 }
 
 // rewrite writes the output of a command into the page.
@@ -169,7 +187,7 @@ func (b *block) commandsAlone(t *testing.T) {
 			}
 		case "hocket":
 			b.verb(t, words[1:])
-		case "go", "git", "cd", "kill", "curl", "npm", "brew", "docker":
+		case "go", "git", "cd", "mkdir", "kill", "curl", "npm", "brew", "docker":
 		default:
 			t.Errorf("%s:%d: nobody looks at the command %q", b.page, b.line, words[0])
 		}
