@@ -13,6 +13,9 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
+
+	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
 // How says where a change lands.
@@ -190,11 +193,7 @@ func (s *Store) target(ctx context.Context, l Landing) (string, error) {
 		return "", nil
 	}
 	if l.How == AsBranch {
-		name, err := s.user.out(ctx, "check-ref-format", "--branch", l.Branch)
-		if err != nil || name != l.Branch {
-			return "", fmt.Errorf("invalid name of a branch %q", l.Branch)
-		}
-		return "refs/heads/" + name, nil
+		return "refs/heads/" + l.Branch, s.checkBranch(ctx, l.Branch)
 	}
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"} {
 		if _, err := os.Lstat(filepath.Join(s.user.gitDir, name)); err == nil {
@@ -207,6 +206,39 @@ func (s *Store) target(ctx context.Context, l Landing) (string, error) {
 	}
 	return ref, nil
 }
+
+// checkBranch returns an error if a name cannot be that of a new branch, or means something else to git already: commands of the user
+// would take the one for the other.
+func (s *Store) checkBranch(ctx context.Context, name string) error {
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
+	valid, err := s.user.out(ctx, "check-ref-format", "--branch", name)
+	if err != nil || valid != name || strings.ContainsFunc(name, hidden) {
+		return errors.Join(fmt.Errorf("invalid name of a branch %q: choose another one", name), ctx.Err())
+	}
+	remotes, err := s.user.out(ctx, "remote")
+	if err != nil {
+		return err
+	}
+	for _, prefix := range append(strings.Fields(remotes), "refs", "heads", "tags", "remotes") {
+		if strings.HasPrefix(name+"/", prefix+"/") {
+			return fmt.Errorf("the name of branch %q begins like those of other refs, with %s/: choose another one", name, prefix)
+		}
+	}
+	if reserved().MatchString(name) {
+		return fmt.Errorf("the name of branch %q can be taken for a commit: choose another one", name)
+	}
+	found, err := s.user.out(ctx, "rev-parse", "-q", "--verify", "--end-of-options", name)
+	if err != nil {
+		return ctx.Err() // there is none
+	}
+	if s.user.do(ctx, "show-ref", "-q", "--verify", "refs/heads/"+name) == nil {
+		return fmt.Errorf("branch %s exists already: choose another name", name)
+	}
+	return fmt.Errorf("the name of branch %q means %.12s already: choose another one", name, found)
+}
+
+// reserved matches @, HEAD, FETCH_HEAD and the like, and what can be the abbreviated name of a commit.
+var reserved = lazy.Regexp(`^(@|[A-Z_]*HEAD|[0-9a-fA-F]{7,64})$`)
 
 // CheckHow returns an error if changes of the project cannot land in a way.
 func (s *Store) CheckHow(how How) error {
