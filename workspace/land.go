@@ -14,8 +14,6 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/hocket-dev/hocket/internal/lazy"
 )
 
 // How says where a change lands.
@@ -224,7 +222,7 @@ func (s *Store) checkBranch(ctx context.Context, name string) error {
 			return fmt.Errorf("the name of branch %q begins like those of other refs, with %s/: choose another one", name, prefix)
 		}
 	}
-	if reserved().MatchString(name) {
+	if reserved(name) {
 		return fmt.Errorf("the name of branch %q can be taken for a commit: choose another one", name)
 	}
 	found, err := s.user.out(ctx, "rev-parse", "-q", "--verify", "--end-of-options", name)
@@ -237,8 +235,13 @@ func (s *Store) checkBranch(ctx context.Context, name string) error {
 	return fmt.Errorf("the name of branch %q means %.12s already: choose another one", name, found)
 }
 
-// reserved matches @, HEAD, FETCH_HEAD and the like, and what can be the abbreviated name of a commit.
-var reserved = lazy.Regexp(`^(@|[A-Z_]*HEAD|[0-9a-fA-F]{7,64})$`)
+// reserved reports whether a name is @, HEAD, FETCH_HEAD or the like, or can be the abbreviated name of a commit.
+func reserved(name string) bool {
+	const shortest = 7 // that git prints by itself
+	upper := strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
+	hex := len(name) >= shortest && strings.Trim(strings.ToLower(name), "0123456789abcdef") == ""
+	return name == "@" || hex || upper && strings.HasSuffix(name, "HEAD")
+}
 
 // CheckHow returns an error if changes of the project cannot land in a way.
 func (s *Store) CheckHow(how How) error {
