@@ -2,6 +2,7 @@ package hocket
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,6 +43,7 @@ func (p *Project) capture(ctx context.Context, b *workflow.Bundle) (base workspa
 		return base, keep, err
 	}
 	if base, err = store.Capture(ctx, provisional, p.Config().Workspace.Include); err != nil {
+		err = errors.Join(err, store.Release(context.WithoutCancel(ctx), provisional))
 		return base, keep, fmt.Errorf("steps of %s have workspaces of their own: %w", b.Root.Name, err)
 	}
 	return base, func(run string) error {

@@ -282,3 +282,38 @@ func TestFoldersWithoutGit(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedCaptureLeavesNothing starts runs of projects that cannot be captured.
+func TestFailedCaptureLeavesNothing(t *testing.T) {
+	for want, do := range map[string]func(dir string){
+		"sub is a git repository without commits": func(dir string) {
+			git(t, dir, "init", "-q", "sub")
+			writeFile(t, filepath.Join(dir, "sub", "x"), "x")
+		},
+		"a.txt is unmerged: finish or abort the merge first": func(dir string) {
+			git(t, dir, "checkout", "-q", "-b", "other")
+			writeFile(t, filepath.Join(dir, "a.txt"), "other\n")
+			git(t, dir, "commit", "-qam", "other")
+			git(t, dir, "checkout", "-q", "main")
+			writeFile(t, filepath.Join(dir, "a.txt"), "main\n")
+			git(t, dir, "commit", "-qam", "main")
+			tryGit(dir, "rebase", "other")
+		},
+	} {
+		p, dir := repository(t, landing("patch"), hocket.Options{Agents: agents{"editor": editor()}})
+		do(dir)
+		w, err := p.Load("w.yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Start(t.Context(), w, nil); err == nil || !strings.Contains(err.Error(), "steps of w have workspaces of their own: "+want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+		if refs := git(t, dir, "for-each-ref", "refs/hocket/"); refs != "" {
+			t.Errorf("the repository has %s", refs)
+		}
+		if runs, err := p.Runs(t.Context(), hocket.Filter{}); err != nil || len(runs) > 0 {
+			t.Errorf("runs %v, %v", runs, err)
+		}
+	}
+}

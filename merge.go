@@ -146,45 +146,68 @@ const (
 	giveUp   = "give up"
 )
 
-// askResolved has a person resolve conflicts in the workspace. Until no markers are left, the question comes again.
+// askResolved has a person resolve conflicts in the workspace. Until no markers are left, the question comes again. A merge of many
+// branches can have several conflicts, one after the other, and is made again after each answer: so what was resolved is kept.
 func (c *attemptAt) askResolved(ctx context.Context, m workspace.Merged, files []string, conflict string) driver.Outcome {
-	w, err := c.conflicted(ctx, m.Commit)
+	done, err := c.resolution(ctx, m.Commit)
+	if err != nil {
+		return unprepared(err)
+	}
+	if done != "" {
+		return driver.Outcome{Workspace: done}
+	}
+	w, answered, err := c.conflicted(ctx, m.Commit)
 	if err != nil {
 		return unprepared(err)
 	}
 	defer w.Close()
 	q := engine.Asked{
+		Address: c.task.Address,
 		Text:    "The changes of several steps conflict in " + conflict + ". Resolve the conflicts in the directory below, then answer.",
 		Detail:  w.Dir,
 		Options: []workflow.Option{{Value: resolved}, {Value: giveUp, Description: "the merge fails"}},
 	}
-	if c.task.Answer != nil && c.task.Answer.Value == resolved {
-		out := collected(ctx, w, c.task, driver.Outcome{})
-		if out.Fault == nil {
-			out = c.checkMarkers(ctx, out, files)
+	switch {
+	case !answered:
+		return driver.Outcome{Asks: &q}
+	case c.task.Answer.Value != resolved:
+		return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}}
+	}
+	out := collected(ctx, w, c.task, driver.Outcome{})
+	if out.Fault == nil {
+		out = c.checkMarkers(ctx, out, files)
+	}
+	switch {
+	case out.Fault == nil:
+		if err := c.store.Resolve(ctx, c.attempt(), m.Commit, out.Workspace); err != nil {
+			return unprepared(err)
 		}
-		if out.Fault == nil || out.Fault.Kind != engine.FaultBadOutput {
-			return out
-		}
+	case out.Fault.Kind == engine.FaultBadOutput:
 		q.Text = strings.ToUpper(out.Fault.Message[:1]) + out.Fault.Message[1:] + ". " + q.Text
 		return driver.Outcome{Asks: &q}
 	}
-	answer, out := c.asks(q)
-	if answer == nil {
-		return out
-	}
-	return driver.Outcome{Fault: &engine.Fault{Kind: engine.FaultConflict, Message: "conflict in " + conflict + ", which nobody resolved", Permanent: true}}
+	return out
 }
 
-// conflicted returns the workspace in which a person resolves conflicts: with what the person has done so far, if
-// the question was answered.
-func (c *attemptAt) conflicted(ctx context.Context, commit string) (*workspace.Workspace, error) {
+// resolution returns how a person has resolved a conflict in this merge before, "" if nobody has. What was resolved in an earlier
+// merge, or in the run that this one is a fork of, does not count.
+func (c *attemptAt) resolution(ctx context.Context, conflict string) (string, error) {
+	if c.task.Answer == nil {
+		return "", c.store.ForgetResolutions(ctx, c.attempt())
+	}
+	return c.store.Resolution(ctx, c.attempt(), conflict)
+}
+
+// conflicted returns the workspace in which a person resolves conflicts. If the answer is about this conflict, it has what
+// the person has done.
+func (c *attemptAt) conflicted(ctx context.Context, commit string) (w *workspace.Workspace, answered bool, err error) {
 	if c.task.Answer != nil {
 		if w, err := c.store.Reopen(c.attempt(), commit); w != nil || err != nil {
-			return w, err
+			return w, true, err
 		}
 	}
-	return c.checkout(ctx, commit)
+	w, err = c.checkout(ctx, commit)
+	return w, false, err
 }
 
 // maxPickDiff is how much of the diff of each branch whoever picks one is shown.

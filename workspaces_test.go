@@ -130,24 +130,28 @@ steps:
 	}
 }
 
+// conflicting is a workflow in which the changes of three steps conflict: the second one with the first one in content, the third
+// one because it deletes a file that the first one has changed.
 const conflicting = `
 name: w
 execution: dag
 steps:
-  - {id: left, agent: editor, workspace: own, prompt: "echo left > a.txt; echo 1 > l.txt", needs: []}
+  - {id: left, agent: editor, workspace: own, prompt: "echo left > a.txt; echo 1 > l.txt; sed -i 1d gone.txt", needs: []}
   - {id: right, agent: editor, workspace: own, prompt: "echo right > a.txt; echo 2 > r.txt", needs: []}
-  - {id: both, needs: [left, right], MERGE}
-  - {id: look, agent: editor, workspace: own, prompt: "cat a.txt l.txt r.txt", needs: [both]}
+  - {id: third, agent: editor, workspace: own, prompt: "rm gone.txt; echo 3 > t.txt", needs: []}
+  - {id: all, needs: [left, right, third], MERGE}
+  - {id: look, agent: editor, workspace: own, prompt: "cat a.txt l.txt r.txt t.txt; ls", needs: [all]}
 `
 
 func TestConflicts(t *testing.T) {
 	merging := func(t *testing.T, how string) (*hocket.Run, engine.Result) {
-		p, _ := repository(t, map[string]string{"a.txt": "one\n", "w.yml": strings.Replace(conflicting, "MERGE", how, 1)}, hocket.Options{Agents: agents{"editor": editor()}})
+		p, _ := repository(t, map[string]string{"a.txt": "one\n", "gone.txt": "1\n2\n3\n4\n5\n6\n", "w.yml": strings.Replace(conflicting, "MERGE", how, 1)}, hocket.Options{Agents: agents{"editor": editor()}})
 		r := start(t, p, "w.yml", nil)
 		return r, wait(t, r)
 	}
+	const files = "1\n2\n3\na.txt\nl.txt\nr.txt\nt.txt\nw.yml"
 	t.Run("fail", func(t *testing.T) {
-		if _, res := merging(t, "merge: {}"); res.Status != engine.Failed || !strings.Contains(res.Error, "conflict in a.txt (content") {
+		if _, res := merging(t, "merge: {}"); res.Status != engine.Failed || !strings.Contains(res.Error, "conflict in a.txt (contents)") {
 			t.Errorf("%s: %s", res.Status, res.Error)
 		}
 	})
@@ -159,8 +163,8 @@ func TestConflicts(t *testing.T) {
 		}
 	})
 	t.Run("agent", func(t *testing.T) {
-		_, res := merging(t, `merge: {on_conflict: {agent: editor, prompt: "grep -q '<<<<' a.txt && echo resolved > a.txt"}}`)
-		if got := output(res, "look"); res.Status != engine.Success || got != "resolved\n1\n2" {
+		_, res := merging(t, `merge: {on_conflict: {agent: editor, prompt: "if grep -q '<<<<' a.txt; then echo resolved > a.txt; else rm gone.txt; fi"}}`)
+		if got := output(res, "look"); res.Status != engine.Success || got != "resolved\n"+files {
 			t.Errorf("%s: %s: %q", res.Status, res.Error, got)
 		}
 	})
@@ -168,6 +172,12 @@ func TestConflicts(t *testing.T) {
 		_, res := merging(t, `retry: 2, merge: {on_conflict: {agent: editor, prompt: "echo more >> a.txt"}}`)
 		if res.Status != engine.Failed || !strings.Contains(res.Error, "conflict markers are left in a.txt:1") {
 			t.Errorf("%s: %s", res.Status, res.Error)
+		}
+	})
+	t.Run("agent leaves markers once", func(t *testing.T) {
+		_, res := merging(t, `retry: 2, merge: {on_conflict: {agent: editor, prompt: "test -e gone.txt && ! grep -q '<<<<' a.txt && rm gone.txt; if test -e ../again; then echo resolved > a.txt; else touch ../again; fi"}}`)
+		if got := output(res, "look"); res.Status != engine.Success || got != "resolved\n"+files {
+			t.Errorf("%s: %s: %q", res.Status, res.Error, got)
 		}
 	})
 	t.Run("person", func(t *testing.T) {
@@ -180,8 +190,14 @@ func TestConflicts(t *testing.T) {
 			t.Fatalf("%s: %s: %+v", res.Status, res.Error, question(t, r))
 		}
 		writeFile(t, filepath.Join(dir, "a.txt"), "by hand\n")
+		if res = reply(t, r, "resolved"); res.Status != engine.Waiting || !strings.Contains(question(t, r).Text, "gone.txt (modify/delete)") {
+			t.Fatalf("%s: %s: %+v", res.Status, res.Error, question(t, r))
+		}
+		if err := os.Remove(filepath.Join(question(t, r).Detail, "gone.txt")); err != nil {
+			t.Fatal(err)
+		}
 		res = reply(t, r, "resolved")
-		if got := output(res, "look"); res.Status != engine.Success || got != "by hand\n1\n2" {
+		if got := output(res, "look"); res.Status != engine.Success || got != "by hand\n"+files {
 			t.Errorf("%s: %s: %q", res.Status, res.Error, got)
 		}
 	})
@@ -191,6 +207,87 @@ func TestConflicts(t *testing.T) {
 			t.Errorf("%s: %s", res.Status, res.Error)
 		}
 	})
+}
+
+// TestPersonResolvesTwice has two conflicts in one merge, one after the other. A fork asks about both again.
+func TestPersonResolvesTwice(t *testing.T) {
+	p, _ := repository(t, map[string]string{"a.txt": "one\n", "w.yml": `
+name: w
+execution: dag
+steps:
+  - {id: left, agent: editor, workspace: own, prompt: "echo left > a.txt", needs: []}
+  - {id: right, agent: editor, workspace: own, prompt: "echo right > a.txt", needs: []}
+  - {id: third, agent: editor, workspace: own, prompt: "echo third > a.txt", needs: []}
+  - {id: all, needs: [left, right, third], merge: {on_conflict: human}}
+  - {id: look, agent: editor, workspace: own, prompt: "cat a.txt", needs: [all]}
+`}, hocket.Options{Agents: agents{"editor": editor()}})
+	r := start(t, p, "w.yml", nil)
+	wait(t, r)
+	for range 2 {
+		for _, text := range []string{"left and right\n", "all three\n"} {
+			dir := question(t, r).Detail
+			if got := readFile(t, dir, "a.txt"); !strings.HasPrefix(got, "<<<<<<<") || strings.Contains(got, "left and right") != (text == "all three\n") {
+				t.Fatalf("before %q, a.txt is %q", text, got)
+			}
+			writeFile(t, filepath.Join(dir, "a.txt"), text)
+			reply(t, r, "resolved")
+		}
+		if res := wait(t, r); res.Status != engine.Success || output(res, "look") != "all three" {
+			t.Fatalf("%s: %s: %q", res.Status, res.Error, output(res, "look"))
+		}
+		var err error
+		if r, err = r.Fork(t.Context(), "all", nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wait(t, r)
+	}
+}
+
+// TestDeletedFiles merges a step that has changed a file with one that has deleted it.
+func TestDeletedFiles(t *testing.T) {
+	const deleting = `
+name: w
+execution: dag
+steps:
+  - {id: left, agent: editor, workspace: own, prompt: "echo left >> gone.txt; echo 1 > l.txt", needs: []}
+  - {id: right, agent: editor, workspace: own, prompt: "rm gone.txt; echo 2 > r.txt", needs: []}
+  - {id: third, agent: editor, workspace: own, prompt: "echo 3 > t.txt", needs: []}
+  - {id: all, needs: [left, right, third], MERGE}
+  - {id: look, agent: editor, workspace: own, prompt: "ls; cat gone.txt l.txt r.txt t.txt || true", needs: [all]}
+`
+	for name, c := range map[string]struct{ how, do, want string }{
+		"fail":       {how: "merge: {}"},
+		"error edge": {how: "merge: {}, error: alas}\n  - {id: alas, agent: editor, prompt: \"echo '${failure.error}'\"", want: "conflict in gone.txt (modify/delete)"},
+		"agent keeps it": {how: `merge: {on_conflict: {agent: editor, prompt: "grep left gone.txt"}}`,
+			want: "gone.txt\nl.txt\nr.txt\nt.txt\nw.yml\nhere\nleft\n1\n2\n3"},
+		"agent deletes it": {how: `merge: {on_conflict: {agent: editor, prompt: "rm gone.txt"}}`, want: "l.txt\nr.txt\nt.txt\nw.yml\ncat: gone.txt: No such file or directory\n1\n2\n3"},
+		"person":           {how: `merge: {on_conflict: human}`, do: "resolved", want: "gone.txt\nl.txt\nr.txt\nt.txt\nw.yml\nhere\nleft\n1\n2\n3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := repository(t, map[string]string{"gone.txt": "here\n", "w.yml": strings.Replace(deleting, "MERGE", c.how, 1)}, hocket.Options{Agents: agents{"editor": editor()}})
+			r := start(t, p, "w.yml", nil)
+			res := wait(t, r)
+			if c.do != "" {
+				res = reply(t, r, c.do)
+			}
+			if c.want == "" {
+				if res.Status != engine.Failed || !strings.Contains(res.Error, "conflict in gone.txt (modify/delete)") {
+					t.Errorf("%s: %s", res.Status, res.Error)
+				}
+				return
+			}
+			step := "look"
+			if strings.Contains(c.how, "alas") {
+				step = "alas"
+			}
+			if got := output(res, step); res.Status != engine.Success || strings.TrimSpace(got) != c.want {
+				t.Errorf("%s: %s: %q", res.Status, res.Error, got)
+			}
+		})
+	}
 }
 
 func TestItemsAreMerged(t *testing.T) {
@@ -250,8 +347,11 @@ func TestBestOfThree(t *testing.T) {
 			if got := git(t, dir, "status", "--porcelain"); got != "M b.txt" {
 				t.Errorf("the checkout has %s", got)
 			}
-			if d, err := r.Diff(t.Context(), hocket.Made{Address: "write[2]"}, 1<<20); err != nil || !strings.Contains(d.Patch, "+three") {
-				t.Errorf("the loser's diff: %+v, %v", d, err)
+			for address, want := range map[string]string{"write[0]": "+one", "write[1]": "+two", "write[2]": "+three"} {
+				d, err := r.Diff(t.Context(), hocket.Made{Address: address}, 1<<20)
+				if err != nil || len(d.Files) != 1 || !strings.Contains(d.Patch, want+"\n") {
+					t.Errorf("the diff of %s: %+v, %v", address, d, err)
+				}
 			}
 		})
 	}

@@ -2,8 +2,10 @@ package trial_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -208,5 +210,88 @@ func TestHostileCassette(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(outside); len(left) > 0 {
 		t.Error("a file was written outside")
+	}
+}
+
+// TestWorkspacesAreRecorded records steps that have workspaces of their own, of which one fails at first, and a merge with a
+// conflict. The recordings give the same files in the same workspaces, with no agent and no state of the recording left.
+func TestWorkspacesAreRecorded(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	root := project(t, map[string]string{
+		"flow.yml": `name: flow
+steps:
+  - {id: write, agent: coder, for_each: '["x", "y"]', as: name, workspace: own, retry: 2, prompt: "Write ${name}"}
+  - {id: both, merge: {on_conflict: {agent: coder, prompt: Resolve}}}
+  - {id: look, agent: coder, workspace: own, prompt: Look}
+  - {id: ship, land: patch}
+`,
+		".hocket/tests/flow.yml": `workflow: flow.yml
+cases:
+  - name: a
+    files: {shared.txt: "a\n", old.txt: "old"}
+    replies: {ship: land}
+    cassette: cassettes/fix.yml
+    expect: {outputs: {look: "x.txt y.txt shared.txt resolved"}, attempts: {write: 3}, files: {x.txt: null, shared.txt: a, old.txt: old}}
+`,
+	})
+	var failed atomic.Bool
+	c := &coder{says: func(task *agent.Task) (string, error) {
+		read := func(name string) string {
+			text, err := os.ReadFile(filepath.Join(task.Dir, name))
+			if err != nil {
+				return "no " + name
+			}
+			return strings.TrimSpace(string(text))
+		}
+		write := func(name, text string) {
+			if err := os.WriteFile(filepath.Join(task.Dir, name), []byte(text), 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+		_, name, _ := strings.Cut(task.Prompt, "Write ")
+		switch {
+		case task.Node == "write":
+			name = name[:1]
+			if _, err := os.Stat(filepath.Join(task.Dir, "half.txt")); err == nil || read("shared.txt") != "a" {
+				t.Errorf("attempt %d of %s does not begin with the files of the test", task.Attempt, task.Address)
+			}
+			write("half.txt", "half")
+			if name == "y" && !failed.Swap(true) {
+				return "", agent.Errorf("no connection")
+			}
+			if err := errors.Join(os.Remove(filepath.Join(task.Dir, "half.txt")), os.Remove(filepath.Join(task.Dir, "old.txt"))); err != nil {
+				return "", err
+			}
+			write(name+".txt", name)
+			write("shared.txt", name+"\n")
+			return "wrote in " + task.Dir, nil
+		case strings.Contains(task.Prompt, "Resolve"):
+			if !strings.Contains(read("shared.txt"), "<<<<<<<") {
+				t.Error("no conflict")
+			}
+			write("shared.txt", "resolved\n")
+			return "resolved", nil
+		}
+		return fmt.Sprintf("%s.txt %s.txt shared.txt %s", read("x.txt"), read("y.txt"), read("shared.txt")), nil
+	}}
+	mustPass(t, run(t, root, trial.Options{Host: c.host(), Mode: trial.Record}))
+	made := c.calls.Load()
+	text := tape(t, root)
+	if strings.Contains(text, os.TempDir()) {
+		t.Errorf("the cassette has a path of this machine:\n%s", text)
+	}
+	write(t, root, "untracked.txt", "x")
+	for range 3 {
+		mustPass(t, run(t, root, trial.Options{Host: c.host(), Parallel: 2}))
+	}
+	if got := c.calls.Load(); got != made || made != 5 {
+		t.Errorf("%d attempts were recorded, %d made", made, got)
+	}
+	flow := string(must(os.ReadFile(filepath.Join(root, "flow.yml"))))
+	write(t, root, "flow.yml", strings.Replace(flow, "Resolve", "Decide", 1))
+	if got := failures(run(t, root, trial.Options{Host: c.host()})[0]); !strings.Contains(got, "both: the prompt is not what was recorded") || !strings.Contains(got, "+Decide") {
+		t.Errorf("a changed prompt: %s", got)
 	}
 }

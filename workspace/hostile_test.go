@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -428,6 +429,51 @@ func TestDiskFull(t *testing.T) {
 	if w.Left == nil || left == "" {
 		t.Errorf("not collected afterwards: %+v", w)
 	}
+}
+
+// TestDiskFullDuringCapture has a file system for the state that is smaller than what is captured.
+func TestDiskFullDuringCapture(t *testing.T) {
+	if repo := os.Getenv("HOCKET_TEST_CAPTURE"); repo != "" {
+		captureOnFullDisk(t, repo)
+		return
+	}
+	f := newFixture(t)
+	f.mkdir(f.state)
+	noise := make([]byte, 3<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+	f.put("big", string(noise))
+	before := listing(t, f.repo)
+	self, err := os.Executable()
+	f.no(err)
+	const mount = `mount -t tmpfs -o size=2m none "$1" || { echo no file system; exit 0; }; shift; exec "$@"`
+	child := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh", f.state, self, "-test.run=^TestDiskFullDuringCapture$", "-test.v")
+	child.Env = append(os.Environ(), "HOCKET_TEST_CAPTURE="+f.repo, "HOCKET_TEST_STATE="+f.state)
+	out, err := child.CombinedOutput()
+	if strings.Contains(string(out), "no file system") || strings.Contains(string(out), "unshare") || errors.Is(err, exec.ErrNotFound) {
+		t.Skipf("no file systems here: %v %s", err, out)
+	}
+	if err != nil || !strings.Contains(string(out), "--- PASS") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	same(t, "the project", before, listing(t, f.repo))
+}
+
+func captureOnFullDisk(t *testing.T, repo string) {
+	f := &fixture{t, repo, os.Getenv("HOCKET_TEST_STATE")}
+	s := f.open()
+	_, err := s.Capture(t.Context(), "r1", nil)
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "No space left on device") {
+		t.Errorf("captured on a full disk: %v", err)
+	}
+	t.Log(err)
+	if left, _ := os.ReadDir(filepath.Join(f.state, "temp")); len(left) > 0 {
+		t.Errorf("%d directories are left", len(left))
+	}
+	f.no(s.Release(t.Context(), "r1"))
+	f.no(os.Rename(filepath.Join(repo, "big"), filepath.Join(repo, ".env"))) // which is ignored
+	f.has(s, f.capture(s, "r2").Commit, "a.txt", "one\ntwo\nthree\n")
+	f.no(s.Release(t.Context(), "r2"))
+	f.no(os.Rename(filepath.Join(repo, ".env"), filepath.Join(repo, "big")))
 }
 
 // TestCollectInChild is a part of TestDiskFull.

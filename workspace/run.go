@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
@@ -31,6 +32,35 @@ func (s *Store) Reopen(a Attempt, commit string) (*Workspace, error) {
 	}
 	root := filepath.Join(home, "tree")
 	return &Workspace{Attempt: a, Root: root, Dir: filepath.Join(root, s.sub), Base: commit, store: s, home: home, lock: lock}, nil
+}
+
+// Resolve keeps how a conflict was resolved for an attempt.
+func (s *Store) Resolve(ctx context.Context, a Attempt, conflict, resolution string) error {
+	if err := checkCommits(conflict, resolution); err != nil {
+		return err
+	}
+	return s.pin(ctx, a.Run, a.resolutions()+conflict, resolution)
+}
+
+// Resolution returns what [Store.Resolve] keeps, "" if that is nothing.
+func (s *Store) Resolution(ctx context.Context, a Attempt, conflict string) (string, error) {
+	if err := checkCommits(conflict); err != nil {
+		return "", err
+	}
+	commit, err := s.git.out(ctx, "rev-parse", "-q", "--verify", refsOf(a.Run)+a.resolutions()+conflict)
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return commit, err
+}
+
+// ForgetResolutions removes what [Store.Resolve] keeps for an attempt.
+func (s *Store) ForgetResolutions(ctx context.Context, a Attempt) error {
+	return s.git.deleteRefs(ctx, refsOf(a.Run)+a.resolutions())
+}
+
+func (a Attempt) resolutions() string {
+	return "resolved/" + nameOf(a.Address) + "/" + strconv.Itoa(a.Number) + "/"
 }
 
 // Base returns the base of a run.
