@@ -460,3 +460,27 @@ func TestProjectsInOneCheckout(t *testing.T) {
 		t.Errorf("locks are left: %v, %v", left, err)
 	}
 }
+
+// TestNamesOfBranches has names of new branches that git would take for something else, or the other way round.
+func TestNamesOfBranches(t *testing.T) {
+	f := newFixture(t)
+	f.git(f.repo, "update-ref", "refs/remotes/origin/main", "HEAD")
+	f.git(f.repo, "remote", "add", "fork", f.repo)
+	f.git(f.repo, "tag", "v1")
+	head := f.git(f.repo, "rev-parse", "HEAD")
+	s := f.open()
+	b := f.capture(s, "r1")
+	l := Landing{ID: "land", Run: "r1", How: AsBranch, Base: b.Commit, Commit: f.change(s, "step", b.Commit, map[string]string{"a.txt": "changed\n"})}
+	for name, want := range map[string]string{
+		"main": "exists already", "v1": "means " + head[:12] + " already", "origin/main": "means " + head[:12] + " already", "v1-0-g" + head[:8]: "means " + head[:12] + " already",
+		"fork/x": "with fork/", "fork": "with fork/", "refs/heads/main": "with refs/", "heads/x": "with heads/", "tags/x": "with tags/", "remotes/x": "with remotes/",
+		head: "taken for a commit", "deadbeef": "taken for a commit", "@": "taken for a commit", "FETCH_HEAD": "taken for a commit",
+		"HEAD": "invalid name", "@{-1}": "invalid name", "-f": "invalid name", "a b": "invalid name", "a\nb": "invalid name", "a\u202eb": "invalid name", "caf\xe9": "invalid name", "x.lock": "invalid name", "": "invalid name",
+		"add": "", "topic/né": "", "forks/x": "", "main-2": "",
+	} {
+		l.Branch = name
+		if _, err := s.Plan(t.Context(), l, 0); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", name, err, want)
+		}
+	}
+}

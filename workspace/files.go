@@ -44,7 +44,7 @@ func (e *blockedError) Error() string {
 	if e.link {
 		what = "is a symbolic link"
 	}
-	return fmt.Sprintf("%s cannot be changed: %s %s; remove it, or land in another way", e.path, e.by, what)
+	return fmt.Sprintf("%s cannot be changed: %s %s; move it away, or use land: branch", e.path, e.by, what)
 }
 
 func (e *blockedError) Is(target error) bool { return target == errMoved }

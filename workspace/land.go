@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // How says where a change lands.
@@ -190,11 +191,7 @@ func (s *Store) target(ctx context.Context, l Landing) (string, error) {
 		return "", nil
 	}
 	if l.How == AsBranch {
-		name, err := s.user.out(ctx, "check-ref-format", "--branch", l.Branch)
-		if err != nil || name != l.Branch {
-			return "", fmt.Errorf("invalid name of a branch %q", l.Branch)
-		}
-		return "refs/heads/" + name, nil
+		return "refs/heads/" + l.Branch, s.checkBranch(ctx, l.Branch)
 	}
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"} {
 		if _, err := os.Lstat(filepath.Join(s.user.gitDir, name)); err == nil {
@@ -206,6 +203,44 @@ func (s *Store) target(ctx context.Context, l Landing) (string, error) {
 		return "", fmt.Errorf("no branch is checked out in %s: check one out, or use land: branch", s.root)
 	}
 	return ref, nil
+}
+
+// checkBranch returns an error if a name cannot be that of a new branch, or means something else to git already: commands of the user
+// would take the one for the other.
+func (s *Store) checkBranch(ctx context.Context, name string) error {
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
+	valid, err := s.user.out(ctx, "check-ref-format", "--branch", name)
+	if err != nil || valid != name || strings.ContainsFunc(name, hidden) {
+		return errors.Join(fmt.Errorf("invalid name of a branch %q: choose another one", name), ctx.Err())
+	}
+	remotes, err := s.user.out(ctx, "remote")
+	if err != nil {
+		return err
+	}
+	for _, prefix := range append(strings.Fields(remotes), "refs", "heads", "tags", "remotes") {
+		if strings.HasPrefix(name+"/", prefix+"/") {
+			return fmt.Errorf("the name of branch %q begins like those of other refs, with %s/: choose another one", name, prefix)
+		}
+	}
+	if reserved(name) {
+		return fmt.Errorf("the name of branch %q can be taken for a commit: choose another one", name)
+	}
+	found, err := s.user.out(ctx, "rev-parse", "-q", "--verify", "--end-of-options", name)
+	if err != nil {
+		return ctx.Err() // there is none
+	}
+	if s.user.do(ctx, "show-ref", "-q", "--verify", "refs/heads/"+name) == nil {
+		return fmt.Errorf("branch %s exists already: choose another name", name)
+	}
+	return fmt.Errorf("the name of branch %q means %.12s already: choose another one", name, found)
+}
+
+// reserved reports whether a name is @, HEAD, FETCH_HEAD or the like, or can be the abbreviated name of a commit.
+func reserved(name string) bool {
+	const shortest = 7 // that git prints by itself
+	upper := strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
+	hex := len(name) >= shortest && strings.Trim(strings.ToLower(name), "0123456789abcdef") == ""
+	return name == "@" || hex || upper && strings.HasSuffix(name, "HEAD")
 }
 
 // CheckHow returns an error if changes of the project cannot land in a way.

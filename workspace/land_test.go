@@ -93,14 +93,15 @@ func TestLandAsBranch(t *testing.T) {
 	}
 	l.ID = "other"
 	f.git(f.repo, "commit", "-qm", "x", "--allow-empty")
+	if _, err := s.Land(t.Context(), l); err == nil || !strings.Contains(err.Error(), "exists already") {
+		t.Errorf("error %v", err)
+	}
+	l.Branch = "hocket/r2"
+	l, _ = f.plan(s, l)
 	l.Message = "other"
 	var changed *ChangedError
 	if _, err := s.Land(t.Context(), l); !errors.As(err, &changed) || changed.Plan.Message != "other" {
 		t.Errorf("with another message: %v", err)
-	}
-	l, _ = f.plan(s, l)
-	if _, err := s.Land(t.Context(), l); err == nil || !strings.Contains(err.Error(), "exists already") {
-		t.Errorf("error %v", err)
 	}
 }
 
