@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
+	"github.com/hocket-dev/hocket/internal/process"
 )
 
 // Info describes the directory of a workspace.
@@ -157,6 +158,9 @@ func (s *Store) removeUnused(ctx context.Context, home string) (int64, error) {
 	info, err := s.info(home)
 	if err != nil {
 		return 0, nil //nolint:nilerr // without a valid marker it is not ours
+	}
+	if err := process.EndNoted(notesIn(home)); err != nil {
+		return 0, err
 	}
 	if info.Captured == "" {
 		if _, err := s.recover(ctx, home, marker{Attempt: info.Attempt, Base: info.Base}); err != nil {
