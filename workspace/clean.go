@@ -24,6 +24,7 @@ type Info struct {
 	InUse    bool      // an attempt works in it
 	Size     int64     // bytes of all files
 	Created  time.Time // or collected
+	Problem  string    // why the rest is not known; "": it is
 }
 
 // List returns all workspaces.
@@ -47,12 +48,15 @@ func (s *Store) list(ctx context.Context) ([]Info, error) {
 			return nil, err
 		}
 		home := filepath.Dir(file)
+		if isDirectory(filepath.Dir(home)) != nil || isDirectory(home) != nil {
+			continue // a link is not ours
+		}
 		info, err := s.info(home)
 		if errors.Is(err, os.ErrNotExist) {
 			continue // removed meanwhile
 		}
 		if err != nil { // the marker is damaged: the directory is listed, and never removed
-			info = Info{Attempt: Attempt{Run: filepath.Base(filepath.Dir(home)), Address: filepath.Base(home)}, Dir: home}
+			info = Info{Attempt: Attempt{Run: filepath.Base(filepath.Dir(home)), Address: filepath.Base(home)}, Dir: home, Problem: err.Error()}
 		}
 		lock, err := filelock.Take(home + ".lock")
 		if info.InUse = errors.Is(err, filelock.ErrLocked); !info.InUse {
@@ -183,7 +187,11 @@ func removeEmpty(dir string) error {
 	return nil
 }
 
+// removeOlder removes what is in one of our directories. If that has become a link, it does nothing.
 func removeOlder(dir string, age time.Duration) {
+	if isDirectory(dir) != nil {
+		return
+	}
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > age {
