@@ -144,7 +144,10 @@ func (w *Workspace) keep(a Attempt) error {
 	for i := a.Number; ; i++ {
 		w.LeftIn = filepath.Join(w.home, "left-"+strconv.Itoa(i))
 		if _, err := os.Lstat(w.LeftIn); errors.Is(err, os.ErrNotExist) {
-			return os.Rename(w.Root, w.LeftIn)
+			if err := os.Rename(w.Root, w.LeftIn); err != nil {
+				return err
+			}
+			return w.disarm(w.LeftIn)
 		}
 	}
 }
@@ -267,8 +270,8 @@ func (w *Workspace) Check() error {
 	return err
 }
 
-// Close lets others use the directory, which stays as it is.
-func (w *Workspace) Close() error { return w.lock.Release() }
+// Close lets others use the directory. Its files stay as they are, and what made git run programs there is set aside.
+func (w *Workspace) Close() error { return errors.Join(w.disarm(w.Root), w.lock.Release()) }
 
 // removeAll removes a directory, also if agents left directories in it that cannot be written.
 func removeAll(dir string) error {

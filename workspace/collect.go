@@ -291,6 +291,9 @@ func (s *Store) recover(ctx context.Context, home string, m marker) (string, err
 	limited, cancel := context.WithTimeout(ctx, recoverTime)
 	defer cancel()
 	commit, err := w.Collect(limited, "What attempt "+strconv.Itoa(m.Number)+" left")
+	if harmless := w.disarm(w.Root); err == nil {
+		err = harmless
+	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("the files in %s could not be captured within %v", w.Root, recoverTime)
 	}
