@@ -226,7 +226,7 @@ func (c *attemptAt) work(ctx context.Context, from string) driver.Outcome {
 		return unprepared(err)
 	}
 	defer ports.Release()
-	ctx = process.WithPort(ctx, ports.First)
+	ctx = w.Noting(process.WithPort(ctx, ports.First))
 	if err := c.prepare(ctx, w); err != nil {
 		return unprepared(err)
 	}

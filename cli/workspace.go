@@ -168,6 +168,7 @@ type workspaceLine struct {
 	Recorded  bool      `json:"recorded"`
 	Bytes     int64     `json:"bytes"`
 	Created   time.Time `json:"created_at"`
+	Problem   string    `json:"problem,omitempty"`
 }
 
 func (a *app) workspaceListVerb() *cobra.Command {
@@ -187,7 +188,7 @@ func (a *app) workspaceListVerb() *cobra.Command {
 			if a.json {
 				lines := make([]workspaceLine, len(all))
 				for i, w := range all {
-					lines[i] = workspaceLine{w.Run, w.Address, w.Number, w.Dir, w.InUse, w.Captured != "", w.Size, w.Created}
+					lines[i] = workspaceLine{w.Run, w.Address, w.Number, w.Dir, w.InUse, w.Captured != "", w.Size, w.Created, w.Problem}
 				}
 				return a.printJSON(lines)
 			}
@@ -199,6 +200,9 @@ func (a *app) workspaceListVerb() *cobra.Command {
 			for _, w := range all {
 				status := view.Cell{Text: "recorded", Paint: view.Dim}
 				switch {
+				case w.Problem != "":
+					status = view.Cell{Text: "damaged", Paint: view.Yellow}
+					defer a.note(view.Line(w.Problem) + "; remove " + view.Line(w.Dir) + " if you need nothing in it\n")
 				case w.InUse:
 					status = view.Cell{Text: "in use", Paint: view.Green}
 				case w.Captured == "":

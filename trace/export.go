@@ -120,7 +120,15 @@ func (x *Exporter) Report() Report {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	r := x.report
-	r.Dropped += len(x.queue) + x.flight
+	waiting := len(x.queue) + x.flight
+	switch {
+	case r.Problem != "":
+	case waiting > 0:
+		r.Problem = "no answer yet from " + x.c.Traces.Place()
+	case r.Dropped > 0:
+		r.Problem = fmt.Sprintf("more than %d were waiting for %s", maxQueue, x.c.Traces.Place())
+	}
+	r.Dropped += waiting
 	return r
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
+	"github.com/hocket-dev/hocket/internal/process"
 )
 
 // Attempt is an attempt of a step that has its own workspace.
@@ -37,6 +38,7 @@ func (a Attempt) interruptedRef(n int) string {
 //	workspace.json  the marker: what the workspace is for, and whether it was captured
 //	tree            the workspace
 //	index           of the files as they were checked out
+//	commands        marks of the commands that ran in it, see [process.WithNotes]
 //	left-N          what attempt N left and could not be captured
 type Workspace struct {
 	Attempt
@@ -110,6 +112,9 @@ func (s *Store) Checkout(ctx context.Context, a Attempt, commit string) (*Worksp
 // putAside captures what an earlier attempt left, and removes its directory. What cannot be
 // captured is kept beside it.
 func (w *Workspace) putAside(ctx context.Context) error {
+	if err := process.EndNoted(notesIn(w.home)); err != nil {
+		return err
+	}
 	m, err := readMarker(w.home)
 	if errors.Is(err, os.ErrNotExist) {
 		return w.discard() // not ours yet, or never completed
@@ -139,13 +144,16 @@ func (w *Workspace) keep(a Attempt) error {
 	for i := a.Number; ; i++ {
 		w.LeftIn = filepath.Join(w.home, "left-"+strconv.Itoa(i))
 		if _, err := os.Lstat(w.LeftIn); errors.Is(err, os.ErrNotExist) {
-			return os.Rename(w.Root, w.LeftIn)
+			if err := os.Rename(w.Root, w.LeftIn); err != nil {
+				return err
+			}
+			return w.disarm(w.LeftIn)
 		}
 	}
 }
 
-// discard removes the directory. It is renamed first: processes that survived the attempt stay in
-// the old one.
+// discard removes the directory. It is renamed first: processes that survived the attempt, on systems where they cannot be
+// found, stay in the old one.
 func (w *Workspace) discard() error {
 	if err := os.Remove(filepath.Join(w.home, markerName)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -168,7 +176,7 @@ func (w *Workspace) create(ctx context.Context) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := os.Remove(index); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := errors.Join(ignoreMissing(os.Remove(index)), ignoreMissing(os.Remove(notesIn(w.home)))); err != nil {
 		return err
 	}
 	objects := filepath.Join(s.dir, "store.git", "objects")
@@ -245,6 +253,13 @@ func readMarker(home string) (m marker, err error) {
 	return m, nil
 }
 
+// Noting returns a context for commands in the workspace. Before its files are collected, what these commands have started ends.
+func (w *Workspace) Noting(ctx context.Context) context.Context {
+	return process.WithNotes(ctx, notesIn(w.home))
+}
+
+func notesIn(home string) string { return filepath.Join(home, "commands") }
+
 // Check returns an error if the directory cannot be the working directory of a program, because what
 // has run in the workspace replaced it, or a part of its path, by a link.
 func (w *Workspace) Check() error {
@@ -255,8 +270,8 @@ func (w *Workspace) Check() error {
 	return err
 }
 
-// Close lets others use the directory, which stays as it is.
-func (w *Workspace) Close() error { return w.lock.Release() }
+// Close lets others use the directory. Its files stay as they are, and what made git run programs there is set aside.
+func (w *Workspace) Close() error { return errors.Join(w.disarm(w.Root), w.lock.Release()) }
 
 // removeAll removes a directory, also if agents left directories in it that cannot be written.
 func removeAll(dir string) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
+	"github.com/hocket-dev/hocket/internal/process"
 )
 
 // Info describes the directory of a workspace.
@@ -23,6 +24,7 @@ type Info struct {
 	InUse    bool      // an attempt works in it
 	Size     int64     // bytes of all files
 	Created  time.Time // or collected
+	Problem  string    // why the rest is not known; "": it is
 }
 
 // List returns all workspaces.
@@ -46,12 +48,15 @@ func (s *Store) list(ctx context.Context) ([]Info, error) {
 			return nil, err
 		}
 		home := filepath.Dir(file)
+		if isDirectory(filepath.Dir(home)) != nil || isDirectory(home) != nil {
+			continue // a link is not ours
+		}
 		info, err := s.info(home)
 		if errors.Is(err, os.ErrNotExist) {
 			continue // removed meanwhile
 		}
 		if err != nil { // the marker is damaged: the directory is listed, and never removed
-			info = Info{Attempt: Attempt{Run: filepath.Base(filepath.Dir(home)), Address: filepath.Base(home)}, Dir: home}
+			info = Info{Attempt: Attempt{Run: filepath.Base(filepath.Dir(home)), Address: filepath.Base(home)}, Dir: home, Problem: err.Error()}
 		}
 		lock, err := filelock.Take(home + ".lock")
 		if info.InUse = errors.Is(err, filelock.ErrLocked); !info.InUse {
@@ -158,6 +163,9 @@ func (s *Store) removeUnused(ctx context.Context, home string) (int64, error) {
 	if err != nil {
 		return 0, nil //nolint:nilerr // without a valid marker it is not ours
 	}
+	if err := process.EndNoted(notesIn(home)); err != nil {
+		return 0, err
+	}
 	if info.Captured == "" {
 		if _, err := s.recover(ctx, home, marker{Attempt: info.Attempt, Base: info.Base}); err != nil {
 			return 0, ctx.Err() // what cannot be captured stays
@@ -179,7 +187,11 @@ func removeEmpty(dir string) error {
 	return nil
 }
 
+// removeOlder removes what is in one of our directories. If that has become a link, it does nothing.
 func removeOlder(dir string, age time.Duration) {
+	if isDirectory(dir) != nil {
+		return
+	}
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > age {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hocket-dev/hocket/internal/filelock"
+	"github.com/hocket-dev/hocket/internal/process"
 )
 
 // NestedError means that an agent created a repository in its workspace. Git would take only its
@@ -77,10 +78,14 @@ var readByGit = map[string]bool{".gitignore": true, ".gitattributes": true, ".gi
 // Collect commits what is in the workspace and returns the commit, which the store keeps for the
 // attempt. If nothing was changed, it is the base. Commits of the agent are kept if HEAD descends from
 // the base; otherwise everything is one commit on the base. Ignored files are not collected,
-// unless the base or a commit of the agent has them. It can be called again.
+// unless the base or a commit of the agent has them. What commands of the attempt left running ends first. It can be
+// called again.
 func (w *Workspace) Collect(ctx context.Context, message string) (string, error) {
 	if err := isDirectory(w.Root); err != nil {
 		return "", fmt.Errorf("the workspace is gone: %w", err)
+	}
+	if err := process.EndNoted(notesIn(w.home)); err != nil {
+		return "", err
 	}
 	if err := w.makeReadable(ctx); err != nil {
 		return "", err
@@ -286,6 +291,9 @@ func (s *Store) recover(ctx context.Context, home string, m marker) (string, err
 	limited, cancel := context.WithTimeout(ctx, recoverTime)
 	defer cancel()
 	commit, err := w.Collect(limited, "What attempt "+strconv.Itoa(m.Number)+" left")
+	if harmless := w.disarm(w.Root); err == nil {
+		err = harmless
+	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("the files in %s could not be captured within %v", w.Root, recoverTime)
 	}

@@ -125,6 +125,14 @@ func TestNothingOfAWorkspaceRuns(t *testing.T) {
 	}
 
 	c := f.collect(w)
+	for _, args := range [][]string{{"status"}, {"diff"}, {"log", "-p"}, {"commit", "-qm", "a person's", "--allow-empty"}} {
+		if out, err := run(w.Root, args...); err != nil {
+			t.Errorf("a person: git %v: %v %s", args, err, out)
+		}
+	}
+	if text := f.read(w.Root, ".git", "config"+byAgent); !strings.Contains(text, program) {
+		t.Errorf("the configuration of the agent was lost: %s", text)
+	}
 	other := f.change(s, "other", b.Commit, map[string]string{"a.txt": "one\ntwo\nthree\nfour\n", ".gitattributes": "* filter=evil merge=evil\n"})
 	_, err := s.Merge(t.Context(), "r1", []Branch{{"a", c}, {"b", other}})
 	f.no(err)

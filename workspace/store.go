@@ -69,7 +69,7 @@ func Open(ctx context.Context, stateDir, projectDir string) (*Store, error) {
 		return nil, err
 	}
 	for _, name := range []string{"work", "setup", "land", "temp"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, name), 0o700), isDirectory(filepath.Join(dir, name))); err != nil {
 			return nil, err
 		}
 	}
@@ -321,6 +321,10 @@ func nameOf(text string) string {
 
 // temp creates a directory for the time of a call.
 func (s *Store) temp() (dir string, remove func(), err error) {
-	dir, err = os.MkdirTemp(filepath.Join(s.dir, "temp"), "")
+	parent := filepath.Join(s.dir, "temp")
+	if err := isDirectory(parent); err != nil {
+		return "", nil, err
+	}
+	dir, err = os.MkdirTemp(parent, "")
 	return dir, func() { _ = removeAll(dir) }, err
 }

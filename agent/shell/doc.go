@@ -57,8 +57,8 @@
 // On Linux a process that leaves the group (setsid, a daemon, `set -m` in a shell) is found
 // by the HOCKET_KEY in its environment and killed at once, without a SIGTERM, however the
 // command ended. To let a process outlive the step, start it without the variable: env -u
-// HOCKET_KEY setsid …. On other Unix systems, and without the variable, such a process
-// survives. If one keeps a pipe open, its output is cut off after two seconds.
+// HOCKET_KEY setsid …. If the step has a workspace of its own, it ends nevertheless. On
+// other Unix systems, and without the variable, such a process survives. If one keeps a pipe open, its output is cut off after two seconds.
 //
 // If Hocket itself is killed, Linux kills the command with it. What the command had started
 // keeps running until the run is cancelled, resumed, retried or forked: then all processes

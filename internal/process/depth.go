@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 )
 
@@ -86,12 +85,8 @@ func Depth() int {
 	return depth
 }
 
-// markOnce marks this process, and so everything that it starts.
-var markOnce = sync.OnceFunc(func() { pass(inherited() + 1) })
-
 // variables returns the environment of a command, with the marks.
 func variables(env []string, dir string) []string {
-	markOnce()
 	env = append(env, DepthVariable+"="+strconv.Itoa(Depth()+1))
 	if dir != "" {
 		env = append(env, StateVariable+"="+dir)

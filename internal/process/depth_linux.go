@@ -2,6 +2,8 @@ package process
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -11,10 +13,11 @@ import (
 
 // The mark is the hard limit of file locks, which has had no other effect since Linux 2.4.25. A
 // process inherits it, may lower it, and cannot raise it again. So its distance from a number that
-// nobody chooses is a depth that can only grow.
+// nobody chooses is a depth that can only grow. Within a depth, it is a number of the command.
 const (
 	limitOfLocks = 10
-	unmarked     = uint64(1) << 40
+	unmarked     = uint64(1) << 62
+	depthStep    = uint64(1) << 48
 	deepest      = 1000
 )
 
@@ -31,27 +34,60 @@ func depthBy(limit uint64) int {
 	if limit >= unmarked {
 		return 0
 	}
-	return int(min(unmarked-limit, deepest))
+	return int(min((unmarked-limit)/depthStep, deepest))
 }
 
 // DepthOf returns the depth of another process according to its mark. known is false if the process
 // cannot be read.
 func DepthOf(pid int) (depth int, known bool) {
+	limit, known := markOfProcess(pid)
+	return depthBy(limit), known
+}
+
+// markOfProcess returns the hard limit of file locks of a process.
+func markOfProcess(pid int) (limit uint64, known bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
 	_, after, found := strings.Cut(string(text), "\nMax file locks")
 	fields := strings.Fields(after)
 	if err != nil || !found || len(fields) < 2 {
 		return 0, false
 	}
-	hard, err := strconv.ParseUint(fields[1], 10, 64)
-	if err != nil { // unlimited
-		return 0, fields[1] == "unlimited"
+	if limit, err = strconv.ParseUint(fields[1], 10, 64); err != nil {
+		return math.MaxUint64, fields[1] == "unlimited"
 	}
-	return depthBy(hard), true
+	return limit, true
 }
 
-// pass makes everything that this process starts inherit a depth.
-func pass(depth int) {
-	mark := unmarked - uint64(depth)
-	_ = syscall.Setrlimit(limitOfLocks, &syscall.Rlimit{Cur: mark, Max: mark}) // without it, the environment still says so
+// numbers counts the commands of this process, from a random number on, so that no two processes use the same ones.
+var numbers struct {
+	sync.Mutex
+	next uint64
+}
+
+// marked starts a command with a mark of its own, which nothing else has, and which all its descendants keep. noted is called
+// before. If it fails, or marks are not used, there is none.
+func marked(noted func(mark uint64) error, start func() error) error {
+	if !marking.Load() {
+		return start()
+	}
+	numbers.Lock() // what is started meanwhile would inherit the mark
+	defer numbers.Unlock()
+	if numbers.next == 0 {
+		numbers.next = 1 + rand.Uint64N(depthStep/2)
+	}
+	mark := pass()
+	if err := noted(mark); err != nil {
+		return err
+	}
+	err := start()
+	pass() // programs that are not started here, such as git, inherit that
+	return err
+}
+
+// pass makes everything that this process starts from now on inherit a new mark.
+func pass() uint64 {
+	mark := unmarked - uint64(inherited()+1)*depthStep - numbers.next
+	numbers.next++
+	_ = syscall.Setrlimit(limitOfLocks, &syscall.Rlimit{Cur: mark, Max: mark}) // without it, the environment still tells the depth
+	return mark
 }

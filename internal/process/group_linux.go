@@ -73,9 +73,14 @@ func markOf(key string) []byte { return []byte("\x00" + KeyVariable + "=" + key)
 // signalMarked sends a signal to the processes with the mark that a process has started, and returns
 // them. Zero means any process, and sends nothing.
 func signalMarked(mark []byte, after, owner int, signal syscall.Signal) (found []int) {
+	return signalAll(func(pid int) bool { return hasMark(pid, mark, owner) }, after, signal)
+}
+
+// signalAll sends a signal to the processes of which is reports true, except ancestors of this one, and returns them.
+func signalAll(is func(pid int) bool, after int, signal syscall.Signal) (found []int) {
 	above := ancestors()
 	for _, pid := range processes(after) {
-		if !hasMark(pid, mark, owner) || slices.Contains(above, pid) {
+		if !is(pid) || slices.Contains(above, pid) {
 			continue
 		}
 		// Get a handle of the process and check again, so that the signal goes to the
@@ -84,7 +89,7 @@ func signalMarked(mark []byte, after, owner int, signal syscall.Signal) (found [
 		if err != nil {
 			continue
 		}
-		if hasMark(pid, mark, owner) {
+		if is(pid) {
 			found = append(found, pid)
 			_ = p.Signal(signal)
 		}

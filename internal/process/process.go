@@ -9,7 +9,8 @@
 //
 // [Command.Run] gives a command its input and waits for its end. [Command.Start] is for a
 // conversation with a command. [KillAll] ends all commands before this process exits, and
-// [EndLeft] ends what is left of those of a process that has died.
+// [EndLeft] ends what is left of those of a process that has died. [EndNoted] ends everything that commands have started,
+// also what cleared its environment.
 package process
 
 import (
@@ -139,7 +140,11 @@ func (c *Command) runAlone(ctx context.Context, p *pipes, started func()) error 
 	if marking.Load() {
 		c.Cmd.Env = variables(c.Cmd.Environ(), stateOf(ctx))
 	}
-	g, err := startGroup(c.Cmd)
+	var g *group
+	err := marked(
+		func(mark uint64) error { return addNote(notesOf(ctx), mark) },
+		func() (err error) { g, err = startGroup(c.Cmd); return err },
+	)
 	p.closeTheirs()
 	if err != nil {
 		return err

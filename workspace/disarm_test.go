@@ -1,0 +1,91 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestKeptDirectoriesAreHarmless has an agent that leaves what cannot be recorded, so that a person looks at it. No git
+// command of the person may run a program of the agent.
+func TestKeptDirectoriesAreHarmless(t *testing.T) {
+	f := newFixture(t)
+	s := f.open()
+	b := f.capture(s, "r1")
+	ran := filepath.Join(t.TempDir(), "ran")
+	program := filepath.Join(t.TempDir(), "program")
+	f.write(program, "#!/bin/sh\necho $0 >> '"+ran+"'\n")
+	f.no(os.Chmod(program, 0o755))
+	armed := func(gitDir string) {
+		f.git(gitDir, "config", "core.fsmonitor", program)
+		f.git(gitDir, "config", "core.hooksPath", "hooks")
+		f.write(filepath.Join(gitDir, "hooks", "pre-commit"), f.read(program))
+		f.no(os.Chmod(filepath.Join(gitDir, "hooks", "pre-commit"), 0o755))
+	}
+	for name, arm := range map[string]func(root string){
+		"config": func(root string) { armed(filepath.Join(root, ".git")) },
+		"hooks": func(root string) {
+			armed(filepath.Join(root, ".git"))
+			f.git(root, "config", "--unset", "core.fsmonitor")
+			f.git(root, "config", "--unset", "core.hooksPath")
+		},
+		"common directory": func(root string) {
+			elsewhere := t.TempDir()
+			f.git(elsewhere, "init", "-q", "--bare")
+			armed(elsewhere)
+			f.write(filepath.Join(root, ".git", "commondir"), elsewhere+"\n")
+		},
+		"another repository": func(root string) {
+			elsewhere := filepath.Join(t.TempDir(), "git")
+			f.no(os.Rename(filepath.Join(root, ".git"), elsewhere))
+			armed(elsewhere)
+			f.write(filepath.Join(root, ".git"), "gitdir: "+elsewhere+"\n")
+		},
+		"link to a repository": func(root string) {
+			elsewhere := filepath.Join(t.TempDir(), "git")
+			f.no(os.Rename(filepath.Join(root, ".git"), elsewhere))
+			armed(elsewhere)
+			f.no(os.Symlink(elsewhere, filepath.Join(root, ".git")))
+		},
+		"submodule": func(root string) {
+			inner := filepath.Join(root, "inner")
+			f.mkdir(inner)
+			f.git(inner, "init", "-q")
+			f.git(inner, "commit", "-qm", "x", "--allow-empty")
+			f.git(root, "add", "inner")
+			armed(filepath.Join(inner, ".git"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := f.checkout(s, Attempt{"r1", name, 1}, b.Commit)
+			f.write(filepath.Join(w.Root, "nested", "x"), "x")
+			f.git(filepath.Join(w.Root, "nested"), "init", "-q")
+			f.git(filepath.Join(w.Root, "nested"), "add", "-A")
+			f.git(filepath.Join(w.Root, "nested"), "commit", "-qm", "x")
+			arm(w.Root)
+			if _, err := w.Collect(t.Context(), "work"); err == nil {
+				t.Error("it was recorded")
+			}
+			_, _ = run(w.Root, "status")
+			_, _ = run(w.Root, "commit", "-qm", "x", "--allow-empty")
+			if err := os.Remove(ran); err != nil {
+				t.Error("the directory is harmless anyway:", err)
+			}
+			f.no(w.Close())
+			next := f.checkout(s, Attempt{"r1", name, 2}, b.Commit)
+			defer next.Close()
+			left := next.LeftIn
+			for _, args := range [][]string{{"status"}, {"diff"}, {"add", "-A"}, {"commit", "-qm", "mine", "--allow-empty"}} {
+				_, _ = run(left, args...) // it need not be a repository
+			}
+			if text, err := os.ReadFile(ran); err == nil {
+				t.Errorf("programs of the agent ran:\n%s", text)
+				f.no(os.Remove(ran))
+			}
+			if !strings.Contains(f.read(left, "nested", "x"), "x") {
+				t.Error("files were lost")
+			}
+		})
+	}
+}
