@@ -254,6 +254,9 @@ func (r *running) drive(ctx context.Context, p *hocket.Project) error {
 	if w.Model() == nil {
 		return &hocket.InvalidError{Diagnostics: w.Diagnostics()}
 	}
+	if found := w.Check(r.c.Replies); found.Errors() { // what is wrong with replies may follow from it
+		return &hocket.InvalidError{Diagnostics: found}
+	}
 	r.out.covered.bundle = w.Bundle()
 	if r.c.Replies != nil {
 		for _, d := range hocket.CheckReplies(r.c.Replies, w.Bundle(), r.c.File.Path) {
