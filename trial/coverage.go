@@ -288,6 +288,17 @@ type WorkflowCoverage struct {
 	Parts   []Part `json:"parts"` // in the order of the workflow
 
 	Model *workflow.Workflow `json:"-"`
+
+	ran   map[string]bool   // nodes, loops too
+	taken map[edgeName]bool // edges, also those that are always taken
+}
+
+// edgeName is what a drawing knows about an edge.
+type edgeName struct {
+	from   string
+	on     workflow.On
+	detail string
+	to     string // without the @ of a target that is no node
 }
 
 // Part is something that a test can use: a node, or an edge that is not always taken.
@@ -362,6 +373,7 @@ func CoverageOf(outcomes []*Outcome) *Coverage {
 	for _, name := range slices.Sorted(maps.Keys(models)) {
 		one := &WorkflowCoverage{Name: name, Model: models[name]}
 		one.Parts = partsOf(models[name], observed[name])
+		one.watch(observed[name])
 		for _, p := range one.Parts {
 			one.Total++
 			if p.Covered {
@@ -409,18 +421,30 @@ var edgeKinds = map[workflow.On]PartKind{
 	workflow.OnLabel: LabelPart, workflow.OnWhen: LabelPart, workflow.OnElse: ElsePart, workflow.OnFailure: ErrorPart, workflow.OnTimeout: TimeoutPart,
 }
 
+// watch notes which nodes and edges were used, also those that are no parts: they are drawn, too.
+func (c *WorkflowCoverage) watch(runs []*Covered) {
+	c.ran, c.taken = map[string]bool{}, map[edgeName]bool{}
+	for _, r := range runs {
+		for at := range r.nodes {
+			if at.workflow == c.Name {
+				c.ran[at.node] = true
+			}
+		}
+		for _, e := range edgesOf(c.Model) {
+			name := edgeName{e.From, e.On, cmp.Or(e.Label, e.When.Text), strings.TrimPrefix(e.To, "@")}
+			c.taken[name] = c.taken[name] || r.takes(c.Model, e)
+		}
+	}
+}
+
 // Marks say what no case uses, for a drawing of the workflow.
 func (c *WorkflowCoverage) Marks() draw.Marks {
-	missed := func(has func(Part) bool) bool {
-		return slices.ContainsFunc(c.Parts, func(p Part) bool { return !p.Covered && has(p) })
-	}
 	return draw.Marks{
 		Text: "not tested",
-		Node: func(id string) bool { return missed(func(p Part) bool { return p.Kind == NodePart && p.Node == id }) },
+		Node: func(id string) bool { return !c.ran[id] },
 		Edge: func(from string, on workflow.On, detail, to string) bool {
-			return missed(func(p Part) bool {
-				return p.Kind != NodePart && p.Node == from && p.On == on && p.Case == detail && p.Target == strings.TrimPrefix(to, "@")
-			})
+			taken, known := c.taken[edgeName{from, on, detail, strings.TrimPrefix(to, "@")}]
+			return !taken && (known || from != "" && !c.ran[from]) // a drawing has more edges: from the start, and to the end
 		},
 	}
 }

@@ -83,7 +83,7 @@ func TestNamesOfNodes(t *testing.T) {
 		`{not_taken: [polish]}`:               "polish ran, but should not",
 		`{not_taken: ["choice#2"]}`:           "choice#2 ran, but should not",
 		`{not_taken: [sub/big]}`:              "sub/big ran, but should not",
-		`{not_taken: ["redo[0]"]}`:           "redo[0] ran, but should not",
+		`{not_taken: ["redo[0]"]}`:            "redo[0] ran, but should not",
 		`{taken: [never]}`:                    "never did not run",
 		`{attempts: {polish: 1}}`:             "polish is a loop, which has no attempt of its own\nname a step in it",
 		`{attempts: {both: 1}}`:               "both is a for_each, which has no attempt of its own",
@@ -92,7 +92,7 @@ func TestNamesOfNodes(t *testing.T) {
 		`{outputs: {each: second}}`:           "the output of each is not as expected",
 		`{taken: ["both[1]/edit"]}`:           `no step of the workflow has the name "both[1]/edit"` + "\nitems and iterations are at the end of a name: write edit[1]",
 		`{taken: [sub/judge]}`:                `no step of the workflow has the name "sub/judge"`,
-		`{taken: [big -> redo]}`:             "no edge leads from big to redo\nfrom big, edges lead to long, short",
+		`{taken: [big -> redo]}`:              "no edge leads from big to redo\nfrom big, edges lead to long, short",
 		`{taken: [never], outputs: {big: 1}}`: "never did not run",
 	} {
 		if got := nestedCase(t, expect); !strings.Contains(got, want) {
