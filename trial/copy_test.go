@@ -1,6 +1,7 @@
 package trial_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -166,5 +167,36 @@ steps:
 	}
 	if got := strings.Join(drift, "\n"); !strings.Contains(got, "serve: the files at the start are not what was recorded") {
 		t.Errorf("drift: %s", got)
+	}
+}
+
+// For coding agents, files are what matters: a live run compares them, too.
+func TestLiveRunsCompareFiles(t *testing.T) {
+	root, c := recordedFix(t)
+	c.says = func(task *agent.Task) (string, error) {
+		said, err := fixes(task)
+		if task.Node == "fix" && err == nil {
+			write(t, task.Dir, "fixed.txt", "fixed in another way\n")
+			write(t, task.Dir, "new.txt", "x")
+			err = os.Remove(filepath.Join(task.Dir, "logo.png"))
+		}
+		return said, err
+	}
+	o := run(t, root, trial.Options{Host: c.host(), Mode: trial.Live})[0]
+	var got strings.Builder
+	for _, p := range o.Drift {
+		got.WriteString(p.Summary + "\n")
+		for _, l := range p.Diff {
+			got.WriteString(l.Kind + l.Text + "\n")
+		}
+	}
+	for _, want := range []string{
+		"fix: the change of fixed.txt is not the recorded one\n-fixed in ⟨dir⟩\n+fixed in another way\n",
+		"fix: the change of new.txt is not the recorded one: not changed, now created\n",
+		"fix: the change of logo.png is not the recorded one: created as a program, now not changed\n",
+	} {
+		if !strings.Contains(got.String(), want) {
+			t.Errorf("no %q in\n%s", want, got.String())
+		}
 	}
 }

@@ -1,13 +1,16 @@
 package trial
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
@@ -284,6 +287,9 @@ func (p *player) keep(made cassette.Interaction) {
 // compare lets the executor work, and compares the attempt with its recording.
 func (u *understudy) compare(ctx context.Context, task *agent.Task, request cassette.Request, log agent.Log) (agent.Result, error) {
 	found := u.take(task.Address, task.Attempt, false)
+	u.working.Lock()
+	defer u.working.Unlock()
+	before, unread := cassette.ReadFiles(task.Dir)
 	res, err := u.perform(ctx, task, log)
 	if found == nil {
 		u.report(&u.drift, Problem{Summary: fmt.Sprintf("%s, attempt %d, is new", task.Address, task.Attempt)})
@@ -296,7 +302,39 @@ func (u *understudy) compare(ctx context.Context, task *agent.Task, request cass
 	if was, is := found.Reply.Text(), now.Text(); was != is {
 		u.report(&u.drift, Problem{Summary: fmt.Sprintf("%s: the reply is not the recorded one", found), Diff: Diff(was, is), Pos: found.Pos})
 	}
+	after, wrong := cassette.ReadFiles(task.Dir)
+	if wrong = errors.Join(unread, wrong); wrong != nil {
+		u.report(&u.drift, Problem{Summary: fmt.Sprintf("%s: its files cannot be compared: %v", found, wrong), Pos: found.Pos})
+		return res, err
+	}
+	u.compareFiles(found, before.Hide(u.places).Changes(after.Hide(u.places)))
 	return res, err
+}
+
+// compareFiles reports how the changes of files differ from the recorded ones.
+func (p *player) compareFiles(found *cassette.Interaction, now []cassette.Change) {
+	all := map[string][2]*cassette.Change{}
+	for i, list := range [][]cassette.Change{found.Reply.Files, now} {
+		for k := range list {
+			pair := all[list[k].Path]
+			pair[i] = &list[k]
+			all[list[k].Path] = pair
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		was, is := all[path][0], all[path][1]
+		if was != nil && is != nil && was.Deleted == is.Deleted && was.Executable == is.Executable && bytes.Equal(was.Content, is.Content) {
+			continue
+		}
+		drift := Problem{Summary: fmt.Sprintf("%s: the change of %s is not the recorded one", found, path), Pos: found.Pos}
+		if was, is := was.Text(), is.Text(); was != is {
+			drift.Summary += fmt.Sprintf(": %s, now %s", was, is)
+		}
+		if was != nil && is != nil && utf8.Valid(was.Content) && utf8.Valid(is.Content) {
+			drift.Diff = Diff(string(was.Content), string(is.Content))
+		}
+		p.report(&p.drift, drift)
+	}
 }
 
 // Ask answers a question of a step: from the recordings, or through the people who are here.
