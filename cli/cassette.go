@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -43,8 +46,8 @@ name.`,
 
 func (a *app) cassette(ctx context.Context, r *hocket.Run, name string, force bool) error {
 	p := r.Project()
-	if name != fileName(name) {
-		return usagef("use letters, digits and dashes", "invalid --name %q", name)
+	if name != plainName(name) {
+		return usagef("use letters, digits, dashes and underscores, such as "+cmp.Or(plainName(name), "my-test"), "invalid --name %q", name)
 	}
 	tape, made, notes, err := trial.Copy(ctx, p, r, trial.Options{Host: a.hostOptions()})
 	var other *trial.CopyError
@@ -55,7 +58,7 @@ func (a *app) cassette(ctx context.Context, r *hocket.Run, name string, force bo
 		return err
 	}
 	if name == "" {
-		name = fileName(made.File.Name)
+		name = cmp.Or(plainName(made.File.Name), "run")
 	}
 	tests := filepath.Join(p.Root(), filepath.FromSlash(trial.Dir))
 	made.File.Path, made.Cassette = filepath.Join(tests, name+".yml"), filepath.Join(tests, "cassettes", name+".yml")
@@ -81,4 +84,15 @@ func (a *app) cassette(ctx context.Context, r *hocket.Run, name string, force bo
 		return a.printJSON(map[string]any{"test": made.File.Path, "cassette": made.Cassette, "interactions": len(tape.Interactions)})
 	}
 	return a.print(fmt.Sprintf("recorded %s in %s\nwrote the test %s; run it with `hocket test %s`\n", view.Count(len(tape.Interactions), "interaction"), nearPath(made.Cassette), nearPath(made.File.Path), name))
+}
+
+// plainName returns a name that nobody has to quote, as near as possible to a text.
+func plainName(text string) string {
+	name := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.", r) {
+			return r
+		}
+		return '-'
+	}, text)
+	return strings.Trim(name, "-.")
 }

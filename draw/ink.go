@@ -25,6 +25,7 @@ type slot struct {
 	place  string   // of a node; for slotCount, its usual text
 	folded []string // the places that a node stands for
 	edge   *Edge    // not a node
+	edges  []Edge   // that a label is for; it is no node either
 }
 
 // slotKind is what is in a slot.

@@ -70,6 +70,7 @@ type Picture struct {
 type Look struct {
 	Node   func(place string) string    // the classes of a node or a frame
 	Edge   func(e Edge) string          // the classes of an edge
+	Label  func(of []Edge) string       // the classes of a label that several edges share
 	Fold   func(places []string) string // the classes of a node that stands for several
 	Text   func(places []string) string // what such a node says; "": the names of the first and the last
 	Link   func(place string) string    // where a node leads
@@ -181,11 +182,13 @@ func (l Look) of(s slot) string {
 
 func (l Look) classes(s slot) (class string) {
 	switch {
+	case s.edges != nil && l.Label != nil:
+		class = l.Label(s.edges)
 	case s.edge != nil && l.Edge != nil:
 		class = l.Edge(*s.edge)
 	case s.folded != nil && l.Fold != nil:
 		class = l.Fold(s.folded)
-	case s.edge == nil && s.folded == nil && l.Node != nil:
+	case s.edge == nil && s.edges == nil && s.folded == nil && l.Node != nil:
 		class = l.Node(s.place)
 	}
 	return class

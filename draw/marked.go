@@ -76,10 +76,14 @@ func (m *Marks) svg(ctx context.Context, w *workflow.Workflow) (string, error) {
 		return ""
 	}
 	last := func(place string) string { return place[strings.LastIndexByte(place, '/')+1:] }
+	marked := func(e Edge) bool {
+		return slices.ContainsFunc(e.From, func(from string) bool { return m.Edge(last(from), e.On, e.Case, last(e.To)) })
+	}
 	text := p.SVG(Look{
 		Node: func(place string) string { return class(m.Node(last(place))) },
-		Edge: func(e Edge) string {
-			return class(slices.ContainsFunc(e.From, func(from string) bool { return m.Edge(last(from), e.On, e.Case, last(e.To)) }))
+		Edge: func(e Edge) string { return class(marked(e)) },
+		Label: func(of []Edge) string {
+			return class(!slices.ContainsFunc(of, func(e Edge) bool { return !marked(e) }))
 		},
 	})
 	head, body, _ := strings.Cut(text, "\n")

@@ -75,6 +75,9 @@ func (m *mermaid) part(depth int, p part) {
 		}
 		return
 	}
+	if n := p.frame.node; n != nil && m.marks.Node(n.ID) {
+		m.nodes = append(m.nodes, m.ids.of(p.frame.key))
+	}
 	m.line(depth, "subgraph %s [%s]", m.ids.of(p.frame.key), mermaidText(frameTitle(p.frame)))
 	for _, inner := range p.frame.parts {
 		m.part(depth+1, inner)
@@ -89,7 +92,9 @@ func (m *mermaid) link(i int, l link) {
 	}
 	text := l.text
 	if l.edge != nil && m.marks.edge(l.edge) {
-		text = m.marks.says(text, true)
+		if text != "" { // a plain edge has its colour
+			text = m.marks.says(text, true)
+		}
 		m.links = append(m.links, strconv.Itoa(i))
 	}
 	if text != "" {

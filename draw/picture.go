@@ -100,7 +100,7 @@ func newPicture(w *workflow.Workflow) *picture {
 	}
 	p.join(&w.Body, nil, endID)
 	for _, id := range sinks(&w.Body) {
-		p.link(id, endID, &workflow.Edge{}, false)
+		p.link(id, endID, &workflow.Edge{From: id, To: workflow.End}, false)
 	}
 	p.root.add(&mark{id: endID, kind: endMark})
 	return p

@@ -69,6 +69,10 @@ func (p *painter) region(r *region, x, y float64) {
 		p.outline(o, x, y)
 	}
 	for _, b := range r.boxes {
+		if b.kind == textBox && b.trunk && p.inline != nil {
+			p.shared(r, b, x, y)
+			continue
+		}
 		p.box(b, x, y)
 	}
 	painted := map[[2]*box]bool{}
@@ -103,7 +107,7 @@ func (p *painter) box(b *box, x, y float64) {
 	case frameBox:
 		p.frame(b, x+b.x-b.w/2, y+b.y)
 	case textBox:
-		if p.inline == nil || b.trunk { // otherwise it is a part of its edge
+		if p.inline == nil { // otherwise it is a part of its edge
 			p.label(&p.marks, b, x, y)
 		}
 	case jointBox:
@@ -112,8 +116,19 @@ func (p *painter) box(b *box, x, y float64) {
 	}
 }
 
-func (p *painter) label(to *layer, b *box, x, y float64) {
-	to.line(x+b.x, y+b.y+b.h*0.72, "middle", textLine{b.title, "label", smallSize})
+func (p *painter) label(to *layer, b *box, x, y float64, of ...Edge) {
+	to.line(x+b.x, y+b.y+b.h*0.72, "middle", textLine{b.title, "label", smallSize}, of...)
+}
+
+// shared paints the label of a trunk, which belongs to several edges.
+func (p *painter) shared(r *region, b *box, x, y float64) {
+	var of []Edge
+	for _, w := range r.wires {
+		if w.text == b {
+			of = append(of, w.edge)
+		}
+	}
+	p.label(&p.marks, b, x, y, of...)
 }
 
 func (p *painter) frame(b *box, x, y float64) {
@@ -142,10 +157,15 @@ type textLine struct {
 	size        float64
 }
 
-func (l *layer) line(x, y float64, anchor string, t textLine) {
+// line adds a line of text. Edges are those that a label of several is for.
+func (l *layer) line(x, y float64, anchor string, t textLine, of ...Edge) {
 	l.put("<text")
 	if !l.compact || t.class != "title" {
-		l.put(` class="`).put(t.class).put(`"`)
+		l.put(` class="`).put(t.class)
+		if len(of) > 0 {
+			l.slot(slot{edges: of})
+		}
+		l.put(`"`)
 	}
 	l.attr("x", x).attr("y", y)
 	if !l.compact {

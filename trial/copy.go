@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,20 +31,20 @@ func Copy(ctx context.Context, p *hocket.Project, run *hocket.Run, o Options) (c
 	if !s.Status.Done() {
 		return nil, nil, nil, fmt.Errorf("run %s is not over", run.ID())
 	}
-	replies, err := run.Replies(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
 	from := &original{run: run, root: p.Root()}
 	outcomes, err := from.outcomes(ctx)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	file := &File{Path: filepath.Join(p.Root(), filepath.FromSlash(Dir), s.Workflow+".yml"), Name: s.Workflow}
-	made = &Case{File: file, Name: "as in " + run.ID(), Workflow: workflowOf(p.Root(), s), Inputs: s.Inputs, Replies: replies}
+	made = &Case{File: file, Name: "as in " + run.ID(), Workflow: workflowOf(p.Root(), s), Inputs: s.Inputs} // what replies of the run said is recorded, too
 	made.Expect = Expect{Status: s.Result.Status}
-	if text := workflow.FormatText(s.Result.Output); s.Result.Output != nil && from.places().Hide(text) == text { // otherwise it is not the same in a test
+	switch text := workflow.FormatText(s.Result.Output); {
+	case s.Result.Output == nil:
+	case from.places().Hide(text) == text:
 		made.Expect.Output = &Match{Value: s.Result.Output}
+	default:
+		from.notes = append(from.notes, "the test does not check the output, because it contains the id or a path of the run, which differ in a test")
 	}
 	r := &running{Options: o, c: made, root: p.Root(), out: &Outcome{Case: made, covered: newCovered()}, copies: from}
 	from.left = outcomes
@@ -55,9 +56,13 @@ func Copy(ctx context.Context, p *hocket.Project, run *hocket.Run, o Options) (c
 	}
 	c = &cassette.Cassette{Workflow: r.out.covered.bundle.Root.Name, Interactions: r.player.made}
 	if len(c.Interactions) == 0 {
-		return nil, nil, nil, fmt.Errorf("run %s has nothing to record: all its answers come from replies", run.ID())
+		return nil, nil, nil, fmt.Errorf("run %s has nothing to record: no agent and no person did anything in it", run.ID())
 	}
 	r.out.covered.decisions(c)
+	if len(from.commands) > 0 {
+		slices.Sort(from.commands)
+		from.note("what commands did to files is not in the cassette: %s; if they matter, record the test with `hocket test --record`", strings.Join(slices.Compact(from.commands), ", "))
+	}
 	return c, made, from.notes, nil
 }
 
@@ -98,13 +103,15 @@ type original struct {
 	root  string
 	left  []cassette.Interaction
 	notes []string
+
+	commands []string // steps that may have changed files without a report
 }
 
 // outcomes returns the ends of all attempts, and all answers.
 func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error) {
 	places := o.places()
 	var all []cassette.Interaction
-	began, asked := map[string]time.Time{}, map[string]int{}
+	began, asked, agents := map[string]time.Time{}, map[string]int{}, map[string]string{}
 	for e, err := range o.run.History(ctx, hocket.EventID{}) {
 		if err != nil {
 			return nil, err
@@ -113,11 +120,17 @@ func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error)
 			if f.Kind == engine.AttemptStarted || f.Kind == engine.QuestionAsked {
 				began[f.Address] = f.Time
 			}
+			if f.Kind == engine.AttemptStarted {
+				agents[f.Address] = f.Agent
+			}
 			continue
 		}
 		switch ev := e.Event.(type) {
 		case *engine.TaskEnded:
-			i := cassette.Interaction{Address: ev.Address, Attempt: ev.Attempt}
+			if ev.Asks != nil { // it is made again with the answer
+				continue
+			}
+			i := cassette.Interaction{Address: ev.Address, Attempt: ev.Attempt, Request: cassette.Request{Agent: agents[ev.Address]}}
 			i.Reply = cassette.Reply{Output: places.Hide(ev.Output), Usage: ev.Usage, Took: cassette.Rounded(e.Time.Sub(began[ev.Address]))}
 			switch {
 			case ev.Fault == nil:
@@ -146,7 +159,9 @@ func (o *original) outcomes(ctx context.Context) ([]cassette.Interaction, error)
 }
 
 // places are what has placeholders in the copy.
-func (o *original) places() *cassette.Places { return &cassette.Places{Run: o.run.ID(), Dir: o.root} }
+func (o *original) places() *cassette.Places {
+	return &cassette.Places{Run: o.run.ID(), Dir: o.root, State: o.run.Project().State()}
+}
 
 // errorOf returns the error of an executor that became a fault.
 func errorOf(f *engine.Fault) error {
@@ -165,7 +180,7 @@ func errorOf(f *engine.Fault) error {
 
 // copy returns the outcome of an attempt of the other run, and records it.
 func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassette.Request) (agent.Result, error) {
-	found := u.take(task.Address, task.Attempt)
+	found := u.take(task.Address, task.Attempt, false)
 	if found == nil {
 		u.report(&u.problems, Problem{Summary: fmt.Sprintf("%s, attempt %d, was not made", task.Address, task.Attempt)})
 		return agent.Result{}, agent.Permanentf("no such attempt")
@@ -174,7 +189,7 @@ func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassett
 	defer u.working.Unlock()
 	before, err := cassette.ReadFiles(task.Dir)
 	if err == nil {
-		err = u.edits(task.Address, task.Attempt, task.Dir)
+		err = u.change(ctx, task, found)
 	}
 	var after cassette.Files
 	if err == nil {
@@ -192,6 +207,27 @@ func (u *understudy) copy(ctx context.Context, task *agent.Task, request cassett
 	found.Reply.Files = before.Hide(u.places).Changes(after.Hide(u.places))
 	u.keep(*found)
 	return found.Reply.Result(u.clock.Now(), u.places)
+}
+
+// change makes the changes of files of an attempt of the other run. What a file step does is known from its settings.
+func (u *understudy) change(ctx context.Context, task *agent.Task, found *cassette.Interaction) error {
+	if task.Agent.Agent == "file" && isLocal(task, u.traits.FromPrompt(task)) {
+		if found.Reply.Error != nil {
+			return nil
+		}
+		if _, err := u.Executor.Run(ctx, task, func([]byte) {}); err != nil {
+			u.copies.note("%s: its change is not in the cassette: %v", task.Address, err)
+		}
+		return nil
+	}
+	if isLocal(task, u.traits.FromPrompt(task)) {
+		u.copies.commands = append(u.copies.commands, task.Address)
+	}
+	return u.copies.edit(ctx, task.Address, task.Attempt, task.Dir)
+}
+
+func (o *original) note(format string, args ...any) {
+	o.notes = append(o.notes, fmt.Sprintf(format, args...))
 }
 
 // edit repeats the changes of files that the agent of an attempt reported.
@@ -213,7 +249,7 @@ func (o *original) edit(ctx context.Context, address string, attempt int, dir st
 			continue
 		}
 		if why := edited(dir, change); why != "" {
-			o.notes = append(o.notes, fmt.Sprintf("%s: the change of %s is not in the cassette: %s", address, change.Path, why))
+			o.note("%s: the change of %s is not in the cassette: %s", address, change.Path, why)
 		}
 	}
 	return nil

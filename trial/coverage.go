@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-dev/hocket/check"
 	"github.com/hocket-dev/hocket/draw"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/lazy"
 	"github.com/hocket-dev/hocket/trial/cassette"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -21,7 +22,11 @@ type Covered struct {
 	ends   func(address string) // is called when a step has ended; nil: nobody wants to know
 
 	mu      sync.Mutex
+	around  map[point][]*workflow.Node       // the nodes whose bodies a node is in, outermost first
+	repeats map[point]bool                   // whether a node repeats a body for items
 	nodes   map[point]bool                   // that began
+	began   map[string]string                // the ids of all that began, by address
+	lists   []engine.Fact                    // the ends of those that repeat a body for items
 	ended   map[point]map[engine.Status]bool // how they ended
 	decided map[point]map[engine.Branch]bool
 	texts   map[string]string
@@ -32,7 +37,7 @@ type point struct{ workflow, node string }
 
 func newCovered() *Covered {
 	return &Covered{
-		nodes: map[point]bool{}, ended: map[point]map[engine.Status]bool{}, decided: map[point]map[engine.Branch]bool{},
+		nodes: map[point]bool{}, began: map[string]string{}, ended: map[point]map[engine.Status]bool{}, decided: map[point]map[engine.Branch]bool{},
 		texts: map[string]string{},
 	}
 }
@@ -44,24 +49,87 @@ func (c *Covered) Fact(f engine.Fact) {
 	at := point{f.Workflow, f.Node}
 	switch f.Kind {
 	case engine.StepStarted, engine.AttemptStarted:
-		c.nodes[at] = true
+		c.begin(at, f.Address)
 	case engine.StepEnded:
 		if c.ends != nil {
 			c.ends(f.Address)
 		}
-		c.nodes[at] = true
+		c.begin(at, f.Address)
+		if _, repeats := c.nesting(at); repeats && f.Agent == "" && f.Attempt == 0 { // not one of its items, which may have its id
+			c.lists = append(c.lists, f)
+		}
 		if c.ended[at] == nil {
 			c.ended[at] = map[engine.Status]bool{}
 		}
 		c.ended[at][f.Status] = true
 	case engine.Decided:
-		c.nodes[at] = true
+		c.begin(at, f.Address)
 		if c.decided[at] == nil {
 			c.decided[at] = map[engine.Branch]bool{}
 		}
 		c.decided[at][*f.Branch] = true
 		c.texts[f.Address] = f.Branch.Case
 	case engine.Iterated, engine.AttemptFailed, engine.Retrying, engine.StepSkipped, engine.QuestionAsked, engine.AnswerGiven, engine.AnswerUnused, engine.Paused, engine.Raised, engine.Warned, engine.PlanChanged, engine.RunEnded:
+	}
+}
+
+// begin notes that a node began, and so did the loops that it is in.
+func (c *Covered) begin(at point, address string) {
+	c.nodes[at], c.began[address] = true, at.node
+	for loop, id := range c.loopsAround(at, address) {
+		c.nodes[point{at.workflow, id}], c.began[loop] = true, id
+	}
+}
+
+// loopsAround returns the loops that an instance of a node is in: their ids, by address.
+func (c *Covered) loopsAround(at point, address string) map[string]string {
+	outer, _ := c.nesting(at)
+	if len(outer) == 0 {
+		return nil
+	}
+	start := strings.LastIndexByte(address, '/') + 1
+	marks := marks().FindAllString(address[start:], -1) // outermost first
+	inRound := slices.ContainsFunc(marks, isRound)
+	loops, own := map[string]string{}, []string(nil)
+	for _, n := range outer {
+		_, isLoop := n.Step.(*workflow.Loop)
+		if isLoop {
+			if !slices.ContainsFunc(own, func(m string) bool { return isRound(m) && m != "#1" }) {
+				own = slices.DeleteFunc(slices.Clone(own), isRound) // they are left out if all are 1
+			}
+			loops[address[:start]+n.ID+strings.Join(own, "")] = n.ID
+		}
+		if len(marks) > 0 && (inRound || !isLoop) {
+			own, marks = append(own, marks[0]), marks[1:]
+		}
+	}
+	return loops
+}
+
+func isRound(mark string) bool { return mark[0] == '#' }
+
+// nesting returns the nodes whose bodies a node is in, outermost first, and whether it repeats a body for items.
+func (c *Covered) nesting(at point) (around []*workflow.Node, repeats bool) {
+	if c.around == nil && c.bundle != nil {
+		c.around, c.repeats = map[point][]*workflow.Node{}, map[point]bool{}
+		for _, w := range check.Workflows(*c.bundle) {
+			c.index(w.Name, &w.Body, nil)
+		}
+	}
+	return c.around[at], c.repeats[at]
+}
+
+func (c *Covered) index(name string, g *workflow.Graph, around []*workflow.Node) {
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		at := point{name, n.ID}
+		if _, ok := c.around[at]; !ok { // otherwise it is the body of a for_each with one node
+			c.around[at] = around
+			_, c.repeats[at] = n.Step.(*workflow.Each)
+		}
+		if body := n.Body(); body != nil {
+			c.index(name, body, append(slices.Clip(around), n))
+		}
 	}
 }
 
@@ -90,14 +158,43 @@ func (c *Covered) names() []string {
 	return all
 }
 
-// ran reports whether a node began in any workflow of the run.
-func (c *Covered) ran(node string) bool {
-	for at := range c.nodes {
-		if at.node == node {
+// node returns the node that an address, or the end of one, or an id means.
+func (c *Covered) node(name string) *workflow.Node {
+	for _, w := range check.Workflows(*c.bundle) {
+		from := workflow.Bundle{Root: w, Called: c.bundle.Called}
+		if n := from.At(marks().ReplaceAllString(name, "")); n != nil {
+			return n
+		}
+	}
+	return nil
+}
+
+// marks match the iterations and items in an address.
+var marks = lazy.Regexp(`#\d+|\[\d+\]`)
+
+// isNamed reports whether an address, the end of one, or the id of a node names an instance.
+func isNamed(name, address, node string) bool {
+	return address == name || node == name || strings.HasSuffix(address, "/"+name)
+}
+
+// ran reports whether an instance with this name began in any workflow of the run.
+func (c *Covered) ran(name string) bool {
+	for address, node := range c.began {
+		if isNamed(name, address, node) {
 			return true
 		}
 	}
 	return false
+}
+
+// list returns the end of the for_each with this name, the last one if it ran several times; nil if none ran.
+func (c *Covered) list(name string) *engine.Fact {
+	for i := len(c.lists) - 1; i >= 0; i-- {
+		if f := &c.lists[i]; isNamed(name, f.Address, f.Node) {
+			return f
+		}
+	}
+	return nil
 }
 
 // took reports whether an edge was taken, and whether there is one.
@@ -111,6 +208,18 @@ func (c *Covered) took(from, to string) (took, exists bool) {
 		}
 	}
 	return took, exists
+}
+
+// targets returns where the edges from a node lead.
+func (c *Covered) targets(from string) (all []string) {
+	for _, w := range check.Workflows(*c.bundle) {
+		for _, e := range edgesOf(w) {
+			if to := strings.TrimPrefix(e.To, "@"); e.From == from && !slices.Contains(all, to) {
+				all = append(all, to)
+			}
+		}
+	}
+	return all
 }
 
 // edge is an edge with the graph that it is in.
@@ -179,6 +288,17 @@ type WorkflowCoverage struct {
 	Parts   []Part `json:"parts"` // in the order of the workflow
 
 	Model *workflow.Workflow `json:"-"`
+
+	ran   map[string]bool   // nodes, loops too
+	taken map[edgeName]bool // edges, also those that are always taken
+}
+
+// edgeName is what a drawing knows about an edge.
+type edgeName struct {
+	from   string
+	on     workflow.On
+	detail string
+	to     string // without the @ of a target that is no node
 }
 
 // Part is something that a test can use: a node, or an edge that is not always taken.
@@ -253,6 +373,7 @@ func CoverageOf(outcomes []*Outcome) *Coverage {
 	for _, name := range slices.Sorted(maps.Keys(models)) {
 		one := &WorkflowCoverage{Name: name, Model: models[name]}
 		one.Parts = partsOf(models[name], observed[name])
+		one.watch(observed[name])
 		for _, p := range one.Parts {
 			one.Total++
 			if p.Covered {
@@ -300,18 +421,30 @@ var edgeKinds = map[workflow.On]PartKind{
 	workflow.OnLabel: LabelPart, workflow.OnWhen: LabelPart, workflow.OnElse: ElsePart, workflow.OnFailure: ErrorPart, workflow.OnTimeout: TimeoutPart,
 }
 
+// watch notes which nodes and edges were used, also those that are no parts: they are drawn, too.
+func (c *WorkflowCoverage) watch(runs []*Covered) {
+	c.ran, c.taken = map[string]bool{}, map[edgeName]bool{}
+	for _, r := range runs {
+		for at := range r.nodes {
+			if at.workflow == c.Name {
+				c.ran[at.node] = true
+			}
+		}
+		for _, e := range edgesOf(c.Model) {
+			name := edgeName{e.From, e.On, cmp.Or(e.Label, e.When.Text), strings.TrimPrefix(e.To, "@")}
+			c.taken[name] = c.taken[name] || r.takes(c.Model, e)
+		}
+	}
+}
+
 // Marks say what no case uses, for a drawing of the workflow.
 func (c *WorkflowCoverage) Marks() draw.Marks {
-	missed := func(has func(Part) bool) bool {
-		return slices.ContainsFunc(c.Parts, func(p Part) bool { return !p.Covered && has(p) })
-	}
 	return draw.Marks{
 		Text: "not tested",
-		Node: func(id string) bool { return missed(func(p Part) bool { return p.Kind == NodePart && p.Node == id }) },
+		Node: func(id string) bool { return !c.ran[id] },
 		Edge: func(from string, on workflow.On, detail, to string) bool {
-			return missed(func(p Part) bool {
-				return p.Kind != NodePart && p.Node == from && p.On == on && p.Case == detail && p.Target == strings.TrimPrefix(to, "@")
-			})
+			taken, known := c.taken[edgeName{from, on, detail, strings.TrimPrefix(to, "@")}]
+			return !taken && (known || from != "" && !c.ran[from]) // a drawing has more edges: from the start, and to the end
 		},
 	}
 }

@@ -71,7 +71,7 @@ func (j *judgement) match(what string, m *Match, value any) {
 func (j *judgement) named(name string) []engine.StepResult {
 	var all []engine.StepResult
 	for _, s := range j.r.result.Steps {
-		if s.Address == name || s.Node == name || strings.HasSuffix(s.Address, "/"+name) {
+		if isNamed(name, s.Address, s.Node) {
 			all = append(all, s)
 		}
 	}
@@ -80,21 +80,60 @@ func (j *judgement) named(name string) []engine.StepResult {
 
 // unknown reports a name that no node of the workflow has.
 func (j *judgement) unknown(name string, pos workflow.Pos) bool {
-	names := j.r.out.covered.names()
-	id := name[strings.LastIndexByte(name, '/')+1:]
-	if i := strings.IndexAny(id, "#["); i >= 0 {
-		id = id[:i]
-	}
-	if slices.Contains(names, id) {
+	c := j.r.out.covered
+	if c.node(name) != nil || c.ran(name) { // work that was handed off is not in the workflow
 		return false
 	}
-	j.found = append(j.found, Problem{Summary: fmt.Sprintf("no step of the workflow has the name %q", name), Detail: workflow.DidYouMean(id, names), Pos: pos})
+	found := Problem{Summary: fmt.Sprintf("no step of the workflow has the name %q", name), Pos: pos}
+	id := marks().ReplaceAllString(name[strings.LastIndexByte(name, '/')+1:], "")
+	if at := strings.Join(marks().FindAllString(name, -1), ""); c.node(id) != nil && at != "" {
+		found.Detail = fmt.Sprintf("items and iterations are at the end of a name: write %s", id+at)
+	} else {
+		found.Detail = workflow.DidYouMean(id, c.names())
+	}
+	j.found = append(j.found, found)
 	return true
 }
 
-// output compares the output of a step: the last one, if it ran several times.
+// pure reports a node that decides or repeats, which has nothing of its own to compare.
+func (j *judgement) pure(name, what string, pos workflow.Pos) bool {
+	n := j.r.out.covered.node(name)
+	if n == nil {
+		return false
+	}
+	kind, hint := "", ""
+	switch s := n.Step.(type) {
+	case *workflow.Loop:
+		kind, hint = "a loop", "name a step in it"
+	case *workflow.Choice:
+		if s.Ask != nil {
+			return false
+		}
+		kind, hint = "a choice", fmt.Sprintf("name what it leads to under `taken`, such as %s -> STEP", n.ID)
+	case *workflow.Each:
+		if what == "output" || n.Repeats() != n {
+			return false
+		}
+		kind, hint = "a for_each", "name a step in it"
+	case *workflow.Task, *workflow.Human, *workflow.Call, *workflow.Combine:
+		return false
+	}
+	j.found = append(j.found, Problem{Summary: fmt.Sprintf("%s is %s, which has no %s of its own", name, kind, what), Detail: hint, Pos: pos})
+	return true
+}
+
+// output compares the output of a step: the last one, if it ran several times. That of a for_each is a list.
 func (j *judgement) output(o Named[*Match]) {
-	if j.unknown(o.Name, o.Pos) {
+	if j.unknown(o.Name, o.Pos) || j.pure(o.Name, "output", o.Pos) {
+		return
+	}
+	if list := j.r.out.covered.list(o.Name); list != nil {
+		value, err := list.Value()
+		if err != nil {
+			j.add(o.Pos, "cannot read the output of %s: %v", o.Name, err)
+			return
+		}
+		j.match("the output of "+o.Name, o.Value, value)
 		return
 	}
 	steps := slices.DeleteFunc(j.named(o.Name), func(s engine.StepResult) bool { return s.Status == engine.Skipped })
@@ -119,7 +158,7 @@ func (j *judgement) taken(t Named[bool]) {
 		}
 		took, exists := j.r.out.covered.took(from, to)
 		if !exists {
-			j.add(t.Pos, "no edge leads from %s to %s", from, to)
+			j.found = append(j.found, Problem{Summary: fmt.Sprintf("no edge leads from %s to %s", from, to), Detail: edgesText(from, j.r.out.covered.targets(from)), Pos: t.Pos})
 		} else if took != t.Value {
 			j.add(t.Pos, "the edge from %s to %s was %s", from, to, takenText(took))
 		}
@@ -128,7 +167,7 @@ func (j *judgement) taken(t Named[bool]) {
 	if j.unknown(t.Name, t.Pos) {
 		return
 	}
-	ran := j.r.out.covered.ran(t.Name) || slices.ContainsFunc(j.named(t.Name), func(s engine.StepResult) bool { return s.Status != engine.Skipped })
+	ran := j.r.out.covered.ran(t.Name)
 	if ran != t.Value {
 		if ran {
 			j.add(t.Pos, "%s ran, but should not", t.Name)
@@ -136,6 +175,14 @@ func (j *judgement) taken(t Named[bool]) {
 			j.add(t.Pos, "%s did not run", t.Name)
 		}
 	}
+}
+
+// edgesText says where the edges from a node lead.
+func edgesText(from string, targets []string) string {
+	if len(targets) == 0 {
+		return "no edge begins at " + from
+	}
+	return fmt.Sprintf("from %s, edges lead to %s", from, strings.Join(targets, ", "))
 }
 
 func takenText(took bool) string {
@@ -146,7 +193,7 @@ func takenText(took bool) string {
 }
 
 func (j *judgement) attempts(a Named[int]) (sum int) {
-	if j.unknown(a.Name, a.Pos) {
+	if j.unknown(a.Name, a.Pos) || j.pure(a.Name, "attempt", a.Pos) {
 		return -1
 	}
 	for _, s := range j.named(a.Name) {

@@ -1,17 +1,21 @@
 package trial
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hocket-dev/hocket"
 	"github.com/hocket-dev/hocket/agent"
 	"github.com/hocket-dev/hocket/engine"
+	"github.com/hocket-dev/hocket/internal/process"
 	"github.com/hocket-dev/hocket/trial/cassette"
 	"github.com/hocket-dev/hocket/workflow"
 )
@@ -45,7 +49,7 @@ type player struct {
 	dir    string
 	base   string // digest of the files that the run began with
 	people hocket.Asker
-	edits  func(address string, attempt int, dir string) error // what an attempt of the other run did to files, when copying
+	copies *original // the other run, when copying
 
 	working sync.Mutex // held by an attempt whose changes of files are recorded
 
@@ -66,11 +70,13 @@ func (p *player) report(list *[]Problem, found Problem) {
 	*list = append(*list, found)
 }
 
-// take removes and returns the recording of an attempt.
-func (p *player) take(address string, attempt int) *cassette.Interaction {
+// take removes and returns the recording of an attempt, or of an answer.
+func (p *player) take(address string, attempt int, answer bool) *cassette.Interaction {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := slices.IndexFunc(p.left, func(i cassette.Interaction) bool { return i.Address == address && i.Attempt == attempt })
+	i := slices.IndexFunc(p.left, func(i cassette.Interaction) bool {
+		return i.Address == address && i.Attempt == attempt && i.IsAnswer() == answer
+	})
 	if i < 0 {
 		return nil
 	}
@@ -99,7 +105,10 @@ func (u *understudy) Run(ctx context.Context, task *agent.Task, log agent.Log) (
 	if u.exec && isLocal(task, u.traits.FromPrompt(task)) {
 		return u.perform(ctx, task, log)
 	}
-	request := cassette.RequestOf(task, u.traits.FromPrompt(task), u.base, u.places)
+	if first := process.Port(ctx); first > 0 {
+		u.places.AddPorts(task.Address, first)
+	}
+	request := cassette.RequestOf(task, u.traits.FromPrompt(task), u.baseOf(task), u.places)
 	switch u.mode {
 	case Record:
 		return u.record(ctx, task, request, log)
@@ -110,6 +119,19 @@ func (u *understudy) Run(ctx context.Context, task *agent.Task, log agent.Log) (
 	case Replay:
 	}
 	return u.replay(ctx, task, request, log)
+}
+
+// baseOf returns the digest of the files that a task begins with: those of the case, or those in its own workspace; "" if
+// they cannot be read.
+func (u *understudy) baseOf(task *agent.Task) string {
+	if task.Dir == u.dir {
+		return u.base
+	}
+	files, err := cassette.ReadFiles(task.Dir)
+	if err != nil {
+		return ""
+	}
+	return files.Hide(u.places).Digest()
 }
 
 // isLocal reports whether a task runs commands or uses files, in its directory and without a model.
@@ -154,7 +176,7 @@ func (p *player) resume(address string) {
 
 // replay plays the recording of an attempt.
 func (u *understudy) replay(ctx context.Context, task *agent.Task, now cassette.Request, log agent.Log) (agent.Result, error) {
-	found := u.take(task.Address, task.Attempt)
+	found := u.take(task.Address, task.Attempt, false)
 	if found == nil {
 		u.mu.Lock()
 		u.missing = true
@@ -266,7 +288,10 @@ func (p *player) keep(made cassette.Interaction) {
 
 // compare lets the executor work, and compares the attempt with its recording.
 func (u *understudy) compare(ctx context.Context, task *agent.Task, request cassette.Request, log agent.Log) (agent.Result, error) {
-	found := u.take(task.Address, task.Attempt)
+	found := u.take(task.Address, task.Attempt, false)
+	u.working.Lock()
+	defer u.working.Unlock()
+	before, unread := cassette.ReadFiles(task.Dir)
 	res, err := u.perform(ctx, task, log)
 	if found == nil {
 		u.report(&u.drift, Problem{Summary: fmt.Sprintf("%s, attempt %d, is new", task.Address, task.Attempt)})
@@ -279,7 +304,39 @@ func (u *understudy) compare(ctx context.Context, task *agent.Task, request cass
 	if was, is := found.Reply.Text(), now.Text(); was != is {
 		u.report(&u.drift, Problem{Summary: fmt.Sprintf("%s: the reply is not the recorded one", found), Diff: Diff(was, is), Pos: found.Pos})
 	}
+	after, wrong := cassette.ReadFiles(task.Dir)
+	if wrong = errors.Join(unread, wrong); wrong != nil {
+		u.report(&u.drift, Problem{Summary: fmt.Sprintf("%s: its files cannot be compared: %v", found, wrong), Pos: found.Pos})
+		return res, err
+	}
+	u.compareFiles(found, before.Hide(u.places).Changes(after.Hide(u.places)))
 	return res, err
+}
+
+// compareFiles reports how the changes of files differ from the recorded ones.
+func (p *player) compareFiles(found *cassette.Interaction, now []cassette.Change) {
+	all := map[string][2]*cassette.Change{}
+	for i, list := range [][]cassette.Change{found.Reply.Files, now} {
+		for k := range list {
+			pair := all[list[k].Path]
+			pair[i] = &list[k]
+			all[list[k].Path] = pair
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		was, is := all[path][0], all[path][1]
+		if was != nil && is != nil && was.Deleted == is.Deleted && was.Executable == is.Executable && bytes.Equal(was.Content, is.Content) {
+			continue
+		}
+		drift := Problem{Summary: fmt.Sprintf("%s: the change of %s is not the recorded one", found, path), Pos: found.Pos}
+		if was, is := was.Text(), is.Text(); was != is {
+			drift.Summary += fmt.Sprintf(": %s, now %s", was, is)
+		}
+		if was != nil && is != nil && utf8.Valid(was.Content) && utf8.Valid(is.Content) {
+			drift.Diff = Diff(string(was.Content), string(is.Content))
+		}
+		p.report(&p.drift, drift)
+	}
 }
 
 // Ask answers a question of a step: from the recordings, or through the people who are here.
@@ -292,7 +349,7 @@ func (p *player) Ask(q *engine.Question, answer func(engine.Answered) error, lea
 	if p.mode == Record || p.mode == Live || q.Kind != engine.GateQuestion {
 		return p.people != nil && p.askPeople(q, attempt, request, answer, leave)
 	}
-	found := p.take(q.Address, attempt)
+	found := p.take(q.Address, attempt, true)
 	if found == nil {
 		return false
 	}

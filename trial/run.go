@@ -147,7 +147,7 @@ func (r *running) run(ctx context.Context) (err error) {
 		return err
 	}
 	state := filepath.Join(temp, "state")
-	if err := r.prepare(ctx, state); err != nil || !r.out.Passed() {
+	if err := r.prepare(state); err != nil || !r.out.Passed() {
 		return err
 	}
 	host := r.Host
@@ -190,7 +190,7 @@ func (r *running) lay() error {
 }
 
 // prepare makes the player.
-func (r *running) prepare(ctx context.Context, state string) error {
+func (r *running) prepare(state string) error {
 	mode := r.Mode
 	switch {
 	case r.copies != nil:
@@ -210,7 +210,7 @@ func (r *running) prepare(ctx context.Context, state string) error {
 	r.out.covered.ends = r.player.resume
 	if r.copies != nil {
 		r.player.left = r.copies.left
-		r.player.edits = func(address string, attempt int, dir string) error { return r.copies.edit(ctx, address, attempt, dir) }
+		r.player.copies = r.copies
 	}
 	if r.c.Cassette == "" || mode == Record {
 		return nil
@@ -254,6 +254,9 @@ func (r *running) drive(ctx context.Context, p *hocket.Project) error {
 	}
 	if w.Model() == nil {
 		return &hocket.InvalidError{Diagnostics: w.Diagnostics()}
+	}
+	if found := w.Check(r.c.Replies); found.Errors() { // what is wrong with replies may follow from it
+		return &hocket.InvalidError{Diagnostics: found}
 	}
 	r.out.covered.bundle = w.Bundle()
 	if r.c.Replies != nil {

@@ -78,6 +78,9 @@ func (i *Interaction) Cancelled() bool {
 	return i.Reply.Error != nil && i.Reply.Error.Kind == Cancelled
 }
 
+// IsAnswer reports whether a person was asked, not an agent.
+func (i *Interaction) IsAnswer() bool { return i.Request.Agent == "" }
+
 // RequestOf returns the request of an attempt. prompted means that its prompt is all that it gets; base is the digest of
 // the files that its directory began with.
 func RequestOf(task *agent.Task, prompted bool, base string, p *Places) Request {

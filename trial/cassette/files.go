@@ -25,6 +25,23 @@ type Change struct {
 	Content    []byte
 }
 
+// Text says what a change does to its file; nil changes nothing.
+func (c *Change) Text() string {
+	switch {
+	case c == nil:
+		return "not changed"
+	case c.Deleted:
+		return "deleted"
+	case c.Was == "" && c.Executable:
+		return "created as a program"
+	case c.Was == "":
+		return "created"
+	case c.Executable:
+		return "changed, and executable"
+	}
+	return "changed"
+}
+
 // Files is the content of a directory at one time, by path. It has no repository of git.
 type Files map[string]File
 

@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -23,7 +25,24 @@ type Places struct {
 	Since time.Time
 
 	Other map[string]string // further texts, with the names of their placeholders
+
+	mu    sync.Mutex
+	ports map[string]int // of workspaces: the first one, by the address of the step
 }
+
+// AddPorts says from which port on a step with a workspace of its own has workspacePorts. They have placeholders with
+// its address, because other steps may name them.
+func (p *Places) AddPorts(address string, first int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ports == nil {
+		p.ports = map[string]int{}
+	}
+	p.ports[address] = first
+}
+
+// workspacePorts is how many ports a workspace has.
+const workspacePorts = 10
 
 const (
 	opening, closing = "⟨", "⟩"
@@ -41,6 +60,9 @@ func (p *Places) texts() [][2]string {
 		}
 	}
 	for name, path := range map[string]string{"dir": p.Dir, "state": p.State} {
+		if !filepath.IsAbs(path) || filepath.Dir(path) == path { // it says nothing, and would be found everywhere
+			continue
+		}
 		add(name, path)
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
 			add(name, real)
@@ -74,12 +96,45 @@ func (p *Places) Hide(text string) string {
 		}
 		return s
 	})
+	text = p.hidePorts(text)
 	return ports().ReplaceAllStringFunc(text, func(s string) string {
 		if port := s[len(s)-5:]; port < firstPort || port > lastPort {
 			return s
 		}
 		return s[:len(s)-5] + portPlace
 	})
+}
+
+// number matches what may be a port of a workspace.
+var number = lazy.Regexp(`\b\d{5}\b`)
+
+// hidePorts replaces the ports of workspaces.
+func (p *Places) hidePorts(text string) string {
+	names := map[string]string{}
+	for name, port := range p.portNames() {
+		names[port] = name
+	}
+	if len(names) == 0 {
+		return text
+	}
+	return number().ReplaceAllStringFunc(text, func(s string) string { return cmp.Or(names[s], s) })
+}
+
+// portNames returns the ports of workspaces by their placeholders.
+func (p *Places) portNames() map[string]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	names := map[string]string{}
+	for address, first := range p.ports {
+		for i := range workspacePorts {
+			name := opening + "port of " + address
+			if i > 0 {
+				name += "+" + strconv.Itoa(i)
+			}
+			names[name+closing] = strconv.Itoa(first + i)
+		}
+	}
+	return names
 }
 
 // Ports that systems choose.
@@ -114,6 +169,9 @@ func (p *Places) Show(text string) string {
 			seen[t[1]] = true
 			pairs = append(pairs, t[1], t[0])
 		}
+	}
+	for name, port := range p.portNames() {
+		pairs = append(pairs, name, port)
 	}
 	pairs = append(pairs, timePlace, p.Since.UTC().Format(time.RFC3339), portPlace, firstPort, literal, opening)
 	return strings.NewReplacer(pairs...).Replace(text)

@@ -1,0 +1,202 @@
+package trial_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hocket-dev/hocket"
+	"github.com/hocket-dev/hocket/agent"
+	"github.com/hocket-dev/hocket/trial"
+)
+
+// copyOf runs a workflow file of a project, answers its questions, and writes a test of the run.
+func copyOf(t *testing.T, root, file string, o hocket.Options, answers ...string) (tape, test string, notes []string) {
+	t.Helper()
+	o.State = t.TempDir()
+	p, err := hocket.Open(root, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	w, err := p.Load(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Start(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, answer := range append(answers, "") {
+		if _, err := r.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if answer == "" {
+			break
+		}
+		open, err := r.Questions(t.Context())
+		if err != nil || len(open) != 1 {
+			t.Fatal(open, err)
+		}
+		if _, err := r.Answer(t.Context(), open[0].ID, hocket.Answer{Value: answer, Digest: open[0].Digest}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, made, notes, err := trial.Copy(t.Context(), p, r, trial.Options{Host: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.Cassette = filepath.Join(root, ".hocket/tests/cassettes", filepath.Base(file))
+	if err := trial.Write(p, c, made.Cassette); err != nil {
+		t.Fatal(err)
+	}
+	if err := trial.WriteFile(root, made.File.Path, made.Text()); err != nil {
+		t.Fatal(err)
+	}
+	return string(c.Text()), string(made.Text()), notes
+}
+
+// Texts stay as they are, and file steps change what they have changed.
+func TestCopyOfCommandsAndFiles(t *testing.T) {
+	root := project(t, map[string]string{"dots.yml": `name: dots
+steps:
+  - id: one
+    agent: shell
+    config: {command: 'echo "version 1.2.3 is out. See file.txt"'}
+  - id: save
+    agent: file
+    config: {action: write, path: out/note.txt, content: "a.b.c"}
+  - id: read
+    agent: file
+    config: {action: read, path: out/note.txt}
+`})
+	c := &coder{}
+	tape, test, notes := copyOf(t, root, "dots.yml", c.host())
+	if !strings.Contains(tape, "version 1.2.3 is out. See file.txt") || !strings.Contains(tape, "path: out/note.txt") || strings.Contains(tape, "⟨") && !strings.HasPrefix(tape, "# ") {
+		t.Error(tape)
+	}
+	if !strings.Contains(test, "equals: a.b.c") {
+		t.Error(test)
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "not in the cassette: one; ") {
+		t.Errorf("notes %q", notes)
+	}
+	write(t, root, ".hocket/tests/dots.yml", strings.Replace(test, "status: success", "status: success\n      files: {out/note.txt: a.b.c}", 1))
+	mustPass(t, run(t, root, trial.Options{Host: c.host()}))
+}
+
+// A test cannot expect a path of the run, and says so.
+func TestCopyOfAnOutputWithAPath(t *testing.T) {
+	root := project(t, map[string]string{"where.yml": "name: where\nsteps:\n  - {id: where, agent: shell, config: {command: pwd}}\n"})
+	c := &coder{}
+	tape, test, notes := copyOf(t, root, "where.yml", c.host())
+	if !strings.Contains(tape, "output: ⟨dir⟩") || strings.Contains(test, "output") {
+		t.Errorf("%s\n%s", tape, test)
+	}
+	if len(notes) != 2 || !strings.HasPrefix(notes[0], "the test does not check the output") {
+		t.Errorf("notes %q", notes)
+	}
+	mustPass(t, run(t, root, trial.Options{Host: c.host()}))
+}
+
+// A landing asks a person between its attempts: the answer is in the cassette, and not the attempt that asked.
+func TestCopyOfALanding(t *testing.T) {
+	root := project(t, map[string]string{"fix.yml": `name: fix
+steps:
+  - {id: fix, agent: coder, workspace: own, prompt: x}
+  - {id: ship, land: patch}
+`})
+	c := &coder{says: func(task *agent.Task) (string, error) {
+		write(t, task.Dir, "new.txt", "hello")
+		task.Record(agent.FileChange{Path: "new.txt", Change: agent.Created, New: "hello"})
+		return "done", nil
+	}}
+	tape, test, _ := copyOf(t, root, "fix.yml", c.host(), "land")
+	if strings.Count(tape, "address: ship") != 1 || !strings.Contains(tape, "output: land\n") {
+		t.Error(tape)
+	}
+	write(t, root, ".hocket/tests/fix.yml", strings.Replace(test, "status: success", "status: success\n      files: {new.txt: hello}", 1))
+	mustPass(t, run(t, root, trial.Options{Host: c.host()}))
+}
+
+// A step with a workspace of its own begins with what is there, not with the files of the case; its ports and those of others
+// have placeholders.
+func TestTreesAndPortsAreRecorded(t *testing.T) {
+	flow := `name: flow
+steps:
+  - {id: first, agent: coder, workspace: own, prompt: one}
+  - {id: serve, agent: shell, workspace: own, output: url, config: {command: 'echo "http://localhost:$HOCKET_PORT/ and $((HOCKET_PORT + 3))"'}}
+  - {id: look, agent: coder, prompt: "Look at ${url}"}
+`
+	root := project(t, map[string]string{
+		"flow.yml":               flow,
+		".hocket/tests/flow.yml": "workflow: flow.yml\ncases: [{name: a, files: {a.txt: a}, cassette: cassettes/fix.yml}]\n",
+	})
+	text := "one"
+	c := &coder{says: func(task *agent.Task) (string, error) {
+		if task.Node == "first" {
+			write(t, task.Dir, "made.txt", text)
+		}
+		return "ok", nil
+	}}
+	mustPass(t, run(t, root, trial.Options{Host: c.host(), Mode: trial.Record}))
+	recorded := tape(t, root)
+	bases := map[string]bool{}
+	for line := range strings.Lines(recorded) {
+		if base, ok := strings.CutPrefix(strings.TrimSpace(line), "base: "); ok {
+			bases[base] = true
+		}
+	}
+	if len(bases) != 2 { // that of the case, with which first and look begin, and that with made.txt
+		t.Errorf("%d bases in\n%s", len(bases), recorded)
+	}
+	if strings.Count(recorded, "http://localhost:⟨port of serve⟩/ and ⟨port of serve+3⟩") != 2 {
+		t.Error(recorded)
+	}
+	mustPass(t, run(t, root, trial.Options{Host: c.host()}))
+	text = "two"
+	live := run(t, root, trial.Options{Host: c.host(), Mode: trial.Live})
+	mustPass(t, live)
+	var drift []string
+	for _, p := range live[0].Drift {
+		drift = append(drift, p.Summary)
+	}
+	if got := strings.Join(drift, "\n"); !strings.Contains(got, "serve: the files at the start are not what was recorded") {
+		t.Errorf("drift: %s", got)
+	}
+}
+
+// For coding agents, files are what matters: a live run compares them, too.
+func TestLiveRunsCompareFiles(t *testing.T) {
+	root, c := recordedFix(t)
+	c.says = func(task *agent.Task) (string, error) {
+		said, err := fixes(task)
+		if task.Node == "fix" && err == nil {
+			write(t, task.Dir, "fixed.txt", "fixed in another way\n")
+			write(t, task.Dir, "new.txt", "x")
+			err = os.Remove(filepath.Join(task.Dir, "logo.png"))
+		}
+		return said, err
+	}
+	o := run(t, root, trial.Options{Host: c.host(), Mode: trial.Live})[0]
+	var got strings.Builder
+	for _, p := range o.Drift {
+		got.WriteString(p.Summary + "\n")
+		for _, l := range p.Diff {
+			got.WriteString(l.Kind + l.Text + "\n")
+		}
+	}
+	for _, want := range []string{
+		"fix: the change of fixed.txt is not the recorded one\n-fixed in ⟨dir⟩\n+fixed in another way\n",
+		"fix: the change of new.txt is not the recorded one: not changed, now created\n",
+		"fix: the change of logo.png is not the recorded one: created as a program, now not changed\n",
+	} {
+		if !strings.Contains(got.String(), want) {
+			t.Errorf("no %q in\n%s", want, got.String())
+		}
+	}
+}
